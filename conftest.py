@@ -1,0 +1,60 @@
+"""pytest runs on an embedded site of its own, made anew for each run and each pytest-xdist process.
+
+HUF_TEST_SITE names a site of a real bench instead; HUF_TEST_SITES is the bench's folder `sites`.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+import huf.embedded  # noqa: E402 (the environment comes first)
+
+REAL_SITE = os.environ.get("HUF_TEST_SITE")
+_home: Path | None = None
+
+if not REAL_SITE:
+	huf.embedded.install()
+
+
+def pytest_configure(config):
+	is_controller = getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput")
+	if not is_controller and not config.option.collectonly:
+		open_site()
+
+
+def open_site():
+	"""Connect this process to the site the tests run on, as Administrator."""
+	global _home
+	import frappe
+
+	if REAL_SITE:
+		sites = os.environ.get("HUF_TEST_SITES", ".")
+		os.chdir(sites)
+		frappe.init(site=REAL_SITE, sites_path=".")
+	else:
+		from huf.embedded import site
+
+		_home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		site.create(_home, "admin")
+		frappe.init(site.SITE, sites_path=str(_home / "sites"), force=True)
+	frappe.connect()
+	frappe.flags.in_test = True
+
+
+def pytest_unconfigure(config):
+	if _home:
+		import frappe
+
+		frappe.destroy()
+		shutil.rmtree(_home, ignore_errors=True)
+
+
+def pytest_terminal_summary(terminalreporter):
+	"""What scripts/test measured besides."""
+	if started := os.environ.get("HUF_TESTS_STARTED"):
+		terminalreporter.write_line(f"contract with real Frappe: {os.environ['HUF_CONTRACT_FIGURE']}")
+		terminalreporter.write_line(f"everything took {time.time() - int(started):.0f} s")

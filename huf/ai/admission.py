@@ -1,0 +1,47 @@
+"""May this user run this agent now, and acting as whom? Answers at the door, before anything is written."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import frappe
+
+from huf.ai.errors import UsageError
+from huf.ai.settings import get_cached
+
+
+def admit(agent_name: str, user: str, chat: bool = False):
+	"""The Agent document, if `user` may run it.
+
+	Raises PermissionError where they may not (or may not know of it), UsageError where nobody can now.
+	"""
+	if user == "Guest":
+		raise frappe.PermissionError("Sign in to talk to an agent.")
+	agent = get_cached("Agent", agent_name)
+	if agent is None or not may_use(agent, user):
+		raise frappe.PermissionError(f"There is no agent {agent_name!r} that you may use.")
+	if agent.disabled:
+		raise UsageError(f"The agent {agent_name} is disabled. A Huf Manager can enable it.")
+	if chat and not agent.allow_chat:
+		raise UsageError(f"The agent {agent_name} does not take part in chats. A Huf Manager can allow it.")
+	return agent
+
+
+def may_use(agent, user: str) -> bool:
+	"""Read permission on the Agent, and one of its roles where it names any."""
+	if not frappe.has_permission("Agent", "read", doc=agent, user=user):
+		return False
+	wanted = {row.role for row in agent.roles}
+	return not wanted or bool(wanted & set(frappe.get_roles(user))) or user == "Administrator"
+
+
+@contextmanager
+def acting_as(user: str) -> Iterator[None]:
+	"""Everything inside has the permissions of `user`, and no other's."""
+	before = frappe.session.user
+	if user != before:
+		frappe.set_user(user)
+	try:
+		yield
+	finally:
+		if user != before:
+			frappe.set_user(before)

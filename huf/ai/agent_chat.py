@@ -1,0 +1,119 @@
+"""The chat's door: what was said, and what a person says next."""
+
+from collections.abc import Iterator
+
+import frappe
+
+from huf.ai import admission
+from huf.ai.agent_integration import run_agent, stream_agent
+from huf.ai.run import OFFLINE
+from huf.ai.types import AgentRequest, CallStatus, RunEvent
+
+CHANNEL = "chat"
+MOST_MESSAGES = 500
+MESSAGE_FIELDS = [
+	*("name", "sequence", "role", "kind", "content", "run", "step", "tool_name", "tool_call_id", "creation")
+]
+RUN_FIELDS = [
+	*("name", "status", "stop_reason", "response", "error_message", "provider", "model", "input_tokens"),
+	*("output_tokens", "total_cost", "unpriced_calls", "steps", "duration_ms"),
+]
+
+
+@frappe.whitelist(methods=["GET", "POST"])
+def get_agent_chat_messages(conversation: str, limit: int = 200):
+	"""The last messages of a conversation, oldest first, with the runs they belong to.
+
+	Gives {conversation: {name, title, agent}, messages: [{name, sequence, role, kind, content, run, step, tool_name,
+	tool_call_id, creation}], runs: {name: as `run_finished` tells it}}; a message about a tool call also has effect, ok,
+	duration_ms and error. Raises PermissionError for a conversation that is not the user's.
+	"""
+	doc = readable_conversation(conversation)
+	rows = frappe.get_list(
+		"Agent Message",
+		filters={"conversation": doc.name},
+		fields=MESSAGE_FIELDS,
+		order_by="sequence desc",
+		limit_page_length=min(int(limit), MOST_MESSAGES),
+	)[::-1]
+	names = list(dict.fromkeys(row.run for row in rows if row.run))
+	add_calls(rows, names)
+	shown = {"name": doc.name, "title": doc.title, "agent": doc.agent}
+	return {"conversation": shown, "messages": rows, "runs": describe_runs(names)}
+
+
+def add_calls(rows: list, runs: list[str]) -> None:
+	"""Put what the journal knows of a tool call beside the messages about it."""
+	calls = frappe.get_list(
+		"Agent Tool Call",
+		filters={"run": ["in", runs]},
+		fields=["run", "step", "call_id", "effect", "status", "duration_ms", "error_message"],
+		order_by="step asc, position asc",
+		limit_page_length=0,
+	)
+	known = {(call.run, call.step, call.call_id): call for call in calls}
+	for row in rows:
+		if call := known.get((row.run, row.step, row.tool_call_id)):
+			ok = call.status == CallStatus.SUCCESS.value
+			row.update(effect=call.effect, ok=ok, duration_ms=call.duration_ms, error=call.error_message)
+
+
+def describe_runs(names: list[str]) -> dict[str, dict]:
+	rows = frappe.get_list(
+		"Agent Run",
+		filters={"name": ["in", names]},
+		fields=RUN_FIELDS,
+		order_by="creation asc",
+		limit_page_length=0,
+	)
+	return {row.name: describe_run(row) for row in rows}
+
+
+def describe_run(row) -> dict:
+	"""An Agent Run as the event `run_finished` tells it."""
+	return {
+		**row,
+		"run": row.name,
+		"error": row.error_message,
+		"total_cost": None if row.unpriced_calls else row.total_cost,
+		"offline": row.model == OFFLINE,
+	}
+
+
+@frappe.whitelist(methods=["POST"])
+def send_agent_chat_message(agent: str, prompt: str, conversation: str | None = None):
+	"""Say something and wait for the answer; as `run_agent_sync` gives it."""
+	return run_agent(chat_request(agent, prompt, conversation)).as_dict()
+
+
+def stream_chat(agent: str, prompt: str, conversation: str | None = None) -> Iterator[RunEvent | None]:
+	"""Say something and follow the run. Raises at once what keeps it from starting."""
+	request = chat_request(agent, prompt, conversation)
+	events = stream_agent(request)
+	first = next(events)
+
+	def follow() -> Iterator[RunEvent | None]:
+		yield first
+		yield from events
+
+	return follow()
+
+
+def chat_request(agent: str, prompt: str, conversation: str | None) -> AgentRequest:
+	"""Without a conversation a new one begins: a chat is opened, not resumed by chance."""
+	admission.admit(agent, frappe.session.user, chat=True)
+	return AgentRequest(
+		agent=agent,
+		prompt=prompt,
+		user=frappe.session.user,
+		conversation=conversation,
+		channel=CHANNEL,
+		external_id=None if conversation else frappe.generate_hash(length=10),
+	)
+
+
+def readable_conversation(name: str):
+	doc = frappe.get_doc("Agent Conversation", name) if frappe.db.exists("Agent Conversation", name) else None
+	if not doc or not doc.has_permission("read"):
+		raise frappe.PermissionError(f"There is no conversation {name!r} that you may read.")
+	return doc

@@ -1,0 +1,86 @@
+"""Runs an agent from a request to a reply. The story is short here; its chapters are in `open_run.py`."""
+
+from collections.abc import Iterable, Iterator
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.agent_manager import AgentManager
+from huf.ai.background import call_next, end_run
+from huf.ai.coroutines import iterate
+from huf.ai.errors import UsageError
+from huf.ai.open_run import carry_out, open_run
+from huf.ai.types import AgentRequest, Listener, RunEvent, RunResult
+
+__all__ = ["AgentManager", "run_agent", "run_agent_sync", "run_child", "stream_agent"]
+
+DEEPEST = 3
+"""How many agents may have called one another."""
+
+
+@frappe.whitelist(methods=["POST"])
+def run_agent_sync(
+	agent_name: str,
+	prompt: str,
+	provider: str | None = None,
+	model: str | None = None,
+	channel_id: str | None = None,
+	external_id: str | None = None,
+	conversation_id: str | None = None,
+):
+	"""Run an agent as the signed-in user and wait for its answer.
+
+	Gives {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
+	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}. A run that fails is an answer too; only a
+	request that cannot be started raises: PermissionError, UsageError.
+	"""
+	request = AgentRequest(
+		agent=agent_name,
+		prompt=prompt,
+		user=frappe.session.user,
+		conversation=conversation_id,
+		channel=channel_id or "api",
+		external_id=external_id,
+		provider=provider,
+		model=model,
+	)
+	return run_agent(request).as_dict()
+
+
+def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
+	"""Run to the end and give the result. Raises only what keeps a run from starting."""
+	with acting_as(request.user):
+		return end_run(open_run(request), listeners)
+
+
+def stream_agent(request: AgentRequest) -> Iterator[RunEvent | None]:
+	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
+
+	The run ends even if the reader leaves.
+	"""
+	with acting_as(request.user):
+		run = open_run(request)
+		yield from iterate(lambda put: carry_out(run, [put]))
+		call_next(run.conversation)
+
+
+async def run_child(agent_name: str, prompt: str) -> dict:
+	"""Run another agent as a tool of the present run, in a conversation of its own."""
+	parent = frappe.flags.huf_run
+	if depth_of(parent) >= DEEPEST:
+		raise UsageError(f"Agents may call one another {DEEPEST} deep, no further.")
+	request = AgentRequest(
+		agent_name, prompt, frappe.session.user, channel="agent", external_id=parent, parent_run=parent
+	)
+	result = await carry_out(open_run(request))
+	frappe.flags.huf_run = parent
+	return {
+		key: value for key, value in result.as_dict().items() if key in ("run", "status", "response", "error")
+	}
+
+
+def depth_of(run: str | None) -> int:
+	depth = 0
+	while run:
+		depth, run = depth + 1, frappe.db.get_value("Agent Run", run, "parent_run")
+	return depth

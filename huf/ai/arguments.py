@@ -1,0 +1,67 @@
+"""A call's arguments, from the model's text to checked values, and results back to text.
+
+Mends only what has one reading; never guesses.
+"""
+
+import json
+import re
+from typing import Any
+
+from huf.ai.errors import ToolError
+
+FENCE = re.compile(r"^```(?:json)?\s*(.*?)\s*```$", re.DOTALL)
+
+
+def parse_arguments(raw: str) -> dict:
+	"""Read a call's arguments; broken JSON is mended only where one reading is possible.
+
+	Raises ToolError otherwise: running a tool with guessed (or no) arguments does harm.
+	"""
+	text = (raw or "").strip()
+	if not text:
+		return {}
+	try:
+		value = json.loads(text)
+	except ValueError as error:
+		value = repair(text)
+		if value is None:
+			raise ToolError(
+				f"The arguments are not valid JSON ({error}). The tool was not run. Send one JSON object."
+			) from None
+	if not isinstance(value, dict):
+		raise ToolError("The arguments must be one JSON object. The tool was not run.")
+	return value
+
+
+def repair(text: str) -> dict | None:
+	"""Mend quotes, commas and fences; None where letters or digits would change or the end is missing."""
+	from json_repair import loads
+
+	text = FENCE.sub(r"\1", text)
+	if not (text.startswith("{") and text.endswith("}")):
+		return None
+	value = loads(text)
+	if not isinstance(value, dict) or bare(text) != bare(json.dumps(value, ensure_ascii=False)):
+		return None
+	return value
+
+
+def bare(text: str) -> str:
+	return "".join(filter(str.isalnum, text)).casefold()
+
+
+def check_arguments(arguments: dict, schema: dict) -> None:
+	"""Raise ToolError with every fault at once, so that the model can mend them in one go."""
+	from jsonschema import Draft202012Validator
+
+	errors = sorted(Draft202012Validator(schema).iter_errors(arguments), key=lambda e: list(e.absolute_path))
+	if errors:
+		faults = "; ".join(
+			f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message}"
+			for error in errors[:8]
+		)
+		raise ToolError(f"The arguments do not fit the tool ({faults}). The tool was not run.")
+
+
+def as_text(result: Any) -> str:
+	return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)

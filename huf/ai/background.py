@@ -1,0 +1,68 @@
+"""Runs in the background: queued, taken up by a worker, and taken up again where a worker was lost."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.coroutines import run_coroutine
+from huf.ai.errors import LeaseLost
+from huf.ai.open_run import OpenRun, carry_out, load_run, open_run
+from huf.ai.records import leases
+from huf.ai.types import AgentRequest, Listener, RunResult, RunStatus
+
+LONGEST = 3600
+"""Seconds a job may take before the queue ends it; a run has limits of its own."""
+
+
+def enqueue_run(request: AgentRequest) -> OpenRun:
+	"""Write down a run and have a worker do it. Raises what keeps it from starting."""
+	run = open_run(request, RunStatus.QUEUED)
+	enqueue_work(run.name)
+	return run
+
+
+def enqueue_work(run: str) -> None:
+	frappe.enqueue("huf.ai.background.work_on", queue="long", timeout=LONGEST, run=run)
+
+
+def work_on(run: str) -> RunResult | None:
+	"""Do a queued or abandoned run, if nobody else does; the outermost function of its job.
+
+	None: another worker has it, it has ended, or its conversation is busy, whose present run will call it.
+	"""
+	conversation = frappe.db.get_value("Agent Run", run, "conversation")
+	if conversation and not leases.claim_conversation(conversation, run):
+		frappe.db.rollback()
+		return None
+	lease = leases.take(run)
+	if lease is None:
+		return None
+	user = frappe.db.get_value("Agent Run", run, "run_as")
+	with acting_as(user):
+		try:
+			return end_run(load_run(run, lease))
+		except LeaseLost:
+			frappe.db.rollback()
+			return None
+
+
+def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
+	"""Work on an open run to its end, then let the next one in its conversation begin."""
+	result = run_coroutine(carry_out(run, listeners))
+	call_next(run.conversation)
+	return result
+
+
+def call_next(conversation: str) -> None:
+	if waiting := leases.next_in_line(conversation):
+		enqueue_work(waiting)
+
+
+def recover(now: datetime | None = None) -> list[str]:
+	"""Have runs taken up again whose worker was lost. Called every minute; gives their names."""
+	lost = leases.abandoned(now)
+	for run in lost:
+		enqueue_work(run)
+	return lost

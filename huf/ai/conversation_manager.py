@@ -1,0 +1,202 @@
+"""Conversations: found or begun, appended to, and read back as a model's history.
+
+The only writer of Agent Conversation rows and Agent Message rows during a run. Never commits on its own but in
+`persist_conversation`.
+"""
+
+import json
+
+import frappe
+from frappe.utils import now
+
+from huf.ai.errors import UsageError
+from huf.ai.records.rows import insert_row, insert_rows
+from huf.ai.types import ModelReply, Observation
+
+TITLE_LENGTH = 60
+ROLES = {"user": "user", "agent": "assistant", "system": "system"}
+
+
+class ConversationManager:
+	"""One agent's conversation with one counterpart: `session_id` is "channel:external_id or user"."""
+
+	def __init__(
+		self, agent_name: str, channel: str = "api", external_id: str | None = None, user: str | None = None
+	):
+		self.agent_name, self.channel, self.external_id = agent_name, channel, external_id
+		self.user = user or frappe.session.user
+		self.session_id = f"{channel}:{external_id or self.user}"
+		self.conversation: str | None = None
+
+	def get_or_create_conversation(
+		self, conversation: str | None = None, title: str = "", persist: bool = True
+	) -> str:
+		"""Name of the conversation: the one named, else the session's active one, else a new one.
+
+		Raises PermissionError for a conversation that is not the user's, UsageError for another agent's.
+		"""
+		if conversation:
+			self.conversation = self.check_conversation(conversation)
+		else:
+			self.conversation = (persist and self.find_active()) or self.begin(title)
+		return self.conversation
+
+	def check_conversation(self, name: str) -> str:
+		row = frappe.db.get_value("Agent Conversation", name, ["agent", "owner"], as_dict=True)
+		if not row or not frappe.has_permission(
+			"Agent Conversation", "write", doc=frappe.get_doc("Agent Conversation", name), user=self.user
+		):
+			raise frappe.PermissionError(f"There is no conversation {name!r} that you may write to.")
+		if row.agent != self.agent_name:
+			raise UsageError(
+				f"Conversation {name} is with {row.agent}. Start a new one to talk to {self.agent_name}."
+			)
+		return name
+
+	def find_active(self) -> str | None:
+		"""The newest active conversation of this session; only the user's own."""
+		session = {
+			"agent": self.agent_name,
+			"session_id": self.session_id,
+			"is_active": 1,
+			"owner": self.user,
+		}
+		return frappe.db.get_value("Agent Conversation", session, "name", order_by="modified desc")
+
+	def begin(self, title: str) -> str:
+		return insert_row(
+			"Agent Conversation",
+			{
+				"title": shorten(title) or self.agent_name,
+				"agent": self.agent_name,
+				"session_id": self.session_id,
+				"channel": self.channel,
+				"external_id": self.external_id,
+				"is_active": 1,
+				"total_messages": 0,
+			},
+			owner=self.user,
+		)
+
+	def add_message(
+		self, role: str, content: str, kind: str = "Message", run: str | None = None, step: int = 0
+	) -> str:
+		return self.add_messages([message(role, content, kind, step)], run)[0]
+
+	def add_messages(self, messages: list[dict], run: str | None = None) -> list[str]:
+		"""Append rows in order, in three statements however many they are."""
+		frappe.db.sql(
+			"update `tabAgent Conversation` set total_messages = total_messages + %s, modified = %s where name = %s",
+			(len(messages), now(), self.conversation),
+		)
+		# Read after the update: it holds the row until the commit, so no other run takes the same places.
+		total = frappe.db.get_value("Agent Conversation", self.conversation, "total_messages")
+		first = total - len(messages) + 1
+		rows = [
+			{"conversation": self.conversation, "run": run, "sequence": first + place, **each}
+			for place, each in enumerate(messages)
+		]
+		return insert_rows("Agent Message", rows, owner=self.user)
+
+	def add_step(self, run: str, step: int, reply: ModelReply, observations: list[Observation]) -> None:
+		"""What a step said, asked for and saw: text first, then each call with its result behind it."""
+		rows = [message("agent", reply.text, "Message", step)] if reply.text else []
+		for seen in observations:
+			request = seen.call.request
+			call = {
+				"id": request.id,
+				"name": request.name,
+				"arguments": request.arguments if seen.call.arguments is None else seen.call.arguments,
+			}
+			named = {"tool_name": request.name, "tool_call_id": request.id}
+			rows.append(
+				{**message("agent", json.dumps(call, ensure_ascii=False), "Tool Call", step), **named}
+			)
+			rows.append({**message("system", seen.text, "Tool Result", step), **named})
+		self.add_messages(rows, run)
+
+	def get_conversation_history(self, limit: int = 20, before: int | None = None) -> list[dict]:
+		"""The last `limit` messages (before a place) in OpenAI's form, oldest first, each once.
+
+		Calls stand together with their results.
+		"""
+		# Errors are for the reader: a model that saw its failures would go on talking about them.
+		filters = {"conversation": self.conversation, "kind": ["!=", "Error"]}
+		if before is not None:
+			filters["sequence"] = ["<", before]
+		rows = frappe.get_all(
+			"Agent Message",
+			filters=filters,
+			fields=["role", "kind", "content", "run", "step", "tool_call_id"],
+			order_by="sequence desc",
+			limit=limit,
+		)
+		return as_history(rows[::-1])
+
+	def persist_conversation(self) -> None:
+		"""Commit, so that other connections and open pages see what was said."""
+		frappe.db.commit()
+
+
+def message(role: str, content: str, kind: str = "Message", step: int = 0) -> dict:
+	return {
+		"role": role,
+		"content": content,
+		"kind": kind,
+		"step": step,
+		"tool_name": None,
+		"tool_call_id": None,
+	}
+
+
+def shorten(text: str) -> str:
+	line = " ".join((text or "").split())
+	return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def as_history(rows: list) -> list[dict]:
+	"""Rows of Agent Message as a model's messages.
+
+	The calls of one step become one assistant message with the results behind it. A call or result whose counterpart
+	is not among the rows is left out: providers refuse halves.
+	"""
+	results = {
+		(row.run, row.step, row.tool_call_id): row.content for row in rows if row.kind == "Tool Result"
+	}
+	history: list[dict] = []
+	open_step = None
+	pending: list[dict] = []
+	for row in rows:
+		key = (row.run, row.step)
+		if row.kind == "Tool Call" and (*key, row.tool_call_id) in results:
+			if open_step != key:
+				history += pending
+				pending, open_step = [], key
+				history.append(assistant_for(history, row))
+			history[-1]["tool_calls"].append(as_call(row))
+			pending.append(
+				{
+					"role": "tool",
+					"tool_call_id": row.tool_call_id,
+					"content": results[(*key, row.tool_call_id)],
+				}
+			)
+		elif row.kind == "Message":
+			history += pending
+			pending, open_step = [], None
+			history.append({"role": ROLES[row.role], "content": row.content, "step": key})
+	history += pending
+	return [{key: value for key, value in each.items() if key != "step"} for each in history]
+
+
+def assistant_for(history: list[dict], row) -> dict:
+	"""The assistant message that carries a step's calls: the step's text if it had one."""
+	said = history.pop()["content"] if history and history[-1].get("step") == (row.run, row.step) else None
+	return {"role": "assistant", "content": said, "tool_calls": [], "step": None}
+
+
+def as_call(row) -> dict:
+	call = json.loads(row.content)
+	arguments = call["arguments"]
+	text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+	return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": text}}

@@ -1,0 +1,182 @@
+"""A run from its opening to its end: written down, worked on by whoever holds it, closed.
+
+Opening and working are apart, so that another worker can do the work, or take it up again.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import frappe
+
+from huf.ai import admission
+from huf.ai.agent_manager import AgentManager
+from huf.ai.conversation_manager import ConversationManager
+from huf.ai.errors import LeaseLost, UsageError
+from huf.ai.loop.guards import Cancelled, StepCap
+from huf.ai.records import leases
+from huf.ai.records.events import Announcer
+from huf.ai.records.journal import RunJournal, close_run, elapsed, insert_run
+from huf.ai.records.leases import Lease
+from huf.ai.records.recorded import Recorded, read_recorded
+from huf.ai.run import OFFLINE, RunProvider
+from huf.ai.types import AgentRequest, EventKind, Listener, Outcome, RunResult, RunStatus, StopReason
+
+BUSY = "The agent is still at work on what was said before. Wait for its answer, or cancel that run."
+FAULT = "The run broke off by a fault inside Huf. A manager finds it in the Error Log."
+
+
+@dataclass(frozen=True)
+class OpenRun:
+	"""A run that is on record and not ended; `history` is what was said before its prompt."""
+
+	request: AgentRequest
+	manager: AgentManager
+	conversations: ConversationManager
+	lease: Lease
+	history: list[dict]
+	recorded: Recorded = field(default_factory=Recorded)
+
+	@property
+	def name(self) -> str:
+		return self.lease.run
+
+	@property
+	def conversation(self) -> str:
+		return self.conversations.conversation
+
+
+def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> OpenRun:
+	"""Admit the request and write down the run and what the person said. Commits.
+
+	A Started run is this worker's, and has the conversation to itself; a Queued one waits for `load_run`.
+	Raises PermissionError or UsageError for what cannot be started; then nothing is written.
+	"""
+	if not (request.prompt or "").strip():
+		raise UsageError("There is nothing to do: the prompt is empty.")
+	agent = admission.admit(request.agent, request.user)
+	manager = AgentManager(request.agent, request.provider, request.model)
+	conversations = ConversationManager(request.agent, request.channel, request.external_id, request.user)
+	conversation = conversations.get_or_create_conversation(
+		request.conversation, title=request.prompt, persist=bool(agent.persist_conversation)
+	)
+	history = conversations.get_conversation_history(manager.history_limit)
+	lease = insert_run(request, conversation, manager.provider, manager.model, status)
+	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
+		frappe.db.rollback()
+		raise UsageError(BUSY)
+	conversations.add_message("user", request.prompt, run=lease.run)
+	conversations.persist_conversation()
+	return OpenRun(request, manager, conversations, lease, history)
+
+
+def load_run(name: str, lease: Lease) -> OpenRun:
+	"""A run from its records, as the worker who holds it now goes on with it."""
+	row = frappe.get_doc("Agent Run", name)
+	said = frappe.db.get_value(
+		"Agent Message",
+		{"run": name, "role": "user"},
+		["content", "sequence"],
+		as_dict=True,
+		order_by="sequence asc",
+	)
+	model = None if row.model == OFFLINE else row.model
+	request = AgentRequest(
+		row.agent,
+		said.content,
+		row.run_as,
+		row.conversation,
+		provider=row.provider,
+		model=model,
+		parent_run=row.parent_run,
+	)
+	manager = AgentManager(row.agent, row.provider, model)
+	conversations = ConversationManager(row.agent, user=row.run_as)
+	conversations.conversation = row.conversation
+	history = conversations.get_conversation_history(manager.history_limit, before=said.sequence)
+	return OpenRun(request, manager, conversations, lease, history, read_recorded(name))
+
+
+async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
+	"""Work on a run to its end, and write down how it ended."""
+	frappe.flags.huf_run = run.name
+	announce = Announcer(run.name, run.request.user, listeners)
+	announce(EventKind.RUN_STARTED, started(run))
+	began = time.monotonic()
+	outcome = await work(run, announce)
+	result = finish(run, outcome, elapsed(began))
+	announce(EventKind.RUN_FINISHED, result.as_dict())
+	return result
+
+
+def started(run: OpenRun) -> dict:
+	model = run.manager.model
+	return {
+		"conversation": run.conversation,
+		"agent": run.request.agent,
+		"model": model,
+		"offline": model == OFFLINE,
+	}
+
+
+async def work(run: OpenRun, announce: Announcer) -> Outcome:
+	"""Have the provider run the agent. An error nobody foresaw ends the run as Failed, never as an open one."""
+	manager, conversations = run.manager, run.conversations
+	journal = RunJournal(
+		run.lease,
+		manager.provider,
+		manager.model,
+		lambda *step: conversations.add_step(run.name, *step),
+		run.recorded,
+	)
+	context = {
+		"agent_name": run.request.agent,
+		"history": run.history,
+		"journal": journal,
+		"guards": [StepCap(manager.steps), Cancelled(journal.cancel_requested)],
+		"emit": announce,
+		"stream": announce.is_watched,
+	}
+	try:
+		agent = manager.create_agent()
+		return await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)
+	except UsageError as error:
+		return Outcome(StopReason.ERROR, error=str(error))
+	except LeaseLost:
+		raise
+	except Exception:  # the boundary around a run
+		frappe.db.rollback()
+		frappe.log_error(f"Agent Run {run.name} failed")
+		return Outcome(StopReason.ERROR, error=FAULT)
+
+
+def finish(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
+	"""Say the answer in the conversation and close the run, in one commit."""
+	if outcome.stop_reason is StopReason.MAX_STEPS:
+		outcome.text, outcome.told = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False
+	run.lease.hold()
+	if outcome.text and not outcome.told:
+		run.conversations.add_message("agent", outcome.text, run=run.name, step=outcome.steps)
+	if outcome.error:
+		run.conversations.add_message("system", outcome.error, kind="Error", run=run.name, step=outcome.steps)
+	close_run(run.name, run.request.agent, outcome, duration_ms)
+	leases.free_conversation(run.conversation, run.name)
+	run.conversations.persist_conversation()
+	return RunResult(
+		run=run.name,
+		conversation=run.conversation,
+		status=outcome.status,
+		stop_reason=outcome.stop_reason,
+		response=outcome.text,
+		error=outcome.error,
+		usage=outcome.usage,
+		steps=outcome.steps,
+		duration_ms=duration_ms,
+		provider=run.manager.provider,
+		model=run.manager.model,
+	)
+
+
+def step_warning(steps: int) -> str:
+	"""The line before an answer that the step cap cut short; other front ends look for it."""
+	return f"[WARNING: Max steps ({steps}) reached. Response may be incomplete.]"

@@ -1,0 +1,73 @@
+"""What went wrong with a model, said so that the operator can act on it, and without the key in it."""
+
+import re
+
+from huf.ai.errors import ModelError
+
+HIDDEN = "•••"
+KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|gsk|xai|AIza)[-_A-Za-z0-9*]{6,}")
+LONGEST = 300
+RETRIED_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
+CONNECTION_ERRORS = {"APIConnectionError", "Timeout", "TransportError", "ClientError", "TimeoutError"}
+ADVICE = {
+	400: "The provider did not accept the request. Check the agent's settings and tools.",
+	401: "The provider refused the API key. Check it in AI Provider {provider}.",
+	403: "The provider refused the API key. Check it in AI Provider {provider}.",
+	404: "The provider does not know this model. Check the Model Name in AI Model.",
+	408: "The model did not answer in time. Try again, or raise Model Timeout in Huf Settings.",
+	422: "The provider did not accept the request. Check the agent's settings and tools.",
+	429: "The provider's rate limit or quota is used up. Wait, or check your plan with the provider.",
+}
+TOO_LONG = (
+	"The conversation is too long for this model. Start a new one, or choose a model with a larger window."
+)
+UNREACHABLE = "The provider could not be reached. Check API Base in AI Provider {provider} and the network."
+FAULT = "The provider had a fault of its own. Try again later."
+
+
+def model_error(error: Exception, provider: str, model: str, secret: str | None, shown: bool) -> ModelError:
+	"""The ModelError for what a provider's client raised.
+
+	`shown`: a part of the answer has been shown to a reader. It cannot be taken back, so asking again is no help.
+	"""
+	status = getattr(error, "status_code", None)
+	said = hide_secret(first_line(str(error)), secret)
+	again = not shown and (status in RETRIED_STATUS or is_connection_error(error))
+	message = f"{provider} / {model}: {advise(error, status, provider)} ({said})"
+	return ModelError(message, provider=provider, status=status, retryable=again)
+
+
+def broken(message: str, provider: str, model: str, retryable: bool) -> ModelError:
+	"""The ModelError for an answer that came, but is none."""
+	return ModelError(f"{provider} / {model}: {message}", provider=provider, retryable=retryable)
+
+
+def advise(error: Exception, status: int | None, provider: str) -> str:
+	"""What the operator can do about it."""
+	name = type(error).__name__
+	if name == "ContextWindowExceededError":
+		return TOO_LONG
+	if "Timeout" in name:
+		return ADVICE[408]
+	if is_connection_error(error) and status in (None, 500):
+		return UNREACHABLE.format(provider=provider)
+	return ADVICE.get(status, FAULT).format(provider=provider)
+
+
+def is_connection_error(error: Exception) -> bool:
+	return bool(CONNECTION_ERRORS & {cls.__name__ for cls in type(error).__mro__})
+
+
+def is_retryable(error: Exception) -> bool:
+	return isinstance(error, ModelError) and error.retryable
+
+
+def hide_secret(text: str, secret: str | None) -> str:
+	if secret:
+		text = text.replace(secret, HIDDEN)
+	return KEY_SHAPE.sub(HIDDEN, text)
+
+
+def first_line(text: str) -> str:
+	line = text.strip().split("\n", 1)[0]
+	return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

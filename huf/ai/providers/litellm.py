@@ -1,0 +1,233 @@
+"""Asks models through LiteLLM. The only module that imports litellm, and only when a model is asked.
+
+Keys travel with each call, never through the environment, and are cut out of every message that leaves here.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import frappe
+
+from huf.ai.errors import ModelError
+from huf.ai.providers.answers import Answer
+from huf.ai.providers.failures import broken, is_retryable, model_error
+from huf.ai.providers.model_thread import ask_there, called_here
+from huf.ai.providers.models import Prices, prices_of
+from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
+from huf.ai.settings import get_cached, get_settings
+from huf.ai.types import ModelReply, Outcome, StopReason, Tool, Usage
+
+__all__ = ["_execute_tool_call", "_find_tool", "_normalize_model_name", "_setup_api_key", "run", "transcribe"]
+
+ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
+PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
+LONGEST_PAUSE = 20
+"""Seconds between two tries at most."""
+
+
+@lru_cache(maxsize=1)
+def load():
+	"""litellm itself, told to keep to itself. Takes seconds the first time."""
+	os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+	import litellm
+
+	litellm.telemetry = False
+	litellm.suppress_debug_info = True
+	litellm.drop_params = True
+	return litellm
+
+
+async def run(agent, enhanced_prompt: str, provider: str, model: str, context: dict | None = None) -> Outcome:
+	"""Run an SDK agent with a model of `provider`. A model that fails ends the Outcome, it does not raise."""
+	context = context or {}
+	try:
+		call = connect(provider, model, request_settings(agent, context), bool(context.get("stream")))
+	except ModelError as error:
+		return Outcome(StopReason.ERROR, error=str(error))
+	return await drive(agent, enhanced_prompt, call.ask, context)
+
+
+def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> "ModelCall":
+	"""What every call of a run has in common. Raises ModelError where the provider is not set up.
+
+	`stream`: somebody watches. An answer nobody watches is asked for whole, which costs a fraction.
+	"""
+	settings = get_settings()
+	name = _normalize_model_name(model, provider)
+	fixed = {
+		**wanted,
+		"model": name,
+		"timeout": settings.model_timeout,
+		# Ours are the retries: LiteLLM's would repeat an answer that a reader has seen begin.
+		"num_retries": 0,
+		"max_retries": 0,
+	}
+	if stream:
+		fixed |= {"stream": True, "stream_options": {"include_usage": True}}
+	_setup_api_key(provider, read_key(provider), fixed)
+	return ModelCall(provider, model, fixed, prices_of(model) or listed_prices(name), settings.model_retries)
+
+
+def request_settings(agent, context: dict) -> dict[str, Any]:
+	"""temperature, top_p and max_tokens: the Agent record's, else the SDK agent's. What a model does not take is dropped."""
+	name = context.get("agent_name")
+	doc = get_cached("Agent", name)
+	fallback = agent.model_settings
+	wanted = {
+		"temperature": doc.temperature if doc else fallback.temperature,
+		"top_p": (doc.top_p or None) if doc else fallback.top_p,
+		"max_tokens": (doc.max_tokens or None) if doc else fallback.max_tokens,
+	}
+	return {key: value for key, value in wanted.items() if value is not None}
+
+
+def _normalize_model_name(model: str, provider: str | None) -> str:
+	"""The model in LiteLLM's form: gpt-4-turbo of OpenAI is openai/gpt-4-turbo; what has its prefix stays."""
+	name = ALIASES.get((provider or "").strip().lower(), (provider or "").strip().lower())
+	if name == "openrouter":
+		return model if model.startswith("openrouter/") else f"openrouter/{model}"
+	head, slash, _ = model.partition("/")
+	if slash and is_known(head):
+		return model
+	prefix = PREFIXES.get(name, name.replace(" ", "_"))
+	# A provider LiteLLM does not know is somebody's own server; those speak OpenAI's language.
+	return f"{prefix if is_known(prefix) else 'openai'}/{model}"
+
+
+def is_known(prefix: str) -> bool:
+	return prefix in load().provider_list
+
+
+def _setup_api_key(provider_name: str, api_key: str | None, completion_kwargs: dict[str, Any]) -> None:
+	"""Put the key into the call. Raises ModelError where one is needed and missing."""
+	row = get_cached("AI Provider", provider_name)
+	if not row:
+		raise ModelError(f"There is no AI Provider {provider_name!r}.", provider=provider_name)
+	if row.api_base:
+		completion_kwargs["api_base"] = row.api_base
+	if api_key:
+		completion_kwargs["api_key"] = api_key
+	elif row.is_local or row.api_base:
+		# LiteLLM's clients insist on some key, and would look for one in the environment.
+		completion_kwargs["api_key"] = "not-needed"
+	else:
+		raise ModelError(
+			f"AI Provider {provider_name} has no API key. Open it under Models and enter one.",
+			provider=provider_name,
+		)
+
+
+def read_key(provider_name: str) -> str | None:
+	from frappe.utils.password import get_decrypted_password
+
+	return get_decrypted_password("AI Provider", provider_name, "api_key", raise_exception=False)
+
+
+@dataclass(frozen=True)
+class ModelCall:
+	"""One model as a run asks it; `fixed` are the arguments of LiteLLM that stay the same."""
+
+	provider: str
+	model: str
+	fixed: dict[str, Any]
+	prices: Prices | None
+	retries: int
+
+	async def ask(
+		self, messages: list[dict], tools: list[Tool], on_text: Callable[[str], None]
+	) -> ModelReply:
+		"""Ask and give the whole reply; text is passed on as it streams in. Raises ModelError."""
+		import stamina
+
+		kwargs = {**self.fixed, "messages": messages}
+		if tools:
+			kwargs["tools"] = [tool.as_spec() for tool in tools]
+		tries = stamina.retry_context(
+			on=is_retryable, attempts=self.retries + 1, timeout=None, wait_max=LONGEST_PAUSE
+		)
+		async for attempt in tries:
+			with attempt:
+				return await self.ask_once(kwargs, on_text)
+		raise AssertionError("unreachable: the last attempt raises")
+
+	async def ask_once(self, kwargs: dict, on_text: Callable[[str], None]) -> ModelReply:
+		answer = Answer()
+		try:
+			await ask_there(fetch(kwargs, answer, called_here(on_text)))
+		except known_errors() as error:
+			secret = self.fixed.get("api_key")
+			raise model_error(error, self.provider, self.model, secret, shown=bool(answer.parts)) from None
+		if fault := fault_of(answer):
+			raise broken(fault, self.provider, self.model, retryable=answer.is_empty)
+		return answer.reply(self.model, self.usage_of(answer.usage))
+
+	def usage_of(self, usage: Any) -> Usage:
+		"""Tokens and cost of a call; without usage, or without a price, the cost is unknown."""
+		if usage is None:
+			return Usage(cost=None)
+		cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0
+		tokens = (usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
+		return Usage(*tokens, cost=self.prices.cost(*tokens) if self.prices else None)
+
+
+async def fetch(kwargs: dict, answer: Answer, on_text: Callable[[str], None]) -> None:
+	"""One call over the wire."""
+	response = await load().acompletion(**kwargs)
+	if kwargs.get("stream"):
+		await answer.take(response, on_text)
+	else:
+		answer.take_whole(response, on_text)
+
+
+def fault_of(answer: Answer) -> str | None:
+	"""Why an answer that came without an error is none all the same."""
+	if not answer.finish_reason:
+		return "The connection broke off in the middle of the answer. Try again."
+	if answer.finish_reason == "content_filter":
+		return "The provider's content filter stopped the answer. Word the request differently."
+	if answer.is_empty and answer.finish_reason != "length":
+		return "The model sent an empty answer. Try again."
+	return None
+
+
+def listed_prices(name: str) -> Prices | None:
+	"""What LiteLLM's table says a model costs; None: it does not say."""
+	table = load().model_cost
+	row = table.get(name) or table.get(name.partition("/")[2]) or {}
+	price = row.get("input_cost_per_token")
+	if price is None:
+		return None
+	return Prices(
+		price, row.get("output_cost_per_token") or 0, row.get("cache_read_input_token_cost") or price
+	)
+
+
+@lru_cache(maxsize=1)
+def known_errors() -> tuple[type[Exception], ...]:
+	"""What a failing provider or connection raises through LiteLLM."""
+	import aiohttp
+	import httpx
+	import openai
+
+	return (openai.APIError, httpx.HTTPError, aiohttp.ClientError, TimeoutError, ConnectionError, ValueError)
+
+
+async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
+	"""Text of a sound file: {text}. Raises ModelError."""
+	sound = content.encode() if isinstance(content, str) else content
+	row = get_cached("AI Model", model)
+	kwargs = {
+		"model": _normalize_model_name(model, row.provider),
+		"file": (file_name, sound),
+		"max_retries": 0,
+	}
+	_setup_api_key(row.provider, read_key(row.provider), kwargs)
+	frappe.db.commit()
+	try:
+		answer = await ask_there(load().atranscription(**kwargs))
+	except known_errors() as error:
+		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
+	return {"text": answer.text}

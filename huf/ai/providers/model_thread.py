@@ -1,0 +1,34 @@
+"""The one event loop of a process on which models are asked, in a thread of its own.
+
+LiteLLM and its clients keep connections and a logging queue that belong to one loop, while runs go on in many threads.
+Nothing here knows frappe: what runs on this loop does not see the request that wanted it.
+"""
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from functools import lru_cache
+from typing import Any
+
+
+async def ask_there(coroutine: Coroutine) -> Any:
+	"""Run a coroutine on the models' loop and wait for it here. Cancelling the wait cancels it there."""
+	future = contextvars.Context().run(asyncio.run_coroutine_threadsafe, coroutine, models_loop(os.getpid()))
+	return await asyncio.wrap_future(future)
+
+
+def called_here(function: Callable[[str], None]) -> Callable[[str], None]:
+	"""The function to give away: what is called there is done here, in order, before the answer is."""
+	loop = asyncio.get_running_loop()
+	context = contextvars.copy_context()
+	return lambda text: loop.call_soon_threadsafe(function, text, context=context) and None
+
+
+@lru_cache(maxsize=1)
+def models_loop(process: int) -> asyncio.AbstractEventLoop:
+	"""This process' loop; a forked process (another number) makes its own."""
+	loop = asyncio.new_event_loop()
+	threading.Thread(target=loop.run_forever, name="huf-models", daemon=True).start()
+	return loop

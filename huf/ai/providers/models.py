@@ -1,0 +1,53 @@
+"""Which model an agent uses: names, address, prices. Reads AI Model and AI Provider; asks nobody."""
+
+from dataclasses import dataclass
+
+import frappe
+
+from huf.ai.errors import UsageError
+from huf.ai.run import OFFLINE
+from huf.ai.settings import get_cached, get_settings
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Prices:
+	"""USD per token."""
+
+	input: float
+	output: float
+	cached: float
+
+	def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int) -> float:
+		fresh = input_tokens - cached_tokens
+		return fresh * self.input + cached_tokens * self.cached + output_tokens * self.output
+
+
+def choose_model(agent, provider: str | None = None, model: str | None = None) -> tuple[str | None, str]:
+	"""(provider, model) for a run: as asked for, else the agent's, else the default; (None, "Offline") without any.
+
+	Raises UsageError for a model or provider that is not on record.
+	"""
+	model = model or agent.model or get_settings().default_model
+	if not model:
+		return None, OFFLINE
+	row = get_cached("AI Model", model)
+	if not row:
+		raise UsageError(f"There is no AI Model {model!r}. Add it, or choose one that is there.")
+	provider = provider or row.provider
+	if not get_cached("AI Provider", provider):
+		raise UsageError(f"There is no AI Provider {provider!r}. Add it, with its API key.")
+	return provider, model
+
+
+def prices_of(model: str) -> Prices | None:
+	"""What the site says a model costs; None: the site does not say."""
+	doc = get_cached("AI Model", model)
+	if not doc:
+		return None
+	if doc.own_prices:
+		cached = doc.cached_price or doc.input_price
+		return Prices(doc.input_price / MILLION, doc.output_price / MILLION, cached / MILLION)
+	local = frappe.get_cached_value("AI Provider", doc.provider, "is_local")
+	return Prices(0.0, 0.0, 0.0) if local else None

@@ -1,0 +1,63 @@
+"""What every provider shares: an SDK agent, a prompt and a way to ask become a run of the one loop."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from huf.ai.arguments import parse_arguments
+from huf.ai.errors import ToolError
+from huf.ai.loop.engine import run_loop
+from huf.ai.loop.guards import StepCap
+from huf.ai.types import Ask, Effect, Outcome, Tool
+
+DEFAULT_STEPS = 10
+
+
+async def drive(agent, prompt: str, ask: Ask, context: dict[str, Any]) -> Outcome:
+	"""Run the loop for an SDK agent.
+
+	`context` may hold: history (messages in OpenAI's form), guards, journal, emit. Without them nothing is kept.
+	"""
+	messages = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
+	messages += [*context.get("history", ()), {"role": "user", "content": prompt}]
+	return await run_loop(
+		messages,
+		[loop_tool(tool) for tool in agent.tools],
+		ask,
+		guards=context.get("guards", (StepCap(DEFAULT_STEPS),)),
+		journal=context.get("journal"),
+		emit=context.get("emit", lambda kind, data: None),
+	)
+
+
+def loop_tool(tool) -> Tool:
+	"""An SDK FunctionTool as the loop takes it; one without an effect counts as reaching outside."""
+	return Tool(
+		tool.name,
+		tool.description,
+		tool.params_json_schema,
+		getattr(tool, "effect", Effect.EXTERNAL),
+		invoker(tool),
+	)
+
+
+def invoker(tool) -> Callable[[dict], Awaitable[Any]]:
+	async def invoke(arguments: dict) -> Any:
+		return await tool.on_invoke_tool(None, json.dumps(arguments, ensure_ascii=False))
+
+	return invoke
+
+
+def _find_tool(agent, tool_name: str):
+	"""The agent's tool of that name, or None."""
+	return next((tool for tool in agent.tools if tool.name == tool_name), None)
+
+
+async def _execute_tool_call(tool, args_json: str) -> Any:
+	"""Call an SDK tool with a model's raw arguments; gives its result as text.
+
+	Raises ToolError where they cannot be read, and whatever the tool raises.
+	"""
+	if tool is None:
+		raise ToolError("There is no such tool.")
+	return await invoker(tool)(parse_arguments(args_json))

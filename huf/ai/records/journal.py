@@ -1,0 +1,195 @@
+"""The journal of a run: Agent Run, Agent LLM Call and Agent Tool Call, written as each step happens.
+
+The only writer of these. Every method of RunJournal commits before it returns, so that nothing is open while the run
+waits, and what a write tool changed is committed together with the row that says so.
+"""
+
+import json
+import time
+
+import frappe
+from frappe.utils import now
+
+from huf.ai.records.leases import Lease, expiry, new_worker
+from huf.ai.records.recorded import Recorded
+from huf.ai.records.rows import clip, insert_row, update_row
+from huf.ai.types import AgentRequest, Call, CallStatus, Effect, ModelReply, Observation, Outcome, RunStatus
+
+
+def insert_run(
+	request: AgentRequest, conversation: str, provider: str | None, model: str, status: RunStatus
+) -> Lease:
+	"""Write the Agent Run; a Started one is held by this worker from the first. Does not commit."""
+	started = status is RunStatus.STARTED
+	worker = new_worker()
+	name = insert_row(
+		"Agent Run",
+		{
+			"agent": request.agent,
+			"conversation": conversation,
+			"provider": provider,
+			"model": model,
+			"prompt": clip(request.prompt),
+			"status": status.value,
+			"run_as": request.user,
+			"parent_run": request.parent_run,
+			"started_at": now() if started else None,
+			"worker": worker if started else None,
+			"lease_until": expiry() if started else None,
+			"attempts": int(started),
+		},
+		owner=request.user,
+	)
+	return Lease(name, worker)
+
+
+def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
+	"""Write how the run ended, and count it on its agent. Does not commit."""
+	usage = outcome.usage
+	ended = now()
+	update_row(
+		"Agent Run",
+		run,
+		{
+			"status": outcome.status.value,
+			"stop_reason": outcome.stop_reason.value,
+			"response": clip(outcome.text),
+			"error_message": clip(outcome.error),
+			"input_tokens": usage.input_tokens,
+			"output_tokens": usage.output_tokens,
+			"total_tokens": usage.input_tokens + usage.output_tokens,
+			"cached_tokens": usage.cached_tokens,
+			"total_cost": usage.cost or 0,
+			"unpriced_calls": usage.unpriced_calls,
+			"steps": outcome.steps,
+			"duration_ms": duration_ms,
+			"ended_at": ended,
+			"lease_until": None,
+		},
+	)
+	frappe.db.sql(
+		"update `tabAgent` set total_run = total_run + 1, last_run = %s where name = %s", (ended, agent)
+	)
+
+
+def request_cancel(run: str) -> None:
+	"""Ask a run that goes on to end at its next step."""
+	update_row("Agent Run", run, {"cancel_requested": 1})
+
+
+class RunJournal:
+	"""Keeps the record of one run; see `huf.ai.loop.engine.Journal`.
+
+	`keep_messages(step, reply, observations)` writes what the conversation shows of a step. `recorded` is what an
+	earlier worker wrote, for a run that is taken up again.
+	"""
+
+	def __init__(
+		self, lease: Lease, provider: str | None, model: str, keep_messages, recorded: Recorded | None = None
+	):
+		self.lease, self.run = lease, lease.run
+		self.provider, self.model = provider, model
+		self.keep_messages = keep_messages
+		self.recorded = recorded or Recorded()
+		self.asked: tuple[str, float] = ("", 0.0)
+		self.intent = ""
+
+	def cancel_requested(self, waiting: bool) -> bool:
+		"""Whether someone asked. A run that waits has to begin a new read to see what others committed meanwhile."""
+		if waiting:
+			frappe.db.commit()
+			self.lease.renew()
+		return bool(frappe.db.get_value("Agent Run", self.run, "cancel_requested"))
+
+	def recall(self, step: int) -> ModelReply | None:
+		return self.recorded.replies.get(step)
+
+	def recall_call(self, step: int, call: Call) -> Observation | None:
+		return self.recorded.observation(step, call)
+
+	def asking(self, step: int) -> None:
+		self.lease.renew()
+		row = {"run": self.run, "step": step, "call_type": "agent", "status": "Started", "started_at": now()}
+		name = insert_row("Agent LLM Call", {**row, "provider": self.provider, "model": self.model})
+		frappe.db.commit()
+		self.asked = (name, time.monotonic())
+
+	def answered(self, step: int, reply: ModelReply) -> None:
+		usage = reply.usage
+		self.end_asking(
+			status="Success",
+			response=json.dumps(reply.as_message(), ensure_ascii=False),
+			finish_reason=reply.finish_reason,
+			input_tokens=usage.input_tokens,
+			output_tokens=usage.output_tokens,
+			cached_tokens=usage.cached_tokens,
+			cost=usage.cost or 0,
+			cost_known=int(usage.cost is not None),
+		)
+
+	def ask_failed(self, step: int, why: str, partial: str) -> None:
+		response = json.dumps({"role": "assistant", "content": partial}) if partial else None
+		self.end_asking(status="Failed", error_message=clip(why), response=response)
+
+	def end_asking(self, **values) -> None:
+		name, since = self.asked
+		update_row("Agent LLM Call", name, {**values, "duration_ms": elapsed(since)})
+		frappe.db.commit()
+
+	def calling(self, step: int, call: Call) -> None:
+		"""Before a call: what reaches outside has its intent on record. Nothing else is open: every method commits."""
+		self.lease.renew()
+		if call.effect is Effect.EXTERNAL and not call.error:
+			self.lease.hold()
+			self.intent = insert_row("Agent Tool Call", self.row(step, call, CallStatus.STARTED))
+			frappe.db.commit()
+
+	def called(self, step: int, observation: Observation) -> None:
+		"""After a call: its row and what it wrote are one commit; a failed call leaves the row alone behind.
+
+		Raises LeaseLost, with nothing written, where the run is another worker's by now.
+		"""
+		call = observation.call
+		if not observation.ok:
+			frappe.db.rollback()
+		if call.effect is Effect.WRITE:
+			self.lease.hold()
+		ending = {
+			"status": observation.status.value,
+			"result": observation.text,
+			"error_message": None if observation.ok else clip(observation.text),
+			"duration_ms": observation.duration_ms,
+		}
+		if call.effect is Effect.EXTERNAL and not call.error:
+			update_row("Agent Tool Call", self.intent, ending)
+		else:
+			insert_row("Agent Tool Call", {**self.row(step, call, observation.status), **ending})
+		frappe.db.commit()
+
+	def step_done(self, step: int, reply: ModelReply, observations: list[Observation]) -> None:
+		if step not in self.recorded.told:
+			self.keep_messages(step, reply, observations)
+			frappe.db.commit()
+
+	def row(self, step: int, call: Call, status: CallStatus) -> dict:
+		shown = (
+			call.request.arguments
+			if call.arguments is None
+			else json.dumps(call.arguments, ensure_ascii=False)
+		)
+		return {
+			"run": self.run,
+			"step": step,
+			"position": call.position,
+			"tool": call.request.name,
+			"effect": call.effect.value,
+			"status": status.value,
+			"call_id": call.request.id,
+			"arguments": shown,
+			"started_at": now(),
+		}
+
+
+def elapsed(since: float) -> int:
+	"""Milliseconds since a moment of `time.monotonic()`."""
+	return round((time.monotonic() - since) * 1000)

@@ -1,0 +1,99 @@
+"""Which worker holds a run, and which run holds a conversation: compare-and-set, so that it is always one.
+
+A lease is a worker's name and a time on Agent Run. Who lets it run out has lost the run: another may take it up, and what
+the first writes afterwards is refused (`hold`).
+"""
+
+import os
+import socket
+import threading
+import time
+from datetime import datetime
+
+import frappe
+from frappe.utils import add_to_date, now_datetime
+
+from huf.ai.errors import LeaseLost
+
+SECONDS = 60
+RENEW_AFTER = 15
+
+
+class Lease:
+	"""One worker's hold on one run."""
+
+	def __init__(self, run: str, worker: str):
+		self.run, self.worker = run, worker
+		self.renewed = time.monotonic()
+
+	def renew(self) -> None:
+		"""Make it last, if a good part of it is gone. Raises LeaseLost; commits only when it writes."""
+		if time.monotonic() - self.renewed > RENEW_AFTER:
+			self.hold()
+			frappe.db.commit()
+
+	def hold(self) -> None:
+		"""Make it last, and keep others out until the commit. Raises LeaseLost where the run is another's by now."""
+		frappe.db.sql(
+			"update `tabAgent Run` set lease_until = %s where name = %s and worker = %s",
+			(expiry(), self.run, self.worker),
+		)
+		# The update holds the row, so what is read now stays true until the commit.
+		if frappe.db.get_value("Agent Run", self.run, "worker") != self.worker:
+			raise LeaseLost(self.run)
+		self.renewed = time.monotonic()
+
+
+def new_worker() -> str:
+	"""A name no other hold on a run has: where it is, and a random part."""
+	return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}:{frappe.generate_hash(length=8)}"
+
+
+def expiry(now: datetime | None = None) -> datetime:
+	return add_to_date(now or now_datetime(), seconds=SECONDS, as_datetime=True)
+
+
+def take(run: str, now: datetime | None = None) -> Lease | None:
+	"""Take up a run that nobody holds; None where somebody does, or it has ended. Commits."""
+	now, worker = now or now_datetime(), new_worker()
+	frappe.db.sql(
+		"""update `tabAgent Run` set worker = %s, lease_until = %s, status = 'Started', attempts = attempts + 1,
+		started_at = coalesce(started_at, %s)
+		where name = %s and status in ('Queued', 'Started') and (lease_until is null or lease_until < %s)""",
+		(worker, expiry(now), now, run, now),
+	)
+	mine = frappe.db.get_value("Agent Run", run, "worker") == worker
+	frappe.db.commit()
+	return Lease(run, worker) if mine else None
+
+
+def claim_conversation(conversation: str, run: str, now: datetime | None = None) -> bool:
+	"""Let `run` be the one that goes on in a conversation; False while another does. Does not commit."""
+	frappe.db.sql(
+		"""update `tabAgent Conversation` set active_run = %s where name = %s and (
+		active_run is null or active_run = '' or active_run = %s or not exists (
+			select 1 from `tabAgent Run` other where other.name = active_run
+			and (other.status = 'Waiting' or (other.status = 'Started' and other.lease_until >= %s))))""",
+		(run, conversation, run, now or now_datetime()),
+	)
+	return frappe.db.get_value("Agent Conversation", conversation, "active_run") == run
+
+
+def free_conversation(conversation: str, run: str) -> None:
+	"""Let the next run go on. Does not commit."""
+	frappe.db.sql(
+		"update `tabAgent Conversation` set active_run = null where name = %s and active_run = %s",
+		(conversation, run),
+	)
+
+
+def next_in_line(conversation: str) -> str | None:
+	"""The queued run of a conversation that has waited longest."""
+	waiting = {"conversation": conversation, "status": "Queued"}
+	return frappe.db.get_value("Agent Run", waiting, "name", order_by="creation asc")
+
+
+def abandoned(now: datetime | None = None) -> list[str]:
+	"""Runs whose worker let the lease run out, oldest first."""
+	lost = {"status": "Started", "lease_until": ["<", now or now_datetime()]}
+	return frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc", limit=100)

@@ -1,0 +1,79 @@
+"""What the journal of a run already holds, for a worker that takes the run up again. Only reads."""
+
+import json
+from dataclasses import dataclass, field
+
+import frappe
+
+from huf.ai.types import Call, CallRequest, CallStatus, ModelReply, Observation, Usage
+
+UNKNOWN = json.dumps(
+	{
+		"error": "The worker ended while this call was under way, so it is not known whether it was carried out. "
+		"It was not repeated. Find out before you try again.",
+		"type": "UnknownOutcome",
+	}
+)
+
+
+@dataclass(frozen=True)
+class Recorded:
+	"""Model answers by step, tool calls by (step, position), and the steps whose messages are in the conversation."""
+
+	replies: dict[int, ModelReply] = field(default_factory=dict)
+	calls: dict[tuple[int, int], dict] = field(default_factory=dict)
+	told: frozenset[int] = frozenset()
+
+	def observation(self, step: int, call: Call) -> Observation | None:
+		"""What came of a call; None where it is safe to make it (again)."""
+		row = self.calls.get((step, call.position))
+		if row is None:
+			return None
+		status = CallStatus(row.status)
+		if status in (CallStatus.STARTED, CallStatus.UNKNOWN):
+			return Observation(call, CallStatus.UNKNOWN, row.result or UNKNOWN)
+		return Observation(call, status, row.result or "", row.duration_ms)
+
+
+def read_recorded(run: str) -> Recorded:
+	asked = frappe.get_all(
+		"Agent LLM Call",
+		filters={"run": run, "status": "Success"},
+		fields=[
+			"step",
+			"response",
+			"finish_reason",
+			"input_tokens",
+			"output_tokens",
+			"cached_tokens",
+			"cost",
+			"cost_known",
+		],
+		order_by="step asc",
+	)
+	called = frappe.get_all(
+		"Agent Tool Call",
+		filters={"run": run},
+		fields=["name", "step", "position", "status", "result", "duration_ms"],
+		order_by="step asc, position asc",
+	)
+	told = frappe.get_all(
+		"Agent Message", {"run": run, "kind": "Tool Result"}, pluck="step", order_by="sequence asc"
+	)
+	return Recorded(
+		{row.step: reply_of(row) for row in asked},
+		{(row.step, row.position): row for row in called},
+		frozenset(told),
+	)
+
+
+def reply_of(row) -> ModelReply:
+	"""The reply as the model gave it."""
+	message = json.loads(row.response)
+	calls = tuple(
+		CallRequest(call["id"], call["function"]["name"], call["function"]["arguments"])
+		for call in message.get("tool_calls") or ()
+	)
+	cost = row.cost if row.cost_known else None
+	usage = Usage(row.input_tokens, row.output_tokens, row.cached_tokens, cost)
+	return ModelReply(message.get("content") or "", calls, usage, row.finish_reason or "stop")

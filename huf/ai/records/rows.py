@@ -1,0 +1,45 @@
+"""Rows written by runs: one statement each, with names by hash, past validation and permissions.
+
+Only `records/` uses it, for DocTypes nobody else writes.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import frappe
+from frappe.utils import now
+
+
+def insert_rows(doctype: str, rows: Iterable[Mapping[str, Any]], owner: str | None = None) -> list[str]:
+	"""Insert rows that have the same keys, in one statement; gives their names. Does not commit."""
+	rows = list(rows)
+	if not rows:
+		return []
+	time, owner = now(), owner or frappe.session.user
+	names = [frappe.generate_hash(length=10) for _ in rows]
+	standard = {
+		"creation": time,
+		"modified": time,
+		"modified_by": owner,
+		"owner": owner,
+		"docstatus": 0,
+		"idx": 0,
+	}
+	fields = ["name", *standard, *rows[0]]
+	values = [(name, *standard.values(), *row.values()) for name, row in zip(names, rows, strict=True)]
+	frappe.db.bulk_insert(doctype, fields, values)
+	return names
+
+
+def insert_row(doctype: str, row: Mapping[str, Any], owner: str | None = None) -> str:
+	return insert_rows(doctype, [row], owner)[0]
+
+
+def update_row(doctype: str, name: str, values: Mapping[str, Any]) -> None:
+	"""Change one row in one statement. Does not commit."""
+	frappe.db.set_value(doctype, name, dict(values), update_modified=False)
+
+
+def clip(text: str | None, length: int = 20_000) -> str | None:
+	"""Text for a field of limited size; the whole stands in Agent Message."""
+	return text if text is None or len(text) <= length else text[: length - 1] + "…"

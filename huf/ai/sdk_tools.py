@@ -1,0 +1,203 @@
+"""Agent Tool Function rows become tools a model can call.
+
+`create_agent_tools` builds them; each `handle_*` runs one type. Handlers check nothing about documents themselves:
+that is `tool_functions`' work.
+"""
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import frappe
+from agents import FunctionTool
+
+from huf.ai import custom_functions, tool_functions
+from huf.ai.arguments import as_text, check_arguments, parse_arguments
+from huf.ai.errors import ToolError
+from huf.ai.settings import get_settings
+from huf.ai.tool_types import TOOL_TYPES
+from huf.ai.types import Effect
+
+
+@dataclass
+class EffectTool(FunctionTool):
+	"""The SDK's tool, plus what it does to the world and where it comes from."""
+
+	effect: Effect = Effect.READ
+	types: str = ""
+	reference_doctype: str | None = None
+
+
+def create_agent_tools(agent) -> list[EffectTool]:
+	"""The tools of an Agent document (or of an agent by name), in its order."""
+	doc = frappe.get_cached_doc("Agent", agent) if isinstance(agent, str) else agent
+	rows = [frappe.get_cached_doc("Agent Tool Function", row.tool) for row in doc.agent_tool]
+	return [create_tool(row) for row in rows]
+
+
+def create_tool(row) -> EffectTool:
+	definition = json.loads(row.function_definition)
+
+	async def call(**arguments):
+		result = globals()[TOOL_TYPES[row.types].handler](row, **arguments)
+		return await result if inspect.isawaitable(result) else result
+
+	return create_function_tool(
+		row.tool_name,
+		definition["description"],
+		definition["parameters"],
+		call,
+		effect=Effect(row.effect or TOOL_TYPES[row.types].effect),
+		types=row.types,
+		reference_doctype=row.reference_doctype,
+	)
+
+
+def create_function_tool(
+	name: str,
+	description: str,
+	parameters: dict,
+	function: Callable[..., Any | Awaitable[Any]],
+	effect: Effect = Effect.READ,
+	types: str = "",
+	reference_doctype: str | None = None,
+) -> EffectTool:
+	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text.
+
+	Raises what the function raises; ToolError where the arguments do not fit `parameters` (a JSON schema).
+	"""
+
+	async def on_invoke_tool(context, input_json: str) -> str:
+		arguments = parse_arguments(input_json)
+		check_arguments(arguments, parameters)
+		messages = len(frappe.local.message_log)
+		try:
+			result = function(**arguments)
+			return as_text(await result if inspect.isawaitable(result) else result)
+		finally:
+			# What frappe.throw and msgprint said inside a tool is for the model, not for the browser of the caller.
+			del frappe.local.message_log[messages:]
+
+	return EffectTool(
+		name=name,
+		description=description,
+		params_json_schema=parameters,
+		on_invoke_tool=on_invoke_tool,
+		strict_json_schema=False,
+		effect=effect,
+		types=types,
+		reference_doctype=reference_doctype,
+	)
+
+
+def handle_get_document(tool, name):
+	return tool_functions.get_document(tool.reference_doctype, name)
+
+
+def handle_get_documents(tool, names):
+	return tool_functions.get_documents(tool.reference_doctype, names)
+
+
+def handle_get_list(tool, filters=None, fields=None, order_by=None, limit=20, start=0):
+	return tool_functions.get_list(tool.reference_doctype, filters, fields, order_by, limit, start)
+
+
+def handle_get_value(tool, fieldname, name=None, filters=None):
+	return tool_functions.get_value(tool.reference_doctype, fieldname, name, filters)
+
+
+def handle_create_document(tool, **values):
+	return tool_functions.create_document(tool.reference_doctype, values)
+
+
+def handle_create_documents(tool, documents):
+	return tool_functions.create_documents(tool.reference_doctype, documents)
+
+
+def handle_update_document(tool, name, values):
+	return tool_functions.update_document(tool.reference_doctype, name, values)
+
+
+def handle_update_documents(tool, documents):
+	return tool_functions.update_documents(tool.reference_doctype, documents)
+
+
+def handle_set_value(tool, name, fieldname, value):
+	return tool_functions.set_value(tool.reference_doctype, name, fieldname, value)
+
+
+def handle_delete_document(tool, name):
+	return tool_functions.delete_document(tool.reference_doctype, name)
+
+
+def handle_delete_documents(tool, names):
+	return tool_functions.delete_documents(tool.reference_doctype, names)
+
+
+def handle_submit_document(tool, name):
+	return tool_functions.submit_document(tool.reference_doctype, name)
+
+
+def handle_cancel_document(tool, name):
+	return tool_functions.cancel_document(tool.reference_doctype, name)
+
+
+def handle_get_amended_document(tool, name):
+	return tool_functions.get_amended_document(tool.reference_doctype, name)
+
+
+def handle_attach_file_to_document(tool, name, doctype=None, **file):
+	return tool_functions.attach_file_to_document(tool.reference_doctype or doctype, name, **file)
+
+
+def handle_get_report_result(tool, filters=None):
+	return tool_functions.get_report_result(tool.report, filters)
+
+
+def handle_custom_function(tool, **arguments):
+	return custom_functions.call(custom_functions.find(tool.function_path), arguments)
+
+
+def handle_app_provided(tool, **arguments):
+	offer = custom_functions.find_offer(tool.provider_app, tool.function_path or tool.tool_name)
+	return custom_functions.call(custom_functions.find(offer["function_path"]), arguments)
+
+
+def handle_get(tool, url="", params=None):
+	return call_http(tool, "GET", url, params)
+
+
+def handle_post(tool, url="", params=None, body=None):
+	return call_http(tool, "POST", url, params, body)
+
+
+def call_http(tool, method, url, params, body=None):
+	from huf.ai.tools import http
+
+	return http.request(
+		method,
+		url,
+		base_url=tool.base_url,
+		headers={row.header: row.get_password("value") for row in tool.headers},
+		params=params,
+		body=body,
+		allow_private=bool(tool.allow_private_hosts),
+		timeout=get_settings().tool_timeout,
+	)
+
+
+def handle_run_agent(tool, prompt):
+	from huf.ai.agent_integration import run_child
+
+	return run_child(tool.agent, prompt)
+
+
+def handle_speech_to_text(tool, file_url):
+	from huf.ai.providers import litellm
+
+	source = tool_functions.readable_file(file_url)
+	if not source.file_name:
+		raise ToolError("That file has no name.")
+	return litellm.transcribe(tool.model, source.file_name, source.get_content())

@@ -1,0 +1,50 @@
+"""Huf Settings and the environment as one frozen value. Reads; never writes."""
+
+import os
+from dataclasses import dataclass
+
+import frappe
+
+
+@dataclass(frozen=True)
+class Settings:
+	"""Times in seconds. `default_model` is the name of an AI Model or None."""
+
+	default_model: str | None
+	history_limit: int
+	max_steps: int
+	model_timeout: int
+	model_retries: int
+	tool_timeout: int
+
+
+ENVIRONMENT = {"max_steps": "MAX_AGENT_STEPS"}
+
+
+def get_settings() -> Settings:
+	"""What counts now. An environment variable wins over the record; a 0 in the record means the default."""
+	doc = frappe.get_cached_doc("Huf Settings")
+	return Settings(
+		default_model=doc.default_model or None,
+		history_limit=read_int(doc, "history_limit"),
+		max_steps=read_int(doc, "max_steps"),
+		model_timeout=read_int(doc, "model_timeout"),
+		model_retries=int(doc.model_retries or 0),
+		tool_timeout=read_int(doc, "tool_timeout"),
+	)
+
+
+def read_int(doc, fieldname: str) -> int:
+	from_environment = os.environ.get(ENVIRONMENT.get(fieldname, ""), "")
+	if from_environment.isdigit():
+		return int(from_environment)
+	return int(doc.get(fieldname) or doc.meta.get_field(fieldname).default)
+
+
+def get_cached(doctype: str, name: str | None):
+	"""A document as it is cached, or None where there is none; asks the database only when it is not cached."""
+	return (
+		frappe.get_cached_doc(doctype, name)
+		if name and frappe.get_cached_value(doctype, name, "name")
+		else None
+	)

@@ -1,0 +1,152 @@
+"""HTTP for tools: one request, to where the tool may go and nowhere else.
+
+Every address is judged at the moment of connecting, so neither a name that resolves elsewhere the second time nor a
+redirect gets past. Never sends a tool's headers to another host than its base URL's.
+"""
+
+import asyncio
+import ipaddress
+import json
+import socket
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from huf.ai.errors import ToolError
+
+MOST_BYTES = 2_000_000
+MOST_REDIRECTS = 5
+REDIRECTS = {301, 302, 303, 307, 308}
+TEXT_TYPES = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml")
+
+
+class PrivateAddress(OSError):
+	pass
+
+
+async def request(
+	method: str,
+	url: str,
+	*,
+	base_url: str | None = None,
+	headers: Mapping[str, str] | None = None,
+	params: Mapping[str, Any] | None = None,
+	body: Any = None,
+	allow_private: bool = False,
+	timeout: float = 60,
+) -> dict:
+	"""Send one request; gives {status, url, content_type, body}, `body` parsed where it is JSON.
+
+	Raises ToolError for an address that may not be reached, a time-out, or an answer that is too large.
+	"""
+	import aiohttp
+
+	url = resolve_url(url, base_url, tied=bool(headers))
+	connector = aiohttp.TCPConnector(socket_factory=socket_factory(allow_private), limit=1, force_close=True)
+	limits = aiohttp.ClientTimeout(total=timeout)
+	try:
+		async with aiohttp.ClientSession(connector=connector, timeout=limits, trust_env=False) as session:
+			query = {key: as_query(value) for key, value in (params or {}).items()}
+			return await follow(session, method, url, base_url, dict(headers or {}), query, body)
+	except asyncio.TimeoutError:
+		raise ToolError(f"{host_of(url)} did not answer within {timeout:g} seconds.") from None
+	except (aiohttp.ClientError, OSError, ValueError) as error:
+		raise ToolError(reason_of(error, url)) from None
+
+
+async def follow(session, method, url, base_url, headers, params, body) -> dict:
+	"""Send, and go after redirects by hand: each is judged like the first address."""
+	for _ in range(MOST_REDIRECTS + 1):
+		options = {"headers": headers, "params": params or None, "allow_redirects": False}
+		if body is not None:
+			options["json"] = body
+		async with session.request(method, url, **options) as response:
+			target = response.headers.get("Location")
+			if response.status not in REDIRECTS or not target:
+				return await read(response)
+			url = resolve_url(urljoin(str(response.url), target), base_url, tied=bool(headers))
+			params = None
+			if response.status == 303 or (response.status in (301, 302) and method == "POST"):
+				method, body = "GET", None
+	raise ToolError(f"More than {MOST_REDIRECTS} redirects.")
+
+
+async def read(response) -> dict:
+	content = await response.content.read(MOST_BYTES + 1)
+	while len(content) <= MOST_BYTES and (more := await response.content.read(MOST_BYTES + 1 - len(content))):
+		content += more
+	if len(content) > MOST_BYTES:
+		raise ToolError(f"The answer is larger than {MOST_BYTES:,} bytes.")
+	kind = response.content_type or ""
+	text = (
+		content.decode(response.charset or "utf-8", "replace")
+		if kind.startswith(TEXT_TYPES) or not kind
+		else None
+	)
+	answer = {"status": response.status, "url": str(response.url), "content_type": kind}
+	if text is None:
+		return {**answer, "body": None, "bytes": len(content), "note": "Not text, so it is not shown."}
+	return {**answer, "body": parse(text, kind)}
+
+
+def parse(text: str, kind: str) -> Any:
+	if not kind.endswith("json"):
+		return text
+	try:
+		return json.loads(text)
+	except ValueError:
+		return text
+
+
+def resolve_url(url: str, base_url: str | None, tied: bool) -> str:
+	"""The address to call. With a base URL and headers, only that host, port and scheme. Raises ToolError."""
+	whole = (
+		urljoin(base_url.rstrip("/") + "/", url.lstrip("/") if "://" not in url else url) if base_url else url
+	)
+	if urlsplit(whole).scheme not in ("http", "https") or not urlsplit(whole).hostname:
+		raise ToolError(f"{whole!r} is not an http(s) address.")
+	if base_url and tied and origin_of(whole) != origin_of(base_url):
+		raise ToolError(f"This tool carries credentials and may only call {host_of(base_url)}.")
+	return whole
+
+
+def origin_of(url: str) -> tuple:
+	parts = urlsplit(url)
+	return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+def host_of(url: str) -> str:
+	return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def socket_factory(allow_private: bool):
+	"""What aiohttp calls for each connection with the address it is about to use."""
+
+	def open_socket(address_info):
+		family, kind, protocol, _, address = address_info
+		if not allow_private and not is_public(address[0]):
+			raise PrivateAddress(f"{address[0]} is not a public address")
+		return socket.socket(family=family, type=kind, proto=protocol)
+
+	return open_socket
+
+
+def is_public(address: str) -> bool:
+	ip = ipaddress.ip_address(address.partition("%")[0])
+	if ip.version == 6 and (inner := ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]):
+		ip = inner
+	return ip.is_global and not ip.is_multicast
+
+
+def as_query(value: Any) -> str:
+	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def reason_of(error: BaseException, url: str) -> str:
+	seen: BaseException | None = error
+	while seen is not None:
+		inner = [seen, *getattr(seen, "exceptions", ())]
+		if any(isinstance(each, PrivateAddress) for each in inner) or "is not a public address" in str(seen):
+			return f"{host_of(url)} is a private address. This tool may only reach public ones."
+		seen = seen.__cause__ or seen.__context__
+	return f"{host_of(url)} could not be reached: {error}"

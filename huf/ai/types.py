@@ -1,0 +1,250 @@
+"""What travels through a run: the request to the right, calls and observations in the middle, the result back.
+
+Plain frozen data. Never touches frappe, litellm or a database.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+
+class Effect(str, Enum):
+	"""What a tool's call does; all policy follows from it."""
+
+	READ = "read"
+	WRITE = "write"
+	EXTERNAL = "external"
+
+
+class RunStatus(str, Enum):
+	QUEUED = "Queued"
+	STARTED = "Started"
+	WAITING = "Waiting"
+	SUCCESS = "Success"
+	STOPPED = "Stopped"
+	FAILED = "Failed"
+	CANCELLED = "Cancelled"
+
+
+class CallStatus(str, Enum):
+	"""Of one tool call. Refused: it was not fit to be run. Unknown: a worker ended in the middle of it."""
+
+	STARTED = "Started"
+	SUCCESS = "Success"
+	FAILED = "Failed"
+	REFUSED = "Refused"
+	UNKNOWN = "Unknown"
+
+
+class StopReason(str, Enum):
+	FINAL_ANSWER = "final_answer"
+	MAX_STEPS = "max_steps"
+	CONTEXT_BUDGET = "context_budget"
+	CANCELLED = "cancelled"
+	ERROR = "error"
+
+
+class EventKind(str, Enum):
+	RUN_STARTED = "run_started"
+	TEXT_DELTA = "text_delta"
+	TOOL_STARTED = "tool_started"
+	TOOL_FINISHED = "tool_finished"
+	RUN_FINISHED = "run_finished"
+
+
+@dataclass(frozen=True)
+class AgentRequest:
+	"""One wish that an agent be run, as a door took it in. `user` is whose permissions it acts with."""
+
+	agent: str
+	prompt: str
+	user: str
+	conversation: str | None = None
+	channel: str = "api"
+	external_id: str | None = None
+	provider: str | None = None
+	model: str | None = None
+	parent_run: str | None = None
+
+
+@dataclass(frozen=True)
+class RunEvent:
+	kind: EventKind
+	run: str
+	data: dict[str, Any] = field(default_factory=dict)
+
+
+Listener = Callable[[RunEvent], None]
+
+
+@dataclass(frozen=True)
+class Usage:
+	"""Tokens of one model call or of a run. `cost` is USD; None: the price is unknown, which is not zero."""
+
+	input_tokens: int = 0
+	output_tokens: int = 0
+	cached_tokens: int = 0
+	cost: float | None = 0.0
+	unpriced_calls: int = 0
+
+	def __add__(self, other: "Usage") -> "Usage":
+		return Usage(
+			self.input_tokens + other.input_tokens,
+			self.output_tokens + other.output_tokens,
+			self.cached_tokens + other.cached_tokens,
+			(self.cost or 0.0) + (other.cost or 0.0),
+			self.unpriced_calls + other.unpriced_calls + (other.cost is None),
+		)
+
+
+@dataclass(frozen=True)
+class CallRequest:
+	"""A tool call as the model wrote it; `arguments` is its raw text."""
+
+	id: str
+	name: str
+	arguments: str
+
+
+@dataclass(frozen=True)
+class ModelReply:
+	text: str
+	calls: tuple[CallRequest, ...] = ()
+	usage: Usage = Usage()
+	finish_reason: str = "stop"
+	model: str = ""
+
+	def as_message(self) -> dict:
+		"""The assistant message in OpenAI's form."""
+		message: dict = {"role": "assistant", "content": self.text or None}
+		if self.calls:
+			message["tool_calls"] = [
+				{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+				for c in self.calls
+			]
+		return message
+
+
+@dataclass(frozen=True)
+class Tool:
+	"""What the loop needs to know of a tool. `run` takes checked arguments and gives anything JSON can hold."""
+
+	name: str
+	description: str
+	parameters: dict
+	effect: Effect
+	run: Callable[[dict], Awaitable[Any]]
+
+	def as_spec(self) -> dict:
+		"""OpenAI's function-calling form."""
+		function = {"name": self.name, "description": self.description, "parameters": self.parameters}
+		return {"type": "function", "function": function}
+
+
+@dataclass(frozen=True)
+class Call:
+	"""A request made ready: either `tool` and `arguments`, or the `error` that keeps it from being run."""
+
+	request: CallRequest
+	position: int
+	tool: Tool | None = None
+	arguments: dict | None = None
+	error: str | None = None
+
+	@property
+	def effect(self) -> Effect:
+		return self.tool.effect if self.tool else Effect.READ
+
+
+@dataclass(frozen=True)
+class Observation:
+	"""What came of a call, as the model will read it."""
+
+	call: Call
+	status: CallStatus
+	text: str
+	duration_ms: int = 0
+
+	@property
+	def ok(self) -> bool:
+		return self.status is CallStatus.SUCCESS
+
+	def as_message(self) -> dict:
+		return {"role": "tool", "tool_call_id": self.call.request.id, "content": self.text}
+
+
+STATUS_OF = {
+	StopReason.FINAL_ANSWER: RunStatus.SUCCESS,
+	StopReason.CANCELLED: RunStatus.CANCELLED,
+	StopReason.ERROR: RunStatus.FAILED,
+}
+
+
+@dataclass
+class Outcome:
+	"""How the loop ended; `messages` is the whole transcript.
+
+	`told` says that `text` was part of a step and is on record with it; an answer still has to be written down.
+	"""
+
+	stop_reason: StopReason = StopReason.FINAL_ANSWER
+	text: str = ""
+	told: bool = False
+	error: str | None = None
+	usage: Usage = Usage()
+	steps: int = 0
+	messages: list[dict] = field(default_factory=list)
+	observations: list[Observation] = field(default_factory=list)
+
+	@property
+	def status(self) -> RunStatus:
+		return STATUS_OF.get(self.stop_reason, RunStatus.STOPPED)
+
+	@property
+	def final_output(self) -> str:
+		return self.text
+
+
+Ask = Callable[[list[dict], list[Tool], Callable[[str], None]], Awaitable[ModelReply]]
+Emit = Callable[[EventKind, dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class RunResult:
+	"""How a run ended. `response` is the answer, or what there was of it; `error` is for the person."""
+
+	run: str
+	conversation: str
+	status: RunStatus
+	stop_reason: StopReason
+	response: str
+	error: str | None
+	usage: Usage
+	steps: int
+	duration_ms: int
+	provider: str | None = None
+	model: str | None = None
+
+	@property
+	def success(self) -> bool:
+		return self.status is RunStatus.SUCCESS
+
+	def as_dict(self) -> dict[str, Any]:
+		"""The answer of `run_agent_sync` and of the event `run_finished`."""
+		return {
+			"success": self.success,
+			"run": self.run,
+			"conversation": self.conversation,
+			"status": self.status.value,
+			"stop_reason": self.stop_reason.value,
+			"response": self.response,
+			"error": self.error,
+			"provider": self.provider,
+			"model": self.model,
+			"input_tokens": self.usage.input_tokens,
+			"output_tokens": self.usage.output_tokens,
+			"total_cost": None if self.usage.unpriced_calls else self.usage.cost,
+			"steps": self.steps,
+			"duration_ms": self.duration_ms,
+		}

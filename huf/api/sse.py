@@ -1,0 +1,32 @@
+"""Server-sent events: run events as a Werkzeug response."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from werkzeug.wrappers import Response
+
+from huf.ai.types import EventKind, RunEvent
+
+LONGEST_RESULT = 4000
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+def stream_response(events: Iterable[RunEvent | None]) -> Response:
+	return Response(as_lines(events), mimetype="text/event-stream", headers=HEADERS)
+
+
+def as_lines(events: Iterable[RunEvent | None]) -> Iterator[str]:
+	for number, event in enumerate(events, 1):
+		if event is None:
+			yield ": ping\n\n"
+			continue
+		data = json.dumps({"run": event.run, **shortened(event)}, ensure_ascii=False, default=str)
+		yield f"id: {number}\nevent: {event.kind.value}\ndata: {data}\n\n"
+
+
+def shortened(event: RunEvent) -> dict:
+	"""A page shows the beginning of a long result; the record keeps all of it."""
+	result = event.data.get("result") if event.kind is EventKind.TOOL_FINISHED else None
+	if result is None or len(result) <= LONGEST_RESULT:
+		return event.data
+	return {**event.data, "result": result[:LONGEST_RESULT], "cut": True}

@@ -1,0 +1,213 @@
+"""The command `huf`: make a site, serve it, look after it, ask an agent.
+
+Only for the embedded home; on a bench the same things are done with `bench`.  Imports little at the top: `huf --help` and
+the start of the server should be quick.
+"""
+
+import json
+import os
+import sys
+import webbrowser
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+import huf
+import huf.embedded
+from huf.embedded import site
+from huf.embedded.server import CannotStart, serve, url_of
+
+SECTIONS = {
+	"Start": ("start", "worker"),
+	"Use": ("ask",),
+	"Look after": ("init", "migrate", "set-password", "execute", "console"),
+}
+
+
+class Sections(click.Group):
+	"""Lists the commands under headings."""
+
+	def format_commands(self, context, formatter):
+		for title, names in SECTIONS.items():
+			with formatter.section(title):
+				formatter.write_dl([(name, self.commands[name].get_short_help_str(70)) for name in names])
+
+
+def default_home() -> Path:
+	"""`huf-home` in the checkout one works in, `~/.huf` for an installed package."""
+	checkout = Path(huf.__file__).resolve().parents[1]
+	return checkout / "huf-home" if (checkout / "pyproject.toml").exists() else Path.home() / ".huf"
+
+
+@click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+	"--home",
+	type=click.Path(file_okay=False, path_type=Path),
+	envvar="HUF_HOME",
+	help="Where the site lives.",
+)
+@click.version_option(huf.__version__, "-V", "--version", message="Huf %(version)s")
+@click.pass_context
+def cli(context, home):
+	"""Huf: AI agents that work on your records.
+
+	`huf start` is all it takes; everything is kept in one folder, HUF_HOME.
+	"""
+	context.obj = (home or default_home()).resolve()
+
+
+def make_site(home: Path):
+	"""Create the site and say how to log in.  The password is shown, never stored in clear."""
+	given = os.environ.get("HUF_ADMIN_PASSWORD")
+	password = site.create(home, given or None)
+	click.echo(f"  A new site was made in {home}")
+	click.echo("  User      Administrator")
+	click.echo("  Password  " + ("as in HUF_ADMIN_PASSWORD" if given else f"{password}   (shown only now)"))
+
+
+def make_or_migrate_site(home: Path):
+	site.migrate(home) if site.exists(home) else make_site(home)
+
+
+@contextmanager
+def connected(home: Path, user: str = "Administrator"):
+	"""`frappe` on the site as this user; committed at the end, unless something was raised."""
+	if not site.exists(home):
+		raise click.ClickException(f"There is no site in {home} yet: run `huf start` or `huf init` first.")
+	with site.opened(home) as frappe:
+		if not frappe.db.exists("User", user):
+			raise click.ClickException(f"There is no user {user}.")
+		frappe.set_user(user)
+		yield frappe
+		frappe.db.commit()
+
+
+@cli.command()
+@click.option("--port", default=8000, show_default=True, envvar="HUF_PORT")
+@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 lets other machines in.")
+@click.option("--open/--no-open", "open_browser", default=False, help="Open the browser when it is ready.")
+@click.pass_obj
+def start(home, port, host, open_browser):
+	"""Serve the site; the first time make it."""
+	click.echo()
+
+	def on_ready():
+		click.echo(f"  Huf {huf.__version__} is ready at {url_of(host, port)}   (stop with Ctrl-C)\n")
+		if open_browser:
+			webbrowser.open(url_of(host, port))
+
+	try:
+		serve(home, host, port, lambda: make_or_migrate_site(home), on_ready)
+	except CannotStart as error:
+		raise click.ClickException(str(error)) from None
+
+
+@cli.command()
+@click.option(
+	"--threads", default=4, show_default=True, type=click.IntRange(2), help="How many jobs at a time."
+)
+@click.pass_obj
+def worker(home, threads):
+	"""Run background jobs in a process of their own."""
+	from huf.embedded.worker import work
+
+	with connected(home):
+		pass
+	click.echo(f"Running the jobs of {home} (stop with Ctrl-C)")
+	work(home, site.SITE, threads)
+
+
+@cli.command()
+@click.argument("agent")
+@click.argument("prompt")
+@click.option("--user", default="Administrator", show_default=True, help="In whose name.")
+@click.option("--json", "as_json", is_flag=True, help="The whole result instead of the answer's text.")
+@click.pass_obj
+def ask(home, agent, prompt, user, as_json):
+	"""Ask an agent and print its answer."""
+	with connected(home, user) as frappe:
+		result = run_agent(agent, prompt)
+		click.echo(frappe.as_json(result) if as_json else result.get("response") or result.get("error"))
+		if not result.get("success"):
+			sys.exit(1)
+
+
+def run_agent(agent: str, prompt: str) -> dict:
+	"""{success, response, run, conversation, error ...}"""
+	from huf.ai.agent_integration import run_agent_sync
+
+	return run_agent_sync(agent_name=agent, prompt=prompt)
+
+
+@cli.command()
+@click.pass_obj
+def init(home):
+	"""Make the site, without serving it."""
+	if site.exists(home):
+		raise click.ClickException(
+			f"{home} has a site already. `huf start` serves it, `huf migrate` updates it."
+		)
+	make_site(home)
+
+
+@cli.command()
+@click.pass_obj
+def migrate(home):
+	"""Bring the site's tables up to date with the code."""
+	with connected(home):
+		pass
+	site.migrate(home)
+	click.echo(f"{home} is up to date.")
+
+
+@cli.command("set-password")
+@click.argument("user", default="Administrator")
+@click.password_option(prompt="New password")
+@click.pass_obj
+def set_password(home, user, password):
+	"""Give a user a new password, and log them out everywhere."""
+	with connected(home) as frappe:
+		from frappe.sessions import clear_sessions
+		from frappe.utils.password import update_password
+
+		if not frappe.db.exists("User", user):
+			raise click.ClickException(f"There is no user {user}.")
+		update_password(user, password)
+		clear_sessions(user)
+	click.echo(f"The password of {user} is changed.")
+
+
+@cli.command()
+@click.argument("path", metavar="DOTTED.PATH")
+@click.option("--kwargs", default="{}", help="Arguments as JSON.")
+@click.pass_obj
+def execute(home, path, kwargs):
+	"""Call a function on the site, commit, print what it returns."""
+	with connected(home) as frappe:
+		result = frappe.call(path, **json.loads(kwargs))
+		if result is not None:
+			click.echo(frappe.as_json(result))
+
+
+@cli.command()
+@click.pass_obj
+def console(home):
+	"""A Python prompt on the site; frappe.db.commit() keeps what you change."""
+	import code
+
+	with connected(home) as frappe:
+		code.interact(f"frappe is connected to {home} as Administrator", local={"frappe": frappe})
+		frappe.db.rollback()
+
+
+def main():
+	os.umask(0o077)  # the home holds secrets: only its owner reads it
+	# litellm asks the network for a price list when it is imported, unless this is set
+	os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+	huf.embedded.install()
+	import frappe
+
+	if not hasattr(frappe, "__version__") or "embedded" not in frappe.__version__:
+		sys.exit("Frappe is installed here: this is a bench. Use `bench` instead of `huf`.")
+	cli(prog_name="huf")

@@ -1,0 +1,167 @@
+"""The WSGI application: one request, one `frappe.local`, one database connection.
+
+Changing verbs commit, GET and HEAD roll back, exceptions roll back.  The context lives until the body of the answer is
+closed, so that a generator that streams may still use the database.
+"""
+
+import json
+import re
+
+import frappe
+import frappe.api
+import frappe.handler
+from frappe.auth import UNSAFE_HTTP_METHODS, CookieManager, LoginManager, validate_auth, validate_csrf_token
+from frappe.sessions import touch
+from frappe.utils.response import (
+	build_response,
+	download_private_file,
+	report_error,
+	send_site_file,
+	send_upload,
+)
+from frappe.website.page import error_page
+from frappe.website.serve import get_response
+from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.utils import redirect
+from werkzeug.wrappers import Request, Response
+from werkzeug.wsgi import ClosingIterator
+
+_site = "huf.localhost"
+_sites_path = "."
+
+MAX_BODY_BYTES = 25 * 1024 * 1024
+HASHED_NAME = r"[-.](?=[\w-]*[0-9A-Z_])[\w-]{8}\.\w+$"
+NO_CACHE = "no-store,no-cache,must-revalidate,max-age=0"
+HEADERS = {
+	"X-Content-Type-Options": "nosniff",
+	"X-Frame-Options": "SAMEORIGIN",
+	"Referrer-Policy": "same-origin",
+	"Cache-Control": NO_CACHE,
+}
+
+
+def application(environ, start_response):
+	response = respond(Request(environ))
+	return ClosingIterator(response(environ, start_response), frappe.destroy)
+
+
+def respond(request: Request) -> Response:
+	try:
+		init_request(request)
+		response = dispatch(request)
+		sync_database(request)
+	except Exception as error:  # the request's outermost function: whatever happened becomes an answer
+		response = handle_exception(error)
+	return finish(request, response)
+
+
+def init_request(request: Request):
+	"""Open the site; find out who asks and with which arguments."""
+	frappe.init(_site, sites_path=_sites_path, force=True)
+	frappe.local.request = request
+	frappe.local.request_ip = request.remote_addr or "127.0.0.1"
+	if is_static(request.path):
+		return
+	frappe.connect(set_admin_as_user=False)
+	request.max_content_length = int(frappe.conf.max_file_size or MAX_BODY_BYTES)
+	frappe.local.cookie_manager = CookieManager()
+	frappe.local.login_manager = LoginManager()
+	frappe.local.form_dict = read_form(request)
+	if frappe.local.login_manager.is_login:
+		frappe.local.login_manager.login()
+	validate_csrf_token()
+	validate_auth()
+	for hook in frappe.get_hooks("before_request"):
+		frappe.call(hook)
+
+
+def read_form(request: Request):
+	"""The request's arguments: a JSON object, or the query with the form laid over it."""
+	text = request.get_data(as_text=True) if request.is_json else ""
+	if not text:
+		return frappe._dict({**request.args.to_dict(), **request.form.to_dict()})
+	body = json.loads(text)
+	if isinstance(body, list):
+		return frappe._dict(data=body)
+	if not isinstance(body, dict):
+		frappe.throw(frappe._("Invalid request arguments"))
+	return frappe._dict(body)
+
+
+def is_static(path: str) -> bool:
+	return path.startswith(("/assets/", "/files/"))
+
+
+def dispatch(request: Request) -> Response:
+	path = request.path
+	if request.method == "OPTIONS":
+		return Response()
+	if frappe.form_dict.cmd:
+		return frappe.handler.handle() or build_response("json")
+	if path.startswith("/api/"):
+		return frappe.api.handle(request)
+	if request.method in ("GET", "HEAD"):
+		if path.startswith("/assets/"):
+			return send_asset(path.removeprefix("/assets/"))
+		if path.startswith("/files/"):
+			return send_upload(frappe.get_site_path("public", "files"), path.removeprefix("/files/"))
+		if path.startswith("/private/files/"):
+			return download_private_file(path)
+	if request.method in ("GET", "HEAD", "POST"):
+		return get_response()
+	raise NotFound
+
+
+def send_asset(path: str) -> Response:
+	"""A file of an app's `public` folder.  Names with a hash never change their content: browsers keep them."""
+	app, _slash, name = path.partition("/")
+	if app not in frappe.get_installed_apps():
+		raise NotFound
+	response = send_site_file(frappe.get_app_path(app, "public"), name)
+	is_hashed = re.search(HASHED_NAME, name)
+	response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if is_hashed else "no-cache"
+	return response
+
+
+def sync_database(request: Request):
+	if not frappe.db:
+		return
+	if request.method in UNSAFE_HTTP_METHODS or frappe.flags.commit:
+		frappe.db.commit()
+	else:
+		frappe.db.rollback()
+	touch()
+
+
+def handle_exception(error: Exception) -> Response:
+	"""Roll back and say what happened: as JSON to programs, as a page to people."""
+	if frappe.db:
+		frappe.db.rollback()
+	frappe.session.user = frappe.session.user or "Guest"
+	if isinstance(error, frappe.Redirect):
+		return redirect(frappe.flags.redirect_location, error.http_status_code)
+	status = error.code if isinstance(error, HTTPException) else getattr(error, "http_status_code", 500)
+	response = report_error(status) if wants_json() else error_page(status, error)
+	if status == 401 and hasattr(frappe.local, "login_manager"):
+		frappe.local.login_manager.clear_cookies()
+	if status >= 500 and frappe.db:
+		frappe.log_error(title=f"{frappe.local.request.method} {frappe.local.request.path}"[:140])
+		frappe.db.commit()
+	return response
+
+
+def wants_json() -> bool:
+	accept = frappe.get_request_header("Accept") or ""
+	is_ajax = frappe.get_request_header("X-Requested-With") == "XMLHttpRequest"
+	is_api = frappe.local.request.path.startswith("/api/") and not accept.startswith("text")
+	return is_api or "application/json" in accept or bool(accept and is_ajax)
+
+
+def finish(request: Request, response: Response) -> Response:
+	for name, value in HEADERS.items():
+		response.headers.setdefault(name, value)
+	if hasattr(frappe.local, "cookie_manager"):
+		frappe.local.cookie_manager.flush_cookies(response)
+	for hook in frappe.get_hooks("after_request"):
+		frappe.call(hook, response=response, request=request)
+	return response

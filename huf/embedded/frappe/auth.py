@@ -1,0 +1,240 @@
+"""Who is asking: login, logout, the session cookie, the CSRF token, API keys.
+
+No other way in exists: no OAuth, no second factor, no session id in a URL.
+"""
+
+import base64
+import binascii
+import datetime
+import hmac
+from urllib.parse import quote, unquote
+
+import frappe
+from frappe import _
+from frappe.sessions import delete_session, find_session, get_expiry_in_seconds, guest_session, start_session
+from frappe.utils.password import check_password, get_decrypted_password
+
+SAFE_HTTP_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+UNSAFE_HTTP_METHODS = frozenset(("POST", "PUT", "DELETE", "PATCH"))
+MAX_PASSWORD_SIZE = 512
+LOCK_SECONDS = 300
+FAILURES_ALLOWED = {"user": 10, "ip": 50}
+LOGIN_PATHS = ("/api/method/login", "/api/v1/method/login", "/api/v2/method/login")
+COOKIES = ("full_name", "user_id", "sid", "user_image", "system_user")
+
+
+class CookieManager:
+	"""The cookies of this answer."""
+
+	def __init__(self):
+		self.cookies: dict[str, dict] = {}
+		self.to_delete: set[str] = set()
+
+	def set_cookie(
+		self, key, value, expires=None, secure=False, httponly=False, samesite="Lax", max_age=None
+	):
+		secure = secure or frappe.local.request.scheme == "https"
+		options = {
+			"expires": expires,
+			"secure": secure,
+			"httponly": httponly,
+			"samesite": samesite,
+			"max_age": max_age,
+		}
+		self.cookies[key] = {"value": quote(value or ""), **options}
+
+	def delete_cookie(self, names):
+		self.to_delete.update([names] if isinstance(names, str) else names)
+
+	def flush_cookies(self, response):
+		for key, options in self.cookies.items():
+			if key not in self.to_delete:
+				response.set_cookie(key, **options)
+		yesterday = datetime.datetime.now() - datetime.timedelta(days=1)
+		for key in self.to_delete:
+			response.set_cookie(key, "", expires=yesterday)
+
+
+class LoginManager:
+	"""Makes `frappe.session` for this request: from the cookie, as Guest, or by a `login()`."""
+
+	def __init__(self):
+		self.user = self.full_name = self.user_type = None
+		self.is_login = frappe.local.request.path in LOGIN_PATHS
+		if self.is_login:
+			frappe.local.session = guest_session()
+		else:
+			self.resume()
+
+	def login(self):
+		"""Log in with the request's `usr` and `pwd`."""
+		if frappe.local.request.method not in UNSAFE_HTTP_METHODS:
+			frappe.throw(_("Not permitted"), frappe.PermissionError)
+		user, password = frappe.form_dict.get("usr"), frappe.form_dict.pop("pwd", None)
+		self.user = self.authenticate(user, password)
+		self.post_login()
+
+	def post_login(self):
+		if old := frappe.local.request.cookies.get("sid"):
+			delete_session(unquote(old))
+		self.read_user()
+		frappe.local.session = start_session(self.user, self.full_name, self.user_type)
+		_run_hooks("on_login", self)
+		self.answer("Logged In" if self.user_type == "System User" else "No App")
+		_run_hooks("on_session_creation", self)
+
+	def resume(self):
+		sid = unquote(frappe.local.request.cookies.get("sid", "Guest"))
+		session = find_session(sid)
+		if not session:
+			frappe.local.response["session_expired"] = 1
+			self.clear_cookies()
+		frappe.local.session = session or guest_session()
+		self.user = frappe.local.session.user
+		self.read_user()
+		self.set_cookies()
+
+	def authenticate(self, user: str | None, password: str | None) -> str:
+		"""The user's name, if the password is right; AuthenticationError (401) or TooManyRequestsError (429) if not."""
+		if not (user and password):
+			fail(_("Incomplete login details"))
+		if len(password) > MAX_PASSWORD_SIZE:
+			fail(_("Password size exceeded the maximum allowed size"))
+		_refuse_if_locked(user)
+		name = (
+			frappe.db.get_value("User", {"name": user})
+			or frappe.db.get_value("User", {"username": user})
+			or user
+		)
+		try:
+			name = check_password(name, password)
+		except frappe.AuthenticationError:
+			_count_failure(user)
+			fail(_("Invalid login credentials"))
+		if not (name == "Administrator" or frappe.db.get_value("User", name, "enabled")):
+			_count_failure(user)
+			fail(_("User disabled or missing"))
+		frappe.cache.delete_value(_lock_key("user", user))
+		return name
+
+	def logout(self, arg="", user: str | None = None):
+		_run_hooks("on_logout", self)
+		if frappe.session.sid != "Guest":
+			delete_session(frappe.session.sid)
+		self.clear_cookies()
+		frappe.local.session = guest_session()
+		self.user = "Guest"
+		self.read_user()
+		self.answer("No App")
+
+	def clear_cookies(self):
+		frappe.local.cookie_manager.delete_cookie(COOKIES)
+
+	def read_user(self):
+		fields = ["user_type", "full_name", "first_name", "user_image"]
+		row = frappe.db.get_value("User", self.user, fields, as_dict=True) or frappe._dict()
+		self.full_name = row.full_name or row.first_name or self.user
+		self.user_type, self.user_image = row.user_type or "Website User", row.user_image
+
+	def answer(self, message: str):
+		"""What login and logout say: where to go, and who one is now."""
+		home = "/login" if self.user == "Guest" else get_home()
+		frappe.local.response.update(message=message, home_page=home, full_name=self.full_name)
+		self.set_cookies()
+
+	def set_cookies(self):
+		manager = frappe.local.cookie_manager
+		manager.set_cookie("sid", frappe.session.sid, max_age=get_expiry_in_seconds(), httponly=True)
+		manager.set_cookie("system_user", "yes" if self.user_type == "System User" else "no")
+		for key, value in (
+			("full_name", self.full_name),
+			("user_id", self.user),
+			("user_image", self.user_image),
+		):
+			manager.set_cookie(key, value)
+
+
+def get_home() -> str:
+	"""The address of the installed app's own page, `/app` if it has none."""
+	screens = frappe.get_hooks("add_to_apps_screen")
+	return next((screen["route"] for screen in screens if screen.get("route")), "/app")
+
+
+def fail(message: str):
+	frappe.local.response["message"] = message
+	raise frappe.AuthenticationError
+
+
+def _run_hooks(event: str, manager: LoginManager):
+	for hook in frappe.get_hooks(event):
+		frappe.call(hook, login_manager=manager)
+
+
+def _lock_key(kind: str, value: str) -> str:
+	return f"login_failures:{kind}:{value.lower()}"
+
+
+def _count_failure(user: str):
+	for kind, value in (("user", user), ("ip", frappe.local.request_ip)):
+		key = _lock_key(kind, value)
+		frappe.cache.set_value(key, (frappe.cache.get_value(key) or 0) + 1, expires_in_sec=LOCK_SECONDS)
+
+
+def _refuse_if_locked(user: str):
+	for kind, value in (("user", user), ("ip", frappe.local.request_ip)):
+		if (frappe.cache.get_value(_lock_key(kind, value)) or 0) >= FAILURES_ALLOWED[kind]:
+			message = _("Too many failed logins. Try again in {0} minutes.").format(LOCK_SECONDS // 60)
+			frappe.local.response["message"] = message
+			raise frappe.TooManyRequestsError(message)
+
+
+def validate_csrf_token():
+	"""Refuse a changing request without the session's token, once the session has one."""
+	token = frappe.session.data.csrf_token
+	if frappe.local.request.method not in UNSAFE_HTTP_METHODS or frappe.conf.ignore_csrf or not token:
+		return
+	given = frappe.get_request_header("X-Frappe-CSRF-Token") or frappe.form_dict.pop("csrf_token", None) or ""
+	if not hmac.compare_digest(str(given).encode(), token.encode()):
+		frappe.flags.disable_traceback = True
+		frappe.throw(_("Invalid Request"), frappe.CSRFTokenError)
+
+
+def validate_auth():
+	"""Apply an `Authorization: token key:secret` header (or `Basic`); AuthenticationError if it opens nothing."""
+	scheme, _space, value = frappe.get_request_header("Authorization", "").partition(" ")
+	if not value:
+		return
+	if pair := _key_and_secret(scheme.lower(), value.strip()):
+		form_dict = frappe.local.form_dict
+		user = check_api_key(*pair)
+		frappe.set_user(user)
+		frappe.local.form_dict = form_dict
+	if frappe.session.user == "Guest":
+		raise frappe.AuthenticationError
+
+
+def _key_and_secret(scheme: str, value: str) -> tuple[str, str] | None:
+	if scheme == "basic":
+		try:
+			value = base64.b64decode(value).decode()
+		except (binascii.Error, UnicodeDecodeError):
+			message = _("Failed to decode token, please provide a valid base64-encoded token.")
+			frappe.throw(message, frappe.InvalidAuthorizationToken)
+	elif scheme != "token":
+		return None
+	key, colon, secret = value.partition(":")
+	return (key, secret) if colon and key else None
+
+
+def check_api_key(key: str, secret: str) -> str:
+	"""The user of this key; takes the same time whether the key or the secret is wrong."""
+	user = frappe.db.get_value("User", {"api_key": key, "enabled": 1})
+	known = get_decrypted_password("User", user, "api_secret", raise_exception=False) if user else None
+	if not hmac.compare_digest(secret.encode(), (known or "").encode()) or not known:
+		raise frappe.AuthenticationError
+	return user
+
+
+@frappe.whitelist()
+def get_logged_user() -> str:
+	return frappe.session.user

@@ -1,0 +1,184 @@
+"""Whitelisted functions for documents, as `frappe.client.*`: each one checks the user's permission."""
+
+import frappe
+from frappe import _
+
+STANDARD_FIELDS = frozenset(
+	(
+		"doctype",
+		"name",
+		"owner",
+		"creation",
+		"modified",
+		"modified_by",
+		"parent",
+		"parentfield",
+		"parenttype",
+		"idx",
+		"docstatus",
+	)
+)
+
+
+def _check_parent(doctype: str, parent: str | None):
+	"""Child rows are read through their parent's permission."""
+	if frappe.get_meta(doctype).istable:
+		if not parent:
+			frappe.throw(_("Parent is required to read child rows"), frappe.PermissionError)
+		frappe.has_permission(parent, "read", throw=True)
+
+
+@frappe.whitelist()
+def get_list(
+	doctype,
+	fields=None,
+	filters=None,
+	group_by=None,
+	order_by=None,
+	limit_start=None,
+	limit_page_length=20,
+	parent=None,
+	debug: bool = False,
+	as_dict: bool = True,
+	or_filters=None,
+):
+	"""Rows the user may read; `fields`, `filters`, `or_filters` may be JSON text."""
+	_check_parent(doctype, parent)
+	return frappe.get_list(
+		doctype,
+		fields=_parse(fields),
+		filters=_parse(filters),
+		or_filters=_parse(or_filters),
+		group_by=group_by,
+		order_by=order_by,
+		limit_start=frappe.utils.cint(limit_start),
+		limit_page_length=frappe.utils.cint(limit_page_length),
+		parent_doctype=parent,
+		as_list=not as_dict,
+	)
+
+
+def _parse(value):
+	"""JSON text as its value; other text stays text."""
+	try:
+		return frappe.parse_json(value)
+	except ValueError:
+		return value
+
+
+@frappe.whitelist()
+def get_count(doctype, filters=None, debug=False, cache=False):
+	"""How many of the rows the filters find the user may read."""
+	return len(get_list(doctype, filters=filters, limit_page_length=0, as_dict=False))
+
+
+@frappe.whitelist()
+def get(doctype, name=None, filters=None, parent=None):
+	"""A document by name, or the first one the filters find."""
+	_check_parent(doctype, parent)
+	if name or frappe.get_meta(doctype).issingle:
+		doc = frappe.get_doc(doctype, name or doctype)
+	else:
+		doc = frappe.get_doc(doctype, _parse(filters) or {})
+	doc.check_permission("read")
+	doc.apply_fieldlevel_read_permissions()
+	return doc.as_dict()
+
+
+@frappe.whitelist()
+def get_value(doctype, fieldname, filters=None, as_dict=True, debug=False, parent=None):
+	"""One field, or several (a JSON list), of the first row the filters (or a name) find; {} if there is none."""
+	_check_parent(doctype, parent)
+	if not frappe.has_permission(doctype, "read", parent_doctype=parent):
+		frappe.throw(_("No permission for {0}").format(_(doctype)), frappe.PermissionError)
+	fields, filters = _parse(fieldname), _parse(filters)
+	fields = [fields] if isinstance(fields, str) else fields
+	filters = {"name": filters} if isinstance(filters, (str, int)) else filters
+	if frappe.get_meta(doctype).issingle:
+		rows = [{field: frappe.db.get_single_value(doctype, field) for field in fields}]
+	else:
+		rows = get_list(doctype, fields=fields, filters=filters, limit_page_length=1, parent=parent)
+	if frappe.utils.cint(as_dict):
+		return rows[0] if rows else {}
+	values = [rows[0][field] for field in fields] if rows else [None]
+	return values if len(values) > 1 else values[0]
+
+
+@frappe.whitelist()
+def get_single_value(doctype, field):
+	if not frappe.has_permission(doctype, "read"):
+		frappe.throw(_("No permission for {0}").format(_(doctype)), frappe.PermissionError)
+	return frappe.db.get_single_value(doctype, field)
+
+
+@frappe.whitelist(methods=["POST", "PUT"])
+def set_value(doctype, name, fieldname, value=None):
+	"""Set one field, or several given as a dict (or JSON), and save."""
+	values = _parse(fieldname) if value is None else {fieldname: value}
+	values = {values: ""} if isinstance(values, str) else values
+	if STANDARD_FIELDS.intersection(values):
+		frappe.throw(_("Cannot edit standard fields"))
+	if frappe.get_meta(doctype).istable:
+		row = frappe.db.get_value(doctype, name, ["parenttype", "parent", "parentfield"], as_dict=True)
+		doc = frappe.get_doc(row.parenttype, row.parent)
+		next(child for child in doc.get(row.parentfield) if child.name == name).update(values)
+	else:
+		doc = frappe.get_doc(doctype, name)
+		doc.update(values)
+	doc.save()
+	return doc.as_dict()
+
+
+@frappe.whitelist(methods=["POST", "PUT"])
+def insert(doc=None):
+	"""Insert a document; one with a parent is appended to that, which is saved."""
+	doc = frappe.parse_json(doc)
+	if not (doc.get("parenttype") and doc.get("parent")):
+		return frappe.get_doc(doc).insert().as_dict()
+	parent = frappe.get_doc(doc["parenttype"], doc["parent"])
+	row = parent.append(doc["parentfield"], doc)
+	parent.save()
+	return row.as_dict()
+
+
+@frappe.whitelist(methods=["POST", "PUT"])
+def save(doc):
+	document = frappe.get_doc(frappe.parse_json(doc))
+	document.save()
+	return document.as_dict()
+
+
+@frappe.whitelist(methods=["POST", "PUT"])
+def submit(doc):
+	document = frappe.get_doc(frappe.parse_json(doc))
+	document.submit()
+	return document.as_dict()
+
+
+@frappe.whitelist(methods=["POST", "PUT"])
+def cancel(doctype, name):
+	document = frappe.get_doc(doctype, name)
+	document.cancel()
+	return document.as_dict()
+
+
+@frappe.whitelist(methods=["DELETE", "POST"])
+def delete(doctype, name):
+	frappe.delete_doc(doctype, name, ignore_missing=False)
+
+
+@frappe.whitelist()
+def has_permission(doctype, docname, perm_type="read"):
+	return {"has_permission": frappe.has_permission(doctype, perm_type.lower(), docname)}
+
+
+@frappe.whitelist()
+def validate_link(doctype: str, docname: str, fields=None):
+	"""{"name": ...} of a document a link may point to, with the asked `fields`; {"name": None} if there is none."""
+	if not (frappe.has_permission(doctype, "select") or frappe.has_permission(doctype, "read")):
+		message = _("You do not have Read or Select Permissions for {}").format(frappe.bold(doctype))
+		frappe.throw(message, frappe.PermissionError)
+	values = frappe._dict(name=frappe.db.exists(doctype, docname) or None)
+	if values.name and (fields := _parse(fields)):
+		values.update(get_value(doctype, fields, docname))
+	return values

@@ -1,0 +1,18 @@
+"""One document shared with one user, or with everyone."""
+
+import frappe
+from frappe.model.document import Document
+
+
+class DocShare(Document):
+	def validate(self):
+		if self.everyone:
+			self.user = None
+		elif not self.user:
+			frappe.throw(frappe._("User is mandatory for Share"), frappe.MandatoryError)
+		if self.write or self.submit or self.share:
+			self.read = 1
+		if not self.flags.ignore_share_permission and not frappe.has_permission(
+			self.share_doctype, "share", doc=self.share_name
+		):
+			frappe.throw(frappe._('You need to have "Share" permission'), frappe.PermissionError)

@@ -1,0 +1,50 @@
+"""The definition of a DocType, as a document: saving it makes or extends its table, which stays when it is deleted."""
+
+import re
+
+import frappe
+from frappe.database.schema import COLUMN_TYPES, sync_table
+from frappe.model import default_fields, no_value_fields, optional_fields
+from frappe.model.document import Document
+from frappe.utils.data import cint
+
+NAME = re.compile(r"[A-Za-z][\w \-]*", re.ASCII)
+FIELDNAME = re.compile(r"[a-z]\w*", re.ASCII | re.IGNORECASE)
+NEEDS_OPTIONS = {"Link", "Table", "Table MultiSelect", "Dynamic Link"}
+
+
+class DocType(Document):
+	def validate(self):
+		if not self.custom and not frappe.conf.developer_mode and not frappe.flags.in_install:
+			frappe.throw(frappe._("Not in Developer Mode! Set in site_config.json or make 'Custom' DocType."))
+		if not NAME.fullmatch(self.name) or len(self.name) > 61:
+			frappe.throw(frappe._("DocType's name should start with a letter and have at most 61 characters"))
+		for field in self.fields:
+			self.complete_field(field)
+		names = [field.fieldname for field in self.fields]
+		if duplicate := next((name for name in names if names.count(name) > 1), None):
+			frappe.throw(frappe._("{0}: Fieldname {1} appears multiple times").format(self.name, duplicate))
+		if not self.istable and not self.permissions and not self.custom:
+			frappe.throw(frappe._("{0}: No basic permissions set").format(self.name))
+
+	def complete_field(self, field):
+		"""Give a field its name; refuse one that cannot be stored."""
+		field.fieldname = field.fieldname or frappe.scrub(field.label or f"{field.fieldtype}_{field.idx}")
+		field.permlevel = cint(field.permlevel)
+		if not FIELDNAME.fullmatch(field.fieldname):
+			frappe.throw(frappe._("Fieldname {0} cannot have special characters").format(field.fieldname))
+		if field.fieldname in (*default_fields, *optional_fields) and field.fieldtype not in no_value_fields:
+			frappe.throw(frappe._("Fieldname {0} is restricted").format(field.fieldname))
+		if field.fieldtype not in COLUMN_TYPES and field.fieldtype not in no_value_fields:
+			frappe.throw(frappe._("{0}: Fieldtype {1} is not known").format(field.fieldname, field.fieldtype))
+		if field.fieldtype in NEEDS_OPTIONS and not field.options:
+			frappe.throw(
+				frappe._("Options required for Link or Table type field {0}").format(field.fieldname)
+			)
+
+	def after_insert(self):
+		frappe.db.versions.changed("DocType")
+
+	def on_update(self):
+		frappe.db.versions.changed("DocType")
+		sync_table(frappe.get_meta(self.name))

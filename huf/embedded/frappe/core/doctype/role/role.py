@@ -1,0 +1,15 @@
+"""What permission rules are given to."""
+
+import frappe
+from frappe.model.document import Document
+from frappe.permissions import AUTOMATIC_ROLES
+
+
+class Role(Document):
+	def validate(self):
+		if self.disabled and self.name in (*AUTOMATIC_ROLES, "System Manager"):
+			frappe.throw(frappe._("Standard roles cannot be disabled"))
+
+	def on_trash(self):
+		if self.name in (*AUTOMATIC_ROLES, "System Manager"):
+			frappe.throw(frappe._("Standard roles cannot be deleted"))

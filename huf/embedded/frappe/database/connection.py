@@ -1,0 +1,238 @@
+"""One SQLite connection with Frappe's transaction rules.  Knows nothing of DocTypes.
+
+Reads are free; `BEGIN IMMEDIATE` comes before the first write, so that a transaction never has to upgrade its lock.
+"""
+
+import datetime
+import logging
+import re
+import sqlite3
+import time
+from collections import deque
+from decimal import Decimal
+from pathlib import Path
+
+from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
+
+BUSY_TIMEOUT = 30.0
+SLOW_TRANSACTION = 2.0
+"""Seconds: SQLite has one writer, so a transaction held longer than this keeps others waiting."""
+
+READS = re.compile(
+	r"\s*(?:--[^\n]*\n\s*)*(?:(?:select|pragma|explain|values)\b|with\b(?!.*\b(?:insert|update|delete|replace)\b))",
+	re.IGNORECASE | re.DOTALL,
+)
+DEFINITIONS = re.compile(r"\s*(?:create|alter|drop|truncate|begin|start)\b", re.IGNORECASE)
+
+logger = logging.getLogger("frappe.database")
+
+
+class CallbackManager:
+	"""Functions to run once, in order, when a transaction ends."""
+
+	def __init__(self):
+		self._functions = deque()
+
+	def add(self, function):
+		self._functions.append(function)
+
+	def run(self):
+		while self._functions:
+			self._functions.popleft()()
+
+	def reset(self):
+		self._functions.clear()
+
+
+def parse_datetime(text: bytes):
+	try:
+		return datetime.datetime.fromisoformat(text.decode())
+	except ValueError:
+		return text.decode()
+
+
+def parse_date(text: bytes):
+	try:
+		return datetime.date.fromisoformat(text.decode()[:10])
+	except ValueError:
+		return text.decode()
+
+
+def parse_time(text: bytes):
+	hours, minutes, seconds = text.decode().split(":")
+	return datetime.timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+
+
+sqlite3.register_converter("DATETIME", parse_datetime)
+sqlite3.register_converter("DATE", parse_date)
+sqlite3.register_converter("TIME", parse_time)
+
+PLAIN = frozenset((type(None), int, float, str, bytes))
+
+
+def to_column(value):
+	"""A Python value as SQLite stores it."""
+	if type(value) in PLAIN:
+		return value
+	if isinstance(value, datetime.datetime):
+		return value.isoformat(sep=" ", timespec="microseconds")
+	if isinstance(value, datetime.date):
+		return value.isoformat()
+	if isinstance(value, (datetime.timedelta, datetime.time)):
+		return str(value)
+	if isinstance(value, (bool, int)):
+		return int(value)
+	if isinstance(value, (float, Decimal)):
+		return float(value)
+	if isinstance(value, str):
+		return str.__str__(value)
+	raise sqlite3.ProgrammingError(
+		f"A {type(value).__name__} cannot be stored or compared: pass text or a number."
+	)
+
+
+class Connection:
+	"""`transaction_writes` counts the writes since the last commit or rollback; 0 means no lock is held."""
+
+	OperationalError = sqlite3.OperationalError
+	ProgrammingError = sqlite3.ProgrammingError
+	IntegrityError = sqlite3.IntegrityError
+	InternalError = sqlite3.InternalError
+	DatabaseError = sqlite3.DatabaseError
+	db_type = "sqlite"
+
+	def __init__(self, path: str | Path):
+		self.path = str(path)
+		self._connection = sqlite3.connect(
+			self.path,
+			isolation_level=None,
+			timeout=BUSY_TIMEOUT,
+			check_same_thread=False,
+			detect_types=sqlite3.PARSE_DECLTYPES,
+			cached_statements=512,
+		)
+		self._connection.execute("PRAGMA synchronous = NORMAL")
+		add_functions(self._connection)
+		self.transaction_writes = 0
+		self._disable_transaction_control = 0
+		self._began = 0.0
+		self.before_commit, self.after_commit = CallbackManager(), CallbackManager()
+		self.before_rollback, self.after_rollback = CallbackManager(), CallbackManager()
+
+	def execute(self, query: str, parameters=()) -> sqlite3.Cursor:
+		"""Run SQL with `?` parameters.  A write begins the transaction if none is open."""
+		if not READS.match(query):
+			self._check_implicit_commit(query)
+			self.begin()
+			self.transaction_writes += 1
+		return self._run(query, parameters)
+
+	def define(self, query: str):
+		"""Change the schema; what was written before is committed, as MariaDB does."""
+		self.commit()
+		self._run(query)
+
+	def executemany(self, query: str, rows):
+		self.begin()
+		self.transaction_writes += 1
+		return self._connection.executemany(query, rows)
+
+	def begin(self):
+		"""Take the write lock.  Raises QueryTimeoutError if another transaction held it for 30 seconds."""
+		if not self._connection.in_transaction:
+			self._run("BEGIN IMMEDIATE")
+			self._began = time.monotonic()
+
+	def _run(self, query, parameters=()):
+		try:
+			return self._connection.execute(query, parameters)
+		except sqlite3.OperationalError as error:
+			if "locked" in str(error):
+				raise QueryTimeoutError(
+					"Another transaction held the write lock for too long: commit before waiting for a model, "
+					"a tool or the network."
+				) from error
+			raise
+
+	def _check_implicit_commit(self, query):
+		if self.transaction_writes and DEFINITIONS.match(query):
+			raise ImplicitCommitError("This statement can cause implicit commit", query)
+
+	def commit(self):
+		"""Make the writes durable, then run the `after_commit` callbacks.  Ignored inside doc_events."""
+		if self._disable_transaction_control:
+			logger.warning("commit() inside a document event is ignored")
+			return
+		self.before_rollback.reset()
+		self.after_rollback.reset()
+		self.before_commit.run()
+		self._end("COMMIT")
+		self.after_commit.run()
+
+	def rollback(self, *, save_point: str | None = None):
+		"""Undo the writes since the transaction began, or since a savepoint."""
+		if save_point:
+			self._run(f"ROLLBACK TO `{save_point}`")
+			return
+		if self._disable_transaction_control:
+			logger.warning("rollback() inside a document event is ignored")
+			return
+		self.before_commit.reset()
+		self.after_commit.reset()
+		self.before_rollback.run()
+		self._end("ROLLBACK")
+		self.after_rollback.run()
+
+	def _end(self, statement):
+		if self._connection.in_transaction:
+			self._run(statement)
+			held = time.monotonic() - self._began
+			if held > SLOW_TRANSACTION:
+				logger.warning("A write transaction was open for %.1f s; all other writers waited", held)
+		self.transaction_writes = 0
+
+	def savepoint(self, save_point: str):
+		self.begin()
+		self._run(f"SAVEPOINT `{save_point}`")
+
+	def release_savepoint(self, save_point: str):
+		self._run(f"RELEASE SAVEPOINT `{save_point}`")
+
+	def data_version(self) -> int:
+		"""Changes whenever another connection has committed."""
+		return self._connection.execute("PRAGMA data_version").fetchone()[0]
+
+	def close(self):
+		"""What is not committed is lost."""
+		if self._connection.in_transaction:
+			self._connection.rollback()
+		self._connection.close()
+
+	@staticmethod
+	def is_primary_key_violation(error) -> bool:
+		return isinstance(error, sqlite3.IntegrityError) and str(error).endswith(".name")
+
+	@staticmethod
+	def is_unique_key_violation(error) -> bool:
+		return isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error)
+
+	is_duplicate_entry = is_unique_key_violation
+
+	@staticmethod
+	def is_table_missing(error) -> bool:
+		return isinstance(error, sqlite3.OperationalError) and "no such table" in str(error)
+
+	@staticmethod
+	def is_missing_column(error) -> bool:
+		return isinstance(error, sqlite3.OperationalError) and "no such column" in str(error)
+
+
+def add_functions(connection: sqlite3.Connection):
+	"""What MariaDB has, Huf uses and SQLite lacks."""
+	connection.create_function("now", 0, lambda: str(to_column(datetime.datetime.now())))
+	connection.create_function("curdate", 0, lambda: datetime.date.today().isoformat())
+	connection.create_function("regexp", 2, matches, deterministic=True)
+
+
+def matches(pattern, value) -> bool:
+	return value is not None and re.search(pattern, str(value), re.IGNORECASE) is not None

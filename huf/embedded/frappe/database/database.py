@@ -1,0 +1,364 @@
+"""`frappe.db`: rows of DocTypes without permissions and without document events."""
+
+import re
+from functools import lru_cache
+
+import frappe
+from frappe.database import filters as filtering
+from frappe.database.connection import Connection, to_column
+from frappe.database.schema import create_index, get_table_name, to_field
+from frappe.database.versions import Versions
+from frappe.types import _dict
+from frappe.utils.data import cast, now, sbool
+
+PLACEHOLDER = re.compile(r"%s|%\((\w+)\)s|%%")
+FOR_UPDATE = re.compile(r"\s+for\s+update(\s+(nowait|skip\s+locked))?\s*;?\s*$", re.IGNORECASE)
+COLUMN = re.compile(r"[A-Za-z_]\w*")
+ORDER = re.compile(r"(`?\w[\w `.\-]*?`?)(\s+(?:asc|desc))?", re.IGNORECASE)
+DEFAULT_ORDER = "modified desc"
+EMPTY = object()
+
+
+class Database(Connection):
+	def __init__(self, path):
+		super().__init__(path)
+		self.versions = Versions(self)
+
+	def __getattr__(self, name):
+		raise AttributeError(f"frappe.db.{name} is not part of embedded mode: see huf/embedded/README.md")
+
+	def _end(self, statement):
+		if statement == "COMMIT":
+			self.versions.write()
+		super()._end(statement)
+		self.versions.forget()
+
+	def rollback(self, *, save_point=None):
+		super().rollback(save_point=save_point)
+		self.versions.forget_own_reads()
+
+	# --- SQL ---
+
+	def sql(
+		self, query: str, values=EMPTY, *, as_dict=False, as_list=False, pluck=False, update=None, debug=False
+	):
+		"""Run SQL with %s or %(name)s.  A tuple of tuples, unless rows are wanted as dicts, lists or one column.
+
+		A list or tuple among the values becomes `(a, b)`, as for `in %s`.  `for update` takes the write lock.
+		"""
+		query = str(query)
+		if (
+			query.rstrip(" ;\n\t")[-6:].lower() == "update"
+			and (shortened := FOR_UPDATE.sub("", query)) != query
+		):
+			query = shortened
+			self.begin()
+		if values is EMPTY or values is None or values == "":
+			parameters = ()
+		else:
+			query, parameters = bind(query, values)
+		if debug:
+			print(query, parameters)
+		cursor = self.execute(query, parameters)
+		if cursor.description is None:
+			return ()
+		return shape(cursor, as_dict=as_dict, as_list=as_list, pluck=pluck, update=update)
+
+	def read(self, query: str, values=None) -> tuple[list[list], list[str]]:
+		"""Rows and column names of a query that must not write.  Raises OperationalError if it does."""
+		self._connection.execute("PRAGMA query_only = ON")
+		try:
+			query, parameters = bind(query, values) if values is not None else (query, ())
+			cursor = self._connection.execute(query, parameters)
+			return [list(row) for row in cursor], [column[0] for column in cursor.description or ()]
+		finally:
+			self._connection.execute("PRAGMA query_only = OFF")
+
+	def sql_ddl(self, query, debug=False):
+		"""Commit, then change the schema."""
+		self.define(query)
+
+	@staticmethod
+	def escape(s, percent: bool = True) -> str:
+		"""A quoted SQL text."""
+		text = str(s).replace("'", "''")
+		return f"'{text.replace('%', '%%') if percent else text}'"
+
+	# --- reading ---
+
+	def get_value(self, doctype, filters=None, fieldname="name", ignore=None, as_dict=False, debug=False,
+		order_by=DEFAULT_ORDER, cache=False, for_update=False, *, pluck=False, distinct=False):  # fmt: skip
+		"""One field gives a scalar, several a tuple or `_dict`; None if there is no such row.
+
+		`filters` is a name or filters.  None reads a Single, as does the DocType's own name.
+		"""
+		rows = self.get_values(doctype, filters, fieldname, ignore, as_dict, debug, order_by, cache=cache,
+			for_update=for_update, pluck=pluck, distinct=distinct, limit=1)  # fmt: skip
+		if not rows:
+			return None
+		row = rows[0]
+		return row if as_dict or pluck or len(row) > 1 else row[0]
+
+	def get_values(self, doctype, filters=None, fieldname="name", ignore=None, as_dict=False, debug=False,
+		order_by=DEFAULT_ORDER, update=None, cache=False, for_update=False, *, pluck=False, distinct=False,
+		limit=None):  # fmt: skip
+		if for_update:
+			self.begin()
+		if filters is None or (filters == doctype and doctype != "DocType"):
+			return self._single_values(doctype, filters, fieldname, as_dict)
+		try:
+			return self._select(doctype, filters, fieldname, as_dict=as_dict or fieldname == "*", pluck=pluck,
+				order_by=None if distinct else order_by, distinct=distinct, limit=limit, update=update)  # fmt: skip
+		except self.OperationalError as error:
+			is_missing = self.is_table_missing(error)
+			if ignore and (is_missing or self.is_missing_column(error)):
+				return None
+			if is_missing:
+				return self._single_values(doctype, filters, fieldname, as_dict)
+			raise
+		except (frappe.ValidationError, ImportError):
+			if ignore:
+				return None
+			raise
+
+	def _select(self, doctype, filters, fieldname, *, order_by=None, distinct=False, limit=None, **shaping):
+		table = get_table_name(doctype)
+		where, parameters = self._where(doctype, filters)
+		columns = "*" if fieldname == "*" else ", ".join(map(column_sql, as_list_of(fieldname)))
+		query = f"SELECT {'DISTINCT ' if distinct else ''}{columns} FROM `{table}`{where}"
+		if order_by:
+			query += f" ORDER BY {checked_order(order_by)}"
+		if limit:
+			query += f" LIMIT {int(limit)}"
+		return shape(self.execute(query, parameters), **shaping)
+
+	def _where(self, doctype, filters) -> tuple[str, list]:
+		if filters is None or filters == {} or filters == []:
+			return "", []
+		if isinstance(filters, (str, int)):
+			return " WHERE `name` = ?", [str(filters)]
+		if isinstance(filters, (list, tuple)) and all(isinstance(one, (str, int)) for one in filters):
+			filters = {"name": ["in", filters]}
+		conditions, parameters = [], []
+		for one in filtering.parse(doctype, filters):
+			if one.doctype != doctype:
+				raise frappe.ValidationError(
+					f"frappe.db filters {doctype} only; use frappe.get_all for {one.doctype}"
+				)
+			sql, values = filtering.condition(one, count_nulls=False, column=column_sql(one.field))
+			conditions.append(sql)
+			parameters.extend(values)
+		return f" WHERE {' AND '.join(conditions)}", parameters
+
+	def _single_values(self, doctype, filters, fieldname, as_dict) -> list:
+		values = self.get_singles_dict(doctype)
+		if isinstance(filters, dict) and any(values.get(key) != value for key, value in filters.items()):
+			return []
+		if fieldname == "*":
+			return [values] if values else []
+		fields = as_list_of(fieldname)
+		found = _dict({field: values[field] for field in fields if field in values})
+		if not found:
+			return []
+		return [found] if as_dict else [[found.get(field) for field in fields]]
+
+	def get_singles_dict(self, doctype: str, *, cast_values: bool = False, for_update: bool = False) -> _dict:
+		"""The stored fields of a Single, as text."""
+		if for_update:
+			self.begin()
+		return _dict(
+			self.execute("SELECT field, value FROM `tabSingles` WHERE doctype = ?", (doctype,)).fetchall()
+		)
+
+	def get_single_value(self, doctype: str, fieldname: str, cache: bool = True):
+		"""One field of a Single, as its type."""
+		field = frappe.get_meta(doctype).get_field(fieldname)
+		if not field:
+			label = frappe.bold(fieldname), frappe.bold(doctype)
+			frappe.throw(frappe._("Field {0} does not exist on {1}").format(*label))
+		value = self.get_singles_dict(doctype).get(fieldname)
+		if field.fieldtype in ("Date", "Datetime"):
+			return cast(field.fieldtype, value) if value else None
+		return cast(field.fieldtype, value)
+
+	def exists(self, dt, dn=None, cache=False):
+		"""The name, or None.  Also None for an unknown DocType; a Single always exists."""
+		if isinstance(dt, dict):
+			dn = {key: value for key, value in dt.items() if key != "doctype"}
+			dt = dt["doctype"]
+		if dt != "DocType" and dt == dn:
+			return dn
+		return self.get_value(dt, dn, ignore=True, cache=cache, order_by=None)
+
+	def count(self, dt: str, filters=None, debug=False, cache=False) -> int:
+		where, parameters = self._where(dt, filters)
+		return self.execute(f"SELECT count(*) FROM `{get_table_name(dt)}`{where}", parameters).fetchone()[0]
+
+	@staticmethod
+	def get_all(*args, **kwargs):
+		return frappe.get_all(*args, **kwargs)
+
+	@staticmethod
+	def get_list(*args, **kwargs):
+		return frappe.get_list(*args, **kwargs)
+
+	# --- writing ---
+
+	def set_value(
+		self, dt, dn, field, val=None, modified=None, modified_by=None, update_modified=True, debug=False
+	):
+		"""Write fields of a document (by name) or of all that match filters; no events, no permissions."""
+		if not dn or dt == dn:
+			return self.set_single_value(dt, field, val, modified=modified, modified_by=modified_by,
+				update_modified=update_modified)  # fmt: skip
+		values = dict(field) if isinstance(field, dict) else {field: val}
+		if update_modified:
+			values.setdefault("modified", modified or now())
+			values.setdefault("modified_by", modified_by or frappe.session.user)
+		where, parameters = self._where(dt, dn)
+		assignments = ", ".join(f"{column_sql(column)} = ?" for column in values)
+		stored = [
+			to_field(value, filtering.field_type(dt, column), column) for column, value in values.items()
+		]
+		self.execute(f"UPDATE `{get_table_name(dt)}` SET {assignments}{where}", [*stored, *parameters])
+		frappe.clear_document_cache(dt, dn if isinstance(dn, str) else None)
+
+	def set_single_value(self, doctype, fieldname, value=None, *, modified=None, modified_by=None,
+		update_modified=True, debug=False):  # fmt: skip
+		values = dict(fieldname) if isinstance(fieldname, dict) else {fieldname: value}
+		if update_modified:
+			values.setdefault("modified", modified or now())
+			values.setdefault("modified_by", modified_by or frappe.session.user)
+		self.executemany(
+			"INSERT OR REPLACE INTO `tabSingles` VALUES (?, ?, ?)",
+			[(doctype, field, as_single(value)) for field, value in values.items()],
+		)
+		frappe.clear_document_cache(doctype, doctype)
+
+	def delete(self, doctype: str, filters=None, debug=False):
+		"""Delete rows, not their children; all rows without filters."""
+		where, parameters = self._where(doctype, filters)
+		self.execute(f"DELETE FROM `{get_table_name(doctype)}`{where}", parameters)
+		self.versions.changed(doctype)
+
+	def truncate(self, doctype: str):
+		self.commit()
+		self.delete(doctype)
+		self.commit()
+
+	def bulk_insert(self, doctype: str, fields: list, values, ignore_duplicates=False, *, chunk_size=10_000):
+		"""Insert many rows as they are: no names are made, no defaults, no events."""
+		columns = ", ".join(map(column_sql, fields))
+		types = [filtering.field_type(doctype, field) for field in fields]
+		rows = [
+			[to_field(value, kind, field) for value, kind, field in zip(row, types, fields, strict=False)]
+			for row in values
+		]
+		verb = "INSERT OR IGNORE" if ignore_duplicates else "INSERT"
+		marks = ", ".join("?" * len(fields))
+		self.executemany(f"{verb} INTO `{get_table_name(doctype)}` ({columns}) VALUES ({marks})", rows)
+		self.versions.changed(doctype)
+
+	# --- schema ---
+
+	def get_table_columns(self, doctype: str) -> list[str]:
+		table = get_table_name(doctype)
+		columns = [row[1] for row in self.execute(f"PRAGMA table_info(`{table}`)")]
+		if not columns:
+			raise self.OperationalError(f"no such table: {table}")
+		return columns
+
+	def has_column(self, doctype: str, column: str) -> bool:
+		return column in self.get_table_columns(doctype)
+
+	def table_exists(self, doctype: str, cached: bool = True) -> bool:
+		return get_table_name(doctype) in self.get_tables()
+
+	has_table = table_exists
+
+	def get_tables(self, cached: bool = True) -> list[str]:
+		return [row[0] for row in self.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+
+	def add_index(self, doctype: str, fields: list, index_name: str | None = None):
+		self.commit()
+		create_index(
+			get_table_name(doctype), [re.sub(r"\(\d+\)", "", field) for field in fields], name=index_name
+		)
+		self.commit()
+
+
+def as_list_of(fieldname) -> list:
+	if not isinstance(fieldname, str):
+		return list(fieldname)
+	return [part.strip() for part in fieldname.split(",")]
+
+
+def column_sql(field: str) -> str:
+	"""`field`, or `field` AS `alias`.  Raises DataError for anything else than a column."""
+	name, _as, alias = field.partition(" as ")
+	if not COLUMN.fullmatch(name.strip("` ")) or (alias and not COLUMN.fullmatch(alias.strip("` "))):
+		frappe.throw(f"{field!r} is no column: use frappe.db.sql or frappe.db.count", frappe.DataError)
+	quoted = f"`{name.strip('` ')}`"
+	return f"{quoted} AS `{alias.strip('` ')}`" if alias else quoted
+
+
+def checked_order(order_by: str) -> str:
+	"""Columns and directions only.  Raises ValidationError for expressions."""
+	parts = [part.strip() for part in order_by.split(",")]
+	for part in parts:
+		if not ORDER.fullmatch(part):
+			frappe.throw(f"order_by takes columns with asc or desc, not {part!r}")
+	return ", ".join(parts)
+
+
+@lru_cache(maxsize=512)
+def split_query(query: str) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
+	"""The text around the placeholders, and the placeholders: a name, or None for %s."""
+	texts, names, start = [""], [], 0
+	for found in PLACEHOLDER.finditer(query):
+		texts[-1] += query[start : found.start()]
+		start = found.end()
+		if found.group(0) == "%%":
+			texts[-1] += "%"
+		else:
+			names.append(found.group(1))
+			texts.append("")
+	texts[-1] += query[start:]
+	return tuple(texts), tuple(names)
+
+
+def bind(query: str, values) -> tuple[str, list]:
+	"""SQL with `?` and its parameters.  Raises ProgrammingError if their numbers differ."""
+	texts, names = split_query(query)
+	if isinstance(values, dict):
+		values = [values[name] for name in names]
+	elif not isinstance(values, (list, tuple)):
+		values = [values]
+	if len(values) != len(names):
+		raise Connection.ProgrammingError(f"The query takes {len(names)} values, {len(values)} were given")
+	sql, parameters = [texts[0]], []
+	for value, text in zip(values, texts[1:], strict=False):
+		if isinstance(value, (list, tuple, set, frozenset)):
+			sql.append(f"({', '.join('?' * len(value)) or 'NULL'})")
+			parameters.extend(map(to_column, value))
+		else:
+			sql.append("?")
+			parameters.append(to_column(value))
+		sql.append(text)
+	return "".join(sql), parameters
+
+
+def shape(cursor, *, as_dict=False, as_list=False, pluck=False, update=None):
+	"""The rows as the caller wants them."""
+	if pluck:
+		return [row[0] for row in cursor]
+	if as_dict:
+		keys = [column[0] for column in cursor.description]
+		rows = [_dict(zip(keys, row, strict=False)) for row in cursor]
+		return [row.update(update) for row in rows] if update else rows
+	return [list(row) for row in cursor] if as_list else tuple(cursor.fetchall())
+
+
+def as_single(value):
+	value = sbool(value)
+	return value if value is None else str(to_column(value))

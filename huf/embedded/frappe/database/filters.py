@@ -1,0 +1,182 @@
+"""Filters to SQL with `?` parameters.
+
+Rows whose column is NULL take part as in Frappe's lists, where NULL counts as the type's empty value: the SQL says
+`(column op ? OR column IS NULL)`, which, unlike ifnull(), keeps the column's type, collation and index.
+"""
+
+import datetime
+import operator
+import re
+from dataclasses import dataclass
+
+import frappe
+from frappe.database.schema import COLUMN_TYPES, DECIMAL, INTEGER, get_table_name, to_field
+from frappe.utils.data import cstr, flt
+
+OPERATORS = ("=", "!=", ">", "<", ">=", "<=", "like", "not like", "in", "not in", "is", "between")
+COMPARISONS = {
+	"=": operator.eq,
+	"!=": operator.ne,
+	">": operator.gt,
+	"<": operator.lt,
+	">=": operator.ge,
+	"<=": operator.le,
+}
+NEVER_NULL = {"name", "creation", "modified"}
+STANDARD_TYPES = {"creation": "Datetime", "modified": "Datetime", "docstatus": "Int", "idx": "Int"}
+COLUMN = re.compile(r"\w[\w .\-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Filter:
+	doctype: str
+	field: str
+	operator: str
+	value: object
+
+
+def parse(doctype: str, filters) -> list[Filter]:
+	"""Of a dict, or of a list of [field, value], [field, op, value], [doctype, field, op, value] and dicts.
+
+	Raises TypeError for a filter that is no list, ValidationError for an unknown operator.
+	"""
+	if not filters:
+		return []
+	if isinstance(filters, dict):
+		return [of_item(doctype, key, value) for key, value in filters.items()]
+	if not isinstance(filters, (list, tuple)):
+		raise TypeError(f"Filters must be a dict or a list of lists, not {filters!r}")
+	return [one for entry in filters for one in of_entry(doctype, entry)]
+
+
+def of_item(doctype, key, value) -> Filter:
+	if isinstance(value, (list, tuple)):
+		if len(value) != 2 or not isinstance(value[0], str):
+			raise frappe.ValidationError(
+				f"The filter of {key} must be a value or [operator, value], not {value!r}"
+			)
+		return checked(doctype, key, *value)
+	return checked(doctype, key, "=", value)
+
+
+def of_entry(doctype, entry):
+	if isinstance(entry, dict):
+		return parse(doctype, entry)
+	if not isinstance(entry, (list, tuple)):
+		raise TypeError(f"Filters must be a dict or a list of lists; {entry!r} stands alone in the list")
+	entry = list(entry)
+	if len(entry) == 5:
+		entry.pop()
+	if len(entry) == 2:
+		return [of_item(doctype, *entry)]
+	if len(entry) == 3:
+		return [checked(doctype, *entry)]
+	if len(entry) != 4:
+		raise frappe.ValidationError(f"A filter has 2 to 4 parts: {entry!r}")
+	return [checked(*entry)]
+
+
+def checked(doctype, field, op, value) -> Filter:
+	op = cstr(op).strip().lower()
+	if op not in OPERATORS:
+		frappe.throw(frappe._("Operator must be one of {0}").format(", ".join(OPERATORS)))
+	if not COLUMN.fullmatch(cstr(field)):
+		frappe.throw(frappe._("Invalid filter: {0}").format(field), frappe.DataError)
+	return Filter(doctype, field, op, value)
+
+
+def field_type(doctype: str, fieldname: str) -> str | None:
+	if fieldname in STANDARD_TYPES:
+		return STANDARD_TYPES[fieldname]
+	if doctype.startswith("__") or doctype in ("Singles", "Series"):
+		return None
+	field = frappe.get_meta(doctype).get_field(fieldname)
+	return field.fieldtype if field else None
+
+
+def condition(one: Filter, *, count_nulls: bool, column: str | None = None) -> tuple[str, list]:
+	"""SQL and its parameters.  `count_nulls`: treat NULL as the type's empty value, as lists do."""
+	fieldtype = field_type(one.doctype, one.field)
+	column = column or f"`{get_table_name(one.doctype)}`.`{one.field}`"
+	is_number = COLUMN_TYPES.get(fieldtype, "").startswith((INTEGER, DECIMAL)) or fieldtype == "Int"
+	nullable = count_nulls and one.field not in NEVER_NULL and not is_number
+	if one.operator == "is":
+		return is_set(column, one.value, is_number)
+	if one.operator == "between":
+		return between(column, one.value, fieldtype)
+	if one.operator in ("in", "not in"):
+		return membership(column, one, fieldtype, nullable)
+	if one.value is None:
+		if count_nulls:
+			frappe.throw(
+				f"{one.field}: None is no value to compare with. Use ['is', 'not set'] or ['is', 'set']."
+			)
+		return f"{column} IS {'NOT ' if one.operator == '!=' else ''}NULL", []
+	value = compared(one.value, fieldtype, one.field, is_number)
+	if one.operator in ("like", "not like"):
+		nulls = f" OR {column} IS NULL" if nullable and one.operator == "not like" and value != "%" else ""
+		return f"({column} {one.operator.upper()} ?{nulls})", [cstr(one.value)]
+	if nullable and null_matches(one.operator, value, fieldtype):
+		return f"({column} {one.operator} ? OR {column} IS NULL)", [value]
+	return f"{column} {one.operator} ?", [value]
+
+
+def is_set(column, value, is_number):
+	if value not in ("set", "not set"):
+		frappe.throw(f"'is' takes 'set' or 'not set', not {value!r}")
+	empty = f"ifnull({column}, {'0' if is_number else repr('')})"
+	return f"{empty} {'!=' if value == 'set' else '='} {'0' if is_number else repr('')}", []
+
+
+def between(column, value, fieldtype):
+	if fieldtype not in ("Date", "Datetime"):
+		raise frappe.db.ProgrammingError(
+			"'between' needs a Date or Datetime field; use '>=' and '<=' for others"
+		)
+	if not isinstance(value, (list, tuple)) or len(value) != 2:
+		frappe.throw(f"'between' takes two dates, not {value!r}")
+	start, end = value
+	if fieldtype == "Datetime":
+		end = end_of_day(end)
+	return f"{column} BETWEEN ? AND ?", [to_field(start, fieldtype), to_field(end, fieldtype)]
+
+
+def end_of_day(value):
+	"""A date without time stands for its whole day."""
+	is_day = len(value) <= 10 if isinstance(value, str) else not isinstance(value, datetime.datetime)
+	return f"{value} 23:59:59.999999" if is_day else value
+
+
+def membership(column, one: Filter, fieldtype, nullable):
+	values = one.value
+	if isinstance(values, str):
+		values = values.split(",")
+	values = list(values or ("",))
+	texts = [flt(value) if isinstance(value, bool) else cstr(value).strip() for value in values]
+	if fieldtype in ("Date", "Datetime"):
+		texts = [to_field(text, fieldtype) if text else text for text in texts]
+	marks = ", ".join("?" * len(texts))
+	has_empty = "" in texts
+	sql = f"{column} {one.operator.upper()} ({marks})"
+	if nullable and (has_empty if one.operator == "in" else not has_empty):
+		sql = f"({sql} OR {column} IS NULL)"
+	return sql, texts
+
+
+def compared(value, fieldtype, fieldname, is_number):
+	if is_number:
+		return flt(value)
+	if fieldtype in ("Date", "Datetime") and value != "":
+		return to_field(value, fieldtype, fieldname)
+	return to_field(value, None)
+
+
+def null_matches(op: str, value, fieldtype) -> bool:
+	"""Whether the empty value, which NULL stands for, satisfies the comparison."""
+	if op == "=" and value:
+		return False
+	if fieldtype in ("Date", "Datetime"):
+		return op in ("<", "<=", "!=")
+	if isinstance(value, str):
+		return COMPARISONS[op]("", value)
+	return COMPARISONS[op](0, value)

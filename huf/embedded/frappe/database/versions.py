@@ -1,0 +1,88 @@
+"""Which cached documents are still true.  Holds no documents itself.
+
+Each DocType has a counter in the site's database, raised by every transaction that changed one of its rows.  What
+is cached carries the counter's value of when it was read.  Looking the counters up costs one `PRAGMA data_version`
+as long as no other connection has committed, so a cache may be shared by the threads of a process and is still right
+when another process writes to the same file.
+"""
+
+from threading import Lock
+
+MAX_ENTRIES = 10_000
+
+_shared: dict[str, dict] = {}
+"""Per database path: {(doctype, key): (version, value)}, common to all connections of the process."""
+
+_lock = Lock()
+
+
+class Versions:
+	def __init__(self, connection):
+		self._connection = connection
+		self._entries = _shared.setdefault(connection.path, {})
+		self._known: dict[str, int] = {}
+		self._data_version = None
+		self._uncommitted: dict[str, dict] = {}
+
+	def cached(self, doctype: str, key, make):
+		"""The value `make()` gives, made again only after rows of the DocType have changed.
+
+		The value is shared between threads: never change it.
+		"""
+		if doctype in self._uncommitted:
+			own = self._uncommitted[doctype]
+			if key not in own:
+				own[key] = make()
+			return own[key]
+		version = self.version(doctype)
+		entry = self._entries.get((doctype, key))
+		if entry is None or entry[0] != version:
+			entry = version, make()
+			self._store((doctype, key), entry)
+		return entry[1]
+
+	def version(self, doctype: str) -> int:
+		data_version = self._connection.data_version()
+		if data_version != self._data_version:
+			self._known = dict(
+				self._connection.execute("SELECT doctype, version FROM `__DocTypeVersion`").fetchall()
+			)
+			self._data_version = data_version
+		return self._known.get(doctype, 0)
+
+	def is_changing(self, *doctypes: str) -> bool:
+		"""Whether the running transaction has changed rows of one of these."""
+		return any(doctype in self._uncommitted for doctype in doctypes)
+
+	def changed(self, doctype: str):
+		"""Rows of this DocType are being changed by the running transaction."""
+		self._uncommitted[doctype] = {}
+
+	def write(self):
+		"""Raise the counters; the last statement before a commit."""
+		if self._uncommitted:
+			self._connection.executemany(
+				"INSERT INTO `__DocTypeVersion` VALUES (?, 1) ON CONFLICT DO UPDATE SET version = version + 1",
+				[(doctype,) for doctype in self._uncommitted],
+			)
+
+	def forget(self):
+		"""The transaction has ended: its own rows are read again, and the counters with them."""
+		if self._uncommitted:
+			self._uncommitted = {}
+			self._data_version = None
+
+	def forget_own_reads(self):
+		"""Part of the transaction was undone: what it read of its own changes may not be true any more."""
+		self._uncommitted = {doctype: {} for doctype in self._uncommitted}
+
+	def _store(self, key, entry):
+		with _lock:
+			if len(self._entries) >= MAX_ENTRIES:
+				self._entries.clear()
+			self._entries[key] = entry
+
+
+def clear(path: str):
+	"""Forget all that is cached for a database."""
+	_shared.get(str(path), {}).clear()

@@ -1,0 +1,115 @@
+"""Link search: what a Link field offers while one types."""
+
+import re
+
+import frappe
+from frappe.utils import cint, cstr
+
+SEARCHABLE = frozenset(
+	("Data", "Text", "Small Text", "Long Text", "Link", "Select", "Read Only", "Text Editor")
+)
+
+
+@frappe.whitelist()
+def search_link(
+	doctype: str,
+	txt: str,
+	query: str | None = None,
+	filters: str | dict | list | None = None,
+	page_length: int = 10,
+	searchfield: str | None = None,
+	reference_doctype: str | None = None,
+	ignore_user_permissions: bool = False,
+) -> list[dict]:
+	"""[{"value": name, "description": other search fields, "label": title if links show it}]"""
+	rows = search_widget(doctype, txt.strip(), query, searchfield, 0, page_length, filters)
+	meta = frappe.get_meta(doctype)
+	return [_suggestion(list(row), bool(meta.show_title_field_in_link and meta.title_field)) for row in rows]
+
+
+def _suggestion(row: list, has_title: bool) -> dict:
+	name, *rest = row
+	label = rest[0] if has_title and rest else None
+	parts = dict.fromkeys(
+		cstr(part) for part in ([name, *rest[1:]] if has_title else rest) if part and part != label
+	)
+	suggestion = {"value": name, "description": ", ".join(parts)}
+	return {**suggestion, "label": label} if label else suggestion
+
+
+@frappe.whitelist()
+def search_widget(
+	doctype: str,
+	txt: str,
+	query: str | None = None,
+	searchfield: str | None = None,
+	start: int = 0,
+	page_length: int = 10,
+	filters: str | dict | list | None = None,
+	**_options,
+) -> list:
+	"""Rows [name, title, search fields ...] the user may read whose name, title or search fields contain `txt`.
+
+	Names that begin with `txt` come first.  `query` is a whitelisted function that does the search instead.
+	"""
+	filters = frappe.parse_json(filters)
+	if query:
+		method = frappe.get_attr(query)
+		frappe.is_whitelisted(method)
+		return frappe.call(
+			method, doctype, txt, searchfield or "name", cint(start), cint(page_length), filters
+		)
+	if searchfield and not re.fullmatch(r"\w+", searchfield):
+		frappe.throw(frappe._("Invalid Search Field {0}").format(searchfield), frappe.DataError)
+	meta = frappe.get_meta(doctype)
+	rows = frappe.get_list(
+		doctype,
+		filters=[*_as_list(doctype, filters), *_only_active(meta)],
+		or_filters=_contains(meta, txt) if txt else None,
+		fields=_fields(meta, searchfield),
+		limit_start=cint(start),
+		limit_page_length=cint(page_length),
+		order_by=f"idx desc, {meta.sort_field or 'modified'} {meta.sort_order or 'desc'}",
+		as_list=True,
+	)
+	return sorted(
+		rows, key=lambda row: (not cstr(row[0]).casefold().startswith(txt.casefold()), cstr(row[0]))
+	)
+
+
+def _as_list(doctype: str, filters) -> list:
+	"""Filters as [doctype, field, operator, value]; a dict's values may be [operator, value]."""
+	if not isinstance(filters, dict):
+		return list(filters or [])
+	pairs = [
+		(key, value if isinstance(value, (list, tuple)) else ("=", value)) for key, value in filters.items()
+	]
+	return [[doctype, key, *value] for key, value in pairs]
+
+
+def _only_active(meta) -> list:
+	flags = {"enabled": ("=", 1), "disabled": ("!=", 1)}
+	checks = {field.fieldname for field in meta.fields if field.fieldtype == "Check"}
+	return [[meta.name, field, *test] for field, test in flags.items() if field in checks]
+
+
+def _search_fields(meta) -> list[str]:
+	return [part.strip() for part in (meta.search_fields or "").split(",") if part.strip()]
+
+
+def _contains(meta, txt: str) -> list:
+	names = dict.fromkeys(["name", *([meta.title_field] if meta.title_field else []), *_search_fields(meta)])
+	fields = [name for name in names if name == "name" or _is_searchable(meta, name)]
+	return [[meta.name, field, "like", f"%{txt}%"] for field in fields]
+
+
+def _is_searchable(meta, fieldname: str) -> bool:
+	field = meta.get_field(fieldname)
+	return bool(field) and field.fieldtype in SEARCHABLE
+
+
+def _fields(meta, searchfield: str | None) -> list[str]:
+	title = [meta.title_field] if meta.title_field else []
+	return list(
+		dict.fromkeys(["name", *title, *([searchfield] if searchfield else []), *_search_fields(meta)])
+	)

@@ -1,0 +1,94 @@
+"""/api/method: find the whitelisted function, check who and how, call it.  Also uploads."""
+
+from mimetypes import guess_type
+
+import frappe
+from frappe import _
+from werkzeug.wrappers import Response
+
+GUEST_MAY_UPLOAD = frozenset(("image/png", "image/jpeg", "application/pdf", "text/plain", "text/csv"))
+
+
+def handle():
+	"""Run `frappe.form_dict.cmd`; a Response it returns is the answer, anything else becomes `message`."""
+	command = frappe.form_dict.cmd
+	data = None if command == "login" else execute_cmd(command)
+	if isinstance(data, Response):
+		return data
+	if data is not None:
+		frappe.response["message"] = data
+	return None
+
+
+def execute_cmd(command: str):
+	"""Call the function of this dotted path, or of this short name below."""
+	command = (frappe.get_hooks("override_whitelisted_methods", {}).get(command) or [command])[-1]
+	method = find_method(command)
+	check_callable(method)
+	return frappe.call(method, **{key: value for key, value in frappe.form_dict.items() if key != "cmd"})
+
+
+def find_method(command: str):
+	try:
+		return frappe.get_attr(command) if "." in command else SHORT_NAMES[command]
+	except Exception as error:  # importing runs the app's code, which may raise anything
+		frappe.throw(_("Failed to get method for command {0} with {1}").format(command, error))
+
+
+def check_callable(method):
+	"""PermissionError unless it is whitelisted, for this user and for the request's verb."""
+	frappe.is_whitelisted(method)
+	if frappe.local.request.method not in frappe.allowed_http_methods_for_whitelisted_func[method]:
+		frappe.throw(_("Not permitted"), frappe.PermissionError)
+
+
+@frappe.whitelist(allow_guest=True)
+def ping():
+	return "pong"
+
+
+@frappe.whitelist(allow_guest=True)
+def logout():
+	frappe.local.login_manager.logout()
+
+
+@frappe.whitelist()
+def upload_file():
+	"""Store the request's `file` (or a link to `file_url`) as a File, attached to `doctype` and `docname` if given.
+
+	The caller needs write permission on that document.
+	"""
+	form, upload = frappe.form_dict, frappe.local.request.files.get("file")
+	check_write_permission(form.doctype, form.docname)
+	content, name = (upload.stream.read(), upload.filename) if upload else (None, form.file_name)
+	if content is not None and not is_allowed_type(name):
+		frappe.throw(_("You can only upload JPG, PNG, PDF, TXT or CSV files."))
+	return frappe.get_doc(
+		{
+			"doctype": "File",
+			"attached_to_doctype": form.doctype,
+			"attached_to_name": form.docname,
+			"attached_to_field": form.fieldname,
+			"folder": form.folder or "Home",
+			"file_name": name,
+			"file_url": form.file_url,
+			"is_private": frappe.utils.cint(form.is_private),
+			"content": content,
+		}
+	).save()
+
+
+def is_allowed_type(filename: str) -> bool:
+	"""Users of the site may store anything, visitors with an account only harmless types."""
+	is_system_user = frappe.db.get_value("User", frappe.session.user, "user_type") == "System User"
+	return is_system_user or guess_type(filename)[0] in GUEST_MAY_UPLOAD
+
+
+def check_write_permission(doctype: str | None, name: str | None):
+	if doctype and name and frappe.db.exists(doctype, name):
+		frappe.get_doc(doctype, name).check_permission("write")
+	elif doctype:
+		frappe.has_permission(doctype, "write", throw=True)
+
+
+SHORT_NAMES = {"ping": ping, "logout": logout, "upload_file": upload_file}

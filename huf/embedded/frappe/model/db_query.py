@@ -1,0 +1,298 @@
+"""`frappe.get_list` and `frappe.get_all`: rows with filters, fields of linked and child rows, and permissions."""
+
+import json
+import re
+
+import frappe
+from frappe import permissions, share
+from frappe.database import filters as filtering
+from frappe.database.database import ORDER, checked_order, shape
+from frappe.database.schema import get_table_name
+from frappe.model import optional_fields
+from frappe.model.meta import get_permitted_fields
+from frappe.utils.data import cint
+
+ALIASED = re.compile(r"(.+?)\s+as\s+[`'\"]?([\w ]+)[`'\"]?", re.IGNORECASE)
+NAME = re.compile(r"\w+", re.ASCII)
+QUALIFIED = re.compile(r"`?tab([\w \-]+?)`?\.`?(\w+|\*)`?", re.ASCII)
+DOTTED = re.compile(r"(\w+)\.(\w+)", re.ASCII)
+
+
+def get_all(doctype, *args, **kwargs) -> list:
+	"""All rows, whoever asks; without limit unless one is given."""
+	kwargs["ignore_permissions"] = True
+	kwargs.setdefault("limit_page_length", 0)
+	return get_list(doctype, *args, **kwargs)
+
+
+def get_list(doctype, *args, **kwargs) -> list:
+	"""Rows the user may read.  Raises PermissionError for a user without any right to the DocType."""
+	return DatabaseQuery(doctype, kwargs.pop("user", None)).execute(*args, **kwargs)
+
+
+def get_value(*args, **kwargs):
+	return frappe.db.get_value(*args, **kwargs)
+
+
+class DatabaseQuery:
+	def __init__(self, doctype: str, user: str | None = None):
+		self.doctype = doctype
+		self.user = user or frappe.session.user
+		self.table = f"`{get_table_name(doctype)}`"
+		self.joins: dict[tuple, tuple[str, str]] = {}
+		self.columns, self.conditions, self.parameters = [], [], []
+
+	def execute(
+		self, fields=None, filters=None, or_filters=None, group_by=None, order_by="KEEP_DEFAULT_ORDERING",
+		limit_start=0, limit_page_length=None, as_list=False, debug=False, ignore_permissions=False, distinct=False,
+		start=None, page_length=None, limit=None, ignore_ifnull=False, update=None, pluck=None, strict=True,
+		*, parent_doctype=None,
+	) -> list:  # fmt: skip
+		if looks_like_filters(fields):
+			fields, filters = filters, fields
+		self.meta = frappe.get_meta(self.doctype)
+		self.ignore_permissions = ignore_permissions
+		self.count_nulls = not ignore_ifnull
+		self.parent_doctype = parent_doctype
+		if not ignore_permissions:
+			self.check_read_permission(self.doctype)
+		self.add_fields(fields or [pluck or "name"])
+		self.add_filters(filters)
+		self.add_or_filters(or_filters)
+		if not ignore_permissions:
+			self.add_match_conditions()
+		if not self.columns:
+			return []
+		query = self.sql(
+			distinct, group_by, order_by, limit or page_length or limit_page_length, start or limit_start
+		)
+		if debug:
+			print(query, self.parameters)
+		rows = shape(
+			frappe.db.execute(query, self.parameters), as_dict=not as_list or bool(pluck), update=update
+		)
+		return [row[pluck] for row in rows] if pluck else rows
+
+	def sql(self, distinct, group_by, order_by, limit, start) -> str:
+		tables = self.table + "".join(f" LEFT JOIN {table} ON {on}" for table, on in self.joins.values())
+		query = f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(self.columns)} FROM {tables}"
+		if self.conditions:
+			query += f" WHERE {' AND '.join(self.conditions)}"
+		if group_by:
+			query += f" GROUP BY {self.qualified_order(group_by)}"
+		if order_by == "KEEP_DEFAULT_ORDERING":
+			order_by = "" if distinct else self.default_order()
+		if order_by:
+			query += f" ORDER BY {self.qualified_order(order_by)}"
+		if limit := cint(limit):
+			query += f" LIMIT {limit} OFFSET {cint(start)}"
+		return query
+
+	def default_order(self) -> str:
+		field = self.meta.sort_field or "modified"
+		return (
+			field if "," in field else f"{field} {(self.meta.sort_field and self.meta.sort_order) or 'desc'}"
+		)
+
+	def qualified_order(self, text: str) -> str:
+		"""Own columns get the table's name, so that joined tables do not make them ambiguous."""
+		parts = []
+		aliases = {column.rsplit(" AS ", 1)[1].strip("`") for column in self.columns if " AS " in column}
+		for part in checked_order(text).split(", "):
+			column, direction = ORDER.fullmatch(part).groups()
+			bare = column.strip("` ")
+			if NAME.fullmatch(bare):
+				column = (
+					f"`{bare}`"
+					if bare in aliases and not self.meta.has_field(bare)
+					else f"{self.table}.`{bare}`"
+				)
+			elif (found := DOTTED.fullmatch(bare)) and self.meta.get_field(found[1]):
+				column = self.column(bare)
+			parts.append(f"{column}{(direction or '').lower()}")
+		return ", ".join(parts)
+
+	# --- fields ---
+
+	def add_fields(self, fields):
+		if isinstance(fields, str):
+			fields = json.loads(fields) if fields.startswith("[") else fields.split(",")
+		self.permitted = None
+		for field in fields:
+			if isinstance(field, dict):
+				frappe.throw(
+					"Aggregates as fields differ between Frappe's versions: use frappe.db.count or frappe.db.sql"
+				)
+			if field := (field or "").strip():
+				self.add_field(field)
+
+	def add_field(self, field: str):
+		if field in ("*", f"{self.table}.*"):
+			self.columns.extend(self.star())
+			return
+		aliased = ALIASED.fullmatch(field)
+		name, alias = aliased.groups() if aliased else (field, None)
+		column = self.column(name.strip())
+		if column and alias:
+			column = f"{column} AS `{alias}`"
+		elif column and DOTTED.fullmatch(name.strip()):
+			column = f"{column} AS `{name.strip().split('.')[1]}`"
+		if column:
+			self.columns.append(column)
+
+	def star(self) -> list[str]:
+		if self.ignore_permissions:
+			return [f"{self.table}.*"]
+		present = set(frappe.db.get_table_columns(self.doctype))
+		return [
+			f"{self.table}.`{name}`" for name in dict.fromkeys(self.permitted_fields()) if name in present
+		]
+
+	def column(self, name: str) -> str | None:
+		"""SQL of a column; None if the user may not read it.  Raises DataError for anything that is no column."""
+		if NAME.fullmatch(name.strip("`")):
+			name = name.strip("`")
+			return f"{self.table}.`{name}`" if self.may_read(self.doctype, name) else None
+		if found := DOTTED.fullmatch(name):
+			return self.column_of_field(*found.groups())
+		if (found := QUALIFIED.fullmatch(name)) and found[2] != "*":
+			if found[1] != self.doctype:
+				self.join_child(found[1])
+			return f"`tab{found[1]}`.`{found[2]}`" if self.may_read(found[1], found[2]) else None
+		frappe.throw(frappe._("Use of sub-query or function is restricted"), frappe.DataError)
+
+	def column_of_field(self, fieldname: str, target: str) -> str | None:
+		"""`link.field` or `table.field`."""
+		field = self.meta.get_field(fieldname)
+		if not field or field.fieldtype not in ("Link", "Table", "Table MultiSelect"):
+			raise frappe.db.OperationalError(f"no such column: {fieldname}.{target}")
+		table = self.join_link(field) if field.fieldtype == "Link" else self.join_child(field.options)
+		return f"{table}.`{target}`" if self.may_read(field.options, target) else None
+
+	def join_child(self, doctype: str) -> str:
+		table = f"`{get_table_name(doctype)}`"
+		if (doctype,) not in self.joins:
+			self.check_read_permission(doctype)
+			on = f"{table}.parenttype = {frappe.db.escape(self.doctype, percent=False)} AND {table}.parent = {self.table}.name"
+			self.joins[(doctype,)] = table, on
+		return table
+
+	def join_link(self, field) -> str:
+		alias = f"`link_{field.fieldname}`"
+		if (field.options, field.fieldname) not in self.joins:
+			self.check_read_permission(field.options)
+			on = f"{alias}.name = {self.table}.`{field.fieldname}`"
+			self.joins[(field.options, field.fieldname)] = f"`{get_table_name(field.options)}` {alias}", on
+		return alias
+
+	def check_read_permission(self, doctype: str):
+		if self.ignore_permissions:
+			return
+		parent = self.parent_doctype or (self.doctype if doctype != self.doctype else None)
+		only_select = permissions.only_has_select_perm(doctype, self.user)
+		frappe.has_permission(
+			doctype, "select" if only_select else "read", user=self.user, throw=True, parent_doctype=parent
+		)
+
+	def permitted_fields(self) -> list[str]:
+		if self.permitted is None:
+			only_select = permissions.only_has_select_perm(self.doctype, self.user)
+			self.permitted = get_permitted_fields(
+				self.doctype, self.parent_doctype, self.user, "select" if only_select else "read"
+			)
+		return self.permitted
+
+	def may_read(self, doctype: str, fieldname: str) -> bool:
+		if self.ignore_permissions or fieldname in optional_fields:
+			return True
+		if doctype == self.doctype:
+			known = self.meta.has_field(fieldname) or fieldname in self.permitted_fields()
+			return fieldname in self.permitted_fields() or not known
+		return fieldname in get_permitted_fields(doctype, self.doctype, self.user)
+
+	# --- conditions ---
+
+	def parsed(self, filters) -> list[filtering.Filter]:
+		if isinstance(filters, str):
+			filters = json.loads(filters)
+		return filtering.parse(self.doctype, filters)
+
+	def condition(self, one: filtering.Filter) -> str:
+		if one.doctype != self.doctype:
+			self.join_child(one.doctype)
+		sql, parameters = filtering.condition(one, count_nulls=self.count_nulls)
+		self.parameters.extend(parameters)
+		return sql
+
+	def add_filters(self, filters):
+		self.conditions.extend(self.condition(one) for one in self.parsed(filters))
+
+	def add_or_filters(self, filters):
+		alternatives = [self.condition(one) for one in self.parsed(filters)]
+		if alternatives:
+			self.conditions.append(f"({' OR '.join(alternatives)})")
+
+	def add_match_conditions(self):
+		"""What the user may see: by role, owner, User Permission, hooks and shares."""
+		rights = permissions.get_role_permissions(self.meta, user=self.user)
+		may_read = self.meta.istable or rights.get("read") or rights.get("select")
+		if not may_read:
+			self.conditions.append(self.shared_condition())
+			return
+		matches, is_narrowed = [], False
+		if permissions.requires_owner_constraint(rights):
+			matches.append(f"{self.table}.owner = {frappe.db.escape(self.user, percent=False)}")
+			is_narrowed = True
+		elif user_permissions := permissions.get_user_permissions(self.user):
+			matches = self.user_permission_conditions(user_permissions)
+			is_narrowed = bool(matches)
+		if hooked := self.hooked_conditions():
+			matches.append(hooked)
+		if not matches:
+			return
+		condition = " AND ".join(matches)
+		if is_narrowed and (shared := share.get_shared(self.doctype, self.user)):
+			condition = f"({condition}) OR {self.name_in(shared)}"
+		self.conditions.append(f"({condition})")
+
+	def shared_condition(self) -> str:
+		shared = share.get_shared(self.doctype, self.user)
+		if not shared:
+			message = frappe._("No permission to read {0}").format(frappe._(self.doctype))
+			frappe.throw(message, frappe.PermissionError)
+		return self.name_in(shared)
+
+	def name_in(self, names) -> str:
+		return f"{self.table}.name IN ({', '.join(frappe.db.escape(name, percent=False) for name in names)})"
+
+	def user_permission_conditions(self, user_permissions) -> list[str]:
+		conditions = []
+		links = [
+			(field.options, field.fieldname)
+			for field in self.meta.link_fields
+			if not field.ignore_user_permissions
+		]
+		for doctype, fieldname in [*links, (self.doctype, "name")]:
+			allowed = permissions.get_allowed_docs_for_doctype(
+				user_permissions.get(doctype, ()), self.doctype
+			)
+			if allowed:
+				column = f"{self.table}.`{fieldname}`"
+				names = ", ".join(frappe.db.escape(name, percent=False) for name in allowed)
+				conditions.append(f"(ifnull({column}, '') = '' OR {column} IN ({names}))")
+		return conditions
+
+	def hooked_conditions(self) -> str:
+		hooks = frappe.get_hooks("permission_query_conditions", {})
+		methods = [*hooks.get(self.doctype, ()), *hooks.get("*", ())]
+		found = [
+			frappe.apps.call(frappe.get_attr(method), self.user, doctype=self.doctype) for method in methods
+		]
+		return " AND ".join(f"({condition})" for condition in found if condition)
+
+
+def looks_like_filters(fields) -> bool:
+	"""Whether filters came first, as they may: a dict, or a list of lists."""
+	return isinstance(fields, dict) or bool(
+		isinstance(fields, list) and fields and isinstance(fields[0], list)
+	)

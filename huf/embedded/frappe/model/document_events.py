@@ -1,0 +1,172 @@
+"""A document through its states: what is stored against what is saved, the events, and what follows a save."""
+
+import datetime
+
+import frappe
+from frappe.utils.data import get_datetime, getdate
+
+EVENTS_BEFORE = {
+	"save": ("before_validate", "validate", "before_save"),
+	"submit": ("before_validate", "validate", "before_submit"),
+	"cancel": ("before_cancel",),
+	"update_after_submit": ("before_update_after_submit",),
+}
+EVENTS_AFTER = {
+	"save": ("on_update",),
+	"submit": ("on_update", "on_submit"),
+	"cancel": ("on_cancel",),
+	"update_after_submit": ("on_update_after_submit",),
+}
+
+
+class Lifecycle:
+	"""Mixed into Document; `_action` says what a save is: save, submit, cancel or update_after_submit."""
+
+	# --- state ---
+
+	def load_doc_before_save(self, *, raise_exception: bool = False):
+		"""Read what is stored, holding the write lock, so that it stays true until the end of the transaction."""
+		self._doc_before_save = None
+		if self.is_new():
+			return
+		try:
+			self._doc_before_save = frappe.get_doc(self.doctype, self.name, for_update=True)
+		except frappe.DoesNotExistError:
+			if raise_exception:
+				raise
+			frappe.clear_last_message()
+
+	def get_doc_before_save(self):
+		return self.__dict__.get("_doc_before_save")
+
+	def get_latest(self):
+		if not self.get_doc_before_save():
+			self.load_doc_before_save()
+		return self._doc_before_save
+
+	def get_value_before_save(self, fieldname):
+		before = self.get_doc_before_save()
+		return before.get(fieldname) if before else None
+
+	def has_value_changed(self, fieldname) -> bool:
+		"""True for a new document, and where the stored value is another."""
+		before = self.get_doc_before_save()
+		if not before:
+			return True
+		old, new = before.get(fieldname), self.get(fieldname)
+		if isinstance(old, datetime.datetime):
+			new = get_datetime(new)
+		elif isinstance(old, datetime.date):
+			new = getdate(new)
+		return old != new
+
+	def check_if_latest(self):
+		self.load_doc_before_save(raise_exception=True)
+		self.__dict__.setdefault("_action", "save")
+		before = self._doc_before_save
+		if not before:
+			self.check_docstatus_transition(0)
+			return
+		if get_datetime(before.modified or "") != get_datetime(self._original_modified or ""):
+			message = frappe._(
+				"Error: {0} ({1}) has been modified after you have opened it ({2}, {3})."
+			).format(self.name, self.doctype, before.modified, self.modified)
+			refresh = frappe._("Please refresh to get the latest document.")
+			frappe.msgprint(f"{message} {refresh}", raise_exception=frappe.TimestampMismatchError)
+		if not self.meta.issingle:
+			self.check_docstatus_transition(before.docstatus)
+
+	def check_docstatus_transition(self, stored: int):
+		"""Draft to Draft or Submitted, Submitted to Submitted or Cancelled; sets `_action`."""
+		new = self.docstatus
+		if stored == 2:
+			raise frappe.ValidationError(frappe._("Cannot edit cancelled document"))
+		actions = {(0, 0): "save", (0, 1): "submit", (1, 1): "update_after_submit", (1, 2): "cancel"}
+		action = actions.get((int(stored), int(new)))
+		if action is None:
+			names = ("Draft", "Submitted", "Cancelled")
+			message = frappe._("Cannot change docstatus from {0} ({1}) to {2} ({3})")
+			raise frappe.DocstatusTransitionError(
+				message.format(int(stored), names[stored], int(new), names[new] if new in (0, 1, 2) else "?")
+			)
+		self._action = action
+		if action != "save":
+			self.check_permission("cancel" if action == "cancel" else "submit")
+
+	# --- events ---
+
+	def run_before_save_methods(self):
+		for event in EVENTS_BEFORE[self._action]:
+			if event == "before_validate" or not self.flags.ignore_validate:
+				self.run_method(event)
+
+	def run_post_save_methods(self):
+		for event in EVENTS_AFTER[self._action]:
+			self.run_method(event)
+		if self._action == "cancel":
+			self.check_no_back_links_exist()
+		if not self.flags.in_insert:
+			self.clear_cache()
+		self.save_version()
+		self.run_method("on_change")
+		if (self.doctype, self.name) in frappe.flags.currently_saving:
+			frappe.flags.currently_saving.remove((self.doctype, self.name))
+
+	def run_method(self, method: str, *args, **kwargs):
+		"""The controller's method, then doc_events of the DocType, then those of "*"."""
+		function = self.__dict__.get(method) or getattr(type(self), method, None)
+		handlers = frappe.apps.doc_event_handlers(self.doctype, method)
+		result = None
+		if function is not None and callable(function):
+			result = getattr(self, method)(*args, **kwargs)
+		for handler in handlers:
+			result = combined(result, self._run_handler(handler, method, *args, **kwargs))
+		return result
+
+	def _run_handler(self, handler, method, *args, **kwargs):
+		frappe.db._disable_transaction_control += 1
+		try:
+			return frappe.get_attr(handler)(self, method, *args, **kwargs)
+		finally:
+			frappe.db._disable_transaction_control -= 1
+
+	run_trigger = run_method
+
+	def check_no_back_links_exist(self):
+		from frappe.model.delete_doc import check_links
+
+		if not self.flags.ignore_links:
+			check_links(self, method="Cancel")
+
+	def save_version(self):
+		"""A Version row of what changed, if the DocType tracks changes."""
+		before = self.get_doc_before_save()
+		if (
+			not self.meta.track_changes
+			or self.flags.ignore_version
+			or self.doctype == "Version"
+			or not before
+		):
+			return
+		version = frappe.new_doc("Version")
+		if version.update_version_info(before, self):
+			version.insert(ignore_permissions=True)
+
+	def clear_cache(self):
+		frappe.clear_document_cache(self.doctype, self.name)
+
+	def notify_update(self):
+		"""Tell those who look at the document that it changed."""
+		message = {"modified": self.modified, "doctype": self.doctype, "name": self.name}
+		frappe.publish_realtime(
+			"doc_update", message, doctype=self.doctype, docname=self.name, after_commit=True
+		)
+
+
+def combined(result, addition):
+	"""Event handlers seldom return anything; dicts are merged, the last other value wins."""
+	if addition is None:
+		return result
+	if isinstance(result, dict) and isinstance(addition, dict):
+		return {**result, **addition}
+	return addition

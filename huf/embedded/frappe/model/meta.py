@@ -1,0 +1,226 @@
+"""The definition of a DocType: its fields, permissions and settings."""
+
+from functools import cached_property
+from pathlib import Path
+
+import frappe
+from frappe.database.schema import COLUMN_TYPES
+from frappe.model import child_table_fields, core_doctypes, default_fields, table_fields
+from frappe.types import _dict
+
+STANDARD_LABELS = {
+	"name": "ID",
+	"owner": "Created By",
+	"creation": "Created On",
+	"modified": "Last Updated On",
+	"modified_by": "Last Updated By",
+	"docstatus": "Document Status",
+	"idx": "Index",
+	"parent": "Parent",
+	"parenttype": "Parent Type",
+	"parentfield": "Parent Field",
+	"_user_tags": "Tags",
+	"_assign": "Assigned To",
+	"_comments": "Comments",
+	"_liked_by": "Liked By",
+}
+
+
+def get_meta(doctype, cached: bool = True) -> "Meta":
+	"""The definition of a DocType, shared and cached: never change it.  Raises DoesNotExistError."""
+	if isinstance(doctype, dict):
+		return Meta(doctype)
+	if doctype in core_doctypes:
+		return core_meta(doctype)
+	if not cached:
+		return load_meta(doctype)
+	return frappe.local.db.versions.cached("DocType", doctype, lambda: load_meta(doctype))
+
+
+def is_table(doctype: str) -> bool:
+	return bool(frappe.db.get_value("DocType", doctype, "istable"))
+
+
+_core: dict[str, "Meta"] = {}
+
+
+def core_meta(doctype: str) -> "Meta":
+	if doctype not in _core:
+		folder = frappe.scrub(doctype)
+		file = Path(__file__).parent.parent / "core" / "doctype" / folder / f"{folder}.json"
+		_core[doctype] = Meta(frappe.apps.get_file_json(file))
+	return _core[doctype]
+
+
+def load_meta(doctype: str) -> "Meta":
+	row = frappe.local.db.sql("SELECT * FROM `tabDocType` WHERE name = %s", (doctype,), as_dict=True)
+	if not row:
+		frappe.throw(frappe._("DocType {0} not found").format(doctype), frappe.DoesNotExistError)
+	for fieldname, child in (("fields", "DocField"), ("permissions", "DocPerm")):
+		row[0][fieldname] = frappe.local.db.sql(
+			f"SELECT * FROM `tab{child}` WHERE parent = %s ORDER BY idx", (doctype,), as_dict=True
+		)
+	return Meta(row[0])
+
+
+class Meta:
+	"""Attributes are those of the DocType; one that is not set is None."""
+
+	doctype = "DocType"
+
+	def __init__(self, values: dict):
+		self.__dict__.update(
+			{key: value for key, value in values.items() if key not in ("fields", "permissions")}
+		)
+		self.fields = [_dict(field) for field in values.get("fields") or ()]
+		for index, field in enumerate(self.fields, 1):
+			field.update(parent=self.name, idx=index)
+		self.permissions = [_dict(rule) for rule in values.get("permissions") or ()]
+		for flag in ("issingle", "istable", "is_submittable", "is_virtual", "track_changes", "custom"):
+			self.__dict__[flag] = int(values.get(flag) or 0)
+		for rule in (*self.fields, *self.permissions):
+			rule.permlevel = int(rule.permlevel or 0)
+		self._by_name = {field.fieldname: field for field in self.fields}
+
+	def __getattr__(self, name):
+		if name.startswith("__"):
+			raise AttributeError(name)
+		return None
+
+	def get(self, key: str, filters=None, default=None):
+		"""An attribute; a list of fields may be filtered: `get("fields", {"fieldtype": "Link"})`."""
+		value = self.__dict__.get(key, default)
+		if isinstance(filters, dict):
+			from frappe.model.base_document import filter_rows
+
+			return filter_rows(value or [], filters)
+		return value
+
+	def as_dict(self) -> _dict:
+		values = {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+		plain = _dict({key: value for key, value in values.items() if not isinstance(value, (list, tuple))})
+		return plain.update(
+			doctype="DocType",
+			fields=[field.copy() for field in self.fields],
+			permissions=[rule.copy() for rule in self.permissions],
+		)
+
+	# --- fields ---
+
+	def get_field(self, fieldname: str) -> _dict | None:
+		return self._by_name.get(fieldname)
+
+	def has_field(self, fieldname: str) -> bool:
+		return fieldname in self._by_name
+
+	def get_label(self, fieldname: str) -> str:
+		if field := self.get_field(fieldname):
+			return field.label
+		return frappe._(STANDARD_LABELS.get(fieldname, "No Label"))
+
+	def of_types(self, *fieldtypes) -> list[_dict]:
+		return [field for field in self.fields if field.fieldtype in fieldtypes]
+
+	@cached_property
+	def table_fields(self) -> list[_dict]:
+		return self.of_types(*table_fields)
+
+	@cached_property
+	def link_fields(self) -> list[_dict]:
+		return [field for field in self.of_types("Link") if field.options != "[Select]"]
+
+	@cached_property
+	def valid_columns(self) -> list[str]:
+		"""Columns of the table, as documents know them."""
+		standard = [*default_fields[1:], *(child_table_fields if self.istable else ())]
+		return standard + [
+			field.fieldname
+			for field in self.fields
+			if field.fieldtype in COLUMN_TYPES and not field.is_virtual and field.fieldname not in standard
+		]
+
+	def get_table_fields(self, include_computed=False) -> list[_dict]:
+		return self.table_fields
+
+	def get_link_fields(self) -> list[_dict]:
+		return list(self.link_fields)
+
+	def get_select_fields(self) -> list[_dict]:
+		return [field for field in self.of_types("Select") if field.options not in ("[Select]", "Loading...")]
+
+	def get_data_fields(self) -> list[_dict]:
+		return self.of_types("Data")
+
+	def get_valid_columns(self) -> list[str]:
+		return self.valid_columns
+
+	get_valid_fields = get_valid_columns
+
+	def get_set_only_once_fields(self) -> list[_dict]:
+		return [field for field in self.fields if field.set_only_once]
+
+	def get_high_permlevel_fields(self) -> list[_dict]:
+		return [field for field in self.fields if field.permlevel > 0]
+
+	def get_fields_to_fetch(self, link_fieldname: str | None = None) -> list[_dict]:
+		"""Fields with fetch_from, of one link or of any."""
+		return [
+			field
+			for field in self.fields
+			if field.fetch_from
+			and (not link_fieldname or field.fetch_from.split(".", 1)[0] == link_fieldname)
+		]
+
+	def get_title_field(self) -> str:
+		return self.title_field or ("title" if self.has_field("title") else "name")
+
+	def get_search_fields(self) -> list[str]:
+		names = [name.strip() for name in (self.search_fields or "").split(",") if name.strip()]
+		return [*names, *(["name"] if "name" not in names else [])]
+
+	# --- permission levels ---
+
+	def get_permissions(self, parenttype: str | None = None) -> list[_dict]:
+		return get_meta(parenttype).permissions if self.istable and parenttype else self.permissions
+
+	def get_permlevel_access(self, permission_type="read", parenttype=None, *, user=None) -> list[int]:
+		"""The permission levels the user's roles give access to."""
+		roles = frappe.get_roles(user)
+		rules = self.get_permissions(parenttype)
+		return list(
+			dict.fromkeys(
+				rule.permlevel for rule in rules if rule.role in roles and rule.get(permission_type)
+			)
+		)
+
+	def get_permitted_fieldnames(
+		self, parenttype=None, *, user=None, permission_type="read", with_virtual_fields=True
+	) -> list[str]:
+		if (user or frappe.session.user) == "Administrator":
+			return [name for name in self.valid_columns if name not in default_fields + child_table_fields]
+		levels = self.get_permlevel_access(permission_type, parenttype, user=user)
+		if 0 not in levels and permission_type in ("read", "select"):
+			levels = [*levels, 0] if not self.get_permissions(parenttype) else levels
+		return [
+			field.fieldname
+			for field in self.fields
+			if field.fieldname in self.valid_columns and field.permlevel in levels
+		]
+
+
+def get_permitted_fields(doctype: str, parenttype=None, user=None, permission_type=None) -> list[str]:
+	"""Columns a user may read: standard ones, and fields of the levels that are open to the user."""
+	meta = get_meta(doctype)
+	optional = [name for name in frappe.db.get_table_columns(doctype) if name.startswith("_")]
+	if permission_type == "select":
+		return [name for name in ("name", meta.title_field, *meta.get_search_fields()) if name]
+	standard = [*default_fields[1:], *(child_table_fields if meta.istable else ())]
+	return [
+		*standard,
+		*meta.get_permitted_fieldnames(parenttype, user=user, permission_type=permission_type or "read"),
+		*optional,
+	]
+
+
+def get_table_columns(doctype: str) -> list[str]:
+	return frappe.db.get_table_columns(doctype)

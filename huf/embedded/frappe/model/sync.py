@@ -1,0 +1,105 @@
+"""DocTypes of apps: from their JSON files into the database, and their tables."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import frappe
+from frappe.database.schema import create_internal_tables, sync_table
+from frappe.model import core_doctypes
+from frappe.utils.data import now
+
+HASH_COLUMN = "migration_hash"
+
+
+def bootstrap():
+	"""The tables everything else is described in."""
+	create_internal_tables(frappe.db)
+	for doctype in core_doctypes:
+		sync_table(frappe.get_meta(doctype))
+
+
+def sync_app(app: str) -> list[str]:
+	"""Import each DocType of an app whose file changed; the names of those imported."""
+	files = list(doctype_files(app))
+	imported = [import_doctype(file) for file in files if file.is_file()]
+	imported = [name for name in imported if name]
+	frappe.db.commit()
+	for name in imported:
+		sync_table(frappe.get_meta(name))
+	return imported
+
+
+def doctype_files(app: str):
+	for module in frappe.get_module_list(app):
+		folder = Path(frappe.get_app_path(app, frappe.scrub(module), "doctype"))
+		for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+			yield entry / f"{entry.name}.json"
+
+
+def sync_reports(app: str):
+	"""Import the reports of an app, with their roles."""
+	for module in frappe.get_module_list(app):
+		folder = Path(frappe.get_app_path(app, frappe.scrub(module), "report"))
+		for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+			file = entry / f"{entry.name}.json"
+			if file.is_file():
+				values = json.loads(file.read_text(encoding="utf-8"))
+				frappe.delete_doc("Report", values["name"], force=True, ignore_permissions=True)
+				frappe.get_doc(values).insert(ignore_permissions=True, ignore_links=True)
+
+
+def import_doctype(file: Path) -> str | None:
+	"""Replace the DocType's rows by the file's; None if the file is the same as last time."""
+	text = file.read_text(encoding="utf-8")
+	definition, digest = json.loads(text), hashlib.md5(text.encode()).hexdigest()
+	name = definition["name"]
+	if frappe.db.get_value("DocType", name, HASH_COLUMN) == digest:
+		return None
+	write_definition({**definition, HASH_COLUMN: digest, "custom": 0})
+	return name
+
+
+def write_definition(definition: dict):
+	name = definition["name"]
+	frappe.db.execute("DELETE FROM `tabDocType` WHERE name = ?", (name,))
+	rows = {
+		"DocType": [definition],
+		"DocField": definition.get("fields", ()),
+		"DocPerm": definition.get("permissions", ()),
+	}
+	for doctype, entries in rows.items():
+		parentfield = {"DocField": "fields", "DocPerm": "permissions"}.get(doctype)
+		if parentfield:
+			frappe.db.execute(f"DELETE FROM `tab{doctype}` WHERE parent = ?", (name,))
+		columns = [column for column in frappe.get_meta(doctype).valid_columns if column != "docstatus"]
+		values = [
+			stored_entry(doctype, name, parentfield, index, entry) for index, entry in enumerate(entries, 1)
+		]
+		frappe.db.bulk_insert(doctype, columns, [[row.get(column) for column in columns] for row in values])
+
+
+def stored_entry(doctype: str, parent: str, parentfield: str | None, index: int, entry: dict) -> dict:
+	"""The row of a DocType, or of one of its fields or permission rules, with the defaults filled in."""
+	defaults = {
+		field.fieldname: 0 if field.fieldtype in ("Check", "Int") else None
+		for field in frappe.get_meta(doctype).fields
+	}
+	if doctype == "DocPerm":
+		defaults["permlevel"] = 0
+	stamp = dict(owner="Administrator", modified_by="Administrator", creation=now(), modified=now())
+	row = {
+		**defaults,
+		**stamp,
+		**{key: value for key, value in entry.items() if not isinstance(value, list)},
+		"idx": 0,
+	}
+	if parentfield:
+		row.update(
+			name=frappe.generate_hash(length=10),
+			parent=parent,
+			parenttype="DocType",
+			parentfield=parentfield,
+			idx=index,
+		)
+	return row

@@ -1,0 +1,101 @@
+"""Events for browsers.  In the process of the Socket.IO server (huf/embedded/realtime_server.py) they are handed to it.
+
+Other processes put them into jobs.db, where the server looks a few times a second.  Nothing is kept for browsers that are
+away.
+"""
+
+from collections.abc import Callable
+
+import frappe
+from frappe.utils import jobs_db
+
+emitters: dict[str, Callable[[str, str, str], None]] = {}
+"""By site: how this process sends (event, message as JSON, room), if the server runs in it."""
+
+
+def publish_realtime(
+	event: str | None = None,
+	message: dict | None = None,
+	room: str | None = None,
+	user: str | None = None,
+	doctype: str | None = None,
+	docname: str | None = None,
+	task_id: str | None = None,
+	after_commit: bool = False,
+):
+	"""Send `event` to a room, a task's, a user's or a document's listeners; to every Desk user if none is named.
+
+	With `after_commit` it is sent once the transaction is committed, equal events only once, and not after a rollback.
+	"""
+	message = {} if message is None else message
+	if task_id and isinstance(message, dict):
+		message.setdefault("task_id", task_id)
+	event = event or ("task_progress" if task_id else "global")
+	room = room or _room_of(event, message, user, doctype, docname, task_id)
+	# as text now: what the caller does to the message later must not change what is sent
+	args = (event, frappe.as_json(message), room)
+	if not after_commit or task_id:
+		return _emit(*args)
+	if not frappe.local.realtime_log:
+		frappe.db.after_commit.add(_flush)
+		frappe.db.after_rollback.add(_clear)
+	if args not in frappe.local.realtime_log:
+		frappe.local.realtime_log.append(args)
+
+
+def publish_progress(percent, title=None, doctype=None, docname=None, description=None, task_id=None):
+	"""How far a long task is, to the listeners of a document or else to the current user."""
+	publish_realtime(
+		"progress",
+		{"percent": percent, "title": title, "description": description},
+		user=None if doctype and docname else frappe.session.user,
+		doctype=doctype,
+		docname=docname,
+		task_id=task_id,
+	)
+
+
+def _room_of(event, message, user, doctype, docname, task_id) -> str:
+	if event == "list_update":
+		return f"doctype:{doctype or message.get('doctype')}"
+	if task_id:
+		return f"task_progress:{task_id}"
+	if user or event == "msgprint":
+		return f"user:{user or frappe.session.user}"
+	if doctype and docname:
+		return f"doc:{doctype}/{docname}"
+	return "all"
+
+
+def _flush():
+	for args in frappe.local.realtime_log:
+		_emit(*args)
+	_clear()
+
+
+def _clear():
+	frappe.local.realtime_log = []
+
+
+def _emit(event: str, message: str, room: str):
+	if emit := emitters.get(frappe.local.site):
+		return emit(event, message, room)
+	query = "INSERT INTO outbox (event, message, room) VALUES (?, ?, ?)"
+	jobs_db.connect().execute(query, (event, message, room))
+
+
+def may_subscribe(doctype: str, name: str | None = None) -> bool:
+	"""Whether the user may read the document, or the DocType if no name is given."""
+	if not isinstance(doctype, str) or not frappe.db.exists("DocType", doctype):
+		return False
+	if name and not frappe.db.exists(doctype, name):
+		return False
+	return bool(frappe.has_permission(doctype, "read", doc=name or None))
+
+
+@frappe.whitelist(allow_guest=True)
+def has_permission(doctype: str, name: str) -> bool:
+	"""Frappe's Node server asks this before a subscription."""
+	if not may_subscribe(doctype, name):
+		raise frappe.PermissionError
+	return True

@@ -1,0 +1,113 @@
+"""Sessions: a random id in a cookie, its data in the table `Sessions`.
+
+The table holds a digest of the id, so that a copy of the database opens no session.  A session is only ever started by
+a login, with a new id; ids that arrive from outside are looked up, never adopted.
+"""
+
+import hashlib
+import json
+import secrets
+
+import frappe
+
+DEFAULT_EXPIRY = "240:00:00"
+TOUCH_SECONDS = 600
+
+
+def get_expiry_in_seconds() -> int:
+	"""How long an unused session lives; `session_expiry` of the site's configuration, "hours:minutes:seconds"."""
+	hours, minutes, seconds = (*(frappe.conf.session_expiry or DEFAULT_EXPIRY).split(":"), 0, 0)[:3]
+	return int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+
+
+def _digest(sid: str) -> str:
+	return hashlib.sha256(sid.encode()).hexdigest()
+
+
+def _threshold() -> str:
+	return frappe.utils.get_datetime_str(
+		frappe.utils.add_to_date(frappe.utils.now_datetime(), seconds=-get_expiry_in_seconds())
+	)
+
+
+def guest_session():
+	return frappe._dict(user="Guest", sid="Guest", data=frappe._dict(user="Guest"))
+
+
+def start_session(user: str, full_name: str, user_type: str):
+	"""A new session for `user`; committed, since the answer carries its id."""
+	sid = secrets.token_hex(32)
+	data = frappe._dict(
+		user=user,
+		full_name=full_name,
+		user_type=user_type,
+		session_ip=frappe.local.request_ip,
+		last_updated=frappe.utils.now(),
+	)
+	frappe.db.sql("DELETE FROM `tabSessions` WHERE lastupdate < %s", _threshold())
+	frappe.db.sql(
+		"INSERT INTO `tabSessions` (sid, user, sessiondata, lastupdate) VALUES (%s, %s, %s, %s)",
+		(_digest(sid), user, json.dumps(data), data.last_updated),
+	)
+	frappe.db.set_value("User", user, "last_login", data.last_updated, update_modified=False)
+	frappe.db.commit()
+	return frappe._dict(user=user, sid=sid, data=data)
+
+
+def find_session(sid: str):
+	"""The session of this id as `_dict(user, sid, data)`, Guest's for "Guest"; None if unknown, expired or disabled."""
+	if sid == "Guest":
+		return guest_session()
+	rows = frappe.db.sql(
+		"SELECT user, sessiondata FROM `tabSessions` WHERE sid = %s AND lastupdate > %s",
+		(_digest(sid), _threshold()),
+	)
+	if not rows or not frappe.db.get_value("User", rows[0][0], "enabled"):
+		return None
+	user, data = rows[0]
+	return frappe._dict(user=user, sid=sid, data=frappe._dict(json.loads(data)))
+
+
+def touch():
+	"""Keep the session in use alive; writes at most once in TOUCH_SECONDS."""
+	session = frappe.session
+	if session.user == "Guest" or not session.data.last_updated:
+		return
+	if frappe.utils.time_diff_in_seconds(frappe.utils.now(), session.data.last_updated) > TOUCH_SECONDS:
+		_save()
+
+
+def _save():
+	session = frappe.session
+	session.data.last_updated = frappe.utils.now()
+	frappe.db.sql(
+		"UPDATE `tabSessions` SET sessiondata = %s, lastupdate = %s WHERE sid = %s",
+		(json.dumps(session.data), session.data.last_updated, _digest(session.sid)),
+	)
+	frappe.db.commit()
+
+
+def delete_session(sid: str):
+	frappe.db.sql("DELETE FROM `tabSessions` WHERE sid = %s", _digest(sid))
+	frappe.db.commit()
+
+
+def clear_sessions(user: str | None = None, keep_current: bool = False, force: bool = False):
+	"""Log `user` out everywhere, except here with `keep_current`.  The caller commits."""
+	keep = _digest(frappe.session.sid) if keep_current and frappe.session.sid else ""
+	frappe.db.sql(
+		"DELETE FROM `tabSessions` WHERE user = %s AND sid != %s", (user or frappe.session.user, keep)
+	)
+
+
+def get_csrf_token() -> str:
+	"""The session's token, made on first use; from then on requests that change something must carry it.
+
+	Commits, as in Frappe: a page that hands out the token is a GET, which would lose it.
+	"""
+	data = frappe.session.data
+	if not data.csrf_token:
+		data.csrf_token = secrets.token_hex(28)
+		if frappe.session.user != "Guest" and frappe.session.sid not in ("Guest", frappe.session.user):
+			_save()
+	return data.csrf_token

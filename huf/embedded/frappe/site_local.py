@@ -1,0 +1,126 @@
+"""What belongs to one request, job or script: `frappe.local`, and opening and closing a site.
+
+Real Frappe keeps it in context variables; so does this.  A thread or coroutine started by hand sees it if it is run
+with `contextvars.copy_context().run`, on both.
+"""
+
+import json
+import os
+from contextvars import ContextVar
+from pathlib import Path
+
+from frappe.types import _dict
+
+_state: ContextVar[dict] = ContextVar("frappe.local")
+
+
+class Local:
+	"""A bag of attributes of the running context."""
+
+	__slots__ = ()
+
+	def __getattr__(self, name):
+		try:
+			return _state.get()[name]
+		except (LookupError, KeyError):
+			raise AttributeError(name) from None
+
+	def __setattr__(self, name, value):
+		state = _state.get(None)
+		if state is None:
+			state = {}
+			_state.set(state)
+		state[name] = value
+
+	def __delattr__(self, name):
+		try:
+			del _state.get()[name]
+		except (LookupError, KeyError):
+			raise AttributeError(name) from None
+
+	def __iter__(self):
+		return iter(_state.get({}).items())
+
+
+local = Local()
+
+
+def release_local(_local=None):
+	"""Forget everything of the running context."""
+	_state.set({})
+
+
+def init(site: str, sites_path: str = ".", new_site: bool = False, force: bool = False):
+	"""Point `frappe.local` at a site; no database yet.  Nothing happens if a site is set, unless forced."""
+	if getattr(local, "initialised", False) and not force:
+		return
+	_state.set({})
+	local.site = site
+	local.sites_path = os.path.abspath(sites_path)
+	local.site_path = os.path.join(local.sites_path, site or "")
+	local.conf = _dict(get_site_config())
+	local.db = None
+	local.lang = local.conf.lang or "en"
+	local.flags = _dict(in_test=False, currently_saving=[], ran_schedulers=[])
+	local.form_dict = _dict()
+	local.request = None
+	local.request_ip = None
+	local.response = _dict(docs=[])
+	local.error_log, local.debug_log, local.message_log = [], [], []
+	local.realtime_log = []
+	local.session = _dict(user=None, sid=None, data=_dict())
+	clear_request_cache()
+	local.initialised = True
+
+
+def connect(site: str | None = None, db_name: str | None = None, set_admin_as_user: bool = True):
+	"""Open the site's database; the user becomes Administrator unless told otherwise."""
+	if site:
+		init(site, getattr(local, "sites_path", "."))
+	from frappe.database import get_db
+
+	local.db = get_db(Path(local.site_path) / "site.db")
+	if set_admin_as_user:
+		set_user("Administrator")
+
+
+def destroy():
+	"""Close the database (what is not committed is lost) and forget the context."""
+	if database := getattr(local, "db", None):
+		database.close()
+	release_local()
+
+
+def set_user(username: str):
+	"""Run as this user from now on; what was cached for the old one is forgotten."""
+	local.session.user = username
+	local.session.sid = username
+	local.session.data = _dict()
+	local.form_dict = _dict()
+	clear_request_cache()
+
+
+def clear_request_cache():
+	"""Forget what was worked out for the running context only."""
+	local.cache = {}
+	local.document_cache = {}
+	local.role_permissions = {}
+	local.user_perms = None
+
+
+def get_site_config(sites_path: str | None = None, site_path: str | None = None) -> _dict:
+	"""common_site_config.json below site_config.json."""
+	config = _dict()
+	for folder, name in (
+		(sites_path or local.sites_path, "common_site_config.json"),
+		(site_path or local.site_path, "site_config.json"),
+	):
+		file = Path(folder) / name
+		if file.is_file():
+			config.update(json.loads(file.read_text(encoding="utf-8")))
+	return config
+
+
+def get_site_path(*joins) -> str:
+	"""A path below the site's folder."""
+	return str(Path(local.site_path, *joins))

@@ -1,0 +1,66 @@
+"""`frappe.utils`: conversions, and small questions about users and addresses."""
+
+import re
+
+import frappe
+from frappe.utils.data import *  # noqa: F403
+from frappe.utils.error import get_traceback  # noqa: F401
+from frappe.utils.html_utils import sanitize_html  # noqa: F401
+
+EMAIL = re.compile(r"[^@\s<>\"',;:]+@[^@\s<>\"',;:.]+(\.[^@\s<>\"',;:.]+)*")
+
+
+def get_fullname(user: str | None = None) -> str:
+	"""The full name of a user, by default of the one in session; the user itself if it has none."""
+	user = user or frappe.session.user
+	return frappe.db.get_value("User", user, "full_name") or user or ""
+
+
+def split_emails(txt: str) -> list[str]:
+	return [part.strip() for part in re.split(r"[,\n](?=(?:[^\"]|\"[^\"]*\")*$)", cstr(txt)) if part.strip()]  # noqa: F405
+
+
+def validate_email_address(email_str: str, throw: bool = False) -> str:
+	"""The valid addresses of a comma separated text, without names, joined by a comma.
+
+	Raises InvalidEmailAddressError for the first invalid one if `throw`.
+	"""
+	valid = []
+	for part in split_emails((email_str or "").strip()):
+		address = part.rsplit("<", 1)[-1].rstrip("> ") if "<" in part else part
+		if EMAIL.fullmatch(address) or address in frappe.STANDARD_USERS:
+			valid.append(address)
+		elif throw:
+			frappe.throw(
+				frappe._("{0} is not a valid Email Address").format(frappe.bold(escape_html(address))),  # noqa: F405
+				frappe.InvalidEmailAddressError,
+			)
+	return ", ".join(valid)
+
+
+def validate_url(txt: str, throw: bool = False, valid_schemes=None) -> bool:
+	from urllib.parse import urlsplit
+
+	parts = urlsplit((txt or "").strip())
+	schemes = [valid_schemes] if isinstance(valid_schemes, str) else valid_schemes
+	is_valid = bool(parts.netloc and parts.scheme) and (not schemes or parts.scheme in schemes)
+	if throw and not is_valid:
+		frappe.throw(frappe._("'{0}' is not a valid URL").format(frappe.bold(txt)))
+	return is_valid
+
+
+def __getattr__(name):
+	if name.startswith("__"):
+		raise AttributeError(name)
+	raise AttributeError(f"frappe.utils.{name} is not part of embedded mode: see huf/embedded/README.md")
+
+
+def get_site_path(*joins) -> str:
+	return frappe.get_site_path(*joins)
+
+
+def get_table_name(table_name: str, wrap_in_backticks: bool = False) -> str:
+	from frappe.database.schema import get_table_name
+
+	name = get_table_name(table_name)
+	return f"`{name}`" if wrap_in_backticks else name

@@ -1,0 +1,168 @@
+"""Jobs: `enqueue` writes a row into jobs.db, a worker thread of this or another process runs it (job_worker.py).
+
+A job runs as the user who enqueued it, in a connection of its own; it commits at its end and rolls back on an exception,
+which also leaves an Error Log.  It never runs twice.
+"""
+
+import pickle
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import frappe
+from frappe.utils import jobs_db
+
+TIMEOUTS = {"short": 300, "default": 300, "long": 1500}
+POLL_SECONDS = 0.2
+
+
+class JobStatus(str, Enum):
+	QUEUED = "queued"
+	STARTED = "started"
+	FINISHED = "finished"
+	FAILED = "failed"
+
+
+class JobTimeoutException(Exception):
+	"""The job ran longer than its timeout."""
+
+
+@dataclass(frozen=True)
+class Job:
+	"""What `enqueue` returns: `id` is the caller's job_id or a random one."""
+
+	id: str
+
+	def get_status(self) -> JobStatus | None:
+		return get_job_status(self.id)
+
+
+def enqueue(
+	method: str | Callable,
+	queue: str = "default",
+	timeout: float | None = None,
+	event=None,
+	is_async: bool = True,
+	job_name: str | None = None,
+	now: bool = False,
+	enqueue_after_commit: bool = False,
+	*,
+	on_success=None,
+	on_failure=None,
+	at_front: bool = False,
+	job_id: str | None = None,
+	deduplicate: bool = False,
+	**kwargs,
+) -> Job | None:
+	"""Run `method(**kwargs)` in a worker, as the current user.
+
+	With `deduplicate` nothing is added while a job of that `job_id` is queued or running.  `timeout` is in seconds.
+	`at_front` and `event` are accepted and ignored; callbacks are not part of embedded mode.
+	"""
+	if on_success or on_failure:
+		raise NotImplementedError("enqueue(on_success, on_failure) is not part of embedded mode")
+	if deduplicate and not job_id:
+		frappe.throw(frappe._("`job_id` paramater is required for deduplication."))
+	if now or not is_async:
+		return frappe.call(method, **kwargs)
+	if queue not in TIMEOUTS:
+		frappe.throw(frappe._("Queue should be one of {0}").format(", ".join(TIMEOUTS)))
+	row = {
+		"job_id": job_id or str(uuid.uuid4()),
+		"queue": queue,
+		"method": job_name or _name_of(method),
+		"call": pickle.dumps((method, kwargs)),
+		"user": frappe.session.user,
+		"timeout": timeout or TIMEOUTS[queue],
+		"deduplicate": bool(deduplicate),
+	}
+	file = jobs_db.path()
+	if enqueue_after_commit:
+		frappe.db.after_commit.add(lambda: _add(file, row))
+		return None
+	return _add(file, row)
+
+
+def enqueue_doc(doctype: str, name: str | None = None, method: str | None = None, queue="default", **kwargs):
+	"""Run a method of a document in a worker."""
+	path = "frappe.utils.background_jobs.run_doc_method"
+	return enqueue(path, queue=queue, doctype=doctype, name=name, doc_method=method, **kwargs)
+
+
+def run_doc_method(doctype: str, name: str | None, doc_method: str, **kwargs):
+	getattr(frappe.get_doc(doctype, name), doc_method)(**kwargs)
+
+
+def _name_of(method: str | Callable) -> str:
+	return method if isinstance(method, str) else f"{method.__module__}.{method.__qualname__}"
+
+
+def _add(file: str, row: dict) -> Job | None:
+	cursor = jobs_db.connect(file).execute(
+		"""INSERT INTO job (job_id, queue, method, call, user, timeout, status, created)
+		SELECT :job_id, :queue, :method, :call, :user, :timeout, 'queued', :now
+		WHERE NOT (:deduplicate AND EXISTS
+			(SELECT 1 FROM job WHERE job_id = :job_id AND status IN ('queued', 'started')))""",
+		{**row, "now": time.time()},
+	)
+	if not cursor.rowcount:
+		return None
+	bell.ring()
+	return Job(row["job_id"])
+
+
+def is_job_enqueued(job_id: str) -> bool:
+	"""Whether a job of this id waits or runs."""
+	return get_job_status(job_id) in (JobStatus.QUEUED, JobStatus.STARTED)
+
+
+def get_job_status(job_id: str) -> JobStatus | None:
+	"""The state of the newest job of this id; None if there is none."""
+	query = "SELECT status FROM job WHERE job_id = ? ORDER BY id DESC LIMIT 1"
+	row = jobs_db.connect().execute(query, (job_id,)).fetchone()
+	return JobStatus(row["status"]) if row else None
+
+
+class Bell:
+	"""Wakes the waiting workers of this process; those of other processes look every POLL_SECONDS."""
+
+	def __init__(self):
+		self.changed = threading.Condition()
+		self.count = 0
+
+	def ring(self):
+		with self.changed:
+			self.count += 1
+			self.changed.notify_all()
+
+	def wait(self, seen: int):
+		"""Until a ring after number `seen`, or the poll interval."""
+		with self.changed:
+			if self.count == seen:
+				self.changed.wait(POLL_SECONDS)
+
+
+bell = Bell()
+
+
+def execute_job(site, sites_path, method, name: str, kwargs: dict, user: str):
+	"""Run `method(**kwargs)` on the site as `user` in a connection of its own; re-raises what it raised."""
+	frappe.init(site, sites_path=sites_path, force=True)
+	frappe.connect()
+	try:
+		frappe.set_user(user)
+		frappe.local.job = frappe._dict(site=site, method=name, kwargs=kwargs, user=user)
+		try:
+			result = frappe.call(method, **kwargs)
+			frappe.db.commit()
+			return result
+		except BaseException:
+			frappe.db.rollback()
+			frappe.log_error(title=name)
+			frappe.db.commit()
+			raise
+	finally:
+		frappe.destroy()

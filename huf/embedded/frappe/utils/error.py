@@ -1,0 +1,39 @@
+"""Errors written down: tracebacks and Error Log rows."""
+
+import sys
+import traceback
+
+import frappe
+
+
+def get_traceback(with_context: bool = False) -> str:
+	"""The text of the exception being handled; empty without one."""
+	if sys.exc_info()[0] is None:
+		return ""
+	return traceback.format_exc()
+
+
+def log_error(title=None, message=None, reference_doctype=None, reference_name=None, *, defer_insert=False):
+	"""Write an Error Log row; without a message it is the traceback.  A long title changes places with it."""
+	if message and title and "\n" in str(title):
+		title, message = message, title
+	elif title and not message and "\n" in str(title):
+		title, message = None, title
+	message = str(message or get_traceback() or title or "")
+	title = str(title or message.strip().rsplit("\n", 1)[-1] or "Error")
+	entry = frappe.get_doc(
+		dict(
+			doctype="Error Log",
+			method=title[:140],
+			error=message,
+			reference_doctype=reference_doctype,
+			reference_name=reference_name,
+		)
+	)
+	return entry.insert(ignore_permissions=True)
+
+
+def sendmail(recipients=None, sender="", subject="No Subject", message="No Message", **options):
+	"""Embedded has no mail: the attempt becomes an Error Log row."""
+	recipients = ", ".join(recipients) if isinstance(recipients, (list, tuple)) else recipients
+	log_error("No mail is set up in embedded mode", f"To: {recipients}\nSubject: {subject}\n\n{message}")

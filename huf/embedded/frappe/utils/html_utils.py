@@ -1,0 +1,66 @@
+"""HTML from people, made harmless.  nh3 is loaded when there is a tag to look at."""
+
+import json
+import re
+from functools import cache
+from html import escape
+
+from frappe.utils.data import escape_html  # noqa: F401
+
+EXTRA_TAGS = set(
+	"""article aside button caption canvas center col colgroup details dialog figcaption figure font footer header
+	input label legend main mark menu meter nav option output picture progress section select source summary svg path
+	table tbody td textarea tfoot th thead time tr video audio wbr""".split()
+)
+ATTRIBUTES = {"class", "id", "style", "title", "align", "name", "width", "height", "dir", "lang", "role"}
+STYLES = set(
+	"""background-color border color display float font-family font-size font-style font-weight height line-height
+	list-style-type margin max-width padding text-align text-decoration vertical-align white-space width""".split()
+)
+URL_SCHEMES = {"http", "https", "mailto", "tel", "cid", "data"}
+TAG = re.compile(r"</?([a-zA-Z][\w:-]*)\b[^<>]*>?|<!--|-->|<[!?][^<>]*>?")
+
+
+def sanitize_html(html, linkify: bool = False, strip_comments: bool = True, always_sanitize: bool = False):
+	"""Plain tags stay, event attributes go; script tags and names that are no tags become text.
+
+	JSON, and text without tags, is returned as it is.
+	"""
+	if not isinstance(html, str) or not TAG.search(html) or (is_json(html) and not always_sanitize):
+		return html
+	import nh3
+
+	html = TAG.sub(hidden_unless_allowed, html)
+	if not TAG.search(html):
+		return html
+	return nh3.clean(
+		html,
+		tags=allowed_tags(),
+		clean_content_tags=set(),
+		attributes={**nh3.ALLOWED_ATTRIBUTES, "*": ATTRIBUTES},
+		generic_attribute_prefixes={"data-", "aria-"},
+		filter_style_properties=STYLES,
+		url_schemes=URL_SCHEMES,
+		link_rel=None,
+	)
+
+
+def hidden_unless_allowed(found: re.Match) -> str:
+	"""`List<String>` is text to its writer: it is shown, not dropped."""
+	is_allowed = not found[1] or found[1].lower() in allowed_tags()  # comments are nh3's to drop
+	return found[0] if is_allowed else escape(found[0], quote=False)
+
+
+@cache
+def allowed_tags() -> set[str]:
+	import nh3
+
+	return nh3.ALLOWED_TAGS | EXTRA_TAGS
+
+
+def is_json(text: str) -> bool:
+	try:
+		json.loads(text)
+	except ValueError:
+		return False
+	return True

@@ -1,0 +1,175 @@
+"""Worker threads: they take jobs out of jobs.db, run them, and write down how each one ended.
+
+Any number of processes may work on one site.  A job is taken in one statement, so it never runs twice; what a process that
+died had taken is marked failed, not repeated.
+"""
+
+import ctypes
+import os
+import pickle
+import socket
+import threading
+import time
+import traceback
+import uuid
+
+from filelock import FileLock, Timeout
+from frappe.utils import jobs_db
+from frappe.utils.background_jobs import TIMEOUTS, JobTimeoutException, bell, execute_job
+
+KEEP_SECONDS = {"finished": 600, "failed": 7 * 24 * 3600}
+
+
+class Worker:
+	"""Threads that run the jobs of one site.  One of them keeps out of the "long" queue.
+
+	While it lives it holds a file lock of its name: the operating system releases that when the process dies, however
+	it dies, and so every other worker can tell its unfinished jobs from those of a living one.
+	"""
+
+	def __init__(self, site: str, sites_path: str = ".", threads: int = 4):
+		self.site, self.sites_path = site, os.path.abspath(sites_path)
+		self.folder = os.path.join(self.sites_path, site)
+		self.file = os.path.join(self.folder, "jobs.db")
+		self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+		self.lock = FileLock(self._lock_file(self.name), thread_local=False)
+		self.stopping = threading.Event()
+		self.running: dict[int, Run] = {}
+		quick = [threading.Thread(target=self._loop, args=(("short", "default"),), daemon=True)]
+		rest = [
+			threading.Thread(target=self._loop, args=(tuple(TIMEOUTS),), daemon=True)
+			for _ in range(threads - 1)
+		]
+		self.threads = [*quick, *rest, threading.Thread(target=self._watch, daemon=True)]
+
+	def _lock_file(self, name: str) -> str:
+		os.makedirs(os.path.join(self.folder, "locks"), exist_ok=True)
+		return os.path.join(self.folder, "locks", f"worker-{name}.lock")
+
+	def start(self) -> "Worker":
+		self.lock.acquire(timeout=0)
+		self.fail_jobs_of_dead_workers()
+		for thread in self.threads:
+			thread.start()
+		return self
+
+	def stop(self, seconds: float = 1.0):
+		"""Take no more jobs; wait this long for the running ones.  What still runs then is marked failed."""
+		self.stopping.set()
+		bell.ring()
+		deadline = time.monotonic() + seconds
+		for thread in self.threads:
+			thread.join(max(0, deadline - time.monotonic()))
+		self._fail(self.name, "the server was stopped while this job ran")
+		self.lock.release()
+		_remove(self._lock_file(self.name))
+
+	def fail_jobs_of_dead_workers(self):
+		rows = self._db.execute(
+			"SELECT DISTINCT worker FROM job WHERE status = 'started' AND worker != ?", (self.name,)
+		)
+		for row in rows.fetchall():
+			file = self._lock_file(row["worker"])
+			try:
+				with FileLock(file, timeout=0):
+					self._fail(row["worker"], "the process that ran this job died")
+			except Timeout:
+				continue
+			_remove(file)
+
+	def _fail(self, worker: str, reason: str):
+		self._db.execute(
+			"UPDATE job SET status = 'failed', ended = ?, error = ? WHERE status = 'started' AND worker = ?",
+			(time.time(), reason, worker),
+		)
+
+	@property
+	def _db(self):
+		return jobs_db.connect(self.file)
+
+	def claim(self, queues: tuple[str, ...]):
+		"""Take the oldest waiting job of the first queue that has one; None if none waits."""
+		order = " ".join(f"WHEN '{queue}' THEN {place}" for place, queue in enumerate(queues))
+		marks = ", ".join("?" * len(queues))
+		rows = self._db.execute(
+			f"""UPDATE job SET status = 'started', worker = ?, started = ? WHERE id = (
+				SELECT id FROM job WHERE status = 'queued' AND queue IN ({marks})
+				ORDER BY CASE queue {order} END, id LIMIT 1) RETURNING *""",
+			(self.name, time.time(), *queues),
+		).fetchall()
+		return rows[0] if rows else None
+
+	def _loop(self, queues: tuple[str, ...]):
+		while not self.stopping.is_set():
+			seen = bell.count
+			if not self._has_work(queues):
+				bell.wait(seen)
+			elif row := self.claim(queues):
+				self.run(row)
+
+	def _has_work(self, queues: tuple[str, ...]) -> bool:
+		"""A look that takes no write lock, so that idle workers do not queue for it."""
+		marks = ", ".join("?" * len(queues))
+		query = f"SELECT 1 FROM job WHERE status = 'queued' AND queue IN ({marks}) LIMIT 1"
+		return self._db.execute(query, queues).fetchone() is not None
+
+	def run(self, row):
+		"""Run one claimed job and write down how it ended."""
+		run = self.running[row["id"]] = Run(row["timeout"])
+		try:
+			method, kwargs = pickle.loads(row["call"])
+			execute_job(self.site, self.sites_path, method, row["method"], kwargs, row["user"])
+			run.close()
+			status, error = "finished", None
+		except BaseException:  # also sys.exit() and the interrupt: a job must not end its worker
+			run.close()
+			status, error = "failed", traceback.format_exc()
+		del self.running[row["id"]]
+		query = "UPDATE job SET status = ?, error = ?, ended = ? WHERE id = ? AND status = 'started'"
+		self._db.execute(query, (status, error, time.time(), row["id"]))
+
+	def _watch(self):
+		"""Once a second: interrupt jobs over their time.  Once a minute: drop old rows, look for dead workers."""
+		beat = 0
+		while not self.stopping.wait(1):
+			beat += 1
+			for run in list(self.running.values()):
+				run.interrupt_if_late()
+			if beat % 60 == 0:
+				self._drop_old_rows()
+				self.fail_jobs_of_dead_workers()
+
+	def _drop_old_rows(self):
+		for status, seconds in KEEP_SECONDS.items():
+			query = "DELETE FROM job WHERE status = ? AND ended < ?"
+			self._db.execute(query, (status, time.time() - seconds))
+
+
+class Run:
+	"""One job in one thread, with its deadline.
+
+	Python offers no way to stop a thread inside a blocking call: the exception arrives with the next bytecode.
+	"""
+
+	def __init__(self, timeout: float):
+		self.thread, self.deadline = threading.get_ident(), time.monotonic() + timeout
+		self.guard, self.open = threading.Lock(), True
+
+	def close(self):
+		"""From here on the thread is not interrupted any more."""
+		with self.guard:
+			self.open = False
+
+	def interrupt_if_late(self):
+		with self.guard:
+			if self.open and time.monotonic() > self.deadline:
+				self.open = False
+				thread, error = ctypes.c_ulong(self.thread), ctypes.py_object(JobTimeoutException)
+				ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
+
+
+def _remove(file: str):
+	try:
+		os.remove(file)
+	except OSError:  # on Windows while another process tries the lock; a left-over empty file does no harm
+		pass

@@ -1,0 +1,49 @@
+"""The second SQLite file of a site, `jobs.db`: queued jobs, last runs of the schedule, events for browsers.
+
+It is apart from the site's own database on purpose.  A job must be visible to workers the moment it is enqueued,
+whether or not the caller commits, and it must never wait for the caller's write transaction.  Every statement here
+commits by itself; nothing in this file ever touches the site's records.
+"""
+
+import os
+import sqlite3
+import threading
+
+import frappe
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS job (
+	id INTEGER PRIMARY KEY, job_id TEXT, queue TEXT NOT NULL, method TEXT NOT NULL, call BLOB NOT NULL, user TEXT NOT NULL,
+	timeout REAL NOT NULL, status TEXT NOT NULL, worker TEXT, created REAL NOT NULL, started REAL, ended REAL, error TEXT);
+CREATE INDEX IF NOT EXISTS job_by_status ON job (status, queue);
+CREATE INDEX IF NOT EXISTS job_by_job_id ON job (job_id);
+CREATE TABLE IF NOT EXISTS schedule (event TEXT PRIMARY KEY, last_run TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY, event TEXT, message TEXT, room TEXT);
+"""
+
+_connections = threading.local()
+
+
+def path() -> str:
+	return frappe.get_site_path("jobs.db")
+
+
+def connect(file: str | None = None) -> sqlite3.Connection:
+	"""This thread's connection to `jobs.db` of the current site, or to `file`; made on first use.
+
+	A connection must not cross a fork, so the process is part of its key.
+	"""
+	key = (os.getpid(), os.path.abspath(file or path()))
+	if getattr(_connections, "key", None) != key:
+		_connections.db, _connections.key = _open(key[1]), key
+	return _connections.db
+
+
+def _open(file: str) -> sqlite3.Connection:
+	db = sqlite3.connect(file, timeout=30, isolation_level=None)
+	db.row_factory = sqlite3.Row
+	db.execute("PRAGMA journal_mode = WAL")
+	db.execute("PRAGMA synchronous = NORMAL")
+	if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'outbox'").fetchone():
+		db.executescript(SCHEMA)
+	return db

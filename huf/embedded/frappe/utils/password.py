@@ -1,0 +1,119 @@
+"""Secrets of Password fields (encrypted, recoverable) and login passwords (hashed, not)."""
+
+import base64
+import hashlib
+import hmac
+import os
+
+import frappe
+from frappe.utils.data import cstr
+
+SCRYPT = dict(n=2**14, r=8, p=1)
+
+
+def get_decrypted_password(doctype, name, fieldname="password", raise_exception=True) -> str | None:
+	"""The secret of a Password field.  Raises AuthenticationError if there is none."""
+	stored = frappe.db.execute(
+		"SELECT password FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = 1",
+		(doctype, name, fieldname),
+	).fetchone()
+	if stored and stored[0]:
+		return decrypt(stored[0], key=f"{doctype}.{name}.{fieldname}")
+	if raise_exception:
+		message = frappe._("Password not found for {0} {1} {2}").format(doctype, name, fieldname)
+		frappe.throw(message, frappe.AuthenticationError)
+
+
+def set_encrypted_password(doctype, name, pwd, fieldname="password"):
+	store(doctype, name, fieldname, encrypt(pwd), encrypted=1)
+
+
+def remove_encrypted_password(doctype, name, fieldname="password"):
+	frappe.db.execute(
+		"DELETE FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ?", (doctype, name, fieldname)
+	)
+
+
+def delete_all_passwords_for(doctype, name):
+	frappe.db.execute("DELETE FROM `__Auth` WHERE doctype = ? AND name = ?", (doctype, cstr(name)))
+
+
+def store(doctype, name, fieldname, password, *, encrypted):
+	frappe.db.execute(
+		"INSERT OR REPLACE INTO `__Auth` (doctype, name, fieldname, password, encrypted) VALUES (?, ?, ?, ?, ?)",
+		(doctype, name, fieldname, password, encrypted),
+	)
+
+
+# --- encryption ---
+
+
+def encrypt(txt: str, encryption_key: str | None = None) -> str:
+	"""A Fernet token, with the site's `encryption_key` unless another is given."""
+	return cipher(encryption_key).encrypt(txt.encode()).decode()
+
+
+def decrypt(txt: str, encryption_key: str | None = None, key: str | None = None) -> str:
+	"""Raises ValidationError if the site's key is not the one it was encrypted with."""
+	from cryptography.fernet import InvalidToken
+
+	try:
+		return cipher(encryption_key).decrypt(txt.encode()).decode()
+	except InvalidToken:
+		message = "{0} cannot be read: restore the `encryption_key` it was saved with to site_config.json, or set it again"
+		frappe.throw(
+			frappe._(message).format(key or "The secret"), title=frappe._("Encryption key is invalid")
+		)
+
+
+def cipher(encryption_key: str | None = None):
+	from cryptography.fernet import Fernet
+
+	return Fernet((encryption_key or get_encryption_key()).encode())
+
+
+def get_encryption_key() -> str:
+	key = frappe.local.conf.encryption_key
+	if not key:
+		frappe.throw("site_config.json has no encryption_key: the site was not created by embedded mode")
+	return key
+
+
+# --- login passwords ---
+
+
+def update_password(user, pwd, doctype="User", fieldname="password", logout_all_sessions=False):
+	"""Set the password a user logs in with."""
+	store(doctype, user, fieldname, hash_password(pwd), encrypted=0)
+	if logout_all_sessions:
+		from frappe.sessions import clear_sessions
+
+		clear_sessions(user=user, keep_current=True, force=True)
+
+
+def check_password(user, pwd, doctype="User", fieldname="password", delete_tracker_cache=True) -> str:
+	"""The user's name as it is stored.  Raises AuthenticationError, after the same work for an unknown user."""
+	stored = frappe.db.execute(
+		"SELECT name, password FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = 0",
+		(doctype, user, fieldname),
+	).fetchone()
+	is_right = verify_password(cstr(pwd), stored[1] if stored else NO_PASSWORD)
+	if not stored or not is_right:
+		raise frappe.AuthenticationError(frappe._("Incorrect User or Password"))
+	return stored[0]
+
+
+def hash_password(pwd: str, salt: bytes | None = None) -> str:
+	"""scrypt$<salt>$<hash>, both base64."""
+	salt = salt or os.urandom(16)
+	digest = hashlib.scrypt(pwd.encode(), salt=salt, **SCRYPT)
+	return "$".join(("scrypt", base64.b64encode(salt).decode(), base64.b64encode(digest).decode()))
+
+
+def verify_password(pwd: str, stored: str) -> bool:
+	_scheme, salt, digest = stored.split("$")
+	return hmac.compare_digest(hash_password(pwd, base64.b64decode(salt)), f"scrypt${salt}${digest}")
+
+
+NO_PASSWORD = "scrypt$AAAAAAAAAAAAAAAAAAAAAA==$AAAA"
+"""Matches nothing; compared with for users who have no password."""

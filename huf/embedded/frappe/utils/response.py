@@ -1,0 +1,134 @@
+"""Answers: what `frappe.local.response` holds becomes JSON, a download or a redirect; exceptions become error bodies."""
+
+import json
+import mimetypes
+import os
+import sys
+from urllib.parse import quote
+
+import frappe
+from markupsafe import Markup
+from werkzeug.exceptions import Forbidden, NotFound
+from werkzeug.utils import redirect, safe_join, send_file
+from werkzeug.wrappers import Response
+
+ACTIVE_CONTENT = (".svg", ".html", ".htm", ".xhtml", ".xml", ".xsl", ".mht", ".js", ".mjs")
+"""What could run scripts in the site's name; browsers are told to save it instead."""
+
+
+def is_v2() -> bool:
+	return frappe.local.request.path.startswith("/api/v2/")
+
+
+def build_response(response_type: str = "json") -> Response:
+	kinds = {
+		"json": as_json,
+		"download": as_download,
+		"binary": as_download,
+		"redirect": as_redirect,
+		"page": as_page,
+	}
+	return kinds[frappe.local.response.get("type") or response_type]()
+
+
+def as_json() -> Response:
+	body = frappe.local.response
+	if not body.get("docs"):
+		body.pop("docs", None)
+	status = body.pop("http_status_code", None) or 200
+	(_add_logs_v2 if is_v2() else _add_logs_v1)(body)
+	return Response(frappe.as_json(body, indent=None), status=status, mimetype="application/json")
+
+
+def _add_logs_v1(body: dict):
+	if frappe.local.error_log:
+		body["exc"] = json.dumps([str(entry["exc"]) for entry in frappe.local.error_log])
+	if frappe.local.message_log:
+		body["_server_messages"] = json.dumps(
+			[frappe.as_json(entry, indent=None) for entry in frappe.local.message_log]
+		)
+	if frappe.local.debug_log:
+		body["_debug_messages"] = json.dumps(frappe.local.debug_log)
+	if frappe.flags.error_message:
+		body["_error_message"] = frappe.flags.error_message
+
+
+def _add_logs_v2(body: dict):
+	if frappe.local.message_log:
+		body["messages"] = frappe.local.message_log
+	if frappe.local.debug_log:
+		body["debug"] = [{"message": text} for text in frappe.local.debug_log]
+
+
+def report_error(status: int) -> Response:
+	"""The JSON body of the exception being handled."""
+	kind, error, _traceback = sys.exc_info()
+	traceback = "" if status == 404 or frappe.flags.disable_traceback else frappe.get_traceback()
+	body = frappe.local.response
+	if is_v2():
+		entry = {"type": kind.__name__, **_message_of(error)}
+		body["errors"] = [{**entry, "exception": traceback} if traceback else entry]
+	else:
+		if traceback:
+			frappe.local.error_log.append({"exc": traceback})
+			body["exception"] = traceback.strip().splitlines()[-1]
+		body["exc_type"] = kind.__name__
+	body["http_status_code"] = status
+	return as_json()
+
+
+def _message_of(error) -> dict:
+	"""The message shown for this very exception, taken out of the log."""
+	wanted = getattr(error, "__frappe_exc_id", None)
+	for entry in list(frappe.local.message_log):
+		if entry.get("__frappe_exc_id") == wanted:
+			frappe.local.message_log.remove(entry)
+			return {key: entry[key] for key in entry if key not in ("raise_exception", "__frappe_exc_id")}
+	return {}
+
+
+def as_download() -> Response:
+	body = frappe.local.response
+	name = body.get("filename") or "download"
+	kind = body.get("content_type") or mimetypes.guess_type(name)[0] or "application/octet-stream"
+	response = Response(body.get("filecontent") or b"", mimetype=kind)
+	shown_as = body.get("display_content_as") or "attachment"
+	response.headers["Content-Disposition"] = f"{shown_as}; filename*=UTF-8''{quote(name)}"
+	return response
+
+
+def as_redirect() -> Response:
+	return redirect(frappe.local.response["location"])
+
+
+def as_page() -> Response:
+	from frappe.website.page import message_page
+
+	body = frappe.local.response
+	return message_page(body["title"], Markup(body["html"]), body["http_status_code"])
+
+
+def send_site_file(folder: str, name: str, **options) -> Response:
+	"""A file below `folder`; NotFound for everything else, also for paths that lead out of it."""
+	path = safe_join(os.path.abspath(folder), name)
+	if not path or not os.path.isfile(path):
+		raise NotFound
+	response = send_file(path, frappe.local.request.environ, conditional=True, **options)
+	response.headers["X-Content-Type-Options"] = "nosniff"
+	return response
+
+
+def send_upload(folder: str, name: str) -> Response:
+	"""An uploaded file: whatever it holds, it does not run as a page of this site."""
+	attached = os.path.splitext(name)[1].lower() in ACTIVE_CONTENT
+	response = send_site_file(folder, name, as_attachment=attached)
+	response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+	return response
+
+
+def download_private_file(path: str) -> Response:
+	"""/private/files/...: only for those who may read one of the File documents of this address."""
+	files = frappe.get_all("File", filters={"file_url": path}, pluck="name", order_by="name asc")
+	if not any(frappe.has_permission("File", "read", doc=name) for name in files):
+		raise Forbidden(frappe._("You don't have permission to access this file"))
+	return send_upload(frappe.get_site_path("private", "files"), path.removeprefix("/private/files/"))

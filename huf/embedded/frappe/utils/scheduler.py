@@ -1,0 +1,94 @@
+"""The schedule: each `scheduler_events` hook that is due becomes a job.
+
+Time is an argument everywhere.  Last runs are kept in jobs.db and advanced by compare-and-set, so that any number of
+schedulers fire each event once.  What was missed while nothing ran is fired once, not once per missed turn.
+"""
+
+import datetime
+import threading
+from collections.abc import Iterator
+
+import frappe
+from croniter import croniter
+from frappe.utils import jobs_db
+from frappe.utils.background_jobs import enqueue
+
+CRON = {
+	"all": "*/4 * * * *",
+	"hourly": "0 * * * *",
+	"daily": "0 0 * * *",
+	"weekly": "0 0 * * 0",
+	"monthly": "0 0 1 * *",
+	"yearly": "0 0 1 1 *",
+}
+LONG = "_long"
+
+
+def get_events() -> Iterator[tuple[str, str, str]]:
+	"""(method, cron expression, queue) of every scheduled event of the installed apps."""
+	for frequency, methods in frappe.get_hooks("scheduler_events", {}).items():
+		if frequency == "cron":
+			for expression, crons in methods.items():
+				yield from ((method, expression, "default") for method in crons)
+			continue
+		queue = "long" if frequency.endswith(LONG) else "default"
+		yield from ((method, CRON[frequency.removesuffix(LONG)], queue) for method in methods)
+
+
+def enqueue_events(now: datetime.datetime | None = None, events=None) -> list[str]:
+	"""Enqueue what of `events` (default: those of the hooks) is due at `now` (the site's time); returns the methods.
+
+	An event seen for the first time counts as having just run.
+	"""
+	now = now or frappe.utils.now_datetime()
+	fired = []
+	for method, cron, queue in events or get_events():
+		if _take_turn(f"{method} {cron}", cron, now):
+			enqueue(method, queue=queue, job_id=f"scheduled_job::{method}", deduplicate=True)
+			fired.append(method)
+	return fired
+
+
+def _take_turn(event: str, cron: str, now: datetime.datetime) -> bool:
+	db = jobs_db.connect()
+	row = db.execute("SELECT last_run FROM schedule WHERE event = ?", (event,)).fetchone()
+	if not row:
+		db.execute("INSERT OR IGNORE INTO schedule (event, last_run) VALUES (?, ?)", (event, now.isoformat()))
+		return False
+	due = croniter(cron, datetime.datetime.fromisoformat(row["last_run"])).get_next(datetime.datetime)
+	if due > now:
+		return False
+	query = "UPDATE schedule SET last_run = ? WHERE event = ? AND last_run = ?"
+	return db.execute(query, (now.isoformat(), event, row["last_run"])).rowcount == 1
+
+
+class Scheduler:
+	"""One thread that calls `enqueue_events` at the start of every minute."""
+
+	def __init__(self, site: str, sites_path: str = "."):
+		self.site, self.sites_path = site, sites_path
+		self.stopping = threading.Event()
+		self.thread = threading.Thread(target=self._loop, daemon=True)
+
+	def start(self) -> "Scheduler":
+		self.thread.start()
+		return self
+
+	def stop(self):
+		self.stopping.set()
+
+	def _loop(self):
+		while not self.stopping.wait(60 - datetime.datetime.now().second):
+			self.tick()
+
+	def tick(self, now: datetime.datetime | None = None) -> list[str]:
+		frappe.init(self.site, sites_path=self.sites_path, force=True)
+		try:
+			frappe.connect()
+			return enqueue_events(now)
+		except Exception:  # the thread's outermost function: one bad turn must not end the schedule
+			frappe.log_error(title="Scheduler")
+			frappe.db.commit()
+			return []
+		finally:
+			frappe.destroy()

@@ -1,0 +1,50 @@
+"""Small things a page needs: request headers, redirects, pages that carry one message."""
+
+import frappe
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response
+
+ERRORS = {
+	401: ("Please log in again", "Your session has expired."),
+	403: ("Not permitted", "You may not see this page with the account you are using."),
+	404: ("Not found", "There is nothing at this address."),
+	413: ("Too large", "This upload is larger than the site accepts."),
+	429: ("Too many tries", "Please wait some minutes and try again."),
+}
+OTHER_ERROR = ("Something went wrong", "The error was written to the site's Error Log.")
+
+
+def get_request_header(key: str, default=None):
+	request = getattr(frappe.local, "request", None)
+	return request.headers.get(key, default) if request else default
+
+
+def redirect(url: str):
+	"""Leave this request and send the browser to `url`."""
+	frappe.flags.redirect_location = url
+	raise frappe.Redirect(302)
+
+
+def respond_as_web_page(title, html, success=None, http_status_code=None, indicator_color=None, **_options):
+	"""Let the request's answer be a page with this title and text; `html` must be safe."""
+	frappe.response.update(type="page", title=title, html=html, http_status_code=http_status_code or 200)
+
+
+def message_page(title: str, message: str, status: int = 200) -> Response:
+	"""A page that says one thing; a message that is not Markup is shown as plain text."""
+	from frappe.website.serve import render
+
+	home = "/login" if frappe.session.user in (None, "", "Guest") else "/"
+	html = render(
+		"frappe", "message.html", {"title": title, "message": message, "status": status, "home": home}
+	)
+	return Response(html, status=status, mimetype="text/html")
+
+
+def error_page(status: int, error: Exception) -> Response:
+	"""What a person sees of an exception: its own words if it was meant for people, else general ones."""
+	title, message = ERRORS.get(status, OTHER_ERROR)
+	own_words = (
+		"" if status >= 500 or isinstance(error, HTTPException) else frappe.utils.strip_html(str(error))
+	)
+	return message_page(title, own_words or message, status)

@@ -1,0 +1,83 @@
+"""Pages: a path becomes a file of an app's `www` folder, `page.html` with an optional `page.py` beside it.
+
+`website_route_rules` map other paths to a page, `page_renderer` classes may answer before it.  There is no base template:
+a page is rendered as it is.
+"""
+
+import importlib
+from functools import cache
+from pathlib import Path
+
+import frappe
+from frappe.website.page import redirect
+from jinja2 import Environment, FileSystemLoader
+from werkzeug.exceptions import NotFound
+from werkzeug.routing import Map, RequestRedirect, Rule
+from werkzeug.utils import safe_join
+from werkzeug.wrappers import Response
+
+
+def get_response(path: str | None = None) -> Response:
+	"""The page of the request's path; NotFound if there is none, frappe.Redirect if the page says so."""
+	path = (path if path is not None else frappe.local.request.path).strip("/")
+	if path in ("", "index"):
+		redirect(get_home_page())
+	for renderer in frappe.get_hooks("page_renderer"):
+		page = frappe.get_attr(renderer)(path=path)
+		if page.can_render():
+			return page.render()
+	path = resolve_route(path)
+	app = next((app for app in reversed(frappe.get_installed_apps()) if has_page(app, path)), None)
+	if not app:
+		raise NotFound
+	return Response(render(app, f"{path}.html", get_context(app, path)), mimetype="text/html")
+
+
+def get_home_page() -> str:
+	from frappe.auth import get_home
+
+	return get_home() if frappe.session.user != "Guest" else f"/login?redirect-to={get_home()}"
+
+
+def resolve_route(path: str) -> str:
+	"""The page `website_route_rules` name for this path; variables of the rule become arguments of the request."""
+	rules = frappe.get_hooks("website_route_rules")
+	routes = Map(
+		[Rule(rule["from_route"], endpoint=rule["to_route"]) for rule in rules], strict_slashes=False
+	)
+	try:
+		page, variables = routes.bind_to_environ(frappe.local.request.environ).match(f"/{path}", method="GET")
+	except (NotFound, RequestRedirect):
+		return path
+	frappe.form_dict.update(variables)
+	return page.strip("/")
+
+
+def has_page(app: str, path: str) -> bool:
+	file = safe_join(www_folder(app), f"{path}.html")
+	return bool(file) and Path(file).is_file()
+
+
+def www_folder(app: str) -> str:
+	return frappe.get_app_path(app, "www")
+
+
+def get_context(app: str, path: str):
+	"""What `get_context(context)` of the page's Python file makes; the file may be missing."""
+	context = frappe._dict(path=path, user=frappe.session.user)
+	module = f"{app}.www.{path.replace('/', '.').replace('-', '_')}"
+	if not (Path(www_folder(app)) / path.replace("-", "_")).with_suffix(".py").is_file():
+		return context
+	function = getattr(importlib.import_module(module), "get_context", None)
+	context.update((function and function(context)) or {})
+	return context
+
+
+@cache
+def _environment(folder: str) -> Environment:
+	return Environment(loader=FileSystemLoader(folder), autoescape=True, auto_reload=True)
+
+
+def render(app: str, template: str, context: dict) -> str:
+	"""A file of the app's `www` folder.  Values are escaped; real Frappe does not do that, so pages also write `| e`."""
+	return _environment(www_folder(app)).get_template(template).render(_=frappe._, frappe=frappe, **context)

@@ -1,0 +1,28 @@
+"""The page `/login`: where it leads to, and a hint as long as nobody ever logged in."""
+
+from urllib.parse import urlsplit
+
+import frappe
+from frappe.auth import get_home
+from frappe.website.page import redirect
+
+
+def get_context(context):
+	context.redirect_to = get_safe_path(frappe.form_dict.get("redirect-to")) or get_home()
+	if frappe.session.user != "Guest":
+		redirect(context.redirect_to)
+	context.app_title = (frappe.get_hooks("app_title") or ["Frappe"])[-1]
+	context.logo = next((screen.get("logo") for screen in frappe.get_hooks("add_to_apps_screen")), None)
+	context.is_first_login = not frappe.db.get_value("User", "Administrator", "last_login")
+	return context
+
+
+def get_safe_path(address: str | None) -> str | None:
+	"""The address if it is a path of this site; None for anything that could lead elsewhere.
+
+	Browsers read backslashes as slashes and drop control characters, so `/\\evil` is as bad as `//evil`.
+	"""
+	address = (address or "").strip()
+	is_path = address.startswith("/") and address.isprintable() and "\\" not in address
+	parts = urlsplit(address) if is_path and not address.startswith("//") else None
+	return address if parts and not parts.scheme and not parts.netloc else None

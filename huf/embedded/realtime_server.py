@@ -1,0 +1,106 @@
+"""The Socket.IO server of an embedded site.
+
+The protocol is that of Frappe's own server: namespace `/<site>`, cookie `sid` at connect, rooms `user:<user>`,
+`doctype:<doctype>`, `doc:<doctype>/<name>`, `task_progress:<id>`, `website`, and `all` for users of the desk.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from http.cookies import SimpleCookie
+
+import frappe
+import socketio
+from frappe.realtime import emitters, may_subscribe
+from frappe.sessions import find_session
+from frappe.utils import jobs_db
+
+POLL_SECONDS = 0.2
+
+
+class RealtimeServer:
+	"""The Socket.IO side of one site.  `wrap(application)` answers /socket.io and hands on everything else."""
+
+	def __init__(self, site: str, sites_path: str = "."):
+		self.site, self.sites_path, self.namespace = site, sites_path, f"/{site}"
+		self.jobs_file = os.path.join(sites_path, site, "jobs.db")
+		self.users: dict[str, str] = {}
+		self.stopping = threading.Event()
+		self.server = socketio.Server(async_mode="threading", async_handlers=False)
+		handlers = {
+			"connect": self.on_connect,
+			"disconnect": self.on_disconnect,
+			"ping": lambda sid: self.server.emit("pong", room=sid, namespace=self.namespace),
+			"doctype_subscribe": lambda sid, doctype: self._join(sid, f"doctype:{doctype}", doctype),
+			"doc_subscribe": lambda sid, doctype, name: self._join(
+				sid, f"doc:{doctype}/{name}", doctype, name
+			),
+			"task_subscribe": lambda sid, task: self._join(sid, f"task_progress:{task}"),
+			"doctype_unsubscribe": lambda sid, doctype: self._leave(sid, f"doctype:{doctype}"),
+			"doc_unsubscribe": lambda sid, doctype, name: self._leave(sid, f"doc:{doctype}/{name}"),
+			"task_unsubscribe": lambda sid, task: self._leave(sid, f"task_progress:{task}"),
+		}
+		for event, handler in handlers.items():
+			self.server.on(event, handler, namespace=self.namespace)
+
+	def wrap(self, application):
+		return socketio.WSGIApp(self.server, application)
+
+	def start(self) -> "RealtimeServer":
+		"""Begin to send.  What other processes left for an earlier server is old news: it is dropped."""
+		jobs_db.connect(self.jobs_file).execute("DELETE FROM outbox")
+		emitters[self.site] = self.emit
+		threading.Thread(target=self._carry_outbox, daemon=True).start()
+		return self
+
+	def stop(self):
+		emitters.pop(self.site, None)
+		self.stopping.set()
+
+	def emit(self, event: str, message: str, room: str):
+		self.server.emit(event, json.loads(message), room=room, namespace=self.namespace)
+
+	def on_connect(self, sid: str, environ: dict, auth=None):
+		cookie = SimpleCookie(environ.get("HTTP_COOKIE", "")).get("sid")
+		user, user_type = self._as(None, lambda: _user_of(cookie.value if cookie else None))
+		if not user:
+			raise socketio.exceptions.ConnectionRefusedError("Unauthorized")
+		self.users[sid] = user
+		for room in (f"user:{user}", "website", *(["all"] if user_type == "System User" else [])):
+			self.server.enter_room(sid, room, namespace=self.namespace)
+
+	def on_disconnect(self, sid: str, reason=None):
+		self.users.pop(sid, None)
+
+	def _join(self, sid: str, room: str, doctype: str | None = None, name: str | None = None):
+		if not doctype or self._as(self.users[sid], lambda: may_subscribe(doctype, name)):
+			self.server.enter_room(sid, room, namespace=self.namespace)
+
+	def _leave(self, sid: str, room: str):
+		self.server.leave_room(sid, room, namespace=self.namespace)
+
+	def _as(self, user: str | None, call: Callable):
+		"""What `call` returns in a context of its own on the site."""
+		frappe.init(self.site, sites_path=self.sites_path, force=True)
+		try:
+			frappe.connect()
+			if user:
+				frappe.set_user(user)
+			return call()
+		finally:
+			frappe.destroy()
+
+	def _carry_outbox(self):
+		db = jobs_db.connect(self.jobs_file)
+		while not self.stopping.wait(POLL_SECONDS):
+			if db.execute("SELECT 1 FROM outbox LIMIT 1").fetchone():
+				rows = db.execute("DELETE FROM outbox RETURNING id, event, message, room").fetchall()
+				for row in sorted(rows, key=lambda row: row["id"]):
+					self.emit(row["event"], row["message"], row["room"])
+
+
+def _user_of(sid: str | None) -> tuple[str | None, str | None]:
+	"""The user of a session cookie and their user type; (None, None) if there is no such session."""
+	session = find_session(sid) if sid else None
+	return (session.user, session.data.user_type) if session else (None, None)

@@ -1,0 +1,167 @@
+"""The one process of an embedded site: web server, Socket.IO, job workers and the schedule.
+
+gunicorn with one worker process and many threads, Werkzeug's threaded server on Windows.  Threads of our own start in
+the process that answers requests, after the fork.  One server per home: a file lock says so.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from huf.embedded.site import SITE
+
+THREADS = 40
+
+
+class CannotStart(Exception):
+	"""The server cannot start; the message says what to do."""
+
+
+class Services:
+	"""What runs beside the web application: jobs, schedule, realtime."""
+
+	def __init__(self, site: str, sites_path: str):
+		from frappe.utils.job_worker import Worker
+		from frappe.utils.scheduler import Scheduler
+
+		from huf.embedded.realtime_server import RealtimeServer
+
+		self.realtime = RealtimeServer(site, sites_path)
+		self.parts = [self.realtime, Worker(site, sites_path), Scheduler(site, sites_path)]
+
+	def start(self):
+		for part in self.parts:
+			part.start()
+
+	def stop(self):
+		for part in reversed(self.parts):
+			part.stop()
+
+
+def make_application(services: Services, sites_path: str):
+	"""Frappe's WSGI application for this home, with Socket.IO in front."""
+	import frappe.app
+
+	frappe.app._site, frappe.app._sites_path = SITE, sites_path
+	return services.realtime.wrap(frappe.app.application)
+
+
+def serve(home: Path, host: str, port: int, prepare: Callable[[], None], on_ready: Callable[[], None]):
+	"""Serve the site of `home` until SIGINT or SIGTERM.  Raises CannotStart.
+
+	`prepare` makes or migrates the site: it is called when nothing stands in the way of serving it.
+	"""
+	with only_server(home, url_of(host, port)):
+		refuse_if_port_is_taken(host, port)
+		prepare()
+		run = run_werkzeug if sys.platform == "win32" else run_gunicorn
+		run(str(home / "sites"), host, port, on_ready)
+
+
+def url_of(host: str, port: int) -> str:
+	"""The address for a browser on this machine."""
+	host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+	return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+@contextlib.contextmanager
+def only_server(home: Path, url: str) -> Iterator[None]:
+	"""Hold the home's lock; who holds it stands in server.json beside it."""
+	from filelock import FileLock, Timeout
+
+	home.mkdir(parents=True, exist_ok=True)
+	lock, note = FileLock(home / "server.lock"), home / "server.json"
+	try:
+		lock.acquire(timeout=0)
+	except Timeout:
+		raise CannotStart(_who_runs(home, note)) from None
+	try:
+		note.write_text(json.dumps({"pid": os.getpid(), "url": url}))
+		yield
+	finally:
+		note.unlink(missing_ok=True)
+		lock.release()
+
+
+def _who_runs(home: Path, note: Path) -> str:
+	try:
+		other = json.loads(note.read_text())
+	except (OSError, ValueError):
+		return f"Another Huf is using {home}. Stop it, or use another home: huf --home <folder> start"
+	return (
+		f"Huf is already running for {home}: {other['url']} (pid {other['pid']}).\n"
+		f"Open that address, stop it with Ctrl-C in its terminal or `kill {other['pid']}`, "
+		"or use another home: huf --home <folder> start"
+	)
+
+
+def refuse_if_port_is_taken(host: str, port: int):
+	try:
+		family, kind, protocol, _name, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+		with socket.socket(family, kind, protocol) as probe:
+			if sys.platform != "win32":
+				probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+			probe.bind(address)
+	except socket.gaierror:
+		raise CannotStart(
+			f"{host} is no address of this machine. Leave --host out, or use 0.0.0.0."
+		) from None
+	except PermissionError:
+		raise CannotStart(
+			f"Port {port} needs special rights. Take a port above 1023: huf start --port 8000"
+		) from None
+	except OSError as error:
+		raise CannotStart(
+			f"Port {port} on {host} is taken or not usable ({error.strerror}).\n"
+			f"Take another one: huf start --port {port + 1}"
+		) from None
+
+
+def run_gunicorn(sites_path: str, host: str, port: int, on_ready: Callable[[], None]):
+	from gunicorn.app.base import BaseApplication
+
+	class Server(BaseApplication):
+		def load_config(self):
+			bind = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+			options = {
+				"bind": bind,
+				"workers": 1,
+				"worker_class": "gthread",
+				"threads": THREADS,
+				"graceful_timeout": 1,
+				"timeout": 120,
+				"loglevel": "error",
+				"proc_name": "huf",
+				"post_worker_init": lambda worker: (self.services.start(), on_ready()),
+				"worker_exit": lambda arbiter, worker: self.services.stop(),
+			}
+			if "control_socket_disable" in self.cfg.settings:  # of newer versions; it lies in the user's home
+				options["control_socket_disable"] = True
+			for name, value in options.items():
+				self.cfg.set(name, value)
+
+		def load(self):
+			self.services = Services(SITE, sites_path)
+			return make_application(self.services, sites_path)
+
+	Server().run()
+
+
+def run_werkzeug(sites_path: str, host: str, port: int, on_ready: Callable[[], None]):
+	from werkzeug.serving import make_server
+
+	services = Services(SITE, sites_path)
+	server = make_server(host, port, make_application(services, sites_path), threaded=True)
+	services.start()
+	threading.Thread(target=on_ready, daemon=True).start()
+	try:
+		server.serve_forever()
+	except KeyboardInterrupt:
+		pass
+	finally:
+		services.stop()

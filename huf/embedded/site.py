@@ -1,0 +1,187 @@
+"""Making, opening and upgrading a site of the embedded home.
+
+A home is a folder: sites/<site>/{site_config.json, site.db, jobs.db, public/files, private/files, logs}.
+"""
+
+import json
+import os
+import secrets
+import sys
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+
+import huf.embedded
+
+SITE = "huf.localhost"
+APPS = ("frappe", "huf")
+FOLDERS = ("public/files", "private/files", "logs")
+ROLES = ("Administrator", "System Manager", "All", "Guest", "Desk User")
+
+
+def sites_path(home) -> Path:
+	return Path(home) / "sites"
+
+
+def site_path(home, site: str = SITE) -> Path:
+	return sites_path(home) / site
+
+
+def exists(home, site: str = SITE) -> bool:
+	return (site_path(home, site) / "site_config.json").is_file()
+
+
+def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE) -> str:
+	"""Make a new site with these apps; returns Administrator's password, a random one if none is given.
+
+	Raises FileExistsError if the home has the site already.
+	"""
+	folder = site_path(home, site)
+	if exists(home, site):
+		raise FileExistsError(f"{folder} is a site already: open it, or choose another home")
+	for name in FOLDERS:
+		(folder / name).mkdir(parents=True, exist_ok=True)
+	write_config(folder, {"encryption_key": new_encryption_key(), "installed_apps": ["frappe"]})
+	password = admin_password or secrets.token_urlsafe(12)
+	with opened(home, site) as frappe:
+		from frappe.core.doctype.file.file import make_home_folders
+		from frappe.model import sync
+
+		frappe.flags.in_install = True
+		sync.bootstrap()
+		frappe.db.commit()
+		sync.sync_app("frappe")
+		make_users(frappe, password)
+		make_home_folders()
+		frappe.db.commit()
+	for app in apps:
+		if app != "frappe":
+			install_app(home, app, site)
+	return password
+
+
+def install_app(home, app: str, site: str = SITE):
+	"""Import the app's DocTypes and run its `after_install`; nothing happens if it is installed."""
+	folder = site_path(home, site)
+	config = read_config(folder)
+	if app in config["installed_apps"]:
+		return
+	write_config(folder, {**config, "installed_apps": [*config["installed_apps"], app]})
+	with opened(home, site) as frappe:
+		frappe.flags.in_install = app
+		sync_app(frappe, app)
+		run_hooks(frappe, "after_install", app)
+		frappe.db.commit()
+
+
+def migrate(home, site: str = SITE) -> list[str]:
+	"""Bring tables and DocTypes up to the installed apps' files; returns the names of changed DocTypes."""
+	with opened(home, site) as frappe:
+		from frappe.model import sync
+
+		frappe.flags.in_migrate = True
+		sync.bootstrap()
+		changed = [name for app in frappe.get_installed_apps() for name in sync_app(frappe, app)]
+		for app in frappe.get_installed_apps():
+			run_hooks(frappe, "after_migrate", app)
+		frappe.db.commit()
+		frappe.clear_cache()
+	return changed
+
+
+def sync_app(frappe, app: str) -> list[str]:
+	from frappe.model import sync
+
+	changed = sync.sync_app(app)
+	make_missing_roles(frappe)
+	sync.sync_reports(app)
+	import_fixtures(frappe, app)
+	return changed
+
+
+@contextmanager
+def opened(home, site: str = SITE):
+	"""`frappe` with the site open as Administrator, closed again at the end; what is not committed is lost."""
+	huf.embedded.install()
+	frappe = import_module("frappe")
+	frappe.init(site, sites_path=str(sites_path(home)), force=True)
+	frappe.connect()
+	try:
+		yield frappe
+	finally:
+		frappe.destroy()
+
+
+def make_users(frappe, password: str):
+	from frappe.utils.password import update_password
+
+	make_missing_roles(frappe, ROLES)
+	for name, email, roles in (
+		("Administrator", "admin@example.com", ("Administrator", "System Manager")),
+		("Guest", "guest@example.com", ("Guest",)),
+	):
+		user = frappe.get_doc(
+			dict(
+				doctype="User",
+				email=email,
+				first_name=name,
+				enabled=1,
+				user_type="System User" if name == "Administrator" else "Website User",
+				roles=[dict(role=role) for role in roles],
+			)
+		)
+		user.insert(set_name=name, ignore_permissions=True)
+	update_password("Administrator", password)
+
+
+def make_missing_roles(frappe, roles=()):
+	"""Roles named by permission rules exist, as they do after a bench installs an app."""
+	wanted = [*roles, *frappe.db.sql("SELECT DISTINCT role FROM `tabDocPerm`", pluck=True)]
+	for role in dict.fromkeys(wanted):
+		if role and not frappe.db.exists("Role", role):
+			frappe.get_doc(
+				dict(doctype="Role", role_name=role, desk_access=int(role not in ("All", "Guest")))
+			).insert()
+
+
+def import_fixtures(frappe, app: str):
+	"""Documents of the app's fixtures/*.json: new ones are inserted, known ones are brought up to the file."""
+	folder = Path(frappe.get_app_path(app, "fixtures"))
+	for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+		for values in json.loads(file.read_text(encoding="utf-8")):
+			import_fixture(frappe, values)
+
+
+def import_fixture(frappe, values: dict):
+	doctype, name = values["doctype"], values["name"]
+	values = {key: value for key, value in values.items() if key not in ("modified", "creation")}
+	if frappe.db.exists(doctype, name):
+		document = frappe.get_doc(doctype, name)
+		document.update(values)
+		document.flags.ignore_links = True
+		document.save(ignore_permissions=True)
+	else:
+		frappe.get_doc(values).insert(ignore_permissions=True, ignore_links=True, set_name=name)
+
+
+def run_hooks(frappe, hook: str, app: str):
+	for method in frappe.get_hooks(hook, app_name=app):
+		frappe.get_attr(method)()
+
+
+def new_encryption_key() -> str:
+	"""A Fernet key."""
+	import base64
+
+	return base64.urlsafe_b64encode(os.urandom(32)).decode()
+
+
+def read_config(folder: Path) -> dict:
+	return json.loads((folder / "site_config.json").read_text(encoding="utf-8"))
+
+
+def write_config(folder: Path, config: dict):
+	file = folder / "site_config.json"
+	file.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+	if sys.platform != "win32":
+		file.chmod(0o600)

@@ -1,0 +1,57 @@
+"""Headless Chromium on a started Huf, for tests of pages and for pictures of them."""
+
+import os
+import shutil
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+CHROMIUM = os.environ.get("HUF_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+ARGUMENTS = [
+	"--no-sandbox",
+	"--disable-gpu",
+	"--disable-quic",
+	"--no-first-run",
+	"--disable-background-networking",
+	"--disable-component-update",
+	"--disable-sync",
+]
+
+needs_browser = unittest.skipUnless(CHROMIUM, "Chromium is not installed")
+
+
+@contextmanager
+def open_browser(url: str, width: int = 1280, height: int = 900, **options) -> Iterator:
+	"""A page of a fresh profile; Playwright's Page. What the page logs as an error fails the test at the end."""
+	from playwright.sync_api import sync_playwright
+
+	with sync_playwright() as playwright:
+		browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+		context = browser.new_context(
+			base_url=url, viewport={"width": width, "height": height}, reduced_motion="reduce", **options
+		)
+		page = context.new_page()
+		page.set_default_timeout(15_000)
+		faults: list[str] = []
+		page.on("pageerror", lambda error: faults.append(str(error)))
+		yield page
+		browser.close()
+	assert not faults, faults
+
+
+def sign_in(page, password: str, user: str = "Administrator") -> None:
+	"""From wherever the page sends a guest, through the login page."""
+	page.goto("/huf")
+	page.get_by_label("Email or user name").fill(user)
+	page.get_by_label("Password", exact=True).fill(password)
+	page.get_by_role("button", name="Log in").click()
+
+
+def say(page, text: str):
+	"""Say something in the chat and wait for the run to end; gives the footer of its run."""
+	ended = page.get_by_test_id("run-footer").count()
+	page.get_by_test_id("composer").fill(text)
+	page.get_by_test_id("send").click()
+	footer = page.get_by_test_id("run-footer").nth(ended)
+	footer.wait_for()
+	return footer

@@ -1,0 +1,275 @@
+"""Sessions, tokens, keys, files, pages and streams over the WSGI application."""
+
+import io
+import re
+import unittest
+from pathlib import Path
+
+import frappe
+import frappe.app
+from frappe.www.login import get_safe_path
+
+import huf
+from huf.embedded.tests.sites import PASSWORD, Browser, SiteTestCase
+
+HUF_PAGE = Path(huf.__file__).parent / "www" / "huf.html"
+LOGGED_USER = "/api/method/frappe.auth.get_logged_user"
+SAMPLES = "/api/method/huf.embedded.tests.samples"
+
+
+def cookie(browser, name):
+	found = browser.client.get_cookie(name)
+	return found.value if found else None
+
+
+class TestSessions(SiteTestCase):
+	def test_the_session_cookie_is_out_of_reach_of_scripts_and_of_other_sites(self):
+		answer = Browser().login()
+		header = next(line for line in answer.headers.getlist("Set-Cookie") if line.startswith("sid="))
+		self.assertIn("HttpOnly", header)
+		self.assertIn("SameSite=Lax", header)
+
+	def test_a_login_never_adopts_the_id_the_browser_came_with(self):
+		browser = Browser()
+		browser.client.set_cookie("sid", "chosen-by-an-attacker")
+		browser.login()
+		self.assertNotEqual(cookie(browser, "sid"), "chosen-by-an-attacker")
+		thief = Browser()
+		thief.client.set_cookie("sid", "chosen-by-an-attacker")
+		self.assertEqual(thief.open(LOGGED_USER).status_code, 403)
+
+	def test_a_second_login_ends_the_session_before(self):
+		browser = self.admin()
+		old = cookie(browser, "sid")
+		browser.login()
+		thief = Browser()
+		thief.client.set_cookie("sid", old)
+		self.assertEqual(thief.open(LOGGED_USER).status_code, 403)
+
+	def test_a_session_id_in_the_url_is_no_session(self):
+		sid = cookie(self.admin(), "sid")
+		self.assertEqual(Browser().open(f"{LOGGED_USER}?sid={sid}").status_code, 403)
+
+	def test_the_database_holds_no_usable_session_id(self):
+		sid = cookie(self.admin(), "sid")
+		self.assertEqual(frappe.db.sql("SELECT count(*) FROM `tabSessions` WHERE sid = %s", sid)[0][0], 0)
+
+	def test_an_unused_session_expires(self):
+		browser = self.admin()
+		frappe.db.sql("UPDATE `tabSessions` SET lastupdate = '2020-01-01 00:00:00'")
+		frappe.db.commit()
+		answer = browser.open(LOGGED_USER)
+		self.assertEqual((answer.status_code, answer.json["session_expired"]), (403, 1))
+
+	def test_after_logout_the_session_is_gone_on_the_server(self):
+		browser = self.admin()
+		sid = cookie(browser, "sid")
+		browser.post("/api/method/logout")
+		thief = Browser()
+		thief.client.set_cookie("sid", sid)
+		self.assertEqual(thief.open(LOGGED_USER).status_code, 403)
+
+	def test_a_disabled_user_is_out_at_once(self):
+		email = self.make_user("gone@example.com")
+		browser = Browser()
+		browser.login(email)
+		frappe.db.set_value("User", email, "enabled", 0)
+		frappe.db.commit()
+		self.assertEqual(browser.open(LOGGED_USER).status_code, 403)
+
+	def test_a_wrong_password_and_an_unknown_user_look_the_same(self):
+		wrong, unknown = Browser().login(password="no"), Browser().login(user="nobody@example.com")
+		self.assertEqual((wrong.status_code, wrong.json["message"]), (401, unknown.json["message"]))
+
+	def test_after_ten_wrong_passwords_even_the_right_one_must_wait(self):
+		email = self.make_user("locked@example.com")
+		statuses = [Browser().login(email, "wrong").status_code for _ in range(10)]
+		self.assertEqual(statuses, [401] * 10)
+		self.assertEqual(Browser().login(email).status_code, 429)
+		self.assertEqual(Browser().login().status_code, 200, "others are not locked out")
+
+	def test_a_password_in_the_url_is_not_accepted(self):
+		answer = Browser().open(f"/api/method/login?usr=Administrator&pwd={PASSWORD}")
+		self.assertEqual(answer.status_code, 403)
+
+
+class TestTokensAndKeys(SiteTestCase):
+	def test_once_a_page_took_a_token_every_change_needs_it(self):
+		browser = self.admin()
+		token = browser.take_token()
+		self.assertEqual(browser.post("/api/resource/Note", json={"title": "with"}).status_code, 200)
+		for wrong in ("", "x", token[:-1]):
+			headers = {"X-Frappe-CSRF-Token": wrong}
+			answer = browser.post("/api/resource/Note", json={"title": "without"}, headers=headers)
+			self.assertEqual((answer.status_code, answer.json["exc_type"]), (400, "CSRFTokenError"))
+
+	def test_the_token_stays_the_same_in_a_session_and_changes_with_it(self):
+		browser = self.admin()
+		first = browser.take_token()
+		self.assertEqual(browser.take_token(), first)
+		del browser.headers["X-Frappe-CSRF-Token"]
+		browser.login()
+		self.assertNotEqual(browser.take_token(), first)
+
+	def test_an_api_key_needs_its_secret_and_no_token(self):
+		email = self.make_user("robot@example.com", api_key="key-of-robot", api_secret="secret-of-robot")
+		good = Browser().open(LOGGED_USER, headers={"Authorization": "token key-of-robot:secret-of-robot"})
+		self.assertEqual(good.json["message"], email)
+		for pair in ("key-of-robot:wrong", "key-of-robot:", "unknown:secret-of-robot", ":", "nonsense"):
+			answer = Browser().open(LOGGED_USER, headers={"Authorization": f"token {pair}"})
+			self.assertEqual(answer.status_code, 401, pair)
+
+	def test_a_key_of_a_disabled_user_opens_nothing(self):
+		self.make_user("off@example.com", api_key="key-off", api_secret="secret-off", enabled=0)
+		answer = Browser().open(LOGGED_USER, headers={"Authorization": "token key-off:secret-off"})
+		self.assertEqual(answer.status_code, 401)
+
+
+class TestArguments(SiteTestCase):
+	def test_arguments_are_converted_by_their_annotations(self):
+		answer = self.admin().open(f"{SAMPLES}.add?a=3&flag=1")
+		self.assertEqual(answer.json["message"], {"sum": 4, "flag": 1})
+
+	def test_what_does_not_fit_is_refused_and_named(self):
+		answer = self.admin().open(f"{SAMPLES}.add?a=three")
+		self.assertEqual((answer.status_code, answer.json["exc_type"]), (417, "FrappeTypeError"))
+		self.assertIn("'a'", answer.json["exception"])
+
+	def test_a_missing_method_is_417_and_an_unknown_path_404(self):
+		admin = self.admin()
+		self.assertEqual(admin.open(f"{SAMPLES}.nothing").status_code, 417)
+		self.assertEqual(admin.open("/api/nothing").status_code, 404)
+
+	def test_a_request_cannot_set_marks_of_our_own(self):
+		note = {"title": "flags", "flags": {"ignore_permissions": True}, "doctype": "User"}
+		answer = self.admin().post("/api/resource/Note", json=note)
+		self.assertEqual(answer.json["data"]["doctype"], "Note")
+
+
+class TestStreams(SiteTestCase):
+	def test_a_stream_reads_the_database_in_its_last_event(self):
+		answer = self.admin().open(f"{SAMPLES}.stream")
+		self.assertEqual(answer.content_type, "text/event-stream; charset=utf-8")
+		self.assertEqual(answer.text.split("\n\n")[2], "data: Administrator Administrator")
+
+
+class TestFiles(SiteTestCase):
+	OUTSIDE = (
+		"/files/../site_config.json",
+		"/files/../../site_config.json",
+		"/files/..%2f..%2fsite_config.json",
+		"/files/%2e%2e/%2e%2e/site_config.json",
+		"/files//etc/passwd",
+		"/files/..\\..\\site_config.json",
+		"/private/files/../../site_config.json",
+		"/assets/huf/../hooks.py",
+		"/assets/huf/%2e%2e/hooks.py",
+		"/assets/huf/../../pyproject.toml",
+		"/assets/frappe/../app.py",
+		"/assets/os/path.py",
+		"/assets/../site_config.json",
+		"/..%2f..%2fsite_config",
+		"/../www/login",
+	)
+
+	def test_no_path_leads_out_of_its_folder(self):
+		admin = self.admin()
+		for path in self.OUTSIDE:
+			answer = admin.open(path)
+			self.assertIn(answer.status_code, (403, 404), path)
+			self.assertNotIn(b"encryption_key", answer.data)
+
+	def upload(self, browser, name, content, **form):
+		file = (io.BytesIO(content), name)
+		return browser.post("/api/method/upload_file", data={"file": file, **form})
+
+	def test_an_uploaded_page_is_saved_not_run(self):
+		admin = self.admin()
+		url = self.upload(admin, "evil.html", b"<script>alert(1)</script>").json["message"]["file_url"]
+		answer = admin.open(url)
+		self.assertTrue(answer.headers["Content-Disposition"].startswith("attachment"))
+		self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+		self.assertIn("sandbox", answer.headers["Content-Security-Policy"])
+
+	def test_a_private_file_is_for_those_who_may_read_it(self):
+		admin = self.admin()
+		url = self.upload(admin, "secret.txt", b"mine", is_private="1").json["message"]["file_url"]
+		self.assertTrue(url.startswith("/private/files/"))
+		self.assertEqual(admin.open(url).data, b"mine")
+		other = Browser()
+		other.login(self.make_user("reader@example.com"))
+		for browser in (other, Browser()):
+			self.assertEqual(browser.open(url).status_code, 403)
+
+	def test_naming_the_address_of_a_private_file_does_not_open_it(self):
+		url = self.upload(self.admin(), "plan.txt", b"mine", is_private="1").json["message"]["file_url"]
+		thief = Browser()
+		thief.login(self.make_user("thief@example.com"))
+		for marks in ({"is_private": 1}, {"is_private": 0}):
+			row = {"doctype": "File", "file_name": "x.txt", "file_url": url, **marks}
+			for path, body in (
+				("/api/resource/File", {"json": row}),
+				("/api/method/frappe.client.insert", {"json": {"doc": row}}),
+				("/api/method/upload_file", {"data": {"file_url": url, **marks}}),
+			):
+				self.assertEqual(thief.post(path, **body).status_code, 403, path)
+		own = self.upload(thief, "own.txt", b"theirs", is_private="1").json["message"]["name"]
+		change = thief.open(f"/api/resource/File/{own}", "PUT", json={"file_url": url})
+		self.assertEqual(change.status_code, 403)
+		self.assertEqual(thief.open(url).status_code, 403)
+
+	def test_guests_upload_nothing(self):
+		self.assertEqual(self.upload(Browser(), "a.txt", b"x").status_code, 403)
+
+
+class TestPages(SiteTestCase):
+	HTML = {"Accept": "text/html"}
+
+	def test_the_root_leads_to_the_app_and_a_visitor_to_the_login(self):
+		self.assertTrue(self.admin().open("/").location.endswith("/huf"))
+		self.assertTrue(Browser().open("/").location.endswith("/login?redirect-to=/huf"))
+
+	def test_the_login_page_leads_only_to_this_site(self):
+		good = ("/huf", "/huf/chat?embed=1", "/app#x")
+		bad = (
+			"https://evil.example",
+			"//evil.example",
+			"/\\evil.example",
+			"javascript:alert(1)",
+			"/\t/evil.example",
+			"huf",
+			"",
+		)
+		self.assertEqual([get_safe_path(path) for path in good], list(good))
+		self.assertEqual([get_safe_path(path) for path in bad], [None] * len(bad))
+
+	def test_the_login_page_is_shown_to_guests_and_skipped_by_users(self):
+		page = Browser().open("/login?redirect-to=%22%3E%3Cscript%3E", headers=self.HTML)
+		self.assertEqual(page.status_code, 200)
+		self.assertNotIn('"><script>', page.text)
+		answer = self.admin().open("/login?redirect-to=/huf/chat", headers=self.HTML)
+		self.assertTrue(answer.location.endswith("/huf/chat"))
+
+	@unittest.skipUnless(HUF_PAGE.exists(), "the interface is not built")
+	def test_deep_links_of_the_app_lead_to_its_page(self):
+		page = self.admin().open("/huf/chat/some-conversation", headers=self.HTML)
+		self.assertEqual(page.status_code, 200)
+		self.assertIn('"csrf_token"', page.text)
+		guest = Browser().open("/huf/chat/some-conversation", headers=self.HTML)
+		self.assertIn("/login?redirect-to=/huf", guest.location)
+
+	def test_only_names_with_a_hash_are_kept_by_browsers(self):
+		hashed = ("index-B1a2C3d4.js", "geist-wght-normal-DjL33-gN.woff2", "huf.bundle.ABC12345.css")
+		plain = ("huf.svg", "socket-io-client.js", "login-page.html", "index.js")
+		is_hashed = [bool(re.search(frappe.app.HASHED_NAME, name)) for name in (*hashed, *plain)]
+		self.assertEqual(is_hashed, [True] * len(hashed) + [False] * len(plain))
+
+	def test_a_page_that_is_not_there_is_404_for_people_and_programs(self):
+		page = Browser().open("/nothing/here", headers=self.HTML)
+		self.assertEqual((page.status_code, page.mimetype), (404, "text/html"))
+		self.assertEqual(Browser().open("/nothing/here").json["exc_type"], "NotFound")
+
+	def test_pages_are_not_cached_nor_framed_by_others(self):
+		headers = Browser().open("/login", headers=self.HTML).headers
+		self.assertIn("no-store", headers["Cache-Control"])
+		self.assertEqual(headers["X-Frame-Options"], "SAMEORIGIN")

@@ -1,0 +1,174 @@
+"""Jobs: what they see, who they are, what remains of them."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import frappe
+from frappe.utils import jobs_db
+from frappe.utils.background_jobs import enqueue, get_job_status, is_job_enqueued
+from frappe.utils.job_worker import Run, Worker
+
+from huf.embedded.site import SITE
+from huf.embedded.tests import samples
+from huf.embedded.tests.sites import SiteTestCase, isolated
+
+PATH = "huf.embedded.tests.samples"
+
+
+class TestJobs(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		samples.SEEN.clear()
+		jobs_db.connect().execute("DELETE FROM job")
+		self.worker = Worker(SITE, self.sites_path, threads=2)
+
+	def run_all(self):
+		"""Run what waits, in this thread."""
+		while row := self.worker.claim(("short", "default", "long")):
+			isolated(self.worker.run, row)
+
+	def rows(self):
+		return jobs_db.connect().execute("SELECT * FROM job ORDER BY id").fetchall()
+
+	def test_a_job_does_not_see_rows_its_caller_has_not_committed(self):
+		before = frappe.db.count("Note")
+		frappe.get_doc({"doctype": "Note", "title": "not committed"}).insert()
+		enqueue(f"{PATH}.see")
+		self.run_all()
+		self.assertEqual(samples.SEEN[0]["notes"], before)
+
+	def test_a_job_survives_a_rollback_unless_enqueued_after_commit(self):
+		enqueue(f"{PATH}.see", number=1)
+		enqueue(f"{PATH}.see", number=2, enqueue_after_commit=True)
+		frappe.db.rollback()
+		self.run_all()
+		self.assertEqual([seen["number"] for seen in samples.SEEN], [1])
+
+	def test_after_the_commit_the_job_is_there(self):
+		enqueue(samples.see, enqueue_after_commit=True)
+		self.assertEqual(self.rows(), [])
+		frappe.db.commit()
+		self.run_all()
+		self.assertEqual(len(samples.SEEN), 1)
+
+	def test_a_job_runs_as_the_user_who_enqueued_it(self):
+		frappe.set_user(self.make_user("worker@example.com"))
+		enqueue(f"{PATH}.see")
+		self.run_all()
+		self.assertEqual(samples.SEEN[0]["user"], "worker@example.com")
+		self.assertEqual(frappe.session.user, "worker@example.com")
+
+	def test_a_job_commits_at_its_end(self):
+		enqueue(f"{PATH}.write_note", title="by a job")
+		self.run_all()
+		self.assertTrue(frappe.db.exists("Note", {"title": "by a job"}))
+
+	def test_a_failing_job_rolls_back_and_leaves_an_error_log(self):
+		enqueue(f"{PATH}.write_note_and_fail", title="ghost")
+		self.run_all()
+		self.assertFalse(frappe.db.exists("Note", {"title": "ghost"}))
+		error = frappe.get_all(
+			"Error Log", filters={"method": f"{PATH}.write_note_and_fail"}, pluck="error", order_by="name asc"
+		)
+		self.assertIn("this job fails", error[0])
+		self.assertEqual(self.rows()[0]["status"], "failed")
+
+	def test_the_same_job_id_is_not_queued_twice_when_deduplicated(self):
+		self.assertIsNotNone(enqueue(f"{PATH}.see", job_id="once", deduplicate=True))
+		self.assertIsNone(enqueue(f"{PATH}.see", job_id="once", deduplicate=True))
+		self.assertTrue(is_job_enqueued("once"))
+		self.run_all()
+		self.assertFalse(is_job_enqueued("once"))
+		self.assertIsNotNone(enqueue(f"{PATH}.see", job_id="once", deduplicate=True))
+
+	def test_arguments_that_cannot_be_pickled_fail_at_the_caller(self):
+		with self.assertRaises(Exception):  # noqa: B017 (pickle's class differs between versions)
+			enqueue(f"{PATH}.see", lock=threading.Lock())
+
+	def test_now_runs_at_once_in_the_callers_transaction(self):
+		enqueue(f"{PATH}.see", now=True, number=3)
+		self.assertEqual(samples.SEEN[0]["number"], 3)
+
+	def test_an_unknown_queue_is_refused(self):
+		with self.assertRaises(frappe.ValidationError):
+			enqueue(f"{PATH}.see", queue="fast")
+
+	def test_short_jobs_go_before_long_ones(self):
+		enqueue(f"{PATH}.see", queue="long", number="long")
+		enqueue(f"{PATH}.see", queue="short", number="short")
+		self.run_all()
+		self.assertEqual([seen["number"] for seen in samples.SEEN], ["short", "long"])
+
+	def test_many_workers_take_each_job_once(self):
+		for number in range(120):
+			enqueue(f"{PATH}.see", number=number)
+
+		def take_all(_):
+			taken = []
+			while row := self.worker.claim(("default",)):
+				taken.append(row["id"])
+			return taken
+
+		with ThreadPoolExecutor(6) as pool:
+			taken = [number for part in pool.map(take_all, range(6)) for number in part]
+		self.assertEqual((len(taken), len(set(taken))), (120, 120))
+
+	def test_a_waiting_worker_starts_at_once(self):
+		samples.EVENTS["rang"] = threading.Event()
+		self.worker.start()
+		self.addCleanup(self.worker.stop)
+		started = time.perf_counter()
+		enqueue(f"{PATH}.ring", event_name="rang")
+		self.assertTrue(samples.EVENTS["rang"].wait(5))
+		print(f"\nfrom enqueue to the job: {(time.perf_counter() - started) * 1000:.1f} ms")
+
+	def test_a_job_over_its_time_is_interrupted(self):
+		ended = []
+
+		def run():
+			late = Run(timeout=-1)
+			ready.set_result = late
+			begun.set()
+			try:
+				samples.never_end()
+			except Exception as error:
+				ended.append(type(error).__name__)
+
+		begun, ready = threading.Event(), type("Box", (), {})()
+		thread = threading.Thread(target=run)
+		thread.start()
+		begun.wait(5)
+		ready.set_result.interrupt_if_late()
+		thread.join(5)
+		self.assertEqual(ended, ["JobTimeoutException"])
+
+	def test_a_job_whose_worker_was_killed_is_marked_failed_and_others_are_not(self):
+		enqueue(f"{PATH}.never_end", job_id="killed")
+		process = start_worker_process(self.sites_path)
+		self.addCleanup(process.stdout.close)
+		self.assertEqual(process.stdout.readline().strip(), "started")
+		self.worker.lock.acquire()
+		self.worker.fail_jobs_of_dead_workers()
+		self.assertEqual(get_job_status("killed"), "started", "its worker lives")
+		process.kill()
+		process.wait(5)
+		self.worker.fail_jobs_of_dead_workers()
+		self.assertEqual(get_job_status("killed"), "failed")
+		self.assertIn("died", self.rows()[0]["error"])
+		self.worker.lock.release()
+
+
+def start_worker_process(sites_path):
+	script = f"""
+		import huf.embedded
+		huf.embedded.install()
+		from frappe.utils.job_worker import Worker
+		worker = Worker({SITE!r}, {sites_path!r}, threads=2).start()
+		worker.stopping.wait()
+	"""
+	command = [sys.executable, "-c", textwrap.dedent(script)]
+	return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

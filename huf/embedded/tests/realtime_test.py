@@ -1,0 +1,92 @@
+"""Events reach the rooms they are for, over a real Socket.IO connection."""
+
+import threading
+
+import frappe
+import frappe.app
+import socketio
+from frappe.realtime import publish_realtime
+from frappe.utils import jobs_db
+from werkzeug.serving import make_server
+
+from huf.embedded.realtime_server import RealtimeServer
+from huf.embedded.site import SITE
+from huf.embedded.tests.http_test import cookie
+from huf.embedded.tests.sites import Browser, SiteTestCase
+
+NAMESPACE = f"/{SITE}"
+
+
+class TestRealtime(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		realtime = RealtimeServer(SITE, self.sites_path)
+		self.http = make_server("127.0.0.1", 0, realtime.wrap(frappe.app.application), threaded=True)
+		self.url = f"http://127.0.0.1:{self.http.server_port}"
+		self.thread = threading.Thread(target=self.http.serve_forever, daemon=True)
+		self.thread.start()
+		realtime.start()
+		self.realtime = realtime
+		self.addCleanup(self.http.shutdown)
+		self.addCleanup(realtime.stop)
+
+	def connect(self, sid):
+		client = socketio.SimpleClient()
+		client.connect(
+			self.url, namespace=NAMESPACE, headers={"Cookie": f"sid={sid}"}, transports=["polling"]
+		)
+		self.addCleanup(client.disconnect)
+		return client
+
+	def connect_as(self, user):
+		browser = Browser()
+		self.assertEqual(browser.login(user).status_code, 200)
+		return self.connect(cookie(browser, "sid"))
+
+	def subscribe(self, client, *event):
+		"""Events of one connection are handled in order: when the ping is answered the subscription is done."""
+		client.emit(event[0], event[1:])
+		client.emit("ping")
+		self.assertEqual(client.receive(5), ["pong"])
+
+	def test_a_wrong_cookie_is_refused(self):
+		for sid in ("wrong", ""):
+			with self.assertRaises(socketio.exceptions.ConnectionError):
+				self.connect(sid)
+
+	def test_an_event_reaches_its_user_and_nobody_else(self):
+		mine = self.connect_as("Administrator")
+		other = self.connect_as(self.make_user("other@example.com"))
+		publish_realtime("for_admin", {"n": 1}, user="Administrator")
+		publish_realtime("for_other", {"n": 2}, user="other@example.com")
+		self.assertEqual(mine.receive(5), ["for_admin", {"n": 1}])
+		self.assertEqual(other.receive(5), ["for_other", {"n": 2}])
+
+	def test_who_may_read_a_document_hears_of_it(self):
+		note = frappe.get_doc({"doctype": "Note", "title": "heard"}).insert()
+		frappe.db.commit()
+		reader = self.connect_as("Administrator")
+		stranger = self.connect_as(self.make_user("stranger@example.com"))
+		for client in (reader, stranger):
+			self.subscribe(client, "doc_subscribe", "Note", note.name)
+		publish_realtime("changed", {"n": 1}, doctype="Note", docname=note.name)
+		publish_realtime("last", user="stranger@example.com")
+		self.assertEqual(reader.receive(5), ["changed", {"n": 1}])
+		self.assertEqual(stranger.receive(5)[0], "last")
+
+	def test_after_commit_means_after_commit_and_only_once(self):
+		client = self.connect_as("Administrator")
+		for _ in range(2):
+			publish_realtime("lost", user="Administrator", after_commit=True)
+		frappe.db.rollback()
+		for _ in range(2):
+			publish_realtime("kept", user="Administrator", after_commit=True)
+		frappe.db.commit()
+		publish_realtime("end", user="Administrator")
+		self.assertEqual([client.receive(5)[0], client.receive(5)[0]], ["kept", "end"])
+
+	def test_what_another_process_publishes_arrives_too(self):
+		client = self.connect_as("Administrator")
+		query = "INSERT INTO outbox (event, message, room) VALUES ('far', '{\"n\": 1}', 'user:Administrator')"
+		jobs_db.connect().execute(query)
+		self.assertEqual(client.receive(5), ["far", {"n": 1}])

@@ -1,0 +1,66 @@
+"""Functions that the tests call as jobs and over HTTP.  They show state of the caller's own session and change nothing."""
+
+import sys
+import time
+
+import frappe
+from werkzeug.wrappers import Response
+
+SEEN = []
+"""What jobs in this process saw."""
+
+
+@frappe.whitelist()
+def csrf_token():
+	from frappe.sessions import get_csrf_token
+
+	return get_csrf_token()
+
+
+@frappe.whitelist()
+def stream():
+	"""Three server-sent events; the last one reads the database while the answer is under way."""
+
+	def events():
+		yield "data: one\n\n"
+		yield "data: two\n\n"
+		yield f"data: {frappe.session.user} {frappe.db.get_value('User', frappe.session.user, 'name')}\n\n"
+
+	return Response(events(), mimetype="text/event-stream")
+
+
+@frappe.whitelist()
+def add(a: int, b: int = 1, flag: bool = False):
+	return {"sum": a + b, "flag": flag}
+
+
+def see(**kwargs):
+	SEEN.append({"user": frappe.session.user, "notes": frappe.db.count("Note"), **kwargs})
+
+
+def write_note_and_fail(title):
+	frappe.get_doc({"doctype": "Note", "title": title}).insert(ignore_permissions=True)
+	raise ValueError("this job fails")
+
+
+def write_note(title):
+	frappe.get_doc({"doctype": "Note", "title": title}).insert(ignore_permissions=True)
+
+
+def ring(event_name):
+	EVENTS[event_name].set()
+
+
+EVENTS = {}
+"""threading.Event objects a test waits for."""
+
+
+def never_end():
+	print("started", flush=True)
+	while True:
+		time.sleep(0.001)
+
+
+def publish(event, **options):
+	frappe.publish_realtime(event, {"from": "another process"}, **options)
+	sys.stdout.write("published\n")

@@ -1,0 +1,72 @@
+"""The schedule, with given times."""
+
+import datetime
+from concurrent.futures import ThreadPoolExecutor
+
+import frappe
+from frappe.utils import jobs_db
+from frappe.utils.scheduler import Scheduler, enqueue_events, get_events
+
+from huf.embedded.site import SITE
+from huf.embedded.tests.sites import SiteTestCase, isolated
+
+EVENTS = [("huf.embedded.tests.samples.see", "*/5 * * * *", "default")]
+METHOD = EVENTS[0][0]
+NOON = datetime.datetime(2026, 3, 1, 12, 0)
+
+
+def minutes(number):
+	return NOON + datetime.timedelta(minutes=number)
+
+
+class TestScheduler(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		for table in ("job", "schedule"):
+			jobs_db.connect().execute(f"DELETE FROM {table}")
+
+	def test_an_event_seen_for_the_first_time_waits_for_its_turn(self):
+		self.assertEqual(enqueue_events(NOON, EVENTS), [])
+		self.assertEqual(enqueue_events(minutes(4), EVENTS), [])
+		self.assertEqual(enqueue_events(minutes(5), EVENTS), [METHOD])
+
+	def test_an_event_fires_once_in_its_turn(self):
+		enqueue_events(NOON, EVENTS)
+		self.assertEqual(enqueue_events(minutes(5), EVENTS), [METHOD])
+		self.assertEqual(enqueue_events(minutes(6), EVENTS), [])
+		self.assertEqual(enqueue_events(minutes(10), EVENTS), [METHOD])
+
+	def test_missed_turns_are_made_up_once(self):
+		enqueue_events(NOON, EVENTS)
+		self.assertEqual(enqueue_events(minutes(600), EVENTS), [METHOD])
+		self.assertEqual(enqueue_events(minutes(601), EVENTS), [])
+
+	def test_a_due_event_becomes_a_job_and_not_a_second_one_while_that_waits(self):
+		enqueue_events(NOON, EVENTS)
+		enqueue_events(minutes(5), EVENTS)
+		enqueue_events(minutes(10), EVENTS)
+		rows = jobs_db.connect().execute("SELECT method, user FROM job").fetchall()
+		self.assertEqual([tuple(row) for row in rows], [(METHOD, "Administrator")])
+
+	def test_schedulers_side_by_side_fire_once(self):
+		enqueue_events(NOON, EVENTS)
+
+		def tick(_):
+			def on_site():
+				frappe.init(SITE, sites_path=self.sites_path, force=True)
+				frappe.connect()
+				fired = enqueue_events(minutes(5), EVENTS)
+				frappe.destroy()
+				return fired
+
+			return isolated(on_site)
+
+		with ThreadPoolExecutor(8) as pool:
+			fired = [method for methods in pool.map(tick, range(8)) for method in methods]
+		self.assertEqual(fired, [METHOD])
+
+	def test_a_turn_of_the_thread_uses_the_hooks(self):
+		fired = isolated(Scheduler(SITE, self.sites_path).tick, datetime.datetime(2030, 1, 1))
+		self.assertEqual(fired, [])
+		seen = jobs_db.connect().execute("SELECT count(*) FROM schedule").fetchone()[0]
+		self.assertEqual(seen, len({(method, cron) for method, cron, _queue in get_events()}))

@@ -1,0 +1,149 @@
+"""The command `huf` as real processes: first start, second start, a taken port, a second server, the end."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import simple_websocket
+
+PYTHON = [sys.executable, "-m", "huf.embedded"]
+
+
+def free_port() -> int:
+	with socket.socket() as probe:
+		probe.bind(("127.0.0.1", 0))
+		return probe.getsockname()[1]
+
+
+class Server:
+	"""`huf start` in a process of its own; `output` is what it said until it was ready."""
+
+	def __init__(self, home: Path, port: int, **environment):
+		self.url, self.began, self.output = f"http://127.0.0.1:{port}", time.perf_counter(), ""
+		command = [*PYTHON, "--home", str(home), "start", "--port", str(port)]
+		environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
+		self.process = subprocess.Popen(
+			command,
+			stdout=subprocess.PIPE,
+			stderr=subprocess.STDOUT,
+			text=True,
+			env=environment,
+			start_new_session=True,
+		)
+		for line in self.process.stdout:
+			self.output += line
+			if "is ready at" in line:
+				break
+		self.seconds = time.perf_counter() - self.began
+
+	def call(self, path, data=None, cookie=None):
+		request = urllib.request.Request(self.url + path, data and json.dumps(data).encode())
+		request.add_header("Content-Type", "application/json")
+		request.add_header("Cookie", cookie or "")
+		return urllib.request.urlopen(request, timeout=10)
+
+	def login(self, password):
+		answer = self.call("/api/method/login", {"usr": "Administrator", "pwd": password})
+		return re.search(r"sid=\w+", str(answer.headers)).group()
+
+	def stop(self) -> float:
+		"""Seconds it took to end on SIGTERM."""
+		began = time.perf_counter()
+		self.process.send_signal(signal.SIGTERM)
+		self.process.wait(10)
+		self.process.stdout.close()
+		return time.perf_counter() - began
+
+
+@unittest.skipIf(sys.platform == "win32", "signals of another process are POSIX")
+class TestServer(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		cls.home, cls.port = Path(tempfile.mkdtemp(prefix="huf-test-")), free_port()
+		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
+		first = Server(cls.home, cls.port, HUF_ADMIN_PASSWORD="")
+		cls.first_output, cls.first_seconds = first.output, first.seconds
+		first.stop()
+		cls.server = Server(cls.home, cls.port)
+		cls.addClassCleanup(cls.server.stop)
+		cls.password = re.search(r"Password\s+(\S+)", cls.first_output).group(1)
+
+	def run_huf(self, *arguments):
+		command = [*PYTHON, "--home", str(self.home), *arguments]
+		return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+	def test_the_first_start_shows_address_and_password_and_the_second_no_password(self):
+		self.assertIn(f"http://127.0.0.1:{self.port}", self.first_output)
+		self.assertIn("Administrator", self.first_output)
+		self.assertNotIn("Password", self.server.output)
+		print(f"\nfirst start ready in {self.first_seconds:.2f} s, second in {self.server.seconds:.2f} s")
+
+	def test_the_password_logs_in_and_lies_nowhere_in_clear(self):
+		cookie = self.server.login(self.password)
+		answer = json.load(self.server.call("/api/method/frappe.auth.get_logged_user", cookie=cookie))
+		self.assertEqual(answer["message"], "Administrator")
+		for file in self.home.rglob("*"):
+			if file.is_file():
+				self.assertNotIn(self.password.encode(), file.read_bytes(), file)
+
+	def test_a_second_server_for_the_same_home_is_refused_with_the_pid_of_the_first(self):
+		result = self.run_huf("start", "--port", str(free_port()))
+		self.assertEqual(result.returncode, 1)
+		self.assertIn(str(self.server.process.pid), result.stderr)
+		self.assertIn(self.server.url, result.stderr)
+
+	def test_a_taken_port_is_named_with_what_to_do(self):
+		with tempfile.TemporaryDirectory() as home:
+			command = [*PYTHON, "--home", home, "start", "--port", str(self.port)]
+			result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+		self.assertEqual(result.returncode, 1)
+		self.assertIn(f"--port {self.port + 1}", result.stderr)
+
+	def test_a_websocket_gets_what_another_process_publishes(self):
+		cookie = self.server.login(self.password)
+		url = f"{self.server.url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket"
+		browser = simple_websocket.Client(url, headers={"Cookie": cookie})
+		browser.receive(20)
+		browser.send("40/huf.localhost,")
+		self.assertTrue(browser.receive(20).startswith("40/huf.localhost,"))
+		arguments = json.dumps({"event": "hello", "user": "Administrator"})
+		result = self.run_huf("execute", "huf.embedded.tests.samples.publish", "--kwargs", arguments)
+		self.assertEqual(result.returncode, 0, result.stderr)
+		self.assertEqual(browser.receive(20), '42/huf.localhost,["hello",{"from":"another process"}]')
+		browser.close()
+
+	def test_a_new_password_ends_the_old_sessions(self):
+		cookie = self.server.login(self.password)
+		self.addCleanup(self.run_huf, "set-password", "Administrator", "--password", self.password)
+		result = self.run_huf("set-password", "Administrator", "--password", "another good one 3")
+		self.assertEqual(result.returncode, 0, result.stderr)
+		with self.assertRaises(urllib.error.HTTPError) as refused:
+			self.server.call("/api/method/frappe.auth.get_logged_user", cookie=cookie)
+		refused.exception.close()
+		self.assertTrue(self.server.login("another good one 3"))
+
+	def test_help_and_version_need_no_site(self):
+		for option, text in (("--help", "Look after"), ("--version", "Huf 0.")):
+			result = self.run_huf(option)
+			self.assertIn(text, result.stdout)
+
+	def test_the_server_imports_no_model_library_and_stops_quickly(self):
+		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+		server = Server(home, free_port(), PYTHONPROFILEIMPORTTIME="1", HUF_ADMIN_PASSWORD="given by hand 5")
+		server.login("given by hand 5")
+		seconds = server.stop()
+		self.assertNotRegex(server.output, r"\| +(litellm|agents|openai)\n")
+		self.assertLess(seconds, 5)
+		print(f"\nstopped in {seconds:.2f} s")

@@ -1,0 +1,38 @@
+app_name = "huf"
+app_title = "Huf"
+app_publisher = "Huf contributors"
+app_description = "AI agents as business records"
+app_email = "huf@example.com"
+app_license = "MIT"
+app_home = "/huf"
+
+add_to_apps_screen = [{"name": "huf", "logo": "/assets/huf/huf.svg", "title": "Huf", "route": "/huf"}]
+
+after_install = "huf.install.after_install"
+after_migrate = ["huf.install.after_migrate"]
+
+website_route_rules = [{"from_route": "/huf/<path:app_path>", "to_route": "huf"}]
+
+# Runs and conversations are private: see huf/permissions.py.
+_private = ("Agent Conversation", "Agent Message", "Agent Run", "Agent LLM Call", "Agent Tool Call")
+permission_query_conditions = dict.fromkeys(_private, "huf.permissions.list_condition")
+has_permission = dict.fromkeys(_private, "huf.permissions.has_permission")
+
+# Tools that this app offers to agents, as any app can: tool_name, description, function_path, and optionally
+# parameters (a JSON schema; otherwise the signature counts) and effect.
+huf_tools = [
+	{
+		"tool_name": "get_document",
+		"description": "Read one document of any DocType, as far as the user may",
+		"function_path": "huf.ai.tool_functions.get_document",
+		"effect": "read",
+	},
+	{
+		"tool_name": "get_list",
+		"description": "List documents of any DocType, as far as the user may",
+		"function_path": "huf.ai.tool_functions.get_list",
+		"effect": "read",
+	},
+]
+
+scheduler_events = {"cron": {"* * * * *": ["huf.ai.background.recover"]}}

@@ -1,0 +1,20 @@
+import frappe
+
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_tool
+
+
+class TestAgent(SiteTestCase):
+	def test_a_tool_may_not_be_listed_twice(self):
+		tool = make_tool("Get List", reference_doctype="ToDo")
+		with self.assertRaisesRegex(frappe.ValidationError, "twice"):
+			make_agent(tools=(tool, tool))
+
+	def test_settings_out_of_range_are_refused(self):
+		for values in ({"temperature": 3}, {"top_p": 1.5}):
+			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, "must be between"):
+				make_agent(**values)
+
+	def test_an_agent_is_named_by_its_name(self):
+		agent = frappe.get_doc("Agent", make_agent())
+		self.assertEqual(agent.name, agent.agent_name)

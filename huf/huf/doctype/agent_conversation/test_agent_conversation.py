@@ -1,0 +1,51 @@
+import frappe
+
+from huf.ai.conversation_manager import ConversationManager, as_history
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent
+
+
+class TestAgentConversation(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.conversations = ConversationManager(make_agent())
+		self.name = self.conversations.get_or_create_conversation(title="A plan")
+
+	def test_messages_are_counted_and_keep_their_order(self):
+		for text in ("One", "Two", "Three"):
+			self.conversations.add_message("user", text)
+		self.assertEqual(frappe.db.get_value("Agent Conversation", self.name, "total_messages"), 3)
+		history = self.conversations.get_conversation_history()
+		self.assertEqual([m["content"] for m in history], ["One", "Two", "Three"])
+
+	def test_the_history_is_the_last_messages_not_the_first(self):
+		for number in range(6):
+			self.conversations.add_message("user", str(number))
+		history = self.conversations.get_conversation_history(limit=2)
+		self.assertEqual([m["content"] for m in history], ["4", "5"])
+
+	def test_errors_are_not_part_of_the_history(self):
+		self.conversations.add_message("user", "Hi")
+		self.conversations.add_message("system", "It failed", kind="Error")
+		self.assertEqual(len(self.conversations.get_conversation_history()), 1)
+
+	def test_a_result_whose_call_is_cut_off_by_the_limit_is_left_out(self):
+		rows = [row("Tool Result", "r", "c1"), row("Message", "Done.")]
+		self.assertEqual(as_history(rows), [{"role": "assistant", "content": "Done."}])
+
+	def test_deleting_it_takes_its_messages_along(self):
+		self.conversations.add_message("user", "Hi")
+		frappe.delete_doc("Agent Conversation", self.name)
+		self.assertFalse(frappe.db.exists("Agent Message", {"conversation": self.name}))
+
+
+def row(kind, content, tool_call_id=None):
+	values = {
+		"kind": kind,
+		"role": "agent",
+		"content": content,
+		"tool_call_id": tool_call_id,
+		"run": "r",
+		"step": 1,
+	}
+	return frappe._dict(values)

@@ -1,0 +1,25 @@
+import frappe
+
+from huf.ai.agent_integration import run_agent_sync
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model
+from huf.tests.model_server import ModelServer, text
+
+
+class TestAgentRun(SiteTestCase):
+	def test_deleting_a_run_takes_its_journal_along_and_leaves_what_was_said(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(text("Hello."))
+			result = run_agent_sync(agent, "Hi")
+		frappe.delete_doc("Agent Run", result["run"])
+		self.assertFalse(frappe.db.exists("Agent LLM Call", {"run": result["run"]}))
+		self.assertEqual(frappe.db.count("Agent Message", {"conversation": result["conversation"]}), 2)
+
+	def test_a_run_counts_on_its_agent(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(text("One."), text("Two."))
+			run_agent_sync(agent, "Hi")
+			run_agent_sync(agent, "Hi")
+		self.assertEqual(frappe.db.get_value("Agent", agent, "total_run"), 2)

@@ -1,0 +1,12 @@
+// Types whose effect is a matter of what the person behind the tool made of it.
+const OWN_EFFECT = ["Custom Function", "App Provided", "GET", "POST", "Run Agent"];
+
+frappe.ui.form.on("Agent Tool Function", {
+	refresh(frm) {
+		frm.toggle_enable("effect", OWN_EFFECT.includes(frm.doc.types));
+	},
+	types(frm) {
+		frm.toggle_enable("effect", OWN_EFFECT.includes(frm.doc.types));
+		frm.set_value("effect", "");
+	},
+});

@@ -1,0 +1,87 @@
+import json
+import re
+
+import frappe
+from frappe import _
+from frappe.model.document import Document
+
+from huf.ai import custom_functions
+from huf.ai.errors import UsageError
+from huf.ai.tool_types import TOOL_TYPES, parameters_of
+
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+OWN_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent"}
+
+
+class AgentToolFunction(Document):
+	"""A tool as a record. What the model is told of it is made here, on each save."""
+
+	def validate(self):
+		self.check_name()
+		self.check_needs()
+		self.check_parameters()
+		self.check_address()
+		self.set_effect()
+		self.set_definition()
+
+	def check_name(self):
+		if not TOOL_NAME.fullmatch(self.tool_name or ""):
+			frappe.throw(
+				_("A tool's name has letters, digits, _ and - only, 64 at most: models accept no other.")
+			)
+
+	def check_needs(self):
+		needed = TOOL_TYPES[self.types].needs
+		if needed and not self.get(needed):
+			frappe.throw(
+				_("A tool of type {0} needs {1}.").format(self.types, _(self.meta.get_label(needed)))
+			)
+		if self.reference_doctype and frappe.get_meta(self.reference_doctype).istable:
+			frappe.throw(_("{0} is a child table. Choose its parent DocType.").format(self.reference_doctype))
+
+	def check_parameters(self):
+		names = [row.fieldname for row in self.parameters]
+		for name in names:
+			if not name.isidentifier():
+				frappe.throw(_("{0} cannot be a parameter's name: letters, digits and _ only.").format(name))
+			if names.count(name) > 1:
+				frappe.throw(_("The parameter {0} is there twice.").format(name))
+
+	def check_address(self):
+		if self.headers and not self.base_url:
+			frappe.throw(_("A tool with headers needs a Base URL: they are sent to no other host."))
+		if self.base_url and not re.match(r"https?://[^/\s]+", self.base_url):
+			frappe.throw(_("Base URL must begin with http:// or https://"))
+
+	def set_effect(self):
+		"""Only where the type does not settle it may a person say what a tool does."""
+		if self.types not in OWN_EFFECT:
+			self.effect = TOOL_TYPES[self.types].effect.value
+		self.effect = self.effect or self.offered().get("effect") or TOOL_TYPES[self.types].effect.value
+
+	def set_definition(self):
+		definition = {"name": self.tool_name, "description": self.description, "parameters": self.schema()}
+		self.function_definition = json.dumps(definition, indent=1, ensure_ascii=False)
+
+	def schema(self) -> dict:
+		if self.types in ("Custom Function", "App Provided") and not self.parameters:
+			return self.offered().get("parameters") or custom_functions.schema_of(self.function())
+		if self.types == "Custom Function":
+			self.function()
+		return parameters_of(self)
+
+	def function(self):
+		path = self.offered().get("function_path") or self.function_path
+		try:
+			return custom_functions.find(path)
+		except UsageError as error:
+			frappe.throw(str(error))
+
+	def offered(self) -> dict:
+		"""What the app says of a tool it provides; nothing for other types."""
+		if self.types != "App Provided":
+			return {}
+		try:
+			return custom_functions.find_offer(self.provider_app, self.function_path or self.tool_name)
+		except UsageError as error:
+			frappe.throw(str(error))

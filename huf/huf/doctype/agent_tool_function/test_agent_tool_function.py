@@ -1,0 +1,47 @@
+import json
+
+import frappe
+
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_tool
+
+
+class TestAgentToolFunction(SiteTestCase):
+	def test_a_create_tool_takes_the_fields_of_its_doctype(self):
+		parameters = self.parameters("Create Document", reference_doctype="ToDo")
+		self.assertIn("description", parameters["properties"])
+		self.assertEqual(parameters["required"], ["description"])
+		self.assertEqual(parameters["properties"]["priority"]["enum"], ["High", "Medium", "Low"])
+
+	def test_listed_parameters_narrow_a_create_tool(self):
+		rows = [{"fieldname": "description", "type": "string", "required": 1}]
+		parameters = self.parameters("Create Document", reference_doctype="ToDo", parameters=rows)
+		self.assertEqual(list(parameters["properties"]), ["description"])
+		self.assertFalse(parameters["additionalProperties"])
+
+	def test_the_type_settles_the_effect_of_document_tools(self):
+		name = make_tool("Delete Document", reference_doctype="ToDo", effect="read")
+		self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), "write")
+
+	def test_a_person_says_what_a_get_does(self):
+		name = make_tool("GET", base_url="https://example.com", effect="read")
+		self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), "read")
+
+	def test_what_cannot_work_is_refused_with_the_reason(self):
+		for values, reason in (
+			({"types": "Get List"}, "needs"),
+			({"types": "Get List", "reference_doctype": "Agent Tool"}, "child table"),
+			({"types": "GET", "name": "get it"}, "letters, digits"),
+			({"types": "GET", "headers": [{"header": "X", "value": "y"}]}, "needs a Base URL"),
+			({"types": "GET", "base_url": "example.com"}, "must begin"),
+			({"types": "GET", "parameters": [{"fieldname": "a b", "type": "string"}]}, "cannot be"),
+			({"types": "GET", "parameters": [{"fieldname": "a", "type": "string"}] * 2}, "twice"),
+		):
+			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, reason):
+				make_tool(**values)
+
+	def parameters(self, types, **values):
+		name = make_tool(types, **values)
+		return json.loads(frappe.db.get_value("Agent Tool Function", name, "function_definition"))[
+			"parameters"
+		]

@@ -1,0 +1,117 @@
+"""What a site gets when Huf is installed: roles, settings, and an agent that works before any model is set up."""
+
+from importlib.util import find_spec
+
+import frappe
+
+ROLES = ("Huf Manager", "Huf User")
+DEMO_AGENT = "Office Assistant"
+DEMO_TOOLS = (
+	{
+		"tool_name": "list_users",
+		"types": "Get List",
+		"reference_doctype": "User",
+		"description": "List or count the users of this site",
+	},
+	{
+		"tool_name": "list_todos",
+		"types": "Get List",
+		"reference_doctype": "ToDo",
+		"description": "List or count to-dos, such as the open ones",
+	},
+	{
+		"tool_name": "create_todo",
+		"types": "Create Document",
+		"reference_doctype": "ToDo",
+		"description": "Create a to-do",
+		"parameters": [
+			{
+				"fieldname": "description",
+				"type": "string",
+				"required": 1,
+				"description": "What is to be done",
+			},
+			{"fieldname": "date", "type": "string", "description": "When it is due, YYYY-MM-DD"},
+			{"fieldname": "priority", "type": "string", "options": "Low\nMedium\nHigh"},
+		],
+	},
+	{
+		"tool_name": "update_todo",
+		"types": "Update Document",
+		"reference_doctype": "ToDo",
+		"description": "Change a to-do, for instance close it",
+	},
+	{
+		"tool_name": "list_notes",
+		"types": "Get List",
+		"reference_doctype": "Note",
+		"description": "List or count notes",
+	},
+	{
+		"tool_name": "create_note",
+		"types": "Create Document",
+		"reference_doctype": "Note",
+		"description": "Write a note",
+		"parameters": [
+			{"fieldname": "title", "type": "string", "required": 1, "description": "Title of the note"},
+			{"fieldname": "content", "type": "string", "description": "Text of the note"},
+		],
+	},
+)
+INSTRUCTIONS = """You help with everyday office work on this site: to-dos, notes, and who is a user here.
+
+Look things up with your tools instead of guessing. Before you change something, be sure which document is meant.
+Say in one or two sentences what you found or did, and name the documents."""
+
+
+def after_install():
+	make_roles()
+	make_demo_agent()
+	tell_if_litellm_is_missing()
+
+
+def after_migrate():
+	make_roles()
+	refresh_definitions()
+
+
+def make_roles():
+	for role in ROLES:
+		if not frappe.db.exists("Role", role):
+			frappe.get_doc({"doctype": "Role", "role_name": role, "desk_access": 1}).insert(
+				ignore_permissions=True
+			)
+
+
+def make_demo_agent():
+	"""An agent over DocTypes that every site has; only where nobody has made an agent yet."""
+	if frappe.db.count("Agent"):
+		return
+	for tool in DEMO_TOOLS:
+		if not frappe.db.exists("Agent Tool Function", tool["tool_name"]):
+			frappe.get_doc({"doctype": "Agent Tool Function", **tool}).insert(ignore_permissions=True)
+	frappe.get_doc(
+		{
+			"doctype": "Agent",
+			"agent_name": DEMO_AGENT,
+			"description": "Looks up users, keeps to-dos and notes. Works without a model, too.",
+			"instructions": INSTRUCTIONS,
+			"agent_tool": [{"tool": tool["tool_name"]} for tool in DEMO_TOOLS],
+			"starters": "How many users are there?\nCreate a todo to call Anna\nList my open todos",
+		}
+	).insert(ignore_permissions=True)
+
+
+def refresh_definitions():
+	"""DocTypes may have gained fields: tell the models."""
+	for name in frappe.get_all("Agent Tool Function", pluck="name", order_by="name"):
+		tool = frappe.get_doc("Agent Tool Function", name)
+		before = tool.function_definition
+		tool.set_definition()
+		if tool.function_definition != before:
+			tool.db_set("function_definition", tool.function_definition, update_modified=False)
+
+
+def tell_if_litellm_is_missing():
+	if find_spec("litellm") is None:
+		print("LiteLLM is not installed: agents work offline only. Install it with: bench setup requirements")

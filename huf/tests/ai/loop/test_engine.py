@@ -1,0 +1,118 @@
+"""The loop by itself: a model that is a list of replies, tools that are functions, no site."""
+
+import asyncio
+import unittest
+
+from huf.ai.errors import ModelError
+from huf.ai.loop.engine import NoJournal, run_loop
+from huf.ai.loop.guards import Cancelled, StepCap
+from huf.ai.types import CallRequest, Effect, ModelReply, RunStatus, StopReason, Tool, Usage
+
+ASKED = [{"role": "user", "content": "Hi"}]
+
+
+class TestLoop(unittest.TestCase):
+	def test_an_answer_ends_the_run(self):
+		outcome = run(ModelReply("Hello."))
+		self.assertEqual((outcome.status, outcome.text, outcome.steps), (RunStatus.SUCCESS, "Hello.", 1))
+
+	def test_the_transcript_holds_each_call_and_its_result(self):
+		outcome = run(calling("double", '{"n": 2}'), ModelReply("Four."))
+		self.assertEqual(
+			outcome.messages,
+			[
+				*ASKED,
+				{
+					"role": "assistant",
+					"content": None,
+					"tool_calls": [
+						{
+							"id": "c1",
+							"type": "function",
+							"function": {"name": "double", "arguments": '{"n": 2}'},
+						}
+					],
+				},
+				{"role": "tool", "tool_call_id": "c1", "content": "4"},
+				{"role": "assistant", "content": "Four."},
+			],
+		)
+
+	def test_an_answer_cut_at_its_limit_is_not_a_success(self):
+		outcome = run(ModelReply("Half an ans", finish_reason="length"))
+		self.assertEqual(
+			(outcome.status, outcome.stop_reason), (RunStatus.STOPPED, StopReason.CONTEXT_BUDGET)
+		)
+
+	def test_calls_in_a_cut_answer_are_not_run(self):
+		request = CallRequest("c1", "double", '{"n": 2')
+		outcome = run(ModelReply("", (request,), finish_reason="length"))
+		self.assertEqual((outcome.status, outcome.observations), (RunStatus.STOPPED, []))
+
+	def test_the_step_cap_stops_and_lets_pass(self):
+		stopped = run(*[calling("double", '{"n": 1}')] * 2, guards=[StepCap(2)])
+		self.assertEqual((stopped.stop_reason, stopped.steps), (StopReason.MAX_STEPS, 2))
+		passed = run(calling("double", '{"n": 1}'), ModelReply("Two."), guards=[StepCap(2)])
+		self.assertEqual(passed.status, RunStatus.SUCCESS)
+
+	def test_a_cancelled_run_does_not_begin_its_next_step(self):
+		wishes = iter([False, True])
+		guard = Cancelled(lambda waiting: not waiting and next(wishes))
+		outcome = run(calling("double", '{"n": 1}'), guards=[guard])
+		self.assertEqual((outcome.status, outcome.steps), (RunStatus.CANCELLED, 1))
+
+	def test_a_run_that_waits_for_a_model_is_cancelled_with_what_had_arrived(self):
+		async def ask(messages, tools, on_text):
+			on_text("So far")
+			await asyncio.Event().wait()
+
+		guard = Cancelled(lambda waiting: waiting)
+		outcome = asyncio.run(run_loop(ASKED, [], ask, guards=[guard]))
+		self.assertEqual((outcome.status, outcome.text, outcome.told), (RunStatus.CANCELLED, "So far", False))
+
+	def test_a_model_that_fails_ends_the_run_as_failed(self):
+		async def ask(messages, tools, on_text):
+			raise ModelError("out of order")
+
+		outcome = asyncio.run(run_loop(ASKED, [], ask))
+		self.assertEqual((outcome.status, outcome.error), (RunStatus.FAILED, "out of order"))
+
+	def test_usage_adds_up_and_an_unknown_price_is_counted(self):
+		first = calling("double", '{"n": 1}', usage=Usage(10, 1, cost=None))
+		outcome = run(first, ModelReply("Two.", usage=Usage(20, 2, cost=0.5)))
+		self.assertEqual(outcome.usage, Usage(30, 3, 0, 0.5, unpriced_calls=1))
+
+	def test_everything_is_journaled_before_the_next_thing_begins(self):
+		journal = Diary()
+		run(calling("double", '{"n": 1}'), ModelReply("Two."), journal=journal)
+		self.assertEqual(
+			journal.lines,
+			["asking 1", "answered 1", "calling 1", "called 1", "step_done 1", "asking 2", "answered 2"],
+		)
+
+
+class Diary(NoJournal):
+	def __init__(self):
+		self.lines: list[str] = []
+
+	def __getattribute__(self, name):
+		if name in ("asking", "answered", "calling", "called", "step_done"):
+			return lambda step, *rest: self.lines.append(f"{name} {step}")
+		return super().__getattribute__(name)
+
+
+def calling(name, arguments, **values):
+	return ModelReply("", (CallRequest("c1", name, arguments),), **values)
+
+
+def run(*replies, **options):
+	said = iter(replies)
+
+	async def ask(messages, tools, on_text):
+		return next(said)
+
+	async def double(arguments):
+		return arguments["n"] * 2
+
+	tool = Tool("double", "Double it", {"type": "object"}, Effect.READ, double)
+	return asyncio.run(run_loop(ASKED, [tool], ask, **options))

@@ -1,0 +1,68 @@
+"""Arguments are read, mended only without guessing, and checked before a tool is run."""
+
+import asyncio
+import unittest
+
+from huf.ai.arguments import parse_arguments
+from huf.ai.errors import ToolError
+from huf.ai.loop.tool_calls import perform, prepare
+from huf.ai.types import CallRequest, Effect, Tool
+
+SCHEMA = {
+	"type": "object",
+	"properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
+	"required": ["query"],
+	"additionalProperties": False,
+}
+
+
+class TestArguments(unittest.TestCase):
+	def test_what_is_json_is_read(self):
+		self.assertEqual(parse_arguments('{"a": [1, null]}'), {"a": [1, None]})
+		self.assertEqual(parse_arguments(""), {})
+
+	def test_faults_with_one_reading_are_mended(self):
+		for raw in ('{"a": "b",}', "{'a': 'b'}", '```json\n{"a": "b"}\n```', '{a: "b"}'):
+			with self.subTest(raw):
+				self.assertEqual(parse_arguments(raw), {"a": "b"})
+
+	def test_faults_with_more_than_one_reading_are_refused(self):
+		for raw in ('{"a": "b', '{"a": ', '{"a": "b"', "a: b", '[{"a": 1}]', '"text"', "{broken} and more"):
+			with self.subTest(raw), self.assertRaises(ToolError):
+				parse_arguments(raw)
+
+
+class TestPrepare(unittest.TestCase):
+	def test_calls_are_sorted_without_being_run(self):
+		ran = []
+		requests = (
+			request("search", '{"query": "x"}'),
+			request("search", '{"limit": "many"}'),
+			request("serach", "{}"),
+		)
+		calls = prepare(requests, {"search": tool(ran.append)})
+		self.assertEqual(calls[0].arguments, {"query": "x"})
+		self.assertIn("'query' is a required property", calls[1].error)
+		self.assertIn("limit", calls[1].error)
+		self.assertIn("The tools are: search", calls[2].error)
+		self.assertEqual(ran, [])
+
+	def test_what_a_tool_raises_is_an_observation(self):
+		def fail(arguments):
+			raise ToolError("No such thing.")
+
+		call = prepare((request("search", '{"query": "x"}'),), {"search": tool(fail)})[0]
+		observation = asyncio.run(perform(call))
+		self.assertFalse(observation.ok)
+		self.assertIn("No such thing.", observation.text)
+
+
+def request(name, arguments):
+	return CallRequest("call_1", name, arguments)
+
+
+def tool(function) -> Tool:
+	async def run(arguments):
+		return function(arguments)
+
+	return Tool("search", "Search", SCHEMA, Effect.READ, run)

@@ -1,0 +1,208 @@
+"""A run from the request to the records, through real LiteLLM to the scripted model."""
+
+import json
+
+import frappe
+
+from huf.ai.agent_integration import run_agent, run_agent_sync
+from huf.ai.errors import UsageError
+from huf.ai.types import AgentRequest, EventKind
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import SECRET, make_agent, make_model, make_tool, unique
+from huf.tests.model_server import ModelServer, call, cut, error, garbage, text, tool_call, tool_calls, usage
+
+
+class TestRun(SiteTestCase):
+	def test_a_run_with_three_tool_turns_is_on_record_step_by_step(self):
+		title = unique("Call Anna")
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(
+				tool_call(self.create, {"description": title}, usage=usage(100, 10)),
+				tool_call(self.list, {"filters": {"description": title}}, usage=usage(200, 10)),
+				tool_call(
+					self.list, {"filters": {"status": "Open"}, "limit": 1}, usage=usage(300, 10, cached=200)
+				),
+				text("Done.", usage=usage(400, 20)),
+			)
+			result = run_agent_sync(agent, "Make a todo and look at it")
+		self.assertEqual((result["status"], result["response"], result["steps"]), ("Success", "Done.", 4))
+		self.assertEqual((result["input_tokens"], result["output_tokens"]), (1000, 50))
+		# USD 1, 2 and 0.5 per million: 800 fresh, 200 cached, 50 out.
+		self.assertAlmostEqual(result["total_cost"], (800 + 100 + 100) / 1e6)
+		self.assert_rows(result["run"], title)
+
+	def assert_rows(self, run, title):
+		calls = rows("Agent Tool Call", run, ["tool", "status", "effect", "step", "arguments", "result"])
+		self.assertEqual([row.tool for row in calls], [self.create, self.list, self.list])
+		self.assertEqual([row.effect for row in calls], ["write", "read", "read"])
+		self.assertEqual(json.loads(calls[0].arguments), {"description": title})
+		self.assertEqual(json.loads(calls[1].result)["count"], 1)
+		asked = rows("Agent LLM Call", run, ["step", "status", "input_tokens"])
+		self.assertEqual([row.input_tokens for row in asked], [100, 200, 300, 400])
+		kinds = frappe.get_all("Agent Message", {"run": run}, pluck="kind", order_by="sequence asc")
+		self.assertEqual(kinds, ["Message", *["Tool Call", "Tool Result"] * 3, "Message"])
+		self.assertEqual(frappe.db.count("ToDo", {"description": title}), 1)
+
+	def test_a_second_prompt_carries_the_history_once_and_calls_with_their_results(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(tool_call(self.list, {"limit": 1}), text("First."), text("Second."))
+			first = run_agent_sync(agent, "One")
+			run_agent_sync(agent, "Two", conversation_id=first["conversation"])
+			sent = server.requests[-1]["messages"]
+		self.assertEqual(
+			[m["role"] for m in sent], ["system", "user", "assistant", "tool", "assistant", "user"]
+		)
+		self.assertEqual([m["content"] for m in sent if m["role"] == "user"], ["One", "Two"])
+		self.assertEqual(sent[2]["tool_calls"][0]["id"], sent[3]["tool_call_id"])
+
+	def test_without_a_conversation_id_the_session_s_conversation_goes_on(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(text("First."), text("Second."), text("Third."))
+			first, second = run_agent_sync(agent, "One"), run_agent_sync(agent, "Two")
+			other = run_agent_sync(agent, "Three", channel_id="mail")
+		self.assertEqual(first["conversation"], second["conversation"])
+		self.assertNotEqual(first["conversation"], other["conversation"])
+
+	def test_no_write_transaction_is_open_while_the_model_thinks(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			writes = []
+			server.on_request = lambda body: writes.append(database.transaction_writes)
+			server.script(tool_call(self.create, {"description": unique("x")}), text("Done."))
+			database = frappe.local.db
+			run_agent_sync(agent, "Make a todo")
+		self.assertEqual(writes, [0, 0])
+
+	def test_several_calls_of_one_turn_are_answered_each(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(
+				tool_calls([call(self.list, {"limit": 1}), call("no_such_tool", {})]), text("Well.")
+			)
+			result = run_agent_sync(agent, "Look")
+			seen = [m for m in server.requests[-1]["messages"] if m["role"] == "tool"]
+		self.assertEqual(len(seen), 2)
+		self.assertIn("There is no tool 'no_such_tool'", seen[1]["content"])
+		self.assertEqual(
+			[r.status for r in rows("Agent Tool Call", result["run"], ["status"])], ["Success", "Refused"]
+		)
+
+	def test_broken_arguments_are_told_to_the_model_and_the_tool_is_not_run(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			before = frappe.db.count("ToDo")
+			server.script(tool_call(self.create, '{"description": "cut off'), text("Sorry."))
+			run_agent_sync(agent, "Make a todo")
+			seen = server.requests[-1]["messages"][-1]["content"]
+		self.assertIn("not valid JSON", seen)
+		self.assertEqual(frappe.db.count("ToDo"), before)
+
+	def test_a_tool_that_fails_leaves_nothing_behind_and_the_run_goes_on(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(
+				tool_call(self.create, {"description": "x", "allocated_to": "nobody@x"}), text("I see.")
+			)
+			result = run_agent_sync(agent, "Make a todo")
+		failed = rows("Agent Tool Call", result["run"], ["status", "error_message"])[0]
+		self.assertEqual((result["status"], failed.status), ("Success", "Failed"))
+		self.assertFalse(frappe.local.message_log)
+
+	def test_the_step_cap_stops_a_run_that_never_answers(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server, max_iterations=2)
+			server.forever(tool_call(self.list, {"limit": 1}))
+			result = run_agent_sync(agent, "Go on for ever")
+		self.assertEqual(
+			(result["status"], result["stop_reason"], result["steps"]), ("Stopped", "max_steps", 2)
+		)
+		self.assertTrue(result["response"].startswith("[WARNING: Max steps (2) reached."))
+		self.assertEqual(len(server.requests), 2)
+
+	def test_events_tell_the_run_as_it_happens(self):
+		with ModelServer() as server:
+			agent, events = self.todo_agent(server), []
+			server.script(tool_call(self.list, {"limit": 1}), text("All done."))
+			run_agent(AgentRequest(agent, "Look", "Administrator"), [events.append])
+		kinds = [e.kind for e in events if e.kind is not EventKind.TEXT_DELTA]
+		self.assertEqual(
+			kinds,
+			[EventKind.RUN_STARTED, EventKind.TOOL_STARTED, EventKind.TOOL_FINISHED, EventKind.RUN_FINISHED],
+		)
+		self.assertEqual(
+			"".join(e.data["text"] for e in events if e.kind is EventKind.TEXT_DELTA), "All done."
+		)
+
+	def test_an_unpriced_model_has_an_unknown_cost_not_a_zero_one(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server, own_prices=0)
+			server.script(text("Hello."))
+			result = run_agent_sync(agent, "Hi")
+		self.assertIsNone(result["total_cost"])
+		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "unpriced_calls"), 1)
+
+	def test_what_cannot_be_started_says_why(self):
+		agent = make_agent(disabled=1)
+		with self.assertRaisesRegex(UsageError, "disabled"):
+			run_agent_sync(agent, "Hi")
+		with self.assertRaisesRegex(UsageError, "empty"):
+			run_agent_sync(agent, "  ")
+		with self.assertRaisesRegex(frappe.PermissionError, "no agent"):
+			run_agent_sync(unique("Nobody"), "Hi")
+
+	def todo_agent(self, server, own_prices=1, **values):
+		self.create = make_tool("Create Document", reference_doctype="ToDo")
+		self.list = make_tool("Get List", reference_doctype="ToDo")
+		return make_agent(make_model(server, own_prices), (self.create, self.list), **values)
+
+
+class TestProviderErrors(SiteTestCase):
+	def test_each_error_ends_the_run_as_failed_and_says_what_to_do(self):
+		refused = error(401, f"Incorrect API key provided: {SECRET}")
+		for answers, advice in (
+			([refused], "Check it in AI Provider"),
+			([error(429)] * 3, "rate limit"),
+			([error(500)] * 3, "fault of its own"),
+			([error(404)], "Model Name"),
+			([garbage()] * 3, ""),
+		):
+			with self.subTest(advice):
+				self.assert_fails(answers, advice)
+
+	def test_a_rate_limit_that_passes_does_not_fail_the_run(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(error(429), text("Now."))
+			self.assertEqual(run_agent_sync(agent, "Hi")["response"], "Now.")
+
+	def test_a_cut_stream_fails_and_keeps_what_had_arrived(self):
+		broken = cut(text("This is a long answer that breaks off"), after_chunks=2)
+		result = self.assert_fails([broken], "", watchers=[lambda event: None])
+		self.assertTrue(result["response"].startswith("This is"))
+
+	def assert_fails(self, answers, advice, watchers=()):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(*answers)
+			result = run_agent(AgentRequest(agent, "Do something", "Administrator"), watchers).as_dict()
+		self.assertEqual((result["status"], result["stop_reason"]), ("Failed", "error"))
+		self.assertIn(advice, result["error"])
+		said = frappe.get_all(
+			"Agent Message", {"run": result["run"]}, ["kind", "content"], order_by="sequence asc"
+		)
+		self.assertEqual((said[0].content, said[-1].kind), ("Do something", "Error"))
+		self.assert_no_secret(result)
+		return result
+
+	def assert_no_secret(self, result):
+		kept = [result, frappe.get_doc("Agent Run", result["run"]).as_dict()]
+		for doctype in ("Agent LLM Call", "Agent Message"):
+			kept += frappe.get_all(doctype, {"run": result["run"]}, ["*"])
+		self.assertNotIn(SECRET, frappe.as_json(kept))
+
+
+def rows(doctype, run, fields):
+	return frappe.get_all(doctype, {"run": run}, fields, order_by="step asc, creation asc")

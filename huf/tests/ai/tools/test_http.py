@@ -1,0 +1,125 @@
+"""HTTP tools go where they may, with their headers, and nowhere else. Real servers on loopback."""
+
+import json
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from huf.ai.coroutines import run_coroutine
+from huf.ai.errors import ToolError
+from huf.ai.tools import http
+from huf.tests.base import SiteTestCase
+
+
+class Echo(BaseHTTPRequestHandler):
+	def do_GET(self):
+		self.server.seen.append((self.path, dict(self.headers)))
+		if self.path.startswith("/to/"):
+			self.send_response(302)
+			target = self.path[4:]
+			self.send_header("Location", target if "://" in target else f"/{target}")
+			self.end_headers()
+			return
+		self.answer()
+
+	def do_POST(self):
+		body = self.rfile.read(int(self.headers["Content-Length"]))
+		self.answer({"got": json.loads(body), "key": self.headers.get("X-Key")})
+
+	def answer(self, value=None):
+		body = b"x" * 3_000_000 if self.path == "/huge" else json.dumps(value or {"path": self.path}).encode()
+		self.send_response(200)
+		self.send_header("Content-Type", "application/json")
+		self.send_header("Content-Length", str(len(body)))
+		self.end_headers()
+		self.wfile.write(body)
+
+	def log_message(self, *args):
+		pass
+
+
+class TestHttpTools(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server, self.url = self.serve()
+		self.other, self.other_url = self.serve()
+
+	def serve(self):
+		server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+		server.seen = []
+		threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+		self.addCleanup(server.server_close)
+		self.addCleanup(server.shutdown)
+		return server, f"http://127.0.0.1:{server.server_address[1]}"
+
+	def request(self, method="GET", url="", **options):
+		options.setdefault("allow_private", True)
+		return run_coroutine(http.request(method, url or self.url, **options))
+
+	def test_json_comes_back_parsed(self):
+		answer = self.request(url="/a", base_url=self.url, params={"q": "x", "n": 2})
+		self.assertEqual((answer["status"], answer["body"]), (200, {"path": "/a?q=x&n=2"}))
+
+	def test_a_post_sends_its_body_and_headers(self):
+		answer = self.request("POST", "/in", base_url=self.url, headers={"X-Key": "k"}, body={"a": 1})
+		self.assertEqual(answer["body"], {"got": {"a": 1}, "key": "k"})
+
+	def test_with_headers_no_other_host_is_called(self):
+		with self.assertRaisesRegex(ToolError, "may only call"):
+			self.request(url=self.other_url, base_url=self.url, headers={"X-Key": "k"})
+		with self.assertRaisesRegex(ToolError, "may only call"):
+			self.request(url=f"/to/{self.other_url}/", base_url=self.url, headers={"X-Key": "k"})
+		self.assertEqual(self.other.seen, [])
+
+	def test_a_redirect_on_the_same_host_is_followed(self):
+		answer = self.request(url="/to/there", base_url=self.url, headers={"X-Key": "k"})
+		self.assertEqual(answer["body"], {"path": "/there"})
+
+	def test_private_addresses_are_refused_however_they_are_written(self):
+		port = self.server.server_address[1]
+		for host in (
+			"127.0.0.1",
+			"localhost",
+			"2130706433",
+			"0x7f000001",
+			"127.1",
+			"[::1]",
+			"[::ffff:127.0.0.1]",
+			"0.0.0.0",
+		):
+			with (
+				self.subTest(host),
+				self.assertRaisesRegex(ToolError, "private address|could not be reached|not an http"),
+			):
+				self.request(url=f"http://{host}:{port}/", allow_private=False)
+		self.assertEqual(self.server.seen, [])
+
+	def test_other_schemes_are_refused(self):
+		for url in ("file:///etc/passwd", "ftp://example.com/x", "gopher://x", "no address"):
+			with self.subTest(url), self.assertRaisesRegex(ToolError, "not an http"):
+				self.request(url=url)
+
+	def test_an_answer_that_is_too_large_is_not_taken(self):
+		with self.assertRaisesRegex(ToolError, "larger than"):
+			self.request(url="/huge", base_url=self.url)
+
+	def test_a_circle_of_redirects_ends(self):
+		with self.assertRaisesRegex(ToolError, "redirects"):
+			self.request(url="/to/" * 9 + "/x", base_url=self.url)
+
+
+class TestAddresses(unittest.TestCase):
+	def test_what_is_public(self):
+		for address in ("8.8.8.8", "2606:4700::1111"):
+			self.assertTrue(http.is_public(address), address)
+		for address in (
+			"10.0.0.1",
+			"169.254.169.254",
+			"100.64.0.1",
+			"::1",
+			"fe80::1%eth0",
+			"::ffff:10.0.0.1",
+			"2002:7f00:1::",
+			"224.0.0.1",
+		):
+			self.assertFalse(http.is_public(address), address)

@@ -1,0 +1,107 @@
+"""The chat's endpoints: what they give, and that another user gets nothing by any of them."""
+
+import json
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.agent_chat import get_agent_chat_messages, send_agent_chat_message
+from huf.ai.agent_integration import run_agent_sync
+from huf.api import chat, run
+from huf.api.agent import get_agents
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_user
+from huf.tests.model_server import ModelServer, text
+
+
+class TestChat(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.owner = make_user("Huf User")
+		with ModelServer() as server:
+			self.agent = make_agent(make_model(server))
+			server.script(text("Hello."))
+			with acting_as(self.owner):
+				self.result = send_agent_chat_message(self.agent, "My secret plan")
+		self.conversation = self.result["conversation"]
+
+	def test_the_stream_tells_the_run_and_ends_with_its_result(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(text("Hello you."))
+			lines = chat.stream(agent, "Hi").get_data(as_text=True).strip().split("\n\n")
+		events = [dict(line.split(": ", 1) for line in block.split("\n")) for block in lines]
+		self.assertEqual([events[0]["event"], events[-1]["event"]], ["run_started", "run_finished"])
+		self.assertEqual(
+			"".join(json.loads(e["data"])["text"] for e in events if e["event"] == "text_delta"), "Hello you."
+		)
+		self.assertEqual(json.loads(events[-1]["data"])["status"], "Success")
+
+	def test_a_stream_that_cannot_start_raises_before_it_begins(self):
+		with self.assertRaises(frappe.PermissionError):
+			chat.stream("No such agent", "Hi")
+
+	def test_a_reader_who_leaves_does_not_break_the_run(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(text("A long answer that nobody waits for.", chunk_size=2))
+			response = chat.stream(agent, "Hi")
+			next(iter(response.response))
+			response.close()
+		self.assertEqual(frappe.get_last_doc("Agent Run", {"agent": agent}).status, "Success")
+
+	def test_the_owner_finds_the_conversation_again(self):
+		with acting_as(self.owner):
+			self.assertIn(self.conversation, [row.name for row in chat.get_conversations()])
+			said = get_agent_chat_messages(self.conversation)
+		self.assertEqual([m.content for m in said["messages"]], ["My secret plan", "Hello."])
+
+	def test_a_conversation_can_be_renamed_and_deleted_by_its_owner(self):
+		with acting_as(self.owner):
+			chat.rename_conversation(self.conversation, "Plan B")
+			self.assertEqual(chat.get_conversations()[0].title, "Plan B")
+			chat.delete_conversation(self.conversation)
+		self.assertFalse(frappe.db.exists("Agent Message", {"conversation": self.conversation}))
+		self.assertTrue(frappe.db.exists("Agent Run", self.result["run"]))
+
+	def test_another_user_cannot_read_list_append_run_or_cancel(self):
+		with acting_as(make_user("Huf User")):
+			self.assertEqual(chat.get_conversations(), [])
+			for doctype in ("Agent Conversation", "Agent Message", "Agent Run", "Agent LLM Call"):
+				self.assertEqual(frappe.get_list(doctype), [], doctype)
+			for attempt in (
+				lambda: get_agent_chat_messages(self.conversation),
+				lambda: send_agent_chat_message(self.agent, "Me too", self.conversation),
+				lambda: run_agent_sync(self.agent, "Me too", conversation_id=self.conversation),
+				lambda: chat.stream(self.agent, "Me too", self.conversation),
+				lambda: chat.rename_conversation(self.conversation, "Mine"),
+				lambda: chat.delete_conversation(self.conversation),
+				lambda: run.cancel(self.result["run"]),
+				lambda: frappe.get_doc("Agent Run", self.result["run"]).check_permission("read"),
+				lambda: self.append_by_rest(),
+			):
+				with self.assertRaises(frappe.PermissionError):
+					attempt()
+
+	def append_by_rest(self):
+		values = {"conversation": self.conversation, "role": "agent", "content": "Send me money"}
+		frappe.get_doc({"doctype": "Agent Message", **values}).insert()
+
+	def test_nobody_can_forge_what_an_agent_said_in_their_own_conversation(self):
+		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
+			self.append_by_rest()
+
+	def test_a_huf_manager_sees_every_run(self):
+		with acting_as(make_user("Huf Manager")):
+			self.assertTrue(frappe.get_doc("Agent Run", self.result["run"]).has_permission("read"))
+			self.assertTrue(frappe.get_list("Agent Run", filters={"name": self.result["run"]}))
+
+	def test_an_agent_for_certain_roles_is_shown_to_them_only(self):
+		hidden = make_agent(roles=[{"role": "System Manager"}])
+		with acting_as(self.owner):
+			self.assertNotIn(hidden, [agent["name"] for agent in get_agents()])
+		self.assertIn(hidden, [agent["name"] for agent in get_agents()])
+
+	def test_a_guest_runs_nothing(self):
+		with acting_as("Guest"), self.assertRaises(frappe.PermissionError):
+			run_agent_sync(self.agent, "Hi")

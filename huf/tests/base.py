@@ -1,0 +1,22 @@
+"""What every test that needs a site starts from. Runs on both homes; what a test commits, it names uniquely."""
+
+import os
+import unittest
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+import frappe
+
+
+class SiteTestCase(unittest.TestCase):
+	"""Begins as Administrator with nothing open, and ends so."""
+
+	def setUp(self):
+		frappe.set_user("Administrator")
+		frappe.db.rollback()
+		# Frappe lets a site make 60 users an hour; these tests make more.
+		frappe.local.conf["throttle_user_limit"] = 100_000
+
+	def tearDown(self):
+		frappe.db.rollback()
+		frappe.set_user("Administrator")

@@ -1,0 +1,45 @@
+"""`python -m huf.tests.benchmarks [NAME ...]`: on a fresh embedded site, or on HUF_TEST_SITE of a bench."""
+
+import os
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+BENCHMARKS = ("run_cost",)
+
+
+def main(names: list[str]) -> None:
+	with tempfile.TemporaryDirectory(prefix="huf-bench-") as home:
+		open_site(Path(home))
+		for name in names or BENCHMARKS:
+			print(f"\n{name}: {import_module(f'huf.tests.benchmarks.{name}').__doc__.splitlines()[0]}\n")
+			import_module(f"huf.tests.benchmarks.{name}").measure()
+		import frappe
+
+		frappe.destroy()
+
+
+def open_site(home: Path) -> None:
+	if real := os.environ.get("HUF_TEST_SITE"):
+		import frappe
+
+		os.chdir(os.environ.get("HUF_TEST_SITES", "."))
+		frappe.init(site=real, sites_path=".")
+	else:
+		import huf.embedded
+
+		huf.embedded.install()
+		import frappe
+
+		from huf.embedded import site
+
+		site.create(home, "admin")
+		frappe.init(site.SITE, sites_path=str(home / "sites"), force=True)
+	frappe.connect()
+
+
+if __name__ == "__main__":
+	main(sys.argv[1:])

@@ -1,0 +1,120 @@
+"""What a durable run costs beside a bare loop of the same turns, and how many statements it takes."""
+
+import json
+import statistics
+import time
+from collections.abc import Callable
+
+import frappe
+
+from huf.ai.agent_integration import run_agent_sync
+from huf.ai.coroutines import run_coroutine
+from huf.ai.providers.model_thread import ask_there
+from huf.tests.benchmarks.stub import model_process
+from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
+
+TURNS = 5
+ROUNDS = 15
+
+
+def measure() -> None:
+	"""Print wall milliseconds of both, pair by pair, and the statements of one run."""
+	tool = make_tool("Get List", reference_doctype="ToDo")
+	arguments = {"limit": 1}
+	with model_process(TURNS, tool, arguments) as base_url:
+		provider = make("AI Provider", provide_name=unique("Scripted"), api_key=SECRET, api_base=base_url)
+		model = make("AI Model", model_name=unique("scripted"), provider=provider.name, own_prices=1).name
+		agent = make_agent(model, (tool,))
+		specs = [
+			{
+				"type": "function",
+				"function": json.loads(
+					frappe.db.get_value("Agent Tool Function", tool, "function_definition")
+				),
+			}
+		]
+		# On the same loop as ours: LiteLLM's connections and queues belong to one.
+		bare = lambda: run_coroutine(ask_there(bare_loop(base_url, specs)))  # noqa: E731
+		ours = lambda: run_agent_sync(agent, "Go", external_id=frappe.generate_hash(length=8))  # noqa: E731
+		pairs = [(timed(bare), timed(ours)) for _ in range(ROUNDS + 2)][2:]
+		print_ratio(pairs)
+		print_statements(ours)
+
+
+async def bare_loop(base_url: str, tools: list[dict]) -> None:
+	"""The least that uses LiteLLM: ask, run a function, ask again; keeps nothing."""
+	import litellm
+
+	messages: list = [
+		{"role": "system", "content": "You are an agent under test."},
+		{"role": "user", "content": "Go"},
+	]
+	while True:
+		answer = await litellm.acompletion(
+			model="openai/scripted", api_base=base_url, api_key="sk-bench", messages=messages, tools=tools
+		)
+		message = answer.choices[0].message
+		if not message.tool_calls:
+			return
+		messages.append(message.model_dump())
+		for call in message.tool_calls:
+			messages.append({"role": "tool", "tool_call_id": call.id, "content": "{}"})
+
+
+def timed(function: Callable) -> float:
+	start = time.perf_counter()
+	function()
+	return (time.perf_counter() - start) * 1000
+
+
+def print_ratio(pairs: list[tuple[float, float]]) -> None:
+	bare, ours = (statistics.median(side) for side in zip(*pairs, strict=True))
+	ratio = statistics.median(our / their for their, our in pairs)
+	print(f"bare litellm.acompletion loop, {TURNS} tool turns    {bare:7.1f} ms")
+	print(f"agent run with journal and conversation     {ours:7.1f} ms   ratio {ratio:.2f} (target 1.6)")
+
+
+def print_statements(run: Callable) -> None:
+	"""Count statements and commits up to the first model call, and for each further step."""
+	seen = count_statements(run)
+	first = next(
+		i for i, sql in enumerate(seen) if "Agent LLM Call" in sql and sql.lower().startswith("insert")
+	)
+	commits = sum(is_commit(sql) for sql in seen)
+	before = [sql for sql in seen[: first + 1] if not is_bracket(sql)]
+	total = [sql for sql in seen if not is_bracket(sql)]
+	print(
+		f"SQL statements before the first model call  {len(before):5d}     (aim under 15), commits {sum(is_commit(s) for s in seen[: first + 1])}"
+	)
+	print(
+		f"SQL statements of the whole run             {len(total):5d}     {(len(total) - len(before)) / (TURNS + 1):.1f} per step, commits {commits}"
+	)
+
+
+def count_statements(run: Callable) -> list[str]:
+	"""Every statement of a run, as the database's driver got it."""
+	seen: list[str] = []
+	connection = getattr(frappe.db, "_connection", None) or frappe.db._conn
+	if hasattr(connection, "set_trace_callback"):
+		connection.set_trace_callback(lambda sql: seen.append(" ".join(sql.split())))
+		run()
+		connection.set_trace_callback(None)
+		return seen
+	execute = frappe.db._cursor.execute
+	frappe.db._cursor.execute = lambda sql, *rest: (
+		seen.append(" ".join(str(sql).split())),
+		execute(sql, *rest),
+	)[1]
+	run()
+	frappe.db._cursor.execute = execute
+	return seen
+
+
+def is_commit(sql: str) -> bool:
+	return sql.lower().startswith("commit")
+
+
+def is_bracket(sql: str) -> bool:
+	return sql.lower().startswith(
+		("begin", "commit", "rollback", "start transaction", "savepoint", "release", "pragma")
+	)

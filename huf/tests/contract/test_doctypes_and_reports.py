@@ -1,0 +1,102 @@
+"""DocTypes made while running, as packs make them, and reports.  Runs on both homes."""
+
+import frappe
+from frappe.desk.query_report import run
+
+from huf.tests.base import SiteTestCase
+
+
+class TestDocTypesAtRunTime(SiteTestCase):
+	doctype = "Huf Test Thing"
+
+	def setUp(self):
+		super().setUp()
+		self.drop()
+		fields = [
+			dict(fieldname="code", fieldtype="Data", label="Code", reqd=1),
+			dict(fieldname="serial", fieldtype="Data", label="Serial", unique=1),
+			dict(fieldname="day", fieldtype="Date", label="Day"),
+		]
+		rules = [dict(role="System Manager", read=1, write=1, create=1, delete=1)]
+		values = dict(name=self.doctype, module="Huf", custom=1, autoname="field:code", fields=fields)
+		frappe.get_doc(dict(doctype="DocType", permissions=rules, **values)).insert()
+		self.addCleanup(self.drop)
+
+	def drop(self):
+		frappe.db.rollback()
+		if frappe.db.exists("DocType", self.doctype):
+			frappe.db.delete(self.doctype)
+			frappe.delete_doc("DocType", self.doctype, force=True)
+		frappe.db.commit()
+
+	def make(self, code, **values):
+		return frappe.get_doc(dict(doctype=self.doctype, code=code, **values)).insert()
+
+	def test_documents_can_be_made_at_once(self):
+		self.assertEqual(self.make("a", day="2024-02-29").name, "a")
+		self.assertEqual(str(frappe.get_doc(self.doctype, "a").day), "2024-02-29")
+
+	def test_a_field_added_later_has_its_default_in_old_rows(self):
+		self.make("a")
+		frappe.db.commit()
+		definition = frappe.get_doc("DocType", self.doctype)
+		definition.append("fields", dict(fieldname="size", fieldtype="Int", label="Size", default="7"))
+		definition.save()
+		self.assertEqual(frappe.get_doc(self.doctype, "a").size, 7)
+		self.assertTrue(frappe.db.has_column(self.doctype, "size"))
+
+	def test_a_unique_field_is_unique_but_may_be_empty(self):
+		for code in ("a", "b"):
+			self.make(code, serial="")
+		self.make("c", serial="1")
+		with self.assertRaises(frappe.UniqueValidationError):
+			self.make("d", serial="1")
+
+	def test_an_index_can_be_added(self):
+		frappe.db.add_index(self.doctype, ["day", "code"])
+		frappe.db.add_index(self.doctype, ["day", "code"])
+
+	def test_standard_names_are_refused_as_fields(self):
+		definition = frappe.get_doc("DocType", self.doctype)
+		definition.append("fields", dict(fieldname="creation", fieldtype="Data", label="Creation"))
+		with self.assertRaises(frappe.ValidationError):
+			definition.save()
+
+
+class TestReports(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.report = frappe.get_doc(
+			dict(
+				doctype="Report",
+				report_name="Huf Test Report",
+				ref_doctype="Error Log",
+				report_type="Query Report",
+				is_standard="No",
+				query="select name as `Name:Link/Error Log:120`, 3 as `Number:Int` from `tabError Log` where method = %(method)s",
+				roles=[dict(role="System Manager")],
+			)
+		).insert()
+		self.log = frappe.log_error("Huf test error", "message")
+
+	def test_a_query_report_gives_columns_and_rows(self):
+		answer = run(self.report.name, {"method": "Huf test error"})
+		self.assertEqual([column["fieldname"] for column in answer["columns"]], ["name", "number"])
+		self.assertEqual(answer["columns"][0]["options"], "Error Log")
+		self.assertIn({"name": self.log.name, "number": 3}, answer["result"])
+
+	def test_a_user_without_the_role_is_refused(self):
+		frappe.set_user("Guest")
+		with self.assertRaises(frappe.PermissionError):
+			run(self.report.name, {"method": "x"})
+
+	def test_a_disabled_report_does_not_run(self):
+		self.report.db_set("disabled", 1)
+		with self.assertRaises(frappe.ValidationError):
+			run(self.report.name, {"method": "x"})
+
+	def test_a_query_that_writes_is_refused(self):
+		self.report.db_set("query", "delete from `tabError Log` where method = %(method)s")
+		with self.assertRaises(frappe.PermissionError):
+			run(self.report.name, {"method": "Huf test error"})
+		self.assertTrue(frappe.db.exists("Error Log", self.log.name))

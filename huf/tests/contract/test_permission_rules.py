@@ -1,0 +1,181 @@
+"""Role, owner, share, User Permission and hook, each through lists and single documents.  Runs on both homes."""
+
+import frappe
+import frappe.share
+from frappe.permissions import add_user_permission
+
+from huf.tests.base import SiteTestCase
+
+REFUSALS = (ValueError, frappe.ValidationError, frappe.db.OperationalError, frappe.db.ProgrammingError)
+RIGHTS = ("read", "write", "create", "delete")
+
+
+class PermissionTestCase(SiteTestCase):
+	def make_user(self, *roles):
+		email = f"{frappe.generate_hash(length=8)}@example.com"
+		user = frappe.get_doc(dict(doctype="User", email=email, first_name="x", send_welcome_email=0))
+		user.flags.no_welcome_mail = True
+		user.update(dict(roles=[dict(role=role) for role in roles], user_type="System User"))
+		return user.insert(ignore_permissions=True).name
+
+	def make_note(self, **values):
+		return frappe.get_doc(dict(doctype="Note", title="t", **values)).insert(ignore_permissions=True)
+
+	def rights(self, doctype, doc=None):
+		return [right for right in RIGHTS if frappe.has_permission(doctype, right, doc=doc)]
+
+
+class TestRoles(PermissionTestCase):
+	def test_system_managers_may_and_others_may_not(self):
+		for roles, expected in ((("System Manager",), list(RIGHTS)), ((), [])):
+			frappe.set_user("Administrator")
+			frappe.set_user(self.make_user(*roles))
+			with self.subTest(roles=roles):
+				self.assertEqual(self.rights("Error Log"), expected)
+
+	def test_a_list_without_any_right_is_refused_and_not_empty(self):
+		frappe.set_user(self.make_user())
+		with self.assertRaises(frappe.PermissionError):
+			frappe.get_list("Error Log")
+		frappe.get_all("Error Log", limit=1)
+
+	def test_a_guest_reads_nothing_of_the_desk(self):
+		frappe.set_user("Guest")
+		for doctype in ("Note", "User", "Error Log", "Version"):
+			with self.subTest(doctype), self.assertRaises(frappe.PermissionError):
+				frappe.get_list(doctype)
+
+	def test_insert_and_save_ask_for_permission_unless_told(self):
+		frappe.set_user(self.make_user())
+		values = dict(doctype="Error Log", method="m", error="e")
+		with self.assertRaises(frappe.PermissionError):
+			frappe.get_doc(values).insert()
+		log = frappe.get_doc(values).insert(ignore_permissions=True)
+		log = frappe.get_doc("Error Log", log.name)
+		with self.assertRaises(frappe.PermissionError):
+			log.save()
+
+	def test_only_for_lets_the_named_role_pass(self):
+		frappe.set_user(self.make_user("System Manager"))
+		frappe.only_for("System Manager")
+		frappe.set_user("Guest")
+		with self.assertRaises(frappe.PermissionError):
+			frappe.only_for("System Manager")
+
+
+class TestOwnersAndHooks(PermissionTestCase):
+	def test_a_note_is_its_writers_until_it_is_public(self):
+		hidden, shown = self.make_note(), self.make_note(public=1)
+		frappe.set_user(self.make_user("System Manager"))
+		own = self.make_note()
+		names = frappe.get_list("Note", pluck="name", limit=0)
+		self.assertEqual({own.name, shown.name} - set(names), set())
+		self.assertNotIn(hidden.name, names)
+		self.assertEqual(self.rights("Note", hidden), [])
+
+	def test_a_child_table_cannot_be_listed_by_itself(self):
+		frappe.set_user(self.make_user())
+		with self.assertRaises(frappe.PermissionError):
+			frappe.get_list("Has Role")
+
+
+class TestShares(PermissionTestCase):
+	def test_a_share_opens_one_document_and_no_more_than_it_says(self):
+		log, other = frappe.log_error("a", "b"), frappe.log_error("c", "d")
+		user = self.make_user()
+		frappe.share.add("Error Log", log.name, user, write=1)
+		frappe.set_user(user)
+		self.assertEqual(frappe.get_list("Error Log", pluck="name"), [log.name])
+		self.assertEqual(self.rights("Error Log", log), ["read", "write"])
+		self.assertEqual(self.rights("Error Log", other), [])
+
+	def test_a_share_can_be_taken_back(self):
+		log, user = frappe.log_error("a", "b"), self.make_user()
+		frappe.share.add("Error Log", log.name, user)
+		frappe.share.remove("Error Log", log.name, user)
+		frappe.set_user(user)
+		self.assertFalse(frappe.has_permission("Error Log", "read", doc=log))
+
+
+class TestUserPermissions(PermissionTestCase):
+	"""A System Manager confined to the DocType "Note", and Error Logs that link to it, to another, to none."""
+
+	def setUp(self):
+		super().setUp()
+		user = self.make_user("System Manager")
+		self.logs = {
+			doctype: frappe.log_error("t", "m", reference_doctype=doctype).name
+			for doctype in ("Note", "ToDo", None)
+		}
+		add_user_permission("DocType", "Note", user, ignore_permissions=True)
+		frappe.set_user(user)
+
+	def test_lists_are_confined_to_what_links_there_or_nowhere(self):
+		filters = {"name": ["in", list(self.logs.values())]}
+		names = frappe.get_list("Error Log", filters=filters, pluck="name")
+		self.assertEqual(set(names), {self.logs["Note"], self.logs[None]})
+
+	def test_single_documents_are_confined_as_well(self):
+		readable = {to: frappe.has_permission("Error Log", "read", doc=log) for to, log in self.logs.items()}
+		self.assertEqual(readable, {"Note": True, "ToDo": False, None: True})
+
+	def test_the_linked_doctype_itself_is_confined(self):
+		self.assertEqual(frappe.get_list("DocType", pluck="name"), ["Note"])
+		self.assertFalse(frappe.has_permission("DocType", "read", doc="ToDo"))
+
+
+class TestAttacks(PermissionTestCase):
+	"""Text from outside that must not become SQL, code or a path."""
+
+	def test_fields_order_and_filters_are_columns_only(self):
+		attempts = (
+			dict(fields=["(select password from __Auth limit 1)"]),
+			dict(fields=["name, (select password from __Auth)"]),
+			dict(fields=["name from tabUser; drop table tabNote; --"]),
+			dict(fields=["name as `x` from tabUser --"]),
+			dict(filters={"name` or 1=1 --": "x"}),
+			dict(filters=[["Note` n, tabUser", "name", "=", "x"]]),
+			dict(filters=[["Note", "name", "= '' or 1=1 --", "x"]]),
+		)
+		for attempt in attempts:
+			with self.subTest(attempt), self.assertRaises(REFUSALS):
+				frappe.get_all("Note", **attempt)
+
+	def test_values_of_filters_stay_values(self):
+		for value in (
+			"' or '1'='1",
+			"x' union select password from __Auth --",
+			'" or 1=1 --',
+			"\\' or 1=1 --",
+		):
+			self.assertEqual(frappe.get_all("Note", filters={"name": value}), [])
+			self.assertEqual(frappe.get_all("Note", filters={"name": ["in", [value]]}), [])
+			self.assertIsNone(frappe.db.exists("Note", value))
+
+	def test_secrets_are_in_no_list(self):
+		user = frappe.get_doc("User", self.make_user())
+		user.api_secret = "very secret"
+		user.save()
+		self.assertNotIn("very secret", frappe.as_json(frappe.get_all("User", fields=["*"])))
+		self.assertEqual(frappe.get_doc("User", user.name).get_password("api_secret"), "very secret")
+
+	def test_expressions_cannot_reach_out(self):
+		for code in (
+			"().__class__.__bases__[0].__subclasses__()",
+			"'{0.__class__}'.format(1)",
+			"open('/etc/passwd').read()",
+			"__import__('os').system('true')",
+			"[x for x in ().__class__.__mro__]",
+			"frappe.db.sql('select 1')",
+			"(lambda: 0).__globals__",
+			"getattr(1, '__class__')",
+		):
+			with self.subTest(code), self.assertRaises((SyntaxError, NameError, AttributeError)):
+				frappe.safe_eval(code)
+
+	def test_a_file_stays_in_its_folder(self):
+		for name in ("../../x.txt", "..\\..\\x.txt", "/etc/passwd", "a/../../b.txt"):
+			values = dict(doctype="File", file_name=name, content=frappe.generate_hash(), is_private=1)
+			file = frappe.get_doc(values).insert()
+			self.assertTrue(file.get_full_path().startswith(frappe.get_site_path("private", "files")))
+			self.assertNotIn("/", file.file_url.removeprefix("/private/files/"))

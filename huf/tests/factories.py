@@ -1,0 +1,61 @@
+"""Records for tests, each with a name of its own. Whoever needs them beyond a run commits them."""
+
+import frappe
+from faker import Faker
+
+from huf.tests.model_server import ModelServer
+
+fake = Faker()
+SECRET = "sk-secret-of-the-test-1234567890"
+
+
+def unique(word: str) -> str:
+	return f"{word} {frappe.generate_hash(length=8)}"
+
+
+def make(doctype: str, **values):
+	return frappe.get_doc({"doctype": doctype, **values}).insert()
+
+
+def make_user(*roles: str) -> str:
+	"""A user with these roles; gives the name."""
+	user = frappe.get_doc(
+		{
+			"doctype": "User",
+			"email": f"{frappe.generate_hash(length=10)}@example.com",
+			"first_name": fake.first_name(),
+			"send_welcome_email": 0,
+			"user_type": "System User",
+			"roles": [{"role": role} for role in roles],
+		}
+	)
+	user.flags.no_welcome_mail = True
+	user.insert()
+	frappe.db.commit()
+	return user.name
+
+
+def make_role(word: str = "Test Role") -> str:
+	return make("Role", role_name=unique(word)).name
+
+
+def make_model(server: ModelServer, own_prices: int = 1, **values) -> str:
+	"""An AI Model whose provider is the scripted server; USD 1, 2 and 0.5 per million tokens."""
+	provider = make("AI Provider", provide_name=unique("Scripted"), api_key=SECRET, api_base=server.base_url)
+	prices = {"own_prices": own_prices, "input_price": 1, "output_price": 2, "cached_price": 0.5}
+	return make("AI Model", model_name=unique("scripted"), provider=provider.name, **prices, **values).name
+
+
+def make_tool(types: str, name: str | None = None, **values) -> str:
+	name = name or f"tool_{frappe.generate_hash(length=8)}"
+	values.setdefault("description", f"{types} for tests")
+	return make("Agent Tool Function", tool_name=name, types=types, **values).name
+
+
+def make_agent(model: str | None = None, tools: tuple[str, ...] = (), **values) -> str:
+	"""An agent with these tools; committed, because a run commits anyway."""
+	values.setdefault("agent_name", unique("Agent"))
+	values.setdefault("instructions", "You are an agent under test.")
+	agent = make("Agent", model=model, agent_tool=[{"tool": tool} for tool in tools], **values)
+	frappe.db.commit()
+	return agent.name

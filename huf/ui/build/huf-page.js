@@ -1,0 +1,64 @@
+/**
+ * Vite plugin. Building: writes the page as the Jinja template www/huf.html instead of an index.html among the assets.
+ * Developing: fills the boot placeholder from a running site, reached through the dev server's proxy.
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+const PLACEHOLDER = "{{ boot | tojson }}";
+/** The fonts travel with the page, so their licence does too. */
+const FONT_LICENSE = path.resolve(import.meta.dirname, "../node_modules/@fontsource-variable/geist/LICENSE");
+const JINJA_MARK = /\{\{|\{%|\{#/;
+
+export function hufPage({ output }) {
+	let page = null;
+	return {
+		name: "huf-page",
+		enforce: "post",
+		transformIndexHtml: {
+			order: "post",
+			handler: (html, { server, bundle }) =>
+				server ? html.replace(PLACEHOLDER, DEV_BOOT) : preloadFont(html, bundle),
+		},
+		generateBundle(_, bundle) {
+			const entry = bundle["index.html"];
+			if (!entry) return;
+			page = String(entry.source);
+			delete bundle["index.html"];
+			if (!page.includes(PLACEHOLDER) || JINJA_MARK.test(page.replace(PLACEHOLDER, ""))) {
+				this.error("index.html must hold the boot placeholder and nothing else that Jinja would read");
+			}
+		},
+		async buildStart() {
+			if (this.meta.watchMode) return;
+			const source = await readFile(FONT_LICENSE, "utf8");
+			this.emitFile({ type: "asset", fileName: "font-license.txt", source });
+		},
+		async writeBundle() {
+			if (page === null) return;
+			await mkdir(path.dirname(output), { recursive: true });
+			await writeFile(output, page);
+		},
+	};
+}
+
+/** The one font file every first page needs is asked for with the page, not after its style sheet. */
+function preloadFont(html, bundle) {
+	const font = Object.keys(bundle || {}).find((name) => /geist-latin-wght-normal.*\.woff2$/.test(name));
+	if (!font) return html;
+	const href = `/assets/huf/frontend/${font}`;
+	return html.replace(
+		"</title>",
+		`</title>\n\t\t<link rel="preload" href="${href}" as="font" type="font/woff2" crossorigin />`,
+	);
+}
+
+/** Runs in the browser while developing: takes the boot data out of the page that the site itself serves. */
+const DEV_BOOT = `(() => {
+	const request = new XMLHttpRequest();
+	request.open("GET", "/__huf_page", false);
+	request.send();
+	const found = /window\\.huf_boot = (.*?)<\\/script>/.exec(request.responseText);
+	if (!found) location.href = "/login?redirect-to=" + encodeURIComponent(location.pathname);
+	return found && JSON.parse(found[1]);
+})()`;

@@ -1,0 +1,78 @@
+/** The chat's endpoints, one function each. What they answer is described in huf/api. */
+import { createSseParser } from "../lib/sse.js";
+import { parseJson } from "../lib/transcript.js";
+import { ApiError } from "./errors.js";
+import { callGet, callPost, openStream } from "./http.js";
+
+export const PAGE_LENGTH = 30;
+export const MESSAGE_LIMIT = 200;
+/** Once a server has shown that it sends pings, this long a silence means the connection is dead. */
+const SILENCE_MS = 75_000;
+
+export const fetchAgents = () => callGet("huf.api.agent.get_agents");
+export const fetchConversations = (start = 0) =>
+	callGet("huf.api.chat.get_conversations", { start, limit: PAGE_LENGTH });
+export const fetchMessages = (conversation) =>
+	callGet("huf.ai.agent_chat.get_agent_chat_messages", { conversation, limit: MESSAGE_LIMIT });
+export const renameConversation = (conversation, title) =>
+	callPost("huf.api.chat.rename_conversation", { conversation, title });
+export const deleteConversation = (conversation) =>
+	callPost("huf.api.chat.delete_conversation", { conversation });
+export const cancelRun = (run) => callPost("huf.api.run.cancel", { run });
+export const signOut = () => callPost("logout");
+
+/**
+ * Sends a prompt and hands over each event of the run: onEvent(kind, data). Resolves after run_finished; rejects with
+ * ApiError "cut" when the stream ends before it, and with AbortError when the signal aborts it.
+ */
+export async function streamRun({ agent, prompt, conversation }, { signal, onEvent }) {
+	const response = await openStream("huf.api.chat.stream", { agent, prompt, conversation }, signal);
+	if (!response.body || !(response.headers.get("content-type") || "").includes("text/event-stream")) {
+		throw new ApiError("server", "", response.status);
+	}
+	let isFinished = false;
+	const watch = createSilenceWatch();
+	const parser = createSseParser({
+		onComment: watch.arm,
+		onMessage({ event, data }) {
+			const parsed = parseJson(data);
+			if (!parsed) return;
+			isFinished ||= event === "run_finished";
+			onEvent(event, parsed);
+		},
+	});
+	await readAll(response.body, parser, watch, signal);
+	if (!isFinished) throw new ApiError("cut");
+}
+
+async function readAll(body, parser, watch, signal) {
+	const reader = body.getReader();
+	const decoder = new TextDecoder();
+	try {
+		for (;;) {
+			const { done, value } = await Promise.race([reader.read(), watch.next()]);
+			if (done) return;
+			parser.feed(decoder.decode(value, { stream: true }));
+		}
+	} catch (error) {
+		if (signal?.aborted || error instanceof ApiError) throw error;
+		throw new ApiError("cut");
+	} finally {
+		watch.stop();
+		reader.cancel().catch(() => {});
+	}
+}
+
+function createSilenceWatch() {
+	let isArmed = false;
+	let timer;
+	return {
+		arm: () => (isArmed = true),
+		stop: () => clearTimeout(timer),
+		next: () =>
+			new Promise((resolve, reject) => {
+				clearTimeout(timer);
+				if (isArmed) timer = setTimeout(() => reject(new ApiError("cut")), SILENCE_MS);
+			}),
+	};
+}

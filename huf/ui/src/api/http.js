@@ -1,0 +1,56 @@
+/** Calls whitelisted functions of the site: JSON in, JSON out, errors as ApiError. Keeps no state but the boot data. */
+import { boot } from "../state/session.js";
+import { ApiError, readError } from "./errors.js";
+
+const METHOD = "/api/method/";
+
+export async function callGet(method, params = {}) {
+	const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== null);
+	const query = new URLSearchParams(given).toString();
+	return readMessage(await request(METHOD + method + (query ? `?${query}` : ""), { method: "GET" }));
+}
+
+export async function callPost(method, body = {}) {
+	return readMessage(await request(METHOD + method, postOptions(body)));
+}
+
+/** The open response of a streaming function; the caller reads its body. */
+export function openStream(method, body, signal) {
+	const options = postOptions(body);
+	options.headers.Accept = "text/event-stream";
+	return request(METHOD + method, { ...options, signal });
+}
+
+function postOptions(body) {
+	return { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+}
+
+async function request(url, options) {
+	const headers = {
+		Accept: "application/json",
+		"X-Frappe-CSRF-Token": boot.csrf_token || "",
+		...options.headers,
+	};
+	const response = await fetch(url, { credentials: "same-origin", ...options, headers }).catch((error) => {
+		throw error.name === "AbortError" ? error : new ApiError("network");
+	});
+	if (!response.ok) throw await readError(response, isSignedIn);
+	return response;
+}
+
+async function readMessage(response) {
+	const body = await response.json().catch(() => {
+		throw new ApiError("server", "", response.status);
+	});
+	return body.message;
+}
+
+/** 403 means both "not yours" and "signed out": only the session itself can tell. */
+async function isSignedIn() {
+	const response = await fetch(`${METHOD}frappe.auth.get_logged_user`, { credentials: "same-origin" }).catch(
+		() => null,
+	);
+	if (!response?.ok) return false;
+	const body = await response.json().catch(() => ({}));
+	return body.message === boot.user;
+}

@@ -1,0 +1,46 @@
+/**
+ * Keeps the newest text in view while it grows, but only for a reader who is at the end. Whoever scrolls up is left in
+ * peace until they come back or ask to.
+ */
+import { onBeforeUnmount, onMounted, ref } from "vue";
+
+const NEAR_PX = 72;
+
+/** @param scroller, content template refs: the box that scrolls and what grows in it */
+export function useStickyScroll(scroller, content) {
+	const isAtEnd = ref(true);
+	let lastTop = 0;
+
+	function distance() {
+		const { scrollHeight, scrollTop, clientHeight } = scroller.value;
+		return scrollHeight - scrollTop - clientHeight;
+	}
+
+	function onScroll() {
+		const { scrollTop } = scroller.value;
+		// Growing text also fires scroll events; only an upward movement is the reader's wish.
+		if (scrollTop < lastTop - 2 && distance() > NEAR_PX) isAtEnd.value = false;
+		else if (distance() <= NEAR_PX) isAtEnd.value = true;
+		lastTop = scrollTop;
+	}
+
+	function follow() {
+		if (isAtEnd.value && scroller.value) scroller.value.scrollTop = scroller.value.scrollHeight;
+	}
+
+	function goToEnd({ smooth = false } = {}) {
+		isAtEnd.value = true;
+		scroller.value?.scrollTo({ top: scroller.value.scrollHeight, behavior: smooth ? "smooth" : "auto" });
+	}
+
+	const observer = new ResizeObserver(follow);
+	onMounted(() => {
+		observer.observe(content.value);
+		observer.observe(scroller.value);
+		scroller.value.addEventListener("scroll", onScroll, { passive: true });
+		goToEnd();
+	});
+	onBeforeUnmount(() => observer.disconnect());
+
+	return { isAtEnd, goToEnd };
+}

@@ -1,0 +1,25 @@
+/** Puts text on the clipboard, also on a site without https, where browsers offer only the old way. -> whether it worked */
+export async function copyText(text) {
+	try {
+		await navigator.clipboard.writeText(text);
+		return true;
+	} catch {
+		return copyBySelection(text);
+	}
+}
+
+function copyBySelection(text) {
+	const focused = document.activeElement;
+	const area = Object.assign(document.createElement("textarea"), { value: text, readOnly: true });
+	area.style.cssText = "position:fixed;opacity:0;pointer-events:none";
+	document.body.append(area);
+	area.select();
+	try {
+		return document.execCommand("copy");
+	} catch {
+		return false;
+	} finally {
+		area.remove();
+		focused?.focus?.();
+	}
+}

@@ -1,0 +1,38 @@
+/**
+ * Every text a person reads goes through t(). English is part of the first load; another language is one more file beside
+ * en.js and one line in LOADERS, fetched only when it is wanted. A text missing there falls back to English.
+ */
+import en from "./en.js";
+
+const LOADERS = {
+	// de: () => import("./de.js"),
+	// es: () => import("./es.js"),
+	// cs: () => import("./cs.js"),
+};
+
+let locale = "en";
+let texts = en;
+
+/** Picks the first wanted language that there is. Called once, before the page is mounted. */
+export async function loadLocale(wanted) {
+	for (const tag of wanted) {
+		const language = String(tag || "").slice(0, 2);
+		if (language === "en") break;
+		if (!LOADERS[language]) continue;
+		texts = { ...en, ...(await LOADERS[language]()).default };
+		locale = language;
+		break;
+	}
+	if (typeof document !== "undefined") document.documentElement.lang = locale;
+}
+
+export function currentLocale() {
+	return locale;
+}
+
+/** `{name}` in a text is replaced from values. A text {one, other} is chosen by values.count. */
+export function t(key, values = {}) {
+	let text = texts[key] ?? en[key] ?? key;
+	if (typeof text === "object") text = text[new Intl.PluralRules(locale).select(values.count)] ?? text.other;
+	return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}

@@ -1,0 +1,80 @@
+/**
+ * Turns an answer's markdown into HTML, block by block, so that a growing answer re-renders only its last block. Raw HTML is
+ * shown as text, links open apart, images of other hosts become links. This is the first of two walls: sanitize.js is the
+ * second, and nothing reaches the page without both.
+ */
+import { Marked } from "marked";
+import { t } from "../i18n/index.js";
+import { escapeHtml } from "./values.js";
+
+const SAFE_LINK = /^(https?:\/\/|mailto:|\/(?![/\\])|#)/i;
+/** Only stored files: an image address must never be able to call a method of the site. */
+const SAFE_IMAGE = /^\/(files|private\/files|assets)\/[^\\]*$/;
+
+export function isSafeLink(href) {
+	return SAFE_LINK.test(String(href).trim());
+}
+
+export function isSafeImage(src) {
+	return SAFE_IMAGE.test(String(src).trim()) && !/(^|\/)(\.|%2e){2}(\/|$)/i.test(src);
+}
+
+function anchor(href, html, title) {
+	const hint = title ? ` title="${escapeHtml(title)}"` : "";
+	return `<a href="${escapeHtml(href)}"${hint} target="_blank" rel="noopener noreferrer">${html}</a>`;
+}
+
+const renderer = {
+	html({ text }) {
+		return escapeHtml(text);
+	},
+	link({ href, title, tokens }) {
+		const inner = this.parser.parseInline(tokens);
+		return isSafeLink(href) ? anchor(href, inner, title) : inner;
+	},
+	image({ href, title, text }) {
+		const name = text || title || href;
+		if (isSafeImage(href)) return `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}" loading="lazy">`;
+		return isSafeLink(href)
+			? anchor(href, escapeHtml(t("markdown.image", { name })), title)
+			: escapeHtml(name);
+	},
+	code({ text, lang }) {
+		const language = escapeHtml((lang || "").split(/\s/)[0]);
+		const copy = `<button type="button" data-copy>${escapeHtml(t("action.copy"))}</button>`;
+		const bar = `<div class="code-bar"><span>${language || escapeHtml(t("markdown.code"))}</span>${copy}</div>`;
+		return `<div class="code">${bar}<pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>\n`;
+	},
+	table({ header, rows }) {
+		const cells = (list, tag) => list.map((cell) => cellHtml(this.parser, cell, tag)).join("");
+		const body = rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("");
+		const table = `<table><thead><tr>${cells(header, "th")}</tr></thead><tbody>${body}</tbody></table>`;
+		return `<div class="table-scroll" tabindex="0">${table}</div>\n`;
+	},
+};
+
+function cellHtml(parser, cell, tag) {
+	const align = cell.align ? ` align="${cell.align}"` : "";
+	return `<${tag}${align}>${parser.parseInline(cell.tokens)}</${tag}>`;
+}
+
+const marked = new Marked({ gfm: true, breaks: true, renderer });
+
+/**
+ * @param {string} text
+ * @param {(html: string) => string} sanitize
+ * @param {Map<string, string>} cache raw markdown of a block -> its finished HTML; kept by the caller between calls
+ * @returns {{type: string, html: string}[]}
+ */
+export function toBlocks(text, sanitize, cache = new Map()) {
+	const tokens = marked.lexer(text || "");
+	const references = Object.keys(tokens.links).length;
+	const blocks = [];
+	for (const token of tokens) {
+		if (token.type === "space" || token.type === "def") continue;
+		const key = `${references}:${token.raw}`;
+		if (!cache.has(key)) cache.set(key, sanitize(marked.parser([token])));
+		blocks.push({ type: token.type, html: cache.get(key) });
+	}
+	return blocks;
+}

@@ -1,0 +1,198 @@
+/**
+ * Builds what the thread shows: a list of turns. Stored messages and live stream events end in the same shapes, so that a
+ * reload looks like the run did. Pure: no fetch, no Vue, no clock.
+ *
+ * user turn   {key, role: "user", run, text, at, unsent: null | "refused" | "unsure"}
+ * note turn   {key, role: "note", text}
+ * agent turn  {key, role: "agent", run, parts, outcome, error, offline, isOngoing}
+ *   parts     {type: "text", step, text} | {type: "tool", callId, tool, effect, arguments, status, result, cut, ms, error}
+ *   status    running | done | failed | unknown (no result is on record)
+ *   outcome   null while running or unknown, else the fields of a finished run
+ *   isOngoing a stored run that goes on without this page
+ */
+
+export function newUserTurn(text, key, { at = null, run = null } = {}) {
+	return { key, role: "user", run, text, at, unsent: null };
+}
+
+export function newAgentTurn(key, run = null) {
+	return { key, role: "agent", run, parts: [], outcome: null, error: null, offline: false, isOngoing: false };
+}
+
+/** Stored messages (oldest first) and, where the server knows them, runs {name: outcome} -> turns. */
+export function buildTurns(messages, runs = {}) {
+	const turns = [];
+	for (const message of messages) {
+		if (message.role === "user") turns.push(storedUserTurn(message));
+		else if (message.role === "system" && message.kind === "Message") {
+			turns.push({ key: message.name, role: "note", text: message.content });
+		} else addStored(agentTurnFor(turns, message), message);
+	}
+	const whole = withSilentRuns(turns, runs);
+	for (const turn of whole) if (turn.role === "agent") closeStored(turn, runs[turn.run]);
+	return whole;
+}
+
+function storedUserTurn(message) {
+	return newUserTurn(message.content, message.name, { at: message.creation, run: message.run || null });
+}
+
+/** A run that has said nothing (yet, or because it failed at once) still has its place after its prompt. */
+function withSilentRuns(turns, runs) {
+	const heard = new Set(turns.filter((turn) => turn.role === "agent").map((turn) => turn.run));
+	const isSilent = (turn) => turn.role === "user" && runs[turn.run] && !heard.has(turn.run);
+	return turns.flatMap((turn) =>
+		isSilent(turn) ? [turn, newAgentTurn(`run-${turn.run}`, turn.run)] : [turn],
+	);
+}
+
+function agentTurnFor(turns, message) {
+	const last = turns.at(-1);
+	const isSame = last?.role === "agent" && (!last.run || !message.run || last.run === message.run);
+	if (!isSame) turns.push(newAgentTurn(message.name, message.run || null));
+	return turns.at(-1);
+}
+
+function addStored(turn, message) {
+	if (message.kind === "Tool Call") addStoredCall(turn, message);
+	else if (message.kind === "Tool Result") addStoredResult(turn, message);
+	else if (message.kind === "Error") turn.error = message.content;
+	else if (message.content) turn.parts.push({ type: "text", step: message.step, text: message.content });
+}
+
+function addStoredCall(turn, message) {
+	const call = parseJson(message.content);
+	const isObject = call && typeof call === "object";
+	turn.parts.push({
+		...newToolPart(message.tool_call_id, message.tool_name || (isObject && call.name)),
+		effect: message.effect || null,
+		arguments: isObject && "arguments" in call ? call.arguments : (call ?? message.content),
+		status: "unknown",
+	});
+}
+
+function addStoredResult(turn, message) {
+	let part = findTool(turn, message.tool_call_id);
+	if (!part) {
+		part = newToolPart(message.tool_call_id, message.tool_name);
+		turn.parts.push(part);
+	}
+	const hasFailed =
+		message.ok === undefined || message.ok === null ? looksFailed(message.content) : !message.ok;
+	part.status = hasFailed ? "failed" : "done";
+	part.result = message.content;
+	part.error = message.error || null;
+	part.ms = message.duration_ms ?? null;
+	part.effect = part.effect || message.effect || null;
+}
+
+function closeStored(turn, run) {
+	if (!run) return;
+	turn.offline = Boolean(run.offline);
+	if (isOver(run.status)) turn.outcome = run;
+	else {
+		turn.isOngoing = true;
+		turn.parts.forEach((part) => part.status === "unknown" && (part.status = "running"));
+	}
+	if (run.status === "Failed") turn.error = turn.error || run.error || null;
+}
+
+export function isOver(status) {
+	return ["Success", "Stopped", "Failed", "Cancelled"].includes(status);
+}
+
+/** One stream event, applied to the agent turn it belongs to. Unknown kinds are left alone: newer servers may send more. */
+export function applyEvent(turn, kind, data) {
+	eventHandlers[kind]?.(turn, data);
+}
+
+const eventHandlers = {
+	run_started: (turn, data) => Object.assign(turn, { run: data.run, offline: Boolean(data.offline) }),
+	text_delta(turn, data) {
+		const last = turn.parts.at(-1);
+		if (last?.type === "text" && last.step === data.step) last.text += data.text;
+		else turn.parts.push({ type: "text", step: data.step, text: data.text });
+	},
+	tool_started(turn, data) {
+		turn.parts.push({
+			...newToolPart(data.call_id, data.tool),
+			effect: data.effect,
+			arguments: data.arguments,
+		});
+	},
+	tool_finished(turn, data) {
+		if (!findTool(turn, data.call_id)) turn.parts.push(newToolPart(data.call_id, data.tool));
+		Object.assign(findTool(turn, data.call_id), {
+			status: data.ok ? "done" : "failed",
+			result: data.result ?? null,
+			cut: Boolean(data.cut),
+			ms: data.duration_ms ?? null,
+			error: data.error || null,
+		});
+	},
+	run_finished(turn, data) {
+		turn.outcome = data;
+		if (data.status === "Failed") turn.error = data.error || null;
+		turn.parts.forEach((part) => part.status === "running" && (part.status = "unknown"));
+		if (data.response) completeAnswer(turn, data.response);
+	},
+};
+
+/** The response is the authority: what the stream left out of it is added, what is already there is not repeated. */
+function completeAnswer(turn, response) {
+	const answer = response.trim();
+	const text = turn.parts.map((part) => part.text || "").join("");
+	if (text.trim().endsWith(answer)) return;
+	const last = turn.parts.at(-1);
+	if (last?.type === "text" && answer.startsWith(last.text.trim())) last.text = response;
+	else turn.parts.push({ type: "text", step: null, text: response });
+}
+
+/** The connection is gone: nothing may go on spinning as if news could still come. */
+export function markInterrupted(turn) {
+	turn.parts.forEach((part) => part.status === "running" && (part.status = "unknown"));
+}
+
+export function answerText(turn) {
+	return turn.parts
+		.filter((part) => part.type === "text")
+		.map((part) => part.text)
+		.join("\n\n")
+		.trim();
+}
+
+function newToolPart(callId, tool) {
+	return {
+		type: "tool",
+		callId,
+		tool: tool || "",
+		effect: null,
+		arguments: null,
+		status: "running",
+		result: null,
+		cut: false,
+		ms: null,
+		error: null,
+	};
+}
+
+function findTool(turn, callId) {
+	return turn.parts.find((part) => part.type === "tool" && part.callId === callId);
+}
+
+/** Older records do not say whether a call went well; a failure must not pass for a success. */
+function looksFailed(content) {
+	const value = parseJson(content);
+	if (value && typeof value === "object") {
+		return Boolean(value.error) || value.success === false || value.ok === false;
+	}
+	return /^(error|traceback)\b/i.test(String(content ?? "").trim());
+}
+
+export function parseJson(text) {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,10 @@
+import { createApp } from "vue";
+import App from "./App.vue";
+import { loadMarkdown } from "./components/markdownLoader.js";
+import { loadLocale } from "./i18n/index.js";
+import { router } from "./router.js";
+import { boot } from "./state/session.js";
+import "./styles.css";
+
+loadMarkdown();
+loadLocale([boot.lang, ...navigator.languages]).then(() => createApp(App).use(router).mount("#app"));

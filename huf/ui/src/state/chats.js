@@ -1,0 +1,202 @@
+/**
+ * The open chats. A chat lives on when its page is left, so a running answer keeps streaming while another conversation is
+ * read. One chat holds one conversation, or none yet ("new") until the first run has started.
+ */
+import { reactive, shallowReactive } from "vue";
+import * as api from "../api/chat.js";
+import {
+	applyEvent,
+	buildTurns,
+	isOver,
+	markInterrupted,
+	newAgentTurn,
+	newUserTurn,
+} from "../lib/transcript.js";
+import { effectOf } from "./agents.js";
+import { refreshHistory, touchConversation } from "./conversations.js";
+import { remember } from "./storage.js";
+
+export const NEW = "new";
+const FRESH_MS = 60_000;
+const POLL_MS = 2_500;
+const CANCEL_GRACE_MS = 4_000;
+/** Errors with which the site says for certain that it did not take the message on. */
+const REFUSALS = ["session", "stale", "permission", "missing", "rejected"];
+
+const chats = shallowReactive(new Map());
+let nextKey = 1;
+
+function createChat(conversation = null) {
+	return reactive({
+		conversation,
+		title: "",
+		agent: "",
+		turns: [],
+		phase: "idle", // idle | loading | running | stopping
+		isCutOff: false,
+		loadedAt: 0,
+		loadError: null,
+		problem: null,
+		live: null,
+		ongoing: null,
+		poll: null,
+	});
+}
+
+export function openChat(conversation) {
+	const key = conversation || NEW;
+	if (!chats.has(key)) chats.set(key, createChat(conversation || null));
+	return chats.get(key);
+}
+
+/** The chat that has no conversation yet, if there is one; watched by the page that shows it. */
+export const unsentChat = () => chats.get(NEW);
+
+/** A fresh "new" chat. One that has been sent keeps running and finds its place when its conversation has a name. */
+export function startNewChat() {
+	if (chats.get(NEW)?.turns.length) chats.delete(NEW);
+	return openChat(null);
+}
+
+export function closeChat(conversation) {
+	chats.get(conversation)?.live?.controller.abort();
+	chats.delete(conversation);
+}
+
+export function isRunning(conversation) {
+	const chat = chats.get(conversation);
+	return Boolean(chat?.live || chat?.ongoing);
+}
+
+/** Reads the stored messages, unless a run is streaming here or they were read just now. */
+export async function loadChat(chat, { force = false } = {}) {
+	const isFresh = chat.loadedAt && Date.now() - chat.loadedAt < FRESH_MS && !chat.problem && !chat.ongoing;
+	if (!chat.conversation || chat.live || (isFresh && !force)) return;
+	const isFirst = !chat.loadedAt;
+	if (isFirst) chat.phase = "loading";
+	try {
+		takeStored(chat, await api.fetchMessages(chat.conversation));
+	} catch (error) {
+		if (isFirst) chat.loadError = error;
+		else chat.problem = { error, prompt: null };
+	} finally {
+		if (chat.phase === "loading") chat.phase = "idle";
+	}
+}
+
+function takeStored(chat, { conversation, messages, runs }) {
+	const turns = buildTurns(messages, runs || {});
+	for (const part of turns.flatMap((turn) => turn.parts || [])) {
+		if (part.type === "tool") part.effect ||= effectOf(conversation.agent, part.tool);
+	}
+	const [ongoing = null] = Object.keys(runs || {}).filter((run) => !isOver(runs[run].status));
+	Object.assign(chat, { turns, title: conversation.title, agent: conversation.agent, loadedAt: Date.now() });
+	Object.assign(chat, {
+		loadError: null,
+		problem: null,
+		isCutOff: messages.length >= api.MESSAGE_LIMIT,
+		ongoing,
+	});
+	clearTimeout(chat.poll);
+	if (ongoing) chat.poll = setTimeout(() => loadChat(chat, { force: true }), POLL_MS);
+}
+
+/** Sends a prompt and streams the run into the chat. Never throws: what goes wrong is kept as chat.problem. */
+export async function sendPrompt(chat, prompt, agent) {
+	if (chat.live) return;
+	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date() });
+	chat.turns.push(user, newAgentTurn(`a${nextKey++}`));
+	const live = {
+		controller: new AbortController(),
+		run: null,
+		turn: chat.turns.at(-1),
+		user: chat.turns.at(-2),
+		prompt,
+	};
+	Object.assign(chat, { live, phase: "running", problem: null, agent: agent || chat.agent });
+	const request = { agent: chat.agent, prompt, conversation: chat.conversation || undefined };
+	try {
+		await api.streamRun(request, {
+			signal: live.controller.signal,
+			onEvent: (kind, data) => take(chat, kind, data),
+		});
+	} catch (error) {
+		fail(chat, chat.live, error);
+	} finally {
+		Object.assign(chat, { live: null, phase: "idle", loadedAt: chat.conversation ? Date.now() : 0 });
+		refreshHistory();
+	}
+}
+
+function take(chat, kind, data) {
+	applyEvent(chat.live.turn, kind, data);
+	if (kind === "run_started") begin(chat, data);
+}
+
+function begin(chat, { run, conversation, agent }) {
+	chat.live.run = run;
+	const draft = chat.conversation || NEW;
+	if (!chat.conversation) {
+		chat.conversation = conversation;
+		chat.title = chat.live.prompt.replace(/\s+/g, " ").slice(0, 60);
+		if (chats.get(NEW) === chat) chats.delete(NEW);
+		chats.set(conversation, chat);
+	}
+	chat.agent = agent || chat.agent;
+	touchConversation({ name: conversation, title: chat.title, agent: chat.agent });
+	// The text is safe on the site now; until here a reload would have brought it back.
+	remember(`draft:${draft}`, null);
+}
+
+/** Before the run has started the site may have nothing of the prompt; afterwards the run may go on without us. */
+function fail(chat, live, error) {
+	markInterrupted(live.turn);
+	if (live.turn.outcome) return;
+	const hasStarted = Boolean(live.run);
+	if (!hasStarted) {
+		live.user.unsent = REFUSALS.includes(error.kind) ? "refused" : "unsure";
+		chat.turns = chat.turns.filter((turn) => turn.key !== live.turn.key);
+	}
+	const kind = live.wasStopped ? (hasStarted ? "stopped" : "stopped-early") : undefined;
+	chat.problem = { error, kind, prompt: live.prompt, hasStarted };
+}
+
+/** Asks the site to cancel, waits a little for the run's own last word, then closes the connection. */
+export async function stopRun(chat) {
+	const { live } = chat;
+	if (chat.ongoing && !live) return stopOngoing(chat);
+	if (!live || chat.phase === "stopping") return;
+	chat.phase = "stopping";
+	live.wasStopped = true;
+	if (live.run) {
+		try {
+			await api.cancelRun(live.run);
+		} catch (error) {
+			live.wasStopped = false;
+			if (chat.live === live)
+				Object.assign(chat, { phase: "running", problem: { error, kind: "not-stopped" } });
+			return;
+		}
+		await new Promise((resolve) => setTimeout(resolve, CANCEL_GRACE_MS));
+	}
+	if (chat.live === live) live.controller.abort();
+}
+
+/** A run that this page does not stream: what became of it is read from the record. */
+async function stopOngoing(chat) {
+	const run = chat.ongoing;
+	chat.phase = "stopping";
+	try {
+		await api.cancelRun(run);
+		await loadChat(chat, { force: true });
+	} catch (error) {
+		Object.assign(chat, { problem: { error, kind: "not-stopped" }, ongoing: null });
+	}
+	chat.phase = "idle";
+}
+
+/** Sends the same text again. An unsent message is replaced; one that reached the site stays where it is. */
+export function sendAgain(chat, prompt) {
+	if (chat.turns.at(-1)?.unsent) chat.turns.pop();
+	return sendPrompt(chat, prompt, chat.agent);
+}

@@ -1,0 +1,16 @@
+/** Who is signed in and where: the boot data that the page was served with. Read once, never changed. */
+
+export const boot = Object.freeze({
+	csrf_token: "",
+	user: "",
+	full_name: "",
+	site_name: "",
+	time_zone: null,
+	lang: "",
+	is_manager: false,
+	...globalThis.huf_boot,
+});
+
+export function signInAddress() {
+	return `/login?redirect-to=${encodeURIComponent(location.pathname + location.search)}`;
+}

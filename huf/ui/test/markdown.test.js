@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isSafeImage, isSafeLink, toBlocks } from "../src/lib/markdown.js";
+
+const html = (text) =>
+	toBlocks(text, (made) => made)
+		.map((block) => block.html)
+		.join("");
+
+test("raw HTML is shown as text", () => {
+	assert.doesNotMatch(html("<script>alert(1)</script>\n\nhi <img src=x onerror=alert(1)>"), /<(script|img)/);
+});
+
+test("links open apart and give nothing away", () => {
+	assert.match(
+		html("[a](https://example.com)"),
+		/href="https:\/\/example.com" target="_blank" rel="noopener noreferrer"/,
+	);
+});
+
+test("addresses that run code are not links", () => {
+	for (const bad of [
+		"javascript:alert(1)",
+		"JAVASCRIPT:alert(1)",
+		"data:text/html,x",
+		"//evil.example",
+		"/\\evil.example",
+	]) {
+		assert.equal(isSafeLink(bad), false, bad);
+		assert.doesNotMatch(html(`[a](<${bad}>)`), /<a/);
+	}
+});
+
+test("images of other hosts become links", () => {
+	const made = html("![map](https://tracker.example/p.gif)");
+	assert.doesNotMatch(made, /<img/);
+	assert.match(made, /<a href="https:\/\/tracker.example\/p.gif".*map/);
+});
+
+test("only stored files are shown as images: no address may call a method of the site", () => {
+	assert.match(html("![a](/files/a.png)"), /<img src="\/files\/a.png"/);
+	for (const bad of [
+		"/api/method/logout",
+		"/files/../api/method/logout",
+		"/files/%2e%2e/api/x",
+		"//x/files/a.png",
+	]) {
+		assert.equal(isSafeImage(bad), false, bad);
+	}
+});
+
+test("an attribute cannot be closed from inside an address or a title", () => {
+	assert.doesNotMatch(
+		html('[a](/x"onmouseover=alert(1) "t\\" onclick=alert(1)")'),
+		/"\s*on(mouseover|click)=/,
+	);
+});
+
+test("code keeps its text, is escaped and can be copied", () => {
+	const made = html("```js\nif (a < b) {}\n```");
+	assert.match(made, /<code>if \(a &lt; b\) \{\}<\/code>/);
+	assert.match(made, /data-copy/);
+});
+
+test("tables scroll in their own box", () => {
+	assert.match(html("|a|b|\n|-|-:|\n|1|2|"), /<div class="table-scroll".*<td align="right">2<\/td>/);
+});
+
+test("a growing answer renders finished blocks once", () => {
+	const cache = new Map();
+	const made = [];
+	const sanitize = (part) => (made.push(part), part);
+	toBlocks("First.\n\nSec", sanitize, cache);
+	toBlocks("First.\n\nSecond.", sanitize, cache);
+	assert.equal(made.filter((part) => part.includes("First.")).length, 1);
+});

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answerText, applyEvent, buildTurns, markInterrupted, newAgentTurn } from "../src/lib/transcript.js";
+
+const call = (id, name, args, more = {}) => ({
+	name: `call-${id}`,
+	role: "agent",
+	kind: "Tool Call",
+	content: JSON.stringify({ id, name, arguments: args }),
+	tool_name: name,
+	tool_call_id: id,
+	run: "R1",
+	...more,
+});
+const result = (id, content, more = {}) => ({
+	name: `result-${id}`,
+	role: "agent",
+	kind: "Tool Result",
+	content,
+	tool_call_id: id,
+	run: "R1",
+	...more,
+});
+const said = (role, content, more = {}) => ({
+	name: content,
+	role,
+	kind: "Message",
+	content,
+	run: "R1",
+	...more,
+});
+
+test("a call and its result become one card, in the place of the call", () => {
+	const turns = buildTurns([
+		said("user", "How many?"),
+		call("1", "count", { doctype: "User" }),
+		call("2", "count", { doctype: "ToDo" }),
+		result("2", "7"),
+		result("1", "12"),
+		said("agent", "12 and 7"),
+	]);
+	assert.equal(turns.length, 2);
+	const parts = turns[1].parts;
+	assert.deepEqual(
+		parts.map((part) => [part.type, part.callId, part.result, part.status]),
+		[
+			["tool", "1", "12", "done"],
+			["tool", "2", "7", "done"],
+			["text", undefined, undefined, undefined],
+		],
+	);
+	assert.deepEqual(parts[0].arguments, { doctype: "User" });
+});
+
+test("a call without a result is unknown, not done", () => {
+	assert.equal(buildTurns([call("1", "send", {})])[0].parts[0].status, "unknown");
+});
+
+test("a call without a result is still running while its run is", () => {
+	const turn = buildTurns([call("1", "send", {})], { R1: { status: "Started" } })[0];
+	assert.equal(turn.parts[0].status, "running");
+	assert.equal(turn.outcome, null);
+});
+
+test("a run that has said nothing still has its place after its prompt", () => {
+	const prompts = [said("user", "one"), said("user", "two", { run: "R2" })];
+	const turns = buildTurns(prompts, { R1: { status: "Failed", error: "Refused" }, R2: { status: "Queued" } });
+	assert.deepEqual(
+		turns.map((turn) => turn.role),
+		["user", "agent", "user", "agent"],
+	);
+	assert.equal(turns[1].error, "Refused");
+	assert.equal(turns[3].isOngoing, true);
+});
+
+test("what the record says about a result counts before what its text looks like", () => {
+	const turns = buildTurns([
+		call("1", "a", {}),
+		result("1", '{"error": "none"}', { ok: true, duration_ms: 5 }),
+	]);
+	assert.equal(turns[0].parts[0].status, "done");
+	assert.equal(turns[0].parts[0].ms, 5);
+});
+
+test("without a word of the record, an error is not taken for a success", () => {
+	for (const text of ['{"error": "No permission"}', '{"success": false}', "Error: no such field"]) {
+		assert.equal(buildTurns([call("1", "a", {}), result("1", text)])[0].parts[0].status, "failed", text);
+	}
+});
+
+test("arguments that are no JSON are shown as they are", () => {
+	const turn = buildTurns([call("1", "a", {}, { content: "{broken" })])[0];
+	assert.equal(turn.parts[0].arguments, "{broken");
+	assert.equal(turn.parts[0].tool, "a");
+});
+
+test("each run has its own turn, even without a prompt between them", () => {
+	const turns = buildTurns([said("agent", "one"), said("agent", "two", { run: "R2" })]);
+	assert.deepEqual(
+		turns.map((turn) => turn.run),
+		["R1", "R2"],
+	);
+});
+
+test("a stored failure carries its error and its outcome", () => {
+	const failed = { status: "Failed", error: "The key was refused." };
+	const [, turn] = buildTurns([said("user", "hi"), said("agent", "part")], { R1: failed });
+	assert.equal(turn.error, "The key was refused.");
+	assert.equal(turn.outcome, failed);
+	assert.equal(buildTurns([said("agent", "Cut off", { kind: "Error" })])[0].error, "Cut off");
+});
+
+const LIVE = [
+	["run_started", { run: "R1", conversation: "C1", agent: "Desk", offline: true }],
+	["text_delta", { step: 1, text: "Let me " }],
+	["text_delta", { step: 1, text: "look." }],
+	["tool_started", { step: 1, call_id: "1", tool: "count", effect: "read", arguments: { doctype: "User" } }],
+	["tool_finished", { step: 1, call_id: "1", tool: "count", ok: true, result: "12", duration_ms: 4 }],
+	["text_delta", { step: 2, text: "There are 12." }],
+	["run_finished", { status: "Success", response: "There are 12." }],
+];
+
+function play(events) {
+	const turn = newAgentTurn("a1");
+	events.forEach(([kind, data]) => applyEvent(turn, kind, data));
+	return turn;
+}
+
+test("a live run ends in the same parts as its stored messages", () => {
+	const live = play(LIVE);
+	const [stored] = buildTurns([
+		said("agent", "Let me look.", { step: 1 }),
+		call("1", "count", { doctype: "User" }, { effect: "read", step: 1 }),
+		result("1", "12", { ok: true, duration_ms: 4 }),
+		said("agent", "There are 12.", { step: 2 }),
+	]);
+	assert.deepEqual(live.parts, stored.parts);
+	assert.equal(answerText(live), "Let me look.\n\nThere are 12.");
+	assert.equal(live.offline, true);
+});
+
+test("a response that was not streamed is added, one that was is not repeated", () => {
+	assert.equal(answerText(play([["run_finished", { status: "Success", response: "Hello" }]])), "Hello");
+	const partly = play([
+		["text_delta", { step: 1, text: "Hel" }],
+		["run_finished", { status: "Success", response: "Hello" }],
+	]);
+	assert.equal(answerText(partly), "Hello");
+});
+
+test("a failed call and a failed run are marked as failed", () => {
+	const turn = play([
+		LIVE[3],
+		[
+			"tool_finished",
+			{ call_id: "1", tool: "count", ok: false, result: "No permission", error: "No permission" },
+		],
+		["run_finished", { status: "Failed", error: "Too many failures" }],
+	]);
+	assert.equal(turn.parts[0].status, "failed");
+	assert.equal(turn.error, "Too many failures");
+});
+
+test("a call that was running when the run ended or the connection broke is unknown", () => {
+	assert.equal(play([LIVE[3], ["run_finished", { status: "Cancelled" }]]).parts[0].status, "unknown");
+	const turn = play([LIVE[3]]);
+	markInterrupted(turn);
+	assert.equal(turn.parts[0].status, "unknown");
+});
+
+test("an unknown kind of event changes nothing", () => {
+	assert.deepEqual(play([["thought", { text: "hm" }]]), newAgentTurn("a1"));
+});

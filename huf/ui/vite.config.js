@@ -1,0 +1,28 @@
+import path from "node:path";
+import tailwindcss from "@tailwindcss/vite";
+import vue from "@vitejs/plugin-vue";
+import { defineConfig } from "vite";
+import { hufPage } from "./build/huf-page.js";
+
+const app = path.resolve(import.meta.dirname, "..");
+const site = process.env.HUF_URL || "http://127.0.0.1:8000";
+
+export default defineConfig(({ command }) => ({
+	base: command === "build" ? "/assets/huf/frontend/" : "/",
+	plugins: [vue(), tailwindcss(), hufPage({ output: path.join(app, "www", "huf.html") })],
+	define: { __VUE_OPTIONS_API__: "false", __VUE_PROD_DEVTOOLS__: "false" },
+	build: {
+		outDir: path.join(app, "public", "frontend"),
+		emptyOutDir: true,
+		assetsDir: "",
+		license: { fileName: "licenses.md" },
+		target: "es2022",
+		reportCompressedSize: false,
+	},
+	server: {
+		proxy: {
+			"^/(api|login|files|private|assets)(/|$|\\?)": { target: site, changeOrigin: true },
+			"/__huf_page": { target: site, changeOrigin: true, rewrite: () => "/huf" },
+		},
+	},
+}));
