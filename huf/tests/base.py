@@ -14,6 +14,7 @@ class SiteTestCase(unittest.TestCase):
 	def setUp(self):
 		frappe.set_user("Administrator")
 		frappe.db.rollback()
+		frappe.local.message_log = []
 		# Frappe lets a site make 60 users an hour; these tests make more.
 		frappe.local.conf["throttle_user_limit"] = 100_000
 

@@ -116,7 +116,7 @@ class TestServer(unittest.TestCase):
 		browser = simple_websocket.Client(url, headers={"Cookie": cookie})
 		browser.receive(20)
 		browser.send("40/huf.localhost,")
-		self.assertTrue(browser.receive(20).startswith("40/huf.localhost,"))
+		self.assertRegex(browser.receive(20), "^40/huf.localhost,")
 		arguments = json.dumps({"event": "hello", "user": "Administrator"})
 		result = self.run_huf("execute", "huf.embedded.tests.samples.publish", "--kwargs", arguments)
 		self.assertEqual(result.returncode, 0, result.stderr)

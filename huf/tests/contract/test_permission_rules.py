@@ -55,13 +55,6 @@ class TestRoles(PermissionTestCase):
 		with self.assertRaises(frappe.PermissionError):
 			log.save()
 
-	def test_only_for_lets_the_named_role_pass(self):
-		frappe.set_user(self.make_user("System Manager"))
-		frappe.only_for("System Manager")
-		frappe.set_user("Guest")
-		with self.assertRaises(frappe.PermissionError):
-			frappe.only_for("System Manager")
-
 
 class TestOwnersAndHooks(PermissionTestCase):
 	def test_a_note_is_its_writers_until_it_is_public(self):
