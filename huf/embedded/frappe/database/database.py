@@ -257,7 +257,7 @@ class Database(Connection):
 		verb = "INSERT OR IGNORE" if ignore_duplicates else "INSERT"
 		marks = ", ".join("?" * len(fields))
 		self.executemany(f"{verb} INTO `{get_table_name(doctype)}` ({columns}) VALUES ({marks})", rows)
-		self.versions.changed(doctype)
+		self.versions.inserted(doctype)
 
 	# --- schema ---
 

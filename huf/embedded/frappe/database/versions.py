@@ -9,6 +9,8 @@ when another process writes to the same file.
 from threading import Lock
 
 MAX_ENTRIES = 10_000
+LISTED = {"DocType", "DocField", "DocPerm", "User", "Has Role", "Role", "User Permission"}
+"""DocTypes of which lists are cached; of all others only single documents are."""
 
 _shared: dict[str, dict] = {}
 """Per database path: {(doctype, key): (version, value)}, common to all connections of the process."""
@@ -57,6 +59,11 @@ class Versions:
 	def changed(self, doctype: str):
 		"""Rows of this DocType are being changed by the running transaction."""
 		self._uncommitted[doctype] = {}
+
+	def inserted(self, doctype: str):
+		"""Rows were added past the document's life cycle: what is cached of single documents stays true."""
+		if doctype in LISTED:
+			self.changed(doctype)
 
 	def write(self):
 		"""Raise the counters; the last statement before a commit."""
