@@ -35,4 +35,38 @@ huf_tools = [
 	},
 ]
 
-scheduler_events = {"cron": {"* * * * *": ["huf.ai.background.recover"]}}
+# Every save passes huf/ai/agent_hooks.py: these are the events that Frappe calls after a change.
+_saved = "huf.ai.agent_hooks.run_hooked_agents"
+_changed = "huf.ai.agent_hooks.clear_doc_event_agents_cache"
+_events = (
+	"after_insert",
+	"on_update",
+	"on_submit",
+	"on_update_after_submit",
+	"on_cancel",
+	"on_trash",
+	"after_delete",
+)
+doc_events = {
+	"*": {**dict.fromkeys(_events, _saved), "on_change": _saved},
+	**{
+		name: dict.fromkeys(("on_change", "after_delete", "after_rename"), _changed)
+		for name in ("Agent", "Agent Trigger")
+	},
+}
+
+page_renderer = ["huf.api.webhook.HookPage"]
+
+# What runs and events say of documents must not keep anybody from deleting these.
+ignore_links_on_delete = ["Agent Run", "Agent Trigger Event"]
+
+scheduler_events = {
+	"cron": {
+		"* * * * *": [
+			"huf.ai.background.recover",
+			"huf.ai.event_runs.recover_events",
+			"huf.ai.agent_scheduler.run_due_triggers",
+		]
+	},
+	"daily": ["huf.ai.agent_scheduler.clear_old_events", "huf.ai.records.retention.apply_retention"],
+}

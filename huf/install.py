@@ -66,12 +66,14 @@ Say in one or two sentences what you found or did, and name the documents."""
 
 def after_install():
 	make_roles()
+	store_default_settings()
 	make_demo_agent()
 	tell_if_litellm_is_missing()
 
 
 def after_migrate():
 	make_roles()
+	store_default_settings()
 	refresh_definitions()
 
 
@@ -81,6 +83,14 @@ def make_roles():
 			frappe.get_doc({"doctype": "Role", "role_name": role, "desk_access": 1}).insert(
 				ignore_permissions=True
 			)
+
+
+def store_default_settings():
+	"""A Single has its defaults only as long as nothing of it is stored, and new fields have none then: store them."""
+	stored, fields = frappe.db.get_singles_dict("Huf Settings"), frappe.get_meta("Huf Settings").fields
+	missing = {f.fieldname: f.default for f in fields if f.default and stored.get(f.fieldname) is None}
+	if missing:
+		frappe.get_doc("Huf Settings").update(missing).save()
 
 
 def make_demo_agent():

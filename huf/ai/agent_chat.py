@@ -6,17 +6,13 @@ import frappe
 
 from huf.ai import admission
 from huf.ai.agent_integration import run_agent, stream_agent
-from huf.ai.run import OFFLINE
+from huf.ai.records.history import calls_of, describe_runs
 from huf.ai.types import AgentRequest, CallStatus, RunEvent
 
 CHANNEL = "chat"
 MOST_MESSAGES = 500
 MESSAGE_FIELDS = [
 	*("name", "sequence", "role", "kind", "content", "run", "step", "tool_name", "tool_call_id", "creation")
-]
-RUN_FIELDS = [
-	*("name", "status", "stop_reason", "response", "error_message", "provider", "model", "input_tokens"),
-	*("output_tokens", "total_cost", "unpriced_calls", "steps", "duration_ms"),
 ]
 
 
@@ -44,40 +40,12 @@ def get_agent_chat_messages(conversation: str, limit: int = 200):
 
 def add_calls(rows: list, runs: list[str]) -> None:
 	"""Put what the journal knows of a tool call beside the messages about it."""
-	calls = frappe.get_list(
-		"Agent Tool Call",
-		filters={"run": ["in", runs]},
-		fields=["run", "step", "call_id", "effect", "status", "duration_ms", "error_message"],
-		order_by="step asc, position asc",
-		limit_page_length=0,
-	)
+	calls = calls_of(runs)
 	known = {(call.run, call.step, call.call_id): call for call in calls}
 	for row in rows:
 		if call := known.get((row.run, row.step, row.tool_call_id)):
 			ok = call.status == CallStatus.SUCCESS.value
 			row.update(effect=call.effect, ok=ok, duration_ms=call.duration_ms, error=call.error_message)
-
-
-def describe_runs(names: list[str]) -> dict[str, dict]:
-	rows = frappe.get_list(
-		"Agent Run",
-		filters={"name": ["in", names]},
-		fields=RUN_FIELDS,
-		order_by="creation asc",
-		limit_page_length=0,
-	)
-	return {row.name: describe_run(row) for row in rows}
-
-
-def describe_run(row) -> dict:
-	"""An Agent Run as the event `run_finished` tells it."""
-	return {
-		**row,
-		"run": row.name,
-		"error": row.error_message,
-		"total_cost": None if row.unpriced_calls else row.total_cost,
-		"offline": row.model == OFFLINE,
-	}
 
 
 @frappe.whitelist(methods=["POST"])

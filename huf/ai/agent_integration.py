@@ -73,7 +73,6 @@ async def run_child(agent_name: str, prompt: str) -> dict:
 		agent_name, prompt, frappe.session.user, channel="agent", external_id=parent, parent_run=parent
 	)
 	result = await carry_out(open_run(request))
-	frappe.flags.huf_run = parent
 	return {
 		key: value for key, value in result.as_dict().items() if key in ("run", "status", "response", "error")
 	}

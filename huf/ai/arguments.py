@@ -9,6 +9,13 @@ from typing import Any
 
 from huf.ai.errors import ToolError
 
+HIDDEN = "•••"
+KEY_SHAPE = re.compile(r"\b(?:sk|pk|gsk|xai|AIza)[-_][-_A-Za-z0-9*]{8,}|(?<=Bearer )[-._~+/A-Za-z0-9]{8,}=*")
+NAMED_SECRET = re.compile(
+	r"""(["']?\b(?:password|passwd|api_?key|api_?secret|client_?secret|access_?token|refresh_?token|private_?key|authorization)"""
+	r"""["']?\s*[:=]\s*["'])[^"']+""",
+	re.IGNORECASE,
+)
 FENCE = re.compile(r"^```(?:json)?\s*(.*?)\s*```$", re.DOTALL)
 
 
@@ -65,3 +72,13 @@ def check_arguments(arguments: dict, schema: dict) -> None:
 
 def as_text(result: Any) -> str:
 	return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+
+
+def mask_secrets(text: str) -> str:
+	"""Text without what looks like a key or a password; for whatever a tool brings in from elsewhere."""
+	return KEY_SHAPE.sub(HIDDEN, NAMED_SECRET.sub(rf"\g<1>{HIDDEN}", text))
+
+
+def canonical(value: Any) -> str:
+	"""JSON text that is the same for equal values."""
+	return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

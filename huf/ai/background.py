@@ -27,16 +27,16 @@ def enqueue_work(run: str) -> None:
 	frappe.enqueue("huf.ai.background.work_on", queue="long", timeout=LONGEST, run=run)
 
 
-def work_on(run: str) -> RunResult | None:
+def work_on(run: str, now: datetime | None = None) -> RunResult | None:
 	"""Do a queued or abandoned run, if nobody else does; the outermost function of its job.
 
 	None: another worker has it, it has ended, or its conversation is busy, whose present run will call it.
 	"""
 	conversation = frappe.db.get_value("Agent Run", run, "conversation")
-	if conversation and not leases.claim_conversation(conversation, run):
+	if conversation and not leases.claim_conversation(conversation, run, now):
 		frappe.db.rollback()
 		return None
-	lease = leases.take(run)
+	lease = leases.take(run, now)
 	if lease is None:
 		return None
 	user = frappe.db.get_value("Agent Run", run, "run_as")
@@ -56,13 +56,13 @@ def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 
 
 def call_next(conversation: str) -> None:
-	if waiting := leases.next_in_line(conversation):
+	for waiting in leases.line(conversation)[:1]:
 		enqueue_work(waiting)
 
 
 def recover(now: datetime | None = None) -> list[str]:
 	"""Have runs taken up again whose worker was lost. Called every minute; gives their names."""
-	lost = leases.abandoned(now)
+	lost = [*leases.abandoned(now), *leases.forgotten(now)]
 	for run in lost:
 		enqueue_work(run)
 	return lost

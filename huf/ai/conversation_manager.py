@@ -5,26 +5,40 @@ The only writer of Agent Conversation rows and Agent Message rows during a run. 
 """
 
 import json
+from collections.abc import Sequence
 
 import frappe
 from frappe.utils import now
 
 from huf.ai.errors import UsageError
-from huf.ai.records.rows import insert_row, insert_rows
+from huf.ai.records.rows import digest, insert_row, insert_rows
 from huf.ai.types import ModelReply, Observation
 
 TITLE_LENGTH = 60
 ROLES = {"user": "user", "agent": "assistant", "system": "system"}
 
 
+NOBODY = "Administrator"
+"""Owns the conversations that no user has to themselves: only those who may see every conversation see them."""
+
+
 class ConversationManager:
-	"""One agent's conversation with one counterpart: `session_id` is "channel:external_id or user"."""
+	"""One agent's conversation with one counterpart: `session_id` is "channel:external_id or user".
+
+	A `shared` one is nobody's own: every user's runs of the session go on in it.
+	"""
 
 	def __init__(
-		self, agent_name: str, channel: str = "api", external_id: str | None = None, user: str | None = None
+		self,
+		agent_name: str,
+		channel: str = "api",
+		external_id: str | None = None,
+		user: str | None = None,
+		shared: bool = False,
 	):
 		self.agent_name, self.channel, self.external_id = agent_name, channel, external_id
 		self.user = user or frappe.session.user
+		self.owner = NOBODY if shared else self.user
 		self.session_id = f"{channel}:{external_id or self.user}"
 		self.conversation: str | None = None
 
@@ -38,7 +52,7 @@ class ConversationManager:
 		if conversation:
 			self.conversation = self.check_conversation(conversation)
 		else:
-			self.conversation = (persist and self.find_active()) or self.begin(title)
+			self.conversation = (persist and self.find_active()) or self.begin(title, persist)
 		return self.conversation
 
 	def check_conversation(self, name: str) -> str:
@@ -54,16 +68,22 @@ class ConversationManager:
 		return name
 
 	def find_active(self) -> str | None:
-		"""The newest active conversation of this session; only the user's own."""
-		session = {
-			"agent": self.agent_name,
-			"session_id": self.session_id,
-			"is_active": 1,
-			"owner": self.user,
-		}
-		return frappe.db.get_value("Agent Conversation", session, "name", order_by="modified desc")
+		"""The newest active conversation of this session; only the user's own, or a shared one."""
+		return frappe.db.get_value(
+			"Agent Conversation", {**self.session(), "is_active": 1}, "name", order_by="modified desc"
+		)
 
-	def begin(self, title: str) -> str:
+	def session(self) -> dict:
+		return {"agent": self.agent_name, "session_id": self.session_id, "owner": self.owner}
+
+	def begin(self, title: str, persist: bool = False) -> str:
+		"""A new conversation. Of a session that persists, two who begin at once begin the same one."""
+		name = None
+		if persist:
+			last = frappe.db.get_value(
+				"Agent Conversation", self.session(), "name", order_by="creation desc, name desc"
+			)
+			name = digest(*self.session().values(), last or "")
 		return insert_row(
 			"Agent Conversation",
 			{
@@ -75,7 +95,8 @@ class ConversationManager:
 				"is_active": 1,
 				"total_messages": 0,
 			},
-			owner=self.user,
+			self.owner,
+			name,
 		)
 
 	def add_message(
@@ -115,15 +136,15 @@ class ConversationManager:
 			rows.append({**message("system", seen.text, "Tool Result", step), **named})
 		self.add_messages(rows, run)
 
-	def get_conversation_history(self, limit: int = 20, before: int | None = None) -> list[dict]:
-		"""The last `limit` messages (before a place) in OpenAI's form, oldest first, each once.
+	def get_conversation_history(self, limit: int = 20, without: Sequence[str] = ()) -> list[dict]:
+		"""The last `limit` messages (but those of some runs) in OpenAI's form, oldest first, each once.
 
 		Calls stand together with their results.
 		"""
 		# Errors are for the reader: a model that saw its failures would go on talking about them.
 		filters = {"conversation": self.conversation, "kind": ["!=", "Error"]}
-		if before is not None:
-			filters["sequence"] = ["<", before]
+		if without:
+			filters["run"] = ["not in", list(without)]
 		rows = frappe.get_all(
 			"Agent Message",
 			filters=filters,

@@ -36,3 +36,7 @@ class RunStopped(Exception):
 
 class LeaseLost(Exception):
 	"""This worker was away for so long that the run is another's. Nothing it does may count any more."""
+
+
+class AlreadyOpened(Exception):
+	"""The event of a trigger has its run; there must not be a second."""

@@ -3,6 +3,7 @@
 Opening and working are apart, so that another worker can do the work, or take it up again.
 """
 
+import json
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,30 +13,34 @@ import frappe
 from huf.ai import admission
 from huf.ai.agent_manager import AgentManager
 from huf.ai.conversation_manager import ConversationManager
-from huf.ai.errors import LeaseLost, UsageError
+from huf.ai.errors import AlreadyOpened, LeaseLost, UsageError
 from huf.ai.loop.guards import Cancelled, StepCap
-from huf.ai.records import leases
+from huf.ai.providers.turns import opening
+from huf.ai.records import firings, leases
 from huf.ai.records.events import Announcer
-from huf.ai.records.journal import RunJournal, close_run, elapsed, insert_run
+from huf.ai.records.journal import RunJournal, close_run, elapsed, insert_run, keep_opening, mark_lost
 from huf.ai.records.leases import Lease
 from huf.ai.records.recorded import Recorded, read_recorded
-from huf.ai.run import OFFLINE, RunProvider
-from huf.ai.types import AgentRequest, EventKind, Listener, Outcome, RunResult, RunStatus, StopReason
+from huf.ai.run import RunProvider
+from huf.ai.types import OFFLINE, AgentRequest, EventKind, Listener, Outcome, RunResult, RunStatus, StopReason
 
 BUSY = "The agent is still at work on what was said before. Wait for its answer, or cancel that run."
+MOST_ATTEMPTS = 5
+LOST_AGAIN = f"{MOST_ATTEMPTS} workers were lost over this run, so no other takes it up."
 FAULT = "The run broke off by a fault inside Huf. A manager finds it in the Error Log."
 
 
 @dataclass(frozen=True)
 class OpenRun:
-	"""A run that is on record and not ended; `history` is what was said before its prompt."""
+	"""A run that is on record and not ended; `messages` is what its model is told first."""
 
 	request: AgentRequest
 	manager: AgentManager
 	conversations: ConversationManager
 	lease: Lease
-	history: list[dict]
+	messages: list[dict]
 	recorded: Recorded = field(default_factory=Recorded)
+	attempts: int = 1
 
 	@property
 	def name(self) -> str:
@@ -50,24 +55,31 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	"""Admit the request and write down the run and what the person said. Commits.
 
 	A Started run is this worker's, and has the conversation to itself; a Queued one waits for `load_run`.
-	Raises PermissionError or UsageError for what cannot be started; then nothing is written.
+	Raises PermissionError or UsageError for what cannot be started, AlreadyOpened for the event of a trigger that has
+	its run; then nothing is written.
 	"""
 	if not (request.prompt or "").strip():
 		raise UsageError("There is nothing to do: the prompt is empty.")
 	agent = admission.admit(request.agent, request.user)
 	manager = AgentManager(request.agent, request.provider, request.model)
-	conversations = ConversationManager(request.agent, request.channel, request.external_id, request.user)
+	conversations = ConversationManager(
+		request.agent, request.channel, request.external_id, request.user, request.shared
+	)
 	conversation = conversations.get_or_create_conversation(
 		request.conversation, title=request.prompt, persist=bool(agent.persist_conversation)
 	)
 	history = conversations.get_conversation_history(manager.history_limit)
-	lease = insert_run(request, conversation, manager.provider, manager.model, status)
+	messages = opening(agent.instructions, history, request.prompt)
+	lease = insert_run(request, conversation, manager.provider, manager.model, status, messages)
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
 		frappe.db.rollback()
 		raise UsageError(BUSY)
+	if request.origin and not firings.hand_over(request.origin.event, lease.run):
+		frappe.db.rollback()
+		raise AlreadyOpened(request.origin.event)
 	conversations.add_message("user", request.prompt, run=lease.run)
 	conversations.persist_conversation()
-	return OpenRun(request, manager, conversations, lease, history)
+	return OpenRun(request, manager, conversations, lease, messages)
 
 
 def load_run(name: str, lease: Lease) -> OpenRun:
@@ -76,14 +88,13 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	said = frappe.db.get_value(
 		"Agent Message",
 		{"run": name, "role": "user"},
-		["content", "sequence"],
-		as_dict=True,
+		"content",
 		order_by="sequence asc",
 	)
 	model = None if row.model == OFFLINE else row.model
 	request = AgentRequest(
 		row.agent,
-		said.content,
+		said,
 		row.run_as,
 		row.conversation,
 		provider=row.provider,
@@ -93,17 +104,30 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	manager = AgentManager(row.agent, row.provider, model)
 	conversations = ConversationManager(row.agent, user=row.run_as)
 	conversations.conversation = row.conversation
-	history = conversations.get_conversation_history(manager.history_limit, before=said.sequence)
-	return OpenRun(request, manager, conversations, lease, history, read_recorded(name))
+	if row.attempts > 1:
+		# It has begun, and goes on from what it began with, whatever was said or changed since.
+		mark_lost(name)
+		return OpenRun(
+			request, manager, conversations, lease, json.loads(row.opening), read_recorded(name), row.attempts
+		)
+	to_come = [name, *leases.line(row.conversation)]
+	history = conversations.get_conversation_history(manager.history_limit, without=to_come)
+	messages = opening(manager.agent_doc.instructions, history, request.prompt)
+	keep_opening(name, messages)
+	return OpenRun(request, manager, conversations, lease, messages)
 
 
 async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Work on a run to its end, and write down how it ended."""
-	frappe.flags.huf_run = run.name
 	announce = Announcer(run.name, run.request.user, listeners)
 	announce(EventKind.RUN_STARTED, started(run))
 	began = time.monotonic()
-	outcome = await work(run, announce)
+	# What is changed meanwhile is this run's doing; what comes after it is not.
+	before, frappe.flags.huf_run = frappe.flags.huf_run, run.name
+	try:
+		outcome = await work(run, announce)
+	finally:
+		frappe.flags.huf_run = before
 	result = finish(run, outcome, elapsed(began))
 	announce(EventKind.RUN_FINISHED, result.as_dict())
 	return result
@@ -131,12 +155,16 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 	)
 	context = {
 		"agent_name": run.request.agent,
-		"history": run.history,
+		"messages": run.messages,
 		"journal": journal,
 		"guards": [StepCap(manager.steps), Cancelled(journal.cancel_requested)],
 		"emit": announce,
 		"stream": announce.is_watched,
 	}
+	if run.attempts > MOST_ATTEMPTS:
+		return Outcome(
+			StopReason.ERROR, error=LOST_AGAIN, usage=run.recorded.usage, steps=len(run.recorded.replies)
+		)
 	try:
 		agent = manager.create_agent()
 		return await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)
@@ -147,7 +175,8 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 	except Exception:  # the boundary around a run
 		frappe.db.rollback()
 		frappe.log_error(f"Agent Run {run.name} failed")
-		return Outcome(StopReason.ERROR, error=FAULT)
+		recorded = read_recorded(run.name)
+		return Outcome(StopReason.ERROR, error=FAULT, usage=recorded.usage, steps=len(recorded.replies))
 
 
 def finish(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:

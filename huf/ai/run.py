@@ -7,9 +7,7 @@ from types import ModuleType
 import frappe
 
 from huf.ai.errors import UsageError
-
-OFFLINE = "Offline"
-"""Stands in the place of a model's name where none is configured."""
+from huf.ai.types import OFFLINE
 
 
 class RunProvider:

@@ -180,12 +180,17 @@ def call_http(tool, method, url, params, body=None):
 		method,
 		url,
 		base_url=tool.base_url,
-		headers={row.header: row.get_password("value") for row in tool.headers},
+		headers=tool_headers(tool),
+		once=frappe.flags.huf_call_key if method == "POST" else None,
 		params=params,
 		body=body,
 		allow_private=bool(tool.allow_private_hosts),
 		timeout=get_settings().tool_timeout,
 	)
+
+
+def tool_headers(tool) -> dict[str, str]:
+	return {row.header: row.get_password("value") for row in tool.headers}
 
 
 def handle_run_agent(tool, prompt):

@@ -3,10 +3,14 @@
 Plain frozen data. Never touches frappe, litellm or a database.
 """
 
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+
+OFFLINE = "Offline"
+"""Stands in the place of a model's name where none is configured."""
 
 
 class Effect(str, Enum):
@@ -45,6 +49,23 @@ class StopReason(str, Enum):
 	ERROR = "error"
 
 
+class TriggerType(str, Enum):
+	DOC_EVENT = "Doc Event"
+	SCHEDULE = "Schedule"
+	WEBHOOK = "Webhook"
+	APP_EVENT = "App Event"
+	MANUAL = "Manual"
+
+
+class FiringStatus(str, Enum):
+	"""Of one event of a trigger. Queued: its run is still to be opened. Skipped: a condition said no."""
+
+	QUEUED = "Queued"
+	FIRED = "Fired"
+	SKIPPED = "Skipped"
+	FAILED = "Failed"
+
+
 class EventKind(str, Enum):
 	RUN_STARTED = "run_started"
 	TEXT_DELTA = "text_delta"
@@ -54,8 +75,57 @@ class EventKind(str, Enum):
 
 
 @dataclass(frozen=True)
+class Check:
+	"""One condition of a firing. `ok` is None where it was not looked at: an earlier one had said no."""
+
+	text: str
+	ok: bool | None
+	saw: str = ""
+
+
+@dataclass(frozen=True)
+class Firing:
+	"""One event as it concerns one trigger, and what is to come of it.
+
+	`key` makes it one of its kind, together with the trigger and the document. `initiating_user` set it off, `run_as` is
+	whose permissions the run will have.
+	"""
+
+	trigger: str
+	agent: str
+	event: str
+	key: str
+	status: FiringStatus
+	reason: str | None = None
+	checks: tuple[Check, ...] = ()
+	initiating_user: str | None = None
+	run_as: str | None = None
+	reference_doctype: str | None = None
+	reference_name: str | None = None
+	prompt: str | None = None
+	payload: str | None = None
+	caused_by: str | None = None
+	depth: int = 0
+
+
+@dataclass(frozen=True)
+class Origin:
+	"""What set off a run that nobody asked for: an event of a trigger; `depth` is how many runs led to it."""
+
+	event: str
+	trigger: str
+	caused_by: str | None = None
+	depth: int = 0
+	reference_doctype: str | None = None
+	reference_name: str | None = None
+
+
+@dataclass(frozen=True)
 class AgentRequest:
-	"""One wish that an agent be run, as a door took it in. `user` is whose permissions it acts with."""
+	"""One wish that an agent be run, as a door took it in. `user` is whose permissions it acts with.
+
+	`shared`: the conversation belongs to no user; only for a door whose callers cannot choose it.
+	"""
 
 	agent: str
 	prompt: str
@@ -66,6 +136,8 @@ class AgentRequest:
 	provider: str | None = None
 	model: str | None = None
 	parent_run: str | None = None
+	shared: bool = False
+	origin: Origin | None = None
 
 
 @dataclass(frozen=True)
@@ -204,6 +276,13 @@ class Outcome:
 	@property
 	def final_output(self) -> str:
 		return self.text
+
+	def transcript(self) -> str:
+		"""Everything that was said and how it ended, one JSON object a line; equal runs, equal text."""
+		ending = {"stop_reason": self.stop_reason.value, "text": self.text, "error": self.error}
+		return "\n".join(
+			json.dumps(each, ensure_ascii=False, sort_keys=True) for each in [*self.messages, ending]
+		)
 
 
 Ask = Callable[[list[dict], list[Tool], Callable[[str], None]], Awaitable[ModelReply]]

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai import admission
 from huf.ai.providers.models import choose_model
-from huf.ai.run import OFFLINE
+from huf.ai.types import OFFLINE
 
 
 @frappe.whitelist(methods=["GET"])
@@ -20,7 +20,7 @@ def get_agents():
 		filters={"disabled": 0, "allow_chat": 1},
 		pluck="name",
 		order_by="agent_name asc",
-		limit_page_length=200,
+		limit_page_length=0,
 	)
 	docs = [frappe.get_cached_doc("Agent", name) for name in names]
 	return [describe(doc) for doc in docs if admission.may_use(doc, frappe.session.user)]

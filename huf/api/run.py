@@ -1,13 +1,59 @@
-"""REST about runs."""
+"""REST about runs. Each sees the runs they may read; what others lost is settled by Huf Managers."""
 
 import frappe
 
-from huf.ai.records import journal
+from huf.ai import lost_calls, replay
+from huf.ai.records import history, journal
+
+MOST_RUNS = 200
+
+
+@frappe.whitelist(methods=["GET"])
+def get_runs(
+	agent: str | None = None,
+	status: str | None = None,
+	trigger: str | None = None,
+	start: int = 0,
+	limit: int = 50,
+):
+	"""Runs, newest first; see `huf.ai.records.history`."""
+	wanted = {"agent": agent, "status": status, "trigger": trigger}
+	filters = {field: value for field, value in wanted.items() if value}
+	return history.list_runs(filters, start, min(limit, MOST_RUNS))
+
+
+@frappe.whitelist(methods=["GET"])
+def get_run(run: str):
+	"""A run's timeline: {run, steps: [{step, model_calls, tool_calls}], children}."""
+	return history.read_timeline(run)
+
+
+@frappe.whitelist(methods=["GET"])
+def compare(run: str, other: str):
+	"""Two runs side by side: {left, right, steps: [{step, same, left, right, differences}]}."""
+	left, right = history.read_timeline(run), history.read_timeline(other)
+	sides = [{step["step"]: step for step in side["steps"]} for side in (left, right)]
+	steps = [
+		{**each, "left": sides[0].get(each["step"]), "right": sides[1].get(each["step"])}
+		for each in replay.diff(run, other)
+	]
+	return {"left": left["run"], "right": right["run"], "steps": steps}
 
 
 @frappe.whitelist(methods=["POST"])
 def cancel(run: str):
 	"""Ask a run to end. It does so at its next step, or while it waits for a model."""
-	doc = frappe.get_doc("Agent Run", run)
-	doc.check_permission("read")
-	journal.request_cancel(doc.name)
+	frappe.get_doc("Agent Run", run).check_permission("read")
+	journal.request_cancel(run)
+
+
+@frappe.whitelist(methods=["POST"])
+def settle_call(call: str, verdict: str):
+	"""Say what became of a call whose worker was lost: done or not_done."""
+	lost_calls.settle_call(call, verdict)
+
+
+@frappe.whitelist(methods=["POST"])
+def retry_call(call: str):
+	"""Make a call again whose worker was lost; gives its result."""
+	return lost_calls.retry_call(call)

@@ -20,7 +20,7 @@ from huf.embedded.server import CannotStart, serve, url_of
 
 SECTIONS = {
 	"Start": ("start", "worker"),
-	"Use": ("ask",),
+	"Use": ("ask", "replay", "diff"),
 	"Look after": ("init", "migrate", "set-password", "execute", "console"),
 }
 
@@ -138,6 +138,30 @@ def run_agent(agent: str, prompt: str) -> dict:
 	from huf.ai.agent_integration import run_agent_sync
 
 	return run_agent_sync(agent_name=agent, prompt=prompt)
+
+
+@cli.command()
+@click.argument("run")
+@click.option("--model", help="Ask this AI Model instead, with the recorded results of tools.")
+@click.pass_obj
+def replay(home, run, model):
+	"""Tell a run again from its journal."""
+	with connected(home):
+		from huf.ai.replay import tell
+
+		click.echo(tell(run, model))
+
+
+@cli.command()
+@click.argument("run")
+@click.argument("other")
+@click.pass_obj
+def diff(home, run, other):
+	"""Lay two runs side by side, step by step."""
+	with connected(home):
+		from huf.ai.replay import tell_difference
+
+		click.echo(tell_difference(run, other))
 
 
 @cli.command()

@@ -52,6 +52,16 @@ def make_tool(types: str, name: str | None = None, **values) -> str:
 	return make("Agent Tool Function", tool_name=name, types=types, **values).name
 
 
+def make_trigger(agent: str, trigger_type: str = "Doc Event", **values):
+	"""A committed trigger. Whoever makes one deletes it again: it would fire for the documents of other tests."""
+	if trigger_type == "Doc Event":
+		values = {"reference_doctype": "ToDo", "doc_event": "on_update", **values}
+	values.setdefault("trigger_name", unique("Trigger"))
+	trigger = make("Agent Trigger", agent=agent, trigger_type=trigger_type, **values)
+	frappe.db.commit()
+	return trigger
+
+
 def make_agent(model: str | None = None, tools: tuple[str, ...] = (), **values) -> str:
 	"""An agent with these tools; committed, because a run commits anyway."""
 	values.setdefault("agent_name", unique("Agent"))

@@ -6,7 +6,7 @@
 import time
 from collections.abc import Mapping
 
-from huf.ai.arguments import as_text, check_arguments, parse_arguments
+from huf.ai.arguments import as_text, check_arguments, mask_secrets, parse_arguments
 from huf.ai.errors import ToolError
 from huf.ai.types import Call, CallRequest, CallStatus, Observation, Tool
 
@@ -40,4 +40,6 @@ async def perform(call: Call) -> Observation:
 			CallStatus.FAILED,
 			{"error": str(error) or type(error).__name__, "type": type(error).__name__},
 		)
-	return Observation(call, status, as_text(result), round((time.monotonic() - started) * 1000))
+	return Observation(
+		call, status, mask_secrets(as_text(result)), round((time.monotonic() - started) * 1000)
+	)

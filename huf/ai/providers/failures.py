@@ -1,11 +1,8 @@
 """What went wrong with a model, said so that the operator can act on it, and without the key in it."""
 
-import re
-
+from huf.ai.arguments import HIDDEN, mask_secrets
 from huf.ai.errors import ModelError
 
-HIDDEN = "•••"
-KEY_SHAPE = re.compile(r"\b(?:sk|pk|key|gsk|xai|AIza)[-_A-Za-z0-9*]{6,}")
 LONGEST = 300
 RETRIED_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
 CONNECTION_ERRORS = {"APIConnectionError", "Timeout", "TransportError", "ClientError", "TimeoutError"}
@@ -65,7 +62,7 @@ def is_retryable(error: Exception) -> bool:
 def hide_secret(text: str, secret: str | None) -> str:
 	if secret:
 		text = text.replace(secret, HIDDEN)
-	return KEY_SHAPE.sub(HIDDEN, text)
+	return mask_secrets(text)
 
 
 def first_line(text: str) -> str:

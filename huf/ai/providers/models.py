@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import frappe
 
 from huf.ai.errors import UsageError
-from huf.ai.run import OFFLINE
 from huf.ai.settings import get_cached, get_settings
+from huf.ai.types import OFFLINE
 
 MILLION = 1_000_000
 

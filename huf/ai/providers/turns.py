@@ -1,7 +1,7 @@
 """What every provider shares: an SDK agent, a prompt and a way to ask become a run of the one loop."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from huf.ai.arguments import parse_arguments
@@ -16,18 +16,23 @@ DEFAULT_STEPS = 10
 async def drive(agent, prompt: str, ask: Ask, context: dict[str, Any]) -> Outcome:
 	"""Run the loop for an SDK agent.
 
-	`context` may hold: history (messages in OpenAI's form), guards, journal, emit. Without them nothing is kept.
+	`context` may hold: messages (what the model is told first; else instructions and prompt), guards, journal, emit.
+	Without them nothing is kept.
 	"""
-	messages = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
-	messages += [*context.get("history", ()), {"role": "user", "content": prompt}]
 	return await run_loop(
-		messages,
+		context.get("messages") or opening(agent.instructions, (), prompt),
 		[loop_tool(tool) for tool in agent.tools],
 		ask,
 		guards=context.get("guards", (StepCap(DEFAULT_STEPS),)),
 		journal=context.get("journal"),
 		emit=context.get("emit", lambda kind, data: None),
 	)
+
+
+def opening(instructions: str | None, history: Iterable[dict], prompt: str) -> list[dict]:
+	"""What a model is told first, in OpenAI's form."""
+	system = [{"role": "system", "content": instructions}] if instructions else []
+	return [*system, *history, {"role": "user", "content": prompt}]
 
 
 def loop_tool(tool) -> Tool:

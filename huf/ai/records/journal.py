@@ -4,24 +4,37 @@ The only writer of these. Every method of RunJournal commits before it returns, 
 waits, and what a write tool changed is committed together with the row that says so.
 """
 
+import hashlib
 import json
 import time
+from collections import Counter
+from dataclasses import replace
 
 import frappe
 from frappe.utils import now
 
+from huf.ai.arguments import canonical
 from huf.ai.records.leases import Lease, expiry, new_worker
 from huf.ai.records.recorded import Recorded
-from huf.ai.records.rows import clip, insert_row, update_row
+from huf.ai.records.rows import clip, digest, insert_row, update_row
 from huf.ai.types import AgentRequest, Call, CallStatus, Effect, ModelReply, Observation, Outcome, RunStatus
 
 
 def insert_run(
-	request: AgentRequest, conversation: str, provider: str | None, model: str, status: RunStatus
+	request: AgentRequest,
+	conversation: str,
+	provider: str | None,
+	model: str,
+	status: RunStatus,
+	opening: list[dict],
 ) -> Lease:
-	"""Write the Agent Run; a Started one is held by this worker from the first. Does not commit."""
+	"""Write the Agent Run; a Started one is held by this worker from the first. Does not commit.
+
+	`opening` is what the model is told first: with it and the journal a run can be replayed.
+	"""
 	started = status is RunStatus.STARTED
 	worker = new_worker()
+	origin = request.origin
 	name = insert_row(
 		"Agent Run",
 		{
@@ -30,9 +43,15 @@ def insert_run(
 			"provider": provider,
 			"model": model,
 			"prompt": clip(request.prompt),
+			"opening": canonical(opening),
 			"status": status.value,
 			"run_as": request.user,
 			"parent_run": request.parent_run,
+			"trigger": origin.trigger if origin else None,
+			"caused_by": origin.caused_by if origin else None,
+			"depth": origin.depth if origin else 0,
+			"reference_doctype": origin.reference_doctype if origin else None,
+			"reference_name": origin.reference_name if origin else None,
 			"started_at": now() if started else None,
 			"worker": worker if started else None,
 			"lease_until": expiry() if started else None,
@@ -65,6 +84,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
 			"duration_ms": duration_ms,
 			"ended_at": ended,
 			"lease_until": None,
+			"transcript_digest": digest_of(outcome),
 		},
 	)
 	frappe.db.sql(
@@ -72,9 +92,38 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
 	)
 
 
+def digest_of(outcome: Outcome) -> str:
+	"""A short name of a transcript, as far as the record holds it."""
+	return digest(replace(outcome, text=clip(outcome.text), error=clip(outcome.error)).transcript())
+
+
 def request_cancel(run: str) -> None:
 	"""Ask a run that goes on to end at its next step."""
 	update_row("Agent Run", run, {"cancel_requested": 1})
+
+
+def keep_opening(run: str, opening: list[dict]) -> None:
+	"""Write down what a queued run begins with, now that it begins. Commits."""
+	update_row("Agent Run", run, {"opening": canonical(opening)})
+	frappe.db.commit()
+
+
+def mark_lost(run: str) -> None:
+	"""Say of what a lost worker had begun that its end is not known. Commits."""
+	frappe.db.sql(
+		"update `tabAgent Tool Call` set status = %s where run = %s and status = 'Started'",
+		(CallStatus.UNKNOWN.value, run),
+	)
+	frappe.db.sql(
+		"update `tabAgent LLM Call` set status = 'Failed', error_message = %s where run = %s and status = 'Started'",
+		("The worker that asked was lost.", run),
+	)
+	frappe.db.commit()
+
+
+def end_lost_call(name: str, status: CallStatus, result: str) -> None:
+	"""Write what became of a call whose worker was lost."""
+	update_row("Agent Tool Call", name, {"status": status.value, "result": result, "error_message": None})
 
 
 class RunJournal:
@@ -93,6 +142,8 @@ class RunJournal:
 		self.recorded = recorded or Recorded()
 		self.asked: tuple[str, float] = ("", 0.0)
 		self.intent = ""
+		self.seen: Counter[str] = Counter()
+		self.key = ""
 
 	def cancel_requested(self, waiting: bool) -> bool:
 		"""Whether someone asked. A run that waits has to begin a new read to see what others committed meanwhile."""
@@ -105,6 +156,10 @@ class RunJournal:
 		return self.recorded.replies.get(step)
 
 	def recall_call(self, step: int, call: Call) -> Observation | None:
+		"""Asked once for each call, in order, by every worker: so it is here that calls get their keys."""
+		same = f"{call.request.name}\n{canonical(call.arguments)}"
+		self.key = hashlib.sha256(f"{self.run}\n{same}\n{self.seen[same]}".encode()).hexdigest()[:32]
+		self.seen[same] += 1
 		return self.recorded.observation(step, call)
 
 	def asking(self, step: int) -> None:
@@ -143,6 +198,8 @@ class RunJournal:
 			self.lease.hold()
 			self.intent = insert_row("Agent Tool Call", self.row(step, call, CallStatus.STARTED))
 			frappe.db.commit()
+			# For tools that can pass it on: a service that has seen the key does not act on it again.
+			frappe.flags.huf_call_key = self.key
 
 	def called(self, step: int, observation: Observation) -> None:
 		"""After a call: its row and what it wrote are one commit; a failed call leaves the row alone behind.
@@ -185,6 +242,7 @@ class RunJournal:
 			"effect": call.effect.value,
 			"status": status.value,
 			"call_id": call.request.id,
+			"idempotency_key": self.key,
 			"arguments": shown,
 			"started_at": now(),
 		}

@@ -87,13 +87,28 @@ def free_conversation(conversation: str, run: str) -> None:
 	)
 
 
-def next_in_line(conversation: str) -> str | None:
-	"""The queued run of a conversation that has waited longest."""
+def line(conversation: str) -> list[str]:
+	"""The queued runs of a conversation, the one that has waited longest first."""
 	waiting = {"conversation": conversation, "status": "Queued"}
-	return frappe.db.get_value("Agent Run", waiting, "name", order_by="creation asc")
+	return frappe.get_all("Agent Run", filters=waiting, pluck="name", order_by="creation asc")
 
 
 def abandoned(now: datetime | None = None) -> list[str]:
 	"""Runs whose worker let the lease run out, oldest first."""
 	lost = {"status": "Started", "lease_until": ["<", now or now_datetime()]}
 	return frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc", limit=100)
+
+
+def forgotten(now: datetime | None = None) -> list[str]:
+	"""Runs that have been queued for a while in a conversation where none goes on: their worker was lost before it began."""
+	before = add_to_date(now or now_datetime(), seconds=-SECONDS, as_datetime=True)
+	return frappe.db.sql(
+		"""select run.name from `tabAgent Run` run
+		left join `tabAgent Conversation` conversation on conversation.name = run.conversation
+		where run.status = 'Queued' and run.creation < %s and not exists (
+			select 1 from `tabAgent Run` other where other.name = conversation.active_run
+			and other.status in ('Started', 'Waiting'))
+		order by run.creation limit 100""",
+		(before,),
+		pluck=True,
+	)

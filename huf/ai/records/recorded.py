@@ -24,6 +24,10 @@ class Recorded:
 	calls: dict[tuple[int, int], dict] = field(default_factory=dict)
 	told: frozenset[int] = frozenset()
 
+	@property
+	def usage(self) -> Usage:
+		return sum((reply.usage for reply in self.replies.values()), Usage())
+
 	def observation(self, step: int, call: Call) -> Observation | None:
 		"""What came of a call; None where it is safe to make it (again)."""
 		row = self.calls.get((step, call.position))
@@ -54,7 +58,7 @@ def read_recorded(run: str) -> Recorded:
 	called = frappe.get_all(
 		"Agent Tool Call",
 		filters={"run": run},
-		fields=["name", "step", "position", "status", "result", "duration_ms"],
+		fields=["name", "step", "position", "tool", "arguments", "status", "result", "duration_ms"],
 		order_by="step asc, position asc",
 	)
 	told = frappe.get_all(

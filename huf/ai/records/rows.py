@@ -3,6 +3,7 @@
 Only `records/` uses it, for DocTypes nobody else writes.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,13 +11,21 @@ import frappe
 from frappe.utils import now
 
 
-def insert_rows(doctype: str, rows: Iterable[Mapping[str, Any]], owner: str | None = None) -> list[str]:
-	"""Insert rows that have the same keys, in one statement; gives their names. Does not commit."""
+def insert_rows(
+	doctype: str,
+	rows: Iterable[Mapping[str, Any]],
+	owner: str | None = None,
+	names: list[str] | None = None,
+) -> list[str]:
+	"""Insert rows that have the same keys, in one statement; gives their names. Does not commit.
+
+	With `names`, a row whose name is there already is left as it is: so the database keeps something done once.
+	"""
 	rows = list(rows)
 	if not rows:
 		return []
-	time, owner = now(), owner or frappe.session.user
-	names = [frappe.generate_hash(length=10) for _ in rows]
+	time, owner, given = now(), owner or frappe.session.user, names is not None
+	names = names if given else [frappe.generate_hash(length=10) for _ in rows]
 	standard = {
 		"creation": time,
 		"modified": time,
@@ -27,12 +36,19 @@ def insert_rows(doctype: str, rows: Iterable[Mapping[str, Any]], owner: str | No
 	}
 	fields = ["name", *standard, *rows[0]]
 	values = [(name, *standard.values(), *row.values()) for name, row in zip(names, rows, strict=True)]
-	frappe.db.bulk_insert(doctype, fields, values)
+	frappe.db.bulk_insert(doctype, fields, values, ignore_duplicates=given)
 	return names
 
 
-def insert_row(doctype: str, row: Mapping[str, Any], owner: str | None = None) -> str:
-	return insert_rows(doctype, [row], owner)[0]
+def insert_row(
+	doctype: str, row: Mapping[str, Any], owner: str | None = None, name: str | None = None
+) -> str:
+	return insert_rows(doctype, [row], owner, [name] if name else None)[0]
+
+
+def digest(*parts: Any) -> str:
+	"""A row's name made of what it stands for: equal parts, equal name."""
+	return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
 def update_row(doctype: str, name: str, values: Mapping[str, Any]) -> None:

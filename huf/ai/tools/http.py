@@ -34,28 +34,32 @@ async def request(
 	body: Any = None,
 	allow_private: bool = False,
 	timeout: float = 60,
+	once: str | None = None,
 ) -> dict:
 	"""Send one request; gives {status, url, content_type, body}, `body` parsed where it is JSON.
+
+	`once` is sent as Idempotency-Key. It is no secret, so it does not tie the call to the base URL's host.
 
 	Raises ToolError for an address that may not be reached, a time-out, or an answer that is too large.
 	"""
 	import aiohttp
 
 	url = resolve_url(url, base_url, tied=bool(headers))
+	sent = {**(headers or {}), **({"Idempotency-Key": once} if once else {})}
 	connector = aiohttp.TCPConnector(socket_factory=socket_factory(allow_private), limit=1, force_close=True)
 	limits = aiohttp.ClientTimeout(total=timeout)
 	try:
 		async with aiohttp.ClientSession(connector=connector, timeout=limits, trust_env=False) as session:
 			query = {key: as_query(value) for key, value in (params or {}).items()}
-			return await follow(session, method, url, base_url, dict(headers or {}), query, body)
+			return await follow(session, method, url, base_url if headers else None, sent, query, body)
 	except asyncio.TimeoutError:
 		raise ToolError(f"{host_of(url)} did not answer within {timeout:g} seconds.") from None
 	except (aiohttp.ClientError, OSError, ValueError) as error:
 		raise ToolError(reason_of(error, url)) from None
 
 
-async def follow(session, method, url, base_url, headers, params, body) -> dict:
-	"""Send, and go after redirects by hand: each is judged like the first address."""
+async def follow(session, method, url, home, headers, params, body) -> dict:
+	"""Send, and go after redirects by hand: each is judged like the first address. `home`: it may not leave there."""
 	for _ in range(MOST_REDIRECTS + 1):
 		options = {"headers": headers, "params": params or None, "allow_redirects": False}
 		if body is not None:
@@ -64,7 +68,7 @@ async def follow(session, method, url, base_url, headers, params, body) -> dict:
 			target = response.headers.get("Location")
 			if response.status not in REDIRECTS or not target:
 				return await read(response)
-			url = resolve_url(urljoin(str(response.url), target), base_url, tied=bool(headers))
+			url = resolve_url(urljoin(str(response.url), target), home, tied=bool(home))
 			params = None
 			if response.status == 303 or (response.status in (301, 302) and method == "POST"):
 				method, body = "GET", None

@@ -3,7 +3,7 @@
 import asyncio
 import unittest
 
-from huf.ai.arguments import parse_arguments
+from huf.ai.arguments import mask_secrets, parse_arguments
 from huf.ai.errors import ToolError
 from huf.ai.loop.tool_calls import perform, prepare
 from huf.ai.types import CallRequest, Effect, Tool
@@ -66,3 +66,26 @@ def tool(function) -> Tool:
 		return function(arguments)
 
 	return Tool("search", "Search", SCHEMA, Effect.READ, run)
+
+
+class TestMasking(unittest.TestCase):
+	def test_keys_and_passwords_that_a_tool_brings_in_are_hidden(self):
+		for text in (
+			'{"api_key": "abc-123"}',
+			"{'password': 'hunter2'}",
+			'{"Authorization": "Bearer eyJhbGciOi.payload"}',
+			"Authorization: Bearer eyJhbGciOi.payload",
+			"the key is sk-proj-1234567890abcdef",
+		):
+			with self.subTest(text):
+				masked = mask_secrets(text)
+				for secret in ("abc-123", "hunter2", "payload", "1234567890"):
+					self.assertNotIn(secret, masked)
+
+	def test_other_words_stay(self):
+		for text in (
+			'{"keyboard": "sk-short"}',
+			"Press a key to go on",
+			'{"tokens": 12, "secretary": "Anna"}',
+		):
+			self.assertEqual(mask_secrets(text), text)

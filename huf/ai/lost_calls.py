@@ -1,0 +1,51 @@
+"""External calls whose worker was lost in the middle: a person says what became of them, or has them made again."""
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.coroutines import run_coroutine
+from huf.ai.errors import UsageError
+from huf.ai.loop.tool_calls import perform
+from huf.ai.providers.turns import loop_tool
+from huf.ai.records.journal import end_lost_call
+from huf.ai.types import Call, CallRequest, CallStatus, Observation
+from huf.permissions import is_manager
+
+VERDICTS = {"done": CallStatus.SUCCESS, "not_done": CallStatus.FAILED}
+
+
+def settle_call(name: str, verdict: str) -> None:
+	"""Write down what a person found out. Raises PermissionError for who is no manager, UsageError otherwise."""
+	row = lost_call(name)
+	if verdict not in VERDICTS:
+		raise UsageError(f"{verdict!r} is no verdict. Say one of: {', '.join(VERDICTS)}.")
+	words = "was carried out" if verdict == "done" else "was not carried out"
+	said = f"{frappe.session.user} found out that the call {words}."
+	end_lost_call(row.name, VERDICTS[verdict], said)
+
+
+def retry_call(name: str) -> str:
+	"""Make the call again, as the run's user and with the same Idempotency-Key; gives its result."""
+	from huf.ai.sdk_tools import create_agent_tools
+
+	row = lost_call(name)
+	run = frappe.get_doc("Agent Run", row.run)
+	tool = next((tool for tool in create_agent_tools(run.agent) if tool.name == row.tool), None)
+	if tool is None:
+		raise UsageError(f"The agent {run.agent} does not have the tool {row.tool} any more.")
+	request = CallRequest(row.call_id, row.tool, row.arguments)
+	call = Call(request, row.position, loop_tool(tool), frappe.parse_json(row.arguments))
+	with acting_as(run.run_as):
+		frappe.flags.huf_call_key = row.idempotency_key
+		observation: Observation = run_coroutine(perform(call))
+	end_lost_call(row.name, observation.status, observation.text)
+	return observation.text
+
+
+def lost_call(name: str):
+	row = frappe.get_doc("Agent Tool Call", name)
+	if not is_manager(frappe.session.user):
+		raise frappe.PermissionError("Only a Huf Manager can say what became of a call.")
+	if row.status != CallStatus.UNKNOWN.value:
+		raise UsageError(f"What became of this call is known: {row.status}.")
+	return row

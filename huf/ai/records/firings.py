@@ -1,0 +1,137 @@
+"""Agent Trigger Event: one row for each event that concerned a trigger. The only writer of these rows; never commits.
+
+A row's name is a digest of its trigger, document and key, so the database itself refuses a second one. A row is written in
+the transaction of what happened, and comes and goes with it. Its run is opened in one commit with the row's change from
+Queued to Fired.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime
+from itertools import groupby
+
+import frappe
+from frappe.utils import add_to_date, now, now_datetime
+
+from huf.ai.records.rows import clip, digest, insert_rows, update_row
+from huf.ai.types import Firing, FiringStatus
+
+EVENT = "Agent Trigger Event"
+PATIENCE = 60
+"""Seconds after which an event that still has no run is looked after."""
+MOST_ATTEMPTS = 5
+LONGEST_REASON = 1000
+
+
+def name_of(firing: Firing) -> str:
+	return digest(firing.trigger, firing.reference_doctype or "", firing.reference_name or "", firing.key)
+
+
+def insert_firings(firings: Iterable[Firing]) -> list[str]:
+	"""Write down what happened, each event once; gives the names, also of those that were there before."""
+	names: list[str] = []
+	# One statement for each owner: nearly always one in all.
+	for owner, group in groupby(firings, key=lambda firing: firing.run_as or firing.initiating_user):
+		own = list(group)
+		names += insert_rows(EVENT, map(as_row, own), owner, [name_of(firing) for firing in own])
+	return names
+
+
+def as_row(firing: Firing) -> dict:
+	checks = [asdict(check) for check in firing.checks]
+	return {
+		"trigger": firing.trigger,
+		"agent": firing.agent,
+		"status": firing.status.value,
+		"event": firing.event,
+		"event_key": firing.key[:140],
+		"initiating_user": firing.initiating_user,
+		"run_as": firing.run_as,
+		"reference_doctype": firing.reference_doctype,
+		"reference_name": firing.reference_name,
+		"caused_by_run": firing.caused_by,
+		"depth": firing.depth,
+		"attempts": 0,
+		"reason": clip(firing.reason, LONGEST_REASON),
+		"checks": json.dumps(checks, ensure_ascii=False) if checks else None,
+		"prompt": firing.prompt,
+		"payload": clip(firing.payload),
+	}
+
+
+def read_firing(name: str):
+	"""The row, or None."""
+	return frappe.db.get_value(EVENT, name, "*", as_dict=True)
+
+
+def hand_over(name: str, run: str) -> bool:
+	"""Let `run` be the run of a queued event; False where it has one, or must not get any."""
+	frappe.db.sql(
+		"update `tabAgent Trigger Event` set status = %s, run = %s, modified = %s where name = %s and status = %s",
+		(FiringStatus.FIRED.value, run, now(), name, FiringStatus.QUEUED.value),
+	)
+	# The update holds the row, so what is read now stays true until the commit.
+	return frappe.db.get_value(EVENT, name, "run") == run
+
+
+def fail_firing(name: str, reason: str) -> None:
+	"""A queued event whose run cannot be opened."""
+	frappe.db.sql(
+		"update `tabAgent Trigger Event` set status = %s, reason = %s, modified = %s where name = %s and status = %s",
+		(FiringStatus.FAILED.value, clip(reason, LONGEST_REASON), now(), name, FiringStatus.QUEUED.value),
+	)
+
+
+def count_attempt(name: str) -> int:
+	frappe.db.sql("update `tabAgent Trigger Event` set attempts = attempts + 1 where name = %s", (name,))
+	return frappe.db.get_value(EVENT, name, "attempts") or 0
+
+
+def overdue(now: datetime | None = None) -> list[str]:
+	"""Events whose run should be open by now, oldest first."""
+	before = add_to_date(now or now_datetime(), seconds=-PATIENCE, as_datetime=True)
+	waiting = {"status": FiringStatus.QUEUED.value, "creation": ["<", before]}
+	return frappe.get_all(EVENT, filters=waiting, pluck="name", order_by="creation asc", limit=200)
+
+
+def move_on(trigger: str, due: datetime) -> None:
+	"""Set when a schedule is due next."""
+	update_row("Agent Trigger", trigger, {"next_execution": due})
+
+
+def tell_fired(trigger: str) -> None:
+	"""Show on a trigger that it works."""
+	update_row("Agent Trigger", trigger, {"last_execution": now(), "last_error": None})
+
+
+def tell_error(trigger: str, error: str | None) -> None:
+	"""Show on a trigger what is wrong with it."""
+	update_row("Agent Trigger", trigger, {"last_error": clip(error, LONGEST_REASON)})
+
+
+def origin_of(run: str | None) -> tuple[str | None, int]:
+	"""The trigger that set off a run or one of its parents (None: a person did), and how many runs led to it."""
+	depth = 0
+	while run:
+		row = frappe.db.get_value("Agent Run", run, ["trigger", "depth", "parent_run"], as_dict=True)
+		if not row:
+			break
+		if row.trigger:
+			return row.trigger, row.depth or 0
+		depth, run = row.depth or 0, row.parent_run
+	return None, depth
+
+
+def forget_trigger(trigger: str) -> None:
+	"""A trigger that is deleted takes its events along; its runs stay."""
+	frappe.db.delete(EVENT, {"trigger": trigger})
+
+
+def clear_old_firings(before: datetime) -> int:
+	"""Delete what was skipped before a time; what fired or failed stays. Gives how many there were."""
+	old = {"status": FiringStatus.SKIPPED.value, "creation": ["<", before]}
+	names = frappe.get_all(EVENT, filters=old, pluck="name", order_by="creation asc", limit=5000)
+	if names:
+		frappe.db.delete(EVENT, {"name": ["in", names]})
+	return len(names)

@@ -1,0 +1,84 @@
+"""When a schedule is due: from a cron expression, or from an interval and its first time. Pure; naive times only.
+
+Times are the site's own. Where its clock is put back an hour, the times of that hour are due once, not twice.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import count
+
+from croniter import croniter
+from dateutil.relativedelta import relativedelta
+
+MICROSECOND = timedelta(microseconds=1)
+STEPS = {
+	"Minutely": timedelta(minutes=1),
+	"Hourly": timedelta(hours=1),
+	"Daily": timedelta(days=1),
+	"Weekly": timedelta(weeks=1),
+}
+MONTHS = {"Monthly": 1, "Yearly": 12}
+
+
+@dataclass(frozen=True)
+class Plan:
+	"""Either `cron`, or every `count` of an interval from `start` on."""
+
+	cron: str | None = None
+	interval: str | None = None
+	count: int = 1
+	start: datetime | None = None
+
+	def next_due(self, after: datetime) -> datetime:
+		"""The first due time later than `after`. Raises ValueError where there will never be one."""
+		if self.cron:
+			return croniter(self.cron, after).get_next(datetime)
+		return next(self.counted_from(after))
+
+	def last_due(self, now: datetime) -> datetime | None:
+		"""The latest due time that is not later than `now`; None where there was none."""
+		if self.cron:
+			return croniter(self.cron, now + MICROSECOND).get_prev(datetime)
+		number = self.number(now)
+		number -= self.due(number) > now
+		return self.due(number) if number >= 0 else None
+
+	def between(self, begin: datetime, end: datetime) -> Iterator[datetime]:
+		"""Due times later than `begin` and not later than `end`."""
+		times = croniter(self.cron, begin).all_next(datetime) if self.cron else self.counted_from(begin)
+		for due in times:
+			if due > end:
+				return
+			yield due
+
+	def counted_from(self, begin: datetime) -> Iterator[datetime]:
+		number = self.number(begin)
+		number += self.due(number) <= begin
+		return map(self.due, count(number))
+
+	def due(self, number: int) -> datetime:
+		"""The due time of that number, counted from 0; each from the first, so that the 31st stays the 31st."""
+		if self.interval in STEPS:
+			return self.start + number * self.count * STEPS[self.interval]
+		return self.start + relativedelta(months=number * self.count * MONTHS[self.interval])
+
+	def number(self, moment: datetime) -> int:
+		"""Of the due time at a moment, or of the one before or after it."""
+		if moment < self.start:
+			return 0
+		if self.interval in STEPS:
+			return (moment - self.start) // (self.count * STEPS[self.interval])
+		months = (moment.year - self.start.year) * 12 + moment.month - self.start.month
+		return months // (self.count * MONTHS[self.interval])
+
+
+def check_cron(expression: str) -> str | None:
+	"""What is wrong with a cron expression; None: nothing."""
+	if not croniter.is_valid(expression) or not (expression.startswith("@") or len(expression.split()) == 5):
+		return "It takes five fields: minute, hour, day, month and weekday, such as 0 9 * * 1-5."
+	try:
+		croniter(expression, datetime(2000, 1, 1)).get_next(datetime)
+	except ValueError:
+		return "There is no such day."
+	return None

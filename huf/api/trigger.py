@@ -1,0 +1,143 @@
+"""REST about triggers, for people who set them up, and for buttons that fire them."""
+
+import frappe
+
+from huf.ai import by_hand
+from huf.ai import explain as explaining
+from huf.ai.backtest import backtest as look_back
+from huf.ai.errors import UsageError
+
+TRIGGER, EVENT = "Agent Trigger", "Agent Trigger Event"
+LIST_FIELDS = (
+	*(
+		"name",
+		"agent",
+		"trigger_type",
+		"disabled",
+		"run_as",
+		"reference_doctype",
+		"doc_event",
+		"condition",
+		"cron",
+	),
+	*("scheduled_interval", "interval_count", "catch_up", "next_execution", "webhook_slug", "event_name"),
+	*("last_execution", "last_error", "modified"),
+)
+LONGEST_TEST = 365
+
+
+@frappe.whitelist(methods=["GET"])
+def get_triggers(agent: str | None = None, start: int = 0, limit: int = 50):
+	"""Triggers by name: [{name, agent, trigger_type, ..., next_execution, last_execution, last_error, last_event}].
+
+	`last_event` is {status, creation, reason, run} of the latest firing or refusal, or None.
+	"""
+	rows = frappe.get_list(
+		TRIGGER,
+		filters={"agent": agent} if agent else {},
+		fields=[f"`{field}`" for field in LIST_FIELDS],
+		order_by="trigger_name asc",
+		limit_start=start,
+		limit_page_length=min(limit, 100),
+	)
+	for row in rows:
+		row.last_event = frappe.db.get_value(
+			EVENT,
+			{"trigger": row.name},
+			["status", "creation", "reason", "run"],
+			as_dict=True,
+			order_by="creation desc",
+		)
+	return rows
+
+
+@frappe.whitelist(methods=["GET"])
+def get_events(trigger: str, status: str | None = None, start: int = 0, limit: int = 20):
+	"""Firings and refusals of a trigger, newest first, each with its conditions; see `explain`."""
+	readable(trigger)
+	rows = frappe.get_list(
+		EVENT,
+		filters={"trigger": trigger, **({"status": status} if status else {})},
+		fields=[f"`{field}`" for field in explaining.EVENT_FIELDS],
+		order_by="creation desc",
+		limit_start=start,
+		limit_page_length=min(limit, 100),
+	)
+	return [explaining.explain_event(row) for row in rows]
+
+
+@frappe.whitelist(methods=["GET"])
+def explain(trigger: str | None = None, document: str | None = None, event: str | None = None):
+	"""Why an event fired or did not, or what the trigger would make of a document as it is now.
+
+	Either `event`, an Agent Trigger Event: its row with `checks`: [{text, ok, saw}]. Or `trigger` and `document`:
+	{would_fire, checks, reason, prompt, events}.
+	"""
+	if event:
+		row = frappe.get_doc(EVENT, event)
+		row.check_permission("read")
+		return explaining.explain_event(row)
+	doc = readable(trigger)
+	if doc.trigger_type != "Doc Event":
+		raise UsageError("Only a Doc Event trigger looks at documents. Name one of its events instead.")
+	return explaining.explain_document(doc.name, by_hand.chosen_document(doc, document))
+
+
+@frappe.whitelist(methods=["GET", "POST"])
+def backtest(trigger: str | None = None, values: dict | str | None = None, days: int = 30):
+	"""What a trigger, or the unsaved `values` of one, would have done: see `huf.ai.backtest.backtest`."""
+	doc = readable(trigger) if trigger else unsaved(frappe.parse_json(values) or {})
+	if doc.trigger_type not in ("Doc Event", "Schedule"):
+		raise UsageError("Only Doc Event and Schedule triggers have a past to look at.")
+	return look_back(doc, max(1, min(days, LONGEST_TEST)))
+
+
+@frappe.whitelist(methods=["POST"])
+def set_enabled(trigger: str, enabled: bool):
+	"""Enable or disable a trigger; gives {name, disabled, next_execution}."""
+	doc = frappe.get_doc(TRIGGER, trigger)
+	doc.check_permission("write")
+	doc.disabled = int(not enabled)
+	doc.save()
+	return {"name": doc.name, "disabled": doc.disabled, "next_execution": doc.next_execution}
+
+
+@frappe.whitelist(methods=["POST"])
+def fire(
+	trigger: str,
+	payload: dict | list | str | None = None,
+	document: str | None = None,
+	key: str | None = None,
+):
+	"""Fire a trigger by hand as the signed-in user; pressed twice with one `key`, it fires once.
+
+	`payload` is what its prompt gets; text that is JSON is read as such. `document` names one of its DocType, for a Doc Event.
+	Gives {name, status, run, reason, prompt} of the Agent Trigger Event; its run begins after the answer.
+	"""
+	return by_hand.read_event(by_hand.fire_by_hand(trigger, parsed(payload), document, key))
+
+
+def parsed(payload):
+	if not isinstance(payload, str):
+		return payload
+	try:
+		return frappe.parse_json(payload)
+	except ValueError:
+		return payload
+
+
+def readable(trigger: str | None):
+	doc = frappe.get_doc(TRIGGER, trigger)
+	doc.check_permission("read")
+	return doc
+
+
+def unsaved(values: dict):
+	"""A trigger as it would be saved, as far as it is needed to look back."""
+	frappe.has_permission(TRIGGER, "create", throw=True)
+	doc = frappe.get_doc({**values, "doctype": TRIGGER})
+	doc.check_needs()
+	doc.check_doctype()
+	doc.check_plan()
+	doc.check_texts()
+	return doc

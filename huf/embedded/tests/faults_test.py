@@ -1,0 +1,66 @@
+"""The disk is full, the database is locked or gone in the middle of a step: nothing is lost, and the run goes on later."""
+
+from datetime import timedelta
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.agent_integration import run_agent_sync
+from huf.ai.background import work_on
+from huf.embedded.tests.sites import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.model_server import ModelServer, text, tool_call
+
+HERE = "huf.embedded.tests.faults_test"
+FAULTS: list = []
+
+
+def write_in_bad_times():
+	"""A tool that writes a note, after which the database breaks in the way the test wants."""
+	frappe.get_doc({"doctype": "Note", "title": f"Written {frappe.generate_hash(length=6)}"}).insert()
+	while FAULTS:
+		FAULTS.pop()()
+	return "written " * 100_000
+
+
+class TestDatabaseFaults(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		tool = make_tool("Custom Function", function_path=f"{HERE}.write_in_bad_times", effect="write")
+		self.server = ModelServer(strict=False)
+		self.server.__enter__()
+		self.addCleanup(self.server.close)
+		self.agent = make_agent(make_model(self.server), (tool,))
+		self.server.script(tool_call(tool), text("Done."))
+		self.notes = frappe.db.count("Note")
+
+	def test_a_full_disk(self):
+		def fill():
+			pages = frappe.db.sql("pragma page_count")[0][0]
+			frappe.db._connection.execute(f"pragma max_page_count = {pages}")
+
+		FAULTS.append(fill)
+		result = run_agent_sync(self.agent, "Write")
+		self.assertEqual((result["status"], result["input_tokens"]), ("Failed", 100))
+		self.assertIn("Error Log", result["error"])
+		self.assertEqual(frappe.db.count("Note"), self.notes)
+		frappe.db._connection.execute("pragma max_page_count = 1073741823")
+		self.assertEqual(run_agent_sync(self.agent, "Go on")["status"], "Success")
+
+	def test_a_database_that_is_gone(self):
+		self.assert_goes_on(lambda: frappe.db._connection.close())
+
+	def assert_goes_on(self, fault):
+		"""The caller is told, nothing half done is kept, and the next worker ends the run."""
+		FAULTS.append(fault)
+		with self.assertRaises(Exception) as raised:
+			result = run_agent_sync(self.agent, "Write")
+			raise AssertionError(f"the fault went unnoticed: {result}")
+		self.assertNotIsInstance(raised.exception, AssertionError)
+		frappe.init(frappe.local.site, sites_path=self.sites_path, force=True)
+		frappe.connect()
+		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})
+		self.assertEqual((run.status, frappe.db.count("Note")), ("Started", self.notes))
+		self.server.script(text("Done."))
+		result = work_on(run.name, now_datetime() + timedelta(hours=1))
+		self.assertEqual((result.status.value, frappe.db.count("Note")), ("Success", self.notes + 1))

@@ -1,0 +1,66 @@
+const call = (method, args) => frappe.call(`huf.api.trigger.${method}`, args).then((answer) => answer.message);
+const escape = frappe.utils.escape_html;
+
+frappe.ui.form.on("Agent Trigger", {
+	refresh(frm) {
+		frm.events.show_address(frm);
+		if (frm.doc.trigger_type === "Webhook" && !frm.doc.webhook_secret) {
+			frm.add_custom_button(__("Make Secret"), () => frm.events.make_secret(frm));
+		}
+		if (["Doc Event", "Schedule"].includes(frm.doc.trigger_type)) {
+			frm.add_custom_button(__("Backtest"), () => frm.events.backtest(frm));
+		}
+		if (frm.is_new()) return;
+		frm.add_custom_button(__("Fire Now"), () => frm.events.fire(frm));
+		frm.add_custom_button(__("Events"), () =>
+			frappe.set_route("List", "Agent Trigger Event", { trigger: frm.doc.name })
+		);
+	},
+
+	trigger_type(frm) {
+		frm.refresh();
+	},
+
+	show_address(frm) {
+		if (frm.doc.trigger_type !== "Webhook" || !frm.doc.webhook_slug) return;
+		const address = `${window.location.origin}/agent/hook/${frm.doc.webhook_slug}`;
+		frm.set_intro(__("Deliveries go by POST to {0}", [`<code>${escape(address)}</code>`]));
+	},
+
+	make_secret(frm) {
+		const bytes = window.crypto.getRandomValues(new Uint8Array(24));
+		const secret = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+		frm.set_value("webhook_secret", secret);
+		frappe.msgprint(__("Copy the secret now, it is not shown again: {0}", [`<code>${secret}</code>`]));
+	},
+
+	fire(frm) {
+		const fields =
+			frm.doc.trigger_type === "Doc Event"
+				? [{ fieldname: "document", fieldtype: "Link", options: frm.doc.reference_doctype, reqd: 1, label: __("Document") }]
+				: [{ fieldname: "payload", fieldtype: "Code", options: "JSON", label: __("Payload") }];
+		const key = frappe.utils.get_random(20);
+		frappe.prompt(
+			fields,
+			(values) =>
+				call("fire", { trigger: frm.doc.name, key, ...values }).then((event) => {
+					if (event.reason) frappe.msgprint(escape(event.reason));
+					else frappe.show_alert({ message: __("On its way"), indicator: "green" });
+				}),
+			__("Fire Now"),
+			__("Fire")
+		);
+	},
+
+	backtest(frm) {
+		const values = frm.is_dirty() || frm.is_new() ? { values: JSON.stringify(frm.doc) } : { trigger: frm.doc.name };
+		call("backtest", values).then((found) => {
+			const rows = found.examples.map((one) => `<li>${escape([one.at, one.name, one.by].filter(Boolean).join(" · "))}</li>`);
+			const notes = found.notes.map((note) => `<p class="text-muted">${escape(note)}</p>`);
+			frappe.msgprint({
+				title: __("Backtest"),
+				message: `<p>${escape(found.summary)}</p><ul>${rows.join("")}</ul>${notes.join("")}`,
+			});
+		});
+	},
+});

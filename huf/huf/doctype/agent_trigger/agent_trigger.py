@@ -1,0 +1,159 @@
+import re
+
+import frappe
+from frappe import _
+from frappe.model.document import Document
+from frappe.utils import get_datetime, now_datetime
+
+from huf.ai import conditions
+from huf.ai.agent_hooks import EVENTS, UNWATCHED
+from huf.ai.agent_scheduler import plan_of
+from huf.ai.errors import UsageError
+from huf.ai.firing import NOBODY
+from huf.ai.records import firings
+from huf.ai.schedule import Plan, check_cron
+
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]{2,79}")
+SHORTEST_SECRET = 16
+OWN_FIELDS = {
+	"Doc Event": ("reference_doctype", "doc_event"),
+	"Schedule": ("cron", "scheduled_interval", "starts_on", "next_execution"),
+	"Webhook": ("webhook_slug", "signature_header"),
+	"App Event": ("event_name",),
+	"Manual": (),
+}
+PLAN = ("cron", "scheduled_interval", "interval_count", "starts_on")
+NEEDS_RUN_AS = ("Schedule", "Webhook")
+SUBMITTED_ONLY = ("on_submit", "on_update_after_submit", "on_cancel")
+
+
+class AgentTrigger(Document):
+	def validate(self):
+		self.keep_state()
+		self.clear_other_types()
+		self.check_needs()
+		self.check_doctype()
+		self.check_plan()
+		self.check_webhook()
+		self.check_texts()
+		self.check_run_as()
+		self.set_next_execution()
+
+	def on_trash(self):
+		firings.forget_trigger(self.name)
+
+	def keep_state(self):
+		"""What happened meanwhile is not undone by a form that was opened before; a save clears the last error."""
+		if before := self.get_doc_before_save():
+			self.last_execution, self.next_execution = before.last_execution, before.next_execution
+		self.last_error = None
+
+	def clear_other_types(self):
+		for fieldname in [
+			name for kind, names in OWN_FIELDS.items() if kind != self.trigger_type for name in names
+		]:
+			self.set(fieldname, None)
+
+	def check_needs(self):
+		needed = {"Doc Event": ("reference_doctype", "doc_event"), "App Event": ("event_name",)}
+		for fieldname in needed.get(self.trigger_type, ()):
+			if not self.get(fieldname):
+				label = _(self.meta.get_label(fieldname))
+				frappe.throw(_("A trigger of type {0} needs {1}.").format(_(self.trigger_type), label))
+
+	def check_doctype(self):
+		if self.trigger_type != "Doc Event":
+			return
+		if self.doc_event not in EVENTS:
+			frappe.throw(_("{0} is no event of a document.").format(self.doc_event))
+		meta = frappe.get_meta(self.reference_doctype)
+		if meta.istable:
+			frappe.throw(_("{0} is a child table. Watch its parent DocType.").format(self.reference_doctype))
+		if self.reference_doctype in UNWATCHED:
+			frappe.throw(
+				_("{0} is written by the system on the way; it cannot be watched.").format(meta.name)
+			)
+		if self.doc_event in SUBMITTED_ONLY and not meta.is_submittable:
+			frappe.throw(
+				_("Documents of {0} are never submitted, so {1} never comes.").format(
+					meta.name, self.doc_event
+				)
+			)
+
+	def check_plan(self):
+		if self.trigger_type != "Schedule":
+			return
+		if not self.cron and not self.scheduled_interval:
+			frappe.throw(_("A schedule needs a cron expression or an interval."))
+		if self.cron:
+			self.cron = " ".join(self.cron.split())
+			self.scheduled_interval = self.starts_on = None
+			if wrong := check_cron(self.cron):
+				frappe.throw(_("{0} is no cron expression. {1}").format(self.cron, wrong))
+			return
+		self.interval_count = self.interval_count or 1
+		if self.starts_on:
+			self.starts_on = get_datetime(self.starts_on)
+		else:
+			moment = now_datetime().replace(microsecond=0)
+			self.starts_on = Plan(None, self.scheduled_interval, self.interval_count, moment).due(1)
+
+	def check_webhook(self):
+		if self.trigger_type != "Webhook":
+			return
+		self.webhook_slug = self.webhook_slug or re.sub(r"[^a-z0-9]+", "-", self.trigger_name.lower()).strip(
+			"-"
+		)
+		if not SLUG.fullmatch(self.webhook_slug):
+			frappe.throw(_("The slug has small letters, digits and -, and three of them at least."))
+		other = frappe.db.get_value(
+			"Agent Trigger", {"webhook_slug": self.webhook_slug, "name": ["!=", self.name]}
+		)
+		if other:
+			frappe.throw(
+				_("The slug {0} is that of the trigger {1}. Choose another.").format(self.webhook_slug, other)
+			)
+		secret = self.webhook_secret or ""
+		if not secret:
+			frappe.throw(_("A webhook needs a secret: without one, every delivery is refused."))
+		if len(secret) < SHORTEST_SECRET and secret.strip("*"):
+			frappe.throw(_("The secret needs {0} characters at least.").format(SHORTEST_SECRET))
+
+	def check_texts(self):
+		try:
+			conditions.check_expression(self.condition)
+			conditions.check_template(self.prompt)
+		except UsageError as error:
+			frappe.throw(str(error))
+
+	def check_run_as(self):
+		"""Nobody gets another's permissions by the way, and Administrator's only by being named."""
+		user = frappe.session.user
+		if not self.run_as and self.trigger_type in NEEDS_RUN_AS:
+			if user in NOBODY:
+				frappe.throw(
+					_("Choose Run As: an agent gets the permissions of {0} only if you say so.").format(user)
+				)
+			self.run_as = user
+		if not self.run_as or not self.has_value_changed("run_as"):
+			return
+		if self.run_as == "Guest" or not frappe.db.get_value("User", self.run_as, "enabled"):
+			frappe.throw(_("{0} cannot be who the agent acts as: it is no enabled user.").format(self.run_as))
+		if self.run_as != user and "System Manager" not in frappe.get_roles(user):
+			frappe.throw(
+				_(
+					"Only a System Manager may have an agent act as somebody else. Leave Run As blank, or choose yourself."
+				),
+				frappe.PermissionError,
+			)
+
+	def set_next_execution(self):
+		"""Counted from now when the schedule is new, changed or enabled again; else it goes on as it was."""
+		if self.trigger_type != "Schedule" or self.disabled:
+			self.next_execution = None
+			return
+		before = self.get_doc_before_save()
+		is_known = before and before.next_execution and not before.disabled
+		if is_known and not any(map(self.has_value_changed, PLAN)):
+			return
+		self.next_execution = plan_of(self).next_due(now_datetime())

@@ -1,0 +1,121 @@
+from datetime import timedelta
+
+import frappe
+from frappe.utils import get_datetime, now_datetime
+
+from huf.ai.admission import acting_as
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make, make_agent, make_user, unique
+
+
+class TestAgentTrigger(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.agent = make_agent()
+
+	def make(self, trigger_type="Doc Event", **values):
+		if trigger_type == "Doc Event":
+			values = {"reference_doctype": "ToDo", "doc_event": "on_update", **values}
+		name = values.pop("trigger_name", None) or unique("Trigger")
+		return make("Agent Trigger", trigger_name=name, agent=self.agent, trigger_type=trigger_type, **values)
+
+	def test_what_cannot_work_is_refused_with_the_reason(self):
+		webhook = {"trigger_type": "Webhook", "run_as": make_user("Huf User"), "webhook_secret": "s" * 16}
+		for values, reason in (
+			({"doc_event": None}, "needs Event"),
+			({"reference_doctype": None}, "needs Reference DocType"),
+			({"reference_doctype": "Agent Tool"}, "child table"),
+			({"reference_doctype": "Agent Run"}, "cannot be watched"),
+			({"reference_doctype": "Version"}, "cannot be watched"),
+			({"doc_event": "on_submit"}, "never submitted"),
+			({"condition": "doc.status =="}, "no Python expression"),
+			({"condition": "frappe.db.count('User')"}, "but not frappe"),
+			({"condition": "doc._values"}, "not allowed"),
+			({"prompt": "{% if doc %}"}, "no Jinja template"),
+			({"prompt": "{{ doc.__class__ }}"}, "not allowed"),
+			({"run_as": "Guest"}, "no enabled user"),
+			({"trigger_type": "App Event"}, "needs"),
+			({"trigger_type": "Schedule"}, "cron expression or an interval"),
+			({"trigger_type": "Schedule", "cron": "* * *"}, "five fields"),
+			({"trigger_type": "Schedule", "cron": "* * * * *"}, "Choose Run As"),
+			({**webhook, "webhook_secret": ""}, "needs a secret"),
+			({**webhook, "webhook_secret": "short"}, "16 characters"),
+			({**webhook, "webhook_slug": "Not a slug"}, "small letters"),
+		):
+			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, reason):
+				self.make(**values)
+
+	def test_two_webhooks_have_two_addresses(self):
+		values = {"run_as": make_user("Huf User"), "webhook_secret": "s" * 16}
+		name = unique("Orders from the Shop")
+		first = self.make("Webhook", trigger_name=name, **values)
+		self.assertRegex(first.webhook_slug, r"orders-from-the-shop-[0-9a-z]+")
+		with self.assertRaisesRegex(frappe.ValidationError, "Choose another"):
+			self.make("Webhook", webhook_slug=first.webhook_slug, **values)
+
+	def test_a_secret_stays_when_the_form_is_saved_again(self):
+		trigger = self.make("Webhook", run_as=make_user("Huf User"), webhook_secret="a secret of the test")
+		trigger.reload()
+		trigger.save()
+		self.assertEqual(trigger.get_password("webhook_secret"), "a secret of the test")
+
+	def test_a_schedule_of_a_person_acts_as_that_person(self):
+		with acting_as(make_user("Huf Manager")):
+			trigger = self.make("Schedule", scheduled_interval="Daily")
+			self.assertEqual(trigger.run_as, frappe.session.user)
+			document = self.make()
+			self.assertIsNone(document.run_as)
+
+	def test_only_a_system_manager_has_an_agent_act_as_somebody_else(self):
+		other = make_user("Huf User")
+		with acting_as(make_user("Huf Manager")):
+			for user in (other, "Administrator"):
+				with self.assertRaisesRegex(frappe.PermissionError, "Only a System Manager"):
+					self.make(run_as=user)
+			self.make(run_as=frappe.session.user)
+		with acting_as(make_user("Huf Manager", "System Manager")):
+			self.make(run_as=other)
+
+	def test_users_without_a_role_for_it_cannot_see_or_make_triggers(self):
+		trigger = self.make()
+		with acting_as(make_user("Huf User")):
+			self.assertFalse(trigger.has_permission("read"))
+			with self.assertRaises(frappe.PermissionError):
+				self.make()
+
+	def test_the_next_time_is_set_and_goes_on_unless_the_schedule_changes(self):
+		trigger = self.make("Schedule", cron="0 9 * * *", run_as=make_user("Huf User"))
+		self.assertGreater(get_datetime(trigger.next_execution), now_datetime())
+		moved = get_datetime(trigger.next_execution) + timedelta(days=2)
+		frappe.db.set_value("Agent Trigger", trigger.name, "next_execution", moved, update_modified=False)
+		trigger.prompt = "Good morning."
+		trigger.save()
+		self.assertEqual(get_datetime(trigger.next_execution), moved)
+		trigger.cron = "0 10 * * *"
+		trigger.save()
+		self.assertEqual(get_datetime(trigger.next_execution).hour, 10)
+		self.assertLess(get_datetime(trigger.next_execution), moved)
+
+	def test_an_interval_begins_one_interval_from_now(self):
+		trigger = self.make(
+			"Schedule", scheduled_interval="Hourly", interval_count=2, run_as=make_user("Huf User")
+		)
+		ahead = get_datetime(trigger.next_execution) - now_datetime()
+		self.assertTrue(timedelta(minutes=119) < ahead <= timedelta(hours=2), ahead)
+
+	def test_what_belongs_to_another_type_is_dropped(self):
+		trigger = self.make(cron="* * * * *", event_name="x")
+		self.assertEqual((trigger.cron, trigger.event_name), (None, None))
+
+	def test_saving_clears_the_last_error(self):
+		trigger = self.make()
+		frappe.db.set_value("Agent Trigger", trigger.name, "last_error", "It broke", update_modified=False)
+		trigger.save()
+		self.assertIsNone(frappe.db.get_value("Agent Trigger", trigger.name, "last_error"))
+
+	def test_deleting_it_takes_its_events_along(self):
+		trigger = self.make(run_as=make_user("Huf User"))
+		make("ToDo", description="x")
+		self.assertTrue(frappe.db.count("Agent Trigger Event", {"trigger": trigger.name}))
+		frappe.delete_doc("Agent Trigger", trigger.name)
+		self.assertFalse(frappe.db.count("Agent Trigger Event", {"trigger": trigger.name}))

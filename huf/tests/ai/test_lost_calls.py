@@ -1,0 +1,120 @@
+"""A worker that is lost: its run is taken up by another, and what nobody knows is said and settled."""
+
+from datetime import timedelta
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.admission import acting_as
+from huf.ai.background import recover, work_on
+from huf.ai.errors import LeaseLost, UsageError
+from huf.ai.lost_calls import retry_call, settle_call
+from huf.ai.open_run import open_run
+from huf.ai.records import leases
+from huf.ai.types import AgentRequest, RunStatus
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.model_server import ModelServer, text, tool_call
+
+HERE = "huf.tests.ai.test_lost_calls"
+SENT: list[str] = []
+
+
+def send(what: str):
+	SENT.append(what)
+	if len(SENT) == 1:
+		raise KeyboardInterrupt("the worker ends here")
+	return f"sent {what}"
+
+
+class TestLostWorker(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		SENT.clear()
+		self.server = ModelServer(strict=False)
+		self.server.__enter__()
+		self.addCleanup(self.server.close)
+		self.tool = make_tool("Custom Function", function_path=f"{HERE}.send", effect="external")
+		self.agent = make_agent(make_model(self.server), (self.tool,))
+
+	def test_an_external_call_that_was_under_way_is_not_repeated_and_the_model_is_told(self):
+		run = self.lose_worker()
+		self.server.script(text("I do not know whether it was sent."))
+		self.assertEqual(work_on(run, an_hour_on()).status, RunStatus.SUCCESS)
+		self.assertEqual(SENT, ["letter"])
+		self.assertIn("not known whether", self.server.requests[-1]["messages"][-1]["content"])
+		self.assertEqual(self.call(run).status, "Unknown")
+
+	def test_a_manager_settles_what_became_of_it(self):
+		run = self.lose_worker()
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
+			settle_call(self.call(run).name, "done")
+		settle_call(self.call(run).name, "done")
+		self.assertEqual(self.call(run).status, "Success")
+		with self.assertRaisesRegex(UsageError, "is known"):
+			settle_call(self.call(run).name, "not_done")
+
+	def test_a_manager_has_it_made_again(self):
+		run = self.lose_worker()
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		self.assertEqual(retry_call(self.call(run).name), "sent letter")
+		self.assertEqual((SENT, self.call(run).status), (["letter", "letter"], "Success"))
+
+	def test_a_run_that_costs_one_worker_after_another_is_given_up(self):
+		run = self.lose_worker()
+		frappe.db.set_value("Agent Run", run, "attempts", 5)
+		frappe.db.commit()
+		result = work_on(run, an_hour_on())
+		self.assertEqual((result.status, result.usage.input_tokens), (RunStatus.FAILED, 100))
+		self.assertIn("5 workers", result.error)
+
+	def test_only_a_run_whose_lease_is_over_is_taken_up(self):
+		run = self.lose_worker()
+		self.assertIsNone(work_on(run))
+		self.assertNotIn(run, recover())
+		self.assertIn(run, leases.abandoned(an_hour_on()))
+
+	def test_who_has_lost_the_run_writes_nothing_more(self):
+		run = self.open()
+		old = leases.take(run)
+		leases.take(run, an_hour_on())
+		with self.assertRaises(LeaseLost):
+			old.hold()
+
+	def test_of_two_workers_one_has_the_run(self):
+		run = self.open()
+		self.assertIsNotNone(leases.take(run))
+		self.assertIsNone(leases.take(run))
+
+	def test_a_second_run_waits_for_the_first_in_its_conversation(self):
+		self.server.script(text("First."), text("Second."))
+		first = self.open()
+		conversation = frappe.db.get_value("Agent Run", first, "conversation")
+		second = self.open(conversation)
+		self.assertTrue(leases.claim_conversation(conversation, first))
+		leases.take(first)
+		self.assertIsNone(work_on(second))
+		self.assertEqual(frappe.db.get_value("Agent Run", second, "status"), "Queued")
+
+	def lose_worker(self) -> str:
+		self.server.script(tool_call(self.tool, {"what": "letter"}))
+		run = self.open()
+		with self.assertRaises(KeyboardInterrupt):
+			work_on(run)
+		frappe.db.rollback()
+		frappe.set_user("Administrator")
+		return run
+
+	def open(self, conversation=None) -> str:
+		request = AgentRequest(self.agent, "Send the letter", "Administrator", conversation, channel="lost")
+		return open_run(request, RunStatus.QUEUED).name
+
+	def call(self, run):
+		return frappe.get_last_doc("Agent Tool Call", {"run": run})
+
+
+def an_hour_on():
+	return now_datetime() + timedelta(hours=1)

@@ -1,0 +1,95 @@
+"""A process that forks workers and has them killed: `python -m huf.tests.crash.killer SITE SITES_PATH`.
+
+Reads one JSON object a line: {"run", "kill_at" (number of a commit, 0: let it live), "when" ("before" or "after"),
+"later" (seconds by which this worker's clock is ahead)}; answers each with {"commits", "killed"}. It has one thread and
+has imported what a worker needs, so that a worker is a fork away.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from datetime import timedelta
+
+
+def main(site: str, sites_path: str) -> None:
+	os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+	preload()
+	for line in sys.stdin:
+		print(json.dumps(fork_worker(site, sites_path, json.loads(line))), flush=True)
+
+
+def preload() -> None:
+	import huf.embedded
+
+	huf.embedded.install()
+	import stamina  # noqa: F401
+
+	import huf.ai.background
+	import huf.ai.sdk_tools
+	from huf.ai.providers import litellm
+
+	warm_up(litellm.load())
+
+
+def warm_up(litellm) -> None:
+	"""One call that nobody answers: most of what LiteLLM imports, it imports at its first call."""
+	messages = [{"role": "user", "content": "Hi"}]
+	unreachable = {"model": "openai/x", "api_base": "http://127.0.0.1:9", "api_key": "x", "max_retries": 0}
+	import openai
+
+	with contextlib.suppress(openai.APIError):
+		asyncio.run(litellm.acompletion(**unreachable, messages=messages))
+
+
+def fork_worker(site: str, sites_path: str, order: dict) -> dict:
+	here, there = os.pipe()
+	child = os.fork()
+	if child == 0:
+		os.close(here)
+		work(site, sites_path, order, there)
+		os._exit(0)
+	os.close(there)
+	with os.fdopen(here) as pipe:
+		said = pipe.read()
+	_, status = os.waitpid(child, 0)
+	if os.WIFSIGNALED(status):
+		return {"commits": order["kill_at"], "killed": True}
+	return {"commits": int(said or -1), "killed": False}
+
+
+def work(site: str, sites_path: str, order: dict, there: int) -> None:
+	import frappe
+	from frappe.utils import now_datetime
+
+	frappe.init(site, sites_path=sites_path)
+	frappe.connect()
+	frappe.flags.in_test = True
+	commits = count_commits(frappe.db, order)
+	from huf.ai.background import work_on
+
+	work_on(order["run"], now_datetime() + timedelta(seconds=order["later"]))
+	frappe.db.commit()
+	os.write(there, str(commits[0]).encode())
+
+
+def count_commits(database, order: dict) -> list[int]:
+	"""Count the database's commits, and die at the one that was ordered."""
+	seen, commit = [0], database.commit
+
+	def counted(*args, **kwargs):
+		seen[0] += 1
+		if seen[0] == order["kill_at"] and order["when"] == "before":
+			os.kill(os.getpid(), signal.SIGKILL)
+		commit(*args, **kwargs)
+		if seen[0] == order["kill_at"]:
+			os.kill(os.getpid(), signal.SIGKILL)
+
+	database.commit = counted
+	return seen
+
+
+if __name__ == "__main__":
+	main(*sys.argv[1:])

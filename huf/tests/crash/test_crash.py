@@ -1,0 +1,185 @@
+"""A run of twelve steps ends the same wherever its worker is killed: documents, mail, and what others were sent."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import unittest
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import frappe
+
+from huf.ai.open_run import open_run
+from huf.ai.types import AgentRequest, RunStatus
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.model_server import ModelServer, text, tool_call
+
+LATER = 3600
+"""Seconds: by then every lease has run out."""
+
+
+class Shop(BaseHTTPRequestHandler):
+	"""An outside service that counts the orders it gets, by their key."""
+
+	def do_POST(self):
+		self.rfile.read(int(self.headers["Content-Length"]))
+		self.server.keys[self.headers["Idempotency-Key"]] += 1
+		body = b'{"ordered": true}'
+		self.send_response(200)
+		self.send_header("Content-Type", "application/json")
+		self.send_header("Content-Length", str(len(body)))
+		self.end_headers()
+		self.wfile.write(body)
+
+	def log_message(self, *args):
+		pass
+
+
+@unittest.skipUnless(hasattr(os, "fork"), "workers are forked")
+class TestCrash(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.shop = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+		self.shop.keys = Counter()
+		threading.Thread(target=self.shop.serve_forever, args=(0.02,), daemon=True).start()
+		self.addCleanup(self.shop.server_close)
+		self.addCleanup(self.shop.shutdown)
+		set_up_mail()
+		self.killer = self.start_killer()
+		self.addCleanup(self.stop_killer)
+
+	def test_killed_at_any_commit_the_run_ends_as_if_it_had_not_been(self):
+		with ModelServer(strict=False) as server:
+			self.agent = self.make_agent(server)
+			whole = self.run_and_kill(0, "after")
+			commits = whole["commits"]
+			for number in range(1, commits + 1):
+				for when in ("before", "after"):
+					with self.subTest(f"{when} commit {number} of {commits}"):
+						crashed = self.run_and_kill(number, when)
+						self.assertTrue(crashed["killed"])
+						self.assertEqual(crashed["status"], "Success")
+						self.assertEqual(crashed["written"], whole["written"])
+						self.assertLessEqual(max(crashed["keys"].values(), default=0), 1)
+						# An order is sent once, or it is on record that nobody knows whether it was.
+						self.assertGreaterEqual(sum(crashed["keys"].values()), 2 - crashed["unknown"])
+		print(
+			f"\n{2 * commits} boundaries tried: before and after each of {commits} commits of a run of 12 steps"
+		)
+
+	def run_and_kill(self, kill_at: int, when: str) -> dict:
+		"""One run, its worker killed at a commit, taken up by another an hour later; gives what it left behind."""
+		self.shop.keys.clear()
+		request = AgentRequest(self.agent, "Do the work", "Administrator", channel="crash")
+		frappe.db.rollback()
+		request = AgentRequest(**{**request.__dict__, "external_id": frappe.generate_hash(length=8)})
+		run = open_run(request, RunStatus.QUEUED).name
+		before = business_state()
+		first = self.order(run=run, kill_at=kill_at, when=when, later=0)
+		if kill_at:
+			self.order(run=run, kill_at=0, when=when, later=LATER)
+		frappe.db.rollback()
+		return {
+			**first,
+			"status": frappe.db.get_value("Agent Run", run, "status"),
+			"written": {
+				key: count - before[key] for key, count in business_state().items() if count != before[key]
+			},
+			"keys": Counter(self.shop.keys),
+			"unknown": frappe.db.count("Agent Tool Call", {"run": run, "status": "Unknown"}),
+		}
+
+	def make_agent(self, server) -> str:
+		create = make_tool("Create Document", reference_doctype="ToDo")
+		note = make_tool("Create Document", reference_doctype="Note")
+		find = make_tool("Get List", reference_doctype="ToDo")
+		order = make_tool(
+			"POST", base_url=f"http://127.0.0.1:{self.shop.server_address[1]}", allow_private_hosts=1
+		)
+		mail = make_tool("Custom Function", function_path="huf.tests.crash.tools.send_mail", effect="write")
+		steps = [
+			(find, {"limit": 1}),
+			(create, {"description": "crash one"}),
+			(order, {"url": "/orders", "body": {"item": 1}}),
+			(create, {"description": "crash two"}),
+			(find, {"filters": {"description": "crash two"}, "limit": 1}),
+			(mail, {"to": "anna@example.com", "subject": "crash mail"}),
+			(note, {"title": "crash note", "content": "a"}),
+			(order, {"url": "/orders", "body": {"item": 1}}),
+			(find, {"limit": 1}),
+			(create, {"description": "crash two"}),
+			(find, {"limit": 2}),
+		]
+
+		def answer(request):
+			done = sum(message["role"] == "tool" for message in request["messages"])
+			return tool_call(*steps[done]) if done < len(steps) else text("All done.")
+
+		server.forever(answer)
+		return make_agent(
+			make_model(server), (create, note, find, order, mail), max_iterations=20, persist_conversation=0
+		)
+
+	def start_killer(self):
+		sites_path = os.path.abspath(frappe.local.sites_path)
+		command = [sys.executable, "-m", "huf.tests.crash.killer", frappe.local.site, sites_path]
+		root = Path(__file__).resolve().parents[3]
+		environment = {**os.environ, "PYTHONPATH": str(root)}
+		# A bench's worker stands in the folder of sites.
+		cwd = root if (root / sites_path).exists() and "huf.embedded" in sys.modules else sites_path
+		return subprocess.Popen(
+			command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=cwd
+		)
+
+	def stop_killer(self):
+		self.killer.stdin.close()
+		self.killer.wait(10)
+		self.killer.stdout.close()
+
+	def order(self, **order) -> dict:
+		frappe.db.commit()
+		self.killer.stdin.write(json.dumps(order) + "\n")
+		self.killer.stdin.flush()
+		return json.loads(self.killer.stdout.readline())
+
+
+def business_state() -> Counter:
+	"""How many documents of each kind and content there are."""
+	frappe.db.rollback()
+	state = Counter()
+	for description in frappe.get_all(
+		"ToDo", {"description": ["like", "%crash%"]}, pluck="description", order_by="name"
+	):
+		state[f"ToDo {frappe.utils.strip_html(description)}"] += 1
+	state["Note"] = frappe.db.count("Note", {"title": "crash note"})
+	if frappe.db.exists("DocType", "Email Queue"):
+		state["mail"] = frappe.db.count("Email Queue")
+	else:
+		state["mail"] = frappe.db.count("Error Log", {"error": ["like", "%crash mail%"]})
+	return state
+
+
+def set_up_mail() -> None:
+	"""Frappe queues no mail without an account to send it by; embedded has no mail and notes the attempt."""
+	if not frappe.db.exists("DocType", "Email Account"):
+		return
+	if not frappe.db.exists("Email Account", {"default_outgoing": 1}):
+		values = {
+			"email_id": "huf@example.com",
+			"enable_outgoing": 1,
+			"default_outgoing": 1,
+			"smtp_server": "127.0.0.1",
+		}
+		account = make_unchecked("Email Account", email_account_name="Huf Test", **values)
+		account.db_insert()
+		frappe.db.commit()
+
+
+def make_unchecked(doctype: str, **values):
+	doc = frappe.get_doc({"doctype": doctype, **values})
+	doc.name = values["email_account_name"]
+	return doc

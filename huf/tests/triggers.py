@@ -1,0 +1,52 @@
+"""What tests of triggers share: triggers that are gone after a test, and a worker that carries events out."""
+
+import frappe
+
+from huf.ai.agent_hooks import run_agent_for_doc
+from huf.tests.base import SiteTestCase
+from huf.tests.contract.connections import elsewhere
+from huf.tests.factories import make_agent, make_trigger, make_user
+
+EVENT = "Agent Trigger Event"
+
+
+class TriggerTestCase(SiteTestCase):
+	"""Has an `agent` without a model, and a `user` who may use it and write to-dos."""
+
+	@classmethod
+	def setUpClass(cls):
+		cls.user = make_user("Huf User")
+		cls.agent = make_agent()
+
+	def trigger(self, *args, agent: str | None = None, **values):
+		trigger = make_trigger(agent or self.agent, *args, **values)
+		self.addCleanup(self.delete_trigger, trigger.name)
+		return trigger
+
+	def delete_trigger(self, name: str):
+		frappe.db.rollback()
+		frappe.set_user("Administrator")
+		elsewhere(lambda: frappe.delete_doc("Agent Trigger", name, ignore_missing=True))
+
+
+def todo(**values):
+	"""A to-do, saved but not committed."""
+	return frappe.get_doc({"doctype": "ToDo", "description": "A thing to do", **values}).insert()
+
+
+def events_of(trigger, **filters) -> list:
+	filters = {"trigger": trigger.name, **filters}
+	return frappe.get_all(EVENT, filters=filters, fields=["*"], order_by="creation asc, name asc")
+
+
+def runs_of(trigger) -> list:
+	filters = {"trigger": trigger.name}
+	return frappe.get_all("Agent Run", filters=filters, fields=["*"], order_by="creation asc, name asc")
+
+
+def work_off(trigger) -> list:
+	"""Commit, do the jobs of a trigger's events as a worker would, and give the runs."""
+	frappe.db.commit()
+	for event in events_of(trigger):
+		run_agent_for_doc(event.name)
+	return runs_of(trigger)
