@@ -13,6 +13,7 @@ from frappe.utils import add_to_date, now_datetime
 from huf.ai.firing import Happening, decide, fire, skip
 from huf.ai.records import firings
 from huf.ai.schedule import Plan
+from huf.ai.settings import get_settings
 from huf.ai.trigger_map import read_triggers
 from huf.ai.types import Firing, FiringStatus
 
@@ -73,6 +74,15 @@ def plan_of(trigger) -> Plan:
 
 
 def clear_old_events(now: datetime | None = None) -> int:
-	"""Forget after a month what was skipped. Called every day."""
-	before = add_to_date(now or now_datetime(), days=-KEEP_SKIPPED_DAYS, as_datetime=True)
-	return firings.clear_old_firings(before)
+	"""Forget after a month what was skipped, and the rest as Huf Settings say of runs. Called every day."""
+	now, settings = now or now_datetime(), get_settings()
+	done = firings.clear_firings(days_before(now, KEEP_SKIPPED_DAYS), (FiringStatus.SKIPPED.value,))
+	if settings.keep_contents_days:
+		firings.blank_firings(days_before(now, settings.keep_contents_days))
+	if settings.keep_runs_days:
+		done += firings.clear_firings(days_before(now, settings.keep_runs_days), firings.ENDED)
+	return done
+
+
+def days_before(now: datetime, days: int) -> datetime:
+	return add_to_date(now, days=-days, as_datetime=True)

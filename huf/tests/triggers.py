@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.agent_hooks import run_agent_for_doc
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, allow_many_users
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_trigger, make_user
 
@@ -15,6 +15,7 @@ class TriggerTestCase(SiteTestCase):
 
 	@classmethod
 	def setUpClass(cls):
+		allow_many_users()
 		cls.user = make_user("Huf User")
 		cls.agent = make_agent()
 
@@ -30,8 +31,9 @@ class TriggerTestCase(SiteTestCase):
 
 
 def todo(**values):
-	"""A to-do, saved but not committed."""
-	return frappe.get_doc({"doctype": "ToDo", "description": "A thing to do", **values}).insert()
+	"""A to-do of the present user, saved but not committed."""
+	values = {"description": "A thing to do", "allocated_to": frappe.session.user, **values}
+	return frappe.get_doc({"doctype": "ToDo", **values}).insert()
 
 
 def events_of(trigger, **filters) -> list:

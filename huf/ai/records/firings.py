@@ -1,12 +1,12 @@
-"""Agent Trigger Event: one row for each event that concerned a trigger. The only writer of these rows; never commits.
+"""Agent Trigger Event: one row for each event that concerned a trigger. The only writer of these rows.
 
 A row's name is a digest of its trigger, document and key, so the database itself refuses a second one. A row is written in
 the transaction of what happened, and comes and goes with it. Its run is opened in one commit with the row's change from
-Queued to Fired.
+Queued to Fired. Only what clears away old rows commits.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import groupby
@@ -128,10 +128,28 @@ def forget_trigger(trigger: str) -> None:
 	frappe.db.delete(EVENT, {"trigger": trigger})
 
 
-def clear_old_firings(before: datetime) -> int:
-	"""Delete what was skipped before a time; what fired or failed stays. Gives how many there were."""
-	old = {"status": FiringStatus.SKIPPED.value, "creation": ["<", before]}
-	names = frappe.get_all(EVENT, filters=old, pluck="name", order_by="creation asc", limit=5000)
-	if names:
+ENDED = (FiringStatus.FIRED.value, FiringStatus.FAILED.value)
+BATCH = 1000
+
+
+def clear_firings(before: datetime, statuses: Sequence[str]) -> int:
+	"""Delete events of some statuses from before a time, a batch at a time; gives how many. Commits."""
+	old, done = {"status": ["in", statuses], "creation": ["<", before]}, 0
+	while names := frappe.get_all(EVENT, filters=old, pluck="name", order_by="creation asc", limit=BATCH):
 		frappe.db.delete(EVENT, {"name": ["in", names]})
-	return len(names)
+		frappe.db.commit()
+		done += len(names)
+	return done
+
+
+def blank_firings(before: datetime) -> None:
+	"""Take the contents out of events that ended before a time; who, when and why stay. Commits."""
+	old = {"status": ["in", ENDED], "creation": ["<", before], "prompt": ["is", "set"]}
+	while names := frappe.get_all(EVENT, filters=old, pluck="name", order_by="creation asc", limit=BATCH):
+		frappe.db.set_value(
+			EVENT,
+			{"name": ["in", names]},
+			{"prompt": None, "payload": None, "checks": None},
+			update_modified=False,
+		)
+		frappe.db.commit()

@@ -130,9 +130,24 @@ class TestSchedule(TriggerTestCase):
 		trigger = self.schedule(condition="now.minute == 0")
 		for clock in ("10:00", "10:10"):
 			run_due_triggers(at(clock))
+		work_off(trigger)
 		clear_old_events(now_datetime() + timedelta(days=29))
 		self.assertEqual(len(events_of(trigger)), 2)
 		clear_old_events(now_datetime() + timedelta(days=31))
-		self.assertEqual(self.fired(trigger), ["10:00"])
-		self.assertEqual(len(events_of(trigger)), 1)
+		(event,) = events_of(trigger)
+		self.assertEqual((event.status, bool(event.prompt)), ("Fired", True))
+
+	def test_contents_and_events_go_when_those_of_runs_go(self):
+		trigger = self.schedule()
+		run_due_triggers(at("10:00"))
+		work_off(trigger)
+		self.keep_for(contents=10, runs=20)
+		self.addCleanup(self.keep_for, contents=0, runs=0)
+		clear_old_events(now_datetime() + timedelta(days=11))
+		self.assertEqual([event.prompt for event in events_of(trigger)], [None])
+		clear_old_events(now_datetime() + timedelta(days=21))
+		self.assertEqual(events_of(trigger), [])
+
+	def keep_for(self, contents: int, runs: int):
+		frappe.db.set_single_value("Huf Settings", {"keep_contents_days": contents, "keep_runs_days": runs})
 		frappe.db.commit()

@@ -57,6 +57,14 @@ class TestRoles(PermissionTestCase):
 
 
 class TestOwnersAndHooks(PermissionTestCase):
+	def test_nobody_becomes_the_owner_by_saying_so(self):
+		note = self.make_note()
+		for change in ({"owner": "Guest"}, {"creation": "2020-01-01 00:00:00"}):
+			note.reload()
+			note.update(change)
+			with self.subTest(change), self.assertRaises(frappe.CannotChangeConstantError):
+				note.save()
+
 	def test_a_note_is_its_writers_until_it_is_public(self):
 		hidden, shown = self.make_note(), self.make_note(public=1)
 		frappe.set_user(self.make_user("System Manager"))

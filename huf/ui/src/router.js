@@ -5,8 +5,16 @@
 import { createRouter, createWebHistory } from "vue-router";
 import ChatHistory from "./chat/ChatHistory.vue";
 import ChatPage from "./chat/ChatPage.vue";
+import { loadTexts, t } from "./i18n/index.js";
+import { showError } from "./state/notices.js";
 
 const MissingPage = () => import("./components/MissingPage.vue");
+
+/** A page that is fetched with its texts when it is first opened. `section` is its entry in the sidebar. */
+function page(path, name, section, load) {
+	const component = () => Promise.all([load(), loadTexts(section)]).then(([module]) => module);
+	return { path, name, component, meta: { section } };
+}
 
 export const routes = [
 	{ path: "/", redirect: (to) => ({ name: "chat", query: to.query }) },
@@ -14,7 +22,14 @@ export const routes = [
 		path: "/chat/:conversation?",
 		name: "chat",
 		components: { default: ChatPage, sidebar: ChatHistory },
+		meta: { section: "chat" },
 	},
+	page("/runs", "runs", "runs", () => import("./runs/RunsPage.vue")),
+	page("/runs/:name", "run", "runs", () => import("./runs/RunPage.vue")),
+	page("/runs/:name/compare/:other", "compare", "runs", () => import("./runs/ComparePage.vue")),
+	page("/triggers", "triggers", "triggers", () => import("./triggers/TriggersPage.vue")),
+	page("/triggers/new", "new-trigger", "triggers", () => import("./triggers/NewTriggerPage.vue")),
+	page("/triggers/:name", "trigger", "triggers", () => import("./triggers/TriggerPage.vue")),
 	{ path: "/:path(.*)*", name: "missing", component: MissingPage },
 ];
 
@@ -24,4 +39,10 @@ export const router = createRouter({ history: createWebHistory("/huf"), routes }
 router.beforeEach((to, from) => {
 	if (from.query.embed && !to.query.embed)
 		return { ...to, query: { ...to.query, embed: from.query.embed }, replace: true };
+});
+
+/** A page could not be fetched: the site cannot be reached, or has been renewed since this one was opened. */
+router.onError((error) => {
+	console.error(error);
+	showError({ message: t("error.page"), kind: "stale" });
 });

@@ -24,6 +24,10 @@ STANDARD_LABELS = {
 	"_comments": "Comments",
 	"_liked_by": "Liked By",
 }
+SET_ONCE = (
+	_dict(fieldname="owner", fieldtype="Data", label="Created By"),
+	_dict(fieldname="creation", fieldtype="Datetime", label="Created On"),
+)
 
 
 def get_meta(doctype, cached: bool = True) -> "Meta":
@@ -157,7 +161,8 @@ class Meta:
 	get_valid_fields = get_valid_columns
 
 	def get_set_only_once_fields(self) -> list[_dict]:
-		return [field for field in self.fields if field.set_only_once]
+		"""Fields that keep their first value: those marked so, and who made the document and when."""
+		return [*(field for field in self.fields if field.set_only_once), *SET_ONCE]
 
 	def get_high_permlevel_fields(self) -> list[_dict]:
 		return [field for field in self.fields if field.permlevel > 0]

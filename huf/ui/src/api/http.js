@@ -25,7 +25,8 @@ function postOptions(body) {
 	return { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
 }
 
-async function request(url, options) {
+/** A fetch as the signed-in user. Rejects with ApiError unless the answer is a good one. */
+export async function request(url, options) {
 	const headers = {
 		Accept: "application/json",
 		"X-Frappe-CSRF-Token": boot.csrf_token || "",

@@ -1,7 +1,9 @@
 /** English. Keys name the place, not the words; `{name}` is filled in; {one, other} is chosen by count. */
 export default {
-	"app.skip": "Skip to the chat",
+	"app.skip": "Skip to the page",
 	"section.chat": "Chat",
+	"section.runs": "Runs",
+	"section.triggers": "Triggers",
 
 	"action.cancel": "Cancel",
 	"action.copied": "Copied",
@@ -23,7 +25,7 @@ export default {
 	"theme.to_light": "Switch to light",
 	"theme.to_dark": "Switch to dark",
 
-	"sidebar.title": "Conversations",
+	"sidebar.title": "Sidebar",
 	"sidebar.sections": "Sections",
 	"sidebar.show": "Show sidebar",
 	"sidebar.hide": "Hide sidebar",
@@ -165,6 +167,7 @@ export default {
 	"error.server": "The site could not answer. Try again; if it goes on, its error log says more.",
 	"error.network": "The site could not be reached. Check the connection and that the site is running.",
 	"error.cut": "The connection broke off.",
+	"error.page": "The page could not be loaded. Check the connection, or reload this page and try again.",
 
 	"load.session": "You are signed out",
 	"load.stale": "This page is out of date",

@@ -10,6 +10,12 @@ const LOADERS = {
 	// cs: () => import("./cs.js"),
 };
 
+/** Texts that only come with their pages; the same languages as above, each in a file of its own. */
+const PARTS = {
+	runs: { en: () => import("./en.runs.js") },
+	triggers: { en: () => import("./en.triggers.js") },
+};
+
 let locale = "en";
 let texts = en;
 
@@ -24,6 +30,13 @@ export async function loadLocale(wanted) {
 		break;
 	}
 	if (typeof document !== "undefined") document.documentElement.lang = locale;
+}
+
+/** Fetches the texts of a page that is not part of the first load. */
+export async function loadTexts(part) {
+	const loaders = PARTS[part];
+	const [english, own] = await Promise.all([loaders.en(), (loaders[locale] || loaders.en)()]);
+	texts = { ...english.default, ...texts, ...own.default };
 }
 
 export function currentLocale() {

@@ -1,2 +1,10 @@
-/** The app's main sections as the sidebar lists them. While there is one only, the sidebar shows no list at all. */
-export const SECTIONS = [{ name: "chat", icon: "chat", label: "section.chat" }];
+/** The app's main sections as the sidebar lists them, and who sees them. */
+import { boot } from "../state/session.js";
+
+const ALL = [
+	{ name: "chat", icon: "chat", label: "section.chat" },
+	{ name: "runs", icon: "pulse", label: "section.runs" },
+	{ name: "triggers", icon: "bolt", label: "section.triggers", isForManagers: true },
+];
+
+export const SECTIONS = ALL.filter((section) => boot.is_manager || !section.isForManagers);

@@ -1,0 +1,229 @@
+"""REST about triggers: lists, buttons, why, and what would have been."""
+
+from datetime import timedelta
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.admission import acting_as
+from huf.ai.errors import UsageError
+from huf.api import trigger as api
+from huf.tests.doctypes import CASE, EDITOR, make_doctypes
+from huf.tests.factories import make_agent, make_user, unique
+from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
+
+
+class TestLists(TriggerTestCase):
+	def test_a_trigger_is_shown_with_its_times_and_its_last_event(self):
+		trigger = self.trigger(condition="doc.priority == 'High'")
+		with acting_as(self.user):
+			todo(priority="Low")
+		(row,) = api.get_triggers(agent=self.agent)
+		self.assertEqual((row.name, row.condition, row.last_error), (trigger.name, trigger.condition, None))
+		self.assertEqual(row.last_event.status, "Skipped")
+		(event,) = api.get_events(trigger.name, status="Skipped")
+		self.assertEqual(event["checks"][0]["saw"], "priority = 'Low'")
+
+	def test_enabling_a_schedule_sets_its_next_time(self):
+		trigger = self.trigger("Schedule", cron="0 9 * * *", run_as=self.user, disabled=1)
+		self.assertIsNone(trigger.next_execution)
+		self.assertTrue(api.set_enabled(trigger.name, True)["next_execution"])
+		self.assertIsNone(api.set_enabled(trigger.name, False)["next_execution"])
+
+	def test_who_may_not_set_up_triggers_sees_and_changes_none(self):
+		trigger = self.trigger()
+		with acting_as(self.user):
+			for attempt in (
+				lambda: api.get_triggers(),
+				lambda: api.get_events(trigger.name),
+				lambda: api.explain(trigger.name),
+				lambda: api.backtest(trigger.name),
+				lambda: api.backtest(values={"trigger_type": "Schedule", "cron": "* * * * *"}),
+				lambda: api.set_enabled(trigger.name, False),
+				lambda: api.fire(trigger.name),
+			):
+				with self.assertRaises(frappe.PermissionError):
+					attempt()
+
+	def test_an_event_is_seen_by_who_set_it_off_and_by_managers(self):
+		trigger = self.trigger()
+		with acting_as(self.user):
+			todo()
+		(event,) = events_of(trigger)
+		for user, sees in (
+			(self.user, True),
+			(make_user("Huf User"), False),
+			(make_user("Huf Manager"), True),
+		):
+			with acting_as(user):
+				self.assertEqual(bool(frappe.get_list("Agent Trigger Event", {"name": event.name})), sees)
+				self.assertEqual(
+					frappe.get_doc("Agent Trigger Event", event.name).has_permission("read"), sees
+				)
+
+
+class TestButtons(TriggerTestCase):
+	def test_a_button_sets_off_one_run_as_the_person_who_pressed_it(self):
+		trigger = self.trigger("Manual", prompt="Do it for {{ payload.who }}.")
+		with acting_as(self.user):
+			for _ in range(2):
+				event = api.fire(trigger.name, payload='{"who": "Anna"}', key="one press")
+		self.assertEqual((event["status"], event["prompt"]), ("Queued", "Do it for Anna."))
+		(run,) = work_off(trigger)
+		self.assertEqual((run.run_as, run.prompt), (self.user, "Do it for Anna."))
+		self.assertEqual(frappe.db.get_value("Agent Conversation", run.conversation, "channel"), "manual")
+
+	def test_without_permission_on_its_agent_nobody_presses_it(self):
+		hidden = self.trigger("Manual", agent=make_agent(roles=[{"role": "System Manager"}]))
+		with acting_as(self.user), self.assertRaises(frappe.PermissionError):
+			api.fire(hidden.name)
+		with self.assertRaises(frappe.PermissionError):
+			api.fire("There is no such trigger")
+
+	def test_a_button_that_acts_as_somebody_else_is_for_managers(self):
+		trigger = self.trigger("Manual", run_as=make_user("Huf User"))
+		with acting_as(self.user), self.assertRaises(frappe.PermissionError):
+			api.fire(trigger.name)
+		with acting_as(make_user("Huf Manager")):
+			self.assertEqual(api.fire(trigger.name)["status"], "Queued")
+
+	def test_a_manager_tries_out_any_trigger_also_a_disabled_one(self):
+		manager = make_user("Huf Manager")
+		trigger = self.trigger(condition="doc.priority == 'High'", disabled=1)
+		with acting_as(manager):
+			low, high = todo(priority="Low"), todo(priority="High")
+			self.assertIn("Not so", api.fire(trigger.name, document=low.name)["reason"])
+			self.assertEqual(api.fire(trigger.name, document=high.name)["status"], "Queued")
+			with self.assertRaises(UsageError):
+				api.fire(trigger.name, document="There is no such to-do")
+		self.assertEqual([run.reference_name for run in work_off(trigger)], [high.name])
+		self.assertEqual(runs_of(trigger)[0].run_as, manager)
+
+
+class TestWhy(TriggerTestCase):
+	def test_a_document_is_explained_condition_by_condition(self):
+		trigger = self.trigger(condition="doc.status == 'Open' and doc.priority == 'High'", disabled=1)
+		with acting_as(make_user("Huf Manager")):
+			doc = todo(priority="Low")
+			why = api.explain(trigger.name, document=doc.name)
+		self.assertFalse(why["would_fire"])
+		told = [(check["text"], check["ok"]) for check in why["checks"]]
+		self.assertEqual(told[0], ("The trigger is enabled", False))
+		self.assertEqual(told[-2:], [("doc.status == 'Open'", True), ("doc.priority == 'High'", False)])
+		self.assertEqual(events_of(trigger), [], "explaining writes nothing")
+
+	def test_an_event_is_explained_as_it_was(self):
+		trigger = self.trigger(condition="doc.status == 'Closed'")
+		with acting_as(self.user):
+			doc = todo()
+			why = api.explain(event=events_of(trigger)[0].name)
+			doc.status = "Closed"
+			doc.save()
+		self.assertEqual((why["status"], why["checks"][0]["saw"]), ("Skipped", "status = 'Open'"))
+		why = api.explain(trigger.name, document=doc.name)
+		self.assertEqual([event["status"] for event in why["events"]], ["Queued", "Skipped"])
+
+
+class TestBacktest(TriggerTestCase):
+	"""On a DocType that keeps its history."""
+
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		make_doctypes()
+		cls.editor = make_user("Huf Manager", EDITOR)
+		cls.mark = unique("backtest")
+		with acting_as(cls.editor):
+			cls.make_history()
+		frappe.db.commit()
+
+	@classmethod
+	def make_history(cls):
+		"""Three cases: one is raised to 7 and back, one is raised and submitted, one stays as it was."""
+		first, second, _third = [
+			frappe.get_doc({"doctype": CASE, "title": cls.mark, "amount": 1}).insert() for _ in range(3)
+		]
+		for doc, amounts in ((first, (7, 2)), (second, (7,))):
+			for amount in amounts:
+				doc = frappe.get_doc(CASE, doc.name)
+				doc.amount = amount
+				doc.save(ignore_version=False)  # tests leave no history unless they say so
+		doc.docstatus = 1
+		doc.save(ignore_version=False)
+
+	def backtest(self, doc_event, condition="doc.title", **values):
+		values = {
+			"trigger_type": "Doc Event",
+			"agent": self.agent,
+			"reference_doctype": CASE,
+			"doc_event": doc_event,
+			"condition": f"doc.title == {self.mark!r} and {condition}",
+			**values,
+		}
+		with acting_as(self.editor):
+			return api.backtest(values=values)
+
+	def test_it_counts_what_each_event_would_have_fired_for(self):
+		for event, times, documents in (
+			("after_insert", 3, 3),
+			("on_update", 7, 3),
+			("on_change", 7, 3),
+			("on_submit", 1, 1),
+			("on_update_after_submit", 0, 0),
+			("on_cancel", 0, 0),
+		):
+			with self.subTest(event):
+				found = self.backtest(event)
+				self.assertEqual((found["times"], found["documents"]), (times, documents))
+		self.assertIn("would have fired 7 times on 3 documents", self.backtest("on_update")["summary"])
+
+	def test_conditions_see_what_the_document_was_then(self):
+		found = self.backtest("on_update", "doc.amount == 7 and doc.has_value_changed('amount')")
+		self.assertEqual((found["times"], found["documents"]), (2, 2))
+		self.assertEqual({one["by"] for one in found["examples"]}, {self.editor})
+		found = self.backtest("after_insert", "doc.amount == 1")
+		self.assertEqual(found["times"], 3)
+
+	def test_at_most_five_examples_the_latest_first(self):
+		examples = self.backtest("on_change")["examples"]
+		self.assertEqual(len(examples), 5)
+		self.assertEqual(
+			sorted((one["at"] for one in examples), reverse=True), [one["at"] for one in examples]
+		)
+
+	def test_a_condition_that_raises_is_told(self):
+		found = self.backtest("after_insert", "int(doc.title)")
+		self.assertEqual(found["times"], 0)
+		self.assertIn("failed 3 times", found["notes"][0])
+
+	def test_what_is_older_than_the_days_asked_for_does_not_count(self):
+		long_ago = now_datetime() - timedelta(days=40)
+		names = frappe.get_all(CASE, {"title": self.mark}, pluck="name", order_by="name asc")
+		before = {
+			name: frappe.db.get_value(CASE, name, ["creation", "modified"], as_dict=True) for name in names
+		}
+		frappe.db.set_value(
+			CASE, names[0], {"creation": long_ago, "modified": long_ago}, update_modified=False
+		)
+		self.assertEqual(self.backtest("after_insert")["times"], 2)
+		for name, times in before.items():
+			frappe.db.set_value(CASE, name, dict(times), update_modified=False)
+
+	def test_documents_the_person_may_not_read_are_not_told(self):
+		trigger = {"trigger_type": "Doc Event", "reference_doctype": CASE, "doc_event": "on_update"}
+		with acting_as(make_user("Huf Manager")), self.assertRaises(frappe.PermissionError):
+			api.backtest(values=trigger)
+
+	def test_a_schedule_tells_how_often_and_when_next(self):
+		for values, least in (({"cron": "0 9 * * *"}, 30), ({"cron": "*/10 * * * *"}, 4320)):
+			found = api.backtest(values={"trigger_type": "Schedule", "agent": self.agent, **values})
+			self.assertIn(found["times"], (least, least + 1))
+			self.assertEqual((len(found["examples"]), len(found["coming"])), (5, 5))
+		workdays = api.backtest(
+			values={"trigger_type": "Schedule", "cron": "0 9 * * *", "condition": "now.weekday() < 5"}, days=7
+		)
+		self.assertEqual(workdays["times"], 5)
+
+	def test_what_cannot_be_saved_cannot_be_tested(self):
+		with self.assertRaises(frappe.ValidationError):
+			self.backtest("on_change", "unknown_name")

@@ -1,0 +1,144 @@
+"""Webhooks over HTTP: who is let in, what comes of a delivery, and that it comes once."""
+
+import base64
+import hashlib
+import hmac
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import frappe
+
+from huf.ai.webhooks import LARGEST
+from huf.tests.http import post, send
+from huf.tests.triggers import TriggerTestCase, events_of, runs_of, work_off
+
+SECRET = "the secret of this test"
+RECEIVE = "/api/method/huf.api.webhook.receive?slug="
+
+
+class TestWebhook(TriggerTestCase):
+	def webhook(self, **values):
+		return self.trigger("Webhook", run_as=self.user, webhook_secret=SECRET, **values)
+
+	def deliver(self, trigger, body=None, path: str = RECEIVE, **headers):
+		headers = {name.replace("_", "-"): value for name, value in headers.items()}
+		data = body if isinstance(body, bytes | str) else json.dumps(body or {"order": "SO-1"})
+		options = {"data": data, "content_type": "application/json", "headers": headers}
+		return post(path + trigger.webhook_slug, **options)
+
+	def test_a_delivery_sets_off_one_run_as_the_chosen_user(self):
+		trigger = self.webhook()
+		answer = self.deliver(trigger, {"order": "SO-7"}, X_Huf_Secret=SECRET)
+		self.assertEqual((answer.status_code, answer.json["status"]), (202, "Queued"))
+		(run,) = work_off(trigger)
+		self.assertEqual((run.status, run.run_as), ("Success", self.user))
+		self.assertIn('"order": "SO-7"', run.prompt)
+		self.assertEqual(frappe.db.get_value("Agent Conversation", run.conversation, "channel"), "webhook")
+
+	def test_a_delivery_that_is_sent_again_is_answered_with_its_first_run(self):
+		trigger = self.webhook()
+		for header in ("X-Huf-Delivery", "X-GitHub-Delivery", "Idempotency-Key"):
+			with self.subTest(header):
+				headers = {header: f"one of {header}", "X-Huf-Secret": SECRET}
+				first = self.deliver(trigger, **headers)
+				work_off(trigger)
+				again = self.deliver(trigger, **headers)
+				self.assertEqual((again.json["event"], again.json["repeated"]), (first.json["event"], True))
+				self.assertEqual(again.json["run"], runs_of(trigger)[-1].name)
+		self.assertEqual(len(runs_of(trigger)), 3)
+
+	def test_a_delivery_sent_twice_at_once_runs_once(self):
+		trigger = self.webhook()
+		with ThreadPoolExecutor(4) as pool:
+			deliver = lambda _: self.in_a_thread(trigger)  # noqa: E731
+			answers = list(pool.map(deliver, range(4)))
+		frappe.db.rollback()
+		self.assertEqual(len({answer["event"] for answer in answers}), 1)
+		self.assertEqual(len(work_off(trigger)), 1)
+
+	def in_a_thread(self, trigger) -> dict:
+		from werkzeug.test import Client
+
+		headers = {"X-Huf-Secret": SECRET, "X-Huf-Delivery": "the same"}
+		client = Client(frappe.app.application)
+		return client.post(RECEIVE + trigger.webhook_slug, json={}, headers=headers).json
+
+	def test_deliveries_without_an_id_are_each_their_own(self):
+		trigger = self.webhook()
+		for _ in range(2):
+			self.deliver(trigger, X_Huf_Secret=SECRET)
+		self.assertEqual(len(events_of(trigger)), 2)
+
+	def test_a_signature_of_the_body_lets_in_and_a_changed_body_does_not(self):
+		own = self.webhook(signature_header="X-Hub-Signature-256")
+		body = b'{"action": "opened"}'
+		digest = hmac.new(SECRET.encode(), body, hashlib.sha256)
+		in_base64 = base64.b64encode(digest.digest()).decode()
+		for signature in (f"sha256={digest.hexdigest()}", digest.hexdigest(), in_base64):
+			self.assertEqual(self.deliver(own, body, X_Hub_Signature_256=signature).status_code, 202)
+			self.assertEqual(self.deliver(own, body + b" ", X_Hub_Signature_256=signature).status_code, 403)
+		self.assertEqual(self.deliver(own, body, X_Huf_Secret=SECRET).status_code, 403, "only signed ones")
+		either = self.webhook()
+		self.assertEqual(self.deliver(either, body, X_Huf_Signature=digest.hexdigest()).status_code, 202)
+
+	def test_a_stranger_cannot_tell_a_wrong_secret_from_no_webhook(self):
+		trigger = self.webhook()
+		answers = [
+			self.deliver(trigger),
+			self.deliver(trigger, X_Huf_Secret="wrong"),
+			self.deliver(trigger, X_Huf_Secret=""),
+			self.deliver(trigger, X_Huf_Signature="sha256=é"),
+			self.deliver(frappe._dict(webhook_slug="there-is-none"), X_Huf_Secret=SECRET),
+			self.deliver(frappe._dict(webhook_slug=""), X_Huf_Secret=SECRET),
+		]
+		self.assertEqual({answer.status_code for answer in answers}, {403})
+		self.assertEqual(len({answer.get_data() for answer in answers}), 1)
+		self.assertEqual(events_of(trigger), [])
+
+	def test_a_webhook_whose_secret_is_gone_takes_nothing(self):
+		trigger = self.webhook()
+		frappe.db.sql("delete from `__Auth` where doctype = 'Agent Trigger' and name = %s", (trigger.name,))
+		for given in ("", SECRET, "*" * len(SECRET)):
+			self.assertEqual(self.deliver(trigger, X_Huf_Secret=given).status_code, 403)
+
+	def test_only_who_knows_the_secret_learns_that_it_is_disabled(self):
+		trigger = self.webhook(disabled=1)
+		self.assertEqual(self.deliver(trigger, X_Huf_Secret="wrong").status_code, 403)
+		answer = self.deliver(trigger, X_Huf_Secret=SECRET)
+		self.assertEqual((answer.status_code, answer.json["error"]), (409, "This webhook is disabled."))
+
+	def test_what_is_too_large_is_refused(self):
+		answer = self.deliver(self.webhook(), {"order": "x" * LARGEST}, X_Huf_Secret=SECRET)
+		self.assertEqual(answer.status_code, 413)
+
+	def test_it_also_answers_at_a_short_address(self):
+		trigger = self.webhook()
+		answer = self.deliver(trigger, path="/agent/hook/", X_Huf_Secret=SECRET)
+		self.assertEqual((answer.status_code, answer.json["status"]), (202, "Queued"))
+		self.assertEqual(self.deliver(trigger, path="/agent/hook/").status_code, 403)
+		self.assertEqual(send(f"/agent/hook/{trigger.webhook_slug}", method="GET").status_code, 405)
+		self.assertEqual(len(events_of(trigger)), 1)
+
+	def test_it_takes_no_get(self):
+		answer = send(RECEIVE + self.webhook().webhook_slug, method="GET", headers={"X-Huf-Secret": SECRET})
+		self.assertEqual(answer.status_code, 403)
+
+	def test_a_condition_looks_at_the_payload_and_the_sender_is_told(self):
+		trigger = self.webhook(condition="doc.action == 'opened' and doc.issue.labels[0].name == 'bug'")
+		body = {"action": "opened", "issue": {"labels": [{"name": "wish"}]}}
+		answer = self.deliver(trigger, body, X_Huf_Secret=SECRET)
+		self.assertEqual(answer.json["status"], "Skipped")
+		self.assertIn("Not so", answer.json["reason"])
+		body["issue"]["labels"][0]["name"] = "bug"
+		self.assertEqual(self.deliver(trigger, body, X_Huf_Secret=SECRET).json["status"], "Queued")
+
+	def test_a_body_need_not_be_json(self):
+		trigger = self.webhook(prompt="It says: {{ payload }}")
+		headers = {"X-Huf-Secret": SECRET}
+		post(
+			RECEIVE + trigger.webhook_slug,
+			data="Hello <b>you</b>",
+			content_type="text/plain",
+			headers=headers,
+		)
+		self.assertEqual(events_of(trigger)[0].prompt, "It says: Hello <b>you</b>")
