@@ -1,15 +1,28 @@
 """A run from the request to the records, through real LiteLLM to the scripted model."""
 
 import json
+import time
 
 import frappe
 
 from huf.ai.agent_integration import run_agent, run_agent_sync
 from huf.ai.errors import UsageError
+from huf.ai.records.journal import request_cancel
 from huf.ai.types import AgentRequest, EventKind
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_agent, make_model, make_tool, unique
-from huf.tests.model_server import ModelServer, call, cut, error, garbage, text, tool_call, tool_calls, usage
+from huf.tests.model_server import (
+	ModelServer,
+	call,
+	cut,
+	error,
+	garbage,
+	stall,
+	text,
+	tool_call,
+	tool_calls,
+	usage,
+)
 
 
 class TestRun(SiteTestCase):
@@ -135,6 +148,24 @@ class TestRun(SiteTestCase):
 		self.assertEqual(
 			"".join(e.data["text"] for e in events if e.kind is EventKind.TEXT_DELTA), "All done."
 		)
+
+	def test_a_run_that_waits_on_a_silent_stream_is_cancelled_and_keeps_what_had_arrived(self):
+		with ModelServer(strict=False) as server:
+			agent, asked = self.todo_agent(server), []
+			server.script(stall(text("So far so good, and then silence", chunk_size=6), after_chunks=3))
+
+			def cancel(event):
+				if event.kind is EventKind.TEXT_DELTA:
+					asked.append(time.monotonic())
+					request_cancel(event.run)
+					frappe.db.commit()
+
+			result = run_agent(AgentRequest(agent, "Talk", "Administrator"), [cancel])
+		self.assertEqual((result.status.value, result.stop_reason.value), ("Cancelled", "cancelled"))
+		self.assertTrue(result.response.startswith("So far"))
+		self.assertLess(time.monotonic() - asked[0], 2)
+		said = frappe.get_all("Agent Message", {"run": result.run}, pluck="content", order_by="sequence asc")
+		self.assertEqual(said, ["Talk", result.response])
 
 	def test_an_unpriced_model_has_an_unknown_cost_not_a_zero_one(self):
 		with ModelServer() as server:
