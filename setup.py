@@ -33,10 +33,10 @@ def build_ui():
 	if PAGE.exists() and STAMP.exists() and STAMP.read_text() == wanted:
 		return
 	npm, environment = find_npm()
-	subprocess.run(
-		[*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=UI, env=environment, check=True
-	)
-	subprocess.run([*npm, "run", "build"], cwd=UI, env=environment, check=True)
+	for command in (["ci", "--ignore-scripts", "--no-audit", "--no-fund"], ["run", "build"]):
+		if subprocess.run([*npm, *command], cwd=UI, env=environment).returncode:
+			# An exit, not an error: setuptools passes over errors in an editable install.
+			sys.exit(f"Building Huf's interface failed at `npm {command[0]}`; what went wrong stands above.")
 	STAMP.write_text(wanted)
 
 
