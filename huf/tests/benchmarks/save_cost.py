@@ -67,13 +67,16 @@ def save(note) -> None:
 
 @contextmanager
 def no_hook() -> Iterator[None]:
-	"""Take Huf's hook for all documents away from what Frappe has read of hooks."""
-	hooks = frappe.get_doc_hooks()
-	taken = hooks.pop("*")
+	"""Take Huf's hook for all documents, and no other app's, away from what Frappe has read of hooks."""
+	everywhere = frappe.get_doc_hooks()["*"]
+	whole = dict(everywhere)
+	everywhere.update(
+		{event: [path for path in paths if not path.startswith("huf.")] for event, paths in whole.items()}
+	)
 	try:
 		yield
 	finally:
-		hooks["*"] = taken
+		everywhere.update(whole)
 
 
 def print_hook() -> None:
