@@ -77,27 +77,25 @@ class ConversationManager:
 		return {"agent": self.agent_name, "session_id": self.session_id, "owner": self.owner}
 
 	def begin(self, title: str, persist: bool = False) -> str:
-		"""A new conversation. Of a session that persists, two who begin at once begin the same one."""
-		name = None
-		if persist:
-			last = frappe.db.get_value(
-				"Agent Conversation", self.session(), "name", order_by="creation desc, name desc"
-			)
-			name = digest(*self.session().values(), last or "")
-		return insert_row(
-			"Agent Conversation",
-			{
-				"title": shorten(title) or self.agent_name,
-				"agent": self.agent_name,
-				"session_id": self.session_id,
-				"channel": self.channel,
-				"external_id": self.external_id,
-				"is_active": 1,
-				"total_messages": 0,
-			},
-			self.owner,
-			name,
+		"""A new conversation. Of a session that persists, two who begin at once begin the same one, and commit that."""
+		row = {
+			"title": shorten(title) or self.agent_name,
+			"agent": self.agent_name,
+			"session_id": self.session_id,
+			"channel": self.channel,
+			"external_id": self.external_id,
+			"is_active": 1,
+			"total_messages": 0,
+		}
+		if not persist:
+			return insert_row("Agent Conversation", row, self.owner)
+		last = frappe.db.get_value(
+			"Agent Conversation", self.session(), "name", order_by="creation desc, name desc"
 		)
+		name = insert_row("Agent Conversation", row, self.owner, digest(*self.session().values(), last or ""))
+		# Who finds the row there shares a lock on it, and would wait for the others to let go of theirs.
+		self.persist_conversation()
+		return name
 
 	def add_message(
 		self, role: str, content: str, kind: str = "Message", run: str | None = None, step: int = 0

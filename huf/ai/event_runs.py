@@ -6,7 +6,7 @@ Opening the run and marking the event as fired are one commit. What a lost worke
 from datetime import datetime
 
 import frappe
-from frappe.utils.background_jobs import is_job_enqueued
+from frappe.utils.background_jobs import get_job_status
 
 from huf.ai.admission import acting_as
 from huf.ai.background import work_on
@@ -15,6 +15,9 @@ from huf.ai.firing import enqueue_event, job_of
 from huf.ai.open_run import open_run
 from huf.ai.records import firings
 from huf.ai.types import AgentRequest, FiringStatus, Origin, RunResult, RunStatus
+
+WAITING = "queued"
+"""What Frappe says of a job that no worker has taken yet."""
 
 
 def carry_out_event(name: str) -> RunResult | None:
@@ -74,17 +77,21 @@ def request_of(row) -> AgentRequest:
 
 
 def recover_events(now: datetime | None = None) -> list[str]:
-	"""Give events to a worker again whose run was never opened: a worker or the queue was lost. Called every minute."""
+	"""Give events to a worker again whose run was never opened: a worker or the queue was lost. Called every minute.
+
+	Opening is the first thing a job does, so one that has begun a while ago, and did not, was lost too.
+	"""
 	again = []
-	for name in firings.overdue(now):
-		if is_job_enqueued(job_of(name)):
+	for event in firings.overdue(now):
+		if get_job_status(job_of(event.name, event.attempts)) == WAITING:
 			continue
-		if firings.count_attempt(name) > firings.MOST_ATTEMPTS:
+		attempt = firings.count_attempt(event.name)
+		if attempt > firings.MOST_ATTEMPTS:
 			firings.fail_firing(
-				name, "Its run could not be opened. A manager finds the reason in the Error Log."
+				event.name, "Its run could not be opened. A manager finds the reason in the Error Log."
 			)
 		else:
-			enqueue_event(name, again=True)
-			again.append(name)
+			enqueue_event(event.name, attempt)
+			again.append(event.name)
 	frappe.db.commit()
 	return again

@@ -165,17 +165,16 @@ def fire(decided: Iterable[Firing]) -> list[str]:
 	return names
 
 
-def enqueue_event(name: str, again: bool = False) -> None:
+def enqueue_event(name: str, attempt: int = 0) -> None:
 	frappe.enqueue(
 		"huf.ai.agent_hooks.run_agent_for_doc",
 		queue="long",
 		timeout=LONGEST_JOB,
-		job_id=job_of(name),
-		deduplicate=again,
+		job_id=job_of(name, attempt),
 		enqueue_after_commit=True,
 		trigger_event=name,
 	)
 
 
-def job_of(name: str) -> str:
-	return f"huf-event-{name}"
+def job_of(name: str, attempt: int = 0) -> str:
+	return f"huf-event-{name}-{attempt}"

@@ -18,6 +18,8 @@ export default defineConfig(({ command }) => ({
 		license: { fileName: "licenses.md" },
 		target: "es2022",
 		reportCompressedSize: false,
+		// All that the first page needs is one file, however many of the later pages share parts of it.
+		rolldownOptions: { output: { codeSplitting: { groups: [{ name: "huf", test: /src[\\/]main\.js$/ }] } } },
 	},
 	server: {
 		proxy: {

@@ -88,11 +88,11 @@ def count_attempt(name: str) -> int:
 	return frappe.db.get_value(EVENT, name, "attempts") or 0
 
 
-def overdue(now: datetime | None = None) -> list[str]:
-	"""Events whose run should be open by now, oldest first."""
+def overdue(now: datetime | None = None) -> list:
+	"""Events whose run should be open by now, oldest first: name, attempts."""
 	before = add_to_date(now or now_datetime(), seconds=-PATIENCE, as_datetime=True)
 	waiting = {"status": FiringStatus.QUEUED.value, "creation": ["<", before]}
-	return frappe.get_all(EVENT, filters=waiting, pluck="name", order_by="creation asc", limit=200)
+	return frappe.get_all(EVENT, waiting, ["name", "attempts"], order_by="creation asc", limit=BATCH)
 
 
 def move_on(trigger: str, due: datetime) -> None:

@@ -6,8 +6,12 @@ import frappe
 from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.admission import acting_as
-from huf.ai.agent_hooks import get_doc_event_agents, run_agent_for_doc, run_hooked_agents
+from huf.ai.agent_hooks import decide_all, get_doc_event_agents, run_agent_for_doc, run_hooked_agents
+from huf.ai.agent_integration import run_agent_sync
+from huf.ai.background import recover, work_on
+from huf.ai.event_runs import open_event, recover_events
 from huf.ai.firing import job_of
+from huf.ai.records.firings import MOST_ATTEMPTS, insert_firings
 from huf.tests.benchmarks.run_cost import count_statements, is_bracket
 from huf.tests.contract.connections import elsewhere, together
 from huf.tests.doctypes import CASE, EDITOR, make_doctypes
@@ -116,12 +120,13 @@ class TestFiring(TriggerTestCase):
 		self.assertIn("Call Anna", events_of(deleted)[0].prompt)
 
 	def test_a_prompt_of_one_s_own_sees_the_document_and_reaches_nothing_else(self):
-		trigger = self.trigger(
-			prompt="Look at {{ doc.name }} of {{ user }}.{{ frappe.db }}{{ frappe.session }}"
-		)
+		own = self.trigger(prompt="Look at {{ doc.name }} of {{ user }}.")
+		greedy = self.trigger(prompt="{{ frappe.db.get_value('User', user, 'api_key') }}")
 		with acting_as(self.user):
 			doc = todo()
-		self.assertEqual(events_of(trigger)[0].prompt, f"Look at {doc.name} of {self.user}.")
+		self.assertEqual(events_of(own)[0].prompt, f"Look at {doc.name} of {self.user}.")
+		self.assertIn("cannot be rendered", events_of(greedy)[0].reason)
+		self.assertEqual(frappe.local.message_log, [], "who saves is not bothered")
 
 	def test_a_document_can_be_deleted_although_runs_tell_of_it(self):
 		trigger = self.trigger()
@@ -235,8 +240,6 @@ class TestWhoActs(TriggerTestCase):
 			self.assertFalse(said.has_permission("read"))
 
 	def test_nobody_gets_into_the_shared_conversation_by_naming_it(self):
-		from huf.ai.agent_integration import run_agent_sync
-
 		agent = make_agent(persist_user_history=0)
 		with acting_as(self.user):
 			forged = run_agent_sync(agent, "Hi", channel_id="doc_event", external_id=f"shared:{agent}")
@@ -280,8 +283,6 @@ class TestChains(TriggerTestCase):
 		self.assertEqual(events_of(second, reference_name=own.name)[0].status, "Queued")
 
 	def test_what_a_person_saves_after_a_run_is_no_change_of_the_run(self):
-		from huf.ai.agent_integration import run_agent_sync
-
 		trigger = self.trigger()
 		with acting_as(self.user):
 			run_agent_sync(self.agent, "Hi")
@@ -300,39 +301,30 @@ class TestChains(TriggerTestCase):
 
 class TestRecovery(TriggerTestCase):
 	def test_an_event_whose_job_was_lost_is_given_to_a_worker_again(self):
-		from huf.ai.event_runs import recover_events
-
 		trigger, event = self.lost_event()
 		self.assertNotIn(event, recover_events())
-		self.assertIn(event, recover_events(self.later(2)))
-		self.assertTrue(is_job_enqueued(job_of(event)))
-		self.assertNotIn(event, recover_events(self.later(4)), "its job waits")
+		self.age("Agent Trigger Event", event)
+		self.assertIn(event, recover_events())
+		self.assertTrue(is_job_enqueued(job_of(event, 1)))
+		self.assertNotIn(event, recover_events(), "its job waits")
 		self.assertEqual(len(work_off(trigger)), 1)
 
 	def test_an_event_that_cannot_be_started_is_given_up_in_the_end(self):
-		from huf.ai.event_runs import recover_events
-		from huf.ai.records.firings import MOST_ATTEMPTS
-
 		trigger, event = self.lost_event()
-		frappe.db.set_value("Agent Trigger Event", event, "attempts", MOST_ATTEMPTS)
-		self.assertNotIn(event, recover_events(self.later(2)))
+		self.age("Agent Trigger Event", event, attempts=MOST_ATTEMPTS)
+		self.assertNotIn(event, recover_events())
 		self.assertEqual(events_of(trigger)[0].status, "Failed")
 
 	def test_a_queued_run_whose_worker_was_lost_is_taken_up(self):
-		from huf.ai.background import recover, work_on
-		from huf.ai.event_runs import open_event
-
-		trigger, event = self.lost_event()
+		_trigger, event = self.lost_event()
 		run = open_event(event)
 		self.assertNotIn(run, recover())
-		self.assertIn(run, recover(self.later(2)))
+		self.age("Agent Run", run)
+		self.assertIn(run, recover())
 		self.assertTrue(work_on(run).success)
 
 	def lost_event(self):
 		"""An event that was written down but never queued."""
-		from huf.ai.agent_hooks import decide_all
-		from huf.ai.records.firings import insert_firings
-
 		with acting_as(self.user):
 			doc = todo()
 			trigger = self.trigger_as_administrator()
@@ -345,8 +337,10 @@ class TestRecovery(TriggerTestCase):
 		with acting_as("Administrator"):
 			return self.trigger()
 
-	def later(self, minutes: int):
-		return frappe.utils.add_to_date(None, minutes=minutes, as_datetime=True)
+	def age(self, doctype: str, name: str, **values):
+		values = {"creation": "2020-01-01 00:00:00", **values}
+		frappe.db.set_value(doctype, name, values, update_modified=False)
+		frappe.db.commit()
 
 
 class TestMap(TriggerTestCase):

@@ -54,7 +54,7 @@ class TestSchedule(TriggerTestCase):
 		self.assertEqual(self.next_of(trigger), at("10:10").replace(second=0))
 
 	def test_an_agent_that_fails_is_not_fired_at_every_tick(self):
-		trigger = self.schedule(prompt="{{ nothing }}")
+		trigger = self.schedule(prompt="{{ '' }}")
 		for minute in range(25):
 			run_due_triggers(at(f"10:{minute:02}"))
 		self.assertEqual(self.fired(trigger), ["10:00", "10:10", "10:20"])

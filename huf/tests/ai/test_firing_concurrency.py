@@ -36,6 +36,17 @@ class TestConcurrency(TriggerTestCase):
 		self.assertEqual({event.status for event in events_of(never)}, {"Skipped"})
 		self.assertTrue(all(work_on(run.name) for run in runs_of(triggers[0])[-WRITERS:]))
 
+	def test_first_events_of_one_user_begin_one_conversation(self):
+		trigger = self.trigger()
+		with acting_as(self.user):
+			for _ in range(WRITERS):
+				todo()
+		frappe.db.commit()
+		together([(open_event, event.name) for event in events_of(trigger)])
+		frappe.db.rollback()
+		runs = runs_of(trigger)
+		self.assertEqual((len(runs), len({run.conversation for run in runs})), (WRITERS, 1))
+
 
 def save_together(saves: int) -> list[str]:
 	"""Save to-dos on as many connections as there are writers; gives the document of each save that was committed."""

@@ -4,7 +4,9 @@ import path from "node:path";
 import { test } from "node:test";
 import { serverMessage } from "../src/api/errors.js";
 import en from "../src/i18n/en.js";
-import { t } from "../src/i18n/index.js";
+import enRuns from "../src/i18n/en.runs.js";
+import enTriggers from "../src/i18n/en.triggers.js";
+import { loadTexts, t } from "../src/i18n/index.js";
 import { formatCost, formatDuration, initials } from "../src/lib/format.js";
 
 const SOURCES = path.resolve(import.meta.dirname, "../src");
@@ -20,8 +22,30 @@ test("every text that the sources ask for exists", () => {
 		[...text.matchAll(/\bt\(\s*["']([\w.-]+)["']/g)].map((match) => match[1]),
 	);
 	assert.ok(keys.length > 50);
+	const texts = { ...en, ...enRuns, ...enTriggers };
 	assert.deepEqual(
-		keys.filter((key) => !(key in en)),
+		keys.filter((key) => !(key in texts)),
+		[],
+	);
+});
+
+test("the texts of a later page come with it and take no other's place", async () => {
+	assert.equal(t("runs.title"), "runs.title");
+	await loadTexts("runs");
+	assert.equal(t("runs.title"), "Runs");
+	assert.deepEqual(
+		[...Object.keys(enRuns), ...Object.keys(enTriggers)].filter((key) => key in en),
+		[],
+	);
+});
+
+test("no text of a later page is left over", () => {
+	const all = sources().join("\n");
+	const quoted = new Set([...all.matchAll(/["']([\w.-]+)["'](?!:)/g)].map((match) => match[1]));
+	const made = [...all.matchAll(/`([\w.]+\.)\$\{/g)].map((match) => match[1]);
+	const isUsed = (key) => quoted.has(key) || made.some((beginning) => key.startsWith(beginning));
+	assert.deepEqual(
+		[...Object.keys(enRuns), ...Object.keys(enTriggers)].filter((key) => !isUsed(key)),
 		[],
 	);
 });

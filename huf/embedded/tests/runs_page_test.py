@@ -1,0 +1,89 @@
+"""Runs on the page: the list opens one, two are compared, what does not exist is told, and the address has it all."""
+
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+from huf.embedded.tests.browser import needs_browser, open_browser, say, sign_in
+from huf.embedded.tests.server_test import Server, free_port
+
+PASSWORD = "a good password 7"
+QUESTIONS = ("List my open todos", "How many users are there?", "How many users are there?")
+
+
+@needs_browser
+class TestRunsPage(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
+		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+		cls.addClassCleanup(cls.server.stop)
+		with open_browser(cls.server.url) as page:
+			sign_in(page, PASSWORD)
+			for question in QUESTIONS:
+				say(page, question)
+
+	def test_the_list_opens_a_run_and_leads_back_to_its_conversation(self):
+		with open_browser(self.server.url) as page:
+			self.open_list(page)
+			items = page.get_by_test_id("run-item")
+			self.assertEqual(items.count(), len(QUESTIONS))
+			name = items.last.get_attribute("data-name")
+			items.last.get_by_role("link").click()
+			page.get_by_test_id("timeline").wait_for()
+			self.assertTrue(page.url.endswith(f"/huf/runs/{name}"))
+			self.assertEqual(page.get_by_role("heading", level=1).inner_text(), QUESTIONS[0])
+
+			page.get_by_test_id("fold-all").click()
+			self.assertIn("ToDo", page.get_by_test_id("tool-call").get_by_test_id("tool-result").inner_text())
+			self.assertGreater(page.get_by_test_id("model-call").count(), 1)
+			page.get_by_test_id("run-conversation").click()
+			self.assertIn(QUESTIONS[0], page.get_by_test_id("message-user").first.text_content())
+
+	def test_two_runs_are_compared_and_what_differs_is_said_or_that_nothing_does(self):
+		with open_browser(self.server.url) as page:
+			self.open_list(page)
+			for place in (0, 2):
+				page.get_by_test_id("run-item").nth(place).get_by_test_id("pick").check(force=True)
+			page.get_by_test_id("compare").click()
+			page.get_by_test_id("comparison").wait_for()
+			first = page.get_by_test_id("compare-step").first
+			self.assertEqual(first.get_attribute("data-same"), "false")
+			self.assertIn("Different", first.inner_text())
+			self.assertIn(QUESTIONS[0], page.get_by_test_id("side-left").inner_text())
+			page.go_back()
+			page.get_by_test_id("run-item").first.wait_for()
+			self.assertEqual(page.locator("[data-testid=pick]:checked").count(), 2)
+
+			page.get_by_test_id("run-item").first.get_by_role("link").click()
+			page.get_by_test_id("compare-with").click()
+			page.get_by_test_id("run-item").nth(1).get_by_test_id("pick").check()
+			page.get_by_test_id("compare").click()
+			self.assertIn("went the same way", page.get_by_test_id("compare-summary").inner_text())
+
+	def test_filters_are_in_the_address_keys_lead_on_and_embedding_stays(self):
+		with open_browser(self.server.url) as page:
+			self.open_list(page)
+			page.get_by_test_id("run-item").first.get_by_role("link").focus()
+			page.keyboard.press("j")
+			page.keyboard.press("Enter")
+			page.get_by_test_id("run").wait_for()
+			page.go_back()
+			page.get_by_test_id("filter-status").select_option("Failed")
+			page.get_by_test_id("runs-empty").wait_for()
+			self.assertTrue(page.url.endswith("/huf/runs?status=Failed"))
+			page.reload()
+			page.get_by_test_id("runs-empty").wait_for()
+
+			page.goto("/huf/runs/nowhere?embed=1")
+			page.get_by_test_id("error").wait_for()
+			page.get_by_role("link", name="All runs").click()
+			page.get_by_test_id("run-item").first.wait_for()
+			self.assertEqual(page.get_by_test_id("sections").count(), 0)
+
+	def open_list(self, page):
+		sign_in(page, PASSWORD)
+		page.get_by_test_id("section-runs").click()
+		page.get_by_test_id("run-item").first.wait_for()

@@ -1,0 +1,148 @@
+"""Triggers on the page: made, fired by hand, turned on and off, looked back with, and seen to fire by themselves."""
+
+import json
+import shutil
+import tempfile
+import unittest
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+from huf.embedded.tests.browser import needs_browser, open_browser
+from huf.embedded.tests.server_test import Server, free_port
+
+PASSWORD = "a good password 7"
+AGENT, USER = "Office Assistant", "Administrator"
+
+
+@needs_browser
+class TestTriggersPage(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
+		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+		cls.addClassCleanup(cls.server.stop)
+
+	def test_a_button_is_made_and_fires_once(self):
+		with self.open_page() as page:
+			begin(page, "Count users", "Manual")
+			page.get_by_test_id("field-prompt").fill("How many users are there?")
+			page.get_by_test_id("create").click()
+			page.get_by_test_id("events-empty").wait_for()
+
+			page.get_by_test_id("fire").click()
+			page.get_by_test_id("fire-confirm").click()
+			page.locator("[data-testid=event][data-status=Fired]").wait_for()
+			self.assertEqual(page.get_by_test_id("event").count(), 1)
+
+			page.get_by_test_id("event-run").click()
+			page.locator("[data-testid=run][data-status=Success]").wait_for()
+			call = page.get_by_test_id("timeline").get_by_test_id("tool-call")
+			self.assertEqual(call.get_attribute("data-tool"), "list_users")
+			call.get_by_role("button").first.click()
+			self.assertIn("Administrator", call.get_by_test_id("tool-result").inner_text())
+			page.get_by_test_id("run-trigger").click()
+			page.get_by_test_id("trigger-events").wait_for()
+			self.assertTrue(page.url.endswith("/huf/triggers/Count%20users"))
+
+	def test_a_document_s_trigger_is_tried_out_turned_on_and_fires(self):
+		self.save_todo("Before it was there", priority="High")
+		with self.open_page() as page:
+			begin(page, "Look at todos", "Doc Event")
+			choose(page, "reference_doctype", "ToDo")
+			page.get_by_test_id("field-condition").fill("doc.priority == 'High' and doc.description")
+			page.get_by_test_id("field-prompt").fill("List my open todos")
+			page.get_by_test_id("backtest-look").click()
+			found = page.get_by_test_id("backtest-found").inner_text()
+			self.assertIn("fired 1 time on 1 document", found)
+			page.get_by_test_id("create-off").click()
+
+			page.get_by_test_id("turn-on").click()
+			page.locator("[data-testid=trigger][data-enabled=true]").wait_for()
+			self.save_todo("Call Anna", priority="High")
+			self.save_todo("Water the plants", priority="Low")
+			page.locator("[data-testid=event][data-status=Fired]").wait_for()
+			skipped = page.locator("[data-testid=event][data-status=Skipped]")
+			skipped.wait_for()
+			self.assertEqual(page.get_by_test_id("event").count(), 2)
+			skipped.get_by_role("button").click()
+			checks = skipped.get_by_test_id("check")
+			answers = [checks.nth(place).get_attribute("data-ok") for place in range(checks.count())]
+			self.assertEqual(answers, ["false", "null"])
+			self.assertIn("priority = 'Low'", checks.first.inner_text())
+
+	def test_what_is_missing_or_wrong_is_told_and_nothing_is_lost(self):
+		with self.open_page() as page:
+			begin(page, "Every morning", "Schedule")
+			page.get_by_test_id("plan-cron").click()
+			page.get_by_test_id("field-cron").fill("at nine")
+			page.get_by_text("It takes five fields").wait_for()
+			page.get_by_test_id("create").click()
+			self.assertIn("It takes five fields", page.get_by_test_id("error").inner_text())
+
+			page.reload()
+			self.assertEqual(page.get_by_test_id("field-cron").input_value(), "at nine")
+			page.get_by_test_id("field-cron").fill("0 9 * * 1-5")
+			page.get_by_test_id("coming").wait_for()
+			page.get_by_test_id("create").click()
+			page.get_by_test_id("view-settings").click()
+			self.assertEqual(page.get_by_test_id("field-cron").input_value(), "0 9 * * 1-5")
+
+	def test_a_trigger_is_changed_switched_off_and_deleted(self):
+		values = {"trigger_name": "Short-lived", "agent": AGENT, "trigger_type": "Manual"}
+		self.call("/api/resource/Agent%20Trigger", values)
+		with self.open_page(width=390, height=844) as page:
+			page.get_by_test_id("show-sidebar").click()
+			page.get_by_role("dialog").get_by_test_id("section-triggers").click()
+			item = page.locator("[data-testid=trigger-item][data-name='Short-lived']")
+			item.get_by_test_id("toggle").click()
+			page.locator("[data-testid=trigger-item][data-name='Short-lived'][data-enabled=false]").wait_for()
+			item.get_by_role("link").click()
+			page.get_by_test_id("view-settings").click()
+			page.get_by_test_id("field-prompt").fill("Good morning")
+			page.keyboard.press("Control+s")
+			page.get_by_test_id("saved").wait_for()
+			stored = self.call("/api/resource/Agent%20Trigger/Short-lived")["data"]
+			self.assertEqual((stored["prompt"], stored["disabled"]), ("Good morning", 1))
+
+			page.get_by_test_id("delete-trigger").click()
+			page.get_by_test_id("confirm").click()
+			page.wait_for_url("**/huf/triggers")
+			self.assertEqual(item.count(), 0)
+
+	@contextmanager
+	def open_page(self, **options):
+		with open_browser(self.server.url, **options) as page:
+			name, value = self.server.login(PASSWORD).split("=")
+			page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
+			page.goto("/huf")
+			yield page
+
+	def save_todo(self, description: str, **values):
+		self.call("/api/resource/ToDo", {"description": description, **values})
+
+	def call(self, path: str, data: dict | None = None) -> dict:
+		"""REST as Administrator, by the token of a page of its own session."""
+		cookie = self.server.login(PASSWORD)
+		page = self.server.call("/huf", cookie=cookie).read().decode()
+		token = json.loads(page.split("window.huf_boot = ")[1].split("</script>")[0])["csrf_token"]
+		body = None if data is None else json.dumps(data).encode()
+		headers = {"Content-Type": "application/json", "Cookie": cookie, "X-Frappe-CSRF-Token": token}
+		request = urllib.request.Request(self.server.url + path, body, headers)
+		return json.load(urllib.request.urlopen(request, timeout=10))
+
+
+def begin(page, name: str, kind: str) -> None:
+	"""A new trigger of a type by way of the sidebar, with the demo agent, in Administrator's name."""
+	page.get_by_test_id("section-triggers").click()
+	page.get_by_test_id("new-trigger").click()
+	page.get_by_test_id("field-trigger_name").fill(name)
+	page.get_by_test_id(f"type-{kind}").click()
+	choose(page, "agent", AGENT)
+	choose(page, "run_as", USER)
+
+
+def choose(page, field: str, value: str) -> None:
+	page.get_by_test_id(f"field-{field}").fill(value)
+	page.get_by_test_id("link-choice").filter(has_text=value).first.click()

@@ -1,0 +1,13 @@
+/** Up and down in a list by the arrow keys or j and k, over the elements marked with data-row. */
+const STEPS = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
+
+export function moveByKeys(event) {
+	const step = STEPS[event.key];
+	const row = event.target.closest?.("[data-row]");
+	if (!step || !row || event.metaKey || event.ctrlKey || event.altKey) return;
+	const rows = [...event.currentTarget.querySelectorAll("[data-row]")];
+	const next = rows[rows.indexOf(row) + step];
+	if (!next) return;
+	event.preventDefault();
+	next.focus();
+}

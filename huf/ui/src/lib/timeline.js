@@ -1,0 +1,60 @@
+/** Lays the calls of a run out on its time, as shares of the whole in percent. Pure; asks no clock. */
+import { millisOf } from "./moments.js";
+
+const ACTIVE = ["Queued", "Started", "Waiting"];
+
+/** Whether a run still goes on, or is still to begin. */
+export const isActive = (status) => ACTIVE.includes(status);
+
+/** The calls whose worker was lost: nobody knows what became of them. */
+export function lostCalls(steps) {
+	return steps.flatMap((step) => step.tool_calls).filter((call) => call.status === "Unknown");
+}
+
+/**
+ * {run, steps} -> {total: ms, steps: [{step, rows: [{kind: "model" | "tool", key, call, isRunning, left, width}]}]}
+ *
+ * A call without a time begins where the one before it ended. One that is still going reaches to the right end.
+ */
+export function layOut({ run, steps }, zone = null) {
+	const began = millisOf(run.started_at, zone);
+	const placed = placeCalls(steps, began, zone);
+	const calls = placed.flatMap((step) => step.rows);
+	const start = Math.min(...[began, ...calls.map((row) => row.from)].filter(Number.isFinite));
+	const end = Math.max(...[millisOf(run.ended_at, zone), ...calls.map((row) => row.to)].filter(Number.isFinite));
+	const total = Number.isFinite(end - start) ? Math.max(end - start, 0) : 0;
+	const share = (ms) => (total ? Math.min(Math.max((ms / total) * 100, 0), 100) : 0);
+	for (const row of calls) {
+		row.left = share(row.from - start);
+		row.width = row.isRunning ? 100 - row.left : share(row.to - row.from);
+	}
+	return { total, steps: placed };
+}
+
+function placeCalls(steps, began, zone) {
+	let clock = began ?? 0;
+	const place = (kind, call) => {
+		const from = millisOf(call.started_at, zone) ?? clock;
+		const to = from + (call.duration_ms || 0);
+		clock = Math.max(clock, to);
+		return { kind, key: call.name, call, from, to, isRunning: call.status === "Started" };
+	};
+	return steps.map(({ step, model_calls, tool_calls }) => ({
+		step,
+		rows: [
+			...model_calls.map((call) => place("model", call)),
+			...tool_calls.map((call) => place("tool", call)),
+		],
+	}));
+}
+
+/** What of a failed, stopped or waiting run its reader has to know first: {tone, key, detail?} or null. */
+export function adviceOf(run, steps) {
+	if (lostCalls(steps).length) return { tone: "danger", key: "lost" };
+	if (run.status === "Failed") return { tone: "danger", key: "failed", detail: run.error };
+	if (run.status === "Stopped") return { tone: "neutral", key: "stopped", reason: run.stop_reason };
+	if (run.status === "Cancelled") return { tone: "neutral", key: "cancelled" };
+	if (run.status === "Queued" || run.status === "Waiting")
+		return { tone: "neutral", key: run.status.toLowerCase() };
+	return null;
+}

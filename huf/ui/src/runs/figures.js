@@ -1,0 +1,25 @@
+/** A run's numbers as short texts. */
+import { currentLocale, t } from "../i18n/index.js";
+import { formatCost, formatDuration, formatNumber } from "../lib/format.js";
+
+export const durationOf = (call) => formatDuration(call.duration_ms, currentLocale());
+
+/** Unknown costs are called unknown, never zero; a run without a model has none. */
+export function costOf(call, isOffline) {
+	const cost = "total_cost" in call ? call.total_cost : call.cost;
+	if (cost === null || cost === undefined) return t("run.cost.unknown");
+	return isOffline ? t("run.cost.none") : formatCost(cost, currentLocale());
+}
+
+export function tokensOf(call) {
+	const [input, output] = [call.input_tokens, call.output_tokens].map((n) => formatNumber(n, currentLocale()));
+	return t("run.figure.in_out", { input, output });
+}
+
+export const sumOfTokens = (call) => (call.input_tokens || 0) + (call.output_tokens || 0);
+
+/** The first words of a prompt, on one line. */
+export function titleOf(run, max = 140) {
+	const line = (run.prompt || "").replace(/\s+/g, " ").trim() || t("runs.unsaid");
+	return line.length > max ? `${line.slice(0, max - 1)}…` : line;
+}

@@ -1,0 +1,117 @@
+/**
+ * The values of a trigger while they are edited. Unsaved ones are kept in this browser, without the secret, and are there
+ * again after a reload.
+ */
+import { computed, reactive, ref, watch } from "vue";
+import { createTrigger, readTrigger, updateTrigger } from "../api/triggers.js";
+import { t } from "../i18n/index.js";
+import { parseJson } from "../lib/transcript.js";
+import { isChanged, missingFields, toBody, toValues } from "../lib/triggers.js";
+import { boot } from "../state/session.js";
+import { recall, remember } from "../state/storage.js";
+
+const NEW = "new";
+const isAdministrator = boot.user === "Administrator";
+
+export function useTriggerForm() {
+	const form = reactive({
+		name: null,
+		values: toValues(),
+		saved: toValues(),
+		/** As of when the stored trigger was read: the site refuses to save over a newer one. */
+		modified: null,
+		hasSecret: false,
+		isSaving: false,
+		isTried: false,
+		wasRestored: false,
+		problem: null,
+		isConflict: false,
+	});
+	const isDirty = computed(() => isChanged(form.values, form.saved));
+	const missing = computed(() => missingFields(form.values, { hasSecret: form.hasSecret, isAdministrator }));
+	const errors = computed(() =>
+		form.isTried ? Object.fromEntries(missing.value.map((name) => [name, t("form.needed")])) : {},
+	);
+	const draftName = () => `draft:trigger:${form.name || NEW}`;
+
+	/** Begins with a stored trigger, or with blank values and some given ones. */
+	function open(doc, given = {}) {
+		const saved = { ...toValues(doc || {}), ...given };
+		Object.assign(form, {
+			name: doc?.name || null,
+			saved,
+			values: { ...saved },
+			modified: doc?.modified || null,
+			hasSecret: Boolean(doc?.webhook_secret),
+			isTried: false,
+			problem: null,
+			isConflict: false,
+			wasRestored: false,
+		});
+		const draft = parseJson(recall(draftName()));
+		if (!draft?.values) return;
+		const restored = { ...saved, ...draft.values, disabled: saved.disabled };
+		if (!isChanged(restored, saved)) return;
+		Object.assign(form, { values: restored, modified: draft.modified, wasRestored: true });
+	}
+
+	function discard() {
+		remember(draftName(), null);
+		Object.assign(form, { values: { ...form.saved }, isTried: false, problem: null, wasRestored: false });
+	}
+
+	/** The stored trigger has changed beside the form, by its switch or by somebody else. */
+	function follow(doc, wasOurs) {
+		const wasUntouched = !isDirty.value;
+		if (wasUntouched) return open(doc);
+		form.saved.disabled = form.values.disabled = doc.disabled;
+		if (wasOurs) form.modified = doc.modified;
+	}
+
+	/** -> the stored trigger, or null: the form says why. */
+	async function save({ isOver = false, ...given } = {}) {
+		form.isTried = true;
+		form.problem = null;
+		Object.assign(form.values, given);
+		if (missing.value.length) return null;
+		form.isSaving = true;
+		const draft = draftName();
+		try {
+			const doc = await store(isOver);
+			remember(draft, null);
+			open(doc);
+			return doc;
+		} catch (error) {
+			form.problem = error;
+			form.isConflict = await isOutdated();
+			return null;
+		} finally {
+			form.isSaving = false;
+		}
+	}
+
+	async function store(isOver) {
+		const { trigger_name, ...body } = toBody(form.values);
+		if (!form.name) return createTrigger({ trigger_name, ...body });
+		const modified = isOver ? (await readTrigger(form.name)).modified : form.modified;
+		return updateTrigger(form.name, { ...body, modified });
+	}
+
+	async function isOutdated() {
+		if (!form.name) return false;
+		const stored = await readTrigger(form.name).catch(() => null);
+		return Boolean(stored) && stored.modified !== form.modified;
+	}
+
+	watch(
+		() => [form.values, form.saved],
+		() => {
+			const { webhook_secret: _, ...values } = form.values;
+			const draft = isDirty.value ? JSON.stringify({ modified: form.modified, values }) : null;
+			remember(draftName(), draft);
+		},
+		{ deep: true },
+	);
+
+	return { form, isDirty, missing, errors, open, discard, follow, save };
+}

@@ -1,0 +1,21 @@
+/** What a trigger waits for, in words. */
+import { currentLocale, t } from "../i18n/index.js";
+import { nameWeekdays } from "../lib/cron.js";
+import { DOC_EVENTS, waitsFor } from "../lib/triggers.js";
+
+export function describeWait(trigger) {
+	const { key, words, ...values } = waitsFor(trigger);
+	return words ? describeWords(words) : t(`waits.${key}`, values);
+}
+
+export function describeWords({ key, days, minutes, ...values }) {
+	const names = days && nameWeekdays(days, currentLocale());
+	return t(`cron.${key}`, { ...values, count: minutes, days: names });
+}
+
+/** The event of an Agent Trigger Event: a document's, one of ours, or an app's own name for it. */
+export function describeEvent(event) {
+	if (DOC_EVENTS.includes(event)) return t(`doc_event.${event}`);
+	const known = t(`event.${event}`);
+	return known === `event.${event}` ? event : known;
+}
