@@ -16,7 +16,12 @@ test("spaces and the order of fields make no difference", () => {
 
 test("what differs is named: words, tool, arguments or result", () => {
 	const left = side("Hi", call("get", '{"a":1}', "1"), call("get", "{}", "1"), call("get", "{}", "1"));
-	const right = side("Hello", call("get", '{"a":2}', "1"), call("list", "{}", "1"), call("get", "{}", "1", "Failed"));
+	const right = side(
+		"Hello",
+		call("get", '{"a":2}', "1"),
+		call("list", "{}", "1"),
+		call("get", "{}", "1", "Failed"),
+	);
 	const step = pairStep({ left, right });
 	assert.equal(step.text, true);
 	assert.deepEqual(step.calls.map(marksOf), [

@@ -10,8 +10,7 @@ export const fetchTriggers = (start = 0) =>
 	callGet("huf.api.trigger.get_triggers", { start, limit: PAGE_LENGTH });
 export const fetchEvents = ({ trigger, status }, start = 0) =>
 	callGet("huf.api.trigger.get_events", { trigger, status, start, limit: EVENTS_LENGTH });
-export const setEnabled = (trigger, enabled) =>
-	callPost("huf.api.trigger.set_enabled", { trigger, enabled });
+export const setEnabled = (trigger, enabled) => callPost("huf.api.trigger.set_enabled", { trigger, enabled });
 export const fireTrigger = (wish) => callPost("huf.api.trigger.fire", wish);
 export const explainDocument = (trigger, document) =>
 	callGet("huf.api.trigger.explain", { trigger, document });

@@ -84,7 +84,8 @@ export default {
 	"trigger.discard": "Discard",
 	"trigger.create_on": "Create and turn on",
 	"trigger.create_off": "Create, turned off",
-	"trigger.restored": "Your unsaved changes are back. They are kept in this browser until you save or discard them.",
+	"trigger.restored":
+		"Your unsaved changes are back. They are kept in this browser until you save or discard them.",
 	"trigger.not_saved": "This was not saved",
 	"trigger.incomplete": "Something is still missing",
 	"trigger.incomplete.text": "Fill in: {fields}.",
@@ -116,9 +117,11 @@ export default {
 		"A Python expression over doc, now and user, such as doc.status == 'Open' and doc.has_value_changed('status'). Blank: always.",
 	"field.condition.hint.other":
 		"A Python expression over doc (what was sent), now and user, such as doc.amount > 100. Blank: always.",
-	"field.condition.hint.Schedule": "A Python expression over now and user, such as now.day < 8. Blank: always.",
+	"field.condition.hint.Schedule":
+		"A Python expression over now and user, such as now.day < 8. Blank: always.",
 	"field.fire_on_own_changes": "Also for changes that its own runs make",
-	"field.fire_on_own_changes.hint": "Otherwise an agent that changes the record does not set itself off again.",
+	"field.fire_on_own_changes.hint":
+		"Otherwise an agent that changes the record does not set itself off again.",
 	"field.plan": "How often",
 	"field.plan.interval": "Every …",
 	"field.plan.cron": "Cron expression",

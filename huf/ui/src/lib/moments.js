@@ -33,9 +33,10 @@ function dayName(date, days, locale, now) {
 	}
 	const isThisYear = date.getFullYear() === now.getFullYear();
 	const parts = { day: "numeric", month: "short", ...(isThisYear ? {} : { year: "numeric" }) };
-	return new Intl.DateTimeFormat(locale, days > 0 && days < 8 ? { weekday: "short", ...parts } : parts).format(
-		date,
-	);
+	return new Intl.DateTimeFormat(
+		locale,
+		days > 0 && days < 8 ? { weekday: "short", ...parts } : parts,
+	).format(date);
 }
 
 /** "14:02:37", for what happened within a run. */

@@ -1,6 +1,8 @@
 /** Lays the calls of a run out on its time, as shares of the whole in percent. Pure; asks no clock. */
 import { millisOf } from "./moments.js";
 
+/** A call that has just begun is still to be seen. */
+const SHORTEST_RUNNING = 6;
 const ACTIVE = ["Queued", "Started", "Waiting"];
 
 /** Whether a run still goes on, or is still to begin. */
@@ -21,11 +23,14 @@ export function layOut({ run, steps }, zone = null) {
 	const placed = placeCalls(steps, began, zone);
 	const calls = placed.flatMap((step) => step.rows);
 	const start = Math.min(...[began, ...calls.map((row) => row.from)].filter(Number.isFinite));
-	const end = Math.max(...[millisOf(run.ended_at, zone), ...calls.map((row) => row.to)].filter(Number.isFinite));
+	const end = Math.max(
+		...[millisOf(run.ended_at, zone), ...calls.map((row) => row.to)].filter(Number.isFinite),
+	);
 	const total = Number.isFinite(end - start) ? Math.max(end - start, 0) : 0;
 	const share = (ms) => (total ? Math.min(Math.max((ms / total) * 100, 0), 100) : 0);
 	for (const row of calls) {
-		row.left = share(row.from - start);
+		const left = share(row.from - start);
+		row.left = row.isRunning ? Math.min(left, 100 - SHORTEST_RUNNING) : left;
 		row.width = row.isRunning ? 100 - row.left : share(row.to - row.from);
 	}
 	return { total, steps: placed };

@@ -78,7 +78,10 @@ export function missingFields(values, { hasSecret = false, isAdministrator = fal
 /** The end of a webhook's address as the site makes it from the name. */
 export function slugOf({ webhook_slug: slug, trigger_name: name }) {
 	if (slug) return slug;
-	return (name || "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+	return (name || "")
+		.toLowerCase()
+		.replace(/[^a-z0-9]+/g, "-")
+		.replace(/^-+|-+$/g, "");
 }
 
 /** What a trigger waits for, as {key, ...values} of a text `waits.<key>`. */

@@ -12,7 +12,9 @@ export function costOf(call, isOffline) {
 }
 
 export function tokensOf(call) {
-	const [input, output] = [call.input_tokens, call.output_tokens].map((n) => formatNumber(n, currentLocale()));
+	const [input, output] = [call.input_tokens, call.output_tokens].map((n) =>
+		formatNumber(n, currentLocale()),
+	);
 	return t("run.figure.in_out", { input, output });
 }
 

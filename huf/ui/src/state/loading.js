@@ -28,7 +28,13 @@ export function createLoader(read) {
 export function createPager(read, pageLength, keyOf = (item) => item.name) {
 	let newest = 0;
 	let wanted = {};
-	const pager = shallowReactive({ items: [], hasMore: false, error: null, isLoading: false, isLoaded: false });
+	const pager = shallowReactive({
+		items: [],
+		hasMore: false,
+		error: null,
+		isLoading: false,
+		isLoaded: false,
+	});
 
 	async function take(start, merge) {
 		const number = ++newest;
