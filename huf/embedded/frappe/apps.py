@@ -152,6 +152,12 @@ def doc_event_handlers(doctype: str, event: str) -> list[str]:
 	return [*hooks.get(doctype, {}).get(event, ()), *hooks.get("*", {}).get(event, ())]
 
 
+@lru_cache(maxsize=1024)
+def get_handler(path: str):
+	"""The function at the dotted path of a handler; every save asks for several."""
+	return get_attr(path)
+
+
 def clear_hooks_cache():
-	for cached in (_modules_of, _merged_hooks, _doc_hooks):
+	for cached in (_modules_of, _merged_hooks, _doc_hooks, get_handler):
 		cached.cache_clear()

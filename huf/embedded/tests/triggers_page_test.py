@@ -92,7 +92,7 @@ class TestTriggersPage(unittest.TestCase):
 	def test_a_trigger_is_changed_switched_off_and_deleted(self):
 		values = {"trigger_name": "Short-lived", "agent": AGENT, "trigger_type": "Manual"}
 		self.call("/api/resource/Agent%20Trigger", values)
-		with self.open_page(width=390, height=844) as page:
+		with self.open_page("/huf/chat", width=390, height=844) as page:
 			page.get_by_test_id("show-sidebar").click()
 			page.get_by_role("dialog").get_by_test_id("section-triggers").click()
 			item = page.locator("[data-testid=trigger-item][data-name='Short-lived']")
@@ -112,11 +112,12 @@ class TestTriggersPage(unittest.TestCase):
 			self.assertEqual(item.count(), 0)
 
 	@contextmanager
-	def open_page(self, **options):
+	def open_page(self, address: str = "/huf/triggers", **options):
+		"""A page of a session of its own, without the way through the sign-in page."""
 		with open_browser(self.server.url, **options) as page:
 			name, value = self.server.login(PASSWORD).split("=")
 			page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
-			page.goto("/huf")
+			page.goto(address)
 			yield page
 
 	def save_todo(self, description: str, **values):
@@ -134,8 +135,7 @@ class TestTriggersPage(unittest.TestCase):
 
 
 def begin(page, name: str, kind: str) -> None:
-	"""A new trigger of a type by way of the sidebar, with the demo agent, in Administrator's name."""
-	page.get_by_test_id("section-triggers").click()
+	"""A new trigger of a type, from the list, with the demo agent, in Administrator's name."""
 	page.get_by_test_id("new-trigger").click()
 	page.get_by_test_id("field-trigger_name").fill(name)
 	page.get_by_test_id(f"type-{kind}").click()

@@ -17,6 +17,7 @@ from huf.tests.model_server import (
 	cut,
 	error,
 	garbage,
+	slow,
 	stall,
 	text,
 	tool_call,
@@ -208,6 +209,18 @@ class TestProviderErrors(SiteTestCase):
 			agent = make_agent(make_model(server))
 			server.script(error(429), text("Now."))
 			self.assertEqual(run_agent_sync(agent, "Hi")["response"], "Now.")
+
+	def test_a_model_that_does_not_answer_in_time_fails_and_says_what_to_raise(self):
+		settings = frappe.get_doc("Huf Settings")
+		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
+		self.set_patience(1, 0)
+		self.assert_fails([slow(30, text("Too late."))], "raise Model Timeout in Huf Settings")
+
+	def set_patience(self, seconds, retries):
+		settings = frappe.get_doc("Huf Settings")
+		settings.update({"model_timeout": seconds, "model_retries": retries})
+		settings.save()
+		frappe.db.commit()
 
 	def test_a_cut_stream_fails_and_keeps_what_had_arrived(self):
 		broken = cut(text("This is a long answer that breaks off"), after_chunks=2)

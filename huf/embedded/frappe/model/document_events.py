@@ -124,11 +124,12 @@ class Lifecycle:
 		return result
 
 	def _run_handler(self, handler, method, *args, **kwargs):
-		frappe.db._disable_transaction_control += 1
+		database = frappe.local.db
+		database._disable_transaction_control += 1
 		try:
-			return frappe.get_attr(handler)(self, method, *args, **kwargs)
+			return frappe.apps.get_handler(handler)(self, method, *args, **kwargs)
 		finally:
-			frappe.db._disable_transaction_control -= 1
+			database._disable_transaction_control -= 1
 
 	run_trigger = run_method
 
