@@ -14,7 +14,10 @@ after_migrate = ["huf.install.after_migrate"]
 website_route_rules = [{"from_route": "/huf/<path:app_path>", "to_route": "huf"}]
 
 # Runs and conversations are private: see huf/permissions.py.
-_private = ("Agent Conversation", "Agent Message", "Agent Run", "Agent LLM Call", "Agent Tool Call")
+_private = (
+	*("Agent Conversation", "Agent Message", "Agent Run", "Agent LLM Call", "Agent Tool Call"),
+	"Agent Trigger Event",
+)
 permission_query_conditions = dict.fromkeys(_private, "huf.permissions.list_condition")
 has_permission = dict.fromkeys(_private, "huf.permissions.has_permission")
 

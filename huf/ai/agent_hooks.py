@@ -95,12 +95,12 @@ def run_hooked_agents(doc, method: str) -> None:
 	if doc.doctype in UNWATCHED:
 		return
 	flags, modified = doc.flags, doc.modified
-	seen = flags.huf_watched
+	seen = flags.get("huf_watched")
 	if seen is None or seen[0] != modified:
 		# A save has several events, on_change last: the map is looked up for the first.
-		seen = flags.huf_watched = (modified, get_watched().get(doc.doctype))
+		seen = flags["huf_watched"] = (modified, get_watched().get(doc.doctype))
 	if method == "on_change":
-		flags.huf_watched = None
+		flags["huf_watched"] = None
 	if seen[1] and (triggers := seen[1].get(method)):
 		fire_triggers(doc, method, triggers)
 

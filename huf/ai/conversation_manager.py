@@ -52,7 +52,7 @@ class ConversationManager:
 		if conversation:
 			self.conversation = self.check_conversation(conversation)
 		else:
-			self.conversation = (persist and self.find_active()) or self.begin(title, persist)
+			self.conversation = self.find_or_begin(title) if persist else self.begin(title)
 		return self.conversation
 
 	def check_conversation(self, name: str) -> str:
@@ -67,17 +67,27 @@ class ConversationManager:
 			)
 		return name
 
-	def find_active(self) -> str | None:
-		"""The newest active conversation of this session; only the user's own, or a shared one."""
-		return frappe.db.get_value(
-			"Agent Conversation", {**self.session(), "is_active": 1}, "name", order_by="modified desc"
+	def find_or_begin(self, title: str) -> str:
+		"""The newest active conversation of this session, or a new one; two who begin at once begin the same.
+
+		Only the user's own, or a shared one. A new one is committed at once.
+		"""
+		# One read for both questions: the name of a new one is made of the one before it.
+		known = frappe.get_all(
+			"Agent Conversation",
+			filters={"agent": self.agent_name, "session_id": self.session_id, "owner": self.owner},
+			fields=["name", "is_active"],
+			order_by="creation desc, name desc",
 		)
+		if active := next((row.name for row in known if row.is_active), None):
+			return active
+		before = known[0].name if known else ""
+		name = self.begin(title, digest(self.agent_name, self.session_id, self.owner, before))
+		# Who finds the row there shares a lock on it, and would wait for the others to let go of theirs.
+		self.persist_conversation()
+		return name
 
-	def session(self) -> dict:
-		return {"agent": self.agent_name, "session_id": self.session_id, "owner": self.owner}
-
-	def begin(self, title: str, persist: bool = False) -> str:
-		"""A new conversation. Of a session that persists, two who begin at once begin the same one, and commit that."""
+	def begin(self, title: str, name: str | None = None) -> str:
 		row = {
 			"title": shorten(title) or self.agent_name,
 			"agent": self.agent_name,
@@ -87,15 +97,7 @@ class ConversationManager:
 			"is_active": 1,
 			"total_messages": 0,
 		}
-		if not persist:
-			return insert_row("Agent Conversation", row, self.owner)
-		last = frappe.db.get_value(
-			"Agent Conversation", self.session(), "name", order_by="creation desc, name desc"
-		)
-		name = insert_row("Agent Conversation", row, self.owner, digest(*self.session().values(), last or ""))
-		# Who finds the row there shares a lock on it, and would wait for the others to let go of theirs.
-		self.persist_conversation()
-		return name
+		return insert_row("Agent Conversation", row, self.owner, name)
 
 	def add_message(
 		self, role: str, content: str, kind: str = "Message", run: str | None = None, step: int = 0

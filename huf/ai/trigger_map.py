@@ -43,7 +43,7 @@ _kept: dict[str, Kept] = {}
 def get_watched() -> Mapping[str, Events]:
 	"""{DocType: {event: triggers}}, and app events under APP_EVENTS."""
 	local = frappe.local
-	if local.flags.huf_triggers_changed:
+	if local.flags.get("huf_triggers_changed"):
 		return read_watched()[1]
 	cached, settings = frappe.cache.get_value(KEY, expires=True), frappe.get_cached_doc(SETTINGS)
 	said = (cached, settings.triggers_changed, settings.modified)

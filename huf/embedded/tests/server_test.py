@@ -114,14 +114,23 @@ class TestServer(unittest.TestCase):
 		cookie = self.server.login(self.password)
 		url = f"{self.server.url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket"
 		browser = simple_websocket.Client(url, headers={"Cookie": cookie})
-		browser.receive(20)
+		self.hear(browser, "0{")
 		browser.send("40/huf.localhost,")
-		self.assertRegex(browser.receive(20), "^40/huf.localhost,")
+		self.hear(browser, "40/huf.localhost,")
 		arguments = json.dumps({"event": "hello", "user": "Administrator"})
 		result = self.run_huf("execute", "huf.embedded.tests.samples.publish", "--kwargs", arguments)
 		self.assertEqual(result.returncode, 0, result.stderr)
-		self.assertEqual(browser.receive(20), '42/huf.localhost,["hello",{"from":"another process"}]')
+		self.hear(browser, '42/huf.localhost,["hello",{"from":"another process"}]')
 		browser.close()
+
+	def hear(self, browser, start: str):
+		"""Wait for what begins like this; a busy machine lets the client wake with nothing, or with a ping."""
+		heard = []
+		while len(heard) < 10:
+			heard.append(browser.receive(5))
+			if (heard[-1] or "").startswith(start):
+				return
+		self.fail(f"expected {start!r}, heard {heard}")
 
 	def test_a_new_password_ends_the_old_sessions(self):
 		cookie = self.server.login(self.password)

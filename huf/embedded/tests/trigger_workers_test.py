@@ -12,11 +12,11 @@ from huf.ai.event_runs import recover_events
 from huf.embedded.site import SITE
 from huf.embedded.tests.jobs_test import start_worker_process
 from huf.embedded.tests.sites import SiteTestCase
-from huf.tests.ai.test_firing_concurrency import SAVES, save_together
+from huf.tests.ai.test_firing_concurrency import save_together
 from huf.tests.factories import make_agent, make_trigger
 
 PATIENCE = 90
-TRIGGERS = 3
+SAVES, TRIGGERS = 500, 3
 
 
 class TestWorkers(SiteTestCase):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import frappe
 
 from huf.ai.agent_hooks import run_hooked_agents
-from huf.tests.factories import make, make_agent, make_user, unique
+from huf.tests.factories import make, make_agent, make_trigger, make_user, unique
 
 ROUNDS = 400
 CALLS = 5000
@@ -17,34 +17,25 @@ OTHERS = ("User", "Role", "File", "Report", "ToDo")
 
 def measure() -> None:
 	"""Print the time of a save beside that of one without the hook, in turns, by how many triggers there are."""
-	agent = make_agent()
+	agent, triggers = make_agent(), []
 	user = make_user("Huf User", "System Manager")
 	print_ratio("no trigger at all", "(target 1.02)")
-	make_trigger(agent, "User")
+	triggers.append(watch(agent, "User"))
 	print_ratio("1 trigger on another DocType", "(target 1.02)")
-	for number in range(49):
-		make_trigger(agent, OTHERS[number % len(OTHERS)])
+	triggers += [watch(agent, OTHERS[number % len(OTHERS)]) for number in range(49)]
 	print_ratio("50 triggers on other DocTypes", "(target 1.02)")
 	print_hook()
-	condition = "doc.public == 1"
-	make_trigger(agent, "Note", condition=condition, run_as=user)
+	triggers.append(watch(agent, "Note", condition="doc.public == 1", run_as=user))
 	print_ratio("1 more on this one, which says no", "(writes why)")
-	trigger = make_trigger(agent, "Note", run_as=user)
+	triggers.append(watch(agent, "Note", run_as=user))
 	print_ratio("1 more on this one, which fires", "(writes the event, queues a job)")
-	frappe.db.set_value("Agent Trigger", trigger, "disabled", 1)
-
-
-def make_trigger(agent: str, doctype: str, **values) -> str:
-	trigger = make(
-		"Agent Trigger",
-		trigger_name=unique("Trigger"),
-		agent=agent,
-		reference_doctype=doctype,
-		doc_event="on_update",
-		**values,
-	)
+	for trigger in triggers:
+		frappe.delete_doc("Agent Trigger", trigger)
 	frappe.db.commit()
-	return trigger.name
+
+
+def watch(agent: str, doctype: str, **values) -> str:
+	return make_trigger(agent, reference_doctype=doctype, **values).name
 
 
 def print_ratio(what: str, remark: str) -> None:
