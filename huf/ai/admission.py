@@ -6,7 +6,10 @@ from contextlib import contextmanager
 import frappe
 
 from huf.ai.errors import UsageError
+from huf.ai.records import budgets
+from huf.ai.records.limits import runs_per_hour
 from huf.ai.settings import get_cached
+from huf.ai.types import AgentRequest
 
 
 def admit(agent_name: str, user: str, chat: bool = False):
@@ -32,6 +35,16 @@ def may_use(agent, user: str) -> bool:
 		return False
 	wanted = {row.role for row in agent.roles}
 	return not wanted or bool(wanted & set(frappe.get_roles(user))) or user == "Administrator"
+
+
+def count_run(request: AgentRequest, agent) -> None:
+	"""Keep people to their runs an hour. Raises TooManyRuns.
+
+	A trigger's run was decided by who made the trigger, and another run's by its agent: those count for nobody.
+	"""
+	cap = runs_per_hour(agent)
+	if cap.amount and not request.origin and not request.parent_run:
+		budgets.count_run(request.user, request.agent, cap)
 
 
 @contextmanager

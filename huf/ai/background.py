@@ -10,6 +10,7 @@ from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import LeaseLost
 from huf.ai.open_run import OpenRun, carry_out, load_run, open_run
 from huf.ai.records import leases
+from huf.ai.records.budgets import settle_lost
 from huf.ai.types import AgentRequest, Listener, RunResult, RunStatus
 
 LONGEST = 3600
@@ -62,7 +63,11 @@ def call_next(conversation: str) -> None:
 
 def recover(now: datetime | None = None) -> list[str]:
 	"""Have runs taken up again whose worker was lost. Called every minute; gives their names."""
-	lost = [*leases.abandoned(now), *leases.forgotten(now)]
+	abandoned = leases.abandoned(now)
+	# What their calls hold of a budget is not to be waited for by others.
+	settle_lost(abandoned)
+	frappe.db.commit()
+	lost = [*abandoned, *leases.forgotten(now)]
 	for run in lost:
 		enqueue_work(run)
 	return lost

@@ -12,6 +12,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from huf.ai.contexts import Carried
+
 kept = threading.local()
 END = object()
 
@@ -35,24 +37,6 @@ def run_coroutine(coroutine: Coroutine) -> Any:
 		return event_loop().run_until_complete(carried.run(coroutine))
 	finally:
 		carried.restore()
-
-
-class Carried:
-	"""Context variables as a coroutine left them."""
-
-	def __init__(self):
-		self.context: contextvars.Context | None = None
-
-	async def run(self, coroutine: Coroutine) -> Any:
-		try:
-			return await coroutine
-		finally:
-			self.context = contextvars.copy_context()
-
-	def restore(self) -> None:
-		for variable, value in (self.context or {}).items():
-			if variable.get(None) is not value:
-				variable.set(value)
 
 
 def is_running() -> bool:

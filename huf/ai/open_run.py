@@ -3,6 +3,7 @@
 Opening and working are apart, so that another worker can do the work, or take it up again.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Iterable
@@ -12,17 +13,29 @@ import frappe
 
 from huf.ai import admission
 from huf.ai.agent_manager import AgentManager
+from huf.ai.contexts import is_lent
 from huf.ai.conversation_manager import ConversationManager
 from huf.ai.errors import AlreadyOpened, LeaseLost, UsageError
-from huf.ai.loop.guards import Cancelled, StepCap
+from huf.ai.loop.guards import Cancelled, Deadline, Guard, StepCap
 from huf.ai.providers.turns import opening
 from huf.ai.records import firings, leases
 from huf.ai.records.events import Announcer
 from huf.ai.records.journal import RunJournal, close_run, elapsed, insert_run, keep_opening, mark_lost
 from huf.ai.records.leases import Lease
+from huf.ai.records.limits import limits_of
 from huf.ai.records.recorded import Recorded, read_recorded
 from huf.ai.run import RunProvider
-from huf.ai.types import OFFLINE, AgentRequest, EventKind, Listener, Outcome, RunResult, RunStatus, StopReason
+from huf.ai.types import (
+	OFFLINE,
+	AgentRequest,
+	EventKind,
+	Listener,
+	Mode,
+	Outcome,
+	RunResult,
+	RunStatus,
+	StopReason,
+)
 
 BUSY = "The agent is still at work on what was said before. Wait for its answer, or cancel that run."
 MOST_ATTEMPTS = 5
@@ -41,6 +54,7 @@ class OpenRun:
 	messages: list[dict]
 	recorded: Recorded = field(default_factory=Recorded)
 	attempts: int = 1
+	mode: Mode = Mode.INLINE
 
 	@property
 	def name(self) -> str:
@@ -70,6 +84,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	)
 	history = conversations.get_conversation_history(manager.history_limit)
 	messages = opening(agent.instructions, history, request.prompt)
+	admission.count_run(request, agent)
 	lease = insert_run(request, conversation, manager.provider, manager.model, status, messages)
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
 		frappe.db.rollback()
@@ -101,6 +116,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		model=model,
 		parent_run=row.parent_run,
 	)
+	mode = Mode(row.mode or Mode.INLINE)
 	manager = AgentManager(row.agent, row.provider, model)
 	conversations = ConversationManager(row.agent, user=row.run_as)
 	conversations.conversation = row.conversation
@@ -108,13 +124,20 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		# It has begun, and goes on from what it began with, whatever was said or changed since.
 		mark_lost(name)
 		return OpenRun(
-			request, manager, conversations, lease, json.loads(row.opening), read_recorded(name), row.attempts
+			request,
+			manager,
+			conversations,
+			lease,
+			json.loads(row.opening),
+			read_recorded(name),
+			row.attempts,
+			mode,
 		)
 	to_come = [name, *leases.line(row.conversation)]
 	history = conversations.get_conversation_history(manager.history_limit, without=to_come)
 	messages = opening(manager.agent_doc.instructions, history, request.prompt)
 	keep_opening(name, messages)
-	return OpenRun(request, manager, conversations, lease, messages)
+	return OpenRun(request, manager, conversations, lease, messages, mode=mode)
 
 
 async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
@@ -152,12 +175,13 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		manager.model,
 		lambda *step: conversations.add_step(run.name, *step),
 		run.recorded,
+		limits_of(run.name, run.request.agent, run.request.user, run.request.parent_run),
 	)
 	context = {
 		"agent_name": run.request.agent,
 		"messages": run.messages,
 		"journal": journal,
-		"guards": [StepCap(manager.steps), Cancelled(journal.cancel_requested)],
+		"guards": guards_of(run, journal),
 		"emit": announce,
 		"stream": announce.is_watched,
 	}
@@ -170,6 +194,11 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		return await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)
 	except UsageError as error:
 		return Outcome(StopReason.ERROR, error=str(error))
+	except asyncio.CancelledError:
+		# The run that has called this one was stopped, or took too long.
+		frappe.db.rollback()
+		recorded = read_recorded(run.name)
+		return Outcome(StopReason.CANCELLED, usage=recorded.usage, steps=len(recorded.replies))
 	except LeaseLost:
 		raise
 	except Exception:  # the boundary around a run
@@ -177,6 +206,26 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		frappe.log_error(f"Agent Run {run.name} failed")
 		recorded = read_recorded(run.name)
 		return Outcome(StopReason.ERROR, error=FAULT, usage=recorded.usage, steps=len(recorded.replies))
+
+
+def guards_of(run: OpenRun, journal: RunJournal) -> list[Guard]:
+	began = time.monotonic() - run.recorded.seconds
+	return [
+		StepCap(run.manager.steps),
+		# While a tool has the database to itself, nobody can look there for a wish.
+		Cancelled(lambda waiting: not is_lent() and journal.cancel_requested(waiting)),
+		Deadline(timeout_of(run), lambda: time.monotonic() - began),
+	]
+
+
+def timeout_of(run: OpenRun) -> int:
+	"""Seconds a run may be worked on; a person waits for one that nothing but a request has called."""
+	manager = run.manager
+	waited_for = run.mode is Mode.INLINE and not run.request.parent_run
+	settings = manager.settings
+	return manager.agent_doc.run_timeout or (
+		settings.inline_timeout if waited_for else settings.background_timeout
+	)
 
 
 def finish(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:

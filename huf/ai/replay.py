@@ -11,8 +11,9 @@ import frappe
 from huf.ai.agent_manager import AgentManager
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
-from huf.ai.loop.engine import NoJournal, run_loop
+from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import StepCap
+from huf.ai.loop.journal import NoJournal
 from huf.ai.records.journal import digest_of
 from huf.ai.records.recorded import Recorded, read_recorded
 from huf.ai.run import RunProvider
@@ -78,7 +79,7 @@ async def ask_nobody(messages, tools, on_text):
 
 def as_it_ended(outcome: Outcome, row) -> Outcome:
 	"""What ended a run from outside (a limit, a failure, a person) is no part of its steps: the record has it."""
-	if StopReason(row.stop_reason) in (StopReason.FINAL_ANSWER, StopReason.CONTEXT_BUDGET):
+	if outcome.stop_reason is not StopReason.MAX_STEPS:
 		return outcome
 	return replace(
 		outcome,

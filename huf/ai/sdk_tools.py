@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import frappe
@@ -15,6 +16,7 @@ from agents import FunctionTool
 
 from huf.ai import custom_functions, tool_functions
 from huf.ai.arguments import as_text, check_arguments, parse_arguments
+from huf.ai.contexts import in_thread
 from huf.ai.errors import ToolError
 from huf.ai.settings import get_settings
 from huf.ai.tool_types import TOOL_TYPES
@@ -28,6 +30,7 @@ class EffectTool(FunctionTool):
 	effect: Effect = Effect.READ
 	types: str = ""
 	reference_doctype: str | None = None
+	timeout: float | None = None
 
 
 def create_agent_tools(agent) -> list[EffectTool]:
@@ -39,16 +42,12 @@ def create_agent_tools(agent) -> list[EffectTool]:
 
 def create_tool(row) -> EffectTool:
 	definition = json.loads(row.function_definition)
-
-	async def call(**arguments):
-		result = globals()[TOOL_TYPES[row.types].handler](row, **arguments)
-		return await result if inspect.isawaitable(result) else result
-
 	return create_function_tool(
 		row.tool_name,
 		definition["description"],
 		definition["parameters"],
-		call,
+		partial(globals()[TOOL_TYPES[row.types].handler], row),
+		timeout=None if row.types == "Run Agent" else get_settings().tool_timeout,
 		effect=Effect(row.effect or TOOL_TYPES[row.types].effect),
 		types=row.types,
 		reference_doctype=row.reference_doctype,
@@ -63,10 +62,11 @@ def create_function_tool(
 	effect: Effect = Effect.READ,
 	types: str = "",
 	reference_doctype: str | None = None,
+	timeout: float | None = None,
 ) -> EffectTool:
 	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text.
 
-	Raises what the function raises; ToolError where the arguments do not fit `parameters` (a JSON schema).
+	After `timeout` seconds the loop abandons a call; None: never. Raises what the function raises; ToolError where the arguments do not fit `parameters` (a JSON schema).
 	"""
 
 	async def on_invoke_tool(context, input_json: str) -> str:
@@ -74,8 +74,7 @@ def create_function_tool(
 		check_arguments(arguments, parameters)
 		messages = len(frappe.local.message_log)
 		try:
-			result = function(**arguments)
-			return as_text(await result if inspect.isawaitable(result) else result)
+			return as_text(await call(function, arguments))
 		finally:
 			# What frappe.throw and msgprint said inside a tool is for the model, not for the browser of the caller.
 			del frappe.local.message_log[messages:]
@@ -89,7 +88,28 @@ def create_function_tool(
 		effect=effect,
 		types=types,
 		reference_doctype=reference_doctype,
+		timeout=timeout,
 	)
+
+
+async def call(function: Callable[..., Any | Awaitable[Any]], arguments: dict) -> Any:
+	"""Call a tool's function; a synchronous one in a thread, so that it can be left behind."""
+	if inspect.iscoroutinefunction(function):
+		return await function(**arguments)
+	result = await in_thread(lambda: function(**arguments), leave_connection)
+	return await result if inspect.isawaitable(result) else result
+
+
+def leave_connection() -> None:
+	"""Take the database away from code that does not end: what it wrote is undone, what it will write fails."""
+	left = frappe.local.db
+	frappe.connect(set_admin_as_user=False)
+	left.sql = left.commit = left.connect = refuse
+	left.close()
+
+
+def refuse(*args, **kwargs):
+	raise ToolError("This call was abandoned; it can change nothing any more.")
 
 
 def handle_get_document(tool, name):
@@ -165,12 +185,12 @@ def handle_app_provided(tool, **arguments):
 	return custom_functions.call(custom_functions.find(offer["function_path"]), arguments)
 
 
-def handle_get(tool, url="", params=None):
-	return call_http(tool, "GET", url, params)
+async def handle_get(tool, url="", params=None):
+	return await call_http(tool, "GET", url, params)
 
 
-def handle_post(tool, url="", params=None, body=None):
-	return call_http(tool, "POST", url, params, body)
+async def handle_post(tool, url="", params=None, body=None):
+	return await call_http(tool, "POST", url, params, body)
 
 
 def call_http(tool, method, url, params, body=None):
@@ -193,16 +213,16 @@ def tool_headers(tool) -> dict[str, str]:
 	return {row.header: row.get_password("value") for row in tool.headers}
 
 
-def handle_run_agent(tool, prompt):
+async def handle_run_agent(tool, prompt):
 	from huf.ai.agent_integration import run_child
 
-	return run_child(tool.agent, prompt)
+	return await run_child(tool.agent, prompt)
 
 
-def handle_speech_to_text(tool, file_url):
+async def handle_speech_to_text(tool, file_url):
 	from huf.ai.providers import litellm
 
 	source = tool_functions.readable_file(file_url)
 	if not source.file_name:
 		raise ToolError("That file has no name.")
-	return litellm.transcribe(tool.model, source.file_name, source.get_content())
+	return await litellm.transcribe(tool.model, source.file_name, source.get_content())

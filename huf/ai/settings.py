@@ -16,6 +16,9 @@ class Settings:
 	model_timeout: int
 	model_retries: int
 	tool_timeout: int
+	inline_timeout: int
+	background_timeout: int
+	answer_tokens: int
 	keep_contents_days: int
 	keep_runs_days: int
 	max_trigger_depth: int
@@ -34,6 +37,9 @@ def get_settings() -> Settings:
 		model_timeout=read_int(doc, "model_timeout"),
 		model_retries=int(doc.model_retries or 0),
 		tool_timeout=read_int(doc, "tool_timeout"),
+		inline_timeout=read_int(doc, "inline_timeout"),
+		background_timeout=read_int(doc, "background_timeout"),
+		answer_tokens=read_int(doc, "answer_tokens"),
 		keep_contents_days=int(doc.keep_contents_days or 0),
 		keep_runs_days=int(doc.keep_runs_days or 0),
 		max_trigger_depth=read_int(doc, "max_trigger_depth"),

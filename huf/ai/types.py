@@ -11,6 +11,8 @@ from typing import Any
 
 OFFLINE = "Offline"
 """Stands in the place of a model's name where none is configured."""
+MOST_SHOWN = 60_000
+"""Characters of a tool's result that a model is shown; more is on record."""
 
 
 class Effect(str, Enum):
@@ -31,6 +33,13 @@ class RunStatus(str, Enum):
 	CANCELLED = "Cancelled"
 
 
+class Mode(str, Enum):
+	"""Inline: somebody waits for the run. Background: it was queued."""
+
+	INLINE = "Inline"
+	BACKGROUND = "Background"
+
+
 class CallStatus(str, Enum):
 	"""Of one tool call. Refused: it was not fit to be run. Unknown: a worker ended in the middle of it."""
 
@@ -45,6 +54,10 @@ class StopReason(str, Enum):
 	FINAL_ANSWER = "final_answer"
 	MAX_STEPS = "max_steps"
 	CONTEXT_BUDGET = "context_budget"
+	MONEY_BUDGET = "money_budget"
+	STALLED = "stalled"
+	TOOL_FAILURES = "tool_failures"
+	TIMEOUT = "timeout"
 	CANCELLED = "cancelled"
 	ERROR = "error"
 
@@ -171,6 +184,40 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class WorstCase:
+	"""The most one model call can use. Prices are USD per token; None: unknown."""
+
+	model: str = ""
+	input_tokens: int = 0
+	output_tokens: int = 0
+	input_price: float | None = 0.0
+	output_price: float | None = 0.0
+
+	@property
+	def tokens(self) -> int:
+		return self.input_tokens + self.output_tokens
+
+	@property
+	def is_priced(self) -> bool:
+		return self.input_price is not None and self.output_price is not None
+
+	@property
+	def cost(self) -> float:
+		"""USD; 0 where the price is unknown."""
+		if not self.is_priced:
+			return 0.0
+		return self.input_tokens * self.input_price + self.output_tokens * self.output_price
+
+
+@dataclass(frozen=True)
+class Grant:
+	"""How long an answer may be; `short`: less than it might have been, because a budget has no more."""
+
+	max_tokens: int
+	short: bool = False
+
+
+@dataclass(frozen=True)
 class CallRequest:
 	"""A tool call as the model wrote it; `arguments` is its raw text."""
 
@@ -200,13 +247,17 @@ class ModelReply:
 
 @dataclass(frozen=True)
 class Tool:
-	"""What the loop needs to know of a tool. `run` takes checked arguments and gives anything JSON can hold."""
+	"""What the loop needs to know of a tool. `run` takes checked arguments and gives anything JSON can hold.
+
+	`timeout`: seconds after which a call is abandoned; None: it has limits of its own.
+	"""
 
 	name: str
 	description: str
 	parameters: dict
 	effect: Effect
 	run: Callable[[dict], Awaitable[Any]]
+	timeout: float | None = None
 
 	def as_spec(self) -> dict:
 		"""OpenAI's function-calling form."""
@@ -231,19 +282,32 @@ class Call:
 
 @dataclass(frozen=True)
 class Observation:
-	"""What came of a call, as the model will read it."""
+	"""What came of a call. `stopped`: a guard ended the run in the middle of it."""
 
 	call: Call
 	status: CallStatus
 	text: str
 	duration_ms: int = 0
+	stopped: bool = False
 
 	@property
 	def ok(self) -> bool:
 		return self.status is CallStatus.SUCCESS
 
+	@property
+	def shown(self) -> str:
+		"""What the model reads of it."""
+		return shorten(self.text, MOST_SHOWN)
+
 	def as_message(self) -> dict:
-		return {"role": "tool", "tool_call_id": self.call.request.id, "content": self.text}
+		return {"role": "tool", "tool_call_id": self.call.request.id, "content": self.shown}
+
+
+def shorten(text: str, most: int) -> str:
+	"""The beginning of a text that is too long, and a line that says so."""
+	if len(text) <= most:
+		return text
+	return f"{text[:most]}\n[Cut off: {most:,} of {len(text):,} characters. Ask for less at a time.]"
 
 
 STATUS_OF = {
@@ -258,6 +322,7 @@ class Outcome:
 	"""How the loop ended; `messages` is the whole transcript.
 
 	`told` says that `text` was part of a step and is on record with it; an answer still has to be written down.
+	`counted`: how many of the messages a provider has counted the tokens of, and how many these are.
 	"""
 
 	stop_reason: StopReason = StopReason.FINAL_ANSWER
@@ -268,6 +333,7 @@ class Outcome:
 	steps: int = 0
 	messages: list[dict] = field(default_factory=list)
 	observations: list[Observation] = field(default_factory=list)
+	counted: tuple[int, int] = (0, 0)
 
 	@property
 	def status(self) -> RunStatus:
@@ -285,7 +351,12 @@ class Outcome:
 		)
 
 
-Ask = Callable[[list[dict], list[Tool], Callable[[str], None]], Awaitable[ModelReply]]
+Ask = Callable[..., Awaitable[ModelReply]]
+"""`(messages, tools, on_text)`, and `max_tokens` where a limit has to be kept. Raises ModelError.
+
+It may have: `worst_case(messages, tools, counted)` that gives a WorstCase (see `Outcome.counted`), without which no call
+is made where there is a limit; and `retries`, how often to ask again after an error that may pass.
+"""
 Emit = Callable[[EventKind, dict[str, Any]], None]
 
 

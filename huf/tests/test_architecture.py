@@ -41,11 +41,20 @@ COLUMNS = (
 			*("ai.conditions", "ai.schedule", "ai.trigger_map"),
 		),
 	),
-	("travels", ("ai.types", "ai.arguments", "ai.errors")),
+	("travels", ("ai.types", "ai.arguments", "ai.contexts", "ai.errors")),
 )
 """From left to right. A module imports from its own column or one to the right; what travels may be anywhere."""
 
-PURE = ("ai.loop", "ai.routing", "ai.mail", "ai.schedule", "ai.types", "ai.arguments", "ai.errors")
+PURE = (
+	"ai.loop",
+	"ai.routing",
+	"ai.mail",
+	"ai.schedule",
+	"ai.types",
+	"ai.arguments",
+	"ai.contexts",
+	"ai.errors",
+)
 IMPURE = {"frappe", "litellm", "agents", "sqlite3", "huf.embedded"}
 
 EXCEPTIONS = {

@@ -4,11 +4,18 @@
 """
 
 import time
-from collections.abc import Mapping
+from asyncio import CancelledError
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from huf.ai.arguments import as_text, check_arguments, mask_secrets, parse_arguments
-from huf.ai.errors import ToolError
-from huf.ai.types import Call, CallRequest, CallStatus, Observation, Tool
+from huf.ai.errors import RunStopped, TookTooLong, ToolError
+from huf.ai.loop.guards import Guard, Progress
+from huf.ai.loop.waiting import Ended, watch
+from huf.ai.types import Call, CallRequest, CallStatus, Effect, Observation, Tool, shorten
+
+MOST_KEPT = 1_000_000
+"""Characters of a result that are put on record."""
 
 
 def prepare(requests: tuple[CallRequest, ...], tools: Mapping[str, Tool]) -> list[Call]:
@@ -28,18 +35,44 @@ def prepare_one(request: CallRequest, position: int, tools: Mapping[str, Tool]) 
 	return Call(request, position, tool, arguments)
 
 
-async def perform(call: Call) -> Observation:
-	"""Run a prepared call. Whatever goes wrong in a tool becomes an observation; it never ends the run."""
+async def perform(call: Call, guards: Iterable[Guard] = (), step: int = 0) -> Observation:
+	"""Run a prepared call. Whatever goes wrong in a tool becomes an observation; it never ends the run.
+
+	A tool that takes too long is left behind, and so is one during which a guard speaks up. What it has done outside is
+	unknown then; what it has changed here is its caller's to take back.
+	"""
 	if call.error:
 		return Observation(call, CallStatus.REFUSED, as_text({"error": call.error}))
-	started = time.monotonic()
+	started, stopped = time.monotonic(), False
+	# A guard may end the read transaction to see what others did. That would end a write tool's own in the middle.
+	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
 	try:
-		status, result = CallStatus.SUCCESS, await call.tool.run(call.arguments)
-	except Exception as error:  # the boundary around a tool's call
-		status, result = (
-			CallStatus.FAILED,
-			{"error": str(error) or type(error).__name__, "type": type(error).__name__},
-		)
-	return Observation(
-		call, status, mask_secrets(as_text(result)), round((time.monotonic() - started) * 1000)
-	)
+		ended = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)
+		status, text = told(ended)
+	except (TookTooLong, RunStopped) as error:
+		stopped = isinstance(error, RunStopped)
+		status, text = abandoned(call), as_text(fault(error))
+	return Observation(call, status, text, round((time.monotonic() - started) * 1000), stopped)
+
+
+def told(ended: Ended) -> tuple[CallStatus, str]:
+	"""What a tool that came to its end gave or raised, as text fit for the record."""
+	try:
+		return CallStatus.SUCCESS, recordable(ended.result())
+	except (Exception, CancelledError) as error:  # the boundary around a tool's call
+		return CallStatus.FAILED, recordable(fault(error))
+
+
+def recordable(result: Any) -> str:
+	"""Text of a size and of characters that every database takes, without secrets."""
+	text = shorten(as_text(result), MOST_KEPT)
+	return mask_secrets(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def fault(error: BaseException) -> dict:
+	return {"error": str(error) or type(error).__name__, "type": type(error).__name__}
+
+
+def abandoned(call: Call) -> CallStatus:
+	"""Of a call that was left behind: what reaches outside may have arrived all the same."""
+	return CallStatus.UNKNOWN if call.effect is Effect.EXTERNAL else CallStatus.FAILED

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from huf.ai.types import CallRequest, ModelReply
+from huf.ai.types import CallRequest, ModelReply, StopReason
 
 
 @dataclass(frozen=True)
@@ -12,9 +12,11 @@ class FinalAnswer:
 
 @dataclass(frozen=True)
 class CutAnswer:
-	"""The model ran into its token limit: what it wrote is not the whole answer."""
+	"""The model ran into a limit of its tokens: what it wrote is not the whole answer."""
 
 	text: str
+	reason: StopReason
+	why: str | None = None
 
 
 @dataclass(frozen=True)
@@ -22,13 +24,19 @@ class CallTools:
 	requests: tuple[CallRequest, ...]
 
 
+CUT = {
+	"length": (StopReason.CONTEXT_BUDGET, None),
+	"budget": (StopReason.MONEY_BUDGET, "The answer was cut where its budget ended."),
+}
+"""Reasons to finish that cut an answer; `budget` is ours, for one that had to be shorter than the model's own limit."""
+
 Turn = FinalAnswer | CutAnswer | CallTools
 
 
 def decide(reply: ModelReply) -> Turn:
 	"""Sort a reply. Calls in a cut answer are not trusted: their arguments may be cut as well."""
-	if reply.finish_reason == "length":
-		return CutAnswer(reply.text)
+	if reply.finish_reason in CUT:
+		return CutAnswer(reply.text, *CUT[reply.finish_reason])
 	if reply.calls:
 		return CallTools(reply.calls)
 	return FinalAnswer(reply.text)

@@ -2,6 +2,7 @@
 
 from huf.ai.arguments import HIDDEN, mask_secrets
 from huf.ai.errors import ModelError
+from huf.ai.types import Usage
 
 LONGEST = 300
 RETRIED_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
@@ -31,12 +32,14 @@ def model_error(error: Exception, provider: str, model: str, secret: str | None,
 	said = hide_secret(first_line(str(error)), secret)
 	again = not shown and (status in RETRIED_STATUS or is_connection_error(error))
 	message = f"{provider} / {model}: {advise(error, status, provider)} ({said})"
-	return ModelError(message, provider=provider, status=status, retryable=again)
+	# What a provider refuses it does not charge for; of anything else nobody knows how far it came.
+	usage = Usage() if status and 400 <= status < 500 and status != 408 else None
+	return ModelError(message, provider=provider, status=status, retryable=again, usage=usage)
 
 
-def broken(message: str, provider: str, model: str, retryable: bool) -> ModelError:
-	"""The ModelError for an answer that came, but is none."""
-	return ModelError(f"{provider} / {model}: {message}", provider=provider, retryable=retryable)
+def broken(message: str, provider: str, model: str, retryable: bool, usage: Usage) -> ModelError:
+	"""The ModelError for an answer that came, but is none; `usage` is what it said to have used."""
+	return ModelError(f"{provider} / {model}: {message}", provider=provider, retryable=retryable, usage=usage)
 
 
 def advise(error: Exception, status: int | None, provider: str) -> str:
@@ -53,10 +56,6 @@ def advise(error: Exception, status: int | None, provider: str) -> str:
 
 def is_connection_error(error: Exception) -> bool:
 	return bool(CONNECTION_ERRORS & {cls.__name__ for cls in type(error).__mro__})
-
-
-def is_retryable(error: Exception) -> bool:
-	return isinstance(error, ModelError) and error.retryable
 
 
 def hide_secret(text: str, secret: str | None) -> str:

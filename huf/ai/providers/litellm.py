@@ -13,19 +13,17 @@ import frappe
 
 from huf.ai.errors import ModelError
 from huf.ai.providers.answers import Answer
-from huf.ai.providers.failures import broken, is_retryable, model_error
+from huf.ai.providers.failures import broken, model_error
 from huf.ai.providers.model_thread import ask_there, called_here
-from huf.ai.providers.models import Prices, prices_of
+from huf.ai.providers.models import Prices, most_answered, most_tokens, prices_of
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
 from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import ModelReply, Outcome, StopReason, Tool, Usage
+from huf.ai.types import ModelReply, Outcome, StopReason, Tool, Usage, WorstCase
 
 __all__ = ["_execute_tool_call", "_find_tool", "_normalize_model_name", "_setup_api_key", "run", "transcribe"]
 
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
 PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
-LONGEST_PAUSE = 20
-"""Seconds between two tries at most."""
 
 
 @lru_cache(maxsize=1)
@@ -47,7 +45,7 @@ async def run(agent, enhanced_prompt: str, provider: str, model: str, context: d
 		call = connect(provider, model, request_settings(agent, context), bool(context.get("stream")))
 	except ModelError as error:
 		return Outcome(StopReason.ERROR, error=str(error))
-	return await drive(agent, enhanced_prompt, call.ask, context)
+	return await drive(agent, enhanced_prompt, call, context)
 
 
 def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> "ModelCall":
@@ -68,7 +66,9 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	if stream:
 		fixed |= {"stream": True, "stream_options": {"include_usage": True}}
 	_setup_api_key(provider, read_key(provider), fixed)
-	return ModelCall(provider, model, fixed, prices_of(model) or listed_prices(name), settings.model_retries)
+	answer_tokens = most_answered(model) or int(min(settings.answer_tokens, listed_answer(name)))
+	prices = prices_of(model) or listed_prices(name)
+	return ModelCall(provider, model, fixed, prices, settings.model_retries, answer_tokens)
 
 
 def request_settings(agent, context: dict) -> dict[str, Any]:
@@ -135,38 +135,43 @@ class ModelCall:
 	fixed: dict[str, Any]
 	prices: Prices | None
 	retries: int
+	answer_tokens: int
+	"""How long an answer may be where a limit has to be kept and the agent does not say."""
 
-	async def ask(
-		self, messages: list[dict], tools: list[Tool], on_text: Callable[[str], None]
+	async def __call__(
+		self,
+		messages: list[dict],
+		tools: list[Tool],
+		on_text: Callable[[str], None],
+		max_tokens: int | None = None,
 	) -> ModelReply:
-		"""Ask and give the whole reply; text is passed on as it streams in. Raises ModelError."""
-		import stamina
-
+		"""Ask once and give the whole reply; text is passed on as it streams in. Raises ModelError."""
 		kwargs = {**self.fixed, "messages": messages}
 		if tools:
 			kwargs["tools"] = [tool.as_spec() for tool in tools]
-		tries = stamina.retry_context(
-			on=is_retryable, attempts=self.retries + 1, timeout=None, wait_max=LONGEST_PAUSE
-		)
-		async for attempt in tries:
-			with attempt:
-				return await self.ask_once(kwargs, on_text)
-		raise AssertionError("unreachable: the last attempt raises")
-
-	async def ask_once(self, kwargs: dict, on_text: Callable[[str], None]) -> ModelReply:
+		if max_tokens is not None:
+			kwargs["max_tokens"] = max_tokens
 		answer = Answer()
 		try:
 			await ask_there(fetch(kwargs, answer, called_here(on_text)))
 		except known_errors() as error:
 			secret = self.fixed.get("api_key")
 			raise model_error(error, self.provider, self.model, secret, shown=bool(answer.parts)) from None
+		usage = self.usage_of(answer.usage)
 		if fault := fault_of(answer):
-			raise broken(fault, self.provider, self.model, retryable=answer.is_empty)
-		return answer.reply(self.model, self.usage_of(answer.usage))
+			raise broken(fault, self.provider, self.model, retryable=answer.is_empty, usage=usage)
+		return answer.reply(self.model, usage)
+
+	def worst_case(self, messages: list[dict], tools: list[Tool], counted: tuple[int, int]) -> WorstCase:
+		"""The most that asking this can use."""
+		prices = self.prices.dearest if self.prices else (None, None)
+		output = self.fixed.get("max_tokens") or self.answer_tokens
+		return WorstCase(self.model, most_tokens(messages, tools, counted), output, *prices)
 
 	def usage_of(self, usage: Any) -> Usage:
 		"""Tokens and cost of a call; without usage, or without a price, the cost is unknown."""
-		if usage is None:
+		if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
+			# LiteLLM puts zeros where a provider said nothing.
 			return Usage(cost=None)
 		cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0
 		tokens = (usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
@@ -193,10 +198,20 @@ def fault_of(answer: Answer) -> str | None:
 	return None
 
 
+def listed(name: str) -> dict:
+	"""What LiteLLM's table says of a model."""
+	table = load().model_cost
+	return table.get(name) or table.get(name.partition("/")[2]) or {}
+
+
+def listed_answer(name: str) -> float:
+	"""Tokens of an answer at most; endless where LiteLLM's table does not say."""
+	return listed(name).get("max_output_tokens") or float("inf")
+
+
 def listed_prices(name: str) -> Prices | None:
 	"""What LiteLLM's table says a model costs; None: it does not say."""
-	table = load().model_cost
-	row = table.get(name) or table.get(name.partition("/")[2]) or {}
+	row = listed(name)
 	price = row.get("input_cost_per_token")
 	if price is None:
 		return None

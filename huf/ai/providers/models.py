@@ -1,12 +1,13 @@
 """Which model an agent uses: names, address, prices. Reads AI Model and AI Provider; asks nobody."""
 
+import json
 from dataclasses import dataclass
 
 import frappe
 
 from huf.ai.errors import UsageError
 from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import OFFLINE
+from huf.ai.types import OFFLINE, Tool
 
 MILLION = 1_000_000
 
@@ -18,6 +19,11 @@ class Prices:
 	input: float
 	output: float
 	cached: float
+
+	@property
+	def dearest(self) -> tuple[float, float]:
+		"""The most that a token of the input, and one of the output, can cost."""
+		return max(self.input, self.cached), self.output
 
 	def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int) -> float:
 		fresh = input_tokens - cached_tokens
@@ -51,3 +57,19 @@ def prices_of(model: str) -> Prices | None:
 		return Prices(doc.input_price / MILLION, doc.output_price / MILLION, cached / MILLION)
 	local = frappe.get_cached_value("AI Provider", doc.provider, "is_local")
 	return Prices(0.0, 0.0, 0.0) if local else None
+
+
+def most_answered(model: str) -> int:
+	"""Tokens of an answer at most, as the site says; 0: it does not."""
+	doc = get_cached("AI Model", model)
+	return doc.max_output_tokens or 0 if doc else 0
+
+
+def most_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)) -> int:
+	"""More tokens than any model makes of this: a token is a byte at least, and a message has a few around it.
+
+	`counted`: how many of the messages, with the tools, a provider has counted already, and what it said.
+	"""
+	known, tokens = counted
+	said = [*messages[known:], *([] if known else [tool.as_spec() for tool in tools])]
+	return tokens + sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in said)

@@ -15,7 +15,7 @@ from huf.ai.providers.offline_planner.conversation import Conversation
 from huf.ai.providers.offline_planner.intents import Call
 from huf.ai.providers.offline_planner.tools import Toolbox
 from huf.ai.providers.turns import drive
-from huf.ai.types import CallRequest, ModelReply, Outcome, Tool
+from huf.ai.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool, WorstCase
 
 PIECE = re.compile(r"\S+\s*")
 """What is streamed at a time: a word."""
@@ -35,6 +35,7 @@ async def run(
 		calls = tuple(CallRequest(id, function["name"], function["arguments"]) for id, function in requests)
 		return ModelReply(message["content"] or "", calls)
 
+	ask.worst_case = lambda messages, tools, counted: WorstCase(OFFLINE)
 	return await drive(agent, enhanced_prompt, ask, context or {})
 
 

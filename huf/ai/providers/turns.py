@@ -43,6 +43,7 @@ def loop_tool(tool) -> Tool:
 		tool.params_json_schema,
 		getattr(tool, "effect", Effect.EXTERNAL),
 		invoker(tool),
+		getattr(tool, "timeout", None),
 	)
 
 

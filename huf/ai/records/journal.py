@@ -8,16 +8,32 @@ import hashlib
 import json
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import frappe
 from frappe.utils import now
 
 from huf.ai.arguments import canonical
+from huf.ai.records.budgets import Reservation, reserve, settle, settle_lost
 from huf.ai.records.leases import Lease, expiry, new_worker
+from huf.ai.records.limits import Limit
 from huf.ai.records.recorded import Recorded
 from huf.ai.records.rows import clip, digest, insert_row, update_row
-from huf.ai.types import AgentRequest, Call, CallStatus, Effect, ModelReply, Observation, Outcome, RunStatus
+from huf.ai.types import (
+	AgentRequest,
+	Call,
+	CallStatus,
+	Effect,
+	Grant,
+	Mode,
+	ModelReply,
+	Observation,
+	Outcome,
+	RunStatus,
+	Usage,
+	WorstCase,
+)
 
 
 def insert_run(
@@ -45,6 +61,7 @@ def insert_run(
 			"prompt": clip(request.prompt),
 			"opening": canonical(opening),
 			"status": status.value,
+			"mode": (Mode.INLINE if started else Mode.BACKGROUND).value,
 			"run_as": request.user,
 			"parent_run": request.parent_run,
 			"trigger": origin.trigger if origin else None,
@@ -109,7 +126,8 @@ def keep_opening(run: str, opening: list[dict]) -> None:
 
 
 def mark_lost(run: str) -> None:
-	"""Say of what a lost worker had begun that its end is not known. Commits."""
+	"""Say of what a lost worker had begun that its end is not known; it costs what was set aside. Commits."""
+	settle_lost([run])
 	frappe.db.sql(
 		"update `tabAgent Tool Call` set status = %s where run = %s and status = 'Started'",
 		(CallStatus.UNKNOWN.value, run),
@@ -130,17 +148,24 @@ class RunJournal:
 	"""Keeps the record of one run; see `huf.ai.loop.engine.Journal`.
 
 	`keep_messages(step, reply, observations)` writes what the conversation shows of a step. `recorded` is what an
-	earlier worker wrote, for a run that is taken up again.
+	earlier worker wrote, for a run that is taken up again. `limits`: what its model calls may use.
 	"""
 
 	def __init__(
-		self, lease: Lease, provider: str | None, model: str, keep_messages, recorded: Recorded | None = None
+		self,
+		lease: Lease,
+		provider: str | None,
+		model: str,
+		keep_messages,
+		recorded: Recorded | None = None,
+		limits: list[Limit] | None = None,
 	):
 		self.lease, self.run = lease, lease.run
 		self.provider, self.model = provider, model
 		self.keep_messages = keep_messages
 		self.recorded = recorded or Recorded()
-		self.asked: tuple[str, float] = ("", 0.0)
+		self.limits = limits or []
+		self.asked: tuple[str, float, Reservation | None] = ("", 0.0, None)
 		self.intent = ""
 		self.seen: Counter[str] = Counter()
 		self.key = ""
@@ -162,16 +187,20 @@ class RunJournal:
 		self.seen[same] += 1
 		return self.recorded.observation(step, call)
 
-	def asking(self, step: int) -> None:
+	def asking(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
+		held = reserve(self.limits, worst()) if self.limits else None
 		row = {"run": self.run, "step": step, "call_type": "agent", "status": "Started", "started_at": now()}
-		name = insert_row("Agent LLM Call", {**row, "provider": self.provider, "model": self.model})
+		row |= {"provider": self.provider, "model": self.model, **(held.as_row() if held else {})}
+		name = insert_row("Agent LLM Call", row)
 		frappe.db.commit()
-		self.asked = (name, time.monotonic())
+		self.asked = (name, time.monotonic(), held)
+		return held.grant if held else None
 
 	def answered(self, step: int, reply: ModelReply) -> None:
 		usage = reply.usage
 		self.end_asking(
+			usage,
 			status="Success",
 			response=json.dumps(reply.as_message(), ensure_ascii=False),
 			finish_reason=reply.finish_reason,
@@ -182,18 +211,21 @@ class RunJournal:
 			cost_known=int(usage.cost is not None),
 		)
 
-	def ask_failed(self, step: int, why: str, partial: str) -> None:
+	def ask_failed(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
 		response = json.dumps({"role": "assistant", "content": partial}) if partial else None
-		self.end_asking(status="Failed", error_message=clip(why), response=response)
+		self.end_asking(usage, status="Failed", error_message=clip(why), response=response)
 
-	def end_asking(self, **values) -> None:
-		name, since = self.asked
+	def end_asking(self, usage: Usage | None, **values) -> None:
+		name, since, held = self.asked
+		if held:
+			settle(name, held, usage)
 		update_row("Agent LLM Call", name, {**values, "duration_ms": elapsed(since)})
 		frappe.db.commit()
 
 	def calling(self, step: int, call: Call) -> None:
 		"""Before a call: what reaches outside has its intent on record. Nothing else is open: every method commits."""
-		self.lease.renew()
+		# While a tool has the database to itself, the lease cannot be renewed.
+		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:
 			self.lease.hold()
 			self.intent = insert_row("Agent Tool Call", self.row(step, call, CallStatus.STARTED))

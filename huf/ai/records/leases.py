@@ -15,8 +15,8 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.errors import LeaseLost
 
-SECONDS = 60
-RENEW_AFTER = 15
+SECONDS = 90
+RENEW_AFTER = 25
 
 
 class Lease:
@@ -24,24 +24,28 @@ class Lease:
 
 	def __init__(self, run: str, worker: str):
 		self.run, self.worker = run, worker
-		self.renewed = time.monotonic()
+		self.until = time.monotonic() + SECONDS
 
-	def renew(self) -> None:
-		"""Make it last, if a good part of it is gone. Raises LeaseLost; commits only when it writes."""
-		if time.monotonic() - self.renewed > RENEW_AFTER:
-			self.hold()
+	def renew(self, during: float = 0) -> None:
+		"""Make it last, if a good part of it is gone; also for something that takes so many seconds.
+
+		Raises LeaseLost; commits only when it writes.
+		"""
+		if self.until - time.monotonic() < max(SECONDS - RENEW_AFTER, during):
+			self.hold(during)
 			frappe.db.commit()
 
-	def hold(self) -> None:
+	def hold(self, during: float = 0) -> None:
 		"""Make it last, and keep others out until the commit. Raises LeaseLost where the run is another's by now."""
+		seconds = during + SECONDS
 		frappe.db.sql(
 			"update `tabAgent Run` set lease_until = %s where name = %s and worker = %s",
-			(expiry(), self.run, self.worker),
+			(expiry(seconds=seconds), self.run, self.worker),
 		)
 		# The update holds the row, so what is read now stays true until the commit.
 		if frappe.db.get_value("Agent Run", self.run, "worker") != self.worker:
 			raise LeaseLost(self.run)
-		self.renewed = time.monotonic()
+		self.until = time.monotonic() + seconds
 
 
 def new_worker() -> str:
@@ -49,8 +53,8 @@ def new_worker() -> str:
 	return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}:{frappe.generate_hash(length=8)}"
 
 
-def expiry(now: datetime | None = None) -> datetime:
-	return add_to_date(now or now_datetime(), seconds=SECONDS, as_datetime=True)
+def expiry(now: datetime | None = None, seconds: float = SECONDS) -> datetime:
+	return add_to_date(now or now_datetime(), seconds=seconds, as_datetime=True)
 
 
 def take(run: str, now: datetime | None = None) -> Lease | None:

@@ -18,11 +18,15 @@ UNKNOWN = json.dumps(
 
 @dataclass(frozen=True)
 class Recorded:
-	"""Model answers by step, tool calls by (step, position), and the steps whose messages are in the conversation."""
+	"""Model answers by step, tool calls by (step, position), and the steps whose messages are in the conversation.
+
+	`seconds`: how long models and tools were at work.
+	"""
 
 	replies: dict[int, ModelReply] = field(default_factory=dict)
 	calls: dict[tuple[int, int], dict] = field(default_factory=dict)
 	told: frozenset[int] = frozenset()
+	seconds: float = 0.0
 
 	@property
 	def usage(self) -> Usage:
@@ -52,6 +56,7 @@ def read_recorded(run: str) -> Recorded:
 			"cached_tokens",
 			"cost",
 			"cost_known",
+			"duration_ms",
 		],
 		order_by="step asc",
 	)
@@ -68,6 +73,7 @@ def read_recorded(run: str) -> Recorded:
 		{row.step: reply_of(row) for row in asked},
 		{(row.step, row.position): row for row in called},
 		frozenset(told),
+		sum(row.duration_ms or 0 for row in [*asked, *called]) / 1000,
 	)
 
 

@@ -15,7 +15,7 @@ _state: ContextVar[dict] = ContextVar("frappe.local")
 
 
 class Local:
-	"""A bag of attributes of the running context."""
+	"""A bag of attributes of the running context; what a copy of the context sets, the original does not see."""
 
 	__slots__ = ()
 
@@ -26,17 +26,14 @@ class Local:
 			raise AttributeError(name) from None
 
 	def __setattr__(self, name, value):
-		state = _state.get(None)
-		if state is None:
-			state = {}
-			_state.set(state)
-		state[name] = value
+		_state.set({**_state.get({}), name: value})
 
 	def __delattr__(self, name):
-		try:
-			del _state.get()[name]
-		except (LookupError, KeyError):
-			raise AttributeError(name) from None
+		state = dict(_state.get({}))
+		if name not in state:
+			raise AttributeError(name)
+		del state[name]
+		_state.set(state)
 
 	def __iter__(self):
 		return iter(_state.get({}).items())

@@ -1,5 +1,6 @@
 """The disk is full, the database is locked or gone in the middle of a step: nothing is lost, and the run goes on later."""
 
+import sqlite3
 from datetime import timedelta
 
 import frappe
@@ -36,7 +37,8 @@ class TestDatabaseFaults(SiteTestCase):
 
 	def test_a_full_disk(self):
 		def fill():
-			pages = frappe.db.sql("pragma page_count")[0][0]
+			# Room for a line, not for the result.
+			pages = frappe.db.sql("pragma page_count")[0][0] + 20
 			frappe.db._connection.execute(f"pragma max_page_count = {pages}")
 
 		FAULTS.append(fill)
@@ -47,16 +49,34 @@ class TestDatabaseFaults(SiteTestCase):
 		frappe.db._connection.execute("pragma max_page_count = 1073741823")
 		self.assertEqual(run_agent_sync(self.agent, "Go on")["status"], "Success")
 
+	def test_a_database_that_another_holds(self):
+		"""The write comes to nothing within the time it may wait, and the run goes on when the other is done."""
+		other = sqlite3.connect(
+			self.sites_path + f"/{frappe.local.site}/site.db", isolation_level=None, check_same_thread=False
+		)
+		self.addCleanup(other.close)
+
+		def hold():
+			frappe.db.rollback()
+			frappe.db._connection.execute("pragma busy_timeout = 50")
+			other.execute("begin immediate")
+
+		def let_go():
+			other.execute("rollback")
+
+		self.assert_goes_on(hold, let_go)
+
 	def test_a_database_that_is_gone(self):
 		self.assert_goes_on(lambda: frappe.db._connection.close())
 
-	def assert_goes_on(self, fault):
+	def assert_goes_on(self, fault, mend=lambda: None):
 		"""The caller is told, nothing half done is kept, and the next worker ends the run."""
 		FAULTS.append(fault)
 		with self.assertRaises(Exception) as raised:
 			result = run_agent_sync(self.agent, "Write")
 			raise AssertionError(f"the fault went unnoticed: {result}")
 		self.assertNotIsInstance(raised.exception, AssertionError)
+		mend()
 		frappe.init(frappe.local.site, sites_path=self.sites_path, force=True)
 		frappe.connect()
 		run = frappe.get_last_doc("Agent Run", {"agent": self.agent})

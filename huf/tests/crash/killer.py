@@ -25,8 +25,6 @@ def preload() -> None:
 	import huf.embedded
 
 	huf.embedded.install()
-	import stamina  # noqa: F401
-
 	import huf.ai.background
 	import huf.ai.sdk_tools
 	from huf.ai.providers import litellm

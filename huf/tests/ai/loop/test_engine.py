@@ -4,8 +4,9 @@ import asyncio
 import unittest
 
 from huf.ai.errors import ModelError
-from huf.ai.loop.engine import NoJournal, run_loop
+from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Cancelled, StepCap
+from huf.ai.loop.journal import NoJournal
 from huf.ai.types import CallRequest, Effect, ModelReply, RunStatus, StopReason, Tool, Usage
 
 ASKED = [{"role": "user", "content": "Hi"}]

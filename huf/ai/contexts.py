@@ -1,0 +1,70 @@
+"""Context variables, in which frappe keeps its state, between a coroutine, its tasks and a thread that works for it."""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+kept = threading.local()
+
+
+class Carried:
+	"""Context variables as a coroutine left them: what is waited for in a task of its own has a copy of them."""
+
+	def __init__(self):
+		self.context: contextvars.Context | None = None
+
+	async def run(self, awaitable: Awaitable) -> Any:
+		try:
+			return await awaitable
+		finally:
+			self.context = contextvars.copy_context()
+
+	def restore(self) -> None:
+		carry_back(self.context or {})
+
+
+def carry_back(context: Mapping[contextvars.ContextVar, Any]) -> None:
+	"""Make this context's variables what they are in another."""
+	for variable, value in context.items():
+		if variable.get(None) is not value:
+			variable.set(value)
+
+
+async def in_thread(function: Callable[[], Any], left: Callable[[], None]) -> Any:
+	"""Call synchronous code without holding up this thread's event loop. Until it ends, frappe is its alone.
+
+	It cannot be ended from outside: a wait that is cancelled calls `left`, which takes frappe away from it.
+	"""
+	loop, ended = asyncio.get_running_loop(), asyncio.Event()
+	context, outcome = contextvars.copy_context(), {}
+
+	def work() -> None:
+		try:
+			outcome["value"] = context.run(function)
+		except BaseException as error:
+			outcome["error"] = error
+		with suppress(RuntimeError):  # nobody waits any more, and the loop is closed
+			loop.call_soon_threadsafe(ended.set)
+
+	kept.lent = getattr(kept, "lent", 0) + 1
+	# A thread of its own, and a daemon: one that never ends must not keep a pool or the process.
+	threading.Thread(target=work, name="huf-tool", daemon=True).start()
+	try:
+		await ended.wait()
+	except asyncio.CancelledError:
+		left()
+		raise
+	finally:
+		kept.lent -= 1
+	carry_back(context)
+	if "error" in outcome:
+		raise outcome["error"]
+	return outcome["value"]
+
+
+def is_lent() -> bool:
+	"""Whether synchronous code is at work in another thread for this one."""
+	return getattr(kept, "lent", 0) > 0

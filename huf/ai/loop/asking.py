@@ -1,0 +1,81 @@
+"""One answer from a model: what it may cost is set aside, it is asked, asked again where that can help, and recorded."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import count
+
+from huf.ai.errors import BudgetHeld, ModelError, RunStopped
+from huf.ai.loop.guards import Guard, Progress
+from huf.ai.loop.journal import Journal
+from huf.ai.loop.waiting import watched
+from huf.ai.types import Ask, Emit, EventKind, Grant, ModelReply, Outcome, StopReason, Tool, WorstCase
+
+PAUSE, LONGEST_PAUSE = 0.2, 20.0
+"""Seconds before the second try, doubled for each that follows, and at most."""
+HELD_PAUSE = 0.25
+MOST_HELD = 240
+"""How often it is asked whether a budget has been given something back: for a minute."""
+
+
+async def ask_model(
+	outcome: Outcome,
+	step: int,
+	tools: list[Tool],
+	ask: Ask,
+	guards: Iterable[Guard],
+	journal: Journal,
+	emit: Emit,
+) -> ModelReply:
+	"""Every try is journaled. What had arrived before the last one broke off is kept in the outcome.
+
+	Raises ModelError where no try had an answer, RunStopped where a guard or a budget ends it.
+	"""
+	for attempt in count():
+		grant = await set_aside(outcome, step, tools, ask, guards, journal)
+		try:
+			return await ask_once(outcome, step, tools, ask, grant, guards, journal, emit)
+		except ModelError as error:
+			if not error.retryable or attempt >= getattr(ask, "retries", 0):
+				raise
+		pause = min(PAUSE * 2**attempt, LONGEST_PAUSE)
+		await watched(asyncio.sleep(pause), guards, Progress(step, waiting=True))
+
+
+async def set_aside(outcome, step, tools, ask, guards, journal: Journal) -> Grant | None:
+	"""Write down that the model is asked, with what that may cost; wait while calls of others hold what is left."""
+
+	def worst() -> WorstCase | None:
+		measure = getattr(ask, "worst_case", None)
+		return measure(outcome.messages, tools, outcome.counted) if measure else None
+
+	for attempt in count():
+		try:
+			return journal.asking(step, worst)
+		except BudgetHeld as held:
+			if attempt >= MOST_HELD:
+				raise RunStopped(StopReason.MONEY_BUDGET, str(held)) from None
+		await watched(asyncio.sleep(HELD_PAUSE), guards, Progress(step, waiting=True))
+
+
+async def ask_once(outcome, step, tools, ask, grant, guards, journal: Journal, emit: Emit) -> ModelReply:
+	parts: list[str] = []
+
+	def on_text(text: str) -> None:
+		parts.append(text)
+		emit(EventKind.TEXT_DELTA, {"step": step, "text": text})
+
+	limit = {"max_tokens": grant.max_tokens} if grant else {}
+	try:
+		asked = ask(outcome.messages, tools, on_text, **limit)
+		reply = await watched(asked, guards, Progress(step, waiting=True))
+	except (ModelError, RunStopped) as error:
+		partial = "".join(parts)
+		journal.ask_failed(step, str(error), partial, getattr(error, "usage", None))
+		if partial:
+			outcome.text, outcome.told = partial, False
+		raise
+	if grant and grant.short and reply.finish_reason == "length":
+		reply = replace(reply, finish_reason="budget")
+	journal.answered(step, reply)
+	return reply

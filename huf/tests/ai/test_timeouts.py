@@ -1,0 +1,120 @@
+"""Tools and runs that take too long, or give what nobody can use: each ends clearly, and the next run works."""
+
+import asyncio
+import threading
+import time
+
+import frappe
+
+from huf.ai.agent_integration import run_agent_sync
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.model_server import ModelServer, call, stall, text, tool_call, tool_calls
+
+HERE = "huf.tests.ai.test_timeouts"
+RELEASE = threading.Event()
+ENDED = threading.Event()
+
+
+def hang_after_writing(title: str):
+	"""Writes, never comes back by itself, and then wants to write more."""
+	frappe.get_doc({"doctype": "Note", "title": title}).insert()
+	RELEASE.wait(30)
+	try:
+		frappe.get_doc({"doctype": "Note", "title": f"{title} later"}).insert()
+		frappe.db.commit()
+	finally:
+		ENDED.set()
+
+
+async def hang_outside():
+	await asyncio.sleep(30)
+
+
+def fifty_megabytes():
+	return "x" * 50_000_000
+
+
+def no_json():
+	return {"when": time.localtime(), "what": object(), "raw": b"\xff\xfe", "half": "\ud83d"}
+
+
+class TestTimeouts(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = ModelServer(strict=False)
+		self.server.__enter__()
+		self.addCleanup(self.server.close)
+		self.put("tool_timeout", 1)
+		self.addCleanup(self.put, "tool_timeout", 60)
+
+	def put(self, field, value):
+		frappe.db.rollback()
+		settings = frappe.get_doc("Huf Settings")
+		settings.set(field, value)
+		settings.save()
+		frappe.db.commit()
+
+	def make_agent(self, function: str, effect: str, **values) -> str:
+		self.tool = make_tool("Custom Function", function_path=f"{HERE}.{function}", effect=effect)
+		return make_agent(make_model(self.server), (self.tool,), **values)
+
+	def call_row(self, run: str):
+		return frappe.get_last_doc("Agent Tool Call", {"run": run})
+
+	def test_a_tool_that_hangs_is_left_behind_with_what_it_wrote_undone(self):
+		RELEASE.clear(), ENDED.clear()
+		agent, title = self.make_agent("hang_after_writing", "write"), unique("Note")
+		self.server.script(tool_call(self.tool, {"title": title}), text("It took too long."))
+		result = run_agent_sync(agent, "Write")
+		row = self.call_row(result["run"])
+		self.assertEqual((result["status"], row.status), ("Success", "Failed"))
+		self.assertIn("did not end within 1 seconds", row.error_message)
+		RELEASE.set()
+		self.assertTrue(ENDED.wait(10))
+		self.assertEqual(frappe.get_all("Note", {"title": ["like", f"{title}%"]}, order_by="name asc"), [])
+
+	def test_of_an_external_call_that_hangs_nobody_knows_what_became(self):
+		agent = self.make_agent("hang_outside", "external")
+		self.server.script(tool_call(self.tool), text("I cannot say."))
+		result = run_agent_sync(agent, "Reach out")
+		self.assertEqual((result["status"], self.call_row(result["run"]).status), ("Success", "Unknown"))
+
+	def test_a_run_ends_at_its_deadline_while_a_tool_hangs_and_begins_no_other_call(self):
+		self.put("tool_timeout", 60)
+		agent = self.make_agent("hang_outside", "read", run_timeout=1)
+		self.server.script(tool_calls([call(self.tool), call(self.tool)]))
+		result = run_agent_sync(agent, "Wait")
+		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))
+		self.assertIn("1 seconds", result["error"])
+		rows = frappe.get_all(
+			"Agent Tool Call", {"run": result["run"]}, pluck="status", order_by="position asc"
+		)
+		self.assertEqual(rows, ["Failed", "Refused"])
+
+	def test_a_run_ends_at_its_deadline_while_a_model_is_silent_with_what_it_said(self):
+		agent = self.make_agent("no_json", "read", run_timeout=1)
+		self.server.script(stall(text("Half of the answer is here, the rest never comes."), 2))
+		result = run_agent_sync(agent, "Answer")
+		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))
+
+	def test_fifty_megabytes_do_not_kill_a_run(self):
+		agent = self.make_agent("fifty_megabytes", "read")
+		self.server.script(tool_call(self.tool), text("That was long."))
+		result = run_agent_sync(agent, "Read")
+		self.assertEqual(result["status"], "Success")
+		seen = self.server.requests[-1]["messages"][-1]["content"]
+		self.assertLess(len(seen), 100_000)
+		self.assertIn("of 50,000,000 characters", self.call_row(result["run"]).result[-200:])
+
+	def test_a_result_that_is_no_json_is_read_as_text(self):
+		agent = self.make_agent("no_json", "read")
+		self.server.script(tool_call(self.tool), text("Odd."))
+		result = run_agent_sync(agent, "Read")
+		self.assertEqual((result["status"], self.call_row(result["run"]).status), ("Success", "Success"))
+
+	def test_the_next_run_of_the_same_worker_works(self):
+		agent = self.make_agent("hang_outside", "read")
+		self.server.script(tool_call(self.tool), text("No."), text("Hello."))
+		conversation = run_agent_sync(agent, "Wait")["conversation"]
+		self.assertEqual(run_agent_sync(agent, "Hi", conversation_id=conversation)["response"], "Hello.")

@@ -1,0 +1,47 @@
+"""What the journal costs a step: the same loop over the same model, with and without it, in turn."""
+
+import statistics
+
+import frappe
+
+from huf.ai.agent_integration import AgentManager
+from huf.ai.coroutines import run_coroutine
+from huf.ai.open_run import carry_out, open_run
+from huf.ai.run import RunProvider
+from huf.ai.types import AgentRequest
+from huf.tests.benchmarks.run_cost import timed
+from huf.tests.benchmarks.stub import model_process
+from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
+
+TURNS = 10
+ROUNDS = 15
+TARGET = 3
+"""Milliseconds a step, on SQLite."""
+
+
+def measure() -> None:
+	"""Print milliseconds a step of both, and what the journal adds."""
+	tool = make_tool("Get List", reference_doctype="ToDo")
+	with model_process(TURNS, tool, {"limit": 1}) as base_url:
+		provider = make("AI Provider", provide_name=unique("Scripted"), api_key=SECRET, api_base=base_url)
+		model = make("AI Model", model_name=unique("scripted"), provider=provider.name, own_prices=1).name
+		agent = make_agent(model, (tool,), max_iterations=2 * TURNS)
+		pairs = [(without_journal(agent), with_journal(agent)) for _ in range(ROUNDS + 2)][2:]
+	steps = TURNS + 1
+	bare, kept = (statistics.median(side) / steps for side in zip(*pairs, strict=True))
+	added = statistics.median((kept - bare) / steps for bare, kept in pairs)
+	print(f"the loop without a journal                  {bare:7.2f} ms a step")
+	print(f"with journal, lease, conversation and events{kept:7.2f} ms a step")
+	print(f"the journal adds                            {added:7.2f} ms a step (target {TARGET})")
+
+
+def without_journal(agent: str) -> float:
+	manager = AgentManager(agent)
+	made = manager.create_agent()
+	context = {"agent_name": agent, "guards": ()}
+	return timed(lambda: run_coroutine(RunProvider.run(made, "Go", manager.provider, manager.model, context)))
+
+
+def with_journal(agent: str) -> float:
+	run = open_run(AgentRequest(agent, "Go", frappe.session.user, external_id=frappe.generate_hash(length=8)))
+	return timed(lambda: run_coroutine(carry_out(run)))
