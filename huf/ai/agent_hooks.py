@@ -12,7 +12,8 @@ from frappe.utils import get_datetime
 from huf.ai.conditions import Snapshot, changes, readable_values, snapshot
 from huf.ai.firing import Happening, decide, fire
 from huf.ai.trigger_map import APP_EVENTS, forget_watched, get_watched
-from huf.ai.types import Firing, RunResult
+from huf.ai.trigger_types import Firing
+from huf.ai.types import RunResult
 
 EVENTS = {
 	"after_insert": "created",

@@ -15,7 +15,7 @@ from huf.ai.records import firings
 from huf.ai.schedule import Plan
 from huf.ai.settings import get_settings
 from huf.ai.trigger_map import read_triggers
-from huf.ai.types import Firing, FiringStatus
+from huf.ai.trigger_types import Firing, FiringStatus
 
 PUNCTUAL = timedelta(minutes=10)
 """How late a due time may be looked at and still be on time; schedulers tick every one to four minutes."""

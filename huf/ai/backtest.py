@@ -18,7 +18,7 @@ from huf.ai.agent_hooks import LAST
 from huf.ai.agent_scheduler import plan_of
 from huf.ai.conditions import Snapshot, check_condition
 from huf.ai.firing import NOBODY
-from huf.ai.types import TriggerType
+from huf.ai.trigger_types import TriggerType
 
 MOST_DOCUMENTS = 1000
 MOST_VERSIONS = 10_000

@@ -11,7 +11,7 @@ from huf.ai.errors import UsageError
 from huf.ai.firing import Happening, decide, fire
 from huf.ai.records import firings
 from huf.ai.trigger_map import read_triggers
-from huf.ai.types import TriggerType
+from huf.ai.trigger_types import TriggerType
 
 MANUAL = "manual"
 

@@ -13,7 +13,7 @@ import frappe
 from jinja2 import Environment, TemplateSyntaxError
 
 from huf.ai.errors import UsageError
-from huf.ai.types import Check
+from huf.ai.trigger_types import Check
 
 NAMES = {"doc", "now", "user", "int", "float", "round"}
 LONGEST_VALUE = 60

@@ -14,7 +14,8 @@ from huf.ai.errors import AlreadyOpened, UsageError
 from huf.ai.firing import enqueue_event, job_of
 from huf.ai.open_run import open_run
 from huf.ai.records import firings
-from huf.ai.types import AgentRequest, FiringStatus, Origin, RunResult, RunStatus
+from huf.ai.trigger_types import FiringStatus, Origin
+from huf.ai.types import AgentRequest, RunResult, RunStatus
 
 WAITING = "queued"
 """What Frappe says of a job that no worker has taken yet."""

@@ -8,7 +8,7 @@ import frappe
 from huf.ai.agent_hooks import happening_of
 from huf.ai.firing import decide
 from huf.ai.trigger_map import read_triggers
-from huf.ai.types import Check, FiringStatus
+from huf.ai.trigger_types import Check, FiringStatus
 
 EVENT_FIELDS = (
 	*(

@@ -16,7 +16,7 @@ from huf.ai.conditions import Snapshot, as_text, check_condition, render_prompt
 from huf.ai.errors import UsageError
 from huf.ai.records import firings
 from huf.ai.settings import get_settings
-from huf.ai.types import Check, Firing, FiringStatus, TriggerType
+from huf.ai.trigger_types import Check, Firing, FiringStatus, TriggerType
 
 LONGEST_PAYLOAD = 20_000
 NOBODY = ("Administrator", "Guest")

@@ -16,7 +16,7 @@ from huf.ai.agent_manager import AgentManager
 from huf.ai.contexts import is_lent
 from huf.ai.conversation_manager import ConversationManager
 from huf.ai.errors import AlreadyOpened, LeaseLost, UsageError
-from huf.ai.loop.guards import Cancelled, Deadline, Guard, StepCap
+from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.providers.turns import opening
 from huf.ai.records import firings, leases
 from huf.ai.records.events import Announcer
@@ -209,12 +209,14 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 
 
 def guards_of(run: OpenRun, journal: RunJournal) -> list[Guard]:
-	began = time.monotonic() - run.recorded.seconds
+	manager, began = run.manager, time.monotonic() - run.recorded.seconds
 	return [
-		StepCap(run.manager.steps),
+		StepCap(manager.steps),
 		# While a tool has the database to itself, nobody can look there for a wish.
 		Cancelled(lambda waiting: not is_lent() and journal.cancel_requested(waiting)),
 		Deadline(timeout_of(run), lambda: time.monotonic() - began),
+		ToolFailures(manager.settings.max_tool_failures),
+		Stall(manager.agent_doc.stall_message or NUDGE),
 	]
 
 
@@ -252,6 +254,7 @@ def finish(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
 		duration_ms=duration_ms,
 		provider=run.manager.provider,
 		model=run.manager.model,
+		observations=tuple(outcome.observations) if outcome.stop_reason is StopReason.TOOL_FAILURES else (),
 	)
 
 

@@ -12,12 +12,12 @@ from huf.ai.agent_manager import AgentManager
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
 from huf.ai.loop.engine import run_loop
-from huf.ai.loop.guards import StepCap
+from huf.ai.loop.guards import NUDGE, Stall, StepCap
 from huf.ai.loop.journal import NoJournal
 from huf.ai.records.journal import digest_of
 from huf.ai.records.recorded import Recorded, read_recorded
 from huf.ai.run import RunProvider
-from huf.ai.types import Call, ModelReply, Observation, Outcome, RunStatus, StopReason
+from huf.ai.types import Call, Effect, ModelReply, Observation, Outcome, RunStatus, StopReason, Tool
 
 ENDED = {RunStatus.SUCCESS, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.CANCELLED}
 
@@ -63,9 +63,9 @@ def replay(run: str) -> Replay:
 	outcome = run_coroutine(
 		run_loop(
 			json.loads(row.opening),
-			[],
+			recorded_tools(recorded),
 			ask_nobody,
-			guards=[StepCap(len(recorded.replies))],
+			guards=[StepCap(len(recorded.replies)), Stall(stall_message(row.agent))],
 			journal=Tape(recorded),
 		)
 	)
@@ -73,7 +73,17 @@ def replay(run: str) -> Replay:
 	return Replay(run, outcome, digest_of(outcome) == row.transcript_digest)
 
 
-async def ask_nobody(messages, tools, on_text):
+def recorded_tools(recorded: Recorded) -> list[Tool]:
+	"""The tools as far as guards look at them: what they did to the world. They are never called."""
+	effects = {call.tool: Effect(call.effect) for call in recorded.calls.values()}
+	return [Tool(name, "", {}, effect, ask_nobody) for name, effect in effects.items()]
+
+
+def stall_message(agent: str) -> str:
+	return frappe.db.get_value("Agent", agent, "stall_message") or NUDGE
+
+
+async def ask_nobody(*asked):
 	raise AssertionError("a replay has every answer on record")
 
 

@@ -31,22 +31,28 @@ class EffectTool(FunctionTool):
 	types: str = ""
 	reference_doctype: str | None = None
 	timeout: float | None = None
+	most_calls: int = 0
+	concurrent: bool = False
 
 
 def create_agent_tools(agent) -> list[EffectTool]:
 	"""The tools of an Agent document (or of an agent by name), in its order."""
 	doc = frappe.get_cached_doc("Agent", agent) if isinstance(agent, str) else agent
-	rows = [frappe.get_cached_doc("Agent Tool Function", row.tool) for row in doc.agent_tool]
-	return [create_tool(row) for row in rows]
+	return [
+		create_tool(frappe.get_cached_doc("Agent Tool Function", row.tool), row.max_calls)
+		for row in doc.agent_tool
+	]
 
 
-def create_tool(row) -> EffectTool:
+def create_tool(row, most_calls: int = 0) -> EffectTool:
 	definition = json.loads(row.function_definition)
+	handler = globals()[TOOL_TYPES[row.types].handler]
 	return create_function_tool(
 		row.tool_name,
 		definition["description"],
 		definition["parameters"],
-		partial(globals()[TOOL_TYPES[row.types].handler], row),
+		partial(handler, row),
+		most_calls=most_calls or 0,
 		timeout=None if row.types == "Run Agent" else get_settings().tool_timeout,
 		effect=Effect(row.effect or TOOL_TYPES[row.types].effect),
 		types=row.types,
@@ -63,6 +69,7 @@ def create_function_tool(
 	types: str = "",
 	reference_doctype: str | None = None,
 	timeout: float | None = None,
+	most_calls: int = 0,
 ) -> EffectTool:
 	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text.
 
@@ -89,6 +96,9 @@ def create_function_tool(
 		types=types,
 		reference_doctype=reference_doctype,
 		timeout=timeout,
+		most_calls=most_calls,
+		# What waits for the network; anything else uses the run's one connection to the database.
+		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function),
 	)
 
 

@@ -16,6 +16,7 @@ class Settings:
 	model_timeout: int
 	model_retries: int
 	tool_timeout: int
+	max_tool_failures: int
 	inline_timeout: int
 	background_timeout: int
 	answer_tokens: int
@@ -37,6 +38,7 @@ def get_settings() -> Settings:
 		model_timeout=read_int(doc, "model_timeout"),
 		model_retries=int(doc.model_retries or 0),
 		tool_timeout=read_int(doc, "tool_timeout"),
+		max_tool_failures=read_int(doc, "max_tool_failures"),
 		inline_timeout=read_int(doc, "inline_timeout"),
 		background_timeout=read_int(doc, "background_timeout"),
 		answer_tokens=read_int(doc, "answer_tokens"),

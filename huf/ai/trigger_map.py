@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import frappe
 from frappe.utils import now
 
-from huf.ai.types import TriggerType
+from huf.ai.trigger_types import TriggerType
 
 KEY = "huf:doc_event_agents"
 KEEP_SECONDS = 30 * 24 * 3600

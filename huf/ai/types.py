@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from huf.ai.trigger_types import Origin
+
 OFFLINE = "Offline"
 """Stands in the place of a model's name where none is configured."""
 MOST_SHOWN = 60_000
@@ -62,75 +64,12 @@ class StopReason(str, Enum):
 	ERROR = "error"
 
 
-class TriggerType(str, Enum):
-	DOC_EVENT = "Doc Event"
-	SCHEDULE = "Schedule"
-	WEBHOOK = "Webhook"
-	APP_EVENT = "App Event"
-	MANUAL = "Manual"
-
-
-class FiringStatus(str, Enum):
-	"""Of one event of a trigger. Queued: its run is still to be opened. Skipped: a condition said no."""
-
-	QUEUED = "Queued"
-	FIRED = "Fired"
-	SKIPPED = "Skipped"
-	FAILED = "Failed"
-
-
 class EventKind(str, Enum):
 	RUN_STARTED = "run_started"
 	TEXT_DELTA = "text_delta"
 	TOOL_STARTED = "tool_started"
 	TOOL_FINISHED = "tool_finished"
 	RUN_FINISHED = "run_finished"
-
-
-@dataclass(frozen=True)
-class Check:
-	"""One condition of a firing. `ok` is None where it was not looked at: an earlier one had said no."""
-
-	text: str
-	ok: bool | None
-	saw: str = ""
-
-
-@dataclass(frozen=True)
-class Firing:
-	"""One event as it concerns one trigger, and what is to come of it.
-
-	`key` makes it one of its kind, together with the trigger and the document. `initiating_user` set it off, `run_as` is
-	whose permissions the run will have.
-	"""
-
-	trigger: str
-	agent: str
-	event: str
-	key: str
-	status: FiringStatus
-	reason: str | None = None
-	checks: tuple[Check, ...] = ()
-	initiating_user: str | None = None
-	run_as: str | None = None
-	reference_doctype: str | None = None
-	reference_name: str | None = None
-	prompt: str | None = None
-	payload: str | None = None
-	caused_by: str | None = None
-	depth: int = 0
-
-
-@dataclass(frozen=True)
-class Origin:
-	"""What set off a run that nobody asked for: an event of a trigger; `depth` is how many runs led to it."""
-
-	event: str
-	trigger: str
-	caused_by: str | None = None
-	depth: int = 0
-	reference_doctype: str | None = None
-	reference_name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -249,7 +188,8 @@ class ModelReply:
 class Tool:
 	"""What the loop needs to know of a tool. `run` takes checked arguments and gives anything JSON can hold.
 
-	`timeout`: seconds after which a call is abandoned; None: it has limits of its own.
+	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `most_calls`: of a run; 0: any
+	number. `concurrent`: calls may be under way side by side, because they leave the database alone.
 	"""
 
 	name: str
@@ -258,6 +198,8 @@ class Tool:
 	effect: Effect
 	run: Callable[[dict], Awaitable[Any]]
 	timeout: float | None = None
+	most_calls: int = 0
+	concurrent: bool = False
 
 	def as_spec(self) -> dict:
 		"""OpenAI's function-calling form."""
@@ -282,13 +224,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Observation:
-	"""What came of a call. `stopped`: a guard ended the run in the middle of it."""
+	"""What came of a call. `stopped`: a guard ended the run in the middle of it. `cached`: an earlier one gave it."""
 
 	call: Call
 	status: CallStatus
 	text: str
 	duration_ms: int = 0
 	stopped: bool = False
+	cached: bool = False
 
 	@property
 	def ok(self) -> bool:
@@ -298,6 +241,13 @@ class Observation:
 	def shown(self) -> str:
 		"""What the model reads of it."""
 		return shorten(self.text, MOST_SHOWN)
+
+	def as_dict(self) -> dict[str, Any]:
+		return {
+			"tool": self.call.request.name,
+			"status": self.status.value,
+			"result": shorten(self.text, 2000),
+		}
 
 	def as_message(self) -> dict:
 		return {"role": "tool", "tool_call_id": self.call.request.id, "content": self.shown}
@@ -332,12 +282,16 @@ class Outcome:
 	usage: Usage = Usage()
 	steps: int = 0
 	messages: list[dict] = field(default_factory=list)
-	observations: list[Observation] = field(default_factory=list)
+	turns: list[list[Observation]] = field(default_factory=list)
 	counted: tuple[int, int] = (0, 0)
 
 	@property
 	def status(self) -> RunStatus:
 		return STATUS_OF.get(self.stop_reason, RunStatus.STOPPED)
+
+	@property
+	def observations(self) -> list[Observation]:
+		return [observation for turn in self.turns for observation in turn]
 
 	@property
 	def final_output(self) -> str:
@@ -362,7 +316,10 @@ Emit = Callable[[EventKind, dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class RunResult:
-	"""How a run ended. `response` is the answer, or what there was of it; `error` is for the person."""
+	"""How a run ended. `response` is the answer, or what there was of it; `error` is for the person.
+
+	`observations`: what its tools gave, where they are why it ended.
+	"""
 
 	run: str
 	conversation: str
@@ -375,6 +332,7 @@ class RunResult:
 	duration_ms: int
 	provider: str | None = None
 	model: str | None = None
+	observations: tuple[Observation, ...] = ()
 
 	@property
 	def success(self) -> bool:
@@ -397,4 +355,5 @@ class RunResult:
 			"total_cost": None if self.usage.unpriced_calls else self.usage.cost,
 			"steps": self.steps,
 			"duration_ms": self.duration_ms,
+			**({"observations": [o.as_dict() for o in self.observations]} if self.observations else {}),
 		}

@@ -41,7 +41,7 @@ COLUMNS = (
 			*("ai.conditions", "ai.schedule", "ai.trigger_map"),
 		),
 	),
-	("travels", ("ai.types", "ai.arguments", "ai.contexts", "ai.errors")),
+	("travels", ("ai.types", "ai.trigger_types", "ai.arguments", "ai.contexts", "ai.errors")),
 )
 """From left to right. A module imports from its own column or one to the right; what travels may be anywhere."""
 

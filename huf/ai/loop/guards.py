@@ -1,10 +1,20 @@
-"""Guards: small objects that say, before a step and while one is waited for, why the run must not go on."""
+"""Guards: small objects that say, before a step and while one is waited for, why the run must not go on.
 
-from collections.abc import Callable, Iterable
+What they know of a run is its transcript, so a run that is taken up again, or replayed, is judged alike.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Protocol
 
-from huf.ai.types import StopReason
+from huf.ai.arguments import canonical
+from huf.ai.types import CallStatus, Effect, Observation, StopReason
+
+NUDGE = (
+	"You are not getting further: you repeat calls, or learn nothing new from them. "
+	"Give your best answer now with what you have so far, and call no more tools."
+)
 
 
 @dataclass(frozen=True)
@@ -12,19 +22,24 @@ class Progress:
 	"""What a guard may look at.
 
 	`step` is the number of the step, from 1. `waiting`: it has begun, and a model or a tool is at work that changes
-	nothing here.
+	nothing here. `turns`: what came of each turn's calls.
 	"""
 
 	step: int
 	waiting: bool = False
+	turns: Sequence[Sequence[Observation]] = ()
 
 
 @dataclass(frozen=True)
 class Verdict:
-	"""Why a run must not go on; `why` is for the person, where the reason alone does not say it."""
+	"""Why a run must not go on; `why` is for the person, where the reason alone does not say it.
+
+	`nudge`: what the model is told to have its answer all the same, once; what it then says is the last of the run.
+	"""
 
 	reason: StopReason
 	why: str | None = None
+	nudge: str | None = None
 
 
 class Guard(Protocol):
@@ -60,6 +75,65 @@ class Deadline:
 		if self.elapsed() < self.seconds:
 			return None
 		return Verdict(StopReason.TIMEOUT, f"The run was not done within its {self.seconds:g} seconds.")
+
+
+@dataclass(frozen=True)
+class ToolFailures:
+	"""A tool that fails so many times in a row will not come round."""
+
+	most: int
+
+	def verdict(self, progress: Progress) -> Verdict | None:
+		last = [o for turn in progress.turns for o in turn if o.status is not CallStatus.REFUSED][::-1]
+		for name in dict.fromkeys(o.call.request.name for o in last):
+			own = [o for o in last if o.call.request.name == name]
+			failed = len(list(takewhile(lambda o: not o.ok, own)))
+			if failed >= self.most:
+				why = f"Tool {name} failed {failed} consecutive times. Aborting run."
+				return Verdict(StopReason.TOOL_FAILURES, why)
+		return None
+
+
+@dataclass(frozen=True)
+class Stall:
+	"""The same call a second time, or `patience` turns in which nothing new was seen."""
+
+	nudge: str = NUDGE
+	patience: int = 3
+
+	def verdict(self, progress: Progress) -> Verdict | None:
+		if progress.waiting or not (repeats(progress.turns) or self.has_no_news(progress.turns)):
+			return None
+		return Verdict(StopReason.STALLED, "The agent repeated itself without getting further.", self.nudge)
+
+	def has_no_news(self, turns: Sequence[Sequence[Observation]]) -> bool:
+		"""Whether none of the last turns showed anything that had not been seen before it."""
+		seen, news = set(), []
+		for turn in turns:
+			texts = {o.text for o in turn if o.ok}
+			news.append(bool(texts - seen))
+			seen |= texts
+		return len(news) >= self.patience and not any(news[-self.patience :])
+
+
+def repeats(turns: Sequence[Sequence[Observation]]) -> bool:
+	"""Whether the last turn asked again for what an earlier one was given, and nothing was changed in between."""
+	known: set[tuple[str, str]] = set()
+	again = False
+	for turn in turns:
+		given, again = set(), False
+		for observation in turn:
+			again = again or key_of(observation) in known
+			if observation.ok and observation.call.effect is Effect.WRITE:
+				known, given = set(), set()
+			if observation.ok:
+				given.add(key_of(observation))
+		known |= given
+	return again
+
+
+def key_of(observation: Observation) -> tuple[str, str]:
+	return observation.call.request.name, canonical(observation.call.arguments)
 
 
 def first_verdict(guards: Iterable[Guard], progress: Progress) -> Verdict | None:

@@ -22,6 +22,7 @@ class CutAnswer:
 @dataclass(frozen=True)
 class CallTools:
 	requests: tuple[CallRequest, ...]
+	text: str = ""
 
 
 CUT = {
@@ -38,5 +39,5 @@ def decide(reply: ModelReply) -> Turn:
 	if reply.finish_reason in CUT:
 		return CutAnswer(reply.text, *CUT[reply.finish_reason])
 	if reply.calls:
-		return CallTools(reply.calls)
+		return CallTools(reply.calls, reply.text)
 	return FinalAnswer(reply.text)

@@ -44,6 +44,8 @@ def loop_tool(tool) -> Tool:
 		getattr(tool, "effect", Effect.EXTERNAL),
 		invoker(tool),
 		getattr(tool, "timeout", None),
+		getattr(tool, "most_calls", 0),
+		getattr(tool, "concurrent", False),
 	)
 
 

@@ -15,7 +15,7 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.records.rows import clip, digest, insert_rows, update_row
-from huf.ai.types import Firing, FiringStatus
+from huf.ai.trigger_types import Firing, FiringStatus
 
 EVENT = "Agent Trigger Event"
 PATIENCE = 60

@@ -166,9 +166,9 @@ class RunJournal:
 		self.recorded = recorded or Recorded()
 		self.limits = limits or []
 		self.asked: tuple[str, float, Reservation | None] = ("", 0.0, None)
-		self.intent = ""
 		self.seen: Counter[str] = Counter()
-		self.key = ""
+		self.keys: dict[int, str] = {}
+		self.intents: dict[int, str] = {}
 
 	def cancel_requested(self, waiting: bool) -> bool:
 		"""Whether someone asked. A run that waits has to begin a new read to see what others committed meanwhile."""
@@ -183,7 +183,8 @@ class RunJournal:
 	def recall_call(self, step: int, call: Call) -> Observation | None:
 		"""Asked once for each call, in order, by every worker: so it is here that calls get their keys."""
 		same = f"{call.request.name}\n{canonical(call.arguments)}"
-		self.key = hashlib.sha256(f"{self.run}\n{same}\n{self.seen[same]}".encode()).hexdigest()[:32]
+		key = hashlib.sha256(f"{self.run}\n{same}\n{self.seen[same]}".encode()).hexdigest()[:32]
+		self.keys[call.position] = key
 		self.seen[same] += 1
 		return self.recorded.observation(step, call)
 
@@ -228,10 +229,12 @@ class RunJournal:
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:
 			self.lease.hold()
-			self.intent = insert_row("Agent Tool Call", self.row(step, call, CallStatus.STARTED))
+			self.intents[call.position] = insert_row(
+				"Agent Tool Call", self.row(step, call, CallStatus.STARTED)
+			)
 			frappe.db.commit()
 			# For tools that can pass it on: a service that has seen the key does not act on it again.
-			frappe.flags.huf_call_key = self.key
+			frappe.flags.huf_call_key = self.keys[call.position]
 
 	def called(self, step: int, observation: Observation) -> None:
 		"""After a call: its row and what it wrote are one commit; a failed call leaves the row alone behind.
@@ -248,9 +251,10 @@ class RunJournal:
 			"result": observation.text,
 			"error_message": None if observation.ok else clip(observation.text),
 			"duration_ms": observation.duration_ms,
+			"cached": int(observation.cached),
 		}
 		if call.effect is Effect.EXTERNAL and not call.error:
-			update_row("Agent Tool Call", self.intent, ending)
+			update_row("Agent Tool Call", self.intents[call.position], ending)
 		else:
 			insert_row("Agent Tool Call", {**self.row(step, call, observation.status), **ending})
 		frappe.db.commit()
@@ -274,7 +278,7 @@ class RunJournal:
 			"effect": call.effect.value,
 			"status": status.value,
 			"call_id": call.request.id,
-			"idempotency_key": self.key,
+			"idempotency_key": self.keys[call.position],
 			"arguments": shown,
 			"started_at": now(),
 		}

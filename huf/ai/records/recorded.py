@@ -63,7 +63,7 @@ def read_recorded(run: str) -> Recorded:
 	called = frappe.get_all(
 		"Agent Tool Call",
 		filters={"run": run},
-		fields=["name", "step", "position", "tool", "arguments", "status", "result", "duration_ms"],
+		fields=["name", "step", "position", "tool", "effect", "arguments", "status", "result", "duration_ms"],
 		order_by="step asc, position asc",
 	)
 	told = frappe.get_all(

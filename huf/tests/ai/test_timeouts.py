@@ -31,6 +31,10 @@ async def hang_outside():
 	await asyncio.sleep(30)
 
 
+def never_works(no: int):
+	raise ValueError(f"out of order: {no}")
+
+
 def fifty_megabytes():
 	return "x" * 50_000_000
 
@@ -97,6 +101,24 @@ class TestTimeouts(SiteTestCase):
 		self.server.script(stall(text("Half of the answer is here, the rest never comes."), 2))
 		result = run_agent_sync(agent, "Answer")
 		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))
+
+	def test_a_run_that_is_stopped_ends_the_runs_it_has_called(self):
+		self.put("tool_timeout", 60)
+		child = make_agent(make_model(self.server))
+		tool = make_tool("Run Agent", agent=child)
+		parent = make_agent(make_model(self.server), (tool,), run_timeout=1)
+		self.server.script(tool_call(tool, {"prompt": "Work"}), stall(text("I think about it."), 1))
+		result = run_agent_sync(parent, "Have it done")
+		called = frappe.get_last_doc("Agent Run", {"parent_run": result["run"]})
+		self.assertEqual((result["stop_reason"], called.status), ("timeout", "Cancelled"))
+
+	def test_a_tool_that_fails_and_fails_again_ends_the_run_with_what_was_seen(self):
+		agent = self.make_agent("never_works", "read")
+		self.server.script(*[tool_call(self.tool, {"no": n}) for n in range(2)])
+		result = run_agent_sync(agent, "Try")
+		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "tool_failures"))
+		self.assertIn(f"Tool {self.tool} failed 2 consecutive times.", result["error"])
+		self.assertEqual([o["status"] for o in result["observations"]], ["Failed", "Failed"])
 
 	def test_fifty_megabytes_do_not_kill_a_run(self):
 		agent = self.make_agent("fifty_megabytes", "read")

@@ -1,0 +1,163 @@
+"""Each guard where it stops a run, and where it lets one pass."""
+
+import asyncio
+import unittest
+
+from huf.ai.errors import ToolError
+from huf.ai.loop.calling import MOST_AT_ONCE
+from huf.ai.loop.engine import run_loop
+from huf.ai.loop.guards import NUDGE, Deadline, Stall, ToolFailures
+from huf.ai.types import CallRequest, CallStatus, Effect, ModelReply, RunStatus, StopReason, Tool
+
+ASKED = [{"role": "user", "content": "Hi"}]
+DONE = ModelReply("Done.")
+
+
+class LoopTestCase(unittest.TestCase):
+	def setUp(self):
+		self.count, self.under_way, self.most_under_way = 0, 0, 0
+
+	def run_loop(self, *replies, **options):
+		said = iter(replies)
+
+		async def ask(messages, tools, on_text):
+			self.sent = list(messages)
+			return next(said)
+
+		return asyncio.run(run_loop(ASKED, self.tools(), ask, **options))
+
+	def tools(self) -> list[Tool]:
+		def tool(name, effect, run, **values):
+			return Tool(name, "", {"type": "object"}, effect, run, **values)
+
+		return [
+			tool("look", Effect.READ, self.look),
+			tool("count", Effect.READ, self.count_up),
+			tool("write", Effect.WRITE, self.look),
+			tool("fail", Effect.READ, self.fail),
+			tool("twice", Effect.READ, self.count_up, most_calls=2),
+			tool("fetch", Effect.READ, self.fetch, concurrent=True),
+		]
+
+	async def look(self, arguments):
+		return f"seen {arguments}"
+
+	async def count_up(self, arguments):
+		self.count += 1
+		return self.count
+
+	async def fail(self, arguments):
+		self.count += 1
+		raise ToolError(f"out of order, {self.count}")
+
+	async def fetch(self, arguments):
+		self.under_way += 1
+		self.most_under_way = max(self.most_under_way, self.under_way)
+		await asyncio.sleep(0)
+		self.under_way -= 1
+		return arguments
+
+
+class TestStall(LoopTestCase):
+	def test_the_same_call_again_has_the_model_answer_at_once(self):
+		outcome = self.run_loop(calls("look"), calls("look"), ModelReply("What I have."), guards=[Stall()])
+		self.assertEqual((outcome.status, outcome.stop_reason), (RunStatus.STOPPED, StopReason.STALLED))
+		self.assertEqual((outcome.text, self.sent[-1]["content"]), ("What I have.", NUDGE))
+
+	def test_who_calls_on_all_the_same_is_not_heard_again(self):
+		outcome = self.run_loop(calls("look"), calls("look"), calls("write"), guards=[Stall()])
+		self.assertEqual((outcome.stop_reason, len(outcome.observations)), (StopReason.STALLED, 2))
+
+	def test_three_turns_without_news_are_a_stall(self):
+		tried = [calls("nothing", n) for n in range(3)]
+		outcome = self.run_loop(*tried, ModelReply("I cannot."), guards=[Stall()])
+		self.assertEqual((outcome.stop_reason, outcome.steps), (StopReason.STALLED, 4))
+
+	def test_two_turns_without_news_are_none(self):
+		tried = [calls("nothing", n) for n in range(2)]
+		self.assertEqual(self.run_loop(*tried, DONE, guards=[Stall()]).status, RunStatus.SUCCESS)
+
+	def test_looking_again_after_a_change_is_no_stall(self):
+		outcome = self.run_loop(calls("look"), calls("write"), calls("look"), DONE, guards=[Stall()])
+		self.assertEqual(outcome.status, RunStatus.SUCCESS)
+
+	def test_the_same_call_twice_in_one_turn_is_no_stall(self):
+		outcome = self.run_loop(several("look", [1, 1]), DONE, guards=[Stall()])
+		self.assertEqual(outcome.status, RunStatus.SUCCESS)
+
+	def test_trying_again_what_failed_is_no_stall(self):
+		outcome = self.run_loop(calls("fail"), calls("fail"), DONE, guards=[Stall()])
+		self.assertEqual(outcome.status, RunStatus.SUCCESS)
+
+
+class TestToolFailures(LoopTestCase):
+	def test_a_tool_that_fails_twice_in_a_row_ends_the_run(self):
+		outcome = self.run_loop(calls("fail", 1), calls("fail", 2), guards=[ToolFailures(2)])
+		self.assertEqual((outcome.status, outcome.stop_reason), (RunStatus.STOPPED, StopReason.TOOL_FAILURES))
+		self.assertEqual(outcome.error, "Tool fail failed 2 consecutive times. Aborting run.")
+		self.assertEqual([o.status for o in outcome.observations], [CallStatus.FAILED] * 2)
+
+	def test_another_tool_in_between_does_not_heal_it(self):
+		outcome = self.run_loop(calls("fail", 1), calls("look"), calls("fail", 2), guards=[ToolFailures(2)])
+		self.assertEqual(outcome.stop_reason, StopReason.TOOL_FAILURES)
+
+	def test_one_failure_and_refusals_end_nothing(self):
+		tried = [calls("fail", 1), calls("nothing", 1), calls("nothing", 2)]
+		self.assertEqual(self.run_loop(*tried, DONE, guards=[ToolFailures(2)]).status, RunStatus.SUCCESS)
+
+
+class TestDeadline(LoopTestCase):
+	def test_a_run_whose_time_is_over_does_not_begin_a_step(self):
+		clock = iter([1, 6])
+		outcome = self.run_loop(calls("look"), guards=[Deadline(5, lambda: next(clock))])
+		self.assertEqual((outcome.stop_reason, outcome.steps), (StopReason.TIMEOUT, 1))
+		self.assertIn("5 seconds", outcome.error)
+
+	def test_a_run_in_time_goes_on(self):
+		self.assertEqual(self.run_loop(DONE, guards=[Deadline(5, lambda: 4.9)]).status, RunStatus.SUCCESS)
+
+
+class TestCalls(LoopTestCase):
+	def test_what_was_read_is_not_read_twice(self):
+		outcome = self.run_loop(calls("count"), calls("count"), DONE)
+		self.assertEqual([(o.text, o.cached) for o in outcome.observations], [("1", False), ("1", True)])
+
+	def test_a_write_makes_what_was_read_old(self):
+		outcome = self.run_loop(calls("count"), calls("write"), calls("count"), DONE)
+		self.assertEqual([o.text for o in outcome.observations][::2], ["1", "2"])
+
+	def test_other_arguments_are_another_question(self):
+		outcome = self.run_loop(calls("count", 1), calls("count", 2), DONE)
+		self.assertEqual([o.text for o in outcome.observations], ["1", "2"])
+
+	def test_a_tool_is_called_as_often_as_it_may_and_no_more(self):
+		outcome = self.run_loop(*[calls("twice", n) for n in range(3)], DONE)
+		self.assertEqual([o.ok for o in outcome.observations], [True, True, False])
+		self.assertIn("2 times in a run", outcome.observations[-1].text)
+
+	def test_two_hundred_calls_at_once_are_answered_each_and_made_in_part(self):
+		outcome = self.run_loop(several("look", range(200)), DONE)
+		self.assertEqual(sum(o.ok for o in outcome.observations), MOST_AT_ONCE)
+		self.assertEqual(len(outcome.observations), 200)
+
+	def test_what_waits_for_the_network_goes_side_by_side_and_comes_back_in_order(self):
+		outcome = self.run_loop(several("fetch", range(5)), DONE)
+		self.assertEqual(self.most_under_way, 5)
+		self.assertEqual([o.text for o in outcome.observations], [f'{{"n": {n}}}' for n in range(5)])
+
+	def test_what_uses_the_database_goes_one_by_one(self):
+		mixed = [call("fetch", 1), call("look", 1), call("fetch", 2)]
+		self.run_loop(ModelReply("", tuple(mixed)), DONE)
+		self.assertEqual(self.most_under_way, 1)
+
+
+def call(name: str, n: int = 1) -> CallRequest:
+	return CallRequest(f"c{n}", name, f'{{"n": {n}}}')
+
+
+def calls(name: str, n: int = 1) -> ModelReply:
+	return several(name, [n])
+
+
+def several(name: str, numbers) -> ModelReply:
+	return ModelReply("", tuple(call(name, n) for n in numbers))
