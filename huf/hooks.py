@@ -21,9 +21,11 @@ _private = (
 permission_query_conditions = dict.fromkeys(_private, "huf.permissions.list_condition")
 has_permission = dict.fromkeys(_private, "huf.permissions.has_permission")
 
-# Tools that this app offers to agents, as any app can: tool_name, description, function_path, and optionally
-# parameters (a JSON schema; otherwise the signature counts) and effect.
+# Tools that this app offers to agents, as any app can: functions by tool_name, description and function_path, and
+# optionally effect and parameters (a JSON schema; otherwise the signature counts), or modules by their dotted path, with
+# functions marked as in huf/ai/tools/registry.py. An app's folder huf_tools needs no hook: each file of it is looked at.
 huf_tools = [
+	*("huf.ai.tools.web", "huf.ai.tools.files", "huf.ai.tools.answer", "huf.ai.tools.sandbox"),
 	{
 		"tool_name": "get_document",
 		"description": "Read one document of any DocType, as far as the user may",

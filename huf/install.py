@@ -4,6 +4,8 @@ from importlib.util import find_spec
 
 import frappe
 
+from huf.ai.tools import registry
+
 ROLES = ("Huf Manager", "Huf User")
 DEMO_AGENT = "Office Assistant"
 DEMO_TOOLS = (
@@ -68,12 +70,14 @@ def after_install():
 	make_roles()
 	store_default_settings()
 	make_demo_agent()
+	record_offered_tools()
 	tell_if_litellm_is_missing()
 
 
 def after_migrate():
 	make_roles()
 	store_default_settings()
+	record_offered_tools()
 	refresh_definitions()
 
 
@@ -112,12 +116,28 @@ def make_demo_agent():
 	).insert(ignore_permissions=True)
 
 
+def record_offered_tools():
+	"""What apps offer can be chosen on an agent: each tool has a record. One of the same name is left as it is."""
+	for tool in registry.offers():
+		if not frappe.db.exists("Agent Tool Function", tool.name):
+			values = {"types": "App Provided", "provider_app": tool.app, "description": tool.description}
+			frappe.get_doc({"doctype": "Agent Tool Function", "tool_name": tool.name, **values}).insert(
+				ignore_permissions=True
+			)
+	for fault in registry.faults():
+		print(fault)
+		frappe.log_error("A tool's file could not be loaded", fault)
+
+
 def refresh_definitions():
-	"""DocTypes may have gained fields: tell the models."""
+	"""DocTypes may have gained fields: tell the models. A tool whose function or DocType is gone keeps what it had."""
 	for name in frappe.get_all("Agent Tool Function", pluck="name", order_by="name"):
 		tool = frappe.get_doc("Agent Tool Function", name)
 		before = tool.function_definition
-		tool.set_definition()
+		try:
+			tool.set_definition()
+		except frappe.ValidationError as error:
+			print(f"The tool {name} cannot be used: {error}")
 		if tool.function_definition != before:
 			tool.db_set("function_definition", tool.function_definition, update_modified=False)
 

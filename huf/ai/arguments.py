@@ -5,6 +5,7 @@ Mends only what has one reading; never guesses.
 
 import json
 import re
+from itertools import accumulate
 from typing import Any
 
 from huf.ai.errors import ToolError
@@ -72,6 +73,26 @@ def check_arguments(arguments: dict, schema: dict) -> None:
 
 def as_text(result: Any) -> str:
 	return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+
+
+def fit(result: Any, limit: int = 0) -> str:
+	"""A result as text of about `limit` characters at most (0: any length), which says so where something is left out.
+
+	Of an object with rows the last ones go, so that it stays whole; any other text is cut.
+	"""
+	text = as_text(result)
+	if not limit or len(text) <= limit:
+		return text
+	if isinstance(result, dict) and (rows := rows_that_fit(result, limit)):
+		return as_text({**result, "rows": rows, "count": len(rows), "more": True})
+	left = len(text) - limit
+	return f"{text[:limit]}… [{left:,} more characters are left out: this tool gives {limit:,} at most. Ask for less.]"
+
+
+def rows_that_fit(result: dict, limit: int) -> list:
+	rows = result["rows"] if isinstance(result.get("rows"), list) else []
+	sizes = accumulate((len(as_text(row)) + 2 for row in rows), initial=len(as_text({**result, "rows": []})))
+	return [row for row, size in zip(rows, list(sizes)[1:], strict=True) if size <= limit]
 
 
 def mask_secrets(text: str) -> str:

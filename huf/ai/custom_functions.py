@@ -5,14 +5,20 @@ by a person into a form and must not reach the whole of Python.
 """
 
 import inspect
+import re
 from collections.abc import Callable
-from typing import Any, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import frappe
 
 from huf.ai.errors import ToolError, UsageError
 
-JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array"}
+ARGUMENT = re.compile(r"^\s*(\w+)(?: \([^)]*\))?:\s+(\S.*)$", re.MULTILINE)
+JSON_TYPES = {
+	**{str: "string", int: "integer", float: "number", bool: "boolean"},
+	**{dict: "object", list: "array", NoneType: "null"},
+}
 
 
 def find(path: str) -> Callable:
@@ -32,32 +38,10 @@ def find(path: str) -> Callable:
 	return function
 
 
-def offers() -> list[dict]:
-	"""Tools that installed apps offer by the hook `huf_tools`: dicts with tool_name, description and function_path.
-
-	Each may have `parameters` (a JSON schema) and `effect` too.
-	"""
-	return [
-		{"provider_app": app, **offer} for app in frappe.get_installed_apps() for offer in app_offers(app)
-	]
-
-
-def app_offers(app: str) -> list[dict]:
-	return frappe.get_hooks("huf_tools", app_name=app) or []
-
-
-def find_offer(app: str, tool_name: str) -> dict:
-	for offer in app_offers(app) if app in frappe.get_installed_apps() else []:
-		if offer["tool_name"] == tool_name:
-			return offer
-	names = ", ".join(offer["tool_name"] for offer in offers() if offer["provider_app"] == app) or "no tools"
-	raise UsageError(f"The app {app!r} does not offer {tool_name!r} (it offers: {names}).")
-
-
-def call(function: Callable, arguments: dict) -> Any:
+def call(function: Callable, arguments: dict, context: dict | None = None) -> Any:
 	"""Call with plain keyword arguments, or with (args, user_context) where the function is made for those."""
 	if takes_context(function):
-		return function(arguments, user_context())
+		return function(arguments, context or user_context())
 	try:
 		inspect.signature(function).bind(**arguments)
 	except TypeError as error:
@@ -78,16 +62,19 @@ def user_context() -> dict:
 
 
 def schema_of(function: Callable) -> dict:
-	"""JSON schema from a signature: annotations give types, missing defaults what is required."""
+	"""JSON schema from a signature: annotations give types, missing defaults what is required, "Args:" what each is."""
 	if takes_context(function):
 		return {"type": "object", "properties": {}}
 	hints = get_type_hints(function)
+	told = dict(ARGUMENT.findall((inspect.getdoc(function) or "").partition("Args:\n")[2]))
 	properties, required, open_ended = {}, [], False
 	for name, parameter in inspect.signature(function).parameters.items():
 		if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
 			open_ended = open_ended or parameter.kind is parameter.VAR_KEYWORD
 			continue
 		properties[name] = type_schema(hints.get(name))
+		if name in told:
+			properties[name]["description"] = told[name]
 		if parameter.default is parameter.empty:
 			required.append(name)
 	return {
@@ -100,14 +87,15 @@ def schema_of(function: Callable) -> dict:
 
 def type_schema(hint: Any) -> dict:
 	"""The JSON type of an annotation; anything goes where it has no plain one."""
-	kinds = [
-		JSON_TYPES.get(get_origin(part) or part)
-		for part in get_args(hint) or (hint,)
-		if part is not type(None)
-	]
-	if get_origin(hint) in JSON_TYPES:
-		return {"type": JSON_TYPES[get_origin(hint)]}
-	if not kinds or None in kinds:
+	if get_origin(hint) is Literal:
+		return {"enum": list(get_args(hint))}
+	parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+	kinds = [JSON_TYPES.get(get_origin(part) or part) for part in parts]
+	if None in kinds:
 		return {}
-	optional = ["null"] if type(None) in get_args(hint) else []
-	return {"type": kinds[0]} if len(kinds) == 1 and not optional else {"type": [*kinds, *optional]}
+	schema: dict = {"type": kinds[0] if len(kinds) == 1 else kinds}
+	if "array" in kinds:
+		# OpenAI refuses a list that does not say of what.
+		of = get_args(parts[kinds.index("array")])
+		schema["items"] = type_schema(of[0]) if of else {}
+	return schema

@@ -30,9 +30,12 @@ def retry_call(name: str) -> str:
 
 	row = lost_call(name)
 	run = frappe.get_doc("Agent Run", row.run)
-	tool = next((tool for tool in create_agent_tools(run.agent) if tool.name == row.tool), None)
+	with acting_as(run.run_as):
+		tool = next((tool for tool in create_agent_tools(run.agent) if tool.name == row.tool), None)
 	if tool is None:
-		raise UsageError(f"The agent {run.agent} does not have the tool {row.tool} any more.")
+		raise UsageError(
+			f"The agent {run.agent} does not have the tool {row.tool} for {run.run_as} any more."
+		)
 	request = CallRequest(row.call_id, row.tool, row.arguments)
 	call = Call(request, row.position, loop_tool(tool), frappe.parse_json(row.arguments))
 	with acting_as(run.run_as):

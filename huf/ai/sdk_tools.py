@@ -7,7 +7,7 @@ that is `tool_functions`' work.
 import inspect
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,12 @@ import frappe
 from agents import FunctionTool
 
 from huf.ai import custom_functions, tool_functions
-from huf.ai.arguments import as_text, check_arguments, parse_arguments
+from huf.ai.arguments import check_arguments, fit, parse_arguments
 from huf.ai.contexts import in_thread
 from huf.ai.errors import ToolError
 from huf.ai.settings import get_settings
-from huf.ai.tool_types import TOOL_TYPES
+from huf.ai.tool_types import DETAIL, NAME, TIERED, TOOL_TYPES, closed
+from huf.ai.tools import registry
 from huf.ai.types import Effect
 
 
@@ -36,28 +37,68 @@ class EffectTool(FunctionTool):
 
 
 def create_agent_tools(agent) -> list[EffectTool]:
-	"""The tools of an Agent document (or of an agent by name), in its order."""
+	"""The tools of an Agent document (or of an agent by name) that the user may use, in its order."""
 	doc = frappe.get_cached_doc("Agent", agent) if isinstance(agent, str) else agent
+	slots = [(frappe.get_cached_doc("Agent Tool Function", slot.tool), slot) for slot in doc.agent_tool]
 	return [
-		create_tool(frappe.get_cached_doc("Agent Tool Function", row.tool), row.max_calls)
-		for row in doc.agent_tool
+		replace(tool, most_calls=slot.max_calls or 0)
+		for row, slot in slots
+		if may_use_tool(row, doc)
+		for tool in create_tools(row, doc)
 	]
 
 
-def create_tool(row, most_calls: int = 0) -> EffectTool:
+def create_tools(row, agent=None) -> list[EffectTool]:
+	"""What a row makes: one tool, or a summary and its detail."""
+	made = (create_tool, create_detail_tool) if row.types == TIERED else (create_tool,)
+	return [create(row, agent) for create in made]
+
+
+def create_tool(row, agent=None) -> EffectTool:
 	definition = json.loads(row.function_definition)
-	handler = globals()[TOOL_TYPES[row.types].handler]
 	return create_function_tool(
 		row.tool_name,
 		definition["description"],
 		definition["parameters"],
-		partial(handler, row),
-		most_calls=most_calls or 0,
+		partial(globals()[TOOL_TYPES[row.types].handler], row),
+		admit=partial(check_role, row, agent),
 		timeout=None if row.types == "Run Agent" else get_settings().tool_timeout,
 		effect=Effect(row.effect or TOOL_TYPES[row.types].effect),
 		types=row.types,
 		reference_doctype=row.reference_doctype,
+		result_limit=row.result_limit or 0,
 	)
+
+
+def create_detail_tool(row, agent=None) -> EffectTool:
+	return create_function_tool(
+		f"{row.tool_name}{DETAIL}",
+		f"One whole {row.reference_doctype}, found by {row.tool_name}",
+		closed(NAME, ["name"]),
+		partial(handle_get_document, row),
+		admit=partial(check_role, row, agent),
+		timeout=get_settings().tool_timeout,
+		types="Get Document",
+		reference_doctype=row.reference_doctype,
+		result_limit=row.result_limit or 0,
+	)
+
+
+def check_role(row, agent=None) -> None:
+	"""Asked again at each call: roles may have changed since. Raises ToolError."""
+	if not may_use_tool(row, agent):
+		raise ToolError(f"{frappe.session.user} has no role that may use {row.tool_name}. It was not run.")
+
+
+def may_use_tool(row, agent=None) -> bool:
+	"""Whether the user has a role for this tool: one that the tool names, else one that the agent names."""
+	if frappe.session.user == "Administrator":
+		return True
+	roles = set(frappe.get_roles())
+	if row.roles:
+		return any(each.role in roles for each in row.roles)
+	by_role = agent.tool_roles if agent else ()
+	return not by_role or any(each.role in roles and each.get(row.effect) for each in by_role)
 
 
 def create_function_tool(
@@ -69,19 +110,23 @@ def create_function_tool(
 	types: str = "",
 	reference_doctype: str | None = None,
 	timeout: float | None = None,
-	most_calls: int = 0,
+	admit: Callable[[], None] | None = None,
+	result_limit: int = 0,
 ) -> EffectTool:
-	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text.
+	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text, shortened to `result_limit`.
 
-	After `timeout` seconds the loop abandons a call; None: never. Raises what the function raises; ToolError where the arguments do not fit `parameters` (a JSON schema).
+	After `timeout` seconds the loop abandons a call; None: never. Raises what `admit` (asked first) and the function raise;
+	ToolError where the arguments do not fit `parameters` (a JSON schema).
 	"""
 
 	async def on_invoke_tool(context, input_json: str) -> str:
+		if admit:
+			admit()
 		arguments = parse_arguments(input_json)
 		check_arguments(arguments, parameters)
 		messages = len(frappe.local.message_log)
 		try:
-			return as_text(await call(function, arguments))
+			return fit(await call(function, arguments), result_limit)
 		finally:
 			# What frappe.throw and msgprint said inside a tool is for the model, not for the browser of the caller.
 			del frappe.local.message_log[messages:]
@@ -96,7 +141,6 @@ def create_function_tool(
 		types=types,
 		reference_doctype=reference_doctype,
 		timeout=timeout,
-		most_calls=most_calls,
 		# What waits for the network; anything else uses the run's one connection to the database.
 		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function),
 	)
@@ -132,6 +176,10 @@ def handle_get_documents(tool, names):
 
 def handle_get_list(tool, filters=None, fields=None, order_by=None, limit=20, start=0):
 	return tool_functions.get_list(tool.reference_doctype, filters, fields, order_by, limit, start)
+
+
+def handle_read_summary(tool, filters=None, limit=20, start=0):
+	return tool_functions.get_summaries(tool.reference_doctype, filters, limit, start)
 
 
 def handle_get_value(tool, fieldname, name=None, filters=None):
@@ -191,8 +239,8 @@ def handle_custom_function(tool, **arguments):
 
 
 def handle_app_provided(tool, **arguments):
-	offer = custom_functions.find_offer(tool.provider_app, tool.function_path or tool.tool_name)
-	return custom_functions.call(custom_functions.find(offer["function_path"]), arguments)
+	offer = registry.find_offer(tool.provider_app, tool.function_path or tool.tool_name)
+	return custom_functions.call(offer.function, arguments)
 
 
 async def handle_get(tool, url="", params=None):

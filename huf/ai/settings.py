@@ -23,6 +23,9 @@ class Settings:
 	keep_contents_days: int
 	keep_runs_days: int
 	max_trigger_depth: int
+	mask_patterns: str
+	search_provider: str | None
+	search_base_url: str | None
 
 
 ENVIRONMENT = {"max_steps": "MAX_AGENT_STEPS"}
@@ -45,6 +48,9 @@ def get_settings() -> Settings:
 		keep_contents_days=int(doc.keep_contents_days or 0),
 		keep_runs_days=int(doc.keep_runs_days or 0),
 		max_trigger_depth=read_int(doc, "max_trigger_depth"),
+		mask_patterns=doc.mask_patterns or "",
+		search_provider=doc.search_provider or None,
+		search_base_url=doc.search_base_url or None,
 	)
 
 

@@ -14,6 +14,7 @@ OPERATORS = {"=", "!=", ">", ">=", "<", "<=", "like", "not like", "in", "not in"
 STANDARD_FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus")
 READABLE_SYSTEM_FIELDS = (*STANDARD_FIELDS, "idx", "parent", "parenttype", "parentfield")
 NOT_SHOWN = ("idx", "modified_by", "parent", "parenttype", "parentfield")
+STATUS = ("status", "workflow_state")
 SECRET = "Password"
 
 
@@ -58,6 +59,17 @@ def default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
 	stored = set(meta.get_valid_columns())
 	wanted = [meta.title_field, *(df.fieldname for df in meta.fields if df.in_list_view)]
 	return [field for field in wanted if field and field in allowed and field in stored]
+
+
+def summary_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
+	"""What tells documents apart at a glance: title and list view, status, dates."""
+	meta = frappe.get_meta(doctype)
+	state = ["docstatus"] if meta.is_submittable else []
+	more = [
+		df.fieldname for df in meta.fields if df.fieldname in STATUS or df.fieldtype in ("Date", "Datetime")
+	]
+	fields = [*default_fields(doctype, allowed), *state, *(field for field in more if field in allowed)]
+	return list(dict.fromkeys(fields))
 
 
 def check_fields(doctype: str, fields: Iterable[str], allowed: Sequence[str]) -> None:

@@ -18,10 +18,13 @@ from huf.ai.tool_fields import (
 	clean_order,
 	default_fields,
 	readable_fields,
+	summary_fields,
 	visible,
 )
 
 MOST_ROWS = 500
+LONGEST_SUMMARY = 200
+"""Characters of one field of a summary."""
 
 
 def get_document(doctype: str, name: str) -> dict:
@@ -58,15 +61,28 @@ def get_list(
 	return {"doctype": doctype, "rows": shown, "count": len(shown), "more": len(rows) > limit}
 
 
+def get_summaries(doctype: str, filters: Any = None, limit: int = 20, start: int = 0) -> dict:
+	"""Rows as `get_list` gives them, of key fields only; long texts are cut, empty fields left out."""
+	fields = summary_fields(doctype, readable_fields(doctype))
+	found = get_list(doctype, filters, fields, None, limit, start)
+	rows = [{key: shorten(value) for key, value in row.items() if value is not None} for row in found["rows"]]
+	return {**found, "rows": rows}
+
+
+def shorten(value: Any) -> Any:
+	long = isinstance(value, str) and len(value) > LONGEST_SUMMARY
+	return f"{value[:LONGEST_SUMMARY]}…" if long else value
+
+
 def get_value(doctype: str, fieldname: str | list[str], name: str | None = None, filters: Any = None) -> dict:
-	"""Some fields of one document, found by name or as the first that fits the filters."""
+	"""{doctype, name, and the fields asked for} of one document, found by name or as the first that fits the filters."""
 	fields = [fieldname] if isinstance(fieldname, str) else list(fieldname)
 	if not name and not filters:
 		raise ToolError("Give the document's name, or filters to find it by.")
 	found = get_list(doctype, {"name": name} if name else filters, fields, limit=1)["rows"]
 	if not found:
 		raise ToolError(f"No {doctype} that you may see fits {name or filters!r}.")
-	return found[0]
+	return {"doctype": doctype, **found[0]}
 
 
 def create_document(doctype: str, values: Mapping[str, Any]) -> dict:
@@ -170,7 +186,7 @@ def attach_file_to_document(
 
 
 def get_report_result(report: str, filters: Mapping[str, Any] | None = None) -> dict:
-	"""Columns and rows of a report the user may run: {report, columns, rows, count, more}."""
+	"""Columns and rows of a report the user may run: {doctype, name, columns, rows, count, more}."""
 	from frappe.desk.query_report import run
 
 	result = run(report, filters=dict(filters or {}))
@@ -180,7 +196,8 @@ def get_report_result(report: str, filters: Mapping[str, Any] | None = None) -> 
 		for column in result.get("columns") or []
 	]
 	return {
-		"report": report,
+		"doctype": "Report",
+		"name": report,
 		"columns": columns,
 		"rows": rows[:MOST_ROWS],
 		"count": len(rows[:MOST_ROWS]),

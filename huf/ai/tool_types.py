@@ -3,6 +3,7 @@
 One table, read by the DocType's controller and by `sdk_tools`. Only describes; never runs a tool.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -49,6 +50,10 @@ def text(description: str) -> dict:
 
 NAME = {"name": text("The document's name (its ID)")}
 NAMES = {"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Names (IDs)"}}
+TIERED, DETAIL = "Read Document", "_detail"
+"""The type that makes two tools, and how the name of the second ends."""
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Models accept no other."""
 FILTERS = {
 	"type": ["object", "array"],
 	"description": (
@@ -83,6 +88,12 @@ def list_schema(tool) -> tuple[dict, list[str]]:
 		},
 		"start": {"type": "integer", "minimum": 0, "description": "Rows to pass over"},
 	}, []
+
+
+def summary_schema(tool) -> tuple[dict, list[str]]:
+	properties, required = list_schema(tool)
+	filters = {**FILTERS, "description": f"{FILTERS['description']}. Fields: {field_names(tool)}"}
+	return {"filters": filters, "limit": properties["limit"], "start": properties["start"]}, required
 
 
 def create_schema(tool) -> tuple[dict, list[str]]:
@@ -170,6 +181,7 @@ TOOL_TYPES = {
 	"Get Document": ToolType(READ, "handle_get_document", one_document, DOCTYPE),
 	"Get Multiple Documents": ToolType(READ, "handle_get_documents", many_documents, DOCTYPE),
 	"Get List": ToolType(READ, "handle_get_list", list_schema, DOCTYPE),
+	TIERED: ToolType(READ, "handle_read_summary", summary_schema, DOCTYPE),
 	"Create Document": ToolType(WRITE, "handle_create_document", create_schema, DOCTYPE),
 	"Create Multiple Documents": ToolType(WRITE, "handle_create_documents", create_many_schema, DOCTYPE),
 	"Update Document": ToolType(WRITE, "handle_update_document", update_schema, DOCTYPE),
@@ -190,6 +202,17 @@ TOOL_TYPES = {
 	"Run Agent": ToolType(EXTERNAL, "handle_run_agent", run_agent_schema, "agent"),
 	"Speech to Text": ToolType(EXTERNAL, "handle_speech_to_text", speech_schema, "model"),
 }
+
+
+def names_of(tool_name: str, types: str) -> list[str]:
+	"""What the model knows a record's tools by: a Read Document makes two."""
+	return [tool_name, f"{tool_name}{DETAIL}"] if types == TIERED else [tool_name]
+
+
+def description_of(tool) -> str:
+	if tool.types != TIERED:
+		return tool.description
+	return f"{tool.description.rstrip('.')}. Gives their key fields; {tool.tool_name}{DETAIL} gives one of them whole."
 
 
 def closed(properties: dict, required: list[str], description: str | None = None) -> dict:

@@ -11,19 +11,28 @@ from typing import Any
 
 import frappe
 
-from huf.ai.errors import ModelError
+from huf.ai.errors import ModelError, ToolError
 from huf.ai.providers.answers import Answer
-from huf.ai.providers.failures import broken, model_error
+from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
 from huf.ai.providers.model_thread import ask_there, called_here
 from huf.ai.providers.models import Prices, most_answered, most_tokens, prices_of
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
 from huf.ai.settings import get_cached, get_settings
 from huf.ai.types import ModelReply, Outcome, StopReason, Tool, Usage, WorstCase
 
-__all__ = ["_execute_tool_call", "_find_tool", "_normalize_model_name", "_setup_api_key", "run", "transcribe"]
+__all__ = [
+	"_execute_tool_call",
+	"_find_tool",
+	"_normalize_model_name",
+	"_setup_api_key",
+	"run",
+	"search",
+	"transcribe",
+]
 
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
 PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
+SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
 
 
 @lru_cache(maxsize=1)
@@ -246,3 +255,33 @@ async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
 	except known_errors() as error:
 		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
 	return {"text": answer.text}
+
+
+async def search(query: str, limit: int) -> list[dict]:
+	"""What the site's search provider finds: [{title, url, text, date}]. Raises ToolError."""
+	from frappe.utils.password import get_decrypted_password
+
+	settings = get_settings()
+	key = get_decrypted_password("Huf Settings", "Huf Settings", "search_api_key", raise_exception=False)
+	kwargs = {
+		"query": query,
+		"search_provider": SEARCH_PROVIDERS[settings.search_provider],
+		"max_results": limit,
+		"api_key": key or None,
+		"api_base": settings.search_base_url or None,
+		"timeout": settings.tool_timeout,
+	}
+	try:
+		answer = await ask_there(load().asearch(**kwargs))
+	except known_errors() as error:
+		said = hide_secret(first_line(str(error)), key)
+		raise ToolError(f"The web search by {settings.search_provider} failed: {said}") from None
+	return [
+		{
+			"title": each.title,
+			"url": each.url,
+			"text": each.snippet,
+			**({"date": each.date} if each.date else {}),
+		}
+		for each in answer.results[:limit]
+	]

@@ -8,6 +8,8 @@ from huf.ai.arguments import parse_arguments
 from huf.ai.errors import ToolError
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import StepCap
+from huf.ai.masking import Masker, masked, read_patterns
+from huf.ai.settings import get_cached, get_settings
 from huf.ai.types import Ask, Effect, Outcome, Tool
 
 DEFAULT_STEPS = 10
@@ -22,11 +24,19 @@ async def drive(agent, prompt: str, ask: Ask, context: dict[str, Any]) -> Outcom
 	return await run_loop(
 		context.get("messages") or opening(agent.instructions, (), prompt),
 		[loop_tool(tool) for tool in agent.tools],
-		ask,
+		shielded(ask, context.get("agent_name")),
 		guards=context.get("guards", (StepCap(DEFAULT_STEPS),)),
 		journal=context.get("journal"),
 		emit=context.get("emit", lambda kind, data: None),
 	)
+
+
+def shielded(ask: Ask, agent_name: str | None) -> Ask:
+	"""The model behind a mask, where the agent's record asks for it."""
+	doc = get_cached("Agent", agent_name)
+	if not doc or not doc.mask_personal_data:
+		return ask
+	return masked(ask, Masker(read_patterns(get_settings().mask_patterns)))
 
 
 def opening(instructions: str | None, history: Iterable[dict], prompt: str) -> list[dict]:

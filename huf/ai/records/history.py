@@ -4,6 +4,7 @@ import json
 
 import frappe
 
+from huf.ai.records.sources import sources_of
 from huf.ai.types import OFFLINE
 
 RUN_FIELDS = [
@@ -154,4 +155,4 @@ def describe_model_call(row) -> dict:
 
 
 def describe_tool_call(row) -> dict:
-	return {**row, "error": row.error_message}
+	return {**row, "error": row.error_message, "sources": sources_of(row.result)}

@@ -8,7 +8,7 @@ import asyncio
 import ipaddress
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -16,6 +16,7 @@ from huf.ai.errors import ToolError
 
 MOST_BYTES = 2_000_000
 MOST_REDIRECTS = 5
+NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 REDIRECTS = {301, 302, 303, 307, 308}
 TEXT_TYPES = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml")
 
@@ -35,10 +36,12 @@ async def request(
 	allow_private: bool = False,
 	timeout: float = 60,
 	once: str | None = None,
+	before_each: Callable[[str], Awaitable[None]] | None = None,
 ) -> dict:
 	"""Send one request; gives {status, url, content_type, body}, `body` parsed where it is JSON.
 
-	`once` is sent as Idempotency-Key. It is no secret, so it does not tie the call to the base URL's host.
+	`once` is sent as Idempotency-Key. It is no secret, so it does not tie the call to the base URL's host. `before_each` is
+	asked before each address, that of a redirect too, and may raise.
 
 	Raises ToolError for an address that may not be reached, a time-out, or an answer that is too large.
 	"""
@@ -51,16 +54,19 @@ async def request(
 	try:
 		async with aiohttp.ClientSession(connector=connector, timeout=limits, trust_env=False) as session:
 			query = {key: as_query(value) for key, value in (params or {}).items()}
-			return await follow(session, method, url, base_url if headers else None, sent, query, body)
+			home = base_url if headers else None
+			return await follow(session, method, url, home, sent, query, body, before_each)
 	except asyncio.TimeoutError:
 		raise ToolError(f"{host_of(url)} did not answer within {timeout:g} seconds.") from None
 	except (aiohttp.ClientError, OSError, ValueError) as error:
 		raise ToolError(reason_of(error, url)) from None
 
 
-async def follow(session, method, url, home, headers, params, body) -> dict:
+async def follow(session, method, url, home, headers, params, body, before_each) -> dict:
 	"""Send, and go after redirects by hand: each is judged like the first address. `home`: it may not leave there."""
 	for _ in range(MOST_REDIRECTS + 1):
+		if before_each:
+			await before_each(url)
 		options = {"headers": headers, "params": params or None, "allow_redirects": False}
 		if body is not None:
 			options["json"] = body
@@ -137,9 +143,17 @@ def socket_factory(allow_private: bool):
 
 def is_public(address: str) -> bool:
 	ip = ipaddress.ip_address(address.partition("%")[0])
-	if ip.version == 6 and (inner := ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]):
+	if ip.version == 6 and (
+		inner := ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1] or nat64(ip)
+	):
 		ip = inner
-	return ip.is_global and not ip.is_multicast
+	odd = ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False)
+	return ip.is_global and not odd
+
+
+def nat64(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+	"""The address behind one of 64:ff9b::/96, by which networks without IPv4 reach it."""
+	return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64 else None
 
 
 def as_query(value: Any) -> str:

@@ -67,7 +67,7 @@ class TestCustomFunctions(SiteTestCase):
 			make_tool("Custom Function", function_path="os.system")
 
 	def test_an_offered_tool_is_found_by_its_app_and_name(self):
-		name = make_tool("App Provided", name="get_list", provider_app="huf")
+		name = make_tool("App Provided", provider_app="huf", function_path="get_list")
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), "read")
 		with self.assertRaisesRegex(frappe.ValidationError, "does not offer"):
 			make_tool("App Provided", provider_app="huf")

@@ -14,6 +14,7 @@ ARGUMENTS = {
 	"Get Document": lambda name: {"name": name},
 	"Get Multiple Documents": lambda name: {"names": [name]},
 	"Get List": lambda name: {"fields": ["title"]},
+	"Read Document": lambda name: {"filters": {"status": "Open"}},
 	"Create Document": lambda name: {"title": "New"},
 	"Create Multiple Documents": lambda name: {"documents": [{"title": "New"}]},
 	"Update Document": lambda name: {"name": name, "values": {"status": "Closed"}},
@@ -73,6 +74,7 @@ class TestToolPermissions(SiteTestCase):
 						"Get Document",
 						"Get Multiple Documents",
 						"Get List",
+						"Read Document",
 						"Get Value",
 						"Custom Function",
 						"App Provided",
@@ -101,6 +103,7 @@ class TestToolPermissions(SiteTestCase):
 			("Get List", {"filters": {"fee": ["like", "SECRET%"]}}),
 			("Get List", {"filters": [["fee", "is", "set"]]}),
 			("Get List", {"order_by": "fee asc"}),
+			("Read Document", {"filters": {"fee": ["like", "SECRET%"]}}),
 			("Set Value", {"name": name, "fieldname": "fee", "value": "mine"}),
 			("Update Document", {"name": name, "values": {"fee": "mine"}}),
 			("Create Document", {"title": "x", "fee": "mine"}),
@@ -156,7 +159,9 @@ class TestToolPermissions(SiteTestCase):
 			with self.subTest(types):
 				ok, said = invoke(user, types, arguments(self.case.name))
 				self.assertFalse([secret for secret in SECRETS if secret in said], said)
-				own = (reads and types == "Get List") or (creates and types.startswith("Create"))
+				own = (reads and types in ("Get List", "Read Document")) or (
+					creates and types.startswith("Create")
+				)
 				self.assertEqual(ok, own, said)
 		doc = frappe.get_doc(CASE, self.case.name)
 		self.assertEqual((doc.status, doc.docstatus), ("Open", 0))

@@ -12,6 +12,7 @@ from huf.ai.providers.offline_planner.words import Operation
 
 OPERATIONS = {
 	"Get List": Operation.LIST,
+	"Read Document": Operation.LIST,
 	"Get Document": Operation.GET,
 	"Get Multiple Documents": Operation.GET,
 	"Get Value": Operation.GET,

@@ -2,6 +2,8 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
+from huf.ai.tool_types import names_of
+
 
 class Agent(Document):
 	def validate(self):
@@ -10,7 +12,11 @@ class Agent(Document):
 		self.check_range("top_p", 1)
 
 	def check_tools(self):
-		tools = [row.tool for row in self.agent_tool]
+		tools = [
+			name
+			for row in self.agent_tool
+			for name in names_of(row.tool, frappe.get_cached_value("Agent Tool Function", row.tool, "types"))
+		]
 		if twice := {tool for tool in tools if tools.count(tool) > 1}:
 			frappe.throw(_("The agent has these tools twice: {0}").format(", ".join(sorted(twice))))
 

@@ -7,9 +7,9 @@ from frappe.model.document import Document
 
 from huf.ai import custom_functions
 from huf.ai.errors import UsageError
-from huf.ai.tool_types import TOOL_TYPES, parameters_of
+from huf.ai.tool_types import TOOL_NAME, TOOL_TYPES, description_of, names_of, parameters_of
+from huf.ai.tools import registry
 
-TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OWN_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent"}
 
 
@@ -25,7 +25,7 @@ class AgentToolFunction(Document):
 		self.set_definition()
 
 	def check_name(self):
-		if not TOOL_NAME.fullmatch(self.tool_name or ""):
+		if not all(TOOL_NAME.fullmatch(name) for name in names_of(self.tool_name or "", self.types)):
 			frappe.throw(
 				_("A tool's name has letters, digits, _ and - only, 64 at most: models accept no other.")
 			)
@@ -57,31 +57,37 @@ class AgentToolFunction(Document):
 		"""Only where the type does not settle it may a person say what a tool does."""
 		if self.types not in OWN_EFFECT:
 			self.effect = TOOL_TYPES[self.types].effect.value
-		self.effect = self.effect or self.offered().get("effect") or TOOL_TYPES[self.types].effect.value
+		if not self.effect:
+			known = self.offered() or TOOL_TYPES[self.types]
+			self.effect = known.effect.value
 
 	def set_definition(self):
-		definition = {"name": self.tool_name, "description": self.description, "parameters": self.schema()}
+		definition = {
+			"name": self.tool_name,
+			"description": description_of(self),
+			"parameters": self.schema(),
+		}
 		self.function_definition = json.dumps(definition, indent=1, ensure_ascii=False)
 
 	def schema(self) -> dict:
 		if self.types in ("Custom Function", "App Provided") and not self.parameters:
-			return self.offered().get("parameters") or custom_functions.schema_of(self.function())
+			offered = self.offered()
+			return offered.parameters if offered else custom_functions.schema_of(self.function())
 		if self.types == "Custom Function":
 			self.function()
 		return parameters_of(self)
 
 	def function(self):
-		path = self.offered().get("function_path") or self.function_path
 		try:
-			return custom_functions.find(path)
+			return custom_functions.find(self.function_path)
 		except UsageError as error:
 			frappe.throw(str(error))
 
-	def offered(self) -> dict:
+	def offered(self) -> registry.CodeTool | None:
 		"""What the app says of a tool it provides; nothing for other types."""
 		if self.types != "App Provided":
-			return {}
+			return None
 		try:
-			return custom_functions.find_offer(self.provider_app, self.function_path or self.tool_name)
+			return registry.find_offer(self.provider_app, self.function_path or self.tool_name)
 		except UsageError as error:
 			frappe.throw(str(error))

@@ -2,6 +2,8 @@ import json
 
 import frappe
 
+from huf.ai.coroutines import run_coroutine
+from huf.ai.sdk_tools import create_tool
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_tool
 
@@ -26,6 +28,14 @@ class TestAgentToolFunction(SiteTestCase):
 	def test_a_person_says_what_a_get_does(self):
 		name = make_tool("GET", base_url="https://example.com", effect="read")
 		self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), "read")
+
+	def test_a_tool_shortens_its_results_by_its_own_rule(self):
+		row = frappe.get_doc(
+			"Agent Tool Function", make_tool("Get List", reference_doctype="DocType", result_limit=300)
+		)
+		said = run_coroutine(create_tool(row).on_invoke_tool(None, "{}"))
+		self.assertLess(len(said), 350)
+		self.assertTrue(json.loads(said)["more"])
 
 	def test_what_cannot_work_is_refused_with_the_reason(self):
 		for values, reason in (

@@ -110,7 +110,7 @@ class TestHttpTools(SiteTestCase):
 
 class TestAddresses(unittest.TestCase):
 	def test_what_is_public(self):
-		for address in ("8.8.8.8", "2606:4700::1111"):
+		for address in ("8.8.8.8", "2606:4700::1111", "64:ff9b::808:808"):
 			self.assertTrue(http.is_public(address), address)
 		for address in (
 			"10.0.0.1",
@@ -121,5 +121,10 @@ class TestAddresses(unittest.TestCase):
 			"::ffff:10.0.0.1",
 			"2002:7f00:1::",
 			"224.0.0.1",
+			"64:ff9b::7f00:1",
+			"64:ff9b:1::808:808",
+			"::7f00:1",
+			"fec0::1",
+			"fd00:ec2::254",
 		):
 			self.assertFalse(http.is_public(address), address)

@@ -1,0 +1,60 @@
+"""Where a tool's result came from, so that an answer can cite it: documents and pages. Read from the result itself.
+
+A tool whose result does not say it in one of these forms puts a list `sources` into it.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import frappe
+
+MOST = 50
+
+
+def sources_of(result: str | None) -> list[dict]:
+	"""Sources of a result's text: {doctype, name, title} or {url, title}, each once; title is None if unknown."""
+	try:
+		found = find_sources(json.loads(result or ""))
+	except ValueError:
+		return []
+	return list({(each.get("url"), each.get("doctype"), each.get("name")): each for each in found}.values())[
+		:MOST
+	]
+
+
+def find_sources(value: Any) -> Iterator[dict]:
+	if isinstance(value, list):
+		for each in value:
+			yield from find_sources(each)
+	elif isinstance(value, dict):
+		yield from sources_of_object(value)
+
+
+def sources_of_object(value: dict) -> Iterator[dict]:
+	doctype, name, url = value.get("doctype"), value.get("name"), value.get("url")
+	lists = [value[key] for key in ("sources", "results") if isinstance(value.get(key), list)]
+	if lists:
+		yield from find_sources(lists[0])
+	elif is_text(doctype) and name and isinstance(name, str | int):
+		yield from documents(doctype, [value])
+	elif is_text(doctype) and isinstance(value.get("rows"), list):
+		yield from documents(
+			doctype, [row for row in value["rows"] if isinstance(row, dict) and row.get("name")]
+		)
+	elif is_text(url):
+		yield {"url": url, "title": value.get("title")}
+
+
+def documents(doctype: str, rows: list[dict]) -> Iterator[dict]:
+	title_field = frappe.db.get_value("DocType", doctype, "title_field")
+	for row in rows:
+		yield {
+			"doctype": doctype,
+			"name": row["name"],
+			"title": row.get(title_field) if title_field else None,
+		}
+
+
+def is_text(value: Any) -> bool:
+	return isinstance(value, str) and bool(value)

@@ -1,0 +1,181 @@
+"""Files for people: a table or a text as csv, xlsx, docx or pdf, kept as a private File of the run's user.
+
+What a spreadsheet would take for a formula is written as text.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import frappe
+
+from huf.ai.errors import ToolError
+from huf.ai.tools.registry import tool
+from huf.ai.types import Effect
+
+Rows = list[list[Any]]
+CELL = {"type": ["string", "number", "boolean", "null"]}
+PARAMETERS = {
+	"type": "object",
+	"properties": {
+		"file_name": {"type": "string", "description": "With its ending: .csv, .xlsx, .docx or .pdf"},
+		"text": {"type": "string", "description": "For docx and pdf: paragraphs; a line with # is a heading"},
+		"rows": {
+			"type": "array",
+			"items": {"type": "array", "items": CELL},
+			"description": "A table, its first row the column names",
+		},
+	},
+	"required": ["file_name"],
+	"additionalProperties": False,
+}
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+FORMULA = re.compile(r"[=+\-@\t\r]")
+NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*%?")
+HEADING = re.compile(r"(#{1,6})\s+(.*)")
+PLAIN = str.maketrans(
+	{"–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"', "„": '"', "…": "...", "€": "EUR"}
+)
+FONTS = (
+	"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+	"/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf",
+	"/usr/share/fonts/TTF/DejaVuSans.ttf",
+	"/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
+	"/Library/Fonts/Arial Unicode.ttf",
+	"C:/Windows/Fonts/arial.ttf",
+)
+
+
+@tool("Make a file for the person: a table or a text", effect=Effect.WRITE, parameters=PARAMETERS)
+def generate_file(file_name: str, text: str = "", rows: Rows | None = None) -> dict:
+	"""Gives {doctype, name, file_name, file_url}. Raises ToolError for what cannot be written."""
+	ending = Path(file_name).suffix.lower().lstrip(".")
+	if ending not in WRITERS:
+		raise ToolError(f"{file_name!r} must end in one of: {', '.join(f'.{each}' for each in WRITERS)}.")
+	table = [[clean(cell) for cell in row] for row in rows or ()]
+	if not table and (ending in ("csv", "xlsx") or not text.strip()):
+		raise ToolError(
+			f"There is nothing to write: a .{ending} needs rows{' or text' if ending in ('docx', 'pdf') else ''}."
+		)
+	content = WRITERS[ending](clean(text), table)
+	doc = frappe.get_doc(
+		{"doctype": "File", "file_name": file_name, "content": content, "is_private": 1}
+	).insert()
+	return {"doctype": "File", "name": doc.name, "file_name": doc.file_name, "file_url": doc.file_url}
+
+
+def clean(value: Any) -> Any:
+	"""Without signs that no office file may hold."""
+	return CONTROL.sub("", value) if isinstance(value, str) else value
+
+
+def write_csv(text: str, rows: Rows) -> bytes:
+	out = io.StringIO()
+	csv.writer(out).writerows([harmless(cell) for cell in row] for row in rows)
+	# Spreadsheets take a file without the mark for one of an older encoding.
+	return out.getvalue().encode("utf-8-sig")
+
+
+def harmless(cell: Any) -> Any:
+	"""A cell that no spreadsheet computes."""
+	risky = isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell)
+	return f"'{cell}" if risky else cell
+
+
+def write_xlsx(text: str, rows: Rows) -> bytes:
+	from openpyxl import Workbook
+	from openpyxl.styles import Font
+
+	book = Workbook()
+	for number, row in enumerate(rows, 1):
+		for place, value in enumerate(row, 1):
+			cell = book.active.cell(number, place, value)
+			if isinstance(value, str):
+				cell.data_type = "s"
+			if number == 1:
+				cell.font = Font(bold=True)
+	book.active.freeze_panes = "A2"
+	return saved(book.save)
+
+
+def write_docx(text: str, rows: Rows) -> bytes:
+	from docx import Document
+
+	document = Document()
+	for level, words in paragraphs(text):
+		document.add_heading(words, level) if level else document.add_paragraph(words)
+	if rows:
+		table = document.add_table(0, max(map(len, rows)), style="Table Grid")
+		for row in rows:
+			for cell, value in zip(table.add_row().cells, row, strict=False):
+				cell.text = shown(value)
+	return saved(document.save)
+
+
+def write_pdf(text: str, rows: Rows) -> bytes:
+	from fpdf import FPDF
+
+	pdf = FPDF()
+	pdf.add_page()
+	change = choose_font(pdf, text + "".join(shown(cell) for row in rows for cell in row))
+	for level, words in paragraphs(text):
+		pdf.set_font_size(20 - 2 * level if level else 11)
+		pdf.multi_cell(0, text=change(words), new_x="LMARGIN", new_y="NEXT")
+		pdf.ln(3)
+	if rows:
+		width = max(map(len, rows))
+		pdf.set_font_size(10)
+		with pdf.table(first_row_as_headings=False) as table:
+			for row in rows:
+				table.row([change(shown(cell)) for cell in [*row, *[""] * (width - len(row))]])
+	return bytes(pdf.output())
+
+
+def choose_font(pdf, text: str) -> Callable[[str], str]:
+	"""Set a font that has these letters; gives what makes text fit for it. Raises ToolError where there is none."""
+	path = next((path for path in FONTS if Path(path).exists()), None)
+	if is_latin(text) or (is_latin(text.translate(PLAIN)) and not path):
+		pdf.set_font("helvetica", size=11)
+		return lambda words: words.translate(PLAIN)
+	if not path:
+		raise ToolError(
+			"This server has no font for these letters (DejaVu Sans would do). Make a .docx instead."
+		)
+	pdf.add_font("huf", fname=path)
+	pdf.set_font("huf", size=11)
+	return str
+
+
+def is_latin(text: str) -> bool:
+	return text.encode("latin-1", "replace").decode("latin-1") == text
+
+
+def paragraphs(text: str) -> list[tuple[int, str]]:
+	"""(level of a heading or 0, words) of each: headings are lines, other paragraphs end at an empty line."""
+	found: list[tuple[int, str]] = []
+	for block in re.split(r"\n\s*\n|^(?=#)", text, flags=re.MULTILINE):
+		first, _, rest = block.strip().partition("\n")
+		heading = HEADING.fullmatch(first)
+		found += [(len(heading[1]), heading[2]), (0, rest.strip())] if heading else [(0, block.strip())]
+	return [(level, words) for level, words in found if words]
+
+
+def shown(value: Any) -> str:
+	return "" if value is None else str(value)
+
+
+def saved(save: Callable[[io.BytesIO], None]) -> bytes:
+	out = io.BytesIO()
+	save(out)
+	return out.getvalue()
+
+
+WRITERS: dict[str, Callable[[str, Rows], bytes]] = {
+	"csv": write_csv,
+	"xlsx": write_xlsx,
+	"docx": write_docx,
+	"pdf": write_pdf,
+}

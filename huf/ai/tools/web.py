@@ -1,0 +1,121 @@
+"""Tools for the web: search it, open a page, and make text of what is not.
+
+Only public addresses are opened (see `http.py`), and no page whose site asks programs to stay away. What comes from there is
+marked `untrusted`: strangers wrote it.
+"""
+
+import asyncio
+import json
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import frappe
+
+from huf.ai.errors import ToolError
+from huf.ai.settings import get_settings
+from huf.ai.tools import http
+from huf.ai.tools.registry import tool
+from huf.ai.types import Effect
+
+AGENT = "Huf"
+"""What we call ourselves, and what a robots.txt knows us by."""
+HEADERS = {"User-Agent": f"{AGENT}/1.0", "Accept": "text/html, text/plain, application/json;q=0.9, */*;q=0.5"}
+KEEP_ROBOTS = 3600
+LONGEST_ROBOTS = 500_000
+LONGEST_TEXT = 100_000
+MARKUP = re.compile(
+	r"<(?:!doctype|html|body|head|div|p|a|span|table|h[1-6]|ul|ol|br|article)\b", re.IGNORECASE
+)
+NO_SEARCH = (
+	"No web search is set up on this site. A Huf Manager can choose a Search Provider in Huf Settings."
+)
+
+
+@tool(effect=Effect.EXTERNAL)
+async def web_search(query: str, limit: int = 5) -> dict:
+	"""Search the web. Gives titles, addresses and short texts of what was found.
+
+	Args:
+		query: What to look for, in a few words
+		limit: How many results at most
+	"""
+	from huf.ai.providers import litellm
+
+	if not get_settings().search_provider:
+		raise ToolError(NO_SEARCH)
+	results = await litellm.search(query, max(1, min(limit, 20)))
+	return {"query": query, "results": results, "untrusted": True}
+
+
+@tool(effect=Effect.EXTERNAL)
+async def open_url(url: str) -> dict:
+	"""Open a web page and give its readable text.
+
+	Args:
+		url: The whole address, with http:// or https://
+	"""
+	if urlsplit(url).username is not None:
+		raise ToolError(f"{http.host_of(url)}: an address with a user name in it is not opened.")
+	page = await http.request(
+		"GET", url, headers=HEADERS, timeout=get_settings().tool_timeout, before_each=check_robots
+	)
+	if page["status"] >= 400:
+		raise ToolError(f"{http.host_of(url)} answered with status {page['status']}.")
+	if page["body"] is None:
+		raise ToolError(f"{url} is of the type {page['content_type']}. Only text can be opened.")
+	title, text = await asyncio.to_thread(read_page, page["body"], page["content_type"])
+	more = {"more": True} if len(text) > LONGEST_TEXT else {}
+	return {"url": page["url"], "title": title, "text": text[:LONGEST_TEXT], **more, "untrusted": True}
+
+
+@tool(effect=Effect.READ)
+def extract_text(content: str) -> dict:
+	"""Make plain readable text of HTML or of untidy text.
+
+	Args:
+		content: The HTML or text
+	"""
+	title, text = read_page(content, "text/html" if MARKUP.search(content) else "text/plain")
+	return {"title": title, "text": text}
+
+
+async def check_robots(url: str) -> None:
+	"""Raise ToolError where the site's robots.txt does not want this address to be read, or cannot be read itself."""
+	from protego import Protego
+
+	parts = urlsplit(url)
+	rules = await robots_of(f"{parts.scheme}://{http.host_of(url)}")
+	if not Protego.parse(rules).can_fetch(url, AGENT):
+		raise ToolError(
+			f"{http.host_of(url)} asks programs not to read {parts.path or '/'} (its robots.txt)."
+		)
+
+
+async def robots_of(origin: str) -> str:
+	key = f"huf_robots|{origin}"
+	if (kept := frappe.cache.get_value(key, expires=True)) is not None:
+		return kept
+	timeout = min(10, get_settings().tool_timeout)
+	answer = await http.request("GET", f"{origin}/robots.txt", headers=HEADERS, timeout=timeout)
+	if answer["status"] >= 500:
+		raise ToolError(
+			f"{http.host_of(origin)} does not say what programs may read: status {answer['status']}."
+		)
+	found = answer["status"] == 200 and isinstance(answer["body"], str)
+	rules = answer["body"][:LONGEST_ROBOTS] if found else ""
+	frappe.cache.set_value(key, rules, expires_in_sec=KEEP_ROBOTS)
+	return rules
+
+
+def read_page(body: Any, content_type: str) -> tuple[str | None, str]:
+	"""Title and readable text. Knows no site: it is called in another thread."""
+	if not isinstance(body, str):
+		return None, json.dumps(body, ensure_ascii=False)
+	if "html" not in content_type:
+		return None, re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+", " ", body)).strip()
+	import trafilatura
+
+	main = trafilatura.extract(body, output_format="markdown", include_comments=False)
+	about = trafilatura.extract_metadata(body)
+	return about.title if about else None, main or trafilatura.html2txt(body)

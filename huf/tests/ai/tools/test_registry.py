@@ -1,0 +1,142 @@
+"""A code tool is one file: found in an app's folder, described by its signature, chosen on an agent, called."""
+
+import importlib
+import sys
+import tempfile
+from pathlib import Path
+from unittest.mock import patch
+
+import frappe
+
+from huf.ai.coroutines import run_coroutine
+from huf.ai.custom_functions import user_context
+from huf.ai.errors import UsageError
+from huf.ai.sdk_tools import create_tool
+from huf.ai.tools import registry
+from huf.ai.types import Effect
+from huf.install import record_offered_tools, refresh_definitions
+from huf.tests.base import SiteTestCase
+
+RATES = '''
+from typing import Literal
+from huf.ai.tools.registry import tool
+
+@tool(effect="read")
+def {name}(currency: Literal["EUR", "CZK"], days: list[int] | None = None, places: int = 2) -> dict:
+	"""What a currency costs.
+
+	Args:
+		places: How many places after the point
+	"""
+	return {{"currency": currency, "places": places}}
+'''
+SALES = """
+from huf.ai.tools.registry import register_tool
+
+async def report(args, user_context):
+	return {{"region": args["region"], "for": user_context["user_id"]}}
+
+register_tool("{name}", report, "Sales of a region")
+"""
+
+
+class TestToolFiles(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.app = f"huf_test_app_{frappe.generate_hash(length=8)}"
+		self.rates, self.sales = f"rates_{self.app[-8:]}", f"sales_{self.app[-8:]}"
+		self.root = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.write("__init__.py", "")
+		self.write("hooks.py", f'huf_tools = ["{self.app}.elsewhere"]')
+		self.write("elsewhere.py", SALES.format(name=self.sales))
+		self.write("huf_tools/rates.py", RATES.format(name=self.rates))
+		sys.path.insert(0, str(self.root))
+		importlib.invalidate_caches()
+		self.addCleanup(sys.path.remove, str(self.root))
+		self.addCleanup(self.forget)
+		apps = patch("frappe.get_installed_apps", return_value=["frappe", "huf", self.app])
+		apps.start()
+		self.addCleanup(apps.stop)
+
+	def write(self, path, text):
+		file = self.root / self.app / path
+		file.parent.mkdir(parents=True, exist_ok=True)
+		file.write_text(text)
+
+	def forget(self):
+		for name in [name for name, each in registry.TOOLS.items() if each.app == self.app]:
+			del registry.TOOLS[name]
+		registry.FAULTS.pop(self.app, None)
+
+	def test_a_file_in_the_folder_and_a_module_of_the_hook_are_tools(self):
+		names = {each.name for each in registry.offers() if each.app == self.app}
+		self.assertEqual(names, {self.rates, self.sales})
+
+	def test_what_the_mark_leaves_out_is_read_from_the_function(self):
+		found = registry.find_offer(self.app, self.rates)
+		self.assertEqual((found.description, found.effect), ("What a currency costs.", Effect.READ))
+		self.assertEqual(found.parameters["required"], ["currency"])
+		self.assertEqual(found.parameters["properties"]["currency"], {"enum": ["EUR", "CZK"]})
+		days = {"type": ["array", "null"], "items": {"type": "integer"}}
+		self.assertEqual(found.parameters["properties"]["days"], days)
+		about = "How many places after the point"
+		self.assertEqual(found.parameters["properties"]["places"], {"type": "integer", "description": about})
+
+	def test_an_offered_tool_can_be_chosen_and_called(self):
+		record_offered_tools()
+		row = frappe.get_doc("Agent Tool Function", self.rates)
+		self.assertEqual((row.types, row.provider_app, row.effect), ("App Provided", self.app, "read"))
+		said = run_coroutine(create_tool(row).on_invoke_tool(None, '{"currency": "EUR"}'))
+		self.assertEqual(frappe.parse_json(said), {"currency": "EUR", "places": 2})
+
+	def test_a_tool_of_args_and_context_is_told_who_asks(self):
+		found = registry.find_offer(self.app, self.sales)
+		said = run_coroutine(found({"region": "EMEA"}, user_context()))
+		self.assertEqual(said, {"region": "EMEA", "for": "Administrator"})
+
+	def test_a_record_that_is_there_is_left_as_it_is(self):
+		record_offered_tools()
+		frappe.db.set_value("Agent Tool Function", self.rates, "description", "Ours")
+		record_offered_tools()
+		self.assertEqual(frappe.db.get_value("Agent Tool Function", self.rates, "description"), "Ours")
+
+	def test_a_broken_file_is_told_of_and_keeps_no_other_from_working(self):
+		self.write("huf_tools/broken.py", "import no_such_module_at_all")
+		fault = next(fault for fault in registry.faults() if self.app in fault)
+		self.assertIn("huf_tools.broken could not be loaded: ModuleNotFoundError", fault)
+		self.assertTrue(registry.find_offer(self.app, self.rates))
+		with self.assertRaisesRegex(UsageError, "does not offer 'lost'.*no_such_module_at_all"):
+			registry.find_offer(self.app, "lost")
+
+	def test_a_file_that_breaks_half_way_leaves_no_tool_behind(self):
+		text = SALES.format(name=f"half_{self.sales}") + "\n1 / 0"
+		self.write("huf_tools/half.py", text)
+		names = {each.name for each in registry.offers() if each.app == self.app}
+		self.assertEqual(names, {self.rates, self.sales})
+
+	def test_a_name_that_models_do_not_accept_is_told_of(self):
+		self.write("huf_tools/odd.py", SALES.format(name="sales of a region"))
+		self.assertIn("'sales of a region' is no name of a tool", registry.load(self.app)[0])
+
+	def test_a_name_that_is_taken_is_refused(self):
+		self.write("huf_tools/second.py", RATES.format(name=self.sales))
+		self.assertIn("already registered", registry.load(self.app)[0])
+		found = registry.find_offer(self.app, self.sales)
+		with self.assertRaisesRegex(ValueError, "already registered"):
+			registry.register_tool(self.sales, found.function)
+
+	def test_a_tool_whose_file_is_gone_does_not_break_a_migration(self):
+		record_offered_tools()
+		before = frappe.db.get_value("Agent Tool Function", self.rates, "function_definition")
+		(self.root / self.app / "huf_tools/rates.py").unlink()
+		self.forget()
+		refresh_definitions()
+		after = frappe.db.get_value("Agent Tool Function", self.rates, "function_definition")
+		self.assertEqual(after, before)
+
+	def test_a_planner_is_told_names_descriptions_and_schemas(self):
+		said = registry.get_available_tools_description()
+		self.assertIn(f"- {self.sales}: Sales of a region Arguments: {{", said)
+		self.assertIn('"enum": ["EUR", "CZK"]', said)
+		with patch("frappe.get_installed_apps", return_value=[]):
+			self.assertEqual(registry.get_available_tools_description(), "No tools are currently available.")

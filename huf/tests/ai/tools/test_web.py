@@ -1,0 +1,149 @@
+"""Web tools: what they give, what robots.txt forbids, and what they say where nothing is set up."""
+
+import json
+from unittest.mock import patch
+from urllib.parse import parse_qs, urlsplit
+
+import frappe
+
+from huf.ai.agent_integration import run_agent_sync
+from huf.ai.coroutines import run_coroutine
+from huf.ai.errors import ToolError
+from huf.ai.records.sources import sources_of
+from huf.ai.tools import registry
+from huf.ai.tools.answer import final_answer
+from huf.ai.tools.sandbox import execute_code
+from huf.ai.tools.web import extract_text, open_url, web_search
+from huf.ai.types import Effect
+from huf.tests.ai.tools.pages import ARTICLE, Site, public
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model
+from huf.tests.model_server import ModelServer, text, tool_call
+
+EFFECTS = {
+	"web_search": Effect.EXTERNAL,
+	"open_url": Effect.EXTERNAL,
+	"extract_text": Effect.READ,
+	"final_answer": Effect.READ,
+	"generate_file": Effect.WRITE,
+	"execute_code": Effect.EXTERNAL,
+}
+
+
+def run_nowhere(code: str, language: str) -> dict:
+	return {"output": f"{code} in {language}"}
+
+
+class TestOffer(SiteTestCase):
+	def test_they_are_offered_with_their_effects_and_can_be_chosen(self):
+		for name, effect in EFFECTS.items():
+			self.assertEqual(registry.find_offer("huf", name).effect, effect)
+			self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), effect.value)
+		self.assertEqual(registry.load("huf"), [])
+
+	def test_a_final_answer_is_the_answer(self):
+		self.assertEqual(final_answer("42"), "42")
+
+	def test_code_is_refused_with_the_reason_where_there_is_no_sandbox(self):
+		with self.assertRaisesRegex(ToolError, "no sandbox.*huf_sandbox"):
+			execute_code("print(1)")
+
+	def test_a_sandbox_that_an_app_provides_is_used(self):
+		with patch("frappe.get_hooks", return_value=[f"{run_nowhere.__module__}.run_nowhere"]):
+			self.assertEqual(execute_code("print(1)"), {"output": "print(1) in python"})
+
+
+class TestOpenUrl(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.site = Site(self)
+		public(self, "127.0.0.1")
+
+	def test_a_page_gives_its_title_and_readable_text_marked_as_strangers_words(self):
+		page = run_coroutine(open_url(self.site.add("/roof", ARTICLE)))
+		self.assertEqual((page["title"], page["untrusted"]), ("The roof", True))
+		self.assertIn("It leaks in the north.", page["text"])
+		self.assertFalse([word for word in ("Menu", "evil", "<p>") if word in page["text"]])
+		source = {"url": self.site.url + "/roof", "title": "The roof"}
+		self.assertEqual(sources_of(json.dumps(page)), [source])
+
+	def test_plain_text_and_json_are_given_as_they_are(self):
+		self.assertEqual(
+			run_coroutine(open_url(self.site.add("/a", "one\n\n\n\ntwo", "text/plain")))["text"], "one\n\ntwo"
+		)
+		self.assertEqual(run_coroutine(open_url(self.site.answer_json("/b", {"a": 1})))["text"], '{"a": 1}')
+
+	def test_an_error_of_the_site_is_said(self):
+		with self.assertRaisesRegex(ToolError, "status 404"):
+			run_coroutine(open_url(f"{self.site.url}/nowhere"))
+
+	def test_what_robots_txt_forbids_is_not_read_and_it_is_asked_once(self):
+		self.site.add("/robots.txt", "User-agent: *\nDisallow: /private/*.html\nAllow: /\n", "text/plain")
+		page = self.site.add("/private/a.html", ARTICLE)
+		with self.assertRaisesRegex(ToolError, "asks programs not to read /private/a.html"):
+			run_coroutine(open_url(page))
+		run_coroutine(open_url(self.site.add("/open.html", ARTICLE)))
+		self.assertEqual(self.site.seen, ["/robots.txt", "/open.html"])
+
+	def test_robots_txt_counts_for_where_a_redirect_leads(self):
+		self.site.add("/robots.txt", "User-agent: Huf\nDisallow: /closed\n", "text/plain")
+		self.site.add("/closed", ARTICLE)
+		with self.assertRaisesRegex(ToolError, "not to read /closed"):
+			run_coroutine(open_url(self.site.redirect("/go", "/closed")))
+		self.assertNotIn("/closed", self.site.seen)
+
+	def test_a_site_that_cannot_say_what_may_be_read_is_left_alone(self):
+		self.site.add("/robots.txt", "", status=503)
+		with self.assertRaisesRegex(ToolError, "status 503"):
+			run_coroutine(open_url(self.site.add("/a", ARTICLE)))
+
+	def test_text_of_html_and_of_untidy_text(self):
+		self.assertIn("It leaks in the north.", extract_text(ARTICLE)["text"])
+		self.assertEqual(extract_text("a   b\n\n\n\n\nc < d")["text"], "a b\n\nc < d")
+
+
+class TestWebSearch(SiteTestCase):
+	def tearDown(self):
+		self.choose(None, None)
+		super().tearDown()
+
+	def choose(self, provider, base_url):
+		settings = frappe.get_doc("Huf Settings")
+		settings.update({"search_provider": provider, "search_base_url": base_url})
+		settings.search_api_key = "search-key-123456" if provider else None
+		settings.save()
+		frappe.db.commit()
+
+	def test_without_a_provider_it_says_who_can_choose_one(self):
+		with self.assertRaisesRegex(ToolError, "No web search is set up.*Huf Manager"):
+			run_coroutine(web_search("roof"))
+
+	def test_what_a_searxng_finds_is_given_and_can_be_cited(self):
+		site = Site(self)
+		found = [
+			{"title": f"Page {n}", "url": f"https://example.com/{n}", "content": "Roofs"} for n in range(9)
+		]
+		query = "leaking roof"
+		site.answer_json("/search?q=leaking+roof&format=json", {"results": found})
+		self.choose("SearXNG", site.url)
+		said = run_coroutine(web_search(query, limit=2))
+		self.assertEqual(parse_qs(urlsplit(site.seen[0]).query)["q"], [query])
+		first = {"title": "Page 0", "url": "https://example.com/0", "text": "Roofs"}
+		self.assertEqual((said["results"][0], len(said["results"]), said["untrusted"]), (first, 2, True))
+		self.assertEqual(sources_of(json.dumps(said))[0], {"url": "https://example.com/0", "title": "Page 0"})
+
+	def test_a_search_that_fails_says_so_without_the_key(self):
+		site = Site(self)
+		self.choose("SearXNG", site.url)
+		with self.assertRaisesRegex(ToolError, "web search by SearXNG failed") as caught:
+			run_coroutine(web_search("roof"))
+		self.assertNotIn("search-key", str(caught.exception))
+
+	def test_an_agent_searches_and_answers(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server), ("web_search", "final_answer"))
+			server.script(tool_call("web_search", {"query": "roof"}), text("There is no search here."))
+			result = run_agent_sync(agent, "Look it up")
+			said = server.requests[-1]["messages"][-1]["content"]
+		self.assertEqual(result["status"], "Success")
+		self.assertIn("No web search is set up", said)
