@@ -1,0 +1,366 @@
+"""Guards the answers of local models: a tool call written as text becomes a call, and thinking is not shown.
+
+An answer passes through a Screen as it streams in. What may become a call is held back until it is clear; what turns out to
+be text goes on, no character lost or doubled. What it lets through and what it finds do not depend on how the text was cut
+into chunks. Pure; `written_calls` reads what the Screen holds.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from huf.ai.providers.written_calls import CALL_KEYS, NAME_KEYS, Tools, Written, read_calls
+
+MARKS = {
+	"<tool_call>": r"</tool_call>",
+	"<tool_calls>": r"</tool_calls>",
+	"<function_call>": r"</function_call>",
+	"<function_calls>": r"</function_calls>",
+	"<tools>": r"</tools>",
+	"<function=": r"</function>",
+	"<invoke name=": r"</invoke>",
+	"<|tool_call|>": r"<\|/tool_call\|>",
+	"<|tool_call_start|>": r"<\|tool_call_end\|>",
+	"<|tool_calls_section_begin|>": r"<\|tool_calls_section_end\|>",
+	"<|python_tag|>": r"<\|eom_id\|>|<\|eot_id\|>",
+	"<｜tool▁calls▁begin｜>": r"<｜tool▁calls▁end｜>",
+	"[TOOL_REQUEST]": r"\[END_TOOL_REQUEST\]",
+	"[TOOL_CALLS]": r"</s>",
+	"functools[": r"</s>",
+}
+"""Behind these stand calls and nothing else, up to what closes them or to the end."""
+THOUGHTS = {
+	"<think>": "</think>",
+	"<thinking>": "</thinking>",
+	"<thought>": "</thought>",
+	"[THINK]": "[/THINK]",
+}
+MADE_UP = ("Observation:", "<tool_response>", "[TOOL_RESULTS]")
+"""Begins what a model says a tool has answered, though none was asked."""
+FENCE, ACTION = "```", "Action:"
+OPENERS = (*MARKS, *THOUGHTS, *MADE_UP, FENCE, ACTION, "`", "{", "[")
+OPENER = re.compile("|".join(map(re.escape, sorted(OPENERS, key=len, reverse=True))))
+BEGINNINGS = {opener[:length] for opener in OPENERS for length in range(1, len(opener))}
+LONGEST_BEGINNING = max(map(len, BEGINNINGS))
+PACKAGES = ("", "functions.", "tools.", "default_api.")
+LANGUAGES = {
+	"": False,
+	"json": False,
+	"xml": False,
+	"tool_call": True,
+	"tool_code": True,
+	"function_call": True,
+}
+"""Of fenced code that may be a call; whether it can be nothing else."""
+INFO = re.compile(r"```[ \t]*(\w*)(\s*)")
+FENCE_END = re.compile(r"(?:\n[ \t]*|(?<=[}\])>]))```")
+KEY = re.compile(r"""\{\s*(?:(["'])(\w*)(\1)?)?""")
+TEXT = re.compile(r"""\s*:\s*(["'])([^"']*)(["'])?""")
+BEFORE_CALLS = re.compile(r"Action:\s*(?=```|\{|\[|`{0,2}$)")
+STEP = re.compile(r"Action:[ \t*]*([^\n]*)(\n?)")
+BETWEEN_CALLS = re.compile(r"^[\s;,]+")
+INPUT = re.compile(r"\s*\**Action Input:?\**:?[ \t]*\n?")
+
+
+class Wait(Exception):
+	"""What comes next decides."""
+
+
+@dataclass(frozen=True)
+class Taken:
+	"""So many characters are these calls; without any calls, they are text."""
+
+	length: int
+	calls: list[Written] = field(default_factory=list)
+
+
+class Brackets:
+	"""Follows brackets and strings over a text that grows, to where the first bracket is closed."""
+
+	TOKEN = re.compile(r"""\\.|["']|[\[{(]|[\]})]""", re.DOTALL)
+
+	def __init__(self):
+		self.at = self.depth = 0
+		self.quote = ""
+
+	def closing(self, text: str) -> int | None:
+		"""The place behind the closing bracket; None: it has not come yet."""
+		for token in self.TOKEN.finditer(text, self.at):
+			mark, self.at = token[0], token.end()
+			if self.quote:
+				self.quote = "" if mark == self.quote else self.quote
+			elif mark in "\"'":
+				self.quote = mark
+			elif mark[0] != "\\":
+				self.depth += 1 if mark in "[{(" else -1
+				if self.depth == 0:
+					return self.at
+		self.at = len(text) - text.endswith("\\")
+		return None
+
+
+class Screen:
+	"""One answer on its way to the reader. `let(text)` is called with what may be seen; `calls` is what was found.
+
+	`text` is all that was let through, `raw` all that came.
+	"""
+
+	def __init__(self, tools: Tools, let: Callable[[str], None]):
+		self.tools, self.let = tools, let
+		self.calls: list[Written] = []
+		self.shown: list[str] = []
+		self.came: list[str] = []
+		self.held = ""
+		self.space = ""
+		self.quoted = ""
+		self.brackets = Brackets()
+		self.after_call = self.made_up = False
+		self.line = "\n"
+
+	@property
+	def text(self) -> str:
+		return "".join(self.shown)
+
+	@property
+	def raw(self) -> str:
+		return "".join(self.came)
+
+	def feed(self, text: str) -> None:
+		self.came.append(text)
+		self.held += text
+		self.work(ended=False)
+
+	def finish(self) -> None:
+		"""Let go what is still held: no more will come."""
+		self.work(ended=True)
+		if self.space and not self.after_call:
+			self.show(self.space)
+		self.space = ""
+
+	def work(self, ended: bool) -> None:
+		while self.held:
+			if self.made_up:
+				self.held = ""
+				return
+			try:
+				self.quote_on(ended) if self.quoted else self.look(ended)
+			except Wait:
+				return
+
+	def look(self, ended: bool) -> None:
+		"""Let text through up to what may be a call, and decide on that."""
+		opener = OPENER.search(self.held)
+		start = opener.start() if opener else len(self.held)
+		# A longer opener may begin before the end, or be the longer form of the one that is there.
+		if not ended and (begins := beginning_of_an_opener(self.held)) is not None and begins <= start:
+			self.release(begins)
+			raise Wait
+		self.release(start)
+		if opener:
+			self.decide(opener[0], ended)
+
+	def decide(self, opener: str, ended: bool) -> None:
+		first = not self.shown or self.after_call
+		if opener in THOUGHTS:
+			return self.forget(THOUGHTS[opener], ended) if first else self.release(len(opener))
+		if opener in MADE_UP:
+			self.made_up = self.after_call
+			return self.release(len(opener))
+		taken = self.read(opener, ended)
+		if not taken.calls:
+			return self.release(taken.length)
+		self.calls += taken.calls
+		self.drop(taken.length)
+
+	def read(self, opener: str, ended: bool) -> Taken:
+		if opener in MARKS:
+			return self.read_marked(opener, ended)
+		if opener == FENCE:
+			return self.read_fence(ended)
+		if opener == ACTION:
+			return self.read_action(ended)
+		if opener == "`":
+			self.quoted = "`"
+			return Taken(1)
+		return self.read_bare(ended)
+
+	def read_marked(self, opener: str, ended: bool) -> Taken:
+		closer = re.compile(MARKS[opener]).search(self.held, len(opener))
+		if not closer and not ended:
+			raise Wait
+		begin = len(opener) - (opener == "functools[")
+		if opener in ("<function=", "<invoke name="):
+			begin = 0
+		end = closer.end() if closer else len(self.held)
+		body = self.held[begin : end if begin == 0 else closer.start() if closer else end]
+		return Taken(end, read_calls(body, self.tools, marked=True))
+
+	def read_fence(self, ended: bool) -> Taken:
+		info = INFO.match(self.held)
+		begin = info.end()
+		if begin == len(self.held) and not ended:
+			raise Wait
+		language = info[1].lower()
+		is_open = language in LANGUAGES and self.may_begin(self.held[begin:], LANGUAGES[language], ended)
+		if not is_open:
+			self.quoted = FENCE
+			return Taken(len(FENCE))
+		end = FENCE_END.search(self.held, begin)
+		if not end and not ended:
+			raise Wait
+		body = self.held[begin : end.start() if end else len(self.held)]
+		calls = read_calls(body, self.tools, LANGUAGES[language])
+		return Taken(end.end() if end else len(self.held), calls)
+
+	def read_bare(self, ended: bool) -> Taken:
+		"""An object or a list that stands in the text by itself."""
+		if not self.may_begin(self.held, False, ended):
+			if KEY.match(self.held) and KEY.match(self.held)[2]:
+				# Some other object: what is in it is not ours either.
+				self.quoted, self.brackets = "{", Brackets()
+				return Taken(0)
+			return Taken(1)
+		end = self.brackets.closing(self.held)
+		if end is None and not ended:
+			raise Wait
+		end = end or len(self.held)
+		return Taken(end, read_calls(self.held[:end], self.tools, marked=False))
+
+	def read_action(self, ended: bool) -> Taken:
+		"""`Action: name`, then `Action Input: {…}`; or `Action:` before an object or a fence."""
+		if not self.begins_line():
+			return Taken(len(ACTION))
+		if before := BEFORE_CALLS.match(self.held):
+			return self.read_behind(before.end(), ended)
+		step = STEP.match(self.held)
+		name = step[1].strip(" *`\"'")
+		if not self.may_be_name(name, closed=bool(step[2])):
+			return Taken(len(ACTION))
+		if not step[2] and not ended:
+			raise Wait
+		given = INPUT.match(self.held, step.end())
+		if not given or (given.end() == len(self.held) and not ended):
+			rest = self.held[step.end() :].strip(" \n*")
+			if not ended and "Action Input:".startswith(rest.rstrip(":")) or (given and not ended):
+				raise Wait
+			return Taken(len(ACTION))
+		body = self.held[given.end() :]
+		if body.startswith("{"):
+			end = Brackets().closing(body)
+		else:
+			end = body.find("\n") if "\n" in body else None
+		if end is None and not ended:
+			raise Wait
+		end = len(body) if end is None else end
+		return Taken(given.end() + end, [(name, body[:end].strip() or "{}")])
+
+	def read_behind(self, begin: int, ended: bool) -> Taken:
+		opener = OPENER.match(self.held, begin)
+		if not ended and (not opener or opener[0] == "`"):
+			raise Wait
+		whole, self.held = self.held, self.held[begin:]
+		try:
+			taken = self.read(opener[0], ended) if opener else Taken(0)
+		finally:
+			self.held = whole
+		if taken.calls:
+			return Taken(begin + taken.length, taken.calls)
+		self.quoted = ""
+		return Taken(len(ACTION))
+
+	def may_begin(self, text: str, marked: bool, ended: bool) -> bool:
+		"""Whether a text may be calls, as far as it goes. Raises Wait where it does not go far enough."""
+		text = text.lstrip("[ \t\r\n")
+		if not text:
+			return self.unclear(ended)
+		if text[0] == "<":
+			return True
+		if text[0] != "{":
+			name = re.match(r"[\w.-]*", text)[0]
+			return self.may_be_name(name, closed=len(name) < len(text)) or (
+				marked and "print".startswith(name)
+			)
+		key = KEY.match(text)
+		if not key[2] and key.end() == len(text):
+			return self.unclear(ended)
+		if not key[3]:
+			return (
+				key.end() == len(text)
+				and any(known.startswith(key[2]) for known in CALL_KEYS)
+				and self.unclear(ended)
+			)
+		if key[2] not in CALL_KEYS:
+			return False
+		value = TEXT.match(text, key.end())
+		return key[2] not in NAME_KEYS or not value or self.may_be_name(value[2], closed=bool(value[3]))
+
+	def unclear(self, ended: bool) -> bool:
+		if not ended:
+			raise Wait
+		return False
+
+	def may_be_name(self, name: str, closed: bool) -> bool:
+		names = (f"{package}{tool}" for tool in self.tools for package in PACKAGES)
+		if closed:
+			return name.removesuffix(".call") in names
+		return any(known.startswith(name) for known in names)
+
+	def begins_line(self) -> bool:
+		return (self.line + self.space).rstrip(" \t*#").endswith("\n")
+
+	def quote_on(self, ended: bool) -> None:
+		"""Inside code or an object that is none of ours: everything goes through, up to its end."""
+		if self.quoted == "{":
+			end = self.brackets.closing(self.held)
+			keep = 0 if ended or end else len(self.held) - self.brackets.at
+		else:
+			closer = re.compile("`|\n" if self.quoted == "`" else FENCE).search(self.held)
+			end = closer.end() if closer else None
+			keep = 0 if ended or end or self.quoted == "`" else len(self.held) - len(self.held.rstrip("`"))
+		self.release(end or len(self.held) - keep)
+		# What has been seen is let go, so the brackets count on from where the rest begins.
+		self.brackets.at = 0
+		if keep:
+			raise Wait
+		if end:
+			self.quoted = ""
+
+	def release(self, length: int) -> None:
+		"""Let characters through; space waits for what follows it."""
+		text, self.held = self.held[:length], self.held[length:]
+		if length:
+			self.brackets = self.brackets if self.quoted == "{" else Brackets()
+		if self.made_up:
+			return
+		if self.after_call:
+			text = BETWEEN_CALLS.sub("", text)
+		if not text:
+			return
+		self.after_call = False
+		text = self.space + text
+		seen = text.rstrip()
+		self.space = text[len(seen) :]
+		if seen:
+			self.show(seen)
+
+	def show(self, text: str) -> None:
+		self.shown.append(text)
+		self.line = (self.line + text)[-LONGEST_BEGINNING:]
+		self.let(text)
+
+	def drop(self, length: int) -> None:
+		self.held, self.after_call, self.brackets = self.held[length:], True, Brackets()
+		# Text before and behind what was taken out stays apart.
+		self.space = (self.space or "\n") if self.shown else ""
+
+	def forget(self, closer: str, ended: bool) -> None:
+		end = self.held.find(closer)
+		if end < 0 and not ended:
+			raise Wait
+		self.drop(len(self.held) if end < 0 else end + len(closer))
+
+
+def beginning_of_an_opener(text: str) -> int | None:
+	"""Where the end of a text may be the beginning of an opener that is not there yet."""
+	starts = range(max(0, len(text) - LONGEST_BEGINNING), len(text))
+	return next((start for start in starts if text[start:] in BEGINNINGS), None)

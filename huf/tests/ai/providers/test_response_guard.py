@@ -1,0 +1,125 @@
+"""What local models write is sorted into calls and text, whole or in chunks of any size."""
+
+import json
+import unittest
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from huf.ai.arguments import parse_arguments
+from huf.ai.errors import ToolError
+from huf.ai.providers.response_guard import MARKS, OPENERS, Screen
+from huf.tests.ai.providers.written_samples import CALLS, NORMAL
+
+TOOLS = {
+	"look": {
+		"type": "object",
+		"properties": {"limit": {"type": "integer"}, "words": {"type": "string"}, "all": {"type": "boolean"}},
+	},
+	"make": {"type": "object", "properties": {"title": {"type": "string"}}},
+}
+any_case = settings(
+	max_examples=300, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+PIECES = [
+	*OPENERS,
+	*(closer.replace("\\", "").partition("|<|")[0] for closer in MARKS.values()),
+	*("</think>", "look", "make", "Action Input:", "Observation:", "json", "tool_code", "print("),
+	*(
+		'{"name": "look", "arguments": {"limit": 3}}',
+		'{"name": "',
+		'"arguments": ',
+		"look(limit=3)",
+		'{"x": ',
+	),
+	*("{", "}", "[", "]", "(", ")", '"', "'", ":", ",", "\\", "\n", " ", "*", "`", "é", "日"),
+]
+pieces = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=14).map("".join)
+
+
+class TestSamples(unittest.TestCase):
+	def test_there_are_many_styles(self):
+		self.assertGreaterEqual(len(CALLS), 60)
+		self.assertEqual(len({style for style, *_ in CALLS}), len(CALLS))
+
+	def test_every_style_becomes_the_calls_it_means(self):
+		for style, text, calls, rest in CALLS:
+			for size in (len(text), 1, 7):
+				with self.subTest(style, size=size):
+					screen = passed(text, [size] * len(text))
+					self.assertEqual([(name, read(raw)) for name, raw in screen.calls], calls)
+					self.assertEqual(" ".join(screen.text.split()), rest)
+
+	def test_an_answer_that_is_no_call_is_left_as_it_is(self):
+		for text in NORMAL:
+			for size in (len(text) + 1, 1, 7):
+				with self.subTest(text, size=size):
+					screen = passed(text, [size] * len(text))
+					self.assertEqual((screen.text, screen.calls), (text, []))
+
+	def test_broken_arguments_that_have_no_one_reading_stay_broken(self):
+		broken = [raw for _, text, calls, _ in CALLS for _, raw in calls if isinstance(raw, str)]
+		self.assertEqual(len(broken), 2)
+		for raw in broken:
+			with self.assertRaises(ToolError):
+				parse_arguments(raw)
+
+	def test_thinking_is_not_shown_and_nothing_in_it_is_a_call(self):
+		screen = passed('<think>{"name": "look", "arguments": {}}\nHm.</think>\n\nThree.', [4] * 99)
+		self.assertEqual((screen.text, screen.calls), ("Three.", []))
+
+	def test_what_may_become_a_call_is_not_shown_before_it_is_clear(self):
+		seen = []
+		screen = Screen(TOOLS, seen.append)
+		screen.feed('One moment. {"name": "lo')
+		self.assertEqual(seen, ["One moment."])
+		screen.feed('st and found", "price": 3} was')
+		self.assertEqual("".join(seen), 'One moment. {"name": "lost and found", "price": 3} was')
+
+	def test_nothing_is_held_back_of_an_ordinary_answer_but_the_space_at_its_end(self):
+		seen = []
+		screen = Screen(TOOLS, seen.append)
+		for word in ("Here ", 'is {"title": ', '"Tea", ', "and [a list] "):
+			screen.feed(word)
+		self.assertEqual("".join(seen), 'Here is {"title": "Tea", and [a list]')
+
+
+class TestAnyAnswer(unittest.TestCase):
+	@given(pieces, st.lists(st.integers(1, 9), min_size=1))
+	@any_case
+	def test_what_was_let_through_is_the_text_and_chunks_make_no_difference(self, text, sizes):
+		seen = []
+		screen = passed(text, sizes * len(text), seen.append)
+		whole = passed(text, [len(text)])
+		self.assertEqual("".join(seen), screen.text)
+		self.assertEqual((screen.text, screen.calls), (whole.text, whole.calls))
+		self.assertEqual(screen.raw, text)
+
+	@given(pieces, st.lists(st.integers(1, 9), min_size=1))
+	@any_case
+	def test_where_there_are_no_tools_no_character_is_lost_or_doubled(self, text, sizes):
+		text = text.replace("think", "thank").replace("THINK", "THANK").replace("thought", "thing")
+		self.assertEqual(passed(text, sizes * len(text), tools={}).text, text)
+
+	@given(pieces)
+	@any_case
+	def test_only_tools_of_the_agent_are_called(self, text):
+		self.assertLessEqual({name for name, _ in passed(text, [len(text)]).calls}, set(TOOLS))
+
+
+def passed(text, sizes, let=lambda text: None, tools=TOOLS) -> Screen:
+	"""A text sent through in chunks of these sizes."""
+	screen, place = Screen(tools, let), 0
+	for size in sizes:
+		if place < len(text):
+			screen.feed(text[place : place + size])
+			place += size
+	screen.finish()
+	return screen
+
+
+def read(raw):
+	try:
+		return json.loads(raw)
+	except ValueError:
+		return raw
