@@ -133,7 +133,7 @@ class ConversationManager:
 			rows.append(
 				{**message("agent", json.dumps(call, ensure_ascii=False), "Tool Call", step), **named}
 			)
-			rows.append({**message("system", seen.text, "Tool Result", step), **named})
+			rows.append({**message("system", seen.shown, "Tool Result", step), **named})
 		self.add_messages(rows, run)
 
 	def get_conversation_history(self, limit: int = 20, without: Sequence[str] = ()) -> list[dict]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from huf.ai.types import Ask, ModelReply
+from huf.ai.types import PAST, Ask, ModelReply
 
 PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+\]")
 BEGINNING = re.compile(r"\[(?:[A-Z][A-Z0-9_]*(?:-\d*)?)?$")
@@ -113,7 +113,10 @@ class Masker:
 
 	def mask_message(self, message: dict) -> dict:
 		"""A message in OpenAI's form as the model may read it. What an agent's author wrote is left alone."""
-		return message if message["role"] == "system" else self.mask_within(message)
+		if message["role"] != "system":
+			return self.mask_within(message)
+		own, mark, past = message["content"].partition(PAST)
+		return {**message, "content": own + mark + self.mask(past)} if mark else message
 
 	def mask_within(self, value: Any) -> Any:
 		if isinstance(value, dict):
@@ -141,6 +144,8 @@ def masked(ask: Ask, masker: Masker) -> Ask:
 
 	if hasattr(ask, "worst_case"):
 		ask_masked.worst_case = lambda messages, *rest: ask.worst_case(hidden(messages), *rest)
+	if hasattr(ask, "room"):
+		ask_masked.room = ask.room
 	ask_masked.retries = getattr(ask, "retries", 0)
 	return ask_masked
 

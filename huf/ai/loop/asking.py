@@ -8,8 +8,9 @@ from itertools import count
 from huf.ai.errors import BudgetHeld, ModelError, RunStopped
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.journal import Journal
+from huf.ai.loop.view import Shown, View
 from huf.ai.loop.waiting import watched
-from huf.ai.types import Ask, Emit, EventKind, Grant, ModelReply, Outcome, StopReason, Tool, WorstCase
+from huf.ai.types import Ask, Emit, EventKind, Grant, ModelReply, Outcome, StopReason, WorstCase
 
 PAUSE, LONGEST_PAUSE = 0.2, 20.0
 """Seconds before the second try, doubled for each that follows, and at most."""
@@ -21,7 +22,7 @@ MOST_HELD = 240
 async def ask_model(
 	outcome: Outcome,
 	step: int,
-	tools: list[Tool],
+	view: View,
 	ask: Ask,
 	guards: Iterable[Guard],
 	journal: Journal,
@@ -31,10 +32,11 @@ async def ask_model(
 
 	Raises ModelError where no try had an answer, RunStopped where a guard or a budget ends it.
 	"""
+	shown = view.show()
 	for attempt in count():
-		grant = await set_aside(outcome, step, tools, ask, guards, journal)
+		grant = await set_aside(shown, step, ask, guards, journal)
 		try:
-			return await ask_once(outcome, step, tools, ask, grant, guards, journal, emit)
+			return await ask_once(outcome, step, shown, ask, grant, guards, journal, emit)
 		except ModelError as error:
 			if not error.retryable or attempt >= getattr(ask, "retries", 0):
 				raise
@@ -42,12 +44,12 @@ async def ask_model(
 		await watched(asyncio.sleep(pause), guards, Progress(step, waiting=True))
 
 
-async def set_aside(outcome, step, tools, ask, guards, journal: Journal) -> Grant | None:
+async def set_aside(shown: Shown, step, ask, guards, journal: Journal) -> Grant | None:
 	"""Write down that the model is asked, with what that may cost; wait while calls of others hold what is left."""
 
 	def worst() -> WorstCase | None:
 		measure = getattr(ask, "worst_case", None)
-		return measure(outcome.messages, tools, outcome.counted) if measure else None
+		return measure(shown.messages, shown.tools, shown.counted) if measure else None
 
 	for attempt in count():
 		try:
@@ -58,7 +60,9 @@ async def set_aside(outcome, step, tools, ask, guards, journal: Journal) -> Gran
 		await watched(asyncio.sleep(HELD_PAUSE), guards, Progress(step, waiting=True))
 
 
-async def ask_once(outcome, step, tools, ask, grant, guards, journal: Journal, emit: Emit) -> ModelReply:
+async def ask_once(
+	outcome, step, shown: Shown, ask, grant, guards, journal: Journal, emit: Emit
+) -> ModelReply:
 	parts: list[str] = []
 
 	def on_text(text: str) -> None:
@@ -67,7 +71,7 @@ async def ask_once(outcome, step, tools, ask, grant, guards, journal: Journal, e
 
 	limit = {"max_tokens": grant.max_tokens} if grant else {}
 	try:
-		asked = ask(outcome.messages, tools, on_text, **limit)
+		asked = ask(shown.messages, shown.tools, on_text, **limit)
 		reply = await watched(asked, guards, Progress(step, waiting=True))
 	except (ModelError, RunStopped) as error:
 		partial = "".join(parts)

@@ -6,10 +6,11 @@ its result stay together. The same transcript is always fitted in the same way.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from huf.ai.loop.observations import LEAST_SHOWN, MOST_SHOWN, excerpt, stub
+from huf.ai.loop.observations import LEAST_SHOWN, excerpt, stub
+from huf.ai.types import MOST_SHOWN
 
 SHARE = 0.75
 """Of a window: the rest is for the answer, and for counting that is not exact."""
@@ -27,16 +28,12 @@ def estimate(messages: list[dict]) -> int:
 
 
 @dataclass(frozen=True)
-class Budget:
-	"""How much a model can be sent. `window` is in tokens, `count` gives those of messages.
-
-	`longest`: characters by tool, for tools whose results are to be shown shorter than others.
-	"""
+class Room:
+	"""How much a model can be sent. `window` is in tokens, `count` gives those of messages."""
 
 	window: int = DEFAULT_WINDOW
 	count: Callable[[list[dict]], int] = estimate
 	share: float = SHARE
-	longest: Mapping[str, int] = field(default_factory=dict)
 
 	@property
 	def allowed(self) -> int:
@@ -71,12 +68,11 @@ class Result:
 
 	place: int
 	message: dict
-	most: int
 	number: int | None
 	last: bool
 
 	def shown_in(self, most: int) -> Cut:
-		return self.shown_as(excerpt(self.message["content"], min(most, self.most), self.number))
+		return self.shown_as(excerpt(self.message["content"], most, self.number))
 
 	def shown_as(self, text: str) -> Cut:
 		"""Nothing is replaced by what is longer."""
@@ -84,23 +80,26 @@ class Result:
 		return {self.place: {**self.message, "content": text}} if shorter else {}
 
 
-def fit(messages: list[dict], asked: int, budget: Budget) -> Fitted | TooLong:
+def fit(messages: list[dict], asked: int, room: Room) -> Fitted | TooLong:
 	"""The messages as they can be sent: the same list where nothing has to change.
 
 	`asked` is the place of the message that this run is about; what stands before it was said earlier.
 	"""
-	results = list(read_results(messages, asked, budget))
-	steps = [first_cut(results), *further_cuts(messages, asked, results, budget.allowed)]
+	results = list(read_results(messages, asked))
+	steps = [first_cut(results)]
 
 	def after(number: int) -> list[dict]:
 		return apply(messages, steps[: number + 1])
 
 	def fits(number: int) -> bool:
-		return budget.count(after(number)) <= budget.allowed
+		return room.count(after(number)) <= room.allowed
 
-	number = 0 if fits(0) else bisect_left(range(len(steps)), True, key=fits)
+	number = 0
+	if not fits(0):
+		steps += further_cuts(messages, asked, results, room.allowed)
+		number = bisect_left(range(len(steps)), True, key=fits)
 	if number == len(steps):
-		return TooLong(budget.count(after(number)), budget.allowed)
+		return TooLong(room.count(after(number)), room.allowed)
 	changed = {place for step in steps[: number + 1] for place in step}
 	return Fitted(after(number), any(result.number and result.place in changed for result in results))
 
@@ -113,16 +112,13 @@ def apply(messages: list[dict], cuts: list[Cut]) -> list[dict]:
 	return [message for message in sent if message is not None]
 
 
-def read_results(messages: list[dict], asked: int, budget: Budget) -> Iterator[Result]:
-	tools = {}
+def read_results(messages: list[dict], asked: int) -> Iterator[Result]:
 	last = max((place for place, message in enumerate(messages) if message.get("tool_calls")), default=0)
 	number = 0
 	for place, message in enumerate(messages):
-		tools |= {call["id"]: call["function"]["name"] for call in message.get("tool_calls") or ()}
 		if message["role"] == "tool":
 			number += place > asked
-			most = budget.longest.get(tools.get(message["tool_call_id"]), MOST_SHOWN)
-			yield Result(place, message, most, number or None, asked < last < place)
+			yield Result(place, message, number or None, asked < last < place)
 
 
 def first_cut(results: list[Result]) -> Cut:

@@ -12,7 +12,8 @@ from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.tool_calls import prepare
 from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, decide
-from huf.ai.types import Ask, Emit, ModelReply, Outcome, StopReason, Tool
+from huf.ai.loop.view import View
+from huf.ai.types import Ask, Emit, Outcome, StopReason, Tool
 
 
 async def run_loop(
@@ -26,9 +27,9 @@ async def run_loop(
 ) -> Outcome:
 	"""Run until the model answers without asking for a tool. Never raises ModelError: it ends the outcome."""
 	journal = journal or NoJournal()
-	by_name = {tool.name: tool for tool in tools}
 	caller = Caller(guards, journal, emit)
 	outcome, last = Outcome(messages=list(messages)), None
+	view = View(outcome, tools, ask)
 	while True:
 		step = outcome.steps + 1
 		if verdict := first_verdict(guards, Progress(step, turns=outcome.turns)):
@@ -37,27 +38,22 @@ async def run_loop(
 			outcome.messages.append({"role": "user", "content": verdict.nudge})
 			last = verdict
 		try:
-			reply = journal.recall(step) or await ask_model(outcome, step, tools, ask, guards, journal, emit)
+			reply = journal.recall(step) or await ask_model(outcome, step, view, ask, guards, journal, emit)
 		except ModelError as error:
 			return end(outcome, StopReason.ERROR, str(error))
 		except RunStopped as stopped:
 			return end(outcome, stopped.reason, stopped.why)
-		count(outcome, reply)
+		outcome.steps, outcome.usage = step, outcome.usage + reply.usage
+		view.note(reply.usage)
 		turn = decide(reply)
 		if last or not isinstance(turn, CallTools):
 			return answer(outcome, turn, last)
-		observations = await caller.make(step, prepare(turn.requests, by_name))
+		observations = await caller.make(step, prepare(turn.requests, view.by_name))
 		journal.step_done(step, reply, observations)
 		if reply.text:
 			outcome.text, outcome.told = reply.text, True
 		outcome.turns.append(observations)
 		outcome.messages += [reply.as_message(), *(o.as_message() for o in observations)]
-
-
-def count(outcome: Outcome, reply: ModelReply) -> None:
-	outcome.steps, outcome.usage = outcome.steps + 1, outcome.usage + reply.usage
-	if reply.usage.input_tokens:
-		outcome.counted = (len(outcome.messages), reply.usage.input_tokens)
 
 
 def answer(outcome: Outcome, turn: FinalAnswer | CutAnswer | CallTools, last: Verdict | None) -> Outcome:

@@ -4,13 +4,11 @@ Every result is on record whole; `read_more` gives a model the rest. Pure: reads
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from huf.ai.errors import ToolError
 from huf.ai.types import Effect, Observation, Tool
 
-MOST_SHOWN = 60_000
-"""Characters of one result that a model is shown at once, unless its tool says less."""
 LEAST_SHOWN = 400
 """No result is shown in less than that, but as a stub."""
 PIECE = 8_000
@@ -58,11 +56,11 @@ def stub(number: int | None) -> str:
 	return f"[This result is no longer shown.{more}]"
 
 
-def reader(observations: Sequence[Observation], piece: int = PIECE) -> Tool:
+def reader(observations: Callable[[], Sequence[Observation]], piece: int = PIECE) -> Tool:
 	"""The tool `read_more` over the results of one run; `piece`: characters it gives at a time."""
 
 	async def run(arguments: dict) -> str:
-		return read_piece(observations, piece, **arguments)
+		return read_piece(observations(), piece, **arguments)
 
 	return Tool(READ_MORE, DESCRIPTION, PARAMETERS, Effect.READ, run)
 

@@ -12,10 +12,10 @@ from huf.ai.arguments import as_text, check_arguments, mask_secrets, parse_argum
 from huf.ai.errors import RunStopped, TookTooLong, ToolError
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.waiting import Ended, watch
-from huf.ai.types import Call, CallRequest, CallStatus, Effect, Observation, Tool, shorten
+from huf.ai.types import Call, CallRequest, CallStatus, Effect, Observation, Tool
 
-MOST_KEPT = 1_000_000
-"""Characters of a result that are put on record."""
+MOST_KEPT = 8_000_000
+"""Bytes of a result that are put on record: with its quotes escaped, a row must fit into what MariaDB takes at once."""
 
 
 def prepare(requests: tuple[CallRequest, ...], tools: Mapping[str, Tool]) -> list[Call]:
@@ -65,8 +65,12 @@ def told(ended: Ended) -> tuple[CallStatus, str]:
 
 def recordable(result: Any) -> str:
 	"""Text of a size and of characters that every database takes, without secrets."""
-	text = shorten(as_text(result), MOST_KEPT)
-	return mask_secrets(text.encode("utf-8", "replace").decode("utf-8"))
+	text = as_text(result)
+	coded = text.encode("utf-8", "replace")
+	kept = coded[:MOST_KEPT].decode("utf-8", "ignore")
+	if len(coded) > MOST_KEPT:
+		kept += f"\n[Cut off: this is the beginning of {len(text):,} characters.]"
+	return mask_secrets(kept)
 
 
 def fault(error: BaseException) -> dict:

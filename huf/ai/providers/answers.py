@@ -2,43 +2,65 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from secrets import token_hex
 
+from huf.ai.providers.response_guard import Screen
+from huf.ai.providers.written_calls import Tools
 from huf.ai.types import CallRequest, ModelReply, Usage
 
 
 class Answer:
-	"""An answer as it grows. `usage` is the provider's own, None until it is told."""
+	"""An answer as it grows; `on_text` is told its text. `usage` is the provider's own, None until it is told.
 
-	def __init__(self):
+	With `tools` it is a local model's, and passes the response guard.
+	"""
+
+	def __init__(self, on_text: Callable[[str], None], tools: Tools | None = None):
 		self.parts: list[str] = []
 		self.calls: dict[int, dict[str, str]] = {}
 		self.finish_reason = ""
 		self.usage = None
+		self.screen = None if tools is None else Screen(tools, on_text)
+		self.on_text = on_text
+
+	@property
+	def text(self) -> str:
+		return self.screen.text if self.screen else "".join(self.parts)
 
 	@property
 	def is_empty(self) -> bool:
-		return not self.calls and not "".join(self.parts).strip()
+		return not self.calls and not (self.screen and self.screen.calls) and not self.text.strip()
 
-	async def take(self, stream: AsyncIterator, on_text: Callable[[str], None]) -> None:
+	async def take(self, stream: AsyncIterator) -> None:
 		async for chunk in stream:
 			self.usage = getattr(chunk, "usage", None) or self.usage
 			for choice in chunk.choices[:1]:
 				self.finish_reason = choice.finish_reason or self.finish_reason
-				if choice.delta.content:
-					self.parts.append(choice.delta.content)
-					on_text(choice.delta.content)
+				self.add_text(choice.delta.content)
 				for part in choice.delta.tool_calls or ():
 					self.add_call(part, part.index or 0)
+		self.end()
 
-	def take_whole(self, response, on_text: Callable[[str], None]) -> None:
+	def take_whole(self, response) -> None:
 		self.usage = getattr(response, "usage", None)
 		for choice in response.choices[:1]:
 			self.finish_reason = choice.finish_reason or ""
-			if choice.message.content:
-				self.parts.append(choice.message.content)
-				on_text(choice.message.content)
+			self.add_text(choice.message.content)
 			for index, part in enumerate(choice.message.tool_calls or ()):
 				self.add_call(part, index)
+		self.end()
+
+	def add_text(self, text: str | None) -> None:
+		if text and self.screen:
+			self.screen.feed(text)
+		elif text:
+			self.parts.append(text)
+			self.on_text(text)
+
+	def end(self) -> None:
+		if self.screen:
+			self.screen.finish()
 
 	def add_call(self, part, index: int) -> None:
 		call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
@@ -50,7 +72,20 @@ class Answer:
 
 	def reply(self, model: str, usage: Usage) -> ModelReply:
 		calls = tuple(
-			CallRequest(call["id"] or f"call_{index}", call["name"], call["arguments"])
-			for index, call in sorted(self.calls.items())
+			CallRequest(call["id"] or new_id(), call["name"], call["arguments"])
+			for _, call in sorted(self.calls.items())
 		)
-		return ModelReply("".join(self.parts), calls, usage, self.finish_reason, model)
+		reply = ModelReply(self.text, calls, usage, self.finish_reason, model)
+		return guarded(reply, self.screen) if self.screen else reply
+
+
+def guarded(reply: ModelReply, screen: Screen) -> ModelReply:
+	"""A reply with the calls that were written as text; where the model has made calls as well, only those count."""
+	written = () if reply.calls else tuple(CallRequest(new_id(), *call) for call in screen.calls)
+	said = screen.raw if screen.raw != screen.text else None
+	return replace(reply, calls=reply.calls or written, said=said, corrected=bool(written))
+
+
+def new_id() -> str:
+	"""For a call that has none; nine characters, as Mistral wants them."""
+	return token_hex(5)[:9]

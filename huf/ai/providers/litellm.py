@@ -12,10 +12,12 @@ from typing import Any
 import frappe
 
 from huf.ai.errors import ModelError, ToolError
+from huf.ai.loop.budget import DEFAULT_WINDOW, Room
 from huf.ai.providers.answers import Answer
 from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
 from huf.ai.providers.model_thread import ask_there, called_here
-from huf.ai.providers.models import Prices, most_answered, most_tokens, prices_of
+from huf.ai.providers.models import Prices, most_answered, most_tokens, prices_of, window_of
+from huf.ai.providers.tokens import TokenCount
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
 from huf.ai.settings import get_cached, get_settings
 from huf.ai.types import ModelReply, Outcome, StopReason, Tool, Usage, WorstCase
@@ -44,6 +46,8 @@ def load():
 	litellm.telemetry = False
 	litellm.suppress_debug_info = True
 	litellm.drop_params = True
+	# Counting tokens opens no connection.
+	litellm.disable_hf_tokenizer_download = True
 	return litellm
 
 
@@ -77,7 +81,9 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	_setup_api_key(provider, read_key(provider), fixed)
 	answer_tokens = most_answered(model) or int(min(settings.answer_tokens, listed_answer(name)))
 	prices = prices_of(model) or listed_prices(name)
-	return ModelCall(provider, model, fixed, prices, settings.model_retries, answer_tokens)
+	window = window_of(model) or listed(name).get("max_input_tokens") or DEFAULT_WINDOW
+	is_local = bool(get_cached("AI Provider", provider).is_local)
+	return ModelCall(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, is_local)
 
 
 def request_settings(agent, context: dict) -> dict[str, Any]:
@@ -146,6 +152,9 @@ class ModelCall:
 	retries: int
 	answer_tokens: int
 	"""How long an answer may be where a limit has to be kept and the agent does not say."""
+	window: int
+	is_local: bool
+	"""What it answers passes the response guard."""
 
 	async def __call__(
 		self,
@@ -160,12 +169,13 @@ class ModelCall:
 			kwargs["tools"] = [tool.as_spec() for tool in tools]
 		if max_tokens is not None:
 			kwargs["max_tokens"] = max_tokens
-		answer = Answer()
+		known = {tool.name: tool.parameters for tool in tools} if self.is_local else None
+		answer = Answer(called_here(on_text), known)
 		try:
-			await ask_there(fetch(kwargs, answer, called_here(on_text)))
+			await ask_there(fetch(kwargs, answer))
 		except known_errors() as error:
 			secret = self.fixed.get("api_key")
-			raise model_error(error, self.provider, self.model, secret, shown=bool(answer.parts)) from None
+			raise model_error(error, self.provider, self.model, secret, shown=bool(answer.text)) from None
 		usage = self.usage_of(answer.usage)
 		if fault := fault_of(answer):
 			raise broken(fault, self.provider, self.model, retryable=answer.is_empty, usage=usage)
@@ -177,6 +187,14 @@ class ModelCall:
 		output = self.fixed.get("max_tokens") or self.answer_tokens
 		return WorstCase(self.model, most_tokens(messages, tools, counted), output, *prices)
 
+	def room(self, tools: list[Tool]) -> Room:
+		"""How much can be sent, by LiteLLM's tokenizer for the model."""
+		name = self.fixed["model"]
+		return Room(
+			self.window,
+			TokenCount(lambda text: load().token_counter(model=name, text=text), tools, self.window // 2),
+		)
+
 	def usage_of(self, usage: Any) -> Usage:
 		"""Tokens and cost of a call; without usage, or without a price, the cost is unknown."""
 		if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
@@ -187,13 +205,13 @@ class ModelCall:
 		return Usage(*tokens, cost=self.prices.cost(*tokens) if self.prices else None)
 
 
-async def fetch(kwargs: dict, answer: Answer, on_text: Callable[[str], None]) -> None:
+async def fetch(kwargs: dict, answer: Answer) -> None:
 	"""One call over the wire."""
 	response = await load().acompletion(**kwargs)
 	if kwargs.get("stream"):
-		await answer.take(response, on_text)
+		await answer.take(response)
 	else:
-		answer.take_whole(response, on_text)
+		answer.take_whole(response)
 
 
 def fault_of(answer: Answer) -> str | None:

@@ -59,6 +59,12 @@ def prices_of(model: str) -> Prices | None:
 	return Prices(0.0, 0.0, 0.0) if local else None
 
 
+def window_of(model: str) -> int:
+	"""Tokens a model can read at once, as the site says; 0: it does not."""
+	doc = get_cached("AI Model", model)
+	return doc.context_window or 0 if doc else 0
+
+
 def most_answered(model: str) -> int:
 	"""Tokens of an answer at most, as the site says; 0: it does not."""
 	doc = get_cached("AI Model", model)

@@ -36,6 +36,8 @@ async def run(
 		return ModelReply(message["content"] or "", calls)
 
 	ask.worst_case = lambda messages, tools, counted: WorstCase(OFFLINE)
+	# It reads a result whole or not at all, and has no window.
+	ask.room = lambda tools: None
 	return await drive(agent, enhanced_prompt, ask, context or {})
 
 

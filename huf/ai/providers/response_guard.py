@@ -2,64 +2,36 @@
 
 An answer passes through a Screen as it streams in. What may become a call is held back until it is clear; what turns out to
 be text goes on, no character lost or doubled. What it lets through and what it finds do not depend on how the text was cut
-into chunks. Pure; `written_calls` reads what the Screen holds.
+into chunks. Pure; `written_forms` says where to look, `written_calls` reads what the Screen holds.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from huf.ai.providers.written_calls import CALL_KEYS, NAME_KEYS, Tools, Written, read_calls
-
-MARKS = {
-	"<tool_call>": r"</tool_call>",
-	"<tool_calls>": r"</tool_calls>",
-	"<function_call>": r"</function_call>",
-	"<function_calls>": r"</function_calls>",
-	"<tools>": r"</tools>",
-	"<function=": r"</function>",
-	"<invoke name=": r"</invoke>",
-	"<|tool_call|>": r"<\|/tool_call\|>",
-	"<|tool_call_start|>": r"<\|tool_call_end\|>",
-	"<|tool_calls_section_begin|>": r"<\|tool_calls_section_end\|>",
-	"<|python_tag|>": r"<\|eom_id\|>|<\|eot_id\|>",
-	"<｜tool▁calls▁begin｜>": r"<｜tool▁calls▁end｜>",
-	"[TOOL_REQUEST]": r"\[END_TOOL_REQUEST\]",
-	"[TOOL_CALLS]": r"</s>",
-	"functools[": r"</s>",
-}
-"""Behind these stand calls and nothing else, up to what closes them or to the end."""
-THOUGHTS = {
-	"<think>": "</think>",
-	"<thinking>": "</thinking>",
-	"<thought>": "</thought>",
-	"[THINK]": "[/THINK]",
-}
-MADE_UP = ("Observation:", "<tool_response>", "[TOOL_RESULTS]")
-"""Begins what a model says a tool has answered, though none was asked."""
-FENCE, ACTION = "```", "Action:"
-OPENERS = (*MARKS, *THOUGHTS, *MADE_UP, FENCE, ACTION, "`", "{", "[")
-OPENER = re.compile("|".join(map(re.escape, sorted(OPENERS, key=len, reverse=True))))
-BEGINNINGS = {opener[:length] for opener in OPENERS for length in range(1, len(opener))}
-LONGEST_BEGINNING = max(map(len, BEGINNINGS))
-PACKAGES = ("", "functions.", "tools.", "default_api.")
-LANGUAGES = {
-	"": False,
-	"json": False,
-	"xml": False,
-	"tool_call": True,
-	"tool_code": True,
-	"function_call": True,
-}
-"""Of fenced code that may be a call; whether it can be nothing else."""
-INFO = re.compile(r"```[ \t]*(\w*)(\s*)")
-FENCE_END = re.compile(r"(?:\n[ \t]*|(?<=[}\])>]))```")
-KEY = re.compile(r"""\{\s*(?:(["'])(\w*)(\1)?)?""")
-TEXT = re.compile(r"""\s*:\s*(["'])([^"']*)(["'])?""")
-BEFORE_CALLS = re.compile(r"Action:\s*(?=```|\{|\[|`{0,2}$)")
-STEP = re.compile(r"Action:[ \t*]*([^\n]*)(\n?)")
-BETWEEN_CALLS = re.compile(r"^[\s;,]+")
-INPUT = re.compile(r"\s*\**Action Input:?\**:?[ \t]*\n?")
+from huf.ai.providers.written_calls import CALL_KEYS, NAME_KEYS, Tools, Written, known, read_calls
+from huf.ai.providers.written_forms import (
+	ACTION,
+	BEFORE_CALLS,
+	BEGINNINGS,
+	BETWEEN_CALLS,
+	FENCE,
+	FENCE_END,
+	INFO,
+	INPUT,
+	KEY,
+	LANGUAGES,
+	LONGEST_BEGINNING,
+	MADE_UP,
+	MARKS,
+	OPENER,
+	PACKAGES,
+	PART_OF_THE_CALL,
+	STEP,
+	TEXT,
+	THOUGHTS,
+	Brackets,
+)
 
 
 class Wait(Exception):
@@ -72,31 +44,6 @@ class Taken:
 
 	length: int
 	calls: list[Written] = field(default_factory=list)
-
-
-class Brackets:
-	"""Follows brackets and strings over a text that grows, to where the first bracket is closed."""
-
-	TOKEN = re.compile(r"""\\.|["']|[\[{(]|[\]})]""", re.DOTALL)
-
-	def __init__(self):
-		self.at = self.depth = 0
-		self.quote = ""
-
-	def closing(self, text: str) -> int | None:
-		"""The place behind the closing bracket; None: it has not come yet."""
-		for token in self.TOKEN.finditer(text, self.at):
-			mark, self.at = token[0], token.end()
-			if self.quote:
-				self.quote = "" if mark == self.quote else self.quote
-			elif mark in "\"'":
-				self.quote = mark
-			elif mark[0] != "\\":
-				self.depth += 1 if mark in "[{(" else -1
-				if self.depth == 0:
-					return self.at
-		self.at = len(text) - text.endswith("\\")
-		return None
 
 
 class Screen:
@@ -188,11 +135,8 @@ class Screen:
 		closer = re.compile(MARKS[opener]).search(self.held, len(opener))
 		if not closer and not ended:
 			raise Wait
-		begin = len(opener) - (opener == "functools[")
-		if opener in ("<function=", "<invoke name="):
-			begin = 0
-		end = closer.end() if closer else len(self.held)
-		body = self.held[begin : end if begin == 0 else closer.start() if closer else end]
+		last, end = closer.span() if closer else (len(self.held), len(self.held))
+		body = self.held[PART_OF_THE_CALL.get(opener, len(opener)) : last]
 		return Taken(end, read_calls(body, self.tools, marked=True))
 
 	def read_fence(self, ended: bool) -> Taken:
@@ -239,10 +183,10 @@ class Screen:
 		if not step[2] and not ended:
 			raise Wait
 		given = INPUT.match(self.held, step.end())
-		if not given or (given.end() == len(self.held) and not ended):
-			rest = self.held[step.end() :].strip(" \n*")
-			if not ended and "Action Input:".startswith(rest.rstrip(":")) or (given and not ended):
+		if not ended and (given is None or given.end() == len(self.held)):
+			if given or "Action Input".startswith(self.held[step.end() :].strip(" \n*")):
 				raise Wait
+		if not given:
 			return Taken(len(ACTION))
 		body = self.held[given.end() :]
 		if body.startswith("{"):
@@ -252,7 +196,7 @@ class Screen:
 		if end is None and not ended:
 			raise Wait
 		end = len(body) if end is None else end
-		return Taken(given.end() + end, [(name, body[:end].strip() or "{}")])
+		return Taken(given.end() + end, [(known(name, self.tools), body[:end].strip() or "{}")])
 
 	def read_behind(self, begin: int, ended: bool) -> Taken:
 		opener = OPENER.match(self.held, begin)
@@ -286,7 +230,7 @@ class Screen:
 		if not key[3]:
 			return (
 				key.end() == len(text)
-				and any(known.startswith(key[2]) for known in CALL_KEYS)
+				and any(one.startswith(key[2]) for one in CALL_KEYS)
 				and self.unclear(ended)
 			)
 		if key[2] not in CALL_KEYS:
@@ -303,7 +247,7 @@ class Screen:
 		names = (f"{package}{tool}" for tool in self.tools for package in PACKAGES)
 		if closed:
 			return name.removesuffix(".call") in names
-		return any(known.startswith(name) for known in names)
+		return any(one.startswith(name) for one in names)
 
 	def begins_line(self) -> bool:
 		return (self.line + self.space).rstrip(" \t*#").endswith("\n")

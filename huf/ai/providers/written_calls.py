@@ -133,7 +133,7 @@ def known(name: Any, tools: Tools) -> str | None:
 	"""The tool a name stands for; some models put the name of a module before it."""
 	if not isinstance(name, str):
 		return None
-	bare = re.sub(r"^(?:functions|tools|default_api)\.", "", name.strip())
+	bare = re.sub(r"^(?:functions|tools|default_api)\.", "", name.strip()).removesuffix(".call")
 	return bare if bare in tools else None
 
 
@@ -204,7 +204,7 @@ def expressions(statement: ast.stmt) -> list[ast.expr | None]:
 def call_in(node: ast.expr | None, tools: Tools) -> Written | None:
 	if not isinstance(node, ast.Call) or node.args:
 		return None
-	name = known(ast.unparse(node.func).removesuffix(".call"), tools)
+	name = known(ast.unparse(node.func), tools)
 	try:
 		arguments = {word.arg: literal(word.value) for word in node.keywords}
 		return (name, json.dumps(arguments, ensure_ascii=False)) if name and None not in arguments else None

@@ -47,7 +47,7 @@ MODEL_CALL_FIELDS = [
 		"output_tokens",
 		"cached_tokens",
 	),
-	*("cost", "cost_known", "response", "finish_reason", "error_message"),
+	*("cost", "cost_known", "response", "finish_reason", "corrected", "error_message"),
 ]
 TOOL_CALL_FIELDS = [
 	*(

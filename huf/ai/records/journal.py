@@ -18,7 +18,7 @@ from huf.ai.arguments import canonical
 from huf.ai.records.budgets import Reservation, reserve, settle, settle_lost
 from huf.ai.records.leases import Lease, expiry, new_worker
 from huf.ai.records.limits import Limit
-from huf.ai.records.recorded import Recorded
+from huf.ai.records.recorded import STEP, Recorded
 from huf.ai.records.rows import clip, digest, insert_row, update_row
 from huf.ai.types import (
 	AgentRequest,
@@ -151,6 +151,8 @@ class RunJournal:
 	earlier worker wrote, for a run that is taken up again. `limits`: what its model calls may use.
 	"""
 
+	call_type = STEP
+
 	def __init__(
 		self,
 		lease: Lease,
@@ -191,7 +193,13 @@ class RunJournal:
 	def asking(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
 		held = reserve(self.limits, worst()) if self.limits else None
-		row = {"run": self.run, "step": step, "call_type": "agent", "status": "Started", "started_at": now()}
+		row = {
+			"run": self.run,
+			"step": step,
+			"call_type": self.call_type,
+			"status": "Started",
+			"started_at": now(),
+		}
 		row |= {"provider": self.provider, "model": self.model, **(held.as_row() if held else {})}
 		name = insert_row("Agent LLM Call", row)
 		frappe.db.commit()
@@ -200,10 +208,12 @@ class RunJournal:
 
 	def answered(self, step: int, reply: ModelReply) -> None:
 		usage = reply.usage
+		said = {} if reply.said is None else {"said": reply.said}
 		self.end_asking(
 			usage,
 			status="Success",
-			response=json.dumps(reply.as_message(), ensure_ascii=False),
+			response=json.dumps(reply.as_message() | said, ensure_ascii=False),
+			corrected=int(reply.corrected),
 			finish_reason=reply.finish_reason,
 			input_tokens=usage.input_tokens,
 			output_tokens=usage.output_tokens,

@@ -7,6 +7,8 @@ import frappe
 
 from huf.ai.types import Call, CallRequest, CallStatus, ModelReply, Observation, Usage
 
+STEP = "agent"
+"""The call type of what is asked in a step."""
 UNKNOWN = json.dumps(
 	{
 		"error": "The worker ended while this call was under way, so it is not known whether it was carried out. "
@@ -20,17 +22,18 @@ UNKNOWN = json.dumps(
 class Recorded:
 	"""Model answers by step, tool calls by (step, position), and the steps whose messages are in the conversation.
 
-	`seconds`: how long models and tools were at work.
+	`seconds`: how long models and tools were at work. `spent`: what was used besides the steps.
 	"""
 
 	replies: dict[int, ModelReply] = field(default_factory=dict)
 	calls: dict[tuple[int, int], dict] = field(default_factory=dict)
 	told: frozenset[int] = frozenset()
 	seconds: float = 0.0
+	spent: Usage = Usage()
 
 	@property
 	def usage(self) -> Usage:
-		return sum((reply.usage for reply in self.replies.values()), Usage())
+		return sum((reply.usage for reply in self.replies.values()), self.spent)
 
 	def observation(self, step: int, call: Call) -> Observation | None:
 		"""What came of a call; None where it is safe to make it (again)."""
@@ -49,6 +52,7 @@ def read_recorded(run: str) -> Recorded:
 		filters={"run": run, "status": "Success"},
 		fields=[
 			"step",
+			"call_type",
 			"response",
 			"finish_reason",
 			"input_tokens",
@@ -70,10 +74,11 @@ def read_recorded(run: str) -> Recorded:
 		"Agent Message", {"run": run, "kind": "Tool Result"}, pluck="step", order_by="sequence asc"
 	)
 	return Recorded(
-		{row.step: reply_of(row) for row in asked},
+		{row.step: reply_of(row) for row in asked if row.call_type == STEP},
 		{(row.step, row.position): row for row in called},
 		frozenset(told),
 		sum(row.duration_ms or 0 for row in [*asked, *called]) / 1000,
+		sum((usage_of(row) for row in asked if row.call_type != STEP), Usage()),
 	)
 
 
@@ -84,6 +89,9 @@ def reply_of(row) -> ModelReply:
 		CallRequest(call["id"], call["function"]["name"], call["function"]["arguments"])
 		for call in message.get("tool_calls") or ()
 	)
+	return ModelReply(message.get("content") or "", calls, usage_of(row), row.finish_reason or "stop")
+
+
+def usage_of(row) -> Usage:
 	cost = row.cost if row.cost_known else None
-	usage = Usage(row.input_tokens, row.output_tokens, row.cached_tokens, cost)
-	return ModelReply(message.get("content") or "", calls, usage, row.finish_reason or "stop")
+	return Usage(row.input_tokens, row.output_tokens, row.cached_tokens, cost)

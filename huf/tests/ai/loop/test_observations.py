@@ -59,4 +59,4 @@ class TestReadMore(unittest.TestCase):
 			Observation(Call(CallRequest("c", "look", "{}"), 0), CallStatus.SUCCESS, text)
 			for text in ("short", LONG)
 		]
-		return asyncio.run(reader(seen).run(arguments))
+		return asyncio.run(reader(lambda: seen).run(arguments))

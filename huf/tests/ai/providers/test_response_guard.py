@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from huf.ai.arguments import parse_arguments
 from huf.ai.errors import ToolError
-from huf.ai.providers.response_guard import MARKS, OPENERS, Screen
+from huf.ai.providers.response_guard import Screen
+from huf.ai.providers.written_forms import MARKS, OPENERS
 from huf.tests.ai.providers.written_samples import CALLS, NORMAL
 
 TOOLS = {

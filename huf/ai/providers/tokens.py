@@ -1,0 +1,47 @@
+"""Counts the tokens of what a model is sent, each message once in a run. Pure: a tokenizer is handed to it."""
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+from hashlib import blake2b
+
+from huf.ai.types import Tool
+
+AROUND = 16
+"""Tokens around a message, and around a call in it."""
+
+
+class TokenCount:
+	"""Tokens of messages together with the tools, rather a few too many than one too few.
+
+	Messages of at most `enough` bytes are not counted: no tokenizer makes more tokens than there are bytes.
+	"""
+
+	def __init__(self, count: Callable[[str], int], tools: list[Tool], enough: int):
+		self.count, self.enough = count, enough
+		self.specs = json.dumps([tool.as_spec() for tool in tools], ensure_ascii=False)
+		self.known: dict[bytes, int] = {}
+
+	def __call__(self, messages: list[dict]) -> int:
+		texts = [text_of(message).encode("utf-8", "replace") for message in messages]
+		around = AROUND * sum(1 + len(message.get("tool_calls") or ()) for message in messages)
+		most = len(self.specs.encode()) + sum(map(len, texts)) + around
+		return most if most <= self.enough else self.tools + around + sum(map(self.tokens, texts))
+
+	@cached_property
+	def tools(self) -> int:
+		return self.count(self.specs)
+
+	def tokens(self, text: bytes) -> int:
+		key = blake2b(text, digest_size=16).digest()
+		if key not in self.known:
+			self.known[key] = self.count(text.decode())
+		return self.known[key]
+
+
+def text_of(message: dict) -> str:
+	"""Whatever of a message a tokenizer has to read."""
+	calls = [call["function"] for call in message.get("tool_calls") or ()]
+	return "\n".join(
+		[message.get("content") or "", *(f"{call['name']} {call['arguments']}" for call in calls)]
+	)

@@ -1,0 +1,80 @@
+"""Where in an answer a written call may begin, and what closes it: tables, and a follower of brackets. Decides nothing."""
+
+import re
+
+MARKS = {
+	"<tool_call>": r"</tool_call>",
+	"<tool_calls>": r"</tool_calls>",
+	"<function_call>": r"</function_call>",
+	"<function_calls>": r"</function_calls>",
+	"<tools>": r"</tools>",
+	"<function=": r"</function>",
+	"<invoke name=": r"</invoke>",
+	"<|tool_call|>": r"<\|/tool_call\|>",
+	"<|tool_call_start|>": r"<\|tool_call_end\|>",
+	"<|tool_calls_section_begin|>": r"<\|tool_calls_section_end\|>",
+	"<|python_tag|>": r"<\|eom_id\|>|<\|eot_id\|>",
+	"<｜tool▁calls▁begin｜>": r"<｜tool▁calls▁end｜>",
+	"[TOOL_REQUEST]": r"\[END_TOOL_REQUEST\]",
+	"[TOOL_CALLS]": r"</s>",
+	"functools[": r"</s>",
+}
+"""Behind these stand calls and nothing else, up to what closes them or to the end."""
+PART_OF_THE_CALL = {"<function=": 0, "<invoke name=": 0, "functools[": len("functools")}
+"""Where the call itself begins, for marks that are part of it."""
+THOUGHTS = {
+	"<think>": "</think>",
+	"<thinking>": "</thinking>",
+	"<thought>": "</thought>",
+	"[THINK]": "[/THINK]",
+}
+MADE_UP = ("Observation:", "<tool_response>", "[TOOL_RESULTS]")
+"""Begins what a model says a tool has answered, though none was asked."""
+FENCE, ACTION = "```", "Action:"
+OPENERS = (*MARKS, *THOUGHTS, *MADE_UP, FENCE, ACTION, "`", "{", "[")
+OPENER = re.compile("|".join(map(re.escape, sorted(OPENERS, key=len, reverse=True))))
+BEGINNINGS = {opener[:length] for opener in OPENERS for length in range(1, len(opener))}
+LONGEST_BEGINNING = max(map(len, BEGINNINGS))
+PACKAGES = ("", "functions.", "tools.", "default_api.")
+LANGUAGES = {
+	"": False,
+	"json": False,
+	"xml": False,
+	"tool_call": True,
+	"tool_code": True,
+	"function_call": True,
+}
+"""Of fenced code that may be a call; whether it can be nothing else."""
+INFO = re.compile(r"```[ \t]*(\w*)(\s*)")
+FENCE_END = re.compile(r"(?:\n[ \t]*|(?<=[}\])>]))```")
+KEY = re.compile(r"""\{\s*(?:(["'])(\w*)(\1)?)?""")
+TEXT = re.compile(r"""\s*:\s*(["'])([^"']*)(["'])?""")
+BEFORE_CALLS = re.compile(r"Action:\s*(?=```|\{|\[|`{0,2}$)")
+STEP = re.compile(r"Action:[ \t*]*([^\n]*)(\n?)")
+BETWEEN_CALLS = re.compile(r"^[\s;,]+")
+INPUT = re.compile(r"\s*\**Action Input:?\**:?[ \t]*\n?")
+
+
+class Brackets:
+	"""Follows brackets and strings over a text that grows, to where the first bracket is closed."""
+
+	TOKEN = re.compile(r"""\\.|["']|[\[{(]|[\]})]""", re.DOTALL)
+
+	def __init__(self):
+		self.at = self.depth = 0
+		self.quote = ""
+
+	def closing(self, text: str) -> int | None:
+		"""The place behind the closing bracket; None: it has not come yet."""
+		for token in self.TOKEN.finditer(text, self.at):
+			mark, self.at = token[0], token.end()
+			if self.quote:
+				self.quote = "" if mark == self.quote else self.quote
+			elif mark in "\"'":
+				self.quote = mark
+			elif mark[0] != "\\":
+				self.depth += 1 if mark in "[{(" else -1
+				if self.depth == 0:
+					return self.at
+		self.at = len(text) - text.endswith("\\")
+		return None
