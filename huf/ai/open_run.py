@@ -17,14 +17,21 @@ from huf.ai.contexts import is_lent
 from huf.ai.conversation_manager import ConversationManager
 from huf.ai.errors import AlreadyOpened, LeaseLost, UsageError
 from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
-from huf.ai.providers.turns import opening
 from huf.ai.records import firings, leases
 from huf.ai.records.events import Announcer
-from huf.ai.records.journal import RunJournal, close_run, elapsed, insert_run, keep_opening, mark_lost
+from huf.ai.records.journal import (
+	RunJournal,
+	close_run,
+	elapsed,
+	insert_run,
+	keep_opening,
+	mark_lost,
+)
 from huf.ai.records.leases import Lease
-from huf.ai.records.limits import limits_of
+from huf.ai.records.limits import Limit, limits_of
 from huf.ai.records.recorded import Recorded, read_recorded
 from huf.ai.run import RunProvider
+from huf.ai.summaries import SummaryJournal, sum_up, tell_past
 from huf.ai.types import (
 	OFFLINE,
 	AgentRequest,
@@ -35,6 +42,7 @@ from huf.ai.types import (
 	RunResult,
 	RunStatus,
 	StopReason,
+	Usage,
 )
 
 BUSY = "The agent is still at work on what was said before. Wait for its answer, or cancel that run."
@@ -45,7 +53,10 @@ FAULT = "The run broke off by a fault inside Huf. A manager finds it in the Erro
 
 @dataclass(frozen=True)
 class OpenRun:
-	"""A run that is on record and not ended; `messages` is what its model is told first."""
+	"""A run that is on record and not ended; `messages` is what its model is told first.
+
+	`is_long`: the conversation is to be summed up before.
+	"""
 
 	request: AgentRequest
 	manager: AgentManager
@@ -55,6 +66,7 @@ class OpenRun:
 	recorded: Recorded = field(default_factory=Recorded)
 	attempts: int = 1
 	mode: Mode = Mode.INLINE
+	is_long: bool = False
 
 	@property
 	def name(self) -> str:
@@ -82,8 +94,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	conversation = conversations.get_or_create_conversation(
 		request.conversation, title=request.prompt, persist=bool(agent.persist_conversation)
 	)
-	history = conversations.get_conversation_history(manager.history_limit)
-	messages = opening(agent.instructions, history, request.prompt)
+	messages, is_long = tell_past(manager, conversation, request.prompt)
 	admission.count_run(request, agent)
 	lease = insert_run(request, conversation, manager.provider, manager.model, status, messages)
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
@@ -94,7 +105,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 		raise AlreadyOpened(request.origin.event)
 	conversations.add_message("user", request.prompt, run=lease.run)
 	conversations.persist_conversation()
-	return OpenRun(request, manager, conversations, lease, messages)
+	return OpenRun(request, manager, conversations, lease, messages, is_long=is_long)
 
 
 def load_run(name: str, lease: Lease) -> OpenRun:
@@ -134,10 +145,9 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 			mode,
 		)
 	to_come = [name, *leases.line(row.conversation)]
-	history = conversations.get_conversation_history(manager.history_limit, without=to_come)
-	messages = opening(manager.agent_doc.instructions, history, request.prompt)
+	messages, is_long = tell_past(manager, row.conversation, request.prompt, to_come)
 	keep_opening(name, messages)
-	return OpenRun(request, manager, conversations, lease, messages, mode=mode)
+	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
 
 
 async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
@@ -169,13 +179,14 @@ def started(run: OpenRun) -> dict:
 async def work(run: OpenRun, announce: Announcer) -> Outcome:
 	"""Have the provider run the agent. An error nobody foresaw ends the run as Failed, never as an open one."""
 	manager, conversations = run.manager, run.conversations
+	limits = limits_of(run.name, run.request.agent, run.request.user, run.request.parent_run)
 	journal = RunJournal(
 		run.lease,
 		manager.provider,
 		manager.model,
 		lambda *step: conversations.add_step(run.name, *step),
 		run.recorded,
-		limits_of(run.name, run.request.agent, run.request.user, run.request.parent_run),
+		limits,
 	)
 	context = {
 		"agent_name": run.request.agent,
@@ -190,8 +201,12 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 			StopReason.ERROR, error=LOST_AGAIN, usage=run.recorded.usage, steps=len(run.recorded.replies)
 		)
 	try:
-		agent = manager.create_agent()
-		return await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)
+		agent, spent = manager.create_agent(), run.recorded.spent
+		if run.is_long and manager.model != OFFLINE:
+			context["messages"], spent = await begin_anew(run, agent, limits)
+		outcome = await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)
+		outcome.usage = outcome.usage + spent
+		return outcome
 	except UsageError as error:
 		return Outcome(StopReason.ERROR, error=str(error))
 	except asyncio.CancelledError:
@@ -208,12 +223,29 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		return Outcome(StopReason.ERROR, error=FAULT, usage=recorded.usage, steps=len(recorded.replies))
 
 
+async def begin_anew(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dict], Usage]:
+	"""Sum up what was said before; gives what the model is told first, which is on record then, and what that used."""
+	manager, began = run.manager, time.monotonic()
+	journal = SummaryJournal(run.lease, manager.provider, manager.model, None, limits=limits)
+	half = Deadline(timeout_of(run) / 2, lambda: time.monotonic() - began)
+	without = [run.name, *leases.line(run.conversation)]
+	used = await sum_up(manager, agent, run.conversation, without, journal, [cancelled(journal), half])
+	run.lease.hold()
+	messages, _ = tell_past(manager, run.conversation, run.request.prompt, without)
+	keep_opening(run.name, messages)
+	return messages, used
+
+
+def cancelled(journal: RunJournal) -> Cancelled:
+	# While a tool has the database to itself, nobody can look there for a wish.
+	return Cancelled(lambda waiting: not is_lent() and journal.cancel_requested(waiting))
+
+
 def guards_of(run: OpenRun, journal: RunJournal) -> list[Guard]:
 	manager, began = run.manager, time.monotonic() - run.recorded.seconds
 	return [
 		StepCap(manager.steps),
-		# While a tool has the database to itself, nobody can look there for a wish.
-		Cancelled(lambda waiting: not is_lent() and journal.cancel_requested(waiting)),
+		cancelled(journal),
 		Deadline(timeout_of(run), lambda: time.monotonic() - began),
 		ToolFailures(manager.settings.max_tool_failures),
 		Stall(manager.agent_doc.stall_message or NUDGE),

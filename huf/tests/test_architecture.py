@@ -29,6 +29,7 @@ COLUMNS = (
 			"ai.open_run",
 			"ai.replay",
 			"ai.lost_calls",
+			"ai.summaries",
 		),
 	),
 	("ask", ("ai.run", "ai.providers")),

@@ -5,6 +5,7 @@ from datetime import datetime
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
+from huf.ai.records.past import forget_summaries
 from huf.ai.settings import get_settings
 
 BATCH = 500
@@ -40,6 +41,7 @@ def sweep(now: datetime, days: int, act, more: dict) -> int:
 
 
 def blank(runs: list[str]) -> None:
+	forget_summaries(runs)
 	for doctype, fields in CONTENTS.items():
 		frappe.db.set_value(doctype, {"run": ["in", runs]}, dict.fromkeys(fields), update_modified=False)
 	gone = dict.fromkeys(("prompt", "response", "error_message", "opening"))

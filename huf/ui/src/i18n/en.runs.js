@@ -96,6 +96,7 @@ export default {
 	"timeline.title": "Timeline",
 	"timeline.empty": "Nothing has happened yet.",
 	"timeline.step": "Step {step}",
+	"timeline.before": "Before: a summary of what was said",
 	"timeline.model": "Model",
 	"timeline.offline": "Offline: no model",
 	"timeline.open_all": "Unfold all",
