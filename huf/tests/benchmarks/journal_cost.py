@@ -10,8 +10,8 @@ from huf.ai.open_run import carry_out, open_run
 from huf.ai.run import RunProvider
 from huf.ai.types import AgentRequest
 from huf.tests.benchmarks.run_cost import timed
-from huf.tests.benchmarks.stub import model_process
-from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
+from huf.tests.benchmarks.stub import list_tool, model_process
+from huf.tests.factories import SECRET, make, make_agent, unique
 
 TURNS = 10
 ROUNDS = 15
@@ -21,7 +21,7 @@ TARGET = 3
 
 def measure() -> None:
 	"""Print milliseconds a step of both, and what the journal adds."""
-	tool = make_tool("Get List", reference_doctype="ToDo")
+	tool = list_tool(TURNS)
 	with model_process(TURNS, tool, {"limit": 1}) as base_url:
 		provider = make("AI Provider", provide_name=unique("Scripted"), api_key=SECRET, api_base=base_url)
 		model = make("AI Model", model_name=unique("scripted"), provider=provider.name, own_prices=1).name

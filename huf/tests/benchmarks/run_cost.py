@@ -10,8 +10,8 @@ import frappe
 from huf.ai.agent_integration import run_agent_sync
 from huf.ai.coroutines import run_coroutine
 from huf.ai.providers.model_thread import ask_there
-from huf.tests.benchmarks.stub import model_process
-from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
+from huf.tests.benchmarks.stub import list_tool, model_process
+from huf.tests.factories import SECRET, make, make_agent, unique
 
 TURNS = 5
 ROUNDS = 15
@@ -19,7 +19,7 @@ ROUNDS = 15
 
 def measure() -> None:
 	"""Print wall milliseconds of both, pair by pair, and the statements of one run."""
-	tool = make_tool("Get List", reference_doctype="ToDo")
+	tool = list_tool(TURNS)
 	arguments = {"limit": 1}
 	with model_process(TURNS, tool, arguments) as base_url:
 		provider = make("AI Provider", provide_name=unique("Scripted"), api_key=SECRET, api_base=base_url)

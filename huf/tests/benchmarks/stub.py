@@ -4,17 +4,18 @@ import multiprocessing
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from huf.tests.factories import make, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
 def turns(count: int, tool: str, arguments: dict):
-	"""A model that calls a tool `count` times for each user message, then answers."""
+	"""A model that calls a list tool `count` times for each user message, each time for the next row, then answers."""
 
 	def answer(request: dict):
 		messages = request["messages"]
 		last = max(index for index, each in enumerate(messages) if each["role"] == "user")
 		done = sum(each["role"] == "tool" for each in messages[last:])
-		return tool_call(tool, arguments) if done < count else text("That is all.")
+		return tool_call(tool, {**arguments, "start": done}) if done < count else text("That is all.")
 
 	return answer
 
@@ -38,3 +39,10 @@ def model_process(count: int, tool: str, arguments: dict) -> Iterator[str]:
 	finally:
 		here.send("stop")
 		process.join(5)
+
+
+def list_tool(rows: int) -> str:
+	"""A Get List tool with so many rows to list, so that no call of a run is like another."""
+	for number in range(rows):
+		make("ToDo", description=f"Measure {number}")
+	return make_tool("Get List", reference_doctype="ToDo")
