@@ -11,6 +11,7 @@ from frappe.utils import get_datetime
 
 from huf.ai.conditions import Snapshot, changes, readable_values, snapshot
 from huf.ai.firing import Happening, decide, fire
+from huf.ai.touched import note_event
 from huf.ai.trigger_map import APP_EVENTS, forget_watched, get_watched
 from huf.ai.trigger_types import Firing
 from huf.ai.types import RunResult
@@ -93,7 +94,7 @@ def clear_doc_event_agents_cache(doc=None, method: str | None = None, *_args) ->
 
 def run_hooked_agents(doc, method: str) -> None:
 	"""Called by Frappe for every document and event; costs no query where no trigger watches the DocType."""
-	if doc.doctype in UNWATCHED:
+	if note_event(doc) or doc.doctype in UNWATCHED:
 		return
 	flags, modified = doc.flags, doc.modified
 	seen = flags.get("huf_watched")

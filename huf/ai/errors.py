@@ -19,6 +19,10 @@ class ToolError(Exception):
 	"""For the model: becomes the observation of the call that failed."""
 
 
+class PreviewRefused(ToolError):
+	"""What was tried reaches out of its transaction at once, so nobody can be shown beforehand what it would do."""
+
+
 class ModelError(Exception):
 	"""For the operator: a model could not be asked, or did not answer.
 

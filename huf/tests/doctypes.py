@@ -1,10 +1,19 @@
-"""DocTypes made for tests of permissions: a Case belongs to a Team, and has a field only leads may read."""
+"""DocTypes made for tests.
+
+Of permissions: a Case belongs to a Team, and has a field only leads may read. Of changes: an Order has lines, numbers in turn,
+fetches from a Customer, and can be submitted.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import frappe
+from frappe.model.document import Document
 
 from huf.tests.factories import make
 
 TEAM, CASE = "Huf Test Team", "Huf Test Case"
+CUSTOMER, ORDER, LINE = "Huf Test Customer", "Huf Test Order", "Huf Test Order Line"
 READER, OWNER, EDITOR, LEAD = "Huf Test Reader", "Huf Test Owner", "Huf Test Editor", "Huf Test Lead"
 RIGHTS = (
 	"read",
@@ -39,6 +48,12 @@ def make_doctypes() -> None:
 		)
 	if not frappe.db.exists("DocType", CASE):
 		make_doctype(CASE, CASE_FIELDS, CASE_RULES, is_submittable=1, autoname="hash", track_changes=1)
+	if not frappe.db.exists("DocType", ORDER):
+		make_doctype(CUSTOMER, CUSTOMER_FIELDS, ORDER_RULES, autoname="field:title")
+		make_doctype(LINE, LINE_FIELDS, [], istable=1)
+		make_doctype(
+			ORDER, ORDER_FIELDS, ORDER_RULES, is_submittable=1, autoname="naming_series:", track_changes=1
+		)
 	frappe.db.commit()
 
 
@@ -64,6 +79,34 @@ CASE_RULES = [
 	{**NONE, "role": LEAD, "permlevel": 1, "read": 1, "write": 1},
 ]
 
+CUSTOMER_FIELDS = [
+	field("title", "Data", reqd=1),
+	field("city", "Data"),
+	field("orders", "Int"),
+	field("discount", "Percent", permlevel=1),
+]
+LINE_FIELDS = [
+	field("item", "Data", reqd=1, in_list_view=1),
+	field("qty", "Int", default="1", in_list_view=1),
+	field("margin", "Currency", permlevel=1),
+]
+ORDER_FIELDS = [
+	field("naming_series", "Select", options="HUF-ORD-", default="HUF-ORD-"),
+	field("customer", "Link", options=CUSTOMER, reqd=1),
+	field("city", "Data", fetch_from="customer.city", read_only=1),
+	field("status", "Select", options="New\nPaid", default="New"),
+	field("ordered_at", "Datetime"),
+	field("lines", "Table", options=LINE),
+	field("note", "Text"),
+	field("amended_from", "Link", options=ORDER, read_only=1, no_copy=1),
+]
+ORDER_RULES = [
+	{**NONE, "role": READER, "read": 1},
+	{**ALL, "role": EDITOR},
+	{**ALL, "role": LEAD},
+	{**NONE, "role": LEAD, "permlevel": 1, "read": 1, "write": 1},
+]
+
 
 def make_doctype(name: str, fields: list[dict], rules: list[dict], **values) -> None:
 	make("DocType", name=name, module="Huf", custom=1, fields=fields, permissions=rules, **values)
@@ -74,3 +117,30 @@ def make_case(**values):
 	doc = make(CASE, **{"title": "Roof", "fee": "SECRET-FEE", "pin": "SECRET-PIN", **values})
 	frappe.db.commit()
 	return doc
+
+
+def make_order(*items: str, **values):
+	"""A committed order of a customer in Brno."""
+	if not frappe.db.exists(CUSTOMER, "Anna"):
+		make(CUSTOMER, title="Anna", city="Brno")
+	doc = make(
+		ORDER, **{"customer": "Anna", "lines": [{"item": item} for item in items or ("nail",)], **values}
+	)
+	frappe.db.commit()
+	return doc
+
+
+@contextmanager
+def controller(doctype: str, **methods: Callable) -> Iterator[None]:
+	"""Give a DocType's controller methods of its own, as a class of an app would: `on_update=function of the document`."""
+	for event, method in methods.items():
+		setattr(Document, event, only_for(doctype, method))
+	try:
+		yield
+	finally:
+		for event in methods:
+			delattr(Document, event)
+
+
+def only_for(doctype: str, method: Callable) -> Callable:
+	return lambda doc, *args, **kwargs: method(doc) if doc.doctype == doctype else None

@@ -34,12 +34,18 @@ COLUMNS = (
 	),
 	("ask", ("ai.run", "ai.providers")),
 	("turns", ("ai.loop",)),
-	("act", ("ai.sdk_tools", "ai.tools", "ai.tool_functions", "ai.tool_fields", "ai.custom_functions")),
+	(
+		"act",
+		(
+			*("ai.sdk_tools", "ai.tools", "ai.tool_functions", "ai.tool_fields", "ai.custom_functions"),
+			*("ai.preview", "ai.gate", "ai.difference"),
+		),
+	),
 	(
 		"keep",
 		(
 			*("ai.conversation_manager", "ai.records", "ai.tool_types", "ai.settings"),
-			*("ai.conditions", "ai.schedule", "ai.trigger_map"),
+			*("ai.conditions", "ai.schedule", "ai.trigger_map", "ai.touched"),
 		),
 	),
 	("travels", ("ai.types", "ai.trigger_types", "ai.arguments", "ai.contexts", "ai.errors", "ai.masking")),

@@ -35,7 +35,7 @@ def publish_realtime(
 	# as text now: what the caller does to the message later must not change what is sent
 	args = (event, frappe.as_json(message), room)
 	if not after_commit or task_id:
-		return _emit(*args)
+		return emit_via_redis(*args)
 	if not frappe.local.realtime_log:
 		frappe.db.after_commit.add(_flush)
 		frappe.db.after_rollback.add(_clear)
@@ -69,7 +69,7 @@ def _room_of(event, message, user, doctype, docname, task_id) -> str:
 
 def _flush():
 	for args in frappe.local.realtime_log:
-		_emit(*args)
+		emit_via_redis(*args)
 	_clear()
 
 
@@ -77,7 +77,8 @@ def _clear():
 	frappe.local.realtime_log = []
 
 
-def _emit(event: str, message: str, room: str):
+def emit_via_redis(event: str, message: str, room: str):
+	"""Real Frappe's name; here it is the server in this process, or jobs.db."""
 	if emit := emitters.get(frappe.local.site):
 		return emit(event, message, room)
 	query = "INSERT INTO outbox (event, message, room) VALUES (?, ?, ?)"

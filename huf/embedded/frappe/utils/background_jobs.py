@@ -70,6 +70,7 @@ def enqueue(
 		return frappe.call(method, **kwargs)
 	if queue not in TIMEOUTS:
 		frappe.throw(frappe._("Queue should be one of {0}").format(", ".join(TIMEOUTS)))
+	waiting = get_queue(queue)
 	row = {
 		"job_id": job_id or str(uuid.uuid4()),
 		"queue": queue,
@@ -79,11 +80,24 @@ def enqueue(
 		"timeout": timeout or TIMEOUTS[queue],
 		"deduplicate": bool(deduplicate),
 	}
-	file = jobs_db.path()
 	if enqueue_after_commit:
-		frappe.db.after_commit.add(lambda: _add(file, row))
+		frappe.db.after_commit.add(lambda: waiting.enqueue_call(row))
 		return None
-	return _add(file, row)
+	return waiting.enqueue_call(row)
+
+
+class Queue:
+	"""Where jobs of this site are put; the file is known before the site is left."""
+
+	def __init__(self):
+		self.file = jobs_db.path()
+
+	def enqueue_call(self, row: dict) -> Job | None:
+		return _add(self.file, row)
+
+
+def get_queue(qtype: str, is_async: bool = True) -> Queue:
+	return Queue()
 
 
 def enqueue_doc(doctype: str, name: str | None = None, method: str | None = None, queue="default", **kwargs):
