@@ -18,8 +18,14 @@ _private = (
 	*("Agent Conversation", "Agent Message", "Agent Run", "Agent LLM Call", "Agent Tool Call"),
 	"Agent Trigger Event",
 )
-permission_query_conditions = dict.fromkeys(_private, "huf.permissions.list_condition")
-has_permission = dict.fromkeys(_private, "huf.permissions.has_permission")
+permission_query_conditions = {
+	**dict.fromkeys(_private, "huf.permissions.list_condition"),
+	"Agent Draft": "huf.permissions.draft_condition",
+}
+has_permission = {
+	**dict.fromkeys(_private, "huf.permissions.has_permission"),
+	"Agent Draft": "huf.permissions.has_draft_permission",
+}
 
 # Tools that this app offers to agents, as any app can: functions by tool_name, description and function_path, and
 # optionally effect and parameters (a JSON schema; otherwise the signature counts), or modules by their dotted path, with
@@ -63,7 +69,7 @@ doc_events = {
 page_renderer = ["huf.api.webhook.HookPage"]
 
 # What runs and events say of documents must not keep anybody from deleting these.
-ignore_links_on_delete = ["Agent Run", "Agent Trigger Event"]
+ignore_links_on_delete = ["Agent Run", "Agent Trigger Event", "Agent Draft"]
 
 scheduler_events = {
 	"cron": {
@@ -71,6 +77,7 @@ scheduler_events = {
 			"huf.ai.background.recover",
 			"huf.ai.event_runs.recover_events",
 			"huf.ai.agent_scheduler.run_due_triggers",
+			"huf.ai.draft_answers.expire_drafts",
 		]
 	},
 	"daily": ["huf.ai.agent_scheduler.clear_old_events", "huf.ai.records.retention.apply_retention"],

@@ -1,4 +1,4 @@
-"""Who sees what runs leave behind: the owner and Huf Managers, in lists and one by one."""
+"""Who sees what runs leave behind: the owner and Huf Managers, in lists and one by one; a draft, its approver too."""
 
 import frappe
 
@@ -16,3 +16,19 @@ def list_condition(user: str | None = None, doctype: str | None = None) -> str:
 def has_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
 	user = user or frappe.session.user
 	return is_manager(user) or doc.owner == user
+
+
+def draft_condition(user: str | None = None, doctype: str | None = None) -> str:
+	own = list_condition(user := user or frappe.session.user, "Agent Draft")
+	return own and f"({own} or `tabAgent Draft`.`approver` = {frappe.db.escape(user)})"
+
+
+def has_draft_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
+	user = user or frappe.session.user
+	return has_permission(doc, ptype, user) or (doc.approver == user and ptype != "delete")
+
+
+def may_answer(user: str) -> bool:
+	"""Whether a user can be asked about drafts at all: signs in, and may read them."""
+	is_person = user not in ("Guest", "Administrator") and frappe.db.get_value("User", user, "enabled")
+	return bool(is_person and frappe.has_permission("Agent Draft", "read", user=user))

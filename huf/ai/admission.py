@@ -50,7 +50,8 @@ def count_run(request: AgentRequest, agent) -> None:
 @contextmanager
 def acting_as(user: str) -> Iterator[None]:
 	"""Everything inside has the permissions of `user`, and no other's."""
-	before = frappe.session.user
+	session = frappe.local.session
+	before, kept = session.user, (session.sid, session.data, frappe.local.form_dict)
 	if user != before:
 		frappe.set_user(user)
 	try:
@@ -58,3 +59,5 @@ def acting_as(user: str) -> Iterator[None]:
 	finally:
 		if user != before:
 			frappe.set_user(before)
+			# What Frappe forgets of the person whose request this is, and needs at its end.
+			session.sid, session.data, frappe.local.form_dict = kept

@@ -37,6 +37,7 @@ UNWATCHED = frozenset(
 			"Agent Run",
 			"Agent LLM Call",
 			"Agent Tool Call",
+			"Agent Draft",
 			"Agent Trigger",
 		),
 		*(

@@ -10,10 +10,11 @@ from huf.ai.background import call_next, end_run
 from huf.ai.coroutines import iterate
 from huf.ai.errors import UsageError
 from huf.ai.open_run import carry_out, open_run
-from huf.ai.types import AgentRequest, Listener, RunEvent, RunResult
+from huf.ai.types import AgentRequest, Listener, RunEvent, RunResult, RunStatus
 
 __all__ = ["AgentManager", "run_agent", "run_agent_sync", "run_child", "stream_agent"]
 
+WAITS = "It waits for a person to allow something, and will go on by itself. Its answer will not come here."
 DEEPEST = 3
 """How many agents may have called one another."""
 
@@ -73,9 +74,10 @@ async def run_child(agent_name: str, prompt: str) -> dict:
 		agent_name, prompt, frappe.session.user, channel="agent", external_id=parent, parent_run=parent
 	)
 	result = await carry_out(open_run(request))
-	return {
+	told = {
 		key: value for key, value in result.as_dict().items() if key in ("run", "status", "response", "error")
 	}
+	return {**told, "note": WAITS} if result.status is RunStatus.WAITING else told
 
 
 def depth_of(run: str | None) -> int:

@@ -59,6 +59,14 @@ class TookTooLong(Exception):
 	"""For the model: a tool did not end in its time and was abandoned."""
 
 
+class RunPaused(Exception):
+	"""The run waits for a person and is nobody's until then; `draft` is what they are shown."""
+
+	def __init__(self, draft: dict):
+		super().__init__(f"The run waits for an answer to {draft['draft']}.")
+		self.draft = draft
+
+
 class LeaseLost(Exception):
 	"""This worker was away for so long that the run is another's. Nothing it does may count any more."""
 

@@ -13,11 +13,13 @@ import frappe
 
 from huf.ai import admission
 from huf.ai.agent_manager import AgentManager
+from huf.ai.approvals import Approvals
 from huf.ai.contexts import is_lent
 from huf.ai.conversation_manager import ConversationManager
-from huf.ai.errors import AlreadyOpened, LeaseLost, UsageError
+from huf.ai.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
 from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.records import firings, leases
+from huf.ai.records.drafts import expire_pending
 from huf.ai.records.events import Announcer
 from huf.ai.records.journal import (
 	RunJournal,
@@ -151,7 +153,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 
 
 async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Work on a run to its end, and write down how it ended."""
+	"""Work on a run to its end, and write down how it ended; or until it waits for a person."""
 	announce = Announcer(run.name, run.request.user, listeners)
 	announce(EventKind.RUN_STARTED, started(run))
 	began = time.monotonic()
@@ -159,10 +161,33 @@ async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResu
 	before, frappe.flags.huf_run = frappe.flags.huf_run, run.name
 	try:
 		outcome = await work(run, announce)
+	except RunPaused as paused:
+		return wait(run, paused.draft, elapsed(began), announce)
 	finally:
 		frappe.flags.huf_run = before
-	result = finish(run, outcome, elapsed(began))
+	result = finish(run, outcome, elapsed(began) + round(run.recorded.seconds * 1000))
 	announce(EventKind.RUN_FINISHED, result.as_dict())
+	return result
+
+
+def wait(run: OpenRun, draft: dict, duration_ms: int, announce: Announcer) -> RunResult:
+	"""The run has been given back, and whoever waited for it is told what it waits for."""
+	recorded = read_recorded(run.name)
+	result = RunResult(
+		run=run.name,
+		conversation=run.conversation,
+		status=RunStatus.WAITING,
+		stop_reason=None,
+		response=recorded.text,
+		error=None,
+		usage=recorded.usage,
+		steps=len(recorded.replies),
+		duration_ms=duration_ms,
+		provider=run.manager.provider,
+		model=run.manager.model,
+		draft=draft,
+	)
+	announce(EventKind.RUN_WAITING, {**result.as_dict(), "draft": draft["draft"]})
 	return result
 
 
@@ -188,17 +213,26 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		run.recorded,
 		limits,
 	)
+	guards, resumed = guards_of(run, journal), run.attempts > 1
 	context = {
 		"agent_name": run.request.agent,
 		"messages": run.messages,
 		"journal": journal,
-		"guards": guards_of(run, journal),
+		"guards": guards,
 		"emit": announce,
+		"clear": Approvals(run.request.agent, journal, guards, announce, resumed).clear,
 		"stream": announce.is_watched,
 	}
 	if run.attempts > MOST_ATTEMPTS:
 		return Outcome(
 			StopReason.ERROR, error=LOST_AGAIN, usage=run.recorded.usage, steps=len(run.recorded.replies)
+		)
+	if resumed and journal.cancel_requested(waiting=False):
+		# It may have waited for a person: what it has done and used so far is on record.
+		recorded = run.recorded
+		expire_pending(run.name, "The run was cancelled")
+		return Outcome(
+			StopReason.CANCELLED, recorded.text, True, usage=recorded.usage, steps=len(recorded.replies)
 		)
 	try:
 		agent, spent = manager.create_agent(), run.recorded.spent
@@ -214,7 +248,7 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		frappe.db.rollback()
 		recorded = read_recorded(run.name)
 		return Outcome(StopReason.CANCELLED, usage=recorded.usage, steps=len(recorded.replies))
-	except LeaseLost:
+	except (LeaseLost, RunPaused):
 		raise
 	except Exception:  # the boundary around a run
 		frappe.db.rollback()

@@ -4,9 +4,11 @@
 that is `tool_functions`' work.
 """
 
+import asyncio
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -26,7 +28,10 @@ from huf.ai.types import Effect
 
 @dataclass
 class EffectTool(FunctionTool):
-	"""The SDK's tool, plus what it does to the world and where it comes from."""
+	"""The SDK's tool, plus what it does to the world and where it comes from.
+
+	`work` makes a call as `on_invoke_tool` does, as a whole in the calling thread; `describe` says what it would send.
+	"""
 
 	effect: Effect = Effect.READ
 	types: str = ""
@@ -34,6 +39,9 @@ class EffectTool(FunctionTool):
 	timeout: float | None = None
 	most_calls: int = 0
 	concurrent: bool = False
+	needs_approval: bool = False
+	work: Callable[[dict], str] | None = None
+	describe: Callable[[dict], dict] | None = None
 
 
 def create_agent_tools(agent) -> list[EffectTool]:
@@ -41,7 +49,7 @@ def create_agent_tools(agent) -> list[EffectTool]:
 	doc = frappe.get_cached_doc("Agent", agent) if isinstance(agent, str) else agent
 	slots = [(frappe.get_cached_doc("Agent Tool Function", slot.tool), slot) for slot in doc.agent_tool]
 	return [
-		replace(tool, most_calls=slot.max_calls or 0)
+		replace(tool, most_calls=slot.max_calls or 0, needs_approval=needs_approval(tool, row, slot))
 		for row, slot in slots
 		if may_use_tool(row, doc)
 		for tool in create_tools(row, doc)
@@ -67,6 +75,7 @@ def create_tool(row, agent=None) -> EffectTool:
 		types=row.types,
 		reference_doctype=row.reference_doctype,
 		result_limit=row.result_limit or 0,
+		request=partial(describe_http, row) if row.types in ("GET", "POST") else None,
 	)
 
 
@@ -82,6 +91,11 @@ def create_detail_tool(row, agent=None) -> EffectTool:
 		reference_doctype=row.reference_doctype,
 		result_limit=row.result_limit or 0,
 	)
+
+
+def needs_approval(tool: EffectTool, row, slot) -> bool:
+	"""Where the tool or this agent asks for it; never for what only reads."""
+	return tool.effect is not Effect.READ and bool(row.requires_approval or slot.requires_approval)
 
 
 def check_role(row, agent=None) -> None:
@@ -112,24 +126,34 @@ def create_function_tool(
 	timeout: float | None = None,
 	admit: Callable[[], None] | None = None,
 	result_limit: int = 0,
+	request: Callable[..., dict] | None = None,
 ) -> EffectTool:
 	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text, shortened to `result_limit`.
 
 	After `timeout` seconds the loop abandons a call; None: never. Raises what `admit` (asked first) and the function raise;
-	ToolError where the arguments do not fit `parameters` (a JSON schema).
+	ToolError where the arguments do not fit `parameters` (a JSON schema). `request` shows what a call would send.
 	"""
 
-	async def on_invoke_tool(context, input_json: str) -> str:
+	def check(arguments: dict) -> None:
 		if admit:
 			admit()
-		arguments = parse_arguments(input_json)
 		check_arguments(arguments, parameters)
-		messages = len(frappe.local.message_log)
-		try:
+
+	async def on_invoke_tool(context, input_json: str) -> str:
+		arguments = parse_arguments(input_json)
+		check(arguments)
+		with unheard():
 			return fit(await call(function, arguments), result_limit)
-		finally:
-			# What frappe.throw and msgprint said inside a tool is for the model, not for the browser of the caller.
-			del frappe.local.message_log[messages:]
+
+	def work(arguments: dict) -> str:
+		check(arguments)
+		with unheard():
+			result = function(**arguments)
+			return fit(asyncio.run(finish(result)) if inspect.isawaitable(result) else result, result_limit)
+
+	def describe(arguments: dict) -> dict:
+		check(arguments)
+		return request(**arguments) if request else {"tool": name, "arguments": arguments}
 
 	return EffectTool(
 		name=name,
@@ -143,7 +167,23 @@ def create_function_tool(
 		timeout=timeout,
 		# What waits for the network; anything else uses the run's one connection to the database.
 		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function),
+		work=work,
+		describe=describe,
 	)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+	"""What frappe.throw and msgprint said inside a tool is for the model, not for the browser of the caller."""
+	messages = len(frappe.local.message_log)
+	try:
+		yield
+	finally:
+		del frappe.local.message_log[messages:]
+
+
+async def finish(awaitable: Awaitable) -> Any:
+	return await awaitable
 
 
 async def call(function: Callable[..., Any | Awaitable[Any]], arguments: dict) -> Any:
@@ -265,6 +305,13 @@ def call_http(tool, method, url, params, body=None):
 		allow_private=bool(tool.allow_private_hosts),
 		timeout=get_settings().tool_timeout,
 	)
+
+
+def describe_http(tool, url="", params=None, body=None):
+	from huf.ai.tools import http
+
+	headers = [row.header for row in tool.headers]
+	return http.describe(tool.types, url, base_url=tool.base_url, headers=headers, params=params, body=body)
 
 
 def tool_headers(tool) -> dict[str, str]:

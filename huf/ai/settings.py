@@ -26,6 +26,7 @@ class Settings:
 	mask_patterns: str
 	search_provider: str | None
 	search_base_url: str | None
+	draft_expiry_hours: int
 
 
 ENVIRONMENT = {"max_steps": "MAX_AGENT_STEPS"}
@@ -51,6 +52,7 @@ def get_settings() -> Settings:
 		mask_patterns=doc.mask_patterns or "",
 		search_provider=doc.search_provider or None,
 		search_base_url=doc.search_base_url or None,
+		draft_expiry_hours=read_int(doc, "draft_expiry_hours"),
 	)
 
 

@@ -66,11 +66,24 @@ class StopReason(str, Enum):
 	ERROR = "error"
 
 
+class DraftStatus(str, Enum):
+	"""Of a call that a person has to allow. Approved: it is still to be made; Applied or Failed: it was."""
+
+	PENDING = "Pending"
+	APPROVED = "Approved"
+	REJECTED = "Rejected"
+	APPLIED = "Applied"
+	FAILED = "Failed"
+	EXPIRED = "Expired"
+
+
 class EventKind(str, Enum):
 	RUN_STARTED = "run_started"
 	TEXT_DELTA = "text_delta"
 	TOOL_STARTED = "tool_started"
 	TOOL_FINISHED = "tool_finished"
+	DRAFT_CREATED = "draft_created"
+	RUN_WAITING = "run_waiting"
 	RUN_FINISHED = "run_finished"
 
 
@@ -193,7 +206,8 @@ class Tool:
 	"""What the loop needs to know of a tool. `run` takes checked arguments and gives anything JSON can hold.
 
 	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `most_calls`: of a run; 0: any
-	number. `concurrent`: calls may be under way side by side, because they leave the database alone.
+	number. `concurrent`: calls may be under way side by side, because they leave the database alone. `needs_approval`: a
+	person has to allow each call.
 	"""
 
 	name: str
@@ -204,6 +218,7 @@ class Tool:
 	timeout: float | None = None
 	most_calls: int = 0
 	concurrent: bool = False
+	needs_approval: bool = False
 
 	def as_spec(self) -> dict:
 		"""OpenAI's function-calling form."""
@@ -213,13 +228,17 @@ class Tool:
 
 @dataclass(frozen=True)
 class Call:
-	"""A request made ready: either `tool` and `arguments`, or the `error` that keeps it from being run."""
+	"""A request made ready: either `tool` and `arguments`, or the `error` that keeps it from being run.
+
+	`draft`: the Agent Draft by which a person has allowed it.
+	"""
 
 	request: CallRequest
 	position: int
 	tool: Tool | None = None
 	arguments: dict | None = None
 	error: str | None = None
+	draft: str | None = None
 
 	@property
 	def effect(self) -> Effect:
@@ -313,6 +332,8 @@ It may have: `worst_case(messages, tools, counted)` that gives a WorstCase, with
 a limit; `retries`, how often to ask again after an error that may pass; and `room(tools)`, how much it can be sent (None: no
 end), without which a small window is taken for granted.
 """
+Clear = Callable[[int, Call], Awaitable[Call]]
+"""`(step, call)`: the call as it may be made, perhaps with an error that keeps it from it. Raises RunPaused."""
 Emit = Callable[[EventKind, dict[str, Any]], None]
 
 
@@ -320,13 +341,14 @@ Emit = Callable[[EventKind, dict[str, Any]], None]
 class RunResult:
 	"""How a run ended. `response` is the answer, or what there was of it; `error` is for the person.
 
-	`observations`: what its tools gave, where they are why it ended.
+	`observations`: what its tools gave, where they are why it ended. `draft`: what a run that is Waiting waits for; it has
+	no `stop_reason`.
 	"""
 
 	run: str
 	conversation: str
 	status: RunStatus
-	stop_reason: StopReason
+	stop_reason: StopReason | None
 	response: str
 	error: str | None
 	usage: Usage
@@ -335,6 +357,7 @@ class RunResult:
 	provider: str | None = None
 	model: str | None = None
 	observations: tuple[Observation, ...] = ()
+	draft: dict[str, Any] | None = None
 
 	@property
 	def success(self) -> bool:
@@ -347,7 +370,7 @@ class RunResult:
 			"run": self.run,
 			"conversation": self.conversation,
 			"status": self.status.value,
-			"stop_reason": self.stop_reason.value,
+			"stop_reason": self.stop_reason and self.stop_reason.value,
 			"response": self.response,
 			"error": self.error,
 			"provider": self.provider,
@@ -358,4 +381,5 @@ class RunResult:
 			"steps": self.steps,
 			"duration_ms": self.duration_ms,
 			**({"observations": [o.as_dict() for o in self.observations]} if self.observations else {}),
+			**({"draft": self.draft} if self.draft else {}),
 		}

@@ -2,8 +2,8 @@
 
 import frappe
 
-from huf.ai import lost_calls, replay
-from huf.ai.records import history, journal
+from huf.ai import draft_answers, lost_calls, replay
+from huf.ai.records import history
 
 MOST_RUNS = 200
 
@@ -42,9 +42,9 @@ def compare(run: str, other: str):
 
 @frappe.whitelist(methods=["POST"])
 def cancel(run: str):
-	"""Ask a run to end. It does so at its next step, or while it waits for a model."""
+	"""Ask a run to end. It does so at its next step, or while it waits for a model or a person."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
-	journal.request_cancel(run)
+	draft_answers.cancel_run(run)
 
 
 @frappe.whitelist(methods=["POST"])

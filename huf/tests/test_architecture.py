@@ -24,6 +24,8 @@ COLUMNS = (
 			"ai.agent_integration",
 			"ai.agent_manager",
 			"ai.admission",
+			"ai.approvals",
+			"ai.draft_answers",
 			"ai.background",
 			"ai.coroutines",
 			"ai.open_run",

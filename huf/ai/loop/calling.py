@@ -10,7 +10,7 @@ from huf.ai.arguments import canonical
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.journal import Journal
 from huf.ai.loop.tool_calls import perform
-from huf.ai.types import Call, CallStatus, Effect, Emit, EventKind, Observation
+from huf.ai.types import Call, CallStatus, Clear, Effect, Emit, EventKind, Observation
 
 MOST_AT_ONCE = 50
 TOO_MANY_AT_ONCE = f"More than {MOST_AT_ONCE} calls at once. This one was not made; ask for fewer."
@@ -21,8 +21,8 @@ NOT_BEGUN = "The run was stopped before this call, so it was not made."
 class Caller:
 	"""Makes the calls of one run. Remembers what reads gave until something is changed."""
 
-	def __init__(self, guards: Iterable[Guard], journal: Journal, emit: Emit):
-		self.guards, self.journal, self.emit = guards, journal, emit
+	def __init__(self, guards: Iterable[Guard], journal: Journal, emit: Emit, clear: Clear | None = None):
+		self.guards, self.journal, self.emit, self.clear = guards, journal, emit, clear
 		self.given: dict[str, Observation] = {}
 		self.made: Counter[str] = Counter()
 
@@ -57,6 +57,7 @@ class Caller:
 		self.emit(EventKind.TOOL_STARTED, {**seen, "effect": call.effect.value, "arguments": shown})
 		observation = self.journal.recall_call(step, call)
 		if observation is None:
+			call = await self.clear(step, call) if self.clear else call
 			self.journal.calling(step, call)
 			observation = self.remembered(call) or await perform(call, self.guards, step)
 			self.journal.called(step, observation)

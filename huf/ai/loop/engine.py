@@ -13,7 +13,7 @@ from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.tool_calls import prepare
 from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, decide
 from huf.ai.loop.view import View
-from huf.ai.types import Ask, Emit, Outcome, StopReason, Tool
+from huf.ai.types import Ask, Clear, Emit, Outcome, StopReason, Tool
 
 
 async def run_loop(
@@ -24,10 +24,14 @@ async def run_loop(
 	guards: Iterable[Guard] = (),
 	journal: Journal | None = None,
 	emit: Emit = lambda kind, data: None,
+	clear: Clear | None = None,
 ) -> Outcome:
-	"""Run until the model answers without asking for a tool. Never raises ModelError: it ends the outcome."""
+	"""Run until the model answers without asking for a tool. Never raises ModelError: it ends the outcome.
+
+	Raises RunPaused where `clear` does: the run waits for a person.
+	"""
 	journal = journal or NoJournal()
-	caller = Caller(guards, journal, emit)
+	caller = Caller(guards, journal, emit, clear)
 	outcome, last = Outcome(messages=list(messages)), None
 	view = View(outcome, tools, ask)
 	while True:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from huf.ai.arguments import as_text, check_arguments, mask_secrets, parse_arguments
-from huf.ai.errors import RunStopped, TookTooLong, ToolError
+from huf.ai.errors import RunPaused, RunStopped, TookTooLong, ToolError
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.waiting import Ended, watch
 from huf.ai.types import Call, CallRequest, CallStatus, Effect, Observation, Tool
@@ -39,7 +39,7 @@ async def perform(call: Call, guards: Iterable[Guard] = (), step: int = 0) -> Ob
 	"""Run a prepared call. Whatever goes wrong in a tool becomes an observation; it never ends the run.
 
 	A tool that takes too long is left behind, and so is one during which a guard speaks up. What it has done outside is
-	unknown then; what it has changed here is its caller's to take back.
+	unknown then; what it has changed here is its caller's to take back. Raises RunPaused.
 	"""
 	if call.error:
 		return Observation(call, CallStatus.REFUSED, as_text({"error": call.error}))
@@ -59,6 +59,8 @@ def told(ended: Ended) -> tuple[CallStatus, str]:
 	"""What a tool that came to its end gave or raised, as text fit for the record."""
 	try:
 		return CallStatus.SUCCESS, recordable(ended.result())
+	except RunPaused:
+		raise
 	except (Exception, CancelledError) as error:  # the boundary around a tool's call
 		return CallStatus.FAILED, recordable(fault(error))
 

@@ -18,8 +18,8 @@ DEFAULT_STEPS = 10
 async def drive(agent, prompt: str, ask: Ask, context: dict[str, Any]) -> Outcome:
 	"""Run the loop for an SDK agent.
 
-	`context` may hold: messages (what the model is told first; else instructions and prompt), guards, journal, emit.
-	Without them nothing is kept.
+	`context` may hold: messages (what the model is told first; else instructions and prompt), guards, journal, emit,
+	clear. Without them nothing is kept.
 	"""
 	return await run_loop(
 		context.get("messages") or opening(agent.instructions, (), prompt),
@@ -28,6 +28,7 @@ async def drive(agent, prompt: str, ask: Ask, context: dict[str, Any]) -> Outcom
 		guards=context.get("guards", (StepCap(DEFAULT_STEPS),)),
 		journal=context.get("journal"),
 		emit=context.get("emit", lambda kind, data: None),
+		clear=context.get("clear"),
 	)
 
 
@@ -56,6 +57,7 @@ def loop_tool(tool) -> Tool:
 		getattr(tool, "timeout", None),
 		getattr(tool, "most_calls", 0),
 		getattr(tool, "concurrent", False),
+		getattr(tool, "needs_approval", False),
 	)
 
 

@@ -9,7 +9,11 @@ import frappe
 
 from huf.ai.types import EventKind, Listener, RunEvent
 
-STATES = {EventKind.RUN_STARTED, EventKind.TOOL_STARTED, EventKind.RUN_FINISHED}
+STATES = {
+	*(EventKind.RUN_STARTED, EventKind.TOOL_STARTED, EventKind.DRAFT_CREATED),
+	*(EventKind.RUN_WAITING, EventKind.RUN_FINISHED),
+}
+LEFT_OUT = ("arguments", "result", "response", "difference")
 
 
 class Announcer:
@@ -34,11 +38,7 @@ def tell_user(user: str) -> Listener:
 
 	def listen(event: RunEvent) -> None:
 		if event.kind in STATES:
-			short = {
-				key: value
-				for key, value in event.data.items()
-				if key not in ("arguments", "result", "response")
-			}
+			short = {key: value for key, value in event.data.items() if key not in LEFT_OUT}
 			frappe.publish_realtime(
 				"huf_run", {"run": event.run, "kind": event.kind.value, **short}, user=user
 			)

@@ -16,6 +16,7 @@ from frappe.utils import now
 
 from huf.ai.arguments import canonical
 from huf.ai.records.budgets import Reservation, reserve, settle, settle_lost
+from huf.ai.records.drafts import end_draft, lose_drafts
 from huf.ai.records.leases import Lease, expiry, new_worker
 from huf.ai.records.limits import Limit
 from huf.ai.records.recorded import STEP, Recorded
@@ -136,6 +137,7 @@ def mark_lost(run: str) -> None:
 		"update `tabAgent LLM Call` set status = 'Failed', error_message = %s where run = %s and status = 'Started'",
 		("The worker that asked was lost.", run),
 	)
+	lose_drafts(run)
 	frappe.db.commit()
 
 
@@ -267,6 +269,8 @@ class RunJournal:
 			update_row("Agent Tool Call", self.intents[call.position], ending)
 		else:
 			insert_row("Agent Tool Call", {**self.row(step, call, observation.status), **ending})
+		if call.draft:
+			end_draft(call.draft, observation)
 		frappe.db.commit()
 
 	def step_done(self, step: int, reply: ModelReply, observations: list[Observation]) -> None:

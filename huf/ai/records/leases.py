@@ -71,6 +71,27 @@ def take(run: str, now: datetime | None = None) -> Lease | None:
 	return Lease(run, worker) if mine else None
 
 
+def give_back(lease: Lease) -> None:
+	"""Let a run wait for a person, held by no worker. Raises LeaseLost; does not commit.
+
+	No worker was lost over it so far: it is the next one's first attempt to go on. A run that is to be cancelled does not wait.
+	"""
+	lease.hold()
+	frappe.db.sql(
+		"""update `tabAgent Run` set worker = null, lease_until = null, attempts = 1,
+		status = case when cancel_requested = 1 then 'Queued' else 'Waiting' end
+		where name = %s and worker = %s""",
+		(lease.run, lease.worker),
+	)
+
+
+def wake(run: str) -> None:
+	"""Let a run that waits be taken up again. Does not commit."""
+	frappe.db.sql(
+		"update `tabAgent Run` set status = 'Queued' where name = %s and status = 'Waiting'", (run,)
+	)
+
+
 def claim_conversation(conversation: str, run: str, now: datetime | None = None) -> bool:
 	"""Let `run` be the one that goes on in a conversation; False while another does. Does not commit."""
 	frappe.db.sql(

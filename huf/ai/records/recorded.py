@@ -32,6 +32,11 @@ class Recorded:
 	spent: Usage = Usage()
 
 	@property
+	def text(self) -> str:
+		"""What the model said last, beside the calls it asked for."""
+		return next((reply.text for _, reply in sorted(self.replies.items(), reverse=True) if reply.text), "")
+
+	@property
 	def usage(self) -> Usage:
 		return sum((reply.usage for reply in self.replies.values()), self.spent)
 

@@ -14,6 +14,7 @@ CONTENTS = {
 	"Agent LLM Call": ("response", "error_message"),
 	"Agent Tool Call": ("arguments", "result", "error_message"),
 	"Agent Message": ("content",),
+	"Agent Draft": ("arguments", "edited_arguments", "difference", "reason", "result"),
 }
 """What is blanked of the rows that belong to a run; who, when, how long and how much stays."""
 

@@ -8,10 +8,11 @@ import asyncio
 import ipaddress
 import json
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
+from huf.ai.arguments import HIDDEN
 from huf.ai.errors import ToolError
 
 MOST_BYTES = 2_000_000
@@ -60,6 +61,23 @@ async def request(
 		raise ToolError(f"{host_of(url)} did not answer within {timeout:g} seconds.") from None
 	except (aiohttp.ClientError, OSError, ValueError) as error:
 		raise ToolError(reason_of(error, url)) from None
+
+
+def describe(
+	method: str,
+	url: str,
+	*,
+	base_url: str | None = None,
+	headers: Iterable[str] = (),
+	params: Mapping[str, Any] | None = None,
+	body: Any = None,
+) -> dict:
+	"""What `request` would send, for a person to look at: {method, url, headers, body}; what headers say is masked."""
+	headers = list(headers)
+	url = resolve_url(url, base_url, tied=bool(headers))
+	query = urlencode({key: as_query(value) for key, value in (params or {}).items()})
+	whole = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
+	return {"method": method, "url": whole, "headers": dict.fromkeys(headers, HIDDEN), "body": body}
 
 
 async def follow(session, method, url, home, headers, params, body, before_each) -> dict:

@@ -1,0 +1,71 @@
+"""REST about drafts, for people who answer them. Each sees those of their own runs and those they are to answer."""
+
+import json
+
+import frappe
+
+from huf.ai import draft_answers
+from huf.ai.errors import UsageError
+from huf.ai.records import drafts
+
+SHOWN = [field for field in drafts.FIELDS if field not in ("answer_key", "result")]
+
+
+@frappe.whitelist(methods=["GET"])
+def get_drafts(
+	status: str | None = "Pending",
+	run: str | None = None,
+	conversation: str | None = None,
+	start: int = 0,
+	limit: int = 50,
+):
+	"""Drafts, newest first; see `get_draft`."""
+	wanted = {"status": status, "run": run, "conversation": conversation}
+	rows = frappe.get_list(
+		drafts.DRAFT,
+		filters={field: value for field, value in wanted.items() if value},
+		fields=SHOWN,
+		order_by="creation desc",
+		limit_start=start,
+		limit_page_length=min(limit, 200),
+	)
+	return [describe(row) for row in rows]
+
+
+@frappe.whitelist(methods=["GET"])
+def get_draft(draft: str):
+	"""One draft: {draft, status, tool, arguments, difference, digest, approver, expires_at, may_answer, ...}.
+
+	`difference` is {changes, tables, kept} (see `huf.ai.preview.Preview`), or {request} of a call that reaches outside.
+	"""
+	frappe.get_doc(drafts.DRAFT, draft).check_permission("read")
+	return describe(drafts.read_draft(draft))
+
+
+@frappe.whitelist(methods=["POST"])
+def approve(draft: str, digest: str, arguments: dict | str | None = None):
+	"""Allow what was shown, named by its digest; or the same call with other arguments, whose difference counts then."""
+	return draft_answers.approve(draft, digest, parsed(arguments))
+
+
+@frappe.whitelist(methods=["POST"])
+def reject(draft: str, reason: str | None = None):
+	"""Say no. The run goes on without it, and its model reads the reason."""
+	return draft_answers.reject(draft, reason=reason)
+
+
+def describe(row) -> dict:
+	pending = row.status == drafts.PENDING
+	return {**drafts.describe_draft(row), "may_answer": pending and draft_answers.may_answer_draft(row)}
+
+
+def parsed(arguments: dict | str | None) -> dict | None:
+	if not isinstance(arguments, str):
+		return arguments
+	try:
+		value = json.loads(arguments)
+	except ValueError:
+		value = None
+	if not isinstance(value, dict):
+		raise UsageError("The arguments must be one JSON object.")
+	return value

@@ -1,0 +1,130 @@
+"""Drafts over REST: who sees and answers them, one answer counts, and a worker killed at any commit does the call once."""
+
+import json
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.background import work_on
+from huf.ai.errors import UsageError
+from huf.api.draft import approve, get_draft, get_drafts, reject
+from huf.api.run import cancel
+from huf.tests.contract.connections import together
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_tool, make_user
+from huf.tests.http import send
+from huf.tests.model_server import text, tool_call
+
+
+class TestAccess(DraftTestCase):
+	def setUp(self):
+		super().setUp()
+		self.approver, self.other = make_user("Huf User"), make_user("Huf User")
+		self.manager = make_user("Huf Manager")
+		frappe.db.set_value("Agent", self.agent, "approver", self.approver)
+		frappe.db.commit()
+		self.result = self.start_change("new")
+		self.name, self.digest = self.result["draft"]["draft"], self.result["draft"]["digest"]
+
+	def test_the_run_s_user_the_approver_and_managers_see_it_and_no_other(self):
+		for user, sees, answers in (
+			(self.user, True, False),
+			(self.approver, True, True),
+			(self.manager, True, True),
+			(self.other, False, False),
+		):
+			with self.subTest(user), acting_as(user):
+				listed = [row["draft"] for row in get_drafts(run=self.result["run"])]
+				self.assertEqual(listed, [self.name] if sees else [])
+				if sees:
+					self.assertEqual(get_draft(self.name)["may_answer"], answers)
+				else:
+					self.assertRaises(frappe.PermissionError, get_draft, self.name)
+
+	def test_only_the_approver_and_managers_may_answer(self):
+		for user in (self.user, self.other, "Guest"):
+			with self.subTest(user), acting_as(user):
+				self.assertRaises(frappe.PermissionError, approve, self.name, self.digest)
+				self.assertRaises(frappe.PermissionError, reject, self.name)
+		self.assertEqual(self.draft(self.result).status, "Pending")
+		with acting_as(self.manager):
+			self.assertEqual(approve(self.name, self.digest)["answered_by"], self.manager)
+
+	def test_nobody_writes_or_deletes_a_draft_by_hand(self):
+		for user in (self.user, self.approver, self.other):
+			with self.subTest(user), acting_as(user):
+				doc = frappe.get_doc("Agent Draft", self.name)
+				doc.status = "Approved"
+				self.assertRaises(frappe.PermissionError, doc.save)
+				with self.assertRaises(frappe.PermissionError):
+					frappe.delete_doc("Agent Draft", self.name)
+
+	def test_what_was_not_shown_cannot_be_approved(self):
+		with acting_as(self.approver), self.assertRaisesRegex(UsageError, "Look at it again"):
+			approve(self.name, "another digest")
+
+	def test_arguments_may_come_as_text(self):
+		given = {"name": self.order.name, "values": {"note": "text"}}
+		with acting_as(self.approver):
+			self.assertEqual(approve(self.name, self.digest, json.dumps(given))["edited_arguments"], given)
+
+	def test_the_session_of_who_answers_for_another_stays_theirs(self):
+		given = {"name": self.order.name, "values": {"note": "edited"}}
+		frappe.set_user(self.approver)
+		frappe.local.session.data["kept"] = "token"
+		approve(self.name, self.digest, given)
+		self.assertEqual(
+			(frappe.session.user, frappe.local.session.data.get("kept")), (self.approver, "token")
+		)
+
+	def test_cancelling_over_rest_ends_what_waits(self):
+		with acting_as(self.user):
+			cancel(self.result["run"])
+		self.assertEqual(self.go_on(self.result["run"]).status.value, "Cancelled")
+
+	def test_a_stranger_gets_nothing_over_http(self):
+		answer = send(f"/api/method/huf.api.draft.get_draft?draft={self.name}")
+		self.assertIn(answer.status_code, (401, 403))
+
+
+class TestRace(DraftTestCase):
+	def test_of_five_answers_at_once_one_counts_and_the_call_is_made_once(self):
+		for _ in range(4):
+			self.assert_one_wins()
+
+	def assert_one_wins(self):
+		create = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
+		agent, title = self.make_agent(create), f"race {frappe.generate_hash(length=8)}"
+		card = self.start(tool_call(create, {"description": title}), agent=agent)["draft"]
+		name, digest = card["draft"], card["digest"]
+		edited = {"description": f"{title} edited"}
+		answers = [
+			(approve, name, digest),
+			(approve, name, digest),
+			(approve, name, digest, edited),
+			(reject, name, "no"),
+			(reject, name),
+		]
+		frappe.db.commit()
+		said = together([(attempt, self.user, *answer) for answer in answers])
+		frappe.db.rollback()
+		won = [each for each in said if isinstance(each, dict)]
+		self.assertEqual(len(won), 1, said)
+		for each in said:
+			if isinstance(each, str):
+				self.assertRegex(each, f"answered before: {won[0]['status']} by {self.user}")
+		self.server.script(text("Done."))
+		ended = together([(work_on, card["run"])] * 3)
+		self.assertEqual(sum(result is not None for result in ended), 1)
+		frappe.db.rollback()
+		wanted = 0 if won[0]["status"] == "Rejected" else 1
+		self.assertEqual(frappe.db.count("ToDo", {"description": ["like", f"%{title}%"]}), wanted)
+
+
+def attempt(user: str, answer, *args):
+	"""What an answer gives, or the words with which it is refused."""
+	with acting_as(user):
+		try:
+			return answer(*args)
+		except UsageError as error:
+			return str(error)
