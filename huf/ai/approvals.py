@@ -13,7 +13,7 @@ import frappe
 
 from huf.ai.arguments import canonical
 from huf.ai.contexts import in_thread
-from huf.ai.errors import RunPaused
+from huf.ai.errors import RunPaused, ToolError
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.tool_calls import perform
 from huf.ai.preview import Differs, Preview, apply, preview
@@ -82,9 +82,14 @@ class Approvals:
 				drafts.renew_draft(row.name, proposal_of(differs.preview, tool))
 				self.pause(step, call, row.name)
 
-		if tool.effect is Effect.EXTERNAL and (now := request_of(tool, arguments)).digest != row.digest:
-			drafts.renew_draft(row.name, now)
-			self.pause(step, call, row.name)
+		if tool.effect is Effect.EXTERNAL:
+			try:
+				now = request_of(tool, arguments)
+			except ToolError as error:
+				return replace(call, error=str(error))
+			if now.digest != row.digest:
+				drafts.renew_draft(row.name, now)
+				self.pause(step, call, row.name)
 		return replace(call, arguments=arguments, tool=replace(call.tool, run=make))
 
 	async def carry_out(self, tool, arguments: dict, row) -> Any:

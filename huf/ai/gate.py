@@ -111,6 +111,8 @@ def kept_transaction(db, gate: Gate) -> Iterator[None]:
 		commit=lambda: refuse_end(db, gate, "commits by itself"),
 		rollback=lambda *, save_point=None: roll_back_to(db, gate, rollback, save_point),
 		sql=lambda query, *args, **kwargs: run_checked(gate, sql, query, *args, **kwargs),
+		# Where Frappe keeps values it has read; what is read inside is forgotten.
+		value_cache={},
 		**callbacks,
 	):
 		try:

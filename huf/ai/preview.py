@@ -5,7 +5,6 @@ the transaction to their caller, who has nothing else uncommitted. What a previe
 """
 
 import datetime
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -254,8 +253,3 @@ def visible_fields(doctype: str, fields: list[dict], parent: str | None = None) 
 		for each in fields
 		if not (df := meta.get_field(each["fieldname"])) or not df.permlevel or df.permlevel in levels
 	]
-
-
-def read_difference(text: str | None) -> dict:
-	"""A Preview's `as_dict` from its record."""
-	return json.loads(text or "{}")
