@@ -53,7 +53,7 @@ HOMES = {
 	"frappe.realtime": "publish_progress publish_realtime",
 	"frappe.translate": "_ _lt",
 	"frappe.utils.background_jobs": "enqueue enqueue_doc",
-	"frappe.utils.caching": "clear_cache",
+	"frappe.utils.caching": "cache clear_cache",
 	"frappe.utils.data": "generate_hash",
 	"frappe.utils.error": "get_traceback log_error sendmail",
 	"frappe.utils.jinja": "render_template",
@@ -79,10 +79,6 @@ _home_of = {name: module for module, names in HOMES.items() for name in names.sp
 def __getattr__(name):
 	if name in LOCAL_NAMES:
 		return getattr(local, name, None)
-	if name == "cache":
-		from frappe.utils.caching import site_cache
-
-		return site_cache()
 	if module := _home_of.get(name):
 		value = globals()[name] = getattr(importlib.import_module(module), name)
 		return value

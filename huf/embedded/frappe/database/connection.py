@@ -198,6 +198,10 @@ class Connection:
 	def release_savepoint(self, save_point: str):
 		self._run(f"RELEASE SAVEPOINT `{save_point}`")
 
+	def write_began(self) -> float | None:
+		"""When the running write transaction began; None if there is none. Until its end nobody else commits."""
+		return self._began if self._connection.in_transaction else None
+
 	def data_version(self) -> int:
 		"""Changes whenever another connection has committed."""
 		return self._connection.execute("PRAGMA data_version").fetchone()[0]

@@ -2,8 +2,8 @@
 
 Each DocType has a counter in the site's database, raised by every transaction that changed one of its rows.  What
 is cached carries the counter's value of when it was read.  Looking the counters up costs one `PRAGMA data_version`
-as long as no other connection has committed, so a cache may be shared by the threads of a process and is still right
-when another process writes to the same file.
+as long as no other connection has committed, and nothing more within a write transaction.  So a cache may be shared
+by the threads of a process and is still right when another process writes to the same file.
 """
 
 from threading import Lock
@@ -24,6 +24,7 @@ class Versions:
 		self._entries = _shared.setdefault(connection.path, {})
 		self._known: dict[str, int] = {}
 		self._data_version = None
+		self._looked_up_in: float | None = None
 		self._uncommitted: dict[str, dict] = {}
 
 	def cached(self, doctype: str, key, make):
@@ -44,6 +45,10 @@ class Versions:
 		return entry[1]
 
 	def version(self, doctype: str) -> int:
+		transaction = self._connection.write_began()
+		if transaction and transaction == self._looked_up_in:
+			return self._known.get(doctype, 0)
+		self._looked_up_in = transaction
 		data_version = self._connection.data_version()
 		if data_version != self._data_version:
 			self._known = dict(

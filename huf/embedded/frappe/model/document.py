@@ -230,7 +230,8 @@ class Document(Lifecycle, Checks, BaseDocument):
 			row.modified, row.modified_by = self.modified, self.modified_by
 			row.owner = row.owner or self.owner
 			row.creation = row.creation or self.creation
-		frappe.flags.currently_saving.append((self.doctype, self.name))
+		if self.name:
+			frappe.flags.currently_saving.append((self.doctype, self.name))
 
 	def set_docstatus(self):
 		for row in self.get_all_children():

@@ -119,17 +119,15 @@ class Lifecycle:
 		result = None
 		if function is not None and callable(function):
 			result = getattr(self, method)(*args, **kwargs)
-		for handler in handlers:
-			result = combined(result, self._run_handler(handler, method, *args, **kwargs))
+		if handlers:
+			database = frappe.local.db
+			database._disable_transaction_control += 1
+			try:
+				for path in handlers:
+					result = combined(result, frappe.apps.get_handler(path)(self, method, *args, **kwargs))
+			finally:
+				database._disable_transaction_control -= 1
 		return result
-
-	def _run_handler(self, handler, method, *args, **kwargs):
-		database = frappe.local.db
-		database._disable_transaction_control += 1
-		try:
-			return frappe.apps.get_handler(handler)(self, method, *args, **kwargs)
-		finally:
-			database._disable_transaction_control -= 1
 
 	run_trigger = run_method
 

@@ -81,7 +81,9 @@ def get_cached_value(doctype: str, name: str, fieldname="name", as_dict=False):
 def clear_document_cache(doctype: str, name: str | None = None):
 	"""Cached documents of the DocType are read again, in every process once this transaction is committed."""
 	frappe.local.db.versions.changed(doctype)
-	frappe.local.document_cache.clear()
+	known = frappe.local.document_cache
+	for key in [key for key in known if key[0] == doctype]:
+		del known[key]
 
 
 def set_value(doctype, docname, fieldname, value=None):

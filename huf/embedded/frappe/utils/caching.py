@@ -11,23 +11,21 @@ from threading import RLock
 
 import frappe
 
-_stores: dict[str, "Cache"] = {}
-
-
-def site_cache() -> "Cache":
-	"""The cache of the current site."""
-	path = getattr(frappe.local, "site_path", "")
-	if path not in _stores:
-		_stores.setdefault(path, Cache())
-	return _stores[path]
+_stores: dict[str, dict] = {}
+"""{path of the site: {name: (expiry, value)}}"""
 
 
 class Cache:
 	"""Frappe's own methods (get_value, hget, ...) and those of Redis that Frappe's wrapper lets through."""
 
 	def __init__(self):
-		self._values: dict[str, tuple[float | None, bytes | dict | int]] = {}
 		self._lock = RLock()
+
+	@property
+	def _values(self) -> dict[str, tuple[float | None, bytes | dict | int]]:
+		"""Those of the current site."""
+		path = getattr(frappe.local, "site_path", "")
+		return _stores.get(path) or _stores.setdefault(path, {})
 
 	def __call__(self) -> "Cache":
 		return self
@@ -45,8 +43,8 @@ class Cache:
 
 	def get_value(self, key, generator: Callable | None = None, user=None, expires=False, shared=False):
 		"""The value, or what `generator()` gives, which is then kept."""
-		key = self.make_key(key, user)
-		stored = self.get(key)
+		key = self.make_key(key, user) if user else str(key)
+		stored = self._live(key)
 		if stored is not None:
 			return pickle.loads(stored) if isinstance(stored, bytes) else stored
 		value = generator() if generator else None
@@ -108,8 +106,7 @@ class Cache:
 			return True
 
 	def get(self, name) -> bytes | None:
-		with self._lock:
-			return self._live(str(name))
+		return self._live(str(name))
 
 	def delete(self, *names) -> int:
 		with self._lock:
@@ -149,12 +146,15 @@ class Cache:
 	def ping(self) -> bool:
 		return True
 
-	def _live(self, name):
-		expiry, value = self._values.get(str(name), (None, None))
-		if expiry is not None and expiry <= time.monotonic():
-			del self._values[str(name)]
-			return None
-		return value
+	def _live(self, name: str):
+		"""The stored value, None once it has expired.  Reading takes no lock."""
+		expiry, value = self._values.get(name, (None, None))
+		if expiry is None or expiry > time.monotonic():
+			return value
+		with self._lock:
+			if self._values.get(name, (None,))[0] == expiry:
+				del self._values[name]
+		return None
 
 	def _hash(self, name) -> dict:
 		if not isinstance(self._live(str(name)), dict):
@@ -164,6 +164,9 @@ class Cache:
 
 def _seconds(value) -> float:
 	return value.total_seconds() if hasattr(value, "total_seconds") else float(value)
+
+
+cache = Cache()
 
 
 def clear_cache(user: str | None = None, doctype: str | None = None):
@@ -176,7 +179,7 @@ def clear_cache(user: str | None = None, doctype: str | None = None):
 		if not user and not doctype:
 			versions.clear(frappe.local.db.path)
 	if not user and not doctype:
-		site_cache().flushall()
+		cache.flushall()
 		from frappe import apps, translate
 
 		apps.clear_hooks_cache()
