@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 import frappe
 from frappe.utils.password import get_decrypted_password
@@ -30,6 +31,7 @@ DELIVERY_HEADERS = (
 """Where senders put the id that a delivery keeps when it is sent again; the first that is there counts."""
 
 WEBHOOK = "webhook"
+FORM = "application/x-www-form-urlencoded"
 
 
 class Refused(Exception):
@@ -108,10 +110,12 @@ def is_equal(given: str, wanted: str) -> bool:
 
 
 def read_body(delivery: Delivery) -> Any:
-	"""JSON where the body is JSON, else its text."""
+	"""JSON where the body is JSON, the fields of a form, else its text."""
 	text = delivery.body.decode("utf-8", "replace")
 	if not text.strip():
 		return None
+	if delivery.content_type.startswith(FORM):
+		return dict(parse_qsl(text, keep_blank_values=True))
 	try:
 		return json.loads(text)
 	except ValueError:

@@ -76,9 +76,12 @@ def init_request(request: Request):
 
 
 def read_form(request: Request):
-	"""The request's arguments: a JSON object, or the query with the form laid over it."""
-	text = request.get_data(as_text=True) if request.is_json else ""
-	if not text:
+	"""The request's arguments: a JSON object, or the query with the form laid over it.
+
+	The body is read whole first, so that whoever checks its signature still finds it.
+	"""
+	text = request.get_data()
+	if not (text and request.is_json):
 		return frappe._dict({**request.args.to_dict(), **request.form.to_dict()})
 	body = json.loads(text)
 	if isinstance(body, list):

@@ -81,6 +81,21 @@ class TestWebhook(TriggerTestCase):
 		either = self.webhook()
 		self.assertEqual(self.deliver(either, body, X_Huf_Signature=digest.hexdigest()).status_code, 202)
 
+	def test_a_signed_form_is_let_in_and_its_fields_are_what_a_condition_sees(self):
+		trigger = self.webhook(signature_header="X-Signature", condition="doc.Status == 'no answer'")
+		body = b"To=%2B491234&Status=no+answer"
+		for path in (RECEIVE, "/agent/hook/"):
+			for sent, status in ((body, 202), (body + b"&Status=busy", 403)):
+				with self.subTest(path=path, status=status):
+					answer = post(
+						path + trigger.webhook_slug,
+						data=sent,
+						content_type="application/x-www-form-urlencoded",
+						headers={"X-Signature": hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()},
+					)
+					self.assertEqual(answer.status_code, status)
+		self.assertEqual([event.status for event in events_of(trigger)], ["Queued", "Queued"])
+
 	def test_a_stranger_cannot_tell_a_wrong_secret_from_no_webhook(self):
 		trigger = self.webhook()
 		answers = [

@@ -1,78 +1,58 @@
 """Expressions from people, evaluated by RestrictedPython: no attributes with underscores, no import, no open."""
 
-import datetime
+import ast
+import types
+import unicodedata
 
-from frappe.types import _dict
+NOT_GIVEN = object()
 
-ALLOWED = dict(
-	_dict=_dict,
-	date=datetime.date,
-	datetime=datetime.datetime,
-	time=datetime.time,
-	timedelta=datetime.timedelta,
-	dict=dict,
-	int=int,
-	float=float,
-	long=int,
-	round=round,
-	list=list,
-	len=len,
-	max=max,
-	min=min,
-	sum=sum,
-	any=any,
-	all=all,
-	sorted=sorted,
-	str=str,
-	bool=bool,
-	abs=abs,
+UNSAFE = frozenset(
+	"""gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_origin cr_await ag_code ag_frame tb_frame tb_next
+	format format_map f_back f_builtins f_code f_globals f_locals f_trace""".split()
 )
-UNSAFE = (
-	"format",
-	"format_map",
-	"mro",
-	"f_globals",
-	"gi_frame",
-	"cr_frame",
-	"tb_frame",
-	"gi_code",
-	"cr_code",
-)
+"""Attributes that lead out of an expression."""
+
+ALLOWED = {"int": int, "float": float, "long": int, "round": round}
+INNARDS = (types.ModuleType, types.CodeType, types.TracebackType, types.FrameType)
 
 
 def safe_eval(code: str, eval_globals: dict | None = None, eval_locals: dict | None = None):
-	"""The value of an expression.  Raises SyntaxError for what is not allowed, NameError for unknown names."""
-	from RestrictedPython import compile_restricted_eval
+	"""The value of an expression over int, float, round and the names that are handed in.
 
-	compiled = compile_restricted_eval(code.strip())
-	if compiled.errors:
-		raise SyntaxError(compiled.errors)
-	names = {**ALLOWED, **safe_utils(), **(eval_globals or {}), **guards()}
-	return eval(compiled.code, names, eval_locals)
+	Raises SyntaxError for what is not allowed, NameError and AttributeError for what is not there.
+	"""
+	from RestrictedPython import compile_restricted
 
-
-def safe_utils() -> dict:
-	from frappe.utils import data
-
-	return {
-		name: getattr(data, name)
-		for name in ("cint", "flt", "cstr", "getdate", "nowdate", "today", "now_datetime")
-	}
+	code = unicodedata.normalize("NFKC", code)
+	for node in ast.walk(ast.parse(code, mode="eval")):
+		if isinstance(node, ast.NamedExpr):
+			raise SyntaxError(f"Operation not allowed: line {node.lineno} column {node.col_offset}")
+	names = {**(eval_globals or {}), "__builtins__": {}, **ALLOWED, **guards()}
+	return eval(compile_restricted(code, filename="<safe_eval>", mode="eval"), names, eval_locals)
 
 
 def guards() -> dict:
-	from RestrictedPython.Eval import default_guarded_getitem, default_guarded_getiter
-	from RestrictedPython.Guards import safe_builtins
+	from RestrictedPython.Guards import guarded_iter_unpack_sequence
 
 	return {
-		"__builtins__": {**safe_builtins, **ALLOWED},
 		"_getattr_": guarded_getattr,
-		"_getitem_": default_guarded_getitem,
-		"_getiter_": default_guarded_getiter,
+		"_getitem_": guarded_getitem,
+		"_getiter_": iter,
+		"_iter_unpack_sequence_": guarded_iter_unpack_sequence,
 	}
 
 
-def guarded_getattr(value, name, default=None):
-	if name.startswith("_") or name in UNSAFE:
-		raise SyntaxError(f"{name} is not allowed here")
-	return getattr(value, name, default)
+def guarded_getattr(value, name, default=NOT_GIVEN):
+	if name in UNSAFE:
+		raise SyntaxError(f"{name} is an unsafe attribute")
+	if isinstance(value, INNARDS):
+		raise SyntaxError(f"Reading {value} attributes is not allowed")
+	if name.startswith("_"):
+		raise AttributeError(f'"{name}" is an invalid attribute name because it starts with "_"')
+	return getattr(value, name) if default is NOT_GIVEN else getattr(value, name, default)
+
+
+def guarded_getitem(value, key):
+	if isinstance(key, str) and key.startswith("_"):
+		raise SyntaxError("Key starts with _")
+	return value[key]

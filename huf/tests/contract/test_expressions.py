@@ -1,0 +1,84 @@
+"""What an expression of a person may say, and what becomes of what it may not. Runs on both homes."""
+
+import frappe
+
+from huf.tests.base import SiteTestCase
+
+KNOWN = {"doc": frappe._dict(rows=[(1, 2), (3, 4)], text="abc"), "number": 3.5}
+
+
+def value_of(expression: str):
+	return frappe.safe_eval(expression, dict(KNOWN))
+
+
+class TestExpressions(SiteTestCase):
+	def test_it_calculates_with_what_it_was_given(self):
+		for expression, value in (
+			("doc.text.upper() + doc['text'][0]", "ABCa"),
+			("[a + b for a, b in doc.rows]", [3, 7]),
+			("[row[1] for row in doc.rows if row[0] > 1]", [4]),
+			("int(number) + round(number) + float('1') + long(2)", 10.0),
+			("doc.missing", None),
+			("{'a': 1}.get('b', 7)", 7),
+			("number if doc.text == 'abc' else 0", 3.5),
+			("f'{number}'", "3.5"),
+		):
+			with self.subTest(expression):
+				self.assertEqual(value_of(expression), value)
+
+	def test_an_attribute_that_is_missing_is_an_error(self):
+		for expression in ("doc.text.missing", "number.missing", "(1).missing or 5"):
+			with self.subTest(expression):
+				self.assertRaises(AttributeError, value_of, expression)
+
+	def test_other_names_are_unknown(self):
+		for name in (
+			*(
+				"len",
+				"str",
+				"bool",
+				"list",
+				"dict",
+				"sorted",
+				"sum",
+				"min",
+				"max",
+				"abs",
+				"any",
+				"all",
+				"print",
+			),
+			*(
+				"date",
+				"datetime",
+				"timedelta",
+				"cint",
+				"flt",
+				"getdate",
+				"nowdate",
+				"today",
+				"frappe",
+				"type",
+			),
+		):
+			with self.subTest(name):
+				self.assertRaises(NameError, value_of, name)
+
+	def test_what_leads_out_is_refused(self):
+		for expression in (
+			*("doc.__class__", "doc['_x']", "(1)._x", "'{}'.format(1)", "'{}'.format_map({})", "(x := 1)"),
+			*(
+				"[].__len__()",
+				"(i for i in ()).gi_frame",
+				"doc.f_globals",
+				"exec('1')",
+				"import os",
+				" number",
+				"ａ.__x__",
+			),
+		):
+			with self.subTest(expression):
+				self.assertRaises((SyntaxError, AttributeError, NameError), value_of, expression)
+
+	def test_names_it_was_given_are_not_changed_by_it(self):
+		self.assertEqual(frappe.safe_eval("number + more", {"number": 1}, {"more": 2}), 3)
