@@ -111,6 +111,17 @@ class TestTriggersPage(unittest.TestCase):
 			page.wait_for_url("**/huf/triggers")
 			self.assertEqual(item.count(), 0)
 
+	def test_every_name_has_an_address(self):
+		for name in ("new", "Mail in/out", "50% off? #1 & more", "Ünïted.v2"):
+			values = {"trigger_name": name, "agent": AGENT, "trigger_type": "Manual"}
+			self.call("/api/resource/Agent%20Trigger", values)
+			with self.subTest(name), self.open_page() as page:
+				page.locator(f"[data-testid=trigger-item][data-name='{name}']").get_by_role("link").click()
+				page.get_by_test_id("events-empty").wait_for()
+				page.reload()
+				page.get_by_test_id("events-empty").wait_for()
+				self.assertEqual(page.get_by_role("heading", level=1).inner_text(), name)
+
 	@contextmanager
 	def open_page(self, address: str = "/huf/triggers", **options):
 		"""A page of a session of its own, without the way through the sign-in page."""

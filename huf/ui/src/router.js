@@ -28,7 +28,7 @@ export const routes = [
 	page("/runs/:name", "run", "runs", () => import("./runs/RunPage.vue")),
 	page("/runs/:name/compare/:other", "compare", "runs", () => import("./runs/ComparePage.vue")),
 	page("/triggers", "triggers", "triggers", () => import("./triggers/TriggersPage.vue")),
-	page("/triggers/new", "new-trigger", "triggers", () => import("./triggers/NewTriggerPage.vue")),
+	page("/new-trigger", "new-trigger", "triggers", () => import("./triggers/NewTriggerPage.vue")),
 	page("/triggers/:name", "trigger", "triggers", () => import("./triggers/TriggerPage.vue")),
 	{ path: "/:path(.*)*", name: "missing", component: MissingPage },
 ];

@@ -10,7 +10,6 @@ import { isChanged, missingFields, toBody, toValues } from "../lib/triggers.js";
 import { boot } from "../state/session.js";
 import { recall, remember } from "../state/storage.js";
 
-const NEW = "new";
 const isAdministrator = boot.user === "Administrator";
 
 export function useTriggerForm() {
@@ -32,7 +31,7 @@ export function useTriggerForm() {
 	const errors = computed(() =>
 		form.isTried ? Object.fromEntries(missing.value.map((name) => [name, t("form.needed")])) : {},
 	);
-	const draftName = () => `draft:trigger:${form.name || NEW}`;
+	const draftName = () => (form.name ? `draft:trigger:${form.name}` : "draft:new-trigger");
 
 	/** Begins with a stored trigger, or with blank values and some given ones. */
 	function open(doc, given = {}) {
