@@ -24,8 +24,8 @@ def enqueue_run(request: AgentRequest) -> OpenRun:
 	return run
 
 
-def enqueue_work(run: str) -> None:
-	frappe.enqueue("huf.ai.background.work_on", queue="long", timeout=LONGEST, run=run)
+def enqueue_work(run: str, **how) -> None:
+	frappe.enqueue("huf.ai.background.work_on", queue="long", timeout=LONGEST, run=run, **how)
 
 
 def work_on(run: str, now: datetime | None = None) -> RunResult | None:
@@ -69,5 +69,6 @@ def recover(now: datetime | None = None) -> list[str]:
 	frappe.db.commit()
 	lost = [*abandoned, *leases.forgotten(now)]
 	for run in lost:
-		enqueue_work(run)
+		# Once only, however many minutes it waits: a long queue must not grow by what is waiting in it.
+		enqueue_work(run, job_id=f"huf-recover-{run}", deduplicate=True)
 	return lost

@@ -125,7 +125,10 @@ def abandoned(now: datetime | None = None) -> list[str]:
 
 
 def forgotten(now: datetime | None = None) -> list[str]:
-	"""Runs that have been queued for a while in a conversation where none goes on: their worker was lost before it began."""
+	"""The first queued run of each conversation where none goes on, if it has waited for a while: its worker was lost.
+
+	It calls the next one when it ends.
+	"""
 	before = add_to_date(now or now_datetime(), seconds=-SECONDS, as_datetime=True)
 	return frappe.db.sql(
 		"""select run.name from `tabAgent Run` run
@@ -133,6 +136,9 @@ def forgotten(now: datetime | None = None) -> list[str]:
 		where run.status = 'Queued' and run.creation < %s and not exists (
 			select 1 from `tabAgent Run` other where other.name = conversation.active_run
 			and other.status in ('Started', 'Waiting'))
+		and not exists (
+			select 1 from `tabAgent Run` earlier where earlier.conversation = run.conversation
+			and earlier.status = 'Queued' and earlier.creation < run.creation)
 		order by run.creation limit 100""",
 		(before,),
 		pluck=True,

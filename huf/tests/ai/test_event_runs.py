@@ -154,6 +154,19 @@ class TestRecovery(TriggerTestCase):
 		self.assertIn(run, recover())
 		self.assertTrue(work_on(run).success)
 
+	def test_of_a_line_of_queued_runs_only_the_first_is_taken_up(self):
+		trigger = self.trigger()
+		with acting_as(self.user):
+			todo()
+			todo()
+		frappe.db.commit()
+		first, second = (open_event(event.name) for event in events_of(trigger))
+		self.age("Agent Run", first)
+		self.age("Agent Run", second, creation="2020-01-02 00:00:00")
+		self.assertEqual([run for run in recover() if run in (first, second)], [first])
+		self.assertTrue(is_job_enqueued(f"huf-recover-{first}"))
+		self.assertFalse(is_job_enqueued(f"huf-recover-{second}"))
+
 	def lost_event(self):
 		"""An event that was written down but never queued."""
 		with acting_as(self.user):

@@ -1,0 +1,21 @@
+"""Read by bench at every command; adds none of its own.
+
+A worker of a bench forks for each job. What every run needs is loaded here before, once: it would cost each run seconds.
+"""
+
+import sys
+
+WORKERS = {"worker", "worker-pool"}
+
+commands: list = []
+
+
+def load_for_jobs() -> None:
+	from huf.ai import event_runs  # noqa: F401
+	from huf.ai.providers.litellm import load
+
+	load()
+
+
+if WORKERS & set(sys.argv[1:]):
+	load_for_jobs()
