@@ -154,7 +154,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 
 async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Work on a run to its end, and write down how it ended; or until it waits for a person."""
-	announce = Announcer(run.name, run.request.user, listeners)
+	announce = Announcer(run.name, run.request.user, listeners, run.manager)
 	announce(EventKind.RUN_STARTED, started(run))
 	began = time.monotonic()
 	# What is changed meanwhile is this run's doing; what comes after it is not.

@@ -81,6 +81,7 @@ class EventKind(str, Enum):
 	RUN_STARTED = "run_started"
 	TEXT_DELTA = "text_delta"
 	TOOL_STARTED = "tool_started"
+	PROGRESS = "progress"
 	TOOL_FINISHED = "tool_finished"
 	DRAFT_CREATED = "draft_created"
 	RUN_WAITING = "run_waiting"

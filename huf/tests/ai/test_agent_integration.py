@@ -142,12 +142,24 @@ class TestRun(SiteTestCase):
 			server.script(tool_call(self.list, {"limit": 1}), text("All done."))
 			run_agent(AgentRequest(agent, "Look", "Administrator"), [events.append])
 		kinds = [e.kind for e in events if e.kind is not EventKind.TEXT_DELTA]
-		self.assertEqual(
-			kinds,
-			[EventKind.RUN_STARTED, EventKind.TOOL_STARTED, EventKind.TOOL_FINISHED, EventKind.RUN_FINISHED],
-		)
+		told = ["run_started", "tool_started", "progress", "tool_finished", "run_finished"]
+		self.assertEqual([kind.value for kind in kinds], told)
 		self.assertEqual(
 			"".join(e.data["text"] for e in events if e.kind is EventKind.TEXT_DELTA), "All done."
+		)
+
+	def test_each_step_says_how_far_the_run_is_and_what_it_does(self):
+		with ModelServer() as server:
+			agent, told = self.todo_agent(server, max_iterations=7), []
+			tool = frappe.get_doc("Agent Tool Function", self.list)
+			tool.update({"description": "List to-dos. Filters are those of a list."}).save()
+			server.script(
+				tool_call(self.list, {"limit": 1}), tool_call("no_such_tool", {}), text("All done.")
+			)
+			run_agent(AgentRequest(agent, "Look", "Administrator"), [told.append])
+		self.assertEqual(
+			[e.data["text"] for e in told if e.kind is EventKind.PROGRESS],
+			["Step 1 of 7: List to-dos", "Step 2 of 7: no such tool"],
 		)
 
 	def test_a_run_that_waits_on_a_silent_stream_is_cancelled_and_keeps_what_had_arrived(self):
