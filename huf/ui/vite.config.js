@@ -24,6 +24,7 @@ export default defineConfig(({ command }) => ({
 	server: {
 		proxy: {
 			"^/(api|login|files|private|assets)(/|$|\\?)": { target: site, changeOrigin: true },
+			"/socket.io": { target: site, changeOrigin: true, ws: true },
 			"/__huf_page": { target: site, changeOrigin: true, rewrite: () => "/huf" },
 		},
 	},

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from huf.embedded.tests.browser import needs_browser, open_browser
 from huf.embedded.tests.server_test import Server, free_port
+from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
 PASSWORD = "a good password 7"
 AGENT, USER = "Office Assistant", "Administrator"
@@ -121,6 +122,40 @@ class TestTriggersPage(unittest.TestCase):
 				page.reload()
 				page.get_by_test_id("events-empty").wait_for()
 				self.assertEqual(page.get_by_role("heading", level=1).inner_text(), name)
+
+	def test_a_run_in_the_background_says_how_far_it_is(self):
+		begins, ends = Gate(), Gate()
+		with ModelServer() as server:
+			server.script(begins(tool_call("list_users", {})), ends(text("There is one.")))
+			event = self.fire_in_background(server)
+			self.assertTrue(begins.reached.wait(30))
+			run = self.call(f"/api/resource/Agent%20Trigger%20Event/{event}")["data"]["run"]
+			conversation = self.call(f"/api/resource/Agent%20Run/{run}")["data"]["conversation"]
+			with self.open_page("/huf/triggers") as chat:
+				page = chat.context.new_page()
+				for one, address in ((chat, f"/huf/chat/{conversation}"), (page, f"/huf/runs/{run}")):
+					with one.expect_websocket() as heard:
+						one.goto(address)
+					heard.value.wait_for_event("framereceived")
+				begins.open()
+				for told in (chat.get_by_test_id("ongoing"), page.get_by_test_id("run-progress")):
+					told.filter(has_text="Step 1 of 9: List or count the users of this site").wait_for()
+				ends.open()
+				chat.get_by_test_id("run-footer").wait_for()
+				page.locator("[data-testid=run][data-status=Success]").wait_for()
+
+	def fire_in_background(self, server: ModelServer) -> str:
+		"""Fire a trigger of an agent whose model is the scripted server; gives the event."""
+		agent = {"agent_name": "Counter", "model": "scripted", "max_iterations": 9}
+		trigger = {"trigger_name": "Count", "agent": "Counter", "trigger_type": "Manual", "run_as": USER}
+		for doctype, values in (
+			("AI%20Provider", {"provide_name": "Scripted", "api_key": "sk-1", "api_base": server.base_url}),
+			("AI%20Model", {"model_name": "scripted", "provider": "Scripted"}),
+			("Agent", {**agent, "agent_tool": [{"tool": "list_users"}]}),
+			("Agent%20Trigger", {**trigger, "prompt": "Go"}),
+		):
+			self.call(f"/api/resource/{doctype}", values)
+		return self.call("/api/method/huf.api.trigger.fire", {"trigger": "Count"})["message"]["name"]
 
 	@contextmanager
 	def open_page(self, address: str = "/huf/triggers", **options):

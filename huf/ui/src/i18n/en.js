@@ -128,6 +128,7 @@ export default {
 	"run.starting": "Starting",
 	"run.thinking": "Working",
 	"run.running": "Running",
+	"run.progress": "Step {step} of {of}: {what}",
 	"run.ongoing": "Still running on the site. This page looks for news every few seconds.",
 	"run.failed": "The run failed",
 	"run.failed.unknown":

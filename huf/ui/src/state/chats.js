@@ -39,6 +39,8 @@ function createChat(conversation = null) {
 		problem: null,
 		live: null,
 		ongoing: null,
+		/** Of the ongoing run: {run, step, of, what}. */
+		progress: null,
 		poll: null,
 	});
 }
@@ -51,6 +53,17 @@ export function openChat(conversation) {
 
 /** The chat that has no conversation yet, if there is one; watched by the page that shows it. */
 export const unsentChat = () => chats.get(NEW);
+
+/** News of a run that no chat here streams: another page began it, or a trigger. */
+export function takeRunNews({ run, kind, conversation, ...news }) {
+	for (const chat of chats.values()) {
+		if (chat.live) continue;
+		if (kind === "progress" && chat.ongoing === run) chat.progress = { run, ...news };
+		const isBegun = kind === "run_started" && chat.conversation === conversation;
+		const isEnded = kind === "run_finished" && chat.ongoing === run;
+		if (isBegun || isEnded) loadChat(chat, { force: true });
+	}
+}
 
 /** A fresh "new" chat. One that has been sent keeps running and finds its place when its conversation has a name. */
 export function startNewChat() {
