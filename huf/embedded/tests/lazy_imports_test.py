@@ -35,6 +35,11 @@ class TestLazyImports(unittest.TestCase):
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
 		self.assertEqual(self.imported(SERVE, home), [])
 
+	def test_of_bench_s_commands_only_a_worker_loads_what_runs_need(self):
+		read = "import sys, huf.embedded; huf.embedded.install(); sys.argv[1:] = {}; import huf.commands"
+		self.assertEqual(self.imported(read.format(["frappe", "migrate"])), [])
+		self.assertIn("litellm", self.imported(read.format(["frappe", "worker", "--queue", "long"])))
+
 	def imported(self, code: str, *arguments: str) -> list[str]:
 		"""Which of the heavy packages are loaded after this code has run in a process of its own."""
 		code += f"\nimport sys; print([name for name in {HEAVY!r} if name in sys.modules])"
