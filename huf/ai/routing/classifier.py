@@ -1,0 +1,105 @@
+"""How likely a message is one for the agent: TF-IDF of its words, letters and concepts, weighed by a small model file.
+
+Plain Python: applies what `training/train.py` wrote. Learns nothing, and knows no site.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from huf.ai.routing.complexity import LONGEST, NOTHING, Group, plain, read_concepts
+
+MODEL = Path(__file__).with_name("model.json")
+LETTERS = range(2, 6)
+WORD = re.compile(r"\w+|[^\w\s]")
+MOST_WORDS = 40
+"""Words whose order is looked at."""
+
+
+@dataclass(frozen=True)
+class Classifier:
+	"""`terms` is {term: (inverse document frequency, weight)}."""
+
+	terms: Mapping[str, tuple[float, float]]
+	bias: float
+
+	def probability(self, text: str) -> float:
+		"""0 to 1: that the message is one for the agent."""
+		score = self.bias + sum(self.weigh(counts) for counts in count_terms(text))
+		return 1 / (1 + math.exp(-score))
+
+	def weigh(self, counts: Counter) -> float:
+		"""The weighted sum of one family of terms, its vector brought to length 1."""
+		score = square = 0.0
+		for term, count in counts.items():
+			if known := self.terms.get(term):
+				idf, weight = known
+				value = (1 + math.log(count)) * idf
+				score += value * weight
+				square += value * value
+		return score / math.sqrt(square) if square else 0.0
+
+
+@lru_cache(maxsize=1)
+def load_model() -> Classifier:
+	data = json.loads(MODEL.read_text(encoding="utf-8"))
+	terms = {
+		term: (inverse_frequency(data["messages"], frequency), weight)
+		for term, (frequency, weight) in data["terms"].items()
+	}
+	return Classifier(terms, data["bias"])
+
+
+def inverse_frequency(messages: int, frequency: int) -> float:
+	return math.log((1 + messages) / (1 + frequency)) + 1
+
+
+def count_terms(text: str) -> tuple[Counter, Counter, Counter]:
+	"""The three families of terms: words, letters, concepts. A term's first character tells them apart."""
+	words = WORD.findall(plain(text[:LONGEST]))
+	return count_words(words), count_letters(words), count_concepts(read_concepts(text)[:MOST_WORDS])
+
+
+def count_words(words: list[str]) -> Counter:
+	"""Words, and pairs of neighbours."""
+	bounded = [".", *words, "."]
+	return Counter([*("=" + word for word in words), *(f"={a} {b}" for a, b in pairwise(bounded))])
+
+
+def count_letters(words: list[str]) -> Counter:
+	"""Runs of letters within a word."""
+	padded = [f" {word} " for word in words]
+	return Counter(
+		"~" + word[at : at + length]
+		for word in padded
+		for length in LETTERS
+		for at in range(len(word) - length + 1)
+	)
+
+
+def count_concepts(groups: list[Group]) -> Counter:
+	"""Concepts, the first one, neighbours, and which comes before which; each once."""
+	told = [group for group in groups if group != NOTHING]
+	found = {f"#{concept}" for group in told for concept in group}
+	found |= {f"^{concept}" for concept in (groups[0] if groups else ())}
+	found |= {f"#{a}>{b}" for first, second in pairwise(groups) for a in first for b in second}
+	found |= {
+		f"#{a}..{b}"
+		for place, first in enumerate(told)
+		for later in told[place + 1 :]
+		for a in first
+		for b in later
+	}
+	found.add(f"#length {min(6, len(groups) // 3)}")
+	if groups and groups[-1] == ("?",):
+		found.add("#asks")
+	return Counter(found)
+
+
+def pairwise(items: list) -> zip:
+	return zip(items, items[1:], strict=False)
