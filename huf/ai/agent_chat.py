@@ -1,13 +1,16 @@
 """The chat's door: what was said, and what a person says next."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import frappe
 
 from huf.ai import admission
 from huf.ai.agent_integration import run_agent, stream_agent
+from huf.ai.background import enqueue_run
+from huf.ai.errors import UsageError
 from huf.ai.records.history import calls_of, describe_runs
-from huf.ai.types import AgentRequest, CallStatus, RunEvent
+from huf.ai.types import OFFLINE, AgentRequest, CallStatus, Mode, RunEvent, StopReason
 
 CHANNEL = "chat"
 MOST_MESSAGES = 500
@@ -65,6 +68,17 @@ def stream_chat(agent: str, prompt: str, conversation: str | None = None) -> Ite
 		yield from events
 
 	return follow()
+
+
+def go_on(run: str) -> dict:
+	"""Have what a run could not finish in its steps done in the background; gives {run, conversation}."""
+	row = frappe.get_doc("Agent Run", run)
+	if row.stop_reason != StopReason.MAX_STEPS.value:
+		raise UsageError("Only a run that used up its steps can go on in the background.")
+	request = chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
+	chosen = {"provider": row.provider, "model": row.model} if not row.tier and row.model != OFFLINE else {}
+	queued = enqueue_run(replace(request, mode=Mode.BACKGROUND, tier=row.tier or None, **chosen))
+	return {"run": queued.name, "conversation": queued.conversation}
 
 
 def chat_request(agent: str, prompt: str, conversation: str | None) -> AgentRequest:

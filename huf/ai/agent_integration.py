@@ -6,11 +6,12 @@ import frappe
 
 from huf.ai.admission import acting_as
 from huf.ai.agent_manager import AgentManager
-from huf.ai.background import call_next, end_run
+from huf.ai.background import call_next, end_run, enqueue_run
 from huf.ai.coroutines import iterate
 from huf.ai.errors import UsageError
-from huf.ai.open_run import carry_out, open_run
-from huf.ai.types import AgentRequest, Listener, RunEvent, RunResult, RunStatus
+from huf.ai.open_run import carry_out, open_run, started
+from huf.ai.task_routing import route_task
+from huf.ai.types import AgentRequest, EventKind, Listener, Mode, RunEvent, RunResult, RunStatus
 
 __all__ = ["AgentManager", "run_agent", "run_agent_sync", "run_child", "stream_agent"]
 
@@ -51,15 +52,20 @@ def run_agent_sync(
 def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Run to the end and give the result. Raises only what keeps a run from starting."""
 	with acting_as(request.user):
-		return end_run(open_run(request), listeners)
+		return end_run(open_run(route_task(request)), listeners)
 
 
 def stream_agent(request: AgentRequest) -> Iterator[RunEvent | None]:
 	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
 
-	The run ends even if the reader leaves.
+	The run ends even if the reader leaves. One whose task is for the background is only queued: RUN_QUEUED is all.
 	"""
 	with acting_as(request.user):
+		request = route_task(request)
+		if request.mode is Mode.BACKGROUND:
+			run = enqueue_run(request)
+			yield RunEvent(EventKind.RUN_QUEUED, run.name, started(run))
+			return
 		run = open_run(request)
 		yield from iterate(lambda put: carry_out(run, [put]))
 		call_next(run.conversation)

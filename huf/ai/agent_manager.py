@@ -2,16 +2,28 @@
 
 import frappe
 
+from huf.ai.providers.ladder import Ladder
 from huf.ai.providers.models import choose_model
 from huf.ai.settings import get_settings
+from huf.ai.types import Mode
 
 
 class AgentManager:
 	"""Prepares an agent for a run: its record, its model, its tools."""
 
-	def __init__(self, agent_name: str, provider: str | None = None, model: str | None = None):
+	def __init__(
+		self,
+		agent_name: str,
+		provider: str | None = None,
+		model: str | None = None,
+		tier: int | None = None,
+		mode: Mode = Mode.INLINE,
+	):
 		self.agent_doc = frappe.get_cached_doc("Agent", agent_name)
-		self.settings = get_settings()
+		self.settings, self.mode = get_settings(), mode
+		self.ladder = Ladder.of(self.settings, tier)
+		if self.ladder and not model:
+			model = self.ladder.first()
 		self.provider, self.model = choose_model(self.agent_doc, provider, model)
 		self.tools: list = []
 
@@ -39,7 +51,17 @@ class AgentManager:
 
 	@property
 	def steps(self) -> int:
-		return self.agent_doc.max_iterations or self.settings.max_steps
+		"""How many steps a run may take; a choice by task gives one in the background more."""
+		settings = self.settings
+		by_mode = settings.inline_steps if self.mode is Mode.INLINE else settings.background_steps
+		return (
+			by_mode if self.agent_doc.choose_by_task else self.agent_doc.max_iterations or settings.max_steps
+		)
+
+	def climb(self, down: bool) -> tuple[str, str] | None:
+		"""(provider, model) of the next tier, for a run that does not get on with its own; None without one."""
+		model = self.ladder and self.ladder.next(down)
+		return choose_model(self.agent_doc, None, model) if model else None
 
 	@property
 	def history_limit(self) -> int:

@@ -7,7 +7,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import frappe
 
@@ -89,7 +89,8 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	if not (request.prompt or "").strip():
 		raise UsageError("There is nothing to do: the prompt is empty.")
 	agent = admission.admit(request.agent, request.user)
-	manager = AgentManager(request.agent, request.provider, request.model)
+	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
+	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode)
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
 	)
@@ -98,7 +99,9 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	)
 	messages, is_long = tell_past(manager, conversation, request.prompt)
 	admission.count_run(request, agent)
-	lease = insert_run(request, conversation, manager.provider, manager.model, status, messages)
+	lease = insert_run(
+		replace(request, mode=mode), conversation, manager.provider, manager.model, status, messages
+	)
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
 		frappe.db.rollback()
 		raise UsageError(BUSY)
@@ -107,7 +110,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 		raise AlreadyOpened(request.origin.event)
 	conversations.add_message("user", request.prompt, run=lease.run)
 	conversations.persist_conversation()
-	return OpenRun(request, manager, conversations, lease, messages, is_long=is_long)
+	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
 
 
 def load_run(name: str, lease: Lease) -> OpenRun:
@@ -128,9 +131,10 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		provider=row.provider,
 		model=model,
 		parent_run=row.parent_run,
+		tier=row.tier or None,
 	)
 	mode = Mode(row.mode or Mode.INLINE)
-	manager = AgentManager(row.agent, row.provider, model)
+	manager = AgentManager(row.agent, row.provider, model, request.tier, mode)
 	conversations = ConversationManager(row.agent, user=row.run_as)
 	conversations.conversation = row.conversation
 	if row.attempts > 1:
@@ -198,6 +202,8 @@ def started(run: OpenRun) -> dict:
 		"agent": run.request.agent,
 		"model": model,
 		"offline": model == OFFLINE,
+		"mode": run.mode.value,
+		"tier": run.request.tier,
 	}
 
 
@@ -222,6 +228,7 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		"emit": announce,
 		"clear": Approvals(run.request.agent, journal, guards, announce, resumed).clear,
 		"stream": announce.is_watched,
+		"climb": manager.climb,
 	}
 	if run.attempts > MOST_ATTEMPTS:
 		return Outcome(

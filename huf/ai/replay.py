@@ -17,7 +17,7 @@ from huf.ai.loop.journal import NoJournal
 from huf.ai.records.journal import digest_of
 from huf.ai.records.recorded import Recorded, read_recorded
 from huf.ai.run import RunProvider
-from huf.ai.types import Call, Effect, ModelReply, Observation, Outcome, RunStatus, StopReason, Tool
+from huf.ai.types import Ask, Call, Effect, ModelReply, Observation, Outcome, RunStatus, StopReason, Tool
 
 ENDED = {RunStatus.SUCCESS, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.CANCELLED}
 
@@ -35,8 +35,20 @@ class Tape(NoJournal):
 
 	def __init__(self, recorded: Recorded, replies: bool = True):
 		self.recorded, self.replies = recorded, replies
+		self.step, self.climbed = 0, set()
+
+	def climb(self, down: bool) -> Ask | None:
+		"""Where the record says so, a larger model takes over; nobody asks it either."""
+		models = [
+			self.recorded.replies.get(step, ModelReply("")).model for step in (self.step, self.step + 1)
+		]
+		if not all(models) or models[0] == models[1] or self.step in self.climbed:
+			return None
+		self.climbed.add(self.step)
+		return ask_nobody
 
 	def recall(self, step: int) -> ModelReply | None:
+		self.step = step
 		return self.recorded.replies.get(step) if self.replies else None
 
 	def recall_call(self, step: int, call: Call) -> Observation | None:
@@ -60,13 +72,15 @@ class Replay:
 def replay(run: str) -> Replay:
 	"""Tell a run again from its journal. Raises UsageError for one that cannot be, PermissionError for another's."""
 	row, recorded = read_run(run), read_recorded(run)
+	tape = Tape(recorded)
 	outcome = run_coroutine(
 		run_loop(
 			json.loads(row.opening),
 			recorded_tools(recorded),
 			ask_nobody,
 			guards=[StepCap(len(recorded.replies)), Stall(stall_message(row.agent))],
-			journal=Tape(recorded),
+			journal=tape,
+			climb=tape.climb,
 		)
 	)
 	outcome = as_it_ended(outcome, row)

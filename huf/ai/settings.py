@@ -27,6 +27,10 @@ class Settings:
 	search_provider: str | None
 	search_base_url: str | None
 	draft_expiry_hours: int
+	inline_steps: int
+	background_steps: int
+	tier_models: tuple[str | None, ...]
+	cloud_tasks: tuple[str, ...]
 
 
 ENVIRONMENT = {"max_steps": "MAX_AGENT_STEPS"}
@@ -53,6 +57,10 @@ def get_settings() -> Settings:
 		search_provider=doc.search_provider or None,
 		search_base_url=doc.search_base_url or None,
 		draft_expiry_hours=read_int(doc, "draft_expiry_hours"),
+		inline_steps=read_int(doc, "inline_steps"),
+		background_steps=read_int(doc, "background_steps"),
+		tier_models=(doc.tier1_model or None, doc.tier2_model or None, doc.tier3_model or None),
+		cloud_tasks=tuple(filter(None, map(str.strip, (doc.cloud_tasks or "").splitlines()))),
 	)
 
 

@@ -78,6 +78,7 @@ class DraftStatus(str, Enum):
 
 
 class EventKind(str, Enum):
+	RUN_QUEUED = "run_queued"
 	RUN_STARTED = "run_started"
 	TEXT_DELTA = "text_delta"
 	TOOL_STARTED = "tool_started"
@@ -92,7 +93,8 @@ class EventKind(str, Enum):
 class AgentRequest:
 	"""One wish that an agent be run, as a door took it in. `user` is whose permissions it acts with.
 
-	`shared`: the conversation belongs to no user; only for a door whose callers cannot choose it.
+	`shared`: the conversation belongs to no user; only for a door whose callers cannot choose it. `mode` and `tier` are
+	what its task asks for, where the agent's model is chosen by task.
 	"""
 
 	agent: str
@@ -106,6 +108,8 @@ class AgentRequest:
 	parent_run: str | None = None
 	shared: bool = False
 	origin: Origin | None = None
+	mode: Mode | None = None
+	tier: int | None = None
 
 
 @dataclass(frozen=True)
@@ -335,6 +339,7 @@ end), without which a small window is taken for granted.
 """
 Clear = Callable[[int, Call], Awaitable[Call]]
 """`(step, call)`: the call as it may be made, perhaps with an error that keeps it from it. Raises RunPaused."""
+Climb = Callable[[bool], Ask | None]
 Emit = Callable[[EventKind, dict[str, Any]], None]
 
 

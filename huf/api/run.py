@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai import draft_answers, lost_calls, replay
+from huf.ai import agent_chat, draft_answers, lost_calls, replay
 from huf.ai.records import history
 
 MOST_RUNS = 200
@@ -45,6 +45,13 @@ def cancel(run: str):
 	"""Ask a run to end. It does so at its next step, or while it waits for a model or a person."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	draft_answers.cancel_run(run)
+
+
+@frappe.whitelist(methods=["POST"])
+def go_on(run: str):
+	"""Have a run that used up its steps go on in the background: {run, conversation} of the one that does."""
+	frappe.get_doc("Agent Run", run).check_permission("read")
+	return agent_chat.go_on(run)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -13,7 +13,10 @@ from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.tool_calls import prepare
 from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, decide
 from huf.ai.loop.view import View
-from huf.ai.types import Ask, Clear, Emit, Outcome, StopReason, Tool
+from huf.ai.types import Ask, Clear, Climb, Emit, Outcome, StopReason, Tool
+
+FINAL_ANSWER = "final_answer"
+"""A tool by which a model gives its answer as a call."""
 
 
 async def run_loop(
@@ -25,30 +28,41 @@ async def run_loop(
 	journal: Journal | None = None,
 	emit: Emit = lambda kind, data: None,
 	clear: Clear | None = None,
+	climb: Climb = lambda down: None,
 ) -> Outcome:
 	"""Run until the model answers without asking for a tool. Never raises ModelError: it ends the outcome.
 
+	`climb` gives a larger model, for a run whose own cannot be reached (`down`), stalls or writes its calls wrongly.
 	Raises RunPaused where `clear` does: the run waits for a person.
 	"""
 	journal = journal or NoJournal()
 	caller = Caller(guards, journal, emit, clear)
 	outcome, last = Outcome(messages=list(messages)), None
-	view = View(outcome, tools, ask)
+	view, judged = View(outcome, tools, ask), 0
 	while True:
 		step = outcome.steps + 1
-		if verdict := first_verdict(guards, Progress(step, turns=outcome.turns)):
+		if verdict := first_verdict(guards, Progress(step, turns=outcome.turns[judged:])):
 			if not verdict.nudge:
 				return end(outcome, verdict.reason, verdict.why)
+			if better := climb(False):
+				# It was the smaller model that stalled; the larger one is judged by its own turns.
+				ask, judged = view.hand_over(better), len(outcome.turns)
+				continue
 			outcome.messages.append({"role": "user", "content": verdict.nudge})
 			last = verdict
 		try:
 			reply = journal.recall(step) or await ask_model(outcome, step, view, ask, guards, journal, emit)
 		except ModelError as error:
+			if better := climb(True):
+				ask = view.hand_over(better)
+				continue
 			return end(outcome, StopReason.ERROR, str(error))
 		except RunStopped as stopped:
 			return end(outcome, stopped.reason, stopped.why)
 		outcome.steps, outcome.usage = step, outcome.usage + reply.usage
 		view.note(reply.usage)
+		if reply.corrected and (better := climb(False)):
+			ask = view.hand_over(better)
 		turn = decide(reply)
 		if last or not isinstance(turn, CallTools):
 			return answer(outcome, turn, last)
@@ -58,6 +72,8 @@ async def run_loop(
 			outcome.text, outcome.told = reply.text, True
 		outcome.turns.append(observations)
 		outcome.messages += [reply.as_message(), *(o.as_message() for o in observations)]
+		if said := next((o for o in observations if o.ok and o.call.request.name == FINAL_ANSWER), None):
+			return answer(outcome, FinalAnswer(said.text), None)
 
 
 def answer(outcome: Outcome, turn: FinalAnswer | CutAnswer | CallTools, last: Verdict | None) -> Outcome:

@@ -36,6 +36,11 @@ class View:
 		self.sent = Shown(outcome.messages, tools)
 		self.known: tuple[Shown, int] | None = None
 
+	def hand_over(self, ask: Ask) -> Ask:
+		"""Go on with another model, which has a window of its own."""
+		self.room, self.known = self.measure(ask), None
+		return ask
+
 	def seen(self) -> list[Observation]:
 		return self.outcome.observations
 

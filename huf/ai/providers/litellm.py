@@ -6,7 +6,7 @@ Keys travel with each call, never through the environment, and are cut out of ev
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import frappe
@@ -54,11 +54,21 @@ def load():
 async def run(agent, enhanced_prompt: str, provider: str, model: str, context: dict | None = None) -> Outcome:
 	"""Run an SDK agent with a model of `provider`. A model that fails ends the Outcome, it does not raise."""
 	context = context or {}
+	connect_to = partial(connect, wanted=request_settings(agent, context), stream=bool(context.get("stream")))
+
+	def climb(down: bool) -> "ModelCall | None":
+		larger = context["climb"](down) if context.get("climb") else None
+		if larger is None:
+			return None
+		if context.get("journal"):
+			context["journal"].provider, context["journal"].model = larger
+		return connect_to(*larger)
+
 	try:
-		call = connect(provider, model, request_settings(agent, context), bool(context.get("stream")))
+		call = connect_to(provider, model)
 	except ModelError as error:
 		return Outcome(StopReason.ERROR, error=str(error))
-	return await drive(agent, enhanced_prompt, call, context)
+	return await drive(agent, enhanced_prompt, call, context, climb)
 
 
 def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> "ModelCall":

@@ -10,13 +10,15 @@ from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import StepCap
 from huf.ai.masking import Masker, masked, read_patterns
 from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import Ask, Effect, Outcome, Tool
+from huf.ai.types import Ask, Climb, Effect, Outcome, Tool
 
 DEFAULT_STEPS = 10
 
 
-async def drive(agent, prompt: str, ask: Ask, context: dict[str, Any]) -> Outcome:
-	"""Run the loop for an SDK agent.
+async def drive(
+	agent, prompt: str, ask: Ask, context: dict[str, Any], climb: Climb = lambda down: None
+) -> Outcome:
+	"""Run the loop for an SDK agent; `climb` as in `run_loop`.
 
 	`context` may hold: messages (what the model is told first; else instructions and prompt), guards, journal, emit,
 	clear. Without them nothing is kept.
@@ -29,6 +31,7 @@ async def drive(agent, prompt: str, ask: Ask, context: dict[str, Any]) -> Outcom
 		journal=context.get("journal"),
 		emit=context.get("emit", lambda kind, data: None),
 		clear=context.get("clear"),
+		climb=lambda down: (better := climb(down)) and shielded(better, context.get("agent_name")),
 	)
 
 

@@ -58,6 +58,8 @@ def read_recorded(run: str) -> Recorded:
 		fields=[
 			"step",
 			"call_type",
+			"model",
+			"corrected",
 			"response",
 			"finish_reason",
 			"input_tokens",
@@ -94,7 +96,14 @@ def reply_of(row) -> ModelReply:
 		CallRequest(call["id"], call["function"]["name"], call["function"]["arguments"])
 		for call in message.get("tool_calls") or ()
 	)
-	return ModelReply(message.get("content") or "", calls, usage_of(row), row.finish_reason or "stop")
+	return ModelReply(
+		message.get("content") or "",
+		calls,
+		usage_of(row),
+		row.finish_reason or "stop",
+		row.model,
+		corrected=bool(row.corrected),
+	)
 
 
 def usage_of(row) -> Usage:

@@ -49,8 +49,8 @@ class TestWaiting(DraftTestCase):
 		self.server.script(self.change("new"))
 		events = [e for e in stream_agent(AgentRequest(self.agent, "Change it", self.user, channel="s")) if e]
 		self.assertEqual(
-			[e.kind for e in events][-3:],
-			[EventKind.TOOL_STARTED, EventKind.DRAFT_CREATED, EventKind.RUN_WAITING],
+			[e.kind for e in events][-2:],
+			[EventKind.DRAFT_CREATED, EventKind.RUN_WAITING],
 		)
 		self.assertEqual(events[-2].data["difference"]["changes"][0]["name"], self.order.name)
 		self.assertEqual(events[-1].data["draft"], events[-2].data["draft"])

@@ -1,0 +1,33 @@
+"""How much a wish asks for: whether somebody waits for its run, and how large a model it needs. One look for both."""
+
+from typing import NamedTuple
+
+from huf.ai.routing.complexity import measure, plain
+from huf.ai.types import Mode
+
+LITTLE = 0.5
+"""Below it a dimension of a message does not count."""
+LONG = 0.8
+"""At it something is much: the length of a message, what it wants done."""
+SMALL, LARGE, CLOUD = 1, 2, 3
+"""Tiers: a small local model, a large local one, one of a cloud provider."""
+
+
+class Task(NamedTuple):
+	mode: Mode
+	tier: int
+
+
+def judge(text: str, cloud_tasks: tuple[str, ...] = ()) -> Task:
+	"""Several steps, or a long order, are worked on in the background by a large model; a look-up by a small one.
+
+	`cloud_tasks` are words of tasks that may leave the house.
+	"""
+	seen = measure(text)
+	several = seen.steps >= LITTLE and max(seen.deeds, seen.own, seen.web) >= LITTLE
+	mode = Mode.BACKGROUND if several or seen.length >= LONG else Mode.INLINE
+	words = plain(text)
+	if any(plain(task) in words for task in cloud_tasks):
+		return Task(mode, CLOUD)
+	simple = mode is Mode.INLINE and max(seen.steps, seen.length) < LITTLE and seen.deeds < LONG
+	return Task(mode, SMALL if simple else LARGE)
