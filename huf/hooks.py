@@ -16,7 +16,7 @@ website_route_rules = [{"from_route": "/huf/<path:app_path>", "to_route": "huf"}
 # Runs and conversations are private: see huf/permissions.py.
 _private = (
 	*("Agent Conversation", "Agent Message", "Agent Run", "Agent LLM Call", "Agent Tool Call"),
-	"Agent Trigger Event",
+	*("Agent Trigger Event", "Agent Route Decision"),
 )
 permission_query_conditions = {
 	**dict.fromkeys(_private, "huf.permissions.list_condition"),
@@ -66,10 +66,13 @@ doc_events = {
 	},
 }
 
+# Addresses below /api that Frappe does not know: see huf/api/addresses.py.
+before_request = ["huf.api.addresses.lead_to_function"]
+
 page_renderer = ["huf.api.webhook.HookPage"]
 
 # What runs and events say of documents must not keep anybody from deleting these.
-ignore_links_on_delete = ["Agent Run", "Agent Trigger Event", "Agent Draft"]
+ignore_links_on_delete = ["Agent Run", "Agent Trigger Event", "Agent Draft", "Agent Route Decision"]
 
 scheduler_events = {
 	"cron": {

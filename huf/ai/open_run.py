@@ -41,6 +41,7 @@ from huf.ai.types import (
 	Listener,
 	Mode,
 	Outcome,
+	Routed,
 	RunResult,
 	RunStatus,
 	StopReason,
@@ -97,7 +98,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	conversation = conversations.get_or_create_conversation(
 		request.conversation, title=request.prompt, persist=bool(agent.persist_conversation)
 	)
-	messages, is_long = tell_past(manager, conversation, request.prompt)
+	messages, is_long = tell_past(manager, conversation, request)
 	admission.count_run(request, agent)
 	lease = insert_run(
 		replace(request, mode=mode), conversation, manager.provider, manager.model, status, messages
@@ -132,6 +133,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		model=model,
 		parent_run=row.parent_run,
 		tier=row.tier or None,
+		routed=Routed(row.confidence, tuple(json.loads(row.plan or "[]"))) if row.route else None,
 	)
 	mode = Mode(row.mode or Mode.INLINE)
 	manager = AgentManager(row.agent, row.provider, model, request.tier, mode)
@@ -151,14 +153,14 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 			mode,
 		)
 	to_come = [name, *leases.line(row.conversation)]
-	messages, is_long = tell_past(manager, row.conversation, request.prompt, to_come)
+	messages, is_long = tell_past(manager, row.conversation, request, to_come)
 	keep_opening(name, messages)
 	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
 
 
 async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Work on a run to its end, and write down how it ended; or until it waits for a person."""
-	announce = Announcer(run.name, run.request.user, listeners, run.manager)
+	announce = Announcer(run.name, run.request, listeners, run.manager)
 	announce(EventKind.RUN_STARTED, started(run))
 	began = time.monotonic()
 	# What is changed meanwhile is this run's doing; what comes after it is not.
@@ -272,7 +274,7 @@ async def begin_anew(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dic
 	without = [run.name, *leases.line(run.conversation)]
 	used = await sum_up(manager, agent, run.conversation, without, journal, [cancelled(journal), half])
 	run.lease.hold()
-	messages, _ = tell_past(manager, run.conversation, run.request.prompt, without)
+	messages, _ = tell_past(manager, run.conversation, run.request, without)
 	keep_opening(run.name, messages)
 	return messages, used
 

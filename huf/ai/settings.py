@@ -31,9 +31,17 @@ class Settings:
 	background_steps: int
 	tier_models: tuple[str | None, ...]
 	cloud_tasks: tuple[str, ...]
+	router_confidence_threshold: float
+	enable_dynamic_escalation: bool
+	router_agent: str | None
 
 
-ENVIRONMENT = {"max_steps": "MAX_AGENT_STEPS"}
+ENVIRONMENT = {
+	"max_steps": "MAX_AGENT_STEPS",
+	"router_confidence_threshold": "ROUTER_CONFIDENCE_THRESHOLD",
+	"enable_dynamic_escalation": "ENABLE_DYNAMIC_ESCALATION",
+}
+ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 def get_settings() -> Settings:
@@ -61,6 +69,9 @@ def get_settings() -> Settings:
 		background_steps=read_int(doc, "background_steps"),
 		tier_models=(doc.tier1_model or None, doc.tier2_model or None, doc.tier3_model or None),
 		cloud_tasks=tuple(filter(None, map(str.strip, (doc.cloud_tasks or "").splitlines()))),
+		router_confidence_threshold=read_share(doc, "router_confidence_threshold"),
+		enable_dynamic_escalation=read_switch(doc, "enable_dynamic_escalation"),
+		router_agent=doc.router_agent or None,
 	)
 
 
@@ -69,6 +80,20 @@ def read_int(doc, fieldname: str) -> int:
 	if from_environment.isdigit():
 		return int(from_environment)
 	return int(doc.get(fieldname) or doc.meta.get_field(fieldname).default)
+
+
+def read_share(doc, fieldname: str) -> float:
+	"""A number from 0 to 1; what is none in the environment does not count."""
+	try:
+		value = float(os.environ.get(ENVIRONMENT[fieldname], ""))
+	except ValueError:
+		value = -1.0
+	return value if 0 <= value <= 1 else float(doc.get(fieldname) or doc.meta.get_field(fieldname).default)
+
+
+def read_switch(doc, fieldname: str) -> bool:
+	value = os.environ.get(ENVIRONMENT[fieldname], "").strip().lower()
+	return bool(doc.get(fieldname)) if value not in ON + OFF else value in ON
 
 
 def get_cached(doctype: str, name: str | None):

@@ -20,7 +20,7 @@ from huf.ai.records.past import (
 )
 from huf.ai.records.rows import clip
 from huf.ai.run import RunProvider
-from huf.ai.types import Grant, RunStatus, Usage, WorstCase
+from huf.ai.types import AgentRequest, Grant, RunStatus, Usage, WorstCase
 
 LONGEST, MOST_READ = 4_000, 24_000
 """Characters of a summary, and of the messages it is made from; fewer where the model's window is small."""
@@ -42,11 +42,20 @@ class SummaryJournal(RunJournal):
 
 
 def tell_past(
-	manager: AgentManager, conversation: str, prompt: str, without: Sequence[str] = ()
+	manager: AgentManager, conversation: str, request: AgentRequest, without: Sequence[str] = ()
 ) -> tuple[list[dict], bool]:
 	"""What a model is told first, and whether a summary is due; `without` what was said for some runs."""
 	past = read_past(conversation, manager.history_limit, without)
-	return opening(past.added_to(manager.agent_doc.instructions), past.messages, prompt), past.is_long
+	instructions = with_plan(manager.agent_doc.instructions, request.routed.plan if request.routed else ())
+	return opening(past.added_to(instructions), past.messages, request.prompt), past.is_long
+
+
+def with_plan(instructions: str | None, plan: Sequence[str]) -> str | None:
+	"""What the agent is told to be, and the steps suggested for this request."""
+	if not plan:
+		return instructions
+	steps = "\n".join(f"{number}. {step}" for number, step in enumerate(plan, 1))
+	return f"{instructions or ''}\n\nSuggested steps; take others where these do not fit:\n{steps}".strip()
 
 
 async def sum_up(

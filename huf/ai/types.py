@@ -90,6 +90,14 @@ class EventKind(str, Enum):
 
 
 @dataclass(frozen=True)
+class Routed:
+	"""How a request came to an agent: how sure the router was of it, and the steps it or a front end suggests."""
+
+	confidence: float
+	plan: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class AgentRequest:
 	"""One wish that an agent be run, as a door took it in. `user` is whose permissions it acts with.
 
@@ -110,6 +118,7 @@ class AgentRequest:
 	origin: Origin | None = None
 	mode: Mode | None = None
 	tier: int | None = None
+	routed: Routed | None = None
 
 
 @dataclass(frozen=True)

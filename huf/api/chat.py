@@ -1,8 +1,17 @@
-"""REST of the chat page. Permissions are checked by what these call."""
+"""REST of the chat page, and of front ends that ask whether a message is for the chat or for the agent.
+
+Permissions are checked by what these call.
+"""
 
 import frappe
 
+from huf.ai import deciding
 from huf.ai.agent_chat import CHANNEL, stream_chat
+from huf.ai.errors import UsageError
+from huf.ai.records.log_lines import FAILED, WORDS
+from huf.ai.records.run_store import tools_of
+from huf.ai.types import RunResult, RunStatus, StopReason
+from huf.api.answers import BadRequest, as_error, as_json, read_flag, read_text, read_texts, refuse
 from huf.api.sse import stream_response
 
 
@@ -40,3 +49,78 @@ def rename_conversation(conversation: str, title: str):
 @frappe.whitelist(methods=["POST"])
 def delete_conversation(conversation: str):
 	frappe.delete_doc("Agent Conversation", conversation)
+
+
+WAITS = "The run waits until a person has allowed one of its calls."
+REFUSED = (BadRequest, UsageError, frappe.PermissionError)
+
+
+@frappe.whitelist(methods=["POST"])
+def route(message=None, hasAttachments=None, conversationId=None):
+	"""Decide: {route, confidence, reasons, tool_needs, plan_hint}. Also at /api/chat/route.
+
+	`conversationId` (optional) keeps the route of a task that goes on there. 400: the body is not as it should be.
+	"""
+	try:
+		decision = deciding.decide(
+			read_text(message, "message"),
+			read_flag(hasAttachments, "hasAttachments"),
+			read_text(conversationId, "conversationId", required=False) or None,
+		)
+	except REFUSED as error:
+		return refuse(error)
+	return as_json(decision.as_dict())
+
+
+@frappe.whitelist(methods=["POST"])
+def agent_run(message=None, planHint=None, conversationId=None):
+	"""Run the site's agent: {success, run_id, result, state}. Also at /api/chat/agent-run.
+
+	A run that a limit stopped is answered with what there is of a result and success false; one that waits for a person's
+	permission with 202 and the status waiting. 400, 403, 409: nothing was begun; 500: the run failed; each with {error,
+	code, suggestion}.
+	"""
+	try:
+		objective = read_text(message, "message")
+		plan = read_texts(planHint, "planHint")
+		conversation = read_text(conversationId, "conversationId", required=False) or None
+		plan, result = deciding.run_objective(objective, plan, conversation)
+	except REFUSED as error:
+		return refuse(error)
+	return describe_run(objective, plan, result)
+
+
+def describe_run(objective: str, plan: tuple[str, ...], result: RunResult):
+	if failed(result):
+		error = (
+			result.error or f"The run was stopped ({result.stop_reason.value}) before there was an answer."
+		)
+		return as_error(500, "AGENT_RUN_ERROR", error, f"Its steps are at /huf/runs/{result.run}.")
+	waits = result.status is RunStatus.WAITING
+	answer = result.response or {"error": result.error or (WAITS if waits else "The run was cancelled.")}
+	state = {
+		"objective": objective,
+		"plan": plan,
+		"toolsUsed": tools_of([result.run]).get(result.run, []),
+		"stepsCompleted": result.steps,
+		"status": "waiting" if waits else WORDS.get(result.status.value, FAILED),
+	}
+	body = {"success": result.success, "run_id": result.run, "result": answer, "state": state}
+	return as_json(body, 202 if waits else 200)
+
+
+def failed(result: RunResult) -> bool:
+	"""Whether there is nothing to answer with but an error."""
+	if result.status is RunStatus.FAILED or result.stop_reason is StopReason.TOOL_FAILURES:
+		return True
+	return result.status is RunStatus.STOPPED and not result.response
+
+
+@frappe.whitelist(methods=["POST"])
+def escalation_check(response=None):
+	"""Whether a draft of a chat answer needs the agent: {shouldEscalate, reason?}. Also at /api/chat/escalation-check."""
+	try:
+		text = read_text(response, "response")
+	except BadRequest as error:
+		return refuse(error)
+	return as_json(deciding.check_escalation(text).as_dict())

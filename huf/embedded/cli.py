@@ -16,11 +16,13 @@ import click
 import huf
 import huf.embedded
 from huf.embedded import site
+from huf.embedded.router_commands import router
 from huf.embedded.server import CannotStart, serve, url_of
 
 SECTIONS = {
 	"Start": ("start", "worker"),
 	"Use": ("ask", "replay", "diff"),
+	"Measure": ("router",),
 	"Look after": ("init", "migrate", "set-password", "execute", "console"),
 }
 
@@ -223,6 +225,9 @@ def console(home):
 	with connected(home) as frappe:
 		code.interact(f"frappe is connected to {home} as Administrator", local={"frappe": frappe})
 		frappe.db.rollback()
+
+
+cli.add_command(router)
 
 
 def main():

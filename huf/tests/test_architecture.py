@@ -13,7 +13,7 @@ COLUMNS = (
 		"doors",
 		(
 			*("api", "www", "ai.agent_chat", "ai.agent_hooks", "ai.agent_scheduler", "ai.agent_email"),
-			*("ai.app_events", "ai.backtest", "ai.by_hand", "ai.event_runs", "ai.explain"),
+			*("ai.app_events", "ai.backtest", "ai.by_hand", "ai.deciding", "ai.event_runs", "ai.explain"),
 			*("ai.firing", "ai.webhooks"),
 		),
 	),

@@ -193,6 +193,11 @@ def settle(call: str, reservation: Reservation, usage: Usage | None) -> None:
 	)
 	if frappe.db.get_value("Agent LLM Call", call, "settled") != stamp:
 		return
+	settle_once(reservation, usage)
+
+
+def settle_once(reservation: Reservation, usage: Usage | None) -> None:
+	"""The same for a call that is no run's, so that no other worker settles it."""
 	known = usage is not None and (usage.cost is not None or usage.input_tokens or usage.output_tokens)
 	cost = usage.cost if known and usage.cost is not None else reservation.cost
 	tokens = usage.input_tokens + usage.output_tokens if known else reservation.tokens

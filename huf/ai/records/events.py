@@ -10,7 +10,8 @@ from typing import Any
 
 import frappe
 
-from huf.ai.types import EventKind, Listener, RunEvent
+from huf.ai.records.log_lines import tell_log
+from huf.ai.types import AgentRequest, EventKind, Listener, RunEvent
 
 STATES = {
 	*(EventKind.RUN_STARTED, EventKind.TOOL_STARTED, EventKind.PROGRESS, EventKind.DRAFT_CREATED),
@@ -26,10 +27,10 @@ class Announcer:
 	`agent` has the `tools` of the run and the number of `steps` it may take.
 	"""
 
-	def __init__(self, run: str, user: str, watchers: Iterable[Listener], agent: Any):
+	def __init__(self, run: str, request: AgentRequest, watchers: Iterable[Listener], agent: Any):
 		self.run, self.agent, watchers = run, agent, list(watchers)
 		self.is_watched = bool(watchers)
-		self.listeners = [*watchers, tell_user(user)]
+		self.listeners = [*watchers, tell_user(request.user), tell_log(request.prompt)]
 
 	def __call__(self, kind: EventKind, data: dict) -> None:
 		self.tell(kind, data)

@@ -50,7 +50,7 @@ def insert_run(
 	"""
 	started = status is RunStatus.STARTED
 	worker = new_worker()
-	origin = request.origin
+	origin, routed = request.origin, request.routed
 	name = insert_row(
 		"Agent Run",
 		{
@@ -70,6 +70,9 @@ def insert_run(
 			"depth": origin.depth if origin else 0,
 			"reference_doctype": origin.reference_doctype if origin else None,
 			"reference_name": origin.reference_name if origin else None,
+			"route": "agent" if routed else None,
+			"confidence": routed.confidence if routed else 0,
+			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,
 			"started_at": now() if started else None,
 			"worker": worker if started else None,
 			"lease_until": expiry() if started else None,

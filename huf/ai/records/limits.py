@@ -86,6 +86,13 @@ def limits_of(run: str, agent: str, user: str, parent: str | None = None) -> lis
 	return [limit for limit in limits if limit.cost.amount or limit.tokens.amount]
 
 
+def limits_outside_runs(user: str) -> list[Limit]:
+	"""Every limit there is for a call that serves a person, and belongs to no run."""
+	settings = frappe.get_cached_doc("Huf Settings")
+	limits = [limit_of(scope, holder, settings, "") for scope, holder in ((USER, user), (SITE, "site"))]
+	return [limit for limit in limits if limit.cost.amount or limit.tokens.amount]
+
+
 def limit_of(scope: Scope, holder: str, settings, agent: str) -> Limit:
 	own = frappe.get_cached_doc("Agent", agent) if scope.own else None
 	caps = []

@@ -5,6 +5,7 @@ from datetime import datetime
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
+from huf.ai.records import decisions
 from huf.ai.records.past import forget_summaries
 from huf.ai.settings import get_settings
 
@@ -22,6 +23,10 @@ CONTENTS = {
 def apply_retention(now: datetime | None = None) -> dict[str, int]:
 	"""Do what Huf Settings say: {"blanked", "deleted"}. Called every day; commits after each batch."""
 	now, settings = now or now_datetime(), get_settings()
+	if settings.keep_contents_days:
+		decisions.blank_decisions(add_to_date(now, days=-settings.keep_contents_days, as_datetime=True))
+	if settings.keep_runs_days:
+		decisions.clear_decisions(add_to_date(now, days=-settings.keep_runs_days, as_datetime=True))
 	return {
 		"blanked": sweep(now, settings.keep_contents_days, blank, {"opening": ["is", "set"]}),
 		"deleted": sweep(now, settings.keep_runs_days, delete, {}),
@@ -45,7 +50,7 @@ def blank(runs: list[str]) -> None:
 	forget_summaries(runs)
 	for doctype, fields in CONTENTS.items():
 		frappe.db.set_value(doctype, {"run": ["in", runs]}, dict.fromkeys(fields), update_modified=False)
-	gone = dict.fromkeys(("prompt", "response", "error_message", "opening"))
+	gone = dict.fromkeys(("prompt", "response", "error_message", "opening", "plan"))
 	frappe.db.set_value("Agent Run", {"name": ["in", runs]}, gone, update_modified=False)
 
 

@@ -23,43 +23,37 @@ NOTHING: Group = ("-",)
 
 @dataclass(frozen=True)
 class Complexity:
-	"""Each dimension from 0 (nothing of it) to 1."""
+	"""Each dimension from 0 (nothing of it) to 1: what of a message only tools can give."""
 
-	length: float
-	steps: float
-	deeds: float
 	own: float
 	fresh: float
-	files: float
 	web: float
-	general: float
-
-	@property
-	def score(self) -> float:
-		"""0 to 1: how far a message goes beyond what can be said from memory."""
-		wanted = max(self.deeds, self.own, self.fresh, self.files, self.web)
-		return max(0.0, min(1.0, 0.7 * wanted + 0.2 * self.steps + 0.1 * self.length - 0.3 * self.general))
+	files: float
+	attached: float
+	deeds: float
+	sends: float
+	steps: float
 
 
 DIMENSIONS: dict[str, tuple[Concept, ...]] = {
-	"steps": (Concept.THEN,),
-	"deeds": (Concept.DEED, Concept.SEND),
 	"own": (Concept.OWN, Concept.RECORD, Concept.WORK),
 	"fresh": (Concept.NOW, Concept.STATE, Concept.WORLD),
-	"files": (Concept.FILE, Concept.ATTACHED),
 	"web": (Concept.WEB,),
-	"general": (Concept.GENERAL, Concept.MEANS, Concept.DRAFT, Concept.TEXT, Concept.CODE),
+	"files": (Concept.FILE,),
+	"attached": (Concept.ATTACHED,),
+	"deeds": (Concept.DEED,),
+	"sends": (Concept.SEND,),
+	"steps": (Concept.THEN,),
 }
+PLENTY = 2
+"""Words of a dimension from which on it counts in full."""
 
 
 def measure(text: str) -> Complexity:
-	groups = read_concepts(text)
-	seen = [concept for group in groups for concept in group]
-	shares = {
-		name: min(1.0, sum(seen.count(concept) for concept in concepts) / 2)
-		for name, concepts in DIMENSIONS.items()
-	}
-	return Complexity(length=min(1.0, len(groups) / 60), **shares)
+	seen = [concept for group in read_concepts(text) for concept in group]
+	return Complexity(
+		**{name: min(1.0, sum(map(seen.count, concepts)) / PLENTY) for name, concepts in DIMENSIONS.items()}
+	)
 
 
 def read_concepts(text: str) -> list[Group]:

@@ -1,19 +1,40 @@
 import frappe
+from frappe import _
 from frappe.model.document import Document
+from frappe.utils import flt
 
+from huf.ai.errors import UsageError
 from huf.ai.masking import read_patterns
+from huf.ai.routing.safe_pattern import check_pattern
 
 
 class HufSettings(Document):
 	def validate(self):
 		self.keep_witness()
 		self.check_patterns()
+		self.check_threshold()
+		self.check_route_patterns()
 
 	def check_patterns(self):
 		try:
 			read_patterns(self.mask_patterns)
 		except ValueError as error:
 			frappe.throw(str(error))
+
+	def check_threshold(self):
+		if not 0 <= flt(self.router_confidence_threshold) <= 1:
+			frappe.throw(_("The confidence for the agent is a number from 0 to 1."))
+
+	def check_route_patterns(self):
+		for row in self.route_patterns:
+			if not 0 <= flt(row.confidence) <= 1:
+				frappe.throw(
+					_("Row {0}: the confidence of a pattern is a number from 0 to 1.").format(row.idx)
+				)
+			try:
+				check_pattern(row.pattern)
+			except UsageError as error:
+				frappe.throw(_("Row {0}: {1}").format(row.idx, error))
 
 	def keep_witness(self):
 		"""When triggers last changed is told by them: a form opened before knows it no longer."""

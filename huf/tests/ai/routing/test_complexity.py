@@ -1,0 +1,53 @@
+"""What of a message only tools can give, dimension by dimension, in four languages."""
+
+import unittest
+
+from huf.ai.routing.complexity import measure, read_concepts
+from huf.ai.routing.languages import detect_language
+from huf.ai.routing.router import decide_route
+
+SHOWS = (
+	("own", "our invoices", "nuestras facturas", "unsere Rechnungen", "naše faktury"),
+	("fresh", "the rate today", "el tiempo hoy", "das Wetter heute", "počasí dnes"),
+	("web", "on the internet", "por internet", "im Netz", "na internetu"),
+	("files", "as a PDF", "en pdf", "als PDF", "do PDF"),
+	("attached", "what I uploaded", "lo adjunto", "das hochgeladene", "co jsem nahrál"),
+	("deeds", "create it", "créalo y actualiza", "lösche ihn", "smaž to"),
+	("sends", "forward it", "reenvía esto", "verschicke das", "pošli to"),
+	("steps", "and then", "y luego", "und danach", "a potom"),
+)
+LANGUAGES = {
+	"en": "How many of them are there?",
+	"es": "¿Cuántos hay en el almacén?",
+	"de": "Wie viele gibt es noch?",
+	"cs": "Kolik jich ještě máme?",
+}
+
+
+class TestComplexity(unittest.TestCase):
+	def test_each_dimension_shows_in_each_language(self):
+		for name, *messages in SHOWS:
+			for message in messages:
+				with self.subTest(name, message=message):
+					self.assertGreater(getattr(measure(message), name), 0)
+
+	def test_what_a_model_knows_shows_in_none(self):
+		for message in ("What is a ledger?", "Write a poem"):
+			self.assertEqual(set(vars(measure(message)).values()), {0.0}, message)
+
+	def test_accents_and_capitals_may_be_left_out(self):
+		self.assertEqual(read_concepts("Příští TÝDEN"), read_concepts("pristi tyden"))
+
+	def test_what_shows_becomes_a_need_and_a_step(self):
+		decision = decide_route("Delete the old leads of our Berlin office, then tell Anna by mail")
+		self.assertEqual(decision.tool_needs, ("find_records", "change_records", "send_message"))
+		self.assertIn("Takes several steps", decision.reasons)
+		self.assertEqual(decision.plan_hint[-2:], ("Send the message", "Give the final answer"))
+
+
+class TestLanguage(unittest.TestCase):
+	def test_a_message_tells_its_language_and_otherwise_the_user_s_counts(self):
+		for language, message in LANGUAGES.items():
+			self.assertEqual(detect_language(message), language)
+		self.assertEqual(detect_language("12 + 7", "de"), "de")
+		self.assertEqual(detect_language("IBAN", "cs"), "cs")

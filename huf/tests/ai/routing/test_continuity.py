@@ -1,0 +1,37 @@
+"""A conversation does not flip its route in the middle of a task."""
+
+import unittest
+
+from huf.ai.routing.continuity import Previous, stays
+from huf.ai.routing.types import Route
+
+FOLLOW_UPS = (
+	*("yes", "ok, do it", "go ahead", "and in May?", "only the open ones", "the second one", "same for Anna"),
+	*("sí", "hazlo", "adelante", "y en mayo?", "el segundo"),
+	*("ja, mach das", "genau", "und im Mai?", "nur die offenen"),
+	*("ano, udělej to", "pokračuj", "a v květnu?", "jen ty otevřené"),
+)
+NEW = (
+	*("thanks", "ok thanks", "What is a credit note?", "gracias", "danke dir", "díky"),
+	"and by the way, could you explain to me what a ledger is?",
+)
+
+
+class TestContinuity(unittest.TestCase):
+	def test_a_short_follow_up_stays_with_the_agent(self):
+		for message in FOLLOW_UPS:
+			with self.subTest(message):
+				self.assertTrue(stays(message, Previous(Route.AGENT)))
+
+	def test_thanks_and_new_questions_are_decided_anew(self):
+		for message in NEW:
+			with self.subTest(message):
+				self.assertFalse(stays(message, Previous(Route.AGENT)))
+
+	def test_while_a_run_is_at_work_everything_belongs_to_it(self):
+		for message in (*FOLLOW_UPS, *NEW):
+			self.assertTrue(stays(message, Previous(Route.AGENT, at_work=True)))
+
+	def test_nothing_stays_after_the_chat_or_at_the_beginning(self):
+		for previous in (None, Previous(Route.CHAT)):
+			self.assertFalse(stays("yes", previous))

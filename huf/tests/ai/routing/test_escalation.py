@@ -1,0 +1,68 @@
+"""Answers that admit a need for tools or fresh data, and answers that only sound so."""
+
+import unittest
+
+from huf.ai.routing.escalation import check_dynamic_escalation
+
+ADMITS = (
+	("Necesito buscar información actualizada para responder.", "Necesita búsqueda web"),
+	("Lo siento, no tengo acceso a tus facturas.", "No tiene acceso a los datos"),
+	("Para eso se requiere información actualizada.", "Necesita información actualizada"),
+	("Mis conocimientos llegan hasta 2023, así que no lo sé.", "Necesita información actualizada"),
+	("Claro, déjame buscar eso.", "Promete mirarlo en vez de responder"),
+	("No puedo consultar el precio en tiempo real.", "No tiene acceso a los datos"),
+	("I don't have access to real-time data, sorry.", "Has no access to the data"),
+	("I’m unable to browse the internet.", "Has no access to the data"),
+	("I would need to search for that first.", "Needs a web search"),
+	("As of my last update the rate was 4%.", "Needs current information"),
+	("You may want to check xe.com for the latest rate.", "Needs current information"),
+	("Sure! Let me look that up for you.", "Promises to look instead of answering"),
+	("The price is [insert current price] per ounce.", "Leaves a gap for data"),
+	('{"tool": "web_search", "arguments": {"query": "gold"}}', "Tries to call a tool"),
+	("Ich habe leider keinen Zugriff auf Ihre Daten.", "Hat keinen Zugriff auf die Daten"),
+	("Dafür müsste ich im Internet nachsehen, was es heute kostet.", "Braucht eine Websuche"),
+	("Mein Wissen reicht nur bis 2023.", "Braucht aktuelle Informationen"),
+	("Einen Moment, ich suche das für dich heraus.", "Verspricht nachzusehen, statt zu antworten"),
+	("Bohužel nemám přístup k vašim záznamům.", "Nemá přístup k datům"),
+	("Musím to vyhledat na internetu.", "Potřebuje hledání na webu"),
+	("Moje znalosti končí rokem 2023, takže to nevím.", "Potřebuje aktuální informace"),
+	("Podívám se, co se s tou objednávkou děje.", "Slibuje podívat se místo odpovědi"),
+)
+
+ANSWERS = (
+	"Una nota de crédito reduce el importe de una factura anterior.",
+	"Si no tienes acceso a la cuenta, pide la contraseña al administrador.",
+	"Para buscar duplicados en Excel, usa el formato condicional.",
+	"Si no tengo acceso a un archivo, suele ser por los permisos; así lo diría un usuario.",
+	"A credit note lowers the amount of an earlier invoice.",
+	"If I don't have access to a file, I ask its owner: so goes the rule in most firms.",
+	"You don't have access to the report until a manager gives you the role.",
+	'The error "I cannot access the internet" means that the proxy is wrong.',
+	"I can't recommend FIFO for perishable goods.",
+	"Current assets are what a firm can turn into money within a year.",
+	"See [the manual](https://example.com) for the steps.",
+	"Eine Gutschrift verringert den Betrag einer früheren Rechnung.",
+	"Wenn ich keinen Zugriff auf eine Datei habe, liegt das meist an den Rechten.",
+	"Ich kann nicht empfehlen, Passwörter in Tabellen abzulegen.",
+	"Dobropis snižuje částku dřívější faktury.",
+	"Pokud nemám přístup k souboru, požádám jeho vlastníka; tak zní pravidlo.",
+	"Zákazník nemá přístup k portálu, dokud ho správce nepozve.",
+	"",
+)
+
+
+class TestEscalation(unittest.TestCase):
+	def test_an_answer_that_admits_a_need_is_taken_over_for_that_reason(self):
+		for response, reason in ADMITS:
+			with self.subTest(response):
+				expected = {"shouldEscalate": True, "reason": reason}
+				self.assertEqual(check_dynamic_escalation(response).as_dict(), expected)
+
+	def test_an_answer_that_answers_is_left_alone(self):
+		for response in ANSWERS:
+			with self.subTest(response):
+				self.assertEqual(check_dynamic_escalation(response).as_dict(), {"shouldEscalate": False})
+
+	def test_a_long_answer_that_begins_with_a_promise_keeps_it(self):
+		answer = "Let me find the right words. " + "A ledger is a book of accounts. " * 10
+		self.assertFalse(check_dynamic_escalation(answer).should_escalate)

@@ -1,0 +1,38 @@
+"""The figures of an evaluation, and the threshold that fits."""
+
+import unittest
+
+from huf.ai.routing.evaluation import Score, evaluate, fit_threshold
+from huf.ai.routing.types import Decision, Route, Stage
+
+ROWS = [
+	{"text": "a", "label": "agent", "language": "en"},
+	{"text": "b", "label": "agent", "language": "en"},
+	{"text": "c", "label": "chat", "language": "cs"},
+	{"text": "d", "label": "chat"},
+]
+
+
+def decide(text, has_attachments):
+	return Decision(Route.AGENT if text in "ac" else Route.CHAT, 0.8, stage=Stage.CLASSIFIER)
+
+
+class TestEvaluation(unittest.TestCase):
+	def test_it_counts_overall_and_by_language(self):
+		result = evaluate(ROWS, decide)
+		self.assertEqual(result.score, Score(hits=1, false_alarms=1, misses=1, rightly_chat=1))
+		self.assertEqual((result.score.accuracy, result.score.f1), (0.5, 0.5))
+		self.assertEqual(
+			{name: score.accuracy for name, score in result.by_language.items()}, {"en": 0.5, "cs": 0, "?": 1}
+		)
+		self.assertEqual([row["text"] for row, _ in result.wrong], ["b", "c"])
+		self.assertEqual(len(result.latencies), 4)
+
+	def test_the_threshold_parts_what_needed_the_agent_from_what_did_not(self):
+		outcomes = [(0.9, True)] * 20 + [(0.75, False)] * 20 + [(0.2, False)] * 5
+		threshold, share = fit_threshold(outcomes)
+		self.assertTrue(0.75 < threshold <= 0.9)
+		self.assertEqual(share, 1.0)
+
+	def test_too_few_decisions_suggest_nothing(self):
+		self.assertIsNone(fit_threshold([(0.9, True)] * 29))

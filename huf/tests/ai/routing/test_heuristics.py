@@ -1,0 +1,117 @@
+"""The table of patterns, row by row, and what contradicts."""
+
+import unittest
+
+from huf.ai.routing.heuristics import find_match, strongest_of
+from huf.ai.routing.patterns import PATTERNS, Pattern
+from huf.ai.routing.router import decide_route
+from huf.ai.routing.types import Route
+
+AGENT = (
+	("Busca en la web el horario del museo", "web_search"),
+	("Search the web for pallet prices", "web_search"),
+	("Such im Internet nach Fördermitteln", "web_search"),
+	("vyhledej na internetu cenu palet", "web_search"),
+	("Noticias sobre el puerto", "web_search"),
+	("Navega a https://example.com/precios", "open_url"),
+	("Go to example.com and read it", "open_url"),
+	("Geh auf beispiel.at und lies", "open_url"),
+	("Přejdi na priklad.cz a čti", "open_url"),
+	("Genera un documento Excel con las ventas", "generate_file"),
+	("Create a PDF of the offer", "generate_file"),
+	("Erstelle eine Excel-Liste der Kunden", "generate_file"),
+	("Vytvoř PDF z objednávky", "generate_file"),
+	("Ejecuta este código: print(1)", "execute_code"),
+	("Run this script", "execute_code"),
+	("Führ das aus: print(1)", "execute_code"),
+	("Spusť skript na úklid", "execute_code"),
+	("¿Qué dice el contrato adjunto?", "read_file"),
+	("Summarise the attached letter", "read_file"),
+	("Fass das angehängte Dokument zusammen", "read_file"),
+	("co stojí v přiložené smlouvě", "read_file"),
+	("where is SINV-2024-00017", "find_records"),
+	("Usa el agente para esto", "explicit_agent"),
+	("Use the agent for this", "explicit_agent"),
+	("Nutze den Agenten dafür", "explicit_agent"),
+	("Použij agenta", "explicit_agent"),
+)
+CHAT = (
+	*(
+		"¿Qué es el IVA?",
+		"Explica la partida doble",
+		"Resume: la reunión fue larga",
+		"Hola",
+		"¡Adiós!",
+		"Muchas gracias",
+	),
+	*(
+		"What is a ledger?",
+		"Explain double entry",
+		"Rewrite: we are closed today",
+		"Good morning",
+		"bye",
+		"Thanks a lot!",
+	),
+	*(
+		"Was ist ein Skonto?",
+		"Erkläre doppelte Buchführung",
+		"Kürze: Das ist sehr lang",
+		"Guten Tag",
+		"Tschüss",
+	),
+	*(
+		"Co je to dobropis?",
+		"Vysvětli podvojné účetnictví",
+		"Zkrať: to je dlouhé",
+		"Dobrý den",
+		"Nashle",
+		"díky moc",
+	),
+	*(
+		"How do I search the web with Python?",
+		"¿Cómo se exporta a Excel?",
+		"tell me a joke",
+		"napiš básničku",
+	),
+)
+
+
+class TestPatterns(unittest.TestCase):
+	def test_what_needs_a_tool_is_for_the_agent_and_says_which(self):
+		for message, need in AGENT:
+			with self.subTest(message):
+				row = find_match(message).strongest
+				self.assertEqual((row.route, row.need), (Route.AGENT, need))
+				self.assertGreaterEqual(row.confidence, 0.85)
+
+	def test_what_a_model_knows_is_for_the_chat(self):
+		for message in CHAT:
+			with self.subTest(message):
+				self.assertEqual(find_match(message).strongest.route, Route.CHAT)
+
+	def test_who_asks_for_the_agent_gets_it_for_certain(self):
+		decision = decide_route("Usa el agente y explica el IVA")
+		self.assertEqual((decision.route, decision.confidence), (Route.AGENT, 1.0))
+
+	def test_an_explanation_of_what_only_tools_can_see_is_no_plain_explanation(self):
+		for message in (
+			"Explica nuestras ventas de hoy",
+			"Explain invoice SINV-00012",
+			"Erkläre unsere Zahlen",
+		):
+			with self.subTest(message):
+				match = find_match(message)
+				self.assertTrue(match is None or match.strongest.route is Route.AGENT)
+
+	def test_all_needs_that_show_are_told_and_each_once(self):
+		decision = decide_route("Busca en la web los precios de hoy en https://example.com y genera un Excel")
+		self.assertEqual(decision.tool_needs, ("web_search", "open_url", "generate_file"))
+
+	def test_rows_of_equal_strength_that_contradict_decide_nothing(self):
+		rows = [Pattern("", "x", route, "", 0.9, "r") for route in Route]
+		self.assertIsNone(strongest_of(rows))
+
+	def test_every_need_and_every_route_has_rows_in_four_languages(self):
+		for reason in ("web", "file", "code", "attachment", "explicit", "talk", "definition", "howto"):
+			languages = {row.language for row in PATTERNS if row.reason == reason} - {""}
+			self.assertEqual(languages, {"en", "es", "de", "cs"}, reason)

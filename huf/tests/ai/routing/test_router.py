@@ -1,0 +1,117 @@
+"""The cascade: who decides, what is said, and that nothing makes it fail."""
+
+import json
+import unittest
+from pathlib import Path
+
+from huf.ai.routing import training
+from huf.ai.routing.continuity import Previous
+from huf.ai.routing.evaluation import evaluate
+from huf.ai.routing.patterns import Pattern
+from huf.ai.routing.router import decide_route
+from huf.ai.routing.types import Route, Stage
+
+AGENT, CHAT = Route.AGENT, Route.CHAT
+
+
+def read(name: str) -> list[dict]:
+	lines = Path(training.__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+	return [json.loads(line) for line in lines]
+
+
+class TestCascade(unittest.TestCase):
+	def test_a_plain_message_is_decided_by_a_pattern_in_its_language(self):
+		decision = decide_route("Busca el precio del bitcoin hoy")
+		self.assertEqual(decision.stage, Stage.HEURISTICS)
+		self.assertEqual((decision.other_route, decision.other_confidence), (CHAT, 0.1))
+		german = decide_route("Suche im Internet nach Palettenpreisen", language="es")
+		self.assertEqual(german.reasons, ("Braucht eine Websuche",))
+
+	def test_what_no_pattern_fits_is_decided_by_its_looks(self):
+		decision = decide_route("Which of our customers in Wales have not paid since May?")
+		self.assertEqual((decision.route, decision.stage), (AGENT, Stage.CLASSIFIER))
+		self.assertEqual(decision.tool_needs, ("find_records",))
+		self.assertEqual(decision.plan_hint[-1], "Give the final answer")
+
+	def test_an_attachment_is_for_the_agent_but_thanks_are_not(self):
+		self.assertEqual(decide_route("Was hältst du davon?", True).tool_needs, ("read_file",))
+		self.assertEqual(decide_route("Explain", True).route, AGENT)
+		self.assertEqual(decide_route("gracias", True).route, CHAT)
+
+	def test_a_message_in_doubt_goes_to_the_model_and_others_do_not(self):
+		asked = []
+
+		def ask(messages):
+			asked.append(messages[-1]["content"])
+			return 'Well: {"route": "agent", "confidence": 0.8}'
+
+		found = self.find_doubtful()
+		decision = decide_route(found, ask=ask)
+		self.assertEqual((decision.route, decision.confidence, decision.stage), (AGENT, 0.8, Stage.MODEL))
+		for plain in ("hola", "Busca en la web el tiempo", "What is a credit note?"):
+			decide_route(plain, ask=ask)
+		self.assertEqual(asked, [found])
+
+	def test_a_model_that_is_not_sure_enough_of_the_agent_leaves_it_to_the_chat(self):
+		decision = decide_route(self.find_doubtful(), ask=lambda _: '{"route": "agent", "confidence": 0.6}')
+		self.assertEqual((decision.route, decision.confidence, decision.agent_score), (CHAT, 0.5, 0.6))
+
+	def find_doubtful(self) -> str:
+		return next(
+			row["text"]
+			for row in read("test.jsonl")
+			if (found := decide_route(row["text"])).stage is Stage.CLASSIFIER
+			and 0.4 < found.agent_score < 0.6
+		)
+
+	def test_whatever_fails_becomes_the_chat_at_a_half(self):
+		def fail(messages):
+			raise RuntimeError("the model is away")
+
+		for ask in (fail, lambda messages: "no idea", lambda messages: '{"route": "moon", "confidence": 1}'):
+			decision = decide_route(self.find_doubtful(), ask=ask)
+			self.assertEqual((decision.route, decision.confidence, decision.tool_needs), (CHAT, 0.5, ()))
+			self.assertRegex(decision.reasons[0], "^Router fallback due to error: .+")
+		self.assertEqual(decide_route(None).stage, Stage.FALLBACK)
+
+	def test_the_threshold_says_how_sure_the_agent_must_be(self):
+		message = self.find_doubtful()
+		self.assertEqual(decide_route(message, threshold=0.3).route, AGENT)
+		self.assertEqual(decide_route(message, threshold=0.95).route, CHAT)
+		self.assertEqual(
+			decide_route("Busca el precio del bitcoin hoy", threshold=0.95).stage, Stage.CLASSIFIER
+		)
+
+	def test_a_site_s_own_pattern_decides_first(self):
+		row = Pattern("cs", "nab[ií]dk", CHAT, "", 0.8, "Nabídky řeší chat")
+		decision = decide_route("Pošli NABIDKU z https://example.com", patterns=(row,))
+		self.assertEqual((decision.route, decision.reasons), (CHAT, ("Nabídky řeší chat",)))
+
+	def test_a_task_that_goes_on_keeps_the_agent(self):
+		decision = decide_route("ok", previous=Previous(AGENT))
+		self.assertEqual((decision.route, decision.stage), (AGENT, Stage.CONVERSATION))
+		self.assertEqual(decide_route("ok").route, CHAT)
+
+	def test_a_very_long_message_is_decided_too(self):
+		self.assertEqual(decide_route("Send our invoices. " * 5_000).route, AGENT)
+
+
+class TestQuality(unittest.TestCase):
+	def test_messages_it_never_saw_are_told_rightly_without_a_model(self):
+		rows = read("test.jsonl")
+		self.assertGreaterEqual(len(rows), 600)
+		result = evaluate(rows, decide_route)
+		self.assertGreaterEqual(result.score.accuracy, 0.93)
+		for language in ("en", "es", "de", "cs"):
+			self.assertGreaterEqual(result.by_language[language].accuracy, 0.9, language)
+
+	def test_no_message_is_both_learned_from_and_measured_on(self):
+		learned, measured = read("train.jsonl"), read("test.jsonl")
+		both = {row["text"].casefold() for row in learned} & {row["text"].casefold() for row in measured}
+		self.assertEqual(both, set())
+		self.assertGreaterEqual(len(learned), 1_200)
+
+	def test_the_model_file_is_small(self):
+		self.assertLessEqual(
+			Path(training.__file__).parents[1].joinpath("model.json").stat().st_size, 300_000
+		)

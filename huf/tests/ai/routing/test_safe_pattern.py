@@ -1,0 +1,40 @@
+"""Patterns a site may add, and those it may not."""
+
+import unittest
+
+from huf.ai.errors import UsageError
+from huf.ai.routing.safe_pattern import check_pattern
+
+SAFE = (
+	"nabídk",
+	r"busca .{0,20}precio",
+	r"^\s*hola",
+	"price|cost",
+	"(a|b)?c",
+	"[a-z]+",
+	r"a\)+",
+	"[)]*x",
+	r"a.*b.*c",
+)
+UNSAFE = {
+	"(": "no regular expression",
+	"(a+)+$": "repeats a group",
+	"(a|aa)*": "repeats a group",
+	"(?:ab){2,}": "repeats a group",
+	"a*b*c*": "repeats too much",
+	"a?" * 25: "repeats too much",
+	r"(a)\1": "refers back",
+	"x" * 301: "300 characters",
+}
+
+
+class TestSafePattern(unittest.TestCase):
+	def test_plain_patterns_pass(self):
+		for pattern in SAFE:
+			with self.subTest(pattern):
+				check_pattern(pattern)
+
+	def test_what_is_broken_or_may_take_for_ever_is_refused_with_the_reason(self):
+		for pattern, reason in UNSAFE.items():
+			with self.subTest(pattern), self.assertRaisesRegex(UsageError, reason):
+				check_pattern(pattern)

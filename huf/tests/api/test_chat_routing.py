@@ -1,0 +1,233 @@
+"""The router's endpoints over HTTP: a request in, the answer out, as other front ends know them."""
+
+import json
+
+import frappe
+
+from huf.api import addresses
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.http import post, send
+from huf.tests.model_server import ModelServer, error, text, tool_call
+
+ROUTE, RUN, CHECK = (f"/api/chat/{name}" for name in ("route", "agent-run", "escalation-check"))
+ANSWER = "El precio actual del bitcoin es..."
+
+
+class RoutingTestCase(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.user = make_user("Huf User")
+		doc = frappe.get_doc("User", self.user)
+		doc.api_key, doc.api_secret = frappe.generate_hash(length=15), "a secret of this test"
+		doc.save()
+		self.headers = {"Authorization": f"token {doc.api_key}:a secret of this test"}
+		self.addCleanup(self.set_settings, router_agent=None, max_steps=10, enable_dynamic_escalation=1)
+
+	def set_settings(self, **values):
+		frappe.get_doc("Huf Settings").update(values).save()
+		frappe.db.commit()
+
+	def ask(self, path: str, body):
+		return post(path, json=body, headers=self.headers)
+
+	def use_agent(self, server, **values) -> str:
+		self.tool = make_tool("Get List", reference_doctype="ToDo")
+		agent = make_agent(make_model(server), (self.tool,), **values)
+		self.set_settings(router_agent=agent)
+		return agent
+
+
+class TestRoute(RoutingTestCase):
+	def test_the_example_is_answered_to_the_letter(self):
+		answer = self.ask(ROUTE, {"message": "Busca el precio del bitcoin hoy", "hasAttachments": False})
+		self.assertEqual(answer.status_code, 200)
+		self.assertEqual(
+			answer.json,
+			{
+				"route": "agent",
+				"confidence": 0.9,
+				"reasons": ["Requiere búsqueda web"],
+				"tool_needs": ["web_search"],
+				"plan_hint": ["Buscar información en la web", "Generar respuesta final"],
+			},
+		)
+
+	def test_has_attachments_may_be_left_out_and_counts(self):
+		self.assertEqual(self.ask(ROUTE, {"message": "¿Qué te parece?"}).json["route"], "chat")
+		body = {"message": "¿Qué te parece?", "hasAttachments": True}
+		self.assertEqual(self.ask(ROUTE, body).json["tool_needs"], ["read_file"])
+
+	def test_it_also_answers_as_a_method_and_with_a_slash_at_the_end(self):
+		body = {"message": "hola"}
+		for path in ("/api/method/huf.api.chat.route", f"{ROUTE}/"):
+			self.assertEqual(self.ask(path, body).json["route"], "chat")
+
+	def test_a_failing_router_says_chat_at_a_half(self):
+		doc = frappe.get_doc("Huf Settings")
+		row = {"pattern": "kaputt", "route": "agent", "confidence": 0.9}
+		doc.append("route_patterns", row)
+		doc.save()
+		self.addCleanup(self.set_settings, route_patterns=[])
+		# As it would be after a change past every check: no regular expression.
+		frappe.db.set_value("Agent Route Pattern", doc.route_patterns[-1].name, "pattern", "(")
+		frappe.clear_document_cache("Huf Settings", "Huf Settings")
+		answer = self.ask(ROUTE, {"message": "hola"}).json
+		self.assertRegex(answer.pop("reasons")[0], "^Router fallback due to error: ")
+		expected = {"route": "chat", "confidence": 0.5, "tool_needs": [], "plan_hint": []}
+		self.assertEqual(answer, expected)
+
+	def test_a_body_that_is_not_as_described_is_refused_with_the_reason(self):
+		wrong = (
+			(ROUTE, {}, "message is missing"),
+			(ROUTE, {"message": " "}, "message is empty"),
+			(ROUTE, {"message": 7}, "message is missing, or no text"),
+			(ROUTE, {"message": "hola", "hasAttachments": "maybe"}, "hasAttachments"),
+			(RUN, {"planHint": []}, "message is missing"),
+			(RUN, {"message": "hola", "planHint": "one"}, "planHint is no list"),
+			(CHECK, {"draft": "x"}, "response is missing"),
+		)
+		for path, body, reason in wrong:
+			with self.subTest(path, body=body):
+				answer = self.ask(path, body)
+				self.assertEqual((answer.status_code, answer.json["code"]), (400, "BAD_REQUEST"))
+				self.assertIn(reason, answer.json["error"])
+
+	def test_guests_other_verbs_and_another_s_conversation_are_refused(self):
+		self.assertEqual(post(ROUTE, json={"message": "hola"}).status_code, 403)
+		self.assertEqual(send(ROUTE, method="GET", headers=self.headers).status_code, 403)
+		other = frappe.get_doc(
+			{"doctype": "Agent Conversation", "agent": make_agent(), "title": "Mine"}
+		).insert()
+		for path in (ROUTE, RUN):
+			answer = self.ask(path, {"message": "hola", "conversationId": other.name})
+			self.assertEqual((answer.status_code, answer.json["code"]), (403, "NOT_PERMITTED"))
+
+
+class TestAgentRun(RoutingTestCase):
+	BODY = {
+		"message": "Investiga el precio actual del bitcoin",
+		"planHint": ["Buscar precio", "Extraer datos", "Responder"],
+	}
+
+	def test_the_example_is_answered_in_its_form(self):
+		with ModelServer() as server:
+			self.use_agent(server)
+			server.script(tool_call(self.tool, {}), text(ANSWER))
+			answer = self.ask(RUN, self.BODY)
+		self.assertEqual(answer.status_code, 200, answer.json)
+		run = answer.json["run_id"]
+		self.assertEqual(
+			answer.json,
+			{
+				"success": True,
+				"run_id": run,
+				"result": ANSWER,
+				"state": {
+					"objective": self.BODY["message"],
+					"plan": self.BODY["planHint"],
+					"toolsUsed": [self.tool],
+					"stepsCompleted": 2,
+					"status": "completed",
+				},
+			},
+		)
+		row = frappe.get_doc("Agent Run", run)
+		self.assertEqual((row.run_as, row.route, row.prompt), (self.user, "agent", self.BODY["message"]))
+		self.assertIn("2. Extraer datos", server.requests[0]["messages"][0]["content"])
+
+	def test_without_a_hint_the_router_s_plan_counts(self):
+		with ModelServer() as server:
+			self.use_agent(server)
+			server.script(text(ANSWER))
+			self.ask(ROUTE, {"message": "Busca el precio del bitcoin hoy"})
+			answer = self.ask(RUN, {"message": "Busca el precio del bitcoin hoy"}).json
+		plan = ["Buscar información en la web", "Generar respuesta final"]
+		self.assertEqual(answer["state"]["plan"], plan)
+		self.assertEqual(frappe.db.get_value("Agent Run", answer["run_id"], "confidence"), 0.9)
+
+	def test_a_run_that_fails_is_a_500_that_says_why_and_what_to_do(self):
+		with ModelServer() as server:
+			self.use_agent(server)
+			server.script(error(401, "bad key"))
+			answer = self.ask(RUN, self.BODY)
+		self.assertEqual(answer.status_code, 500)
+		self.assertEqual(sorted(answer.json), ["code", "error", "suggestion"])
+		self.assertEqual(answer.json["code"], "AGENT_RUN_ERROR")
+		run = frappe.get_last_doc("Agent Run", {"run_as": self.user})
+		self.assertEqual((run.status, run.error_message), ("Failed", answer.json["error"]))
+		self.assertIn(run.name, answer.json["suggestion"])
+
+	def test_the_step_cap_ends_it_with_the_warning_and_what_there_is(self):
+		self.set_settings(max_steps=1)
+		with ModelServer() as server:
+			self.use_agent(server)
+			server.script(tool_call(self.tool, {}))
+			answer = self.ask(RUN, self.BODY)
+		self.assertEqual((answer.status_code, answer.json["success"]), (200, False))
+		warning = "[WARNING: Max steps (1) reached. Response may be incomplete.]"
+		self.assertTrue(answer.json["result"].startswith(warning))
+		self.assertEqual(answer.json["state"]["status"], "failed")
+
+	def test_a_tool_that_keeps_failing_ends_it_with_its_name(self):
+		with ModelServer() as server:
+			self.use_agent(server)
+			server.script(*[tool_call(self.tool, {"filters": {"no_such_field": n}}) for n in range(2)])
+			answer = self.ask(RUN, self.BODY)
+		self.assertEqual(answer.status_code, 500)
+		self.assertEqual(answer.json["error"], f"Tool {self.tool} failed 2 consecutive times. Aborting run.")
+
+	def test_a_run_that_waits_for_a_person_says_so(self):
+		with ModelServer() as server:
+			tool = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
+			self.set_settings(router_agent=make_agent(make_model(server), (tool,)))
+			server.script(tool_call(tool, {"description": "Call Anna"}))
+			answer = self.ask(RUN, self.BODY)
+		self.assertEqual((answer.status_code, answer.json["success"]), (202, False))
+		self.assertEqual(answer.json["state"]["status"], "waiting")
+		self.assertIn("allowed", answer.json["result"]["error"])
+
+	def test_without_an_agent_for_the_user_it_says_so(self):
+		with ModelServer() as server:
+			self.use_agent(server, roles=[{"role": "System Manager"}])
+			answer = self.ask(RUN, self.BODY)
+		self.assertEqual((answer.status_code, answer.json["code"]), (403, "NOT_PERMITTED"))
+		self.set_settings(router_agent=None)
+		for agent in frappe.get_all("Agent", {"allow_chat": 1}, pluck="name", order_by="name asc"):
+			frappe.db.set_value("Agent", agent, "allow_chat", 0)
+			self.addCleanup(frappe.db.set_value, "Agent", agent, "allow_chat", 1)
+		self.addCleanup(frappe.db.commit)
+		answer = self.ask(RUN, self.BODY)
+		self.assertEqual((answer.status_code, answer.json["code"]), (409, "CANNOT_RUN"))
+		self.assertIn("Huf Settings", answer.json["error"])
+
+
+class TestEscalationCheck(RoutingTestCase):
+	def test_the_example_is_answered_to_the_letter(self):
+		answer = self.ask(CHECK, {"response": "Necesito buscar información actualizada para responder."})
+		self.assertEqual(answer.json, {"shouldEscalate": True, "reason": "Necesita búsqueda web"})
+
+	def test_an_answer_that_answers_has_no_reason(self):
+		self.assertEqual(self.ask(CHECK, {"response": "Son las doce."}).json, {"shouldEscalate": False})
+
+	def test_a_site_can_switch_it_off(self):
+		self.set_settings(enable_dynamic_escalation=0)
+		answer = self.ask(CHECK, {"response": "Necesito buscar información actualizada para responder."})
+		self.assertEqual(answer.json, {"shouldEscalate": False})
+
+
+class TestAddresses(SiteTestCase):
+	def test_every_address_leads_to_a_whitelisted_function(self):
+		for address, function in addresses.ADDRESSES:
+			self.assertIn(frappe.get_attr(function), frappe.whitelisted, address)
+
+	def test_only_the_addresses_of_the_table_are_led_elsewhere(self):
+		self.assertEqual(addresses.find_function("/api/chat/route/"), "huf.api.chat.route")
+		for path in ("/api/chat", "/api/chat/route/more", "/api/resource/ToDo", "/", "/huf"):
+			self.assertIsNone(addresses.find_function(path))
+		self.assertTrue(addresses.fits("/v1/*", "/v1/models"))
+		self.assertFalse(addresses.fits("/v1/*", "/v10"))
+
+	def test_an_unknown_address_below_api_is_still_not_found(self):
+		self.assertEqual(post("/api/chat/nothing", json={}).status_code, 404)
+		self.assertIn("exc_type", json.loads(post("/api/chat/nothing", json={}).get_data()))
