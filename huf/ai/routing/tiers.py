@@ -7,8 +7,10 @@ from huf.ai.types import Mode
 
 LITTLE = 0.5
 """Below it a dimension of a message does not count."""
-LONG = 0.8
-"""At it something is much: the length of a message, what it wants done."""
+MUCH = 0.8
+"""At it a dimension counts for a lot."""
+SHORT, LONG = 30, 50
+"""Words of a message."""
 SMALL, LARGE, CLOUD = 1, 2, 3
 """Tiers: a small local model, a large local one, one of a cloud provider."""
 
@@ -23,11 +25,11 @@ def judge(text: str, cloud_tasks: tuple[str, ...] = ()) -> Task:
 
 	`cloud_tasks` are words of tasks that may leave the house.
 	"""
-	seen = measure(text)
-	several = seen.steps >= LITTLE and max(seen.deeds, seen.own, seen.web) >= LITTLE
-	mode = Mode.BACKGROUND if several or seen.length >= LONG else Mode.INLINE
+	seen, length = measure(text), len(text.split())
+	several = seen.steps >= LITTLE and max(seen.deeds, seen.sends, seen.own, seen.web) >= LITTLE
+	mode = Mode.BACKGROUND if several or length >= LONG else Mode.INLINE
 	words = plain(text)
 	if any(plain(task) in words for task in cloud_tasks):
 		return Task(mode, CLOUD)
-	simple = mode is Mode.INLINE and max(seen.steps, seen.length) < LITTLE and seen.deeds < LONG
+	simple = mode is Mode.INLINE and seen.steps < LITTLE and seen.deeds < MUCH and length < SHORT
 	return Task(mode, SMALL if simple else LARGE)
