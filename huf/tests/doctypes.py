@@ -30,6 +30,8 @@ RIGHTS = (
 	"email",
 )
 ALL = dict.fromkeys(RIGHTS, 1)
+PLAIN = {**ALL, "submit": 0, "cancel": 0, "amend": 0}
+"""All that there is to do with what cannot be submitted."""
 NONE = dict.fromkeys(RIGHTS, 0)
 """A rule says no as plainly as yes: Frappe fills most rights that are left out with yes."""
 
@@ -49,7 +51,7 @@ def make_doctypes() -> None:
 	if not frappe.db.exists("DocType", CASE):
 		make_doctype(CASE, CASE_FIELDS, CASE_RULES, is_submittable=1, autoname="hash", track_changes=1)
 	if not frappe.db.exists("DocType", ORDER):
-		make_doctype(CUSTOMER, CUSTOMER_FIELDS, ORDER_RULES, autoname="field:title")
+		make_doctype(CUSTOMER, CUSTOMER_FIELDS, CUSTOMER_RULES, autoname="field:title")
 		make_doctype(LINE, LINE_FIELDS, [], istable=1)
 		make_doctype(
 			ORDER, ORDER_FIELDS, ORDER_RULES, is_submittable=1, autoname="naming_series:", track_changes=1
@@ -79,6 +81,12 @@ CASE_RULES = [
 	{**NONE, "role": LEAD, "permlevel": 1, "read": 1, "write": 1},
 ]
 
+CUSTOMER_RULES = [
+	{**NONE, "role": READER, "read": 1},
+	{**PLAIN, "role": EDITOR},
+	{**PLAIN, "role": LEAD},
+	{**NONE, "role": LEAD, "permlevel": 1, "read": 1, "write": 1},
+]
 CUSTOMER_FIELDS = [
 	field("title", "Data", reqd=1),
 	field("city", "Data"),

@@ -7,7 +7,7 @@ from huf.ai.agent_integration import run_agent_sync
 from huf.ai.coroutines import run_coroutine
 from huf.ai.sdk_tools import create_tools
 from huf.tests.base import SiteTestCase
-from huf.tests.doctypes import ALL, NONE, field, make_doctype
+from huf.tests.doctypes import NONE, PLAIN, field, make_doctype
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -22,8 +22,8 @@ FIELDS = [
 	field("fee", "Data", permlevel=1, in_list_view=1),
 ]
 RULES = [
-	{**ALL, "role": CLERK},
-	{**ALL, "role": PARTNER},
+	{**PLAIN, "role": CLERK},
+	{**PLAIN, "role": PARTNER},
 	{**NONE, "role": PARTNER, "permlevel": 1, "read": 1, "write": 1},
 ]
 

@@ -13,6 +13,9 @@ FIELDNAME = re.compile(r"[a-z]\w*", re.ASCII | re.IGNORECASE)
 NEEDS_OPTIONS = {"Link", "Table", "Table MultiSelect", "Dynamic Link"}
 
 
+BASIC_RIGHTS = ("select", "read", "write", "submit", "cancel", "create")
+
+
 class DocType(Document):
 	def validate(self):
 		if not self.custom and not frappe.conf.developer_mode and not frappe.flags.in_install:
@@ -26,6 +29,29 @@ class DocType(Document):
 			frappe.throw(frappe._("{0}: Fieldname {1} appears multiple times").format(self.name, duplicate))
 		if not self.istable and not self.permissions and not self.custom:
 			frappe.throw(frappe._("{0}: No basic permissions set").format(self.name))
+		for rule in self.permissions:
+			self.check_rule(rule)
+
+	def check_rule(self, rule):
+		"""Refuse rights that make no sense together, or on this DocType."""
+		above = cint(rule.permlevel) > 0
+		base = any(other.role == rule.role and not cint(other.permlevel) for other in self.permissions)
+		wrong = {
+			"No basic permissions set": not any(rule.get(right) for right in BASIC_RIGHTS),
+			"Cannot set Cancel without Submit": rule.cancel and not rule.submit,
+			"Cannot set Submit, Cancel, Amend without Write": (rule.submit or rule.cancel or rule.amend)
+			and not rule.write,
+			"Cannot set Assign Submit if not Submittable": rule.submit and not self.is_submittable,
+			"Cannot set Assign Amend if not Submittable": rule.amend and not self.is_submittable,
+			"Permission at level 0 must be set before higher levels are set": above
+			and not base
+			and rule.role not in ("All", "Desk User"),
+		}
+		if fault := next((fault for fault, is_so in wrong.items() if is_so), None):
+			where = frappe._("For {0} at level {1} in {2} in row {3}").format(
+				rule.role, cint(rule.permlevel), self.name, rule.idx
+			)
+			frappe.throw(frappe._(f"{{0}}: {fault}").format(where))
 
 	def complete_field(self, field):
 		"""Give a field its name; refuse one that cannot be stored."""
