@@ -7,6 +7,7 @@ counts for the context that closed it, and for no other thread or task. Never de
 
 import os
 import re
+import shutil
 import sys
 import threading
 from collections import Counter
@@ -31,7 +32,7 @@ ENDS_TRANSACTION = re.compile(
 )
 CALLBACKS = ("before_commit", "after_commit", "before_rollback", "after_rollback")
 REACHES_OUT = {
-	**dict.fromkeys(("socket.sendto", "socket.sendmsg", "socket.bind"), "uses the network"),
+	**dict.fromkeys(("socket.sendto", "socket.sendmsg"), "uses the network"),
 	**dict.fromkeys(("http.client.connect", "http.client.send", "urllib.Request"), "sends an HTTP request"),
 	**dict.fromkeys(("smtplib.connect", "smtplib.send"), "sends mail by itself"),
 	**dict.fromkeys(("imaplib.open", "imaplib.send", "poplib.connect", "ftplib.connect"), "uses the network"),
@@ -64,10 +65,14 @@ class Gate:
 		)
 		raise self.refused[-1]
 
+	def has_made(self, path: str) -> bool:
+		"""Whether a file, or the folder that it is in, was not there before."""
+		return any(path == made or path.startswith(made + os.sep) for made in self.made)
+
 	def take_away(self) -> None:
 		for path in reversed(self.made):
-			if os.path.isdir(path):
-				os.rmdir(path)
+			if os.path.isdir(path) and not os.path.islink(path):
+				shutil.rmtree(path)
 			elif os.path.lexists(path):
 				os.unlink(path)
 
@@ -203,6 +208,9 @@ def audit(event: str, args: tuple) -> None:
 		gate.refuse(REACHES_OUT[event])
 	elif event == "socket.connect" and not is_cache(args[1]):
 		gate.refuse(f"opens a connection to {args[1]}")
+	elif event == "socket.bind" and args[1][1:2] != (0,):
+		# Any port: libraries try so, at their import, whether there is IPv6.
+		gate.refuse(f"listens at {args[1]}")
 	elif event == "open":
 		check_open(gate, *args)
 	elif event == "os.mkdir":
@@ -224,7 +232,7 @@ def check_open(gate: Gate, path: Any, mode: str | None, flags: int) -> None:
 	if not flags & WRITES or isinstance(path, int):
 		return
 	path = full_path(path)
-	if path.startswith("/dev/") or path.endswith(".log") or "__pycache__" in path or path in gate.made:
+	if path.startswith("/dev/") or path.endswith(".log") or "__pycache__" in path or gate.has_made(path):
 		return
 	if os.path.exists(path):
 		gate.refuse(f"writes the file {path}")
@@ -239,12 +247,14 @@ def note_made(gate: Gate, path: str) -> None:
 
 def check_change(gate: Gate, event: str, args: tuple) -> None:
 	path = full_path(args[0], args[-1] if event in ("os.remove", "os.rmdir") else -1)
-	if path not in gate.made:
+	if event in ("os.link", "os.symlink"):
+		return note_made(gate, full_path(args[1], args[-1]))
+	if not gate.has_made(path):
 		gate.refuse(f"changes the file {path}")
 	if event != "os.rename":
 		return
 	target = full_path(args[1])
-	if os.path.exists(target) and target not in gate.made:
+	if os.path.exists(target) and not gate.has_made(target):
 		gate.refuse(f"writes the file {target}")
 	gate.made.append(target)
 

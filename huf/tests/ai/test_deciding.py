@@ -214,7 +214,7 @@ class TestModel(DecidingTestCase):
 		return next(r["text"] for r in read("test.jsonl") if 0.4 < self.decide(r["text"]).agent_score < 0.6)
 
 	def test_a_model_decides_what_is_in_doubt_and_its_cost_is_on_record(self):
-		message, database = self.doubtful(), frappe.db
+		message, database = self.doubtful(), frappe.local.db
 		with ModelServer() as server:
 			self.set_settings(default_model=make_model(server))
 			server.on_request = lambda body: self.assertEqual(database.transaction_writes, 0)

@@ -40,7 +40,7 @@ class TestLeaks(PreviewTestCase):
 		frappe.db.after_commit.add(lambda: self.seen.update(["after_commit"]))
 		frappe.db.before_commit.add(lambda: self.seen.update(["before_commit"]))
 		frappe.db.after_rollback.add(lambda: self.seen.update(["after_rollback"]))
-		make("File", file_name=f"{self.job}.txt", content="x", is_private=1)
+		make("File", file_name=f"{self.job}.txt", content=self.job, is_private=1)
 
 	def effects(self) -> dict:
 		mail = "Email Queue" if frappe.db.exists("DocType", "Email Queue") else "Error Log"

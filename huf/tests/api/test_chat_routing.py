@@ -19,9 +19,9 @@ class RoutingTestCase(SiteTestCase):
 		super().setUp()
 		self.user = make_user("Huf User")
 		doc = frappe.get_doc("User", self.user)
-		doc.api_key, doc.api_secret = frappe.generate_hash(length=15), "a secret of this test"
+		doc.api_key, doc.api_secret = frappe.generate_hash(length=15), "secret-of-this-test"
 		doc.save()
-		self.headers = {"Authorization": f"token {doc.api_key}:a secret of this test"}
+		self.headers = {"Authorization": f"token {doc.api_key}:secret-of-this-test"}
 		self.addCleanup(self.set_settings, router_agent=None, max_steps=10, enable_dynamic_escalation=1)
 
 	def set_settings(self, **values):
@@ -181,7 +181,7 @@ class TestAgentRun(RoutingTestCase):
 		with ModelServer() as server:
 			tool = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
 			self.set_settings(router_agent=make_agent(make_model(server), (tool,)))
-			server.script(tool_call(tool, {"description": "Call Anna"}))
+			server.script(tool_call(tool, {"description": "Call Anna", "allocated_to": self.user}))
 			answer = self.ask(RUN, self.BODY)
 		self.assertEqual((answer.status_code, answer.json["success"]), (202, False))
 		self.assertEqual(answer.json["state"]["status"], "waiting")

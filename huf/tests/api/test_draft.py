@@ -95,9 +95,11 @@ class TestRace(DraftTestCase):
 	def assert_one_wins(self):
 		create = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
 		agent, title = self.make_agent(create), f"race {frappe.generate_hash(length=8)}"
-		card = self.start(tool_call(create, {"description": title}), agent=agent)["draft"]
+		card = self.start(tool_call(create, {"description": title, "allocated_to": self.user}), agent=agent)[
+			"draft"
+		]
 		name, digest = card["draft"], card["digest"]
-		edited = {"description": f"{title} edited"}
+		edited = {"description": f"{title} edited", "allocated_to": self.user}
 		answers = [
 			(approve, name, digest),
 			(approve, name, digest),
