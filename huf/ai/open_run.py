@@ -160,7 +160,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 
 async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Work on a run to its end, and write down how it ended; or until it waits for a person."""
-	announce = Announcer(run.name, run.request, listeners, run.manager)
+	announce = Announcer(run.name, run.request, listeners, run.manager, run.attempts)
 	announce(EventKind.RUN_STARTED, started(run))
 	began = time.monotonic()
 	# What is changed meanwhile is this run's doing; what comes after it is not.
@@ -198,7 +198,9 @@ def wait(run: OpenRun, draft: dict, duration_ms: int, announce: Announcer) -> Ru
 
 
 def started(run: OpenRun) -> dict:
+	"""`kept_steps`: of a run that was taken up again, how many steps stay as they were told; what came after is void."""
 	model = run.manager.model
+	again = {"kept_steps": len(run.recorded.replies)} if run.attempts > 1 else {}
 	return {
 		"conversation": run.conversation,
 		"agent": run.request.agent,
@@ -206,6 +208,7 @@ def started(run: OpenRun) -> dict:
 		"offline": model == OFFLINE,
 		"mode": run.mode.value,
 		"tier": run.request.tier,
+		**again,
 	}
 
 

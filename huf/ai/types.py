@@ -81,6 +81,7 @@ class EventKind(str, Enum):
 	RUN_QUEUED = "run_queued"
 	RUN_STARTED = "run_started"
 	TEXT_DELTA = "text_delta"
+	TEXT_VOID = "text_void"
 	TOOL_STARTED = "tool_started"
 	PROGRESS = "progress"
 	TOOL_FINISHED = "tool_finished"
@@ -123,9 +124,12 @@ class AgentRequest:
 
 @dataclass(frozen=True)
 class RunEvent:
+	"""`number`: its place among the events of the run; 0: it has none, because it is told again from the record."""
+
 	kind: EventKind
 	run: str
 	data: dict[str, Any] = field(default_factory=dict)
+	number: int = 0
 
 
 Listener = Callable[[RunEvent], None]

@@ -8,17 +8,28 @@ import frappe
 from huf.ai import deciding
 from huf.ai.agent_chat import CHANNEL, stream_chat
 from huf.ai.errors import UsageError
+from huf.ai.records.live import follow
 from huf.ai.records.log_lines import FAILED, WORDS
 from huf.ai.records.run_store import tools_of
 from huf.ai.types import RunResult, RunStatus, StopReason
 from huf.api.answers import BadRequest, as_error, as_json, read_flag, read_text, read_texts, refuse
-from huf.api.sse import stream_response
+from huf.api.sse import last_event, stream_response
 
 
 @frappe.whitelist(methods=["POST"])
 def stream(agent: str, prompt: str, conversation: str | None = None):
 	"""Say something; the run's events come as text/event-stream (see `huf.ai.types.EventKind`)."""
 	return stream_response(stream_chat(agent, prompt, conversation))
+
+
+@frappe.whitelist(methods=["GET"])
+def rejoin(run: str, after: int = 0):
+	"""Follow a run from the event after that number (or the header Last-Event-ID) to its end, as `stream` tells it.
+
+	Where a `run_started` says `kept_steps`, the text of later steps is void: it is told again.
+	"""
+	frappe.get_doc("Agent Run", run).check_permission("read")
+	return stream_response(follow(run, last_event() or after))
 
 
 @frappe.whitelist(methods=["GET"])

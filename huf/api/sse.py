@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 
+import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.types import EventKind, RunEvent
@@ -16,12 +17,13 @@ def stream_response(events: Iterable[RunEvent | None]) -> Response:
 
 
 def as_lines(events: Iterable[RunEvent | None]) -> Iterator[str]:
-	for number, event in enumerate(events, 1):
+	for event in events:
 		if event is None:
 			yield ": ping\n\n"
 			continue
 		data = json.dumps({"run": event.run, **shortened(event)}, ensure_ascii=False, default=str)
-		yield f"id: {number}\nevent: {event.kind.value}\ndata: {data}\n\n"
+		number = f"id: {event.number}\n" if event.number else ""
+		yield f"{number}event: {event.kind.value}\ndata: {data}\n\n"
 
 
 def shortened(event: RunEvent) -> dict:
@@ -30,3 +32,10 @@ def shortened(event: RunEvent) -> dict:
 	if result is None or len(result) <= LONGEST_RESULT:
 		return event.data
 	return {**event.data, "result": result[:LONGEST_RESULT], "cut": True}
+
+
+def last_event() -> int:
+	"""The number that a reader who comes back sends in the header Last-Event-ID; 0 without one."""
+	request = getattr(frappe.local, "request", None)
+	sent = request.headers.get("Last-Event-ID", "") if request else ""
+	return int(sent) if sent.isdecimal() else 0

@@ -13,7 +13,7 @@ from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.tool_calls import prepare
 from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, decide
 from huf.ai.loop.view import View
-from huf.ai.types import Ask, Clear, Climb, Emit, Outcome, StopReason, Tool
+from huf.ai.types import Ask, Clear, Climb, Emit, EventKind, Outcome, StopReason, Tool
 
 FINAL_ANSWER = "final_answer"
 """A tool by which a model gives its answer as a call."""
@@ -54,6 +54,8 @@ async def run_loop(
 			reply = journal.recall(step) or await ask_model(outcome, step, view, ask, guards, journal, emit)
 		except ModelError as error:
 			if better := climb(True):
+				# It may have broken off in the middle of its answer, which is given anew.
+				emit(EventKind.TEXT_VOID, {"step": step})
 				ask = view.hand_over(better)
 				continue
 			return end(outcome, StopReason.ERROR, str(error))

@@ -8,6 +8,7 @@ import asyncio
 import contextvars
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine
 from functools import lru_cache
 from typing import Any
@@ -20,10 +21,27 @@ async def ask_there(coroutine: Coroutine) -> Any:
 
 
 def called_here(function: Callable[[str], None]) -> Callable[[str], None]:
-	"""The function to give away: what is called there is done here, in order, before the answer is."""
+	"""The function to give away: what it is told there is told to `function` here, in order, before the answer is.
+
+	What comes while this loop is busy is told together: waking it for each piece would cost more than the piece.
+	"""
 	loop = asyncio.get_running_loop()
 	context = contextvars.copy_context()
-	return lambda text: loop.call_soon_threadsafe(function, text, context=context) and None
+	waiting: deque[str] = deque()
+
+	def tell() -> None:
+		parts = []
+		while waiting:
+			parts.append(waiting.popleft())
+		if parts:
+			function("".join(parts))
+
+	def take(text: str) -> None:
+		waiting.append(text)
+		if len(waiting) == 1:
+			loop.call_soon_threadsafe(tell, context=context)
+
+	return take
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,10 @@
 """What listeners of a run are told, as it happens. A listener that fails never disturbs the run.
 
-Tokens go to the one who asked (a stream); changes of state also go to the run's user by realtime.
+Each event is kept for a while under its number (`live.py`). Tokens go to those who follow the run; changes of state also go
+to the run's user by realtime.
 """
 
+import asyncio
 import re
 import textwrap
 from collections.abc import Iterable
@@ -10,6 +12,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.records.live import first_number, keep
 from huf.ai.records.log_lines import tell_log
 from huf.ai.types import AgentRequest, EventKind, Listener, RunEvent
 
@@ -19,26 +22,64 @@ STATES = {
 }
 LEFT_OUT = ("arguments", "result", "response", "difference")
 LONGEST_STEP = 80
+PAUSE, LONG_PAUSE = 1 / 60, 1.0
+"""Seconds between two pieces of text: what comes meanwhile is told together. The long one holds for endless answers."""
+MANY = 20_000
+"""Events of a run after which it is told at longer pauses."""
 
 
 class Announcer:
 	"""Tells the run's user and everyone who watches of one run; see `huf.ai.types.Emit`.
 
-	`agent` has the `tools` of the run and the number of `steps` it may take.
+	`agent` has the `tools` of the run and the number of `steps` it may take; `attempts` counts workers. Is called on the
+	event loop of the run, and nowhere else.
 	"""
 
-	def __init__(self, run: str, request: AgentRequest, watchers: Iterable[Listener], agent: Any):
+	def __init__(
+		self, run: str, request: AgentRequest, watchers: Iterable[Listener], agent: Any, attempts: int = 1
+	):
 		self.run, self.agent, watchers = run, agent, list(watchers)
 		self.is_watched = bool(watchers)
-		self.listeners = [*watchers, tell_user(request.user), tell_log(request.prompt)]
+		self.listeners = [keep, *watchers, tell_user(request.user), tell_log(request.prompt)]
+		self.number = self.before = first_number(attempts)
+		self.step, self.held = 0, []
+		self.timer: asyncio.TimerHandle | None = None
+		self.told_at = 0.0
 
 	def __call__(self, kind: EventKind, data: dict) -> None:
+		if kind is EventKind.TEXT_DELTA:
+			return self.hold(**data)
+		self.tell_held()
 		self.tell(kind, data)
 		if kind is EventKind.TOOL_STARTED:
 			self.tell(EventKind.PROGRESS, progress(data["step"], data["tool"], self.agent))
 
+	def hold(self, step: int, text: str) -> None:
+		"""The first piece is told at once, what comes right behind it together."""
+		if step != self.step:
+			self.tell_held()
+		self.step = step
+		self.held.append(text)
+		if self.timer is None:
+			loop = asyncio.get_running_loop()
+			due = self.told_at + (PAUSE if self.number - self.before < MANY else LONG_PAUSE)
+			if loop.time() >= due:
+				self.tell_held()
+			else:
+				self.timer = loop.call_at(due, self.tell_held)
+
+	def tell_held(self) -> None:
+		if self.timer:
+			self.timer.cancel()
+			self.timer = None
+		if self.held:
+			text, self.held = "".join(self.held), []
+			self.told_at = asyncio.get_running_loop().time()
+			self.tell(EventKind.TEXT_DELTA, {"step": self.step, "text": text})
+
 	def tell(self, kind: EventKind, data: dict) -> None:
-		event = RunEvent(kind, self.run, data)
+		self.number += 1
+		event = RunEvent(kind, self.run, data, self.number)
 		for listener in self.listeners:
 			try:
 				listener(event)

@@ -14,12 +14,16 @@ import frappe
 _stores: dict[str, dict] = {}
 """{path of the site: {name: (expiry, value)}}"""
 
+SWEEP_AFTER = 5000
+"""How many values are set until those that have expired are looked for."""
+
 
 class Cache:
 	"""Frappe's own methods (get_value, hget, ...) and those of Redis that Frappe's wrapper lets through."""
 
 	def __init__(self):
 		self._lock = RLock()
+		self._changes = 0
 
 	@property
 	def _values(self) -> dict[str, tuple[float | None, bytes | dict | int]]:
@@ -103,6 +107,10 @@ class Cache:
 				None if seconds is None else time.monotonic() + _seconds(seconds),
 				value,
 			)
+			self._changes += 1
+			if self._changes % SWEEP_AFTER == 0:
+				for each in list(self._values):
+					self._live(each)
 			return True
 
 	def get(self, name) -> bytes | None:

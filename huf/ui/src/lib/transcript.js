@@ -107,13 +107,18 @@ export function applyEvent(turn, kind, data) {
 }
 
 const eventHandlers = {
-	run_started: (turn, data) => Object.assign(turn, { run: data.run, offline: Boolean(data.offline) }),
+	run_started(turn, data) {
+		Object.assign(turn, { run: data.run, offline: Boolean(data.offline) });
+		if (data.kept_steps !== undefined) dropText(turn, data.kept_steps + 1);
+	},
+	text_void: (turn, data) => dropText(turn, data.step),
 	text_delta(turn, data) {
 		const last = turn.parts.at(-1);
 		if (last?.type === "text" && last.step === data.step) last.text += data.text;
 		else turn.parts.push({ type: "text", step: data.step, text: data.text });
 	},
 	tool_started(turn, data) {
+		if (findTool(turn, data.call_id)) return; // told again, by a run that was taken up again
 		turn.parts.push({
 			...newToolPart(data.call_id, data.tool),
 			effect: data.effect,
@@ -137,6 +142,11 @@ const eventHandlers = {
 		if (data.response) completeAnswer(turn, data.response);
 	},
 };
+
+/** What was told of this step and later ones does not count: it comes again. */
+function dropText(turn, step) {
+	turn.parts = turn.parts.filter((part) => part.type !== "text" || part.step < step);
+}
 
 /** The response is the authority: what the stream left out of it is added, what is already there is not repeated. */
 function completeAnswer(turn, response) {
