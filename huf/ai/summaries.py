@@ -6,6 +6,7 @@ Where no model can be asked, or it fails, nothing is moved: the run begins with 
 from collections.abc import Callable, Iterable, Sequence
 
 from huf.ai.agent_manager import AgentManager
+from huf.ai.budget_types import Grant, WorstCase
 from huf.ai.loop.budget import DEFAULT_WINDOW
 from huf.ai.loop.guards import Guard, StepCap
 from huf.ai.providers.models import window_of
@@ -20,7 +21,7 @@ from huf.ai.records.past import (
 )
 from huf.ai.records.rows import clip
 from huf.ai.run import RunProvider
-from huf.ai.types import AgentRequest, Grant, RunStatus, Usage, WorstCase
+from huf.ai.types import AgentRequest, RunStatus, Usage
 
 LONGEST, MOST_READ = 4_000, 24_000
 """Characters of a summary, and of the messages it is made from; fewer where the model's window is small."""

@@ -50,7 +50,18 @@ COLUMNS = (
 			*("ai.conditions", "ai.schedule", "ai.trigger_map", "ai.touched"),
 		),
 	),
-	("travels", ("ai.types", "ai.trigger_types", "ai.arguments", "ai.contexts", "ai.errors", "ai.masking")),
+	(
+		"travels",
+		(
+			"ai.types",
+			"ai.trigger_types",
+			"ai.budget_types",
+			"ai.arguments",
+			"ai.contexts",
+			"ai.errors",
+			"ai.masking",
+		),
+	),
 )
 """From left to right. A module imports from its own column or one to the right; what travels may be anywhere."""
 
@@ -61,6 +72,7 @@ PURE = (
 	"ai.schedule",
 	"ai.types",
 	"ai.trigger_types",
+	"ai.budget_types",
 	"ai.arguments",
 	"ai.contexts",
 	"ai.errors",

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import count
 
+from huf.ai.budget_types import Grant, WorstCase
 from huf.ai.errors import BudgetHeld, ModelError, RunStopped
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.journal import Journal
 from huf.ai.loop.view import Shown, View
 from huf.ai.loop.waiting import watched
-from huf.ai.types import Ask, Emit, EventKind, Grant, ModelReply, Outcome, StopReason, WorstCase
+from huf.ai.types import Ask, Emit, EventKind, ModelReply, Outcome, StopReason
 
 PAUSE, LONGEST_PAUSE = 0.2, 20.0
 """Seconds before the second try, doubled for each that follows, and at most."""

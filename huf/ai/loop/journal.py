@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from huf.ai.types import Call, Grant, ModelReply, Observation, Usage, WorstCase
+from huf.ai.budget_types import Grant, WorstCase
+from huf.ai.types import Call, ModelReply, Observation, Usage
 
 
 class Journal(Protocol):

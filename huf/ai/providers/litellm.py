@@ -11,6 +11,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.budget_types import WorstCase
 from huf.ai.errors import ModelError, ToolError
 from huf.ai.loop.budget import DEFAULT_WINDOW, Room
 from huf.ai.providers.answers import Answer
@@ -20,7 +21,7 @@ from huf.ai.providers.models import Prices, most_answered, most_tokens, prices_o
 from huf.ai.providers.tokens import TokenCount
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
 from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import ModelReply, Outcome, StopReason, Tool, Usage, WorstCase
+from huf.ai.types import ModelReply, Outcome, StopReason, Tool, Usage
 
 __all__ = [
 	"_execute_tool_call",

@@ -12,10 +12,11 @@ from math import floor
 import frappe
 from frappe.utils import now_datetime
 
+from huf.ai.budget_types import Grant, WorstCase
 from huf.ai.errors import BudgetHeld, RunStopped, TooManyRuns
 from huf.ai.records.limits import Cap, Limit
 from huf.ai.records.rows import digest, insert_rows
-from huf.ai.types import Grant, StopReason, Usage, WorstCase
+from huf.ai.types import StopReason, Usage
 
 LEAST = 128
 """Tokens an answer must be allowed at least; with less no model is asked."""

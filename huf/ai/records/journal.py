@@ -15,6 +15,7 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.arguments import canonical
+from huf.ai.budget_types import Grant, WorstCase
 from huf.ai.records.budgets import Reservation, reserve, settle, settle_lost
 from huf.ai.records.drafts import end_draft, lose_drafts
 from huf.ai.records.leases import Lease, expiry, new_worker
@@ -26,13 +27,11 @@ from huf.ai.types import (
 	Call,
 	CallStatus,
 	Effect,
-	Grant,
 	ModelReply,
 	Observation,
 	Outcome,
 	RunStatus,
 	Usage,
-	WorstCase,
 )
 
 

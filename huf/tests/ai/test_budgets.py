@@ -4,10 +4,10 @@ import frappe
 
 from huf.ai.agent_integration import run_agent_sync
 from huf.ai.background import recover, work_on
+from huf.ai.budget_types import WorstCase
 from huf.ai.errors import BudgetHeld, RunStopped, TooManyRuns
 from huf.ai.records.budgets import give_back, reserve
 from huf.ai.records.limits import AGENT, SITE, USER, Cap, Limit, limits_of
-from huf.ai.types import WorstCase
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, cut, error, text, usage
