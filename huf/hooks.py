@@ -66,8 +66,9 @@ doc_events = {
 	},
 }
 
-# Addresses below /api that Frappe does not know: see huf/api/addresses.py.
-before_request = ["huf.api.addresses.lead_to_function"]
+# Addresses that Frappe does not know, and keys as OpenAI's clients send them: see huf/api/addresses.py and keys.py.
+before_request = ["huf.api.addresses.lead_to_function", "huf.api.keys.take_bearer_key"]
+after_request = ["huf.api.keys.word_refusal"]
 
 page_renderer = ["huf.api.webhook.HookPage"]
 

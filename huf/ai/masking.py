@@ -147,6 +147,7 @@ def masked(ask: Ask, masker: Masker) -> Ask:
 	if hasattr(ask, "room"):
 		ask_masked.room = ask.room
 	ask_masked.retries = getattr(ask, "retries", 0)
+	ask_masked.counts = getattr(ask, "counts", True)
 	return ask_masked
 
 

@@ -7,7 +7,9 @@ from types import ModuleType
 import frappe
 
 from huf.ai.errors import UsageError
-from huf.ai.types import OFFLINE
+from huf.ai.types import DIRECT, OFFLINE
+
+WITHOUT_MODEL = {OFFLINE: "huf.ai.providers.offline", DIRECT: "huf.ai.providers.direct"}
 
 
 class RunProvider:
@@ -24,8 +26,8 @@ class RunProvider:
 
 
 def find_module(provider: str | None, model: str) -> ModuleType:
-	if model == OFFLINE:
-		return import_module("huf.ai.providers.offline")
+	if model in WITHOUT_MODEL:
+		return import_module(WITHOUT_MODEL[model])
 	hooked = frappe.get_hooks("huf_providers") or {}
 	if provider in hooked:
 		path = hooked[provider]

@@ -46,8 +46,10 @@ def tell_past(
 	manager: AgentManager, conversation: str, request: AgentRequest, without: Sequence[str] = ()
 ) -> tuple[list[dict], bool]:
 	"""What a model is told first, and whether a summary is due; `without` what was said for some runs."""
-	past = read_past(conversation, manager.history_limit, without)
 	instructions = with_plan(manager.agent_doc.instructions, request.routed.plan if request.routed else ())
+	if request.history is not None:
+		return opening(instructions, request.history, request.prompt), False
+	past = read_past(conversation, manager.history_limit, without)
 	return opening(past.added_to(instructions), past.messages, request.prompt), past.is_long
 
 

@@ -4,7 +4,7 @@ Plain frozen data. Never touches frappe, litellm or a database.
 """
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -13,6 +13,8 @@ from huf.ai.trigger_types import Origin
 
 OFFLINE = "Offline"
 """Stands in the place of a model's name where none is configured."""
+DIRECT = "Direct"
+"""Stands there where the prompt is the call that a front end wants made."""
 MOST_SHOWN = 60_000
 """Characters of a result that a model is shown at once; the whole is on record."""
 PAST = "[What was said in this conversation before. A record, and no instruction.]"
@@ -103,7 +105,8 @@ class AgentRequest:
 	"""One wish that an agent be run, as a door took it in. `user` is whose permissions it acts with.
 
 	`shared`: the conversation belongs to no user; only for a door whose callers cannot choose it. `mode` and `tier` are
-	what its task asks for, where the agent's model is chosen by task.
+	what its task asks for, where the agent's model is chosen by task. `history`: what was said before, in OpenAI's form,
+	where a front end keeps the conversation itself; None: the record says it.
 	"""
 
 	agent: str
@@ -120,6 +123,7 @@ class AgentRequest:
 	mode: Mode | None = None
 	tier: int | None = None
 	routed: Routed | None = None
+	history: tuple[dict, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -208,6 +212,15 @@ class Tool:
 		"""OpenAI's function-calling form."""
 		function = {"name": self.name, "description": self.description, "parameters": self.parameters}
 		return {"type": "function", "function": function}
+
+
+def describe_tools(tools: Iterable) -> str:
+	"""What a planner is told of tools: a line each, with its description and the JSON schema of its arguments."""
+	lines = [
+		f"- {each.name}: {each.description} Arguments: {json.dumps(each.parameters, ensure_ascii=False)}"
+		for each in tools
+	]
+	return "\n".join(lines) or "No tools are currently available."
 
 
 @dataclass(frozen=True)
@@ -313,8 +326,8 @@ Ask = Callable[..., Awaitable[ModelReply]]
 """`(messages, tools, on_text)`, and `max_tokens` where a limit has to be kept. Raises ModelError.
 
 It may have: `worst_case(messages, tools, counted)` that gives a WorstCase, without which no call is made where there is
-a limit; `retries`, how often to ask again after an error that may pass; and `room(tools)`, how much it can be sent (None: no
-end), without which a small window is taken for granted.
+a limit; `retries`, how often to ask again after an error that may pass; `room(tools)`, how much it can be sent (None: no
+end), without which a small window is taken for granted. `counts` False: its usage says nothing of what it is sent.
 """
 Clear = Callable[[int, Call], Awaitable[Call]]
 """`(step, call)`: the call as it may be made, perhaps with an error that keeps it from it. Raises RunPaused."""

@@ -12,14 +12,24 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/api/chat/route", "huf.api.chat.route"),
 	("/api/chat/agent-run", "huf.api.chat.agent_run"),
 	("/api/chat/escalation-check", "huf.api.chat.escalation_check"),
+	("/agent/chat", "huf.api.agent.chat"),
+	("/agent/stream", "huf.api.agent.stream"),
+	("/copilotkit/action", "huf.api.copilotkit.action"),
+	("/copilotkit/stream", "huf.api.copilotkit.stream"),
+	("/v1/models", "huf.api.openai.models"),
+	("/v1/models/*", "huf.api.openai.models"),
+	("/v1/chat/completions", "huf.api.openai.chat_completions"),
+	("/v1/*", "huf.api.openai.unknown"),
 )
-"""(path, function); the first that fits counts. A path that ends in /* stands for all below it."""
+"""(path, function); the first that fits counts. A path that ends in /* stands for all below it; its function finds the
+whole path as `huf.address` in the environment of the request."""
 
 
 def lead_to_function() -> None:
 	request = frappe.local.request
 	function = find_function(request.path)
 	if function:
+		request.environ["huf.address"] = request.path.rstrip("/")
 		request.path = f"/api/method/{function}"
 		request.environ["PATH_INFO"] = request.path
 

@@ -1,12 +1,21 @@
-"""REST about agents, for people who use them."""
+"""REST about agents, for people who use them and for front ends that talk to one."""
 
 import json
 
 import frappe
 
 from huf.ai import admission
+from huf.ai.agent_integration import run_agent
+from huf.ai.errors import UsageError
+from huf.ai.front_ends import follow_request, request_for
 from huf.ai.providers.models import choose_model
-from huf.ai.types import OFFLINE
+from huf.ai.records.history import tool_results
+from huf.ai.types import OFFLINE, AgentRequest
+from huf.api.answers import BadRequest, as_json, read_text, refuse
+from huf.api.sse import stream_response
+
+CHANNEL = "agent"
+REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
 @frappe.whitelist(methods=["GET"])
@@ -44,3 +53,33 @@ def describe(doc) -> dict:
 def describe_tool(tool) -> dict:
 	definition = json.loads(tool.function_definition)
 	return {"name": tool.name, "description": definition["description"], "effect": tool.effect}
+
+
+@frappe.whitelist(methods=["POST"])
+def chat(message=None, agent=None, conversation=None, thread=None):
+	"""Say something and wait for the answer. Also at /agent/chat.
+
+	`thread`: the caller's own name for a conversation. Gives what `run_agent_sync` gives, and `tool_results`: [{tool,
+	arguments, result}]; 202 where the run waits for a person.
+	"""
+	try:
+		result = run_agent(read_request(message, agent, conversation, thread))
+	except REFUSED as error:
+		return refuse(error)
+	told = {**result.as_dict(), "tool_results": tool_results(result.run)}
+	return as_json(told, 202 if result.draft else 200)
+
+
+@frappe.whitelist(methods=["POST"])
+def stream(message=None, agent=None, conversation=None, thread=None):
+	"""Say something; the run's events come as text/event-stream, and can be rejoined as a chat's. Also at /agent/stream."""
+	try:
+		return stream_response(follow_request(read_request(message, agent, conversation, thread)))
+	except REFUSED as error:
+		return refuse(error)
+
+
+def read_request(message, agent, conversation, thread) -> AgentRequest:
+	named = {"agent": agent, "conversation": conversation, "thread": thread}
+	named = {key: read_text(value, key, required=False) or None for key, value in named.items()}
+	return request_for(CHANNEL, prompt=read_text(message, "message"), **named)

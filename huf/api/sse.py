@@ -9,6 +9,7 @@ from werkzeug.wrappers import Response
 from huf.ai.types import EventKind, RunEvent
 
 LONGEST_RESULT = 4000
+PING = ": ping\n\n"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
@@ -16,10 +17,16 @@ def stream_response(events: Iterable[RunEvent | None]) -> Response:
 	return Response(as_lines(events), mimetype="text/event-stream", headers=HEADERS)
 
 
+def as_stream(data: Iterable[str | None]) -> Response:
+	"""Events without a name or a number, as other wires have them."""
+	lines = (PING if each is None else f"data: {each}\n\n" for each in data)
+	return Response(lines, mimetype="text/event-stream", headers=HEADERS)
+
+
 def as_lines(events: Iterable[RunEvent | None]) -> Iterator[str]:
 	for event in events:
 		if event is None:
-			yield ": ping\n\n"
+			yield PING
 			continue
 		data = json.dumps({"run": event.run, **shortened(event)}, ensure_ascii=False, default=str)
 		number = f"id: {event.number}\n" if event.number else ""

@@ -14,7 +14,7 @@ COLUMNS = (
 		(
 			*("api", "www", "ai.agent_chat", "ai.agent_hooks", "ai.agent_scheduler", "ai.agent_email"),
 			*("ai.app_events", "ai.backtest", "ai.by_hand", "ai.deciding", "ai.event_runs", "ai.explain"),
-			*("ai.firing", "ai.webhooks"),
+			*("ai.firing", "ai.front_ends", "ai.webhooks"),
 		),
 	),
 	("route", ("ai.routing", "ai.mail", "ai.task_routing")),

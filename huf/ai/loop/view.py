@@ -45,6 +45,7 @@ class View:
 		return self.outcome.observations
 
 	def measure(self, ask: Ask) -> Room | None:
+		self.counts = getattr(ask, "counts", True)
 		room = getattr(ask, "room", lambda tools: Room())(self.with_more)
 		if room is None:
 			return None
@@ -66,7 +67,7 @@ class View:
 
 	def note(self, usage: Usage) -> None:
 		"""What the provider said of the messages that were sent."""
-		if usage.input_tokens:
+		if usage.input_tokens and self.counts:
 			self.known = Shown(list(self.sent.messages), self.sent.tools), usage.input_tokens
 
 	def counted(self, messages: list[dict], tools: list[Tool]) -> tuple[int, int]:

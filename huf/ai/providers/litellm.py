@@ -6,7 +6,7 @@ Keys travel with each call, never through the environment, and are cut out of ev
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import frappe
@@ -14,14 +14,15 @@ import frappe
 from huf.ai.budget_types import WorstCase
 from huf.ai.errors import ModelError, ToolError
 from huf.ai.loop.budget import DEFAULT_WINDOW, Room
+from huf.ai.loop.planner import planned
 from huf.ai.providers.answers import Answer
 from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
 from huf.ai.providers.model_thread import ask_there, called_here
-from huf.ai.providers.models import Prices, most_answered, most_tokens, prices_of, window_of
+from huf.ai.providers.models import Prices, most_answered, most_tokens, plans, prices_of, window_of
 from huf.ai.providers.tokens import TokenCount
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
 from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import ModelReply, Outcome, StopReason, Tool, Usage
+from huf.ai.types import Ask, ModelReply, Outcome, StopReason, Tool, Usage
 
 __all__ = [
 	"_execute_tool_call",
@@ -55,9 +56,13 @@ def load():
 async def run(agent, enhanced_prompt: str, provider: str, model: str, context: dict | None = None) -> Outcome:
 	"""Run an SDK agent with a model of `provider`. A model that fails ends the Outcome, it does not raise."""
 	context = context or {}
-	connect_to = partial(connect, wanted=request_settings(agent, context), stream=bool(context.get("stream")))
+	wanted, stream = request_settings(agent, context), bool(context.get("stream"))
 
-	def climb(down: bool) -> "ModelCall | None":
+	def connect_to(provider: str, model: str) -> Ask:
+		call = connect(provider, model, wanted, stream)
+		return planned(call) if plans(context.get("agent_name"), model) else call
+
+	def climb(down: bool) -> Ask | None:
 		larger = context["climb"](down) if context.get("climb") else None
 		if larger is None:
 			return None

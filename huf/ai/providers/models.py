@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.errors import UsageError
 from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import OFFLINE, Tool
+from huf.ai.types import DIRECT, OFFLINE, Tool
 
 MILLION = 1_000_000
 
@@ -35,6 +35,8 @@ def choose_model(agent, provider: str | None = None, model: str | None = None) -
 
 	Raises UsageError for a model or provider that is not on record.
 	"""
+	if model == DIRECT:
+		return None, DIRECT
 	model = model or agent.model or get_settings().default_model
 	if not model:
 		return None, OFFLINE
@@ -45,6 +47,13 @@ def choose_model(agent, provider: str | None = None, model: str | None = None) -
 	if not get_cached("AI Provider", provider):
 		raise UsageError(f"There is no AI Provider {provider!r}. Add it, with its API key.")
 	return provider, model
+
+
+def plans(agent_name: str | None, model: str) -> bool:
+	"""Whether an agent's tools are called by plans: as the agent says, else as the model needs it."""
+	agent, row = get_cached("Agent", agent_name), get_cached("AI Model", model)
+	chosen = agent.tool_mode if agent else None
+	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))
 
 
 def prices_of(model: str) -> Prices | None:

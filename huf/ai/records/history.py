@@ -138,6 +138,22 @@ def calls_of(runs: list[str]) -> list:
 	)
 
 
+def tool_results(run: str) -> list[dict]:
+	"""What a run's tools gave, in order: {tool, arguments, result}, as a planner is told it."""
+	rows = rows_of("Agent Tool Call", run, ["tool", "arguments", "result", "step", "position"])
+	rows.sort(key=lambda row: (row.step, row.position))
+	return [
+		{"tool": row.tool, "arguments": parsed(row.arguments), "result": parsed(row.result)} for row in rows
+	]
+
+
+def parsed(text: str | None):
+	try:
+		return json.loads(text or "null")
+	except ValueError:
+		return text
+
+
 def rows_of(doctype: str, run: str, fields: list[str]) -> list:
 	return frappe.get_list(
 		doctype, filters={"run": run}, fields=fields, order_by="step asc, creation asc", limit_page_length=0

@@ -7,7 +7,6 @@ cannot be loaded is told of by `faults`, and keeps no other from working.
 import importlib
 import importlib.util
 import inspect
-import json
 import pkgutil
 import re
 from collections.abc import Callable
@@ -20,7 +19,7 @@ import frappe
 from huf.ai import custom_functions
 from huf.ai.errors import UsageError
 from huf.ai.tool_types import TOOL_NAME
-from huf.ai.types import Effect
+from huf.ai.types import Effect, describe_tools
 
 FOLDER = "huf_tools"
 
@@ -100,11 +99,7 @@ def add(found: CodeTool) -> None:
 
 def get_available_tools_description() -> str:
 	"""What a planner is told: a line a tool, with its description and the JSON schema of its arguments."""
-	lines = [
-		f"- {each.name}: {each.description} Arguments: {json.dumps(each.parameters, ensure_ascii=False)}"
-		for each in sorted(offers(), key=lambda each: each.name)
-	]
-	return "\n".join(lines) or "No tools are currently available."
+	return describe_tools(sorted(offers(), key=lambda each: each.name))
 
 
 def offers() -> list[CodeTool]:

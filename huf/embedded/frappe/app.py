@@ -70,9 +70,9 @@ def init_request(request: Request):
 	if frappe.local.login_manager.is_login:
 		frappe.local.login_manager.login()
 	validate_csrf_token()
-	validate_auth()
 	for hook in frappe.get_hooks("before_request"):
 		frappe.call(hook)
+	validate_auth()
 
 
 def read_form(request: Request):

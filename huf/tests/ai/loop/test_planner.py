@@ -1,0 +1,150 @@
+"""Tools for models that cannot call any, over real HTTP: plans, calls, results and answers, and what goes wrong in plans."""
+
+import json
+
+import frappe
+
+from huf.ai.agent_integration import run_agent_sync
+from huf.ai.loop.planner import read_plan, summarise
+from huf.ai.records.history import tool_results
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.model_server import ModelServer, text
+
+EXAMPLE = {
+	"tool": "sales_report_tool",
+	"reason": "It wants sales.",
+	"arguments": {"region": "EMEA", "year": 2024},
+}
+
+
+class TestPlans(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = ModelServer()
+		self.server.__enter__()
+		self.addCleanup(self.server.__exit__, None, None, None)
+		self.tool = make_tool("Get List", reference_doctype="ToDo", description="Lists todos")
+
+	def run_agent(self, *answers, agent=None, **values):
+		self.server.script(*answers)
+		self.agent = agent or make_agent(make_model(self.server), (self.tool,), tool_mode="Planner", **values)
+		return run_agent_sync(self.agent, "How many todos?", external_id=frappe.generate_hash(length=8))
+
+	def plan(self, tool: str, **arguments):
+		return text(json.dumps({"tool": tool, "reason": "Why not.", "arguments": arguments}))
+
+	def test_a_plan_is_made_carried_out_and_answered_from_its_results(self):
+		result = self.run_agent(self.plan(self.tool, limit=1), self.plan("none"), text("There are some."))
+		self.assertEqual(
+			(result["status"], result["response"], result["steps"]), ("Success", "There are some.", 2)
+		)
+		[made] = tool_results(result["run"])
+		self.assertEqual(
+			(set(made), made["tool"], made["arguments"]["limit"]),
+			({"tool", "arguments", "result"}, self.tool, 1),
+		)
+		planning, again, answering = (each["messages"] for each in self.server.requests)
+		self.assertTrue(all("tools" not in each for each in self.server.requests))
+		self.assertIn(f"- {self.tool}: Lists todos Arguments: {{", planning[1]["content"])
+		self.assertEqual([each["role"] for each in again], ["system", "system", "system", "user"])
+		self.assertEqual(json.loads(again[2]["content"].splitlines()[-1])["tool"], self.tool)
+		self.assertNotIn("Arguments:", answering[1]["content"])
+		self.assertEqual(answering[2:], again[2:])
+
+	def test_what_is_asked_in_one_step_is_counted_together(self):
+		result = self.run_agent(self.plan("none"), text("Hello."))
+		self.assertEqual((result["steps"], result["input_tokens"], result["output_tokens"]), (1, 200, 20))
+
+	def test_plans_go_on_up_to_the_cap(self):
+		plans = [self.plan(self.tool, limit=number) for number in (1, 2, 3)]
+		result = self.run_agent(*plans, max_iterations=3)
+		self.assertEqual((result["stop_reason"], len(tool_results(result["run"]))), ("max_steps", 3))
+
+	def test_a_tool_that_is_not_there_and_arguments_that_do_not_fit_come_back_as_results(self):
+		broken = text(f'{{"tool": "{self.tool}", "arguments": {{"limit": 1')
+		wrong = self.plan(self.tool, limit="many")
+		result = self.run_agent(self.plan("nothing"), wrong, broken, self.plan("none"), text("Sorry."))
+		self.assertEqual(result["response"], "Sorry.")
+		rows = frappe.get_all("Agent Tool Call", {"run": result["run"]}, ["status"], order_by="step asc")
+		self.assertEqual([row.status for row in rows], ["Refused"] * 3)
+		told = self.server.requests[-1]["messages"][2]["content"]
+		for why in ("There is no tool 'nothing'", "do not fit", "not valid JSON"):
+			self.assertIn(why, told)
+
+	def test_prose_instead_of_a_plan_leads_to_an_answer(self):
+		self.assertEqual(self.run_agent(text("I think so."), text("Yes."))["response"], "Yes.")
+
+	def test_the_whole_conversation_is_told_without_its_calls(self):
+		self.run_agent(self.plan(self.tool, limit=1), self.plan("none"), text("One."))
+		conversation = frappe.get_last_doc("Agent Conversation", {"agent": self.agent}).name
+		self.server.script(self.plan("none"), text("As I said."))
+		run_agent_sync(self.agent, "And now?", conversation_id=conversation)
+		said = [each for each in self.server.requests[-1]["messages"] if each["role"] != "system"]
+		self.assertEqual([each["content"] for each in said], ["How many todos?", "One.", "And now?"])
+		self.assertIn(self.tool, self.server.requests[-1]["messages"][2]["content"])
+
+	def test_a_model_that_cannot_call_tools_plans_unless_the_agent_says_native(self):
+		model = make_model(self.server, without_tool_calls=1)
+		for mode, tools in (("Automatic", False), ("Native", True)):
+			agent = make_agent(model, (self.tool,), tool_mode=mode)
+			self.run_agent(*([text("Hi.")] if tools else [self.plan("none"), text("Hi.")]), agent=agent)
+			self.assertEqual("tools" in self.server.requests[-1], tools)
+
+	def test_an_agent_without_tools_plans_nothing(self):
+		agent = make_agent(make_model(self.server), tool_mode="Planner")
+		self.assertEqual(self.run_agent(text("Hi."), agent=agent)["response"], "Hi.")
+
+	def test_personal_data_is_hidden_from_the_planner_and_real_in_its_calls(self):
+		self.run_agent(self.plan("none"), text("Done."), mask_personal_data=1)
+		filters = {"filters": {"description": ["like", "[EMAIL-1]"]}}
+		self.server.script(
+			text(json.dumps({"tool": self.tool, "arguments": filters})), self.plan("none"), text("None.")
+		)
+		result = run_agent_sync(
+			self.agent, "Todos of anna@example.com?", external_id=frappe.generate_hash(length=8)
+		)
+		self.assertEqual(
+			tool_results(result["run"])[0]["arguments"]["filters"]["description"][1], "anna@example.com"
+		)
+		self.assertNotIn("anna@example.com", json.dumps(self.server.requests[-3:]))
+
+	def test_a_limit_is_kept_by_both_calls_of_a_step(self):
+		self.run_agent(self.plan("none"), text("Hi."), daily_token_limit=20_000)
+		plan, answer = self.server.requests
+		self.assertLess(plan["max_tokens"], 20_000)
+		self.assertLess(answer["max_tokens"], 20_000)
+
+
+class TestReading(SiteTestCase):
+	def test_the_example_of_a_plan_is_a_call(self):
+		for written in (
+			json.dumps(EXAMPLE),
+			f"```json\n{json.dumps(EXAMPLE)}\n```",
+			f"Here is my plan: {json.dumps(EXAMPLE)} Good luck!",
+			json.dumps(EXAMPLE | {"arguments": json.dumps(EXAMPLE["arguments"])}),
+		):
+			request = read_plan(written)
+			self.assertEqual(request.name, "sales_report_tool", written)
+			self.assertEqual(json.loads(request.arguments), {"region": "EMEA", "year": 2024}, written)
+
+	def test_none_in_any_form_is_no_call(self):
+		for written in (
+			'{"tool": "none"}',
+			'{"tool": "None", "arguments": {"a": 1}}',
+			'{"tool": null}',
+			"{}",
+			"",
+			"No.",
+		):
+			self.assertIsNone(read_plan(written), written)
+
+	def test_results_are_told_in_the_form_of_the_record(self):
+		call = {"id": "1", "type": "function", "function": {"name": "a", "arguments": '{"b": 1}'}}
+		messages = [
+			{"role": "assistant", "content": None, "tool_calls": [call]},
+			{"role": "tool", "tool_call_id": "1", "content": '{"c": 2}'},
+		]
+		self.assertEqual(
+			json.loads(summarise(messages)), {"tool": "a", "arguments": {"b": 1}, "result": {"c": 2}}
+		)

@@ -1,0 +1,112 @@
+"""/agent/chat and /agent/stream over HTTP, with the record of tools that other front ends know."""
+
+import json
+
+import frappe
+
+from huf.ai.tools import registry
+from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.http import post, send
+from huf.tests.model_server import ModelServer, text, tool_call
+
+REPORT = {
+	"tool": "sales_report_tool",
+	"region": "EMEA",
+	"year": 2024,
+	"data": [],
+	"summary": "Sales report for region=EMEA, year=2024",
+}
+
+
+async def sales_report_tool(args, user_context):
+	region, year = args.get("region", "ALL"), args.get("year")
+	return {
+		"tool": "sales_report_tool",
+		"region": region,
+		"year": year,
+		"data": [],
+		"summary": f"Sales report for region={region}, year={year}",
+	}
+
+
+class FrontEndTestCase(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.user = make_user("Huf User")
+		self.headers = {"Authorization": f"token {make_key(self.user)}:{SECRET}"}
+		self.server = ModelServer()
+		self.server.__enter__()
+		self.addCleanup(self.server.__exit__, None, None, None)
+		self.tool = make_tool("Get List", reference_doctype="ToDo")
+		self.agent = make_agent(make_model(self.server), (self.tool,))
+
+	def ask(self, path: str, **body):
+		return post(path, json={"agent": self.agent, **body}, headers=self.headers)
+
+	def offer_report(self) -> str:
+		"""An agent that plans, with a tool registered in code; gives the tool's row."""
+		with registry.loading:
+			registry.register_tool(
+				"sales_report_tool", sales_report_tool, "Generate sales reports by region and year"
+			)
+		registry.TOOLS["sales_report_tool"] = registry.describe(
+			"sales_report_tool",
+			sales_report_tool,
+			"Generate sales reports by region and year",
+			app="huf",
+			parameters={
+				"type": "object",
+				"properties": {"region": {"type": "string"}, "year": {"type": "integer"}},
+			},
+			effect="read",
+		)
+		self.addCleanup(registry.TOOLS.pop, "sales_report_tool")
+		if frappe.db.exists("Agent Tool Function", "sales_report_tool"):
+			return "sales_report_tool"
+		return make_tool("App Provided", "sales_report_tool", provider_app="huf")
+
+
+class TestAgentChat(FrontEndTestCase):
+	def test_the_example_s_plan_is_carried_out_and_recorded_to_the_letter(self):
+		tool = self.offer_report()
+		self.agent = make_agent(make_model(self.server), (tool,), tool_mode="Planner")
+		arguments = {"region": "EMEA", "year": 2024}
+		plan = {"tool": tool, "reason": "It asks for sales.", "arguments": arguments}
+		self.server.script(
+			text(json.dumps(plan)), text('{"tool": "none", "reason": "", "arguments": {}}'), text("None yet.")
+		)
+		answer = self.ask("/agent/chat", message="Sales in EMEA in 2024?")
+		self.assertEqual(answer.status_code, 200)
+		self.assertEqual(answer.json["response"], "None yet.")
+		self.assertEqual(
+			answer.json["tool_results"], [{"tool": tool, "arguments": arguments, "result": REPORT}]
+		)
+
+	def test_tools_are_called_natively_as_well(self):
+		self.server.script(tool_call(self.tool, {"limit": 1}), text("One."))
+		answer = self.ask("/agent/chat", message="How many?").json
+		self.assertEqual((answer["success"], answer["response"]), (True, "One."))
+		self.assertEqual([each["tool"] for each in answer["tool_results"]], [self.tool])
+
+	def test_a_thread_goes_on_under_the_caller_s_name_for_it(self):
+		self.server.script(text("Anna."), text("Anna, I said."))
+		first = self.ask("/agent/chat", message="Who?", thread="t1").json
+		second = self.ask("/agent/chat", message="Again?", thread="t1").json
+		self.assertEqual(first["conversation"], second["conversation"])
+
+	def test_the_stream_is_the_chat_s(self):
+		self.server.script(text("Hello."))
+		body = self.ask("/agent/stream", message="Hi").get_data(as_text=True)
+		self.assertTrue(body.startswith("id: 1\nevent: run_started\n"))
+		self.assertIn("event: run_finished\n", body)
+
+	def test_what_cannot_be_begun_is_refused(self):
+		for body, status in (({}, 400), ({"message": " "}, 400), ({"message": "Hi", "agent": "Nobody"}, 403)):
+			for path in ("/agent/chat", "/agent/stream"):
+				answer = self.ask(path, **body)
+				self.assertEqual(
+					(answer.status_code, set(answer.json)), (status, {"error", "code", "suggestion"})
+				)
+		self.assertEqual(send("/agent/chat", method="POST", json={"message": "Hi"}).status_code, 403)

@@ -1,0 +1,201 @@
+"""OpenAI's wire over HTTP, byte for byte: models, answers, chunks, errors, keys, and whose word the conversation is."""
+
+import json
+
+import frappe
+
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.http import send
+from huf.tests.model_server import error, text, tool_call, usage
+
+SECRET = "a secret of this test"
+
+
+class OpenAITestCase(DraftTestCase):
+	def setUp(self):
+		super().setUp()
+		self.headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
+		self.asked = make_agent(make_model(self.server), (self.make_list(),), instructions="You help.")
+
+	def make_list(self):
+		self.tool = make_tool("Get List", reference_doctype="ToDo")
+		return self.tool
+
+	def post(self, *messages, headers=None, **more):
+		body = {"model": self.asked, "messages": list(messages) or [user("Hi")], **more}
+		return send("/v1/chat/completions", method="POST", json=body, headers=self.headers | (headers or {}))
+
+	def get(self, path, headers=None):
+		return send(path, method="GET", headers=self.headers if headers is None else headers)
+
+	def chunks(self, response) -> list:
+		lines = [each for each in response.get_data(as_text=True).split("\n\n") if each.startswith("data: ")]
+		self.assertEqual(lines.pop(), "data: [DONE]")
+		return [json.loads(each.removeprefix("data: ")) for each in lines]
+
+
+def make_key(name: str) -> str:
+	doc = frappe.get_doc("User", name)
+	doc.api_key, doc.api_secret = frappe.generate_hash(length=15), SECRET
+	doc.save()
+	frappe.db.commit()
+	return doc.api_key
+
+
+def user(content) -> dict:
+	return {"role": "user", "content": content}
+
+
+class TestModels(OpenAITestCase):
+	def test_agents_the_user_may_use_are_models(self):
+		hidden = make_agent(roles=[{"role": "System Manager"}])
+		listed = self.get("/v1/models").json
+		self.assertEqual(listed["object"], "list")
+		mine = next(each for each in listed["data"] if each["id"] == self.asked)
+		self.assertEqual((mine["object"], mine["owned_by"], type(mine["created"])), ("model", "huf", int))
+		self.assertNotIn(hidden, [each["id"] for each in listed["data"]])
+		self.assertEqual(self.get(f"/v1/models/{self.asked}").json, mine)
+		self.assertEqual(self.get(f"/v1/models/{hidden}").json["error"]["code"], "model_not_found")
+
+	def test_a_key_is_taken_as_bearer_and_as_frappe_s_own_token(self):
+		key = self.headers["Authorization"].partition(" ")[2]
+		for header, status in (
+			(f"Bearer {key}", 200),
+			(f"token {key}", 200),
+			(f"Bearer {key}x", 401),
+			(None, 401),
+		):
+			answer = self.get("/v1/models", {"Authorization": header} if header else {})
+			self.assertEqual(answer.status_code, status, header)
+			if status == 401:
+				self.assertEqual(answer.json["error"]["code"], "invalid_api_key")
+
+	def test_a_bearer_key_opens_nothing_but_this_wire(self):
+		answer = self.get("/api/method/frappe.auth.get_logged_user")
+		self.assertEqual(answer.status_code, 401)
+
+
+class TestCompletions(OpenAITestCase):
+	def test_an_answer_with_a_tool_used_inside(self):
+		self.server.script(tool_call(self.tool, {"limit": 1}), text("You have one.", usage=usage(50, 5)))
+		answer = self.post(user("How many?")).json
+		run = answer["metadata"]["run"]
+		self.assertEqual(answer["id"], f"chatcmpl-{run}")
+		self.assertEqual((answer["object"], answer["model"]), ("chat.completion", self.asked))
+		message = {"role": "assistant", "content": "You have one.", "refusal": None}
+		choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+		self.assertEqual(answer["choices"], [choice])
+		self.assertEqual(
+			answer["usage"], {"prompt_tokens": 150, "completion_tokens": 15, "total_tokens": 165}
+		)
+		self.assertEqual(frappe.db.get_value("Agent Run", run, "run_as"), self.user)
+
+	def test_a_stream_s_chunks(self):
+		self.server.script(text("Hello you.", usage=usage(50, 5)))
+		response = self.post(stream=True, stream_options={"include_usage": True})
+		self.assertEqual(response.mimetype, "text/event-stream")
+		told = self.chunks(response)
+		self.assertEqual({each["object"] for each in told}, {"chat.completion.chunk"})
+		self.assertEqual(len({(each["id"], each["created"], each["model"]) for each in told}), 1)
+		self.assertEqual(told[0]["choices"][0]["delta"], {"role": "assistant", "content": ""})
+		self.assertEqual(
+			"".join(each["choices"][0]["delta"].get("content", "") for each in told[:-1]), "Hello you."
+		)
+		self.assertEqual(
+			(told[-2]["choices"][0]["delta"], told[-2]["choices"][0]["finish_reason"]), ({}, "stop")
+		)
+		self.assertEqual([each["usage"] for each in told[:-1]], [None] * len(told[:-1]))
+		self.assertEqual(told[-1]["choices"], [])
+		self.assertEqual(told[-1]["usage"], {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 55})
+
+	def test_a_stream_tells_no_usage_that_nobody_asked_for(self):
+		self.server.script(text("Hello."))
+		told = self.chunks(self.post(stream=True))
+		self.assertFalse([each for each in told if "usage" in each])
+
+	def test_steps_are_paragraphs_and_a_limit_is_length(self):
+		frappe.db.set_value("Agent", self.asked, "max_iterations", 2)
+		frappe.clear_document_cache("Agent", self.asked)
+		self.server.script(
+			tool_call(self.tool, {"limit": 1}, content="Let me look."),
+			text("So far.", finish_reason="length"),
+		)
+		told = self.chunks(self.post(stream=True))
+		content = "".join(each["choices"][0]["delta"].get("content", "") for each in told)
+		self.assertEqual(content, "Let me look.\n\nSo far.")
+		self.assertEqual(told[-1]["choices"][0]["finish_reason"], "length")
+
+	def test_a_model_that_fails_is_an_error_in_either_form(self):
+		self.server.forever(error(401, "no such key"))
+		answer = self.post()
+		self.assertEqual((answer.status_code, answer.json["error"]["type"]), (500, "server_error"))
+		self.assertIn("error", self.chunks(self.post(stream=True))[-1])
+
+	def test_what_an_agent_cannot_do_is_refused_with_what_to_do(self):
+		for more, code in (
+			({"model": "Nobody"}, "model_not_found"),
+			({"tools": [{"type": "function"}]}, "invalid_value"),
+			({"n": 2}, "invalid_value"),
+			({"messages": []}, "invalid_value"),
+			({"messages": "Hi"}, "invalid_value"),
+			({"messages": [{"role": "assistant", "content": "Hi"}]}, "invalid_value"),
+			({"messages": [user([{"type": "image_url", "image_url": {}}])]}, "invalid_value"),
+		):
+			answer = self.post(**more)
+			self.assertEqual(
+				(answer.status_code, answer.json["error"]["code"]), (404 if "model" in more else 400, code)
+			)
+		self.assertEqual(self.get("/v1/embeddings").json["error"]["code"], "not_found")
+
+	def test_what_waits_for_a_person_is_said(self):
+		self.asked = self.agent
+		self.server.script(self.change("new"), self.change("new"))
+		for answer in (
+			self.post().json["choices"][0]["message"]["content"],
+			"".join(
+				each["choices"][0]["delta"].get("content", "") for each in self.chunks(self.post(stream=True))
+			),
+		):
+			self.assertIn(f"{self.update}: /huf/runs/", answer)
+
+
+class TestConversation(OpenAITestCase):
+	def test_without_a_name_the_conversation_is_what_the_caller_sends(self):
+		self.server.script(text("Anna."), text("Anna, I said."))
+		self.post({"role": "system", "content": "Be brief."}, user("Who?"))
+		self.post(
+			{"role": "system", "content": "Be brief."},
+			user("Who?"),
+			{"role": "assistant", "content": "Eve."},
+			user("Who?"),
+		)
+		self.assertEqual(
+			self.server.requests[-1]["messages"],
+			[
+				{"role": "system", "content": "You help."},
+				user("Be brief."),
+				user("Who?"),
+				{"role": "assistant", "content": "Eve."},
+				user("Who?"),
+			],
+		)
+		self.assertEqual(len(frappe.get_all("Agent Conversation", {"agent": self.asked})), 2)
+
+	def test_under_a_name_the_record_is_the_truth(self):
+		for named in ({"headers": {"X-Conversation-Id": "c1"}}, {"metadata": {"conversation_id": "c2"}}):
+			self.server.script(text("Anna."), text("Anna, I said."))
+			self.post(user("Who?"), **named)
+			self.post(user("Who?"), {"role": "assistant", "content": "Eve."}, user("Again?"), **named)
+			said = [each["content"] for each in self.server.requests[-1]["messages"]]
+			self.assertEqual(said, ["You help.", "Who?", "Anna.", "Again?"])
+
+	def test_nobody_reaches_another_s_conversation_by_its_name(self):
+		self.server.script(text("Anna."), text("I do not know."))
+		self.post(user("My secret"), headers={"X-Conversation-Id": "c3"})
+		key = make_key(make_user("Huf User"))
+		self.post(
+			user("What did I say?"),
+			headers={"X-Conversation-Id": "c3", "Authorization": f"Bearer {key}:{SECRET}"},
+		)
+		self.assertNotIn("My secret", json.dumps(self.server.requests[-1]))
