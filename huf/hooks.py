@@ -16,7 +16,7 @@ website_route_rules = [{"from_route": "/huf/<path:app_path>", "to_route": "huf"}
 # Runs and conversations are private: see huf/permissions.py.
 _private = (
 	*("Agent Conversation", "Agent Message", "Agent Run", "Agent LLM Call", "Agent Tool Call"),
-	*("Agent Trigger Event", "Agent Route Decision"),
+	*("Agent Trigger Event", "Agent Route Decision", "Agent Mail", "Agent Mail Event"),
 )
 permission_query_conditions = {
 	**dict.fromkeys(_private, "huf.permissions.list_condition"),
@@ -32,6 +32,7 @@ has_permission = {
 # functions marked as in huf/ai/tools/registry.py. An app's folder huf_tools needs no hook: each file of it is looked at.
 huf_tools = [
 	*("huf.ai.tools.web", "huf.ai.tools.files", "huf.ai.tools.answer", "huf.ai.tools.sandbox"),
+	"huf.ai.tools.mail",
 	{
 		"tool_name": "get_document",
 		"description": "Read one document of any DocType, as far as the user may",
@@ -64,6 +65,8 @@ doc_events = {
 		name: dict.fromkeys(("on_change", "after_delete", "after_rename"), _changed)
 		for name in ("Agent", "Agent Trigger")
 	},
+	# Mail that Frappe's own accounts receive and send.
+	"Communication": {"after_insert": "huf.ai.agent_email.take_communication"},
 }
 
 # Addresses that Frappe does not know, and keys as OpenAI's clients send them: see huf/api/addresses.py and keys.py.
@@ -73,7 +76,9 @@ after_request = ["huf.api.keys.word_refusal"]
 page_renderer = ["huf.api.webhook.HookPage"]
 
 # What runs and events say of documents must not keep anybody from deleting these.
-ignore_links_on_delete = ["Agent Run", "Agent Trigger Event", "Agent Draft", "Agent Route Decision"]
+ignore_links_on_delete = [
+	*("Agent Run", "Agent Trigger Event", "Agent Draft", "Agent Route Decision", "Agent Mail", "Agent Mail Event"),
+]
 
 scheduler_events = {
 	"cron": {
@@ -82,6 +87,8 @@ scheduler_events = {
 			"huf.ai.event_runs.recover_events",
 			"huf.ai.agent_scheduler.run_due_triggers",
 			"huf.ai.draft_answers.expire_drafts",
+			"huf.ai.mail_jobs.recover_mails",
+			"huf.ai.agent_email.poll_mailboxes",
 		]
 	},
 	"daily": ["huf.ai.agent_scheduler.clear_old_events", "huf.ai.records.retention.apply_retention"],

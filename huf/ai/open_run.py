@@ -106,7 +106,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
 		frappe.db.rollback()
 		raise UsageError(BUSY)
-	if request.origin and not firings.hand_over(request.origin.event, lease.run):
+	if request.origin and not firings.hand_over(request.origin, lease.run):
 		frappe.db.rollback()
 		raise AlreadyOpened(request.origin.event)
 	conversations.add_message("user", request.prompt, run=lease.run)

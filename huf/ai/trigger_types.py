@@ -60,11 +60,15 @@ class Firing:
 
 @dataclass(frozen=True)
 class Origin:
-	"""What set off a run that nobody asked for: an event of a trigger; `depth` is how many runs led to it."""
+	"""What set off a run that nobody asked for: an event of a trigger, or a mail; `depth` is how many runs led to it.
+
+	`doctype` is where `event` is a row: Queued there, until its run is opened.
+	"""
 
 	event: str
-	trigger: str
+	trigger: str | None = None
 	caused_by: str | None = None
 	depth: int = 0
 	reference_doctype: str | None = None
 	reference_name: str | None = None
+	doctype: str = "Agent Trigger Event"

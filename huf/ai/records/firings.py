@@ -14,8 +14,9 @@ from itertools import groupby
 import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
+from huf.ai.mail_types import MailStatus
 from huf.ai.records.rows import clip, digest, insert_rows, update_row
-from huf.ai.trigger_types import Firing, FiringStatus
+from huf.ai.trigger_types import Firing, FiringStatus, Origin
 
 EVENT = "Agent Trigger Event"
 PATIENCE = 60
@@ -65,14 +66,18 @@ def read_firing(name: str):
 	return frappe.db.get_value(EVENT, name, "*", as_dict=True)
 
 
-def hand_over(name: str, run: str) -> bool:
-	"""Let `run` be the run of a queued event; False where it has one, or must not get any."""
+TAKEN = {EVENT: FiringStatus.FIRED.value, "Agent Mail": MailStatus.STARTED.value}
+"""What the row of an origin is called once its run is opened."""
+
+
+def hand_over(origin: Origin, run: str) -> bool:
+	"""Let `run` be the run of something that is queued; False where it has one, or must not get any."""
 	frappe.db.sql(
-		"update `tabAgent Trigger Event` set status = %s, run = %s, modified = %s where name = %s and status = %s",
-		(FiringStatus.FIRED.value, run, now(), name, FiringStatus.QUEUED.value),
+		f"update `tab{origin.doctype}` set status = %s, run = %s, modified = %s where name = %s and status = %s",
+		(TAKEN[origin.doctype], run, now(), origin.event, FiringStatus.QUEUED.value),
 	)
 	# The update holds the row, so what is read now stays true until the commit.
-	return frappe.db.get_value(EVENT, name, "run") == run
+	return frappe.db.get_value(origin.doctype, origin.event, "run") == run
 
 
 def fail_firing(name: str, reason: str) -> None:

@@ -43,6 +43,7 @@ HOMES = {
 	"frappe.apps": """append_hook get_app_path get_attr get_doc_hooks get_doctype_app get_file_json
 		get_hooks get_installed_apps get_module get_module_list get_newargs get_pymodule_path call
 		read_file scrub unscrub""",
+	"frappe.email.queue": "sendmail",
 	"frappe.model.db_query": "get_all get_list get_value",
 	"frappe.model.delete_doc": "delete_doc delete_doc_if_exists",
 	"frappe.model.documents": """copy_doc get_cached_doc get_cached_value get_doc get_last_doc get_single
@@ -55,7 +56,7 @@ HOMES = {
 	"frappe.utils.background_jobs": "enqueue enqueue_doc",
 	"frappe.utils.caching": "cache clear_cache",
 	"frappe.utils.data": "generate_hash",
-	"frappe.utils.error": "get_traceback log_error sendmail",
+	"frappe.utils.error": "get_traceback log_error",
 	"frappe.utils.jinja": "render_template",
 	"frappe.utils.json_text": "as_json parse_json",
 	"frappe.utils.logger": "logger",

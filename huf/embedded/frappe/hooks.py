@@ -14,3 +14,5 @@ has_permission = {
 	"ToDo": "frappe.desk.doctype.todo.todo.has_permission",
 }
 ignore_links_on_delete = ["Comment", "DocShare", "Error Log", "File", "ToDo", "Version"]
+
+scheduler_events = {"cron": {"* * * * *": ["frappe.email.queue.flush"]}}

@@ -31,9 +31,3 @@ def log_error(title=None, message=None, reference_doctype=None, reference_name=N
 		)
 	)
 	return entry.insert(ignore_permissions=True)
-
-
-def sendmail(recipients=None, sender="", subject="No Subject", message="No Message", **options):
-	"""Embedded has no mail: the attempt becomes an Error Log row."""
-	recipients = ", ".join(recipients) if isinstance(recipients, (list, tuple)) else recipients
-	log_error("No mail is set up in embedded mode", f"To: {recipients}\nSubject: {subject}\n\n{message}")

@@ -1,0 +1,206 @@
+"""A mail as it is read: bytes become a frozen MailMessage. Knows no site; never raises for what a mail holds."""
+
+import email
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.message import Message
+from email.utils import parsedate_to_datetime
+
+from huf.ai.mail.automated import find_automated
+from huf.ai.mail.quoting import new_text_of
+from huf.ai.mail_text import clean, decode_bytes, decode_header_value, read_addresses
+
+MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
+MOST_REFERENCES = 100
+
+
+@dataclass(frozen=True)
+class Attachment:
+	file_name: str
+	content_type: str
+	content: bytes
+	content_id: str = ""
+	is_inline: bool = False
+
+
+@dataclass(frozen=True)
+class MailMessage:
+	"""Addresses are in small letters. `text` is markdown where the mail was HTML; `new_text` is it without quotes.
+
+	`headers`: (name, decoded value) in the order of the mail. `message_id` and `references` stand without < and >.
+	`automated`: why it counts as a machine's; None: a person's. `digest` names the bytes.
+	"""
+
+	message_id: str
+	sender: str
+	sender_name: str
+	to: tuple[str, ...]
+	cc: tuple[str, ...]
+	reply_to: tuple[str, ...]
+	subject: str
+	date: datetime | None
+	headers: tuple[tuple[str, str], ...]
+	text: str
+	new_text: str
+	attachments: tuple[Attachment, ...]
+	in_reply_to: str
+	references: tuple[str, ...]
+	automated: str | None
+	digest: str
+
+	def header(self, name: str) -> str | None:
+		"""The first value of a header; None where it is not there."""
+		return next(iter(self.all_headers(name)), None)
+
+	def all_headers(self, name: str) -> list[str]:
+		return [value for key, value in self.headers if key.lower() == name.lower()]
+
+	@property
+	def key(self) -> str:
+		"""What makes it one of its kind: its Message-ID, or its bytes."""
+		return self.message_id or self.digest
+
+	@property
+	def people(self) -> tuple[str, ...]:
+		"""Everyone it is from or to, each once."""
+		return tuple(dict.fromkeys((self.sender, *self.reply_to, *self.to, *self.cc)))
+
+
+def parse_message(raw: bytes) -> MailMessage:
+	parsed = email.message_from_bytes(raw)
+	headers = tuple((name, decode_header_value(value)) for name, value in parsed.raw_items())
+
+	def header(name: str) -> str | None:
+		return next((value for key, value in headers if key.lower() == name.lower()), None)
+
+	def addresses(name: str) -> tuple[tuple[str, str], ...]:
+		return read_addresses(*(value for key, value in headers if key.lower() == name.lower()))
+
+	sender_name, sender = (addresses("From") or addresses("Sender") or (("", ""),))[0]
+	texts, attachments = [], []
+	for each in read_parts(parsed):
+		(texts if isinstance(each, str) else attachments).append(each)
+	text = "\n\n".join(part for part in texts if part.strip()).strip()
+	return MailMessage(
+		message_id=first_id(header("Message-ID")),
+		sender=sender,
+		sender_name=sender_name,
+		to=just_addresses(addresses("To")),
+		cc=just_addresses(addresses("Cc")),
+		reply_to=just_addresses(addresses("Reply-To")),
+		subject=header("Subject") or "",
+		date=read_date(header("Date")),
+		headers=headers,
+		text=text,
+		new_text=new_text_of(text),
+		attachments=tuple(attachments),
+		in_reply_to=first_id(header("In-Reply-To")),
+		references=tuple(dict.fromkeys(MESSAGE_ID.findall(header("References") or "")))[-MOST_REFERENCES:],
+		automated=find_automated(header, sender),
+		digest=hashlib.sha256(raw).hexdigest()[:32],
+	)
+
+
+def just_addresses(found: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+	return tuple(address for _name, address in found)
+
+
+def first_id(value: str | None) -> str:
+	"""The first Message-ID in a value; one that somebody wrote without brackets counts too."""
+	found = MESSAGE_ID.search(value or "")
+	if found:
+		return found.group(1)
+	bare = (value or "").strip()
+	return bare if bare and not re.search(r"\s", bare) else ""
+
+
+def read_date(value: str | None) -> datetime | None:
+	"""With its time zone, UTC where it names none; None where it cannot be read."""
+	try:
+		date = parsedate_to_datetime(value) if value else None
+		return date if date is None or date.tzinfo else date.replace(tzinfo=timezone.utc)
+	except (TypeError, ValueError, IndexError, OverflowError):
+		return None
+
+
+# --- parts ---
+
+
+def read_parts(part: Message) -> Iterator[str | Attachment]:
+	"""The texts and attachments of a mail in their order; of alternatives the plain text, if it says anything."""
+	kind = part.get_content_type()
+	if kind == "multipart/alternative":
+		yield from read_alternatives(part)
+	elif part.is_multipart() and kind.startswith("multipart/"):
+		for each in part.get_payload():
+			yield from read_parts(each)
+	elif kind in ("text/plain", "text/html") and not is_attached(part):
+		yield to_text(part)
+	else:
+		yield to_attachment(part)
+
+
+def read_alternatives(part: Message) -> Iterator[str | Attachment]:
+	payload = part.get_payload()
+	read = [list(read_parts(each)) for each in payload] if isinstance(payload, list) else []
+	said = [[each for each in some if isinstance(each, str) and each.strip()] for some in read]
+	plain = (
+		next((texts for texts, each in zip(said, payload, strict=True) if texts and is_plain(each)), None)
+		if read
+		else None
+	)
+	yield from plain if plain is not None else next((texts for texts in reversed(said) if texts), [])
+	yield from (each for some in read for each in some if isinstance(each, Attachment))
+
+
+def is_plain(part: Message) -> bool:
+	return part.get_content_type() == "text/plain"
+
+
+def is_attached(part: Message) -> bool:
+	return part.get_content_disposition() == "attachment" or bool(name_of(part))
+
+
+def to_text(part: Message) -> str:
+	text = clean(
+		decode_bytes(payload_of(part), part.get_content_charset()).replace("\r\n", "\n").replace("\r", "\n")
+	)
+	return html_to_text(text) if part.get_content_type() == "text/html" else text
+
+
+def html_to_text(html: str) -> str:
+	"""HTML as markdown; scripts and styles say nothing."""
+	from html_to_markdown import convert
+
+	return (convert(html).content or "").strip()
+
+
+def to_attachment(part: Message) -> Attachment:
+	kind = part.get_content_type()
+	if part.is_multipart():
+		# A mail inside the mail; its bytes are what was forwarded.
+		content = b"\n\n".join(each.as_bytes() for each in part.get_payload())
+	else:
+		content = payload_of(part)
+	ending = {"message/rfc822": ".eml", "text/calendar": ".ics", "text/plain": ".txt", "text/html": ".html"}
+	name = name_of(part) or f"attachment{ending.get(kind, '.bin')}"
+	content_id = first_id(str(part.get("Content-ID") or ""))
+	inline = part.get_content_disposition() == "inline" or (bool(content_id) and kind.startswith("image/"))
+	return Attachment(name, kind, content, content_id, inline)
+
+
+def payload_of(part: Message) -> bytes:
+	payload = part.get_payload(decode=True)
+	return payload if isinstance(payload, bytes) else b""
+
+
+def name_of(part: Message) -> str:
+	"""The file's name as the mail gives it, without folders."""
+	try:
+		name = part.get_filename() or ""
+	except (LookupError, ValueError, TypeError):
+		name = ""
+	return re.split(r"[/\\]", decode_header_value(name))[-1].strip()

@@ -1,0 +1,32 @@
+"""What is new in a mail, apart from what it quotes. Only reads text; the whole of it is kept elsewhere."""
+
+import re
+from functools import lru_cache
+
+LANGUAGES = ("en", "cs", "da", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "sv", "zh")
+MOST_LINES = 400
+LONGEST_LINE = 250
+"""What is looked through for the beginning of a quote: the parser takes very long over more, and a sender would know."""
+QUOTED = re.compile(r"^>.*$\n?", re.MULTILINE)
+RULE = re.compile(r"\n[_-]{5,}\s*$")
+
+
+@lru_cache(maxsize=1)
+def parser():
+	from mailparser_reply import EmailReplyParser
+
+	return EmailReplyParser(languages=list(LANGUAGES))
+
+
+def new_text_of(text: str) -> str:
+	"""The newest part of a thread; all of it where nothing else stands before the quotes, as in a forward."""
+	lines = text.split("\n")
+	kept = [n for n, line in enumerate(lines) if line.strip() or (n and lines[n - 1].strip())][:MOST_LINES]
+	short = "\n".join(" ".join(lines[n].split())[:LONGEST_LINE] for n in kept)
+	replies = parser().read(short).replies
+	if len(replies) > 1:
+		own = replies[0].content.rstrip()
+		text_above = "\n".join(lines[: kept[own.count("\n")] + 1]) if own else ""
+	else:
+		text_above = text
+	return RULE.sub("", QUOTED.sub("", text_above).strip()).strip() or text

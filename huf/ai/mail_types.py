@@ -1,0 +1,57 @@
+"""The words of mail that several rooms use. Never touches frappe or a database."""
+
+from enum import Enum
+
+
+class Direction(str, Enum):
+	INCOMING = "Incoming"
+	OUTGOING = "Outgoing"
+
+
+class MailStatus(str, Enum):
+	"""Of an Agent Mail.
+
+	Incoming: Queued, its job waits; Started, its run is open; With Person, its thread was handed over. Outgoing: Approved, it
+	is to be sent; Sent, the mail queue has it; Held, it was not sent, for a reason.
+	"""
+
+	QUEUED = "Queued"
+	STARTED = "Started"
+	DONE = "Done"
+	SKIPPED = "Skipped"
+	FAILED = "Failed"
+	WITH_PERSON = "With Person"
+	DRAFT = "Draft"
+	APPROVED = "Approved"
+	SENT = "Sent"
+	HELD = "Held"
+	DISCARDED = "Discarded"
+
+
+class MailJob(str, Enum):
+	"""What is to be done with a mail next; a run is opened for each."""
+
+	CLASSIFY = "classify"
+	DRAFT = "draft"
+	AGENT_PROCESS = "agent_process"
+
+
+class MailEvent(str, Enum):
+	"""Kinds of Agent Mail Event."""
+
+	RECEIVED = "received"
+	ROUTED = "routed"
+	RUN_STARTED = "run_started"
+	CLASSIFIED = "classified"
+	COMPLETED = "completed"
+	FAILED = "failed"
+	SKIPPED = "skipped"
+	DRAFTED = "draft_created"
+	DRAFT_CHANGED = "draft_changed"
+	DRAFT_KEPT = "draft_kept"
+	DISCARDED = "draft_discarded"
+	APPROVED = "approved"
+	SENT = "sent"
+	HELD = "held"
+	ESCALATED = "escalated"
+	GIVEN_BACK = "given_back"

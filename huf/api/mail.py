@@ -1,0 +1,142 @@
+"""REST about mail: mailboxes, rules and their tests, a mail's whole way, drafts that wait for a person."""
+
+import frappe
+
+from huf.ai import mail_review
+from huf.ai.errors import UsageError
+from huf.ai.mail_types import MailStatus
+from huf.permissions import is_manager
+
+MAIL, MAILBOX, RULE = "Agent Mail", "Agent Mailbox", "Agent Route Rule"
+LIST_FIELDS = [
+	*(
+		"name",
+		"subject",
+		"sender",
+		"sender_name",
+		"recipients",
+		"date",
+		"creation",
+		"mailbox",
+		"direction",
+		"status",
+	),
+	*("reason", "route", "rule", "agent", "category", "run", "thread", "automated", "by_person"),
+]
+
+
+@frappe.whitelist(methods=["GET"])
+def get_mails(
+	mailbox: str | None = None,
+	status: str | None = None,
+	thread: str | None = None,
+	start: int = 0,
+	limit: int = 50,
+):
+	"""Mails, newest first: [{name, subject, sender, status, route, rule, agent, category, run, thread, ...}]."""
+	given = {"mailbox": mailbox, "status": status, "thread": thread}
+	return frappe.get_list(
+		MAIL,
+		filters={key: value for key, value in given.items() if value},
+		fields=LIST_FIELDS,
+		order_by="creation desc",
+		limit_start=start,
+		limit_page_length=min(limit, 100),
+	)
+
+
+@frappe.whitelist(methods=["GET"])
+def get_mail(name: str):
+	"""One mail's whole way: {mail, rules, prepared, run, drafts, events, with_person}; see `huf.ai.mail_review`."""
+	return mail_review.tell_way(readable(name))
+
+
+@frappe.whitelist(methods=["GET"])
+def get_rules():
+	"""The rules in their order, with their conditions."""
+	frappe.has_permission(RULE, "read", throw=True)
+	return mail_review.list_rules()
+
+
+@frappe.whitelist(methods=["GET"])
+def test_rule(rule: str, mail: str):
+	"""What a rule would make of a stored mail: {rule, fits, checks: [{text, ok, saw}]}. Nothing is done."""
+	frappe.get_doc(RULE, rule).check_permission("read")
+	return mail_review.try_rule_on(rule, readable(mail))
+
+
+@frappe.whitelist(methods=["GET", "POST"])
+def backtest_rule(rule: str | None = None, values: dict | str | None = None, days: int = 30):
+	"""Past mails that a rule, or the unsaved `values` of one, would have taken: see `huf.ai.mail_review.look_back`."""
+	frappe.has_permission(RULE, "read", throw=True)
+	values = frappe.parse_json(values) if values else None
+	return mail_review.look_back(rule, values, max(1, min(days, 365)))
+
+
+@frappe.whitelist(methods=["POST"])
+def test_mailbox(mailbox: str):
+	"""Sign in on a mailbox's servers: [{part, error}], error None where it works."""
+	doc = frappe.get_doc(MAILBOX, mailbox)
+	doc.check_permission("write")
+	return mail_review.test_servers(doc)
+
+
+@frappe.whitelist(methods=["POST"])
+def sync_mailbox(mailbox: str):
+	"""Have a mailbox read now, by a worker."""
+	frappe.get_doc(MAILBOX, mailbox).check_permission("write")
+	frappe.enqueue("huf.ai.agent_email.sync_mailbox", queue="long", mailbox=mailbox)
+	return {"enqueued": True}
+
+
+@frappe.whitelist(methods=["POST"])
+def save_draft(name: str, text: str, subject: str | None = None, to: str | None = None):
+	"""Keep a person's words; no agent writes over them from then on."""
+	return mail_review.edit_draft(draft_for(name), text, subject, to)
+
+
+@frappe.whitelist(methods=["POST"])
+def approve_draft(name: str, text: str | None = None, subject: str | None = None, to: str | None = None):
+	"""Allow a draft, as it is or with other words; a worker sends it. Gives {name, status}."""
+	row = draft_for(name, MailStatus.DRAFT, MailStatus.HELD)
+	return mail_review.approve_draft(row, text, subject, to)
+
+
+@frappe.whitelist(methods=["POST"])
+def discard_draft(name: str):
+	return mail_review.discard_draft(draft_for(name, MailStatus.DRAFT, MailStatus.HELD))
+
+
+@frappe.whitelist(methods=["POST"])
+def hand_over(mail: str, reason: str = ""):
+	"""Take a mail's thread out of the agents' hands."""
+	return mail_review.hand_over(readable(mail), reason)
+
+
+@frappe.whitelist(methods=["POST"])
+def give_back(mail: str):
+	"""Let agents work on a mail's thread again."""
+	return mail_review.give_back(readable(mail))
+
+
+@frappe.whitelist(methods=["GET"])
+def get_tool_calls_log(run: str):
+	"""[{tool, arguments, result, iteration}] of a run."""
+	frappe.get_doc("Agent Run", run).check_permission("read")
+	return mail_review.tool_calls_log(run)
+
+
+def readable(name: str):
+	doc = frappe.get_doc(MAIL, name)
+	doc.check_permission("read")
+	return doc
+
+
+def draft_for(name: str, *statuses: MailStatus):
+	"""A draft of one's own mailbox, or any for a manager. Raises PermissionError, UsageError."""
+	doc, wanted = readable(name), statuses or (MailStatus.DRAFT,)
+	if doc.owner != frappe.session.user and not is_manager(frappe.session.user):
+		raise frappe.PermissionError
+	if doc.status not in [each.value for each in wanted]:
+		raise UsageError(f"This mail is no draft any more: {doc.status}.")
+	return doc

@@ -1,0 +1,178 @@
+"""Mails of the queue, sent by SMTP: each once, tried again while the server cannot be reached.
+
+A mail is marked before it is given to the server. Where a worker dies in between, nobody knows what became of it; that is
+said, and it is not sent again.
+"""
+
+import datetime
+import smtplib
+import ssl
+from email.message import EmailMessage
+from email.parser import Parser
+from email.policy import SMTP
+from email.utils import formatdate, make_msgid, parseaddr
+
+import frappe
+from frappe.utils import add_to_date, now, now_datetime
+
+RETRY_MINUTES = (1, 5, 30)
+LONGEST_SENDING = 600
+TIMEOUT = 30
+
+
+def sendmail(
+	recipients=None,
+	sender="",
+	subject="No Subject",
+	message="No Message",
+	content=None,
+	cc=None,
+	reply_to=None,
+	**options,
+):
+	"""Put a mail of HTML into the queue; gives the Email Queue row.
+
+	Of Frappe's other options in_reply_to, message_id, reference_doctype, reference_name and send_after count.
+	"""
+	account = find_account(sender)
+	sender = sender or (account and account.email_id) or "Administrator <noreply@localhost>"
+	to, cc = as_list(recipients), as_list(cc)
+	mail = EmailMessage(policy=SMTP)
+	mail["From"], mail["To"], mail["Subject"] = sender, ", ".join(to), " ".join(subject.split())
+	mail["Date"], mail["Message-Id"] = formatdate(localtime=True), options.get("message_id") or make_msgid()
+	for header, value in (
+		("Cc", ", ".join(cc)),
+		("Reply-To", reply_to),
+		("In-Reply-To", options.get("in_reply_to")),
+	):
+		if value:
+			mail[header] = value
+	mail.set_content(content or message, subtype="html")
+	row = {
+		"doctype": "Email Queue",
+		"sender": sender,
+		"message": mail.as_string(),
+		"message_id": mail["Message-Id"].strip("<>"),
+		"recipients": [{"recipient": each, "status": "Not Sent"} for each in (*to, *cc)],
+		**{
+			key: options[key]
+			for key in ("reference_doctype", "reference_name", "send_after")
+			if options.get(key)
+		},
+	}
+	return frappe.get_doc(row).insert(ignore_permissions=True)
+
+
+def as_list(addresses) -> list[str]:
+	parts = addresses.split(",") if isinstance(addresses, str) else addresses or []
+	return [part.strip() for part in parts if part.strip()]
+
+
+def find_account(sender: str | None):
+	"""The outgoing Email Account of an address, else the default one, else None."""
+	address = parseaddr(sender or "")[1]
+	for filters in ({"email_id": address}, {"default_outgoing": 1}):
+		if name := frappe.db.get_value("Email Account", {"enable_outgoing": 1, **filters}):
+			return frappe.get_doc("Email Account", name)
+	return None
+
+
+def flush(moment: datetime.datetime | None = None) -> int:
+	"""Send what is due; gives how many were sent. Called every minute, and after each commit that queued something."""
+	moment, sent = moment or now_datetime(), 0
+	give_up_unknown(moment)
+	for name in due(moment):
+		if claim(name):
+			sent += send(name, moment)
+	return sent
+
+
+def due(moment) -> list[str]:
+	return frappe.db.sql(
+		"""select name from `tabEmail Queue` where status in ('Not Sent', 'Partially Sent')
+		and (send_after is null or send_after <= %s) order by priority desc, creation limit 500""",
+		(moment,),
+		pluck=True,
+	)
+
+
+def claim(name: str) -> bool:
+	"""Mark a mail as being sent by this worker alone. Commits."""
+	mark = now()
+	frappe.db.sql(
+		"""update `tabEmail Queue` set status = 'Sending', modified = %s
+		where name = %s and status in ('Not Sent', 'Partially Sent')""",
+		(mark, name),
+	)
+	mine = frappe.db.sql(
+		"select 1 from `tabEmail Queue` where name = %s and modified = %s and status = 'Sending'",
+		(name, mark),
+	)
+	frappe.db.commit()
+	return bool(mine)
+
+
+def send(name: str, moment) -> bool:
+	doc = frappe.get_doc("Email Queue", name)
+	frappe.db.commit()
+	try:
+		account = find_account(doc.sender)
+		if not account:
+			raise ConnectionError("There is no Email Account to send by: set one up.")
+		with connect(account) as server:
+			for each in doc.recipients:
+				if each.status != "Sent":
+					deliver(server, doc, each)
+	except (OSError, smtplib.SMTPException) as error:
+		fail(doc, str(error), moment)
+		return False
+	finish(name, status="Sent", error=None)
+	return True
+
+
+def deliver(server: smtplib.SMTP, doc, recipient) -> None:
+	mail = Parser(policy=SMTP).parsestr(doc.message)
+	server.sendmail(parseaddr(doc.sender)[1] or doc.sender, [recipient.recipient], mail.as_bytes())
+	frappe.db.set_value("Email Queue Recipient", recipient.name, "status", "Sent")
+	frappe.db.commit()
+
+
+def connect(account) -> smtplib.SMTP:
+	host, port = account.smtp_server, int(account.smtp_port or 0)
+	if account.use_ssl_for_outgoing:
+		server = smtplib.SMTP_SSL(host, port or 465, timeout=TIMEOUT, context=ssl.create_default_context())
+	else:
+		server = smtplib.SMTP(host, port or 587, timeout=TIMEOUT)
+		if account.use_tls:
+			server.starttls(context=ssl.create_default_context())
+	password = account.get_password("password", raise_exception=False)
+	if password and not account.no_smtp_authentication:
+		server.login(account.login_id or account.email_id, password)
+	return server
+
+
+def fail(doc, error: str, moment) -> None:
+	frappe.db.rollback()
+	if doc.retry < len(RETRY_MINUTES):
+		later = add_to_date(moment, minutes=RETRY_MINUTES[doc.retry], as_datetime=True)
+		some = frappe.db.count("Email Queue Recipient", {"parent": doc.name, "status": "Sent"})
+		status = "Partially Sent" if some else "Not Sent"
+		finish(doc.name, status=status, retry=doc.retry + 1, send_after=later, error=error)
+	else:
+		finish(doc.name, status="Error", error=error)
+
+
+def finish(name: str, **values) -> None:
+	frappe.db.set_value("Email Queue", name, values)
+	frappe.db.commit()
+
+
+def give_up_unknown(moment) -> None:
+	"""Mails whose worker died while it gave them to a server."""
+	before = add_to_date(moment, seconds=-LONGEST_SENDING, as_datetime=True)
+	error = "The worker was lost while it was sent. It may have gone, or not."
+	frappe.db.sql(
+		"update `tabEmail Queue` set status = 'Error', error = %s where status = 'Sending' and modified < %s",
+		(error, before),
+	)
+	frappe.db.commit()

@@ -1,0 +1,26 @@
+import frappe
+from frappe import _
+from frappe.model.document import Document
+
+from huf.ai.errors import UsageError
+from huf.ai.mail_way import preprocessor_names, rule_of
+from huf.ai.routing.mail_rules import check_rule
+
+
+class AgentRouteRule(Document):
+	def validate(self):
+		self.check_conditions()
+		self.check_preprocessor()
+
+	def check_conditions(self):
+		try:
+			check_rule(rule_of(self))
+		except UsageError as error:
+			frappe.throw(str(error))
+		except ValueError:
+			frappe.throw(_('Headers must be JSON such as {"X-Header": "a regular expression"}.'))
+
+	def check_preprocessor(self):
+		if self.preprocessor and self.preprocessor not in preprocessor_names():
+			names = ", ".join(preprocessor_names())
+			frappe.throw(_("{0} is no preprocessor. There are: {1}.").format(self.preprocessor, names))

@@ -1,0 +1,141 @@
+"""What tests of mail share: a mailbox, mails as bytes, rules, a mail server that keeps what it is given."""
+
+import email
+from email.message import EmailMessage
+from email.policy import default
+
+import frappe
+
+from huf.ai.agent_email import take_raw
+from huf.ai.mail_jobs import process_mail
+from huf.ai.mail_outbox import send_mail
+from huf.tests.base import SiteTestCase, allow_many_users
+from huf.tests.factories import make, make_agent, make_model, make_user, unique
+from huf.tests.model_server import ModelServer
+
+MAIL, EVENT = "Agent Mail", "Agent Mail Event"
+TOOLS = ("send_reply", "create_draft", "escalate")
+
+
+class MailTestCase(SiteTestCase):
+	"""Has a `user`, and a `mailbox` (its name) at `address` that receives nothing by itself. Rules are gone after a test."""
+
+	@classmethod
+	def setUpClass(cls):
+		allow_many_users()
+		cls.user = make_user("Huf User")
+		make_tools()
+
+	def setUp(self):
+		super().setUp()
+		self.mailbox, self.address = make_mailbox(self.user)
+		frappe.db.commit()
+
+	def rule(self, **values) -> str:
+		values.setdefault("rule_name", unique("Rule"))
+		rule = make("Agent Route Rule", **values).name
+		frappe.db.commit()
+		self.addCleanup(self.delete_rule, rule)
+		return rule
+
+	def delete_rule(self, name: str):
+		frappe.db.rollback()
+		frappe.set_user("Administrator")
+		frappe.delete_doc("Agent Route Rule", name, ignore_missing=True)
+		frappe.db.commit()
+
+	def take(self, raw: bytes | None = None, **values) -> str:
+		"""A mail is taken in, and its job waits; gives its name."""
+		values.setdefault("to", self.address)
+		name, _is_new = take_raw(self.mailbox, raw or make_mail(**values))
+		frappe.db.commit()
+		return name
+
+	def work(self, name: str):
+		"""The jobs of a mail are done as a worker would; gives its row."""
+		for _ in range(3):
+			process_mail(name)
+		frappe.db.rollback()
+		return row(name)
+
+	def agent(self, server: ModelServer | None = None, rule: dict | None = None, **values) -> str:
+		"""An agent with the tools of mail, which a rule gives every mail of this test's mailbox."""
+		values.setdefault("tools", TOOLS)
+		agent = make_agent(make_model(server) if server else None, **values)
+		self.rule(route="agent", profile=agent, **(rule or {"header_match": f'{{"To": "{self.address}"}}'}))
+		return agent
+
+	def kinds(self, mail: str) -> list[str]:
+		return [each.kind for each in events(mail)]
+
+
+def make_tools() -> None:
+	for name in TOOLS:
+		if not frappe.db.exists("Agent Tool Function", name):
+			make(
+				"Agent Tool Function",
+				tool_name=name,
+				types="App Provided",
+				provider_app="huf",
+				description=name,
+			)
+	frappe.db.commit()
+
+
+def make_mailbox(user: str, **values) -> tuple[str, str]:
+	"""(name, address)"""
+	address = f"{frappe.generate_hash(length=10)}@office.example"
+	name = make("Agent Mailbox", mailbox_name=unique("Mailbox"), email=address, run_as=user, **values).name
+	return name, address
+
+
+def make_mail(
+	to: str = "office@office.example",
+	sender: str = "Anna Nowak <anna@customer.example>",
+	subject: str = "A question",
+	text: str = "Do you have aspirin?",
+	message_id: str | None = None,
+	**headers: str,
+) -> bytes:
+	mail = EmailMessage(policy=default)
+	mail["From"], mail["To"], mail["Subject"] = sender, to, subject
+	mail["Message-ID"] = f"<{message_id or frappe.generate_hash(length=20)}@customer.example>"
+	mail["Date"] = "Fri, 20 Nov 2026 10:00:00 +0100"
+	for name, value in headers.items():
+		mail[name.replace("_", "-")] = value
+	mail.set_content(text)
+	return mail.as_bytes()
+
+
+def answer_to(name: str, **values) -> bytes:
+	"""A mail in the thread of another, from the same sender."""
+	first = row(name)
+	values.setdefault("sender", first.sender)
+	references = " ".join(
+		f"<{each}>" for each in [*(first.message_references or "").split(), first.message_id]
+	)
+	return make_mail(In_Reply_To=f"<{first.message_id}>", References=references, **values)
+
+
+def row(name: str):
+	return frappe.db.get_value(MAIL, name, "*", as_dict=True)
+
+
+def outgoing(name: str) -> list:
+	"""What is to answer a mail, oldest first."""
+	return frappe.get_all(MAIL, {"reply_to_mail": name}, ["*"], order_by="creation asc")
+
+
+def events(mail: str) -> list:
+	return frappe.get_all(EVENT, {"mail": mail}, ["*"], order_by="creation asc")
+
+
+def queued(name: str) -> list:
+	"""What the site's mail queue has of a mail, parsed."""
+	found = frappe.get_all("Email Queue", {"reference_name": name}, pluck="message", order_by="creation asc")
+	return [email.message_from_string(each, policy=default) for each in found]
+
+
+def send_all(name: str) -> list[bool]:
+	"""Do the sending of what answers a mail, as a worker would."""
+	return [send_mail(each.name) for each in outgoing(name)]
