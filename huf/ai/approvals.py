@@ -43,13 +43,18 @@ class Approvals:
 	async def clear(self, step: int, call: Call) -> Call:
 		row = self.known.get(self.journal.keys[call.position])
 		if row is None:
-			asks = call.tool and call.tool.needs_approval and not call.error
+			asks = call.tool and not call.error and (call.tool.needs_approval or self.leaves(call))
 			return await self.ask(step, call) if asks else call
 		if row.status == DraftStatus.PENDING.value:
 			self.pause(step, call, row.name)
 		if row.status != DraftStatus.APPROVED.value:
 			return replace(call, error=refusal(row))
 		return self.allowed(step, replace(call, draft=row.name), row)
+
+	def leaves(self, call: Call) -> bool:
+		"""Whether a call could carry out what a run must not send without a person (see `huf.ai.trust`)."""
+		tool = find_tool(self.agent, call.tool.name) if call.effect is Effect.EXTERNAL else None
+		return bool(tool and tool.why_person(call.arguments))
 
 	async def ask(self, step: int, call: Call) -> Call:
 		"""Write a draft and let the run wait. What cannot even be proposed is told to the model instead."""

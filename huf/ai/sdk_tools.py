@@ -23,6 +23,7 @@ from huf.ai.errors import ToolError
 from huf.ai.settings import get_settings
 from huf.ai.tool_types import DETAIL, NAME, TIERED, TOOL_TYPES, closed
 from huf.ai.tools import registry
+from huf.ai.tools.exits import why_person
 from huf.ai.types import Effect
 
 
@@ -42,6 +43,7 @@ class EffectTool(FunctionTool):
 	needs_approval: bool = False
 	work: Callable[[dict], str] | None = None
 	describe: Callable[[dict], dict] | None = None
+	why_person: Callable[[dict], str | None] | None = None
 
 
 def create_agent_tools(agent) -> list[EffectTool]:
@@ -49,7 +51,12 @@ def create_agent_tools(agent) -> list[EffectTool]:
 	doc = frappe.get_cached_doc("Agent", agent) if isinstance(agent, str) else agent
 	slots = [(frappe.get_cached_doc("Agent Tool Function", slot.tool), slot) for slot in doc.agent_tool]
 	return [
-		replace(tool, most_calls=slot.max_calls or 0, needs_approval=needs_approval(tool, row, slot))
+		replace(
+			tool,
+			most_calls=slot.max_calls or 0,
+			needs_approval=needs_approval(tool, row, slot),
+			why_person=partial(why_person, row, doc),
+		)
 		for row, slot in slots
 		if may_use_tool(row, doc)
 		for tool in create_tools(row, doc)

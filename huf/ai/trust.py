@@ -5,11 +5,10 @@ carry data out to somewhere new needs a person. Decides; reads and writes nothin
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 from urllib.parse import urlsplit
-
-from huf.ai.types import Effect
 
 
 class Source(str, Enum):
@@ -22,6 +21,8 @@ class Source(str, Enum):
 URL_ARGUMENTS = ("url", "urls", "link", "address")
 HARMLESS = ("Run Agent", "Speech to Text")
 """External types that choose no receiver: another agent's tools are asked themselves."""
+FIXED = ("web_search",)
+"""Tools whose receiver the site's manager chose."""
 
 
 def find_outsiders(recipients: Iterable[str], people: Iterable[str]) -> list[str]:
@@ -30,40 +31,46 @@ def find_outsiders(recipients: Iterable[str], people: Iterable[str]) -> list[str
 	return [each for each in recipients if each.lower() not in known]
 
 
-def what_leaves(
-	effect: Effect,
-	types: str,
-	arguments: Mapping[str, Any],
-	*,
-	base_url: str | None,
-	sources: Iterable[Source],
-	hosts: Iterable[str],
-	seen: str = "",
-) -> str | None:
-	"""Why a call needs a person first; None: it may be made.
+@dataclass(frozen=True)
+class Exit:
+	"""A call that reaches outside, as far as it matters where to. A tool's `base_url` was chosen by a person."""
 
-	`hosts`: where the agent may send anything, one or *.one each; a tool's own `base_url` is chosen by a person. `seen`: what
-	the run has read. A link that stands there may be followed as it is, unless a mail brought it.
+	name: str
+	types: str
+	arguments: Mapping[str, Any]
+	base_url: str | None = None
+
+	@property
+	def urls(self) -> list[str]:
+		found = [self.arguments[name] for name in URL_ARGUMENTS if self.arguments.get(name)]
+		return [str(url) for each in found for url in (each if isinstance(each, list) else [each])]
+
+	@property
+	def is_plain_link(self) -> bool:
+		"""Whether nothing is sent along with the address."""
+		rest = [value for name, value in self.arguments.items() if name not in URL_ARGUMENTS and value]
+		return not rest and self.types != "POST"
+
+
+def what_leaves(exit: Exit, sources: Iterable[Source], hosts: Iterable[str], seen: str = "") -> str | None:
+	"""Why an external call needs a person first; None: it may be made.
+
+	`hosts`: where the agent may send anything, each a name or *.name. `seen`: what the run has read; a link that stands there
+	tells nobody anything and may be followed, unless a mail brought it.
 	"""
 	sources = set(sources)
-	if not sources or effect is not Effect.EXTERNAL or types in HARMLESS:
+	if not sources or exit.types in HARMLESS or exit.name in FIXED:
 		return None
 	read = " and ".join(sorted(each.value for each in sources))
-	wanted = urls_of(arguments)
-	if not wanted:
-		return None if base_url else f"It could carry out what the run has read from {read}."
-	for url in wanted:
-		host = host_of(url, base_url)
-		if not is_listed(host, [*hosts, host_of(base_url or "", None)]) and not (
-			Source.MAIL not in sources and url in seen
-		):
-			return f"{host or url} is not on the agent's list of hosts, and the run has text from {read} in its context."
+	if not exit.urls:
+		return None if exit.base_url else f"It could carry out what the run has read from {read}."
+	known = [*hosts, host_of(exit.base_url or "", None)]
+	for url in exit.urls:
+		is_seen = Source.MAIL not in sources and exit.is_plain_link and url in seen
+		host = host_of(url, exit.base_url)
+		if not is_seen and not is_listed(host, known):
+			return f"{host or url} is not on the agent's list of hosts, and the run has read {read}."
 	return None
-
-
-def urls_of(arguments: Mapping[str, Any]) -> list[str]:
-	found = [arguments[name] for name in URL_ARGUMENTS if arguments.get(name)]
-	return [str(url) for each in found for url in (each if isinstance(each, list) else [each])]
 
 
 def host_of(url: str, base_url: str | None) -> str:

@@ -1,0 +1,16 @@
+"""What stands between a tool that reaches outside and a run that has read strangers' words: see `huf.ai.trust`."""
+
+import frappe
+
+from huf.ai.records.taint import seen_in, sources_of
+from huf.ai.trust import HARMLESS, Exit, Source, what_leaves
+
+
+def why_person(row, agent, arguments: dict) -> str | None:
+	"""Why a person has to allow a call of an external tool in the present run (`row`: its record); None: nobody has to."""
+	run = frappe.flags.huf_run
+	if row.types in HARMLESS or not (sources := sources_of(run)):
+		return None
+	hosts = ((agent and agent.allowed_hosts) or "").split()
+	seen = seen_in(run) if Source.MAIL not in sources else ""
+	return what_leaves(Exit(row.tool_name, row.types, arguments, row.base_url), sources, hosts, seen)
