@@ -1,0 +1,154 @@
+"""A real IMAP server on loopback: Dovecot from Debian, as a plain process with one folder of mails of its own."""
+
+import grp
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+DOVECOT = shutil.which("dovecot", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+needs_dovecot = unittest.skipUnless(DOVECOT, "Dovecot is not installed: apt-get install dovecot-imapd")
+USER, PASSWORD = "office", "a-good-password-7"
+CONFIG = """
+base_dir = {home}/run
+state_dir = {home}/run
+log_path = {home}/log
+protocols = imap
+listen = 127.0.0.1
+ssl = no
+disable_plaintext_auth = no
+default_internal_user = {internal}
+default_login_user = {login}
+default_internal_group = {group}
+first_valid_uid = 0
+first_valid_gid = 0
+mail_location = maildir:{home}/mail
+mail_uid = {uid}
+mail_gid = {gid}
+
+passdb {{
+  driver = static
+  args = password={password}
+}}
+userdb {{
+  driver = static
+  args = uid={uid} gid={gid} home={home}
+}}
+service imap-login {{
+  chroot =
+  inet_listener imap {{
+    port = {port}
+  }}
+  inet_listener imaps {{
+    port = 0
+  }}
+}}
+service anvil {{
+  chroot =
+}}
+service stats {{
+  chroot =
+}}
+"""
+
+
+class ImapServer:
+	"""`port` is where it listens; mails are put into the folder as a delivery would."""
+
+	def __init__(self):
+		self.home = Path(tempfile.mkdtemp(prefix="huf-imap-"))
+		self.port = free_port()
+		self.process: subprocess.Popen | None = None
+		self.count = 0
+
+	def __enter__(self) -> "ImapServer":
+		config = self.home / "dovecot.conf"
+		config.write_text(CONFIG.format(home=self.home, port=self.port, password=PASSWORD, **users()))
+		self.home.chmod(0o755)
+		(self.home / "run").mkdir()
+		self.make_folder(self.home / "mail")
+		self.process = subprocess.Popen([DOVECOT, "-F", "-c", str(config)], stderr=subprocess.PIPE, text=True)
+		self.wait()
+		return self
+
+	def __exit__(self, *_):
+		self.process.terminate()
+		self.process.wait(10)
+		self.process.stderr.close()
+		shutil.rmtree(self.home, ignore_errors=True)
+
+	def wait(self) -> None:
+		deadline = time.monotonic() + 10
+		while True:
+			try:
+				with socket.create_connection(("127.0.0.1", self.port), 1) as found:
+					found.recv(10)
+				return
+			except OSError:
+				log = self.home / "log"
+				if time.monotonic() > deadline or self.process.poll() is not None:
+					told = log.read_text() if log.exists() else ""
+					raise AssertionError(f"Dovecot does not start: {told}") from None
+				time.sleep(0.02)
+
+	def deliver(self, raw: bytes, folder: str = "") -> None:
+		"""As a delivery agent does: written aside, then moved into place."""
+		self.count += 1
+		home = self.home / "mail" / (f".{folder}" if folder else "")
+		if not home.exists():
+			self.make_folder(home)
+		name = f"{int(time.time())}.{self.count:06}.huf"
+		(home / "tmp" / name).write_bytes(raw)
+		(home / "tmp" / name).rename(home / "new" / name)
+
+	def make_folder(self, home: Path) -> None:
+		for folder in (home, *(home / name for name in ("tmp", "new", "cur"))):
+			folder.mkdir()
+			os.chown(folder, users()["uid"], users()["gid"])
+
+	def forget_uids(self) -> None:
+		"""What a restored backup does: another UIDVALIDITY, and other UIDs."""
+		home = self.home / "mail"
+		for each in [*home.glob("dovecot.index*"), *home.glob("dovecot-uid*")]:
+			each.unlink()
+		self.count += 1
+		uids = home / "dovecot-uidlist"
+		uids.write_text(f"3 V{int(time.time()) + 1000 * self.count} N1\n")
+		os.chown(uids, users()["uid"], users()["gid"])
+
+	@property
+	def settings(self) -> dict:
+		"""Of an Agent Mailbox."""
+		return {
+			"imap_host": "127.0.0.1",
+			"imap_port": self.port,
+			"imap_security": "None",
+			"imap_user": USER,
+			"imap_password": PASSWORD,
+		}
+
+
+def users() -> dict:
+	"""Who Dovecot's processes are. Where root starts it, it insists on others: its own users, and nobody for the mails."""
+	if os.getuid() == 0:
+		mail = pwd.getpwnam("nobody")
+		return {
+			"internal": "dovecot",
+			"login": "dovenull",
+			"group": "dovecot",
+			"uid": mail.pw_uid,
+			"gid": mail.pw_gid,
+		}
+	me, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
+	return {"internal": me, "login": me, "group": group, "uid": os.getuid(), "gid": os.getgid()}
+
+
+def free_port() -> int:
+	with socket.socket() as probe:
+		probe.bind(("127.0.0.1", 0))
+		return probe.getsockname()[1]
