@@ -53,7 +53,7 @@ def what_speaks_against(row) -> str | None:
 		return None
 	if threads.is_with_person(row.thread):
 		return "The thread was handed over to a person"
-	if answered.automated:
+	if threads.is_for_machine(answered, read_recipients(row.recipients)):
 		return "A machine wrote what it answers"
 	own = set(own_addresses(mails.read_mailbox(row.mailbox)))
 	if own & set(read_recipients(row.recipients)):

@@ -137,13 +137,13 @@ def look_back(name: str | None, values: dict | None, days: int, now: datetime | 
 # --- mailboxes ---
 
 
-def test_servers(mailbox) -> list[dict]:
+def try_servers(mailbox) -> list[dict]:
 	"""Sign in where a mailbox receives and sends; nothing is changed there."""
-	tests = (("IMAP", mailbox.imap_host, test_imap), ("SMTP", mailbox.smtp_host, test_smtp))
+	tests = (("IMAP", mailbox.imap_host, try_imap), ("SMTP", mailbox.smtp_host, try_smtp))
 	return [{"part": part, "error": test(mailbox)} for part, host, test in tests if host]
 
 
-def test_imap(mailbox) -> str | None:
+def try_imap(mailbox) -> str | None:
 	try:
 		with open_inbox(account_of(mailbox)):
 			return None
@@ -151,7 +151,7 @@ def test_imap(mailbox) -> str | None:
 		return str(error)
 
 
-def test_smtp(mailbox) -> str | None:
+def try_smtp(mailbox) -> str | None:
 	kind = smtplib.SMTP_SSL if mailbox.smtp_security == "SSL/TLS" else smtplib.SMTP
 	try:
 		with kind(mailbox.smtp_host, mailbox.smtp_port or 0, timeout=SMTP_SECONDS) as server:

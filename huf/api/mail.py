@@ -78,7 +78,7 @@ def test_mailbox(mailbox: str):
 	"""Sign in on a mailbox's servers: [{part, error}], error None where it works."""
 	doc = frappe.get_doc(MAILBOX, mailbox)
 	doc.check_permission("write")
-	return mail_review.test_servers(doc)
+	return mail_review.try_servers(doc)
 
 
 @frappe.whitelist(methods=["POST"])

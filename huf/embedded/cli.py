@@ -21,7 +21,7 @@ from huf.embedded.server import CannotStart, serve, url_of
 
 SECTIONS = {
 	"Start": ("start", "worker"),
-	"Use": ("ask", "replay", "diff"),
+	"Use": ("ask", "mail", "import", "export", "replay", "diff"),
 	"Measure": ("router",),
 	"Look after": ("init", "migrate", "set-password", "execute", "console"),
 }
@@ -240,3 +240,7 @@ def main():
 	if not hasattr(frappe, "__version__") or "embedded" not in frappe.__version__:
 		sys.exit("Frappe is installed here: this is a bench. Use `bench` instead of `huf`.")
 	cli(prog_name="huf")
+
+
+# Commands of their own module; they need what stands above.
+from huf.embedded import mail_commands  # noqa: E402, F401

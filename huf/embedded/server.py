@@ -23,16 +23,18 @@ class CannotStart(Exception):
 
 
 class Services:
-	"""What runs beside the web application: jobs, schedule, realtime."""
+	"""What runs beside the web application: jobs, schedule, realtime, the wait for mail."""
 
 	def __init__(self, site: str, sites_path: str):
 		from frappe.utils.job_worker import Worker
 		from frappe.utils.scheduler import Scheduler
 
+		from huf.embedded.mail_watcher import MailWatcher
 		from huf.embedded.realtime_server import RealtimeServer
 
 		self.realtime = RealtimeServer(site, sites_path)
 		self.parts = [self.realtime, Worker(site, sites_path), Scheduler(site, sites_path)]
+		self.parts.append(MailWatcher(site, sites_path))
 
 	def start(self):
 		for part in self.parts:

@@ -1,103 +1,121 @@
 """Mails that the helpdesk Crisp forwards: who wrote, from where, and what, in Czech and in English. Only reads."""
 
 import re
+import unicodedata
 
 from huf.ai.mail.message import MailMessage
 from huf.ai.mail.preprocess import Prepared
+from huf.ai.mail_text import read_addresses
 
 PROMPT = (
 	"New support inquiry from {patient_name} ({patient_email}):\nSubject: {subject}\n\n{original_message}"
 )
-ADDRESS = r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
-LABEL = r"^[ \t>*_#|-]{0,10}(?:%s)[ \t*_]{0,4}:[ \t*_]{0,4}(.{1,300})$"
-NAME = re.compile(
-	LABEL
-	% r"Name|Customer|Visitor|User|Contact|From|Jm[eé]no|Z[aá]kazn[ií]k|N[aá]v[sš]t[eě]vn[ií]k|U[zž]ivatel|Kontakt|Od",
-	re.IGNORECASE | re.MULTILINE,
-)
-EMAIL = re.compile(LABEL % r"E-?mail(?: address)?|E-?mailov[aá] adresa", re.IGNORECASE | re.MULTILINE)
-MESSAGE = re.compile(
-	r"^[ \t>*_#|-]{0,10}(?:Message|Original message|Zpr[aá]va|P[uů]vodn[ií] zpr[aá]va|Text zpr[aá]vy)[ \t*_]{0,4}:[ \t*_]{0,4}",
-	re.IGNORECASE | re.MULTILINE,
-)
-SENTENCE = re.compile(
-	rf"^[ \t>*_#-]{{0,10}}(?:(?:New|You (?:have|received)|Nov[aá]|M[aá]te|Obdr[zž]eli jste).{{0,60}}?"
-	rf"(?:message|inquiry|zpr[aá]v[auy]|dotaz) (?:from|od)(?: z[aá]kazn[ií]ka| u[zž]ivatele)?|(?:Message|Zpr[aá]va) (?:from|od))[ \t*_]+"
-	rf"(?P<name>[^\n<(:]{{1,100}}?)[ \t*_]*(?:[<(](?P<email>{ADDRESS})[>)])?[ \t*_]*[:.]?[ \t]*$"
-	rf"|^[ \t>*_#-]{{0,10}}(?P<name2>[^\n<(:]{{1,100}}?)[ \t*_]*(?:[<(](?P<email2>{ADDRESS})[>)])?[ \t*_]+"
-	rf"(?:wrote|sent you a (?:new )?message|says|nap[ií]sala?(?:\(a\))?|pos[ií]l[aá](?: v[aá]m)?(?: novou)? zpr[aá]vu|poslala?(?: v[aá]m)?(?: novou)? zpr[aá]vu)[ \t*_]*[:.]?[ \t]*$",
-	re.IGNORECASE | re.MULTILINE,
-)
-FOOTER = re.compile(
-	r"^[ \t>*_-]{0,10}(?:(?:Powered|Sent) (?:by|via|with|from) .{0,40}Crisp|(?:Odesl[aá]no|Zasl[aá]no|Posl[aá]no) (?:p[rř]es|z|pomoc[ií]|prost[rř]ednictv[ií]m) .{0,40}Crisp"
-	r"|(?:Reply|View|Open|See|Answer) .{0,80}(?:Crisp|conversation|inbox|email)|(?:Odpov[eě]d[eě]t|Odpov[eě]zte|Zobrazit|Otev[rř][ií]t) .{0,80}(?:Crisp|konverzac|e-?mail|schr[aá]n)"
-	r"|\[?.{0,60}https?://[\w.-]{0,60}crisp\.(?:chat|email|help)|--[ \t]?$|={5,}[ \t]*$|-{5,}[ \t]*$|_{5,}[ \t]*$).*$",
-	re.IGNORECASE | re.MULTILINE,
-)
-MENTIONED = re.compile(ADDRESS)
 HOSTS = ("crisp.chat", "crisp.email", "crisp.help")
-LONGEST = 100_000
+LABELS = {
+	"name": "name customer visitor user contact from jmeno zakaznik navstevnik uzivatel kontakt od".split(),
+	"email": ["email", "e-mail", "email address", "e-mail address", "e-mailova adresa"],
+	"message": ["message", "original message", "zprava", "puvodni zprava", "text zpravy"],
+}
+"""Of each field, how Crisp calls it; without accents."""
+LABEL = re.compile(r"([^\W\d][\w -]{1,30}?)\s*:\s*(.*)")
+SENTENCES = (
+	re.compile(r".{0,60}\b(?:message|inquiry|zprav[auy]|dotaz) (?:from|od) (?P<who>.{1,150}?)[:.]?"),
+	re.compile(
+		r"(?P<who>.{1,150}?) (?:wrote|says|sent you a (?:new )?message|napsal(?:a|\(a\))?|posil[aá] zpravu|poslala? zpravu)[:.]?"
+	),
+)
+SOMEBODY = {"a visitor", "a customer", "a user", "navstevnika", "zakaznika", "uzivatele"}
+RULE = re.compile(r"[-_=]{2,}")
+FOOTER = re.compile(
+	r"(?:powered|sent|odeslano|zaslano|poslano|reply|view|open|see|answer|odpovedet|odpovezte|zobrazit|otevrit)\b"
+	r".{0,120}?(?:\bcrisp\b|\bconversation|\bkonverzac|\binbox\b|\bschrank)"
+)
+MENTION = re.compile(r"\bcrisp\.(?:chat|email|help)\b|\b(?:via|by|with|in your|pres|v aplikaci) crisp\b")
+MOST_LINES = 5_000
+HEAD_LINES = 15
+"""How far down the lines stand that say who wrote."""
 
 
 def is_from_crisp(message: MailMessage) -> bool:
 	"""Crisp sent it, or it says in its headers or its words that Crisp did."""
+	return is_surely_crisp(message) or bool(MENTION.search(fold(message.text[:100_000])))
+
+
+def is_surely_crisp(message: MailMessage) -> bool:
+	"""As its headers say; words of a mail could be anybody's."""
 	domain = message.sender.rpartition("@")[2]
-	if any(domain == host or domain.endswith(f".{host}") for host in HOSTS):
-		return True
-	if any(name.lower().startswith("x-crisp") for name, _value in message.headers):
-		return True
-	return bool(
-		re.search(
-			r"\bcrisp\.(?:chat|email|help)\b|\bvia crisp\b|\bp[rř]es crisp\b",
-			message.text[:LONGEST],
-			re.IGNORECASE,
-		)
-	)
+	is_theirs = any(domain == host or domain.endswith(f".{host}") for host in HOSTS)
+	return is_theirs or any(name.lower().startswith("x-crisp") for name, _value in message.headers)
 
 
 def read_crisp(message: MailMessage) -> Prepared:
-	"""What the customer wrote, with the seed's fields. What cannot be found is the mail's own: nothing is left out."""
-	text = message.text[:LONGEST]
-	sentence = SENTENCE.search(text)
-	said = {key: value for key, value in (sentence.groupdict() if sentence else {}).items() if value}
-	name = first(NAME, text) or said.get("name") or said.get("name2") or ""
-	address = first(EMAIL, text) or said.get("email") or said.get("email2") or other_address(message)
-	found = MENTIONED.search(address) or MENTIONED.search(name)
-	patient_email = (found.group() if found else message.sender).lower()
-	patient_name = tidy(MENTIONED.sub("", name)) or message.sender_name or patient_email
-	fields = {
-		"patient_name": patient_name,
-		"patient_email": patient_email,
-		"subject": message.subject,
-		"original_message": original_message(text, sentence),
-	}
-	# Nothing of the mail is read as a template.
-	return Prepared(
-		"crisp", patient_email, message.subject, fields["original_message"], PROMPT.format(**fields), fields
+	"""What the customer wrote. What cannot be found is the mail's own, so that nothing is left out."""
+	lines = [plain(line) for line in message.text.split("\n")[:MOST_LINES]]
+	said, first = read_head(lines)
+	addresses = read_addresses(said.get("email", ""), said.get("name", ""), *message.reply_to)
+	address = next(
+		(each for _name, each in addresses if each.rpartition("@")[2] not in HOSTS), message.sender
 	)
+	name = re.sub(r"[<(\[]?\S+@\S+", "", said.get("name", "")).strip(" *_<>()[]\"'|:,")
+	fields = {
+		"patient_name": name or message.sender_name or address,
+		"patient_email": address,
+		"subject": message.subject,
+		"original_message": read_body(lines, first) or message.text.strip(),
+	}
+	answer_to = address if is_surely_crisp(message) else ""
+	# What stands in the fields is put in as it is: nothing of a mail is read as a template.
+	prompt = PROMPT.format(**fields)
+	return Prepared("crisp", address, message.subject, fields["original_message"], prompt, fields, answer_to)
 
 
-def other_address(message: MailMessage) -> str:
-	return next((each for each in message.reply_to if each.rpartition("@")[2] not in HOSTS), "")
+def read_head(lines: list[str]) -> tuple[dict[str, str], int]:
+	"""What the first lines say of the writer, and the line after them."""
+	said: dict[str, str] = {}
+	first = 0
+	for number, line in enumerate(lines[:HEAD_LINES]):
+		field, value = read_label(line) or read_sentence(line) or ("", "")
+		if field == "message":
+			lines[number] = value
+			return said, number
+		if field:
+			first = number + 1
+			if not (field == "name" and fold(value) in SOMEBODY):
+				said.setdefault(field, value)
+	return said, first
 
 
-def original_message(text: str, sentence: re.Match | None) -> str:
-	"""What stands behind the headers and before the footer; the whole text where neither is found."""
-	begins = [match.end() for match in (*NAME.finditer(text), *EMAIL.finditer(text)) if match.start() < 2_000]
-	start = max([*begins[:4], sentence.end() if sentence else 0])
-	if said := MESSAGE.search(text):
-		start = said.end()
-	rest = text[start:].strip("\n")
-	footers = [match.start() for match in FOOTER.finditer(rest) if rest[: match.start()].strip()]
-	body = rest[: footers[0]] if footers else FOOTER.sub("", rest, count=1) if FOOTER.match(rest) else rest
-	lines = [re.sub(r"^>[ ]?", "", line) for line in body.strip().split("\n")]
-	return "\n".join(lines).strip() or text.strip()
+def read_label(line: str) -> tuple[str, str] | None:
+	found = LABEL.fullmatch(line)
+	label = fold(found.group(1)).strip() if found else ""
+	return next(((field, found.group(2)) for field, names in LABELS.items() if label in names), None)
 
 
-def first(pattern: re.Pattern, text: str) -> str:
-	found = pattern.search(text)
-	return found.group(1).strip() if found else ""
+def read_sentence(line: str) -> tuple[str, str] | None:
+	"""Such as "New message from Jane (jane@x.example)". Looked for without accents, and given with them."""
+	for pattern in SENTENCES:
+		if len(line) <= 250 and (found := pattern.fullmatch(fold(line))):
+			return "name", line[found.start("who") : found.end("who")]
+	return None
 
 
-def tidy(name: str) -> str:
-	return name.strip(" \t*_<>()[]\"'|:,")
+def read_body(lines: list[str], first: int) -> str:
+	body: list[str] = []
+	for line in lines[first:]:
+		if any(body) and (RULE.fullmatch(line) or FOOTER.match(fold(line))):
+			break
+		if body or line:
+			body.append(line)
+	return "\n".join(body).strip()
+
+
+def plain(line: str) -> str:
+	"""Without the marks of quotes and of markdown."""
+	line = re.sub(r"^(?:>\s?)+|^#+\s+", "", line.strip())
+	line = re.sub(r"\\([-*_#>])", r"\1", line)
+	return re.sub(r"\*\*|\[([^\]\n]*)\]\(mailto:[^)\n]*\)", r"\1", line).strip()
+
+
+def fold(text: str) -> str:
+	"""In small letters without accents; as long as it was."""
+	return "".join(unicodedata.normalize("NFKD", char)[:1] for char in text).lower()

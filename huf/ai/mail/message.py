@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from html import unescape
 
 from huf.ai.mail.automated import find_automated
 from huf.ai.mail.quoting import new_text_of
@@ -137,6 +138,9 @@ def read_parts(part: Message) -> Iterator[str | Attachment]:
 	elif part.is_multipart() and kind.startswith("multipart/"):
 		for each in part.get_payload():
 			yield from read_parts(each)
+	elif kind.startswith("multipart/"):
+		# It says that it has parts, and has none.
+		yield to_text(part)
 	elif kind in ("text/plain", "text/html") and not is_attached(part):
 		yield to_text(part)
 	else:
@@ -175,7 +179,13 @@ def html_to_text(html: str) -> str:
 	"""HTML as markdown; scripts and styles say nothing."""
 	from html_to_markdown import convert
 
-	return (convert(html).content or "").strip()
+	return (convert(html).content or "").strip() or strip_tags(html)
+
+
+def strip_tags(html: str) -> str:
+	"""What is left of HTML that nobody can make sense of."""
+	words = re.sub(r"<(script|style)\b.*?</\1\s*>", " ", html[:50_000], flags=re.IGNORECASE | re.DOTALL)
+	return unescape(re.sub(r"<[^<>]*>", " ", words)).strip()
 
 
 def to_attachment(part: Message) -> Attachment:

@@ -8,6 +8,7 @@ MOST_LINES = 400
 LONGEST_LINE = 250
 """What is looked through for the beginning of a quote: the parser takes very long over more, and a sender would know."""
 QUOTED = re.compile(r"^>.*$\n?", re.MULTILINE)
+SAYS_WHO = re.compile(r"@|\b(?:19|20)\d\d\b")
 RULE = re.compile(r"\n[_-]{5,}\s*$")
 
 
@@ -29,4 +30,18 @@ def new_text_of(text: str) -> str:
 		text_above = "\n".join(lines[: kept[own.count("\n")] + 1]) if own else ""
 	else:
 		text_above = text
-	return RULE.sub("", QUOTED.sub("", text_above).strip()).strip() or text
+	return RULE.sub("", QUOTED.sub("", without_attribution(text_above)).strip()).strip() or text
+
+
+def without_attribution(text: str) -> str:
+	"""Without the line that says, in whatever language, who wrote what is quoted behind it."""
+	lines = text.split("\n")
+	first = next((n for n, line in enumerate(lines) if line.startswith(">")), len(lines))
+	above = [n for n in range(first) if lines[n].strip()]
+	if not above or first == len(lines) or not lines[above[-1]].rstrip().endswith(":"):
+		return text
+	begin = above[-1]
+	if not SAYS_WHO.search(lines[begin]) and begin - 1 in above:
+		begin -= 1
+	is_one = SAYS_WHO.search(lines[begin])
+	return "\n".join([*lines[:begin], *lines[first:]]) if is_one else text

@@ -61,6 +61,14 @@ def people_of(thread: str) -> set[str]:
 	return people
 
 
+def is_for_machine(row, to: Iterable[str]) -> bool:
+	"""Whether an answer to a mail would go to a machine. What a helpdesk passes on is a person's; the answer goes to them."""
+	if not row.automated:
+		return False
+	answer_to = (frappe.parse_json(row.prepared or "{}") or {}).get("answer_to")
+	return not answer_to or any(each != answer_to for each in to)
+
+
 def first_of(thread: str):
 	return frappe.db.get_value(
 		MAIL, {"thread": thread}, ["name", "sender"], as_dict=True, order_by="creation asc"

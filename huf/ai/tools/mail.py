@@ -10,6 +10,7 @@ from huf.ai.letters import read_recipients
 from huf.ai.mail_types import MailEvent
 from huf.ai.records import drafting, mails, threads
 from huf.ai.records.taint import mail_of
+from huf.ai.records.threads import is_for_machine
 from huf.ai.tools.registry import tool
 from huf.ai.trust import find_outsiders
 from huf.ai.types import Effect
@@ -26,8 +27,8 @@ def send_reply(to: str, subject: str, body: str) -> dict:
 		subject: The subject
 		body: The text, without a quote of what is answered
 	"""
-	answers = answerable_mail()
 	to = recipients_of(to)
+	answers = answerable_mail(to)
 	why = what_needs_a_person(answers, to)
 	if why:
 		return drafted(answers, drafting.Wish(to, subject, body, why))
@@ -45,8 +46,8 @@ def create_draft(to: str, subject: str, body: str) -> dict:
 		subject: The subject
 		body: The text, without a quote of what is answered
 	"""
-	answers = answerable_mail()
-	return drafted(answers, drafting.Wish(recipients_of(to), subject, body))
+	to = recipients_of(to)
+	return drafted(answerable_mail(to), drafting.Wish(to, subject, body))
 
 
 @tool(effect=Effect.WRITE)
@@ -98,9 +99,10 @@ def present_mail():
 	return row
 
 
-def answerable_mail():
+def answerable_mail(to: tuple[str, ...]):
+	"""The mail that the run is about, if it may be answered. Raises ToolError."""
 	row = present_mail()
-	if row.automated:
+	if is_for_machine(row, to):
 		raise ToolError(f"A machine wrote this mail ({row.automated}), and those are never answered.")
 	if threads.is_with_person(row.thread):
 		raise ToolError("A person has this conversation in hand. Do not answer it.")

@@ -1,0 +1,82 @@
+"""Threads that wait for new mail beside the server (IMAP IDLE), one a mailbox, so that it is taken in as it comes.
+
+The schedule reads every mailbox each minute besides: what a thread misses, or has no thread, is not lost.
+"""
+
+import threading
+import time
+
+MOST = 8
+LOOK_SECONDS = 5
+WAIT_SECONDS = 60
+REST_SECONDS = 30
+"""After a server could not be reached, or has told of nothing because it cannot."""
+
+
+class MailWatcher:
+	"""Looks which mailboxes there are, and keeps a thread for each of the first few."""
+
+	def __init__(self, site: str, sites_path: str = "."):
+		self.site, self.sites_path = site, sites_path
+		self.stopping = threading.Event()
+		self.watched: set[str] = set()
+		self.thread = threading.Thread(target=self.look, daemon=True)
+
+	def start(self) -> "MailWatcher":
+		self.thread.start()
+		return self
+
+	def stop(self):
+		self.stopping.set()
+
+	def look(self):
+		while not self.stopping.wait(LOOK_SECONDS):
+			wanted = self.on_site(names_of_mailboxes) or []
+			for name in wanted:
+				if name not in self.watched and len(self.watched) < MOST:
+					self.watched.add(name)
+					threading.Thread(target=self.watch, args=(name,), daemon=True).start()
+
+	def watch(self, name: str):
+		"""Until the mailbox is gone, disabled, or not to be waited for any more."""
+		while not self.stopping.is_set() and name in (self.on_site(names_of_mailboxes) or ()):
+			if not self.on_site(watch_once, name) and self.stopping.wait(REST_SECONDS):
+				break
+		self.watched.discard(name)
+
+	def on_site(self, function, *args):
+		"""What it gives on a connection of its own; None after an error, which is logged."""
+		import frappe
+
+		frappe.init(self.site, sites_path=self.sites_path, force=True)
+		try:
+			frappe.connect()
+			return function(*args)
+		except Exception:  # a thread's outermost function: one bad turn must not end the watch
+			frappe.log_error(title="Mail Watcher")
+			frappe.db.commit()
+			return None
+		finally:
+			frappe.destroy()
+
+
+def names_of_mailboxes() -> list[str]:
+	import frappe
+
+	if not frappe.db.exists("DocType", "Agent Mailbox"):
+		return []
+	filters = {"enabled": 1, "use_idle": 1, "imap_host": ["is", "set"]}
+	return frappe.get_all("Agent Mailbox", filters, pluck="name", order_by="name asc")
+
+
+def watch_once(name: str) -> bool:
+	"""Whether it may be waited for again at once."""
+	import frappe
+
+	from huf.ai.agent_email import watch_mailbox
+
+	began = time.monotonic()
+	taken = watch_mailbox(name, WAIT_SECONDS)
+	if not taken and time.monotonic() - began < 1:
+		return False
+	return not frappe.db.get_value("Agent Mailbox", name, "last_error")

@@ -1,0 +1,185 @@
+"""Mail from one real server to another: the pharmacy's helpdesk asks, and the patient has an answer in the mailbox."""
+
+import email
+from email.policy import default
+from pathlib import Path
+
+import frappe
+from aiosmtpd.controller import Controller
+from click.testing import CliRunner
+from frappe.email.queue import claim, flush
+
+import huf.packs.pharmacy as pack
+from huf.ai.agent_email import sync_mailbox
+from huf.ai.mail_jobs import process_mail
+from huf.ai.mail_outbox import send_mail
+from huf.ai.mail_review import tell_way, try_servers
+from huf.embedded.cli import cli
+from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.tests.factories import make, make_model, make_user
+from huf.tests.imap_server import ImapServer, free_port, needs_dovecot
+from huf.tests.mail_samples.made import FOLDER
+from huf.tests.model_server import ModelServer, text, tool_call
+
+PACK = Path(pack.__file__).parent / "pharmacy.yaml"
+
+
+class Postman:
+	"""An SMTP server that keeps what it is given; the first `refused` mails it does not take."""
+
+	def __init__(self, refused: int = 0):
+		self.mails: list = []
+		self.refused = refused
+		self.controller = Controller(self, hostname="127.0.0.1", port=free_port())
+		self.port = self.controller.port
+
+	async def handle_DATA(self, server, session, envelope):
+		if self.refused:
+			self.refused -= 1
+			return "451 Try again later"
+		self.mails.append((envelope.rcpt_tos, email.message_from_bytes(envelope.content, policy=default)))
+		return "250 OK"
+
+	def __enter__(self) -> "Postman":
+		self.controller.start()
+		return self
+
+	def __exit__(self, *_):
+		self.controller.stop()
+
+	@property
+	def settings(self) -> dict:
+		return {"smtp_host": "127.0.0.1", "smtp_port": self.port, "smtp_security": "None"}
+
+
+@needs_dovecot
+class TestPharmacy(SiteTestCase):
+	def test_from_the_import_of_the_file_to_a_reply_in_the_patient_s_mailbox(self):
+		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(PACK)])
+		self.assertEqual(said.exit_code, 0, said.output)
+		self.assertIn("pharmacy_support, default", said.output)
+		frappe.db.rollback()
+		user = make_user("Huf User")
+		with ImapServer() as inbox, Postman() as postman, ModelServer() as server:
+			frappe.db.set_value("Agent", "pharmacy", {"model": make_model(server), "may_send_mail": 1})
+			values = {
+				"email": "office@office.example",
+				"run_as": user,
+				"take": "All of the inbox",
+				"sender_name": "Lékárna",
+			}
+			make("Agent Mailbox", mailbox_name="Office", **values, **inbox.settings, **postman.settings)
+			frappe.db.commit()
+			self.assertEqual(
+				[each["error"] for each in try_servers(frappe.get_doc("Agent Mailbox", "Office"))],
+				[None, None],
+			)
+			inbox.deliver((FOLDER / "crisp_cs.eml").read_bytes())
+			(name,) = sync_mailbox("Office")
+			patient = "jana.novakova@zakaznik.example"
+			reply = {
+				"to": patient,
+				"subject": "Ibuprofen",
+				"body": "Ibuprofen 400 je pro Vás odložen v Brně.",
+			}
+			server.script(
+				tool_call("search_drugs", {"query": "ibuprofen"}),
+				tool_call(
+					"manage_reservation",
+					{"action": "create", "drug_name": "Ibuprofen 400", "pharmacy_id": "Brno"},
+				),
+				tool_call("send_reply", reply),
+				text("Odpovězeno."),
+			)
+			process_mail(name)
+			way = tell_way(frappe.get_doc("Agent Mail", name))
+			self.assertEqual((way["mail"]["status"], way["mail"]["rule"]), ("Done", "pharmacy_support"))
+			self.assertEqual(
+				[each["name"] for each in way["drafts"] if send_mail(each["name"])],
+				[way["drafts"][0]["name"]],
+			)
+			flush()
+			((to, mail),) = postman.mails
+		self.assertEqual(
+			(to, mail["To"], mail["From"]), ([patient], patient, "Lékárna <office@office.example>")
+		)
+		self.assertEqual(
+			(mail["In-Reply-To"], mail["Auto-Submitted"]), ("<crisp-cs@crisp.chat>", "auto-replied")
+		)
+		self.assertEqual(mail.get_content().strip(), reply["body"])
+		asked = server.requests[0]["messages"][-1]["content"]
+		self.assertTrue(
+			asked.startswith(f"New support inquiry from Jana Nováková ({patient}):\nSubject: Nová zpráva")
+		)
+		log = [(each["tool"], each["iteration"]) for each in way["run"]["tool_calls_log"]]
+		self.assertEqual(log, [("search_drugs", 1), ("manage_reservation", 2), ("send_reply", 3)])
+		kept = frappe.get_all(
+			"Pharmacy Reservation", fields=["drug", "branch", "patient_email"], order_by="name asc"
+		)
+		self.assertEqual([tuple(row.values()) for row in kept], [("Ibuprofen 400", "Brno", patient)])
+
+	def test_what_was_imported_is_exported_the_same(self):
+		isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(PACK)])
+		target = self.home / "out" / "config.yaml"
+		target.parent.mkdir(exist_ok=True)
+		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "export", str(target)])
+		self.assertEqual(said.exit_code, 0, said.output)
+		prompt = PACK.parent / "config/prompts/pharmacy.txt"
+		self.assertEqual((target.parent / "config/prompts/pharmacy.txt").read_text(), prompt.read_text())
+		again = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(target)])
+		self.assertEqual(again.exit_code, 0, again.output)
+
+	def test_mail_is_brought_in_by_hand_from_files_folders_and_an_mbox(self):
+		make("Agent Mailbox", mailbox_name="By Hand", email="hand@office.example", run_as="Administrator")
+		frappe.db.commit()
+		box = self.home / "box.mbox"
+		raw = [(FOLDER / f"{name}.eml").read_bytes() for name in ("crisp_en", "bounce")]
+		box.write_bytes(b"".join(b"From x@y Thu Nov 19 09:12:44 2026\n" + each + b"\n" for each in raw))
+		for path, told in ((box, "2 new"), (FOLDER, "10 new"), (FOLDER / "bounce.eml", "0 new")):
+			said = isolated(
+				CliRunner().invoke, cli, ["--home", str(self.home), "mail", str(path), "--mailbox", "By Hand"]
+			)
+			self.assertIn(told, said.output)
+
+	def test_a_file_with_a_fault_changes_nothing_and_names_the_line(self):
+		bad = self.home / "bad.yaml"
+		bad.write_text("routing:\n  rules:\n    - name: never\n      match: {alll: true}\n")
+		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(bad)])
+		self.assertIn("Line 4", said.output)
+		self.assertFalse(frappe.db.exists("Agent Route Rule", "never"))
+
+
+class TestQueue(SiteTestCase):
+	def test_sendmail_sends_once_and_tries_again_what_was_refused(self):
+		with Postman(refused=1) as postman:
+			account = {
+				"email_id": "site@office.example",
+				"smtp_server": "127.0.0.1",
+				"smtp_port": str(postman.port),
+			}
+			make(
+				"Email Account",
+				email_account_name="Site",
+				enable_outgoing=1,
+				default_outgoing=1,
+				no_smtp_authentication=1,
+				**account,
+			)
+			frappe.sendmail(recipients=["a@x.example"], subject="Hi", message="<p>Hello</p>")
+			frappe.db.commit()
+			self.assertEqual(flush(), 0)
+			self.assertEqual(flush(), 0, "it is not tried again at once")
+			later = frappe.utils.add_to_date(frappe.utils.now_datetime(), minutes=2, as_datetime=True)
+			self.assertEqual([flush(later), flush(later)], [1, 0])
+		((to, mail),) = postman.mails
+		self.assertEqual((to, mail["Subject"], mail["From"]), (["a@x.example"], "Hi", "site@office.example"))
+
+	def test_a_mail_whose_worker_died_is_not_sent_again(self):
+		frappe.sendmail(recipients=["a@x.example"], subject="Hi", message="Hello")
+		(name,) = frappe.get_all(
+			"Email Queue", {"status": "Not Sent"}, pluck="name", order_by="creation desc", limit=1
+		)
+		self.assertTrue(claim(name))
+		later = frappe.utils.add_to_date(frappe.utils.now_datetime(), minutes=20, as_datetime=True)
+		flush(later)
+		self.assertEqual(frappe.db.get_value("Email Queue", name, "status"), "Error")

@@ -1,0 +1,96 @@
+"""Mails as programs really write them are read without loss, whatever is wrong with them."""
+
+import os
+import time
+import unittest
+from email.message import EmailMessage
+
+from huf.ai.mail.crisp import is_from_crisp, read_crisp
+from huf.ai.mail.message import parse_message
+from huf.ai.mail.preprocess import DEFAULT, Preprocessor, prepare
+from huf.tests.mail_samples.made import FOLDER, OLD, all_samples
+
+CRISP = {"crisp": Preprocessor(is_from_crisp, read_crisp)}
+
+
+class TestSamples(unittest.TestCase):
+	def test_every_sample_is_read_without_loss(self):
+		samples = all_samples()
+		self.assertGreaterEqual(len(samples), 60)
+		for sample in samples:
+			with self.subTest(sample.name):
+				began = time.monotonic()
+				message = parse_message(sample.raw)
+				self.assertLess(time.monotonic() - began, 2)
+				for words in sample.has:
+					self.assertIn(words, message.text)
+				for field in ("subject", "sender"):
+					if getattr(sample, field) is not None:
+						self.assertEqual(getattr(message, field), getattr(sample, field))
+				if sample.new is not None:
+					self.assertEqual(message.new_text, sample.new)
+				found = tuple((each.file_name, each.content) for each in message.attachments)
+				if sample.files:
+					self.assertEqual(found, sample.files)
+				self.assertEqual(bool(message.automated), sample.automated)
+
+	def test_what_is_quoted_is_in_the_text_and_not_in_what_is_new(self):
+		answers = [sample for sample in all_samples() if sample.name.startswith("answer_")]
+		for sample in answers:
+			message = parse_message(sample.raw)
+			self.assertIn(OLD, message.text, sample.name)
+			self.assertNotIn(OLD, message.new_text, sample.name)
+
+	def test_an_attachment_of_20_mb_comes_out_as_it_went_in(self):
+		mail, content = EmailMessage(), os.urandom(20 * 1024 * 1024)
+		mail.set_content("Large")
+		mail.add_attachment(content, "application", "zip", filename="large.zip")
+		(attachment,) = parse_message(mail.as_bytes()).attachments
+		self.assertEqual((attachment.file_name, attachment.content == content), ("large.zip", True))
+
+
+class TestPreprocessors(unittest.TestCase):
+	def test_the_default_one_passes_the_mail_through(self):
+		message = parse_message(b"From: anna@x.example\r\nSubject: Hi\r\n\r\nName: no Crisp\r\n")
+		prepared = prepare(message, CRISP)
+		self.assertEqual(prepared.preprocessor, DEFAULT)
+		fields = {"sender_email": "anna@x.example", "subject": "Hi", "body": "Name: no Crisp"}
+		self.assertEqual(dict(prepared.fields), fields)
+
+	def test_crisp_in_english_and_czech_gives_the_seed_s_prompt(self):
+		for name, wanted in PROMPTS.items():
+			with self.subTest(name):
+				prepared = prepare(parse_message((FOLDER / f"{name}.eml").read_bytes()), CRISP)
+				self.assertEqual((prepared.preprocessor, prepared.prompt), ("crisp", wanted))
+				self.assertEqual(prepared.answer_to, prepared.fields["patient_email"])
+
+	def test_a_mail_that_only_speaks_of_crisp_adds_nobody_to_its_thread(self):
+		raw = b"From: a@x.example\r\n\r\nName: M\nEmail: evil@x.example\n\nMessage:\nHi\n\nSent via Crisp"
+		prepared = prepare(parse_message(raw), CRISP)
+		self.assertEqual((prepared.preprocessor, prepared.answer_to), ("crisp", ""))
+
+	def test_braces_in_a_mail_are_no_template(self):
+		raw = b"From: n@crisp.chat\r\nSubject: {patient_email}\r\n\r\nName: {0}\nEmail: j@x.example\n\nMessage:\n{x}"
+		self.assertIn("Subject: {patient_email}\n\n{x}", prepare(parse_message(raw), CRISP).prompt)
+
+	def test_one_of_an_app_is_used_where_it_fits_or_is_asked_for(self):
+		own = Preprocessor(lambda message: message.subject == "Shop", lambda message: "read by the app")
+		known = {**CRISP, "shop": own}
+		shop = parse_message(b"From: a@x.example\r\nSubject: Shop\r\n\r\nHi")
+		self.assertEqual(prepare(shop, known), "read by the app")
+		self.assertEqual(prepare(shop, known, DEFAULT).preprocessor, DEFAULT)
+		self.assertRaises(KeyError, prepare, shop, known, "gone")
+
+
+PROMPTS = {
+	"crisp_en": "New support inquiry from Jane Doe (jane.doe@customer.example):\nSubject: New message from Jane Doe\n\n"
+	"Hello, do you have Ibuprofen 400 in Brno?\n\nThank you\nJane",
+	"crisp_cs": "New support inquiry from Jana Nováková (jana.novakova@zakaznik.example):\n"
+	"Subject: Nová zpráva od Jana Nováková\n\nDobrý den, máte Ibuprofen 400 v Brně?\nDěkuji.",
+	"crisp_wrote_en": "New support inquiry from Jane Doe (jane.doe@customer.example):\nSubject: Is it in stock?\n\n"
+	"Is Paralen in stock?\nI need two.",
+	"crisp_wrote_cs": "New support inquiry from Petr Malý (petr.maly@zakaznik.example):\nSubject: Máte Paralen?\n\n"
+	"Máte Paralen? Potřebuji dva.",
+	"crisp_html_en": "New support inquiry from John Smith (john@customer.example):\nSubject: [Dostupnost] New chat\n\n"
+	"Can you reserve *Aspirin* for me?",
+}
