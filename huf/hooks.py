@@ -77,7 +77,14 @@ page_renderer = ["huf.api.webhook.HookPage"]
 
 # What runs and events say of documents must not keep anybody from deleting these.
 ignore_links_on_delete = [
-	*("Agent Run", "Agent Trigger Event", "Agent Draft", "Agent Route Decision", "Agent Mail", "Agent Mail Event"),
+	*(
+		"Agent Run",
+		"Agent Trigger Event",
+		"Agent Draft",
+		"Agent Route Decision",
+		"Agent Mail",
+		"Agent Mail Event",
+	),
 ]
 
 scheduler_events = {

@@ -30,6 +30,8 @@ export const routes = [
 	page("/triggers", "triggers", "triggers", () => import("./triggers/TriggersPage.vue")),
 	page("/new-trigger", "new-trigger", "triggers", () => import("./triggers/NewTriggerPage.vue")),
 	page("/triggers/:name", "trigger", "triggers", () => import("./triggers/TriggerPage.vue")),
+	page("/mail", "mail", "mail", () => import("./mail/MailsPage.vue")),
+	page("/mail/:name", "mail-one", "mail", () => import("./mail/MailPage.vue")),
 	{ path: "/:path(.*)*", name: "missing", component: MissingPage },
 ];
 

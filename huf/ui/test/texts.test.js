@@ -4,6 +4,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { serverMessage } from "../src/api/errors.js";
 import en from "../src/i18n/en.js";
+import enMail from "../src/i18n/en.mail.js";
 import enRuns from "../src/i18n/en.runs.js";
 import enTriggers from "../src/i18n/en.triggers.js";
 import { loadTexts, t } from "../src/i18n/index.js";
@@ -22,7 +23,7 @@ test("every text that the sources ask for exists", () => {
 		[...text.matchAll(/\bt\(\s*["']([\w.-]+)["']/g)].map((match) => match[1]),
 	);
 	assert.ok(keys.length > 50);
-	const texts = { ...en, ...enRuns, ...enTriggers };
+	const texts = { ...en, ...enRuns, ...enTriggers, ...enMail };
 	assert.deepEqual(
 		keys.filter((key) => !(key in texts)),
 		[],
@@ -34,7 +35,7 @@ test("the texts of a later page come with it and take no other's place", async (
 	await loadTexts("runs");
 	assert.equal(t("runs.title"), "Runs");
 	assert.deepEqual(
-		[...Object.keys(enRuns), ...Object.keys(enTriggers)].filter((key) => key in en),
+		[...Object.keys(enRuns), ...Object.keys(enTriggers), ...Object.keys(enMail)].filter((key) => key in en),
 		[],
 	);
 });
@@ -45,7 +46,7 @@ test("no text of a later page is left over", () => {
 	const made = [...all.matchAll(/`([\w.]+\.)\$\{/g)].map((match) => match[1]);
 	const isUsed = (key) => quoted.has(key) || made.some((beginning) => key.startsWith(beginning));
 	assert.deepEqual(
-		[...Object.keys(enRuns), ...Object.keys(enTriggers)].filter((key) => !isUsed(key)),
+		[...Object.keys(enRuns), ...Object.keys(enTriggers), ...Object.keys(enMail)].filter((key) => !isUsed(key)),
 		[],
 	);
 });

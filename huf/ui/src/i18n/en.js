@@ -4,6 +4,7 @@ export default {
 	"section.chat": "Chat",
 	"section.runs": "Runs",
 	"section.triggers": "Triggers",
+	"section.mail": "Mail",
 
 	"action.cancel": "Cancel",
 	"action.copied": "Copied",

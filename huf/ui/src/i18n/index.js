@@ -14,6 +14,7 @@ const LOADERS = {
 const PARTS = {
 	runs: { en: () => import("./en.runs.js") },
 	triggers: { en: () => import("./en.triggers.js") },
+	mail: { en: () => import("./en.mail.js") },
 };
 
 let locale = "en";

@@ -1,0 +1,148 @@
+"""Mail on the page: a mailbox is set up, a rule made and tried, a mail arrives by itself, is drafted, allowed and sent."""
+
+import json
+import shutil
+import tempfile
+import unittest
+import urllib.request
+from pathlib import Path
+
+from huf.embedded.tests.browser import needs_browser, open_browser
+from huf.embedded.tests.mail_test import Postman
+from huf.embedded.tests.server_test import Server
+from huf.embedded.tests.server_test import free_port as server_port
+from huf.tests.imap_server import PASSWORD as MAIL_PASSWORD
+from huf.tests.imap_server import USER, ImapServer, needs_dovecot
+from huf.tests.mail_samples.made import base
+from huf.tests.model_server import ModelServer, text, tool_call
+
+PASSWORD = "a good password 7"
+
+
+@needs_browser
+@needs_dovecot
+class TestMailPage(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
+		cls.server = Server(home, server_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+		cls.addClassCleanup(cls.server.stop)
+
+	def test_from_an_empty_page_to_a_mail_that_was_answered(self):
+		with ImapServer() as inbox, Postman() as postman, ModelServer() as model:
+			self.make_agent(model)
+			reply = {"to": "anna@customer.example", "subject": "A mail", "body": "Yes, on Friday."}
+			model.script(tool_call("send_reply", reply), text("A reply waits."))
+			with open_browser(self.server.url) as page:
+				self.sign_in(page)
+				self.set_up_mailbox(page, inbox, postman)
+				self.make_rule(page)
+				self.deliver(inbox)
+				self.see_the_draft(page)
+				self.allow(page, postman)
+				self.try_the_rule(page)
+
+	def set_up_mailbox(self, page, inbox: ImapServer, postman: Postman) -> None:
+		page.goto("/huf/mail?view=mailboxes")
+		page.get_by_test_id("new-mailbox").click()
+		fields = {"mailbox_name": "Office", "email": "office@office.example", "imap_host": "127.0.0.1"}
+		fields |= {"imap_port": str(inbox.port), "imap_user": USER, "imap_password": MAIL_PASSWORD}
+		fields |= {"smtp_host": "127.0.0.1", "smtp_port": str(postman.port)}
+		for name, value in fields.items():
+			page.get_by_test_id(f"field-{name}").fill(value)
+		for name, value in {
+			"imap_security": "None",
+			"smtp_security": "None",
+			"take": "All of the inbox",
+		}.items():
+			page.get_by_test_id(f"field-{name}").select_option(value)
+		choose(page, "run_as", "Administrator")
+		page.get_by_test_id("store").click()
+		page.get_by_test_id("test-mailbox").click()
+		page.get_by_test_id("tested").wait_for()
+		self.assertEqual(
+			page.get_by_test_id("tested").inner_text().split("\n"), ["IMAP: works", "SMTP: works"]
+		)
+
+	def make_rule(self, page) -> None:
+		page.get_by_test_id("view-rules").click()
+		page.get_by_test_id("new-rule").click()
+		page.get_by_test_id("store").click()
+		self.assertIn("This is needed", page.get_by_test_id("record-form").inner_text())
+		page.get_by_test_id("field-rule_name").fill("Customers")
+		page.get_by_test_id("field-sender_domain").fill("customer.example")
+		page.get_by_test_id("field-route").select_option("agent")
+		choose(page, "profile", "Reader")
+		page.get_by_test_id("store").click()
+		page.get_by_test_id("rule-item").wait_for()
+
+	def deliver(self, inbox: ImapServer) -> None:
+		mail = base()
+		mail.set_content("Can I come on Friday?")
+		inbox.deliver(mail.as_bytes())
+
+	def see_the_draft(self, page) -> None:
+		"""Nobody asks for it: the server waits for mail."""
+		page.get_by_test_id("view-mails").click()
+		page.locator("[data-testid=mail-item][data-status=Done]").click(timeout=30_000)
+		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
+		self.assertIn("may not send mail by itself", page.get_by_test_id("draft-reason").inner_text())
+		self.assertIn("Can I come on Friday?", page.get_by_test_id("mail-prompt").inner_text())
+		self.assertIn("Customers", page.get_by_test_id("mail-rules").inner_text())
+		self.assertIn("send_reply", page.get_by_test_id("mail-call").inner_text())
+
+	def allow(self, page, postman: Postman) -> None:
+		page.get_by_test_id("draft-text").fill("Yes, on Friday at nine.")
+		page.get_by_test_id("approve").click()
+		page.locator("[data-testid=draft][data-status=Sent]").wait_for()
+		page.locator("[data-kind=sent]").wait_for()
+		deadline = 100
+		while not postman.mails and deadline:
+			page.wait_for_timeout(100)
+			deadline -= 1
+		((to, mail),) = postman.mails
+		self.assertEqual(
+			(to, mail.get_content().strip()), (["anna@customer.example"], "Yes, on Friday at nine.")
+		)
+		self.assertEqual(mail["In-Reply-To"], "<made@customer.example>")
+
+	def try_the_rule(self, page) -> None:
+		page.goto("/huf/mail?view=rules")
+		page.get_by_test_id("rule-open").click()
+		page.get_by_test_id("test-mail").click()
+		page.get_by_test_id("link-choice").first.click()
+		page.get_by_test_id("test-rule").click()
+		page.locator("[data-testid=tried][data-fits=true]").wait_for()
+		page.get_by_test_id("backtest-rule").click()
+		self.assertIn("1 of 1", page.get_by_test_id("past").inner_text())
+
+	def make_agent(self, model: ModelServer) -> None:
+		self.call("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=model.base_url)
+		self.call("AI Model", model_name="scripted", provider="Scripted")
+		self.call(
+			"Agent",
+			agent_name="Reader",
+			model="scripted",
+			instructions="Read.",
+			agent_tool=[{"tool": "send_reply"}],
+		)
+
+	def sign_in(self, page) -> None:
+		name, value = self.server.login(PASSWORD).split("=")
+		page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
+
+	def call(self, doctype: str, **values) -> None:
+		cookie = self.server.login(PASSWORD)
+		boot = self.server.call("/huf", cookie=cookie).read().decode().split("window.huf_boot = ")[1]
+		token = json.loads(boot.split("</script>")[0])["csrf_token"]
+		headers = {"Content-Type": "application/json", "Cookie": cookie, "X-Frappe-CSRF-Token": token}
+		address = f"{self.server.url}/api/resource/{doctype.replace(' ', '%20')}"
+		urllib.request.urlopen(
+			urllib.request.Request(address, json.dumps(values).encode(), headers), timeout=10
+		).read()
+
+
+def choose(page, field: str, value: str) -> None:
+	page.get_by_test_id(f"field-{field}").fill(value)
+	page.get_by_test_id("link-choice").filter(has_text=value).first.click()
