@@ -111,9 +111,11 @@ class ImapServer:
 			folder.mkdir()
 			os.chown(folder, users()["uid"], users()["gid"])
 
-	def forget_uids(self) -> None:
-		"""What a restored backup does: another UIDVALIDITY, and other UIDs."""
+	def forget_uids(self, lost: int = 0) -> None:
+		"""What a restored backup does: another UIDVALIDITY, other UIDs, and the oldest mails are gone."""
 		home = self.home / "mail"
+		for each in sorted([*home.glob("cur/*"), *home.glob("new/*")], key=lambda each: each.name)[:lost]:
+			each.unlink()
 		for each in [*home.glob("dovecot.index*"), *home.glob("dovecot-uid*")]:
 			each.unlink()
 		self.count += 1

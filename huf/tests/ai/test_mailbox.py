@@ -42,11 +42,11 @@ class TestMailbox(MailTestCase):
 		frappe.db.commit()
 		self.assertEqual(sync_mailbox(mailbox), [])
 
-	def test_when_the_server_counts_anew_nothing_is_taken_twice(self):
+	def test_when_the_server_counts_anew_nothing_is_taken_twice_and_nothing_is_missed(self):
 		self.deliver(3)
 		self.sync()
 		before, at = self.count(), self.position()
-		self.server.forget_uids()
+		self.server.forget_uids(lost=2)
 		self.deliver(1)
 		self.assertEqual(len(self.sync()), 1)
 		self.assertEqual(self.count(), before + 1)
