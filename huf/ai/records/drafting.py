@@ -36,11 +36,16 @@ def write_draft(answers, wish: Wish, run: str | None) -> tuple[str, str]:
 
 	created, changed; or kept: a person has edited it, and nobody writes over that.
 	"""
+	# Counted before it is looked for: who comes second finds the draft, or has the same place.
+	place = mails.count_outgoing(answers.thread)
 	draft = mails.open_draft(answers.thread)
 	if draft is None:
-		name = mails.insert_outgoing(answers, {**wish.as_row(), "run": run}, MailStatus.DRAFT)
-		mails.write_event(answers, MailEvent.DRAFTED, wish.subject, run=run, draft=name)
-		return "created", name
+		row = {**wish.as_row(), "run": run}
+		name, is_new = mails.insert_outgoing(answers, row, MailStatus.DRAFT, place)
+		if is_new:
+			mails.write_event(answers, MailEvent.DRAFTED, wish.subject, run=run, draft=name)
+			return "created", name
+		draft = mails.read_mail(name)
 	# The row is held: a person who saves it now is waited for, or waits.
 	is_open = mails.move_on(draft.name, MailStatus.DRAFT, MailStatus.DRAFT)
 	if not is_open or frappe.db.get_value(mails.MAIL, draft.name, "edited_by"):
@@ -58,7 +63,8 @@ def write_reply(answers, wish: Wish, run: str | None) -> str:
 	draft = mails.open_draft(answers.thread)
 	if draft and mails.move_on(draft.name, MailStatus.DRAFT, MailStatus.APPROVED, **wish.as_row(), run=run):
 		return draft.name
-	return mails.insert_outgoing(answers, {**wish.as_row(), "run": run}, MailStatus.APPROVED)
+	place = mails.count_outgoing(answers.thread)
+	return mails.insert_outgoing(answers, {**wish.as_row(), "run": run}, MailStatus.APPROVED, place)[0]
 
 
 def find_clerk() -> str | None:

@@ -185,11 +185,17 @@ def open_draft(thread: str):
 	)
 
 
-def insert_outgoing(answers, row: Mapping[str, Any], status: MailStatus) -> str:
-	"""A mail that answers another (`answers`: its row). Two who write one to the same thread at once write the same."""
-	count = frappe.db.count(MAIL, {"thread": answers.thread, "direction": Direction.OUTGOING.value})
+def count_outgoing(thread: str) -> int:
+	return frappe.db.count(MAIL, {"thread": thread, "direction": Direction.OUTGOING.value})
+
+
+def insert_outgoing(answers, row: Mapping[str, Any], status: MailStatus, place: int) -> tuple[str, bool]:
+	"""A mail that answers another (`answers`: its row), as the one at a place in its thread; (name, whether it is new).
+
+	Two who write one at the same place at once write the same.
+	"""
 	address = read_mailbox(answers.mailbox).email
-	message_id = f"{digest('outgoing', answers.thread, count)}@{address.rpartition('@')[2]}"
+	message_id = f"{digest('outgoing', answers.thread, place)}@{address.rpartition('@')[2]}"
 	references = [*(answers.message_references or "").split(), answers.message_id]
 	values = {
 		"mailbox": answers.mailbox,
@@ -205,8 +211,7 @@ def insert_outgoing(answers, row: Mapping[str, Any], status: MailStatus) -> str:
 		**row,
 	}
 	name = name_of(answers.mailbox, message_id)
-	insert_mail(name, values, answers.run_as)
-	return name
+	return name, insert_mail(name, values, answers.run_as)
 
 
 def queue_mail(row, message: str, recipients: Sequence[str]) -> str:
