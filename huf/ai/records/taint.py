@@ -29,21 +29,21 @@ def sources_of(run: str | None) -> set[Source]:
 
 def reads_web(conversation: str) -> bool:
 	"""Whether a tool has brought text from outside into a conversation."""
-	return bool(web_rows(conversation, "call.name", 1))
+	return bool(web_rows(conversation, "made.name", 1))
 
 
 def seen_in(run: str) -> str:
 	"""What was read from outside in a run's conversation, and what the person asked."""
 	conversation, prompt = frappe.db.get_value("Agent Run", run, ["conversation", "prompt"])
-	texts = [row.result or "" for row in web_rows(conversation, "call.result as result", 200)]
+	texts = [row.result or "" for row in web_rows(conversation, "made.result as result", 200)]
 	return "\n".join([prompt or "", *texts])[:LONGEST_SEEN]
 
 
 def web_rows(conversation: str, column: str, limit: int) -> list:
 	return frappe.db.sql(
-		f"""select {column} from `tabAgent Tool Call` `call` join `tabAgent Run` run on run.name = `call`.run
-		where run.conversation = %s and `call`.effect = 'external' and `call`.status = 'Success'
-		order by `call`.creation limit {int(limit)}""",
+		f"""select {column} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
+		where run.conversation = %s and made.effect = 'external' and made.status = 'Success'
+		order by made.creation limit {int(limit)}""",
 		(conversation,),
 		as_dict=True,
 	)
