@@ -98,5 +98,9 @@ scheduler_events = {
 			"huf.ai.agent_email.poll_mailboxes",
 		]
 	},
-	"daily": ["huf.ai.agent_scheduler.clear_old_events", "huf.ai.records.retention.apply_retention"],
+	"daily": [
+		"huf.ai.agent_scheduler.clear_old_events",
+		"huf.ai.records.retention.apply_retention",
+		"huf.ai.records.mail_retention.blank_old_mails",
+	],
 }

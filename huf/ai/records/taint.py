@@ -2,9 +2,8 @@
 
 import frappe
 
-from huf.ai.trust import Source
+from huf.ai.trust import HARMLESS, Source
 
-WEB_TYPES = ("GET", "POST")
 MAIL_DOCTYPES = ("Agent Mail", "Communication")
 LONGEST_SEEN = 500_000
 
@@ -21,30 +20,33 @@ def sources_of(run: str | None) -> set[Source]:
 		channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
 		if channel == "mail" or row.reference_doctype in MAIL_DOCTYPES:
 			found.add(Source.MAIL)
-		if reads_web(row.conversation):
-			found.add(Source.WEB)
+		for doctype in read_by_tools(row.conversation):
+			found.add(Source.MAIL if doctype in MAIL_DOCTYPES else Source.WEB)
 		run = row.parent_run
 	return found
 
 
-def reads_web(conversation: str) -> bool:
-	"""Whether a tool has brought text from outside into a conversation."""
-	return bool(web_rows(conversation, "made.name", 1))
+def read_by_tools(conversation: str) -> list[str]:
+	"""What tools have brought strangers' words into a conversation: the DocType of mails, or nothing for those from outside."""
+	rows = calls_that_read(conversation, "distinct tool.reference_doctype as doctype", "")
+	return [row.doctype or "" for row in rows]
 
 
 def seen_in(run: str) -> str:
 	"""What was read from outside in a run's conversation, and what the person asked."""
 	conversation, prompt = frappe.db.get_value("Agent Run", run, ["conversation", "prompt"])
-	texts = [row.result or "" for row in web_rows(conversation, "made.result as result", 200)]
-	return "\n".join([prompt or "", *texts])[:LONGEST_SEEN]
+	rows = calls_that_read(conversation, "made.result as result", "order by made.creation limit 200")
+	return "\n".join([prompt or "", *(row.result or "" for row in rows)])[:LONGEST_SEEN]
 
 
-def web_rows(conversation: str, column: str, limit: int) -> list:
+def calls_that_read(conversation: str, columns: str, ending: str) -> list:
+	"""Calls of a conversation that brought in words of strangers: from outside, or from mails on record."""
 	return frappe.db.sql(
-		f"""select {column} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
-		where run.conversation = %s and made.effect = 'external' and made.status = 'Success'
-		order by made.creation limit {int(limit)}""",
-		(conversation,),
+		f"""select {columns} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
+		join `tabAgent Tool Function` tool on tool.name = made.tool
+		where run.conversation = %s and made.status = 'Success' and (
+			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s) {ending}""",
+		(conversation, HARMLESS, MAIL_DOCTYPES),
 		as_dict=True,
 	)
 

@@ -6,6 +6,7 @@ import frappe
 
 from huf.ai.agent_email import take_raw
 from huf.ai.mail_jobs import process_mail, recover_mails
+from huf.ai.records.mail_retention import blank_old_mails
 from huf.ai.records.tool_log import tool_calls_log
 from huf.tests.factories import make_model, make_user
 from huf.tests.mail import MailTestCase, answer_to, make_mail, outgoing, queued, row, send_all
@@ -193,4 +194,29 @@ class TestPipeline(MailTestCase):
 	def forget_clerk(self):
 		frappe.db.rollback()
 		frappe.db.set_single_value("Huf Settings", "mail_agent", None)
+		frappe.db.commit()
+
+
+class TestRetention(MailTestCase):
+	def test_old_mails_lose_their_contents_and_files_and_are_still_known(self):
+		self.agent()
+		old, waiting = self.work(self.take()), self.take()
+		raw = make_mail(to=self.address, message_id=old.message_id.partition("@")[0])
+		frappe.db.set_value(
+			"Agent Mail", {"mailbox": self.mailbox}, "creation", "2020-01-01", update_modified=False
+		)
+		frappe.db.set_single_value("Huf Settings", "keep_contents_days", 30)
+		frappe.db.commit()
+		self.addCleanup(self.keep_everything)
+		blank_old_mails()
+		self.assertEqual(
+			(row(old.name).text, row(old.name).subject, row(old.name).status), (None, None, "Done")
+		)
+		self.assertFalse(frappe.db.exists("File", {"attached_to_name": old.name}))
+		self.assertTrue(row(waiting).text)
+		self.assertEqual(take_raw(self.mailbox, raw), (old.name, False))
+
+	def keep_everything(self):
+		frappe.db.rollback()
+		frappe.db.set_single_value("Huf Settings", "keep_contents_days", 0)
 		frappe.db.commit()

@@ -5,9 +5,10 @@ import unittest
 
 import frappe
 
+from huf.ai.agent_integration import run_agent_sync
 from huf.ai.trust import Exit, Source, find_outsiders, is_listed, what_leaves
 from huf.tests.drafting import Shop
-from huf.tests.factories import make_tool
+from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.mail import MailTestCase, outgoing, queued, row, send_all
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -151,8 +152,6 @@ class TestAttacks(MailTestCase):
 
 	def test_what_another_agent_does_for_a_run_on_a_mail_is_held_up_too(self):
 		with Shop() as shop, ModelServer() as server:
-			from huf.tests.factories import make_agent, make_model
-
 			fetch = make_tool("POST", allow_private_hosts=1)
 			helper = make_agent(make_model(server), (fetch,))
 			ask = make_tool("Run Agent", agent=helper)
@@ -166,3 +165,20 @@ class TestAttacks(MailTestCase):
 			self.work(name)
 			self.assertEqual(shop.bodies, [])
 			self.assertTrue(frappe.db.count("Agent Draft", {"tool": fetch}), json.dumps(server.requests[-1]))
+
+
+class TestWhatWasRead(MailTestCase):
+	def test_a_chat_may_reach_anywhere_until_it_has_read_a_page_or_a_mail(self):
+		with Shop() as shop, ModelServer() as server:
+			post = make_tool("POST", allow_private_hosts=1)
+			read = make_tool("Get List", reference_doctype="Agent Mail")
+			todos = make_tool("Get List", reference_doctype="ToDo")
+			agent = make_agent(make_model(server), (post, read, todos))
+			order = tool_call(post, {"url": shop.url, "body": {"order": 1}})
+			for first, status in ((todos, "Success"), (read, "Waiting")):
+				server.script(
+					tool_call(first, {}), order, *([text("Ordered.")] if status == "Success" else [])
+				)
+				said = run_agent_sync(agent, "Order one", channel_id=frappe.generate_hash(length=8))
+				self.assertEqual(said["status"], status)
+			self.assertEqual(shop.bodies, [{"order": 1}])
