@@ -15,7 +15,8 @@ from pathlib import Path
 
 from huf.embedded.site import SITE
 
-THREADS = 40
+THREADS = 200
+"""Each stream and each open page holds one while it lasts; one that waits costs little."""
 
 
 class CannotStart(Exception):

