@@ -8,6 +8,7 @@ from pathlib import Path
 
 from huf.embedded.tests.browser import needs_browser, open_browser, say, sign_in
 from huf.embedded.tests.server_test import Server, free_port
+from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
 PASSWORD = "a good password 7"
 
@@ -49,6 +50,38 @@ class TestChatPage(unittest.TestCase):
 			self.assertIn("List my open todos", page.get_by_test_id("message-user").inner_text())
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 			self.assertTrue(page.get_by_test_id("conversation-item").count())
+
+	def test_a_reload_in_the_middle_of_an_answer_goes_on_with_it(self):
+		answer = " ".join(f"Sentence {number}." for number in range(40))
+		with ModelServer() as model, open_browser(self.server.url) as page:
+			gate = Gate()
+			model.script(tool_call("list_users", {"limit": 1}), gate(text(answer, chunk_size=8, pace=0.03)))
+			self.use_model(model)
+			sign_in(page, PASSWORD)
+			page.get_by_test_id("composer").fill("Tell me a story")
+			page.get_by_test_id("send").click()
+			page.get_by_test_id("tool-call").wait_for()
+			gate.open()
+			page.get_by_text("Sentence 3.").wait_for()
+			page.reload()
+			page.get_by_text("Sentence 20.").wait_for()
+			self.assertEqual(page.get_by_test_id("run-footer").count(), 0)
+			page.get_by_test_id("run-footer").wait_for()
+			said = page.get_by_test_id("message-agent").last.inner_text()
+			self.assertEqual(" ".join(said.split()).count(answer), 1)
+			self.assertEqual(said.count("Sentence 3."), 1)
+			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
+
+	def use_model(self, model):
+		cookie = self.server.login(PASSWORD)
+		provider = {"provide_name": "Scripted", "api_key": "sk-test", "api_base": model.base_url}
+		self.server.call("/api/resource/AI%20Provider", provider, cookie)
+		self.server.call("/api/resource/AI%20Model", {"model_name": "scripted", "provider": "Scripted"}, cookie)
+		agent = json.load(self.server.call("/api/resource/Agent?limit=1", cookie=cookie))["data"][0]["name"]
+		change = {"doctype": "Agent", "name": agent, "fieldname": "model", "value": "scripted"}
+		self.server.call("/api/method/frappe.client.set_value", change, cookie)
+		undo = {**change, "value": ""}
+		self.addCleanup(self.server.call, "/api/method/frappe.client.set_value", undo, cookie)
 
 	def test_a_wrong_password_is_told_and_lets_nobody_in(self):
 		with open_browser(self.server.url) as page:

@@ -2,10 +2,14 @@
 import { createSseParser } from "../lib/sse.js";
 import { parseJson } from "../lib/transcript.js";
 import { ApiError } from "./errors.js";
-import { callGet, callPost, openStream } from "./http.js";
+import { callGet, callPost, openReading, openStream } from "./http.js";
 
 export const PAGE_LENGTH = 30;
 export const MESSAGE_LIMIT = 200;
+/** After these nothing more comes: the run is done, waits for a person, or is left to a worker. */
+const LAST_EVENTS = ["run_finished", "run_waiting", "run_queued"];
+/** How long to wait before a connection that broke off is made again, try by try. */
+const TRIES_MS = [200, 1_000, 3_000, 8_000];
 /** Once a server has shown that it sends pings, this long a silence means the connection is dead. */
 const SILENCE_MS = 75_000;
 
@@ -22,11 +26,36 @@ export const cancelRun = (run) => callPost("huf.api.run.cancel", { run });
 export const signOut = () => callPost("logout");
 
 /**
- * Sends a prompt and hands over each event of the run: onEvent(kind, data). Resolves after run_finished; rejects with
- * ApiError "cut" when the stream ends before it, and with AbortError when the signal aborts it.
+ * Sends a prompt and hands over each event of the run: onEvent(kind, data). Resolves after the last one; rejects with
+ * ApiError "cut" when the stream ends before it and cannot be rejoined, and with AbortError when the signal aborts it.
  */
 export async function streamRun({ agent, prompt, conversation }, { signal, onEvent }) {
+	const place = { run: null, last: 0 };
 	const response = await openStream("huf.api.chat.stream", { agent, prompt, conversation }, signal);
+	try {
+		await readEvents(response, place, { signal, onEvent });
+	} catch (error) {
+		if (error.kind !== "cut" || !place.run) throw error;
+		await followRun(place, { signal, onEvent });
+	}
+}
+
+/** Follows a run from its event `last` on, however often the connection breaks off. Resolves and rejects as streamRun. */
+export async function followRun(place, { signal, onEvent }) {
+	for (let failures = 0; ; ) {
+		const before = place.last;
+		try {
+			const where = { run: place.run, after: before };
+			return await readEvents(await openReading("huf.api.chat.rejoin", where, signal), place, { signal, onEvent });
+		} catch (error) {
+			failures = place.last > before ? 0 : failures + 1;
+			if (!["cut", "network"].includes(error.kind) || failures >= TRIES_MS.length) throw error;
+			await new Promise((resolve) => setTimeout(resolve, TRIES_MS[failures]));
+		}
+	}
+}
+
+async function readEvents(response, place, { signal, onEvent }) {
 	if (!response.body || !(response.headers.get("content-type") || "").includes("text/event-stream")) {
 		throw new ApiError("server", "", response.status);
 	}
@@ -34,10 +63,11 @@ export async function streamRun({ agent, prompt, conversation }, { signal, onEve
 	const watch = createSilenceWatch();
 	const parser = createSseParser({
 		onComment: watch.arm,
-		onMessage({ event, data }) {
+		onMessage({ id, event, data }) {
 			const parsed = parseJson(data);
 			if (!parsed) return;
-			isFinished ||= event === "run_finished";
+			isFinished ||= LAST_EVENTS.includes(event);
+			Object.assign(place, { run: parsed.run || place.run, last: Number(id) || place.last });
 			onEvent(event, parsed);
 		},
 	});

@@ -21,6 +21,12 @@ export function openStream(method, body, signal) {
 	return request(METHOD + method, { ...options, signal });
 }
 
+/** The open response of a streaming function that only reads. */
+export function openReading(method, params, signal) {
+	const url = `${METHOD}${method}?${new URLSearchParams(params)}`;
+	return request(url, { method: "GET", headers: { Accept: "text/event-stream" }, signal });
+}
+
 function postOptions(body) {
 	return { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
 }

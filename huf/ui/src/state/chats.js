@@ -39,6 +39,8 @@ function createChat(conversation = null) {
 		problem: null,
 		live: null,
 		ongoing: null,
+		/** A run that goes on and could not be followed: its record is looked at now and then. */
+		unfollowed: null,
 		/** Of the ongoing run: {run, step, of, what}. */
 		progress: null,
 		poll: null,
@@ -111,7 +113,25 @@ function takeStored(chat, { conversation, messages, runs }) {
 		ongoing,
 	});
 	clearTimeout(chat.poll);
-	if (ongoing) chat.poll = setTimeout(() => loadChat(chat, { force: true }), POLL_MS);
+	if (ongoing && runs[ongoing].status !== "Waiting" && chat.unfollowed !== ongoing) follow(chat, ongoing);
+	else if (ongoing) chat.poll = setTimeout(() => loadChat(chat, { force: true }), POLL_MS);
+}
+
+/** Streams a run that goes on without this page, from its first event; a reload in the middle of an answer sees all of it. */
+async function follow(chat, run) {
+	const place = chat.turns.findIndex((turn) => turn.role === "agent" && turn.run === run);
+	if (place < 0) return;
+	chat.turns.splice(place, 1, newAgentTurn(`a${nextKey++}`, run));
+	const live = { controller: new AbortController(), run, turn: chat.turns[place] };
+	Object.assign(chat, { live, phase: "running" });
+	const onEvent = (kind, data) => applyEvent(chat.live.turn, kind, data);
+	try {
+		await api.followRun({ run, last: 0 }, { signal: live.controller.signal, onEvent });
+	} catch {
+		chat.unfollowed = run;
+	}
+	Object.assign(chat, { live: null, phase: "idle" });
+	loadChat(chat, { force: true });
 }
 
 /** Sends a prompt and streams the run into the chat. Never throws: what goes wrong is kept as chat.problem. */
@@ -138,12 +158,14 @@ export async function sendPrompt(chat, prompt, agent) {
 	} finally {
 		Object.assign(chat, { live: null, phase: "idle", loadedAt: chat.conversation ? Date.now() : 0 });
 		refreshHistory();
+		// What goes on without this page, or waits for a person, is followed from here.
+		if (!live.turn.outcome && !chat.problem) loadChat(chat, { force: true });
 	}
 }
 
 function take(chat, kind, data) {
 	applyEvent(chat.live.turn, kind, data);
-	if (kind === "run_started") begin(chat, data);
+	if (kind === "run_started" || kind === "run_queued") begin(chat, data);
 }
 
 function begin(chat, { run, conversation, agent }) {
