@@ -76,7 +76,9 @@ class TestChatPage(unittest.TestCase):
 		cookie = self.server.login(PASSWORD)
 		provider = {"provide_name": "Scripted", "api_key": "sk-test", "api_base": model.base_url}
 		self.server.call("/api/resource/AI%20Provider", provider, cookie)
-		self.server.call("/api/resource/AI%20Model", {"model_name": "scripted", "provider": "Scripted"}, cookie)
+		self.server.call(
+			"/api/resource/AI%20Model", {"model_name": "scripted", "provider": "Scripted"}, cookie
+		)
 		agent = json.load(self.server.call("/api/resource/Agent?limit=1", cookie=cookie))["data"][0]["name"]
 		change = {"doctype": "Agent", "name": agent, "fieldname": "model", "value": "scripted"}
 		self.server.call("/api/method/frappe.client.set_value", change, cookie)
