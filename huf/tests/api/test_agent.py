@@ -46,21 +46,14 @@ class FrontEndTestCase(SiteTestCase):
 		return post(path, json={"agent": self.agent, **body}, headers=self.headers)
 
 	def offer_report(self) -> str:
-		"""An agent that plans, with a tool registered in code; gives the tool's row."""
-		with registry.loading:
-			registry.register_tool(
-				"sales_report_tool", sales_report_tool, "Generate sales reports by region and year"
-			)
-		registry.TOOLS["sales_report_tool"] = registry.describe(
+		"""A tool registered in code; gives its row."""
+		parameters = {"region": {"type": "string"}, "year": {"type": "integer"}}
+		registry.register_tool(
 			"sales_report_tool",
 			sales_report_tool,
 			"Generate sales reports by region and year",
-			app="huf",
-			parameters={
-				"type": "object",
-				"properties": {"region": {"type": "string"}, "year": {"type": "integer"}},
-			},
 			effect="read",
+			parameters={"type": "object", "properties": parameters},
 		)
 		self.addCleanup(registry.TOOLS.pop, "sales_report_tool")
 		if frappe.db.exists("Agent Tool Function", "sales_report_tool"):

@@ -121,10 +121,14 @@ function takeStored(chat, { conversation, messages, runs }) {
 async function follow(chat, run) {
 	const place = chat.turns.findIndex((turn) => turn.role === "agent" && turn.run === run);
 	if (place < 0) return;
-	chat.turns.splice(place, 1, newAgentTurn(`a${nextKey++}`, run));
+	chat.turns.splice(place, 1, { ...newAgentTurn(`a${nextKey++}`, run), isOngoing: true });
 	const live = { controller: new AbortController(), run, turn: chat.turns[place] };
 	Object.assign(chat, { live, phase: "running" });
-	const onEvent = (kind, data) => applyEvent(chat.live.turn, kind, data);
+	const onEvent = (kind, data) => {
+		applyEvent(chat.live.turn, kind, data);
+		if (kind === "progress") chat.progress = data;
+		chat.live.turn.isOngoing = !["text_delta", "run_finished"].includes(kind);
+	};
 	try {
 		await api.followRun({ run, last: 0 }, { signal: live.controller.signal, onEvent });
 	} catch {
