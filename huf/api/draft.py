@@ -7,6 +7,7 @@ import frappe
 from huf.ai import draft_answers
 from huf.ai.errors import UsageError
 from huf.ai.records import drafts
+from huf.permissions import is_manager
 
 SHOWN = [field for field in drafts.FIELDS if field not in ("answer_key", "result")]
 
@@ -34,12 +35,22 @@ def get_drafts(
 
 @frappe.whitelist(methods=["GET"])
 def get_draft(draft: str):
-	"""One draft: {draft, status, tool, arguments, difference, digest, approver, expires_at, may_answer, ...}.
+	"""One draft: {draft, status, tool, arguments, parameters, difference, digest, approver, user, expires_at, may_answer, ...}.
 
 	`difference` is {changes, tables, kept} (see `huf.ai.preview.Preview`), or {request} of a call that reaches outside.
+	`parameters` is the JSON schema of its arguments, or None where its tool is gone; `user` is in whose name it is done.
 	"""
 	frappe.get_doc(drafts.DRAFT, draft).check_permission("read")
-	return describe(drafts.read_draft(draft))
+	row = drafts.read_draft(draft)
+	definition = frappe.db.get_value("Agent Tool Function", row.tool, "function_definition")
+	return {**describe(row), "parameters": json.loads(definition)["parameters"] if definition else None}
+
+
+@frappe.whitelist(methods=["GET"])
+def count_drafts():
+	"""How many drafts wait for the user's answer."""
+	mine = {} if is_manager(frappe.session.user) else {"approver": frappe.session.user}
+	return frappe.db.count(drafts.DRAFT, {"status": drafts.PENDING, **mine})
 
 
 @frappe.whitelist(methods=["POST"])
@@ -55,8 +66,8 @@ def reject(draft: str, reason: str | None = None):
 
 
 def describe(row) -> dict:
-	pending = row.status == drafts.PENDING
-	return {**drafts.describe_draft(row), "may_answer": pending and draft_answers.may_answer_draft(row)}
+	may_answer = row.status == drafts.PENDING and draft_answers.may_answer_draft(row)
+	return {**drafts.describe_draft(row), "user": row.owner, "may_answer": may_answer}
 
 
 def parsed(arguments: dict | str | None) -> dict | None:

@@ -19,6 +19,8 @@ RUN_FIELDS = [
 		"conversation",
 		"parent_run",
 		"trigger",
+		"mode",
+		"tier",
 	),
 	*(
 		"prompt",

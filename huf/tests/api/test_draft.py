@@ -7,7 +7,7 @@ import frappe
 from huf.ai.admission import acting_as
 from huf.ai.background import work_on
 from huf.ai.errors import UsageError
-from huf.api.draft import approve, get_draft, get_drafts, reject
+from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject
 from huf.api.run import cancel
 from huf.tests.contract.connections import together
 from huf.tests.drafting import DraftTestCase
@@ -40,6 +40,20 @@ class TestAccess(DraftTestCase):
 					self.assertEqual(get_draft(self.name)["may_answer"], answers)
 				else:
 					self.assertRaises(frappe.PermissionError, get_draft, self.name)
+
+	def test_a_page_is_told_how_many_wait_for_its_reader_and_how_to_ask_for_other_arguments(self):
+		for user, waits in ((self.user, 0), (self.approver, 1), (self.other, 0)):
+			with self.subTest(user), acting_as(user):
+				self.assertEqual(count_drafts(), waits)
+		with acting_as(self.manager):
+			before = count_drafts()
+			shown = get_draft(self.name)
+			reject(self.name)
+			self.assertEqual(count_drafts(), before - 1)
+		self.assertEqual((shown["user"], shown["parameters"]["required"]), (self.user, ["name", "values"]))
+		frappe.db.set_value("Agent Draft", self.name, "tool", "gone")
+		with acting_as(self.approver):
+			self.assertIsNone(get_draft(self.name)["parameters"])
 
 	def test_only_the_approver_and_managers_may_answer(self):
 		for user in (self.user, self.other, "Guest"):
