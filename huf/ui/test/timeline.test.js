@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adviceOf, isActive, layOut, lostCalls } from "../src/lib/timeline.js";
+import { adviceOf, isActive, isMoving, layOut, lostCalls } from "../src/lib/timeline.js";
 
 const DAY = "2025-03-01 10:00:";
 const model = (name, second, ms, rest) => ({
@@ -69,4 +69,5 @@ test("a lost call is the first thing to know, even of a run that ended well", ()
 test("only runs that may still change are followed", () => {
 	const statuses = ["Queued", "Started", "Waiting", "Success", "Stopped", "Failed", "Cancelled"];
 	assert.deepEqual(statuses.filter(isActive), ["Queued", "Started", "Waiting"]);
+	assert.deepEqual(statuses.filter(isMoving), ["Queued", "Started"]);
 });

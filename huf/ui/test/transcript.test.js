@@ -171,3 +171,45 @@ test("a call that was running when the run ended or the connection broke is unkn
 test("an unknown kind of event changes nothing", () => {
 	assert.deepEqual(play([["thought", { text: "hm" }]]), newAgentTurn("a1"));
 });
+
+const draftOf = (id, status, more = {}) => ({ draft: `d${id}`, run: "R1", call_id: id, tool: "change", status, ...more });
+
+test("a draft takes the place of its call, and one that waits is the newest thing there is", () => {
+	const messages = [said("agent", "First", { step: 1 }), call("1", "change", { a: 1 }), result("1", "ok", { ok: true })];
+	const [turn] = buildTurns(messages, { R1: { status: "Waiting" } }, [draftOf("2", "Pending"), draftOf("1", "Applied")]);
+	assert.deepEqual(
+		turn.parts.map((part) => [part.type, part.draft?.draft]),
+		[
+			["text", undefined],
+			["tool", "d1"],
+			["tool", "d2"],
+		],
+	);
+	assert.deepEqual([turn.isWaiting, turn.isOngoing, turn.outcome], [true, false, null]);
+});
+
+test("what a waiting run has said and done in its step is there again after a reload", () => {
+	const step = {
+		step: 2,
+		model_calls: [{ text: "I change both." }],
+		tool_calls: [{ call_id: "2", tool: "change", status: "Success", arguments: '{"a": 2}', result: "ok" }],
+	};
+	const timeline = { run: { name: "R1" }, steps: [step] };
+	const messages = [said("user", "Go"), said("agent", "First", { step: 1 })];
+	const drafts = [draftOf("3", "Pending"), draftOf("2", "Applied")];
+	const [, turn] = buildTurns(messages, { R1: { status: "Waiting" } }, drafts, timeline);
+	assert.deepEqual(
+		turn.parts.map((part) => part.text || [part.callId, part.status, part.draft.draft]),
+		["First", "I change both.", ["2", "done", "d2"], ["3", "unknown", "d3"]],
+	);
+	const told = [...messages, said("agent", "I change both.", { step: 2, name: "m" })];
+	assert.equal(buildTurns(told, { R1: { status: "Waiting" } }, [], timeline)[1].parts.length, 2);
+});
+
+test("a stream that ends with a draft leaves a turn that waits, one that is queued a turn that goes on", () => {
+	const started = ["tool_started", { call_id: "1", tool: "change", arguments: {} }];
+	const turn = play([LIVE[0], started, ["draft_created", draftOf("1", "Pending")], ["run_waiting", { run: "R1" }]]);
+	assert.deepEqual([turn.isWaiting, turn.outcome, turn.parts[0].draft.draft], [true, null, "d1"]);
+	const queued = play([["run_queued", { run: "R1", mode: "Background", tier: 2 }]]);
+	assert.deepEqual([queued.isOngoing, queued.mode, queued.tier], [true, "Background", 2]);
+});

@@ -22,6 +22,8 @@ export const renameConversation = (conversation, title) =>
 	callPost("huf.api.chat.rename_conversation", { conversation, title });
 export const deleteConversation = (conversation) =>
 	callPost("huf.api.chat.delete_conversation", { conversation });
+/** Has what a run could not finish in its steps done in the background -> {run, conversation} */
+export const goOn = (run) => callPost("huf.api.run.go_on", { run });
 export const cancelRun = (run) => callPost("huf.api.run.cancel", { run });
 export const signOut = () => callPost("logout");
 

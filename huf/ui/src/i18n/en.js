@@ -2,9 +2,11 @@
 export default {
 	"app.skip": "Skip to the page",
 	"section.chat": "Chat",
+	"section.drafts": "Approvals",
 	"section.runs": "Runs",
 	"section.triggers": "Triggers",
 	"section.mail": "Mail",
+	"section.waiting": { one: "1 waits for your answer", other: "{count} wait for your answer" },
 
 	"action.cancel": "Cancel",
 	"action.copied": "Copied",
@@ -80,6 +82,7 @@ export default {
 	"composer.label": "Message",
 	"composer.placeholder": "Write a message",
 	"composer.placeholder.agent": "Message {agent}",
+	"composer.waiting": "The agent waits for an answer above",
 	"composer.send": "Send",
 	"composer.stop": "Stop",
 	"composer.stopping": "Stopping…",
@@ -131,6 +134,13 @@ export default {
 	"run.running": "Running",
 	"run.progress": "Step {step} of {of}: {what}",
 	"run.ongoing": "Still running on the site. This page looks for news every few seconds.",
+	"run.waiting": "It waits for a person",
+	"run.waiting.text": "It goes on by itself when it has its answer.",
+	"run.go_on": "Go on in the background",
+	"run.go_on.busy": "Starting…",
+	"run.mode.Inline": "Answered while you waited",
+	"run.mode.Background": "Done in the background",
+	"run.tier": "model tier {tier} of 3",
 	"run.failed": "The run failed",
 	"run.failed.unknown":
 		"No reason was recorded. Try again; if it fails again, ask a Huf Manager to look at the run.",
@@ -216,6 +226,7 @@ export default {
 	"live.Stopped": "Stopped before it was finished. Partial answer:",
 	"live.Failed": "The run failed.",
 	"live.Cancelled": "The run was cancelled.",
+	"live.waiting": "The agent waits for an approval.",
 
 	"missing.title": "There is no page here",
 	"missing.text": "The address may be mistyped, or the page may have moved.",

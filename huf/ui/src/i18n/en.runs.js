@@ -81,6 +81,10 @@ export default {
 	"advice.queued": "The run has not begun",
 	"advice.queued.text": "It begins as soon as a worker is free. This page follows it.",
 	"advice.waiting": "The run waits",
+	"advice.waiting.draft": "It asks {who} to allow a call: {what}. It goes on by itself when it has its answer.",
+	"advice.waiting.you": "you",
+	"advice.waiting.manager": "a Huf Manager",
+	"advice.waiting.go": "See what it asks",
 	"advice.waiting.text": "It goes on by itself when what it waits for has come.",
 	"advice.stopped": "The run was stopped before it was finished",
 	"advice.stop.max_steps":

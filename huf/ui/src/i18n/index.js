@@ -12,6 +12,7 @@ const LOADERS = {
 
 /** Texts that only come with their pages; the same languages as above, each in a file of its own. */
 const PARTS = {
+	drafts: { en: () => import("./en.drafts.js") },
 	runs: { en: () => import("./en.runs.js") },
 	triggers: { en: () => import("./en.triggers.js") },
 	mail: { en: () => import("./en.mail.js") },

@@ -1,8 +1,10 @@
-/** The app's main sections as the sidebar lists them, and who sees them. */
+/** The app's main sections as the sidebar lists them, who sees them, and how many things wait there. */
+import { waiting } from "../state/drafts.js";
 import { boot } from "../state/session.js";
 
 const ALL = [
 	{ name: "chat", icon: "chat", label: "section.chat" },
+	{ name: "drafts", icon: "inbox", label: "section.drafts", count: () => waiting.count },
 	{ name: "runs", icon: "pulse", label: "section.runs" },
 	{ name: "triggers", icon: "bolt", label: "section.triggers", isForManagers: true },
 	{ name: "mail", icon: "inbox", label: "section.mail", isForManagers: true },

@@ -7,6 +7,8 @@ const ACTIVE = ["Queued", "Started", "Waiting"];
 
 /** Whether a run still goes on, or is still to begin. */
 export const isActive = (status) => ACTIVE.includes(status);
+/** Whether it may have news at any moment. One that waits for a person has time. */
+export const isMoving = (status) => isActive(status) && status !== "Waiting";
 
 /** The calls whose worker was lost: nobody knows what became of them. */
 export function lostCalls(steps) {

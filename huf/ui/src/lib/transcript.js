@@ -4,11 +4,13 @@
  *
  * user turn   {key, role: "user", run, text, at, unsent: null | "refused" | "unsure"}
  * note turn   {key, role: "note", text}
- * agent turn  {key, role: "agent", run, parts, outcome, error, offline, isOngoing}
- *   parts     {type: "text", step, text} | {type: "tool", callId, tool, effect, arguments, status, result, cut, ms, error}
+ * agent turn  {key, role: "agent", run, parts, outcome, error, offline, mode, tier, isOngoing, isWaiting}
+ *   parts     {type: "text", step, text} | {type: "tool", callId, tool, effect, arguments, status, result, cut, ms, error,
+ *             draft: what a person is asked about it, or null}
  *   status    running | done | failed | unknown (no result is on record)
  *   outcome   null while running or unknown, else the fields of a finished run
- *   isOngoing a stored run that goes on without this page
+ *   isOngoing a run that goes on without this page
+ *   isWaiting a run that waits for a person
  */
 
 export function newUserTurn(text, key, { at = null, run = null } = {}) {
@@ -16,11 +18,15 @@ export function newUserTurn(text, key, { at = null, run = null } = {}) {
 }
 
 export function newAgentTurn(key, run = null) {
-	return { key, role: "agent", run, parts: [], outcome: null, error: null, offline: false, isOngoing: false };
+	const state = { offline: false, mode: null, tier: null, isOngoing: false, isWaiting: false };
+	return { key, role: "agent", run, parts: [], outcome: null, error: null, ...state };
 }
 
-/** Stored messages (oldest first) and, where the server knows them, runs {name: outcome} -> turns. */
-export function buildTurns(messages, runs = {}) {
+/**
+ * Stored messages (oldest first) and, where the server knows them, runs {name: outcome} -> turns. `drafts` are those of the
+ * conversation, newest first. `timeline`: of a run that has not ended, because a step is said only when it is whole.
+ */
+export function buildTurns(messages, runs = {}, drafts = [], timeline = null) {
 	const turns = [];
 	for (const message of messages) {
 		if (message.role === "user") turns.push(storedUserTurn(message));
@@ -29,7 +35,11 @@ export function buildTurns(messages, runs = {}) {
 		} else addStored(agentTurnFor(turns, message), message);
 	}
 	const whole = withSilentRuns(turns, runs);
-	for (const turn of whole) if (turn.role === "agent") closeStored(turn, runs[turn.run]);
+	for (const turn of whole.filter((each) => each.role === "agent")) {
+		if (timeline && turn.run === timeline.run.name) addBegunStep(turn, timeline.steps, messages);
+		closeStored(turn, runs[turn.run]);
+		for (const draft of drafts.toReversed()) if (draft.run === turn.run) addDraft(turn, draft);
+	}
 	return whole;
 }
 
@@ -86,10 +96,42 @@ function addStoredResult(turn, message) {
 	part.effect = part.effect || message.effect || null;
 }
 
+/** What the step that is under way has said and done so far. */
+function addBegunStep(turn, steps, messages) {
+	const { step, model_calls: asked, tool_calls: made } = steps.at(-1) || {};
+	if (!step || messages.some((message) => message.run === turn.run && message.step === step)) return;
+	const { text } = asked.at(-1) || {};
+	if (text) turn.parts.push({ type: "text", step, text });
+	for (const call of made) {
+		const given = parseJson(call.arguments) ?? call.arguments;
+		turn.parts.push({ ...newToolPart(call.call_id, call.tool), arguments: given, status: "unknown" });
+		if (call.status !== "Started" && call.status !== "Unknown")
+			addStoredResult(turn, {
+				...call,
+				tool_call_id: call.call_id,
+				content: call.result,
+				ok: call.status === "Success",
+			});
+	}
+}
+
+/** A draft takes the place of its call; one whose call has not been made is the newest thing there is. */
+function addDraft(turn, draft) {
+	const isOwn = (part) => part.type === "tool" && part.callId === draft.call_id && !part.draft;
+	let part = turn.parts.find(isOwn);
+	if (!part) {
+		part = { ...newToolPart(draft.call_id, draft.tool), arguments: draft.arguments, status: "unknown" };
+		turn.parts.push(part);
+	}
+	part.effect ||= draft.effect;
+	part.draft = draft;
+}
+
 function closeStored(turn, run) {
 	if (!run) return;
-	turn.offline = Boolean(run.offline);
+	Object.assign(turn, { offline: Boolean(run.offline), mode: run.mode || null, tier: run.tier || null });
 	if (isOver(run.status)) turn.outcome = run;
+	else if (run.status === "Waiting") turn.isWaiting = true;
 	else {
 		turn.isOngoing = true;
 		turn.parts.forEach((part) => part.status === "unknown" && (part.status = "running"));
@@ -108,10 +150,11 @@ export function applyEvent(turn, kind, data) {
 
 const eventHandlers = {
 	run_started(turn, data) {
-		Object.assign(turn, { run: data.run, offline: Boolean(data.offline) });
+		begin(turn, data);
 		if (data.kept_steps !== undefined) dropText(turn, data.kept_steps + 1);
 	},
 	text_void: (turn, data) => dropText(turn, data.step),
+	run_queued: (turn, data) => Object.assign(begin(turn, data), { isOngoing: true }),
 	text_delta(turn, data) {
 		const last = turn.parts.at(-1);
 		if (last?.type === "text" && last.step === data.step) last.text += data.text;
@@ -135,6 +178,11 @@ const eventHandlers = {
 			error: data.error || null,
 		});
 	},
+	draft_created(turn, data) {
+		const part = findTool(turn, data.call_id);
+		if (part) part.draft = data;
+	},
+	run_waiting: (turn) => Object.assign(turn, { isWaiting: true }),
 	run_finished(turn, data) {
 		turn.outcome = data;
 		if (data.status === "Failed") turn.error = data.error || null;
@@ -146,6 +194,11 @@ const eventHandlers = {
 /** What was told of this step and later ones does not count: it comes again. */
 function dropText(turn, step) {
 	turn.parts = turn.parts.filter((part) => part.type !== "text" || part.step < step);
+}
+
+function begin(turn, data) {
+	const { run, mode = null, tier = null } = data;
+	return Object.assign(turn, { run, mode, tier, offline: Boolean(data.offline) });
 }
 
 /** The response is the authority: what the stream left out of it is added, what is already there is not repeated. */
@@ -183,6 +236,7 @@ function newToolPart(callId, tool) {
 		cut: false,
 		ms: null,
 		error: null,
+		draft: null,
 	};
 }
 

@@ -4,6 +4,8 @@
  */
 import { reactive, shallowReactive } from "vue";
 import * as api from "../api/chat.js";
+import { fetchDrafts } from "../api/drafts.js";
+import { fetchRun } from "../api/runs.js";
 import {
 	applyEvent,
 	buildTurns,
@@ -19,6 +21,9 @@ import { remember } from "./storage.js";
 export const NEW = "new";
 const FRESH_MS = 60_000;
 const POLL_MS = 2_500;
+/** A run that waits for a person is called on by realtime; where nothing can be heard, by this. */
+const WAIT_MS = 30_000;
+const MOST_DRAFTS = 200;
 const CANCEL_GRACE_MS = 4_000;
 /** Errors with which the site says for certain that it did not take the message on. */
 const REFUSALS = ["session", "stale", "permission", "missing", "rejected"];
@@ -41,6 +46,8 @@ function createChat(conversation = null) {
 		ongoing: null,
 		/** A run that goes on and could not be followed: its record is looked at now and then. */
 		unfollowed: null,
+		/** The run that waits for a person. */
+		waiting: null,
 		/** Of the ongoing run: {run, step, of, what}. */
 		progress: null,
 		poll: null,
@@ -62,7 +69,8 @@ export function takeRunNews({ run, kind, conversation, ...news }) {
 		if (chat.live) continue;
 		if (kind === "progress" && chat.ongoing === run) chat.progress = { run, ...news };
 		const isBegun = kind === "run_started" && chat.conversation === conversation;
-		const isEnded = kind === "run_finished" && chat.ongoing === run;
+		const isKnown = chat.ongoing === run || chat.waiting === run;
+		const isEnded = isKnown && ["run_finished", "run_waiting"].includes(kind);
 		if (isBegun || isEnded) loadChat(chat, { force: true });
 	}
 }
@@ -85,12 +93,19 @@ export function isRunning(conversation) {
 
 /** Reads the stored messages, unless a run is streaming here or they were read just now. */
 export async function loadChat(chat, { force = false } = {}) {
-	const isFresh = chat.loadedAt && Date.now() - chat.loadedAt < FRESH_MS && !chat.problem && !chat.ongoing;
+	const isSettled = !chat.problem && !chat.ongoing && !chat.waiting;
+	const isFresh = chat.loadedAt && Date.now() - chat.loadedAt < FRESH_MS && isSettled;
 	if (!chat.conversation || chat.live || (isFresh && !force)) return;
 	const isFirst = !chat.loadedAt;
 	if (isFirst) chat.phase = "loading";
 	try {
-		takeStored(chat, await api.fetchMessages(chat.conversation));
+		const [stored, drafts] = await Promise.all([
+			api.fetchMessages(chat.conversation),
+			fetchDrafts({ conversation: chat.conversation }, 0, MOST_DRAFTS),
+		]);
+		const run = openRun(stored.runs);
+		const isAsked = drafts.some((draft) => draft.run === run?.name);
+		takeStored(chat, stored, drafts, isAsked ? await fetchRun(run.name) : null);
 	} catch (error) {
 		if (isFirst) chat.loadError = error;
 		else chat.problem = { error, prompt: null };
@@ -99,28 +114,37 @@ export async function loadChat(chat, { force = false } = {}) {
 	}
 }
 
-function takeStored(chat, { conversation, messages, runs }) {
-	const turns = buildTurns(messages, runs || {});
+/** The first run that has not ended; those after it wait for it. */
+const openRun = (runs) => Object.values(runs || {}).find((run) => !isOver(run.status));
+
+function takeStored(chat, { conversation, messages, runs }, drafts, timeline) {
+	if (chat.live) return;
+	const turns = buildTurns(messages, runs || {}, drafts, timeline);
 	for (const part of turns.flatMap((turn) => turn.parts || [])) {
 		if (part.type === "tool") part.effect ||= effectOf(conversation.agent, part.tool);
 	}
-	const [ongoing = null] = Object.keys(runs || {}).filter((run) => !isOver(runs[run].status));
+	const run = openRun(runs);
+	const isWaiting = run?.status === "Waiting";
 	Object.assign(chat, { turns, title: conversation.title, agent: conversation.agent, loadedAt: Date.now() });
 	Object.assign(chat, {
 		loadError: null,
 		problem: null,
 		isCutOff: messages.length >= api.MESSAGE_LIMIT,
-		ongoing,
+		ongoing: run && !isWaiting ? run.name : null,
+		waiting: isWaiting ? run.name : null,
 	});
 	clearTimeout(chat.poll);
-	if (ongoing && runs[ongoing].status !== "Waiting" && chat.unfollowed !== ongoing) follow(chat, ongoing);
-	else if (ongoing) chat.poll = setTimeout(() => loadChat(chat, { force: true }), POLL_MS);
+	if (run?.status === "Started" && chat.unfollowed !== run.name) follow(chat, run.name);
+	else if (run) chat.poll = setTimeout(() => loadChat(chat, { force: true }), isWaiting ? WAIT_MS : POLL_MS);
 }
 
 /** Streams a run that goes on without this page, from its first event; a reload in the middle of an answer sees all of it. */
 async function follow(chat, run) {
 	const place = chat.turns.findIndex((turn) => turn.role === "agent" && turn.run === run);
-	if (place < 0) return;
+	if (place < 0) {
+		chat.poll = setTimeout(() => loadChat(chat, { force: true }), POLL_MS);
+		return;
+	}
 	chat.turns.splice(place, 1, { ...newAgentTurn(`a${nextKey++}`, run), isOngoing: true });
 	const live = { controller: new AbortController(), run, turn: chat.turns[place] };
 	Object.assign(chat, { live, phase: "running" });
@@ -160,10 +184,11 @@ export async function sendPrompt(chat, prompt, agent) {
 	} catch (error) {
 		fail(chat, chat.live, error);
 	} finally {
+		const { outcome, isWaiting, isOngoing } = chat.live.turn;
 		Object.assign(chat, { live: null, phase: "idle", loadedAt: chat.conversation ? Date.now() : 0 });
 		refreshHistory();
 		// What goes on without this page, or waits for a person, is followed from here.
-		if (!live.turn.outcome && !chat.problem) loadChat(chat, { force: true });
+		if (!outcome && (isWaiting || isOngoing || !chat.problem)) loadChat(chat, { force: true });
 	}
 }
 
@@ -203,7 +228,7 @@ function fail(chat, live, error) {
 /** Asks the site to cancel, waits a little for the run's own last word, then closes the connection. */
 export async function stopRun(chat) {
 	const { live } = chat;
-	if (chat.ongoing && !live) return stopOngoing(chat);
+	if ((chat.ongoing || chat.waiting) && !live) return stopOngoing(chat);
 	if (!live || chat.phase === "stopping") return;
 	chat.phase = "stopping";
 	live.wasStopped = true;
@@ -223,7 +248,7 @@ export async function stopRun(chat) {
 
 /** A run that this page does not stream: what became of it is read from the record. */
 async function stopOngoing(chat) {
-	const run = chat.ongoing;
+	const run = chat.ongoing || chat.waiting;
 	chat.phase = "stopping";
 	try {
 		await api.cancelRun(run);
@@ -232,6 +257,12 @@ async function stopOngoing(chat) {
 		Object.assign(chat, { problem: { error, kind: "not-stopped" }, ongoing: null });
 	}
 	chat.phase = "idle";
+}
+
+/** Has a run that used up its steps go on in the background, and follows it. Rejects with what the site says. */
+export async function goOn(chat, run) {
+	await api.goOn(run);
+	await loadChat(chat, { force: true });
 }
 
 /** Sends the same text again. An unsent message is replaced; one that reached the site stays where it is. */

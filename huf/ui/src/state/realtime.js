@@ -1,17 +1,21 @@
 /**
- * What the site tells this person of their runs as it happens: {run, kind, ...} as in huf/ai/records/events.py. A page
- * also looks by itself now and then, so it works where nothing can be heard.
+ * What the site tells this person as it happens: of their runs {run, kind, ...} as in huf/ai/records/events.py, and of drafts
+ * that wait for their answer {draft, run, agent, tool}. A page also looks by itself now and then, so it works where nothing
+ * can be heard.
  */
 import { getCurrentScope, onScopeDispose } from "vue";
 import { boot } from "./session.js";
 
-const listeners = new Set();
+const listeners = { huf_run: new Set(), huf_draft: new Set() };
 let isAsked = false;
 
 /** Calls `listener` with every message, as long as the page that asked is open. */
-export function onRunNews(listener) {
-	listeners.add(listener);
-	if (getCurrentScope()) onScopeDispose(() => listeners.delete(listener));
+export const onRunNews = (listener) => listen("huf_run", listener);
+export const onDraftNews = (listener) => listen("huf_draft", listener);
+
+function listen(event, listener) {
+	listeners[event].add(listener);
+	if (getCurrentScope()) onScopeDispose(() => listeners[event].delete(listener));
 	connect();
 }
 
@@ -23,5 +27,6 @@ async function connect() {
 		withCredentials: true,
 		reconnectionAttempts: 5,
 	});
-	socket.on("huf_run", (message) => listeners.forEach((listener) => listener(message)));
+	for (const [event, known] of Object.entries(listeners))
+		socket.on(event, (message) => known.forEach((listener) => listener(message)));
 }

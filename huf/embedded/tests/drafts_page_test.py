@@ -1,0 +1,339 @@
+"""What a person has to allow, on the page: shown, edited, allowed, refused, and asked again when it has changed.
+
+And the other half of a long run: it says how far it is, is cancelled from the page, and keeps what it has.
+"""
+
+import json
+import shutil
+import tempfile
+import unittest
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from huf.embedded.tests.browser import needs_browser, open_browser
+from huf.embedded.tests.server_test import Server, free_port
+from huf.tests.model_server import Gate, ModelServer, call, text, tool_call, tool_calls
+
+PASSWORD = "a good password 7"
+ADMIN, ANNA = "Administrator", "anna@example.com"
+NARROW = {"width": 390, "height": 844}
+TOO_WIDE = """() => {
+	const edge = (each) => each.getBoundingClientRect().right;
+	const cards = [...document.querySelectorAll("[data-testid=draft]")];
+	const isWider = (card) => edge(card) > innerWidth || [...card.querySelectorAll("*")].some((e) => edge(e) > edge(card));
+	return document.documentElement.scrollWidth > innerWidth || cards.some(isWider);
+}"""
+
+
+@needs_browser
+class TestDraftsPage(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
+		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+		cls.addClassCleanup(cls.server.stop)
+		cls.sessions = {ADMIN: cls.server.login(PASSWORD)}
+		cls.tokens = {}
+		cls.made = 0
+		roles = [{"role": role} for role in ("Huf Manager", "Huf User", "System Manager")]
+		anna = {"email": ANNA, "first_name": "Anna", "new_password": PASSWORD, "roles": roles}
+		cls.call("/api/resource/User", {**anna, "send_welcome_email": 0})
+		answer = cls.server.call("/api/method/login", {"usr": ANNA, "pwd": PASSWORD})
+		cls.sessions[ANNA] = answer.headers["Set-Cookie"].split(";")[0]
+
+	def setUp(self):
+		self.model = ModelServer()
+		self.model.__enter__()
+		self.addCleanup(self.model.__exit__, None, None, None)
+		type(self).made += 1
+		self.agent, self.tool = f"Secretary {self.made}", f"change_todo_{self.made}"
+		provider, model = f"Scripted {self.made}", f"scripted-{self.made}"
+		for doctype, values in (
+			("AI Provider", {"provide_name": provider, "api_key": "sk-1", "api_base": self.model.base_url}),
+			("AI Model", {"model_name": model, "provider": provider}),
+			(
+				"Agent Tool Function",
+				{
+					"tool_name": self.tool,
+					"types": "Update Document",
+					"reference_doctype": "ToDo",
+					"description": "Change a to-do",
+					"requires_approval": 1,
+				},
+			),
+			(
+				"Agent",
+				{
+					"agent_name": self.agent,
+					"model": model,
+					"agent_tool": [{"tool": self.tool}, {"tool": "list_users"}],
+				},
+			),
+		):
+			self.make(doctype, **values)
+		self.todo = self.make("ToDo", description="Call Anna", priority="Low")["name"]
+
+	# --- in the chat ---
+
+	def test_a_change_is_shown_edited_and_applied_as_it_was_edited(self):
+		self.model.script(
+			self.change("I move it up.", description="Call Berta", priority="High"), text("Moved up.")
+		)
+		with self.open_chat("Move my to-do up") as page:
+			card = page.get_by_test_id("draft")
+			self.assertIn(f"Change ToDo {self.todo}", card.get_by_test_id("draft-headline").inner_text())
+			self.assertEqual(self.field(card, "description"), ("Call Anna", "Call Berta"))
+			self.assertEqual(self.field(card, "priority"), ("Low", "High"))
+			self.assertEqual(self.stored()["description"], "Call Anna")
+
+			page.reload()
+			page.get_by_text("I move it up.").wait_for()
+			self.assertEqual(page.get_by_test_id("ongoing").count(), 0)
+			card.get_by_test_id("draft-edit").click()
+			card.get_by_test_id("edit-values.description").fill("Call Clara")
+			card.get_by_test_id("draft-edit-approve").click()
+			page.locator("[data-testid=run-footer][data-status=Success]").wait_for()
+			page.get_by_text("Moved up.").wait_for()
+			page.locator("[data-testid=draft][data-status=Applied]").wait_for()
+			self.assertEqual(self.field(card, "description"), ("Call Anna", "Call Clara"))
+			self.assertIn("by you with other arguments", card.get_by_test_id("draft-standing").inner_text())
+		stored = self.stored()
+		self.assertEqual((stored["description"], stored["priority"]), ("Call Clara", "High"))
+
+	def test_a_change_is_refused_with_a_reason_that_the_agent_reads(self):
+		self.model.script(self.change(priority="High"), text("All right."))
+		with self.open_chat("Move my to-do up") as page:
+			page.get_by_test_id("draft-reject").click()
+			page.get_by_test_id("reject-reason").fill("Ask Anna first")
+			page.keyboard.press("Enter")
+			page.get_by_text("All right.").wait_for()
+			page.locator("[data-testid=draft][data-status=Rejected]").wait_for()
+			self.assertIn("Ask Anna first", page.get_by_test_id("draft-reason").inner_text())
+		self.assertIn("Ask Anna first", self.model.requests[-1]["messages"][-1]["content"])
+		self.assertEqual(self.stored()["priority"], "Low")
+
+	def test_what_has_changed_meanwhile_is_shown_anew_and_asked_again(self):
+		self.model.script(self.change(description="Call Berta"), text("Done."))
+		with self.open_chat("Change it") as page:
+			card = page.get_by_test_id("draft")
+			card.get_by_test_id("draft-approve").wait_for()
+			self.call(f"/api/resource/ToDo/{self.todo}", {"description": "Call Dora"}, method="PUT")
+			card.get_by_test_id("draft-approve").click()
+			card.get_by_text("It has changed meanwhile").wait_for()
+			self.assertEqual(self.field(card, "description"), ("Call Dora", "Call Berta"))
+			self.assertEqual(self.stored()["description"], "Call Dora")
+			card.get_by_test_id("draft-approve").click()
+			page.locator("[data-testid=run-footer][data-status=Success]").wait_for()
+		self.assertEqual(self.stored()["description"], "Call Berta")
+
+	def test_an_answer_that_somebody_else_gave_is_told_with_who_gave_it(self):
+		name, later = self.propose(priority="High"), Gate()
+		self.model.script(later(text("Done.")))
+		with self.open_page(f"/huf/drafts/{name}") as page:
+			page.get_by_test_id("draft-approve").wait_for()
+			self.call("/api/method/huf.api.draft.reject", {"draft": name}, user=ANNA)
+			page.get_by_test_id("draft-approve").click()
+			page.get_by_text(f"answered before: Rejected by {ANNA}").wait_for()
+			self.assertIn(f"Rejected by {ANNA}", page.get_by_test_id("draft-standing").inner_text())
+			self.assertEqual(page.get_by_test_id("draft-approve").count(), 0)
+			self.assertTrue(later.reached.wait(30))
+			later.open()
+
+	def test_a_waiting_run_is_stopped_from_the_chat(self):
+		self.model.script(self.change(priority="High"))
+		with self.open_chat("Change it") as page:
+			page.get_by_test_id("draft-approve").wait_for()
+			page.get_by_test_id("stop").click()
+			page.locator("[data-testid=run-footer][data-status=Cancelled]").wait_for()
+			page.locator("[data-testid=draft][data-status=Expired]").wait_for()
+		self.assertEqual(self.stored()["priority"], "Low")
+
+	def test_an_answer_cut_by_its_steps_goes_on_in_the_background(self):
+		self.call(f"/api/resource/Agent/{quote(self.agent)}", {"max_iterations": 1}, method="PUT")
+		self.model.script(tool_call("list_users", {}), text("There is one."))
+		with self.open_chat("How many?") as page:
+			page.get_by_test_id("go-on").click()
+			page.locator("[data-testid=message-agent][data-status=Success]").wait_for()
+			page.get_by_text("There is one.").wait_for()
+			modes = page.get_by_test_id("run-badge").evaluate_all("all => all.map(e => e.dataset.mode)")
+			self.assertEqual(modes, ["Inline", "Background"])
+
+	# --- on their own page ---
+
+	def test_keys_lead_through_the_list_and_answer(self):
+		drafts = [self.propose(priority=priority) for priority in ("High", "Medium")]
+		self.model.script(text("One."), text("Two."))
+		with self.open_page("/huf/drafts") as page:
+			self.chosen(page, drafts[1]).wait_for()
+			page.get_by_test_id("draft-approve").wait_for()
+			page.keyboard.press("?")
+			page.get_by_test_id("keys-help").wait_for()
+			page.keyboard.press("Escape")
+			page.get_by_test_id("keys-help").wait_for(state="detached")
+			page.keyboard.press("j")
+			self.chosen(page, drafts[0]).wait_for()
+			self.assertTrue(page.url.endswith(f"/huf/drafts/{drafts[0]}"))
+			page.keyboard.press("e")
+			page.get_by_test_id("draft-editor").wait_for()
+			page.get_by_test_id("edit-values.priority").press("Escape")
+			page.get_by_test_id("draft-editor").wait_for(state="detached")
+			page.keyboard.press("a")
+			self.item(page, drafts[0], "Applied").wait_for()
+			page.keyboard.press("k")
+			self.chosen(page, drafts[1]).wait_for()
+			page.get_by_test_id("draft-approve").wait_for()
+			page.keyboard.press("r")
+			page.get_by_test_id("reject-reason").fill("j and k are letters here")
+			page.keyboard.press("Enter")
+			self.item(page, drafts[1], "Rejected").wait_for()
+			page.get_by_test_id("draft-run").click()
+			page.locator("[data-testid=run][data-status=Success]").wait_for()
+		self.assertEqual(self.stored()["priority"], "High")
+
+	def test_the_sidebar_tells_how_many_wait_and_each_has_an_address(self):
+		with self.open_page("/huf/runs") as page:
+			with page.expect_websocket() as heard:
+				page.reload()
+			heard.value.wait_for_event("framereceived")
+			count = page.get_by_test_id("section-count")
+			before = int(count.inner_text()) if count.count() else 0
+			name = self.propose(priority="High")
+			count.filter(has_text=str(before + 1)).wait_for()
+			page.goto(f"/huf/drafts/{name}")
+			self.chosen(page, name).wait_for()
+			page.get_by_test_id("draft-run").click()
+			page.get_by_test_id("run-draft").wait_for()
+			self.assertIn("Huf Manager", page.get_by_test_id("notice").inner_text())
+			page.get_by_test_id("run-draft").click()
+			self.model.script(text("No matter."))
+			page.get_by_test_id("draft-reject").click()
+			page.get_by_test_id("reject-confirm").click()
+			self.item(page, name, "Rejected").wait_for()
+			page.goto("/huf/drafts/nowhere")
+			page.get_by_test_id("error").wait_for()
+
+	def test_nothing_overflows_in_the_dark_or_on_a_phone(self):
+		long = "a-word-without-any-place-to-break " * 3 + "x" * 120
+		name = self.propose(description=f"{long}\n\nAnd a second line.", priority="High")
+		card = "/huf/drafts/" + name
+		for scheme, size in (("light", {}), ("dark", {}), ("light", NARROW), ("dark", NARROW)):
+			with (
+				self.subTest(scheme=scheme, **size),
+				self.open_page(card, color_scheme=scheme, **size) as page,
+			):
+				page.get_by_test_id("draft-approve").wait_for()
+				self.assertFalse(page.evaluate(TOO_WIDE))
+				page.get_by_test_id("draft-edit").click()
+				page.get_by_test_id("edit-values.description").wait_for()
+				self.assertFalse(page.evaluate(TOO_WIDE))
+				page.goto(f"/huf/chat/{self.conversation_of(name)}")
+				page.get_by_test_id("draft-approve").wait_for()
+				self.assertFalse(page.evaluate(TOO_WIDE))
+				if size:
+					page.goto("/huf/drafts")
+					self.item(page, name, "Pending").click()
+					page.get_by_test_id("draft-approve").wait_for()
+					page.get_by_test_id("up").click()
+					page.get_by_test_id("drafts").wait_for()
+		self.model.script(text("Well."))
+		self.call("/api/method/huf.api.draft.reject", {"draft": name})
+
+	# --- in the background ---
+
+	def test_a_run_in_the_background_shows_its_progress_is_cancelled_and_keeps_its_partial_result(self):
+		first, second = Gate(), Gate()
+		look = tool_calls([call("list_users", {})], "I look at the users first.")
+		self.model.script(first(look), second(text("Never heard.")))
+		trigger = {"trigger_name": f"Go {self.made}", "agent": self.agent, "trigger_type": "Manual"}
+		self.make("Agent Trigger", **trigger, run_as=ADMIN, prompt="Go")
+		event = self.call("/api/method/huf.api.trigger.fire", {"trigger": trigger["trigger_name"]})["message"]
+		self.assertTrue(first.reached.wait(30))
+		run = self.call(f"/api/resource/Agent%20Trigger%20Event/{event['name']}")["data"]["run"]
+		with self.open_page("/huf/runs") as page:
+			with page.expect_websocket() as heard:
+				page.goto(f"/huf/runs/{run}")
+			heard.value.wait_for_event("framereceived")
+			first.open()
+			page.get_by_test_id("run-progress").filter(has_text="List or count the users").wait_for()
+			self.assertEqual(page.get_by_test_id("run-badge").get_attribute("data-mode"), "Background")
+			self.assertTrue(second.reached.wait(30))
+			page.get_by_test_id("cancel-run").click()
+			page.get_by_test_id("confirm").click()
+			page.locator("[data-testid=run][data-status=Cancelled]").wait_for()
+			self.assertIn("I look at the users first.", page.get_by_test_id("run-answer").inner_text())
+			page.get_by_test_id("run-conversation").click()
+			page.locator("[data-testid=run-footer][data-status=Cancelled]").wait_for()
+			self.assertIn("I look at the users first.", page.get_by_test_id("message-agent").inner_text())
+			self.assertEqual(page.get_by_test_id("tool-call").get_attribute("data-status"), "done")
+
+	# --- what they share ---
+
+	def change(self, said: str | None = None, **values):
+		"""The model asks for a change of the to-do."""
+		return tool_calls([call(self.tool, {"name": self.todo, "values": values})], said)
+
+	def propose(self, **values) -> str:
+		"""A run of Administrator that waits with a change; gives the draft."""
+		self.model.script(self.change(**values))
+		wish = {
+			"agent_name": self.agent,
+			"prompt": "Change it",
+			"channel_id": f"test {len(self.model.requests)}",
+		}
+		result = self.call("/api/method/huf.ai.agent_integration.run_agent_sync", wish)["message"]
+		self.assertEqual(result["status"], "Waiting", result)
+		return result["draft"]["draft"]
+
+	def conversation_of(self, draft: str) -> str:
+		return self.call(f"/api/method/huf.api.draft.get_draft?draft={draft}")["message"]["conversation"]
+
+	def stored(self) -> dict:
+		return self.call(f"/api/resource/ToDo/{self.todo}")["data"]
+
+	def field(self, card, name: str) -> tuple[str, str]:
+		"""What a field was and what it would be."""
+		row = card.locator(f"[data-testid=change-field][data-field='{name}']")
+		return row.locator("del").inner_text(), row.locator("ins").inner_text()
+
+	def item(self, page, draft: str, status: str):
+		return page.locator(f"[data-testid=draft-item][data-name='{draft}'][data-status={status}]")
+
+	def chosen(self, page, draft: str):
+		return page.locator(f"[data-testid=draft-item][data-name='{draft}'][data-chosen=true]")
+
+	@contextmanager
+	def open_page(self, address: str, **options):
+		with open_browser(self.server.url, **options) as page:
+			name, value = self.sessions[ADMIN].split("=")
+			page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
+			page.goto(address)
+			yield page
+
+	@contextmanager
+	def open_chat(self, said: str):
+		"""A chat in which something was said to the agent."""
+		with self.open_page(f"/huf/chat?agent={quote(self.agent)}") as page:
+			page.get_by_test_id("agent-picker").filter(has_text=self.agent).wait_for()
+			page.get_by_test_id("composer").fill(said)
+			page.get_by_test_id("send").click()
+			yield page
+
+	def make(self, doctype: str, **values) -> dict:
+		return self.call(f"/api/resource/{quote(doctype)}", values)["data"]
+
+	@classmethod
+	def call(cls, path: str, data: dict | None = None, method: str | None = None, user: str = ADMIN) -> dict:
+		"""REST in a user's session, by the token of its page."""
+		if user not in cls.tokens:
+			page = cls.server.call("/huf", cookie=cls.sessions[user]).read().decode()
+			boot = json.loads(page.split("window.huf_boot = ")[1].split("</script>")[0])
+			cls.tokens[user] = boot["csrf_token"]
+		headers = {"Cookie": cls.sessions[user], "X-Frappe-CSRF-Token": cls.tokens[user]}
+		body = None if data is None else json.dumps(data).encode()
+		request = urllib.request.Request(
+			cls.server.url + path, body, {**headers, "Content-Type": "application/json"}, method=method
+		)
+		return json.load(urllib.request.urlopen(request, timeout=20))

@@ -1,0 +1,31 @@
+/** A draft in words: what it wants, and how it stands. */
+import { t } from "../i18n/index.js";
+import { headlineOf } from "../lib/drafts.js";
+import { boot } from "../state/session.js";
+
+export const nameOf = (user) => (user === boot.user ? t("draft.you") : user);
+
+export function headline(draft) {
+	const { key, ...values } = headlineOf(draft);
+	return t(`proposal.${key}`, values);
+}
+
+/** Whose turn it is, or how it ended. */
+export function standing(draft) {
+	const { status, reason, approver } = draft;
+	if (status === "Pending") {
+		if (draft.may_answer) return t("draft.waits.mine");
+		return approver ? t("draft.waits.other", { approver: nameOf(approver) }) : t("draft.waits.manager");
+	}
+	if (status === "Expired" && reason) return t("draft.Expired.reason", { reason });
+	const isEdited = status === "Applied" && draft.edited_arguments;
+	return t(isEdited ? "draft.Applied.edited" : `draft.${status}`, { by: nameOf(draft.answered_by) });
+}
+
+export const SIGNS = {
+	Pending: { icon: "pause", class: "text-write" },
+	Applied: { icon: "check", class: "text-accent" },
+	Rejected: { icon: "close", class: "text-muted" },
+	Failed: { icon: "alert", class: "text-danger" },
+	Expired: { icon: "clock", class: "text-muted" },
+};
