@@ -157,7 +157,7 @@ class TestDraftsPage(unittest.TestCase):
 		with self.open_chat("How many?") as page:
 			page.get_by_test_id("go-on").click()
 			page.locator("[data-testid=message-agent][data-status=Success]").wait_for()
-			page.get_by_text("There is one.").wait_for()
+			page.get_by_text("There is one.", exact=True).wait_for()
 			modes = page.get_by_test_id("run-badge").evaluate_all("all => all.map(e => e.dataset.mode)")
 			self.assertEqual(modes, ["Inline", "Background"])
 
@@ -238,7 +238,7 @@ class TestDraftsPage(unittest.TestCase):
 					page.get_by_test_id("draft-approve").wait_for()
 					page.get_by_test_id("up").click()
 					page.get_by_test_id("drafts").wait_for()
-		self.model.script(text("Well."))
+		self.model.forever(text("Well."))
 		self.call("/api/method/huf.api.draft.reject", {"draft": name})
 
 	# --- in the background ---

@@ -11,7 +11,9 @@ import enTriggers from "../src/i18n/en.triggers.js";
 import { loadTexts, t } from "../src/i18n/index.js";
 import { formatCost, formatDuration, initials } from "../src/lib/format.js";
 
-const PARTS = [enDrafts, enMail, enRuns, enTriggers];
+// The pages about mail come with the texts about triggers, too.
+const ownMail = Object.fromEntries(Object.entries(enMail).filter(([key]) => !(key in enTriggers)));
+const PARTS = [enDrafts, ownMail, enRuns, enTriggers];
 const later = Object.assign({}, ...PARTS);
 const SOURCES = path.resolve(import.meta.dirname, "../src");
 
