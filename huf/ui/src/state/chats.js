@@ -151,7 +151,7 @@ async function follow(chat, run) {
 	const onEvent = (kind, data) => {
 		applyEvent(chat.live.turn, kind, data);
 		if (kind === "progress") chat.progress = data;
-		chat.live.turn.isOngoing = !["text_delta", "run_finished"].includes(kind);
+		chat.live.turn.isOngoing = !["text_delta", "run_waiting", "run_finished"].includes(kind);
 	};
 	try {
 		await api.followRun({ run, last: 0 }, { signal: live.controller.signal, onEvent });
