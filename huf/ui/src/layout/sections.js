@@ -7,7 +7,7 @@ const ALL = [
 	{ name: "drafts", icon: "inbox", label: "section.drafts", count: () => waiting.count },
 	{ name: "runs", icon: "pulse", label: "section.runs" },
 	{ name: "triggers", icon: "bolt", label: "section.triggers", isForManagers: true },
-	{ name: "mail", icon: "inbox", label: "section.mail", isForManagers: true },
+	{ name: "mail", icon: "mail", label: "section.mail", isForManagers: true },
 ];
 
 export const SECTIONS = ALL.filter((section) => boot.is_manager || !section.isForManagers);
