@@ -55,3 +55,8 @@ def say(page, text: str):
 	footer = page.get_by_test_id("run-footer").nth(ended)
 	footer.wait_for()
 	return footer
+
+
+def wait_to_hear(page) -> None:
+	"""From here on the page hears what its site tells."""
+	page.locator("html[data-realtime=connected]").wait_for(state="attached")

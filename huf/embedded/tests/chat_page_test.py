@@ -1,27 +1,12 @@
 """The newcomer's first minute: `huf start`, sign in, talk to the demo agent, without any model."""
 
-import json
-import shutil
-import tempfile
-import unittest
-from pathlib import Path
-
 from huf.embedded.tests.browser import needs_browser, open_browser, say, sign_in
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.pages import PASSWORD, PageTestCase
 from huf.tests.model_server import Gate, ModelServer, text, tool_call
-
-PASSWORD = "a good password 7"
 
 
 @needs_browser
-class TestChatPage(unittest.TestCase):
-	@classmethod
-	def setUpClass(cls):
-		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
-		cls.addClassCleanup(cls.server.stop)
-
+class TestChatPage(PageTestCase):
 	def test_a_newcomer_s_two_questions_are_answered_from_real_records(self):
 		with open_browser(self.server.url) as page:
 			sign_in(page, PASSWORD)
@@ -62,9 +47,9 @@ class TestChatPage(unittest.TestCase):
 			page.get_by_test_id("send").click()
 			page.get_by_test_id("tool-call").wait_for()
 			gate.open()
-			page.get_by_text("Sentence 3.").wait_for()
+			page.get_by_test_id("message-agent").get_by_text("Sentence 3.").wait_for()
 			page.reload()
-			page.get_by_text("Sentence 20.").wait_for()
+			page.get_by_test_id("message-agent").get_by_text("Sentence 20.").wait_for()
 			self.assertEqual(page.get_by_test_id("run-footer").count(), 0)
 			page.get_by_test_id("run-footer").wait_for()
 			said = page.get_by_test_id("message-agent").last.inner_text()
@@ -73,17 +58,11 @@ class TestChatPage(unittest.TestCase):
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 
 	def use_model(self, model):
-		cookie = self.server.login(PASSWORD)
-		provider = {"provide_name": "Scripted", "api_key": "sk-test", "api_base": model.base_url}
-		self.server.call("/api/resource/AI%20Provider", provider, cookie)
-		self.server.call(
-			"/api/resource/AI%20Model", {"model_name": "scripted", "provider": "Scripted"}, cookie
-		)
-		agent = json.load(self.server.call("/api/resource/Agent?limit=1", cookie=cookie))["data"][0]["name"]
-		change = {"doctype": "Agent", "name": agent, "fieldname": "model", "value": "scripted"}
-		self.server.call("/api/method/frappe.client.set_value", change, cookie)
-		undo = {**change, "value": ""}
-		self.addCleanup(self.server.call, "/api/method/frappe.client.set_value", undo, cookie)
+		self.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=model.base_url)
+		self.make("AI Model", model_name="scripted", provider="Scripted")
+		address = "/api/resource/Agent/Office%20Assistant"
+		self.call(address, {"model": "scripted"}, "PUT")
+		self.addCleanup(self.call, address, {"model": ""}, "PUT")
 
 	def test_a_wrong_password_is_told_and_lets_nobody_in(self):
 		with open_browser(self.server.url) as page:
@@ -92,6 +71,4 @@ class TestChatPage(unittest.TestCase):
 			self.assertIn("/login", page.url)
 
 	def count(self, doctype: str) -> int:
-		cookie = self.server.login(PASSWORD)
-		answer = self.server.call(f"/api/resource/{doctype}?limit_page_length=0", cookie=cookie)
-		return len(json.load(answer)["data"])
+		return len(self.call(f"/api/resource/{doctype}?limit_page_length=0")["data"])

@@ -3,21 +3,14 @@
 And the other half of a long run: it says how far it is, is cancelled from the page, and keeps what it has.
 """
 
-import json
-import shutil
-import tempfile
-import unittest
-import urllib.request
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import quote
 
-from huf.embedded.tests.browser import needs_browser, open_browser
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.browser import needs_browser, wait_to_hear
+from huf.embedded.tests.pages import ADMIN, PageTestCase
 from huf.tests.model_server import Gate, ModelServer, call, text, tool_call, tool_calls
 
-PASSWORD = "a good password 7"
-ADMIN, ANNA = "Administrator", "anna@example.com"
+ANNA = "anna@example.com"
 NARROW = {"width": 390, "height": 844}
 TOO_WIDE = """() => {
 	const edge = (each) => each.getBoundingClientRect().right;
@@ -28,21 +21,12 @@ TOO_WIDE = """() => {
 
 
 @needs_browser
-class TestDraftsPage(unittest.TestCase):
+class TestDraftsPage(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
-		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
-		cls.addClassCleanup(cls.server.stop)
-		cls.sessions = {ADMIN: cls.server.login(PASSWORD)}
-		cls.tokens = {}
+		super().setUpClass()
 		cls.made = 0
-		roles = [{"role": role} for role in ("Huf Manager", "Huf User", "System Manager")]
-		anna = {"email": ANNA, "first_name": "Anna", "new_password": PASSWORD, "roles": roles}
-		cls.call("/api/resource/User", {**anna, "send_welcome_email": 0})
-		answer = cls.server.call("/api/method/login", {"usr": ANNA, "pwd": PASSWORD})
-		cls.sessions[ANNA] = answer.headers["Set-Cookie"].split(";")[0]
+		cls.add_user(ANNA, "Huf Manager", "Huf User", "System Manager")
 
 	def setUp(self):
 		self.model = ModelServer()
@@ -90,13 +74,13 @@ class TestDraftsPage(unittest.TestCase):
 			self.assertEqual(self.stored()["description"], "Call Anna")
 
 			page.reload()
-			page.get_by_text("I move it up.").wait_for()
+			page.get_by_test_id("message-agent").get_by_text("I move it up.").wait_for()
 			self.assertEqual(page.get_by_test_id("ongoing").count(), 0)
 			card.get_by_test_id("draft-edit").click()
 			card.get_by_test_id("edit-values.description").fill("Call Clara")
 			card.get_by_test_id("draft-edit-approve").click()
 			page.locator("[data-testid=run-footer][data-status=Success]").wait_for()
-			page.get_by_text("Moved up.").wait_for()
+			page.get_by_test_id("message-agent").get_by_text("Moved up.").wait_for()
 			page.locator("[data-testid=draft][data-status=Applied]").wait_for()
 			self.assertEqual(self.field(card, "description"), ("Call Anna", "Call Clara"))
 			self.assertIn("by you with other arguments", card.get_by_test_id("draft-standing").inner_text())
@@ -109,7 +93,7 @@ class TestDraftsPage(unittest.TestCase):
 			page.get_by_test_id("draft-reject").click()
 			page.get_by_test_id("reject-reason").fill("Ask Anna first")
 			page.keyboard.press("Enter")
-			page.get_by_text("All right.").wait_for()
+			page.get_by_test_id("message-agent").get_by_text("All right.").wait_for()
 			page.locator("[data-testid=draft][data-status=Rejected]").wait_for()
 			self.assertIn("Ask Anna first", page.get_by_test_id("draft-reason").inner_text())
 		self.assertIn("Ask Anna first", self.model.requests[-1]["messages"][-1]["content"])
@@ -157,7 +141,7 @@ class TestDraftsPage(unittest.TestCase):
 		with self.open_chat("How many?") as page:
 			page.get_by_test_id("go-on").click()
 			page.locator("[data-testid=message-agent][data-status=Success]").wait_for()
-			page.get_by_text("There is one.", exact=True).wait_for()
+			page.get_by_test_id("message-agent").get_by_text("There is one.", exact=True).wait_for()
 			modes = page.get_by_test_id("run-badge").evaluate_all("all => all.map(e => e.dataset.mode)")
 			self.assertEqual(modes, ["Inline", "Background"])
 
@@ -195,9 +179,8 @@ class TestDraftsPage(unittest.TestCase):
 
 	def test_the_sidebar_tells_how_many_wait_and_each_has_an_address(self):
 		with self.open_page("/huf/runs") as page:
-			with page.expect_websocket() as heard:
-				page.reload()
-			heard.value.wait_for_event("framereceived")
+			page.reload()
+			wait_to_hear(page)
 			count = page.get_by_test_id("section-count")
 			before = int(count.inner_text()) if count.count() else 0
 			name = self.propose(priority="High")
@@ -252,10 +235,8 @@ class TestDraftsPage(unittest.TestCase):
 		event = self.call("/api/method/huf.api.trigger.fire", {"trigger": trigger["trigger_name"]})["message"]
 		self.assertTrue(first.reached.wait(30))
 		run = self.call(f"/api/resource/Agent%20Trigger%20Event/{event['name']}")["data"]["run"]
-		with self.open_page("/huf/runs") as page:
-			with page.expect_websocket() as heard:
-				page.goto(f"/huf/runs/{run}")
-			heard.value.wait_for_event("framereceived")
+		with self.open_page(f"/huf/runs/{run}") as page:
+			wait_to_hear(page)
 			first.open()
 			page.get_by_test_id("run-progress").filter(has_text="List or count the users").wait_for()
 			self.assertEqual(page.get_by_test_id("run-badge").get_attribute("data-mode"), "Background")
@@ -305,14 +286,6 @@ class TestDraftsPage(unittest.TestCase):
 		return page.locator(f"[data-testid=draft-item][data-name='{draft}'][data-chosen=true]")
 
 	@contextmanager
-	def open_page(self, address: str, **options):
-		with open_browser(self.server.url, **options) as page:
-			name, value = self.sessions[ADMIN].split("=")
-			page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
-			page.goto(address)
-			yield page
-
-	@contextmanager
 	def open_chat(self, said: str):
 		"""A chat in which something was said to the agent."""
 		with self.open_page(f"/huf/chat?agent={quote(self.agent)}") as page:
@@ -320,20 +293,3 @@ class TestDraftsPage(unittest.TestCase):
 			page.get_by_test_id("composer").fill(said)
 			page.get_by_test_id("send").click()
 			yield page
-
-	def make(self, doctype: str, **values) -> dict:
-		return self.call(f"/api/resource/{quote(doctype)}", values)["data"]
-
-	@classmethod
-	def call(cls, path: str, data: dict | None = None, method: str | None = None, user: str = ADMIN) -> dict:
-		"""REST in a user's session, by the token of its page."""
-		if user not in cls.tokens:
-			page = cls.server.call("/huf", cookie=cls.sessions[user]).read().decode()
-			boot = json.loads(page.split("window.huf_boot = ")[1].split("</script>")[0])
-			cls.tokens[user] = boot["csrf_token"]
-		headers = {"Cookie": cls.sessions[user], "X-Frappe-CSRF-Token": cls.tokens[user]}
-		body = None if data is None else json.dumps(data).encode()
-		request = urllib.request.Request(
-			cls.server.url + path, body, {**headers, "Content-Type": "application/json"}, method=method
-		)
-		return json.load(urllib.request.urlopen(request, timeout=20))

@@ -1,41 +1,22 @@
 """Mail on the page: a mailbox is set up, a rule made and tried, a mail arrives by itself, is drafted, allowed and sent."""
 
-import json
-import shutil
-import tempfile
-import unittest
-import urllib.request
-from pathlib import Path
-
-from huf.embedded.tests.browser import needs_browser, open_browser
+from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.mail_test import Postman
-from huf.embedded.tests.server_test import Server
-from huf.embedded.tests.server_test import free_port as server_port
-from huf.tests.imap_server import PASSWORD as MAIL_PASSWORD
-from huf.tests.imap_server import USER, ImapServer, needs_dovecot
+from huf.embedded.tests.pages import PageTestCase, choose
+from huf.tests.imap_server import PASSWORD, USER, ImapServer, needs_dovecot
 from huf.tests.mail_samples.made import base
 from huf.tests.model_server import ModelServer, text, tool_call
-
-PASSWORD = "a good password 7"
 
 
 @needs_browser
 @needs_dovecot
-class TestMailPage(unittest.TestCase):
-	@classmethod
-	def setUpClass(cls):
-		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.server = Server(home, server_port(), HUF_ADMIN_PASSWORD=PASSWORD)
-		cls.addClassCleanup(cls.server.stop)
-
+class TestMailPage(PageTestCase):
 	def test_from_an_empty_page_to_a_mail_that_was_answered(self):
 		with ImapServer() as inbox, Postman() as postman, ModelServer() as model:
 			self.make_agent(model)
 			reply = {"to": "anna@customer.example", "subject": "A mail", "body": "Yes, on Friday."}
 			model.script(tool_call("send_reply", reply), text("A reply waits."))
-			with open_browser(self.server.url) as page:
-				self.sign_in(page)
+			with self.open_page() as page:
 				self.set_up_mailbox(page, inbox, postman)
 				self.make_rule(page)
 				self.deliver(inbox)
@@ -47,7 +28,7 @@ class TestMailPage(unittest.TestCase):
 		page.goto("/huf/mail?view=mailboxes")
 		page.get_by_test_id("new-mailbox").click()
 		fields = {"mailbox_name": "Office", "email": "office@office.example", "imap_host": "127.0.0.1"}
-		fields |= {"imap_port": str(inbox.port), "imap_user": USER, "imap_password": MAIL_PASSWORD}
+		fields |= {"imap_port": str(inbox.port), "imap_user": USER, "imap_password": PASSWORD}
 		fields |= {"smtp_host": "127.0.0.1", "smtp_port": str(postman.port)}
 		for name, value in fields.items():
 			page.get_by_test_id(f"field-{name}").fill(value)
@@ -118,31 +99,12 @@ class TestMailPage(unittest.TestCase):
 		self.assertIn("1 of 1", page.get_by_test_id("past").inner_text())
 
 	def make_agent(self, model: ModelServer) -> None:
-		self.call("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=model.base_url)
-		self.call("AI Model", model_name="scripted", provider="Scripted")
-		self.call(
+		self.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=model.base_url)
+		self.make("AI Model", model_name="scripted", provider="Scripted")
+		self.make(
 			"Agent",
 			agent_name="Reader",
 			model="scripted",
 			instructions="Read.",
 			agent_tool=[{"tool": "send_reply"}],
 		)
-
-	def sign_in(self, page) -> None:
-		name, value = self.server.login(PASSWORD).split("=")
-		page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
-
-	def call(self, doctype: str, **values) -> None:
-		cookie = self.server.login(PASSWORD)
-		boot = self.server.call("/huf", cookie=cookie).read().decode().split("window.huf_boot = ")[1]
-		token = json.loads(boot.split("</script>")[0])["csrf_token"]
-		headers = {"Content-Type": "application/json", "Cookie": cookie, "X-Frappe-CSRF-Token": token}
-		address = f"{self.server.url}/api/resource/{doctype.replace(' ', '%20')}"
-		urllib.request.urlopen(
-			urllib.request.Request(address, json.dumps(values).encode(), headers), timeout=10
-		).read()
-
-
-def choose(page, field: str, value: str) -> None:
-	page.get_by_test_id(f"field-{field}").fill(value)
-	page.get_by_test_id("link-choice").filter(has_text=value).first.click()

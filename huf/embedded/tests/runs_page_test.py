@@ -1,25 +1,16 @@
 """Runs on the page: the list opens one, two are compared, what does not exist is told, and the address has it all."""
 
-import shutil
-import tempfile
-import unittest
-from pathlib import Path
-
 from huf.embedded.tests.browser import needs_browser, open_browser, say, sign_in
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.pages import PASSWORD, PageTestCase
 
-PASSWORD = "a good password 7"
 QUESTIONS = ("List my open todos", "How many users are there?", "How many users are there?")
 
 
 @needs_browser
-class TestRunsPage(unittest.TestCase):
+class TestRunsPage(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
-		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
-		cls.addClassCleanup(cls.server.stop)
+		super().setUpClass()
 		with open_browser(cls.server.url) as page:
 			sign_in(page, PASSWORD)
 			for question in QUESTIONS:

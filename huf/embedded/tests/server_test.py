@@ -53,8 +53,8 @@ class Server:
 		request.add_header("Cookie", cookie or "")
 		return urllib.request.urlopen(request, timeout=10)
 
-	def login(self, password):
-		answer = self.call("/api/method/login", {"usr": "Administrator", "pwd": password})
+	def login(self, password, user="Administrator"):
+		answer = self.call("/api/method/login", {"usr": user, "pwd": password})
 		return re.search(r"sid=\w+", str(answer.headers)).group()
 
 	def stop(self) -> float:

@@ -1,32 +1,16 @@
 """Triggers on the page: made, fired by hand, turned on and off, looked back with, and seen to fire by themselves."""
 
-import json
-import shutil
-import tempfile
-import unittest
-import urllib.request
-from contextlib import contextmanager
-from pathlib import Path
-
-from huf.embedded.tests.browser import needs_browser, open_browser
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.browser import needs_browser, wait_to_hear
+from huf.embedded.tests.pages import ADMIN, PageTestCase, choose
 from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
-PASSWORD = "a good password 7"
-AGENT, USER = "Office Assistant", "Administrator"
+AGENT, PAGE = "Office Assistant", "/huf/triggers"
 
 
 @needs_browser
-class TestTriggersPage(unittest.TestCase):
-	@classmethod
-	def setUpClass(cls):
-		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
-		cls.addClassCleanup(cls.server.stop)
-
+class TestTriggersPage(PageTestCase):
 	def test_a_button_is_made_and_fires_once(self):
-		with self.open_page() as page:
+		with self.open_page(PAGE) as page:
 			begin(page, "Count users", "Manual")
 			page.get_by_test_id("field-prompt").fill("How many users are there?")
 			page.get_by_test_id("create").click()
@@ -49,7 +33,7 @@ class TestTriggersPage(unittest.TestCase):
 
 	def test_a_document_s_trigger_is_tried_out_turned_on_and_fires(self):
 		self.save_todo("Before it was there", priority="High")
-		with self.open_page() as page:
+		with self.open_page(PAGE) as page:
 			begin(page, "Look at todos", "Doc Event")
 			choose(page, "reference_doctype", "ToDo")
 			page.get_by_test_id("field-condition").fill("doc.priority == 'High' and doc.description")
@@ -74,7 +58,7 @@ class TestTriggersPage(unittest.TestCase):
 			self.assertIn("priority = 'Low'", checks.first.inner_text())
 
 	def test_what_is_missing_or_wrong_is_told_and_nothing_is_lost(self):
-		with self.open_page() as page:
+		with self.open_page(PAGE) as page:
 			begin(page, "Every morning", "Schedule")
 			page.get_by_test_id("plan-cron").click()
 			page.get_by_test_id("field-cron").fill("at nine")
@@ -116,7 +100,7 @@ class TestTriggersPage(unittest.TestCase):
 		for name in ("new", "Mail in/out", "50% off? #1 & more", "Ünïted.v2"):
 			values = {"trigger_name": name, "agent": AGENT, "trigger_type": "Manual"}
 			self.call("/api/resource/Agent%20Trigger", values)
-			with self.subTest(name), self.open_page() as page:
+			with self.subTest(name), self.open_page(PAGE) as page:
 				page.locator(f"[data-testid=trigger-item][data-name='{name}']").get_by_role("link").click()
 				page.get_by_test_id("events-empty").wait_for()
 				page.reload()
@@ -134,9 +118,8 @@ class TestTriggersPage(unittest.TestCase):
 			with self.open_page("/huf/triggers") as chat:
 				page = chat.context.new_page()
 				for one, address in ((chat, f"/huf/chat/{conversation}"), (page, f"/huf/runs/{run}")):
-					with one.expect_websocket() as heard:
-						one.goto(address)
-					heard.value.wait_for_event("framereceived")
+					one.goto(address)
+					wait_to_hear(one)
 				begins.open()
 				for told in (chat.get_by_test_id("ongoing"), page.get_by_test_id("run-progress")):
 					told.filter(has_text="Step 1 of 9: List or count the users of this site").wait_for()
@@ -147,7 +130,7 @@ class TestTriggersPage(unittest.TestCase):
 	def fire_in_background(self, server: ModelServer) -> str:
 		"""Fire a trigger of an agent whose model is the scripted server; gives the event."""
 		agent = {"agent_name": "Counter", "model": "scripted", "max_iterations": 9}
-		trigger = {"trigger_name": "Count", "agent": "Counter", "trigger_type": "Manual", "run_as": USER}
+		trigger = {"trigger_name": "Count", "agent": "Counter", "trigger_type": "Manual", "run_as": ADMIN}
 		for doctype, values in (
 			("AI%20Provider", {"provide_name": "Scripted", "api_key": "sk-1", "api_base": server.base_url}),
 			("AI%20Model", {"model_name": "scripted", "provider": "Scripted"}),
@@ -157,27 +140,8 @@ class TestTriggersPage(unittest.TestCase):
 			self.call(f"/api/resource/{doctype}", values)
 		return self.call("/api/method/huf.api.trigger.fire", {"trigger": "Count"})["message"]["name"]
 
-	@contextmanager
-	def open_page(self, address: str = "/huf/triggers", **options):
-		"""A page of a session of its own, without the way through the sign-in page."""
-		with open_browser(self.server.url, **options) as page:
-			name, value = self.server.login(PASSWORD).split("=")
-			page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
-			page.goto(address)
-			yield page
-
 	def save_todo(self, description: str, **values):
 		self.call("/api/resource/ToDo", {"description": description, **values})
-
-	def call(self, path: str, data: dict | None = None) -> dict:
-		"""REST as Administrator, by the token of a page of its own session."""
-		cookie = self.server.login(PASSWORD)
-		page = self.server.call("/huf", cookie=cookie).read().decode()
-		token = json.loads(page.split("window.huf_boot = ")[1].split("</script>")[0])["csrf_token"]
-		body = None if data is None else json.dumps(data).encode()
-		headers = {"Content-Type": "application/json", "Cookie": cookie, "X-Frappe-CSRF-Token": token}
-		request = urllib.request.Request(self.server.url + path, body, headers)
-		return json.load(urllib.request.urlopen(request, timeout=10))
 
 
 def begin(page, name: str, kind: str) -> None:
@@ -186,9 +150,4 @@ def begin(page, name: str, kind: str) -> None:
 	page.get_by_test_id("field-trigger_name").fill(name)
 	page.get_by_test_id(f"type-{kind}").click()
 	choose(page, "agent", AGENT)
-	choose(page, "run_as", USER)
-
-
-def choose(page, field: str, value: str) -> None:
-	page.get_by_test_id(f"field-{field}").fill(value)
-	page.get_by_test_id("link-choice").filter(has_text=value).first.click()
+	choose(page, "run_as", ADMIN)

@@ -27,6 +27,9 @@ async function connect() {
 		withCredentials: true,
 		reconnectionAttempts: 5,
 	});
+	// Whoever looks from outside, a test or a person, can see whether the page hears its site.
+	const show = (state) => () => (document.documentElement.dataset.realtime = state);
+	socket.on("connect", show("connected")).on("disconnect", show("disconnected"));
 	for (const [event, known] of Object.entries(listeners))
 		socket.on(event, (message) => known.forEach((listener) => listener(message)));
 }

@@ -1,0 +1,70 @@
+"""What tests of pages share: one started Huf for a class, people signed in to it, REST in their sessions."""
+
+import json
+import shutil
+import tempfile
+import unittest
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from huf.embedded.tests.browser import open_browser
+from huf.embedded.tests.server_test import Server, free_port
+
+PASSWORD = "a good password 7"
+ADMIN = "Administrator"
+
+
+class PageTestCase(unittest.TestCase):
+	"""Has a `server` on a fresh site, in which ADMIN is signed in."""
+
+	@classmethod
+	def setUpClass(cls):
+		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
+		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+		cls.addClassCleanup(cls.server.stop)
+		cls.sessions = {ADMIN: cls.server.login(PASSWORD)}
+		cls.tokens: dict[str, str] = {}
+
+	@classmethod
+	def add_user(cls, email: str, *roles: str) -> None:
+		"""A person with these roles, signed in."""
+		values = {"email": email, "first_name": email.split("@")[0].title(), "new_password": PASSWORD}
+		cls.make("User", **values, send_welcome_email=0, roles=[{"role": role} for role in roles])
+		cls.sessions[email] = cls.server.login(PASSWORD, email)
+
+	@contextmanager
+	def open_page(self, address: str = "/huf", user: str = ADMIN, **options) -> Iterator:
+		"""A page in a user's session, without the way through the sign-in page; options are `open_browser`'s."""
+		with open_browser(self.server.url, **options) as page:
+			name, value = self.sessions[user].split("=")
+			page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
+			page.goto(address)
+			yield page
+
+	@classmethod
+	def make(cls, doctype: str, **values) -> dict:
+		return cls.call(f"/api/resource/{quote(doctype)}", values)["data"]
+
+	@classmethod
+	def call(cls, path: str, data: dict | None = None, method: str | None = None, user: str = ADMIN) -> dict:
+		"""REST in a user's session, by the token of its page."""
+		if user not in cls.tokens:
+			page = cls.server.call("/huf", cookie=cls.sessions[user]).read().decode()
+			boot = json.loads(page.split("window.huf_boot = ")[1].split("</script>")[0])
+			cls.tokens[user] = boot["csrf_token"]
+		headers = {"Cookie": cls.sessions[user], "X-Frappe-CSRF-Token": cls.tokens[user]}
+		body = None if data is None else json.dumps(data).encode()
+		request = urllib.request.Request(
+			cls.server.url + path, body, {**headers, "Content-Type": "application/json"}, method=method
+		)
+		return json.load(urllib.request.urlopen(request, timeout=20))
+
+
+def choose(page, field: str, value: str) -> None:
+	"""Finds a record in a link field and takes it."""
+	page.get_by_test_id(f"field-{field}").fill(value)
+	page.get_by_test_id("link-choice").filter(has_text=value).first.click()

@@ -1,0 +1,74 @@
+"""Mail that Frappe itself has received: taken in once, in its thread, by the mailbox that stands for its account."""
+
+import unittest
+
+import frappe
+
+from huf.tests.factories import make, unique
+from huf.tests.mail import MailTestCase
+
+MAIL = """\
+From: Ada <{sender}>
+To: {address}
+Subject: {subject}
+Message-ID: <{message_id}>
+{headers}
+{body}
+
+> What was said before
+"""
+
+
+class TestCommunications(MailTestCase):
+	def setUp(self):
+		super().setUp()
+		if not frappe.db.exists("DocType", "Communication"):
+			raise unittest.SkipTest("Frappe's own mail is on a bench")
+		self.account = make(
+			"Email Account", email_account_name=unique("Office"), email_id=self.address, append_to="ToDo"
+		).name
+		frappe.db.commit()
+
+	def test_what_frappe_receives_is_taken_in_once_with_what_is_new_in_it(self):
+		self.receive("a@ada.example", "When do you open?")
+		frappe.db.commit()
+		(mail,) = self.mails()
+		self.assertEqual(
+			(mail.sender, mail.message_id, mail.direction), ("ada@ada.example", "a@ada.example", "Incoming")
+		)
+		self.assertEqual(mail.new_text.strip(), "When do you open?")
+
+	def test_an_answer_belongs_to_its_thread(self):
+		self.receive("b@ada.example", "When do you open?")
+		self.receive("c@ada.example", "And on Sunday?", "In-Reply-To: <b@ada.example>\n")
+		first, second = self.mails()
+		self.assertEqual(first.thread, second.thread)
+
+	def test_a_rolled_back_communication_leaves_no_mail(self):
+		self.receive("d@ada.example", "Never mind")
+		frappe.db.rollback()
+		self.assertEqual(self.mails(), [])
+
+	def test_a_mailbox_that_reads_its_server_itself_takes_nothing_from_frappe(self):
+		frappe.db.set_value("Agent Mailbox", self.mailbox, "imap_host", "127.0.0.1")
+		self.receive("e@ada.example", "Twice?")
+		self.assertEqual(self.mails(), [])
+
+	def receive(self, message_id: str, body: str, headers: str = "") -> None:
+		"""By the function with which Frappe takes a mail from its own servers."""
+		from frappe.email.receive import InboundMail
+
+		raw = MAIL.format(
+			sender="ada@ada.example",
+			address=self.address,
+			subject="Opening hours",
+			message_id=message_id,
+			headers=headers,
+			body=body,
+		)
+		InboundMail(raw.encode(), frappe.get_doc("Email Account", self.account), uid=1).process()
+
+	def mails(self) -> list:
+		return frappe.get_all(
+			"Agent Mail", filters={"mailbox": self.mailbox}, fields=["*"], order_by="creation asc, name asc"
+		)
