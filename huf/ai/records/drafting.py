@@ -39,23 +39,21 @@ def write_draft(answers, wish: Wish, run: str | None) -> tuple[str, str]:
 	# Counted before it is looked for: who comes second finds the draft, or has the same place.
 	place = mails.count_outgoing(answers.thread)
 	draft = mails.open_draft(answers.thread)
-	if draft is None:
+	name = draft.name if draft else None
+	if name is None:
 		row = {**wish.as_row(), "run": run}
 		name, is_new = mails.insert_outgoing(answers, row, MailStatus.DRAFT, place)
 		if is_new:
 			mails.write_event(answers, MailEvent.DRAFTED, wish.subject, run=run, draft=name)
 			return "created", name
-		draft = mails.read_mail(name)
-	# The row is held: a person who saves it now is waited for, or waits.
-	is_open = mails.move_on(draft.name, MailStatus.DRAFT, MailStatus.DRAFT)
-	if not is_open or frappe.db.get_value(mails.MAIL, draft.name, "edited_by"):
-		mails.write_event(
-			answers, MailEvent.DRAFT_KEPT, "A person has the draft in hand", run=run, draft=draft.name
-		)
-		return "kept", draft.name
-	mails.update_mail(draft.name, **wish.as_row(), run=run)
-	mails.write_event(answers, MailEvent.DRAFT_CHANGED, wish.subject, run=run, draft=draft.name)
-	return "changed", draft.name
+	# The row is held, and from here seen as it is: a person who saves it now is waited for, or waits.
+	is_open = mails.move_on(name, MailStatus.DRAFT, MailStatus.DRAFT)
+	if not is_open or frappe.db.get_value(mails.MAIL, name, "edited_by"):
+		mails.write_event(answers, MailEvent.DRAFT_KEPT, "A person has the draft in hand", run=run, draft=name)
+		return "kept", name
+	mails.update_mail(name, **wish.as_row(), run=run)
+	mails.write_event(answers, MailEvent.DRAFT_CHANGED, wish.subject, run=run, draft=name)
+	return "changed", name
 
 
 def write_reply(answers, wish: Wish, run: str | None) -> str:

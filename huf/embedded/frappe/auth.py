@@ -201,10 +201,11 @@ def validate_csrf_token():
 
 def validate_auth():
 	"""Apply an `Authorization: token key:secret` header (or `Basic`); AuthenticationError if it opens nothing."""
-	scheme, _space, value = frappe.get_request_header("Authorization", "").partition(" ")
-	if not value:
+	words = frappe.get_request_header("Authorization", "").split(" ")
+	if len(words) != 2:
 		return
-	if pair := _key_and_secret(scheme.lower(), value.strip()):
+	scheme, value = words
+	if pair := _key_and_secret(scheme.lower(), value):
 		form_dict = frappe.local.form_dict
 		user = check_api_key(*pair)
 		frappe.set_user(user)

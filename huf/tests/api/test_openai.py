@@ -9,7 +9,7 @@ from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.http import send
 from huf.tests.model_server import error, text, tool_call, usage
 
-SECRET = "a secret of this test"
+SECRET = "a-secret-of-this-test"
 
 
 class OpenAITestCase(DraftTestCase):
