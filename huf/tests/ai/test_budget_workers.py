@@ -78,10 +78,10 @@ class TestBudgetWorkers(SiteTestCase):
 			time.sleep(0.01)
 		process.kill()
 		process.wait(5)
-		frappe.db.sql(
-			"update `tabAgent Run` set lease_until = '2020-01-01' where status = 'Started' and worker like %s",
-			(f"%:{process.pid}:%",),
-		)
+		frappe.db.rollback()
+		lost = {"status": "Started", "worker": ["like", f"%:{process.pid}:%"]}
+		for run in frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc"):
+			frappe.db.set_value("Agent Run", run, "lease_until", "2020-01-01", update_modified=False)
 		frappe.db.commit()
 		for run in recover():
 			work_on(run)

@@ -28,7 +28,7 @@ class DraftingTestCase(MailTestCase):
 			"reference_doctype": "Agent Mail",
 			"reference_name": mail or self.mail,
 		}
-		run = frappe.get_doc({"doctype": "Agent Run", "status": "Started", **values}).insert().name
+		run = frappe.get_doc({"doctype": "Agent Run", "status": "Success", **values}).insert().name
 		frappe.db.commit()
 		frappe.flags.huf_run = run
 		self.addCleanup(frappe.flags.pop, "huf_run", None)
