@@ -36,7 +36,9 @@ def write_draft(answers, wish: Wish, run: str | None) -> tuple[str, str]:
 
 	created, changed; or kept: a person has edited it, and nobody writes over that.
 	"""
-	# Counted before it is looked for: who comes second finds the draft, or has the same place.
+	# One at a time where the database can wait. Counted before it is looked for: who comes second finds the draft, or has
+	# the same place.
+	mails.hold(answers.name)
 	place = mails.count_outgoing(answers.thread)
 	draft = mails.open_draft(answers.thread)
 	name = draft.name if draft else None

@@ -31,6 +31,11 @@ def read_mail(name: str):
 	return frappe.db.get_value(MAIL, name, "*", as_dict=True)
 
 
+def hold(name: str) -> None:
+	"""Keep others who hold this mail waiting until the commit; a database of one writer needs no such thing."""
+	frappe.db.get_value(MAIL, name, "name", for_update=True)
+
+
 def read_mailbox(name: str):
 	"""The record, without its secrets."""
 	return frappe.get_cached_doc(MAILBOX, name)
