@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 import frappe
 
 from huf.ai.mail.inbox import Account, Inbox, InboxError, open_inbox
-from huf.ai.mail.message import MailMessage, first_id, html_to_text, parse_message
+from huf.ai.mail.message import MailMessage, first_id, has_tags, html_to_text, parse_message
 from huf.ai.mail.quoting import new_text_of
 from huf.ai.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail_way import decide_mail
@@ -259,7 +259,9 @@ def message_of(doc) -> MailMessage:
 		headers["In-Reply-To"] = f"<{answered}>" if answered else ""
 	lines = [f"{key}: {' '.join(value.split())}" for key, value in headers.items() if value]
 	message = parse_message("\n".join([*lines, "", ""]).encode())
-	text = html_to_text(doc.content or "")
+	content = doc.content or ""
+	# Frappe keeps what came as text as it was.
+	text = html_to_text(content) if has_tags(content) else content.strip()
 	return replace(
 		message, text=text, new_text=new_text_of(text), digest=message.digest if doc.message_id else doc.name
 	)

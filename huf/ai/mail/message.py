@@ -182,6 +182,10 @@ def html_to_text(html: str) -> str:
 	return (convert(html).content or "").strip() or strip_tags(html)
 
 
+def has_tags(text: str) -> bool:
+	return bool(re.search(r"</?[a-z][^<>]*>", text, flags=re.IGNORECASE))
+
+
 def strip_tags(html: str) -> str:
 	"""What is left of HTML that nobody can make sense of."""
 	words = re.sub(r"<(script|style)\b.*?</\1\s*>", " ", html[:50_000], flags=re.IGNORECASE | re.DOTALL)
