@@ -66,7 +66,7 @@ doc_events = {
 		for name in ("Agent", "Agent Trigger")
 	},
 	# Mail that Frappe's own accounts receive and send.
-	"Communication": {"after_insert": "huf.ai.agent_email.take_communication"},
+	"Communication": {"on_update": "huf.ai.agent_email.take_communication"},
 }
 
 # Addresses that Frappe does not know, and keys as OpenAI's clients send them: see huf/api/addresses.py and keys.py.

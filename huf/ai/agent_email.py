@@ -7,11 +7,12 @@ transaction is open while a server is waited for.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
+from mimetypes import guess_type
 
 import frappe
 
 from huf.ai.mail.inbox import Account, Inbox, InboxError, open_inbox
-from huf.ai.mail.message import MailMessage, first_id, has_tags, html_to_text, parse_message
+from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, html_to_text, parse_message
 from huf.ai.mail.quoting import new_text_of
 from huf.ai.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail_way import decide_mail
@@ -225,8 +226,12 @@ def account_of(mailbox) -> Account:
 
 
 def take_communication(doc, method: str | None = None) -> None:
-	"""Called by Frappe for each new Communication, in its transaction: mail of an account that a mailbox stands for."""
-	if doc.communication_type != "Communication" or doc.communication_medium != "Email":
+	"""Called by Frappe for each Communication, in its transaction: mail of an account that a mailbox stands for.
+
+	What was written here is whole when it is inserted; what was received is when it is saved again.
+	"""
+	is_whole = bool(doc.flags.in_receive) != bool(doc.flags.in_insert)
+	if not is_whole or doc.communication_type != "Communication" or doc.communication_medium != "Email":
 		return
 	mailbox = mailbox_of(doc)
 	if mailbox:
@@ -263,5 +268,24 @@ def message_of(doc) -> MailMessage:
 	# Frappe keeps what came as text as it was.
 	text = html_to_text(content) if has_tags(content) else content.strip()
 	return replace(
-		message, text=text, new_text=new_text_of(text), digest=message.digest if doc.message_id else doc.name
+		message,
+		text=text,
+		new_text=new_text_of(text),
+		attachments=attachments_of(doc),
+		digest=message.digest if doc.message_id else doc.name,
 	)
+
+
+def attachments_of(doc) -> tuple[Attachment, ...]:
+	files = getattr(doc, "_attachments", None) or ()
+	return tuple(
+		Attachment(
+			file.file_name, guess_type(file.file_name)[0] or "application/octet-stream", contents(file)
+		)
+		for file in files
+	)
+
+
+def contents(file) -> bytes:
+	content = file.get_content()
+	return content.encode() if isinstance(content, str) else content

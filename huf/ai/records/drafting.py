@@ -51,7 +51,9 @@ def write_draft(answers, wish: Wish, run: str | None) -> tuple[str, str]:
 	# The row is held, and from here seen as it is: a person who saves it now is waited for, or waits.
 	is_open = mails.move_on(name, MailStatus.DRAFT, MailStatus.DRAFT)
 	if not is_open or frappe.db.get_value(mails.MAIL, name, "edited_by"):
-		mails.write_event(answers, MailEvent.DRAFT_KEPT, "A person has the draft in hand", run=run, draft=name)
+		mails.write_event(
+			answers, MailEvent.DRAFT_KEPT, "A person has the draft in hand", run=run, draft=name
+		)
 		return "kept", name
 	mails.update_mail(name, **wish.as_row(), run=run)
 	mails.write_event(answers, MailEvent.DRAFT_CHANGED, wish.subject, run=run, draft=name)

@@ -1,22 +1,13 @@
 """Mail that Frappe itself has received: taken in once, in its thread, by the mailbox that stands for its account."""
 
+import json
 import unittest
+from email.message import EmailMessage
 
 import frappe
 
 from huf.tests.factories import make, unique
 from huf.tests.mail import MailTestCase
-
-MAIL = """\
-From: Ada <{sender}>
-To: {address}
-Subject: {subject}
-Message-ID: <{message_id}>
-{headers}
-{body}
-
-> What was said before
-"""
 
 
 class TestCommunications(MailTestCase):
@@ -38,9 +29,15 @@ class TestCommunications(MailTestCase):
 		)
 		self.assertEqual(mail.new_text.strip(), "When do you open?")
 
+	def test_what_is_attached_comes_along(self):
+		self.receive("Here you are", attached=b"%PDF a map")
+		(mail,) = self.mails()
+		(kept,) = json.loads(mail.attachments)
+		self.assertEqual(kept["file_name"], "map.pdf")
+
 	def test_an_answer_belongs_to_its_thread(self):
 		asked = self.receive("When do you open?")
-		self.receive("And on Sunday?", f"In-Reply-To: <{asked}>\n")
+		self.receive("And on Sunday?", asked)
 		first, second = self.mails()
 		self.assertEqual(first.thread, second.thread)
 
@@ -54,21 +51,20 @@ class TestCommunications(MailTestCase):
 		self.receive("Twice?")
 		self.assertEqual(self.mails(), [])
 
-	def receive(self, body: str, headers: str = "") -> str:
+	def receive(self, body: str, answers: str = "", attached: bytes = b"") -> str:
 		"""By the function with which Frappe takes a mail from its own servers; gives its Message-ID."""
 		from frappe.email.receive import InboundMail
 
-		message_id = f"{frappe.generate_hash(length=10)}@ada.example"
-		raw = MAIL.format(
-			sender="ada@ada.example",
-			address=self.address,
-			subject="Opening hours",
-			message_id=message_id,
-			headers=headers,
-			body=body,
-		)
-		InboundMail(raw.encode(), frappe.get_doc("Email Account", self.account), uid=1).process()
-		return message_id
+		mail = EmailMessage()
+		mail["From"], mail["To"], mail["Subject"] = "ada@ada.example", self.address, "Opening hours"
+		mail["Message-ID"] = f"<{frappe.generate_hash(length=10)}@ada.example>"
+		if answers:
+			mail["In-Reply-To"] = f"<{answers}>"
+		mail.set_content(f"{body}\n\n> What was said before\n")
+		if attached:
+			mail.add_attachment(attached, maintype="application", subtype="pdf", filename="map.pdf")
+		InboundMail(mail.as_bytes(), frappe.get_doc("Email Account", self.account), uid=1).process()
+		return mail["Message-ID"].strip("<>")
 
 	def mails(self) -> list:
 		return frappe.get_all(
