@@ -31,8 +31,10 @@ def admit(agent_name: str, user: str, chat: bool = False):
 
 def may_use(agent, user: str) -> bool:
 	"""Read permission on the Agent, and one of its roles where it names any."""
-	if not frappe.has_permission("Agent", "read", doc=agent, user=user):
-		return False
+	return bool(frappe.has_permission("Agent", "read", doc=agent, user=user)) and has_role(agent, user)
+
+
+def has_role(agent, user: str) -> bool:
 	wanted = {row.role for row in agent.roles}
 	return not wanted or bool(wanted & set(frappe.get_roles(user))) or user == "Administrator"
 

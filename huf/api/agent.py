@@ -32,7 +32,7 @@ def get_agents():
 		limit_page_length=0,
 	)
 	docs = [frappe.get_cached_doc("Agent", name) for name in names]
-	return [describe(doc) for doc in docs if admission.may_use(doc, frappe.session.user)]
+	return [describe(doc) for doc in docs if admission.has_role(doc, frappe.session.user)]
 
 
 def describe(doc) -> dict:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import frappe
 from werkzeug.wrappers import Response
 
+from huf.ai import admission
 from huf.ai.agent_integration import run_agent
 from huf.ai.errors import UsageError
 from huf.ai.front_ends import follow_request, request_for
@@ -81,8 +82,10 @@ def chat_completions(
 
 
 def read_request(model, messages, metadata) -> AgentRequest:
-	if not isinstance(model, str) or model not in {each["name"] for each in get_agents()}:
-		raise ModelMissing(missing(model))
+	try:
+		admission.admit(str(model), frappe.session.user, chat=True)
+	except (frappe.PermissionError, UsageError):
+		raise ModelMissing(missing(model)) from None
 	if not isinstance(messages, list) or not all(isinstance(each, dict) for each in messages) or not messages:
 		raise BadRequest("messages must be a list of messages, each with role and content.")
 	*before, last = messages
