@@ -35,6 +35,7 @@ def may_use(agent, user: str) -> bool:
 
 
 def has_role(agent, user: str) -> bool:
+	"""One of the roles that the agent names, where it names any."""
 	wanted = {row.role for row in agent.roles}
 	return not wanted or bool(wanted & set(frappe.get_roles(user))) or user == "Administrator"
 
