@@ -32,7 +32,7 @@ has_permission = {
 # functions marked as in huf/ai/tools/registry.py. An app's folder huf_tools needs no hook: each file of it is looked at.
 huf_tools = [
 	*("huf.ai.tools.web", "huf.ai.tools.files", "huf.ai.tools.answer", "huf.ai.tools.sandbox"),
-	*("huf.ai.tools.mail", "huf.packs.pharmacy.tools"),
+	"huf.ai.tools.mail",
 	{
 		"tool_name": "get_document",
 		"description": "Read one document of any DocType, as far as the user may",

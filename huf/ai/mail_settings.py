@@ -75,12 +75,17 @@ def save_agent(profile: Profile, prompt: str) -> None:
 def ensure_model(name: str) -> str:
 	"""The AI Model of that name; where it is missing, it is made, and its provider, which still lacks a key."""
 	if not frappe.db.exists("AI Model", name):
-		prefix = name.partition("/")[0].lower()
-		provider = PROVIDERS.get(prefix, prefix.title())
+		provider = provider_of(name)
 		if not frappe.db.exists("AI Provider", provider):
 			frappe.get_doc({"doctype": "AI Provider", "provide_name": provider}).insert()
 		frappe.get_doc({"doctype": "AI Model", "model_name": name, "provider": provider}).insert()
 	return name
+
+
+def provider_of(model: str) -> str:
+	"""The name of the AI Provider for a model whose own name begins with it."""
+	prefix = model.partition("/")[0].lower()
+	return PROVIDERS.get(prefix, prefix.title())
 
 
 def ensure_tool(name: str, profile: Profile) -> str:

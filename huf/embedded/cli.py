@@ -21,7 +21,8 @@ from huf.embedded.server import CannotStart, serve, url_of
 
 SECTIONS = {
 	"Start": ("start", "worker"),
-	"Use": ("ask", "mail", "import", "export", "replay", "diff"),
+	"Use": ("ask", "mail", "replay", "diff"),
+	"Packs": ("packs", "import", "remove", "export"),
 	"Measure": ("router",),
 	"Look after": ("init", "migrate", "set-password", "execute", "console"),
 }
@@ -243,4 +244,4 @@ def main():
 
 
 # Commands of their own module; they need what stands above.
-from huf.embedded import mail_commands  # noqa: E402, F401
+from huf.embedded import mail_commands, pack_commands  # noqa: E402, F401

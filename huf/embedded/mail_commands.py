@@ -1,6 +1,5 @@
-"""The commands `huf import`, `huf export` and `huf mail`: rules and agents as a file, mail brought in by hand."""
+"""The command `huf mail`, and rules and agents as a file for `huf import` and `huf export`."""
 
-import json
 import mailbox
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,40 +9,12 @@ import click
 from huf.embedded.cli import cli, connected
 
 
-@cli.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.pass_obj
-def import_file(home, file):
-	"""Bring in routing rules and agent profiles, and a pack's DocTypes and records beside them."""
-	with connected(home) as frappe:
-		from huf.ai.errors import UsageError
-		from huf.ai.mail_settings import import_config
+def import_rules(frappe, file: Path) -> str:
+	"""Bring in the routing rules and agent profiles of a file; gives what to tell."""
+	from huf.ai.mail_settings import import_config
 
-		try:
-			made = import_documents(frappe, file.parent)
-			done = import_config(file.read_text(encoding="utf-8"), lambda path: find_prompt(file, path))
-		except (UsageError, frappe.ValidationError) as error:
-			raise click.ClickException(f"{file}: {error}") from None
-		click.echo(
-			f"Agents: {', '.join(done.agents) or 'none'}. Rules: {', '.join(done.rules) or 'none'}. New records: {made}."
-		)
-
-
-def import_documents(frappe, folder: Path) -> int:
-	"""The documents of a pack that are not there yet; gives how many. A change of a DocType is committed with it."""
-	made = 0
-	for name in ("doctypes.json", "records.json"):
-		values = json.loads((folder / name).read_text(encoding="utf-8")) if (folder / name).is_file() else []
-		for each in values:
-			key = (
-				{"name": each["name"]}
-				if "name" in each
-				else {k: v for k, v in each.items() if k != "doctype"}
-			)
-			if not frappe.db.exists(each["doctype"], key):
-				frappe.get_doc(each).insert()
-				made += 1
-	return made
+	done = import_config(file.read_text(encoding="utf-8"), lambda path: find_prompt(file, path))
+	return f"Agents: {', '.join(done.agents) or 'none'}. Rules: {', '.join(done.rules) or 'none'}."
 
 
 def find_prompt(file: Path, path: str) -> str:
@@ -53,23 +24,22 @@ def find_prompt(file: Path, path: str) -> str:
 	return found.read_text(encoding="utf-8").strip()
 
 
-@cli.command("export")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
-@click.pass_obj
-def export_file(home, file):
-	"""Write rules and agents to FILE and the prompts beside it, or show the rules."""
-	with connected(home):
-		from huf.ai.mail_settings import export_config
+def export_rules(file: Path | None) -> str:
+	"""Write rules and agents to a file and the prompts beside it; gives what to tell, without a file the rules."""
+	from huf.ai.mail_settings import export_config
 
-		text, prompts = export_config()
+	text, prompts = export_config()
 	if not file:
-		click.echo(text, nl=False)
-		return
-	for path, words in {file.name: text, **prompts}.items():
-		target = file.parent / path
+		return text
+	write_files(file.parent, {file.name: text, **prompts})
+	return f"Wrote {file} and {len(prompts)} prompts."
+
+
+def write_files(folder: Path, files: dict[str, str]) -> None:
+	for path, words in files.items():
+		target = folder / path
 		target.parent.mkdir(parents=True, exist_ok=True)
 		target.write_text(words.rstrip("\n") + "\n", encoding="utf-8")
-	click.echo(f"Wrote {file} and {len(prompts)} prompts.")
 
 
 @cli.command("mail")

@@ -6,13 +6,14 @@ agent:
   profiles: {name: {model, max_tokens, temperature, max_iterations, system_prompt_file, tools}}
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from huf.ai.errors import UsageError
+from huf.ai.lined_yaml import Lined, known, load, wrong
 from huf.ai.routing.mail_rules import MailRoute, Rule, check_rule
 
 RULE_KEYS = {"name": str, "match": dict, "route": str, "profile": str, "preprocessor": str}
@@ -24,7 +25,6 @@ PROFILE_KEYS = {
 	"system_prompt_file": str,
 	"tools": list,
 }
-KINDS = {str: "text", int: "a whole number", (int, float): "a number", list: "a list", dict: "a mapping"}
 
 
 @dataclass(frozen=True)
@@ -49,46 +49,9 @@ class MailConfig:
 	profiles: tuple[Profile, ...] | None = None
 
 
-class Lines(yaml.SafeLoader):
-	"""A loader whose mappings know the lines of their keys, and have each key once."""
-
-
-def construct_mapping(loader: Lines, node: yaml.MappingNode) -> "Lined":
-	mapping = Lined(node.start_mark.line + 1)
-	for key_node, value_node in node.value:
-		key, line = loader.construct_object(key_node, deep=True), key_node.start_mark.line + 1
-		if not isinstance(key, str):
-			raise wrong(line, f"{key!r} is no name.")
-		if key in mapping:
-			raise wrong(line, f"{key} is there twice.")
-		mapping[key], mapping.lines[key] = loader.construct_object(value_node, deep=True), line
-	return mapping
-
-
-Lines.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
-
-
-class Lined(dict):
-	def __init__(self, line: int):
-		super().__init__()
-		self.line, self.lines = line, {}
-
-
-def wrong(line: int, what: str) -> UsageError:
-	return UsageError(f"Line {line}: {what}")
-
-
 def read_config(text: str) -> MailConfig:
 	"""Raises UsageError with the line of what is wrong."""
-	try:
-		# A SafeLoader: nothing of the file is run.
-		document = yaml.load(text, Loader=Lines)  # noqa: S506
-	except yaml.MarkedYAMLError as error:
-		mark = error.problem_mark or error.context_mark
-		raise wrong(mark.line + 1 if mark else 1, f"this is not YAML: {error.problem}.") from None
-	except yaml.YAMLError as error:
-		raise wrong(1, f"this is not YAML: {error}.") from None
-	top = known(document, {"routing": dict, "agent": dict}, "the file", 1)
+	top = known(load(text), {"routing": dict, "agent": dict}, "the file", 1)
 	routing = (
 		known(top["routing"], {"rules": list}, "routing", top.lines["routing"]) if "routing" in top else {}
 	)
@@ -103,18 +66,6 @@ def read_config(text: str) -> MailConfig:
 		each = agent["profiles"]
 		profiles = tuple(read_profile(name, values, each.lines[name]) for name, values in each.items())
 	return check_names(MailConfig(rules, profiles), routing)
-
-
-def known(value: Any, keys: Mapping[str, Any], what: str, line: int) -> Lined:
-	"""The mapping, if it has only these keys with values of these kinds."""
-	if not isinstance(value, Lined):
-		raise wrong(line, f"{what} must be a mapping.")
-	for key, each in value.items():
-		if key not in keys:
-			raise wrong(value.lines[key], f"{key!r} is not known in {what}. There are: {', '.join(keys)}.")
-		if not isinstance(each, keys[key]) or (isinstance(each, bool) and keys[key] is not bool):
-			raise wrong(value.lines[key], f"{key} must be {KINDS[keys[key]]}.")
-	return value
 
 
 def read_rule(value: Any, line: int) -> Rule:

@@ -1,4 +1,4 @@
-"""Tools written as code: a file in an app's folder `huf_tools`, or what its hook `huf_tools` names.
+"""Tools written as code: a file in an app's folder `huf_tools`, what its hook `huf_tools` names, and tools.py of a pack.
 
 A file holds functions marked with `@tool`, or calls `register_tool`. Here they are found and described. A file that
 cannot be loaded is told of by `faults`, and keeps no other from working.
@@ -35,6 +35,10 @@ class CodeTool:
 	effect: Effect
 	function: Callable
 
+	@property
+	def module(self) -> str:
+		return self.function.__module__
+
 	async def __call__(self, args: dict, user_context: dict) -> Any:
 		result = custom_functions.call(self.function, args, user_context)
 		return await result if inspect.isawaitable(result) else result
@@ -44,6 +48,8 @@ TOOLS: dict[str, CodeTool] = {}
 """All code tools of this process by their name; which of them a site has, `offers` says."""
 FAULTS: dict[str, list[str]] = {}
 """Of each app whose tools were looked for, what was wrong with its files."""
+PACKED: dict[str, str | None] = {}
+"""Modules of packs' tools that were loaded, each with what was wrong with it. A site has those of the packs installed there."""
 loading = RLock()
 
 
@@ -109,11 +115,37 @@ def offers() -> list[CodeTool]:
 
 def app_offers(app: str) -> list[CodeTool]:
 	load(app)
-	return [each for each in list(TOOLS.values()) if each.app == app]
+	modules = pack_modules(app)
+	for module in modules:
+		load_pack(app, module)
+	return [
+		each
+		for each in list(TOOLS.values())
+		if each.app == app and (each.module not in PACKED or each.module in modules)
+	]
+
+
+def pack_modules(app: str) -> list[str]:
+	"""The modules of tools of the packs that this site has from an app."""
+	filters = {"app": app, "tools_module": ["is", "set"]}
+	return frappe.get_all("Agent Pack", filters, pluck="tools_module", order_by="name asc")
+
+
+def load_pack(app: str, module: str) -> str | None:
+	"""Bring in the tools of a pack, once a process; gives what is wrong with them."""
+	with loading:
+		if module not in PACKED:
+			PACKED[module] = load_entry(app, module)
+		return PACKED[module]
 
 
 def find_offer(app: str, name: str) -> CodeTool:
 	"""A tool that an installed app offers. Raises UsageError, with what is wrong with the app's files."""
+	if app in frappe.get_installed_apps():
+		load(app)
+		found = TOOLS.get(name)
+		if found and found.app == app and found.module not in PACKED:
+			return found
 	offered = {each.name: each for each in app_offers(app)} if app in frappe.get_installed_apps() else {}
 	if name in offered:
 		return offered[name]
@@ -125,7 +157,9 @@ def find_offer(app: str, name: str) -> CodeTool:
 
 def faults() -> list[str]:
 	"""What is wrong with the tool files of this site's apps: a line each."""
-	return [fault for app in frappe.get_installed_apps() for fault in load(app)]
+	apps = frappe.get_installed_apps()
+	packed = [fault for app in apps for module in pack_modules(app) if (fault := load_pack(app, module))]
+	return [*(fault for app in apps for fault in load(app)), *packed]
 
 
 def load(app: str) -> list[str]:

@@ -55,9 +55,9 @@ class Postman:
 @needs_dovecot
 class TestPharmacy(SiteTestCase):
 	def test_from_the_import_of_the_file_to_a_reply_in_the_patient_s_mailbox(self):
-		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(PACK)])
+		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", "pharmacy"])
 		self.assertEqual(said.exit_code, 0, said.output)
-		self.assertIn("pharmacy_support, default", said.output)
+		self.assertIn("New: Agent Route Rule pharmacy_support", said.output)
 		frappe.db.rollback()
 		user = make_user("Huf User")
 		with ImapServer() as inbox, Postman() as postman, ModelServer() as server:
@@ -119,7 +119,7 @@ class TestPharmacy(SiteTestCase):
 		self.assertEqual([tuple(row.values()) for row in kept], [("Ibuprofen 400", "Brno", patient)])
 
 	def test_what_was_imported_is_exported_the_same(self):
-		isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(PACK)])
+		isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", "pharmacy"])
 		target = self.home / "out" / "config.yaml"
 		target.parent.mkdir(exist_ok=True)
 		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "export", str(target)])

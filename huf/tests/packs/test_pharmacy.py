@@ -1,27 +1,20 @@
 """The pharmacy: reservations that never oversell, and belong to who wrote."""
 
-import json
-from pathlib import Path
-
 import frappe
 
-import huf.packs.pharmacy as pack
 from huf.ai.admission import acting_as
 from huf.ai.errors import ToolError
 from huf.packs.pharmacy.tools import manage_reservation, search_drugs
-from huf.tests.base import SiteTestCase
 from huf.tests.contract.connections import together
 from huf.tests.factories import make, make_user, unique
+from huf.tests.packs.samples import ShippedPackCase
 
-FOLDER = Path(pack.__file__).parent
 
+class TestReservations(ShippedPackCase):
+	name = "pharmacy"
 
-class TestReservations(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		for each in json.loads((FOLDER / "doctypes.json").read_text()):
-			if not frappe.db.exists("DocType", each["name"]):
-				frappe.get_doc(each).insert()
 		self.drug = make("Pharmacy Drug", drug_name=unique("Ibuprofen"), substance="ibuprofen").name
 		self.branch = make("Pharmacy Branch", branch_name=unique("Brno")).name
 		self.user = make_user("Huf User")

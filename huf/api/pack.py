@@ -1,0 +1,42 @@
+"""REST about packs: what there is, what a pack brings, installing, updating and removing it. For those who manage agents."""
+
+import frappe
+
+from huf.ai.packs import listing, removing
+from huf.ai.packs.install import install as install_pack
+from huf.ai.packs.shipped import find_pack
+from huf.permissions import is_manager
+
+
+@frappe.whitelist(methods=["GET"])
+def get_packs():
+	"""Packs by name: [{name, title, description, version, installed, app, fault}]; see `huf.ai.packs.listing`."""
+	check_manager()
+	return listing.list_packs()
+
+
+@frappe.whitelist(methods=["GET"])
+def get_pack(name: str):
+	"""One pack, with `brings`: [{doctype, names}], and `people`: {DocType: how many} of what people made with it."""
+	check_manager()
+	return listing.describe_pack(name)
+
+
+@frappe.whitelist(methods=["POST"])
+def install(name: str):
+	"""Install a shipped pack, or update it: {pack, version, made, changed, kept, left, removed}, lists of lines."""
+	check_manager()
+	return install_pack(find_pack(name)).as_dict()
+
+
+@frappe.whitelist(methods=["POST"])
+def remove(name: str, with_records: bool = False):
+	"""Remove a pack: {lines}. Refused where people made records with it, unless `with_records`."""
+	check_manager()
+	return {"lines": removing.remove(name, with_records)}
+
+
+def check_manager() -> None:
+	user = frappe.session.user
+	if not (is_manager(user) or "System Manager" in frappe.get_roles(user)):
+		raise frappe.PermissionError("Only a System Manager or a Huf Manager may look after packs.")

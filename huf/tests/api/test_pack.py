@@ -1,0 +1,57 @@
+"""The REST about packs: who may, what it tells, and tools that are there only while their pack is."""
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.errors import UsageError
+from huf.ai.tools import registry
+from huf.api import pack
+from huf.tests.factories import make, make_user
+from huf.tests.packs.samples import PackTestCase, ShippedPackCase
+
+
+class TestRest(ShippedPackCase):
+	name = "pharmacy"
+
+	def test_people_who_manage_nothing_are_kept_out(self):
+		calls = (pack.get_packs, lambda: pack.get_pack("pharmacy"), lambda: pack.install("pharmacy"))
+		for call in (*calls, lambda: pack.remove("pharmacy")):
+			with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
+				call()
+
+	def test_managers_are_told_what_there_is_and_what_it_brought(self):
+		for role in ("Huf Manager", "System Manager"):
+			with acting_as(make_user(role)):
+				row = next(each for each in pack.get_packs() if each["name"] == "pharmacy")
+				self.assertEqual((row["installed"], row["fault"]), (row["version"], None))
+				brings = {each["doctype"]: each["names"] for each in pack.get_pack("pharmacy")["brings"]}
+				self.assertEqual(brings["Agent"], ["pharmacy"])
+
+	def test_what_people_made_is_counted_before_it_is_removed(self):
+		branch = make("Pharmacy Branch", branch_name=f"Mine {frappe.generate_hash(length=6)}")
+		self.assertEqual(pack.get_pack("pharmacy")["people"], {"Pharmacy Branch": 1})
+		with self.assertRaisesRegex(UsageError, "1 Pharmacy Branch"):
+			pack.remove("pharmacy")
+		branch.delete()
+
+	def test_a_folder_is_no_name(self):
+		with self.assertRaisesRegex(UsageError, "There is no pack '../packs/pharmacy'"):
+			pack.install("../packs/pharmacy")
+
+
+class TestToolsOfPacks(PackTestCase):
+	def test_they_are_offered_while_the_pack_is_installed_and_not_before_or_after(self):
+		self.assertFalse(offers_search())
+		with self.assertRaisesRegex(UsageError, "does not offer 'search_drugs'"):
+			registry.find_offer("huf", "search_drugs")
+		with acting_as(make_user("Huf Manager")):
+			pack.install("pharmacy")
+		self.assertTrue(offers_search() and registry.find_offer("huf", "search_drugs"))
+		with acting_as(make_user("Huf Manager")):
+			pack.remove("pharmacy")
+		self.assertFalse(offers_search())
+		self.assertFalse(frappe.db.exists("Agent Tool Function", "search_drugs"))
+
+
+def offers_search() -> bool:
+	return "search_drugs" in {each.name for each in registry.offers()}

@@ -1,0 +1,201 @@
+"""Packs are installed, updated and removed: nothing twice, nothing of a person's lost, nothing left behind."""
+
+import frappe
+
+from huf.ai.errors import UsageError
+from huf.ai.packs.removing import remove
+from huf.tests.factories import make, make_user
+from huf.tests.packs.samples import PackTestCase, what_there_is
+
+
+class TestInstalling(PackTestCase):
+	def test_what_it_brings_is_there(self):
+		report = self.install()
+		agent = frappe.get_doc("Agent", self.agent)
+		self.assertEqual((agent.instructions, agent.temperature), ("Water them.", 0.2))
+		self.assertEqual([row.tool for row in agent.agent_tool], [f"list_{self.key}", "extract_text"])
+		self.assertTrue(frappe.db.exists(self.plant, f"Rose {self.key}"))
+		self.assertTrue(frappe.db.exists("Role", self.role))
+		self.assertIn(f"Agent {self.agent}", report.made)
+
+	def test_twice_changes_nothing(self):
+		self.install()
+		before, modified = what_there_is(), frappe.db.get_value("Agent", self.agent, "modified")
+		report = self.install()
+		self.assertEqual((report.made, report.changed, report.removed), ([], [], []))
+		self.assertEqual(what_there_is(), before)
+		self.assertEqual(frappe.db.get_value("Agent", self.agent, "modified"), modified)
+
+	def test_what_was_there_is_left_alone_and_stays_when_the_pack_goes(self):
+		make("Agent", agent_name=self.agent, instructions="Mine.")
+		report = self.install()
+		self.assertIn(f"Agent {self.agent}: it was there before.", report.left)
+		remove(self.name)
+		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Mine.")
+		frappe.delete_doc("Agent", self.agent)
+		frappe.db.commit()
+
+	def test_one_that_breaks_off_leaves_nothing(self):
+		before = what_there_is()
+		self.put("records.json", f'[{{"doctype": "{self.plant}", "height": 1}}]')
+		with self.assertRaisesRegex(UsageError, "records.json: document 1"):
+			self.install()
+		self.assertEqual(what_there_is(), before)
+
+	def test_a_doctype_of_somebody_else_is_not_taken_over(self):
+		self.put("doctypes.json", '[{"doctype": "DocType", "name": "ToDo", "custom": 1, "fields": []}]')
+		with self.assertRaisesRegex(UsageError, "there is a DocType ToDo already"):
+			self.install()
+		self.assertTrue(frappe.db.exists("DocType", "ToDo"))
+
+	def test_code_comes_with_apps_only(self):
+		self.put("tools.py", "raise SystemExit")
+		with self.assertRaisesRegex(UsageError, "which only an app may"):
+			self.install()
+
+
+class TestFaults(PackTestCase):
+	def test_each_is_told_with_its_file_and_line(self):
+		faults = {
+			"  color: red": "pack.yaml: Line 16: Agent Tool Function has no field 'color'",
+			"colour: red": "pack.yaml: Line 16: 'colour' is not known in a pack",
+			"title: Again": "pack.yaml: Line 16: title is there twice",
+			"mail: no.yaml": "no.yaml: no.yaml cannot be read",
+			"mail: ../../secret": "is not in the pack's folder",
+			"triggers: [3]": "pack.yaml: Line 16: triggers must be a list of mappings",
+			"x: [": "pack.yaml: Line 17: this is not YAML",
+		}
+		for line, told in faults.items():
+			with self.subTest(line):
+				indent = "  " if line.startswith("  ") else ""
+				self.write(more=f"{indent}{line}\n")
+				with self.assertRaisesRegex(UsageError, told):
+					self.install()
+				self.assertFalse(frappe.db.exists("Agent Pack", self.name))
+
+	def test_json_too(self):
+		for text, told in {
+			"[\n{,\n]": "records.json: Line 2: this is not JSON",
+			"[{}]": "records.json: document 1: a document needs its doctype",
+			'[{"doctype": "ToDo", "colour": 1}]': "document 1: ToDo has no field 'colour'",
+		}.items():
+			with self.subTest(text):
+				self.put("records.json", text)
+				with self.assertRaisesRegex(UsageError, told):
+					self.install()
+
+
+class TestUpdating(PackTestCase):
+	def setUp(self):
+		super().setUp()
+		self.install()
+
+	def test_what_is_new_comes(self):
+		self.write("2.0", "Water them twice.", ("height", "weight"), ("Rose", "Fern"))
+		report = self.install()
+		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Water them twice.")
+		self.assertTrue(frappe.db.has_column(self.plant, "weight"))
+		self.assertEqual(report.made, [f"{self.plant} Fern {self.key}"])
+		self.assertEqual(frappe.db.get_value("Agent Pack", self.name, "version"), "2.0")
+
+	def test_a_person_s_edits_stay_and_are_told_of_and_the_rest_of_the_document_is_updated(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.temperature = 1
+		agent.save()
+		self.write("2.0", "Water them twice.")
+		report = self.install()
+		values = frappe.db.get_value("Agent", self.agent, ["instructions", "temperature"])
+		self.assertEqual(values, ("Water them twice.", 1))
+		self.assertEqual(report.kept, [f"Agent {self.agent}: temperature was changed here, and stays."])
+		self.assertEqual(self.install().kept, report.kept)
+
+	def test_a_tool_that_a_person_added_stays(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.append("agent_tool", {"tool": "final_answer"})
+		agent.save()
+		self.write("2.0", "Water them twice.")
+		self.install()
+		tools = [row.tool for row in frappe.get_doc("Agent", self.agent).agent_tool]
+		self.assertEqual(tools, [f"list_{self.key}", "extract_text", "final_answer"])
+
+	def test_a_field_that_a_person_added_stays(self):
+		doctype = frappe.get_doc("DocType", self.plant)
+		doctype.append("fields", {"fieldname": "mine", "fieldtype": "Data", "label": "Mine"})
+		doctype.save()
+		self.write("2.0", fields=("height", "weight"))
+		self.install()
+		fields = {df.fieldname for df in frappe.get_meta(self.plant).fields}
+		self.assertEqual(fields, {"plant_name", "height", "weight", "mine"})
+
+	def test_what_a_person_deleted_does_not_come_back(self):
+		frappe.delete_doc(self.plant, f"Rose {self.key}")
+		report = self.install()
+		self.assertEqual(report.kept, [f"{self.plant} Rose {self.key}: it was deleted, and stays so."])
+		self.assertFalse(frappe.db.exists(self.plant, f"Rose {self.key}"))
+
+	def test_what_the_pack_has_no_more_goes_unless_a_person_has_changed_it(self):
+		self.write("2.0", plants=("Rose", "Fern"))
+		self.install()
+		frappe.db.set_value(self.plant, f"Rose {self.key}", "height", 9)
+		self.write("3.0", plants=())
+		report = self.install()
+		self.assertEqual(report.removed, [f"{self.plant} Fern {self.key}"])
+		self.assertTrue(frappe.db.exists(self.plant, f"Rose {self.key}"))
+		self.assertIn("but it was changed here", report.kept[0])
+
+
+class TestRemoving(PackTestCase):
+	def test_nothing_is_left(self):
+		before = what_there_is()
+		self.install()
+		self.write("2.0", "Water them twice.", ("height", "weight"), ("Fern",))
+		self.install()
+		remove(self.name)
+		self.assertEqual(what_there_is(), before)
+
+	def test_what_people_made_is_named_and_goes_only_if_they_say_so(self):
+		before = what_there_is()
+		self.install()
+		plant = make(self.plant, plant_name=f"Mine {self.key}")
+		values = {"attached_to_doctype": self.plant, "attached_to_name": plant.name, "content": "green"}
+		make("File", file_name=f"{self.key}.txt", is_private=1, **values)
+		make("Agent Conversation", agent=self.agent, title="About roses")
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, f"1 {self.plant}, 1 Agent Conversation"):
+			remove(self.name)
+		self.assertTrue(frappe.db.exists("Agent", self.agent))
+		remove(self.name, with_records=True)
+		self.assertEqual(what_there_is(), before)
+
+	def test_what_needs_its_doctypes_is_named_first(self):
+		self.install()
+		values = {"types": "Get List", "reference_doctype": self.plant, "description": "Mine"}
+		tool = make("Agent Tool Function", tool_name=f"mine_{self.key}", **values)
+		with self.assertRaisesRegex(UsageError, f"Agent Tool Function mine_{self.key}"):
+			remove(self.name)
+		tool.delete()
+		frappe.db.commit()
+
+	def test_a_role_that_people_have_goes_with_it(self):
+		self.install()
+		user = make_user(self.role)
+		remove(self.name)
+		self.assertFalse(frappe.db.exists("Role", self.role))
+		self.assertNotIn(self.role, [row.role for row in frappe.get_doc("User", user).roles])
+
+	def test_what_another_pack_needs_as_well_is_that_pack_s_then(self):
+		self.install()
+		other = TestRemoving("test_nothing_is_left")
+		other.setUp()
+		self.addCleanup(other.doCleanups)
+		other.role = self.role
+		other.write()
+		other.install()
+		remove(self.name)
+		self.assertTrue(frappe.db.exists("Role", self.role))
+		remove(other.name)
+		self.assertFalse(frappe.db.exists("Role", self.role))
+
+	def test_what_is_not_installed_cannot_be_removed(self):
+		with self.assertRaisesRegex(UsageError, "is not installed"):
+			remove(self.name)
