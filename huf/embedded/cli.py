@@ -23,7 +23,7 @@ SECTIONS = {
 	"Start": ("start", "worker"),
 	"Use": ("ask", "mail", "replay", "diff"),
 	"Packs": ("packs", "import", "remove", "export"),
-	"Measure": ("router",),
+	"Measure": ("eval", "router"),
 	"Look after": ("init", "migrate", "set-password", "execute", "console"),
 }
 
@@ -244,4 +244,4 @@ def main():
 
 
 # Commands of their own module; they need what stands above.
-from huf.embedded import mail_commands, pack_commands  # noqa: E402, F401
+from huf.embedded import eval_commands, mail_commands, pack_commands  # noqa: E402, F401

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 import frappe
 
 from huf.ai.errors import UsageError
+from huf.ai.evals.cases import definition_of, read_cases
 from huf.ai.mail_settings import COLUMNS, STEP, provider_of
 from huf.ai.mail_way import RULE, fields_of
-from huf.ai.packs.manifest import Entry, Pack, in_file, read_text
+from huf.ai.packs.manifest import EVALS, Entry, Pack, in_file, read_text
 from huf.ai.packs.shipped import Source
 from huf.ai.routing.mail_config import Profile, read_config
 from huf.ai.routing.mail_rules import Rule
@@ -30,7 +31,7 @@ def all_entries(pack: Pack, source: Source, made: set[tuple[str, str]]) -> list[
 
 	The pack's record must be there, so that its tools are offered.
 	"""
-	found = [*pack.entries, *code_tools(pack, source), *mail_entries(pack)]
+	found = [*pack.entries, *code_tools(pack, source), *mail_entries(pack), *eval_entries(pack)]
 	agents = [entry for entry in found if entry.doctype == "Agent"]
 	tools = {entry.values.get("tool_name") for entry in found if entry.doctype == TOOL}
 	found += [*offered_tools(agents, tools, made), *missing_models(agents, made)]
@@ -40,9 +41,19 @@ def all_entries(pack: Pack, source: Source, made: set[tuple[str, str]]) -> list[
 def brought(pack: Pack) -> Iterable[tuple[str, str]]:
 	"""(DocType, name) of what a pack would bring, as far as its files say so; nothing of its code is loaded."""
 	for entry in sorted(
-		[*pack.entries, *mail_entries(pack)], key=lambda each: PLACES.get(each.doctype, RECORDS)
+		[*pack.entries, *mail_entries(pack), *eval_entries(pack)],
+		key=lambda each: PLACES.get(each.doctype, RECORDS),
 	):
-		titles = ("name", "role_name", "tool_name", "agent_name", "rule_name", "trigger_name", "title")
+		titles = (
+			"name",
+			"case_name",
+			"role_name",
+			"tool_name",
+			"agent_name",
+			"rule_name",
+			"trigger_name",
+			"title",
+		)
 		values = [entry.values[key] for key in titles if entry.values.get(key)]
 		yield entry.doctype, str((values or [*entry.values.values()])[0])
 
@@ -100,6 +111,16 @@ def mail_entries(pack: Pack) -> Iterable[Entry]:
 		yield Entry(
 			RULE, {"rule_name": rule.name, **fields_of(rule)}, pack.mail, {"position": position(rule, place)}
 		)
+
+
+def eval_entries(pack: Pack) -> Iterable[Entry]:
+	if not (pack.folder / EVALS).is_file():
+		return
+	with in_file(EVALS):
+		for case in read_cases(read_text(pack.folder, EVALS)):
+			about = {"case_name": case["case"], "agent": case["agent"], "prompt": case.get("prompt")}
+			values = {**about, "definition": definition_of(case)}
+			yield Entry("Agent Eval Case", values, f"{EVALS}: Line {case.line}")
 
 
 def agent_entry(profile: Profile, pack: Pack) -> Entry:

@@ -1,0 +1,142 @@
+"""Eval cases as YAML: what an agent is asked, and what must come of it. Pure; what is wrong is told with its line.
+
+- case: a short name
+  agent: whose case it is
+  prompt: what it is asked; or mail: a mail as it comes, with its headers
+  roles: [whom it acts for: a user with these roles, made for the case; else who runs it]
+  records: [documents that are there, for the case only]
+  history: [what was said before, in OpenAI's form]
+  results: {tool: what it gives, for tools that reach outside; a list of mappings: one a call}
+  answers: [what a model has said, turn by turn: {call: tool, with: {..}}, {calls: [..]} or {say: text}]
+  expect: [what must be so: see `CHECKS`]
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from huf.ai.lined_yaml import Lined, known, load, wrong
+
+CHECKS: dict[str, tuple[Any, dict[str, Any]]] = {
+	"says": (str, {}),
+	"says_not": (str, {}),
+	"matches": (str, {}),
+	"calls": (str, {"with": dict, "times": int}),
+	"calls_not": (str, {}),
+	"fails": (str, {"with": dict}),
+	"record": (str, {"where": dict, "values": dict, "count": int}),
+	"ends": (str, {}),
+	"judge": (str, {}),
+	"differs": (bool, {}),
+}
+"""Kinds of what is expected, each with what its value is and what may stand beside it."""
+DEFINITION = {
+	**{"mail": str, "roles": list, "records": list, "history": list},
+	**{"results": dict, "answers": list, "expect": list},
+}
+CASE = {"case": str, "agent": str, "prompt": str, **DEFINITION}
+TURN = {"call": str, "with": dict, "calls": list, "say": str}
+
+
+@dataclass(frozen=True)
+class Case:
+	"""`answers`: of each turn (text, [(tool, arguments)]). `expect`: mappings of one kind of `CHECKS` each."""
+
+	name: str
+	agent: str
+	prompt: str
+	mail: str | None = None
+	roles: tuple[str, ...] = ()
+	records: tuple[dict, ...] = ()
+	history: tuple[dict, ...] = ()
+	results: Mapping[str, Any] = field(default_factory=dict)
+	answers: tuple[tuple[str, list[tuple[str, dict]]], ...] = ()
+	expect: tuple[dict, ...] = ()
+
+
+def read_cases(text: str) -> list[Lined]:
+	"""The cases of a file, each as it stands there. Raises UsageError."""
+	found = load(text) or []
+	if not isinstance(found, list):
+		raise wrong(1, "the file must be a list of cases.")
+	names: set[tuple] = set()
+	for values in found:
+		known(values, CASE, "a case", getattr(values, "line", 1))
+		for key in ("case", "agent"):
+			if not values.get(key):
+				raise wrong(values.line, f"a case needs {key}.")
+		if (values["agent"], values["case"]) in names:
+			raise wrong(values.line, f"there are two cases of the name {values['case']}.")
+		names.add((values["agent"], values["case"]))
+		read_case(values["case"], values["agent"], values.get("prompt", ""), values)
+	return found
+
+
+def definition_of(values: Mapping) -> str:
+	"""What a record keeps of a case beside its name, agent and prompt, as YAML."""
+	kept = {key: plain(values[key]) for key in DEFINITION if values.get(key)}
+	return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=110) if kept else ""
+
+
+def plain(value: Any) -> Any:
+	"""Without what only tells lines."""
+	if isinstance(value, dict):
+		return {key: plain(each) for key, each in value.items()}
+	return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+def parse_case(name: str, agent: str, prompt: str, definition: str) -> Case:
+	"""A record's case. Raises UsageError."""
+	values = load(definition or "{}")
+	return read_case(name, agent, prompt, known(values, DEFINITION, "a case", 1))
+
+
+def read_case(name: str, agent: str, prompt: str, values: Lined) -> Case:
+	if not (prompt or values.get("mail")):
+		raise wrong(values.line, f"the case {name} needs a prompt or a mail.")
+	if not values.get("expect"):
+		raise wrong(values.line, f"the case {name} expects nothing.")
+	for each in values.get("records", ()):
+		if not isinstance(each, dict) or not each.get("doctype"):
+			raise wrong(values.lines["records"], "records must be documents with a doctype.")
+	return Case(
+		name,
+		agent,
+		prompt,
+		values.get("mail"),
+		tuple(values.get("roles", ())),
+		tuple(plain(each) for each in values.get("records", ())),
+		tuple(plain(values.get("history", ()))),
+		plain(values.get("results", {})),
+		tuple(read_turn(each, values.lines["answers"]) for each in values.get("answers", ())),
+		tuple(plain(read_check(each, values.lines["expect"])) for each in values["expect"]),
+	)
+
+
+def read_turn(value: Any, line: int) -> tuple[str, list[tuple[str, dict]]]:
+	turn = known(value, TURN, "an answer", getattr(value, "line", line))
+	calls = turn.get("calls") or ([turn] if turn.get("call") else [])
+	for call in calls:
+		if not isinstance(call, dict) or not isinstance(call.get("call"), str):
+			raise wrong(turn.line, "calls must be a list of {call: tool, with: {..}}.")
+	if not calls and "say" not in turn:
+		raise wrong(turn.line, "an answer needs call, calls or say.")
+	return turn.get("say", ""), [(call["call"], plain(call.get("with") or {})) for call in calls]
+
+
+def read_check(value: Any, line: int) -> Lined:
+	line = getattr(value, "line", line)
+	kinds = [key for key in value if key in CHECKS] if isinstance(value, dict) else []
+	if len(kinds) != 1:
+		raise wrong(line, f"expect one of these in each entry: {', '.join(CHECKS)}.")
+	kind, more = kinds[0], CHECKS[kinds[0]][1]
+	known(value, {kind: CHECKS[kind][0], **more}, f"the check {kind}", line)
+	if kind == "matches":
+		try:
+			re.compile(value[kind])
+		except re.error as error:
+			raise wrong(value.lines[kind], f"this is no regular expression: {error}.") from None
+	return value

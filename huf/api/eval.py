@@ -1,0 +1,52 @@
+"""REST about evals: a run called good or bad, an agent's cases and how they went, changes that wait for them."""
+
+import frappe
+
+from huf.ai.errors import UsageError
+from huf.ai.evals import holding, marking
+from huf.ai.evals.running import MOST_TIMES
+
+CASE = "Agent Eval Case"
+FIELDS = ["name", "case_name", "agent", "disabled", "verdict", "note", "run", "prompt"]
+LAST = ["last_run", "last_model", "passed", "times", "last_fault"]
+
+
+@frappe.whitelist(methods=["POST"])
+def mark(run: str, good: bool, note: str = ""):
+	"""Call a run good or bad, which makes it a case of its agent: {case, verdict}. For whoever may read the run."""
+	return {"case": marking.mark(run, good, note), "verdict": "Good" if good else "Bad"}
+
+
+@frappe.whitelist(methods=["GET"])
+def get_cases(agent: str):
+	"""{cases: [{name, case_name, prompt, disabled, passed, times, last_run, last_fault, ...}], waiting: {field: value}}."""
+	manageable(agent)
+	rows = frappe.get_list(CASE, filters={"agent": agent}, fields=[*FIELDS, *LAST], order_by="case_name asc")
+	return {"cases": rows, "waiting": holding.read_changes(agent)}
+
+
+@frappe.whitelist(methods=["POST"])
+def run(agent: str, times: int = 1, model: str | None = None, judge: str | None = None):
+	"""Have a worker run an agent's cases; changes that wait are tried, and made if all pass. `get_cases` tells how it went.
+
+	`model`: an AI Model, "Offline" or "Recorded"; left out: the agent's own.
+	"""
+	manageable(agent)
+	if not 1 <= times <= MOST_TIMES:
+		raise UsageError(f"A case can be run 1 to {MOST_TIMES} times.")
+	values = {"agent": agent, "times": times, "model": model, "judge": judge}
+	frappe.enqueue("huf.ai.evals.holding.run_job", queue="long", timeout=3600, **values)
+	return {"enqueued": True}
+
+
+@frappe.whitelist(methods=["POST"])
+def discard_changes(agent: str):
+	"""Let go of changes that wait."""
+	manageable(agent)
+	holding.discard(agent)
+	return {"waiting": {}}
+
+
+def manageable(agent: str) -> None:
+	frappe.get_doc("Agent", agent).check_permission("write")
+	frappe.has_permission(CASE, "read", throw=True)

@@ -1,0 +1,38 @@
+"""`huf packs`, `huf import`, `huf eval`, `huf remove` as they are typed."""
+
+import frappe
+from click.testing import CliRunner
+
+from huf.embedded.cli import cli
+from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.tests.factories import make
+
+
+class TestCommands(SiteTestCase):
+	def run_huf(self, *words: str):
+		return isolated(CliRunner().invoke, cli, ["--home", str(self.home), *words])
+
+	def test_a_pack_comes_is_evaluated_and_goes(self):
+		self.assertIn("not installed", self.run_huf("packs").output)
+		self.assertIn("New: Agent pharmacy", self.run_huf("import", "pharmacy").output)
+		self.assertIn("nothing to change", self.run_huf("import", "pharmacy").output)
+		said = self.run_huf("eval", "pharmacy", "--model", "Recorded", "--times", "2")
+		self.assertEqual(said.exit_code, 0, said.output)
+		self.assertIn("2 times each, by Recorded\npass^1 1.00  pass^2 1.00", said.output)
+		self.assertIn("Removed: Agent pharmacy", self.run_huf("remove", "pharmacy").output)
+
+	def test_what_people_made_is_asked_for(self):
+		self.run_huf("import", "pharmacy")
+		make("Pharmacy Branch", branch_name="Mine")
+		frappe.db.commit()
+		said = self.run_huf("remove", "pharmacy")
+		self.assertEqual(said.exit_code, 1)
+		self.assertIn(
+			"1 Pharmacy Branch. Say so if these are to go with it.\nWith --with-records", said.output
+		)
+		self.assertEqual(self.run_huf("remove", "pharmacy", "--with-records").exit_code, 0)
+
+	def test_faults_are_told_without_a_traceback(self):
+		for words in (("import", "nothing"), ("remove", "nothing"), ("eval", "Nobody")):
+			said = self.run_huf(*words)
+			self.assertEqual((said.exit_code, "Traceback" in said.output), (1, False), words)

@@ -1,0 +1,16 @@
+import frappe
+from frappe.model.document import Document
+
+from huf.ai.errors import UsageError
+from huf.ai.evals.cases import parse_case
+
+
+class AgentEvalCase(Document):
+	def validate(self):
+		self.check_definition()
+
+	def check_definition(self):
+		try:
+			parse_case(self.case_name, self.agent, self.prompt or "", self.definition or "")
+		except UsageError as error:
+			frappe.throw(str(error))

@@ -1,0 +1,97 @@
+"""Eval cases as YAML, and what is expected of a trace. Needs no site."""
+
+import unittest
+
+from huf.ai.errors import UsageError
+from huf.ai.evals.cases import CHECKS, definition_of, parse_case, read_cases
+from huf.ai.evals.checks import JUDGES, Made, Trace, Witness, find_faults, pass_hat
+
+GOOD = """
+- case: one
+  agent: Clerk
+  prompt: How many?
+  answers: [{call: count, with: {of: books}}, {say: Three.}]
+  expect: [{says: three}]
+"""
+
+
+class TestReading(unittest.TestCase):
+	def test_a_record_keeps_what_the_file_says(self):
+		(values,) = read_cases(GOOD)
+		case = parse_case("one", "Clerk", "How many?", definition_of(values))
+		self.assertEqual(case.answers, (("", [("count", {"of": "books"})]), ("Three.", [])))
+		self.assertEqual(case.expect, ({"says": "three"},))
+
+	def test_what_is_wrong_is_told_with_its_line(self):
+		for more, told in {
+			"  color: red": "Line 7: 'color' is not known in a case",
+			"- {agent: Clerk, prompt: x, expect: [{says: y}]}": "Line 7: a case needs case",
+			"- {case: two, agent: Clerk, prompt: x}": "Line 7: the case two expects nothing",
+			"- {case: two, agent: Clerk, expect: [{says: y}]}": "Line 7: the case two needs a prompt or a mail",
+			"- {case: one, agent: Clerk, prompt: x, expect: [{says: y}]}": "Line 7: there are two cases",
+			"- case: two\n  agent: C\n  prompt: x\n  expect:\n  - {shouts: y}": "Line 11: expect one of these",
+			"- case: two\n  agent: C\n  prompt: x\n  expect:\n  - {matches: '['}": "no regular expression",
+			"- case: two\n  agent: C\n  prompt: x\n  expect:\n  - {calls: x, wiht: {}}": "Line 11: 'wiht' is not known",
+		}.items():
+			with self.subTest(more), self.assertRaisesRegex(UsageError, told):
+				read_cases(f"{GOOD}{more}\n")
+
+
+class TestChecks(unittest.TestCase):
+	trace = Trace(
+		"There are 3 Books.",
+		(Made("count", {"of": "Books", "limit": 5}, True, "3"), Made("burn", {"all": True}, False, "no")),
+		"Success",
+	)
+
+	def faults(self, *expect: dict, rows=(), judged=None, answers="") -> list[str]:
+		case = parse_case("one", "Clerk", "?", definition_of({"expect": list(expect), "answers": answers}))
+		return find_faults(case, self.trace, Witness(lambda check: list(rows), lambda question: judged))
+
+	def test_each_kind_passes_and_fails(self):
+		row = {"title": "A", "pages": 100.0}
+		for good, bad in (
+			({"says": "3  books"}, {"says": "4"}),
+			({"says_not": "4"}, {"says_not": "books"}),
+			({"matches": r"\d+ books"}, {"matches": r"^\d"}),
+			({"calls": "count", "with": {"of": "books"}}, {"calls": "count", "with": {"of": "pens"}}),
+			({"calls": "count", "times": 1}, {"calls": "count", "times": 2}),
+			({"calls_not": "burn"}, {"calls_not": "count"}),
+			({"fails": "burn", "with": {"all": True}}, {"fails": "count"}),
+			({"record": "Book", "values": {"pages": 100}}, {"record": "Book", "values": {"pages": 99}}),
+			({"record": "Book", "count": 1}, {"record": "Book", "count": 0}),
+			({"ends": "Success"}, {"ends": "Failed"}),
+		):
+			with self.subTest(good):
+				self.assertEqual(self.faults(good, rows=[row]), [])
+				self.assertEqual(len(self.faults(bad, rows=[row])), 1, bad)
+
+	def test_every_kind_that_may_be_written_is_judged(self):
+		self.assertEqual(set(CHECKS), set(JUDGES))
+
+	def test_a_judge_s_verdict_counts(self):
+		self.assertEqual(self.faults({"judge": "Is it so?"}, judged="No."), ["No."])
+		self.assertEqual(self.faults({"judge": "Is it so?"}), [])
+
+	def test_a_fault_says_what_was_done_instead(self):
+		(told,) = self.faults({"calls": "count", "with": {"of": "pens"}})
+		self.assertIn(
+			"count was not called with {'of': 'pens'}; instead: count({'of': 'Books', 'limit': 5})", told
+		)
+
+	def test_what_differs_from_a_bad_run(self):
+		same = [
+			{
+				"calls": [
+					{"call": "count", "with": {"of": "Books", "limit": 5}},
+					{"call": "burn", "with": {"all": True}},
+				]
+			}
+		]
+		bad = [*same, {"say": "There are 3 books."}]
+		self.assertEqual(self.faults({"differs": True}, answers=bad), ["it did the same again"])
+		self.assertEqual(self.faults({"differs": True}, answers=[*same, {"say": "Four."}]), [])
+
+	def test_how_likely_all_of_k_tries_pass(self):
+		self.assertEqual([pass_hat(3, 4, k) for k in (1, 2, 3, 4)], [0.75, 0.5, 0.25, 0.0])
+		self.assertEqual(pass_hat(2, 2, 2), 1.0)
