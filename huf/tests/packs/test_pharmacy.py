@@ -4,6 +4,8 @@ import frappe
 
 from huf.ai.admission import acting_as
 from huf.ai.errors import ToolError
+from huf.ai.mail.message import parse_message
+from huf.ai.mail_way import decide_mail, read_rules
 from huf.packs.pharmacy.tools import manage_reservation, search_drugs
 from huf.tests.contract.connections import together
 from huf.tests.factories import make, make_user, unique
@@ -63,3 +65,55 @@ def reserve(user: str, drug: str, branch: str) -> bool:
 			return False
 		frappe.db.commit()
 		return True
+
+
+class TestSeed(ShippedPackCase):
+	"""The agent and its rule are those of the file that others brought along."""
+
+	name = "pharmacy"
+
+	def test_the_agent_is_as_its_profile_says(self):
+		agent = frappe.get_doc("Agent", "pharmacy")
+		values = (agent.model, agent.max_tokens, agent.temperature, agent.max_iterations)
+		self.assertEqual(values, ("gemini/gemini-2.5-pro", 4096, 0.3, 10))
+		self.assertEqual([row.tool for row in agent.agent_tool], TOOLS)
+
+	def test_each_tool_takes_what_its_table_says(self):
+		for name, (needed, optional) in PARAMETERS.items():
+			doc = frappe.get_doc("Agent Tool Function", name)
+			schema = frappe.parse_json(doc.function_definition)["parameters"]
+			self.assertEqual(set(schema["required"]), needed, name)
+			self.assertEqual(set(schema["properties"]), needed | optional, name)
+
+	def test_mail_that_the_helpdesk_passes_on_goes_to_the_agent_and_any_other_does_not(self):
+		for sender, way in {
+			"info@dostupnost-leku.cz": ("agent", "pharmacy"),
+			"a@b.example": ("pipeline", None),
+		}.items():
+			message = parse_message(f"From: {sender}\nTo: o@p.example\nSubject: x\n\nHello".encode())
+			rules = [rule for rule in read_rules() if rule.name in ("pharmacy_support", "default")]
+			decision = decide_mail(message, rules)
+			self.assertEqual((decision.route.value, decision.profile), way)
+
+	def test_a_limit_is_kept(self):
+		self.assertEqual(len(search_drugs("n", limit=2)["drugs"]), 2)
+		self.assertGreater(len(search_drugs("n")["drugs"]), 2)
+
+	def test_a_drug_is_found_by_its_substance_and_not_where_there_is_none(self):
+		(found,) = search_drugs("PARACETAMOL")["drugs"]
+		self.assertEqual(
+			(found["name"], found["branches"]), ("Paralen 500", [{"pharmacy_id": "Brno", "available": 5}])
+		)
+		self.assertEqual(search_drugs("aspirin")["drugs"][0]["branches"], [])
+		self.assertEqual(search_drugs("nothing of the kind"), {"drugs": []})
+
+
+TOOLS = ["search_drugs", "manage_reservation", "web_search", "send_reply", "create_draft", "escalate"]
+PARAMETERS = {
+	"search_drugs": ({"query"}, {"limit"}),
+	"manage_reservation": ({"action", "drug_name"}, {"pharmacy_id"}),
+	"web_search": ({"query"}, {"limit"}),
+	"send_reply": ({"to", "subject", "body"}, set()),
+	"create_draft": ({"to", "subject", "body"}, set()),
+	"escalate": ({"reason"}, set()),
+}

@@ -165,11 +165,20 @@ def word_anything(call: Call, data: Any) -> str:
 	if rows is not None:
 		lines = [word_row(row, "") for row in rows[:MOST_ROWS]]
 		return "\n".join(lines + ([say("more", call.language)] if len(rows) > MOST_ROWS else []))
+	if isinstance(data, dict) and isinstance(data.get("summary"), str):
+		return word_report(data)
 	if isinstance(data, dict) and not any(isinstance(value, list | dict) for value in data.values()):
 		return "\n".join(f"- {key}: {clean(value)}" for key, value in data.items())
 	if isinstance(data, dict | list):
 		return f"```json\n{json.dumps(data, ensure_ascii=False, indent=1)[:MOST_TEXT]}\n```"
 	return clean(data, MOST_TEXT)
+
+
+def word_report(data: dict) -> str:
+	"""What sums itself up: the sentence, and the rows it is about."""
+	lists = [value for value in data.values() if isinstance(value, list)]
+	rows = [word_row(row, "") for row in lists[0][:MOST_ROWS]] if len(lists) == 1 else []
+	return "\n".join([clean(data["summary"], MOST_TEXT), *([""] if rows else []), *rows])
 
 
 def thing_of(tool: Tool, data: dict) -> str:

@@ -1,5 +1,6 @@
 """Fills a tool's arguments from the words of a request. Pure; leaves out what it is not told, never guesses."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -23,6 +24,7 @@ from huf.ai.providers.offline_planner.reading import (
 from huf.ai.providers.offline_planner.tools import Tool, is_date, is_email, main_text
 from huf.ai.providers.offline_planner.values import READERS, pick, read_value, with_clock
 
+YEAR = re.compile(r"(19|20)\d\d")
 DUE = ("date", "due_date", "schedule_date", "start_date", "starts_on")
 """Date fields that a date in passing may be put into; any other has to be named."""
 
@@ -85,6 +87,8 @@ def fill_fields(clause: Clause, match: Match, today: date) -> dict[str, Any]:
 			del fields[name]  # the word was no cue: it is part of the text
 	values |= fill_from_adjectives(clause, match, values)
 	values |= fill_kinds(rest, tool, values)
+	if tool.operation is None:
+		values |= fill_examples(rest, tool, values)
 	return values | fill_rest(clause, rest, tool, values, today)
 
 
@@ -199,6 +203,19 @@ def fill_kinds(rest: Sequence[Word], tool: Tool, values: dict) -> dict[str, Any]
 		else:
 			continue
 		if len(fitting) == 1:
+			found[name] = fitting[0]
+	return found
+
+
+def fill_examples(rest: Sequence[Word], tool: Tool, values: dict) -> dict[str, Any]:
+	"""What a function may be told: a word that its schema gives as an example, and the only year."""
+	found = {}
+	for name, schema in tool.fields.items():
+		examples = {fold(str(each)): each for each in schema.get("examples") or ()}
+		fitting = [examples[word.key] for word in rest if word.key in examples]
+		if name == "year" and schema.get("type") == "integer":
+			fitting = [int(word.text) for word in rest if YEAR.fullmatch(word.text)]
+		if len(fitting) == 1 and name not in values:
 			found[name] = fitting[0]
 	return found
 

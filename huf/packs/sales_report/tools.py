@@ -1,0 +1,97 @@
+"""The sales report: what was ordered, by region and year, as far as the user may read orders. Changes nothing."""
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+import frappe
+
+from huf.ai.errors import ToolError
+from huf.ai.tools.registry import tool
+from huf.ai.types import Effect
+
+ORDER, REGION = "Shop Order", "Shop Region"
+ALL, CURRENCY = "ALL", "EUR"
+CANCELLED = "Cancelled"
+PARAMETERS = {
+	"type": "object",
+	"properties": {
+		"region": {
+			"type": "string",
+			"description": "A region; ALL or left out: every region",
+			"examples": ["EMEA", "AMER", "APAC", "LATAM", "ALL"],
+		},
+		"year": {"type": "integer", "description": "The year of the orders; left out: every year"},
+	},
+	"additionalProperties": False,
+}
+
+
+@tool("Generate sales reports by region and year", effect=Effect.READ, parameters=PARAMETERS)
+async def sales_report_tool(args: dict[str, Any], user_context: dict[str, Any]) -> dict[str, Any]:
+	"""{tool, region, year, data: [{region, year, orders, total, average}], summary}; cancelled orders do not count."""
+	region, year = read_region(args.get("region")), read_year(args.get("year"))
+	data = sum_up(read_orders(region, year))
+	return {
+		"tool": "sales_report_tool",
+		"region": region or ALL,
+		"year": year,
+		"currency": CURRENCY,
+		"data": data,
+		"summary": tell(region, year, data),
+	}
+
+
+def read_region(given: str | None) -> str | None:
+	"""The region's own name; None for all. Raises ToolError for one that is not known."""
+	wanted = (given or ALL).strip()
+	if wanted.upper() == ALL:
+		return None
+	known = {name.casefold(): name for name in frappe.get_list(REGION, pluck="name", order_by="name asc")}
+	if wanted.casefold() not in known:
+		raise ToolError(f"There is no region {wanted!r}. There are: {', '.join(known.values())}, or ALL.")
+	return known[wanted.casefold()]
+
+
+def read_year(given: int | None) -> int | None:
+	if given is not None and not 1900 <= given <= 9999:
+		raise ToolError(f"{given} is no year of four digits.")
+	return given
+
+
+def read_orders(region: str | None, year: int | None) -> list:
+	filters: list = [["status", "!=", CANCELLED]]
+	if region:
+		filters.append(["region", "=", region])
+	if year:
+		filters.append(["order_date", "between", [date(year, 1, 1), date(year, 12, 31)]])
+	return frappe.get_list(
+		ORDER,
+		filters=filters,
+		fields=["region", "order_date", "amount"],
+		order_by="order_date asc",
+		limit_page_length=0,
+	)
+
+
+def sum_up(orders: Iterable) -> list[dict]:
+	"""A row for each region and year that has orders."""
+	found: dict[tuple[str, int], list[float]] = {}
+	for order in orders:
+		found.setdefault((order.region, order.order_date.year), []).append(order.amount or 0)
+	return [
+		{
+			"region": region,
+			"year": year,
+			"orders": len(amounts),
+			"total": round(sum(amounts), 2),
+			"average": round(sum(amounts) / len(amounts), 2),
+		}
+		for (region, year), amounts in sorted(found.items())
+	]
+
+
+def tell(region: str | None, year: int | None, data: list[dict]) -> str:
+	about = f"Sales report for region={region or ALL}, year={year or 'all'}"
+	orders, total = sum(row["orders"] for row in data), sum(row["total"] for row in data)
+	return f"{about}: {orders} orders, {CURRENCY} {total:,.2f}" if data else f"{about}: no orders"

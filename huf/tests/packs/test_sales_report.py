@@ -1,0 +1,122 @@
+"""The sales report over real orders: by region and year, as far as the user may read them."""
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.agent_integration import run_agent_sync
+from huf.ai.coroutines import run_coroutine
+from huf.ai.custom_functions import user_context
+from huf.ai.errors import ToolError
+from huf.ai.evals.running import evaluate
+from huf.ai.tools import registry
+from huf.tests.factories import make, make_model, make_user
+from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.packs.samples import ShippedPackCase
+
+PLAN = '{"tool": "sales_report_tool", "reason": "A report is asked for", "arguments": {"region": "EMEA", "year": 2024}}'
+
+
+class SalesCase(ShippedPackCase):
+	name = "sales_report"
+
+	def report(self, **args) -> dict:
+		return run_coroutine(registry.find_offer("huf", "sales_report_tool")(args, user_context()))
+
+
+class TestReport(SalesCase):
+	def test_a_region_and_a_year_are_one_row_and_a_sentence(self):
+		told = self.report(region="EMEA", year=2024)
+		row = {"region": "EMEA", "year": 2024, "orders": 5, "total": 12575.0, "average": 2515.0}
+		self.assertEqual((told["tool"], told["region"], told["year"]), ("sales_report_tool", "EMEA", 2024))
+		self.assertEqual(told["data"], [row])
+		self.assertEqual(told["summary"], "Sales report for region=EMEA, year=2024: 5 orders, EUR 12,575.00")
+
+	def test_without_a_region_it_is_all_and_without_a_year_every_year(self):
+		self.assertEqual(self.report(), self.report(region="ALL"))
+		self.assertEqual(self.report(region="all")["region"], "ALL")
+		told = self.report()["data"]
+		self.assertEqual(
+			{(row["region"], row["year"]) for row in told}, {(r, y) for r in REGIONS for y in YEARS}
+		)
+		self.assertEqual([row["year"] for row in self.report(region="apac")["data"]], [2023, 2024, 2025])
+		self.assertEqual([row["region"] for row in self.report(year=2025)["data"]], REGIONS)
+
+	def test_the_total_is_that_of_the_orders_without_cancelled_ones(self):
+		rows = frappe.get_all("Shop Order", {"status": ["!=", "Cancelled"]}, ["amount"], order_by="name asc")
+		told = self.report()["data"]
+		self.assertAlmostEqual(sum(row["total"] for row in told), sum(row.amount for row in rows))
+		self.assertLess(sum(row["orders"] for row in told), frappe.db.count("Shop Order"))
+
+	def test_a_year_has_its_first_and_its_last_day_and_no_other(self):
+		for number, day in enumerate(("2030-12-31", "2031-01-01", "2031-12-31", "2032-01-01")):
+			make(
+				"Shop Order", order_no=f"T-{number}", region="LATAM", order_date=day, amount=1, status="Paid"
+			)
+		self.assertEqual(self.report(year=2031)["data"][0]["orders"], 2)
+
+	def test_what_is_not_known_is_told_to_the_model(self):
+		with self.assertRaisesRegex(
+			ToolError, "no region 'Mars'. There are: AMER, APAC, EMEA, LATAM, or ALL"
+		):
+			self.report(region="Mars")
+		with self.assertRaisesRegex(ToolError, "24 is no year"):
+			self.report(year=24)
+		self.assertEqual(self.report(year=1999)["data"], [])
+
+	def test_everything_it_gives_is_json(self):
+		self.assertEqual(frappe.parse_json(frappe.as_json(self.report())), self.report())
+
+	def test_a_user_s_own_permissions_count(self):
+		with acting_as(make_user("Sales Reader", "Huf User")):
+			self.assertEqual(self.report(year=2024)["data"][0]["region"], "AMER")
+		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
+			self.report(year=2024)
+
+	def test_of_orders_that_a_user_may_not_read_nothing_is_counted(self):
+		user = make_user("Sales Reader", "Huf User")
+		make("User Permission", user=user, allow="Shop Region", for_value="EMEA")
+		with acting_as(user):
+			self.assertEqual({row["region"] for row in self.report()["data"]}, {"EMEA"})
+
+
+class TestAgent(SalesCase):
+	def setUp(self):
+		super().setUp()
+		self.user = make_user("Sales Reader", "Huf User")
+
+	def ask(self, *answers, tool_mode="Automatic") -> tuple[dict, list[dict]]:
+		with ModelServer() as server:
+			frappe.db.set_value(
+				"Agent", "Sales Analyst", {"model": make_model(server), "tool_mode": tool_mode}
+			)
+			frappe.db.commit()
+			server.script(*answers)
+			with acting_as(self.user):
+				result = run_agent_sync("Sales Analyst", "How did EMEA do in 2024?")
+			frappe.db.set_value("Agent", "Sales Analyst", {"model": None, "tool_mode": "Automatic"})
+			frappe.db.commit()
+			return result, server.requests
+
+	def test_a_model_s_call_is_answered_from_the_orders(self):
+		call = tool_call("sales_report_tool", {"region": "EMEA", "year": 2024})
+		result, requests = self.ask(call, text("5 orders."))
+		self.assertEqual((result["status"], result["response"]), ("Success", "5 orders."))
+		self.assertIn("12575.0", requests[1]["messages"][-1]["content"])
+
+	def test_so_is_a_plan_and_the_answer_is_asked_for_with_the_result(self):
+		result, requests = self.ask(text(PLAN), text("5 orders."), text("5 orders."), tool_mode="Planner")
+		self.assertEqual(result["status"], "Success")
+		self.assertIn("Generate sales reports by region and year", frappe.as_json(requests[0]["messages"]))
+		self.assertIn("12575.0", frappe.as_json(requests[1]["messages"]))
+
+	def test_who_has_neither_of_its_roles_may_not_ask_it(self):
+		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
+			run_agent_sync("Sales Analyst", "Sales report")
+
+	def test_its_cases_pass_without_a_model(self):
+		report = evaluate("Sales Analyst", 1, "Offline")
+		failed = [each.case for each in report.results if not each.passed]
+		self.assertEqual(failed, ["two_sides_of_a_comparison"])
+
+
+REGIONS, YEARS = ["AMER", "APAC", "EMEA"], (2023, 2024, 2025)

@@ -1,0 +1,70 @@
+"""Every pack that Huf ships: its cases pass, and installed, used, updated and removed it leaves nothing behind."""
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import frappe
+
+from huf.ai.evals.running import RECORDED, evaluate
+from huf.ai.packs.install import install
+from huf.ai.packs.removing import remove
+from huf.ai.packs.shipped import Source, shipped_packs
+from huf.tests.base import SiteTestCase
+from huf.tests.packs.samples import what_there_is
+
+FEWEST_CASES = 10
+
+
+class TestShippedPacks(SiteTestCase):
+	def test_each_comes_is_used_is_updated_and_goes_without_a_trace(self):
+		for name, source in own_packs().items():
+			with self.subTest(name):
+				before, files = what_there_is(), private_files()
+				install(source)
+				there = what_there_is()
+				self.check_cases(name)
+				again = install(source)
+				self.assertEqual((again.made, again.changed, again.removed), ([], [], []))
+				self.assertEqual(what_there_is(), there)
+				self.update(source)
+				remove(name)
+				self.assertEqual(what_there_is(), before)
+				self.assertEqual(private_files(), files)
+
+	def check_cases(self, name: str) -> None:
+		agents = frappe.get_all(
+			"Agent Pack Record", {"parent": name, "record_doctype": "Agent"}, pluck="record_name"
+		)
+		reports = [evaluate(agent, 1, RECORDED) for agent in agents]
+		faults = [case for report in reports for case in report.as_dict()["cases"] if not case["passed"]]
+		self.assertEqual(faults, [])
+		self.assertGreaterEqual(sum(len(report.results) for report in reports), FEWEST_CASES)
+
+	def update(self, source: Source) -> None:
+		"""To a version in which an agent has other instructions and a case is gone."""
+		root = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, root)
+		folder = root / source.folder.name
+		shutil.copytree(source.folder, folder)
+		file = folder / "pack.yaml"
+		file.write_text(re.sub(r'version: ".*"', 'version: "99"', file.read_text()))
+		prompt = next(
+			path for path in folder.rglob("*") if path.suffix in (".md", ".txt") and "prompt" in str(path)
+		)
+		prompt.write_text("Quite new.")
+		cases = folder / "evals.yaml"
+		cases.write_text(re.split(r"^(?=- case:)", cases.read_text(), flags=re.MULTILINE)[0])
+		report = install(Source(folder, source.app))
+		self.assertTrue([line for line in report.changed if line.startswith("Agent ")])
+		self.assertGreaterEqual(len(report.removed), FEWEST_CASES)
+
+
+def own_packs() -> dict[str, Source]:
+	return {name: source for name, source in shipped_packs().items() if source.app == "huf"}
+
+
+def private_files() -> set[str]:
+	folder = Path(frappe.get_site_path("private", "files"))
+	return {path.name for path in folder.glob("*")}
