@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.packs import listing, removing
+from huf.ai.packs import exporting, listing, removing
 from huf.ai.packs.install import install as install_pack
 from huf.ai.packs.shipped import find_pack
 from huf.permissions import is_manager
@@ -34,6 +34,15 @@ def remove(name: str, with_records: bool = False):
 	"""Remove a pack: {lines}. Refused where people made records with it, unless `with_records`."""
 	check_manager()
 	return {"lines": removing.remove(name, with_records)}
+
+
+@frappe.whitelist(methods=["GET", "POST"])
+def export(name: str, agents: list | None = None, doctypes: list | None = None, with_records: bool = False):
+	"""A pack of what the site has, as {file: text}; an installed pack's name without more gives that as it is now."""
+	check_manager()
+	if not (agents or doctypes):
+		agents, doctypes = exporting.contents_of(name)
+	return exporting.export_pack(name, agents or (), doctypes or (), with_records)
 
 
 def check_manager() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from huf.embedded.cli import cli, connected
-from huf.embedded.mail_commands import export_rules, import_rules
+from huf.embedded.mail_commands import export_rules, import_rules, write_files
 
 
 @cli.command("import")
@@ -62,10 +62,30 @@ def packs(home):
 
 
 @cli.command("export")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.argument("target", type=click.Path(path_type=Path), required=False)
+@click.option("--agent", "agents", multiple=True, help="An agent, with all that is its own.")
+@click.option("--doctype", "doctypes", multiple=True, help="A DocType made on this site.")
+@click.option("--pack", help="What an installed pack brought, as it is now.")
+@click.option("--records", is_flag=True, help="The records of the DocTypes, too.")
 @click.pass_obj
-def export_file(home, file):
-	"""Write rules and agents to FILE and the prompts beside it, or show the rules."""
-	with connected(home):
-		said = export_rules(file)
-	click.echo(said, nl=bool(file))
+def export_things(home, target, agents, doctypes, pack, records):
+	"""Write a pack to the folder TARGET: agents, DocTypes, or an installed pack.
+
+	With none of these, TARGET is a file for the mail rules and their agents; without it, the rules are shown.
+	"""
+	with connected(home) as frappe:
+		if not (agents or doctypes or pack):
+			return click.echo(export_rules(target), nl=bool(target))
+		from huf.ai.errors import UsageError
+		from huf.ai.packs.exporting import contents_of, export_pack
+
+		if not target:
+			raise click.ClickException("Say into which folder.")
+		try:
+			more = contents_of(pack) if pack else ((), ())
+			wanted = [*agents, *more[0]], [*doctypes, *more[1]]
+			files = export_pack(frappe.scrub(target.resolve().name), *wanted, records)
+		except UsageError as error:
+			raise click.ClickException(str(error)) from None
+		write_files(target, files)
+		click.echo(f"Wrote {', '.join(sorted(files))} to {target}.")

@@ -90,8 +90,13 @@ def plain(value: Any) -> Any:
 
 def parse_case(name: str, agent: str, prompt: str, definition: str) -> Case:
 	"""A record's case. Raises UsageError."""
-	values = load(definition or "{}")
-	return read_case(name, agent, prompt, known(values, DEFINITION, "a case", 1))
+	values = known(load(definition or "{}"), DEFINITION, "a case", 1)
+	return read_case(name, agent, prompt, values)
+
+
+def parse_definition(definition: str) -> dict:
+	"""What `definition_of` wrote, as plain values."""
+	return plain(load(definition or "{}"))
 
 
 def read_case(name: str, agent: str, prompt: str, values: Lined) -> Case:

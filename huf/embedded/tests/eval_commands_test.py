@@ -21,6 +21,17 @@ class TestCommands(SiteTestCase):
 		self.assertIn("2 times each, by Recorded\npass^1 1.00  pass^2 1.00", said.output)
 		self.assertIn("Removed: Agent pharmacy", self.run_huf("remove", "pharmacy").output)
 
+	def test_a_pack_is_written_to_a_folder_and_comes_from_there(self):
+		self.run_huf("import", "pharmacy")
+		folder = self.home / "my_pharmacy"
+		said = self.run_huf("export", str(folder), "--agent", "Office Assistant")
+		self.assertEqual(said.exit_code, 0, said.output)
+		self.assertIn("pack: my_pharmacy", (folder / "pack.yaml").read_text())
+		self.assertIn("Left alone: Agent Office Assistant", self.run_huf("import", str(folder)).output)
+		self.assertIn("is as it was", self.run_huf("import", str(folder)).output)
+		for name in ("my_pharmacy", "pharmacy"):
+			self.assertEqual(self.run_huf("remove", name).exit_code, 0)
+
 	def test_what_people_made_is_asked_for(self):
 		self.run_huf("import", "pharmacy")
 		make("Pharmacy Branch", branch_name="Mine")

@@ -15,7 +15,7 @@ class TestRest(ShippedPackCase):
 
 	def test_people_who_manage_nothing_are_kept_out(self):
 		calls = (pack.get_packs, lambda: pack.get_pack("pharmacy"), lambda: pack.install("pharmacy"))
-		for call in (*calls, lambda: pack.remove("pharmacy")):
+		for call in (*calls, lambda: pack.export("pharmacy"), lambda: pack.remove("pharmacy")):
 			with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
 				call()
 
@@ -33,6 +33,13 @@ class TestRest(ShippedPackCase):
 		with self.assertRaisesRegex(UsageError, "1 Pharmacy Branch"):
 			pack.remove("pharmacy")
 		branch.delete()
+
+	def test_it_is_exported_as_it_is_now(self):
+		frappe.db.set_value("Agent", "pharmacy", "temperature", 0.9)
+		files = pack.export("pharmacy")
+		self.assertIn("temperature: 0.9", files["pack.yaml"])
+		self.assertIn("forwarded_from: info@dostupnost-leku.cz", files["mail.yaml"])
+		self.assertNotIn("records.json", files)
 
 	def test_a_folder_is_no_name(self):
 		with self.assertRaisesRegex(UsageError, "There is no pack '../packs/pharmacy'"):

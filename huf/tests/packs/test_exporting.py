@@ -1,0 +1,96 @@
+"""What a site has becomes a pack that brings the same to another."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import frappe
+import yaml
+
+from huf.ai.admission import acting_as
+from huf.ai.errors import UsageError
+from huf.ai.packs.exporting import contents_of, export_pack
+from huf.ai.packs.install import install
+from huf.ai.packs.removing import remove
+from huf.ai.packs.shipped import Source
+from huf.tests.factories import make, make_user
+from huf.tests.packs.samples import PackTestCase
+
+KEPT = ("instructions", "temperature", "max_iterations", "description", "starters", "allow_chat")
+
+
+class TestExporting(PackTestCase):
+	def setUp(self):
+		super().setUp()
+		trigger = f"triggers:\n- {{trigger_name: Nightly {self.key}, agent: {self.agent}, trigger_type: Manual, prompt: Go}}\n"
+		self.write(more=trigger)
+		case = f"- {{case: one, agent: {self.agent}, prompt: Hello, answers: [{{say: Hi}}], expect: [{{says: hi}}]}}\n"
+		self.put("evals.yaml", case)
+		self.install()
+
+	def snapshot(self) -> dict:
+		agent = frappe.get_doc("Agent", self.agent)
+		doctype, plants = (
+			frappe.get_meta(self.plant),
+			frappe.get_all(self.plant, ["name", "height"], order_by="name asc"),
+		)
+		return {
+			"agent": [agent.get(field) for field in KEPT],
+			"tools": [row.tool for row in agent.agent_tool],
+			"fields": [(df.fieldname, df.fieldtype, df.reqd) for df in doctype.fields],
+			"rules": sorted((p.role, p.read, p.write) for p in doctype.permissions),
+			"plants": plants,
+			"triggers": frappe.get_all(
+				"Agent Trigger", {"agent": self.agent}, ["name", "prompt"], order_by="name asc"
+			),
+			"cases": frappe.get_all(
+				"Agent Eval Case", {"agent": self.agent}, ["name", "definition"], order_by="name asc"
+			),
+			"tool": frappe.db.get_value("Agent Tool Function", f"list_{self.key}", ["types", "description"]),
+		}
+
+	def test_a_pack_that_was_exported_brings_the_same_again(self):
+		make(
+			"Agent Route Rule",
+			rule_name=f"Mail {self.key}",
+			route="agent",
+			profile=self.agent,
+			sender_domain="x.example",
+		)
+		frappe.db.set_value(self.plant, f"Rose {self.key}", "height", 12)
+		frappe.db.commit()
+		before = self.snapshot()
+		files = export_pack(self.name, *contents_of(self.name), with_records=True)
+		self.assertEqual(yaml.safe_load(files["pack.yaml"])["roles"], [self.role])
+		frappe.delete_doc("Agent Route Rule", f"Mail {self.key}")
+		remove(self.name, with_records=True)
+		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, folder)
+		for path, words in files.items():
+			(folder / path).parent.mkdir(exist_ok=True)
+			(folder / path).write_text(words, encoding="utf-8")
+		install(Source(folder))
+		self.assertEqual(self.snapshot(), before)
+		self.assertEqual(frappe.db.get_value("Agent Route Rule", f"Mail {self.key}", "profile"), self.agent)
+
+	def test_only_what_is_asked_for_is_in_it(self):
+		files = export_pack("mine", agents=[self.agent])
+		self.assertEqual(
+			set(files), {"pack.yaml", f"prompts/{frappe.scrub(self.agent)}.md", "doctypes.json", "evals.yaml"}
+		)
+		self.assertEqual([each["name"] for each in json.loads(files["doctypes.json"])], [self.plant])
+
+	def test_what_is_not_of_the_site_is_refused(self):
+		for values, told in (
+			({"doctypes": ["ToDo"]}, "belongs to an app"),
+			({"agents": ["Nobody at all"]}, "There is no Agent"),
+		):
+			with self.assertRaisesRegex(UsageError, told):
+				export_pack("mine", **values)
+		with self.assertRaisesRegex(UsageError, "name is short"):
+			export_pack("../mine")
+
+	def test_only_as_far_as_the_user_may_read(self):
+		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
+			export_pack("mine", doctypes=[self.plant])
