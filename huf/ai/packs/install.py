@@ -38,12 +38,12 @@ class Report:
 
 def install(source: Source) -> Report:
 	"""Install a pack, or update it. Commits. Raises UsageError with nothing left of what it made."""
-	pack = load_pack(source)
+	pack, done = load_pack(source), False
 	with acting_as("Administrator"):
 		is_new = not frappe.db.exists(PACK, pack.name)
-		done = False
+		doc = open_record(pack, source)
 		try:
-			report = bring(pack, source)
+			report = bring(pack, source, doc)
 			frappe.db.commit()
 			done = True
 		finally:
@@ -55,8 +55,7 @@ def install(source: Source) -> Report:
 		return report
 
 
-def bring(pack: Pack, source: Source) -> Report:
-	doc = open_record(pack, source)
+def bring(pack: Pack, source: Source, doc) -> Report:
 	report, kept = Report(pack.name, pack.version), {(r.record_doctype, r.entry): r for r in doc.records}
 	made = {(row.record_doctype, row.record_name) for row in doc.records if row.made}
 	wanted = all_entries(pack, source, made)

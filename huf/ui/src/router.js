@@ -33,6 +33,7 @@ export const routes = [
 	page("/triggers/:name", "trigger", "triggers", () => import("./triggers/TriggerPage.vue")),
 	page("/mail", "mail", "mail", () => import("./mail/MailsPage.vue")),
 	page("/mail/:name", "mail-one", "mail", () => import("./mail/MailPage.vue")),
+	page("/packs", "packs", "packs", () => import("./packs/PacksPage.vue")),
 	{ path: "/:path(.*)*", name: "missing", component: MissingPage },
 ];
 

@@ -6,6 +6,7 @@ import { serverMessage } from "../src/api/errors.js";
 import en from "../src/i18n/en.js";
 import enMail from "../src/i18n/en.mail.js";
 import enDrafts from "../src/i18n/en.drafts.js";
+import enPacks from "../src/i18n/en.packs.js";
 import enRuns from "../src/i18n/en.runs.js";
 import enTriggers from "../src/i18n/en.triggers.js";
 import { loadTexts, t } from "../src/i18n/index.js";
@@ -13,7 +14,7 @@ import { formatCost, formatDuration, initials } from "../src/lib/format.js";
 
 // The pages about mail come with the texts about triggers, too.
 const ownMail = Object.fromEntries(Object.entries(enMail).filter(([key]) => !(key in enTriggers)));
-const PARTS = [enDrafts, ownMail, enRuns, enTriggers];
+const PARTS = [enDrafts, ownMail, enPacks, enRuns, enTriggers];
 const later = Object.assign({}, ...PARTS);
 const SOURCES = path.resolve(import.meta.dirname, "../src");
 

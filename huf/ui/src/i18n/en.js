@@ -6,6 +6,7 @@ export default {
 	"section.runs": "Runs",
 	"section.triggers": "Triggers",
 	"section.mail": "Mail",
+	"section.packs": "Packs",
 	"section.waiting": { one: "1 waits for your answer", other: "{count} wait for your answer" },
 
 	"action.cancel": "Cancel",

@@ -16,6 +16,7 @@ const PARTS = {
 	runs: { en: () => import("./en.runs.js") },
 	triggers: { en: () => import("./en.triggers.js") },
 	mail: { en: () => import("./en.mail.js") },
+	packs: { en: () => import("./en.packs.js") },
 };
 
 let locale = "en";

@@ -8,6 +8,7 @@ const ALL = [
 	{ name: "runs", icon: "pulse", label: "section.runs" },
 	{ name: "triggers", icon: "bolt", label: "section.triggers", isForManagers: true },
 	{ name: "mail", icon: "mail", label: "section.mail", isForManagers: true },
+	{ name: "packs", icon: "box", label: "section.packs", isForManagers: true },
 ];
 
 export const SECTIONS = ALL.filter((section) => boot.is_manager || !section.isForManagers);

@@ -1,0 +1,50 @@
+"""Packs on the page: one is looked at, installed, used, updated and removed, with what people made said before."""
+
+from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.pages import PageTestCase
+
+READER = "reader@example.com"
+
+
+@needs_browser
+class TestPacksPage(PageTestCase):
+	def test_from_the_list_to_a_report_and_back(self):
+		with self.open_page("/huf/packs") as page:
+			row = page.locator("[data-testid=pack][data-name=sales_report]")
+			row.get_by_test_id("brings").click()
+			self.assertIn("Sales Analyst", row.get_by_test_id("contents").inner_text())
+			row.get_by_test_id("install").click()
+			row.get_by_test_id("installed").wait_for()
+			self.assertRegex(row.get_by_test_id("report").inner_text(), r"^\d+ new")
+			page.goto("/huf/chat?agent=Sales%20Analyst")
+			say(page, "Sales report for EMEA in 2024")
+			self.assertIn("EUR 12,575.00", page.get_by_test_id("message-agent").inner_text())
+			page.goto("/huf/packs")
+			row.get_by_test_id("update").click()
+			self.assertEqual(row.get_by_test_id("report").inner_text(), "Nothing to change")
+			row.get_by_test_id("remove").click()
+			asked = page.get_by_role("alertdialog").inner_text()
+			self.assertIn("deleted as well: 1 Agent Conversation", asked)
+			page.get_by_test_id("confirm").click()
+			page.locator("[data-testid=pack][data-name=sales_report][data-installed='']").wait_for()
+			self.assertEqual(row.get_by_test_id("report").inner_text(), "It was removed.")
+
+	def test_an_edit_that_stays_is_told_of(self):
+		self.call("/api/method/huf.api.pack.install", {"name": "web_assistant"})
+		self.call("/api/resource/Agent/Web%20Assistant", {"temperature": 0.9}, "PUT")
+		with self.open_page("/huf/packs") as page:
+			row = page.locator("[data-testid=pack][data-name=web_assistant]")
+			row.get_by_test_id("update").click()
+			self.assertIn(
+				"temperature was changed here, and stays", row.get_by_test_id("report").inner_text()
+			)
+			row.get_by_test_id("remove").click()
+			self.assertNotIn("deleted as well", page.get_by_role("alertdialog").inner_text())
+			page.get_by_role("button", name="Cancel").click()
+			row.get_by_test_id("installed").wait_for()
+
+	def test_who_manages_nothing_is_not_shown_the_way_there(self):
+		self.add_user(READER, "Huf User")
+		with self.open_page("/huf/packs", user=READER) as page:
+			page.get_by_test_id("error").wait_for()
+			self.assertEqual(page.get_by_role("link", name="Packs").count(), 0)
