@@ -1,0 +1,160 @@
+"""Every page of the table: axe finds nothing serious, light and dark; nothing is wider than a phone; and all of it by keyboard."""
+
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from huf.embedded.tests.browser import needs_browser, open_browser
+from huf.embedded.tests.showcase import PAGES, open_showcase
+
+AXE = Path(__file__).resolve().parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
+SERIOUS = ("serious", "critical")
+FAULTS = """async () => {
+	const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+	const { violations } = await axe.run(document, { runOnly: tags, resultTypes: ["violations"] });
+	return violations.map(({ id, impact, nodes }) => [impact, id, nodes.slice(0, 3).map((node) => node.html.slice(0, 160))]);
+}"""
+IS_WIDER = "() => document.documentElement.scrollWidth > innerWidth"
+REACHABLE = """() => {
+	const all = [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex]")];
+	const isThere = (each) => each.tabIndex >= 0 && !each.disabled && each.checkVisibility({ visibilityProperty: true });
+	const isOther = (each) => each.type === "radio" && !each.checked;
+	const stops = all.filter((each) => isThere(each) && !isOther(each));
+	stops.forEach((each, place) => (each.dataset.stop = place));
+	document.activeElement.blur();
+	return stops.map((each) => each.outerHTML.slice(0, 160));
+}"""
+FOCUSED = """() => {
+	const it = document.activeElement;
+	const isOutlined = (each) => each && getComputedStyle(each).outlineStyle !== "none";
+	// A field may show its focus by the border of the box around it.
+	const isBordered = it.matches("input, textarea, select");
+	const names = [it.getAttribute("aria-label"), it.innerText, it.labels?.[0]?.innerText, it.title, it.placeholder];
+	return {
+		place: it === document.body ? null : Number(it.dataset.stop ?? -1),
+		tag: it.outerHTML.slice(0, 160),
+		isMarked: isOutlined(it) || isBordered || isOutlined(it.nextElementSibling) || isOutlined(it.parentElement),
+		isNamed: Boolean(names.find((name) => name?.trim()) || it.getAttribute("aria-labelledby") || it.tabIndex < 0 || it.querySelector("pre, table")),
+	};
+}"""
+MOST_STOPS = 400
+IS_WITHIN = "(role) => Boolean(document.activeElement.closest(`[role=${role}]`))"
+IS_FOCUSED = "(opener) => document.activeElement === opener"
+OPENERS = (
+	("new-chat", "[data-testid=user-menu]", "menu"),
+	("new-chat", "[data-testid=agent-picker]", "dialog"),
+	("chat", "[data-testid=conversation-item] button", "menu"),
+	("chat", "[data-testid=conversation-item] button | [role=menuitem]:last-child", "alertdialog"),
+	("drafts", "[data-testid=keys]", "dialog"),
+	("trigger", "[data-testid=fire]", "dialog"),
+	("trigger", "[data-testid=delete-trigger]", "alertdialog"),
+)
+"""What opens over which page, by what: a second choice, inside of what the first one opened, behind a bar."""
+
+
+def faults_of(page) -> list[str]:
+	"""What axe finds serious or critical on the page as it is now."""
+	if not page.evaluate("() => Boolean(window.axe)"):
+		page.evaluate(AXE.read_text())
+	return [f"{impact} {rule}: {nodes}" for impact, rule, nodes in page.evaluate(FAULTS) if impact in SERIOUS]
+
+
+@needs_browser
+@unittest.skipUnless(AXE.is_file(), "axe-core is not installed: npm --prefix huf/ui ci")
+class TestAccessibility(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		opening = open_showcase()
+		cls.show = opening.__enter__()
+		cls.addClassCleanup(opening.__exit__, None, None, None)
+
+	def test_axe_finds_no_serious_fault_on_any_page(self):
+		for scheme in ("light", "dark"):
+			with self.open_page(color_scheme=scheme) as page:
+				for one in PAGES:
+					with self.subTest(one.name, scheme=scheme):
+						self.show.open(page, one)
+						self.assertEqual(faults_of(page), [])
+
+	def test_no_page_is_wider_than_a_phone(self):
+		with self.open_page(width=390, height=844) as page:
+			for one in PAGES:
+				with self.subTest(one.name):
+					self.show.open(page, one)
+					self.assertFalse(page.evaluate(IS_WIDER))
+
+	def test_the_tab_key_reaches_every_control_and_the_focus_is_seen(self):
+		with self.open_page() as page:
+			for one in PAGES:
+				with self.subTest(one.name):
+					self.show.open(page, one)
+					controls = page.evaluate(REACHABLE)
+					seen = list(walk(page))
+					bad = {at["tag"] for at in seen if not (at["isMarked"] and at["isNamed"])}
+					self.assertEqual(bad, set())
+					reached = {at["place"] for at in seen}
+					missed = [tag for place, tag in enumerate(controls) if place not in reached]
+					self.assertEqual(missed, [])
+
+	def test_what_opens_by_a_key_keeps_the_focus_and_gives_it_back_at_escape(self):
+		with self.open_page() as page:
+			for name, openers, role in OPENERS:
+				with self.subTest(openers):
+					self.show.open(page, next(one for one in PAGES if one.name == name))
+					first, *rest = openers.split(" | ")
+					opener = page.locator(first).first
+					opener.press("Enter")
+					for each in rest:
+						page.locator(each).press("Enter")
+					page.get_by_role(role).wait_for()
+					page.wait_for_function(IS_WITHIN, arg=role)
+					self.assertEqual(faults_of(page), [])
+					for _ in range(8 if role != "menu" else 0):
+						page.keyboard.press("Tab")
+						self.assertTrue(page.evaluate(IS_WITHIN, role))
+					page.keyboard.press("Escape")
+					page.get_by_role(role).wait_for(state="detached")
+					page.wait_for_function(IS_FOCUSED, arg=opener.element_handle())
+
+	def test_the_drawer_of_a_phone_keeps_the_focus_and_gives_it_back(self):
+		with self.open_page(width=390, height=844) as page:
+			self.show.open(page, PAGES[0])
+			opener = page.get_by_test_id("show-sidebar")
+			opener.press("Enter")
+			page.get_by_role("dialog").wait_for()
+			self.assertEqual(faults_of(page), [])
+			for _ in range(20):
+				page.keyboard.press("Tab")
+				self.assertTrue(page.evaluate(IS_WITHIN, "dialog"))
+			page.keyboard.press("Escape")
+			page.wait_for_function(IS_FOCUSED, arg=opener.element_handle())
+
+	def test_the_first_link_skips_to_the_page(self):
+		with self.open_page() as page:
+			self.show.open(page, next(one for one in PAGES if one.name == "runs"))
+			page.keyboard.press("Tab")
+			page.keyboard.press("Enter")
+			page.keyboard.press("Tab")
+			self.assertTrue(page.evaluate("() => document.activeElement.closest('main') !== null"))
+
+	@contextmanager
+	def open_page(self, **options):
+		with open_browser(self.show.server.url, **options) as page:
+			self.show.rest.sign_in(page)
+			yield page
+
+
+def walk(page) -> Iterator[dict]:
+	"""Press Tab until the focus has left the page for the second time: it may begin in the middle. Gives each stop."""
+	rounds = 0
+	for _ in range(MOST_STOPS):
+		page.keyboard.press("Tab")
+		at = page.evaluate(FOCUSED)
+		if at["place"] is not None:
+			yield at
+			continue
+		rounds += 1
+		if rounds == 2:
+			return
+	raise AssertionError("the focus never leaves the page")

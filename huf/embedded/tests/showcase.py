@@ -1,0 +1,242 @@
+"""A started Huf with a little of everything, and its pages as a table: for what has to hold on every page."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from huf.embedded.tests.server_test import PYTHON, Server, free_port
+from huf.tests.model_answers import Answer, call, text, tool_calls
+from huf.tests.model_server import ModelServer
+
+PASSWORD = "a good password 7"
+AGENT = "Office Assistant"
+
+
+@dataclass(frozen=True)
+class PageOf:
+	"""`address`: with the names of records as {run}; `ready`: the test id of what shows that the page is there."""
+
+	name: str
+	address: str
+	ready: str
+
+
+PAGES = (
+	PageOf("new-chat", "/huf/chat?agent=Office%20Assistant", "starter"),
+	PageOf("chat", "/huf/chat/{conversation}", "run-footer"),
+	PageOf("drafts", "/huf/drafts/{draft}", "draft"),
+	PageOf("runs", "/huf/runs", "run-item"),
+	PageOf("run", "/huf/runs/{run}", "timeline"),
+	PageOf("compare", "/huf/runs/{run}/compare/{other}", "comparison"),
+	PageOf("triggers", "/huf/triggers", "trigger-item"),
+	PageOf("new-trigger", "/huf/new-trigger?type=Schedule", "trigger-form"),
+	PageOf("trigger", "/huf/triggers/{trigger}", "trigger-events"),
+	PageOf("mails", "/huf/mail", "mail-item"),
+	PageOf("mail-rules", "/huf/mail?view=rules", "rule-item"),
+	PageOf("mailboxes", "/huf/mail?view=mailboxes", "mailbox-item"),
+	PageOf("mail", "/huf/mail/{mail}", "mail-events"),
+	PageOf("missing", "/huf/nowhere", "missing"),
+)
+
+REPORT = """Three to-dos are open, and one of them is **late**:
+
+| To-do | Priority | Due |
+|---|---|---|
+| Send the offer to Meier & Sons | High | Monday |
+| Order toner for the office | Medium | Wednesday |
+| Call Anna about the invoice | Low | Friday |
+
+The late one could be found with this filter:
+
+```python
+frappe.get_list("ToDo", filters={"status": "Open", "date": ["<", today()]})
+```
+
+1. The offer waits for prices, which came in this morning.
+2. Shall I move *Order toner* to somebody else?
+"""
+
+
+class Rest:
+	"""Calls of a signed-in user."""
+
+	def __init__(self, server: Server, password: str = PASSWORD, user: str = "Administrator"):
+		self.url = server.url
+		answer = server.call("/api/method/login", {"usr": user, "pwd": password})
+		self.cookie = answer.headers["Set-Cookie"].split(";")[0]
+		page = server.call("/huf", cookie=self.cookie).read().decode()
+		self.token = json.loads(page.split("window.huf_boot = ")[1].split("</script>")[0])["csrf_token"]
+
+	def call(self, path: str, data: dict | None = None, method: str | None = None):
+		headers = {
+			"Cookie": self.cookie,
+			"X-Frappe-CSRF-Token": self.token,
+			"Content-Type": "application/json",
+		}
+		body = None if data is None else json.dumps(data).encode()
+		request = urllib.request.Request(self.url + path, body, headers, method=method)
+		try:
+			return json.load(urllib.request.urlopen(request, timeout=30))
+		except urllib.error.HTTPError as error:
+			raise AssertionError(f"{path}: {error} {error.read().decode()[-600:]}") from None
+
+	def method(self, name: str, **values):
+		return self.call(f"/api/method/{name}", values).get("message")
+
+	def make(self, doctype: str, **values) -> dict:
+		return self.call(f"/api/resource/{quote(doctype)}", values)["data"]
+
+	def change(self, doctype: str, name: str, **values) -> dict:
+		return self.call(f"/api/resource/{quote(doctype)}/{quote(name)}", values, "PUT")["data"]
+
+	def names(self, doctype: str) -> list[str]:
+		return [
+			row["name"] for row in self.call(f"/api/resource/{quote(doctype)}?limit_page_length=0")["data"]
+		]
+
+	def sign_in(self, page) -> None:
+		name, value = self.cookie.split("=", 1)
+		page.context.add_cookies([{"name": name, "value": value, "url": self.url}])
+
+
+@dataclass(frozen=True)
+class Showcase:
+	"""`names`: what stands in the addresses of PAGES; `home`: of the site."""
+
+	server: Server
+	rest: Rest
+	model: ModelServer
+	names: dict[str, str]
+	home: Path
+
+	def address_of(self, page: PageOf) -> str:
+		return page.address.format_map({key: quote(name) for key, name in self.names.items()})
+
+	def open(self, page, one: PageOf) -> None:
+		page.goto(self.address_of(one))
+		page.get_by_test_id(one.ready).first.wait_for()
+
+
+@contextmanager
+def open_showcase() -> Iterator[Showcase]:
+	"""A fresh site with agents, conversations, runs, a draft, a trigger and a mail; gone afterwards."""
+	home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+	try:
+		with ModelServer(strict=False) as model:
+			model.forever(answer_like_a_model)
+			server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+			try:
+				rest = Rest(server)
+				yield Showcase(server, rest, model, fill(rest, model, home), home)
+			finally:
+				server.stop()
+	finally:
+		shutil.rmtree(home, ignore_errors=True)
+
+
+def answer_like_a_model(request: dict) -> Answer:
+	"""What is looked for in the last thing a person said decides; one round of tools, then the words."""
+	messages = request["messages"]
+	last = max(place for place, each in enumerate(messages) if each["role"] == "user")
+	wish = str(messages[last]["content"])
+	is_done = any(each["role"] == "tool" for each in messages[last:])
+	if "Friday" in wish and not is_done:
+		reply = {"to": "anna@customer.example", "subject": "Re: An appointment", "body": "Yes, at nine."}
+		return tool_calls([call("send_reply", reply)])
+	if "priority" in wish and not is_done:
+		return tool_calls([call("raise_todo", {"name": todo_in(wish), "values": {"priority": "High"}})])
+	if "open" in wish and not is_done:
+		return tool_calls([call("list_todos", {"status": "Open"})], "I look at what is open.")
+	return text(REPORT if "open" in wish else "It is done.")
+
+
+def todo_in(wish: str) -> str:
+	return wish.split("to-do ")[1].split()[0].rstrip(".,")
+
+
+def fill(rest: Rest, model: ModelServer, home: Path) -> dict[str, str]:
+	rest.change("User", "Administrator", first_name="Clara", last_name="Novak")
+	todo = [
+		rest.make("ToDo", description=words, priority=priority)["name"]
+		for words, priority in (
+			("Send the offer to Meier & Sons", "High"),
+			("Order toner for the office", "Medium"),
+			("Call Anna about the invoice", "Low"),
+		)
+	][-1]
+	rest.make("AI Provider", provide_name="House Models", api_key="sk-test", api_base=model.base_url)
+	rest.make("AI Model", model_name="house-large", provider="House Models")
+	rest.make(
+		"Agent Tool Function",
+		tool_name="raise_todo",
+		types="Update Document",
+		reference_doctype="ToDo",
+		description="Change a to-do",
+		requires_approval=1,
+	)
+	tools = ["list_todos", "list_users", "create_todo", "raise_todo", "send_reply"]
+	rest.make(
+		"Agent",
+		agent_name="Front Desk",
+		description="Knows what is open, and writes to customers.",
+		model="house-large",
+		instructions="Answer with figures.",
+		agent_tool=[{"tool": tool} for tool in tools],
+	)
+	said = ask(rest, "Front Desk", "What is still open this week?")
+	other = ask(rest, AGENT, "How many users are there?")
+	waiting = ask(rest, "Front Desk", f"Give the to-do {todo} the highest priority.")
+	rest.make(
+		"Agent Trigger",
+		trigger_name="Every morning",
+		agent=AGENT,
+		trigger_type="Schedule",
+		cron="0 7 * * 1-5",
+		run_as="Administrator",
+		prompt="List my open todos",
+	)
+	return {
+		"conversation": said["conversation"],
+		"run": said["run"],
+		"other": other["run"],
+		"draft": waiting["draft"]["draft"],
+		"trigger": "Every morning",
+		"mail": fill_mail(rest, home),
+	}
+
+
+def ask(rest: Rest, agent: str, prompt: str) -> dict:
+	return rest.method("huf.ai.agent_chat.send_agent_chat_message", agent=agent, prompt=prompt)
+
+
+def fill_mail(rest: Rest, home: Path) -> str:
+	rest.make(
+		"Agent Mailbox",
+		mailbox_name="Office",
+		email="office@office.example",
+		run_as="Administrator",
+		enabled=0,
+	)
+	rest.make(
+		"Agent Route Rule",
+		rule_name="Customers",
+		sender_domain="customer.example",
+		route="agent",
+		profile="Front Desk",
+	)
+	letter = home / "letter.eml"
+	letter.write_text(
+		"From: Anna Berg <anna@customer.example>\nTo: office@office.example\nSubject: An appointment\n"
+		"Message-ID: <1@customer.example>\n\nCan I come on Friday?\n"
+	)
+	command = [*PYTHON, "--home", str(home), "mail", str(letter)]
+	subprocess.run(command, check=True, capture_output=True, timeout=120)
+	return rest.names("Agent Mail")[0]
