@@ -1,16 +1,27 @@
-"""`python -m huf.embedded.tests.pictures`: takes the README's picture anew, from a fresh site without a model."""
+"""`scripts/screenshots [README | PAGE ...]`: takes the README's picture and docs/screenshots anew, from fresh sites."""
 
+import base64
+import sys
 import tempfile
 from pathlib import Path
 
 from huf.embedded.tests.browser import open_browser, say, sign_in
 from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.showcase import PAGES, PageOf, Showcase, open_showcase
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
+SHOTS = DOCS / "screenshots"
 PASSWORD = "only for the picture 1"
+WAYS = {
+	"light": {"width": 1280, "height": 800, "color_scheme": "light"},
+	"dark": {"width": 1280, "height": 800, "color_scheme": "dark"},
+	"phone": {"width": 390, "height": 844, "color_scheme": "light", "has_touch": True},
+}
+QUALITY = 72
+MOST_BYTES = 3_000_000
 
 
-def take_pictures() -> None:
+def take_readme_picture() -> None:
 	with tempfile.TemporaryDirectory(prefix="huf-pictures-") as home:
 		server = Server(Path(home), free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 		try:
@@ -24,5 +35,52 @@ def take_pictures() -> None:
 			server.stop()
 
 
+def take_pages(pages: tuple[PageOf, ...]) -> None:
+	SHOTS.mkdir(exist_ok=True)
+	with open_showcase() as show:
+		for way, options in WAYS.items():
+			with open_browser(show.server.url, **options) as page:
+				show.rest.sign_in(page)
+				for one in pages:
+					take(show, page, one, SHOTS / f"{one.name}-{way}.webp")
+	known = {f"{one.name}-{way}.webp" for one in PAGES for way in WAYS}
+	for left_over in [file for file in SHOTS.glob("*.webp") if file.name not in known]:
+		left_over.unlink()
+	(SHOTS / "README.md").write_text(index())
+	size = sum(file.stat().st_size for file in SHOTS.iterdir())
+	print(f"{len(known)} pictures, {size / 1e6:.2f} MB in {SHOTS}")
+	if size > MOST_BYTES:
+		sys.exit(
+			f"That is more than the {MOST_BYTES / 1e6:.0f} MB the documentation may hold: lower QUALITY."
+		)
+
+
+def take(show: Showcase, page, one: PageOf, path: Path) -> None:
+	"""Playwright writes no WebP; Chromium does."""
+	show.open(page, one)
+	page.wait_for_load_state("networkidle")
+	page.evaluate("() => document.fonts.ready")
+	session = page.context.new_cdp_session(page)
+	shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+	path.write_bytes(base64.b64decode(shot["data"]))
+
+
+def index() -> str:
+	head = "# The pages\n\nMade by `scripts/screenshots`, which takes them anew from a site with made-up records.\n\n"
+	rows = [f"## `{one.address.partition('?')[0]}` ({one.name})\n\n{images(one.name)}\n" for one in PAGES]
+	return head + "\n".join(rows)
+
+
+def images(name: str) -> str:
+	widths = {"light": 400, "dark": 400, "phone": 120}
+	return " ".join(
+		f'<img src="{name}-{way}.webp" alt="{name}, {way}" width="{width}">' for way, width in widths.items()
+	)
+
+
 if __name__ == "__main__":
-	take_pictures()
+	wanted = sys.argv[1:]
+	if not wanted or "README" in wanted:
+		take_readme_picture()
+	if pages := tuple(one for one in PAGES if not wanted or one.name in wanted):
+		take_pages(pages)

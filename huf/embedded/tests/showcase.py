@@ -154,7 +154,7 @@ def answer_like_a_model(request: dict) -> Answer:
 	if "priority" in wish and not is_done:
 		return tool_calls([call("raise_todo", {"name": todo_in(wish), "values": {"priority": "High"}})])
 	if "open" in wish and not is_done:
-		return tool_calls([call("list_todos", {"status": "Open"})], "I look at what is open.")
+		return tool_calls([call("list_todos", {"filters": {"status": "Open"}})], "I look at what is open.")
 	return text(REPORT if "open" in wish else "It is done.")
 
 
