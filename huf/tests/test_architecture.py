@@ -48,7 +48,7 @@ COLUMNS = (
 		"keep",
 		(
 			*("ai.conversation_manager", "ai.records", "ai.tool_types", "ai.settings"),
-			*("ai.conditions", "ai.schedule", "ai.trigger_map", "ai.touched"),
+			*("ai.conditions", "ai.schedule", "ai.trigger_map", "ai.touched", "ai.forms"),
 		),
 	),
 	(

@@ -10,9 +10,9 @@ import { showError } from "./state/notices.js";
 
 const MissingPage = () => import("./components/MissingPage.vue");
 
-/** A page that is fetched with its texts when it is first opened. `section` is its entry in the sidebar. */
-function page(path, name, section, load) {
-	const component = () => Promise.all([load(), loadTexts(section)]).then(([module]) => module);
+/** A page that is fetched with its texts when it is first opened. `section` is its entry in the sidebar; `parts` its texts. */
+function page(path, name, section, load, parts = ["form", section]) {
+	const component = () => Promise.all([load(), loadTexts(...parts)]).then(([module]) => module);
 	return { path, name, component, meta: { section } };
 }
 
@@ -34,6 +34,10 @@ export const routes = [
 	page("/mail", "mail", "mail", () => import("./mail/MailsPage.vue")),
 	page("/mail/:name", "mail-one", "mail", () => import("./mail/MailPage.vue")),
 	page("/packs", "packs", "packs", () => import("./packs/PacksPage.vue")),
+	page("/records", "doctypes", "records", () => import("./records/DoctypesPage.vue")),
+	page("/records/:doctype", "records", "records", () => import("./records/RecordsPage.vue")),
+	page("/new-record/:doctype", "new-record", "records", () => import("./records/RecordPage.vue")),
+	page("/records/:doctype/:name", "record", "records", () => import("./records/RecordPage.vue")),
 	{ path: "/:path(.*)*", name: "missing", component: MissingPage },
 ];
 

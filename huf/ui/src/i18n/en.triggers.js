@@ -1,12 +1,5 @@
 /** English of the pages about triggers. */
 export default {
-	"form.optional": "optional",
-	"form.needed": "This is needed.",
-	"link.clear": "Empty this field",
-	"link.choices": "Choices",
-	"link.none": "Nothing found",
-	"link.as_typed": "as typed",
-
 	"triggers.title": "Triggers",
 	"triggers.loading": "Loading the triggers",
 	"triggers.new": "New trigger",

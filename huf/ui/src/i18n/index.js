@@ -12,11 +12,13 @@ const LOADERS = {
 
 /** Texts that only come with their pages; the same languages as above, each in a file of its own. */
 const PARTS = {
+	form: { en: () => import("./en.form.js") },
 	drafts: { en: () => import("./en.drafts.js") },
 	runs: { en: () => import("./en.runs.js") },
 	triggers: { en: () => import("./en.triggers.js") },
 	mail: { en: () => import("./en.mail.js") },
 	packs: { en: () => import("./en.packs.js") },
+	records: { en: () => import("./en.records.js") },
 };
 
 let locale = "en";
@@ -36,7 +38,9 @@ export async function loadLocale(wanted) {
 }
 
 /** Fetches the texts of a page that is not part of the first load. */
-export async function loadTexts(part) {
+export const loadTexts = (...parts) => Promise.all(parts.map(loadPart));
+
+async function loadPart(part) {
 	const loaders = PARTS[part];
 	const [english, own] = await Promise.all([loaders.en(), (loaders[locale] || loaders.en)()]);
 	texts = { ...english.default, ...texts, ...own.default };

@@ -1,0 +1,35 @@
+"""REST about records of any DocType, as far as the user may. Saving and deleting are Frappe's own REST."""
+
+import frappe
+
+from huf.ai import forms
+
+MOST = 200
+
+
+@frappe.whitelist(methods=["GET"])
+def get_meta(doctype: str):
+	"""A DocType as a form; see `huf.ai.forms.describe_doctype`."""
+	return forms.describe_doctype(doctype)
+
+
+@frappe.whitelist(methods=["GET"])
+def get_records(
+	doctype: str, text: str | None = None, filters: dict | str | None = None, start: int = 0, limit: int = 50
+):
+	"""Records, the last changed first; see `huf.ai.forms.list_records`."""
+	return forms.list_records(
+		doctype, (text or "").strip(), frappe.parse_json(filters or "{}"), start, min(limit, MOST)
+	)
+
+
+@frappe.whitelist(methods=["GET"])
+def get_record(doctype: str, name: str):
+	"""One record, what the user may do with it, and its attachments: {doc, can, files}."""
+	return forms.read_record(doctype, name)
+
+
+@frappe.whitelist(methods=["GET"])
+def get_doctypes():
+	"""DocTypes that people come here for: [{name}]."""
+	return forms.worked_with()

@@ -1,0 +1,136 @@
+"""Records of any DocType on the page: listed, made, changed with their rows and files, submitted, cancelled, deleted."""
+
+from urllib.error import HTTPError
+
+from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.pages import PageTestCase, choose
+
+CLERK = "clerk@example.com"
+ALL = ("read", "write", "create", "delete", "submit", "cancel")
+FIELDS = [
+	{
+		"fieldname": "customer",
+		"fieldtype": "Link",
+		"options": "User",
+		"label": "Customer",
+		"reqd": 1,
+		"in_list_view": 1,
+	},
+	{"fieldname": "kind", "fieldtype": "Select", "options": "Shop\nWeb", "label": "Kind", "default": "Shop"},
+	{
+		"fieldname": "site",
+		"fieldtype": "Data",
+		"label": "Address of the site",
+		"depends_on": 'eval:doc.kind == "Web"',
+	},
+	{"fieldname": "lines", "fieldtype": "Table", "options": "Order Line", "label": "Lines"},
+	{"fieldname": "secret", "fieldtype": "Password", "label": "Secret"},
+	{"fieldname": "margin", "fieldtype": "Percent", "label": "Margin", "permlevel": 1},
+]
+LINE_FIELDS = [
+	{"fieldname": "article", "fieldtype": "Data", "label": "Article", "reqd": 1, "in_list_view": 1},
+	{"fieldname": "count", "fieldtype": "Int", "label": "Count", "default": "1", "in_list_view": 1},
+]
+
+
+@needs_browser
+class TestRecordsPage(PageTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		own = {"module": "Huf", "custom": 1}
+		cls.make("DocType", name="Order Line", istable=1, fields=LINE_FIELDS, **own)
+		rules = [
+			{"role": "System Manager", **dict.fromkeys(ALL, 1)},
+			{"role": "System Manager", "permlevel": 1, "read": 1, "write": 1},
+			{"role": "Huf User", "read": 1},
+		]
+		cls.make(
+			"DocType",
+			name="Order",
+			is_submittable=1,
+			fields=FIELDS,
+			permissions=rules,
+			autoname="hash",
+			**own,
+		)
+		cls.add_user(CLERK, "Huf User")
+
+	def stored(self, name: str) -> dict:
+		return self.call(f"/api/resource/Order/{name}")["data"]
+
+	def test_a_record_is_made_with_rows_changed_submitted_cancelled_and_deleted(self):
+		with self.open_page("/huf/records") as page:
+			page.get_by_test_id("doctype").filter(has_text="Order").click()
+			page.get_by_test_id("new-record").click()
+			page.get_by_test_id("save").click()
+			page.get_by_text("Fill in: Customer").wait_for()
+			choose(page, "customer", "Administrator")
+			self.assertEqual(page.get_by_test_id("field-site").count(), 0)
+			page.get_by_test_id("field-kind").select_option("Web")
+			page.get_by_test_id("field-site").fill("shop.example.com")
+			page.get_by_test_id("field-secret").fill("hush")
+			for article in ("Nails", "Hammer"):
+				page.get_by_test_id("row-add").click()
+				page.get_by_test_id("field-article").fill(article)
+			page.keyboard.press("Control+s")
+			page.wait_for_url("**/huf/records/Order/*")
+			record = page.locator("[data-testid=record]:not([data-name=''])")
+			order = self.stored(record.get_attribute("data-name"))
+			self.assertEqual(
+				[(row["article"], row["count"]) for row in order["lines"]], [("Nails", 1), ("Hammer", 1)]
+			)
+			self.assertEqual((order["site"], order["docstatus"]), ("shop.example.com", 0))
+
+			page.get_by_test_id("row-open").first.click()
+			page.get_by_test_id("field-count").fill("100")
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("saved").wait_for()
+			self.assertEqual([row["count"] for row in self.stored(order["name"])["lines"]], [100, 1])
+			for action, docstatus in (("submit", "1"), ("cancel", "2")):
+				page.get_by_test_id(f"{action}-record").click()
+				page.get_by_test_id("confirm").click()
+				page.locator(f"[data-testid=record][data-docstatus='{docstatus}']").wait_for()
+				self.assertEqual(page.get_by_test_id("row-add").count(), 0)
+			page.get_by_test_id("delete-record").click()
+			page.get_by_test_id("confirm").click()
+			page.wait_for_url("**/huf/records/Order")
+		self.assertRaises(HTTPError, self.stored, order["name"])
+
+	def test_what_is_typed_survives_a_reload_and_nobody_s_change_is_lost(self):
+		order = self.make("Order", customer="Administrator")["name"]
+		with self.open_page(f"/huf/records/Order/{order}") as page:
+			page.get_by_test_id("field-kind").select_option("Web")
+			page.reload()
+			self.assertEqual(page.get_by_test_id("field-kind").input_value(), "Web")
+			self.call(f"/api/resource/Order/{order}", {"margin": 5}, "PUT")
+			page.get_by_test_id("save").click()
+			page.get_by_text("Somebody has saved this meanwhile").wait_for()
+			page.get_by_role("button", name="Keep mine").click()
+			page.get_by_test_id("saved").wait_for()
+		now = self.stored(order)
+		self.assertEqual((now["kind"], now["margin"]), ("Web", 5))
+
+	def test_a_file_is_attached_and_found_by_the_list_s_search(self):
+		order = self.make("Order", customer="Guest")["name"]
+		self.make("Order", customer="Administrator")
+		with self.open_page("/huf/records/Order?q=Guest", width=390, height=844) as page:
+			page.locator(f"[data-testid=record-item][data-name='{order}']").click()
+			file = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"hello"}
+			page.get_by_test_id("add-file").set_input_files(file)
+			link = page.get_by_test_id("file").get_by_role("link")
+			self.assertTrue(link.get_attribute("href").startswith("/private/files/note"))
+			page.go_back()
+			page.get_by_test_id("records").wait_for()
+			self.assertEqual(page.get_by_test_id("record-item").count(), 1)
+
+	def test_a_reader_sees_no_more_than_is_theirs_and_changes_nothing(self):
+		order = self.make("Order", customer="Administrator", margin=12, secret="hush")["name"]
+		with self.open_page(f"/huf/records/Order/{order}", user=CLERK) as page:
+			page.get_by_test_id("field-customer").wait_for()
+			self.assertEqual(page.get_by_test_id("field-margin").count(), 0)
+			self.assertEqual(page.locator("input:visible, select:visible").count(), 0)
+			self.assertNotIn("hush", page.content())
+		with self.assertRaises(HTTPError) as refused:
+			self.call("/api/method/huf.api.record.get_meta?doctype=AI%20Provider", user=CLERK)
+		self.assertEqual(refused.exception.code, 403)

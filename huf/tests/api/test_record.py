@@ -1,0 +1,36 @@
+"""DocTypes as forms: what a page is told of one, and of its records."""
+
+import frappe
+
+from huf.api import record
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import SECRET, make, make_user, unique
+
+
+class TestRecords(SiteTestCase):
+	def test_a_doctype_tells_its_fields_its_tables_and_what_one_may_do(self):
+		meta = record.get_meta("Agent Tool Function")
+		fields = {field["fieldname"]: field for field in meta["fields"]}
+		self.assertEqual((meta["title_field"], meta["is_single"]), ("tool_name", False))
+		self.assertIn(
+			"doc.types", fields["base_url"]["mandatory_depends_on"] + fields["report"]["depends_on"]
+		)
+		self.assertEqual(meta["tables"]["Has Role"][0]["options"], "Role")
+		self.assertEqual(meta["can"], {"write": True, "create": True, "delete": True})
+
+	def test_who_may_not_read_a_doctype_is_told_nothing_of_it(self):
+		frappe.set_user(make_user("Huf User"))
+		for ask in (record.get_meta, record.get_records):
+			self.assertRaises(frappe.PermissionError, ask, "AI Provider")
+
+	def test_what_one_may_read_only_cannot_be_written(self):
+		frappe.set_user(make_user("Huf User"))
+		self.assertFalse(any(record.get_meta("Agent")["can"].values()))
+
+	def test_a_record_is_found_by_what_its_list_shows_and_tells_no_secret(self):
+		name = make("AI Provider", provide_name=unique("Searched"), api_key=SECRET).name
+		self.assertEqual([row.name for row in record.get_records("AI Provider", text=name[4:])], [name])
+		self.assertEqual(record.get_records("AI Provider", text=f"{name}?"), [])
+		read = record.get_record("AI Provider", name)
+		self.assertNotIn(SECRET, str(read))
+		self.assertTrue(read["can"]["delete"])

@@ -1,0 +1,31 @@
+/** The endpoints about records of any DocType, one function each. What they answer is described in huf/api/record.py. */
+import { callGet, callPost, request } from "./http.js";
+
+export { createRecord, deleteRecord, searchLink, updateRecord } from "./resource.js";
+
+export const PAGE_LENGTH = 50;
+
+export const fetchMeta = (doctype) => callGet("huf.api.record.get_meta", { doctype });
+export const fetchRecord = (doctype, name) => callGet("huf.api.record.get_record", { doctype, name });
+export const fetchDoctypes = () => callGet("huf.api.record.get_doctypes");
+export const fetchRecords = (doctype, { text = "", filters = {} } = {}, start = 0) =>
+	callGet("huf.api.record.get_records", {
+		doctype,
+		text,
+		filters: JSON.stringify(filters),
+		start,
+		limit: PAGE_LENGTH,
+	});
+export const submitRecord = (doc) => callPost("frappe.client.submit", { doc: JSON.stringify(doc) });
+export const cancelRecord = (doctype, name) => callPost("frappe.client.cancel", { doctype, name });
+
+/** Attaches a file to a record, privately -> the File. */
+export async function uploadFile(file, { doctype, name, fieldname } = {}) {
+	const body = new FormData();
+	body.append("file", file);
+	body.append("is_private", "1");
+	const where = { doctype, docname: name, fieldname };
+	for (const [key, value] of Object.entries(where)) if (value) body.append(key, value);
+	const response = await request("/api/method/upload_file", { method: "POST", body });
+	return (await response.json()).message;
+}

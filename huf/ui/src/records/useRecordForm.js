@@ -1,0 +1,138 @@
+/**
+ * The values of a record while they are edited. Unsaved ones are kept in this browser, without passwords, and are there again
+ * after a reload.
+ */
+import { computed, markRaw, reactive, watch } from "vue";
+import { createRecord, fetchRecord, updateRecord } from "../api/records.js";
+import { t } from "../i18n/index.js";
+import { isChanged, kindOf, missingOf, toBody, toValues } from "../lib/meta.js";
+import { parseJson } from "../lib/transcript.js";
+import { recall, remember } from "../state/storage.js";
+import { readMeta } from "./metas.js";
+
+const NOTHING = markRaw({ fields: [], tables: {}, can: {} });
+
+export function useRecordForm(doctype) {
+	const form = reactive({
+		doctype,
+		meta: NOTHING,
+		name: null,
+		/** The stored record as it was read. */
+		doc: null,
+		can: {},
+		files: [],
+		values: {},
+		saved: {},
+		isLoading: false,
+		loadError: null,
+		isSaving: false,
+		isTried: false,
+		wasSaved: false,
+		wasRestored: false,
+		problem: null,
+		isConflict: false,
+	});
+	const isDirty = computed(() => isChanged(form.meta, form.values, form.saved));
+	const missing = computed(() => missingOf(form.meta, form.values));
+	const errors = computed(() =>
+		form.isTried ? Object.fromEntries(missing.value.map(({ fieldname }) => [fieldname, t("form.needed")])) : {},
+	);
+	const draftName = () => `draft:${form.doctype}:${form.name || ""}`;
+
+	/** Reads a stored record, or begins a new one with some given values, as far as it has such fields. -> whether it went well */
+	async function open(name, given = {}) {
+		Object.assign(form, { isLoading: true, loadError: null });
+		try {
+			const [meta, read] = await Promise.all([
+				readMeta(form.doctype),
+				name ? fetchRecord(form.doctype, name) : null,
+			]);
+			take(meta, read, given);
+			return true;
+		} catch (error) {
+			form.loadError = error;
+			return false;
+		} finally {
+			form.isLoading = false;
+		}
+	}
+
+	function take(meta, read, given = {}) {
+		const blank = toValues(meta, read?.doc);
+		const known = Object.entries(given).filter(([name]) => name in blank);
+		const saved = { ...blank, ...Object.fromEntries(known) };
+		Object.assign(form, {
+			meta,
+			name: read?.doc.name || null,
+			doc: read?.doc || null,
+			can: read?.can || { write: meta.can.create },
+			files: read?.files || [],
+			saved,
+			values: copy(saved),
+			...{ isTried: false, problem: null, isConflict: false, wasRestored: false },
+		});
+		const draft = parseJson(recall(draftName()));
+		if (!draft?.values) return;
+		const restored = { ...copy(saved), ...draft.values };
+		if (!isChanged(meta, restored, saved)) return;
+		form.doc = form.doc && { ...form.doc, modified: draft.modified };
+		Object.assign(form, { values: restored, wasRestored: true });
+	}
+
+	function discard() {
+		remember(draftName(), null);
+		Object.assign(form, { values: copy(form.saved), isTried: false, problem: null, wasRestored: false });
+	}
+
+	/** -> the stored record's name, or null: the form says why. */
+	async function save({ isOver = false, ...given } = {}) {
+		Object.assign(form, { isTried: true, problem: null, wasSaved: false });
+		Object.assign(form.values, given);
+		if (missing.value.length) return null;
+		form.isSaving = true;
+		const draft = draftName();
+		try {
+			const { name } = await store(isOver);
+			remember(draft, null);
+			await open(name);
+			form.wasSaved = true;
+			setTimeout(() => (form.wasSaved = false), 2500);
+			return name;
+		} catch (error) {
+			form.problem = error;
+			form.isConflict = await isOutdated();
+			return null;
+		} finally {
+			form.isSaving = false;
+		}
+	}
+
+	async function store(isOver) {
+		const { doctype, name, meta, values, saved } = form;
+		if (!name) return createRecord(doctype, { ...toBody(meta, values), ...(meta.is_named ? { name: values.name } : {}) });
+		const modified = isOver ? (await fetchRecord(doctype, name)).doc.modified : form.doc.modified;
+		return updateRecord(doctype, name, { ...toBody(meta, values, saved), modified });
+	}
+
+	async function isOutdated() {
+		if (!form.name) return false;
+		const now = await fetchRecord(form.doctype, form.name).catch(() => null);
+		return Boolean(now) && now.doc.modified !== form.doc.modified;
+	}
+
+	watch(
+		() => [form.values, form.saved],
+		() => {
+			const secrets = form.meta.fields.filter((field) => kindOf(field) === "password");
+			const values = { ...form.values };
+			for (const { fieldname } of secrets) delete values[fieldname];
+			const draft = isDirty.value ? JSON.stringify({ modified: form.doc?.modified, values }) : null;
+			if (form.meta !== NOTHING) remember(draftName(), draft);
+		},
+		{ deep: true },
+	);
+
+	return reactive({ form, isDirty, missing, errors, open, discard, save });
+}
+
+const copy = (values) => JSON.parse(JSON.stringify(values));
