@@ -10,6 +10,7 @@ from huf.ai.errors import UsageError
 from huf.ai.front_ends import follow_request, request_for
 from huf.ai.providers.models import choose_model
 from huf.ai.records.history import tool_results
+from huf.ai.records.versions import instructions_of
 from huf.ai.types import OFFLINE, AgentRequest
 from huf.api.answers import BadRequest, as_json, read_text, refuse
 from huf.api.sse import stream_response
@@ -33,6 +34,40 @@ def get_agents():
 	)
 	docs = [frappe.get_cached_doc("Agent", name) for name in names]
 	return [describe(doc) for doc in docs if admission.has_role(doc, frappe.session.user)]
+
+
+@frappe.whitelist(methods=["GET"])
+def get_overview():
+	"""Agents for who sets them up: [{name, description, disabled, allow_chat, model, is_offline, tools, triggers, last_run}].
+
+	`tools` and `triggers` are how many it has.
+	"""
+	names = frappe.get_list("Agent", pluck="name", order_by="agent_name asc", limit_page_length=0)
+	triggers = [
+		row.agent
+		for row in frappe.get_list(
+			"Agent Trigger", fields=["agent"], order_by="name asc", limit_page_length=0
+		)
+	]
+	return [summarise(frappe.get_cached_doc("Agent", name), triggers.count(name)) for name in names]
+
+
+def summarise(doc, triggers: int) -> dict:
+	_provider, model = choose_model(doc)
+	shown = {
+		key: doc.get(key)
+		for key in ("name", "description", "disabled", "allow_chat", "last_run", "total_run")
+	}
+	counts = {"tools": len(doc.agent_tool), "triggers": triggers}
+	return {**shown, "model": model, "is_offline": model == OFFLINE, **counts}
+
+
+@frappe.whitelist(methods=["GET"])
+def get_versions(agent: str):
+	"""What an agent was told to be, for who may change it: [{at, by, text}], the newest first."""
+	doc = frappe.get_doc("Agent", agent)
+	doc.check_permission("write")
+	return instructions_of(doc)
 
 
 def describe(doc) -> dict:

@@ -41,7 +41,7 @@ COLUMNS = (
 		"act",
 		(
 			*("ai.sdk_tools", "ai.tools", "ai.tool_functions", "ai.tool_fields", "ai.custom_functions"),
-			*("ai.preview", "ai.gate", "ai.difference"),
+			*("ai.preview", "ai.gate", "ai.difference", "ai.tool_making"),
 		),
 	),
 	(

@@ -16,6 +16,9 @@ function page(path, name, section, load, parts = ["form", section]) {
 	return { path, name, component, meta: { section } };
 }
 
+/** An agent's page shows its triggers, too. */
+const AGENT_PARTS = ["form", "agents", "triggers"];
+
 export const routes = [
 	{ path: "/", redirect: (to) => ({ name: "chat", query: to.query }) },
 	{
@@ -34,6 +37,9 @@ export const routes = [
 	page("/mail", "mail", "mail", () => import("./mail/MailsPage.vue")),
 	page("/mail/:name", "mail-one", "mail", () => import("./mail/MailPage.vue")),
 	page("/packs", "packs", "packs", () => import("./packs/PacksPage.vue")),
+	page("/agents", "agents", "agents", () => import("./agents/AgentsPage.vue")),
+	page("/new-agent", "new-agent", "agents", () => import("./agents/AgentPage.vue"), AGENT_PARTS),
+	page("/agents/:name", "agent", "agents", () => import("./agents/AgentPage.vue"), AGENT_PARTS),
 	page("/records", "doctypes", "records", () => import("./records/DoctypesPage.vue")),
 	page("/records/:doctype", "records", "records", () => import("./records/RecordsPage.vue")),
 	page("/new-record/:doctype", "new-record", "records", () => import("./records/RecordPage.vue")),

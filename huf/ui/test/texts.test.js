@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { serverMessage } from "../src/api/errors.js";
 import en from "../src/i18n/en.js";
 import enMail from "../src/i18n/en.mail.js";
+import enAgents from "../src/i18n/en.agents.js";
 import enForm from "../src/i18n/en.form.js";
 import enRecords from "../src/i18n/en.records.js";
 import enDrafts from "../src/i18n/en.drafts.js";
@@ -16,7 +17,7 @@ import { formatCost, formatDuration, initials } from "../src/lib/format.js";
 
 // The pages about mail come with the texts about triggers, too.
 const ownMail = Object.fromEntries(Object.entries(enMail).filter(([key]) => !(key in enTriggers)));
-const PARTS = [enDrafts, ownMail, enPacks, enRuns, enTriggers, enForm, enRecords];
+const PARTS = [enDrafts, ownMail, enPacks, enRuns, enTriggers, enForm, enRecords, enAgents];
 const later = Object.assign({}, ...PARTS);
 const SOURCES = path.resolve(import.meta.dirname, "../src");
 

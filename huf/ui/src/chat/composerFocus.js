@@ -2,6 +2,8 @@
 import { nextTick } from "vue";
 
 const hasMouse = matchMedia("(pointer: fine)").matches;
+/** Inside another page the cursor stays where that one has it. */
+const isFramed = window !== window.parent;
 let field = null;
 
 export function registerComposer(element) {
@@ -10,5 +12,5 @@ export function registerComposer(element) {
 
 export async function focusComposer() {
 	await nextTick();
-	if (hasMouse) field?.focus();
+	if (hasMouse && !isFramed) field?.focus();
 }

@@ -4,6 +4,7 @@ export default {
 	"section.chat": "Chat",
 	"section.drafts": "Approvals",
 	"section.runs": "Runs",
+	"section.agents": "Agents",
 	"section.triggers": "Triggers",
 	"section.mail": "Mail",
 	"section.packs": "Packs",

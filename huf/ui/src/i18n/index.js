@@ -18,6 +18,7 @@ const PARTS = {
 	triggers: { en: () => import("./en.triggers.js") },
 	mail: { en: () => import("./en.mail.js") },
 	packs: { en: () => import("./en.packs.js") },
+	agents: { en: () => import("./en.agents.js") },
 	records: { en: () => import("./en.records.js") },
 };
 

@@ -1,0 +1,43 @@
+"""REST about tools, for people who set agents up."""
+
+import json
+
+import frappe
+
+from huf.ai.tool_making import make_tools
+
+TOOL = "Agent Tool Function"
+LIST_FIELDS = (
+	*("name", "description", "types", "effect", "reference_doctype", "provider_app", "requires_approval"),
+	*("modified",),
+)
+
+
+@frappe.whitelist(methods=["GET"])
+def get_tools():
+	"""All tools by name: [{name, description, types, effect, reference_doctype, provider_app, requires_approval, agents, roles}].
+
+	`agents` are the names of those that have it; `roles`, if any, who may use it.
+	"""
+	rows = frappe.get_list(TOOL, fields=list(LIST_FIELDS), order_by="tool_name asc", limit_page_length=0)
+	agents = grouped(frappe.get_all("Agent Tool", fields=["tool", "parent"], order_by="parent asc"))
+	named = {"parenttype": TOOL}
+	roles = grouped(
+		frappe.get_all("Has Role", filters=named, fields=["parent as tool", "role"], order_by="role asc")
+	)
+	return [{**row, "agents": agents.get(row.name, []), "roles": roles.get(row.name, [])} for row in rows]
+
+
+def grouped(rows: list[dict]) -> dict[str, list[str]]:
+	"""What rows say of a tool, beside its name."""
+	found: dict[str, list[str]] = {}
+	for row in rows:
+		found.setdefault(row.pop("tool"), []).extend(row.values())
+	return found
+
+
+@frappe.whitelist(methods=["POST"])
+def make_for(doctype: str, kinds: list | str):
+	"""Tools for a DocType: `kinds` of list, read, create, update, delete. Gives their names."""
+	frappe.has_permission(TOOL, "create", throw=True)
+	return make_tools(doctype, json.loads(kinds) if isinstance(kinds, str) else kinds)

@@ -1,0 +1,105 @@
+"""Agents on the page: made with tools for records, tried beside their form, changed, brought back, deleted."""
+
+from urllib.error import HTTPError
+
+from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.pages import PageTestCase
+
+CLERK = "clerk@example.com"
+
+
+@needs_browser
+class TestAgentsPage(PageTestCase):
+	def stored(self, name: str) -> dict:
+		return self.call(f"/api/resource/Agent/{name}")["data"]
+
+	def make_agent(self, name: str, **values) -> dict:
+		return self.make("Agent", agent_name=name, instructions="Be brief.", **values)
+
+	def test_an_agent_is_made_with_tools_for_a_kind_of_record_and_tried_beside_its_form(self):
+		with self.open_page("/huf/agents") as page:
+			page.get_by_test_id("new-agent").click()
+			page.get_by_test_id("field-agent_name").fill("Notekeeper")
+			page.get_by_test_id("field-instructions").fill("You keep notes.")
+			page.get_by_test_id("maker-doctype").fill("Role")
+			page.get_by_test_id("link-choice").get_by_text("Role", exact=True).first.click()
+			page.get_by_test_id("make-tools").click()
+			page.locator("[data-testid=agent-tool]").nth(1).wait_for()
+			page.get_by_test_id("search-tools").fill("create note")
+			page.get_by_test_id("tool-create_note").check()
+			page.locator("[data-testid=agent-tool][data-name=create_note]").get_by_test_id(
+				"ask-first"
+			).check()
+			page.get_by_test_id("save").click()
+			page.wait_for_url("**/huf/agents/Notekeeper")
+			chat = page.frame_locator("iframe")
+			chat.get_by_test_id("agent-picker").filter(has_text="Notekeeper").wait_for()
+			chat.get_by_test_id("composer").fill("List the roles")
+			chat.get_by_test_id("send").click()
+			chat.get_by_test_id("run-footer").wait_for()
+			self.assertIn("Huf Manager", chat.get_by_test_id("message-agent").inner_text())
+		rows = self.stored("Notekeeper")["agent_tool"]
+		self.assertEqual([row["tool"] for row in rows], ["list_role", "read_role", "create_note"])
+		self.assertEqual([row["requires_approval"] for row in rows], [0, 0, 1])
+
+	def test_instructions_are_compared_and_brought_back(self):
+		self.make_agent("Changeable")
+		self.call("/api/resource/Agent/Changeable", {"instructions": "Be brief.\nBe rude."}, "PUT")
+		with self.open_page("/huf/agents/Changeable?view=versions") as page:
+			lines = page.get_by_test_id("difference")
+			lines.locator("[data-kind=add]").filter(has_text="Be rude.").wait_for()
+			self.assertEqual(lines.locator("[data-kind=same]").count(), 1)
+			page.get_by_test_id("version").nth(1).click()
+			page.get_by_test_id("restore").click()
+			self.assertEqual(page.get_by_test_id("field-instructions").input_value(), "Be brief.")
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("saved").wait_for()
+			page.get_by_test_id("view-versions").click()
+			page.get_by_test_id("version").nth(2).wait_for()
+		self.assertEqual(self.stored("Changeable")["instructions"], "Be brief.")
+
+	def test_what_an_agent_lacks_or_may_not_be_is_told_at_its_field(self):
+		with self.open_page("/huf/new-agent", width=390, height=844) as page:
+			page.get_by_test_id("save").click()
+			page.get_by_text("Fill in: Agent Name").wait_for()
+			page.get_by_test_id("field-agent_name").fill("Too warm")
+			page.get_by_test_id("part-limits_section").locator("summary").click()
+			page.get_by_test_id("field-temperature").fill("5")
+			page.get_by_test_id("save").click()
+			page.get_by_text("must be between 0 and 2").wait_for()
+			page.get_by_test_id("field-temperature").fill("1")
+			page.get_by_test_id("save").click()
+			page.wait_for_url("**/huf/agents/Too%20warm")
+
+	def test_an_agent_s_triggers_are_there_and_it_is_turned_off_and_deleted(self):
+		self.make_agent("Doomed")
+		trigger = {"agent": "Doomed", "trigger_type": "Manual"}
+		self.make("Agent Trigger", trigger_name="Press me", **trigger)
+		with self.open_page("/huf/agents") as page:
+			page.locator("[data-testid=agent-item][data-name=Doomed]").get_by_role("link").click()
+			page.get_by_test_id("field-disabled").check()
+			page.keyboard.press("Control+s")
+			page.get_by_test_id("saved").wait_for()
+			page.get_by_test_id("view-triggers").click()
+			page.locator("[data-testid=trigger-item][data-name='Press me']").wait_for()
+			page.get_by_test_id("add-schedule").click()
+			self.assertEqual(page.get_by_test_id("field-agent").input_value(), "Doomed")
+			self.call("/api/resource/Agent%20Trigger/Press%20me", method="DELETE")
+			page.go_back()
+			page.get_by_test_id("delete-agent").click()
+			page.get_by_test_id("confirm").click()
+			page.wait_for_url("**/huf/agents")
+		self.assertRaises(HTTPError, self.stored, "Doomed")
+
+	def test_who_only_uses_agents_sets_none_up(self):
+		self.add_user(CLERK, "Huf User")
+		self.make_agent("Guarded")
+		with self.open_page("/huf/agents/Guarded", user=CLERK) as page:
+			page.get_by_test_id("field-agent_name").wait_for()
+			self.assertEqual(page.locator("input:visible:enabled, textarea:visible:enabled").count(), 0)
+			self.assertEqual(page.get_by_test_id("section-agents").count(), 0)
+		refused = ("huf.api.agent.get_versions?agent=Guarded", "huf.api.agent.get_overview")
+		for path in refused:
+			with self.subTest(path), self.assertRaises(HTTPError) as error:
+				self.call(f"/api/method/{path}", user=CLERK)
+			self.assertEqual(error.exception.code, 403)

@@ -1,0 +1,8 @@
+/** The endpoints about agents as they are set up, and about their tools. What they answer is described in huf/api. */
+import { callGet, callPost } from "./http.js";
+
+export const fetchOverview = () => callGet("huf.api.agent.get_overview");
+export const fetchVersions = (agent) => callGet("huf.api.agent.get_versions", { agent });
+export const fetchTools = () => callGet("huf.api.tool.get_tools");
+/** Tools for a DocType -> their names; kinds: list, read, create, update, delete */
+export const makeTools = (doctype, kinds) => callPost("huf.api.tool.make_for", { doctype, kinds });
