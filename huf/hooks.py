@@ -21,10 +21,12 @@ _private = (
 permission_query_conditions = {
 	**dict.fromkeys(_private, "huf.permissions.list_condition"),
 	"Agent Draft": "huf.permissions.draft_condition",
+	"Knowledge Source": "huf.permissions.source_condition",
 }
 has_permission = {
 	**dict.fromkeys(_private, "huf.permissions.has_permission"),
 	"Agent Draft": "huf.permissions.has_draft_permission",
+	"Knowledge Source": "huf.permissions.has_source_permission",
 }
 
 # Tools that this app offers to agents, as any app can: functions by tool_name, description and function_path, and
@@ -59,8 +61,15 @@ _events = (
 	"on_trash",
 	"after_delete",
 )
+# What Knowledge Sources hold is read anew when it changes: see huf/ai/knowledge/changes.py.
+_indexed = "huf.ai.knowledge.changes.note_change"
 doc_events = {
-	"*": {**dict.fromkeys(_events, _saved), "on_change": _saved},
+	"*": {
+		**dict.fromkeys(_events, _saved),
+		"on_change": [_saved, _indexed],
+		"after_delete": [_saved, _indexed],
+		"after_rename": _indexed,
+	},
 	**{
 		name: dict.fromkeys(("on_change", "after_delete", "after_rename"), _changed)
 		for name in ("Agent", "Agent Trigger")
@@ -84,6 +93,7 @@ ignore_links_on_delete = [
 		"Agent Route Decision",
 		"Agent Mail",
 		"Agent Mail Event",
+		"Knowledge Item",
 	),
 ]
 
@@ -96,11 +106,13 @@ scheduler_events = {
 			"huf.ai.draft_answers.expire_drafts",
 			"huf.ai.mail_jobs.recover_mails",
 			"huf.ai.agent_email.poll_mailboxes",
+			"huf.ai.knowledge.indexing.recover",
 		]
 	},
 	"daily": [
 		"huf.ai.agent_scheduler.clear_old_events",
 		"huf.ai.records.retention.apply_retention",
 		"huf.ai.records.mail_retention.blank_old_mails",
+		"huf.ai.knowledge.indexing.refresh",
 	],
 }

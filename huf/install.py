@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 import frappe
 
+from huf.ai.records import fulltext
 from huf.ai.tools import registry
 
 ROLES = ("Huf Manager", "Huf User")
@@ -60,6 +61,11 @@ DEMO_TOOLS = (
 		],
 	},
 )
+SEARCH_TOOL = {
+	"tool_name": "search_knowledge",
+	"types": "Search Knowledge",
+	"description": "Search the knowledge of this office: documents, files and pages, as far as the user may read them",
+}
 INSTRUCTIONS = """You help with everyday office work on this site: to-dos, notes, and who is a user here.
 
 Look things up with your tools instead of guessing. Before you change something, be sure which document is meant.
@@ -71,6 +77,7 @@ def after_install():
 	store_default_settings()
 	make_demo_agent()
 	record_offered_tools()
+	prepare_knowledge()
 	tell_if_litellm_is_missing()
 
 
@@ -78,6 +85,7 @@ def after_migrate():
 	make_roles()
 	store_default_settings()
 	record_offered_tools()
+	prepare_knowledge()
 	refresh_definitions()
 
 
@@ -127,6 +135,13 @@ def record_offered_tools():
 	for fault in registry.faults():
 		print(fault)
 		frappe.log_error("A tool's file could not be loaded", fault)
+
+
+def prepare_knowledge():
+	"""The index of words, and the tool that agents search it with."""
+	fulltext.prepare()
+	if not frappe.db.exists("Agent Tool Function", SEARCH_TOOL["tool_name"]):
+		frappe.get_doc({"doctype": "Agent Tool Function", **SEARCH_TOOL}).insert(ignore_permissions=True)
 
 
 def refresh_definitions():

@@ -1,4 +1,7 @@
-"""Who sees what runs leave behind: the owner and Huf Managers, in lists and one by one; a draft, its approver too."""
+"""Who sees what runs leave behind: the owner and Huf Managers, in lists and one by one; a draft, its approver too.
+
+And who may search a Knowledge Source: where it names roles, those.
+"""
 
 import frappe
 
@@ -32,3 +35,20 @@ def may_answer(user: str) -> bool:
 	"""Whether a user can be asked about drafts at all: signs in, and may read them."""
 	is_person = user not in ("Guest", "Administrator") and frappe.db.get_value("User", user, "enabled")
 	return bool(is_person and frappe.has_permission("Agent Draft", "read", user=user))
+
+
+def source_condition(user: str | None = None, doctype: str | None = None) -> str:
+	if is_manager(user := user or frappe.session.user):
+		return ""
+	named = "select 1 from `tabHas Role` r where r.parenttype = 'Knowledge Source' and r.parent = `tabKnowledge Source`.name"
+	mine = ", ".join(map(frappe.db.escape, frappe.get_roles(user)))
+	return f"(not exists ({named}) or exists ({named} and r.role in ({mine})))"
+
+
+def has_source_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
+	user = user or frappe.session.user
+	return (
+		is_manager(user)
+		or not doc.roles
+		or bool({row.role for row in doc.roles} & set(frappe.get_roles(user)))
+	)

@@ -20,8 +20,10 @@ from huf.ai import custom_functions, tool_functions
 from huf.ai.arguments import check_arguments, fit, parse_arguments
 from huf.ai.contexts import in_thread
 from huf.ai.errors import ToolError
+from huf.ai.knowledge.search import search
+from huf.ai.records.sources import number_results
 from huf.ai.settings import get_settings
-from huf.ai.tool_types import DETAIL, NAME, TIERED, TOOL_TYPES, closed
+from huf.ai.tool_types import DETAIL, KNOWLEDGE, NAME, TIERED, TOOL_TYPES, closed
 from huf.ai.tools import registry
 from huf.ai.tools.exits import why_person
 from huf.ai.types import Effect
@@ -75,7 +77,7 @@ def create_tool(row, agent=None) -> EffectTool:
 		row.tool_name,
 		definition["description"],
 		definition["parameters"],
-		partial(globals()[TOOL_TYPES[row.types].handler], row),
+		partial(globals()[TOOL_TYPES[row.types].handler], row, **settled(row, agent)),
 		admit=partial(check_role, row, agent),
 		timeout=None if row.types == "Run Agent" else get_settings().tool_timeout,
 		effect=Effect(row.effect or TOOL_TYPES[row.types].effect),
@@ -84,6 +86,13 @@ def create_tool(row, agent=None) -> EffectTool:
 		result_limit=row.result_limit or 0,
 		request=partial(describe_http, row) if row.types in ("GET", "POST") else None,
 	)
+
+
+def settled(row, agent) -> dict:
+	"""Arguments that the agent's record gives, and no model."""
+	if row.types != KNOWLEDGE or not agent or not agent.knowledge:
+		return {}
+	return {"sources": [each.source for each in agent.knowledge]}
 
 
 def create_detail_tool(row, agent=None) -> EffectTool:
@@ -323,6 +332,10 @@ def describe_http(tool, url="", params=None, body=None):
 
 def tool_headers(tool) -> dict[str, str]:
 	return {row.header: row.get_password("value") for row in tool.headers}
+
+
+def handle_search_knowledge(tool, query, limit=6, sources=None):
+	return number_results(search(query, sources, limit), frappe.flags.huf_run)
 
 
 async def handle_run_agent(tool, prompt):

@@ -52,6 +52,7 @@ NAME = {"name": text("The document's name (its ID)")}
 NAMES = {"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Names (IDs)"}}
 TIERED, DETAIL = "Read Document", "_detail"
 """The type that makes two tools, and how the name of the second ends."""
+KNOWLEDGE = "Search Knowledge"
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Models accept no other."""
 FILTERS = {
@@ -165,6 +166,20 @@ def speech_schema(tool) -> tuple[dict, list[str]]:
 	return {"file_url": text("URL of the sound file on this site")}, ["file_url"]
 
 
+def search_schema(tool) -> tuple[dict, list[str]]:
+	return {
+		"query": text(
+			'What to look for: the words that matter. "In quotes" they stand together; begin* is a beginning'
+		),
+		"limit": {
+			"type": "integer",
+			"minimum": 1,
+			"maximum": 20,
+			"description": "Passages at most; 6 unless given",
+		},
+	}, ["query"]
+
+
 @dataclass(frozen=True)
 class ToolType:
 	"""`handler` names a function of `sdk_tools`; `schema` gives (properties, required) for a row of this type."""
@@ -200,6 +215,7 @@ TOOL_TYPES = {
 	"GET": ToolType(EXTERNAL, "handle_get", get_schema),
 	"POST": ToolType(EXTERNAL, "handle_post", post_schema),
 	"Run Agent": ToolType(EXTERNAL, "handle_run_agent", run_agent_schema, "agent"),
+	KNOWLEDGE: ToolType(READ, "handle_search_knowledge", search_schema),
 	"Speech to Text": ToolType(EXTERNAL, "handle_speech_to_text", speech_schema, "model"),
 }
 

@@ -41,7 +41,7 @@ COLUMNS = (
 		"act",
 		(
 			*("ai.sdk_tools", "ai.tools", "ai.tool_functions", "ai.tool_fields", "ai.custom_functions"),
-			*("ai.preview", "ai.gate", "ai.difference", "ai.tool_making"),
+			*("ai.preview", "ai.gate", "ai.difference", "ai.tool_making", "ai.knowledge"),
 		),
 	),
 	(
@@ -60,6 +60,7 @@ COLUMNS = (
 			"ai.mail_types",
 			"ai.mail_text",
 			"ai.letters",
+			"ai.knowledge_words",
 			"ai.trust",
 			"ai.arguments",
 			"ai.lined_yaml",
@@ -77,6 +78,10 @@ PURE = (
 	"ai.mail.",
 	"ai.mail_text",
 	"ai.letters",
+	"ai.knowledge_words",
+	"ai.knowledge.chunking",
+	"ai.knowledge.ranking",
+	"ai.knowledge.reading",
 	"ai.schedule",
 	"ai.types",
 	"ai.trust",

@@ -9,7 +9,28 @@ from typing import Any
 
 import frappe
 
+from huf.ai.tool_types import KNOWLEDGE
+
 MOST = 50
+CITE = "Where you use a passage, cite it by its number, such as [1]."
+
+
+def number_results(found: dict, run: str | None) -> dict:
+	"""What a search found, each result with the `number` that an answer cites it by; they go on through a run."""
+	first = count_results(run) + 1
+	results = [{"number": number, **each} for number, each in enumerate(found["results"], first)]
+	return {**found, "results": results, **({"note": CITE} if results else {})}
+
+
+def count_results(run: str | None) -> int:
+	"""How many results the searches of a run have given so far."""
+	texts = frappe.db.sql(
+		"""select made.result from `tabAgent Tool Call` made join `tabAgent Tool Function` tool on tool.name = made.tool
+		where made.run = %s and made.status = 'Success' and tool.types = %s""",
+		(run, KNOWLEDGE),
+		pluck=True,
+	)
+	return sum(text.count('"number": ') for text in texts if text)
 
 
 def sources_of(result: str | None) -> list[dict]:

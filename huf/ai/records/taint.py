@@ -2,9 +2,13 @@
 
 import frappe
 
+from huf.ai.tool_types import KNOWLEDGE
 from huf.ai.trust import HARMLESS, Source
 
 MAIL_DOCTYPES = ("Agent Mail", "Communication")
+READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%' or made.result like '%%"doctype": "Communication"%%'
+	then 'Communication' else tool.reference_doctype end"""
+"""What a call has read; a search in knowledge says it in its results."""
 LONGEST_SEEN = 500_000
 
 
@@ -28,7 +32,7 @@ def sources_of(run: str | None) -> set[Source]:
 
 def read_by_tools(conversation: str) -> list[str]:
 	"""What tools have brought strangers' words into a conversation: the DocType of mails, or nothing for those from outside."""
-	rows = calls_that_read(conversation, "distinct tool.reference_doctype as doctype", "")
+	rows = calls_that_read(conversation, f"distinct {READ_DOCTYPE} as doctype", "")
 	return [row.doctype or "" for row in rows]
 
 
@@ -45,8 +49,9 @@ def calls_that_read(conversation: str, columns: str, ending: str) -> list:
 		f"""select {columns} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
 		join `tabAgent Tool Function` tool on tool.name = made.tool
 		where run.conversation = %s and made.status = 'Success' and (
-			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s) {ending}""",
-		(conversation, HARMLESS, MAIL_DOCTYPES),
+			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s
+			or (tool.types = %s and made.result like %s)) {ending}""",
+		(conversation, HARMLESS, MAIL_DOCTYPES, KNOWLEDGE, '%"untrusted": true%'),
 		as_dict=True,
 	)
 

@@ -31,8 +31,8 @@ ARGUMENTS = {
 	"Get Value": lambda name: {"name": name, "fieldname": "title"},
 	"Set Value": lambda name: {"name": name, "fieldname": "status", "value": "Closed"},
 }
-ELSEWHERE = {"GET", "POST", "Run Agent", "Speech to Text"}
-"""Types that read no document of the DocType: see the tests below, and test_http and test_admission."""
+ELSEWHERE = {"GET", "POST", "Run Agent", "Search Knowledge", "Speech to Text"}
+"""Types that read no document of the DocType: see the tests below, and test_http, test_admission and test_canary."""
 
 
 class TestToolPermissions(SiteTestCase):

@@ -1,0 +1,68 @@
+"""Texts into chunks that fit a search, each with its place: page, heading, characters. Knows no site."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+LONGEST = 1200
+"""Characters of a chunk: some paragraphs, about 300 tokens."""
+LEAST = LONGEST // 2
+BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"[.!?;:]\s"), re.compile(r"\s"))
+"""Where a text is cut, the best first."""
+HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Part:
+	"""A piece of a document under one heading, on one page, or from some fields; `start` is its place in the document."""
+
+	text: str
+	heading: str = ""
+	page: int = 0
+	start: int = 0
+	fields: tuple[str, ...] = ()
+
+
+def split_parts(parts: Iterable[Part]) -> Iterator[Part]:
+	"""Parts as chunks, none longer than LONGEST and none empty."""
+	for part in parts:
+		for start, end in cuts(part.text):
+			text = part.text[start:end]
+			lead = len(text) - len(text.lstrip())
+			if text.strip():
+				yield replace(part, text=text.strip(), start=part.start + start + lead)
+
+
+def cuts(text: str) -> Iterator[tuple[int, int]]:
+	start = 0
+	while len(text) - start > LONGEST:
+		end = start + find_break(text[start : start + LONGEST])
+		yield start, end
+		start = end
+	yield start, len(text)
+
+
+def find_break(window: str) -> int:
+	for pattern in BREAKS:
+		ends = [found.end() for found in pattern.finditer(window, LEAST)]
+		if ends:
+			return ends[-1]
+	return len(window)
+
+
+def parts_of_markdown(text: str) -> list[Part]:
+	"""A part for each section, under the headings that lead to it."""
+	code = [found.span() for found in FENCE.finditer(text)]
+	titles = [
+		found
+		for found in HEADING.finditer(text)
+		if not any(start <= found.start() < end for start, end in code)
+	]
+	edges = [0, *(found.start() for found in titles), len(text)]
+	parts, path = [Part(text[: edges[1]])], {}
+	for found, start, end in zip(titles, edges[1:], edges[2:], strict=False):
+		level = len(found[1])
+		path = {above: title for above, title in path.items() if above < level} | {level: found[2].strip()}
+		parts.append(Part(text[start:end], " › ".join(path.values()), start=start))
+	return [part for part in parts if part.text.strip()]

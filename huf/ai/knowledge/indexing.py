@@ -1,0 +1,137 @@
+"""Keeps the index true: what sources hold is read anew when it changes, in the background, and forgotten when it is gone.
+
+Each item waits on record until it is done, so a worker that is lost loses nothing. Nothing is read or fetched while a
+transaction is open.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import frappe
+from frappe.utils import now
+
+from huf.ai.arguments import canonical
+from huf.ai.errors import ModelError, UsageError
+from huf.ai.knowledge import gathering
+from huf.ai.knowledge.chunking import Part, split_parts
+from huf.ai.records import knowledge
+from huf.ai.records.knowledge import SOURCE, State
+from huf.ai.records.rows import digest
+
+VERSION = 1
+"""Of how texts are read and cut; another one has everything indexed anew."""
+LONGEST = 3600
+AT_ONCE = 50
+
+
+def enqueue_index(source: str, **how) -> None:
+	"""Have a source indexed by a worker, once however often it is asked for."""
+	frappe.enqueue(
+		"huf.ai.knowledge.indexing.index_source",
+		queue="long",
+		timeout=LONGEST,
+		job_id=f"huf-knowledge-{source}",
+		deduplicate=True,
+		source=source,
+		**how,
+	)
+
+
+def index_source(source: str, gather: bool = True, again: bool = False) -> None:
+	"""Bring a source up to date; the outermost function of its job. Commits.
+
+	`gather`: look what it holds, and at pages anew. `again`: read all of it, changed or not.
+	"""
+	if not frappe.db.exists(SOURCE, {"name": source, "disabled": 0}):
+		return
+	knowledge.set_state(source, State.INDEXING)
+	frappe.db.commit()
+	try:
+		if gather:
+			gather_items(frappe.get_doc(SOURCE, source), again)
+		while items := knowledge.next_waiting(source, AT_ONCE):
+			for item in items:
+				index_item(item)
+	except UsageError as error:
+		frappe.db.rollback()
+		knowledge.set_state(source, State.FAILED, error=str(error))
+	else:
+		knowledge.set_state(source, State.READY, indexed_at=now())
+	frappe.db.commit()
+
+
+def gather_items(source, again: bool = False) -> None:
+	"""Items for all that the source holds, and none for what it does not hold any more."""
+	wanted = {each.item_of(source.name): each for each in gathering.references_of(source)}
+	known = knowledge.read_items(source.name)
+	knowledge.insert_items(source.name, [each for name, each in wanted.items() if name not in known])
+	knowledge.delete_items([name for name in known if name not in wanted])
+	changed = known if again or source.source_type == "URLs" else stale(known)
+	for start in range(0, len(names := [name for name in changed if name in wanted]), knowledge.AT_ONCE):
+		knowledge.mark_waiting({"name": ["in", names[start : start + knowledge.AT_ONCE]]})
+	frappe.db.commit()
+
+
+def stale(known: dict) -> list[str]:
+	"""Items that failed, or whose document was changed after they were indexed."""
+	changed = times_of_change(known.values())
+	return [
+		name
+		for name, row in known.items()
+		if row.state == State.FAILED.value
+		or is_older(row, changed.get((row.reference_doctype, row.reference_name)))
+	]
+
+
+def is_older(row, changed) -> bool:
+	return bool(changed and row.indexed_at and changed >= row.indexed_at)
+
+
+def times_of_change(rows: Iterable) -> dict[tuple[str, str], datetime]:
+	names: dict[str, list[str]] = {}
+	for row in rows:
+		names.setdefault(row.reference_doctype, []).append(row.reference_name)
+	return {
+		(doctype, str(row.name)): row.modified
+		for doctype, some in names.items()
+		for start in range(0, len(some), knowledge.AT_ONCE)
+		for row in frappe.get_all(
+			doctype,
+			filters=[[doctype, "name", "in", some[start : start + knowledge.AT_ONCE]]],
+			fields=["name", "modified"],
+			order_by="name asc",
+		)
+	}
+
+
+def index_item(item) -> None:
+	"""Read one item and write down what it says. Commits."""
+	try:
+		title, parts = gathering.read_item(item)
+		chunks = list(split_parts(parts))
+		if not chunks:
+			raise UsageError("There is no text in it.")
+	except frappe.DoesNotExistError:
+		knowledge.delete_items([item.name])
+	except (UsageError, ModelError, OSError) as error:
+		knowledge.fail_item(item, str(error), keep=bool(item.url))
+	else:
+		knowledge.settle_item(item, title, hash_of(title, chunks), chunks, None)
+	frappe.db.commit()
+
+
+def hash_of(title: str | None, chunks: Sequence[Part]) -> str:
+	said = [(each.text, each.heading, each.page, each.start, each.fields) for each in chunks]
+	return digest(VERSION, title, canonical(said))
+
+
+def recover() -> None:
+	"""Called every minute: whatever waits is worked on, also where a worker was lost."""
+	for source in knowledge.sources_waiting():
+		enqueue_index(source, gather=False)
+
+
+def refresh() -> None:
+	"""Called every day: sources are looked through, and pages read anew."""
+	for source in frappe.get_all(SOURCE, filters={"disabled": 0}, pluck="name", order_by="name asc"):
+		enqueue_index(source)

@@ -1,0 +1,143 @@
+"""Search in Knowledge Sources as the user of the session: `search`. Reads only; gives citations.
+
+The index offers chunks, `access` lets through what the user may read, and `ranking` orders that. So neither an order, a
+score nor a number tells of what stays behind. Of more than MOST_SEEN readable chunks the index has chosen.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import frappe
+
+from huf.ai.knowledge import ranking
+from huf.ai.knowledge.access import Reader
+from huf.ai.knowledge_words import Term, read_query
+from huf.ai.records import fulltext
+from huf.ai.records.knowledge import read_chunks, source_word
+from huf.ai.records.taint import MAIL_DOCTYPES
+
+MOST_RESULTS = 50
+MOST_SEEN = 60
+"""Readable chunks that are weighed against one another."""
+MOST_OFFERED = 5_000
+"""Chunks that the index is asked for."""
+BATCHES = (64, 256, 1024)
+
+
+@dataclass(frozen=True)
+class Citation:
+	"""A passage, and where it stands. `doctype` and `name` or `url` say what it is from, `link` where a browser finds that.
+
+	`position` is for people; `page` counts from 1, `start` and `end` are characters of the page, field or document.
+	"""
+
+	source: str
+	title: str
+	doctype: str | None
+	name: str | None
+	url: str | None
+	link: str | None
+	position: str
+	page: int | None
+	start: int
+	end: int
+	score: float
+	text: str
+
+
+def search(query: str, sources: Sequence[str] | None = None, limit: int = 6) -> dict:
+	"""What the user may read of the passages that fit best, the best first.
+
+	`sources` are names of Knowledge Sources (None: all); those that the user may not search are passed over. In the query,
+	"words in quotes" stand beside one another, and a word* is a beginning. Gives {query, results: [Citation as a dict], more}
+	and, where strangers wrote some of it, untrusted.
+	"""
+	limit = max(1, min(int(limit), MOST_RESULTS))
+	messages = len(frappe.local.message_log)
+	reader = Reader()
+	try:
+		found = find(reader, query, reader.sources(sources), limit)
+		results = [asdict(cite(reader, row, score)) for row, score in found[:limit]]
+	finally:
+		# Why a document was held back is nobody's to hear.
+		del frappe.local.message_log[messages:]
+	strange = any(is_strangers(row) for row, _ in found[:limit])
+	return {
+		"query": query,
+		"results": results,
+		"more": len(found) > limit,
+		**({"untrusted": True} if strange else {}),
+	}
+
+
+def find(reader: Reader, query: str, sources: list, limit: int) -> list[tuple]:
+	"""(chunk, score) of what the user may read, the best first."""
+	terms = read_query(query)
+	rows = readable(reader, offered(terms, [source_word(source.name) for source in sources]), limit)
+	texts = [(f"{reader.title_of(row)} {row.heading or ''}", row.text) for row in rows]
+	scores = ranking.weigh(terms, texts)
+	return sorted(zip(rows, scores, strict=True), key=lambda each: (-each[1], each[0].name))
+
+
+def offered(terms: list[Term], sources: list[str]) -> Iterator[list[str]]:
+	"""Names of chunks: those that have all terms; only if these are not enough, those that have any, in any form."""
+	yield fulltext.find(terms, sources, MOST_OFFERED)
+	yield fulltext.find([term.loose for term in terms], sources, MOST_OFFERED, is_any=True)
+
+
+def readable(reader: Reader, offers: Iterable[list[str]], limit: int) -> list:
+	"""Chunks that the user may read, until there are enough to weigh."""
+	seen: dict[str, object] = {}
+	for names in offers:
+		names = [name for name in names if name not in seen]
+		for batch in batches(names):
+			rows = read_chunks(batch)
+			for row in reader.visible(rows[name] for name in batch if name in rows):
+				seen[row.name] = row
+				if len(seen) >= MOST_SEEN:
+					return list(seen.values())
+		if len(seen) > limit:
+			break
+	return list(seen.values())
+
+
+def batches(names: list[str]) -> Iterator[list[str]]:
+	start, sizes = 0, iter(BATCHES)
+	while start < len(names):
+		size = next(sizes, BATCHES[-1])
+		yield names[start : start + size]
+		start += size
+
+
+def is_strangers(row) -> bool:
+	"""Whether people from outside wrote it: see `huf.ai.trust`."""
+	return bool(row.url) or row.reference_doctype in MAIL_DOCTYPES
+
+
+def cite(reader: Reader, row, score: float) -> Citation:
+	return Citation(
+		source=row.source,
+		title=reader.title_of(row),
+		doctype=row.reference_doctype,
+		name=row.reference_name,
+		url=row.url,
+		link=link_of(reader, row),
+		position=place_of(row),
+		page=row.page or None,
+		start=row.begins,
+		end=row.begins + len(row.text),
+		score=round(score, 3),
+		text=row.text,
+	)
+
+
+def link_of(reader: Reader, row) -> str | None:
+	if row.reference_doctype != "File":
+		return row.url
+	page = f"#page={row.page}" if row.page else ""
+	return f"{reader.document('File', row.reference_name).file_url}{page}"
+
+
+def place_of(row) -> str:
+	page = f"page {row.page}" if row.page else ""
+	return ", ".join(filter(None, (page, row.heading))) or f"from character {row.begins + 1}"

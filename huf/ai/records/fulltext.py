@@ -1,0 +1,169 @@
+"""The index of words, in the language of the site's database: the one place where these differ.
+
+Words come folded (`huf.ai.knowledge.words`): letters and digits only, so nothing a person types is ever part of a query's
+language. A chunk's source is one more word, by which a search keeps to some sources. Nothing here knows who may read what.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import frappe
+
+CHUNK = "Knowledge Chunk"
+TABLE = "huf_knowledge_words"
+LONGEST_WORD = 60
+SHORTEST = 3
+"""Letters of a word that InnoDB keeps, unless a database is told otherwise."""
+LEFT_OUT = frozenset(
+	"about are com for from how that the this und was what when where who will with www".split()
+)
+"""Words of three letters and more that InnoDB leaves out."""
+
+
+class Wanted(Protocol):
+	words: tuple[str, ...]
+	is_prefix: bool
+
+
+class Sqlite:
+	"""FTS5, without a copy of the text. Chunks are named by 60 bits in hex, which are their rowid."""
+
+	keeps_words = True
+
+	def prepare(self) -> None:
+		frappe.db.sql_ddl(
+			f"create virtual table if not exists {TABLE} using fts5(source, words, content='', prefix='3')"
+		)
+		if not frappe.db.sql(f"select 1 from {TABLE}_config where k = 'rank'"):
+			frappe.db.sql(f"insert into {TABLE}({TABLE}, rank) values ('rank', 'bm25(0.0, 1.0)')")
+			frappe.db.commit()
+
+	def word(self, word: str) -> str:
+		return word[:LONGEST_WORD]
+
+	def add(self, rows: Sequence[tuple[str, str, str]]) -> None:
+		for name, source, words in rows:
+			frappe.db.sql(
+				f"insert into {TABLE}(rowid, source, words) values (%s, %s, %s)",
+				(int(name, 16), source, words),
+			)
+
+	def remove(self, rows: Sequence[tuple[str, str, str]]) -> None:
+		for name, source, words in rows:
+			frappe.db.sql(
+				f"insert into {TABLE}({TABLE}, rowid, source, words) values ('delete', %s, %s, %s)",
+				(int(name, 16), source, words),
+			)
+
+	def one(self, term: Wanted) -> str:
+		return f'"{" ".join(map(self.word, term.words))}"{" *" if term.is_prefix else ""}'
+
+	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
+		joined = (" OR " if is_any else " AND ").join(map(self.one, terms))
+		return f"source : ({' OR '.join(sources)}) AND words : ({joined})"
+
+	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
+		found = f"select printf('%%015x', rowid) as name, rank as score from {TABLE} where {TABLE} match %s"
+		if items is None:
+			return frappe.db.sql(f"{found} order by rank limit {limit}", (query,), pluck=True)
+		return frappe.db.sql(
+			f"""select chunk.name from ({found}) found join `tab{CHUNK}` chunk on chunk.name = found.name
+			where chunk.item in %s order by found.score limit {limit}""",
+			(query, items),
+			pluck=True,
+		)
+
+
+class Kept:
+	"""Databases that index a column of the chunk's own row, which is written and deleted with it."""
+
+	keeps_words = False
+	score = ""
+
+	def add(self, rows: Sequence[tuple[str, str, str]]) -> None:
+		pass
+
+	remove = add
+
+	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
+		within = "" if items is None else "and item in %(items)s"
+		return frappe.db.sql(
+			f"""select name from `tab{CHUNK}` where {self.condition} {within}
+			order by {self.score} desc, name limit {limit}""",
+			{"query": query, "items": items},
+			pluck=True,
+		)
+
+
+class MariaDB(Kept):
+	score = condition = "match(words) against (%(query)s in boolean mode)"
+
+	def prepare(self) -> None:
+		if not frappe.db.sql(f"show index from `tab{CHUNK}` where Key_name = %s", (TABLE,)):
+			frappe.db.sql_ddl(f"alter table `tab{CHUNK}` add fulltext index {TABLE} (words)")
+
+	def word(self, word: str) -> str:
+		"""What InnoDB would leave out is made longer, or another word."""
+		word = word[:LONGEST_WORD]
+		return f"{word}_" if word in LEFT_OUT else word.ljust(SHORTEST, "_")
+
+	def one(self, term: Wanted) -> str:
+		if len(term.words) > 1:
+			return f'"{" ".join(map(self.word, term.words))}"'
+		return f"{term.words[0][:LONGEST_WORD]}*" if term.is_prefix else self.word(term.words[0])
+
+	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
+		found = list(map(self.one, terms))
+		asked = f"+({' '.join(found)})" if is_any else " ".join(f"+{each}" for each in found)
+		return f"+({' '.join(sources)}) {asked}"
+
+
+class Postgres(Kept):
+	vector = "to_tsvector('simple', words)"
+	condition = f"{vector} @@ to_tsquery('simple', %(query)s)"
+	score = f"ts_rank_cd({vector}, to_tsquery('simple', %(query)s), 1)"
+
+	def prepare(self) -> None:
+		frappe.db.sql_ddl(f'create index if not exists {TABLE} on "tab{CHUNK}" using gin ({self.vector})')
+
+	def word(self, word: str) -> str:
+		return word[:LONGEST_WORD]
+
+	def one(self, term: Wanted) -> str:
+		return f"({' <-> '.join(map(self.word, term.words))}{':*' if term.is_prefix else ''})"
+
+	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
+		joined = (" | " if is_any else " & ").join(map(self.one, terms))
+		return f"({' | '.join(sources)}) & ({joined})"
+
+
+DIALECTS = {"sqlite": Sqlite(), "mariadb": MariaDB(), "postgres": Postgres()}
+
+
+def dialect():
+	return DIALECTS[frappe.db.db_type]
+
+
+def prepare() -> None:
+	"""Make the index where it is missing; commits what came before."""
+	dialect().prepare()
+
+
+def indexed(words: Iterable[str]) -> str:
+	"""Words as the database's index takes them."""
+	return " ".join(map(dialect().word, words))
+
+
+def find(
+	terms: Sequence[Wanted],
+	sources: Sequence[str],
+	limit: int,
+	*,
+	is_any: bool = False,
+	items: Sequence[str] | None = None,
+) -> list[str]:
+	"""Names of chunks in which all terms stand (`is_any`: one of them), by the index's ranking. `sources` are their words."""
+	if not terms or not sources or (items is not None and not items):
+		return []
+	each = dialect()
+	return each.find(each.query(terms, sources, is_any), limit, items)

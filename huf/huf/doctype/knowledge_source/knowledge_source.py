@@ -1,0 +1,72 @@
+import frappe
+from frappe import _
+from frappe.model.document import Document
+
+from huf.ai.errors import UsageError
+from huf.ai.knowledge import changes, gathering
+from huf.ai.knowledge.indexing import enqueue_index
+from huf.ai.records import knowledge
+
+INDEXED = (
+	"source_type",
+	"urls",
+	"reference_doctype",
+	"document_fields",
+	"filters",
+	"with_attachments",
+	"disabled",
+)
+
+
+class KnowledgeSource(Document):
+	def validate(self):
+		if self.source_type == "DocType":
+			self.check_doctype()
+			self.check_fields()
+			self.check_filters()
+		elif self.source_type == "URLs":
+			self.check_urls()
+
+	def on_update(self):
+		changes.forget_watched()
+		if self.disabled:
+			return
+		if self.get_doc_before_save() is None or any(map(self.has_value_changed, INDEXED)):
+			again = self.has_value_changed("document_fields")
+			enqueue_index(self.name, again=again, enqueue_after_commit=True)
+
+	def on_trash(self):
+		changes.forget_watched()
+		knowledge.delete_items(list(knowledge.read_items(self.name)))
+
+	def check_doctype(self):
+		if not self.reference_doctype:
+			frappe.throw(_("Choose the DocType whose documents are to be found."))
+		meta = frappe.get_meta(self.reference_doctype)
+		if meta.istable or meta.issingle or meta.is_virtual:
+			frappe.throw(_("{0} has no documents that stand by themselves.").format(self.reference_doctype))
+
+	def check_fields(self):
+		known = gathering.all_fields(self.reference_doctype)
+		wanted = gathering.fields_of(self)
+		if unknown := [each for each in wanted if each not in known]:
+			names = _("{0} has no field {1} that holds text.")
+			frappe.throw(names.format(self.reference_doctype, ", ".join(unknown)))
+		if not wanted:
+			frappe.throw(_("{0} has no fields that hold text.").format(self.reference_doctype))
+
+	def check_filters(self):
+		try:
+			gathering.document_names(self, "-")
+		except (ValueError, TypeError, frappe.ValidationError, frappe.db.OperationalError) as error:
+			frappe.throw(_("Filters must be JSON such as {0}: {1}").format('{"status": "Open"}', str(error)))
+
+	def check_urls(self):
+		from huf.ai.errors import ToolError
+		from huf.ai.tools.http import resolve_url
+
+		for url in gathering.urls_of(self):
+			try:
+				resolve_url(url, None, tied=False)
+			except (ToolError, UsageError) as error:
+				frappe.throw(str(error))
