@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator
 import frappe
 
 from huf.ai.knowledge.gathering import field_of
-from huf.ai.records.knowledge import SOURCE
+from huf.ai.records.knowledge import SOURCE, find_items
 from huf.ai.tool_fields import readable_fields
+
+FEW = 500
 
 
 class Reader:
@@ -18,6 +20,7 @@ class Reader:
 
 	def __init__(self):
 		self.documents: dict[tuple[str, str], object | None] = {}
+		self.attached: dict[tuple[str, str], bool] = {}
 		self.fields: dict[str, set[str]] = {}
 
 	def sources(self, wanted: Iterable[str] | None = None) -> list:
@@ -47,11 +50,21 @@ class Reader:
 				names.setdefault(row.reference_doctype, set()).add(row.reference_name)
 		return {(doctype, name) for doctype, some in names.items() for name in permitted(doctype, some)}
 
+	def few_items(self, sources: Iterable) -> list[str]:
+		"""Items of the documents that the user may read, of each DocType of which these are FEW at most."""
+		items = []
+		for source in sources:
+			doctype = source.reference_doctype
+			names = permitted(doctype, limit=FEW + 1) if doctype else ()
+			if len(names) <= FEW:
+				items += find_items(source.name, names)
+		return items
+
 	def document(self, doctype: str, name: str):
 		"""The document if the user may read it, else None; for those that `listed` has let through."""
 		key = (doctype, name)
 		if key not in self.documents:
-			doc = frappe.get_cached_doc(doctype, name) if frappe.db.exists(doctype, name) else None
+			doc = read_document(doctype, name)
 			is_open = (
 				doc and doc.has_permission("read") and (doctype != "File" or self.may_read_attachment(doc))
 			)
@@ -65,7 +78,10 @@ class Reader:
 			return True
 		if field and frappe.get_meta(doctype).has_field(field) and not self.may_read_field(doctype, field):
 			return False
-		return bool(permitted(doctype, [name])) and self.document(doctype, name) is not None
+		if (doctype, name) not in self.attached:
+			is_listed = bool(permitted(doctype, [name]))
+			self.attached[doctype, name] = is_listed and self.document(doctype, name) is not None
+		return self.attached[doctype, name]
 
 	def may_read_fields(self, row) -> bool:
 		fields = (row.from_fields or "").splitlines()
@@ -95,16 +111,24 @@ class Reader:
 		return str(doc.name)
 
 
-def permitted(doctype: str, names: Iterable[str]) -> list[str]:
-	"""Of some names, those that lists show to the user. A File is judged by what it is attached to: lists show one's own."""
+def permitted(doctype: str, names: Iterable[str] | None = None, limit: int = 0) -> list[str]:
+	"""Documents that lists show to the user (of some `names`, or as many as `limit`).
+
+	A File is judged by what it is attached to: lists show one's own.
+	"""
 	if doctype == "File":
-		return list(names)
+		return list(names or ())
 	if not frappe.has_permission(doctype, "read"):
 		return []
-	filters = [[doctype, "name", "in", list(names)]]
-	return list(
-		map(
-			str,
-			frappe.get_list(doctype, filters=filters, pluck="name", order_by="name asc", limit_page_length=0),
-		)
+	filters = [] if names is None else [[doctype, "name", "in", list(names)]]
+	found = frappe.get_list(
+		doctype, filters=filters, pluck="name", order_by="name asc", limit_page_length=limit
 	)
+	return list(map(str, found))
+
+
+def read_document(doctype: str, name: str):
+	try:
+		return frappe.get_cached_doc(doctype, name)
+	except frappe.DoesNotExistError:
+		return None

@@ -63,6 +63,9 @@ def get_watched() -> dict[str, list[str]]:
 
 def read_watched() -> dict[str, list[str]]:
 	watched: dict[str, list[str]] = {}
+	if not frappe.db.table_exists(SOURCE):
+		# Somebody saves before this version of the app has been migrated to.
+		return watched
 	rows = frappe.get_all(
 		SOURCE,
 		filters={"disabled": 0},

@@ -5,6 +5,7 @@ transaction is open.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import frappe
@@ -21,7 +22,8 @@ from huf.ai.records.rows import digest
 VERSION = 1
 """Of how texts are read and cut; another one has everything indexed anew."""
 LONGEST = 3600
-AT_ONCE = 50
+AT_ONCE, MOST_CHUNKS = 50, 500
+"""Items that are read, and chunks that are written, in one go: others wait for the database so long."""
 
 
 def enqueue_index(source: str, **how) -> None:
@@ -50,8 +52,7 @@ def index_source(source: str, gather: bool = True, again: bool = False) -> None:
 		if gather:
 			gather_items(frappe.get_doc(SOURCE, source), again)
 		while items := knowledge.next_waiting(source, AT_ONCE):
-			for item in items:
-				index_item(item)
+			index_items(items)
 	except UsageError as error:
 		frappe.db.rollback()
 		knowledge.set_state(source, State.FAILED, error=str(error))
@@ -104,20 +105,47 @@ def times_of_change(rows: Iterable) -> dict[tuple[str, str], datetime]:
 	}
 
 
-def index_item(item) -> None:
-	"""Read one item and write down what it says. Commits."""
+def index_items(items: list) -> None:
+	"""Read items, then write down what they say: nothing is read while a transaction is open. Commits."""
+	read, size = [], 0
+	for item in items:
+		read.append((item, read_item(item)))
+		size += len(read[-1][1].chunks)
+		if size > MOST_CHUNKS or item is items[-1]:
+			for each, found in read:
+				settle(each, found)
+			frappe.db.commit()
+			read, size = [], 0
+
+
+@dataclass(frozen=True)
+class Found:
+	"""What was found of an item; `error` is why nothing was, `is_gone` that there is nothing any more."""
+
+	title: str | None = None
+	chunks: Sequence[Part] = ()
+	error: str | None = None
+	is_gone: bool = False
+
+
+def read_item(item) -> Found:
 	try:
 		title, parts = gathering.read_item(item)
-		chunks = list(split_parts(parts))
-		if not chunks:
-			raise UsageError("There is no text in it.")
 	except frappe.DoesNotExistError:
-		knowledge.delete_items([item.name])
+		return Found(is_gone=True)
 	except (UsageError, ModelError, OSError) as error:
-		knowledge.fail_item(item, str(error), keep=bool(item.url))
+		return Found(error=str(error))
+	chunks = list(split_parts(parts))
+	return Found(title, chunks, error=None if chunks else "There is no text in it.")
+
+
+def settle(item, found: Found) -> None:
+	if found.is_gone:
+		knowledge.delete_items([item.name])
+	elif found.error:
+		knowledge.fail_item(item, found.error, keep=bool(item.url))
 	else:
-		knowledge.settle_item(item, title, hash_of(title, chunks), chunks, None)
-	frappe.db.commit()
+		knowledge.settle_item(item, found.title, hash_of(found.title, found.chunks), found.chunks, None)
 
 
 def hash_of(title: str | None, chunks: Sequence[Part]) -> str:

@@ -13,15 +13,15 @@ from huf.ai.knowledge import ranking
 from huf.ai.knowledge.access import Reader
 from huf.ai.knowledge_words import Term, read_query
 from huf.ai.records import fulltext
-from huf.ai.records.knowledge import read_chunks, source_word
+from huf.ai.records.knowledge import add_texts, count_sources, read_places, source_word
 from huf.ai.records.taint import MAIL_DOCTYPES
 
 MOST_RESULTS = 50
-MOST_SEEN = 60
-"""Readable chunks that are weighed against one another."""
-MOST_OFFERED = 5_000
+MOST_SEEN = 30
+"""Readable chunks that are weighed against one another, where no more are asked for."""
+MOST_OFFERED = 1_000
 """Chunks that the index is asked for."""
-BATCHES = (64, 256, 1024)
+BATCHES = (40, 160, 800)
 
 
 @dataclass(frozen=True)
@@ -73,28 +73,40 @@ def search(query: str, sources: Sequence[str] | None = None, limit: int = 6) -> 
 def find(reader: Reader, query: str, sources: list, limit: int) -> list[tuple]:
 	"""(chunk, score) of what the user may read, the best first."""
 	terms = read_query(query)
-	rows = readable(reader, offered(terms, [source_word(source.name) for source in sources]), limit)
+	rows = readable(reader, offered(reader, terms, sources), {source.name for source in sources}, limit)
+	add_texts({row.name: row for row in rows})
 	texts = [(f"{reader.title_of(row)} {row.heading or ''}", row.text) for row in rows]
 	scores = ranking.weigh(terms, texts)
 	return sorted(zip(rows, scores, strict=True), key=lambda each: (-each[1], each[0].name))
 
 
-def offered(terms: list[Term], sources: list[str]) -> Iterator[list[str]]:
-	"""Names of chunks: those that have all terms; only if these are not enough, those that have any, in any form."""
-	yield fulltext.find(terms, sources, MOST_OFFERED)
-	yield fulltext.find([term.loose for term in terms], sources, MOST_OFFERED, is_any=True)
+def offered(reader: Reader, terms: list[Term], sources: list) -> Iterator[list[str]]:
+	"""Names of chunks: those that have all terms; where these are not enough, those that have any, then in any form."""
+	if not sources:
+		return
+	words = [] if len(sources) == count_sources() else [source_word(source.name) for source in sources]
+	yield (found := fulltext.find(terms, words, MOST_OFFERED))
+	if len(found) == MOST_OFFERED:
+		# Too many for the index to offer all: a reader of few documents may have some of the others.
+		yield fulltext.find(terms, (), MOST_OFFERED, items=reader.few_items(sources))
+	if len(terms) > 1:
+		yield fulltext.find(terms, words, MOST_OFFERED, is_any=True)
+	loose = [term.loose for term in terms]
+	if loose != terms:
+		yield fulltext.find(loose, words, MOST_OFFERED, is_any=True)
 
 
-def readable(reader: Reader, offers: Iterable[list[str]], limit: int) -> list:
+def readable(reader: Reader, offers: Iterable[list[str]], sources: set[str], limit: int) -> list:
 	"""Chunks that the user may read, until there are enough to weigh."""
 	seen: dict[str, object] = {}
+	enough = max(MOST_SEEN, limit + 1)
 	for names in offers:
-		names = [name for name in names if name not in seen]
-		for batch in batches(names):
-			rows = read_chunks(batch)
-			for row in reader.visible(rows[name] for name in batch if name in rows):
+		for batch in batches([name for name in names if name not in seen]):
+			rows = read_places(batch)
+			found = [rows[name] for name in batch if name in rows and rows[name].source in sources]
+			for row in reader.visible(found):
 				seen[row.name] = row
-				if len(seen) >= MOST_SEEN:
+				if len(seen) >= enough:
 					return list(seen.values())
 		if len(seen) > limit:
 			break

@@ -12,6 +12,7 @@ import frappe
 CHUNK = "Knowledge Chunk"
 TABLE = "huf_knowledge_words"
 LONGEST_WORD = 60
+MOST_RANKED = 8_000
 SHORTEST = 3
 """Letters of a word that InnoDB keeps, unless a database is told otherwise."""
 LEFT_OUT = frozenset(
@@ -26,7 +27,7 @@ class Wanted(Protocol):
 
 
 class Sqlite:
-	"""FTS5, without a copy of the text. Chunks are named by 60 bits in hex, which are their rowid."""
+	"""FTS5, without a copy of the text. Chunks are named by the 63 bits of their rowid, in hex."""
 
 	keeps_words = True
 
@@ -59,19 +60,37 @@ class Sqlite:
 		return f'"{" ".join(map(self.word, term.words))}"{" *" if term.is_prefix else ""}'
 
 	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
-		joined = (" OR " if is_any else " AND ").join(map(self.one, terms))
-		return f"source : ({' OR '.join(sources)}) AND words : ({joined})"
+		joined = f"words : ({(' OR ' if is_any else ' AND ').join(map(self.one, terms))})"
+		return f"source : ({' OR '.join(sources)}) AND {joined}" if sources else joined
 
 	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
-		found = f"select printf('%%015x', rowid) as name, rank as score from {TABLE} where {TABLE} match %s"
-		if items is None:
-			return frappe.db.sql(f"{found} order by rank limit {limit}", (query,), pluck=True)
-		return frappe.db.sql(
-			f"""select chunk.name from ({found}) found join `tab{CHUNK}` chunk on chunk.name = found.name
-			where chunk.item in %s order by found.score limit {limit}""",
-			(query, items),
-			pluck=True,
-		)
+		if items is not None:
+			own = frappe.db.sql(f"select name from `tab{CHUNK}` where item in %s", (items,), pluck=True)
+			# The sign keeps SQLite from asking the index for each of them.
+			some = f"select rowid from {TABLE} where {TABLE} match %s and +rowid in %s limit {limit}"
+			return named(frappe.db.sql(some, (query, [int(name, 16) for name in own]), pluck=True))
+		found = f"select rowid, rank as score from {TABLE} where {TABLE} match %s limit {MOST_RANKED}"
+		# Of more than MOST_RANKED some are weighed: the order of rowids is no order of anything.
+		best = f"select rowid from ({found}) order by score limit {limit}"
+		return named(frappe.db.sql(best, (query,), pluck=True))
+
+	def rarest(self, terms: Sequence[Wanted]) -> list[Wanted]:
+		"""Those by which most is told apart: a question has words that nearly every chunk has."""
+		total, chosen = 0, []
+		for count, place in sorted((self.count(term), place) for place, term in enumerate(terms)):
+			total += count
+			if chosen and total > MOST_RANKED:
+				break
+			chosen.append(terms[place])
+		return chosen
+
+	def count(self, term: Wanted) -> int:
+		query = f"select count(*) from (select 1 from {TABLE} where {TABLE} match %s limit {MOST_RANKED + 1})"
+		return frappe.db.sql(query, (self.query([term], (), False),), pluck=True)[0]
+
+
+def named(rowids: Iterable[int]) -> list[str]:
+	return [f"{rowid:016x}" for rowid in rowids]
 
 
 class Kept:
@@ -84,6 +103,9 @@ class Kept:
 		pass
 
 	remove = add
+
+	def rarest(self, terms: Sequence[Wanted]) -> Sequence[Wanted]:
+		return terms
 
 	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
 		within = "" if items is None else "and item in %(items)s"
@@ -115,7 +137,7 @@ class MariaDB(Kept):
 	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
 		found = list(map(self.one, terms))
 		asked = f"+({' '.join(found)})" if is_any else " ".join(f"+{each}" for each in found)
-		return f"+({' '.join(sources)}) {asked}"
+		return f"+({' '.join(sources)}) {asked}" if sources else asked
 
 
 class Postgres(Kept):
@@ -134,7 +156,7 @@ class Postgres(Kept):
 
 	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
 		joined = (" | " if is_any else " & ").join(map(self.one, terms))
-		return f"({' | '.join(sources)}) & ({joined})"
+		return f"({' | '.join(sources)}) & ({joined})" if sources else joined
 
 
 DIALECTS = {"sqlite": Sqlite(), "mariadb": MariaDB(), "postgres": Postgres()}
@@ -162,8 +184,11 @@ def find(
 	is_any: bool = False,
 	items: Sequence[str] | None = None,
 ) -> list[str]:
-	"""Names of chunks in which all terms stand (`is_any`: one of them), by the index's ranking. `sources` are their words."""
-	if not terms or not sources or (items is not None and not items):
+	"""Names of chunks in which all terms stand (`is_any`: one of them), by the index's ranking.
+
+	`sources`: the words of sources to keep to; none: all. `items`: to keep to some items.
+	"""
+	if not terms or (items is not None and not items):
 		return []
 	each = dialect()
-	return each.find(each.query(terms, sources, is_any), limit, items)
+	return each.find(each.query(each.rarest(terms) if is_any else terms, sources, is_any), limit, items)

@@ -19,6 +19,8 @@ from huf.ai.records.rows import clip, digest, insert_rows, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
 AT_ONCE = 500
+MOST_CHUNKS = 1 << 16
+"""Of an item."""
 
 
 class State(str, Enum):
@@ -41,6 +43,11 @@ class Reference:
 
 	def item_of(self, source: str) -> str:
 		return digest("knowledge", source, self.doctype, self.name, self.url)
+
+
+def count_sources() -> int:
+	"""How many there are to be searched at all."""
+	return frappe.db.count(SOURCE, {"disabled": 0})
 
 
 # --- items ---
@@ -91,7 +98,7 @@ def next_waiting(source: str, limit: int) -> list:
 			"content_hash",
 			"stamp",
 		],
-		order_by="creation asc, name asc",
+		order_by="name asc",
 		limit_page_length=limit,
 	)
 
@@ -107,6 +114,12 @@ def delete_items(names: Sequence[str]) -> None:
 		some = list(names[start : start + AT_ONCE])
 		drop_chunks(some)
 		frappe.db.delete(ITEM, {"name": ["in", some]})
+
+
+def find_items(source: str, names: Sequence[str]) -> list[str]:
+	"""Items of documents of a source's DocType."""
+	filters = {"source": source, "reference_name": ["in", list(names)], "reference_doctype": ["!=", "File"]}
+	return frappe.get_all(ITEM, filters=filters, pluck="name", order_by="name asc")
 
 
 def items_of_document(doctype: str, name: str) -> list[str]:
@@ -196,21 +209,30 @@ def drop_chunks(items: Sequence[str]) -> None:
 	frappe.db.delete(CHUNK, {"item": ["in", list(items)]})
 
 
-def read_chunks(names: Sequence[str]) -> dict[str, Any]:
-	"""{name: row} of chunks, with what their items are."""
+def read_places(names: Sequence[str]) -> dict[str, Any]:
+	"""{name: row} of chunks with what their items are, as far as it says who may read them. No texts."""
 	rows = frappe.db.sql(
-		f"""select chunk.name, chunk.item, chunk.position, chunk.heading, chunk.page, chunk.begins, chunk.from_fields,
-		chunk.text, item.source, item.reference_doctype, item.reference_name, item.url, item.title
-		from `tab{CHUNK}` chunk join `tab{ITEM}` item on item.name = chunk.item where chunk.name in %s""",
+		f"""select chunk.name, chunk.item, chunk.from_fields, item.source, item.reference_doctype, item.reference_name,
+		item.url, item.title from `tab{CHUNK}` chunk join `tab{ITEM}` item on item.name = chunk.item
+		where chunk.name in %s""",
 		(list(names),),
 		as_dict=True,
 	)
 	return {row.name: row for row in rows}
 
 
+def add_texts(rows: Mapping[str, Any]) -> None:
+	"""Put into rows of `read_places` what the chunks say, and where it stands."""
+	fields = ["name", "heading", "page", "begins", "text"]
+	for row in frappe.get_all(
+		CHUNK, filters={"name": ["in", list(rows)]}, fields=fields, order_by="name asc"
+	):
+		rows[row.name].update(row)
+
+
 def chunk_name(item: str, position: int) -> str:
-	"""60 bits in hex."""
-	return digest(item, position)[:15]
+	"""63 bits in hex, in the order of the items' names: an index is written fastest from front to back."""
+	return f"{int(item[:12], 16) >> 1 << 16 | position:016x}"
 
 
 def source_word(source: str) -> str:

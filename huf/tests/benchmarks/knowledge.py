@@ -1,0 +1,135 @@
+"""Knowledge: how fast 100,000 chunks are indexed, what memory that takes, and how long a search is for who may read what."""
+
+import os
+import random
+import resource
+import statistics
+import sys
+from time import perf_counter
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.knowledge.indexing import index_source
+from huf.ai.knowledge.search import search
+from huf.tests.doctypes import ALL, field, make_doctype
+from huf.tests.factories import make_role, make_user, unique
+from huf.tests.knowledge import attach, make_source
+
+CHUNKS = int(os.environ.get("HUF_BENCH_CHUNKS", 100_000))
+IN_FILES = 0.5
+"""Share of chunks in large files; the others are documents of their own."""
+CHUNKS_A_FILE = 250
+VOCABULARY, WORDS_A_CHUNK, MINE = 40_000, 110, 100
+QUERIES, TARGET = 40, 50
+"""Of each kind; milliseconds, at the 95th percentile."""
+
+
+def measure() -> None:
+	"""Print chunks a second, memory, and milliseconds of searches by kind of query and reader."""
+	random.seed(7)
+	words = [word(number) for number in range(VOCABULARY)]
+	weights = [1 / (rank + 5) for rank in range(VOCABULARY)]
+	write = Writer(words, weights)
+	doctype = unique("Knowledge Case")
+	reads_all, reads_own = make_readers(doctype)
+	sources = plant(doctype, reads_own, write)
+	index(sources)
+	for label, user in (("reads all", reads_all), (f"reads {MINE} documents", reads_own)):
+		for kind, ask in write.kinds().items():
+			times = [timed(user, ask(), sources) for _ in range(QUERIES)]
+			p95 = statistics.quantiles(times, n=20)[-1]
+			print(
+				f"{label:20} {kind:28} p50 {statistics.median(times):6.1f} ms   p95 {p95:6.1f} ms (target {TARGET})"
+			)
+
+
+class Writer:
+	"""Texts whose words are as unevenly spread as those of people."""
+
+	def __init__(self, words: list[str], weights: list[float]):
+		self.words, self.weights = words, weights
+		self.pool = random.choices(words, weights, k=2_000_000)
+		self.place = 0
+
+	def say(self, count: int) -> str:
+		self.place = (self.place + count) % (len(self.pool) - count)
+		return " ".join(self.pool[self.place : self.place + count])
+
+	def paragraphs(self, count: int) -> str:
+		return "\n\n".join(f"{self.say(WORDS_A_CHUNK)}." for _ in range(count))
+
+	def kinds(self) -> dict:
+		rare, usual = self.words[2_000:20_000], self.words[50:2_000]
+		return {
+			"a rare word": lambda: random.choice(rare),
+			"a common word": lambda: random.choice(self.words[:50]),
+			"three words": lambda: " ".join(random.sample(usual, 3)),
+			"words in quotes": lambda: f'"{self.say(2)}"',
+			"a beginning": lambda: f"{random.choice(usual)[:4]}*",
+			"a question of eight words": lambda: self.say(8),
+			"a word that is nowhere": lambda: "xylophonquatsch",
+		}
+
+
+def word(number: int) -> str:
+	signs = "bakelomunipasteridofugawenzohicu"
+	return "".join(
+		signs[2 * (number >> shift & 15) : 2 * (number >> shift & 15) + 2] for shift in (0, 4, 8, 12)
+	)
+
+
+def make_readers(doctype: str) -> tuple[str, str]:
+	everybody, owner = make_role(), make_role()
+	rules = [
+		{**ALL, "role": everybody},
+		{**ALL, "role": owner, "if_owner": 1},
+		{**ALL, "role": "Administrator"},
+	]
+	make_doctype(
+		doctype,
+		[field("title", "Data"), field("body", "Long Text")],
+		rules,
+		autoname="hash",
+		is_submittable=1,
+	)
+	return make_user("Huf User", everybody), make_user("Huf User", owner)
+
+
+def plant(doctype: str, owner: str, write: Writer) -> list[str]:
+	files = make_source(index=False)
+	for _ in range(int(CHUNKS * IN_FILES) // CHUNKS_A_FILE):
+		attach("Knowledge Source", files, "a.md", write.paragraphs(CHUNKS_A_FILE))
+	# Each makes two: what is short, and the long field.
+	for number in range(int(CHUNKS * (1 - IN_FILES)) // 2):
+		doc = frappe.get_doc(
+			{"doctype": doctype, "title": write.say(4), "body": write.say(WORDS_A_CHUNK)}
+		).insert()
+		if number < MINE:
+			frappe.db.set_value(doctype, doc.name, "owner", owner)
+		if number % 1000 == 0:
+			frappe.db.commit()
+	frappe.db.commit()
+	return [files, make_source(index=False, reference_doctype=doctype)]
+
+
+def index(sources: list[str]) -> None:
+	before, began = memory(), perf_counter()
+	for source in sources:
+		index_source(source)
+	seconds, count = perf_counter() - began, frappe.db.count("Knowledge Chunk")
+	print(f"{count:,} chunks indexed in {seconds:.1f} s: {count / seconds:,.0f} a second")
+	print(f"memory at most {memory():,.0f} MB, {memory() - before:,.0f} MB of it for indexing")
+
+
+def memory() -> float:
+	"""The most that this process has had, in MB."""
+	most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+	return most / 1024 if sys.platform != "darwin" else most / 1024**2
+
+
+def timed(user: str, query: str, sources: list[str]) -> float:
+	with acting_as(user):
+		began = perf_counter()
+		search(query, sources)
+		return (perf_counter() - began) * 1000
