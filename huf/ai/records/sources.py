@@ -12,6 +12,8 @@ import frappe
 from huf.ai.tool_types import KNOWLEDGE
 
 MOST = 50
+IDENTITY = ("url", "doctype", "name", "number")
+PASSAGE = ("number", "source", "title", "doctype", "name", "url", "link", "position")
 CITE = "Where you use a passage, cite it by its number, such as [1]."
 
 
@@ -34,14 +36,15 @@ def count_results(run: str | None) -> int:
 
 
 def sources_of(result: str | None) -> list[dict]:
-	"""Sources of a result's text: {doctype, name, title} or {url, title}, each once; title is None if unknown."""
+	"""Sources of a result's text: {doctype, name, title} or {url, title}, each once; title is None if unknown.
+
+	A passage also has its number, source, link and position; its own text and score stay in the result.
+	"""
 	try:
 		found = find_sources(json.loads(result or ""))
 	except ValueError:
 		return []
-	return list({(each.get("url"), each.get("doctype"), each.get("name")): each for each in found}.values())[
-		:MOST
-	]
+	return list({tuple(map(each.get, IDENTITY)): each for each in found}.values())[:MOST]
 
 
 def find_sources(value: Any) -> Iterator[dict]:
@@ -57,6 +60,8 @@ def sources_of_object(value: dict) -> Iterator[dict]:
 	lists = [value[key] for key in ("sources", "results") if isinstance(value.get(key), list)]
 	if lists:
 		yield from find_sources(lists[0])
+	elif "number" in value and "position" in value:
+		yield {key: value[key] for key in PASSAGE if value.get(key) is not None}
 	elif is_text(doctype) and name and isinstance(name, str | int):
 		yield from documents(doctype, [value])
 	elif is_text(doctype) and isinstance(value.get("rows"), list):

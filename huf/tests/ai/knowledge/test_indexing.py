@@ -1,0 +1,191 @@
+"""What sources hold is found, found anew when it changes, and gone when it is deleted."""
+
+import frappe
+
+from huf.ai.knowledge import indexing
+from huf.ai.knowledge.indexing import index_source
+from huf.ai.records import knowledge
+from huf.ai.records.knowledge import CHUNK, ITEM, SOURCE
+from huf.tests.ai.knowledge.test_reading import make_pdf
+from huf.tests.ai.tools.pages import ARTICLE, Site, public
+from huf.tests.base import SiteTestCase
+from huf.tests.doctypes import CASE, ORDER, make_case, make_doctypes, make_order
+from huf.tests.factories import make, unique
+from huf.tests.knowledge import attach, find, make_source, texts
+
+
+class TestFiles(SiteTestCase):
+	def test_a_passage_says_where_it_stands(self):
+		source = make_source(("lease.pdf", make_pdf("Of the flat", "The rent is 900")))
+		(cited,) = find("rent", source)
+		file = frappe.get_doc("File", cited["name"])
+		self.assertEqual((cited["doctype"], cited["title"]), ("File", file.file_name))
+		self.assertEqual((cited["page"], cited["position"], cited["score"]), (2, "page 2", 1.0))
+		self.assertEqual(cited["link"], f"{file.file_url}#page=2")
+		self.assertEqual(cited["source"], source)
+
+	def test_a_file_that_cannot_be_read_is_told_and_keeps_no_other_back(self):
+		source = make_source(("a.pdf", b"no pdf"), ("b.txt", "The roof leaks"))
+		states = {row.state: row.error for row in knowledge.read_items(source).values()}
+		self.assertIn("could not be read", states["Failed"])
+		self.assertEqual(len(find("roof", source)), 1)
+		self.assertEqual(frappe.db.get_value(SOURCE, source, "state"), "Ready")
+
+	def test_a_file_that_is_deleted_is_not_found_any_more(self):
+		source = make_source(("b.txt", "The roof leaks"))
+		frappe.delete_doc("File", find("roof", source)[0]["name"])
+		self.assertEqual(find("roof", source), [])
+		self.assertEqual(knowledge.read_items(source), {})
+
+	def test_a_source_that_is_deleted_leaves_nothing_behind(self):
+		source = make_source(("b.txt", "The roof leaks"))
+		items = list(knowledge.read_items(source))
+		frappe.delete_doc(SOURCE, source)
+		self.assertEqual(frappe.db.count(ITEM, {"source": source}), 0)
+		self.assertEqual(frappe.db.count(CHUNK, {"item": ["in", items]}), 0)
+
+	def test_a_disabled_source_is_not_searched(self):
+		source = make_source(("b.txt", "The roof leaks"))
+		frappe.get_doc(SOURCE, source).update({"disabled": 1}).save()
+		self.assertEqual(find("roof", source), [])
+
+
+class TestPages(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.site = Site(self)
+		public(self, "127.0.0.1")
+
+	def test_a_page_is_read_and_what_it_says_counts_as_strangers_words(self):
+		url = self.site.add("/roof", ARTICLE)
+		source = make_source(source_type="URLs", urls=url)
+		(cited,) = find("leaks north", source)
+		self.assertEqual((cited["url"], cited["link"], cited["title"]), (url, url, "The roof"))
+		self.assertNotIn("evil", cited["text"])
+		from huf.ai.knowledge.search import search
+
+		self.assertIs(search("leaks", [source]).get("untrusted"), True)
+
+	def test_a_page_is_read_anew_and_stays_while_it_cannot_be_reached(self):
+		source = make_source(source_type="URLs", urls=self.site.add("/a", "The old roof", "text/plain"))
+		self.site.add("/a", "The new roof", "text/plain")
+		index_source(source)
+		self.assertEqual(texts("roof", source), ["The new roof"])
+		self.site.add("/a", "gone", status=500)
+		index_source(source)
+		self.assertEqual(texts("roof", source), ["The new roof"])
+		(item,) = knowledge.read_items(source).values()
+		self.assertIn("status 500", item.error)
+
+	def test_a_private_address_is_not_read(self):
+		public(self)
+		source = make_source(source_type="URLs", urls=self.site.add("/a", "secret", "text/plain"))
+		(item,) = knowledge.read_items(source).values()
+		self.assertEqual((item.state, self.site.seen), ("Failed", []))
+		self.assertIn("private address", item.error)
+
+	def test_what_is_no_address_is_refused(self):
+		with self.assertRaises(frappe.ValidationError):
+			make_source(source_type="URLs", urls="file:///etc/passwd")
+
+
+class TestDocuments(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		frappe.set_user("Administrator")
+		make_doctypes()
+
+	def setUp(self):
+		super().setUp()
+		self.word = frappe.generate_hash(length=10)
+
+	def source(self, **values) -> str:
+		return make_source(reference_doctype=CASE, **values)
+
+	def test_a_change_is_found_after_it_and_the_old_words_are_not(self):
+		doc, source = make_case(title=f"Roof {self.word}"), self.source()
+		doc.update({"title": f"Gutter {self.word}"}).save()
+		index_source(source, gather=False)
+		(cited,) = find(self.word, source)
+		self.assertIn("Gutter", cited["text"])
+		self.assertEqual(cited["title"], doc.title)
+		self.assertEqual(find(f'"roof {self.word}"', source), [])
+
+	def test_a_new_document_is_found_and_a_deleted_one_at_once_no_more(self):
+		source = self.source()
+		doc = make_case(title=f"Roof {self.word}")
+		index_source(source, gather=False)
+		self.assertEqual(len(find(self.word, source)), 1)
+		doc.delete()
+		self.assertEqual(find(self.word, source), [])
+
+	def test_only_what_the_filters_take_is_found(self):
+		doc, source = make_case(title=f"Roof {self.word}"), self.source(filters='{"status": "Open"}')
+		self.assertEqual(len(find(self.word, source)), 1)
+		doc.update({"status": "Closed"}).save()
+		self.assertEqual(find(self.word, source), [])
+		frappe.get_doc(SOURCE, source).update({"filters": '[["status", "=", "Closed"]]'}).save()
+		index_source(source)
+		self.assertEqual(len(find(self.word, source)), 1)
+
+	def test_a_renamed_document_is_found_by_its_new_name(self):
+		old, new = unique("Team"), unique("Team")
+		make("Huf Test Team", title=old)
+		source = make_source(reference_doctype="Huf Test Team")
+		frappe.rename_doc("Huf Test Team", old, new, force=True)
+		index_source(source)
+		names = frappe.get_all(ITEM, {"source": source}, pluck="reference_name")
+		self.assertIn(new, names)
+		self.assertNotIn(old, names)
+
+	def test_rows_of_a_table_are_found_with_their_document(self):
+		order = make_order(f"nail {self.word}")
+		(cited,) = find(self.word, make_source(reference_doctype=ORDER))
+		self.assertEqual((cited["doctype"], cited["name"]), (ORDER, order.name))
+
+	def test_files_beside_a_document_are_found_where_the_source_says_so(self):
+		doc = make_case(title="Roof")
+		attach(CASE, doc.name, "a.txt", f"The invoice {self.word}")
+		self.assertEqual(find(self.word, self.source()), [])
+		source = self.source(with_attachments=1)
+		self.assertEqual(len(find(self.word, source)), 1)
+		attach(CASE, doc.name, "b.txt", f"A reminder {self.word}")
+		index_source(source, gather=False)
+		self.assertEqual(len(find(self.word, source)), 2)
+
+	def test_nothing_is_written_where_nothing_has_changed(self):
+		make_case(title=f"Roof {self.word}")
+		source = self.source()
+		before = frappe.get_all(CHUNK, fields=["name", "creation"], order_by="name")
+		index_source(source, again=True)
+		self.assertEqual(frappe.get_all(CHUNK, fields=["name", "creation"], order_by="name"), before)
+
+	def test_a_change_while_a_document_is_read_is_not_lost(self):
+		doc = make_case(title=f"Roof {self.word}")
+		source = self.source()
+		knowledge.mark_waiting({"source": source})
+		items = knowledge.next_waiting(source, 500)
+		item = next(each for each in items if each.reference_name == doc.name)
+		found = indexing.read_item(item)
+		doc.update({"title": f"Gutter {self.word}"}).save()
+		indexing.settle(item, found)
+		self.assertEqual(frappe.db.get_value(ITEM, item.name, "state"), "Waiting")
+		index_source(source, gather=False)
+		self.assertIn("Gutter", texts(self.word, source)[0])
+
+	def test_a_source_whose_worker_was_lost_is_taken_up_again(self):
+		source = self.source()
+		make_case(title="Roof")
+		self.assertIn(source, knowledge.sources_waiting())
+
+	def test_what_cannot_be_a_source_is_refused(self):
+		for values in (
+			{"reference_doctype": "Huf Test Order Line"},
+			{"reference_doctype": "Huf Settings"},
+			{"reference_doctype": CASE, "document_fields": "pin"},
+			{"reference_doctype": CASE, "document_fields": "title\nno_such"},
+			{"reference_doctype": CASE, "filters": '{"no_such": 1}'},
+			{"reference_doctype": CASE, "filters": "open"},
+		):
+			with self.subTest(values), self.assertRaises(frappe.ValidationError):
+				make_source(**values)

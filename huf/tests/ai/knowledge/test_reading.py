@@ -1,0 +1,138 @@
+"""Files of every kind as text with places, and texts cut into chunks."""
+
+import io
+import unittest
+import zipfile
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from huf.ai.errors import UsageError
+from huf.ai.knowledge.chunking import LONGEST, Part, parts_of_markdown, split_parts
+from huf.ai.knowledge.reading import MOST_UNPACKED, READERS, read_file
+
+MARKDOWN = (
+	"# Leave\n\nAsk Ms Müller.\n\n## Terms\n\nTwo weeks.\n\n```\n# no heading\n```\n\n# Pay\n\nMonthly."
+)
+SLIDE = '<s xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:p><a:r><a:t>{}</a:t></a:r></a:p></s>'
+
+
+class TestFiles(unittest.TestCase):
+	def test_headings_lead_to_what_stands_below_them(self):
+		self.assertEqual(
+			[(part.heading, part.text.strip()[-10:]) for part in read_file("a.md", MARKDOWN.encode())],
+			[("Leave", "Ms Müller."), ("Leave › Terms", "eading\n```"), ("Pay", "# Pay\n\nMonthly."[-10:])],
+		)
+
+	def test_pages_of_a_pdf_are_numbered(self):
+		parts = read_file("a.pdf", make_pdf("The first page", "The second page"))
+		self.assertEqual(
+			[(part.page, part.text.strip()) for part in parts],
+			[(1, "The first page"), (2, "The second page")],
+		)
+
+	def test_a_document_has_its_headings_and_tables(self):
+		(first, second) = read_file("a.docx", make_docx())
+		self.assertEqual((first.heading, second.heading), ("Lease", "Lease › Rent"))
+		self.assertIn("cold | 900", second.text)
+
+	def test_a_workbook_has_its_sheets(self):
+		parts = read_file("a.xlsx", make_xlsx())
+		self.assertEqual(
+			[(part.heading, part.text) for part in parts], [("Fees", "hearing | 120\nletter | 40")]
+		)
+
+	def test_slides_come_in_their_order(self):
+		parts = read_file("a.pptx", make_pptx(*map(str, range(1, 12))))
+		self.assertEqual([part.text for part in parts], list(map(str, range(1, 12))))
+		self.assertEqual(parts[-1].page, 11)
+
+	def test_a_page_is_read_without_its_scripts(self):
+		(part,) = read_file("a.html", b"<html><script>evil()</script><h1>Roof</h1><p>It leaks.</p></html>")
+		self.assertEqual(part.heading, "Roof")
+		self.assertNotIn("evil", part.text)
+
+	def test_text_of_an_old_encoding_is_read(self):
+		self.assertEqual(read_file("a.txt", "Müller".encode("cp1252"))[0].text, "Müller")
+
+	def test_what_is_broken_or_unknown_is_told(self):
+		for name in ("a.pdf", "a.docx", "a.xlsx", "a.pptx"):
+			with self.subTest(name), self.assertRaisesRegex(UsageError, name):
+				read_file(name, b"not what it says")
+		with self.assertRaisesRegex(UsageError, "only csv, docx"):
+			read_file("a.exe", b"")
+		self.assertEqual(read_file("empty.txt", b" \n"), [])
+
+	def test_a_file_that_would_fill_the_memory_is_refused(self):
+		packed = io.BytesIO()
+		with (
+			zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as package,
+			package.open("word/document.xml", "w", force_zip64=True) as entry,
+		):
+			for _ in range(MOST_UNPACKED // 10_000_000 + 1):
+				entry.write(bytes(10_000_000))
+		for ending in ("docx", "xlsx", "pptx"):
+			with self.assertRaisesRegex(UsageError, "too large"):
+				read_file(f"a.{ending}", packed.getvalue())
+
+	def test_every_kind_of_file_is_tried_here(self):
+		self.assertEqual(set(READERS), set("csv docx htm html markdown md pdf pptx txt xlsx".split()))
+
+
+class TestChunks(unittest.TestCase):
+	@given(st.text(alphabet="ab .\n#ü", max_size=6 * LONGEST))
+	def test_chunks_lose_no_word_and_stand_where_they_say(self, text):
+		chunks = list(split_parts(parts_of_markdown(text)))
+		for chunk in chunks:
+			self.assertEqual(text[chunk.start : chunk.start + len(chunk.text)], chunk.text)
+			self.assertLessEqual(len(chunk.text), LONGEST)
+		self.assertEqual("".join("".join(chunk.text.split()) for chunk in chunks), "".join(text.split()))
+
+	def test_a_text_is_cut_between_its_paragraphs(self):
+		text = "\n\n".join(["word " * 100] * 6)
+		for chunk in split_parts([Part(text)]):
+			self.assertTrue(text[chunk.start :].startswith("word") and chunk.text.endswith("word"))
+			self.assertEqual(chunk.text.count("word") % 100, 0)
+
+
+def make_pdf(*pages: str) -> bytes:
+	from fpdf import FPDF
+
+	pdf = FPDF()
+	pdf.set_font("helvetica", size=12)
+	for page in pages:
+		pdf.add_page()
+		pdf.cell(text=page)
+	return bytes(pdf.output())
+
+
+def make_docx() -> bytes:
+	from docx import Document
+
+	document, out = Document(), io.BytesIO()
+	document.add_heading("Lease", 1)
+	document.add_paragraph("Of a flat.")
+	document.add_heading("Rent", 2)
+	table = document.add_table(1, 2)
+	table.rows[0].cells[0].text, table.rows[0].cells[1].text = "cold", "900"
+	document.save(out)
+	return out.getvalue()
+
+
+def make_xlsx() -> bytes:
+	from openpyxl import Workbook
+
+	book, out = Workbook(), io.BytesIO()
+	book.active.title = "Fees"
+	for row in (("hearing", 120), (None, None), ("letter", 40)):
+		book.active.append(row)
+	book.save(out)
+	return out.getvalue()
+
+
+def make_pptx(*slides: str) -> bytes:
+	out = io.BytesIO()
+	with zipfile.ZipFile(out, "w") as package:
+		for number, said in enumerate(slides, 1):
+			package.writestr(f"ppt/slides/slide{number}.xml", SLIDE.format(said))
+	return out.getvalue()
