@@ -62,6 +62,21 @@ def read_items(source: str) -> dict[str, Any]:
 	return {row.name: row for row in rows}
 
 
+def list_items(source: str, start: int, limit: int) -> list:
+	return frappe.db.sql(
+		f"""select name, source, reference_doctype, reference_name, url, title, state, error, chunks, indexed_at
+		from `tab{ITEM}` where source = %s order by case state when 'Failed' then 0 else 1 end, creation, name
+		limit {int(limit)} offset {int(start)}""",
+		(source,),
+		as_dict=True,
+	)
+
+
+def count_items(source: str) -> dict[str, int]:
+	query = f"select state, count(*) from `tab{ITEM}` where source = %s group by state"
+	return dict(frappe.db.sql(query, (source,)))
+
+
 def insert_items(source: str, references: Iterable[Reference]) -> None:
 	"""Items that wait to be indexed; those that are there stay as they are."""
 	rows = {

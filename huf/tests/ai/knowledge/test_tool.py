@@ -1,0 +1,69 @@
+"""Agents search knowledge: in their sources, with numbers to cite by, and with care for what strangers wrote."""
+
+import json
+
+import frappe
+
+from huf.ai.agent_integration import run_agent_sync
+from huf.ai.records.history import read_timeline
+from huf.tests.ai.tools.pages import ARTICLE, Site, public
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.knowledge import make_source
+from huf.tests.model_server import ModelServer, text, tool_call
+
+
+class TestTool(SiteTestCase):
+	def run_agent(self, *calls: tuple[str, dict], tools: tuple = (), **values) -> tuple[list, dict]:
+		"""(what the search tool and others gave, the result) of a run that makes these calls."""
+		with ModelServer() as server:
+			agent = make_agent(make_model(server), ("search_knowledge", *tools), **values)
+			server.script(*(tool_call(*each) for each in calls), text("Because of [1]."))
+			result = run_agent_sync(agent, "Why?")
+		said = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
+		return said, result
+
+	def test_results_are_numbered_through_a_run_and_are_its_sources(self):
+		source = make_source(("a.md", "# Roof\n\nIt leaks.\n\n# Gutter\n\nIt is full."))
+		said, result = self.run_agent(
+			("search_knowledge", {"query": "leaks"}),
+			("search_knowledge", {"query": "gutter"}),
+			knowledge=[{"source": source}],
+		)
+		first, second = (json.loads(each) for each in said)
+		self.assertEqual([each["number"] for each in (*first["results"], *second["results"])], [1, 2])
+		self.assertIn("[1]", first["note"])
+		steps = read_timeline(result["run"])["steps"]
+		(cited,) = steps[1]["tool_calls"][0]["sources"]
+		self.assertEqual((cited["number"], cited["position"], cited["source"]), (2, "Gutter", source))
+		self.assertEqual(cited["link"], second["results"][0]["link"])
+
+	def test_an_agent_searches_its_own_sources_and_no_others(self):
+		mine, other = make_source(("a.txt", "The roof leaks")), make_source(("b.txt", "The roof is new"))
+		(said,), _ = self.run_agent(("search_knowledge", {"query": "roof"}), knowledge=[{"source": mine}])
+		self.assertNotIn("is new", said)
+		(said,), _ = self.run_agent(
+			("search_knowledge", {"query": "roof", "sources": [other]}), knowledge=[{"source": mine}]
+		)
+		self.assertIn("do not fit the tool", said)
+
+	def test_once_a_run_has_read_a_page_it_sends_nothing_to_somewhere_new(self):
+		site = Site(self)
+		public(self, "127.0.0.1")
+		pages = make_source(source_type="URLs", urls=site.add("/roof", ARTICLE))
+		files = make_source(("a.txt", "The roof leaks"))
+		get = make_tool("GET")
+		calls = (
+			("search_knowledge", {"query": "leaks"}),
+			(get, {"url": site.add("/out", "x"), "params": {"d": "1"}}),
+		)
+		with ModelServer() as server:
+			agent = make_agent(make_model(server), ("search_knowledge", get), knowledge=[{"source": pages}])
+			server.script(*(tool_call(*each) for each in calls))
+			self.assertEqual(run_agent_sync(agent, "Why?")["status"], "Waiting")
+		_, result = self.run_agent(*calls, tools=(get,), knowledge=[{"source": files}])
+		self.assertEqual(result["status"], "Success")
+		self.assertEqual(site.seen.count("/out?d=1"), 1)
+
+	def test_a_site_has_the_tool_from_the_start(self):
+		self.assertEqual(frappe.db.get_value("Agent Tool Function", "search_knowledge", "effect"), "read")

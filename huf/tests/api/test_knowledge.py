@@ -1,0 +1,68 @@
+"""REST about knowledge: who sees what of sources and their items, and what they may do."""
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.errors import UsageError
+from huf.api import knowledge
+from huf.tests.base import SiteTestCase
+from huf.tests.doctypes import CASE, LEAD, READER, make_case, make_doctypes
+from huf.tests.factories import make_user
+from huf.tests.knowledge import find, make_source
+
+
+class TestKnowledge(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		frappe.set_user("Administrator")
+		make_doctypes()
+
+	def test_a_user_sees_the_sources_that_they_may_search_and_no_numbers(self):
+		mine, other = make_source(("a.txt", "roof")), make_source(roles=[{"role": LEAD}])
+		with acting_as(make_user("Huf User")):
+			rows = {row.name: row for row in knowledge.get_sources()}
+		self.assertIn(mine, rows)
+		self.assertNotIn(other, rows)
+		self.assertFalse(rows[mine].may_change)
+		self.assertNotIn("counts", rows[mine])
+
+	def test_who_looks_after_a_source_sees_its_numbers_and_only_items_that_they_may_read(self):
+		make_case(title="Roof")
+		source = make_source(reference_doctype=CASE)
+		manager, reading = make_user("Huf Manager"), make_user("Huf Manager", READER)
+		with acting_as(manager):
+			row = next(row for row in knowledge.get_sources() if row.name == source)
+			self.assertTrue(row.may_change and row.counts["Ready"])
+			self.assertEqual(knowledge.get_items(source), [])
+		with acting_as(reading):
+			self.assertEqual(knowledge.get_items(source)[0]["doctype"], CASE)
+
+	def test_only_who_may_change_a_source_indexes_it_and_sees_its_items(self):
+		source = make_source(("a.txt", "roof"))
+		(item,) = frappe.get_all("Knowledge Item", {"source": source}, pluck="name")
+		with acting_as(make_user("Huf User")):
+			for call in (
+				lambda: knowledge.index(source),
+				lambda: knowledge.get_items(source),
+				lambda: knowledge.remove_item(item),
+			):
+				self.assertRaises(frappe.PermissionError, call)
+
+	def test_a_search_is_made_as_the_user(self):
+		source = make_source(("a.txt", "The roof leaks"))
+		with acting_as(make_user("Huf User")):
+			found = knowledge.search("roof", frappe.as_json([source]))
+		self.assertEqual([each["source"] for each in found["results"]], [source])
+		with acting_as(make_user()):
+			self.assertEqual(knowledge.search("roof", [source])["results"], [])
+
+	def test_a_file_and_a_page_are_taken_out_and_a_document_is_not(self):
+		source = make_source(("a.txt", "The roof leaks"))
+		knowledge.remove_item(knowledge.get_items(source)[0]["name"])
+		self.assertEqual((find("roof", source), knowledge.get_items(source)), ([], []))
+		pages = make_source(source_type="URLs", urls="http://127.0.0.1:1/a\nhttp://127.0.0.1:1/b")
+		knowledge.remove_item(knowledge.get_items(pages)[0]["name"])
+		self.assertEqual(len(knowledge.get_items(pages)), 1)
+		make_case(title="Roof")
+		with self.assertRaisesRegex(UsageError, "filters"):
+			knowledge.remove_item(knowledge.get_items(make_source(reference_doctype=CASE))[0]["name"])
