@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 import frappe
 from werkzeug.wrappers import Response
 
+from huf.ai.records.sources import sources_of
 from huf.ai.types import EventKind, RunEvent
 
 LONGEST_RESULT = 4000
@@ -34,11 +35,11 @@ def as_lines(events: Iterable[RunEvent | None]) -> Iterator[str]:
 
 
 def shortened(event: RunEvent) -> dict:
-	"""A page shows the beginning of a long result; the record keeps all of it."""
+	"""A page shows the beginning of a long result, and all of its sources; the record keeps the whole."""
 	result = event.data.get("result") if event.kind is EventKind.TOOL_FINISHED else None
 	if result is None or len(result) <= LONGEST_RESULT:
 		return event.data
-	return {**event.data, "result": result[:LONGEST_RESULT], "cut": True}
+	return {**event.data, "result": result[:LONGEST_RESULT], "cut": True, "sources": sources_of(result)}
 
 
 def last_event() -> int:

@@ -31,6 +31,7 @@ export const routes = [
 	page("/runs/:name", "run", "runs", () => import("./runs/RunPage.vue")),
 	page("/runs/:name/compare/:other", "compare", "runs", () => import("./runs/ComparePage.vue")),
 	page("/drafts/:name?", "drafts", "drafts", () => import("./drafts/DraftsPage.vue")),
+	page("/knowledge", "knowledge", "knowledge", () => import("./knowledge/KnowledgePage.vue")),
 	page("/triggers", "triggers", "triggers", () => import("./triggers/TriggersPage.vue")),
 	page("/new-trigger", "new-trigger", "triggers", () => import("./triggers/NewTriggerPage.vue")),
 	page("/triggers/:name", "trigger", "triggers", () => import("./triggers/TriggerPage.vue")),

@@ -10,6 +10,7 @@ import enForm from "../src/i18n/en.form.js";
 import enRecords from "../src/i18n/en.records.js";
 import enDrafts from "../src/i18n/en.drafts.js";
 import enPacks from "../src/i18n/en.packs.js";
+import enKnowledge from "../src/i18n/en.knowledge.js";
 import enRuns from "../src/i18n/en.runs.js";
 import enTriggers from "../src/i18n/en.triggers.js";
 import { loadTexts, t } from "../src/i18n/index.js";
@@ -17,7 +18,9 @@ import { formatCost, formatDuration, initials } from "../src/lib/format.js";
 
 // The pages about mail come with the texts about triggers, too.
 const ownMail = Object.fromEntries(Object.entries(enMail).filter(([key]) => !(key in enTriggers)));
-const PARTS = [enDrafts, ownMail, enPacks, enRuns, enTriggers, enForm, enRecords, enAgents];
+const PARTS = [enDrafts, ownMail, enPacks, enRuns, enTriggers, enForm, enRecords, enAgents, own(enMail), own(enKnowledge)];
+// The pages about mail and knowledge come with the texts about triggers, too.
+const own = (texts) => Object.fromEntries(Object.entries(texts).filter(([key]) => !(key in enTriggers)));
 const later = Object.assign({}, ...PARTS);
 const SOURCES = path.resolve(import.meta.dirname, "../src");
 

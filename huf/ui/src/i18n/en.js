@@ -5,6 +5,7 @@ export default {
 	"section.drafts": "Approvals",
 	"section.runs": "Runs",
 	"section.agents": "Agents",
+	"section.knowledge": "Knowledge",
 	"section.triggers": "Triggers",
 	"section.mail": "Mail",
 	"section.packs": "Packs",
@@ -122,6 +123,9 @@ export default {
 	"tool.copy_arguments": "Copy the arguments",
 	"tool.copy_result": "Copy the result",
 	"tool.cut": "The result is longer; only its beginning is shown here.",
+
+	"cited.sources": "Sources",
+	"cited.whole": "Show the result as it came",
 
 	"value.empty": "Empty",
 	"value.table": "Table",

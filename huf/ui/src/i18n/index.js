@@ -16,6 +16,7 @@ const PARTS = {
 	drafts: { en: () => import("./en.drafts.js") },
 	runs: { en: () => import("./en.runs.js") },
 	triggers: { en: () => import("./en.triggers.js") },
+	knowledge: { en: () => import("./en.knowledge.js") },
 	mail: { en: () => import("./en.mail.js") },
 	packs: { en: () => import("./en.packs.js") },
 	agents: { en: () => import("./en.agents.js") },

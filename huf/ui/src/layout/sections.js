@@ -7,6 +7,7 @@ const ALL = [
 	{ name: "drafts", icon: "inbox", label: "section.drafts", count: () => waiting.count },
 	{ name: "runs", icon: "pulse", label: "section.runs" },
 	{ name: "agents", icon: "spark", label: "section.agents", isForManagers: true },
+	{ name: "knowledge", icon: "book", label: "section.knowledge" },
 	{ name: "triggers", icon: "bolt", label: "section.triggers", isForManagers: true },
 	{ name: "mail", icon: "mail", label: "section.mail", isForManagers: true },
 	{ name: "packs", icon: "box", label: "section.packs", isForManagers: true },

@@ -5,8 +5,8 @@
  * user turn   {key, role: "user", run, text, at, unsent: null | "refused" | "unsure"}
  * note turn   {key, role: "note", text}
  * agent turn  {key, role: "agent", run, parts, outcome, error, offline, mode, tier, isOngoing, isWaiting}
- *   parts     {type: "text", step, text} | {type: "tool", callId, tool, effect, arguments, status, result, cut, ms, error,
- *             draft: what a person is asked about it, or null}
+ *   parts     {type: "text", step, text} | {type: "tool", callId, tool, effect, arguments, status, result, cut, sources (of a
+ *             result that was cut), ms, error, draft: what a person is asked about it, or null}
  *   status    running | done | failed | unknown (no result is on record)
  *   outcome   null while running or unknown, else the fields of a finished run
  *   isOngoing a run that goes on without this page
@@ -174,6 +174,7 @@ const eventHandlers = {
 			status: data.ok ? "done" : "failed",
 			result: data.result ?? null,
 			cut: Boolean(data.cut),
+			sources: data.sources || null,
 			ms: data.duration_ms ?? null,
 			error: data.error || null,
 		});
@@ -234,6 +235,7 @@ function newToolPart(callId, tool) {
 		status: "running",
 		result: null,
 		cut: false,
+		sources: null,
 		ms: null,
 		error: null,
 		draft: null,
