@@ -1,0 +1,384 @@
+"""What Helena can look up and propose in a law office. Every tool acts as its user, and sees what they may see.
+
+Those that write are proposals: the pack has each of them wait for a person. Parameters keep the office's German words.
+"""
+
+from datetime import date
+from decimal import Decimal
+from typing import Literal
+
+import frappe
+from frappe.utils import getdate, today
+
+from huf.ai import tool_functions
+from huf.ai.errors import ToolError
+from huf.ai.tools.registry import tool
+from huf.ai.types import Effect
+from huf.packs.helena import cases, citations, kosten, rendering
+from huf.packs.helena.citations import Place
+
+READ, WRITE = Effect.READ, Effect.WRITE
+STATUTES = Place(
+	"Helena Gesetz",
+	{"zitat": 1, "titel": 0.9, "stichworte": 0.9, "wortlaut": 0.6},
+	"wortlaut",
+	lambda row: row["zitat"],
+	("ist_zusammenfassung", "url"),
+)
+JUDGMENTS = Place(
+	"Helena Urteil",
+	{"aktenzeichen": 1, "titel": 1, "kernaussage": 0.8, "normen": 0.6, "gericht": 0.4},
+	"kernaussage",
+	lambda row: (
+		f"{row['gericht']}, {row['art']} vom {getdate(row['datum']):%d.%m.%Y} – {row['aktenzeichen']}"
+	),
+	("gericht", "art", "datum", "url"),
+)
+TEMPLATES = Place(
+	"Helena Muster",
+	{"titel": 1, "zweck": 0.8, "rechtsgebiet": 0.7, "inhalt": 0.5},
+	"zweck",
+	lambda row: f"Muster „{row['titel']}“",
+	("typ", "rechtsgebiet"),
+)
+IN_CASES = (
+	Place(
+		cases.CASE,
+		{
+			"aktenzeichen": 1,
+			"kurzrubrum": 1,
+			"tags": 0.9,
+			"zusammenfassung": 0.8,
+			"sachverhalt": 0.7,
+			"rechtsgebiet": 0.6,
+		},
+		"zusammenfassung",
+		lambda row: f"Akte {row['aktenzeichen']}",
+		("status",),
+	),
+	*(
+		Place(
+			doctype,
+			{title: 1, text: 0.7},
+			text,
+			lambda row, title=title: f"Akte {row['akte']}, {row[title]}",
+			("akte",),
+		)
+		for doctype, title, text in (
+			(cases.DOCUMENT, "titel", "inhalt"),
+			(cases.NOTE, "titel", "inhalt"),
+			(cases.DEADLINE, "bezeichnung", "bemerkung"),
+		)
+	),
+)
+
+
+@tool(effect=READ)
+def read_akte(
+	akte: str | None = None, status: Literal["Offen", "Ruhend", "Abgeschlossen"] | None = None
+) -> dict:
+	"""Read the key fields of one Akte (case), or list the Akten you may see
+
+	Args:
+		akte: Aktenzeichen of the Akte, such as 2026-014; left out: all of them
+		status: For the list: only Akten with this status
+	"""
+	if akte:
+		return cases.case_summary(akte)
+	filters = {"status": status} if status else {}
+	return cases.rows(cases.CASE, filters, cases.CASE_FIELDS, "name asc")
+
+
+@tool(effect=READ)
+def read_akte_detail(akte: str) -> dict:
+	"""Read one whole Akte: facts, parties, court, value; use it when the summary is not enough
+
+	Args:
+		akte: Aktenzeichen of the Akte
+	"""
+	return tool_functions.get_document(cases.CASE, cases.check_case(akte))
+
+
+@tool(effect=READ)
+def read_dokumente(akte: str, typ: str | None = None, limit: int = 20) -> dict:
+	"""List the Dokumente of an Akte: title, kind, status, date and a short summary
+
+	Args:
+		akte: Aktenzeichen of the Akte
+		typ: Only this kind: Schriftsatz, Schreiben, Vertrag, Bescheid, Entscheidung or Sonstiges
+		limit: Dokumente at most
+	"""
+	filters = {"akte": cases.check_case(akte), **({"typ": typ} if typ else {})}
+	return cases.rows(cases.DOCUMENT, filters, cases.DOCUMENT_FIELDS, "datum desc", limit)
+
+
+@tool(effect=READ)
+def read_dokumente_detail(dokument: str) -> dict:
+	"""Read one whole Dokument with its text
+
+	Args:
+		dokument: The name of the Dokument as read_dokumente gives it
+	"""
+	return tool_functions.get_document(cases.DOCUMENT, dokument)
+
+
+@tool(effect=READ)
+def read_fristen(akte: str | None = None, status: Literal["active", "past", "all"] = "active") -> dict:
+	"""List Fristen (deadlines), the next one first, with the days that are left
+
+	Args:
+		akte: Aktenzeichen of the Akte; left out: of all Akten you may see
+		status: active: not done yet, overdue ones are marked; past: done, or their day is over; all
+	"""
+	return cases.deadlines(akte, status)
+
+
+@tool(effect=READ)
+def read_zeiterfassung(akte: str, von: str | None = None, bis: str | None = None) -> dict:
+	"""List the time entries of an Akte, with their sum and the billable minutes
+
+	Args:
+		akte: Aktenzeichen of the Akte
+		von: First day, YYYY-MM-DD
+		bis: Last day, YYYY-MM-DD
+	"""
+	return cases.times(akte, von, bis)
+
+
+@tool(effect=READ)
+def search_gesetze(query: str, gesetz: str | None = None, limit: int = 5) -> dict:
+	"""Search statutes; gives citations (§) with an excerpt and a score from 0 to 1
+
+	Args:
+		query: Words, or a paragraph such as § 536 BGB
+		gesetz: Only this statute, such as BGB
+		limit: Citations at most
+	"""
+	return {
+		"query": query,
+		"results": citations.search(STATUTES, query, limit, {"gesetz": gesetz} if gesetz else None),
+	}
+
+
+@tool(effect=READ)
+def search_urteile(query: str, gericht: str | None = None, limit: int = 5) -> dict:
+	"""Search judgments; gives citations (court, date, Az.) with what they say in short and a score from 0 to 1
+
+	Args:
+		query: Words, a statute, or an Aktenzeichen such as VIII ZR 185/14
+		gericht: Only this court, such as BGH
+		limit: Citations at most
+	"""
+	return {
+		"query": query,
+		"results": citations.search(JUDGMENTS, query, limit, {"gericht": gericht} if gericht else None),
+	}
+
+
+@tool(effect=READ)
+def search_muster(query: str, limit: int = 5) -> dict:
+	"""Search the office's templates (Muster); gives their titles and what they are for. Name one in create_draft_dokument
+
+	Args:
+		query: What is to be written, in a few words
+		limit: Citations at most
+	"""
+	return {"query": query, "results": citations.search(TEMPLATES, query, limit)}
+
+
+@tool(effect=READ)
+def get_kosten_rules(
+	gegenstandswert: float | None = None,
+	positionen: list[dict] | None = None,
+	auftrag_am: str | None = None,
+	auftraggeber: int = 1,
+) -> dict:
+	"""RVG fees: the table of § 13 RVG, the numbers of the VV RVG and the rules; with a value also the fee, with numbers a whole bill
+
+	Args:
+		gegenstandswert: Value of the matter in euros; without it the whole table is given
+		positionen: The bill's numbers in their order, each {nummer, satz}: satz only for a frame such as Nr. 2300. 7002 closes a matter, 7008 comes last
+		auftrag_am: Day of the client's order, YYYY-MM-DD; it decides which table counts. Today if left out
+		auftraggeber: Number of clients in the matter
+	"""
+	table = kosten.choose_table(date.fromisoformat(cases.read_date(auftrag_am or today())))
+	told = {
+		"quelle": table.source,
+		"gueltig_ab": str(table.valid_from),
+		"mindestgebuehr": kosten.euros(table.least_fee),
+	}
+	if gegenstandswert is None:
+		if positionen:
+			raise ToolError("A bill needs the gegenstandswert.")
+		rows = [[kosten.euros(value), kosten.euros(fee)] for value, fee in table.rows()]
+		return {**told, "tabelle": rows, "nummern": kosten.described_numbers(), "regeln": list(kosten.RULES)}
+	if gegenstandswert <= 0 or auftraggeber < 1:
+		raise ToolError("The gegenstandswert must be more than 0, and there is at least one client.")
+	value = Decimal(str(gegenstandswert))
+	told |= {"gegenstandswert": gegenstandswert, "volle_gebuehr": kosten.euros(table.full_fee(value))}
+	if not positionen:
+		return {**told, "nummern": kosten.described_numbers(), "regeln": list(kosten.RULES)}
+	return {**told, "rechnung": kosten.make_bill(table, value, positionen, auftraggeber)}
+
+
+@tool(effect=READ)
+def search_alle_akten(query: str, limit: int = 10) -> dict:
+	"""Search all Akten you may see, with their Dokumente, Notizen and Fristen; gives citations with the Akte
+
+	Args:
+		query: Names, words or an Aktenzeichen
+		limit: Citations at most
+	"""
+	found = [each for place in IN_CASES for each in citations.search(place, query, limit)]
+	found.sort(key=lambda each: -each["score"])
+	return {"query": query, "results": found[: max(1, min(limit, citations.MOST_RESULTS))]}
+
+
+@tool(effect=WRITE)
+def create_draft_dokument(
+	akte: str,
+	titel: str,
+	inhalt: str,
+	typ: Literal["Schriftsatz", "Schreiben", "Vertrag", "Sonstiges"] = "Schreiben",
+	format: Literal["markdown", "html"] = "markdown",
+	muster: str | None = None,
+) -> dict:
+	"""Propose the text of a new Dokument in an Akte; once it is allowed, a Word file is made of it
+
+	Args:
+		akte: Aktenzeichen of the Akte
+		titel: Title of the Dokument
+		inhalt: The whole text, in the format given
+		typ: Kind of Dokument
+		format: markdown or html
+		muster: Title of the Muster it was made from, as search_muster names it
+	"""
+	values = {
+		"titel": titel,
+		"inhalt": inhalt,
+		"typ": typ,
+		"format": format,
+		"muster": muster,
+		"status": "Entwurf",
+	}
+	made = cases.create(cases.DOCUMENT, {"akte": cases.check_case(akte), **values})
+	rendering.enqueue(made["name"])
+	return made
+
+
+@tool(effect=WRITE)
+def create_draft_frist(
+	akte: str,
+	bezeichnung: str,
+	faellig_am: str,
+	art: Literal["Frist", "Notfrist", "Termin", "Wiedervorlage"] = "Frist",
+	vorfrist_am: str | None = None,
+	rechtsgrundlage: str | None = None,
+) -> dict:
+	"""Propose a Frist (deadline) for an Akte
+
+	Args:
+		akte: Aktenzeichen of the Akte
+		bezeichnung: What has to be done by then
+		faellig_am: The day, YYYY-MM-DD
+		art: Kind of Frist
+		vorfrist_am: Day of an earlier reminder, YYYY-MM-DD
+		rechtsgrundlage: The statute it follows from, such as § 517 ZPO
+	"""
+	due, before = cases.read_date(faellig_am), vorfrist_am and cases.read_date(vorfrist_am)
+	if before and before >= due:
+		raise ToolError("The vorfrist_am must be before the faellig_am.")
+	values = {"bezeichnung": bezeichnung, "faellig_am": due, "vorfrist_am": before, "art": art}
+	return cases.create(
+		cases.DEADLINE,
+		{"akte": cases.check_case(akte), **values, "rechtsgrundlage": rechtsgrundlage, "status": cases.OPEN},
+	)
+
+
+@tool(effect=WRITE)
+def create_notiz(titel: str, inhalt: str, akte: str | None = None) -> dict:
+	"""Propose a note, in an Akte or of no Akte, such as the outcome of research across Akten
+
+	Args:
+		titel: A short title
+		inhalt: The note
+		akte: Aktenzeichen of the Akte it belongs to; left out: a general note
+	"""
+	return cases.create(
+		cases.NOTE, {"titel": titel, "inhalt": inhalt, "akte": akte and cases.check_case(akte)}
+	)
+
+
+@tool(effect=WRITE)
+def create_alert(
+	titel: str, text: str, severity: Literal["info", "warning", "critical"] = "info", akte: str | None = None
+) -> dict:
+	"""Propose an alert that people should notice, in your own words
+
+	Args:
+		titel: A short title
+		text: What to notice
+		severity: info, warning or critical
+		akte: Aktenzeichen of the Akte it is about
+	"""
+	values = {"titel": titel, "text": text, "schwere": severity, "akte": akte and cases.check_case(akte)}
+	return cases.create(cases.ALERT, values)
+
+
+@tool(effect=WRITE)
+def update_akte_rag(
+	akte: str,
+	zusammenfassung: str | None = None,
+	status: Literal["Offen", "Ruhend", "Abgeschlossen"] | None = None,
+	tags: list[str] | None = None,
+	rechtsgebiet: str | None = None,
+) -> dict:
+	"""Propose a better summary of an Akte, which is searched first, or another status, tags or Rechtsgebiet
+
+	Args:
+		akte: Aktenzeichen of the Akte
+		zusammenfassung: The new summary, whole
+		status: The new status
+		tags: All tags from now on
+		rechtsgebiet: The new Rechtsgebiet
+	"""
+	joined = None if tags is None else ", ".join(tag.strip() for tag in tags if tag.strip())
+	values = {
+		"zusammenfassung": zusammenfassung,
+		"status": status,
+		"tags": joined,
+		"rechtsgebiet": rechtsgebiet,
+	}
+	values = {key: value for key, value in values.items() if value is not None}
+	if not values:
+		raise ToolError("Say what to change: zusammenfassung, status, tags or rechtsgebiet.")
+	name = cases.check_case(akte)
+	tool_functions.update_document(cases.CASE, name, values)
+	return {"status": "updated", "doctype": cases.CASE, "name": name, "fields": list(values)}
+
+
+@tool(effect=WRITE)
+def create_draft_zeiterfassung(
+	akte: str, minuten: int, taetigkeit: str, datum: str | None = None, abrechenbar: bool = True
+) -> dict:
+	"""Propose a time entry of the person you work for; it counts once they allow it
+
+	Args:
+		akte: Aktenzeichen of the Akte
+		minuten: Minutes spent
+		taetigkeit: What was done
+		datum: The day, YYYY-MM-DD; today if left out
+		abrechenbar: Whether the client pays for it
+	"""
+	if not 0 < minuten <= cases.MINUTES_A_DAY:
+		raise ToolError(f"The minuten must be from 1 to {cases.MINUTES_A_DAY}.")
+	values = {"minuten": minuten, "taetigkeit": taetigkeit, "datum": cases.read_date(datum or today())}
+	return cases.create(
+		cases.TIME,
+		{
+			"akte": cases.check_case(akte),
+			**values,
+			"bearbeiter": frappe.session.user,
+			"abrechenbar": int(abrechenbar),
+		},
+	)

@@ -1,0 +1,226 @@
+"""What Helena reads: each read tool and parameter on records, and only what its user may see."""
+
+import frappe
+from frappe.utils import today
+
+from huf.ai.errors import ToolError
+from huf.packs.helena import tools
+from huf.tests.factories import make, make_user
+from huf.tests.packs.helena import HelenaTestCase
+
+
+class TestCases(HelenaTestCase):
+	def test_a_summary_has_key_fields_and_counts_and_no_facts(self):
+		self.document("Vertrag")
+		self.deadline(3)
+		found = self.as_user(tools.read_akte, self.case)
+		self.assertEqual(found["name"], self.case)
+		self.assertEqual((found["dokumente"], found["offene_fristen"]), (1, 1))
+		self.assertNotIn("sachverhalt", found)
+
+	def test_long_fields_of_a_summary_are_cut(self):
+		case = self.make_case(anwalt=self.user, zusammenfassung="Wort " * 100)
+		self.assertLess(len(self.as_user(tools.read_akte, case)["zusammenfassung"]), 210)
+
+	def test_the_detail_is_the_whole_case_with_its_parties(self):
+		case = self.make_case(
+			anwalt=self.user, beteiligte=[{"beteiligter": "Jana Sommer", "rolle": "Mandant"}]
+		)
+		found = self.as_user(tools.read_akte_detail, case)
+		self.assertEqual(found["sachverhalt"], "Schimmel im Bad")
+		self.assertEqual(found["beteiligte"], [{"beteiligter": "Jana Sommer", "rolle": "Mandant"}])
+
+	def test_the_list_has_the_users_cases_by_status(self):
+		closed = self.make_case(anwalt=self.user, status="Abgeschlossen")
+		names = [row["name"] for row in self.as_user(tools.read_akte)["rows"]]
+		self.assertEqual(sorted(names), sorted([self.case, closed]))
+		found = self.as_user(tools.read_akte, status="Abgeschlossen")["rows"]
+		self.assertEqual([row["name"] for row in found], [closed])
+
+	def test_a_case_of_others_is_as_good_as_none(self):
+		for read in (tools.read_akte, tools.read_akte_detail, tools.read_dokumente, tools.read_fristen):
+			for case in (self.other, "99-nowhere"):
+				with self.subTest(tool=read.__name__, case=case):
+					with self.assertRaisesRegex(ToolError, "There is no Helena Akte"):
+						self.as_user(read, case)
+		with self.assertRaises(ToolError):
+			self.as_user(tools.read_zeiterfassung, self.other)
+
+
+class TestWhatIsInCases(HelenaTestCase):
+	def test_documents_are_listed_without_their_text_newest_first(self):
+		self.document("Alt", datum="2026-01-01", inhalt="geheim")
+		self.document("Neu", datum="2026-02-01", typ="Schriftsatz")
+		rows = self.as_user(tools.read_dokumente, self.case)["rows"]
+		self.assertEqual([row["titel"] for row in rows], ["Neu", "Alt"])
+		self.assertNotIn("inhalt", rows[1])
+
+	def test_documents_of_a_kind_and_as_many_as_wanted(self):
+		for number in range(3):
+			self.document(f"Brief {number}")
+		self.document("Klage", typ="Schriftsatz")
+		rows = self.as_user(tools.read_dokumente, self.case, typ="Schriftsatz")["rows"]
+		self.assertEqual([row["titel"] for row in rows], ["Klage"])
+		found = self.as_user(tools.read_dokumente, self.case, limit=2)
+		self.assertEqual((found["count"], found["more"]), (2, True))
+
+	def test_the_detail_of_a_document_is_its_text_for_who_sees_the_case(self):
+		mine, theirs = self.document("A", inhalt="Wortlaut"), self.document("B", self.other)
+		self.assertEqual(self.as_user(tools.read_dokumente_detail, mine)["inhalt"], "Wortlaut")
+		with self.assertRaisesRegex(ToolError, "There is no Helena Dokument"):
+			self.as_user(tools.read_dokumente_detail, theirs)
+
+	def test_deadlines_are_active_past_or_all(self):
+		late, soon = self.deadline(-2), self.deadline(5)
+		done = self.deadline(9, status="Erledigt")
+		wanted = {"active": [late, soon], "past": [late, done], "all": [late, soon, done]}
+		for status, names in wanted.items():
+			rows = self.as_user(tools.read_fristen, self.case, status=status)["rows"]
+			self.assertEqual([row["name"] for row in rows], names, status)
+		self.assertEqual([row["name"] for row in self.as_user(tools.read_fristen)["rows"]], [late, soon])
+
+	def test_a_deadline_says_how_many_days_are_left_and_whether_it_is_overdue(self):
+		self.deadline(-2), self.deadline(5)
+		late, soon = self.as_user(tools.read_fristen, self.case)["rows"]
+		self.assertEqual((late["tage"], late["ueberfaellig"]), (-2, True))
+		self.assertEqual((soon["tage"], soon.get("ueberfaellig")), (5, None))
+
+	def test_deadlines_of_all_cases_are_those_of_the_users_cases(self):
+		self.deadline(1, self.other)
+		mine = self.deadline(1)
+		rows = self.as_user(tools.read_fristen, status="all")["rows"]
+		self.assertEqual([row["name"] for row in rows], [mine])
+
+	def test_times_are_added_up_between_two_days(self):
+		for day, minutes, billable in (("2026-01-10", 30, 1), ("2026-02-10", 45, 1), ("2026-02-11", 15, 0)):
+			values = {"datum": day, "minuten": minutes, "taetigkeit": "x", "abrechenbar": billable}
+			make("Helena Zeiteintrag", akte=self.case, **values)
+		found = self.as_user(tools.read_zeiterfassung, self.case)
+		self.assertEqual((found["count"], found["minuten"], found["minuten_abrechenbar"]), (3, 90, 75))
+		found = self.as_user(tools.read_zeiterfassung, self.case, von="2026-02-01", bis="2026-02-10")
+		self.assertEqual((found["count"], found["minuten"]), (1, 45))
+		with self.assertRaisesRegex(ToolError, "YYYY-MM-DD"):
+			self.as_user(tools.read_zeiterfassung, self.case, von="gestern")
+
+
+class TestSearch(HelenaTestCase):
+	def test_a_statute_is_found_by_its_paragraph_and_cited(self):
+		best = self.as_user(tools.search_gesetze, "§ 536 BGB")["results"][0]
+		self.assertEqual((best["citation"], best["score"]), ("§ 536 BGB", 1.0))
+		self.assertEqual((best["doctype"], best["name"]), ("Helena Gesetz", "§ 536 BGB"))
+		self.assertTrue(best["url"].endswith("/bgb/__536.html"))
+		self.assertIn("Mietsache", best["excerpt"])
+		self.assertNotIn("wortlaut", best)
+
+	def test_statutes_are_found_by_words_in_other_forms_best_first(self):
+		found = self.as_user(tools.search_gesetze, "Minderung der Miete wegen Mängeln")["results"]
+		self.assertIn("§ 536 BGB", [each["citation"] for each in found[:2]])
+		scores = [each["score"] for each in found]
+		self.assertEqual(scores, sorted(scores, reverse=True))
+		self.assertTrue(all(0 < score <= 1 for score in scores))
+
+	def test_statutes_of_one_code_and_as_many_as_wanted(self):
+		found = self.as_user(tools.search_gesetze, "Kündigung", gesetz="KSchG", limit=2)["results"]
+		self.assertEqual(len(found), 2)
+		self.assertTrue(all(each["citation"].endswith("KSchG") for each in found))
+
+	def test_what_is_no_wording_is_marked(self):
+		found = self.as_user(tools.search_gesetze, "§ 543 BGB")["results"][0]
+		self.assertEqual(found["ist_zusammenfassung"], 1)
+
+	def test_a_judgment_is_cited_with_court_date_and_number(self):
+		best = self.as_user(tools.search_urteile, "VIII ZR 185/14")["results"][0]
+		self.assertEqual(best["citation"], "BGH, Urteil vom 18.03.2015 – VIII ZR 185/14")
+
+	def test_judgments_of_one_court_about_words(self):
+		found = self.as_user(tools.search_urteile, "fristlose Kündigung", gericht="BAG")["results"]
+		self.assertEqual([each["name"] for each in found], ["2 AZR 541/09"])
+		found = self.as_user(tools.search_urteile, "Schimmel", limit=1)["results"]
+		self.assertEqual([each["name"] for each in found], ["VIII ZR 271/17"])
+
+	def test_a_template_is_found_by_what_is_to_be_written(self):
+		best = self.as_user(tools.search_muster, "Klage gegen Kündigung", limit=3)["results"][0]
+		self.assertEqual(best["citation"], "Muster „Kündigungsschutzklage“")
+
+	def test_long_texts_give_an_excerpt_around_what_was_found(self):
+		make(
+			"Helena Notiz",
+			akte=self.case,
+			titel="Lang",
+			inhalt=f"{'weit ' * 200} {self.word}x fundort {'weit ' * 50}",
+		)
+		best = self.as_user(tools.search_alle_akten, f"{self.word}x fundort")["results"][0]
+		self.assertIn("fundort", best["excerpt"])
+		self.assertLess(len(best["excerpt"]), 260)
+
+	def test_a_search_without_words_is_refused(self):
+		with self.assertRaises(ToolError):
+			self.as_user(tools.search_gesetze, "?!")
+
+
+class TestSearchInAllCases(HelenaTestCase):
+	def test_cases_documents_notes_and_deadlines_of_the_users_cases_are_found(self):
+		for case in (self.case, self.other):
+			make("Helena Dokument", akte=case, titel="Brief", inhalt=self.word)
+			make("Helena Notiz", akte=case, titel=self.word, inhalt="x")
+			make("Helena Frist", akte=case, bezeichnung=self.word, faellig_am=today())
+		found = self.as_user(tools.search_alle_akten, self.word, limit=20)["results"]
+		kinds = sorted(each["doctype"] for each in found)
+		self.assertEqual(kinds, ["Helena Akte", "Helena Dokument", "Helena Frist", "Helena Notiz"])
+		self.assertTrue(all(self.case in each["citation"] for each in found))
+
+	def test_a_member_of_the_team_and_whom_it_is_shared_with_see_the_case_and_what_is_in_it(self):
+		member, guest, nobody = (make_user("Huf User", "PRAKTIKANT") for _ in range(3))
+		case = self.make_case(anwalt=self.user, team=[{"benutzer": member}])
+		make("Helena Notiz", akte=case, titel=f"Vermerk {self.word}", inhalt="x")
+		frappe.share.add("Helena Akte", case, guest)
+		for user, count in ((member, 2), (guest, 2), (nobody, 0), ("Administrator", 4)):
+			found = self.as_user(tools.search_alle_akten, self.word, user=user)["results"]
+			self.assertEqual(len(found), count, user)
+
+	def test_the_role_admin_sees_all_cases(self):
+		admin = make_user("Huf User", "ADMIN")
+		found = self.as_user(tools.search_alle_akten, self.word, user=admin)["results"]
+		self.assertEqual({each["name"] for each in found}, {self.case, self.other})
+
+	def test_general_notes_are_seen_by_who_made_them(self):
+		self.as_user(lambda: make("Helena Notiz", titel=f"Allgemein {self.word}", inhalt="x"))
+		other = make_user("Huf User", "ANWALT")
+		kinds = [each["doctype"] for each in self.as_user(tools.search_alle_akten, self.word)["results"]]
+		self.assertIn("Helena Notiz", kinds)
+		self.assertEqual(self.as_user(tools.search_alle_akten, self.word, user=other)["results"], [])
+
+
+class TestFees(HelenaTestCase):
+	def test_without_a_value_the_whole_table_numbers_and_rules_are_given(self):
+		found = self.as_user(tools.get_kosten_rules)
+		self.assertEqual(found["tabelle"][:2], [[500, 51.5], [1000, 93]])
+		self.assertEqual(found["tabelle"][-1], [500000, 3752])
+		numbers = {each["nummer"]: each for each in found["nummern"]}
+		self.assertEqual((numbers["2300"]["satz_von"], numbers["2300"]["satz_bis"]), (0.5, 2.5))
+		self.assertTrue(any("§ 2 Abs. 2" in rule for rule in found["regeln"]))
+
+	def test_the_day_of_the_order_chooses_the_table(self):
+		fees = [
+			self.as_user(tools.get_kosten_rules, 5000, auftrag_am=day)["volle_gebuehr"]
+			for day in ("2025-05-31", "2025-06-01", None)
+		]
+		self.assertEqual(fees, [334, 354.5, 354.5])
+		with self.assertRaisesRegex(ToolError, "2021"):
+			self.as_user(tools.get_kosten_rules, 5000, auftrag_am="2019-01-01")
+
+	def test_a_bill_is_added_up(self):
+		items = [{"nummer": "2300", "satz": 1.5}, {"nummer": "7002"}, {"nummer": "7008"}]
+		found = self.as_user(tools.get_kosten_rules, 5000, items, auftraggeber=2)["rechnung"]
+		self.assertEqual([line["betrag"] for line in found["zeilen"]], [638.1, 20.0, 125.04])
+		self.assertEqual(found["zeilen"][0]["satz"], 1.8)
+		self.assertEqual(found["summe"], 783.14)
+
+	def test_what_cannot_be_billed_is_said(self):
+		for wrong in ([{"nummer": "9999"}], [{"nummer": "2300", "satz": 3}]):
+			with self.subTest(wrong=wrong), self.assertRaises(ToolError):
+				self.as_user(tools.get_kosten_rules, 5000, wrong)
+		with self.assertRaises(ToolError):
+			self.as_user(tools.get_kosten_rules, None, [{"nummer": "2300"}])
+		with self.assertRaises(ToolError):
+			self.as_user(tools.get_kosten_rules, -1)
