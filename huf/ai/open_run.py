@@ -312,6 +312,8 @@ def finish(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
 	"""Say the answer in the conversation and close the run, in one commit."""
 	if outcome.stop_reason is StopReason.MAX_STEPS:
 		outcome.text, outcome.told = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False
+		if run.mode is Mode.INLINE and (offer := run.manager.agent_doc.cap_message):
+			outcome.text = f"{outcome.text}\n\n{offer}"
 	run.lease.hold()
 	if outcome.text and not outcome.told:
 		run.conversations.add_message("agent", outcome.text, run=run.name, step=outcome.steps)

@@ -33,7 +33,7 @@ from huf.ai.types import Effect
 class EffectTool(FunctionTool):
 	"""The SDK's tool, plus what it does to the world and where it comes from.
 
-	`work` makes a call as `on_invoke_tool` does, as a whole in the calling thread; `describe` says what it would send.
+	`progress`: what people read while it is at work, where somebody wrote it. `work` makes a call as `on_invoke_tool` does, as a whole in the calling thread; `describe` says what it would send.
 	"""
 
 	effect: Effect = Effect.READ
@@ -43,6 +43,7 @@ class EffectTool(FunctionTool):
 	most_calls: int = 0
 	concurrent: bool = False
 	needs_approval: bool = False
+	progress: str = ""
 	work: Callable[[dict], str] | None = None
 	describe: Callable[[dict], dict] | None = None
 	why_person: Callable[[dict], str | None] | None = None
@@ -57,6 +58,7 @@ def create_agent_tools(agent) -> list[EffectTool]:
 			tool,
 			most_calls=slot.max_calls or 0,
 			needs_approval=needs_approval(tool, row, slot),
+			progress=slot.progress or "",
 			why_person=partial(why_person, row, doc),
 		)
 		for row, slot in slots

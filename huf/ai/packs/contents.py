@@ -59,14 +59,20 @@ def brought(pack: Pack) -> Iterable[tuple[str, str]]:
 
 
 def code_tools(pack: Pack, source: Source) -> Iterable[Entry]:
-	"""The tools of tools.py."""
+	"""The tools of tools.py that pack.yaml does not list; one that it lists is given what it does not say."""
 	if not pack.has_tools:
 		return
 	if fault := registry.load_pack(source.app, source.tools_module):
 		raise UsageError(fault)
+	listed = {entry.values.get("tool_name"): entry.values for entry in pack.entries if entry.doctype == TOOL}
 	for each in registry.app_offers(source.app):
 		if each.module == source.tools_module:
-			yield tool_entry(each, "tools.py")
+			entry = tool_entry(each, "tools.py")
+			if each.name not in listed:
+				yield entry
+				continue
+			for key, value in entry.values.items():
+				listed[each.name].setdefault(key, value)
 
 
 def tool_entry(offer: registry.CodeTool, place: str) -> Entry:

@@ -22,6 +22,7 @@ STATES = {
 }
 LEFT_OUT = ("arguments", "result", "response", "difference")
 LONGEST_STEP = 80
+OWN_LINE = "Step {step} of {of}: {what}"
 PAUSE, LONG_PAUSE = 1 / 60, 1.0
 """Seconds between two pieces of text: what comes meanwhile is told together. The long one holds for endless answers."""
 MANY = 20_000
@@ -88,11 +89,16 @@ class Announcer:
 
 
 def progress(step: int, tool: str, agent: Any) -> dict:
-	"""{step, of, what, text} of a tool that begins: how far the run is, and what is done now, in a few words."""
-	described = {own.name: own.description for own in agent.tools}
-	sentence = re.split(r"[.:;\n]", (described.get(tool) or "").strip())[0]
-	what = textwrap.shorten(sentence, LONGEST_STEP, placeholder=" …") or tool.replace("_", " ")
-	return {"step": step, "of": agent.steps, "what": what, "text": f"Step {step} of {agent.steps}: {what}"}
+	"""{step, of, what, text, is_own} of a tool that begins: how far the run is, and what is done now, in a few words.
+
+	`is_own`: the line is in the agent's own words, and nobody's to translate.
+	"""
+	told = {own.name: own.progress or re.split(r"[.:;\n]", own.description.strip())[0] for own in agent.tools}
+	what = textwrap.shorten(told.get(tool) or "", LONGEST_STEP, placeholder=" …") or tool.replace("_", " ")
+	seen = {"step": step, "of": agent.steps, "what": what}
+	own = agent.agent_doc.progress_text
+	line = re.sub(r"\{(step|of|what)\}", lambda found: str(seen[found[1]]), own or OWN_LINE)
+	return {**seen, "text": line, "is_own": bool(own)}
 
 
 def tell_user(user: str) -> Listener:

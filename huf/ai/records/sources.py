@@ -78,7 +78,7 @@ def documents(doctype: str, rows: list[dict]) -> Iterator[dict]:
 		yield {
 			"doctype": doctype,
 			"name": row["name"],
-			"title": row.get(title_field) if title_field else None,
+			"title": row.get("citation") or (row.get(title_field) if title_field else None),
 		}
 
 

@@ -35,11 +35,17 @@ class Place:
 	more: Sequence[str] = ()
 
 
-def search(place: Place, query: str, limit: int, filters: Mapping | None = None) -> list[dict]:
-	"""The best citations of a place, best first. Raises ToolError for a query without words."""
+def find(places: Iterable[Place], query: str, limit: int, filters: Mapping | None = None) -> dict:
+	"""{query, results: [the best citations of all places, best first]}. Raises ToolError for a query without words."""
 	words = stems(query)
 	if not words:
 		raise ToolError("Say in words what to look for.")
+	found = [each for place in places for each in search(place, words, filters)]
+	found.sort(key=lambda each: (-each["score"], each["citation"]))
+	return {"query": query, "results": found[: max(1, min(limit, MOST_RESULTS))]}
+
+
+def search(place: Place, words: Sequence[str], filters: Mapping | None = None) -> list[dict]:
 	readable = set(readable_fields(place.doctype))
 	weights = {field: weight for field, weight in place.weights.items() if field in readable}
 	shown = [
@@ -53,9 +59,7 @@ def search(place: Place, query: str, limit: int, filters: Mapping | None = None)
 		order_by="modified desc",
 		limit_page_length=MOST_LOOKED_AT,
 	)
-	found = [citation(place, row, score(row, weights, words), words) for row in rows]
-	found.sort(key=lambda each: (-each["score"], each["citation"]))
-	return found[: max(1, min(limit, MOST_RESULTS))]
+	return [citation(place, row, score(row, weights, words), words) for row in rows]
 
 
 def stems(query: str) -> list[str]:

@@ -77,6 +77,25 @@ def choose_table(ordered: date) -> FeeTable:
 		raise ToolError(str(error)) from None
 
 
+def describe(value: float | None, items: list[dict] | None, ordered: date, clients: int) -> dict:
+	"""The law as a model reads it: without a value the whole table, with one its fee, with items their bill. Raises ToolError."""
+	table = choose_table(ordered)
+	told = {
+		"quelle": table.source,
+		"gueltig_ab": str(table.valid_from),
+		"mindestgebuehr": euros(table.least_fee),
+	}
+	law = {"nummern": described_numbers(), "regeln": list(RULES)}
+	if value is None:
+		if items:
+			raise ToolError("A bill needs the gegenstandswert.")
+		return {**told, "tabelle": [[euros(top), euros(fee)] for top, fee in table.rows()], **law}
+	if value <= 0 or clients < 1:
+		raise ToolError("The gegenstandswert must be more than 0, and there is at least one client.")
+	told |= {"gegenstandswert": value, "volle_gebuehr": euros(table.full_fee(exact(value)))}
+	return {**told, "rechnung": make_bill(table, exact(value), items, clients)} if items else {**told, **law}
+
+
 def make_bill(table: FeeTable, value: Decimal, items: list[dict], clients: int) -> dict:
 	"""`items`: [{nummer, satz?}]. Gives {zeilen, summe}; raises ToolError for numbers and rates that are not known."""
 	known = numbers()

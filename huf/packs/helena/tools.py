@@ -4,73 +4,19 @@ Those that write are proposals: the pack has each of them wait for a person. Par
 """
 
 from datetime import date
-from decimal import Decimal
 from typing import Literal
 
 import frappe
-from frappe.utils import getdate, today
+from frappe.utils import today
 
 from huf.ai import tool_functions
 from huf.ai.errors import ToolError
 from huf.ai.tools.registry import tool
 from huf.ai.types import Effect
 from huf.packs.helena import cases, citations, kosten, rendering
-from huf.packs.helena.citations import Place
+from huf.packs.helena.places import IN_CASES, JUDGMENTS, STATUTES, TEMPLATES
 
 READ, WRITE = Effect.READ, Effect.WRITE
-STATUTES = Place(
-	"Helena Gesetz",
-	{"zitat": 1, "titel": 0.9, "stichworte": 0.9, "wortlaut": 0.6},
-	"wortlaut",
-	lambda row: row["zitat"],
-	("ist_zusammenfassung", "url"),
-)
-JUDGMENTS = Place(
-	"Helena Urteil",
-	{"aktenzeichen": 1, "titel": 1, "kernaussage": 0.8, "normen": 0.6, "gericht": 0.4},
-	"kernaussage",
-	lambda row: (
-		f"{row['gericht']}, {row['art']} vom {getdate(row['datum']):%d.%m.%Y} – {row['aktenzeichen']}"
-	),
-	("gericht", "art", "datum", "url"),
-)
-TEMPLATES = Place(
-	"Helena Muster",
-	{"titel": 1, "zweck": 0.8, "rechtsgebiet": 0.7, "inhalt": 0.5},
-	"zweck",
-	lambda row: f"Muster „{row['titel']}“",
-	("typ", "rechtsgebiet"),
-)
-IN_CASES = (
-	Place(
-		cases.CASE,
-		{
-			"aktenzeichen": 1,
-			"kurzrubrum": 1,
-			"tags": 0.9,
-			"zusammenfassung": 0.8,
-			"sachverhalt": 0.7,
-			"rechtsgebiet": 0.6,
-		},
-		"zusammenfassung",
-		lambda row: f"Akte {row['aktenzeichen']}",
-		("status",),
-	),
-	*(
-		Place(
-			doctype,
-			{title: 1, text: 0.7},
-			text,
-			lambda row, title=title: f"Akte {row['akte']}, {row[title]}",
-			("akte",),
-		)
-		for doctype, title, text in (
-			(cases.DOCUMENT, "titel", "inhalt"),
-			(cases.NOTE, "titel", "inhalt"),
-			(cases.DEADLINE, "bezeichnung", "bemerkung"),
-		)
-	),
-)
 
 
 @tool(effect=READ)
@@ -154,10 +100,7 @@ def search_gesetze(query: str, gesetz: str | None = None, limit: int = 5) -> dic
 		gesetz: Only this statute, such as BGB
 		limit: Citations at most
 	"""
-	return {
-		"query": query,
-		"results": citations.search(STATUTES, query, limit, {"gesetz": gesetz} if gesetz else None),
-	}
+	return citations.find([STATUTES], query, limit, {"gesetz": gesetz} if gesetz else None)
 
 
 @tool(effect=READ)
@@ -169,10 +112,7 @@ def search_urteile(query: str, gericht: str | None = None, limit: int = 5) -> di
 		gericht: Only this court, such as BGH
 		limit: Citations at most
 	"""
-	return {
-		"query": query,
-		"results": citations.search(JUDGMENTS, query, limit, {"gericht": gericht} if gericht else None),
-	}
+	return citations.find([JUDGMENTS], query, limit, {"gericht": gericht} if gericht else None)
 
 
 @tool(effect=READ)
@@ -183,7 +123,7 @@ def search_muster(query: str, limit: int = 5) -> dict:
 		query: What is to be written, in a few words
 		limit: Citations at most
 	"""
-	return {"query": query, "results": citations.search(TEMPLATES, query, limit)}
+	return citations.find([TEMPLATES], query, limit)
 
 
 @tool(effect=READ)
@@ -201,24 +141,8 @@ def get_kosten_rules(
 		auftrag_am: Day of the client's order, YYYY-MM-DD; it decides which table counts. Today if left out
 		auftraggeber: Number of clients in the matter
 	"""
-	table = kosten.choose_table(date.fromisoformat(cases.read_date(auftrag_am or today())))
-	told = {
-		"quelle": table.source,
-		"gueltig_ab": str(table.valid_from),
-		"mindestgebuehr": kosten.euros(table.least_fee),
-	}
-	if gegenstandswert is None:
-		if positionen:
-			raise ToolError("A bill needs the gegenstandswert.")
-		rows = [[kosten.euros(value), kosten.euros(fee)] for value, fee in table.rows()]
-		return {**told, "tabelle": rows, "nummern": kosten.described_numbers(), "regeln": list(kosten.RULES)}
-	if gegenstandswert <= 0 or auftraggeber < 1:
-		raise ToolError("The gegenstandswert must be more than 0, and there is at least one client.")
-	value = Decimal(str(gegenstandswert))
-	told |= {"gegenstandswert": gegenstandswert, "volle_gebuehr": kosten.euros(table.full_fee(value))}
-	if not positionen:
-		return {**told, "nummern": kosten.described_numbers(), "regeln": list(kosten.RULES)}
-	return {**told, "rechnung": kosten.make_bill(table, value, positionen, auftraggeber)}
+	day = date.fromisoformat(cases.read_date(auftrag_am or today()))
+	return kosten.describe(gegenstandswert, positionen, day, auftraggeber)
 
 
 @tool(effect=READ)
@@ -229,9 +153,7 @@ def search_alle_akten(query: str, limit: int = 10) -> dict:
 		query: Names, words or an Aktenzeichen
 		limit: Citations at most
 	"""
-	found = [each for place in IN_CASES for each in citations.search(place, query, limit)]
-	found.sort(key=lambda each: -each["score"])
-	return {"query": query, "results": found[: max(1, min(limit, citations.MOST_RESULTS))]}
+	return citations.find(IN_CASES, query, limit)
 
 
 @tool(effect=WRITE)

@@ -1,46 +1,22 @@
-"""What tests of the law office's pack share: its DocTypes and law on this site, people of each role, and cases."""
-
-import json
-from pathlib import Path
+"""What tests of the law office's pack share: the pack itself, people of each role, and cases."""
 
 import frappe
 from frappe.utils import add_days, today
 
-import huf.packs.helena as pack
 from huf.ai.admission import acting_as
-from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_user, unique
+from huf.tests.packs.samples import ShippedPackCase
 
-FOLDER = Path(pack.__file__).parent
 ROLES = ("ADMIN", "ANWALT", "SACHBEARBEITER", "SEKRETARIAT", "PRAKTIKANT")
-LAW = ("Helena Gesetz", "Helena Urteil", "Helena Muster", "Helena RVG Tabelle", "Helena VV Nummer")
 
 
-def read_json(name: str) -> list[dict]:
-	return json.loads((FOLDER / name).read_text(encoding="utf-8"))
-
-
-def make_office() -> None:
-	"""The pack's roles, DocTypes and law, where they are not there yet; committed."""
-	for role in ROLES:
-		if not frappe.db.exists("Role", role):
-			make("Role", role_name=role)
-	for each in read_json("doctypes.json"):
-		if not frappe.db.exists("DocType", each["name"]):
-			frappe.get_doc(each).insert()
-	if not frappe.db.exists("Helena Gesetz", "§ 536 BGB"):
-		for each in read_json("records.json"):
-			if each["doctype"] in LAW:
-				frappe.get_doc(each).insert()
-	frappe.db.commit()
-
-
-class HelenaTestCase(SiteTestCase):
+class HelenaTestCase(ShippedPackCase):
 	"""A lawyer with a case of their own, and one of somebody else."""
+
+	name = "helena"
 
 	def setUp(self):
 		super().setUp()
-		make_office()
 		self.user = make_user("Huf User", "ANWALT")
 		self.word = frappe.generate_hash(length=8)
 		self.case = self.make_case(anwalt=self.user)

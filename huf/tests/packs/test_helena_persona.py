@@ -1,0 +1,119 @@
+"""How Helena comes across in a run: her words at the right moments, her two modes, and what a model is told."""
+
+import json
+
+import frappe
+
+from huf.ai.agent_integration import run_agent, stream_agent
+from huf.ai.records.sources import sources_of
+from huf.ai.types import AgentRequest, EventKind, Mode
+from huf.api.agent import get_agents
+from huf.tests.factories import make_model
+from huf.tests.model_server import ModelServer, call, text, tool_call, tool_calls
+from huf.tests.packs.helena import HelenaTestCase
+
+GREETING = "Hi, ich bin Helena! Ich kann Akten durchsuchen, Gesetze nachschlagen und Entwürfe erstellen. Was kann ich für dich tun?"
+STALL = "Gib jetzt deine beste Antwort mit dem, was du bisher hast."
+OFFER = "Möchtest du, dass ich im Hintergrund weitermache?"
+
+
+class TestPersona(HelenaTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = ModelServer()
+		self.server.__enter__()
+		self.addCleanup(self.server.__exit__, None, None, None)
+		self.model = make_model(self.server)
+		frappe.db.commit()
+
+	def ask(self, prompt: str, *turns, **how):
+		self.server.script(*turns)
+		return run_agent(AgentRequest("Helena", prompt, self.user, model=self.model, **how))
+
+	def put_default(self, model: str | None):
+		frappe.db.rollback()
+		frappe.get_doc("Huf Settings").update({"default_model": model}).save()
+		frappe.db.commit()
+
+	def read(self, number: int):
+		return tool_call("search_gesetze", {"query": f"Kündigung {number}"})
+
+	def test_she_introduces_herself_where_a_chat_begins(self):
+		(told,) = [each for each in self.as_user(get_agents) if each["name"] == "Helena"]
+		self.assertEqual(told["description"], GREETING)
+		self.assertIn("Welche Fristen laufen in der Akte 2026-021?", told["starters"])
+
+	def test_the_model_is_told_to_speak_german_and_which_tool_is_for_what(self):
+		self.ask("Hello", text(GREETING))
+		sent = self.server.requests[0]
+		told = sent["messages"][0]["content"]
+		self.assertIn("Immer auf Deutsch", told)
+		self.assertIn(GREETING, " ".join(told.split()))
+		for tool in sent["tools"]:
+			self.assertIn(f"`{tool['function']['name']}`", told)
+
+	def test_numbers_of_cases_are_no_phone_numbers_and_addresses_are_masked(self):
+		case = self.make_case(
+			anwalt=self.user, gericht_az="17 Ca 412/26", sachverhalt="jana@example.com, 0151 23456789"
+		)
+		frappe.db.commit()
+		self.ask("Lies", tool_call("read_akte_detail", {"akte": case}), text("Gelesen."))
+		seen = self.server.requests[1]["messages"][-1]["content"]
+		self.assertIn("17 Ca 412/26", seen)
+		self.assertIn(case, seen)
+		self.assertNotIn("jana@example.com", seen)
+
+	def test_who_repeats_a_call_is_told_to_answer_in_her_words(self):
+		result = self.ask("Such", self.read(1), self.read(1), text("Das weiß ich bisher."))
+		self.assertEqual((result.stop_reason.value, result.response), ("stalled", "Das weiß ich bisher."))
+		self.assertEqual(self.server.requests[-1]["messages"][-1]["content"], STALL)
+
+	def test_progress_is_told_in_german_with_her_steps(self):
+		self.server.script(
+			self.read(1),
+			tool_calls([call("read_akte", {"akte": self.case}), call("read_fristen", {})]),
+			text("Fertig."),
+		)
+		request = AgentRequest("Helena", "Such", self.user, model=self.model, channel="test")
+		events = [event for event in stream_agent(request) if event]
+		told = [event.data["text"] for event in events if event.kind is EventKind.PROGRESS]
+		wanted = [
+			"Schritt 1/5: Durchsuche Gesetze...",
+			"Schritt 2/5: Lese die Akte...",
+			"Schritt 2/5: Prüfe die Fristen...",
+		]
+		self.assertEqual(told, wanted)
+		self.assertTrue(all(e.data["is_own"] for e in events if e.kind is EventKind.PROGRESS))
+
+	def test_after_five_steps_inline_she_offers_to_go_on_in_the_background(self):
+		result = self.ask("Such", *(self.read(number) for number in range(5)))
+		self.assertEqual((result.stop_reason.value, result.steps), ("max_steps", 5))
+		self.assertTrue(result.response.endswith(OFFER), result.response)
+
+	def test_in_the_background_she_has_twenty_steps_and_offers_nothing(self):
+		result = self.ask("Such", *(self.read(number) for number in range(20)), mode=Mode.BACKGROUND)
+		self.assertEqual((result.stop_reason.value, result.steps), ("max_steps", 20))
+		self.assertNotIn(OFFER, result.response)
+
+	def test_the_task_decides_the_mode(self):
+		wish = (
+			"Durchsuche alle Akten nach Schimmel, schlage dann die Gesetze und Urteile nach und erstelle danach für jede Akte "
+			"einen Entwurf und eine Frist, und schreibe zum Schluss eine Notiz mit dem Ergebnis der ganzen Recherche für mich."
+		)
+		self.put_default(self.model)
+		self.addCleanup(self.put_default, None)
+		self.server.strict = False
+		for prompt, kind in ((wish, EventKind.RUN_QUEUED), ("Was ist eine Notfrist?", EventKind.RUN_STARTED)):
+			self.server.script(text("Eine unverlängerbare Frist."))
+			events = [e for e in stream_agent(AgentRequest("Helena", prompt, self.user, channel="test")) if e]
+			self.assertEqual(events[0].kind, kind, prompt)
+
+	def test_each_call_says_what_it_read(self):
+		result = self.ask(
+			"Such", tool_call("search_gesetze", {"query": "§ 536 BGB", "limit": 1}), text("(§ 536 BGB)")
+		)
+		made = frappe.get_all("Agent Tool Call", {"run": result.run}, ["result"])[0].result
+		self.assertEqual(
+			sources_of(made), [{"doctype": "Helena Gesetz", "name": "§ 536 BGB", "title": "§ 536 BGB"}]
+		)
+		self.assertLess(len(json.loads(made)["results"][0]["excerpt"]), 260)

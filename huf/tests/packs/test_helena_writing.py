@@ -1,0 +1,256 @@
+"""What Helena proposes: each write tool and parameter, nothing before a person has allowed it, and the rights of each role."""
+
+import io
+import json
+
+import frappe
+from docx import Document
+from frappe.utils import today
+
+from huf.ai.admission import acting_as
+from huf.ai.agent_integration import run_agent
+from huf.ai.background import work_on
+from huf.ai.draft_answers import approve, reject
+from huf.ai.errors import ToolError
+from huf.ai.sdk_tools import create_agent_tools
+from huf.ai.types import AgentRequest, Effect
+from huf.packs.helena import rendering, tools
+from huf.tests.factories import make, make_model, make_user
+from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.packs.helena import ROLES, HelenaTestCase
+
+READ = {
+	*("read_akte", "read_akte_detail", "read_dokumente", "read_dokumente_detail", "read_fristen"),
+	*("read_zeiterfassung", "search_gesetze", "search_urteile", "search_muster", "get_kosten_rules"),
+	*("search_alle_akten", "search_web"),
+}
+WRITE = {
+	*("create_draft_dokument", "create_draft_frist", "create_notiz", "create_alert"),
+	*("update_akte_rag", "create_draft_zeiterfassung"),
+}
+WRITTEN_BY = {
+	"ADMIN": WRITE,
+	"ANWALT": WRITE,
+	"SACHBEARBEITER": WRITE - {"update_akte_rag"},
+	"SEKRETARIAT": {"create_notiz"},
+	"PRAKTIKANT": set(),
+}
+
+
+class TestRights(HelenaTestCase):
+	def test_each_role_has_the_tools_that_it_should(self):
+		for role in ROLES:
+			user = make_user("Huf User", role)
+			names = {tool.name for tool in self.as_user(create_agent_tools, "Helena", user=user)}
+			self.assertEqual(names, READ | WRITTEN_BY[role], role)
+
+	def test_whoever_has_none_of_the_roles_may_not_even_ask(self):
+		stranger = make_user("Huf User")
+		with self.assertRaises(frappe.PermissionError):
+			run_agent(AgentRequest("Helena", "Hallo", stranger))
+
+	def test_all_that_writes_needs_a_person_and_nothing_else_does(self):
+		made = self.as_user(create_agent_tools, "Helena")
+		self.assertEqual({tool.name for tool in made if tool.needs_approval}, WRITE)
+		self.assertEqual({tool.name for tool in made if tool.effect is Effect.WRITE}, WRITE)
+
+	def test_the_documents_own_rights_hold_where_a_tool_would_not(self):
+		user = make_user("Huf User", "PRAKTIKANT")
+		case = self.make_case(team=[{"benutzer": user}])
+		with self.assertRaises(frappe.PermissionError):
+			self.as_user(tools.create_notiz, "x", "y", case, user=user)
+		clerk = make_user("Huf User", "SACHBEARBEITER")
+		case = self.make_case(team=[{"benutzer": clerk}])
+		with self.assertRaises(frappe.PermissionError):
+			self.as_user(tools.update_akte_rag, case, status="Ruhend", user=clerk)
+
+
+class TestProposals(HelenaTestCase):
+	def test_a_document_is_a_draft_with_its_text_and_template(self):
+		made = self.as_user(
+			tools.create_draft_dokument,
+			self.case,
+			"Anzeige",
+			"# Schimmel",
+			"Schriftsatz",
+			"markdown",
+			"Mahnschreiben",
+		)
+		doc = frappe.get_doc("Helena Dokument", made["name"])
+		self.assertEqual(
+			(doc.akte, doc.titel, doc.typ, doc.status), (self.case, "Anzeige", "Schriftsatz", "Entwurf")
+		)
+		self.assertEqual((doc.inhalt, doc.format, doc.muster), ("# Schimmel", "markdown", "Mahnschreiben"))
+
+	def test_a_word_file_is_made_of_either_format_and_once(self):
+		for form, words in (
+			("markdown", "# Betreff\n\nErster Satz."),
+			("html", "<h1>Betreff</h1><p>Erster <b>Satz</b>.</p>"),
+		):
+			made = self.as_user(tools.create_draft_dokument, self.case, "Brief: 1/2", words, format=form)
+			frappe.db.commit()
+			file = frappe.get_doc("File", rendering.render(made["name"]))
+			self.assertEqual(
+				(file.file_name[-5:], file.is_private, file.attached_to_name), (".docx", 1, made["name"])
+			)
+			written = [each.text for each in Document(io.BytesIO(file.get_content())).paragraphs]
+			self.assertEqual(written, ["Brief: 1/2", "Betreff", "Erster Satz."])
+			self.assertEqual(rendering.render(made["name"]), file.name)
+
+	def test_a_deadline_has_its_kind_reminder_and_statute(self):
+		made = self.as_user(
+			tools.create_draft_frist,
+			self.case,
+			"Berufung",
+			"2030-05-31",
+			"Notfrist",
+			"2030-05-24",
+			"§ 517 ZPO",
+		)
+		row = frappe.get_doc("Helena Frist", made["name"])
+		self.assertEqual(
+			(row.bezeichnung, row.art, row.rechtsgrundlage), ("Berufung", "Notfrist", "§ 517 ZPO")
+		)
+		self.assertEqual(
+			(str(row.faellig_am), str(row.vorfrist_am), row.status), ("2030-05-31", "2030-05-24", "Offen")
+		)
+
+	def test_a_deadline_without_a_day_or_with_a_later_reminder_is_refused(self):
+		for due, before in (("morgen", None), ("2030-02-30", None), ("2030-05-01", "2030-05-02")):
+			with self.subTest(due=due), self.assertRaises(ToolError):
+				self.as_user(tools.create_draft_frist, self.case, "x", due, vorfrist_am=before)
+
+	def test_a_note_belongs_to_a_case_or_to_none(self):
+		for case in (self.case, None):
+			made = self.as_user(tools.create_notiz, "Recherche", "Ergebnis", case)
+			row = frappe.get_doc("Helena Notiz", made["name"])
+			self.assertEqual(
+				(row.titel, row.inhalt, row.akte, row.owner), ("Recherche", "Ergebnis", case, self.user)
+			)
+
+	def test_an_alert_has_one_of_three_severities(self):
+		for severity in ("info", "warning", "critical"):
+			made = self.as_user(tools.create_alert, "Achtung", "Text", severity, self.case)
+			row = frappe.get_doc("Helena Hinweis", made["name"])
+			self.assertEqual((row.schwere, row.text, row.akte), (severity, "Text", self.case))
+		(tool,) = [each for each in self.as_user(create_agent_tools, "Helena") if each.name == "create_alert"]
+		with self.assertRaises(ToolError):
+			self.as_user(tool.work, {"titel": "x", "text": "y", "severity": "fatal"})
+
+	def test_a_case_gets_another_summary_status_tags_and_field_of_law_and_nothing_else(self):
+		self.as_user(tools.update_akte_rag, self.case, "Neu", "Ruhend", ["Schimmel", " Miete "], "Mietrecht")
+		row = frappe.get_doc("Helena Akte", self.case)
+		self.assertEqual((row.zusammenfassung, row.status), ("Neu", "Ruhend"))
+		self.assertEqual(
+			(row.tags, row.rechtsgebiet, row.sachverhalt), ("Schimmel, Miete", "Mietrecht", "Schimmel im Bad")
+		)
+		self.as_user(tools.update_akte_rag, self.case, tags=[])
+		self.assertFalse(frappe.db.get_value("Helena Akte", self.case, "tags"))
+		with self.assertRaisesRegex(ToolError, "what to change"):
+			self.as_user(tools.update_akte_rag, self.case)
+		with self.assertRaises(frappe.ValidationError):
+			self.as_user(tools.update_akte_rag, self.case, rechtsgebiet="Raketenrecht")
+
+	def test_a_time_entry_is_of_the_user_and_of_today_unless_said(self):
+		made = self.as_user(tools.create_draft_zeiterfassung, self.case, 30, "Telefonat")
+		row = frappe.get_doc("Helena Zeiteintrag", made["name"])
+		self.assertEqual((row.minuten, row.taetigkeit, row.abrechenbar), (30, "Telefonat", 1))
+		self.assertEqual((str(row.datum), row.bearbeiter), (today(), self.user))
+		made = self.as_user(tools.create_draft_zeiterfassung, self.case, 5, "Ablage", "2026-01-05", False)
+		row = frappe.get_doc("Helena Zeiteintrag", made["name"])
+		self.assertEqual((str(row.datum), row.abrechenbar), ("2026-01-05", 0))
+		for minutes in (0, -5, 1441):
+			with self.assertRaises(ToolError):
+				self.as_user(tools.create_draft_zeiterfassung, self.case, minutes, "x")
+
+	def test_nothing_is_proposed_for_a_case_of_others(self):
+		for propose in (
+			lambda case: tools.create_draft_dokument(case, "x", "y"),
+			lambda case: tools.create_draft_frist(case, "x", "2030-01-01"),
+			lambda case: tools.create_notiz("x", "y", case),
+			lambda case: tools.create_alert("x", "y", akte=case),
+			lambda case: tools.update_akte_rag(case, "x"),
+			lambda case: tools.create_draft_zeiterfassung(case, 5, "x"),
+		):
+			with self.assertRaisesRegex(ToolError, "There is no Helena Akte"):
+				self.as_user(propose, self.other)
+
+	def test_what_is_in_a_case_is_not_moved_by_who_does_not_see_both(self):
+		theirs = make("Helena Notiz", akte=self.other, titel="x", inhalt="y").name
+		mine = make("Helena Notiz", akte=self.case, titel="x", inhalt="y").name
+		for name, case in ((theirs, self.case), (mine, self.other)):
+			with acting_as(self.user), self.assertRaises(frappe.PermissionError):
+				doc = frappe.get_doc("Helena Notiz", name)
+				doc.akte = case
+				doc.save()
+
+
+class TestApproval(HelenaTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = ModelServer()
+		self.server.__enter__()
+		self.addCleanup(self.server.__exit__, None, None, None)
+		self.model = make_model(self.server)
+		frappe.db.commit()
+
+	def propose(self, tool: str, arguments: dict, *said: str):
+		self.server.script(tool_call(tool, arguments), *map(text, said))
+		result = run_agent(
+			AgentRequest(
+				"Helena", "Bitte", self.user, external_id=frappe.generate_hash(length=8), model=self.model
+			)
+		)
+		self.assertEqual(result.status.value, "Waiting", result)
+		frappe.db.rollback()
+		return result
+
+	def deadlines(self) -> int:
+		frappe.db.rollback()
+		return frappe.db.count("Helena Frist", {"akte": self.case})
+
+	def test_each_write_tool_waits_and_its_card_shows_what_would_be(self):
+		calls = {
+			"create_draft_dokument": {"akte": self.case, "titel": "Brief", "inhalt": "Text"},
+			"create_draft_frist": {"akte": self.case, "bezeichnung": "Brief", "faellig_am": "2030-01-02"},
+			"create_notiz": {"titel": "Brief", "inhalt": "Text"},
+			"create_alert": {"titel": "Brief", "text": "Text", "severity": "critical"},
+			"update_akte_rag": {"akte": self.case, "zusammenfassung": "Brief"},
+			"create_draft_zeiterfassung": {"akte": self.case, "minuten": 5, "taetigkeit": "Brief"},
+		}
+		self.assertEqual(set(calls), WRITE)
+		for tool, arguments in calls.items():
+			card = self.propose(tool, arguments).draft
+			(change,) = card["difference"]["changes"]
+			self.assertIn("Brief", [each["after"] for each in change["fields"]], tool)
+			self.assertEqual((card["tool"], card["approver"]), (tool, self.user))
+
+	def test_a_deadline_is_there_once_it_is_allowed_and_not_before(self):
+		result = self.propose(
+			"create_draft_frist",
+			{"akte": self.case, "bezeichnung": "Klage", "faellig_am": "2030-01-02"},
+			"Ist notiert.",
+		)
+		self.assertEqual(self.deadlines(), 0)
+		with acting_as(self.user):
+			approve(result.draft["draft"], result.draft["digest"])
+		frappe.db.commit()
+		self.assertEqual(work_on(result.run).response, "Ist notiert.")
+		self.assertEqual(self.deadlines(), 1)
+
+	def test_what_is_edited_before_is_made_as_edited_and_what_is_rejected_is_not_made(self):
+		given = {"akte": self.case, "bezeichnung": "Klage", "faellig_am": "2030-01-02"}
+		result = self.propose("create_draft_frist", given, "Gut.")
+		with acting_as(self.user):
+			approve(result.draft["draft"], result.draft["digest"], {**given, "faellig_am": "2030-01-03"})
+		frappe.db.commit()
+		work_on(result.run)
+		due = frappe.get_all("Helena Frist", {"akte": self.case}, pluck="faellig_am")
+		self.assertEqual([str(day) for day in due], ["2030-01-03"])
+		result = self.propose("create_draft_frist", {**given, "bezeichnung": "Andere"}, "Schade.")
+		with acting_as(self.user):
+			reject(result.draft["draft"], reason="Doppelt")
+		frappe.db.commit()
+		self.assertEqual(work_on(result.run).response, "Schade.")
+		self.assertEqual(self.deadlines(), 1)
+		self.assertIn("Doppelt", json.dumps(self.server.requests[-1]["messages"], ensure_ascii=False))
