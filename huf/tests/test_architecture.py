@@ -33,6 +33,8 @@ COLUMNS = (
 			"ai.replay",
 			"ai.lost_calls",
 			"ai.summaries",
+			"ai.model_setup",
+			"ai.model_trial",
 		),
 	),
 	("ask", ("ai.run", "ai.providers")),

@@ -20,11 +20,14 @@ ADMIN = "Administrator"
 class PageTestCase(unittest.TestCase):
 	"""Has a `server` on a fresh site, in which ADMIN is signed in."""
 
+	environment: dict[str, str] = {}
+	"""What the server is started with besides."""
+
 	@classmethod
 	def setUpClass(cls):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
+		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD, **cls.environment)
 		cls.addClassCleanup(cls.server.stop)
 		cls.sessions = {ADMIN: cls.server.login(PASSWORD)}
 		cls.tokens: dict[str, str] = {}

@@ -11,9 +11,15 @@ import { showError } from "./state/notices.js";
 const MissingPage = () => import("./components/MissingPage.vue");
 
 /** A page that is fetched with its texts when it is first opened. `section` is its entry in the sidebar; `parts` its texts. */
-function page(path, name, section, load, parts = ["form", section]) {
+function page(path, name, section, load, parts = ["form", section], meta = {}) {
 	const component = () => Promise.all([load(), loadTexts(...parts)]).then(([module]) => module);
-	return { path, name, component, meta: { section } };
+	return { path, name, component, meta: { section, ...meta } };
+}
+
+/** The page of a record whose DocType has a list of its own. */
+function record(path, name, section, doctype) {
+	const load = () => import("./records/RecordPage.vue");
+	return page(path, name, section, load, ["form", "records"], { doctype, list: section });
 }
 
 /** An agent's page shows its triggers, too. */
@@ -41,6 +47,9 @@ export const routes = [
 	page("/agents", "agents", "agents", () => import("./agents/AgentsPage.vue")),
 	page("/new-agent", "new-agent", "agents", () => import("./agents/AgentPage.vue"), AGENT_PARTS),
 	page("/agents/:name", "agent", "agents", () => import("./agents/AgentPage.vue"), AGENT_PARTS),
+	page("/models", "models", "models", () => import("./models/ModelsPage.vue")),
+	record("/models/:name", "model", "models", "AI Model"),
+	record("/providers/:name", "provider", "models", "AI Provider"),
 	page("/records", "doctypes", "records", () => import("./records/DoctypesPage.vue")),
 	page("/records/:doctype", "records", "records", () => import("./records/RecordsPage.vue")),
 	page("/new-record/:doctype", "new-record", "records", () => import("./records/RecordPage.vue")),

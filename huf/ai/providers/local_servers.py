@@ -1,0 +1,64 @@
+"""Model servers on this machine: Ollama and LM Studio at the addresses that they have by themselves. Asks nobody else."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.error import URLError
+from urllib.request import ProxyHandler, build_opener
+
+PATIENCE = 1.0
+"""Seconds that a server on the own machine may take."""
+LONGEST = 1_000_000
+EMBEDDINGS = ("embed", "bge-", "minilm")
+"""In names of models that cannot be talked to."""
+
+
+@dataclass(frozen=True)
+class LocalServer:
+	"""`base` is what AI Provider has as API Base; `path` lists the models, `read` their names."""
+
+	provider: str
+	base: str
+	path: str
+	read: Callable[[dict], list[str]]
+
+
+def servers() -> list[LocalServer]:
+	ollama = ollama_address()
+	return [
+		LocalServer("Ollama", ollama, "/api/tags", lambda body: [each["name"] for each in body["models"]]),
+		LocalServer(
+			"LM Studio", "http://127.0.0.1:1234/v1", "/models", lambda body: [e["id"] for e in body["data"]]
+		),
+	]
+
+
+def ollama_address() -> str:
+	"""Where Ollama is told to listen, by the variable of its own; without one, its port on this machine."""
+	host = os.environ.get("OLLAMA_HOST", "").strip().rstrip("/").removeprefix("http://")
+	if host.startswith("https://"):
+		return host
+	name, _, port = host.partition(":")
+	return f"http://{'127.0.0.1' if name in ('', '0.0.0.0', 'localhost') else name}:{port or 11434}"
+
+
+def find_local() -> list[dict]:
+	"""Those that answer: [{provider, api_base, models}]."""
+	found = ((server, models_of(server)) for server in servers())
+	return [
+		{"provider": server.provider, "api_base": server.base, "models": models}
+		for server, models in found
+		if models is not None
+	]
+
+
+def models_of(server: LocalServer) -> list[str] | None:
+	"""Names of the models that can be talked to; None: there is no such server."""
+	try:
+		# No proxy stands between a machine and itself.
+		with build_opener(ProxyHandler({})).open(server.base + server.path, timeout=PATIENCE) as answer:
+			names = server.read(json.loads(answer.read(LONGEST)))
+	except (URLError, OSError, ValueError, KeyError, TypeError):
+		return None
+	return [name for name in names if not any(part in name.lower() for part in EMBEDDINGS)]

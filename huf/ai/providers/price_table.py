@@ -1,0 +1,48 @@
+"""What LiteLLM's own table says of models: prices and names. Read from its file, so that no page loads LiteLLM for it."""
+
+import json
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from huf.ai.providers.models import MILLION
+
+FILE = "model_prices_and_context_window_backup.json"
+NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
+"""Where the table's name of a provider is not the provider's."""
+
+
+@lru_cache(maxsize=1)
+def table() -> dict[str, dict]:
+	spec = find_spec("litellm")
+	path = Path(spec.submodule_search_locations[0], FILE) if spec else None
+	return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else {}
+
+
+def prefix_of(provider: str) -> str:
+	name = provider.strip().lower()
+	return NAMES.get(name, name.replace(" ", "_"))
+
+
+def listed_price(provider: str, model: str) -> dict | None:
+	"""{input, output, cached} in USD per million tokens; None: the table does not say."""
+	rows = (table().get(name) for name in (f"{prefix_of(provider)}/{model}", model, model.partition("/")[2]))
+	row = next((row for row in rows if row and row.get("input_cost_per_token") is not None), None)
+	if row is None:
+		return None
+	price = row["input_cost_per_token"]
+	costs = {"input": price, "output": row.get("output_cost_per_token") or 0}
+	costs["cached"] = row.get("cache_read_input_token_cost") or price
+	return {kind: round(cost * MILLION, 6) for kind, cost in costs.items()}
+
+
+def listed_models(provider: str) -> list[str]:
+	"""Names of a provider's models that one can chat with."""
+	prefix = prefix_of(provider)
+	rows = table().items()
+	names = {
+		name.removeprefix(f"{prefix}/")
+		for name, row in rows
+		if row.get("litellm_provider") == prefix and row.get("mode") == "chat" and not name.startswith("ft:")
+	}
+	return sorted(names)
