@@ -5,6 +5,7 @@ import json
 import frappe
 
 from huf.ai.tool_making import make_tools
+from huf.ai.tool_trial import try_tool
 
 TOOL = "Agent Tool Function"
 LIST_FIELDS = (
@@ -41,3 +42,9 @@ def make_for(doctype: str, kinds: list | str):
 	"""Tools for a DocType: `kinds` of list, read, create, update, delete. Gives their names."""
 	frappe.has_permission(TOOL, "create", throw=True)
 	return make_tools(doctype, json.loads(kinds) if isinstance(kinds, str) else kinds)
+
+
+@frappe.whitelist(methods=["POST"])
+def try_it(tool: str, user: str, arguments: dict | str | None = None, send: bool = False):
+	"""Try a tool as somebody, for System Managers; nothing of it stays. See `huf.ai.tool_trial.try_tool`."""
+	return try_tool(tool, user, frappe.parse_json(arguments or "{}"), send)

@@ -35,6 +35,7 @@ COLUMNS = (
 			"ai.summaries",
 			"ai.model_setup",
 			"ai.model_trial",
+			"ai.tool_trial",
 		),
 	),
 	("ask", ("ai.run", "ai.providers")),

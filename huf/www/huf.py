@@ -22,6 +22,7 @@ def get_context(context):
 		"full_name": frappe.utils.get_fullname(user),
 		"site_name": frappe.local.site,
 		"is_manager": is_manager(user),
+		"is_system_manager": "System Manager" in frappe.get_roles(user),
 		"time_zone": frappe.utils.get_system_timezone(),
 		"lang": frappe.local.lang,
 	}

@@ -6,6 +6,7 @@ from huf.ai.errors import UsageError
 from huf.api import agent, tool
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_tool, make_user, unique
+from huf.tests.model_server import ModelServer
 
 
 class TestToolMaking(SiteTestCase):
@@ -29,6 +30,51 @@ class TestToolMaking(SiteTestCase):
 		owner = make_agent(tools=(name,))
 		row = next(row for row in tool.get_tools() if row["name"] == name)
 		self.assertEqual((row["agents"], row["roles"], row["effect"]), ([owner], ["Huf Manager"], "read"))
+
+
+class TestTrying(SiteTestCase):
+	def test_a_write_is_shown_and_undone(self):
+		user = make_user("Huf User")
+		name = make_tool("Create Document", reference_doctype="ToDo")
+		frappe.db.commit()
+		before = frappe.db.count("ToDo")
+		tried = tool.try_it(name, user, {"description": "Call Anna"})
+		self.assertTrue(tried["ok"], tried)
+		change = tried["difference"]["changes"][0]
+		self.assertEqual((change["action"], change["doctype"]), ("create", "ToDo"))
+		self.assertIn({"Call Anna"}, [{field["after"]} for field in change["fields"]])
+		self.assertEqual((frappe.db.count("ToDo"), frappe.session.user), (before, "Administrator"))
+
+	def test_it_acts_with_the_person_s_permissions_and_says_what_went_wrong(self):
+		user = make_user("Huf User")
+		name = make_tool("Get List", reference_doctype="Error Log")
+		frappe.db.commit()
+		self.assertTrue(tool.try_it(name, "Administrator")["ok"])
+		tried = tool.try_it(name, user)
+		self.assertEqual((tried["ok"], tried["difference"]), (False, None))
+		self.assertIn("fit the tool", tool.try_it(name, user, {"limit": "many"})["text"])
+
+	def test_what_reaches_outside_is_shown_and_sent_only_when_asked_for(self):
+		with ModelServer(strict=False) as server:
+			name = make_tool("POST", base_url=server.base_url, allow_private_hosts=1)
+			frappe.db.commit()
+			asked = {"url": "things", "body": {"a": 1}}
+			tried = tool.try_it(name, "Administrator", asked)
+			self.assertEqual(tried["difference"]["request"]["url"], f"{server.base_url}/things")
+			self.assertEqual((server.requests, tried["was_sent"]), ([], False))
+			tool.try_it(name, "Administrator", asked, send=True)
+			self.assertEqual(server.requests, [{"a": 1}])
+		agent = make_tool("Run Agent", agent=make_agent())
+		self.assertRaises(UsageError, tool.try_it, agent, "Administrator", {"prompt": "Hi"}, send=True)
+
+	def test_only_a_system_manager_tries_and_nobody_becomes_administrator(self):
+		name = make_tool("Get List", reference_doctype="ToDo")
+		manager, system = make_user("Huf Manager"), make_user("System Manager")
+		for user, other in ((manager, manager), (system, "Administrator")):
+			frappe.set_user(user)
+			self.assertRaises(frappe.PermissionError, tool.try_it, name, other)
+		self.assertRaises(UsageError, tool.try_it, name, "nobody@example.com")
+		self.assertTrue(tool.try_it(name, manager)["ok"])
 
 
 class TestVersions(SiteTestCase):

@@ -24,6 +24,8 @@ function record(path, name, section, doctype) {
 
 /** An agent's page shows its triggers, too. */
 const AGENT_PARTS = ["form", "agents", "triggers"];
+/** What a tool would change is shown as a draft is. */
+const TOOL_PARTS = ["form", "tools", "drafts"];
 
 export const routes = [
 	{ path: "/", redirect: (to) => ({ name: "chat", query: to.query }) },
@@ -47,6 +49,9 @@ export const routes = [
 	page("/agents", "agents", "agents", () => import("./agents/AgentsPage.vue")),
 	page("/new-agent", "new-agent", "agents", () => import("./agents/AgentPage.vue"), AGENT_PARTS),
 	page("/agents/:name", "agent", "agents", () => import("./agents/AgentPage.vue"), AGENT_PARTS),
+	page("/tools", "tools", "tools", () => import("./tools/ToolsPage.vue")),
+	page("/new-tool", "new-tool", "tools", () => import("./tools/ToolPage.vue"), TOOL_PARTS),
+	page("/tools/:name", "tool", "tools", () => import("./tools/ToolPage.vue"), TOOL_PARTS),
 	page("/models", "models", "models", () => import("./models/ModelsPage.vue")),
 	record("/models/:name", "model", "models", "AI Model"),
 	record("/providers/:name", "provider", "models", "AI Provider"),

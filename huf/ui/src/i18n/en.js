@@ -9,6 +9,7 @@ export default {
 	"section.triggers": "Triggers",
 	"section.mail": "Mail",
 	"section.packs": "Packs",
+	"section.tools": "Tools",
 	"section.models": "Models",
 	"section.records": "Records",
 	"section.waiting": { one: "1 waits for your answer", other: "{count} wait for your answer" },

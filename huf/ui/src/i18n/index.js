@@ -20,6 +20,7 @@ const PARTS = {
 	mail: { en: () => import("./en.mail.js") },
 	packs: { en: () => import("./en.packs.js") },
 	agents: { en: () => import("./en.agents.js") },
+	tools: { en: () => import("./en.tools.js") },
 	models: { en: () => import("./en.models.js") },
 	records: { en: () => import("./en.records.js") },
 };

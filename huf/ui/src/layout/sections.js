@@ -11,6 +11,7 @@ const ALL = [
 	{ name: "triggers", icon: "bolt", label: "section.triggers", isForManagers: true },
 	{ name: "mail", icon: "mail", label: "section.mail", isForManagers: true },
 	{ name: "packs", icon: "box", label: "section.packs", isForManagers: true },
+	{ name: "tools", icon: "wrench", label: "section.tools", isForManagers: true },
 	{ name: "models", icon: "signal", label: "section.models", isForManagers: true },
 	{ name: "records", to: "doctypes", icon: "table", label: "section.records" },
 ];

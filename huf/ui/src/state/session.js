@@ -8,6 +8,7 @@ export const boot = Object.freeze({
 	time_zone: null,
 	lang: "",
 	is_manager: false,
+	is_system_manager: false,
 	...globalThis.huf_boot,
 });
 

@@ -1,0 +1,78 @@
+"""Tools on the page: found, made, tried as somebody; what would be changed or sent is shown first."""
+
+from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import ModelServer
+
+CLERK, MANAGER = "clerk@example.com", "manager@example.com"
+
+
+@needs_browser
+class TestToolsPage(PageTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		cls.add_user(CLERK, "Huf User")
+		cls.add_user(MANAGER, "Huf Manager")
+
+	def count(self, doctype: str) -> int:
+		return self.call(f"/api/method/frappe.client.get_count?doctype={doctype}")["message"]
+
+	def test_a_tool_is_made_and_a_write_is_shown_and_undone(self):
+		with self.open_page("/huf/tools") as page:
+			page.get_by_test_id("new-tool").click()
+			page.get_by_test_id("field-tool_name").fill("write_down")
+			page.get_by_test_id("field-types").select_option("Create Document")
+			page.get_by_test_id("field-description").fill("Writes a to-do")
+			page.get_by_test_id("save").click()
+			page.get_by_text("Fill in: Reference DocType").wait_for()
+			page.get_by_test_id("field-reference_doctype").fill("ToDo")
+			page.get_by_test_id("link-choice").get_by_text("ToDo", exact=True).click()
+			page.get_by_test_id("save").click()
+			page.wait_for_url("**/huf/tools/write_down")
+			before = self.count("ToDo")
+			page.get_by_test_id("edit-description").fill("Call Anna")
+			page.get_by_test_id("draft-edit-approve").click()
+			change = page.locator("[data-testid=try-result] [data-testid=change][data-action=create]")
+			change.get_by_text("Call Anna").wait_for()
+			page.get_by_text("Nothing was changed").wait_for()
+		self.assertEqual(self.count("ToDo"), before)
+
+	def test_a_tool_acts_with_the_permissions_of_who_was_chosen(self):
+		with self.open_page("/huf/tools?effect=read&q=users") as page:
+			page.locator("[data-testid=tool-item][data-name=list_users]").click()
+			page.get_by_test_id("draft-edit-approve").click()
+			result = page.locator("[data-testid=try-result][data-ok=true]")
+			result.get_by_text(CLERK).first.wait_for()
+			page.get_by_test_id("try-user").fill(CLERK)
+			page.get_by_test_id("link-choice").filter(has_text=CLERK).click()
+			page.get_by_test_id("draft-edit-approve").click()
+			result.get_by_text(CLERK).first.wait_for(state="detached")
+
+	def test_a_request_is_shown_and_sent_only_when_that_is_said_again(self):
+		with ModelServer(strict=False) as server, self.open_page("/huf/tools", width=390, height=844) as page:
+			values = {
+				"description": "Tells the other side",
+				"base_url": server.base_url,
+				"allow_private_hosts": 1,
+			}
+			self.make("Agent Tool Function", tool_name="tell", types="POST", **values)
+			page.get_by_test_id("search").fill("other side")
+			page.get_by_test_id("tool-item").get_by_role("link").click()
+			page.get_by_test_id("edit-add").select_option("url")
+			page.get_by_test_id("edit-url").fill("things")
+			page.get_by_test_id("draft-edit-approve").click()
+			page.get_by_test_id("request").get_by_text(f"POST {server.base_url}/things").wait_for()
+			page.get_by_text("Nothing has been sent yet").wait_for()
+			self.assertEqual(server.requests, [])
+			page.get_by_test_id("send").click()
+			page.get_by_test_id("confirm").click()
+			page.get_by_text("It was sent").wait_for()
+			self.assertEqual(len(server.requests), 1)
+
+	def test_who_is_no_system_manager_sets_tools_up_but_tries_none(self):
+		with self.open_page("/huf/tools/create_note", user=MANAGER) as page:
+			page.get_by_test_id("field-requires_approval").check()
+			page.keyboard.press("Control+s")
+			page.get_by_test_id("saved").wait_for()
+			self.assertEqual(page.get_by_test_id("try-tool").count(), 0)
