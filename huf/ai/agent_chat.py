@@ -20,17 +20,20 @@ MESSAGE_FIELDS = [
 
 
 @frappe.whitelist(methods=["GET", "POST"])
-def get_agent_chat_messages(conversation: str, limit: int = 200):
-	"""The last messages of a conversation, oldest first, with the runs they belong to.
+def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | None = None):
+	"""The last messages of a conversation (or those before the place `before`), oldest first, with their runs.
 
 	Gives {conversation: {name, title, agent}, messages: [{name, sequence, role, kind, content, run, step, tool_name,
 	tool_call_id, creation}], runs: {name: as `run_finished` tells it}}; a message about a tool call also has effect, ok,
 	duration_ms and error. Raises PermissionError for a conversation that is not the user's.
 	"""
 	doc = readable_conversation(conversation)
+	filters = [["conversation", "=", doc.name]]
+	if before:
+		filters.append(["sequence", "<", int(before)])
 	rows = frappe.get_list(
 		"Agent Message",
-		filters={"conversation": doc.name},
+		filters=filters,
 		fields=MESSAGE_FIELDS,
 		order_by="sequence desc",
 		limit_page_length=min(int(limit), MOST_MESSAGES),

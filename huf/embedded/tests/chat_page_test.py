@@ -57,6 +57,30 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(said.count("Sentence 3."), 1)
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 
+	def test_older_messages_come_when_the_reader_goes_up_and_all_is_there_once(self):
+		with open_browser(self.server.url) as page:
+			sign_in(page, PASSWORD)
+			say(page, "How many users are there?")
+			self.add_messages(page.url.rsplit("/", 1)[1], 300)
+			page.reload()
+			page.get_by_test_id("older-place").wait_for(state="attached")
+			self.assertEqual(page.get_by_text("Message 0.", exact=True).count(), 0)
+			page.get_by_test_id("thread").focus()
+			first = page.get_by_test_id("message-user").filter(has_text="How many users are there?")
+			for _ in range(100):
+				page.keyboard.press("Home")
+				if first.count():
+					break
+				page.wait_for_timeout(100)
+			first.wait_for()
+			self.assertEqual(page.get_by_test_id("older-place").count(), 0)
+			self.assertEqual(page.get_by_text("Message 0.", exact=True).count(), 1)
+
+	def add_messages(self, conversation: str, count: int) -> None:
+		"""Said by a person, as a program of the site would bring them in."""
+		wish = {"conversation": conversation, "count": count}
+		self.call("/api/method/huf.embedded.tests.samples.add_messages", wish)
+
 	def use_model(self, model):
 		self.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=model.base_url)
 		self.make("AI Model", model_name="scripted", provider="Scripted")

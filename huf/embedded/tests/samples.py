@@ -64,3 +64,13 @@ def never_end():
 def publish(event, **options):
 	frappe.publish_realtime(event, {"from": "another process"}, **options)
 	sys.stdout.write("published\n")
+
+
+@frappe.whitelist()
+def add_messages(conversation, count):
+	from huf.ai.conversation_manager import ConversationManager, message
+
+	agent = frappe.db.get_value("Agent Conversation", conversation, "agent")
+	manager = ConversationManager(agent)
+	manager.get_or_create_conversation(conversation)
+	manager.add_messages([message("user", f"Message {number}.") for number in range(int(count))])

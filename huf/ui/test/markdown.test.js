@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isSafeImage, isSafeLink, toBlocks } from "../src/lib/markdown.js";
+import { isSafeImage, isSafeLink, newCache, toBlocks } from "../src/lib/markdown.js";
 
 const html = (text) =>
 	toBlocks(text, (made) => made)
@@ -67,10 +67,66 @@ test("tables scroll in their own box", () => {
 });
 
 test("a growing answer renders finished blocks once", () => {
-	const cache = new Map();
+	const cache = newCache();
 	const made = [];
 	const sanitize = (part) => (made.push(part), part);
 	toBlocks("First.\n\nSec", sanitize, cache);
 	toBlocks("First.\n\nSecond.", sanitize, cache);
 	assert.equal(made.filter((part) => part.includes("First.")).length, 1);
+});
+
+const GROWING = `# One
+
+1. first
+2. second
+
+   still the second
+
+3. third
+- a
+
+- b
+
+  - c
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+> quoted
+goes on
+
+\`\`\`js
+const x = 1;
+
+\`\`\`
+
+Words with [a link][home] and more.\r\nTitle
+===
+
+    code
+
+* * *
+
+[home]: https://example.com
+`;
+
+test("whatever the pieces it comes in, a grown text looks as it does when it is read at once", () => {
+	const sanitize = (part) => part;
+	const look = (blocks) => blocks.map(({ type, html: made }) => type + made).join("");
+	for (const size of [1, 2, 3, 7, 40]) {
+		const cache = newCache();
+		for (let end = 0; end < GROWING.length + size; end += size) {
+			const text = GROWING.slice(0, end);
+			assert.equal(look(toBlocks(text, sanitize, cache)), look(toBlocks(text, sanitize)), JSON.stringify(text.slice(-30)));
+		}
+	}
+});
+
+test("of a long text that grows only the end is read again", () => {
+	const cache = newCache();
+	const text = "A paragraph.\n\n".repeat(500);
+	toBlocks(text, (part) => part, cache);
+	assert.ok(cache.end > text.length - 100);
+	assert.equal(toBlocks(`${text}One more.`, (part) => part, cache).length, 501);
 });

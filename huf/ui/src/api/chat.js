@@ -5,7 +5,8 @@ import { ApiError } from "./errors.js";
 import { callGet, callPost, openReading, openStream } from "./http.js";
 
 export const PAGE_LENGTH = 30;
-export const MESSAGE_LIMIT = 200;
+/** So many messages are read at once; the older ones when the reader comes near them. */
+export const MESSAGE_LIMIT = 80;
 /** After these nothing more comes: the run is done, waits for a person, or is left to a worker. */
 const LAST_EVENTS = ["run_finished", "run_waiting", "run_queued"];
 /** How long to wait before a connection that broke off is made again, try by try. */
@@ -16,8 +17,9 @@ const SILENCE_MS = 75_000;
 export const fetchAgents = () => callGet("huf.api.agent.get_agents");
 export const fetchConversations = (start = 0) =>
 	callGet("huf.api.chat.get_conversations", { start, limit: PAGE_LENGTH });
-export const fetchMessages = (conversation) =>
-	callGet("huf.ai.agent_chat.get_agent_chat_messages", { conversation, limit: MESSAGE_LIMIT });
+/** `before`: the place of a message; those in front of it are read. */
+export const fetchMessages = (conversation, before = null) =>
+	callGet("huf.ai.agent_chat.get_agent_chat_messages", { conversation, limit: MESSAGE_LIMIT, before });
 export const renameConversation = (conversation, title) =>
 	callPost("huf.api.chat.rename_conversation", { conversation, title });
 export const deleteConversation = (conversation) =>

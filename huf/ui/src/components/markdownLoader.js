@@ -4,16 +4,19 @@
  */
 import { shallowRef } from "vue";
 
-/** (text, cache) -> blocks, or null while it is not loaded */
-export const renderBlocks = shallowRef(null);
+/** () -> a function (text) -> blocks for one text as it grows, or null while it is not loaded */
+export const createRenderer = shallowRef(null);
 
 let loading = null;
 
 export function loadMarkdown() {
 	loading ||= Promise.all([import("../lib/markdown.js"), import("../lib/sanitize.js")])
 		.then(
-			([{ toBlocks }, { sanitize }]) =>
-				(renderBlocks.value = (text, cache) => toBlocks(text, sanitize, cache)),
+			([{ toBlocks, newCache }, { sanitize }]) =>
+				(createRenderer.value = () => {
+					const cache = newCache();
+					return (text) => toBlocks(text, sanitize, cache);
+				}),
 		)
 		.catch(() => (loading = null));
 	return loading;

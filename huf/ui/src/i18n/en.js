@@ -102,7 +102,9 @@ export default {
 	"chat.loading": "Loading the conversation",
 	"chat.thread": "Messages",
 	"chat.to_end": "Go to the newest message",
-	"chat.cut_off": "Older messages of this conversation are not shown.",
+	"chat.older": "Show older messages",
+	"chat.older.loading": "Loading older messages",
+	"chat.older.failed": "Older messages could not be loaded. Try again",
 	"chat.unanswered": "No answer is on record for this message",
 	"chat.unanswered.text":
 		"The run may still be going, or it ended before it could answer. Check again before you send it a second time.",

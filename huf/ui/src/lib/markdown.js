@@ -1,5 +1,5 @@
 /**
- * Turns an answer's markdown into HTML, block by block, so that a growing answer re-renders only its last block. Raw HTML is
+ * Turns an answer's markdown into HTML, block by block, so that of a growing answer only the end is read and rendered again. Raw HTML is
  * shown as text, links open apart, images of other hosts become links. This is the first of two walls: sanitize.js is the
  * second, and nothing reaches the page without both.
  */
@@ -60,21 +60,44 @@ function cellHtml(parser, cell, tag) {
 
 const marked = new Marked({ gfm: true, breaks: true, renderer });
 
+/** How many blocks at the end may still change as a text grows: `1` becomes `1.` and belongs to the list before it. */
+const OPEN_BLOCKS = 2;
+
+/** What is kept between two renderings of one growing text. `html`: a block's raw markdown -> its finished HTML. */
+export function newCache() {
+	return { html: new Map(), text: "", end: 0, blocks: [], hasReferences: false };
+}
+
 /**
  * @param {string} text
  * @param {(html: string) => string} sanitize
- * @param {Map<string, string>} cache raw markdown of a block -> its finished HTML; kept by the caller between calls
+ * @param {ReturnType<typeof newCache>} cache kept by the caller between calls: of a text that has grown only the end is read
  * @returns {{type: string, html: string}[]}
  */
-export function toBlocks(text, sanitize, cache = new Map()) {
-	const tokens = marked.lexer(text || "");
-	const references = Object.keys(tokens.links).length;
-	const blocks = [];
+export function toBlocks(text, sanitize, cache = newCache()) {
+	const whole = (text || "").replace(/\r\n?/g, "\n");
+	// A reference may be defined anywhere, so where there is one, all of the text is read again.
+	const isGrown = cache.end && !cache.hasReferences && whole.startsWith(cache.text);
+	const start = isGrown ? cache.end : 0;
+	const tokens = marked.lexer(whole.slice(start));
+	const hasReferences = Object.keys(tokens.links).length > 0;
+	Object.assign(cache, { text: whole, hasReferences });
+	if (isGrown && hasReferences) return toBlocks(whole, sanitize, cache);
+
+	const blocks = isGrown ? cache.blocks.slice() : [];
+	const references = JSON.stringify(tokens.links);
+	let place = start;
 	for (const token of tokens) {
-		if (token.type === "space" || token.type === "def") continue;
-		const key = `${references}:${token.raw}`;
-		if (!cache.has(key)) cache.set(key, sanitize(marked.parser([token])));
-		blocks.push({ type: token.type, html: cache.get(key) });
+		if (token.type !== "space" && token.type !== "def") blocks.push(toBlock(token, references, sanitize, cache, place));
+		place += token.raw.length;
 	}
+	cache.blocks = blocks.slice(0, -OPEN_BLOCKS);
+	cache.end = blocks.at(-OPEN_BLOCKS)?.start ?? 0;
 	return blocks;
+}
+
+function toBlock(token, references, sanitize, cache, start) {
+	const key = `${references}:${token.raw}`;
+	if (!cache.html.has(key)) cache.html.set(key, sanitize(marked.parser([token])));
+	return { type: token.type, html: cache.html.get(key), start };
 }

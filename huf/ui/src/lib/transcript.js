@@ -2,11 +2,13 @@
  * Builds what the thread shows: a list of turns. Stored messages and live stream events end in the same shapes, so that a
  * reload looks like the run did. Pure: no fetch, no Vue, no clock.
  *
- * user turn   {key, role: "user", run, text, at, unsent: null | "refused" | "unsure"}
- * note turn   {key, role: "note", text}
- * agent turn  {key, role: "agent", run, parts, outcome, error, offline, mode, tier, isOngoing, isWaiting}
+ * user turn   {key, role: "user", run, text, at, unsent: null | "refused" | "unsure", first, last}
+ * note turn   {key, role: "note", text, first, last}
+ * agent turn  {key, role: "agent", run, parts, outcome, error, offline, mode, tier, isOngoing, isWaiting, first, last}
+ *   first, last  the places of its messages in the conversation; null where they are not known
  *   parts     {type: "text", step, text} | {type: "tool", callId, tool, effect, arguments, status, result, cut, sources (of a
- *             result that was cut), ms, error, draft: what a person is asked about it, or null}
+ *             result that was cut), ms, error, draft: what a person is asked about it, or null, isOpened: as the reader has
+ *             chosen, or null}
  *   status    running | done | failed | unknown (no result is on record)
  *   outcome   null while running or unknown, else the fields of a finished run
  *   isOngoing a run that goes on without this page
@@ -14,12 +16,12 @@
  */
 
 export function newUserTurn(text, key, { at = null, run = null } = {}) {
-	return { key, role: "user", run, text, at, unsent: null };
+	return { key, role: "user", run, text, at, unsent: null, first: null, last: null };
 }
 
 export function newAgentTurn(key, run = null) {
 	const state = { offline: false, mode: null, tier: null, isOngoing: false, isWaiting: false };
-	return { key, role: "agent", run, parts: [], outcome: null, error: null, ...state };
+	return { key, role: "agent", run, parts: [], outcome: null, error: null, first: null, last: null, ...state };
 }
 
 /**
@@ -33,6 +35,9 @@ export function buildTurns(messages, runs = {}, drafts = [], timeline = null) {
 		else if (message.role === "system" && message.kind === "Message") {
 			turns.push({ key: message.name, role: "note", text: message.content });
 		} else addStored(agentTurnFor(turns, message), message);
+		const { sequence = null } = message;
+		turns.at(-1).first ??= sequence;
+		turns.at(-1).last = sequence;
 	}
 	const whole = withSilentRuns(turns, runs);
 	for (const turn of whole.filter((each) => each.role === "agent")) {
@@ -41,6 +46,41 @@ export function buildTurns(messages, runs = {}, drafts = [], timeline = null) {
 		for (const draft of drafts.toReversed()) if (draft.run === turn.run) addDraft(turn, draft);
 	}
 	return whole;
+}
+
+/**
+ * Turns of an earlier part of a conversation before those of a later one. A run that lies on the border is one turn: what
+ * both know of it is not repeated. Those of the later part stay the objects they are.
+ */
+export function joinTurns(earlier, later) {
+	const [before, after] = [earlier.at(-1), later[0]];
+	const isOneRun = before?.role === "agent" && after?.role === "agent" && before.run && before.run === after.run;
+	if (!isOneRun) return [...earlier, ...later];
+	after.parts = joinParts(before.parts, after.parts);
+	after.first = before.first ?? after.first;
+	return [...earlier.slice(0, -1), ...later];
+}
+
+function joinParts(earlier, later) {
+	const isSame = (one, other) =>
+		one.type === "tool"
+			? one.callId === other.callId
+			: other.type === "text" && one.step === other.step && one.text === other.text;
+	const rest = [...later];
+	const joined = earlier.map((part) => {
+		const at = rest.findIndex((other) => isSame(part, other));
+		if (at < 0) return part;
+		const [known] = rest.splice(at, 1);
+		return part.type === "tool" ? { ...known, arguments: part.arguments, effect: part.effect || known.effect } : known;
+	});
+	return [...joined, ...rest];
+}
+
+/** What is known already of the part of a conversation before `turns`, if nothing is missing between. */
+export function turnsBefore(known, turns) {
+	const start = turns[0]?.first;
+	const earlier = start ? known.filter((turn) => turn.first && turn.first < start) : [];
+	return earlier.length && earlier.at(-1).last >= start - 1 ? earlier : [];
 }
 
 function storedUserTurn(message) {
@@ -239,6 +279,7 @@ function newToolPart(callId, tool) {
 		ms: null,
 		error: null,
 		draft: null,
+		isOpened: null,
 	};
 }
 

@@ -10,9 +10,11 @@ import {
 	applyEvent,
 	buildTurns,
 	isOver,
+	joinTurns,
 	markInterrupted,
 	newAgentTurn,
 	newUserTurn,
+	turnsBefore,
 } from "../lib/transcript.js";
 import { effectOf } from "./agents.js";
 import { refreshHistory, touchConversation } from "./conversations.js";
@@ -38,7 +40,11 @@ function createChat(conversation = null) {
 		agent: "",
 		turns: [],
 		phase: "idle", // idle | loading | running | stopping
-		isCutOff: false,
+		/** Whether there are messages before those that are shown. */
+		hasOlder: false,
+		isLoadingOlder: false,
+		olderError: null,
+		drafts: [],
 		loadedAt: 0,
 		loadError: null,
 		problem: null,
@@ -119,23 +125,49 @@ const openRun = (runs) => Object.values(runs || {}).find((run) => !isOver(run.st
 
 function takeStored(chat, { conversation, messages, runs }, drafts, timeline) {
 	if (chat.live) return;
-	const turns = buildTurns(messages, runs || {}, drafts, timeline);
-	for (const part of turns.flatMap((turn) => turn.parts || [])) {
-		if (part.type === "tool") part.effect ||= effectOf(conversation.agent, part.tool);
-	}
+	const turns = readTurns(conversation.agent, messages, runs, drafts, timeline);
+	const earlier = turnsBefore(chat.turns, turns);
 	const run = openRun(runs);
 	const isWaiting = run?.status === "Waiting";
-	Object.assign(chat, { turns, title: conversation.title, agent: conversation.agent, loadedAt: Date.now() });
+	const { title, agent } = conversation;
+	Object.assign(chat, { turns: joinTurns(earlier, turns), drafts, title, agent, loadedAt: Date.now() });
 	Object.assign(chat, {
 		loadError: null,
 		problem: null,
-		isCutOff: messages.length >= api.MESSAGE_LIMIT,
+		hasOlder: earlier.length ? chat.hasOlder : messages.length >= api.MESSAGE_LIMIT,
 		ongoing: run && !isWaiting ? run.name : null,
 		waiting: isWaiting ? run.name : null,
 	});
 	clearTimeout(chat.poll);
 	if (run?.status === "Started" && chat.unfollowed !== run.name) follow(chat, run.name);
 	else if (run) chat.poll = setTimeout(() => loadChat(chat, { force: true }), isWaiting ? WAIT_MS : POLL_MS);
+}
+
+function readTurns(agent, messages, runs, drafts, timeline = null) {
+	const turns = buildTurns(messages, runs || {}, drafts, timeline);
+	for (const part of turns.flatMap((turn) => turn.parts || [])) {
+		if (part.type === "tool") part.effect ||= effectOf(agent, part.tool);
+	}
+	return turns;
+}
+
+/** Reads the messages before the first one that is known. Never throws: what goes wrong is kept as chat.olderError. */
+export async function loadOlder(chat) {
+	const first = chat.turns.find((turn) => turn.first)?.first;
+	if (!chat.hasOlder || chat.isLoadingOlder || !first) return;
+	Object.assign(chat, { isLoadingOlder: true, olderError: null });
+	try {
+		const { messages, runs } = await api.fetchMessages(chat.conversation, first);
+		// Meanwhile the newest messages may have been read again, without those before them.
+		if (chat.turns.find((turn) => turn.first)?.first === first) {
+			chat.turns = joinTurns(readTurns(chat.agent, messages, runs, chat.drafts), chat.turns);
+			chat.hasOlder = messages.length >= api.MESSAGE_LIMIT;
+		}
+	} catch (error) {
+		chat.olderError = error;
+	} finally {
+		chat.isLoadingOlder = false;
+	}
 }
 
 /** Streams a run that goes on without this page, from its first event; a reload in the middle of an answer sees all of it. */
