@@ -5,7 +5,7 @@ transaction is open.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import frappe
@@ -13,7 +13,7 @@ from frappe.utils import now
 
 from huf.ai.arguments import canonical
 from huf.ai.errors import ModelError, UsageError
-from huf.ai.knowledge import gathering
+from huf.ai.knowledge import gathering, meaning
 from huf.ai.knowledge.chunking import Part, split_parts
 from huf.ai.records import knowledge
 from huf.ai.records.knowledge import SOURCE, State
@@ -124,6 +124,8 @@ class Found:
 
 	title: str | None = None
 	chunks: Sequence[Part] = ()
+	hash: str = ""
+	vectors: Sequence[str] | None = None
 	error: str | None = None
 	is_gone: bool = False
 
@@ -133,24 +135,37 @@ def read_item(item) -> Found:
 		title, parts = gathering.read_item(item)
 	except frappe.DoesNotExistError:
 		return Found(is_gone=True)
-	except (UsageError, ModelError, OSError) as error:
+	except (UsageError, OSError) as error:
 		return Found(error=str(error))
 	chunks = list(split_parts(parts))
-	return Found(title, chunks, error=None if chunks else "There is no text in it.")
+	if not chunks:
+		return Found(error="There is no text in it.")
+	model = frappe.get_cached_value(SOURCE, item.source, "embedding_model")
+	found = Found(title, chunks, hash_of(title, chunks, model))
+	return embedded(found, model) if model and found.hash != item.content_hash else found
+
+
+def embedded(found: Found, model: str) -> Found:
+	"""With a vector for each chunk; where the model cannot be asked, found by its words until it can."""
+	try:
+		said = [f"{each.heading}\n{each.text}" for each in found.chunks]
+		return replace(found, vectors=meaning.embed(model, said))
+	except ModelError as error:
+		return replace(found, hash=hash_of(found.title, found.chunks, None), error=str(error))
 
 
 def settle(item, found: Found) -> None:
 	if found.is_gone:
 		knowledge.delete_items([item.name])
-	elif found.error:
+	elif found.error and not found.chunks:
 		knowledge.fail_item(item, found.error, keep=bool(item.url))
 	else:
-		knowledge.settle_item(item, found.title, hash_of(found.title, found.chunks), found.chunks, None)
+		knowledge.settle_item(item, found.title, found.hash, found.chunks, found.vectors, found.error)
 
 
-def hash_of(title: str | None, chunks: Sequence[Part]) -> str:
+def hash_of(title: str | None, chunks: Sequence[Part], model: str | None) -> str:
 	said = [(each.text, each.heading, each.page, each.start, each.fields) for each in chunks]
-	return digest(VERSION, title, canonical(said))
+	return digest(VERSION, title, model or "", canonical(said))
 
 
 def recover() -> None:

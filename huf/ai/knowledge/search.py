@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import frappe
 
-from huf.ai.knowledge import ranking
+from huf.ai.knowledge import meaning, ranking
 from huf.ai.knowledge.access import Reader
 from huf.ai.knowledge_words import Term, read_query
 from huf.ai.records import fulltext
@@ -72,12 +72,17 @@ def search(query: str, sources: Sequence[str] | None = None, limit: int = 6) -> 
 
 def find(reader: Reader, query: str, sources: list, limit: int) -> list[tuple]:
 	"""(chunk, score) of what the user may read, the best first."""
-	terms = read_query(query)
-	rows = readable(reader, offered(reader, terms, sources), {source.name for source in sources}, limit)
-	add_texts({row.name: row for row in rows})
-	texts = [(f"{reader.title_of(row)} {row.heading or ''}", row.text) for row in rows]
-	scores = ranking.weigh(terms, texts)
-	return sorted(zip(rows, scores, strict=True), key=lambda each: (-each[1], each[0].name))
+	terms, names = read_query(query), {source.name for source in sources}
+	rows = readable(reader, offered(reader, terms, sources), names, limit)
+	add_texts(rows)
+	texts = [(f"{reader.title_of(row)} {row.heading or ''}", row.text) for row in rows.values()]
+	scores = dict(zip(rows, ranking.weigh(terms, texts), strict=True))
+	near = [readable(reader, [offer], names, limit) for offer in meaning.near(query, sources, MOST_OFFERED)]
+	if near:
+		rows = {name: row for found in (*near, rows) for name, row in found.items()}
+		add_texts({name: row for name, row in rows.items() if name not in scores})
+		scores = ranking.fuse(sorted(scores, key=scores.get, reverse=True), *near)
+	return [(rows[name], scores[name]) for name in sorted(rows, key=lambda name: (-scores[name], name))]
 
 
 def offered(reader: Reader, terms: list[Term], sources: list) -> Iterator[list[str]]:
@@ -96,9 +101,9 @@ def offered(reader: Reader, terms: list[Term], sources: list) -> Iterator[list[s
 		yield fulltext.find(loose, words, MOST_OFFERED, is_any=True)
 
 
-def readable(reader: Reader, offers: Iterable[list[str]], sources: set[str], limit: int) -> list:
-	"""Chunks that the user may read, until there are enough to weigh."""
-	seen: dict[str, object] = {}
+def readable(reader: Reader, offers: Iterable[list[str]], sources: set[str], limit: int) -> dict:
+	"""{name: chunk} of those that the user may read, in the order of the offers, until there are enough to weigh."""
+	seen: dict = {}
 	enough = max(MOST_SEEN, limit + 1)
 	for names in offers:
 		for batch in batches([name for name in names if name not in seen]):
@@ -107,10 +112,10 @@ def readable(reader: Reader, offers: Iterable[list[str]], sources: set[str], lim
 			for row in reader.visible(found):
 				seen[row.name] = row
 				if len(seen) >= enough:
-					return list(seen.values())
+					return seen
 		if len(seen) > limit:
 			break
-	return list(seen.values())
+	return seen
 
 
 def batches(names: list[str]) -> Iterator[list[str]]:

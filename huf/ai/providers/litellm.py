@@ -29,6 +29,7 @@ __all__ = [
 	"_find_tool",
 	"_normalize_model_name",
 	"_setup_api_key",
+	"embed",
 	"run",
 	"search",
 	"transcribe",
@@ -289,6 +290,19 @@ async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
 	except known_errors() as error:
 		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
 	return {"text": answer.text}
+
+
+async def embed(model: str, texts: list[str]) -> list[list[float]]:
+	"""Texts as vectors of an embedding model. Raises ModelError. No write transaction may be open."""
+	row = get_cached("AI Model", model)
+	name = _normalize_model_name(model, row.provider)
+	kwargs = {"model": name, "input": texts, "timeout": get_settings().model_timeout, "max_retries": 0}
+	_setup_api_key(row.provider, read_key(row.provider), kwargs)
+	try:
+		answer = await ask_there(load().aembedding(**kwargs))
+	except known_errors() as error:
+		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
+	return [each["embedding"] for each in answer.data]
 
 
 async def search(query: str, limit: int) -> list[dict]:

@@ -12,7 +12,7 @@ import frappe
 CHUNK = "Knowledge Chunk"
 TABLE = "huf_knowledge_words"
 LONGEST_WORD = 60
-MOST_RANKED = 8_000
+MOST_RANKED, MOST_TERMS = 8_000, 5
 SHORTEST = 3
 """Letters of a word that InnoDB keeps, unless a database is told otherwise."""
 LEFT_OUT = frozenset(
@@ -105,7 +105,8 @@ class Kept:
 	remove = add
 
 	def rarest(self, terms: Sequence[Wanted]) -> Sequence[Wanted]:
-		return terms
+		"""Nobody counts here beforehand; the longest words are the rarer ones."""
+		return sorted(terms, key=lambda term: -sum(map(len, term.words)))[:MOST_TERMS]
 
 	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
 		within = "" if items is None else "and item in %(items)s"

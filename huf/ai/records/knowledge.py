@@ -4,7 +4,6 @@ An item is a document, a file or a page; its row is named by a digest of these, 
 nothing of readers: whoever reads a chunk to somebody asks `huf.ai.knowledge.access` first. Nothing here commits.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -151,15 +150,22 @@ def set_state(source: str, state: State, **values: Any) -> None:
 
 
 def settle_item(
-	item, title: str | None, content_hash: str, chunks: Sequence, vectors: Sequence | None
+	item,
+	title: str | None,
+	content_hash: str,
+	chunks: Sequence,
+	vectors: Sequence[str] | None = None,
+	error: str | None = None,
 ) -> bool:
 	"""Write down what an item (its row, as it was when it was read) says now; False where it is gone or has changed since.
 
-	`chunks` are `Part`s of `huf.ai.knowledge.chunking`; they stay as they are where the hash is the same.
+	`chunks` are `Part`s of `huf.ai.knowledge.chunking`; they stay as they are where the hash is the same. `error`: why they
+	have no vectors, though they should.
 	"""
 	if not take_item(item):
 		return False
-	values = {"state": State.READY.value, "error": None, "indexed_at": now()}
+	state = State.FAILED if error else State.READY
+	values = {"state": state.value, "error": clip(error, 1000), "indexed_at": now()}
 	if content_hash != item.content_hash:
 		title = clip(title, 500)
 		drop_chunks([item.name])
@@ -187,7 +193,7 @@ def take_item(item) -> bool:
 	return frappe.db.get_value(ITEM, item.name, "stamp", for_update=True) == item.stamp
 
 
-def write_chunks(item, title: str | None, chunks: Sequence, vectors: Sequence | None) -> None:
+def write_chunks(item, title: str | None, chunks: Sequence, vectors: Sequence[str] | None) -> None:
 	names = [chunk_name(item.name, position) for position in range(len(chunks))]
 	words = [index_words(title, "\n".join(each.fields), each.heading, each.text) for each in chunks]
 	source, keeps_words = source_word(item.source), fulltext.dialect().keeps_words
@@ -201,7 +207,7 @@ def write_chunks(item, title: str | None, chunks: Sequence, vectors: Sequence | 
 			"from_fields": "\n".join(each.fields),
 			"text": each.text,
 			"words": None if keeps_words else f"{source} {words[position]}",
-			"vector": json.dumps(vectors[position]) if vectors else None,
+			"vector": vectors[position] if vectors else None,
 		}
 		for position, each in enumerate(chunks)
 	]
@@ -234,6 +240,21 @@ def read_places(names: Sequence[str]) -> dict[str, Any]:
 		as_dict=True,
 	)
 	return {row.name: row for row in rows}
+
+
+def stamp_of(source: str) -> tuple:
+	"""Something else whenever a source's chunks have changed."""
+	query = f"select count(*), sum(chunks), max(indexed_at) from `tab{ITEM}` where source = %s"
+	return tuple(frappe.db.sql(query, (source,))[0])
+
+
+def read_vectors(source: str) -> list[tuple[str, str]]:
+	"""(name, packed vector) of the chunks of a source that have one."""
+	return frappe.db.sql(
+		f"""select chunk.name, chunk.vector from `tab{CHUNK}` chunk join `tab{ITEM}` item on item.name = chunk.item
+		where item.source = %s and chunk.vector is not null order by chunk.name""",
+		(source,),
+	)
 
 
 def add_texts(rows: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.errors import UsageError
-from huf.ai.knowledge import changes, gathering
+from huf.ai.knowledge import changes, gathering, meaning
 from huf.ai.knowledge.indexing import enqueue_index
 from huf.ai.records import knowledge
 
@@ -15,11 +15,14 @@ INDEXED = (
 	"filters",
 	"with_attachments",
 	"disabled",
+	"embedding_model",
 )
 
 
 class KnowledgeSource(Document):
 	def validate(self):
+		if self.embedding_model and not meaning.is_possible():
+			frappe.throw(_("An embedding model needs numpy: pip install numpy"))
 		if self.source_type == "DocType":
 			self.check_doctype()
 			self.check_fields()
@@ -32,7 +35,7 @@ class KnowledgeSource(Document):
 		if self.disabled:
 			return
 		if self.get_doc_before_save() is None or any(map(self.has_value_changed, INDEXED)):
-			again = self.has_value_changed("document_fields")
+			again = any(map(self.has_value_changed, ("document_fields", "embedding_model")))
 			enqueue_index(self.name, again=again, enqueue_after_commit=True)
 
 	def on_trash(self):

@@ -3,6 +3,9 @@
 import io
 import json
 import logging
+from collections.abc import Callable
+from contextlib import contextmanager
+from unittest.mock import patch
 
 import frappe
 
@@ -199,6 +202,15 @@ class TestCanaries(SiteTestCase):
 
 		self.for_each_kind(check)
 
+	def test_a_query_condition_or_a_hook_of_an_app_alone_keeps_a_secret(self):
+		canary = f"canary{frappe.generate_hash(length=12)}"
+		make_case(title=f"Roof {canary}")
+		source, user = make_source(reference_doctype=CASE), make_user("Huf User", READER)
+		self.assertIn(canary, json.dumps(find(canary, source, user)))
+		for hook, function in (("permission_query_conditions", no_rows), ("has_permission", refuse)):
+			with self.subTest(hook), with_hook(hook, function):
+				self.assertEqual(find(canary, source, user), [])
+
 	def test_a_secret_that_was_deleted_is_nowhere_any_more(self):
 		canary = f"canary{frappe.generate_hash(length=12)}"
 		doc = make_case(title=f"Roof {canary}")
@@ -211,6 +223,28 @@ class TestCanaries(SiteTestCase):
 		frappe.db.commit()
 		index_source(source)
 		self.assertEqual(find(canary, source), [])
+
+
+def no_rows(user=None, doctype=None) -> str:
+	return "1 = 0"
+
+
+def refuse(doc, ptype=None, user=None) -> bool:
+	return False
+
+
+@contextmanager
+def with_hook(hook: str, function: Callable):
+	"""As if an app had a hook for cases."""
+	known = frappe.get_hooks
+
+	def get_hooks(name=None, *args, **kwargs):
+		found = known(name, *args, **kwargs)
+		path = f"{function.__module__}.{function.__qualname__}"
+		return {**found, CASE: [path]} if name == hook else found
+
+	with patch("frappe.get_hooks", get_hooks):
+		yield
 
 
 def ask_about(user: str, source: str) -> tuple[list, list]:

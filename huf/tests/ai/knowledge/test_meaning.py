@@ -1,0 +1,74 @@
+"""Search by meaning: fused with words, as secret as words, and never in the way of them."""
+
+import json
+
+import frappe
+
+from huf.ai.knowledge.indexing import index_source
+from huf.ai.records.knowledge import CHUNK, SOURCE, read_items
+from huf.tests.base import SiteTestCase
+from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes
+from huf.tests.factories import make, make_model, make_user, unique
+from huf.tests.knowledge import find, make_source, texts
+from huf.tests.model_server import ModelServer
+
+
+class TestMeaning(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = ModelServer()
+		self.server.__enter__()
+		self.addCleanup(self.server.__exit__, None, None, None)
+		self.model = make_model(self.server)
+		self.files = (("a.txt", "The roof of the house leaks"), ("b.txt", "A bill for gutters"))
+
+	def asked(self) -> list:
+		return [
+			body
+			for body, path in zip(self.server.requests, self.server.paths, strict=True)
+			if "embed" in path
+		]
+
+	def test_vectors_are_kept_and_what_is_near_is_found_without_a_word_of_it(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		self.assertEqual(
+			frappe.db.count(CHUNK, {"vector": ["is", "set"], "item": ["in", list(read_items(source))]}), 2
+		)
+		self.assertIn("leaks", texts("house roof that drips", source)[0])
+
+	def test_a_source_without_a_model_asks_none(self):
+		source = make_source(*self.files)
+		find("roof", source)
+		self.assertEqual(self.asked(), [])
+
+	def test_what_has_not_changed_is_not_embedded_again(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		before = len(self.asked())
+		index_source(source, again=True)
+		self.assertEqual(len(self.asked()), before)
+
+	def test_a_model_that_does_not_answer_leaves_the_words(self):
+		gone = make("AI Provider", provide_name=unique("Gone"), is_local=1, api_base="http://127.0.0.1:9")
+		model = make("AI Model", model_name=unique("gone"), provider=gone.name).name
+		source = make_source(*self.files, embedding_model=model)
+		self.assertEqual({row.state for row in read_items(source).values()}, {"Failed"})
+		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
+
+	def test_no_model_is_asked_while_a_transaction_writes(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		before = len(self.asked())
+		frappe.db.set_value(SOURCE, source, "description", "x")
+		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
+		self.assertEqual(len(self.asked()), before)
+
+	def test_a_reader_s_call_says_nothing_but_the_query_and_finds_nothing_but_what_they_may_read(self):
+		make_doctypes()
+		canary = f"canary{frappe.generate_hash(length=12)}"
+		make_case(title="Roof", fee=f"roof {canary}")
+		source = make_source(reference_doctype=CASE, document_fields="title\nfee", embedding_model=self.model)
+		before = len(self.asked())
+		found = find(f"roof {canary[:8]}", source, make_user("Huf User", EDITOR))
+		self.assertTrue(found)
+		self.assertNotIn(canary, json.dumps(found))
+		self.assertEqual([body["input"] for body in self.asked()[before:]], [[f"roof {canary[:8]}"]])
+		self.assertEqual(find("roof", source, make_user("Huf User")), [])
