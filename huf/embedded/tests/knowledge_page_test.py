@@ -1,36 +1,22 @@
 """Knowledge on the page: a source made, filled, searched and deleted; and an answer in the chat that cites it."""
 
-import json
 import os
-import shutil
-import tempfile
-import unittest
-import urllib.request
-from contextlib import contextmanager
 from pathlib import Path
 
-from huf.embedded.tests.browser import needs_browser, open_browser, say
-from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.pages import PageTestCase, choose
 from huf.tests.ai.knowledge.test_reading import make_pdf
 from huf.tests.model_server import ModelServer, text, tool_call
 
-PASSWORD = "a good password 7"
+PAGE = "/huf/knowledge"
 HANDBOOK = "# Absence\n\nCall Ms Müller before nine.\n\n## Notice\n\nThe notice is fourteen days.\n"
 TOO_WIDE = "() => document.documentElement.scrollWidth > innerWidth"
 
 
 @needs_browser
-class TestKnowledgePage(unittest.TestCase):
-	@classmethod
-	def setUpClass(cls):
-		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
-		cls.addClassCleanup(cls.server.stop)
-		cls.session = cls.server.login(PASSWORD)
-
+class TestKnowledgePage(PageTestCase):
 	def test_a_source_is_made_filled_searched_and_deleted(self):
-		with self.open_page() as page:
+		with self.open_page(PAGE) as page:
 			page.get_by_test_id("sources-empty").wait_for()
 			page.get_by_test_id("new-source").click()
 			page.get_by_test_id("store").click()
@@ -65,13 +51,12 @@ class TestKnowledgePage(unittest.TestCase):
 			page.get_by_test_id("sources-empty").wait_for()
 
 	def test_records_are_a_source_and_what_is_wrong_with_one_is_told(self):
-		self.call("/api/resource/Note", {"title": "Roof", "content": "<p>It <b>leaks</b></p>"})
-		with self.open_page() as page:
+		self.make("Note", title="Roof", content="<p>It <b>leaks</b></p>")
+		with self.open_page(PAGE) as page:
 			page.get_by_test_id("new-source").click()
 			page.get_by_test_id("field-source_name").fill("Notes")
 			page.get_by_test_id("field-source_type").select_option("DocType")
-			page.get_by_test_id("field-reference_doctype").fill("Note")
-			page.get_by_test_id("link-choice").filter(has_text="Note").first.click()
+			choose(page, "reference_doctype", "Note")
 			page.get_by_test_id("field-filters").fill("open")
 			page.get_by_test_id("store").click()
 			self.assertIn("Filters must be JSON", page.get_by_test_id("error").inner_text())
@@ -83,28 +68,16 @@ class TestKnowledgePage(unittest.TestCase):
 		self.call("/api/resource/Knowledge%20Source/Notes", method="DELETE")
 
 	def test_an_answer_shows_what_it_cites(self):
-		self.call("/api/resource/Knowledge%20Source", {"source_name": "Rules"})
+		self.make("Knowledge Source", source_name="Rules")
 		attached = {"attached_to_doctype": "Knowledge Source", "attached_to_name": "Rules", "is_private": 1}
-		self.call("/api/resource/File", {"file_name": "absence.md", "content": HANDBOOK, **attached})
+		self.make("File", file_name="absence.md", content=HANDBOOK, **attached)
 		with ModelServer() as model:
-			for doctype, values in (
-				(
-					"AI%20Provider",
-					{"provide_name": "Scripted", "api_key": "sk-1", "api_base": model.base_url},
-				),
-				("AI%20Model", {"model_name": "scripted", "provider": "Scripted"}),
-				(
-					"Agent",
-					{
-						"agent_name": "Clerk",
-						"model": "scripted",
-						"agent_tool": [{"tool": "search_knowledge"}],
-					},
-				),
-			):
-				self.call(f"/api/resource/{doctype}", values)
+			self.make("AI Provider", provide_name="Scripted", api_key="sk-1", api_base=model.base_url)
+			self.make("AI Model", model_name="scripted", provider="Scripted")
+			tools = [{"tool": "search_knowledge"}]
+			self.make("Agent", agent_name="Clerk", model="scripted", agent_tool=tools)
 			model.script(tool_call("search_knowledge", {"query": "notice"}), text("Fourteen days [1]."))
-			with self.open_page() as page:
+			with self.open_page(PAGE) as page:
 				page.locator("[data-testid=source][data-name=Rules][data-state=Ready]").wait_for()
 				page.goto("/huf/chat?agent=Clerk")
 				say(page, "How long is the notice?")
@@ -118,22 +91,6 @@ class TestKnowledgePage(unittest.TestCase):
 					page.reload()
 					page.get_by_test_id("cited").wait_for()
 				picture(page, "chat")
-
-	@contextmanager
-	def open_page(self, address: str = "/huf/knowledge", **options):
-		with open_browser(self.server.url, **options) as page:
-			name, value = self.session.split("=")
-			page.context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
-			page.goto(address)
-			yield page
-
-	def call(self, path: str, data: dict | None = None, method: str | None = None) -> dict:
-		page = self.server.call("/huf", cookie=self.session).read().decode()
-		token = json.loads(page.split("window.huf_boot = ")[1].split("</script>")[0])["csrf_token"]
-		body = None if data is None else json.dumps(data).encode()
-		headers = {"Content-Type": "application/json", "Cookie": self.session, "X-Frappe-CSRF-Token": token}
-		request = urllib.request.Request(self.server.url + path, body, headers, method=method)
-		return json.load(urllib.request.urlopen(request, timeout=10))
 
 
 def add_files(page, *files: tuple[str, bytes]) -> None:
