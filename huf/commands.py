@@ -3,6 +3,7 @@
 A worker of a bench forks for each job. What every run needs is loaded here before, once: it would cost each run seconds.
 """
 
+import asyncio
 import sys
 
 WORKERS = {"worker", "worker-pool"}
@@ -12,9 +13,9 @@ commands: list = []
 
 def load_for_jobs() -> None:
 	from huf.ai import event_runs  # noqa: F401
-	from huf.ai.providers.litellm import load
+	from huf.ai.providers.litellm import warm_up
 
-	load()
+	asyncio.run(warm_up())
 
 
 if WORKERS & set(sys.argv[1:]):

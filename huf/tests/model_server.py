@@ -3,7 +3,7 @@
 	with ModelServer() as server:
 		server.script(tool_call("get_list", {"doctype": "ToDo"}), text("You have two."))
 		...                       # the code under test calls server.base_url
-		server.requests           # the parsed body of every POST, in order
+		server.requests           # the parsed body of every POST, in order; server.bodies as it came
 
 It answers in the order of the script, records what it was asked, and fails the test that asked too much or
 too little. It never thinks, never sleeps unless told to, and never listens anywhere but on 127.0.0.1.
@@ -58,6 +58,7 @@ class ModelServer:
 		self.strict = strict
 		self.on_request: Callable[[dict], Any] | None = None
 		self.requests: list[dict] = []
+		self.bodies: list[bytes] = []
 		self.headers: list[dict] = []
 		self.paths: list[str] = []
 		self.unexpected: list[str] = []
@@ -111,9 +112,10 @@ class ModelServer:
 		if self.strict and self._answers:
 			raise AssertionError(f"{len(self._answers)} scripted answers were never asked for")
 
-	def record(self, path: str, headers: dict, body: dict) -> int:
+	def record(self, path: str, headers: dict, raw: bytes) -> int:
 		with self._lock:
-			self.requests.append(body)
+			self.bodies.append(raw)
+			self.requests.append(parse_body(headers.get("content-type", ""), raw))
 			self.headers.append(headers)
 			self.paths.append(path)
 			return len(self.requests)
@@ -205,8 +207,8 @@ class _Connection(BaseHTTPRequestHandler):
 	def do_POST(self) -> None:
 		model, endpoint = self.server.model, _ENDPOINTS.get(self.path)
 		headers = {name.lower(): value for name, value in self.headers.items()}
-		body = parse_body(headers.get("content-type", ""), self.read_body())
-		number = model.record(self.path, headers, body)
+		number = model.record(self.path, headers, self.read_body())
+		body = model.requests[number - 1]
 		if endpoint is None:
 			return self.send_answer(error(404, f"the model server has no {self.path}"))
 		if self.path == "/v1/embeddings":

@@ -1,11 +1,15 @@
 """Asks models through LiteLLM. The only module that imports litellm, and only when a model is asked.
 
+There are two ways: LiteLLM's translation over our own connections (`translation.py`), where `first_use.py` finds that it does
+the same, and else LiteLLM's call as a whole, which costs ten times as much.
+
 Keys travel with each call, never through the environment, and are cut out of every message that leaves here.
 """
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +21,7 @@ from huf.ai.loop.budget import DEFAULT_WINDOW, Room
 from huf.ai.loop.planner import planned
 from huf.ai.providers.answers import Answer
 from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
+from huf.ai.providers.first_use import find_translation
 from huf.ai.providers.model_thread import ask_there, called_here
 from huf.ai.providers.models import Prices, most_answered, most_tokens, plans, prices_of, window_of
 from huf.ai.providers.tokens import TokenCount
@@ -37,7 +42,16 @@ __all__ = [
 
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
 PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
+STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
+
+
+class CallWay(str, Enum):
+	"""How the models of a provider are asked, as AI Provider says."""
+
+	AUTOMATIC = "Automatic"
+	DIRECT = "Direct"
+	WRAPPED = "Wrapped"
 
 
 @lru_cache(maxsize=1)
@@ -52,6 +66,12 @@ def load():
 	# Counting tokens opens no connection.
 	litellm.disable_hf_tokenizer_download = True
 	return litellm
+
+
+async def warm_up() -> None:
+	"""Import what the first call would import. Asks nobody, and leaves no thread and no connection behind."""
+	for wishes in ({}, STREAMED):
+		await find_translation(load(), {"model": "openai/gpt-4o-mini", **wishes})
 
 
 async def run(agent, enhanced_prompt: str, provider: str, model: str, context: dict | None = None) -> Outcome:
@@ -94,13 +114,16 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 		"max_retries": 0,
 	}
 	if stream:
-		fixed |= {"stream": True, "stream_options": {"include_usage": True}}
+		fixed |= STREAMED
 	_setup_api_key(provider, read_key(provider), fixed)
 	answer_tokens = most_answered(model) or int(min(settings.answer_tokens, listed_answer(name)))
 	prices = prices_of(model) or listed_prices(name)
 	window = window_of(model) or listed(name).get("max_input_tokens") or DEFAULT_WINDOW
-	is_local = bool(get_cached("AI Provider", provider).is_local)
-	return ModelCall(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, is_local)
+	row = get_cached("AI Provider", provider)
+	return ModelCall(
+		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
+		CallWay(row.call_way or CallWay.AUTOMATIC),
+	)
 
 
 def request_settings(agent, context: dict) -> dict[str, Any]:
@@ -172,6 +195,7 @@ class ModelCall:
 	window: int
 	is_local: bool
 	"""What it answers passes the response guard."""
+	way: CallWay
 
 	async def __call__(
 		self,
@@ -189,7 +213,7 @@ class ModelCall:
 		known = {tool.name: tool.parameters for tool in tools} if self.is_local else None
 		answer = Answer(called_here(on_text), known)
 		try:
-			await ask_there(fetch(kwargs, answer))
+			await ask_there(fetch(kwargs, answer, self.way))
 		except known_errors() as error:
 			secret = self.fixed.get("api_key")
 			raise model_error(error, self.provider, self.model, secret, shown=bool(answer.text)) from None
@@ -222,8 +246,15 @@ class ModelCall:
 		return Usage(*tokens, cost=self.prices.cost(*tokens) if self.prices else None)
 
 
-async def fetch(kwargs: dict, answer: Answer) -> None:
-	"""One call over the wire."""
+async def fetch(kwargs: dict, answer: Answer, way: CallWay) -> None:
+	"""One call over the wire. Raises ValueError where only the direct way may be gone and it cannot."""
+	if way is not CallWay.WRAPPED:
+		found = await find_translation(load(), kwargs)
+		if not isinstance(found, str):
+			translation, envelope = found
+			return await translation.ask(envelope, kwargs, answer)
+		if way is CallWay.DIRECT:
+			raise ValueError(f"Call Way is Direct, but this model cannot be asked so. {found}")
 	response = await load().acompletion(**kwargs)
 	if kwargs.get("stream"):
 		await answer.take(response)

@@ -6,7 +6,6 @@ has imported what a worker needs, so that a worker is a fork away.
 """
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
@@ -29,17 +28,7 @@ def preload() -> None:
 	import huf.ai.sdk_tools
 	from huf.ai.providers import litellm
 
-	warm_up(litellm.load())
-
-
-def warm_up(litellm) -> None:
-	"""One call that nobody answers: most of what LiteLLM imports, it imports at its first call."""
-	messages = [{"role": "user", "content": "Hi"}]
-	unreachable = {"model": "openai/x", "api_base": "http://127.0.0.1:9", "api_key": "x", "max_retries": 0}
-	import openai
-
-	with contextlib.suppress(openai.APIError):
-		asyncio.run(litellm.acompletion(**unreachable, messages=messages))
+	asyncio.run(litellm.warm_up())
 
 
 def fork_worker(site: str, sites_path: str, order: dict) -> dict:

@@ -1,0 +1,115 @@
+"""What the first-use check asks and is answered: every shape a run sends, and answers in each provider's own form."""
+
+import json
+
+MESSAGES = [
+	{"role": "system", "content": "Be brief, naïve one."},
+	{"role": "user", "content": "Ping?"},
+	{
+		"role": "assistant",
+		"content": None,
+		"tool_calls": [
+			{"id": "call_1", "type": "function", "function": {"name": "look", "arguments": '{"n": 1}'}}
+		],
+	},
+	{"role": "tool", "tool_call_id": "call_1", "content": '{"found": "1"}'},
+	{"role": "assistant", "content": "Found."},
+	{"role": "user", "content": "And now?"},
+]
+TOOLS = [
+	{
+		"type": "function",
+		"function": {
+			"name": "look",
+			"description": "Looks for n things.",
+			"parameters": {
+				"type": "object",
+				"properties": {
+					"n": {"type": "integer", "description": "How many"},
+					"kinds": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+				},
+				"required": ["n"],
+			},
+		},
+	}
+]
+HEAD = {"id": "1", "created": 1, "model": "sample", "service_tier": "default"}
+USAGE = {
+	"prompt_tokens": 30,
+	"completion_tokens": 5,
+	"total_tokens": 35,
+	"prompt_tokens_details": {"cached_tokens": 10},
+}
+
+
+def openai_whole(with_calls: bool) -> dict:
+	call = {"id": "call_2", "type": "function", "function": {"name": "look", "arguments": '{"n": 2}'}}
+	message = {"role": "assistant", "content": "Pong — naïve"} | (
+		{"tool_calls": [call]} if with_calls else {}
+	)
+	reason = "tool_calls" if with_calls else "stop"
+	choice = {"index": 0, "message": message, "finish_reason": reason}
+	return {**HEAD, "object": "chat.completion", "choices": [choice], "usage": USAGE}
+
+
+def openai_stream(with_calls: bool) -> list[str]:
+	parts: list[dict] = [{"role": "assistant", "content": ""}, {"content": "Pong —"}, {"content": " naïve"}]
+	if with_calls:
+		begun = {"id": "call_2", "type": "function", "function": {"name": "look", "arguments": ""}}
+		parts.append({"tool_calls": [{"index": 0, **begun}]})
+		parts += [
+			{"tool_calls": [{"index": 0, "function": {"arguments": each}}]} for each in ('{"n"', ": 2}")
+		]
+	reasons = [None] * len(parts) + ["tool_calls" if with_calls else "stop"]
+	head = {**HEAD, "object": "chat.completion.chunk"}
+	chunks = [
+		{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+		for delta, reason in zip([*parts, {}], reasons, strict=True)
+	]
+	chunks.append({**head, "choices": [], "usage": USAGE})
+	return [*(f"data: {json.dumps(chunk)}" for chunk in chunks), "data: [DONE]"]
+
+
+def anthropic_whole(with_calls: bool) -> dict:
+	call = {"type": "tool_use", "id": "call_2", "name": "look", "input": {"n": 2}}
+	return {
+		"id": "1",
+		"type": "message",
+		"role": "assistant",
+		"model": "sample",
+		"content": [{"type": "text", "text": "Pong — naïve"}, *([call] if with_calls else [])],
+		"stop_reason": "tool_use" if with_calls else "end_turn",
+		"stop_sequence": None,
+		"usage": {"input_tokens": 20, "cache_read_input_tokens": 10, "output_tokens": 5},
+	}
+
+
+def anthropic_stream(with_calls: bool) -> list[str]:
+	begun = {**anthropic_whole(False), "content": [], "stop_reason": None}
+	block, delta, stop = "content_block_start", "content_block_delta", "content_block_stop"
+	events = [
+		{"type": "message_start", "message": begun},
+		{"type": block, "index": 0, "content_block": {"type": "text", "text": ""}},
+		{"type": delta, "index": 0, "delta": {"type": "text_delta", "text": "Pong —"}},
+		{"type": delta, "index": 0, "delta": {"type": "text_delta", "text": " naïve"}},
+		{"type": stop, "index": 0},
+	]
+	if with_calls:
+		call = {"type": "tool_use", "id": "call_2", "name": "look", "input": {}}
+		events += [
+			{"type": block, "index": 1, "content_block": call},
+			{"type": delta, "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"n": 2}'}},
+			{"type": stop, "index": 1},
+		]
+	reason = anthropic_whole(with_calls)["stop_reason"]
+	events += [
+		{"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 5}},
+		{"type": "message_stop"},
+	]
+	return [
+		line for event in events for line in (f"event: {event['type']}", f"data: {json.dumps(event)}", "")
+	]
+
+
+OPENAI = (openai_whole, openai_stream)
+ANTHROPIC = (anthropic_whole, anthropic_stream)

@@ -1,0 +1,168 @@
+"""The two ways to a model, over the same wire: what is sent is the same byte for byte, and so is what is read."""
+
+from dataclasses import replace
+
+from huf.ai.coroutines import run_coroutine
+from huf.ai.errors import ModelError
+from huf.ai.providers.litellm import CallWay, connect
+from huf.ai.settings import get_cached
+from huf.ai.types import Effect, Tool, Usage
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import SECRET, make_model
+from huf.tests.model_server import (
+	ModelServer,
+	call,
+	cut,
+	error,
+	garbage,
+	no_choices,
+	slow,
+	stall,
+	text,
+	tool_call,
+	tool_calls,
+	usage,
+)
+
+WAYS = (CallWay.DIRECT, CallWay.WRAPPED)
+LOOK = Tool(
+	"look",
+	"Looks for n things, naïvely.",
+	{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+	Effect.READ,
+	None,
+)
+ASKED = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": '{"n": 1}'}}
+MESSAGES = [
+	{"role": "system", "content": "Be brief."},
+	{"role": "user", "content": "How many “things” are there – 5 €?"},
+	{"role": "assistant", "content": None, "tool_calls": [ASKED]},
+	{"role": "tool", "tool_call_id": "call_1", "content": "[1, 2]"},
+	{"role": "user", "content": "And\nnow?"},
+]
+LONG = "A longer answer, naïve and 100 € worth. " * 20
+SAID = {
+	"words": text(LONG, chunk_size=3),
+	"a call": tool_call("look", {"n": 2}, id="call_2"),
+	"calls beside words": tool_calls(
+		[call("look", {"n": n}, id=f"call_{n}") for n in (2, 3)], "I look.", chunk_size=2
+	),
+	"a call with broken arguments": tool_call("look", '{"n": ', id="call_2"),
+	"what the cache served": text("Cached.", usage=usage(100, 10, 60)),
+	"an answer cut short": text("It goes on", finish_reason="length"),
+}
+FAILED = {
+	"nothing": text(""),
+	"filtered": text("", finish_reason="content_filter"),
+	**{f"status {status}": error(status) for status in (400, 401, 403, 404, 408, 429, 500, 502, 503)},
+	"too long": error(
+		400, "This model's maximum context length is 10 tokens.", code="context_length_exceeded"
+	),
+	"the key repeated": error(401, f"Incorrect API key provided: {SECRET}"),
+	"an error of one line": error(500, body="Internal Server Error"),
+	"another form of error": error(400, body={"detail": "no such field"}),
+}
+BROKEN = {
+	"a web page": garbage(),
+	"no JSON": garbage("{", "application/json"),
+	"another JSON": garbage("[1, 2]", "application/json"),
+	"no choices": no_choices(),
+	"cut before the first byte": cut(text(LONG), 0),
+	"cut": cut(text(LONG), 3),
+	"cut in a call": cut(tool_call("look", {"n": 2}, id="call_2"), 2),
+}
+
+
+class TestBothWays(SiteTestCase):
+	def test_the_same_is_sent_and_read(self):
+		for name, answer in SAID.items():
+			for stream in (False, True):
+				with self.subTest(name, stream=stream):
+					self.assert_same(answer, stream)
+
+	def test_the_same_fails_in_the_same_way(self):
+		for name, answer in FAILED.items():
+			for stream in (False, True):
+				with self.subTest(name, stream=stream):
+					self.assert_same(answer, stream)
+
+	def test_what_breaks_off_is_asked_again_alike_and_what_had_come_is_shown_alike(self):
+		for name, answer in BROKEN.items():
+			for stream in (False, True):
+				with self.subTest(name, stream=stream):
+					self.assert_same(answer, stream, seen=without_words)
+
+	def test_silence_ends_after_the_same_time(self):
+		self.assert_same(slow(30, text("Late.")), False, timeout=0.3)
+		self.assert_same(slow(30, text("Late.")), True, timeout=0.3)
+		self.assert_same(stall(text(LONG), 3), False, timeout=0.3)
+		self.assert_same(stall(text(LONG), 3), True, timeout=0.3, seen=without_words)
+
+	def test_a_server_that_is_not_there_is_told_in_the_same_way(self):
+		with ModelServer() as server:
+			model = self.connect(server, False)
+		told = [without_words(ask(replace(model, way=way))) for way in WAYS]
+		self.assertEqual(*told)
+
+	def test_what_a_provider_does_not_count_is_of_unknown_cost(self):
+		for stream in (False, True):
+			with ModelServer() as server:
+				server.script(text("Uncounted.", usage=None))
+				reply, _ = ask(replace(self.connect(server, stream), way=CallWay.DIRECT))
+				self.assertEqual(reply.usage, Usage(cost=None))
+
+	def test_without_a_way_a_model_is_asked_directly_where_the_check_allows_it(self):
+		with ModelServer() as server:
+			server.script(text("Hi."), text("Hi."))
+			model = self.connect(server, False)
+			ask(model)
+			ask(replace(model, fixed={**model.fixed, "model": "nvidia_nim/scripted"}))
+			agents = [headers.get("x-stainless-lang") for headers in server.headers]
+			self.assertEqual(agents, [None, "python"])
+
+	def test_a_model_that_cannot_be_asked_directly_says_so_where_it_must_be(self):
+		with ModelServer() as server:
+			model = self.connect(server, False)
+			model = replace(
+				model, way=CallWay.DIRECT, fixed={**model.fixed, "model": "gemini/gemini-2.0-flash"}
+			)
+			self.assertIn("always asked by its own call", ask(model, said=str)[0])
+
+	def test_without_tools_and_settings_the_same_is_sent(self):
+		for stream in (False, True):
+			self.assert_same(text("Yes."), stream, tools=[], temperature=None)
+
+	def assert_same(self, answer, stream, tools=(LOOK,), timeout=10, seen=lambda told: told, **wishes):
+		told = []
+		with ModelServer() as server:
+			model = self.connect(server, stream, **wishes)
+			for way in WAYS:
+				server.script(answer)
+				fixed = {**model.fixed, "timeout": timeout}
+				told.append(seen(ask(replace(model, fixed=fixed, way=way), list(tools))))
+			self.assertEqual(*told)
+			self.assertEqual(*server.bodies)
+			keys = [headers["authorization"] for headers in server.headers]
+			self.assertEqual((keys, *server.paths), ([f"Bearer {SECRET}"] * 2, *["/v1/chat/completions"] * 2))
+
+	def connect(self, server, stream, temperature=0.5):
+		name = make_model(server)
+		provider = get_cached("AI Model", name).provider
+		wanted = {} if temperature is None else {"temperature": temperature, "max_tokens": 50}
+		return connect(provider, name, wanted, stream)
+
+
+def ask(model, tools=(), said=lambda failed: str(failed).partition(" (")[0]):
+	"""(reply, text as it was shown) or what failed, as far as the loop and the operator see it."""
+	shown: list[str] = []
+	try:
+		reply = run_coroutine(model(MESSAGES, list(tools), shown.append))
+	except ModelError as failed:
+		return said(failed), failed.status, failed.retryable, failed.usage, "".join(shown)
+	return reply, "".join(shown)
+
+
+def without_words(told):
+	"""What counts of a failure for the loop: our own wire knows more exactly than LiteLLM's what has happened."""
+	_, _, retryable, usage, shown = told
+	return retryable, usage and usage.cost, shown
