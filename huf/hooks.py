@@ -20,16 +20,106 @@ _private = (
 )
 # Cases of the law office's pack, and what is in them: see huf/packs/helena/access.py.
 _cases = (
-	*(
-		"Helena Akte",
-		"Helena Dokument",
-		"Helena Frist",
-		"Helena Zeiteintrag",
-		"Helena Notiz",
-		"Helena Hinweis",
-	),
+	*("Helena Akte", "Helena Dokument", "Helena Frist", "Helena Zeiteintrag"),
+	*("Helena Notiz", "Helena Hinweis"),
 )
 permission_query_conditions = {
 	**dict.fromkeys(_private, "huf.permissions.list_condition"),
 	"Agent Draft": "huf.permissions.draft_condition",
+	"Knowledge Source": "huf.permissions.source_condition",
+	**dict.fromkeys(_cases, "huf.packs.helena.access.list_condition"),
+}
+has_permission = {
+	**dict.fromkeys(_private, "huf.permissions.has_permission"),
+	"Agent Draft": "huf.permissions.has_draft_permission",
+	"Knowledge Source": "huf.permissions.has_source_permission",
 	**dict.fromkeys(_cases, "huf.packs.helena.access.has_permission"),
+}
+
+# Tools that this app offers to agents, as any app can: functions by tool_name, description and function_path, and
+# optionally effect and parameters (a JSON schema; otherwise the signature counts), or modules by their dotted path, with
+# functions marked as in huf/ai/tools/registry.py. An app's folder huf_tools needs no hook: each file of it is looked at.
+huf_tools = [
+	*("huf.ai.tools.web", "huf.ai.tools.files", "huf.ai.tools.answer", "huf.ai.tools.sandbox"),
+	"huf.ai.tools.mail",
+	{
+		"tool_name": "get_document",
+		"description": "Read one document of any DocType, as far as the user may",
+		"function_path": "huf.ai.tool_functions.get_document",
+		"effect": "read",
+	},
+	{
+		"tool_name": "get_list",
+		"description": "List documents of any DocType, as far as the user may",
+		"function_path": "huf.ai.tool_functions.get_list",
+		"effect": "read",
+	},
+]
+
+# Every save passes huf/ai/agent_hooks.py: these are the events that Frappe calls after a change.
+_saved = "huf.ai.agent_hooks.run_hooked_agents"
+_changed = "huf.ai.agent_hooks.clear_doc_event_agents_cache"
+_events = (
+	"after_insert",
+	"on_update",
+	"on_submit",
+	"on_update_after_submit",
+	"on_cancel",
+	"on_trash",
+	"after_delete",
+)
+# What Knowledge Sources hold is read anew when it changes: see huf/ai/knowledge/changes.py.
+_indexed = "huf.ai.knowledge.changes.note_change"
+doc_events = {
+	"*": {
+		**dict.fromkeys(_events, _saved),
+		"on_change": [_saved, _indexed],
+		"after_delete": [_saved, _indexed],
+		"after_rename": _indexed,
+	},
+	**{
+		name: dict.fromkeys(("on_change", "after_delete", "after_rename"), _changed)
+		for name in ("Agent", "Agent Trigger")
+	},
+	# Mail that Frappe's own accounts receive and send.
+	"Communication": {"on_update": "huf.ai.agent_email.take_communication"},
+}
+
+# Addresses that Frappe does not know, and keys as OpenAI's clients send them: see huf/api/addresses.py and keys.py.
+before_request = ["huf.api.addresses.lead_to_function", "huf.api.keys.take_bearer_key"]
+after_request = ["huf.api.keys.word_refusal"]
+
+page_renderer = ["huf.api.webhook.HookPage"]
+
+# What runs and events say of documents must not keep anybody from deleting these.
+ignore_links_on_delete = [
+	*(
+		"Agent Run",
+		"Agent Trigger Event",
+		"Agent Draft",
+		"Agent Route Decision",
+		"Agent Mail",
+		"Agent Mail Event",
+		"Knowledge Item",
+	),
+]
+
+scheduler_events = {
+	"cron": {
+		"* * * * *": [
+			"huf.ai.background.recover",
+			"huf.ai.event_runs.recover_events",
+			"huf.ai.agent_scheduler.run_due_triggers",
+			"huf.ai.draft_answers.expire_drafts",
+			"huf.ai.mail_jobs.recover_mails",
+			"huf.ai.agent_email.poll_mailboxes",
+			"huf.ai.knowledge.indexing.recover",
+		]
+	},
+	"daily": [
+		"huf.ai.agent_scheduler.clear_old_events",
+		"huf.ai.records.retention.apply_retention",
+		"huf.ai.records.mail_retention.blank_old_mails",
+		"huf.ai.knowledge.indexing.refresh",
+	],
+}
