@@ -1,0 +1,285 @@
+"""How near a run is to the floor: beside LiteLLM's call, its translation alone, and Agno where that is installed."""
+
+import asyncio
+import json
+import statistics
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+
+import frappe
+
+from huf.ai.agent_integration import run_agent_sync, stream_agent
+from huf.ai.agent_manager import AgentManager
+from huf.ai.coroutines import run_coroutine
+from huf.ai.loop.guards import StepCap
+from huf.ai.providers.answers import Answer
+from huf.ai.providers.first_use import find_translation
+from huf.ai.providers.litellm import load
+from huf.ai.providers.model_thread import ask_there
+from huf.ai.run import RunProvider
+from huf.ai.types import AgentRequest
+from huf.api.sse import as_lines
+from huf.tests.benchmarks.quick_model import quick_model
+from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
+
+TURNS, ROUNDS = 5, 25
+AT_ONCE, PAUSE, SOME_TURNS = 64, 0.05, 3
+CHUNKS = 2_000
+SHORT, LONG = 10, 1_000
+SYSTEM = {"role": "system", "content": "You are an agent under test."}
+
+
+def look(n: int) -> str:
+	"""The tool: it costs nothing, and what it gives is new each time."""
+	return f"found {n}"
+
+
+def measure() -> None:
+	"""Print wall and CPU milliseconds of each, taken in turn, and the ratios."""
+	tool = make_tool("Custom Function", function_path=f"{__name__}.look", effect="read", description="Looks.")
+	with quick_model(tool) as base_url:
+		provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url)
+		model = make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1).name
+		agent = make_agent(model, (tool,), max_iterations=20)
+		definition = frappe.db.get_value("Agent Tool Function", tool, "function_definition")
+		tools = [{"type": "function", "function": json.loads(definition)}]
+		print_turns(base_url, agent, tools)
+		print_history(agent)
+		print_chunks(base_url, agent)
+		print_many(agent)
+
+
+def print_turns(base_url: str, agent: str, tools: list[dict]) -> None:
+	prompt = f"{TURNS} 0"
+	ways = {
+		"litellm.acompletion, bare loop": lambda: run_coroutine(
+			ask_there(call_loop(base_url, prompt, tools))
+		),
+		"LiteLLM's translation, bare loop": lambda: run_coroutine(
+			ask_there(bare_loop(base_url, prompt, tools))
+		),
+		"run without journal": lambda: run_coroutine(without_journal(agent, prompt)),
+		"run with journal and conversation": lambda: with_journal(agent, prompt),
+		**agno_loop(base_url, prompt, tools[0]["function"]["name"]),
+	}
+	found = compare(ways)
+	called, translated, bare, kept, *agno = found
+	print(f"\n{TURNS} tool turns and an answer")
+	for name, (wall, cpu) in zip(ways, found, strict=True):
+		print(f"  {name:36}{wall:8.2f} ms wall {cpu:8.2f} ms CPU")
+	print_ratio("  with journal / litellm.acompletion", kept, called, 0.6)
+	print_ratio("  without journal / translation", bare, translated, 1.5)
+	if agno:
+		print_ratio("  with journal / Agno", kept, agno[0], 0.95)
+	else:
+		print("  Agno: not installed (pip install '.[bench]')")
+
+
+def compare(ways: dict[str, Callable[[], None]], rounds: int = ROUNDS) -> list[tuple[float, float]]:
+	"""Median wall and CPU milliseconds of each, all of them in each round."""
+	times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+	for _ in range(rounds + 3):
+		for name, way in ways.items():
+			times[name].append(clocked(way))
+	return [tuple(map(statistics.median, zip(*each[3:], strict=True))) for each in times.values()]
+
+
+def clocked(function: Callable[[], None]) -> tuple[float, float]:
+	wall, cpu = time.perf_counter(), time.process_time()
+	function()
+	return (time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000
+
+
+def print_ratio(what: str, ours: tuple[float, float], theirs: tuple[float, float], target: float) -> None:
+	wall, cpu = (our / their for our, their in zip(ours, theirs, strict=True))
+	print(f"{what:38}{wall:8.2f} wall    {cpu:8.2f} CPU     (target {target})")
+
+
+async def call_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
+	messages: list = [SYSTEM, {"role": "user", "content": prompt}]
+	fixed = {"model": "openai/quick", "api_base": base_url, "api_key": SECRET, "tools": tools}
+	while True:
+		answer = await load().acompletion(**fixed, messages=messages)
+		message = answer.choices[0].message
+		if not message.tool_calls:
+			return
+		messages.append(message.model_dump())
+		messages += [
+			{"role": "tool", "tool_call_id": call.id, "content": look(0)} for call in message.tool_calls
+		]
+
+
+async def bare_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
+	messages: list = [SYSTEM, {"role": "user", "content": prompt}]
+	fixed = {"model": "openai/quick", "api_base": base_url, "api_key": SECRET, "timeout": 10, "tools": tools}
+	translation, envelope = await find_translation(load(), fixed)
+	while True:
+		answer = Answer(lambda text: None)
+		await translation.ask(envelope, {**fixed, "messages": messages}, answer)
+		if not answer.calls:
+			return
+		calls = [
+			{
+				"id": each["id"],
+				"type": "function",
+				"function": {"name": each["name"], "arguments": each["arguments"]},
+			}
+			for each in answer.calls.values()
+		]
+		messages.append({"role": "assistant", "content": None, "tool_calls": calls})
+		messages += [{"role": "tool", "tool_call_id": each["id"], "content": look(0)} for each in calls]
+
+
+async def without_journal(agent: str, prompt: str) -> None:
+	manager = AgentManager(agent)
+	made = manager.create_agent()
+	context = {"agent_name": agent, "guards": (StepCap(20),)}
+	outcome = await RunProvider.run(made, prompt, manager.provider, manager.model, context)
+	assert outcome.text == "That is all.", outcome.error
+
+
+def with_journal(agent: str, prompt: str) -> None:
+	result = run_agent_sync(agent, prompt, external_id=frappe.generate_hash(length=8))
+	assert result["response"] == "That is all.", result["error"]
+
+
+def agno_loop(base_url: str, prompt: str, tool: str) -> dict[str, Callable[[], None]]:
+	if find_spec("agno") is None:
+		return {}
+	from agno.agent import Agent
+	from agno.models.openai.like import OpenAILike
+
+	def found(n: int) -> str:
+		"""Looks."""
+		return look(n)
+
+	found.__name__ = tool
+
+	def run() -> None:
+		model = OpenAILike(id="quick", api_key=SECRET, base_url=base_url)
+		Agent(model=model, tools=[found], instructions=SYSTEM["content"], telemetry=False).run(prompt)
+
+	return {"Agno": run}
+
+
+def print_history(agent: str) -> None:
+	"""A turn over a long history beside one over a short one; what is sent of it, the limit N says."""
+	ways = {}
+	for count in (SHORT, LONG):
+		thread = unique("thread")
+		began = run_agent_sync(agent, "0 0", external_id=thread)
+		frappe.db.bulk_insert("Agent Message", *messages_of(began["conversation"], count))
+		frappe.db.sql(
+			"update `tabAgent Conversation` set total_messages = total_messages + %s where name = %s",
+			(count, began["conversation"]),
+		)
+		frappe.db.commit()
+		ways[f"history of {count} messages"] = lambda thread=thread: run_agent_sync(
+			agent, f"{TURNS} 0", external_id=thread
+		)
+	short, long = compare(ways)
+	print("\nthe same over a history")
+	for name, (wall, cpu) in zip(ways, (short, long), strict=True):
+		print(f"  {name:36}{wall:8.2f} ms wall {cpu:8.2f} ms CPU")
+	print_ratio(f"  {LONG} / {SHORT} messages", long, short, 1.5)
+
+
+def messages_of(conversation: str, count: int) -> tuple[list[str], list[tuple]]:
+	fields = ["name", "owner", "creation", "modified", "modified_by", "docstatus", "idx"]
+	fields += ["conversation", "sequence", "role", "kind", "content", "step"]
+	now = frappe.utils.now()
+	standard = ("Administrator", now, now, "Administrator", 0, 0, conversation)
+	rows = [
+		(
+			frappe.generate_hash(length=10),
+			*standard,
+			3 + n,
+			"agent" if n % 2 else "user",
+			"Message",
+			f"Said {n}",
+			0,
+		)
+		for n in range(count)
+	]
+	return fields, rows
+
+
+def print_chunks(base_url: str, agent: str) -> None:
+	def ours() -> None:
+		request = AgentRequest(agent, f"{CHUNKS} 0", frappe.session.user, external_id=unique("thread"))
+		for _ in as_lines(stream_agent(request)):
+			pass
+
+	ways = {
+		"litellm.acompletion alone": lambda: run_coroutine(ask_there(read_call(base_url))),
+		"LiteLLM's translation alone": lambda: run_coroutine(ask_there(read_bare(base_url))),
+		"a run, every event as a line": ours,
+	}
+	found = compare(ways, 5)
+	print(f"\na streamed answer of {CHUNKS} chunks, µs a chunk")
+	for name, (wall, cpu) in zip(ways, found, strict=True):
+		print(f"  {name:36}{wall * 1000 / CHUNKS:8.1f} µs wall {cpu * 1000 / CHUNKS:8.1f} µs CPU")
+	print("  (target 60)")
+
+
+def streaming(base_url: str) -> dict:
+	messages = [{"role": "user", "content": f"{CHUNKS} 0"}]
+	fixed = {
+		"model": "openai/quick",
+		"api_base": base_url,
+		"api_key": SECRET,
+		"timeout": 10,
+		"messages": messages,
+	}
+	return {**fixed, "stream": True, "stream_options": {"include_usage": True}}
+
+
+async def read_call(base_url: str) -> None:
+	await Answer(lambda text: None).take(await load().acompletion(**streaming(base_url)))
+
+
+async def read_bare(base_url: str) -> None:
+	kwargs = streaming(base_url)
+	translation, envelope = await find_translation(load(), kwargs)
+	await translation.ask(envelope, kwargs, Answer(lambda text: None))
+
+
+def print_many(agent: str) -> None:
+	"""Runs at once in one process, and what one that waits takes up."""
+	prompt = f"{SOME_TURNS} {PAUSE}"
+	run_coroutine(together(agent, prompt, AT_ONCE))
+	before = resident()
+	wall, _ = clocked(lambda: run_coroutine(together(agent, prompt, 4 * AT_ONCE)))
+	print(f"\n{AT_ONCE} runs at once of {SOME_TURNS} turns, a model that takes {PAUSE * 1000:.0f} ms")
+	taken = max(0, resident() - before) / (3 * AT_ONCE)
+	rate = statistics.median(
+		AT_ONCE / clocked(lambda: run_coroutine(together(agent, prompt, AT_ONCE)))[0] * 1000 for _ in range(5)
+	)
+	print(f"  without journal                     {rate:8.0f} runs a second (target 150)")
+	print(f"  memory of one more run that waits   {taken / 1024:8.0f} KB (aim under 100)")
+	where = (frappe.local.site, frappe.local.sites_path)
+	with ThreadPoolExecutor(AT_ONCE, initializer=connect, initargs=where) as pool:
+		list(pool.map(lambda _: with_journal(agent, prompt), range(AT_ONCE)))
+		rates = []
+		for _ in range(3):
+			wall, _ = clocked(lambda: list(pool.map(lambda _: with_journal(agent, prompt), range(AT_ONCE))))
+			rates.append(AT_ONCE / wall * 1000)
+	print(f"  with journal, a thread each         {statistics.median(rates):8.0f} runs a second (target 60)")
+
+
+async def together(agent: str, prompt: str, count: int) -> None:
+	await asyncio.gather(*(without_journal(agent, prompt) for _ in range(count)))
+
+
+def connect(site: str, sites_path: str) -> None:
+	frappe.init(site, sites_path=sites_path)
+	frappe.connect()
+	frappe.set_user("Administrator")
+
+
+def resident() -> int:
+	"""Bytes of memory that this process has in use."""
+	return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

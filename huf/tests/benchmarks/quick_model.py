@@ -1,0 +1,98 @@
+"""A model that costs next to nothing: one event loop and answers made beforehand, for what is compared with a floor.
+
+	python -m huf.tests.benchmarks.quick_model TOOL     prints its base URL, and ends with its standard input
+
+The prompt says what it does: "5 0.05" is five tool turns and an answer, each after so many seconds. A streamed answer is of
+the first number's many chunks.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+HEAD = {"id": "1", "created": 1, "model": "quick"}
+USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+
+
+@contextmanager
+def quick_model(tool: str = "look") -> Iterator[str]:
+	"""Start it in a process of its own; gives its base URL."""
+	command = [sys.executable, "-m", "huf.tests.benchmarks.quick_model", tool]
+	process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+	try:
+		yield process.stdout.readline().strip()
+	finally:
+		process.stdin.close()
+		process.wait(5)
+
+
+class Connection(asyncio.Protocol):
+	tool = "look"
+
+	def connection_made(self, transport) -> None:
+		self.transport, self.read = transport, b""
+
+	def data_received(self, data: bytes) -> None:
+		self.read += data
+		head, found, rest = self.read.partition(b"\r\n\r\n")
+		if not found:
+			return
+		length = int(
+			next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))[15:]
+		)
+		if len(rest) >= length:
+			body, self.read = json.loads(rest[:length]), rest[length:]
+			self.answer(body)
+
+	def answer(self, body: dict) -> None:
+		messages = body["messages"]
+		last = max(place for place, each in enumerate(messages) if each["role"] == "user")
+		said = messages[last]["content"]
+		words = said.split()
+		# Anything else, such as the request to sum up what was said, is answered at once.
+		turns, pause = words if len(words) == 2 else (0, 0)
+		done = sum(each["role"] == "tool" for each in messages[last:])
+		if body.get("stream"):
+			made = streamed(int(turns))
+		else:
+			made = whole(self.tool, done) if done < int(turns) else whole(None, done)
+		asyncio.get_running_loop().call_later(float(pause), self.transport.write, made)
+
+
+def whole(tool: str | None, number: int) -> bytes:
+	message: dict = {"role": "assistant", "content": None if tool else "That is all."}
+	if tool:
+		function = {"name": tool, "arguments": json.dumps({"n": number})}
+		message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
+	choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if tool else "stop"}
+	body = json.dumps({**HEAD, "object": "chat.completion", "choices": [choice], "usage": USAGE}).encode()
+	return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
+		len(body),
+		body,
+	)
+
+
+def streamed(chunks: int) -> bytes:
+	head = {**HEAD, "object": "chat.completion.chunk"}
+	choices = [{"index": 0, "delta": {"content": f"{n} "}, "finish_reason": None} for n in range(chunks)]
+	choices.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+	events = [json.dumps({**head, "choices": [choice]}) for choice in choices]
+	events += [json.dumps({**head, "choices": [], "usage": USAGE}), "[DONE]"]
+	body = "".join(f"data: {event}\n\n" for event in events).encode()
+	head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n"
+	return head % len(body) + body
+
+
+async def main() -> None:
+	Connection.tool = sys.argv[1]
+	loop = asyncio.get_running_loop()
+	server = await loop.create_server(Connection, "127.0.0.1", 0, backlog=512)
+	print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
+	await loop.run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+	asyncio.run(main())
