@@ -68,7 +68,7 @@ def bring(pack: Pack, source: Source, doc) -> Report:
 			raise UsageError(f"{entry.place}: {entry.doctype} {key[1]} is there twice.")
 		seen.add(key)
 		bring_entry(entry, kept.get(key), doc, report)
-	for key in [key for key in kept if key not in seen]:
+	for key in [key for key in reversed(kept) if key not in seen]:
 		drop(kept[key], doc, report)
 	doc.save()
 	return report
@@ -98,7 +98,7 @@ def bring_entry(entry: Entry, row, doc, report: Report) -> None:
 	if not frappe.db.exists(entry.doctype, row.record_name):
 		report.kept.append(f"{entry.doctype} {row.record_name}: it was deleted, and stays so.")
 		return
-	merged, digests = entries.bring_up(entry, row.record_name, json.loads(row.digests))
+	merged, digests = entries.bring_up(entry, row.record_name, json.loads(row.digests or "{}"))
 	row.digests = json.dumps(digests)
 	if merged.changes:
 		report.changed.append(told)
@@ -128,7 +128,7 @@ def drop(row, doc, report: Report) -> None:
 	"""What the pack no longer brings goes, unless a person has changed it: then it is theirs."""
 	told = f"{row.record_doctype} {row.record_name}"
 	if row.made and frappe.db.exists(row.record_doctype, row.record_name):
-		if entries.is_edited(row.record_doctype, row.record_name, json.loads(row.digests)):
+		if removing.is_peoples(row) or removing.peoples_records([row]):
 			report.kept.append(f"{told}: the pack has it no more, but it was changed here, and stays.")
 		else:
 			removing.delete_record(row.record_doctype, row.record_name)

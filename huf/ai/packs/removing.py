@@ -12,6 +12,7 @@ import frappe
 from huf.ai.admission import acting_as
 from huf.ai.errors import UsageError
 from huf.ai.packs import entries
+from huf.ai.packs.contents import PLACES
 
 PACK = "Agent Pack"
 SHARED = ("Role", "AI Provider", "AI Model")
@@ -26,6 +27,12 @@ BELONGS = {
 	**{"User Permission": "allow", "Version": "ref_doctype", "Comment": "reference_doctype"},
 }
 """What Frappe keeps beside a DocType, with the field that names it."""
+NEEDS = {
+	**dict.fromkeys(("Agent Trigger", "Agent Tool Function", "Server Script"), "reference_doctype"),
+	**{"Report": "ref_doctype", "Notification": "document_type", "Workflow": "document_type"},
+	**dict.fromkeys(("DocField", "Custom Field"), "options"),
+}
+"""What may need a DocType, with the field that names it."""
 LAST = ("DocType", "Role")
 TALKS = "Agent Conversation"
 
@@ -83,20 +90,21 @@ def check_needed(rows: list) -> None:
 	doctypes = [name for doctype, name in own if doctype == "DocType"]
 	if not doctypes:
 		return
-	needing = [
-		(each, row.name)
-		for each in ("Agent Trigger", "Agent Tool Function")
-		for row in frappe.get_all(each, {"reference_doctype": ["in", doctypes]}, order_by="name asc")
-	]
-	links = {"fieldtype": ["in", ("Link", "Table", "Table MultiSelect")], "options": ["in", doctypes]}
-	needing += [
-		("DocType", row.parent)
-		for row in frappe.get_all("DocField", links, ["parent"], order_by="parent asc")
-	]
+	needing = []
+	for each, field in NEEDS.items():
+		if frappe.db.exists("DocType", each):
+			found = frappe.get_all(each, {field: ["in", doctypes]}, order_by="name asc", pluck="name")
+			needing += [
+				("DocType", parent_of(name)) if each == "DocField" else (each, name) for name in found
+			]
 	if others := sorted({f"{doctype} {name}" for doctype, name in needing if (doctype, name) not in own}):
 		raise UsageError(
 			f"These need its DocTypes, and are not the pack's: {', '.join(others)}. Delete them first."
 		)
+
+
+def parent_of(field: str) -> str:
+	return frappe.db.get_value("DocField", field, "parent")
 
 
 def peoples_records(rows: list) -> dict[str, list[str]]:
@@ -117,7 +125,9 @@ def peoples_records(rows: list) -> dict[str, list[str]]:
 
 
 def is_peoples(row) -> bool:
-	return row is None or entries.is_edited(row.record_doctype, row.record_name, json.loads(row.digests))
+	return row is None or entries.is_edited(
+		row.record_doctype, row.record_name, json.loads(row.digests or "{}")
+	)
 
 
 def told(people: dict[str, list[str]]) -> str:
@@ -155,8 +165,7 @@ def delete_row(row, doctypes: set[str]) -> Iterable[str]:
 
 def is_foreign(row, doctypes: set[str]) -> bool:
 	"""A sample in a DocType that is not the pack's, and that a person has made theirs."""
-	is_sample = row.record_doctype not in doctypes and not row.record_doctype.startswith("Agent")
-	return is_sample and is_peoples(row)
+	return row.record_doctype not in (*doctypes, *PLACES) and is_peoples(row)
 
 
 def delete_shared(doctype: str, name: str) -> bool:
@@ -174,7 +183,9 @@ def delete_shared(doctype: str, name: str) -> bool:
 
 
 def delete_record(doctype: str, name: str, force: bool = False) -> None:
-	"""With its attachments. A submitted document is cancelled before."""
+	"""With its attachments, a DocType with its table. A submitted document is cancelled before."""
+	if doctype == "DocType":
+		return drop_doctypes([name])
 	doc = frappe.get_doc(doctype, name)
 	if doc.docstatus == 1:
 		doc.cancel()

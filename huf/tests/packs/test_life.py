@@ -1,5 +1,7 @@
 """Packs are installed, updated and removed: nothing twice, nothing of a person's lost, nothing left behind."""
 
+import json
+
 import frappe
 
 from huf.ai.errors import UsageError
@@ -142,6 +144,25 @@ class TestUpdating(PackTestCase):
 		self.assertEqual(report.removed, [f"{self.plant} Fern {self.key}"])
 		self.assertTrue(frappe.db.exists(self.plant, f"Rose {self.key}"))
 		self.assertIn("but it was changed here", report.kept[0])
+
+	def test_a_doctype_that_the_pack_has_no_more_goes_with_its_table_unless_there_is_something_in_it(self):
+		empty = f"Pot {self.key}"
+		values = {"doctype": "DocType", "name": empty, "module": "Huf", "custom": 1}
+		values["fields"] = [{"fieldname": "size", "fieldtype": "Int", "label": "Size"}]
+		documents = json.loads((self.folder / "doctypes.json").read_text())
+		self.put("doctypes.json", json.dumps([*documents, values]))
+		self.install()
+		pot = make(empty, size=1)
+		self.write("2.0")
+		self.assertIn(f"DocType {empty}: the pack has it no more", self.install().kept[0])
+		pot.delete()
+		frappe.db.commit()
+		self.put("doctypes.json", json.dumps([*documents, values]))
+		frappe.delete_doc("DocType", empty)
+		self.install()
+		self.write("3.0")
+		self.assertEqual(self.install().removed, [f"DocType {empty}"])
+		self.assertFalse(frappe.db.table_exists(empty, cached=False))
 
 
 class TestRemoving(PackTestCase):
