@@ -24,8 +24,16 @@ def get_pack(name: str):
 
 @frappe.whitelist(methods=["POST"])
 def install(name: str):
-	"""Install a shipped pack, or update it: {pack, version, made, changed, kept, left, removed}, lists of lines."""
+	"""Install a shipped pack: {pack, version, made, changed, kept, left, removed}, lists of lines."""
 	check_manager()
+	return install_pack(find_pack(name)).as_dict()
+
+
+@frappe.whitelist(methods=["POST"])
+def update(name: str):
+	"""Bring an installed pack up to what is shipped; answers as `install`."""
+	check_manager()
+	removing.check_installed(name)
 	return install_pack(find_pack(name)).as_dict()
 
 

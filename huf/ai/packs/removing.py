@@ -42,8 +42,7 @@ def remove(name: str, with_records: bool = False) -> list[str]:
 
 	Raises UsageError where people made records with it and `with_records` is not said, or something else needs it.
 	"""
-	if not frappe.db.exists(PACK, name):
-		raise UsageError(f"The pack {name!r} is not installed.")
+	check_installed(name)
 	with acting_as("Administrator"):
 		doc = frappe.get_doc(PACK, name)
 		hand_over(doc)
@@ -61,6 +60,11 @@ def remove(name: str, with_records: bool = False) -> list[str]:
 		frappe.db.commit()
 		frappe.clear_cache()
 	return [f"Removed: {told(people)}", *lines] if people else lines
+
+
+def check_installed(name: str) -> None:
+	if not frappe.db.exists(PACK, name):
+		raise UsageError(f"The pack {name!r} is not installed.")
 
 
 def take_back(name: str) -> None:

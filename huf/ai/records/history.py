@@ -30,6 +30,8 @@ RUN_FIELDS = [
 		"started_at",
 		"ended_at",
 		"duration_ms",
+		"verdict",
+		"verdict_note",
 		"steps",
 		"attempts",
 	),

@@ -33,6 +33,18 @@ class TestRunsPage(PageTestCase):
 			page.get_by_test_id("run-conversation").click()
 			self.assertIn(QUESTIONS[0], page.get_by_test_id("message-user").first.text_content())
 
+	def test_a_run_is_called_bad_with_a_word_why_and_is_a_case_then(self):
+		with open_browser(self.server.url) as page:
+			self.open_list(page)
+			page.get_by_test_id("run-item").last.get_by_role("link").click()
+			page.get_by_test_id("verdict-Bad").click()
+			page.get_by_test_id("verdict-note").fill("It named none of them.")
+			page.get_by_test_id("verdict-store").click()
+			page.locator("[data-testid=run-verdict][data-verdict=Bad]").wait_for()
+			self.assertIn("It named none of them.", page.get_by_test_id("run-verdict").inner_text())
+		(case,) = self.call("/api/method/huf.api.eval.get_cases?agent=Office%20Assistant")["message"]["cases"]
+		self.assertEqual((case["verdict"], case["note"]), ("Bad", "It named none of them."))
+
 	def test_two_runs_are_compared_and_what_differs_is_said_or_that_nothing_does(self):
 		with open_browser(self.server.url) as page:
 			self.open_list(page)

@@ -34,6 +34,11 @@ class TestRest(ShippedPackCase):
 			pack.remove("pharmacy")
 		branch.delete()
 
+	def test_only_what_is_installed_is_updated(self):
+		self.assertEqual(pack.update("pharmacy")["made"], [])
+		with self.assertRaisesRegex(UsageError, "'web_assistant' is not installed"):
+			pack.update("web_assistant")
+
 	def test_it_is_exported_as_it_is_now(self):
 		frappe.db.set_value("Agent", "pharmacy", "temperature", 0.9)
 		files = pack.export("pharmacy")
