@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 
 import frappe
 
@@ -53,7 +54,8 @@ def key_of(entry: Entry) -> str:
 
 def make(entry: Entry):
 	"""Insert it; gives the document. Raises UsageError with the place of what the site refuses."""
-	values = {"doctype": entry.doctype, **entry.values, **(entry.at_first or {})}
+	# A copy: Frappe writes into the rows it is given.
+	values = deepcopy({"doctype": entry.doctype, **entry.values, **(entry.at_first or {})})
 	with refused_at(entry):
 		doc = frappe.get_doc(values)
 		given = entry.values.get("name") if entry.doctype != "DocType" else None
@@ -98,7 +100,7 @@ def bring_up(entry: Entry, name: str, kept: Digests) -> tuple[Merged, Digests]:
 	if merged.changes:
 		with refused_at(entry):
 			doc = frappe.get_doc(entry.doctype, name)
-			write(doc, merged.changes)
+			write(doc, deepcopy(merged.changes))
 			doc.save()
 	stored = stored_parts(entry.doctype, name, given)
 	return merged, keep_digests(kept, given, stored, merged.edited)

@@ -3,6 +3,10 @@ frappe.ui.form.on("Agent Run", {
 		const calls = { run: frm.doc.name };
 		frm.add_custom_button(__("Model Calls"), () => frappe.set_route("List", "Agent LLM Call", calls));
 		frm.add_custom_button(__("Tool Calls"), () => frappe.set_route("List", "Agent Tool Call", calls));
+		if (["Success", "Stopped", "Failed"].includes(frm.doc.status)) {
+			for (const [label, good] of [[__("Good"), 1], [__("Bad"), 0]])
+				frm.add_custom_button(label, () => mark(frm, good), __("Make a Case"));
+		}
 		if (["Queued", "Started", "Waiting"].includes(frm.doc.status)) {
 			frm.add_custom_button(__("Cancel Run"), () =>
 				frappe.call("huf.api.run.cancel", { run: frm.doc.name }).then(() => frm.reload_doc())
@@ -10,3 +14,11 @@ frappe.ui.form.on("Agent Run", {
 		}
 	},
 });
+
+function mark(frm, good) {
+	frappe.prompt(
+		{ fieldname: "note", fieldtype: "Small Text", label: __("Why") },
+		({ note }) => frappe.call("huf.api.eval.mark", { run: frm.doc.name, good, note }).then(() => frm.reload_doc()),
+		__("Make a Case")
+	);
+}
