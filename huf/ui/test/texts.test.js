@@ -4,7 +4,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { serverMessage } from "../src/api/errors.js";
 import en from "../src/i18n/en.js";
-import { loadTexts, t } from "../src/i18n/index.js";
+import { loadTexts, t, tellProgress } from "../src/i18n/index.js";
 import { formatCost, formatDuration, initials } from "../src/lib/format.js";
 
 const TEXTS = path.resolve(import.meta.dirname, "../src/i18n");
@@ -53,6 +53,21 @@ test("no text of a later page is left over", () => {
 		Object.keys(later).filter((key) => !isUsed(key)),
 		[],
 	);
+});
+
+test("a German text stands for an English one, with the same values in it", async () => {
+	const values = (text) => [...JSON.stringify(text).matchAll(/\{\w+\}/g)].map(String).sort();
+	for (const name of readdirSync(TEXTS).filter((name) => /^de\..*js$/.test(name))) {
+		const english = (await import(path.join(TEXTS, name.replace("de", "en")))).default;
+		const own = (await import(path.join(TEXTS, name))).default;
+		for (const key of Object.keys(own)) assert.deepEqual(values(own[key]), values(english[key] ?? null), key);
+	}
+});
+
+test("progress is told in an agent's own words where it has any", () => {
+	const told = { step: 3, of: 20, what: "Durchsuche Gesetze", text: "Schritt 3/20: Durchsuche Gesetze..." };
+	assert.equal(tellProgress({ ...told, is_own: true }), "Schritt 3/20: Durchsuche Gesetze...");
+	assert.equal(tellProgress({ ...told, is_own: false }), "Step 3 of 20: Durchsuche Gesetze");
 });
 
 test("values are filled in and counted forms are chosen", () => {

@@ -5,15 +5,15 @@
 import en from "./en.js";
 
 const LOADERS = {
-	// de: () => import("./de.js"),
+	de: () => import("./de.js"),
 	// es: () => import("./es.js"),
 	// cs: () => import("./cs.js"),
 };
 
 /** Texts that only come with their pages; the same languages as above, each in a file of its own. */
 const PARTS = {
-	form: { en: () => import("./en.form.js") },
-	drafts: { en: () => import("./en.drafts.js") },
+	form: { en: () => import("./en.form.js"), de: () => import("./de.form.js") },
+	drafts: { en: () => import("./en.drafts.js"), de: () => import("./de.drafts.js") },
 	runs: { en: () => import("./en.runs.js") },
 	triggers: { en: () => import("./en.triggers.js") },
 	knowledge: { en: () => import("./en.knowledge.js") },
@@ -48,6 +48,11 @@ async function loadPart(part) {
 	const loaders = PARTS[part];
 	const [english, own] = await Promise.all([loaders.en(), (loaders[locale] || loaders.en)()]);
 	texts = { ...english.default, ...texts, ...own.default };
+}
+
+/** How far a run is: in its agent's own words, where it has any. */
+export function tellProgress(progress) {
+	return progress.is_own ? progress.text : t("run.progress", progress);
 }
 
 export function currentLocale() {
