@@ -33,7 +33,8 @@ from huf.ai.types import Effect
 class EffectTool(FunctionTool):
 	"""The SDK's tool, plus what it does to the world and where it comes from.
 
-	`progress`: what people read while it is at work, where somebody wrote it. `work` makes a call as `on_invoke_tool` does, as a whole in the calling thread; `describe` says what it would send.
+	`work` makes a call as `on_invoke_tool` does, as a whole in the calling thread; `describe` says what it would send.
+	`progress`: what people read while it is at work, where somebody wrote it.
 	"""
 
 	effect: Effect = Effect.READ

@@ -13,6 +13,10 @@ def why_person(row, agent, arguments: dict) -> str | None:
 		return None
 	hosts = ((agent and agent.allowed_hosts) or "").split()
 	seen = seen_in(run) if Source.MAIL not in sources else ""
-	# A tool of an app may have another name here: what it reaches is the same.
-	name = row.function_path if row.types == "App Provided" and row.function_path else row.tool_name
-	return what_leaves(Exit(name, row.types, arguments, row.base_url), sources, hosts, seen)
+	return what_leaves(exit_of(row, arguments), sources, hosts, seen)
+
+
+def exit_of(row, arguments: dict) -> Exit:
+	"""A tool of an app may have another name here: what it reaches is the same."""
+	offered = row.function_path if row.types == "App Provided" else None
+	return Exit(offered or row.tool_name, row.types, arguments, row.base_url)

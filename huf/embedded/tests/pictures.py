@@ -1,4 +1,4 @@
-"""`scripts/screenshots [README | PAGE ...]`: takes the README's picture and docs/screenshots anew, from fresh sites."""
+"""`scripts/screenshots [README | helena | PAGE ...]`: takes the README's pictures and docs/screenshots anew, from fresh sites."""
 
 import base64
 import sys
@@ -6,8 +6,10 @@ import tempfile
 from pathlib import Path
 
 from huf.embedded.tests.browser import open_browser, say, sign_in
+from huf.embedded.tests.office import SCRIPT, SLOW, WISHES, open_office
 from huf.embedded.tests.server_test import Server, free_port
 from huf.embedded.tests.showcase import PAGES, PageOf, Showcase, open_showcase
+from huf.tests.model_answers import text
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 SHOTS = DOCS / "screenshots"
@@ -33,6 +35,24 @@ def take_readme_picture() -> None:
 				page.screenshot(path=DOCS / "chat.png")
 		finally:
 			server.stop()
+
+
+def take_office_picture() -> None:
+	"""Helena answers from a case, statutes and judgments, and proposes a deadline."""
+	with open_office() as office, open_browser(office.server.url, width=1200, height=1290) as page:
+		page.set_default_timeout(SLOW)
+		# The first answer of a process takes longer than what the picture is to tell.
+		office.model.script(text("Hallo Katharina! Was kann ich für dich tun?"), *SCRIPT)
+		office.rest.sign_in(page)
+		for wish in ("Hallo Helena", WISHES[0]):
+			page.goto("/huf/chat?agent=Helena")
+			page.get_by_text("Hi, ich bin Helena!").wait_for()
+			say(page, wish)
+		page.get_by_test_id("composer").fill(WISHES[1])
+		page.get_by_test_id("send").click()
+		page.get_by_test_id("draft-approve").wait_for()
+		page.get_by_test_id("message-user").first.scroll_into_view_if_needed()
+		page.screenshot(path=DOCS / "helena.png")
 
 
 def take_pages(pages: tuple[PageOf, ...]) -> None:
@@ -82,5 +102,7 @@ if __name__ == "__main__":
 	wanted = sys.argv[1:]
 	if not wanted or "README" in wanted:
 		take_readme_picture()
+	if not wanted or "helena" in wanted:
+		take_office_picture()
 	if pages := tuple(one for one in PAGES if not wanted or one.name in wanted):
 		take_pages(pages)

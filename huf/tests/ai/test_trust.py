@@ -6,6 +6,7 @@ import unittest
 import frappe
 
 from huf.ai.agent_integration import run_agent_sync
+from huf.ai.tools.exits import exit_of
 from huf.ai.trust import Exit, Source, find_outsiders, is_listed, what_leaves
 from huf.tests.drafting import Shop
 from huf.tests.factories import make_agent, make_model, make_tool
@@ -56,6 +57,14 @@ class TestDecision(unittest.TestCase):
 		self.assertIsNotNone(what_leaves(Exit("publish", "Custom Function", {"text": "x"}), MAIL, ()))
 		self.assertIsNone(what_leaves(Exit("web_search", "App Provided", {"query": "x"}), MAIL, ()))
 		self.assertIsNone(what_leaves(Exit("helper", "Run Agent", {"prompt": "x"}), MAIL, ()))
+
+	def test_a_tool_of_an_app_is_itself_under_another_name_and_no_other_can_pass_for_it(self):
+		def named(types):
+			row = {"tool_name": "look", "types": types, "function_path": "web_search", "base_url": None}
+			return exit_of(frappe._dict(row), {"query": "x"})
+
+		self.assertIsNone(what_leaves(named("App Provided"), MAIL, ()))
+		self.assertIsNotNone(what_leaves(named("Custom Function"), MAIL, ()))
 
 	def test_who_takes_no_part_in_a_thread_is_an_outsider(self):
 		self.assertEqual(

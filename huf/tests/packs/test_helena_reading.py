@@ -3,6 +3,7 @@
 import frappe
 from frappe.utils import today
 
+from huf.ai.admission import acting_as
 from huf.ai.errors import ToolError
 from huf.packs.helena import tools
 from huf.tests.factories import make, make_user
@@ -177,6 +178,25 @@ class TestSearchInAllCases(HelenaTestCase):
 		for user, count in ((member, 2), (guest, 2), (nobody, 0), ("Administrator", 4)):
 			found = self.as_user(tools.search_alle_akten, self.word, user=user)["results"]
 			self.assertEqual(len(found), count, user)
+
+	def test_what_is_in_a_case_of_others_is_in_no_list_and_cannot_be_read(self):
+		made = [
+			make("Helena Dokument", akte=self.other, titel="x"),
+			make("Helena Frist", akte=self.other, bezeichnung="x", faellig_am=today()),
+			make("Helena Zeiteintrag", akte=self.other, minuten=5, taetigkeit="x"),
+			make("Helena Notiz", akte=self.other, titel="x", inhalt="y"),
+			make("Helena Hinweis", akte=self.other, titel="x", text="y"),
+			frappe.get_doc("Helena Akte", self.other),
+		]
+		with acting_as(self.user):
+			for doc in made:
+				self.assertEqual(frappe.get_list(doc.doctype, {"name": doc.name}), [], doc.doctype)
+				self.assertFalse(frappe.has_permission(doc.doctype, "read", doc=doc.name), doc.doctype)
+		frappe.db.set_value("Helena Akte", self.other, "anwalt", self.user)
+		with acting_as(self.user):
+			for doc in made:
+				self.assertEqual(len(frappe.get_list(doc.doctype, {"name": doc.name})), 1, doc.doctype)
+				self.assertTrue(frappe.has_permission(doc.doctype, "read", doc=doc.name), doc.doctype)
 
 	def test_the_role_admin_sees_all_cases(self):
 		admin = make_user("Huf User", "ADMIN")

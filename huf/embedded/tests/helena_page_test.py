@@ -1,0 +1,35 @@
+"""Helena in the chat, as a lawyer sees her: her first words, an answer with its sources, a draft that waits, all in German."""
+
+import unittest
+
+from huf.embedded.tests.browser import needs_browser, open_browser, say
+from huf.embedded.tests.office import CASE, DEADLINE, SCRIPT, SLOW, WISHES, open_office
+
+
+@needs_browser
+class TestHelenaPage(unittest.TestCase):
+	def test_from_the_first_words_to_a_deadline_that_was_allowed(self):
+		with open_office() as office, open_browser(office.server.url) as page:
+			page.set_default_timeout(SLOW)
+			office.model.script(*SCRIPT)
+			office.rest.sign_in(page)
+			page.goto("/huf/chat?agent=Helena")
+			page.get_by_text("Hi, ich bin Helena!").wait_for()
+			self.assertEqual(page.locator("html").get_attribute("lang"), "de")
+			say(page, WISHES[0])
+			page.get_by_text("VIII ZR 271/17").last.wait_for()
+			self.assertEqual(
+				page.get_by_test_id("run-badge").get_attribute("title").split(" · ")[0], "Inline"
+			)
+			page.get_by_test_id("composer").fill(WISHES[1])
+			page.get_by_test_id("send").click()
+			page.get_by_text("Helena Frist neu anlegen").wait_for()
+			filters = f'[["akte", "=", "{CASE}"], ["bezeichnung", "=", "{DEADLINE["bezeichnung"]}"]]'
+			self.assertEqual(
+				office.rest.method("frappe.client.get_count", doctype="Helena Frist", filters=filters), 0
+			)
+			page.get_by_role("button", name="Freigeben").click()
+			page.locator("[data-testid=draft][data-status=Applied]").wait_for()
+			self.assertEqual(
+				office.rest.method("frappe.client.get_count", doctype="Helena Frist", filters=filters), 1
+			)
