@@ -119,7 +119,7 @@ class TestAccessibility(unittest.TestCase):
 
 	def test_the_drawer_of_a_phone_keeps_the_focus_and_gives_it_back(self):
 		with self.open_page(width=390, height=844) as page:
-			self.show.open(page, PAGES[0])
+			self.show.open(page, next(one for one in PAGES if one.name == "new-chat"))
 			opener = page.get_by_test_id("show-sidebar")
 			opener.press("Enter")
 			page.get_by_role("dialog").wait_for()

@@ -41,7 +41,7 @@ def open_browser(url: str, width: int = 1280, height: int = 900, **options) -> I
 
 def sign_in(page, password: str, user: str = "Administrator") -> None:
 	"""From wherever the page sends a guest, through the login page."""
-	page.goto("/huf")
+	page.goto("/huf/chat")
 	page.get_by_label("Email or user name").fill(user)
 	page.get_by_label("Password", exact=True).fill(password)
 	page.get_by_role("button", name="Log in").click()

@@ -40,7 +40,7 @@ class PageTestCase(unittest.TestCase):
 		cls.sessions[email] = cls.server.login(PASSWORD, email)
 
 	@contextmanager
-	def open_page(self, address: str = "/huf", user: str = ADMIN, **options) -> Iterator:
+	def open_page(self, address: str = "/huf/chat", user: str = ADMIN, **options) -> Iterator:
 		"""A page in a user's session, without the way through the sign-in page; options are `open_browser`'s."""
 		with open_browser(self.server.url, **options) as page:
 			name, value = self.sessions[user].split("=")

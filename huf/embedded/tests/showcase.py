@@ -30,6 +30,7 @@ class PageOf:
 
 
 PAGES = (
+	PageOf("home", "/huf", "charts"),
 	PageOf("new-chat", "/huf/chat?agent=Office%20Assistant", "starter"),
 	PageOf("chat", "/huf/chat/{conversation}", "run-footer"),
 	PageOf("drafts", "/huf/drafts/{draft}", "draft"),
@@ -43,6 +44,18 @@ PAGES = (
 	PageOf("mail-rules", "/huf/mail?view=rules", "rule-item"),
 	PageOf("mailboxes", "/huf/mail?view=mailboxes", "mailbox-item"),
 	PageOf("mail", "/huf/mail/{mail}", "mail-events"),
+	PageOf("agents", "/huf/agents", "agent-item"),
+	PageOf("agent", "/huf/agents/Office%20Assistant", "agent-tool"),
+	PageOf("agent-versions", "/huf/agents/Office%20Assistant?view=versions", "version"),
+	PageOf("new-agent", "/huf/new-agent", "tool-choices"),
+	PageOf("tools", "/huf/tools", "tool-item"),
+	PageOf("tool", "/huf/tools/create_todo", "try-tool"),
+	PageOf("models", "/huf/models", "model-item"),
+	PageOf("model", "/huf/models/house-large", "record-form"),
+	PageOf("doctypes", "/huf/records", "doctype"),
+	PageOf("records", "/huf/records/ToDo", "record-item"),
+	PageOf("record", "/huf/new-record/ToDo", "record-form"),
+	PageOf("settings", "/huf/settings", "record-form"),
 	PageOf("missing", "/huf/nowhere", "missing"),
 )
 

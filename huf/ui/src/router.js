@@ -28,7 +28,7 @@ const AGENT_PARTS = ["form", "agents", "triggers"];
 const TOOL_PARTS = ["form", "tools", "drafts"];
 
 export const routes = [
-	{ path: "/", redirect: (to) => ({ name: "chat", query: to.query }) },
+	page("/", "home", "home", () => import("./home/HomePage.vue"), ["home", "runs", "drafts"]),
 	{
 		path: "/chat/:conversation?",
 		name: "chat",
@@ -53,6 +53,7 @@ export const routes = [
 	page("/new-tool", "new-tool", "tools", () => import("./tools/ToolPage.vue"), TOOL_PARTS),
 	page("/tools/:name", "tool", "tools", () => import("./tools/ToolPage.vue"), TOOL_PARTS),
 	page("/models", "models", "models", () => import("./models/ModelsPage.vue")),
+	page("/settings", "settings", "settings", () => import("./settings/SettingsPage.vue")),
 	record("/models/:name", "model", "models", "AI Model"),
 	record("/providers/:name", "provider", "models", "AI Provider"),
 	page("/records", "doctypes", "records", () => import("./records/DoctypesPage.vue")),

@@ -1,6 +1,7 @@
 /** English. Keys name the place, not the words; `{name}` is filled in; {one, other} is chosen by count. */
 export default {
 	"app.skip": "Skip to the page",
+	"section.home": "Home",
 	"section.chat": "Chat",
 	"section.drafts": "Approvals",
 	"section.runs": "Runs",
@@ -12,6 +13,7 @@ export default {
 	"section.tools": "Tools",
 	"section.models": "Models",
 	"section.records": "Records",
+	"section.settings": "Settings",
 	"section.waiting": { one: "1 waits for your answer", other: "{count} wait for your answer" },
 
 	"action.cancel": "Cancel",

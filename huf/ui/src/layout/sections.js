@@ -3,6 +3,7 @@ import { waiting } from "../state/drafts.js";
 import { boot } from "../state/session.js";
 
 const ALL = [
+	{ name: "home", icon: "home", label: "section.home" },
 	{ name: "chat", icon: "chat", label: "section.chat" },
 	{ name: "drafts", icon: "inbox", label: "section.drafts", count: () => waiting.count },
 	{ name: "runs", icon: "pulse", label: "section.runs" },
@@ -14,6 +15,7 @@ const ALL = [
 	{ name: "tools", icon: "wrench", label: "section.tools", isForManagers: true },
 	{ name: "models", icon: "signal", label: "section.models", isForManagers: true },
 	{ name: "records", to: "doctypes", icon: "table", label: "section.records" },
+	{ name: "settings", icon: "sliders", label: "section.settings", isForManagers: true },
 ];
 
 export const SECTIONS = ALL.filter((section) => boot.is_manager || !section.isForManagers);

@@ -1,0 +1,71 @@
+"""The first page: a new site's first steps, what is at work, what waits, what it came to, what failed."""
+
+from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import Gate, ModelServer, error, text, tool_call
+
+CLERK = "clerk@example.com"
+
+
+@needs_browser
+class TestHomePage(PageTestCase):
+	def make_model(self, server: ModelServer) -> str:
+		self.make("AI Provider", provide_name=server.base_url, api_key="sk-test", api_base=server.base_url)
+		prices = {"own_prices": 1, "input_price": 1_000, "output_price": 2_000}
+		return self.make("AI Model", model_name=f"of {server.base_url}", provider=server.base_url, **prices)[
+			"name"
+		]
+
+	def test_a_new_site_says_how_to_begin_and_ticks_what_is_done(self):
+		with self.open_page("/huf") as page:
+			self.assertEqual(page.get_by_test_id("step-talk").get_attribute("data-done"), "false")
+			page.get_by_test_id("step-talk").click()
+			say(page, "How many users are there?")
+			page.get_by_test_id("section-home").click()
+			page.locator("[data-testid=step-talk][data-done=true]").wait_for()
+			self.assertEqual(page.get_by_test_id("step-agent").get_attribute("data-done"), "false")
+			page.get_by_test_id("put-away").click()
+			page.reload()
+			page.get_by_test_id("charts").wait_for()
+			self.assertEqual(page.get_by_test_id("first-steps").count(), 0)
+
+	def test_what_runs_what_waits_what_it_cost_and_what_failed(self):
+		begins = Gate()
+		with ModelServer() as server, self.open_page("/huf") as page:
+			model = self.make_model(server)
+			tools = [{"tool": "create_note", "requires_approval": 1}]
+			self.make("Agent", agent_name="Scribe", instructions="Write.", model=model, agent_tool=tools)
+			server.script(
+				begins(text("Done.")), tool_call("create_note", {"title": "Milk"}), error(400, "Broken")
+			)
+			chat = page.context.new_page()
+			chat.goto("/huf/chat?agent=Scribe")
+			chat.get_by_test_id("composer").fill("A long story")
+			chat.get_by_test_id("send").click()
+			self.assertTrue(begins.reached.wait(30))
+			running = page.get_by_test_id("running").get_by_test_id("home-item")
+			running.filter(has_text="A long story").wait_for()
+			begins.open()
+			chat.get_by_test_id("run-footer").wait_for()
+			running.filter(has_text="A long story").wait_for(state="detached")
+			self.assertNotEqual(page.get_by_test_id("spend").inner_text(), "$0.00")
+
+			for prompt in ("Note: milk", "Fail"):
+				chat.goto("/huf/chat?agent=Scribe")
+				chat.get_by_test_id("composer").fill(prompt)
+				chat.get_by_test_id("send").click()
+				chat.locator("[data-testid=draft], [data-testid=error]").first.wait_for()
+			failed = page.get_by_test_id("failures").get_by_test_id("home-item").filter(has_text="Fail")
+			failed.get_by_text("Broken").wait_for()
+			page.get_by_test_id("waiting").get_by_text("Create a new Note").wait_for()
+			failed.get_by_role("link").click()
+			page.locator("[data-testid=run][data-status=Failed]").wait_for()
+
+	def test_others_figures_are_not_told(self):
+		self.add_user(CLERK, "Huf User")
+		with self.open_page() as page:
+			say(page, "How many users are there?")
+		with self.open_page("/huf", user=CLERK, width=390, height=844) as page:
+			page.get_by_text("No agent is at work").wait_for()
+			self.assertEqual(page.get_by_test_id("run-count").inner_text(), "0")
+			self.assertEqual(page.get_by_test_id("first-steps").count(), 0)

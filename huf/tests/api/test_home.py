@@ -1,0 +1,44 @@
+"""The first page: runs in figures, a day each, and only one's own unless one is a manager."""
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.api import home
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_user
+
+
+def today(told: dict) -> dict:
+	return told["days"][-1]
+
+
+class TestHome(SiteTestCase):
+	def make_run(self, owner: str, status: str, **values) -> str:
+		run = frappe.get_doc(
+			{"doctype": "Agent Run", "agent": self.agent, "status": status, **values}
+		).insert()
+		frappe.db.set_value("Agent Run", run.name, "owner", owner, update_modified=False)
+		return run.name
+
+	def test_each_sees_their_own_runs_by_day(self):
+		self.agent, user, other = make_agent(), make_user("Huf User"), make_user("Huf User")
+		self.make_run(user, "Success", total_cost=0.5)
+		self.make_run(user, "Started")
+		failed = self.make_run(user, "Failed", unpriced_calls=1)
+		self.make_run(other, "Success", total_cost=2)
+		frappe.set_user(user)
+		told = home.get_home()
+		day = {"done": 1, "failed": 1, "other": 1, "cost": 0.5, "unpriced": 1}
+		self.assertEqual(today(told), {"day": str(now_datetime().date()), **day})
+		self.assertEqual((len(told["days"]), len(told["running"])), (30, 1))
+		self.assertEqual([run["name"] for run in told["failures"]], [failed])
+		self.assertIsNone(told["setup"])
+
+	def test_a_manager_sees_all_and_what_is_set_up(self):
+		before = today(home.get_home())["done"]
+		self.agent = make_agent()
+		self.make_run(make_user("Huf User"), "Success")
+		told = home.get_home()
+		self.assertEqual(today(told)["done"], before + 1)
+		self.assertIn(self.agent, told["setup"]["own_agents"])
+		self.assertTrue(told["setup"]["has_run"])
