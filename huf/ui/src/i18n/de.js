@@ -38,6 +38,7 @@ export default {
 	"sidebar.sections": "Bereiche",
 	"sidebar.show": "Seitenleiste zeigen",
 	"sidebar.hide": "Seitenleiste ausblenden",
+	"sidebar.setup": "Einrichten",
 
 	"history.title": "Gespräche",
 	"history.today": "Heute",

@@ -40,6 +40,7 @@ export default {
 	"sidebar.sections": "Sections",
 	"sidebar.show": "Show sidebar",
 	"sidebar.hide": "Hide sidebar",
+	"sidebar.setup": "Set up",
 
 	"history.title": "Conversations",
 	"history.today": "Today",
