@@ -36,6 +36,12 @@ class TestDocTypesAtRunTime(SiteTestCase):
 		self.assertEqual(self.make("a", day="2024-02-29").name, "a")
 		self.assertEqual(str(frappe.get_doc(self.doctype, "a").day), "2024-02-29")
 
+	def test_a_field_of_another_kind_than_a_name_s_cannot_be_unique(self):
+		doctype = frappe.get_doc("DocType", self.doctype)
+		doctype.fields[2].unique = 1
+		with self.assertRaisesRegex(frappe.ValidationError, "cannot be unique"):
+			doctype.save()
+
 	def test_a_field_added_later_has_its_default_in_old_rows(self):
 		self.make("a")
 		frappe.db.commit()

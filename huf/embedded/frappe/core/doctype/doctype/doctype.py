@@ -10,6 +10,7 @@ from frappe.utils.data import cint
 
 NAME = re.compile(r"[A-Za-z][\w \-]*", re.ASCII)
 FIELDNAME = re.compile(r"[a-z]\w*", re.ASCII | re.IGNORECASE)
+MAY_BE_UNIQUE = {"Data", "Link", "Read Only", "Int"}
 NEEDS_OPTIONS = {"Link", "Table", "Table MultiSelect", "Dynamic Link"}
 
 
@@ -63,6 +64,9 @@ class DocType(Document):
 			frappe.throw(frappe._("Fieldname {0} is restricted").format(field.fieldname))
 		if field.fieldtype not in COLUMN_TYPES and field.fieldtype not in no_value_fields:
 			frappe.throw(frappe._("{0}: Fieldtype {1} is not known").format(field.fieldname, field.fieldtype))
+		if field.unique and field.fieldtype not in MAY_BE_UNIQUE:
+			message = frappe._("{0}: Fieldtype {1} for {2} cannot be unique")
+			frappe.throw(message.format(self.name, field.fieldtype, field.label))
 		if field.fieldtype in NEEDS_OPTIONS and not field.options:
 			frappe.throw(
 				frappe._("Options required for Link or Table type field {0}").format(field.fieldname)
