@@ -38,9 +38,12 @@ class TestDocTypesAtRunTime(SiteTestCase):
 
 	def test_a_field_of_another_kind_than_a_name_s_cannot_be_unique(self):
 		doctype = frappe.get_doc("DocType", self.doctype)
-		doctype.fields[2].unique = 1
-		with self.assertRaisesRegex(frappe.ValidationError, "cannot be unique"):
-			doctype.save()
+		self.assertEqual(doctype.fields[0].unique, 1)
+		for change in ({"autoname": "field:day"}, {"autoname": "field:code"}):
+			doctype = frappe.get_doc("DocType", self.doctype).update(change)
+			doctype.fields[2].unique = int(change["autoname"] == "field:code")
+			with self.assertRaisesRegex(frappe.ValidationError, "cannot be unique"):
+				doctype.save()
 
 	def test_a_field_added_later_has_its_default_in_old_rows(self):
 		self.make("a")

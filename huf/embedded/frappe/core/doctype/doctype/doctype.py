@@ -24,6 +24,8 @@ class DocType(Document):
 		if not NAME.fullmatch(self.name) or len(self.name) > 61:
 			frappe.throw(frappe._("DocType's name should start with a letter and have at most 61 characters"))
 		for field in self.fields:
+			if self.autoname == f"field:{field.fieldname}":
+				field.unique = 1
 			self.complete_field(field)
 		names = [field.fieldname for field in self.fields]
 		if duplicate := next((name for name in names if names.count(name) > 1), None):
