@@ -5,6 +5,7 @@ beginnings, so that Kündigungen finds Kündigung.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,14 +14,16 @@ import frappe
 from huf.ai.errors import ToolError
 from huf.ai.tool_fields import readable_fields
 
-MOST_RESULTS, MOST_LOOKED_AT = 20, 200
+MOST_RESULTS, MOST_LOOKED_AT = 20, 100
+MOST_WORDS, MOST_OF_A_WORD = 12, 10_000
+"""Words of a query that are looked for, and rows that one of them is looked for in."""
 EXCERPT = 240
 """Characters of a citation's excerpt."""
 SHORT_STEM = 4
 ENDINGS = re.compile(r"(ungen|en|er|es|em|ns|n|e|s)$")
 LITTLE_WORDS = frozenset(
 	"aus auf bei der die das dem den des ein eine einem einen einer eines für gegen hat ich ist mit nach nicht ob oder und "
-	"unter vom von vor was welche welcher welches wenn wer wie wird zu zum zur über".split()
+	"unter vom von vor was wegen welche welcher welches wenn wer wie wird zu zum zur über".split()
 )
 
 
@@ -51,15 +54,29 @@ def search(place: Place, words: Sequence[str], filters: Mapping | None = None) -
 	shown = [
 		field for field in dict.fromkeys(["name", *weights, place.excerpt, *place.more]) if field in readable
 	]
-	rows = frappe.get_list(
-		place.doctype,
-		filters=dict(filters or {}),
-		or_filters=[[place.doctype, field, "like", f"%{word}%"] for field in weights for word in words],
-		fields=shown,
-		order_by="modified desc",
-		limit_page_length=MOST_LOOKED_AT,
+	names = candidates(place.doctype, list(weights), words[:MOST_WORDS], dict(filters or {}))
+	rows = names and frappe.get_list(
+		place.doctype, {"name": ["in", names]}, shown, order_by="name asc", limit_page_length=0
 	)
 	return [citation(place, row, score(row, weights, words), words) for row in rows]
+
+
+def candidates(doctype: str, fields: Sequence[str], words: Sequence[str], filters: Mapping) -> list[str]:
+	"""Names of rows that have most of the words. Of a word that many rows have, the rare ones beside it decide."""
+	having: Counter[str] = Counter()
+	for word in words:
+		alternatives = [[doctype, field, "like", f"%{word}%"] for field in fields]
+		found = alternatives and frappe.get_list(
+			doctype,
+			filters,
+			or_filters=alternatives,
+			pluck="name",
+			order_by="modified desc",
+			limit_page_length=MOST_OF_A_WORD,
+		)
+		for name in found:
+			having[name] += 1 / len(found)
+	return [name for name, _ in having.most_common(MOST_LOOKED_AT)]
 
 
 def stems(query: str) -> list[str]:

@@ -80,11 +80,8 @@ def choose_table(ordered: date) -> FeeTable:
 def describe(value: float | None, items: list[dict] | None, ordered: date, clients: int) -> dict:
 	"""The law as a model reads it: without a value the whole table, with one its fee, with items their bill. Raises ToolError."""
 	table = choose_table(ordered)
-	told = {
-		"quelle": table.source,
-		"gueltig_ab": str(table.valid_from),
-		"mindestgebuehr": euros(table.least_fee),
-	}
+	told = {"doctype": TABLE, "name": str(table.valid_from), "quelle": table.source}
+	told["mindestgebuehr"] = euros(table.least_fee)
 	law = {"nummern": described_numbers(), "regeln": list(RULES)}
 	if value is None:
 		if items:

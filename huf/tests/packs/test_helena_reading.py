@@ -4,8 +4,10 @@ import frappe
 from frappe.utils import today
 
 from huf.ai.admission import acting_as
+from huf.ai.arguments import as_text
 from huf.ai.errors import ToolError
-from huf.packs.helena import tools
+from huf.ai.records.sources import sources_of
+from huf.packs.helena import citations, tools
 from huf.tests.factories import make, make_user
 from huf.tests.packs.helena import HelenaTestCase
 
@@ -143,6 +145,16 @@ class TestSearch(HelenaTestCase):
 		best = self.as_user(tools.search_muster, "Klage gegen Kündigung", limit=3)["results"][0]
 		self.assertEqual(best["citation"], "Muster „Kündigungsschutzklage“")
 
+	def test_the_right_one_of_many_that_share_a_word_is_found(self):
+		for number in range(citations.MOST_LOOKED_AT + 5):
+			law = f"X{self.word}"
+			values = {"zitat": f"§ {1000 + number} {law}", "gesetz": law, "paragraph": str(1000 + number)}
+			make("Helena Gesetz", **values, wortlaut="Text")
+		found = self.as_user(tools.search_gesetze, f"§ 1003 X{self.word}", limit=1)["results"]
+		self.assertEqual(
+			[(each["citation"], each["score"]) for each in found], [(f"§ 1003 X{self.word}", 1.0)]
+		)
+
 	def test_long_texts_give_an_excerpt_around_what_was_found(self):
 		make(
 			"Helena Notiz",
@@ -209,6 +221,28 @@ class TestSearchInAllCases(HelenaTestCase):
 		kinds = [each["doctype"] for each in self.as_user(tools.search_alle_akten, self.word)["results"]]
 		self.assertIn("Helena Notiz", kinds)
 		self.assertEqual(self.as_user(tools.search_alle_akten, self.word, user=other)["results"], [])
+
+
+class TestSources(HelenaTestCase):
+	def test_what_each_tool_reads_can_be_cited(self):
+		document, _ = self.document("Vertrag"), self.deadline(3)
+		make("Helena Zeiteintrag", akte=self.case, minuten=5, taetigkeit="x")
+		calls = (
+			(tools.read_akte, self.case),
+			(tools.read_akte_detail, self.case),
+			(tools.read_dokumente, self.case),
+			(tools.read_dokumente_detail, document),
+			(tools.read_fristen, self.case),
+			(tools.read_zeiterfassung, self.case),
+			(tools.search_gesetze, "Verjährung"),
+			(tools.search_urteile, "Kündigung"),
+			(tools.search_muster, "Klage"),
+			(tools.get_kosten_rules, 5000),
+			(tools.search_alle_akten, self.word),
+		)
+		for tool, argument in calls:
+			found = sources_of(as_text(self.as_user(tool, argument)))
+			self.assertTrue(found and all(each["doctype"] and each["name"] for each in found), tool.__name__)
 
 
 class TestFees(HelenaTestCase):
