@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai import forms
+from huf.ai import finding, forms
 
 MOST = 200
 
@@ -33,3 +33,9 @@ def get_record(doctype: str, name: str):
 def get_doctypes():
 	"""DocTypes that people come here for: [{name}]."""
 	return forms.worked_with()
+
+
+@frappe.whitelist(methods=["GET"])
+def find(text: str):
+	"""What one may want to go to, by a word: [{kind, doctype, name, title, detail}]; see `huf.ai.finding`."""
+	return finding.find(text)

@@ -51,7 +51,7 @@ COLUMNS = (
 		"keep",
 		(
 			*("ai.conversation_manager", "ai.records", "ai.tool_types", "ai.settings"),
-			*("ai.conditions", "ai.schedule", "ai.trigger_map", "ai.touched", "ai.forms"),
+			*("ai.conditions", "ai.schedule", "ai.trigger_map", "ai.touched", "ai.forms", "ai.finding"),
 		),
 	),
 	(

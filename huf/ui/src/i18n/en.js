@@ -41,6 +41,7 @@ export default {
 	"sidebar.show": "Show sidebar",
 	"sidebar.hide": "Hide sidebar",
 	"sidebar.setup": "Set up",
+	"sidebar.find": "Go to or do ({mod} K)",
 
 	"history.title": "Conversations",
 	"history.today": "Today",

@@ -21,6 +21,7 @@ const PARTS = {
 	packs: { en: () => import("./en.packs.js") },
 	agents: { en: () => import("./en.agents.js") },
 	home: { en: () => import("./en.home.js") },
+	palette: { en: () => import("./en.palette.js") },
 	settings: { en: () => import("./en.settings.js") },
 	tools: { en: () => import("./en.tools.js") },
 	models: { en: () => import("./en.models.js") },

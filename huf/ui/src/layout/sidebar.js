@@ -4,6 +4,9 @@ import { recall, remember } from "../state/storage.js";
 
 export const sidebar = reactive({ isCollapsed: recall("sidebar") === "collapsed", isDrawnOut: false });
 
+/** The palette of commands; it is fetched when it is first opened. */
+export const palette = reactive({ isOpen: false, wasOpened: false });
+
 watch(
 	() => sidebar.isCollapsed,
 	(isCollapsed) => remember("sidebar", isCollapsed ? "collapsed" : null),
