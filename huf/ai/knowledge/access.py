@@ -35,11 +35,12 @@ class Reader:
 
 	def visible(self, rows: Iterable) -> Iterator:
 		"""Of chunks with what their items are, those that the user may read, in their order."""
-		rows = [row for row in rows if self.may_read_fields(row)]
+		rows = list(rows)
 		listed = self.listed(rows)
 		for row in rows:
 			key = (row.reference_doctype, row.reference_name)
-			if row.url or (key in listed and self.document(*key) is not None):
+			is_open = key in listed and self.may_read_fields(row) and self.document(*key) is not None
+			if row.url or is_open:
 				yield row
 
 	def listed(self, rows: list) -> set[tuple[str, str]]:
