@@ -24,8 +24,10 @@ def get_items(source: str, start: int = 0, limit: int = 50):
 
 @frappe.whitelist(methods=["GET", "POST"])
 def search(query: str, sources: list | str | None = None, limit: int = 6):
-	"""{query, results, more}: see `huf.ai.knowledge.search`. `sources`: their names, as a list or JSON."""
-	return search_knowledge(query, frappe.parse_json(sources) if sources else None, limit)
+	"""{query, results, more}: see `huf.ai.knowledge.search`. `sources`: their names, as a list, JSON of one, or one name."""
+	if isinstance(sources, str):
+		sources = frappe.parse_json(sources) if sources.startswith("[") else [sources]
+	return search_knowledge(query, sources or None, limit)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -13,6 +13,7 @@ from huf.ai.records.knowledge import SOURCE, find_items
 from huf.ai.tool_fields import readable_fields
 
 FEW = 500
+"""Documents that a reader is searched for in, where the index has more to offer than can be looked at."""
 
 
 class Reader:
@@ -57,7 +58,7 @@ class Reader:
 		for source in sources:
 			doctype = source.reference_doctype
 			names = permitted(doctype, limit=FEW + 1) if doctype else ()
-			if len(names) <= FEW:
+			if 0 < len(names) <= FEW:
 				items += find_items(source.name, names)
 		return items
 
@@ -119,7 +120,7 @@ def permitted(doctype: str, names: Iterable[str] | None = None, limit: int = 0) 
 	"""
 	if doctype == "File":
 		return list(names or ())
-	if not frappe.has_permission(doctype, "read"):
+	if not frappe.db.exists("DocType", doctype) or not frappe.has_permission(doctype, "read"):
 		return []
 	filters = [] if names is None else [[doctype, "name", "in", list(names)]]
 	found = frappe.get_list(

@@ -33,6 +33,8 @@ def references_of(source) -> Iterator[Reference]:
 		yield from files_of(SOURCE, [source.name])
 	elif source.source_type == "URLs":
 		yield from (Reference(url=url) for url in urls_of(source))
+	elif not frappe.db.exists("DocType", source.reference_doctype):
+		raise UsageError(f"There is no DocType {source.reference_doctype} any more.")
 	else:
 		names = document_names(source)
 		yield from (Reference(source.reference_doctype, str(name)) for name in names)

@@ -44,15 +44,18 @@ def index_source(source: str, gather: bool = True, again: bool = False) -> None:
 
 	`gather`: look what it holds, and at pages anew. `again`: read all of it, changed or not.
 	"""
-	if not frappe.db.exists(SOURCE, {"name": source, "disabled": 0}):
+	before = frappe.db.get_value(SOURCE, {"name": source, "disabled": 0}, "state")
+	if before is None:
 		return
 	knowledge.set_state(source, State.INDEXING)
 	frappe.db.commit()
+	# A worker that was lost here before may have been lost over one of the items.
+	work = index_warily if before == State.INDEXING.value else index_items
 	try:
 		if gather:
 			gather_items(frappe.get_doc(SOURCE, source), again)
 		while items := knowledge.next_waiting(source, AT_ONCE):
-			index_items(items)
+			work(items)
 	except UsageError as error:
 		frappe.db.rollback()
 		knowledge.set_state(source, State.FAILED, error=str(error))
@@ -118,6 +121,15 @@ def index_items(items: list) -> None:
 			read, size = [], 0
 
 
+def index_warily(items: list) -> None:
+	"""One by one, each called failed until it is read: the one that ends a worker does not keep back the others."""
+	for item in items:
+		knowledge.fail_item(item, "The worker that read it was lost.", keep=True)
+		frappe.db.commit()
+		settle(item, read_item(item))
+		frappe.db.commit()
+
+
 @dataclass(frozen=True)
 class Found:
 	"""What was found of an item; `error` is why nothing was, `is_gone` that there is nothing any more."""
@@ -135,7 +147,7 @@ def read_item(item) -> Found:
 		title, parts = gathering.read_item(item)
 	except frappe.DoesNotExistError:
 		return Found(is_gone=True)
-	except (UsageError, OSError) as error:
+	except (UsageError, frappe.ValidationError, OSError) as error:
 		return Found(error=str(error))
 	chunks = list(split_parts(parts))
 	if not chunks:

@@ -5,7 +5,9 @@ The libraries are imported for the first file that needs them.
 
 import io
 import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 
@@ -120,17 +122,17 @@ def known_errors() -> tuple[type[Exception], ...]:
 	"""What a broken file raises in the libraries."""
 	from pypdf.errors import PyPdfError
 
-	plain = (
-		zipfile.BadZipFile,
-		KeyError,
-		ValueError,
-		IndexError,
-		TypeError,
+	broken = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, SyntaxError)
+	surprised = (
+		ArithmeticError,
+		AssertionError,
 		AttributeError,
-		OSError,
-		SyntaxError,
+		LookupError,
+		RuntimeError,
+		TypeError,
+		ValueError,
 	)
-	return (PyPdfError, RecursionError, *plain)
+	return (PyPdfError, *broken, *surprised)
 
 
 READERS: dict[str, Callable[[bytes], list[Part]]] = {

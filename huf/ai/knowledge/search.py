@@ -13,7 +13,7 @@ from huf.ai.knowledge import meaning, ranking
 from huf.ai.knowledge.access import Reader
 from huf.ai.knowledge_words import Term, read_query
 from huf.ai.records import fulltext
-from huf.ai.records.knowledge import add_texts, count_sources, read_places, source_word
+from huf.ai.records.knowledge import count_sources, read_places, source_word, with_texts
 from huf.ai.records.taint import MAIL_DOCTYPES
 
 MOST_RESULTS = 50
@@ -73,14 +73,15 @@ def search(query: str, sources: Sequence[str] | None = None, limit: int = 6) -> 
 def find(reader: Reader, query: str, sources: list, limit: int) -> list[tuple]:
 	"""(chunk, score) of what the user may read, the best first."""
 	terms, names = read_query(query), {source.name for source in sources}
-	rows = readable(reader, offered(reader, terms, sources), names, limit)
-	add_texts(rows)
+	rows = with_texts(readable(reader, offered(reader, terms, sources), names, limit))
 	texts = [(f"{reader.title_of(row)} {row.heading or ''}", row.text) for row in rows.values()]
 	scores = dict(zip(rows, ranking.weigh(terms, texts), strict=True))
-	near = [readable(reader, [offer], names, limit) for offer in meaning.near(query, sources, MOST_OFFERED)]
+	near = [
+		with_texts(readable(reader, [offer], names, limit))
+		for offer in meaning.near(query, sources, MOST_OFFERED)
+	]
 	if near:
 		rows = {name: row for found in (*near, rows) for name, row in found.items()}
-		add_texts({name: row for name, row in rows.items() if name not in scores})
 		scores = ranking.fuse(sorted(scores, key=scores.get, reverse=True), *near)
 	return [(rows[name], scores[name]) for name in sorted(rows, key=lambda name: (-scores[name], name))]
 

@@ -167,7 +167,7 @@ def settle_item(
 	state = State.FAILED if error else State.READY
 	values = {"state": state.value, "error": clip(error, 1000), "indexed_at": now()}
 	if content_hash != item.content_hash:
-		title = clip(title, 500)
+		title, chunks = clip(title, 500), chunks[:MOST_CHUNKS]
 		drop_chunks([item.name])
 		write_chunks(
 			item, title, [replace(each, heading=clip(each.heading, 500)) for each in chunks], vectors
@@ -257,13 +257,15 @@ def read_vectors(source: str) -> list[tuple[str, str]]:
 	)
 
 
-def add_texts(rows: Mapping[str, Any]) -> None:
-	"""Put into rows of `read_places` what the chunks say, and where it stands."""
-	fields = ["name", "heading", "page", "begins", "text"]
-	for row in frappe.get_all(
-		CHUNK, filters={"name": ["in", list(rows)]}, fields=fields, order_by="name asc"
-	):
-		rows[row.name].update(row)
+def with_texts(rows: Mapping[str, Any]) -> dict[str, Any]:
+	"""Rows of `read_places` with what the chunks say and where it stands; without those that were written anew meanwhile."""
+	fields = ["name", "from_fields", "heading", "page", "begins", "text"]
+	found = frappe.get_all(CHUNK, filters={"name": ["in", list(rows)]}, fields=fields, order_by="name asc")
+	texts = {each.name: each for each in found}
+	same = {n: row for n, row in rows.items() if n in texts and texts[n].from_fields == row.from_fields}
+	for name, row in same.items():
+		row.update(texts[name])
+	return same
 
 
 def chunk_name(item: str, position: int) -> str:

@@ -18,9 +18,12 @@ INDEXED = (
 	"embedding_model",
 )
 
+STATE = ("state", "error", "indexed_at")
+
 
 class KnowledgeSource(Document):
 	def validate(self):
+		self.keep_state()
 		if self.embedding_model and not meaning.is_possible():
 			frappe.throw(_("An embedding model needs numpy: pip install numpy"))
 		if self.source_type == "DocType":
@@ -41,6 +44,13 @@ class KnowledgeSource(Document):
 	def on_trash(self):
 		changes.forget_watched()
 		knowledge.delete_items(list(knowledge.read_items(self.name)))
+
+	def keep_state(self):
+		"""How far it was read is not undone by a form that was opened before."""
+		before = self.get_doc_before_save()
+		for fieldname in STATE:
+			self.set(fieldname, before.get(fieldname) if before else None)
+		self.state = self.state or "New"
 
 	def check_doctype(self):
 		if not self.reference_doctype:

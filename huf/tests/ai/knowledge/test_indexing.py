@@ -1,5 +1,7 @@
 """What sources hold is found, found anew when it changes, and gone when it is deleted."""
 
+from unittest.mock import patch
+
 import frappe
 
 from huf.ai.knowledge import indexing
@@ -177,6 +179,37 @@ class TestDocuments(SiteTestCase):
 		source = self.source()
 		make_case(title="Roof")
 		self.assertIn(source, knowledge.sources_waiting())
+
+	def test_an_item_that_ends_its_worker_keeps_no_other_back(self):
+		make_case(title=f"Roof {self.word}")
+		fatal, source = make_case(title=f"Gutter {self.word}"), self.source(index=False)
+		knowledge.set_state(source, knowledge.State.INDEXING)
+		known = indexing.gathering.read_item
+
+		def read_item(item):
+			if item.reference_name == fatal.name:
+				raise SystemExit
+			return known(item)
+
+		with patch.object(indexing.gathering, "read_item", read_item):
+			self.assertRaises(SystemExit, index_source, source)
+			index_source(source, gather=False)
+		self.assertEqual(len(find(self.word, source)), 1)
+		failed = frappe.get_all(ITEM, {"source": source, "state": "Failed"}, pluck="reference_name")
+		self.assertEqual(failed, [fatal.name])
+
+	def test_a_doctype_that_is_gone_is_told_and_breaks_no_search(self):
+		source = self.source()
+		frappe.db.set_value(SOURCE, source, "reference_doctype", "No Such DocType")
+		frappe.db.set_value(ITEM, {"source": source}, "reference_doctype", "No Such DocType")
+		self.assertEqual(find("roof", source), [])
+		index_source(source)
+		self.assertIn("No Such DocType", frappe.db.get_value(SOURCE, source, "error"))
+
+	def test_how_far_a_source_is_read_is_no_form_s_to_say(self):
+		source = self.source()
+		doc = frappe.get_doc(SOURCE, source).update({"state": "Failed", "error": "x"}).save()
+		self.assertEqual((doc.state, doc.error), ("Ready", None))
 
 	def test_what_cannot_be_a_source_is_refused(self):
 		for values in (
