@@ -23,7 +23,7 @@ MESSAGE_FIELDS = [
 def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | None = None):
 	"""The last messages of a conversation (or those before the place `before`), oldest first, with their runs.
 
-	Gives {conversation: {name, title, agent}, messages: [{name, sequence, role, kind, content, run, step, tool_name,
+	Gives {conversation: {name, title, agent, may_write, may_share}, messages: [{name, sequence, role, kind, content, run, step, tool_name,
 	tool_call_id, creation}], runs: {name: as `run_finished` tells it}}; a message about a tool call also has effect, ok,
 	duration_ms and error. Raises PermissionError for a conversation that is not the user's.
 	"""
@@ -31,7 +31,8 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	filters = [["conversation", "=", doc.name]]
 	if before:
 		filters.append(["sequence", "<", int(before)])
-	rows = frappe.get_list(
+	# Whoever may read the conversation may read all that was said in it, also what is another's.
+	rows = frappe.get_all(
 		"Agent Message",
 		filters=filters,
 		fields=MESSAGE_FIELDS,
@@ -40,8 +41,14 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	)[::-1]
 	names = list(dict.fromkeys(row.run for row in rows if row.run))
 	add_calls(rows, names)
-	shown = {"name": doc.name, "title": doc.title, "agent": doc.agent}
-	return {"conversation": shown, "messages": rows, "runs": describe_runs(names)}
+	shown = {
+		"name": doc.name,
+		"title": doc.title,
+		"agent": doc.agent,
+		"may_write": doc.has_permission("write"),
+		"may_share": doc.has_permission("share"),
+	}
+	return {"conversation": shown, "messages": rows, "runs": describe_runs(names, said=True)}
 
 
 def add_calls(rows: list, runs: list[str]) -> None:

@@ -6,8 +6,9 @@ Permissions are checked by what these call.
 import frappe
 
 from huf.ai import deciding
-from huf.ai.agent_chat import CHANNEL, stream_chat
+from huf.ai.agent_chat import stream_chat
 from huf.ai.errors import UsageError
+from huf.ai.records import chats
 from huf.ai.records.live import follow
 from huf.ai.records.log_lines import FAILED, WORDS
 from huf.ai.records.run_store import tools_of
@@ -34,18 +35,11 @@ def rejoin(run: str, after: int = 0):
 
 @frappe.whitelist(methods=["GET"])
 def get_conversations(agent: str | None = None, start: int = 0, limit: int = 30):
-	"""The user's own chats, newest first: [{name, title, agent, modified, total_messages}]."""
-	filters = {"channel": CHANNEL, "owner": frappe.session.user}
-	if agent:
-		filters["agent"] = agent
-	return frappe.get_list(
-		"Agent Conversation",
-		filters=filters,
-		fields=["name", "title", "agent", "modified", "total_messages"],
-		order_by="modified desc",
-		limit_start=start,
-		limit_page_length=min(limit, 100),
-	)
+	"""The user's own chats and those shared with them, newest first:
+
+	[{name, title, agent, modified, total_messages, is_shared}].
+	"""
+	return chats.list_chats(frappe.session.user, agent, int(start), min(int(limit), 100))
 
 
 @frappe.whitelist(methods=["POST"])

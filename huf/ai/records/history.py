@@ -83,9 +83,10 @@ def list_runs(filters: dict, start: int = 0, limit: int = 50) -> list[dict]:
 	return [describe_run(row) for row in rows]
 
 
-def describe_runs(names: list[str]) -> dict[str, dict]:
-	"""Some runs by name, as far as the user may see them."""
-	rows = frappe.get_list(
+def describe_runs(names: list[str], said: bool = False) -> dict[str, dict]:
+	"""Some runs by name, as far as the user may see them; `said`: in a conversation that the user may read."""
+	read = frappe.get_all if said else frappe.get_list
+	rows = read(
 		"Agent Run",
 		filters={"name": ["in", names]},
 		fields=RUN_FIELDS,
@@ -130,10 +131,10 @@ def read_timeline(run: str) -> dict:
 
 
 def calls_of(runs: list[str]) -> list:
-	"""The tool calls of some runs, for what was said about them."""
+	"""The tool calls of some runs, for what was said about them in a conversation that the user may read."""
 	fields = ["run", "step", "call_id", "effect", "status", "duration_ms", "error_message"]
 	filters = {"run": ["in", runs]}
-	return frappe.get_list(
+	return frappe.get_all(
 		"Agent Tool Call",
 		filters=filters,
 		fields=fields,

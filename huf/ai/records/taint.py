@@ -44,14 +44,15 @@ def seen_in(run: str) -> str:
 
 
 def calls_that_read(conversation: str, columns: str, ending: str) -> list:
-	"""Calls of a conversation that brought in words of strangers: from outside, or from mails on record."""
+	"""Calls of a conversation, or of the one it was branched off, that brought in words of strangers."""
 	return frappe.db.sql(
 		f"""select {columns} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
 		join `tabAgent Tool Function` tool on tool.name = made.tool
-		where run.conversation = %s and made.status = 'Success' and (
+		where (run.conversation = %s or run.name in (
+			select said.run from `tabAgent Message` said where said.conversation = %s)) and made.status = 'Success' and (
 			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s
 			or (tool.types = %s and made.result like %s)) {ending}""",
-		(conversation, HARMLESS, MAIL_DOCTYPES, KNOWLEDGE, '%"untrusted": true%'),
+		(conversation, conversation, HARMLESS, MAIL_DOCTYPES, KNOWLEDGE, '%"untrusted": true%'),
 		as_dict=True,
 	)
 

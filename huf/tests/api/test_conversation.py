@@ -1,0 +1,139 @@
+"""Chats found again, branched off and shared: by whoever may read them, and by nobody else."""
+
+import frappe
+
+from huf.ai.admission import acting_as
+from huf.ai.agent_chat import get_agent_chat_messages, send_agent_chat_message
+from huf.ai.errors import UsageError
+from huf.ai.records.taint import sources_of
+from huf.ai.trust import Source
+from huf.api import chat, conversation
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_tool, make_user
+
+
+class TestConversation(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.owner, self.other = make_user("Huf User"), make_user("Huf User")
+		self.agent = make_agent()
+		with acting_as(self.owner):
+			self.first = self.say("Paint the fence 100% green")
+			self.name = self.first["conversation"]
+			self.second = self.say("Then the door", self.name)
+
+	def say(self, words: str, name: str | None = None) -> dict:
+		return send_agent_chat_message(self.agent, words, name)
+
+	def said(self, name: str, user: str) -> list[str]:
+		with acting_as(user):
+			messages = get_agent_chat_messages(name)["messages"]
+		return [each.content for each in messages if each.role == "user"]
+
+	def test_words_are_found_in_titles_and_messages_with_what_stands_around_them(self):
+		with acting_as(self.owner):
+			(row,) = conversation.search("FENCE 100%")
+			self.assertEqual((row.name, row.is_shared), (self.name, False))
+			self.assertIn("Paint the fence", row.found)
+			self.assertEqual(conversation.search("then THE door")[0].name, self.name)
+			for none in ("100_ green", "10% green", "", "   "):
+				self.assertEqual(conversation.search(none), [], none)
+
+	def test_a_search_finds_nothing_of_others(self):
+		for user in (self.other, make_user("Huf Manager")):
+			with acting_as(user):
+				self.assertEqual(conversation.search("fence"), [])
+
+	def test_older_messages_are_read_before_a_place(self):
+		with acting_as(self.owner):
+			newest = get_agent_chat_messages(self.name, limit=1)["messages"]
+			older = get_agent_chat_messages(self.name, before=newest[0].sequence)["messages"]
+			whole = get_agent_chat_messages(self.name)["messages"]
+		self.assertEqual([m.name for m in [*older, *newest]], [m.name for m in whole])
+
+	def test_a_branch_begins_with_what_was_said_and_leaves_the_other_as_it_is(self):
+		with acting_as(self.owner):
+			before = conversation.branch(self.name, self.second["run"], keep=False)
+			whole = conversation.branch(self.name, self.first["run"])
+			self.say("Then the roof", before)
+			self.assertEqual(len(chat.get_conversations()), 3)
+		self.assertEqual(self.said(before, self.owner), ["Paint the fence 100% green", "Then the roof"])
+		self.assertEqual(self.said(whole, self.owner), ["Paint the fence 100% green"])
+		self.assertEqual(self.said(self.name, self.owner), ["Paint the fence 100% green", "Then the door"])
+
+	def test_a_branch_before_the_first_message_is_empty_and_one_at_a_foreign_run_is_refused(self):
+		with acting_as(self.owner):
+			self.assertEqual(
+				self.said(conversation.branch(self.name, self.first["run"], keep=False), self.owner), []
+			)
+			with self.assertRaises(UsageError):
+				conversation.branch(self.name, "no such run")
+
+	def test_nobody_else_branches_shares_or_sees_with_whom_it_is_shared(self):
+		with acting_as(self.other):
+			for call in (
+				lambda: conversation.branch(self.name, self.first["run"]),
+				lambda: conversation.share(self.name, self.other),
+				lambda: conversation.unshare(self.name, self.other),
+				lambda: conversation.get_shares(self.name),
+			):
+				with self.assertRaises(frappe.PermissionError):
+					call()
+
+	def test_what_a_run_has_read_from_strangers_counts_in_a_branch(self):
+		frappe.get_doc(
+			{
+				"doctype": "Agent Tool Call",
+				"run": self.first["run"],
+				"tool": make_tool("GET", base_url="https://example.com"),
+				"effect": "external",
+				"status": "Success",
+				"step": 1,
+			}
+		).insert(ignore_permissions=True)
+		with acting_as(self.owner):
+			branch = conversation.branch(self.name, self.first["run"])
+			run = self.say("Go on", branch)["run"]
+		self.assertEqual(sources_of(run), {Source.WEB})
+
+	def test_a_reader_reads_and_writes_nothing_until_it_is_allowed(self):
+		with acting_as(self.owner):
+			(row,) = conversation.share(self.name, self.other)
+			self.assertEqual((row["user"], row["write"]), (self.other, 0))
+		with acting_as(self.other):
+			(listed,) = chat.get_conversations()
+			self.assertEqual((listed.name, listed.is_shared), (self.name, True))
+			self.assertEqual(conversation.search("fence")[0].name, self.name)
+			about = get_agent_chat_messages(self.name)
+			self.assertEqual(len(about["runs"]), 2)
+			self.assertFalse(about["conversation"]["may_write"])
+			for call in (
+				lambda: self.say("Me too", self.name),
+				lambda: chat.rename_conversation(self.name, "Mine"),
+				lambda: chat.delete_conversation(self.name),
+				lambda: conversation.share(self.name, make_user("Huf User")),
+			):
+				with self.assertRaises(frappe.PermissionError):
+					call()
+		with acting_as(self.owner):
+			conversation.share(self.name, self.other, write=True)
+		with acting_as(self.other):
+			self.assertTrue(get_agent_chat_messages(self.name)["conversation"]["may_write"])
+			self.say("Me too", self.name)
+		self.assertEqual(self.said(self.name, self.owner)[-1], "Me too")
+
+	def test_what_is_taken_back_is_seen_no_more(self):
+		with acting_as(self.owner):
+			conversation.share(self.name, self.other)
+			self.assertEqual(conversation.unshare(self.name, self.other), [])
+		with acting_as(self.other):
+			self.assertEqual(chat.get_conversations(), [])
+			with self.assertRaises(frappe.PermissionError):
+				get_agent_chat_messages(self.name)
+
+	def test_it_is_shared_only_with_somebody_who_may_chat(self):
+		stranger = make_user()
+		with acting_as(self.owner):
+			for user in ("nobody@example.com", "Guest", self.owner, stranger):
+				with self.assertRaises(UsageError, msg=user):
+					conversation.share(self.name, user)
