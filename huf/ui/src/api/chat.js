@@ -20,6 +20,17 @@ export const fetchConversations = (start = 0) =>
 /** `before`: the place of a message; those in front of it are read. */
 export const fetchMessages = (conversation, before = null) =>
 	callGet("huf.ai.agent_chat.get_agent_chat_messages", { conversation, limit: MESSAGE_LIMIT, before });
+export const searchConversations = (text) =>
+	callGet("huf.api.conversation.search", { text, limit: PAGE_LENGTH });
+/** A new conversation with what was said before a run, and in it if `keep` -> its name */
+export const branchConversation = (conversation, run, keep) =>
+	callPost("huf.api.conversation.branch", { conversation, run, keep });
+/** With whom a conversation is shared, now -> [{user, full_name, write}] */
+export const fetchShares = (conversation) => callGet("huf.api.conversation.get_shares", { conversation });
+export const shareConversation = (conversation, user, write) =>
+	callPost("huf.api.conversation.share", { conversation, user, write });
+export const unshareConversation = (conversation, user) =>
+	callPost("huf.api.conversation.unshare", { conversation, user });
 export const renameConversation = (conversation, title) =>
 	callPost("huf.api.chat.rename_conversation", { conversation, title });
 export const deleteConversation = (conversation) =>

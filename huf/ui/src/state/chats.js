@@ -45,6 +45,7 @@ function createChat(conversation = null) {
 		isLoadingOlder: false,
 		olderError: null,
 		drafts: [],
+		mayWrite: true,
 		loadedAt: 0,
 		loadError: null,
 		problem: null,
@@ -129,8 +130,8 @@ function takeStored(chat, { conversation, messages, runs }, drafts, timeline) {
 	const earlier = turnsBefore(chat.turns, turns);
 	const run = openRun(runs);
 	const isWaiting = run?.status === "Waiting";
-	const { title, agent } = conversation;
-	Object.assign(chat, { turns: joinTurns(earlier, turns), drafts, title, agent, loadedAt: Date.now() });
+	const { title, agent, may_write: mayWrite } = conversation;
+	Object.assign(chat, { turns: joinTurns(earlier, turns), drafts, title, agent, mayWrite, loadedAt: Date.now() });
 	Object.assign(chat, {
 		loadError: null,
 		problem: null,
@@ -231,6 +232,7 @@ function take(chat, kind, data) {
 
 function begin(chat, { run, conversation, agent }) {
 	chat.live.run = run;
+	if (chat.live.user) chat.live.user.run = run;
 	const draft = chat.conversation || NEW;
 	if (!chat.conversation) {
 		chat.conversation = conversation;
@@ -295,6 +297,17 @@ async function stopOngoing(chat) {
 export async function goOn(chat, run) {
 	await api.goOn(run);
 	await loadChat(chat, { force: true });
+}
+
+/**
+ * A chat of its own with what was said before a run, and in it if `keep`; the other stays as it is. Rejects with what the
+ * site says.
+ */
+export async function branchOff(chat, run, keep) {
+	const branch = openChat(await api.branchConversation(chat.conversation, run, keep));
+	refreshHistory();
+	await loadChat(branch);
+	return branch;
 }
 
 /** Sends the same text again. An unsent message is replaced; one that reached the site stays where it is. */

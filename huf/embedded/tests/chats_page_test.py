@@ -1,0 +1,107 @@
+"""Chats on the page: found by their words, said anew in other words, branched off, and shared with a reader."""
+
+from contextlib import contextmanager
+
+from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.pages import PageTestCase
+
+BERTA = "berta@example.com"
+
+
+@needs_browser
+class TestChatsPage(PageTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		cls.add_user(BERTA, "Huf User")
+
+	def test_a_message_is_said_anew_in_a_chat_of_its_own(self):
+		with self.open_page() as page:
+			say(page, "How many users are there?")
+			say(page, "List my open todos")
+			address = page.url
+			page.get_by_test_id("message-user").last.hover()
+			page.get_by_test_id("edit").last.click()
+			page.get_by_test_id("edit-message").press("Escape")
+			page.keyboard.press("Enter")
+			page.get_by_test_id("edit-message").fill("List the notes")
+			page.keyboard.press("Enter")
+			page.get_by_test_id("message-user").filter(has_text="List the notes").wait_for()
+			page.get_by_test_id("run-footer").nth(1).wait_for()
+			self.assertNotEqual(page.url, address)
+			self.assertEqual(self.said(page), ["How many users are there?", "List the notes"])
+			page.goto(address)
+			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
+
+	def test_a_chat_goes_on_from_an_answer_in_another_one(self):
+		with self.open_page() as page:
+			say(page, "How many users are there?")
+			say(page, "List my open todos")
+			address = page.url
+			page.get_by_test_id("thread").press("Home")
+			page.get_by_test_id("branch").first.click()
+			page.wait_for_function("(address) => location.href !== address", arg=address)
+			page.get_by_test_id("run-footer").wait_for()
+			self.assertEqual(self.said(page), ["How many users are there?"])
+			say(page, "List the notes")
+			self.assertEqual(self.said(page), ["How many users are there?", "List the notes"])
+
+	def test_chats_are_found_by_what_was_said(self):
+		with self.open_page() as page:
+			say(page, "List my open todos about the xylophone")
+			page.get_by_test_id("new-chat").click()
+			page.get_by_test_id("history-search").fill("xyloph")
+			page.get_by_test_id("history-found").click()
+			page.get_by_test_id("message-user").filter(has_text="xylophone").wait_for()
+			page.get_by_test_id("history-search").fill("nothing like that")
+			page.get_by_text("Nothing was found.").wait_for()
+			page.get_by_test_id("history-search").press("Escape")
+			page.get_by_test_id("conversation-item").first.wait_for()
+
+	def test_a_shared_chat_is_read_and_then_written_in(self):
+		with self.open_page() as page:
+			say(page, "How many users are there?")
+			address = page.url
+			self.share(page, "nobody@example.com")
+			page.get_by_role("alert").filter(has_text="There is no user").wait_for()
+			page.get_by_test_id("share-user").fill(BERTA)
+			page.get_by_test_id("share-add").click()
+			page.get_by_test_id("share-remove").wait_for()
+			with self.open_beside(page, address) as reader:
+				reader.get_by_test_id("read-only").wait_for()
+				reader.get_by_test_id("run-footer").wait_for()
+				self.assertEqual(reader.get_by_test_id("composer").count(), 0)
+				page.get_by_test_id("share-write").check()
+				page.get_by_test_id("share-user").fill(BERTA)
+				page.get_by_test_id("share-add").click()
+				page.get_by_text("may read and write").wait_for()
+				reader.reload()
+				say(reader, "List the notes")
+				page.get_by_test_id("share-remove").click()
+				page.get_by_text("Nobody else can read it").wait_for()
+				reader.reload()
+				reader.get_by_text("Not permitted").wait_for()
+
+	@contextmanager
+	def open_beside(self, page, address: str):
+		"""What Berta sees at the same time."""
+		context = page.context.browser.new_context()
+		name, value = self.sessions[BERTA].split("=")
+		context.add_cookies([{"name": name, "value": value, "url": self.server.url}])
+		reader = context.new_page()
+		reader.goto(address)
+		yield reader
+		context.close()
+
+	def said(self, page) -> list[str]:
+		"""What people have said in the chat whose page it is."""
+		name = page.url.rsplit("/", 1)[1].partition("?")[0]
+		path = f"/api/method/huf.ai.agent_chat.get_agent_chat_messages?conversation={name}"
+		return [each["content"] for each in self.call(path)["message"]["messages"] if each["role"] == "user"]
+
+	def share(self, page, user: str) -> None:
+		page.get_by_test_id("conversation-item").first.hover()
+		page.get_by_test_id("conversation-item").first.get_by_role("button").click()
+		page.get_by_test_id("share").click()
+		page.get_by_test_id("share-user").fill(user)
+		page.get_by_test_id("share-add").click()
