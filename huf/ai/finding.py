@@ -47,7 +47,9 @@ def find_records(text: str) -> list[dict]:
 	found = []
 	for doctype in (each["name"] for each in forms.worked_with()):
 		if text.lower() in doctype.lower():
-			found.append({"kind": "doctype", "doctype": doctype, "name": doctype, "title": doctype, "detail": ""})
+			found.append(
+				{"kind": "doctype", "doctype": doctype, "name": doctype, "title": doctype, "detail": ""}
+			)
 		if frappe.get_meta(doctype).issingle:
 			continue
 		title = frappe.get_meta(doctype).title_field or "name"

@@ -38,7 +38,10 @@ class TestNewcomer(PageTestCase):
 
 			hand.click(by("step-agent"))
 			hand.write(by("field-agent_name"), "Taskmaster")
-			hand.write(by("field-instructions"), "You look after the to-dos. Say what is open, and add what is asked for.")
+			hand.write(
+				by("field-instructions"),
+				"You look after the to-dos. Say what is open, and add what is asked for.",
+			)
 			hand.choose(by("maker-doctype"), "ToDo")
 			hand.click(by("maker-create"))
 			hand.click(by("make-tools"))
