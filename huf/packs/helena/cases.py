@@ -49,16 +49,13 @@ def short(row: Mapping[str, Any]) -> dict:
 def case_summary(case: str) -> dict:
 	"""Key fields of a case, and how much is in it."""
 	found = rows(CASE, {"name": check_case(case)}, CASE_FIELDS, "name asc", 1)["rows"][0]
-	inside = {"dokumente": DOCUMENT, "offene_fristen": DEADLINE}
-	counts = {
-		key: len(frappe.get_list(doctype, in_case(found["name"], doctype), order_by="name asc"))
-		for key, doctype in inside.items()
-	}
+	documents, open_deadlines = {"akte": found["name"]}, {"akte": found["name"], "status": OPEN}
+	counts = {"dokumente": count(DOCUMENT, documents), "offene_fristen": count(DEADLINE, open_deadlines)}
 	return {"doctype": CASE, **found, **counts}
 
 
-def in_case(case: str, doctype: str) -> dict:
-	return {"akte": case, **({"status": OPEN} if doctype == DEADLINE else {})}
+def count(doctype: str, filters: Mapping) -> int:
+	return len(frappe.get_list(doctype, filters, pluck="name", order_by="name asc", limit_page_length=0))
 
 
 def deadlines(case: str | None, status: str, now: date | None = None) -> dict:

@@ -23,7 +23,7 @@ RULES = (
 
 
 def fee_tables() -> list[FeeTable]:
-	names = frappe.get_list(TABLE, pluck="name", order_by="gueltig_ab asc")
+	names = frappe.get_list(TABLE, pluck="name", order_by="gueltig_ab asc", limit_page_length=0)
 	return [table_of(frappe.get_doc(TABLE, name)) for name in names]
 
 

@@ -1,6 +1,7 @@
 /** German, with people called du. The keys are those of en.js; what is missing here is shown in English. */
 export default {
 	"app.skip": "Zum Inhalt springen",
+	"section.home": "Übersicht",
 	"section.chat": "Chat",
 	"section.drafts": "Freigaben",
 	"section.runs": "Läufe",
@@ -10,6 +11,7 @@ export default {
 	"section.packs": "Pakete",
 	"section.tools": "Werkzeuge",
 	"section.models": "Modelle",
+	"section.settings": "Einstellungen",
 	"section.knowledge": "Wissen",
 	"section.records": "Datensätze",
 	"section.waiting": { one: "1 wartet auf deine Antwort", other: "{count} warten auf deine Antwort" },
