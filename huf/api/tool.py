@@ -21,19 +21,16 @@ def get_tools():
 	`agents` are the names of those that have it; `roles`, if any, who may use it.
 	"""
 	rows = frappe.get_list(TOOL, fields=list(LIST_FIELDS), order_by="tool_name asc", limit_page_length=0)
-	agents = grouped(frappe.get_all("Agent Tool", fields=["tool", "parent"], order_by="parent asc"))
-	named = {"parenttype": TOOL}
-	roles = grouped(
-		frappe.get_all("Has Role", filters=named, fields=["parent as tool", "role"], order_by="role asc")
-	)
+	agents = grouped("Agent Tool", "tool", "parent", {"parenttype": "Agent"})
+	roles = grouped("Has Role", "parent", "role", {"parenttype": TOOL})
 	return [{**row, "agents": agents.get(row.name, []), "roles": roles.get(row.name, [])} for row in rows]
 
 
-def grouped(rows: list[dict]) -> dict[str, list[str]]:
-	"""What rows say of a tool, beside its name."""
+def grouped(doctype: str, key: str, value: str, filters: dict) -> dict[str, list[str]]:
+	"""What child rows say, by what they say it of."""
 	found: dict[str, list[str]] = {}
-	for row in rows:
-		found.setdefault(row.pop("tool"), []).extend(row.values())
+	for row in frappe.get_all(doctype, filters=filters, fields=[key, value], order_by=f"{value} asc"):
+		found.setdefault(row[key], []).append(row[value])
 	return found
 
 

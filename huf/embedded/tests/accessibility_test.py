@@ -29,7 +29,8 @@ FOCUSED = """() => {
 	const it = document.activeElement;
 	const isOutlined = (each) => each && getComputedStyle(each).outlineStyle !== "none";
 	// A field may show its focus by the border of the box around it.
-	const isBordered = it.matches("input, textarea, select");
+	// A page inside of this one shows its focus itself.
+	const isBordered = it.matches("input, textarea, select, iframe");
 	const names = [it.getAttribute("aria-label"), it.innerText, it.labels?.[0]?.innerText, it.title, it.placeholder];
 	return {
 		place: it === document.body ? null : Number(it.dataset.stop ?? -1),

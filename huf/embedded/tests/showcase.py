@@ -252,4 +252,5 @@ def fill_mail(rest: Rest, home: Path) -> str:
 	)
 	command = [*PYTHON, "--home", str(home), "mail", str(letter)]
 	subprocess.run(command, check=True, capture_output=True, timeout=120)
-	return rest.names("Agent Mail")[0]
+	# What came, not the answer that was drafted to it.
+	return rest.call('/api/resource/Agent%20Mail?filters={"direction":"Incoming"}')["data"][0]["name"]
