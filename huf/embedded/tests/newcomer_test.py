@@ -22,7 +22,7 @@ class Hand:
 
 	def choose(self, target, text: str) -> None:
 		self.write(target, text)
-		self.click(self.page.get_by_test_id("link-choice").get_by_text(text, exact=True))
+		self.click(self.page.get_by_test_id("link-choice").get_by_text(text, exact=True).first)
 
 
 @needs_browser
@@ -49,6 +49,7 @@ class TestNewcomer(PageTestCase):
 			hand.click(by("save"))
 
 			chat = page.frame_locator("iframe")
+			chat.get_by_test_id("agent-picker").filter(has_text="Taskmaster").wait_for()
 			hand.click(chat.get_by_test_id("composer"))
 			page.keyboard.type("List the todos")
 			page.keyboard.press("Enter")
@@ -71,4 +72,3 @@ class TestNewcomer(PageTestCase):
 		trigger = self.call("/api/resource/Agent%20Trigger/Every%20morning")["data"]
 		self.assertEqual((trigger["agent"], trigger["trigger_type"]), ("Taskmaster", "Schedule"))
 		self.assertTrue(trigger["next_execution"])
-		print(f"{hand.clicks} clicks")
