@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { diffLines } from "../src/lib/lineDiff.js";
+import { holds, isChanged, missingOf, onlyLink, sectionsOf, showValue, toBody, toValues } from "../src/lib/meta.js";
+
+const ROW = [
+	{ fieldname: "article", fieldtype: "Data", reqd: 1 },
+	{ fieldname: "count", fieldtype: "Int", default: "1" },
+];
+const META = {
+	fields: [
+		{ fieldname: "kind", fieldtype: "Select", options: "Shop\nWeb", default: "Shop" },
+		{ fieldname: "site", fieldtype: "Data", depends_on: 'eval:doc.kind == "Web"', mandatory_depends_on: "eval:true" },
+		{ fieldname: "part", fieldtype: "Section Break", label: "Lines", depends_on: "kind" },
+		{ fieldname: "lines", fieldtype: "Table", options: "Line" },
+		{ fieldname: "secret", fieldtype: "Password" },
+		{ fieldname: "due", fieldtype: "Datetime", default: "Now" },
+		{ fieldname: "is_open", fieldtype: "Check", default: "1" },
+	],
+	tables: { Line: ROW },
+};
+
+test("a condition is a field's name or an expression over doc; what cannot be read counts as true", () => {
+	assert.equal(holds("", {}), true);
+	assert.equal(holds("kind", { kind: "" }), false);
+	assert.equal(holds("lines", { lines: [] }), false);
+	assert.equal(holds("eval:doc.count > 1", { count: 2 }), true);
+	assert.equal(holds("eval:frappe.boot.nothing", {}), true);
+});
+
+test("a form shows what its record has, in sections, without those that are empty", () => {
+	const names = (doc, without) =>
+		sectionsOf(META.fields, doc, without).map(({ label, fields }) => [label, fields.map((field) => field.fieldname)]);
+	assert.deepEqual(names({ kind: "Web" })[0], ["", ["kind", "site"]]);
+	assert.deepEqual(names({ kind: "" }), [["", ["kind"]]]);
+	assert.deepEqual(names({ kind: "Shop" }, ["lines", "secret", "due", "is_open"]), [["", ["kind"]]]);
+});
+
+test("a new record begins with its defaults, but for those that only the site knows", () => {
+	const values = toValues(META);
+	assert.deepEqual(values, { kind: "Shop", site: "", lines: [], secret: "", due: "", is_open: 1 });
+	assert.deepEqual(toBody(META, values), { kind: "Shop", lines: [], is_open: 1 });
+});
+
+test("only what was changed is sent, rows with their names, and never a password that nobody typed", () => {
+	const doc = {
+		kind: "Web",
+		secret: "*****",
+		due: "2025-03-01 10:00:00.000000",
+		lines: [{ name: "a1", article: "Nails", count: 3 }],
+	};
+	const saved = toValues(META, doc);
+	const values = JSON.parse(JSON.stringify(saved));
+	assert.equal(isChanged(META, values, saved), false);
+	values.lines[0].count = "5";
+	values.lines.push({ article: "Hammer", count: "" });
+	values.due = "2025-03-02T09:30";
+	assert.deepEqual(toBody(META, values, saved), {
+		due: "2025-03-02 09:30",
+		lines: [
+			{ name: "a1", article: "Nails", count: 5 },
+			{ article: "Hammer", count: null },
+		],
+	});
+	values.secret = "new";
+	assert.equal(toBody(META, values, saved).secret, "new");
+});
+
+test("what is needed is asked for only where it is shown", () => {
+	const missing = (values) => missingOf(META, values).map((field) => field.fieldname);
+	assert.deepEqual(missing({ kind: "Shop" }), []);
+	assert.deepEqual(missing({ kind: "Web" }), ["site"]);
+	assert.deepEqual(missing({ kind: "Web", site: "x" }), []);
+});
+
+test("a table of nothing but links is told from others, and values fit on a line", () => {
+	assert.equal(onlyLink(ROW), null);
+	assert.equal(onlyLink([{ fieldname: "role", fieldtype: "Link" }]).fieldname, "role");
+	assert.equal(showValue({ fieldtype: "Text Editor" }, "<p>Call\n Anna</p>"), "Call Anna");
+	assert.equal(showValue({ fieldtype: "Check" }, 0), "");
+});
+
+test("two texts are compared line by line", () => {
+	const kinds = (before, after) => diffLines(before, after).map(({ kind, text }) => `${kind} ${text}`);
+	assert.deepEqual(kinds("a\nb\nc", "a\nc\nd"), ["same a", "remove b", "same c", "add d"]);
+	assert.deepEqual(kinds("", "a"), ["add a"]);
+	assert.deepEqual(kinds("a", "a"), ["same a"]);
+});
