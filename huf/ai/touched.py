@@ -35,6 +35,7 @@ TRACES = frozenset(
 		),
 		*("Singles", "DefaultValue", "Agent Run", "Agent LLM Call", "Agent Tool Call", "Agent Message"),
 		*("Agent Conversation", "Agent Trigger Event", "Agent Draft", "Agent Budget"),
+		*("Knowledge Item", "Knowledge Chunk"),
 	)
 )
 """What Huf and Frappe write by the way: nobody's change, so it is neither shown nor compared."""
@@ -94,6 +95,12 @@ def note_event(doc) -> bool:
 		return False
 	touched.note(doc.doctype, doc.name)
 	return touched.is_trial
+
+
+def is_trial() -> bool:
+	"""Whether what is done now will be undone."""
+	touched = _touched.get()
+	return touched is not None and touched.is_trial
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from huf.ai.knowledge import gathering
 from huf.ai.knowledge.indexing import enqueue_index
 from huf.ai.records import knowledge
 from huf.ai.records.knowledge import SOURCE, Reference
+from huf.ai.touched import is_trial
 
 KEY = "huf:knowledge_doctypes"
 KEEP_SECONDS = 24 * 3600
@@ -17,7 +18,7 @@ KEEP_SECONDS = 24 * 3600
 def note_change(doc, method: str | None = None, *names) -> None:
 	"""A document was saved, renamed (`names`: the old one, the new one) or deleted."""
 	watched = get_watched()
-	if doc.doctype not in watched:
+	if doc.doctype not in watched or is_trial():
 		return
 	if method in ("after_delete", "after_rename"):
 		for name in {str(doc.name), *map(str, names[:2])}:

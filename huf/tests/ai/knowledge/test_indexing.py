@@ -1,11 +1,14 @@
 """What sources hold is found, found anew when it changes, and gone when it is deleted."""
 
+from functools import partial
 from unittest.mock import patch
 
 import frappe
 
+from huf.ai import tool_functions
 from huf.ai.knowledge import indexing
 from huf.ai.knowledge.indexing import index_source
+from huf.ai.preview import preview
 from huf.ai.records import knowledge
 from huf.ai.records.knowledge import CHUNK, ITEM, SOURCE
 from huf.tests.ai.knowledge.test_reading import make_pdf
@@ -179,6 +182,15 @@ class TestDocuments(SiteTestCase):
 		source = self.source()
 		make_case(title="Roof")
 		self.assertIn(source, knowledge.sources_waiting())
+
+	def test_what_is_only_tried_is_not_indexed_and_what_is_done_is_no_change_of_the_index(self):
+		doc, source = make_case(title=f"Roof {self.word}"), self.source()
+		work = partial(tool_functions.set_value, CASE, doc.name, "title", f"Gutter {self.word}")
+		(change,) = preview(work).changes
+		self.assertEqual(change["name"], doc.name)
+		frappe.db.rollback()
+		self.assertEqual(frappe.db.count(ITEM, {"source": source, "state": "Waiting"}), 0)
+		self.assertIn("Roof", texts(self.word, source)[0])
 
 	def test_an_item_that_ends_its_worker_keeps_no_other_back(self):
 		make_case(title=f"Roof {self.word}")
