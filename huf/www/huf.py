@@ -24,7 +24,8 @@ def get_context(context):
 		"is_manager": is_manager(user),
 		"is_system_manager": "System Manager" in frappe.get_roles(user),
 		"time_zone": frappe.utils.get_system_timezone(),
-		"lang": frappe.db.get_value("User", user, "language") or frappe.local.lang,
+		# What the person has chosen for themselves; where they have not, the browser knows better than the site.
+		"lang": frappe.db.get_value("User", user, "language") or "",
 	}
 	# The page is a GET, whose writes are dropped; the token has to outlive it.
 	frappe.db.commit()

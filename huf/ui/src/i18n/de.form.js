@@ -1,20 +1,20 @@
-/** German of forms made from a DocType's fields. */
+/** German of forms: what every page with fields says. */
 export default {
 	"form.optional": "freiwillig",
 	"form.needed": "Das wird gebraucht.",
-	"form.secret": "Gespeichert. Tippe, um es zu ersetzen.",
+	"form.secret": "Gespeichert. Schreiben Sie, um es zu ersetzen.",
 	"form.save": "Speichern",
 	"form.create": "Anlegen",
-	"form.saving": "Speichert…",
+	"form.saving": "Wird gespeichert …",
 	"form.saved": "Gespeichert",
 	"form.discard": "Verwerfen",
 	"form.unsaved": "Noch nicht gespeichert",
-	"form.restored": "Was du vorher getippt hattest, ist wieder da",
+	"form.restored": "Was Sie zuvor geschrieben hatten, ist wieder da",
 	"form.not_saved": "Das wurde nicht gespeichert",
 	"form.incomplete": "Es fehlt etwas",
-	"form.incomplete.text": "Fülle aus: {fields}",
+	"form.incomplete.text": "Füllen Sie aus: {fields}",
 	"form.conflict": "Jemand hat das inzwischen gespeichert",
-	"form.conflict.text": "Deine Änderungen wurden nicht gespeichert, damit die anderen nicht verloren gehen.",
+	"form.conflict.text": "Ihre Änderungen wurden nicht gespeichert, damit die anderen nicht verloren gehen.",
 	"form.conflict.take": "Die anderen nehmen",
 	"form.conflict.keep": "Meine behalten",
 	"form.rows.none": "Keine Zeilen",
@@ -26,5 +26,5 @@ export default {
 	"link.clear": "Dieses Feld leeren",
 	"link.choices": "Auswahl",
 	"link.none": "Nichts gefunden",
-	"link.as_typed": "wie getippt",
+	"link.as_typed": "wie geschrieben",
 };

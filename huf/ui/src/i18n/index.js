@@ -1,31 +1,13 @@
 /**
- * Every text a person reads goes through t(). English is part of the first load; another language is one more file beside
- * en.js and one line in LOADERS, fetched only when it is wanted. A text missing there falls back to English.
+ * Every text a person reads goes through t(). English is part of the first load; another language is fetched only when it is
+ * wanted: a file beside each of en*.js, and a line in LOADERS. A text missing there falls back to English.
  */
 import en from "./en.js";
 
 const LOADERS = {
+	cs: () => import("./cs.js"),
 	de: () => import("./de.js"),
-	// es: () => import("./es.js"),
-	// cs: () => import("./cs.js"),
-};
-
-/** Texts that only come with their pages; the same languages as above, each in a file of its own. */
-const PARTS = {
-	form: { en: () => import("./en.form.js"), de: () => import("./de.form.js") },
-	drafts: { en: () => import("./en.drafts.js"), de: () => import("./de.drafts.js") },
-	runs: { en: () => import("./en.runs.js") },
-	triggers: { en: () => import("./en.triggers.js") },
-	knowledge: { en: () => import("./en.knowledge.js") },
-	mail: { en: () => import("./en.mail.js") },
-	packs: { en: () => import("./en.packs.js") },
-	agents: { en: () => import("./en.agents.js") },
-	home: { en: () => import("./en.home.js") },
-	palette: { en: () => import("./en.palette.js") },
-	settings: { en: () => import("./en.settings.js") },
-	tools: { en: () => import("./en.tools.js") },
-	models: { en: () => import("./en.models.js") },
-	records: { en: () => import("./en.records.js") },
+	es: () => import("./es.js"),
 };
 
 let locale = "en";
@@ -44,13 +26,15 @@ export async function loadLocale(wanted) {
 	if (typeof document !== "undefined") document.documentElement.lang = locale;
 }
 
-/** Fetches the texts of a page that is not part of the first load. */
+/** Fetches the texts of pages that are not part of the first load, from the files named after them. */
 export const loadTexts = (...parts) => Promise.all(parts.map(loadPart));
 
 async function loadPart(part) {
-	const loaders = PARTS[part];
-	const [english, own] = await Promise.all([loaders.en(), (loaders[locale] || loaders.en)()]);
-	texts = { ...english.default, ...texts, ...own.default };
+	const [english, own] = await Promise.all([
+		import(`./en.${part}.js`),
+		locale === "en" ? null : import(`./${locale}.${part}.js`).catch(() => null),
+	]);
+	texts = { ...english.default, ...texts, ...own?.default };
 }
 
 /** How far a run is: in its agent's own words, where it has any. */

@@ -1,0 +1,38 @@
+"""The web app speaks the language that a person has chosen, else the browser's, and tells times in the browser's zone."""
+
+from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.pages import ADMIN, PageTestCase
+
+CARLA = "carla@example.com"
+HOUR_OF_RUN = "() => document.querySelector('[data-testid=run-item] time').innerText"
+
+
+@needs_browser
+class TestLanguages(PageTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		cls.add_user(CARLA, "Huf User")
+
+	def test_the_browser_s_language_is_spoken_where_nobody_has_chosen_one(self):
+		for locale, words in {"de-AT": "Neuer Chat", "es-MX": "Chat nuevo", "fr-FR": "New chat"}.items():
+			with self.open_page(locale=locale) as page:
+				page.get_by_test_id("new-chat").filter(has_text=words).wait_for()
+				self.assertEqual(page.locator("html").get_attribute("lang"), locale[:2].replace("fr", "en"))
+
+	def test_a_person_s_own_language_goes_before_the_browser_s_on_every_page(self):
+		self.call(f"/api/resource/User/{CARLA}", {"language": "cs"}, "PUT")
+		with self.open_page(user=CARLA, locale="de-DE") as page:
+			page.get_by_test_id("section-runs").click()
+			page.get_by_role("heading", name="Běhy").wait_for()
+			page.get_by_text("Zatím žádné běhy").wait_for()
+
+	def test_times_are_those_of_the_reader_s_zone(self):
+		hours = []
+		with self.open_page(user=ADMIN) as page:
+			say(page, "How many users are there?")
+		for zone in ("Asia/Tokyo", "America/Los_Angeles"):
+			with self.open_page("/huf/runs", timezone_id=zone) as page:
+				page.get_by_test_id("run-item").first.wait_for()
+				hours.append(int(page.evaluate(HOUR_OF_RUN).split()[-1].split(":")[0]))
+		self.assertIn((hours[0] - hours[1]) % 24, (16, 17))

@@ -1,0 +1,7 @@
+/** Czech of the settings page. */
+export default {
+	"settings.title": "Nastavení",
+	"settings.loading": "Načítá se",
+	"settings.parts": "Části nastavení",
+	"settings.models": "Modely a kroky",
+};
