@@ -45,9 +45,15 @@ def remove(name: str, with_records: bool = False):
 
 
 @frappe.whitelist(methods=["GET", "POST"])
-def export(name: str, agents: list | None = None, doctypes: list | None = None, with_records: bool = False):
+def export(
+	name: str,
+	agents: list | str | None = None,
+	doctypes: list | str | None = None,
+	with_records: bool = False,
+):
 	"""A pack of what the site has, as {file: text}; an installed pack's name without more gives that as it is now."""
 	check_manager()
+	agents, doctypes = frappe.parse_json(agents), frappe.parse_json(doctypes)
 	if not (agents or doctypes):
 		agents, doctypes = exporting.contents_of(name)
 	return exporting.export_pack(name, agents or (), doctypes or (), with_records)

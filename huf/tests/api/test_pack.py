@@ -45,6 +45,9 @@ class TestRest(ShippedPackCase):
 		self.assertIn("temperature: 0.9", files["pack.yaml"])
 		self.assertIn("forwarded_from: info@dostupnost-leku.cz", files["mail.yaml"])
 		self.assertNotIn("records.json", files)
+		self.assertEqual(
+			pack.export("pharmacy", agents='["pharmacy"]').keys(), files.keys() - {"doctypes.json"}
+		)
 
 	def test_a_folder_is_no_name(self):
 		with self.assertRaisesRegex(UsageError, "There is no pack '../packs/pharmacy'"):
