@@ -21,7 +21,6 @@ from huf.ai.loop.budget import DEFAULT_WINDOW, Room
 from huf.ai.loop.planner import planned
 from huf.ai.providers.answers import Answer
 from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
-from huf.ai.providers.first_use import find_translation
 from huf.ai.providers.model_thread import ask_there, called_here
 from huf.ai.providers.models import Prices, most_answered, most_tokens, plans, prices_of, window_of
 from huf.ai.providers.tokens import TokenCount
@@ -71,7 +70,7 @@ def load():
 async def warm_up() -> None:
 	"""Import what the first call would import. Asks nobody, and leaves no thread and no connection behind."""
 	for wishes in ({}, STREAMED):
-		await find_translation(load(), {"model": "openai/gpt-4o-mini", **wishes})
+		await direct_way({"model": "openai/gpt-4o-mini", **wishes})
 
 
 async def run(agent, enhanced_prompt: str, provider: str, model: str, context: dict | None = None) -> Outcome:
@@ -249,7 +248,7 @@ class ModelCall:
 async def fetch(kwargs: dict, answer: Answer, way: CallWay) -> None:
 	"""One call over the wire. Raises ValueError where only the direct way may be gone and it cannot."""
 	if way is not CallWay.WRAPPED:
-		found = await find_translation(load(), kwargs)
+		found = await direct_way(kwargs)
 		if not isinstance(found, str):
 			translation, envelope = found
 			return await translation.ask(envelope, kwargs, answer)
@@ -260,6 +259,13 @@ async def fetch(kwargs: dict, answer: Answer, way: CallWay) -> None:
 		await answer.take(response)
 	else:
 		answer.take_whole(response)
+
+
+async def direct_way(kwargs: dict):
+	"""How a call can be made directly, or why it cannot; see `first_use`, which brings HTTP clients that only calls need."""
+	from huf.ai.providers.first_use import find_translation
+
+	return await find_translation(load(), kwargs)
 
 
 def fault_of(answer: Answer) -> str | None:
