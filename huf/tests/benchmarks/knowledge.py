@@ -5,7 +5,7 @@ import random
 import resource
 import statistics
 import sys
-from time import perf_counter
+from time import perf_counter, process_time
 
 import frappe
 
@@ -35,13 +35,24 @@ def measure() -> None:
 	reads_all, reads_own = make_readers(doctype)
 	sources = plant(doctype, reads_own, write)
 	index(sources)
+	print(f"{'':54}waited for: p50    p95    on the processor: p95 (target {TARGET} ms)")
+	every = []
 	for label, user in (("reads all", reads_all), (f"reads {MINE} documents", reads_own)):
 		for kind, ask in write.kinds().items():
 			times = [timed(user, ask(), sources) for _ in range(QUERIES)]
-			p95 = statistics.quantiles(times, n=20)[-1]
-			print(
-				f"{label:20} {kind:28} p50 {statistics.median(times):6.1f} ms   p95 {p95:6.1f} ms (target {TARGET})"
-			)
+			every += times
+			show(f"{label:20} {kind}", times)
+	show("all of them", every)
+
+
+def show(label: str, times: list[tuple[float, float]]) -> None:
+	waited, worked = zip(*times, strict=True)
+	p50, p95, cpu = statistics.median(waited), percentile(waited), percentile(worked)
+	print(f"{label:54}{p50:15.1f}{p95:7.1f}{cpu:23.1f}")
+
+
+def percentile(times: tuple[float, ...]) -> float:
+	return statistics.quantiles(times, n=20)[-1]
 
 
 class Writer:
@@ -107,7 +118,7 @@ def plant(doctype: str, owner: str, write: Writer) -> list[str]:
 		).insert()
 		if number < MINE:
 			frappe.db.set_value(doctype, doc.name, "owner", owner)
-		if number % 1000 == 0:
+		if number % 200 == 0:
 			frappe.db.commit()
 	frappe.db.commit()
 	return [files, make_source(index=False, reference_doctype=doctype)]
@@ -128,8 +139,9 @@ def memory() -> float:
 	return most / 1024 if sys.platform != "darwin" else most / 1024**2
 
 
-def timed(user: str, query: str, sources: list[str]) -> float:
+def timed(user: str, query: str, sources: list[str]) -> tuple[float, float]:
+	"""Milliseconds of a search: on the clock, and of the processor, which others on a machine do not lengthen."""
 	with acting_as(user):
-		began = perf_counter()
+		began, worked = perf_counter(), process_time()
 		search(query, sources)
-		return (perf_counter() - began) * 1000
+		return (perf_counter() - began) * 1000, (process_time() - worked) * 1000

@@ -211,6 +211,13 @@ class TestCanaries(SiteTestCase):
 			with self.subTest(hook), with_hook(hook, function):
 				self.assertEqual(find(canary, source, user), [])
 
+	def test_nobody_reads_the_index_itself(self):
+		make_source(("a.txt", "The roof leaks"))
+		user = make_user("System Manager", "Huf Manager", "Huf User")
+		for doctype in ("Knowledge Item", "Knowledge Chunk"):
+			self.assertFalse(frappe.has_permission(doctype, "read", user=user))
+			self.assertRaises(frappe.PermissionError, frappe.get_list, doctype, user=user)
+
 	def test_a_secret_that_was_deleted_is_nowhere_any_more(self):
 		canary = f"canary{frappe.generate_hash(length=12)}"
 		doc = make_case(title=f"Roof {canary}")
