@@ -5,6 +5,7 @@ import frappe
 from huf.ai import forms
 
 FEW, MOST = 5, 40
+ENOUGH = 15
 LEAST = 2
 """Letters from which on it is looked for."""
 PLACES = (
@@ -44,8 +45,10 @@ def find_in(kind: str, doctype: str, title: str, detail: str, text: str) -> list
 
 def find_records(text: str) -> list[dict]:
 	"""Of the DocTypes that agents work with: the DocType itself, and records that its list would find."""
-	found = []
+	found: list[dict] = []
 	for doctype in (each["name"] for each in forms.worked_with()):
+		if len(found) >= ENOUGH:
+			break
 		if text.lower() in doctype.lower():
 			found.append(
 				{"kind": "doctype", "doctype": doctype, "name": doctype, "title": doctype, "detail": ""}

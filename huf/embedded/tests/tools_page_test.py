@@ -70,6 +70,21 @@ class TestToolsPage(PageTestCase):
 			page.get_by_text("It was sent").wait_for()
 			self.assertEqual(len(server.requests), 1)
 
+	def test_a_secret_header_is_never_shown_and_stays_when_its_row_is_changed(self):
+		with ModelServer(strict=False) as server, self.open_page("/huf/tools/knock") as page:
+			headers = [{"header": "X-Old", "value": "hush"}]
+			values = {"description": "Knocks", "base_url": server.base_url, "allow_private_hosts": 1}
+			self.make("Agent Tool Function", tool_name="knock", types="POST", headers=headers, **values)
+			page.reload()
+			page.get_by_test_id("row-open").first.click()
+			page.get_by_test_id("field-header").fill("X-New")
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("saved").wait_for()
+			self.assertNotIn("hush", page.content())
+			asked = {"tool": "knock", "user": "Administrator", "arguments": {"url": "door"}, "send": True}
+			self.call("/api/method/huf.api.tool.try_it", asked)
+			self.assertEqual(server.headers[-1]["x-new"], "hush")
+
 	def test_who_is_no_system_manager_sets_tools_up_but_tries_none(self):
 		with self.open_page("/huf/tools/create_note", user=MANAGER) as page:
 			page.get_by_test_id("field-requires_approval").check()

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { diffLines } from "../src/lib/lineDiff.js";
-import { holds, isChanged, missingOf, onlyLink, sectionsOf, showValue, toBody, toValues } from "../src/lib/meta.js";
+import { holds, isChanged, missingOf, onlyLink, sectionsOf, showValue, toBody, toValues, withoutSecrets } from "../src/lib/meta.js";
 
 const ROW = [
 	{ fieldname: "article", fieldtype: "Data", reqd: 1 },
@@ -64,6 +64,20 @@ test("only what was changed is sent, rows with their names, and never a password
 	});
 	values.secret = "new";
 	assert.equal(toBody(META, values, saved).secret, "new");
+});
+
+test("a row's stored password stays, and none that was typed is kept in the browser", () => {
+	const fields = [
+		{ fieldname: "secret", fieldtype: "Password" },
+		{ fieldname: "rows", fieldtype: "Table", options: "Header" },
+	];
+	const tables = { Header: [{ fieldname: "value", fieldtype: "Password" }] };
+	const meta = { fields, tables };
+	const values = toValues(meta, { secret: "***", rows: [{ name: "h1", value: "*****" }] });
+	values.rows.push({ value: "typed" });
+	assert.deepEqual(toBody(meta, values), { rows: [{ name: "h1", value: "*****" }, { value: "typed" }] });
+	values.secret = "typed";
+	assert.doesNotMatch(JSON.stringify(withoutSecrets(fields, tables, values)), /typed/);
 });
 
 test("what is needed is asked for only where it is shown", () => {

@@ -13,7 +13,7 @@ export default {
 	"agent.create": "Založit agenta",
 	"agent.delete": "Smazat agenta",
 	"agent.delete.title": "Smazat tohoto agenta?",
-	"agent.delete.text": "{name} zmizí. Agenta, který už běžel, smazat nelze: raději ho vypněte.",
+	"agent.delete.text": "{name} zmizí. Pokud ho ještě potřebují konverzace nebo spouštěče, web to řekne: pak ho raději vypněte.",
 	"agent.views": "Pohledy na agenta",
 	"agent.view.setup": "Nastavení",
 	"agent.view.triggers": "Spouštěče",

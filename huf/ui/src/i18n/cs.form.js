@@ -17,6 +17,7 @@ export default {
 	"form.conflict.text": "Vaše změny nebyly uloženy, aby se neztratily cizí.",
 	"form.conflict.take": "Vzít jejich",
 	"form.conflict.keep": "Nechat moje",
+	"form.zone": "Čas pásma {zone}",
 	"form.rows.none": "Žádné řádky",
 	"form.row.add": "Přidat řádek",
 	"form.row.choose": "Přidat: {name}",

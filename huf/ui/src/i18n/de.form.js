@@ -17,6 +17,7 @@ export default {
 	"form.conflict.text": "Ihre Änderungen wurden nicht gespeichert, damit die anderen nicht verloren gehen.",
 	"form.conflict.take": "Die anderen nehmen",
 	"form.conflict.keep": "Meine behalten",
+	"form.zone": "Zeit von {zone}",
 	"form.rows.none": "Keine Zeilen",
 	"form.row.add": "Zeile hinzufügen",
 	"form.row.choose": "Hinzufügen: {name}",

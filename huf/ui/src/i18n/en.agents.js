@@ -14,7 +14,7 @@ export default {
 	"agent.create": "Create the agent",
 	"agent.delete": "Delete the agent",
 	"agent.delete.title": "Delete this agent?",
-	"agent.delete.text": "{name} will be gone. An agent that has run cannot be deleted: turn it off instead.",
+	"agent.delete.text": "{name} will be gone. If conversations or triggers still need it, the site says so: turn it off instead.",
 	"agent.views": "Views of the agent",
 	"agent.view.setup": "Setup",
 	"agent.view.triggers": "Triggers",

@@ -17,6 +17,7 @@ export default {
 	"form.conflict.text": "Your changes were not saved, so that theirs are not lost.",
 	"form.conflict.take": "Take theirs",
 	"form.conflict.keep": "Keep mine",
+	"form.zone": "Time of {zone}",
 	"form.rows.none": "No rows",
 	"form.row.add": "Add a row",
 	"form.row.choose": "Add: {name}",

@@ -13,7 +13,7 @@ export default {
 	"agent.create": "Crear el agente",
 	"agent.delete": "Eliminar el agente",
 	"agent.delete.title": "¿Eliminar este agente?",
-	"agent.delete.text": "{name} desaparecerá. Un agente que ya se ha ejecutado no puede eliminarse: apáguelo.",
+	"agent.delete.text": "{name} desaparecerá. Si aún lo necesitan conversaciones o disparadores, el sitio lo dice: desactívelo entonces.",
 	"agent.views": "Vistas del agente",
 	"agent.view.setup": "Configuración",
 	"agent.view.triggers": "Disparadores",

@@ -17,6 +17,7 @@ export default {
 	"form.conflict.text": "Sus cambios no se guardaron, para que no se pierdan los de la otra persona.",
 	"form.conflict.take": "Tomar los suyos",
 	"form.conflict.keep": "Conservar los míos",
+	"form.zone": "Hora de {zone}",
 	"form.rows.none": "Ninguna fila",
 	"form.row.add": "Añadir una fila",
 	"form.row.choose": "Añadir: {name}",

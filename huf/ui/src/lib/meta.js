@@ -87,18 +87,32 @@ export function toValues(meta, doc = null) {
 	return valuesOf(meta.fields, meta.tables, doc);
 }
 
-function valuesOf(fields, tables, doc) {
+function valuesOf(fields, tables, doc, isRow = false) {
 	const values = doc?.name ? { name: doc.name } : {};
 	for (const field of fields.filter(isValue)) {
 		const name = field.fieldname;
 		const kind = kindOf(field);
 		if (kind === "table") values[name] = (doc?.[name] || []).map((row) => rowOf(tables[field.options], row));
+		// A row is sent whole: its stars say that the stored password stays.
+		else if (isRow && kind === "password") values[name] = doc?.[name] || "";
 		else values[name] = toValue(kind, doc ? doc[name] : defaultOf(field));
 	}
 	return values;
 }
 
-export const rowOf = (fields, row = null) => valuesOf(fields || [], {}, row);
+export const rowOf = (fields, row = null) => valuesOf(fields || [], {}, row, true);
+
+/** Values as they may be kept in a browser: without passwords that were typed. */
+export function withoutSecrets(fields, tables, values) {
+	const kept = { ...values };
+	for (const field of fields.filter(isValue)) {
+		const name = field.fieldname;
+		const kind = kindOf(field);
+		if (kind === "password" && !STARS.test(kept[name])) delete kept[name];
+		if (kind === "table") kept[name] = (kept[name] || []).map((row) => withoutSecrets(tables[field.options] || [], {}, row));
+	}
+	return kept;
+}
 
 function toValue(kind, value) {
 	if (kind === "check") return Number(value) || 0;
@@ -180,6 +194,7 @@ export function showValue(field, value) {
 	if (value === null || value === undefined || value === "") return "";
 	if (kindOf(field) === "check") return Number(value) ? "✓" : "";
 	if (kindOf(field) === "table") return String(value.length || "");
+	if (kindOf(field) === "password") return "•••";
 	return String(value)
 		.replace(/<[^>]*>/g, " ")
 		.replace(/\s+/g, " ")

@@ -5,7 +5,7 @@
 import { computed, markRaw, reactive, watch } from "vue";
 import { createRecord, fetchRecord, updateRecord } from "../api/records.js";
 import { t } from "../i18n/index.js";
-import { isChanged, kindOf, missingOf, toBody, toValues } from "../lib/meta.js";
+import { isChanged, missingOf, toBody, toValues, withoutSecrets } from "../lib/meta.js";
 import { parseJson } from "../lib/transcript.js";
 import { recall, remember } from "../state/storage.js";
 import { readMeta } from "./metas.js";
@@ -123,9 +123,7 @@ export function useRecordForm(doctype) {
 	watch(
 		() => [form.values, form.saved],
 		() => {
-			const secrets = form.meta.fields.filter((field) => kindOf(field) === "password");
-			const values = { ...form.values };
-			for (const { fieldname } of secrets) delete values[fieldname];
+			const values = withoutSecrets(form.meta.fields, form.meta.tables, form.values);
 			const draft = isDirty.value ? JSON.stringify({ modified: form.doc?.modified, values }) : null;
 			if (form.meta !== NOTHING) remember(draftName(), draft);
 		},
