@@ -35,7 +35,8 @@ FOCUSED = """() => {
 	return {
 		place: it === document.body ? null : Number(it.dataset.stop ?? -1),
 		tag: it.outerHTML.slice(0, 160),
-		isMarked: isOutlined(it) || isBordered || isOutlined(it.nextElementSibling) || isOutlined(it.parentElement),
+		// What has the focus inside of another document shows it there.
+		isMarked: it.tagName === "IFRAME" || isOutlined(it) || isBordered || isOutlined(it.nextElementSibling) || isOutlined(it.parentElement),
 		isNamed: Boolean(names.find((name) => name?.trim()) || it.getAttribute("aria-labelledby") || it.tabIndex < 0 || it.querySelector("pre, table")),
 	};
 }"""

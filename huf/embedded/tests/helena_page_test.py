@@ -18,9 +18,7 @@ class TestHelenaPage(unittest.TestCase):
 			self.assertEqual(page.locator("html").get_attribute("lang"), "de")
 			say(page, WISHES[0])
 			page.get_by_text("VIII ZR 271/17").last.wait_for()
-			self.assertEqual(
-				page.get_by_test_id("run-badge").get_attribute("title").split(" · ")[0], "Inline"
-			)
+			self.assertEqual(page.get_by_test_id("run-badge").get_attribute("data-mode"), "Inline")
 			page.get_by_test_id("composer").fill(WISHES[1])
 			page.get_by_test_id("send").click()
 			page.get_by_text("Helena Frist neu anlegen").wait_for()

@@ -56,6 +56,8 @@ PAGES = (
 	PageOf("records", "/huf/records/ToDo", "record-item"),
 	PageOf("record", "/huf/new-record/ToDo", "record-form"),
 	PageOf("settings", "/huf/settings", "record-form"),
+	PageOf("knowledge", "/huf/knowledge", "sources-empty"),
+	PageOf("packs", "/huf/packs", "pack"),
 	PageOf("missing", "/huf/nowhere", "missing"),
 )
 
