@@ -8,6 +8,7 @@ from huf.ai import admission
 from huf.ai.agent_integration import run_agent
 from huf.ai.errors import UsageError
 from huf.ai.front_ends import follow_request, request_for
+from huf.ai.hearing import hearing_tool
 from huf.ai.providers.models import choose_model
 from huf.ai.records.history import tool_results
 from huf.ai.records.versions import instructions_of
@@ -23,7 +24,7 @@ REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 def get_agents():
 	"""Agents the user may chat with.
 
-	[{name, description, provider, model, is_offline, tools: [{name, description, effect}], starters: [text]}]
+	[{name, description, provider, model, is_offline, hears, tools: [{name, description, effect}], starters: [text]}]
 	"""
 	names = frappe.get_list(
 		"Agent",
@@ -78,6 +79,7 @@ def describe(doc) -> dict:
 		"provider": provider,
 		"model": model,
 		"is_offline": model == OFFLINE,
+		"hears": hearing_tool(doc) is not None,
 		"tools": [
 			describe_tool(frappe.get_cached_doc("Agent Tool Function", row.tool)) for row in doc.agent_tool
 		],

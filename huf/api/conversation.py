@@ -5,6 +5,7 @@ Permissions are checked here, on the conversation; whom a chat is shared with mu
 
 import frappe
 
+from huf.ai import hearing
 from huf.ai.agent_chat import readable_conversation
 from huf.ai.errors import UsageError
 from huf.ai.records import chats
@@ -64,3 +65,9 @@ def shareable(conversation: str) -> str:
 	doc = readable_conversation(conversation)
 	doc.check_permission("share")
 	return doc.name
+
+
+@frappe.whitelist(methods=["POST"])
+def transcribe(agent: str, sound: str, kind: str):
+	"""The words of a recording (base64, of the media type `kind`), for the message that is being written: {text}."""
+	return {"text": hearing.transcribe(agent, sound, kind)}

@@ -14,7 +14,7 @@ COLUMNS = (
 		(
 			*("api", "www", "ai.agent_chat", "ai.agent_hooks", "ai.agent_scheduler", "ai.agent_email"),
 			*("ai.app_events", "ai.backtest", "ai.by_hand", "ai.deciding", "ai.event_runs", "ai.explain"),
-			*("ai.firing", "ai.front_ends", "ai.webhooks", "ai.packs", "ai.evals"),
+			*("ai.firing", "ai.front_ends", "ai.hearing", "ai.webhooks", "ai.packs", "ai.evals"),
 			*("ai.mail_jobs", "ai.mail_outbox", "ai.mail_way", "ai.mail_settings", "ai.mail_review"),
 		),
 	),

@@ -15,6 +15,7 @@ ARGUMENTS = [
 	"--disable-background-networking",
 	"--disable-component-update",
 	"--disable-sync",
+	"--use-fake-device-for-media-stream",
 ]
 
 needs_browser = unittest.skipUnless(CHROMIUM, "Chromium is not installed")

@@ -4,7 +4,9 @@ from contextlib import contextmanager
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import ModelServer, text
 
+SAID = "(words) => document.querySelector('[data-testid=composer]').value === words"
 BERTA = "berta@example.com"
 
 
@@ -81,6 +83,21 @@ class TestChatsPage(PageTestCase):
 				page.get_by_text("Nobody else can read it").wait_for()
 				reader.reload()
 				reader.get_by_text("Not permitted").wait_for()
+
+	def test_what_is_spoken_is_put_into_the_message_and_not_yet_sent(self):
+		with ModelServer() as model:
+			model.script(text("How many users are there?"))
+			self.make("AI Provider", provide_name="Ear", api_key="sk-1", api_base=model.base_url)
+			self.make("AI Model", model_name="whisper", provider="Ear")
+			tool = {"tool_name": "hear", "types": "Speech to Text", "model": "whisper", "description": "Hear"}
+			self.make("Agent Tool Function", **tool)
+			self.make("Agent", agent_name="Listener", agent_tool=[{"tool": "hear"}])
+			with self.open_page("/huf/chat?agent=Listener", permissions=["microphone"]) as page:
+				page.get_by_test_id("composer").fill("Please:")
+				page.get_by_test_id("voice").click()
+				page.locator("[data-testid=voice][data-state=recording]").click()
+				page.wait_for_function(SAID, arg="Please: How many users are there?")
+				self.assertEqual(page.get_by_test_id("message-user").count(), 0)
 
 	@contextmanager
 	def open_beside(self, page, address: str):

@@ -1,5 +1,7 @@
 """Chats found again, branched off and shared: by whoever may read them, and by nobody else."""
 
+import base64
+
 import frappe
 
 from huf.ai.admission import acting_as
@@ -8,8 +10,10 @@ from huf.ai.errors import UsageError
 from huf.ai.records.taint import sources_of
 from huf.ai.trust import Source
 from huf.api import chat, conversation
+from huf.api.agent import get_agents
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make_agent, make_tool, make_user
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.model_server import ModelServer, text
 
 
 class TestConversation(SiteTestCase):
@@ -137,3 +141,28 @@ class TestConversation(SiteTestCase):
 			for user in ("nobody@example.com", "Guest", self.owner, stranger):
 				with self.assertRaises(UsageError, msg=user):
 					conversation.share(self.name, user)
+
+	def test_a_recording_becomes_words_by_the_agent_s_own_tool(self):
+		with ModelServer() as server:
+			server.script(text(" Paint the fence. "))
+			tool = make_tool("Speech to Text", model=make_model(server))
+			agent = make_agent(tools=[tool])
+			with acting_as(self.owner):
+				sound = base64.b64encode(b"sound").decode()
+				heard = conversation.transcribe(agent, sound, "audio/webm;codecs=opus")
+				self.assertTrue(next(row for row in get_agents() if row["name"] == agent)["hears"])
+		self.assertEqual(heard, {"text": "Paint the fence."})
+
+	def test_a_recording_is_refused_without_such_a_tool_or_when_it_is_none(self):
+		with ModelServer() as server:
+			tool = make_tool("Speech to Text", model=make_model(server))
+		deaf, hearing = make_agent(), make_agent(tools=[tool])
+		with acting_as(self.owner):
+			for agent, sound, kind in (
+				(deaf, "", "audio/webm"),
+				(hearing, "", "text/html"),
+				(hearing, "no base64!", "audio/webm"),
+				(hearing, "A" * 14_000_000, "audio/webm"),
+			):
+				with self.assertRaises(UsageError):
+					conversation.transcribe(agent, sound, kind)

@@ -35,6 +35,13 @@ export const renameConversation = (conversation, title) =>
 	callPost("huf.api.chat.rename_conversation", { conversation, title });
 export const deleteConversation = (conversation) =>
 	callPost("huf.api.chat.delete_conversation", { conversation });
+/** What is said in a recording, a Blob -> {text} */
+export async function transcribe(agent, recording) {
+	const bytes = new Uint8Array(await recording.arrayBuffer());
+	let signs = "";
+	for (const byte of bytes) signs += String.fromCharCode(byte);
+	return callPost("huf.api.conversation.transcribe", { agent, sound: btoa(signs), kind: recording.type });
+}
 /** Has what a run could not finish in its steps done in the background -> {run, conversation} */
 export const goOn = (run) => callPost("huf.api.run.go_on", { run });
 export const cancelRun = (run) => callPost("huf.api.run.cancel", { run });

@@ -116,6 +116,11 @@ export default {
 	"composer.this_site": "this site",
 	"composer.keys": "Enter sends, Shift + Enter makes a new line.",
 
+	"voice.idle": "Speak instead of writing",
+	"voice.recording": "Stop and take the words over",
+	"voice.hearing": "Listening to what you said",
+	"voice.refused": "This page may not use the microphone. Allow it in the browser's settings for this site.",
+
 	"chat.new": "New chat",
 	"chat.new.keys": "{mod} ⇧ O",
 	"chat.untitled": "Untitled",
