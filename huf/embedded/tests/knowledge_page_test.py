@@ -80,6 +80,8 @@ class TestKnowledgePage(PageTestCase):
 			with self.open_page(PAGE) as page:
 				page.locator("[data-testid=source][data-name=Rules][data-state=Ready]").wait_for()
 				page.goto("/huf/chat?agent=Clerk")
+				# The first question to a model loads LiteLLM.
+				page.set_default_timeout(60_000)
 				say(page, "How long is the notice?")
 				for _ in range(2):
 					cited = page.get_by_test_id("cited").get_by_test_id("citation")

@@ -1,8 +1,5 @@
-/** English of the page about knowledge. Forms are worded as those of triggers. */
-import triggers from "./en.triggers.js";
-
+/** English of the page about knowledge. */
 export default {
-	...triggers,
 	"knowledge.title": "Knowledge",
 	"knowledge.loading": "Loading the sources",
 	"knowledge.empty": "No sources yet",
