@@ -17,7 +17,7 @@ from huf.embedded.tests.server_test import Server, free_port
 from huf.tests.model_server import ModelServer, text, tool_call, usage
 
 PASSWORD = "a good password 7"
-SECRET = "a secret of this test"
+SECRET = "a-secret-of-this-test"
 UI = Path(huf.__file__).parent / "ui"
 ANSWER = " ".join(f"Sentence {number}." for number in range(60))
 READERS = 50
