@@ -13,7 +13,7 @@ export default {
 	"agent.create": "Den Agenten anlegen",
 	"agent.delete": "Den Agenten löschen",
 	"agent.delete.title": "Diesen Agenten löschen?",
-	"agent.delete.text": "{name} ist dann weg. Wenn Gespräche oder Auslöser ihn noch brauchen, sagt die Seite das: Schalten Sie ihn dann aus.",
+	"agent.delete.text": "{name} ist dann weg. Wenn Unterhaltungen oder Auslöser ihn noch brauchen, sagt die Seite das: Schalten Sie ihn dann aus.",
 	"agent.views": "Ansichten des Agenten",
 	"agent.view.setup": "Einrichtung",
 	"agent.view.triggers": "Auslöser",
