@@ -1,8 +1,5 @@
 /** Czech of the page about knowledge. */
-import triggers from "./cs.triggers.js";
-
 export default {
-	...triggers,
 	"knowledge.title": "Znalosti",
 	"knowledge.loading": "Načítají se zdroje",
 	"knowledge.empty": "Zatím žádné zdroje",

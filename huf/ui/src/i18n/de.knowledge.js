@@ -1,8 +1,5 @@
 /** German of the page about knowledge. */
-import triggers from "./de.triggers.js";
-
 export default {
-	...triggers,
 	"knowledge.title": "Wissen",
 	"knowledge.loading": "Die Quellen werden geladen",
 	"knowledge.empty": "Noch keine Quellen",

@@ -1,8 +1,5 @@
 /** Spanish of the page about knowledge. */
-import triggers from "./es.triggers.js";
-
 export default {
-	...triggers,
 	"knowledge.title": "Conocimiento",
 	"knowledge.loading": "Cargando las fuentes",
 	"knowledge.empty": "Todavía no hay fuentes",
