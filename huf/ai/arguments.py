@@ -5,6 +5,7 @@ Mends only what has one reading; never guesses.
 
 import json
 import re
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -60,15 +61,21 @@ def bare(text: str) -> str:
 
 def check_arguments(arguments: dict, schema: dict) -> None:
 	"""Raise ToolError with every fault at once, so that the model can mend them in one go."""
-	from jsonschema import Draft202012Validator
-
-	errors = sorted(Draft202012Validator(schema).iter_errors(arguments), key=lambda e: list(e.absolute_path))
+	errors = sorted(validator(json.dumps(schema)).iter_errors(arguments), key=lambda e: list(e.absolute_path))
 	if errors:
 		faults = "; ".join(
 			f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message}"
 			for error in errors[:8]
 		)
 		raise ToolError(f"The arguments do not fit the tool ({faults}). The tool was not run.")
+
+
+@lru_cache(maxsize=512)
+def validator(schema: str) -> Any:
+	"""Of a schema as text: to make one takes longer than to use it."""
+	from jsonschema import Draft202012Validator
+
+	return Draft202012Validator(json.loads(schema))
 
 
 def as_text(result: Any) -> str:

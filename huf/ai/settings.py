@@ -76,8 +76,10 @@ def get_settings() -> Settings:
 
 
 def read_int(doc, fieldname: str) -> int:
-	from_environment = os.environ.get(ENVIRONMENT.get(fieldname, ""), "")
-	if from_environment.isdigit():
+	if (
+		fieldname in ENVIRONMENT
+		and (from_environment := os.environ.get(ENVIRONMENT[fieldname], "")).isdigit()
+	):
 		return int(from_environment)
 	return int(doc.get(fieldname) or doc.meta.get_field(fieldname).default)
 

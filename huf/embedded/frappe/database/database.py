@@ -249,7 +249,7 @@ class Database(Connection):
 	def bulk_insert(self, doctype: str, fields: list, values, ignore_duplicates=False, *, chunk_size=10_000):
 		"""Insert many rows as they are: no names are made, no defaults, no events."""
 		columns = ", ".join(map(column_sql, fields))
-		types = [filtering.field_type(doctype, field) for field in fields]
+		types = filtering.field_types(doctype, fields)
 		rows = [
 			[to_field(value, kind, field) for value, kind, field in zip(row, types, fields, strict=False)]
 			for row in values
@@ -293,6 +293,7 @@ def as_list_of(fieldname) -> list:
 	return [part.strip() for part in fieldname.split(",")]
 
 
+@lru_cache(maxsize=2048)
 def column_sql(field: str) -> str:
 	"""`field`, or `field` AS `alias`.  Raises DataError for anything else than a column."""
 	name, _as, alias = field.partition(" as ")

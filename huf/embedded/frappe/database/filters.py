@@ -7,6 +7,7 @@ Rows whose column is NULL take part as in Frappe's lists, where NULL counts as t
 import datetime
 import operator
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import frappe
@@ -86,12 +87,17 @@ def checked(doctype, field, op, value) -> Filter:
 
 
 def field_type(doctype: str, fieldname: str) -> str | None:
-	if fieldname in STANDARD_TYPES:
-		return STANDARD_TYPES[fieldname]
-	if doctype.startswith("__") or doctype in ("Singles", "Series"):
-		return None
-	field = frappe.get_meta(doctype).get_field(fieldname)
-	return field.fieldtype if field else None
+	return field_types(doctype, [fieldname])[0]
+
+
+def field_types(doctype: str, fieldnames: Sequence[str]) -> list[str | None]:
+	"""The type of each field, for one look at the DocType."""
+	others = [name for name in fieldnames if name not in STANDARD_TYPES]
+	if not others or doctype.startswith("__") or doctype in ("Singles", "Series"):
+		return [STANDARD_TYPES.get(name) for name in fieldnames]
+	meta = frappe.get_meta(doctype)
+	found = {name: field.fieldtype for name in others if (field := meta.get_field(name))}
+	return [STANDARD_TYPES.get(name) or found.get(name) for name in fieldnames]
 
 
 def condition(one: Filter, *, count_nulls: bool, column: str | None = None) -> tuple[str, list]:

@@ -3,6 +3,7 @@
 import datetime
 import json
 import re
+from functools import lru_cache
 
 import frappe
 from frappe.database.connection import to_column
@@ -124,6 +125,7 @@ def create_index(table: str, columns, *, unique=False, name: str | None = None):
 	)
 
 
+@lru_cache(maxsize=1024)
 def get_table_name(doctype: str) -> str:
 	"""`tabToDo` for ToDo; internal tables such as __Auth keep their name."""
 	if not re.fullmatch(r"[\w \-]+", doctype or "", re.ASCII):
