@@ -30,12 +30,13 @@ class Services:
 		from frappe.utils.job_worker import Worker
 		from frappe.utils.scheduler import Scheduler
 
+		from huf.embedded.loader import Loader
 		from huf.embedded.mail_watcher import MailWatcher
 		from huf.embedded.realtime_server import RealtimeServer
 
 		self.realtime = RealtimeServer(site, sites_path)
 		self.parts = [self.realtime, Worker(site, sites_path), Scheduler(site, sites_path)]
-		self.parts.append(MailWatcher(site, sites_path))
+		self.parts += [MailWatcher(site, sites_path), Loader(site, sites_path)]
 
 	def start(self):
 		for part in self.parts:

@@ -27,8 +27,8 @@ CANDIDATES = {
 """Providers whose requests LiteLLM sends by a client it is given, and the form of their answers."""
 DROPPED = ("host", "content-length", "connection", "accept-encoding", "x-stainless-")
 """Headers that belong to one request or one client."""
-LONGEST = 10
-"""Seconds, of which it takes some hundredths."""
+LONGEST = 60
+"""Seconds. It takes some hundredths, but the first one of a process on a busy machine imports most of LiteLLM."""
 
 Found = tuple[Translation, Envelope]
 known: dict[tuple, Found | str] = {}
