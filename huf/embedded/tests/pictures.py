@@ -39,7 +39,7 @@ def take_readme_picture() -> None:
 
 def take_office_picture() -> None:
 	"""Helena answers from a case, statutes and judgments, and proposes a deadline."""
-	with open_office() as office, open_browser(office.server.url, width=1200, height=1290) as page:
+	with open_office() as office, open_browser(office.server.url, width=1200, height=1340) as page:
 		page.set_default_timeout(SLOW)
 		# The first answer of a process takes longer than what the picture is to tell.
 		office.model.script(text("Hallo Katharina! Was kann ich für dich tun?"), *SCRIPT)

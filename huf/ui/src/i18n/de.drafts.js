@@ -47,7 +47,7 @@ export default {
 	"draft.Failed": "Freigegeben von {by}, aber es ist fehlgeschlagen.",
 	"draft.Expired": "Niemand hat rechtzeitig geantwortet. Es wurde nicht ausgeführt.",
 	"draft.Expired.reason": "{reason}. Es wurde nicht ausgeführt.",
-	"draft.asks": "{agent} fragt und handelt für {user}",
+	"draft.asks": "{agent} fragt, im Auftrag von {user}",
 	"draft.open": "Auf eigener Seite öffnen",
 	"draft.run": "Lauf",
 	"draft.conversation": "Unterhaltung",
