@@ -89,7 +89,9 @@ class Trials:
 		return result
 
 	def look(self, doctype: str, where: Mapping, fields: list[str]) -> list[Mapping]:
-		"""Rows as they are after all calls."""
+		"""Rows as they are after all calls. Of mail, only what belongs to the case's own."""
+		if doctype in (mails.MAIL, mails.EVENT):
+			where = {"thread": self.run, **where}
 		with self.trial(), acting_as("Administrator"):
 			known = frappe.get_meta(doctype).get_valid_columns()
 			wanted = [name for name in fields if name in known] or ["name"]

@@ -5,8 +5,10 @@ import frappe
 from huf.ai.errors import UsageError
 from huf.ai.evals.cases import definition_of
 from huf.ai.evals.running import RECORDED, evaluate, tell, tell_result
+from huf.ai.records.mails import insert_mail
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, unique
+from huf.tests.mail import make_mailbox
 from huf.tests.model_server import ModelServer, text, tool_call
 from huf.tests.packs.samples import what_there_is
 
@@ -166,14 +168,29 @@ class TestMails(EvalTestCase):
 				"record": "Agent Mail",
 				"where": {"direction": "Outgoing", "recipients": "anna@customer.example"},
 				"values": {"status": "Draft", "text": "Yes."},
+				"count": 1,
 			},
 			prompt="",
 			mail="From: Anna <anna@customer.example>\nTo: office@example.com\nSubject: Question\n\nDo you?",
 			answers=[{"call": "create_draft", "with": draft}, {"say": "Drafted."}],
 		)
+		self.have_mail_of_another_thread()
 		before = what_there_is()
 		self.assertEqual(self.faults(), [])
 		self.assertEqual(what_there_is(), before)
+
+	def have_mail_of_another_thread(self):
+		name, address = make_mailbox("Administrator")
+		row = {
+			"mailbox": name,
+			"direction": "Outgoing",
+			"status": "Draft",
+			"thread": "another",
+			"sender": address,
+		}
+		row |= {"recipients": "anna@customer.example", "text": "No.", "message_id": unique("id")}
+		insert_mail(frappe.generate_hash(length=10), row, "Administrator")
+		frappe.db.commit()
 
 
 def made(body: dict) -> str:
