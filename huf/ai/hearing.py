@@ -9,7 +9,6 @@ from huf.ai import admission
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
 from huf.ai.providers import litellm
-from huf.ai.sdk_tools import may_use_tool
 
 SPEECH = "Speech to Text"
 MOST_BYTES = 10_000_000
@@ -25,8 +24,14 @@ ENDINGS = {
 
 def hearing_tool(agent):
 	"""The Speech to Text tool that an Agent has and the user may use, or None."""
-	tools = (frappe.get_cached_doc("Agent Tool Function", row.tool) for row in agent.agent_tool)
-	return next((tool for tool in tools if tool.types == SPEECH and may_use_tool(tool, agent)), None)
+	tools = [frappe.get_cached_doc("Agent Tool Function", row.tool) for row in agent.agent_tool]
+	spoken = [tool for tool in tools if tool.types == SPEECH]
+	if not spoken:
+		return None
+	# It comes with the SDK, which a page that lists agents does without.
+	from huf.ai.sdk_tools import may_use_tool
+
+	return next((tool for tool in spoken if may_use_tool(tool, agent)), None)
 
 
 def transcribe(agent: str, sound: str, kind: str) -> str:

@@ -79,6 +79,7 @@ class TestTriggersPage(PageTestCase):
 		self.call("/api/resource/Agent%20Trigger", values)
 		with self.open_page("/huf/chat", width=390, height=844) as page:
 			page.get_by_test_id("show-sidebar").click()
+			page.get_by_role("dialog").get_by_test_id("fold-setup").click()
 			page.get_by_role("dialog").get_by_test_id("section-triggers").click()
 			item = page.locator("[data-testid=trigger-item][data-name='Short-lived']")
 			item.get_by_test_id("toggle").click()
