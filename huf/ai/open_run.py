@@ -19,6 +19,7 @@ from huf.ai.conversation_manager import ConversationManager
 from huf.ai.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
 from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.records import firings, leases
+from huf.ai.records.budgets import settle_lost
 from huf.ai.records.drafts import expire_pending
 from huf.ai.records.events import Announcer
 from huf.ai.records.journal import (
@@ -257,16 +258,22 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		return Outcome(StopReason.ERROR, error=str(error))
 	except asyncio.CancelledError:
 		# The run that has called this one was stopped, or took too long.
-		frappe.db.rollback()
-		recorded = read_recorded(run.name)
+		recorded = break_off(run.name)
 		return Outcome(StopReason.CANCELLED, usage=recorded.usage, steps=len(recorded.replies))
 	except (LeaseLost, RunPaused):
 		raise
 	except Exception:  # the boundary around a run
-		frappe.db.rollback()
+		recorded = break_off(run.name)
 		frappe.log_error(f"Agent Run {run.name} failed")
-		recorded = read_recorded(run.name)
 		return Outcome(StopReason.ERROR, error=FAULT, usage=recorded.usage, steps=len(recorded.replies))
+
+
+def break_off(run: str) -> Recorded:
+	"""What is on record of a run that was broken off. What was set aside for the call it was at counts as spent."""
+	frappe.db.rollback()
+	settle_lost([run])
+	frappe.db.commit()
+	return read_recorded(run)
 
 
 async def begin_anew(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dict], Usage]:

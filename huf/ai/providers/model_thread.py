@@ -10,8 +10,9 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
-from functools import lru_cache
 from typing import Any
+
+loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 
 async def ask_there(coroutine: Coroutine) -> Any:
@@ -44,9 +45,12 @@ def called_here(function: Callable[[str], None]) -> Callable[[str], None]:
 	return take
 
 
-@lru_cache(maxsize=1)
 def models_loop(process: int) -> asyncio.AbstractEventLoop:
-	"""This process' loop; a forked process (another number) makes its own."""
-	loop = asyncio.new_event_loop()
-	threading.Thread(target=loop.run_forever, name="huf-models", daemon=True).start()
-	return loop
+	"""This process' loop; a forked process (another number) makes its own. Of threads that ask at once, one makes it."""
+	if process not in loops:
+		loop = asyncio.new_event_loop()
+		if loops.setdefault(process, loop) is loop:
+			threading.Thread(target=loop.run_forever, name="huf-models", daemon=True).start()
+		else:
+			loop.close()
+	return loops[process]

@@ -104,13 +104,16 @@ class TestTimeouts(SiteTestCase):
 
 	def test_a_run_that_is_stopped_ends_the_runs_it_has_called(self):
 		self.put("tool_timeout", 60)
-		child = make_agent(make_model(self.server))
+		child = make_agent(make_model(self.server), daily_cost_limit=1)
 		tool = make_tool("Run Agent", agent=child)
 		parent = make_agent(make_model(self.server), (tool,), run_timeout=1)
 		self.server.script(tool_call(tool, {"prompt": "Work"}), stall(text("I think about it."), 1))
 		result = run_agent_sync(parent, "Have it done")
 		called = frappe.get_last_doc("Agent Run", {"parent_run": result["run"]})
 		self.assertEqual((result["stop_reason"], called.status), ("timeout", "Cancelled"))
+		held = frappe.db.get_value("Agent Budget", {"holder": child}, ["cost", "reserved_cost"], as_dict=True)
+		self.assertGreater(held.cost, 0)
+		self.assertAlmostEqual(held.reserved_cost, 0)
 
 	def test_a_tool_that_fails_and_fails_again_ends_the_run_with_what_was_seen(self):
 		agent = self.make_agent("never_works", "read")
