@@ -58,7 +58,16 @@ class FrontEndTestCase(SiteTestCase):
 		self.addCleanup(registry.TOOLS.pop, "sales_report_tool")
 		if frappe.db.exists("Agent Tool Function", "sales_report_tool"):
 			return "sales_report_tool"
+		self.addCleanup(self.forget_report)
 		return make_tool("App Provided", "sales_report_tool", provider_app="huf")
+
+	def forget_report(self) -> None:
+		"""A pack brings a tool of this name."""
+		frappe.db.rollback()
+		for agent in set(frappe.get_all("Agent Tool", {"tool": "sales_report_tool"}, pluck="parent")):
+			frappe.get_doc("Agent", agent).update({"agent_tool": []}).save()
+		frappe.delete_doc("Agent Tool Function", "sales_report_tool")
+		frappe.db.commit()
 
 
 class TestAgentChat(FrontEndTestCase):
