@@ -38,7 +38,7 @@ class TestTrying(SiteTestCase):
 		name = make_tool("Create Document", reference_doctype="ToDo")
 		frappe.db.commit()
 		before = frappe.db.count("ToDo")
-		tried = tool.try_it(name, user, {"description": "Call Anna"})
+		tried = tool.try_it(name, user, {"description": "Call Anna", "allocated_to": user})
 		self.assertTrue(tried["ok"], tried)
 		change = tried["difference"]["changes"][0]
 		self.assertEqual((change["action"], change["doctype"]), ("create", "ToDo"))
