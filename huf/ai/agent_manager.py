@@ -1,11 +1,26 @@
 """An Agent record made ready to run: its model, its tools, its settings. Runs nothing."""
 
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
 import frappe
 
 from huf.ai.providers.ladder import Ladder
 from huf.ai.providers.models import choose_model
-from huf.ai.settings import get_settings
+from huf.ai.settings import Settings, get_settings
 from huf.ai.types import Mode
+
+
+@dataclass(frozen=True)
+class Recipe:
+	"""All that an SDK agent is made of: documents as they were saved, for a user of these roles."""
+
+	versions: tuple
+	user: tuple
+	settings: Settings
+	model: str
+	doc: Any = field(compare=False)
 
 
 class AgentManager:
@@ -27,27 +42,15 @@ class AgentManager:
 		self.provider, self.model = choose_model(self.agent_doc, provider, model)
 		self.tools: list = []
 
-	def _setup_tools(self) -> None:
-		from huf.ai.sdk_tools import create_agent_tools
-
-		self.tools = create_agent_tools(self.agent_doc)
-
 	def create_agent(self):
-		"""An `agents.Agent` with the record's instructions, tools and model settings."""
-		from agents import Agent, ModelSettings
-
-		self._setup_tools()
+		"""An `agents.Agent` with the record's instructions, tools and model settings. It is shared: change a clone."""
 		doc = self.agent_doc
-		settings = ModelSettings(
-			temperature=doc.temperature, top_p=doc.top_p or None, max_tokens=doc.max_tokens or None
-		)
-		return Agent(
-			name=doc.agent_name,
-			instructions=doc.instructions or "",
-			model=self.model,
-			tools=self.tools,
-			model_settings=settings,
-		)
+		rows = tuple(frappe.get_cached_doc("Agent Tool Function", slot.tool) for slot in doc.agent_tool)
+		versions = tuple((row.name, row.modified) for row in (doc, *rows))
+		user = (frappe.local.site, frappe.session.user, *frappe.get_roles())
+		agent = build_agent(Recipe(versions, user, self.settings, self.model, doc))
+		self.tools = agent.tools
+		return agent
 
 	@property
 	def steps(self) -> int:
@@ -66,3 +69,22 @@ class AgentManager:
 	@property
 	def history_limit(self) -> int:
 		return self.agent_doc.history_limit or self.settings.history_limit
+
+
+@lru_cache(maxsize=256)
+def build_agent(recipe: Recipe):
+	from agents import Agent, ModelSettings
+
+	from huf.ai.sdk_tools import create_agent_tools
+
+	doc = recipe.doc
+	settings = ModelSettings(
+		temperature=doc.temperature, top_p=doc.top_p or None, max_tokens=doc.max_tokens or None
+	)
+	return Agent(
+		name=doc.agent_name,
+		instructions=doc.instructions or "",
+		model=recipe.model,
+		tools=create_agent_tools(doc),
+		model_settings=settings,
+	)

@@ -11,7 +11,7 @@ from typing import Any
 
 import frappe
 
-from huf.ai.arguments import canonical
+from huf.ai.canonical import canonical
 from huf.ai.contexts import in_thread
 from huf.ai.errors import RunPaused, ToolError
 from huf.ai.loop.guards import Guard

@@ -61,7 +61,7 @@ def bare(text: str) -> str:
 
 def check_arguments(arguments: dict, schema: dict) -> None:
 	"""Raise ToolError with every fault at once, so that the model can mend them in one go."""
-	errors = sorted(validator(json.dumps(schema)).iter_errors(arguments), key=lambda e: list(e.absolute_path))
+	errors = sorted(validator(Itself(schema)).iter_errors(arguments), key=lambda e: list(e.absolute_path))
 	if errors:
 		faults = "; ".join(
 			f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message}"
@@ -70,12 +70,25 @@ def check_arguments(arguments: dict, schema: dict) -> None:
 		raise ToolError(f"The arguments do not fit the tool ({faults}). The tool was not run.")
 
 
+class Itself:
+	"""Something without a hash as a key: it equals nothing but itself."""
+
+	def __init__(self, value: Any):
+		self.value = value
+
+	def __hash__(self) -> int:
+		return id(self.value)
+
+	def __eq__(self, other: Any) -> bool:
+		return self.value is other.value
+
+
 @lru_cache(maxsize=512)
-def validator(schema: str) -> Any:
-	"""Of a schema as text: to make one takes longer than to use it."""
+def validator(schema: Itself) -> Any:
+	"""Of a schema that nobody changes: to make one takes longer than to use it."""
 	from jsonschema import Draft202012Validator
 
-	return Draft202012Validator(json.loads(schema))
+	return Draft202012Validator(schema.value)
 
 
 def as_text(result: Any) -> str:
@@ -105,8 +118,3 @@ def rows_that_fit(result: dict, limit: int) -> list:
 def mask_secrets(text: str) -> str:
 	"""Text without what looks like a key or a password; for whatever a tool brings in from elsewhere."""
 	return KEY_SHAPE.sub(HIDDEN, NAMED_SECRET.sub(rf"\g<1>{HIDDEN}", text))
-
-
-def canonical(value: Any) -> str:
-	"""JSON text that is the same for equal values."""
-	return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

@@ -2,12 +2,20 @@
 
 import asyncio
 import contextvars
+import os
 import threading
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any
 
+IDLE = 60
+"""Seconds after which a thread that nobody needs ends."""
+
 kept = threading.local()
+idle: dict[int, list[SimpleQueue]] = defaultdict(list)
+"""What idle threads wait at, by process: a forked one has none of its parent's."""
 
 
 class Carried:
@@ -50,8 +58,7 @@ async def in_thread(function: Callable[[], Any], left: Callable[[], None]) -> An
 			loop.call_soon_threadsafe(ended.set)
 
 	kept.lent = getattr(kept, "lent", 0) + 1
-	# A thread of its own, and a daemon: one that never ends must not keep a pool or the process.
-	threading.Thread(target=work, name="huf-tool", daemon=True).start()
+	put_to_work(work)
 	try:
 		await ended.wait()
 	except asyncio.CancelledError:
@@ -63,6 +70,30 @@ async def in_thread(function: Callable[[], Any], left: Callable[[], None]) -> An
 	if "error" in outcome:
 		raise outcome["error"]
 	return outcome["value"]
+
+
+def put_to_work(work: Callable[[], None]) -> None:
+	"""Have a thread do it that does nothing else meanwhile; there are as many as were needed at once."""
+	try:
+		jobs = idle[os.getpid()].pop()
+	except IndexError:
+		jobs = SimpleQueue()
+		# A daemon: one that never ends must not keep the process.
+		threading.Thread(target=work_on, args=(jobs, idle[os.getpid()]), name="huf-tool", daemon=True).start()
+	jobs.put(work)
+
+
+def work_on(jobs: SimpleQueue, waiting: list[SimpleQueue]) -> None:
+	while True:
+		try:
+			jobs.get(timeout=IDLE)()
+		except Empty:
+			# Whoever has taken it from the list a moment ago is about to put something in.
+			with suppress(ValueError):
+				waiting.remove(jobs)
+				return
+		else:
+			waiting.append(jobs)
 
 
 def is_lent() -> bool:

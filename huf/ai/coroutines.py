@@ -1,4 +1,4 @@
-"""Runs coroutines from Frappe's synchronous code: one event loop a thread, kept, with its connections.
+"""Runs coroutines from Frappe's synchronous code, on event loops that are kept, with their connections.
 
 Frappe's own state (`frappe.local`) lives in context variables. A coroutine starts with a copy of them; what it changed
 is carried back when it ends, so that what it left for the commit of its caller is found there.
@@ -7,22 +7,35 @@ is carried back when it ends, so that what it left for the commit of its caller 
 import asyncio
 import contextvars
 import os
-import threading
+from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from huf.ai.contexts import Carried
 
-kept = threading.local()
 END = object()
+idle: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
+"""Event loops that nobody runs, by process; the one that was used last, and has the freshest connections, is the next.
+
+They belong to no thread: many servers have one for each request.
+"""
 
 
-def event_loop() -> asyncio.AbstractEventLoop:
-	"""This thread's event loop. A forked process does not go on with its parent's."""
-	if getattr(kept, "pid", None) != os.getpid() or kept.loop.is_closed():
-		kept.loop, kept.pid = asyncio.new_event_loop(), os.getpid()
-	return kept.loop
+@contextmanager
+def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
+	"""A loop for as long as the caller needs it. A forked process does not go on with its parent's."""
+	try:
+		loop = idle[os.getpid()].pop()
+	except IndexError:
+		loop = asyncio.new_event_loop()
+	try:
+		yield loop
+	finally:
+		# What a run has left there unended must not go on within somebody else's.
+		if not asyncio.all_tasks(loop):
+			idle[os.getpid()].append(loop)
 
 
 def run_coroutine(coroutine: Coroutine) -> Any:
@@ -34,7 +47,8 @@ def run_coroutine(coroutine: Coroutine) -> Any:
 			return pool.submit(context.run, run_coroutine, coroutine).result()
 	carried = Carried()
 	try:
-		return event_loop().run_until_complete(carried.run(coroutine))
+		with event_loop() as loop:
+			return loop.run_until_complete(carried.run(coroutine))
 	finally:
 		carried.restore()
 
@@ -52,19 +66,19 @@ def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause: float = 
 
 	After `pause` seconds without anything comes a None, so that whoever passes it on shows a sign of life. A reader who leaves early does not stop it: the coroutine is run to its end all the same.
 	"""
-	loop = event_loop()
-	queue: asyncio.Queue = asyncio.Queue()
-	carried = Carried()
-	task = loop.create_task(carried.run(start(queue.put_nowait)))
-	task.add_done_callback(lambda _: queue.put_nowait(END))
-	try:
-		while (item := loop.run_until_complete(next_item(queue, pause))) is not END:
-			yield item
-		task.result()
-	finally:
-		if not task.done():
-			loop.run_until_complete(task)
-		carried.restore()
+	with event_loop() as loop:
+		queue: asyncio.Queue = asyncio.Queue()
+		carried = Carried()
+		task = loop.create_task(carried.run(start(queue.put_nowait)))
+		task.add_done_callback(lambda _: queue.put_nowait(END))
+		try:
+			while (item := loop.run_until_complete(next_item(queue, pause))) is not END:
+				yield item
+			task.result()
+		finally:
+			if not task.done():
+				loop.run_until_complete(task)
+			carried.restore()
 
 
 async def next_item(queue: asyncio.Queue, pause: float) -> Any:

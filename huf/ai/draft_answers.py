@@ -10,8 +10,8 @@ from frappe.utils import now_datetime
 
 from huf.ai.admission import acting_as
 from huf.ai.approvals import find_tool, propose
-from huf.ai.arguments import canonical
 from huf.ai.background import enqueue_work
+from huf.ai.canonical import canonical
 from huf.ai.errors import ToolError, UsageError
 from huf.ai.records import drafts, leases
 from huf.ai.records.drafts import Answer, Proposal

@@ -13,7 +13,7 @@ import frappe
 from frappe.utils import get_datetime, now_datetime
 
 from huf.ai import gate
-from huf.ai.arguments import canonical
+from huf.ai.canonical import canonical
 from huf.ai.difference import compare, read_state
 from huf.ai.errors import ToolError
 from huf.ai.records.rows import digest

@@ -47,6 +47,13 @@ ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 def get_settings() -> Settings:
 	"""What counts now. An environment variable wins over the record; a 0 in the record means the default."""
 	doc = frappe.get_cached_doc("Huf Settings")
+	environment = tuple(map(os.environ.get, ENVIRONMENT.values()))
+	if doc.flags.huf_environment != environment:
+		doc.flags.update(huf_environment=environment, huf_settings=read_settings(doc))
+	return doc.flags.huf_settings
+
+
+def read_settings(doc) -> Settings:
 	return Settings(
 		default_model=doc.default_model or None,
 		history_limit=read_int(doc, "history_limit"),
@@ -100,8 +107,8 @@ def read_switch(doc, fieldname: str) -> bool:
 
 def get_cached(doctype: str, name: str | None):
 	"""A document as it is cached, or None where there is none; asks the database only when it is not cached."""
-	return (
-		frappe.get_cached_doc(doctype, name)
-		if name and frappe.get_cached_value(doctype, name, "name")
-		else None
-	)
+	try:
+		return frappe.get_cached_doc(doctype, name) if name else None
+	except frappe.DoesNotExistError:
+		frappe.clear_last_message()
+		return None

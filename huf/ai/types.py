@@ -7,8 +7,10 @@ import json
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
+from huf.ai.canonical import canonical
 from huf.ai.trigger_types import Origin
 
 OFFLINE = "Offline"
@@ -240,6 +242,11 @@ class Call:
 	@property
 	def effect(self) -> Effect:
 		return self.tool.effect if self.tool else Effect.READ
+
+	@cached_property
+	def key(self) -> str:
+		"""The same for calls that ask for the same."""
+		return f"{self.request.name}\n{canonical(self.arguments)}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from datetime import datetime
 import frappe
 from frappe.utils import now
 
-from huf.ai.arguments import canonical
+from huf.ai.canonical import canonical
 from huf.ai.errors import ModelError, UsageError
 from huf.ai.knowledge import gathering, meaning
 from huf.ai.knowledge.chunking import Part, split_parts

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import groupby
 
-from huf.ai.arguments import canonical
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.journal import Journal
 from huf.ai.loop.tool_calls import perform
@@ -67,7 +66,7 @@ class Caller:
 		return observation
 
 	def remembered(self, call: Call) -> Observation | None:
-		known = None if call.error else self.given.get(key_of(call))
+		known = None if call.error else self.given.get(call.key)
 		return known and Observation(call, CallStatus.SUCCESS, known.text, cached=True)
 
 	def remember(self, observation: Observation) -> None:
@@ -77,11 +76,7 @@ class Caller:
 		if call.effect is not Effect.READ:
 			self.given.clear()
 		elif observation.ok:
-			self.given[key_of(call)] = observation
-
-
-def key_of(call: Call) -> str:
-	return f"{call.request.name}\n{canonical(call.arguments)}"
+			self.given[call.key] = observation
 
 
 async def side_by_side(coroutines: list) -> list:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Protocol
 
-from huf.ai.arguments import canonical
 from huf.ai.types import CallStatus, Effect, Observation, StopReason
 
 NUDGE = (
@@ -118,22 +117,18 @@ class Stall:
 
 def repeats(turns: Sequence[Sequence[Observation]]) -> bool:
 	"""Whether the last turn asked again for what an earlier one was given, and nothing was changed in between."""
-	known: set[tuple[str, str]] = set()
+	known: set[str] = set()
 	again = False
 	for turn in turns:
 		given, again = set(), False
 		for observation in turn:
-			again = again or key_of(observation) in known
+			again = again or observation.call.key in known
 			if observation.ok and observation.call.effect is Effect.WRITE:
 				known, given = set(), set()
 			if observation.ok:
-				given.add(key_of(observation))
+				given.add(observation.call.key)
 		known |= given
 	return again
-
-
-def key_of(observation: Observation) -> tuple[str, str]:
-	return observation.call.request.name, canonical(observation.call.arguments)
 
 
 def first_verdict(guards: Iterable[Guard], progress: Progress) -> Verdict | None:

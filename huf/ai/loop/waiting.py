@@ -38,12 +38,12 @@ async def watch(
 	waiting: Awaitable, guards: Iterable[Guard], progress: Progress, timeout: float | None = None
 ) -> Ended:
 	"""As `watched`, but what the awaited raises is told apart from what ends the wait: RunStopped, TookTooLong."""
-	carried, clock = Carried(), asyncio.get_running_loop().time
-	task = asyncio.ensure_future(carried.run(catch(waiting)))
+	carried, bell, clock = Carried(), Bell(), asyncio.get_running_loop().time
+	task = asyncio.ensure_future(carried.run(catch(waiting, bell)))
 	until = clock() + timeout if timeout else float("inf")
 	try:
 		while not task.done():
-			await asyncio.wait({task}, timeout=max(0, min(GUARD_INTERVAL, until - clock())))
+			await bell.wait(max(0, min(GUARD_INTERVAL, until - clock())))
 			if task.done():
 				break
 			if verdict := first_verdict(guards, progress):
@@ -58,9 +58,32 @@ async def watch(
 	return task.result()
 
 
-async def catch(awaitable: Awaitable) -> Ended:
+async def catch(awaitable: Awaitable, bell: "Bell") -> Ended:
 	"""Nothing is raised out of the task: KeyboardInterrupt would end the event loop before whoever waits hears of it."""
 	try:
 		return Ended(await awaitable)
 	except BaseException as error:
 		return Ended(error=error)
+	finally:
+		bell.ring()
+
+
+class Bell:
+	"""Wakes the one who waits at it in fewer turns of the event loop than `asyncio.wait` takes."""
+
+	def __init__(self):
+		self.rung: asyncio.Future | None = None
+
+	async def wait(self, seconds: float) -> None:
+		"""Until it rings, or for so long."""
+		loop = asyncio.get_running_loop()
+		self.rung = loop.create_future()
+		timer = loop.call_later(seconds, self.ring)
+		try:
+			await self.rung
+		finally:
+			timer.cancel()
+
+	def ring(self) -> None:
+		if self.rung and not self.rung.done():
+			self.rung.set_result(None)

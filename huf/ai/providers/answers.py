@@ -1,6 +1,9 @@
 """Puts an answer together in OpenAI's form, whole or chunk by chunk."""
 
+import asyncio
+import contextvars
 import json
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from secrets import token_hex
@@ -8,6 +11,29 @@ from secrets import token_hex
 from huf.ai.providers.response_guard import Screen
 from huf.ai.providers.written_calls import Tools
 from huf.ai.types import CallRequest, ModelReply, Usage
+
+
+class Told:
+	"""Text on its way to `function`, which hears it in order, on the loop and in the context in which this was made.
+
+	What is added while that loop is busy, by whatever thread, is told together: each piece by itself would cost more.
+	"""
+
+	def __init__(self, function: Callable[[str], None]):
+		self.function, self.waiting = function, deque()
+		self.loop, self.context = asyncio.get_running_loop(), contextvars.copy_context()
+
+	def add(self, text: str) -> None:
+		self.waiting.append(text)
+		if len(self.waiting) == 1:
+			self.loop.call_soon_threadsafe(self.tell, context=self.context)
+
+	def tell(self) -> None:
+		parts = []
+		while self.waiting:
+			parts.append(self.waiting.popleft())
+		if parts:
+			self.function("".join(parts))
 
 
 class Answer:

@@ -1,4 +1,4 @@
-"""The kept connections of the models' loop: a request goes out, an answer comes back whole or line by line.
+"""The kept connections of each event loop: a request goes out, an answer comes back whole or line by line.
 
 Knows no provider and no frappe, repeats nothing, and gives up on an answer that is silent for too long.
 """
@@ -62,8 +62,12 @@ def session() -> aiohttp.ClientSession:
 @atexit.register
 def hang_up() -> None:
 	for loop, (pid, kept) in list(sessions.items()):
-		if pid == os.getpid() and loop.is_running():
+		if pid != os.getpid() or loop.is_closed():
+			continue
+		if loop.is_running():
 			asyncio.run_coroutine_threadsafe(kept.close(), loop).result(1)
+		else:
+			loop.run_until_complete(kept.close())
 
 
 @lru_cache(maxsize=256)

@@ -37,7 +37,7 @@ looking: dict[tuple, asyncio.Task] = {}
 
 async def find_translation(litellm, kwargs: dict) -> Found | str:
 	"""How to ask the model of a LiteLLM call directly, or why it cannot be. Looked for once for each model, and kept."""
-	key = (kwargs["model"], kwargs.get("api_base"), bool(kwargs.get("stream")), *sorted(kwargs))
+	key = key_of(kwargs)
 	if key not in known:
 		# A forked process has what its parent knew, but nobody there goes on looking.
 		mine = (os.getpid(), key)
@@ -45,6 +45,11 @@ async def find_translation(litellm, kwargs: dict) -> Found | str:
 		known[key] = await asyncio.shield(looking[mine])
 		looking.pop(mine, None)
 	return known[key]
+
+
+def key_of(kwargs: dict) -> tuple:
+	"""Calls that are alike in this are made in the same way."""
+	return (kwargs["model"], kwargs.get("api_base"), bool(kwargs.get("stream")), *sorted(kwargs))
 
 
 async def look(litellm, kwargs: dict) -> Found | str:

@@ -19,9 +19,9 @@ from huf.ai.budget_types import WorstCase
 from huf.ai.errors import ModelError, ToolError
 from huf.ai.loop.budget import DEFAULT_WINDOW, Room
 from huf.ai.loop.planner import planned
-from huf.ai.providers.answers import Answer
+from huf.ai.providers.answers import Answer, Told
 from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
-from huf.ai.providers.model_thread import ask_there, called_here
+from huf.ai.providers.model_thread import ask_there
 from huf.ai.providers.models import Prices, most_answered, most_tokens, plans, prices_of, window_of
 from huf.ai.providers.tokens import TokenCount
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
@@ -210,12 +210,15 @@ class ModelCall:
 		if max_tokens is not None:
 			kwargs["max_tokens"] = max_tokens
 		known = {tool.name: tool.parameters for tool in tools} if self.is_local else None
-		answer = Answer(called_here(on_text), known)
+		told = Told(on_text)
+		answer = Answer(told.add, known)
 		try:
-			await ask_there(fetch(kwargs, answer, self.way))
+			await fetch(kwargs, answer, self.way)
 		except known_errors() as error:
 			secret = self.fixed.get("api_key")
 			raise model_error(error, self.provider, self.model, secret, shown=bool(answer.text)) from None
+		finally:
+			told.tell()
 		usage = self.usage_of(answer.usage)
 		if fault := fault_of(answer):
 			raise broken(fault, self.provider, self.model, retryable=answer.is_empty, usage=usage)
@@ -254,6 +257,10 @@ async def fetch(kwargs: dict, answer: Answer, way: CallWay) -> None:
 			return await translation.ask(envelope, kwargs, answer)
 		if way is CallWay.DIRECT:
 			raise ValueError(f"Call Way is Direct, but this model cannot be asked so. {found}")
+	await ask_there(ask_wrapped(kwargs, answer))
+
+
+async def ask_wrapped(kwargs: dict, answer: Answer) -> None:
 	response = await load().acompletion(**kwargs)
 	if kwargs.get("stream"):
 		await answer.take(response)
@@ -263,9 +270,10 @@ async def fetch(kwargs: dict, answer: Answer, way: CallWay) -> None:
 
 async def direct_way(kwargs: dict):
 	"""How a call can be made directly, or why it cannot; see `first_use`, which brings HTTP clients that only calls need."""
-	from huf.ai.providers.first_use import find_translation
+	from huf.ai.providers import first_use
 
-	return await find_translation(load(), kwargs)
+	found = first_use.known.get(first_use.key_of(kwargs))
+	return found or await ask_there(first_use.find_translation(load(), kwargs))
 
 
 def fault_of(answer: Answer) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
-from huf.ai.arguments import canonical
+from huf.ai.canonical import canonical
 from huf.ai.records.rows import clip, insert_row, update_row
 from huf.ai.settings import get_settings
 from huf.ai.types import Call, DraftStatus, Observation

@@ -93,12 +93,13 @@ def progress(step: int, tool: str, agent: Any) -> dict:
 
 	`is_own`: the line is in the agent's own words, and nobody's to translate.
 	"""
-	told = {own.name: own.progress or re.split(r"[.:;\n]", own.description.strip())[0] for own in agent.tools}
-	what = textwrap.shorten(told.get(tool) or "", LONGEST_STEP, placeholder=" …") or tool.replace("_", " ")
+	own = next((each for each in agent.tools if each.name == tool), None)
+	told = own.progress or re.split(r"[.:;\n]", own.description.strip())[0] if own else ""
+	what = textwrap.shorten(told, LONGEST_STEP, placeholder=" …") or tool.replace("_", " ")
 	seen = {"step": step, "of": agent.steps, "what": what}
-	own = agent.agent_doc.progress_text
-	line = re.sub(r"\{(step|of|what)\}", lambda found: str(seen[found[1]]), own or OWN_LINE)
-	return {**seen, "text": line, "is_own": bool(own)}
+	words = agent.agent_doc.progress_text
+	line = re.sub(r"\{(step|of|what)\}", lambda found: str(seen[found[1]]), words or OWN_LINE)
+	return {**seen, "text": line, "is_own": bool(words)}
 
 
 def tell_user(user: str) -> Listener:

@@ -1,7 +1,7 @@
 """The journal of a run: Agent Run, Agent LLM Call and Agent Tool Call, written as each step happens.
 
-The only writer of these. Every method of RunJournal commits before it returns, so that nothing is open while the run
-waits, and what a write tool changed is committed together with the row that says so.
+The only writer of these. Every method of RunJournal after which the run may wait commits before it returns, so that nothing
+is open meanwhile, and what a write tool changed is committed together with the row that says so.
 """
 
 import hashlib
@@ -14,8 +14,8 @@ from dataclasses import replace
 import frappe
 from frappe.utils import now
 
-from huf.ai.arguments import canonical
 from huf.ai.budget_types import Grant, WorstCase
+from huf.ai.canonical import canonical
 from huf.ai.records.budgets import Reservation, reserve, settle, settle_lost
 from huf.ai.records.drafts import end_draft, lose_drafts
 from huf.ai.records.leases import Lease, expiry, new_worker
@@ -196,7 +196,11 @@ class RunJournal:
 
 	def asking(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
-		held = reserve(self.limits, worst()) if self.limits else None
+		held = None
+		if self.limits:
+			# To set aside may take a few tries, each undone with all that is open.
+			frappe.db.commit()
+			held = reserve(self.limits, worst())
 		row = {
 			"run": self.run,
 			"step": step,
@@ -276,9 +280,9 @@ class RunJournal:
 		frappe.db.commit()
 
 	def step_done(self, step: int, reply: ModelReply, observations: list[Observation]) -> None:
+		"""Commits nothing: what follows at once, the next step or the run's end, does."""
 		if step not in self.recorded.told:
 			self.keep_messages(step, reply, observations)
-			frappe.db.commit()
 
 	def row(self, step: int, call: Call, status: CallStatus) -> dict:
 		shown = (

@@ -217,8 +217,9 @@ class Database(Connection):
 			values.setdefault("modified_by", modified_by or frappe.session.user)
 		where, parameters = self._where(dt, dn)
 		assignments = ", ".join(f"{column_sql(column)} = ?" for column in values)
+		types = filtering.field_types(dt, list(values))
 		stored = [
-			to_field(value, filtering.field_type(dt, column), column) for column, value in values.items()
+			to_field(value, kind, column) for kind, (column, value) in zip(types, values.items(), strict=True)
 		]
 		self.execute(f"UPDATE `{get_table_name(dt)}` SET {assignments}{where}", [*stored, *parameters])
 		frappe.clear_document_cache(dt, dn if isinstance(dn, str) else None)

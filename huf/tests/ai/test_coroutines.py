@@ -1,0 +1,102 @@
+"""Event loops that are kept for the next run, with their connections, whichever thread it is in."""
+
+import asyncio
+import threading
+import unittest
+
+from huf.ai.contexts import in_thread
+from huf.ai.coroutines import run_coroutine
+from huf.ai.providers.connection import post
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+async def running() -> asyncio.AbstractEventLoop:
+	return asyncio.get_running_loop()
+
+
+async def ask(url: str) -> bytes:
+	async with post(url, {}, b"{}", 5, True) as response:
+		return await response.read()
+
+
+def in_another_thread(function):
+	given = []
+	thread = threading.Thread(target=lambda: given.append(function()))
+	thread.start()
+	thread.join(20)
+	return given[0]
+
+
+class TestEventLoops(unittest.TestCase):
+	def test_the_next_thread_goes_on_with_the_loop_of_the_last(self):
+		first = in_another_thread(lambda: run_coroutine(running()))
+		self.assertIs(first, in_another_thread(lambda: run_coroutine(running())))
+
+	def test_a_loop_in_which_something_is_left_goes_to_nobody(self):
+		async def leave_something():
+			asyncio.get_running_loop().left = asyncio.ensure_future(asyncio.Event().wait())
+			return asyncio.get_running_loop()
+
+		left = run_coroutine(leave_something())
+		self.assertIsNot(left, run_coroutine(running()))
+		left.left.cancel()
+		left.run_until_complete(asyncio.gather(left.left, return_exceptions=True))
+		left.close()
+
+	def test_a_coroutine_within_one_has_a_loop_of_its_own(self):
+		async def outer():
+			return asyncio.get_running_loop(), run_coroutine(running())
+
+		mine, inner = run_coroutine(outer())
+		self.assertIsNot(mine, inner)
+
+
+class TestConnections(unittest.TestCase):
+	def setUp(self):
+		"""A server that keeps a connection open for one answer, and says nothing of it."""
+		self.loop, self.connections, self.closed = asyncio.new_event_loop(), 0, threading.Event()
+		thread = threading.Thread(target=self.loop.run_forever)
+		thread.start()
+
+		async def serve(reader, writer):
+			self.connections += 1
+			await reader.readuntil(b"\r\n\r\n{}")
+			writer.write(ANSWER)
+			await writer.drain()
+			await asyncio.sleep(0.05)
+			writer.close()
+			self.closed.set()
+
+		server = asyncio.start_server(serve, "127.0.0.1", 0)
+		self.server = asyncio.run_coroutine_threadsafe(server, self.loop).result(5)
+		self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}/"
+		self.addCleanup(thread.join, 5)
+		self.addCleanup(self.loop.call_soon_threadsafe, self.loop.stop)
+
+	def test_a_connection_closed_between_two_runs_is_not_used_again(self):
+		async def asked_in_a_run():
+			# As every run does: it waits in a task of its own.
+			return await asyncio.ensure_future(ask(self.url))
+
+		for expected in (1, 2):
+			self.assertEqual(run_coroutine(asked_in_a_run()), b"ok")
+			self.assertTrue(self.closed.wait(5))
+			self.closed.clear()
+			self.assertEqual(self.connections, expected)
+
+
+class TestThreads(unittest.TestCase):
+	def test_one_call_after_the_other_is_made_in_the_same_thread(self):
+		async def made():
+			return [await in_thread(threading.get_ident, lambda: None) for _ in range(3)]
+
+		self.assertEqual(len(set(run_coroutine(made()))), 1)
+
+	def test_calls_at_once_have_a_thread_each(self):
+		both = threading.Barrier(2, timeout=5)
+
+		async def made():
+			return await asyncio.gather(*(in_thread(both.wait, lambda: None) for _ in range(2)))
+
+		self.assertEqual(sorted(run_coroutine(made())), [0, 1])
