@@ -61,6 +61,8 @@ DEMO_TOOLS = (
 		],
 	},
 )
+BY_TIME = ("Agent Run", "Agent LLM Call", "Agent Tool Call")
+"""What is listed and summed up by when it was; there may be millions."""
 SEARCH_TOOL = {
 	"tool_name": "search_knowledge",
 	"types": "Search Knowledge",
@@ -78,6 +80,7 @@ def after_install():
 	make_demo_agent()
 	record_offered_tools()
 	prepare_knowledge()
+	add_indexes()
 	tell_if_litellm_is_missing()
 
 
@@ -86,6 +89,7 @@ def after_migrate():
 	store_default_settings()
 	record_offered_tools()
 	prepare_knowledge()
+	add_indexes()
 	refresh_definitions()
 
 
@@ -142,6 +146,11 @@ def prepare_knowledge():
 	fulltext.prepare()
 	if not frappe.db.exists("Agent Tool Function", SEARCH_TOOL["tool_name"]):
 		frappe.get_doc({"doctype": "Agent Tool Function", **SEARCH_TOOL}).insert(ignore_permissions=True)
+
+
+def add_indexes():
+	for doctype in BY_TIME:
+		frappe.db.add_index(doctype, ["creation"])
 
 
 def refresh_definitions():

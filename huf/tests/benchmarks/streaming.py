@@ -23,6 +23,8 @@ CHUNKS, ROUNDS = 2_000, 5
 STREAMS, PACED, PAUSE = 50, 40, 0.1
 """How many streams at once, of how many chunks, and the seconds between two chunks of the model."""
 FIRSTS = 20
+STEADY, OFTEN = 300, 0.005
+"""A stream of so many chunks, so many seconds apart, beside which a long answer comes at once."""
 PASSWORD = "a password of the benchmark 7"
 
 
@@ -85,6 +87,7 @@ def measure_server(home: Path, base_url: str) -> None:
 		Reader(server.url, cookie, "1 0").read()
 		print_first(server.url, cookie)
 		print_many(server.url, cookie)
+		print_stall(server.url, cookie)
 	finally:
 		server.stop()
 
@@ -154,4 +157,22 @@ def print_many(url: str, cookie: str) -> None:
 	)
 	print(
 		f"  the last one begins after                 {waited:8.2f} s    longest silence of one {silence:.2f} s (target 1)"
+	)
+
+
+def print_stall(url: str, cookie: str) -> None:
+	"""How late a steady stream is at worst, alone and while others are given a long answer as fast as it comes."""
+	late = {}
+	for beside in (0, 1):
+		steady = Reader(url, cookie, f"{STEADY} {OFTEN}")
+		thread = threading.Thread(target=steady.read)
+		thread.start()
+		while beside and thread.is_alive():
+			Reader(url, cookie, f"{CHUNKS} 0").read()
+		thread.join()
+		late[beside] = sorted(delay * 1000 for delay in steady.delays)
+	print(f"a steady stream, its text after the chunk   {max(late[0]):8.1f} ms at worst, alone")
+	worst, usual = late[1][-1], late[1][int(len(late[1]) * 0.99)]
+	print(
+		f"  beside answers of {CHUNKS} chunks             {worst:8.1f} ms at worst, 99% {usual:.1f} ms (target 20)"
 	)

@@ -92,11 +92,13 @@ def field_type(doctype: str, fieldname: str) -> str | None:
 
 def field_types(doctype: str, fieldnames: Sequence[str]) -> list[str | None]:
 	"""The type of each field, for one look at the DocType."""
-	others = [name for name in fieldnames if name not in STANDARD_TYPES]
-	if not others or doctype.startswith("__") or doctype in ("Singles", "Series"):
+	if (
+		STANDARD_TYPES.keys() >= set(fieldnames)
+		or doctype.startswith("__")
+		or doctype in ("Singles", "Series")
+	):
 		return [STANDARD_TYPES.get(name) for name in fieldnames]
-	meta = frappe.get_meta(doctype)
-	found = {name: field.fieldtype for name in others if (field := meta.get_field(name))}
+	found = frappe.get_meta(doctype).types
 	return [STANDARD_TYPES.get(name) or found.get(name) for name in fieldnames]
 
 

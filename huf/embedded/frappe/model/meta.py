@@ -114,6 +114,11 @@ class Meta:
 	def get_field(self, fieldname: str) -> _dict | None:
 		return self._by_name.get(fieldname)
 
+	@cached_property
+	def types(self) -> dict[str, str]:
+		"""The type of each field by its name."""
+		return {name: field.fieldtype for name, field in self._by_name.items()}
+
 	def has_field(self, fieldname: str) -> bool:
 		return fieldname in self._by_name
 
