@@ -15,7 +15,9 @@ from huf.ai.mail_jobs import process_mail
 from huf.ai.mail_outbox import send_mail
 from huf.ai.mail_review import tell_way, try_servers
 from huf.embedded.cli import cli
-from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.embedded.tests.browser import open_browser
+from huf.embedded.tests.server_test import Server
+from huf.embedded.tests.sites import PASSWORD, SiteTestCase, isolated
 from huf.tests.factories import make, make_model, make_user
 from huf.tests.imap_server import ImapServer, free_port, needs_dovecot
 from huf.tests.mail_samples.made import FOLDER
@@ -117,6 +119,24 @@ class TestPharmacy(SiteTestCase):
 			"Pharmacy Reservation", fields=["drug", "branch", "patient_email"], order_by="name asc"
 		)
 		self.assertEqual([tuple(row.values()) for row in kept], [("Ibuprofen 400", "Brno", patient)])
+		self.see_the_run(way["run"]["name"], "search_drugs", "manage_reservation", "send_reply")
+
+	def see_the_run(self, run: str, *tools: str):
+		"""On its page in a browser: what was asked, each call and its result, and the answer."""
+		frappe.db.commit()
+		server = Server(self.home, free_port())
+		self.addCleanup(server.stop)
+		with open_browser(server.url) as page:
+			name, value = server.login(PASSWORD).split("=")
+			page.context.add_cookies([{"name": name, "value": value, "url": server.url}])
+			page.goto(f"/huf/runs/{run}")
+			page.get_by_test_id("run-answer").get_by_text("Odpovězeno.").wait_for()
+			calls = page.get_by_test_id("tool-call")
+			self.assertEqual(calls.count(), len(tools))
+			for call, tool in zip(calls.all(), tools, strict=True):
+				self.assertIn(tool, call.inner_text())
+			calls.nth(1).click()
+			page.get_by_test_id("tool-result").get_by_text("Ibuprofen 400").first.wait_for()
 
 	def test_what_was_imported_is_exported_the_same(self):
 		isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", "pharmacy"])
