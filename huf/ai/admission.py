@@ -50,6 +50,16 @@ def count_run(request: AgentRequest, agent) -> None:
 		budgets.count_run(request.user, request.agent, cap)
 
 
+def admit_file(wanted: str, user: str):
+	"""The File document of that name or address, if `user` may read it. Raises PermissionError."""
+	same = {"name": wanted} if not wanted.startswith(("/", "http")) else {"file_url": wanted}
+	for name in frappe.get_all("File", {**same, "is_folder": 0}, pluck="name", order_by="creation asc"):
+		# Of several with one address each is asked: to read any of them is enough.
+		if frappe.has_permission("File", "read", doc=name, user=user):
+			return frappe.get_doc("File", name)
+	raise frappe.PermissionError(f"There is no file {wanted!r} that you may read.")
+
+
 @contextmanager
 def acting_as(user: str) -> Iterator[None]:
 	"""Everything inside has the permissions of `user`, and no other's."""

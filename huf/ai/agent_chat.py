@@ -1,12 +1,13 @@
 """The chat's door: what was said, and what a person says next."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import frappe
 
 from huf.ai import admission
-from huf.ai.agent_integration import run_agent, stream_agent
+from huf.ai.agent_integration import read_names, run_agent, stream_agent
 from huf.ai.background import enqueue_run
 from huf.ai.errors import UsageError
 from huf.ai.records.history import calls_of, describe_runs
@@ -15,7 +16,8 @@ from huf.ai.types import OFFLINE, AgentRequest, CallStatus, Mode, RunEvent, Stop
 CHANNEL = "chat"
 MOST_MESSAGES = 500
 MESSAGE_FIELDS = [
-	*("name", "sequence", "role", "kind", "content", "run", "step", "tool_name", "tool_call_id", "creation")
+	*("name", "sequence", "role", "kind", "content", "run", "step", "tool_name", "tool_call_id", "creation"),
+	"attachments",
 ]
 
 
@@ -24,8 +26,8 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	"""The last messages of a conversation (or those before the place `before`), oldest first, with their runs.
 
 	Gives {conversation: {name, title, agent, may_write, may_share}, messages: [{name, sequence, role, kind, content, run, step, tool_name,
-	tool_call_id, creation}], runs: {name: as `run_finished` tells it}}; a message about a tool call also has effect, ok,
-	duration_ms and error. Raises PermissionError for a conversation that is not the user's.
+	tool_call_id, creation, attachments: [{name, file_name, file_url, size, kind: image or text}]}], runs: {name: as
+	`run_finished` tells it}}; a message about a tool call also has effect, ok, duration_ms and error. Raises PermissionError for a conversation that is not the user's.
 	"""
 	doc = readable_conversation(conversation)
 	filters = [["conversation", "=", doc.name]]
@@ -41,6 +43,8 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	)[::-1]
 	names = list(dict.fromkeys(row.run for row in rows if row.run))
 	add_calls(rows, names)
+	for row in rows:
+		row.attachments = json.loads(row.attachments or "[]")
 	shown = {
 		"name": doc.name,
 		"title": doc.title,
@@ -62,14 +66,18 @@ def add_calls(rows: list, runs: list[str]) -> None:
 
 
 @frappe.whitelist(methods=["POST"])
-def send_agent_chat_message(agent: str, prompt: str, conversation: str | None = None):
-	"""Say something and wait for the answer; as `run_agent_sync` gives it."""
-	return run_agent(chat_request(agent, prompt, conversation)).as_dict()
+def send_agent_chat_message(
+	agent: str, prompt: str, conversation: str | None = None, attachments: list[str] | str | None = None
+):
+	"""Say something and wait for the answer; as `run_agent_sync` gives it. `attachments`: Files by name or address."""
+	return run_agent(chat_request(agent, prompt, conversation, read_names(attachments))).as_dict()
 
 
-def stream_chat(agent: str, prompt: str, conversation: str | None = None) -> Iterator[RunEvent | None]:
+def stream_chat(
+	agent: str, prompt: str, conversation: str | None = None, attachments: Sequence[str] = ()
+) -> Iterator[RunEvent | None]:
 	"""Say something and follow the run. Raises at once what keeps it from starting."""
-	request = chat_request(agent, prompt, conversation)
+	request = chat_request(agent, prompt, conversation, attachments)
 	events = stream_agent(request)
 	first = next(events)
 
@@ -91,7 +99,9 @@ def go_on(run: str) -> dict:
 	return {"run": queued.name, "conversation": queued.conversation}
 
 
-def chat_request(agent: str, prompt: str, conversation: str | None) -> AgentRequest:
+def chat_request(
+	agent: str, prompt: str, conversation: str | None, attachments: Sequence[str] = ()
+) -> AgentRequest:
 	"""Without a conversation a new one begins: a chat is opened, not resumed by chance."""
 	admission.admit(agent, frappe.session.user, chat=True)
 	return AgentRequest(
@@ -101,6 +111,7 @@ def chat_request(agent: str, prompt: str, conversation: str | None) -> AgentRequ
 		conversation=conversation,
 		channel=CHANNEL,
 		external_id=None if conversation else frappe.generate_hash(length=10),
+		attachments=tuple(attachments),
 	)
 
 

@@ -29,8 +29,9 @@ def run_agent_sync(
 	channel_id: str | None = None,
 	external_id: str | None = None,
 	conversation_id: str | None = None,
+	attachments: list[str] | str | None = None,
 ):
-	"""Run an agent as the signed-in user and wait for its answer.
+	"""Run an agent as the signed-in user and wait for its answer. `attachments`: Files by name or address, also as JSON.
 
 	Gives {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
 	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}. A run that fails is an answer too; only a
@@ -45,8 +46,17 @@ def run_agent_sync(
 		external_id=external_id,
 		provider=provider,
 		model=model,
+		attachments=read_names(attachments),
 	)
 	return run_agent(request).as_dict()
+
+
+def read_names(given: list[str] | str | None) -> tuple[str, ...]:
+	"""A list of names, as JSON or a form brings it. Raises UsageError for what is none."""
+	names = frappe.parse_json(given) if given else []
+	if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
+		raise UsageError("attachments must be a list of Files, each by its name or address.")
+	return tuple(names)
 
 
 def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import frappe
 from frappe.utils import now
 
+from huf.ai.attached import NOTHING, Brought, read_brought
 from huf.ai.errors import UsageError
 from huf.ai.records.rows import digest, insert_row, insert_rows
 from huf.ai.types import ModelReply, Observation
@@ -100,9 +101,15 @@ class ConversationManager:
 		return insert_row("Agent Conversation", row, self.owner, name)
 
 	def add_message(
-		self, role: str, content: str, kind: str = "Message", run: str | None = None, step: int = 0
+		self,
+		role: str,
+		content: str,
+		kind: str = "Message",
+		run: str | None = None,
+		step: int = 0,
+		brought: Brought = NOTHING,
 	) -> str:
-		return self.add_messages([message(role, content, kind, step)], run)[0]
+		return self.add_messages([message(role, content, kind, step) | brought.as_row], run)[0]
 
 	def add_messages(self, messages: list[dict], run: str | None = None) -> list[str]:
 		"""Append rows in order, in three statements however many they are."""
@@ -175,8 +182,8 @@ def shorten(text: str) -> str:
 	return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
-def as_history(rows: list) -> list[dict]:
-	"""Rows of Agent Message as a model's messages.
+def as_history(rows: list, with_files: bool = False) -> list[dict]:
+	"""Rows of Agent Message as a model's messages; `with_files`: with what it is told of attached files.
 
 	The calls of one step become one assistant message with the results behind it. A call or result whose counterpart
 	is not among the rows is left out: providers refuse halves.
@@ -205,7 +212,8 @@ def as_history(rows: list) -> list[dict]:
 		elif row.kind == "Message":
 			history += pending
 			pending, open_step = [], None
-			history.append({"role": ROLES[row.role], "content": row.content, "step": key})
+			told = read_brought(row).told_with(row.content) if with_files else {"content": row.content}
+			history.append({**told, "role": ROLES[row.role], "step": key})
 	history += pending
 	return [{key: value for key, value in each.items() if key != "step"} for each in history]
 

@@ -170,7 +170,10 @@ def check_escalation(response: str) -> Escalation:
 
 
 def run_objective(
-	message: str, plan_hint: tuple[str, ...] = (), conversation: str | None = None
+	message: str,
+	plan_hint: tuple[str, ...] = (),
+	conversation: str | None = None,
+	attachments: tuple[str, ...] = (),
 ) -> tuple[tuple[str, ...], RunResult]:
 	"""Run the site's agent for what the user wants: (the suggested steps, how it ended).
 
@@ -179,7 +182,9 @@ def run_objective(
 	"""
 	user = frappe.session.user
 	agent = choose_agent(user)
-	decided = decisions.find_decision(message, user) or decide_for_run(message, conversation)
+	decided = decisions.find_decision(message, user) or decide_for_run(
+		message, conversation, bool(attachments)
+	)
 	plan = plan_hint or decided.plan_hint
 	request = AgentRequest(
 		agent=agent,
@@ -188,15 +193,16 @@ def run_objective(
 		conversation=conversation,
 		external_id=None if conversation else frappe.generate_hash(length=10),
 		routed=Routed(decided.agent_score, plan),
+		attachments=attachments,
 	)
 	result = run_agent(request)
 	decisions.link_run(decided.name, result.run, escalated=decided.route == Route.CHAT.value)
 	return plan, result
 
 
-def decide_for_run(message: str, conversation: str | None) -> Decided:
+def decide_for_run(message: str, conversation: str | None, has_attachments: bool = False) -> Decided:
 	"""A front end that runs the agent without asking first: what the router would have said is on record all the same."""
-	decision, name = decide_and_record(message, False, conversation, ask=None)
+	decision, name = decide_and_record(message, has_attachments, conversation, ask=None)
 	return Decided(name, decision.route.value, decision.agent_score, decision.plan_hint)
 
 

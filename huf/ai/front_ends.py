@@ -28,11 +28,12 @@ def request_for(
 	thread: str | None = None,
 	conversation: str | None = None,
 	history: tuple[dict, ...] | None = None,
+	attachments: tuple[str, ...] = (),
 ) -> AgentRequest:
 	"""A wish of the signed-in user to an agent; without one the site's own agent is meant.
 
 	`thread`: the front end's name for a conversation, which goes on under it; without it a new one begins. `history`: the
-	front end keeps the conversation. Raises PermissionError, UsageError.
+	front end keeps the conversation. `attachments`: Files by name or address. Raises PermissionError, UsageError.
 	"""
 	user = frappe.session.user
 	name = admission.admit(agent, user, chat=True).name if agent else choose_agent(user)
@@ -45,6 +46,7 @@ def request_for(
 		external_id=None if conversation else thread or frappe.generate_hash(length=10),
 		mode=None if history is None else Mode.INLINE,
 		history=history,
+		attachments=attachments,
 	)
 
 

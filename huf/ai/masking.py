@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from huf.ai.attached import without_pictures
 from huf.ai.types import PAST, Ask, ModelReply
 
 PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+\]")
@@ -72,6 +73,9 @@ def read_patterns(text: str | None) -> Kinds:
 	return kinds
 
 
+UNSHOWN = "You are not shown pictures, because personal data in them could not be masked. Tell the person, where it matters."
+
+
 class Masker:
 	"""The placeholders of one run."""
 
@@ -131,7 +135,7 @@ def masked(ask: Ask, masker: Masker) -> Ask:
 	"""The same model, which never reads personal data; its replies have the real values in them again."""
 
 	def hidden(messages):
-		return [masker.mask_message(each) for each in messages]
+		return [masker.mask_message(without_pictures(each, UNSHOWN)) for each in messages]
 
 	async def ask_masked(messages, tools, on_text, **limits) -> ModelReply:
 		stream = UnmaskedStream(masker, on_text)

@@ -14,11 +14,14 @@ import frappe
 from huf.ai import admission
 from huf.ai.agent_manager import AgentManager
 from huf.ai.approvals import Approvals
+from huf.ai.attached import read_brought
+from huf.ai.attachments import bring, reading_tools
 from huf.ai.contexts import is_lent
 from huf.ai.conversation_manager import ConversationManager
 from huf.ai.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
 from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.records import firings, leases
+from huf.ai.records.attached import give_to
 from huf.ai.records.budgets import settle_lost
 from huf.ai.records.drafts import expire_pending
 from huf.ai.records.events import Announcer
@@ -88,17 +91,19 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	Raises PermissionError or UsageError for what cannot be started, AlreadyOpened for the event of a trigger that has
 	its run; then nothing is written.
 	"""
-	if not (request.prompt or "").strip():
+	if not (request.prompt or "").strip() and not request.attachments:
 		raise UsageError("There is nothing to do: the prompt is empty.")
 	agent = admission.admit(request.agent, request.user)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode)
+	brought = bring(request.attachments, request.user, manager.model)
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
 	)
 	conversation = conversations.get_or_create_conversation(
-		request.conversation, title=request.prompt, persist=bool(agent.persist_conversation)
+		request.conversation, title=request.prompt or brought.title, persist=bool(agent.persist_conversation)
 	)
+	request = replace(request, brought=give_to(conversation, brought, request.user))
 	messages, is_long = tell_past(manager, conversation, request)
 	admission.count_run(request, agent)
 	lease = insert_run(
@@ -110,7 +115,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	if request.origin and not firings.hand_over(request.origin, lease.run):
 		frappe.db.rollback()
 		raise AlreadyOpened(request.origin.event)
-	conversations.add_message("user", request.prompt, run=lease.run)
+	conversations.add_message("user", request.prompt, run=lease.run, brought=request.brought)
 	conversations.persist_conversation()
 	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
 
@@ -118,16 +123,20 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 def load_run(name: str, lease: Lease) -> OpenRun:
 	"""A run from its records, as the worker who holds it now goes on with it."""
 	row = frappe.get_doc("Agent Run", name)
-	said = frappe.db.get_value(
-		"Agent Message",
-		{"run": name, "role": "user"},
-		"content",
-		order_by="sequence asc",
+	said = (
+		frappe.db.get_value(
+			"Agent Message",
+			{"run": name, "role": "user"},
+			["content", "attachments", "attached_text"],
+			order_by="sequence asc",
+			as_dict=True,
+		)
+		or frappe._dict()
 	)
 	model = None if row.model == OFFLINE else row.model
 	request = AgentRequest(
 		row.agent,
-		said,
+		said.content,
 		row.run_as,
 		row.conversation,
 		provider=row.provider,
@@ -135,6 +144,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		parent_run=row.parent_run,
 		tier=row.tier or None,
 		routed=Routed(row.confidence, tuple(json.loads(row.plan or "[]"))) if row.route else None,
+		brought=read_brought(said),
 	)
 	mode = Mode(row.mode or Mode.INLINE)
 	manager = AgentManager(row.agent, row.provider, model, request.tier, mode)
@@ -249,6 +259,8 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		)
 	try:
 		agent, spent = manager.create_agent(), run.recorded.spent
+		if manager.model != OFFLINE:
+			agent.tools += reading_tools(run.messages, run.conversation)
 		if run.is_long and manager.model != OFFLINE:
 			context["messages"], spent = await begin_anew(run, agent, limits)
 		outcome = await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)

@@ -48,9 +48,9 @@ def tell_past(
 	"""What a model is told first, and whether a summary is due; `without` what was said for some runs."""
 	instructions = with_plan(manager.agent_doc.instructions, request.routed.plan if request.routed else ())
 	if request.history is not None:
-		return opening(instructions, request.history, request.prompt), False
+		return opening(instructions, request.history, request.prompt, request.brought), False
 	past = read_past(conversation, manager.history_limit, without)
-	return opening(past.added_to(instructions), past.messages, request.prompt), past.is_long
+	return opening(past.added_to(instructions), past.messages, request.prompt, request.brought), past.is_long
 
 
 def with_plan(instructions: str | None, plan: Sequence[str]) -> str | None:

@@ -1,7 +1,7 @@
 """What a run that has read strangers' words may still send out by itself.
 
-Whoever writes to an agent writes into its instructions. So once a run has mail or web text in its context, whatever could
-carry data out to somewhere new needs a person. Decides; reads and writes nothing.
+Whoever writes to an agent writes into its instructions. So once a run has mail, web text or a file from a chat in its context,
+whatever could carry data out to somewhere new needs a person. Decides; reads and writes nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,6 +16,7 @@ class Source(str, Enum):
 
 	MAIL = "mail"
 	WEB = "web"
+	FILE = "files"
 
 
 URL_ARGUMENTS = ("url", "urls", "link", "address")
@@ -56,7 +57,7 @@ def what_leaves(exit: Exit, sources: Iterable[Source], hosts: Iterable[str], see
 	"""Why an external call needs a person first; None: it may be made.
 
 	`hosts`: where the agent may send anything, each a name or *.name. `seen`: what the run has read; a link that stands there
-	tells nobody anything and may be followed, unless a mail brought it.
+	tells nobody anything and may be followed, unless a mail or a file may have brought it.
 	"""
 	sources = set(sources)
 	if not sources or exit.types in HARMLESS or exit.name in FIXED:
@@ -66,7 +67,7 @@ def what_leaves(exit: Exit, sources: Iterable[Source], hosts: Iterable[str], see
 		return None if exit.base_url else f"It could carry out what the run has read from {read}."
 	known = [*hosts, host_of(exit.base_url or "", None)]
 	for url in exit.urls:
-		is_seen = Source.MAIL not in sources and exit.is_plain_link and url in seen
+		is_seen = sources == {Source.WEB} and exit.is_plain_link and url in seen
 		host = host_of(url, exit.base_url)
 		if not is_seen and not is_listed(host, known):
 			return f"{host or url} is not on the agent's list of hosts, and the run has read {read}."

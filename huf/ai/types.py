@@ -10,6 +10,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
+from huf.ai.attached import NOTHING, Brought
 from huf.ai.canonical import canonical
 from huf.ai.trigger_types import Origin
 
@@ -108,7 +109,8 @@ class AgentRequest:
 
 	`shared`: the conversation belongs to no user; only for a door whose callers cannot choose it. `mode` and `tier` are
 	what its task asks for, where the agent's model is chosen by task. `history`: what was said before, in OpenAI's form,
-	where a front end keeps the conversation itself; None: the record says it.
+	where a front end keeps the conversation itself; None: the record says it. `attachments`: Files by name or address;
+	`brought`: what was read of them.
 	"""
 
 	agent: str
@@ -126,6 +128,8 @@ class AgentRequest:
 	tier: int | None = None
 	routed: Routed | None = None
 	history: tuple[dict, ...] | None = None
+	attachments: tuple[str, ...] = ()
+	brought: Brought = NOTHING
 
 
 @dataclass(frozen=True)

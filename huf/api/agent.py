@@ -5,11 +5,12 @@ import json
 import frappe
 
 from huf.ai import admission
-from huf.ai.agent_integration import run_agent
+from huf.ai.agent_integration import read_names, run_agent
 from huf.ai.errors import UsageError
 from huf.ai.front_ends import follow_request, request_for
 from huf.ai.hearing import hearing_tool
 from huf.ai.providers.models import choose_model
+from huf.ai.providers.price_table import can_see
 from huf.ai.records.history import tool_results
 from huf.ai.records.versions import instructions_of
 from huf.ai.types import OFFLINE, AgentRequest
@@ -24,7 +25,7 @@ REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 def get_agents():
 	"""Agents the user may chat with.
 
-	[{name, description, provider, model, is_offline, hears, tools: [{name, description, effect}], starters: [text]}]
+	[{name, description, provider, model, is_offline, hears, sees, tools: [{name, description, effect}], starters: [text]}]
 	"""
 	names = frappe.get_list(
 		"Agent",
@@ -80,6 +81,7 @@ def describe(doc) -> dict:
 		"model": model,
 		"is_offline": model == OFFLINE,
 		"hears": hearing_tool(doc) is not None,
+		"sees": can_see(provider, model) and not doc.mask_personal_data,
 		"tools": [
 			describe_tool(frappe.get_cached_doc("Agent Tool Function", row.tool)) for row in doc.agent_tool
 		],
@@ -93,14 +95,14 @@ def describe_tool(tool) -> dict:
 
 
 @frappe.whitelist(methods=["POST"])
-def chat(message=None, agent=None, conversation=None, thread=None):
+def chat(message=None, agent=None, conversation=None, thread=None, attachments=None):
 	"""Say something and wait for the answer. Also at /agent/chat.
 
-	`thread`: the caller's own name for a conversation. Gives what `run_agent_sync` gives, and `tool_results`: [{tool,
+	`thread`: the caller's own name for a conversation. `attachments`: Files by name or address. Gives what `run_agent_sync` gives, and `tool_results`: [{tool,
 	arguments, result}]; 202 where the run waits for a person.
 	"""
 	try:
-		result = run_agent(read_request(message, agent, conversation, thread))
+		result = run_agent(read_request(message, agent, conversation, thread, attachments))
 	except REFUSED as error:
 		return refuse(error)
 	told = {**result.as_dict(), "tool_results": tool_results(result.run)}
@@ -108,15 +110,18 @@ def chat(message=None, agent=None, conversation=None, thread=None):
 
 
 @frappe.whitelist(methods=["POST"])
-def stream(message=None, agent=None, conversation=None, thread=None):
+def stream(message=None, agent=None, conversation=None, thread=None, attachments=None):
 	"""Say something; the run's events come as text/event-stream, and can be rejoined as a chat's. Also at /agent/stream."""
 	try:
-		return stream_response(follow_request(read_request(message, agent, conversation, thread)))
+		return stream_response(
+			follow_request(read_request(message, agent, conversation, thread, attachments))
+		)
 	except REFUSED as error:
 		return refuse(error)
 
 
-def read_request(message, agent, conversation, thread) -> AgentRequest:
+def read_request(message, agent, conversation, thread, attachments=None) -> AgentRequest:
 	named = {"agent": agent, "conversation": conversation, "thread": thread}
 	named = {key: read_text(value, key, required=False) or None for key, value in named.items()}
-	return request_for(CHANNEL, prompt=read_text(message, "message"), **named)
+	files = read_names(attachments)
+	return request_for(CHANNEL, prompt=read_text(message, "message"), attachments=files, **named)

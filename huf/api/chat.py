@@ -7,6 +7,7 @@ import frappe
 
 from huf.ai import deciding
 from huf.ai.agent_chat import stream_chat
+from huf.ai.agent_integration import read_names
 from huf.ai.errors import UsageError
 from huf.ai.records import chats
 from huf.ai.records.live import follow
@@ -18,9 +19,17 @@ from huf.api.sse import last_event, stream_response
 
 
 @frappe.whitelist(methods=["POST"])
-def stream(agent: str, prompt: str, conversation: str | None = None):
-	"""Say something; the run's events come as text/event-stream (see `huf.ai.types.EventKind`)."""
-	return stream_response(stream_chat(agent, prompt, conversation))
+def stream(
+	agent: str,
+	prompt: str = "",
+	conversation: str | None = None,
+	attachments: list[str] | str | None = None,
+):
+	"""Say something; the run's events come as text/event-stream (see `huf.ai.types.EventKind`).
+
+	`attachments`: Files by name or address.
+	"""
+	return stream_response(stream_chat(agent, prompt, conversation, read_names(attachments)))
 
 
 @frappe.whitelist(methods=["GET"])
@@ -78,18 +87,18 @@ def route(message=None, hasAttachments=None, conversationId=None):
 
 
 @frappe.whitelist(methods=["POST"])
-def agent_run(message=None, planHint=None, conversationId=None):
+def agent_run(message=None, planHint=None, conversationId=None, attachments=None):
 	"""Run the site's agent: {success, run_id, result, state}. Also at /api/chat/agent-run.
 
 	A run that a limit stopped is answered with what there is of a result and success false; one that waits for a person's
-	permission with 202 and the status waiting. 400, 403, 409: nothing was begun; 500: the run failed; each with {error,
+	permission with 202 and the status waiting. `attachments`: Files by name or address. 400, 403, 409: nothing was begun; 500: the run failed; each with {error,
 	code, suggestion}.
 	"""
 	try:
 		objective = read_text(message, "message")
 		plan = read_texts(planHint, "planHint")
 		conversation = read_text(conversationId, "conversationId", required=False) or None
-		plan, result = deciding.run_objective(objective, plan, conversation)
+		plan, result = deciding.run_objective(objective, plan, conversation, read_names(attachments))
 	except REFUSED as error:
 		return refuse(error)
 	return describe_run(objective, plan, result)

@@ -37,6 +37,16 @@ def make_user(*roles: str) -> str:
 	return user.name
 
 
+def make_file(file_name: str, content: bytes | str, user: str | None = None, **values) -> str:
+	"""A private File of a user, as the upload endpoint makes one; gives the name."""
+	before = frappe.session.user
+	frappe.set_user(user or before)
+	name = make("File", file_name=file_name, content=content, is_private=1, **values).name
+	frappe.set_user(before)
+	frappe.db.commit()
+	return name
+
+
 def make_role(word: str = "Test Role") -> str:
 	return make("Role", role_name=unique(word)).name
 

@@ -26,6 +26,7 @@ COLUMNS = (
 			"ai.agent_manager",
 			"ai.admission",
 			"ai.approvals",
+			"ai.attachments",
 			"ai.draft_answers",
 			"ai.background",
 			"ai.coroutines",
@@ -58,6 +59,7 @@ COLUMNS = (
 		"travels",
 		(
 			"ai.types",
+			"ai.attached",
 			"ai.trigger_types",
 			"ai.budget_types",
 			"ai.mail_types",
@@ -88,6 +90,7 @@ PURE = (
 	"ai.knowledge.reading",
 	"ai.schedule",
 	"ai.types",
+	"ai.attached",
 	"ai.trust",
 	"ai.trigger_types",
 	"ai.budget_types",

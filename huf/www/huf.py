@@ -5,6 +5,7 @@ from urllib.parse import quote
 import frappe
 from frappe.sessions import get_csrf_token
 
+from huf.ai.attachments import describe_limits
 from huf.permissions import is_manager
 
 no_cache = 1
@@ -23,6 +24,7 @@ def get_context(context):
 		"site_name": frappe.local.site,
 		"is_manager": is_manager(user),
 		"is_system_manager": "System Manager" in frappe.get_roles(user),
+		"attachments": describe_limits(),
 		"time_zone": frappe.utils.get_system_timezone(),
 		# What the person has chosen for themselves; where they have not, the browser knows better than the site.
 		"lang": frappe.db.get_value("User", user, "language") or "",

@@ -142,5 +142,5 @@ READERS: dict[str, Callable[[bytes], list[Part]]] = {
 	"pptx": read_pptx,
 	**dict.fromkeys(("html", "htm"), read_html),
 	**dict.fromkeys(("md", "markdown"), read_markdown),
-	**dict.fromkeys(("txt", "csv"), read_text),
+	**dict.fromkeys(("txt", "csv", "tsv", "log", "json", "xml", "yaml", "yml"), read_text),
 }

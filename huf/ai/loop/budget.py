@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from huf.ai.attached import PICTURE_TOKENS, count_pictures
 from huf.ai.loop.observations import LEAST_SHOWN, excerpt, stub
 from huf.ai.types import MOST_SHOWN
 
@@ -24,7 +25,8 @@ Cut = dict[int, dict | None]
 
 def estimate(messages: list[dict]) -> int:
 	"""Tokens of messages, where there is no tokenizer to ask."""
-	return sum(len(str(message)) for message in messages) // CHARACTERS_PER_TOKEN
+	words = sum(len(str(message)) for message in messages) // CHARACTERS_PER_TOKEN
+	return words + PICTURE_TOKENS * count_pictures(messages)
 
 
 @dataclass(frozen=True)

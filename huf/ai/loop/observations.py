@@ -71,14 +71,18 @@ def read_piece(
 	"""Raises ToolError where there is no such result, or nothing (more) in it."""
 	if result > len(observations):
 		raise ToolError(f"There is no result {result}. The last one is {len(observations)}.")
-	text = observations[result - 1].text
+	return read_on(f"Result {result}", observations[result - 1].text, piece, offset, find)
+
+
+def read_on(what: str, text: str, piece: int, offset: int = 0, find: str = "") -> str:
+	"""A piece of a text, and where it stands. Raises ToolError where there is nothing (more)."""
 	if find:
 		found = re.compile(re.escape(find), re.IGNORECASE).search(text, offset)
 		if not found:
-			raise ToolError(f"Result {result} has no {find!r} at or after {offset}.")
+			raise ToolError(f"{what} has no {find!r} at or after {offset}.")
 		offset = max(offset, found.start() - AROUND)
 	elif offset >= len(text):
-		raise ToolError(f"Result {result} ends at {len(text)}.")
+		raise ToolError(f"{what} ends at {len(text)}.")
 	end = min(offset + piece, len(text))
 	rest = f"offset {end} goes on" if end < len(text) else "this is its end"
-	return f"[Result {result}, characters {offset:,} to {end:,} of {len(text):,}; {rest}]\n{text[offset:end]}"
+	return f"[{what}, characters {offset:,} to {end:,} of {len(text):,}; {rest}]\n{text[offset:end]}"

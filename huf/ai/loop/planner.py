@@ -76,9 +76,9 @@ def told(messages: list[dict], wanted: str) -> list[dict]:
 	"""The conversation without its calls, and what they gave as one more message of the system."""
 	system = [each for each in messages if each["role"] == "system"]
 	said = [
-		{"role": each["role"], "content": each["content"]}
+		{name: each[name] for name in ("role", "content", "images") if name in each}
 		for each in messages
-		if each["role"] in ("user", "assistant") and each.get("content")
+		if each["role"] in ("user", "assistant") and (each.get("content") or each.get("images"))
 	]
 	results = [{"role": "system", "content": RESULTS + summary}] if (summary := summarise(messages)) else []
 	return [*system, {"role": "system", "content": wanted}, *results, *said]

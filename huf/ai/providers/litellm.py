@@ -23,6 +23,8 @@ from huf.ai.providers.answers import Answer, Told
 from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
 from huf.ai.providers.model_thread import ask_there
 from huf.ai.providers.models import Prices, most_answered, most_tokens, plans, prices_of, window_of
+from huf.ai.providers.pictures import with_pictures
+from huf.ai.providers.price_table import can_see
 from huf.ai.providers.tokens import TokenCount
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
 from huf.ai.settings import get_cached, get_settings
@@ -122,6 +124,7 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
 		CallWay(row.call_way or CallWay.AUTOMATIC),
+		can_see(provider, model),
 	)
 
 
@@ -195,6 +198,8 @@ class ModelCall:
 	is_local: bool
 	"""What it answers passes the response guard."""
 	way: CallWay
+	sees: bool = False
+	"""Whether it is shown pictures."""
 
 	async def __call__(
 		self,
@@ -204,7 +209,7 @@ class ModelCall:
 		max_tokens: int | None = None,
 	) -> ModelReply:
 		"""Ask once and give the whole reply; text is passed on as it streams in. Raises ModelError."""
-		kwargs = {**self.fixed, "messages": messages}
+		kwargs = {**self.fixed, "messages": with_pictures(messages, self.sees)}
 		if tools:
 			kwargs["tools"] = [tool.as_spec() for tool in tools]
 		if max_tokens is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import frappe
 
+from huf.ai.attached import MOST_PICTURE_TOKENS, count_pictures
 from huf.ai.errors import UsageError
 from huf.ai.settings import get_cached, get_settings
 from huf.ai.types import DIRECT, OFFLINE, Tool
@@ -81,10 +82,12 @@ def most_answered(model: str) -> int:
 
 
 def most_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)) -> int:
-	"""More tokens than any model makes of this: a token is a byte at least, and a message has a few around it.
+	"""More tokens than any model makes of this: a token is a byte at least, and a message has a few around it; of a picture
+	as many as most models make.
 
 	`counted`: how many of the messages, with the tools, a provider has counted already, and what it said.
 	"""
 	known, tokens = counted
 	said = [*messages[known:], *([] if known else [tool.as_spec() for tool in tools])]
-	return tokens + sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in said)
+	words = sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in said)
+	return tokens + words + count_pictures(messages[known:]) * MOST_PICTURE_TOKENS

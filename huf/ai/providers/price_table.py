@@ -1,11 +1,13 @@
-"""What LiteLLM's own table says of models: prices and names. Read from its file, so that no page loads LiteLLM for it."""
+"""What LiteLLM's own table says of models: prices, names, whether they see. Read from its file, so that no page loads LiteLLM for it."""
 
 import json
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from huf.ai.providers.models import MILLION
+from huf.ai.settings import get_cached
 
 FILE = "model_prices_and_context_window_backup.json"
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
@@ -24,10 +26,23 @@ def prefix_of(provider: str) -> str:
 	return NAMES.get(name, name.replace(" ", "_"))
 
 
+def rows_of(provider: str, model: str) -> Iterator[dict]:
+	names = (f"{prefix_of(provider)}/{model}", model, model.partition("/")[2])
+	return (row for name in names if (row := table().get(name)))
+
+
+def can_see(provider: str | None, model: str) -> bool:
+	"""Whether a model is shown pictures: as the site says, else as the table does."""
+	doc = get_cached("AI Model", model)
+	if doc and doc.vision in ("Yes", "No"):
+		return doc.vision == "Yes"
+	return any(row.get("supports_vision") for row in rows_of(provider or "", model))
+
+
 def listed_price(provider: str, model: str) -> dict | None:
 	"""{input, output, cached} in USD per million tokens; None: the table does not say."""
-	rows = (table().get(name) for name in (f"{prefix_of(provider)}/{model}", model, model.partition("/")[2]))
-	row = next((row for row in rows if row and row.get("input_cost_per_token") is not None), None)
+	rows = rows_of(provider, model)
+	row = next((row for row in rows if row.get("input_cost_per_token") is not None), None)
 	if row is None:
 		return None
 	price = row["input_cost_per_token"]

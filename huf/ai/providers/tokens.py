@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cached_property
 from hashlib import blake2b
 
+from huf.ai.attached import PICTURE_TOKENS, count_pictures
 from huf.ai.types import Tool
 
 AROUND = 16
@@ -25,6 +26,7 @@ class TokenCount:
 	def __call__(self, messages: list[dict]) -> int:
 		texts = [text_of(message).encode("utf-8", "replace") for message in messages]
 		around = AROUND * sum(1 + len(message.get("tool_calls") or ()) for message in messages)
+		around += PICTURE_TOKENS * count_pictures(messages)
 		most = len(self.specs.encode()) + sum(map(len, texts)) + around
 		return most if most <= self.enough else self.tools + around + sum(map(self.tokens, texts))
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from huf.ai.arguments import parse_arguments
+from huf.ai.attached import NOTHING, Brought
 from huf.ai.errors import ToolError
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import StepCap
@@ -43,10 +44,12 @@ def shielded(ask: Ask, agent_name: str | None) -> Ask:
 	return masked(ask, Masker(read_patterns(get_settings().mask_patterns)))
 
 
-def opening(instructions: str | None, history: Iterable[dict], prompt: str) -> list[dict]:
-	"""What a model is told first, in OpenAI's form."""
+def opening(
+	instructions: str | None, history: Iterable[dict], prompt: str, brought: Brought = NOTHING
+) -> list[dict]:
+	"""What a model is told first, in OpenAI's form; pictures by the names of their Files."""
 	system = [{"role": "system", "content": instructions}] if instructions else []
-	return [*system, *history, {"role": "user", "content": prompt}]
+	return [*system, *history, brought.told_with(prompt)]
 
 
 def loop_tool(tool) -> Tool:

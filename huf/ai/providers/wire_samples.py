@@ -2,6 +2,7 @@
 
 import json
 
+PICTURE = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 MESSAGES = [
 	{"role": "system", "content": "Be brief, naïve one."},
 	{"role": "user", "content": "Ping?"},
@@ -14,7 +15,13 @@ MESSAGES = [
 	},
 	{"role": "tool", "tool_call_id": "call_1", "content": '{"found": "1"}'},
 	{"role": "assistant", "content": "Found."},
-	{"role": "user", "content": "And now?"},
+	{
+		"role": "user",
+		"content": [
+			{"type": "text", "text": "And this?"},
+			{"type": "image_url", "image_url": {"url": PICTURE}},
+		],
+	},
 ]
 TOOLS = [
 	{

@@ -8,10 +8,21 @@ from frappe.share import add_docshare, get_shared, remove
 
 from huf.ai.conversation_manager import ConversationManager
 from huf.ai.errors import UsageError
+from huf.ai.records.attached import copy_all
 
 CHAT = "chat"
 CONVERSATION = "Agent Conversation"
-COPIED = ["role", "kind", "content", "run", "step", "tool_name", "tool_call_id"]
+COPIED = [
+	"role",
+	"kind",
+	"content",
+	"run",
+	"step",
+	"tool_name",
+	"tool_call_id",
+	"attachments",
+	"attached_text",
+]
 AROUND = 70
 """Characters of a message that are shown on each side of what was found in it."""
 
@@ -97,6 +108,8 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 	rows = frappe.get_all("Agent Message", filters, COPIED, order_by="sequence asc", limit_page_length=0)
 	manager = ConversationManager(source.agent, CHAT, frappe.generate_hash(length=10), user)
 	manager.conversation = manager.begin(source.title)
+	for row in rows:
+		row.attachments = copy_all(manager.conversation, row.attachments, user)
 	if rows:
 		manager.add_messages([dict(row) for row in rows])
 	return manager.conversation

@@ -10,12 +10,24 @@ from dataclasses import dataclass, field
 
 import frappe
 
+from huf.ai.attached import read_brought
 from huf.ai.conversation_manager import as_history
 from huf.ai.records.rows import update_row
 from huf.ai.types import PAST
 
 GONE = "What was said at first is no longer kept."
-FIELDS = ["sequence", "role", "kind", "content", "run", "step", "tool_name", "tool_call_id"]
+FIELDS = [
+	"sequence",
+	"role",
+	"kind",
+	"content",
+	"run",
+	"step",
+	"tool_name",
+	"tool_call_id",
+	"attachments",
+	"attached_text",
+]
 LINES_OF_DIGEST = 5
 LINE = 60
 LEAST_OF_A_MESSAGE = 80
@@ -49,7 +61,9 @@ def read_past(conversation: str, limit: int, without: Sequence[str] = ()) -> Pas
 		told.append(digest(conversation, until, rows[0].sequence, without))
 	# What the retention policy has blanked is no message any more.
 	return Past(
-		as_history([row for row in rows if row.content is not None]), "\n\n".join(filter(None, told)), is_long
+		as_history([row for row in rows if row.content is not None], with_files=True),
+		"\n\n".join(filter(None, told)),
+		is_long,
 	)
 
 
@@ -129,7 +143,7 @@ def line_of(row) -> str:
 		return f"Agent calls {call['name']}: {json.dumps(call['arguments'], ensure_ascii=False)}"
 	if row.kind == "Tool Result":
 		return f"{row.tool_name} gives: {row.content}"
-	return f"{SPEAKERS[row.role]}: {row.content}"
+	return f"{SPEAKERS[row.role]}: {read_brought(row).told_with(row.content)['content']}"
 
 
 def shortened(text: str, most: int) -> str:

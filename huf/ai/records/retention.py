@@ -6,6 +6,7 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.records import decisions
+from huf.ai.records.attached import forget_files
 from huf.ai.records.past import forget_summaries
 from huf.ai.settings import get_settings
 
@@ -14,7 +15,7 @@ ENDED = ("Success", "Stopped", "Failed", "Cancelled")
 CONTENTS = {
 	"Agent LLM Call": ("response", "error_message"),
 	"Agent Tool Call": ("arguments", "result", "error_message"),
-	"Agent Message": ("content",),
+	"Agent Message": ("content", "attachments", "attached_text"),
 	"Agent Draft": ("arguments", "edited_arguments", "difference", "reason", "result"),
 }
 """What is blanked of the rows that belong to a run; who, when, how long and how much stays."""
@@ -48,6 +49,7 @@ def sweep(now: datetime, days: int, act, more: dict) -> int:
 
 def blank(runs: list[str]) -> None:
 	forget_summaries(runs)
+	forget_files(runs)
 	for doctype, fields in CONTENTS.items():
 		frappe.db.set_value(doctype, {"run": ["in", runs]}, dict.fromkeys(fields), update_modified=False)
 	gone = dict.fromkeys(("prompt", "response", "error_message", "opening", "plan"))

@@ -24,10 +24,19 @@ def sources_of(run: str | None) -> set[Source]:
 		channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
 		if channel == "mail" or row.reference_doctype in MAIL_DOCTYPES:
 			found.add(Source.MAIL)
+		if has_files(row.conversation):
+			found.add(Source.FILE)
 		for doctype in read_by_tools(row.conversation):
 			found.add(Source.MAIL if doctype in MAIL_DOCTYPES else Source.WEB)
 		run = row.parent_run
 	return found
+
+
+def has_files(conversation: str) -> bool:
+	"""Whether somebody has attached a file to what they said there: who has written it, nobody knows."""
+	return bool(
+		frappe.db.exists("Agent Message", {"conversation": conversation, "attachments": ["is", "set"]})
+	)
 
 
 def read_by_tools(conversation: str) -> list[str]:

@@ -12,7 +12,7 @@ def why_person(row, agent, arguments: dict) -> str | None:
 	if row.types in HARMLESS or not (sources := sources_of(run)):
 		return None
 	hosts = ((agent and agent.allowed_hosts) or "").split()
-	seen = seen_in(run) if Source.MAIL not in sources else ""
+	seen = seen_in(run) if sources == {Source.WEB} else ""
 	return what_leaves(exit_of(row, arguments), sources, hosts, seen)
 
 

@@ -53,6 +53,12 @@ class TestDecision(unittest.TestCase):
 		)
 		self.assertIsNotNone(what_leaves(get("https://news.example/today", types="POST"), WEB, (), seen))
 
+	def test_after_a_file_a_person_is_asked_as_after_a_mail(self):
+		link = get("https://news.example/today")
+		self.assertIn("files", what_leaves(link, {Source.FILE}, (), "See https://news.example/today"))
+		self.assertIn("files and web", what_leaves(link, {Source.FILE, Source.WEB}, (), link.urls[0]))
+		self.assertIsNone(what_leaves(link, {Source.FILE}, ["news.example"]))
+
 	def test_what_says_nothing_of_its_receiver_needs_a_person_and_what_has_a_fixed_one_does_not(self):
 		self.assertIsNotNone(what_leaves(Exit("publish", "Custom Function", {"text": "x"}), MAIL, ()))
 		self.assertIsNone(what_leaves(Exit("web_search", "App Provided", {"query": "x"}), MAIL, ()))

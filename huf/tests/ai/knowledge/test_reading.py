@@ -16,6 +16,8 @@ MARKDOWN = (
 )
 SLIDE = '<s xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:p><a:r><a:t>{}</a:t></a:r></a:p></s>'
 
+PLAIN = "txt csv tsv log json xml yaml yml"
+
 
 class TestFiles(unittest.TestCase):
 	def test_headings_lead_to_what_stands_below_them(self):
@@ -75,8 +77,12 @@ class TestFiles(unittest.TestCase):
 			with self.assertRaisesRegex(UsageError, "too large"):
 				read_file(f"a.{ending}", packed.getvalue())
 
+	def test_what_programs_write_is_read_as_it_stands(self):
+		for ending in PLAIN.split():
+			self.assertEqual(read_file(f"a.{ending}", b'{\n\t"a": "\xc3\xa4"}')[0].text, '{\n\t"a": "ä"}')
+
 	def test_every_kind_of_file_is_tried_here(self):
-		self.assertEqual(set(READERS), set("csv docx htm html markdown md pdf pptx txt xlsx".split()))
+		self.assertEqual(set(READERS), set(f"docx htm html markdown md pdf pptx xlsx {PLAIN}".split()))
 
 
 class TestChunks(unittest.TestCase):
