@@ -123,20 +123,17 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 def load_run(name: str, lease: Lease) -> OpenRun:
 	"""A run from its records, as the worker who holds it now goes on with it."""
 	row = frappe.get_doc("Agent Run", name)
-	said = (
-		frappe.db.get_value(
-			"Agent Message",
-			{"run": name, "role": "user"},
-			["content", "attachments", "attached_text"],
-			order_by="sequence asc",
-			as_dict=True,
-		)
-		or frappe._dict()
+	said = frappe.db.get_value(
+		"Agent Message",
+		{"run": name, "role": "user"},
+		["content", "attachments", "attached_text"],
+		order_by="sequence asc",
+		as_dict=True,
 	)
 	model = None if row.model == OFFLINE else row.model
 	request = AgentRequest(
 		row.agent,
-		said.content,
+		said and said.content,
 		row.run_as,
 		row.conversation,
 		provider=row.provider,
@@ -144,7 +141,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		parent_run=row.parent_run,
 		tier=row.tier or None,
 		routed=Routed(row.confidence, tuple(json.loads(row.plan or "[]"))) if row.route else None,
-		brought=read_brought(said),
+		brought=read_brought(said or {}),
 	)
 	mode = Mode(row.mode or Mode.INLINE)
 	manager = AgentManager(row.agent, row.provider, model, request.tier, mode)

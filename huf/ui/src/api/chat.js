@@ -51,9 +51,9 @@ export const signOut = () => callPost("logout");
  * Sends a prompt and hands over each event of the run: onEvent(kind, data). Resolves after the last one; rejects with
  * ApiError "cut" when the stream ends before it and cannot be rejoined, and with AbortError when the signal aborts it.
  */
-export async function streamRun({ agent, prompt, conversation }, { signal, onEvent }) {
+export async function streamRun({ agent, prompt, conversation, attachments }, { signal, onEvent }) {
 	const place = { run: null, last: 0 };
-	const response = await openStream("huf.api.chat.stream", { agent, prompt, conversation }, signal);
+	const response = await openStream("huf.api.chat.stream", { agent, prompt, conversation, attachments }, signal);
 	try {
 		await readEvents(response, place, { signal, onEvent });
 	} catch (error) {

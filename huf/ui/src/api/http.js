@@ -53,7 +53,7 @@ async function readMessage(response) {
 }
 
 /** 403 means both "not yours" and "signed out": only the session itself can tell. */
-async function isSignedIn() {
+export async function isSignedIn() {
 	const response = await fetch(`${METHOD}frappe.auth.get_logged_user`, { credentials: "same-origin" }).catch(
 		() => null,
 	);

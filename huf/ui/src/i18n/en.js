@@ -116,6 +116,18 @@ export default {
 	"composer.this_site": "this site",
 	"composer.keys": "Enter sends, Shift + Enter makes a new line.",
 
+	"attach.add": "Attach files",
+	"attach.files": "Attachments",
+	"attach.uploading": "Uploading, {percent} %",
+	"attach.remove": "Remove {name}",
+	"attach.drop": "Drop the files here",
+	"attach.type": "This kind of file cannot be read.",
+	"attach.empty": "This file is empty.",
+	"attach.too_large": "Too large: at most {most}.",
+	"attach.too_many": "At most {most} files fit into one message.",
+	"attach.blind": "The model of {agent} does not see pictures. It will only be told their names.",
+	"attach.offline": "{agent} works without a model and does not read files.",
+
 	"voice.idle": "Speak instead of writing",
 	"voice.recording": "Stop and take the words over",
 	"voice.hearing": "Listening to what you said",

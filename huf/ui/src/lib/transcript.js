@@ -2,7 +2,8 @@
  * Builds what the thread shows: a list of turns. Stored messages and live stream events end in the same shapes, so that a
  * reload looks like the run did. Pure: no fetch, no Vue, no clock.
  *
- * user turn   {key, role: "user", run, text, at, unsent: null | "refused" | "unsure", first, last}
+ * user turn   {key, role: "user", run, text, attachments, at, unsent: null | "refused" | "unsure", first, last}
+ *   attachments  [{name, file_name, file_url, size, kind: "image" | "text"}]
  * note turn   {key, role: "note", text, first, last}
  * agent turn  {key, role: "agent", run, parts, outcome, error, offline, mode, tier, isOngoing, isWaiting, first, last}
  *   first, last  the places of its messages in the conversation; null where they are not known
@@ -15,8 +16,8 @@
  *   isWaiting a run that waits for a person
  */
 
-export function newUserTurn(text, key, { at = null, run = null } = {}) {
-	return { key, role: "user", run, text, at, unsent: null, first: null, last: null };
+export function newUserTurn(text, key, { at = null, run = null, attachments = [] } = {}) {
+	return { key, role: "user", run, text, attachments, at, unsent: null, first: null, last: null };
 }
 
 export function newAgentTurn(key, run = null) {
@@ -84,7 +85,8 @@ export function turnsBefore(known, turns) {
 }
 
 function storedUserTurn(message) {
-	return newUserTurn(message.content, message.name, { at: message.creation, run: message.run || null });
+	const { creation: at, run, attachments = [] } = message;
+	return newUserTurn(message.content, message.name, { at, run: run || null, attachments });
 }
 
 /** A run that has said nothing (yet, or because it failed at once) still has its place after its prompt. */

@@ -17,6 +17,7 @@ import {
 	turnsBefore,
 } from "../lib/transcript.js";
 import { effectOf } from "./agents.js";
+import { moveAttachments } from "./attachments.js";
 import { refreshHistory, touchConversation } from "./conversations.js";
 import { remember } from "./storage.js";
 
@@ -196,9 +197,9 @@ async function follow(chat, run) {
 }
 
 /** Sends a prompt and streams the run into the chat. Never throws: what goes wrong is kept as chat.problem. */
-export async function sendPrompt(chat, prompt, agent) {
+export async function sendPrompt(chat, prompt, agent, attachments = []) {
 	if (chat.live) return;
-	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date() });
+	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date(), attachments });
 	chat.turns.push(user, newAgentTurn(`a${nextKey++}`));
 	const live = {
 		controller: new AbortController(),
@@ -208,7 +209,12 @@ export async function sendPrompt(chat, prompt, agent) {
 		prompt,
 	};
 	Object.assign(chat, { live, phase: "running", problem: null, agent: agent || chat.agent });
-	const request = { agent: chat.agent, prompt, conversation: chat.conversation || undefined };
+	const request = {
+		agent: chat.agent,
+		prompt,
+		conversation: chat.conversation || undefined,
+		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
+	};
 	try {
 		await api.streamRun(request, {
 			signal: live.controller.signal,
@@ -236,7 +242,8 @@ function begin(chat, { run, conversation, agent }) {
 	const draft = chat.conversation || NEW;
 	if (!chat.conversation) {
 		chat.conversation = conversation;
-		chat.title = chat.live.prompt.replace(/\s+/g, " ").slice(0, 60);
+		const { prompt, user } = chat.live;
+		chat.title = (prompt || user.attachments[0].file_name).replace(/\s+/g, " ").slice(0, 60);
 		if (chats.get(NEW) === chat) chats.delete(NEW);
 		chats.set(conversation, chat);
 	}
@@ -244,6 +251,7 @@ function begin(chat, { run, conversation, agent }) {
 	touchConversation({ name: conversation, title: chat.title, agent: chat.agent });
 	// The text is safe on the site now; until here a reload would have brought it back.
 	remember(`draft:${draft}`, null);
+	moveAttachments(draft, conversation);
 }
 
 /** Before the run has started the site may have nothing of the prompt; afterwards the run may go on without us. */
@@ -310,8 +318,10 @@ export async function branchOff(chat, run, keep) {
 	return branch;
 }
 
-/** Sends the same text again. An unsent message is replaced; one that reached the site stays where it is. */
+/** Sends the same text again, with its files. An unsent message is replaced; one that reached the site stays where it is. */
 export function sendAgain(chat, prompt) {
+	const said = chat.turns.findLast((turn) => turn.role === "user");
+	const attachments = said?.text === prompt ? said.attachments : [];
 	if (chat.turns.at(-1)?.unsent) chat.turns.pop();
-	return sendPrompt(chat, prompt, chat.agent);
+	return sendPrompt(chat, prompt, chat.agent, attachments);
 }

@@ -7,6 +7,8 @@ export const boot = Object.freeze({
 	site_name: "",
 	time_zone: null,
 	lang: "",
+	/** What can be attached to a message; see huf/ai/attachments.py. */
+	attachments: {},
 	is_manager: false,
 	is_system_manager: false,
 	...globalThis.huf_boot,

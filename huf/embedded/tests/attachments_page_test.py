@@ -1,0 +1,113 @@
+"""Files in a chat: chosen, dropped, pasted, taken away; sent, seen by the model, and there again after a reload."""
+
+import base64
+import re
+
+from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import ModelServer, text
+
+PNG = base64.b64decode(
+	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
+NOTE = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"Tea is at four."}
+PICTURE = {"name": "tea.png", "mimeType": "image/png", "buffer": PNG}
+TRANSFER = """([kind, name]) => {
+	const transfer = new DataTransfer();
+	transfer.items.add(new File(["Tea is at four."], name, { type: "text/plain" }));
+	const field = document.querySelector("[data-testid=composer]");
+	const given = { bubbles: true, cancelable: true };
+	field.dispatchEvent(
+		kind === "paste"
+			? new ClipboardEvent("paste", { ...given, clipboardData: transfer })
+			: new DragEvent("drop", { ...given, dataTransfer: transfer }),
+	);
+}"""
+
+
+@needs_browser
+class TestAttachmentsPage(PageTestCase):
+	def setUp(self):
+		self.model = ModelServer()
+		self.model.__enter__()
+		self.addCleanup(self.model.__exit__, None)
+		base = {"provide_name": f"Scripted {id(self)}", "api_key": "sk-test", "api_base": self.model.base_url}
+		provider = self.make("AI Provider", **base)["name"]
+		name = self.make("AI Model", model_name=f"sees {id(self)}", provider=provider, vision="Yes")["name"]
+		self.use_model(name)
+		self.addCleanup(self.use_model, "")
+
+	def use_model(self, model: str) -> None:
+		self.call("/api/resource/Agent/Office%20Assistant", {"model": model}, "PUT")
+
+	def attach(self, page, *files) -> None:
+		before = page.get_by_test_id("detach").count()
+		with page.expect_file_chooser() as chooser:
+			page.get_by_test_id("attach").click()
+		chooser.value.set_files(list(files))
+		page.get_by_test_id("attachment").locator("a").nth(before + len(files) - 1).wait_for()
+
+	def test_a_text_and_a_picture_are_sent_seen_and_there_again_after_a_reload(self):
+		with self.open_page() as page:
+			self.attach(page, NOTE, PICTURE)
+			self.assertEqual(page.get_by_test_id("attach-hint").count(), 0)
+			page.get_by_test_id("composer").fill("When is tea?")
+			self.model.script(text("At four."))
+			page.keyboard.press("Enter")
+			page.get_by_test_id("run-footer").wait_for()
+			self.assertEqual(page.get_by_test_id("detach").count(), 0)
+			words, picture = self.model.requests[0]["messages"][-1]["content"]
+			self.assertIn("File note.txt:\n```\nTea is at four.\n```", words["text"])
+			self.assertEqual(
+				picture["image_url"]["url"], f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+			)
+			page.reload()
+			page.get_by_test_id("run-footer").wait_for()
+			said = page.get_by_test_id("message-user")
+			said.get_by_role("link", name="note.txt").wait_for()
+			picture = said.get_by_role("img", name="tea.png")
+			self.assertTrue(picture.evaluate("async (it) => (await it.decode(), it.naturalWidth === 1)"))
+			page.get_by_test_id("edit").click()
+			self.model.script(text("Four o'clock."))
+			page.get_by_test_id("edit-message").fill("And when is tea today?")
+			page.get_by_test_id("edit-send").click()
+			page.get_by_test_id("message-agent").get_by_text("Four o'clock.").wait_for()
+			self.assertEqual(page.get_by_test_id("attachment").count(), 2)
+			self.assertIn("Tea is at four.", self.model.requests[1]["messages"][-1]["content"][0]["text"])
+
+	def test_what_is_not_sent_survives_a_reload_and_what_is_taken_away_is_gone(self):
+		with self.open_page() as page:
+			self.attach(page, NOTE)
+			page.reload()
+			page.get_by_test_id("attachment").get_by_role("link", name="note.txt").wait_for()
+			self.assertTrue(page.get_by_test_id("send").is_enabled())
+			with page.expect_response(lambda answer: answer.request.method == "DELETE") as deleted:
+				page.get_by_role("button", name="Remove note.txt").press("Enter")
+			self.assertEqual(deleted.value.status, 202)
+			page.reload()
+			page.get_by_test_id("composer").wait_for()
+			self.assertEqual(page.get_by_test_id("attachment").count(), 0)
+
+	def test_files_can_be_dropped_and_pasted(self):
+		with self.open_page() as page:
+			page.get_by_test_id("composer").wait_for()
+			for number, kind in enumerate(("drop", "paste"), 1):
+				page.evaluate(TRANSFER, [kind, f"{kind}.txt"])
+				page.get_by_role("link", name=f"{kind}.txt").wait_for()
+				self.assertEqual(page.get_by_test_id("attachment").count(), number)
+
+	def test_what_cannot_be_read_says_so_and_is_not_sent(self):
+		with self.open_page() as page:
+			page.get_by_test_id("composer").fill("Read this")
+			zipped = {"name": "a.zip", "mimeType": "application/zip", "buffer": b"PK"}
+			page.get_by_test_id("attach-input").set_input_files([zipped])
+			page.get_by_role("alert").get_by_text("cannot be read").wait_for()
+			self.assertFalse(page.get_by_test_id("send").is_enabled())
+			page.get_by_role("button", name="Remove a.zip").click()
+			self.assertTrue(page.get_by_test_id("send").is_enabled())
+
+	def test_a_model_that_does_not_see_is_told_of_before_sending(self):
+		self.use_model("")
+		with self.open_page() as page:
+			self.attach(page, PICTURE)
+			self.assertRegex(page.get_by_test_id("attach-hint").inner_text(), re.compile("without a model"))
