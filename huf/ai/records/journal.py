@@ -57,7 +57,7 @@ def insert_run(
 			"conversation": conversation,
 			"provider": provider,
 			"model": model,
-			"prompt": clip(request.prompt),
+			"prompt": clip(request.prompt or request.brought.title),
 			"opening": canonical(opening),
 			"status": status.value,
 			"mode": request.mode.value,

@@ -2,7 +2,9 @@
 
 import base64
 import re
+import unittest
 
+from huf.embedded.tests.accessibility_test import AXE, faults_of
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
 from huf.tests.model_server import ModelServer, text
@@ -10,8 +12,10 @@ from huf.tests.model_server import ModelServer, text
 PNG = base64.b64decode(
 	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 )
+ANNA = "anna@example.com"
 NOTE = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"Tea is at four."}
 PICTURE = {"name": "tea.png", "mimeType": "image/png", "buffer": PNG}
+ZIP = {"name": "a.zip", "mimeType": "application/zip", "buffer": b"PK"}
 TRANSFER = """([kind, name]) => {
 	const transfer = new DataTransfer();
 	transfer.items.add(new File(["Tea is at four."], name, { type: "text/plain" }));
@@ -27,6 +31,11 @@ TRANSFER = """([kind, name]) => {
 
 @needs_browser
 class TestAttachmentsPage(PageTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		cls.add_user(ANNA, "Huf User")
+
 	def setUp(self):
 		self.model = ModelServer()
 		self.model.__enter__()
@@ -48,7 +57,7 @@ class TestAttachmentsPage(PageTestCase):
 		page.get_by_test_id("attachment").locator("a").nth(before + len(files) - 1).wait_for()
 
 	def test_a_text_and_a_picture_are_sent_seen_and_there_again_after_a_reload(self):
-		with self.open_page() as page:
+		with self.open_page(user=ANNA) as page:
 			self.attach(page, NOTE, PICTURE)
 			self.assertEqual(page.get_by_test_id("attach-hint").count(), 0)
 			page.get_by_test_id("composer").fill("When is tea?")
@@ -88,6 +97,20 @@ class TestAttachmentsPage(PageTestCase):
 			page.get_by_test_id("composer").wait_for()
 			self.assertEqual(page.get_by_test_id("attachment").count(), 0)
 
+	@unittest.skipUnless(AXE.is_file(), "axe-core is not installed: npm --prefix huf/ui ci")
+	def test_axe_finds_no_serious_fault_in_what_is_attached(self):
+		for scheme in ("light", "dark"):
+			with self.open_page(color_scheme=scheme) as page:
+				self.attach(page, NOTE, PICTURE)
+				page.get_by_test_id("attach-input").set_input_files([ZIP])
+				page.get_by_role("alert").wait_for()
+				self.assertEqual(faults_of(page), [])
+				page.get_by_role("button", name="Remove a.zip").click()
+				self.model.script(text("Tea at four."))
+				page.get_by_test_id("send").click()
+				page.get_by_test_id("run-footer").wait_for()
+				self.assertEqual(faults_of(page), [])
+
 	def test_files_can_be_dropped_and_pasted(self):
 		with self.open_page() as page:
 			page.get_by_test_id("composer").wait_for()
@@ -99,8 +122,7 @@ class TestAttachmentsPage(PageTestCase):
 	def test_what_cannot_be_read_says_so_and_is_not_sent(self):
 		with self.open_page() as page:
 			page.get_by_test_id("composer").fill("Read this")
-			zipped = {"name": "a.zip", "mimeType": "application/zip", "buffer": b"PK"}
-			page.get_by_test_id("attach-input").set_input_files([zipped])
+			page.get_by_test_id("attach-input").set_input_files([ZIP])
 			page.get_by_role("alert").get_by_text("cannot be read").wait_for()
 			self.assertFalse(page.get_by_test_id("send").is_enabled())
 			page.get_by_role("button", name="Remove a.zip").click()

@@ -7,7 +7,7 @@ import frappe
 from huf.ai.tools import registry
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.factories import make_agent, make_file, make_model, make_tool, make_user, unique
 from huf.tests.http import post, send
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -71,6 +71,17 @@ class FrontEndTestCase(SiteTestCase):
 
 
 class TestAgentChat(FrontEndTestCase):
+	def test_files_of_the_caller_can_be_brought_along_and_another_s_cannot(self):
+		self.server.script(text("Four."))
+		mine, other = (
+			make_file("plan.md", unique("Tea"), user) for user in (self.user, make_user("Huf User"))
+		)
+		answer = self.ask("/agent/chat", message="When?", attachments=[mine])
+		self.assertEqual(answer.json["response"], "Four.")
+		self.assertIn("File plan.md:", self.server.requests[0]["messages"][-1]["content"])
+		self.assertEqual(self.ask("/agent/chat", message="When?", attachments=[other]).status_code, 403)
+		self.assertEqual(self.ask("/agent/chat", message="When?", attachments={"a": 1}).status_code, 409)
+
 	def test_the_example_s_plan_is_carried_out_and_recorded_to_the_letter(self):
 		tool = self.offer_report()
 		self.agent = make_agent(make_model(self.server), (tool,), tool_mode="Planner")

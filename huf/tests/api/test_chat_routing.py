@@ -6,7 +6,7 @@ import frappe
 
 from huf.api import addresses
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.factories import make_agent, make_file, make_model, make_tool, make_user, unique
 from huf.tests.http import post, send
 from huf.tests.model_server import ModelServer, error, text, tool_call
 
@@ -109,6 +109,19 @@ class TestAgentRun(RoutingTestCase):
 		"message": "Investiga el precio actual del bitcoin",
 		"planHint": ["Buscar precio", "Extraer datos", "Responder"],
 	}
+
+	def test_files_are_told_to_the_agent_and_count_for_the_decision(self):
+		with ModelServer() as server:
+			self.use_agent(server)
+			server.script(text("Tea."))
+			body = {
+				"message": unique("¿Qué te parece?"),
+				"attachments": [make_file("a.md", unique("Tea"), self.user)],
+			}
+			self.assertEqual(self.ask(RUN, body).json["result"], "Tea.")
+			self.assertIn("File a.md:", server.requests[0]["messages"][-1]["content"])
+		decided = frappe.get_last_doc("Agent Route Decision", {"message": body["message"]})
+		self.assertEqual(decided.has_attachments, 1)
 
 	def test_the_example_is_answered_in_its_form(self):
 		with ModelServer() as server:

@@ -23,6 +23,7 @@ test("a size is short, and written as the person writes numbers", () => {
 	assert.equal(formatSize(1_234_567), "1.2 MB");
 	assert.equal(formatSize(20_400_000, "de"), "20 MB");
 	assert.equal(formatSize(312), "0.3 kB");
+	assert.equal(formatSize(15), "0.1 kB");
 });
 
 test("a picture keeps its shape and never grows", () => {

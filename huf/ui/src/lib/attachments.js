@@ -24,7 +24,7 @@ export function problemOf({ name, size }, limits, count = 0) {
 
 /** 1234567 -> "1.2 MB", as the person writes numbers. */
 export function formatSize(bytes, locale = "en") {
-	const [unit, value] = bytes < 1e6 ? ["kilobyte", bytes / 1e3] : ["megabyte", bytes / 1e6];
+	const [unit, value] = bytes < 1e6 ? ["kilobyte", Math.max(bytes / 1e3, 0.1)] : ["megabyte", bytes / 1e6];
 	const digits = value < 10 ? 1 : 0;
 	return new Intl.NumberFormat(locale, { style: "unit", unit, maximumFractionDigits: digits }).format(value);
 }
