@@ -105,15 +105,16 @@ def as_told(part: Part) -> str:
 	return part.text if not place or part.text.lstrip().startswith("#") else f"{place}\n{part.text}"
 
 
-def reading_tools(messages: Sequence[dict], conversation: str) -> list:
-	"""The tool that reads on in a conversation's files, where the model is told a part of one."""
+def with_reading(agent, messages: Sequence[dict], conversation: str):
+	"""The SDK agent, with the tool that reads on in a conversation's files where the model is told a part of one."""
 	if not any(READ_ATTACHMENT in (each.get("content") or "") for each in messages):
-		return []
+		return agent
 	from huf.ai.sdk_tools import create_function_tool
 
 	read_it = partial(read_attachment, conversation)
 	timeout = get_settings().tool_timeout
-	return [create_function_tool(READ_ATTACHMENT, DESCRIPTION, PARAMETERS, read_it, timeout=timeout)]
+	tool = create_function_tool(READ_ATTACHMENT, DESCRIPTION, PARAMETERS, read_it, timeout=timeout)
+	return agent.clone(tools=[*agent.tools, tool])
 
 
 def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "") -> str:

@@ -15,7 +15,7 @@ from huf.ai import admission
 from huf.ai.agent_manager import AgentManager
 from huf.ai.approvals import Approvals
 from huf.ai.attached import read_brought
-from huf.ai.attachments import bring, reading_tools
+from huf.ai.attachments import bring, with_reading
 from huf.ai.contexts import is_lent
 from huf.ai.conversation_manager import ConversationManager
 from huf.ai.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
@@ -257,7 +257,7 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 	try:
 		agent, spent = manager.create_agent(), run.recorded.spent
 		if manager.model != OFFLINE:
-			agent.tools += reading_tools(run.messages, run.conversation)
+			agent = with_reading(agent, run.messages, run.conversation)
 		if run.is_long and manager.model != OFFLINE:
 			context["messages"], spent = await begin_anew(run, agent, limits)
 		outcome = await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import frappe
 
 from huf.ai.agent_manager import AgentManager
-from huf.ai.attachments import reading_tools
+from huf.ai.attachments import with_reading
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
 from huf.ai.loop.engine import run_loop
@@ -127,8 +127,7 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 		"guards": [StepCap(manager.steps)],
 		"journal": Tape(recorded, replies=False),
 	}
-	agent = manager.create_agent()
-	agent.tools += reading_tools(context["messages"], row.conversation)
+	agent = with_reading(manager.create_agent(), context["messages"], row.conversation)
 	try:
 		return run_coroutine(
 			RunProvider.run(agent, row.prompt, manager.provider, manager.model, context)
