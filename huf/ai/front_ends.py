@@ -3,6 +3,8 @@
 All of them go through `agent_integration.stream_agent` or `run_agent`; their wires are in `huf/api`.
 """
 
+import base64
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,6 +13,7 @@ import frappe
 
 from huf.ai import admission, draft_answers
 from huf.ai.agent_integration import run_agent, stream_agent
+from huf.ai.attached import PICTURES
 from huf.ai.deciding import choose_agent
 from huf.ai.errors import UsageError
 from huf.ai.providers.direct import write_prompt
@@ -18,6 +21,7 @@ from huf.ai.records.history import calls_of
 from huf.ai.records.live import first_number, follow, read_state
 from huf.ai.types import DIRECT, AgentRequest, EventKind, Mode, RunEvent, RunResult, RunStatus
 
+DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
 NOT_ENDED = [each.value for each in (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)]
 
 
@@ -48,6 +52,17 @@ def request_for(
 		history=history,
 		attachments=attachments,
 	)
+
+
+def keep_picture(url) -> str:
+	"""A picture that came as a data URL, as a private File of the signed-in user; gives its name. Raises ValueError."""
+	found = DATA_URL.fullmatch(url) if isinstance(url, str) else None
+	ending = found and next((name for name, kind in PICTURES.items() if kind == found[1]), None)
+	if not ending:
+		raise ValueError("This is no data URL of a picture that models take.")
+	content = base64.b64decode(found[2], validate=True)
+	values = {"doctype": "File", "file_name": f"picture.{ending}", "content": content, "is_private": 1}
+	return frappe.get_doc(values).insert().name
 
 
 def follow_request(request: AgentRequest) -> Iterator[RunEvent | None]:

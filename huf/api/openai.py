@@ -3,7 +3,8 @@
 A caller is a Frappe user by API key: `Authorization: Bearer <api key>:<api secret>`. With the header X-Conversation-Id, or
 `conversation_id` in `metadata`, the conversation is kept here and only the last message is read; otherwise it is what the
 caller sends. `user` names a person and no conversation, so it is not used for that. What a caller writes as the system is
-taken as the person's word. How the model samples is the agent's affair: such parameters are ignored.
+taken as the person's word. Pictures of the last message are shown to the agent, those before it where the conversation is
+kept here. How the model samples is the agent's affair: such parameters are ignored.
 """
 
 import json
@@ -16,7 +17,7 @@ from werkzeug.wrappers import Response
 from huf.ai import admission
 from huf.ai.agent_integration import run_agent
 from huf.ai.errors import UsageError
-from huf.ai.front_ends import follow_request, request_for
+from huf.ai.front_ends import follow_request, keep_picture, request_for
 from huf.ai.types import AgentRequest, EventKind, RunEvent, RunStatus, StopReason
 from huf.api.agent import get_agents
 from huf.api.answers import BadRequest, as_json
@@ -27,7 +28,10 @@ from huf.api.sse import as_stream
 CHANNEL = "openai"
 MODELS = "/v1/models"
 OWN_TOOLS = "An agent has tools of its own. Send none."
-REFUSED = {"tools": OWN_TOOLS, "functions": OWN_TOOLS, "audio": "Only text can be sent and given."}
+REFUSED = {"tools": OWN_TOOLS, "functions": OWN_TOOLS, "audio": "Sound can be neither sent nor given."}
+ONLY = "The content of a message must be text, or pictures as data URLs (image_url)."
+PICTURE = "image_url"
+SHOWN_BEFORE = "[A picture that is no longer shown]"
 WAITS = "This waits until a person has allowed {tool}: /huf/runs/{run}"
 
 
@@ -93,7 +97,12 @@ def read_request(model, messages, metadata) -> AgentRequest:
 		raise BadRequest("The last message must be the user's.")
 	thread = read_thread(metadata)
 	history = None if thread else tuple(filter(None, map(read_message, before)))
-	return request_for(CHANNEL, model, read_content(last), thread=thread, history=history)
+	said, pictures = (
+		read_content(last, shown=""),
+		[part for part in parts_of(last) if part["type"] == PICTURE],
+	)
+	files = tuple(map(keep, pictures))
+	return request_for(CHANNEL, model, said, thread=thread, history=history, attachments=files)
 
 
 def read_thread(metadata) -> str | None:
@@ -110,14 +119,30 @@ def read_message(message: dict) -> dict | None:
 	return {"role": "assistant" if message["role"] == "assistant" else "user", "content": text}
 
 
-def read_content(message: dict) -> str:
+def read_content(message: dict, shown: str = SHOWN_BEFORE) -> str:
+	"""The words of a message; `shown` stands for each picture."""
+	said = (str(part.get("text") or "") if part["type"] == "text" else shown for part in parts_of(message))
+	return "\n".join(filter(None, said))
+
+
+def parts_of(message: dict) -> list[dict]:
 	content = message.get("content")
-	if isinstance(content, str):
-		return content
-	parts = content if isinstance(content, list) else [None]
-	if not all(isinstance(part, dict) and part.get("type") == "text" for part in parts):
-		raise BadRequest("The content of a message must be text.")
-	return "\n".join(str(part.get("text") or "") for part in parts)
+	parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+	if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+		raise BadRequest(ONLY)
+	if any(part.get("type") not in ("text", PICTURE) for part in parts):
+		raise BadRequest(ONLY)
+	return parts
+
+
+def keep(part: dict) -> str:
+	"""A picture as a File of the caller's; gives its name."""
+	sent = part.get(PICTURE)
+	url = sent.get("url") if isinstance(sent, dict) else sent
+	try:
+		return keep_picture(url)
+	except ValueError:
+		raise BadRequest(ONLY) from None
 
 
 # --- what is answered ---

@@ -9,6 +9,7 @@ from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.http import send
 from huf.tests.model_server import error, text, tool_call, usage
 
+PICTURE = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 SECRET = "a-secret-of-this-test"
 
 
@@ -45,6 +46,10 @@ def make_key(name: str) -> str:
 
 def user(content) -> dict:
 	return {"role": "user", "content": content}
+
+
+def picture(url: str) -> dict:
+	return {"type": "image_url", "image_url": {"url": url}}
 
 
 class TestModels(OpenAITestCase):
@@ -141,6 +146,9 @@ class TestCompletions(OpenAITestCase):
 			({"messages": "Hi"}, "invalid_value"),
 			({"messages": [{"role": "assistant", "content": "Hi"}]}, "invalid_value"),
 			({"messages": [user([{"type": "image_url", "image_url": {}}])]}, "invalid_value"),
+			({"messages": [user([picture("https://example.com/a.png")])]}, "invalid_value"),
+			({"messages": [user([picture("data:text/html;base64,PGI+")])]}, "invalid_value"),
+			({"messages": [user([{"type": "input_audio"}])]}, "invalid_value"),
 		):
 			answer = self.post(**more)
 			self.assertEqual(
@@ -181,6 +189,16 @@ class TestConversation(OpenAITestCase):
 			],
 		)
 		self.assertEqual(len(frappe.get_all("Agent Conversation", {"agent": self.asked})), 2)
+
+	def test_pictures_of_the_last_message_are_shown_and_earlier_ones_named(self):
+		self.asked = make_agent(make_model(self.server, vision="Yes"))
+		looked = user([{"type": "text", "text": "What is it?"}, picture(PICTURE)])
+		self.server.script(text("Tea."), text("Tea, too."))
+		self.post(looked)
+		self.assertEqual(self.server.requests[0]["messages"][-1]["content"][1], picture(PICTURE))
+		self.post(looked, {"role": "assistant", "content": "Tea."}, user("And now?"))
+		said = [each["content"] for each in self.server.requests[1]["messages"]]
+		self.assertEqual(said[1:], ["What is it?\n[A picture that is no longer shown]", "Tea.", "And now?"])
 
 	def test_under_a_name_the_record_is_the_truth(self):
 		for named in ({"headers": {"X-Conversation-Id": "c1"}}, {"metadata": {"conversation_id": "c2"}}):
