@@ -18,6 +18,7 @@ from huf.ai.knowledge.reading import READERS, read_file
 from huf.ai.loop.budget import DEFAULT_WINDOW
 from huf.ai.loop.observations import PIECE, read_on
 from huf.ai.providers.models import window_of
+from huf.ai.providers.price_table import listed_window
 from huf.ai.records.attached import files_in
 from huf.ai.settings import get_settings
 
@@ -55,7 +56,7 @@ def describe_limits() -> dict:
 	}
 
 
-def bring(wanted: Sequence[str], user: str, model: str) -> Brought:
+def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) -> Brought:
 	"""The Files (by name or address) that the user adds to a message, read for the model. Writes nothing.
 
 	Raises PermissionError for one they may not read, UsageError for what is too large, too many or cannot be read.
@@ -73,21 +74,24 @@ def bring(wanted: Sequence[str], user: str, model: str) -> Brought:
 		return Brought()
 	pictures = [each.file_name for each in files if each.kind == "image"]
 	# As many characters as there may be tokens: a quarter of the window.
-	room = min(MOST_ROOM, window_of(model) or DEFAULT_WINDOW)
+	room = min(MOST_ROOM, window_of(model) or listed_window(provider, model) or DEFAULT_WINDOW)
 	return Brought(tuple(files), tell(texts, pictures, room))
 
 
 def read(file) -> tuple[Attached, str | None]:
 	"""A File and its text; None of a picture."""
-	name, content = name_of_file(file), content_of(file)
+	name = name_of_file(file)
+	try:
+		content = content_of(file)
+	except OSError:
+		raise UsageError(f"{name} is no longer on this site. Attach it again.") from None
 	ending = PurePath(name).suffix.lower().lstrip(".")
 	is_picture = ending in PICTURES
 	most = MOST_PICTURE_BYTES if is_picture else MOST_BYTES
 	if len(content) > most:
 		raise UsageError(f"{name} is too large: at most {most / 1_000_000:g} MB can be attached.")
-	attached = Attached(
-		file.name, file.file_name or name, file.file_url, len(content), "image" if is_picture else "text"
-	)
+	kind, shown = "image" if is_picture else "text", " ".join((file.file_name or name).split())
+	attached = Attached(file.name, shown, file.file_url, len(content), kind)
 	return attached, None if is_picture else text_of(name, content)
 
 

@@ -96,7 +96,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	agent = admission.admit(request.agent, request.user)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode)
-	brought = bring(request.attachments, request.user, manager.model)
+	brought = bring(request.attachments, request.user, manager.provider, manager.model)
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
 	)

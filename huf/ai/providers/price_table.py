@@ -1,4 +1,4 @@
-"""What LiteLLM's own table says of models: prices, names, whether they see. Read from its file, so that no page loads LiteLLM for it."""
+"""What LiteLLM's own table says of models: prices, names, windows, whether they see. Read from its file, so that no page loads LiteLLM for it."""
 
 import json
 from collections.abc import Iterator
@@ -37,6 +37,13 @@ def can_see(provider: str | None, model: str) -> bool:
 	if doc and doc.vision in ("Yes", "No"):
 		return doc.vision == "Yes"
 	return any(row.get("supports_vision") for row in rows_of(provider or "", model))
+
+
+def listed_window(provider: str | None, model: str) -> int:
+	"""Tokens a model can read at once; 0: the table does not say."""
+	return next(
+		(row["max_input_tokens"] for row in rows_of(provider or "", model) if row.get("max_input_tokens")), 0
+	)
 
 
 def listed_price(provider: str, model: str) -> dict | None:

@@ -1,8 +1,11 @@
 """Files in a chat: chosen, dropped, pasted, taken away; sent, seen by the model, and there again after a reload."""
 
 import base64
+import os
 import re
+import struct
 import unittest
+import zlib
 
 from huf.embedded.tests.accessibility_test import AXE, faults_of
 from huf.embedded.tests.browser import needs_browser
@@ -29,6 +32,17 @@ TRANSFER = """([kind, name]) => {
 }"""
 
 
+def noise(width: int, height: int) -> bytes:
+	"""A picture that cannot be packed."""
+	rows = b"".join(b"\0" + os.urandom(3 * width) for _ in range(height))
+	parts = ((b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(rows)))
+	chunks = (
+		struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+		for kind, data in (*parts, (b"IEND", b""))
+	)
+	return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
 @needs_browser
 class TestAttachmentsPage(PageTestCase):
 	@classmethod
@@ -40,9 +54,15 @@ class TestAttachmentsPage(PageTestCase):
 		self.model = ModelServer()
 		self.model.__enter__()
 		self.addCleanup(self.model.__exit__, None)
-		base = {"provide_name": f"Scripted {id(self)}", "api_key": "sk-test", "api_base": self.model.base_url}
+		base = {
+			"provide_name": f"Scripted {self._testMethodName}",
+			"api_key": "sk-test",
+			"api_base": self.model.base_url,
+		}
 		provider = self.make("AI Provider", **base)["name"]
-		name = self.make("AI Model", model_name=f"sees {id(self)}", provider=provider, vision="Yes")["name"]
+		name = self.make(
+			"AI Model", model_name=f"sees {self._testMethodName}", provider=provider, vision="Yes"
+		)["name"]
 		self.use_model(name)
 		self.addCleanup(self.use_model, "")
 
@@ -118,6 +138,12 @@ class TestAttachmentsPage(PageTestCase):
 				page.evaluate(TRANSFER, [kind, f"{kind}.txt"])
 				page.get_by_role("link", name=f"{kind}.txt").wait_for()
 				self.assertEqual(page.get_by_test_id("attachment").count(), number)
+
+	def test_a_picture_that_is_too_large_is_made_smaller_first(self):
+		with self.open_page() as page:
+			self.attach(page, {"name": "big.png", "mimeType": "image/png", "buffer": noise(1500, 1000)})
+			said = page.get_by_test_id("attachment").inner_text()
+			self.assertRegex(said, r"big\.jpg\s+(\d{3} kB|[12]\.\d MB)")
 
 	def test_what_cannot_be_read_says_so_and_is_not_sent(self):
 		with self.open_page() as page:

@@ -12,6 +12,7 @@ from huf.ai.attached import ATTACHED
 from huf.ai.attachments import MOST_FILES, MOST_PICTURE_BYTES
 from huf.ai.background import enqueue_run, work_on
 from huf.ai.errors import UsageError
+from huf.ai.providers.price_table import can_see, listed_window
 from huf.ai.records import retention
 from huf.ai.records.taint import sources_of
 from huf.ai.replay import replay
@@ -135,11 +136,10 @@ class TestPictures(AttachmentCase):
 		self.assertIn("Pictures, in their order: tea.png\n[You cannot see pictures.", self.asked())
 
 	def test_whether_a_model_sees_is_what_the_table_says_unless_the_site_does(self):
-		from huf.ai.providers.price_table import can_see
-
 		self.assertTrue(can_see("OpenAI", "gpt-4o"))
 		self.assertFalse(can_see("OpenAI", "gpt-3.5-turbo"))
 		self.assertFalse(can_see("OpenAI", "nobody-knows-it"))
+		self.assertGreater(listed_window("OpenAI", "gpt-4o"), 100_000)
 
 	def test_no_picture_passes_the_mask(self):
 		agent = self.agent({"vision": "Yes"}, mask_personal_data=1)
@@ -197,8 +197,14 @@ class TestPermissions(AttachmentCase):
 
 	def test_what_is_too_large_or_too_many_or_no_file_to_read_is_refused_with_what_to_do(self):
 		large, odd = self.file("big.png", b"x" * (MOST_PICTURE_BYTES + 1)), self.file("a.zip", b"PK")
-		agent = self.agent()
-		for files, said in (([large], "3.75 MB"), ([odd], "only "), (["x"] * (MOST_FILES + 1), "At most")):
+		lost, agent = self.file("lost.txt", "x"), self.agent()
+		frappe.db.set_value("File", lost, "file_url", "/private/files/lost-and-gone.txt")
+		for files, said in (
+			([large], "3.75 MB"),
+			([odd], "only "),
+			([lost], "no longer on this site"),
+			(["x"] * (MOST_FILES + 1), "At most"),
+		):
 			with acting_as(self.user), self.assertRaisesRegex(UsageError, said):
 				send_agent_chat_message(agent, "Read", None, files)
 

@@ -14,7 +14,7 @@ import { recall, remember } from "./storage.js";
 
 export const limits = { ...NO_LIMITS, ...boot.attachments };
 const FIELDS = ["name", "file_name", "file_url", "size", "kind"];
-const drafts = reactive(new Map());
+const drafts = new Map();
 const uploads = new Map();
 let nextKey = 1;
 
@@ -23,10 +23,8 @@ const place = (draft) => `files:${draft}`;
 export function attachmentsOf(draft) {
 	if (!drafts.has(draft)) {
 		const stored = parseJson(recall(place(draft)) || "[]") || [];
-		drafts.set(
-			draft,
-			stored.map((file) => ({ ...file, key: nextKey++, share: 1, error: null })),
-		);
+		const items = stored.map((file) => ({ ...file, key: nextKey++, share: 1, error: null }));
+		drafts.set(draft, reactive(items));
 	}
 	return drafts.get(draft);
 }
