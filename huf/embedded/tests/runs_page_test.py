@@ -31,7 +31,7 @@ class TestRunsPage(PageTestCase):
 			self.assertIn("ToDo", page.get_by_test_id("tool-call").get_by_test_id("tool-result").inner_text())
 			self.assertGreater(page.get_by_test_id("model-call").count(), 1)
 			page.get_by_test_id("run-conversation").click()
-			self.assertIn(QUESTIONS[0], page.get_by_test_id("message-user").first.text_content())
+			page.get_by_test_id("message-user").filter(has_text=QUESTIONS[0]).wait_for()
 
 	def test_a_run_is_called_bad_with_a_word_why_and_is_a_case_then(self):
 		with open_browser(self.server.url) as page:
