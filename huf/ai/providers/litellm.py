@@ -22,9 +22,8 @@ from huf.ai.loop.planner import planned
 from huf.ai.providers.answers import Answer, Told
 from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
 from huf.ai.providers.model_thread import ask_there
-from huf.ai.providers.models import Prices, most_answered, most_tokens, plans, prices_of, window_of
+from huf.ai.providers.models import Prices, most_answered, most_tokens, plans, prices_of, vision_of, window_of
 from huf.ai.providers.pictures import with_pictures
-from huf.ai.providers.price_table import can_see
 from huf.ai.providers.tokens import TokenCount
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
 from huf.ai.settings import get_cached, get_settings
@@ -124,7 +123,7 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
 		CallWay(row.call_way or CallWay.AUTOMATIC),
-		can_see(provider, model),
+		bool(listed(name).get("supports_vision") if vision_of(model) is None else vision_of(model)),
 	)
 
 

@@ -75,6 +75,12 @@ def window_of(model: str) -> int:
 	return doc.context_window or 0 if doc else 0
 
 
+def vision_of(model: str) -> bool | None:
+	"""Whether a model sees pictures, as the site says; None: it does not."""
+	doc = get_cached("AI Model", model)
+	return doc.vision == "Yes" if doc and doc.vision in ("Yes", "No") else None
+
+
 def most_answered(model: str) -> int:
 	"""Tokens of an answer at most, as the site says; 0: it does not."""
 	doc = get_cached("AI Model", model)

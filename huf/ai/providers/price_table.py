@@ -6,8 +6,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from huf.ai.providers.models import MILLION
-from huf.ai.settings import get_cached
+from huf.ai.providers.models import MILLION, vision_of
 
 FILE = "model_prices_and_context_window_backup.json"
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
@@ -33,10 +32,10 @@ def rows_of(provider: str, model: str) -> Iterator[dict]:
 
 def can_see(provider: str | None, model: str) -> bool:
 	"""Whether a model is shown pictures: as the site says, else as the table does."""
-	doc = get_cached("AI Model", model)
-	if doc and doc.vision in ("Yes", "No"):
-		return doc.vision == "Yes"
-	return any(row.get("supports_vision") for row in rows_of(provider or "", model))
+	said = vision_of(model)
+	if said is None and provider:
+		return any(row.get("supports_vision") for row in rows_of(provider, model))
+	return bool(said)
 
 
 def listed_window(provider: str | None, model: str) -> int:
