@@ -4,6 +4,7 @@ Whether they may be read was asked when they were brought along: only a conversa
 """
 
 import base64
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 import frappe
@@ -24,11 +25,19 @@ def with_pictures(messages: list[dict], sees: bool) -> list[dict]:
 	left, sent = MOST_BYTES, []
 	for message in reversed(messages):
 		if message.get("images"):
-			shown = [url for name in message["images"] if (url := read_picture(name, left))]
+			shown = list(read_pictures(message["images"], left))
 			left -= sum(map(len, shown))
 			message = as_parts(message, shown)
 		sent.append(message)
 	return sent[::-1]
+
+
+def read_pictures(names: Iterable[str], left: int) -> Iterator[str]:
+	"""As data URLs those that are there and fit into so many characters together."""
+	for name in names:
+		if url := read_picture(name, left):
+			left -= len(url)
+			yield url
 
 
 def as_parts(message: dict, urls: list[str]) -> dict:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 
 import frappe
 
@@ -140,6 +141,14 @@ class TestPictures(AttachmentCase):
 		self.assertFalse(can_see("OpenAI", "gpt-3.5-turbo"))
 		self.assertFalse(can_see("OpenAI", "nobody-knows-it"))
 		self.assertGreater(listed_window("OpenAI", "gpt-4o"), 100_000)
+
+	def test_no_more_pictures_are_sent_at_once_than_a_provider_takes(self):
+		large = [self.file(f"{number}.png", os.urandom(MOST_PICTURE_BYTES)) for number in range(5)]
+		small = self.file("small.png", PNG)
+		self.say(self.agent({"vision": "Yes"}), "Compare", *large, small)
+		words, *shown = self.asked()
+		self.assertEqual((len(shown), shown[-1]["image_url"]["url"]), (4, DATA_URL))
+		self.assertIn("[A picture is no longer shown.]", words["text"])
 
 	def test_no_picture_passes_the_mask(self):
 		agent = self.agent({"vision": "Yes"}, mask_personal_data=1)
