@@ -5,6 +5,7 @@ frappe.ui.form.on("Agent", {
 			const address = `/huf/chat?agent=${encodeURIComponent(frm.doc.name)}`;
 			frm.add_custom_button(__("Chat"), () => window.open(address, "_blank", "noopener"));
 		}
+		if (!frm.doc.disabled) frm.add_custom_button(__("Test"), () => ask_for_test(frm));
 		frm.add_custom_button(__("Runs"), () => frappe.set_route("List", "Agent Run", { agent: frm.doc.name }));
 		const agent = { agent: frm.doc.name };
 		frm.add_custom_button(__("Cases"), () => frappe.set_route("List", "Agent Eval Case", agent), __("Evals"));
@@ -22,3 +23,31 @@ frappe.ui.form.on("Agent", {
 		);
 	},
 });
+
+// One question as the person signed in, and what came of it with the way to its run.
+function ask_for_test(frm) {
+	frappe.prompt(
+		{ fieldname: "prompt", fieldtype: "Small Text", label: __("Question"), reqd: 1 },
+		({ prompt }) =>
+			frappe
+				.call({
+					method: "huf.ai.agent_integration.run_agent_sync",
+					args: { agent_name: frm.doc.name, prompt },
+					freeze: true,
+				})
+				.then(({ message }) => show_answer(message)),
+		__("Test"),
+		__("Ask")
+	);
+}
+
+function show_answer(answer) {
+	const escape = frappe.utils.escape_html;
+	const text = escape(answer.response || answer.error || "").replaceAll("\n", "<br>");
+	const run = `<a href="/huf/runs/${encodeURIComponent(answer.run)}" target="_blank">${__("Timeline")}</a>`;
+	frappe.msgprint({
+		title: __(answer.status),
+		indicator: answer.success ? "green" : "red",
+		message: `<p>${text}</p><p>${run}</p>`,
+	});
+}

@@ -1,5 +1,13 @@
 frappe.ui.form.on("Agent Run", {
 	refresh(frm) {
+		frm.add_custom_button(__("Timeline"), () => window.open(`/huf/runs/${encodeURIComponent(frm.doc.name)}`));
+		if (frm.doc.stop_reason === "max_steps" && frm.doc.conversation) {
+			frm.add_custom_button(__("Go On"), () =>
+				frappe
+					.call("huf.api.run.go_on", { run: frm.doc.name })
+					.then(({ message }) => frappe.set_route("Form", "Agent Run", message.run))
+			);
+		}
 		const calls = { run: frm.doc.name };
 		frm.add_custom_button(__("Model Calls"), () => frappe.set_route("List", "Agent LLM Call", calls));
 		frm.add_custom_button(__("Tool Calls"), () => frappe.set_route("List", "Agent Tool Call", calls));
