@@ -8,6 +8,9 @@ app_home = "/huf"
 
 add_to_apps_screen = [{"name": "huf", "logo": "/assets/huf/huf.svg", "title": "Huf", "route": "/huf"}]
 
+# The Desk's "Ask an agent about this".
+app_include_js = ["/assets/huf/ask_agent.js"]
+
 after_install = "huf.install.after_install"
 after_migrate = ["huf.install.after_migrate"]
 

@@ -1,0 +1,70 @@
+"""What the Desk's reports read, as far as the user in session may see it. Sums and lists; changes nothing."""
+
+import frappe
+
+from huf.permissions import list_condition
+
+MOST = 1000
+GROUPS = {"Agent": "agent", "Model": "model", "User": "run_as"}
+RUN, CALL = "Agent Run", "Agent Tool Call"
+
+
+def conditions(doctype: str, filters: dict, *fields: str) -> str:
+	"""The WHERE of a report: what the user may see, from_date and to_date of `creation`, and fields that are set."""
+	table = f"`tab{doctype}`"
+	parts = [list_condition(frappe.session.user, doctype)]
+	if filters.get("from_date"):
+		parts.append(f"{table}.creation >= %(from_date)s")
+	if filters.get("to_date"):
+		parts.append(f"{table}.creation <= %(until)s")
+	parts += [f"{table}.{field} = %({field})s" for field in fields if filters.get(field)]
+	return " and ".join(filter(None, parts)) or "1 = 1"
+
+
+def read(query: str, filters: dict) -> list[dict]:
+	values = {**filters, "until": f"{filters.get('to_date')} 23:59:59.999999"}
+	return frappe.db.sql(query, values, as_dict=True)
+
+
+def list_runs(filters: dict) -> list[dict]:
+	"""The newest runs, 1000 at most."""
+	return read(
+		f"""select name, creation, agent, status, stop_reason, model, run_as, steps, total_tokens, total_cost,
+		duration_ms from `tabAgent Run` where {conditions(RUN, filters, "agent", "status")}
+		order by creation desc, name limit {MOST}""",
+		filters,
+	)
+
+
+def sum_costs(filters: dict) -> list[dict]:
+	"""Runs, tokens and USD by `group_by`: Agent, Model or User. Of `unpriced` runs the cost is not known whole."""
+	group = GROUPS.get(filters.get("group_by"), "agent")
+	return read(
+		f"""select {group} as grouped, count(*) as runs,
+		sum(case when status = 'Success' then 1 else 0 end) as successes, sum(total_tokens) as tokens,
+		sum(total_cost) as cost, sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced
+		from `tabAgent Run` where {conditions(RUN, filters)}
+		group by {group} order by cost desc, {group}""",
+		filters,
+	)
+
+
+def list_failures(filters: dict) -> list[dict]:
+	"""The newest tool calls that failed, were refused, or of which nobody knows what became; 1000 at most."""
+	return read(
+		f"""select name, creation, tool, status, effect, run, error_message from `tabAgent Tool Call`
+		where {conditions(CALL, filters, "tool")} and status in ('Failed', 'Refused', 'Unknown')
+		order by creation desc, name limit {MOST}""",
+		filters,
+	)
+
+
+def time_tools(filters: dict) -> list[dict]:
+	"""How long tools took, the slowest first; answers from a run's cache do not count."""
+	return read(
+		f"""select tool, count(*) as calls, avg(duration_ms) as average_ms, max(duration_ms) as longest_ms,
+		sum(case when status = 'Success' then 0 else 1 end) as failures from `tabAgent Tool Call`
+		where {conditions(CALL, filters)} and status != 'Started' and (cached is null or cached = 0)
+		group by tool order by average_ms desc, tool""",
+		filters,
+	)

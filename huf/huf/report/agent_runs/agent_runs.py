@@ -1,0 +1,24 @@
+"""Runs, the newest first. The rows are read by `huf.ai.records.reports`."""
+
+from frappe import _
+
+from huf.ai.records import reports
+
+COLUMNS = (
+	{"fieldname": "name", "label": "Run", "fieldtype": "Link", "options": "Agent Run", "width": 120},
+	{"fieldname": "creation", "label": "Created", "fieldtype": "Datetime", "width": 160},
+	{"fieldname": "agent", "label": "Agent", "fieldtype": "Link", "options": "Agent", "width": 160},
+	{"fieldname": "status", "label": "Status", "fieldtype": "Data", "width": 90},
+	{"fieldname": "stop_reason", "label": "Stop Reason", "fieldtype": "Data", "width": 110},
+	{"fieldname": "model", "label": "Model", "fieldtype": "Data", "width": 160},
+	{"fieldname": "run_as", "label": "User", "fieldtype": "Link", "options": "User", "width": 160},
+	{"fieldname": "steps", "label": "Steps", "fieldtype": "Int", "width": 70},
+	{"fieldname": "total_tokens", "label": "Tokens", "fieldtype": "Int", "width": 90},
+	{"fieldname": "total_cost", "label": "Cost", "fieldtype": "Currency", "options": "USD", "width": 90},
+	{"fieldname": "duration_ms", "label": "Took (ms)", "fieldtype": "Int", "width": 100},
+)
+
+
+def execute(filters=None):
+	columns = [{**column, "label": _(column["label"])} for column in COLUMNS]
+	return columns, reports.list_runs(filters or {})

@@ -1,0 +1,33 @@
+// "Ask an agent about this": in the menu of every saved document and in the awesomebar. It opens the chat with words
+// in its composer and sends nothing; what the agent may see is decided by the site.
+frappe.provide("huf");
+
+huf.ask = (words) => window.open(`/huf/chat?prompt=${encodeURIComponent(words)}`, "_blank", "noopener");
+
+huf.ask_about = (doctype, name) => huf.ask(`${__("About")} ${doctype} "${name}":\n`);
+
+huf.may_ask = () => ["Huf User", "Huf Manager", "System Manager"].some((role) => frappe.user.has_role(role));
+
+$(document).on("form-refresh", (_event, frm) => {
+	if (frm.is_new() || frm.meta.issingle || !huf.may_ask()) return;
+	frm.page.add_menu_item(__("Ask an agent about this"), () => huf.ask_about(frm.doctype, frm.docname));
+});
+
+// The awesomebar offers its rows by a method of its class; a Frappe without it goes without this row.
+const bar = frappe.search?.AwesomeBar?.prototype;
+if (bar?.add_defaults) {
+	const add_defaults = bar.add_defaults;
+	bar.add_defaults = function (text) {
+		add_defaults.call(this, text);
+		if (!huf.may_ask()) return;
+		const about = window.cur_frm && frappe.get_route()[0] === "Form" && !cur_frm.is_new() ? cur_frm : null;
+		const words = about ? `${__("About")} ${about.doctype} "${about.docname}":\n${text}` : text;
+		this.options.push({
+			label: __("Ask an agent: {0}", [frappe.utils.escape_html(text)]),
+			value: `${__("Ask an agent")} ${text}`,
+			index: 2,
+			match: text,
+			onclick: () => huf.ask(words),
+		});
+	};
+}
