@@ -1,7 +1,6 @@
 """REST of the first page: what runs, what went wrong, how it went from day to day, and what is set up."""
 
 import frappe
-from frappe.utils import now_datetime
 
 from huf.ai.records import figures, history
 from huf.permissions import is_manager
@@ -21,15 +20,6 @@ def get_home():
 		"days": figures.count_days(DAYS),
 		"setup": describe_setup() if is_manager(frappe.session.user) else None,
 	}
-
-
-@frappe.whitelist()
-def get_success_rate(filters: str | dict | None = None):
-	"""Of this month's ended runs that the user may see, how many in a hundred succeeded; a number card of the Desk."""
-	month = figures.count_days(now_datetime().day)
-	done, failed = (sum(day[kind] for day in month) for kind in ("done", "failed"))
-	rate = 100 * done / (done + failed) if done + failed else 0
-	return {"value": rate, "fieldtype": "Percent", "route": ["query-report", "Agent Runs"]}
 
 
 def describe_setup() -> dict:

@@ -1,5 +1,5 @@
-// "Ask an agent about this": in the menu of every saved document and in the awesomebar. It opens the chat with words
-// in its composer and sends nothing; what the agent may see is decided by the site.
+// "Ask an agent about this": in the sidebar and the menu of every saved document, and in the awesomebar. It opens the
+// chat with words in its composer and sends nothing; what the agent may see is decided by the site.
 frappe.provide("huf");
 
 huf.ask = (words) => window.open(`/huf/chat?prompt=${encodeURIComponent(words)}`, "_blank", "noopener");
@@ -10,7 +10,13 @@ huf.may_ask = () => ["Huf User", "Huf Manager", "System Manager"].some((role) =>
 
 $(document).on("form-refresh", (_event, frm) => {
 	if (frm.is_new() || frm.meta.issingle || !huf.may_ask()) return;
-	frm.page.add_menu_item(__("Ask an agent about this"), () => huf.ask_about(frm.doctype, frm.docname));
+	const label = __("Ask an agent about this");
+	const ask = () => huf.ask_about(frm.doctype, frm.docname);
+	frm.page.add_menu_item(label, ask);
+	const sidebar = frm.sidebar?.sidebar; // The Desk can do without one, and makes a new one at times.
+	if (sidebar && !sidebar.find(".huf-ask").length) {
+		frm.sidebar.add_user_action(frappe.utils.escape_html(label), ask).addClass("huf-ask");
+	}
 });
 
 // The awesomebar offers its rows by a method of its class; a Frappe without it goes without this row.

@@ -1,77 +1,272 @@
-"""A walk through the web chat and the Desk of a bench, in headless Chromium.
+"""A walk through the web chat, the approvals and the Desk of a bench: each button is pressed and does its work.
 
-Needs HUF_BENCH_URL, HUF_BENCH_USER and HUF_BENCH_PASSWORD; HUF_BENCH_SHOTS names a folder for screenshots.
+Agents work offline, without a model; one that is scripted answers where a model is asked. See `bench.py` for what it needs.
 """
 
-import os
-import unittest
-from pathlib import Path
+import time
+from urllib.parse import quote
+from uuid import uuid4
 
-from huf.embedded.tests.browser import ARGUMENTS, CHROMIUM
+from huf.embedded.tests.bench import USER, BenchTestCase
+from huf.embedded.tests.browser import say
+from huf.tests.model_server import ModelServer, text
 
-URL, USER, PASSWORD = (os.environ.get(f"HUF_BENCH_{key}") for key in ("URL", "USER", "PASSWORD"))
-REPORTS = ("Agent Runs", "Agent Costs", "Agent Tool Failures", "Agent Slow Tools")
-FORMS = {"Agent": "Runs", "Agent Run": "Timeline", "AI Provider": "Test Key", "AI Model": "Test"}
+AGENT, PROVIDER, MODEL, TRIGGER = (f"Desk Walk {kind}" for kind in ("Agent", "Provider", "Model", "Trigger"))
+TOOLS = {"walk_list_todos": "Get List", "walk_create_todo": "Create Document", "walk_broken": "GET"}
+ANNA, BEN = "desk-walk-anna@example.com", "desk-walk-ben@example.com"
+QUESTION = "How many todos are there?"
+BAR = ".chart-container .bar:not([height='0'])"
+ASK = "Ask an agent about this"
 
 
-@unittest.skipUnless(URL and USER and PASSWORD, "HUF_BENCH_URL, _USER and _PASSWORD name no bench")
-class TestDeskOfABench(unittest.TestCase):
+class TestDeskOfABench(BenchTestCase):
 	@classmethod
 	def setUpClass(cls):
-		from playwright.sync_api import sync_playwright
+		super().setUpClass()
+		cls.model = ModelServer(strict=False)
+		cls.model.__enter__()
+		cls.addClassCleanup(cls.model.close)
+		cls.model.forever(text("OK"))
+		cls.add_person(ANNA, "Huf User", "Huf Manager", "System Manager")
+		cls.add_person(BEN, "Huf User")
+		cls.make_records()
+		cls.run_name = cls.ask(QUESTION)["run"]
 
-		cls.playwright = sync_playwright().start()
-		cls.addClassCleanup(cls.playwright.stop)
-		cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-		cls.addClassCleanup(cls.browser.close)
-		cls.context = cls.browser.new_context(base_url=URL, viewport={"width": 1280, "height": 900})
-		login = {"usr": USER, "pwd": PASSWORD}
-		assert cls.context.request.post("/api/method/login", form=login).ok, "the bench refuses this login"
-
-	def setUp(self):
-		self.page = self.context.new_page()
-		self.addCleanup(self.page.close)
-		self.errors = []
-		self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-
-	def see(self, address: str, text: str, shot: str):
-		self.page.goto(address)
-		self.page.get_by_text(text, exact=True).locator("visible=true").first.wait_for(timeout=20_000)
-		if folder := os.environ.get("HUF_BENCH_SHOTS"):
-			self.page.wait_for_timeout(1500)
-			self.page.screenshot(path=Path(folder) / f"{shot}.png")
-		self.assertEqual(self.errors, [])
-
-	def test_the_workspace_shows_cards_and_charts(self):
-		self.see("/app/huf", "Runs Today", "workspace")
-		self.page.get_by_text("Runs per Day").first.wait_for()
-
-	def test_each_report_opens(self):
-		for name in REPORTS:
-			with self.subTest(name):
-				self.see(f"/app/query-report/{name}", name, name)
-
-	def test_forms_have_their_buttons_and_the_way_to_an_agent(self):
-		for doctype, button in FORMS.items():
-			with self.subTest(doctype):
-				found = self.context.request.get(f"/api/resource/{doctype}?limit_page_length=1").json()[
-					"data"
-				]
-				if not found:
-					continue
-				self.see(f"/app/{doctype.lower().replace(' ', '-')}/{found[0]['name']}", button, doctype)
-				menu = self.page.locator(".menu-btn-group a", has_text="Ask an agent about this")
-				self.assertEqual(menu.count(), 1)
-
-	def test_lists_show_how_runs_ended(self):
-		self.see("/app/agent-run", "Status", "run list")
-
-	def test_chat_takes_the_words_an_address_brings(self):
-		self.page.goto("/huf/chat?prompt=About%20ToDo")
-		self.page.wait_for_function(
-			"[...document.querySelectorAll('textarea')].some((field) => field.value.includes('About ToDo'))"
+	@classmethod
+	def make_records(cls):
+		base = {"api_key": "sk-1", "api_base": cls.model.base_url}
+		cls.make("AI Provider", PROVIDER, provide_name=PROVIDER, **base)
+		cls.make("AI Model", MODEL, model_name=MODEL, provider=PROVIDER)
+		for name, types in TOOLS.items():
+			values = {"description": name.replace("_", " "), "reference_doctype": "ToDo", "types": types}
+			if types == "GET":
+				values |= {"base_url": "http://127.0.0.1:9/nothing", "reference_doctype": None}
+			cls.make("Agent Tool Function", name, tool_name=name, **values)
+		asks = {"walk_create_todo": {"requires_approval": 1}}
+		tools = [{"tool": name, **asks.get(name, {})} for name in TOOLS]
+		cls.make("Agent", AGENT, agent_name=AGENT, agent_tool=tools, allow_chat=1)
+		event = {"trigger_type": "Doc Event", "reference_doctype": "ToDo", "doc_event": "after_insert"}
+		cls.make(
+			"Agent Trigger",
+			TRIGGER,
+			trigger_name=TRIGGER,
+			agent=AGENT,
+			run_as=ANNA,
+			condition="doc.description == 'Desk Walk'",
+			prompt=QUESTION,
+			**event,
 		)
-		self.assertNotIn("prompt=", self.page.url)
+		cls.todo = cls.make("ToDo", description="Desk Walk")["name"]
 
-	def test_drafts_open(self):
-		self.see("/huf/drafts", "Drafts", "drafts")
+	@classmethod
+	def ask(cls, prompt: str, user: str = USER) -> dict:
+		"""What came of it, in a conversation of its own."""
+		values = {"agent_name": AGENT, "prompt": prompt, "external_id": uuid4().hex}
+		return cls.call("huf.ai.agent_integration.run_agent_sync", user, **values)
+
+	@classmethod
+	def propose(cls, what: str, user: str = ANNA) -> str:
+		"""A draft that waits for this person."""
+		run = cls.ask(f"Create a todo: {what}", user)["run"]
+		[draft] = cls.people[user][0].get(f"/api/method/huf.api.draft.get_drafts?run={run}").json()["message"]
+		return draft["draft"]
+
+	# --- the workspace and the reports ---
+
+	def test_the_workspace_shows_cards_charts_and_the_ways_on(self):
+		with self.open_page("/app/huf") as page:
+			card = page.locator(".number-widget-box", has_text="Runs Today")
+			card.locator(".number").wait_for()
+			self.assertGreaterEqual(int(card.locator(".number").inner_text()), 1)
+			self.assertEqual(page.locator(".number-widget-box").count(), 4)
+			page.locator(BAR).first.wait_for()
+			page.locator(".chart-container .line-graph-path").first.wait_for()
+			for link in ("Chat", "Approvals", "Agent Mailbox", "Agent Costs", "Huf Settings"):
+				page.locator(".widget").get_by_text(link, exact=True).first.wait_for()
+			self.shoot(page, "workspace")
+
+	def test_each_report_has_rows(self):
+		self.ask("Walk broken", ANNA)
+		for name in ("Agent Runs", "Agent Costs", "Agent Slow Tools", "Agent Tool Failures"):
+			with self.subTest(name), self.open_page(f"/app/query-report/{quote(name)}") as page:
+				page.locator(".dt-row .dt-cell__content").filter(has_text="alk").first.wait_for()
+				self.shoot(page, f"report {name}")
+
+	# --- the forms ---
+
+	def test_an_agent_is_tested_from_its_form(self):
+		with self.open_form("Agent", AGENT) as page:
+			self.press(page, "Test")
+			page.locator(".modal:visible textarea").fill(QUESTION)
+			page.locator(".modal:visible").get_by_role("button", name="Ask").click()
+			answer = page.locator(".msgprint-dialog:visible")
+			answer.get_by_text("Success").wait_for()
+			self.shoot(page, "agent tested")
+			self.assertRegex(answer.inner_text(), r"\d")
+			with page.expect_popup() as opened:
+				answer.get_by_role("link", name="Timeline").click()
+			opened.value.get_by_text(QUESTION).first.wait_for()
+
+	def test_a_run_leads_to_its_timeline_and_its_calls(self):
+		with self.open_form("Agent Run", self.run_name) as page:
+			self.shoot(page, "run")
+			with page.expect_popup() as opened:
+				self.press(page, "Timeline")
+			opened.value.get_by_text(QUESTION).first.wait_for()
+			self.shoot(opened.value, "timeline")
+			self.press(page, "Tool Calls")
+			page.locator(".list-row .indicator-pill", has_text="Success").first.wait_for()
+
+	def test_a_key_and_a_model_are_tested(self):
+		with self.open_form("AI Provider", PROVIDER) as page:
+			self.press(page, "Test Key")
+			page.locator(".modal:visible [data-fieldname=model] input").fill(MODEL)
+			page.locator(".modal:visible [role=option]", has_text=MODEL).first.click()
+			page.locator(".modal:visible").get_by_role("button", name="Test").click()
+			page.get_by_text("The Key Works").wait_for()
+			self.shoot(page, "key tested")
+		with self.open_form("AI Model", MODEL) as page:
+			self.press(page, "Test")
+			page.get_by_text("It Answers").wait_for()
+
+	def test_a_trigger_is_tried_on_the_past_and_fired(self):
+		with self.open_form("Agent Trigger", TRIGGER) as page:
+			self.press(page, "Backtest")
+			page.locator(".msgprint-dialog:visible li", has_text=self.todo).wait_for()
+			self.shoot(page, "trigger tried")
+			page.locator(".msgprint-dialog:visible .btn-modal-close").click()
+			self.press(page, "Fire Now")
+			page.locator(".modal:visible [data-fieldname=document] input").fill(self.todo)
+			page.locator(".modal:visible [role=option]", has_text=self.todo).first.click()
+			page.locator(".modal:visible").get_by_role("button", name="Fire").click()
+			page.get_by_text("On its way").wait_for()
+			self.press(page, "Events")
+			page.locator(".list-row", has_text=TRIGGER).first.wait_for()
+
+	def test_a_draft_is_allowed_and_another_refused_on_their_forms(self):
+		draft = self.propose("call Clara")
+		with self.open_form("Agent Draft", draft, ANNA) as page:
+			self.shoot(page, "draft")
+			self.press(page, "Approve")
+			self.pill(page, "Approved").or_(self.pill(page, "Applied")).wait_for()
+			self.wait_until_applied(draft)
+		with self.open_form("Agent Draft", self.propose("call Dora"), ANNA) as page:
+			self.press(page, "Reject")
+			page.locator(".modal:visible textarea").fill("Not today")
+			page.locator(".modal:visible .btn-modal-primary").click()
+			self.pill(page, "Rejected").wait_for()
+			self.assertIn("Not today", page.locator("[data-fieldname=reason]").first.inner_text())
+
+	def test_the_form_of_the_chat_is_the_chat(self):
+		with self.open_page("/app/agent-chat") as page:
+			page.locator("[data-fieldname=agent] input").first.fill(AGENT)
+			page.locator("[data-fieldname=agent] [role=option]", has_text=AGENT).first.click()
+			chat = page.frame_locator("[data-fieldname=chat] iframe")
+			chat.get_by_placeholder(f"Message {AGENT}").wait_for()
+			chat.get_by_test_id("composer").fill(QUESTION)
+			chat.get_by_test_id("send").click()
+			chat.locator("[data-testid=run-footer][data-status=Success]").wait_for()
+			self.shoot(page, "chat form")
+
+	def test_lists_show_in_colour_how_things_stand(self):
+		self.propose("call Emil")
+		for doctype, word, colour in (
+			("agent-run", "Success", "green"),
+			("agent-tool-call", "Success", "green"),
+			("agent-draft", "Pending", "orange"),
+			("agent", "Enabled", "green"),
+			("agent-trigger", "Enabled", "green"),
+		):
+			with self.subTest(doctype), self.open_page(f"/app/{doctype}", ANNA) as page:
+				page.locator(f".list-row .indicator-pill.{colour}", has_text=word).first.wait_for()
+				self.shoot(page, f"list {doctype}")
+
+	# --- Ask an agent about this ---
+
+	def test_a_document_and_the_search_bar_lead_to_an_agent(self):
+		with self.open_form("ToDo", self.todo) as page:
+			page.locator(".form-sidebar .huf-ask").wait_for()
+			self.assertEqual(page.locator(".menu-btn-group a", has_text=ASK).count(), 1)
+			page.evaluate("cur_frm.refresh()")
+			self.assertEqual(page.locator(".form-sidebar:visible .huf-ask").count(), 1)
+			with page.expect_popup() as opened:
+				page.locator(".form-sidebar .huf-ask").click()
+			self.hold_in_composer(opened.value, f'About ToDo "{self.todo}"')
+			page.locator("#navbar-search").fill("is this late")
+			row = page.locator("#navbar-search ~ ul li", has_text="Ask an agent: is this late")
+			row.wait_for()
+			self.shoot(page, "ask")
+			with page.expect_popup() as opened:
+				row.click()
+			self.hold_in_composer(opened.value, "is this late")
+
+	def hold_in_composer(self, page, words: str):
+		composer = page.get_by_test_id("composer")
+		composer.wait_for()
+		self.assertIn(words, composer.input_value())
+		self.assertNotIn("prompt=", page.url)
+		composer.fill("")
+
+	# --- the web pages on a bench ---
+
+	def test_the_chat_answers(self):
+		with self.open_page(f"/huf/chat?agent={quote(AGENT)}") as page:
+			say(page, QUESTION)
+			page.locator("[data-testid=run-footer][data-status=Success]").wait_for()
+			self.shoot(page, "web chat")
+
+	def test_what_waits_is_shown_and_allowed(self):
+		draft = self.propose("call Fred")
+		with self.open_page(f"/huf/drafts/{draft}", ANNA) as page:
+			change = page.locator("[data-testid=change-field]", has_text="all Fred")
+			change.first.wait_for()
+			self.shoot(page, "web draft")
+			page.get_by_test_id("draft-approve").click()
+			self.wait_until_applied(draft)
+			page.reload()
+			page.locator("[data-testid=draft][data-status=Applied]").wait_for()
+		todos = self.people[ANNA][0].get('/api/resource/ToDo?filters=[["description","like","%call Fred%"]]')
+		self.assertTrue(todos.json()["data"])
+
+	# --- who sees what ---
+
+	def test_a_user_sees_only_their_own(self):
+		own = self.ask(QUESTION, BEN)["run"]
+		runs = self.people[BEN][0].get("/api/resource/Agent Run?limit_page_length=0").json()["data"]
+		with self.open_page("/app/huf", BEN) as page:
+			number = page.locator(".number-widget-box", has_text="Runs Today").locator(".number")
+			number.wait_for()
+			self.assertLessEqual(int(number.inner_text()), len(runs))
+			page.locator(BAR).first.wait_for()
+			self.shoot(page, "workspace of a user")
+		with self.open_page("/app/query-report/Agent Runs", BEN) as page:
+			page.locator(".dt-cell__content", has_text=own).first.wait_for()
+			self.shoot(page, "runs of a user")
+			self.assertEqual(page.locator(".dt-cell__content", has_text=self.run_name).count(), 0)
+		with self.open_page("/app/agent-run", BEN) as page:
+			page.locator(".list-row").first.wait_for()
+			self.assertLessEqual(page.locator(".list-row").count(), len(runs))
+
+	# --- what is done again and again ---
+
+	def pill(self, page, word: str):
+		return page.locator(".page-head:visible .indicator-pill", has_text=word)
+
+	def wait_until_applied(self, draft: str):
+		"""A worker of the bench has to be running."""
+		for _ in range(60):
+			if (
+				self.people[ANNA][0].get(f"/api/resource/Agent Draft/{draft}").json()["data"]["status"]
+				== "Applied"
+			):
+				return
+			time.sleep(0.5)
+		self.fail("no worker applied the draft within 30 s")
+
+	def open_form(self, doctype: str, name: str, user: str = USER):
+		return self.open_page(f"/app/{doctype.lower().replace(' ', '-')}/{quote(name)}", user)
+
+	def press(self, page, label: str):
+		page.locator(".page-head:visible .custom-actions").get_by_role(
+			"button", name=label, exact=True
+		).click()

@@ -1,6 +1,5 @@
 frappe.listview_settings["Agent LLM Call"] = {
 	add_fields: ["status"],
-	hide_name_column: true,
 	get_indicator({ status }) {
 		const colours = {
 			Started: "blue",

@@ -1,9 +1,12 @@
-"""The reports of the Desk, and its card of successes."""
+"""The reports of the Desk, its cards and its charts."""
+
+import json
 
 import frappe
+from frappe.utils import now_datetime
 
 from huf.ai.records import reports
-from huf.api.home import get_success_rate
+from huf.api import desk
 from huf.huf.report.agent_costs.agent_costs import execute
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_user, unique
@@ -52,7 +55,26 @@ class TestReports(SiteTestCase):
 		frappe.set_user(self.user)
 		for read in (reports.list_runs, reports.sum_costs, reports.list_failures, reports.time_tools):
 			self.assertEqual(read({}), [], read.__name__)
-		self.assertEqual(get_success_rate()["value"], 0)
+		self.assertEqual(desk.get_success_rate()["value"], 0)
+		self.assertEqual(desk.get_cost()["value"], 0)
+		self.assertEqual(self.chart("runs"), {"Succeeded": 0, "Not Successful": 0, "Other": 0})
+
+	def test_cards_and_charts_are_of_what_the_user_may_see(self):
+		self.assertGreaterEqual(desk.get_cost()["value"], 2.0)
+		for status, cost in (("Success", 0.25), ("Stopped", 0.004)):
+			run = self.add("Agent Run", agent=self.agent, status=status, total_cost=cost)
+			frappe.db.set_value("Agent Run", run, "owner", self.user)
+		frappe.set_user(self.user)
+		self.assertEqual(desk.get_success_rate()["value"], 50)
+		self.assertEqual(desk.get_cost()["value"], 0.25)
+		self.assertEqual(self.chart("runs"), {"Succeeded": 1, "Not Successful": 1, "Other": 0})
+		self.assertEqual(self.chart("cost"), {"Cost": 0.254})
+
+	def chart(self, figure: str) -> dict:
+		"""What a chart says of today."""
+		days = desk.get_days(filters=json.dumps({"figure": figure}))
+		self.assertEqual(days["labels"][-1], str(now_datetime().date()))
+		return {dataset["name"]: dataset["values"][-1] for dataset in days["datasets"]}
 
 	def test_an_unknown_grouping_is_by_agent(self):
 		self.assertTrue(self.ours(reports.sum_costs({"group_by": "name; drop"}), "grouped", self.agent))

@@ -1,0 +1,49 @@
+"""REST of the Desk's number cards and charts, for the user in session. Only reads."""
+
+import json
+
+import frappe
+from frappe import _
+from frappe.utils import now_datetime
+
+from huf.ai.records import figures
+
+RUNS_REPORT = ["query-report", "Agent Runs"]
+COSTS_REPORT = ["query-report", "Agent Costs"]
+DAYS = 30
+
+
+@frappe.whitelist()
+def get_success_rate(filters: str | dict | list | None = None):
+	"""A number card: of this month's ended runs, how many in a hundred succeeded."""
+	done, failed = (sum(day[kind] for day in read_month()) for kind in ("done", "failed"))
+	rate = 100 * done / (done + failed) if done + failed else 0
+	return {"value": round(rate, 1), "fieldtype": "Percent", "route": RUNS_REPORT}
+
+
+@frappe.whitelist()
+def get_cost(filters: str | dict | list | None = None):
+	"""A number card: what this month's runs cost, in USD. Two decimals: the Desk drops those of longer numbers."""
+	cost = sum(day["cost"] for day in read_month())
+	return {"value": round(cost, 2), "fieldtype": "Currency", "options": "USD", "route": COSTS_REPORT}
+
+
+def read_month() -> list[dict]:
+	return figures.count_days(now_datetime().day)
+
+
+@frappe.whitelist()
+def get_days(filters: str | dict | list | None = None):
+	"""The last 30 days for a chart: of runs, or with the filter figure=cost of their cost in USD.
+
+	A chart that Frappe sums by itself drops what is below a dollar.
+	"""
+	filters = json.loads(filters) if isinstance(filters, str) else filters
+	days = figures.count_days(DAYS)
+	kinds = {"done": _("Succeeded"), "failed": _("Not Successful"), "other": _("Other")}
+	if filters and filters.get("figure") == "cost":
+		kinds = {"cost": _("Cost")}
+	return {
+		"labels": [day["day"] for day in days],
+		"datasets": [{"name": name, "values": [day[kind] for day in days]} for kind, name in kinds.items()],
+	}

@@ -1,0 +1,91 @@
+"""What tests of a bench's pages share: people of its site, REST in their names, and headless Chromium.
+
+HUF_BENCH_URL, HUF_BENCH_USER and HUF_BENCH_PASSWORD name a System Manager of a served site; HUF_BENCH_SHOTS a folder for
+pictures. What the tests make stays on the site, under names that begin with "Desk Walk".
+"""
+
+import os
+import unittest
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from huf.embedded.tests.browser import ARGUMENTS, CHROMIUM, needs_browser
+
+URL, USER, PASSWORD = (os.environ.get(f"HUF_BENCH_{key}") for key in ("URL", "USER", "PASSWORD"))
+OF_PEOPLE = "a good password 7"
+
+
+@needs_browser
+@unittest.skipUnless(URL and USER and PASSWORD, "HUF_BENCH_URL, _USER and _PASSWORD name no bench")
+class BenchTestCase(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		from playwright.sync_api import sync_playwright
+
+		cls.playwright = sync_playwright().start()
+		cls.addClassCleanup(cls.playwright.stop)
+		cls.browser = cls.playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+		cls.addClassCleanup(cls.browser.close)
+		cls.people = {USER: cls.sign_in(USER, PASSWORD)}
+
+	@classmethod
+	def sign_in(cls, user: str, password: str) -> tuple:
+		"""REST without pages, which needs no token, and a browser's session."""
+		rest = cls.playwright.request.new_context(base_url=URL)
+		context = cls.browser.new_context(base_url=URL, viewport={"width": 1280, "height": 900})
+		for session in (rest, context.request):
+			answer = session.post("/api/method/login", form={"usr": user, "pwd": password})
+			assert answer.ok, f"{URL} refuses the login of {user}: {answer.text()}"
+		return rest, context
+
+	@classmethod
+	def add_person(cls, email: str, *roles: str) -> None:
+		"""Somebody with these roles, signed in; an earlier walk's person is taken again."""
+		values = {
+			"first_name": email.split("@")[0].title(),
+			"new_password": OF_PEOPLE,
+			"send_welcome_email": 0,
+		}
+		cls.make("User", email, email=email, **values, roles=[{"role": role} for role in roles])
+		cls.people[email] = cls.sign_in(email, OF_PEOPLE)
+
+	@classmethod
+	def make(cls, doctype: str, name: str | None = None, **values) -> dict:
+		"""A document; where one of this name is left from an earlier walk, that one with these values."""
+		kind = f"/api/resource/{quote(doctype)}"
+		old = f"{kind}/{quote(name)}" if name else ""
+		rest = cls.people[USER][0]
+		is_there = old and rest.get(old).ok
+		answer = rest.put(old, data=values) if is_there else rest.post(kind, data=values)
+		assert answer.ok, answer.text()
+		return answer.json()["data"]
+
+	@classmethod
+	def call(cls, method: str, user: str = USER, **values):
+		"""A whitelisted function's answer."""
+		answer = cls.people[user][0].post(f"/api/method/{method}", data=values)
+		assert answer.ok, answer.text()
+		return answer.json()["message"]
+
+	@contextmanager
+	def open_page(self, address: str, user: str = USER) -> Iterator:
+		"""A page in a person's session; what it throws fails the test."""
+		page = self.people[user][1].new_page()
+		page.set_default_timeout(20_000)
+		errors: list[str] = []
+		page.on("pageerror", lambda error: errors.append(str(error)))
+		page.goto(address)
+		try:
+			yield page
+		except Exception:
+			self.shoot(page, f"failed {self.id().split('.')[-1]}")
+			raise
+		page.close()
+		self.assertEqual(errors, [])
+
+	def shoot(self, page, name: str) -> None:
+		if folder := os.environ.get("HUF_BENCH_SHOTS"):
+			page.wait_for_timeout(1000)
+			page.screenshot(path=Path(folder) / f"{name}.png")
