@@ -82,7 +82,8 @@ def stream_chat(
 	first = next(events)
 
 	def follow() -> Iterator[RunEvent | None]:
-		yield first
+		if first:
+			yield first
 		yield from events
 
 	return follow()

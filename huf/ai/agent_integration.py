@@ -69,6 +69,8 @@ def stream_agent(request: AgentRequest) -> Iterator[RunEvent | None]:
 	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
 
 	The run ends even if the reader leaves. One whose task is for the background is only queued: RUN_QUEUED is all.
+	Any other begins with a None, when it is open and nothing of it is done: a request's own end comes after that, with a
+	commit or a rollback, and must not meet a tool that is at work in a thread on the same connection.
 	"""
 	with acting_as(request.user):
 		request = route_task(request)
@@ -77,6 +79,7 @@ def stream_agent(request: AgentRequest) -> Iterator[RunEvent | None]:
 			yield RunEvent(EventKind.RUN_QUEUED, run.name, started(run))
 			return
 		run = open_run(request)
+		yield None
 		yield from iterate(lambda put: carry_out(run, [put]))
 		call_next(run.conversation)
 

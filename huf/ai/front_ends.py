@@ -71,11 +71,10 @@ def follow_request(request: AgentRequest) -> Iterator[RunEvent | None]:
 	first = next(events)
 
 	def go_on() -> Iterator[RunEvent | None]:
-		if first.kind is EventKind.RUN_QUEUED:
+		if first and first.kind is EventKind.RUN_QUEUED:
 			events.close()
 			yield from follow(first.run)
 		else:
-			yield first
 			yield from events
 
 	return go_on()

@@ -37,6 +37,15 @@ class TestChat(SiteTestCase):
 		)
 		self.assertEqual(json.loads(events[-1]["data"])["status"], "Success")
 
+	def test_nothing_is_done_before_the_stream_is_read(self):
+		"""Until then the request works with the same connection: it ends with a commit or a rollback."""
+		agent = make_agent()
+		stream = chat.stream(agent, "Hi")
+		opened = frappe.get_last_doc("Agent Run", {"agent": agent})
+		asked = frappe.get_all("Agent LLM Call", {"run": opened.name}, pluck="name", order_by="name")
+		self.assertEqual((opened.status, asked), ("Started", []))
+		self.assertIn("event: run_finished", stream.get_data(as_text=True))
+
 	def test_a_stream_that_cannot_start_raises_before_it_begins(self):
 		with self.assertRaises(frappe.PermissionError):
 			chat.stream("No such agent", "Hi")
