@@ -109,6 +109,7 @@ class TestDeskOfABench(BenchTestCase):
 
 	def test_a_run_leads_to_its_timeline_and_its_calls(self):
 		with self.open_form("Agent Run", self.run_name) as page:
+			self.assertEqual(page.get_by_text("Not Saved").count(), 0)
 			self.shoot(page, "run")
 			with page.expect_popup() as opened:
 				self.press(page, "Timeline")
@@ -146,6 +147,7 @@ class TestDeskOfABench(BenchTestCase):
 	def test_a_draft_is_allowed_and_another_refused_on_their_forms(self):
 		draft = self.propose("call Clara")
 		with self.open_form("Agent Draft", draft, ANNA) as page:
+			page.locator(".form-dashboard-section:visible td", has_text="call Clara").first.wait_for()
 			self.shoot(page, "draft")
 			self.press(page, "Approve")
 			self.pill(page, "Approved").or_(self.pill(page, "Applied")).wait_for()

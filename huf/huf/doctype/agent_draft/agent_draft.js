@@ -1,5 +1,7 @@
 frappe.ui.form.on("Agent Draft", {
 	refresh(frm) {
+		frm.disable_form();
+		show_difference(frm);
 		if (frm.doc.status !== "Pending") return;
 		// What was refused is told by Frappe; either way the form then shows how the draft stands.
 		const answer = (method, args) =>
@@ -18,3 +20,24 @@ frappe.ui.form.on("Agent Draft", {
 		);
 	},
 });
+
+// What it would change, above the fields. Rows of tables, and what else there is to it, are on the page of approvals.
+function show_difference(frm) {
+	const { changes = [], request } = JSON.parse(frm.doc.difference || "{}");
+	const raw = request ? `<pre>${frappe.utils.escape_html(JSON.stringify(request, null, 2))}</pre>` : "";
+	const page = `/huf/drafts/${encodeURIComponent(frm.doc.name)}`;
+	const link = `<a href="${page}" target="_blank" rel="noopener">${__("All of it on the page of approvals")}</a>`;
+	frm.dashboard.add_section(changes.map(describe).join("") + raw + link, __("What It Would Do"));
+	frm.dashboard.show();
+}
+
+function describe({ action, doctype, name, fields, provisional }) {
+	const text = (value) => frappe.utils.escape_html(`${value ?? ""}`);
+	const rows = fields.map(
+		({ label, before, after }) =>
+			`<tr><td>${text(__(label))}</td><td class="text-muted">${text(before)}</td><td>${text(after)}</td></tr>`
+	);
+	const head = ["Field", "Before", "After"].map((word) => `<th>${__(word)}</th>`).join("");
+	const title = [__(frappe.utils.to_title_case(action)), __(doctype), provisional ? "" : name].map(text).join(" ");
+	return `<h5>${title}</h5><table class="table table-bordered table-sm"><tr>${head}</tr>${rows.join("")}</table>`;
+}

@@ -1,5 +1,6 @@
 frappe.ui.form.on("Agent Run", {
 	refresh(frm) {
+		frm.disable_form();
 		frm.add_custom_button(__("Timeline"), () => window.open(`/huf/runs/${encodeURIComponent(frm.doc.name)}`));
 		if (frm.doc.stop_reason === "max_steps" && frm.doc.conversation) {
 			frm.add_custom_button(__("Go On"), () =>

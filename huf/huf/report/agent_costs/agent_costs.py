@@ -4,16 +4,28 @@ from frappe import _
 
 from huf.ai.records import reports
 
+USD = {"fieldtype": "Currency", "options": "USD", "precision": 4}
 COLUMNS = (
 	{"fieldname": "grouped", "label": "Group", "fieldtype": "Data", "width": 220},
 	{"fieldname": "runs", "label": "Runs", "fieldtype": "Int", "width": 80},
 	{"fieldname": "successes", "label": "Successes", "fieldtype": "Int", "width": 100},
 	{"fieldname": "tokens", "label": "Tokens", "fieldtype": "Int", "width": 110},
-	{"fieldname": "cost", "label": "Cost", "fieldtype": "Currency", "options": "USD", "width": 110},
-	{"fieldname": "unpriced", "label": "Runs without Price", "fieldtype": "Int", "width": 140},
+	{"fieldname": "cost", "label": "Cost", "width": 110, **USD},
+	{"fieldname": "unpriced", "label": "Runs without Price", "fieldtype": "Int", "width": 160},
 )
 
 
 def execute(filters=None):
 	columns = [{**column, "label": _(column["label"])} for column in COLUMNS]
-	return columns, reports.sum_costs(filters or {})
+	rows = reports.sum_costs(filters or {})
+	return columns, rows, None, draw(rows)
+
+
+def draw(rows: list[dict]) -> dict:
+	"""The dearest, as bars above the rows."""
+	dearest = [row for row in rows if row["cost"]][:10]
+	data = {
+		"labels": [row["grouped"] or "" for row in dearest],
+		"datasets": [{"name": _("Cost"), "values": [row["cost"] for row in dearest]}],
+	}
+	return {"data": data, "type": "bar", "fieldtype": "Currency", "options": "USD"} if dearest else {}

@@ -4,9 +4,10 @@ from frappe import _
 
 from huf.ai.records import reports
 
+USD = {"fieldtype": "Currency", "options": "USD", "precision": 4}
 COLUMNS = (
 	{"fieldname": "name", "label": "Run", "fieldtype": "Link", "options": "Agent Run", "width": 120},
-	{"fieldname": "creation", "label": "Created", "fieldtype": "Datetime", "width": 160},
+	{"fieldname": "creation", "label": "Created", "fieldtype": "Datetime", "width": 190},
 	{"fieldname": "agent", "label": "Agent", "fieldtype": "Link", "options": "Agent", "width": 160},
 	{"fieldname": "status", "label": "Status", "fieldtype": "Data", "width": 90},
 	{"fieldname": "stop_reason", "label": "Stop Reason", "fieldtype": "Data", "width": 110},
@@ -14,7 +15,7 @@ COLUMNS = (
 	{"fieldname": "run_as", "label": "User", "fieldtype": "Link", "options": "User", "width": 160},
 	{"fieldname": "steps", "label": "Steps", "fieldtype": "Int", "width": 70},
 	{"fieldname": "total_tokens", "label": "Tokens", "fieldtype": "Int", "width": 90},
-	{"fieldname": "total_cost", "label": "Cost", "fieldtype": "Currency", "options": "USD", "width": 90},
+	{"fieldname": "total_cost", "label": "Cost", "width": 90, **USD},
 	{"fieldname": "duration_ms", "label": "Took (ms)", "fieldtype": "Int", "width": 100},
 )
 

@@ -6,7 +6,7 @@ from huf.ai.records import reports
 
 COLUMNS = (
 	{"fieldname": "name", "label": "Call", "fieldtype": "Link", "options": "Agent Tool Call", "width": 120},
-	{"fieldname": "creation", "label": "Created", "fieldtype": "Datetime", "width": 160},
+	{"fieldname": "creation", "label": "Created", "fieldtype": "Datetime", "width": 190},
 	{"fieldname": "tool", "label": "Tool", "fieldtype": "Data", "width": 160},
 	{"fieldname": "status", "label": "Status", "fieldtype": "Data", "width": 90},
 	{"fieldname": "effect", "label": "Effect", "fieldtype": "Data", "width": 90},

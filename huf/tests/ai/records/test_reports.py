@@ -35,6 +35,12 @@ class TestReports(SiteTestCase):
 		[row] = self.ours(execute({"group_by": "Agent"})[1], "grouped", self.agent)
 		self.assertEqual((row.runs, row.successes, row.tokens, row.cost), (2, 1, 15, 2.0))
 
+	def test_the_dearest_are_drawn_above_the_rows(self):
+		*_, drawn = execute({"group_by": "Agent"})
+		self.assertEqual(drawn["data"]["labels"][0], reports.sum_costs({})[0].grouped)
+		frappe.set_user(self.user)
+		self.assertEqual(execute({})[3], {})
+
 	def test_runs_are_listed_by_status(self):
 		rows = reports.list_runs({"agent": self.agent, "status": "Success"})
 		self.assertEqual([row.name for row in rows], [self.first])
