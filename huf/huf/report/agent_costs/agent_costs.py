@@ -28,4 +28,5 @@ def draw(rows: list[dict]) -> dict:
 		"labels": [row["grouped"] or "" for row in dearest],
 		"datasets": [{"name": _("Cost"), "values": [row["cost"] for row in dearest]}],
 	}
-	return {"data": data, "type": "bar", "fieldtype": "Currency", "options": "USD"} if dearest else {}
+	look = {"type": "bar", "colors": ["#2490EF"], "axisOptions": {"shortenYAxisNumbers": 0}}
+	return {"data": data, **look, "fieldtype": "Currency", "options": "USD"} if dearest else {}
