@@ -13,8 +13,8 @@ $(document).on("form-refresh", (_event, frm) => {
 	const label = __("Ask an agent about this");
 	const ask = () => huf.ask_about(frm.doctype, frm.docname);
 	frm.page.add_menu_item(label, ask);
-	const sidebar = frm.sidebar?.sidebar; // The Desk can do without one, and makes a new one at times.
-	if (sidebar && !sidebar.find(".huf-ask").length) {
+	// The Desk can do without a sidebar, and makes a new one at times.
+	if (frm.sidebar?.add_user_action && !frm.sidebar.user_actions.find(".huf-ask").length) {
 		frm.sidebar.add_user_action(frappe.utils.escape_html(label), ask).addClass("huf-ask");
 	}
 });

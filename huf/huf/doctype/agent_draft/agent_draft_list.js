@@ -1,5 +1,6 @@
 frappe.listview_settings["Agent Draft"] = {
 	add_fields: ["status"],
+	hide_name_column: true,
 	get_indicator({ status }) {
 		const colours = {
 			Pending: "orange",

@@ -1,0 +1,13 @@
+frappe.ui.form.on("Knowledge Source", {
+	refresh(frm) {
+		if (frm.is_new()) return;
+		frm.add_custom_button(__("Index Now"), () =>
+			frappe
+				.call("huf.api.knowledge.index", { source: frm.doc.name })
+				.then(() => frappe.show_alert(__("A worker reads it.")))
+		);
+		frm.add_custom_button(__("What It Holds"), () =>
+			frappe.set_route("List", "Knowledge Item", { source: frm.doc.name })
+		);
+	},
+});
