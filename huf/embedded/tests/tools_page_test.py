@@ -58,6 +58,7 @@ class TestToolsPage(PageTestCase):
 				"allow_private_hosts": 1,
 			}
 			self.make("Agent Tool Function", tool_name="tell", types="POST", **values)
+			page.reload()
 			page.get_by_test_id("search").fill("other side")
 			page.get_by_test_id("tool-item").get_by_role("link").click()
 			page.get_by_test_id("edit-add").select_option("url")
