@@ -17,7 +17,7 @@ from huf.ai.knowledge.gathering import content_of, name_of_file
 from huf.ai.knowledge.reading import READERS, read_file
 from huf.ai.loop.budget import DEFAULT_WINDOW
 from huf.ai.loop.observations import PIECE, read_on
-from huf.ai.providers.models import window_of
+from huf.ai.providers.models import facts_of
 from huf.ai.providers.price_table import listed_window
 from huf.ai.records.attached import files_in
 from huf.ai.settings import get_settings
@@ -74,7 +74,7 @@ def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) ->
 		return Brought()
 	pictures = [each.file_name for each in files if each.kind == "image"]
 	# As many characters as there may be tokens: a quarter of the window.
-	room = min(MOST_ROOM, window_of(model) or listed_window(provider, model) or DEFAULT_WINDOW)
+	room = min(MOST_ROOM, facts_of(model).window or listed_window(provider, model) or DEFAULT_WINDOW)
 	return Brought(tuple(files), tell(texts, pictures, room))
 
 

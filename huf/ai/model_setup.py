@@ -6,7 +6,7 @@ Saves as the user, whose permissions count; asks no model.
 import frappe
 
 from huf.ai.errors import UsageError
-from huf.ai.providers.models import MILLION, prices_of
+from huf.ai.providers.models import MILLION, facts_of
 from huf.ai.providers.price_table import listed_price
 
 PROVIDER_FIELDS = ("name", "is_local", "api_base", "api_key")
@@ -34,7 +34,7 @@ def describe_models() -> dict:
 
 
 def price_of(row) -> dict:
-	own = prices_of(row.name)
+	own = facts_of(row.name).prices
 	if own is None:
 		return {"price": listed_price(row.provider, row.name), "priced_by": "table"}
 	price = {kind: round(getattr(own, kind) * MILLION, 6) for kind in ("input", "output", "cached")}

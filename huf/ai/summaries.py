@@ -9,7 +9,7 @@ from huf.ai.agent_manager import AgentManager
 from huf.ai.budget_types import Grant, WorstCase
 from huf.ai.loop.budget import DEFAULT_WINDOW
 from huf.ai.loop.guards import Guard, StepCap
-from huf.ai.providers.models import window_of
+from huf.ai.providers.models import facts_of
 from huf.ai.providers.turns import opening
 from huf.ai.records.journal import RunJournal
 from huf.ai.records.past import (
@@ -70,7 +70,7 @@ async def sum_up(
 	guards: Iterable[Guard],
 ) -> Usage:
 	"""Have the model sum up what no summary covers, but for the last messages; gives what that used. Does not commit."""
-	window = window_of(manager.model) or DEFAULT_WINDOW
+	window = facts_of(manager.model).window or DEFAULT_WINDOW
 	room = min(MOST_READ, window)
 	rows, until = read_unsummarised(conversation, manager.history_limit, without, room)
 	if not rows:

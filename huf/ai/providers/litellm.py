@@ -22,7 +22,7 @@ from huf.ai.loop.planner import planned
 from huf.ai.providers.answers import Answer, Told
 from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
 from huf.ai.providers.model_thread import ask_there
-from huf.ai.providers.models import Prices, most_answered, most_tokens, plans, prices_of, vision_of, window_of
+from huf.ai.providers.models import Prices, facts_of, most_tokens, plans
 from huf.ai.providers.pictures import with_pictures
 from huf.ai.providers.tokens import TokenCount
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
@@ -116,14 +116,16 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	if stream:
 		fixed |= STREAMED
 	_setup_api_key(provider, read_key(provider), fixed)
-	answer_tokens = most_answered(model) or int(min(settings.answer_tokens, listed_answer(name)))
-	prices = prices_of(model) or listed_prices(name)
-	window = window_of(model) or listed(name).get("max_input_tokens") or DEFAULT_WINDOW
+	said, table = facts_of(model), listed(name)
+	answer_tokens = said.answer or int(min(settings.answer_tokens, listed_answer(name)))
+	prices = said.prices or listed_prices(name)
+	window = said.window or table.get("max_input_tokens") or DEFAULT_WINDOW
+	sees = table.get("supports_vision") if said.sees is None else said.sees
 	row = get_cached("AI Provider", provider)
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
 		CallWay(row.call_way or CallWay.AUTOMATIC),
-		bool(listed(name).get("supports_vision") if vision_of(model) is None else vision_of(model)),
+		bool(sees),
 	)
 
 

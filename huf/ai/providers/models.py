@@ -31,6 +31,19 @@ class Prices:
 		return fresh * self.input + cached_tokens * self.cached + output_tokens * self.output
 
 
+@dataclass(frozen=True)
+class Facts:
+	"""What the site says of a model; None and 0: it does not say."""
+
+	prices: Prices | None = None
+	window: int = 0
+	"""Tokens it can read at once."""
+	answer: int = 0
+	"""Tokens of an answer at most."""
+	sees: bool | None = None
+	"""Whether it is shown pictures."""
+
+
 def choose_model(agent, provider: str | None = None, model: str | None = None) -> tuple[str | None, str]:
 	"""(provider, model) for a run: as asked for, else the agent's, else the default; (None, "Offline") without any.
 
@@ -57,34 +70,20 @@ def plans(agent_name: str | None, model: str) -> bool:
 	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))
 
 
-def prices_of(model: str) -> Prices | None:
-	"""What the site says a model costs; None: the site does not say."""
+def facts_of(model: str) -> Facts:
 	doc = get_cached("AI Model", model)
 	if not doc:
-		return None
+		return Facts()
+	sees = doc.vision == "Yes" if doc.vision in ("Yes", "No") else None
+	return Facts(prices_of(doc), doc.context_window or 0, doc.max_output_tokens or 0, sees)
+
+
+def prices_of(doc) -> Prices | None:
 	if doc.own_prices:
 		cached = doc.cached_price or doc.input_price
 		return Prices(doc.input_price / MILLION, doc.output_price / MILLION, cached / MILLION)
 	local = frappe.get_cached_value("AI Provider", doc.provider, "is_local")
 	return Prices(0.0, 0.0, 0.0) if local else None
-
-
-def window_of(model: str) -> int:
-	"""Tokens a model can read at once, as the site says; 0: it does not."""
-	doc = get_cached("AI Model", model)
-	return doc.context_window or 0 if doc else 0
-
-
-def vision_of(model: str) -> bool | None:
-	"""Whether a model sees pictures, as the site says; None: it does not."""
-	doc = get_cached("AI Model", model)
-	return doc.vision == "Yes" if doc and doc.vision in ("Yes", "No") else None
-
-
-def most_answered(model: str) -> int:
-	"""Tokens of an answer at most, as the site says; 0: it does not."""
-	doc = get_cached("AI Model", model)
-	return doc.max_output_tokens or 0 if doc else 0
 
 
 def most_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)) -> int:

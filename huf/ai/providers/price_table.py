@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from huf.ai.providers.models import MILLION, vision_of
+from huf.ai.providers.models import MILLION, facts_of
 
 FILE = "model_prices_and_context_window_backup.json"
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
@@ -32,7 +32,7 @@ def rows_of(provider: str, model: str) -> Iterator[dict]:
 
 def can_see(provider: str | None, model: str) -> bool:
 	"""Whether a model is shown pictures: as the site says, else as the table does."""
-	said = vision_of(model)
+	said = facts_of(model).sees
 	if said is None and provider:
 		return any(row.get("supports_vision") for row in rows_of(provider, model))
 	return bool(said)
