@@ -161,18 +161,26 @@ def print_many(url: str, cookie: str) -> None:
 
 
 def print_stall(url: str, cookie: str) -> None:
-	"""How late a steady stream is at worst, alone and while others are given a long answer as fast as it comes."""
-	late = {}
-	for beside in (0, 1):
-		steady = Reader(url, cookie, f"{STEADY} {OFTEN}")
-		thread = threading.Thread(target=steady.read)
-		thread.start()
-		while beside and thread.is_alive():
-			Reader(url, cookie, f"{CHUNKS} 0").read()
-		thread.join()
-		late[beside] = sorted(delay * 1000 for delay in steady.delays)
-	print(f"a steady stream, its text after the chunk   {max(late[0]):8.1f} ms at worst, alone")
-	worst, usual = late[1][-1], late[1][int(len(late[1]) * 0.99)]
+	"""How late a steady stream is at worst, alone and while another process is given long answers as fast as they come."""
+	alone = read_steady(url, cookie)
+	with other_process(read_on, url, cookie):
+		beside = read_steady(url, cookie)
+	usual = beside[int(len(beside) * 0.99)]
+	print(f"a steady stream, its text after the chunk   {alone[-1]:8.1f} ms at worst, alone")
 	print(
-		f"  beside answers of {CHUNKS} chunks             {worst:8.1f} ms at worst, 99% {usual:.1f} ms (target 20)"
+		f"  beside answers of {CHUNKS} chunks             {beside[-1]:8.1f} ms at worst, 99% {usual:.1f} ms (target 20)"
 	)
+
+
+def read_steady(url: str, cookie: str) -> list[float]:
+	"""Milliseconds that each text was late, the worst last."""
+	reader = Reader(url, cookie, f"{STEADY} {OFTEN}")
+	reader.read()
+	return sorted(delay * 1000 for delay in reader.delays)
+
+
+def read_on(connection, url: str, cookie: str) -> None:
+	"""Read one long answer after the other."""
+	connection.send("reading")
+	while not connection.poll():
+		Reader(url, cookie, f"{CHUNKS} 0").read()
