@@ -6,7 +6,7 @@ import { callGet, callPost, openReading, openStream } from "./http.js";
 
 export const PAGE_LENGTH = 30;
 /** So many messages are read at once; the older ones when the reader comes near them. */
-export const MESSAGE_LIMIT = 80;
+export const MESSAGE_LIMIT = 50;
 /** After these nothing more comes: the run is done, waits for a person, or is left to a worker. */
 const LAST_EVENTS = ["run_finished", "run_waiting", "run_queued"];
 /** How long to wait before a connection that broke off is made again, try by try. */
