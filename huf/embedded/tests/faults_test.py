@@ -4,6 +4,7 @@ import sqlite3
 from datetime import timedelta
 
 import frappe
+from frappe.database.connection import take_turn
 from frappe.utils import now_datetime
 
 from huf.ai.agent_integration import run_agent_sync
@@ -84,3 +85,21 @@ class TestDatabaseFaults(SiteTestCase):
 		self.server.script(text("Done."))
 		result = work_on(run.name, now_datetime() + timedelta(hours=1))
 		self.assertEqual((result.status.value, frappe.db.count("Note")), ("Success", self.notes + 1))
+
+
+class TestTurns(SiteTestCase):
+	def test_who_is_gone_with_the_turn_to_write_keeps_nobody_from_writing(self):
+		frappe.db.commit()
+		take_turn(frappe.db.path)
+		before = frappe.db.count("Note")
+		for _ in range(2):
+			frappe.get_doc({"doctype": "Note", "title": frappe.generate_hash()}).insert()
+			frappe.db.commit()
+		self.assertEqual(frappe.db.count("Note"), before + 2)
+
+	def test_a_turn_is_given_back_with_the_transaction(self):
+		for end in (frappe.db.commit, frappe.db.rollback):
+			frappe.db.begin()
+			end()
+			turn = take_turn(frappe.db.path)
+			turn.release()

@@ -11,11 +11,16 @@ import time
 from collections import deque
 from decimal import Decimal
 from pathlib import Path
+from threading import Lock
 
 from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
 
 BUSY_TIMEOUT = 30.0
 SLOW_TRANSACTION = 2.0
+PATIENCE = 1.0
+"""Seconds to wait for a thread of this process before SQLite is asked."""
+_turns: dict[str, Lock] = {}
+"""By path: who has it writes."""
 """Seconds: SQLite has one writer, so a transaction held longer than this keeps others waiting."""
 
 READS = re.compile(
@@ -91,6 +96,16 @@ def to_column(value):
 	)
 
 
+def take_turn(path: str) -> Lock:
+	"""Wait for the threads of this process that write to a database. SQLite alone would have them ask again and again."""
+	turn = _turns.setdefault(path, Lock())
+	if not turn.acquire(timeout=PATIENCE):
+		# Who has it is slow, or gone: SQLite itself sees to it that only one writes.
+		turn = _turns[path] = Lock()
+		turn.acquire()
+	return turn
+
+
 class Connection:
 	"""`transaction_writes` counts the writes since the last commit or rollback; 0 means no lock is held."""
 
@@ -116,6 +131,7 @@ class Connection:
 		self.transaction_writes = 0
 		self._disable_transaction_control = 0
 		self._began = 0.0
+		self._turn: Lock | None = None
 		self.before_commit, self.after_commit = CallbackManager(), CallbackManager()
 		self.before_rollback, self.after_rollback = CallbackManager(), CallbackManager()
 
@@ -140,8 +156,15 @@ class Connection:
 	def begin(self):
 		"""Take the write lock.  Raises QueryTimeoutError if another transaction held it for 30 seconds."""
 		if not self._connection.in_transaction:
+			self._give_way()
+			self._turn = take_turn(self.path)
 			self._run("BEGIN IMMEDIATE")
 			self._began = time.monotonic()
+
+	def _give_way(self):
+		if self._turn:
+			self._turn.release()
+			self._turn = None
 
 	def _run(self, query, parameters=()):
 		try:
@@ -189,6 +212,7 @@ class Connection:
 			held = time.monotonic() - self._began
 			if held > SLOW_TRANSACTION:
 				logger.warning("A write transaction was open for %.1f s; all other writers waited", held)
+		self._give_way()
 		self.transaction_writes = 0
 
 	def savepoint(self, save_point: str):
@@ -210,6 +234,7 @@ class Connection:
 		"""What is not committed is lost."""
 		if self._connection.in_transaction:
 			self._connection.rollback()
+		self._give_way()
 		self._connection.close()
 
 	@staticmethod
