@@ -54,11 +54,13 @@ async def in_thread(function: Callable[[], Any], left: Callable[[], None]) -> An
 			outcome["value"] = context.run(function)
 		except BaseException as error:
 			outcome["error"] = error
+
+	def tell() -> None:
 		with suppress(RuntimeError):  # nobody waits any more, and the loop is closed
 			loop.call_soon_threadsafe(ended.set)
 
 	kept.lent = getattr(kept, "lent", 0) + 1
-	put_to_work(work)
+	put_to_work(work, tell)
 	try:
 		await ended.wait()
 	except asyncio.CancelledError:
@@ -72,28 +74,33 @@ async def in_thread(function: Callable[[], Any], left: Callable[[], None]) -> An
 	return outcome["value"]
 
 
-def put_to_work(work: Callable[[], None]) -> None:
-	"""Have a thread do it that does nothing else meanwhile; there are as many as were needed at once."""
+def put_to_work(work: Callable[[], None], tell: Callable[[], None]) -> None:
+	"""Have a thread do it that does nothing else meanwhile, and tell of its end; there are as many as were needed at once."""
 	try:
 		jobs = idle[os.getpid()].pop()
 	except IndexError:
 		jobs = SimpleQueue()
 		# A daemon: one that never ends must not keep the process.
 		threading.Thread(target=work_on, args=(jobs, idle[os.getpid()]), name="huf-tool", daemon=True).start()
-	jobs.put(work)
+	jobs.put((work, tell))
 
 
 def work_on(jobs: SimpleQueue, waiting: list[SimpleQueue]) -> None:
 	while True:
 		try:
-			jobs.get(timeout=IDLE)()
+			work, tell = jobs.get(timeout=IDLE)
 		except Empty:
 			# Whoever has taken it from the list a moment ago is about to put something in.
 			with suppress(ValueError):
 				waiting.remove(jobs)
 				return
 		else:
+			work()
+			# Before it is told, so that who hears of it finds this thread and makes no other.
 			waiting.append(jobs)
+			tell()
+			# What a request had is not kept until there is something else to do.
+			work = tell = None
 
 
 def is_lent() -> bool:

@@ -59,6 +59,16 @@ def in_file(name: str) -> Iterator[None]:
 		raise UsageError(f"{name}: {error}") from None
 
 
+NO_RIGHTS = dict.fromkeys(
+	(
+		*("select", "read", "write", "create", "delete", "submit", "cancel", "amend"),
+		*("report", "export", "import", "share", "print", "email", "if_owner"),
+	),
+	0,
+)
+"""Of a role in a DocType. A right that a pack does not give is not had: Frappe gives most of them where nothing is said."""
+
+
 def read_pack(folder: Path) -> Pack:
 	"""Raises UsageError for what is no pack."""
 	with in_file(FILE):
@@ -130,6 +140,8 @@ def read_json(folder: Path, name: str, doctype: str | None = None) -> Iterable[E
 	for number, values in enumerate(documents, 1):
 		place = f"{name}: document {number}"
 		check_document(values, place, doctype)
+		if values["doctype"] == "DocType":
+			values["permissions"] = [NO_RIGHTS | rule for rule in values.get("permissions", ())]
 		yield Entry(values["doctype"], {k: v for k, v in values.items() if k != "doctype"}, place)
 
 

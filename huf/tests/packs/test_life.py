@@ -20,6 +20,12 @@ class TestInstalling(PackTestCase):
 		self.assertTrue(frappe.db.exists("Role", self.role))
 		self.assertIn(f"Agent {self.agent}", report.made)
 
+	def test_a_right_that_is_not_given_is_not_had(self):
+		self.install()
+		(rule,) = (each for each in frappe.get_meta(self.plant).permissions if each.role == self.role)
+		had = {right for right in ("read", "write", "create", "delete", "share", "export") if rule.get(right)}
+		self.assertEqual(had, {"read"})
+
 	def test_twice_changes_nothing(self):
 		self.install()
 		before, modified = what_there_is(), frappe.db.get_value("Agent", self.agent, "modified")

@@ -99,8 +99,9 @@ export function useRecordForm(doctype) {
 			setTimeout(() => (form.wasSaved = false), 2500);
 			return name;
 		} catch (error) {
-			form.problem = error;
-			form.isConflict = await isOutdated();
+			// Told when it can be saved again: what is pressed while this asks would be lost.
+			const isConflict = await isOutdated();
+			Object.assign(form, { problem: error, isConflict });
 			return null;
 		} finally {
 			form.isSaving = false;

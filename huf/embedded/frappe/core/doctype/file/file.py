@@ -83,11 +83,13 @@ class File(Document):
 		if not self.file_name:
 			self.file_name = frappe.generate_hash(length=10)
 		self.content_hash, self.file_size = hashlib.md5(content).hexdigest(), len(content)
+		# Nobody else writes meanwhile, or finds bytes that a rollback takes away again.
+		frappe.db.begin()
 		path = self.free_path(content)
 		if not path.exists():
 			path.parent.mkdir(parents=True, exist_ok=True)
 			path.write_bytes(content)
-			frappe.db.after_rollback.add(lambda: path.unlink(missing_ok=True))
+			frappe.db.before_rollback.add(lambda: path.unlink(missing_ok=True))
 		self.file_name = self.file_name or path.name
 		self.file_url = f"{self.url_folder()}/{path.name}"
 
