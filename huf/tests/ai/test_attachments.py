@@ -224,7 +224,7 @@ class TestPermissions(AttachmentCase):
 
 class TestLife(AttachmentCase):
 	def test_the_history_names_them_and_a_form_may_send_them_as_json(self):
-		file, agent = self.file("plan.md", "Tea"), self.agent()
+		file, agent = self.file(self.name, "Tea"), self.agent()
 		self.server.script(text("Hi."))
 		with acting_as(self.user):
 			chat.stream(agent, "Read", attachments=json.dumps([file])).get_data()
@@ -232,7 +232,7 @@ class TestLife(AttachmentCase):
 			said = get_agent_chat_messages(name)["messages"]
 		(told,) = said[0].attachments
 		self.assertEqual(
-			(told["name"], told["file_name"], told["size"], told["kind"]), (file, "plan.md", 3, "text")
+			(told["name"], told["file_name"], told["size"], told["kind"]), (file, self.name, 3, "text")
 		)
 		self.assertEqual((said[0].content, said[1].attachments), ("Read", []))
 
