@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.browser import needs_browser, say, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase
 from huf.tests.model_server import ModelServer, text
 
@@ -34,6 +34,20 @@ class TestChatsPage(PageTestCase):
 			self.assertEqual(self.said(page), ["How many users are there?", "List the notes"])
 			page.goto(address)
 			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
+
+	def test_words_that_are_being_changed_stay_when_the_chat_is_read_again(self):
+		with self.open_page() as page:
+			say(page, "How many users are there?")
+			wait_to_hear(page)
+			page.get_by_test_id("message-user").hover()
+			page.get_by_test_id("edit").click()
+			page.get_by_test_id("edit-message").fill("How many roles")
+			conversation = page.url.rpartition("/")[2]
+			said = {"message": "List my open todos", "conversation": conversation}
+			self.call("/api/method/huf.api.agent.chat", said)
+			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
+			page.get_by_test_id("run-footer").nth(1).wait_for()
+			self.assertEqual(page.get_by_test_id("edit-message").input_value(), "How many roles")
 
 	def test_a_chat_goes_on_from_an_answer_in_another_one(self):
 		with self.open_page() as page:

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerText, applyEvent, buildTurns, markInterrupted, newAgentTurn, joinTurns, turnsBefore } from "../src/lib/transcript.js";
+import {
+	answerText,
+	applyEvent,
+	buildTurns,
+	joinTurns,
+	keepShown,
+	markInterrupted,
+	newAgentTurn,
+	turnsBefore,
+} from "../src/lib/transcript.js";
 
 const call = (id, name, args, more = {}) => ({
 	name: `call-${id}`,
@@ -245,4 +254,16 @@ test("what was read again stands behind what is known from before, unless someth
 	assert.equal(turnsBefore(turns(1, 2), turns(3, 4)).length, 2);
 	assert.equal(turnsBefore(turns(1, 2), turns(9)).length, 0);
 	assert.equal(turnsBefore([], turns(1)).length, 0);
+});
+
+test("what was read again keeps its place on the page, and what the reader has opened or begun in it", () => {
+	const stored = () => buildTurns([said("user", "Hello", { run: "R1" }), call("1", "look", {}), result("1", "{}")]);
+	const [user, agent] = stored();
+	Object.assign(user, { key: "u1", rewording: "Good day" });
+	agent.key = "a1";
+	agent.parts[0].isOpened = true;
+	const again = keepShown([user, agent], [...stored(), newAgentTurn("later", "R2")]);
+	assert.deepEqual(again.map((turn) => turn.key), ["u1", "a1", "later"]);
+	assert.equal(again[0].rewording, "Good day");
+	assert.equal(again[1].parts[0].isOpened, true);
 });

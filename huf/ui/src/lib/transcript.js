@@ -2,8 +2,9 @@
  * Builds what the thread shows: a list of turns. Stored messages and live stream events end in the same shapes, so that a
  * reload looks like the run did. Pure: no fetch, no Vue, no clock.
  *
- * user turn   {key, role: "user", run, text, attachments, at, unsent: null | "refused" | "unsure", first, last}
+ * user turn   {key, role: "user", run, text, attachments, at, unsent: null | "refused" | "unsure", first, last, rewording}
  *   attachments  [{name, file_name, file_url, size, kind: "image" | "text"}]
+ *   rewording    the words in which the reader is about to say it anew, or null
  * note turn   {key, role: "note", text, first, last}
  * agent turn  {key, role: "agent", run, parts, outcome, error, offline, mode, tier, isOngoing, isWaiting, first, last}
  *   first, last  the places of its messages in the conversation; null where they are not known
@@ -17,7 +18,8 @@
  */
 
 export function newUserTurn(text, key, { at = null, run = null, attachments = [] } = {}) {
-	return { key, role: "user", run, text, attachments, at, unsent: null, first: null, last: null };
+	const state = { unsent: null, first: null, last: null, rewording: null };
+	return { key, role: "user", run, text, attachments, at, ...state };
 }
 
 export function newAgentTurn(key, run = null) {
@@ -82,6 +84,24 @@ export function turnsBefore(known, turns) {
 	const start = turns[0]?.first;
 	const earlier = start ? known.filter((turn) => turn.first && turn.first < start) : [];
 	return earlier.length && earlier.at(-1).last >= start - 1 ? earlier : [];
+}
+
+/** Turns that were read again are shown in the place of those before: what the reader has opened or begun in them stays. */
+export function keepShown(known, turns) {
+	const idOf = (turn) => `${turn.role} ${turn.run || turn.key}`;
+	const shown = new Map(known.map((turn) => [idOf(turn), turn]));
+	for (const turn of turns) {
+		const before = shown.get(idOf(turn));
+		if (!before) continue;
+		shown.delete(idOf(turn));
+		turn.key = before.key;
+		if (turn.role === "user") turn.rewording = before.rewording;
+		for (const part of before.parts || []) {
+			const again = part.type === "tool" && findTool(turn, part.callId);
+			if (again) again.isOpened = part.isOpened;
+		}
+	}
+	return turns;
 }
 
 function storedUserTurn(message) {

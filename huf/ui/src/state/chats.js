@@ -11,6 +11,7 @@ import {
 	buildTurns,
 	isOver,
 	joinTurns,
+	keepShown,
 	markInterrupted,
 	newAgentTurn,
 	newUserTurn,
@@ -76,7 +77,9 @@ export function takeRunNews({ run, kind, conversation, ...news }) {
 	for (const chat of chats.values()) {
 		if (chat.live) continue;
 		if (kind === "progress" && chat.ongoing === run) chat.progress = { run, ...news };
-		const isBegun = kind === "run_started" && chat.conversation === conversation;
+		// What a page hears may come late: of a run that it has streamed to its end it knows everything.
+		const isWhole = chat.turns.some((turn) => turn.run === run && turn.outcome);
+		const isBegun = kind === "run_started" && chat.conversation === conversation && !isWhole;
 		const isKnown = chat.ongoing === run || chat.waiting === run;
 		const isEnded = isKnown && ["run_finished", "run_waiting"].includes(kind);
 		if (isBegun || isEnded) loadChat(chat, { force: true });
@@ -127,7 +130,7 @@ const openRun = (runs) => Object.values(runs || {}).find((run) => !isOver(run.st
 
 function takeStored(chat, { conversation, messages, runs }, drafts, timeline) {
 	if (chat.live) return;
-	const turns = readTurns(conversation.agent, messages, runs, drafts, timeline);
+	const turns = keepShown(chat.turns, readTurns(conversation.agent, messages, runs, drafts, timeline));
 	const earlier = turnsBefore(chat.turns, turns);
 	const run = openRun(runs);
 	const isWaiting = run?.status === "Waiting";
@@ -179,7 +182,7 @@ async function follow(chat, run) {
 		chat.poll = setTimeout(() => loadChat(chat, { force: true }), POLL_MS);
 		return;
 	}
-	chat.turns.splice(place, 1, { ...newAgentTurn(`a${nextKey++}`, run), isOngoing: true });
+	chat.turns.splice(place, 1, { ...newAgentTurn(chat.turns[place].key, run), isOngoing: true });
 	const live = { controller: new AbortController(), run, turn: chat.turns[place] };
 	Object.assign(chat, { live, phase: "running" });
 	const onEvent = (kind, data) => {
