@@ -5,14 +5,13 @@ with the same call: what is done then depends on its draft alone, whatever the t
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import frappe
 
 from huf.ai.canonical import canonical
-from huf.ai.contexts import in_thread
+from huf.ai.contexts import awaited
 from huf.ai.errors import RunPaused, ToolError
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.tool_calls import perform
@@ -21,6 +20,7 @@ from huf.ai.records import drafts, leases
 from huf.ai.records.drafts import Proposal
 from huf.ai.records.journal import RunJournal
 from huf.ai.records.rows import digest
+from huf.ai.tool_threads import in_tool_thread
 from huf.ai.types import Call, DraftStatus, Effect, Emit, EventKind
 from huf.permissions import may_answer
 
@@ -99,7 +99,7 @@ class Approvals:
 
 	async def carry_out(self, tool, arguments: dict, row) -> Any:
 		if tool.effect is Effect.EXTERNAL:
-			return await tool.on_invoke_tool(None, json.dumps(arguments, ensure_ascii=False))
+			return await awaited(tool.start(arguments))
 		return await in_tool_thread(lambda: apply(lambda: tool.work(arguments), row.digest))
 
 	def pause(self, step: int, call: Call, name: str) -> None:
@@ -166,10 +166,3 @@ def request_of(tool, arguments: dict) -> Proposal:
 	"""What would be sent: an HTTP request, or else the arguments themselves."""
 	request = tool.describe(arguments)
 	return Proposal({"request": request}, digest(canonical(request)))
-
-
-async def in_tool_thread(function: Callable[[], Any]) -> Any:
-	"""As tools are called: it can be left behind, and then has no database any more."""
-	from huf.ai.sdk_tools import leave_connection
-
-	return await in_thread(function, leave_connection)

@@ -113,7 +113,7 @@ def with_reading(agent, messages: Sequence[dict], conversation: str):
 	"""The SDK agent, with the tool that reads on in a conversation's files where the model is told a part of one."""
 	if not any(READ_ATTACHMENT in (each.get("content") or "") for each in messages):
 		return agent
-	from huf.ai.sdk_tools import create_function_tool
+	from huf.ai.function_tools import create_function_tool
 
 	read_it = partial(read_attachment, conversation)
 	timeout = get_settings().tool_timeout

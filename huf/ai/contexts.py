@@ -7,11 +7,14 @@ import threading
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 IDLE = 60
 """Seconds after which a thread that nobody needs ends."""
+SOON = 0.001
+"""Seconds for which an event loop stands still for a thread: most are done by then, and to hear of it there takes as long."""
 
 kept = threading.local()
 idle: dict[int, list[SimpleQueue]] = defaultdict(list)
@@ -41,37 +44,69 @@ def carry_back(context: Mapping[contextvars.ContextVar, Any]) -> None:
 			variable.set(value)
 
 
-async def in_thread(function: Callable[[], Any], left: Callable[[], None]) -> Any:
-	"""Call synchronous code without holding up this thread's event loop. Until it ends, frappe is its alone.
+class Ended(NamedTuple):
+	"""How something ended: what it gave, or what it raised."""
 
-	It cannot be ended from outside: a wait that is cancelled calls `left`, which takes frappe away from it.
+	value: Any = None
+	error: BaseException | None = None
+
+	def result(self) -> Any:
+		if self.error:
+			raise self.error
+		return self.value
+
+
+async def awaited(begun: Awaitable | Ended) -> Any:
+	return begun.result() if isinstance(begun, Ended) else await begun
+
+
+class InThread:
+	"""Synchronous code at work in a thread of its own. Until it ends, frappe is its alone.
+
+	`ended` is how, if it was soon; else somebody has to wait. It cannot be ended from outside: a wait that is cancelled calls
+	`left`, which takes frappe away from it.
 	"""
-	loop, ended = asyncio.get_running_loop(), asyncio.Event()
-	context, outcome = contextvars.copy_context(), {}
 
-	def work() -> None:
+	def __init__(self, function: Callable[[], Any], left: Callable[[], None]):
+		self.loop, self.left = asyncio.get_running_loop(), left
+		self.context, self.how = contextvars.copy_context(), Ended()
+		self.under_way, self.bell = threading.Lock(), None
+		self.under_way.acquire()
+		kept.lent = getattr(kept, "lent", 0) + 1
+		put_to_work(partial(self.work, function), self.tell)
+		self.ended = self.give_back() if self.under_way.acquire(timeout=SOON) else None
+
+	def work(self, function: Callable[[], Any]) -> None:
 		try:
-			outcome["value"] = context.run(function)
+			self.how = Ended(self.context.run(function))
 		except BaseException as error:
-			outcome["error"] = error
+			self.how = Ended(error=error)
 
-	def tell() -> None:
-		with suppress(RuntimeError):  # nobody waits any more, and the loop is closed
-			loop.call_soon_threadsafe(ended.set)
+	def tell(self) -> None:
+		self.under_way.release()
+		if self.bell:
+			with suppress(RuntimeError):  # nobody waits any more, and the loop is closed
+				self.loop.call_soon_threadsafe(self.bell.set)
 
-	kept.lent = getattr(kept, "lent", 0) + 1
-	put_to_work(work, tell)
-	try:
-		await ended.wait()
-	except asyncio.CancelledError:
-		left()
-		raise
-	finally:
+	async def wait(self) -> Any:
+		"""What it gives in the end, or raises."""
+		if self.ended is None:
+			self.bell = asyncio.Event()
+			try:
+				# It may have come to its end before it could see the bell.
+				if not self.under_way.acquire(blocking=False):
+					await self.bell.wait()
+			except asyncio.CancelledError:
+				kept.lent -= 1
+				self.left()
+				raise
+			self.ended = self.give_back()
+		return self.ended.result()
+
+	def give_back(self) -> Ended:
 		kept.lent -= 1
-	carry_back(context)
-	if "error" in outcome:
-		raise outcome["error"]
-	return outcome["value"]
+		carry_back(self.context)
+		return self.how
 
 
 def put_to_work(work: Callable[[], None], tell: Callable[[], None]) -> None:

@@ -7,6 +7,7 @@ by a person into a form and must not reach the whole of Python.
 import inspect
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -15,6 +16,8 @@ import frappe
 from huf.ai.errors import ToolError, UsageError
 
 ARGUMENT = re.compile(r"^\s*(\w+)(?: \([^)]*\))?:\s+(\S.*)$", re.MULTILINE)
+signature = lru_cache(maxsize=512)(inspect.signature)
+"""Of a function: to read it takes longer than most calls."""
 JSON_TYPES = {
 	**{str: "string", int: "integer", float: "number", bool: "boolean"},
 	**{dict: "object", list: "array", NoneType: "null"},
@@ -43,7 +46,7 @@ def call(function: Callable, arguments: dict, context: dict | None = None) -> An
 	if takes_context(function):
 		return function(arguments, context or user_context())
 	try:
-		inspect.signature(function).bind(**arguments)
+		signature(function).bind(**arguments)
 	except TypeError as error:
 		raise ToolError(f"The arguments do not fit the function: {error}.") from None
 	return function(**arguments)
@@ -51,7 +54,7 @@ def call(function: Callable, arguments: dict, context: dict | None = None) -> An
 
 def takes_context(function: Callable) -> bool:
 	"""Whether it is `async (args, user_context)`."""
-	names = list(inspect.signature(function).parameters)
+	names = list(signature(function).parameters)
 	return inspect.iscoroutinefunction(function) and names == ["args", "user_context"]
 
 
@@ -68,7 +71,7 @@ def schema_of(function: Callable) -> dict:
 	hints = get_type_hints(function)
 	told = dict(ARGUMENT.findall((inspect.getdoc(function) or "").partition("Args:\n")[2]))
 	properties, required, open_ended = {}, [], False
-	for name, parameter in inspect.signature(function).parameters.items():
+	for name, parameter in signature(function).parameters.items():
 		if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
 			open_ended = open_ended or parameter.kind is parameter.VAR_KEYWORD
 			continue

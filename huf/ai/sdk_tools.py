@@ -4,22 +4,15 @@
 that is `tool_functions`' work.
 """
 
-import asyncio
-import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import frappe
-from agents import FunctionTool
 
 from huf.ai import custom_functions, tool_functions
-from huf.ai.arguments import check_arguments, fit, parse_arguments
-from huf.ai.contexts import in_thread
 from huf.ai.errors import ToolError
+from huf.ai.function_tools import EffectTool, create_function_tool
 from huf.ai.knowledge.search import search
 from huf.ai.records.sources import number_results
 from huf.ai.settings import get_settings
@@ -27,27 +20,6 @@ from huf.ai.tool_types import DETAIL, KNOWLEDGE, NAME, TIERED, TOOL_TYPES, close
 from huf.ai.tools import registry
 from huf.ai.tools.exits import why_person
 from huf.ai.types import Effect
-
-
-@dataclass
-class EffectTool(FunctionTool):
-	"""The SDK's tool, plus what it does to the world and where it comes from.
-
-	`work` makes a call as `on_invoke_tool` does, as a whole in the calling thread; `describe` says what it would send.
-	`progress`: what people read while it is at work, where somebody wrote it.
-	"""
-
-	effect: Effect = Effect.READ
-	types: str = ""
-	reference_doctype: str | None = None
-	timeout: float | None = None
-	most_calls: int = 0
-	concurrent: bool = False
-	needs_approval: bool = False
-	progress: str = ""
-	work: Callable[[dict], str] | None = None
-	describe: Callable[[dict], dict] | None = None
-	why_person: Callable[[dict], str | None] | None = None
 
 
 def create_agent_tools(agent) -> list[EffectTool]:
@@ -132,97 +104,6 @@ def may_use_tool(row, agent=None) -> bool:
 		return any(each.role in roles for each in row.roles)
 	by_role = agent.tool_roles if agent else ()
 	return not by_role or any(each.role in roles and each.get(row.effect) for each in by_role)
-
-
-def create_function_tool(
-	name: str,
-	description: str,
-	parameters: dict,
-	function: Callable[..., Any | Awaitable[Any]],
-	effect: Effect = Effect.READ,
-	types: str = "",
-	reference_doctype: str | None = None,
-	timeout: float | None = None,
-	admit: Callable[[], None] | None = None,
-	result_limit: int = 0,
-	request: Callable[..., dict] | None = None,
-) -> EffectTool:
-	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text, shortened to `result_limit`.
-
-	After `timeout` seconds the loop abandons a call; None: never. Raises what `admit` (asked first) and the function raise;
-	ToolError where the arguments do not fit `parameters` (a JSON schema). `request` shows what a call would send.
-	"""
-
-	def check(arguments: dict) -> None:
-		if admit:
-			admit()
-		check_arguments(arguments, parameters)
-
-	async def on_invoke_tool(context, input_json: str) -> str:
-		arguments = parse_arguments(input_json)
-		check(arguments)
-		with unheard():
-			return fit(await call(function, arguments), result_limit)
-
-	def work(arguments: dict) -> str:
-		check(arguments)
-		with unheard():
-			result = function(**arguments)
-			return fit(asyncio.run(finish(result)) if inspect.isawaitable(result) else result, result_limit)
-
-	def describe(arguments: dict) -> dict:
-		check(arguments)
-		return request(**arguments) if request else {"tool": name, "arguments": arguments}
-
-	return EffectTool(
-		name=name,
-		description=description,
-		params_json_schema=parameters,
-		on_invoke_tool=on_invoke_tool,
-		strict_json_schema=False,
-		effect=effect,
-		types=types,
-		reference_doctype=reference_doctype,
-		timeout=timeout,
-		# What waits for the network; anything else uses the run's one connection to the database.
-		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function),
-		work=work,
-		describe=describe,
-	)
-
-
-@contextmanager
-def unheard() -> Iterator[None]:
-	"""What frappe.throw and msgprint said inside a tool is for the model, not for the browser of the caller."""
-	messages = len(frappe.local.message_log)
-	try:
-		yield
-	finally:
-		del frappe.local.message_log[messages:]
-
-
-async def finish(awaitable: Awaitable) -> Any:
-	return await awaitable
-
-
-async def call(function: Callable[..., Any | Awaitable[Any]], arguments: dict) -> Any:
-	"""Call a tool's function; a synchronous one in a thread, so that it can be left behind."""
-	if inspect.iscoroutinefunction(function):
-		return await function(**arguments)
-	result = await in_thread(lambda: function(**arguments), leave_connection)
-	return await result if inspect.isawaitable(result) else result
-
-
-def leave_connection() -> None:
-	"""Take the database away from code that does not end: what it wrote is undone, what it will write fails."""
-	left = frappe.local.db
-	frappe.connect(set_admin_as_user=False)
-	left.sql = left.commit = left.connect = refuse
-	left.close()
-
-
-def refuse(*args, **kwargs):
-	raise ToolError("This call was abandoned; it can change nothing any more.")
 
 
 def handle_get_document(tool, name):

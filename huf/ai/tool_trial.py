@@ -11,12 +11,13 @@ from typing import Any
 import frappe
 
 from huf.ai.admission import acting_as
-from huf.ai.approvals import in_tool_thread
+from huf.ai.contexts import Ended
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
 from huf.ai.loop.tool_calls import perform
 from huf.ai.preview import preview
 from huf.ai.providers.turns import loop_tool
+from huf.ai.tool_threads import in_tool_thread
 from huf.ai.types import Call, CallRequest, CallStatus, Effect
 
 SENDABLE = ("GET", "POST")
@@ -39,7 +40,7 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 	seen: list[dict] = []
 	with acting_as(user):
 		tool = create_tool(row)
-		run = TRIALS[tool.effect](tool, seen) if not send else sender(tool)
+		run = TRIALS[tool.effect](tool, seen) if not send else tool.start
 		request = CallRequest("trial", name, json.dumps(arguments))
 		call = Call(request, 0, replace(loop_tool(tool), run=run), arguments)
 		observation = run_coroutine(perform(call))
@@ -63,15 +64,11 @@ def check_person(user: str) -> None:
 		raise UsageError(f"There is no user {user!r} who can sign in.")
 
 
-Run = Callable[[dict], Awaitable[Any]]
-
-
-def sender(tool) -> Run:
-	return lambda arguments: tool.on_invoke_tool(None, json.dumps(arguments, ensure_ascii=False))
+Run = Callable[[dict], Awaitable[Any] | Ended]
 
 
 def reader(tool, seen: list[dict]) -> Run:
-	return sender(tool)
+	return tool.start
 
 
 def writer(tool, seen: list[dict]) -> Run:

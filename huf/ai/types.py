@@ -12,6 +12,7 @@ from typing import Any
 
 from huf.ai.attached import NOTHING, Brought
 from huf.ai.canonical import canonical
+from huf.ai.contexts import Ended
 from huf.ai.trigger_types import Origin
 
 OFFLINE = "Offline"
@@ -197,7 +198,7 @@ class ModelReply:
 
 @dataclass(frozen=True)
 class Tool:
-	"""What the loop needs to know of a tool. `run` takes checked arguments and gives anything JSON can hold.
+	"""What the loop needs to know of a tool. `run` takes checked arguments and gives anything JSON can hold, or how it ended.
 
 	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `most_calls`: of a run; 0: any
 	number. `concurrent`: calls may be under way side by side, because they leave the database alone. `needs_approval`: a
@@ -208,7 +209,7 @@ class Tool:
 	description: str
 	parameters: dict
 	effect: Effect
-	run: Callable[[dict], Awaitable[Any]]
+	run: Callable[[dict], Awaitable[Any] | Ended]
 	timeout: float | None = None
 	most_calls: int = 0
 	concurrent: bool = False

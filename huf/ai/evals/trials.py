@@ -16,17 +16,18 @@ import frappe
 
 from huf.ai import gate
 from huf.ai.admission import acting_as
-from huf.ai.approvals import in_tool_thread
-from huf.ai.arguments import as_text, parse_arguments
+from huf.ai.arguments import as_text
 from huf.ai.errors import ToolError
 from huf.ai.evals.cases import Case
+from huf.ai.function_tools import EffectTool
 from huf.ai.mail.message import parse_message
 from huf.ai.mail.preprocess import Prepared, prepare
 from huf.ai.mail_types import Direction, MailStatus
 from huf.ai.mail_way import preprocessors
 from huf.ai.preview import forget_caches
 from huf.ai.records import mails
-from huf.ai.sdk_tools import EffectTool, create_agent_tools
+from huf.ai.sdk_tools import create_agent_tools
+from huf.ai.tool_threads import in_tool_thread
 from huf.ai.touched import Touched, noting
 from huf.ai.types import Effect
 
@@ -59,8 +60,7 @@ class Trials:
 	# --- calls ---
 
 	def wrap(self, tool: EffectTool) -> EffectTool:
-		async def invoke(context, input_json: str) -> str:
-			arguments = parse_arguments(input_json)
+		async def start(arguments: dict) -> str:
 			if tool.name in self.given:
 				return as_text(self.next_result(tool.name))
 			if tool.effect is Effect.EXTERNAL:
@@ -69,7 +69,7 @@ class Trials:
 				)
 			return await in_tool_thread(lambda: self.call(tool, arguments))
 
-		return replace(tool, on_invoke_tool=invoke, concurrent=False)
+		return replace(tool, start=start, concurrent=False)
 
 	def next_result(self, name: str) -> Any:
 		queue = self.given[name]

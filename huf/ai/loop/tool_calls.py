@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from huf.ai.arguments import as_text, check_arguments, mask_secrets, parse_arguments
+from huf.ai.contexts import Ended
 from huf.ai.errors import RunPaused, RunStopped, TookTooLong, ToolError
 from huf.ai.loop.guards import Guard, Progress
-from huf.ai.loop.waiting import Ended, watch
+from huf.ai.loop.waiting import watch
 from huf.ai.types import Call, CallRequest, CallStatus, Effect, Observation, Tool
 
 MOST_KEPT = 8_000_000

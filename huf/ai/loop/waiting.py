@@ -5,9 +5,9 @@ Knows nothing of what it waits for.
 
 import asyncio
 from collections.abc import Awaitable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
-from huf.ai.contexts import Carried
+from huf.ai.contexts import Carried, Ended
 from huf.ai.errors import RunStopped, TookTooLong
 from huf.ai.loop.guards import Guard, Progress, first_verdict
 
@@ -17,27 +17,17 @@ GRACE = 1.0
 """Seconds that something cancelled has to tidy up before it is left to itself."""
 
 
-class Ended(NamedTuple):
-	"""How something ended: what it gave, or what it raised."""
-
-	value: Any = None
-	error: BaseException | None = None
-
-	def result(self) -> Any:
-		if self.error:
-			raise self.error
-		return self.value
-
-
 async def watched(waiting: Awaitable, guards: Iterable[Guard], progress: Progress) -> Any:
 	"""Wait for something, asking the guards all the while. Raises RunStopped when one speaks up."""
 	return (await watch(waiting, guards, progress)).result()
 
 
 async def watch(
-	waiting: Awaitable, guards: Iterable[Guard], progress: Progress, timeout: float | None = None
+	waiting: Awaitable | Ended, guards: Iterable[Guard], progress: Progress, timeout: float | None = None
 ) -> Ended:
 	"""As `watched`, but what the awaited raises is told apart from what ends the wait: RunStopped, TookTooLong."""
+	if isinstance(waiting, Ended):
+		return waiting
 	carried, bell, clock = Carried(), Bell(), asyncio.get_running_loop().time
 	task = asyncio.ensure_future(carried.run(catch(waiting, bell)))
 	until = clock() + timeout if timeout else float("inf")

@@ -43,7 +43,7 @@ class TokenCount:
 
 def text_of(message: dict) -> str:
 	"""Whatever of a message a tokenizer has to read."""
-	calls = [call["function"] for call in message.get("tool_calls") or ()]
-	return "\n".join(
-		[message.get("content") or "", *(f"{call['name']} {call['arguments']}" for call in calls)]
-	)
+	said = message.get("content") or ""
+	for call in message.get("tool_calls") or ():
+		said += f"\n{call['function']['name']} {call['function']['arguments']}"
+	return said

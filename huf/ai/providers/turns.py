@@ -59,7 +59,7 @@ def loop_tool(tool) -> Tool:
 		tool.description,
 		tool.params_json_schema,
 		getattr(tool, "effect", Effect.EXTERNAL),
-		invoker(tool),
+		getattr(tool, "start", None) or invoker(tool),
 		getattr(tool, "timeout", None),
 		getattr(tool, "most_calls", 0),
 		getattr(tool, "concurrent", False),

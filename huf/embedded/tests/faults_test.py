@@ -1,10 +1,12 @@
 """The disk is full, the database is locked or gone in the middle of a step: nothing is lost, and the run goes on later."""
 
 import sqlite3
+import threading
+import time
 from datetime import timedelta
 
 import frappe
-from frappe.database.connection import take_turn
+from frappe.database.turns import Turns, turns_of
 from frappe.utils import now_datetime
 
 from huf.ai.agent_integration import run_agent_sync
@@ -90,7 +92,7 @@ class TestDatabaseFaults(SiteTestCase):
 class TestTurns(SiteTestCase):
 	def test_who_is_gone_with_the_turn_to_write_keeps_nobody_from_writing(self):
 		frappe.db.commit()
-		take_turn(frappe.db.path)
+		turns_of(frappe.db.path).take("somebody who is gone")
 		before = frappe.db.count("Note")
 		for _ in range(2):
 			frappe.get_doc({"doctype": "Note", "title": frappe.generate_hash()}).insert()
@@ -98,8 +100,28 @@ class TestTurns(SiteTestCase):
 		self.assertEqual(frappe.db.count("Note"), before + 2)
 
 	def test_a_turn_is_given_back_with_the_transaction(self):
+		turns = turns_of(frappe.db.path)
 		for end in (frappe.db.commit, frappe.db.rollback):
 			frappe.db.begin()
 			end()
-			turn = take_turn(frappe.db.path)
-			turn.release()
+			self.assertTrue(turns.take("another"))
+			turns.give("another")
+
+	def test_turns_are_taken_in_the_order_in_which_they_are_asked_for(self):
+		turns, heard = Turns(), []
+		turns.take("the first")
+
+		def write(number: int) -> None:
+			turns.take(number)
+			heard.append(number)
+			turns.give(number)
+
+		writers = [threading.Thread(target=write, args=(number,)) for number in range(20)]
+		for number, writer in enumerate(writers):
+			writer.start()
+			while len(turns.waiting) <= number:
+				time.sleep(0.001)
+		turns.give("the first")
+		for writer in writers:
+			writer.join()
+		self.assertEqual(heard, list(range(20)))

@@ -2,9 +2,10 @@
 
 import asyncio
 import threading
+import time
 import unittest
 
-from huf.ai.contexts import in_thread
+from huf.ai.contexts import InThread, is_lent
 from huf.ai.coroutines import run_coroutine
 from huf.ai.providers.connection import post
 
@@ -89,7 +90,7 @@ class TestConnections(unittest.TestCase):
 class TestThreads(unittest.TestCase):
 	def test_one_call_after_the_other_is_made_in_the_same_thread(self):
 		async def made():
-			return [await in_thread(threading.get_ident, lambda: None) for _ in range(3)]
+			return [await InThread(threading.get_ident, lambda: None).wait() for _ in range(3)]
 
 		self.assertEqual(len(set(run_coroutine(made()))), 1)
 
@@ -97,6 +98,40 @@ class TestThreads(unittest.TestCase):
 		both = threading.Barrier(2, timeout=5)
 
 		async def made():
-			return await asyncio.gather(*(in_thread(both.wait, lambda: None) for _ in range(2)))
+			return await asyncio.gather(*(InThread(both.wait, lambda: None).wait() for _ in range(2)))
 
 		self.assertEqual(sorted(run_coroutine(made())), [0, 1])
+
+	def test_what_takes_longer_leaves_the_event_loop_to_others_and_is_left_behind_when_cancelled(self):
+		go_on, left = threading.Event(), []
+
+		async def made():
+			begun = InThread(lambda: go_on.wait(5), lambda: left.append(True))
+			self.assertIsNone(begun.ended)
+			waiting = asyncio.ensure_future(begun.wait())
+			await asyncio.sleep(0)
+			go_on.set()
+			self.assertTrue(await waiting)
+			abandoned = asyncio.ensure_future(
+				InThread(lambda: time.sleep(0.2), lambda: left.append(True)).wait()
+			)
+			await asyncio.sleep(0)
+			abandoned.cancel()
+			with self.assertRaises(asyncio.CancelledError):
+				await abandoned
+
+		run_coroutine(made())
+		self.assertEqual(left, [True])
+		self.assertFalse(is_lent())
+
+	def test_what_it_raises_is_raised_whether_it_was_soon_or_not(self):
+		def fail(seconds: float):
+			time.sleep(seconds)
+			raise ZeroDivisionError
+
+		async def made(seconds: float):
+			await InThread(lambda: fail(seconds), lambda: None).wait()
+
+		for seconds in (0, 0.05):
+			with self.subTest(seconds=seconds), self.assertRaises(ZeroDivisionError):
+				run_coroutine(made(seconds))

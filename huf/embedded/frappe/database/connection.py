@@ -11,16 +11,12 @@ import time
 from collections import deque
 from decimal import Decimal
 from pathlib import Path
-from threading import Lock
 
+from frappe.database.turns import turns_of
 from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
 
 BUSY_TIMEOUT = 30.0
 SLOW_TRANSACTION = 2.0
-PATIENCE = 1.0
-"""Seconds to wait for a thread of this process before SQLite is asked."""
-_turns: dict[str, Lock] = {}
-"""By path: who has it writes."""
 """Seconds: SQLite has one writer, so a transaction held longer than this keeps others waiting."""
 
 READS = re.compile(
@@ -96,16 +92,6 @@ def to_column(value):
 	)
 
 
-def take_turn(path: str) -> Lock:
-	"""Wait for the threads of this process that write to a database. SQLite alone would have them ask again and again."""
-	turn = _turns.setdefault(path, Lock())
-	if not turn.acquire(timeout=PATIENCE):
-		# Who has it is slow, or gone: SQLite itself sees to it that only one writes.
-		turn = _turns[path] = Lock()
-		turn.acquire()
-	return turn
-
-
 class Connection:
 	"""`transaction_writes` counts the writes since the last commit or rollback; 0 means no lock is held."""
 
@@ -131,7 +117,7 @@ class Connection:
 		self.transaction_writes = 0
 		self._disable_transaction_control = 0
 		self._began = 0.0
-		self._turn: Lock | None = None
+		self._turns, self._me = turns_of(self.path), object()
 		self.before_commit, self.after_commit = CallbackManager(), CallbackManager()
 		self.before_rollback, self.after_rollback = CallbackManager(), CallbackManager()
 
@@ -156,15 +142,14 @@ class Connection:
 	def begin(self):
 		"""Take the write lock.  Raises QueryTimeoutError if another transaction held it for 30 seconds."""
 		if not self._connection.in_transaction:
-			self._give_way()
-			self._turn = take_turn(self.path)
-			self._run("BEGIN IMMEDIATE")
+			self._turns.take(self._me)
+			try:
+				self._run("BEGIN IMMEDIATE")
+			except BaseException:
+				self._turns.give(self._me)
+				raise
+			self._turns.keep(self._me)
 			self._began = time.monotonic()
-
-	def _give_way(self):
-		if self._turn:
-			self._turn.release()
-			self._turn = None
 
 	def _run(self, query, parameters=()):
 		try:
@@ -212,7 +197,7 @@ class Connection:
 			held = time.monotonic() - self._began
 			if held > SLOW_TRANSACTION:
 				logger.warning("A write transaction was open for %.1f s; all other writers waited", held)
-		self._give_way()
+		self._turns.give(self._me)
 		self.transaction_writes = 0
 
 	def savepoint(self, save_point: str):
@@ -234,7 +219,7 @@ class Connection:
 		"""What is not committed is lost."""
 		if self._connection.in_transaction:
 			self._connection.rollback()
-		self._give_way()
+		self._turns.give(self._me)
 		self._connection.close()
 
 	@staticmethod

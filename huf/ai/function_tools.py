@@ -1,0 +1,143 @@
+"""A function becomes a tool: its calls are checked, run where they can be left behind, and give text."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import frappe
+from agents import FunctionTool
+
+from huf.ai.arguments import check_arguments, fit, parse_arguments
+from huf.ai.contexts import Ended, InThread, awaited
+from huf.ai.tool_threads import begin_in_thread
+from huf.ai.types import Effect
+
+
+@dataclass
+class EffectTool(FunctionTool):
+	"""The SDK's tool, plus what it does to the world and where it comes from.
+
+	`start`, `work` and `describe` are those of `Calls`. `progress`: what people read while it is at work, where somebody
+	wrote it.
+	"""
+
+	effect: Effect = Effect.READ
+	types: str = ""
+	reference_doctype: str | None = None
+	timeout: float | None = None
+	most_calls: int = 0
+	concurrent: bool = False
+	needs_approval: bool = False
+	progress: str = ""
+	start: Callable[[dict], Awaitable[str] | Ended] | None = None
+	work: Callable[[dict], str] | None = None
+	describe: Callable[[dict], dict] | None = None
+	why_person: Callable[[dict], str | None] | None = None
+
+
+def create_function_tool(
+	name: str,
+	description: str,
+	parameters: dict,
+	function: Callable[..., Any | Awaitable[Any]],
+	effect: Effect = Effect.READ,
+	types: str = "",
+	reference_doctype: str | None = None,
+	timeout: float | None = None,
+	admit: Callable[[], None] | None = None,
+	result_limit: int = 0,
+	request: Callable[..., dict] | None = None,
+) -> EffectTool:
+	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text, shortened to `result_limit`.
+
+	After `timeout` seconds the loop abandons a call; None: never. Raises what `admit` (asked first) and the function raise;
+	ToolError where the arguments do not fit `parameters` (a JSON schema). `request` shows what a call would send.
+	"""
+	calls = Calls(name, parameters, function, admit, result_limit, request)
+	return EffectTool(
+		name=name,
+		description=description,
+		params_json_schema=parameters,
+		on_invoke_tool=calls.on_invoke_tool,
+		strict_json_schema=False,
+		effect=effect,
+		types=types,
+		reference_doctype=reference_doctype,
+		timeout=timeout,
+		# What waits for the network; anything else uses the run's one connection to the database.
+		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function),
+		start=calls.start,
+		work=calls.work,
+		describe=calls.describe,
+	)
+
+
+@dataclass(frozen=True)
+class Calls:
+	"""How the calls of one tool are made; `create_function_tool` says of what."""
+
+	name: str
+	parameters: dict
+	function: Callable[..., Any | Awaitable[Any]]
+	admit: Callable[[], None] | None
+	result_limit: int
+	request: Callable[..., dict] | None
+
+	async def on_invoke_tool(self, context, input_json: str) -> str:
+		return await awaited(self.start(parse_arguments(input_json)))
+
+	def start(self, arguments: dict) -> Awaitable[str] | Ended:
+		"""Begin a call; of a synchronous function that is done at once, how it ended."""
+		try:
+			self.check(arguments)
+		except Exception as error:  # what is to be awaited raises its errors later as well
+			return Ended(error=error)
+		if inspect.iscoroutinefunction(self.function):
+			return self.finish(self.function(**arguments))
+		thread = begin_in_thread(partial(self.begin, arguments))
+		is_done = thread.ended and not inspect.isawaitable(thread.ended.value)
+		return thread.ended if is_done else self.wait_for(thread)
+
+	def work(self, arguments: dict) -> str:
+		"""Make a call as a whole in the calling thread."""
+		self.check(arguments)
+		begun = self.begin(arguments)
+		return asyncio.run(self.finish(begun)) if inspect.isawaitable(begun) else begun
+
+	def describe(self, arguments: dict) -> dict:
+		"""What a call would send."""
+		self.check(arguments)
+		return self.request(**arguments) if self.request else {"tool": self.name, "arguments": arguments}
+
+	def check(self, arguments: dict) -> None:
+		if self.admit:
+			self.admit()
+		check_arguments(arguments, self.parameters)
+
+	def begin(self, arguments: dict) -> Any:
+		"""The result as text, or what gives it."""
+		with unheard():
+			result = self.function(**arguments)
+			return result if inspect.isawaitable(result) else fit(result, self.result_limit)
+
+	async def finish(self, begun: Awaitable) -> str:
+		with unheard():
+			return fit(await begun, self.result_limit)
+
+	async def wait_for(self, thread: InThread) -> str:
+		begun = await thread.wait()
+		return await self.finish(begun) if inspect.isawaitable(begun) else begun
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+	"""What frappe.throw and msgprint said inside a tool is for the model, not for the browser of the caller."""
+	messages = len(frappe.local.message_log)
+	try:
+		yield
+	finally:
+		del frappe.local.message_log[messages:]

@@ -1,0 +1,29 @@
+"""Where tools are at work: a thread that can be left behind, and has no database any more from then on."""
+
+from collections.abc import Callable
+from typing import Any
+
+import frappe
+
+from huf.ai.contexts import InThread
+from huf.ai.errors import ToolError
+
+
+def begin_in_thread(function: Callable[[], Any]) -> InThread:
+	return InThread(function, leave_connection)
+
+
+async def in_tool_thread(function: Callable[[], Any]) -> Any:
+	return await begin_in_thread(function).wait()
+
+
+def leave_connection() -> None:
+	"""Take the database away from code that does not end: what it wrote is undone, what it will write fails."""
+	left = frappe.local.db
+	frappe.connect(set_admin_as_user=False)
+	left.sql = left.commit = left.connect = refuse
+	left.close()
+
+
+def refuse(*args, **kwargs):
+	raise ToolError("This call was abandoned; it can change nothing any more.")
