@@ -4,7 +4,7 @@ import asyncio
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +29,8 @@ TURNS, ROUNDS = 5, 25
 AT_ONCE, PAUSE, SOME_TURNS = 64, 0.05, 3
 CHUNKS = 2_000
 SHORT, LONG = 10, 1_000
+Times = tuple[float, float]
+"""Wall and CPU milliseconds."""
 SYSTEM = {"role": "system", "content": "You are an agent under test."}
 
 
@@ -68,8 +70,7 @@ def print_turns(base_url: str, agent: str, tools: list[dict]) -> None:
 	found = compare(ways)
 	called, translated, bare, kept, *agno = found
 	print(f"\n{TURNS} tool turns and an answer")
-	for name, (wall, cpu) in zip(ways, found, strict=True):
-		print(f"  {name:36}{wall:8.2f} ms wall {cpu:8.2f} ms CPU")
+	print_times(ways, found)
 	print_ratio("  with journal / litellm.acompletion", kept, called, 0.6)
 	print_ratio("  without journal / translation", bare, translated, 1.5)
 	if agno:
@@ -78,23 +79,34 @@ def print_turns(base_url: str, agent: str, tools: list[dict]) -> None:
 		print("  Agno: not installed (pip install '.[bench]')")
 
 
-def compare(ways: dict[str, Callable[[], None]], rounds: int = ROUNDS) -> list[tuple[float, float]]:
-	"""Median wall and CPU milliseconds of each, all of them in each round."""
-	times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+def compare(ways: dict[str, Callable[[], None]], rounds: int = ROUNDS) -> list[list[Times]]:
+	"""Wall and CPU milliseconds of each, all of them in each round."""
+	times: dict[str, list[Times]] = {name: [] for name in ways}
 	for _ in range(rounds + 3):
 		for name, way in ways.items():
 			times[name].append(clocked(way))
-	return [tuple(map(statistics.median, zip(*each[3:], strict=True))) for each in times.values()]
+	return [each[3:] for each in times.values()]
 
 
-def clocked(function: Callable[[], None]) -> tuple[float, float]:
+def middle(times: list[Times]) -> Times:
+	return tuple(map(statistics.median, zip(*times, strict=True)))
+
+
+def clocked(function: Callable[[], None]) -> Times:
 	wall, cpu = time.perf_counter(), time.process_time()
 	function()
 	return (time.perf_counter() - wall) * 1000, (time.process_time() - cpu) * 1000
 
 
-def print_ratio(what: str, ours: tuple[float, float], theirs: tuple[float, float], target: float) -> None:
-	wall, cpu = (our / their for our, their in zip(ours, theirs, strict=True))
+def print_times(names: Iterable[str], found: Iterable[list[Times]]) -> None:
+	for name, (wall, cpu) in zip(names, map(middle, found), strict=True):
+		print(f"  {name:36}{wall:8.2f} ms wall {cpu:8.2f} ms CPU")
+
+
+def print_ratio(what: str, ours: list[Times], theirs: list[Times], target: float) -> None:
+	"""The middle of each round's ratio: a machine that is slow for a while is so for both."""
+	rounds = zip(ours, theirs, strict=True)
+	wall, cpu = middle([(our[0] / their[0], our[1] / their[1]) for our, their in rounds])
 	print(f"{what:38}{wall:8.2f} wall    {cpu:8.2f} CPU     (target {target})")
 
 
@@ -182,8 +194,7 @@ def print_history(agent: str) -> None:
 		)
 	short, long = compare(ways)
 	print("\nthe same over a history")
-	for name, (wall, cpu) in zip(ways, (short, long), strict=True):
-		print(f"  {name:36}{wall:8.2f} ms wall {cpu:8.2f} ms CPU")
+	print_times(ways, (short, long))
 	print_ratio(f"  {LONG} / {SHORT} messages", long, short, 1.5)
 
 
@@ -220,7 +231,7 @@ def print_chunks(base_url: str, agent: str) -> None:
 	}
 	found = compare(ways, 5)
 	print(f"\na streamed answer of {CHUNKS} chunks, µs a chunk")
-	for name, (wall, cpu) in zip(ways, found, strict=True):
+	for name, (wall, cpu) in zip(ways, map(middle, found), strict=True):
 		print(f"  {name:36}{wall * 1000 / CHUNKS:8.1f} µs wall {cpu * 1000 / CHUNKS:8.1f} µs CPU")
 	print("  (target 60)")
 

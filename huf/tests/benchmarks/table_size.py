@@ -1,17 +1,24 @@
-"""Whether runs get slower as there are more of them on record: the same run before and after a million others."""
+"""Whether runs get slower as there are more of them on record: the same run beside none and beside a million others."""
 
+import shutil
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.records.history import list_runs
-from huf.tests.benchmarks.floor import TURNS, compare, print_ratio, with_journal
+from huf.tests.benchmarks.floor import TURNS, compare, connect, print_ratio, print_times, with_journal
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
 
-ROWS, AT_ONCE, ROUNDS = 1_000_000, 20_000, 40
+ROWS, AT_ONCE, ROUNDS, PAGES = 1_000_000, 20_000, 60, 10
 FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus", "idx")
 FIELDS += (
 	"agent",
@@ -27,24 +34,41 @@ FIELDS += (
 
 
 def measure() -> None:
-	"""Print wall and CPU milliseconds of a run and of the list of runs, before and after, and the ratios."""
+	"""Print wall and CPU milliseconds of a run and of the list of runs, on two sites in turn, and the ratios."""
 	look = "huf.tests.benchmarks.floor.look"
 	tool = make_tool("Custom Function", function_path=look, effect="read", description="Looks.")
 	with quick_model(tool) as base_url:
 		provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url)
 		model = make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1).name
 		agent = make_agent(model, (tool,), max_iterations=20)
-		ways = {
-			f"a run of {TURNS} tool turns": lambda: with_journal(agent, f"{TURNS} 0"),
-			"the first page of the list of runs": lambda: list_runs({}, 0, 20),
-		}
-		before = compare(ways, ROUNDS)
-		took = fill(agent)
-		print(f"{ROWS:,} runs put on record in {took:.0f} s")
-		after = compare(ways, ROUNDS)
-	for name, few, many in zip(ways, before, after, strict=True):
-		print(f"{name:36}{few[0]:8.2f} ms wall before {many[0]:8.2f} after")
-		print_ratio("  after / before", many, few, 1.1)
+		frappe.db.commit()
+		with working_on(frappe.local.site) as few, working_on(copied(frappe.local.site)) as many:
+			print(f"{ROWS:,} runs put on record in {many(lambda: fill(agent)):.0f} s")
+			for name, work in {
+				f"a run of {TURNS} tool turns": lambda: with_journal(agent, f"{TURNS} 0"),
+				f"the newest runs, {PAGES} times": lambda: [list_runs({}, 0, 20) for _ in range(PAGES)],
+			}.items():
+				names = (f"{name}, few", f"{name}, many")
+				found = compare(
+					dict(zip(names, (partial(few, work), partial(many, work)), strict=True)), ROUNDS
+				)
+				print_times(names, found)
+				print_ratio("  many / few", *reversed(found), 1.1)
+
+
+def copied(site: str) -> str:
+	"""A site with the same records; of an embedded home, where a site is a folder."""
+	copy = f"many.{site}"
+	sites = Path(frappe.local.sites_path)
+	shutil.copytree(sites / site, sites / copy)
+	return copy
+
+
+@contextmanager
+def working_on(site: str) -> Iterator[Callable[[Callable], Any]]:
+	"""What calls a function on that site, in a thread of its own."""
+	with ThreadPoolExecutor(1, initializer=connect, initargs=(site, frappe.local.sites_path)) as pool:
+		yield lambda function: pool.submit(function).result()
 
 
 def fill(agent: str) -> float:
