@@ -2,11 +2,16 @@
 
 Each DocType has a counter in the site's database, raised by every transaction that changed one of its rows.  What
 is cached carries the counter's value of when it was read.  Looking the counters up costs one `PRAGMA data_version`
-as long as no other connection has committed, and nothing more within a write transaction.  So a cache may be shared
-by the threads of a process and is still right when another process writes to the same file.
+as long as no other connection has committed, and nothing within a write transaction or within a moment of the last look.
+So a cache may be shared by the threads of a process, which see each other's changes at once, and is right a moment later when
+another process has written to the same file.
 """
 
 from threading import Lock
+from time import monotonic
+
+MOMENT = 0.001
+"""Seconds for which what other processes change may go unseen."""
 
 MAX_ENTRIES = 10_000
 LISTED = {"DocType", "DocField", "DocPerm", "User", "Has Role", "Role", "User Permission"}
@@ -14,6 +19,9 @@ LISTED = {"DocType", "DocField", "DocPerm", "User", "Has Role", "Role", "User Pe
 
 _shared: dict[str, dict] = {}
 """Per database path: {(doctype, key): (version, value)}, common to all connections of the process."""
+
+_changes: dict[str, dict] = {}
+"""Per database path: {doctype: number of its last change by this process, None: number of the last one of all}."""
 
 _lock = Lock()
 
@@ -25,6 +33,8 @@ class Versions:
 		self._known: dict[str, int] = {}
 		self._data_version = None
 		self._looked_up_in: float | None = None
+		self._changes = _changes.setdefault(connection.path, {None: 0})
+		self._looked_at, self._seen = float("-inf"), 0
 		self._uncommitted: dict[str, dict] = {}
 
 	def cached(self, doctype: str, key, make):
@@ -48,14 +58,21 @@ class Versions:
 		transaction = self._connection.write_began()
 		if transaction and transaction == self._looked_up_in:
 			return self._known.get(doctype, 0)
-		self._looked_up_in = transaction
+		is_seen = self._changes.get(doctype, 0) <= self._seen
+		if not is_seen or monotonic() - self._looked_at > MOMENT:
+			self._looked_up_in = transaction
+			self._look()
+		return self._known.get(doctype, 0)
+
+	def _look(self):
+		self._seen = self._changes[None]
 		data_version = self._connection.data_version()
 		if data_version != self._data_version:
 			self._known = dict(
 				self._connection.execute("SELECT doctype, version FROM `__DocTypeVersion`").fetchall()
 			)
 			self._data_version = data_version
-		return self._known.get(doctype, 0)
+		self._looked_at = monotonic()
 
 	def is_changing(self, *doctypes: str) -> bool:
 		"""Whether the running transaction has changed rows of one of these."""
@@ -81,6 +98,10 @@ class Versions:
 	def forget(self):
 		"""The transaction has ended: its own rows are read again, and the counters with them."""
 		if self._uncommitted:
+			with _lock:
+				number = self._changes[None] + 1
+				self._changes.update(dict.fromkeys(self._uncommitted, number))
+				self._changes[None] = number
 			self._uncommitted = {}
 			self._data_version = None
 
