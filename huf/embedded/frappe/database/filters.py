@@ -92,14 +92,11 @@ def field_type(doctype: str, fieldname: str) -> str | None:
 
 def field_types(doctype: str, fieldnames: Sequence[str]) -> list[str | None]:
 	"""The type of each field, for one look at the DocType."""
-	if (
-		STANDARD_TYPES.keys() >= set(fieldnames)
-		or doctype.startswith("__")
-		or doctype in ("Singles", "Series")
-	):
-		return [STANDARD_TYPES.get(name) for name in fieldnames]
+	standard = [STANDARD_TYPES.get(name) for name in fieldnames]
+	if None not in standard or doctype.startswith("__") or doctype in ("Singles", "Series"):
+		return standard
 	found = frappe.get_meta(doctype).types
-	return [STANDARD_TYPES.get(name) or found.get(name) for name in fieldnames]
+	return [kind or found.get(name) for kind, name in zip(standard, fieldnames, strict=True)]
 
 
 def condition(one: Filter, *, count_nulls: bool, column: str | None = None) -> tuple[str, list]:

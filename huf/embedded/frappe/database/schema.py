@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 import frappe
-from frappe.database.connection import to_column
+from frappe.database.connection import PLAIN, to_column
 
 TEXT = "COLLATE NOCASE"
 """MariaDB compares text without case; SQLite does for ASCII with this."""
@@ -133,13 +133,17 @@ def get_table_name(doctype: str) -> str:
 	return doctype if doctype.startswith("__") else f"tab{doctype}"
 
 
+PARSED = ("Date", "Datetime", "JSON")
+"""Field types of which not every text is a value."""
+
+
 def to_field(value, fieldtype: str | None, column: str = ""):
 	"""A value as a field of this type stores it.  Raises OperationalError for a broken date or broken JSON."""
-	if value is None:
-		return None
-	if fieldtype in ("Date", "Datetime"):
+	if value is None or fieldtype not in PARSED:
+		return value if type(value) in PLAIN else to_column(value)
+	if fieldtype != "JSON":
 		return parse_moment(value, fieldtype, column)
-	if fieldtype == "JSON" and isinstance(value, str):
+	if isinstance(value, str):
 		try:
 			json.loads(value)
 		except ValueError as error:
