@@ -45,7 +45,8 @@ COLUMNS = (
 		"act",
 		(
 			*("ai.sdk_tools", "ai.tools", "ai.tool_functions", "ai.tool_fields", "ai.custom_functions"),
-			*("ai.preview", "ai.gate", "ai.difference", "ai.tool_making", "ai.knowledge"),
+			*("ai.function_tools", "ai.tool_threads", "ai.preview", "ai.gate", "ai.difference"),
+			*("ai.tool_making", "ai.knowledge"),
 		),
 	),
 	(
