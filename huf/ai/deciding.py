@@ -17,9 +17,8 @@ from huf.ai.errors import UsageError
 from huf.ai.masking import Masker, masked, read_patterns
 from huf.ai.providers import litellm
 from huf.ai.records import decisions
-from huf.ai.records.budgets import reserve, settle_once
 from huf.ai.records.decisions import Decided
-from huf.ai.records.limits import limits_outside_runs
+from huf.ai.records.outside_runs import paid
 from huf.ai.routing.continuity import Previous
 from huf.ai.routing.escalation import Escalation, check_dynamic_escalation
 from huf.ai.routing.patterns import Pattern
@@ -113,15 +112,9 @@ class ModelAsker:
 		)
 		quick = replace(call, fixed={**call.fixed, "timeout": PATIENCE})
 		ask = masked(quick, Masker(read_patterns(get_settings().mask_patterns)))
-		limits = limits_outside_runs(frappe.session.user)
-		held = reserve(limits, ask.worst_case(messages, [], (0, 0))) if limits else None
-		frappe.db.commit()  # nothing stays open while a model thinks
-		try:
+		with paid(ask.worst_case(messages, [], (0, 0))) as bill:
 			self.reply = run_coroutine(ask(messages, [], lambda text: None))
-		finally:
-			if held:
-				settle_once(held, self.reply.usage if self.reply else None)
-				frappe.db.commit()
+			bill.usage = self.reply.usage
 		return self.reply.text
 
 	def figures(self) -> dict:

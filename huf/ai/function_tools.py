@@ -94,10 +94,10 @@ class Calls:
 		"""Begin a call; of a synchronous function that is done at once, how it ended."""
 		try:
 			self.check(arguments)
-		except Exception as error:  # what is to be awaited raises its errors later as well
+			if inspect.iscoroutinefunction(self.function):
+				return self.finish(self.function(**arguments))
+		except Exception as error:  # the boundary around a tool's call
 			return Ended(error=error)
-		if inspect.iscoroutinefunction(self.function):
-			return self.finish(self.function(**arguments))
 		thread = begin_in_thread(partial(self.begin, arguments))
 		is_done = thread.ended and not inspect.isawaitable(thread.ended.value)
 		return thread.ended if is_done else self.wait_for(thread)

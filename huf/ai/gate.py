@@ -80,6 +80,11 @@ class Gate:
 _closed: ContextVar[Gate | None] = ContextVar("huf_gate", default=None)
 
 
+def is_closed() -> bool:
+	"""Whether what is done here is only tried."""
+	return _closed.get() is not None
+
+
 @contextmanager
 def closed() -> Iterator[Gate]:
 	"""Everything inside is undone at its end, and nothing of it gets out.

@@ -8,7 +8,7 @@ import frappe
 from huf.ai import admission
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
-from huf.ai.providers import litellm
+from huf.ai.providers import services
 
 SPEECH = "Speech to Text"
 MOST_BYTES = 10_000_000
@@ -51,4 +51,4 @@ def transcribe(agent: str, sound: str, kind: str) -> str:
 		content = base64.b64decode(sound, validate=True)
 	except binascii.Error:
 		raise UsageError("The recording is not base64.") from None
-	return run_coroutine(litellm.transcribe(tool.model, f"speech.{ending}", content))["text"].strip()
+	return run_coroutine(services.transcribe(tool.model, f"speech.{ending}", content))["text"].strip()

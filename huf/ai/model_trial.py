@@ -8,8 +8,7 @@ import frappe
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import BudgetHeld, ModelError, RunStopped
 from huf.ai.providers import litellm
-from huf.ai.records.budgets import reserve, settle_once
-from huf.ai.records.limits import limits_outside_runs
+from huf.ai.records.outside_runs import paid
 from huf.ai.types import ModelReply
 
 PROMPT = [{"role": "user", "content": "Answer with the word OK."}]
@@ -31,17 +30,10 @@ def try_model(name: str) -> dict:
 
 
 def ask_once(provider: str, model: str) -> ModelReply:
-	"""Ask without trying again, paid as any call. Commits: nothing stays open while a model thinks."""
+	"""Ask without trying again, paid as any call. Commits."""
 	call = litellm.connect(provider, model, {"max_tokens": ANSWER_TOKENS}, False)
 	quick = replace(call, fixed={**call.fixed, "timeout": PATIENCE})
-	limits = limits_outside_runs(frappe.session.user)
-	held = reserve(limits, quick.worst_case(PROMPT, [], (0, 0))) if limits else None
-	frappe.db.commit()
-	reply = None
-	try:
+	with paid(quick.worst_case(PROMPT, [], (0, 0))) as bill:
 		reply = run_coroutine(quick(PROMPT, [], lambda text: None))
-	finally:
-		if held:
-			settle_once(held, reply.usage if reply else None)
-			frappe.db.commit()
+		bill.usage = reply.usage
 	return reply

@@ -229,9 +229,9 @@ async def handle_run_agent(tool, prompt):
 
 
 async def handle_speech_to_text(tool, file_url):
-	from huf.ai.providers import litellm
+	from huf.ai.providers import services
 
 	source = tool_functions.readable_file(file_url)
 	if not source.file_name:
 		raise ToolError("That file has no name.")
-	return await litellm.transcribe(tool.model, source.file_name, source.get_content())
+	return await services.transcribe(tool.model, source.file_name, source.get_content())

@@ -109,9 +109,9 @@ EXCEPTIONS = {
 	("ai.agent_integration", "ai.task_routing"),
 	# A tool may run another agent, ask a model to write down speech, and search by LiteLLM: found when they are called.
 	("ai.sdk_tools", "ai.agent_integration"),
-	("ai.sdk_tools", "ai.providers.litellm"),
-	("ai.tools.web", "ai.providers.litellm"),
-	("ai.knowledge.meaning", "ai.providers.litellm"),
+	("ai.sdk_tools", "ai.providers.services"),
+	("ai.tools.web", "ai.providers.services"),
+	("ai.knowledge.meaning", "ai.providers.services"),
 }
 """What goes against the arrow, each with its reason."""
 

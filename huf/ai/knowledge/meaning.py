@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import frappe
 
-from huf.ai.errors import ModelError
+from huf.ai import gate
+from huf.ai.errors import BudgetHeld, ModelError, RunStopped
 from huf.ai.records.knowledge import read_vectors, stamp_of
+from huf.ai.records.outside_runs import paid
 
 AT_ONCE = 64
 """Texts of one call of a model."""
@@ -28,30 +30,39 @@ def is_possible() -> bool:
 
 
 def embed(model: str, texts: Sequence[str]) -> list[str]:
-	"""Texts as vectors, packed for a row. Raises ModelError."""
+	"""Texts as vectors, packed for a row. Raises ModelError, also where a limit has no room. Commits."""
 	import numpy
-
-	from huf.ai.providers import litellm
 
 	packed = []
 	for start in range(0, len(texts), AT_ONCE):
-		for vector in asyncio.run(litellm.embed(model, list(texts[start : start + AT_ONCE]))):
+		for vector in ask_for_vectors(model, list(texts[start : start + AT_ONCE])):
 			row = numpy.asarray(vector, dtype="<f4")
 			row /= max(float(numpy.linalg.norm(row)), 1e-12)
 			packed.append(base64.b64encode(row.tobytes()).decode())
 	return packed
 
 
+def ask_for_vectors(model: str, texts: list[str]) -> list[list[float]]:
+	from huf.ai.providers import services
+
+	try:
+		with paid(services.worst_of_embedding(model, texts)) as bill:
+			vectors, bill.usage = asyncio.run(services.embed(model, texts))
+			return vectors
+	except (RunStopped, BudgetHeld) as limit:
+		raise ModelError(str(limit)) from None
+
+
 def near(query: str, sources: Iterable, limit: int) -> Iterator[list[str]]:
 	"""Names of the chunks nearest to a query, for each embedding model of these sources; nothing where it cannot be asked.
 
-	No model is waited for while a transaction writes.
+	No model is waited for while a transaction writes, and none is asked for what is only tried.
 	"""
 	models: dict[str, list[str]] = {}
 	for source in sources:
 		if source.embedding_model:
 			models.setdefault(source.embedding_model, []).append(source.name)
-	if not models or frappe.db.transaction_writes or not is_possible():
+	if not models or frappe.db.transaction_writes or gate.is_closed() or not is_possible():
 		return
 	for model, names in models.items():
 		try:

@@ -13,14 +13,12 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-import frappe
-
 from huf.ai.budget_types import WorstCase
-from huf.ai.errors import ModelError, ToolError
+from huf.ai.errors import ModelError
 from huf.ai.loop.budget import DEFAULT_WINDOW, Room
 from huf.ai.loop.planner import planned
 from huf.ai.providers.answers import Answer, Told
-from huf.ai.providers.failures import broken, first_line, hide_secret, model_error
+from huf.ai.providers.failures import broken, model_error
 from huf.ai.providers.model_thread import ask_there
 from huf.ai.providers.models import Prices, facts_of, most_tokens, plans
 from huf.ai.providers.pictures import with_pictures
@@ -34,16 +32,12 @@ __all__ = [
 	"_find_tool",
 	"_normalize_model_name",
 	"_setup_api_key",
-	"embed",
 	"run",
-	"search",
-	"transcribe",
 ]
 
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
 PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
-SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
 
 
 class CallWay(str, Enum):
@@ -323,64 +317,3 @@ def known_errors() -> tuple[type[Exception], ...]:
 	import openai
 
 	return (openai.APIError, httpx.HTTPError, aiohttp.ClientError, TimeoutError, ConnectionError, ValueError)
-
-
-async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
-	"""Text of a sound file: {text}. Raises ModelError."""
-	sound = content.encode() if isinstance(content, str) else content
-	row = get_cached("AI Model", model)
-	kwargs = {
-		"model": _normalize_model_name(model, row.provider),
-		"file": (file_name, sound),
-		"max_retries": 0,
-	}
-	_setup_api_key(row.provider, read_key(row.provider), kwargs)
-	frappe.db.commit()
-	try:
-		answer = await ask_there(load().atranscription(**kwargs))
-	except known_errors() as error:
-		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
-	return {"text": answer.text}
-
-
-async def embed(model: str, texts: list[str]) -> list[list[float]]:
-	"""Texts as vectors of an embedding model. Raises ModelError. No write transaction may be open."""
-	row = get_cached("AI Model", model)
-	name = _normalize_model_name(model, row.provider)
-	kwargs = {"model": name, "input": texts, "timeout": get_settings().model_timeout, "max_retries": 0}
-	_setup_api_key(row.provider, read_key(row.provider), kwargs)
-	try:
-		answer = await ask_there(load().aembedding(**kwargs))
-	except known_errors() as error:
-		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
-	return [each["embedding"] for each in answer.data]
-
-
-async def search(query: str, limit: int) -> list[dict]:
-	"""What the site's search provider finds: [{title, url, text, date}]. Raises ToolError."""
-	from frappe.utils.password import get_decrypted_password
-
-	settings = get_settings()
-	key = get_decrypted_password("Huf Settings", "Huf Settings", "search_api_key", raise_exception=False)
-	kwargs = {
-		"query": query,
-		"search_provider": SEARCH_PROVIDERS[settings.search_provider],
-		"max_results": limit,
-		"api_key": key or None,
-		"api_base": settings.search_base_url or None,
-		"timeout": settings.tool_timeout,
-	}
-	try:
-		answer = await ask_there(load().asearch(**kwargs))
-	except known_errors() as error:
-		said = hide_secret(first_line(str(error)), key)
-		raise ToolError(f"The web search by {settings.search_provider} failed: {said}") from None
-	return [
-		{
-			"title": each.title,
-			"url": each.url,
-			"text": each.snippet,
-			**({"date": each.date} if each.date else {}),
-		}
-		for each in answer.results[:limit]
-	]

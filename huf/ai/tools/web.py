@@ -40,11 +40,11 @@ async def web_search(query: str, limit: int = 5) -> dict:
 		query: What to look for, in a few words
 		limit: How many results at most
 	"""
-	from huf.ai.providers import litellm
+	from huf.ai.providers import services
 
 	if not get_settings().search_provider:
 		raise ToolError(NO_SEARCH)
-	results = await litellm.search(query, max(1, min(limit, 20)))
+	results = await services.search(query, max(1, min(limit, 20)))
 	return {"query": query, "results": results, "untrusted": True}
 
 

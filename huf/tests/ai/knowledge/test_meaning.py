@@ -4,6 +4,7 @@ import json
 
 import frappe
 
+from huf.ai import gate
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.records.knowledge import CHUNK, SOURCE, read_items
 from huf.tests.base import SiteTestCase
@@ -72,3 +73,35 @@ class TestMeaning(SiteTestCase):
 		self.assertNotIn(canary, json.dumps(found))
 		self.assertEqual([body["input"] for body in self.asked()[before:]], [[f"roof {canary[:8]}"]])
 		self.assertEqual(find("roof", source, make_user("Huf User")), [])
+
+	def test_what_vectors_cost_counts_and_a_limit_leaves_the_words(self):
+		user = make_user("Huf Manager")
+		frappe.set_user(user)
+		self.addCleanup(frappe.set_user, "Administrator")
+		self.limit(1_000)
+		source = make_source(*self.files, embedding_model=self.model)
+		held = frappe.db.get_value(
+			"Agent Budget", {"holder": user, "scope": "user"}, ["tokens", "reserved_tokens"]
+		)
+		self.assertGreater(held[0], 0)
+		self.assertEqual(held[1], 0)
+		self.limit(held[0] + 3)
+		before = len(self.asked())
+		self.assertEqual(texts("roof", source, user), ["The roof of the house leaks"])
+		other = make_source(*self.files, embedding_model=self.model)
+		for row in read_items(other).values():
+			self.assertIn("leaves too little", row.error)
+		self.assertEqual(len(self.asked()), before)
+
+	def test_what_is_only_tried_asks_no_model(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		before = len(self.asked())
+		with gate.closed():
+			self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
+		self.assertEqual(len(self.asked()), before)
+
+	def limit(self, tokens: int) -> None:
+		"""The tokens that a user may use a day."""
+		frappe.db.set_single_value("Huf Settings", "user_daily_token_limit", tokens)
+		frappe.db.commit()
+		self.addCleanup(frappe.db.set_single_value, "Huf Settings", "user_daily_token_limit", 0)

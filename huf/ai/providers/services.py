@@ -1,0 +1,97 @@
+"""What LiteLLM is asked for besides answers: vectors, transcripts, web searches. Each call goes out once."""
+
+import frappe
+
+from huf.ai.budget_types import WorstCase
+from huf.ai.errors import ToolError
+from huf.ai.providers.failures import first_line, hide_secret, model_error
+from huf.ai.providers.litellm import (
+	_normalize_model_name,
+	_setup_api_key,
+	known_errors,
+	listed_prices,
+	load,
+	read_key,
+)
+from huf.ai.providers.model_thread import ask_there
+from huf.ai.providers.models import facts_of
+from huf.ai.settings import get_cached, get_settings
+from huf.ai.types import Usage
+
+SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
+
+
+async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
+	"""Text of a sound file: {text}. Raises ModelError."""
+	sound = content.encode() if isinstance(content, str) else content
+	row = get_cached("AI Model", model)
+	kwargs = {
+		"model": _normalize_model_name(model, row.provider),
+		"file": (file_name, sound),
+		"max_retries": 0,
+	}
+	_setup_api_key(row.provider, read_key(row.provider), kwargs)
+	frappe.db.commit()
+	try:
+		answer = await ask_there(load().atranscription(**kwargs))
+	except known_errors() as error:
+		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
+	return {"text": answer.text}
+
+
+async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]:
+	"""Texts as vectors of an embedding model. Raises ModelError. No write transaction may be open."""
+	row = get_cached("AI Model", model)
+	name = _normalize_model_name(model, row.provider)
+	kwargs = {"model": name, "input": texts, "timeout": get_settings().model_timeout, "max_retries": 0}
+	_setup_api_key(row.provider, read_key(row.provider), kwargs)
+	try:
+		answer = await ask_there(load().aembedding(**kwargs))
+	except known_errors() as error:
+		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
+	tokens = answer.usage.prompt_tokens if answer.usage else 0
+	prices = prices_of(model)
+	cost = prices.cost(tokens, 0, 0) if prices and tokens else None
+	return [each["embedding"] for each in answer.data], Usage(tokens, cost=cost)
+
+
+def worst_of_embedding(model: str, texts: list[str]) -> WorstCase:
+	"""The most that `embed` can use: a token is a byte at least."""
+	prices = prices_of(model)
+	tokens = sum(len(text.encode()) for text in texts)
+	return WorstCase(model, tokens, 0, prices.input if prices else None, 0.0)
+
+
+def prices_of(model: str):
+	provider = get_cached("AI Model", model).provider
+	return facts_of(model).prices or listed_prices(_normalize_model_name(model, provider))
+
+
+async def search(query: str, limit: int) -> list[dict]:
+	"""What the site's search provider finds: [{title, url, text, date}]. Raises ToolError."""
+	from frappe.utils.password import get_decrypted_password
+
+	settings = get_settings()
+	key = get_decrypted_password("Huf Settings", "Huf Settings", "search_api_key", raise_exception=False)
+	kwargs = {
+		"query": query,
+		"search_provider": SEARCH_PROVIDERS[settings.search_provider],
+		"max_results": limit,
+		"api_key": key or None,
+		"api_base": settings.search_base_url or None,
+		"timeout": settings.tool_timeout,
+	}
+	try:
+		answer = await ask_there(load().asearch(**kwargs))
+	except known_errors() as error:
+		said = hide_secret(first_line(str(error)), key)
+		raise ToolError(f"The web search by {settings.search_provider} failed: {said}") from None
+	return [
+		{
+			"title": each.title,
+			"url": each.url,
+			"text": each.snippet,
+			**({"date": each.date} if each.date else {}),
+		}
+		for each in answer.results[:limit]
+	]

@@ -1,0 +1,36 @@
+"""Model calls that belong to no run: paid from what their user and the site may use."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import frappe
+
+from huf.ai.budget_types import WorstCase
+from huf.ai.records.budgets import reserve, settle_once
+from huf.ai.records.limits import limits_outside_runs
+from huf.ai.types import Usage
+
+
+@dataclass
+class Bill:
+	"""What the call has used; as long as nobody knows, all that was set aside for it."""
+
+	usage: Usage | None = None
+
+
+@contextmanager
+def paid(worst: WorstCase) -> Iterator[Bill]:
+	"""Set aside the most a call can use, and settle it afterwards. Commits: nothing stays open while a model thinks.
+
+	Raises RunStopped, BudgetHeld.
+	"""
+	limits, bill = limits_outside_runs(frappe.session.user), Bill()
+	held = reserve(limits, worst) if limits else None
+	frappe.db.commit()
+	try:
+		yield bill
+	finally:
+		if held:
+			settle_once(held, bill.usage)
+			frappe.db.commit()
