@@ -6,6 +6,7 @@ the same, and else LiteLLM's call as a whole, which costs ten times as much.
 Keys travel with each call, never through the environment, and are cut out of every message that leaves here.
 """
 
+import gc
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -272,8 +273,12 @@ async def direct_way(kwargs: dict):
 	"""How a call can be made directly, or why it cannot; see `first_use`, which brings HTTP clients that only calls need."""
 	from huf.ai.providers import first_use
 
-	found = first_use.known.get(first_use.key_of(kwargs))
-	return found or await ask_there(first_use.find_translation(load(), kwargs))
+	if found := first_use.known.get(first_use.key_of(kwargs)):
+		return found
+	found = await ask_there(first_use.find_translation(load(), kwargs))
+	# Half a million objects are here to stay: to look through them for garbage holds all threads up for a quarter of a second.
+	gc.freeze()
+	return found
 
 
 def fault_of(answer: Answer) -> str | None:

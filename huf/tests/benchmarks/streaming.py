@@ -25,6 +25,7 @@ STREAMS, PACED, PAUSE = 50, 40, 0.1
 FIRSTS = 20
 STEADY, OFTEN = 300, 0.005
 """A stream of so many chunks, so many seconds apart, beside which a long answer comes at once."""
+CLOCK, LONG = "Clock", "Long"
 PASSWORD = "a password of the benchmark 7"
 
 
@@ -78,25 +79,33 @@ def measure_server(home: Path, base_url: str) -> None:
 	server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 	try:
 		cookie = server.login(PASSWORD)
-		for doctype, values in (
-			("AI Provider", {"provide_name": "Clock", "api_key": SECRET, "api_base": base_url}),
-			("AI Model", {"model_name": "clock", "provider": "Clock", "own_prices": 1}),
-			("Agent", {"agent_name": "Clock", "model": "clock"}),
-		):
-			server.call(f"/api/resource/{doctype.replace(' ', '%20')}", values, cookie)
+		make_clock(server, cookie, CLOCK, base_url)
 		Reader(server.url, cookie, "1 0").read()
 		print_first(server.url, cookie)
 		print_many(server.url, cookie)
-		print_stall(server.url, cookie)
+		# In a process of its own, so that it does not keep the other one waiting.
+		with other_process(serve_clock) as long_url:
+			make_clock(server, cookie, LONG, long_url)
+			print_stall(server.url, cookie)
 	finally:
 		server.stop()
+
+
+def make_clock(server, cookie: str, name: str, base_url: str) -> None:
+	"""An agent of that name with a model at that address."""
+	for doctype, values in (
+		("AI Provider", {"provide_name": name, "api_key": SECRET, "api_base": base_url}),
+		("AI Model", {"model_name": name.lower(), "provider": name, "own_prices": 1}),
+		("Agent", {"agent_name": name, "model": name.lower()}),
+	):
+		server.call(f"/api/resource/{doctype.replace(' ', '%20')}", values, cookie)
 
 
 class Reader:
 	"""Reads one stream; `delays`: seconds from a text's last chunk leaving the model to its arrival here."""
 
-	def __init__(self, url: str, cookie: str, prompt: str):
-		self.host, self.cookie, self.prompt = url.removeprefix("http://"), cookie, prompt
+	def __init__(self, url: str, cookie: str, prompt: str, agent: str = CLOCK):
+		self.host, self.cookie, self.prompt, self.agent = url.removeprefix("http://"), cookie, prompt, agent
 		self.arrivals: list[float] = []
 		self.delays: list[float] = []
 		self.chunks = 0
@@ -104,7 +113,7 @@ class Reader:
 	def read(self) -> None:
 		connection = HTTPConnection(self.host, timeout=60)
 		headers = {"Content-Type": "application/json", "Cookie": self.cookie}
-		body = json.dumps({"agent": "Clock", "prompt": self.prompt})
+		body = json.dumps({"agent": self.agent, "prompt": self.prompt})
 		connection.request("POST", "/api/method/huf.api.chat.stream", body, headers)
 		kind = ""
 		for line in connection.getresponse():
@@ -183,4 +192,4 @@ def read_on(connection, url: str, cookie: str) -> None:
 	"""Read one long answer after the other."""
 	connection.send("reading")
 	while not connection.poll():
-		Reader(url, cookie, f"{CHUNKS} 0").read()
+		Reader(url, cookie, f"{CHUNKS} 0", LONG).read()
