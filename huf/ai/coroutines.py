@@ -7,7 +7,7 @@ is carried back when it ends, so that what it left for the commit of its caller 
 import asyncio
 import contextvars
 import os
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,7 +15,6 @@ from typing import Any
 
 from huf.ai.contexts import Carried
 
-END = object()
 idle: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
 """Event loops that nobody runs, by process; the one that was used last, and has the freshest connections, is the next.
 
@@ -66,23 +65,32 @@ def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause: float = 
 
 	After `pause` seconds without anything comes a None, so that whoever passes it on shows a sign of life. A reader who leaves early does not stop it: the coroutine is run to its end all the same.
 	"""
+	items: deque = deque()
 	with event_loop() as loop:
-		queue: asyncio.Queue = asyncio.Queue()
+
+		def put(item: Any) -> None:
+			items.append(item)
+			# What was put is read before the coroutine goes on, as soon as that waits for anything.
+			loop.stop()
+
+		async def work() -> None:
+			try:
+				await carried.run(start(put))
+			finally:
+				loop.stop()
+
 		carried = Carried()
-		task = loop.create_task(carried.run(start(queue.put_nowait)))
-		task.add_done_callback(lambda _: queue.put_nowait(END))
+		task = loop.create_task(work())
 		try:
-			while (item := loop.run_until_complete(next_item(queue, pause))) is not END:
-				yield item
+			while items or not task.done():
+				if not items:
+					sign_of_life = loop.call_later(pause, put, None)
+					loop.run_forever()
+					sign_of_life.cancel()
+				while items:
+					yield items.popleft()
 			task.result()
 		finally:
-			if not task.done():
-				loop.run_until_complete(task)
+			while not task.done():
+				loop.run_forever()
 			carried.restore()
-
-
-async def next_item(queue: asyncio.Queue, pause: float) -> Any:
-	try:
-		return await asyncio.wait_for(queue.get(), pause)
-	except asyncio.TimeoutError:
-		return None

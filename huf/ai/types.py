@@ -87,6 +87,8 @@ class EventKind(str, Enum):
 	RUN_QUEUED = "run_queued"
 	RUN_STARTED = "run_started"
 	TEXT_DELTA = "text_delta"
+	TEXT_DONE = "text_done"
+	"""Whoever holds text back tells it now. Nobody else hears of it."""
 	TEXT_VOID = "text_void"
 	TOOL_STARTED = "tool_started"
 	PROGRESS = "progress"

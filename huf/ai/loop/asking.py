@@ -80,6 +80,10 @@ async def ask_once(
 		if partial:
 			outcome.text, outcome.told = partial, False
 		raise
+	if parts:
+		emit(EventKind.TEXT_DONE, {"step": step})
+		# Whoever reads along has the last words before a database is waited for.
+		await asyncio.sleep(0)
 	if grant and grant.short and reply.finish_reason == "length":
 		reply = replace(reply, finish_reason="budget")
 	journal.answered(step, reply)

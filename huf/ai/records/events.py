@@ -51,6 +51,8 @@ class Announcer:
 		if kind is EventKind.TEXT_DELTA:
 			return self.hold(**data)
 		self.tell_held()
+		if kind is EventKind.TEXT_DONE:
+			return
 		self.tell(kind, data)
 		if kind is EventKind.TOOL_STARTED:
 			self.tell(EventKind.PROGRESS, progress(data["step"], data["tool"], self.agent))

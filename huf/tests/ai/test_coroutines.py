@@ -6,7 +6,7 @@ import time
 import unittest
 
 from huf.ai.contexts import InThread, is_lent
-from huf.ai.coroutines import run_coroutine
+from huf.ai.coroutines import iterate, run_coroutine
 from huf.ai.providers.connection import post
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -85,6 +85,54 @@ class TestConnections(unittest.TestCase):
 			self.assertTrue(self.closed.wait(5))
 			self.closed.clear()
 			self.assertEqual(self.connections, expected)
+
+
+class TestIterating(unittest.TestCase):
+	def test_what_is_put_is_read_before_the_coroutine_goes_on(self):
+		happened = []
+
+		async def tell(put):
+			for number in range(3):
+				put(number)
+				await asyncio.sleep(0)
+				happened.append(f"after {number}")
+
+		for item in iterate(tell):
+			happened.append(item)
+		self.assertEqual(happened, [0, "after 0", 1, "after 1", 2, "after 2"])
+
+	def test_what_is_put_last_is_read_and_its_error_is_raised_behind_it(self):
+		async def fail(put):
+			put("said")
+			raise ZeroDivisionError
+
+		read = []
+		with self.assertRaises(ZeroDivisionError):
+			for item in iterate(fail):
+				read.append(item)
+		self.assertEqual(read, ["said"])
+
+	def test_a_silence_is_told_and_a_reader_who_leaves_stops_nothing(self):
+		done = []
+
+		async def wait(put):
+			await asyncio.sleep(0.05)
+			put("late")
+			await asyncio.sleep(0.01)
+			done.append(True)
+
+		reading = iterate(wait, pause=0.02)
+		self.assertIsNone(next(reading))
+		reading.close()
+		self.assertEqual(done, [True])
+
+	def test_the_loop_is_fit_for_the_next_however_the_last_ended(self):
+		async def put_and_end(put):
+			put(1)
+
+		for _ in range(3):
+			self.assertEqual(list(iterate(put_and_end)), [1])
+			self.assertEqual(run_coroutine(asyncio.sleep(0.001, "done")), "done")
 
 
 class TestThreads(unittest.TestCase):
