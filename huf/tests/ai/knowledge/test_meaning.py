@@ -78,6 +78,7 @@ class TestMeaning(SiteTestCase):
 		user = make_user("Huf Manager")
 		frappe.set_user(user)
 		self.addCleanup(frappe.set_user, "Administrator")
+		self.addCleanup(self.limit, 0)
 		self.limit(1_000)
 		source = make_source(*self.files, embedding_model=self.model)
 		held = frappe.db.get_value(
@@ -104,4 +105,3 @@ class TestMeaning(SiteTestCase):
 		"""The tokens that a user may use a day."""
 		frappe.db.set_single_value("Huf Settings", "user_daily_token_limit", tokens)
 		frappe.db.commit()
-		self.addCleanup(frappe.db.set_single_value, "Huf Settings", "user_daily_token_limit", 0)
