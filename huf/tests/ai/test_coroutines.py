@@ -67,6 +67,7 @@ class TestConnections(unittest.TestCase):
 			await writer.drain()
 			await asyncio.sleep(0.05)
 			writer.close()
+			await writer.wait_closed()
 			self.closed.set()
 
 		server = asyncio.start_server(serve, "127.0.0.1", 0)
