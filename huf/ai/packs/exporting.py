@@ -13,7 +13,7 @@ import yaml
 from huf.ai.errors import UsageError
 from huf.ai.evals.cases import parse_definition
 from huf.ai.mail_way import read_rules
-from huf.ai.packs.manifest import EVALS, FILE, NAME
+from huf.ai.packs.manifest import EVALS, FILE, NAME, NO_RIGHTS
 from huf.ai.routing.mail_config import write_config
 
 TOOL, RULES = "Agent Tool Function", "mail.yaml"
@@ -123,8 +123,13 @@ def agent_values(agent) -> dict:
 def definition_of(doc) -> dict:
 	if not doc.custom:
 		raise UsageError(f"{doc.name} belongs to an app: only DocTypes made on the site can be in a pack.")
-	rows = {table: [values_of(row) for row in doc.get(table)] for table in ("fields", "permissions")}
+	rows = {"fields": list(map(values_of, doc.fields)), "permissions": list(map(rights_of, doc.permissions))}
 	return {"doctype": "DocType", "name": doc.name, **values_of(doc), "custom": 1, **rows}
+
+
+def rights_of(row) -> dict:
+	"""Every right is said: what a new row has by itself is not what a pack gives where it says nothing."""
+	return {**values_of(row), **{right: 1 for right in NO_RIGHTS if row.get(right)}}
 
 
 def in_order(docs: list) -> list:
