@@ -62,7 +62,7 @@ class TestKnowledgePage(PageTestCase):
 			self.assertIn("Filters must be JSON", page.get_by_test_id("error").inner_text())
 			page.get_by_test_id("field-filters").fill("")
 			page.get_by_test_id("store").click()
-			page.locator("[data-testid=source][data-name=Notes][data-state=Ready]").wait_for()
+			page.locator("[data-testid=source][data-name=Notes][data-state=Ready]").wait_for(timeout=60_000)
 			search(page, "leaks")
 			self.assertIn("It leaks", page.get_by_test_id("citation").inner_text().replace("**", ""))
 		self.call("/api/resource/Knowledge%20Source/Notes", method="DELETE")
@@ -78,7 +78,7 @@ class TestKnowledgePage(PageTestCase):
 			self.make("Agent", agent_name="Clerk", model="scripted", agent_tool=tools)
 			model.script(tool_call("search_knowledge", {"query": "notice"}), text("Fourteen days [1]."))
 			with self.open_page(PAGE) as page:
-				page.locator("[data-testid=source][data-name=Rules][data-state=Ready]").wait_for()
+				page.locator("[data-testid=source][data-name=Rules][data-state=Ready]").wait_for(timeout=60_000)
 				page.goto("/huf/chat?agent=Clerk")
 				# The first question to a model loads LiteLLM.
 				page.set_default_timeout(60_000)
