@@ -78,7 +78,9 @@ class TestKnowledgePage(PageTestCase):
 			self.make("Agent", agent_name="Clerk", model="scripted", agent_tool=tools)
 			model.script(tool_call("search_knowledge", {"query": "notice"}), text("Fourteen days [1]."))
 			with self.open_page(PAGE) as page:
-				page.locator("[data-testid=source][data-name=Rules][data-state=Ready]").wait_for(timeout=60_000)
+				page.locator("[data-testid=source][data-name=Rules][data-state=Ready]").wait_for(
+					timeout=60_000
+				)
 				page.goto("/huf/chat?agent=Clerk")
 				# The first question to a model loads LiteLLM.
 				page.set_default_timeout(60_000)
