@@ -56,6 +56,13 @@ class Ended(NamedTuple):
 		return self.value
 
 
+def ended(function: Callable[[], Any]) -> Ended:
+	try:
+		return Ended(function())
+	except BaseException as error:
+		return Ended(error=error)
+
+
 async def awaited(begun: Awaitable | Ended) -> Any:
 	return begun.result() if isinstance(begun, Ended) else await begun
 
@@ -74,13 +81,13 @@ class InThread:
 		self.under_way.acquire()
 		kept.lent = getattr(kept, "lent", 0) + 1
 		put_to_work(partial(self.work, function), self.tell)
-		self.ended = self.give_back() if self.under_way.acquire(timeout=SOON) else None
+		self.ended: Ended | None = None
+		if self.under_way.acquire(timeout=SOON):
+			kept.lent -= 1
+			self.give_back()
 
 	def work(self, function: Callable[[], Any]) -> None:
-		try:
-			self.how = Ended(self.context.run(function))
-		except BaseException as error:
-			self.how = Ended(error=error)
+		self.how = ended(partial(self.context.run, function))
 
 	def tell(self) -> None:
 		self.under_way.release()
@@ -97,16 +104,16 @@ class InThread:
 				if not self.under_way.acquire(blocking=False):
 					await self.bell.wait()
 			except asyncio.CancelledError:
-				kept.lent -= 1
 				self.left()
 				raise
-			self.ended = self.give_back()
-		return self.ended.result()
+			finally:
+				kept.lent -= 1
+			self.give_back()
+		return self.how.result()
 
-	def give_back(self) -> Ended:
-		kept.lent -= 1
+	def give_back(self) -> None:
 		carry_back(self.context)
-		return self.how
+		self.ended = self.how
 
 
 def put_to_work(work: Callable[[], None], tell: Callable[[], None]) -> None:

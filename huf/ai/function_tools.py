@@ -12,7 +12,7 @@ import frappe
 from agents import FunctionTool
 
 from huf.ai.arguments import check_arguments, fit, parse_arguments
-from huf.ai.contexts import Ended, InThread, awaited
+from huf.ai.contexts import Ended, InThread, awaited, ended
 from huf.ai.tool_threads import begin_in_thread
 from huf.ai.types import Effect
 
@@ -92,12 +92,11 @@ class Calls:
 
 	def start(self, arguments: dict) -> Awaitable[str] | Ended:
 		"""Begin a call; of a synchronous function that is done at once, how it ended."""
-		try:
-			self.check(arguments)
-			if inspect.iscoroutinefunction(self.function):
-				return self.finish(self.function(**arguments))
-		except Exception as error:  # the boundary around a tool's call
-			return Ended(error=error)
+		checked = ended(partial(self.check, arguments))
+		if checked.error:
+			return checked
+		if inspect.iscoroutinefunction(self.function):
+			return self.wait(arguments)
 		thread = begin_in_thread(partial(self.begin, arguments))
 		is_done = thread.ended and not inspect.isawaitable(thread.ended.value)
 		return thread.ended if is_done else self.wait_for(thread)
@@ -127,6 +126,9 @@ class Calls:
 	async def finish(self, begun: Awaitable) -> str:
 		with unheard():
 			return fit(await begun, self.result_limit)
+
+	async def wait(self, arguments: dict) -> str:
+		return await self.finish(self.function(**arguments))
 
 	async def wait_for(self, thread: InThread) -> str:
 		begun = await thread.wait()
