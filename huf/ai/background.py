@@ -6,11 +6,13 @@ from datetime import datetime
 import frappe
 
 from huf.ai.admission import acting_as
+from huf.ai.closing import give_up
 from huf.ai.coroutines import run_coroutine
-from huf.ai.errors import LeaseLost
+from huf.ai.errors import LeaseLost, UsageError
 from huf.ai.open_run import OpenRun, carry_out, load_run, open_run
 from huf.ai.records import leases
 from huf.ai.records.budgets import settle_lost
+from huf.ai.records.leases import Lease
 from huf.ai.types import AgentRequest, Listener, RunResult, RunStatus
 
 LONGEST = 3600
@@ -43,10 +45,21 @@ def work_on(run: str, now: datetime | None = None) -> RunResult | None:
 	user = frappe.db.get_value("Agent Run", run, "run_as")
 	with acting_as(user):
 		try:
-			return end_run(load_run(run, lease))
+			result = carry_on(run, lease)
 		except LeaseLost:
 			frappe.db.rollback()
 			return None
+	call_next(conversation)
+	return result
+
+
+def carry_on(run: str, lease: Lease) -> RunResult:
+	"""Work on a run from its records to its end; what cannot be worked on, because something is gone, fails. Raises LeaseLost."""
+	try:
+		opened = load_run(run, lease)
+	except (UsageError, frappe.DoesNotExistError) as error:
+		return give_up(lease, str(error))
+	return run_coroutine(carry_out(opened))
 
 
 def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:

@@ -108,23 +108,25 @@ class ConversationManager:
 		run: str | None = None,
 		step: int = 0,
 		brought: Brought = NOTHING,
-	) -> str:
-		return self.add_messages([message(role, content, kind, step) | brought.as_row], run)[0]
+	) -> None:
+		self.add_messages([message(role, content, kind, step) | brought.as_row], run)
 
-	def add_messages(self, messages: list[dict], run: str | None = None) -> list[str]:
-		"""Append rows in order, in three statements however many they are."""
+	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
+		"""Append rows in order, in three statements however many they are; none where the conversation was deleted."""
 		frappe.db.sql(
 			"update `tabAgent Conversation` set total_messages = total_messages + %s, modified = %s where name = %s",
 			(len(messages), now(), self.conversation),
 		)
 		# Read after the update: it holds the row until the commit, so no other run takes the same places.
 		total = frappe.db.get_value("Agent Conversation", self.conversation, "total_messages")
+		if total is None:
+			return
 		first = total - len(messages) + 1
 		rows = [
 			{"conversation": self.conversation, "run": run, "sequence": first + place, **each}
 			for place, each in enumerate(messages)
 		]
-		return insert_rows("Agent Message", rows, owner=self.user)
+		insert_rows("Agent Message", rows, owner=self.user)
 
 	def add_step(self, run: str, step: int, reply: ModelReply, observations: list[Observation]) -> None:
 		"""What a step said, asked for and saw: text first, then each call with its result behind it."""

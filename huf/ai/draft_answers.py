@@ -65,6 +65,15 @@ def cancel_run(run: str) -> None:
 		resume(run)
 
 
+def end_runs_of(conversation: str) -> None:
+	"""Ask the runs of a conversation that is deleted to end. Does not commit."""
+	for run in leases.open_runs(conversation):
+		request_cancel(run)
+		drafts.expire_pending(run, "The conversation was deleted")
+		leases.wake(run)
+		enqueue_work(run, enqueue_after_commit=True)
+
+
 def may_answer_draft(row) -> bool:
 	user = frappe.session.user
 	return is_manager(user) or (row.approver == user and user != "Guest")

@@ -16,18 +16,17 @@ from huf.ai.agent_manager import AgentManager
 from huf.ai.approvals import Approvals
 from huf.ai.attached import read_brought
 from huf.ai.attachments import bring, with_reading
+from huf.ai.closing import break_off, close
 from huf.ai.contexts import is_lent
 from huf.ai.conversation_manager import ConversationManager
 from huf.ai.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
 from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.records import firings, leases
 from huf.ai.records.attached import give_to
-from huf.ai.records.budgets import settle_lost
 from huf.ai.records.drafts import expire_pending
 from huf.ai.records.events import Announcer
 from huf.ai.records.journal import (
 	RunJournal,
-	close_run,
 	elapsed,
 	insert_run,
 	keep_opening,
@@ -123,25 +122,30 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 def load_run(name: str, lease: Lease) -> OpenRun:
 	"""A run from its records, as the worker who holds it now goes on with it."""
 	row = frappe.get_doc("Agent Run", name)
-	said = frappe.db.get_value(
-		"Agent Message",
-		{"run": name, "role": "user"},
-		["content", "attachments", "attached_text"],
-		order_by="sequence asc",
-		as_dict=True,
+	# Who deletes a conversation deletes what was said in it.
+	said = (
+		frappe.db.get_value(
+			"Agent Message",
+			{"run": name, "role": "user"},
+			["content", "attachments", "attached_text"],
+			order_by="sequence asc",
+			as_dict=True,
+		)
+		or {}
 	)
 	model = None if row.model == OFFLINE else row.model
 	request = AgentRequest(
 		row.agent,
-		said and said.content,
+		said.get("content", ""),
 		row.run_as,
 		row.conversation,
+		history=None if row.conversation else (),
 		provider=row.provider,
 		model=model,
 		parent_run=row.parent_run,
 		tier=row.tier or None,
 		routed=Routed(row.confidence, tuple(json.loads(row.plan or "[]"))) if row.route else None,
-		brought=read_brought(said or {}),
+		brought=read_brought(said),
 	)
 	mode = Mode(row.mode or Mode.INLINE)
 	manager = AgentManager(row.agent, row.provider, model, request.tier, mode)
@@ -277,14 +281,6 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		return Outcome(StopReason.ERROR, error=FAULT, usage=recorded.usage, steps=len(recorded.replies))
 
 
-def break_off(run: str) -> Recorded:
-	"""What is on record of a run that was broken off. What was set aside for the call it was at counts as spent."""
-	frappe.db.rollback()
-	settle_lost([run])
-	frappe.db.commit()
-	return read_recorded(run)
-
-
 async def begin_anew(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dict], Usage]:
 	"""Sum up what was said before; gives what the model is told first, which is on record then, and what that used."""
 	manager, began = run.manager, time.monotonic()
@@ -325,33 +321,12 @@ def timeout_of(run: OpenRun) -> int:
 
 
 def finish(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
-	"""Say the answer in the conversation and close the run, in one commit."""
+	"""Close the run with its answer; where the step cap cut that short, it says so."""
 	if outcome.stop_reason is StopReason.MAX_STEPS:
 		outcome.text, outcome.told = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False
 		if run.mode is Mode.INLINE and (offer := run.manager.agent_doc.cap_message):
 			outcome.text = f"{outcome.text}\n\n{offer}"
-	run.lease.hold()
-	if outcome.text and not outcome.told:
-		run.conversations.add_message("agent", outcome.text, run=run.name, step=outcome.steps)
-	if outcome.error:
-		run.conversations.add_message("system", outcome.error, kind="Error", run=run.name, step=outcome.steps)
-	close_run(run.name, run.request.agent, outcome, duration_ms)
-	leases.free_conversation(run.conversation, run.name)
-	run.conversations.persist_conversation()
-	return RunResult(
-		run=run.name,
-		conversation=run.conversation,
-		status=outcome.status,
-		stop_reason=outcome.stop_reason,
-		response=outcome.text,
-		error=outcome.error,
-		usage=outcome.usage,
-		steps=outcome.steps,
-		duration_ms=duration_ms,
-		provider=run.manager.provider,
-		model=run.manager.model,
-		observations=tuple(outcome.observations) if outcome.stop_reason is StopReason.TOOL_FAILURES else (),
-	)
+	return close(run.lease, run.conversations, outcome, duration_ms, run.manager.provider, run.manager.model)
 
 
 def step_warning(steps: int) -> str:

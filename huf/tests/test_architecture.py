@@ -31,6 +31,7 @@ COLUMNS = (
 			"ai.background",
 			"ai.coroutines",
 			"ai.open_run",
+			"ai.closing",
 			"ai.replay",
 			"ai.lost_calls",
 			"ai.summaries",

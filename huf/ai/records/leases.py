@@ -112,10 +112,18 @@ def free_conversation(conversation: str, run: str) -> None:
 	)
 
 
-def line(conversation: str) -> list[str]:
-	"""The queued runs of a conversation, the one that has waited longest first."""
+def line(conversation: str | None) -> list[str]:
+	"""The queued runs of a conversation, the one that has waited longest first; none of one that was deleted."""
+	if not conversation:
+		return []
 	waiting = {"conversation": conversation, "status": "Queued"}
 	return frappe.get_all("Agent Run", filters=waiting, pluck="name", order_by="creation asc")
+
+
+def open_runs(conversation: str) -> list[str]:
+	"""The runs of a conversation that have not ended, oldest first."""
+	still = {"conversation": conversation, "status": ["in", ("Queued", "Started", "Waiting")]}
+	return frappe.get_all("Agent Run", filters=still, pluck="name", order_by="creation asc")
 
 
 def abandoned(now: datetime | None = None) -> list[str]:

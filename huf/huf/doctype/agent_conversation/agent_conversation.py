@@ -1,10 +1,13 @@
 import frappe
 from frappe.model.document import Document
 
+from huf.ai.draft_answers import end_runs_of
+
 
 class AgentConversation(Document):
 	def on_trash(self):
-		"""What was said goes with it; runs stay, because they are the record of what was done."""
+		"""What was said goes with it, and its runs end; their records stay, because they say what was done."""
+		end_runs_of(self.name)
 		frappe.db.delete("Agent Message", {"conversation": self.name})
 		for doctype in ("Agent Run", "Agent Draft"):
 			frappe.db.set_value(

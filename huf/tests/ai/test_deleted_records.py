@@ -1,0 +1,78 @@
+"""What a run belongs to or needs is deleted while it is open: it ends, and what it did and used stays on record."""
+
+from datetime import timedelta
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.admission import acting_as
+from huf.ai.agent_integration import run_agent
+from huf.ai.background import enqueue_run, work_on
+from huf.ai.draft_answers import expire_drafts
+from huf.ai.types import AgentRequest, EventKind
+from huf.api.chat import delete_conversation
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_tool
+from huf.tests.model_server import text, tool_call
+
+
+class TestDeletedRecords(DraftTestCase):
+	def delete(self, conversation: str) -> None:
+		with acting_as(self.user):
+			delete_conversation(conversation)
+		frappe.db.commit()
+
+	def run_of(self, name: str):
+		frappe.db.rollback()
+		return frappe.get_doc("Agent Run", name)
+
+	def test_a_run_that_waits_for_a_person_ends_and_nobody_is_asked_any_more(self):
+		result = self.start_change("new")
+		self.delete(result["conversation"])
+		self.assertEqual(self.run_of(result["run"]).status, "Queued")
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.status.value, self.note()), ("Cancelled", "old"))
+		self.assertEqual(ended.usage.input_tokens, result["input_tokens"])
+		draft = self.draft(result)
+		self.assertEqual((draft.status, draft.reason), ("Expired", "The conversation was deleted"))
+
+	def test_a_queued_run_ends_without_asking_its_model(self):
+		run = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
+		self.delete(run.conversation)
+		self.assertEqual(work_on(run.name).status.value, "Cancelled")
+		self.assertEqual(self.server.requests, [])
+
+	def test_a_run_at_work_ends_at_its_next_step(self):
+		find = make_tool("Get List", reference_doctype="ToDo")
+		self.server.script(tool_call(find, {}))
+
+		def delete(event):
+			if event.kind is EventKind.TOOL_FINISHED:
+				self.delete(self.run_of(event.run).conversation)
+
+		result = run_agent(AgentRequest(self.make_agent(find), "Look", self.user, channel="s"), [delete])
+		self.assertEqual((result.status.value, result.steps), ("Cancelled", 1))
+		self.assertIsNone(self.run_of(result.run).conversation)
+
+	def test_a_run_that_nobody_asked_to_end_goes_on_without_its_conversation(self):
+		result = self.start_change("new")
+		frappe.db.set_value("Agent Run", result["run"], {"conversation": None, "status": "Queued"})
+		self.server.script(text("Nobody hears it."))
+		expire_drafts(now_datetime() + timedelta(hours=73))
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.status.value, ended.response), ("Success", "Nobody hears it."))
+
+	def test_a_run_whose_model_or_agent_is_gone_fails_and_the_next_one_goes_on(self):
+		for doctype in ("AI Model", "Agent"):
+			agent = self.make_agent()
+			request = AgentRequest(agent, "Later", self.user, channel="s")
+			first, second = enqueue_run(request), enqueue_run(request)
+			name = agent if doctype == "Agent" else first.manager.model
+			frappe.db.delete(doctype, name)
+			frappe.clear_document_cache(doctype, name)
+			ended = [work_on(run.name) for run in (first, second)]
+			self.assertEqual([run.status.value for run in ended], ["Failed", "Failed"])
+			self.assertIn(name, ended[0].error)
+			self.assertEqual(self.run_of(first.name).status, "Failed")
+			said = {"conversation": first.conversation, "kind": "Error"}
+			self.assertEqual(frappe.db.count("Agent Message", said), 2)
