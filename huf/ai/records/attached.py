@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 import frappe
 
 from huf.ai.attached import Attached, Brought, files_of
-from huf.ai.records.rows import insert_row, update_row
+from huf.ai.records.rows import insert_row, update_document
 
 CONVERSATION = "Agent Conversation"
 COPIED = ["file_name", "file_url", "file_size", "file_type", "content_hash", "is_private", "folder"]
@@ -29,7 +29,7 @@ def give(conversation: str, file: Attached, user: str) -> Attached:
 	if (row.attached_to_doctype, row.attached_to_name) == (CONVERSATION, conversation):
 		return file
 	if row.owner == user and not row.attached_to_doctype:
-		update_row("File", file.name, attached_to(conversation))
+		update_document("File", file.name, attached_to(conversation))
 		return file
 	return copy(conversation, file, user)
 

@@ -15,7 +15,7 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.mail_types import MailStatus
-from huf.ai.records.rows import clip, digest, insert_rows, update_row
+from huf.ai.records.rows import clip, digest, insert_rows, update_document
 from huf.ai.trigger_types import Firing, FiringStatus, Origin
 
 EVENT = "Agent Trigger Event"
@@ -102,17 +102,17 @@ def overdue(now: datetime | None = None) -> list:
 
 def move_on(trigger: str, due: datetime) -> None:
 	"""Set when a schedule is due next."""
-	update_row("Agent Trigger", trigger, {"next_execution": due})
+	update_document("Agent Trigger", trigger, {"next_execution": due})
 
 
 def tell_fired(trigger: str) -> None:
 	"""Show on a trigger that it works."""
-	update_row("Agent Trigger", trigger, {"last_execution": now(), "last_error": None})
+	update_document("Agent Trigger", trigger, {"last_execution": now(), "last_error": None})
 
 
 def tell_error(trigger: str, error: str | None) -> None:
 	"""Show on a trigger what is wrong with it."""
-	update_row("Agent Trigger", trigger, {"last_error": clip(error, LONGEST_REASON)})
+	update_document("Agent Trigger", trigger, {"last_error": clip(error, LONGEST_REASON)})
 
 
 def origin_of(run: str | None) -> tuple[str | None, int]:

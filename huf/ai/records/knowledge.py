@@ -14,7 +14,7 @@ from frappe.utils import now
 
 from huf.ai.knowledge_words import words_of
 from huf.ai.records import fulltext
-from huf.ai.records.rows import clip, digest, insert_rows, update_row
+from huf.ai.records.rows import clip, digest, insert_rows, update_document, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
 AT_ONCE = 500
@@ -143,7 +143,7 @@ def items_of_document(doctype: str, name: str) -> list[str]:
 
 def set_state(source: str, state: State, **values: Any) -> None:
 	error = clip(values.pop("error", None), 1000)
-	update_row(SOURCE, source, {"state": state.value, "error": error, **values})
+	update_document(SOURCE, source, {"state": state.value, "error": error, **values})
 
 
 # --- chunks ---

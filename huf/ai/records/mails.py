@@ -13,7 +13,7 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.mail_types import Direction, MailEvent, MailStatus
-from huf.ai.records.rows import clip, digest, insert_row, update_row
+from huf.ai.records.rows import clip, digest, insert_row, update_document, update_row
 
 MAIL, EVENT, MAILBOX = "Agent Mail", "Agent Mail Event", "Agent Mailbox"
 PATIENCE = 60
@@ -77,7 +77,7 @@ def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
 		doc.insert(ignore_permissions=True)
 	except frappe.ValidationError as error:
 		return {"size": len(content), "error": str(error)}
-	update_row("File", doc.name, {"owner": owner})
+	update_document("File", doc.name, {"owner": owner})
 	return {"size": len(content), "file_url": doc.file_url}
 
 
@@ -177,7 +177,7 @@ def read_position(mailbox: str):
 
 
 def tell_error(mailbox: str, error: str) -> None:
-	update_row(MAILBOX, mailbox, {"last_error": clip(error, 1000), "last_sync": now()})
+	update_document(MAILBOX, mailbox, {"last_error": clip(error, 1000), "last_sync": now()})
 
 
 # --- mails to go ---

@@ -1,6 +1,6 @@
-"""Rows written by runs: one statement each, with names by hash, past validation and permissions.
+"""Rows written by runs: one statement each, with names by hash, past validation, permissions and caches.
 
-Only `records/` uses it, for DocTypes nobody else writes.
+Only `records/` uses it, but for `update_document` for DocTypes nobody else writes and nobody caches.
 """
 
 import hashlib
@@ -53,6 +53,12 @@ def digest(*parts: Any) -> str:
 
 def update_row(doctype: str, name: str, values: Mapping[str, Any]) -> None:
 	"""Change one row in one statement. Does not commit."""
+	assignments = ", ".join(f"`{column}` = %s" for column in values)
+	frappe.db.sql(f"update `tab{doctype}` set {assignments} where name = %s", (*values.values(), name))
+
+
+def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> None:
+	"""The same for documents that people save as well: what is cached of one is read again."""
 	frappe.db.set_value(doctype, name, dict(values), update_modified=False)
 
 

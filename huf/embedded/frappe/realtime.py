@@ -33,7 +33,7 @@ def publish_realtime(
 	event = event or ("task_progress" if task_id else "global")
 	room = room or _room_of(event, message, user, doctype, docname, task_id)
 	# as text now: what the caller does to the message later must not change what is sent
-	args = (event, frappe.as_json(message), room)
+	args = (event, frappe.as_json(message, indent=None), room)
 	if not after_commit or task_id:
 		return emit_via_redis(*args)
 	if not frappe.local.realtime_log:
