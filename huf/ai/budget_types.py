@@ -5,13 +5,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class WorstCase:
-	"""The most one model call can use. Prices are USD per token; None: unknown."""
+	"""The most one model call can use. Prices are USD per token; None: unknown.
+
+	`besides`: USD for what is not counted in tokens.
+	"""
 
 	model: str = ""
 	input_tokens: int = 0
 	output_tokens: int = 0
 	input_price: float | None = 0.0
 	output_price: float | None = 0.0
+	besides: float | None = 0.0
 
 	@property
 	def tokens(self) -> int:
@@ -19,14 +23,17 @@ class WorstCase:
 
 	@property
 	def is_priced(self) -> bool:
-		return self.input_price is not None and self.output_price is not None
+		return None not in (self.input_price, self.output_price, self.besides)
 
 	@property
 	def cost(self) -> float:
 		"""USD; 0 where the price is unknown."""
-		if not self.is_priced:
-			return 0.0
-		return self.input_tokens * self.input_price + self.output_tokens * self.output_price
+		return self.asking + self.output_tokens * self.output_price if self.is_priced else 0.0
+
+	@property
+	def asking(self) -> float:
+		"""USD without the answer; 0 where the price is unknown."""
+		return self.input_tokens * (self.input_price or 0) + (self.besides or 0)
 
 
 @dataclass(frozen=True)

@@ -240,7 +240,8 @@ class _Connection(BaseHTTPRequestHandler):
 
 	def send_transcript(self, answer: Answer, request: dict, id: str) -> None:
 		if answer.raw is None:
-			answer = replace(answer, raw=json.dumps({"text": answer.message["content"]}).encode())
+			used = {"usage": answer.usage} if answer.usage and "type" in answer.usage else {}
+			answer = replace(answer, raw=json.dumps({"text": answer.message["content"], **used}).encode())
 		self.send_answer(answer)
 
 	def send_json(self, body: dict) -> None:

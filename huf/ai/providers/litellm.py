@@ -113,7 +113,7 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	_setup_api_key(provider, read_key(provider), fixed)
 	said, table = facts_of(model), listed(name)
 	answer_tokens = said.answer or int(min(settings.answer_tokens, listed_answer(name)))
-	prices = said.prices or listed_prices(name)
+	prices = prices_of(model, name)
 	window = said.window or table.get("max_input_tokens") or DEFAULT_WINDOW
 	sees = table.get("supports_vision") if said.sees is None else said.sees
 	row = get_cached("AI Provider", provider)
@@ -301,6 +301,11 @@ def listed(name: str) -> dict:
 def listed_answer(name: str) -> float:
 	"""Tokens of an answer at most; endless where LiteLLM's table does not say."""
 	return listed(name).get("max_output_tokens") or float("inf")
+
+
+def prices_of(model: str, name: str) -> Prices | None:
+	"""The site's own for an AI Model, else what LiteLLM's table says of its name there; None: nobody says."""
+	return facts_of(model).prices or listed_prices(name)
 
 
 def listed_prices(name: str) -> Prices | None:

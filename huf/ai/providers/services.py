@@ -1,20 +1,19 @@
 """What LiteLLM is asked for besides answers: vectors, transcripts, web searches. Each call goes out once."""
 
-import frappe
-
 from huf.ai.budget_types import WorstCase
-from huf.ai.errors import ToolError
+from huf.ai.errors import BudgetHeld, ModelError, RunStopped, ToolError
 from huf.ai.providers.failures import first_line, hide_secret, model_error
 from huf.ai.providers.litellm import (
 	_normalize_model_name,
 	_setup_api_key,
 	known_errors,
-	listed_prices,
 	load,
+	prices_of,
 	read_key,
 )
 from huf.ai.providers.model_thread import ask_there
-from huf.ai.providers.models import facts_of
+from huf.ai.providers.sound import sound_prices, worst_of_sound
+from huf.ai.records.outside_runs import paid
 from huf.ai.settings import get_cached, get_settings
 from huf.ai.types import Usage
 
@@ -22,18 +21,19 @@ SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
 
 
 async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
-	"""Text of a sound file: {text}. Raises ModelError."""
+	"""Text of a sound file: {text}. Paid by the user and the site. Raises ModelError; commits."""
 	sound = content.encode() if isinstance(content, str) else content
 	row = get_cached("AI Model", model)
-	kwargs = {
-		"model": _normalize_model_name(model, row.provider),
-		"file": (file_name, sound),
-		"max_retries": 0,
-	}
+	name = _normalize_model_name(model, row.provider)
+	kwargs = {"model": name, "file": (file_name, sound), "max_retries": 0}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
-	frappe.db.commit()
+	prices = sound_prices(model, name)
 	try:
-		answer = await ask_there(load().atranscription(**kwargs))
+		with paid(worst_of_sound(model, file_name, len(sound), prices)) as bill:
+			answer = await ask_there(load().atranscription(**kwargs))
+			bill.usage = prices.usage_of(answer.usage)
+	except (RunStopped, BudgetHeld) as limit:
+		raise ModelError(str(limit)) from None
 	except known_errors() as error:
 		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
 	return {"text": answer.text}
@@ -50,21 +50,16 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 	except known_errors() as error:
 		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
 	tokens = answer.usage.prompt_tokens if answer.usage else 0
-	prices = prices_of(model)
+	prices = prices_of(model, name)
 	cost = prices.cost(tokens, 0, 0) if prices and tokens else None
 	return [each["embedding"] for each in answer.data], Usage(tokens, cost=cost)
 
 
 def worst_of_embedding(model: str, texts: list[str]) -> WorstCase:
 	"""The most that `embed` can use: a token is a byte at least."""
-	prices = prices_of(model)
+	prices = prices_of(model, _normalize_model_name(model, get_cached("AI Model", model).provider))
 	tokens = sum(len(text.encode()) for text in texts)
 	return WorstCase(model, tokens, 0, prices.input if prices else None, 0.0)
-
-
-def prices_of(model: str):
-	provider = get_cached("AI Model", model).provider
-	return facts_of(model).prices or listed_prices(_normalize_model_name(model, provider))
 
 
 async def search(query: str, limit: int) -> list[dict]:

@@ -84,13 +84,7 @@ def afford(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> G
 		row = rows[name]
 		sides = (
 			(limit.tokens, row.tokens, row.reserved_tokens, worst.input_tokens, 1),
-			(
-				limit.cost,
-				row.cost,
-				row.reserved_cost,
-				worst.input_tokens * (worst.input_price or 0),
-				worst.output_price,
-			),
+			(limit.cost, row.cost, row.reserved_cost, worst.asking, worst.output_price),
 		)
 		for cap, used, reserved, first, each in sides:
 			room = room_for(cap, used, first, each, worst.output_tokens)
