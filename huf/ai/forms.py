@@ -1,5 +1,8 @@
 """DocTypes as forms: what a page has to know of one to list, show and change its records. Reads as the user; never writes."""
 
+from collections.abc import Callable
+from functools import partial
+
 import frappe
 from frappe import _
 
@@ -8,9 +11,19 @@ from huf.ai.tool_types import LAYOUT_FIELDS
 SHOWN = (
 	*("fieldname", "fieldtype", "label", "options", "default", "description", "precision", "fetch_from"),
 	*("depends_on", "mandatory_depends_on", "read_only_depends_on"),
-	*("reqd", "read_only", "hidden", "non_negative", "set_only_once", "collapsible", "in_list_view"),
+	*(
+		"reqd",
+		"read_only",
+		"hidden",
+		"non_negative",
+		"set_only_once",
+		"collapsible",
+		"in_list_view",
+		"link_filters",
+	),
 )
 TRANSLATED = ("label", "description")
+LANGUAGES = ("en", "de", "es", "cs")
 RIGHTS = ("write", "create", "delete")
 RIGHTS_TO_ONE, RIGHTS_TO_SUBMITTABLE = ("write", "delete"), ("submit", "cancel")
 SEARCHED = ("Data", "Small Text", "Text", "Link", "Select", "Text Editor", "Read Only")
@@ -19,14 +32,17 @@ FEW, MOST = 3, 6
 """Columns of a list: where the DocType names none, and at most."""
 
 
-def describe_doctype(doctype: str) -> dict:
-	"""{name, title_field, is_single, is_submittable, is_named, fields, tables: {DocType: fields}, columns, can}.
+def describe_doctype(doctype: str, language: str | None = None) -> dict:
+	"""A DocType in one of the LANGUAGES; in the user's if left out.
+
+	{name, title_field, is_single, is_submittable, is_named, fields, tables: {DocType: fields}, columns, can}.
 
 	Of `fields` those that the user may read; what they may not write is read_only. Raises PermissionError.
 	"""
 	meta = frappe.get_meta(doctype)
 	frappe.has_permission(doctype, "read", throw=True)
-	fields = describe_fields(meta, meta)
+	in_words = partial(_, lang=language if language in LANGUAGES else None)
+	fields = describe_fields(meta, meta, in_words)
 	return {
 		"name": meta.name,
 		"title_field": meta.title_field or None,
@@ -35,25 +51,34 @@ def describe_doctype(doctype: str) -> dict:
 		"is_named": (meta.autoname or "").lower() == "prompt",
 		"fields": fields,
 		"tables": {
-			df.options: describe_fields(frappe.get_meta(df.options), meta) for df in meta.get_table_fields()
+			df.options: describe_fields(frappe.get_meta(df.options), meta, in_words)
+			for df in meta.get_table_fields()
 		},
 		"columns": columns_of(meta, [field["fieldname"] for field in fields]),
 		"can": {right: may(doctype, right) for right in RIGHTS},
 	}
 
 
-def describe_fields(meta, parent) -> list[dict]:
+def describe_fields(meta, parent, in_words: Callable[[str], str]) -> list[dict]:
 	"""Fields of a form, or of a row of `parent`'s."""
 	readable, writable = ({0, *parent.get_permlevel_access(right)} for right in ("read", "write"))
 	return [
 		{
 			**{key: df.get(key) for key in SHOWN if df.get(key)},
-			**{key: _(df.get(key)) for key in TRANSLATED if df.get(key)},
+			**{key: in_words(df.get(key)) for key in TRANSLATED if df.get(key)},
+			**labels_of(df, in_words),
 			**({} if df.permlevel in writable else {"read_only": 1}),
 		}
 		for df in meta.fields
 		if df.permlevel in readable
 	]
+
+
+def labels_of(df, in_words: Callable[[str], str]) -> dict:
+	"""{labels: {choice: what it is called}} of a Select, where that is another word."""
+	choices = (df.options or "").split("\n") if df.fieldtype == "Select" else ()
+	labels = {choice: in_words(choice) for choice in choices if choice}
+	return {"labels": labels} if any(choice != label for choice, label in labels.items()) else {}
 
 
 def may(doctype: str, right: str, doc=None) -> bool:

@@ -57,7 +57,7 @@ def create_function_tool(
 	After `timeout` seconds the loop abandons a call; None: never. Raises what `admit` (asked first) and the function raise;
 	ToolError where the arguments do not fit `parameters` (a JSON schema). `request` shows what a call would send.
 	"""
-	calls = Calls(name, parameters, function, admit or (lambda: None), result_limit, request)
+	calls = Calls(name, parameters, function, admit, result_limit, request)
 	return EffectTool(
 		name=name,
 		description=description,
@@ -83,20 +83,18 @@ class Calls:
 	name: str
 	parameters: dict
 	function: Callable[..., Any | Awaitable[Any]]
-	admit: Callable[[], None]
+	admit: Callable[[], None] | None
 	result_limit: int
 	request: Callable[..., dict] | None
 
 	async def on_invoke_tool(self, context, input_json: str) -> str:
-		arguments = parse_arguments(input_json)
-		check_arguments(arguments, self.parameters)
-		return await awaited(self.start(arguments))
+		return await awaited(self.start(parse_arguments(input_json)))
 
 	def start(self, arguments: dict) -> Awaitable[str] | Ended:
-		"""Begin a call whose arguments were checked; of a synchronous function that is done at once, how it ended."""
-		admitted = ended(self.admit)
-		if admitted.error:
-			return admitted
+		"""Begin a call; of a synchronous function that is done at once, how it ended."""
+		checked = ended(partial(self.check, arguments))
+		if checked.error:
+			return checked
 		if inspect.iscoroutinefunction(self.function):
 			return self.wait(arguments)
 		thread = begin_in_thread(partial(self.begin, arguments))
@@ -115,7 +113,8 @@ class Calls:
 		return self.request(**arguments) if self.request else {"tool": self.name, "arguments": arguments}
 
 	def check(self, arguments: dict) -> None:
-		self.admit()
+		if self.admit:
+			self.admit()
 		check_arguments(arguments, self.parameters)
 
 	def begin(self, arguments: dict) -> Any:

@@ -9,7 +9,7 @@ from huf.ai.agent_integration import read_names, run_agent
 from huf.ai.errors import UsageError
 from huf.ai.front_ends import follow_request, request_for
 from huf.ai.hearing import hearing_tool
-from huf.ai.providers.models import choose_model
+from huf.ai.providers.models import shown_model
 from huf.ai.providers.price_table import can_see
 from huf.ai.records.history import tool_results
 from huf.ai.records.versions import instructions_of
@@ -55,7 +55,7 @@ def get_overview():
 
 
 def summarise(doc, triggers: int) -> dict:
-	_provider, model = choose_model(doc)
+	_provider, model = shown_model(doc)
 	shown = {
 		key: doc.get(key)
 		for key in ("name", "description", "disabled", "allow_chat", "last_run", "total_run")
@@ -73,7 +73,7 @@ def get_versions(agent: str):
 
 
 def describe(doc) -> dict:
-	provider, model = choose_model(doc)
+	provider, model = shown_model(doc)
 	return {
 		"name": doc.name,
 		"description": doc.description,

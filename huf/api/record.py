@@ -8,9 +8,9 @@ MOST = 200
 
 
 @frappe.whitelist(methods=["GET"])
-def get_meta(doctype: str):
+def get_meta(doctype: str, language: str | None = None):
 	"""A DocType as a form; see `huf.ai.forms.describe_doctype`."""
-	return forms.describe_doctype(doctype)
+	return forms.describe_doctype(doctype, language)
 
 
 @frappe.whitelist(methods=["GET"])

@@ -63,6 +63,14 @@ def choose_model(agent, provider: str | None = None, model: str | None = None) -
 	return provider, model
 
 
+def shown_model(agent) -> tuple[str | None, str]:
+	"""The same for a list, where one agent whose model is gone must not hide the others."""
+	try:
+		return choose_model(agent)
+	except UsageError:
+		return None, agent.model or get_settings().default_model
+
+
 def plans(agent_name: str | None, model: str) -> bool:
 	"""Whether an agent's tools are called by plans: as the agent says, else as the model needs it."""
 	agent, row = get_cached("Agent", agent_name), get_cached("AI Model", model)

@@ -131,10 +131,11 @@ class LoginManager:
 		frappe.local.cookie_manager.delete_cookie(COOKIES)
 
 	def read_user(self):
-		fields = ["user_type", "full_name", "first_name", "user_image"]
+		fields = ["user_type", "full_name", "first_name", "user_image", "language"]
 		row = frappe.db.get_value("User", self.user, fields, as_dict=True) or frappe._dict()
 		self.full_name = row.full_name or row.first_name or self.user
 		self.user_type, self.user_image = row.user_type or "Website User", row.user_image
+		frappe.local.lang = row.language or frappe.local.lang
 
 	def answer(self, message: str):
 		"""What login and logout say: where to go, and who one is now."""

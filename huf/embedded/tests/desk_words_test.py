@@ -1,4 +1,4 @@
-"""Words of the Desk: what scripts, reports, cards and charts say has a translation in each language that Huf has."""
+"""Words of Desk and forms: what scripts, reports, cards, charts and fields say has a translation in each language of Huf."""
 
 import csv
 import json
@@ -10,7 +10,9 @@ APP = Path(__file__).resolve().parents[2]
 LANGUAGES = ("de", "es", "cs")
 SAID = re.compile(r'__\(\s*"([^"]+)"')
 LABEL = re.compile(r'"label": "([^"]+)"')
-# Frappe translates these itself, though not into Czech. Words of ours would be read in its other pages too.
+CODE = re.compile(r"\d+|[A-Z]+|[a-z]+(_[a-z]+)+")
+# Frappe translates these itself, though not into Czech. Words of ours would be read in its other pages too. What stands on
+# fields, the embedded home translates itself, in frappe/translations.
 OF_FRAPPE = {
 	*("Chat", "Timeline", "Disabled", "Enabled", "Reason", "Events", "Document", "Models", "From", "To"),
 	*(
@@ -40,17 +42,37 @@ def words() -> set[str]:
 	return found | {row["label"] for row in rows}
 
 
+def words_of_fields() -> set[str]:
+	"""Names of DocTypes, labels, descriptions and choices."""
+	found = set()
+	for file in APP.glob("huf/doctype/*/*.json"):
+		doctype = json.loads(file.read_text())
+		found.add(doctype["name"])
+		for field in doctype["fields"]:
+			found |= {field.get("label"), field.get("description")}
+			if field["fieldtype"] == "Select":
+				found |= {choice.strip() for choice in (field.get("options") or "").split("\n")}
+	return {word for word in found if word and not CODE.fullmatch(word)}
+
+
+def read(*place: str) -> list[tuple[str, str]]:
+	with open(APP.joinpath(*place), newline="") as file:
+		return [(source, text) for source, text in csv.reader(file)]
+
+
 class TestWordsOfTheDesk(unittest.TestCase):
 	def test_each_word_has_a_translation(self):
 		for language in LANGUAGES:
-			with self.subTest(language), open(APP / "translations" / f"{language}.csv", newline="") as file:
-				rows = list(csv.reader(file))
+			with self.subTest(language):
+				rows = read("translations", f"{language}.csv")
 				translated = {source for source, text in rows if text}
 				self.assertEqual(words() - OF_FRAPPE - translated, set())
+				of_frappe = dict(read("embedded", "frappe", "translations", f"{language}.csv"))
+				self.assertEqual(words_of_fields() - set(of_frappe) - translated, set())
 				self.assertEqual(len(rows), len(translated), "a word stands twice, or has no translation")
 
 	def test_what_is_filled_in_is_kept(self):
 		for language in LANGUAGES:
-			with open(APP / "translations" / f"{language}.csv", newline="") as file:
-				for source, text in csv.reader(file):
-					self.assertEqual(source.count("{0}"), text.count("{0}"), source)
+			for source, text in read("translations", f"{language}.csv"):
+				for part in re.findall(r"\{\w+\}|`[^`]+`", source):
+					self.assertIn(part, text, source)

@@ -19,10 +19,10 @@ class TestKnowledgePage(PageTestCase):
 		with self.open_page(PAGE) as page:
 			page.get_by_test_id("sources-empty").wait_for()
 			page.get_by_test_id("new-source").click()
-			page.get_by_test_id("store").click()
+			page.get_by_test_id("save").click()
 			page.get_by_text("This is needed.").wait_for()
 			page.get_by_test_id("field-source_name").fill("Handbook")
-			page.get_by_test_id("store").click()
+			page.get_by_test_id("save").click()
 			add_files(
 				page,
 				("absence.md", HANDBOOK.encode()),
@@ -58,10 +58,10 @@ class TestKnowledgePage(PageTestCase):
 			page.get_by_test_id("field-source_type").select_option("DocType")
 			choose(page, "reference_doctype", "Note")
 			page.get_by_test_id("field-filters").fill("open")
-			page.get_by_test_id("store").click()
+			page.get_by_test_id("save").click()
 			self.assertIn("Filters must be JSON", page.get_by_test_id("error").inner_text())
 			page.get_by_test_id("field-filters").fill("")
-			page.get_by_test_id("store").click()
+			page.get_by_test_id("save").click()
 			page.locator("[data-testid=source][data-name=Notes][data-state=Ready]").wait_for(timeout=60_000)
 			search(page, "leaks")
 			self.assertIn("It leaks", page.get_by_test_id("citation").inner_text().replace("**", ""))

@@ -27,6 +27,14 @@ class TestLanguages(PageTestCase):
 			page.get_by_role("heading", name="Běhy").wait_for()
 			page.get_by_text("Zatím žádné běhy").wait_for()
 
+	def test_forms_are_in_the_language_of_the_page(self):
+		with self.open_page("/huf/knowledge", locale="de-DE") as page:
+			page.get_by_test_id("new-source").click()
+			page.get_by_label("Beschreibung").wait_for()
+			page.get_by_test_id("field-source_type").locator("option", has_text="Dateien").wait_for(
+				state="attached"
+			)
+
 	def test_times_are_those_of_the_reader_s_zone(self):
 		hours = []
 		with self.open_page(user=ADMIN) as page:

@@ -39,7 +39,7 @@ class TestMailPage(PageTestCase):
 		}.items():
 			page.get_by_test_id(f"field-{name}").select_option(value)
 		choose(page, "run_as", "Administrator")
-		page.get_by_test_id("store").click()
+		page.get_by_test_id("save").click()
 		page.get_by_test_id("test-mailbox").click()
 		page.get_by_test_id("tested").wait_for()
 		self.assertEqual(
@@ -49,13 +49,13 @@ class TestMailPage(PageTestCase):
 	def make_rule(self, page) -> None:
 		page.get_by_test_id("view-rules").click()
 		page.get_by_test_id("new-rule").click()
-		page.get_by_test_id("store").click()
+		page.get_by_test_id("save").click()
 		self.assertIn("This is needed", page.get_by_test_id("record-form").inner_text())
 		page.get_by_test_id("field-rule_name").fill("Customers")
 		page.get_by_test_id("field-sender_domain").fill("customer.example")
 		page.get_by_test_id("field-route").select_option("agent")
 		choose(page, "profile", "Reader")
-		page.get_by_test_id("store").click()
+		page.get_by_test_id("save").click()
 		page.get_by_test_id("rule-item").wait_for()
 
 	def deliver(self, inbox: ImapServer) -> None:

@@ -10,6 +10,7 @@ from huf.ai.agent_integration import run_agent
 from huf.ai.background import enqueue_run, work_on
 from huf.ai.draft_answers import expire_drafts
 from huf.ai.types import AgentRequest, EventKind
+from huf.api.agent import get_overview
 from huf.api.chat import delete_conversation
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool
@@ -73,6 +74,11 @@ class TestDeletedRecords(DraftTestCase):
 			ended = [work_on(run.name) for run in (first, second)]
 			self.assertEqual([run.status.value for run in ended], ["Failed", "Failed"])
 			self.assertIn(name, ended[0].error)
+			if doctype == "AI Model":
+				shown = {row["name"]: row["model"] for row in get_overview()}
+				self.assertEqual(shown[agent], name)
 			self.assertEqual(self.run_of(first.name).status, "Failed")
 			said = {"conversation": first.conversation, "kind": "Error"}
 			self.assertEqual(frappe.db.count("Agent Message", said), 2)
+			frappe.db.delete("Agent", agent)
+			frappe.db.commit()

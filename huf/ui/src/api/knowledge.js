@@ -1,9 +1,11 @@
 /** The endpoints about knowledge, one function each. What they answer is described in huf/api/knowledge.py. */
 import { callGet, callPost, request } from "./http.js";
-import { createRecord, deleteRecord, readRecord, updateRecord } from "./resource.js";
+import { deleteRecord } from "./resource.js";
 
 const CALL = "huf.api.knowledge.";
 export const SOURCE = "Knowledge Source";
+/** Fields that say how far one is read. */
+export const SOURCE_STATE = ["state", "error", "indexed_at"];
 export const PAGE_LENGTH = 50;
 
 export const fetchSources = () => callGet(`${CALL}get_sources`);
@@ -14,10 +16,7 @@ export const searchKnowledge = (query, source) =>
 export const indexSource = (source) => callPost(`${CALL}index`, { source, again: true });
 export const removeItem = (item) => callPost(`${CALL}remove_item`, { item });
 
-export const readSource = (name) => readRecord(SOURCE, name);
 export const removeSource = (name) => deleteRecord(SOURCE, name);
-export const storeSource = (name, values) =>
-	name ? updateRecord(SOURCE, name, values) : createRecord(SOURCE, values);
 
 /** A private file of a source; reading it begins by itself. */
 export async function uploadFile(source, file) {

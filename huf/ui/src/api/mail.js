@@ -1,6 +1,5 @@
 /** The endpoints about mail, one function each. What they answer is described in huf/api/mail.py. */
 import { callGet, callPost } from "./http.js";
-import { createRecord, deleteRecord, readRecord, updateRecord } from "./resource.js";
 
 const CALL = "huf.api.mail.";
 export const PAGE_LENGTH = 50;
@@ -26,9 +25,3 @@ export const fetchMailboxes = () =>
 		order_by: "name asc",
 		limit_page_length: 100,
 	});
-
-export const readOne = readRecord;
-export const removeOne = deleteRecord;
-/** Stores a new record, or the changes of one that has a name. */
-export const storeOne = (doctype, name, values) =>
-	name ? updateRecord(doctype, name, values) : createRecord(doctype, values);

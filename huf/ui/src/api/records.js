@@ -5,7 +5,7 @@ export { createRecord, deleteRecord, searchLink, updateRecord } from "./resource
 
 export const PAGE_LENGTH = 50;
 
-export const fetchMeta = (doctype) => callGet("huf.api.record.get_meta", { doctype });
+export const fetchMeta = (doctype, language) => callGet("huf.api.record.get_meta", { doctype, language });
 export const fetchRecord = (doctype, name) => callGet("huf.api.record.get_record", { doctype, name });
 export const fetchDoctypes = () => callGet("huf.api.record.get_doctypes");
 export const fetchRecords = (doctype, { text = "", filters = {} } = {}, start = 0) =>

@@ -17,9 +17,6 @@ export default {
 	"knowledge.type.URLs": "Web pages",
 	"knowledge.type.DocType": "Records",
 	"knowledge.type.DocType.of": "Records of {doctype}",
-	"knowledge.type.Files.hint": "PDF, Word, Excel, PowerPoint, HTML, Markdown and text, uploaded here",
-	"knowledge.type.URLs.hint": "Public pages, read again every day",
-	"knowledge.type.DocType.hint": "Records of this site, each for those who may read it",
 
 	"knowledge.state.New": "Not read yet",
 	"knowledge.state.Indexing": "Being read",
@@ -37,8 +34,6 @@ export default {
 	"knowledge.uploading": "Adding {name}",
 	"knowledge.index": "Read again",
 	"knowledge.change": "Change",
-	"knowledge.save": "Save",
-	"knowledge.not_saved": "This was not saved",
 	"knowledge.delete.title": "Delete this source?",
 	"knowledge.delete.text":
 		"Nothing of “{name}” will be found any more, and its uploaded files are deleted. Records of the site stay as they are.",
@@ -46,22 +41,4 @@ export default {
 	"knowledge.remove.text": "“{title}” will not be found any more. A file that was uploaded here is deleted.",
 	"knowledge.remove.action": "Take out",
 
-	"knowledge.field.source_name": "Name",
-	"knowledge.field.source_type": "What it holds",
-	"knowledge.field.description": "Description",
-	"knowledge.field.description.hint": "What is found here",
-	"knowledge.field.urls": "Addresses",
-	"knowledge.field.urls.hint": "One a line, with https://",
-	"knowledge.field.reference_doctype": "DocType",
-	"knowledge.field.document_fields": "Fields",
-	"knowledge.field.document_fields.hint": "One a line, rows of a table as table.field. Empty: all that hold text",
-	"knowledge.field.filters": "Filters",
-	"knowledge.field.filters.hint": 'Such as {"status": "Open"}. Empty: all records',
-	"knowledge.field.with_attachments": "Attached files, too",
-	"knowledge.field.roles": "Who may search it",
-	"knowledge.field.roles.hint": "Roles, one a line. Empty: everybody; they find only what they may read",
-	"knowledge.field.embedding_model": "Embedding model",
-	"knowledge.field.embedding_model.hint":
-		"Finds by meaning, too. Its provider is sent all texts of the source, and what is searched. Empty: words only",
-	"knowledge.field.disabled": "Disabled",
 };

@@ -182,6 +182,8 @@ export function missingOf(meta, values) {
 
 /** Choices of a Select, or of an Autocomplete: one a line. */
 export const choicesOf = (field) => String(field.options || "").split("\n");
+/** What a choice is called in the reader's language. */
+export const labelOf = (field, choice) => field.labels?.[choice] || String(choice);
 
 /** The field of a child table that is nothing but a list of links, or null. */
 export function onlyLink(fields = []) {
@@ -195,6 +197,7 @@ export function showValue(field, value) {
 	if (kindOf(field) === "check") return Number(value) ? "✓" : "";
 	if (kindOf(field) === "table") return String(value.length || "");
 	if (kindOf(field) === "password") return "•••";
+	if (kindOf(field) === "choice") return labelOf(field, value);
 	return String(value)
 		.replace(/<[^>]*>/g, " ")
 		.replace(/\s+/g, " ")
