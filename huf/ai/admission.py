@@ -19,6 +19,7 @@ def admit(agent_name: str, user: str, chat: bool = False):
 	"""
 	if user == "Guest":
 		raise frappe.PermissionError("Sign in to talk to an agent.")
+	check_enabled(user)
 	agent = get_cached("Agent", agent_name)
 	if agent is None or not may_use(agent, user):
 		raise frappe.PermissionError(f"There is no agent {agent_name!r} that you may use.")
@@ -27,6 +28,15 @@ def admit(agent_name: str, user: str, chat: bool = False):
 	if chat and not agent.allow_chat:
 		raise UsageError(f"The agent {agent_name} does not take part in chats. A Huf Manager can allow it.")
 	return agent
+
+
+def check_enabled(user: str) -> None:
+	"""Raises UsageError for who has left: what was set up in their name does not go on with their rights."""
+	doc = get_cached("User", user)
+	if not (doc and doc.enabled):
+		raise UsageError(
+			f"The user {user} is disabled, so no agent acts as them. Choose somebody else, or enable them."
+		)
 
 
 def may_use(agent, user: str) -> bool:

@@ -57,7 +57,7 @@ def carry_on(run: str, lease: Lease) -> RunResult:
 	"""Work on a run from its records to its end; what cannot be worked on, because something is gone, fails. Raises LeaseLost."""
 	try:
 		opened = load_run(run, lease)
-	except (UsageError, frappe.DoesNotExistError) as error:
+	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
 		return give_up(lease, str(error))
 	return run_coroutine(carry_out(opened))
 

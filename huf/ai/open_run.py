@@ -120,8 +120,15 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 
 
 def load_run(name: str, lease: Lease) -> OpenRun:
-	"""A run from its records, as the worker who holds it now goes on with it."""
+	"""A run from its records, as the worker who holds it now goes on with it.
+
+	Raises UsageError, PermissionError and DoesNotExistError where it cannot go on, because something it needs is gone.
+	"""
 	row = frappe.get_doc("Agent Run", name)
+	if row.attempts > 1:
+		admission.check_enabled(row.run_as)
+	else:
+		admission.admit(row.agent, row.run_as)
 	# Who deletes a conversation deletes what was said in it.
 	said = (
 		frappe.db.get_value(

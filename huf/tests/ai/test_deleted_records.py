@@ -8,7 +8,8 @@ from frappe.utils import now_datetime
 from huf.ai.admission import acting_as
 from huf.ai.agent_integration import run_agent
 from huf.ai.background import enqueue_run, work_on
-from huf.ai.draft_answers import expire_drafts
+from huf.ai.draft_answers import approve, expire_drafts
+from huf.ai.errors import UsageError
 from huf.ai.types import AgentRequest, EventKind
 from huf.api.agent import get_overview
 from huf.api.chat import delete_conversation
@@ -62,6 +63,27 @@ class TestDeletedRecords(DraftTestCase):
 		expire_drafts(now_datetime() + timedelta(hours=73))
 		ended = self.go_on(result["run"])
 		self.assertEqual((ended.status.value, ended.response), ("Success", "Nobody hears it."))
+
+	def test_nothing_goes_on_as_somebody_who_has_left(self):
+		waits = self.start_change("new")
+		later = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
+		frappe.set_user("Administrator")
+		frappe.get_doc("User", self.user).update({"enabled": 0}).save()
+		approve(waits["draft"]["draft"], waits["draft"]["digest"])
+		for run in (waits["run"], later.name):
+			ended = self.go_on(run)
+			self.assertEqual(ended.status.value, "Failed")
+			self.assertIn("is disabled", ended.error)
+		self.assertEqual(self.note(), "old")
+		with self.assertRaisesRegex(UsageError, "is disabled"):
+			enqueue_run(AgentRequest(self.agent, "More", self.user))
+
+	def test_a_queued_run_does_not_begin_once_its_agent_is_switched_off(self):
+		run = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
+		frappe.get_doc("Agent", self.agent).update({"disabled": 1}).save()
+		ended = self.go_on(run.name)
+		self.assertEqual(ended.status.value, "Failed")
+		self.assertIn("is disabled", ended.error)
 
 	def test_a_run_whose_model_or_agent_is_gone_fails_and_the_next_one_goes_on(self):
 		for doctype in ("AI Model", "Agent"):
