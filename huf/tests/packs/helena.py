@@ -18,7 +18,8 @@ class HelenaTestCase(ShippedPackCase):
 	def setUp(self):
 		super().setUp()
 		self.user = make_user("Huf User", "ANWALT")
-		self.word = frappe.generate_hash(length=8)
+		# Without an ending, which a search would take off.
+		self.word = f"{frappe.generate_hash(length=8)}k"
 		self.case = self.make_case(anwalt=self.user)
 		self.other = self.make_case()
 		frappe.db.commit()
