@@ -189,7 +189,10 @@ def read_steady(url: str, cookie: str) -> list[float]:
 
 
 def read_on(connection, url: str, cookie: str) -> None:
-	"""Read one long answer after the other."""
+	"""Read one long answer after the other, and print how many there were."""
 	connection.send("reading")
+	began, count = time.monotonic(), 0
 	while not connection.poll():
 		Reader(url, cookie, f"{CHUNKS} 0", LONG).read()
+		count += 1
+	print(f"{count} answers of {CHUNKS} chunks were read in {time.monotonic() - began:.1f} s", flush=True)
