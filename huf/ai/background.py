@@ -45,12 +45,10 @@ def work_on(run: str, now: datetime | None = None) -> RunResult | None:
 	user = frappe.db.get_value("Agent Run", run, "run_as")
 	with acting_as(user):
 		try:
-			result = carry_on(run, lease)
+			return carry_on(run, lease)
 		except LeaseLost:
 			frappe.db.rollback()
 			return None
-	call_next(conversation)
-	return result
 
 
 def carry_on(run: str, lease: Lease) -> RunResult:
@@ -58,8 +56,10 @@ def carry_on(run: str, lease: Lease) -> RunResult:
 	try:
 		opened = load_run(run, lease)
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
-		return give_up(lease, str(error))
-	return run_coroutine(carry_out(opened))
+		result = give_up(lease, str(error))
+		call_next(result.conversation)
+		return result
+	return end_run(opened)
 
 
 def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:

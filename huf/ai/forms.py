@@ -10,17 +10,8 @@ from huf.ai.tool_types import LAYOUT_FIELDS
 
 SHOWN = (
 	*("fieldname", "fieldtype", "label", "options", "default", "description", "precision", "fetch_from"),
-	*("depends_on", "mandatory_depends_on", "read_only_depends_on"),
-	*(
-		"reqd",
-		"read_only",
-		"hidden",
-		"non_negative",
-		"set_only_once",
-		"collapsible",
-		"in_list_view",
-		"link_filters",
-	),
+	*("depends_on", "mandatory_depends_on", "read_only_depends_on", "link_filters"),
+	*("reqd", "read_only", "hidden", "non_negative", "set_only_once", "collapsible", "in_list_view"),
 )
 TRANSLATED = ("label", "description")
 LANGUAGES = ("en", "de", "es", "cs")
@@ -75,7 +66,7 @@ def describe_fields(meta, parent, in_words: Callable[[str], str]) -> list[dict]:
 
 
 def labels_of(df, in_words: Callable[[str], str]) -> dict:
-	"""{labels: {choice: what it is called}} of a Select, where that is another word."""
+	"""{labels: {choice: what it is called}} of a Select, where one of them is another word."""
 	choices = (df.options or "").split("\n") if df.fieldtype == "Select" else ()
 	labels = {choice: in_words(choice) for choice in choices if choice}
 	return {"labels": labels} if any(choice != label for choice, label in labels.items()) else {}

@@ -87,8 +87,6 @@ def fit(messages: list[dict], asked: int, room: Room) -> Fitted | TooLong:
 
 	`asked` is the place of the message that this run is about; what stands before it was said earlier.
 	"""
-	if not any(is_long(message) for message in messages) and room.count(messages) <= room.allowed:
-		return Fitted(messages)
 	results = list(read_results(messages, asked))
 	steps = [first_cut(results)]
 
@@ -123,10 +121,6 @@ def read_results(messages: list[dict], asked: int) -> Iterator[Result]:
 		if message["role"] == "tool":
 			number += place > asked
 			yield Result(place, message, number or None, asked < last < place)
-
-
-def is_long(message: dict) -> bool:
-	return message["role"] == "tool" and len(message["content"]) > MOST_SHOWN
 
 
 def first_cut(results: list[Result]) -> Cut:
