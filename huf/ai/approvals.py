@@ -11,7 +11,6 @@ from typing import Any
 import frappe
 
 from huf.ai.canonical import canonical
-from huf.ai.contexts import awaited
 from huf.ai.errors import RunPaused, ToolError
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.tool_calls import perform
@@ -99,7 +98,7 @@ class Approvals:
 
 	async def carry_out(self, tool, arguments: dict, row) -> Any:
 		if tool.effect is Effect.EXTERNAL:
-			return await awaited(tool.start(arguments))
+			return await tool.start(arguments)
 		return await in_tool_thread(lambda: apply(lambda: tool.work(arguments), row.digest))
 
 	def pause(self, step: int, call: Call, name: str) -> None:

@@ -5,15 +5,14 @@ is carried back when it ends, so that what it left for the commit of its caller 
 """
 
 import asyncio
-import contextvars
 import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 from huf.ai.contexts import Carried
+from huf.ai.drivers import drive
 
 idle: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
 """Event loops that nobody runs, by process; the one that was used last, and has the freshest connections, is the next.
@@ -39,25 +38,12 @@ def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def run_coroutine(coroutine: Coroutine) -> Any:
 	"""Run to the end and give the result; also from within a coroutine's own synchronous code."""
-	if is_running():
-		# A tool's function started an agent in the synchronous way. This thread waits, so frappe is the other's alone.
-		context = contextvars.copy_context()
-		with ThreadPoolExecutor(1) as pool:
-			return pool.submit(context.run, run_coroutine, coroutine).result()
 	carried = Carried()
 	try:
 		with event_loop() as loop:
-			return loop.run_until_complete(carried.run(coroutine))
+			return drive(loop, loop.create_task(carried.run(coroutine)))
 	finally:
 		carried.restore()
-
-
-def is_running() -> bool:
-	try:
-		asyncio.get_running_loop()
-	except RuntimeError:
-		return False
-	return True
 
 
 def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause: float = 15) -> Iterator[Any]:

@@ -1,6 +1,5 @@
 """A function becomes a tool: its calls are checked, run where they can be left behind, and give text."""
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +11,8 @@ import frappe
 from agents import FunctionTool
 
 from huf.ai.arguments import check_arguments, fit, parse_arguments
-from huf.ai.contexts import Ended, InThread, awaited, ended
-from huf.ai.tool_threads import begin_in_thread
+from huf.ai.coroutines import run_coroutine
+from huf.ai.tool_threads import in_tool_thread
 from huf.ai.types import Effect
 
 
@@ -21,7 +20,7 @@ from huf.ai.types import Effect
 class EffectTool(FunctionTool):
 	"""The SDK's tool, plus what it does to the world and where it comes from.
 
-	`start`, `work` and `describe` are those of `Calls`. `progress`: what people read while it is at work, where somebody
+	`start`, which takes checked arguments, `work` and `describe` are those of `Calls`. `progress`: what people read while it is at work, where somebody
 	wrote it.
 	"""
 
@@ -33,7 +32,7 @@ class EffectTool(FunctionTool):
 	concurrent: bool = False
 	needs_approval: bool = False
 	progress: str = ""
-	start: Callable[[dict], Awaitable[str] | Ended] | None = None
+	start: Callable[[dict], Awaitable[str]] | None = None
 	work: Callable[[dict], str] | None = None
 	describe: Callable[[dict], dict] | None = None
 	why_person: Callable[[dict], str | None] | None = None
@@ -88,51 +87,41 @@ class Calls:
 	request: Callable[..., dict] | None
 
 	async def on_invoke_tool(self, context, input_json: str) -> str:
-		return await awaited(self.start(parse_arguments(input_json)))
+		arguments = parse_arguments(input_json)
+		check_arguments(arguments, self.parameters)
+		return await self.start(arguments)
 
-	def start(self, arguments: dict) -> Awaitable[str] | Ended:
-		"""Begin a call; of a synchronous function that is done at once, how it ended."""
-		checked = ended(partial(self.check, arguments))
-		if checked.error:
-			return checked
+	def start(self, arguments: dict) -> Awaitable[str]:
+		"""Make a call, of synchronous code where it can be left behind."""
 		if inspect.iscoroutinefunction(self.function):
 			return self.wait(arguments)
-		thread = begin_in_thread(partial(self.begin, arguments))
-		is_done = thread.ended and not inspect.isawaitable(thread.ended.value)
-		return thread.ended if is_done else self.wait_for(thread)
+		return in_tool_thread(partial(self.make, arguments))
+
+	async def wait(self, arguments: dict) -> str:
+		self.let_in()
+		with unheard():
+			return fit(await self.function(**arguments), self.result_limit)
+
+	def make(self, arguments: dict) -> str:
+		self.let_in()
+		with unheard():
+			result = self.function(**arguments)
+			return fit(run_coroutine(result) if inspect.isawaitable(result) else result, self.result_limit)
 
 	def work(self, arguments: dict) -> str:
-		"""Make a call as a whole in the calling thread."""
-		self.check(arguments)
-		begun = self.begin(arguments)
-		return asyncio.run(self.finish(begun)) if inspect.isawaitable(begun) else begun
+		"""Check a call and make it as a whole in the calling thread."""
+		check_arguments(arguments, self.parameters)
+		return self.make(arguments)
 
 	def describe(self, arguments: dict) -> dict:
 		"""What a call would send."""
-		self.check(arguments)
+		self.let_in()
+		check_arguments(arguments, self.parameters)
 		return self.request(**arguments) if self.request else {"tool": self.name, "arguments": arguments}
 
-	def check(self, arguments: dict) -> None:
+	def let_in(self) -> None:
 		if self.admit:
 			self.admit()
-		check_arguments(arguments, self.parameters)
-
-	def begin(self, arguments: dict) -> Any:
-		"""The result as text, or what gives it."""
-		with unheard():
-			result = self.function(**arguments)
-			return result if inspect.isawaitable(result) else fit(result, self.result_limit)
-
-	async def finish(self, begun: Awaitable) -> str:
-		with unheard():
-			return fit(await begun, self.result_limit)
-
-	async def wait(self, arguments: dict) -> str:
-		return await self.finish(self.function(**arguments))
-
-	async def wait_for(self, thread: InThread) -> str:
-		begun = await thread.wait()
-		return await self.finish(begun) if inspect.isawaitable(begun) else begun
 
 
 @contextmanager

@@ -5,10 +5,10 @@ import frappe
 from huf.ai.admission import acting_as
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
-from huf.ai.loop.tool_calls import perform
+from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.turns import loop_tool
 from huf.ai.records.journal import end_lost_call
-from huf.ai.types import Call, CallRequest, CallStatus, Observation
+from huf.ai.types import CallRequest, CallStatus, Observation
 from huf.permissions import is_manager
 
 VERDICTS = {"done": CallStatus.SUCCESS, "not_done": CallStatus.FAILED}
@@ -37,7 +37,7 @@ def retry_call(name: str) -> str:
 			f"The agent {run.agent} does not have the tool {row.tool} for {run.run_as} any more."
 		)
 	request = CallRequest(row.call_id, row.tool, row.arguments)
-	call = Call(request, row.position, loop_tool(tool), frappe.parse_json(row.arguments))
+	call = prepare_one(request, row.position, {tool.name: loop_tool(tool)})
 	with acting_as(run.run_as):
 		frappe.flags.huf_call_key = row.idempotency_key
 		observation: Observation = run_coroutine(perform(call))

@@ -17,8 +17,8 @@ from huf.ai.approvals import Approvals
 from huf.ai.attached import read_brought
 from huf.ai.attachments import bring, with_reading
 from huf.ai.closing import break_off, close
-from huf.ai.contexts import is_lent
 from huf.ai.conversation_manager import ConversationManager
+from huf.ai.drivers import is_lent
 from huf.ai.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
 from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.records import firings, leases

@@ -5,16 +5,12 @@ from typing import Any
 
 import frappe
 
-from huf.ai.contexts import InThread
+from huf.ai.drivers import Work
 from huf.ai.errors import ToolError
 
 
-def begin_in_thread(function: Callable[[], Any]) -> InThread:
-	return InThread(function, leave_connection)
-
-
-async def in_tool_thread(function: Callable[[], Any]) -> Any:
-	return await begin_in_thread(function).wait()
+def in_tool_thread(function: Callable[[], Any]) -> Work:
+	return Work(function, leave_connection)
 
 
 def leave_connection() -> None:

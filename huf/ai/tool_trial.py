@@ -11,14 +11,13 @@ from typing import Any
 import frappe
 
 from huf.ai.admission import acting_as
-from huf.ai.contexts import Ended
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
-from huf.ai.loop.tool_calls import perform
+from huf.ai.loop.tool_calls import perform, prepare
 from huf.ai.preview import preview
 from huf.ai.providers.turns import loop_tool
 from huf.ai.tool_threads import in_tool_thread
-from huf.ai.types import Call, CallRequest, CallStatus, Effect
+from huf.ai.types import CallRequest, CallStatus, Effect
 
 SENDABLE = ("GET", "POST")
 
@@ -42,7 +41,7 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 		tool = create_tool(row)
 		run = TRIALS[tool.effect](tool, seen) if not send else tool.start
 		request = CallRequest("trial", name, json.dumps(arguments))
-		call = Call(request, 0, replace(loop_tool(tool), run=run), arguments)
+		(call,) = prepare((request,), {name: replace(loop_tool(tool), run=run)})
 		observation = run_coroutine(perform(call))
 		frappe.db.rollback()
 	return {
@@ -64,7 +63,7 @@ def check_person(user: str) -> None:
 		raise UsageError(f"There is no user {user!r} who can sign in.")
 
 
-Run = Callable[[dict], Awaitable[Any] | Ended]
+Run = Callable[[dict], Awaitable[Any]]
 
 
 def reader(tool, seen: list[dict]) -> Run:

@@ -12,7 +12,6 @@ from typing import Any
 
 from huf.ai.attached import NOTHING, Brought
 from huf.ai.canonical import canonical
-from huf.ai.contexts import Ended
 from huf.ai.trigger_types import Origin
 
 OFFLINE = "Offline"
@@ -200,7 +199,7 @@ class ModelReply:
 
 @dataclass(frozen=True)
 class Tool:
-	"""What the loop needs to know of a tool. `run` takes checked arguments and gives anything JSON can hold, or how it ended.
+	"""What the loop needs to know of a tool. `run` takes checked arguments and gives anything JSON can hold.
 
 	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `most_calls`: of a run; 0: any
 	number. `concurrent`: calls may be under way side by side, because they leave the database alone. `needs_approval`: a
@@ -211,7 +210,7 @@ class Tool:
 	description: str
 	parameters: dict
 	effect: Effect
-	run: Callable[[dict], Awaitable[Any] | Ended]
+	run: Callable[[dict], Awaitable[Any]]
 	timeout: float | None = None
 	most_calls: int = 0
 	concurrent: bool = False

@@ -74,6 +74,8 @@ class Result:
 	last: bool
 
 	def shown_in(self, most: int) -> Cut:
+		if len(self.message["content"]) <= most:
+			return {}
 		return self.shown_as(excerpt(self.message["content"], most, self.number))
 
 	def shown_as(self, text: str) -> Cut:

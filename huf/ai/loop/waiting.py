@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Iterable
 from typing import Any
 
 from huf.ai.contexts import Carried, Ended
+from huf.ai.drivers import Work
 from huf.ai.errors import RunStopped, TookTooLong
 from huf.ai.loop.guards import Guard, Progress, first_verdict
 
@@ -23,11 +24,13 @@ async def watched(waiting: Awaitable, guards: Iterable[Guard], progress: Progres
 
 
 async def watch(
-	waiting: Awaitable | Ended, guards: Iterable[Guard], progress: Progress, timeout: float | None = None
+	waiting: Awaitable, guards: Iterable[Guard], progress: Progress, timeout: float | None = None
 ) -> Ended:
 	"""As `watched`, but what the awaited raises is told apart from what ends the wait: RunStopped, TookTooLong."""
-	if isinstance(waiting, Ended):
-		return waiting
+	if isinstance(waiting, Work):
+		if ended := await waiting.soon():
+			return ended
+		waiting = waiting.rest()
 	carried, bell, clock = Carried(), Bell(), asyncio.get_running_loop().time
 	task = asyncio.ensure_future(carried.run(catch(waiting, bell)))
 	until = clock() + timeout if timeout else float("inf")

@@ -113,7 +113,7 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	_setup_api_key(provider, read_key(provider), fixed)
 	said, table = facts_of(model), listed(name)
 	answer_tokens = said.answer or int(min(settings.answer_tokens, listed_answer(name)))
-	prices = prices_of(model, name)
+	prices = said.prices or listed_prices(name)
 	window = said.window or table.get("max_input_tokens") or DEFAULT_WINDOW
 	sees = table.get("supports_vision") if said.sees is None else said.sees
 	row = get_cached("AI Provider", provider)

@@ -21,29 +21,39 @@ class TokenCount:
 	def __init__(self, count: Callable[[str], int], tools: list[Tool], enough: int):
 		self.count, self.enough = count, enough
 		self.specs = json.dumps([tool.as_spec() for tool in tools], ensure_ascii=False)
+		self.sizes: dict[int, tuple[dict, int]] = {}
 		self.known: dict[bytes, int] = {}
 
 	def __call__(self, messages: list[dict]) -> int:
-		texts = [text_of(message).encode("utf-8", "replace") for message in messages]
-		around = AROUND * sum(1 + len(message.get("tool_calls") or ()) for message in messages)
-		around += PICTURE_TOKENS * count_pictures(messages)
-		most = len(self.specs.encode()) + sum(map(len, texts)) + around
-		return most if most <= self.enough else self.tools + around + sum(map(self.tokens, texts))
+		# Most of them are those of the step before, and none was changed.
+		self.sizes = {id(each): self.sizes.get(id(each)) or (each, most_of(each)) for each in messages}
+		most = len(self.specs.encode()) + sum(size for _, size in self.sizes.values())
+		return most if most <= self.enough else self.tools + sum(map(self.tokens, messages))
 
 	@cached_property
 	def tools(self) -> int:
 		return self.count(self.specs)
 
-	def tokens(self, text: bytes) -> int:
+	def tokens(self, message: dict) -> int:
+		text = text_of(message)
 		key = blake2b(text, digest_size=16).digest()
 		if key not in self.known:
 			self.known[key] = self.count(text.decode())
-		return self.known[key]
+		return self.known[key] + around(message)
 
 
-def text_of(message: dict) -> str:
+def most_of(message: dict) -> int:
+	return len(text_of(message)) + around(message)
+
+
+def around(message: dict) -> int:
+	"""Tokens of what is no text."""
+	return AROUND * (1 + len(message.get("tool_calls") or ())) + PICTURE_TOKENS * count_pictures((message,))
+
+
+def text_of(message: dict) -> bytes:
 	"""Whatever of a message a tokenizer has to read."""
 	said = message.get("content") or ""
 	for call in message.get("tool_calls") or ():
 		said += f"\n{call['function']['name']} {call['function']['arguments']}"
-	return said
+	return said.encode("utf-8", "replace")

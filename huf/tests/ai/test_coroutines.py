@@ -1,12 +1,13 @@
 """Event loops that are kept for the next run, with their connections, whichever thread it is in."""
 
 import asyncio
+import signal
 import threading
 import time
 import unittest
 
-from huf.ai.contexts import InThread, is_lent
 from huf.ai.coroutines import iterate, run_coroutine
+from huf.ai.drivers import LONG, Work, is_lent
 from huf.ai.providers.connection import post
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -136,51 +137,116 @@ class TestIterating(unittest.TestCase):
 			self.assertEqual(run_coroutine(asyncio.sleep(0.001, "done")), "done")
 
 
-class TestThreads(unittest.TestCase):
+class TestCalls(unittest.TestCase):
+	"""Synchronous code on a loop that has a driver (a run's), and on one that has none (a stream's)."""
+
+	def each(self, made):
+		"""What the coroutine `made` gives on both."""
+		return [("driven", run_coroutine(made())), ("not driven", alone(made))]
+
 	def test_one_call_after_the_other_is_made_in_the_same_thread(self):
 		async def made():
-			return [await InThread(threading.get_ident, lambda: None).wait() for _ in range(3)]
+			here = threading.get_ident()
+			return [await Work(threading.get_ident, nothing) for _ in range(3)], here
 
-		self.assertEqual(len(set(run_coroutine(made()))), 1)
+		for loop, (threads, here) in self.each(made):
+			with self.subTest(loop):
+				self.assertEqual(len(set(threads)), 1)
+				# Where there is a driver, it is the one who makes them; and it is not who waits for the run.
+				self.assertEqual(threads[0] == here, loop == "driven")
+				self.assertNotEqual(threads[0], threading.get_ident())
 
-	def test_calls_at_once_have_a_thread_each(self):
-		both = threading.Barrier(2, timeout=5)
+	def test_calls_at_once_that_wait_for_one_another_have_a_thread_each(self):
+		async def made():
+			both = threading.Barrier(2, timeout=5)
+			return await asyncio.gather(*(Work(both.wait, nothing).whole() for _ in range(2)))
+
+		for loop, given in self.each(made):
+			with self.subTest(loop):
+				self.assertEqual(sorted(given), [0, 1])
+
+	def test_what_lasts_leaves_the_loop_to_others_and_is_left_behind_when_cancelled(self):
+		left = []
 
 		async def made():
-			return await asyncio.gather(*(InThread(both.wait, lambda: None).wait() for _ in range(2)))
-
-		self.assertEqual(sorted(run_coroutine(made())), [0, 1])
-
-	def test_what_takes_longer_leaves_the_event_loop_to_others_and_is_left_behind_when_cancelled(self):
-		go_on, left = threading.Event(), []
-
-		async def made():
-			begun = InThread(lambda: go_on.wait(5), lambda: left.append(True))
-			self.assertIsNone(begun.ended)
-			waiting = asyncio.ensure_future(begun.wait())
-			await asyncio.sleep(0)
+			go_on = threading.Event()
+			work = Work(lambda: go_on.wait(5), lambda: left.append("in time"))
+			self.assertIsNone(await work.soon())
+			self.assertTrue(is_lent())
 			go_on.set()
-			self.assertTrue(await waiting)
-			abandoned = asyncio.ensure_future(
-				InThread(lambda: time.sleep(0.2), lambda: left.append(True)).wait()
-			)
-			await asyncio.sleep(0)
+			self.assertTrue(await work.rest())
+			never = threading.Event()
+			self.addCleanup(never.set)
+			abandoned = asyncio.ensure_future(Work(never.wait, lambda: left.append("too late")).whole())
+			await asyncio.sleep(0.01)
 			abandoned.cancel()
 			with self.assertRaises(asyncio.CancelledError):
 				await abandoned
+			return is_lent()
 
-		run_coroutine(made())
-		self.assertEqual(left, [True])
-		self.assertFalse(is_lent())
+		self.assertEqual(self.each(made), [("driven", False), ("not driven", False)])
+		self.assertEqual(left, ["too late"] * 2)
 
-	def test_what_it_raises_is_raised_whether_it_was_soon_or_not(self):
+	def test_what_it_raises_is_raised_however_long_it_lasts(self):
 		def fail(seconds: float):
 			time.sleep(seconds)
 			raise ZeroDivisionError
 
 		async def made(seconds: float):
-			await InThread(lambda: fail(seconds), lambda: None).wait()
+			await Work(lambda: fail(seconds), nothing)
 
-		for seconds in (0, 0.05):
-			with self.subTest(seconds=seconds), self.assertRaises(ZeroDivisionError):
-				run_coroutine(made(seconds))
+		for seconds in (0, LONG * 2.5):
+			for run in (run_coroutine, lambda coroutine: alone(lambda: coroutine)):
+				with self.subTest(seconds=seconds), self.assertRaises(ZeroDivisionError):
+					run(made(seconds))
+
+	def test_a_call_may_run_a_coroutine_of_its_own(self):
+		async def made():
+			return await Work(lambda: run_coroutine(asyncio.sleep(0, "inner")), nothing)
+
+		self.assertEqual([given for _, given in self.each(made)], ["inner", "inner"])
+
+	def test_what_is_cancelled_before_its_turn_is_not_called(self):
+		called = []
+
+		async def made():
+			work = asyncio.ensure_future(Work(lambda: called.append(True), nothing).whole())
+			asyncio.get_running_loop().call_soon(work.cancel)
+			await asyncio.sleep(0)
+			await asyncio.wait({work})
+
+		run_coroutine(made())
+		self.assertEqual(called, [])
+
+	def test_who_is_stopped_by_a_signal_leaves_nothing_that_goes_on(self):
+		class Stopped(Exception):
+			pass
+
+		def stop(*_):
+			raise Stopped
+
+		went_on, left = [], []
+
+		async def made(call):
+			await Work(call, lambda: left.append(True))
+			went_on.append(True)
+
+		self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, stop))
+		for call in (lambda: time.sleep(0.15), lambda: asyncio.run(asyncio.sleep(0.15))):
+			signal.setitimer(signal.ITIMER_REAL, 0.05)
+			with self.assertRaises(Stopped):
+				run_coroutine(made(call))
+		self.assertEqual((went_on, left), ([], []))
+		self.assertEqual(run_coroutine(asyncio.sleep(0, "next")), "next")
+
+
+def nothing() -> None:
+	"""In the place of what takes frappe away."""
+
+
+def alone(made):
+	loop = asyncio.new_event_loop()
+	try:
+		return loop.run_until_complete(made())
+	finally:
+		loop.close()
