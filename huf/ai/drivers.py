@@ -42,7 +42,7 @@ class Work:
 
 	def __init__(self, function: Callable[[], Any], left: Callable[[], None]):
 		self.function, self.left, self.how = function, left, Ended()
-		self.under_way, self.bell = threading.Lock(), None
+		self.under_way, self.is_begun, self.bell = threading.Lock(), False, None
 
 	def __await__(self) -> Generator[Any, None, Any]:
 		"""What it gives, or raises."""
@@ -57,7 +57,13 @@ class Work:
 		self.loop, self.context = asyncio.get_running_loop(), contextvars.copy_context()
 		self.under_way.acquire()
 		driver, patience = drivers.get(self.loop), 0.0
-		if driver is None or not await driver.make(self):
+		try:
+			is_made = bool(driver) and await driver.make(self)
+		except asyncio.CancelledError:
+			if self.is_begun and not self.under_way.acquire(blocking=False):
+				self.left()
+			raise
+		if not is_made:
 			put_to_work(self.do, self.tell)
 			patience = SOON
 		if self.under_way.acquire(timeout=patience):
@@ -80,6 +86,7 @@ class Work:
 		return self.give_back().result()
 
 	def do(self) -> None:
+		self.is_begun = True
 		self.how = ended(partial(self.context.run, self.function))
 
 	def tell(self) -> None:
@@ -206,9 +213,11 @@ def work_on(jobs: SimpleQueue, waiting: list[SimpleQueue]) -> None:
 				waiting.remove(jobs)
 				return
 		else:
-			work()
-			# Before it is told, so that who hears of it finds this thread and makes no other.
-			waiting.append(jobs)
-			tell()
+			try:
+				work()
+				# Before it is told, so that who hears of it finds this thread and makes no other.
+				waiting.append(jobs)
+			finally:
+				tell()
 			# What a request had is not kept until there is something else to do.
 			work = tell = None

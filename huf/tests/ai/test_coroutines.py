@@ -218,6 +218,22 @@ class TestCalls(unittest.TestCase):
 		run_coroutine(made())
 		self.assertEqual(called, [])
 
+	def test_what_is_cancelled_when_another_thread_takes_the_loop_over_is_left_behind(self):
+		left, never = [], threading.Event()
+		self.addCleanup(never.set)
+
+		async def made():
+			loop = asyncio.get_running_loop()
+			work = asyncio.ensure_future(Work(never.wait, lambda: left.append(True)).whole())
+			await asyncio.sleep(0)
+			# It comes first when the loop goes on, before whoever waits for the call hears of that.
+			threading.Timer(LONG / 2, loop.call_soon_threadsafe, (work.cancel,)).start()
+			await asyncio.wait({work})
+			return work.cancelled(), is_lent()
+
+		self.assertEqual(run_coroutine(made()), (True, False))
+		self.assertEqual(left, [True])
+
 	def test_who_is_stopped_by_a_signal_leaves_nothing_that_goes_on(self):
 		class Stopped(Exception):
 			pass
