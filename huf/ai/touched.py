@@ -51,10 +51,12 @@ MOST_ROWS = 200
 class Touched:
 	"""Documents in the order they were touched, traces by DocType, and DocTypes whose tables were written to.
 
-	`is_trial`: all of it will be undone, so no trigger may look at it.
+	`is_trial`: all of it will be undone, so no trigger may look at it. `earlier`: what was being saved before; Frappe keeps
+	it in its list for good where that failed.
 	"""
 
 	is_trial: bool
+	earlier: tuple[tuple[str, str], ...] = ()
 	documents: dict[tuple[str, str], None] = field(default_factory=dict)
 	traces: Counter = field(default_factory=Counter)
 	tables: dict[str, None] = field(default_factory=dict)
@@ -64,7 +66,8 @@ class Touched:
 			self.traces[doctype] += 1
 		elif name is not None:
 			# What is being saved comes before what its controller changes, although its event comes later.
-			for key in [*frappe.flags.currently_saving, (doctype, name)]:
+			saving = (key for key in frappe.flags.currently_saving if key not in self.earlier)
+			for key in [*saving, (doctype, name)]:
 				if key[1] is not None and key[0] not in TRACES:
 					self.documents.setdefault((key[0], str(key[1])))
 
@@ -106,7 +109,7 @@ def is_trial() -> bool:
 @contextmanager
 def noting(is_trial: bool) -> Iterator[Touched]:
 	"""Note what this context touches."""
-	touched, db = Touched(is_trial), frappe.local.db
+	touched, db = Touched(is_trial, tuple(frappe.flags.currently_saving)), frappe.local.db
 	set_value, set_single_value, sql = db.set_value, db.set_single_value, db.sql
 
 	def noted(write: Callable, note: Callable) -> Callable:

@@ -2,6 +2,8 @@
 
 import os
 import unittest
+from contextlib import AbstractContextManager
+from typing import Any
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
@@ -25,3 +27,10 @@ class SiteTestCase(unittest.TestCase):
 def allow_many_users():
 	"""Frappe lets a site make 60 users an hour; these tests make more."""
 	frappe.local.conf["throttle_user_limit"] = 100_000
+
+
+def enter(test: unittest.TestCase | type[unittest.TestCase], context: AbstractContextManager) -> Any:
+	"""Be in a context until a test, or a class of them, has ended (`enterContext` is not in Python 3.10)."""
+	entered = context.__enter__()
+	(test.addClassCleanup if isinstance(test, type) else test.addCleanup)(context.__exit__, None, None, None)
+	return entered

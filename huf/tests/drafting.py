@@ -10,7 +10,7 @@ from huf.ai.admission import acting_as
 from huf.ai.agent_integration import run_agent_sync
 from huf.ai.background import work_on
 from huf.ai.records.drafts import read_draft
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import EDITOR, ORDER, make_doctypes, make_order
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -23,9 +23,7 @@ class DraftTestCase(SiteTestCase):
 		super().setUp()
 		make_doctypes()
 		self.user = make_user("Huf User", EDITOR)
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.__exit__, None, None, None)
+		self.server = enter(self, ModelServer())
 		self.order = make_order("nail", note="old")
 		self.update = make_tool("Update Document", reference_doctype=ORDER, requires_approval=1)
 		self.agent = self.make_agent(self.update)

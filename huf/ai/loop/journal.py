@@ -8,7 +8,7 @@ from huf.ai.types import Call, ModelReply, Observation, Usage
 
 
 class Journal(Protocol):
-	"""Each method returns only when what it was told is safe.
+	"""Each method returns only when what it was told is safe; what can be done again without harm may wait for the next.
 
 	A run that was broken off is taken up again by asking `recall` and `recall_call` first.
 	"""

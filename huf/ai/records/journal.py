@@ -175,6 +175,7 @@ class RunJournal:
 		self.seen: Counter[str] = Counter()
 		self.keys: dict[int, str] = {}
 		self.intents: dict[int, str] = {}
+		self.under_way, self.is_open = 0, False
 
 	def cancel_requested(self, waiting: bool) -> bool:
 		"""Whether someone asked. A run that waits has to begin a new read to see what others committed meanwhile."""
@@ -192,6 +193,10 @@ class RunJournal:
 		key = hashlib.sha256(f"{self.run}\n{same}\n{self.seen[same]}".encode()).hexdigest()[:32]
 		self.keys[call.position] = key
 		self.seen[same] += 1
+		if self.is_open:
+			# The one before this: this one may last, or be taken back.
+			frappe.db.commit()
+			self.is_open = False
 		return self.recorded.observation(step, call)
 
 	def asking(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
@@ -242,7 +247,8 @@ class RunJournal:
 		frappe.db.commit()
 
 	def calling(self, step: int, call: Call) -> None:
-		"""Before a call: what reaches outside has its intent on record. Nothing else is open: every method commits."""
+		"""Before a call: what reaches outside has its intent on record. Nothing else is open."""
+		self.under_way += 1
 		# While a tool has the database to itself, the lease cannot be renewed.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:
@@ -255,7 +261,8 @@ class RunJournal:
 			frappe.flags.huf_call_key = self.keys[call.position]
 
 	def called(self, step: int, observation: Observation) -> None:
-		"""After a call: its row and what it wrote are one commit; a failed call leaves the row alone behind.
+		"""After a call: its row and what it wrote are one commit; a failed call leaves the row alone behind. The row of what
+		was only read, while no other call is under way, is committed with what follows at once: the next call, or the step.
 
 		Raises LeaseLost, with nothing written, where the run is another worker's by now.
 		"""
@@ -277,7 +284,10 @@ class RunJournal:
 			insert_row("Agent Tool Call", {**self.row(step, call, observation.status), **ending})
 		if call.draft:
 			end_draft(call.draft, observation)
-		frappe.db.commit()
+		self.under_way -= 1
+		self.is_open = call.effect is Effect.READ and not self.under_way
+		if not self.is_open:
+			frappe.db.commit()
 
 	def step_done(self, step: int, reply: ModelReply, observations: list[Observation]) -> None:
 		"""Commits nothing: what follows at once, the next step or the run's end, does."""

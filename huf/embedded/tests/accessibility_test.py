@@ -7,6 +7,7 @@ from pathlib import Path
 
 from huf.embedded.tests.browser import needs_browser, open_browser
 from huf.embedded.tests.showcase import PAGES, open_showcase
+from huf.tests.base import enter
 
 AXE = Path(__file__).resolve().parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 SERIOUS = ("serious", "critical")
@@ -67,9 +68,7 @@ def faults_of(page) -> list[str]:
 class TestAccessibility(unittest.TestCase):
 	@classmethod
 	def setUpClass(cls):
-		opening = open_showcase()
-		cls.show = opening.__enter__()
-		cls.addClassCleanup(opening.__exit__, None, None, None)
+		cls.show = enter(cls, open_showcase())
 
 	def test_axe_finds_no_serious_fault_on_any_page(self):
 		for scheme in ("light", "dark"):

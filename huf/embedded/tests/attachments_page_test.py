@@ -10,6 +10,7 @@ import zlib
 from huf.embedded.tests.accessibility_test import AXE, faults_of
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
+from huf.tests.base import enter
 from huf.tests.model_server import ModelServer, text
 
 PNG = base64.b64decode(
@@ -51,9 +52,7 @@ class TestAttachmentsPage(PageTestCase):
 		cls.add_user(ANNA, "Huf User")
 
 	def setUp(self):
-		self.model = ModelServer()
-		self.model.__enter__()
-		self.addCleanup(self.model.__exit__, None)
+		self.model = enter(self, ModelServer())
 		base = {
 			"provide_name": f"Scripted {self._testMethodName}",
 			"api_key": "sk-test",

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from huf.embedded.tests.bench import USER, BenchTestCase
 from huf.embedded.tests.browser import say
+from huf.tests.base import enter
 from huf.tests.model_server import ModelServer, text
 
 AGENT, PROVIDER, MODEL, TRIGGER = (f"Desk Walk {kind}" for kind in ("Agent", "Provider", "Model", "Trigger"))
@@ -23,9 +24,7 @@ class TestDeskOfABench(BenchTestCase):
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
-		cls.model = ModelServer(strict=False)
-		cls.model.__enter__()
-		cls.addClassCleanup(cls.model.close)
+		cls.model = enter(cls, ModelServer(strict=False))
 		cls.model.forever(text("OK"))
 		cls.add_person(ANNA, "Huf User", "Huf Manager", "System Manager")
 		cls.add_person(BEN, "Huf User")

@@ -14,6 +14,7 @@ import openai
 
 import huf
 from huf.embedded.tests.server_test import Server, free_port
+from huf.tests.base import enter
 from huf.tests.model_server import ModelServer, text, tool_call, usage
 
 PASSWORD = "a good password 7"
@@ -36,9 +37,7 @@ class ClientTestCase(unittest.TestCase):
 	def setUpClass(cls):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.model = ModelServer()
-		cls.model.__enter__()
-		cls.addClassCleanup(cls.model.close)
+		cls.model = enter(cls, ModelServer())
 		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD)
 		cls.addClassCleanup(cls.server.stop)
 		cls.cookie = cls.server.login(PASSWORD)

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from huf.embedded.tests.browser import needs_browser, wait_to_hear
 from huf.embedded.tests.pages import ADMIN, PageTestCase
+from huf.tests.base import enter
 from huf.tests.model_server import Gate, ModelServer, call, text, tool_call, tool_calls
 
 ANNA = "anna@example.com"
@@ -29,9 +30,7 @@ class TestDraftsPage(PageTestCase):
 		cls.add_user(ANNA, "Huf Manager", "Huf User", "System Manager")
 
 	def setUp(self):
-		self.model = ModelServer()
-		self.model.__enter__()
-		self.addCleanup(self.model.__exit__, None, None, None)
+		self.model = enter(self, ModelServer())
 		type(self).made += 1
 		self.agent, self.tool = f"Secretary {self.made}", f"change_todo_{self.made}"
 		provider, model = f"Scripted {self.made}", f"scripted-{self.made}"

@@ -12,6 +12,7 @@ from frappe.utils import now_datetime
 from huf.ai.agent_integration import run_agent_sync
 from huf.ai.background import work_on
 from huf.embedded.tests.sites import SiteTestCase
+from huf.tests.base import enter
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -31,9 +32,7 @@ class TestDatabaseFaults(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		tool = make_tool("Custom Function", function_path=f"{HERE}.write_in_bad_times", effect="write")
-		self.server = ModelServer(strict=False)
-		self.server.__enter__()
-		self.addCleanup(self.server.close)
+		self.server = enter(self, ModelServer(strict=False))
 		self.agent = make_agent(make_model(self.server), (tool,))
 		self.server.script(tool_call(tool), text("Done."))
 		self.notes = frappe.db.count("Note")

@@ -20,7 +20,7 @@ from huf.ai.replay import replay
 from huf.ai.trust import Source
 from huf.ai.types import AgentRequest
 from huf.api import chat, conversation
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_file, make_model, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -34,9 +34,7 @@ class AttachmentCase(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		self.user = make_user("Huf User")
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.__exit__, None)
+		self.server = enter(self, ModelServer())
 		# Frappe renames a second file of one name.
 		word = frappe.generate_hash(length=8)
 		self.name, self.picture = f"plan-{word}.txt", f"tea-{word}.png"

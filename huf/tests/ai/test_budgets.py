@@ -8,7 +8,7 @@ from huf.ai.budget_types import WorstCase
 from huf.ai.errors import BudgetHeld, RunStopped, TooManyRuns
 from huf.ai.records.budgets import give_back, reserve
 from huf.ai.records.limits import AGENT, SITE, USER, Cap, Limit, limits_of
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, cut, error, text, usage
 
@@ -20,9 +20,7 @@ A_LOT = {"usage": usage(100_000, 50_000)}
 class BudgetTestCase(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.close)
+		self.server = enter(self, ModelServer())
 
 	def make_agent(self, model=None, tools=(), **limits) -> str:
 		return make_agent(model or make_model(self.server), tools, **limits)
@@ -37,8 +35,8 @@ class BudgetTestCase(SiteTestCase):
 class TestRunsWithLimits(BudgetTestCase):
 	def test_a_run_stops_before_the_call_that_could_go_over_its_limit(self):
 		tool = make_tool("Get List", reference_doctype="ToDo")
-		agent = self.make_agent(tools=(tool,), run_cost_limit=0.01, max_tokens=1000)
-		self.server.script(*[call_of(tool, usage(1000, 2000))])
+		agent = self.make_agent(tools=(tool,), run_cost_limit=0.0051, max_tokens=1000)
+		self.server.script(call_of(tool, usage(1000, 2000)))
 		result = run_agent_sync(agent, "Go on and on")
 		self.assertEqual(
 			(result["status"], result["stop_reason"], result["steps"]), ("Stopped", "money_budget", 1)

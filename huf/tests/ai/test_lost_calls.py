@@ -12,7 +12,7 @@ from huf.ai.lost_calls import retry_call, settle_call
 from huf.ai.open_run import open_run
 from huf.ai.records import leases
 from huf.ai.types import AgentRequest, RunStatus
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -31,9 +31,7 @@ class TestLostWorker(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		SENT.clear()
-		self.server = ModelServer(strict=False)
-		self.server.__enter__()
-		self.addCleanup(self.server.close)
+		self.server = enter(self, ModelServer(strict=False))
 		self.tool = make_tool("Custom Function", function_path=f"{HERE}.send", effect="external")
 		self.agent = make_agent(make_model(self.server), (self.tool,))
 

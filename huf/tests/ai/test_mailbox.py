@@ -9,6 +9,7 @@ import frappe
 
 from huf.ai.agent_email import sync_mailbox, watch_mailbox
 from huf.ai.mail_jobs import process_mail
+from huf.tests.base import enter
 from huf.tests.contract.connections import elsewhere, together
 from huf.tests.factories import make_agent, unique
 from huf.tests.imap_server import ImapServer, needs_dovecot
@@ -22,8 +23,7 @@ MAILS = int(os.environ.get("HUF_TEST_MAILS", "1000"))
 class TestMailbox(MailTestCase):
 	def setUp(self):
 		super().setUp()
-		self.server = ImapServer().__enter__()
-		self.addCleanup(self.server.__exit__, None, None, None)
+		self.server = enter(self, ImapServer())
 		self.mailbox, self.address = make_mailbox(self.user, take="All of the inbox", **self.server.settings)
 		frappe.db.commit()
 

@@ -9,7 +9,7 @@ from huf.ai.agent_integration import run_agent_sync, stream_agent
 from huf.ai.coroutines import run_coroutine
 from huf.ai.masking import Masker, UnmaskedStream, masked, read_patterns
 from huf.ai.types import AgentRequest, EventKind, ModelReply
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -105,9 +105,7 @@ class TestMaskedRun(SiteTestCase):
 		self.note = make("Note", title=unique("Anna"), content="Anna: anna@example.com, +49 30 1234567").name
 		self.read = make_tool("Get Document", reference_doctype="Note")
 		self.create = make_tool("Create Document", reference_doctype="ToDo")
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.close)
+		self.server = enter(self, ModelServer())
 		tools = (self.read, self.create)
 		self.agent = make_agent(make_model(self.server), tools, mask_personal_data=1)
 

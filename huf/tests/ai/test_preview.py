@@ -7,6 +7,7 @@ from huf.ai import tool_functions as tools
 from huf.ai.admission import acting_as
 from huf.ai.errors import ToolError
 from huf.ai.preview import Differs, apply, preview
+from huf.ai.touched import noting
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import (
 	CASE,
@@ -54,6 +55,15 @@ class TestDifference(PreviewTestCase):
 		self.assertEqual((row["action"], row["label"]), ("add", "Lines"))
 		self.assertEqual({f["fieldname"]: f["after"] for f in row["fields"]}, {"item": "saw", "qty": 1})
 		self.assertFalse(frappe.db.exists(ORDER, change["name"]))
+
+	def test_what_could_not_be_saved_before_has_no_part_in_it(self):
+		case, order = make_case(), make_order()
+		with self.assertRaises(frappe.ValidationError):
+			tools.set_value(CASE, case.name, "status", "No such status")
+		self.assertIn((CASE, case.name), frappe.flags.currently_saving)
+		with noting(is_trial=True) as touched:
+			tools.set_value(ORDER, order.name, "note", "new")
+		self.assertEqual(list(touched.documents), [(ORDER, order.name)])
 
 	def test_fields_by_label_before_and_after(self):
 		case = make_case()

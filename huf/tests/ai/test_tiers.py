@@ -9,7 +9,7 @@ from huf.ai.errors import UsageError
 from huf.ai.providers.ladder import Ladder
 from huf.ai.replay import replay
 from huf.tests.ai.routing.test_tiers import SEVERAL
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, error, text, tool_call
 
@@ -41,10 +41,7 @@ class TestLadder(SiteTestCase):
 class TestRunsByTask(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		self.small, self.large = ModelServer(), ModelServer()
-		for server in (self.small, self.large):
-			server.__enter__()
-			self.addCleanup(server.close)
+		self.small, self.large = enter(self, ModelServer()), enter(self, ModelServer())
 		self.models = [make_model(server) for server in (self.small, self.large)]
 		frappe.db.commit()
 		self.put(tier1_model=self.models[0], tier2_model=self.models[1])

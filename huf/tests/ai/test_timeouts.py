@@ -7,7 +7,7 @@ import time
 import frappe
 
 from huf.ai.agent_integration import run_agent_sync
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, call, stall, text, tool_call, tool_calls
 
@@ -46,9 +46,7 @@ def no_json():
 class TestTimeouts(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		self.server = ModelServer(strict=False)
-		self.server.__enter__()
-		self.addCleanup(self.server.close)
+		self.server = enter(self, ModelServer(strict=False))
 		self.put("tool_timeout", 1)
 		self.addCleanup(self.put, "tool_timeout", 60)
 

@@ -8,7 +8,7 @@ from huf.ai.agent_manager import AgentManager
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import ToolError
 from huf.ai.types import AgentRequest
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -40,9 +40,7 @@ class TestToolRoles(SiteTestCase):
 		}
 		everything = [{"role": role, **ALL} for role in (ADMIN, ANWALT)]
 		looking = [{"role": role, "read": 1} for role in FIRM[2:]]
-		self.server = ModelServer(strict=False)
-		self.server.__enter__()
-		self.addCleanup(self.server.close)
+		self.server = enter(self, ModelServer(strict=False))
 		self.agent = make_agent(
 			make_model(self.server), tuple(self.tools.values()), tool_roles=everything + looking
 		)

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.tools import registry
 from huf.tests.api.test_openai import SECRET, make_key
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_file, make_model, make_tool, make_user, unique
 from huf.tests.http import post, send
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -36,9 +36,7 @@ class FrontEndTestCase(SiteTestCase):
 		super().setUp()
 		self.user = make_user("Huf User")
 		self.headers = {"Authorization": f"token {make_key(self.user)}:{SECRET}"}
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.__exit__, None, None, None)
+		self.server = enter(self, ModelServer())
 		self.tool = make_tool("Get List", reference_doctype="ToDo")
 		self.agent = make_agent(make_model(self.server), (self.tool,))
 

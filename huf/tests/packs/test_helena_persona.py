@@ -8,6 +8,7 @@ from huf.ai.agent_integration import run_agent, stream_agent
 from huf.ai.records.sources import sources_of
 from huf.ai.types import AgentRequest, EventKind, Mode
 from huf.api.agent import get_agents
+from huf.tests.base import enter
 from huf.tests.factories import make_model
 from huf.tests.model_server import ModelServer, call, text, tool_call, tool_calls
 from huf.tests.packs.helena import HelenaTestCase
@@ -20,9 +21,7 @@ OFFER = "Möchtest du, dass ich im Hintergrund weitermache?"
 class TestPersona(HelenaTestCase):
 	def setUp(self):
 		super().setUp()
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.__exit__, None, None, None)
+		self.server = enter(self, ModelServer())
 		self.model = make_model(self.server)
 		frappe.db.commit()
 

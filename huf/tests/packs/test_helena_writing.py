@@ -15,6 +15,7 @@ from huf.ai.errors import ToolError
 from huf.ai.sdk_tools import create_agent_tools
 from huf.ai.types import AgentRequest, Effect
 from huf.packs.helena import rendering, tools
+from huf.tests.base import enter
 from huf.tests.factories import make, make_model, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
 from huf.tests.packs.helena import ROLES, HelenaTestCase
@@ -188,9 +189,7 @@ class TestProposals(HelenaTestCase):
 class TestApproval(HelenaTestCase):
 	def setUp(self):
 		super().setUp()
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.__exit__, None, None, None)
+		self.server = enter(self, ModelServer())
 		self.model = make_model(self.server)
 		frappe.db.commit()
 

@@ -7,7 +7,7 @@ import frappe
 from huf.ai import gate
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.records.knowledge import CHUNK, SOURCE, read_items
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes
 from huf.tests.factories import make, make_model, make_user, unique
 from huf.tests.knowledge import find, make_source, texts
@@ -17,9 +17,7 @@ from huf.tests.model_server import ModelServer
 class TestMeaning(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.__exit__, None, None, None)
+		self.server = enter(self, ModelServer())
 		self.model = make_model(self.server)
 		self.files = (("a.txt", "The roof of the house leaks"), ("b.txt", "A bill for gutters"))
 

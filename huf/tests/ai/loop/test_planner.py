@@ -7,7 +7,7 @@ import frappe
 from huf.ai.agent_integration import run_agent_sync
 from huf.ai.loop.planner import read_plan, summarise
 from huf.ai.records.history import tool_results
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text
 
@@ -21,9 +21,7 @@ EXAMPLE = {
 class TestPlans(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.__exit__, None, None, None)
+		self.server = enter(self, ModelServer())
 		self.tool = make_tool("Get List", reference_doctype="ToDo", description="Lists todos")
 
 	def run_agent(self, *answers, agent=None, **values):

@@ -7,7 +7,7 @@ import frappe
 from huf.ai.errors import ModelError
 from huf.ai.providers.sound import sound_prices, worst_of_sound
 from huf.api.conversation import transcribe
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text
 
@@ -43,9 +43,7 @@ class TestPrices(SiteTestCase):
 class TestBudget(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		self.server = ModelServer()
-		self.server.__enter__()
-		self.addCleanup(self.server.__exit__, None, None, None)
+		self.server = enter(self, ModelServer())
 		self.addCleanup(self.limit, 0)
 		self.user = make_user("Huf User")
 		self.limit(0.02)
