@@ -26,16 +26,17 @@ FEW, MOST = 3, 6
 def describe_doctype(doctype: str, language: str | None = None) -> dict:
 	"""A DocType in one of the LANGUAGES; in the user's if left out.
 
-	{name, title_field, is_single, is_submittable, is_named, fields, tables: {DocType: fields}, columns, can}.
+	{name, label, title_field, is_single, is_submittable, is_named, fields, tables: {DocType: fields}, columns, can}.
 
 	Of `fields` those that the user may read; what they may not write is read_only. Raises PermissionError.
 	"""
 	meta = frappe.get_meta(doctype)
 	frappe.has_permission(doctype, "read", throw=True)
-	in_words = partial(_, lang=language if language in LANGUAGES else None)
+	in_words = words_in(language)
 	fields = describe_fields(meta, meta, in_words)
 	return {
 		"name": meta.name,
+		"label": in_words(meta.name),
 		"title_field": meta.title_field or None,
 		"is_single": bool(meta.issingle),
 		"is_submittable": bool(meta.is_submittable),
@@ -48,6 +49,10 @@ def describe_doctype(doctype: str, language: str | None = None) -> dict:
 		"columns": columns_of(meta, [field["fieldname"] for field in fields]),
 		"can": {right: may(doctype, right) for right in RIGHTS},
 	}
+
+
+def words_in(language: str | None) -> Callable[[str], str]:
+	return partial(_, lang=language if language in LANGUAGES else None)
 
 
 def describe_fields(meta, parent, in_words: Callable[[str], str]) -> list[dict]:
@@ -133,8 +138,8 @@ def read_record(doctype: str, name: str) -> dict:
 	}
 
 
-def worked_with() -> list[dict]:
-	"""DocTypes that people come here for: those that tools work with, and the site's own: [{name}]."""
+def worked_with(language: str | None = None) -> list[dict]:
+	"""DocTypes that people come here for: those that tools work with, and the site's own: [{name, label}]."""
 	named = frappe.get_all(
 		"Agent Tool Function",
 		filters={"reference_doctype": ["is", "set"]},
@@ -143,4 +148,5 @@ def worked_with() -> list[dict]:
 	)
 	own = frappe.get_all("DocType", filters={"custom": 1, "istable": 0}, pluck="name", order_by="name asc")
 	names = sorted({*named, *own})
-	return [{"name": name} for name in names if frappe.db.exists("DocType", name) and may(name, "read")]
+	names = [name for name in names if frappe.db.exists("DocType", name) and may(name, "read")]
+	return [{"name": name, "label": words_in(language)(name)} for name in names]

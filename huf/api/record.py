@@ -30,9 +30,9 @@ def get_record(doctype: str, name: str):
 
 
 @frappe.whitelist(methods=["GET"])
-def get_doctypes():
-	"""DocTypes that people come here for: [{name}]."""
-	return forms.worked_with()
+def get_doctypes(language: str | None = None):
+	"""DocTypes that people come here for: [{name, label}]."""
+	return forms.worked_with(language)
 
 
 @frappe.whitelist(methods=["GET"])

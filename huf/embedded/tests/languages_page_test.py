@@ -35,6 +35,14 @@ class TestLanguages(PageTestCase):
 				state="attached"
 			)
 
+	def test_records_are_called_what_they_are_called_in_the_language_of_the_page(self):
+		with self.open_page("/huf/records", locale="de-DE") as page:
+			page.get_by_test_id("doctype").filter(has_text="Aufgabe").click()
+			page.get_by_role("heading", name="Aufgabe").wait_for()
+			page.get_by_test_id("new-record").click()
+			page.get_by_role("heading", name="Neu: Aufgabe").wait_for()
+			page.get_by_role("link", name="Aufgabe", exact=True).wait_for()
+
 	def test_times_are_those_of_the_reader_s_zone(self):
 		hours = []
 		with self.open_page(user=ADMIN) as page:

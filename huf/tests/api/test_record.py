@@ -12,6 +12,7 @@ class TestRecords(SiteTestCase):
 		meta = record.get_meta("Agent Tool Function")
 		fields = {field["fieldname"]: field for field in meta["fields"]}
 		self.assertEqual((meta["title_field"], meta["is_single"]), ("tool_name", False))
+		self.assertEqual(record.get_meta("Agent Tool Function", "de")["label"], "Werkzeug eines Agenten")
 		self.assertIn(
 			"doc.types", fields["base_url"]["mandatory_depends_on"] + fields["report"]["depends_on"]
 		)

@@ -7,7 +7,7 @@ export const PAGE_LENGTH = 50;
 
 export const fetchMeta = (doctype, language) => callGet("huf.api.record.get_meta", { doctype, language });
 export const fetchRecord = (doctype, name) => callGet("huf.api.record.get_record", { doctype, name });
-export const fetchDoctypes = () => callGet("huf.api.record.get_doctypes");
+export const fetchDoctypes = (language) => callGet("huf.api.record.get_doctypes", { language });
 export const fetchRecords = (doctype, { text = "", filters = {} } = {}, start = 0) =>
 	callGet("huf.api.record.get_records", {
 		doctype,
