@@ -46,10 +46,11 @@ def call(function: Callable, arguments: dict, context: dict | None = None) -> An
 	if takes_context(function):
 		return function(arguments, context or user_context())
 	try:
-		signature(function).bind(**arguments)
+		return function(**arguments)
 	except TypeError as error:
+		if error.__traceback__.tb_next:  # it was raised within the function
+			raise
 		raise ToolError(f"The arguments do not fit the function: {error}.") from None
-	return function(**arguments)
 
 
 def takes_context(function: Callable) -> bool:

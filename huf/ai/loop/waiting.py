@@ -4,10 +4,11 @@ Knows nothing of what it waits for.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
+from contextvars import copy_context
 from typing import Any
 
-from huf.ai.contexts import Carried, Ended
+from huf.ai.contexts import Ended, carry_back
 from huf.ai.drivers import Work
 from huf.ai.errors import RunStopped, TookTooLong
 from huf.ai.loop.guards import Guard, Progress, first_verdict
@@ -31,14 +32,14 @@ async def watch(
 		if ended := await waiting.soon():
 			return ended
 		waiting = waiting.rest()
-	carried, bell, clock = Carried(), Bell(), asyncio.get_running_loop().time
-	task = asyncio.ensure_future(carried.run(catch(waiting, bell)))
+	wait, clock = Wait(waiting), asyncio.get_running_loop().time
+	task = asyncio.ensure_future(wait.run())
 	until = clock() + timeout if timeout else float("inf")
 	try:
-		while not task.done():
-			await bell.wait(max(0, min(GUARD_INTERVAL, until - clock())))
-			if task.done():
-				break
+		while True:
+			await wait.look(max(0, min(GUARD_INTERVAL, until - clock())))
+			if wait.ended:
+				return wait.ended
 			if verdict := first_verdict(guards, progress):
 				raise RunStopped(verdict.reason, verdict.why)
 			if clock() >= until:
@@ -47,28 +48,29 @@ async def watch(
 		if not task.done():
 			task.cancel()
 			await asyncio.wait({task}, timeout=GRACE)
-		carried.restore()
-	return task.result()
+		carry_back(wait.context)
 
 
-async def catch(awaitable: Awaitable, bell: "Bell") -> Ended:
-	"""Nothing is raised out of the task: KeyboardInterrupt would end the event loop before whoever waits hears of it."""
-	try:
-		return Ended(await awaitable)
-	except BaseException as error:
-		return Ended(error=error)
-	finally:
-		bell.ring()
+class Wait:
+	"""Something awaited in a task of its own. Nothing is raised out of it: KeyboardInterrupt would end the event loop before
+	whoever waits hears of it.
+	"""
 
+	def __init__(self, awaitable: Awaitable):
+		self.awaitable, self.ended, self.rung = awaitable, None, None
+		self.context: Mapping = {}
+		"""The context variables as it left them: a task has a copy of them."""
 
-class Bell:
-	"""Wakes the one who waits at it in fewer turns of the event loop than `asyncio.wait` takes."""
+	async def run(self) -> None:
+		try:
+			self.ended = Ended(await self.awaitable)
+		except BaseException as error:
+			self.ended = Ended(error=error)
+		self.context = copy_context()
+		self.ring()
 
-	def __init__(self):
-		self.rung: asyncio.Future | None = None
-
-	async def wait(self, seconds: float) -> None:
-		"""Until it rings, or for so long."""
+	async def look(self, seconds: float) -> None:
+		"""Wait until it has ended, or for so long; in fewer turns of the event loop than `asyncio.wait` takes."""
 		loop = asyncio.get_running_loop()
 		self.rung = loop.create_future()
 		timer = loop.call_later(seconds, self.ring)

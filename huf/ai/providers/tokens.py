@@ -21,14 +21,21 @@ class TokenCount:
 	def __init__(self, count: Callable[[str], int], tools: list[Tool], enough: int):
 		self.count, self.enough = count, enough
 		self.specs = json.dumps([tool.as_spec() for tool in tools], ensure_ascii=False)
-		self.sizes: dict[int, tuple[dict, int]] = {}
+		self.seen: tuple[list[dict], int] = ([], 0)
 		self.known: dict[bytes, int] = {}
 
 	def __call__(self, messages: list[dict]) -> int:
-		# Most of them are those of the step before, and none was changed.
-		self.sizes = {id(each): self.sizes.get(id(each)) or (each, most_of(each)) for each in messages}
-		most = len(self.specs.encode()) + sum(size for _, size in self.sizes.values())
+		most = len(self.specs.encode()) + self.most(messages)
 		return most if most <= self.enough else self.tools + sum(map(self.tokens, messages))
+
+	def most(self, messages: list[dict]) -> int:
+		"""Tokens of messages, of which all but the last few are mostly those of the step before."""
+		seen, most = self.seen
+		if messages[: len(seen)] != seen:
+			seen, most = [], 0
+		most += sum(map(most_of, messages[len(seen) :]))
+		self.seen = list(messages), most
+		return most
 
 	@cached_property
 	def tools(self) -> int:
