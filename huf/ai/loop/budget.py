@@ -105,6 +105,8 @@ def fit(messages: list[dict], asked: int, room: Room) -> Fitted | TooLong:
 	if number == len(steps):
 		return TooLong(room.count(after(number)), room.allowed)
 	changed = {place for step in steps[: number + 1] for place in step}
+	if not changed:
+		return Fitted(messages)
 	return Fitted(after(number), any(result.number and result.place in changed for result in results))
 
 
@@ -117,7 +119,8 @@ def apply(messages: list[dict], cuts: list[Cut]) -> list[dict]:
 
 
 def read_results(messages: list[dict], asked: int) -> Iterator[Result]:
-	last = max((place for place, message in enumerate(messages) if message.get("tool_calls")), default=0)
+	places = reversed(range(len(messages)))
+	last = next((place for place in places if messages[place].get("tool_calls")), 0)
 	number = 0
 	for place, message in enumerate(messages):
 		if message["role"] == "tool":

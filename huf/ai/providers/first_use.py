@@ -49,7 +49,7 @@ async def find_translation(litellm, kwargs: dict) -> Found | str:
 
 def key_of(kwargs: dict) -> tuple:
 	"""Calls that are alike in this are made in the same way."""
-	return (kwargs["model"], kwargs.get("api_base"), bool(kwargs.get("stream")), *sorted(kwargs))
+	return kwargs["model"], kwargs.get("api_base"), bool(kwargs.get("stream")), frozenset(kwargs)
 
 
 async def look(litellm, kwargs: dict) -> Found | str:
