@@ -58,6 +58,20 @@ def say(page, text: str):
 	return footer
 
 
+AT_REST = """async () => {
+	const thread = document.querySelector("[data-testid=thread]");
+	const top = thread.scrollTop;
+	await new Promise((resolve) => setTimeout(resolve, 250));
+	return thread.scrollTop === top;
+}"""
+
+
+def reach(page, item) -> None:
+	"""Bring an item of a chat under the mouse. While a thread scrolls, and for a moment after, nothing in it can be clicked."""
+	item.hover()
+	page.wait_for_function(AT_REST)
+
+
 def wait_to_hear(page) -> None:
 	"""From here on the page hears what its site tells."""
 	page.locator("html[data-realtime=connected]").wait_for(state="attached")

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from huf.embedded.tests.browser import needs_browser, say, wait_to_hear
+from huf.embedded.tests.browser import needs_browser, reach, say, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase
 from huf.tests.model_server import ModelServer, text
 
@@ -22,7 +22,7 @@ class TestChatsPage(PageTestCase):
 			say(page, "How many users are there?")
 			say(page, "List my open todos")
 			address = page.url
-			page.get_by_test_id("message-user").last.hover()
+			reach(page, page.get_by_test_id("message-user").last)
 			page.get_by_test_id("edit").last.click()
 			page.get_by_test_id("edit-message").press("Escape")
 			page.keyboard.press("Enter")
@@ -39,7 +39,7 @@ class TestChatsPage(PageTestCase):
 		with self.open_page() as page:
 			say(page, "How many users are there?")
 			wait_to_hear(page)
-			page.get_by_test_id("message-user").hover()
+			reach(page, page.get_by_test_id("message-user"))
 			page.get_by_test_id("edit").click()
 			page.get_by_test_id("edit-message").fill("How many roles")
 			conversation = page.url.rpartition("/")[2]
