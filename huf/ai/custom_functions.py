@@ -47,9 +47,16 @@ def call(function: Callable, arguments: dict, context: dict | None = None) -> An
 		return function(arguments, context or user_context())
 	try:
 		return function(**arguments)
+	except TypeError:
+		check_fit(function, arguments)
+		raise
+
+
+def check_fit(function: Callable, arguments: dict) -> None:
+	"""Raise ToolError where it cannot be called so; a decorator may have hidden that."""
+	try:
+		signature(function).bind(**arguments)
 	except TypeError as error:
-		if error.__traceback__.tb_next:  # it was raised within the function
-			raise
 		raise ToolError(f"The arguments do not fit the function: {error}.") from None
 
 

@@ -38,6 +38,9 @@ def retry_call(name: str) -> str:
 		)
 	request = CallRequest(row.call_id, row.tool, row.arguments)
 	call = prepare_one(request, row.position, {tool.name: loop_tool(tool)})
+	if call.error:
+		# It is not made, so what became of the first one is as unknown as before.
+		raise UsageError(call.error)
 	with acting_as(run.run_as):
 		frappe.flags.huf_call_key = row.idempotency_key
 		observation: Observation = run_coroutine(perform(call))

@@ -13,7 +13,7 @@ import frappe
 from huf.ai.admission import acting_as
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
-from huf.ai.loop.tool_calls import perform, prepare
+from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.preview import preview
 from huf.ai.providers.turns import loop_tool
 from huf.ai.tool_threads import in_tool_thread
@@ -41,7 +41,7 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 		tool = create_tool(row)
 		run = TRIALS[tool.effect](tool, seen) if not send else tool.start
 		request = CallRequest("trial", name, json.dumps(arguments))
-		(call,) = prepare((request,), {name: replace(loop_tool(tool), run=run)})
+		call = prepare_one(request, 0, {name: replace(loop_tool(tool), run=run)})
 		observation = run_coroutine(perform(call))
 		frappe.db.rollback()
 	return {

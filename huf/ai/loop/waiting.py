@@ -1,6 +1,6 @@
 """Waiting for a model or a tool, while guards look on; what takes too long is left behind.
 
-Knows nothing of what it waits for.
+Of what it waits for it knows only that synchronous code may be done at once.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ GONE = "A picture is no longer shown."
 def with_pictures(messages: list[dict], sees: bool) -> list[dict]:
 	"""Messages in OpenAI's form: those with pictures as parts, or with a line that they cannot be seen."""
 	if not sees:
-		return [without_pictures(each, UNSEEN) if "images" in each else each for each in messages]
+		return [without_pictures(each, UNSEEN) for each in messages]
 	left, sent = MOST_BYTES, []
 	for message in reversed(messages):
 		if message.get("images"):

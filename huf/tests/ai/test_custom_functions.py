@@ -1,5 +1,7 @@
 """Functions that apps lend: which are found, how they are described, how they are called."""
 
+import functools
+
 import frappe
 
 from huf.ai import custom_functions
@@ -50,6 +52,18 @@ class TestCustomFunctions(SiteTestCase):
 		self.assertEqual(custom_functions.call(add, {"a": 2, "b": 3}), 5)
 		with self.assertRaisesRegex(ToolError, "do not fit"):
 			custom_functions.call(add, {"c": 2})
+
+	def test_arguments_that_do_not_fit_are_told_behind_a_decorator_too_and_faults_within_are_not_taken_for_it(
+		self,
+	):
+		@functools.wraps(add)
+		def wrapped(*args, **kwargs):
+			return add(*args, **kwargs)
+
+		with self.assertRaisesRegex(ToolError, "do not fit"):
+			custom_functions.call(wrapped, {"c": 2})
+		with self.assertRaises(TypeError):
+			custom_functions.call(add, {"a": "2", "b": 3})
 
 	def test_an_async_tool_gets_its_arguments_and_who_asks(self):
 		said = run_coroutine(custom_functions.call(sales_report, {"region": "EMEA"}))

@@ -61,6 +61,15 @@ class TestLostWorker(SiteTestCase):
 		self.assertEqual(retry_call(self.call(run).name), "sent letter")
 		self.assertEqual((SENT, self.call(run).status), (["letter", "letter"], "Success"))
 
+	def test_what_the_tool_takes_no_more_is_not_made_again_and_stays_unknown(self):
+		run = self.lose_worker()
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		frappe.db.set_value("Agent Tool Call", self.call(run).name, "arguments", '{"letter": 1}')
+		with self.assertRaisesRegex(UsageError, "do not fit"):
+			retry_call(self.call(run).name)
+		self.assertEqual((SENT, self.call(run).status), (["letter"], "Unknown"))
+
 	def test_a_run_that_costs_one_worker_after_another_is_given_up(self):
 		run = self.lose_worker()
 		frappe.db.set_value("Agent Run", run, "attempts", 5)
