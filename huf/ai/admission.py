@@ -82,5 +82,6 @@ def acting_as(user: str) -> Iterator[None]:
 	finally:
 		if user != before:
 			frappe.set_user(before)
-			# What Frappe forgets of the person whose request this is, and needs at its end.
+			# What Frappe forgets of the person whose request this is, and needs at its end. It may be another session object.
+			session = frappe.local.session
 			session.sid, session.data, frappe.local.form_dict = kept

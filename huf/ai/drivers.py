@@ -37,10 +37,11 @@ drivers: dict[asyncio.AbstractEventLoop, "Driver"] = {}
 class Work:
 	"""A call of synchronous code, made when it is awaited. Until it ends, frappe is its alone.
 
-	It cannot be ended from outside: a wait that is cancelled calls `left`, which takes frappe away from it.
+	It cannot be ended from outside: a wait that is cancelled calls `left` with the call's context variables as they are by
+	then, and that takes frappe away from it.
 	"""
 
-	def __init__(self, function: Callable[[], Any], left: Callable[[], None]):
+	def __init__(self, function: Callable[[], Any], left: Callable[[contextvars.Context], None]):
 		self.function, self.left, self.how = function, left, Ended()
 		self.under_way, self.is_begun, self.bell = threading.Lock(), False, None
 
@@ -60,15 +61,15 @@ class Work:
 		try:
 			is_made = bool(driver) and await driver.make(self)
 		except asyncio.CancelledError:
-			if self.is_begun and not self.under_way.acquire(blocking=False):
-				self.left()
+			if self.is_begun:
+				self.leave()
 			raise
 		if not is_made:
 			put_to_work(self.do, self.tell)
 			patience = SOON
 		if self.under_way.acquire(timeout=patience):
 			return self.give_back()
-		kept.lent = getattr(kept, "lent", 0) + 1
+		lent().append(self)
 		return None
 
 	async def rest(self) -> Any:
@@ -79,11 +80,18 @@ class Work:
 			if not self.under_way.acquire(blocking=False):
 				await self.bell.wait()
 		except asyncio.CancelledError:
-			self.left()
+			self.leave()
 			raise
 		finally:
-			kept.lent -= 1
+			with suppress(ValueError):  # whoever waited was stopped, and this is only tidied away
+				lent().remove(self)
 		return self.give_back().result()
+
+	def leave(self, patience: float = 0) -> None:
+		"""Nobody waits for it any more: if it does not end within so many seconds, it goes on without frappe."""
+		if not self.under_way.acquire(timeout=patience):
+			# The original is in use by its thread.
+			self.left(self.context.copy())
 
 	def do(self) -> None:
 		self.is_begun = True
@@ -155,17 +163,17 @@ class Driver:
 			self.is_mine, made = False, self.made
 		if made is None:
 			self.loop.call_soon_threadsafe(self.loop.stop)
-		if not stopped.acquire(timeout=GRACE) and made:
-			made[0].left()
+		if not stopped.acquire(timeout=GRACE) and self.made:
+			self.made[0].leave()
 
 
 def drive(loop: asyncio.AbstractEventLoop, task: asyncio.Task) -> Any:
 	"""Run a loop in another thread until a task in it is done; gives or raises what that does."""
 	driver, stopped = Driver(loop, task), threading.Lock()
 	stopped.acquire()
-	drivers[loop] = driver
-	put_to_work(driver.run, stopped.release)
 	try:
+		drivers[loop] = driver
+		put_to_work(driver.run, stopped.release)
 		# A thread in whose own loop somebody waits can take no other over.
 		while not stopped.acquire(timeout=LONG):
 			if not is_running() and driver.take_over():
@@ -174,8 +182,14 @@ def drive(loop: asyncio.AbstractEventLoop, task: asyncio.Task) -> Any:
 		driver.halt(stopped)
 		raise
 	finally:
-		del drivers[loop]
-	return task.result() if task.done() else loop.run_until_complete(task)
+		drivers.pop(loop, None)
+	try:
+		return task.result() if task.done() else loop.run_until_complete(task)
+	except BaseException:  # a signal here as well: no call goes on beside what this thread does next
+		for work in [each for each in lent() if each.loop is loop]:
+			lent().remove(work)
+			work.leave(GRACE)
+		raise
 
 
 def is_running() -> bool:
@@ -189,7 +203,12 @@ def is_running() -> bool:
 
 def is_lent() -> bool:
 	"""Whether synchronous code is at work in another thread for the loop of this one."""
-	return getattr(kept, "lent", 0) > 0
+	return bool(lent())
+
+
+def lent() -> list[Work]:
+	"""The calls that this thread's loop waits for."""
+	return kept.__dict__.setdefault("lent", [])
 
 
 def put_to_work(work: Callable[[], None], tell: Callable[[], None]) -> None:
@@ -199,7 +218,9 @@ def put_to_work(work: Callable[[], None], tell: Callable[[], None]) -> None:
 	except IndexError:
 		jobs = SimpleQueue()
 		# A daemon: one that never ends must not keep the process.
-		threading.Thread(target=work_on, args=(jobs, idle[os.getpid()]), name="huf-run", daemon=True).start()
+		thread = threading.Thread(target=work_on, args=(jobs, idle[os.getpid()]), name="huf-run", daemon=True)
+		# It is nobody's in particular: what is only tried may start none, but this one.
+		contextvars.Context().run(thread.start)
 	jobs.put((work, tell))
 
 

@@ -67,8 +67,9 @@ def create_function_tool(
 		types=types,
 		reference_doctype=reference_doctype,
 		timeout=timeout,
-		# What waits for the network; anything else uses the run's one connection to the database.
-		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function),
+		# What waits for the network; anything else, and all that another agent does, uses the run's one connection to the
+		# database.
+		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function) and types != "Run Agent",
 		start=calls.start,
 		work=calls.work,
 		describe=calls.describe,

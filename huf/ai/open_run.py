@@ -183,13 +183,14 @@ async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResu
 	announce(EventKind.RUN_STARTED, started(run))
 	began = time.monotonic()
 	# What is changed meanwhile is this run's doing; what comes after it is not.
-	before, frappe.flags.huf_run = frappe.flags.huf_run, run.name
+	before, run.lease.caller = frappe.flags.huf_run, frappe.flags.huf_lease
+	frappe.flags.huf_run, frappe.flags.huf_lease = run.name, run.lease
 	try:
 		outcome = await work(run, announce)
 	except RunPaused as paused:
 		return wait(run, paused.draft, elapsed(began), announce)
 	finally:
-		frappe.flags.huf_run = before
+		frappe.flags.huf_run, frappe.flags.huf_lease = before, run.lease.caller
 	result = finish(run, outcome, elapsed(began) + round(run.recorded.seconds * 1000))
 	announce(EventKind.RUN_FINISHED, result.as_dict())
 	return result

@@ -17,8 +17,11 @@ from huf.ai.records.log_lines import tell_log
 from huf.ai.types import AgentRequest, EventKind, Listener, RunEvent
 
 STATES = {
-	*(EventKind.RUN_STARTED, EventKind.TOOL_STARTED, EventKind.PROGRESS, EventKind.DRAFT_CREATED),
-	*(EventKind.RUN_WAITING, EventKind.RUN_FINISHED),
+	EventKind.RUN_STARTED,
+	EventKind.PROGRESS,
+	EventKind.DRAFT_CREATED,
+	EventKind.RUN_WAITING,
+	EventKind.RUN_FINISHED,
 }
 LEFT_OUT = ("arguments", "result", "response", "difference")
 LONGEST_STEP = 80

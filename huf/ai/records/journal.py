@@ -175,11 +175,12 @@ class RunJournal:
 		self.seen: Counter[str] = Counter()
 		self.keys: dict[int, str] = {}
 		self.intents: dict[int, str] = {}
-		self.under_way, self.is_open = 0, False
+		self.is_open = False
 
 	def cancel_requested(self, waiting: bool) -> bool:
 		"""Whether someone asked. A run that waits has to begin a new read to see what others committed meanwhile."""
-		if waiting:
+		# What is open is of a run that this one has called, whose loop has not heard yet of the end of a call.
+		if waiting and not frappe.db.transaction_writes:
 			frappe.db.commit()
 			self.lease.renew()
 		return bool(frappe.db.get_value("Agent Run", self.run, "cancel_requested"))
@@ -248,7 +249,6 @@ class RunJournal:
 
 	def calling(self, step: int, call: Call) -> None:
 		"""Before a call: what reaches outside has its intent on record. Nothing else is open."""
-		self.under_way += 1
 		# While a tool has the database to itself, the lease cannot be renewed.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:
@@ -262,7 +262,7 @@ class RunJournal:
 
 	def called(self, step: int, observation: Observation) -> None:
 		"""After a call: its row and what it wrote are one commit; a failed call leaves the row alone behind. The row of what
-		was only read, while no other call is under way, is committed with what follows at once: the next call, or the step.
+		was only read is committed with what follows at once, the next call or the step; but not beside other calls.
 
 		Raises LeaseLost, with nothing written, where the run is another worker's by now.
 		"""
@@ -284,8 +284,7 @@ class RunJournal:
 			insert_row("Agent Tool Call", {**self.row(step, call, observation.status), **ending})
 		if call.draft:
 			end_draft(call.draft, observation)
-		self.under_way -= 1
-		self.is_open = call.effect is Effect.READ and not self.under_way
+		self.is_open = call.effect is Effect.READ and not (call.tool and call.tool.concurrent)
 		if not self.is_open:
 			frappe.db.commit()
 

@@ -20,17 +20,20 @@ RENEW_AFTER = 25
 
 
 class Lease:
-	"""One worker's hold on one run."""
+	"""One worker's hold on one run. `caller`: that on the run which has called it, and waits for it."""
 
 	def __init__(self, run: str, worker: str):
 		self.run, self.worker = run, worker
+		self.caller: Lease | None = None
 		self.until = time.monotonic() + SECONDS
 
 	def renew(self, during: float = 0) -> None:
-		"""Make it last, if a good part of it is gone; also for something that takes so many seconds.
+		"""Make it last, if a good part of it is gone; also for something that takes so many seconds. So does the caller's.
 
 		Raises LeaseLost; commits only when it writes.
 		"""
+		if self.caller:
+			self.caller.renew(during)
 		if self.until - time.monotonic() < max(SECONDS - RENEW_AFTER, during):
 			self.hold(during)
 			frappe.db.commit()

@@ -120,4 +120,4 @@ def get_site_config(sites_path: str | None = None, site_path: str | None = None)
 
 def get_site_path(*joins) -> str:
 	"""A path below the site's folder."""
-	return str(Path(local.site_path, *joins))
+	return os.path.join(local.site_path, *joins)

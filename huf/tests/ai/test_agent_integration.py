@@ -5,11 +5,13 @@ import time
 
 import frappe
 
-from huf.ai.agent_integration import run_agent, run_agent_sync
+from huf.ai.agent_integration import run_agent, run_agent_sync, stream_agent
 from huf.ai.errors import UsageError
 from huf.ai.records.journal import request_cancel
+from huf.ai.sdk_tools import create_tool
 from huf.ai.types import AgentRequest, EventKind
 from huf.tests.base import SiteTestCase
+from huf.tests.drafting import Shop
 from huf.tests.factories import SECRET, make_agent, make_model, make_tool, unique
 from huf.tests.model_server import (
 	ModelServer,
@@ -89,6 +91,26 @@ class TestRun(SiteTestCase):
 			database = frappe.local.db
 			run_agent_sync(agent, "Make a todo")
 		self.assertEqual(writes, [0, 0])
+
+	def test_none_is_open_while_a_reader_has_the_word_either(self):
+		with ModelServer() as server, Shop() as shop:
+			fetch = make_tool("GET", base_url=shop.url, allow_private_hosts=1, effect="read")
+			agent = self.todo_agent(server)
+			doc = frappe.get_doc("Agent", agent)
+			doc.append("agent_tool", {"tool": fetch})
+			doc.save()
+			frappe.db.commit()
+			both = [call(fetch, {"url": f"/{n}"}) for n in range(2)]
+			server.script(tool_calls(both), tool_call(self.list, {"limit": 1}), text("Done."))
+			events = stream_agent(AgentRequest(agent, "Look", "Administrator"))
+			seen = [frappe.db.transaction_writes for event in events if event]
+		self.assertEqual(set(seen), {0})
+
+	def test_only_what_waits_for_the_network_is_called_side_by_side(self):
+		fetch = make_tool("GET", effect="read")
+		ask = make_tool("Run Agent", agent=make_agent(), effect="read")
+		made = [create_tool(frappe.get_doc("Agent Tool Function", name)) for name in (fetch, ask)]
+		self.assertEqual([tool.concurrent for tool in made], [True, False])
 
 	def test_several_calls_of_one_turn_are_answered_each(self):
 		with ModelServer() as server:

@@ -5,7 +5,9 @@ import signal
 import threading
 import time
 import unittest
+from unittest.mock import patch
 
+from huf.ai import drivers
 from huf.ai.coroutines import iterate, run_coroutine
 from huf.ai.drivers import LONG, Work, is_lent
 from huf.ai.providers.connection import post
@@ -170,14 +172,14 @@ class TestCalls(unittest.TestCase):
 
 		async def made():
 			go_on = threading.Event()
-			work = Work(lambda: go_on.wait(5), lambda: left.append("in time"))
+			work = Work(lambda: go_on.wait(5), lambda _: left.append("in time"))
 			self.assertIsNone(await work.soon())
 			self.assertTrue(is_lent())
 			go_on.set()
 			self.assertTrue(await work.rest())
 			never = threading.Event()
 			self.addCleanup(never.set)
-			abandoned = asyncio.ensure_future(Work(never.wait, lambda: left.append("too late")).whole())
+			abandoned = asyncio.ensure_future(Work(never.wait, lambda _: left.append("too late")).whole())
 			await asyncio.sleep(0.01)
 			abandoned.cancel()
 			with self.assertRaises(asyncio.CancelledError):
@@ -224,7 +226,7 @@ class TestCalls(unittest.TestCase):
 
 		async def made():
 			loop = asyncio.get_running_loop()
-			work = asyncio.ensure_future(Work(never.wait, lambda: left.append(True)).whole())
+			work = asyncio.ensure_future(Work(never.wait, lambda _: left.append(True)).whole())
 			await asyncio.sleep(0)
 			# It comes first when the loop goes on, before whoever waits for the call hears of that.
 			threading.Timer(LONG / 2, loop.call_soon_threadsafe, (work.cancel,)).start()
@@ -235,28 +237,45 @@ class TestCalls(unittest.TestCase):
 		self.assertEqual(left, [True])
 
 	def test_who_is_stopped_by_a_signal_leaves_nothing_that_goes_on(self):
+		went_on, left = [], []
+
+		async def made(call):
+			await Work(call, lambda _: left.append(True))
+			went_on.append(True)
+
+		for call in (lambda: time.sleep(0.15), lambda: asyncio.run(asyncio.sleep(0.15))):
+			self.stop_after(0.05, made(call))
+		# Later it is the waiting thread that drives the loop.
+		self.stop_after(LONG * 2.5, made(lambda: time.sleep(LONG * 4)))
+		self.assertEqual((went_on, left, is_lent()), ([], [], False))
+		self.assertEqual(run_coroutine(asyncio.sleep(0, "next")), "next")
+
+	def test_a_call_that_does_not_end_then_is_left_behind(self):
+		left, never = [], threading.Event()
+		self.addCleanup(never.set)
+
+		async def made():
+			await Work(never.wait, lambda _: left.append(True))
+
+		with patch.object(drivers, "GRACE", 0.05):
+			for seconds in (0.05, LONG * 2.5):
+				self.stop_after(seconds, made())
+		self.assertEqual((left, is_lent()), ([True, True], False))
+
+	def stop_after(self, seconds: float, coroutine):
 		class Stopped(Exception):
 			pass
 
 		def stop(*_):
 			raise Stopped
 
-		went_on, left = [], []
-
-		async def made(call):
-			await Work(call, lambda: left.append(True))
-			went_on.append(True)
-
 		self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, stop))
-		for call in (lambda: time.sleep(0.15), lambda: asyncio.run(asyncio.sleep(0.15))):
-			signal.setitimer(signal.ITIMER_REAL, 0.05)
-			with self.assertRaises(Stopped):
-				run_coroutine(made(call))
-		self.assertEqual((went_on, left), ([], []))
-		self.assertEqual(run_coroutine(asyncio.sleep(0, "next")), "next")
+		signal.setitimer(signal.ITIMER_REAL, seconds)
+		with self.assertRaises(Stopped):
+			run_coroutine(coroutine)
 
 
-def nothing() -> None:
+def nothing(_) -> None:
 	"""In the place of what takes frappe away."""
 
 

@@ -1,18 +1,21 @@
 """Nothing of what is only tried gets out; counted against the same change when it is made."""
 
+import asyncio
 import os
 import socket
 import subprocess
 import tempfile
 import urllib.request
 from collections import Counter
+from unittest.mock import patch
 
 import frappe
 from frappe import realtime
 from frappe.utils.background_jobs import is_job_enqueued
 
-from huf.ai import gate
+from huf.ai import drivers, gate
 from huf.ai import tool_functions as tools
+from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import PreviewRefused
 from huf.ai.preview import apply, preview
 from huf.tests.ai.test_preview import PreviewTestCase
@@ -51,6 +54,10 @@ class TestLeaks(PreviewTestCase):
 			"files": sum(name.startswith(self.job) for name in os.listdir(folder)),
 			"commits": self.seen["after_commit"] + self.seen["before_commit"],
 		}
+
+	def test_a_coroutine_may_be_run_although_that_takes_a_thread(self):
+		with patch.dict(drivers.idle, {os.getpid(): []}), gate.closed():
+			self.assertEqual(run_coroutine(asyncio.sleep(0, "done")), "done")
 
 	def test_nothing_gets_out(self):
 		none = dict.fromkeys(("jobs", "mails", "files", "commits"), 0)

@@ -1,19 +1,24 @@
 """A worker that is lost: its run is taken up by another, and what nobody knows is said and settled."""
 
+import json
 from datetime import timedelta
+from unittest.mock import patch
 
 import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.admission import acting_as
+from huf.ai.agent_integration import run_agent_sync
 from huf.ai.background import recover, work_on
 from huf.ai.errors import LeaseLost, UsageError
 from huf.ai.lost_calls import retry_call, settle_call
 from huf.ai.open_run import open_run
 from huf.ai.records import leases
+from huf.ai.records.journal import RunJournal
+from huf.ai.settings import get_settings
 from huf.ai.types import AgentRequest, RunStatus
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
 HERE = "huf.tests.ai.test_lost_calls"
@@ -25,6 +30,13 @@ def send(what: str):
 	if len(SENT) == 1:
 		raise KeyboardInterrupt("the worker ends here")
 	return f"sent {what}"
+
+
+def look_at_the_caller() -> str:
+	"""How many seconds are left of the lease on the run that has called this one."""
+	caller = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "parent_run")
+	until = frappe.db.get_value("Agent Run", caller, "lease_until")
+	return str((frappe.utils.get_datetime(until) - now_datetime()).total_seconds())
 
 
 class TestLostWorker(SiteTestCase):
@@ -105,6 +117,28 @@ class TestLostWorker(SiteTestCase):
 		leases.take(first)
 		self.assertIsNone(work_on(second))
 		self.assertEqual(frappe.db.get_value("Agent Run", second, "status"), "Queued")
+
+	def test_who_waits_for_a_run_it_has_called_keeps_its_own_for_as_long(self):
+		looks = make_tool("Custom Function", function_path=f"{HERE}.look_at_the_caller", effect="read")
+		called = make_agent(make_model(self.server), (looks,))
+		tool = make_tool("Run Agent", agent=called, effect="write")
+		agent = make_agent(make_model(self.server), (tool,))
+		self.server.script(
+			tool_call(tool, {"prompt": "Look"}), tool_call(looks), text("Seen."), text("Well.")
+		)
+		with patch.object(leases, "RENEW_AFTER", 0):
+			run_agent_sync(agent, "Have it looked at")
+		seen = json.loads(self.server.requests[2]["messages"][-1]["content"])
+		self.assertGreater(float(seen), leases.SECONDS + get_settings().tool_timeout - 10)
+
+	def test_a_run_that_waits_for_another_commits_nothing_of_it(self):
+		lease = leases.take(self.open())
+		journal = RunJournal(lease, None, "m", None)
+		title = unique("Note")
+		frappe.get_doc({"doctype": "Note", "title": title}).insert()
+		self.assertFalse(journal.cancel_requested(waiting=True))
+		frappe.db.rollback()
+		self.assertFalse(frappe.db.exists("Note", {"title": title}))
 
 	def lose_worker(self) -> str:
 		self.server.script(tool_call(self.tool, {"what": "letter"}))

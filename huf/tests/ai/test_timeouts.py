@@ -6,14 +6,19 @@ import time
 
 import frappe
 
-from huf.ai.agent_integration import run_agent_sync
+from huf.ai.admission import acting_as
+from huf.ai.agent_integration import run_agent, run_agent_sync
+from huf.ai.coroutines import run_coroutine
+from huf.ai.providers.litellm import warm_up
+from huf.ai.types import AgentRequest, RunStatus
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, call, stall, text, tool_call, tool_calls
 
 HERE = "huf.tests.ai.test_timeouts"
 RELEASE = threading.Event()
 ENDED = threading.Event()
+SEEN: list[tuple] = []
 
 
 def hang_after_writing(title: str):
@@ -25,6 +30,21 @@ def hang_after_writing(title: str):
 		frappe.db.commit()
 	finally:
 		ENDED.set()
+
+
+def hang_as_somebody_else():
+	with acting_as("Administrator"):
+		frappe.flags.huf_test_flag = True
+		RELEASE.wait(30)
+
+
+def hang_with_a_connection_of_its_own(title: str):
+	frappe.connect(set_admin_as_user=False)
+	hang_after_writing(title)
+
+
+def who():
+	SEEN.append((frappe.session.user, frappe.flags.huf_test_flag))
 
 
 async def hang_outside():
@@ -44,6 +64,12 @@ def no_json():
 
 
 class TestTimeouts(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		# A run with a second to live must not spend it on the first import of a process.
+		run_coroutine(warm_up())
+
 	def setUp(self):
 		super().setUp()
 		self.server = enter(self, ModelServer(strict=False))
@@ -65,16 +91,35 @@ class TestTimeouts(SiteTestCase):
 		return frappe.get_last_doc("Agent Tool Call", {"run": run})
 
 	def test_a_tool_that_hangs_is_left_behind_with_what_it_wrote_undone(self):
-		RELEASE.clear(), ENDED.clear()
-		agent, title = self.make_agent("hang_after_writing", "write"), unique("Note")
-		self.server.script(tool_call(self.tool, {"title": title}), text("It took too long."))
-		result = run_agent_sync(agent, "Write")
-		row = self.call_row(result["run"])
-		self.assertEqual((result["status"], row.status), ("Success", "Failed"))
-		self.assertIn("did not end within 1 seconds", row.error_message)
-		RELEASE.set()
-		self.assertTrue(ENDED.wait(10))
-		self.assertEqual(frappe.get_all("Note", {"title": ["like", f"{title}%"]}, order_by="name asc"), [])
+		for function in ("hang_after_writing", "hang_with_a_connection_of_its_own"):
+			with self.subTest(function):
+				RELEASE.clear(), ENDED.clear()
+				agent, title = self.make_agent(function, "write"), unique("Note")
+				self.server.script(tool_call(self.tool, {"title": title}), text("It took too long."))
+				result = run_agent_sync(agent, "Write")
+				row = self.call_row(result["run"])
+				self.assertEqual((result["status"], row.status), ("Success", "Failed"))
+				self.assertIn("did not end within 1 seconds", row.error_message)
+				RELEASE.set()
+				self.assertTrue(ENDED.wait(10))
+				notes = frappe.get_all("Note", {"title": ["like", f"{title}%"]}, order_by="name asc")
+				self.assertEqual(notes, [])
+
+	def test_a_run_goes_on_as_its_user_whoever_a_tool_that_hangs_acts_as(self):
+		RELEASE.clear(), SEEN.clear()
+		self.addCleanup(RELEASE.set)
+		user, agent = make_user("Huf User"), self.make_agent("hang_as_somebody_else", "read")
+		looks = make_tool("Custom Function", function_path=f"{HERE}.who", effect="read")
+		doc = frappe.get_doc("Agent", agent)
+		doc.append("agent_tool", {"tool": looks})
+		doc.save()
+		frappe.db.commit()
+		self.server.script(tool_call(self.tool), tool_call(looks), text("I see."))
+		own = frappe.session.data
+		result = run_agent(AgentRequest(agent, "Look", user))
+		self.assertEqual((result.status, SEEN), (RunStatus.SUCCESS, [(user, None)]))
+		self.assertEqual((frappe.session.user, frappe.flags.huf_test_flag), ("Administrator", None))
+		self.assertIs(frappe.session.data, own)
 
 	def test_of_an_external_call_that_hangs_nobody_knows_what_became(self):
 		agent = self.make_agent("hang_outside", "external")

@@ -211,10 +211,6 @@ class Connection:
 		"""When the running write transaction began; None if there is none. Until its end nobody else commits."""
 		return self._began if self._connection.in_transaction else None
 
-	def data_version(self) -> int:
-		"""Changes whenever another connection has committed."""
-		return self._connection.execute("PRAGMA data_version").fetchone()[0]
-
 	def close(self):
 		"""What is not committed is lost."""
 		if self._connection.in_transaction:

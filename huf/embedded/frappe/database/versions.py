@@ -1,9 +1,8 @@
 """Which cached documents are still true.  Holds no documents itself.
 
 Each DocType has a counter in the site's database, raised by every transaction that changed one of its rows.  What
-is cached carries the counter's value of when it was read.  Looking the counters up costs one `PRAGMA data_version`
-as long as no other connection has committed, and nothing within a write transaction or within a moment of the last look.
-So a cache may be shared by the threads of a process, which see each other's changes at once, and is right a moment later when
+is cached carries the counter's value of when it was read.  Looking the counters up costs one row, that of all of them
+together, as long as none was raised, and nothing within a write transaction or within a moment of the last look.  So a cache may be shared by the threads of a process, which see each other's changes at once, and is right a moment later when
 another process has written to the same file.
 """
 
@@ -12,6 +11,9 @@ from time import monotonic
 
 MOMENT = 0.001
 """Seconds for which what other processes change may go unseen."""
+
+ALL = ""
+"""In the place of a DocType: how often any of them was changed."""
 
 MAX_ENTRIES = 10_000
 LISTED = {"DocType", "DocField", "DocPerm", "User", "Has Role", "Role", "User Permission"}
@@ -31,7 +33,7 @@ class Versions:
 		self._connection = connection
 		self._entries = _shared.setdefault(connection.path, {})
 		self._known: dict[str, int] = {}
-		self._data_version = None
+		self._total: int | None = None
 		self._looked_up_in: float | None = None
 		self._changes = _changes.setdefault(connection.path, {None: 0})
 		self._looked_at, self._seen = float("-inf"), 0
@@ -66,12 +68,13 @@ class Versions:
 
 	def _look(self):
 		self._seen = self._changes[None]
-		data_version = self._connection.data_version()
-		if data_version != self._data_version:
+		query = "SELECT version FROM `__DocTypeVersion` WHERE doctype = ?"
+		(total,) = self._connection.execute(query, (ALL,)).fetchone() or (0,)
+		if total != self._total:
 			self._known = dict(
 				self._connection.execute("SELECT doctype, version FROM `__DocTypeVersion`").fetchall()
 			)
-			self._data_version = data_version
+			self._total = total
 		self._looked_at = monotonic()
 
 	def is_changing(self, *doctypes: str) -> bool:
@@ -92,7 +95,7 @@ class Versions:
 		if self._uncommitted:
 			self._connection.executemany(
 				"INSERT INTO `__DocTypeVersion` VALUES (?, 1) ON CONFLICT DO UPDATE SET version = version + 1",
-				[(doctype,) for doctype in self._uncommitted],
+				[(doctype,) for doctype in (ALL, *self._uncommitted)],
 			)
 
 	def forget(self):
@@ -103,7 +106,7 @@ class Versions:
 				self._changes.update(dict.fromkeys(self._uncommitted, number))
 				self._changes[None] = number
 			self._uncommitted = {}
-			self._data_version = None
+			self._total = None
 
 	def forget_own_reads(self):
 		"""Part of the transaction was undone: what it read of its own changes may not be true any more."""
