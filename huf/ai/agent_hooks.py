@@ -125,7 +125,7 @@ def happening_of(doc, method: str, key: str | None = None) -> Happening:
 	seen = snapshot(doc)
 	return Happening(
 		event=method,
-		key=key or key_of(doc),
+		key=key or key_of(doc, method),
 		user=frappe.session.user,
 		doc=seen,
 		reference_doctype=doc.doctype,
@@ -136,9 +136,9 @@ def happening_of(doc, method: str, key: str | None = None) -> Happening:
 	)
 
 
-def key_of(doc) -> str:
-	"""The time of the change: with the document, it makes the change one of its kind."""
-	return get_datetime(doc.modified).strftime("%Y-%m-%d %H:%M:%S.%f")
+def key_of(doc, method: str) -> str:
+	"""The time of the change and its event: with the document, they make the change one of its kind."""
+	return f"{get_datetime(doc.modified):%Y-%m-%d %H:%M:%S.%f} {method}"
 
 
 def names_of(doc, method: str, seen: Snapshot) -> dict:

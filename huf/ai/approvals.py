@@ -76,14 +76,14 @@ class Approvals:
 		tool = find_tool(self.agent, row.tool)
 		if call.error or tool is None:
 			return replace(call, error=call.error or f"The tool {row.tool} is gone.")
-		arguments = json.loads(row.edited_arguments or row.arguments)
+		arguments = drafts.wanted_arguments(row)
 
 		async def make(arguments: dict) -> Any:
 			try:
 				return edited(row, await self.carry_out(tool, arguments, row))
 			except Differs as differs:
 				frappe.db.rollback()
-				drafts.renew_draft(row.name, proposal_of(differs.preview, tool))
+				drafts.renew_draft(row, proposal_of(differs.preview, tool))
 				self.pause(step, call, row.name)
 
 		if tool.effect is Effect.EXTERNAL:
@@ -92,7 +92,7 @@ class Approvals:
 			except ToolError as error:
 				return replace(call, error=str(error))
 			if now.digest != row.digest:
-				drafts.renew_draft(row.name, now)
+				drafts.renew_draft(row, now)
 				self.pause(step, call, row.name)
 		return replace(call, arguments=arguments, tool=replace(call.tool, run=make))
 

@@ -5,7 +5,7 @@ import frappe
 from huf.ai.conversation_manager import ConversationManager
 from huf.ai.records import leases
 from huf.ai.records.budgets import settle_lost
-from huf.ai.records.drafts import expire_pending
+from huf.ai.records.drafts import close_drafts
 from huf.ai.records.events import Announcer
 from huf.ai.records.journal import close_run
 from huf.ai.records.leases import Lease
@@ -50,7 +50,7 @@ def close(
 def give_up(lease: Lease, error: str) -> RunResult:
 	"""Close a run as Failed that nobody can go on with, because what it needs is gone. Raises LeaseLost; commits."""
 	recorded = break_off(lease.run)
-	expire_pending(lease.run, "The run failed")
+	close_drafts(lease.run)
 	fields = ["agent", "run_as", "conversation", "provider", "model", "attempts"]
 	row = frappe.db.get_value("Agent Run", lease.run, fields, as_dict=True)
 	conversations = ConversationManager(row.agent, user=row.run_as)

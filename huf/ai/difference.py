@@ -15,6 +15,8 @@ from huf.ai.tool_fields import SECRET
 
 NOT_COMPARED = {"Table", "Table MultiSelect"}
 DOCSTATUS = {"fieldname": "docstatus", "label": "Document Status"}
+OWNER = {"fieldname": "owner", "label": "Created By"}
+POSITION = {"fieldname": "idx", "label": "No."}
 STATUS_WORDS = {0: "Draft", 1: "Submitted", 2: "Cancelled"}
 TURNS = {(0, 1): "submit", (1, 2): "cancel"}
 
@@ -28,6 +30,7 @@ def read_state(doctype: str, name: str) -> dict | None:
 	return {
 		"modified": str(doc.modified or ""),
 		"docstatus": int(doc.docstatus or 0),
+		"owner": doc.owner,
 		"fields": values_of(doc, meta),
 		"tables": {
 			df.fieldname: {
@@ -81,6 +84,8 @@ def compare(doctype: str, name: str, before: Mapping | None, after: Mapping | No
 	was, now = (before or {}).get("docstatus", 0), (after or {}).get("docstatus", 0)
 	if was != now and after is not None:
 		change["fields"].append({**DOCSTATUS, "before": STATUS_WORDS[was], "after": STATUS_WORDS[now]})
+	if before and after and before["owner"] != after["owner"]:
+		change["fields"].append({**OWNER, "before": before["owner"], "after": after["owner"]})
 	something = change["fields"] or change["rows"] or change["action"] in ("create", "delete")
 	return change if something else None
 
@@ -115,12 +120,22 @@ def compare_tables(doctype: str, before: Mapping, after: Mapping) -> list[dict]:
 def compare_rows(doctype: str, fieldname: str, before: Mapping, after: Mapping) -> list[dict]:
 	"""Rows of one table, by their names: changed and removed ones as they stood, added ones after them."""
 	label, found = frappe.get_meta(doctype).get_label(fieldname), []
+	moved = moved_rows(before, after)
 	for name in [*before, *(name for name in after if name not in before)]:
 		was, now = before.get(name), after.get(name)
 		known = now or was
 		fields = compare_fields(known["doctype"], was and was["fields"], now and now["fields"])
+		if name in moved:
+			fields.append({**POSITION, "before": was["idx"], "after": now["idx"]})
 		action = "add" if was is None else "remove" if now is None else "change"
 		if fields or action != "change":
 			row = {"fieldname": fieldname, "label": label, "doctype": known["doctype"], "row": name}
 			found.append({**row, "idx": known["idx"], "action": action, "fields": fields})
 	return found
+
+
+def moved_rows(before: Mapping, after: Mapping) -> set[str]:
+	"""Rows that come in another order than before; those that only make room for others have not moved."""
+	stayed = [name for name in before if name in after]
+	orders = (sorted(stayed, key=lambda name: rows[name]["idx"] or 0) for rows in (before, after))
+	return {now for was, now in zip(*orders, strict=True) if was != now}

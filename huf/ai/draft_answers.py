@@ -28,8 +28,10 @@ def approve(name: str, shown: str, arguments: dict | None = None) -> dict:
 	Raises PermissionError for who may not answer; UsageError where it is answered, has changed or expired, or where the other
 	arguments cannot be carried out: then it stays as it is.
 	"""
+	if not shown:
+		raise UsageError("Say which difference you allow: its digest.")
 	row = open_draft(name, shown)
-	if arguments is None or canonical(arguments) == canonical(frappe.parse_json(row.arguments)):
+	if arguments is None or canonical(arguments) == canonical(drafts.wanted_arguments(row)):
 		check_fresh(row)
 		answer = Answer(DraftStatus.APPROVED, frappe.session.user)
 	else:
@@ -107,7 +109,7 @@ def check_fresh(row) -> None:
 		str(frappe.db.get_value(dt, name, "modified") or "") == modified for dt, name, modified in against
 	):
 		return
-	drafts.renew_draft(row.name, propose_again(row, frappe.parse_json(row.arguments)))
+	drafts.renew_draft(row, propose_again(row, drafts.wanted_arguments(row)))
 	frappe.db.commit()
 	raise UsageError(CHANGED)
 

@@ -2,12 +2,12 @@
 
 import frappe
 
-from huf.ai.admission import acting_as
+from huf.ai.admission import acting_as, check_enabled
 from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import UsageError
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.turns import loop_tool
-from huf.ai.records.journal import end_lost_call
+from huf.ai.records.journal import begin_again, end_lost_call
 from huf.ai.types import CallRequest, CallStatus, Observation
 from huf.permissions import is_manager
 
@@ -25,11 +25,15 @@ def settle_call(name: str, verdict: str) -> None:
 
 
 def retry_call(name: str) -> str:
-	"""Make the call again, as the run's user and with the same Idempotency-Key; gives its result."""
+	"""Make the call again, as the run's user and with the same Idempotency-Key; gives its result. Commits.
+
+	Of several who want that at once, one does it.
+	"""
 	from huf.ai.sdk_tools import create_agent_tools
 
 	row = lost_call(name)
 	run = frappe.get_doc("Agent Run", row.run)
+	check_enabled(run.run_as)
 	with acting_as(run.run_as):
 		tool = next((tool for tool in create_agent_tools(run.agent) if tool.name == row.tool), None)
 	if tool is None:
@@ -41,10 +45,16 @@ def retry_call(name: str) -> str:
 	if call.error:
 		# It is not made, so what became of the first one is as unknown as before.
 		raise UsageError(call.error)
-	with acting_as(run.run_as):
-		frappe.flags.huf_call_key = row.idempotency_key
-		observation: Observation = run_coroutine(perform(call))
-	end_lost_call(row.name, observation.status, observation.text)
+	if not begin_again(row):
+		raise UsageError("Somebody else is having it made again. Look at what comes of that.")
+	observation = Observation(call, CallStatus.UNKNOWN, "It was made again, and broke off.")
+	try:
+		with acting_as(run.run_as):
+			frappe.flags.huf_call_key = row.idempotency_key
+			observation = run_coroutine(perform(call))
+	finally:
+		end_lost_call(row.name, observation.status, observation.text)
+		frappe.db.commit()
 	return observation.text
 
 

@@ -217,7 +217,12 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 	"""Give mails to a worker again whose job or sending was lost. Called every minute; gives their names."""
 	again = []
 	for name in mails.ended():
-		finish(name)
+		try:
+			finish(name)
+		except Exception:  # one mail must not hold up all others
+			frappe.db.rollback()
+			frappe.log_error(f"What follows for the mail {name} failed")
+			frappe.db.commit()
 	for row in mails.overdue(now):
 		if get_job_status(job_of(row.name, row.attempts)) == WAITING:
 			continue

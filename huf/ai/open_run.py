@@ -23,7 +23,7 @@ from huf.ai.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
 from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.records import firings, leases
 from huf.ai.records.attached import give_to
-from huf.ai.records.drafts import expire_pending
+from huf.ai.records.drafts import close_drafts, expire_pending
 from huf.ai.records.events import Announcer
 from huf.ai.records.journal import (
 	RunJournal,
@@ -334,6 +334,8 @@ def finish(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
 		outcome.text, outcome.told = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False
 		if run.mode is Mode.INLINE and (offer := run.manager.agent_doc.cap_message):
 			outcome.text = f"{outcome.text}\n\n{offer}"
+	if run.attempts > 1:
+		close_drafts(run.name)
 	return close(run.lease, run.conversations, outcome, duration_ms, run.manager.provider, run.manager.model)
 
 

@@ -123,7 +123,7 @@ def tables_of(touched: Touched) -> tuple[str, ...]:
 	"""DocTypes whose rows were written by statements of their own, and are not those of the documents touched."""
 	known = {doctype for doctype, _ in touched.documents}
 	known |= {df.options for doctype in known for df in frappe.get_meta(doctype).get_table_fields()}
-	return tuple(table for table in touched.tables if table not in known)
+	return (*touched.beyond, *(table for table in touched.tables if table not in {*known, *touched.beyond}))
 
 
 def forget_caches(keys: Mapping[Key, Any]) -> None:

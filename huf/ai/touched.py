@@ -60,6 +60,8 @@ class Touched:
 	documents: dict[tuple[str, str], None] = field(default_factory=dict)
 	traces: Counter = field(default_factory=Counter)
 	tables: dict[str, None] = field(default_factory=dict)
+	beyond: dict[str, None] = field(default_factory=dict)
+	"""DocTypes of which more rows were written than are noted one by one."""
 
 	def note(self, doctype: str, name: Any) -> None:
 		if doctype in TRACES:
@@ -79,8 +81,10 @@ class Touched:
 		if meta.issingle or rows is None:
 			return self.note(doctype, doctype)
 		fields = ["parenttype", "parent"] if meta.istable else ["name"]
-		found = frappe.db.get_values(doctype, rows, fields, order_by="name asc", limit=MOST_ROWS)
-		for row in found:
+		found = frappe.db.get_values(doctype, rows, fields, order_by="name asc", limit=MOST_ROWS + 1)
+		if len(found) > MOST_ROWS:
+			self.beyond[doctype] = None
+		for row in found[:MOST_ROWS]:
 			self.note(*row) if meta.istable else self.note(doctype, row[0])
 
 	def note_statement(self, query: Any) -> None:

@@ -19,6 +19,7 @@ def search(text: str, start: int = 0, limit: int = 30):
 
 	Gives [{name, title, agent, modified, total_messages, is_shared, found: a piece of the message or none}].
 	"""
+	frappe.has_permission("Agent Conversation", throw=True)
 	words = text.strip()
 	return chats.search_chats(frappe.session.user, words, int(start), min(int(limit), MOST)) if words else []
 

@@ -9,6 +9,7 @@ from frappe.share import add_docshare, get_shared, remove
 from huf.ai.conversation_manager import ConversationManager
 from huf.ai.errors import UsageError
 from huf.ai.records.attached import copy_all
+from huf.ai.records.leases import open_runs
 
 CHAT = "chat"
 CONVERSATION = "Agent Conversation"
@@ -106,6 +107,9 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 		raise UsageError("Wait until the run has ended, or stop it.")
 	filters = {"conversation": source.name, "sequence": ["<=" if keep else "<", border[0]]}
 	rows = frappe.get_all("Agent Message", filters, COPIED, order_by="sequence asc", limit_page_length=0)
+	# What is still to be answered stays behind: its answer is not for the branch.
+	going_on = set(open_runs(source.name))
+	rows = [row for row in rows if row.run not in going_on]
 	manager = ConversationManager(source.agent, CHAT, frappe.generate_hash(length=10), user)
 	manager.conversation = manager.begin(source.title)
 	for row in rows:

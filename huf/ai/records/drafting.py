@@ -62,6 +62,7 @@ def write_draft(answers, wish: Wish, run: str | None) -> tuple[str, str]:
 
 def write_reply(answers, wish: Wish, run: str | None) -> str:
 	"""A mail that is to be sent without a person; it takes the place of an agent's own draft. Gives its name."""
+	mails.hold(answers.name)
 	draft = mails.open_draft(answers.thread)
 	if draft and mails.move_on(draft.name, MailStatus.DRAFT, MailStatus.APPROVED, **wish.as_row(), run=run):
 		return draft.name

@@ -85,7 +85,6 @@ def insert_draft(
 	name: str, run: str, step: int, call: Call, proposal: Proposal, approver: str | None
 ) -> None:
 	row = frappe.db.get_value("Agent Run", run, ["agent", "conversation", "run_as"], as_dict=True)
-	expires = add_to_date(now_datetime(), hours=get_settings().draft_expiry_hours, as_datetime=True)
 	values = {
 		"run": run,
 		"agent": row.agent,
@@ -97,11 +96,15 @@ def insert_draft(
 		"position": call.position,
 		"call_id": call.request.id,
 		"approver": approver,
-		"expires_at": expires,
+		"expires_at": expiry(),
 		"arguments": json.dumps(call.arguments, ensure_ascii=False),
 		**proposal.as_row(),
 	}
 	insert_row(DRAFT, values, owner=row.run_as, name=name)
+
+
+def expiry() -> datetime:
+	return add_to_date(now_datetime(), hours=get_settings().draft_expiry_hours, as_datetime=True)
 
 
 def read_draft(name: str):
@@ -115,10 +118,16 @@ def drafts_of(run: str) -> dict[str, Any]:
 	return {row.name: row for row in rows}
 
 
-def renew_draft(name: str, proposal: Proposal) -> None:
-	"""Ask anew: what was shown is not what would be done any more."""
+def renew_draft(row, proposal: Proposal) -> None:
+	"""Ask anew, unless somebody has answered meanwhile: what `row` shows is not what would be done any more."""
 	nobody = dict.fromkeys(("answered_by", "answered_at", "answer_key", "reason"))
-	update_row(DRAFT, name, {"status": PENDING, **proposal.as_row(), **nobody})
+	values = {"status": PENDING, "expires_at": expiry(), **proposal.as_row(), **nobody}
+	update_row(DRAFT, row.name, values, status=row.status, digest=row.digest)
+
+
+def wanted_arguments(row) -> dict:
+	"""Those of the call, or what a person has made of them."""
+	return json.loads(row.edited_arguments or row.arguments)
 
 
 def answer_draft(name: str, shown: str, answer: Answer) -> bool:
@@ -163,6 +172,15 @@ def expire_pending(run: str, reason: str) -> None:
 	frappe.db.sql(
 		"update `tabAgent Draft` set status = %s, reason = %s where run = %s and status = %s",
 		(DraftStatus.EXPIRED.value, reason, run, PENDING),
+	)
+
+
+def close_drafts(run: str) -> None:
+	"""A run that has ended makes none of its calls any more, also where they were allowed."""
+	expire_pending(run, "The run has ended")
+	frappe.db.sql(
+		"update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s",
+		(DraftStatus.FAILED.value, "The run ended before it was done.", run, APPROVED),
 	)
 
 

@@ -6,7 +6,7 @@ Queued to Fired. Only what clears away old rows commits.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import groupby
@@ -15,10 +15,11 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.mail_types import MailStatus
-from huf.ai.records.rows import clip, digest, insert_rows, update_document
+from huf.ai.records.rows import clip, digest, insert_rows, update_document, update_row
 from huf.ai.trigger_types import Firing, FiringStatus, Origin
 
 EVENT = "Agent Trigger Event"
+CHANGED = "on_change"
 PATIENCE = 60
 """Seconds after which an event that still has no run is looked after."""
 MOST_ATTEMPTS = 5
@@ -29,13 +30,19 @@ def name_of(firing: Firing) -> str:
 	return digest(firing.trigger, firing.reference_doctype or "", firing.reference_name or "", firing.key)
 
 
-def insert_firings(firings: Iterable[Firing]) -> list[str]:
-	"""Write down what happened, each event once; gives the names, also of those that were there before."""
+def insert_firings(firings: Sequence[Firing]) -> list[str]:
+	"""Write down what happened, each event once; gives the names, also of those that were there before.
+
+	A document may be changed several times at one time: what was skipped at first counts once it is not.
+	"""
 	names: list[str] = []
 	# One statement for each owner: nearly always one in all.
 	for owner, group in groupby(firings, key=lambda firing: firing.run_as or firing.initiating_user):
 		own = list(group)
 		names += insert_rows(EVENT, map(as_row, own), owner, [name_of(firing) for firing in own])
+	for name, firing in zip(names, firings, strict=True):
+		if firing.event == CHANGED and firing.status is not FiringStatus.SKIPPED:
+			update_row(EVENT, name, as_row(firing), status=FiringStatus.SKIPPED.value)
 	return names
 
 

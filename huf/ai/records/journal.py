@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import frappe
-from frappe.utils import now
+from frappe.utils import add_to_date, get_datetime, now, now_datetime
 
 from huf.ai.budget_types import Grant, WorstCase
 from huf.ai.canonical import canonical
@@ -33,6 +33,10 @@ from huf.ai.types import (
 	RunStatus,
 	Usage,
 )
+
+AGAIN = "It is being made again."
+AGAIN_FOR = 600
+"""Seconds after which whoever wanted that is taken to be gone."""
 
 
 def insert_run(
@@ -143,6 +147,19 @@ def mark_lost(run: str) -> None:
 	frappe.db.commit()
 
 
+def begin_again(row) -> bool:
+	"""Whether a call (a row as it was read) whose end is not known may be made again: nobody else is at that. Commits."""
+	moment = now_datetime()
+	since = add_to_date(moment, seconds=-AGAIN_FOR, as_datetime=True)
+	if row.result == AGAIN and get_datetime(row.modified) > since:
+		return False
+	still = {"status": CallStatus.UNKNOWN.value, "modified": row.modified}
+	update_row("Agent Tool Call", row.name, {"result": AGAIN, "modified": moment}, **still)
+	is_mine = get_datetime(frappe.db.get_value("Agent Tool Call", row.name, "modified")) == moment
+	frappe.db.commit()
+	return is_mine
+
+
 def end_lost_call(name: str, status: CallStatus, result: str) -> None:
 	"""Write what became of a call whose worker was lost."""
 	update_row("Agent Tool Call", name, {"status": status.value, "result": result, "error_message": None})
@@ -244,7 +261,8 @@ class RunJournal:
 		name, since, held = self.asked
 		if held:
 			settle(name, held, usage)
-		update_row("Agent LLM Call", name, {**values, "duration_ms": elapsed(since)})
+		# Who has lost the run meanwhile finds it given up: the answer is to no question any more.
+		update_row("Agent LLM Call", name, {**values, "duration_ms": elapsed(since)}, status="Started")
 		frappe.db.commit()
 
 	def calling(self, step: int, call: Call) -> None:

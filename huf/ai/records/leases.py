@@ -45,8 +45,8 @@ class Lease:
 			"update `tabAgent Run` set lease_until = %s where name = %s and worker = %s",
 			(expiry(seconds=seconds), self.run, self.worker),
 		)
-		# The update holds the row, so what is read now stays true until the commit.
-		if frappe.db.get_value("Agent Run", self.run, "worker") != self.worker:
+		# A locking read: any other may see the row as it was when this transaction began, and it must stay true.
+		if frappe.db.get_value("Agent Run", self.run, "worker", for_update=True) != self.worker:
 			raise LeaseLost(self.run)
 		self.until = time.monotonic() + seconds
 
@@ -104,7 +104,7 @@ def claim_conversation(conversation: str, run: str, now: datetime | None = None)
 			and (other.status = 'Waiting' or (other.status = 'Started' and other.lease_until >= %s))))""",
 		(run, conversation, run, now or now_datetime()),
 	)
-	return frappe.db.get_value("Agent Conversation", conversation, "active_run") == run
+	return frappe.db.get_value("Agent Conversation", conversation, "active_run", for_update=True) == run
 
 
 def free_conversation(conversation: str, run: str) -> None:

@@ -20,6 +20,8 @@ PATIENCE = 60
 """Seconds after which a mail whose job has not been done is looked after."""
 MOST_ATTEMPTS = 5
 LONGEST_TEXT = 1_000_000
+LONGEST_NAME = 140
+"""Bytes of a file's name."""
 
 
 def name_of(mailbox: str, key: str) -> str:
@@ -69,7 +71,9 @@ def keep_files(name: str, owner: str, attachments: Sequence, raw: bytes | None) 
 
 def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
 	"""{file_url, size}, or {size, error} for a file that the site does not take."""
-	values = {"doctype": "File", "file_name": file_name[-140:], "is_private": 1}
+	# File systems count bytes; what is left out is the beginning, so that the ending stays.
+	short = file_name.encode(errors="ignore")[-LONGEST_NAME:].decode(errors="ignore")
+	values = {"doctype": "File", "file_name": short, "is_private": 1}
 	values |= {"attached_to_doctype": MAIL, "attached_to_name": name, "content": content}
 	try:
 		doc = frappe.get_doc(values)
@@ -88,8 +92,11 @@ def read_raw(row) -> bytes | None:
 	)
 	if not found:
 		return None
-	content = frappe.get_doc("File", found).get_content()
-	return gzip.decompress(content if isinstance(content, bytes) else content.encode())
+	try:
+		content = frappe.get_doc("File", found).get_content()
+		return gzip.decompress(content if isinstance(content, bytes) else content.encode())
+	except OSError:  # the file is gone, or is none of ours any more
+		return None
 
 
 # --- states ---
@@ -182,6 +189,8 @@ def tell_error(mailbox: str, error: str) -> None:
 
 # --- mails to go ---
 
+UNDER_WAY = (MailStatus.DRAFT.value, MailStatus.APPROVED.value)
+
 
 def open_draft(thread: str):
 	"""The draft of a thread that waits for a person, or None."""
@@ -197,8 +206,17 @@ def count_outgoing(thread: str) -> int:
 def insert_outgoing(answers, row: Mapping[str, Any], status: MailStatus, place: int) -> tuple[str, bool]:
 	"""A mail that answers another (`answers`: its row), as the one at a place in its thread; (name, whether it is new).
 
-	Two who write one at the same place at once write the same.
+	Two who write one at the same place at once write the same. What has gone its way is not in the way: where a mail was
+	deleted, there are fewer than places.
 	"""
+	while True:
+		name, is_new = insert_at(answers, row, status, place)
+		if is_new or frappe.db.get_value(MAIL, name, "status") in UNDER_WAY:
+			return name, is_new
+		place += 1
+
+
+def insert_at(answers, row: Mapping[str, Any], status: MailStatus, place: int) -> tuple[str, bool]:
 	address = read_mailbox(answers.mailbox).email
 	message_id = f"{digest('outgoing', answers.thread, place)}@{address.rpartition('@')[2]}"
 	references = [*(answers.message_references or "").split(), answers.message_id]

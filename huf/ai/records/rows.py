@@ -51,10 +51,14 @@ def digest(*parts: Any) -> str:
 	return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
-def update_row(doctype: str, name: str, values: Mapping[str, Any]) -> None:
-	"""Change one row in one statement. Does not commit."""
+def update_row(doctype: str, name: str, values: Mapping[str, Any], **still: Any) -> None:
+	"""Change one row in one statement, if it has the values of `still`. Does not commit."""
 	assignments = ", ".join(f"`{column}` = %s" for column in values)
-	frappe.db.sql(f"update `tab{doctype}` set {assignments} where name = %s", (*values.values(), name))
+	conditions = "".join(f" and `{column}` = %s" for column in still)
+	frappe.db.sql(
+		f"update `tab{doctype}` set {assignments} where name = %s{conditions}",
+		(*values.values(), name, *still.values()),
+	)
 
 
 def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> None:

@@ -1,19 +1,30 @@
 """Mail from its arrival to a draft or a reply: once each, in its thread, and on record."""
 
 import json
+import os
+from email.message import EmailMessage
 
 import frappe
 
 from huf.ai.agent_email import take_raw
-from huf.ai.mail_jobs import process_mail, recover_mails
+from huf.ai.mail_jobs import message_of, process_mail, recover_mails
 from huf.ai.records.mail_retention import blank_old_mails
 from huf.ai.records.tool_log import tool_calls_log
-from huf.tests.factories import make_model, make_user
+from huf.tests.factories import make_agent, make_model, make_user
 from huf.tests.mail import MailTestCase, answer_to, make_mail, outgoing, queued, row, send_all
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
 class TestTakingIn(MailTestCase):
+	def test_a_file_whose_name_is_long_in_whatever_script_is_kept(self):
+		mail = EmailMessage()
+		mail["From"], mail["To"], mail["Subject"] = "anna@customer.example", self.address, "A report"
+		mail["Message-ID"] = f"<{frappe.generate_hash(length=20)}@customer.example>"
+		mail.set_content("Here it is.")
+		mail.add_attachment(b"%PDF-1.4", maintype="application", subtype="pdf", filename=f"{'報' * 100}.pdf")
+		(kept,) = json.loads(row(self.take(mail.as_bytes())).attachments)
+		self.assertTrue(kept["file_url"].endswith("報.pdf"))
+
 	def test_a_mail_that_comes_twice_is_one_row_and_one_run(self):
 		self.agent()
 		raw = make_mail(to=self.address, message_id="twice")
@@ -142,6 +153,26 @@ class TestAgentRoute(MailTestCase):
 		frappe.db.commit()
 		self.assertIn(name, recover_mails())
 		self.assertEqual(self.work(name).status, "Done")
+
+	def test_a_mail_that_nothing_can_follow_from_does_not_hold_up_the_others(self):
+		self.agent()
+		lost, waiting = self.take(), self.take()
+		values = {"agent": make_agent(), "reference_doctype": "Agent Mail", "reference_name": lost}
+		run = frappe.get_doc({"doctype": "Agent Run", "status": "Success", **values}).insert().name
+		frappe.db.set_value("Agent Mail", lost, {"status": "Started", "job": "no job", "run": run})
+		frappe.db.sql(
+			"update `tabAgent Mail` set modified = '2020-01-01', attempts = 2 where name = %s", (waiting,)
+		)
+		frappe.db.commit()
+		self.assertIn(waiting, recover_mails())
+		frappe.db.set_value("Agent Mail", lost, "status", "Failed")
+		frappe.db.commit()
+
+	def test_a_mail_is_read_from_its_row_where_the_file_of_it_is_gone(self):
+		name = self.take(text="Do you have aspirin?")
+		file = frappe.db.get_value("File", {"file_url": row(name).raw_file})
+		os.remove(frappe.get_doc("File", file).get_full_path())
+		self.assertIn("aspirin", message_of(row(name)).text)
 
 	def reply(self, to: str, **agent) -> str:
 		"""A mail whose agent calls send_reply."""

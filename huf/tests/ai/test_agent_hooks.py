@@ -51,6 +51,16 @@ class TestFiring(TriggerTestCase):
 		self.assertEqual(events_of(trigger), [])
 		self.assertFalse(is_job_enqueued(job_of(event.name)))
 
+	def test_what_is_changed_again_in_the_same_moment_counts_although_it_was_skipped_before(self):
+		trigger = self.trigger(doc_event="on_change", condition="doc.status == 'Closed'")
+		with acting_as(self.user):
+			doc = todo()
+			self.assertEqual([event.status for event in events_of(trigger)], ["Skipped"])
+			doc.db_set("status", "Closed", update_modified=False)
+			doc.db_set("priority", "High", update_modified=False)
+		(run,) = work_off(trigger)
+		self.assertEqual((run.status, [event.status for event in events_of(trigger)]), ("Success", ["Fired"]))
+
 	def test_a_save_is_one_event_however_often_it_is_told(self):
 		trigger = self.trigger()
 		with acting_as(self.user):

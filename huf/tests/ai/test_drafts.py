@@ -2,14 +2,16 @@
 
 import json
 from datetime import timedelta
+from unittest.mock import patch
 
 import frappe
 from frappe.utils import now_datetime
 
+from huf.ai import draft_answers
 from huf.ai.admission import acting_as
 from huf.ai.agent_integration import stream_agent
 from huf.ai.background import enqueue_run, recover, work_on
-from huf.ai.draft_answers import approve, cancel_run, expire_drafts, reject
+from huf.ai.draft_answers import approve, cancel_run, expire_drafts, propose_again, reject
 from huf.ai.errors import UsageError
 from huf.ai.replay import replay
 from huf.ai.types import AgentRequest, EventKind
@@ -130,6 +132,65 @@ class TestAnswers(DraftTestCase):
 			with self.subTest(wrong), self.assertRaises(UsageError):
 				self.approve(result, arguments=wrong)
 			self.assertEqual(self.draft(result).status, "Pending")
+
+	def test_nothing_is_allowed_unseen(self):
+		result = self.start_change("new")
+		for nothing in ("", None):
+			with acting_as(self.user), self.assertRaisesRegex(UsageError, "which difference"):
+				approve(result["draft"]["draft"], nothing)
+		self.assertEqual(self.draft(result).status, "Pending")
+
+	def test_an_edited_one_that_is_shown_anew_means_what_a_person_makes_of_it_then(self):
+		for given, wanted in ((None, "better"), ({"note": "new"}, "new")):
+			with self.subTest(wanted):
+				self.order = make_order("nail", note="old")
+				result = self.start_change("new", "Done.")
+				edited = {"name": self.order.name, "values": {"note": "better"}}
+				self.approve(result, arguments=edited)
+				frappe.db.set_value(ORDER, self.order.name, "note", "other")
+				frappe.db.commit()
+				self.assertEqual(self.go_on(result["run"]).status.value, "Waiting")
+				card = {"draft": result["draft"]["draft"], "digest": self.draft(result).digest}
+				again = given and {"name": self.order.name, "values": given}
+				self.approve({"draft": card}, arguments=again)
+				self.go_on(result["run"])
+				self.assertEqual(self.note(), wanted)
+
+	def test_who_says_no_while_another_looks_anew_has_said_no(self):
+		result = self.start_change("new", "All right.")
+		frappe.db.set_value(ORDER, self.order.name, "note", "other")
+		frappe.db.commit()
+
+		def meanwhile(row, arguments):
+			proposal = propose_again(row, arguments)
+			frappe.db.rollback()
+			reject(row.name, reason="Never")
+			return proposal
+
+		with patch.object(draft_answers, "propose_again", meanwhile), self.assertRaises(UsageError):
+			self.approve(result)
+		row = self.draft(result)
+		self.assertEqual((row.status, row.reason), ("Rejected", "Never"))
+		self.go_on(result["run"])
+		self.assertEqual(self.note(), "other")
+
+	def test_what_was_allowed_and_is_never_done_says_so_when_the_run_ends(self):
+		result = self.start_change("new")
+		self.approve(result)
+		cancel_run(result["run"])
+		self.assertEqual(self.go_on(result["run"]).status.value, "Cancelled")
+		row = self.draft(result)
+		self.assertEqual((row.status, row.result), ("Failed", "The run ended before it was done."))
+		self.assertEqual(self.note(), "old")
+
+	def test_one_that_a_run_waits_for_is_not_deleted(self):
+		result = self.start_change("new")
+		with self.assertRaisesRegex(UsageError, "waits for it"):
+			frappe.delete_doc("Agent Draft", result["draft"]["draft"])
+		frappe.db.rollback()
+		cancel_run(result["run"])
+		self.go_on(result["run"])
+		frappe.delete_doc("Agent Draft", result["draft"]["draft"])
 
 	def test_a_document_that_changed_meanwhile_is_shown_anew(self):
 		result = self.start_change("new", "Done.")

@@ -14,10 +14,11 @@ from huf.ai.errors import LeaseLost, UsageError
 from huf.ai.lost_calls import retry_call, settle_call
 from huf.ai.open_run import open_run
 from huf.ai.records import leases
-from huf.ai.records.journal import RunJournal
+from huf.ai.records.journal import RunJournal, begin_again, mark_lost
 from huf.ai.settings import get_settings
-from huf.ai.types import AgentRequest, RunStatus
+from huf.ai.types import AgentRequest, ModelReply, RunStatus
 from huf.tests.base import SiteTestCase, enter
+from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -82,6 +83,46 @@ class TestLostWorker(SiteTestCase):
 			retry_call(self.call(run).name)
 		self.assertEqual((SENT, self.call(run).status), (["letter"], "Unknown"))
 
+	def test_of_two_who_have_it_made_again_one_does(self):
+		run = self.lose_worker()
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		row = frappe.get_doc("Agent Tool Call", self.call(run).name)
+		self.assertTrue(begin_again(row))
+		self.assertFalse(begin_again(row))
+		with self.assertRaisesRegex(UsageError, "Somebody else"):
+			retry_call(row.name)
+		an_hour_ago = now_datetime() - timedelta(hours=1)
+		frappe.db.set_value("Agent Tool Call", row.name, "modified", an_hour_ago, update_modified=False)
+		self.assertEqual(retry_call(row.name), "sent letter")
+
+	def test_it_is_not_made_again_as_somebody_who_has_left(self):
+		user = make_user("Huf User")
+		run = self.lose_worker(user)
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		frappe.db.set_value("User", user, "enabled", 0)
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, "disabled"):
+			retry_call(self.call(run).name)
+		self.assertEqual(SENT, ["letter"])
+
+	def test_an_answer_that_comes_after_the_run_was_lost_is_none(self):
+		lease = leases.take(self.open())
+		journal = RunJournal(lease, None, "m", None)
+		journal.asking(1, lambda: None)
+		mark_lost(lease.run)
+		journal.answered(1, ModelReply("Late."))
+		self.assertEqual(frappe.db.get_value("Agent LLM Call", {"run": lease.run}, "status"), "Failed")
+
+	def test_who_has_lost_it_to_another_process_learns_of_it_in_the_middle_of_a_transaction(self):
+		run = self.open()
+		old = leases.take(run)
+		frappe.db.get_value("Agent Run", run, "worker")
+		elsewhere(leases.take, run, an_hour_on())
+		with self.assertRaises(LeaseLost):
+			old.hold()
+
 	def test_a_run_that_costs_one_worker_after_another_is_given_up(self):
 		run = self.lose_worker()
 		frappe.db.set_value("Agent Run", run, "attempts", 5)
@@ -140,18 +181,19 @@ class TestLostWorker(SiteTestCase):
 		frappe.db.rollback()
 		self.assertFalse(frappe.db.exists("Note", {"title": title}))
 
-	def lose_worker(self) -> str:
+	def lose_worker(self, user: str = "Administrator") -> str:
 		self.server.script(tool_call(self.tool, {"what": "letter"}))
-		run = self.open()
+		run = self.open(user=user)
 		with self.assertRaises(KeyboardInterrupt):
 			work_on(run)
 		frappe.db.rollback()
 		frappe.set_user("Administrator")
 		return run
 
-	def open(self, conversation=None) -> str:
-		request = AgentRequest(self.agent, "Send the letter", "Administrator", conversation, channel="lost")
-		return open_run(request, RunStatus.QUEUED).name
+	def open(self, conversation=None, user: str = "Administrator") -> str:
+		request = AgentRequest(self.agent, "Send the letter", user, conversation, channel="lost")
+		with acting_as(user):
+			return open_run(request, RunStatus.QUEUED).name
 
 	def call(self, run):
 		return frappe.get_last_doc("Agent Tool Call", {"run": run})

@@ -4,6 +4,7 @@ import frappe
 
 from huf.ai.errors import ToolError, UsageError
 from huf.ai.mail_outbox import send_mail
+from huf.ai.mail_types import MailStatus
 from huf.ai.records import drafting, mails, threads
 from huf.ai.records.drafting import Wish
 from huf.ai.tools.mail import create_draft, escalate, send_reply
@@ -51,6 +52,20 @@ class TestDrafts(DraftingTestCase):
 		first, second = self.draft("One"), self.draft("Two", self.take(answer_to(self.mail, to=self.address)))
 		self.assertEqual((first["status"], first["draft"]), ("created", second["draft"]))
 		self.assertEqual(row(first["draft"]).text, "Two")
+
+	def test_where_one_was_deleted_the_next_is_written_all_the_same(self):
+		discarded, sent = self.draft("One")["draft"], None
+		mails.move_on(discarded, MailStatus.DRAFT, MailStatus.DISCARDED)
+		sent = drafting.write_reply(row(self.mail), Wish((ANNA,), "A question", "Two"), None)
+		mails.move_on(sent, MailStatus.APPROVED, MailStatus.SENT)
+		frappe.delete_doc("Agent Mail", discarded)
+		answered = row(self.take(answer_to(self.mail, to=self.address)))
+		reply = drafting.write_reply(answered, Wish((ANNA,), "A question", "Three"), None)
+		self.assertEqual((row(reply).text, row(sent).text), ("Three", "Two"))
+		mails.move_on(reply, MailStatus.APPROVED, MailStatus.SENT)
+		frappe.delete_doc("Agent Mail", sent)
+		done, draft = drafting.write_draft(answered, Wish((ANNA,), "A question", "Four"), None)
+		self.assertEqual((done, row(draft).text), ("created", "Four"))
 
 	def test_two_who_write_one_at_once_write_the_same(self):
 		wish = Wish((ANNA,), "A question", "At once")

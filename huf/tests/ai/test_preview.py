@@ -1,9 +1,12 @@
 """What a preview shows is what the server would change, and what is then done."""
 
+from unittest.mock import patch
+
 import frappe
 from frappe.utils import now_datetime
 
 from huf.ai import tool_functions as tools
+from huf.ai import touched
 from huf.ai.admission import acting_as
 from huf.ai.errors import ToolError
 from huf.ai.preview import Differs, apply, preview
@@ -138,6 +141,34 @@ class TestDifference(PreviewTestCase):
 			preview(lambda: tools.create_document(ORDER, {"note": "x"}))
 		with self.assertRaises(ToolError):
 			preview(lambda: tools.delete_document(ORDER, "no such order"))
+
+	def test_rows_in_another_order_and_another_owner_are_changes(self):
+		order = make_order("nail", "saw", "tar")
+
+		def turn_round():
+			doc = frappe.get_doc(ORDER, order.name)
+			rows = [doc.lines[0], doc.lines[2], doc.lines[1]]
+			for idx, row in enumerate(rows, 1):
+				row.idx = idx
+			doc.lines = rows
+			doc.save()
+
+		moved = self.single(turn_round)["rows"]
+		places = {
+			row["row"]: [(f["fieldname"], f["before"], f["after"]) for f in row["fields"]] for row in moved
+		}
+		second, third = (row.name for row in order.lines[1:])
+		self.assertEqual(places, {second: [("idx", 2, 3)], third: [("idx", 3, 2)]})
+		(field,) = self.single(lambda: frappe.db.set_value(ORDER, order.name, "owner", "Guest"))["fields"]
+		self.assertEqual((field["fieldname"], field["after"]), ("owner", "Guest"))
+
+	def test_of_more_rows_than_are_shown_the_doctype_is_named(self):
+		orders = [make_order() for _ in range(3)]
+		with patch.object(touched, "MOST_ROWS", 2):
+			seen = self.look(
+				lambda: frappe.db.set_value(ORDER, {"name": ["in", [o.name for o in orders]]}, "note", "x")
+			)
+		self.assertEqual((len(seen.changes), seen.tables), (2, (ORDER,)))
 
 	def test_secrets_are_masked(self):
 		change = self.single(lambda: make(CASE, title="x", pin="1234"))

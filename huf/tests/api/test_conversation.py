@@ -6,9 +6,11 @@ import frappe
 
 from huf.ai.admission import acting_as
 from huf.ai.agent_chat import get_agent_chat_messages, send_agent_chat_message
+from huf.ai.background import enqueue_run
 from huf.ai.errors import UsageError
 from huf.ai.records.taint import sources_of
 from huf.ai.trust import Source
+from huf.ai.types import AgentRequest
 from huf.api import chat, conversation
 from huf.api.agent import get_agents
 from huf.tests.base import SiteTestCase
@@ -64,6 +66,23 @@ class TestConversation(SiteTestCase):
 		self.assertEqual(self.said(before, self.owner), ["Paint the fence 100% green", "Then the roof"])
 		self.assertEqual(self.said(whole, self.owner), ["Paint the fence 100% green"])
 		self.assertEqual(self.said(self.name, self.owner), ["Paint the fence 100% green", "Then the door"])
+
+	def test_what_is_still_to_be_answered_stays_behind(self):
+		with acting_as(self.owner):
+			enqueue_run(AgentRequest(self.agent, "A secret", self.owner, self.name, channel="chat"))
+			# Who asks while another run goes on comes before its answer.
+			answer = {"run": self.second["run"], "role": "agent"}
+			frappe.db.set_value("Agent Message", answer, "sequence", 99)
+			frappe.db.commit()
+			branch = conversation.branch(self.name, self.second["run"])
+		self.assertEqual(self.said(branch, self.owner), ["Paint the fence 100% green", "Then the door"])
+
+	def test_who_may_not_read_conversations_finds_none(self):
+		user = frappe.get_doc("User", self.owner)
+		user.roles = []
+		user.save()
+		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
+			conversation.search("fence")
 
 	def test_a_branch_before_the_first_message_is_empty_and_one_at_a_foreign_run_is_refused(self):
 		with acting_as(self.owner):

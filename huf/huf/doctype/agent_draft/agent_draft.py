@@ -1,5 +1,13 @@
+import frappe
 from frappe.model.document import Document
+
+from huf.ai.errors import UsageError
+
+GOES_ON = ("Queued", "Started", "Waiting")
 
 
 class AgentDraft(Document):
-	pass
+	def on_trash(self):
+		is_open = self.status in ("Pending", "Approved")
+		if is_open and frappe.db.get_value("Agent Run", self.run, "status") in GOES_ON:
+			raise UsageError("Its run waits for it. Reject it, or cancel the run, before you delete it.")
