@@ -37,8 +37,8 @@ class Preview:
 
 	`changes`: as `difference.py` tells them, with `provisional` where a name, or the value of a field, is another the next
 	time, and `hidden`: how many fields the user may not see. `tables`: DocTypes written to in a way that cannot be shown.
-	`kept`: how many jobs, messages and mails it would send off. `digest` names all of it, seen or not. `against`: the
-	documents that were there, each with the time of its last change.
+	`kept`: how many jobs, messages and mails it would send off. `digest` names the changes and the tables, seen or not.
+	`against`: the documents that were there, each with the time of its last change.
 	"""
 
 	changes: tuple[dict, ...]

@@ -5,6 +5,7 @@ write. It belongs to a context: what other threads and tasks do is not noted. Re
 """
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,8 @@ WRITES_TABLE = re.compile(
 	re.IGNORECASE,
 )
 MOST_ROWS = 200
+PASSES_ON = ("huf.ai.touched", "huf.ai.gate", "frappe.database", "frappe.query_builder", "pypika")
+"""Modules through which others write."""
 
 
 @dataclass
@@ -61,7 +64,8 @@ class Touched:
 	traces: Counter = field(default_factory=Counter)
 	tables: dict[str, None] = field(default_factory=dict)
 	beyond: dict[str, None] = field(default_factory=dict)
-	"""DocTypes of which more rows were written than are noted one by one."""
+	"""DocTypes of which rows were written that are not noted one by one, beside those that are."""
+	is_noted: bool = False
 
 	def note(self, doctype: str, name: Any) -> None:
 		if doctype in TRACES:
@@ -88,8 +92,24 @@ class Touched:
 			self.note(*row) if meta.istable else self.note(doctype, row[0])
 
 	def note_statement(self, query: Any) -> None:
-		if (table := WRITES_TABLE.match(str(query))) and table[1] not in TRACES:
-			self.tables[table[1]] = None
+		if table := WRITES_TABLE.match(str(query)):
+			self.note_table(table[1])
+
+	def note_table(self, doctype: str) -> None:
+		"""Rows are written by a statement. Documents write theirs so as well, and those are noted by themselves."""
+		if doctype in TRACES or self.is_noted:
+			return
+		self.tables[doctype] = None
+		if not is_by_document():
+			self.beyond[doctype] = None
+
+
+def is_by_document() -> bool:
+	"""Whether what writes now is Frappe's own handling of documents."""
+	frame = sys._getframe(1)
+	while frame.f_back and frame.f_globals.get("__name__", "").startswith(PASSES_ON):
+		frame = frame.f_back
+	return frame.f_globals.get("__name__", "").startswith("frappe.model")
 
 
 _touched: ContextVar[Touched | None] = ContextVar("huf_touched", default=None)
@@ -114,12 +134,17 @@ def is_trial() -> bool:
 def noting(is_trial: bool) -> Iterator[Touched]:
 	"""Note what this context touches."""
 	touched, db = Touched(is_trial, tuple(frappe.flags.currently_saving)), frappe.local.db
-	set_value, set_single_value, sql = db.set_value, db.set_single_value, db.sql
 
-	def noted(write: Callable, note: Callable) -> Callable:
+	def noted(method: str, note: Callable) -> Callable:
+		write = getattr(db, method)
+
 		def call(*args, **kwargs):
 			note(*args, **kwargs)
-			return write(*args, **kwargs)
+			before, touched.is_noted = touched.is_noted, True
+			try:
+				return write(*args, **kwargs)
+			finally:
+				touched.is_noted = before
 
 		return call
 
@@ -127,11 +152,15 @@ def noting(is_trial: bool) -> Iterator[Touched]:
 	try:
 		with replaced(
 			db,
-			set_value=noted(set_value, lambda dt, dn=None, *args, **kwargs: touched.note_rows(dt, dn)),
+			set_value=noted("set_value", lambda dt, dn=None, *args, **kwargs: touched.note_rows(dt, dn)),
 			set_single_value=noted(
-				set_single_value, lambda doctype, *args, **kwargs: touched.note(doctype, doctype)
+				"set_single_value", lambda doctype, *args, **kwargs: touched.note(doctype, doctype)
 			),
-			sql=noted(sql, lambda query, *args, **kwargs: touched.note_statement(query)),
+			sql=noted("sql", lambda query, *args, **kwargs: touched.note_statement(query)),
+			**{
+				method: noted(method, lambda doctype, *args, **kwargs: touched.note_table(doctype))
+				for method in ("delete", "bulk_insert")
+			},
 		):
 			yield touched
 	finally:

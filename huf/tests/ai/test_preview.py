@@ -162,6 +162,24 @@ class TestDifference(PreviewTestCase):
 		(field,) = self.single(lambda: frappe.db.set_value(ORDER, order.name, "owner", "Guest"))["fields"]
 		self.assertEqual((field["fieldname"], field["after"]), ("owner", "Guest"))
 
+	def test_a_statement_on_the_same_doctype_is_told_beside_a_document(self):
+		order, others = make_order(), [make_order(), make_order()]
+		orders = f"update `tab{ORDER}` set note = 'x' where name in %s"
+		ways = {
+			"sql": lambda: frappe.db.sql(orders, (tuple(o.name for o in others),)),
+			"delete": lambda: frappe.db.delete(ORDER, {"name": others[0].name}),
+		}
+		for way, write in ways.items():
+			with self.subTest(way):
+
+				def work(write=write):
+					tools.set_value(ORDER, order.name, "note", "y")
+					write()
+
+				seen = self.look(work)
+				self.assertEqual(([c["name"] for c in seen.changes], seen.tables), ([order.name], (ORDER,)))
+		self.assertEqual(self.look(lambda: tools.set_value(ORDER, order.name, "note", "y")).tables, ())
+
 	def test_of_more_rows_than_are_shown_the_doctype_is_named(self):
 		orders = [make_order() for _ in range(3)]
 		with patch.object(touched, "MOST_ROWS", 2):
