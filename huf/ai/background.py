@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import frappe
+from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.admission import acting_as
 from huf.ai.closing import give_up
@@ -11,7 +12,7 @@ from huf.ai.coroutines import run_coroutine
 from huf.ai.errors import LeaseLost, UsageError
 from huf.ai.open_run import OpenRun, carry_out, load_run, open_run
 from huf.ai.records import leases
-from huf.ai.records.budgets import settle_lost
+from huf.ai.records.budgets import settle_forgotten, settle_lost
 from huf.ai.records.leases import Lease
 from huf.ai.types import AgentRequest, Listener, RunResult, RunStatus
 
@@ -79,6 +80,7 @@ def recover(now: datetime | None = None) -> list[str]:
 	abandoned = leases.abandoned(now)
 	# What their calls hold of a budget is not to be waited for by others.
 	settle_lost(abandoned)
+	settle_forgotten(add_to_date(now or now_datetime(), seconds=-LONGEST, as_datetime=True))
 	frappe.db.commit()
 	lost = [*abandoned, *leases.forgotten(now)]
 	for run in lost:

@@ -188,11 +188,6 @@ def settle(call: str, reservation: Reservation, usage: Usage | None) -> None:
 	)
 	if frappe.db.get_value("Agent LLM Call", call, "settled") != stamp:
 		return
-	settle_once(reservation, usage)
-
-
-def settle_once(reservation: Reservation, usage: Usage | None) -> None:
-	"""The same for a call that is no run's, so that no other worker settles it."""
 	known = usage is not None and (usage.cost is not None or usage.input_tokens or usage.output_tokens)
 	cost = usage.cost if known and usage.cost is not None else reservation.cost
 	tokens = usage.input_tokens + usage.output_tokens if known else reservation.tokens
@@ -216,12 +211,33 @@ def give_back(reservation: Reservation, cost: float, tokens: int) -> None:
 
 def settle_lost(runs: list[str]) -> None:
 	"""Count what was set aside for calls of these runs, whose workers were lost, as spent."""
-	calls = frappe.get_all(
-		"Agent LLM Call",
-		filters={"run": ["in", runs], "status": "Started", "budgets": ["is", "set"]},
-		fields=["name", "budgets", "reserved_cost", "reserved_tokens"],
-		order_by="name asc",
+	if not runs:
+		# To Frappe, what has no value is in an empty list.
+		return
+	spend(
+		frappe.get_all(
+			"Agent LLM Call",
+			filters={"run": ["in", runs], "status": "Started", "budgets": ["is", "set"]},
+			fields=["name", "budgets", "reserved_cost", "reserved_tokens"],
+			order_by="name asc",
+		)
 	)
+
+
+def settle_forgotten(before: datetime) -> None:
+	"""The same for calls that are no run's and began before a time; nothing else is known of them."""
+	calls = frappe.db.sql(
+		"""select name, budgets, reserved_cost, reserved_tokens from `tabAgent LLM Call`
+		where run is null and status = 'Started' and started_at < %s order by name""",
+		(before,),
+		as_dict=True,
+	)
+	spend(calls)
+	if calls:
+		frappe.db.delete("Agent LLM Call", {"name": ["in", [call.name for call in calls]]})
+
+
+def spend(calls: list) -> None:
 	for call in calls:
 		names = tuple(json.loads(call.budgets))
 		settle(call.name, Reservation(names, call.reserved_cost, call.reserved_tokens, Grant(0)), None)

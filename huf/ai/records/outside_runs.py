@@ -5,11 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import frappe
+from frappe.utils import now
 
 from huf.ai.budget_types import WorstCase
-from huf.ai.records.budgets import reserve, settle_once
+from huf.ai.records.budgets import reserve, settle
 from huf.ai.records.limits import limits_outside_runs
+from huf.ai.records.rows import insert_row
 from huf.ai.types import Usage
+
+CALL = "Agent LLM Call"
 
 
 @dataclass
@@ -23,14 +27,19 @@ class Bill:
 def paid(worst: WorstCase) -> Iterator[Bill]:
 	"""Set aside the most a call can use, and settle it afterwards. Commits: nothing stays open while a model thinks.
 
+	Meanwhile there is a row of the call, for whoever looks after what a lost process has set aside (`background.recover`).
 	Raises RunStopped, BudgetHeld.
 	"""
 	limits, bill = limits_outside_runs(frappe.session.user), Bill()
 	held = reserve(limits, worst) if limits else None
+	if held:
+		row = {"call_type": "outside", "status": "Started", "started_at": now(), **held.as_row()}
+		name = insert_row(CALL, row)
 	frappe.db.commit()
 	try:
 		yield bill
 	finally:
 		if held:
-			settle_once(held, bill.usage)
+			settle(name, held, bill.usage)
+			frappe.db.delete(CALL, {"name": name})
 			frappe.db.commit()

@@ -1,15 +1,20 @@
 """Limits in money and tokens: set aside before each call, settled after, and said clearly when they end a run."""
 
-import frappe
+from datetime import timedelta
 
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.admission import acting_as
 from huf.ai.agent_integration import run_agent_sync
 from huf.ai.background import recover, work_on
 from huf.ai.budget_types import WorstCase
 from huf.ai.errors import BudgetHeld, RunStopped, TooManyRuns
 from huf.ai.records.budgets import give_back, reserve
 from huf.ai.records.limits import AGENT, SITE, USER, Cap, Limit, limits_of
+from huf.ai.records.outside_runs import paid
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, cut, error, text, usage
 
 MILLION = 1_000_000
@@ -118,6 +123,23 @@ class TestRunsWithLimits(BudgetTestCase):
 		with settings(user_daily_cost_limit=2, site_monthly_token_limit=10):
 			limits = limits_of("run", agent, "Administrator")
 		self.assertEqual([limit.scope.key for limit in limits], ["user", "site"])
+
+	def test_so_is_what_a_lost_process_had_set_aside_for_a_call_outside_runs(self):
+		user, worst = make_user("Huf User"), WorstCase("m", 100, 10, besides=0.01)
+		with settings(user_daily_cost_limit=2), acting_as(user):
+			lost = paid(worst)
+			lost.__enter__()
+		self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0.01)
+		recover()
+		self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0.01)
+		for _ in range(2):
+			recover(now_datetime() + timedelta(hours=2))
+		# It was only slow, and comes to its end after all.
+		lost.__exit__(None, None, None)
+		budget = self.budget("user", user)
+		self.assertAlmostEqual(budget.reserved_cost, 0)
+		self.assertAlmostEqual(budget.cost, 0.01)
+		self.assertFalse(frappe.db.exists("Agent LLM Call", {"owner": user}))
 
 	def test_without_a_model_nothing_is_spent(self):
 		agent = make_agent(daily_cost_limit=0.000001, daily_token_limit=1)
