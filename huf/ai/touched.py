@@ -97,7 +97,8 @@ class Touched:
 
 	def note_table(self, doctype: str) -> None:
 		"""Rows are written by a statement. Documents write theirs so as well, and those are noted by themselves."""
-		if doctype in TRACES or self.is_noted:
+		# Tables of no DocType, such as that of passwords, have two underscores in front.
+		if doctype in TRACES or doctype.startswith("__") or self.is_noted:
 			return
 		self.tables[doctype] = None
 		if not is_by_document():
