@@ -8,6 +8,6 @@ def emit(event, payload=None, key=None):
 	takes it back. `payload` is a document, a dict, or anything JSON can hold. What is said again with the same `key` is not
 	done again. Gives the names of the Agent Trigger Events.
 	"""
-	from huf.ai.app_events import emit as emit_event
+	from huf.ai.triggers.app_events import emit as emit_event
 
 	return emit_event(event, payload, key)

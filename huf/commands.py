@@ -12,8 +12,8 @@ commands: list = []
 
 
 def load_for_jobs() -> None:
-	from huf.ai import event_runs  # noqa: F401
 	from huf.ai.providers.litellm import warm_up
+	from huf.ai.triggers import runs  # noqa: F401
 
 	asyncio.run(warm_up())
 

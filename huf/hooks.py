@@ -44,7 +44,7 @@ has_permission = {
 # functions marked as in huf/ai/tools/registry.py. An app's folder huf_tools needs no hook: each file of it is looked at.
 huf_tools = [
 	*("huf.ai.tools.web", "huf.ai.tools.files", "huf.ai.tools.answer", "huf.ai.tools.sandbox"),
-	"huf.ai.tools.mail",
+	"huf.ai.mail.tools",
 	{
 		"tool_name": "get_document",
 		"description": "Read one document of any DocType, as far as the user may",
@@ -110,19 +110,19 @@ ignore_links_on_delete = [
 scheduler_events = {
 	"cron": {
 		"* * * * *": [
-			"huf.ai.background.recover",
-			"huf.ai.event_runs.recover_events",
+			"huf.ai.runs.queue.recover",
+			"huf.ai.triggers.runs.recover_events",
 			"huf.ai.agent_scheduler.run_due_triggers",
-			"huf.ai.draft_answers.expire_drafts",
-			"huf.ai.mail_jobs.recover_mails",
+			"huf.ai.chat.approvals.expire_drafts",
+			"huf.ai.mail.jobs.recover_mails",
 			"huf.ai.agent_email.poll_mailboxes",
 			"huf.ai.knowledge.indexing.recover",
 		]
 	},
 	"daily": [
 		"huf.ai.agent_scheduler.clear_old_events",
-		"huf.ai.records.retention.apply_retention",
-		"huf.ai.records.mail_retention.blank_old_mails",
+		"huf.ai.storage.retention.apply_retention",
+		"huf.ai.mail.retention.blank_old_mails",
 		"huf.ai.knowledge.indexing.refresh",
 	],
 }

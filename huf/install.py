@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import frappe
 
-from huf.ai.records import fulltext
+from huf.ai.knowledge import fulltext
 from huf.ai.tools import registry
 
 ROLES = ("Huf Manager", "Huf User")

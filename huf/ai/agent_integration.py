@@ -1,106 +1,13 @@
-"""Runs an agent from a request to a reply. The story is short here; its chapters are in `open_run.py`."""
+"""Public entry points for running an agent: `run_agent_sync` by REST, `run_agent` and `stream_agent` from Python."""
 
-from collections.abc import Iterable, Iterator
+from huf.ai.agents.manager import AgentManager
+from huf.ai.runs.execution import run_child
+from huf.ai.runs.start import run_agent, run_agent_sync, stream_agent
 
-import frappe
-
-from huf.ai.admission import acting_as
-from huf.ai.agent_manager import AgentManager
-from huf.ai.background import call_next, end_run, enqueue_run
-from huf.ai.coroutines import iterate
-from huf.ai.errors import UsageError
-from huf.ai.open_run import carry_out, open_run, started
-from huf.ai.task_routing import route_task
-from huf.ai.types import AgentRequest, EventKind, Listener, Mode, RunEvent, RunResult, RunStatus
-
-__all__ = ["AgentManager", "run_agent", "run_agent_sync", "run_child", "stream_agent"]
-
-WAITS = "It waits for a person to allow something, and will go on by itself. Its answer will not come here."
-DEEPEST = 3
-"""How many agents may have called one another."""
-
-
-@frappe.whitelist(methods=["POST"])
-def run_agent_sync(
-	agent_name: str,
-	prompt: str,
-	provider: str | None = None,
-	model: str | None = None,
-	channel_id: str | None = None,
-	external_id: str | None = None,
-	conversation_id: str | None = None,
-	attachments: list[str] | str | None = None,
-):
-	"""Run an agent as the signed-in user and wait for its answer. `attachments`: Files by name or address, also as JSON.
-
-	Gives {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
-	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}. A run that fails is an answer too; only a
-	request that cannot be started raises: PermissionError, UsageError.
-	"""
-	request = AgentRequest(
-		agent=agent_name,
-		prompt=prompt,
-		user=frappe.session.user,
-		conversation=conversation_id,
-		channel=channel_id or "api",
-		external_id=external_id,
-		provider=provider,
-		model=model,
-		attachments=read_names(attachments),
-	)
-	return run_agent(request).as_dict()
-
-
-def read_names(given: list[str] | str | None) -> tuple[str, ...]:
-	"""A list of names, as JSON or a form brings it. Raises UsageError for what is none."""
-	names = frappe.parse_json(given) if given else []
-	if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
-		raise UsageError("attachments must be a list of Files, each by its name or address.")
-	return tuple(names)
-
-
-def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Run to the end and give the result. Raises only what keeps a run from starting."""
-	with acting_as(request.user):
-		return end_run(open_run(route_task(request)), listeners)
-
-
-def stream_agent(request: AgentRequest) -> Iterator[RunEvent | None]:
-	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
-
-	The run ends even if the reader leaves. One whose task is for the background is only queued: RUN_QUEUED is all.
-	Any other begins with a None, when it is open and nothing of it is done: a request's own end comes after that, with a
-	commit or a rollback, and must not meet a tool that is at work in a thread on the same connection.
-	"""
-	with acting_as(request.user):
-		request = route_task(request)
-		if request.mode is Mode.BACKGROUND:
-			run = enqueue_run(request)
-			yield RunEvent(EventKind.RUN_QUEUED, run.name, started(run))
-			return
-		run = open_run(request)
-		yield None
-		yield from iterate(lambda put: carry_out(run, [put]))
-		call_next(run.conversation)
-
-
-async def run_child(agent_name: str, prompt: str) -> dict:
-	"""Run another agent as a tool of the present run, in a conversation of its own."""
-	parent = frappe.flags.huf_run
-	if depth_of(parent) >= DEEPEST:
-		raise UsageError(f"Agents may call one another {DEEPEST} deep, no further.")
-	request = AgentRequest(
-		agent_name, prompt, frappe.session.user, channel="agent", external_id=parent, parent_run=parent
-	)
-	result = await carry_out(open_run(request))
-	told = {
-		key: value for key, value in result.as_dict().items() if key in ("run", "status", "response", "error")
-	}
-	return {**told, "note": WAITS} if result.status is RunStatus.WAITING else told
-
-
-def depth_of(run: str | None) -> int:
-	depth = 0
-	while run:
-		depth, run = depth + 1, frappe.db.get_value("Agent Run", run, "parent_run")
-	return depth
+__all__ = [
+	"AgentManager",
+	"run_agent",
+	"run_agent_sync",
+	"run_child",
+	"stream_agent",
+]

@@ -4,16 +4,16 @@ import json
 
 import frappe
 
-from huf.ai import admission
-from huf.ai.agent_integration import read_names, run_agent
-from huf.ai.errors import UsageError
-from huf.ai.front_ends import follow_request, request_for
-from huf.ai.hearing import hearing_tool
+from huf.ai.chat.external import follow_request, request_for
+from huf.ai.chat.transcription import hearing_tool
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.models import shown_model
 from huf.ai.providers.price_table import can_see
-from huf.ai.records.history import tool_results
-from huf.ai.records.versions import instructions_of
-from huf.ai.types import OFFLINE, AgentRequest
+from huf.ai.queries.runs import tool_results
+from huf.ai.queries.versions import instructions_of
+from huf.ai.runs import admission
+from huf.ai.runs.start import read_names, run_agent
 from huf.api.answers import BadRequest, as_json, read_text, refuse
 from huf.api.sse import stream_response
 

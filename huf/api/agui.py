@@ -34,8 +34,8 @@ from ag_ui.core import (
 	UserMessage,
 )
 
-from huf.ai.arguments import as_text
-from huf.ai.types import EventKind, RunEvent, RunStatus
+from huf.ai.core.arguments import as_text
+from huf.ai.core.types import EventKind, RunEvent, RunStatus
 from huf.api.shown import Shown
 
 VERSION = "1.0"

@@ -4,7 +4,7 @@ import json
 
 from werkzeug.wrappers import Response
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 
 
 class BadRequest(Exception):

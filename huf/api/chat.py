@@ -5,15 +5,15 @@ Permissions are checked by what these call.
 
 import frappe
 
-from huf.ai import deciding
-from huf.ai.agent_chat import stream_chat
-from huf.ai.agent_integration import read_names
-from huf.ai.errors import UsageError
-from huf.ai.records import chats
-from huf.ai.records.live import follow
-from huf.ai.records.log_lines import FAILED, WORDS
-from huf.ai.records.run_store import tools_of
-from huf.ai.types import RunResult, RunStatus, StopReason
+from huf.ai.chat import routed
+from huf.ai.chat.messages import stream_chat
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import RunResult, RunStatus, StopReason
+from huf.ai.queries import chats
+from huf.ai.queries.event_stream import follow
+from huf.ai.queries.run_store import tools_of
+from huf.ai.runs.start import read_names
+from huf.ai.storage.run_log import FAILED, WORDS
 from huf.api.answers import BadRequest, as_error, as_json, read_flag, read_text, read_texts, refuse
 from huf.api.sse import last_event, stream_response
 
@@ -25,7 +25,7 @@ def stream(
 	conversation: str | None = None,
 	attachments: list[str] | str | None = None,
 ):
-	"""Say something; the run's events come as text/event-stream (see `huf.ai.types.EventKind`).
+	"""Say something; the run's events come as text/event-stream (see `huf.ai.core.types.EventKind`).
 
 	`attachments`: Files by name or address.
 	"""
@@ -76,7 +76,7 @@ def route(message=None, hasAttachments=None, conversationId=None):
 	`conversationId` (optional) keeps the route of a task that goes on there. 400: the body is not as it should be.
 	"""
 	try:
-		decision = deciding.decide(
+		decision = routed.decide(
 			read_text(message, "message"),
 			read_flag(hasAttachments, "hasAttachments"),
 			read_text(conversationId, "conversationId", required=False) or None,
@@ -98,7 +98,7 @@ def agent_run(message=None, planHint=None, conversationId=None, attachments=None
 		objective = read_text(message, "message")
 		plan = read_texts(planHint, "planHint")
 		conversation = read_text(conversationId, "conversationId", required=False) or None
-		plan, result = deciding.run_objective(objective, plan, conversation, read_names(attachments))
+		plan, result = routed.run_objective(objective, plan, conversation, read_names(attachments))
 	except REFUSED as error:
 		return refuse(error)
 	return describe_run(objective, plan, result)
@@ -137,4 +137,4 @@ def escalation_check(response=None):
 		text = read_text(response, "response")
 	except BadRequest as error:
 		return refuse(error)
-	return as_json(deciding.check_escalation(text).as_dict())
+	return as_json(routed.check_escalation(text).as_dict())

@@ -5,10 +5,11 @@ Permissions are checked here, on the conversation; whom a chat is shared with mu
 
 import frappe
 
-from huf.ai import hearing
-from huf.ai.agent_chat import readable_conversation
-from huf.ai.errors import UsageError
-from huf.ai.records import chats
+from huf.ai.chat import transcription
+from huf.ai.chat.messages import readable_conversation
+from huf.ai.core.errors import UsageError
+from huf.ai.queries import chats
+from huf.ai.storage.chats import branch_chat, share_chat, shares_of, unshare_chat
 
 MOST = 100
 
@@ -30,13 +31,13 @@ def branch(conversation: str, run: str, keep: bool = True):
 	source = readable_conversation(conversation)
 	if source.channel == "mail":
 		raise UsageError("A conversation by mail goes on in its thread.")
-	return chats.branch_chat(source, run, frappe.utils.sbool(keep) is not False, frappe.session.user)
+	return branch_chat(source, run, frappe.utils.sbool(keep) is not False, frappe.session.user)
 
 
 @frappe.whitelist(methods=["GET"])
 def get_shares(conversation: str):
 	"""[{user, full_name, write}]"""
-	return chats.shares_of(shareable(conversation))
+	return shares_of(shareable(conversation))
 
 
 @frappe.whitelist(methods=["POST"])
@@ -50,16 +51,16 @@ def share(conversation: str, user: str, write: bool = False):
 		raise UsageError("It is that user's own already.")
 	if not frappe.has_permission("Agent Conversation", "read", user=wanted):
 		raise UsageError(f"{wanted} may not use the chat. A Huf Manager can give them the role Huf User.")
-	chats.share_chat(name, wanted, frappe.utils.sbool(write) is True)
-	return chats.shares_of(name)
+	share_chat(name, wanted, frappe.utils.sbool(write) is True)
+	return shares_of(name)
 
 
 @frappe.whitelist(methods=["POST"])
 def unshare(conversation: str, user: str):
 	"""Take it back; gives `get_shares`."""
 	name = shareable(conversation)
-	chats.unshare_chat(name, user)
-	return chats.shares_of(name)
+	unshare_chat(name, user)
+	return shares_of(name)
 
 
 def shareable(conversation: str) -> str:
@@ -71,4 +72,4 @@ def shareable(conversation: str) -> str:
 @frappe.whitelist(methods=["POST"])
 def transcribe(agent: str, sound: str, kind: str):
 	"""The words of a recording (base64, of the media type `kind`), for the message that is being written: {text}."""
-	return {"text": hearing.transcribe(agent, sound, kind)}
+	return {"text": transcription.transcribe(agent, sound, kind)}

@@ -11,10 +11,7 @@ import frappe
 from ag_ui.core import RunAgentInput
 from pydantic import ValidationError
 
-from huf.ai.agent_integration import run_agent
-from huf.ai.conversation_manager import ConversationManager
-from huf.ai.errors import UsageError
-from huf.ai.front_ends import (
+from huf.ai.chat.external import (
 	answer_draft,
 	call_tool,
 	find_live_run,
@@ -22,9 +19,12 @@ from huf.ai.front_ends import (
 	follow_request,
 	request_for,
 )
-from huf.ai.records.history import calls_of, tool_results
-from huf.ai.records.live import follow
-from huf.ai.types import AgentRequest, CallStatus, RunEvent, RunResult
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, CallStatus, RunEvent, RunResult
+from huf.ai.queries.event_stream import follow
+from huf.ai.queries.runs import calls_of, tool_results
+from huf.ai.runs.start import run_agent
+from huf.ai.storage.conversations import ConversationManager
 from huf.api import agui
 from huf.api.answers import BadRequest, as_json, read_text, refuse
 from huf.api.sse import as_stream

@@ -6,7 +6,7 @@ import frappe
 from frappe import _
 from frappe.utils import now_datetime
 
-from huf.ai.records import figures
+from huf.ai.queries import daily_counts
 
 RUNS_REPORT = ["query-report", "Agent Runs"]
 COSTS_REPORT = ["query-report", "Agent Costs"]
@@ -29,7 +29,7 @@ def get_cost(filters: str | dict | list | None = None):
 
 
 def read_month() -> list[dict]:
-	return figures.count_days(now_datetime().day)
+	return daily_counts.count_days(now_datetime().day)
 
 
 @frappe.whitelist()
@@ -39,7 +39,7 @@ def get_days(filters: str | dict | list | None = None):
 	A chart that Frappe sums by itself drops what is below a dollar.
 	"""
 	filters = json.loads(filters) if isinstance(filters, str) else filters
-	days = figures.count_days(DAYS)
+	days = daily_counts.count_days(DAYS)
 	kinds = {"done": _("Succeeded"), "failed": _("Not Successful"), "other": _("Other")}
 	if filters and filters.get("figure") == "cost":
 		kinds = {"cost": _("Cost")}

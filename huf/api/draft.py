@@ -4,9 +4,9 @@ import json
 
 import frappe
 
-from huf.ai import draft_answers
-from huf.ai.errors import UsageError
-from huf.ai.records import drafts
+from huf.ai.chat import approvals
+from huf.ai.core.errors import UsageError
+from huf.ai.storage import drafts
 from huf.permissions import is_manager
 
 SHOWN = [field for field in drafts.FIELDS if field not in ("answer_key", "result")]
@@ -37,7 +37,7 @@ def get_drafts(
 def get_draft(draft: str):
 	"""One draft: {draft, status, tool, arguments, parameters, difference, digest, approver, user, expires_at, may_answer, ...}.
 
-	`difference` is {changes, tables, kept} (see `huf.ai.preview.Preview`), or {request} of a call that reaches outside.
+	`difference` is {changes, tables, kept} (see `huf.ai.dry_run.preview.Preview`), or {request} of a call that reaches outside.
 	`parameters` is the JSON schema of its arguments, or None where its tool is gone; `user` is in whose name it is done.
 	"""
 	frappe.get_doc(drafts.DRAFT, draft).check_permission("read")
@@ -56,17 +56,17 @@ def count_drafts():
 @frappe.whitelist(methods=["POST"])
 def approve(draft: str, digest: str, arguments: dict | str | None = None):
 	"""Allow what was shown, named by its digest; or the same call with other arguments, whose difference counts then."""
-	return draft_answers.approve(draft, digest, parsed(arguments))
+	return approvals.approve(draft, digest, parsed(arguments))
 
 
 @frappe.whitelist(methods=["POST"])
 def reject(draft: str, reason: str | None = None):
 	"""Say no. The run goes on without it, and its model reads the reason."""
-	return draft_answers.reject(draft, reason=reason)
+	return approvals.reject(draft, reason=reason)
 
 
 def describe(row) -> dict:
-	may_answer = row.status == drafts.PENDING and draft_answers.may_answer_draft(row)
+	may_answer = row.status == drafts.PENDING and approvals.may_answer_draft(row)
 	return {**drafts.describe_draft(row), "user": row.owner, "may_answer": may_answer}
 
 

@@ -2,9 +2,9 @@
 
 import frappe
 
-from huf.ai.errors import UsageError
-from huf.ai.evals import holding, marking
-from huf.ai.evals.running import MOST_TIMES
+from huf.ai.core.errors import UsageError
+from huf.ai.evals import from_runs, pending_changes
+from huf.ai.evals.runner import MOST_TIMES
 
 CASE = "Agent Eval Case"
 FIELDS = ["name", "case_name", "agent", "disabled", "verdict", "note", "run", "prompt"]
@@ -14,7 +14,7 @@ LAST = ["last_run", "last_model", "passed", "times", "last_fault"]
 @frappe.whitelist(methods=["POST"])
 def mark(run: str, good: bool, note: str = ""):
 	"""Call a run good or bad, which makes it a case of its agent: {case, verdict}. For whoever may read the run."""
-	return {"case": marking.mark(run, good, note), "verdict": "Good" if good else "Bad"}
+	return {"case": from_runs.mark(run, good, note), "verdict": "Good" if good else "Bad"}
 
 
 @frappe.whitelist(methods=["GET"])
@@ -22,7 +22,7 @@ def get_cases(agent: str):
 	"""{cases: [{name, case_name, prompt, disabled, passed, times, last_run, last_fault, ...}], waiting: {field: value}}."""
 	manageable(agent)
 	rows = frappe.get_list(CASE, filters={"agent": agent}, fields=[*FIELDS, *LAST], order_by="case_name asc")
-	return {"cases": rows, "waiting": holding.read_changes(agent)}
+	return {"cases": rows, "waiting": pending_changes.read_changes(agent)}
 
 
 @frappe.whitelist(methods=["POST"])
@@ -35,7 +35,7 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 	if not 1 <= times <= MOST_TIMES:
 		raise UsageError(f"A case can be run 1 to {MOST_TIMES} times.")
 	values = {"agent": agent, "times": times, "model": model, "judge": judge}
-	frappe.enqueue("huf.ai.evals.holding.run_job", queue="long", timeout=3600, **values)
+	frappe.enqueue("huf.ai.evals.pending_changes.run_job", queue="long", timeout=3600, **values)
 	return {"enqueued": True}
 
 
@@ -43,7 +43,7 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 def discard_changes(agent: str):
 	"""Let go of changes that wait."""
 	manageable(agent)
-	holding.discard(agent)
+	pending_changes.discard(agent)
 	return {"waiting": {}}
 
 

@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.records import figures, history
+from huf.ai.queries import daily_counts, runs
 from huf.permissions import is_manager
 
 FEW, DAYS = 6, 30
@@ -10,14 +10,14 @@ FEW, DAYS = 6, 30
 
 @frappe.whitelist(methods=["GET"])
 def get_home():
-	"""{running, failures, days, setup}: runs as in `huf.ai.records.history`, days as in `huf.ai.records.figures`.
+	"""{running, failures, days, setup}: runs as in `huf.ai.queries.runs`, days as in `huf.ai.queries.daily_counts`.
 
 	`setup` is {has_model, agents, own_agents, triggers, has_run} for who sets agents up, else None.
 	"""
 	return {
-		"running": history.list_runs({"status": ["in", figures.UNDER_WAY]}, 0, FEW),
-		"failures": history.list_runs({"status": ["in", figures.NOT_DONE]}, 0, FEW),
-		"days": figures.count_days(DAYS),
+		"running": runs.list_runs({"status": ["in", daily_counts.UNDER_WAY]}, 0, FEW),
+		"failures": runs.list_runs({"status": ["in", daily_counts.NOT_DONE]}, 0, FEW),
+		"days": daily_counts.count_days(DAYS),
 		"setup": describe_setup() if is_manager(frappe.session.user) else None,
 	}
 

@@ -5,7 +5,7 @@ import frappe
 from huf.ai.knowledge import overview
 from huf.ai.knowledge.indexing import enqueue_index
 from huf.ai.knowledge.search import search as search_knowledge
-from huf.ai.records.knowledge import SOURCE
+from huf.ai.knowledge.store import SOURCE
 
 
 @frappe.whitelist(methods=["GET"])

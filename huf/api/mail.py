@@ -2,9 +2,9 @@
 
 import frappe
 
-from huf.ai import mail_review
-from huf.ai.errors import UsageError
-from huf.ai.mail_types import MailStatus
+from huf.ai.core.errors import UsageError
+from huf.ai.core.mail_types import MailStatus
+from huf.ai.mail import review
 from huf.permissions import is_manager
 
 MAIL, MAILBOX, RULE = "Agent Mail", "Agent Mailbox", "Agent Route Rule"
@@ -47,30 +47,30 @@ def get_mails(
 
 @frappe.whitelist(methods=["GET"])
 def get_mail(name: str):
-	"""One mail's whole way: {mail, rules, prepared, run, drafts, events, with_person}; see `huf.ai.mail_review`."""
-	return mail_review.tell_way(readable(name))
+	"""One mail's whole way: {mail, rules, prepared, run, drafts, events, with_person}; see `huf.ai.mail.review`."""
+	return review.tell_way(readable(name))
 
 
 @frappe.whitelist(methods=["GET"])
 def get_rules():
 	"""The rules in their order, with their conditions."""
 	frappe.has_permission(RULE, "read", throw=True)
-	return mail_review.list_rules()
+	return review.list_rules()
 
 
 @frappe.whitelist(methods=["GET"])
 def test_rule(rule: str, mail: str):
 	"""What a rule would make of a stored mail: {rule, fits, checks: [{text, ok, saw}]}. Nothing is done."""
 	frappe.get_doc(RULE, rule).check_permission("read")
-	return mail_review.try_rule_on(rule, readable(mail))
+	return review.try_rule_on(rule, readable(mail))
 
 
 @frappe.whitelist(methods=["GET", "POST"])
 def backtest_rule(rule: str | None = None, values: dict | str | None = None, days: int = 30):
-	"""Past mails that a rule, or the unsaved `values` of one, would have taken: see `huf.ai.mail_review.look_back`."""
+	"""Past mails that a rule, or the unsaved `values` of one, would have taken: see `huf.ai.mail.review.look_back`."""
 	frappe.has_permission(RULE, "read", throw=True)
 	values = frappe.parse_json(values) if values else None
-	return mail_review.look_back(rule, values, max(1, min(days, 365)))
+	return review.look_back(rule, values, max(1, min(days, 365)))
 
 
 @frappe.whitelist(methods=["POST"])
@@ -78,7 +78,7 @@ def test_mailbox(mailbox: str):
 	"""Sign in on a mailbox's servers: [{part, error}], error None where it works."""
 	doc = frappe.get_doc(MAILBOX, mailbox)
 	doc.check_permission("write")
-	return mail_review.try_servers(doc)
+	return review.try_servers(doc)
 
 
 @frappe.whitelist(methods=["POST"])
@@ -92,38 +92,38 @@ def sync_mailbox(mailbox: str):
 @frappe.whitelist(methods=["POST"])
 def save_draft(name: str, text: str, subject: str | None = None, to: str | None = None):
 	"""Keep a person's words; no agent writes over them from then on."""
-	return mail_review.edit_draft(draft_for(name), text, subject, to)
+	return review.edit_draft(draft_for(name), text, subject, to)
 
 
 @frappe.whitelist(methods=["POST"])
 def approve_draft(name: str, text: str | None = None, subject: str | None = None, to: str | None = None):
 	"""Allow a draft, as it is or with other words; a worker sends it. Gives {name, status}."""
 	row = draft_for(name, MailStatus.DRAFT, MailStatus.HELD)
-	return mail_review.approve_draft(row, text, subject, to)
+	return review.approve_draft(row, text, subject, to)
 
 
 @frappe.whitelist(methods=["POST"])
 def discard_draft(name: str):
-	return mail_review.discard_draft(draft_for(name, MailStatus.DRAFT, MailStatus.HELD))
+	return review.discard_draft(draft_for(name, MailStatus.DRAFT, MailStatus.HELD))
 
 
 @frappe.whitelist(methods=["POST"])
 def hand_over(mail: str, reason: str = ""):
 	"""Take a mail's thread out of the agents' hands."""
-	return mail_review.hand_over(readable(mail), reason)
+	return review.hand_over(readable(mail), reason)
 
 
 @frappe.whitelist(methods=["POST"])
 def give_back(mail: str):
 	"""Let agents work on a mail's thread again."""
-	return mail_review.give_back(readable(mail))
+	return review.give_back(readable(mail))
 
 
 @frappe.whitelist(methods=["GET"])
 def get_tool_calls_log(run: str):
 	"""[{tool, arguments, result, iteration}] of a run."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
-	return mail_review.tool_calls_log(run)
+	return review.tool_calls_log(run)
 
 
 def readable(name: str):

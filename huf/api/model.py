@@ -2,18 +2,18 @@
 
 import frappe
 
-from huf.ai import model_setup
-from huf.ai.model_trial import try_model
 from huf.ai.providers.local_servers import find_local
 from huf.ai.providers.price_table import listed_models
+from huf.ai.setup import models
+from huf.ai.setup.model_check import try_model
 
 MODEL, PROVIDER = "AI Model", "AI Provider"
 
 
 @frappe.whitelist(methods=["GET"])
 def get_models():
-	"""Models, providers and prices; see `huf.ai.model_setup.describe_models`."""
-	return model_setup.describe_models()
+	"""Models, providers and prices; see `huf.ai.setup.models.describe_models`."""
+	return models.describe_models()
 
 
 @frappe.whitelist(methods=["GET"])
@@ -35,7 +35,7 @@ def connect(
 	provider: str, model: str, api_key: str | None = None, api_base: str | None = None, is_local: bool = False
 ):
 	"""Add a provider and a model of it in one step; gives the AI Model's name."""
-	return model_setup.connect(provider.strip(), model.strip(), api_key, api_base, is_local)
+	return models.connect(provider.strip(), model.strip(), api_key, api_base, is_local)
 
 
 @frappe.whitelist(methods=["POST"])

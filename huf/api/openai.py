@@ -14,11 +14,11 @@ from collections.abc import Iterator
 import frappe
 from werkzeug.wrappers import Response
 
-from huf.ai import admission
-from huf.ai.agent_integration import run_agent
-from huf.ai.errors import UsageError
-from huf.ai.front_ends import follow_request, keep_picture, request_for
-from huf.ai.types import AgentRequest, EventKind, RunEvent, RunStatus, StopReason
+from huf.ai.chat.external import follow_request, keep_picture, request_for
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, EventKind, RunEvent, RunStatus, StopReason
+from huf.ai.runs import admission
+from huf.ai.runs.start import run_agent
 from huf.api.agent import get_agents
 from huf.api.answers import BadRequest, as_json
 from huf.api.keys import as_error, error_body

@@ -2,23 +2,23 @@
 
 import frappe
 
-from huf.ai import finding, forms
+from huf.ai.queries import records, search
 
 MOST = 200
 
 
 @frappe.whitelist(methods=["GET"])
 def get_meta(doctype: str, language: str | None = None):
-	"""A DocType as a form; see `huf.ai.forms.describe_doctype`."""
-	return forms.describe_doctype(doctype, language)
+	"""A DocType as a form; see `huf.ai.queries.records.describe_doctype`."""
+	return records.describe_doctype(doctype, language)
 
 
 @frappe.whitelist(methods=["GET"])
 def get_records(
 	doctype: str, text: str | None = None, filters: dict | str | None = None, start: int = 0, limit: int = 50
 ):
-	"""Records, the last changed first; see `huf.ai.forms.list_records`."""
-	return forms.list_records(
+	"""Records, the last changed first; see `huf.ai.queries.records.list_records`."""
+	return records.list_records(
 		doctype, (text or "").strip(), frappe.parse_json(filters or "{}"), start, min(limit, MOST)
 	)
 
@@ -26,16 +26,16 @@ def get_records(
 @frappe.whitelist(methods=["GET"])
 def get_record(doctype: str, name: str):
 	"""One record, what the user may do with it, and its attachments: {doc, can, files}."""
-	return forms.read_record(doctype, name)
+	return records.read_record(doctype, name)
 
 
 @frappe.whitelist(methods=["GET"])
 def get_doctypes(language: str | None = None):
 	"""DocTypes that people come here for: [{name, label}]."""
-	return forms.worked_with(language)
+	return records.worked_with(language)
 
 
 @frappe.whitelist(methods=["GET"])
 def find(text: str):
-	"""What one may want to go to, by a word: [{kind, doctype, name, title, detail}]; see `huf.ai.finding`."""
-	return finding.find(text)
+	"""What one may want to go to, by a word: [{kind, doctype, name, title, detail}]; see `huf.ai.queries.search`."""
+	return search.find(text)

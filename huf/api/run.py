@@ -2,8 +2,9 @@
 
 import frappe
 
-from huf.ai import agent_chat, draft_answers, lost_calls, replay
-from huf.ai.records import history
+from huf.ai.chat import approvals, messages
+from huf.ai.queries import runs
+from huf.ai.runs import lost_calls, replay
 
 MOST_RUNS = 200
 
@@ -16,22 +17,22 @@ def get_runs(
 	start: int = 0,
 	limit: int = 50,
 ):
-	"""Runs, newest first; see `huf.ai.records.history`."""
+	"""Runs, newest first; see `huf.ai.queries.runs`."""
 	wanted = {"agent": agent, "status": status, "trigger": trigger}
 	filters = {field: value for field, value in wanted.items() if value}
-	return history.list_runs(filters, start, min(limit, MOST_RUNS))
+	return runs.list_runs(filters, start, min(limit, MOST_RUNS))
 
 
 @frappe.whitelist(methods=["GET"])
 def get_run(run: str):
 	"""A run's timeline: {run, steps: [{step, model_calls, tool_calls}], children}."""
-	return history.read_timeline(run)
+	return runs.read_timeline(run)
 
 
 @frappe.whitelist(methods=["GET"])
 def compare(run: str, other: str):
 	"""Two runs side by side: {left, right, steps: [{step, same, left, right, differences}]}."""
-	left, right = history.read_timeline(run), history.read_timeline(other)
+	left, right = runs.read_timeline(run), runs.read_timeline(other)
 	sides = [{step["step"]: step for step in side["steps"]} for side in (left, right)]
 	steps = [
 		{**each, "left": sides[0].get(each["step"]), "right": sides[1].get(each["step"])}
@@ -44,14 +45,14 @@ def compare(run: str, other: str):
 def cancel(run: str):
 	"""Ask a run to end. It does so at its next step, or while it waits for a model or a person."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
-	draft_answers.cancel_run(run)
+	approvals.cancel_run(run)
 
 
 @frappe.whitelist(methods=["POST"])
 def go_on(run: str):
 	"""Have a run that used up its steps go on in the background: {run, conversation} of the one that does."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
-	return agent_chat.go_on(run)
+	return messages.go_on(run)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -1,6 +1,6 @@
 """What of a run's text a reader has been shown, for wires that cannot take anything back. Pure."""
 
-from huf.ai.types import EventKind, RunEvent
+from huf.ai.core.types import EventKind, RunEvent
 
 
 class Shown:

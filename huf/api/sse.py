@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 import frappe
 from werkzeug.wrappers import Response
 
-from huf.ai.records.sources import sources_of
-from huf.ai.types import EventKind, RunEvent
+from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.tools.sources import sources_of
 
 LONGEST_RESULT = 4000
 PING = ": ping\n\n"

@@ -4,8 +4,8 @@ import json
 
 import frappe
 
-from huf.ai.tool_making import make_tools
-from huf.ai.tool_trial import try_tool
+from huf.ai.setup.tool_check import try_tool
+from huf.ai.setup.tool_templates import make_tools
 
 TOOL = "Agent Tool Function"
 LIST_FIELDS = (
@@ -43,5 +43,5 @@ def make_for(doctype: str, kinds: list | str):
 
 @frappe.whitelist(methods=["POST"])
 def try_it(tool: str, user: str, arguments: dict | str | None = None, send: bool = False):
-	"""Try a tool as somebody, for System Managers; nothing of it stays. See `huf.ai.tool_trial.try_tool`."""
+	"""Try a tool as somebody, for System Managers; nothing of it stays. See `huf.ai.setup.tool_check.try_tool`."""
 	return try_tool(tool, user, frappe.parse_json(arguments or "{}"), send)

@@ -2,10 +2,10 @@
 
 import frappe
 
-from huf.ai import by_hand
-from huf.ai import explain as explaining
-from huf.ai.backtest import backtest as look_back
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
+from huf.ai.triggers import explain as explaining
+from huf.ai.triggers import manual
+from huf.ai.triggers.backtest import backtest as look_back
 
 TRIGGER, EVENT = "Agent Trigger", "Agent Trigger Event"
 LIST_FIELDS = (
@@ -80,12 +80,12 @@ def explain(trigger: str | None = None, document: str | None = None, event: str 
 	doc = readable(trigger)
 	if doc.trigger_type != "Doc Event":
 		raise UsageError("Only a Doc Event trigger looks at documents. Name one of its events instead.")
-	return explaining.explain_document(doc.name, by_hand.chosen_document(doc, document))
+	return explaining.explain_document(doc.name, manual.chosen_document(doc, document))
 
 
 @frappe.whitelist(methods=["GET", "POST"])
 def backtest(trigger: str | None = None, values: dict | str | None = None, days: int = 30):
-	"""What a trigger, or the unsaved `values` of one, would have done: see `huf.ai.backtest.backtest`."""
+	"""What a trigger, or the unsaved `values` of one, would have done: see `huf.ai.triggers.backtest.backtest`."""
 	doc = readable(trigger) if trigger else unsaved(frappe.parse_json(values) or {})
 	if doc.trigger_type not in ("Doc Event", "Schedule"):
 		raise UsageError("Only Doc Event and Schedule triggers have a past to look at.")
@@ -114,7 +114,7 @@ def fire(
 	`payload` is what its prompt gets; text that is JSON is read as such. `document` names one of its DocType, for a Doc Event.
 	Gives {name, status, run, reason, prompt} of the Agent Trigger Event; its run begins after the answer.
 	"""
-	return by_hand.read_event(by_hand.fire_by_hand(trigger, parsed(payload), document, key))
+	return manual.read_event(manual.fire_by_hand(trigger, parsed(payload), document, key))
 
 
 def parsed(payload):

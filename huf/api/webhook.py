@@ -5,9 +5,9 @@ import json
 import frappe
 from werkzeug.wrappers import Response
 
-from huf.ai import webhooks
-from huf.ai.errors import UsageError
-from huf.ai.webhooks import LARGEST, Delivery, Refused
+from huf.ai.core.errors import UsageError
+from huf.ai.triggers import webhooks
+from huf.ai.triggers.webhooks import LARGEST, Delivery, Refused
 
 PAGE = "agent/hook/"
 NOT_LET_IN = "There is no such webhook, or the secret is wrong."

@@ -138,7 +138,7 @@ def ask(home, agent, prompt, user, as_json):
 
 def run_agent(agent: str, prompt: str) -> dict:
 	"""{success, response, run, conversation, error ...}"""
-	from huf.ai.agent_integration import run_agent_sync
+	from huf.ai.runs.start import run_agent_sync
 
 	return run_agent_sync(agent_name=agent, prompt=prompt)
 
@@ -150,7 +150,7 @@ def run_agent(agent: str, prompt: str) -> dict:
 def replay(home, run, model):
 	"""Tell a run again from its journal."""
 	with connected(home):
-		from huf.ai.replay import tell
+		from huf.ai.runs.replay import tell
 
 		click.echo(tell(run, model))
 
@@ -162,7 +162,7 @@ def replay(home, run, model):
 def diff(home, run, other):
 	"""Lay two runs side by side, step by step."""
 	with connected(home):
-		from huf.ai.replay import tell_difference
+		from huf.ai.runs.replay import tell_difference
 
 		click.echo(tell_difference(run, other))
 

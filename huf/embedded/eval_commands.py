@@ -21,22 +21,22 @@ def evaluate(home, agent, times, model, judge, user, as_json):
 	Nothing that a case does stays. A live model is really asked, and costs.
 	"""
 	with connected(home, user) as frappe:
-		from huf.ai.errors import UsageError
-		from huf.ai.evals import holding, running
+		from huf.ai.core.errors import UsageError
+		from huf.ai.evals import pending_changes, runner
 
 		def show(result) -> None:
 			if not as_json:
-				click.echo(running.tell_result(result))
+				click.echo(runner.tell_result(result))
 
 		try:
-			if holding.read_changes(agent):
-				held = holding.try_changes(agent, times, model, judge, on_result=show)
+			if pending_changes.read_changes(agent):
+				held = pending_changes.try_changes(agent, times, model, judge, on_result=show)
 				report, said = held.report, "made" if held.applied else "still wait"
 			else:
-				report, said = running.evaluate(agent, times, model, judge, on_result=show), None
+				report, said = runner.evaluate(agent, times, model, judge, on_result=show), None
 		except (UsageError, frappe.DoesNotExistError) as error:
 			raise click.ClickException(str(error)) from None
-		click.echo(frappe.as_json(report.as_dict()) if as_json else "\n".join(running.tell(report)))
+		click.echo(frappe.as_json(report.as_dict()) if as_json else "\n".join(runner.tell(report)))
 		if said and not as_json:
 			click.echo(f"The changes of {agent} that waited: {said}.")
 	if not report.is_good:

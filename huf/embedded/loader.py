@@ -24,7 +24,7 @@ class Loader:
 		finally:
 			frappe.destroy()
 		if needed:
+			from huf.ai.concurrency.model_thread import ask_there
 			from huf.ai.providers.litellm import warm_up
-			from huf.ai.providers.model_thread import ask_there
 
 			asyncio.run(ask_there(warm_up()))

@@ -11,7 +11,7 @@ from huf.embedded.cli import cli, connected
 
 def import_rules(frappe, file: Path) -> str:
 	"""Bring in the routing rules and agent profiles of a file; gives what to tell."""
-	from huf.ai.mail_settings import import_config
+	from huf.ai.mail.import_export import import_config
 
 	done = import_config(file.read_text(encoding="utf-8"), lambda path: find_prompt(file, path))
 	return f"Agents: {', '.join(done.agents) or 'none'}. Rules: {', '.join(done.rules) or 'none'}."
@@ -26,7 +26,7 @@ def find_prompt(file: Path, path: str) -> str:
 
 def export_rules(file: Path | None) -> str:
 	"""Write rules and agents to a file and the prompts beside it; gives what to tell, without a file the rules."""
-	from huf.ai.mail_settings import export_config
+	from huf.ai.mail.import_export import export_config
 
 	text, prompts = export_config()
 	if not file:
@@ -49,7 +49,7 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
 def bring_mail(home, path, name):
 	"""Bring in mail: an .eml file, a folder of them, or an mbox."""
 	with connected(home) as frappe:
-		from huf.ai.agent_email import take_raw
+		from huf.ai.mail.intake import take_raw
 
 		name = name or only_mailbox(frappe)
 		new = known = 0

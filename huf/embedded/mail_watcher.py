@@ -73,7 +73,7 @@ def watch_once(name: str) -> bool:
 	"""Whether it may be waited for again at once."""
 	import frappe
 
-	from huf.ai.agent_email import watch_mailbox
+	from huf.ai.mail.intake import watch_mailbox
 
 	began = time.monotonic()
 	taken = watch_mailbox(name, WAIT_SECONDS)

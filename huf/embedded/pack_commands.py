@@ -17,7 +17,7 @@ def import_pack(home, what):
 	A YAML file is taken for mail rules and agent profiles.
 	"""
 	with connected(home) as frappe:
-		from huf.ai.errors import UsageError
+		from huf.ai.core.errors import UsageError
 		from huf.ai.packs.install import install, tell
 		from huf.ai.packs.shipped import find_pack, source_of
 
@@ -39,7 +39,7 @@ def import_pack(home, what):
 def remove(home, pack, with_records):
 	"""Take a pack away again, with its tables."""
 	with connected(home):
-		from huf.ai.errors import UsageError
+		from huf.ai.core.errors import UsageError
 		from huf.ai.packs.removing import remove
 
 		try:
@@ -76,7 +76,7 @@ def export_things(home, target, agents, doctypes, pack, records):
 	with connected(home) as frappe:
 		if not (agents or doctypes or pack):
 			return click.echo(export_rules(target), nl=bool(target))
-		from huf.ai.errors import UsageError
+		from huf.ai.core.errors import UsageError
 		from huf.ai.packs.exporting import contents_of, export_pack
 
 		if not target:

@@ -87,8 +87,8 @@ def fit(home):
 	from huf.embedded.cli import connected
 
 	with connected(home):
-		from huf.ai.records.decisions import read_outcomes
-		from huf.ai.settings import get_settings
+		from huf.ai.core.settings import get_settings
+		from huf.ai.storage.route_decisions import read_outcomes
 
 		outcomes, now = read_outcomes(), get_settings().router_confidence_threshold
 	fitted = fit_threshold(outcomes)

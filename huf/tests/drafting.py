@@ -6,10 +6,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.agent_integration import run_agent_sync
-from huf.ai.background import work_on
-from huf.ai.records.drafts import read_draft
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import work_on
+from huf.ai.runs.start import run_agent_sync
+from huf.ai.storage.drafts import read_draft
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import EDITOR, ORDER, make_doctypes, make_order
 from huf.tests.factories import make_agent, make_model, make_tool, make_user

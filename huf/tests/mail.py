@@ -6,9 +6,9 @@ from email.policy import default
 
 import frappe
 
-from huf.ai.agent_email import take_raw
-from huf.ai.mail_jobs import process_mail
-from huf.ai.mail_outbox import send_mail
+from huf.ai.mail.intake import take_raw
+from huf.ai.mail.jobs import process_mail
+from huf.ai.mail.outbox import send_mail
 from huf.tests.base import SiteTestCase, allow_many_users
 from huf.tests.factories import make, make_agent, make_model, make_user, unique
 from huf.tests.model_server import ModelServer

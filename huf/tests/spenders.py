@@ -14,8 +14,8 @@ from huf.tests.crash.killer import preload
 def spend(site: str, sites_path: str, agent: str, number: int) -> None:
 	import frappe
 
-	from huf.ai.agent_integration import run_agent
-	from huf.ai.types import AgentRequest, StopReason
+	from huf.ai.core.types import AgentRequest, StopReason
+	from huf.ai.runs.start import run_agent
 
 	frappe.init(site, sites_path=sites_path)
 	frappe.connect()

@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.agent_hooks import run_agent_for_doc
+from huf.ai.triggers.doc_events import run_agent_for_doc
 from huf.tests.base import SiteTestCase, allow_many_users
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_trigger, make_user

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from huf.ai.lined_yaml import Lined, known, load, wrong
+from huf.ai.core.yaml_lines import Lined, known, load, wrong
 
 CHECKS: dict[str, tuple[Any, dict[str, Any]]] = {
 	"says": (str, {}),

@@ -3,14 +3,14 @@
 import json
 import re
 
-from huf.ai.coroutines import run_coroutine
-from huf.ai.errors import UsageError
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import UsageError
+from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.types import RunStatus
 from huf.ai.evals.checks import Trace
 from huf.ai.loop.guards import StepCap
 from huf.ai.providers.turns import opening
-from huf.ai.run import RunProvider
-from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import RunStatus
+from huf.ai.runs.provider import RunProvider
 
 INSTRUCTIONS = (
 	"You judge what an agent has done. You are given a question about it, what the agent was asked, the calls of tools it made, and "

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 
 import frappe
 
-from huf.ai.knowledge.gathering import field_of
-from huf.ai.records.knowledge import SOURCE, find_items
-from huf.ai.tool_fields import readable_fields
+from huf.ai.knowledge.sources import field_of
+from huf.ai.knowledge.store import SOURCE, find_items
+from huf.ai.tools.fields import readable_fields
 
 FEW = 500
 """Documents that a reader is searched for in, where the index has more to offer than can be looked at."""

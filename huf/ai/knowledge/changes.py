@@ -5,11 +5,10 @@ Every save passes here; where no source holds the DocType it costs a look into t
 
 import frappe
 
-from huf.ai.knowledge import gathering
+from huf.ai.dry_run.change_tracking import is_trial
+from huf.ai.knowledge import sources, store
 from huf.ai.knowledge.indexing import enqueue_index
-from huf.ai.records import knowledge
-from huf.ai.records.knowledge import SOURCE, Reference
-from huf.ai.touched import is_trial
+from huf.ai.knowledge.store import SOURCE, Reference
 
 KEY = "huf:knowledge_doctypes"
 KEEP_SECONDS = 24 * 3600
@@ -22,7 +21,7 @@ def note_change(doc, method: str | None = None, *names) -> None:
 		return
 	if method in ("after_delete", "after_rename"):
 		for name in {str(doc.name), *map(str, names[:2])}:
-			knowledge.delete_items(knowledge.items_of_document(doc.doctype, name))
+			store.delete_items(store.items_of_document(doc.doctype, name))
 	if method != "after_delete" and not doc.flags.in_delete:
 		for source in watched[doc.doctype]:
 			renew(source, doc)
@@ -33,22 +32,22 @@ def renew(source: str, doc) -> None:
 	reference = Reference(doc.doctype, str(doc.name))
 	name = reference.item_of(source)
 	if frappe.db.exists(SOURCE, source) and holds(frappe.get_cached_doc(SOURCE, source), doc):
-		knowledge.insert_items(source, [reference])
-		knowledge.mark_waiting({"name": name})
+		store.insert_items(source, [reference])
+		store.mark_waiting({"name": name})
 		enqueue_index(source, gather=False, enqueue_after_commit=True)
 	else:
-		knowledge.delete_items([name])
+		store.delete_items([name])
 
 
 def holds(source, doc) -> bool:
 	if doc.doctype != "File":
-		return bool(gathering.document_names(source, doc.name))
+		return bool(sources.document_names(source, doc.name))
 	if doc.is_folder or not doc.attached_to_name:
 		return False
 	if source.source_type == "Files":
 		return doc.attached_to_doctype == SOURCE and doc.attached_to_name == source.name
 	is_attached = source.with_attachments and doc.attached_to_doctype == source.reference_doctype
-	return bool(is_attached and gathering.document_names(source, doc.attached_to_name))
+	return bool(is_attached and sources.document_names(source, doc.attached_to_name))
 
 
 def get_watched() -> dict[str, list[str]]:

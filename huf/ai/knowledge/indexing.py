@@ -11,13 +11,12 @@ from datetime import datetime
 import frappe
 from frappe.utils import now
 
-from huf.ai.canonical import canonical
-from huf.ai.errors import ModelError, UsageError
-from huf.ai.knowledge import gathering, meaning
+from huf.ai.core.canonical_json import canonical
+from huf.ai.core.errors import ModelError, UsageError
+from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_parts
-from huf.ai.records import knowledge
-from huf.ai.records.knowledge import SOURCE, State
-from huf.ai.records.rows import digest
+from huf.ai.knowledge.store import SOURCE, State
+from huf.ai.storage.rows import digest
 
 VERSION = 1
 """Of how texts are read and cut; another one has everything indexed anew."""
@@ -47,32 +46,32 @@ def index_source(source: str, gather: bool = True, again: bool = False) -> None:
 	before = frappe.db.get_value(SOURCE, {"name": source, "disabled": 0}, "state")
 	if before is None:
 		return
-	knowledge.set_state(source, State.INDEXING)
+	store.set_state(source, State.INDEXING)
 	frappe.db.commit()
 	# A worker that was lost here before may have been lost over one of the items.
 	work = index_warily if before == State.INDEXING.value else index_items
 	try:
 		if gather:
 			gather_items(frappe.get_doc(SOURCE, source), again)
-		while items := knowledge.next_waiting(source, AT_ONCE):
+		while items := store.next_waiting(source, AT_ONCE):
 			work(items)
 	except UsageError as error:
 		frappe.db.rollback()
-		knowledge.set_state(source, State.FAILED, error=str(error))
+		store.set_state(source, State.FAILED, error=str(error))
 	else:
-		knowledge.set_state(source, State.READY, indexed_at=now())
+		store.set_state(source, State.READY, indexed_at=now())
 	frappe.db.commit()
 
 
 def gather_items(source, again: bool = False) -> None:
 	"""Items for all that the source holds, and none for what it does not hold any more."""
-	wanted = {each.item_of(source.name): each for each in gathering.references_of(source)}
-	known = knowledge.read_items(source.name)
-	knowledge.insert_items(source.name, [each for name, each in wanted.items() if name not in known])
-	knowledge.delete_items([name for name in known if name not in wanted])
+	wanted = {each.item_of(source.name): each for each in sources.references_of(source)}
+	known = store.read_items(source.name)
+	store.insert_items(source.name, [each for name, each in wanted.items() if name not in known])
+	store.delete_items([name for name in known if name not in wanted])
 	changed = known if again or source.source_type == "URLs" else stale(known)
-	for start in range(0, len(names := [name for name in changed if name in wanted]), knowledge.AT_ONCE):
-		knowledge.mark_waiting({"name": ["in", names[start : start + knowledge.AT_ONCE]]})
+	for start in range(0, len(names := [name for name in changed if name in wanted]), store.AT_ONCE):
+		store.mark_waiting({"name": ["in", names[start : start + store.AT_ONCE]]})
 	frappe.db.commit()
 
 
@@ -98,10 +97,10 @@ def times_of_change(rows: Iterable) -> dict[tuple[str, str], datetime]:
 	return {
 		(doctype, str(row.name)): row.modified
 		for doctype, some in names.items()
-		for start in range(0, len(some), knowledge.AT_ONCE)
+		for start in range(0, len(some), store.AT_ONCE)
 		for row in frappe.get_all(
 			doctype,
-			filters=[[doctype, "name", "in", some[start : start + knowledge.AT_ONCE]]],
+			filters=[[doctype, "name", "in", some[start : start + store.AT_ONCE]]],
 			fields=["name", "modified"],
 			order_by="name asc",
 		)
@@ -124,7 +123,7 @@ def index_items(items: list) -> None:
 def index_warily(items: list) -> None:
 	"""One by one, each called failed until it is read: the one that ends a worker does not keep back the others."""
 	for item in items:
-		knowledge.fail_item(item, "The worker that read it was lost.", keep=True)
+		store.fail_item(item, "The worker that read it was lost.", keep=True)
 		frappe.db.commit()
 		settle(item, read_item(item))
 		frappe.db.commit()
@@ -144,7 +143,7 @@ class Found:
 
 def read_item(item) -> Found:
 	try:
-		title, parts = gathering.read_item(item)
+		title, parts = sources.read_item(item)
 	except frappe.DoesNotExistError:
 		return Found(is_gone=True)
 	except (UsageError, frappe.ValidationError, OSError) as error:
@@ -161,18 +160,18 @@ def embedded(found: Found, model: str) -> Found:
 	"""With a vector for each chunk; where the model cannot be asked, found by its words until it can."""
 	try:
 		said = [f"{each.heading}\n{each.text}" for each in found.chunks]
-		return replace(found, vectors=meaning.embed(model, said))
+		return replace(found, vectors=vectors.embed(model, said))
 	except ModelError as error:
 		return replace(found, hash=hash_of(found.title, found.chunks, None), error=str(error))
 
 
 def settle(item, found: Found) -> None:
 	if found.is_gone:
-		knowledge.delete_items([item.name])
+		store.delete_items([item.name])
 	elif found.error and not found.chunks:
-		knowledge.fail_item(item, found.error, keep=bool(item.url))
+		store.fail_item(item, found.error, keep=bool(item.url))
 	else:
-		knowledge.settle_item(item, found.title, found.hash, found.chunks, found.vectors, found.error)
+		store.settle_item(item, found.title, found.hash, found.chunks, found.vectors, found.error)
 
 
 def hash_of(title: str | None, chunks: Sequence[Part], model: str | None) -> str:
@@ -182,7 +181,7 @@ def hash_of(title: str | None, chunks: Sequence[Part], model: str | None) -> str
 
 def recover() -> None:
 	"""Called every minute: whatever waits is worked on, also where a worker was lost."""
-	for source in knowledge.sources_waiting():
+	for source in store.sources_waiting():
 		enqueue_index(source, gather=False)
 
 

@@ -2,11 +2,11 @@
 
 import frappe
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
+from huf.ai.knowledge import store
 from huf.ai.knowledge.access import Reader
-from huf.ai.knowledge.gathering import urls_of
-from huf.ai.records import knowledge
-from huf.ai.records.knowledge import SOURCE
+from huf.ai.knowledge.sources import urls_of
+from huf.ai.knowledge.store import SOURCE
 
 FIELDS = (
 	"name",
@@ -27,14 +27,14 @@ def list_sources() -> list[dict]:
 	for row in rows:
 		row.may_change = bool(frappe.has_permission(SOURCE, "write", doc=row.name))
 		if row.may_change:
-			row.counts = knowledge.count_items(row.name)
+			row.counts = store.count_items(row.name)
 	return rows
 
 
 def list_items(source: str, start: int = 0, limit: int = 50) -> list[dict]:
 	"""Items of a source that the user may read, those with a fault first: {name, title, doctype, document, url, state, ...}."""
 	reader = Reader()
-	rows = knowledge.list_items(source, start, min(limit, LONGEST_LIST))
+	rows = store.list_items(source, start, min(limit, LONGEST_LIST))
 	return [
 		{
 			"name": row.name,
@@ -54,7 +54,7 @@ def list_items(source: str, start: int = 0, limit: int = 50) -> list[dict]:
 def remove_item(item: str) -> None:
 	"""Take a file or a page out of its source; the file is deleted. Raises UsageError, PermissionError."""
 	row = frappe.db.get_value(
-		knowledge.ITEM, item, ["source", "reference_doctype", "reference_name", "url"], as_dict=True
+		store.ITEM, item, ["source", "reference_doctype", "reference_name", "url"], as_dict=True
 	)
 	if not row:
 		raise UsageError("That is not in the source any more.")
@@ -63,7 +63,7 @@ def remove_item(item: str) -> None:
 	if row.url:
 		source.urls = "\n".join(url for url in urls_of(source) if url != row.url)
 		source.save()
-		knowledge.delete_items([item])
+		store.delete_items([item])
 	elif row.reference_doctype == "File" and source.source_type == "Files":
 		frappe.delete_doc("File", row.reference_name)
 	else:

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
-from huf.ai.knowledge_words import Term, words_of
+from huf.ai.core.tokenizer import Term, words_of
 
 SATURATION, LENGTH = 1.2, 0.6
 """BM25's k1 and b."""

@@ -11,9 +11,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
+from huf.ai.core.text_decoding import clean, decode_bytes
 from huf.ai.knowledge.chunking import Part, parts_of_markdown
-from huf.ai.mail_text import clean, decode_bytes
 
 MOST_UNPACKED = 300_000_000
 """Bytes of an office file once it is unpacked: a small one can be made to fill the memory."""

@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass
 
 import frappe
 
-from huf.ai.knowledge import meaning, ranking
+from huf.ai.core.tokenizer import Term, read_query
+from huf.ai.knowledge import fulltext, ranking, vectors
 from huf.ai.knowledge.access import Reader
-from huf.ai.knowledge_words import Term, read_query
-from huf.ai.records import fulltext
-from huf.ai.records.knowledge import count_sources, read_places, source_word, with_texts
-from huf.ai.records.taint import MAIL_DOCTYPES
+from huf.ai.knowledge.store import count_sources, read_places, source_word, with_texts
+from huf.ai.tools.taint import MAIL_DOCTYPES
 
 MOST_RESULTS = 50
 MOST_SEEN = 30
@@ -78,7 +77,7 @@ def find(reader: Reader, query: str, sources: list, limit: int) -> list[tuple]:
 	scores = dict(zip(rows, ranking.weigh(terms, texts), strict=True))
 	near = [
 		with_texts(readable(reader, [offer], names, limit))
-		for offer in meaning.near(query, sources, MOST_OFFERED)
+		for offer in vectors.near(query, sources, MOST_OFFERED)
 	]
 	if near:
 		rows = {name: row for found in (*near, rows) for name, row in found.items()}
@@ -128,7 +127,7 @@ def batches(names: list[str]) -> Iterator[list[str]]:
 
 
 def is_strangers(row) -> bool:
-	"""Whether people from outside wrote it: see `huf.ai.trust`."""
+	"""Whether people from outside wrote it: see `huf.ai.core.egress`."""
 	return bool(row.url) or row.reference_doctype in MAIL_DOCTYPES
 
 

@@ -5,15 +5,15 @@ Knows no frappe, no litellm and no database: the model call, tools, journal and 
 
 from collections.abc import Iterable
 
-from huf.ai.errors import ModelError, RunStopped
-from huf.ai.loop.asking import ask_model
-from huf.ai.loop.calling import Caller
+from huf.ai.core.errors import ModelError, RunStopped
+from huf.ai.core.types import Ask, Clear, Climb, Emit, EventKind, Outcome, StopReason, Tool
 from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.journal import Journal, NoJournal
+from huf.ai.loop.model_calls import ask_model
+from huf.ai.loop.model_view import View
 from huf.ai.loop.tool_calls import prepare
+from huf.ai.loop.tool_turn import Caller
 from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, decide
-from huf.ai.loop.view import View
-from huf.ai.types import Ask, Clear, Climb, Emit, EventKind, Outcome, StopReason, Tool
 
 FINAL_ANSWER = "final_answer"
 """A tool by which a model gives its answer as a call."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Protocol
 
-from huf.ai.types import CallStatus, Effect, Observation, StopReason
+from huf.ai.core.types import CallStatus, Effect, Observation, StopReason
 
 NUDGE = (
 	"You are not getting further: you repeat calls, or learn nothing new from them. "

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from huf.ai.budget_types import Grant, WorstCase
-from huf.ai.types import Call, ModelReply, Observation, Usage
+from huf.ai.core.costs import Grant, WorstCase
+from huf.ai.core.types import Call, ModelReply, Observation, Usage
 
 
 class Journal(Protocol):

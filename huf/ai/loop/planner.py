@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from secrets import token_hex
 
-from huf.ai.arguments import FENCE, parse_arguments
-from huf.ai.budget_types import WorstCase
-from huf.ai.errors import ToolError
-from huf.ai.types import Ask, CallRequest, ModelReply, Tool, describe_tools
+from huf.ai.core.arguments import FENCE, parse_arguments
+from huf.ai.core.costs import WorstCase
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import Ask, CallRequest, ModelReply, Tool, describe_tools
 
 NONE = "none"
 PLAN = """You decide which tool is called next for what the person wants, if any. The tools:

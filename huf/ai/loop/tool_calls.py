@@ -8,12 +8,12 @@ from asyncio import CancelledError
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from huf.ai.arguments import as_text, check_arguments, mask_secrets, parse_arguments
-from huf.ai.contexts import Ended
-from huf.ai.errors import RunPaused, RunStopped, TookTooLong, ToolError
+from huf.ai.concurrency.contexts import Ended
+from huf.ai.core.arguments import as_text, check_arguments, mask_secrets, parse_arguments
+from huf.ai.core.errors import RunPaused, RunStopped, TookTooLong, ToolError
+from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Observation, Tool
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.waiting import watch
-from huf.ai.types import Call, CallRequest, CallStatus, Effect, Observation, Tool
 
 MOST_KEPT = 8_000_000
 """Bytes of a result that are put on record: with its quotes escaped, a row must fit into what MariaDB takes at once."""

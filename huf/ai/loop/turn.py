@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from huf.ai.types import CallRequest, ModelReply, StopReason
+from huf.ai.core.types import CallRequest, ModelReply, StopReason
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Iterable, Mapping
 from contextvars import copy_context
 from typing import Any
 
-from huf.ai.contexts import Ended, carry_back
-from huf.ai.drivers import Work
-from huf.ai.errors import RunStopped, TookTooLong
+from huf.ai.concurrency.contexts import Ended, carry_back
+from huf.ai.concurrency.driver import Work
+from huf.ai.core.errors import RunStopped, TookTooLong
 from huf.ai.loop.guards import Guard, Progress, first_verdict
 
 GUARD_INTERVAL = 0.5

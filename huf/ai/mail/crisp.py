@@ -3,9 +3,9 @@
 import re
 import unicodedata
 
+from huf.ai.core.text_decoding import read_addresses
 from huf.ai.mail.message import MailMessage
 from huf.ai.mail.preprocess import Prepared
-from huf.ai.mail_text import read_addresses
 
 PROMPT = (
 	"New support inquiry from {patient_name} ({patient_email}):\nSubject: {subject}\n\n{original_message}"

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 
 from imap_tools import BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, MailBoxUnencrypted
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 
 SECURITY = {"SSL/TLS": MailBox, "STARTTLS": MailBoxStartTls, "None": MailBoxUnencrypted}
 TIMEOUT = 30

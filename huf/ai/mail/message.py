@@ -10,9 +10,9 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 from html import unescape
 
+from huf.ai.core.text_decoding import clean, decode_bytes, decode_header_value, read_addresses
 from huf.ai.mail.automated import find_automated
 from huf.ai.mail.quoting import new_text_of
-from huf.ai.mail_text import clean, decode_bytes, decode_header_value, read_addresses
 
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MOST_REFERENCES = 100

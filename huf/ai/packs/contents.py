@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 import frappe
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import definition_of, read_cases
-from huf.ai.mail_settings import COLUMNS, STEP, provider_of
-from huf.ai.mail_way import RULE, fields_of
+from huf.ai.mail.config import Profile, read_config
+from huf.ai.mail.dispatch import RULE, fields_of
+from huf.ai.mail.import_export import COLUMNS, STEP, provider_of
+from huf.ai.mail.rules import Rule
 from huf.ai.packs.manifest import EVALS, Entry, Pack, in_file, read_text
 from huf.ai.packs.shipped import Source
-from huf.ai.routing.mail_config import Profile, read_config
-from huf.ai.routing.mail_rules import Rule
 from huf.ai.tools import registry
 
 TOOL = "Agent Tool Function"
@@ -62,17 +62,17 @@ def code_tools(pack: Pack, source: Source) -> Iterable[Entry]:
 	"""The tools of tools.py that pack.yaml does not list; one that it lists is given what it does not say."""
 	if not pack.has_tools:
 		return
-	if fault := registry.load_pack(source.app, source.tools_module):
-		raise UsageError(fault)
+	offer = registry.load(source.app, source.tools_module)
+	if offer.faults:
+		raise UsageError(" ".join(offer.faults))
 	listed = {entry.values.get("tool_name"): entry.values for entry in pack.entries if entry.doctype == TOOL}
-	for each in registry.app_offers(source.app):
-		if each.module == source.tools_module:
-			entry = tool_entry(each, "tools.py")
-			if each.name not in listed:
-				yield entry
-				continue
-			for key, value in entry.values.items():
-				listed[each.name].setdefault(key, value)
+	for each in offer.tools.values():
+		entry = tool_entry(each, "tools.py")
+		if each.name not in listed:
+			yield entry
+			continue
+		for key, value in entry.values.items():
+			listed[each.name].setdefault(key, value)
 
 
 def tool_entry(offer: registry.CodeTool, place: str) -> Entry:

@@ -7,8 +7,8 @@ from copy import deepcopy
 
 import frappe
 
-from huf.ai.errors import UsageError
-from huf.ai.lined_yaml import Lined
+from huf.ai.core.errors import UsageError
+from huf.ai.core.yaml_lines import Lined
 from huf.ai.packs.manifest import Entry
 from huf.ai.packs.merging import Digests, Merged, Parts, digest_of, keep_digests, merge, take_apart
 

@@ -10,11 +10,11 @@ from typing import Any
 import frappe
 import yaml
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import parse_definition
-from huf.ai.mail_way import read_rules
+from huf.ai.mail.config import write_config
+from huf.ai.mail.dispatch import read_rules
 from huf.ai.packs.manifest import EVALS, FILE, NAME, NO_RIGHTS
-from huf.ai.routing.mail_config import write_config
 
 TOOL, RULES = "Agent Tool Function", "mail.yaml"
 BUILT_IN = {"Administrator", "All", "Guest", "Desk User", "System Manager", "Huf Manager", "Huf User"}

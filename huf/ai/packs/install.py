@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries, removing
 from huf.ai.packs.contents import all_entries
 from huf.ai.packs.manifest import Entry, Pack
 from huf.ai.packs.shipped import Source, load_pack
+from huf.ai.runs.admission import acting_as
 
 PACK = "Agent Pack"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import frappe
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.packs import removing
 from huf.ai.packs.contents import brought
 from huf.ai.packs.shipped import load_pack, shipped_packs

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from huf.ai.errors import UsageError
-from huf.ai.lined_yaml import Lined, known, load, wrong
+from huf.ai.core.errors import UsageError
+from huf.ai.core.yaml_lines import Lined, known, load, wrong
 
 FILE, TOOLS, EVALS = "pack.yaml", "tools.py", "evals.yaml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

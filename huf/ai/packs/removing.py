@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
 from huf.ai.packs.contents import PLACES
+from huf.ai.runs.admission import acting_as
 
 PACK = "Agent Pack"
 SHARED = ("Role", "AI Provider", "AI Model")

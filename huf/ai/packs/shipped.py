@@ -5,7 +5,7 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.packs.manifest import FILE, Pack, read_pack
 
 FOLDERS = {"huf": "packs"}

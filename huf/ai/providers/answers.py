@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from secrets import token_hex
 
+from huf.ai.core.types import CallRequest, ModelReply, Usage
 from huf.ai.providers.response_guard import Screen
-from huf.ai.providers.written_calls import Tools
-from huf.ai.types import CallRequest, ModelReply, Usage
+from huf.ai.providers.text_tool_calls import Tools
 
 
 class Told:

@@ -6,10 +6,10 @@ It is a run like any other: the same checks, the same record, and it waits where
 import json
 from collections.abc import Callable
 
-from huf.ai.budget_types import WorstCase
+from huf.ai.core.costs import WorstCase
+from huf.ai.core.types import DIRECT, CallRequest, ModelReply, Outcome, Tool
 from huf.ai.providers.answers import new_id
 from huf.ai.providers.turns import drive
-from huf.ai.types import DIRECT, CallRequest, ModelReply, Outcome, Tool
 
 
 async def run(

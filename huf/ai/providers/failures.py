@@ -1,8 +1,8 @@
 """What went wrong with a model, said so that the operator can act on it, and without the key in it."""
 
-from huf.ai.arguments import HIDDEN, mask_secrets
-from huf.ai.errors import ModelError
-from huf.ai.types import Usage
+from huf.ai.core.arguments import HIDDEN, mask_secrets
+from huf.ai.core.errors import ModelError
+from huf.ai.core.types import Usage
 
 LONGEST = 300
 RETRIED_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}

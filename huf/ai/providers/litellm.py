@@ -14,19 +14,19 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from huf.ai.budget_types import WorstCase
-from huf.ai.errors import ModelError
-from huf.ai.loop.budget import DEFAULT_WINDOW, Room
+from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.core.costs import WorstCase
+from huf.ai.core.errors import ModelError
+from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.types import Ask, ModelReply, Outcome, StopReason, Tool, Usage
+from huf.ai.loop.context_window import DEFAULT_WINDOW, Room
 from huf.ai.loop.planner import planned
 from huf.ai.providers.answers import Answer, Told
 from huf.ai.providers.failures import broken, model_error
-from huf.ai.providers.model_thread import ask_there
+from huf.ai.providers.images import with_pictures
 from huf.ai.providers.models import Prices, facts_of, most_tokens, plans
-from huf.ai.providers.pictures import with_pictures
 from huf.ai.providers.tokens import TokenCount
 from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
-from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import Ask, ModelReply, Outcome, StopReason, Tool, Usage
 
 __all__ = [
 	"_execute_tool_call",

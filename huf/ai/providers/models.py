@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import frappe
 
-from huf.ai.attached import MOST_PICTURE_TOKENS, count_pictures
-from huf.ai.errors import UsageError
-from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import DIRECT, OFFLINE, Tool
+from huf.ai.core.attachments import MOST_PICTURE_TOKENS, count_pictures
+from huf.ai.core.errors import UsageError
+from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.types import DIRECT, OFFLINE, Tool
 
 MILLION = 1_000_000
 

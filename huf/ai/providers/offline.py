@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from huf.ai.budget_types import WorstCase
+from huf.ai.core.costs import WorstCase
+from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool
 from huf.ai.providers.offline_planner.answers import describe_tools
 from huf.ai.providers.offline_planner.conversation import Conversation
 from huf.ai.providers.offline_planner.intents import Call
 from huf.ai.providers.offline_planner.tools import Toolbox
 from huf.ai.providers.turns import drive
-from huf.ai.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool
 
 PIECE = re.compile(r"\S+\s*")
 """What is streamed at a time: a word."""

@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from huf.ai.providers.written_calls import CALL_KEYS, NAME_KEYS, Tools, Written, known, read_calls
-from huf.ai.providers.written_forms import (
+from huf.ai.providers.text_call_formats import (
 	ACTION,
 	BEFORE_CALLS,
 	BEGINNINGS,
@@ -32,6 +31,7 @@ from huf.ai.providers.written_forms import (
 	THOUGHTS,
 	Brackets,
 )
+from huf.ai.providers.text_tool_calls import CALL_KEYS, NAME_KEYS, Tools, Written, known, read_calls
 
 
 class Wait(Exception):

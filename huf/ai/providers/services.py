@@ -1,7 +1,10 @@
 """What LiteLLM is asked for besides answers: vectors, transcripts, web searches. Each call goes out once."""
 
-from huf.ai.budget_types import WorstCase
-from huf.ai.errors import BudgetHeld, ModelError, RunStopped, ToolError
+from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.core.costs import WorstCase
+from huf.ai.core.errors import BudgetHeld, ModelError, RunStopped, ToolError
+from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.types import Usage
 from huf.ai.providers.failures import first_line, hide_secret, model_error
 from huf.ai.providers.litellm import (
 	_normalize_model_name,
@@ -11,11 +14,8 @@ from huf.ai.providers.litellm import (
 	prices_of,
 	read_key,
 )
-from huf.ai.providers.model_thread import ask_there
-from huf.ai.providers.sound import sound_prices, worst_of_sound
-from huf.ai.records.outside_runs import paid
-from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import Usage
+from huf.ai.providers.speech import sound_prices, worst_of_sound
+from huf.ai.storage.standalone_calls import paid
 
 SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
 

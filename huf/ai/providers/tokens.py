@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import cached_property
 from hashlib import blake2b
 
-from huf.ai.attached import PICTURE_TOKENS, count_pictures
-from huf.ai.types import Tool
+from huf.ai.core.attachments import PICTURE_TOKENS, count_pictures
+from huf.ai.core.types import Tool
 
 AROUND = 16
 """Tokens around a message, and around a call in it."""

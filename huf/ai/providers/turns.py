@@ -4,14 +4,14 @@ import json
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from huf.ai.arguments import parse_arguments
-from huf.ai.attached import NOTHING, Brought
-from huf.ai.errors import ToolError
+from huf.ai.core.arguments import parse_arguments
+from huf.ai.core.attachments import NOTHING, Brought
+from huf.ai.core.errors import ToolError
+from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.types import Ask, Climb, Effect, Outcome, Tool
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import StepCap
-from huf.ai.masking import Masker, masked, read_patterns
-from huf.ai.settings import get_cached, get_settings
-from huf.ai.types import Ask, Climb, Effect, Outcome, Tool
+from huf.ai.providers.masking import Masker, masked, read_patterns
 
 DEFAULT_STEPS = 10
 

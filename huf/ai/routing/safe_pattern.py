@@ -2,7 +2,7 @@
 
 import re
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 
 LONGEST = 300
 MOST_WAYS = 100_000

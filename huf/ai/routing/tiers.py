@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from huf.ai.core.types import Mode
 from huf.ai.routing.complexity import measure, plain
-from huf.ai.types import Mode
 
 LITTLE = 0.5
 """Below it a dimension of a message does not count."""

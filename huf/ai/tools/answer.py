@@ -1,7 +1,7 @@
 """The tool by which a model says that it is done. Only says so: ending the run is the loop's work."""
 
+from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
-from huf.ai.types import Effect
 
 
 @tool(effect=Effect.READ)

@@ -1,9 +1,9 @@
-"""What stands between a tool that reaches outside and a run that has read strangers' words: see `huf.ai.trust`."""
+"""What stands between a tool that reaches outside and a run that has read strangers' words: see `huf.ai.core.egress`."""
 
 import frappe
 
-from huf.ai.records.taint import seen_in, sources_of
-from huf.ai.trust import HARMLESS, Exit, Source, what_leaves
+from huf.ai.core.egress import HARMLESS, Exit, Source, what_leaves
+from huf.ai.tools.taint import seen_in, sources_of
 
 
 def why_person(row, agent, arguments: dict) -> str | None:

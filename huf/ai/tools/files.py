@@ -12,9 +12,9 @@ from typing import Any
 
 import frappe
 
-from huf.ai.errors import ToolError
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
-from huf.ai.types import Effect
 
 Rows = list[list[Any]]
 CELL = {"type": ["string", "number", "boolean", "null"]}

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from huf.ai.arguments import HIDDEN
-from huf.ai.errors import ToolError
+from huf.ai.core.arguments import HIDDEN
+from huf.ai.core.errors import ToolError
 
 MOST_BYTES = 2_000_000
 MOST_REDIRECTS = 5

@@ -1,7 +1,7 @@
-"""Tools written as code: a file in an app's folder `huf_tools`, what its hook `huf_tools` names, and tools.py of a pack.
+"""Finds tools written as code: files in an app's folder `huf_tools`, what its hook `huf_tools` names, tools.py of a pack.
 
-A file holds functions marked with `@tool`, or calls `register_tool`. Here they are found and described. A file that
-cannot be loaded is told of by `faults`, and keeps no other from working.
+A file marks functions with `@tool` or `register_tool`; what a site has is looked up each time from its installed apps and
+packs. A file that cannot be loaded is reported by `faults` and does not affect others.
 """
 
 import importlib
@@ -9,17 +9,17 @@ import importlib.util
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from threading import RLock
+from dataclasses import dataclass, field
 from typing import Any
 
 import frappe
 
-from huf.ai import custom_functions
-from huf.ai.errors import UsageError
-from huf.ai.tool_types import TOOL_NAME
-from huf.ai.types import Effect, describe_tools
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import Effect, describe_tools
+from huf.ai.tools import custom_functions
+from huf.ai.tools.types import TOOL_NAME
 
 FOLDER = "huf_tools"
 
@@ -44,13 +44,23 @@ class CodeTool:
 		return await result if inspect.isawaitable(result) else result
 
 
-TOOLS: dict[str, CodeTool] = {}
-"""All code tools of this process by their name; which of them a site has, `offers` says."""
-FAULTS: dict[str, list[str]] = {}
-"""Of each app whose tools were looked for, what was wrong with its files."""
-PACKED: dict[str, str | None] = {}
-"""Modules of packs' tools that were loaded, each with what was wrong with it. A site has those of the packs installed there."""
-loading = RLock()
+@dataclass(frozen=True)
+class Offer:
+	"""What an app or a pack offers: its tools by name, and a line for each file or tool that cannot be used."""
+
+	tools: dict[str, CodeTool] = field(default_factory=dict)
+	faults: list[str] = field(default_factory=list)
+
+	def add(self, tool: CodeTool) -> None:
+		"""The first tool of a name counts; a second one is a fault."""
+		first = self.tools.setdefault(tool.name, tool)
+		if first.function is not tool.function:
+			self.faults.append(f"Tool {tool.name!r} is already registered by {first.module}")
+
+	def extend(self, other: "Offer") -> None:
+		self.faults.extend(other.faults)
+		for each in other.tools.values():
+			self.add(each)
 
 
 def tool(
@@ -60,12 +70,10 @@ def tool(
 	effect: Effect | str = Effect.WRITE,
 	parameters: dict | None = None,
 ) -> Callable[[Callable], Callable]:
-	"""Mark a function of a tool's file; what is left out comes from its name, docstring and signature."""
+	"""Mark a function as a tool. What is left out is read from its name, docstring and signature."""
 
 	def mark(function: Callable) -> Callable:
-		function.huf_tool = describe(
-			name or function.__name__, function, description, effect=effect, parameters=parameters
-		)
+		register_tool(name or function.__name__, function, description, effect=effect, parameters=parameters)
 		return function
 
 	return mark
@@ -79,96 +87,77 @@ def register_tool(
 	effect: Effect | str = Effect.WRITE,
 	parameters: dict | None = None,
 ) -> None:
-	"""Make a function a tool, usually an `async (args, user_context)`. Raises ValueError where the name is taken."""
-	add(describe(name, func, description, effect=effect, parameters=parameters))
+	"""Mark a function as a tool under a name, usually an `async (args, user_context)`.
+
+	The mark stays on the function; a site sees it while it offers the function's module.
+	Raises ValueError for a name that models do not accept, or that another function of the module has.
+	"""
+	if not TOOL_NAME.fullmatch(name):
+		raise ValueError(f"{name!r} is no name of a tool: letters, digits, _ and - only, 64 at most")
+	if any(each.name == name and each.function is not func for each in marked(func.__module__)):
+		raise ValueError(f"Tool {name!r} is already registered by {func.__module__}")
+	func.huf_tool = describe(name, func, description, effect=effect, parameters=parameters)
 
 
 def describe(name, function, description=None, *, app=None, effect=Effect.WRITE, parameters=None) -> CodeTool:
-	told = (inspect.getdoc(function) or "").partition("\n\n")[0]
+	summary = (inspect.getdoc(function) or "").partition("\n\n")[0]
 	return CodeTool(
 		name,
 		app or function.__module__.partition(".")[0],
-		description or " ".join(told.split()) or name.replace("_", " "),
+		description or " ".join(summary.split()) or name.replace("_", " "),
 		parameters or custom_functions.schema_of(function),
 		Effect(effect),
 		function,
 	)
 
 
-def add(found: CodeTool) -> None:
-	if not TOOL_NAME.fullmatch(found.name):
-		raise ValueError(f"{found.name!r} is no name of a tool: letters, digits, _ and - only, 64 at most")
-	if found.name in TOOLS:
-		raise ValueError(f"Tool {found.name!r} is already registered by the app {TOOLS[found.name].app!r}")
-	TOOLS[found.name] = found
-
-
 def get_available_tools_description() -> str:
-	"""What a planner is told: a line a tool, with its description and the JSON schema of its arguments."""
+	"""What a planner is told: one line per tool, with its description and the JSON schema of its arguments."""
 	return describe_tools(sorted(offers(), key=lambda each: each.name))
 
 
 def offers() -> list[CodeTool]:
-	"""The code tools of the apps that this site has."""
-	return [each for app in frappe.get_installed_apps() for each in app_offers(app)]
-
-
-def app_offers(app: str) -> list[CodeTool]:
-	load(app)
-	modules = pack_modules(app)
-	for module in modules:
-		load_pack(app, module)
-	return [
-		each
-		for each in list(TOOLS.values())
-		if each.app == app and (each.module not in PACKED or each.module in modules)
-	]
-
-
-def pack_modules(app: str) -> list[str]:
-	"""The modules of tools of the packs that this site has from an app."""
-	filters = {"app": app, "tools_module": ["is", "set"]}
-	return frappe.get_all("Agent Pack", filters, pluck="tools_module", order_by="name asc")
-
-
-def load_pack(app: str, module: str) -> str | None:
-	"""Bring in the tools of a pack, once a process; gives what is wrong with them."""
-	with loading:
-		if module not in PACKED:
-			PACKED[module] = load_entry(app, module)
-		return PACKED[module]
-
-
-def find_offer(app: str, name: str) -> CodeTool:
-	"""A tool that an installed app offers. Raises UsageError, with what is wrong with the app's files."""
-	if app in frappe.get_installed_apps():
-		load(app)
-		found = TOOLS.get(name)
-		if found and found.app == app and found.module not in PACKED:
-			return found
-	offered = {each.name: each for each in app_offers(app)} if app in frappe.get_installed_apps() else {}
-	if name in offered:
-		return offered[name]
-	reasons = "".join(f" {fault}." for fault in FAULTS.get(app, ()))
-	raise UsageError(
-		f"The app {app!r} does not offer {name!r} (it offers: {', '.join(offered) or 'no tools'}).{reasons}"
-	)
+	"""The code tools of the apps and packs that this site has."""
+	return list(site_offer().tools.values())
 
 
 def faults() -> list[str]:
-	"""What is wrong with the tool files of this site's apps: a line each."""
-	apps = frappe.get_installed_apps()
-	packed = [fault for app in apps for module in pack_modules(app) if (fault := load_pack(app, module))]
-	return [*(fault for app in apps for fault in load(app)), *packed]
+	"""What is wrong with the tool files of this site's apps and packs, one line each."""
+	return site_offer().faults
 
 
-def load(app: str) -> list[str]:
-	"""Bring in an app's tools, once a process; gives what is wrong with its files."""
-	with loading:
-		if app not in FAULTS:
-			entries = [*(frappe.get_hooks("huf_tools", app_name=app) or []), *modules_in_folder(app)]
-			FAULTS[app] = [fault for entry in entries if (fault := load_entry(app, entry))]
-		return FAULTS[app]
+def site_offer() -> Offer:
+	offer = Offer()
+	for app in frappe.get_installed_apps():
+		offer.extend(app_offer(app))
+	return offer
+
+
+def app_offer(app: str) -> Offer:
+	"""What the app's hook and folder offer, and those of its packs that this site has installed."""
+	offer = Offer()
+	for entry in [*(frappe.get_hooks("huf_tools", app_name=app) or []), *modules_in_folder(app)]:
+		offer.extend(load(app, entry))
+	for module in pack_modules(app):
+		offer.extend(load(app, module))
+	return offer
+
+
+def find_offer(app: str, name: str) -> CodeTool:
+	"""A tool that an installed app offers. Raises UsageError that names what is wrong with the app's files."""
+	offer = app_offer(app) if app in frappe.get_installed_apps() else Offer()
+	if name in offer.tools:
+		return offer.tools[name]
+	reasons = "".join(f" {fault}." for fault in offer.faults)
+	raise UsageError(
+		f"The app {app!r} does not offer {name!r} (it offers: {', '.join(offer.tools) or 'no tools'}).{reasons}"
+	)
+
+
+def pack_modules(app: str) -> list[str]:
+	"""The tool modules of an app's packs that this site has installed."""
+	filters = {"app": app, "tools_module": ["is", "set"]}
+	return frappe.get_all("Agent Pack", filters, pluck="tools_module", order_by="name asc")
 
 
 def modules_in_folder(app: str) -> list[str]:
@@ -181,24 +170,33 @@ def modules_in_folder(app: str) -> list[str]:
 	]
 
 
-def load_entry(app: str, entry: str | dict) -> str | None:
-	"""Bring in a module's tools, or the function that a hook's dict describes; gives what is wrong with it."""
-	label = entry if isinstance(entry, str) else entry.get("tool_name")
+def load(app: str, entry: str | dict) -> Offer:
+	"""The tools of a module, or the function that a dict of the hook describes."""
+	offer = Offer()
 	try:
-		for each in marked(app, entry):
-			add(each)
+		tools = read_module(entry) if isinstance(entry, str) else [read_hook(app, entry)]
 	except Exception as error:  # the boundary around a tool's file: importing it runs an app's code
-		for name in [name for name, each in TOOLS.items() if each.function.__module__ == entry]:
-			del TOOLS[name]
-		return f"The tools of {label} could not be loaded: {type(error).__name__}: {error}"
-	return None
+		label = entry if isinstance(entry, str) else entry.get("tool_name")
+		offer.faults.append(f"The tools of {label} could not be loaded: {type(error).__name__}: {error}")
+		return offer
+	for each in tools:
+		offer.add(each)
+	return offer
 
 
-def marked(app: str, entry: str | dict) -> list[CodeTool]:
-	if isinstance(entry, str):
-		members = vars(importlib.import_module(entry)).values()
-		functions = [each for each in members if inspect.isfunction(each) and each.__module__ == entry]
-		return [each.huf_tool for each in functions if hasattr(each, "huf_tool")]
+def read_module(module: str) -> list[CodeTool]:
+	importlib.import_module(module)
+	return marked(module)
+
+
+def marked(module: str) -> list[CodeTool]:
+	"""The tools that a module defines, as far as it is imported."""
+	members = vars(sys.modules[module]).values() if module in sys.modules else ()
+	functions = (each for each in members if inspect.isfunction(each) and each.__module__ == module)
+	return [each.huf_tool for each in functions if hasattr(each, "huf_tool")]
+
+
+def read_hook(app: str, entry: dict) -> CodeTool:
 	function = custom_functions.find(entry["function_path"])
 	more = {key: entry[key] for key in ("effect", "parameters") if key in entry}
-	return [describe(entry["tool_name"], function, entry.get("description"), app=app, **more)]
+	return describe(entry["tool_name"], function, entry.get("description"), app=app, **more)

@@ -4,9 +4,9 @@ from typing import Any
 
 import frappe
 
-from huf.ai.errors import ToolError
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
-from huf.ai.types import Effect
 
 NO_SANDBOX = (
 	"This site has no sandbox, so no code is run. An app can provide one by the hook huf_sandbox: the dotted path of a "

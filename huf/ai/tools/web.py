@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 import frappe
 
-from huf.ai.errors import ToolError
-from huf.ai.settings import get_settings
+from huf.ai.core.errors import ToolError
+from huf.ai.core.settings import get_settings
+from huf.ai.core.types import Effect
 from huf.ai.tools import http
 from huf.ai.tools.registry import tool
-from huf.ai.types import Effect
 
 AGENT = "Huf"
 """What we call ourselves, and what a robots.txt knows us by."""

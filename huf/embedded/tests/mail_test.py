@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from frappe.email.queue import claim, flush
 
 import huf.packs.pharmacy as pack
-from huf.ai.agent_email import sync_mailbox
-from huf.ai.mail_jobs import process_mail
-from huf.ai.mail_outbox import send_mail
-from huf.ai.mail_review import tell_way, try_servers
+from huf.ai.mail.intake import sync_mailbox
+from huf.ai.mail.jobs import process_mail
+from huf.ai.mail.outbox import send_mail
+from huf.ai.mail.review import tell_way, try_servers
 from huf.embedded.cli import cli
 from huf.embedded.tests.browser import open_browser
 from huf.embedded.tests.server_test import Server

@@ -8,8 +8,8 @@ from pathlib import Path
 import frappe
 from click.testing import CliRunner
 
-from huf.ai.records.decisions import insert_decision, link_run
 from huf.ai.routing import training
+from huf.ai.storage.route_decisions import insert_decision, link_run
 from huf.embedded.cli import cli
 from huf.embedded.tests.sites import SiteTestCase, isolated
 

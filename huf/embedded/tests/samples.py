@@ -68,7 +68,7 @@ def publish(event, **options):
 
 @frappe.whitelist()
 def add_messages(conversation, count):
-	from huf.ai.conversation_manager import ConversationManager, message
+	from huf.ai.storage.conversations import ConversationManager, message
 
 	agent = frappe.db.get_value("Agent Conversation", conversation, "agent")
 	manager = ConversationManager(agent)

@@ -7,12 +7,12 @@ from datetime import timedelta
 import frappe
 from frappe.utils.job_worker import Worker
 
-from huf.ai.background import recover
-from huf.ai.event_runs import recover_events
+from huf.ai.runs.queue import recover
+from huf.ai.triggers.runs import recover_events
 from huf.embedded.site import SITE
 from huf.embedded.tests.jobs_test import start_worker_process
 from huf.embedded.tests.sites import SiteTestCase
-from huf.tests.ai.test_firing_concurrency import save_together
+from huf.tests.ai.triggers.test_dispatch_concurrency import save_together
 from huf.tests.factories import make_agent, make_trigger
 
 PATIENCE = 90

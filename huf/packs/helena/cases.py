@@ -7,8 +7,8 @@ from typing import Any
 import frappe
 from frappe.utils import getdate, today
 
-from huf.ai import tool_functions
-from huf.ai.errors import ToolError
+from huf.ai.core.errors import ToolError
+from huf.ai.tools import document_tools
 
 CASE, DOCUMENT, DEADLINE = "Helena Akte", "Helena Dokument", "Helena Frist"
 TIME, NOTE, ALERT = "Helena Zeiteintrag", "Helena Notiz", "Helena Hinweis"
@@ -31,19 +31,19 @@ MINUTES_A_DAY = 24 * 60
 
 def check_case(case: str) -> str:
 	"""The case's name, if the user may see it; one they may not see is as good as none. Raises ToolError."""
-	return tool_functions.document_for(CASE, case.strip(), "read").name
+	return document_tools.document_for(CASE, case.strip(), "read").name
 
 
 def rows(
 	doctype: str, filters: list | Mapping, fields: tuple[str, ...], order: str, limit: int = MOST_ROWS
 ) -> dict:
 	"""{doctype, rows, count, more}: long texts are cut, empty fields left out."""
-	found = tool_functions.get_list(doctype, filters, fields, order, max(1, min(limit, MOST_ROWS)))
+	found = document_tools.get_list(doctype, filters, fields, order, max(1, min(limit, MOST_ROWS)))
 	return {**found, "rows": [short(row) for row in found["rows"]]}
 
 
 def short(row: Mapping[str, Any]) -> dict:
-	return {key: tool_functions.shorten(value) for key, value in row.items() if value not in (None, "")}
+	return {key: document_tools.shorten(value) for key, value in row.items() if value not in (None, "")}
 
 
 def case_summary(case: str) -> dict:
@@ -97,7 +97,7 @@ def read_date(day: str) -> str:
 
 def create(doctype: str, values: Mapping[str, Any]) -> dict:
 	"""Insert it as the user, without what was left out; gives what tells it apart."""
-	made = tool_functions.create_document(
+	made = document_tools.create_document(
 		doctype, {key: value for key, value in values.items() if value not in (None, "")}
 	)
 	return {

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import frappe
 
-from huf.ai.errors import ToolError
-from huf.ai.tool_fields import readable_fields
+from huf.ai.core.errors import ToolError
+from huf.ai.tools.fields import readable_fields
 
 MOST_RESULTS, MOST_LOOKED_AT = 20, 100
 MOST_WORDS, MOST_OF_A_WORD = 12, 10_000

@@ -7,7 +7,7 @@ from decimal import Decimal
 import frappe
 from frappe.utils import getdate
 
-from huf.ai.errors import ToolError
+from huf.ai.core.errors import ToolError
 from huf.packs.helena.rvg import CREDITED, MOST_CREDITED, FeeTable, Kind, Line, Number, Step, bill, table_for
 
 TABLE, NUMBER = "Helena RVG Tabelle", "Helena VV Nummer"

@@ -9,10 +9,10 @@ from typing import Literal
 import frappe
 from frappe.utils import today
 
-from huf.ai import tool_functions
-from huf.ai.errors import ToolError
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import Effect
+from huf.ai.tools import document_tools
 from huf.ai.tools.registry import tool
-from huf.ai.types import Effect
 from huf.packs.helena import cases, citations, kosten, rendering
 from huf.packs.helena.places import IN_CASES, JUDGMENTS, STATUTES, TEMPLATES
 
@@ -42,7 +42,7 @@ def read_akte_detail(akte: str) -> dict:
 	Args:
 		akte: Aktenzeichen of the Akte
 	"""
-	return tool_functions.get_document(cases.CASE, cases.check_case(akte))
+	return document_tools.get_document(cases.CASE, cases.check_case(akte))
 
 
 @tool(effect=READ)
@@ -65,7 +65,7 @@ def read_dokumente_detail(dokument: str) -> dict:
 	Args:
 		dokument: The name of the Dokument as read_dokumente gives it
 	"""
-	return tool_functions.get_document(cases.DOCUMENT, dokument)
+	return document_tools.get_document(cases.DOCUMENT, dokument)
 
 
 @tool(effect=READ)
@@ -275,7 +275,7 @@ def update_akte_rag(
 	if not values:
 		raise ToolError("Say what to change: zusammenfassung, status, tags or rechtsgebiet.")
 	name = cases.check_case(akte)
-	tool_functions.update_document(cases.CASE, name, values)
+	document_tools.update_document(cases.CASE, name, values)
 	return {"status": "updated", "doctype": cases.CASE, "name": name, "fields": list(values)}
 
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 import frappe
 
-from huf.ai.errors import ToolError
-from huf.ai.records.taint import mail_of
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
-from huf.ai.types import Effect
+from huf.ai.tools.taint import mail_of
 
 DRUG, STOCK, RESERVATION = "Pharmacy Drug", "Pharmacy Stock", "Pharmacy Reservation"
 OPEN = "Open"

@@ -6,9 +6,9 @@ from typing import Any
 
 import frappe
 
-from huf.ai.errors import ToolError
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
-from huf.ai.types import Effect
 
 ORDER, REGION = "Shop Order", "Shop Region"
 ALL, CURRENCY = "ALL", "EUR"

@@ -1,6 +1,7 @@
 """/agent/chat and /agent/stream over HTTP, with the record of tools that other front ends know."""
 
 import json
+from unittest.mock import patch
 
 import frappe
 
@@ -20,6 +21,14 @@ REPORT = {
 }
 
 
+@registry.tool(
+	"Generate sales reports by region and year",
+	effect="read",
+	parameters={
+		"type": "object",
+		"properties": {"region": {"type": "string"}, "year": {"type": "integer"}},
+	},
+)
 async def sales_report_tool(args, user_context):
 	region, year = args.get("region", "ALL"), args.get("year")
 	return {
@@ -44,16 +53,8 @@ class FrontEndTestCase(SiteTestCase):
 		return post(path, json={"agent": self.agent, **body}, headers=self.headers)
 
 	def offer_report(self) -> str:
-		"""A tool registered in code; gives its row."""
-		parameters = {"region": {"type": "string"}, "year": {"type": "integer"}}
-		registry.register_tool(
-			"sales_report_tool",
-			sales_report_tool,
-			"Generate sales reports by region and year",
-			effect="read",
-			parameters={"type": "object", "properties": parameters},
-		)
-		self.addCleanup(registry.TOOLS.pop, "sales_report_tool")
+		"""A tool registered in code, in this module; returns the name of its record."""
+		enter(self, patch.object(registry, "modules_in_folder", return_value=[__name__]))
 		if frappe.db.exists("Agent Tool Function", "sales_report_tool"):
 			return "sales_report_tool"
 		self.addCleanup(self.forget_report)

@@ -4,13 +4,13 @@ import base64
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.agent_chat import get_agent_chat_messages, send_agent_chat_message
-from huf.ai.background import enqueue_run
-from huf.ai.errors import UsageError
-from huf.ai.records.taint import sources_of
-from huf.ai.trust import Source
-from huf.ai.types import AgentRequest
+from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
+from huf.ai.core.egress import Source
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import enqueue_run
+from huf.ai.tools.taint import sources_of
 from huf.api import chat, conversation
 from huf.api.agent import get_agents
 from huf.tests.base import SiteTestCase

@@ -7,8 +7,8 @@ import frappe
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from huf.ai import draft_answers
-from huf.ai.background import work_on
+from huf.ai.chat import approvals
+from huf.ai.runs.queue import work_on
 from huf.tests.api.test_agent import FrontEndTestCase
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.drafting import DraftTestCase
@@ -155,7 +155,7 @@ class TestInterrupts(DraftTestCase):
 		"""Resume, with a worker that takes the run up at once."""
 		self.server.script(*turns)
 		entry = {"interruptId": name or self.interrupt["id"], "status": status, "payload": payload}
-		with patch.object(draft_answers, "enqueue_work", work_on):
+		with patch.object(approvals, "enqueue_work", work_on):
 			return self.stream(resume=[entry])
 
 	def kinds(self, events) -> list[str]:
@@ -208,6 +208,6 @@ class TestInterrupts(DraftTestCase):
 		}
 		answer = post("/copilotkit/action", json=body, headers=self.headers)
 		self.assertEqual((answer.status_code, answer.json["status"]), (202, "Waiting"))
-		with patch.object(draft_answers, "enqueue_work", work_on):
-			draft_answers.approve(answer.json["draft"]["draft"], answer.json["draft"]["digest"])
+		with patch.object(approvals, "enqueue_work", work_on):
+			approvals.approve(answer.json["draft"]["draft"], answer.json["draft"]["digest"])
 		self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "x")

@@ -4,9 +4,9 @@ import json
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.background import work_on
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import work_on
 from huf.api.draft import approve, count_drafts, get_draft, get_drafts, reject
 from huf.api.run import cancel
 from huf.tests.contract.connections import together

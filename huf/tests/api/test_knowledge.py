@@ -2,8 +2,8 @@
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
+from huf.ai.runs.admission import acting_as
 from huf.api import knowledge
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import CASE, LEAD, READER, make_case, make_doctypes

@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.providers.price_table import listed_models, listed_price
 from huf.api import model
 from huf.tests.base import SiteTestCase

@@ -2,8 +2,8 @@
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
+from huf.ai.runs.admission import acting_as
 from huf.ai.tools import registry
 from huf.api import pack
 from huf.tests.factories import make, make_user

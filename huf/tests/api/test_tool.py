@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.api import agent, tool
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_tool, make_user, unique

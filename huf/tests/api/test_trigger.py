@@ -5,8 +5,8 @@ from datetime import timedelta
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.admission import acting_as
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
+from huf.ai.runs.admission import acting_as
 from huf.api import trigger as api
 from huf.tests.doctypes import CASE, EDITOR, make_doctypes
 from huf.tests.factories import make_agent, make_user, unique

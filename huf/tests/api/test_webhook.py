@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import frappe
 
-from huf.ai.webhooks import LARGEST
+from huf.ai.triggers.webhooks import LARGEST
 from huf.tests.http import post, send
 from huf.tests.triggers import TriggerTestCase, events_of, runs_of, work_off
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.agent_integration import run_agent_sync, stream_agent
-from huf.ai.agent_manager import AgentManager
-from huf.ai.coroutines import run_coroutine
+from huf.ai.agents.manager import AgentManager
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.core.types import AgentRequest
 from huf.ai.loop.guards import StepCap
 from huf.ai.providers.answers import Answer
 from huf.ai.providers.first_use import find_translation
 from huf.ai.providers.litellm import load
-from huf.ai.providers.model_thread import ask_there
-from huf.ai.run import RunProvider
-from huf.ai.types import AgentRequest
+from huf.ai.runs.provider import RunProvider
+from huf.ai.runs.start import run_agent_sync, stream_agent
 from huf.api.sse import as_lines
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, make_tool, unique

@@ -4,11 +4,11 @@ import statistics
 
 import frappe
 
-from huf.ai.agent_integration import AgentManager
-from huf.ai.coroutines import run_coroutine
-from huf.ai.open_run import carry_out, open_run
-from huf.ai.run import RunProvider
-from huf.ai.types import AgentRequest
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.types import AgentRequest
+from huf.ai.runs.execution import carry_out, open_run
+from huf.ai.runs.provider import RunProvider
+from huf.ai.runs.start import AgentManager
 from huf.tests.benchmarks.run_cost import timed
 from huf.tests.benchmarks.stub import list_tool, model_process
 from huf.tests.factories import SECRET, make, make_agent, unique

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import frappe
 
-from huf.ai.agent_integration import run_agent_sync
-from huf.ai.coroutines import run_coroutine
-from huf.ai.providers.model_thread import ask_there
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.runs.start import run_agent_sync
 from huf.tests.benchmarks.stub import list_tool, model_process
 from huf.tests.factories import SECRET, make, make_agent, unique
 

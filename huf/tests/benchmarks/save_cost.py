@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 
 import frappe
 
-from huf.ai.agent_hooks import run_hooked_agents
+from huf.ai.triggers.doc_events import run_hooked_agents
 from huf.tests.factories import make, make_agent, make_trigger, make_user, unique
 
 ROUNDS = 400

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.agent_integration import stream_agent
-from huf.ai.coroutines import run_coroutine
-from huf.ai.providers.model_thread import ask_there
-from huf.ai.types import AgentRequest
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.core.types import AgentRequest
+from huf.ai.runs.start import stream_agent
 from huf.api.sse import as_lines
 from huf.tests.benchmarks.run_cost import timed
 from huf.tests.benchmarks.stub import other_process, serve_clock

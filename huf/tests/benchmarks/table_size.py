@@ -13,7 +13,7 @@ from typing import Any
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.records.history import list_runs
+from huf.ai.queries.runs import list_runs
 from huf.tests.benchmarks.floor import TURNS, compare, connect, print_ratio, print_times, with_journal
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, make_tool, unique

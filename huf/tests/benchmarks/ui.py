@@ -197,7 +197,7 @@ def fill_conversation() -> None:
 	"""Runs on the site: a conversation of so many messages, a fifth of them tool calls with their results."""
 	import frappe
 
-	from huf.ai.conversation_manager import ConversationManager
+	from huf.ai.storage.conversations import ConversationManager
 
 	manager = ConversationManager("Office Assistant", "chat", "bench")
 	name = manager.get_or_create_conversation(title=TITLE)

@@ -24,8 +24,8 @@ def preload() -> None:
 	import huf.embedded
 
 	huf.embedded.install()
-	import huf.ai.background
-	import huf.ai.sdk_tools
+	import huf.ai.agents.tool_factory
+	import huf.ai.runs.queue
 	from huf.ai.providers import litellm
 
 	asyncio.run(litellm.warm_up())
@@ -55,7 +55,7 @@ def work(site: str, sites_path: str, order: dict, there: int) -> None:
 	frappe.connect()
 	frappe.flags.in_test = True
 	commits = count_commits(frappe.db, order)
-	from huf.ai.background import work_on
+	from huf.ai.runs.queue import work_on
 
 	work_on(order["run"], now_datetime() + timedelta(seconds=order["later"]))
 	frappe.db.commit()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.open_run import open_run
-from huf.ai.types import AgentRequest, RunStatus
+from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.runs.execution import open_run
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call

@@ -5,9 +5,9 @@ import unittest
 
 import frappe
 
-from huf.ai.draft_answers import approve
-from huf.ai.open_run import open_run
-from huf.ai.types import AgentRequest, RunStatus
+from huf.ai.chat.approvals import approve
+from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.runs.execution import open_run
 from huf.tests.base import SiteTestCase
 from huf.tests.crash.test_crash import LATER, TestCrash
 from huf.tests.factories import make_agent, make_model, make_tool

@@ -8,12 +8,12 @@ from pathlib import Path
 import frappe
 import yaml
 
-from huf.ai.admission import acting_as
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.packs.exporting import contents_of, export_pack
 from huf.ai.packs.install import install
 from huf.ai.packs.removing import remove
 from huf.ai.packs.shipped import Source
+from huf.ai.runs.admission import acting_as
 from huf.tests.factories import make, make_user
 from huf.tests.packs.samples import PackTestCase
 

@@ -4,9 +4,9 @@ import json
 
 import frappe
 
-from huf.ai.agent_integration import run_agent, stream_agent
-from huf.ai.records.sources import sources_of
-from huf.ai.types import AgentRequest, EventKind, Mode
+from huf.ai.core.types import AgentRequest, EventKind, Mode
+from huf.ai.runs.start import run_agent, stream_agent
+from huf.ai.tools.sources import sources_of
 from huf.api.agent import get_agents
 from huf.tests.base import enter
 from huf.tests.factories import make_model

@@ -3,10 +3,10 @@
 import frappe
 from frappe.utils import today
 
-from huf.ai.admission import acting_as
-from huf.ai.arguments import as_text
-from huf.ai.errors import ToolError
-from huf.ai.records.sources import sources_of
+from huf.ai.core.arguments import as_text
+from huf.ai.core.errors import ToolError
+from huf.ai.runs.admission import acting_as
+from huf.ai.tools.sources import sources_of
 from huf.packs.helena import citations, tools
 from huf.tests.factories import make, make_user
 from huf.tests.packs.helena import HelenaTestCase

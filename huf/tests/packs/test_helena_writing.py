@@ -7,13 +7,13 @@ import frappe
 from docx import Document
 from frappe.utils import today
 
-from huf.ai.admission import acting_as
-from huf.ai.agent_integration import run_agent
-from huf.ai.background import work_on
-from huf.ai.draft_answers import approve, reject
-from huf.ai.errors import ToolError
-from huf.ai.sdk_tools import create_agent_tools
-from huf.ai.types import AgentRequest, Effect
+from huf.ai.agents.tool_factory import create_agent_tools
+from huf.ai.chat.approvals import approve, reject
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import AgentRequest, Effect
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import work_on
+from huf.ai.runs.start import run_agent
 from huf.packs.helena import rendering, tools
 from huf.tests.base import enter
 from huf.tests.factories import make, make_model, make_user

@@ -4,7 +4,7 @@ import json
 
 import frappe
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.packs.removing import remove
 from huf.tests.factories import make, make_user
 from huf.tests.packs.samples import PackTestCase, what_there_is

@@ -2,10 +2,10 @@
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.errors import ToolError
+from huf.ai.core.errors import ToolError
+from huf.ai.mail.dispatch import decide_mail, read_rules
 from huf.ai.mail.message import parse_message
-from huf.ai.mail_way import decide_mail, read_rules
+from huf.ai.runs.admission import acting_as
 from huf.packs.pharmacy.tools import manage_reservation, search_drugs
 from huf.tests.contract.connections import together
 from huf.tests.factories import make, make_user, unique

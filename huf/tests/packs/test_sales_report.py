@@ -2,13 +2,13 @@
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.agent_integration import run_agent_sync
-from huf.ai.coroutines import run_coroutine
-from huf.ai.custom_functions import user_context
-from huf.ai.errors import ToolError
-from huf.ai.evals.running import evaluate
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import ToolError
+from huf.ai.evals.runner import evaluate
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.start import run_agent_sync
 from huf.ai.tools import registry
+from huf.ai.tools.custom_functions import user_context
 from huf.tests.factories import make, make_model, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
 from huf.tests.packs.samples import ShippedPackCase

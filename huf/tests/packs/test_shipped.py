@@ -7,7 +7,7 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.evals.running import RECORDED, evaluate
+from huf.ai.evals.runner import RECORDED, evaluate
 from huf.ai.packs.install import install
 from huf.ai.packs.removing import remove
 from huf.ai.packs.shipped import Source, shipped_packs

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import takewhile
 
-from huf.ai.attached import own_words
+from huf.ai.core.attachments import own_words
 from huf.ai.providers.offline_planner.answers import describe_tools, word_answer
 from huf.ai.providers.offline_planner.clauses import chat_about, split_request
 from huf.ai.providers.offline_planner.intents import Ask, Call, Intent, Result, Say, read_result

@@ -2,7 +2,8 @@
 
 Each DocType has a counter in the site's database, raised by every transaction that changed one of its rows.  What
 is cached carries the counter's value of when it was read.  Looking the counters up costs one row, that of all of them
-together, as long as none was raised, and nothing within a write transaction or within a moment of the last look.  So a cache may be shared by the threads of a process, which see each other's changes at once, and is right a moment later when
+together, as long as none was raised, and nothing within a write transaction or within a moment of the last look.
+So a cache may be shared by the threads of a process, which see each other's changes at once, and is right a moment later when
 another process has written to the same file.
 """
 

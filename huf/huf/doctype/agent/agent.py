@@ -4,7 +4,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
-from huf.ai.tool_types import names_of
+from huf.ai.tools.types import names_of
 
 HELD = ("instructions", "model", "provider")
 """What a change of may have to wait for the agent's eval cases."""

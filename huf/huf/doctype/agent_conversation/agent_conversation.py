@@ -1,7 +1,7 @@
 import frappe
 from frappe.model.document import Document
 
-from huf.ai.draft_answers import end_runs_of
+from huf.ai.chat.approvals import end_runs_of
 
 
 class AgentConversation(Document):

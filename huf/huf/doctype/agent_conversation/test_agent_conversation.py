@@ -1,6 +1,6 @@
 import frappe
 
-from huf.ai.conversation_manager import ConversationManager, as_history
+from huf.ai.storage.conversations import ConversationManager, as_history
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent
 

@@ -1,13 +1,12 @@
 import frappe
 from frappe.model.document import Document
 
-from huf.ai.errors import UsageError
-
-GOES_ON = ("Queued", "Started", "Waiting")
+from huf.ai.core.errors import UsageError
+from huf.ai.storage.leases import OPEN
 
 
 class AgentDraft(Document):
 	def on_trash(self):
 		is_open = self.status in ("Pending", "Approved")
-		if is_open and frappe.db.get_value("Agent Run", self.run, "status") in GOES_ON:
+		if is_open and frappe.db.get_value("Agent Run", self.run, "status") in OPEN:
 			raise UsageError("Its run waits for it. Reject it, or cancel the run, before you delete it.")

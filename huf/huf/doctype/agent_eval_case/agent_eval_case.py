@@ -1,7 +1,7 @@
 import frappe
 from frappe.model.document import Document
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import parse_case
 
 

@@ -4,7 +4,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
-from huf.ai.records import mails
+from huf.ai.mail import store
 
 STATE = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
 NOBODY = ("Guest",)
@@ -22,7 +22,7 @@ class AgentMailbox(Document):
 
 	def on_update(self):
 		if self.smtp_host:
-			mails.keep_account(self, self.get_password("smtp_password", raise_exception=False))
+			store.keep_account(self, self.get_password("smtp_password", raise_exception=False))
 
 	def keep_state(self):
 		"""How far it was read is not undone by a form that was opened before."""

@@ -2,9 +2,9 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
-from huf.ai.errors import UsageError
-from huf.ai.mail_way import preprocessor_names, rule_of
-from huf.ai.routing.mail_rules import check_rule
+from huf.ai.core.errors import UsageError
+from huf.ai.mail.dispatch import preprocessor_names, rule_of
+from huf.ai.mail.rules import check_rule
 
 
 class AgentRouteRule(Document):

@@ -5,10 +5,9 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
-from huf.ai import custom_functions
-from huf.ai.errors import UsageError
-from huf.ai.tool_types import TOOL_NAME, TOOL_TYPES, description_of, names_of, parameters_of
-from huf.ai.tools import registry
+from huf.ai.core.errors import UsageError
+from huf.ai.tools import custom_functions, registry
+from huf.ai.tools.types import TOOL_NAME, TOOL_TYPES, description_of, names_of, parameters_of
 
 OWN_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent"}
 

@@ -2,8 +2,8 @@ import json
 
 import frappe
 
-from huf.ai.coroutines import run_coroutine
-from huf.ai.sdk_tools import create_tool
+from huf.ai.agents.tool_factory import create_tool
+from huf.ai.concurrency.event_loops import run_coroutine
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_tool
 

@@ -5,13 +5,13 @@ from frappe import _
 from frappe.model.document import Document
 from frappe.utils import get_datetime, now_datetime
 
-from huf.ai import conditions
-from huf.ai.agent_hooks import EVENTS, UNWATCHED
-from huf.ai.agent_scheduler import plan_of
-from huf.ai.errors import UsageError
-from huf.ai.firing import NOBODY
-from huf.ai.records import firings
-from huf.ai.schedule import Plan, check_cron
+from huf.ai.core.errors import UsageError
+from huf.ai.storage import trigger_events
+from huf.ai.triggers import conditions
+from huf.ai.triggers.dispatch import NOBODY
+from huf.ai.triggers.doc_events import EVENTS, UNWATCHED
+from huf.ai.triggers.due_times import Plan, check_cron
+from huf.ai.triggers.schedules import plan_of
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{2,79}")
 SHORTEST_SECRET = 16
@@ -40,7 +40,7 @@ class AgentTrigger(Document):
 		self.set_next_execution()
 
 	def on_trash(self):
-		firings.forget_trigger(self.name)
+		trigger_events.forget_trigger(self.name)
 
 	def keep_state(self):
 		"""What happened meanwhile is not undone by a form that was opened before; a save clears the last error."""

@@ -3,8 +3,8 @@ from frappe import _
 from frappe.model.document import Document
 from frappe.utils import flt
 
-from huf.ai.errors import UsageError
-from huf.ai.masking import read_patterns
+from huf.ai.core.errors import UsageError
+from huf.ai.providers.masking import read_patterns
 from huf.ai.routing.safe_pattern import check_pattern
 
 

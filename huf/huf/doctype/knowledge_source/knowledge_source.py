@@ -2,10 +2,9 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
-from huf.ai.errors import UsageError
-from huf.ai.knowledge import changes, gathering, meaning
+from huf.ai.core.errors import UsageError
+from huf.ai.knowledge import changes, sources, store, vectors
 from huf.ai.knowledge.indexing import enqueue_index
-from huf.ai.records import knowledge
 
 INDEXED = (
 	"source_type",
@@ -24,7 +23,7 @@ STATE = ("state", "error", "indexed_at")
 class KnowledgeSource(Document):
 	def validate(self):
 		self.keep_state()
-		if self.embedding_model and not meaning.is_possible():
+		if self.embedding_model and not vectors.is_possible():
 			frappe.throw(_("An embedding model needs numpy: pip install numpy"))
 		if self.source_type == "DocType":
 			self.check_doctype()
@@ -43,7 +42,7 @@ class KnowledgeSource(Document):
 
 	def on_trash(self):
 		changes.forget_watched()
-		knowledge.delete_items(list(knowledge.read_items(self.name)))
+		store.delete_items(list(store.read_items(self.name)))
 
 	def keep_state(self):
 		"""How far it was read is not undone by a form that was opened before."""
@@ -60,8 +59,8 @@ class KnowledgeSource(Document):
 			frappe.throw(_("{0} has no documents that stand by themselves.").format(self.reference_doctype))
 
 	def check_fields(self):
-		known = gathering.all_fields(self.reference_doctype)
-		wanted = gathering.fields_of(self)
+		known = sources.all_fields(self.reference_doctype)
+		wanted = sources.fields_of(self)
 		if unknown := [each for each in wanted if each not in known]:
 			names = _("{0} has no field {1} that holds text.")
 			frappe.throw(names.format(self.reference_doctype, ", ".join(unknown)))
@@ -70,15 +69,15 @@ class KnowledgeSource(Document):
 
 	def check_filters(self):
 		try:
-			gathering.document_names(self, "-")
+			sources.document_names(self, "-")
 		except (ValueError, TypeError, frappe.ValidationError, frappe.db.OperationalError) as error:
 			frappe.throw(_("Filters must be JSON such as {0}: {1}").format('{"status": "Open"}', str(error)))
 
 	def check_urls(self):
-		from huf.ai.errors import ToolError
+		from huf.ai.core.errors import ToolError
 		from huf.ai.tools.http import resolve_url
 
-		for url in gathering.urls_of(self):
+		for url in sources.urls_of(self):
 			try:
 				resolve_url(url, None, tied=False)
 			except (ToolError, UsageError) as error:

@@ -1,8 +1,8 @@
-"""What runs cost, by agent, model or user. The rows are read by `huf.ai.records.reports`."""
+"""What runs cost, by agent, model or user. The rows are read by `huf.ai.queries.reports`."""
 
 from frappe import _
 
-from huf.ai.records import reports
+from huf.ai.queries import reports
 
 USD = {"fieldtype": "Currency", "options": "USD", "precision": 4}
 COLUMNS = (

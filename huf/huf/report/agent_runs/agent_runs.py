@@ -1,8 +1,8 @@
-"""Runs, the newest first. The rows are read by `huf.ai.records.reports`."""
+"""Runs, the newest first. The rows are read by `huf.ai.queries.reports`."""
 
 from frappe import _
 
-from huf.ai.records import reports
+from huf.ai.queries import reports
 
 USD = {"fieldtype": "Currency", "options": "USD", "precision": 4}
 COLUMNS = (

@@ -1,8 +1,8 @@
-"""How long tools take. The rows are read by `huf.ai.records.reports`."""
+"""How long tools take. The rows are read by `huf.ai.queries.reports`."""
 
 from frappe import _
 
-from huf.ai.records import reports
+from huf.ai.queries import reports
 
 COLUMNS = (
 	{"fieldname": "tool", "label": "Tool", "fieldtype": "Data", "width": 220},

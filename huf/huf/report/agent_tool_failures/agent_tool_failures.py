@@ -1,8 +1,8 @@
-"""Tool calls that did not work. The rows are read by `huf.ai.records.reports`."""
+"""Tool calls that did not work. The rows are read by `huf.ai.queries.reports`."""
 
 from frappe import _
 
-from huf.ai.records import reports
+from huf.ai.queries import reports
 
 COLUMNS = (
 	{"fieldname": "name", "label": "Call", "fieldtype": "Link", "options": "Agent Tool Call", "width": 120},

@@ -2,7 +2,7 @@
 
 import unittest
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import CHECKS, definition_of, parse_case, read_cases
 from huf.ai.evals.checks import JUDGES, Made, Trace, Witness, find_faults, pass_hat
 

@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.agent_integration import stream_agent
+from huf.ai.core.types import AgentRequest
 from huf.ai.knowledge.indexing import index_source
-from huf.ai.records.knowledge import delete_items
-from huf.ai.types import AgentRequest
+from huf.ai.knowledge.store import delete_items
+from huf.ai.runs.start import stream_agent
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import (
 	CASE,

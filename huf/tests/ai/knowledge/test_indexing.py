@@ -5,12 +5,11 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai import tool_functions
-from huf.ai.knowledge import indexing
+from huf.ai.dry_run.preview import preview
+from huf.ai.knowledge import indexing, store
 from huf.ai.knowledge.indexing import index_source
-from huf.ai.preview import preview
-from huf.ai.records import knowledge
-from huf.ai.records.knowledge import CHUNK, ITEM, SOURCE
+from huf.ai.knowledge.store import CHUNK, ITEM, SOURCE
+from huf.ai.tools import document_tools
 from huf.tests.ai.knowledge.test_reading import make_pdf
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.base import SiteTestCase
@@ -31,7 +30,7 @@ class TestFiles(SiteTestCase):
 
 	def test_a_file_that_cannot_be_read_is_told_and_keeps_no_other_back(self):
 		source = make_source(("a.pdf", b"no pdf"), ("b.txt", "The roof leaks"))
-		states = {row.state: row.error for row in knowledge.read_items(source).values()}
+		states = {row.state: row.error for row in store.read_items(source).values()}
 		self.assertIn("could not be read", states["Failed"])
 		self.assertEqual(len(find("roof", source)), 1)
 		self.assertEqual(frappe.db.get_value(SOURCE, source, "state"), "Ready")
@@ -40,11 +39,11 @@ class TestFiles(SiteTestCase):
 		source = make_source(("b.txt", "The roof leaks"))
 		frappe.delete_doc("File", find("roof", source)[0]["name"])
 		self.assertEqual(find("roof", source), [])
-		self.assertEqual(knowledge.read_items(source), {})
+		self.assertEqual(store.read_items(source), {})
 
 	def test_a_source_that_is_deleted_leaves_nothing_behind(self):
 		source = make_source(("b.txt", "The roof leaks"))
-		items = list(knowledge.read_items(source))
+		items = list(store.read_items(source))
 		frappe.delete_doc(SOURCE, source)
 		self.assertEqual(frappe.db.count(ITEM, {"source": source}), 0)
 		self.assertEqual(frappe.db.count(CHUNK, {"item": ["in", items]}), 0)
@@ -79,13 +78,13 @@ class TestPages(SiteTestCase):
 		self.site.add("/a", "gone", status=500)
 		index_source(source)
 		self.assertEqual(texts("roof", source), ["The new roof"])
-		(item,) = knowledge.read_items(source).values()
+		(item,) = store.read_items(source).values()
 		self.assertIn("status 500", item.error)
 
 	def test_a_private_address_is_not_read(self):
 		public(self)
 		source = make_source(source_type="URLs", urls=self.site.add("/a", "secret", "text/plain"))
-		(item,) = knowledge.read_items(source).values()
+		(item,) = store.read_items(source).values()
 		self.assertEqual((item.state, self.site.seen), ("Failed", []))
 		self.assertIn("private address", item.error)
 
@@ -168,8 +167,8 @@ class TestDocuments(SiteTestCase):
 	def test_a_change_while_a_document_is_read_is_not_lost(self):
 		doc = make_case(title=f"Roof {self.word}")
 		source = self.source()
-		knowledge.mark_waiting({"source": source})
-		items = knowledge.next_waiting(source, 500)
+		store.mark_waiting({"source": source})
+		items = store.next_waiting(source, 500)
 		item = next(each for each in items if each.reference_name == doc.name)
 		found = indexing.read_item(item)
 		doc.update({"title": f"Gutter {self.word}"}).save()
@@ -181,11 +180,11 @@ class TestDocuments(SiteTestCase):
 	def test_a_source_whose_worker_was_lost_is_taken_up_again(self):
 		source = self.source()
 		make_case(title="Roof")
-		self.assertIn(source, knowledge.sources_waiting())
+		self.assertIn(source, store.sources_waiting())
 
 	def test_what_is_only_tried_is_not_indexed_and_what_is_done_is_no_change_of_the_index(self):
 		doc, source = make_case(title=f"Roof {self.word}"), self.source()
-		work = partial(tool_functions.set_value, CASE, doc.name, "title", f"Gutter {self.word}")
+		work = partial(document_tools.set_value, CASE, doc.name, "title", f"Gutter {self.word}")
 		(change,) = preview(work).changes
 		self.assertEqual(change["name"], doc.name)
 		frappe.db.rollback()
@@ -195,15 +194,15 @@ class TestDocuments(SiteTestCase):
 	def test_an_item_that_ends_its_worker_keeps_no_other_back(self):
 		make_case(title=f"Roof {self.word}")
 		fatal, source = make_case(title=f"Gutter {self.word}"), self.source(index=False)
-		knowledge.set_state(source, knowledge.State.INDEXING)
-		known = indexing.gathering.read_item
+		store.set_state(source, store.State.INDEXING)
+		known = indexing.sources.read_item
 
 		def read_item(item):
 			if item.reference_name == fatal.name:
 				raise SystemExit
 			return known(item)
 
-		with patch.object(indexing.gathering, "read_item", read_item):
+		with patch.object(indexing.sources, "read_item", read_item):
 			self.assertRaises(SystemExit, index_source, source)
 			index_source(source, gather=False)
 		self.assertEqual(len(find(self.word, source)), 1)

@@ -7,7 +7,7 @@ import zipfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.knowledge.chunking import LONGEST, Part, parts_of_markdown, split_parts
 from huf.ai.knowledge.reading import MOST_UNPACKED, READERS, read_file
 

@@ -4,8 +4,8 @@ import json
 
 import frappe
 
-from huf.ai.agent_integration import run_agent_sync
-from huf.ai.records.history import read_timeline
+from huf.ai.queries.runs import read_timeline
+from huf.ai.runs.start import run_agent_sync
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool

@@ -3,11 +3,11 @@
 import asyncio
 import unittest
 
-from huf.ai.errors import ModelError
+from huf.ai.core.errors import ModelError
+from huf.ai.core.types import CallRequest, Effect, ModelReply, RunStatus, StopReason, Tool, Usage
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Cancelled, StepCap
 from huf.ai.loop.journal import NoJournal
-from huf.ai.types import CallRequest, Effect, ModelReply, RunStatus, StopReason, Tool, Usage
 
 ASKED = [{"role": "user", "content": "Hi"}]
 

@@ -3,11 +3,11 @@
 import asyncio
 import unittest
 
-from huf.ai.errors import ToolError
-from huf.ai.loop.calling import MOST_AT_ONCE
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import CallRequest, CallStatus, Effect, ModelReply, RunStatus, StopReason, Tool
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, ToolFailures
-from huf.ai.types import CallRequest, CallStatus, Effect, ModelReply, RunStatus, StopReason, Tool
+from huf.ai.loop.tool_turn import MOST_AT_ONCE
 
 ASKED = [{"role": "user", "content": "Hi"}]
 DONE = ModelReply("Done.")

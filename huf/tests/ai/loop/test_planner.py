@@ -4,9 +4,9 @@ import json
 
 import frappe
 
-from huf.ai.agent_integration import run_agent_sync
 from huf.ai.loop.planner import read_plan, summarise
-from huf.ai.records.history import tool_results
+from huf.ai.queries.runs import tool_results
+from huf.ai.runs.start import run_agent_sync
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text

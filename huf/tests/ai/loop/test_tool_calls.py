@@ -3,10 +3,10 @@
 import asyncio
 import unittest
 
-from huf.ai.arguments import mask_secrets, parse_arguments
-from huf.ai.errors import ToolError
+from huf.ai.core.arguments import mask_secrets, parse_arguments
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import CallRequest, Effect, Tool
 from huf.ai.loop.tool_calls import perform, prepare
-from huf.ai.types import CallRequest, Effect, Tool
 
 SCHEMA = {
 	"type": "object",

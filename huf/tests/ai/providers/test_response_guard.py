@@ -6,10 +6,10 @@ import unittest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from huf.ai.arguments import parse_arguments
-from huf.ai.errors import ToolError
+from huf.ai.core.arguments import parse_arguments
+from huf.ai.core.errors import ToolError
 from huf.ai.providers.response_guard import Screen
-from huf.ai.providers.written_forms import MARKS, OPENERS
+from huf.ai.providers.text_call_formats import MARKS, OPENERS
 from huf.tests.ai.providers.written_samples import CALLS, NORMAL
 
 TOOLS = {

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from huf.ai.coroutines import run_coroutine
-from huf.ai.errors import ModelError
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import ModelError
+from huf.ai.core.settings import get_cached
+from huf.ai.core.types import Effect, Tool, Usage
 from huf.ai.providers.litellm import CallWay, connect
-from huf.ai.settings import get_cached
-from huf.ai.types import Effect, Tool, Usage
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_model
 from huf.tests.model_server import (

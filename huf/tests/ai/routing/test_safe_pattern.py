@@ -2,7 +2,7 @@
 
 import unittest
 
-from huf.ai.errors import UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.routing.safe_pattern import check_pattern
 
 SAFE = (

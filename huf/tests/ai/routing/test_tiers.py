@@ -2,8 +2,8 @@
 
 import unittest
 
+from huf.ai.core.types import Mode
 from huf.ai.routing.tiers import CLOUD, LARGE, SMALL, Task, judge
-from huf.ai.types import Mode
 
 SIMPLE = (
 	"What is a delivery note?",

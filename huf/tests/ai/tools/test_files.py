@@ -5,8 +5,8 @@ import io
 
 import frappe
 
-from huf.ai.admission import acting_as
-from huf.ai.errors import ToolError
+from huf.ai.core.errors import ToolError
+from huf.ai.runs.admission import acting_as
 from huf.ai.tools import files
 from huf.ai.tools.files import generate_file, paragraphs
 from huf.tests.base import SiteTestCase

@@ -8,12 +8,12 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.coroutines import run_coroutine
-from huf.ai.custom_functions import user_context
-from huf.ai.errors import UsageError
-from huf.ai.sdk_tools import create_tool
+from huf.ai.agents.tool_factory import create_tool
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import Effect
 from huf.ai.tools import registry
-from huf.ai.types import Effect
+from huf.ai.tools.custom_functions import user_context
 from huf.install import record_offered_tools, refresh_definitions
 from huf.tests.base import SiteTestCase
 
@@ -53,7 +53,6 @@ class TestToolFiles(SiteTestCase):
 		sys.path.insert(0, str(self.root))
 		importlib.invalidate_caches()
 		self.addCleanup(sys.path.remove, str(self.root))
-		self.addCleanup(self.forget)
 		apps = patch("frappe.get_installed_apps", return_value=["frappe", "huf", self.app])
 		apps.start()
 		self.addCleanup(apps.stop)
@@ -62,11 +61,6 @@ class TestToolFiles(SiteTestCase):
 		file = self.root / self.app / path
 		file.parent.mkdir(parents=True, exist_ok=True)
 		file.write_text(text)
-
-	def forget(self):
-		for name in [name for name, each in registry.TOOLS.items() if each.app == self.app]:
-			del registry.TOOLS[name]
-		registry.FAULTS.pop(self.app, None)
 
 	def test_a_file_in_the_folder_and_a_module_of_the_hook_are_tools(self):
 		names = {each.name for each in registry.offers() if each.app == self.app}
@@ -116,20 +110,22 @@ class TestToolFiles(SiteTestCase):
 
 	def test_a_name_that_models_do_not_accept_is_told_of(self):
 		self.write("huf_tools/odd.py", SALES.format(name="sales of a region"))
-		self.assertIn("'sales of a region' is no name of a tool", registry.load(self.app)[0])
+		self.assertIn("'sales of a region' is no name of a tool", registry.app_offer(self.app).faults[0])
 
 	def test_a_name_that_is_taken_is_refused(self):
 		self.write("huf_tools/second.py", RATES.format(name=self.sales))
-		self.assertIn("already registered", registry.load(self.app)[0])
-		found = registry.find_offer(self.app, self.sales)
-		with self.assertRaisesRegex(ValueError, "already registered"):
-			registry.register_tool(self.sales, found.function)
+		self.assertIn("already registered", registry.app_offer(self.app).faults[0])
+		self.assertEqual(registry.find_offer(self.app, self.sales).module, f"{self.app}.elsewhere")
+
+	def test_a_name_that_another_function_of_the_file_has_is_refused(self):
+		twice = SALES.format(name=f"twice_{self.sales}") + "\nreport_2 = lambda: None\n"
+		self.write("huf_tools/twice.py", twice + f'register_tool("twice_{self.sales}", report_2)')
+		self.assertIn("ValueError: Tool 'twice_", registry.app_offer(self.app).faults[0])
 
 	def test_a_tool_whose_file_is_gone_does_not_break_a_migration(self):
 		record_offered_tools()
 		before = frappe.db.get_value("Agent Tool Function", self.rates, "function_definition")
 		(self.root / self.app / "huf_tools/rates.py").unlink()
-		self.forget()
 		refresh_definitions()
 		after = frappe.db.get_value("Agent Tool Function", self.rates, "function_definition")
 		self.assertEqual(after, before)

@@ -6,15 +6,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import frappe
 
-from huf.ai.agent_integration import run_agent_sync
-from huf.ai.coroutines import run_coroutine
-from huf.ai.errors import ToolError
-from huf.ai.records.sources import sources_of
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import Effect
+from huf.ai.runs.start import run_agent_sync
 from huf.ai.tools import registry
 from huf.ai.tools.answer import final_answer
 from huf.ai.tools.sandbox import execute_code
+from huf.ai.tools.sources import sources_of
 from huf.ai.tools.web import extract_text, open_url, web_search
-from huf.ai.types import Effect
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model
@@ -39,7 +39,7 @@ class TestOffer(SiteTestCase):
 		for name, effect in EFFECTS.items():
 			self.assertEqual(registry.find_offer("huf", name).effect, effect)
 			self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), effect.value)
-		self.assertEqual(registry.load("huf"), [])
+		self.assertEqual(registry.app_offer("huf").faults, [])
 
 	def test_a_final_answer_is_the_answer(self):
 		self.assertEqual(final_answer("42"), "42")

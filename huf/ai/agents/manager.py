@@ -1,0 +1,91 @@
+"""An Agent record made ready to run: its model, its tools, its settings. Runs nothing."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import frappe
+
+from huf.ai.agents.tool_handlers import RunChild
+from huf.ai.core.settings import Settings, get_settings
+from huf.ai.core.types import Mode
+from huf.ai.providers.models import choose_model
+from huf.ai.providers.tiers import Ladder
+
+
+@dataclass(frozen=True)
+class Recipe:
+	"""All that an SDK agent is made of: documents as they were saved, for a user of these roles."""
+
+	versions: tuple
+	user: tuple
+	settings: Settings
+	model: str
+	doc: Any = field(compare=False)
+
+
+class AgentManager:
+	"""Prepares an agent for a run: its record, its model, its tools."""
+
+	def __init__(
+		self,
+		agent_name: str,
+		provider: str | None = None,
+		model: str | None = None,
+		tier: int | None = None,
+		mode: Mode = Mode.INLINE,
+	):
+		self.agent_doc = frappe.get_cached_doc("Agent", agent_name)
+		self.settings, self.mode = get_settings(), mode
+		self.ladder = Ladder.of(self.settings, tier)
+		if self.ladder and not model:
+			model = self.ladder.first()
+		self.provider, self.model = choose_model(self.agent_doc, provider, model)
+		self.tools: list = []
+
+	def create_agent(self, run_child: RunChild | None = None):
+		"""An `agents.Agent` with the record's instructions, tools and model settings. It is shared: change a clone."""
+		doc = self.agent_doc
+		rows = tuple(frappe.get_cached_doc("Agent Tool Function", slot.tool) for slot in doc.agent_tool)
+		versions = tuple((row.name, row.modified) for row in (doc, *rows))
+		user = (frappe.local.site, frappe.session.user, *frappe.get_roles())
+		agent = build_agent(Recipe(versions, user, self.settings, self.model, doc), run_child)
+		self.tools = agent.tools
+		return agent
+
+	@property
+	def steps(self) -> int:
+		"""How many steps a run may take; a choice by task gives one in the background more."""
+		settings = self.settings
+		by_mode = settings.inline_steps if self.mode is Mode.INLINE else settings.background_steps
+		return (
+			by_mode if self.agent_doc.choose_by_task else self.agent_doc.max_iterations or settings.max_steps
+		)
+
+	def climb(self, down: bool) -> tuple[str, str] | None:
+		"""(provider, model) of the next tier, for a run that does not get on with its own; None without one."""
+		model = self.ladder and self.ladder.next(down)
+		return choose_model(self.agent_doc, None, model) if model else None
+
+	@property
+	def history_limit(self) -> int:
+		return self.agent_doc.history_limit or self.settings.history_limit
+
+
+@lru_cache(maxsize=256)
+def build_agent(recipe: Recipe, run_child: RunChild | None):
+	from agents import Agent, ModelSettings
+
+	from huf.ai.agents.tool_factory import create_agent_tools
+
+	doc = recipe.doc
+	settings = ModelSettings(
+		temperature=doc.temperature, top_p=doc.top_p or None, max_tokens=doc.max_tokens or None
+	)
+	return Agent(
+		name=doc.agent_name,
+		instructions=doc.instructions or "",
+		model=recipe.model,
+		tools=create_agent_tools(doc, run_child),
+		model_settings=settings,
+	)

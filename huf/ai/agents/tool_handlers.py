@@ -1,0 +1,177 @@
+"""What a tool of each type does: turns a model's arguments into one call of the module that does the work.
+
+Handlers check nothing about documents themselves: `tools/document_tools.py` does.
+"""
+
+from collections.abc import Awaitable, Callable
+
+import frappe
+
+from huf.ai.core.errors import ToolError
+from huf.ai.core.settings import get_settings
+from huf.ai.knowledge.search import search
+from huf.ai.tools import custom_functions, document_tools, registry
+from huf.ai.tools.sources import number_results
+from huf.ai.tools.types import KNOWLEDGE, TIERED
+
+RunChild = Callable[[str, str], Awaitable[dict]]
+"""Runs another agent as a tool call of the present run: (agent name, prompt) -> {run, status, response, error}."""
+
+
+def handle_get_document(tool, name):
+	return document_tools.get_document(tool.reference_doctype, name)
+
+
+def handle_get_documents(tool, names):
+	return document_tools.get_documents(tool.reference_doctype, names)
+
+
+def handle_get_list(tool, filters=None, fields=None, order_by=None, limit=20, start=0):
+	return document_tools.get_list(tool.reference_doctype, filters, fields, order_by, limit, start)
+
+
+def handle_read_summary(tool, filters=None, limit=20, start=0):
+	return document_tools.get_summaries(tool.reference_doctype, filters, limit, start)
+
+
+def handle_get_value(tool, fieldname, name=None, filters=None):
+	return document_tools.get_value(tool.reference_doctype, fieldname, name, filters)
+
+
+def handle_create_document(tool, **values):
+	return document_tools.create_document(tool.reference_doctype, values)
+
+
+def handle_create_documents(tool, documents):
+	return document_tools.create_documents(tool.reference_doctype, documents)
+
+
+def handle_update_document(tool, name, values):
+	return document_tools.update_document(tool.reference_doctype, name, values)
+
+
+def handle_update_documents(tool, documents):
+	return document_tools.update_documents(tool.reference_doctype, documents)
+
+
+def handle_set_value(tool, name, fieldname, value):
+	return document_tools.set_value(tool.reference_doctype, name, fieldname, value)
+
+
+def handle_delete_document(tool, name):
+	return document_tools.delete_document(tool.reference_doctype, name)
+
+
+def handle_delete_documents(tool, names):
+	return document_tools.delete_documents(tool.reference_doctype, names)
+
+
+def handle_submit_document(tool, name):
+	return document_tools.submit_document(tool.reference_doctype, name)
+
+
+def handle_cancel_document(tool, name):
+	return document_tools.cancel_document(tool.reference_doctype, name)
+
+
+def handle_get_amended_document(tool, name):
+	return document_tools.get_amended_document(tool.reference_doctype, name)
+
+
+def handle_attach_file_to_document(tool, name, doctype=None, **file):
+	return document_tools.attach_file_to_document(tool.reference_doctype or doctype, name, **file)
+
+
+def handle_get_report_result(tool, filters=None):
+	return document_tools.get_report_result(tool.report, filters)
+
+
+def handle_custom_function(tool, **arguments):
+	return custom_functions.call(custom_functions.find(tool.function_path), arguments)
+
+
+def handle_app_provided(tool, **arguments):
+	offer = registry.find_offer(tool.provider_app, tool.function_path or tool.tool_name)
+	return custom_functions.call(offer.function, arguments)
+
+
+async def handle_get(tool, url="", params=None):
+	return await call_http(tool, "GET", url, params)
+
+
+async def handle_post(tool, url="", params=None, body=None):
+	return await call_http(tool, "POST", url, params, body)
+
+
+def call_http(tool, method, url, params, body=None):
+	from huf.ai.tools import http
+
+	return http.request(
+		method,
+		url,
+		base_url=tool.base_url,
+		headers=tool_headers(tool),
+		once=frappe.flags.huf_call_key if method == "POST" else None,
+		params=params,
+		body=body,
+		allow_private=bool(tool.allow_private_hosts),
+		timeout=get_settings().tool_timeout,
+	)
+
+
+def describe_http(tool, url="", params=None, body=None):
+	from huf.ai.tools import http
+
+	headers = [row.header for row in tool.headers]
+	return http.describe(tool.types, url, base_url=tool.base_url, headers=headers, params=params, body=body)
+
+
+def tool_headers(tool) -> dict[str, str]:
+	return {row.header: row.get_password("value") for row in tool.headers}
+
+
+def handle_search_knowledge(tool, query, limit=6, sources=None):
+	return number_results(search(query, sources, limit), frappe.flags.huf_run)
+
+
+async def handle_run_agent(run_child: RunChild | None, tool, prompt):
+	if run_child is None:
+		raise ToolError("Another agent can be run only from within a run.")
+	return await run_child(tool.agent, prompt)
+
+
+async def handle_speech_to_text(tool, file_url):
+	from huf.ai.providers import services
+
+	source = document_tools.readable_file(file_url)
+	if not source.file_name:
+		raise ToolError("That file has no name.")
+	return await services.transcribe(tool.model, source.file_name, source.get_content())
+
+
+HANDLERS: dict[str, Callable] = {
+	"Get Document": handle_get_document,
+	"Get Multiple Documents": handle_get_documents,
+	"Get List": handle_get_list,
+	TIERED: handle_read_summary,
+	"Create Document": handle_create_document,
+	"Create Multiple Documents": handle_create_documents,
+	"Update Document": handle_update_document,
+	"Update Multiple Documents": handle_update_documents,
+	"Delete Document": handle_delete_document,
+	"Delete Multiple Documents": handle_delete_documents,
+	"Submit Document": handle_submit_document,
+	"Cancel Document": handle_cancel_document,
+	"Get Amended Document": handle_get_amended_document,
+	"Custom Function": handle_custom_function,
+	"App Provided": handle_app_provided,
+	"Attach File to Document": handle_attach_file_to_document,
+	"Get Report Result": handle_get_report_result,
+	"Get Value": handle_get_value,
+	"Set Value": handle_set_value,
+	"GET": handle_get,
+	"POST": handle_post,
+	KNOWLEDGE: handle_search_knowledge,
+	"Speech to Text": handle_speech_to_text,
+}
+"""By type; Run Agent has none here, because its handler needs a `RunChild`."""

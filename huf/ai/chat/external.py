@@ -1,0 +1,137 @@
+"""The door of front ends other than the chat page: they bring a message, perhaps with a name of their own for its thread.
+
+All of them go through `agent_integration.stream_agent` or `run_agent`; their wires are in `huf/api`.
+"""
+
+import base64
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import frappe
+
+from huf.ai.chat import approvals
+from huf.ai.chat.routed import choose_agent
+from huf.ai.core.attachments import PICTURES
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import DIRECT, AgentRequest, EventKind, Mode, RunEvent, RunResult, RunStatus
+from huf.ai.providers.direct import write_prompt
+from huf.ai.queries.event_stream import follow, read_state
+from huf.ai.queries.runs import calls_of
+from huf.ai.runs import admission
+from huf.ai.runs.start import run_agent, stream_agent
+from huf.ai.storage.live_events import first_number
+
+DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
+NOT_ENDED = [each.value for each in (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)]
+
+
+def request_for(
+	channel: str,
+	agent: str | None,
+	prompt: str,
+	thread: str | None = None,
+	conversation: str | None = None,
+	history: tuple[dict, ...] | None = None,
+	attachments: tuple[str, ...] = (),
+) -> AgentRequest:
+	"""A wish of the signed-in user to an agent; without one the site's own agent is meant.
+
+	`thread`: the front end's name for a conversation, which goes on under it; without it a new one begins. `history`: the
+	front end keeps the conversation. `attachments`: Files by name or address. Raises PermissionError, UsageError.
+	"""
+	user = frappe.session.user
+	name = admission.admit(agent, user, chat=True).name if agent else choose_agent(user)
+	return AgentRequest(
+		agent=name,
+		prompt=prompt,
+		user=user,
+		conversation=conversation,
+		channel=channel,
+		external_id=None if conversation else thread or frappe.generate_hash(length=10),
+		mode=None if history is None else Mode.INLINE,
+		history=history,
+		attachments=attachments,
+	)
+
+
+def keep_picture(url) -> str:
+	"""A picture that came as a data URL, as a private File of the signed-in user; gives its name. Raises ValueError."""
+	found = DATA_URL.fullmatch(url) if isinstance(url, str) else None
+	ending = found and next((name for name, kind in PICTURES.items() if kind == found[1]), None)
+	if not ending:
+		raise ValueError("This is no data URL of a picture that models take.")
+	content = base64.b64decode(found[2], validate=True)
+	values = {"doctype": "File", "file_name": f"picture.{ending}", "content": content, "is_private": 1}
+	return frappe.get_doc(values).insert().name
+
+
+def follow_request(request: AgentRequest) -> Iterator[RunEvent | None]:
+	"""The events of a new run to its end, wherever it is worked on. Raises at once what keeps it from starting."""
+	events = stream_agent(request)
+	first = next(events)
+
+	def go_on() -> Iterator[RunEvent | None]:
+		if first and first.kind is EventKind.RUN_QUEUED:
+			events.close()
+			yield from follow(first.run)
+		else:
+			yield from events
+
+	return go_on()
+
+
+def call_tool(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
+	"""Have one tool of the agent called, as its model might: in a run, with every check and on record.
+
+	Raises UsageError where the agent has no such tool that the user may use.
+	"""
+	from huf.ai.agents.tool_factory import create_agent_tools
+
+	names = [each.name for each in create_agent_tools(request.agent)]
+	if tool not in names:
+		raise UsageError(
+			f"{request.agent} has no tool {tool!r} that you may use. It has: {', '.join(names) or 'none'}."
+		)
+	return run_agent(
+		replace(request, prompt=write_prompt(tool, arguments), model=DIRECT, mode=Mode.INLINE, history=())
+	)
+
+
+def answer_draft(
+	name: str, shown: str, allowed: bool, arguments: dict | None = None, reason: str | None = None
+) -> tuple[Any, list, Iterator[RunEvent | None]]:
+	"""Answer what a run waits for: (the draft's row, the run's calls until then, its events from there).
+
+	Raises as `draft_answers.approve`.
+	"""
+	row = approvals.open_draft(name, shown)
+	made = calls_of([row.run])
+	_, attempts = read_state(row.run)
+	if allowed:
+		approvals.approve(name, shown, arguments)
+	else:
+		approvals.reject(name, shown, reason)
+	return row, made, follow(row.run, first_number(attempts + 1))
+
+
+def find_thread(agent: str, channel: str, thread: str) -> str | None:
+	"""The user's conversation under a front end's name for it."""
+	filters = {"agent": agent, "channel": channel, "external_id": thread, "owner": frappe.session.user}
+	rows = frappe.get_list(
+		"Agent Conversation", filters=filters, pluck="name", order_by="creation desc", limit_page_length=1
+	)
+	return rows[0] if rows else None
+
+
+def find_live_run(conversation: str):
+	"""The run that goes on or waits in a conversation, the first of several: {name, prompt}; or None."""
+	rows = frappe.get_list(
+		"Agent Run",
+		filters={"conversation": conversation, "status": ["in", NOT_ENDED]},
+		fields=["name", "prompt"],
+		order_by="creation asc",
+		limit_page_length=1,
+	)
+	return rows[0] if rows else None

@@ -1,0 +1,123 @@
+"""The chat's door: what was said, and what a person says next."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, RunEvent, StopReason
+from huf.ai.queries.runs import calls_of, describe_runs
+from huf.ai.runs import admission
+from huf.ai.runs.queue import enqueue_run
+from huf.ai.runs.start import read_names, run_agent, stream_agent
+
+CHANNEL = "chat"
+MOST_MESSAGES = 500
+MESSAGE_FIELDS = [
+	*("name", "sequence", "role", "kind", "content", "run", "step", "tool_name", "tool_call_id", "creation"),
+	"attachments",
+]
+
+
+@frappe.whitelist(methods=["GET", "POST"])
+def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | None = None):
+	"""The last messages of a conversation (or those before the place `before`), oldest first, with their runs.
+
+	Gives {conversation: {name, title, agent, may_write, may_share}, messages: [{name, sequence, role, kind, content, run, step, tool_name,
+	tool_call_id, creation, attachments: [{name, file_name, file_url, size, kind: image or text}]}], runs: {name: as
+	`run_finished` tells it}}; a message about a tool call also has effect, ok, duration_ms and error. Raises PermissionError for a conversation that is not the user's.
+	"""
+	doc = readable_conversation(conversation)
+	filters = [["conversation", "=", doc.name]]
+	if before:
+		filters.append(["sequence", "<", int(before)])
+	# Whoever may read the conversation may read all that was said in it, also what is another's.
+	rows = frappe.get_all(
+		"Agent Message",
+		filters=filters,
+		fields=MESSAGE_FIELDS,
+		order_by="sequence desc",
+		limit_page_length=min(int(limit), MOST_MESSAGES),
+	)[::-1]
+	names = list(dict.fromkeys(row.run for row in rows if row.run))
+	add_calls(rows, names)
+	for row in rows:
+		row.attachments = json.loads(row.attachments or "[]")
+	shown = {
+		"name": doc.name,
+		"title": doc.title,
+		"agent": doc.agent,
+		"may_write": doc.has_permission("write"),
+		"may_share": doc.has_permission("share"),
+	}
+	return {"conversation": shown, "messages": rows, "runs": describe_runs(names, said=True)}
+
+
+def add_calls(rows: list, runs: list[str]) -> None:
+	"""Put what the journal knows of a tool call beside the messages about it."""
+	calls = calls_of(runs)
+	known = {(call.run, call.step, call.call_id): call for call in calls}
+	for row in rows:
+		if call := known.get((row.run, row.step, row.tool_call_id)):
+			ok = call.status == CallStatus.SUCCESS.value
+			row.update(effect=call.effect, ok=ok, duration_ms=call.duration_ms, error=call.error_message)
+
+
+@frappe.whitelist(methods=["POST"])
+def send_agent_chat_message(
+	agent: str, prompt: str, conversation: str | None = None, attachments: list[str] | str | None = None
+):
+	"""Say something and wait for the answer; as `run_agent_sync` gives it. `attachments`: Files by name or address."""
+	return run_agent(chat_request(agent, prompt, conversation, read_names(attachments))).as_dict()
+
+
+def stream_chat(
+	agent: str, prompt: str, conversation: str | None = None, attachments: Sequence[str] = ()
+) -> Iterator[RunEvent | None]:
+	"""Say something and follow the run. Raises at once what keeps it from starting."""
+	request = chat_request(agent, prompt, conversation, attachments)
+	events = stream_agent(request)
+	first = next(events)
+
+	def follow() -> Iterator[RunEvent | None]:
+		if first:
+			yield first
+		yield from events
+
+	return follow()
+
+
+def go_on(run: str) -> dict:
+	"""Have what a run could not finish in its steps done in the background; gives {run, conversation}."""
+	row = frappe.get_doc("Agent Run", run)
+	if row.stop_reason != StopReason.MAX_STEPS.value:
+		raise UsageError("Only a run that used up its steps can go on in the background.")
+	request = chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
+	chosen = {"provider": row.provider, "model": row.model} if not row.tier and row.model != OFFLINE else {}
+	queued = enqueue_run(replace(request, mode=Mode.BACKGROUND, tier=row.tier or None, **chosen))
+	return {"run": queued.name, "conversation": queued.conversation}
+
+
+def chat_request(
+	agent: str, prompt: str, conversation: str | None, attachments: Sequence[str] = ()
+) -> AgentRequest:
+	"""Without a conversation a new one begins: a chat is opened, not resumed by chance."""
+	admission.admit(agent, frappe.session.user, chat=True)
+	return AgentRequest(
+		agent=agent,
+		prompt=prompt,
+		user=frappe.session.user,
+		conversation=conversation,
+		channel=CHANNEL,
+		external_id=None if conversation else frappe.generate_hash(length=10),
+		attachments=tuple(attachments),
+	)
+
+
+def readable_conversation(name: str):
+	doc = frappe.get_doc("Agent Conversation", name) if frappe.db.exists("Agent Conversation", name) else None
+	if not doc or not doc.has_permission("read"):
+		raise frappe.PermissionError(f"There is no conversation {name!r} that you may read.")
+	return doc

@@ -1,0 +1,218 @@
+"""The door of front ends that ask first: is this for the chat or for the agent, and if so, run it.
+
+Decisions are `routing/`'s; here is what they are made of on this site, and that each is on record.
+"""
+
+import time
+from dataclasses import replace
+from functools import lru_cache
+
+import frappe
+
+from huf.ai.chat.messages import readable_conversation
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import UsageError
+from huf.ai.core.settings import get_settings
+from huf.ai.core.types import AgentRequest, ModelReply, Routed, RunResult
+from huf.ai.providers import litellm
+from huf.ai.providers.masking import Masker, masked, read_patterns
+from huf.ai.routing.continuity import Previous
+from huf.ai.routing.escalation import Escalation, check_dynamic_escalation
+from huf.ai.routing.patterns import Pattern
+from huf.ai.routing.router import decide_route
+from huf.ai.routing.types import Decision, Route, Stage
+from huf.ai.runs import admission
+from huf.ai.runs.start import run_agent
+from huf.ai.storage import route_decisions
+from huf.ai.storage.route_decisions import Decided
+from huf.ai.storage.standalone_calls import paid
+
+NO_AGENT = "There is no agent here that you may use. A Huf Manager can choose one in Huf Settings, or allow an agent in chats."
+ANSWER_TOKENS = 60
+PATIENCE = 10
+"""Seconds that a person waits for a model's verdict; then the chat answers."""
+
+
+def decide(message: str, has_attachments: bool = False, conversation: str | None = None) -> Decision:
+	"""The route for what the user says, on record. Raises PermissionError for a conversation that is not theirs."""
+	if conversation:
+		readable_conversation(conversation)
+	return decide_and_record(message, has_attachments, conversation, model_asker())[0]
+
+
+def decide_and_record(
+	message: str, has_attachments: bool, conversation: str | None, ask: "ModelAsker | None"
+) -> tuple[Decision, str]:
+	"""(decision, name of its Agent Route Decision)"""
+	settings, began = get_settings(), time.perf_counter()
+	threshold = settings.router_confidence_threshold
+	log_settings(threshold, settings.enable_dynamic_escalation)
+	decision = decide_route(
+		message,
+		has_attachments,
+		language=user_language(),
+		threshold=threshold,
+		patterns=site_patterns(),
+		previous=previous_of(conversation),
+		ask=ask,
+	)
+	took = round((time.perf_counter() - began) * 1000)
+	known = {"has_attachments": int(has_attachments), "conversation": conversation, "threshold": threshold}
+	cost = ask.figures() if ask else {}
+	name = route_decisions.insert_decision(
+		message, {**as_row(decision), **known, **cost, "duration_ms": took}
+	)
+	log_decision(decision, took)
+	return decision, name
+
+
+def as_row(decision: Decision) -> dict:
+	return {
+		**decision.as_dict(),
+		"stage": decision.stage.value,
+		"language": decision.language,
+		"other_route": decision.other_route.value,
+		"other_confidence": decision.other_confidence,
+	}
+
+
+def previous_of(conversation: str | None) -> Previous | None:
+	route, at_work = route_decisions.last_route(conversation) if conversation else (None, False)
+	return Previous(Route(route), at_work) if route else None
+
+
+def user_language() -> str:
+	return (frappe.local.lang or "en")[:2]
+
+
+def site_patterns() -> tuple[Pattern, ...]:
+	"""The site's own rows of Huf Settings."""
+	return tuple(
+		Pattern(
+			row.language or "",
+			row.pattern,
+			Route(row.route),
+			row.tool_need or "",
+			row.confidence,
+			row.reason or row.pattern,
+		)
+		for row in frappe.get_cached_doc("Huf Settings").route_patterns
+	)
+
+
+class ModelAsker:
+	"""Asks the site's default model for a verdict, and remembers what it cost."""
+
+	def __init__(self, provider: str, model: str):
+		self.provider, self.model = provider, model
+		self.reply: ModelReply | None = None
+
+	def __call__(self, messages: list[dict]) -> str:
+		"""The answer's text. Keeps the limits of the user and the site; the model reads no personal data."""
+		call = litellm.connect(
+			self.provider, self.model, {"temperature": 0, "max_tokens": ANSWER_TOKENS}, False
+		)
+		quick = replace(call, fixed={**call.fixed, "timeout": PATIENCE})
+		ask = masked(quick, Masker(read_patterns(get_settings().mask_patterns)))
+		with paid(ask.worst_case(messages, [], (0, 0))) as bill:
+			self.reply = run_coroutine(ask(messages, [], lambda text: None))
+			bill.usage = self.reply.usage
+		return self.reply.text
+
+	def figures(self) -> dict:
+		"""Fields of the decision's row; none where it was not asked."""
+		if self.reply is None:
+			return {}
+		usage = self.reply.usage
+		return {
+			"model": self.model,
+			"input_tokens": usage.input_tokens,
+			"output_tokens": usage.output_tokens,
+			"cost": usage.cost or 0,
+			"cost_known": int(usage.cost is not None),
+		}
+
+
+def model_asker() -> ModelAsker | None:
+	model = get_settings().default_model
+	provider = frappe.get_cached_value("AI Model", model, "provider") if model else None
+	return ModelAsker(provider, model) if provider else None
+
+
+@lru_cache(maxsize=8)
+def log_settings(threshold: float, escalates: bool) -> None:
+	"""Once in a process, and again when they change."""
+	told = (threshold, str(escalates).lower())
+	frappe.logger("huf").info("[Router] Initialized with threshold=%s, dynamicEscalation=%s", *told)
+
+
+def log_decision(decision: Decision, took: int) -> None:
+	log = frappe.logger("huf")
+	if decision.stage is Stage.FALLBACK:
+		log.error("[Router] %s (%sms)", decision.reasons[0], took)
+		return
+	by = "Heuristic match" if decision.stage is Stage.HEURISTICS else f"Decided by {decision.stage.value}"
+	need = decision.tool_needs[0] if decision.tool_needs else "no_tools"
+	told = (by, need, decision.route.value, decision.confidence, took)
+	log.info("[Router] %s: %s → %s (confidence=%s) (%sms)", *told)
+
+
+def check_escalation(response: str) -> Escalation:
+	"""Whether the agent should take over from a chat answer; never, where the site has switched that off."""
+	if not get_settings().enable_dynamic_escalation:
+		return Escalation(False)
+	return check_dynamic_escalation(response, user_language())
+
+
+def run_objective(
+	message: str,
+	plan_hint: tuple[str, ...] = (),
+	conversation: str | None = None,
+	attachments: tuple[str, ...] = (),
+) -> tuple[tuple[str, ...], RunResult]:
+	"""Run the site's agent for what the user wants: (the suggested steps, how it ended).
+
+	The decision that led to it is told of the run.
+	Without a conversation a new one begins. Raises PermissionError, UsageError for what cannot be started.
+	"""
+	user = frappe.session.user
+	agent = choose_agent(user)
+	decided = route_decisions.find_decision(message, user) or decide_for_run(
+		message, conversation, bool(attachments)
+	)
+	plan = plan_hint or decided.plan_hint
+	request = AgentRequest(
+		agent=agent,
+		prompt=message,
+		user=user,
+		conversation=conversation,
+		external_id=None if conversation else frappe.generate_hash(length=10),
+		routed=Routed(decided.agent_score, plan),
+		attachments=attachments,
+	)
+	result = run_agent(request)
+	route_decisions.link_run(decided.name, result.run, escalated=decided.route == Route.CHAT.value)
+	return plan, result
+
+
+def decide_for_run(message: str, conversation: str | None, has_attachments: bool = False) -> Decided:
+	"""A front end that runs the agent without asking first: what the router would have said is on record all the same."""
+	decision, name = decide_and_record(message, has_attachments, conversation, ask=None)
+	return Decided(name, decision.route.value, decision.agent_score, decision.plan_hint)
+
+
+def choose_agent(user: str) -> str:
+	"""The agent of Huf Settings, else the first that takes part in chats and the user may use. Raises UsageError."""
+	if chosen := get_settings().router_agent:
+		return admission.admit(chosen, user).name
+	names = frappe.get_list(
+		"Agent",
+		filters={"disabled": 0, "allow_chat": 1},
+		pluck="name",
+		order_by="agent_name asc",
+		limit_page_length=0,
+	)
+	for name in names:
+		if admission.may_use(frappe.get_cached_doc("Agent", name), user):
+			return name
+	raise UsageError(NO_AGENT)

@@ -1,0 +1,54 @@
+"""The door of spoken words: a sound becomes text before it is sent, by the agent's own Speech to Text tool. Keeps nothing."""
+
+import base64
+import binascii
+
+import frappe
+
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import UsageError
+from huf.ai.providers import services
+from huf.ai.runs import admission
+
+SPEECH = "Speech to Text"
+MOST_BYTES = 10_000_000
+"""Of one recording: about an hour of speech as browsers write it."""
+ENDINGS = {
+	"audio/webm": "webm",
+	"audio/mp4": "m4a",
+	"audio/ogg": "ogg",
+	"audio/wav": "wav",
+	"audio/mpeg": "mp3",
+}
+
+
+def hearing_tool(agent):
+	"""The Speech to Text tool that an Agent has and the user may use, or None."""
+	tools = [frappe.get_cached_doc("Agent Tool Function", row.tool) for row in agent.agent_tool]
+	spoken = [tool for tool in tools if tool.types == SPEECH]
+	if not spoken:
+		return None
+	# It comes with the SDK, which a page that lists agents does without.
+	from huf.ai.agents.tool_factory import may_use_tool
+
+	return next((tool for tool in spoken if may_use_tool(tool, agent)), None)
+
+
+def transcribe(agent: str, sound: str, kind: str) -> str:
+	"""What is said in a recording (base64, of a media type). Raises PermissionError, UsageError and ModelError."""
+	admission.admit(agent, frappe.session.user, chat=True)
+	tool = hearing_tool(frappe.get_cached_doc("Agent", agent))
+	if not tool:
+		raise UsageError(
+			f"{agent} has no tool of the type {SPEECH} that you may use. A Huf Manager can add one."
+		)
+	ending = ENDINGS.get(kind.split(";")[0].strip().lower())
+	if not ending:
+		raise UsageError(f"A recording is one of {', '.join(ENDINGS)}.")
+	if len(sound) > MOST_BYTES * 4 // 3:
+		raise UsageError(f"A recording may have {MOST_BYTES // 1_000_000} MB at most. Say less at once.")
+	try:
+		content = base64.b64decode(sound, validate=True)
+	except binascii.Error:
+		raise UsageError("The recording is not base64.") from None
+	return run_coroutine(services.transcribe(tool.model, f"speech.{ending}", content))["text"].strip()

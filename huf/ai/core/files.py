@@ -1,0 +1,21 @@
+"""Reads a File document: its name and its bytes."""
+
+from pathlib import PurePath
+
+from huf.ai.core.errors import UsageError
+
+
+def file_name_of(file) -> str:
+	"""The name with its extension; from the address where `file_name` has none."""
+	name = file.file_name or file.file_url or ""
+	return name if PurePath(name).suffix else file.file_url or name
+
+
+def file_content(file) -> bytes:
+	"""The bytes of a File stored on this site. Raises UsageError for a link to another server."""
+	if (file.file_url or "").startswith(("http://", "https://")):
+		raise UsageError(
+			f"{file.file_name} is a link to another server. Add its address as a web page instead."
+		)
+	content = file.get_content()
+	return content if isinstance(content, bytes) else content.encode()

@@ -1,0 +1,141 @@
+"""What a document was and what it is, field by field and row by row. Reads documents; changes nothing, checks no permission.
+
+A change is a plain dict: {doctype, name, action, fields: [{fieldname, label, before, after}], rows: [{fieldname, label, doctype,
+row, idx, action (add, change, remove), fields}]}; `action` is create, update, submit, cancel or delete. What is empty counts as
+the same, whether it is nothing, an empty text or, where something begins or ends to be, a zero.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import frappe
+
+from huf.ai.core.arguments import HIDDEN
+from huf.ai.tools.fields import SECRET
+
+NOT_COMPARED = {"Table", "Table MultiSelect"}
+DOCSTATUS = {"fieldname": "docstatus", "label": "Document Status"}
+OWNER = {"fieldname": "owner", "label": "Created By"}
+POSITION = {"fieldname": "idx", "label": "No."}
+STATUS_WORDS = {0: "Draft", 1: "Submitted", 2: "Cancelled"}
+TURNS = {(0, 1): "submit", (1, 2): "cancel"}
+
+
+def read_state(doctype: str, name: str) -> dict | None:
+	"""A document as it is stored: {modified, docstatus, fields, tables: {field: {row name: {idx, doctype, fields}}}}; or None."""
+	meta = frappe.get_meta(doctype)
+	if getattr(meta, "is_virtual", 0) or not frappe.db.exists(doctype, name):
+		return None
+	doc = frappe.get_doc(doctype, name)
+	return {
+		"modified": str(doc.modified or ""),
+		"docstatus": int(doc.docstatus or 0),
+		"owner": doc.owner,
+		"fields": values_of(doc, meta),
+		"tables": {
+			df.fieldname: {
+				str(row.name): {
+					"idx": row.idx,
+					"doctype": df.options,
+					"fields": values_of(row, frappe.get_meta(df.options)),
+				}
+				for row in doc.get(df.fieldname) or ()
+			}
+			for df in meta.get_table_fields()
+		},
+	}
+
+
+def values_of(doc, meta) -> dict[str, Any]:
+	stored = set(meta.get_valid_columns())
+	return {
+		df.fieldname: plain(doc.get(df.fieldname), df)
+		for df in meta.fields
+		if df.fieldname in stored and df.fieldtype not in NOT_COMPARED
+	}
+
+
+def plain(value: Any, df) -> Any:
+	"""A value as JSON has it, the same for the same content; an empty one is None."""
+	if value is None or value == "":
+		return None
+	if df.fieldtype == SECRET:
+		return HIDDEN
+	if isinstance(value, bool | int | float):
+		return value
+	if df.fieldtype in ("Currency", "Float", "Percent"):
+		return float(value)
+	return str(value)
+
+
+def compare(doctype: str, name: str, before: Mapping | None, after: Mapping | None) -> dict | None:
+	"""The change that makes `after` of `before` (see `read_state`); None where there is none."""
+	if before is None and after is None:
+		return None
+	change = {
+		"doctype": doctype,
+		"name": name,
+		"action": action_of(before, after),
+		"fields": compare_fields(doctype, (before or {}).get("fields"), (after or {}).get("fields")),
+		"rows": compare_tables(
+			doctype, (before or {}).get("tables") or {}, (after or {}).get("tables") or {}
+		),
+	}
+	was, now = (before or {}).get("docstatus", 0), (after or {}).get("docstatus", 0)
+	if was != now and after is not None:
+		change["fields"].append({**DOCSTATUS, "before": STATUS_WORDS[was], "after": STATUS_WORDS[now]})
+	if before and after and before["owner"] != after["owner"]:
+		change["fields"].append({**OWNER, "before": before["owner"], "after": after["owner"]})
+	something = change["fields"] or change["rows"] or change["action"] in ("create", "delete")
+	return change if something else None
+
+
+def action_of(before: Mapping | None, after: Mapping | None) -> str:
+	if before is None:
+		return "create"
+	if after is None:
+		return "delete"
+	return TURNS.get((before["docstatus"], after["docstatus"]), "update")
+
+
+def compare_fields(doctype: str, before: Mapping | None, after: Mapping | None) -> list[dict]:
+	meta, found = frappe.get_meta(doctype), []
+	whole = before is not None and after is not None
+	for fieldname in before or after or {}:
+		was, now = (before or {}).get(fieldname), (after or {}).get(fieldname)
+		if was != now and (whole or was or now):
+			label = meta.get_label(fieldname)
+			found.append({"fieldname": fieldname, "label": label, "before": was, "after": now})
+	return found
+
+
+def compare_tables(doctype: str, before: Mapping, after: Mapping) -> list[dict]:
+	return [
+		row
+		for fieldname in before or after
+		for row in compare_rows(doctype, fieldname, before.get(fieldname) or {}, after.get(fieldname) or {})
+	]
+
+
+def compare_rows(doctype: str, fieldname: str, before: Mapping, after: Mapping) -> list[dict]:
+	"""Rows of one table, by their names: changed and removed ones as they stood, added ones after them."""
+	label, found = frappe.get_meta(doctype).get_label(fieldname), []
+	moved = moved_rows(before, after)
+	for name in [*before, *(name for name in after if name not in before)]:
+		was, now = before.get(name), after.get(name)
+		known = now or was
+		fields = compare_fields(known["doctype"], was and was["fields"], now and now["fields"])
+		if name in moved:
+			fields.append({**POSITION, "before": was["idx"], "after": now["idx"]})
+		action = "add" if was is None else "remove" if now is None else "change"
+		if fields or action != "change":
+			row = {"fieldname": fieldname, "label": label, "doctype": known["doctype"], "row": name}
+			found.append({**row, "idx": known["idx"], "action": action, "fields": fields})
+	return found
+
+
+def moved_rows(before: Mapping, after: Mapping) -> set[str]:
+	"""Rows that come in another order than before; those that only make room for others have not moved."""
+	stayed = [name for name in before if name in after]
+	orders = (sorted(stayed, key=lambda name: rows[name]["idx"] or 0) for rows in (before, after))
+	return {now for was, now in zip(*orders, strict=True) if was != now}

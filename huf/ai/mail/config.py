@@ -1,0 +1,142 @@
+"""Routing rules and agent profiles as YAML, both ways. What is wrong is told with its line; nothing unknown is let pass.
+
+routing:
+  rules: [{name, match, route, profile}]
+agent:
+  profiles: {name: {model, max_tokens, temperature, max_iterations, system_prompt_file, tools}}
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.yaml_lines import Lined, known, load, wrong
+from huf.ai.mail.rules import MailRoute, Rule, check_rule
+
+RULE_KEYS = {"name": str, "match": dict, "route": str, "profile": str, "preprocessor": str}
+PROFILE_KEYS = {
+	"model": str,
+	"max_tokens": int,
+	"temperature": (int, float),
+	"max_iterations": int,
+	"system_prompt_file": str,
+	"tools": list,
+}
+
+
+@dataclass(frozen=True)
+class Profile:
+	"""An agent as the file describes it; `line` is where it stands there."""
+
+	name: str
+	system_prompt_file: str
+	tools: tuple[str, ...]
+	model: str = "gemini/gemini-2.5-pro"
+	max_tokens: int = 4096
+	temperature: float = 0.3
+	max_iterations: int = 10
+	line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class MailConfig:
+	"""None: the file says nothing of rules, or of profiles."""
+
+	rules: tuple[Rule, ...] | None = None
+	profiles: tuple[Profile, ...] | None = None
+
+
+def read_config(text: str) -> MailConfig:
+	"""Raises UsageError with the line of what is wrong."""
+	top = known(load(text), {"routing": dict, "agent": dict}, "the file", 1)
+	routing = (
+		known(top["routing"], {"rules": list}, "routing", top.lines["routing"]) if "routing" in top else {}
+	)
+	agent = known(top["agent"], {"profiles": dict}, "agent", top.lines["agent"]) if "agent" in top else {}
+	rules = (
+		tuple(read_rule(each, routing.lines["rules"]) for each in routing["rules"])
+		if "rules" in routing
+		else None
+	)
+	profiles = None
+	if "profiles" in agent:
+		each = agent["profiles"]
+		profiles = tuple(read_profile(name, values, each.lines[name]) for name, values in each.items())
+	return check_names(MailConfig(rules, profiles), routing)
+
+
+def read_rule(value: Any, line: int) -> Rule:
+	values = known(value, RULE_KEYS, "a rule", getattr(value, "line", line))
+	for key in ("name", "match"):
+		if not values.get(key):
+			raise wrong(values.line, f"a rule needs {key}.")
+	route = values.get("route", MailRoute.PIPELINE.value)
+	if route not in [each.value for each in MailRoute]:
+		raise wrong(values.lines["route"], f"{route!r} is no route. There are: pipeline, agent.")
+	rule = Rule(
+		values["name"],
+		dict(values["match"]),
+		MailRoute(route),
+		values.get("profile"),
+		values.get("preprocessor"),
+	)
+	try:
+		check_rule(rule)
+	except UsageError as error:
+		raise wrong(line_of_fault(values), str(error)) from None
+	return rule
+
+
+def line_of_fault(values: Lined) -> int:
+	"""The line of the condition that is wrong by itself; that of the rule where it is the whole."""
+	for key, wanted in values["match"].items():
+		try:
+			check_rule(Rule(values["name"], {key: wanted}))
+		except UsageError:
+			return values["match"].lines[key]
+	return values.line
+
+
+def read_profile(name: str, value: Any, line: int) -> Profile:
+	values = known(value, PROFILE_KEYS, f"the profile {name}", line)
+	for key in ("system_prompt_file", "tools"):
+		if key not in values:
+			raise wrong(line, f"the profile {name} needs {key}.")
+	for key in ("max_tokens", "max_iterations"):
+		if values.get(key, 1) < 1:
+			raise wrong(values.lines[key], f"{key} must be 1 or more.")
+	if not 0 <= values.get("temperature", 0) <= 2:
+		raise wrong(values.lines["temperature"], "temperature must be between 0 and 2.")
+	if not all(isinstance(tool, str) for tool in values["tools"]):
+		raise wrong(values.lines["tools"], "tools must be a list of names.")
+	return Profile(name, line=line, **{**values, "tools": tuple(values["tools"])})
+
+
+def check_names(config: MailConfig, routing: Lined) -> MailConfig:
+	names = [rule.name for rule in config.rules or ()]
+	for place, name in enumerate(names):
+		if name in names[:place]:
+			raise wrong(routing["rules"][place].line, f"there are two rules of the name {name}.")
+	return config
+
+
+def write_config(rules: Iterable[Rule], profiles: Iterable[Profile]) -> str:
+	"""The file that `read_config` reads the same from."""
+	document = {
+		"routing": {"rules": [as_rule(rule) for rule in rules]},
+		"agent": {"profiles": {each.name: as_profile(each) for each in profiles}},
+	}
+	return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
+
+
+def as_rule(rule: Rule) -> dict:
+	more = {"profile": rule.profile, "preprocessor": rule.preprocessor}
+	values = {"name": rule.name, "match": dict(rule.match), "route": rule.route.value}
+	return values | {key: value for key, value in more.items() if value}
+
+
+def as_profile(profile: Profile) -> dict:
+	return {key: getattr(profile, key) for key in PROFILE_KEYS} | {"tools": list(profile.tools)}

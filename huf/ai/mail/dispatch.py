@@ -1,0 +1,72 @@
+"""Which way a mail goes, as the site's records say: the rules in their order, and who reads it first. Writes nothing."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import frappe
+
+from huf.ai.mail.crisp import is_from_crisp, read_crisp
+from huf.ai.mail.message import MailMessage
+from huf.ai.mail.preprocess import DEFAULT, Preprocessor
+from huf.ai.mail.rules import Decision, MailRoute, Rule, decide_route
+
+OWN = {"crisp": Preprocessor(is_from_crisp, read_crisp)}
+RULE = "Agent Route Rule"
+TEXT_CONDITIONS = ("sender_email", "sender_domain", "subject_contains", "forwarded_from")
+
+
+class Way(Decision):
+	"""A decision, and how it is kept."""
+
+	def as_json(self) -> str:
+		return json.dumps([asdict(each) for each in self.tried], ensure_ascii=False)
+
+
+def decide_mail(message: MailMessage, rules: list[Rule] | None = None) -> Way:
+	"""What the enabled rules (or others) make of a mail."""
+	return Way(**vars(decide_route(read_rules() if rules is None else rules, message)))
+
+
+def read_rules(all_rules: bool = False) -> list[Rule]:
+	"""The enabled rules (or all) in their order."""
+	filters = {} if all_rules else {"disabled": 0}
+	rows = frappe.get_all(RULE, filters, ["*"], order_by="position asc, name asc")
+	return [rule_of(row) for row in rows]
+
+
+def rule_of(row) -> Rule:
+	"""A record as a rule. Raises ValueError where its headers are no JSON."""
+	match: dict = {"all": True} if row.match_all else {}
+	match |= {name: row.get(name) for name in TEXT_CONDITIONS if row.get(name)}
+	if row.header_match:
+		match["header_match"] = json.loads(row.header_match)
+	return Rule(
+		row.name or row.rule_name, match, MailRoute(row.route), row.profile or None, row.preprocessor or None
+	)
+
+
+def fields_of(rule: Rule) -> dict:
+	"""A rule as the fields of a record."""
+	headers = rule.match.get("header_match")
+	return {
+		"match_all": int(bool(rule.match.get("all"))),
+		**{name: rule.match.get(name) for name in TEXT_CONDITIONS},
+		"header_match": json.dumps(headers, ensure_ascii=False, indent=1) if headers else None,
+		"route": rule.route.value,
+		"profile": rule.profile,
+		"preprocessor": rule.preprocessor,
+	}
+
+
+def preprocessors() -> Mapping[str, Preprocessor]:
+	"""Huf's own and those of apps: hook `huf_mail_preprocessors = {"name": "app.module"}`, a module with `fits` and `read`."""
+	known = dict(OWN)
+	for name, path in (frappe.get_hooks("huf_mail_preprocessors") or {}).items():
+		path = path[-1] if isinstance(path, list) else path
+		known[name] = Preprocessor(frappe.get_attr(f"{path}.fits"), frappe.get_attr(f"{path}.read"))
+	return known
+
+
+def preprocessor_names() -> list[str]:
+	return [DEFAULT, *preprocessors()]

@@ -1,0 +1,149 @@
+"""Routing rules and agents of a YAML file brought into the site, and written out again; see `routing.mail_config`.
+
+A file says all about the rules it has: their order is that of the file. What it does not name stays as it is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.mail.config import Profile, read_config, write_config
+from huf.ai.mail.dispatch import RULE, fields_of, preprocessor_names, read_rules
+from huf.ai.mail.rules import Rule
+from huf.ai.tools import registry
+
+STEP = 10
+"""Between the positions of rules, so that another fits in by hand."""
+PROVIDERS = {
+	"gemini": "Google",
+	"openai": "OpenAI",
+	"anthropic": "Anthropic",
+	"mistral": "Mistral",
+	"ollama": "Ollama",
+}
+PROMPT_FILE = "config/prompts/{name}.txt"
+COLUMNS = ("max_tokens", "temperature", "max_iterations")
+
+
+@dataclass(frozen=True)
+class Imported:
+	"""Names of what was made or changed."""
+
+	agents: tuple[str, ...]
+	rules: tuple[str, ...]
+
+
+def import_config(text: str, read_prompt: Callable[[str], str]) -> Imported:
+	"""Make the file's agents and rules, or bring them up to it. Does not commit; raises UsageError with nothing left to keep.
+
+	`read_prompt` gives the text of a system prompt's file.
+	"""
+	config = read_config(text)
+	prompts = {each.name: prompt_of(each, read_prompt) for each in config.profiles or ()}
+	for each in config.profiles or ():
+		save_agent(each, prompts[each.name])
+	for place, rule in enumerate(config.rules or (), 1):
+		save_rule(rule, place * STEP)
+	return Imported(tuple(prompts), tuple(rule.name for rule in config.rules or ()))
+
+
+def prompt_of(profile: Profile, read_prompt: Callable[[str], str]) -> str:
+	try:
+		return read_prompt(profile.system_prompt_file)
+	except (OSError, UnicodeDecodeError) as error:
+		raise UsageError(
+			f"Line {profile.line}: the system prompt {profile.system_prompt_file} of {profile.name} cannot be read: {error}"
+		) from None
+
+
+def save_agent(profile: Profile, prompt: str) -> None:
+	values = {
+		"agent_name": profile.name,
+		"instructions": prompt,
+		"model": ensure_model(profile.model),
+		"agent_tool": [{"tool": ensure_tool(name, profile)} for name in profile.tools],
+		**{column: getattr(profile, column) for column in COLUMNS},
+	}
+	known = frappe.db.exists("Agent", profile.name)
+	doc = frappe.get_doc("Agent", profile.name) if known else frappe.get_doc({"doctype": "Agent"})
+	doc.update({**values, "provider": frappe.db.get_value("AI Model", values["model"], "provider")})
+	doc.save()
+
+
+def ensure_model(name: str) -> str:
+	"""The AI Model of that name; where it is missing, it is made, and its provider, which still lacks a key."""
+	if not frappe.db.exists("AI Model", name):
+		provider = provider_of(name)
+		if not frappe.db.exists("AI Provider", provider):
+			frappe.get_doc({"doctype": "AI Provider", "provide_name": provider}).insert()
+		frappe.get_doc({"doctype": "AI Model", "model_name": name, "provider": provider}).insert()
+	return name
+
+
+def provider_of(model: str) -> str:
+	"""The name of the AI Provider for a model whose own name begins with it."""
+	prefix = model.partition("/")[0].lower()
+	return PROVIDERS.get(prefix, prefix.title())
+
+
+def ensure_tool(name: str, profile: Profile) -> str:
+	"""The Agent Tool Function of that name; one that an app offers is made."""
+	if frappe.db.exists("Agent Tool Function", name):
+		return name
+	offer = next((each for each in registry.offers() if each.name == name), None)
+	if offer is None:
+		raise UsageError(
+			f"Line {profile.line}: there is no tool {name!r} for {profile.name}. Make an Agent Tool Function of this name first."
+		)
+	values = {
+		"tool_name": name,
+		"types": "App Provided",
+		"provider_app": offer.app,
+		"description": offer.description,
+	}
+	frappe.get_doc({"doctype": "Agent Tool Function", **values}).insert()
+	return name
+
+
+def save_rule(rule: Rule, position: int) -> None:
+	if rule.profile and not frappe.db.exists("Agent", rule.profile):
+		raise UsageError(
+			f"The rule {rule.name} names the profile {rule.profile}, and there is no agent of this name."
+		)
+	if rule.preprocessor and rule.preprocessor not in preprocessor_names():
+		raise UsageError(
+			f"The rule {rule.name} names the preprocessor {rule.preprocessor}, which nobody offers."
+		)
+	known = frappe.db.exists(RULE, rule.name)
+	doc = (
+		frappe.get_doc(RULE, rule.name)
+		if known
+		else frappe.get_doc({"doctype": RULE, "rule_name": rule.name})
+	)
+	doc.update({**fields_of(rule), "position": position, "disabled": 0})
+	doc.save()
+
+
+def export_config() -> tuple[str, dict[str, str]]:
+	"""The YAML of the enabled rules and of the agents they name, and {file: system prompt}."""
+	rules = read_rules()
+	names = dict.fromkeys(rule.profile for rule in rules if rule.profile)
+	profiles = [profile_of(frappe.get_cached_doc("Agent", name)) for name in names]
+	prompts = {
+		each.system_prompt_file: frappe.get_cached_doc("Agent", each.name).instructions or ""
+		for each in profiles
+	}
+	return write_config(rules, profiles), prompts
+
+
+def profile_of(agent) -> Profile:
+	defaults = Profile("", "", ())
+	return Profile(
+		agent.name,
+		PROMPT_FILE.format(name=frappe.scrub(agent.name)),
+		tuple(row.tool for row in agent.agent_tool),
+		model=agent.model or frappe.get_cached_doc("Huf Settings").default_model or defaults.model,
+		**{column: agent.get(column) or getattr(defaults, column) for column in COLUMNS},
+	)

@@ -1,0 +1,291 @@
+"""The door of mail: each mail of a mailbox is taken in once, sent the way its rule says, and given to a worker.
+
+Mails come from IMAP (`sync_mailbox`), from Frappe's own mail accounts (`take_communication`), and by hand (`take_raw`). No
+transaction is open while a server is waited for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone
+from mimetypes import guess_type
+
+import frappe
+
+from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
+from huf.ai.mail import store, threads
+from huf.ai.mail.dispatch import decide_mail
+from huf.ai.mail.inbox import Account, Inbox, InboxError, open_inbox
+from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, html_to_text, parse_message
+from huf.ai.mail.quoting import new_text_of
+from huf.ai.mail.rules import MailRoute
+from huf.ai.storage.rows import clip
+
+SENT_DAYS = 2
+"""How far back the folder of sent mail is looked through for people's own answers."""
+LONGEST_JOB = 3600
+DEAD = frozenset({MailStatus.SENT, MailStatus.SKIPPED, MailStatus.WITH_PERSON})
+
+
+@dataclass(frozen=True)
+class Arrival:
+	"""A mail at the door. `by_person`: somebody of the house wrote it, so that no agent has to."""
+
+	message: MailMessage
+	raw: bytes | None = None
+	by_person: bool = False
+
+
+def take_raw(mailbox: str, raw: bytes) -> tuple[str, bool]:
+	"""Take in a mail as it came; gives its row's name and whether it is new. Does not commit."""
+	return take_in(store.read_mailbox(mailbox), Arrival(parse_message(raw), raw))
+
+
+def take_in(mailbox, arrival: Arrival) -> tuple[str, bool]:
+	"""Write a mail down with the way it goes, and have a worker go on with it after the commit."""
+	message = arrival.message
+	name = store.name_of(mailbox.name, message.key)
+	if frappe.db.exists(store.MAIL, name):
+		return name, False
+	row = {"name": name, **row_of(mailbox, arrival)}
+	if not store.insert_mail(name, {key: row[key] for key in row if key != "name"}, mailbox.run_as):
+		return name, False
+	store.keep_files(name, mailbox.run_as, message.attachments, arrival.raw)
+	store.write_event(row, MailEvent.RECEIVED, f"{message.sender}: {message.subject}")
+	if row["status"] == MailStatus.QUEUED.value:
+		store.write_event(
+			row, MailEvent.ROUTED, f"{row['rule'] or 'No rule fits'}: {row['route']}", checks=row["checks"]
+		)
+		enqueue_mail(name)
+	else:
+		store.write_event(row, MailEvent.SKIPPED, row["reason"])
+	return name, True
+
+
+def row_of(mailbox, arrival: Arrival) -> dict:
+	message, own = arrival.message, own_addresses(mailbox)
+	thread, known = threads.thread_of(mailbox.name, message, own)
+	status, by_person, reason = place(message, thread, known, own, arrival.by_person)
+	way = decide_mail(message)
+	job = MailJob.AGENT_PROCESS if way.route is MailRoute.AGENT else MailJob.CLASSIFY
+	is_own = message.sender in own or arrival.by_person
+	return {
+		"mailbox": mailbox.name,
+		"direction": (Direction.OUTGOING if is_own else Direction.INCOMING).value,
+		"status": status.value,
+		"reason": reason,
+		"by_person": int(by_person),
+		"run_as": mailbox.run_as,
+		"thread": thread,
+		"message_id": message.message_id,
+		"in_reply_to": message.in_reply_to,
+		"message_references": " ".join(message.references),
+		"sender": message.sender[:140],
+		"sender_name": message.sender_name[:140],
+		"recipients": ", ".join(message.to),
+		"cc": ", ".join(message.cc),
+		"subject": clip(message.subject, 1000),
+		"date": message.date.astimezone(timezone.utc).replace(tzinfo=None) if message.date else None,
+		"text": message.text,
+		"new_text": clip(message.new_text),
+		"automated": message.automated,
+		"route": way.route.value,
+		"rule": way.rule,
+		"agent": way.profile,
+		"preprocessor": way.preprocessor,
+		"checks": way.as_json(),
+		"job": job.value if status is MailStatus.QUEUED else None,
+	}
+
+
+def place(message: MailMessage, thread: str, known: bool, own: list[str], by_person: bool):
+	"""(status, whether a person of the house wrote it, why nothing is to be done)."""
+	if by_person or message.sender in own:
+		return MailStatus.SENT, True, "The mailbox's own mail"
+	if known and threads.is_of_domain(message.sender, own):
+		first = threads.first_of(thread)
+		if first and not threads.is_of_domain(first.sender, own):
+			return MailStatus.SKIPPED, True, "A colleague has answered"
+	if known and threads.is_with_person(thread):
+		return MailStatus.WITH_PERSON, False, "The thread was handed over to a person"
+	return MailStatus.QUEUED, False, None
+
+
+def own_addresses(mailbox) -> list[str]:
+	aliases = (mailbox.aliases or "").replace(",", "\n").split()
+	return [each.strip().lower() for each in (mailbox.email, *aliases)]
+
+
+def enqueue_mail(name: str, attempt: int = 0) -> None:
+	frappe.enqueue(
+		"huf.ai.mail.jobs.process_mail",
+		queue="long",
+		timeout=LONGEST_JOB,
+		job_id=job_of(name, attempt),
+		enqueue_after_commit=True,
+		mail=name,
+	)
+
+
+def job_of(name: str, attempt: int = 0) -> str:
+	return f"huf-mail-{name}-{attempt}"
+
+
+# --- IMAP ---
+
+
+def poll_mailboxes() -> list[str]:
+	"""Have every mailbox read by a worker. Called every minute."""
+	filters = {"enabled": 1, "imap_host": ["is", "set"]}
+	names = frappe.get_all(store.MAILBOX, filters=filters, pluck="name", order_by="name asc")
+	for name in names:
+		frappe.enqueue(
+			"huf.ai.agent_email.sync_mailbox",
+			queue="long",
+			job_id=f"huf-mailbox-{name}",
+			deduplicate=True,
+			mailbox=name,
+		)
+	return names
+
+
+def sync_mailbox(mailbox: str) -> list[str]:
+	"""Take in what is new in a mailbox; gives the names of the new rows. The outermost function of its job; commits."""
+	return watch_mailbox(mailbox, 0)
+
+
+def watch_mailbox(mailbox: str, seconds: float) -> list[str]:
+	"""As `sync_mailbox`, and then wait that long for the server to tell of more, and take that in."""
+	try:
+		account = account_of(store.read_mailbox(mailbox))
+		with open_inbox(account) as inbox:
+			taken = list(take_new(mailbox, inbox))
+			if seconds and inbox.wait(seconds):
+				taken += take_new(mailbox, inbox)
+			return taken
+	except InboxError as error:
+		frappe.db.rollback()
+		store.tell_error(mailbox, str(error))
+		frappe.db.commit()
+		return []
+
+
+def take_new(name: str, inbox: Inbox) -> Iterator[str]:
+	"""Every message behind the one that was read last; each is one commit, and the position moves on behind it."""
+	mailbox, at = store.read_mailbox(name), store.read_position(name)
+	frappe.db.commit()
+	# Another UIDVALIDITY: the server counts anew. All is looked at again; what is known is known by its Message-ID.
+	last = at.last_uid or 0 if at.uidvalidity == inbox.uidvalidity else 0
+	for uid in inbox.uids(last, at.since):
+		found = inbox.fetch(uid)
+		if found and not (at.since and found[1] < at.since):
+			mail, is_new = take_in(mailbox, Arrival(parse_message(found[0]), found[0]))
+			if is_new:
+				yield mail
+		last = uid
+		store.set_position(name, inbox.uidvalidity, last)
+		frappe.db.commit()
+	store.set_position(name, inbox.uidvalidity, last)
+	frappe.db.commit()
+
+
+def take_sent(name: str) -> None:
+	"""Write down what people have sent by themselves from a mailbox, where its folder of sent mail is known. Commits.
+
+	Raises InboxError.
+	"""
+	mailbox = store.read_mailbox(name)
+	if not mailbox.sent_folder or not mailbox.imap_host:
+		return
+	account = replace(account_of(mailbox), folder=mailbox.sent_folder)
+	frappe.db.commit()
+	with open_inbox(account) as inbox:
+		for uid in inbox.uids(0, datetime.now(timezone.utc) - timedelta(days=SENT_DAYS)):
+			key = first_id(inbox.fetch_id(uid))
+			known = key and frappe.db.exists(store.MAIL, store.name_of(name, key))
+			frappe.db.commit()
+			if not known and (found := inbox.fetch(uid)):
+				take_in(mailbox, Arrival(parse_message(found[0]), found[0], by_person=True))
+				frappe.db.commit()
+
+
+def account_of(mailbox) -> Account:
+	if not mailbox.imap_host:
+		raise InboxError(f"The mailbox {mailbox.name} has no server to receive from.")
+	password = mailbox.get_password("imap_password", raise_exception=False) or ""
+	return Account(
+		mailbox.imap_host,
+		mailbox.imap_port or 993,
+		mailbox.imap_security,
+		mailbox.imap_user or mailbox.email,
+		password,
+		mailbox.folder or "INBOX",
+	)
+
+
+# --- mail that Frappe itself receives ---
+
+
+def take_communication(doc, method: str | None = None) -> None:
+	"""Called by Frappe for each Communication, in its transaction: mail of an account that a mailbox stands for.
+
+	What was written here is whole when it is inserted; what was received is when it is saved again.
+	"""
+	is_whole = bool(doc.flags.in_receive) != bool(doc.flags.in_insert)
+	if not is_whole or doc.communication_type != "Communication" or doc.communication_medium != "Email":
+		return
+	mailbox = mailbox_of(doc)
+	if mailbox:
+		take_in(mailbox, Arrival(message_of(doc), by_person=doc.sent_or_received == "Sent"))
+
+
+def mailbox_of(doc):
+	"""The mailbox of a Communication's account; one that reads the server by itself takes nothing from Frappe."""
+	address = (
+		frappe.get_cached_value("Email Account", doc.email_account, "email_id") if doc.email_account else None
+	)
+	if not address:
+		return None
+	filters = {"email": address, "enabled": 1, "imap_host": ["is", "not set"]}
+	name = frappe.db.get_value(store.MAILBOX, filters)
+	return store.read_mailbox(name) if name else None
+
+
+def message_of(doc) -> MailMessage:
+	"""What Frappe has kept of a mail, which is no header but these."""
+	headers = {
+		"Message-ID": f"<{doc.message_id}>" if doc.message_id else "",
+		"From": doc.sender,
+		"To": doc.recipients,
+		"Cc": doc.cc,
+		"Subject": doc.subject,
+	}
+	if doc.in_reply_to:
+		answered = frappe.db.get_value("Communication", doc.in_reply_to, "message_id")
+		headers["In-Reply-To"] = f"<{answered}>" if answered else ""
+	lines = [f"{key}: {' '.join(value.split())}" for key, value in headers.items() if value]
+	message = parse_message("\n".join([*lines, "", ""]).encode())
+	content = doc.content or ""
+	# Frappe keeps what came as text as it was.
+	text = html_to_text(content) if has_tags(content) else content.strip()
+	return replace(
+		message,
+		text=text,
+		new_text=new_text_of(text),
+		attachments=attachments_of(doc),
+		digest=message.digest if doc.message_id else doc.name,
+	)
+
+
+def attachments_of(doc) -> tuple[Attachment, ...]:
+	files = getattr(doc, "_attachments", None) or ()
+	return tuple(
+		Attachment(
+			file.file_name, guess_type(file.file_name)[0] or "application/octet-stream", contents(file)
+		)
+		for file in files
+	)
+
+
+def contents(file) -> bytes:
+	content = file.get_content()
+	return content.encode() if isinstance(content, str) else content

@@ -1,0 +1,248 @@
+"""The jobs of mails: an agent works on one, or it is put into a category and a reply drafted; each job is one run.
+
+Opening a run and marking the mail as started are one commit; so are a run's end and what follows from it. What a lost
+worker or queue left undone is taken up again.
+"""
+
+import json
+from dataclasses import replace
+from datetime import datetime
+
+import frappe
+from frappe.utils.background_jobs import get_job_status
+
+from huf.ai.core.errors import AlreadyOpened, UsageError
+from huf.ai.core.mail_types import MailEvent, MailJob, MailStatus
+from huf.ai.core.trigger_types import Origin
+from huf.ai.core.types import OFFLINE, AgentRequest, RunStatus
+from huf.ai.mail import drafts, store, threads
+from huf.ai.mail.dispatch import preprocessors
+from huf.ai.mail.intake import enqueue_mail, job_of
+from huf.ai.mail.message import MailMessage, parse_message
+from huf.ai.mail.outbox import enqueue_sending
+from huf.ai.mail.preprocess import prepare
+from huf.ai.mail.triage import (
+	UNCLASSIFIED,
+	classify_prompt,
+	draft_prompt,
+	needs_reply,
+	read_categories,
+	read_category,
+)
+from huf.ai.providers.models import choose_model
+from huf.ai.queries.tool_log import tool_calls_log
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.execution import open_run
+from huf.ai.runs.queue import work_on
+
+WAITING = "queued"
+"""What Frappe says of a job that no worker has taken yet."""
+ENDED = {RunStatus.SUCCESS.value, RunStatus.STOPPED.value, RunStatus.FAILED.value, RunStatus.CANCELLED.value}
+WORDS = {"max_steps": "max_iterations", "final_answer": "completed"}
+"""What an agent's result is called where others look for it; anything else is an error."""
+
+
+def process_mail(mail: str) -> None:
+	"""Do the next job of a mail, and what follows from it; the outermost function of its job. Does nothing twice."""
+	row = store.read_mail(mail)
+	if row and row.status == MailStatus.QUEUED.value:
+		run = begin(row)
+		if run:
+			work_on(run)
+	finish(mail)
+
+
+def begin(row) -> str | None:
+	"""Open the run that a mail's job needs; gives its name. None: it needs none, or must not get one."""
+	if threads.is_with_person(row.thread):
+		put_aside(row, MailStatus.WITH_PERSON, "The thread was handed over to a person")
+		return None
+	try:
+		agent, prompt = JOBS[MailJob(row.job)](row)
+		return open_for(row, agent, prompt) if agent else None
+	except AlreadyOpened:
+		frappe.db.rollback()
+	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError, KeyError) as error:
+		frappe.db.rollback()
+		put_aside(row, MailStatus.FAILED, f"As {row.run_as}: {error}")
+	return None
+
+
+def open_for(row, agent: str, prompt: str) -> str:
+	origin = Origin(row.name, reference_doctype=store.MAIL, reference_name=row.name, doctype=store.MAIL)
+	request = AgentRequest(agent, prompt, row.run_as, channel="mail", external_id=row.thread, origin=origin)
+	with acting_as(row.run_as):
+		run = open_run(request, RunStatus.QUEUED).name
+	store.write_event(row, MailEvent.RUN_STARTED, f"{row.job}: {agent}", run=run)
+	frappe.db.commit()
+	return run
+
+
+def put_aside(row, status: MailStatus, reason: str) -> None:
+	kind = MailEvent.FAILED if status is MailStatus.FAILED else MailEvent.SKIPPED
+	if store.move_on(row.name, MailStatus.QUEUED, status, reason=reason):
+		store.write_event(row, kind, reason)
+	frappe.db.commit()
+
+
+# --- what each job asks ---
+
+
+def ask_agent(row) -> tuple[str, str]:
+	"""The agent of the rule, and the mail as its preprocessor reads it."""
+	if not row.agent:
+		raise UsageError(f"The rule {row.rule} names no agent.")
+	prepared = prepare(message_of(row), preprocessors(), row.preprocessor)
+	fields = {**prepared.fields, "answer_to": prepared.answer_to}
+	store.update_mail(
+		row.name,
+		prompt=prepared.prompt,
+		preprocessor=prepared.preprocessor,
+		prepared=json.dumps(fields, ensure_ascii=False),
+	)
+	return row.agent, prepared.prompt
+
+
+def ask_category(row) -> tuple[str | None, str]:
+	"""Without a model there is nobody to ask: the mail stays unclassified."""
+	clerk, categories = store.find_clerk(), categories_now()
+	if not clerk or not has_model(clerk):
+		classified(row, MailStatus.QUEUED, UNCLASSIFIED, "There is no model to put it into a category")
+		return None, ""
+	return clerk, classify_prompt(message_of(row), categories)
+
+
+def ask_draft(row) -> tuple[str | None, str]:
+	clerk = store.find_clerk()
+	if not clerk or not has_model(clerk):
+		put_aside(row, MailStatus.DONE, "There is no model to draft a reply")
+		return None, ""
+	return clerk, draft_prompt(message_of(row), row.category or UNCLASSIFIED)
+
+
+JOBS = {MailJob.AGENT_PROCESS: ask_agent, MailJob.CLASSIFY: ask_category, MailJob.DRAFT: ask_draft}
+
+
+def has_model(agent: str) -> bool:
+	return choose_model(frappe.get_cached_doc("Agent", agent), None, None)[1] != OFFLINE
+
+
+def categories_now():
+	return read_categories(frappe.get_cached_doc("Huf Settings").mail_categories or "")
+
+
+def message_of(row) -> MailMessage:
+	"""The mail from the bytes that were kept, or what its row says of it."""
+	raw = store.read_raw(row)
+	if raw:
+		return parse_message(raw)
+	heads = {"Message-ID": f"<{row.message_id}>", "From": row.sender, "To": row.recipients, "Cc": row.cc}
+	lines = [f"{key}: {value}" for key, value in {**heads, "Subject": row.subject}.items() if value]
+	message = parse_message("\n".join([*lines, "", ""]).encode())
+	return replace(message, text=row.text or "", new_text=row.new_text or "", automated=row.automated or None)
+
+
+# --- what follows from a run ---
+
+
+def finish(mail: str) -> None:
+	"""What follows from the end of a mail's run, once; nothing while the run goes on."""
+	row = store.read_mail(mail)
+	if not row or row.status != MailStatus.STARTED.value:
+		return
+	fields = ["name", "agent", "status", "stop_reason", "response", "error_message", "steps"]
+	run = frappe.db.get_value("Agent Run", row.run, fields, as_dict=True)
+	if run and run.status in ENDED:
+		FOLLOW[MailJob(row.job)](row, run)
+		frappe.db.commit()
+
+
+def after_agent(row, run) -> None:
+	log = tool_calls_log(run.name)
+	status = WORDS.get(run.stop_reason, "error")
+	is_good = run.status == RunStatus.SUCCESS.value
+	after = MailStatus.DONE if is_good else MailStatus.FAILED
+	reason = None if is_good else run.error_message or run.stop_reason
+	if threads.is_with_person(row.thread):
+		after = MailStatus.WITH_PERSON
+	if store.move_on(row.name, MailStatus.STARTED, after, reason=reason):
+		store.end_run_of(row, "agent", log)
+		summary = f"{run.agent}: {status}, {run.steps} iterations, {len(log)} tool calls"
+		told = {"profile": run.agent, "status": status, "iterations": run.steps, "error": reason}
+		kind = MailEvent.COMPLETED if is_good else MailEvent.FAILED
+		store.write_event(row, kind, summary, run=run.name, tool_calls=[each["tool"] for each in log], **told)
+
+
+def after_category(row, run) -> None:
+	categories = categories_now()
+	category = UNCLASSIFIED
+	if run.status == RunStatus.SUCCESS.value:
+		category = read_category(run.response or "", categories)
+	store.end_run_of(row, MailJob.CLASSIFY.value, None)
+	classified(row, MailStatus.STARTED, category, run.error_message, run.name)
+
+
+def classified(row, before: MailStatus, category: str, reason: str | None, run: str | None = None) -> None:
+	is_due = needs_reply(message_of(row), category, categories_now())
+	after, job = (MailStatus.QUEUED, MailJob.DRAFT) if is_due else (MailStatus.DONE, MailJob(row.job))
+	values = {"category": category, "reason": reason, "job": job.value, "attempts": 0}
+	if not store.move_on(row.name, before, after, **values):
+		return
+	store.write_event(row, MailEvent.CLASSIFIED, category, run=run)
+	if is_due:
+		enqueue_mail(row.name)
+	frappe.db.commit()
+
+
+def after_draft(row, run) -> None:
+	is_good = run.status == RunStatus.SUCCESS.value and run.response
+	after = MailStatus.DONE if is_good else MailStatus.FAILED
+	if store.move_on(row.name, MailStatus.STARTED, after, reason=None if is_good else run.error_message):
+		store.end_run_of(row, MailJob.DRAFT.value, None)
+		if is_good:
+			drafts.write_draft(row, drafts.Wish((row.sender,), row.subject, run.response), run.name)
+
+
+FOLLOW = {
+	MailJob.AGENT_PROCESS: after_agent,
+	MailJob.CLASSIFY: after_category,
+	MailJob.DRAFT: after_draft,
+}
+
+
+# --- what was left undone ---
+
+
+def recover_mails(now: datetime | None = None) -> list[str]:
+	"""Give mails to a worker again whose job or sending was lost. Called every minute; gives their names."""
+	again = []
+	for name in store.ended():
+		try:
+			finish(name)
+		except Exception:  # one mail must not hold up all others
+			frappe.db.rollback()
+			frappe.log_error(f"What follows for the mail {name} failed")
+			frappe.db.commit()
+	for row in store.overdue(now):
+		if get_job_status(job_of(row.name, row.attempts)) == WAITING:
+			continue
+		attempt, is_new = store.count_attempt(row.name), row.status == MailStatus.QUEUED.value
+		if attempt > store.MOST_ATTEMPTS:
+			give_up(store.read_mail(row.name))
+			continue
+		enqueue_mail(row.name, attempt) if is_new else enqueue_sending(row.name, attempt)
+		again.append(row.name)
+	frappe.db.commit()
+	return again
+
+
+def give_up(row) -> None:
+	reason = "It was tried several times in vain. A manager finds the reason in the Error Log."
+	before = MailStatus(row.status)
+	after, kind = (
+		(MailStatus.FAILED, MailEvent.FAILED)
+		if before is MailStatus.QUEUED
+		else (MailStatus.HELD, MailEvent.HELD)
+	)
+	if store.move_on(row.name, before, after, reason=reason):
+		store.write_event(row, kind, reason)

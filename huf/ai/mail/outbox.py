@@ -1,0 +1,87 @@
+"""Mails that are to go: looked at once more just before they go, then given to the site's mail queue, each once."""
+
+import frappe
+from frappe.utils import add_to_date, get_datetime, now_datetime
+
+from huf.ai.core.mail_types import MailEvent, MailStatus
+from huf.ai.mail import store, threads
+from huf.ai.mail.compose import Letter, compose, read_recipients
+from huf.ai.mail.intake import own_addresses, take_sent
+
+LONGEST_JOB = 300
+
+
+def enqueue_sending(name: str, attempt: int = 0) -> None:
+	"""Have a worker send an approved mail after the commit."""
+	frappe.enqueue(
+		"huf.ai.mail.outbox.send_mail",
+		queue="short",
+		timeout=LONGEST_JOB,
+		job_id=f"huf-mail-{name}-{attempt}",
+		enqueue_after_commit=True,
+		mail=name,
+	)
+
+
+def send_mail(mail: str) -> bool:
+	"""Give an approved mail to the mail queue, unless something speaks against it now; the outermost function of its job.
+
+	Raises InboxError where people's own answers cannot be looked for; it is then tried again.
+	"""
+	row = store.read_mail(mail)
+	if not row or row.status != MailStatus.APPROVED.value:
+		return False
+	take_sent(row.mailbox)
+	why = what_speaks_against(row)
+	if not store.move_on(mail, MailStatus.APPROVED, MailStatus.HELD if why else MailStatus.SENT, reason=why):
+		frappe.db.rollback()
+		return False
+	if why:
+		store.write_event(row, MailEvent.HELD, why, run=row.run)
+	else:
+		send(row)
+	frappe.db.commit()
+	return not why
+
+
+def what_speaks_against(row) -> str | None:
+	"""Why a mail must not go now, for a person to read."""
+	answered = store.read_mail(row.reply_to_mail)
+	if who := threads.who_answered(answered, get_datetime(row.modified) if row.approved_by else None):
+		return f"{who} has answered meanwhile"
+	if row.approved_by:
+		return None
+	if threads.is_with_person(row.thread):
+		return "The thread was handed over to a person"
+	if threads.is_for_machine(answered, read_recipients(row.recipients)):
+		return "A machine wrote what it answers"
+	own = set(own_addresses(store.read_mailbox(row.mailbox)))
+	if own & set(read_recipients(row.recipients)):
+		return "It would go to the mailbox itself"
+	if (
+		threads.count_own_replies(row.thread, add_to_date(now_datetime(), days=-1, as_datetime=True))
+		> threads.MOST_REPLIES
+	):
+		return f"{threads.MOST_REPLIES} replies went into the thread within a day; it may be a machine that answers"
+	return None
+
+
+def send(row) -> None:
+	mailbox = store.read_mailbox(row.mailbox)
+	to = read_recipients(row.recipients)
+	letter = Letter(
+		sender=mailbox.email,
+		sender_name=mailbox.sender_name or "",
+		to=to,
+		cc=(),
+		subject=row.subject or "",
+		body=row.text or "",
+		message_id=row.message_id,
+		in_reply_to=row.in_reply_to or "",
+		references=(row.message_references or "").split(),
+		date=now_datetime().astimezone(),
+		automatic=not row.approved_by,
+	)
+	queued = store.queue_mail(row, compose(letter), to)
+	store.update_mail(row.name, email_queue=queued)
+	store.write_event(row, MailEvent.SENT, f"To {row.recipients}", run=row.run, queue=queued)

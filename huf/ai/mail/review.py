@@ -1,0 +1,220 @@
+"""What people do with mail: look at a mail's whole way, try rules on it, edit, allow and discard drafts, take threads over."""
+
+import json
+import smtplib
+from dataclasses import asdict
+from datetime import datetime
+
+import frappe
+from frappe.utils import add_to_date, now_datetime
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.mail import store, threads
+from huf.ai.mail.compose import read_recipients
+from huf.ai.mail.dispatch import RULE, decide_mail, read_rules, rule_of
+from huf.ai.mail.inbox import InboxError, open_inbox
+from huf.ai.mail.intake import account_of
+from huf.ai.mail.jobs import message_of
+from huf.ai.mail.outbox import enqueue_sending
+from huf.ai.mail.rules import Rule, check_rule, try_rule
+from huf.ai.queries.tool_log import tool_calls_log
+
+RUN_FIELDS = [
+	"name",
+	"agent",
+	"status",
+	"stop_reason",
+	"response",
+	"error_message",
+	"steps",
+	"model",
+	"total_cost",
+]
+CALL_FIELDS = ["call_type", "step", "status", "model", "input_tokens", "output_tokens", "cost"]
+MOST_LOOKED_AT = 500
+SMTP_SECONDS = 15
+
+# --- looking ---
+
+
+def tell_way(doc) -> dict:
+	"""A mail, the rules that were tried on it, what its preprocessor read, its run, its drafts, its thread's events."""
+	run = doc.run and frappe.db.get_value("Agent Run", doc.run, RUN_FIELDS, as_dict=True)
+	if run:
+		run.llm_calls = frappe.get_all(
+			"Agent LLM Call", {"run": run.name}, CALL_FIELDS, order_by="step asc, creation asc"
+		)
+		run.tool_calls_log = tool_calls_log(run.name)
+	drafts = thread_mails(doc, {"reply_to_mail": doc.name})
+	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
+	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")
+	return {
+		"mail": {**doc.as_dict(), "attachments": read_json(doc.attachments, [])},
+		"rules": read_json(doc.checks, []),
+		"prepared": read_json(doc.prepared, {}),
+		"run": run or None,
+		"drafts": drafts,
+		"thread": thread_mails(doc, {}),
+		"events": [{**each, "details": read_json(each.details, {})} for each in events],
+		"with_person": threads.is_with_person(doc.thread),
+	}
+
+
+def thread_mails(doc, filters: dict) -> list:
+	fields = [
+		"name",
+		"subject",
+		"sender",
+		"recipients",
+		"direction",
+		"status",
+		"reason",
+		"text",
+		"creation",
+		"edited_by",
+	]
+	return frappe.get_list(
+		store.MAIL, filters={"thread": doc.thread, **filters}, fields=fields, order_by="creation asc"
+	)
+
+
+def read_json(text: str | None, default):
+	return json.loads(text) if text else default
+
+
+# --- rules ---
+
+
+def list_rules() -> list[dict]:
+	rows = frappe.get_list(RULE, fields=["*"], order_by="position asc, name asc")
+	return [
+		{"name": row.name, "disabled": row.disabled, "position": row.position, **as_dict(rule_of(row))}
+		for row in rows
+	]
+
+
+def as_dict(rule: Rule) -> dict:
+	return {**asdict(rule), "route": rule.route.value}
+
+
+def try_rule_on(name: str, doc) -> dict:
+	return asdict(try_rule(rule_of(frappe.get_doc(RULE, name)), message_of(doc)))
+
+
+def look_back(name: str | None, values: dict | None, days: int, now: datetime | None = None) -> dict:
+	"""{looked_at, taken: [{mail, subject, sender, was, would}]}: mails of the last days that a rule would take.
+
+	It takes its place among the enabled rules; `was` and `would` say which rule took a mail and which would.
+	"""
+	rule = rule_of(frappe.get_doc({**values, "doctype": RULE}) if values else frappe.get_doc(RULE, name))
+	check_rule(rule)
+	position = (
+		(values or {}).get("position") or (frappe.db.get_value(RULE, name, "position") if name else 0) or 0
+	)
+	rules = [each for each in read_rules() if each.name != rule.name]
+	before = frappe.db.count(
+		RULE, {"disabled": 0, "position": ["<", position], "name": ["!=", rule.name or ""]}
+	)
+	rules.insert(before, rule)
+	since = add_to_date(now or now_datetime(), days=-days, as_datetime=True)
+	found = frappe.get_list(
+		store.MAIL,
+		filters={"direction": Direction.INCOMING.value, "creation": [">", since]},
+		fields=["*"],
+		order_by="creation desc",
+		limit_page_length=MOST_LOOKED_AT,
+	)
+	taken = []
+	for row in found:
+		way = decide_mail(message_of(row), rules)
+		if way.tried and way.rule == rule.name:
+			told = {"mail": row.name, "subject": row.subject, "sender": row.sender}
+			taken.append({**told, "was": row.rule, "would": way.rule})
+	return {"looked_at": len(found), "taken": taken}
+
+
+# --- mailboxes ---
+
+
+def try_servers(mailbox) -> list[dict]:
+	"""Sign in where a mailbox receives and sends; nothing is changed there."""
+	tests = (("IMAP", mailbox.imap_host, try_imap), ("SMTP", mailbox.smtp_host, try_smtp))
+	return [{"part": part, "error": test(mailbox)} for part, host, test in tests if host]
+
+
+def try_imap(mailbox) -> str | None:
+	try:
+		with open_inbox(account_of(mailbox)):
+			return None
+	except InboxError as error:
+		return str(error)
+
+
+def try_smtp(mailbox) -> str | None:
+	kind = smtplib.SMTP_SSL if mailbox.smtp_security == "SSL/TLS" else smtplib.SMTP
+	try:
+		with kind(mailbox.smtp_host, mailbox.smtp_port or 0, timeout=SMTP_SECONDS) as server:
+			if mailbox.smtp_security == "STARTTLS":
+				server.starttls()
+			if mailbox.smtp_user:
+				server.login(
+					mailbox.smtp_user, mailbox.get_password("smtp_password", raise_exception=False) or ""
+				)
+			server.noop()
+	except (OSError, smtplib.SMTPException) as error:
+		return f"{mailbox.smtp_host}:{mailbox.smtp_port} cannot be used: {error}"
+	return None
+
+
+# --- drafts and threads ---
+
+
+def changed(doc, text: str | None, subject: str | None, to: str | None) -> dict:
+	"""What a person has written, as fields. Raises UsageError for an address that is none."""
+	values = {"text": text, "subject": subject, "recipients": to}
+	values = {key: value for key, value in values.items() if value is not None and value != doc.get(key)}
+	try:
+		read_recipients(values.get("recipients", doc.recipients))
+	except ValueError as error:
+		raise UsageError(str(error)) from None
+	return {**values, "edited_by": frappe.session.user} if values else {}
+
+
+def edit_draft(doc, text: str, subject: str | None, to: str | None) -> dict:
+	values = changed(doc, text, subject, to)
+	status = MailStatus.DRAFT
+	if values and store.move_on(doc.name, status, status, **values):
+		store.write_event(doc, MailEvent.DRAFT_CHANGED, f"By {frappe.session.user}", run=doc.run)
+	return {"name": doc.name, "status": status.value}
+
+
+def approve_draft(doc, text: str | None, subject: str | None, to: str | None) -> dict:
+	values = {
+		**changed(doc, text, subject, to),
+		"approved_by": frappe.session.user,
+		"reason": None,
+		"attempts": 0,
+	}
+	if store.move_on(doc.name, MailStatus(doc.status), MailStatus.APPROVED, **values):
+		store.write_event(doc, MailEvent.APPROVED, f"By {frappe.session.user}", run=doc.run)
+		enqueue_sending(doc.name)
+	return {"name": doc.name, "status": MailStatus.APPROVED.value}
+
+
+def discard_draft(doc) -> dict:
+	if store.move_on(doc.name, MailStatus(doc.status), MailStatus.DISCARDED):
+		store.write_event(doc, MailEvent.DISCARDED, f"By {frappe.session.user}", run=doc.run)
+	return {"name": doc.name, "status": MailStatus.DISCARDED.value}
+
+
+def hand_over(doc, reason: str) -> dict:
+	if not threads.is_with_person(doc.thread):
+		store.write_event(doc, MailEvent.ESCALATED, reason or f"Taken over by {frappe.session.user}")
+	return {"thread": doc.thread, "with_person": True}
+
+
+def give_back(doc) -> dict:
+	if threads.is_with_person(doc.thread):
+		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
+	return {"thread": doc.thread, "with_person": False}

@@ -1,0 +1,197 @@
+"""Which rule takes a mail: rules in their order, all conditions of one must hold, the first that fits wins.
+
+Every decision explains itself, condition by condition. Knows no site; a person's regular expression cannot hold it up.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import regex
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.text_decoding import ADDRESS
+from huf.ai.core.trigger_types import Check
+from huf.ai.mail.message import MailMessage
+
+LONGEST_PATTERN = 500
+PATTERN_SECONDS = 0.1
+LONGEST_VALUE = 5_000
+LONGEST_BODY = 200_000
+
+
+class MailRoute(str, Enum):
+	PIPELINE = "pipeline"
+	AGENT = "agent"
+
+
+@dataclass(frozen=True)
+class Rule:
+	"""`match`: conditions by their name (see `CONDITIONS`). `profile`: the agent, for the route `agent`."""
+
+	name: str
+	match: Mapping[str, Any]
+	route: MailRoute = MailRoute.PIPELINE
+	profile: str | None = None
+	preprocessor: str | None = None
+
+
+@dataclass(frozen=True)
+class Tried:
+	"""A rule and what became of its conditions."""
+
+	rule: str
+	fits: bool
+	checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
+class Decision:
+	"""Where a mail goes. `rule` is None where none fits; `tried` are all rules up to the one that does."""
+
+	route: MailRoute = MailRoute.PIPELINE
+	rule: str | None = None
+	profile: str | None = None
+	preprocessor: str | None = None
+	tried: tuple[Tried, ...] = field(default=())
+
+
+def decide_route(rules: Iterable[Rule], message: MailMessage) -> Decision:
+	"""The first rule that fits; without one, the pipeline."""
+	tried: list[Tried] = []
+	for rule in rules:
+		tried.append(try_rule(rule, message))
+		if tried[-1].fits:
+			return Decision(rule.route, rule.name, rule.profile, rule.preprocessor, tuple(tried))
+	return Decision(tried=tuple(tried))
+
+
+def try_rule(rule: Rule, message: MailMessage) -> Tried:
+	"""Every condition is looked at, also behind one that fails, so that a person sees them all."""
+	checks = [check for name, wanted in rule.match.items() for check in CONDITIONS[name](message, wanted)]
+	return Tried(rule.name, bool(checks) and all(check.ok for check in checks), tuple(checks))
+
+
+# --- conditions ---
+
+
+def check_all(message: MailMessage, wanted: bool) -> list[Check]:
+	return [Check("every mail", bool(wanted))]
+
+
+def check_sender(message: MailMessage, wanted: str) -> list[Check]:
+	return [Check(f"sender is {wanted}", message.sender == wanted.strip().lower(), message.sender)]
+
+
+def check_domain(message: MailMessage, wanted: str) -> list[Check]:
+	domain = message.sender.rpartition("@")[2]
+	return [
+		Check(
+			f"sender's domain is {wanted}",
+			bool(domain) and domain == wanted.strip().lower().removeprefix("@"),
+			domain,
+		)
+	]
+
+
+def check_subject(message: MailMessage, wanted: str) -> list[Check]:
+	return [
+		Check(
+			f"subject contains {wanted!r}", wanted.casefold() in message.subject.casefold(), message.subject
+		)
+	]
+
+
+def check_headers(message: MailMessage, wanted: Mapping[str, str]) -> list[Check]:
+	return [check_header(message, name, pattern) for name, pattern in wanted.items()]
+
+
+def check_header(message: MailMessage, name: str, pattern: str) -> Check:
+	text, values = f"header {name} matches {pattern}", message.all_headers(name)
+	if not values:
+		return Check(text, False, f"there is no header {name}")
+	try:
+		compiled = regex.compile(pattern, regex.IGNORECASE)
+		found = any(compiled.search(value[:LONGEST_VALUE], timeout=PATTERN_SECONDS) for value in values)
+	except TimeoutError:
+		return Check(text, False, "the expression takes too long")
+	except (regex.error, RecursionError, MemoryError) as error:
+		return Check(text, False, f"the expression cannot be read: {error}")
+	return Check(text, found, " | ".join(values)[:LONGEST_VALUE])
+
+
+def check_forwarded(message: MailMessage, wanted: str) -> list[Check]:
+	"""Whether a mail was forwarded from an address: any of four signals is enough."""
+	address = wanted.strip().lower()
+	signals = {
+		"X-Forwarded-From": address in addresses_in(message.all_headers("X-Forwarded-From")),
+		"Reply-To": address in message.reply_to,
+		"the body": address in addresses_in([message.text[:LONGEST_BODY]]),
+		"the sender": address == message.sender,
+	}
+	seen = [name for name, is_so in signals.items() if is_so]
+	where = f"found in {', '.join(seen)}" if seen else f"in none of {', '.join(signals)}"
+	return [Check(f"forwarded from {wanted}", bool(seen), where)]
+
+
+def addresses_in(texts: Iterable[str]) -> set[str]:
+	return {found.lower().rstrip(".") for text in texts for found in ADDRESS.findall(text)}
+
+
+CONDITIONS = {
+	"all": check_all,
+	"sender_email": check_sender,
+	"sender_domain": check_domain,
+	"subject_contains": check_subject,
+	"header_match": check_headers,
+	"forwarded_from": check_forwarded,
+}
+KINDS = {"all": bool, "header_match": dict}
+
+
+# --- rules that cannot work ---
+
+
+def check_rule(rule: Rule) -> None:
+	"""Raises UsageError for a rule that could never do what its author means."""
+	if not rule.match:
+		raise UsageError(f"The rule {rule.name} has no condition. A rule for every mail says all: true.")
+	for name, wanted in rule.match.items():
+		check_condition(rule.name, name, wanted)
+	if rule.route is MailRoute.AGENT and not rule.profile:
+		raise UsageError(f"The rule {rule.name} has the route agent, but no profile.")
+
+
+def check_condition(rule: str, name: str, wanted: Any) -> None:
+	if name not in CONDITIONS:
+		raise UsageError(f"{name!r} is no condition. There are: {', '.join(CONDITIONS)}.")
+	kind = KINDS.get(name, str)
+	if not isinstance(wanted, kind) or not wanted:
+		raise UsageError(
+			f"{name} of the rule {rule} must be {'true' if kind is bool else describe_kind(kind)}."
+		)
+	if name in ("sender_email", "forwarded_from") and not ADDRESS.fullmatch(wanted.strip()):
+		raise UsageError(f"{name} of the rule {rule} must be one address, such as anna@example.com.")
+	for header, pattern in wanted.items() if kind is dict else ():
+		check_pattern(header, pattern)
+
+
+def describe_kind(kind: type) -> str:
+	return "text" if kind is str else "a list of header names, each with a regular expression"
+
+
+def check_pattern(header: str, pattern: Any) -> None:
+	if not isinstance(header, str) or not re.fullmatch(r"[!-9;-~]+", header):
+		raise UsageError(f"{header!r} is no name of a header.")
+	if not isinstance(pattern, str) or not pattern:
+		raise UsageError(f"The expression for the header {header} must be text.")
+	if len(pattern) > LONGEST_PATTERN:
+		raise UsageError(
+			f"The expression for the header {header} is longer than {LONGEST_PATTERN} characters."
+		)
+	try:
+		regex.compile(pattern, regex.IGNORECASE)
+	except (regex.error, RecursionError) as error:
+		raise UsageError(f"The expression for the header {header} cannot be read: {error}.") from None

@@ -1,0 +1,309 @@
+"""Agent Mail and Agent Mail Event: mails that came and that are to go, and what became of each. Their only writer.
+
+A mail's row is named by a digest of its mailbox and its Message-ID, so the database keeps each once. Nothing here commits.
+"""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import frappe
+from frappe.utils import add_to_date, now, now_datetime
+
+from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.storage.rows import clip, digest, insert_row, update_document, update_row
+
+MAIL, EVENT, MAILBOX = "Agent Mail", "Agent Mail Event", "Agent Mailbox"
+CLERK = "Mail Clerk"
+CLERK_WORDS = "You read the mail of an office, sort it and prepare replies. You are brief, polite and exact."
+PATIENCE = 60
+"""Seconds after which a mail whose job has not been done is looked after."""
+MOST_ATTEMPTS = 5
+LONGEST_TEXT = 1_000_000
+LONGEST_NAME = 140
+"""Bytes of a file's name."""
+
+
+def name_of(mailbox: str, key: str) -> str:
+	return digest("mail", mailbox, key)
+
+
+def read_mail(name: str):
+	"""The row, or None."""
+	return frappe.db.get_value(MAIL, name, "*", as_dict=True)
+
+
+def hold(name: str) -> None:
+	"""Keep others who hold this mail waiting until the commit; a database of one writer needs no such thing."""
+	frappe.db.get_value(MAIL, name, "name", for_update=True)
+
+
+def read_mailbox(name: str):
+	"""The record, without its secrets."""
+	return frappe.get_cached_doc(MAILBOX, name)
+
+
+def insert_mail(name: str, row: Mapping[str, Any], owner: str) -> bool:
+	"""Write a mail down; False where it is there already, and whoever wrote that looks after it."""
+	mark = frappe.generate_hash(length=20)
+	row = {**row, "text": clip(row.get("text"), LONGEST_TEXT), "taken_by": mark, "attempts": 0}
+	insert_row(MAIL, row, owner, name)
+	return frappe.db.get_value(MAIL, name, "taken_by") == mark
+
+
+def keep_files(name: str, owner: str, attachments: Sequence, raw: bytes | None) -> None:
+	"""The mail as it came, packed, and each attachment (see `huf.ai.mail.message`), as private files of the row."""
+	kept = [
+		{
+			"file_name": each.file_name,
+			"content_type": each.content_type,
+			**save_file(name, owner, each.file_name, each.content),
+		}
+		for each in attachments
+	]
+	values = {"attachments": json.dumps(kept, ensure_ascii=False) if kept else None}
+	if raw:
+		values["raw_file"] = save_file(name, owner, f"{name}.eml.gz", gzip.compress(raw, 5, mtime=0)).get(
+			"file_url"
+		)
+	update_row(MAIL, name, values)
+
+
+def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
+	"""{file_url, size}, or {size, error} for a file that the site does not take."""
+	# File systems count bytes; what is left out is the beginning, so that the ending stays.
+	short = file_name.encode(errors="ignore")[-LONGEST_NAME:].decode(errors="ignore")
+	values = {"doctype": "File", "file_name": short, "is_private": 1}
+	values |= {"attached_to_doctype": MAIL, "attached_to_name": name, "content": content}
+	try:
+		doc = frappe.get_doc(values)
+		doc.flags.ignore_permissions = True
+		doc.insert(ignore_permissions=True)
+	except frappe.ValidationError as error:
+		return {"size": len(content), "error": str(error)}
+	update_document("File", doc.name, {"owner": owner})
+	return {"size": len(content), "file_url": doc.file_url}
+
+
+def read_raw(row) -> bytes | None:
+	"""The mail as it came; None where it was not kept."""
+	found = row.raw_file and frappe.db.get_value(
+		"File", {"file_url": row.raw_file, "attached_to_name": row.name}
+	)
+	if not found:
+		return None
+	try:
+		content = frappe.get_doc("File", found).get_content()
+		return gzip.decompress(content if isinstance(content, bytes) else content.encode())
+	except OSError:  # the file is gone, or is none of ours any more
+		return None
+
+
+# --- states ---
+
+
+def update_mail(name: str, **values: Any) -> None:
+	update_row(MAIL, name, values)
+
+
+def move_on(name: str, before: MailStatus, after: MailStatus, **values: Any) -> bool:
+	"""Change a mail's status, if it is still what it was; holds the row until the commit."""
+	# The update holds the row, so what is read now stays true until the commit.
+	frappe.db.sql(f"update `tab{MAIL}` set modified = %s where name = %s", (now(), name))
+	if frappe.db.get_value(MAIL, name, "status") != before.value:
+		return False
+	update_row(MAIL, name, {"status": after.value, **values})
+	return True
+
+
+def count_attempt(name: str) -> int:
+	frappe.db.sql(f"update `tab{MAIL}` set attempts = attempts + 1 where name = %s", (name,))
+	return frappe.db.get_value(MAIL, name, "attempts") or 0
+
+
+def overdue(now: datetime | None = None) -> list:
+	"""Mails whose job or sending should be done by now, oldest first: name, status, attempts."""
+	before = add_to_date(now or now_datetime(), seconds=-PATIENCE, as_datetime=True)
+	waiting = (MailStatus.QUEUED.value, MailStatus.APPROVED.value)
+	return frappe.get_all(
+		MAIL,
+		filters={"status": ["in", waiting], "modified": ["<", before]},
+		fields=["name", "status", "attempts"],
+		order_by="creation asc",
+		limit=500,
+	)
+
+
+def ended() -> list[str]:
+	"""Mails whose run has ended while nobody was there to say so."""
+	return frappe.db.sql(
+		f"""select mail.name from `tab{MAIL}` mail join `tabAgent Run` run on run.name = mail.run
+		where mail.status = %s and run.status not in ('Queued', 'Started', 'Waiting') order by mail.creation limit 500""",
+		(MailStatus.STARTED.value,),
+		pluck=True,
+	)
+
+
+def write_event(mail, kind: MailEvent, summary: str, run: str | None = None, **details: Any) -> str:
+	"""`mail` is an Agent Mail, its row, or what such a row will hold."""
+	row = {
+		"mail": mail.get("name"),
+		"thread": mail.get("thread"),
+		"mailbox": mail.get("mailbox"),
+		"kind": kind.value,
+		"run": run,
+		"user": frappe.session.user,
+		"summary": clip(summary, 1000),
+		"details": json.dumps(details, ensure_ascii=False, default=str) if details else None,
+	}
+	return insert_row(EVENT, row, mail.get("run_as"))
+
+
+def end_run_of(row, call_type: str, log: list[dict] | None) -> None:
+	"""What the record of a mail's run says beside what every run's says."""
+	frappe.db.sql("update `tabAgent LLM Call` set call_type = %s where run = %s", (call_type, row.run))
+	if log is not None:
+		update_row("Agent Run", row.run, {"tool_calls_log": json.dumps(log, ensure_ascii=False)})
+
+
+# --- mailboxes ---
+
+
+def set_position(mailbox: str, uidvalidity: str, last_uid: int) -> None:
+	"""How far a mailbox was read; never back, unless the server counts anew."""
+	frappe.db.sql(
+		f"""update `tab{MAILBOX}` set last_uid = case when uidvalidity = %s and last_uid > %s then last_uid else %s end,
+		uidvalidity = %s, last_sync = %s, last_error = null where name = %s""",
+		(uidvalidity, last_uid, last_uid, uidvalidity, now(), mailbox),
+	)
+
+
+def read_position(mailbox: str):
+	"""uidvalidity, last_uid, since: as they are now, not as they were cached."""
+	return frappe.db.get_value(MAILBOX, mailbox, ["uidvalidity", "last_uid", "since"], as_dict=True)
+
+
+def tell_error(mailbox: str, error: str) -> None:
+	update_document(MAILBOX, mailbox, {"last_error": clip(error, 1000), "last_sync": now()})
+
+
+# --- mails to go ---
+
+UNDER_WAY = (MailStatus.DRAFT.value, MailStatus.APPROVED.value)
+
+
+def open_draft(thread: str):
+	"""The draft of a thread that waits for a person, or None."""
+	return frappe.db.get_value(
+		MAIL, {"thread": thread, "status": MailStatus.DRAFT.value}, "*", as_dict=True, order_by="creation asc"
+	)
+
+
+def count_outgoing(thread: str) -> int:
+	return frappe.db.count(MAIL, {"thread": thread, "direction": Direction.OUTGOING.value})
+
+
+def insert_outgoing(answers, row: Mapping[str, Any], status: MailStatus, place: int) -> tuple[str, bool]:
+	"""A mail that answers another (`answers`: its row), as the one at a place in its thread; (name, whether it is new).
+
+	Two who write one at the same place at once write the same. What has gone its way is not in the way: where a mail was
+	deleted, there are fewer than places.
+	"""
+	while True:
+		name, is_new = insert_at(answers, row, status, place)
+		if is_new or frappe.db.get_value(MAIL, name, "status") in UNDER_WAY:
+			return name, is_new
+		place += 1
+
+
+def insert_at(answers, row: Mapping[str, Any], status: MailStatus, place: int) -> tuple[str, bool]:
+	address = read_mailbox(answers.mailbox).email
+	message_id = f"{digest('outgoing', answers.thread, place)}@{address.rpartition('@')[2]}"
+	references = [*(answers.message_references or "").split(), answers.message_id]
+	values = {
+		"mailbox": answers.mailbox,
+		"direction": Direction.OUTGOING.value,
+		"status": status.value,
+		"thread": answers.thread,
+		"message_id": message_id,
+		"in_reply_to": answers.message_id,
+		"message_references": " ".join(each for each in references if each),
+		"reply_to_mail": answers.name,
+		"sender": address,
+		"run_as": answers.run_as,
+		**row,
+	}
+	name = name_of(answers.mailbox, message_id)
+	return name, insert_mail(name, values, answers.run_as)
+
+
+def queue_mail(row, message: str, recipients: Sequence[str]) -> str:
+	"""Give a mail to the site's mail queue: sent after the commit, once."""
+	doc = frappe.get_doc(
+		{
+			"doctype": "Email Queue",
+			"sender": row.sender,
+			"recipients": [{"recipient": each, "status": "Not Sent"} for each in recipients],
+			"message": message,
+			"message_id": row.message_id,
+			"status": "Not Sent",
+			"reference_doctype": MAIL,
+			"reference_name": row.name,
+			"show_as_cc": row.cc or "",
+			"expose_recipients": "header",
+			"add_unsubscribe_link": 0,
+			"priority": 1,
+		}
+	)
+	doc.insert(ignore_permissions=True)
+	return doc.name
+
+
+def keep_account(mailbox, password: str | None) -> None:
+	"""The site's Email Account by which a mailbox with SMTP settings of its own sends; checked by Frappe as it is saved."""
+	name = f"Huf {mailbox.name}"
+	values = {
+		"email_id": mailbox.email,
+		"enable_outgoing": 1,
+		"smtp_server": mailbox.smtp_host,
+		"smtp_port": str(mailbox.smtp_port or ""),
+		"use_tls": int(mailbox.smtp_security == "STARTTLS"),
+		"use_ssl_for_outgoing": int(mailbox.smtp_security == "SSL/TLS"),
+		"login_id_is_different": int(bool(mailbox.smtp_user) and mailbox.smtp_user != mailbox.email),
+		"login_id": mailbox.smtp_user,
+		"password": password,
+		"no_smtp_authentication": int(not mailbox.smtp_user),
+	}
+	if frappe.db.exists("Email Account", name):
+		doc = frappe.get_doc("Email Account", name).update(values)
+	else:
+		doc = frappe.get_doc({"doctype": "Email Account", "email_account_name": name, **values})
+	doc.save(ignore_permissions=True)
+
+
+def delete_files(mails: list[str]) -> None:
+	"""Delete every File attached to these mails, for good."""
+	files = {"attached_to_doctype": MAIL, "attached_to_name": ["in", mails]}
+	for name in frappe.get_all("File", files, pluck="name", order_by="name asc"):
+		frappe.delete_doc("File", name, ignore_permissions=True, delete_permanently=True)
+
+
+def find_clerk() -> str | None:
+	"""The agent that sorts mail and drafts replies: the one in Huf Settings, else, with a default model, a new one."""
+	settings = frappe.get_cached_doc("Huf Settings")
+	if settings.mail_agent:
+		return settings.mail_agent
+	if not settings.default_model:
+		return None
+	if not frappe.db.exists("Agent", CLERK):
+		values = {
+			"agent_name": CLERK,
+			"description": "Sorts mail and drafts replies",
+			"instructions": CLERK_WORDS,
+		}
+		doc = frappe.get_doc({"doctype": "Agent", **values, "allow_chat": 0, "persist_conversation": 0})
+		doc.insert(ignore_permissions=True, ignore_if_duplicate=True)
+		frappe.db.commit()
+	return CLERK

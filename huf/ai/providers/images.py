@@ -1,0 +1,62 @@
+"""Puts the pictures of a transcript into what a model is sent, as data URLs. Reads Files; keeps nothing and writes nothing.
+
+Whether they may be read was asked when they were brought along: only a conversation's own files stand in its transcript.
+"""
+
+import base64
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+
+import frappe
+
+from huf.ai.core.attachments import PICTURES, without_pictures
+from huf.ai.core.files import file_content
+
+MOST_BYTES = 20_000_000
+"""Of all pictures in one request; the newest are shown."""
+UNSEEN = "You cannot see pictures. Where it matters, tell the person that this model cannot."
+GONE = "A picture is no longer shown."
+
+
+def with_pictures(messages: list[dict], sees: bool) -> list[dict]:
+	"""Messages in OpenAI's form: those with pictures as parts, or with a line that they cannot be seen."""
+	if not sees:
+		return [without_pictures(each, UNSEEN) for each in messages]
+	left, sent = MOST_BYTES, []
+	for message in reversed(messages):
+		if message.get("images"):
+			shown = list(read_pictures(message["images"], left))
+			left -= sum(map(len, shown))
+			message = as_parts(message, shown)
+		sent.append(message)
+	return sent[::-1]
+
+
+def read_pictures(names: Iterable[str], left: int) -> Iterator[str]:
+	"""As data URLs those that are there and fit into so many characters together."""
+	for name in names:
+		if url := read_picture(name, left):
+			left -= len(url)
+			yield url
+
+
+def as_parts(message: dict, urls: list[str]) -> dict:
+	gone = GONE if len(urls) < len(message["images"]) else ""
+	told = without_pictures(message, gone) if gone else message
+	words = [{"type": "text", "text": told["content"]}] if told["content"] else []
+	pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+	return {"role": message["role"], "content": [*words, *pictures]}
+
+
+def read_picture(name: str, most: int) -> str | None:
+	"""A File as a data URL of `most` characters; None where it is gone, or longer."""
+	if not frappe.db.exists("File", {"name": name, "attached_to_doctype": "Agent Conversation"}):
+		return None
+	file = frappe.get_doc("File", name)
+	ending = PurePath(file.file_name or file.file_url).suffix.lower().lstrip(".")
+	try:
+		content = file_content(file)
+	except OSError:
+		return None
+	url = f"data:{PICTURES.get(ending, 'image/png')};base64,{base64.b64encode(content).decode()}"
+	return url if len(url) <= most else None

@@ -1,0 +1,224 @@
+"""Tool calls that a model wrote down as text instead of making them: reads them, in the styles local models have.
+
+Pure. Only names of known tools count. Broken JSON is mended where it has one reading; where it has none, the text is handed
+on as the call's arguments, so that the loop refuses it and tells the model why.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from huf.ai.core.arguments import FENCE, repair
+
+Tools = Mapping[str, dict]
+"""Parameters (a JSON schema) by the tool's name."""
+Written = tuple[str, str]
+"""A call as found: the tool's name, and its arguments as text."""
+
+NAME_KEYS = ("name", "tool", "function", "tool_name", "function_name", "action", "recipient_name")
+ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params", "kwargs")
+WRAPPERS = ("function", "function_call", "tool_call")
+LISTS = ("tool_calls", "calls", "function_calls", "tool_uses")
+BESIDE = {"type", "id", "index", "call_id", "tool_call_id", "thought", "thoughts", "reasoning"}
+"""Keys that may stand beside a call; any other makes it some other object."""
+CALL_KEYS = {*NAME_KEYS, *ARGUMENT_KEYS, *WRAPPERS, *LISTS, *BESIDE}
+
+NAME = r"[A-Za-z0-9_.-]{1,80}"
+TAGS = re.compile(
+	r"</?(?:tool_calls?|function_calls?|tools)>|\[TOOL_CALLS\]|\[/?ARGS\]|\[CALL_ID\]\w+|```\w*"
+)
+DEEPSEEK = re.compile(r"(?:function)?<｜tool▁sep｜>")
+SPECIAL = re.compile(r"<[|｜][^|｜<>]{1,40}[|｜]>")
+NAMED_BODY = re.compile(rf"\s*(?:functions\.)?({NAME})(?::\d+)?\s*(?=\{{)")
+XML_CALL = re.compile(
+	rf"<(?:function=|invoke name=\"?)({NAME})\"?>(.*?)(?:</(?:function|invoke)>|$)", re.DOTALL
+)
+XML_PARAMETER = re.compile(
+	r"<parameter(?:=| name=\"?)([^>\"]+)\"?>\n?(.*?)\n?</parameter>|<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>",
+	re.DOTALL,
+)
+GLM_CALL = re.compile(rf"(?:^|<tool_call>)\s*({NAME})\s*(<arg_key>.*)", re.DOTALL)
+SEPARATOR = re.compile(r"[\s,;]*")
+SAID_NAME = re.compile(rf"""["']?\b(?:{"|".join(NAME_KEYS)})["']?\s*[:=]\s*["']({NAME})["']""")
+CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+def read_calls(text: str, tools: Tools, marked: bool) -> list[Written]:
+	"""The calls a piece of text consists of; none where it is anything else.
+
+	`marked`: it stands where only calls stand, so that a call without arguments is one, too.
+	"""
+	text = FENCE.sub(r"\1", text.strip())
+	plain = SPECIAL.sub(" ", DEEPSEEK.sub(" ", TAGS.sub(" ", text))).strip()
+	try:
+		if (values := first_value(text, EXACT) or first_value(plain, EXACT)) is not None:
+			return calls_of(values, tools, marked)
+		found = read_xml(text, tools) or read_named(plain, tools) or read_python(plain, tools)
+		if not found and (values := first_value(text, [mend]) or first_value(plain, [mend])):
+			return calls_of(values, tools, marked)
+		return found or read_broken(text, tools)
+	except RecursionError:
+		return []
+
+
+def first_value(text: str, readers: Iterable[Callable[[str], Any]]) -> list | None:
+	"""What the first reader that can makes of an object or a list; None: none can."""
+	for read in readers if text.startswith(("{", "[")) else ():
+		try:
+			value = read(text)
+		except (ValueError, SyntaxError, TypeError, MemoryError):
+			continue
+		if isinstance(value, list | dict):
+			return value if isinstance(value, list) else [value]
+	return None
+
+
+def read_row(text: str) -> list:
+	"""JSON values one after the other, whatever separates them. Raises ValueError."""
+	values, place = [], 0
+	while place < len(text):
+		value, place = json.JSONDecoder().raw_decode(text, place)
+		values += value if isinstance(value, list) else [value]
+		place = SEPARATOR.match(text, place).end()
+	return values
+
+
+def mend(text: str) -> dict | None:
+	return repair(f'{{"calls": {text}}}' if text.startswith("[") else text)
+
+
+EXACT = (read_row, ast.literal_eval)
+
+
+def calls_of(values: list, tools: Tools, marked: bool) -> list[Written]:
+	"""All of the values as calls, or none."""
+	found = [call_of(each, tools, marked) for value in values for each in inside(value)]
+	return [] if None in found else found
+
+
+def inside(value: Any) -> list:
+	"""The calls that an object only wraps, or the object."""
+	wrapped = (value[key] for key in LISTS if is_object(value) and isinstance(value.get(key), list))
+	return next(wrapped, [value])
+
+
+def is_object(value: Any) -> bool:
+	return isinstance(value, dict)
+
+
+def call_of(value: Any, tools: Tools, marked: bool) -> Written | None:
+	"""An object as a call; None for any other, such as what describes a tool."""
+	if not is_object(value):
+		return None
+	for key in WRAPPERS:
+		if is_object(value.get(key)):
+			value = {**{k: v for k, v in value.items() if k != key}, **value[key]}
+	named = next((key for key in NAME_KEYS if known(value.get(key), tools)), None)
+	given = next((key for key in ARGUMENT_KEYS if key in value), None)
+	if not named or not (given or marked) or set(value) - {named, given} - BESIDE:
+		return None
+	arguments = value.get(given)
+	if is_object(arguments) and {"type", "properties"} <= set(arguments):
+		return None
+	if isinstance(arguments, str):
+		return known(value[named], tools), arguments
+	if arguments is None or is_object(arguments):
+		return known(value[named], tools), json.dumps(arguments or {}, ensure_ascii=False)
+	return None
+
+
+def known(name: Any, tools: Tools) -> str | None:
+	"""The tool a name stands for; some models put the name of a module before it."""
+	if not isinstance(name, str):
+		return None
+	bare = re.sub(r"^(?:functions|tools|default_api)\.", "", name.strip()).removesuffix(".call")
+	return bare if bare in tools else None
+
+
+def read_xml(text: str, tools: Tools) -> list[Written]:
+	found = [(name, pairs(body)) for name, body in XML_CALL.findall(text)]
+	if not found and (glm := GLM_CALL.search(text)):
+		found = [(glm[1], pairs(glm[2]))]
+	return (
+		[as_written(*each, tools) for each in found] if all(known(name, tools) for name, _ in found) else []
+	)
+
+
+def read_named(text: str, tools: Tools) -> list[Written]:
+	"""Names with an object behind each."""
+	found, place = [], 0
+	while head := NAMED_BODY.match(text, place):
+		try:
+			_, place = json.JSONDecoder().raw_decode(text, head.end())
+		except ValueError:
+			place = len(text)
+		if not known(head[1], tools):
+			return []
+		found.append((known(head[1], tools), text[head.end() : place].strip()))
+	return [] if text[place:].strip() else found
+
+
+def pairs(body: str) -> dict[str, str] | str:
+	found = {a or c: b or d for a, b, c, d in XML_PARAMETER.findall(body)}
+	return found or body.strip()
+
+
+def as_written(name: str, body: dict[str, str] | str, tools: Tools) -> Written:
+	name = known(name, tools)
+	if isinstance(body, str):
+		return name, body or "{}"
+	fields = tools[name].get("properties") or {}
+	typed = {key: typed_as(value, fields.get(key) or {}) for key, value in body.items()}
+	return name, json.dumps(typed, ensure_ascii=False)
+
+
+def typed_as(text: str, schema: dict) -> Any:
+	"""XML has only text: what the tool wants as another type is read as JSON."""
+	if schema.get("type", "string") == "string":
+		return text
+	try:
+		return json.loads(text)
+	except ValueError:
+		return text
+
+
+def read_python(text: str, tools: Tools) -> list[Written]:
+	"""`[look(limit=1), find(words="x")]`, or the same as statements; only with named arguments."""
+	try:
+		statements = ast.parse(text).body
+	except (SyntaxError, ValueError, MemoryError):
+		return []
+	found = [call_in(node, tools) for statement in statements for node in expressions(statement)]
+	return [] if None in found else found
+
+
+def expressions(statement: ast.stmt) -> list[ast.expr | None]:
+	value = getattr(statement, "value", None)
+	if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "print" and len(value.args) == 1:
+		value = value.args[0]
+	return value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+
+
+def call_in(node: ast.expr | None, tools: Tools) -> Written | None:
+	if not isinstance(node, ast.Call) or node.args:
+		return None
+	name = known(ast.unparse(node.func), tools)
+	try:
+		arguments = {word.arg: literal(word.value) for word in node.keywords}
+		return (name, json.dumps(arguments, ensure_ascii=False)) if name and None not in arguments else None
+	except (ValueError, TypeError):
+		return None
+
+
+def literal(node: ast.expr) -> Any:
+	return (
+		CONSTANTS[node.id] if isinstance(node, ast.Name) and node.id in CONSTANTS else ast.literal_eval(node)
+	)
+
+
+def read_broken(text: str, tools: Tools) -> list[Written]:
+	"""JSON that has no one reading, but says whom it calls."""
+	said = SAID_NAME.search(text)
+	return [(name, text.strip())] if said and (name := known(said[1], tools)) else []

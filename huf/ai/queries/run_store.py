@@ -1,0 +1,129 @@
+"""Runs as front ends of the agent-run kind keep them: a store with save, get and list over Agent Run.
+
+Reads as the user, through list permissions; a run that goes on is not in the store yet. Does not commit.
+"""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import frappe
+
+from huf.ai.core.types import CallStatus, RunStatus
+from huf.ai.storage.rows import clip, insert_row, insert_rows, update_row
+from huf.ai.storage.run_log import FAILED, WORDS
+
+ENDED = ("Success", "Stopped", "Failed", "Cancelled")
+STATUS_OF = {"completed": RunStatus.SUCCESS, FAILED: RunStatus.FAILED, "cancelled": RunStatus.CANCELLED}
+FIELDS = {
+	"run_id": "name",
+	"objective": "prompt",
+	"confidence": "confidence",
+	"steps": "steps",
+	"duration_ms": "duration_ms",
+	"result": "response",
+	"error": "error_message",
+	"created_at": "creation",
+	"completed_at": "ended_at",
+}
+"""Fields of a record, and those of Agent Run that hold the same."""
+
+
+@dataclass(frozen=True)
+class AgentRunRecord:
+	"""A run that has ended; `status` is completed, failed or cancelled."""
+
+	run_id: str
+	objective: str
+	status: str
+	result: Any = None
+	error: str | None = None
+	confidence: float = 0.0
+	plan: list[str] = field(default_factory=list)
+	tools_used: list[str] = field(default_factory=list)
+	steps: int = 0
+	duration_ms: int = 0
+	created_at: datetime | None = None
+	completed_at: datetime | None = None
+	route: str = "agent"
+
+
+class RunStore:
+	def save(self, record: AgentRunRecord) -> None:
+		"""Keep a record: a new Agent Run of the user, or what an own one ended with."""
+		values = {
+			column: getattr(record, name)
+			for name, column in FIELDS.items()
+			if name not in ("run_id", "created_at")
+		}
+		result = (
+			record.result if isinstance(record.result, str | None) else json.dumps(record.result, default=str)
+		)
+		values |= {
+			"route": record.route,
+			"plan": json.dumps(record.plan, ensure_ascii=False),
+			"status": STATUS_OF[record.status].value,
+			"response": clip(result),
+			"error_message": clip(record.error),
+		}
+		if frappe.db.exists("Agent Run", record.run_id):
+			frappe.get_doc("Agent Run", record.run_id).check_permission("read")
+			update_row("Agent Run", record.run_id, values)
+			return
+		user = frappe.session.user
+		insert_row(
+			"Agent Run", {**values, "run_as": user, "started_at": record.created_at}, user, record.run_id
+		)
+		insert_rows(
+			"Agent Tool Call", [called(record.run_id, *each) for each in enumerate(record.tools_used, 1)]
+		)
+
+	def get(self, run_id: str) -> AgentRunRecord | None:
+		found = read_records({"name": run_id, "status": ["in", ENDED]}, 1)
+		return found[0] if found else None
+
+	def list(self, limit: int = 50) -> list[AgentRunRecord]:
+		"""The newest first."""
+		return read_records({"status": ["in", ENDED]}, limit)
+
+
+def called(run: str, step: int, tool: str) -> dict:
+	return {"run": run, "step": step, "position": 0, "tool": tool, "status": CallStatus.SUCCESS.value}
+
+
+def read_records(filters: dict, limit: int) -> list[AgentRunRecord]:
+	rows = frappe.get_list(
+		"Agent Run",
+		filters=filters,
+		fields=[*FIELDS.values(), "status", "plan"],
+		order_by="creation desc",
+		limit_page_length=limit,
+	)
+	tools = tools_of([row.name for row in rows])
+	return [as_record(row, tools.get(row.name, [])) for row in rows]
+
+
+def as_record(row, tools: list[str]) -> AgentRunRecord:
+	values = {name: row[column] for name, column in FIELDS.items()}
+	return AgentRunRecord(
+		**values,
+		status=WORDS.get(row.status, FAILED),
+		plan=json.loads(row.plan or "[]"),
+		tools_used=tools,
+	)
+
+
+def tools_of(runs: list[str]) -> dict[str, list[str]]:
+	"""The names of the tools each run called, each once, in order."""
+	calls = frappe.get_list(
+		"Agent Tool Call",
+		filters={"run": ["in", runs]},
+		fields=["run", "tool"],
+		order_by="step asc, position asc",
+		limit_page_length=0,
+	)
+	found: dict[str, dict[str, None]] = {}
+	for call in calls:
+		found.setdefault(call.run, {})[call.tool] = None
+	return {run: [*names] for run, names in found.items()}

@@ -1,0 +1,179 @@
+"""Runs as pages show them: lists, and one run's timeline. Reads as the user, through list permissions; changes nothing."""
+
+import json
+
+import frappe
+
+from huf.ai.core.types import OFFLINE
+from huf.ai.tools.sources import sources_of
+
+RUN_FIELDS = [
+	*(
+		"name",
+		"agent",
+		"status",
+		"stop_reason",
+		"provider",
+		"model",
+		"run_as",
+		"conversation",
+		"parent_run",
+		"trigger",
+		"mode",
+		"tier",
+	),
+	*(
+		"prompt",
+		"response",
+		"error_message",
+		"creation",
+		"started_at",
+		"ended_at",
+		"duration_ms",
+		"verdict",
+		"verdict_note",
+		"steps",
+		"attempts",
+	),
+	*("input_tokens", "output_tokens", "cached_tokens", "total_cost", "unpriced_calls"),
+	*("reference_doctype", "reference_name"),
+]
+LIST_FIELDS = [field for field in RUN_FIELDS if field not in ("response", "attempts")]
+MODEL_CALL_FIELDS = [
+	*(
+		"name",
+		"step",
+		"status",
+		"model",
+		"started_at",
+		"duration_ms",
+		"input_tokens",
+		"output_tokens",
+		"cached_tokens",
+	),
+	*("cost", "cost_known", "response", "finish_reason", "corrected", "error_message"),
+]
+TOOL_CALL_FIELDS = [
+	*(
+		"name",
+		"step",
+		"position",
+		"tool",
+		"effect",
+		"status",
+		"arguments",
+		"result",
+		"error_message",
+		"started_at",
+	),
+	*("duration_ms", "call_id"),
+]
+
+
+def list_runs(filters: dict, start: int = 0, limit: int = 50) -> list[dict]:
+	"""The runs a user may see, newest first."""
+	rows = frappe.get_list(
+		"Agent Run",
+		filters=filters,
+		fields=LIST_FIELDS,
+		order_by="creation desc",
+		limit_start=start,
+		limit_page_length=limit,
+	)
+	return [describe_run(row) for row in rows]
+
+
+def describe_runs(names: list[str], said: bool = False) -> dict[str, dict]:
+	"""Some runs by name, as far as the user may see them; `said`: in a conversation that the user may read."""
+	read = frappe.get_all if said else frappe.get_list
+	rows = read(
+		"Agent Run",
+		filters={"name": ["in", names]},
+		fields=RUN_FIELDS,
+		order_by="creation asc",
+		limit_page_length=0,
+	)
+	return {row.name: describe_run(row) for row in rows}
+
+
+def describe_run(row) -> dict:
+	"""An Agent Run as the event `run_finished` tells it, and more."""
+	return {
+		**row,
+		"run": row.name,
+		"error": row.error_message,
+		"total_cost": None if row.unpriced_calls else row.total_cost,
+		"offline": row.model == OFFLINE,
+	}
+
+
+def read_timeline(run: str) -> dict:
+	"""{run, steps: [{step, model_calls, tool_calls}], children}. Raises PermissionError for another's run."""
+	frappe.get_doc("Agent Run", run).check_permission("read")
+	model_calls = [describe_model_call(row) for row in rows_of("Agent LLM Call", run, MODEL_CALL_FIELDS)]
+	tool_calls = [describe_tool_call(row) for row in rows_of("Agent Tool Call", run, TOOL_CALL_FIELDS)]
+	steps = sorted({call["step"] for call in [*model_calls, *tool_calls]})
+	children = frappe.get_list(
+		"Agent Run", filters={"parent_run": run}, fields=["name", "agent", "status"], order_by="creation asc"
+	)
+	return {
+		"run": describe_runs([run])[run],
+		"steps": [
+			{
+				"step": step,
+				"model_calls": [call for call in model_calls if call["step"] == step],
+				"tool_calls": [call for call in tool_calls if call["step"] == step],
+			}
+			for step in steps
+		],
+		"children": children,
+	}
+
+
+def calls_of(runs: list[str]) -> list:
+	"""The tool calls of some runs, for what was said about them in a conversation that the user may read."""
+	fields = ["run", "step", "call_id", "effect", "status", "duration_ms", "error_message"]
+	filters = {"run": ["in", runs]}
+	return frappe.get_all(
+		"Agent Tool Call",
+		filters=filters,
+		fields=fields,
+		order_by="step asc, position asc",
+		limit_page_length=0,
+	)
+
+
+def tool_results(run: str) -> list[dict]:
+	"""What a run's tools gave, in order: {tool, arguments, result}, as a planner is told it."""
+	rows = rows_of("Agent Tool Call", run, ["tool", "arguments", "result", "step", "position"])
+	rows.sort(key=lambda row: (row.step, row.position))
+	return [
+		{"tool": row.tool, "arguments": parsed(row.arguments), "result": parsed(row.result)} for row in rows
+	]
+
+
+def parsed(text: str | None):
+	try:
+		return json.loads(text or "null")
+	except ValueError:
+		return text
+
+
+def rows_of(doctype: str, run: str, fields: list[str]) -> list:
+	return frappe.get_list(
+		doctype, filters={"run": run}, fields=fields, order_by="step asc, creation asc", limit_page_length=0
+	)
+
+
+def describe_model_call(row) -> dict:
+	said = json.loads(row.pop("response") or "{}")
+	return {
+		**row,
+		"text": said.get("content"),
+		"cost": row.cost if row.cost_known else None,
+		"error": row.error_message,
+	}
+
+
+def describe_tool_call(row) -> dict:
+	return {**row, "error": row.error_message, "sources": sources_of(row.result)}

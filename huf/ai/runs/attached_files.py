@@ -1,0 +1,136 @@
+"""Files that a person adds to what they say: admitted, read to text, and given to the conversation.
+
+Who may read the conversation may read its files from then on. Asks no model; writes through `records/attached.py`.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from pathlib import PurePath
+
+import frappe
+
+from huf.ai.core.attachments import PICTURES, READ_ATTACHMENT, Attached, Brought, tell
+from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.files import file_content, file_name_of
+from huf.ai.core.settings import get_settings
+from huf.ai.knowledge.chunking import Part
+from huf.ai.knowledge.reading import READERS, read_file
+from huf.ai.loop.context_window import DEFAULT_WINDOW
+from huf.ai.loop.tool_results import PIECE, read_on
+from huf.ai.providers.models import facts_of
+from huf.ai.providers.price_table import listed_window
+from huf.ai.runs.admission import admit_file
+from huf.ai.storage.message_files import files_in
+
+MOST_FILES = 10
+"""Of one message."""
+MOST_BYTES = 20_000_000
+MOST_PICTURE_BYTES = 3_750_000
+"""5 MB as models are sent it, which is what every provider takes."""
+MOST_ROOM = 200_000
+"""Characters of files that a message tells at once, in the largest window."""
+DESCRIPTION = (
+	"Read on in a file that the person has attached and that was told in part. Gives its text from `offset` on; with `find`, "
+	"from the next place at or after `offset` that has these words."
+)
+PARAMETERS = {
+	"type": "object",
+	"properties": {
+		"file": {"type": "string", "description": "The file's name"},
+		"offset": {"type": "integer", "minimum": 0, "description": "Character to begin at; 0 if left out"},
+		"find": {"type": "string", "description": "Words to look for"},
+	},
+	"required": ["file"],
+	"additionalProperties": False,
+}
+
+
+def describe_limits() -> dict:
+	"""What can be attached: {endings, pictures: endings, most_files, most_bytes, most_picture_bytes}."""
+	return {
+		"endings": sorted(READERS),
+		"pictures": sorted(PICTURES),
+		"most_files": MOST_FILES,
+		"most_bytes": MOST_BYTES,
+		"most_picture_bytes": MOST_PICTURE_BYTES,
+	}
+
+
+def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) -> Brought:
+	"""The Files (by name or address) that the user adds to a message, read for the model. Writes nothing.
+
+	Raises PermissionError for one they may not read, UsageError for what is too large, too many or cannot be read.
+	"""
+	if len(wanted) > MOST_FILES:
+		raise UsageError(f"At most {MOST_FILES} files fit into one message.")
+	files, texts = [], []
+	for each in dict.fromkeys(wanted):
+		file = admit_file(each, user)
+		attached, text = read(file)
+		files.append(attached)
+		if text is not None:
+			texts.append((attached.file_name, text))
+	if not files:
+		return Brought()
+	pictures = [each.file_name for each in files if each.kind == "image"]
+	# As many characters as there may be tokens: a quarter of the window.
+	room = min(MOST_ROOM, facts_of(model).window or listed_window(provider, model) or DEFAULT_WINDOW)
+	return Brought(tuple(files), tell(texts, pictures, room))
+
+
+def read(file) -> tuple[Attached, str | None]:
+	"""A File and its text; None of a picture."""
+	name = file_name_of(file)
+	try:
+		content = file_content(file)
+	except OSError:
+		raise UsageError(f"{name} is no longer on this site. Attach it again.") from None
+	ending = PurePath(name).suffix.lower().lstrip(".")
+	is_picture = ending in PICTURES
+	most = MOST_PICTURE_BYTES if is_picture else MOST_BYTES
+	if len(content) > most:
+		raise UsageError(f"{name} is too large: at most {most / 1_000_000:g} MB can be attached.")
+	kind, shown = "image" if is_picture else "text", " ".join((file.file_name or name).split())
+	attached = Attached(file.name, shown, file.file_url, len(content), kind)
+	return attached, None if is_picture else text_of(name, content)
+
+
+def text_of(name: str, content: bytes) -> str:
+	"""Raises UsageError for a file that cannot be read, or has no words."""
+	text = "\n\n".join(map(as_told, read_file(name, content)))
+	if not text:
+		raise UsageError(f"{name} has no text that could be read. Of a scan, send its pages as pictures.")
+	return text
+
+
+def as_told(part: Part) -> str:
+	"""A part with its page, or with the name of its sheet; a heading of its own stands in its text."""
+	place = f"[Page {part.page}]" if part.page else part.heading and f"# {part.heading}"
+	return part.text if not place or part.text.lstrip().startswith("#") else f"{place}\n{part.text}"
+
+
+def with_reading(agent, messages: Sequence[dict], conversation: str):
+	"""The SDK agent, with the tool that reads on in a conversation's files where the model is told a part of one."""
+	if not any(READ_ATTACHMENT in (each.get("content") or "") for each in messages):
+		return agent
+	from huf.ai.agents.function_tool import create_function_tool
+
+	read_it = partial(read_attachment, conversation)
+	timeout = get_settings().tool_timeout
+	tool = create_function_tool(READ_ATTACHMENT, DESCRIPTION, PARAMETERS, read_it, timeout=timeout)
+	return agent.clone(tools=[*agent.tools, tool])
+
+
+def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "") -> str:
+	"""A piece of a file of the conversation that the user may read. Raises ToolError."""
+	named = {each.file_name: each for each in files_in(conversation) if each.kind == "text"}
+	if file not in named:
+		raise ToolError(f"There is no file {file!r} here. There are: {', '.join(named) or 'none'}.")
+	admit_file(named[file].name, frappe.session.user)
+	return read_on(file, whole_text(frappe.local.site, named[file].name), PIECE, offset, find)
+
+
+@lru_cache(maxsize=8)
+def whole_text(site: str, name: str) -> str:
+	file = frappe.get_doc("File", name)
+	return text_of(file_name_of(file), file_content(file))

@@ -1,0 +1,67 @@
+"""External calls whose worker was lost in the middle: a person says what became of them, or has them made again."""
+
+import frappe
+
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import CallRequest, CallStatus, Observation
+from huf.ai.loop.tool_calls import perform, prepare_one
+from huf.ai.providers.turns import loop_tool
+from huf.ai.runs.admission import acting_as, check_enabled
+from huf.ai.storage.journal import begin_again, end_lost_call
+from huf.permissions import is_manager
+
+VERDICTS = {"done": CallStatus.SUCCESS, "not_done": CallStatus.FAILED}
+
+
+def settle_call(name: str, verdict: str) -> None:
+	"""Write down what a person found out. Raises PermissionError for who is no manager, UsageError otherwise."""
+	row = lost_call(name)
+	if verdict not in VERDICTS:
+		raise UsageError(f"{verdict!r} is no verdict. Say one of: {', '.join(VERDICTS)}.")
+	words = "was carried out" if verdict == "done" else "was not carried out"
+	said = f"{frappe.session.user} found out that the call {words}."
+	end_lost_call(row.name, VERDICTS[verdict], said)
+
+
+def retry_call(name: str) -> str:
+	"""Make the call again, as the run's user and with the same Idempotency-Key; gives its result. Commits.
+
+	Of several who want that at once, one does it.
+	"""
+	from huf.ai.agents.tool_factory import find_tool
+
+	row = lost_call(name)
+	run = frappe.get_doc("Agent Run", row.run)
+	check_enabled(run.run_as)
+	with acting_as(run.run_as):
+		tool = find_tool(run.agent, row.tool)
+	if tool is None:
+		raise UsageError(
+			f"The agent {run.agent} does not have the tool {row.tool} for {run.run_as} any more."
+		)
+	request = CallRequest(row.call_id, row.tool, row.arguments)
+	call = prepare_one(request, row.position, {tool.name: loop_tool(tool)})
+	if call.error:
+		# It is not made, so what became of the first one is as unknown as before.
+		raise UsageError(call.error)
+	if not begin_again(row):
+		raise UsageError("Somebody else is having it made again. Look at what comes of that.")
+	observation = Observation(call, CallStatus.UNKNOWN, "It was made again, and broke off.")
+	try:
+		with acting_as(run.run_as):
+			frappe.flags.huf_call_key = row.idempotency_key
+			observation = run_coroutine(perform(call))
+	finally:
+		end_lost_call(row.name, observation.status, observation.text)
+		frappe.db.commit()
+	return observation.text
+
+
+def lost_call(name: str):
+	row = frappe.get_doc("Agent Tool Call", name)
+	if not is_manager(frappe.session.user):
+		raise frappe.PermissionError("Only a Huf Manager can say what became of a call.")
+	if row.status != CallStatus.UNKNOWN.value:
+		raise UsageError(f"What became of this call is known: {row.status}.")
+	return row

@@ -1,0 +1,39 @@
+"""From a provider's name to the module that runs an agent with it."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import DIRECT, OFFLINE
+
+WITHOUT_MODEL = {OFFLINE: "huf.ai.providers.offline", DIRECT: "huf.ai.providers.direct"}
+
+
+class RunProvider:
+	"""Routes a run: LiteLLM for its many providers, else a module of that name, or one an app names.
+
+	An app adds a provider by the hook `huf_providers = {"Its Name": "its_app.module"}`; the module has an async
+	`run(agent, enhanced_prompt, provider, model, context)` that gives an Outcome.
+	"""
+
+	@staticmethod
+	async def run(agent, enhanced_prompt: str, provider: str | None, model: str, context: dict | None = None):
+		"""Run an SDK agent to its end; gives the Outcome. Raises UsageError where no module can do it."""
+		return await find_module(provider, model).run(agent, enhanced_prompt, provider, model, context or {})
+
+
+def find_module(provider: str | None, model: str) -> ModuleType:
+	if model in WITHOUT_MODEL:
+		return import_module(WITHOUT_MODEL[model])
+	hooked = frappe.get_hooks("huf_providers") or {}
+	if provider in hooked:
+		path = hooked[provider]
+		return import_module(path[-1] if isinstance(path, list) else path)
+	if find_spec("litellm") is None:
+		raise UsageError(
+			"LiteLLM is not installed, so no model can be asked. Install it in this environment: pip install 'litellm>=1.97,<2'"
+		)
+	return import_module("huf.ai.providers.litellm")

@@ -1,0 +1,89 @@
+"""Runs in the background: queued, taken up by a worker, and taken up again where a worker was lost."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import frappe
+from frappe.utils import add_to_date, now_datetime
+
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import LeaseLost, UsageError
+from huf.ai.core.types import AgentRequest, Listener, RunResult, RunStatus
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.execution import OpenRun, carry_out, load_run, open_run
+from huf.ai.runs.finish import give_up
+from huf.ai.storage import leases
+from huf.ai.storage.budgets import settle_forgotten, settle_lost
+from huf.ai.storage.leases import Lease
+
+LONGEST = 3600
+"""Seconds a job may take before the queue ends it; a run has limits of its own."""
+
+
+def enqueue_run(request: AgentRequest) -> OpenRun:
+	"""Write down a run and have a worker do it. Raises what keeps it from starting."""
+	run = open_run(request, RunStatus.QUEUED)
+	enqueue_work(run.name)
+	return run
+
+
+def enqueue_work(run: str, **how) -> None:
+	frappe.enqueue("huf.ai.runs.queue.work_on", queue="long", timeout=LONGEST, run=run, **how)
+
+
+def work_on(run: str, now: datetime | None = None) -> RunResult | None:
+	"""Do a queued or abandoned run, if nobody else does; the outermost function of its job.
+
+	None: another worker has it, it has ended, or its conversation is busy, whose present run will call it.
+	"""
+	conversation = frappe.db.get_value("Agent Run", run, "conversation")
+	if conversation and not leases.claim_conversation(conversation, run, now):
+		frappe.db.rollback()
+		return None
+	lease = leases.take(run, now)
+	if lease is None:
+		return None
+	user = frappe.db.get_value("Agent Run", run, "run_as")
+	with acting_as(user):
+		try:
+			return carry_on(run, lease)
+		except LeaseLost:
+			frappe.db.rollback()
+			return None
+
+
+def carry_on(run: str, lease: Lease) -> RunResult:
+	"""Work on a run from its records to its end; what cannot be worked on, because something is gone, fails. Raises LeaseLost."""
+	try:
+		opened = load_run(run, lease)
+	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
+		result = give_up(lease, str(error))
+		call_next(result.conversation)
+		return result
+	return end_run(opened)
+
+
+def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
+	"""Work on an open run to its end, then let the next one in its conversation begin."""
+	result = run_coroutine(carry_out(run, listeners))
+	call_next(run.conversation)
+	return result
+
+
+def call_next(conversation: str) -> None:
+	for waiting in leases.line(conversation)[:1]:
+		enqueue_work(waiting)
+
+
+def recover(now: datetime | None = None) -> list[str]:
+	"""Have runs taken up again whose worker was lost. Called every minute; gives their names."""
+	abandoned = leases.abandoned(now)
+	# What their calls hold of a budget is not to be waited for by others.
+	settle_lost(abandoned)
+	settle_forgotten(add_to_date(now or now_datetime(), seconds=-LONGEST, as_datetime=True))
+	frappe.db.commit()
+	lost = [*abandoned, *leases.forgotten(now)]
+	for run in lost:
+		# Once only, however many minutes it waits: a long queue must not grow by what is waiting in it.
+		enqueue_work(run, job_id=f"huf-recover-{run}", deduplicate=True)
+	return lost

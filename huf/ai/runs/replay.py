@@ -1,0 +1,224 @@
+"""Runs told again from their journal, asked again of another model, and laid side by side. Changes nothing.
+
+A replay asks no model, runs no tool and opens no connection: everything comes from the record.
+"""
+
+import json
+from dataclasses import dataclass, replace
+
+import frappe
+
+from huf.ai.agents.manager import AgentManager
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import Ask, Call, Effect, ModelReply, Observation, Outcome, RunStatus, StopReason, Tool
+from huf.ai.loop.engine import run_loop
+from huf.ai.loop.guards import NUDGE, Stall, StepCap
+from huf.ai.loop.journal import NoJournal
+from huf.ai.runs.attached_files import with_reading
+from huf.ai.runs.provider import RunProvider
+from huf.ai.storage.journal import digest_of
+from huf.ai.storage.recorded_run import Recorded, read_recorded
+
+ENDED = {RunStatus.SUCCESS, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.CANCELLED}
+
+
+class PathParted(Exception):
+	"""The other model asked for a call that is not on record: nobody knows what would have come of it."""
+
+	def __init__(self, step: int, call: Call):
+		super().__init__(f"Step {step}: {call.request.name}({call.request.arguments}) is not on record.")
+		self.step = step
+
+
+class Tape(NoJournal):
+	"""A journal that only plays: the recorded answers (unless others are asked for) and observations."""
+
+	def __init__(self, recorded: Recorded, replies: bool = True):
+		self.recorded, self.replies = recorded, replies
+		self.step, self.climbed = 0, set()
+
+	def climb(self, down: bool) -> Ask | None:
+		"""Where the record says so, a larger model takes over; nobody asks it either."""
+		models = [
+			self.recorded.replies.get(step, ModelReply("")).model for step in (self.step, self.step + 1)
+		]
+		if not all(models) or models[0] == models[1] or self.step in self.climbed:
+			return None
+		self.climbed.add(self.step)
+		return ask_nobody
+
+	def recall(self, step: int) -> ModelReply | None:
+		self.step = step
+		return self.recorded.replies.get(step) if self.replies else None
+
+	def recall_call(self, step: int, call: Call) -> Observation | None:
+		row = self.recorded.calls.get((step, call.position))
+		same = row and row.tool == call.request.name and read(row.arguments) == read(call.request.arguments)
+		return self.recorded.observation(step, call) if self.replies or same else None
+
+	def calling(self, step: int, call: Call) -> None:
+		raise PathParted(step, call)
+
+
+@dataclass(frozen=True)
+class Replay:
+	"""A run told again. `identical`: its transcript is the recorded one, byte for byte."""
+
+	run: str
+	outcome: Outcome
+	identical: bool
+
+
+def replay(run: str) -> Replay:
+	"""Tell a run again from its journal. Raises UsageError for one that cannot be, PermissionError for another's."""
+	row, recorded = read_run(run), read_recorded(run)
+	tape = Tape(recorded)
+	outcome = run_coroutine(
+		run_loop(
+			json.loads(row.opening),
+			recorded_tools(recorded),
+			ask_nobody,
+			guards=[StepCap(len(recorded.replies)), Stall(stall_message(row.agent))],
+			journal=tape,
+			climb=tape.climb,
+		)
+	)
+	outcome = as_it_ended(outcome, row)
+	return Replay(run, outcome, digest_of(outcome) == row.transcript_digest)
+
+
+def recorded_tools(recorded: Recorded) -> list[Tool]:
+	"""The tools as far as guards look at them: what they did to the world. They are never called."""
+	effects = {call.tool: Effect(call.effect) for call in recorded.calls.values()}
+	return [Tool(name, "", {}, effect, ask_nobody) for name, effect in effects.items()]
+
+
+def stall_message(agent: str) -> str:
+	return frappe.db.get_value("Agent", agent, "stall_message") or NUDGE
+
+
+async def ask_nobody(*asked):
+	raise AssertionError("a replay has every answer on record")
+
+
+def as_it_ended(outcome: Outcome, row) -> Outcome:
+	"""What ended a run from outside (a limit, a failure, a person) is no part of its steps: the record has it."""
+	if outcome.stop_reason is not StopReason.MAX_STEPS:
+		return outcome
+	return replace(
+		outcome,
+		stop_reason=StopReason(row.stop_reason),
+		text=row.response or "",
+		error=row.error_message or None,
+	)
+
+
+def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
+	"""Ask another model what a run's model was asked, with the recorded results of tools, until the paths part.
+
+	Gives (outcome, None), or (None, where they parted). Runs no tool; the model is really asked, and costs.
+	"""
+	row, recorded = read_run(run), read_recorded(run)
+	manager = AgentManager(row.agent, None, model)
+	context = {
+		"agent_name": row.agent,
+		"messages": json.loads(row.opening),
+		"guards": [StepCap(manager.steps)],
+		"journal": Tape(recorded, replies=False),
+	}
+	agent = with_reading(manager.create_agent(), context["messages"], row.conversation)
+	try:
+		return run_coroutine(
+			RunProvider.run(agent, row.prompt, manager.provider, manager.model, context)
+		), None
+	except PathParted as parted:
+		return None, str(parted)
+
+
+def diff(left: str, right: str) -> list[dict]:
+	"""Two runs step by step: [{step, same, left, right, differences}]; a side is None where its run had ended."""
+	sides = [steps_of(left), steps_of(right)]
+	return [
+		{"step": step, **compare(*(side.get(step) for side in sides))}
+		for step in sorted(set(sides[0]) | set(sides[1]))
+	]
+
+
+def steps_of(run: str) -> dict[int, dict]:
+	read_run(run)
+	recorded = read_recorded(run)
+	return {
+		step: {
+			"text": reply.text,
+			"calls": [
+				{**describe(call), "result": recorded.calls.get((step, place), {}).get("result")}
+				for place, call in enumerate(reply.calls)
+			],
+		}
+		for step, reply in recorded.replies.items()
+	}
+
+
+def describe(call) -> dict:
+	return {"tool": call.name, "arguments": read(call.arguments)}
+
+
+def compare(left: dict | None, right: dict | None) -> dict:
+	differences = []
+	if left is None or right is None:
+		differences.append("only one of the runs came so far")
+	else:
+		if left["text"] != right["text"]:
+			differences.append("the models said different things")
+		if [c["tool"] for c in left["calls"]] != [c["tool"] for c in right["calls"]]:
+			differences.append("they called different tools")
+		elif [c["arguments"] for c in left["calls"]] != [c["arguments"] for c in right["calls"]]:
+			differences.append("they called the same tools with different arguments")
+		elif [c["result"] for c in left["calls"]] != [c["result"] for c in right["calls"]]:
+			differences.append("the same calls had different results")
+	return {"same": not differences, "left": left, "right": right, "differences": differences}
+
+
+def read(arguments: str):
+	"""Arguments as a value where they are JSON, so that spacing makes no difference."""
+	try:
+		return json.loads(arguments or "{}")
+	except ValueError:
+		return arguments
+
+
+def read_run(run: str):
+	doc = frappe.get_doc("Agent Run", run)
+	doc.check_permission("read")
+	if RunStatus(doc.status) not in ENDED:
+		raise UsageError(f"Run {run} has not ended yet.")
+	if not doc.opening:
+		raise UsageError(f"The contents of run {run} are gone: the retention policy has blanked them.")
+	return doc
+
+
+def tell(run: str, model: str | None = None) -> str:
+	"""A replay as text: the transcript, and whether it is the recorded one."""
+	if model:
+		outcome, parted = replay_with(run, model)
+		return parted if outcome is None else outcome.transcript()
+	told = replay(run)
+	verdict = "identical to the record" if told.identical else "NOT what the record says"
+	return f"{told.outcome.transcript()}\n# {verdict}"
+
+
+def tell_difference(run: str, other: str) -> str:
+	"""A line a step, and what differs."""
+	lines = []
+	for step in diff(run, other):
+		sides = [
+			", ".join(call["tool"] for call in side["calls"]) or "answer"
+			for side in (step["left"], step["right"])
+			if side
+		]
+		mark = "=" if step["same"] else "≠"
+		lines.append(
+			f"{step['step']:3d} {mark} {' | '.join(sides)}  {'; '.join(step['differences'])}".rstrip()
+		)
+	return "\n".join(lines)

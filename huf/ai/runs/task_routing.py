@@ -1,0 +1,16 @@
+"""Gives a request the mode and the tier its task asks for, where its agent wants it so. Starts nothing."""
+
+from dataclasses import replace
+
+from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.types import AgentRequest
+from huf.ai.routing.tiers import judge
+
+
+def route_task(request: AgentRequest) -> AgentRequest:
+	"""A request whose mode or model somebody has chosen already is left as it is."""
+	agent = get_cached("Agent", request.agent)
+	if not agent or not agent.choose_by_task or request.mode or request.model:
+		return request
+	task = judge(request.prompt or "", get_settings().cloud_tasks)
+	return replace(request, mode=task.mode, tier=task.tier)

@@ -1,0 +1,68 @@
+"""Writes what people do with a chat as a whole: branch it off, share it. Checks no permissions and never commits."""
+
+import frappe
+from frappe.share import add_docshare, remove
+
+from huf.ai.core.errors import UsageError
+from huf.ai.storage.conversations import ConversationManager
+from huf.ai.storage.leases import open_runs
+from huf.ai.storage.message_files import copy_all
+
+CHAT = "chat"
+CONVERSATION = "Agent Conversation"
+COPIED = [
+	"role",
+	"kind",
+	"content",
+	"run",
+	"step",
+	"tool_name",
+	"tool_call_id",
+	"attachments",
+	"attached_text",
+]
+
+
+def branch_chat(source, run: str, keep: bool, user: str) -> str:
+	"""A new chat of the user with what was said before a run and, if it is kept, in it; gives its name.
+
+	The messages still name their runs: what these have read counts in the branch as well. Raises UsageError.
+	"""
+	of_run = {"conversation": source.name, "run": run}
+	order = "sequence desc" if keep else "sequence asc"
+	border = frappe.get_all("Agent Message", of_run, pluck="sequence", order_by=order, limit=1)
+	if not border:
+		raise UsageError("That is no longer a part of this conversation.")
+	if keep and not frappe.db.get_value("Agent Run", run, "ended_at"):
+		raise UsageError("Wait until the run has ended, or stop it.")
+	filters = {"conversation": source.name, "sequence": ["<=" if keep else "<", border[0]]}
+	rows = frappe.get_all("Agent Message", filters, COPIED, order_by="sequence asc", limit_page_length=0)
+	# What is still to be answered stays behind: its answer is not for the branch.
+	going_on = set(open_runs(source.name))
+	rows = [row for row in rows if row.run not in going_on]
+	manager = ConversationManager(source.agent, CHAT, frappe.generate_hash(length=10), user)
+	manager.conversation = manager.begin(source.title)
+	for row in rows:
+		row.attachments = copy_all(manager.conversation, row.attachments, user)
+	if rows:
+		manager.add_messages([dict(row) for row in rows])
+	return manager.conversation
+
+
+def shares_of(conversation: str) -> list:
+	"""With whom it is shared: [{user, full_name, write}]."""
+	rows = frappe.get_all(
+		"DocShare",
+		{"share_doctype": CONVERSATION, "share_name": conversation, "everyone": 0},
+		["user", "write"],
+		order_by="creation asc",
+	)
+	return [{**row, "full_name": frappe.utils.get_fullname(row.user)} for row in rows]
+
+
+def share_chat(conversation: str, user: str, write: bool) -> None:
+	add_docshare(CONVERSATION, conversation, user, write=int(write), flags={"ignore_share_permission": True})
+
+
+def unshare_chat(conversation: str, user: str) -> None:
+	remove(CONVERSATION, conversation, user, flags={"ignore_permissions": True})

@@ -1,0 +1,199 @@
+"""Agent Draft: calls that a person has to allow, and what became of them. The only writer of these rows.
+
+A draft has the name of its call (`RunJournal.keys`), so a call has one draft. An answer is a compare-and-set on what was shown:
+of several at once one counts. Nothing here commits.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import frappe
+from frappe.utils import add_to_date, now, now_datetime
+
+from huf.ai.core.canonical_json import canonical
+from huf.ai.core.settings import get_settings
+from huf.ai.core.types import Call, DraftStatus, Observation
+from huf.ai.storage.rows import clip, insert_row, update_row
+
+DRAFT = "Agent Draft"
+PENDING, APPROVED = DraftStatus.PENDING.value, DraftStatus.APPROVED.value
+FIELDS = [
+	*(
+		"name",
+		"run",
+		"agent",
+		"conversation",
+		"status",
+		"tool",
+		"effect",
+		"step",
+		"call_id",
+		"approver",
+		"owner",
+	),
+	*(
+		"arguments",
+		"edited_arguments",
+		"difference",
+		"digest",
+		"against",
+		"reference_doctype",
+		"reference_name",
+	),
+	*("expires_at", "answered_by", "answered_at", "answer_key", "reason", "result", "creation"),
+]
+
+
+@dataclass(frozen=True)
+class Proposal:
+	"""What a person is asked to allow: `shown` is a difference or a request, `digest` names it.
+
+	`against`: the documents it would change, each as (DocType, name, time of the last change).
+	"""
+
+	shown: dict
+	digest: str
+	against: tuple[tuple[str, str, str], ...] = ()
+	reference: tuple[str | None, str | None] = (None, None)
+
+	def as_row(self) -> dict[str, Any]:
+		return {
+			"difference": json.dumps(self.shown, ensure_ascii=False, default=str),
+			"digest": self.digest,
+			"against": canonical(self.against),
+			"reference_doctype": self.reference[0],
+			"reference_name": self.reference[1],
+		}
+
+
+@dataclass(frozen=True)
+class Answer:
+	"""What a person, or time, said to a draft. `arguments` and `proposal` are given where they were changed."""
+
+	status: DraftStatus
+	by: str | None = None
+	reason: str | None = None
+	arguments: dict | None = None
+	proposal: Proposal | None = None
+	key: str = field(default_factory=lambda: frappe.generate_hash(length=20))
+
+
+def insert_draft(
+	name: str, run: str, step: int, call: Call, proposal: Proposal, approver: str | None
+) -> None:
+	row = frappe.db.get_value("Agent Run", run, ["agent", "conversation", "run_as"], as_dict=True)
+	values = {
+		"run": run,
+		"agent": row.agent,
+		"conversation": row.conversation,
+		"status": PENDING,
+		"tool": call.request.name,
+		"effect": call.effect.value,
+		"step": step,
+		"position": call.position,
+		"call_id": call.request.id,
+		"approver": approver,
+		"expires_at": expiry(),
+		"arguments": json.dumps(call.arguments, ensure_ascii=False),
+		**proposal.as_row(),
+	}
+	insert_row(DRAFT, values, owner=row.run_as, name=name)
+
+
+def expiry() -> datetime:
+	return add_to_date(now_datetime(), hours=get_settings().draft_expiry_hours, as_datetime=True)
+
+
+def read_draft(name: str):
+	"""The row, or None."""
+	return frappe.db.get_value(DRAFT, name, FIELDS, as_dict=True)
+
+
+def drafts_of(run: str) -> dict[str, Any]:
+	"""A run's drafts by their names, which are those of its calls."""
+	rows = frappe.get_all(DRAFT, {"run": run}, FIELDS, order_by="step asc, position asc")
+	return {row.name: row for row in rows}
+
+
+def renew_draft(row, proposal: Proposal) -> None:
+	"""Ask anew, unless somebody has answered meanwhile: what `row` shows is not what would be done any more."""
+	nobody = dict.fromkeys(("answered_by", "answered_at", "answer_key", "reason"))
+	values = {"status": PENDING, "expires_at": expiry(), **proposal.as_row(), **nobody}
+	update_row(DRAFT, row.name, values, status=row.status, digest=row.digest)
+
+
+def wanted_arguments(row) -> dict:
+	"""Those of the call, or what a person has made of them."""
+	return json.loads(row.edited_arguments or row.arguments)
+
+
+def answer_draft(name: str, shown: str, answer: Answer) -> bool:
+	"""Answer what was shown (a digest), if nobody else has; False where somebody has, or it is shown anew."""
+	values = {
+		"status": answer.status.value,
+		"answered_by": answer.by,
+		"answered_at": now(),
+		"answer_key": answer.key,
+		"reason": clip(answer.reason, 1000),
+	}
+	if answer.arguments is not None:
+		values["edited_arguments"] = json.dumps(answer.arguments, ensure_ascii=False)
+	if answer.proposal:
+		values |= answer.proposal.as_row()
+	assignments = ", ".join(f"`{column}` = %s" for column in values)
+	frappe.db.sql(
+		f"update `tabAgent Draft` set {assignments} where name = %s and status = %s and digest = %s",
+		(*values.values(), name, PENDING, shown),
+	)
+	# The update holds the row, so what is read now stays true until the commit.
+	return frappe.db.get_value(DRAFT, name, "answer_key") == answer.key
+
+
+def end_draft(name: str, observation: Observation) -> None:
+	"""Write down what came of an approved call, in the commit of its journal row."""
+	status = DraftStatus.APPLIED if observation.ok else DraftStatus.FAILED
+	update_row(DRAFT, name, {"status": status.value, "result": clip(observation.text)})
+
+
+def lose_drafts(run: str) -> None:
+	"""Approved calls that a lost worker had begun outside: nobody knows what came of them."""
+	frappe.db.sql(
+		"""update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s and name in (
+			select idempotency_key from `tabAgent Tool Call` lost where lost.run = %s)""",
+		(DraftStatus.FAILED.value, "The worker was lost in the middle of the call.", run, APPROVED, run),
+	)
+
+
+def expire_pending(run: str, reason: str) -> None:
+	"""Nobody is asked any more about a run's calls."""
+	frappe.db.sql(
+		"update `tabAgent Draft` set status = %s, reason = %s where run = %s and status = %s",
+		(DraftStatus.EXPIRED.value, reason, run, PENDING),
+	)
+
+
+def close_drafts(run: str) -> None:
+	"""A run that has ended makes none of its calls any more, also where they were allowed."""
+	expire_pending(run, "The run has ended")
+	frappe.db.sql(
+		"update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s",
+		(DraftStatus.FAILED.value, "The run ended before it was done.", run, APPROVED),
+	)
+
+
+def overdue_drafts(moment: datetime | None = None) -> list:
+	"""Drafts nobody has answered in time, oldest first: name, run, digest."""
+	late = {"status": PENDING, "expires_at": ["<", moment or now_datetime()]}
+	return frappe.get_all(DRAFT, late, ["name", "run", "digest"], order_by="expires_at asc", limit=500)
+
+
+def describe_draft(row: Mapping[str, Any]) -> dict:
+	"""A draft as pages show it; see `FIELDS`."""
+	left_out = ("answer_key", "against", "owner", "name")
+	shown = {key: value for key, value in row.items() if key not in left_out}
+	for key in ("arguments", "edited_arguments", "difference"):
+		shown[key] = json.loads(row[key]) if row[key] else None
+	return {"draft": row["name"], **shown}

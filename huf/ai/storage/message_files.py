@@ -1,0 +1,70 @@
+"""Files that belong to a conversation: given to it with a message, copied into a branch, forgotten with a run's contents.
+
+The only writer of that. Who may read a conversation may read what is attached to it, by Frappe's own rule; with the
+conversation its files are deleted. Checks no permissions and never commits.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+import frappe
+
+from huf.ai.core.attachments import Attached, Brought, files_of
+from huf.ai.storage.rows import insert_row, update_document
+
+CONVERSATION = "Agent Conversation"
+COPIED = ["file_name", "file_url", "file_size", "file_type", "content_hash", "is_private", "folder"]
+
+
+def give_to(conversation: str, brought: Brought, user: str) -> Brought:
+	"""What was brought along, attached to the conversation."""
+	return replace(brought, files=tuple(give(conversation, each, user) for each in brought.files))
+
+
+def give(conversation: str, file: Attached, user: str) -> Attached:
+	"""A File that the user has brought for this becomes the conversation's; of any other a second one is made."""
+	fields = ["owner", "attached_to_doctype", "attached_to_name"]
+	row = frappe.db.get_value("File", file.name, fields, as_dict=True)
+	if (row.attached_to_doctype, row.attached_to_name) == (CONVERSATION, conversation):
+		return file
+	if row.owner == user and not row.attached_to_doctype:
+		update_document("File", file.name, attached_to(conversation))
+		return file
+	return copy(conversation, file, user)
+
+
+def copy(conversation: str, file: Attached, user: str) -> Attached:
+	"""Another File of the same contents; those are gone with the last of their Files."""
+	row = frappe.db.get_value("File", file.name, COPIED, as_dict=True)
+	if not row:
+		return file
+	return replace(file, name=insert_row("File", {**row, **attached_to(conversation)}, user))
+
+
+def attached_to(conversation: str) -> dict:
+	return {"attached_to_doctype": CONVERSATION, "attached_to_name": conversation}
+
+
+def copy_all(conversation: str, attachments: str | None, user: str) -> str | None:
+	"""The same files for a conversation that was branched off."""
+	files = [copy(conversation, each, user) for each in files_of(attachments)]
+	return json.dumps([asdict(each) for each in files], ensure_ascii=False) if files else None
+
+
+def forget_files(runs: Sequence[str]) -> None:
+	"""Delete the files that were brought for some runs."""
+	for file in read_files({"run": ["in", list(runs)]}):
+		if frappe.db.exists("File", file.name):
+			frappe.delete_doc("File", file.name, ignore_permissions=True, delete_permanently=True)
+
+
+def files_in(conversation: str) -> list[Attached]:
+	"""All files of a conversation, in the order in which they were brought."""
+	return read_files({"conversation": conversation})
+
+
+def read_files(filters: dict) -> list[Attached]:
+	filters = {**filters, "attachments": ["is", "set"]}
+	rows = frappe.get_all("Agent Message", filters, pluck="attachments", order_by="sequence asc")
+	return [each for attachments in rows for each in files_of(attachments)]

@@ -1,0 +1,111 @@
+"""What the journal of a run already holds, for a worker that takes the run up again. Only reads."""
+
+import json
+from dataclasses import dataclass, field
+
+import frappe
+
+from huf.ai.core.types import Call, CallRequest, CallStatus, ModelReply, Observation, Usage
+
+STEP = "agent"
+"""The call type of what is asked in a step."""
+UNKNOWN = json.dumps(
+	{
+		"error": "The worker ended while this call was under way, so it is not known whether it was carried out. "
+		"It was not repeated. Find out before you try again.",
+		"type": "UnknownOutcome",
+	}
+)
+
+
+@dataclass(frozen=True)
+class Recorded:
+	"""Model answers by step, tool calls by (step, position), and the steps whose messages are in the conversation.
+
+	`seconds`: how long models and tools were at work. `spent`: what was used besides the steps.
+	"""
+
+	replies: dict[int, ModelReply] = field(default_factory=dict)
+	calls: dict[tuple[int, int], dict] = field(default_factory=dict)
+	told: frozenset[int] = frozenset()
+	seconds: float = 0.0
+	spent: Usage = Usage()
+
+	@property
+	def text(self) -> str:
+		"""What the model said last, beside the calls it asked for."""
+		return next((reply.text for _, reply in sorted(self.replies.items(), reverse=True) if reply.text), "")
+
+	@property
+	def usage(self) -> Usage:
+		return sum((reply.usage for reply in self.replies.values()), self.spent)
+
+	def observation(self, step: int, call: Call) -> Observation | None:
+		"""What came of a call; None where it is safe to make it (again)."""
+		row = self.calls.get((step, call.position))
+		if row is None:
+			return None
+		status = CallStatus(row.status)
+		if status in (CallStatus.STARTED, CallStatus.UNKNOWN):
+			return Observation(call, CallStatus.UNKNOWN, row.result or UNKNOWN)
+		return Observation(call, status, row.result or "", row.duration_ms)
+
+
+def read_recorded(run: str) -> Recorded:
+	asked = frappe.get_all(
+		"Agent LLM Call",
+		filters={"run": run, "status": "Success"},
+		fields=[
+			"step",
+			"call_type",
+			"model",
+			"corrected",
+			"response",
+			"finish_reason",
+			"input_tokens",
+			"output_tokens",
+			"cached_tokens",
+			"cost",
+			"cost_known",
+			"duration_ms",
+		],
+		order_by="step asc",
+	)
+	called = frappe.get_all(
+		"Agent Tool Call",
+		filters={"run": run},
+		fields=["name", "step", "position", "tool", "effect", "arguments", "status", "result", "duration_ms"],
+		order_by="step asc, position asc",
+	)
+	told = frappe.get_all(
+		"Agent Message", {"run": run, "kind": "Tool Result"}, pluck="step", order_by="sequence asc"
+	)
+	return Recorded(
+		{row.step: reply_of(row) for row in asked if row.call_type == STEP},
+		{(row.step, row.position): row for row in called},
+		frozenset(told),
+		sum(row.duration_ms or 0 for row in [*asked, *called]) / 1000,
+		sum((usage_of(row) for row in asked if row.call_type != STEP), Usage()),
+	)
+
+
+def reply_of(row) -> ModelReply:
+	"""The reply as the model gave it."""
+	message = json.loads(row.response)
+	calls = tuple(
+		CallRequest(call["id"], call["function"]["name"], call["function"]["arguments"])
+		for call in message.get("tool_calls") or ()
+	)
+	return ModelReply(
+		message.get("content") or "",
+		calls,
+		usage_of(row),
+		row.finish_reason or "stop",
+		row.model,
+		corrected=bool(row.corrected),
+	)
+
+
+def usage_of(row) -> Usage:
+	cost = row.cost if row.cost_known else None
+	return Usage(row.input_tokens, row.output_tokens, row.cached_tokens, cost)

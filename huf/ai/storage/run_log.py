@@ -1,0 +1,72 @@
+"""What the log says of runs: a line for the beginning and each call, a JSON object for the end. Writes nothing else.
+
+Calls are told at the level debug, because their arguments are somebody's data; of what was asked, only the beginning.
+"""
+
+import json
+import logging
+from datetime import datetime, timezone
+
+import frappe
+
+from huf.ai.core.types import EventKind, Listener, RunEvent, RunStatus, StopReason
+
+WORDS = {RunStatus.SUCCESS.value: "completed", RunStatus.CANCELLED.value: "cancelled"}
+"""Other front ends know three words for how a run ended; every other end is to them a failed one."""
+FAILED = "failed"
+LEVEL_OF = {StopReason.MAX_STEPS: "warn", StopReason.ERROR: "error", StopReason.TOOL_FAILURES: "error"}
+LEVELS = {"info": logging.INFO, "warn": logging.WARNING, "error": logging.ERROR}
+SHOWN = 60
+
+
+def tell_log(objective: str) -> Listener:
+	"""A listener that logs one run."""
+	tools: dict[str, None] = {}
+
+	def listen(event: RunEvent) -> None:
+		data = event.data
+		if event.kind is EventKind.RUN_STARTED:
+			told = shortened(objective)
+			frappe.logger("huf").info('[AgentRunner] Starting agent run for objective: "%s"', told)
+		elif event.kind is EventKind.TOOL_STARTED:
+			tools[data["tool"]] = None
+			tell_call("Step %s: %s(%s)", data["step"] - 1, data["tool"], data["arguments"])
+		elif event.kind is EventKind.TOOL_FINISHED:
+			told = (data["step"] - 1, data["ok"], data["duration_ms"])
+			tell_call("Step %s completed: success=%s, duration=%sms", *told)
+		elif event.kind is EventKind.RUN_FINISHED:
+			line = describe_end(event.run, data, list(tools))
+			frappe.logger("huf").log(LEVELS[line["level"]], as_json(line))
+
+	return listen
+
+
+def tell_call(form: str, *values) -> None:
+	log = frappe.logger("huf")
+	if log.isEnabledFor(logging.DEBUG):
+		log.debug(f"[AgentRunner] {form}", *map(as_json, values))
+
+
+def describe_end(run: str, data: dict, tools: list[str]) -> dict:
+	now = datetime.now(timezone.utc)
+	return {
+		"timestamp": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+		"level": LEVEL_OF.get(StopReason(data["stop_reason"]), "info"),
+		"component": "AgentRunner",
+		"event": "run_completed",
+		"run_id": run,
+		"route": "agent",
+		"tools_used": tools,
+		"steps": data["steps"],
+		"duration_ms": data["duration_ms"],
+		"status": WORDS.get(data["status"], FAILED),
+	}
+
+
+def as_json(value) -> str:
+	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def shortened(text: str) -> str:
+	line = " ".join(text.split())
+	return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"

@@ -1,0 +1,112 @@
+"""Functions that apps lend to agents: found by dotted path, described by their signature, called.
+
+Only functions defined in an installed app are found, and Frappe's own only where they are whitelisted: a path is typed
+by a person into a form and must not reach the whole of Python.
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import frappe
+
+from huf.ai.core.errors import ToolError, UsageError
+
+ARGUMENT = re.compile(r"^\s*(\w+)(?: \([^)]*\))?:\s+(\S.*)$", re.MULTILINE)
+signature = lru_cache(maxsize=512)(inspect.signature)
+"""Of a function: to read it takes longer than most calls."""
+JSON_TYPES = {
+	**{str: "string", int: "integer", float: "number", bool: "boolean"},
+	**{dict: "object", list: "array", NoneType: "null"},
+}
+
+
+def find(path: str) -> Callable:
+	"""The function at `path`. Raises UsageError with the reason where it may not be used."""
+	app = (path or "").partition(".")[0]
+	if app not in frappe.get_installed_apps():
+		raise UsageError(f"{path!r} is not in an installed app. Give a path such as my_app.api.my_function.")
+	try:
+		function = frappe.get_attr(path)
+	except (ImportError, AttributeError, ValueError) as error:
+		raise UsageError(f"There is no function at {path!r}: {error}") from None
+	home = (getattr(function, "__module__", None) or "").partition(".")[0]
+	if not inspect.isroutine(function) or home != app:
+		raise UsageError(f"{path!r} is not a function that the app {app!r} defines.")
+	if app == "frappe" and function not in frappe.whitelisted:
+		raise UsageError(f"{path!r} is internal to Frappe. Only its whitelisted functions can be tools.")
+	return function
+
+
+def call(function: Callable, arguments: dict, context: dict | None = None) -> Any:
+	"""Call with plain keyword arguments, or with (args, user_context) where the function is made for those."""
+	if takes_context(function):
+		return function(arguments, context or user_context())
+	try:
+		return function(**arguments)
+	except TypeError:
+		check_fit(function, arguments)
+		raise
+
+
+def check_fit(function: Callable, arguments: dict) -> None:
+	"""Raise ToolError where it cannot be called so; a decorator may have hidden that."""
+	try:
+		signature(function).bind(**arguments)
+	except TypeError as error:
+		raise ToolError(f"The arguments do not fit the function: {error}.") from None
+
+
+def takes_context(function: Callable) -> bool:
+	"""Whether it is `async (args, user_context)`."""
+	names = list(signature(function).parameters)
+	return inspect.iscoroutinefunction(function) and names == ["args", "user_context"]
+
+
+def user_context() -> dict:
+	user = frappe.session.user
+	email = frappe.db.get_value("User", user, "email")
+	return {"user_id": user, "user_email": email, "user_role": frappe.get_roles(user)}
+
+
+def schema_of(function: Callable) -> dict:
+	"""JSON schema from a signature: annotations give types, missing defaults what is required, "Args:" what each is."""
+	if takes_context(function):
+		return {"type": "object", "properties": {}}
+	hints = get_type_hints(function)
+	told = dict(ARGUMENT.findall((inspect.getdoc(function) or "").partition("Args:\n")[2]))
+	properties, required, open_ended = {}, [], False
+	for name, parameter in signature(function).parameters.items():
+		if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+			open_ended = open_ended or parameter.kind is parameter.VAR_KEYWORD
+			continue
+		properties[name] = type_schema(hints.get(name))
+		if name in told:
+			properties[name]["description"] = told[name]
+		if parameter.default is parameter.empty:
+			required.append(name)
+	return {
+		"type": "object",
+		"properties": properties,
+		"required": required,
+		"additionalProperties": open_ended,
+	}
+
+
+def type_schema(hint: Any) -> dict:
+	"""The JSON type of an annotation; anything goes where it has no plain one."""
+	if get_origin(hint) is Literal:
+		return {"enum": list(get_args(hint))}
+	parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+	kinds = [JSON_TYPES.get(get_origin(part) or part) for part in parts]
+	if None in kinds:
+		return {}
+	schema: dict = {"type": kinds[0] if len(kinds) == 1 else kinds}
+	if "array" in kinds:
+		# OpenAI refuses a list that does not say of what.
+		of = get_args(parts[kinds.index("array")])
+		schema["items"] = type_schema(of[0]) if of else {}
+	return schema

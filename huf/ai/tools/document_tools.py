@@ -1,0 +1,230 @@
+"""The only place where tools read and change documents. Every function checks what the user may do.
+
+Which fields they may see is `tool_fields`' to say.
+All act as `frappe.session.user`, give plain JSON values, and raise ToolError (or Frappe's own PermissionError,
+ValidationError ...) with words the model can act on. None commits, none ignores permissions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import frappe
+
+from huf.ai.core.errors import ToolError
+from huf.ai.tools.fields import (
+	check_fields,
+	check_writable,
+	clean_filters,
+	clean_order,
+	default_fields,
+	readable_fields,
+	summary_fields,
+	visible,
+)
+
+MOST_ROWS = 500
+LONGEST_SUMMARY = 200
+"""Characters of one field of a summary."""
+
+
+def get_document(doctype: str, name: str) -> dict:
+	"""The document as the user may see it: no secrets, no fields above their permission level."""
+	return visible(document_for(doctype, name, "read"))
+
+
+def get_documents(doctype: str, names: Iterable[str]) -> list[dict]:
+	return [get_document(doctype, name) for name in names]
+
+
+def get_list(
+	doctype: str,
+	filters: Any = None,
+	fields: Sequence[str] | None = None,
+	order_by: str | None = None,
+	limit: int = 20,
+	start: int = 0,
+) -> dict:
+	"""Rows the user may see: {doctype, rows, count, more}. `more` says that rows were left out."""
+	allowed = readable_fields(doctype)
+	fields = list(dict.fromkeys(["name", *(fields or default_fields(doctype, allowed))]))
+	check_fields(doctype, fields, allowed)
+	limit = max(1, min(int(limit), MOST_ROWS))
+	rows = frappe.get_list(
+		doctype,
+		filters=clean_filters(doctype, filters, allowed),
+		fields=fields,
+		order_by=clean_order(doctype, order_by, allowed),
+		limit_start=start,
+		limit_page_length=limit + 1,
+	)
+	shown = [{field: row.get(field) for field in fields} for row in rows[:limit]]
+	return {"doctype": doctype, "rows": shown, "count": len(shown), "more": len(rows) > limit}
+
+
+def get_summaries(doctype: str, filters: Any = None, limit: int = 20, start: int = 0) -> dict:
+	"""Rows as `get_list` gives them, of key fields only; long texts are cut, empty fields left out."""
+	fields = summary_fields(doctype, readable_fields(doctype))
+	found = get_list(doctype, filters, fields, None, limit, start)
+	rows = [{key: shorten(value) for key, value in row.items() if value is not None} for row in found["rows"]]
+	return {**found, "rows": rows}
+
+
+def shorten(value: Any) -> Any:
+	long = isinstance(value, str) and len(value) > LONGEST_SUMMARY
+	return f"{value[:LONGEST_SUMMARY]}…" if long else value
+
+
+def get_value(doctype: str, fieldname: str | list[str], name: str | None = None, filters: Any = None) -> dict:
+	"""{doctype, name, and the fields asked for} of one document, found by name or as the first that fits the filters."""
+	fields = [fieldname] if isinstance(fieldname, str) else list(fieldname)
+	if not name and not filters:
+		raise ToolError("Give the document's name, or filters to find it by.")
+	found = get_list(doctype, {"name": name} if name else filters, fields, limit=1)["rows"]
+	if not found:
+		raise ToolError(f"No {doctype} that you may see fits {name or filters!r}.")
+	return {"doctype": doctype, **found[0]}
+
+
+def create_document(doctype: str, values: Mapping[str, Any]) -> dict:
+	"""Insert a document; gives what was stored."""
+	check_writable(doctype, values, new=True)
+	doc = frappe.get_doc({**values, "doctype": doctype})
+	doc.insert()
+	return visible(doc)
+
+
+def create_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
+	return [create_document(doctype, values) for values in documents]
+
+
+def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> dict:
+	"""Change fields of a document and save it; gives what is stored now."""
+	check_writable(doctype, values)
+	doc = document_for(doctype, name, "write")
+	doc.update(values)
+	doc.save()
+	return visible(doc)
+
+
+def update_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
+	return [update_document(doctype, each["name"], each["values"]) for each in documents]
+
+
+def set_value(doctype: str, name: str, fieldname: str, value: Any) -> dict:
+	return update_document(doctype, name, {fieldname: value})
+
+
+def delete_document(doctype: str, name: str) -> dict:
+	document_for(doctype, name, "delete").delete()
+	return {"doctype": doctype, "name": name, "deleted": True}
+
+
+def delete_documents(doctype: str, names: Iterable[str]) -> list[dict]:
+	return [delete_document(doctype, name) for name in names]
+
+
+def submit_document(doctype: str, name: str) -> dict:
+	doc = submittable_document(doctype, name, "submit")
+	if doc.docstatus != 0:
+		raise ToolError(f"{doctype} {name} is not a draft, so it cannot be submitted.")
+	doc.submit()
+	return visible(doc)
+
+
+def cancel_document(doctype: str, name: str) -> dict:
+	doc = submittable_document(doctype, name, "cancel")
+	if doc.docstatus != 1:
+		raise ToolError(f"{doctype} {name} is not submitted, so it cannot be cancelled.")
+	doc.cancel()
+	return visible(doc)
+
+
+def get_amended_document(doctype: str, name: str) -> dict:
+	"""The newest amendment of a cancelled document, following amendments of amendments."""
+	if not frappe.get_meta(doctype).has_field("amended_from"):
+		raise ToolError(f"{doctype} is a DocType whose documents are never amended.")
+	doc = document_for(doctype, name, "read")
+	# Compared with the document itself, an amendment the user may not see is as good as none.
+	while newer := frappe.get_list(
+		doctype,
+		filters={"amended_from": doc.name},
+		pluck="name",
+		order_by="creation desc",
+		limit_page_length=1,
+	):
+		doc = document_for(doctype, newer[0], "read")
+	if doc.name == name:
+		raise ToolError(f"{doctype} {name} has not been amended.")
+	return visible(doc)
+
+
+def attach_file_to_document(
+	doctype: str,
+	name: str,
+	file_name: str | None = None,
+	content: str | None = None,
+	file_url: str | None = None,
+) -> dict:
+	"""Put a private file beside a document, from text or from a file the site has."""
+	document_for(doctype, name, "write")
+	values = {"doctype": "File", "attached_to_doctype": doctype, "attached_to_name": name, "is_private": 1}
+	if file_url:
+		source = readable_file(file_url)
+		values |= {"file_name": file_name or source.file_name, "file_url": source.file_url}
+		values["is_private"] = source.is_private
+	elif content is not None and file_name:
+		values |= {"file_name": file_name, "content": content}
+	else:
+		raise ToolError("Give file_name and content, or the file_url of a file on this site.")
+	doc = frappe.get_doc(values).insert()
+	return {
+		"name": doc.name,
+		"file_name": doc.file_name,
+		"file_url": doc.file_url,
+		"attached_to": f"{doctype} {name}",
+	}
+
+
+def get_report_result(report: str, filters: Mapping[str, Any] | None = None) -> dict:
+	"""Columns and rows of a report the user may run: {doctype, name, columns, rows, count, more}."""
+	from frappe.desk.query_report import run
+
+	result = run(report, filters=dict(filters or {}))
+	rows = result.get("result") or []
+	columns = [
+		column if isinstance(column, str) else column.get("fieldname") or column.get("label")
+		for column in result.get("columns") or []
+	]
+	return {
+		"doctype": "Report",
+		"name": report,
+		"columns": columns,
+		"rows": rows[:MOST_ROWS],
+		"count": len(rows[:MOST_ROWS]),
+		"more": len(rows) > MOST_ROWS,
+	}
+
+
+def readable_file(file_url: str):
+	"""The File record behind a URL of this site that the user may read. Raises ToolError."""
+	for name in frappe.get_all("File", filters={"file_url": file_url}, pluck="name", order_by="creation asc"):
+		# All records of the URL are looked at, because reading any one of them is enough; each is checked.
+		doc = frappe.get_doc("File", name)
+		if doc.has_permission("read"):
+			return doc
+	raise ToolError(f"There is no file {file_url!r} on this site that you may read.")
+
+
+def document_for(doctype: str, name: str, ptype: str):
+	"""A document on which the user has `ptype`. One they may not read is as good as none: both read alike."""
+	doc = frappe.get_doc(doctype, name) if frappe.db.exists(doctype, name) else None
+	if not doc or not doc.has_permission("read"):
+		raise ToolError(f"There is no {doctype} {name!r} that you may read. Look it up first.")
+	doc.check_permission(ptype)
+	return doc
+
+
+def submittable_document(doctype: str, name: str, ptype: str):
+	if not frappe.get_meta(doctype).is_submittable:
+		raise ToolError(f"{doctype} is a DocType whose documents are not submitted or cancelled.")
+	return document_for(doctype, name, ptype)

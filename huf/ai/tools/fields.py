@@ -1,0 +1,146 @@
+"""Which fields of a DocType a user may read or write, and filters over no others. Reads no document.
+
+Errors are for the model: ToolError with the names it may use.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import frappe
+
+from huf.ai.core.errors import ToolError
+
+OPERATORS = {"=", "!=", ">", ">=", "<", "<=", "like", "not like", "in", "not in", "between", "is"}
+STANDARD_FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus")
+READABLE_SYSTEM_FIELDS = (*STANDARD_FIELDS, "idx", "parent", "parenttype", "parentfield")
+NOT_SHOWN = ("idx", "modified_by", "parent", "parenttype", "parentfield")
+STATUS = ("status", "workflow_state")
+SECRET = "Password"
+
+
+def visible(doc) -> dict:
+	"""What of a document the user may read, as plain values; empty fields are left out."""
+	allowed = set(readable_fields(doc.doctype)) - set(NOT_SHOWN)
+	if not doc.meta.is_submittable:
+		allowed.discard("docstatus")
+	shown = {"doctype": doc.doctype}
+	for key, value in doc.as_dict(convert_dates_to_str=True).items():
+		if key not in allowed or value is None or value == "" or value == []:
+			continue
+		shown[key] = [visible_row(row) for row in value] if isinstance(value, list) else value
+	return shown
+
+
+def visible_row(row: Mapping[str, Any]) -> dict:
+	allowed = set(data_fields(row["doctype"])) - set(STANDARD_FIELDS)
+	return {key: value for key, value in row.items() if key in allowed and value not in (None, "")}
+
+
+def data_fields(doctype: str) -> list[str]:
+	"""Fields that hold values an agent may meet at all: no secrets."""
+	return [df.fieldname for df in frappe.get_meta(doctype).fields if df.fieldtype != SECRET]
+
+
+def readable_fields(doctype: str, ptype: str = "read") -> list[str]:
+	"""Fields the user may read (or write) by their permission level, standard fields first."""
+	meta = frappe.get_meta(doctype)
+	levels = meta.get_permlevel_access(ptype)
+	mine = [
+		df.fieldname
+		for df in meta.fields
+		if df.fieldtype != SECRET and (not df.permlevel or df.permlevel in levels)
+	]
+	return [*READABLE_SYSTEM_FIELDS, *mine]
+
+
+def default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
+	"""What a list shows unless told: the title and the list view's fields."""
+	meta = frappe.get_meta(doctype)
+	stored = set(meta.get_valid_columns())
+	wanted = [meta.title_field, *(df.fieldname for df in meta.fields if df.in_list_view)]
+	return [field for field in wanted if field and field in allowed and field in stored]
+
+
+def summary_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
+	"""What tells documents apart at a glance: title and list view, status, dates."""
+	meta = frappe.get_meta(doctype)
+	state = ["docstatus"] if meta.is_submittable else []
+	more = [
+		df.fieldname for df in meta.fields if df.fieldname in STATUS or df.fieldtype in ("Date", "Datetime")
+	]
+	fields = [*default_fields(doctype, allowed), *state, *(field for field in more if field in allowed)]
+	return list(dict.fromkeys(fields))
+
+
+def check_fields(doctype: str, fields: Iterable[str], allowed: Sequence[str]) -> None:
+	"""Raise ToolError for a field that is not there, or not for this user: both read alike."""
+	stored = set(frappe.get_meta(doctype).get_valid_columns())
+	unknown = [field for field in fields if field not in allowed or field not in stored]
+	if unknown:
+		known = ", ".join(field for field in allowed if field in stored)
+		raise ToolError(f"{doctype} has no field {', '.join(map(repr, unknown))}. Its fields: {known}.")
+
+
+def clean_filters(doctype: str, filters: Any, allowed: Sequence[str]) -> list[list]:
+	"""Filters as a list of [field, operator, value], each on a field the user may read. Raises ToolError.
+
+	An unknown field is an error, never dropped: a dropped filter would answer another question.
+	"""
+	if isinstance(filters, Mapping):
+		pairs = [[field, *split_condition(condition)] for field, condition in filters.items()]
+	else:
+		pairs = [condition_of(entry) for entry in filters or []]
+	check_fields(doctype, (field for field, _, _ in pairs), allowed)
+	return [clean_condition(*pair) for pair in pairs]
+
+
+def split_condition(condition: Any) -> tuple[str, Any]:
+	if isinstance(condition, list | tuple) and len(condition) == 2 and str(condition[0]).lower() in OPERATORS:
+		return str(condition[0]), condition[1]
+	return ("in", condition) if isinstance(condition, list | tuple) else ("=", condition)
+
+
+def condition_of(entry: Any) -> list:
+	if isinstance(entry, list | tuple) and len(entry) == 3 and isinstance(entry[0], str):
+		return list(entry)
+	raise ToolError(f"{entry!r} is not a filter. Give [field, operator, value].")
+
+
+def clean_condition(field: str, operator: str, value: Any) -> list:
+	operator = str(operator).strip().lower()
+	if operator not in OPERATORS:
+		raise ToolError(f"{operator!r} is not an operator. Use one of: {', '.join(sorted(OPERATORS))}.")
+	if value is None:
+		# Frappe reads `= None` as no filter at all.
+		return [field, "is", "not set" if operator == "=" else "set"]
+	if operator in ("in", "not in") and not isinstance(value, list | tuple):
+		value = [value]
+	return [field, operator, value]
+
+
+def clean_order(doctype: str, order_by: str | None, allowed: Sequence[str]) -> str:
+	if not order_by:
+		return "modified desc"
+	field, _, direction = order_by.strip().partition(" ")
+	check_fields(doctype, [field], allowed)
+	if direction.strip().lower() not in ("", "asc", "desc"):
+		raise ToolError("order_by is a field, then asc or desc.")
+	return f"{field} {direction.strip().lower() or 'asc'}"
+
+
+def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -> None:
+	"""Raise ToolError for fields that are not there or not for this user to write.
+
+	Frappe resets such fields silently; an agent must not believe that it changed them.
+	"""
+	meta = frappe.get_meta(doctype)
+	known = set(data_fields(doctype))
+	if new and (meta.autoname or "").lower() == "prompt":
+		known.add("name")
+	if unknown := [field for field in values if field not in known]:
+		raise ToolError(
+			f"{doctype} has no field {', '.join(map(repr, unknown))} that can be set. Fields: {', '.join(sorted(known))}."
+		)
+	allowed = set(readable_fields(doctype, "write"))
+	if forbidden := [field for field in values if field not in allowed]:
+		raise frappe.PermissionError(f"You may not write {', '.join(forbidden)} of {doctype}.")

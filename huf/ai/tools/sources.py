@@ -1,0 +1,86 @@
+"""Where a tool's result came from, so that an answer can cite it: documents and pages. Read from the result itself.
+
+A tool whose result does not say it in one of these forms puts a list `sources` into it.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import frappe
+
+from huf.ai.tools.types import KNOWLEDGE
+
+MOST = 50
+IDENTITY = ("url", "doctype", "name", "number")
+PASSAGE = ("number", "source", "title", "doctype", "name", "url", "link", "position")
+CITE = "Where you use a passage, cite it by its number, such as [1]."
+
+
+def number_results(found: dict, run: str | None) -> dict:
+	"""What a search found, each result with the `number` that an answer cites it by; they go on through a run."""
+	first = count_results(run) + 1
+	results = [{"number": number, **each} for number, each in enumerate(found["results"], first)]
+	return {**found, "results": results, **({"note": CITE} if results else {})}
+
+
+def count_results(run: str | None) -> int:
+	"""How many results the searches of a run have given so far."""
+	texts = frappe.db.sql(
+		"""select made.result from `tabAgent Tool Call` made join `tabAgent Tool Function` tool on tool.name = made.tool
+		where made.run = %s and made.status = 'Success' and tool.types = %s""",
+		(run, KNOWLEDGE),
+		pluck=True,
+	)
+	return sum(text.count('"number": ') for text in texts if text)
+
+
+def sources_of(result: str | None) -> list[dict]:
+	"""Sources of a result's text: {doctype, name, title} or {url, title}, each once; title is None if unknown.
+
+	A passage also has its number, source, link and position; its own text and score stay in the result.
+	"""
+	try:
+		found = find_sources(json.loads(result or ""))
+	except ValueError:
+		return []
+	return list({tuple(map(each.get, IDENTITY)): each for each in found}.values())[:MOST]
+
+
+def find_sources(value: Any) -> Iterator[dict]:
+	if isinstance(value, list):
+		for each in value:
+			yield from find_sources(each)
+	elif isinstance(value, dict):
+		yield from sources_of_object(value)
+
+
+def sources_of_object(value: dict) -> Iterator[dict]:
+	doctype, name, url = value.get("doctype"), value.get("name"), value.get("url")
+	lists = [value[key] for key in ("sources", "results") if isinstance(value.get(key), list)]
+	if lists:
+		yield from find_sources(lists[0])
+	elif "number" in value and "position" in value:
+		yield {key: value[key] for key in PASSAGE if value.get(key) is not None}
+	elif is_text(doctype) and name and isinstance(name, str | int):
+		yield from documents(doctype, [value])
+	elif is_text(doctype) and isinstance(value.get("rows"), list):
+		yield from documents(
+			doctype, [row for row in value["rows"] if isinstance(row, dict) and row.get("name")]
+		)
+	elif is_text(url):
+		yield {"url": url, "title": value.get("title")}
+
+
+def documents(doctype: str, rows: list[dict]) -> Iterator[dict]:
+	title_field = frappe.db.get_value("DocType", doctype, "title_field")
+	for row in rows:
+		yield {
+			"doctype": doctype,
+			"name": row["name"],
+			"title": row.get("citation") or (row.get(title_field) if title_field else None),
+		}
+
+
+def is_text(value: Any) -> bool:
+	return isinstance(value, str) and bool(value)

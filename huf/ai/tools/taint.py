@@ -1,0 +1,80 @@
+"""Whether a run has words of strangers in its context, and where from. Only reads."""
+
+import frappe
+
+from huf.ai.core.egress import HARMLESS, Source
+from huf.ai.tools.types import KNOWLEDGE
+
+MAIL_DOCTYPES = ("Agent Mail", "Communication")
+READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%' or made.result like '%%"doctype": "Communication"%%'
+	then 'Communication' else tool.reference_doctype end"""
+"""What a call has read; a search in knowledge says it in its results."""
+LONGEST_SEEN = 500_000
+
+
+def sources_of(run: str | None) -> set[Source]:
+	"""The untrusted sources in the context of a run: its own, its conversation's, and those of the runs that called it."""
+	found: set[Source] = set()
+	while run:
+		row = frappe.db.get_value(
+			"Agent Run", run, ["conversation", "reference_doctype", "parent_run"], as_dict=True
+		)
+		if not row:
+			break
+		channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
+		if channel == "mail" or row.reference_doctype in MAIL_DOCTYPES:
+			found.add(Source.MAIL)
+		if has_files(row.conversation):
+			found.add(Source.FILE)
+		for doctype in read_by_tools(row.conversation):
+			found.add(Source.MAIL if doctype in MAIL_DOCTYPES else Source.WEB)
+		run = row.parent_run
+	return found
+
+
+def has_files(conversation: str) -> bool:
+	"""Whether somebody has attached a file to what they said there: who has written it, nobody knows."""
+	return bool(
+		frappe.db.exists("Agent Message", {"conversation": conversation, "attachments": ["is", "set"]})
+	)
+
+
+def read_by_tools(conversation: str) -> list[str]:
+	"""What tools have brought strangers' words into a conversation: the DocType of mails, or nothing for those from outside."""
+	rows = calls_that_read(conversation, f"distinct {READ_DOCTYPE} as doctype", "")
+	return [row.doctype or "" for row in rows]
+
+
+def seen_in(run: str) -> str:
+	"""What was read from outside in a run's conversation, and what the person asked."""
+	conversation, prompt = frappe.db.get_value("Agent Run", run, ["conversation", "prompt"])
+	rows = calls_that_read(conversation, "made.result as result", "order by made.creation limit 200")
+	return "\n".join([prompt or "", *(row.result or "" for row in rows)])[:LONGEST_SEEN]
+
+
+def calls_that_read(conversation: str, columns: str, ending: str) -> list:
+	"""Calls of a conversation, or of the one it was branched off, that brought in words of strangers."""
+	return frappe.db.sql(
+		f"""select {columns} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
+		join `tabAgent Tool Function` tool on tool.name = made.tool
+		where (run.conversation = %s or run.name in (
+			select said.run from `tabAgent Message` said where said.conversation = %s)) and made.status = 'Success' and (
+			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s
+			or (tool.types = %s and made.result like %s)) {ending}""",
+		(conversation, conversation, HARMLESS, MAIL_DOCTYPES, KNOWLEDGE, '%"untrusted": true%'),
+		as_dict=True,
+	)
+
+
+def mail_of(run: str | None) -> str | None:
+	"""The Agent Mail that a run, or one that led to it, is about."""
+	while run:
+		row = frappe.db.get_value(
+			"Agent Run", run, ["reference_doctype", "reference_name", "parent_run"], as_dict=True
+		)
+		if not row:
+			return None
+		if row.reference_doctype == "Agent Mail":
+			return row.reference_name
+		run = row.parent_run
+	return None

@@ -1,0 +1,306 @@
+"""The types an Agent Tool Function may have: what each does, what it needs, what the model is told.
+
+One table, read by the DocType's controller and by `agents/tool_factory.py`; `agents/tool_handlers.py` runs them.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import frappe
+
+from huf.ai.core.types import Effect
+
+JSON_TYPES = {
+	"string": "string",
+	"integer": "integer",
+	"number": "number",
+	"float": "number",
+	"boolean": "boolean",
+	"object": "object",
+	"array": "array",
+}
+FIELD_TYPES = {
+	"Int": "integer",
+	"Check": "integer",
+	"Rating": "number",
+	"Duration": "number",
+	"Float": "number",
+	"Currency": "number",
+	"Percent": "number",
+}
+LAYOUT_FIELDS = {
+	"Section Break",
+	"Column Break",
+	"Tab Break",
+	"HTML",
+	"Button",
+	"Heading",
+	"Fold",
+	"Image",
+	"Table MultiSelect",
+	"Password",
+}
+SCALAR = {"type": ["string", "number", "integer", "boolean", "null"]}
+
+
+def text(description: str) -> dict:
+	return {"type": "string", "description": description}
+
+
+NAME = {"name": text("The document's name (its ID)")}
+NAMES = {"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Names (IDs)"}}
+TIERED, DETAIL = "Read Document", "_detail"
+"""The type that makes two tools, and how the name of the second ends."""
+KNOWLEDGE = "Search Knowledge"
+RUN_AGENT = "Run Agent"
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Models accept no other."""
+FILTERS = {
+	"type": ["object", "array"],
+	"description": (
+		'{"field": value} or {"field": [operator, value]}, or a list of [field, operator, value]. Operators: =, !=, '
+		">, >=, <, <=, like, not like, in, not in, between, is (value: set or not set)"
+	),
+}
+
+
+def no_schema(tool) -> tuple[dict, list[str]]:
+	return {}, []
+
+
+def one_document(tool) -> tuple[dict, list[str]]:
+	return NAME, ["name"]
+
+
+def many_documents(tool) -> tuple[dict, list[str]]:
+	return NAMES, ["names"]
+
+
+def list_schema(tool) -> tuple[dict, list[str]]:
+	return {
+		"filters": FILTERS,
+		"fields": {"type": "array", "items": {"type": "string"}, "description": f"Of: {field_names(tool)}"},
+		"order_by": text("A field, then asc or desc"),
+		"limit": {
+			"type": "integer",
+			"minimum": 1,
+			"maximum": 500,
+			"description": "Rows at most; 20 unless given",
+		},
+		"start": {"type": "integer", "minimum": 0, "description": "Rows to pass over"},
+	}, []
+
+
+def summary_schema(tool) -> tuple[dict, list[str]]:
+	properties, required = list_schema(tool)
+	filters = {**FILTERS, "description": f"{FILTERS['description']}. Fields: {field_names(tool)}"}
+	return {"filters": filters, "limit": properties["limit"], "start": properties["start"]}, required
+
+
+def create_schema(tool) -> tuple[dict, list[str]]:
+	fields = writable_fields(tool.reference_doctype)
+	required = [df.fieldname for df in fields if df.reqd and not df.default]
+	return {df.fieldname: field_schema(df) for df in fields}, required
+
+
+def update_schema(tool) -> tuple[dict, list[str]]:
+	values, _ = create_schema(tool)
+	return {**NAME, "values": closed(values, [], "The fields to change")}, ["name", "values"]
+
+
+def create_many_schema(tool) -> tuple[dict, list[str]]:
+	values, required = create_schema(tool)
+	return {"documents": {"type": "array", "minItems": 1, "items": closed(values, required)}}, ["documents"]
+
+
+def update_many_schema(tool) -> tuple[dict, list[str]]:
+	properties, required = update_schema(tool)
+	return {"documents": {"type": "array", "minItems": 1, "items": closed(properties, required)}}, [
+		"documents"
+	]
+
+
+def get_value_schema(tool) -> tuple[dict, list[str]]:
+	fieldname = {"type": ["string", "array"], "items": {"type": "string"}}
+	fieldname["description"] = f"One field or several, of: {field_names(tool)}"
+	return {**NAME, "filters": FILTERS, "fieldname": fieldname}, ["fieldname"]
+
+
+def set_value_schema(tool) -> tuple[dict, list[str]]:
+	return {**NAME, "fieldname": text("The field to set"), "value": SCALAR}, ["name", "fieldname", "value"]
+
+
+def attach_schema(tool) -> tuple[dict, list[str]]:
+	properties = {
+		**NAME,
+		"file_name": text("Name of the file, with its ending"),
+		"content": text("The text of the file"),
+		"file_url": text("Or: the URL of a file that is already on the site"),
+	}
+	if tool.reference_doctype:
+		return properties, ["name"]
+	return {"doctype": text("DocType of the document"), **properties}, ["doctype", "name"]
+
+
+def report_schema(tool) -> tuple[dict, list[str]]:
+	return {"filters": {"type": "object", "description": "The report's filters"}}, []
+
+
+def get_schema(tool) -> tuple[dict, list[str]]:
+	where = f"Path below {tool.base_url}" if tool.base_url else "The whole URL"
+	params = {"type": "object", "description": "Query parameters"}
+	return {"url": text(where), "params": params}, [] if tool.base_url else ["url"]
+
+
+def post_schema(tool) -> tuple[dict, list[str]]:
+	properties, required = get_schema(tool)
+	body = {"type": ["object", "array"], "description": "Sent as JSON"}
+	return {**properties, "body": body}, required
+
+
+def run_agent_schema(tool) -> tuple[dict, list[str]]:
+	return {"prompt": text("What the other agent should do, with all it needs to know")}, ["prompt"]
+
+
+def speech_schema(tool) -> tuple[dict, list[str]]:
+	return {"file_url": text("URL of the sound file on this site")}, ["file_url"]
+
+
+def search_schema(tool) -> tuple[dict, list[str]]:
+	return {
+		"query": text(
+			'What to look for: the words that matter. "In quotes" they stand together; begin* is a beginning'
+		),
+		"limit": {
+			"type": "integer",
+			"minimum": 1,
+			"maximum": 20,
+			"description": "Passages at most; 6 unless given",
+		},
+	}, ["query"]
+
+
+@dataclass(frozen=True)
+class ToolType:
+	"""`schema(row)` returns (properties, required names); `needs` names the field that a row of this type must fill in."""
+
+	effect: Effect
+	schema: Callable
+	needs: str | None = None
+
+
+READ, WRITE, EXTERNAL = Effect.READ, Effect.WRITE, Effect.EXTERNAL
+DOCTYPE = "reference_doctype"
+TOOL_TYPES = {
+	"Get Document": ToolType(READ, one_document, DOCTYPE),
+	"Get Multiple Documents": ToolType(READ, many_documents, DOCTYPE),
+	"Get List": ToolType(READ, list_schema, DOCTYPE),
+	TIERED: ToolType(READ, summary_schema, DOCTYPE),
+	"Create Document": ToolType(WRITE, create_schema, DOCTYPE),
+	"Create Multiple Documents": ToolType(WRITE, create_many_schema, DOCTYPE),
+	"Update Document": ToolType(WRITE, update_schema, DOCTYPE),
+	"Update Multiple Documents": ToolType(WRITE, update_many_schema, DOCTYPE),
+	"Delete Document": ToolType(WRITE, one_document, DOCTYPE),
+	"Delete Multiple Documents": ToolType(WRITE, many_documents, DOCTYPE),
+	"Submit Document": ToolType(WRITE, one_document, DOCTYPE),
+	"Cancel Document": ToolType(WRITE, one_document, DOCTYPE),
+	"Get Amended Document": ToolType(READ, one_document, DOCTYPE),
+	"Custom Function": ToolType(WRITE, no_schema, "function_path"),
+	"App Provided": ToolType(WRITE, no_schema, "provider_app"),
+	"Attach File to Document": ToolType(WRITE, attach_schema),
+	"Get Report Result": ToolType(READ, report_schema, "report"),
+	"Get Value": ToolType(READ, get_value_schema, DOCTYPE),
+	"Set Value": ToolType(WRITE, set_value_schema, DOCTYPE),
+	"GET": ToolType(EXTERNAL, get_schema),
+	"POST": ToolType(EXTERNAL, post_schema),
+	RUN_AGENT: ToolType(EXTERNAL, run_agent_schema, "agent"),
+	KNOWLEDGE: ToolType(READ, search_schema),
+	"Speech to Text": ToolType(EXTERNAL, speech_schema, "model"),
+}
+
+
+def names_of(tool_name: str, types: str) -> list[str]:
+	"""What the model knows a record's tools by: a Read Document makes two."""
+	return [tool_name, f"{tool_name}{DETAIL}"] if types == TIERED else [tool_name]
+
+
+def description_of(tool) -> str:
+	if tool.types != TIERED:
+		return tool.description
+	return f"{tool.description.rstrip('.')}. Gives their key fields; {tool.tool_name}{DETAIL} gives one of them whole."
+
+
+def closed(properties: dict, required: list[str], description: str | None = None) -> dict:
+	"""An object schema that takes nothing but these properties."""
+	schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+	return {**schema, "description": description} if description else schema
+
+
+def parameters_of(tool) -> dict:
+	"""JSON schema of the arguments. Rows under Parameters add to the type's own, or say it more exactly."""
+	properties, required = TOOL_TYPES[tool.types].schema(tool)
+	rows = {row.fieldname: row_schema(row) for row in tool.parameters}
+	own = {row.fieldname for row in tool.parameters if row.required}
+	if rows and TOOL_TYPES[tool.types].schema is create_schema:
+		# Whoever lists the fields of a Create tool means those fields only.
+		return closed(rows, sorted(own, key=list(rows).index))
+	return closed({**properties, **rows}, list(dict.fromkeys([*required, *(n for n in rows if n in own)])))
+
+
+def row_schema(row) -> dict:
+	schema = {"type": JSON_TYPES[row.type]}
+	if row.description:
+		schema["description"] = row.description
+	if options := (row.options or "").split("\n") if row.options else None:
+		schema["enum"] = [option.strip() for option in options if option.strip()]
+	if row.default_value:
+		schema["default"] = (
+			frappe.parse_json(row.default_value) if row.type != "string" else row.default_value
+		)
+	return schema
+
+
+def writable_fields(doctype: str) -> list:
+	"""Fields a person would fill in on the form."""
+	return [
+		df
+		for df in frappe.get_meta(doctype).fields
+		if df.fieldtype not in LAYOUT_FIELDS and not df.read_only and not df.hidden
+	]
+
+
+def field_names(tool) -> str:
+	names = [
+		df.fieldname
+		for df in frappe.get_meta(tool.reference_doctype).fields
+		if df.fieldtype not in LAYOUT_FIELDS
+	]
+	return ", ".join(["name", *names[:60], "owner", "creation", "modified"])
+
+
+def field_schema(df) -> dict:
+	"""JSON schema of one DocType field."""
+	label = df.label or df.fieldname
+	if df.fieldtype == "Table":
+		children = writable_fields(df.options)
+		required = [child.fieldname for child in children if child.reqd and not child.default]
+		items = closed({child.fieldname: field_schema(child) for child in children}, required)
+		return {"type": "array", "items": items, "description": label}
+	schema = {"type": FIELD_TYPES.get(df.fieldtype, "string"), "description": describe_field(df, label)}
+	if df.fieldtype == "Select" and df.options:
+		schema["enum"] = df.options.split("\n")
+	if df.fieldtype == "Check":
+		schema["enum"] = [0, 1]
+	return schema
+
+
+def describe_field(df, label: str) -> str:
+	about = {
+		"Date": "a date, YYYY-MM-DD",
+		"Datetime": "a time, YYYY-MM-DD HH:MM:SS",
+		"Time": "a time of day, HH:MM:SS",
+		"Link": f"name of a {df.options}",
+		"JSON": "JSON text",
+	}.get(df.fieldtype)
+	return f"{label}: {about}" if about else label

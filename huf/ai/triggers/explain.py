@@ -1,0 +1,62 @@
+"""Why a trigger fired, or did not: condition by condition. Only reads."""
+
+import json
+from dataclasses import asdict
+
+import frappe
+
+from huf.ai.core.trigger_types import Check, FiringStatus
+from huf.ai.triggers.dispatch import decide
+from huf.ai.triggers.doc_events import happening_of
+from huf.ai.triggers.registry import read_triggers
+
+EVENT_FIELDS = (
+	*(
+		"name",
+		"trigger",
+		"agent",
+		"status",
+		"event",
+		"event_key",
+		"run",
+		"reason",
+		"checks",
+		"initiating_user",
+	),
+	*("run_as", "reference_doctype", "reference_name", "caused_by_run", "depth", "creation"),
+)
+
+
+def explain_event(row) -> dict:
+	"""An Agent Trigger Event with its conditions: [{text, ok, saw}]; ok None: not looked at."""
+	return {**{key: row.get(key) for key in EVENT_FIELDS}, "checks": json.loads(row.checks or "[]")}
+
+
+def explain_document(trigger_name: str, doc) -> dict:
+	"""What a Doc Event trigger would make of a document as it is now, if its event came, and what it made of it before.
+
+	{would_fire, checks: [{text, ok, saw}], reason, prompt, events}. Fields count as changed: nothing is being saved.
+	"""
+	trigger = read_triggers("t.name = %s", (trigger_name,))[0]
+	firing = decide(trigger, happening_of(doc, trigger.doc_event, "explained"))
+	checks = [
+		Check("The trigger is enabled", not trigger.disabled),
+		Check(
+			f"It watches {trigger.reference_doctype}", trigger.reference_doctype == doc.doctype, doc.doctype
+		),
+		*firing.checks,
+	]
+	rows = frappe.get_list(
+		"Agent Trigger Event",
+		filters={"trigger": trigger_name, "reference_doctype": doc.doctype, "reference_name": str(doc.name)},
+		fields=[f"`{field}`" for field in EVENT_FIELDS],
+		order_by="creation desc",
+		limit_page_length=10,
+	)
+	return {
+		"would_fire": firing.status is FiringStatus.QUEUED and all(check.ok for check in checks),
+		"checks": [asdict(check) for check in checks],
+		"reason": firing.reason,
+		"prompt": firing.prompt,
+		"events": [explain_event(row) for row in rows],
+	}

@@ -1,0 +1,48 @@
+"""An agent made ready is kept for the next run, as long as nothing it is made of has changed."""
+
+import frappe
+
+from huf.ai.agents.manager import AgentManager
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_tool, make_user
+
+
+class TestAgentManager(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.tool = make_tool("Get List", reference_doctype="ToDo")
+		self.agent = make_agent(tools=(self.tool,))
+
+	def made(self):
+		return AgentManager(self.agent).create_agent()
+
+	def test_it_is_made_once(self):
+		self.assertIs(self.made(), self.made())
+
+	def test_a_saved_agent_is_made_anew(self):
+		self.made()
+		doc = frappe.get_doc("Agent", self.agent)
+		doc.instructions = "Be brief."
+		doc.save()
+		self.assertEqual(self.made().instructions, "Be brief.")
+
+	def test_a_saved_tool_is_made_anew(self):
+		self.made()
+		doc = frappe.get_doc("Agent Tool Function", self.tool)
+		doc.description = "Finds what is to be done"
+		doc.save()
+		self.assertIn("Finds what is to be done", self.made().tools[0].description)
+
+	def test_who_loses_a_role_loses_its_tools(self):
+		doc = frappe.get_doc("Agent Tool Function", self.tool)
+		doc.append("roles", {"role": "Huf Manager"})
+		doc.save()
+		user = make_user("Huf User", "Huf Manager")
+		frappe.set_user(user)
+		self.assertEqual(len(self.made().tools), 1)
+		frappe.set_user("Administrator")
+		doc = frappe.get_doc("User", user)
+		doc.roles = [row for row in doc.roles if row.role != "Huf Manager"]
+		doc.save()
+		frappe.set_user(user)
+		self.assertEqual(self.made().tools, [])

@@ -1,0 +1,302 @@
+"""What a preview shows is what the server would change, and what is then done."""
+
+from unittest.mock import patch
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.core.errors import ToolError
+from huf.ai.dry_run import change_tracking
+from huf.ai.dry_run.change_tracking import noting
+from huf.ai.dry_run.preview import Differs, apply, preview
+from huf.ai.runs.admission import acting_as
+from huf.ai.tools import document_tools as tools
+from huf.tests.base import SiteTestCase
+from huf.tests.doctypes import (
+	CASE,
+	CUSTOMER,
+	EDITOR,
+	LEAD,
+	ORDER,
+	READER,
+	controller,
+	make_case,
+	make_doctypes,
+	make_order,
+)
+from huf.tests.factories import make, make_user, unique
+
+
+class PreviewTestCase(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		make_doctypes()
+
+	def look(self, work):
+		"""The preview; the transaction is over, as it is after a draft was written."""
+		seen = preview(work)
+		frappe.db.rollback()
+		return seen
+
+	def single(self, work) -> dict:
+		# Frappe 15 comments on a deletion.
+		(change,) = (each for each in self.look(work).changes if each["doctype"] != "Comment")
+		return change
+
+
+class TestDifference(PreviewTestCase):
+	def test_a_new_document_with_what_the_server_adds(self):
+		make_order()
+		change = self.single(
+			lambda: tools.create_document(ORDER, {"customer": "Anna", "lines": [{"item": "saw"}]})
+		)
+		self.assertEqual((change["action"], change["provisional"]), ("create", True))
+		self.assertTrue(change["name"].startswith("HUF-ORD-"))
+		values = {each["fieldname"]: each["after"] for each in change["fields"]}
+		self.assertEqual((values["city"], values["status"]), ("Brno", "New"))
+		(row,) = change["rows"]
+		self.assertEqual((row["action"], row["label"]), ("add", "Lines"))
+		self.assertEqual({f["fieldname"]: f["after"] for f in row["fields"]}, {"item": "saw", "qty": 1})
+		self.assertFalse(frappe.db.exists(ORDER, change["name"]))
+
+	def test_what_could_not_be_saved_before_has_no_part_in_it(self):
+		case, order = make_case(), make_order()
+		with self.assertRaises(frappe.ValidationError):
+			tools.set_value(CASE, case.name, "status", "No such status")
+		self.assertIn((CASE, case.name), frappe.flags.currently_saving)
+		with noting(is_trial=True) as tracked:
+			tools.set_value(ORDER, order.name, "note", "new")
+		self.assertEqual(list(tracked.documents), [(ORDER, order.name)])
+
+	def test_fields_by_label_before_and_after(self):
+		case = make_case()
+		change = self.single(lambda: tools.set_value(CASE, case.name, "status", "Closed"))
+		self.assertEqual((change["action"], change["name"]), ("update", case.name))
+		expected = {"fieldname": "status", "label": "Status", "before": "Open", "after": "Closed"}
+		self.assertEqual(change["fields"], [expected])
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "status"), "Open")
+
+	def test_rows_added_changed_and_removed_by_their_names(self):
+		order = make_order("nail", "saw")
+		nail, saw = order.lines
+		kept = [{**saw.as_dict(), "qty": 4}, {"item": "glue"}]
+		change = self.single(lambda: save(order.name, lines=kept))
+		rows = {row["action"]: row for row in change["rows"]}
+		self.assertEqual((rows["remove"]["row"], rows["change"]["row"]), (nail.name, saw.name))
+		self.assertEqual(
+			rows["change"]["fields"], [{"fieldname": "qty", "label": "Qty", "before": 1, "after": 4}]
+		)
+		self.assertEqual(rows["add"]["fields"][0]["after"], "glue")
+
+	def test_submitting_cancelling_and_deleting(self):
+		order = make_order()
+		change = self.single(lambda: tools.submit_document(ORDER, order.name))
+		self.assertEqual(change["action"], "submit")
+		self.assertEqual([(f["before"], f["after"]) for f in change["fields"]], [("Draft", "Submitted")])
+		tools.submit_document(ORDER, order.name)
+		frappe.db.commit()
+		self.assertEqual(self.single(lambda: tools.cancel_document(ORDER, order.name))["action"], "cancel")
+		case = make_case()
+		change = self.single(lambda: tools.delete_document(CASE, case.name))
+		self.assertEqual((change["action"], change["fields"][0]["after"]), ("delete", None))
+
+	def test_other_documents_the_controller_changes_whichever_way(self):
+		order = make_order()
+
+		def on_update(doc):
+			make(CASE, title=f"Check {doc.name}")
+			frappe.db.set_value(CUSTOMER, doc.customer, "orders", 7)
+			frappe.db.sql(f"update `tab{'Huf Test Team'}` set title = title")
+
+		with controller(ORDER, on_update=on_update):
+			seen = self.look(lambda: tools.set_value(ORDER, order.name, "note", "x"))
+		self.assertEqual(
+			[(c["doctype"], c["action"]) for c in seen.changes],
+			[(ORDER, "update"), (CASE, "create"), (CUSTOMER, "update")],
+		)
+		self.assertEqual(seen.tables, ("Huf Test Team",))
+		self.assertFalse(frappe.db.exists(CASE, {"title": f"Check {order.name}"}))
+
+	def test_fields_the_user_may_not_read_are_counted_and_no_more(self):
+		order = make_order(note="a")
+
+		def on_update(doc):
+			frappe.db.set_value(CUSTOMER, doc.customer, {"discount": 5, "orders": frappe.db.count(ORDER)})
+
+		seen = {}
+		for role in (EDITOR, LEAD):
+			with acting_as(make_user(role)), controller(ORDER, on_update=on_update):
+				seen[role] = self.look(lambda: tools.set_value(ORDER, order.name, "note", "b"))
+		editor, lead = (seen[role].changes[1] for role in (EDITOR, LEAD))
+		self.assertNotIn("discount", [f["fieldname"] for f in editor["fields"]])
+		self.assertIn("discount", [f["fieldname"] for f in lead["fields"]])
+		self.assertEqual((editor["hidden"], lead["hidden"]), (1, 0))
+		self.assertEqual(seen[EDITOR].digest, seen[LEAD].digest)
+
+	def test_errors_are_those_of_the_write_itself(self):
+		order = make_order()
+		with acting_as(make_user(READER)), self.assertRaises(frappe.PermissionError):
+			preview(lambda: tools.set_value(ORDER, order.name, "note", "x"))
+		with self.assertRaises(frappe.MandatoryError):
+			preview(lambda: tools.create_document(ORDER, {"note": "x"}))
+		with self.assertRaises(ToolError):
+			preview(lambda: tools.delete_document(ORDER, "no such order"))
+
+	def test_rows_in_another_order_and_another_owner_are_changes(self):
+		order = make_order("nail", "saw", "tar")
+
+		def turn_round():
+			doc = frappe.get_doc(ORDER, order.name)
+			rows = [doc.lines[0], doc.lines[2], doc.lines[1]]
+			for idx, row in enumerate(rows, 1):
+				row.idx = idx
+			doc.lines = rows
+			doc.save()
+
+		moved = self.single(turn_round)["rows"]
+		places = {
+			row["row"]: [(f["fieldname"], f["before"], f["after"]) for f in row["fields"]] for row in moved
+		}
+		second, third = (row.name for row in order.lines[1:])
+		self.assertEqual(places, {second: [("idx", 2, 3)], third: [("idx", 3, 2)]})
+		(field,) = self.single(lambda: frappe.db.set_value(ORDER, order.name, "owner", "Guest"))["fields"]
+		self.assertEqual((field["fieldname"], field["after"]), ("owner", "Guest"))
+
+	def test_a_statement_on_the_same_doctype_is_told_beside_a_document(self):
+		order, others = make_order(), [make_order(), make_order()]
+		orders = f"update `tab{ORDER}` set note = 'x' where name in %s"
+		ways = {
+			"sql": lambda: frappe.db.sql(orders, (tuple(o.name for o in others),)),
+			"delete": lambda: frappe.db.delete(ORDER, {"name": others[0].name}),
+		}
+		for way, write in ways.items():
+			with self.subTest(way):
+
+				def work(write=write):
+					tools.set_value(ORDER, order.name, "note", "y")
+					write()
+
+				seen = self.look(work)
+				self.assertEqual(([c["name"] for c in seen.changes], seen.tables), ([order.name], (ORDER,)))
+		self.assertEqual(self.look(lambda: tools.set_value(ORDER, order.name, "note", "y")).tables, ())
+
+	def test_of_more_rows_than_are_shown_the_doctype_is_named(self):
+		orders = [make_order() for _ in range(3)]
+		with patch.object(change_tracking, "MOST_ROWS", 2):
+			seen = self.look(
+				lambda: frappe.db.set_value(ORDER, {"name": ["in", [o.name for o in orders]]}, "note", "x")
+			)
+		self.assertEqual((len(seen.changes), seen.tables), (2, (ORDER,)))
+
+	def test_secrets_are_masked(self):
+		change = self.single(lambda: make(CASE, title="x", pin="1234"))
+		self.assertEqual([f["after"] for f in change["fields"] if f["fieldname"] == "pin"], ["•••"])
+
+
+class TestSame(PreviewTestCase):
+	"""What is applied is what was shown."""
+
+	def corpus(self):
+		order, amended, case = make_order("nail", "saw"), make_order(), make_case()
+		submitted = tools.submit_document(ORDER, make_order().name)["name"]
+		amended.submit()
+		amended.cancel()
+		gone, customer, file = make_order(), unique("Customer"), f"{unique('a')}.txt"
+		frappe.db.commit()
+		lines = [{**order.lines[1].as_dict(), "qty": 9}, {"item": "glue"}, {"item": "tar", "qty": 3}]
+		return {
+			"create": lambda: tools.create_document(ORDER, {"customer": "Anna", "lines": [{"item": "a"}]}),
+			"create named": lambda: tools.create_document(CUSTOMER, {"title": customer, "city": "Zlín"}),
+			"create several": lambda: tools.create_documents(CASE, [{"title": "a"}, {"title": "b"}]),
+			"update": lambda: tools.update_document(CASE, case.name, {"title": "New", "amount": 5}),
+			"set value": lambda: tools.set_value(ORDER, order.name, "status", "Paid"),
+			"child rows": lambda: save(order.name, lines=lines),
+			"time": lambda: save(order.name, ordered_at=now_datetime()),
+			"submit": lambda: tools.submit_document(ORDER, order.name),
+			"cancel": lambda: tools.cancel_document(ORDER, submitted),
+			"amend": lambda: frappe.get_doc(
+				{**frappe.copy_doc(amended).as_dict(), "docstatus": 0, "amended_from": amended.name}
+			).insert(),
+			"delete": lambda: tools.delete_document(ORDER, gone.name),
+			"attach": lambda: tools.attach_file_to_document(CASE, case.name, file, "hello"),
+		}
+
+	def test_the_committed_difference_is_the_previewed_one(self):
+		def on_change(doc):
+			frappe.db.set_value(CUSTOMER, doc.customer, "orders", frappe.db.count(ORDER))
+
+		for kind, work in self.corpus().items():
+			with self.subTest(kind), controller(ORDER, on_change=on_change):
+				seen = self.look(work)
+				before = {(d, n): frappe.db.get_value(d, n, "modified") for d, n, _ in seen.against}
+				self.assertEqual(
+					{k: str(v) for k, v in before.items()}, {(d, n): m for d, n, m in seen.against}
+				)
+				apply(work, seen.digest)
+				frappe.db.commit()
+				self.assert_committed(seen)
+
+	def assert_committed(self, seen):
+		new = {c["doctype"]: 0 for c in seen.changes}
+		for change in reversed(seen.changes):
+			name = change["name"]
+			if change.get("provisional"):
+				newest = frappe.get_all(change["doctype"], pluck="name", order_by="creation desc", limit=5)
+				name, new[change["doctype"]] = newest[new[change["doctype"]]], new[change["doctype"]] + 1
+			if change["action"] == "delete":
+				self.assertFalse(frappe.db.exists(change["doctype"], name))
+				continue
+			doc = frappe.get_doc(change["doctype"], name)
+			for each in change["fields"]:
+				if each["fieldname"] not in ("docstatus", "file_url") and not each.get("provisional"):
+					self.assertEqual(as_shown(doc.get(each["fieldname"])), each["after"], (change, each))
+			if change["rows"]:
+				shown = [row["idx"] for row in change["rows"] if row["action"] != "remove"]
+				self.assertLessEqual(set(shown), {row.idx for row in doc.lines})
+
+	def test_the_digest_of_two_previews_is_the_same_although_names_are_not(self):
+		make_order()
+
+		def work():
+			return tools.create_document(CASE, {"title": "a"})
+
+		first, second = self.look(work), self.look(work)
+		self.assertNotEqual(first.changes[0]["name"], second.changes[0]["name"])
+		self.assertEqual(first.digest, second.digest)
+		other = self.look(lambda: tools.create_document(CASE, {"title": "b"}))
+		self.assertNotEqual(first.digest, other.digest)
+
+	def test_what_would_be_another_change_is_not_made(self):
+		order = make_order(note="a")
+		seen = self.look(lambda: tools.set_value(ORDER, order.name, "note", "b"))
+		frappe.db.set_value(ORDER, order.name, "note", "c")
+		frappe.db.commit()
+		with self.assertRaises(Differs) as differs:
+			apply(lambda: tools.set_value(ORDER, order.name, "note", "b"), seen.digest)
+		frappe.db.commit()
+		(field,) = differs.exception.preview.changes[0]["fields"]
+		self.assertEqual((field["before"], field["after"]), ("c", "b"))
+		self.assertEqual(frappe.db.get_value(ORDER, order.name, "note"), "c")
+
+	def test_what_is_another_change_each_time_is_not_made(self):
+		order, turns = make_order(), iter("abcdef")
+
+		def work():
+			return tools.set_value(ORDER, order.name, "note", "a" if (turn := next(turns)) < "c" else turn)
+
+		seen = self.look(work)
+		with self.assertRaisesRegex(ToolError, "not the same each time"):
+			apply(work, seen.digest)
+		frappe.db.rollback()
+		self.assertIsNone(frappe.db.get_value(ORDER, order.name, "note"))
+
+
+def save(name: str, **values):
+	doc = frappe.get_doc(ORDER, name)
+	doc.update(values)
+	return doc.save()
+
+
+def as_shown(value):
+	"""A stored value as a preview shows it."""
+	return value if value is None or isinstance(value, int | float) else str(value) or None

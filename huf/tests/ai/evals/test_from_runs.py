@@ -1,0 +1,110 @@
+"""Runs called good or bad become cases; changes wait until the cases pass."""
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.evals import pending_changes
+from huf.ai.evals.runner import RECORDED
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.start import run_agent_sync
+from huf.api import eval as api
+from huf.tests.ai.evals.test_runner import EvalTestCase
+from huf.tests.factories import make_model, make_user
+from huf.tests.model_server import ModelServer, text, tool_call
+
+
+class TestMarking(EvalTestCase):
+	def setUp(self):
+		super().setUp()
+		with ModelServer() as server:
+			frappe.db.set_value("Agent", self.agent, "model", make_model(server))
+			frappe.db.commit()
+			server.script(tool_call(self.create, {"description": self.words}), text("It is noted."))
+			self.run_name = run_agent_sync(self.agent, "Note it.")["run"]
+
+	def test_a_good_run_is_a_case_that_passes_as_long_as_the_same_is_done(self):
+		told = api.mark(self.run_name, True)
+		frappe.db.commit()
+		case = frappe.get_doc("Agent Eval Case", told["case"])
+		self.assertEqual((case.prompt, case.verdict, case.run), ("Note it.", "Good", self.run_name))
+		self.assertEqual(self.faults(), [])
+		self.assertEqual(len(self.faults(model="Offline")), 1)
+		self.assertEqual(frappe.db.get_value("Agent Run", self.run_name, "verdict"), "Good")
+
+	def test_a_bad_run_is_one_that_fails_as_long_as_the_same_is_done(self):
+		api.mark(self.run_name, False, "It should have asked first.")
+		frappe.db.commit()
+		self.assertEqual(self.faults(), ["it did the same again"])
+		self.assertEqual(self.faults(model="Offline"), [])
+
+	def test_a_second_thought_changes_the_case(self):
+		first = api.mark(self.run_name, True)["case"]
+		self.assertEqual(api.mark(self.run_name, False)["case"], first)
+		self.assertEqual(frappe.db.count("Agent Eval Case", {"agent": self.agent}), 1)
+
+	def test_only_who_may_read_a_run_may_judge_it(self):
+		user = make_user("Huf User")
+		with acting_as(user), self.assertRaises(frappe.PermissionError):
+			api.mark(self.run_name, True)
+		frappe.db.set_value("Agent Run", self.run_name, "owner", user)
+		with acting_as(user):
+			self.assertTrue(api.mark(self.run_name, True)["case"])
+
+	def test_a_run_that_goes_on_is_not_judged(self):
+		frappe.db.set_value("Agent Run", self.run_name, "status", "Started")
+		with self.assertRaisesRegex(UsageError, "has not come to its end"):
+			api.mark(self.run_name, True)
+
+
+class TestHolding(EvalTestCase):
+	def setUp(self):
+		super().setUp()
+		self.case({"says": "yes"}, answers=[{"say": "Yes."}])
+		self.save(hold_changes=1)
+
+	def save(self, **values):
+		frappe.get_doc("Agent", self.agent).update(values).save()
+		frappe.db.commit()
+
+	def instructions(self) -> str:
+		return frappe.db.get_value("Agent", self.agent, "instructions")
+
+	def test_a_change_waits_and_the_rest_is_saved(self):
+		self.save(instructions="Say yes.", description="New")
+		self.assertEqual(self.instructions(), "You are an agent under test.")
+		self.assertEqual(frappe.db.get_value("Agent", self.agent, "description"), "New")
+		self.assertEqual(api.get_cases(self.agent)["waiting"], {"instructions": "Say yes."})
+
+	def test_it_is_tried_with_the_cases_and_made_where_they_pass(self):
+		with ModelServer() as server:
+			model = make_model(server)
+			self.save(instructions="Say yes.", model=model)
+			server.script(text("No."), text("Yes."))
+			self.assertFalse(pending_changes.try_changes(self.agent).applied)
+			self.assertEqual(self.instructions(), "You are an agent under test.")
+			self.assertTrue(pending_changes.try_changes(self.agent).applied)
+			self.assertEqual(server.requests[0]["messages"][0]["content"], "Say yes.")
+		agent = frappe.get_doc("Agent", self.agent)
+		self.assertEqual((agent.instructions, agent.model, agent.pending_changes), ("Say yes.", model, None))
+
+	def test_it_can_be_let_go(self):
+		self.save(instructions="Say yes.")
+		api.discard_changes(self.agent)
+		self.assertEqual(pending_changes.read_changes(self.agent), {})
+		with self.assertRaisesRegex(UsageError, "No change"):
+			pending_changes.try_changes(self.agent)
+
+	def test_who_no_longer_holds_changes_makes_them_at_once(self):
+		self.save(hold_changes=0, instructions="Say yes.")
+		self.assertEqual(self.instructions(), "Say yes.")
+
+	def test_a_worker_runs_the_cases_and_how_it_went_is_with_them(self):
+		pending_changes.run_job(self.agent, 2, RECORDED, None)
+		(case,) = api.get_cases(self.agent)["cases"]
+		self.assertEqual((case.passed, case.times, case.last_model), (2, 2, RECORDED))
+
+	def test_cases_are_no_business_of_who_may_not_change_the_agent(self):
+		with acting_as(make_user("Huf User")):
+			for call in (api.get_cases, api.run, api.discard_changes):
+				with self.assertRaises(frappe.PermissionError):
+					call(self.agent)

@@ -1,0 +1,199 @@
+"""Cases run against real records and a model over HTTP; nothing of them stays."""
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.evals.cases import definition_of
+from huf.ai.evals.runner import RECORDED, evaluate, tell, tell_result
+from huf.ai.mail.store import insert_mail
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, unique
+from huf.tests.mail import make_mailbox
+from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.packs.samples import what_there_is
+
+
+class EvalTestCase(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		key = frappe.generate_hash(length=6)
+		self.create = make_tool("Create Document", f"make_{key}", reference_doctype="ToDo")
+		self.update = make_tool("Update Document", f"change_{key}", reference_doctype="ToDo")
+		self.read = make_tool("Get List", f"list_{key}", reference_doctype="ToDo")
+		self.agent = make_agent(tools=(self.create, self.update, self.read, "web_search"))
+		self.words = unique("Call")
+
+	def case(self, *expect: dict, name: str = "one", prompt: str = "Do it.", **values) -> str:
+		definition = definition_of({"expect": list(expect), **values})
+		made = make("Agent Eval Case", agent=self.agent, case_name=name, prompt=prompt, definition=definition)
+		frappe.db.commit()
+		return made.name
+
+	def run_cases(self, model: str | None = RECORDED, times: int = 1, **more):
+		return evaluate(self.agent, times, model, **more)
+
+	def faults(self, **more) -> list[str]:
+		return [fault for each in self.run_cases(**more).as_dict()["cases"] for fault in each["faults"]]
+
+	def making(self) -> dict:
+		return {"call": self.create, "with": {"description": self.words}}
+
+
+class TestCases(EvalTestCase):
+	def test_a_later_call_finds_what_an_earlier_one_did_and_nothing_stays(self):
+		record = {"record": "ToDo", "where": {"description": self.words}}
+		looking = {"call": self.read, "with": {"filters": {"description": self.words}}}
+		answers = [self.making(), looking, {"say": "Done."}]
+		self.case({**record, "values": {"status": "Open"}, "count": 1}, {"calls": self.read}, answers=answers)
+		before = what_there_is()
+		seen = self.run_cases().results[0].tries[0]
+		self.assertEqual(seen.faults, ())
+		made, found = (frappe.parse_json(call.result) for call in seen.trace.calls)
+		self.assertEqual(str(found).count(str(made["name"])), 1)
+		self.assertEqual(what_there_is(), before)
+
+	def test_the_records_of_a_case_are_there_for_it_only(self):
+		todo = {"doctype": "ToDo", "description": self.words}
+		self.case(
+			{"calls": self.read},
+			{"record": "ToDo", "where": {"description": self.words}, "count": 1},
+			records=[todo],
+			answers=[{"call": self.read}, {"say": "One."}],
+		)
+		self.assertEqual(self.faults(), [])
+		self.assertFalse(frappe.db.exists("ToDo", {"description": self.words}))
+
+	def test_it_acts_for_somebody_with_the_roles_it_names(self):
+		role = make_role()
+		frappe.db.commit()
+		self.case(
+			{"fails": self.create},
+			{"record": "User", "where": {"first_name": "Eval"}, "count": 1},
+			roles=[role],
+			answers=[{"call": self.create, "with": {"description": ""}}, {"say": "No."}],
+		)
+		self.assertEqual(self.faults(), [])
+		self.assertEqual(frappe.session.user, "Administrator")
+		self.assertFalse(frappe.db.exists("User", {"first_name": "Eval"}))
+
+	def test_nothing_outside_is_reached_and_the_case_says_what_it_gives(self):
+		asking = [{"call": "web_search", "with": {"query": "x"}}, {"say": "Sunny."}]
+		self.case({"fails": "web_search"}, answers=asking)
+		self.case(
+			{"calls": "web_search"}, name="two", answers=asking, results={"web_search": [{"results": []}]}
+		)
+		self.assertEqual(self.faults(), [])
+
+	def test_a_case_without_answers_on_record_is_left_out_of_those_that_are_played(self):
+		self.case({"says": "x"})
+		report = self.run_cases()
+		self.assertEqual((report.results[0].skipped, report.is_good), ("It has no answers on record.", False))
+
+	def test_how_it_went_is_kept_and_told(self):
+		name = self.case({"says": "Done"}, {"calls": self.create}, answers=[{"say": "Done."}])
+		report = self.run_cases(times=2)
+		kept = frappe.db.get_value("Agent Eval Case", name, ["passed", "times", "last_model"])
+		self.assertEqual(kept, (0, 2, RECORDED))
+		self.assertIn(f"{self.create} was not called", tell_result(report.results[0]))
+		self.assertEqual(list(tell(report))[1], "pass^1 0.00  pass^2 0.00")
+
+	def test_an_agent_without_cases_is_told_of(self):
+		with self.assertRaisesRegex(UsageError, "has no cases"):
+			self.run_cases()
+
+	def test_a_definition_that_is_wrong_cannot_be_saved(self):
+		with self.assertRaisesRegex(frappe.ValidationError, "expects nothing"):
+			self.case()
+
+	def test_cases_go_with_their_agent(self):
+		name = self.case({"says": "x"})
+		frappe.delete_doc("Agent", self.agent)
+		self.assertFalse(frappe.db.exists("Agent Eval Case", name))
+
+
+class TestModels(EvalTestCase):
+	def test_a_live_model_is_asked_with_nothing_open_and_sees_one_name_throughout(self):
+		self.case({"record": "ToDo", "where": {"description": self.words}, "values": {"status": "Closed"}})
+		writes, db = [], frappe.local.db
+		with ModelServer() as server:
+			model = make_model(server)
+			frappe.db.commit()
+			server.on_request = lambda body: writes.append(db.transaction_writes)
+			server.script(
+				tool_call(self.create, {"description": self.words}),
+				lambda body: tool_call(self.update, {"name": made(body), "values": {"status": "Closed"}}),
+				lambda body: text(f"Closed {made(body)}."),
+			)
+			before = what_there_is()
+			report = self.run_cases(model)
+		self.assertEqual(report.results[0].tries[0].faults, ())
+		self.assertEqual(what_there_is(), before)
+		self.assertEqual(set(writes), {0})
+
+	def test_a_judge_decides_what_rules_cannot(self):
+		self.case({"judge": "Is it polite?"}, answers=[{"say": "Go away."}])
+		with ModelServer() as server:
+			judge = make_model(server)
+			frappe.db.commit()
+			server.script(text("FAIL. It sends the person away."), text("PASS: it is."), text("Perhaps"))
+			said = [self.faults(judge=judge) for _ in range(3)]
+			self.assertIn("Go away.", server.requests[0]["messages"][1]["content"])
+		self.assertEqual(said[0], ["Is it polite? No: It sends the person away."])
+		self.assertEqual(said[1], [])
+		self.assertIn("neither PASS nor FAIL", said[2][0])
+
+	def test_without_a_judge_nobody_passes_for_good(self):
+		self.case({"judge": "Is it polite?"}, answers=[{"say": "Go away."}])
+		self.assertIn("nobody can judge", self.faults()[0])
+
+	def test_how_often_it_passes_is_counted(self):
+		self.case({"says": "yes"})
+		with ModelServer() as server:
+			model = make_model(server)
+			frappe.db.commit()
+			server.script(text("Yes."), text("No."), text("Yes."), text("Yes."))
+			report = self.run_cases(model, times=4)
+		self.assertEqual(report.results[0].passed, 3)
+		self.assertEqual(report.pass_rates(), [0.75, 0.5, 0.25, 0.0])
+
+
+class TestMails(EvalTestCase):
+	def test_a_mail_is_what_the_agent_works_on(self):
+		agent = frappe.get_doc("Agent", self.agent)
+		agent.append("agent_tool", {"tool": "create_draft"})
+		agent.save()
+		draft = {"to": "anna@customer.example", "subject": "Question", "body": "Yes."}
+		self.case(
+			{
+				"record": "Agent Mail",
+				"where": {"direction": "Outgoing", "recipients": "anna@customer.example"},
+				"values": {"status": "Draft", "text": "Yes."},
+				"count": 1,
+			},
+			prompt="",
+			mail="From: Anna <anna@customer.example>\nTo: office@example.com\nSubject: Question\n\nDo you?",
+			answers=[{"call": "create_draft", "with": draft}, {"say": "Drafted."}],
+		)
+		self.have_mail_of_another_thread()
+		before = what_there_is()
+		self.assertEqual(self.faults(), [])
+		self.assertEqual(what_there_is(), before)
+
+	def have_mail_of_another_thread(self):
+		name, address = make_mailbox("Administrator")
+		row = {
+			"mailbox": name,
+			"direction": "Outgoing",
+			"status": "Draft",
+			"thread": "another",
+			"sender": address,
+		}
+		row |= {"recipients": "anna@customer.example", "text": "No.", "message_id": unique("id")}
+		insert_mail(frappe.generate_hash(length=10), row, "Administrator")
+		frappe.db.commit()
+
+
+def made(body: dict) -> str:
+	"""The name that the first tool's result told the model."""
+	result = next(each["content"] for each in body["messages"] if each["role"] == "tool")
+	return frappe.parse_json(result)["name"]

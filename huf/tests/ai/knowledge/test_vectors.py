@@ -1,0 +1,105 @@
+"""Search by meaning: fused with words, as secret as words, and never in the way of them."""
+
+import json
+
+import frappe
+
+from huf.ai.dry_run import isolation
+from huf.ai.knowledge.indexing import index_source
+from huf.ai.knowledge.store import CHUNK, SOURCE, read_items
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes
+from huf.tests.factories import make, make_model, make_user, unique
+from huf.tests.knowledge import find, make_source, texts
+from huf.tests.model_server import ModelServer
+
+
+class TestMeaning(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer())
+		self.model = make_model(self.server)
+		self.files = (("a.txt", "The roof of the house leaks"), ("b.txt", "A bill for gutters"))
+
+	def asked(self) -> list:
+		return [
+			body
+			for body, path in zip(self.server.requests, self.server.paths, strict=True)
+			if "embed" in path
+		]
+
+	def test_vectors_are_kept_and_what_is_near_is_found_without_a_word_of_it(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		self.assertEqual(
+			frappe.db.count(CHUNK, {"vector": ["is", "set"], "item": ["in", list(read_items(source))]}), 2
+		)
+		self.assertIn("leaks", texts("house roof that drips", source)[0])
+
+	def test_a_source_without_a_model_asks_none(self):
+		source = make_source(*self.files)
+		find("roof", source)
+		self.assertEqual(self.asked(), [])
+
+	def test_what_has_not_changed_is_not_embedded_again(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		before = len(self.asked())
+		index_source(source, again=True)
+		self.assertEqual(len(self.asked()), before)
+
+	def test_a_model_that_does_not_answer_leaves_the_words(self):
+		gone = make("AI Provider", provide_name=unique("Gone"), is_local=1, api_base="http://127.0.0.1:9")
+		model = make("AI Model", model_name=unique("gone"), provider=gone.name).name
+		source = make_source(*self.files, embedding_model=model)
+		self.assertEqual({row.state for row in read_items(source).values()}, {"Failed"})
+		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
+
+	def test_no_model_is_asked_while_a_transaction_writes(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		before = len(self.asked())
+		frappe.db.set_value(SOURCE, source, "description", "x")
+		self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
+		self.assertEqual(len(self.asked()), before)
+
+	def test_a_reader_s_call_says_nothing_but_the_query_and_finds_nothing_but_what_they_may_read(self):
+		make_doctypes()
+		canary = f"canary{frappe.generate_hash(length=12)}"
+		make_case(title="Roof", fee=f"roof {canary}")
+		source = make_source(reference_doctype=CASE, document_fields="title\nfee", embedding_model=self.model)
+		before = len(self.asked())
+		found = find(f"roof {canary[:8]}", source, make_user("Huf User", EDITOR))
+		self.assertTrue(found)
+		self.assertNotIn(canary, json.dumps(found))
+		self.assertEqual([body["input"] for body in self.asked()[before:]], [[f"roof {canary[:8]}"]])
+		self.assertEqual(find("roof", source, make_user("Huf User")), [])
+
+	def test_what_vectors_cost_counts_and_a_limit_leaves_the_words(self):
+		user = make_user("Huf Manager")
+		frappe.set_user(user)
+		self.addCleanup(frappe.set_user, "Administrator")
+		self.addCleanup(self.limit, 0)
+		self.limit(1_000)
+		source = make_source(*self.files, embedding_model=self.model)
+		held = frappe.db.get_value(
+			"Agent Budget", {"holder": user, "scope": "user"}, ["tokens", "reserved_tokens"]
+		)
+		self.assertGreater(held[0], 0)
+		self.assertEqual(held[1], 0)
+		self.limit(held[0] + 3)
+		before = len(self.asked())
+		self.assertEqual(texts("roof", source, user), ["The roof of the house leaks"])
+		other = make_source(*self.files, embedding_model=self.model)
+		for row in read_items(other).values():
+			self.assertIn("leaves too little", row.error)
+		self.assertEqual(len(self.asked()), before)
+
+	def test_what_is_only_tried_asks_no_model(self):
+		source = make_source(*self.files, embedding_model=self.model)
+		before = len(self.asked())
+		with isolation.closed():
+			self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
+		self.assertEqual(len(self.asked()), before)
+
+	def limit(self, tokens: int) -> None:
+		"""The tokens that a user may use a day."""
+		frappe.db.set_single_value("Huf Settings", "user_daily_token_limit", tokens)
+		frappe.db.commit()

@@ -1,0 +1,186 @@
+"""For any transcript: what is sent fits, or it is said that it cannot; and nothing is lost that must stay."""
+
+import json
+import unittest
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from huf.ai.core.types import MOST_SHOWN
+from huf.ai.loop.context_window import Fitted, Room, TooLong, estimate, fit
+from huf.ai.loop.tool_results import LEAST_SHOWN
+
+SYSTEM = {"role": "system", "content": "You are an agent under test."}
+ASKED = {"role": "user", "content": "What is due?"}
+settings.register_profile(
+	"slow machine", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("slow machine")
+texts = st.one_of(
+	st.text(max_size=40), st.integers(0, 9000).map("x".__mul__), st.integers(0, 900).map("日本 ".__mul__)
+)
+rooms = st.builds(
+	Room,
+	window=st.integers(1, 12_000),
+	count=st.sampled_from((estimate, lambda messages: sum(3 + len(json.dumps(m)) for m in messages))),
+	share=st.just(0.75),
+)
+
+
+@st.composite
+def steps(draw, most=6):
+	messages = []
+	for step in range(draw(st.integers(0, most))):
+		results = draw(st.lists(texts, min_size=1, max_size=4))
+		messages += a_step(step, results, draw(st.none() | texts))
+	return messages
+
+
+@st.composite
+def transcripts(draw):
+	"""(messages, the place of what this run was asked)."""
+	history = [SYSTEM] if draw(st.booleans()) else []
+	for _ in range(draw(st.integers(0, 3))):
+		history += [
+			{"role": "user", "content": draw(texts)},
+			*draw(steps(2)),
+			{"role": "assistant", "content": "So."},
+		]
+	return [*history, ASKED, *draw(steps())], len(history)
+
+
+def a_step(number, results, said=None):
+	calls = [
+		{"id": f"c{number}_{place}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+		for place in range(len(results))
+	]
+	seen = [
+		{"role": "tool", "tool_call_id": call["id"], "content": text}
+		for call, text in zip(calls, results, strict=True)
+	]
+	return [{"role": "assistant", "content": said, "tool_calls": calls}, *seen]
+
+
+class TestAnyTranscript(unittest.TestCase):
+	@given(transcripts(), rooms)
+	def test_what_is_sent_fits_or_it_is_said_that_it_cannot(self, transcript, room):
+		fitted = fit(*transcript, room)
+		if isinstance(fitted, TooLong):
+			self.assertGreater(fitted.needed, room.allowed)
+		else:
+			self.assertLessEqual(room.count(fitted.messages), room.allowed)
+
+	@given(transcripts(), rooms)
+	def test_every_call_keeps_its_result_and_every_result_its_call(self, transcript, room):
+		fitted = fit(*transcript, room)
+		for messages in [fitted.messages] if isinstance(fitted, Fitted) else []:
+			self.assertEqual(halves(messages), [])
+
+	@given(transcripts(), rooms)
+	def test_the_system_s_word_the_request_and_every_call_of_this_run_stay(self, transcript, room):
+		messages, asked = transcript
+		fitted = fit(messages, asked, room)
+		if isinstance(fitted, Fitted):
+			pinned = [m for m in messages[asked:] if m["role"] != "tool"]
+			pinned += [m for m in messages if m["role"] == "system"]
+			for message in pinned:
+				self.assertTrue(any(message is sent for sent in fitted.messages))
+
+	@given(transcripts(), rooms)
+	def test_the_last_step_s_results_stay_whole_as_long_as_anything_else_can_give_way(self, transcript, room):
+		messages, asked = transcript
+		calls = [place for place, m in enumerate(messages) if m.get("tool_calls")]
+		last = max(calls[-1:] or [0])
+		longest = max(room.allowed, LEAST_SHOWN)
+		least = [m for m in messages if m["role"] == "system"]
+		for place, message in enumerate(messages[asked:], asked):
+			least.append(cut(message, longest if place > last else 80) if place > asked else message)
+		if last > asked and room.count(least) <= room.allowed:
+			sent = fit(messages, asked, room).messages
+			for message in messages[last + 1 :]:
+				self.assertTrue(len(message["content"]) > longest or any(message is one for one in sent))
+
+	@given(transcripts(), rooms)
+	def test_nothing_changes_where_there_is_room(self, transcript, room):
+		messages, asked = transcript
+		roomy = Room(window=10**9, count=room.count)
+		self.assertEqual(fit(messages, asked, roomy), Fitted(messages))
+		self.assertIs(fit(messages, asked, roomy).messages, messages)
+
+	@given(transcripts(), rooms)
+	def test_what_was_fitted_is_not_changed_again(self, transcript, room):
+		messages, asked = transcript
+		fitted = fit(messages, asked, room)
+		if isinstance(fitted, Fitted):
+			place = fitted.messages.index(ASKED, max(0, asked - len(messages) + len(fitted.messages)))
+			self.assertIs(fit(fitted.messages, place, room).messages, fitted.messages)
+
+	@given(transcripts(), rooms)
+	@settings(max_examples=30)
+	def test_the_transcript_itself_is_left_alone_and_fitted_the_same_way_again(self, transcript, room):
+		messages, asked = transcript
+		before = json.dumps(messages)
+		self.assertEqual(fit(messages, asked, room), fit(json.loads(before), asked, room))
+		self.assertEqual(json.dumps(messages), before)
+
+
+class TestOrder(unittest.TestCase):
+	def test_the_oldest_result_is_shortened_first_and_says_how_to_read_the_rest(self):
+		steps = [message for number in range(8) for message in a_step(number, ["x" * 1000])]
+		messages = [SYSTEM, ASKED, *steps]
+		sent = fit(messages, 1, Room(estimate(messages) - 50, share=1)).messages
+		lengths = [len(m["content"]) for m in sent if m["role"] == "tool"]
+		self.assertEqual(lengths[1:], [1000] * 7)
+		self.assertLessEqual(lengths[0], LEAST_SHOWN)
+		self.assertIn("read_more with result 1 and offset", sent[3]["content"])
+
+	def test_when_shortening_is_not_enough_the_oldest_is_only_named(self):
+		steps = [message for number in range(12) for message in a_step(number, ["x" * 2000])]
+		sent = fit([SYSTEM, ASKED, *steps], 1, Room(2000)).messages
+		results = [m["content"] for m in sent if m["role"] == "tool"]
+		self.assertEqual(
+			results[0], "[This result is no longer shown. read_more with result 1 gives it again.]"
+		)
+		self.assertIn("Cut off", results[-2])
+		self.assertLess(len(results[-2]), len(results[-1]))
+
+	def test_whole_exchanges_of_earlier_runs_go_before_the_last_result_does(self):
+		earlier = [{"role": "user", "content": "y" * 3000}, {"role": "assistant", "content": "z" * 3000}]
+		messages = [SYSTEM, *earlier, ASKED, *a_step(1, ["x" * 1400])]
+		self.assertEqual(fit(messages, 3, Room(2000)).messages, [SYSTEM, ASKED, *messages[4:]])
+
+	def test_one_huge_result_is_shown_in_part_even_where_it_is_the_last(self):
+		messages = [SYSTEM, ASKED, *a_step(1, ["x" * 5_000_000])]
+		fitted = fit(messages, 1, Room(2000))
+		self.assertTrue(fitted.partial)
+		self.assertLessEqual(len(fitted.messages[-1]["content"]), 1500)
+		self.assertAlmostEqual(
+			len(fit(messages, 1, Room(10**9)).messages[-1]["content"]), MOST_SHOWN, delta=9
+		)
+
+	def test_a_result_of_an_earlier_run_is_not_offered_to_be_read_on(self):
+		messages = [SYSTEM, {"role": "user", "content": "Earlier"}, *a_step(1, ["x" * 9000]), ASKED]
+		fitted = fit(messages, 4, Room(2000))
+		self.assertFalse(fitted.partial)
+		self.assertNotIn("read_more", str(fitted.messages))
+
+	def test_a_request_that_does_not_fit_is_refused_in_plain_words(self):
+		long = {"role": "user", "content": "x" * 9000}
+		self.assertIn("larger window", str(fit([SYSTEM, long], 1, Room(2000))))
+
+
+def halves(messages):
+	"""Ids of calls without a result behind them, and of results without a call before them."""
+	open_calls, wrong = [], []
+	for message in messages:
+		if message["role"] == "tool":
+			wrong += [] if message["tool_call_id"] in open_calls else [message["tool_call_id"]]
+			open_calls = [id for id in open_calls if id != message["tool_call_id"]]
+		else:
+			wrong += open_calls
+			open_calls = [call["id"] for call in message.get("tool_calls") or ()]
+	return wrong + open_calls
+
+
+def cut(message, most):
+	return {**message, "content": message["content"][:most]} if message["role"] == "tool" else message

@@ -1,0 +1,62 @@
+"""What a model is shown of a result, and how it reads the rest."""
+
+import asyncio
+import unittest
+
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import Call, CallRequest, CallStatus, Observation
+from huf.ai.loop.tool_results import LEAST_SHOWN, PIECE, excerpt, reader
+
+LONG = "".join(f"line {number}\n" for number in range(10_000))
+
+
+class TestExcerpt(unittest.TestCase):
+	def test_it_is_never_longer_than_asked_and_the_next_piece_begins_where_it_ends(self):
+		for most in (LEAST_SHOWN, 1000, 5000):
+			shown = excerpt(LONG, most, 3)
+			head, _, ending = shown.rpartition("\n[")
+			self.assertLessEqual(len(shown), most)
+			self.assertTrue(LONG.startswith(head))
+			self.assertIn(f"result 3 and offset {len(head)}", ending)
+
+	def test_what_fits_is_left_alone_and_an_excerpt_is_not_cut_again(self):
+		self.assertEqual(excerpt("short", 1000, 1), "short")
+		once = excerpt(LONG, 1000, 1)
+		self.assertIs(excerpt(once, 1000, 1), once)
+
+
+class TestReadMore(unittest.TestCase):
+	def test_the_pieces_together_are_the_whole(self):
+		read, offset = "", 0
+		while offset < len(LONG):
+			piece = self.read(result=2, offset=offset).partition("\n")[2]
+			read, offset = read + piece, offset + len(piece)
+		self.assertEqual(read, LONG)
+
+	def test_words_are_found_whatever_their_case(self):
+		piece = self.read(result=2, find="LINE 9000\n")
+		self.assertIn("line 9000\n", piece)
+		self.assertNotIn("line 8000\n", piece)
+
+	def test_the_next_place_is_found_from_an_offset(self):
+		place = LONG.index("line 500\n")
+		self.assertIn("line 5000\n", self.read(result=2, find="line 500", offset=place + 1000))
+
+	def test_what_is_not_there_is_said(self):
+		for arguments, reason in (
+			({"result": 9}, "The last one is 2"),
+			({"result": 1, "offset": 99}, "ends at 5"),
+			({"result": 1, "find": "(nothing"}, "has no"),
+		):
+			with self.subTest(arguments), self.assertRaisesRegex(ToolError, reason):
+				self.read(**arguments)
+
+	def test_a_piece_has_a_size(self):
+		self.assertLess(len(self.read(result=2)), PIECE + 100)
+
+	def read(self, **arguments):
+		seen = [
+			Observation(Call(CallRequest("c", "look", "{}"), 0), CallStatus.SUCCESS, text)
+			for text in ("short", LONG)
+		]
+		return asyncio.run(reader(lambda: seen).run(arguments))

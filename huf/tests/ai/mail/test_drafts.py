@@ -1,0 +1,238 @@
+"""What agents write to people: one draft a thread, never over a person's words, never to a machine, never behind a person's back."""
+
+import frappe
+
+from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.mail_types import MailStatus
+from huf.ai.mail import drafts, store, threads
+from huf.ai.mail.drafts import Wish
+from huf.ai.mail.outbox import send_mail
+from huf.ai.mail.tools import create_draft, escalate, send_reply
+from huf.api import mail as api
+from huf.tests.contract.connections import together
+from huf.tests.factories import make_agent, make_user
+from huf.tests.mail import MailTestCase, answer_to, events, outgoing, queued, row, send_all
+
+ANNA = "anna@customer.example"
+
+
+class DraftingTestCase(MailTestCase):
+	def setUp(self):
+		super().setUp()
+		self.agent_name = make_agent(may_send_mail=1)
+		self.mail = self.take()
+
+	def in_run(self, mail: str | None = None):
+		"""Tools are called as in a run on the mail."""
+		values = {
+			"agent": self.agent_name,
+			"reference_doctype": "Agent Mail",
+			"reference_name": mail or self.mail,
+		}
+		run = frappe.get_doc({"doctype": "Agent Run", "status": "Success", **values}).insert().name
+		frappe.db.commit()
+		frappe.flags.huf_run = run
+		self.addCleanup(frappe.flags.pop, "huf_run", None)
+
+	def draft(self, text: str, mail: str | None = None) -> dict:
+		self.in_run(mail)
+		told = create_draft(ANNA, "A question", text)
+		frappe.db.commit()
+		return told
+
+	def reply(self, to: str = ANNA, mail: str | None = None) -> dict:
+		self.in_run(mail)
+		told = send_reply(to, "A question", "Yes.")
+		frappe.db.commit()
+		return told
+
+
+class TestDrafts(DraftingTestCase):
+	def test_a_thread_has_one_draft_and_the_newest_words_count(self):
+		first, second = self.draft("One"), self.draft("Two", self.take(answer_to(self.mail, to=self.address)))
+		self.assertEqual((first["status"], first["draft"]), ("created", second["draft"]))
+		self.assertEqual(row(first["draft"]).text, "Two")
+
+	def test_where_one_was_deleted_the_next_is_written_all_the_same(self):
+		discarded, sent = self.draft("One")["draft"], None
+		store.move_on(discarded, MailStatus.DRAFT, MailStatus.DISCARDED)
+		sent = drafts.write_reply(row(self.mail), Wish((ANNA,), "A question", "Two"), None)
+		store.move_on(sent, MailStatus.APPROVED, MailStatus.SENT)
+		frappe.delete_doc("Agent Mail", discarded)
+		answered = row(self.take(answer_to(self.mail, to=self.address)))
+		reply = drafts.write_reply(answered, Wish((ANNA,), "A question", "Three"), None)
+		self.assertEqual((row(reply).text, row(sent).text), ("Three", "Two"))
+		store.move_on(reply, MailStatus.APPROVED, MailStatus.SENT)
+		frappe.delete_doc("Agent Mail", sent)
+		done, draft = drafts.write_draft(answered, Wish((ANNA,), "A question", "Four"), None)
+		self.assertEqual((done, row(draft).text), ("created", "Four"))
+
+	def test_two_who_write_one_at_once_write_the_same(self):
+		wish = Wish((ANNA,), "A question", "At once")
+		together([(drafts.write_draft, row(self.mail), wish, None) for _ in range(4)])
+		frappe.db.rollback()
+		self.assertEqual(len(outgoing(self.mail)), 1)
+
+	def test_what_a_person_has_edited_no_agent_writes_over(self):
+		name = self.draft("By the agent")["draft"]
+		frappe.set_user(self.user)
+		api.save_draft(name, "By a person")
+		frappe.set_user("Administrator")
+		for told in (self.draft("Again"), self.reply()):
+			self.assertEqual(told["status"], "kept")
+		self.assertEqual((row(name).text, row(name).status), ("By a person", "Draft"))
+		self.assertIn("draft_kept", self.kinds(self.mail))
+
+	def test_only_who_may_see_it_allows_it_and_once(self):
+		name = self.draft("Hello")["draft"]
+		frappe.set_user(make_user("Huf User"))
+		self.assertRaises(frappe.PermissionError, api.approve_draft, name)
+		frappe.set_user(self.user)
+		api.approve_draft(name, text="Hello, Anna")
+		frappe.db.commit()
+		self.assertRaises(UsageError, api.approve_draft, name)
+		self.assertRaises(UsageError, api.discard_draft, name)
+		together([(send_mail, name)] * 3)
+		frappe.db.rollback()
+		(mail,) = queued(name)
+		self.assertEqual(mail.get_content().strip(), "Hello, Anna")
+
+	def test_a_draft_that_is_thrown_away_is_not_sent_and_makes_room(self):
+		name = self.draft("Hello")["draft"]
+		api.discard_draft(name)
+		self.assertFalse(send_mail(name))
+		self.assertNotEqual(self.draft("Another")["draft"], name)
+
+	def test_an_address_that_is_none_is_told_to_the_model_and_to_the_person(self):
+		self.in_run()
+		for to in ("", "anna", "a@b.example, nobody", "Anna <anna>"):
+			self.assertRaises(ToolError, send_reply, to, "S", "B")
+		name = self.draft("Hello")["draft"]
+		self.assertRaises(UsageError, api.approve_draft, name, to="anna")
+
+
+class TestWhoIsNotAnswered(DraftingTestCase):
+	def test_no_machine_is_answered_nor_drafted_to(self):
+		for headers in (
+			{"Auto_Submitted": "auto-replied"},
+			{"Precedence": "bulk"},
+			{"List_Id": "<l.example>"},
+			{"Return_Path": "<>"},
+			{"X_Autoreply": "yes"},
+			{"X_Auto_Response_Suppress": "All"},
+			{"sender": "MAILER-DAEMON@mx.example"},
+			{"sender": "no-reply@shop.example"},
+		):
+			mail = self.take(**headers)
+			self.in_run(mail)
+			with self.subTest(headers):
+				self.assertRaises(ToolError, send_reply, ANNA, "S", "B")
+				self.assertRaises(ToolError, create_draft, ANNA, "S", "B")
+
+	def test_the_mailbox_s_own_mail_is_nobody_s_job(self):
+		own = self.take(sender=self.address, to=ANNA)
+		self.assertEqual((row(own).status, row(own).direction, row(own).by_person), ("Sent", "Outgoing", 1))
+
+	def test_in_a_thread_that_goes_on_and_on_by_itself_agents_stop_sending(self):
+		mail, sent = self.mail, []
+		for _ in range(threads.MOST_REPLIES + 2):
+			self.reply(mail=mail)
+			sent += [done for done in send_all(mail) if done]
+			mail = self.take(answer_to(mail, to=self.address))
+		self.assertEqual(len(sent), threads.MOST_REPLIES)
+		held = [
+			each
+			for each in frappe.get_all("Agent Mail", {"thread": row(mail).thread}, pluck="status")
+			if each == "Held"
+		]
+		self.assertEqual(len(held), 2)
+
+	def test_a_colleague_who_answers_to_all_has_answered(self):
+		self.reply()
+		colleague = f"petra@{self.address.partition('@')[2]}"
+		answer = self.take(answer_to(self.mail, to=f"{ANNA}, {self.address}", sender=colleague))
+		self.assertEqual((row(answer).status, row(answer).by_person), ("Skipped", 1))
+		self.assertEqual(send_all(self.mail), [False])
+		self.assertIn(f"{colleague} has answered meanwhile", outgoing(self.mail)[0].reason)
+
+
+class TestHandingOver(DraftingTestCase):
+	def test_a_thread_that_was_handed_over_stays_with_the_person_until_it_is_given_back(self):
+		self.in_run()
+		self.assertEqual(escalate("A doctor has to see this"), {"status": "escalated"})
+		frappe.db.commit()
+		later = self.take(answer_to(self.mail, to=self.address))
+		self.assertEqual(self.work(later).status, "With Person")
+		self.in_run()
+		self.assertRaises(ToolError, send_reply, ANNA, "S", "B")
+		api.give_back(self.mail)
+		frappe.db.commit()
+		self.assertEqual(self.reply()["status"], "sent")
+		self.assertEqual(row(self.take(answer_to(self.mail, to=self.address))).status, "Queued")
+
+	def test_what_was_to_be_sent_is_held_when_the_thread_is_handed_over_before(self):
+		self.reply()
+		api.hand_over(self.mail)
+		frappe.db.commit()
+		self.assertEqual(send_all(self.mail), [False])
+		self.assertIn("handed over", outgoing(self.mail)[0].reason)
+
+	def test_outside_a_run_on_a_mail_there_is_nothing_to_answer(self):
+		frappe.flags.huf_run = None
+		self.assertRaises(ToolError, send_reply, ANNA, "S", "B")
+
+
+class TestRest(DraftingTestCase):
+	def test_a_rule_is_tried_on_a_stored_mail_and_nothing_is_done(self):
+		rule = self.rule(sender_domain="customer.example", subject_contains="invoice")
+		before = (len(events(self.mail)), row(self.mail).modified)
+		tried = api.test_rule(rule, self.mail)
+		self.assertEqual((tried["fits"], [check["ok"] for check in tried["checks"]]), (False, [True, False]))
+		self.assertEqual((len(events(self.mail)), row(self.mail).modified), before)
+
+	def test_a_rule_that_is_not_saved_is_tried_on_past_mail(self):
+		values = {
+			"rule_name": "Unsaved",
+			"position": -1,
+			"route": "pipeline",
+			"header_match": f'{{"To": "{self.address}"}}',
+		}
+		found = api.backtest_rule(values=values, days=1)
+		self.assertEqual([each["mail"] for each in found["taken"]], [self.mail])
+		self.assertFalse(frappe.db.exists("Agent Route Rule", "Unsaved"))
+
+	def test_one_mail_s_whole_way_is_told(self):
+		draft = self.draft("Hello")["draft"]
+		way = api.get_mail(self.mail)
+		self.assertEqual(
+			(way["mail"]["name"], [each["name"] for each in way["drafts"]]), (self.mail, [draft])
+		)
+		self.assertEqual([each["kind"] for each in way["events"]], ["received", "routed", "draft_created"])
+		frappe.set_user(make_user("Huf User"))
+		self.assertRaises(frappe.PermissionError, api.get_mail, self.mail)
+		self.assertEqual(api.get_mails(mailbox=self.mailbox), [])
+
+	def test_a_rule_that_cannot_work_is_refused_as_it_is_saved(self):
+		for values in (
+			{},
+			{"sender_email": "anna"},
+			{"header_match": "{"},
+			{"header_match": '{"X": "("}'},
+			{"match_all": 1, "route": "agent"},
+			{"match_all": 1, "preprocessor": "gone"},
+		):
+			with self.subTest(values), self.assertRaises(frappe.ValidationError):
+				self.rule(**{"route": "pipeline", **values})
+
+	def test_nobody_gets_another_s_permissions_by_way_of_a_mailbox(self):
+		frappe.set_user(make_user("Huf Manager"))
+		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
+		doc.run_as = "Administrator"
+		self.assertRaises(frappe.PermissionError, doc.save)
+
+	def test_how_far_a_mailbox_was_read_is_not_undone_by_an_old_form(self):
+		doc = frappe.get_doc("Agent Mailbox", self.mailbox)
+		store.set_position(self.mailbox, "7", 40)
+		doc.sender_name = "Office"
+		doc.save()
+		self.assertEqual(store.read_position(self.mailbox).last_uid, 40)

@@ -1,0 +1,253 @@
+"""Mail from its arrival to a draft or a reply: once each, in its thread, and on record."""
+
+import json
+import os
+from email.message import EmailMessage
+
+import frappe
+
+from huf.ai.mail.intake import take_raw
+from huf.ai.mail.jobs import message_of, process_mail, recover_mails
+from huf.ai.mail.retention import blank_old_mails
+from huf.ai.queries.tool_log import tool_calls_log
+from huf.tests.factories import make_agent, make_model, make_user
+from huf.tests.mail import MailTestCase, answer_to, make_mail, outgoing, queued, row, send_all
+from huf.tests.model_server import ModelServer, text, tool_call
+
+
+class TestTakingIn(MailTestCase):
+	def test_a_file_whose_name_is_long_in_whatever_script_is_kept(self):
+		mail = EmailMessage()
+		mail["From"], mail["To"], mail["Subject"] = "anna@customer.example", self.address, "A report"
+		mail["Message-ID"] = f"<{frappe.generate_hash(length=20)}@customer.example>"
+		mail.set_content("Here it is.")
+		mail.add_attachment(b"%PDF-1.4", maintype="application", subtype="pdf", filename=f"{'報' * 100}.pdf")
+		(kept,) = json.loads(row(self.take(mail.as_bytes())).attachments)
+		self.assertTrue(kept["file_url"].endswith("報.pdf"))
+
+	def test_a_mail_that_comes_twice_is_one_row_and_one_run(self):
+		self.agent()
+		raw = make_mail(to=self.address, message_id="twice")
+		name, is_new = take_raw(self.mailbox, raw)
+		again, is_new_again = take_raw(self.mailbox, b"Received: from elsewhere\r\n" + raw)
+		frappe.db.commit()
+		self.assertEqual((name, is_new, is_new_again), (again, True, False))
+		self.work(name)
+		process_mail(name)
+		self.assertEqual(frappe.db.count("Agent Run", {"reference_name": name}), 1)
+
+	def test_without_a_message_id_its_bytes_make_it_one_of_its_kind(self):
+		raw = b"From: a@b.example\r\nSubject: no id\r\n\r\nHello " + frappe.generate_hash(length=8).encode()
+		names = {take_raw(self.mailbox, each)[0] for each in (raw, raw, raw + b"!")}
+		self.assertEqual(len(names), 2)
+
+	def test_attachments_and_the_mail_itself_are_private_files(self):
+		from email.message import EmailMessage
+
+		mail = EmailMessage()
+		mail["From"], mail["To"], mail["Message-ID"] = (
+			"a@b.example",
+			self.address,
+			f"<{frappe.generate_hash()}@b>",
+		)
+		mail.set_content("See the file")
+		mail.add_attachment(b"%PDF-1.4 " + bytes(range(256)), "application", "pdf", filename="Účet č. 1.pdf")
+		name = self.take(mail.as_bytes())
+		(kept,) = json.loads(row(name).attachments)
+		file = frappe.get_doc("File", {"file_url": kept["file_url"]})
+		self.assertEqual((file.is_private, file.get_content()), (1, b"%PDF-1.4 " + bytes(range(256))))
+		self.assertEqual(kept["file_name"], "Účet č. 1.pdf")
+
+	def test_who_is_not_the_mailbox_s_user_sees_nothing_of_it(self):
+		name = self.take()
+		for user, sees in (
+			(self.user, True),
+			(make_user("Huf User"), False),
+			(make_user("Huf Manager"), True),
+		):
+			frappe.set_user(user)
+			self.assertEqual(
+				frappe.has_permission("Agent Mail", "read", doc=frappe.get_doc("Agent Mail", name)), sees
+			)
+			found = frappe.get_list("Agent Mail Event", filters={"mail": name}, pluck="name")
+			self.assertEqual(bool(found), sees)
+
+	def test_a_stranger_who_names_a_mail_of_a_thread_does_not_get_into_it(self):
+		first = self.take(sender="anna@customer.example")
+		forged = self.take(answer_to(first, to=self.address, sender="mallory@evil.example"))
+		own = self.take(answer_to(first, to=self.address))
+		self.assertNotEqual(row(forged).thread, row(first).thread)
+		self.assertEqual(row(own).thread, row(first).thread)
+
+
+class TestAgentRoute(MailTestCase):
+	def test_a_run_reads_the_mail_in_a_conversation_of_its_thread(self):
+		with ModelServer() as server:
+			self.agent(server)
+			server.script(text("Noted."), text("Noted again."))
+			first = self.take(text="Do you have ibuprofen?")
+			self.work(first)
+			second = self.take(answer_to(first, to=self.address, text="And paracetamol?"))
+			done = self.work(second)
+			self.assertIn("Do you have ibuprofen?", server.requests[0]["messages"][-1]["content"])
+			self.assertIn("Do you have ibuprofen?", json.dumps(server.requests[1]["messages"][:-1]))
+		runs = frappe.get_all(
+			"Agent Run", {"reference_name": ["in", [first, second]]}, ["conversation", "run_as"]
+		)
+		self.assertEqual(len({run.conversation for run in runs}), 1)
+		self.assertEqual({run.run_as for run in runs}, {self.user})
+		self.assertEqual(done.status, "Done")
+		self.assertEqual(self.kinds(first), ["received", "routed", "run_started", "completed"])
+
+	def test_a_reply_waits_as_a_draft_until_a_person_allows_it(self):
+		from huf.api.mail import approve_draft
+
+		name = self.reply("anna@customer.example")
+		(draft,) = outgoing(name)
+		self.assertEqual((draft.status, send_all(name)), ("Draft", [False]))
+		frappe.set_user(self.user)
+		approve_draft(draft.name)
+		frappe.db.commit()
+		self.assertEqual(send_all(name), [True])
+		(mail,) = queued(draft.name)
+		self.assertEqual((mail["To"], mail["Subject"]), ("anna@customer.example", "Re: A question"))
+		self.assertEqual(mail["In-Reply-To"], f"<{row(name).message_id}>")
+		self.assertIn(f"<{row(name).message_id}>", mail["References"])
+		self.assertIsNone(mail["Auto-Submitted"], "a person has seen it")
+		self.assertEqual(send_all(name), [False], "once")
+
+	def test_an_agent_that_may_send_does_so_after_the_commit_and_says_it_is_automatic(self):
+		name = self.reply("anna@customer.example", may_send_mail=1)
+		self.assertEqual(send_all(name), [True])
+		(mail,) = queued(outgoing(name)[0].name)
+		self.assertEqual(
+			(mail["Auto-Submitted"], mail.get_content().strip()), ("auto-replied", "Yes, we do.")
+		)
+
+	def test_to_somebody_outside_the_thread_a_person_has_to_allow_it_whatever_the_agent_may(self):
+		name = self.reply("mallory@evil.example", may_send_mail=1)
+		(draft,) = outgoing(name)
+		self.assertEqual(draft.status, "Draft")
+		self.assertIn("takes no part", draft.reason)
+
+	def test_the_log_of_tool_calls_has_the_seed_s_form(self):
+		name = self.reply("anna@customer.example")
+		run = row(name).run
+		(entry,) = json.loads(frappe.db.get_value("Agent Run", run, "tool_calls_log"))
+		self.assertEqual(list(entry), ["tool", "arguments", "result", "iteration"])
+		self.assertEqual(
+			(entry["tool"], entry["iteration"], entry["result"]["status"]), ("send_reply", 1, "created")
+		)
+		self.assertEqual(entry["arguments"]["to"], "anna@customer.example")
+		self.assertEqual(tool_calls_log(run), [entry])
+
+	def test_a_job_that_was_lost_is_given_to_a_worker_again(self):
+		self.agent()
+		name = self.take()
+		frappe.db.sql("update `tabAgent Mail` set modified = '2020-01-01' where name = %s", (name,))
+		frappe.db.commit()
+		self.assertNotIn(name, recover_mails(), "its job waits")
+		frappe.db.sql(
+			"update `tabAgent Mail` set modified = '2020-01-01', attempts = 2 where name = %s", (name,)
+		)
+		frappe.db.commit()
+		self.assertIn(name, recover_mails())
+		self.assertEqual(self.work(name).status, "Done")
+
+	def test_a_mail_that_nothing_can_follow_from_does_not_hold_up_the_others(self):
+		self.agent()
+		lost, waiting = self.take(), self.take()
+		values = {"agent": make_agent(), "reference_doctype": "Agent Mail", "reference_name": lost}
+		run = frappe.get_doc({"doctype": "Agent Run", "status": "Success", **values}).insert().name
+		frappe.db.set_value("Agent Mail", lost, {"status": "Started", "job": "no job", "run": run})
+		frappe.db.sql(
+			"update `tabAgent Mail` set modified = '2020-01-01', attempts = 2 where name = %s", (waiting,)
+		)
+		frappe.db.commit()
+		self.assertIn(waiting, recover_mails())
+		frappe.db.set_value("Agent Mail", lost, "status", "Failed")
+		frappe.db.commit()
+
+	def test_a_mail_is_read_from_its_row_where_the_file_of_it_is_gone(self):
+		name = self.take(text="Do you have aspirin?")
+		file = frappe.db.get_value("File", {"file_url": row(name).raw_file})
+		os.remove(frappe.get_doc("File", file).get_full_path())
+		self.assertIn("aspirin", message_of(row(name)).text)
+
+	def reply(self, to: str, **agent) -> str:
+		"""A mail whose agent calls send_reply."""
+		with ModelServer() as server:
+			self.agent(server, **agent)
+			server.script(
+				tool_call("send_reply", {"to": to, "subject": "A question", "body": "Yes, we do."}),
+				text("Done."),
+			)
+			name = self.take()
+			self.assertEqual(self.work(name).status, "Done")
+		return name
+
+
+class TestPipeline(MailTestCase):
+	def test_without_a_model_a_mail_stays_unclassified(self):
+		done = self.work(self.take())
+		self.assertEqual((done.status, done.category, done.run), ("Done", "unclassified", None))
+
+	def test_a_mail_is_put_into_a_category_and_a_reply_is_drafted(self):
+		with ModelServer() as server:
+			server.script(text("question"), text("Yes, we have it."))
+			done = self.work_with(server)
+		(draft,) = outgoing(done.name)
+		self.assertEqual((done.category, draft.status, draft.text), ("question", "Draft", "Yes, we have it."))
+		self.assertEqual((draft.recipients, draft.subject), ("anna@customer.example", "Re: A question"))
+		runs = frappe.get_all(
+			"Agent Run", {"reference_name": done.name}, pluck="name", order_by="creation asc"
+		)
+		calls = [frappe.db.get_value("Agent LLM Call", {"run": run}, "call_type") for run in runs]
+		self.assertEqual(calls, ["classify", "draft"])
+
+	def test_news_and_machines_get_no_draft(self):
+		with ModelServer() as server:
+			server.script(text("news"), text("question"))
+			news = self.work_with(server)
+			machine = self.work_with(server, Auto_Submitted="auto-generated")
+		self.assertEqual((news.category, outgoing(news.name)), ("news", []))
+		self.assertEqual((machine.category, outgoing(machine.name)), ("question", []))
+
+	def work_with(self, server: ModelServer, **mail):
+		from huf.tests.factories import make_agent
+
+		clerk = make_agent(make_model(server), persist_conversation=0)
+		frappe.db.set_single_value("Huf Settings", "mail_agent", clerk)
+		frappe.db.commit()
+		self.addCleanup(self.forget_clerk)
+		return self.work(self.take(**mail))
+
+	def forget_clerk(self):
+		frappe.db.rollback()
+		frappe.db.set_single_value("Huf Settings", "mail_agent", None)
+		frappe.db.commit()
+
+
+class TestRetention(MailTestCase):
+	def test_old_mails_lose_their_contents_and_files_and_are_still_known(self):
+		self.agent()
+		old, waiting = self.work(self.take()), self.take()
+		raw = make_mail(to=self.address, message_id=old.message_id.partition("@")[0])
+		frappe.db.set_value(
+			"Agent Mail", {"mailbox": self.mailbox}, "creation", "2020-01-01", update_modified=False
+		)
+		frappe.db.set_single_value("Huf Settings", "keep_contents_days", 30)
+		frappe.db.commit()
+		self.addCleanup(self.keep_everything)
+		blank_old_mails()
+		self.assertEqual(
+			(row(old.name).text, row(old.name).subject, row(old.name).status), (None, None, "Done")
+		)
+		self.assertFalse(frappe.db.exists("File", {"attached_to_name": old.name}))
+		self.assertTrue(row(waiting).text)
+		self.assertEqual(take_raw(self.mailbox, raw), (old.name, False))
+
+	def keep_everything(self):
+		frappe.db.rollback()
+		frappe.db.set_single_value("Huf Settings", "keep_contents_days", 0)
+		frappe.db.commit()

@@ -1,0 +1,162 @@
+"""Mailboxes on a real IMAP server: what is new is taken once, whatever happens to the server, the workers or the mails."""
+
+import os
+import random
+import threading
+import time
+
+import frappe
+
+from huf.ai.mail.intake import sync_mailbox, watch_mailbox
+from huf.ai.mail.jobs import process_mail
+from huf.tests.base import enter
+from huf.tests.contract.connections import elsewhere, together
+from huf.tests.factories import make_agent, unique
+from huf.tests.imap_server import ImapServer, needs_dovecot
+from huf.tests.mail import MailTestCase, answer_to, make_mail, make_mailbox, outgoing, send_all
+from huf.tests.model_server import ModelServer, text, tool_call
+
+MAILS = int(os.environ.get("HUF_TEST_MAILS", "1000"))
+
+
+@needs_dovecot
+class TestMailbox(MailTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ImapServer())
+		self.mailbox, self.address = make_mailbox(self.user, take="All of the inbox", **self.server.settings)
+		frappe.db.commit()
+
+	def test_what_is_new_is_taken_and_the_rest_left_alone(self):
+		self.deliver(2)
+		self.assertEqual(len(self.sync()), self.count())
+		self.assertEqual(self.sync(), [])
+		self.deliver(1)
+		self.assertEqual(len(self.sync()), 1)
+
+	def test_new_mail_only_leaves_what_was_there_before(self):
+		self.deliver(1)
+		mailbox, _address = make_mailbox(self.user, **self.server.settings)
+		later = frappe.utils.add_to_date(frappe.db.get_value("Agent Mailbox", mailbox, "since"), seconds=5)
+		frappe.db.set_value("Agent Mailbox", mailbox, "since", later)
+		frappe.db.commit()
+		self.assertEqual(sync_mailbox(mailbox), [])
+
+	def test_when_the_server_counts_anew_nothing_is_taken_twice_and_nothing_is_missed(self):
+		self.deliver(3)
+		self.sync()
+		before, at = self.count(), self.position()
+		self.server.forget_uids(lost=2)
+		self.deliver(1)
+		self.assertEqual(len(self.sync()), 1)
+		self.assertEqual(self.count(), before + 1)
+		self.assertNotEqual(self.position().uidvalidity, at.uidvalidity)
+
+	def test_a_wrong_password_is_told_on_the_mailbox(self):
+		from huf.api.mail import test_mailbox
+
+		frappe.get_doc("Agent Mailbox", self.mailbox).update({"imap_password": "wrong"}).save()
+		frappe.db.commit()
+		self.assertEqual(self.sync(), [])
+		self.assertIn("127.0.0.1", frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"))
+		(tried,) = test_mailbox(self.mailbox)
+		self.assertEqual((tried["part"], bool(tried["error"])), ("IMAP", True))
+
+	def test_new_mail_is_told_by_the_server_while_it_is_waited_for(self):
+		self.sync()
+		threading.Timer(0.3, self.deliver, (1,)).start()
+		began = time.monotonic()
+		self.assertEqual(len(watch_mailbox(self.mailbox, 20)), 1)
+		self.assertLess(time.monotonic() - began, 15)
+
+	def test_what_a_person_has_answered_from_their_own_program_an_agent_does_not_answer_again(self):
+		frappe.get_doc("Agent Mailbox", self.mailbox).update({"sent_folder": "Sent"}).save()
+		self.server.deliver(make_mail(sender=self.address, message_id=frappe.generate_hash()), "Sent")
+		with ModelServer() as model:
+			self.agent(model, may_send_mail=1)
+			reply = {"to": "anna@customer.example", "subject": "A question", "body": "Yes."}
+			model.script(tool_call("send_reply", reply), text("Done."))
+			name = self.take()
+			self.work(name)
+		mine = answer_to(name, to="anna@customer.example", sender=self.address, text="I have it here.")
+		self.server.deliver(mine, "Sent")
+		self.assertEqual(send_all(name), [False])
+		(held,) = outgoing(name)
+		self.assertEqual(held.status, "Held")
+		self.assertIn("has answered meanwhile", held.reason)
+
+	def test_1000_mails_with_duplicates_two_workers_and_a_restart_are_one_run_or_job_each(self):
+		agent = make_agent(history_limit=1)
+		self.rule(route="agent", profile=agent, subject_contains="for the agent")
+		wanted = [f"{number}.{unique('mail').replace(' ', '.')}" for number in range(MAILS)]
+		store = [mail_for(self.address, key, number) for number, key in enumerate(wanted)]
+		again = random.sample(store, MAILS // 5)
+		delivered = [*store, *(b"Received: from elsewhere\r\n" + raw for raw in again)]
+		random.shuffle(delivered)
+		for raw in delivered[: len(delivered) // 2]:
+			self.server.deliver(raw)
+		together([(sync_some, self.mailbox, MAILS // 4), (sync_some, self.mailbox, MAILS // 4)])
+		for raw in delivered[len(delivered) // 2 :]:
+			self.server.deliver(raw)
+		self.server.forget_uids()
+		together([(sync_mailbox, self.mailbox), (sync_mailbox, self.mailbox)])
+		frappe.db.rollback()
+		rows = self.rows_of(wanted)
+		self.assertEqual(
+			sorted(each.message_id for each in rows), sorted(f"{key}@customer.example" for key in wanted)
+		)
+		together([(process_all, random.sample([each.name for each in rows], len(rows))) for _ in range(2)])
+		frappe.db.rollback()
+		rows = self.rows_of(wanted)
+		self.assertEqual({each.status for each in rows}, {"Done"})
+		runs = frappe.get_all(
+			"Agent Run", {"agent": agent}, ["reference_name", "status"], order_by="name asc"
+		)
+		ours = [each.name for each in rows if each.route == "agent"]
+		self.assertEqual(sorted(run.reference_name for run in runs), sorted(ours))
+		self.assertEqual((len(ours), {run.status for run in runs}), (MAILS // 5, {"Success"}))
+		self.assertEqual({each.category for each in rows if each.route == "pipeline"}, {"unclassified"})
+
+	def rows_of(self, keys: list[str]) -> list:
+		filters = {"mailbox": self.mailbox, "message_id": ["in", [f"{key}@customer.example" for key in keys]]}
+		fields = ["name", "message_id", "route", "status", "category"]
+		return frappe.get_all("Agent Mail", filters, fields, order_by="name asc")
+
+	def deliver(self, count: int) -> None:
+		for _ in range(count):
+			self.server.deliver(make_mail(to=self.address))
+
+	def sync(self) -> list[str]:
+		return elsewhere(sync_mailbox, self.mailbox)
+
+	def count(self) -> int:
+		frappe.db.rollback()
+		return frappe.db.count("Agent Mail", {"mailbox": self.mailbox})
+
+	def position(self):
+		frappe.db.rollback()
+		return frappe.db.get_value("Agent Mailbox", self.mailbox, ["uidvalidity", "last_uid"], as_dict=True)
+
+
+def mail_for(address: str, key: str, number: int) -> bytes:
+	subject = "A question for the agent" if number % 5 == 0 else "A question"
+	sender = f"person{number}@customer.example"
+	return make_mail(to=address, sender=sender, subject=subject, message_id=key, text="Hello")
+
+
+def sync_some(mailbox: str, most: int) -> None:
+	"""A worker that is lost after so many mails, in the middle of one."""
+	from huf.ai.mail import store
+	from huf.ai.mail.inbox import open_inbox
+	from huf.ai.mail.intake import account_of, take_new
+
+	with open_inbox(account_of(store.read_mailbox(mailbox))) as inbox:
+		for number, _name in enumerate(take_new(mailbox, inbox)):
+			if number >= most:
+				frappe.db.rollback()
+				return
+
+
+def process_all(names: list[str]) -> None:
+	for name in names:
+		process_mail(name)

@@ -1,0 +1,176 @@
+"""Every condition of a rule, how rules follow one another, and the file they are kept in."""
+
+import time
+import unittest
+
+from huf.ai.core.errors import UsageError
+from huf.ai.mail.config import read_config, write_config
+from huf.ai.mail.message import parse_message
+from huf.ai.mail.rules import MailRoute, Rule, check_rule, decide_route, try_rule
+
+EXAMPLE = """
+routing:
+  rules:
+    - name: pharmacy_support
+      match:
+        forwarded_from: "info@dostupnost-leku.cz"
+      route: agent
+      profile: pharmacy
+    - name: default
+      match:
+        all: true
+      route: pipeline
+"""
+PROFILES = """
+agent:
+  profiles:
+    pharmacy:
+      model: gemini/gemini-2.5-pro
+      max_tokens: 4096
+      temperature: 0.3
+      max_iterations: 10
+      system_prompt_file: config/prompts/pharmacy.txt
+      tools:
+        - search_drugs
+        - manage_reservation
+        - web_search
+        - send_reply
+        - create_draft
+        - escalate
+"""
+
+
+def mail(body: str = "Hello", **headers: str):
+	heads = {"From": "Anna <Anna@Customer.example>", "Subject": "Order NUMBER 7", **headers}
+	lines = [f"{name.replace('_', '-')}: {value}" for name, value in heads.items()]
+	return parse_message("\r\n".join([*lines, "", body]).encode())
+
+
+def fits(match: dict, message=None) -> bool:
+	return try_rule(Rule("r", match), message or mail()).fits
+
+
+class TestConditions(unittest.TestCase):
+	def test_all_takes_every_mail(self):
+		self.assertTrue(fits({"all": True}))
+
+	def test_sender_email_is_the_whole_address(self):
+		self.assertTrue(fits({"sender_email": "anna@customer.example"}))
+		for other in ("nna@customer.example", "anna@customer.example.org", "anna"):
+			self.assertFalse(fits({"sender_email": other}))
+
+	def test_sender_domain_is_all_behind_the_at(self):
+		self.assertTrue(fits({"sender_domain": "customer.example"}))
+		for other in ("example", "sub.customer.example", "ustomer.example"):
+			self.assertFalse(fits({"sender_domain": other}))
+
+	def test_subject_contains_words_in_any_case(self):
+		self.assertTrue(fits({"subject_contains": "number"}))
+		self.assertTrue(fits({"subject_contains": "příliš"}, mail(Subject="PŘÍLIŠ moc")))
+		self.assertFalse(fits({"subject_contains": "invoice"}))
+
+	def test_header_match_wants_every_header_to_match_its_expression(self):
+		message = mail(X_Shop="crisp-7", X_Kind="support")
+		self.assertTrue(fits({"header_match": {"X-Shop": r"^crisp-\d+$", "x-kind": "support"}}, message))
+		self.assertFalse(fits({"header_match": {"X-Shop": "crisp", "X-Kind": "sales"}}, message))
+		self.assertFalse(fits({"header_match": {"X-Gone": ".*"}}, message))
+
+	def test_forwarded_from_looks_at_four_signals(self):
+		wanted = {"forwarded_from": "info@shop.example"}
+		self.assertTrue(fits(wanted, mail(X_Forwarded_From="Shop <info@shop.example>")))
+		self.assertTrue(fits(wanted, mail(Reply_To="INFO@shop.example")))
+		self.assertTrue(fits(wanted, mail("---------- Forwarded message\nFrom: Shop <info@shop.example>\n")))
+		self.assertTrue(fits(wanted, mail(From="info@shop.example")))
+		for body in ("my-info@shop.example", "info@shop.example.evil.example", "info at shop.example"):
+			self.assertFalse(fits(wanted, mail(body)), body)
+
+	def test_all_conditions_of_a_rule_must_hold_and_each_is_explained(self):
+		tried = try_rule(
+			Rule("r", {"sender_domain": "customer.example", "subject_contains": "invoice"}), mail()
+		)
+		self.assertFalse(tried.fits)
+		self.assertEqual([check.ok for check in tried.checks], [True, False])
+		self.assertEqual(tried.checks[1].saw, "Order NUMBER 7")
+
+	def test_an_expression_made_to_take_for_ever_is_given_up(self):
+		began = time.monotonic()
+		message = mail(X_Long="a" * 4000 + "!")
+		tried = try_rule(Rule("r", {"header_match": {"X-Long": r"^(a+)+$"}}), message)
+		self.assertLess(time.monotonic() - began, 2)
+		self.assertFalse(tried.fits)
+
+
+class TestOrder(unittest.TestCase):
+	def test_the_first_rule_that_fits_takes_the_mail(self):
+		rules = [
+			Rule("no", {"sender_domain": "else.example"}, MailRoute.AGENT, "other"),
+			Rule("yes", {"sender_domain": "customer.example"}, MailRoute.AGENT, "pharmacy"),
+			Rule("default", {"all": True}),
+		]
+		decision = decide_route(rules, mail())
+		self.assertEqual(
+			(decision.rule, decision.route, decision.profile), ("yes", MailRoute.AGENT, "pharmacy")
+		)
+		self.assertEqual([tried.rule for tried in decision.tried], ["no", "yes"])
+
+	def test_without_a_rule_that_fits_it_goes_into_the_pipeline(self):
+		for rules in ([], [Rule("no", {"sender_email": "b@else.example"})]):
+			decision = decide_route(rules, mail())
+			self.assertEqual((decision.rule, decision.route), (None, MailRoute.PIPELINE))
+
+	def test_rules_that_could_never_work_are_refused(self):
+		for match in (
+			{},
+			{"all": False},
+			{"sender_email": "anna"},
+			{"header_match": {"X": "("}},
+			{"sender": "x"},
+		):
+			with self.assertRaises(UsageError):
+				check_rule(Rule("r", match))
+		with self.assertRaises(UsageError):
+			check_rule(Rule("r", {"all": True}, MailRoute.AGENT))
+		with self.assertRaises(UsageError):
+			check_rule(Rule("r", {"header_match": {"X": "a" * 501}}))
+
+
+class TestFile(unittest.TestCase):
+	def test_the_examples_are_read_and_written_as_they_are(self):
+		config = read_config(EXAMPLE + PROFILES)
+		self.assertEqual(
+			config.rules[0],
+			Rule(
+				"pharmacy_support", {"forwarded_from": "info@dostupnost-leku.cz"}, MailRoute.AGENT, "pharmacy"
+			),
+		)
+		self.assertEqual(config.rules[1], Rule("default", {"all": True}))
+		(pharmacy,) = config.profiles
+		self.assertEqual(
+			(pharmacy.model, pharmacy.max_tokens, pharmacy.temperature), ("gemini/gemini-2.5-pro", 4096, 0.3)
+		)
+		self.assertEqual((pharmacy.max_iterations, pharmacy.tools[-1]), (10, "escalate"))
+		self.assertEqual(read_config(write_config(config.rules, config.profiles)), config)
+
+	def test_what_a_profile_leaves_out_has_the_defaults(self):
+		(profile,) = read_config("agent: {profiles: {p: {system_prompt_file: p.txt, tools: []}}}").profiles
+		self.assertEqual((profile.model, profile.max_tokens), ("gemini/gemini-2.5-pro", 4096))
+		self.assertEqual((profile.temperature, profile.max_iterations), (0.3, 10))
+
+	def test_what_is_wrong_is_told_with_its_line(self):
+		for text, line in (
+			(EXAMPLE.replace("all: true", "every: true"), 11),
+			(EXAMPLE.replace("route: pipeline", "route: bin"), 12),
+			(EXAMPLE.replace("      profile: pharmacy\n", ""), 4),
+			(EXAMPLE.replace("name: default", "name: pharmacy_support"), 9),
+			(EXAMPLE.replace("match:\n        all: true", "match: all"), 10),
+			(PROFILES.replace("max_tokens: 4096", "max_tokens: many"), 6),
+			(PROFILES.replace("      system_prompt_file: config/prompts/pharmacy.txt\n", ""), 4),
+			(PROFILES + "      colour: red\n", 17),
+			("routing:\n  rules: [", 2),
+			("routing: {}\nrouting: {}", 2),
+			("- a list", 1),
+			("a: !!python/object/apply:os.system [ls]", 1),
+		):
+			with self.subTest(text[-60:]), self.assertRaises(UsageError) as caught:
+				read_config(text)
+			self.assertRegex(str(caught.exception), rf"^Line {line}: ")

@@ -1,0 +1,155 @@
+"""Personal data stays out of what a model reads, and comes back into what it asks for."""
+
+import json
+import unittest
+
+import frappe
+
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.types import AgentRequest, EventKind, ModelReply
+from huf.ai.providers.masking import Masker, UnmaskedStream, masked, read_patterns
+from huf.ai.runs.start import run_agent_sync, stream_agent
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make, make_agent, make_model, make_tool, unique
+from huf.tests.model_server import ModelServer, text, tool_call
+
+MASKED = {
+	"EMAIL": ("anna.b+x@example.co.uk", "petr@příklad.cz"),
+	"IBAN": ("DE89 3704 0044 0532 0130 00", "ES9121000418450200051332", "CZ65 0800 0000 1920 0014 5399"),
+	"CARD": ("4111 1111 1111 1111", "5500-0000-0000-0004", "340000000000009"),
+	"PHONE": (
+		*("+49 30 1234567", "0049 (0)170 1234567", "030 1234567", "(030) 123-456", "0170/1234567"),
+		*("+420 602 123 456", "602 123 456", "612 345 678", "(415) 555-0132", "415-555-0132"),
+	),
+}
+LEFT = (
+	*("2026-02-27", "27.02.2026", "01-02-2026 14:30", "01/02/2026", "2026-02-27 09:15:00.123456", "09:15"),
+	*("SAL-ORD-2026-00012", "INV-0123456789", "1234567", "12,345.67", "0.1234567", "4111 1111 1111 1112"),
+	*("DE00 ABCD 1234 EFGH 5678 IJ", "v15.55.1", "192.168.0.1", "3f9a2b7c1d", "@anna", "[EMAIL-9]"),
+)
+
+
+class TestMasker(unittest.TestCase):
+	def test_personal_data_becomes_placeholders(self):
+		for kind, values in MASKED.items():
+			for value in values:
+				with self.subTest(value):
+					self.assertEqual(Masker().mask(f"It is {value}, she said"), f"It is [{kind}-1], she said")
+
+	def test_what_only_looks_like_it_is_left_alone(self):
+		for value in LEFT:
+			with self.subTest(value):
+				self.assertEqual(Masker().mask(f"It is {value}."), f"It is {value}.")
+
+	def test_the_same_value_has_the_same_placeholder_and_comes_back(self):
+		masker, said = Masker(), "a@b.de and c@d.de and a@b.de"
+		self.assertEqual(masker.mask(said), "[EMAIL-1] and [EMAIL-2] and [EMAIL-1]")
+		self.assertEqual(masker.unmask("[EMAIL-2], not [EMAIL-7]"), "c@d.de, not [EMAIL-7]")
+
+	def test_json_text_stays_json_and_escapes_are_no_part_of_a_value(self):
+		masker, value = Masker(), {"text": 'Write to:\nanna@b.de\n030 1234567 "x@y.de"', "n": 5}
+		said = masker.mask(json.dumps(value))
+		self.assertEqual(json.loads(said)["text"], 'Write to:\n[EMAIL-1]\n[PHONE-1] "[EMAIL-2]"')
+		self.assertEqual(json.loads(masker.unmask(said)), value)
+
+	def test_a_site_adds_patterns_which_cannot_tear_each_other_s_placeholders(self):
+		masker = Masker(read_patterns("CUSTOMER: \\b[A-Z]+-\\d+\\b\n\nCASE: CUSTOMER"))
+		self.assertEqual(masker.mask("C-12 of a@b.de, C-13"), "[CUSTOMER-1] of [EMAIL-1], [CUSTOMER-2]")
+
+	def test_a_pattern_that_cannot_be_read_is_refused_with_its_line(self):
+		for line, reason in (
+			("customer: x", "'customer: x' is not NAME"),
+			("CUSTOMER", "'CUSTOMER' is not NAME"),
+			("CUSTOMER: [", "not a regular expression"),
+			("CUSTOMER: x*", "empty text"),
+			("EMAIL: x", "there already"),
+			("CUSTOMER: x\nCUSTOMER: y", "there already"),
+		):
+			with self.subTest(line), self.assertRaisesRegex(ValueError, reason):
+				read_patterns(line)
+
+	def test_a_stream_gives_the_real_values_however_it_is_cut(self):
+		masker = Masker()
+		said = masker.mask("Ask a@b.de [now] or c@d.de")
+		for size in range(1, len(said)):
+			parts = []
+			stream = UnmaskedStream(masker, parts.append)
+			for start in range(0, len(said), size):
+				stream.add(said[start : start + size])
+			stream.end()
+			self.assertEqual("".join(parts), "Ask a@b.de [now] or c@d.de")
+
+
+class TestMaskedModel(unittest.TestCase):
+	def test_the_model_behind_it_keeps_its_limits_and_its_measure(self):
+		class Model:
+			retries = 2
+
+			async def __call__(self, messages, tools, on_text, max_tokens=None):
+				return ModelReply(f"{messages[0]['content']} {max_tokens}")
+
+			def worst_case(self, messages, tools, counted):
+				return messages[0]["content"]
+
+		ask = masked(Model(), Masker())
+		told = [{"role": "user", "content": "a@b.de"}]
+		reply = run_coroutine(ask(told, [], print, max_tokens=7))
+		self.assertEqual(
+			(reply.text, ask.worst_case(told, [], None), ask.retries), ("a@b.de 7", "[EMAIL-1]", 2)
+		)
+
+
+class TestMaskedRun(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.note = make("Note", title=unique("Anna"), content="Anna: anna@example.com, +49 30 1234567").name
+		self.read = make_tool("Get Document", reference_doctype="Note")
+		self.create = make_tool("Create Document", reference_doctype="ToDo")
+		self.server = enter(self, ModelServer())
+		tools = (self.read, self.create)
+		self.agent = make_agent(make_model(self.server), tools, mask_personal_data=1)
+
+	def script(self):
+		self.server.script(
+			tool_call(self.read, {"name": self.note}),
+			tool_call(self.create, {"description": "Write to [EMAIL-2]"}),
+			text("I will write to [EMAIL-2]."),
+		)
+
+	def test_the_model_reads_placeholders_and_tools_records_and_people_have_the_real_values(self):
+		self.script()
+		result = run_agent_sync(self.agent, "I am bob@example.com. Remind me to write to Anna.")
+		sent = json.dumps(self.server.requests)
+		self.assertFalse([word for word in ("anna@", "bob@", "1234567") if word in sent])
+		self.assertEqual(result["response"], "I will write to anna@example.com.")
+		self.assertTrue(frappe.db.exists("ToDo", {"description": ["like", "%Write to anna@example.com%"]}))
+		kept = frappe.get_all(
+			"Agent Tool Call", {"run": result["run"]}, pluck="result", order_by="step asc, creation asc"
+		)
+		self.assertIn("anna@example.com, +49 30 1234567", kept[0])
+
+	def test_the_stream_says_the_real_values(self):
+		self.script()
+		events = stream_agent(AgentRequest(self.agent, "I am bob@example.com.", "Administrator"))
+		said = [event.data["text"] for event in events if event and event.kind is EventKind.TEXT_DELTA]
+		self.assertEqual("".join(said), "I will write to anna@example.com.")
+
+	def test_the_history_of_an_earlier_run_is_masked_too(self):
+		self.script()
+		first = run_agent_sync(self.agent, "I am bob@example.com.")
+		self.server.script(text("Yes."))
+		run_agent_sync(self.agent, "Really?", conversation_id=first["conversation"])
+		self.assertNotIn("@example.com", json.dumps(self.server.requests[-1]))
+
+	def test_an_agent_that_does_not_ask_for_it_masks_nothing(self):
+		frappe.db.set_value("Agent", self.agent, "mask_personal_data", 0)
+		frappe.db.commit()
+		self.script()
+		run_agent_sync(self.agent, "Remind me to write to Anna.")
+		self.assertIn("anna@example.com", json.dumps(self.server.requests[-1]))
+
+	def test_settings_refuse_a_pattern_that_cannot_be_read(self):
+		settings = frappe.get_doc("Huf Settings")
+		settings.mask_patterns = "CUSTOMER: ["
+		with self.assertRaisesRegex(frappe.ValidationError, "not a regular expression"):
+			settings.save()

@@ -1,0 +1,96 @@
+"""What speech costs: set aside before a recording is sent, settled by what the provider says, and never past a limit."""
+
+import base64
+
+import frappe
+
+from huf.ai.core.errors import ModelError
+from huf.ai.providers.speech import sound_prices, worst_of_sound
+from huf.api.conversation import transcribe
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.model_server import ModelServer, text
+
+SOUND = base64.b64encode(b"s" * 30_000).decode()
+"""A minute at most, by its size."""
+
+
+class TestPrices(SiteTestCase):
+	def prices(self, name: str, **values):
+		with ModelServer() as server:
+			model = make_model(server, own_prices=0, **values)
+		return sound_prices(model, name)
+
+	def test_a_second_or_a_token_of_sound_has_its_listed_price(self):
+		self.assertEqual(self.prices("whisper-1").dearest_second, 0.0001)
+		by_tokens = self.prices("azure/gpt-4o-transcribe")
+		self.assertIsNone(by_tokens.second)
+		self.assertEqual((by_tokens.sound_token, by_tokens.word_token), (6e-06, 1e-05))
+		self.assertAlmostEqual(by_tokens.dearest_second, 30 * 1e-05)
+
+	def test_nobody_knows_what_a_model_costs_that_no_table_has(self):
+		prices = self.prices("openai/nobody")
+		self.assertIsNone(prices.dearest_second)
+		self.assertFalse(worst_of_sound("nobody", "a.webm", 1000, prices).is_priced)
+
+	def test_a_sound_is_taken_for_as_long_as_its_size_allows(self):
+		prices = self.prices("whisper-1")
+		long = worst_of_sound("m", "a.webm", 80_000, prices).cost
+		self.assertAlmostEqual(long, 0.0001 * 161)
+		self.assertAlmostEqual(worst_of_sound("m", "a.WAV", 80_000, prices).cost, 0.0001 * 11)
+
+
+class TestBudget(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer())
+		self.addCleanup(self.limit, 0)
+		self.user = make_user("Huf User")
+		self.limit(0.02)
+
+	def limit(self, amount: float) -> None:
+		"""USD that a user may spend a day."""
+		frappe.set_user("Administrator")
+		frappe.db.set_single_value("Huf Settings", "user_daily_cost_limit", amount)
+		frappe.db.commit()
+
+	def ask(self, **values) -> dict:
+		"""Have a recording of the user's written down; a minute costs 0.6 cents."""
+		frappe.set_user("Administrator")
+		model = make_model(self.server, **{"minute_price": 0.006, **values})
+		agent = make_agent(tools=[make_tool("Speech to Text", model=model)])
+		frappe.set_user(self.user)
+		return transcribe(agent, SOUND, "audio/webm")
+
+	def hear(self, usage: dict | None) -> tuple[float, float]:
+		"""(USD spent, USD set aside) after a recording."""
+		self.server.script(text("Paint the fence.", usage=usage))
+		self.assertEqual(self.ask(), {"text": "Paint the fence."})
+		return frappe.db.get_value(
+			"Agent Budget", {"holder": self.user, "scope": "user"}, ["cost", "reserved_cost"]
+		)
+
+	def test_it_counts_as_long_as_the_provider_says(self):
+		spent, held = self.hear({"type": "duration", "seconds": 20})
+		self.assertAlmostEqual(spent, 0.002)
+		self.assertAlmostEqual(held, 0)
+
+	def test_it_counts_what_tokens_cost_where_the_provider_counts_those(self):
+		details = {"input_token_details": {"audio_tokens": 200, "text_tokens": 0}}
+		used = {"type": "tokens", "input_tokens": 200, "output_tokens": 50, "total_tokens": 250, **details}
+		self.assertAlmostEqual(self.hear(used)[0], (200 * 1 + 50 * 2) / 1_000_000)
+
+	def test_all_that_was_set_aside_counts_where_nobody_says_what_was_used(self):
+		self.assertAlmostEqual(self.hear(None)[0], 0.0061)
+
+	def test_what_does_not_fit_into_a_limit_is_not_sent(self):
+		for _ in range(3):
+			self.hear(None)
+		with self.assertRaisesRegex(ModelError, "leaves too little"):
+			self.ask()
+		self.assertEqual(len(self.server.paths), 3)
+
+	def test_a_model_without_a_price_is_not_asked_where_a_limit_has_to_be_kept(self):
+		with self.assertRaisesRegex(ModelError, "not known what"):
+			self.ask(own_prices=0)
+		self.assertEqual(self.server.paths, [])

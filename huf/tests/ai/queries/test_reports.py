@@ -1,0 +1,86 @@
+"""The reports of the Desk, its cards and its charts."""
+
+import json
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.queries import reports
+from huf.api import desk
+from huf.huf.report.agent_costs.agent_costs import execute
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_user, unique
+
+
+class TestReports(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.agent, self.user, self.tool = unique("agent"), make_user("Huf User"), unique("tool")
+		self.first = self.add(
+			"Agent Run", agent=self.agent, status="Success", total_cost=1.5, total_tokens=10
+		)
+		self.add("Agent Run", agent=self.agent, status="Failed", total_cost=0.5, total_tokens=5)
+		self.add("Agent Tool Call", run=self.first, tool=self.tool, status="Failed", duration_ms=300)
+		self.add("Agent Tool Call", run=self.first, tool=self.tool, status="Success", duration_ms=100)
+
+	def add(self, doctype: str, **values) -> str:
+		row = frappe.get_doc({"doctype": doctype, **values})
+		row.flags.ignore_links = row.flags.ignore_mandatory = True
+		return row.insert().name
+
+	def ours(self, rows, field, value):
+		return [row for row in rows if row[field] == value]
+
+	def test_costs_are_summed_by_agent(self):
+		[row] = self.ours(execute({"group_by": "Agent"})[1], "grouped", self.agent)
+		self.assertEqual((row.runs, row.successes, row.tokens, row.cost), (2, 1, 15, 2.0))
+
+	def test_the_dearest_are_drawn_above_the_rows(self):
+		*_, drawn = execute({"group_by": "Agent"})
+		self.assertEqual(drawn["data"]["labels"][0], reports.sum_costs({})[0].grouped)
+		frappe.set_user(self.user)
+		self.assertEqual(execute({})[3], {})
+
+	def test_runs_are_listed_by_status(self):
+		rows = reports.list_runs({"agent": self.agent, "status": "Success"})
+		self.assertEqual([row.name for row in rows], [self.first])
+
+	def test_days_to_come_hold_no_runs(self):
+		self.assertEqual(reports.list_runs({"agent": self.agent, "from_date": "2999-01-01"}), [])
+		self.assertEqual(reports.list_runs({"agent": self.agent, "to_date": "2000-01-01"}), [])
+
+	def test_failures_are_calls_that_did_not_work(self):
+		rows = reports.list_failures({"tool": self.tool})
+		self.assertEqual([row.status for row in rows], ["Failed"])
+
+	def test_tools_are_timed(self):
+		[row] = self.ours(reports.time_tools({}), "tool", self.tool)
+		self.assertEqual((row.calls, row.average_ms, row.longest_ms, row.failures), (2, 200, 300, 1))
+
+	def test_other_people_s_runs_and_calls_are_in_no_report(self):
+		frappe.set_user(self.user)
+		for read in (reports.list_runs, reports.sum_costs, reports.list_failures, reports.time_tools):
+			self.assertEqual(read({}), [], read.__name__)
+		self.assertEqual(desk.get_success_rate()["value"], 0)
+		self.assertEqual(desk.get_cost()["value"], 0)
+		self.assertEqual(self.chart("runs"), {"Succeeded": 0, "Not Successful": 0, "Other": 0})
+
+	def test_cards_and_charts_are_of_what_the_user_may_see(self):
+		self.assertGreaterEqual(desk.get_cost()["value"], 2.0)
+		for status, cost in (("Success", 0.25), ("Stopped", 0.004)):
+			run = self.add("Agent Run", agent=self.agent, status=status, total_cost=cost)
+			frappe.db.set_value("Agent Run", run, "owner", self.user)
+		frappe.set_user(self.user)
+		self.assertEqual(desk.get_success_rate()["value"], 50)
+		self.assertEqual(desk.get_cost()["value"], 0.25)
+		self.assertEqual(self.chart("runs"), {"Succeeded": 1, "Not Successful": 1, "Other": 0})
+		self.assertEqual(self.chart("cost"), {"Cost": 0.254})
+
+	def chart(self, figure: str) -> dict:
+		"""What a chart says of today."""
+		days = desk.get_days(filters=json.dumps({"figure": figure}))
+		self.assertEqual(days["labels"][-1], str(now_datetime().date()))
+		return {dataset["name"]: dataset["values"][-1] for dataset in days["datasets"]}
+
+	def test_an_unknown_grouping_is_by_agent(self):
+		self.assertTrue(self.ours(reports.sum_costs({"group_by": "name; drop"}), "grouped", self.agent))

@@ -1,0 +1,165 @@
+"""What a model is sent in a run: never more than its window, and a local model's written calls are made."""
+
+import json
+
+import frappe
+
+from huf.ai.core.types import MOST_SHOWN, AgentRequest, EventKind
+from huf.ai.loop.tool_results import READ_MORE
+from huf.ai.runs.replay import replay
+from huf.ai.runs.start import run_agent, run_agent_sync
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.model_server import ModelServer, text, tool_call, tool_calls
+
+HERE = __name__
+LINE = "row {:07d}: nothing of note was found here\n"
+
+
+def read_book(size: int = 5_000_000):
+	"""A tool with a long result; one line of it is like no other."""
+	lines = [LINE.format(number + size) for number in range(size // len(LINE.format(0)))]
+	lines[len(lines) // 2] = "here the treasure is hidden\n"
+	return "".join(lines)
+
+
+class TestContext(SiteTestCase):
+	def test_five_megabytes_do_not_end_a_run_and_are_read_on_in(self):
+		with ModelServer() as server:
+			agent, book = self.book_agent(server)
+			server.script(
+				tool_call(book),
+				tool_call(READ_MORE, {"result": 1, "find": "TREASURE"}),
+				tool_call(READ_MORE, {"result": 1, "offset": 4_998_000}),
+				text("Found."),
+			)
+			result = run_agent_sync(agent, "Where is the treasure?")
+			requests = server.requests
+		self.assertEqual((result["status"], result["response"]), ("Success", "Found."))
+		offered = [[tool["function"]["name"] for tool in request["tools"]] for request in requests]
+		self.assertEqual(offered, [[book], *[[READ_MORE, book]] * 3])
+		self.assertIn("the treasure is hidden", requests[2]["messages"][-1]["content"])
+		self.assertIn("this is its end", requests[3]["messages"][-1]["content"])
+		self.assertLess(max(map(size_of, requests)), 2 * MOST_SHOWN)
+		self.assert_kept_whole(result["run"], book)
+
+	def assert_kept_whole(self, run, book):
+		kept = frappe.db.get_value("Agent Tool Call", {"run": run, "tool": book}, "result")
+		self.assertEqual(kept, read_book())
+		said = frappe.db.get_value("Agent Message", {"run": run, "kind": "Tool Result", "step": 1}, "content")
+		self.assertLessEqual(len(said), MOST_SHOWN)
+		self.assertTrue(replay(run).identical)
+
+	def test_twelve_large_results_in_a_small_window_end_well(self):
+		with ModelServer() as server:
+			agent, book = self.book_agent(server, context_window=2000)
+			server.script(*[tool_call(book, {"size": 3000 + number}) for number in range(12)], text("Read."))
+			result = run_agent_sync(agent, "Read it twelve times")
+			sizes = [tokens_of(request) for request in server.requests]
+		self.assertEqual((result["status"], result["steps"]), ("Success", 13))
+		self.assertLessEqual(max(sizes), 2000)
+		self.assertTrue(replay(result["run"]).identical)
+
+	def test_twelve_large_results_at_once_in_a_small_window_end_well(self):
+		with ModelServer() as server:
+			agent, book = self.book_agent(server, context_window=2000)
+			call = tool_call(book, {"size": 3000}).message["tool_calls"][0]
+			server.script(tool_calls([call] * 12), text("Read."))
+			result = run_agent_sync(agent, "Read it twelve times")
+			sizes = [tokens_of(request) for request in server.requests]
+		self.assertEqual(result["status"], "Success")
+		self.assertLessEqual(max(sizes), 2000)
+
+	def test_a_request_that_does_not_fit_is_not_sent_and_says_so(self):
+		with ModelServer() as server:
+			agent, _ = self.book_agent(server, context_window=2000)
+			result = run_agent_sync(agent, "word " * 3000)
+			self.assertEqual(server.requests, [])
+		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "context_budget"))
+		self.assertIn("larger window", result["error"])
+
+	def book_agent(self, server, **model):
+		book = make_tool("Custom Function", function_path=f"{HERE}.read_book", effect="read")
+		return make_agent(make_model(server, **model), (book,), max_iterations=20), book
+
+
+class TestLocalModel(SiteTestCase):
+	def test_a_call_written_as_text_is_made_streamed_and_whole(self):
+		for watchers in ([], [lambda event: None]):
+			with self.subTest(streamed=bool(watchers)), ModelServer() as server:
+				agent, find = self.local_agent(server)
+				wrote = f'<think>Hm.</think>One moment.\n<tool_call>\n{{"name": "{find}", "arguments": {{"limit": 1}}}}\n</tool_call>'
+				server.script(text(wrote, chunk_size=5), text("Done."))
+				run = run_agent(AgentRequest(agent, "Look", "Administrator"), watchers).run
+				called = frappe.get_all("Agent Tool Call", {"run": run}, ["tool", "status"], order_by="name")
+				self.assertEqual([(row.tool, row.status) for row in called], [(find, "Success")])
+				self.assert_on_record(run, wrote)
+				self.assertTrue(replay(run).identical)
+
+	def assert_on_record(self, run, wrote):
+		asked = frappe.get_all("Agent LLM Call", {"run": run}, ["corrected", "response"], order_by="step asc")
+		self.assertEqual([row.corrected for row in asked], [1, 0])
+		first = json.loads(asked[0].response)
+		# LiteLLM takes thinking out of an answer that comes whole by itself.
+		self.assertTrue(wrote.endswith(first["said"]) and "<tool_call>" in first["said"])
+		self.assertEqual(first["content"], "One moment.")
+		self.assertNotIn("said", json.loads(asked[1].response))
+
+	def test_what_is_streamed_is_the_answer_and_no_half_call(self):
+		with ModelServer() as server:
+			agent, find = self.local_agent(server)
+			server.script(
+				text(f'Let me see. {{"name": "{find}", "parameters": {{"limit": 1}}}}', chunk_size=3),
+				text('A set is {1}, and {"name": "Anna"} is JSON.', chunk_size=3),
+			)
+			events = []
+			result = run_agent(AgentRequest(agent, "Look", "Administrator"), [events.append])
+		seen = ["", ""]
+		for event in events:
+			if event.kind is EventKind.TEXT_DELTA:
+				seen[event.data["step"] - 1] += event.data["text"]
+		self.assertEqual(seen, ["Let me see.", 'A set is {1}, and {"name": "Anna"} is JSON.'])
+		self.assertEqual(result.response, seen[1])
+
+	def test_a_written_call_that_is_broken_is_told_to_the_model_and_not_run(self):
+		with ModelServer() as server:
+			agent, find = self.local_agent(server)
+			server.script(text(f'<tool_call>{{"name": "{find}", "arguments": {{"limit":'), text("Sorry."))
+			run_agent_sync(agent, "Look")
+			self.assertIn("not valid JSON", server.requests[-1]["messages"][-1]["content"])
+
+	def test_a_model_that_only_thinks_has_not_answered(self):
+		with ModelServer(strict=False) as server:
+			agent, _ = self.local_agent(server)
+			server.forever(text("<think>I wonder"))
+			result = run_agent_sync(agent, "Look")
+		self.assertEqual(result["status"], "Failed")
+		self.assertIn("empty answer", result["error"])
+
+	def test_the_answer_of_a_model_in_the_cloud_is_left_alone(self):
+		with ModelServer() as server:
+			agent, find = self.local_agent(server, is_local=0)
+			wrote = f'{{"name": "{find}", "arguments": {{"limit": 1}}}}'
+			server.script(text(wrote))
+			self.assertEqual(run_agent_sync(agent, "Look")["response"], wrote)
+
+	def local_agent(self, server, is_local=1):
+		model = make_model(server)
+		provider = frappe.db.get_value("AI Model", model, "provider")
+		frappe.get_doc("AI Provider", provider).update({"is_local": is_local}).save()
+		find = make_tool("Get List", reference_doctype="ToDo")
+		return make_agent(model, (find,)), find
+
+
+def size_of(request):
+	return len(json.dumps(request["messages"]))
+
+
+def tokens_of(request):
+	"""As a tokenizer that is not ours would count the whole request."""
+	import tiktoken
+
+	encoding = tiktoken.get_encoding("cl100k_base")
+	return len(
+		encoding.encode(json.dumps(request["messages"])) + encoding.encode(json.dumps(request["tools"]))
+	)

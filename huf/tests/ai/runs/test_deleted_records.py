@@ -1,0 +1,106 @@
+"""What a run belongs to or needs is deleted while it is open: it ends, and what it did and used stays on record."""
+
+from datetime import timedelta
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.chat.approvals import approve, expire_drafts
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import enqueue_run, work_on
+from huf.ai.runs.start import run_agent
+from huf.api.agent import get_overview
+from huf.api.chat import delete_conversation
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_tool
+from huf.tests.model_server import text, tool_call
+
+
+class TestDeletedRecords(DraftTestCase):
+	def delete(self, conversation: str) -> None:
+		with acting_as(self.user):
+			delete_conversation(conversation)
+		frappe.db.commit()
+
+	def run_of(self, name: str):
+		frappe.db.rollback()
+		return frappe.get_doc("Agent Run", name)
+
+	def test_a_run_that_waits_for_a_person_ends_and_nobody_is_asked_any_more(self):
+		result = self.start_change("new")
+		self.delete(result["conversation"])
+		self.assertEqual(self.run_of(result["run"]).status, "Queued")
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.status.value, self.note()), ("Cancelled", "old"))
+		self.assertEqual(ended.usage.input_tokens, result["input_tokens"])
+		draft = self.draft(result)
+		self.assertEqual((draft.status, draft.reason), ("Expired", "The conversation was deleted"))
+
+	def test_a_queued_run_ends_without_asking_its_model(self):
+		run = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
+		self.delete(run.conversation)
+		self.assertEqual(work_on(run.name).status.value, "Cancelled")
+		self.assertEqual(self.server.requests, [])
+
+	def test_a_run_at_work_ends_at_its_next_step(self):
+		find = make_tool("Get List", reference_doctype="ToDo")
+		self.server.script(tool_call(find, {}))
+
+		def delete(event):
+			if event.kind is EventKind.TOOL_FINISHED:
+				self.delete(self.run_of(event.run).conversation)
+
+		result = run_agent(AgentRequest(self.make_agent(find), "Look", self.user, channel="s"), [delete])
+		self.assertEqual((result.status.value, result.steps), ("Cancelled", 1))
+		self.assertIsNone(self.run_of(result.run).conversation)
+
+	def test_a_run_that_nobody_asked_to_end_goes_on_without_its_conversation(self):
+		result = self.start_change("new")
+		frappe.db.set_value("Agent Run", result["run"], {"conversation": None, "status": "Queued"})
+		self.server.script(text("Nobody hears it."))
+		expire_drafts(now_datetime() + timedelta(hours=73))
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.status.value, ended.response), ("Success", "Nobody hears it."))
+
+	def test_nothing_goes_on_as_somebody_who_has_left(self):
+		waits = self.start_change("new")
+		later = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
+		frappe.set_user("Administrator")
+		frappe.get_doc("User", self.user).update({"enabled": 0}).save()
+		approve(waits["draft"]["draft"], waits["draft"]["digest"])
+		for run in (waits["run"], later.name):
+			ended = self.go_on(run)
+			self.assertEqual(ended.status.value, "Failed")
+			self.assertIn("is disabled", ended.error)
+		self.assertEqual(self.note(), "old")
+		with self.assertRaisesRegex(UsageError, "is disabled"):
+			enqueue_run(AgentRequest(self.agent, "More", self.user))
+
+	def test_a_queued_run_does_not_begin_once_its_agent_is_switched_off(self):
+		run = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
+		frappe.get_doc("Agent", self.agent).update({"disabled": 1}).save()
+		ended = self.go_on(run.name)
+		self.assertEqual(ended.status.value, "Failed")
+		self.assertIn("is disabled", ended.error)
+
+	def test_a_run_whose_model_or_agent_is_gone_fails_and_the_next_one_goes_on(self):
+		for doctype in ("AI Model", "Agent"):
+			agent = self.make_agent()
+			request = AgentRequest(agent, "Later", self.user, channel="s")
+			first, second = enqueue_run(request), enqueue_run(request)
+			name = agent if doctype == "Agent" else first.manager.model
+			frappe.db.delete(doctype, name)
+			frappe.clear_document_cache(doctype, name)
+			ended = [work_on(run.name) for run in (first, second)]
+			self.assertEqual([run.status.value for run in ended], ["Failed", "Failed"])
+			self.assertIn(name, ended[0].error)
+			if doctype == "AI Model":
+				shown = {row["name"]: row["model"] for row in get_overview()}
+				self.assertEqual(shown[agent], name)
+			self.assertEqual(self.run_of(first.name).status, "Failed")
+			said = {"conversation": first.conversation, "kind": "Error"}
+			self.assertEqual(frappe.db.count("Agent Message", said), 2)
+			frappe.db.delete("Agent", agent)
+			frappe.db.commit()

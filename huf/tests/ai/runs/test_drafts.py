@@ -1,0 +1,392 @@
+"""A run that needs a person's word: it proposes, waits without a worker, and goes on as it was answered."""
+
+import json
+from datetime import timedelta
+from unittest.mock import patch
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.chat import approvals
+from huf.ai.chat.approvals import approve, cancel_run, expire_drafts, propose_again, reject
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import enqueue_run, recover, work_on
+from huf.ai.runs.replay import replay
+from huf.ai.runs.start import stream_agent
+from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
+from huf.tests.drafting import DraftTestCase, Shop
+from huf.tests.factories import make_tool, make_trigger, make_user
+from huf.tests.model_server import call, text, tool_call, tool_calls
+
+LATER = timedelta(hours=1)
+
+
+class TestWaiting(DraftTestCase):
+	def test_the_draft_shows_what_would_change_and_nothing_has(self):
+		result = self.start_change("new")
+		self.assertEqual((result["success"], result["stop_reason"]), (False, None))
+		card = result["draft"]
+		(change,) = card["difference"]["changes"]
+		self.assertEqual(
+			change["fields"], [{"fieldname": "note", "label": "Note", "before": "old", "after": "new"}]
+		)
+		self.assertEqual((card["tool"], card["approver"]), (self.update, self.user))
+		row = self.draft(result)
+		self.assertEqual((row.reference_doctype, row.reference_name), (ORDER, self.order.name))
+		self.assertEqual((self.note(), self.calls(result["run"])), ("old", []))
+
+	def test_a_run_that_waits_has_no_worker_and_keeps_its_conversation(self):
+		result = self.start_change()
+		run = frappe.get_doc("Agent Run", result["run"])
+		self.assertEqual((run.status, run.worker, run.lease_until), ("Waiting", None, None))
+		self.assertNotIn(run.name, recover(now_datetime() + LATER))
+		self.assertIsNone(work_on(run.name))
+		with acting_as(self.user), self.assertRaisesRegex(UsageError, "still at work"):
+			request = AgentRequest(self.agent, "More", self.user, conversation=result["conversation"])
+			list(stream_agent(request))
+
+	def test_a_stream_ends_with_the_draft(self):
+		self.server.script(self.change("new"))
+		events = [e for e in stream_agent(AgentRequest(self.agent, "Change it", self.user, channel="s")) if e]
+		self.assertEqual(
+			[e.kind for e in events][-2:],
+			[EventKind.DRAFT_CREATED, EventKind.RUN_WAITING],
+		)
+		self.assertEqual(events[-2].data["difference"]["changes"][0]["name"], self.order.name)
+		self.assertEqual(events[-1].data["draft"], events[-2].data["draft"])
+
+	def test_what_cannot_be_done_is_told_to_the_model_and_no_draft_is_made(self):
+		reader = make_user("Huf User")
+		result = self.start(self.change("new"), text("Sorry."), user=reader)
+		self.assertEqual((result["status"], result["response"]), ("Success", "Sorry."))
+		self.assertEqual(self.calls(result["run"]), [(self.update, "Refused")])
+		self.assertIn("you may read", self.seen())
+		self.assertEqual(frappe.db.count("Agent Draft", {"run": result["run"]}), 0)
+
+	def test_a_controller_that_commits_is_refused(self):
+		with controller(ORDER, on_update=lambda doc: frappe.db.commit()):
+			result = self.start(self.change("new"), text("Sorry."))
+		self.assertEqual(result["status"], "Success")
+		self.assertIn(f"Saving {ORDER} commits by itself", self.seen())
+
+	def test_tools_that_read_never_need_it_and_an_agent_may_ask_for_more(self):
+		find = make_tool("Get List", reference_doctype=ORDER, requires_approval=1)
+		free = make_tool("Set Value", reference_doctype=ORDER)
+		agent = self.make_agent(find, free)
+		doc = frappe.get_doc("Agent", agent)
+		doc.agent_tool[1].requires_approval = 1
+		doc.save()
+		frappe.db.commit()
+		values = {"name": self.order.name, "fieldname": "note", "value": "new"}
+		result = self.start(tool_call(find, {"limit": 1}), tool_call(free, values), agent=agent)
+		self.assertEqual(result["draft"]["tool"], free)
+		self.assertEqual(self.calls(result["run"]), [(find, "Success")])
+
+
+class TestAnswers(DraftTestCase):
+	def approve(self, result, **more):
+		with acting_as(self.user):
+			return approve(result["draft"]["draft"], result["draft"]["digest"], **more)
+
+	def test_approved_it_is_done_once_as_shown_and_the_run_goes_on(self):
+		result = self.start_change("new", "Changed.")
+		self.assertEqual(self.approve(result)["status"], "Approved")
+		self.assertEqual(self.note(), "old")
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.status.value, ended.response, ended.steps), ("Success", "Changed.", 2))
+		self.assertEqual((self.note(), self.calls(result["run"])), ("new", [(self.update, "Success")]))
+		row = self.draft(result)
+		self.assertEqual((row.status, row.answered_by), ("Applied", self.user))
+		self.assertEqual(json.loads(self.seen())["note"], "new")
+		self.assertEqual(frappe.db.get_value(ORDER, self.order.name, "modified_by"), self.user)
+		self.assertTrue(replay(result["run"]).identical)
+
+	def test_rejected_it_is_not_done_and_the_model_reads_why(self):
+		result = self.start_change("new", "All right.")
+		with acting_as(self.user):
+			reject(result["draft"]["draft"], reason="Ask Anna first")
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.status.value, self.note()), ("Success", "old"))
+		self.assertIn("Ask Anna first", self.seen())
+		self.assertEqual(self.calls(result["run"]), [(self.update, "Refused")])
+
+	def test_edited_arguments_are_what_is_done_and_recorded(self):
+		result = self.start_change("new", "Done.")
+		given = {"name": self.order.name, "values": {"note": "better", "status": "Paid"}}
+		shown = self.approve(result, arguments=given)
+		fields = {f["fieldname"]: f["after"] for f in shown["difference"]["changes"][0]["fields"]}
+		self.assertEqual(fields, {"note": "better", "status": "Paid"})
+		self.go_on(result["run"])
+		self.assertEqual(self.note(), "better")
+		self.assertEqual(self.draft(result).status, "Applied")
+		told = json.loads(self.seen())
+		self.assertEqual((told["arguments"], told["note"]), (given, f"{self.user} changed the arguments."))
+		recorded = frappe.db.get_value("Agent Tool Call", {"run": result["run"]}, "arguments")
+		self.assertEqual(json.loads(recorded), given)
+
+	def test_edited_arguments_that_do_not_fit_leave_it_open(self):
+		result = self.start_change("new")
+		for wrong in ({"name": self.order.name}, {"name": "none", "values": {"note": "x"}}):
+			with self.subTest(wrong), self.assertRaises(UsageError):
+				self.approve(result, arguments=wrong)
+			self.assertEqual(self.draft(result).status, "Pending")
+
+	def test_nothing_is_allowed_unseen(self):
+		result = self.start_change("new")
+		for nothing in ("", None):
+			with acting_as(self.user), self.assertRaisesRegex(UsageError, "which difference"):
+				approve(result["draft"]["draft"], nothing)
+		self.assertEqual(self.draft(result).status, "Pending")
+
+	def test_an_edited_one_that_is_shown_anew_means_what_a_person_makes_of_it_then(self):
+		for given, wanted in ((None, "better"), ({"note": "new"}, "new")):
+			with self.subTest(wanted):
+				self.order = make_order("nail", note="old")
+				result = self.start_change("new", "Done.")
+				edited = {"name": self.order.name, "values": {"note": "better"}}
+				self.approve(result, arguments=edited)
+				frappe.db.set_value(ORDER, self.order.name, "note", "other")
+				frappe.db.commit()
+				self.assertEqual(self.go_on(result["run"]).status.value, "Waiting")
+				card = {"draft": result["draft"]["draft"], "digest": self.draft(result).digest}
+				again = given and {"name": self.order.name, "values": given}
+				self.approve({"draft": card}, arguments=again)
+				self.go_on(result["run"])
+				self.assertEqual(self.note(), wanted)
+
+	def test_who_says_no_while_another_looks_anew_has_said_no(self):
+		result = self.start_change("new", "All right.")
+		frappe.db.set_value(ORDER, self.order.name, "note", "other")
+		frappe.db.commit()
+
+		def meanwhile(row, arguments):
+			proposal = propose_again(row, arguments)
+			frappe.db.rollback()
+			reject(row.name, reason="Never")
+			return proposal
+
+		with patch.object(approvals, "propose_again", meanwhile), self.assertRaises(UsageError):
+			self.approve(result)
+		row = self.draft(result)
+		self.assertEqual((row.status, row.reason), ("Rejected", "Never"))
+		self.go_on(result["run"])
+		self.assertEqual(self.note(), "other")
+
+	def test_what_was_allowed_and_is_never_done_says_so_when_the_run_ends(self):
+		result = self.start_change("new")
+		self.approve(result)
+		cancel_run(result["run"])
+		self.assertEqual(self.go_on(result["run"]).status.value, "Cancelled")
+		row = self.draft(result)
+		self.assertEqual((row.status, row.result), ("Failed", "The run ended before it was done."))
+		self.assertEqual(self.note(), "old")
+
+	def test_one_that_a_run_waits_for_is_not_deleted(self):
+		result = self.start_change("new")
+		with self.assertRaisesRegex(UsageError, "waits for it"):
+			frappe.delete_doc("Agent Draft", result["draft"]["draft"])
+		frappe.db.rollback()
+		cancel_run(result["run"])
+		self.go_on(result["run"])
+		frappe.delete_doc("Agent Draft", result["draft"]["draft"])
+
+	def test_a_document_that_changed_meanwhile_is_shown_anew(self):
+		result = self.start_change("new", "Done.")
+		with acting_as(self.user):
+			doc = frappe.get_doc(ORDER, self.order.name)
+			doc.update({"note": "other"}).save()
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, "Look at it again"):
+			self.approve(result)
+		row = self.draft(result)
+		(field,) = json.loads(row.difference)["changes"][0]["fields"]
+		self.assertEqual((row.status, field["before"], field["after"]), ("Pending", "other", "new"))
+		with self.assertRaisesRegex(UsageError, "Look at it again"):
+			self.approve(result)
+		with acting_as(self.user):
+			approve(row.name, row.digest)
+		self.go_on(result["run"])
+		self.assertEqual(self.note(), "new")
+
+	def test_what_would_be_another_change_when_it_is_done_is_asked_again(self):
+		result = self.start_change("new", "Done.")
+		self.approve(result)
+		frappe.db.set_value(CUSTOMER, "Anna", "city", "Zlín")
+		self.addCleanup(frappe.db.commit)
+		self.addCleanup(frappe.db.set_value, CUSTOMER, "Anna", "city", "Brno")
+		again = self.go_on(result["run"])
+		self.assertEqual((again.status.value, self.note()), ("Waiting", "old"))
+		row = self.draft(result)
+		changed = {f["fieldname"]: f["after"] for f in json.loads(row.difference)["changes"][0]["fields"]}
+		self.assertEqual((row.status, row.answered_by, changed["city"]), ("Pending", None, "Zlín"))
+		with acting_as(self.user):
+			approve(row.name, row.digest)
+		self.assertEqual(self.go_on(result["run"]).status.value, "Success")
+
+	def test_several_calls_of_a_turn_are_asked_one_by_one_and_done_once_each(self):
+		other = make_order(note="old")
+		calls = [
+			call(self.update, {"name": name, "values": {"note": "new"}})
+			for name in (self.order.name, other.name)
+		]
+		first = self.start(tool_calls(calls), text("Both."))
+		self.approve(first)
+		second = self.go_on(first["run"]).as_dict()
+		self.assertNotEqual(first["draft"]["draft"], second["draft"]["draft"])
+		self.approve(second)
+		ended = self.go_on(first["run"])
+		self.assertEqual(ended.response, "Both.")
+		self.assertEqual(self.calls(first["run"]), [(self.update, "Success")] * 2)
+		self.assertEqual(frappe.db.get_value(ORDER, other.name, "note"), "new")
+		self.assertEqual(len(self.server.requests), 2)
+
+	def test_it_fails_if_it_cannot_be_done_any_more_and_the_model_hears_of_it(self):
+		result = self.start_change("new", "Oh.")
+		self.approve(result)
+		frappe.delete_doc(ORDER, self.order.name, force=True)
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.status.value, ended.response), ("Success", "Oh."))
+		self.assertEqual(self.draft(result).status, "Failed")
+		self.assertEqual(self.calls(result["run"]), [(self.update, "Failed")])
+
+	def test_a_tool_that_is_taken_away_or_set_free_changes_no_answer(self):
+		result = self.start_change("new", "All right.")
+		frappe.db.set_value("Agent Tool Function", self.update, "requires_approval", 0)
+		with acting_as(self.user):
+			reject(result["draft"]["draft"])
+		self.go_on(result["run"])
+		self.assertEqual((self.note(), self.calls(result["run"])), ("old", [(self.update, "Refused")]))
+
+	def test_it_is_done_with_the_permissions_of_the_run_s_user(self):
+		result = self.start_change("new", "Oh.")
+		manager = make_user("Huf Manager")
+		user = frappe.get_doc("User", self.user)
+		user.set("roles", [row for row in user.roles if row.role != EDITOR])
+		user.save()
+		frappe.db.commit()
+		with acting_as(manager):
+			approve(result["draft"]["draft"], result["draft"]["digest"])
+		self.go_on(result["run"])
+		self.assertEqual((self.note(), self.draft(result).status), ("old", "Failed"))
+
+
+class TestWorkers(DraftTestCase):
+	def test_a_worker_lost_after_the_answer_is_followed_by_one_that_does_it_once(self):
+		result = self.start_change("new", "Done.")
+		with acting_as(self.user):
+			approve(result["draft"]["draft"], result["draft"]["digest"])
+		run = result["run"]
+		for lost in range(3):
+			frappe.db.set_value(
+				"Agent Run",
+				run,
+				{
+					"status": "Started",
+					"worker": f"lost {lost}",
+					"lease_until": now_datetime(),
+					"attempts": lost + 2,
+				},
+			)
+			frappe.db.commit()
+		self.assertIn(run, recover(now_datetime() + LATER))
+		ended = work_on(run, now_datetime() + LATER)
+		self.assertEqual((ended.status.value, self.note()), ("Success", "new"))
+		self.assertEqual(self.calls(run), [(self.update, "Success")])
+
+	def test_an_answer_whose_job_was_lost_is_taken_up_by_the_next_look(self):
+		result = self.start_change("new")
+		with acting_as(self.user):
+			approve(result["draft"]["draft"], result["draft"]["digest"])
+		self.assertIn(result["run"], recover(now_datetime() + LATER))
+
+	def test_many_answers_in_one_run_are_no_lost_workers(self):
+		turns = [self.change(f"note {number}") for number in range(7)]
+		result = self.start(*turns, text("Done."))
+		for _ in turns:
+			with acting_as(self.user):
+				approve(result["draft"]["draft"], result["draft"]["digest"])
+			result = self.go_on(result["run"]).as_dict()
+		self.assertEqual((result["status"], result["response"], self.note()), ("Success", "Done.", "note 6"))
+
+	def test_nobody_answers_in_time_and_the_run_goes_on_without(self):
+		result = self.start_change("new", "A pity.")
+		self.assertNotIn(result["draft"]["draft"], expire_drafts())
+		self.assertIn(result["draft"]["draft"], expire_drafts(now_datetime() + timedelta(hours=73)))
+		with acting_as(self.user), self.assertRaisesRegex(UsageError, "Expired"):
+			approve(result["draft"]["draft"], result["draft"]["digest"])
+		ended = self.go_on(result["run"])
+		self.assertEqual(
+			(ended.response, self.note(), self.draft(result).status), ("A pity.", "old", "Expired")
+		)
+		self.assertIn("in time", self.seen())
+
+	def test_cancelling_ends_the_run_and_its_draft_and_keeps_what_it_used(self):
+		result = self.start_change("new")
+		with acting_as(self.user):
+			cancel_run(result["run"])
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.status.value, ended.steps, self.note()), ("Cancelled", 1, "old"))
+		self.assertEqual(ended.usage.input_tokens, result["input_tokens"])
+		self.assertEqual(self.draft(result).status, "Expired")
+		active = frappe.db.get_value("Agent Conversation", result["conversation"], "active_run")
+		self.assertFalse(active)
+
+	def test_an_unattended_run_asks_whom_its_trigger_names_or_else_its_agent(self):
+		boss, chief = make_user("Huf User"), make_user("Huf User")
+		frappe.db.set_value("Agent", self.agent, "approver", boss)
+		trigger = make_trigger(self.agent, "Manual", approver=chief)
+		self.addCleanup(frappe.delete_doc, "Agent Trigger", trigger.name, force=True)
+		self.server.script(self.change("a"), self.change("b"), self.change("c"), text("Done."))
+		asked = []
+		for named in (trigger.name, None):
+			run = enqueue_run(
+				AgentRequest(self.agent, "Go", self.user, channel=frappe.generate_hash(length=6))
+			)
+			frappe.db.set_value("Agent Run", run.name, "trigger", named)
+			asked.append(self.go_on(run.name).draft)
+		self.assertEqual([card["approver"] for card in asked], [chief, boss])
+		frappe.db.set_value("User", boss, "enabled", 0)
+		frappe.db.set_value("Agent", self.agent, "approver", boss)
+		run = enqueue_run(AgentRequest(self.agent, "Go", "Administrator", channel="x"))
+		self.assertIsNone(self.go_on(run.name).draft["approver"], "any Huf Manager")
+		with acting_as(chief):
+			approve(asked[0]["draft"], asked[0]["digest"])
+		ended = self.go_on(asked[0]["run"])
+		self.assertEqual((ended.response, self.note()), ("Done.", "a"))
+
+
+class TestOutside(DraftTestCase):
+	def test_what_reaches_outside_is_shown_as_it_would_be_sent_and_sent_once(self):
+		with Shop() as shop:
+			order = make_tool(
+				"POST",
+				base_url=shop.url,
+				allow_private_hosts=1,
+				requires_approval=1,
+				headers=[{"header": "X-Key", "value": "SECRET-KEY"}],
+			)
+			agent = self.make_agent(order)
+			arguments = {"url": "/orders", "params": {"a": 1}, "body": {"item": 1}}
+			result = self.start(tool_call(order, arguments), text("Ordered."), agent=agent)
+			self.assertEqual(
+				result["draft"]["difference"]["request"],
+				{
+					"method": "POST",
+					"url": f"{shop.url}/orders?a=1",
+					"headers": {"X-Key": "•••"},
+					"body": {"item": 1},
+				},
+			)
+			self.assertEqual((shop.bodies, self.calls(result["run"])), ([], []))
+			with acting_as(self.user):
+				approve(
+					result["draft"]["draft"],
+					result["draft"]["digest"],
+					arguments={**arguments, "body": {"item": 2}},
+				)
+			ended = self.go_on(result["run"])
+			self.assertEqual((ended.response, shop.bodies), ("Ordered.", [{"item": 2}]))
+		self.assertEqual(self.calls(result["run"]), [(order, "Success")])
+		self.assertEqual(self.draft(result).status, "Applied")

@@ -1,0 +1,203 @@
+"""A worker that is lost: its run is taken up by another, and what nobody knows is said and settled."""
+
+import json
+from datetime import timedelta
+from unittest.mock import patch
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.core.errors import LeaseLost, UsageError
+from huf.ai.core.settings import get_settings
+from huf.ai.core.types import AgentRequest, ModelReply, RunStatus
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.execution import open_run
+from huf.ai.runs.lost_calls import retry_call, settle_call
+from huf.ai.runs.queue import recover, work_on
+from huf.ai.runs.start import run_agent_sync
+from huf.ai.storage import leases
+from huf.ai.storage.journal import RunJournal, begin_again, mark_lost
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.contract.connections import elsewhere
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
+from huf.tests.model_server import ModelServer, text, tool_call
+
+HERE = __name__
+SENT: list[str] = []
+
+
+def send(what: str):
+	SENT.append(what)
+	if len(SENT) == 1:
+		raise KeyboardInterrupt("the worker ends here")
+	return f"sent {what}"
+
+
+def look_at_the_caller() -> str:
+	"""How many seconds are left of the lease on the run that has called this one."""
+	caller = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "parent_run")
+	until = frappe.db.get_value("Agent Run", caller, "lease_until")
+	return str((frappe.utils.get_datetime(until) - now_datetime()).total_seconds())
+
+
+class TestLostWorker(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		SENT.clear()
+		self.server = enter(self, ModelServer(strict=False))
+		self.tool = make_tool("Custom Function", function_path=f"{HERE}.send", effect="external")
+		self.agent = make_agent(make_model(self.server), (self.tool,))
+
+	def test_an_external_call_that_was_under_way_is_not_repeated_and_the_model_is_told(self):
+		run = self.lose_worker()
+		self.server.script(text("I do not know whether it was sent."))
+		self.assertEqual(work_on(run, an_hour_on()).status, RunStatus.SUCCESS)
+		self.assertEqual(SENT, ["letter"])
+		self.assertIn("not known whether", self.server.requests[-1]["messages"][-1]["content"])
+		self.assertEqual(self.call(run).status, "Unknown")
+
+	def test_a_manager_settles_what_became_of_it(self):
+		run = self.lose_worker()
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
+			settle_call(self.call(run).name, "done")
+		settle_call(self.call(run).name, "done")
+		self.assertEqual(self.call(run).status, "Success")
+		with self.assertRaisesRegex(UsageError, "is known"):
+			settle_call(self.call(run).name, "not_done")
+
+	def test_a_manager_has_it_made_again(self):
+		run = self.lose_worker()
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		self.assertEqual(retry_call(self.call(run).name), "sent letter")
+		self.assertEqual((SENT, self.call(run).status), (["letter", "letter"], "Success"))
+
+	def test_what_the_tool_takes_no_more_is_not_made_again_and_stays_unknown(self):
+		run = self.lose_worker()
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		frappe.db.set_value("Agent Tool Call", self.call(run).name, "arguments", '{"letter": 1}')
+		with self.assertRaisesRegex(UsageError, "do not fit"):
+			retry_call(self.call(run).name)
+		self.assertEqual((SENT, self.call(run).status), (["letter"], "Unknown"))
+
+	def test_of_two_who_have_it_made_again_one_does(self):
+		run = self.lose_worker()
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		row = frappe.get_doc("Agent Tool Call", self.call(run).name)
+		self.assertTrue(begin_again(row))
+		self.assertFalse(begin_again(row))
+		with self.assertRaisesRegex(UsageError, "Somebody else"):
+			retry_call(row.name)
+		an_hour_ago = now_datetime() - timedelta(hours=1)
+		frappe.db.set_value("Agent Tool Call", row.name, "modified", an_hour_ago, update_modified=False)
+		self.assertEqual(retry_call(row.name), "sent letter")
+
+	def test_it_is_not_made_again_as_somebody_who_has_left(self):
+		user = make_user("Huf User")
+		run = self.lose_worker(user)
+		self.server.script(text("Well."))
+		work_on(run, an_hour_on())
+		frappe.db.set_value("User", user, "enabled", 0)
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, "disabled"):
+			retry_call(self.call(run).name)
+		self.assertEqual(SENT, ["letter"])
+
+	def test_an_answer_that_comes_after_the_run_was_lost_is_none(self):
+		lease = leases.take(self.open())
+		journal = RunJournal(lease, None, "m", None)
+		journal.asking(1, lambda: None)
+		mark_lost(lease.run)
+		journal.answered(1, ModelReply("Late."))
+		self.assertEqual(frappe.db.get_value("Agent LLM Call", {"run": lease.run}, "status"), "Failed")
+
+	def test_who_has_lost_it_to_another_process_learns_of_it_in_the_middle_of_a_transaction(self):
+		run = self.open()
+		old = leases.take(run)
+		frappe.db.get_value("Agent Run", run, "worker")
+		elsewhere(leases.take, run, an_hour_on())
+		with self.assertRaises(LeaseLost):
+			old.hold()
+
+	def test_a_run_that_costs_one_worker_after_another_is_given_up(self):
+		run = self.lose_worker()
+		frappe.db.set_value("Agent Run", run, "attempts", 5)
+		frappe.db.commit()
+		result = work_on(run, an_hour_on())
+		self.assertEqual((result.status, result.usage.input_tokens), (RunStatus.FAILED, 100))
+		self.assertIn("5 workers", result.error)
+
+	def test_only_a_run_whose_lease_is_over_is_taken_up(self):
+		run = self.lose_worker()
+		self.assertIsNone(work_on(run))
+		self.assertNotIn(run, recover())
+		self.assertIn(run, leases.abandoned(an_hour_on()))
+
+	def test_who_has_lost_the_run_writes_nothing_more(self):
+		run = self.open()
+		old = leases.take(run)
+		leases.take(run, an_hour_on())
+		with self.assertRaises(LeaseLost):
+			old.hold()
+
+	def test_of_two_workers_one_has_the_run(self):
+		run = self.open()
+		self.assertIsNotNone(leases.take(run))
+		self.assertIsNone(leases.take(run))
+
+	def test_a_second_run_waits_for_the_first_in_its_conversation(self):
+		self.server.script(text("First."), text("Second."))
+		first = self.open()
+		conversation = frappe.db.get_value("Agent Run", first, "conversation")
+		second = self.open(conversation)
+		self.assertTrue(leases.claim_conversation(conversation, first))
+		leases.take(first)
+		self.assertIsNone(work_on(second))
+		self.assertEqual(frappe.db.get_value("Agent Run", second, "status"), "Queued")
+
+	def test_who_waits_for_a_run_it_has_called_keeps_its_own_for_as_long(self):
+		looks = make_tool("Custom Function", function_path=f"{HERE}.look_at_the_caller", effect="read")
+		called = make_agent(make_model(self.server), (looks,))
+		tool = make_tool("Run Agent", agent=called, effect="write")
+		agent = make_agent(make_model(self.server), (tool,))
+		self.server.script(
+			tool_call(tool, {"prompt": "Look"}), tool_call(looks), text("Seen."), text("Well.")
+		)
+		with patch.object(leases, "RENEW_AFTER", 0):
+			run_agent_sync(agent, "Have it looked at")
+		seen = json.loads(self.server.requests[2]["messages"][-1]["content"])
+		self.assertGreater(float(seen), leases.SECONDS + get_settings().tool_timeout - 10)
+
+	def test_a_run_that_waits_for_another_commits_nothing_of_it(self):
+		lease = leases.take(self.open())
+		journal = RunJournal(lease, None, "m", None)
+		title = unique("Note")
+		frappe.get_doc({"doctype": "Note", "title": title}).insert()
+		self.assertFalse(journal.cancel_requested(waiting=True))
+		frappe.db.rollback()
+		self.assertFalse(frappe.db.exists("Note", {"title": title}))
+
+	def lose_worker(self, user: str = "Administrator") -> str:
+		self.server.script(tool_call(self.tool, {"what": "letter"}))
+		run = self.open(user=user)
+		with self.assertRaises(KeyboardInterrupt):
+			work_on(run)
+		frappe.db.rollback()
+		frappe.set_user("Administrator")
+		return run
+
+	def open(self, conversation=None, user: str = "Administrator") -> str:
+		request = AgentRequest(self.agent, "Send the letter", user, conversation, channel="lost")
+		with acting_as(user):
+			return open_run(request, RunStatus.QUEUED).name
+
+	def call(self, run):
+		return frappe.get_last_doc("Agent Tool Call", {"run": run})
+
+
+def an_hour_on():
+	return now_datetime() + timedelta(hours=1)

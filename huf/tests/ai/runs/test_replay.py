@@ -1,0 +1,114 @@
+"""A run told again from its journal is the same, byte for byte, without a network; two runs are laid side by side."""
+
+import socket
+from unittest import mock
+
+import frappe
+
+from huf.ai.core.types import AgentRequest
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.replay import diff, replay, replay_with
+from huf.ai.runs.start import run_agent, run_agent_sync
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
+from huf.tests.model_server import ModelServer, call, cut, error, text, tool_call, tool_calls
+
+
+class TestReplay(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.find = make_tool("Get List", reference_doctype="ToDo")
+		self.create = make_tool("Create Document", reference_doctype="ToDo")
+
+	def test_runs_of_every_shape_replay_to_the_same_bytes(self):
+		for name, answers in self.shapes():
+			with self.subTest(name):
+				run = self.run_with(answers)
+				with no_network():
+					self.assertTrue(replay(run).identical)
+
+	def shapes(self):
+		find, create = self.find, self.create
+		broken = cut(text("This breaks off in the middle"), after_chunks=2)
+		return (
+			("an answer", [text("Hello.")]),
+			("an empty-handed look", [tool_call(find, {"filters": {"name": "nothing"}}), text("None.")]),
+			("a write", [tool_call(create, {"description": unique("a")}), text("Done.")]),
+			(
+				"text beside a call",
+				[tool_calls([call(find, {"limit": 1})], content="Let me look."), text("One.")],
+			),
+			(
+				"several calls",
+				[tool_calls([call(find, {"limit": 1}), call(find, {"limit": 2})]), text("Two.")],
+			),
+			("three turns", [tool_call(find, {"limit": n}) for n in (1, 2, 3)] + [text("Three.")]),
+			("an unknown tool", [tool_call("nothing", {}), text("Sorry.")]),
+			("broken arguments", [tool_call(create, '{"description": "x'), text("Sorry.")]),
+			("mended arguments", [tool_call(find, '{"limit": 1,}'), text("One.")]),
+			("arguments that do not fit", [tool_call(find, {"limit": "many"}), text("Sorry.")]),
+			("a tool that fails", [tool_call(find, {"fields": ["no_such"]}), text("Sorry.")]),
+			("a cut answer", [text("Half", finish_reason="length")]),
+			("other letters", [text("Grüße, 日本語, 🙂 \u2028 \\ \" '")]),
+			("a long answer", [text("word " * 9_000)]),
+			("a refused key", [error(401)]),
+			("a failing provider after a step", [tool_call(find, {"limit": 1}), error(400)]),
+			("an answer that breaks off", [broken]),
+			("the step cap", [tool_call(find, {"limit": 1})] * 3),
+			("the step cap with text", [tool_calls([call(find, {})], content="Looking.")] * 3),
+			("no usage", [text("Hello.", usage=None)]),
+		)
+
+	def test_a_second_run_of_a_conversation_replays_with_its_history(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server), (self.find,))
+			server.script(tool_call(self.find, {"limit": 1}), text("One."), text("Two."))
+			run_agent_sync(agent, "First")
+			run = run_agent_sync(agent, "Second")["run"]
+		self.assertTrue(replay(run).identical)
+
+	def test_a_replay_changes_nothing_and_notices_a_record_that_was_changed(self):
+		run = self.run_with([tool_call(self.create, {"description": unique("b")}), text("Done.")])
+		before = frappe.db.count("ToDo"), frappe.db.count("Agent Tool Call")
+		replay(run)
+		self.assertEqual((frappe.db.count("ToDo"), frappe.db.count("Agent Tool Call")), before)
+		frappe.db.set_value("Agent Tool Call", {"run": run}, "result", "forged")
+		self.assertFalse(replay(run).identical)
+
+	def test_another_model_is_asked_with_the_recorded_results_until_the_paths_part(self):
+		run = self.run_with([tool_call(self.find, {"limit": 1}), text("One.")])
+		with ModelServer() as server:
+			other = make_model(server)
+			server.script(tool_call(self.find, {"limit": 1}), text("A single one."))
+			outcome, parted = replay_with(run, other)
+			self.assertEqual((outcome.text, parted), ("A single one.", None))
+			server.script(tool_call(self.create, {"description": "never"}))
+			outcome, parted = replay_with(run, other)
+		self.assertIn("Step 1", parted)
+		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", "%never%"]}))
+
+	def test_two_runs_are_compared_step_by_step(self):
+		left = self.run_with([tool_call(self.find, {"limit": 1}), text("One.")])
+		right = self.run_with([tool_call(self.find, {"limit": 2}), text("One.")])
+		steps = diff(left, right)
+		self.assertEqual([step["same"] for step in steps], [False, True])
+		self.assertIn("different arguments", steps[0]["differences"][0])
+
+	def test_another_user_s_run_is_not_told(self):
+		run = self.run_with([text("My secret.")])
+		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
+			replay(run)
+
+	def run_with(self, answers) -> str:
+		with ModelServer(strict=False) as server:
+			agent = make_agent(make_model(server), (self.find, self.create), max_iterations=3)
+			server.script(*answers)
+			watcher = [lambda event: None]
+			return run_agent(AgentRequest(agent, "Do it", "Administrator"), watcher).run
+
+
+def no_network():
+	def refuse(*args, **kwargs):
+		raise AssertionError("a replay opened a connection")
+
+	return mock.patch.object(socket.socket, "connect", refuse)

@@ -1,0 +1,286 @@
+"""A run from the request to the records, through real LiteLLM to the scripted model."""
+
+import json
+import time
+
+import frappe
+
+from huf.ai.agents.tool_factory import create_tool
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.runs.start import run_agent, run_agent_sync, stream_agent
+from huf.ai.storage.journal import request_cancel
+from huf.tests.base import SiteTestCase
+from huf.tests.drafting import Shop
+from huf.tests.factories import SECRET, make_agent, make_model, make_tool, unique
+from huf.tests.model_server import (
+	ModelServer,
+	call,
+	cut,
+	error,
+	garbage,
+	slow,
+	stall,
+	text,
+	tool_call,
+	tool_calls,
+	usage,
+)
+
+
+class TestRun(SiteTestCase):
+	def test_a_run_with_three_tool_turns_is_on_record_step_by_step(self):
+		title = unique("Call Anna")
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(
+				tool_call(self.create, {"description": title}, usage=usage(100, 10)),
+				tool_call(self.list, {"filters": {"description": title}}, usage=usage(200, 10)),
+				tool_call(
+					self.list, {"filters": {"status": "Open"}, "limit": 1}, usage=usage(300, 10, cached=200)
+				),
+				text("Done.", usage=usage(400, 20)),
+			)
+			result = run_agent_sync(agent, "Make a todo and look at it")
+		self.assertEqual((result["status"], result["response"], result["steps"]), ("Success", "Done.", 4))
+		self.assertEqual((result["input_tokens"], result["output_tokens"]), (1000, 50))
+		# USD 1, 2 and 0.5 per million: 800 fresh, 200 cached, 50 out.
+		self.assertAlmostEqual(result["total_cost"], (800 + 100 + 100) / 1e6)
+		self.assert_rows(result["run"], title)
+
+	def assert_rows(self, run, title):
+		calls = rows("Agent Tool Call", run, ["tool", "status", "effect", "step", "arguments", "result"])
+		self.assertEqual([row.tool for row in calls], [self.create, self.list, self.list])
+		self.assertEqual([row.effect for row in calls], ["write", "read", "read"])
+		self.assertEqual(json.loads(calls[0].arguments), {"description": title})
+		self.assertEqual(json.loads(calls[1].result)["count"], 1)
+		asked = rows("Agent LLM Call", run, ["step", "status", "input_tokens"])
+		self.assertEqual([row.input_tokens for row in asked], [100, 200, 300, 400])
+		kinds = frappe.get_all("Agent Message", {"run": run}, pluck="kind", order_by="sequence asc")
+		self.assertEqual(kinds, ["Message", *["Tool Call", "Tool Result"] * 3, "Message"])
+		self.assertEqual(frappe.db.count("ToDo", {"description": title}), 1)
+
+	def test_a_second_prompt_carries_the_history_once_and_calls_with_their_results(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(tool_call(self.list, {"limit": 1}), text("First."), text("Second."))
+			first = run_agent_sync(agent, "One")
+			run_agent_sync(agent, "Two", conversation_id=first["conversation"])
+			sent = server.requests[-1]["messages"]
+		self.assertEqual(
+			[m["role"] for m in sent], ["system", "user", "assistant", "tool", "assistant", "user"]
+		)
+		self.assertEqual([m["content"] for m in sent if m["role"] == "user"], ["One", "Two"])
+		self.assertEqual(sent[2]["tool_calls"][0]["id"], sent[3]["tool_call_id"])
+
+	def test_without_a_conversation_id_the_session_s_conversation_goes_on(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(text("First."), text("Second."), text("Third."))
+			first, second = run_agent_sync(agent, "One"), run_agent_sync(agent, "Two")
+			other = run_agent_sync(agent, "Three", channel_id="mail")
+		self.assertEqual(first["conversation"], second["conversation"])
+		self.assertNotEqual(first["conversation"], other["conversation"])
+
+	def test_no_write_transaction_is_open_while_the_model_thinks(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			writes = []
+			server.on_request = lambda body: writes.append(database.transaction_writes)
+			server.script(tool_call(self.create, {"description": unique("x")}), text("Done."))
+			database = frappe.local.db
+			run_agent_sync(agent, "Make a todo")
+		self.assertEqual(writes, [0, 0])
+
+	def test_none_is_open_while_a_reader_has_the_word_either(self):
+		with ModelServer() as server, Shop() as shop:
+			fetch = make_tool("GET", base_url=shop.url, allow_private_hosts=1, effect="read")
+			agent = self.todo_agent(server)
+			doc = frappe.get_doc("Agent", agent)
+			doc.append("agent_tool", {"tool": fetch})
+			doc.save()
+			frappe.db.commit()
+			both = [call(fetch, {"url": f"/{n}"}) for n in range(2)]
+			server.script(tool_calls(both), tool_call(self.list, {"limit": 1}), text("Done."))
+			events = stream_agent(AgentRequest(agent, "Look", "Administrator"))
+			seen = [frappe.db.transaction_writes for event in events if event]
+		self.assertEqual(set(seen), {0})
+
+	def test_only_what_waits_for_the_network_is_called_side_by_side(self):
+		fetch = make_tool("GET", effect="read")
+		ask = make_tool("Run Agent", agent=make_agent(), effect="read")
+		made = [create_tool(frappe.get_doc("Agent Tool Function", name)) for name in (fetch, ask)]
+		self.assertEqual([tool.concurrent for tool in made], [True, False])
+
+	def test_several_calls_of_one_turn_are_answered_each(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(
+				tool_calls([call(self.list, {"limit": 1}), call("no_such_tool", {})]), text("Well.")
+			)
+			result = run_agent_sync(agent, "Look")
+			seen = [m for m in server.requests[-1]["messages"] if m["role"] == "tool"]
+		self.assertEqual(len(seen), 2)
+		self.assertIn("There is no tool 'no_such_tool'", seen[1]["content"])
+		self.assertEqual(
+			[r.status for r in rows("Agent Tool Call", result["run"], ["status"])], ["Success", "Refused"]
+		)
+
+	def test_broken_arguments_are_told_to_the_model_and_the_tool_is_not_run(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			before = frappe.db.count("ToDo")
+			server.script(tool_call(self.create, '{"description": "cut off'), text("Sorry."))
+			run_agent_sync(agent, "Make a todo")
+			seen = server.requests[-1]["messages"][-1]["content"]
+		self.assertIn("not valid JSON", seen)
+		self.assertEqual(frappe.db.count("ToDo"), before)
+
+	def test_a_tool_that_fails_leaves_nothing_behind_and_the_run_goes_on(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server)
+			server.script(
+				tool_call(self.create, {"description": "x", "allocated_to": "nobody@x"}), text("I see.")
+			)
+			result = run_agent_sync(agent, "Make a todo")
+		failed = rows("Agent Tool Call", result["run"], ["status", "error_message"])[0]
+		self.assertEqual((result["status"], failed.status), ("Success", "Failed"))
+		self.assertFalse(frappe.local.message_log)
+
+	def test_the_step_cap_stops_a_run_that_never_answers(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server, max_iterations=2)
+			server.forever(tool_call(self.list, {"limit": 1}))
+			result = run_agent_sync(agent, "Go on for ever")
+		self.assertEqual(
+			(result["status"], result["stop_reason"], result["steps"]), ("Stopped", "max_steps", 2)
+		)
+		self.assertTrue(result["response"].startswith("[WARNING: Max steps (2) reached."))
+		self.assertEqual(len(server.requests), 2)
+
+	def test_events_tell_the_run_as_it_happens(self):
+		with ModelServer() as server:
+			agent, events = self.todo_agent(server), []
+			server.script(tool_call(self.list, {"limit": 1}), text("All done."))
+			run_agent(AgentRequest(agent, "Look", "Administrator"), [events.append])
+		kinds = [e.kind for e in events if e.kind is not EventKind.TEXT_DELTA]
+		told = ["run_started", "tool_started", "progress", "tool_finished", "run_finished"]
+		self.assertEqual([kind.value for kind in kinds], told)
+		self.assertEqual(
+			"".join(e.data["text"] for e in events if e.kind is EventKind.TEXT_DELTA), "All done."
+		)
+
+	def test_each_step_says_how_far_the_run_is_and_what_it_does(self):
+		with ModelServer() as server:
+			agent, told = self.todo_agent(server, max_iterations=7), []
+			tool = frappe.get_doc("Agent Tool Function", self.list)
+			tool.update({"description": "List to-dos. Filters are those of a list."}).save()
+			server.script(
+				tool_call(self.list, {"limit": 1}), tool_call("no_such_tool", {}), text("All done.")
+			)
+			run_agent(AgentRequest(agent, "Look", "Administrator"), [told.append])
+		self.assertEqual(
+			[e.data["text"] for e in told if e.kind is EventKind.PROGRESS],
+			["Step 1 of 7: List to-dos", "Step 2 of 7: no such tool"],
+		)
+
+	def test_a_run_that_waits_on_a_silent_stream_is_cancelled_and_keeps_what_had_arrived(self):
+		with ModelServer(strict=False) as server:
+			agent, asked = self.todo_agent(server), []
+			server.script(stall(text("So far so good, and then silence", chunk_size=6), after_chunks=3))
+
+			def cancel(event):
+				if event.kind is EventKind.TEXT_DELTA:
+					asked.append(time.monotonic())
+					request_cancel(event.run)
+					frappe.db.commit()
+
+			result = run_agent(AgentRequest(agent, "Talk", "Administrator"), [cancel])
+		self.assertEqual((result.status.value, result.stop_reason.value), ("Cancelled", "cancelled"))
+		self.assertTrue(result.response.startswith("So far"))
+		self.assertLess(time.monotonic() - asked[0], 2)
+		said = frappe.get_all("Agent Message", {"run": result.run}, pluck="content", order_by="sequence asc")
+		self.assertEqual(said, ["Talk", result.response])
+
+	def test_an_unpriced_model_has_an_unknown_cost_not_a_zero_one(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server, own_prices=0)
+			server.script(text("Hello."))
+			result = run_agent_sync(agent, "Hi")
+		self.assertIsNone(result["total_cost"])
+		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "unpriced_calls"), 1)
+
+	def test_what_cannot_be_started_says_why(self):
+		agent = make_agent(disabled=1)
+		with self.assertRaisesRegex(UsageError, "disabled"):
+			run_agent_sync(agent, "Hi")
+		with self.assertRaisesRegex(UsageError, "empty"):
+			run_agent_sync(agent, "  ")
+		with self.assertRaisesRegex(frappe.PermissionError, "no agent"):
+			run_agent_sync(unique("Nobody"), "Hi")
+
+	def todo_agent(self, server, own_prices=1, **values):
+		self.create = make_tool("Create Document", reference_doctype="ToDo")
+		self.list = make_tool("Get List", reference_doctype="ToDo")
+		return make_agent(make_model(server, own_prices), (self.create, self.list), **values)
+
+
+class TestProviderErrors(SiteTestCase):
+	def test_each_error_ends_the_run_as_failed_and_says_what_to_do(self):
+		refused = error(401, f"Incorrect API key provided: {SECRET}")
+		for answers, advice in (
+			([refused], "Check it in AI Provider"),
+			([error(429)] * 3, "rate limit"),
+			([error(500)] * 3, "fault of its own"),
+			([error(404)], "Model Name"),
+			([garbage()] * 3, ""),
+		):
+			with self.subTest(advice):
+				self.assert_fails(answers, advice)
+
+	def test_a_rate_limit_that_passes_does_not_fail_the_run(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(error(429), text("Now."))
+			self.assertEqual(run_agent_sync(agent, "Hi")["response"], "Now.")
+
+	def test_a_model_that_does_not_answer_in_time_fails_and_says_what_to_raise(self):
+		settings = frappe.get_doc("Huf Settings")
+		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
+		self.set_patience(1, 0)
+		self.assert_fails([slow(30, text("Too late."))], "raise Model Timeout in Huf Settings")
+
+	def set_patience(self, seconds, retries):
+		settings = frappe.get_doc("Huf Settings")
+		settings.update({"model_timeout": seconds, "model_retries": retries})
+		settings.save()
+		frappe.db.commit()
+
+	def test_a_cut_stream_fails_and_keeps_what_had_arrived(self):
+		broken = cut(text("This is a long answer that breaks off"), after_chunks=2)
+		result = self.assert_fails([broken], "", watchers=[lambda event: None])
+		self.assertTrue(result["response"].startswith("This is"))
+
+	def assert_fails(self, answers, advice, watchers=()):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(*answers)
+			result = run_agent(AgentRequest(agent, "Do something", "Administrator"), watchers).as_dict()
+		self.assertEqual((result["status"], result["stop_reason"]), ("Failed", "error"))
+		self.assertIn(advice, result["error"])
+		said = frappe.get_all(
+			"Agent Message", {"run": result["run"]}, ["kind", "content"], order_by="sequence asc"
+		)
+		self.assertEqual((said[0].content, said[-1].kind), ("Do something", "Error"))
+		self.assert_no_secret(result)
+		return result
+
+	def assert_no_secret(self, result):
+		kept = [result, frappe.get_doc("Agent Run", result["run"]).as_dict()]
+		for doctype in ("Agent LLM Call", "Agent Message"):
+			kept += frappe.get_all(doctype, {"run": result["run"]}, ["*"])
+		self.assertNotIn(SECRET, frappe.as_json(kept))
+
+
+def rows(doctype, run, fields):
+	return frappe.get_all(doctype, {"run": run}, fields, order_by="step asc, creation asc")

@@ -1,0 +1,170 @@
+"""Long conversations: everything that was said is summed up once, or shown, or it is said that it is not."""
+
+import json
+import re
+from dataclasses import replace
+from datetime import timedelta
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.runs.execution import begin_anew, load_run, open_run
+from huf.ai.runs.replay import replay
+from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.summaries import INSTRUCTIONS
+from huf.ai.storage import leases, retention
+from huf.ai.storage.conversations import ConversationManager
+from huf.ai.storage.history import move_watermark, read_past, read_summary, read_unsummarised
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.model_server import ModelServer, error, text, tool_call
+
+LIMIT = 4
+SUMMARY = "Anna wants tea."
+
+
+class TestSummaries(SiteTestCase):
+	def test_a_long_conversation_is_summed_up_and_the_run_goes_on_from_there(self):
+		with ModelServer() as server:
+			agent, conversation = self.long_conversation(server, messages=2 * LIMIT + 1)
+			writes, database = [], frappe.local.db
+			server.on_request = lambda body: writes.append(database.transaction_writes)
+			server.script(text(SUMMARY), text("Tea it is."))
+			result = run_agent_sync(agent, "Well?", conversation_id=conversation)
+			asked, opened = (request["messages"] for request in server.requests)
+		self.assertEqual((asked[0]["content"], writes), (INSTRUCTIONS, [0, 0]))
+		self.assertTrue(opened[0]["content"].startswith("You are an agent under test.\n\n"))
+		self.assertTrue(opened[0]["content"].endswith(SUMMARY))
+		self.assertEqual(said_in(asked), [1, 2, 3, 4])
+		self.assertEqual(said_in(opened), [5, 6, 7, 8, 9])
+		self.assertEqual(read_summary(conversation), (SUMMARY, 4))
+		self.assert_on_record(result)
+
+	def assert_on_record(self, result):
+		calls = frappe.get_all(
+			"Agent LLM Call", {"run": result["run"]}, ["step", "call_type"], order_by="step asc"
+		)
+		self.assertEqual([(row.step, row.call_type) for row in calls], [(0, "summary"), (1, "agent")])
+		self.assertEqual((result["steps"], result["input_tokens"]), (1, 200))
+		self.assertTrue(replay(result["run"]).identical)
+
+	def test_personal_data_in_a_summary_is_masked_like_any_other(self):
+		with ModelServer() as server:
+			agent, conversation = self.long_conversation(server, 2 * LIMIT + 1, mask_personal_data=1)
+			move_watermark(conversation, 0, 1, "Write to anna@example.com.")
+			frappe.db.commit()
+			server.script(text("Well."))
+			run_agent_sync(agent, "Well?", conversation_id=conversation)
+			self.assertIn("Write to [EMAIL-1].", server.requests[0]["messages"][0]["content"])
+
+	def test_in_a_long_talk_every_message_is_summed_up_once_or_shown(self):
+		with ModelServer() as server:
+			agent, conversation = self.long_conversation(server, messages=0)
+			find = make_tool("Get List", reference_doctype="ToDo")
+			frappe.get_doc("Agent", agent).update({"agent_tool": [{"tool": find}]}).save()
+			frappe.db.commit()
+			server.forever(lambda request: answer(request, find))
+			for number in range(1, 26):
+				run_agent_sync(agent, f"Message {number}.", conversation_id=conversation)
+			requests = [request["messages"] for request in server.requests]
+		summed = [said_in(request) for request in requests if request[0]["content"] == INSTRUCTIONS]
+		self.assertGreater(len(summed), 3)
+		self.assertLess(len(summed), 15)
+		covered = [number for numbers in summed for number in numbers]
+		self.assertEqual(covered + said_in(requests[-1]), list(range(1, 26)))
+
+	def test_a_conversation_that_is_not_long_is_shown_whole_and_no_model_is_asked_for_a_summary(self):
+		with ModelServer() as server:
+			agent, conversation = self.long_conversation(server, messages=2 * LIMIT)
+			server.script(text("Well."))
+			run_agent_sync(agent, "Well?", conversation_id=conversation)
+			self.assertEqual(said_in(server.requests[0]["messages"]), list(range(1, 2 * LIMIT + 1)))
+
+	def test_where_the_summary_fails_it_is_said_what_is_not_shown_and_nothing_moves(self):
+		with ModelServer() as server:
+			agent, conversation = self.long_conversation(server, messages=15)
+			server.script(error(400), text("Well."))
+			result = run_agent_sync(agent, "Well?", conversation_id=conversation)
+			opened = server.requests[-1]["messages"]
+		self.assertEqual((result["status"], read_summary(conversation)), ("Success", (None, 0)))
+		self.assertIn("10 earlier messages are not shown: Message 1. / Message 3.", opened[0]["content"])
+		self.assertEqual(said_in(opened[1:]), [11, 12, 13, 14, 15])
+
+	def test_without_a_model_it_is_said_what_is_not_shown(self):
+		agent, conversation = self.long_conversation(None, messages=15)
+		run = run_agent_sync(agent, "Hello", conversation_id=conversation)["run"]
+		opening = json.loads(frappe.db.get_value("Agent Run", run, "opening"))
+		self.assertIn("10 earlier messages are not shown", opening[0]["content"])
+		self.assertEqual(read_summary(conversation), (None, 0))
+
+	def test_a_run_that_is_taken_up_again_keeps_what_it_began_with(self):
+		with ModelServer() as server:
+			agent, conversation = self.long_conversation(server, messages=15)
+			server.script(text(SUMMARY))
+			request = AgentRequest(agent, "Well?", "Administrator", conversation)
+			name = open_run(request, RunStatus.QUEUED).name
+			run = load_run(name, leases.take(name))
+			self.assertTrue(run.is_long)
+			messages, used = run_coroutine(begin_anew(run, run.manager.create_agent(), []))
+			again = load_run(name, leases.take(name, now_datetime() + timedelta(hours=1)))
+		self.assertEqual((again.messages, again.is_long), (messages, False))
+		self.assertEqual(again.recorded.replies, {})
+		self.assertEqual(replace(again.recorded.usage, cost=0), replace(used, cost=0))
+		self.assertAlmostEqual(again.recorded.usage.cost, used.cost, places=9)
+
+	def test_only_one_of_two_moves_the_watermark(self):
+		_, conversation = self.long_conversation(None, messages=3)
+		self.assertTrue(move_watermark(conversation, 0, 2, "First."))
+		self.assertFalse(move_watermark(conversation, 0, 3, "Second."))
+		self.assertEqual(read_summary(conversation), ("First.", 2))
+
+	def test_what_was_said_for_a_run_that_is_still_to_begin_is_not_passed_over(self):
+		agent, conversation = self.long_conversation(None, messages=5)
+		request = AgentRequest(agent, "Later", "Administrator", conversation)
+		waiting = open_run(request, RunStatus.QUEUED).name
+		self.add(agent, conversation, range(6, 20))
+		rows, _ = read_unsummarised(conversation, LIMIT, [waiting], 8000)
+		self.assertEqual(rows[-1].content, "Message 4.")
+
+	def test_a_summary_goes_when_what_it_may_hold_is_no_longer_kept(self):
+		agent, conversation = self.long_conversation(None, messages=3)
+		run = run_agent_sync(agent, "Hello", conversation_id=conversation)["run"]
+		move_watermark(conversation, 0, 2, SUMMARY)
+		retention.blank([run])
+		self.assertEqual(read_summary(conversation), (None, 2))
+		past = read_past(conversation, LIMIT)
+		self.assertIn("no longer kept", past.told)
+		self.assertEqual([message["content"] for message in past.messages], ["Message 3."])
+
+	def long_conversation(self, server, messages, **values):
+		agent = make_agent(make_model(server) if server else None, history_limit=LIMIT, **values)
+		conversations = ConversationManager(agent)
+		conversation = conversations.get_or_create_conversation()
+		self.add(agent, conversation, range(1, messages + 1))
+		return agent, conversation
+
+	def add(self, agent, conversation, numbers):
+		conversations = ConversationManager(agent)
+		conversations.conversation = conversation
+		for number in numbers:
+			conversations.add_message("user" if number % 2 else "agent", f"Message {number}.", run="earlier")
+		frappe.db.commit()
+
+
+def answer(request, find):
+	"""A summary if one is asked for; else a look every third time, and an answer."""
+	messages = request["messages"]
+	if messages[0]["content"] == INSTRUCTIONS:
+		return text(SUMMARY)
+	last = messages[-1]
+	if last["role"] == "user" and int(last["content"].split()[1][:-1]) % 3 == 0:
+		return tool_call(find, {"limit": 1})
+	return text("Well.")
+
+
+def said_in(messages) -> list[int]:
+	"""The numbers of the messages that a request tells of."""
+	whole = "\n".join(message.get("content") or "" for message in messages)
+	return [int(number) for number in re.findall(r"Message (\d+)\.", whole)]

@@ -1,0 +1,188 @@
+"""Tools and runs that take too long, or give what nobody can use: each ends clearly, and the next run works."""
+
+import asyncio
+import threading
+import time
+
+import frappe
+
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.providers.litellm import warm_up
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.start import run_agent, run_agent_sync
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
+from huf.tests.model_server import ModelServer, call, stall, text, tool_call, tool_calls
+
+HERE = __name__
+RELEASE = threading.Event()
+ENDED = threading.Event()
+SEEN: list[tuple] = []
+
+
+def hang_after_writing(title: str):
+	"""Writes, never comes back by itself, and then wants to write more."""
+	frappe.get_doc({"doctype": "Note", "title": title}).insert()
+	RELEASE.wait(30)
+	try:
+		frappe.get_doc({"doctype": "Note", "title": f"{title} later"}).insert()
+		frappe.db.commit()
+	finally:
+		ENDED.set()
+
+
+def hang_as_somebody_else():
+	with acting_as("Administrator"):
+		frappe.flags.huf_test_flag = True
+		RELEASE.wait(30)
+
+
+def hang_with_a_connection_of_its_own(title: str):
+	frappe.connect(set_admin_as_user=False)
+	hang_after_writing(title)
+
+
+def who():
+	SEEN.append((frappe.session.user, frappe.flags.huf_test_flag))
+
+
+async def hang_outside():
+	await asyncio.sleep(30)
+
+
+def never_works(no: int):
+	raise ValueError(f"out of order: {no}")
+
+
+def fifty_megabytes():
+	return "x" * 50_000_000
+
+
+def no_json():
+	return {"when": time.localtime(), "what": object(), "raw": b"\xff\xfe", "half": "\ud83d"}
+
+
+class TestTimeouts(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		# A run with a second to live must not spend it on the first import of a process.
+		run_coroutine(warm_up())
+
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer(strict=False))
+		self.put("tool_timeout", 1)
+		self.addCleanup(self.put, "tool_timeout", 60)
+
+	def put(self, field, value):
+		frappe.db.rollback()
+		settings = frappe.get_doc("Huf Settings")
+		settings.set(field, value)
+		settings.save()
+		frappe.db.commit()
+
+	def make_agent(self, function: str, effect: str, **values) -> str:
+		self.tool = make_tool("Custom Function", function_path=f"{HERE}.{function}", effect=effect)
+		return make_agent(make_model(self.server), (self.tool,), **values)
+
+	def call_row(self, run: str):
+		return frappe.get_last_doc("Agent Tool Call", {"run": run})
+
+	def test_a_tool_that_hangs_is_left_behind_with_what_it_wrote_undone(self):
+		for function in ("hang_after_writing", "hang_with_a_connection_of_its_own"):
+			with self.subTest(function):
+				RELEASE.clear(), ENDED.clear()
+				agent, title = self.make_agent(function, "write"), unique("Note")
+				self.server.script(tool_call(self.tool, {"title": title}), text("It took too long."))
+				result = run_agent_sync(agent, "Write")
+				row = self.call_row(result["run"])
+				self.assertEqual((result["status"], row.status), ("Success", "Failed"))
+				self.assertIn("did not end within 1 seconds", row.error_message)
+				RELEASE.set()
+				self.assertTrue(ENDED.wait(10))
+				notes = frappe.get_all("Note", {"title": ["like", f"{title}%"]}, order_by="name asc")
+				self.assertEqual(notes, [])
+
+	def test_a_run_goes_on_as_its_user_whoever_a_tool_that_hangs_acts_as(self):
+		RELEASE.clear(), SEEN.clear()
+		self.addCleanup(RELEASE.set)
+		user, agent = make_user("Huf User"), self.make_agent("hang_as_somebody_else", "read")
+		looks = make_tool("Custom Function", function_path=f"{HERE}.who", effect="read")
+		doc = frappe.get_doc("Agent", agent)
+		doc.append("agent_tool", {"tool": looks})
+		doc.save()
+		frappe.db.commit()
+		self.server.script(tool_call(self.tool), tool_call(looks), text("I see."))
+		own = frappe.session.data
+		result = run_agent(AgentRequest(agent, "Look", user))
+		self.assertEqual((result.status, SEEN), (RunStatus.SUCCESS, [(user, None)]))
+		self.assertEqual((frappe.session.user, frappe.flags.huf_test_flag), ("Administrator", None))
+		self.assertIs(frappe.session.data, own)
+
+	def test_of_an_external_call_that_hangs_nobody_knows_what_became(self):
+		agent = self.make_agent("hang_outside", "external")
+		self.server.script(tool_call(self.tool), text("I cannot say."))
+		result = run_agent_sync(agent, "Reach out")
+		self.assertEqual((result["status"], self.call_row(result["run"]).status), ("Success", "Unknown"))
+
+	def test_a_run_ends_at_its_deadline_while_a_tool_hangs_and_begins_no_other_call(self):
+		self.put("tool_timeout", 60)
+		agent = self.make_agent("hang_outside", "read", run_timeout=1)
+		self.server.script(tool_calls([call(self.tool), call(self.tool)]))
+		result = run_agent_sync(agent, "Wait")
+		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))
+		self.assertIn("1 seconds", result["error"])
+		rows = frappe.get_all(
+			"Agent Tool Call", {"run": result["run"]}, pluck="status", order_by="position asc"
+		)
+		self.assertEqual(rows, ["Failed", "Refused"])
+
+	def test_a_run_ends_at_its_deadline_while_a_model_is_silent_with_what_it_said(self):
+		agent = self.make_agent("no_json", "read", run_timeout=1)
+		self.server.script(stall(text("Half of the answer is here, the rest never comes."), 2))
+		result = run_agent_sync(agent, "Answer")
+		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))
+
+	def test_a_run_that_is_stopped_ends_the_runs_it_has_called(self):
+		self.put("tool_timeout", 60)
+		child = make_agent(make_model(self.server), daily_cost_limit=1)
+		tool = make_tool("Run Agent", agent=child)
+		parent = make_agent(make_model(self.server), (tool,), run_timeout=1)
+		self.server.script(tool_call(tool, {"prompt": "Work"}), stall(text("I think about it."), 1))
+		result = run_agent_sync(parent, "Have it done")
+		called = frappe.get_last_doc("Agent Run", {"parent_run": result["run"]})
+		self.assertEqual((result["stop_reason"], called.status), ("timeout", "Cancelled"))
+		held = frappe.db.get_value("Agent Budget", {"holder": child}, ["cost", "reserved_cost"], as_dict=True)
+		self.assertGreater(held.cost, 0)
+		self.assertAlmostEqual(held.reserved_cost, 0)
+
+	def test_a_tool_that_fails_and_fails_again_ends_the_run_with_what_was_seen(self):
+		agent = self.make_agent("never_works", "read")
+		self.server.script(*[tool_call(self.tool, {"no": n}) for n in range(2)])
+		result = run_agent_sync(agent, "Try")
+		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "tool_failures"))
+		self.assertIn(f"Tool {self.tool} failed 2 consecutive times.", result["error"])
+		self.assertEqual([o["status"] for o in result["observations"]], ["Failed", "Failed"])
+
+	def test_fifty_megabytes_do_not_kill_a_run(self):
+		agent = self.make_agent("fifty_megabytes", "read")
+		self.server.script(tool_call(self.tool), text("That was long."))
+		result = run_agent_sync(agent, "Read")
+		self.assertEqual(result["status"], "Success")
+		seen = self.server.requests[-1]["messages"][-1]["content"]
+		self.assertLess(len(seen), 100_000)
+		self.assertIn("of 50,000,000 characters", self.call_row(result["run"]).result[-200:])
+
+	def test_a_result_that_is_no_json_is_read_as_text(self):
+		agent = self.make_agent("no_json", "read")
+		self.server.script(tool_call(self.tool), text("Odd."))
+		result = run_agent_sync(agent, "Read")
+		self.assertEqual((result["status"], self.call_row(result["run"]).status), ("Success", "Success"))
+
+	def test_the_next_run_of_the_same_worker_works(self):
+		agent = self.make_agent("hang_outside", "read")
+		self.server.script(tool_call(self.tool), text("No."), text("Hello."))
+		conversation = run_agent_sync(agent, "Wait")["conversation"]
+		self.assertEqual(run_agent_sync(agent, "Hi", conversation_id=conversation)["response"], "Hello.")

@@ -1,0 +1,99 @@
+"""One budget, 32 workers in two processes: never more is spent than the limit, and nearly all of it can be."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import frappe
+
+from huf.ai.runs.queue import recover, work_on
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model
+from huf.tests.model_server import ModelServer, cut, error, text, usage
+
+THREADS = 16
+LIMIT = 0.06
+"""USD: at least thirty answers of the longest kind."""
+
+
+class Till:
+	"""A model's side of the counter: answers by lot, and knows what each answer was really worth."""
+
+	def __init__(self, faults: bool):
+		self.faults, self.chance, self.lock = faults, random.Random(7), threading.Lock()
+		self.worth = 0.0
+
+	def answer(self, body: dict):
+		with self.lock:
+			prompt = len(json.dumps(body["messages"])) // 5
+			written = self.chance.randint(1, body["max_tokens"])
+			lot = self.chance.random() if self.faults else 1
+			if lot < 0.1:
+				return error(500, "out of order")
+			self.worth += (prompt + 2 * written) / 1_000_000
+			answer = text("Spent, as you wished.", usage=usage(prompt, written))
+		if lot < 0.2:
+			return cut(answer, 2)
+		return replace(answer, usage=None) if lot < 0.3 else answer
+
+
+class TestBudgetWorkers(SiteTestCase):
+	def spend(self, faults: bool, kill: bool) -> tuple[float, float]:
+		"""What the answers were worth, and what the budget says."""
+		till = Till(faults)
+		with ModelServer(strict=False) as server:
+			server.forever(till.answer)
+			agent = make_agent(make_model(server), daily_cost_limit=LIMIT, max_tokens=1000)
+			processes = [self.start(agent) for _ in range(2)]
+			if kill:
+				self.kill(processes.pop(), lambda: len(server.requests) > 20)
+			for process in processes:
+				self.assertEqual(process.wait(120), 0)
+		frappe.db.rollback()
+		row = frappe.db.get_value("Agent Budget", {"holder": agent}, ["cost", "reserved_cost"], as_dict=True)
+		self.assertAlmostEqual(row.reserved_cost, 0, places=9)
+		return till.worth, row.cost
+
+	def start(self, agent: str):
+		command = [sys.executable, "-m", "huf.tests.spenders"]
+		where = [frappe.local.site, os.path.abspath(frappe.local.sites_path)]
+		process = subprocess.Popen(
+			[*command, *where, agent, str(THREADS)], stdout=subprocess.PIPE, env={**os.environ}
+		)
+		self.addCleanup(process.wait, 5)
+		self.addCleanup(process.kill)
+		self.addCleanup(process.stdout.close)
+		return process
+
+	def kill(self, process, when) -> None:
+		"""End a process in the middle of its calls; another worker takes up its runs."""
+		patience = time.monotonic() + 60
+		while not when():
+			self.assertLess(time.monotonic(), patience)
+			time.sleep(0.01)
+		process.kill()
+		process.wait(5)
+		frappe.db.rollback()
+		lost = {"status": "Started", "worker": ["like", f"%:{process.pid}:%"]}
+		for run in frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc"):
+			frappe.db.set_value("Agent Run", run, "lease_until", "2020-01-01", update_modified=False)
+		frappe.db.commit()
+		for run in recover():
+			work_on(run)
+
+	def test_faults_streams_unknown_usage_and_a_killed_worker_never_pass_the_limit(self):
+		worth, spent = self.spend(faults=True, kill=True)
+		self.assertLessEqual(worth, LIMIT + 1e-9)
+		self.assertLessEqual(spent, LIMIT + 1e-9)
+		self.assertGreaterEqual(spent, worth - 1e-9)
+
+	def test_nearly_all_of_it_can_be_spent(self):
+		worth, spent = self.spend(faults=False, kill=False)
+		self.assertAlmostEqual(worth, spent, places=6)
+		self.assertLessEqual(worth, LIMIT + 1e-9)
+		self.assertGreaterEqual(worth, 0.95 * LIMIT)

@@ -1,0 +1,254 @@
+"""Limits in money and tokens: set aside before each call, settled after, and said clearly when they end a run."""
+
+from datetime import timedelta
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.core.costs import WorstCase
+from huf.ai.core.errors import BudgetHeld, RunStopped, TooManyRuns
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import recover, work_on
+from huf.ai.runs.start import run_agent_sync
+from huf.ai.storage.budgets import give_back, reserve
+from huf.ai.storage.limits import AGENT, SITE, USER, Cap, Limit, limits_of
+from huf.ai.storage.standalone_calls import paid
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
+from huf.tests.model_server import ModelServer, cut, error, text, usage
+
+MILLION = 1_000_000
+A_LOT = {"usage": usage(100_000, 50_000)}
+"""USD 0.2 at the prices of `make_model`."""
+
+
+class BudgetTestCase(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer())
+
+	def make_agent(self, model=None, tools=(), **limits) -> str:
+		return make_agent(model or make_model(self.server), tools, **limits)
+
+	def budget(self, scope: str, holder: str):
+		fields = ["cost", "reserved_cost", "tokens", "reserved_tokens"]
+		return frappe.db.get_value(
+			"Agent Budget", {"scope": scope, "holder": holder}, fields, order_by="creation desc", as_dict=True
+		)
+
+
+class TestRunsWithLimits(BudgetTestCase):
+	def test_a_run_stops_before_the_call_that_could_go_over_its_limit(self):
+		tool = make_tool("Get List", reference_doctype="ToDo")
+		agent = self.make_agent(tools=(tool,), run_cost_limit=0.0051, max_tokens=1000)
+		self.server.script(call_of(tool, usage(1000, 2000)))
+		result = run_agent_sync(agent, "Go on and on")
+		self.assertEqual(
+			(result["status"], result["stop_reason"], result["steps"]), ("Stopped", "money_budget", 1)
+		)
+
+	def test_a_stopped_run_says_which_limit_how_much_and_who_can_raise_it(self):
+		agent = self.make_agent(daily_cost_limit=0.2)
+		self.server.script(text("Dear.", **A_LOT))
+		run_agent_sync(agent, "Spend")
+		result = run_agent_sync(agent, "Spend more")
+		for part in (
+			"0.2 USD",
+			"0.2000 USD spent",
+			f"the agent {agent}",
+			"Huf Manager",
+			f"Cost per Day of Agent {agent}",
+		):
+			self.assertIn(part, result["error"])
+
+	def test_an_answer_is_kept_to_what_is_left_and_says_so(self):
+		agent = self.make_agent(daily_token_limit=2000, max_tokens=4000)
+		self.server.script(text("So far", finish_reason="length", usage=usage(100, 500)))
+		result = run_agent_sync(agent, "Tell me all")
+		self.assertLess(self.server.requests[0]["max_tokens"], 2000)
+		self.assertEqual((result["stop_reason"], result["response"]), ("money_budget", "So far"))
+		self.assertIn("budget", result["error"])
+
+	def test_without_a_known_price_no_model_is_asked_where_money_is_limited(self):
+		agent = self.make_agent(make_model(self.server, own_prices=0), run_cost_limit=1)
+		result = run_agent_sync(agent, "Hi")
+		self.assertEqual((result["stop_reason"], self.server.requests), ("money_budget", []))
+		self.assertIn("AI Model", result["error"])
+
+	def test_a_limit_of_tokens_needs_no_price(self):
+		agent = self.make_agent(make_model(self.server, own_prices=0), run_token_limit=10_000)
+		self.server.script(text("Hello."))
+		self.assertEqual(run_agent_sync(agent, "Hi")["status"], "Success")
+
+	def test_no_usage_costs_what_was_set_aside(self):
+		agent = self.make_agent(daily_cost_limit=1, max_tokens=1000)
+		self.server.script(text("Hello.", usage=None))
+		self.assertIsNone(run_agent_sync(agent, "Hi")["total_cost"])
+		budget = self.budget("agent", agent)
+		self.assertGreater(budget.cost, 1000 * 2 / MILLION)
+		self.assertEqual((budget.reserved_cost, budget.reserved_tokens), (0, 0))
+
+	def test_usage_is_settled_to_the_cent(self):
+		agent = self.make_agent(daily_cost_limit=1)
+		self.server.script(text("Hello.", usage=usage(100, 50, cached=40)))
+		run_agent_sync(agent, "Hi")
+		budget = self.budget("agent", agent)
+		self.assertAlmostEqual(budget.cost, (60 * 1 + 40 * 0.5 + 50 * 2) / MILLION, places=9)
+		self.assertEqual((budget.tokens, budget.reserved_tokens), (150, 0))
+
+	def test_what_a_provider_refuses_costs_nothing_and_what_breaks_off_may(self):
+		agent = self.make_agent(daily_cost_limit=1, max_tokens=1000)
+		self.server.script(error(400, "no"))
+		run_agent_sync(agent, "Hi")
+		self.assertEqual(self.budget("agent", agent).cost, 0)
+		self.server.script(error(500, "oh"), text("Hello.", usage=usage(100, 10)))
+		run_agent_sync(agent, "Hi")
+		budget = self.budget("agent", agent)
+		self.assertGreater(budget.cost, 1000 * 2 / MILLION)
+		self.assertAlmostEqual(budget.reserved_cost, 0, places=9)
+
+	def test_an_agent_spends_from_the_budget_of_the_one_that_called_it(self):
+		child = self.make_agent()
+		tool = make_tool("Run Agent", agent=child)
+		parent = self.make_agent(tools=(tool,), run_cost_limit=0.2001)
+		self.server.script(call_of(tool, usage(10, 10), prompt="Work"), text("Dear.", **A_LOT))
+		result = run_agent_sync(parent, "Have it done")
+		self.assertEqual(result["stop_reason"], "money_budget")
+		run = frappe.get_last_doc("Agent Run", {"parent_run": result["run"]})
+		self.assertEqual(run.status, "Success")
+		self.assertAlmostEqual(self.budget("run", result["run"]).cost, 0.20003, places=6)
+
+	def test_a_user_and_the_site_have_limits_too(self):
+		agent = self.make_agent()
+		with settings(user_daily_cost_limit=2, site_monthly_token_limit=10):
+			limits = limits_of("run", agent, "Administrator")
+		self.assertEqual([limit.scope.key for limit in limits], ["user", "site"])
+
+	def test_so_is_what_a_lost_process_had_set_aside_for_a_call_outside_runs(self):
+		user, worst = make_user("Huf User"), WorstCase("m", 100, 10, besides=0.01)
+		with settings(user_daily_cost_limit=2), acting_as(user):
+			lost = paid(worst)
+			lost.__enter__()
+		self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0.01)
+		recover()
+		self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0.01)
+		for _ in range(2):
+			recover(now_datetime() + timedelta(hours=2))
+		# It was only slow, and comes to its end after all.
+		lost.__exit__(None, None, None)
+		budget = self.budget("user", user)
+		self.assertAlmostEqual(budget.reserved_cost, 0)
+		self.assertAlmostEqual(budget.cost, 0.01)
+		self.assertFalse(frappe.db.exists("Agent LLM Call", {"owner": user}))
+
+	def test_without_a_model_nothing_is_spent(self):
+		agent = make_agent(daily_cost_limit=0.000001, daily_token_limit=1)
+		self.assertEqual(run_agent_sync(agent, "Hello")["status"], "Success")
+
+	def test_what_a_lost_worker_had_set_aside_is_spent(self):
+		agent = self.make_agent(daily_cost_limit=1, max_tokens=1000)
+		self.server.script(cut(text("Hello.")), error(400, "no"))
+		with settings(model_retries=0):
+			run = run_agent_sync(agent, "Hi")["run"]
+		spent = self.budget("agent", agent).cost
+		self.assertGreater(spent, 1000 * 2 / MILLION)
+		# As if the worker had been lost before it could say so.
+		frappe.db.sql("update `tabAgent LLM Call` set status = 'Started', settled = null where run = %s", run)
+		frappe.db.sql(
+			"update `tabAgent Budget` set reserved_cost = cost, reserved_tokens = tokens where holder = %s",
+			agent,
+		)
+		frappe.db.sql(
+			"update `tabAgent Run` set status = 'Started', lease_until = '2020-01-01' where name = %s", run
+		)
+		frappe.db.commit()
+		for _ in range(2):
+			recover()
+		work_on(run)
+		budget = self.budget("agent", agent)
+		self.assertAlmostEqual(budget.reserved_cost, 0, places=9)
+		self.assertAlmostEqual(budget.cost, spent, places=9)
+
+
+class TestReservations(SiteTestCase):
+	"""Set aside and settled, without a run."""
+
+	def limit(self, cost=0.0, tokens=0, scope=AGENT) -> list[Limit]:
+		return [Limit(scope, unique("holder"), Cap(cost, "Cost"), Cap(tokens, "Tokens"))]
+
+	def test_calls_under_way_hold_what_they_may_need(self):
+		limits = self.limit(tokens=1000)
+		reserve(limits, WorstCase("m", 100, 700))
+		with self.assertRaises(BudgetHeld):
+			reserve(limits, WorstCase("m", 100, 700))
+
+	def test_what_is_given_back_can_be_used(self):
+		limits = self.limit(tokens=1000)
+		give_back(reserve(limits, WorstCase("m", 100, 700)), 0, 150)
+		self.assertEqual(reserve(limits, WorstCase("m", 100, 700)).grant.max_tokens, 700)
+
+	def test_too_little_for_an_answer_is_none(self):
+		limits = self.limit(tokens=300)
+		with self.assertRaisesRegex(RunStopped, "300 tokens"):
+			reserve(limits, WorstCase("m", 200, 1000))
+
+	def test_every_limit_counts_and_none_is_touched_where_one_says_no(self):
+		plenty, little = self.limit(tokens=10_000, scope=USER), self.limit(tokens=50, scope=SITE)
+		with self.assertRaises(RunStopped):
+			reserve(plenty + little, WorstCase("m", 200, 1000))
+		self.assertEqual(reserve(plenty, WorstCase("m", 0, 10_000)).grant.max_tokens, 10_000)
+
+
+class TestRunsPerHour(BudgetTestCase):
+	def test_who_has_started_enough_runs_is_told_when_to_come_back(self):
+		agent = self.make_agent(runs_per_hour=2)
+		self.server.script(text("One."), text("Two."))
+		for _ in range(2):
+			run_agent_sync(agent, "Hi")
+		with self.assertRaisesRegex(TooManyRuns, r"2 runs .* an hour. Come back at \d\d:\d\d"):
+			run_agent_sync(agent, "Hi")
+
+	def test_an_hour_later_there_is_room_again(self):
+		agent = self.make_agent(runs_per_hour=1)
+		self.server.script(text("One."), text("Two."))
+		run_agent_sync(agent, "Hi")
+		frappe.db.sql(
+			"update `tabAgent Budget` set since = '2020-01-01' where scope = 'rate' and period = %s", agent
+		)
+		self.assertEqual(run_agent_sync(agent, "Hi")["status"], "Success")
+
+	def test_runs_that_another_run_calls_do_not_count(self):
+		child = self.make_agent(runs_per_hour=1)
+		tool = make_tool("Run Agent", agent=child)
+		parent = self.make_agent(tools=(tool,))
+		self.server.script(call_of(tool, prompt="Work"), text("Done."), text("Done."))
+		run_agent_sync(parent, "Have it done")
+		self.server.script(text("Here."))
+		self.assertEqual(run_agent_sync(child, "Hi")["status"], "Success")
+
+
+def call_of(tool: str, used: dict | None = None, **arguments):
+	from huf.tests.model_server import tool_call
+
+	return tool_call(tool, arguments, **({"usage": used} if used else {}))
+
+
+class settings:
+	"""Huf Settings with other values, for a while."""
+
+	def __init__(self, **values):
+		self.values = values
+
+	def __enter__(self):
+		doc = frappe.get_doc("Huf Settings")
+		self.before = {field: doc.get(field) for field in self.values}
+		self.put(self.values)
+
+	def __exit__(self, *_):
+		self.put(self.before)
+
+	def put(self, values):
+		doc = frappe.get_doc("Huf Settings")
+		doc.update(values)
+		doc.save()
+		frappe.db.commit()

@@ -1,0 +1,131 @@
+"""A run's stream, cut anywhere and rejoined: the same text, once."""
+
+import json
+import random
+from unittest.mock import patch
+
+import frappe
+
+from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.runs import queue
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.start import stream_agent
+from huf.ai.storage import events, live_events
+from huf.api import chat
+from huf.api.sse import as_lines
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.model_server import ModelServer, text, tool_call
+
+ANSWER = " ".join(f"Sentence {number} of the answer." for number in range(120))
+CUTS = 50
+
+
+class Reader:
+	"""Puts a stream together as a page does: an event counts once it is whole; text that is void is dropped."""
+
+	def __init__(self):
+		self.texts, self.calls, self.kinds, self.last, self.rest = {}, [], [], 0, ""
+
+	def read(self, piece: str) -> "Reader":
+		*blocks, self.rest = (self.rest + piece).split("\n\n")
+		for block in blocks:
+			fields = dict(line.split(": ", 1) for line in block.split("\n"))
+			self.last = int(fields.get("id", self.last))
+			self.take(fields["event"], json.loads(fields["data"]))
+		return self
+
+	def take(self, kind: str, data: dict) -> None:
+		self.kinds.append(kind)
+		void = (
+			data["kept_steps"] + 1 if "kept_steps" in data else data["step"] if kind == "text_void" else None
+		)
+		if void:
+			self.texts = {step: each for step, each in self.texts.items() if step < void}
+		if kind == "text_delta":
+			self.texts[data["step"]] = self.texts.get(data["step"], "") + data["text"]
+		if kind == "tool_finished" and data["call_id"] not in self.calls:
+			self.calls.append(data["call_id"])
+
+	def rejoin(self, run: str) -> "Reader":
+		self.rest = ""
+		return self.read(chat.rejoin(run, self.last).get_data(as_text=True))
+
+
+class TestRejoining(SiteTestCase):
+	@patch.object(events, "PAUSE", 0)
+	def test_a_stream_cut_at_any_point_and_rejoined_gives_the_same_text_once(self):
+		told = self.run_to_the_end()
+		whole = "".join(as_lines(told))
+		expected = Reader().read(whole)
+		self.assertEqual(expected.texts, {1: "Let me look.", 2: ANSWER})
+		for cut in random.Random(5).sample(range(len(whole)), CUTS):
+			reader = Reader().read(whole[:cut]).rejoin(told[0].run)
+			self.assertEqual(reader.texts, expected.texts, cut)
+			self.assertEqual(reader.kinds, expected.kinds, cut)
+
+	def test_what_is_not_kept_any_more_is_retold_from_the_record(self):
+		told = self.run_to_the_end()
+		self.forget(told)
+		for cut in (0, 1, len(told) // 2, len(told)):
+			reader = Reader().read("".join(as_lines(told[:cut]))).rejoin(told[0].run)
+			self.assertEqual((reader.texts, len(reader.calls)), ({1: "Let me look.", 2: ANSWER}, 1), cut)
+
+	def test_a_run_taken_up_by_another_worker_is_followed_on_and_its_unfinished_text_is_void(self):
+		with ModelServer() as server:
+			agent = make_agent(make_model(server), (make_tool("Get List", reference_doctype="ToDo"),))
+			tool = frappe.get_doc("Agent", agent).agent_tool[0].tool
+			server.script(tool_call(tool, {"limit": 1}, content="First."), text("An answer that is lost."))
+			told = [each for each in stream_agent(self.request(agent)) if each]
+			run = told[0].run
+			self.forget(told[-1:])
+			self.lose(run)
+			server.script(text("The answer that counts."))
+			queue.work_on(run)
+		reader = Reader().read("".join(as_lines(told[:-1])))
+		self.assertEqual(reader.texts[2], "An answer that is lost.")
+		reader.rejoin(run)
+		self.assertEqual(reader.texts, {1: "First.", 2: "The answer that counts."})
+		self.assertEqual(len(reader.calls), 1)
+
+	def test_text_that_comes_at_once_is_told_in_few_pieces_and_the_first_without_delay(self):
+		deltas = [each.data["text"] for each in self.run_to_the_end() if each.kind is EventKind.TEXT_DELTA]
+		self.assertEqual("".join(deltas), "Let me look." + ANSWER)
+		self.assertLess(len(deltas), len(ANSWER) // 2)
+
+	def test_numbers_rise_by_one_and_are_the_stream_s_ids(self):
+		told = self.run_to_the_end()
+		self.assertEqual([each.number for each in told], list(range(1, len(told) + 1)))
+		body = chat.rejoin(told[0].run, len(told) - 1).get_data(as_text=True)
+		self.assertTrue(body.startswith(f"id: {len(told)}\nevent: run_finished\n"))
+
+	def test_nobody_rejoins_another_s_run_but_a_manager(self):
+		owner = make_user("Huf User")
+		run = self.run_to_the_end(owner)[0].run
+		with acting_as(make_user("Huf User")), self.assertRaises(frappe.PermissionError):
+			chat.rejoin(run)
+		for user in (owner, make_user("Huf Manager")):
+			with acting_as(user):
+				self.assertIn("run_finished", chat.rejoin(run).get_data(as_text=True))
+
+	def run_to_the_end(self, user="Administrator"):
+		with ModelServer() as server:
+			tool = make_tool("Get List", reference_doctype="ToDo")
+			agent = make_agent(make_model(server), (tool,))
+			server.script(tool_call(tool, {"limit": 1}, content="Let me look."), text(ANSWER, chunk_size=4))
+			return [each for each in stream_agent(self.request(agent, user)) if each]
+
+	def request(self, agent, user="Administrator"):
+		return AgentRequest(agent, "Go", user, external_id=frappe.generate_hash(length=8))
+
+	def forget(self, events):
+		for each in events:
+			frappe.cache.delete_value(live_events.key_of(each.run, each.number))
+
+	def lose(self, run):
+		"""As if the worker had ended before its last answer was on record."""
+		frappe.db.delete("Agent LLM Call", {"run": run, "step": 2})
+		frappe.db.delete("Agent Message", {"run": run, "step": 2})
+		gone = {"status": "Started", "worker": "gone", "lease_until": "2020-01-01 00:00:00"}
+		frappe.db.set_value("Agent Run", run, gone)
+		frappe.db.commit()

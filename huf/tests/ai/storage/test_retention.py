@@ -1,0 +1,74 @@
+"""Old runs lose their contents, then go; what goes on and what is young stays."""
+
+from datetime import timedelta
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.runs.execution import open_run
+from huf.ai.runs.replay import replay
+from huf.ai.runs.start import run_agent_sync
+from huf.ai.storage.retention import apply_retention
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.model_server import ModelServer, text, tool_call
+
+SECRET = "the plan nobody may keep"
+
+
+class TestRetention(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		with ModelServer() as server:
+			find = make_tool("Get List", reference_doctype="ToDo")
+			self.agent = make_agent(make_model(server), (find,))
+			server.script(tool_call(find, {"filters": {"description": SECRET}}), text(f"About {SECRET}."))
+			self.result = run_agent_sync(self.agent, SECRET)
+		self.addCleanup(self.keep, 0, 0)
+
+	def test_contents_are_blanked_and_figures_stay(self):
+		self.keep(contents=30, runs=0)
+		self.assertGreaterEqual(apply_retention(in_days(31))["blanked"], 1)
+		self.assertNotIn(SECRET, frappe.as_json(self.everything()))
+		self.assertEqual(frappe.db.get_value("Agent Run", self.result["run"], "input_tokens"), 200)
+		with self.assertRaisesRegex(UsageError, "retention"):
+			replay(self.result["run"])
+
+	def test_old_runs_are_deleted_with_their_calls(self):
+		self.keep(contents=0, runs=90)
+		apply_retention(in_days(91))
+		self.assertFalse(frappe.db.exists("Agent Run", self.result["run"]))
+		self.assertFalse(frappe.db.exists("Agent Tool Call", {"run": self.result["run"]}))
+
+	def test_young_runs_and_those_that_go_on_stay(self):
+		open_name = open_run(
+			AgentRequest(self.agent, SECRET, "Administrator", channel="x"), RunStatus.QUEUED
+		).name
+		self.keep(contents=30, runs=90)
+		apply_retention(in_days(29))
+		self.assertIn(SECRET, frappe.db.get_value("Agent Run", self.result["run"], "prompt"))
+		apply_retention(in_days(365))
+		self.assertIn(SECRET, frappe.db.get_value("Agent Run", open_name, "prompt"))
+
+	def test_without_a_policy_nothing_goes(self):
+		self.keep(0, 0)
+		self.assertEqual(apply_retention(in_days(9999)), {"blanked": 0, "deleted": 0})
+
+	def keep(self, contents, runs):
+		settings = frappe.get_doc("Huf Settings")
+		settings.update({"keep_contents_days": contents, "keep_runs_days": runs})
+		settings.save()
+		frappe.db.commit()
+
+	def everything(self):
+		run = self.result["run"]
+		rows = [frappe.get_doc("Agent Run", run).as_dict()]
+		for doctype in ("Agent LLM Call", "Agent Tool Call", "Agent Message"):
+			rows += frappe.get_all(doctype, {"run": run}, ["*"], order_by="name")
+		return rows
+
+
+def in_days(days):
+	return now_datetime() + timedelta(days=days)

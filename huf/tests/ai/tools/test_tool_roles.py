@@ -1,0 +1,97 @@
+"""Which roles may use which tools: a law firm's rule, before the model is told of a tool and again when it is called."""
+
+import frappe
+
+from huf.ai.agents.manager import AgentManager
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import ToolError
+from huf.ai.core.types import AgentRequest
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.start import run_agent
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make, make_agent, make_model, make_tool, make_user
+from huf.tests.model_server import ModelServer, text, tool_call
+
+ADMIN, ANWALT, SACHBEARBEITER, SEKRETARIAT, PRAKTIKANT = FIRM = [
+	f"Huf Test {name}" for name in ("Admin", "Anwalt", "Sachbearbeiter", "Sekretariat", "Praktikant")
+]
+ALL = {"read": 1, "write": 1, "external": 1}
+TOOLS = ("read", "create_frist", "create_notiz", "delete", "web")
+
+
+class TestToolRoles(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		frappe.set_user("Administrator")
+		for role in FIRM:
+			if not frappe.db.exists("Role", role):
+				make("Role", role_name=role)
+		frappe.db.commit()
+
+	def setUp(self):
+		super().setUp()
+		todo = {"reference_doctype": "ToDo"}
+		self.tools = {
+			"read": make_tool("Get List", **todo),
+			"create_frist": make_tool("Create Document", roles=roles(ADMIN, ANWALT, SACHBEARBEITER), **todo),
+			"create_notiz": make_tool("Create Document", roles=roles(*FIRM[:4]), **todo),
+			"delete": make_tool("Delete Document", **todo),
+			"web": make_tool("GET"),
+		}
+		everything = [{"role": role, **ALL} for role in (ADMIN, ANWALT)]
+		looking = [{"role": role, "read": 1} for role in FIRM[2:]]
+		self.server = enter(self, ModelServer(strict=False))
+		self.agent = make_agent(
+			make_model(self.server), tuple(self.tools.values()), tool_roles=everything + looking
+		)
+
+	def offered(self, *roles: str) -> set[str]:
+		with acting_as(make_user("Huf User", *roles)):
+			names = {tool.name for tool in AgentManager(self.agent).create_agent().tools}
+		return {word for word, name in self.tools.items() if name in names}
+
+	def test_each_role_is_offered_its_tools(self):
+		for role, tools in (
+			(ADMIN, TOOLS),
+			(ANWALT, TOOLS),
+			(SACHBEARBEITER, ("read", "create_frist", "create_notiz")),
+			(SEKRETARIAT, ("read", "create_notiz")),
+			(PRAKTIKANT, ("read",)),
+		):
+			with self.subTest(role):
+				self.assertEqual(self.offered(role), set(tools))
+
+	def test_roles_add_up_and_none_gives_nothing(self):
+		self.assertEqual(self.offered(PRAKTIKANT, SEKRETARIAT), {"read", "create_notiz"})
+		self.assertEqual(self.offered(), set())
+
+	def test_an_agent_without_roles_for_its_tools_offers_them_to_all(self):
+		doc = frappe.get_doc("Agent", self.agent)
+		doc.tool_roles = []
+		doc.save()
+		self.assertEqual(self.offered(), {"read", "delete", "web"})
+
+	def test_a_model_is_not_told_of_a_tool_that_the_person_may_not_use_and_cannot_call_it(self):
+		user, before = make_user("Huf User", PRAKTIKANT), frappe.db.count("ToDo")
+		self.server.script(tool_call(self.tools["create_notiz"], {"description": "x"}), text("I may not."))
+		result = run_agent(AgentRequest(self.agent, "Note it", user))
+		told = {each["function"]["name"] for each in self.server.requests[0]["tools"]}
+		self.assertEqual(told, {self.tools["read"]})
+		said = frappe.db.get_value("Agent Tool Call", {"run": result.run}, ["status", "result"])
+		self.assertEqual((said[0], "There is no tool" in said[1]), ("Refused", True))
+		self.assertEqual(frappe.db.count("ToDo"), before)
+
+	def test_a_role_that_was_taken_away_meanwhile_counts_at_the_call(self):
+		user = make_user("Huf User", SEKRETARIAT)
+		with acting_as(user):
+			tools = {tool.name: tool for tool in AgentManager(self.agent).create_agent().tools}
+		doc = frappe.get_doc("User", user)
+		doc.roles = [row for row in doc.roles if row.role != SEKRETARIAT]
+		doc.save()
+		frappe.db.commit()
+		with acting_as(user), self.assertRaisesRegex(ToolError, "has no role that may use"):
+			run_coroutine(tools[self.tools["create_notiz"]].on_invoke_tool(None, '{"description": "x"}'))
+
+
+def roles(*names: str) -> list[dict]:
+	return [{"role": name} for name in names]

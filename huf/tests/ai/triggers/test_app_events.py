@@ -1,0 +1,62 @@
+"""Events that apps say: from `huf.emit` to a run."""
+
+import frappe
+
+import huf
+from huf.ai.runs.admission import acting_as
+from huf.tests.benchmarks.run_cost import count_statements, is_bracket
+from huf.tests.factories import unique
+from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
+
+
+class TestAppEvents(TriggerTestCase):
+	def setUp(self):
+		super().setUp()
+		self.event = unique("payment received")
+
+	def test_an_emitted_event_sets_off_one_run_as_the_person_in_session(self):
+		trigger = self.trigger("App Event", event_name=self.event)
+		with acting_as(self.user):
+			(event,) = huf.emit(self.event, {"invoice": "INV-1"})
+		(run,) = work_off(trigger)
+		self.assertEqual((run.run_as, run.trigger), (self.user, trigger.name))
+		self.assertIn("INV-1", run.prompt)
+		self.assertIn(self.event, run.prompt)
+		self.assertEqual(events_of(trigger)[0].name, event)
+
+	def test_it_belongs_to_the_transaction(self):
+		trigger = self.trigger("App Event", event_name=self.event, run_as=self.user)
+		huf.emit(self.event)
+		frappe.db.rollback()
+		self.assertEqual(work_off(trigger), [])
+
+	def test_what_is_said_again_with_the_same_key_is_not_done_again(self):
+		trigger = self.trigger("App Event", event_name=self.event, run_as=self.user)
+		for key in ("a", "a", "b", None, None):
+			huf.emit(self.event, key=key)
+		self.assertEqual(len(work_off(trigger)), 4)
+
+	def test_a_document_can_be_what_is_told(self):
+		trigger = self.trigger("App Event", event_name=self.event, condition="doc.priority == 'High'")
+		with acting_as(self.user):
+			doc = todo(priority="High")
+			huf.emit(self.event, doc)
+		(event,) = events_of(trigger)
+		self.assertEqual((event.status, event.reference_name), ("Queued", doc.name))
+
+	def test_an_event_nobody_waits_for_costs_no_query(self):
+		self.trigger("App Event", event_name=self.event)
+		huf.emit("something else")
+		self.assertEqual(
+			[s for s in count_statements(lambda: huf.emit("something")) if not is_bracket(s)], []
+		)
+
+	def test_a_run_does_not_set_off_its_own_trigger(self):
+		trigger = self.trigger("App Event", event_name=self.event, run_as=self.user)
+		huf.emit(self.event)
+		(run,) = work_off(trigger)
+		frappe.flags.huf_run = run.name
+		self.addCleanup(frappe.flags.update, {"huf_run": None})
+		huf.emit(self.event)
+		self.assertEqual(events_of(trigger)[-1].status, "Skipped")
+		self.assertEqual(len(runs_of(trigger)), 1)

@@ -1,0 +1,187 @@
+"""The runs of events: whose they are, what they set off in turn, and what becomes of those a worker lost."""
+
+import frappe
+from frappe.utils.background_jobs import is_job_enqueued
+
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import recover, work_on
+from huf.ai.runs.start import run_agent_sync
+from huf.ai.storage.trigger_events import MOST_ATTEMPTS, insert_firings
+from huf.ai.triggers.dispatch import job_of
+from huf.ai.triggers.doc_events import decide_all, get_doc_event_agents
+from huf.ai.triggers.runs import open_event, recover_events
+from huf.tests.factories import make_agent, make_user
+from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
+
+
+class TestWhoActs(TriggerTestCase):
+	def test_what_administrator_saves_fires_only_with_a_chosen_user(self):
+		blank, chosen = self.trigger(), self.trigger(run_as=self.user)
+		todo()
+		self.assertEqual((work_off(blank), len(work_off(chosen))), ([], 1))
+		self.assertIn("choose Run As", events_of(blank)[0].reason)
+		self.assertEqual(runs_of(chosen)[0].run_as, self.user)
+
+	def test_administrator_acts_where_a_person_chose_so(self):
+		trigger = self.trigger(run_as="Administrator")
+		with acting_as(self.user):
+			todo()
+		self.assertEqual(work_off(trigger)[0].run_as, "Administrator")
+
+	def test_who_may_not_use_the_agent_gets_no_run_and_the_trigger_says_why(self):
+		trigger, stranger = self.trigger(), make_user()
+		with acting_as(stranger):
+			todo()
+		self.assertEqual(work_off(trigger), [])
+		(event,) = events_of(trigger)
+		self.assertEqual(event.status, "Failed")
+		self.assertIn(f"As {stranger}", event.reason)
+		self.assertEqual(frappe.db.get_value("Agent Trigger", trigger.name, "last_error"), event.reason)
+
+	def test_a_disabled_user_is_nobody_to_act_as(self):
+		user = make_user("Huf User")
+		trigger = self.trigger(run_as=user)
+		frappe.db.set_value("User", user, "enabled", 0)
+		todo()
+		self.assertEqual(work_off(trigger), [])
+		self.assertIn("disabled", events_of(trigger)[0].reason)
+
+	def test_each_user_has_a_conversation_and_it_goes_on(self):
+		trigger, other = self.trigger(), make_user("Huf User")
+		for user in (self.user, other, self.user):
+			with acting_as(user):
+				todo()
+		first, second, third = work_off(trigger)
+		self.assertEqual(first.conversation, third.conversation)
+		self.assertNotEqual(first.conversation, second.conversation)
+		said = frappe.get_doc("Agent Conversation", first.conversation)
+		self.assertEqual((said.channel, said.external_id, said.owner), ("doc_event", self.user, self.user))
+
+	def test_without_histories_per_user_all_share_one_that_belongs_to_none_of_them(self):
+		agent = make_agent(persist_user_history=0)
+		trigger, other = self.trigger(agent=agent), make_user("Huf User")
+		for user in (self.user, other):
+			with acting_as(user):
+				todo()
+		first, second = work_off(trigger)
+		self.assertEqual(first.conversation, second.conversation)
+		said = frappe.get_doc("Agent Conversation", first.conversation)
+		self.assertEqual((said.external_id, said.owner), (f"shared:{agent}", "Administrator"))
+		with acting_as(self.user):
+			self.assertFalse(said.has_permission("read"))
+
+	def test_nobody_gets_into_the_shared_conversation_by_naming_it(self):
+		agent = make_agent(persist_user_history=0)
+		with acting_as(self.user):
+			forged = run_agent_sync(agent, "Hi", channel_id="doc_event", external_id=f"shared:{agent}")
+		trigger = self.trigger(agent=agent)
+		with acting_as(self.user):
+			todo()
+		self.assertNotEqual(work_off(trigger)[0].conversation, forged["conversation"])
+
+
+class TestChains(TriggerTestCase):
+	def test_a_change_by_its_own_run_does_not_fire_a_trigger_again(self):
+		trigger = self.trigger()
+		with acting_as(self.user):
+			todo()
+		(run,) = work_off(trigger)
+		own = self.change_in(run.name)
+		event = events_of(trigger, reference_name=own.name)[0]
+		self.assertEqual((event.status, event.caused_by_run), ("Skipped", run.name))
+		self.assertIn("Not a change of its own run", event.reason)
+
+	def test_unless_it_says_so_and_then_the_chain_ends_at_the_depth_of_the_settings(self):
+		trigger = self.trigger(fire_on_own_changes=1)
+		with acting_as(self.user):
+			todo()
+		runs = work_off(trigger)
+		for _ in range(4):
+			self.change_in(runs[-1].name)
+			runs = work_off(trigger)
+		self.assertEqual([run.depth for run in runs], [0, 1, 2, 3])
+		self.assertEqual([run.caused_by for run in runs[1:]], [run.name for run in runs[:-1]])
+		last = events_of(trigger)[-1]
+		self.assertEqual((last.status, last.depth), ("Skipped", 4))
+		self.assertIn("At most 3 runs setting one another off", last.reason)
+
+	def test_another_trigger_does_fire_for_what_an_agent_changed(self):
+		first, second = self.trigger(doc_event="after_insert"), self.trigger(doc_event="on_update")
+		with acting_as(self.user):
+			todo()
+		(run,) = work_off(first)
+		own = self.change_in(run.name)
+		self.assertEqual(events_of(second, reference_name=own.name)[0].status, "Queued")
+
+	def test_what_a_person_saves_after_a_run_is_no_change_of_the_run(self):
+		trigger = self.trigger()
+		with acting_as(self.user):
+			run_agent_sync(self.agent, "Hi")
+			todo()
+		self.assertIsNone(events_of(trigger)[0].caused_by_run)
+
+	def change_in(self, run: str):
+		"""What a tool of a run does: save a document, as the run's user."""
+		frappe.flags.huf_run = run
+		try:
+			with acting_as(self.user):
+				return todo()
+		finally:
+			frappe.flags.huf_run = None
+
+
+class TestRecovery(TriggerTestCase):
+	def test_an_event_whose_job_was_lost_is_given_to_a_worker_again(self):
+		trigger, event = self.lost_event()
+		self.assertNotIn(event, recover_events())
+		self.age("Agent Trigger Event", event)
+		self.assertIn(event, recover_events())
+		self.assertTrue(is_job_enqueued(job_of(event, 1)))
+		self.assertNotIn(event, recover_events(), "its job waits")
+		self.assertEqual(len(work_off(trigger)), 1)
+
+	def test_an_event_that_cannot_be_started_is_given_up_in_the_end(self):
+		trigger, event = self.lost_event()
+		self.age("Agent Trigger Event", event, attempts=MOST_ATTEMPTS)
+		self.assertNotIn(event, recover_events())
+		self.assertEqual(events_of(trigger)[0].status, "Failed")
+
+	def test_a_queued_run_whose_worker_was_lost_is_taken_up(self):
+		_trigger, event = self.lost_event()
+		run = open_event(event)
+		self.assertNotIn(run, recover())
+		self.age("Agent Run", run)
+		self.assertIn(run, recover())
+		self.assertTrue(work_on(run).success)
+
+	def test_of_a_line_of_queued_runs_only_the_first_is_taken_up(self):
+		trigger = self.trigger()
+		with acting_as(self.user):
+			todo()
+			todo()
+		frappe.db.commit()
+		first, second = (open_event(event.name) for event in events_of(trigger))
+		self.age("Agent Run", first)
+		self.age("Agent Run", second, creation="2020-01-02 00:00:00")
+		self.assertEqual([run for run in recover() if run in (first, second)], [first])
+		self.assertTrue(is_job_enqueued(f"huf-recover-{first}"))
+		self.assertFalse(is_job_enqueued(f"huf-recover-{second}"))
+
+	def lost_event(self):
+		"""An event that was written down but never queued."""
+		with acting_as(self.user):
+			doc = todo()
+			trigger = self.trigger_as_administrator()
+			(found,) = [one for one in get_doc_event_agents("on_update") if one.name == trigger.name]
+			(event,) = insert_firings(decide_all(doc, "on_update", [found]))
+		frappe.db.commit()
+		return trigger, event
+
+	def trigger_as_administrator(self):
+		with acting_as("Administrator"):
+			return self.trigger()
+
+	def age(self, doctype: str, name: str, **values):
+		values = {"creation": "2020-01-01 00:00:00", **values}
+		frappe.db.set_value(doctype, name, values, update_modified=False)
+		frappe.db.commit()

@@ -1,0 +1,153 @@
+"""Schedules, with the time given: each due time at most one run, whatever the clock and the schedulers do."""
+
+from datetime import datetime, timedelta
+
+import frappe
+from frappe.utils import get_datetime, now_datetime
+
+from huf.ai.triggers.schedules import clear_old_events, run_due_triggers
+from huf.tests.contract.connections import together
+from huf.tests.factories import unique
+from huf.tests.triggers import TriggerTestCase, events_of, work_off
+
+DAY = datetime(2031, 3, 3)
+"""A day to come, so that a scheduler of the site itself, which has the real time, leaves these triggers alone."""
+
+
+def at(clock: str) -> datetime:
+	hours, minutes = map(int, clock.split(":"))
+	return DAY + timedelta(hours=hours, minutes=minutes, seconds=3)
+
+
+class TestSchedule(TriggerTestCase):
+	def schedule(self, first: str = "10:00", **values):
+		"""Every ten minutes from a time of that day on."""
+		trigger = self.trigger("Schedule", run_as=self.user, **{"cron": "*/10 * * * *", **values})
+		due = at(first).replace(second=0)
+		frappe.db.set_value("Agent Trigger", trigger.name, "next_execution", due, update_modified=False)
+		frappe.db.commit()
+		return trigger
+
+	def fired(self, trigger) -> list[str]:
+		return [event.event_key[11:16] for event in events_of(trigger, status=["!=", "Skipped"])]
+
+	def next_of(self, trigger) -> datetime:
+		return get_datetime(frappe.db.get_value("Agent Trigger", trigger.name, "next_execution"))
+
+	def test_a_due_time_gives_one_run_as_the_chosen_user(self):
+		trigger = self.schedule()
+		run_due_triggers(at("09:59"))
+		self.assertEqual(self.fired(trigger), [])
+		run_due_triggers(at("10:00"))
+		(run,) = work_off(trigger)
+		self.assertEqual((run.status, run.run_as), ("Success", self.user))
+		self.assertIn("2031-03-03 10:00", run.prompt)
+		said = frappe.get_doc("Agent Conversation", run.conversation)
+		self.assertEqual(
+			(said.channel, said.external_id, said.owner), ("schedule", "Administrator", self.user)
+		)
+
+	def test_the_next_time_is_moved_on_before_the_run_begins(self):
+		trigger = self.schedule()
+		run_due_triggers(at("10:00"))
+		self.assertEqual(events_of(trigger)[0].status, "Queued")
+		self.assertEqual(self.next_of(trigger), at("10:10").replace(second=0))
+
+	def test_an_agent_that_fails_is_not_fired_at_every_tick(self):
+		trigger = self.schedule(prompt="{{ '' }}")
+		for minute in range(25):
+			run_due_triggers(at(f"10:{minute:02}"))
+		self.assertEqual(self.fired(trigger), ["10:00", "10:10", "10:20"])
+		self.assertIn("came out empty", events_of(trigger)[0].reason)
+
+	def test_a_clock_that_is_put_back_repeats_nothing(self):
+		trigger = self.schedule()
+		for clock in ("10:00", "10:10", "10:20", "10:05", "10:10", "10:20", "10:25", "10:30"):
+			run_due_triggers(at(clock))
+		self.assertEqual(self.fired(trigger), ["10:00", "10:10", "10:20", "10:30"])
+
+	def test_a_clock_that_ran_ahead_for_a_while_stops_nothing(self):
+		trigger = self.schedule()
+		for moment in (at("10:00"), at("10:03") + timedelta(days=1), at("10:05"), at("10:10"), at("10:20")):
+			run_due_triggers(moment)
+		keys = [event.event_key for event in events_of(trigger)]
+		self.assertEqual(
+			keys, [f"2031-03-{day}:00" for day in ("03 10:00", "04 10:00", "03 10:10", "03 10:20")]
+		)
+
+	def test_after_six_hours_without_a_scheduler_there_is_one_run_or_none(self):
+		once, skip = self.schedule(catch_up="Run once"), self.schedule(catch_up="Skip")
+		hourly = self.schedule(cron="0 * * * *", catch_up="Skip")
+		for clock in ("10:00", "16:25", "16:26", "16:30"):
+			run_due_triggers(at(clock))
+		self.assertEqual(self.fired(once), ["10:00", "16:20", "16:30"])
+		self.assertEqual(self.fired(skip), ["10:00", "16:20", "16:30"], "16:20 is on time")
+		self.assertEqual(self.fired(hourly), ["10:00"])
+		(missed,) = events_of(hourly, status="Skipped")
+		self.assertIn("it was missed by 0:25", missed.reason)
+
+	def test_a_missed_time_is_caught_up_with_once(self):
+		trigger = self.schedule(cron="0 10 * * *")
+		for clock in ("16:25", "16:26", "17:00"):
+			run_due_triggers(at(clock))
+		self.assertEqual(self.fired(trigger), ["10:00"])
+		self.assertEqual(self.next_of(trigger), DAY + timedelta(days=1, hours=10))
+
+	def test_two_schedulers_at_once_fire_each_time_once(self):
+		trigger = self.schedule()
+		for clock in ("10:00", "10:10", "10:20"):
+			together([(run_due_triggers, at(clock))] * 2)
+			frappe.db.rollback()
+		self.assertEqual(self.fired(trigger), ["10:00", "10:10", "10:20"])
+		self.assertEqual(len(work_off(trigger)), 3)
+
+	def test_a_condition_may_ask_for_the_time(self):
+		trigger = self.schedule(condition="now.hour == 11")
+		for clock in ("10:50", "11:00"):
+			run_due_triggers(at(clock))
+		self.assertEqual(self.fired(trigger), ["11:00"])
+
+	def test_a_disabled_trigger_or_agent_is_not_due(self):
+		trigger = self.schedule()
+		trigger.reload()
+		trigger.disabled = 1
+		trigger.save()
+		self.assertIsNone(trigger.next_execution)
+		frappe.db.commit()
+		run_due_triggers(at("10:30"))
+		self.assertEqual(events_of(trigger), [])
+
+	def test_one_broken_schedule_does_not_stop_the_others(self):
+		broken, good = self.schedule(trigger_name=unique("A")), self.schedule(trigger_name=unique("B"))
+		frappe.db.set_value("Agent Trigger", broken.name, "cron", "nonsense")
+		frappe.db.commit()
+		run_due_triggers(at("10:00"))
+		self.assertEqual(self.fired(good), ["10:00"])
+		shown = frappe.db.get_value("Agent Trigger", broken.name, "last_error")
+		self.assertIn("The schedule cannot be read", shown)
+
+	def test_what_was_skipped_is_forgotten_after_a_month_and_what_fired_is_not(self):
+		trigger = self.schedule(condition="now.minute == 0")
+		for clock in ("10:00", "10:10"):
+			run_due_triggers(at(clock))
+		work_off(trigger)
+		clear_old_events(now_datetime() + timedelta(days=29))
+		self.assertEqual(len(events_of(trigger)), 2)
+		clear_old_events(now_datetime() + timedelta(days=31))
+		(event,) = events_of(trigger)
+		self.assertEqual((event.status, bool(event.prompt)), ("Fired", True))
+
+	def test_contents_and_events_go_when_those_of_runs_go(self):
+		trigger = self.schedule()
+		run_due_triggers(at("10:00"))
+		work_off(trigger)
+		self.keep_for(contents=10, runs=20)
+		self.addCleanup(self.keep_for, contents=0, runs=0)
+		clear_old_events(now_datetime() + timedelta(days=11))
+		self.assertEqual([event.prompt for event in events_of(trigger)], [None])
+		clear_old_events(now_datetime() + timedelta(days=21))
+		self.assertEqual(events_of(trigger), [])
+
+	def keep_for(self, contents: int, runs: int):
+		frappe.db.set_single_value("Huf Settings", {"keep_contents_days": contents, "keep_runs_days": runs})
+		frappe.db.commit()

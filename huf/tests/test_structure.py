@@ -1,0 +1,189 @@
+"""The structure, checked by reading the source: which way imports go, and which names of frappe the app uses."""
+
+import ast
+import unittest
+from functools import cache
+from pathlib import Path
+
+HUF = Path(__file__).resolve().parent.parent
+FRAPPE_NAMES = HUF / "embedded" / "frappe_names.txt"
+
+PACKAGES = (
+	"api",
+	"ai.packs",
+	"ai.evals",
+	"ai.chat",
+	"ai.mail",
+	"ai.triggers",
+	"ai.setup",
+	"ai.runs",
+	"ai.agents",
+	"ai.knowledge",
+	"ai.queries",
+	"ai.dry_run",
+	"ai.tools",
+	"ai.providers",
+	"ai.loop",
+	"ai.routing",
+	"ai.storage",
+	"ai.concurrency",
+	"ai.core",
+)
+"""From top to bottom. A package imports only from itself and from packages that stand below it."""
+
+PURE = ("ai.loop", "ai.routing")
+IMPURE = {"frappe", "litellm", "agents", "sqlite3"}
+
+
+class TestPackages(unittest.TestCase):
+	def test_a_package_imports_only_from_below(self):
+		upward = {
+			(module, target)
+			for module, targets in app_imports().items()
+			for target in targets
+			if package_of(module) is not None and is_above(target, module)
+		}
+		self.assertEqual(upward, set())
+
+	def test_every_folder_of_ai_is_in_the_list(self):
+		folders = {
+			f"ai.{path.name}" for path in (HUF / "ai").iterdir() if path.is_dir() and path.name[0] not in "_."
+		}
+		self.assertEqual(folders - set(PACKAGES), set())
+		self.assertLessEqual(len(folders), 20)
+
+	def test_the_root_of_ai_holds_at_most_ten_thin_modules(self):
+		modules = [path for path in (HUF / "ai").glob("*.py") if path.name != "__init__.py"]
+		self.assertLessEqual(len(modules), 10)
+		for path in modules:
+			body = ast.parse(path.read_text()).body[1:]
+			self.assertEqual([n for n in body if not isinstance(n, ast.ImportFrom | ast.Assign)], [], path)
+
+	def test_there_is_no_cycle_of_files(self):
+		self.assertEqual(find_cycles(app_imports()), [])
+
+	def test_pure_packages_know_no_site_and_no_provider(self):
+		for path in sources():
+			if name_of(path).startswith(PURE):
+				roots = {name.partition(".")[0] for name in imports(path)}
+				self.assertEqual(roots & IMPURE, set(), path)
+
+	def test_only_the_provider_imports_litellm(self):
+		users = {
+			name_of(path) for path in sources() if "litellm" in {n.partition(".")[0] for n in imports(path)}
+		}
+		self.assertEqual(users, {"ai.providers.litellm"})
+
+	def test_only_embedded_knows_the_runtime(self):
+		users = {
+			name_of(path) for path in sources() if any(n.startswith("huf.embedded") for n in imports(path))
+		}
+		self.assertEqual(users, set())
+
+	def test_only_storage_ignores_permissions(self):
+		users = {
+			name_of(path)
+			for path in sources()
+			if "ignore_permissions" in path.read_text() and name_of(path).startswith(("ai", "api"))
+		}
+		storing = {name for name in users if name.startswith("ai.storage.") or name.endswith(".store")}
+		self.assertEqual(users - storing, set())
+
+
+class TestFrappeNames(unittest.TestCase):
+	def test_every_name_the_app_uses_is_on_the_list_and_no_other(self):
+		listed = set(FRAPPE_NAMES.read_text().split())
+		used = {name for path in sources() for name in frappe_names(path)}
+		self.assertEqual(used - listed, set(), f"new: add to {FRAPPE_NAMES.name}, with a contract test")
+		self.assertEqual(listed - used, set(), f"no longer used: remove from {FRAPPE_NAMES.name}")
+
+
+@cache
+def sources() -> list[Path]:
+	"""The app's own modules: without the embedded runtime, tests and packs."""
+	left_out = {"embedded", "tests", "ui", "public", "node_modules"}
+	return [
+		p
+		for p in sorted(HUF.rglob("*.py"))
+		if not left_out & set(p.relative_to(HUF).parts) and not p.name.startswith("test_")
+	]
+
+
+def name_of(path: Path) -> str:
+	return ".".join(path.relative_to(HUF).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def imports(path: Path) -> set[str]:
+	"""Dotted names a module imports, also within functions; `from a import b` counts as a.b where that is a module."""
+	found = set()
+	for node in ast.walk(ast.parse(path.read_text())):
+		if isinstance(node, ast.Import):
+			found |= {alias.name for alias in node.names}
+		elif isinstance(node, ast.ImportFrom) and node.module:
+			found |= {deepest(f"{node.module}.{alias.name}", node.module) for alias in node.names}
+	return found
+
+
+def deepest(name: str, module: str) -> str:
+	path = HUF.parent / Path(*name.split("."))
+	return name if path.is_dir() or path.with_suffix(".py").exists() else module
+
+
+@cache
+def app_imports() -> dict[str, set[str]]:
+	return {
+		name_of(path): {name.removeprefix("huf.") for name in imports(path) if name.startswith("huf.")}
+		for path in sources()
+	}
+
+
+def package_of(module: str) -> int | None:
+	"""The package's place in PACKAGES, or None for a module outside them."""
+	for place, package in enumerate(PACKAGES):
+		if module == package or module.startswith(f"{package}."):
+			return place
+	return None
+
+
+def is_above(target: str, module: str) -> bool:
+	"""Whether `target` stands above `module`; the public modules in the root of `ai` stand above every package."""
+	place = package_of(target)
+	if place is None:
+		return target.startswith("ai.")
+	return place < package_of(module)
+
+
+def find_cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+	"""One cycle for each group of files that import one another."""
+	cycles, finished = [], set()
+
+	def visit(module: str, trail: list[str]) -> None:
+		if module in trail:
+			cycles.append(trail[trail.index(module) :])
+		elif module not in finished:
+			for target in sorted(graph.get(module, ())):
+				visit(target, [*trail, module])
+			finished.add(module)
+
+	for module in graph:
+		visit(module, [])
+	return cycles
+
+
+def frappe_names(path: Path) -> set[str]:
+	"""Names below frappe a module uses: attributes as written, and what it imports."""
+	tree, found = ast.parse(path.read_text()), set()
+	for node in ast.walk(tree):
+		if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "frappe":
+			found |= {f"{node.module}.{alias.name}" for alias in node.names}
+		elif isinstance(node, ast.Attribute) and (name := dotted(node)).startswith("frappe."):
+			found.add(name)
+	# `frappe.db.sql` is one use, not also one of `frappe.db`.
+	return {name for name in found if not any(other.startswith(f"{name}.") for other in found)}
+
+
+def dotted(node: ast.AST) -> str:
+	if isinstance(node, ast.Attribute):
+		return f"{dotted(node.value)}.{node.attr}"
+	return node.id if isinstance(node, ast.Name) else ""
