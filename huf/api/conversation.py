@@ -11,7 +11,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.queries import chats
 from huf.ai.storage.chats import branch_chat, share_chat, shares_of, unshare_chat
 
-MOST = 100
+MAX_ROWS = 100
 
 
 @frappe.whitelist(methods=["GET"])
@@ -22,7 +22,9 @@ def search(text: str, start: int = 0, limit: int = 30):
 	"""
 	frappe.has_permission("Agent Conversation", throw=True)
 	words = text.strip()
-	return chats.search_chats(frappe.session.user, words, int(start), min(int(limit), MOST)) if words else []
+	return (
+		chats.search_chats(frappe.session.user, words, int(start), min(int(limit), MAX_ROWS)) if words else []
+	)
 
 
 @frappe.whitelist(methods=["POST"])

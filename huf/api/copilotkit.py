@@ -31,7 +31,7 @@ from huf.api.sse import as_stream
 
 CHANNEL = "copilotkit"
 CHAT = "chat"
-MOST_MESSAGES = 200
+MAX_MESSAGES = 200
 REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
@@ -150,7 +150,7 @@ def read_history(request: AgentRequest, conversation: str | None, run) -> list[d
 	manager = ConversationManager(request.agent, user=request.user)
 	manager.conversation = conversation
 	asked = [{"role": "user", "content": run.prompt}] if run else []
-	return [*manager.get_conversation_history(MOST_MESSAGES, [run.name] if run else []), *asked]
+	return [*manager.get_conversation_history(MAX_MESSAGES, [run.name] if run else []), *asked]
 
 
 def last_said(wanted: RunAgentInput) -> str | None:

@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.evals import from_runs, pending_changes
-from huf.ai.evals.runner import MOST_TIMES
+from huf.ai.evals.runner import MAX_TIMES
 
 CASE = "Agent Eval Case"
 FIELDS = ["name", "case_name", "agent", "disabled", "verdict", "note", "run", "prompt"]
@@ -32,8 +32,8 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 	`model`: an AI Model, "Offline" or "Recorded"; left out: the agent's own.
 	"""
 	manageable(agent)
-	if not 1 <= times <= MOST_TIMES:
-		raise UsageError(f"A case can be run 1 to {MOST_TIMES} times.")
+	if not 1 <= times <= MAX_TIMES:
+		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
 	values = {"agent": agent, "times": times, "model": model, "judge": judge}
 	frappe.enqueue("huf.ai.evals.pending_changes.run_job", queue="long", timeout=3600, **values)
 	return {"enqueued": True}

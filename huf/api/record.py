@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.queries import records, search
 
-MOST = 200
+MAX_ROWS = 200
 
 
 @frappe.whitelist(methods=["GET"])
@@ -19,7 +19,7 @@ def get_records(
 ):
 	"""Records, the last changed first; see `huf.ai.queries.records.list_records`."""
 	return records.list_records(
-		doctype, (text or "").strip(), frappe.parse_json(filters or "{}"), start, min(limit, MOST)
+		doctype, (text or "").strip(), frappe.parse_json(filters or "{}"), start, min(limit, MAX_ROWS)
 	)
 
 

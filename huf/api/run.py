@@ -6,7 +6,7 @@ from huf.ai.chat import approvals, messages
 from huf.ai.queries import runs
 from huf.ai.runs import lost_calls, replay
 
-MOST_RUNS = 200
+MAX_RUNS = 200
 
 
 @frappe.whitelist(methods=["GET"])
@@ -20,7 +20,7 @@ def get_runs(
 	"""Runs, newest first; see `huf.ai.queries.runs`."""
 	wanted = {"agent": agent, "status": status, "trigger": trigger}
 	filters = {field: value for field, value in wanted.items() if value}
-	return runs.list_runs(filters, start, min(limit, MOST_RUNS))
+	return runs.list_runs(filters, start, min(limit, MAX_RUNS))
 
 
 @frappe.whitelist(methods=["GET"])

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 from huf.ai.core.types import EventKind, RunEvent
 from huf.ai.tools.sources import sources_of
 
-LONGEST_RESULT = 4000
+MAX_RESULT_CHARS = 4000
 PING = ": ping\n\n"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -37,9 +37,9 @@ def as_lines(events: Iterable[RunEvent | None]) -> Iterator[str]:
 def shortened(event: RunEvent) -> dict:
 	"""A page shows the beginning of a long result, and all of its sources; the record keeps the whole."""
 	result = event.data.get("result") if event.kind is EventKind.TOOL_FINISHED else None
-	if result is None or len(result) <= LONGEST_RESULT:
+	if result is None or len(result) <= MAX_RESULT_CHARS:
 		return event.data
-	return {**event.data, "result": result[:LONGEST_RESULT], "cut": True, "sources": sources_of(result)}
+	return {**event.data, "result": result[:MAX_RESULT_CHARS], "cut": True, "sources": sources_of(result)}
 
 
 def last_event() -> int:

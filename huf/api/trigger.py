@@ -23,7 +23,7 @@ LIST_FIELDS = (
 	*("scheduled_interval", "interval_count", "catch_up", "next_execution", "webhook_slug", "event_name"),
 	*("last_execution", "last_error", "modified"),
 )
-LONGEST_TEST = 365
+MAX_BACKTEST_DAYS = 365
 
 
 @frappe.whitelist(methods=["GET"])
@@ -89,7 +89,7 @@ def backtest(trigger: str | None = None, values: dict | str | None = None, days:
 	doc = readable(trigger) if trigger else unsaved(frappe.parse_json(values) or {})
 	if doc.trigger_type not in ("Doc Event", "Schedule"):
 		raise UsageError("Only Doc Event and Schedule triggers have a past to look at.")
-	return look_back(doc, max(1, min(days, LONGEST_TEST)))
+	return look_back(doc, max(1, min(days, MAX_BACKTEST_DAYS)))
 
 
 @frappe.whitelist(methods=["POST"])

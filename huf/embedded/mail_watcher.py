@@ -6,7 +6,7 @@ The schedule reads every mailbox each minute besides: what a thread misses, or h
 import threading
 import time
 
-MOST = 8
+MAX_WATCHERS = 8
 LOOK_SECONDS = 5
 WAIT_SECONDS = 60
 REST_SECONDS = 30
@@ -33,7 +33,7 @@ class MailWatcher:
 		while not self.stopping.wait(LOOK_SECONDS):
 			wanted = self.on_site(names_of_mailboxes) or []
 			for name in wanted:
-				if name not in self.watched and len(self.watched) < MOST:
+				if name not in self.watched and len(self.watched) < MAX_WATCHERS:
 					self.watched.add(name)
 					threading.Thread(target=self.watch, args=(name,), daemon=True).start()
 

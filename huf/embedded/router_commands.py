@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from huf.ai.routing.evaluation import ENOUGH, Evaluation, Score, evaluate, fit_threshold
+from huf.ai.routing.evaluation import MIN_DECISIONS, Evaluation, Score, evaluate, fit_threshold
 from huf.ai.routing.router import decide_route
 from huf.ai.routing.types import THRESHOLD
 
@@ -94,7 +94,7 @@ def fit(home):
 	fitted = fit_threshold(outcomes)
 	if not fitted:
 		raise click.ClickException(
-			f"{len(outcomes)} decisions have come to an end; {ENOUGH} are needed to suggest a threshold."
+			f"{len(outcomes)} decisions have come to an end; {MIN_DECISIONS} are needed to suggest a threshold."
 		)
 	threshold, share = fitted
 	click.echo(

@@ -28,7 +28,7 @@ class EffectTool(FunctionTool):
 	types: str = ""
 	reference_doctype: str | None = None
 	timeout: float | None = None
-	most_calls: int = 0
+	max_calls: int = 0
 	concurrent: bool = False
 	needs_approval: bool = False
 	progress: str = ""

@@ -10,7 +10,7 @@ from huf.ai.agents.tool_handlers import RunChild
 from huf.ai.core.settings import Settings, get_settings
 from huf.ai.core.types import Mode
 from huf.ai.providers.models import choose_model
-from huf.ai.providers.tiers import Ladder
+from huf.ai.providers.tiers import Tiers
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class AgentManager:
 	):
 		self.agent_doc = frappe.get_cached_doc("Agent", agent_name)
 		self.settings, self.mode = get_settings(), mode
-		self.ladder = Ladder.of(self.settings, tier)
-		if self.ladder and not model:
-			model = self.ladder.first()
+		self.tiers = Tiers.of(self.settings, tier)
+		if self.tiers and not model:
+			model = self.tiers.first()
 		self.provider, self.model = choose_model(self.agent_doc, provider, model)
 		self.tools: list = []
 
@@ -62,9 +62,9 @@ class AgentManager:
 			by_mode if self.agent_doc.choose_by_task else self.agent_doc.max_iterations or settings.max_steps
 		)
 
-	def climb(self, down: bool) -> tuple[str, str] | None:
+	def escalate(self, down: bool) -> tuple[str, str] | None:
 		"""(provider, model) of the next tier, for a run that does not get on with its own; None without one."""
-		model = self.ladder and self.ladder.next(down)
+		model = self.tiers and self.tiers.next(down)
 		return choose_model(self.agent_doc, None, model) if model else None
 
 	@property

@@ -33,7 +33,7 @@ def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectT
 	return [
 		replace(
 			tool,
-			most_calls=slot.max_calls or 0,
+			max_calls=slot.max_calls or 0,
 			needs_approval=needs_approval(tool, row, slot),
 			progress=slot.progress or "",
 			why_person=partial(why_person, row, doc),

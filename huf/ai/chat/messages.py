@@ -14,7 +14,7 @@ from huf.ai.runs.queue import enqueue_run
 from huf.ai.runs.start import read_names, run_agent, stream_agent
 
 CHANNEL = "chat"
-MOST_MESSAGES = 500
+MAX_MESSAGES = 500
 MESSAGE_FIELDS = [
 	*("name", "sequence", "role", "kind", "content", "run", "step", "tool_name", "tool_call_id", "creation"),
 	"attachments",
@@ -39,7 +39,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 		filters=filters,
 		fields=MESSAGE_FIELDS,
 		order_by="sequence desc",
-		limit_page_length=min(int(limit), MOST_MESSAGES),
+		limit_page_length=min(int(limit), MAX_MESSAGES),
 	)[::-1]
 	names = list(dict.fromkeys(row.run for row in rows if row.run))
 	add_calls(rows, names)

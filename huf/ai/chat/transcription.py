@@ -11,7 +11,7 @@ from huf.ai.providers import services
 from huf.ai.runs import admission
 
 SPEECH = "Speech to Text"
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 """Of one recording: about an hour of speech as browsers write it."""
 ENDINGS = {
 	"audio/webm": "webm",
@@ -45,8 +45,8 @@ def transcribe(agent: str, sound: str, kind: str) -> str:
 	ending = ENDINGS.get(kind.split(";")[0].strip().lower())
 	if not ending:
 		raise UsageError(f"A recording is one of {', '.join(ENDINGS)}.")
-	if len(sound) > MOST_BYTES * 4 // 3:
-		raise UsageError(f"A recording may have {MOST_BYTES // 1_000_000} MB at most. Say less at once.")
+	if len(sound) > MAX_BYTES * 4 // 3:
+		raise UsageError(f"A recording may have {MAX_BYTES // 1_000_000} MB at most. Say less at once.")
 	try:
 		content = base64.b64decode(sound, validate=True)
 	except binascii.Error:

@@ -21,9 +21,9 @@ PICTURES = {
 	"gif": "image/gif",
 }
 """Endings of the pictures that models take, and their media types."""
-PICTURE_TOKENS, MOST_PICTURE_TOKENS = 1_600, 5_000
+PICTURE_TOKENS, MAX_PICTURE_TOKENS = 1_600, 5_000
 """Of one picture: about, where room is measured; at most, where it has to be paid. Providers count by its size."""
-LEAST_SHOWN = 400
+MIN_SHOWN_CHARS = 400
 TICKS = re.compile(r"`{3,}")
 
 
@@ -39,7 +39,7 @@ class Attached:
 
 
 @dataclass(frozen=True)
-class Brought:
+class MessageFiles:
 	"""The files of one message, and what a model is told of them."""
 
 	files: tuple[Attached, ...] = ()
@@ -65,12 +65,12 @@ class Brought:
 		return {**message, "images": images} if images else message
 
 
-NOTHING = Brought()
+NOTHING = MessageFiles()
 
 
-def read_brought(row: Mapping) -> Brought:
+def read_message_files(row: Mapping) -> MessageFiles:
 	"""What an Agent Message's row says of its files."""
-	return Brought(files_of(row.get("attachments")), row.get("attached_text") or "")
+	return MessageFiles(files_of(row.get("attachments")), row.get("attached_text") or "")
 
 
 def files_of(attachments: str | None) -> tuple[Attached, ...]:
@@ -90,7 +90,7 @@ def divide(room: int, lengths: Sequence[int]) -> list[int]:
 	"""How much of each is shown: alike, and what a short one leaves goes to the longer ones."""
 	shares, left = [0] * len(lengths), room
 	for done, place in enumerate(sorted(range(len(lengths)), key=lengths.__getitem__)):
-		shares[place] = min(lengths[place], max(left // (len(lengths) - done), LEAST_SHOWN))
+		shares[place] = min(lengths[place], max(left // (len(lengths) - done), MIN_SHOWN_CHARS))
 		left -= shares[place]
 	return shares
 

@@ -11,8 +11,8 @@ WORD = re.compile(r"[^\W_]+")
 MARKS = re.compile(r"[\u0300-\u036f]")
 DIGRAPH = re.compile(r"(?<!q)([aou])e")
 ASKED = re.compile(r'"([^"]*)"?|(\S+)')
-LONGEST_QUERY = 1000
-MOST_TERMS = 24
+MAX_QUERY_CHARS = 1000
+MAX_TERMS = 24
 SHORTEST_PREFIX, SHORTEST_STEM = 2, 4
 
 
@@ -49,9 +49,9 @@ def read_query(text: str) -> list[Term]:
 	Whatever else stands in it is no language of any database: signs fall out here.
 	"""
 	terms = []
-	for phrase, word in ASKED.findall(text[:LONGEST_QUERY]):
+	for phrase, word in ASKED.findall(text[:MAX_QUERY_CHARS]):
 		words = tuple(words_of(phrase or word))
 		if words:
 			is_prefix = word.endswith("*") and len(words[-1]) >= SHORTEST_PREFIX
 			terms.append(Term(words, is_prefix))
-	return list(dict.fromkeys(terms))[:MOST_TERMS]
+	return list(dict.fromkeys(terms))[:MAX_TERMS]

@@ -15,7 +15,7 @@ class TriggerType(str, Enum):
 	MANUAL = "Manual"
 
 
-class FiringStatus(str, Enum):
+class TriggerEventStatus(str, Enum):
 	"""Of one event of a trigger. Queued: its run is still to be opened. Skipped: a condition said no."""
 
 	QUEUED = "Queued"
@@ -34,7 +34,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Firing:
+class TriggerEvent:
 	"""One event as it concerns one trigger, and what is to come of it.
 
 	`key` makes it one of its kind, together with the trigger and the document. `initiating_user` set it off, `run_as` is
@@ -45,7 +45,7 @@ class Firing:
 	agent: str
 	event: str
 	key: str
-	status: FiringStatus
+	status: TriggerEventStatus
 	reason: str | None = None
 	checks: tuple[Check, ...] = ()
 	initiating_user: str | None = None

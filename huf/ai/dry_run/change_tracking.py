@@ -46,7 +46,7 @@ WRITES_TABLE = re.compile(
 	r"\s*(?:insert\s+(?:ignore\s+)?into|replace\s+into|update|delete\s+from)\s+[`\"]?tab([^`\"]+)[`\"]",
 	re.IGNORECASE,
 )
-MOST_ROWS = 200
+MAX_ROWS = 200
 PASSES_ON = (
 	"huf.ai.dry_run.change_tracking",
 	"huf.ai.dry_run.isolation",
@@ -92,10 +92,10 @@ class Touched:
 		if meta.issingle or rows is None:
 			return self.note(doctype, doctype)
 		fields = ["parenttype", "parent"] if meta.istable else ["name"]
-		found = frappe.db.get_values(doctype, rows, fields, order_by="name asc", limit=MOST_ROWS + 1)
-		if len(found) > MOST_ROWS:
+		found = frappe.db.get_values(doctype, rows, fields, order_by="name asc", limit=MAX_ROWS + 1)
+		if len(found) > MAX_ROWS:
 			self.beyond[doctype] = None
-		for row in found[:MOST_ROWS]:
+		for row in found[:MAX_ROWS]:
 			self.note(*row) if meta.istable else self.note(doctype, row[0])
 
 	def note_statement(self, query: Any) -> None:

@@ -12,7 +12,7 @@ from frappe.utils import now
 from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError, UsageError
-from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Observation, Outcome
+from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, ToolResult
 from huf.ai.evals.cases import Case, parse_case
 from huf.ai.evals.checks import Made, Trace, Witness, find_faults, pass_hat
 from huf.ai.evals.dry_runs import Trials
@@ -24,7 +24,7 @@ from huf.ai.runs.provider import RunProvider
 CASE = "Agent Eval Case"
 RECORDED = "Recorded"
 """In the place of a model's name: the answers that the case has on record."""
-MOST_TIMES = 100
+MAX_TIMES = 100
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def evaluate(
 	with nothing uncommitted.
 	Raises UsageError for an agent without cases.
 	"""
-	if not 1 <= times <= MOST_TIMES:
-		raise UsageError(f"A case can be run 1 to {MOST_TIMES} times.")
+	if not 1 <= times <= MAX_TIMES:
+		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
 	doc = frappe.get_doc("Agent", agent).update(changes or {})
 	names = frappe.get_all(CASE, {"agent": agent, "disabled": 0}, pluck="name", order_by="name asc")
 	if not names:
@@ -204,17 +204,17 @@ def play(case: Case):
 
 
 def trace_of(outcome: Outcome) -> Trace:
-	calls = tuple(made_of(each) for each in outcome.observations)
+	calls = tuple(made_of(each) for each in outcome.tool_results)
 	return Trace(outcome.text, calls, outcome.status.value, outcome.error or outcome.stop_reason.value)
 
 
-def made_of(observation: Observation) -> Made:
-	call = observation.call
+def made_of(tool_result: ToolResult) -> Made:
+	call = tool_result.call
 	try:
 		asked = json.loads(call.request.arguments or "{}") if call.arguments is None else call.arguments
 	except ValueError:
 		asked = {}
-	return Made(call.request.name, asked, observation.ok, observation.text)
+	return Made(call.request.name, asked, tool_result.ok, tool_result.text)
 
 
 def look(trials: Trials, check) -> list:

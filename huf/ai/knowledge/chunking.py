@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-LONGEST = 1200
+MAX_CHUNK_CHARS = 1200
 """Characters of a chunk: some paragraphs, about 300 tokens."""
-LEAST = LONGEST // 2
+MIN_CHUNK_CHARS = MAX_CHUNK_CHARS // 2
 BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"[.!?;:]\s"), re.compile(r"\s"))
 """Where a text is cut, the best first."""
 HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
@@ -36,8 +36,8 @@ def split_parts(parts: Iterable[Part]) -> Iterator[Part]:
 
 def cuts(text: str) -> Iterator[tuple[int, int]]:
 	start = 0
-	while len(text) - start > LONGEST:
-		end = start + find_break(text[start : start + LONGEST])
+	while len(text) - start > MAX_CHUNK_CHARS:
+		end = start + find_break(text[start : start + MAX_CHUNK_CHARS])
 		yield start, end
 		start = end
 	yield start, len(text)
@@ -45,7 +45,7 @@ def cuts(text: str) -> Iterator[tuple[int, int]]:
 
 def find_break(window: str) -> int:
 	for pattern in BREAKS:
-		ends = [found.end() for found in pattern.finditer(window, LEAST)]
+		ends = [found.end() for found in pattern.finditer(window, MIN_CHUNK_CHARS)]
 		if ends:
 			return ends[-1]
 	return len(window)

@@ -11,8 +11,8 @@ import frappe
 
 CHUNK = "Knowledge Chunk"
 TABLE = "huf_knowledge_words"
-LONGEST_WORD = 60
-MOST_RANKED, MOST_TERMS = 8_000, 5
+MAX_WORD_CHARS = 60
+MAX_RANKED, MAX_TERMS = 8_000, 5
 SHORTEST = 3
 """Letters of a word that InnoDB keeps, unless a database is told otherwise."""
 LEFT_OUT = frozenset(
@@ -40,7 +40,7 @@ class Sqlite:
 			frappe.db.commit()
 
 	def word(self, word: str) -> str:
-		return word[:LONGEST_WORD]
+		return word[:MAX_WORD_CHARS]
 
 	def add(self, rows: Sequence[tuple[str, str, str]]) -> None:
 		for name, source, words in rows:
@@ -69,7 +69,7 @@ class Sqlite:
 			# The sign keeps SQLite from asking the index for each of them.
 			some = f"select rowid from {TABLE} where {TABLE} match %s and +rowid in %s limit {limit}"
 			return named(frappe.db.sql(some, (query, [int(name, 16) for name in own]), pluck=True))
-		found = f"select rowid, rank as score from {TABLE} where {TABLE} match %s limit {MOST_RANKED}"
+		found = f"select rowid, rank as score from {TABLE} where {TABLE} match %s limit {MAX_RANKED}"
 		# Of more than MOST_RANKED some are weighed: the order of rowids is no order of anything.
 		best = f"select rowid from ({found}) order by score limit {limit}"
 		return named(frappe.db.sql(best, (query,), pluck=True))
@@ -79,13 +79,13 @@ class Sqlite:
 		total, chosen = 0, []
 		for count, place in sorted((self.count(term), place) for place, term in enumerate(terms)):
 			total += count
-			if chosen and total > MOST_RANKED:
+			if chosen and total > MAX_RANKED:
 				break
 			chosen.append(terms[place])
 		return chosen
 
 	def count(self, term: Wanted) -> int:
-		query = f"select count(*) from (select 1 from {TABLE} where {TABLE} match %s limit {MOST_RANKED + 1})"
+		query = f"select count(*) from (select 1 from {TABLE} where {TABLE} match %s limit {MAX_RANKED + 1})"
 		return frappe.db.sql(query, (self.query([term], (), False),), pluck=True)[0]
 
 
@@ -106,7 +106,7 @@ class Kept:
 
 	def rarest(self, terms: Sequence[Wanted]) -> Sequence[Wanted]:
 		"""Nobody counts here beforehand; the longest words are the rarer ones."""
-		return sorted(terms, key=lambda term: -sum(map(len, term.words)))[:MOST_TERMS]
+		return sorted(terms, key=lambda term: -sum(map(len, term.words)))[:MAX_TERMS]
 
 	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
 		within = "" if items is None else "and item in %(items)s"
@@ -127,13 +127,13 @@ class MariaDB(Kept):
 
 	def word(self, word: str) -> str:
 		"""What InnoDB would leave out is made longer, or another word."""
-		word = word[:LONGEST_WORD]
+		word = word[:MAX_WORD_CHARS]
 		return f"{word}_" if word in LEFT_OUT else word.ljust(SHORTEST, "_")
 
 	def one(self, term: Wanted) -> str:
 		if len(term.words) > 1:
 			return f'"{" ".join(map(self.word, term.words))}"'
-		return f"{term.words[0][:LONGEST_WORD]}*" if term.is_prefix else self.word(term.words[0])
+		return f"{term.words[0][:MAX_WORD_CHARS]}*" if term.is_prefix else self.word(term.words[0])
 
 	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
 		found = list(map(self.one, terms))
@@ -150,7 +150,7 @@ class Postgres(Kept):
 		frappe.db.sql_ddl(f'create index if not exists {TABLE} on "tab{CHUNK}" using gin ({self.vector})')
 
 	def word(self, word: str) -> str:
-		return word[:LONGEST_WORD]
+		return word[:MAX_WORD_CHARS]
 
 	def one(self, term: Wanted) -> str:
 		return f"({' <-> '.join(map(self.word, term.words))}{':*' if term.is_prefix else ''})"

@@ -20,8 +20,8 @@ from huf.ai.storage.rows import digest
 
 VERSION = 1
 """Of how texts are read and cut; another one has everything indexed anew."""
-LONGEST = 3600
-AT_ONCE, MOST_CHUNKS = 50, 500
+JOB_TIMEOUT_S = 3600
+AT_ONCE, MAX_CHUNKS = 50, 500
 """Items that are read, and chunks that are written, in one go: others wait for the database so long."""
 
 
@@ -30,7 +30,7 @@ def enqueue_index(source: str, **how) -> None:
 	frappe.enqueue(
 		"huf.ai.knowledge.indexing.index_source",
 		queue="long",
-		timeout=LONGEST,
+		timeout=JOB_TIMEOUT_S,
 		job_id=f"huf-knowledge-{source}",
 		deduplicate=True,
 		source=source,
@@ -113,7 +113,7 @@ def index_items(items: list) -> None:
 	for item in items:
 		read.append((item, read_item(item)))
 		size += len(read[-1][1].chunks)
-		if size > MOST_CHUNKS or item is items[-1]:
+		if size > MAX_CHUNKS or item is items[-1]:
 			for each, found in read:
 				settle(each, found)
 			frappe.db.commit()

@@ -18,7 +18,7 @@ FIELDS = (
 	"error",
 	"indexed_at",
 )
-LONGEST_LIST = 200
+MAX_LIST_ROWS = 200
 
 
 def list_sources() -> list[dict]:
@@ -34,7 +34,7 @@ def list_sources() -> list[dict]:
 def list_items(source: str, start: int = 0, limit: int = 50) -> list[dict]:
 	"""Items of a source that the user may read, those with a fault first: {name, title, doctype, document, url, state, ...}."""
 	reader = Reader()
-	rows = store.list_items(source, start, min(limit, LONGEST_LIST))
+	rows = store.list_items(source, start, min(limit, MAX_LIST_ROWS))
 	return [
 		{
 			"name": row.name,

@@ -15,9 +15,9 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.text_decoding import clean, decode_bytes
 from huf.ai.knowledge.chunking import Part, parts_of_markdown
 
-MOST_UNPACKED = 300_000_000
+MAX_UNPACKED = 300_000_000
 """Bytes of an office file once it is unpacked: a small one can be made to fill the memory."""
-MOST_PAGES, MOST_ROWS = 5_000, 50_000
+MAX_PAGES, MAX_ROWS = 5_000, 50_000
 SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
@@ -42,7 +42,7 @@ def read_pdf(content: bytes) -> list[Part]:
 	reader = PdfReader(io.BytesIO(content))
 	if reader.is_encrypted and not reader.decrypt(""):
 		raise UsageError("The PDF is locked with a password.")
-	pages = enumerate(reader.pages[:MOST_PAGES], 1)
+	pages = enumerate(reader.pages[:MAX_PAGES], 1)
 	return [Part(clean(page.extract_text() or ""), page=number) for number, page in pages]
 
 
@@ -73,7 +73,7 @@ def read_xlsx(content: bytes) -> list[Part]:
 	book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 	parts = []
 	for sheet in book.worksheets:
-		rows = sheet.iter_rows(max_row=MOST_ROWS, values_only=True)
+		rows = sheet.iter_rows(max_row=MAX_ROWS, values_only=True)
 		lines = [" | ".join(str(cell) for cell in row if cell is not None) for row in rows]
 		parts.append(Part(clean("\n".join(line for line in lines if line)), heading=sheet.title))
 	return parts
@@ -114,7 +114,7 @@ def read_text(content: bytes) -> list[Part]:
 
 def check_size(content: bytes) -> None:
 	with zipfile.ZipFile(io.BytesIO(content)) as package:
-		if sum(each.file_size for each in package.infolist()) > MOST_UNPACKED:
+		if sum(each.file_size for each in package.infolist()) > MAX_UNPACKED:
 			raise UsageError("The file is too large once it is unpacked.")
 
 

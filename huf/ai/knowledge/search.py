@@ -15,10 +15,10 @@ from huf.ai.knowledge.access import Reader
 from huf.ai.knowledge.store import count_sources, read_places, source_word, with_texts
 from huf.ai.tools.taint import MAIL_DOCTYPES
 
-MOST_RESULTS = 50
-MOST_SEEN = 30
+MAX_RESULTS = 50
+MAX_SEEN = 30
 """Readable chunks that are weighed against one another, where no more are asked for."""
-MOST_OFFERED = 1_000
+MAX_OFFERED = 1_000
 """Chunks that the index is asked for."""
 BATCHES = (40, 160, 800)
 
@@ -51,7 +51,7 @@ def search(query: str, sources: Sequence[str] | None = None, limit: int = 6) -> 
 	"words in quotes" stand beside one another, and a word* is a beginning. Gives {query, results: [Citation as a dict], more}
 	and, where strangers wrote some of it, untrusted.
 	"""
-	limit = max(1, min(int(limit), MOST_RESULTS))
+	limit = max(1, min(int(limit), MAX_RESULTS))
 	messages = len(frappe.local.message_log)
 	reader = Reader()
 	try:
@@ -77,7 +77,7 @@ def find(reader: Reader, query: str, sources: list, limit: int) -> list[tuple]:
 	scores = dict(zip(rows, ranking.weigh(terms, texts), strict=True))
 	near = [
 		with_texts(readable(reader, [offer], names, limit))
-		for offer in vectors.near(query, sources, MOST_OFFERED)
+		for offer in vectors.near(query, sources, MAX_OFFERED)
 	]
 	if near:
 		rows = {name: row for found in (*near, rows) for name, row in found.items()}
@@ -90,21 +90,21 @@ def offered(reader: Reader, terms: list[Term], sources: list) -> Iterator[list[s
 	if not sources:
 		return
 	words = [] if len(sources) == count_sources() else [source_word(source.name) for source in sources]
-	yield (found := fulltext.find(terms, words, MOST_OFFERED))
-	if len(found) == MOST_OFFERED:
+	yield (found := fulltext.find(terms, words, MAX_OFFERED))
+	if len(found) == MAX_OFFERED:
 		# Too many for the index to offer all: a reader of few documents may have some of the others.
-		yield fulltext.find(terms, (), MOST_OFFERED, items=reader.few_items(sources))
+		yield fulltext.find(terms, (), MAX_OFFERED, items=reader.few_items(sources))
 	if len(terms) > 1:
-		yield fulltext.find(terms, words, MOST_OFFERED, is_any=True)
+		yield fulltext.find(terms, words, MAX_OFFERED, is_any=True)
 	loose = [term.loose for term in terms]
 	if loose != terms:
-		yield fulltext.find(loose, words, MOST_OFFERED, is_any=True)
+		yield fulltext.find(loose, words, MAX_OFFERED, is_any=True)
 
 
 def readable(reader: Reader, offers: Iterable[list[str]], sources: set[str], limit: int) -> dict:
 	"""{name: chunk} of those that the user may read, in the order of the offers, until there are enough to weigh."""
 	seen: dict = {}
-	enough = max(MOST_SEEN, limit + 1)
+	enough = max(MAX_SEEN, limit + 1)
 	for names in offers:
 		for batch in batches([name for name in names if name not in seen]):
 			rows = read_places(batch)

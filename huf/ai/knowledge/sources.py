@@ -23,7 +23,7 @@ MARKED = ("Markdown Editor",)
 LONG = (*TEXTS, *FORMATTED, *MARKED)
 SHORT = ("Data", "Select", "Link", "Dynamic Link", "Autocomplete", "Read Only", "Phone", "Date", "Datetime")
 NUMBERS = ("Int", "Float", "Currency", "Percent", "Check", "Time", "Duration", "Rating", "Long Int")
-LONG_ENOUGH = 200
+MIN_FIELD_CHARS = 200
 """Characters from which a field's text stands by itself."""
 
 
@@ -142,7 +142,7 @@ def parts_of_document(doc, fields: list[str]) -> Iterator[Part]:
 		if df is None or df.fieldtype == SECRET:
 			continue
 		for text in filter(None, texts_of(doc, df, table)):
-			if df.fieldtype in LONG and len(text) > LONG_ENOUGH:
+			if df.fieldtype in LONG and len(text) > MIN_FIELD_CHARS:
 				for part in read_text(df, text):
 					heading = " › ".join(filter(None, (df.label or df.fieldname, part.heading)))
 					yield Part(part.text, heading, start=part.start, fields=(field,))

@@ -18,7 +18,7 @@ from huf.ai.storage.rows import clip, digest, insert_rows, update_document, upda
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
 AT_ONCE = 500
-MOST_CHUNKS = 1 << 16
+MAX_CHUNKS = 1 << 16
 """Of an item."""
 
 
@@ -167,7 +167,7 @@ def settle_item(
 	state = State.FAILED if error else State.READY
 	values = {"state": state.value, "error": clip(error, 1000), "indexed_at": now()}
 	if content_hash != item.content_hash:
-		title, chunks = clip(title, 500), chunks[:MOST_CHUNKS]
+		title, chunks = clip(title, 500), chunks[:MAX_CHUNKS]
 		drop_chunks([item.name])
 		write_chunks(
 			item, title, [replace(each, heading=clip(each.heading, 500)) for each in chunks], vectors

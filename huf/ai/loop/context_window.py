@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from huf.ai.core.attachments import PICTURE_TOKENS, count_pictures
-from huf.ai.core.types import MOST_SHOWN
-from huf.ai.loop.tool_results import LEAST_SHOWN, excerpt, stub
+from huf.ai.core.types import MAX_SHOWN
+from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, excerpt, stub
 
 SHARE = 0.75
 """Of a window: the rest is for the answer, and for counting that is not exact."""
@@ -130,7 +130,7 @@ def read_results(messages: list[dict], asked: int) -> Iterator[Result]:
 
 def first_cut(results: list[Result]) -> Cut:
 	"""What is done even where there is room: no model reads a book at once."""
-	return {place: message for result in results for place, message in result.shown_in(MOST_SHOWN).items()}
+	return {place: message for result in results for place, message in result.shown_in(MAX_SHOWN).items()}
 
 
 def further_cuts(messages: list[dict], asked: int, results: list[Result], allowed: int) -> Iterator[Cut]:
@@ -139,14 +139,14 @@ def further_cuts(messages: list[dict], asked: int, results: list[Result], allowe
 	last = [result for result in results if result.last]
 	# As many characters as there may be tokens: a result that is longer takes about a quarter of the room by itself.
 	yield from (result.shown_in(allowed) for result in results)
-	yield from (result.shown_in(LEAST_SHOWN) for result in old)
+	yield from (result.shown_in(MIN_SHOWN_CHARS) for result in old)
 	yield from (result.shown_as(stub(result.number)) for result in old)
 	yield from exchanges(messages, asked)
 	size = allowed // 2
-	while size > LEAST_SHOWN:
+	while size > MIN_SHOWN_CHARS:
 		yield from (result.shown_in(size) for result in last)
 		size //= 2
-	yield from (result.shown_in(LEAST_SHOWN) for result in last)
+	yield from (result.shown_in(MIN_SHOWN_CHARS) for result in last)
 	yield from (result.shown_as(stub(result.number)) for result in last)
 
 

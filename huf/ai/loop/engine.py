@@ -6,7 +6,7 @@ Knows no frappe, no litellm and no database: the model call, tools, journal and 
 from collections.abc import Iterable
 
 from huf.ai.core.errors import ModelError, RunStopped
-from huf.ai.core.types import Ask, Clear, Climb, Emit, EventKind, Outcome, StopReason, Tool
+from huf.ai.core.types import Ask, Clear, Emit, Escalate, EventKind, Outcome, StopReason, Tool
 from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.model_calls import ask_model
@@ -28,7 +28,7 @@ async def run_loop(
 	journal: Journal | None = None,
 	emit: Emit = lambda kind, data: None,
 	clear: Clear | None = None,
-	climb: Climb = lambda down: None,
+	escalate: Escalate = lambda down: None,
 ) -> Outcome:
 	"""Run until the model answers without asking for a tool. Never raises ModelError: it ends the outcome.
 
@@ -44,7 +44,7 @@ async def run_loop(
 		if verdict := first_verdict(guards, Progress(step, turns=outcome.turns[judged:])):
 			if not verdict.nudge:
 				return end(outcome, verdict.reason, verdict.why)
-			if better := climb(False):
+			if better := escalate(False):
 				# It was the smaller model that stalled; the larger one is judged by its own turns.
 				ask, judged = view.hand_over(better), len(outcome.turns)
 				continue
@@ -53,7 +53,7 @@ async def run_loop(
 		try:
 			reply = journal.recall(step) or await ask_model(outcome, step, view, ask, guards, journal, emit)
 		except ModelError as error:
-			if better := climb(True):
+			if better := escalate(True):
 				# It may have broken off in the middle of its answer, which is given anew.
 				emit(EventKind.TEXT_VOID, {"step": step})
 				ask = view.hand_over(better)
@@ -63,18 +63,18 @@ async def run_loop(
 			return end(outcome, stopped.reason, stopped.why)
 		outcome.steps, outcome.usage = step, outcome.usage + reply.usage
 		view.note(reply.usage)
-		if reply.corrected and (better := climb(False)):
+		if reply.corrected and (better := escalate(False)):
 			ask = view.hand_over(better)
 		turn = decide(reply)
 		if last or not isinstance(turn, CallTools):
 			return answer(outcome, turn, last)
-		observations = await caller.make(step, prepare(turn.requests, view.by_name))
-		journal.step_done(step, reply, observations)
+		tool_results = await caller.make(step, prepare(turn.requests, view.by_name))
+		journal.step_done(step, reply, tool_results)
 		if reply.text:
 			outcome.text, outcome.told = reply.text, True
-		outcome.turns.append(observations)
-		outcome.messages += [reply.as_message(), *(o.as_message() for o in observations)]
-		if said := next((o for o in observations if o.ok and o.call.request.name == FINAL_ANSWER), None):
+		outcome.turns.append(tool_results)
+		outcome.messages += [reply.as_message(), *(o.as_message() for o in tool_results)]
+		if said := next((o for o in tool_results if o.ok and o.call.request.name == FINAL_ANSWER), None):
 			return answer(outcome, FinalAnswer(said.text), None)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Protocol
 
-from huf.ai.core.types import CallStatus, Effect, Observation, StopReason
+from huf.ai.core.types import CallStatus, Effect, StopReason, ToolResult
 
 NUDGE = (
 	"You are not getting further: you repeat calls, or learn nothing new from them. "
@@ -26,7 +26,7 @@ class Progress:
 
 	step: int
 	waiting: bool = False
-	turns: Sequence[Sequence[Observation]] = ()
+	turns: Sequence[Sequence[ToolResult]] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Stall:
 			return None
 		return Verdict(StopReason.STALLED, "The agent repeated itself without getting further.", self.nudge)
 
-	def has_no_news(self, turns: Sequence[Sequence[Observation]]) -> bool:
+	def has_no_news(self, turns: Sequence[Sequence[ToolResult]]) -> bool:
 		"""Whether none of the last turns showed anything that had not been seen before it."""
 		seen, news = set(), []
 		for turn in turns:
@@ -115,18 +115,18 @@ class Stall:
 		return len(news) >= self.patience and not any(news[-self.patience :])
 
 
-def repeats(turns: Sequence[Sequence[Observation]]) -> bool:
+def repeats(turns: Sequence[Sequence[ToolResult]]) -> bool:
 	"""Whether the last turn asked again for what an earlier one was given, and nothing was changed in between."""
 	known: set[str] = set()
 	again = False
 	for turn in turns:
 		given, again = set(), False
-		for observation in turn:
-			again = again or observation.call.key in known
-			if observation.ok and observation.call.effect is Effect.WRITE:
+		for tool_result in turn:
+			again = again or tool_result.call.key in known
+			if tool_result.ok and tool_result.call.effect is Effect.WRITE:
 				known, given = set(), set()
-			if observation.ok:
-				given.add(observation.call.key)
+			if tool_result.ok:
+				given.add(tool_result.call.key)
 		known |= given
 	return again
 

@@ -13,10 +13,10 @@ from huf.ai.loop.journal import Journal
 from huf.ai.loop.model_view import Shown, View
 from huf.ai.loop.waiting import watched
 
-PAUSE, LONGEST_PAUSE = 0.2, 20.0
+PAUSE, MAX_PAUSE_S = 0.2, 20.0
 """Seconds before the second try, doubled for each that follows, and at most."""
 HELD_PAUSE = 0.25
-MOST_HELD = 240
+MAX_HELD = 240
 """How often it is asked whether a budget has been given something back: for a minute."""
 
 
@@ -41,7 +41,7 @@ async def ask_model(
 		except ModelError as error:
 			if not error.retryable or attempt >= getattr(ask, "retries", 0):
 				raise
-		pause = min(PAUSE * 2**attempt, LONGEST_PAUSE)
+		pause = min(PAUSE * 2**attempt, MAX_PAUSE_S)
 		await watched(asyncio.sleep(pause), guards, Progress(step, waiting=True))
 
 
@@ -56,7 +56,7 @@ async def set_aside(shown: Shown, step, ask, guards, journal: Journal) -> Grant 
 		try:
 			return journal.asking(step, worst)
 		except BudgetHeld as held:
-			if attempt >= MOST_HELD:
+			if attempt >= MAX_HELD:
 				raise RunStopped(StopReason.MONEY_BUDGET, str(held)) from None
 		await watched(asyncio.sleep(HELD_PAUSE), guards, Progress(step, waiting=True))
 

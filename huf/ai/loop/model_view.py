@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from huf.ai.core.errors import RunStopped
-from huf.ai.core.types import Ask, Observation, Outcome, StopReason, Tool, Usage
+from huf.ai.core.types import Ask, Outcome, StopReason, Tool, ToolResult, Usage
 from huf.ai.loop.context_window import Room, TooLong, fit
-from huf.ai.loop.tool_results import LEAST_SHOWN, PIECE, READ_MORE, reader
+from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, PIECE, READ_MORE, reader
 
 MARGIN = 100
 """Characters of the line above a piece."""
@@ -41,8 +41,8 @@ class View:
 		self.room, self.known = self.measure(ask), None
 		return ask
 
-	def seen(self) -> list[Observation]:
-		return self.outcome.observations
+	def seen(self) -> list[ToolResult]:
+		return self.outcome.tool_results
 
 	def measure(self, ask: Ask) -> Room | None:
 		self.counts = getattr(ask, "counts", True)
@@ -50,7 +50,7 @@ class View:
 		if room is None:
 			return None
 		if READ_MORE not in {tool.name for tool in self.tools}:
-			piece = min(PIECE, max(LEAST_SHOWN, room.allowed) - MARGIN)
+			piece = min(PIECE, max(MIN_SHOWN_CHARS, room.allowed) - MARGIN)
 			self.by_name[READ_MORE] = reader(self.seen, piece)
 		return room
 

@@ -11,11 +11,11 @@ from typing import Any
 from huf.ai.concurrency.contexts import Ended
 from huf.ai.core.arguments import as_text, check_arguments, mask_secrets, parse_arguments
 from huf.ai.core.errors import RunPaused, RunStopped, TookTooLong, ToolError
-from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Observation, Tool
+from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Tool, ToolResult
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.waiting import watch
 
-MOST_KEPT = 8_000_000
+MAX_KEPT = 8_000_000
 """Bytes of a result that are put on record: with its quotes escaped, a row must fit into what MariaDB takes at once."""
 
 
@@ -36,14 +36,14 @@ def prepare_one(request: CallRequest, position: int, tools: Mapping[str, Tool]) 
 	return Call(request, position, tool, arguments)
 
 
-async def perform(call: Call, guards: Iterable[Guard] = (), step: int = 0) -> Observation:
+async def perform(call: Call, guards: Iterable[Guard] = (), step: int = 0) -> ToolResult:
 	"""Run a prepared call. Whatever goes wrong in a tool becomes an observation; it never ends the run.
 
 	A tool that takes too long is left behind, and so is one during which a guard speaks up. What it has done outside is
 	unknown then; what it has changed here is its caller's to take back. Raises RunPaused.
 	"""
 	if call.error:
-		return Observation(call, CallStatus.REFUSED, as_text({"error": call.error}))
+		return ToolResult(call, CallStatus.REFUSED, as_text({"error": call.error}))
 	started, stopped = time.monotonic(), False
 	# A guard may end the read transaction to see what others did. That would end a write tool's own in the middle.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
@@ -53,7 +53,7 @@ async def perform(call: Call, guards: Iterable[Guard] = (), step: int = 0) -> Ob
 	except (TookTooLong, RunStopped) as error:
 		stopped = isinstance(error, RunStopped)
 		status, text = abandoned(call), as_text(fault(error))
-	return Observation(call, status, text, round((time.monotonic() - started) * 1000), stopped)
+	return ToolResult(call, status, text, round((time.monotonic() - started) * 1000), stopped)
 
 
 def told(ended: Ended) -> tuple[CallStatus, str]:
@@ -70,8 +70,8 @@ def recordable(result: Any) -> str:
 	"""Text of a size and of characters that every database takes, without secrets."""
 	text = as_text(result)
 	coded = text.encode("utf-8", "replace")
-	kept = coded[:MOST_KEPT].decode("utf-8", "ignore")
-	if len(coded) > MOST_KEPT:
+	kept = coded[:MAX_KEPT].decode("utf-8", "ignore")
+	if len(coded) > MAX_KEPT:
 		kept += f"\n[Cut off: this is the beginning of {len(text):,} characters.]"
 	return mask_secrets(kept)
 

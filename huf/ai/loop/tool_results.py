@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from huf.ai.core.errors import ToolError
-from huf.ai.core.types import Effect, Observation, Tool
+from huf.ai.core.types import Effect, Tool, ToolResult
 
-LEAST_SHOWN = 400
+MIN_SHOWN_CHARS = 400
 """No result is shown in less than that, but as a stub."""
 PIECE = 8_000
 """Characters that `read_more` gives at a time."""
@@ -37,7 +37,7 @@ def excerpt(text: str, most: int, number: int | None) -> str:
 
 	`number` is None for a result that can no longer be read: one of an earlier run.
 	"""
-	most = max(most, LEAST_SHOWN)
+	most = max(most, MIN_SHOWN_CHARS)
 	if len(text) <= most:
 		return text
 	# The line is as long with the real figure as with the largest it can have.
@@ -56,22 +56,22 @@ def stub(number: int | None) -> str:
 	return f"[This result is no longer shown.{more}]"
 
 
-def reader(observations: Callable[[], Sequence[Observation]], piece: int = PIECE) -> Tool:
+def reader(tool_results: Callable[[], Sequence[ToolResult]], piece: int = PIECE) -> Tool:
 	"""The tool `read_more` over the results of one run; `piece`: characters it gives at a time."""
 
 	async def run(arguments: dict) -> str:
-		return read_piece(observations(), piece, **arguments)
+		return read_piece(tool_results(), piece, **arguments)
 
 	return Tool(READ_MORE, DESCRIPTION, PARAMETERS, Effect.READ, run)
 
 
 def read_piece(
-	observations: Sequence[Observation], piece: int, result: int, offset: int = 0, find: str = ""
+	tool_results: Sequence[ToolResult], piece: int, result: int, offset: int = 0, find: str = ""
 ) -> str:
 	"""Raises ToolError where there is no such result, or nothing (more) in it."""
-	if result > len(observations):
-		raise ToolError(f"There is no result {result}. The last one is {len(observations)}.")
-	return read_on(f"Result {result}", observations[result - 1].text, piece, offset, find)
+	if result > len(tool_results):
+		raise ToolError(f"There is no result {result}. The last one is {len(tool_results)}.")
+	return read_on(f"Result {result}", tool_results[result - 1].text, piece, offset, find)
 
 
 def read_on(what: str, text: str, piece: int, offset: int = 0, find: str = "") -> str:

@@ -31,7 +31,7 @@ FOOTER = re.compile(
 	r".{0,120}?(?:\bcrisp\b|\bconversation|\bkonverzac|\binbox\b|\bschrank)"
 )
 MENTION = re.compile(r"\bcrisp\.(?:chat|email|help)\b|\b(?:via|by|with|in your|pres|v aplikaci) crisp\b")
-MOST_LINES = 5_000
+MAX_LINES = 5_000
 HEAD_LINES = 15
 """How far down the lines stand that say who wrote."""
 
@@ -50,7 +50,7 @@ def is_surely_crisp(message: MailMessage) -> bool:
 
 def read_crisp(message: MailMessage) -> Prepared:
 	"""What the customer wrote. What cannot be found is the mail's own, so that nothing is left out."""
-	lines = [plain(line) for line in message.text.split("\n")[:MOST_LINES]]
+	lines = [plain(line) for line in message.text.split("\n")[:MAX_LINES]]
 	said, first = read_head(lines)
 	addresses = read_addresses(said.get("email", ""), said.get("name", ""), *message.reply_to)
 	address = next(

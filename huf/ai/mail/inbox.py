@@ -17,7 +17,7 @@ from huf.ai.core.errors import UsageError
 
 SECURITY = {"SSL/TLS": MailBox, "STARTTLS": MailBoxStartTls, "None": MailBoxUnencrypted}
 TIMEOUT = 30
-MOST_AT_ONCE = 5_000
+MAX_AT_ONCE = 5_000
 INTERNALDATE = re.compile(rb'INTERNALDATE "([^"]+)"')
 
 
@@ -50,7 +50,7 @@ class Inbox:
 		answer = self.ask("SEARCH", None, wish)
 		found = sorted(int(uid) for uid in (answer[0] or b"").split())
 		# `n:*` names the last message even where its UID is smaller.
-		return [uid for uid in found if uid > after][:MOST_AT_ONCE]
+		return [uid for uid in found if uid > after][:MAX_AT_ONCE]
 
 	def fetch(self, uid: int) -> tuple[bytes, datetime] | None:
 		"""A message as it came and when it came (UTC); None where it is gone meanwhile."""

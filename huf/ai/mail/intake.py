@@ -22,7 +22,7 @@ from huf.ai.storage.rows import clip
 
 SENT_DAYS = 2
 """How far back the folder of sent mail is looked through for people's own answers."""
-LONGEST_JOB = 3600
+JOB_TIMEOUT_S = 3600
 DEAD = frozenset({MailStatus.SENT, MailStatus.SKIPPED, MailStatus.WITH_PERSON})
 
 
@@ -119,7 +119,7 @@ def enqueue_mail(name: str, attempt: int = 0) -> None:
 	frappe.enqueue(
 		"huf.ai.mail.jobs.process_mail",
 		queue="long",
-		timeout=LONGEST_JOB,
+		timeout=JOB_TIMEOUT_S,
 		job_id=job_of(name, attempt),
 		enqueue_after_commit=True,
 		mail=name,

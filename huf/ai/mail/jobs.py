@@ -227,7 +227,7 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 		if get_job_status(job_of(row.name, row.attempts)) == WAITING:
 			continue
 		attempt, is_new = store.count_attempt(row.name), row.status == MailStatus.QUEUED.value
-		if attempt > store.MOST_ATTEMPTS:
+		if attempt > store.MAX_ATTEMPTS:
 			give_up(store.read_mail(row.name))
 			continue
 		enqueue_mail(row.name, attempt) if is_new else enqueue_sending(row.name, attempt)

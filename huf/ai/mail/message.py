@@ -15,7 +15,7 @@ from huf.ai.mail.automated import find_automated
 from huf.ai.mail.quoting import new_text_of
 
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
-MOST_REFERENCES = 100
+MAX_REFERENCES = 100
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def parse_message(raw: bytes) -> MailMessage:
 		new_text=new_text_of(text),
 		attachments=tuple(attachments),
 		in_reply_to=first_id(header("In-Reply-To")),
-		references=tuple(dict.fromkeys(MESSAGE_ID.findall(header("References") or "")))[-MOST_REFERENCES:],
+		references=tuple(dict.fromkeys(MESSAGE_ID.findall(header("References") or "")))[-MAX_REFERENCES:],
 		automated=find_automated(header, sender),
 		digest=hashlib.sha256(raw).hexdigest()[:32],
 	)

@@ -8,7 +8,7 @@ from huf.ai.mail import store, threads
 from huf.ai.mail.compose import Letter, compose, read_recipients
 from huf.ai.mail.intake import own_addresses, take_sent
 
-LONGEST_JOB = 300
+JOB_TIMEOUT_S = 300
 
 
 def enqueue_sending(name: str, attempt: int = 0) -> None:
@@ -16,7 +16,7 @@ def enqueue_sending(name: str, attempt: int = 0) -> None:
 	frappe.enqueue(
 		"huf.ai.mail.outbox.send_mail",
 		queue="short",
-		timeout=LONGEST_JOB,
+		timeout=JOB_TIMEOUT_S,
 		job_id=f"huf-mail-{name}-{attempt}",
 		enqueue_after_commit=True,
 		mail=name,
@@ -60,9 +60,9 @@ def what_speaks_against(row) -> str | None:
 		return "It would go to the mailbox itself"
 	if (
 		threads.count_own_replies(row.thread, add_to_date(now_datetime(), days=-1, as_datetime=True))
-		> threads.MOST_REPLIES
+		> threads.MAX_REPLIES
 	):
-		return f"{threads.MOST_REPLIES} replies went into the thread within a day; it may be a machine that answers"
+		return f"{threads.MAX_REPLIES} replies went into the thread within a day; it may be a machine that answers"
 	return None
 
 

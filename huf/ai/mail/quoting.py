@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 
 LANGUAGES = ("en", "cs", "da", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "sv", "zh")
-MOST_LINES = 400
-LONGEST_LINE = 250
+MAX_LINES = 400
+MAX_LINE_CHARS = 250
 """What is looked through for the beginning of a quote: the parser takes very long over more, and a sender would know."""
 QUOTED = re.compile(r"^>.*$\n?", re.MULTILINE)
 SAYS_WHO = re.compile(r"@|\b(?:19|20)\d\d\b")
@@ -22,8 +22,8 @@ def parser():
 def new_text_of(text: str) -> str:
 	"""The newest part of a thread; all of it where nothing else stands before the quotes, as in a forward."""
 	lines = text.split("\n")
-	kept = [n for n, line in enumerate(lines) if line.strip() or (n and lines[n - 1].strip())][:MOST_LINES]
-	short = "\n".join(" ".join(lines[n].split())[:LONGEST_LINE] for n in kept)
+	kept = [n for n, line in enumerate(lines) if line.strip() or (n and lines[n - 1].strip())][:MAX_LINES]
+	short = "\n".join(" ".join(lines[n].split())[:MAX_LINE_CHARS] for n in kept)
 	replies = parser().read(short).replies
 	if len(replies) > 1:
 		own = replies[0].content.rstrip()

@@ -32,7 +32,7 @@ RUN_FIELDS = [
 	"total_cost",
 ]
 CALL_FIELDS = ["call_type", "step", "status", "model", "input_tokens", "output_tokens", "cost"]
-MOST_LOOKED_AT = 500
+MAX_LOOKED_AT = 500
 SMTP_SECONDS = 15
 
 # --- looking ---
@@ -123,7 +123,7 @@ def look_back(name: str | None, values: dict | None, days: int, now: datetime | 
 		filters={"direction": Direction.INCOMING.value, "creation": [">", since]},
 		fields=["*"],
 		order_by="creation desc",
-		limit_page_length=MOST_LOOKED_AT,
+		limit_page_length=MAX_LOOKED_AT,
 	)
 	taken = []
 	for row in found:

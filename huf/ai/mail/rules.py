@@ -16,10 +16,10 @@ from huf.ai.core.text_decoding import ADDRESS
 from huf.ai.core.trigger_types import Check
 from huf.ai.mail.message import MailMessage
 
-LONGEST_PATTERN = 500
+MAX_PATTERN_CHARS = 500
 PATTERN_SECONDS = 0.1
-LONGEST_VALUE = 5_000
-LONGEST_BODY = 200_000
+MAX_VALUE_CHARS = 5_000
+MAX_BODY_CHARS = 200_000
 
 
 class MailRoute(str, Enum):
@@ -114,12 +114,12 @@ def check_header(message: MailMessage, name: str, pattern: str) -> Check:
 		return Check(text, False, f"there is no header {name}")
 	try:
 		compiled = regex.compile(pattern, regex.IGNORECASE)
-		found = any(compiled.search(value[:LONGEST_VALUE], timeout=PATTERN_SECONDS) for value in values)
+		found = any(compiled.search(value[:MAX_VALUE_CHARS], timeout=PATTERN_SECONDS) for value in values)
 	except TimeoutError:
 		return Check(text, False, "the expression takes too long")
 	except (regex.error, RecursionError, MemoryError) as error:
 		return Check(text, False, f"the expression cannot be read: {error}")
-	return Check(text, found, " | ".join(values)[:LONGEST_VALUE])
+	return Check(text, found, " | ".join(values)[:MAX_VALUE_CHARS])
 
 
 def check_forwarded(message: MailMessage, wanted: str) -> list[Check]:
@@ -128,7 +128,7 @@ def check_forwarded(message: MailMessage, wanted: str) -> list[Check]:
 	signals = {
 		"X-Forwarded-From": address in addresses_in(message.all_headers("X-Forwarded-From")),
 		"Reply-To": address in message.reply_to,
-		"the body": address in addresses_in([message.text[:LONGEST_BODY]]),
+		"the body": address in addresses_in([message.text[:MAX_BODY_CHARS]]),
 		"the sender": address == message.sender,
 	}
 	seen = [name for name, is_so in signals.items() if is_so]
@@ -187,9 +187,9 @@ def check_pattern(header: str, pattern: Any) -> None:
 		raise UsageError(f"{header!r} is no name of a header.")
 	if not isinstance(pattern, str) or not pattern:
 		raise UsageError(f"The expression for the header {header} must be text.")
-	if len(pattern) > LONGEST_PATTERN:
+	if len(pattern) > MAX_PATTERN_CHARS:
 		raise UsageError(
-			f"The expression for the header {header} is longer than {LONGEST_PATTERN} characters."
+			f"The expression for the header {header} is longer than {MAX_PATTERN_CHARS} characters."
 		)
 	try:
 		regex.compile(pattern, regex.IGNORECASE)

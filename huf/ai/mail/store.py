@@ -20,9 +20,9 @@ CLERK = "Mail Clerk"
 CLERK_WORDS = "You read the mail of an office, sort it and prepare replies. You are brief, polite and exact."
 PATIENCE = 60
 """Seconds after which a mail whose job has not been done is looked after."""
-MOST_ATTEMPTS = 5
-LONGEST_TEXT = 1_000_000
-LONGEST_NAME = 140
+MAX_ATTEMPTS = 5
+MAX_TEXT_CHARS = 1_000_000
+MAX_NAME_CHARS = 140
 """Bytes of a file's name."""
 
 
@@ -48,7 +48,7 @@ def read_mailbox(name: str):
 def insert_mail(name: str, row: Mapping[str, Any], owner: str) -> bool:
 	"""Write a mail down; False where it is there already, and whoever wrote that looks after it."""
 	mark = frappe.generate_hash(length=20)
-	row = {**row, "text": clip(row.get("text"), LONGEST_TEXT), "taken_by": mark, "attempts": 0}
+	row = {**row, "text": clip(row.get("text"), MAX_TEXT_CHARS), "taken_by": mark, "attempts": 0}
 	insert_row(MAIL, row, owner, name)
 	return frappe.db.get_value(MAIL, name, "taken_by") == mark
 
@@ -74,7 +74,7 @@ def keep_files(name: str, owner: str, attachments: Sequence, raw: bytes | None) 
 def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
 	"""{file_url, size}, or {size, error} for a file that the site does not take."""
 	# File systems count bytes; what is left out is the beginning, so that the ending stays.
-	short = file_name.encode(errors="ignore")[-LONGEST_NAME:].decode(errors="ignore")
+	short = file_name.encode(errors="ignore")[-MAX_NAME_CHARS:].decode(errors="ignore")
 	values = {"doctype": "File", "file_name": short, "is_private": 1}
 	values |= {"attached_to_doctype": MAIL, "attached_to_name": name, "content": content}
 	try:

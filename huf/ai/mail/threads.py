@@ -9,7 +9,7 @@ from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.mail.store import EVENT, MAIL, name_of
 from huf.ai.storage.rows import digest
 
-MOST_REPLIES = 5
+MAX_REPLIES = 5
 """Mails that agents may send by themselves into one thread in a day: more is two machines talking."""
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from huf.ai.mail.message import MailMessage
 
 UNCLASSIFIED = "unclassified"
-LONGEST = 12_000
+MAX_MAIL_CHARS = 12_000
 CLASSIFY = """Put this mail into one of these categories:
 {categories}
 
@@ -56,7 +56,7 @@ def draft_prompt(message: MailMessage, category: str) -> str:
 
 
 def shown(message: MailMessage) -> str:
-	return f"From: {message.sender_name} <{message.sender}>\nSubject: {message.subject}\n\n{message.text[:LONGEST]}"
+	return f"From: {message.sender_name} <{message.sender}>\nSubject: {message.subject}\n\n{message.text[:MAX_MAIL_CHARS]}"
 
 
 def read_category(answer: str, categories: tuple[Category, ...]) -> str:

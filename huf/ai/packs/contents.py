@@ -38,7 +38,7 @@ def all_entries(pack: Pack, source: Source, made: set[tuple[str, str]]) -> list[
 	return sorted(found, key=lambda entry: PLACES.get(entry.doctype, RECORDS))
 
 
-def brought(pack: Pack) -> Iterable[tuple[str, str]]:
+def message_files(pack: Pack) -> Iterable[tuple[str, str]]:
 	"""(DocType, name) of what a pack would bring, as far as its files say so; nothing of its code is loaded."""
 	for entry in sorted(
 		[*pack.entries, *mail_entries(pack), *eval_entries(pack)],

@@ -31,7 +31,7 @@ OF_THE_SITE = {
 	},
 }
 NOT_KEPT = {"Section Break", "Column Break", "Tab Break", "Password", "HTML", "Button"}
-MOST_RECORDS = 5000
+MAX_RECORDS = 5000
 
 
 def export_pack(
@@ -147,9 +147,9 @@ def records_of(doctype: str) -> Iterable[dict]:
 	if meta.istable or meta.issingle:
 		return
 	found = names_of(doctype, {})
-	if len(found) > MOST_RECORDS:
+	if len(found) > MAX_RECORDS:
 		raise UsageError(
-			f"{doctype} has {len(found)} records, and a pack holds {MOST_RECORDS} at most of each."
+			f"{doctype} has {len(found)} records, and a pack holds {MAX_RECORDS} at most of each."
 		)
 	named = (meta.autoname or "").startswith(("field:", "format:"))
 	for name in found:

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import removing
-from huf.ai.packs.contents import brought
+from huf.ai.packs.contents import message_files
 from huf.ai.packs.shipped import load_pack, shipped_packs
 
 FIELDS = ["name", "title", "version", "description", "app"]
@@ -41,7 +41,7 @@ def describe_pack(name: str) -> dict:
 	if row is None:
 		raise UsageError(f"There is no pack {name!r}.")
 	if not row["installed"]:
-		return {**row, "brings": group(brought(load_pack(shipped_packs()[name]))), "people": {}}
+		return {**row, "brings": group(message_files(load_pack(shipped_packs()[name]))), "people": {}}
 	rows = [each for each in frappe.get_doc("Agent Pack", name).records if each.made]
 	people = removing.peoples_records(rows)
 	brings = group((each.record_doctype, each.record_name) for each in rows)

@@ -4,7 +4,7 @@ from huf.ai.core.arguments import HIDDEN, mask_secrets
 from huf.ai.core.errors import ModelError
 from huf.ai.core.types import Usage
 
-LONGEST = 300
+MAX_MESSAGE_CHARS = 300
 RETRIED_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
 CONNECTION_ERRORS = {"APIConnectionError", "Timeout", "TransportError", "ClientError", "TimeoutError"}
 ADVICE = {
@@ -66,4 +66,4 @@ def hide_secret(text: str, secret: str | None) -> str:
 
 def first_line(text: str) -> str:
 	line = text.strip().split("\n", 1)[0]
-	return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+	return line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…"

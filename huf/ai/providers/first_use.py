@@ -27,7 +27,7 @@ CANDIDATES = {
 """Providers whose requests LiteLLM sends by a client it is given, and the form of their answers."""
 DROPPED = ("host", "content-length", "connection", "accept-encoding", "x-stainless-")
 """Headers that belong to one request or one client."""
-LONGEST = 60
+TIMEOUT_S = 60
 """Seconds. It takes some hundredths, but the first one of a process on a busy machine imports most of LiteLLM."""
 
 Found = tuple[Translation, Envelope]
@@ -54,7 +54,7 @@ def key_of(kwargs: dict) -> tuple:
 
 async def look(litellm, kwargs: dict) -> Found | str:
 	try:
-		return await asyncio.wait_for(check(litellm, kwargs), LONGEST)
+		return await asyncio.wait_for(check(litellm, kwargs), TIMEOUT_S)
 	except Exception as error:  # the boundary around the check: what cannot be found out is not relied on
 		return f"{type(error).__name__}: {error}"
 
@@ -69,7 +69,7 @@ async def check(litellm, kwargs: dict) -> Found | str:
 		return "LiteLLM asks this model over another interface."
 	stream = bool(kwargs.get("stream"))
 	wishes = {"max_tokens": 50} | kwargs
-	wishes |= {"messages": MESSAGES, "tools": TOOLS, "api_key": MARK, "timeout": LONGEST}
+	wishes |= {"messages": MESSAGES, "tools": TOOLS, "api_key": MARK, "timeout": TIMEOUT_S}
 	envelope = None
 	for with_calls in (False, True):
 		sample = samples[stream](with_calls)

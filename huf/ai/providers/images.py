@@ -12,7 +12,7 @@ import frappe
 from huf.ai.core.attachments import PICTURES, without_pictures
 from huf.ai.core.files import file_content
 
-MOST_BYTES = 20_000_000
+MAX_BYTES = 20_000_000
 """Of all pictures in one request; the newest are shown."""
 UNSEEN = "You cannot see pictures. Where it matters, tell the person that this model cannot."
 GONE = "A picture is no longer shown."
@@ -22,7 +22,7 @@ def with_pictures(messages: list[dict], sees: bool) -> list[dict]:
 	"""Messages in OpenAI's form: those with pictures as parts, or with a line that they cannot be seen."""
 	if not sees:
 		return [without_pictures(each, UNSEEN) for each in messages]
-	left, sent = MOST_BYTES, []
+	left, sent = MAX_BYTES, []
 	for message in reversed(messages):
 		if message.get("images"):
 			shown = list(read_pictures(message["images"], left))

@@ -78,7 +78,7 @@ async def run(agent, enhanced_prompt: str, provider: str, model: str, context: d
 		call = connect(provider, model, wanted, stream)
 		return planned(call) if plans(context.get("agent_name"), model) else call
 
-	def climb(down: bool) -> Ask | None:
+	def escalate(down: bool) -> Ask | None:
 		larger = context["climb"](down) if context.get("climb") else None
 		if larger is None:
 			return None
@@ -90,7 +90,7 @@ async def run(agent, enhanced_prompt: str, provider: str, model: str, context: d
 		call = connect_to(provider, model)
 	except ModelError as error:
 		return Outcome(StopReason.ERROR, error=str(error))
-	return await drive(agent, enhanced_prompt, call, context, climb)
+	return await drive(agent, enhanced_prompt, call, context, escalate)
 
 
 def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> "ModelCall":

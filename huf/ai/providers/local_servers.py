@@ -9,7 +9,7 @@ from urllib.request import ProxyHandler, build_opener
 
 PATIENCE = 1.0
 """Seconds that a server on the own machine may take."""
-LONGEST = 1_000_000
+MAX_ANSWER_BYTES = 1_000_000
 EMBEDDINGS = ("embed", "bge-", "minilm")
 """In names of models that cannot be talked to."""
 
@@ -58,7 +58,7 @@ def models_of(server: LocalServer) -> list[str] | None:
 	try:
 		# No proxy stands between a machine and itself.
 		with build_opener(ProxyHandler({})).open(server.base + server.path, timeout=PATIENCE) as answer:
-			names = server.read(json.loads(answer.read(LONGEST)))
+			names = server.read(json.loads(answer.read(MAX_ANSWER_BYTES)))
 	except (URLError, OSError, ValueError, KeyError, TypeError):
 		return None
 	return [name for name in names if not any(part in name.lower() for part in EMBEDDINGS)]

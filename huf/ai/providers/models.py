@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import frappe
 
-from huf.ai.core.attachments import MOST_PICTURE_TOKENS, count_pictures
+from huf.ai.core.attachments import MAX_PICTURE_TOKENS, count_pictures
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_cached, get_settings
 from huf.ai.core.types import DIRECT, OFFLINE, Tool
@@ -103,4 +103,4 @@ def most_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int
 	known, tokens = counted
 	said = [*messages[known:], *([] if known else [tool.as_spec() for tool in tools])]
 	words = sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in said)
-	return tokens + words + count_pictures(messages[known:]) * MOST_PICTURE_TOKENS
+	return tokens + words + count_pictures(messages[known:]) * MAX_PICTURE_TOKENS

@@ -20,9 +20,9 @@ from huf.ai.providers.text_call_formats import (
 	INPUT,
 	KEY,
 	LANGUAGES,
-	LONGEST_BEGINNING,
 	MADE_UP,
 	MARKS,
+	MAX_BEGINNING_CHARS,
 	OPENER,
 	PACKAGES,
 	PART_OF_THE_CALL,
@@ -289,7 +289,7 @@ class Screen:
 
 	def show(self, text: str) -> None:
 		self.shown.append(text)
-		self.line = (self.line + text)[-LONGEST_BEGINNING:]
+		self.line = (self.line + text)[-MAX_BEGINNING_CHARS:]
 		self.let(text)
 
 	def drop(self, length: int) -> None:
@@ -306,5 +306,5 @@ class Screen:
 
 def beginning_of_an_opener(text: str) -> int | None:
 	"""Where the end of a text may be the beginning of an opener that is not there yet."""
-	starts = range(max(0, len(text) - LONGEST_BEGINNING), len(text))
+	starts = range(max(0, len(text) - MAX_BEGINNING_CHARS), len(text))
 	return next((start for start in starts if text[start:] in BEGINNINGS), None)

@@ -34,7 +34,7 @@ FENCE, ACTION = "```", "Action:"
 OPENERS = (*MARKS, *THOUGHTS, *MADE_UP, FENCE, ACTION, "`", "{", "[")
 OPENER = re.compile("|".join(map(re.escape, sorted(OPENERS, key=len, reverse=True))))
 BEGINNINGS = {opener[:length] for opener in OPENERS for length in range(1, len(opener))}
-LONGEST_BEGINNING = max(map(len, BEGINNINGS))
+MAX_BEGINNING_CHARS = max(map(len, BEGINNINGS))
 PACKAGES = ("", "functions.", "tools.", "default_api.")
 LANGUAGES = {
 	"": False,

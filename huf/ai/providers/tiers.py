@@ -8,14 +8,14 @@ CLOUD = 3
 
 
 @dataclass
-class Ladder:
+class Tiers:
 	"""`models`: AI Model by tier, as far as they are set. `tier`: what the task asks for."""
 
 	models: dict[int, str]
 	tier: int
 
 	@classmethod
-	def of(cls, settings: Settings, tier: int | None) -> "Ladder | None":
+	def of(cls, settings: Settings, tier: int | None) -> "Tiers | None":
 		"""None where nobody chose a tier, or there is no model for any."""
 		models = {place: name for place, name in enumerate(settings.tier_models, 1) if name}
 		return cls(models, tier) if tier and models else None

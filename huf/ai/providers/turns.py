@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from huf.ai.core.arguments import parse_arguments
-from huf.ai.core.attachments import NOTHING, Brought
+from huf.ai.core.attachments import NOTHING, MessageFiles
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_cached, get_settings
-from huf.ai.core.types import Ask, Climb, Effect, Outcome, Tool
+from huf.ai.core.types import Ask, Effect, Escalate, Outcome, Tool
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import StepCap
 from huf.ai.providers.masking import Masker, masked, read_patterns
@@ -17,7 +17,7 @@ DEFAULT_STEPS = 10
 
 
 async def drive(
-	agent, prompt: str, ask: Ask, context: dict[str, Any], climb: Climb = lambda down: None
+	agent, prompt: str, ask: Ask, context: dict[str, Any], escalate: Escalate = lambda down: None
 ) -> Outcome:
 	"""Run the loop for an SDK agent; `climb` as in `run_loop`.
 
@@ -32,7 +32,7 @@ async def drive(
 		journal=context.get("journal"),
 		emit=context.get("emit", lambda kind, data: None),
 		clear=context.get("clear"),
-		climb=lambda down: (better := climb(down)) and shielded(better, context.get("agent_name")),
+		escalate=lambda down: (better := escalate(down)) and shielded(better, context.get("agent_name")),
 	)
 
 
@@ -45,11 +45,11 @@ def shielded(ask: Ask, agent_name: str | None) -> Ask:
 
 
 def opening(
-	instructions: str | None, history: Iterable[dict], prompt: str, brought: Brought = NOTHING
+	instructions: str | None, history: Iterable[dict], prompt: str, message_files: MessageFiles = NOTHING
 ) -> list[dict]:
 	"""What a model is told first, in OpenAI's form; pictures by the names of their Files."""
 	system = [{"role": "system", "content": instructions}] if instructions else []
-	return [*system, *history, brought.told_with(prompt)]
+	return [*system, *history, message_files.told_with(prompt)]
 
 
 def loop_tool(tool) -> Tool:
@@ -61,7 +61,7 @@ def loop_tool(tool) -> Tool:
 		getattr(tool, "effect", Effect.EXTERNAL),
 		getattr(tool, "start", None) or invoker(tool),
 		getattr(tool, "timeout", None),
-		getattr(tool, "most_calls", 0),
+		getattr(tool, "max_calls", 0),
 		getattr(tool, "concurrent", False),
 		getattr(tool, "needs_approval", False),
 	)

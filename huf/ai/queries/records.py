@@ -19,7 +19,7 @@ RIGHTS = ("write", "create", "delete")
 RIGHTS_TO_ONE, RIGHTS_TO_SUBMITTABLE = ("write", "delete"), ("submit", "cancel")
 SEARCHED = ("Data", "Small Text", "Text", "Link", "Select", "Text Editor", "Read Only")
 NOT_LISTED = {*LAYOUT_FIELDS, "Table", "Code", "JSON", "Long Text"}
-FEW, MOST = 3, 6
+MIN_COLUMNS, MAX_COLUMNS = 3, 6
 """Columns of a list: where the DocType names none, and at most."""
 
 
@@ -89,8 +89,10 @@ def columns_of(meta, readable: list[str]) -> list[str]:
 		if df.fieldname in readable and df.fieldtype not in NOT_LISTED and not df.hidden
 	]
 	fields = [df for df in fields if df.fieldname != meta.title_field]
-	named = [df.fieldname for df in fields if df.in_list_view] or [df.fieldname for df in fields][:FEW]
-	return named[:MOST]
+	named = [df.fieldname for df in fields if df.in_list_view] or [df.fieldname for df in fields][
+		:MIN_COLUMNS
+	]
+	return named[:MAX_COLUMNS]
 
 
 def list_records(doctype: str, text: str = "", filters: dict | None = None, start: int = 0, limit: int = 50):

@@ -4,7 +4,7 @@ import frappe
 
 from huf.permissions import list_condition
 
-MOST = 1000
+MAX_ROWS = 1000
 GROUPS = {"Agent": "agent", "Model": "model", "User": "run_as"}
 RUN, CALL = "Agent Run", "Agent Tool Call"
 
@@ -31,7 +31,7 @@ def list_runs(filters: dict) -> list[dict]:
 	return read(
 		f"""select name, creation, agent, status, stop_reason, model, run_as, steps, total_tokens, total_cost,
 		duration_ms from `tabAgent Run` where {conditions(RUN, filters, "agent", "status")}
-		order by creation desc, name limit {MOST}""",
+		order by creation desc, name limit {MAX_ROWS}""",
 		filters,
 	)
 
@@ -54,7 +54,7 @@ def list_failures(filters: dict) -> list[dict]:
 	return read(
 		f"""select name, creation, tool, status, effect, run, error_message from `tabAgent Tool Call`
 		where {conditions(CALL, filters, "tool")} and status in ('Failed', 'Refused', 'Unknown')
-		order by creation desc, name limit {MOST}""",
+		order by creation desc, name limit {MAX_ROWS}""",
 		filters,
 	)
 

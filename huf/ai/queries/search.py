@@ -4,9 +4,9 @@ import frappe
 
 from huf.ai.queries import records
 
-FEW, MOST = 5, 40
-ENOUGH = 15
-LEAST = 2
+ROWS_PER_KIND, MAX_DOCTYPES = 5, 40
+MAX_RECORDS = 15
+MIN_QUERY_CHARS = 2
 """Letters from which on it is looked for."""
 PLACES = (
 	("agent", "Agent", "agent_name", "description"),
@@ -21,10 +21,10 @@ PLACES = (
 def find(text: str) -> list[dict]:
 	"""[{kind, doctype, name, title, detail}], some of each kind; nothing for less than two letters."""
 	text = text.strip()
-	if len(text) < LEAST:
+	if len(text) < MIN_QUERY_CHARS:
 		return []
 	found = [each for place in PLACES for each in find_in(*place, text)]
-	return [*found, *find_records(text)][:MOST]
+	return [*found, *find_records(text)][:MAX_DOCTYPES]
 
 
 def find_in(kind: str, doctype: str, title: str, detail: str, text: str) -> list[dict]:
@@ -35,7 +35,7 @@ def find_in(kind: str, doctype: str, title: str, detail: str, text: str) -> list
 		filters=[[doctype, title, "like", f"%{text}%"]],
 		fields=["name", title, detail],
 		order_by="modified desc",
-		limit_page_length=FEW,
+		limit_page_length=ROWS_PER_KIND,
 	)
 	return [
 		{"kind": kind, "doctype": doctype, "name": row.name, "title": row[title], "detail": row[detail]}
@@ -47,7 +47,7 @@ def find_records(text: str) -> list[dict]:
 	"""Of the DocTypes that agents work with: the DocType itself, and records that its list would find."""
 	found: list[dict] = []
 	for doctype in (each["name"] for each in records.worked_with()):
-		if len(found) >= ENOUGH:
+		if len(found) >= MAX_RECORDS:
 			break
 		if text.lower() in doctype.lower():
 			found.append(
@@ -56,7 +56,7 @@ def find_records(text: str) -> list[dict]:
 		if frappe.get_meta(doctype).issingle:
 			continue
 		title = frappe.get_meta(doctype).title_field or "name"
-		for row in records.list_records(doctype, text, limit=FEW):
+		for row in records.list_records(doctype, text, limit=ROWS_PER_KIND):
 			shown = {"title": row.get(title) or row.name, "detail": doctype}
 			found.append({"kind": "record", "doctype": doctype, "name": row.name, **shown})
 	return found

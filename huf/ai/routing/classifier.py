@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from huf.ai.routing.complexity import LONGEST, NOTHING, Group, plain, read_concepts
+from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, NOTHING, Group, plain, read_concepts
 
 MODEL = Path(__file__).with_name("model.json")
 LETTERS = range(2, 6)
 WORD = re.compile(r"\w+|[^\w\s]")
-MOST_WORDS = 40
+MAX_WORDS = 40
 """Words whose order is looked at."""
 
 
@@ -61,8 +61,8 @@ def inverse_frequency(messages: int, frequency: int) -> float:
 
 def count_terms(text: str) -> tuple[Counter, Counter, Counter]:
 	"""The three families of terms: words, letters, concepts. A term's first character tells them apart."""
-	words = WORD.findall(plain(text[:LONGEST]))
-	return count_words(words), count_letters(words), count_concepts(read_concepts(text)[:MOST_WORDS])
+	words = WORD.findall(plain(text[:MAX_MESSAGE_CHARS]))
+	return count_words(words), count_letters(words), count_concepts(read_concepts(text)[:MAX_WORDS])
 
 
 def count_words(words: list[str]) -> Counter:

@@ -7,14 +7,14 @@ from functools import lru_cache
 
 from huf.ai.routing.lexicon import WORDS, Concept
 
-LONGEST = 1_000
+MAX_MESSAGE_CHARS = 1_000
 """Characters that are looked at: who has not said by then what they want has pasted a text."""
 ADDRESS = re.compile(r"https?://\S+|www\.\S+|\b[\w-]+\.(?:com|org|net|de|cz|es|at|uk|io)\b\S*")
 WORD = re.compile(r"0url|[\w']+(?:-[\w']+)*|[?:!%+*/=\"«»„“”]")
 YEAR = re.compile(r"1\d{3}|20[01]\d")
 NUMBERED = re.compile(r"\w*[a-z]\w*-[\w-]*0[\w-]*|[a-z]{0,4}0{3,}\w*|\w+-\w*0+")
 QUOTES = '"«»„“”'
-LONGEST_PHRASE = 3
+MAX_PHRASE_WORDS = 3
 
 Group = tuple[str, ...]
 """What one word stands for; NOTHING for a word nobody knows."""
@@ -58,7 +58,7 @@ def measure(text: str) -> Complexity:
 
 def read_concepts(text: str) -> list[Group]:
 	"""A message word by word, each as what it stands for."""
-	words = WORD.findall(ADDRESS.sub(" 0url ", text[:LONGEST]))
+	words = WORD.findall(ADDRESS.sub(" 0url ", text[:MAX_MESSAGE_CHARS]))
 	bare = [plain(word) for word in words]
 	return [known(bare, place) or (form_of(words, place, bare[place]),) for place in range(len(words))]
 
@@ -67,7 +67,7 @@ def known(words: list[str], place: int) -> Group:
 	table, word = tables(), words[place]
 	found = [
 		concept
-		for length in range(LONGEST_PHRASE, 0, -1)
+		for length in range(MAX_PHRASE_WORDS, 0, -1)
 		for concept in table.whole.get(" ".join(words[place : place + length]), ())
 	]
 	found += [c for length in range(3, len(word) + 1) for c in table.beginnings.get(word[:length], ())]

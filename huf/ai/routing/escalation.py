@@ -11,7 +11,7 @@ from huf.ai.routing.complexity import without_accents
 from huf.ai.routing.languages import detect_language
 from huf.ai.routing.texts import say
 
-LONGEST = 4_000
+MAX_ANSWER_CHARS = 4_000
 SHORT = 40
 """Words of an answer that may be nothing but a promise."""
 
@@ -101,7 +101,7 @@ _PROMISE = _compile(PROMISE)
 
 def check_dynamic_escalation(response: str, language: str | None = None) -> Escalation:
 	"""Whether the agent should take over, and why, in the language of the answer."""
-	text = without_accents(response[:LONGEST].replace("’", "'"))
+	text = without_accents(response[:MAX_ANSWER_CHARS].replace("’", "'"))
 	key = built_so(text) or says_so(QUOTED.sub(" ", text))
 	if key is None:
 		return Escalation(False)

@@ -8,7 +8,7 @@ from typing import Any
 from huf.ai.routing.types import Decision, Route
 
 CANDIDATES = [round(0.40 + step * 0.01, 2) for step in range(51)]
-ENOUGH = 30
+MIN_DECISIONS = 30
 """Decisions from which on a threshold is suggested."""
 
 
@@ -86,7 +86,7 @@ def fit_threshold(outcomes: Sequence[tuple[float, bool]]) -> tuple[float, float]
 
 	`outcomes` are (score of the agent, whether it was one for the agent). Of equal ones the middle is taken.
 	"""
-	if len(outcomes) < ENOUGH:
+	if len(outcomes) < MIN_DECISIONS:
 		return None
 	rated = [
 		(sum((score >= threshold) == needed for score, needed in outcomes), threshold)

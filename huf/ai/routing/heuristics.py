@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from huf.ai.routing.complexity import LONGEST, read_concepts, without_accents
+from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, read_concepts, without_accents
 from huf.ai.routing.lexicon import Concept
 from huf.ai.routing.patterns import PATTERNS, SURE, Pattern
 from huf.ai.routing.safe_pattern import MESSAGE
@@ -34,7 +34,7 @@ def find_match(message: str, own: Iterable[Pattern] = ()) -> Match | None:
 
 	None where no row speaks, or two of equal strength contradict each other.
 	"""
-	text = without_accents(message.strip()[:LONGEST])
+	text = without_accents(message.strip()[:MAX_MESSAGE_CHARS])
 	return strongest_of(matching(own, text[:MESSAGE])) or strongest_of(
 		allowed(matching(PATTERNS, text), message)
 	)

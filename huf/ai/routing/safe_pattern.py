@@ -4,8 +4,8 @@ import re
 
 from huf.ai.core.errors import UsageError
 
-LONGEST = 300
-MOST_WAYS = 100_000
+MAX_PATTERN_CHARS = 300
+MAX_WAYS = 100_000
 """Ways in which the repetitions of a pattern may share out a message between them, all multiplied."""
 MESSAGE = 300
 """Characters of a message that such patterns are matched against; so much counts an open repetition."""
@@ -15,8 +15,8 @@ ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[a-zA-Z:=!<>-]+|.", re.DO
 
 def check_pattern(pattern: str) -> None:
 	"""Raises UsageError that says what is wrong with it."""
-	if len(pattern) > LONGEST:
-		raise UsageError(f"A pattern has {LONGEST} characters at most.")
+	if len(pattern) > MAX_PATTERN_CHARS:
+		raise UsageError(f"A pattern has {MAX_PATTERN_CHARS} characters at most.")
 	try:
 		re.compile(pattern, re.IGNORECASE)
 	except re.error as error:
@@ -39,7 +39,7 @@ def check_repetitions(pattern: str) -> None:
 		else:
 			found = ATOM.match(pattern, place)
 			after_group, place = found.group() == ")", found.end()
-	if ways > MOST_WAYS:
+	if ways > MAX_WAYS:
 		raise UsageError(f"The pattern {pattern!r} repeats too much. Use * and + at most twice, or {{0,20}}.")
 
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 import frappe
 
-from huf.ai.core.attachments import PICTURES, READ_ATTACHMENT, Attached, Brought, tell
+from huf.ai.core.attachments import PICTURES, READ_ATTACHMENT, Attached, MessageFiles, tell
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.files import file_content, file_name_of
 from huf.ai.core.settings import get_settings
@@ -22,12 +22,12 @@ from huf.ai.providers.price_table import listed_window
 from huf.ai.runs.admission import admit_file
 from huf.ai.storage.message_files import files_in
 
-MOST_FILES = 10
+MAX_FILES = 10
 """Of one message."""
-MOST_BYTES = 20_000_000
-MOST_PICTURE_BYTES = 3_750_000
+MAX_BYTES = 20_000_000
+MAX_PICTURE_BYTES = 3_750_000
 """5 MB as models are sent it, which is what every provider takes."""
-MOST_ROOM = 200_000
+MAX_ROOM = 200_000
 """Characters of files that a message tells at once, in the largest window."""
 DESCRIPTION = (
 	"Read on in a file that the person has attached and that was told in part. Gives its text from `offset` on; with `find`, "
@@ -50,19 +50,19 @@ def describe_limits() -> dict:
 	return {
 		"endings": sorted(READERS),
 		"pictures": sorted(PICTURES),
-		"most_files": MOST_FILES,
-		"most_bytes": MOST_BYTES,
-		"most_picture_bytes": MOST_PICTURE_BYTES,
+		"most_files": MAX_FILES,
+		"most_bytes": MAX_BYTES,
+		"most_picture_bytes": MAX_PICTURE_BYTES,
 	}
 
 
-def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) -> Brought:
+def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) -> MessageFiles:
 	"""The Files (by name or address) that the user adds to a message, read for the model. Writes nothing.
 
 	Raises PermissionError for one they may not read, UsageError for what is too large, too many or cannot be read.
 	"""
-	if len(wanted) > MOST_FILES:
-		raise UsageError(f"At most {MOST_FILES} files fit into one message.")
+	if len(wanted) > MAX_FILES:
+		raise UsageError(f"At most {MAX_FILES} files fit into one message.")
 	files, texts = [], []
 	for each in dict.fromkeys(wanted):
 		file = admit_file(each, user)
@@ -71,11 +71,11 @@ def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) ->
 		if text is not None:
 			texts.append((attached.file_name, text))
 	if not files:
-		return Brought()
+		return MessageFiles()
 	pictures = [each.file_name for each in files if each.kind == "image"]
 	# As many characters as there may be tokens: a quarter of the window.
-	room = min(MOST_ROOM, facts_of(model).window or listed_window(provider, model) or DEFAULT_WINDOW)
-	return Brought(tuple(files), tell(texts, pictures, room))
+	room = min(MAX_ROOM, facts_of(model).window or listed_window(provider, model) or DEFAULT_WINDOW)
+	return MessageFiles(tuple(files), tell(texts, pictures, room))
 
 
 def read(file) -> tuple[Attached, str | None]:
@@ -87,7 +87,7 @@ def read(file) -> tuple[Attached, str | None]:
 		raise UsageError(f"{name} is no longer on this site. Attach it again.") from None
 	ending = PurePath(name).suffix.lower().lstrip(".")
 	is_picture = ending in PICTURES
-	most = MOST_PICTURE_BYTES if is_picture else MOST_BYTES
+	most = MAX_PICTURE_BYTES if is_picture else MAX_BYTES
 	if len(content) > most:
 		raise UsageError(f"{name} is too large: at most {most / 1_000_000:g} MB can be attached.")
 	kind, shown = "image" if is_picture else "text", " ".join((file.file_name or name).split())

@@ -13,7 +13,7 @@ import frappe
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.driver import is_lent
-from huf.ai.core.attachments import read_brought
+from huf.ai.core.attachments import read_message_files
 from huf.ai.core.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
 from huf.ai.core.types import (
 	OFFLINE,
@@ -52,13 +52,13 @@ from huf.ai.storage.message_files import give_to
 from huf.ai.storage.recorded_run import Recorded, read_recorded
 
 BUSY = "The agent is still at work on what was said before. Wait for its answer, or cancel that run."
-MOST_ATTEMPTS = 5
-LOST_AGAIN = f"{MOST_ATTEMPTS} workers were lost over this run, so no other takes it up."
+MAX_ATTEMPTS = 5
+LOST_AGAIN = f"{MAX_ATTEMPTS} workers were lost over this run, so no other takes it up."
 FAULT = "The run broke off by a fault inside Huf. A manager finds it in the Error Log."
 
 
 WAITS = "It waits for a person to allow something, and will go on by itself. Its answer will not come here."
-DEEPEST = 3
+MAX_DEPTH = 3
 """How many agents may have called one another."""
 
 
@@ -100,14 +100,16 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	agent = admission.admit(request.agent, request.user)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode)
-	brought = bring(request.attachments, request.user, manager.provider, manager.model)
+	message_files = bring(request.attachments, request.user, manager.provider, manager.model)
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
 	)
 	conversation = conversations.get_or_create_conversation(
-		request.conversation, title=request.prompt or brought.title, persist=bool(agent.persist_conversation)
+		request.conversation,
+		title=request.prompt or message_files.title,
+		persist=bool(agent.persist_conversation),
 	)
-	request = replace(request, brought=give_to(conversation, brought, request.user))
+	request = replace(request, message_files=give_to(conversation, message_files, request.user))
 	messages, is_long = tell_past(manager, conversation, request)
 	admission.count_run(request, agent)
 	lease = insert_run(
@@ -119,7 +121,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	if request.origin and not trigger_events.hand_over(request.origin, lease.run):
 		frappe.db.rollback()
 		raise AlreadyOpened(request.origin.event)
-	conversations.add_message("user", request.prompt, run=lease.run, brought=request.brought)
+	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
 	conversations.persist_conversation()
 	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
 
@@ -157,7 +159,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		parent_run=row.parent_run,
 		tier=row.tier or None,
 		routed=Routed(row.confidence, tuple(json.loads(row.plan or "[]"))) if row.route else None,
-		brought=read_brought(said),
+		message_files=read_message_files(said),
 	)
 	mode = Mode(row.mode or Mode.INLINE)
 	manager = AgentManager(row.agent, row.provider, model, request.tier, mode)
@@ -257,9 +259,9 @@ async def work(run: OpenRun, announce: Announcer) -> Outcome:
 		"guards": guards,
 		"emit": announce,
 		"stream": announce.is_watched,
-		"climb": manager.climb,
+		"climb": manager.escalate,
 	}
-	if run.attempts > MOST_ATTEMPTS:
+	if run.attempts > MAX_ATTEMPTS:
 		return Outcome(
 			StopReason.ERROR, error=LOST_AGAIN, usage=run.recorded.usage, steps=len(run.recorded.replies)
 		)
@@ -352,8 +354,8 @@ def step_warning(steps: int) -> str:
 async def run_child(agent_name: str, prompt: str) -> dict:
 	"""Run another agent as a tool of the present run, in a conversation of its own."""
 	parent = frappe.flags.huf_run
-	if depth_of(parent) >= DEEPEST:
-		raise UsageError(f"Agents may call one another {DEEPEST} deep, no further.")
+	if depth_of(parent) >= MAX_DEPTH:
+		raise UsageError(f"Agents may call one another {MAX_DEPTH} deep, no further.")
 	request = AgentRequest(
 		agent_name, prompt, frappe.session.user, channel="agent", external_id=parent, parent_run=parent
 	)

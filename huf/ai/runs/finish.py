@@ -43,7 +43,7 @@ def close(
 		duration_ms=duration_ms,
 		provider=provider,
 		model=model,
-		observations=tuple(outcome.observations) if outcome.stop_reason is StopReason.TOOL_FAILURES else (),
+		tool_results=tuple(outcome.tool_results) if outcome.stop_reason is StopReason.TOOL_FAILURES else (),
 	)
 
 

@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import CallRequest, CallStatus, Observation
+from huf.ai.core.types import CallRequest, CallStatus, ToolResult
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.turns import loop_tool
 from huf.ai.runs.admission import acting_as, check_enabled
@@ -47,15 +47,15 @@ def retry_call(name: str) -> str:
 		raise UsageError(call.error)
 	if not begin_again(row):
 		raise UsageError("Somebody else is having it made again. Look at what comes of that.")
-	observation = Observation(call, CallStatus.UNKNOWN, "It was made again, and broke off.")
+	tool_result = ToolResult(call, CallStatus.UNKNOWN, "It was made again, and broke off.")
 	try:
 		with acting_as(run.run_as):
 			frappe.flags.huf_call_key = row.idempotency_key
-			observation = run_coroutine(perform(call))
+			tool_result = run_coroutine(perform(call))
 	finally:
-		end_lost_call(row.name, observation.status, observation.text)
+		end_lost_call(row.name, tool_result.status, tool_result.text)
 		frappe.db.commit()
-	return observation.text
+	return tool_result.text
 
 
 def lost_call(name: str):

@@ -16,7 +16,7 @@ from huf.ai.storage import leases
 from huf.ai.storage.budgets import settle_forgotten, settle_lost
 from huf.ai.storage.leases import Lease
 
-LONGEST = 3600
+JOB_TIMEOUT_S = 3600
 """Seconds a job may take before the queue ends it; a run has limits of its own."""
 
 
@@ -28,7 +28,7 @@ def enqueue_run(request: AgentRequest) -> OpenRun:
 
 
 def enqueue_work(run: str, **how) -> None:
-	frappe.enqueue("huf.ai.runs.queue.work_on", queue="long", timeout=LONGEST, run=run, **how)
+	frappe.enqueue("huf.ai.runs.queue.work_on", queue="long", timeout=JOB_TIMEOUT_S, run=run, **how)
 
 
 def work_on(run: str, now: datetime | None = None) -> RunResult | None:
@@ -80,7 +80,7 @@ def recover(now: datetime | None = None) -> list[str]:
 	abandoned = leases.abandoned(now)
 	# What their calls hold of a budget is not to be waited for by others.
 	settle_lost(abandoned)
-	settle_forgotten(add_to_date(now or now_datetime(), seconds=-LONGEST, as_datetime=True))
+	settle_forgotten(add_to_date(now or now_datetime(), seconds=-JOB_TIMEOUT_S, as_datetime=True))
 	frappe.db.commit()
 	lost = [*abandoned, *leases.forgotten(now)]
 	for run in lost:

@@ -11,7 +11,7 @@ import frappe
 from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import Ask, Call, Effect, ModelReply, Observation, Outcome, RunStatus, StopReason, Tool
+from huf.ai.core.types import Ask, Call, Effect, ModelReply, Outcome, RunStatus, StopReason, Tool, ToolResult
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, Stall, StepCap
 from huf.ai.loop.journal import NoJournal
@@ -38,7 +38,7 @@ class Tape(NoJournal):
 		self.recorded, self.replies = recorded, replies
 		self.step, self.climbed = 0, set()
 
-	def climb(self, down: bool) -> Ask | None:
+	def escalate(self, down: bool) -> Ask | None:
 		"""Where the record says so, a larger model takes over; nobody asks it either."""
 		models = [
 			self.recorded.replies.get(step, ModelReply("")).model for step in (self.step, self.step + 1)
@@ -52,10 +52,10 @@ class Tape(NoJournal):
 		self.step = step
 		return self.recorded.replies.get(step) if self.replies else None
 
-	def recall_call(self, step: int, call: Call) -> Observation | None:
+	def recall_call(self, step: int, call: Call) -> ToolResult | None:
 		row = self.recorded.calls.get((step, call.position))
 		same = row and row.tool == call.request.name and read(row.arguments) == read(call.request.arguments)
-		return self.recorded.observation(step, call) if self.replies or same else None
+		return self.recorded.tool_result(step, call) if self.replies or same else None
 
 	def calling(self, step: int, call: Call) -> None:
 		raise PathParted(step, call)
@@ -81,7 +81,7 @@ def replay(run: str) -> Replay:
 			ask_nobody,
 			guards=[StepCap(len(recorded.replies)), Stall(stall_message(row.agent))],
 			journal=tape,
-			climb=tape.climb,
+			escalate=tape.escalate,
 		)
 	)
 	outcome = as_it_ended(outcome, row)

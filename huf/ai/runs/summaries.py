@@ -23,7 +23,7 @@ from huf.ai.storage.history import (
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.rows import clip
 
-LONGEST, MOST_READ = 4_000, 24_000
+MAX_SUMMARY_CHARS, MAX_READ = 4_000, 24_000
 """Characters of a summary, and of the messages it is made from; fewer where the model's window is small."""
 INSTRUCTIONS = (
 	"You keep the record of a conversation between a person and an agent. Sum up what you are given in 250 words at most, "
@@ -48,9 +48,11 @@ def tell_past(
 	"""What a model is told first, and whether a summary is due; `without` what was said for some runs."""
 	instructions = with_plan(manager.agent_doc.instructions, request.routed.plan if request.routed else ())
 	if request.history is not None:
-		return opening(instructions, request.history, request.prompt, request.brought), False
+		return opening(instructions, request.history, request.prompt, request.message_files), False
 	past = read_past(conversation, manager.history_limit, without)
-	return opening(past.added_to(instructions), past.messages, request.prompt, request.brought), past.is_long
+	return opening(
+		past.added_to(instructions), past.messages, request.prompt, request.message_files
+	), past.is_long
 
 
 def with_plan(instructions: str | None, plan: Sequence[str]) -> str | None:
@@ -71,7 +73,7 @@ async def sum_up(
 ) -> Usage:
 	"""Have the model sum up what no summary covers, but for the last messages; gives what that used. Does not commit."""
 	window = facts_of(manager.model).window or DEFAULT_WINDOW
-	room = min(MOST_READ, window)
+	room = min(MAX_READ, window)
 	rows, until = read_unsummarised(conversation, manager.history_limit, without, room)
 	if not rows:
 		return Usage()
@@ -87,6 +89,6 @@ async def sum_up(
 		agent.clone(tools=[], instructions=INSTRUCTIONS), prompt, manager.provider, manager.model, context
 	)
 	if outcome.status is RunStatus.SUCCESS and outcome.text.strip():
-		summary = clip(outcome.text.strip(), min(LONGEST, window))
+		summary = clip(outcome.text.strip(), min(MAX_SUMMARY_CHARS, window))
 		move_watermark(conversation, until, rows[-1].sequence, summary)
 	return outcome.usage

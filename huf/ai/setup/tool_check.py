@@ -42,12 +42,12 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 		run = TRIALS[tool.effect](tool, seen) if not send else tool.start
 		request = CallRequest("trial", name, json.dumps(arguments))
 		call = prepare_one(request, 0, {name: replace(loop_tool(tool), run=run)})
-		observation = run_coroutine(perform(call))
+		tool_result = run_coroutine(perform(call))
 		frappe.db.rollback()
 	return {
-		"ok": observation.status is CallStatus.SUCCESS,
-		"text": observation.text,
-		"duration_ms": observation.duration_ms,
+		"ok": tool_result.status is CallStatus.SUCCESS,
+		"text": tool_result.text,
+		"duration_ms": tool_result.duration_ms,
 		"difference": seen[0] if seen else None,
 		"was_sent": send,
 	}

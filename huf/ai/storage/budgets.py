@@ -18,7 +18,7 @@ from huf.ai.core.types import StopReason, Usage
 from huf.ai.storage.limits import Cap, Limit
 from huf.ai.storage.rows import digest, insert_rows
 
-LEAST = 128
+MIN_ANSWER_TOKENS = 128
 """Tokens an answer must be allowed at least; with less no model is asked."""
 ROUNDING = 1e-9
 HOUR = timedelta(hours=1)
@@ -92,7 +92,7 @@ def afford(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> G
 				continue
 			if reserved > ROUNDING:
 				held = exhausted(limit, cap, used - reserved, now)
-			elif room < min(LEAST, worst.output_tokens):
+			elif room < min(MIN_ANSWER_TOKENS, worst.output_tokens):
 				frappe.db.rollback()
 				raise RunStopped(StopReason.MONEY_BUDGET, exhausted(limit, cap, used, now))
 			most = min(most, room)

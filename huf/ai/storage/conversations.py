@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.attachments import NOTHING, Brought, read_brought
+from huf.ai.core.attachments import NOTHING, MessageFiles, read_message_files
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import ModelReply, Observation
+from huf.ai.core.types import ModelReply, ToolResult
 from huf.ai.storage.rows import digest, insert_row, insert_rows
 
 TITLE_LENGTH = 60
@@ -107,9 +107,9 @@ class ConversationManager:
 		kind: str = "Message",
 		run: str | None = None,
 		step: int = 0,
-		brought: Brought = NOTHING,
+		message_files: MessageFiles = NOTHING,
 	) -> None:
-		self.add_messages([message(role, content, kind, step) | brought.as_row], run)
+		self.add_messages([message(role, content, kind, step) | message_files.as_row], run)
 
 	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
 		"""Append rows in order, in three statements however many they are; none where the conversation was deleted."""
@@ -128,10 +128,10 @@ class ConversationManager:
 		]
 		insert_rows("Agent Message", rows, owner=self.user)
 
-	def add_step(self, run: str, step: int, reply: ModelReply, observations: list[Observation]) -> None:
+	def add_step(self, run: str, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
 		"""What a step said, asked for and saw: text first, then each call with its result behind it."""
 		rows = [message("agent", reply.text, "Message", step)] if reply.text else []
-		for seen in observations:
+		for seen in tool_results:
 			request = seen.call.request
 			call = {
 				"id": request.id,
@@ -214,7 +214,7 @@ def as_history(rows: list, with_files: bool = False) -> list[dict]:
 		elif row.kind == "Message":
 			history += pending
 			pending, open_step = [], None
-			told = read_brought(row).told_with(row.content) if with_files else {"content": row.content}
+			told = read_message_files(row).told_with(row.content) if with_files else {"content": row.content}
 			history.append({**told, "role": ROLES[row.role], "step": key})
 	history += pending
 	return [{key: value for key, value in each.items() if key != "step"} for each in history]

@@ -15,7 +15,7 @@ from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.canonical_json import canonical
 from huf.ai.core.settings import get_settings
-from huf.ai.core.types import Call, DraftStatus, Observation
+from huf.ai.core.types import Call, DraftStatus, ToolResult
 from huf.ai.storage.rows import clip, insert_row, update_row
 
 DRAFT = "Agent Draft"
@@ -152,10 +152,10 @@ def answer_draft(name: str, shown: str, answer: Answer) -> bool:
 	return frappe.db.get_value(DRAFT, name, "answer_key") == answer.key
 
 
-def end_draft(name: str, observation: Observation) -> None:
+def end_draft(name: str, tool_result: ToolResult) -> None:
 	"""Write down what came of an approved call, in the commit of its journal row."""
-	status = DraftStatus.APPLIED if observation.ok else DraftStatus.FAILED
-	update_row(DRAFT, name, {"status": status.value, "result": clip(observation.text)})
+	status = DraftStatus.APPLIED if tool_result.ok else DraftStatus.FAILED
+	update_row(DRAFT, name, {"status": status.value, "result": clip(tool_result.text)})
 
 
 def lose_drafts(run: str) -> None:

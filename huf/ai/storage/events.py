@@ -24,7 +24,7 @@ STATES = {
 	EventKind.RUN_FINISHED,
 }
 LEFT_OUT = ("arguments", "result", "response", "difference")
-LONGEST_STEP = 80
+MAX_STEP_CHARS = 80
 OWN_LINE = "Step {step} of {of}: {what}"
 PAUSE, LONG_PAUSE = 1 / 60, 1.0
 """Seconds between two pieces of text: what comes meanwhile is told together. The long one holds for endless answers."""
@@ -100,7 +100,7 @@ def progress(step: int, tool: str, agent: Any) -> dict:
 	"""
 	own = next((each for each in agent.tools if each.name == tool), None)
 	told = own.progress or re.split(r"[.:;\n]", own.description.strip())[0] if own else ""
-	what = textwrap.shorten(told, LONGEST_STEP, placeholder=" …") or tool.replace("_", " ")
+	what = textwrap.shorten(told, MAX_STEP_CHARS, placeholder=" …") or tool.replace("_", " ")
 	seen = {"step": step, "of": agent.steps, "what": what}
 	words = agent.agent_doc.progress_text
 	line = re.sub(r"\{(step|of|what)\}", lambda found: str(seen[found[1]]), words or OWN_LINE)

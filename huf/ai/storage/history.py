@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import frappe
 
-from huf.ai.core.attachments import read_brought
+from huf.ai.core.attachments import read_message_files
 from huf.ai.core.types import PAST
 from huf.ai.storage.conversations import as_history
 from huf.ai.storage.rows import update_row
@@ -30,7 +30,7 @@ FIELDS = [
 ]
 LINES_OF_DIGEST = 5
 LINE = 60
-LEAST_OF_A_MESSAGE = 80
+MIN_MESSAGE_CHARS = 80
 SPEAKERS = {"user": "Person", "agent": "Agent", "system": "Note"}
 
 
@@ -114,7 +114,7 @@ def read_unsummarised(conversation: str, limit: int, without: Sequence[str], roo
 	that is still to begin.
 	"""
 	_, until = read_summary(conversation)
-	rows = read_rows(conversation, until, without, "sequence asc", room // LEAST_OF_A_MESSAGE)
+	rows = read_rows(conversation, until, without, "sequence asc", room // MIN_MESSAGE_CHARS)
 	waiting = frappe.get_all(
 		"Agent Message",
 		{"conversation": conversation, "run": ["in", list(without)]},
@@ -143,7 +143,7 @@ def line_of(row) -> str:
 		return f"Agent calls {call['name']}: {json.dumps(call['arguments'], ensure_ascii=False)}"
 	if row.kind == "Tool Result":
 		return f"{row.tool_name} gives: {row.content}"
-	return f"{SPEAKERS[row.role]}: {read_brought(row).told_with(row.content)['content']}"
+	return f"{SPEAKERS[row.role]}: {read_message_files(row).told_with(row.content)['content']}"
 
 
 def shortened(text: str, most: int) -> str:

@@ -22,9 +22,9 @@ from huf.ai.core.types import (
 	CallStatus,
 	Effect,
 	ModelReply,
-	Observation,
 	Outcome,
 	RunStatus,
+	ToolResult,
 	Usage,
 )
 from huf.ai.storage.budgets import Reservation, reserve, settle, settle_lost
@@ -61,7 +61,7 @@ def insert_run(
 			"conversation": conversation,
 			"provider": provider,
 			"model": model,
-			"prompt": clip(request.prompt or request.brought.title),
+			"prompt": clip(request.prompt or request.message_files.title),
 			"opening": canonical(opening),
 			"status": status.value,
 			"mode": request.mode.value,
@@ -205,7 +205,7 @@ class RunJournal:
 	def recall(self, step: int) -> ModelReply | None:
 		return self.recorded.replies.get(step)
 
-	def recall_call(self, step: int, call: Call) -> Observation | None:
+	def recall_call(self, step: int, call: Call) -> ToolResult | None:
 		"""Asked once for each call, in order, by every worker: so it is here that calls get their keys."""
 		same = f"{call.request.name}\n{canonical(call.arguments)}"
 		key = hashlib.sha256(f"{self.run}\n{same}\n{self.seen[same]}".encode()).hexdigest()[:32]
@@ -215,7 +215,7 @@ class RunJournal:
 			# The one before this: this one may last, or be taken back.
 			frappe.db.commit()
 			self.is_open = False
-		return self.recorded.observation(step, call)
+		return self.recorded.tool_result(step, call)
 
 	def asking(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
@@ -278,38 +278,38 @@ class RunJournal:
 			# For tools that can pass it on: a service that has seen the key does not act on it again.
 			frappe.flags.huf_call_key = self.keys[call.position]
 
-	def called(self, step: int, observation: Observation) -> None:
+	def called(self, step: int, tool_result: ToolResult) -> None:
 		"""After a call: its row and what it wrote are one commit; a failed call leaves the row alone behind. The row of what
 		was only read is committed with what follows at once, the next call or the step; but not beside other calls.
 
 		Raises LeaseLost, with nothing written, where the run is another worker's by now.
 		"""
-		call = observation.call
-		if not observation.ok:
+		call = tool_result.call
+		if not tool_result.ok:
 			frappe.db.rollback()
 		if call.effect is Effect.WRITE:
 			self.lease.hold()
 		ending = {
-			"status": observation.status.value,
-			"result": observation.text,
-			"error_message": None if observation.ok else clip(observation.text),
-			"duration_ms": observation.duration_ms,
-			"cached": int(observation.cached),
+			"status": tool_result.status.value,
+			"result": tool_result.text,
+			"error_message": None if tool_result.ok else clip(tool_result.text),
+			"duration_ms": tool_result.duration_ms,
+			"cached": int(tool_result.cached),
 		}
 		if call.effect is Effect.EXTERNAL and not call.error:
 			update_row("Agent Tool Call", self.intents[call.position], ending)
 		else:
-			insert_row("Agent Tool Call", {**self.row(step, call, observation.status), **ending})
+			insert_row("Agent Tool Call", {**self.row(step, call, tool_result.status), **ending})
 		if call.draft:
-			end_draft(call.draft, observation)
+			end_draft(call.draft, tool_result)
 		self.is_open = call.effect is Effect.READ and not (call.tool and call.tool.concurrent)
 		if not self.is_open:
 			frappe.db.commit()
 
-	def step_done(self, step: int, reply: ModelReply, observations: list[Observation]) -> None:
+	def step_done(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
 		"""Commits nothing: what follows at once, the next step or the run's end, does."""
 		if step not in self.recorded.told:
-			self.keep_messages(step, reply, observations)
+			self.keep_messages(step, reply, tool_results)
 
 	def row(self, step: int, call: Call, status: CallStatus) -> dict:
 		shown = (

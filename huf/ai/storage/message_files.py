@@ -10,16 +10,16 @@ from dataclasses import asdict, replace
 
 import frappe
 
-from huf.ai.core.attachments import Attached, Brought, files_of
+from huf.ai.core.attachments import Attached, MessageFiles, files_of
 from huf.ai.storage.rows import insert_row, update_document
 
 CONVERSATION = "Agent Conversation"
 COPIED = ["file_name", "file_url", "file_size", "file_type", "content_hash", "is_private", "folder"]
 
 
-def give_to(conversation: str, brought: Brought, user: str) -> Brought:
+def give_to(conversation: str, message_files: MessageFiles, user: str) -> MessageFiles:
 	"""What was brought along, attached to the conversation."""
-	return replace(brought, files=tuple(give(conversation, each, user) for each in brought.files))
+	return replace(message_files, files=tuple(give(conversation, each, user) for each in message_files.files))
 
 
 def give(conversation: str, file: Attached, user: str) -> Attached:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import frappe
 
-from huf.ai.core.types import Call, CallRequest, CallStatus, ModelReply, Observation, Usage
+from huf.ai.core.types import Call, CallRequest, CallStatus, ModelReply, ToolResult, Usage
 
 STEP = "agent"
 """The call type of what is asked in a step."""
@@ -40,15 +40,15 @@ class Recorded:
 	def usage(self) -> Usage:
 		return sum((reply.usage for reply in self.replies.values()), self.spent)
 
-	def observation(self, step: int, call: Call) -> Observation | None:
+	def tool_result(self, step: int, call: Call) -> ToolResult | None:
 		"""What came of a call; None where it is safe to make it (again)."""
 		row = self.calls.get((step, call.position))
 		if row is None:
 			return None
 		status = CallStatus(row.status)
 		if status in (CallStatus.STARTED, CallStatus.UNKNOWN):
-			return Observation(call, CallStatus.UNKNOWN, row.result or UNKNOWN)
-		return Observation(call, status, row.result or "", row.duration_ms)
+			return ToolResult(call, CallStatus.UNKNOWN, row.result or UNKNOWN)
+		return ToolResult(call, status, row.result or "", row.duration_ms)
 
 
 def read_recorded(run: str) -> Recorded:

@@ -17,7 +17,7 @@ from huf.ai.storage.rows import clip, digest, insert_row, update_row
 
 DECISION = "Agent Route Decision"
 AGENT = "agent"
-LONGEST = 1_000
+MAX_TEXT_CHARS = 1_000
 REMEMBERED = 3600
 """Seconds in which a run for the same words is what came of a decision."""
 AT_WORK = (RunStatus.QUEUED.value, RunStatus.STARTED.value, RunStatus.WAITING.value)
@@ -40,7 +40,12 @@ def insert_decision(message: str, values: Mapping[str, Any]) -> str:
 		field: json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple) else value
 		for field, value in values.items()
 	}
-	row = {"message": clip(message, LONGEST), "message_digest": digest(message), "escalated": 0, **kept}
+	row = {
+		"message": clip(message, MAX_TEXT_CHARS),
+		"message_digest": digest(message),
+		"escalated": 0,
+		**kept,
+	}
 	return insert_row(DECISION, row)
 
 

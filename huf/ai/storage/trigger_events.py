@@ -15,65 +15,74 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.mail_types import MailStatus
-from huf.ai.core.trigger_types import Firing, FiringStatus, Origin
+from huf.ai.core.trigger_types import Origin, TriggerEvent, TriggerEventStatus
 from huf.ai.storage.rows import clip, digest, insert_rows, update_document, update_row
 
 EVENT = "Agent Trigger Event"
 CHANGED = "on_change"
 PATIENCE = 60
 """Seconds after which an event that still has no run is looked after."""
-MOST_ATTEMPTS = 5
-LONGEST_REASON = 1000
+MAX_ATTEMPTS = 5
+MAX_REASON_CHARS = 1000
 
 
-def name_of(firing: Firing) -> str:
-	return digest(firing.trigger, firing.reference_doctype or "", firing.reference_name or "", firing.key)
+def name_of(trigger_event: TriggerEvent) -> str:
+	return digest(
+		trigger_event.trigger,
+		trigger_event.reference_doctype or "",
+		trigger_event.reference_name or "",
+		trigger_event.key,
+	)
 
 
-def insert_firings(firings: Sequence[Firing]) -> list[str]:
+def insert_trigger_events(firings: Sequence[TriggerEvent]) -> list[str]:
 	"""Write down what happened, each event once; gives the names, also of those that were there before.
 
 	A document may be changed several times at one time: what was skipped at first counts once it is not.
 	"""
 	names: list[str] = []
 	# One statement for each owner: nearly always one in all.
-	for owner, group in groupby(firings, key=lambda firing: firing.run_as or firing.initiating_user):
+	for owner, group in groupby(
+		firings, key=lambda trigger_event: trigger_event.run_as or trigger_event.initiating_user
+	):
 		own = list(group)
-		names += insert_rows(EVENT, map(as_row, own), owner, [name_of(firing) for firing in own])
-	for name, firing in zip(names, firings, strict=True):
-		if firing.event == CHANGED and firing.status is not FiringStatus.SKIPPED:
-			update_row(EVENT, name, as_row(firing), status=FiringStatus.SKIPPED.value)
+		names += insert_rows(
+			EVENT, map(as_row, own), owner, [name_of(trigger_event) for trigger_event in own]
+		)
+	for name, trigger_event in zip(names, firings, strict=True):
+		if trigger_event.event == CHANGED and trigger_event.status is not TriggerEventStatus.SKIPPED:
+			update_row(EVENT, name, as_row(trigger_event), status=TriggerEventStatus.SKIPPED.value)
 	return names
 
 
-def as_row(firing: Firing) -> dict:
-	checks = [asdict(check) for check in firing.checks]
+def as_row(trigger_event: TriggerEvent) -> dict:
+	checks = [asdict(check) for check in trigger_event.checks]
 	return {
-		"trigger": firing.trigger,
-		"agent": firing.agent,
-		"status": firing.status.value,
-		"event": firing.event,
-		"event_key": firing.key[:140],
-		"initiating_user": firing.initiating_user,
-		"run_as": firing.run_as,
-		"reference_doctype": firing.reference_doctype,
-		"reference_name": firing.reference_name,
-		"caused_by_run": firing.caused_by,
-		"depth": firing.depth,
+		"trigger": trigger_event.trigger,
+		"agent": trigger_event.agent,
+		"status": trigger_event.status.value,
+		"event": trigger_event.event,
+		"event_key": trigger_event.key[:140],
+		"initiating_user": trigger_event.initiating_user,
+		"run_as": trigger_event.run_as,
+		"reference_doctype": trigger_event.reference_doctype,
+		"reference_name": trigger_event.reference_name,
+		"caused_by_run": trigger_event.caused_by,
+		"depth": trigger_event.depth,
 		"attempts": 0,
-		"reason": clip(firing.reason, LONGEST_REASON),
+		"reason": clip(trigger_event.reason, MAX_REASON_CHARS),
 		"checks": json.dumps(checks, ensure_ascii=False) if checks else None,
-		"prompt": firing.prompt,
-		"payload": clip(firing.payload),
+		"prompt": trigger_event.prompt,
+		"payload": clip(trigger_event.payload),
 	}
 
 
-def read_firing(name: str):
+def read_trigger_event(name: str):
 	"""The row, or None."""
 	return frappe.db.get_value(EVENT, name, "*", as_dict=True)
 
 
-TAKEN = {EVENT: FiringStatus.FIRED.value, "Agent Mail": MailStatus.STARTED.value}
+TAKEN = {EVENT: TriggerEventStatus.FIRED.value, "Agent Mail": MailStatus.STARTED.value}
 """What the row of an origin is called once its run is opened."""
 
 
@@ -81,17 +90,23 @@ def hand_over(origin: Origin, run: str) -> bool:
 	"""Let `run` be the run of something that is queued; False where it has one, or must not get any."""
 	frappe.db.sql(
 		f"update `tab{origin.doctype}` set status = %s, run = %s, modified = %s where name = %s and status = %s",
-		(TAKEN[origin.doctype], run, now(), origin.event, FiringStatus.QUEUED.value),
+		(TAKEN[origin.doctype], run, now(), origin.event, TriggerEventStatus.QUEUED.value),
 	)
 	# The update holds the row, so what is read now stays true until the commit.
 	return frappe.db.get_value(origin.doctype, origin.event, "run") == run
 
 
-def fail_firing(name: str, reason: str) -> None:
+def fail_trigger_event(name: str, reason: str) -> None:
 	"""A queued event whose run cannot be opened."""
 	frappe.db.sql(
 		"update `tabAgent Trigger Event` set status = %s, reason = %s, modified = %s where name = %s and status = %s",
-		(FiringStatus.FAILED.value, clip(reason, LONGEST_REASON), now(), name, FiringStatus.QUEUED.value),
+		(
+			TriggerEventStatus.FAILED.value,
+			clip(reason, MAX_REASON_CHARS),
+			now(),
+			name,
+			TriggerEventStatus.QUEUED.value,
+		),
 	)
 
 
@@ -103,7 +118,7 @@ def count_attempt(name: str) -> int:
 def overdue(now: datetime | None = None) -> list:
 	"""Events whose run should be open by now, oldest first: name, attempts."""
 	before = add_to_date(now or now_datetime(), seconds=-PATIENCE, as_datetime=True)
-	waiting = {"status": FiringStatus.QUEUED.value, "creation": ["<", before]}
+	waiting = {"status": TriggerEventStatus.QUEUED.value, "creation": ["<", before]}
 	return frappe.get_all(EVENT, waiting, ["name", "attempts"], order_by="creation asc", limit=BATCH)
 
 
@@ -119,7 +134,7 @@ def tell_fired(trigger: str) -> None:
 
 def tell_error(trigger: str, error: str | None) -> None:
 	"""Show on a trigger what is wrong with it."""
-	update_document("Agent Trigger", trigger, {"last_error": clip(error, LONGEST_REASON)})
+	update_document("Agent Trigger", trigger, {"last_error": clip(error, MAX_REASON_CHARS)})
 
 
 def origin_of(run: str | None) -> tuple[str | None, int]:
@@ -140,11 +155,11 @@ def forget_trigger(trigger: str) -> None:
 	frappe.db.delete(EVENT, {"trigger": trigger})
 
 
-ENDED = (FiringStatus.FIRED.value, FiringStatus.FAILED.value)
+ENDED = (TriggerEventStatus.FIRED.value, TriggerEventStatus.FAILED.value)
 BATCH = 1000
 
 
-def clear_firings(before: datetime, statuses: Sequence[str]) -> int:
+def clear_trigger_events(before: datetime, statuses: Sequence[str]) -> int:
 	"""Delete events of some statuses from before a time, a batch at a time; gives how many. Commits."""
 	old, done = {"status": ["in", statuses], "creation": ["<", before]}, 0
 	while names := frappe.get_all(EVENT, filters=old, pluck="name", order_by="creation asc", limit=BATCH):
@@ -154,7 +169,7 @@ def clear_firings(before: datetime, statuses: Sequence[str]) -> int:
 	return done
 
 
-def blank_firings(before: datetime) -> None:
+def blank_trigger_events(before: datetime) -> None:
 	"""Take the contents out of events that ended before a time; who, when and why stay. Commits."""
 	old = {"status": ["in", ENDED], "creation": ["<", before], "prompt": ["is", "set"]}
 	while names := frappe.get_all(EVENT, filters=old, pluck="name", order_by="creation asc", limit=BATCH):

@@ -22,8 +22,8 @@ from huf.ai.tools.fields import (
 	visible,
 )
 
-MOST_ROWS = 500
-LONGEST_SUMMARY = 200
+MAX_ROWS = 500
+MAX_SUMMARY_CHARS = 200
 """Characters of one field of a summary."""
 
 
@@ -48,7 +48,7 @@ def get_list(
 	allowed = readable_fields(doctype)
 	fields = list(dict.fromkeys(["name", *(fields or default_fields(doctype, allowed))]))
 	check_fields(doctype, fields, allowed)
-	limit = max(1, min(int(limit), MOST_ROWS))
+	limit = max(1, min(int(limit), MAX_ROWS))
 	rows = frappe.get_list(
 		doctype,
 		filters=clean_filters(doctype, filters, allowed),
@@ -70,8 +70,8 @@ def get_summaries(doctype: str, filters: Any = None, limit: int = 20, start: int
 
 
 def shorten(value: Any) -> Any:
-	long = isinstance(value, str) and len(value) > LONGEST_SUMMARY
-	return f"{value[:LONGEST_SUMMARY]}…" if long else value
+	long = isinstance(value, str) and len(value) > MAX_SUMMARY_CHARS
+	return f"{value[:MAX_SUMMARY_CHARS]}…" if long else value
 
 
 def get_value(doctype: str, fieldname: str | list[str], name: str | None = None, filters: Any = None) -> dict:
@@ -199,9 +199,9 @@ def get_report_result(report: str, filters: Mapping[str, Any] | None = None) -> 
 		"doctype": "Report",
 		"name": report,
 		"columns": columns,
-		"rows": rows[:MOST_ROWS],
-		"count": len(rows[:MOST_ROWS]),
-		"more": len(rows) > MOST_ROWS,
+		"rows": rows[:MAX_ROWS],
+		"count": len(rows[:MAX_ROWS]),
+		"more": len(rows) > MAX_ROWS,
 	}
 
 

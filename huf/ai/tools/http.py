@@ -15,8 +15,8 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from huf.ai.core.arguments import HIDDEN
 from huf.ai.core.errors import ToolError
 
-MOST_BYTES = 2_000_000
-MOST_REDIRECTS = 5
+MAX_BYTES = 2_000_000
+MAX_REDIRECTS = 5
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 REDIRECTS = {301, 302, 303, 307, 308}
 TEXT_TYPES = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml")
@@ -82,7 +82,7 @@ def describe(
 
 async def follow(session, method, url, home, headers, params, body, before_each) -> dict:
 	"""Send, and go after redirects by hand: each is judged like the first address. `home`: it may not leave there."""
-	for _ in range(MOST_REDIRECTS + 1):
+	for _ in range(MAX_REDIRECTS + 1):
 		if before_each:
 			await before_each(url)
 		options = {"headers": headers, "params": params or None, "allow_redirects": False}
@@ -96,15 +96,15 @@ async def follow(session, method, url, home, headers, params, body, before_each)
 			params = None
 			if response.status == 303 or (response.status in (301, 302) and method == "POST"):
 				method, body = "GET", None
-	raise ToolError(f"More than {MOST_REDIRECTS} redirects.")
+	raise ToolError(f"More than {MAX_REDIRECTS} redirects.")
 
 
 async def read(response) -> dict:
-	content = await response.content.read(MOST_BYTES + 1)
-	while len(content) <= MOST_BYTES and (more := await response.content.read(MOST_BYTES + 1 - len(content))):
+	content = await response.content.read(MAX_BYTES + 1)
+	while len(content) <= MAX_BYTES and (more := await response.content.read(MAX_BYTES + 1 - len(content))):
 		content += more
-	if len(content) > MOST_BYTES:
-		raise ToolError(f"The answer is larger than {MOST_BYTES:,} bytes.")
+	if len(content) > MAX_BYTES:
+		raise ToolError(f"The answer is larger than {MAX_BYTES:,} bytes.")
 	kind = response.content_type or ""
 	text = (
 		content.decode(response.charset or "utf-8", "replace")

@@ -11,7 +11,7 @@ import frappe
 
 from huf.ai.tools.types import KNOWLEDGE
 
-MOST = 50
+MAX_SOURCES = 50
 IDENTITY = ("url", "doctype", "name", "number")
 PASSAGE = ("number", "source", "title", "doctype", "name", "url", "link", "position")
 CITE = "Where you use a passage, cite it by its number, such as [1]."
@@ -44,7 +44,7 @@ def sources_of(result: str | None) -> list[dict]:
 		found = find_sources(json.loads(result or ""))
 	except ValueError:
 		return []
-	return list({tuple(map(each.get, IDENTITY)): each for each in found}.values())[:MOST]
+	return list({tuple(map(each.get, IDENTITY)): each for each in found}.values())[:MAX_SOURCES]
 
 
 def find_sources(value: Any) -> Iterator[dict]:

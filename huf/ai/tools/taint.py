@@ -9,7 +9,7 @@ MAIL_DOCTYPES = ("Agent Mail", "Communication")
 READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%' or made.result like '%%"doctype": "Communication"%%'
 	then 'Communication' else tool.reference_doctype end"""
 """What a call has read; a search in knowledge says it in its results."""
-LONGEST_SEEN = 500_000
+MAX_SEEN_CHARS = 500_000
 
 
 def sources_of(run: str | None) -> set[Source]:
@@ -49,7 +49,7 @@ def seen_in(run: str) -> str:
 	"""What was read from outside in a run's conversation, and what the person asked."""
 	conversation, prompt = frappe.db.get_value("Agent Run", run, ["conversation", "prompt"])
 	rows = calls_that_read(conversation, "made.result as result", "order by made.creation limit 200")
-	return "\n".join([prompt or "", *(row.result or "" for row in rows)])[:LONGEST_SEEN]
+	return "\n".join([prompt or "", *(row.result or "" for row in rows)])[:MAX_SEEN_CHARS]
 
 
 def calls_that_read(conversation: str, columns: str, ending: str) -> list:

@@ -22,8 +22,8 @@ AGENT = "Huf"
 """What we call ourselves, and what a robots.txt knows us by."""
 HEADERS = {"User-Agent": f"{AGENT}/1.0", "Accept": "text/html, text/plain, application/json;q=0.9, */*;q=0.5"}
 KEEP_ROBOTS = 3600
-LONGEST_ROBOTS = 500_000
-LONGEST_TEXT = 100_000
+MAX_ROBOTS_BYTES = 500_000
+MAX_TEXT_CHARS = 100_000
 MARKUP = re.compile(
 	r"<(?:!doctype|html|body|head|div|p|a|span|table|h[1-6]|ul|ol|br|article)\b", re.IGNORECASE
 )
@@ -65,8 +65,8 @@ async def open_url(url: str) -> dict:
 	if page["body"] is None:
 		raise ToolError(f"{url} is of the type {page['content_type']}. Only text can be opened.")
 	title, text = await asyncio.to_thread(read_page, page["body"], page["content_type"])
-	more = {"more": True} if len(text) > LONGEST_TEXT else {}
-	return {"url": page["url"], "title": title, "text": text[:LONGEST_TEXT], **more, "untrusted": True}
+	more = {"more": True} if len(text) > MAX_TEXT_CHARS else {}
+	return {"url": page["url"], "title": title, "text": text[:MAX_TEXT_CHARS], **more, "untrusted": True}
 
 
 @tool(effect=Effect.READ)
@@ -103,7 +103,7 @@ async def robots_of(origin: str) -> str:
 			f"{http.host_of(origin)} does not say what programs may read: status {answer['status']}."
 		)
 	found = answer["status"] == 200 and isinstance(answer["body"], str)
-	rules = answer["body"][:LONGEST_ROBOTS] if found else ""
+	rules = answer["body"][:MAX_ROBOTS_BYTES] if found else ""
 	frappe.cache.set_value(key, rules, expires_in_sec=KEEP_ROBOTS)
 	return rules
 

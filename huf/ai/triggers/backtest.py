@@ -20,9 +20,9 @@ from huf.ai.triggers.dispatch import NOBODY
 from huf.ai.triggers.doc_events import LAST
 from huf.ai.triggers.schedules import plan_of
 
-MOST_DOCUMENTS = 1000
-MOST_VERSIONS = 10_000
-MOST_TIMES = 50_000
+MAX_DOCUMENTS = 1000
+MAX_VERSIONS = 10_000
+MAX_TIMES = 50_000
 EXAMPLES = 5
 DELETED = "Deleted Document"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
@@ -70,13 +70,13 @@ def backtest(trigger, days: int = 30, now: datetime | None = None) -> dict:
 
 def test_schedule(trigger, since: datetime, now: datetime, days: int) -> dict:
 	plan = plan_of(trigger)
-	due = list(islice(plan.between(since, now), MOST_TIMES))
+	due = list(islice(plan.between(since, now), MAX_TIMES))
 	found = Found(trigger)
 	for moment in due:
 		found.look(Moment(moment, trigger.run_as or "", {}), None)
 	coming = [{"at": str(moment)} for moment in islice(plan.between(now, datetime.max), EXAMPLES)]
 	notes = found.notes() + (
-		[f"Only the first {MOST_TIMES} times were counted."] if len(due) == MOST_TIMES else []
+		[f"Only the first {MAX_TIMES} times were counted."] if len(due) == MAX_TIMES else []
 	)
 	summary = f"In the last {days} days this would have fired {counted(found.times, 'time')}."
 	return {**found.as_dict(summary, notes), "coming": coming}
@@ -163,10 +163,10 @@ def moments_of(trigger, since: datetime, notes: list[str]) -> Iterator[tuple[Mom
 		filters=[["modified", ">=", since]],
 		pluck="name",
 		order_by="modified desc",
-		limit_page_length=MOST_DOCUMENTS,
+		limit_page_length=MAX_DOCUMENTS,
 	)
-	if len(names) == MOST_DOCUMENTS:
-		notes.append(f"Only the {MOST_DOCUMENTS} documents changed last were looked at.")
+	if len(names) == MAX_DOCUMENTS:
+		notes.append(f"Only the {MAX_DOCUMENTS} documents changed last were looked at.")
 	tracked = frappe.get_meta(doctype).track_changes
 	if not tracked:
 		notes.append(f"{doctype} keeps no history: only the last change of each document is known.")
@@ -184,7 +184,7 @@ def read_versions(doctype: str, names: list, since: datetime) -> dict[str, list]
 		filters={"ref_doctype": doctype, "docname": ["in", names], "creation": [">=", since]},
 		fields=["docname", "data", "creation", "owner"],
 		order_by="creation desc",
-		limit=MOST_VERSIONS,
+		limit=MAX_VERSIONS,
 	)
 	found: dict[str, list] = {}
 	for row in rows:
@@ -243,7 +243,7 @@ def deletions(doctype: str, since: datetime, notes: list[str]) -> Iterator[tuple
 		filters=[["deleted_doctype", "=", doctype], ["creation", ">=", since]],
 		fields=["deleted_name", "data", "creation", "owner"],
 		order_by="creation desc",
-		limit_page_length=MOST_DOCUMENTS,
+		limit_page_length=MAX_DOCUMENTS,
 	)
 	for row in rows:
 		yield Moment(row.creation, row.owner, json.loads(row.data or "{}")), row.deleted_name

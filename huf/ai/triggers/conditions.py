@@ -16,7 +16,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.trigger_types import Check
 
 NAMES = {"doc", "now", "user", "int", "float", "round"}
-LONGEST_VALUE = 60
+MAX_VALUE_CHARS = 60
 HIDDEN = {"Password"}
 NO_VALUE = {"Table", "Table MultiSelect", "Section Break", "Column Break", "Tab Break", "HTML", "Button"}
 
@@ -140,7 +140,7 @@ def what_it_saw(part: str, doc: Snapshot) -> str:
 
 def shortened(value) -> str:
 	text = repr(value) if isinstance(value, str) else str(value)
-	return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+	return text if len(text) <= MAX_VALUE_CHARS else text[: MAX_VALUE_CHARS - 1] + "…"
 
 
 def check_expression(condition: str | None) -> None:

@@ -14,15 +14,15 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
-from huf.ai.core.trigger_types import Check, Firing, FiringStatus, TriggerType
+from huf.ai.core.trigger_types import Check, TriggerEvent, TriggerEventStatus, TriggerType
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.conditions import Snapshot, as_text, check_condition, render_prompt
 
-LONGEST_PAYLOAD = 20_000
+MAX_PAYLOAD_CHARS = 20_000
 NOBODY = ("Administrator", "Guest")
 """Users whose permissions no agent gets unless a person chose them on the trigger."""
 
-LONGEST_JOB = 3600
+JOB_TIMEOUT_S = 3600
 """Seconds a job may take before the queue ends it; a run has limits of its own."""
 
 DEFAULT_PROMPTS = {
@@ -57,15 +57,15 @@ class Happening:
 # --- deciding ---
 
 
-def decide(trigger, happening: Happening) -> Firing:
+def decide(trigger, happening: Happening) -> TriggerEvent:
 	"""What a trigger (see `trigger_map.FIELDS`) makes of something that happened. Raises nothing, writes nothing."""
-	payload = as_text(happening.payload, LONGEST_PAYLOAD)
-	firing = Firing(
+	payload = as_text(happening.payload, MAX_PAYLOAD_CHARS)
+	trigger_event = TriggerEvent(
 		trigger=trigger.name,
 		agent=trigger.agent,
 		event=happening.event,
 		key=happening.key,
-		status=FiringStatus.QUEUED,
+		status=TriggerEventStatus.QUEUED,
 		initiating_user=happening.user,
 		run_as=trigger.run_as or happening.user,
 		reference_doctype=happening.reference_doctype,
@@ -74,64 +74,68 @@ def decide(trigger, happening: Happening) -> Firing:
 		caused_by=happening.caused_by,
 	)
 	for check in (check_agent, check_cause, check_user, check_wish):
-		firing = check(trigger, happening, firing)
-		if firing.status is not FiringStatus.QUEUED:
-			return firing
-	return write_prompt(trigger, happening, firing, payload)
+		trigger_event = check(trigger, happening, trigger_event)
+		if trigger_event.status is not TriggerEventStatus.QUEUED:
+			return trigger_event
+	return write_prompt(trigger, happening, trigger_event, payload)
 
 
-def check_agent(trigger, happening: Happening, firing: Firing) -> Firing:
+def check_agent(trigger, happening: Happening, trigger_event: TriggerEvent) -> TriggerEvent:
 	if trigger.agent_disabled:
-		return skip(firing, "An agent that is enabled", f"{trigger.agent} is disabled")
-	return firing
+		return skip(trigger_event, "An agent that is enabled", f"{trigger.agent} is disabled")
+	return trigger_event
 
 
-def check_cause(trigger, happening: Happening, firing: Firing) -> Firing:
+def check_cause(trigger, happening: Happening, trigger_event: TriggerEvent) -> TriggerEvent:
 	"""Whether the run of an agent did this, and may set off another."""
 	if not happening.caused_by:
-		return firing
+		return trigger_event
 	by, runs = trigger_events.origin_of(happening.caused_by)
-	firing = replace(firing, depth=runs + 1)
+	trigger_event = replace(trigger_event, depth=runs + 1)
 	most = get_settings().max_trigger_depth
 	if by == trigger.name and not trigger.fire_on_own_changes:
 		return skip(
-			firing, "Not a change of its own run", f"run {happening.caused_by} of this trigger made it"
+			trigger_event, "Not a change of its own run", f"run {happening.caused_by} of this trigger made it"
 		)
-	if firing.depth > most:
+	if trigger_event.depth > most:
 		return skip(
-			firing,
+			trigger_event,
 			f"At most {most} runs setting one another off",
-			f"this would be run {firing.depth} of a chain",
+			f"this would be run {trigger_event.depth} of a chain",
 		)
-	return firing
+	return trigger_event
 
 
-def check_user(trigger, happening: Happening, firing: Firing) -> Firing:
+def check_user(trigger, happening: Happening, trigger_event: TriggerEvent) -> TriggerEvent:
 	if trigger.run_as or happening.user not in NOBODY:
-		return firing
+		return trigger_event
 	told = (
 		f"{happening.user} did this, whose permissions no agent gets by default: choose Run As on the trigger"
 	)
-	return skip(firing, "Somebody to act as", told)
+	return skip(trigger_event, "Somebody to act as", told)
 
 
-def check_wish(trigger, happening: Happening, firing: Firing) -> Firing:
+def check_wish(trigger, happening: Happening, trigger_event: TriggerEvent) -> TriggerEvent:
 	checks, error = check_condition(trigger.condition, happening.doc, happening.user, happening.now)
-	firing = replace(firing, checks=(*firing.checks, *checks))
+	trigger_event = replace(trigger_event, checks=(*trigger_event.checks, *checks))
 	if error:
-		return replace(firing, status=FiringStatus.FAILED, reason=error)
+		return replace(trigger_event, status=TriggerEventStatus.FAILED, reason=error)
 	if refused := next((check for check in checks if not check.ok), None):
 		saw = f" ({refused.saw})" if refused.saw else ""
-		return replace(firing, status=FiringStatus.SKIPPED, reason=f"Not so: {refused.text}{saw}")
-	return firing
+		return replace(
+			trigger_event, status=TriggerEventStatus.SKIPPED, reason=f"Not so: {refused.text}{saw}"
+		)
+	return trigger_event
 
 
-def skip(firing: Firing, condition: str, saw: str) -> Firing:
-	checks = (*firing.checks, Check(condition, False, saw))
-	return replace(firing, status=FiringStatus.SKIPPED, checks=checks, reason=f"{condition}: {saw}.")
+def skip(trigger_event: TriggerEvent, condition: str, saw: str) -> TriggerEvent:
+	checks = (*trigger_event.checks, Check(condition, False, saw))
+	return replace(
+		trigger_event, status=TriggerEventStatus.SKIPPED, checks=checks, reason=f"{condition}: {saw}."
+	)
 
 
-def write_prompt(trigger, happening: Happening, firing: Firing, payload: str) -> Firing:
+def write_prompt(trigger, happening: Happening, trigger_event: TriggerEvent, payload: str) -> TriggerEvent:
 	"""The prompt is written as the thing happens: what a worker finds later may have changed."""
 	template = (
 		trigger.prompt or happening.default_prompt or DEFAULT_PROMPTS[TriggerType(trigger.trigger_type)]
@@ -147,20 +151,20 @@ def write_prompt(trigger, happening: Happening, firing: Firing, payload: str) ->
 		**happening.names,
 	}
 	try:
-		return replace(firing, prompt=render_prompt(template, names))
+		return replace(trigger_event, prompt=render_prompt(template, names))
 	except UsageError as error:
-		return replace(firing, status=FiringStatus.FAILED, reason=str(error))
+		return replace(trigger_event, status=TriggerEventStatus.FAILED, reason=str(error))
 
 
 # --- writing down, and having it done ---
 
 
-def fire(decided: Iterable[Firing]) -> list[str]:
+def fire(decided: Iterable[TriggerEvent]) -> list[str]:
 	"""Write Firings down in the running transaction; their work begins after its commit. Gives the events' names."""
 	decided = list(decided)
-	names = trigger_events.insert_firings(decided)
-	for name, firing in zip(names, decided, strict=True):
-		if firing.status is not FiringStatus.SKIPPED:
+	names = trigger_events.insert_trigger_events(decided)
+	for name, trigger_event in zip(names, decided, strict=True):
+		if trigger_event.status is not TriggerEventStatus.SKIPPED:
 			enqueue_event(name)
 	return names
 
@@ -169,7 +173,7 @@ def enqueue_event(name: str, attempt: int = 0) -> None:
 	frappe.enqueue(
 		"huf.ai.agent_hooks.run_agent_for_doc",
 		queue="long",
-		timeout=LONGEST_JOB,
+		timeout=JOB_TIMEOUT_S,
 		job_id=job_of(name, attempt),
 		enqueue_after_commit=True,
 		trigger_event=name,

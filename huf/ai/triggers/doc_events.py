@@ -9,7 +9,7 @@ import json
 import frappe
 from frappe.utils import get_datetime
 
-from huf.ai.core.trigger_types import Firing
+from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import note_event
 from huf.ai.triggers.conditions import Snapshot, changes, readable_values, snapshot
@@ -69,8 +69,8 @@ UNWATCHED = frozenset(
 )
 """What Huf and Frappe write by the way: watching it would set off agents by their own traces."""
 
-MOST_CHANGES = 30
-LONGEST_VALUE = 300
+MAX_CHANGES = 30
+MAX_VALUE_CHARS = 300
 DEFAULT_PROMPT = """{{ user }} {{ what }} the {{ doctype }} {{ doc.name }} (event {{ event }}).
 {% if changes %}
 Changed fields:
@@ -116,7 +116,7 @@ def fire_triggers(doc, method: str, triggers: list) -> list[str]:
 	return fire(decide_all(doc, method, triggers))
 
 
-def decide_all(doc, method: str, triggers: list) -> list[Firing]:
+def decide_all(doc, method: str, triggers: list) -> list[TriggerEvent]:
 	happening = happening_of(doc, method)
 	return [decide(trigger, happening) for trigger in triggers]
 
@@ -153,14 +153,14 @@ def names_of(doc, method: str, seen: Snapshot) -> dict:
 	return {
 		"doctype": doc.doctype,
 		"what": EVENTS.get(method, method),
-		"changes": changed[:MOST_CHANGES],
+		"changes": changed[:MAX_CHANGES],
 		"values": values,
 	}
 
 
 def shortened(value) -> str:
 	text = "(empty)" if value in (None, "") else str(value)
-	return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+	return text if len(text) <= MAX_VALUE_CHARS else text[: MAX_VALUE_CHARS - 1] + "…"
 
 
 def run_agent_for_doc(trigger_event: str) -> RunResult | None:

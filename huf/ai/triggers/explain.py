@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import frappe
 
-from huf.ai.core.trigger_types import Check, FiringStatus
+from huf.ai.core.trigger_types import Check, TriggerEventStatus
 from huf.ai.triggers.dispatch import decide
 from huf.ai.triggers.doc_events import happening_of
 from huf.ai.triggers.registry import read_triggers
@@ -38,13 +38,13 @@ def explain_document(trigger_name: str, doc) -> dict:
 	{would_fire, checks: [{text, ok, saw}], reason, prompt, events}. Fields count as changed: nothing is being saved.
 	"""
 	trigger = read_triggers("t.name = %s", (trigger_name,))[0]
-	firing = decide(trigger, happening_of(doc, trigger.doc_event, "explained"))
+	trigger_event = decide(trigger, happening_of(doc, trigger.doc_event, "explained"))
 	checks = [
 		Check("The trigger is enabled", not trigger.disabled),
 		Check(
 			f"It watches {trigger.reference_doctype}", trigger.reference_doctype == doc.doctype, doc.doctype
 		),
-		*firing.checks,
+		*trigger_event.checks,
 	]
 	rows = frappe.get_list(
 		"Agent Trigger Event",
@@ -54,9 +54,9 @@ def explain_document(trigger_name: str, doc) -> dict:
 		limit_page_length=10,
 	)
 	return {
-		"would_fire": firing.status is FiringStatus.QUEUED and all(check.ok for check in checks),
+		"would_fire": trigger_event.status is TriggerEventStatus.QUEUED and all(check.ok for check in checks),
 		"checks": [asdict(check) for check in checks],
-		"reason": firing.reason,
-		"prompt": firing.prompt,
+		"reason": trigger_event.reason,
+		"prompt": trigger_event.prompt,
 		"events": [explain_event(row) for row in rows],
 	}

@@ -68,5 +68,5 @@ def chosen_document(trigger, name: str | None):
 
 def read_event(name: str) -> dict:
 	"""What came of an event, for the one who fired it."""
-	row = trigger_events.read_firing(name)
+	row = trigger_events.read_trigger_event(name)
 	return {key: row.get(key) for key in ("name", "status", "run", "reason", "prompt")}

@@ -9,7 +9,7 @@ import frappe
 from frappe.utils.background_jobs import get_job_status
 
 from huf.ai.core.errors import AlreadyOpened, UsageError
-from huf.ai.core.trigger_types import FiringStatus, Origin
+from huf.ai.core.trigger_types import Origin, TriggerEventStatus
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import open_run
@@ -29,8 +29,8 @@ def carry_out_event(name: str) -> RunResult | None:
 
 def open_event(name: str) -> str | None:
 	"""Open the run of a queued event, in one commit with the event's mark that it has fired; gives the run's name."""
-	row = trigger_events.read_firing(name)
-	if not row or row.status != FiringStatus.QUEUED.value:
+	row = trigger_events.read_trigger_event(name)
+	if not row or row.status != TriggerEventStatus.QUEUED.value:
 		tell_failure(row)
 		return None
 	try:
@@ -41,8 +41,8 @@ def open_event(name: str) -> str | None:
 		return None
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
 		frappe.db.rollback()
-		trigger_events.fail_firing(name, f"As {row.run_as}: {error}")
-		tell_failure(trigger_events.read_firing(name))
+		trigger_events.fail_trigger_event(name, f"As {row.run_as}: {error}")
+		tell_failure(trigger_events.read_trigger_event(name))
 		return None
 	trigger_events.tell_fired(row.trigger)
 	frappe.db.commit()
@@ -51,7 +51,7 @@ def open_event(name: str) -> str | None:
 
 def tell_failure(row) -> None:
 	"""Show a failed event on its trigger. Not done where it happened: that would keep other writers waiting."""
-	if row and row.status == FiringStatus.FAILED.value:
+	if row and row.status == TriggerEventStatus.FAILED.value:
 		trigger_events.tell_error(row.trigger, row.reason)
 		frappe.db.commit()
 
@@ -87,8 +87,8 @@ def recover_events(now: datetime | None = None) -> list[str]:
 		if get_job_status(job_of(event.name, event.attempts)) == WAITING:
 			continue
 		attempt = trigger_events.count_attempt(event.name)
-		if attempt > trigger_events.MOST_ATTEMPTS:
-			trigger_events.fail_firing(
+		if attempt > trigger_events.MAX_ATTEMPTS:
+			trigger_events.fail_trigger_event(
 				event.name, "Its run could not be opened. A manager finds the reason in the Error Log."
 			)
 		else:

@@ -11,7 +11,7 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.settings import get_settings
-from huf.ai.core.trigger_types import Firing, FiringStatus
+from huf.ai.core.trigger_types import TriggerEvent, TriggerEventStatus
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.dispatch import Happening, decide, fire, skip
 from huf.ai.triggers.due_times import Plan
@@ -50,12 +50,14 @@ def take_turn(trigger, now: datetime) -> list[str]:
 	return []
 
 
-def decide_due(trigger, due: datetime, now: datetime) -> Firing:
-	firing = decide(trigger, happening_at(trigger, due, now))
+def decide_due(trigger, due: datetime, now: datetime) -> TriggerEvent:
+	trigger_event = decide(trigger, happening_at(trigger, due, now))
 	late = now - due
-	if firing.status is FiringStatus.QUEUED and late > PUNCTUAL and trigger.catch_up != RUN_ONCE:
-		firing = skip(replace(firing, prompt=None), "On time, or catching up", f"it was missed by {late}")
-	return firing
+	if trigger_event.status is TriggerEventStatus.QUEUED and late > PUNCTUAL and trigger.catch_up != RUN_ONCE:
+		trigger_event = skip(
+			replace(trigger_event, prompt=None), "On time, or catching up", f"it was missed by {late}"
+		)
+	return trigger_event
 
 
 def happening_at(trigger, due: datetime, now: datetime) -> Happening:
@@ -76,11 +78,15 @@ def plan_of(trigger) -> Plan:
 def clear_old_events(now: datetime | None = None) -> int:
 	"""Forget after a month what was skipped, and the rest as Huf Settings say of runs. Called every day."""
 	now, settings = now or now_datetime(), get_settings()
-	done = trigger_events.clear_firings(days_before(now, KEEP_SKIPPED_DAYS), (FiringStatus.SKIPPED.value,))
+	done = trigger_events.clear_trigger_events(
+		days_before(now, KEEP_SKIPPED_DAYS), (TriggerEventStatus.SKIPPED.value,)
+	)
 	if settings.keep_contents_days:
-		trigger_events.blank_firings(days_before(now, settings.keep_contents_days))
+		trigger_events.blank_trigger_events(days_before(now, settings.keep_contents_days))
 	if settings.keep_runs_days:
-		done += trigger_events.clear_firings(days_before(now, settings.keep_runs_days), trigger_events.ENDED)
+		done += trigger_events.clear_trigger_events(
+			days_before(now, settings.keep_runs_days), trigger_events.ENDED
+		)
 	return done
 
 

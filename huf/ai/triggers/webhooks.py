@@ -65,13 +65,13 @@ def receive(delivery: Delivery) -> dict:
 		doc=Snapshot(payload if isinstance(payload, dict) else {}),
 		payload=payload,
 	)
-	firing = decide(trigger, happening)
-	known = trigger_events.read_firing(trigger_events.name_of(firing))
+	trigger_event = decide(trigger, happening)
+	known = trigger_events.read_trigger_event(trigger_events.name_of(trigger_event))
 	if known:
 		return describe(known, repeated=True)
-	(event,) = fire([firing])
+	(event,) = fire([trigger_event])
 	frappe.db.commit()
-	return describe(trigger_events.read_firing(event))
+	return describe(trigger_events.read_trigger_event(event))
 
 
 def describe(row, repeated: bool = False) -> dict:

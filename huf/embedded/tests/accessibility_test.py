@@ -41,7 +41,7 @@ FOCUSED = """() => {
 		isNamed: Boolean(names.find((name) => name?.trim()) || it.getAttribute("aria-labelledby") || it.tabIndex < 0 || it.querySelector("pre, table")),
 	};
 }"""
-MOST_STOPS = 400
+MAX_STOPS = 400
 IS_WITHIN = "(role) => Boolean(document.activeElement.closest(`[role=${role}]`))"
 IS_FOCUSED = "(opener) => document.activeElement === opener"
 OPENERS = (
@@ -149,7 +149,7 @@ class TestAccessibility(unittest.TestCase):
 def walk(page) -> Iterator[dict]:
 	"""Press Tab until the focus has left the page for the second time: it may begin in the middle. Gives each stop."""
 	rounds = 0
-	for _ in range(MOST_STOPS):
+	for _ in range(MAX_STOPS):
 		page.keyboard.press("Tab")
 		at = page.evaluate(FOCUSED)
 		if at["place"] is not None:

@@ -20,7 +20,7 @@ WAYS = {
 	"phone": {"width": 390, "height": 844, "color_scheme": "light", "has_touch": True},
 }
 QUALITY = 72
-MOST_BYTES = 3_000_000
+MAX_BYTES = 3_000_000
 TO_THE_BEGINNING = "() => document.querySelector('[data-testid=message-user]').scrollIntoView()"
 """Not by way of Playwright, which waits for an element to keep still: a long list puts others in its place."""
 
@@ -71,10 +71,8 @@ def take_pages(pages: tuple[PageOf, ...]) -> None:
 	(SHOTS / "README.md").write_text(index())
 	size = sum(file.stat().st_size for file in SHOTS.iterdir())
 	print(f"{len(known)} pictures, {size / 1e6:.2f} MB in {SHOTS}")
-	if size > MOST_BYTES:
-		sys.exit(
-			f"That is more than the {MOST_BYTES / 1e6:.0f} MB the documentation may hold: lower QUALITY."
-		)
+	if size > MAX_BYTES:
+		sys.exit(f"That is more than the {MAX_BYTES / 1e6:.0f} MB the documentation may hold: lower QUALITY.")
 
 
 def take(show: Showcase, page, one: PageOf, path: Path) -> None:

@@ -25,7 +25,7 @@ CASE_FIELDS = (
 DOCUMENT_FIELDS = ("titel", "typ", "status", "datum", "zusammenfassung")
 DEADLINE_FIELDS = ("akte", "bezeichnung", "art", "faellig_am", "vorfrist_am", "status", "rechtsgrundlage")
 TIME_FIELDS = ("datum", "minuten", "taetigkeit", "bearbeiter", "abrechenbar")
-MOST_ROWS = 100
+MAX_ROWS = 100
 MINUTES_A_DAY = 24 * 60
 
 
@@ -35,10 +35,10 @@ def check_case(case: str) -> str:
 
 
 def rows(
-	doctype: str, filters: list | Mapping, fields: tuple[str, ...], order: str, limit: int = MOST_ROWS
+	doctype: str, filters: list | Mapping, fields: tuple[str, ...], order: str, limit: int = MAX_ROWS
 ) -> dict:
 	"""{doctype, rows, count, more}: long texts are cut, empty fields left out."""
-	found = document_tools.get_list(doctype, filters, fields, order, max(1, min(limit, MOST_ROWS)))
+	found = document_tools.get_list(doctype, filters, fields, order, max(1, min(limit, MAX_ROWS)))
 	return {**found, "rows": [short(row) for row in found["rows"]]}
 
 

@@ -14,8 +14,8 @@ import frappe
 from huf.ai.core.errors import ToolError
 from huf.ai.tools.fields import readable_fields
 
-MOST_RESULTS, MOST_LOOKED_AT = 20, 100
-MOST_WORDS, MOST_OF_A_WORD = 12, 10_000
+MAX_RESULTS, MAX_LOOKED_AT = 20, 100
+MAX_WORDS, MAX_OF_A_WORD = 12, 10_000
 """Words of a query that are looked for, and rows that one of them is looked for in."""
 EXCERPT = 240
 """Characters of a citation's excerpt."""
@@ -45,7 +45,7 @@ def find(places: Iterable[Place], query: str, limit: int, filters: Mapping | Non
 		raise ToolError("Say in words what to look for.")
 	found = [each for place in places for each in search(place, words, filters)]
 	found.sort(key=lambda each: (-each["score"], each["citation"]))
-	return {"query": query, "results": found[: max(1, min(limit, MOST_RESULTS))]}
+	return {"query": query, "results": found[: max(1, min(limit, MAX_RESULTS))]}
 
 
 def search(place: Place, words: Sequence[str], filters: Mapping | None = None) -> list[dict]:
@@ -54,7 +54,7 @@ def search(place: Place, words: Sequence[str], filters: Mapping | None = None) -
 	shown = [
 		field for field in dict.fromkeys(["name", *weights, place.excerpt, *place.more]) if field in readable
 	]
-	names = candidates(place.doctype, list(weights), words[:MOST_WORDS], dict(filters or {}))
+	names = candidates(place.doctype, list(weights), words[:MAX_WORDS], dict(filters or {}))
 	rows = names and frappe.get_list(
 		place.doctype, {"name": ["in", names]}, shown, order_by="name asc", limit_page_length=0
 	)
@@ -72,11 +72,11 @@ def candidates(doctype: str, fields: Sequence[str], words: Sequence[str], filter
 			or_filters=alternatives,
 			pluck="name",
 			order_by="modified desc",
-			limit_page_length=MOST_OF_A_WORD,
+			limit_page_length=MAX_OF_A_WORD,
 		)
 		for name in found:
 			having[name] += 1 / len(found)
-	return [name for name, _ in having.most_common(MOST_LOOKED_AT)]
+	return [name for name, _ in having.most_common(MAX_LOOKED_AT)]
 
 
 def stems(query: str) -> list[str]:

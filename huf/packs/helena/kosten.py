@@ -8,7 +8,7 @@ import frappe
 from frappe.utils import getdate
 
 from huf.ai.core.errors import ToolError
-from huf.packs.helena.rvg import CREDITED, MOST_CREDITED, FeeTable, Kind, Line, Number, Step, bill, table_for
+from huf.packs.helena.rvg import CREDITED, MAX_CREDITED, FeeTable, Kind, Line, Number, Step, bill, table_for
 
 TABLE, NUMBER = "Helena RVG Tabelle", "Helena VV Nummer"
 RULES = (
@@ -16,7 +16,7 @@ RULES = (
 	"Keine Gebühr ist kleiner als der Mindestbetrag (§ 13 Abs. 3 RVG).",
 	"Welche Tabelle gilt, sagt der Tag des unbedingten Auftrags (§ 60 Abs. 1 RVG).",
 	"Je weiterem Auftraggeber steigt der Satz einer Geschäfts- oder Verfahrensgebühr um 0,3, höchstens um 2,0 (Nr. 1008 VV).",
-	f"Die Geschäftsgebühr wird zur Hälfte ({CREDITED}), höchstens mit {MOST_CREDITED}, auf die Verfahrensgebühr desselben "
+	f"Die Geschäftsgebühr wird zur Hälfte ({CREDITED}), höchstens mit {MAX_CREDITED}, auf die Verfahrensgebühr desselben "
 	"Gegenstands angerechnet (Vorbem. 3 Abs. 4 VV, § 15a RVG).",
 	"Mehrere Gegenstände mit verschiedenen Sätzen (§ 15 Abs. 3 RVG) rechnet ein Mensch.",
 )

@@ -12,9 +12,9 @@ from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from enum import Enum
 
 CENT = Decimal("0.01")
-MORE_CLIENTS, MOST_FOR_CLIENTS = Decimal("0.3"), Decimal("2.0")
+MORE_CLIENTS, MAX_FOR_CLIENTS = Decimal("0.3"), Decimal("2.0")
 """What each further client adds to a rate, and all of them together at most (Nr. 1008 VV RVG)."""
-CREDITED, MOST_CREDITED = Decimal("0.5"), Decimal("0.75")
+CREDITED, MAX_CREDITED = Decimal("0.5"), Decimal("0.75")
 """The part of the Geschäftsgebühr that the Verfahrensgebühr is reduced by, and its highest rate (Vorbem. 3 Abs. 4 VV RVG)."""
 PUBLISHED_TO = Decimal(500_000)
 """The highest value in the law's own printed table (Anlage 2 RVG)."""
@@ -129,7 +129,7 @@ def bill(table: FeeTable, value: Decimal, numbers: Iterable[Number], clients: in
 		lines.append(Line(each.number, each.title, rate, table.fee(value, rate)))
 		fees += lines[-1].amount
 		if each.is_credited:
-			credit = replace(each, rate=min(rate * CREDITED, MOST_CREDITED))
+			credit = replace(each, rate=min(rate * CREDITED, MAX_CREDITED))
 		if each.takes_credit and credit:
 			lines.append(credit_line(table, value, credit, lines[-1]))
 			credit = None
@@ -142,7 +142,7 @@ def rate_of(number: Number, clients: int) -> Decimal:
 		raise ValueError(f"The rate of Nr. {number.number} VV RVG is {least} to {most}, not {number.rate}.")
 	if not number.is_raised:
 		return number.rate
-	return number.rate + min((clients - 1) * MORE_CLIENTS, MOST_FOR_CLIENTS)
+	return number.rate + min((clients - 1) * MORE_CLIENTS, MAX_FOR_CLIENTS)
 
 
 def share_of(number: Number, fees: Decimal) -> Decimal:

@@ -19,7 +19,7 @@ TOKENS, PAUSE = 5_000, 0.002
 LONG = 50
 """Milliseconds; a shorter task is not told by the browser."""
 TASK = "ThreadControllerImpl::RunTask"
-WHEEL_PX, WHEEL_MS, MOST_WHEELS = 600, 30, 3_000
+WHEEL_PX, WHEEL_MS, MAX_WHEELS = 600, 30, 3_000
 TITLE = "A long conversation"
 SCRIPTS = "() => performance.getEntriesByType('resource').map((each) => each.name).filter((name) => name.endsWith('.js'))"
 IS_USABLE = """() => {
@@ -133,7 +133,7 @@ def print_long_conversation(page, name: str) -> None:
 	page.mouse.move(800, 400)
 	with watched(page, "scrolling to its first message"):
 		wheels = 0
-		while wheels < MOST_WHEELS and not page.evaluate(IS_AT_TOP):
+		while wheels < MAX_WHEELS and not page.evaluate(IS_AT_TOP):
 			page.mouse.wheel(0, -WHEEL_PX)
 			page.wait_for_timeout(WHEEL_MS)
 			wheels += 1

@@ -17,7 +17,7 @@ from huf.ai.routing.types import THRESHOLD
 MESSAGES = Path(__file__).with_name("train.jsonl")
 STRENGTH = 4.0
 """scikit-learn's C: the higher, the closer to the messages."""
-MOST_TERMS = 12_000
+MAX_TERMS = 12_000
 Terms = dict[str, tuple[int, float]]
 
 
@@ -27,7 +27,7 @@ def train(rows: list[dict]) -> dict:
 	frequencies = Counter(term for families in counted for counts in families for term in counts)
 	_bias, weights = fit(rows, counted, frequencies)
 	# Few terms carry nearly all; those are weighed anew without the rest.
-	heaviest = sorted(weights, key=lambda term: (-abs(weights[term]), term))[:MOST_TERMS]
+	heaviest = sorted(weights, key=lambda term: (-abs(weights[term]), term))[:MAX_TERMS]
 	kept = {term: frequencies[term] for term in sorted(heaviest)}
 	bias, weights = fit(rows, counted, kept)
 	terms = {term: [frequency, round(weights[term], 2)] for term, frequency in kept.items()}

@@ -16,7 +16,7 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 RETRY_MINUTES = (1, 5, 30)
-LONGEST_SENDING = 600
+SENDING_TIMEOUT_S = 600
 TIMEOUT = 30
 
 
@@ -169,7 +169,7 @@ def finish(name: str, **values) -> None:
 
 def give_up_unknown(moment) -> None:
 	"""Mails whose worker died while it gave them to a server."""
-	before = add_to_date(moment, seconds=-LONGEST_SENDING, as_datetime=True)
+	before = add_to_date(moment, seconds=-SENDING_TIMEOUT_S, as_datetime=True)
 	error = "The worker was lost while it was sent. It may have gone, or not."
 	frappe.db.sql(
 		"update `tabEmail Queue` set status = 'Error', error = %s where status = 'Sending' and modified < %s",

@@ -5,7 +5,7 @@ import unittest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from huf.ai.core.tokenizer import MOST_TERMS, Term, fold, read_query, words_of
+from huf.ai.core.tokenizer import MAX_TERMS, Term, fold, read_query, words_of
 from huf.ai.knowledge.ranking import fuse, weigh
 
 
@@ -35,7 +35,7 @@ class TestWords(unittest.TestCase):
 	@given(st.text(max_size=2000))
 	def test_nothing_that_is_typed_gets_into_a_query_but_letters_and_digits(self, text):
 		terms = read_query(text)
-		self.assertLessEqual(len(terms), MOST_TERMS)
+		self.assertLessEqual(len(terms), MAX_TERMS)
 		for term in terms:
 			self.assertTrue(term.words and all(word.isalnum() for word in (*term.words, *term.loose.words)))
 

@@ -182,7 +182,7 @@ class TestDifference(PreviewTestCase):
 
 	def test_of_more_rows_than_are_shown_the_doctype_is_named(self):
 		orders = [make_order() for _ in range(3)]
-		with patch.object(change_tracking, "MOST_ROWS", 2):
+		with patch.object(change_tracking, "MAX_ROWS", 2):
 			seen = self.look(
 				lambda: frappe.db.set_value(ORDER, {"name": ["in", [o.name for o in orders]]}, "note", "x")
 			)

@@ -6,9 +6,9 @@ import unittest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from huf.ai.core.types import MOST_SHOWN
+from huf.ai.core.types import MAX_SHOWN
 from huf.ai.loop.context_window import Fitted, Room, TooLong, estimate, fit
-from huf.ai.loop.tool_results import LEAST_SHOWN
+from huf.ai.loop.tool_results import MIN_SHOWN_CHARS
 
 SYSTEM = {"role": "system", "content": "You are an agent under test."}
 ASKED = {"role": "user", "content": "What is due?"}
@@ -91,7 +91,7 @@ class TestAnyTranscript(unittest.TestCase):
 		messages, asked = transcript
 		calls = [place for place, m in enumerate(messages) if m.get("tool_calls")]
 		last = max(calls[-1:] or [0])
-		longest = max(room.allowed, LEAST_SHOWN)
+		longest = max(room.allowed, MIN_SHOWN_CHARS)
 		least = [m for m in messages if m["role"] == "system"]
 		for place, message in enumerate(messages[asked:], asked):
 			least.append(cut(message, longest if place > last else 80) if place > asked else message)
@@ -131,7 +131,7 @@ class TestOrder(unittest.TestCase):
 		sent = fit(messages, 1, Room(estimate(messages) - 50, share=1)).messages
 		lengths = [len(m["content"]) for m in sent if m["role"] == "tool"]
 		self.assertEqual(lengths[1:], [1000] * 7)
-		self.assertLessEqual(lengths[0], LEAST_SHOWN)
+		self.assertLessEqual(lengths[0], MIN_SHOWN_CHARS)
 		self.assertIn("read_more with result 1 and offset", sent[3]["content"])
 
 	def test_when_shortening_is_not_enough_the_oldest_is_only_named(self):
@@ -154,9 +154,7 @@ class TestOrder(unittest.TestCase):
 		fitted = fit(messages, 1, Room(2000))
 		self.assertTrue(fitted.partial)
 		self.assertLessEqual(len(fitted.messages[-1]["content"]), 1500)
-		self.assertAlmostEqual(
-			len(fit(messages, 1, Room(10**9)).messages[-1]["content"]), MOST_SHOWN, delta=9
-		)
+		self.assertAlmostEqual(len(fit(messages, 1, Room(10**9)).messages[-1]["content"]), MAX_SHOWN, delta=9)
 
 	def test_a_result_of_an_earlier_run_is_not_offered_to_be_read_on(self):
 		messages = [SYSTEM, {"role": "user", "content": "Earlier"}, *a_step(1, ["x" * 9000]), ASKED]

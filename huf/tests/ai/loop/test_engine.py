@@ -48,7 +48,7 @@ class TestLoop(unittest.TestCase):
 	def test_calls_in_a_cut_answer_are_not_run(self):
 		request = CallRequest("c1", "double", '{"n": 2')
 		outcome = run(ModelReply("", (request,), finish_reason="length"))
-		self.assertEqual((outcome.status, outcome.observations), (RunStatus.STOPPED, []))
+		self.assertEqual((outcome.status, outcome.tool_results), (RunStatus.STOPPED, []))
 
 	def test_the_step_cap_stops_and_lets_pass(self):
 		stopped = run(*[calling("double", '{"n": 1}')] * 2, guards=[StepCap(2)])

@@ -7,7 +7,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.types import CallRequest, CallStatus, Effect, ModelReply, RunStatus, StopReason, Tool
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, ToolFailures
-from huf.ai.loop.tool_turn import MOST_AT_ONCE
+from huf.ai.loop.tool_turn import MAX_AT_ONCE
 
 ASKED = [{"role": "user", "content": "Hi"}]
 DONE = ModelReply("Done.")
@@ -35,7 +35,7 @@ class LoopTestCase(unittest.TestCase):
 			tool("count", Effect.READ, self.count_up),
 			tool("write", Effect.WRITE, self.look),
 			tool("fail", Effect.READ, self.fail),
-			tool("twice", Effect.READ, self.count_up, most_calls=2),
+			tool("twice", Effect.READ, self.count_up, max_calls=2),
 			tool("fetch", Effect.READ, self.fetch, concurrent=True),
 		]
 
@@ -66,7 +66,7 @@ class TestStall(LoopTestCase):
 
 	def test_who_calls_on_all_the_same_is_not_heard_again(self):
 		outcome = self.run_loop(calls("look"), calls("look"), calls("write"), guards=[Stall()])
-		self.assertEqual((outcome.stop_reason, len(outcome.observations)), (StopReason.STALLED, 2))
+		self.assertEqual((outcome.stop_reason, len(outcome.tool_results)), (StopReason.STALLED, 2))
 
 	def test_three_turns_without_news_are_a_stall(self):
 		tried = [calls("nothing", n) for n in range(3)]
@@ -95,7 +95,7 @@ class TestToolFailures(LoopTestCase):
 		outcome = self.run_loop(calls("fail", 1), calls("fail", 2), guards=[ToolFailures(2)])
 		self.assertEqual((outcome.status, outcome.stop_reason), (RunStatus.STOPPED, StopReason.TOOL_FAILURES))
 		self.assertEqual(outcome.error, "Tool fail failed 2 consecutive times. Aborting run.")
-		self.assertEqual([o.status for o in outcome.observations], [CallStatus.FAILED] * 2)
+		self.assertEqual([o.status for o in outcome.tool_results], [CallStatus.FAILED] * 2)
 
 	def test_another_tool_in_between_does_not_heal_it(self):
 		outcome = self.run_loop(calls("fail", 1), calls("look"), calls("fail", 2), guards=[ToolFailures(2)])
@@ -120,30 +120,30 @@ class TestDeadline(LoopTestCase):
 class TestCalls(LoopTestCase):
 	def test_what_was_read_is_not_read_twice(self):
 		outcome = self.run_loop(calls("count"), calls("count"), DONE)
-		self.assertEqual([(o.text, o.cached) for o in outcome.observations], [("1", False), ("1", True)])
+		self.assertEqual([(o.text, o.cached) for o in outcome.tool_results], [("1", False), ("1", True)])
 
 	def test_a_write_makes_what_was_read_old(self):
 		outcome = self.run_loop(calls("count"), calls("write"), calls("count"), DONE)
-		self.assertEqual([o.text for o in outcome.observations][::2], ["1", "2"])
+		self.assertEqual([o.text for o in outcome.tool_results][::2], ["1", "2"])
 
 	def test_other_arguments_are_another_question(self):
 		outcome = self.run_loop(calls("count", 1), calls("count", 2), DONE)
-		self.assertEqual([o.text for o in outcome.observations], ["1", "2"])
+		self.assertEqual([o.text for o in outcome.tool_results], ["1", "2"])
 
 	def test_a_tool_is_called_as_often_as_it_may_and_no_more(self):
 		outcome = self.run_loop(*[calls("twice", n) for n in range(3)], DONE)
-		self.assertEqual([o.ok for o in outcome.observations], [True, True, False])
-		self.assertIn("2 times in a run", outcome.observations[-1].text)
+		self.assertEqual([o.ok for o in outcome.tool_results], [True, True, False])
+		self.assertIn("2 times in a run", outcome.tool_results[-1].text)
 
 	def test_two_hundred_calls_at_once_are_answered_each_and_made_in_part(self):
 		outcome = self.run_loop(several("look", range(200)), DONE)
-		self.assertEqual(sum(o.ok for o in outcome.observations), MOST_AT_ONCE)
-		self.assertEqual(len(outcome.observations), 200)
+		self.assertEqual(sum(o.ok for o in outcome.tool_results), MAX_AT_ONCE)
+		self.assertEqual(len(outcome.tool_results), 200)
 
 	def test_what_waits_for_the_network_goes_side_by_side_and_comes_back_in_order(self):
 		outcome = self.run_loop(several("fetch", range(5)), DONE)
 		self.assertEqual(self.most_under_way, 5)
-		self.assertEqual([o.text for o in outcome.observations], [f'{{"n": {n}}}' for n in range(5)])
+		self.assertEqual([o.text for o in outcome.tool_results], [f'{{"n": {n}}}' for n in range(5)])
 
 	def test_what_uses_the_database_goes_one_by_one(self):
 		mixed = [call("fetch", 1), call("look", 1), call("fetch", 2)]

@@ -52,9 +52,9 @@ class TestPrepare(unittest.TestCase):
 			raise ToolError("No such thing.")
 
 		call = prepare((request("search", '{"query": "x"}'),), {"search": tool(fail)})[0]
-		observation = asyncio.run(perform(call))
-		self.assertFalse(observation.ok)
-		self.assertIn("No such thing.", observation.text)
+		tool_result = asyncio.run(perform(call))
+		self.assertFalse(tool_result.ok)
+		self.assertIn("No such thing.", tool_result.text)
 
 
 def request(name, arguments):

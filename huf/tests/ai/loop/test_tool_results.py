@@ -4,15 +4,15 @@ import asyncio
 import unittest
 
 from huf.ai.core.errors import ToolError
-from huf.ai.core.types import Call, CallRequest, CallStatus, Observation
-from huf.ai.loop.tool_results import LEAST_SHOWN, PIECE, excerpt, reader
+from huf.ai.core.types import Call, CallRequest, CallStatus, ToolResult
+from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, PIECE, excerpt, reader
 
 LONG = "".join(f"line {number}\n" for number in range(10_000))
 
 
 class TestExcerpt(unittest.TestCase):
 	def test_it_is_never_longer_than_asked_and_the_next_piece_begins_where_it_ends(self):
-		for most in (LEAST_SHOWN, 1000, 5000):
+		for most in (MIN_SHOWN_CHARS, 1000, 5000):
 			shown = excerpt(LONG, most, 3)
 			head, _, ending = shown.rpartition("\n[")
 			self.assertLessEqual(len(shown), most)
@@ -56,7 +56,7 @@ class TestReadMore(unittest.TestCase):
 
 	def read(self, **arguments):
 		seen = [
-			Observation(Call(CallRequest("c", "look", "{}"), 0), CallStatus.SUCCESS, text)
+			ToolResult(Call(CallRequest("c", "look", "{}"), 0), CallStatus.SUCCESS, text)
 			for text in ("short", LONG)
 		]
 		return asyncio.run(reader(lambda: seen).run(arguments))

@@ -135,11 +135,11 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 
 	def test_in_a_thread_that_goes_on_and_on_by_itself_agents_stop_sending(self):
 		mail, sent = self.mail, []
-		for _ in range(threads.MOST_REPLIES + 2):
+		for _ in range(threads.MAX_REPLIES + 2):
 			self.reply(mail=mail)
 			sent += [done for done in send_all(mail) if done]
 			mail = self.take(answer_to(mail, to=self.address))
-		self.assertEqual(len(sent), threads.MOST_REPLIES)
+		self.assertEqual(len(sent), threads.MAX_REPLIES)
 		held = [
 			each
 			for each in frappe.get_all("Agent Mail", {"thread": row(mail).thread}, pluck="status")

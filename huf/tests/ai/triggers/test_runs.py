@@ -6,7 +6,7 @@ from frappe.utils.background_jobs import is_job_enqueued
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import recover, work_on
 from huf.ai.runs.start import run_agent_sync
-from huf.ai.storage.trigger_events import MOST_ATTEMPTS, insert_firings
+from huf.ai.storage.trigger_events import MAX_ATTEMPTS, insert_trigger_events
 from huf.ai.triggers.dispatch import job_of
 from huf.ai.triggers.doc_events import decide_all, get_doc_event_agents
 from huf.ai.triggers.runs import open_event, recover_events
@@ -142,7 +142,7 @@ class TestRecovery(TriggerTestCase):
 
 	def test_an_event_that_cannot_be_started_is_given_up_in_the_end(self):
 		trigger, event = self.lost_event()
-		self.age("Agent Trigger Event", event, attempts=MOST_ATTEMPTS)
+		self.age("Agent Trigger Event", event, attempts=MAX_ATTEMPTS)
 		self.assertNotIn(event, recover_events())
 		self.assertEqual(events_of(trigger)[0].status, "Failed")
 
@@ -173,7 +173,7 @@ class TestRecovery(TriggerTestCase):
 			doc = todo()
 			trigger = self.trigger_as_administrator()
 			(found,) = [one for one in get_doc_event_agents("on_update") if one.name == trigger.name]
-			(event,) = insert_firings(decide_all(doc, "on_update", [found]))
+			(event,) = insert_trigger_events(decide_all(doc, "on_update", [found]))
 		frappe.db.commit()
 		return trigger, event
 
