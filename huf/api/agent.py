@@ -1,4 +1,4 @@
-"""REST about agents, for people who use them and for front ends that talk to one."""
+"""Endpoints about agents: lists of them, and running one from another front end (/agent/chat, /agent/stream)."""
 
 import json
 
@@ -14,8 +14,8 @@ from huf.ai.queries.runs import tool_results
 from huf.ai.queries.versions import instructions_of
 from huf.ai.runs import admission
 from huf.ai.runs.start import read_names, run_agent
-from huf.api.answers import BadRequest, as_json, read_text, refuse
-from huf.api.sse import stream_response
+from huf.api.wire.json_body import BadRequest, json_response, read_text, refuse
+from huf.api.wire.sse import stream_events
 
 CHANNEL = "agent"
 REFUSED = (BadRequest, UsageError, frappe.PermissionError)
@@ -35,14 +35,13 @@ def get_agents():
 		limit_page_length=0,
 	)
 	docs = [frappe.get_cached_doc("Agent", name) for name in names]
-	return [describe(doc) for doc in docs if admission.has_role(doc, frappe.session.user)]
+	return [describe_agent(doc) for doc in docs if admission.has_role(doc, frappe.session.user)]
 
 
 @frappe.whitelist(methods=["GET"])
 def get_overview():
-	"""Agents for who sets them up: [{name, description, disabled, allow_chat, model, is_offline, tools, triggers, last_run}].
-
-	`tools` and `triggers` are how many it has.
+	"""All agents, for people who set them up: [{name, description, disabled, allow_chat, last_run, total_run, model,
+	is_offline, tools, triggers}]; `tools` and `triggers` are counts.
 	"""
 	names = frappe.get_list("Agent", pluck="name", order_by="agent_name asc", limit_page_length=0)
 	triggers = [
@@ -51,28 +50,30 @@ def get_overview():
 			"Agent Trigger", fields=["agent"], order_by="name asc", limit_page_length=0
 		)
 	]
-	return [summarise(frappe.get_cached_doc("Agent", name), triggers.count(name)) for name in names]
+	return [summarize_agent(frappe.get_cached_doc("Agent", name), triggers.count(name)) for name in names]
 
 
-def summarise(doc, triggers: int) -> dict:
+def summarize_agent(doc, triggers: int) -> dict:
 	_provider, model = shown_model(doc)
-	shown = {
-		key: doc.get(key)
-		for key in ("name", "description", "disabled", "allow_chat", "last_run", "total_run")
+	keys = ("name", "description", "disabled", "allow_chat", "last_run", "total_run")
+	return {
+		**{key: doc.get(key) for key in keys},
+		"model": model,
+		"is_offline": model == OFFLINE,
+		"tools": len(doc.agent_tool),
+		"triggers": triggers,
 	}
-	counts = {"tools": len(doc.agent_tool), "triggers": triggers}
-	return {**shown, "model": model, "is_offline": model == OFFLINE, **counts}
 
 
 @frappe.whitelist(methods=["GET"])
 def get_versions(agent: str):
-	"""What an agent was told to be, for who may change it: [{at, by, text}], the newest first."""
+	"""The versions of an agent's instructions, for users who may change them: [{at, by, text}], newest first."""
 	doc = frappe.get_doc("Agent", agent)
 	doc.check_permission("write")
 	return instructions_of(doc)
 
 
-def describe(doc) -> dict:
+def describe_agent(doc) -> dict:
 	provider, model = shown_model(doc)
 	return {
 		"name": doc.name,
@@ -96,26 +97,28 @@ def describe_tool(tool) -> dict:
 
 @frappe.whitelist(methods=["POST"])
 def chat(message=None, agent=None, conversation=None, thread=None, attachments=None):
-	"""Say something and wait for the answer. Also at /agent/chat.
+	"""Send a message and wait for the answer. Also at /agent/chat.
 
-	`thread`: the caller's own name for a conversation. `attachments`: Files by name or address. Gives what `run_agent_sync` gives, and `tool_results`: [{tool,
-	arguments, result}]; 202 where the run waits for a person.
+	Args:
+		thread: the caller's own name for a conversation.
+		attachments: Files, by name or URL.
+
+	Returns what `run_agent_sync` returns, with `tool_results`: [{tool, arguments, result}]; status 202 if the run waits for a
+	person.
 	"""
 	try:
 		result = run_agent(read_request(message, agent, conversation, thread, attachments))
 	except REFUSED as error:
 		return refuse(error)
-	told = {**result.as_dict(), "tool_results": tool_results(result.run)}
-	return as_json(told, 202 if result.draft else 200)
+	body = {**result.as_dict(), "tool_results": tool_results(result.run)}
+	return json_response(body, 202 if result.draft else 200)
 
 
 @frappe.whitelist(methods=["POST"])
 def stream(message=None, agent=None, conversation=None, thread=None, attachments=None):
-	"""Say something; the run's events come as text/event-stream, and can be rejoined as a chat's. Also at /agent/stream."""
+	"""Send a message; streams the run's events, which `huf.api.chat.rejoin` can resume. Also at /agent/stream."""
 	try:
-		return stream_response(
-			follow_request(read_request(message, agent, conversation, thread, attachments))
-		)
+		return stream_events(follow_request(read_request(message, agent, conversation, thread, attachments)))
 	except REFUSED as error:
 		return refuse(error)
 

@@ -1,6 +1,6 @@
-"""REST of the chat page, and of front ends that ask whether a message is for the chat or for the agent.
+"""Endpoints of the chat page, and of front ends that ask whether a message is for a chat or for the agent.
 
-Permissions are checked by what these call.
+The functions they call check permissions.
 """
 
 import frappe
@@ -14,8 +14,19 @@ from huf.ai.queries.event_stream import follow
 from huf.ai.queries.run_store import tools_of
 from huf.ai.runs.start import read_names
 from huf.ai.storage.run_log import FAILED, WORDS
-from huf.api.answers import BadRequest, as_error, as_json, read_flag, read_text, read_texts, refuse
-from huf.api.sse import last_event, stream_response
+from huf.api.wire.json_body import (
+	BadRequest,
+	json_error,
+	json_response,
+	read_flag,
+	read_text,
+	read_texts,
+	refuse,
+)
+from huf.api.wire.sse import stream_events
+
+APPROVAL_PENDING = "The run waits until a person approves one of its calls."
+REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
 @frappe.whitelist(methods=["POST"])
@@ -25,28 +36,32 @@ def stream(
 	conversation: str | None = None,
 	attachments: list[str] | str | None = None,
 ):
-	"""Say something; the run's events come as text/event-stream (see `huf.ai.core.types.EventKind`).
-
-	`attachments`: Files by name or address.
-	"""
-	return stream_response(stream_chat(agent, prompt, conversation, read_names(attachments)))
+	"""Send a message; streams the run's events (see `huf.ai.core.types.EventKind`). `attachments`: Files, by name or URL."""
+	return stream_events(stream_chat(agent, prompt, conversation, read_names(attachments)))
 
 
 @frappe.whitelist(methods=["GET"])
 def rejoin(run: str, after: int = 0):
-	"""Follow a run from the event after that number (or the header Last-Event-ID) to its end, as `stream` tells it.
+	"""Stream a run's events from the one after number `after`, or after the header Last-Event-ID, to its end.
 
-	Where a `run_started` says `kept_steps`, the text of later steps is void: it is told again.
+	After a `run_started` with `kept_steps`, drop the text of later steps: those steps run again.
 	"""
 	frappe.get_doc("Agent Run", run).check_permission("read")
-	return stream_response(follow(run, last_event() or after))
+	return stream_events(follow(run, read_last_event_id() or after))
+
+
+def read_last_event_id() -> int:
+	"""The header that a browser sends when it reconnects; 0 without one."""
+	request = getattr(frappe.local, "request", None)
+	sent = request.headers.get("Last-Event-ID", "") if request else ""
+	return int(sent) if sent.isdecimal() else 0
 
 
 @frappe.whitelist(methods=["GET"])
 def get_conversations(agent: str | None = None, start: int = 0, limit: int = 30):
-	"""The user's own chats and those shared with them, newest first:
+	"""The user's chats and those shared with them, newest first.
 
-	[{name, title, agent, modified, total_messages, is_shared}].
+	[{name, title, agent, modified, total_messages, is_shared}]
 	"""
 	return chats.list_chats(frappe.session.user, agent, int(start), min(int(limit), 100))
 
@@ -65,15 +80,12 @@ def delete_conversation(conversation: str):
 	frappe.delete_doc("Agent Conversation", conversation)
 
 
-WAITS = "The run waits until a person has allowed one of its calls."
-REFUSED = (BadRequest, UsageError, frappe.PermissionError)
-
-
 @frappe.whitelist(methods=["POST"])
 def route(message=None, hasAttachments=None, conversationId=None):
-	"""Decide: {route, confidence, reasons, tool_needs, plan_hint}. Also at /api/chat/route.
+	"""Decide whether a message is for a chat or for the agent. Also at /api/chat/route.
 
-	`conversationId` (optional) keeps the route of a task that goes on there. 400: the body is not as it should be.
+	With `conversationId`, a task in progress there keeps its route. Returns {route, confidence, reasons, tool_needs,
+	plan_hint}; status 400 for a malformed body.
 	"""
 	try:
 		decision = routed.decide(
@@ -83,16 +95,16 @@ def route(message=None, hasAttachments=None, conversationId=None):
 		)
 	except REFUSED as error:
 		return refuse(error)
-	return as_json(decision.as_dict())
+	return json_response(decision.as_dict())
 
 
 @frappe.whitelist(methods=["POST"])
 def agent_run(message=None, planHint=None, conversationId=None, attachments=None):
-	"""Run the site's agent: {success, run_id, result, state}. Also at /api/chat/agent-run.
+	"""Run the site's agent. Also at /api/chat/agent-run. `attachments`: Files, by name or URL.
 
-	A run that a limit stopped is answered with what there is of a result and success false; one that waits for a person's
-	permission with 202 and the status waiting. `attachments`: Files by name or address. 400, 403, 409: nothing was begun; 500: the run failed; each with {error,
-	code, suggestion}.
+	Returns {success, run_id, result, state}. A run that a limit stopped has its partial result and success false; one that
+	waits for approval has status 202. Errors are {error, code, suggestion}: 400, 403 or 409 if nothing was started, 500 if
+	the run failed.
 	"""
 	try:
 		objective = read_text(message, "message")
@@ -105,26 +117,24 @@ def agent_run(message=None, planHint=None, conversationId=None, attachments=None
 
 
 def describe_run(objective: str, plan: tuple[str, ...], result: RunResult):
-	if failed(result):
-		error = (
-			result.error or f"The run was stopped ({result.stop_reason.value}) before there was an answer."
-		)
-		return as_error(500, "AGENT_RUN_ERROR", error, f"Its steps are at /huf/runs/{result.run}.")
-	waits = result.status is RunStatus.WAITING
-	answer = result.response or {"error": result.error or (WAITS if waits else "The run was cancelled.")}
+	if is_without_answer(result):
+		error = result.error or f"The run was stopped before it had an answer ({result.stop_reason.value})."
+		return json_error(500, "AGENT_RUN_ERROR", error, f"Its steps are at /huf/runs/{result.run}.")
+	waiting = result.status is RunStatus.WAITING
+	no_answer = APPROVAL_PENDING if waiting else "The run was cancelled."
+	answer = result.response or {"error": result.error or no_answer}
 	state = {
 		"objective": objective,
 		"plan": plan,
 		"toolsUsed": tools_of([result.run]).get(result.run, []),
 		"stepsCompleted": result.steps,
-		"status": "waiting" if waits else WORDS.get(result.status.value, FAILED),
+		"status": "waiting" if waiting else WORDS.get(result.status.value, FAILED),
 	}
 	body = {"success": result.success, "run_id": result.run, "result": answer, "state": state}
-	return as_json(body, 202 if waits else 200)
+	return json_response(body, 202 if waiting else 200)
 
 
-def failed(result: RunResult) -> bool:
-	"""Whether there is nothing to answer with but an error."""
+def is_without_answer(result: RunResult) -> bool:
 	if result.status is RunStatus.FAILED or result.stop_reason is StopReason.TOOL_FAILURES:
 		return True
 	return result.status is RunStatus.STOPPED and not result.response
@@ -132,9 +142,9 @@ def failed(result: RunResult) -> bool:
 
 @frappe.whitelist(methods=["POST"])
 def escalation_check(response=None):
-	"""Whether a draft of a chat answer needs the agent: {shouldEscalate, reason?}. Also at /api/chat/escalation-check."""
+	"""Whether a drafted chat answer needs the agent: {shouldEscalate, reason?}. Also at /api/chat/escalation-check."""
 	try:
 		text = read_text(response, "response")
 	except BadRequest as error:
 		return refuse(error)
-	return as_json(routed.check_escalation(text).as_dict())
+	return json_response(routed.check_escalation(text).as_dict())

@@ -1,7 +1,7 @@
-"""REST for CopilotKit and other clients of AG-UI: /copilotkit/action (JSON) and /copilotkit/stream (AG-UI events).
+"""Endpoints for CopilotKit and other clients of AG-UI: /copilotkit/action (JSON) and /copilotkit/stream (AG-UI events).
 
-The server's history is the truth: of the messages a client sends only the last is read, where it is the person's. The agent
-is named in the address (?agent=NAME), in `forwardedProps.agent` or as `agent`; else it is the site's own.
+The history on this server counts: of the messages a client sends only the last is read, if it is the user's. The agent is
+named in the address (?agent=NAME), in `forwardedProps.agent` or as `agent`; without one the site's own agent answers.
 """
 
 import json
@@ -25,9 +25,9 @@ from huf.ai.queries.event_stream import follow
 from huf.ai.queries.runs import calls_of, tool_results
 from huf.ai.runs.start import run_agent
 from huf.ai.storage.conversations import ConversationManager
-from huf.api import agui
-from huf.api.answers import BadRequest, as_json, read_text, refuse
-from huf.api.sse import as_stream
+from huf.api.wire.agui import RunEncoder, encode_event, encode_history
+from huf.api.wire.json_body import BadRequest, json_response, read_text, refuse
+from huf.api.wire.sse import stream_data
 
 CHANNEL = "copilotkit"
 CHAT = "chat"
@@ -37,38 +37,38 @@ REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 @frappe.whitelist(methods=["POST"])
 def action(action=None, agent=None, message=None, messages=None, arguments=None, threadId=None):
-	"""Have the agent answer (action "chat"), or have one of its tools called (its name and `arguments`).
+	"""Run the agent (action "chat"), or call one of its tools (the tool's name and `arguments`). Also at /copilotkit/action.
 
-	Gives {success, response, tool_results: [{tool, arguments, result}], run, threadId, ...} for "chat", and {success,
-	result, run, ...} for a tool; 202 where a person has to allow something first. Also at /copilotkit/action.
+	Returns {success, response, tool_results: [{tool, arguments, result}], run, threadId, ...} for "chat" and {success,
+	result, run, ...} for a tool; status 202 where a person has to approve something first.
 	"""
 	try:
 		if read_text(action, "action") == CHAT:
-			request = request_for(CHANNEL, agent, read_said(message, messages), thread=threadId)
+			request = request_for(CHANNEL, agent, read_message(message, messages), thread=threadId)
 			result = run_agent(request)
-			told = {**result.as_dict(), "tool_results": tool_results(result.run)}
+			body = {**result.as_dict(), "tool_results": tool_results(result.run)}
 		else:
 			request = request_for(CHANNEL, agent, "", thread=threadId)
 			result = call_tool(request, action, read_arguments(arguments))
-			told = told_of_call(result)
+			body = describe_call(result)
 	except REFUSED as error:
 		return refuse(error)
-	return as_json({**told, "threadId": request.external_id}, 202 if result.draft else 200)
+	return json_response({**body, "threadId": request.external_id}, 202 if result.draft else 200)
 
 
-def told_of_call(result: RunResult) -> dict:
-	"""How the call went; a run in which it failed has come to its end all the same."""
-	told = {key: result.as_dict().get(key) for key in ("success", "run", "conversation", "status", "error")}
+def describe_call(result: RunResult) -> dict:
+	"""The outcome of a directly called tool. Its failure is reported as such, though the run itself succeeded."""
+	body = {key: result.as_dict().get(key) for key in ("success", "run", "conversation", "status", "error")}
 	if result.draft:
-		return {**told, "draft": result.draft}
-	made, called = calls_of([result.run]), tool_results(result.run)
-	if not made or made[-1].status != CallStatus.SUCCESS.value:
-		return {**told, "success": False, "error": made[-1].error_message if made else result.error}
-	return {**told, "result": called[-1]["result"]}
+		return {**body, "draft": result.draft}
+	calls = calls_of([result.run])
+	if not calls or calls[-1].status != CallStatus.SUCCESS.value:
+		return {**body, "success": False, "error": calls[-1].error_message if calls else result.error}
+	return {**body, "result": tool_results(result.run)[-1]["result"]}
 
 
-def read_said(message, messages) -> str:
-	"""The message, or the last of messages; the others are on record here."""
+def read_message(message, messages) -> str:
+	"""The message, or the last of messages; the earlier ones are on record here."""
 	if message is None and isinstance(messages, list) and messages and isinstance(messages[-1], dict):
 		message = messages[-1].get("content")
 	return read_text(message, "message")
@@ -79,7 +79,7 @@ def read_arguments(arguments) -> dict:
 		try:
 			arguments = json.loads(arguments)
 		except ValueError:
-			raise BadRequest("arguments is no JSON.") from None
+			raise BadRequest("arguments is not JSON.") from None
 	if not isinstance(arguments or {}, dict):
 		raise BadRequest("arguments must be an object.")
 	return arguments or {}
@@ -87,74 +87,75 @@ def read_arguments(arguments) -> dict:
 
 @frappe.whitelist(methods=["POST"])
 def stream():
-	"""Run an agent, or go on with a run that waits, as AG-UI tells it. Also at /copilotkit/stream.
+	"""Run an agent, or resume a run that waits; answers with AG-UI events. Also at /copilotkit/stream.
 
-	Takes a RunAgentInput. Without a new message of the person it joins the thread: what was said, then the run that goes on
-	there, if one does.
+	Takes a RunAgentInput. Without a new message of the user it joins the thread: its messages so far, then the events of the
+	run in progress, if there is one.
 	"""
 	try:
-		wanted = RunAgentInput.model_validate(
+		run_input = RunAgentInput.model_validate(
 			{key: value for key, value in frappe.local.form_dict.items() if key != "cmd"}
 		)
 	except ValidationError as error:
-		return refuse(BadRequest(f"The body is no RunAgentInput: {error.errors()[0]['msg']}"))
+		return refuse(BadRequest(f"The body is not a RunAgentInput: {error.errors()[0]['msg']}"))
 	try:
-		return as_stream(map(agui.encode, tell(wanted)))
+		return stream_data(map(encode_event, start_events(run_input)))
 	except REFUSED as error:
 		return refuse(error)
 
 
-def tell(wanted: RunAgentInput) -> Iterator:
-	"""AG-UI events. Raises at once what keeps a run from starting; an answer that does not count is a RUN_ERROR."""
-	wire = agui.Wire(wanted.thread_id, wanted.run_id, wanted.state)
-	said = last_said(wanted)
-	request = request_for(CHANNEL, name_agent(wanted), said or "", thread=wanted.thread_id)
-	if wanted.resume:
-		return resume(wire, wanted)
-	if said:
-		return follow_on(wire, follow_request(request))
-	return join(wire, request)
+def start_events(run_input: RunAgentInput) -> Iterator:
+	"""AG-UI events of whatever the input asks for. Raises before the first event if no run can be started or resumed."""
+	encoder = RunEncoder(run_input.thread_id, run_input.run_id, run_input.state)
+	prompt = read_prompt(run_input)
+	request = request_for(CHANNEL, read_agent(run_input), prompt or "", thread=run_input.thread_id)
+	if run_input.resume:
+		return encode_run(encoder, resume_run(encoder, run_input))
+	if prompt:
+		return encode_run(encoder, follow_request(request))
+	return join_thread(encoder, request)
 
 
-def follow_on(wire: agui.Wire, events: Iterator[RunEvent | None]) -> Iterator:
-	yield wire.begin()
-	yield from wire.translate(events)
+def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterator:
+	yield encoder.begin()
+	yield from encoder.encode(events)
 
 
-def resume(wire: agui.Wire, wanted: RunAgentInput) -> Iterator:
-	entry = wanted.resume[0]
+def resume_run(encoder: RunEncoder, run_input: RunAgentInput) -> Iterator[RunEvent | None]:
+	entry = run_input.resume[0]
 	name, _, digest = entry.interrupt_id.partition(".")
 	answer = entry.payload if isinstance(entry.payload, dict) else {"approved": entry.payload is True}
-	allowed = entry.status == "resolved" and answer.get("approved") is True
-	draft, made, events = answer_draft(name, digest, allowed, answer.get("arguments"), answer.get("reason"))
-	wire.know(draft.run, [(call.step, call.call_id) for call in made], (draft.step, draft.call_id))
-	return follow_on(wire, events)
+	approved = entry.status == "resolved" and answer.get("approved") is True
+	draft, calls, events = answer_draft(name, digest, approved, answer.get("arguments"), answer.get("reason"))
+	encoder.skip_calls(draft.run, [(call.step, call.call_id) for call in calls], (draft.step, draft.call_id))
+	return events
 
 
-def join(wire: agui.Wire, request: AgentRequest) -> Iterator:
-	"""What was said in the thread, and the run that goes on there from its beginning."""
+def join_thread(encoder: RunEncoder, request: AgentRequest) -> Iterator:
+	"""The thread's messages, then the run in progress from its beginning."""
 	conversation = find_thread(request.agent, CHANNEL, request.external_id)
 	run = find_live_run(conversation) if conversation else None
-	yield wire.begin()
-	yield agui.as_snapshot(read_history(request, conversation, run), conversation or "")
+	yield encoder.begin()
+	yield encode_history(read_history_before(run, request, conversation), conversation or "")
 	if run:
-		yield from wire.translate(follow(run.name))
+		yield from encoder.encode(follow(run.name))
 	else:
-		yield wire.end()
+		yield encoder.end()
 
 
-def read_history(request: AgentRequest, conversation: str | None, run) -> list[dict]:
-	"""Messages in OpenAI's form; of the run that goes on only what the person said."""
+def read_history_before(run, request: AgentRequest, conversation: str | None) -> list[dict]:
+	"""Messages in OpenAI's form; of the run in progress only its prompt, because its events follow."""
 	if not conversation:
 		return []
 	manager = ConversationManager(request.agent, user=request.user)
 	manager.conversation = conversation
-	asked = [{"role": "user", "content": run.prompt}] if run else []
-	return [*manager.get_conversation_history(MAX_MESSAGES, [run.name] if run else []), *asked]
+	prompt = [{"role": "user", "content": run.prompt}] if run else []
+	return [*manager.get_conversation_history(MAX_MESSAGES, [run.name] if run else []), *prompt]
 
 
-def last_said(wanted: RunAgentInput) -> str | None:
-	last = wanted.messages[-1] if wanted.messages else None
+def read_prompt(run_input: RunAgentInput) -> str | None:
+	"""The text of the last message if it is the user's. Raises BadRequest."""
+	last = run_input.messages[-1] if run_input.messages else None
 	if last is None or last.role != "user":
 		return None
 	if isinstance(last.content, str):
@@ -164,6 +165,6 @@ def last_said(wanted: RunAgentInput) -> str | None:
 	return "\n".join(part.text for part in last.content)
 
 
-def name_agent(wanted: RunAgentInput) -> str | None:
-	forwarded = wanted.forwarded_props if isinstance(wanted.forwarded_props, dict) else {}
+def read_agent(run_input: RunAgentInput) -> str | None:
+	forwarded = run_input.forwarded_props if isinstance(run_input.forwarded_props, dict) else {}
 	return frappe.local.request.args.get("agent") or forwarded.get("agent")

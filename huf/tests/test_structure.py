@@ -10,6 +10,7 @@ FRAPPE_NAMES = HUF / "embedded" / "frappe_names.txt"
 
 PACKAGES = (
 	"api",
+	"api.wire",
 	"ai.packs",
 	"ai.evals",
 	"ai.chat",
@@ -139,11 +140,9 @@ def app_imports() -> dict[str, set[str]]:
 
 
 def package_of(module: str) -> int | None:
-	"""The package's place in PACKAGES, or None for a module outside them."""
-	for place, package in enumerate(PACKAGES):
-		if module == package or module.startswith(f"{package}."):
-			return place
-	return None
+	"""The package's place in PACKAGES, or None for a module outside them; a package within a package counts as its own."""
+	places = [i for i, package in enumerate(PACKAGES) if f"{module}.".startswith(f"{package}.")]
+	return max(places, key=lambda place: len(PACKAGES[place]), default=None)
 
 
 def is_above(target: str, module: str) -> bool:

@@ -81,10 +81,10 @@ class TestRoute(RoutingTestCase):
 		wrong = (
 			(ROUTE, {}, "message is missing"),
 			(ROUTE, {"message": " "}, "message is empty"),
-			(ROUTE, {"message": 7}, "message is missing, or no text"),
+			(ROUTE, {"message": 7}, "message is missing or not a string"),
 			(ROUTE, {"message": "hola", "hasAttachments": "maybe"}, "hasAttachments"),
 			(RUN, {"planHint": []}, "message is missing"),
-			(RUN, {"message": "hola", "planHint": "one"}, "planHint is no list"),
+			(RUN, {"message": "hola", "planHint": "one"}, "planHint must be a list"),
 			(CHECK, {"draft": "x"}, "response is missing"),
 		)
 		for path, body, reason in wrong:
@@ -198,7 +198,7 @@ class TestAgentRun(RoutingTestCase):
 			answer = self.ask(RUN, self.BODY)
 		self.assertEqual((answer.status_code, answer.json["success"]), (202, False))
 		self.assertEqual(answer.json["state"]["status"], "waiting")
-		self.assertIn("allowed", answer.json["result"]["error"])
+		self.assertIn("approves", answer.json["result"]["error"])
 
 	def test_without_an_agent_for_the_user_it_says_so(self):
 		with ModelServer() as server:

@@ -198,7 +198,7 @@ class TestConversation(OpenAITestCase):
 		self.assertEqual(self.server.requests[0]["messages"][-1]["content"][1], picture(PICTURE))
 		self.post(looked, {"role": "assistant", "content": "Tea."}, user("And now?"))
 		said = [each["content"] for each in self.server.requests[1]["messages"]]
-		self.assertEqual(said[1:], ["What is it?\n[A picture that is no longer shown]", "Tea.", "And now?"])
+		self.assertEqual(said[1:], ["What is it?\n[An image that is no longer shown]", "Tea.", "And now?"])
 
 	def test_under_a_name_the_record_is_the_truth(self):
 		for named in ({"headers": {"X-Conversation-Id": "c1"}}, {"metadata": {"conversation_id": "c2"}}):

@@ -21,7 +21,7 @@ from huf.ai.providers.first_use import find_translation
 from huf.ai.providers.litellm import load
 from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.start import run_agent_sync, stream_agent
-from huf.api.sse import as_lines
+from huf.api.wire.sse import encode_events
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
 
@@ -225,7 +225,7 @@ def messages_of(conversation: str, count: int) -> tuple[list[str], list[tuple]]:
 def print_chunks(base_url: str, agent: str) -> None:
 	def ours() -> None:
 		request = AgentRequest(agent, f"{CHUNKS} 0", frappe.session.user, external_id=unique("thread"))
-		for _ in as_lines(stream_agent(request)):
+		for _ in encode_events(stream_agent(request)):
 			pass
 
 	ways = {

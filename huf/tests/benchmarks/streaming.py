@@ -14,7 +14,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.concurrency.model_thread import ask_there
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.start import stream_agent
-from huf.api.sse import as_lines
+from huf.api.wire.sse import encode_events
 from huf.tests.benchmarks.run_cost import timed
 from huf.tests.benchmarks.stub import other_process, serve_clock
 from huf.tests.factories import SECRET, make, make_agent, unique
@@ -46,7 +46,7 @@ def print_chunk(base_url: str) -> None:
 
 	def ours() -> None:
 		request = AgentRequest(agent, f"{CHUNKS} 0", frappe.session.user, external_id=unique("thread"))
-		for _ in as_lines(stream_agent(request)):
+		for _ in encode_events(stream_agent(request)):
 			pass
 
 	bare = lambda: run_coroutine(ask_there(read_bare(base_url)))  # noqa: E731

@@ -12,7 +12,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.start import stream_agent
 from huf.ai.storage import events, live_events
 from huf.api import chat
-from huf.api.sse import as_lines
+from huf.api.wire.sse import encode_events
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -56,7 +56,7 @@ class TestRejoining(SiteTestCase):
 	@patch.object(events, "PAUSE", 0)
 	def test_a_stream_cut_at_any_point_and_rejoined_gives_the_same_text_once(self):
 		told = self.run_to_the_end()
-		whole = "".join(as_lines(told))
+		whole = "".join(encode_events(told))
 		expected = Reader().read(whole)
 		self.assertEqual(expected.texts, {1: "Let me look.", 2: ANSWER})
 		for cut in random.Random(5).sample(range(len(whole)), CUTS):
@@ -68,7 +68,7 @@ class TestRejoining(SiteTestCase):
 		told = self.run_to_the_end()
 		self.forget(told)
 		for cut in (0, 1, len(told) // 2, len(told)):
-			reader = Reader().read("".join(as_lines(told[:cut]))).rejoin(told[0].run)
+			reader = Reader().read("".join(encode_events(told[:cut]))).rejoin(told[0].run)
 			self.assertEqual((reader.texts, len(reader.calls)), ({1: "Let me look.", 2: ANSWER}, 1), cut)
 
 	def test_a_run_taken_up_by_another_worker_is_followed_on_and_its_unfinished_text_is_void(self):
@@ -82,7 +82,7 @@ class TestRejoining(SiteTestCase):
 			self.lose(run)
 			server.script(text("The answer that counts."))
 			queue.work_on(run)
-		reader = Reader().read("".join(as_lines(told[:-1])))
+		reader = Reader().read("".join(encode_events(told[:-1])))
 		self.assertEqual(reader.texts[2], "An answer that is lost.")
 		reader.rejoin(run)
 		self.assertEqual(reader.texts, {1: "First.", 2: "The answer that counts."})

@@ -1,0 +1,223 @@
+"""AG-UI 1.0: encodes a run's events for one client. Reads and writes no record.
+
+An approval is an interrupt. Its id names the draft and the digest of the change, so an answer can only approve the change that
+was displayed. Tools that the client's page declares are not called.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ag_ui.core import (
+	AssistantMessage,
+	BaseEvent,
+	FunctionCall,
+	Interrupt,
+	MessagesSnapshotEvent,
+	RunErrorEvent,
+	RunFinishedCancelledOutcome,
+	RunFinishedEvent,
+	RunFinishedInterruptOutcome,
+	RunFinishedSuccessOutcome,
+	RunStartedEvent,
+	StateDeltaEvent,
+	StateSnapshotEvent,
+	TextMessageContentEvent,
+	TextMessageEndEvent,
+	TextMessageStartEvent,
+	TokenUsage,
+	ToolCall,
+	ToolCallArgsEvent,
+	ToolCallEndEvent,
+	ToolCallResultEvent,
+	ToolCallStartEvent,
+	ToolMessage,
+	UserMessage,
+)
+
+from huf.ai.core.arguments import as_text
+from huf.ai.core.types import EventKind, RunEvent, RunStatus
+from huf.api.wire.emitted_text import EmittedText
+
+VERSION = "1.0"
+STATE = "huf"
+"""Huf's key in the shared state; other keys are the client's and are kept."""
+RESPONSE_SCHEMA = {
+	"type": "object",
+	"properties": {
+		"approved": {"type": "boolean"},
+		"arguments": {"type": "object", "description": "Other arguments to make the call with"},
+		"reason": {"type": "string", "description": "Why not; the agent reads it"},
+	},
+	"required": ["approved"],
+}
+
+
+class RunEncoder:
+	"""Encodes one run. `thread` and `run` are the client's own ids for them, `state` its shared state."""
+
+	def __init__(self, thread: str, run: str, state: Any = None):
+		self.ids = {"thread_id": thread, "run_id": run}
+		self.state = state if isinstance(state, dict) else {}
+		self.emitted = EmittedText()
+		self.open_message: str | None = None
+		self.message_ids: set[str] = set()
+		self.call_ids: set[str] = set()
+		self.result_ids: set[str] = set()
+		self.draft: dict = {}
+		self.encoders: dict[EventKind, Callable[[RunEvent], Iterator[BaseEvent]]] = {
+			EventKind.RUN_STARTED: self.encode_run_started,
+			EventKind.PROGRESS: self.encode_progress,
+			EventKind.TEXT_DELTA: self.encode_text_delta,
+			EventKind.TOOL_STARTED: self.encode_tool_started,
+			EventKind.TOOL_FINISHED: self.encode_tool_finished,
+			EventKind.RUN_WAITING: self.encode_run_waiting,
+			EventKind.RUN_FINISHED: self.encode_run_finished,
+		}
+
+	def begin(self) -> RunStartedEvent:
+		return RunStartedEvent(**self.ids, protocol_version=VERSION)
+
+	def end(self) -> RunFinishedEvent:
+		"""The end of a stream in which no run goes on."""
+		return RunFinishedEvent(**self.ids, outcome=RunFinishedSuccessOutcome())
+
+	def encode(self, events: Iterable[RunEvent | None]) -> Iterator[BaseEvent | None]:
+		"""Everything after `begin`; None stays None."""
+		for event in events:
+			if event is None:
+				yield None
+				continue
+			if event.kind not in (EventKind.TEXT_DELTA, EventKind.PROGRESS):
+				yield from self.encode_text(event)
+				yield from self.end_text()
+			if event.kind is EventKind.DRAFT_CREATED:
+				self.draft = event.data
+			elif encoder := self.encoders.get(event.kind):
+				yield from encoder(event)
+
+	def skip_calls(self, run: str, calls: Iterable[tuple[int, str]], waiting: tuple[int, str]) -> None:
+		"""Mark what the client received before the run waited, each call as (step, call id).
+
+		`calls` are complete with their results; of `waiting`, the call that needs approval, the result is still to come.
+		"""
+		self.result_ids = {format_call_id(run, *call) for call in calls}
+		self.call_ids = {*self.result_ids, format_call_id(run, *waiting)}
+
+	def encode_run_started(self, event: RunEvent) -> Iterator[BaseEvent]:
+		known = {key: event.data.get(key) for key in ("conversation", "agent", "model")}
+		yield StateSnapshotEvent(
+			snapshot={**self.state, STATE: {"run": event.run, **known, "progress": None}}
+		)
+
+	def encode_progress(self, event: RunEvent) -> Iterator[BaseEvent]:
+		yield StateDeltaEvent(delta=[{"op": "add", "path": f"/{STATE}/progress", "value": event.data}])
+
+	def encode_text_delta(self, event: RunEvent) -> Iterator[BaseEvent]:
+		"""The text of each step is a message of its own."""
+		if event.data["step"] != self.emitted.step:
+			yield from self.end_text()
+		yield from self.encode_text(event)
+
+	def encode_text(self, event: RunEvent) -> Iterator[BaseEvent]:
+		text = self.emitted.add_event(event)
+		if not self.open_message:
+			text = text.lstrip("\n")
+		if not text:
+			return
+		if not self.open_message:
+			name = f"{event.run}-{self.emitted.step}"
+			self.open_message = f"{name}-{len(self.message_ids)}" if name in self.message_ids else name
+			self.message_ids.add(self.open_message)
+			yield TextMessageStartEvent(message_id=self.open_message, role="assistant")
+		yield TextMessageContentEvent(message_id=self.open_message, delta=text)
+
+	def end_text(self) -> Iterator[BaseEvent]:
+		if self.open_message:
+			yield TextMessageEndEvent(message_id=self.open_message)
+			self.open_message = None
+
+	def encode_tool_started(self, event: RunEvent) -> Iterator[BaseEvent]:
+		call = call_id_of(event)
+		if call not in self.call_ids:
+			yield from self.encode_call(call, event.data["tool"], event.data["arguments"])
+
+	def encode_call(self, call: str, tool: str, arguments: Any) -> Iterator[BaseEvent]:
+		self.call_ids.add(call)
+		yield ToolCallStartEvent(tool_call_id=call, tool_call_name=tool)
+		yield ToolCallArgsEvent(tool_call_id=call, delta=as_text(arguments) or "{}")
+		yield ToolCallEndEvent(tool_call_id=call)
+
+	def encode_tool_finished(self, event: RunEvent) -> Iterator[BaseEvent]:
+		call = call_id_of(event)
+		if call in self.result_ids:
+			return
+		self.result_ids.add(call)
+		if call not in self.call_ids:
+			yield from self.encode_call(call, event.data["tool"], event.data.get("arguments", {}))
+		result = event.data["result"]
+		yield ToolCallResultEvent(message_id=f"{call}-result", tool_call_id=call, content=result, role="tool")
+
+	def encode_run_waiting(self, event: RunEvent) -> Iterator[BaseEvent]:
+		draft = self.draft
+		interrupt = Interrupt(
+			id=f"{draft.get('draft')}.{draft.get('digest')}",
+			reason="approval",
+			message=f"{draft.get('tool')} waits for approval.",
+			tool_call_id=format_call_id(event.run, draft.get("step"), draft.get("call_id")),
+			response_schema=RESPONSE_SCHEMA,
+			expires_at=str(draft["expires_at"]) if draft.get("expires_at") else None,
+			metadata={key: draft.get(key) for key in ("tool", "arguments", "difference", "approver")},
+		)
+		yield self.finish(event, RunFinishedInterruptOutcome(interrupts=[interrupt]))
+
+	def encode_run_finished(self, event: RunEvent) -> Iterator[BaseEvent]:
+		status = event.data["status"]
+		if status == RunStatus.FAILED.value:
+			error = event.data["error"] or "The run failed."
+			yield RunErrorEvent(message=error, code=event.data["stop_reason"])
+		elif status == RunStatus.CANCELLED.value:
+			yield self.finish(event, RunFinishedCancelledOutcome())
+		else:
+			yield self.finish(event, RunFinishedSuccessOutcome())
+
+	def finish(self, event: RunEvent, outcome) -> RunFinishedEvent:
+		data = event.data
+		usage = TokenUsage(
+			model=data.get("model"),
+			input_tokens=data.get("input_tokens") or 0,
+			output_tokens=data.get("output_tokens") or 0,
+		)
+		keys = ("conversation", "status", "stop_reason", "response", "error")
+		result = {"run": event.run, **{key: data.get(key) for key in keys}}
+		return RunFinishedEvent(**self.ids, result=result, outcome=outcome, usage=[usage])
+
+
+def call_id_of(event: RunEvent) -> str:
+	return format_call_id(event.run, event.data["step"], event.data["call_id"])
+
+
+def format_call_id(run: str, step: int | None, call_id: str | None) -> str:
+	"""Unique within a thread: models reuse their ids in each run, and in each step."""
+	return f"{run}-{step}-{call_id}"
+
+
+def encode_history(history: Iterable[dict], prefix: str) -> MessagesSnapshotEvent:
+	"""A snapshot of a conversation, from messages in OpenAI's form; ids are `prefix`-0, `prefix`-1, ..."""
+	messages = []
+	for number, each in enumerate(history):
+		name, text = f"{prefix}-{number}", each.get("content") or ""
+		if each["role"] == "user":
+			messages.append(UserMessage(id=name, content=text))
+		elif each["role"] == "tool":
+			messages.append(ToolMessage(id=name, content=text, tool_call_id=each["tool_call_id"]))
+		elif each["role"] == "assistant":
+			calls = [
+				ToolCall(id=call["id"], function=FunctionCall(**call["function"]))
+				for call in each.get("tool_calls") or ()
+			]
+			messages.append(AssistantMessage(id=name, content=text or None, tool_calls=calls or None))
+	return MessagesSnapshotEvent(messages=messages)
+
+
+def encode_event(event: BaseEvent | None) -> str | None:
+	return event and event.model_dump_json(by_alias=True)

@@ -1,0 +1,61 @@
+"""Plain JSON bodies for endpoints whose format Frappe does not define: reading arguments, responses, errors."""
+
+import json
+from typing import Any
+
+from werkzeug.wrappers import Response
+
+from huf.ai.core.errors import UsageError
+
+
+class BadRequest(Exception):
+	"""The body does not fit the endpoint; the message says what it should be."""
+
+
+def json_response(body: dict, status: int = 200) -> Response:
+	text = json.dumps(body, ensure_ascii=False, default=str)
+	return Response(text, status=status, mimetype="application/json")
+
+
+def json_error(status: int, code: str, error: str, suggestion: str) -> Response:
+	return json_response({"error": error, "code": code, "suggestion": suggestion}, status)
+
+
+def refuse(error: Exception) -> Response:
+	"""The response to a request that started nothing: 400 BadRequest, 409 UsageError, 403 anything else."""
+	if isinstance(error, BadRequest):
+		return json_error(400, "BAD_REQUEST", str(error), "Send a JSON body as the endpoint describes it.")
+	if isinstance(error, UsageError):
+		return json_error(
+			409, "CANNOT_RUN", str(error), "Nothing was started. Correct this and send it again."
+		)
+	suggestion = "Sign in as a user who may do this, or ask a Huf Manager."
+	return json_error(403, "NOT_PERMITTED", str(error), suggestion)
+
+
+def read_text(value: Any, name: str, required: bool = True) -> str:
+	"""A string argument; a missing optional one is "". Raises BadRequest, as the other readers do."""
+	if value is None and not required:
+		return ""
+	if not isinstance(value, str):
+		raise BadRequest(f"{name} is missing or not a string.")
+	if required and not value.strip():
+		raise BadRequest(f"{name} is empty.")
+	return value
+
+
+def read_flag(value: Any, name: str) -> bool:
+	"""A boolean; forms send it as the words true, false, 1 or 0."""
+	if isinstance(value, str):
+		value = {"true": True, "1": True, "false": False, "0": False, "": False}.get(value.lower(), value)
+	if value is None or isinstance(value, bool | int):
+		return bool(value)
+	raise BadRequest(f"{name} must be true or false.")
+
+
+def read_texts(value: Any, name: str) -> tuple[str, ...]:
+	if value is None:
+		return ()
+	if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+		raise BadRequest(f"{name} must be a list of strings.")
+	return tuple(value)

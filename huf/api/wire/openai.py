@@ -1,0 +1,137 @@
+"""OpenAI's chat completions: reads its messages, writes completions, chunks and models."""
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import datetime
+
+from huf.ai.core.types import EventKind, RunEvent, RunResult, RunStatus, StopReason
+from huf.api.wire.emitted_text import EmittedText
+from huf.api.wire.json_body import BadRequest
+from huf.api.wire.openai_errors import error_body
+
+IMAGE = "image_url"
+OMITTED_IMAGE = "[An image that is no longer shown]"
+ONLY_TEXT_AND_IMAGES = "The content of a message must be text, or images as data URLs (image_url)."
+WAITING = "This waits until a person approves {tool}: /huf/runs/{run}"
+
+
+def encode_model(name: str, created: datetime) -> dict:
+	return {"id": name, "object": "model", "created": int(created.timestamp()), "owned_by": "huf"}
+
+
+# --- messages of a request ---
+
+
+def read_history(message: dict) -> dict | None:
+	"""An earlier message as {role, content}, or None where it has no text or another role.
+
+	What a caller sends as the system's message counts as the user's: only the agent's own instructions are the system's.
+	"""
+	text = read_content(message) if message.get("content") else ""
+	if not text or message.get("role") not in ("user", "system", "developer", "assistant"):
+		return None
+	return {"role": "assistant" if message["role"] == "assistant" else "user", "content": text}
+
+
+def read_content(message: dict, image_text: str = OMITTED_IMAGE) -> str:
+	"""The text of a message, with `image_text` in the place of each image."""
+	texts = [
+		str(part.get("text") or "") if part["type"] == "text" else image_text for part in read_parts(message)
+	]
+	return "\n".join(filter(None, texts))
+
+
+def read_image_urls(message: dict) -> list:
+	"""The URLs of a message's images, unchecked."""
+	images = [part.get(IMAGE) for part in read_parts(message) if part["type"] == IMAGE]
+	return [image.get("url") if isinstance(image, dict) else image for image in images]
+
+
+def read_parts(message: dict) -> list[dict]:
+	"""The content as a list of text and image parts. Raises BadRequest."""
+	content = message.get("content")
+	parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+	if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+		raise BadRequest(ONLY_TEXT_AND_IMAGES)
+	if any(part.get("type") not in ("text", IMAGE) for part in parts):
+		raise BadRequest(ONLY_TEXT_AND_IMAGES)
+	return parts
+
+
+# --- completions ---
+
+
+def find_failure(result: dict) -> str | None:
+	"""The error of a run (`RunResult.as_dict`) that has no answer to send; None where it has one."""
+	failed = result["status"] in (RunStatus.FAILED.value, RunStatus.CANCELLED.value)
+	stopped_empty = result["status"] == RunStatus.STOPPED.value and not result["response"]
+	if not (failed or stopped_empty):
+		return None
+	return result["error"] or f"The run ended without an answer ({result['stop_reason']})."
+
+
+def encode_completion(result: RunResult, agent: str) -> dict:
+	fields = result.as_dict()
+	waiting = waiting_notice(fields["draft"]["tool"], result.run) if result.draft else ""
+	content = "\n\n".join(filter(None, (result.response, waiting)))
+	message = {"role": "assistant", "content": content, "refusal": None}
+	choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(fields)}
+	return {
+		**encode_header("chat.completion", result.run, agent),
+		"choices": [choice],
+		"usage": encode_usage(fields),
+		"metadata": {"run": result.run, "conversation": result.conversation},
+	}
+
+
+def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: bool) -> Iterator[str | None]:
+	"""The data of each server-sent event; None where there is nothing to send yet."""
+	emitted, header, waiting = EmittedText(), {}, ""
+	for event in events:
+		if event is None:
+			yield None
+			continue
+		if not header:
+			header = encode_header("chat.completion.chunk", event.run, agent)
+			if with_usage:
+				header["usage"] = None
+			yield encode_chunk(header, {"role": "assistant", "content": ""})
+		if event.kind is EventKind.DRAFT_CREATED:
+			waiting = waiting_notice(event.data["tool"], event.run)
+		text = emitted.add_event(event)
+		if event.kind is EventKind.RUN_WAITING:
+			text += ("\n\n" if emitted.text else "") + waiting
+		if text:
+			yield encode_chunk(header, {"content": text})
+		if event.kind in (EventKind.RUN_FINISHED, EventKind.RUN_WAITING):
+			if error := find_failure(event.data):
+				yield json.dumps(error_body(500, error, "agent_error"))
+				break
+			yield encode_chunk(header, {}, finish_reason(event.data))
+			if with_usage:
+				yield json.dumps({**header, "choices": [], "usage": encode_usage(event.data)})
+	yield "[DONE]"
+
+
+def encode_header(kind: str, run: str, agent: str) -> dict:
+	return {"id": f"chatcmpl-{run}", "object": kind, "created": int(time.time()), "model": agent}
+
+
+def encode_chunk(header: dict, delta: dict, reason: str | None = None) -> str:
+	choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
+	return json.dumps({**header, "choices": [choice]}, ensure_ascii=False)
+
+
+def waiting_notice(tool: str, run: str) -> str:
+	return WAITING.format(tool=tool, run=run)
+
+
+def finish_reason(result: dict) -> str:
+	"""OpenAI knows no limits but the answer's length, so every limit that ended a run is "length"."""
+	return "stop" if result["stop_reason"] in (None, StopReason.FINAL_ANSWER.value) else "length"
+
+
+def encode_usage(result: dict) -> dict:
+	sent, received = result["input_tokens"] or 0, result["output_tokens"] or 0
+	return {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received}

@@ -1,0 +1,18 @@
+"""Errors in the form OpenAI's clients expect. Imported for every request of the site, so it imports little."""
+
+import json
+
+from werkzeug.wrappers import Response
+
+TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+CODES = {401: "invalid_api_key", 403: "permission_denied", 404: "not_found", 429: "rate_limit_exceeded"}
+
+
+def openai_error(status: int, message: str, code: str | None = None) -> Response:
+	body = json.dumps(error_body(status, message, code), ensure_ascii=False)
+	return Response(body, status=status, mimetype="application/json")
+
+
+def error_body(status: int, message: str, code: str | None = None) -> dict:
+	kind = TYPES.get(status) or ("invalid_request_error" if status < 500 else "server_error")
+	return {"error": {"message": message, "type": kind, "param": None, "code": code or CODES.get(status)}}

@@ -1,0 +1,45 @@
+"""Server-sent events: run events, or the data of another protocol, as a Werkzeug response.
+
+In each stream None stands for "nothing yet" and is sent as a comment, which keeps the connection open.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from werkzeug.wrappers import Response
+
+from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.tools.sources import sources_of
+
+MAX_RESULT_CHARS = 4000
+PING = ": ping\n\n"
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+def stream_events(events: Iterable[RunEvent | None]) -> Response:
+	"""Huf's own stream: each event has its kind as `event` and, where it has one, its number as `id`."""
+	return Response(encode_events(events), mimetype="text/event-stream", headers=HEADERS)
+
+
+def stream_data(data: Iterable[str | None]) -> Response:
+	"""Events that have only `data`, as OpenAI and AG-UI send them."""
+	lines = (PING if each is None else f"data: {each}\n\n" for each in data)
+	return Response(lines, mimetype="text/event-stream", headers=HEADERS)
+
+
+def encode_events(events: Iterable[RunEvent | None]) -> Iterator[str]:
+	for event in events:
+		if event is None:
+			yield PING
+			continue
+		data = json.dumps({"run": event.run, **shorten_result(event)}, ensure_ascii=False, default=str)
+		number = f"id: {event.number}\n" if event.number else ""
+		yield f"{number}event: {event.kind.value}\ndata: {data}\n\n"
+
+
+def shorten_result(event: RunEvent) -> dict:
+	"""The event's data with at most MAX_RESULT_CHARS of a tool's result, and all of its sources; the record keeps the whole."""
+	result = event.data.get("result") if event.kind is EventKind.TOOL_FINISHED else None
+	if result is None or len(result) <= MAX_RESULT_CHARS:
+		return event.data
+	return {**event.data, "result": result[:MAX_RESULT_CHARS], "cut": True, "sources": sources_of(result)}
