@@ -24,7 +24,7 @@ class Loader:
 		finally:
 			frappe.destroy()
 		if needed:
-			from huf.ai.concurrency.model_thread import ask_there
+			from huf.ai.concurrency.event_loops import run_on_model_loop
 			from huf.ai.providers.litellm import warm_up
 
-			asyncio.run(ask_there(warm_up()))
+			asyncio.run(run_on_model_loop(warm_up()))

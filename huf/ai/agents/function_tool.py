@@ -11,7 +11,7 @@ import frappe
 from agents import FunctionTool
 
 from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.concurrency.tool_threads import in_tool_thread
+from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.arguments import check_arguments, fit, parse_arguments
 from huf.ai.core.types import Effect
 
@@ -96,7 +96,7 @@ class Calls:
 		"""Make a call, of synchronous code where it can be left behind."""
 		if inspect.iscoroutinefunction(self.function):
 			return self.wait(arguments)
-		return in_tool_thread(partial(self.make, arguments))
+		return run_in_thread(partial(self.make, arguments))
 
 	async def wait(self, arguments: dict) -> str:
 		self.let_in()

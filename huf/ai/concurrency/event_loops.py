@@ -1,62 +1,81 @@
-"""Runs coroutines from Frappe's synchronous code, on event loops that are kept, with their connections.
+"""Runs coroutines from Frappe's synchronous code, on event loops that are cached with their connections.
 
-Frappe's own state (`frappe.local`) lives in context variables. A coroutine starts with a copy of them; what it changed
-is carried back when it ends, so that what it left for the commit of its caller is found there.
+`frappe.local` lives in context variables. A task has a copy of them, so what it changed there is carried back at its end.
 """
 
 import asyncio
+import contextvars
 import os
+import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from huf.ai.concurrency.contexts import Carried
-from huf.ai.concurrency.driver import drive
+from huf.ai.concurrency.tool_threads import abandon_calls
 
-idle: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
-"""Event loops that nobody runs, by process; the one that was used last, and has the freshest connections, is the next.
-
-They belong to no thread: many servers have one for each request.
-"""
+_idle_loops: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
+"""By process id: a forked process must not use its parent's. The last one used has the freshest connections."""
+_model_loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 
-@contextmanager
-def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
-	"""A loop for as long as the caller needs it. A forked process does not go on with its parent's."""
-	try:
-		loop = idle[os.getpid()].pop()
-	except IndexError:
-		loop = asyncio.new_event_loop()
-	try:
-		yield loop
-	finally:
-		# What a run has left there unended must not go on within somebody else's.
-		if not asyncio.all_tasks(loop):
-			idle[os.getpid()].append(loop)
+class CarriedContext:
+	"""Carries context variables from the task that awaits something back to the one that waits for the task."""
+
+	def __init__(self) -> None:
+		self.context: contextvars.Context | None = None
+
+	async def run(self, awaitable: Awaitable) -> Any:
+		try:
+			return await awaitable
+		finally:
+			self.context = contextvars.copy_context()
+
+	def restore(self) -> None:
+		for variable, value in (self.context or {}).items():
+			if variable.get(None) is not value:
+				variable.set(value)
 
 
 def run_coroutine(coroutine: Coroutine) -> Any:
-	"""Run to the end and give the result; also from within a coroutine's own synchronous code."""
-	carried = Carried()
+	"""Run to the end and return the result; also where this thread's event loop already runs."""
+	carried = CarriedContext()
 	try:
-		with event_loop() as loop:
-			return drive(loop, loop.create_task(carried.run(coroutine)))
+		with borrowed_loop() as loop:
+			if not is_loop_running():
+				return complete(loop, carried.run(coroutine))
+			context = contextvars.copy_context()
+			with ThreadPoolExecutor(1) as pool:
+				return pool.submit(context.run, loop.run_until_complete, carried.run(coroutine)).result()
 	finally:
 		carried.restore()
 
 
-def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause: float = 15) -> Iterator[Any]:
+def complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) -> Any:
+	task = loop.create_task(coroutine)
+	try:
+		return loop.run_until_complete(task)
+	except BaseException:
+		if not task.done():
+			# A signal: no tool may go on beside what this thread does next.
+			abandon_calls()
+		raise
+
+
+def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause_s: float = 15) -> Iterator[Any]:
 	"""Run `start(put)` and yield what it puts, as it comes; its exception is raised at the end.
 
-	After `pause` seconds without anything comes a None, so that whoever passes it on shows a sign of life. A reader who leaves early does not stop it: the coroutine is run to its end all the same.
+	Yields None after `pause_s` seconds of silence, so that a stream can send a sign of life. A reader who leaves early
+	does not stop the coroutine: it runs to its end.
 	"""
 	items: deque = deque()
-	with event_loop() as loop:
+	carried = CarriedContext()
+	with borrowed_loop() as loop:
 
 		def put(item: Any) -> None:
 			items.append(item)
-			# What was put is read before the coroutine goes on, as soon as that waits for anything.
+			# Let the reader have it before the coroutine goes on.
 			loop.stop()
 
 		async def work() -> None:
@@ -65,12 +84,11 @@ def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause: float = 
 			finally:
 				loop.stop()
 
-		carried = Carried()
 		task = loop.create_task(work())
 		try:
 			while items or not task.done():
 				if not items:
-					sign_of_life = loop.call_later(pause, put, None)
+					sign_of_life = loop.call_later(pause_s, put, None)
 					loop.run_forever()
 					sign_of_life.cancel()
 				while items:
@@ -80,3 +98,45 @@ def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause: float = 
 			while not task.done():
 				loop.run_forever()
 			carried.restore()
+
+
+@contextmanager
+def borrowed_loop() -> Iterator[asyncio.AbstractEventLoop]:
+	"""A cached event loop, or a new one. One that still has tasks is dropped: they must not go on in another run."""
+	idle = _idle_loops[os.getpid()]
+	loop = idle.pop() if idle else asyncio.new_event_loop()
+	try:
+		yield loop
+	finally:
+		if not asyncio.all_tasks(loop):
+			idle.append(loop)
+
+
+def is_loop_running() -> bool:
+	"""Whether an event loop runs in this thread."""
+	try:
+		asyncio.get_running_loop()
+	except RuntimeError:
+		return False
+	return True
+
+
+async def run_on_model_loop(coroutine: Coroutine) -> Any:
+	"""Run a coroutine on the one loop of this process for LiteLLM, whose clients and logging queue belong to one loop.
+
+	Cancelling the wait cancels the coroutine. It sees no context variables, so nothing of frappe.
+	"""
+	loop = model_loop(os.getpid())
+	future = contextvars.Context().run(asyncio.run_coroutine_threadsafe, coroutine, loop)
+	return await asyncio.wrap_future(future)
+
+
+def model_loop(process: int) -> asyncio.AbstractEventLoop:
+	if process not in _model_loops:
+		loop = asyncio.new_event_loop()
+		# Of threads that come here at once, the first one's loop is everybody's.
+		if _model_loops.setdefault(process, loop) is loop:
+			threading.Thread(target=loop.run_forever, name="huf-models", daemon=True).start()
+		else:
+			loop.close()
+	return _model_loops[process]

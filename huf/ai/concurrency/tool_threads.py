@@ -1,34 +1,116 @@
-"""Where tools are at work: a thread that can be left behind, and has no database any more from then on."""
+"""Runs synchronous tools in a thread that can be abandoned; an abandoned tool loses its database connection.
 
+A call has `frappe.local` for itself from the start (in Frappe 16 a copied context would share it), on the run's connection.
+Until it ends, nothing else may use that connection: see `is_tool_running`.
+"""
+
+import asyncio
+import threading
 from collections.abc import Callable
-from contextvars import Context
+from contextlib import suppress
+from contextvars import Context, copy_context
 from typing import Any
 
 import frappe
 
-from huf.ai.concurrency.driver import Work
 from huf.ai.core.errors import ToolError
 
-
-def in_tool_thread(function: Callable[[], Any]) -> Work:
-	session, flags = frappe.local.session.copy(), frappe.local.flags.copy()
-
-	def leave(context: Context) -> None:
-		leave_connection(context)
-		# The call has the same objects, and may be acting as somebody else.
-		frappe.local.session, frappe.local.flags = session, flags
-
-	return Work(function, leave)
+COPIED = ("session", "flags")
+"""Attributes of `frappe.local` of which a call has a copy: an abandoned one may change them while the run goes on."""
+NOT_ADOPTED = (*COPIED, "form_dict")
+"""The session and the request's form stay the caller's: a call may have acted as somebody else."""
+_thread = threading.local()
 
 
-def leave_connection(context: Context) -> None:
-	"""Take the database away from code that does not end: what it wrote is undone, what it will write fails."""
-	# Which need not be this context's: what the call has called may have been left behind before.
-	left = context.run(lambda: frappe.local.db)
+async def run_in_thread(function: Callable[[], Any]) -> Any:
+	"""Call a synchronous function in a thread of its own. Cancelling the wait abandons the call."""
+	context = copy_context()
+	context.run(detach)
+	loop = asyncio.get_running_loop()
+	future = loop.create_future()
+
+	def work() -> None:
+		try:
+			outcome = context.run(call_as_same_user, function), None
+		except BaseException as error:
+			outcome = None, error
+		with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+			loop.call_soon_threadsafe(settle, future, outcome)
+
+	calls_of_thread().append(context)
+	# A daemon: a tool that never ends must not keep the process alive.
+	threading.Thread(target=work, name="huf-tool", daemon=True).start()
+	try:
+		result, error = await future
+	except asyncio.CancelledError:
+		abandon(context)
+		raise
+	finally:
+		with suppress(ValueError):  # abandoned by `abandon_calls`
+			calls_of_thread().remove(context)
+	adopt(context)
+	if error:
+		raise error
+	return result
+
+
+def is_tool_running() -> bool:
+	"""Whether the event loop of this thread waits for a synchronous tool, which has the connection meanwhile."""
+	return bool(calls_of_thread())
+
+
+def abandon_calls() -> None:
+	"""Abandon every call that the event loop of this thread waits for."""
+	while calls := calls_of_thread():
+		abandon(calls.pop())
+
+
+def abandon(context: Context) -> None:
+	"""Take the connection away from a call that goes on: what it wrote is rolled back, later statements fail."""
+	# The context itself is entered by its thread. The call may have opened a connection of its own.
+	taken = {frappe.local.db, context.copy().run(lambda: frappe.local.db)}
 	frappe.connect(set_admin_as_user=False)
-	left.sql = left.commit = left.connect = refuse
-	left.close()
+	for db in taken:
+		db.sql = db.commit = db.connect = refuse
+		db.close()
 
 
-def refuse(*args, **kwargs):
+def refuse(*args: Any, **kwargs: Any) -> None:
 	raise ToolError("This call was abandoned; it can change nothing any more.")
+
+
+def detach() -> None:
+	"""Give this context a `frappe.local` of its own, with the same values but its own session and flags."""
+	values = dict(frappe.local)
+	frappe.release_local(frappe.local)
+	for name, value in values.items():
+		setattr(frappe.local, name, value.copy() if name in COPIED else value)
+
+
+def call_as_same_user(function: Callable[[], Any]) -> Any:
+	"""Call it, and forget what was cached for another user if the function does not return as the same one."""
+	user = frappe.session.user
+	try:
+		return function()
+	finally:
+		if frappe.session.user != user:
+			frappe.set_user(user)
+
+
+def adopt(context: Context) -> None:
+	"""Take over what a call that has ended left in its `frappe.local`: flags, messages, caches, a new connection."""
+	values = context.run(lambda: dict(frappe.local))
+	frappe.local.flags.clear()
+	frappe.local.flags.update(values["flags"])
+	for name, value in values.items():
+		if name not in NOT_ADOPTED and getattr(frappe.local, name, None) is not value:
+			setattr(frappe.local, name, value)
+
+
+def settle(future: asyncio.Future, outcome: tuple) -> None:
+	if not future.done():
+		future.set_result(outcome)
+
+
+def calls_of_thread() -> list[Context]:
+	return _thread.__dict__.setdefault("calls", [])

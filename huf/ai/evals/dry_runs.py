@@ -16,7 +16,7 @@ import frappe
 
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.tool_factory import create_agent_tools
-from huf.ai.concurrency.tool_threads import in_tool_thread
+from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.arguments import as_text
 from huf.ai.core.errors import ToolError
 from huf.ai.core.mail_types import Direction, MailStatus
@@ -67,7 +67,7 @@ class Trials:
 				raise ToolError(
 					f"Nothing outside is reached in an eval. Let the case say what {tool.name} gives."
 				)
-			return await in_tool_thread(lambda: self.call(tool, arguments))
+			return await run_in_thread(lambda: self.call(tool, arguments))
 
 		return replace(tool, start=start, concurrent=False)
 

@@ -4,11 +4,10 @@
 """
 
 import time
-from asyncio import CancelledError
+from asyncio import CancelledError, Task
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from huf.ai.concurrency.contexts import Ended
 from huf.ai.core.arguments import as_text, check_arguments, mask_secrets, parse_arguments
 from huf.ai.core.errors import RunPaused, RunStopped, TookTooLong, ToolError
 from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Tool, ToolResult
@@ -48,18 +47,18 @@ async def perform(call: Call, guards: Iterable[Guard] = (), step: int = 0) -> To
 	# A guard may end the read transaction to see what others did. That would end a write tool's own in the middle.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
 	try:
-		ended = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)
-		status, text = told(ended)
+		task = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)
+		status, text = outcome_of(task)
 	except (TookTooLong, RunStopped) as error:
 		stopped = isinstance(error, RunStopped)
 		status, text = abandoned(call), as_text(fault(error))
 	return ToolResult(call, status, text, round((time.monotonic() - started) * 1000), stopped)
 
 
-def told(ended: Ended) -> tuple[CallStatus, str]:
-	"""What a tool that came to its end gave or raised, as text fit for the record."""
+def outcome_of(task: Task) -> tuple[CallStatus, str]:
+	"""What a finished tool returned or raised, as text fit for the record. Raises RunPaused."""
 	try:
-		return CallStatus.SUCCESS, recordable(ended.result())
+		return CallStatus.SUCCESS, recordable(task.result())
 	except RunPaused:
 		raise
 	except (Exception, CancelledError) as error:  # the boundary around a tool's call

@@ -14,7 +14,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.concurrency.event_loops import run_on_model_loop
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
 from huf.ai.core.settings import get_cached, get_settings
@@ -258,7 +258,7 @@ async def fetch(kwargs: dict, answer: Answer, way: CallWay) -> None:
 			return await translation.ask(envelope, kwargs, answer)
 		if way is CallWay.DIRECT:
 			raise ValueError(f"Call Way is Direct, but this model cannot be asked so. {found}")
-	await ask_there(ask_wrapped(kwargs, answer))
+	await run_on_model_loop(ask_wrapped(kwargs, answer))
 
 
 async def ask_wrapped(kwargs: dict, answer: Answer) -> None:
@@ -275,7 +275,7 @@ async def direct_way(kwargs: dict):
 
 	if found := first_use.known.get(first_use.key_of(kwargs)):
 		return found
-	found = await ask_there(first_use.find_translation(load(), kwargs))
+	found = await run_on_model_loop(first_use.find_translation(load(), kwargs))
 	# Half a million objects are here to stay: to look through them for garbage holds all threads up for a quarter of a second.
 	gc.freeze()
 	return found

@@ -1,6 +1,6 @@
 """What LiteLLM is asked for besides answers: vectors, transcripts, web searches. Each call goes out once."""
 
-from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.concurrency.event_loops import run_on_model_loop
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetHeld, ModelError, RunStopped, ToolError
 from huf.ai.core.settings import get_cached, get_settings
@@ -30,7 +30,7 @@ async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
 	prices = sound_prices(model, name)
 	try:
 		with paid(worst_of_sound(model, file_name, len(sound), prices)) as bill:
-			answer = await ask_there(load().atranscription(**kwargs))
+			answer = await run_on_model_loop(load().atranscription(**kwargs))
 			bill.usage = prices.usage_of(answer.usage)
 	except (RunStopped, BudgetHeld) as limit:
 		raise ModelError(str(limit)) from None
@@ -46,7 +46,7 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 	kwargs = {"model": name, "input": texts, "timeout": get_settings().model_timeout, "max_retries": 0}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
 	try:
-		answer = await ask_there(load().aembedding(**kwargs))
+		answer = await run_on_model_loop(load().aembedding(**kwargs))
 	except known_errors() as error:
 		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
 	tokens = answer.usage.prompt_tokens if answer.usage else 0
@@ -77,7 +77,7 @@ async def search(query: str, limit: int) -> list[dict]:
 		"timeout": settings.tool_timeout,
 	}
 	try:
-		answer = await ask_there(load().asearch(**kwargs))
+		answer = await run_on_model_loop(load().asearch(**kwargs))
 	except known_errors() as error:
 		said = hide_secret(first_line(str(error)), key)
 		raise ToolError(f"The web search by {settings.search_provider} failed: {said}") from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import frappe
 
-from huf.ai.concurrency.tool_threads import in_tool_thread
+from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.canonical_json import canonical
 from huf.ai.core.errors import RunPaused, ToolError
 from huf.ai.core.types import Call, DraftStatus, Effect, Emit, EventKind
@@ -73,7 +73,7 @@ class Approvals:
 		tool, proposals = self.tools.get(call.tool.name), []
 
 		async def propose_it(arguments: dict) -> None:
-			proposals.append(await in_tool_thread(lambda: propose(tool, arguments)))
+			proposals.append(await run_in_thread(lambda: propose(tool, arguments)))
 
 		tried = await perform(replace(call, tool=replace(call.tool, run=propose_it)), self.guards, step)
 		if not proposals:
@@ -111,7 +111,7 @@ class Approvals:
 	async def carry_out(self, tool, arguments: dict, row) -> Any:
 		if tool.effect is Effect.EXTERNAL:
 			return await tool.start(arguments)
-		return await in_tool_thread(lambda: apply(lambda: tool.work(arguments), row.digest))
+		return await run_in_thread(lambda: apply(lambda: tool.work(arguments), row.digest))
 
 	def pause(self, step: int, call: Call, name: str) -> None:
 		"""Let the run wait, in one commit with its draft. Always raises: RunPaused, or LeaseLost with nothing written."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.concurrency.driver import is_lent
+from huf.ai.concurrency.tool_threads import is_tool_running
 from huf.ai.core.attachments import read_message_files
 from huf.ai.core.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
 from huf.ai.core.types import (
@@ -311,7 +311,7 @@ async def begin_anew(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dic
 
 def cancelled(journal: RunJournal) -> Cancelled:
 	# While a tool has the database to itself, nobody can look there for a wish.
-	return Cancelled(lambda waiting: not is_lent() and journal.cancel_requested(waiting))
+	return Cancelled(lambda waiting: not is_tool_running() and journal.cancel_requested(waiting))
 
 
 def guards_of(run: OpenRun, journal: RunJournal) -> list[Guard]:

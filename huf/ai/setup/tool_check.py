@@ -11,7 +11,7 @@ from typing import Any
 import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.concurrency.tool_threads import in_tool_thread
+from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import CallRequest, CallStatus, Effect
 from huf.ai.dry_run.preview import preview
@@ -75,7 +75,7 @@ def writer(tool, seen: list[dict]) -> Run:
 
 	async def run(arguments: dict) -> Any:
 		results = []
-		changed = await in_tool_thread(lambda: preview(lambda: results.append(tool.work(arguments))))
+		changed = await run_in_thread(lambda: preview(lambda: results.append(tool.work(arguments))))
 		seen.append(changed.as_dict())
 		return results[0]
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.concurrency.event_loops import run_coroutine, run_on_model_loop
 from huf.ai.core.types import AgentRequest
 from huf.ai.loop.guards import StepCap
 from huf.ai.providers.answers import Answer
@@ -62,10 +61,10 @@ def print_turns(base_url: str, agent: str, tools: list[dict]) -> None:
 	prompt = f"{TURNS} 0"
 	ways = {
 		"litellm.acompletion, bare loop": lambda: run_coroutine(
-			ask_there(call_loop(base_url, prompt, tools))
+			run_on_model_loop(call_loop(base_url, prompt, tools))
 		),
 		"LiteLLM's translation, bare loop": lambda: run_coroutine(
-			ask_there(bare_loop(base_url, prompt, tools))
+			run_on_model_loop(bare_loop(base_url, prompt, tools))
 		),
 		"run without journal": lambda: run_coroutine(without_journal(agent, prompt)),
 		"run with journal and conversation": lambda: with_journal(agent, prompt),
@@ -229,8 +228,8 @@ def print_chunks(base_url: str, agent: str) -> None:
 			pass
 
 	ways = {
-		"litellm.acompletion alone": lambda: run_coroutine(ask_there(read_call(base_url))),
-		"LiteLLM's translation alone": lambda: run_coroutine(ask_there(read_bare(base_url))),
+		"litellm.acompletion alone": lambda: run_coroutine(run_on_model_loop(read_call(base_url))),
+		"LiteLLM's translation alone": lambda: run_coroutine(run_on_model_loop(read_bare(base_url))),
 		"a run, every event as a line": ours,
 	}
 	found = compare(ways, 5)
@@ -279,7 +278,7 @@ def print_many(base_url: str, agent: str, tools: list[dict]) -> None:
 	with ThreadPoolExecutor(AT_ONCE, initializer=connect, initargs=where) as pool:
 		ways = {
 			"litellm.acompletion, bare loop": lambda: run_coroutine(
-				ask_there(together(call_loop(base_url, prompt, tools) for _ in range(AT_ONCE)))
+				run_on_model_loop(together(call_loop(base_url, prompt, tools) for _ in range(AT_ONCE)))
 			),
 			"without journal (target 150)": without,
 			"with journal, a thread each (60)": lambda: list(

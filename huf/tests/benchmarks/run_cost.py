@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.concurrency.event_loops import run_coroutine, run_on_model_loop
 from huf.ai.runs.start import run_agent_sync
 from huf.tests.benchmarks.stub import list_tool, model_process
 from huf.tests.factories import SECRET, make, make_agent, unique
@@ -34,7 +33,7 @@ def measure() -> None:
 			}
 		]
 		# On the same loop as ours: LiteLLM's connections and queues belong to one.
-		bare = lambda: run_coroutine(ask_there(bare_loop(base_url, specs)))  # noqa: E731
+		bare = lambda: run_coroutine(run_on_model_loop(bare_loop(base_url, specs)))  # noqa: E731
 		ours = lambda: run_agent_sync(agent, "Go", external_id=frappe.generate_hash(length=8))  # noqa: E731
 		pairs = [(timed(bare), timed(ours)) for _ in range(ROUNDS + 2)][2:]
 		print_ratio(pairs)

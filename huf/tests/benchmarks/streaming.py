@@ -10,8 +10,7 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.concurrency.model_thread import ask_there
+from huf.ai.concurrency.event_loops import run_coroutine, run_on_model_loop
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.start import stream_agent
 from huf.api.wire.sse import encode_events
@@ -49,7 +48,7 @@ def print_chunk(base_url: str) -> None:
 		for _ in encode_events(stream_agent(request)):
 			pass
 
-	bare = lambda: run_coroutine(ask_there(read_bare(base_url)))  # noqa: E731
+	bare = lambda: run_coroutine(run_on_model_loop(read_bare(base_url)))  # noqa: E731
 	pairs = [(timed(bare), timed(ours)) for _ in range(ROUNDS + 1)][1:]
 	alone, run = (statistics.median(side) for side in zip(*pairs, strict=True))
 	extra = statistics.median(our - their for their, our in pairs) / CHUNKS

@@ -1,5 +1,7 @@
 """What of `frappe.local` may be put in place of itself."""
 
+from contextvars import copy_context
+
 import frappe
 
 from huf.tests.base import SiteTestCase
@@ -15,3 +17,15 @@ class TestLocal(SiteTestCase):
 		self.assertEqual((frappe.session.user, frappe.flags.huf_test_flag), ("Administrator", None))
 		session.user = "Administrator"
 		del flags["huf_test_flag"]
+
+	def test_a_context_can_have_a_local_of_its_own(self):
+		def detach():
+			values = dict(frappe.local)
+			frappe.release_local(frappe.local)
+			for name, value in values.items():
+				setattr(frappe.local, name, value)
+			frappe.local.huf_test = True
+			return frappe.local.db
+
+		self.assertIs(copy_context().run(detach), frappe.local.db)
+		self.assertFalse(hasattr(frappe.local, "huf_test"))
