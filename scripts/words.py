@@ -48,7 +48,7 @@ NAME_PARTS = {
 }
 PHRASES = {
 	r"gives? (?!up|way)": "returns",
-	r"is none\b(?! of)": "is not a ...",
+	r"is (?-i:none)\b(?! of)": "is not a ...",
 	r"whoever": "the caller",
 	r"so many (?!as)": "N",
 	r"of no run": "outside a run",

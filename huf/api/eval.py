@@ -14,7 +14,7 @@ LAST = ["last_run", "last_model", "passed", "times", "last_fault"]
 @frappe.whitelist(methods=["POST"])
 def mark(run: str, good: bool, note: str = ""):
 	"""Call a run good or bad, which makes it a case of its agent: {case, verdict}. For whoever may read the run."""
-	return {"case": from_runs.mark(run, good, note), "verdict": "Good" if good else "Bad"}
+	return {"case": from_runs.mark_run(run, good, note), "verdict": "Good" if good else "Bad"}
 
 
 @frappe.whitelist(methods=["GET"])
@@ -43,7 +43,7 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 def discard_changes(agent: str):
 	"""Let go of changes that wait."""
 	manageable(agent)
-	pending_changes.discard(agent)
+	pending_changes.discard_changes(agent)
 	return {"waiting": {}}
 
 

@@ -26,17 +26,17 @@ def evaluate(home, agent, times, model, judge, user, as_json):
 
 		def show(result) -> None:
 			if not as_json:
-				click.echo(runner.tell_result(result))
+				click.echo(runner.format_result(result))
 
 		try:
 			if pending_changes.read_changes(agent):
 				held = pending_changes.try_changes(agent, times, model, judge, on_result=show)
 				report, said = held.report, "made" if held.applied else "still wait"
 			else:
-				report, said = runner.evaluate(agent, times, model, judge, on_result=show), None
+				report, said = runner.evaluate_agent(agent, times, model, judge, on_result=show), None
 		except (UsageError, frappe.DoesNotExistError) as error:
 			raise click.ClickException(str(error)) from None
-		click.echo(frappe.as_json(report.as_dict()) if as_json else "\n".join(runner.tell(report)))
+		click.echo(frappe.as_json(report.as_dict()) if as_json else "\n".join(runner.format_summary(report)))
 		if said and not as_json:
 			click.echo(f"The changes of {agent} that waited: {said}.")
 	if not report.is_good:

@@ -12,7 +12,7 @@ from agents import FunctionTool
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.concurrency.tool_threads import run_in_thread
-from huf.ai.core.arguments import check_arguments, fit, parse_arguments
+from huf.ai.core.arguments import check_arguments, parse_arguments, truncate_result
 from huf.ai.core.types import Effect
 
 
@@ -101,13 +101,15 @@ class Calls:
 	async def wait(self, arguments: dict) -> str:
 		self.let_in()
 		with unheard():
-			return fit(await self.function(**arguments), self.result_limit)
+			return truncate_result(await self.function(**arguments), self.result_limit)
 
 	def make(self, arguments: dict) -> str:
 		self.let_in()
 		with unheard():
 			result = self.function(**arguments)
-			return fit(run_coroutine(result) if inspect.isawaitable(result) else result, self.result_limit)
+			return truncate_result(
+				run_coroutine(result) if inspect.isawaitable(result) else result, self.result_limit
+			)
 
 	def work(self, arguments: dict) -> str:
 		"""Check a call and make it as a whole in the calling thread."""

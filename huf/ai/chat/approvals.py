@@ -8,7 +8,7 @@ from datetime import datetime
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.core.canonical_json import canonical
+from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.types import DraftStatus
 from huf.ai.runs.admission import acting_as
@@ -31,7 +31,7 @@ def approve(name: str, shown: str, arguments: dict | None = None) -> dict:
 	if not shown:
 		raise UsageError("Say which difference you allow: its digest.")
 	row = open_draft(name, shown)
-	if arguments is None or canonical(arguments) == canonical(drafts.wanted_arguments(row)):
+	if arguments is None or to_canonical_json(arguments) == to_canonical_json(drafts.wanted_arguments(row)):
 		check_fresh(row)
 		answer = Answer(DraftStatus.APPROVED, frappe.session.user)
 	else:

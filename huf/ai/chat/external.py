@@ -13,7 +13,7 @@ import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.chat.routed import choose_agent
-from huf.ai.core.attachments import PICTURES
+from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import DIRECT, AgentRequest, EventKind, Mode, RunEvent, RunResult, RunStatus
 from huf.ai.providers.direct import write_prompt
@@ -59,7 +59,7 @@ def request_for(
 def keep_picture(url) -> str:
 	"""A picture that came as a data URL, as a private File of the signed-in user; gives its name. Raises ValueError."""
 	found = DATA_URL.fullmatch(url) if isinstance(url, str) else None
-	ending = found and next((name for name, kind in PICTURES.items() if kind == found[1]), None)
+	ending = found and next((name for name, kind in IMAGE_TYPES.items() if kind == found[1]), None)
 	if not ending:
 		raise ValueError("This is no data URL of a picture that models take.")
 	content = base64.b64decode(found[2], validate=True)

@@ -1,11 +1,10 @@
-"""A call's arguments, from the model's text to checked values, and results back to text.
+"""Parses and validates a tool call's arguments, and renders its result as text.
 
-Mends only what has one reading; never guesses.
+Broken JSON is repaired only if there is one way to read it; nothing is guessed.
 """
 
 import json
 import re
-from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -14,17 +13,18 @@ from huf.ai.core.errors import ToolError
 HIDDEN = "•••"
 KEY_SHAPE = re.compile(r"\b(?:sk|pk|gsk|xai|AIza)[-_][-_A-Za-z0-9*]{8,}|(?<=Bearer )[-._~+/A-Za-z0-9]{8,}=*")
 NAMED_SECRET = re.compile(
-	r"""(["']?\b(?:password|passwd|api_?key|api_?secret|client_?secret|access_?token|refresh_?token|private_?key|authorization)"""
-	r"""["']?\s*[:=]\s*["'])[^"']+""",
+	r"""(["']?\b(?:password|passwd|api_?key|api_?secret|client_?secret|access_?token|refresh_?token"""
+	r"""|private_?key|authorization)["']?\s*[:=]\s*["'])[^"']+""",
 	re.IGNORECASE,
 )
 FENCE = re.compile(r"^```(?:json)?\s*(.*?)\s*```$", re.DOTALL)
+MAX_REPORTED_ERRORS = 8
 
 
 def parse_arguments(raw: str) -> dict:
-	"""Read a call's arguments; broken JSON is mended only where one reading is possible.
+	"""Parse the JSON object that a model sent as arguments; empty text is `{}`.
 
-	Raises ToolError otherwise: running a tool with guessed (or no) arguments does harm.
+	Raises ToolError if it is neither valid nor repairable: a tool run with guessed or missing arguments does harm.
 	"""
 	text = (raw or "").strip()
 	if not text:
@@ -32,7 +32,7 @@ def parse_arguments(raw: str) -> dict:
 	try:
 		value = json.loads(text)
 	except ValueError as error:
-		value = repair(text)
+		value = repair_json(text)
 		if value is None:
 			raise ToolError(
 				f"The arguments are not valid JSON ({error}). The tool was not run. Send one JSON object."
@@ -42,79 +42,66 @@ def parse_arguments(raw: str) -> dict:
 	return value
 
 
-def repair(text: str) -> dict | None:
-	"""Mend quotes, commas and fences; None where letters or digits would change or the end is missing."""
+def repair_json(text: str) -> dict | None:
+	"""Repair quotes, commas and code fences; None if letters or digits would change or the end is missing."""
 	from json_repair import loads
 
 	text = FENCE.sub(r"\1", text)
 	if not (text.startswith("{") and text.endswith("}")):
 		return None
 	value = loads(text)
-	if not isinstance(value, dict) or bare(text) != bare(json.dumps(value, ensure_ascii=False)):
+	if not isinstance(value, dict):
 		return None
-	return value
+	is_same = keep_alphanumerics(text) == keep_alphanumerics(json.dumps(value, ensure_ascii=False))
+	return value if is_same else None
 
 
-def bare(text: str) -> str:
+def keep_alphanumerics(text: str) -> str:
 	return "".join(filter(str.isalnum, text)).casefold()
 
 
 def check_arguments(arguments: dict, schema: dict) -> None:
-	"""Raise ToolError with every fault at once, so that the model can mend them in one go."""
-	errors = sorted(validator(Itself(schema)).iter_errors(arguments), key=lambda e: list(e.absolute_path))
-	if errors:
-		faults = "; ".join(
-			f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message}"
-			for error in errors[:8]
-		)
-		raise ToolError(f"The arguments do not fit the tool ({faults}). The tool was not run.")
+	"""Validate arguments against a JSON Schema.
 
-
-class Itself:
-	"""Something without a hash as a key: it equals nothing but itself."""
-
-	def __init__(self, value: Any):
-		self.value = value
-
-	def __hash__(self) -> int:
-		return id(self.value)
-
-	def __eq__(self, other: Any) -> bool:
-		return self.value is other.value
-
-
-@lru_cache(maxsize=512)
-def validator(schema: Itself) -> Any:
-	"""Of a schema that nobody changes: to make one takes longer than to use it."""
+	Raises ToolError that lists the errors together, so that the model can correct them in one turn.
+	"""
 	from jsonschema import Draft202012Validator
 
-	return Draft202012Validator(schema.value)
+	errors = sorted(Draft202012Validator(schema).iter_errors(arguments), key=lambda e: list(e.absolute_path))
+	if errors:
+		reasons = "; ".join(
+			f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message}"
+			for error in errors[:MAX_REPORTED_ERRORS]
+		)
+		raise ToolError(f"The arguments do not fit the tool ({reasons}). The tool was not run.")
 
 
-def as_text(result: Any) -> str:
+def to_text(result: Any) -> str:
+	"""A string as it is, any other value as JSON."""
 	return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
 
 
-def fit(result: Any, limit: int = 0) -> str:
-	"""A result as text of about `limit` characters at most (0: any length), which says so where something is left out.
+def truncate_result(result: Any, max_chars: int = 0) -> str:
+	"""A result as text of about `max_chars` (0: unlimited), with a note if something was left out.
 
-	Of an object with rows the last ones go, so that it stays whole; any other text is cut.
+	An object with `rows` loses its last rows, so that it stays valid JSON; any other text is cut.
 	"""
-	text = as_text(result)
-	if not limit or len(text) <= limit:
+	text = to_text(result)
+	if not max_chars or len(text) <= max_chars:
 		return text
-	if isinstance(result, dict) and (rows := rows_that_fit(result, limit)):
-		return as_text({**result, "rows": rows, "count": len(rows), "more": True})
-	left = len(text) - limit
-	return f"{text[:limit]}… [{left:,} more characters are left out: this tool gives {limit:,} at most. Ask for less.]"
+	if isinstance(result, dict) and (rows := take_rows(result, max_chars)):
+		return to_text({**result, "rows": rows, "count": len(rows), "more": True})
+	omitted = len(text) - max_chars
+	note = f"{omitted:,} more characters are left out: the limit of this tool is {max_chars:,}. Ask for less."
+	return f"{text[:max_chars]}… [{note}]"
 
 
-def rows_that_fit(result: dict, limit: int) -> list:
+def take_rows(result: dict, max_chars: int) -> list:
 	rows = result["rows"] if isinstance(result.get("rows"), list) else []
-	sizes = accumulate((len(as_text(row)) + 2 for row in rows), initial=len(as_text({**result, "rows": []})))
-	return [row for row, size in zip(rows, list(sizes)[1:], strict=True) if size <= limit]
+	sizes = accumulate((len(to_text(row)) + 2 for row in rows), initial=len(to_text({**result, "rows": []})))
+	return [row for row, size in zip(rows, list(sizes)[1:], strict=True) if size <= max_chars]
 
 
 def mask_secrets(text: str) -> str:
-	"""Text without what looks like a key or a password; for whatever a tool brings in from elsewhere."""
+	"""Hide what looks like a key or a password in text that a tool fetched."""
 	return KEY_SHAPE.sub(HIDDEN, NAMED_SECRET.sub(rf"\g<1>{HIDDEN}", text))

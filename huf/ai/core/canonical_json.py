@@ -1,9 +1,9 @@
-"""One text for what is the same, by which calls, documents and conditions are told apart."""
+"""Canonical JSON: the comparison key for calls, documents and conditions."""
 
 import json
 from typing import Any
 
 
-def canonical(value: Any) -> str:
-	"""JSON text that is the same for equal values."""
+def to_canonical_json(value: Any) -> str:
+	"""JSON text that is identical for equal values: sorted keys, no spaces, unknown types as `str`."""
 	return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

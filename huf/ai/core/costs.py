@@ -1,13 +1,13 @@
-"""What a model call may cost, before it is made. Plain frozen data."""
+"""The cost of a model call before it is made, and the answer length that a budget allows."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class WorstCase:
-	"""The most one model call can use. Prices are USD per token; None: unknown.
+	"""Upper bound of what one model call can use. Prices are USD per token; None: unknown.
 
-	`besides`: USD for what is not counted in tokens.
+	`extra_cost`: USD for what is not counted in tokens, such as seconds of audio.
 	"""
 
 	model: str = ""
@@ -15,7 +15,7 @@ class WorstCase:
 	output_tokens: int = 0
 	input_price: float | None = 0.0
 	output_price: float | None = 0.0
-	besides: float | None = 0.0
+	extra_cost: float | None = 0.0
 
 	@property
 	def tokens(self) -> int:
@@ -23,22 +23,22 @@ class WorstCase:
 
 	@property
 	def is_priced(self) -> bool:
-		return None not in (self.input_price, self.output_price, self.besides)
+		return None not in (self.input_price, self.output_price, self.extra_cost)
 
 	@property
 	def cost(self) -> float:
-		"""USD; 0 where the price is unknown."""
-		return self.asking + self.output_tokens * self.output_price if self.is_priced else 0.0
+		"""USD; 0 if a price is unknown."""
+		return self.input_cost + self.output_tokens * (self.output_price or 0) if self.is_priced else 0.0
 
 	@property
-	def asking(self) -> float:
-		"""USD without the answer; 0 where the price is unknown."""
-		return self.input_tokens * (self.input_price or 0) + (self.besides or 0)
+	def input_cost(self) -> float:
+		"""USD without the answer; an unknown price counts as 0."""
+		return self.input_tokens * (self.input_price or 0) + (self.extra_cost or 0)
 
 
 @dataclass(frozen=True)
 class Grant:
-	"""How long an answer may be; `short`: less than it might have been, because a budget has no more."""
+	"""How long an answer may be; `short`: less than asked for, because a budget is nearly used up."""
 
 	max_tokens: int
 	short: bool = False

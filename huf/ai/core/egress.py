@@ -1,7 +1,7 @@
-"""What a run that has read strangers' words may still send out by itself.
+"""Decides which outgoing calls need a person once a run has read untrusted content. Pure.
 
-Whoever writes to an agent writes into its instructions. So once a run has mail, web text or a file from a chat in its context,
-whatever could carry data out to somewhere new needs a person. Decides; reads and writes nothing.
+Anyone who writes a mail to an agent can write instructions into it. Once mail, web text or a file from a chat is in a run's
+context, a call that could carry data to a new destination therefore needs a person's approval, whatever the settings say.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 
-class Source(str, Enum):
-	"""Where a run's untrusted text came from."""
+class UntrustedSource(str, Enum):
+	"""Where a run's untrusted content came from; the value is the word used in messages."""
 
 	MAIL = "mail"
 	WEB = "web"
@@ -20,62 +20,69 @@ class Source(str, Enum):
 
 
 URL_ARGUMENTS = ("url", "urls", "link", "address")
-HARMLESS = ("Run Agent", "Speech to Text")
-"""External types that choose no receiver: another agent's tools are asked themselves."""
-FIXED = ("web_search",)
-"""Tools whose receiver the site's manager chose."""
+TYPES_WITHOUT_DESTINATION = ("Run Agent", "Speech to Text")
+"""External tool types that send nothing to a destination of the model's choice; a called agent's tools are checked in turn."""
+TOOLS_WITH_FIXED_DESTINATION = ("web_search",)
+"""Tools whose destination the site's manager has set."""
 
 
 def find_outsiders(recipients: Iterable[str], people: Iterable[str]) -> list[str]:
-	"""Recipients who take no part in a thread."""
+	"""Recipients who are not among the people of a mail thread; compared without case."""
 	known = {each.lower() for each in people}
 	return [each for each in recipients if each.lower() not in known]
 
 
 @dataclass(frozen=True)
-class Exit:
-	"""A call that reaches outside, as far as it matters where to. A tool's `base_url` was chosen by a person."""
+class OutboundCall:
+	"""A call of an external tool. `base_url` is the tool record's own and was entered by a person."""
 
-	name: str
-	types: str
+	tool_name: str
+	tool_type: str
 	arguments: Mapping[str, Any]
 	base_url: str | None = None
 
 	@property
 	def urls(self) -> list[str]:
-		found = [self.arguments[name] for name in URL_ARGUMENTS if self.arguments.get(name)]
-		return [str(url) for each in found for url in (each if isinstance(each, list) else [each])]
+		values = [self.arguments[name] for name in URL_ARGUMENTS if self.arguments.get(name)]
+		return [str(url) for each in values for url in (each if isinstance(each, list) else [each])]
 
 	@property
 	def is_plain_link(self) -> bool:
-		"""Whether nothing is sent along with the address."""
+		"""Whether nothing is sent besides the address."""
 		rest = [value for name, value in self.arguments.items() if name not in URL_ARGUMENTS and value]
-		return not rest and self.types != "POST"
+		return not rest and self.tool_type != "POST"
 
 
-def what_leaves(exit: Exit, sources: Iterable[Source], hosts: Iterable[str], seen: str = "") -> str | None:
-	"""Why an external call needs a person first; None: it may be made.
+def find_approval_reason(
+	call: OutboundCall, sources: Iterable[UntrustedSource], hosts: Iterable[str], seen: str = ""
+) -> str | None:
+	"""Why an external call needs a person's approval; None if it may be made.
 
-	`hosts`: where the agent may send anything, each a name or *.name. `seen`: what the run has read; a link that stands there
-	tells nobody anything and may be followed, unless a mail or a file may have brought it.
+	Args:
+		sources: untrusted content in the run's context.
+		hosts: where the agent may send anything; each a host name or `*.name`.
+		seen: text the run has read. A link that stands in it carries no data out and may be followed, unless a mail or
+			a file could have brought it.
 	"""
 	sources = set(sources)
-	if not sources or exit.types in HARMLESS or exit.name in FIXED:
+	if not sources or call.tool_type in TYPES_WITHOUT_DESTINATION:
+		return None
+	if call.tool_name in TOOLS_WITH_FIXED_DESTINATION:
 		return None
 	read = " and ".join(sorted(each.value for each in sources))
-	if not exit.urls:
-		return None if exit.base_url else f"It could carry out what the run has read from {read}."
-	known = [*hosts, host_of(exit.base_url or "", None)]
-	for url in exit.urls:
-		is_seen = sources == {Source.WEB} and exit.is_plain_link and url in seen
-		host = host_of(url, exit.base_url)
-		if not is_seen and not is_listed(host, known):
+	if not call.urls:
+		return None if call.base_url else f"It could carry out what the run has read from {read}."
+	allowed = [*hosts, parse_host(call.base_url or "")]
+	for url in call.urls:
+		is_seen = sources == {UntrustedSource.WEB} and call.is_plain_link and url in seen
+		host = parse_host(url, call.base_url)
+		if not is_seen and not is_allowed_host(host, allowed):
 			return f"{host or url} is not on the agent's list of hosts, and the run has read {read}."
 	return None
 
 
-def host_of(url: str, base_url: str | None) -> str:
-	"""In small letters; that of the base for a path below it."""
+def parse_host(url: str, base_url: str | None = None) -> str:
+	"""The host of a URL in lower case; that of `base_url` for a relative path; "" if it has none."""
 	try:
 		host = urlsplit(url if "://" in url else f"{base_url or ''}").hostname
 	except ValueError:
@@ -83,7 +90,7 @@ def host_of(url: str, base_url: str | None) -> str:
 	return (host or "").lower().rstrip(".")
 
 
-def is_listed(host: str, hosts: Iterable[str]) -> bool:
+def is_allowed_host(host: str, hosts: Iterable[str]) -> bool:
 	names = [each.strip().lower() for each in hosts if each and each.strip()]
 	return bool(host) and any(
 		host == name or (name.startswith("*.") and host.endswith(name[1:])) for name in names

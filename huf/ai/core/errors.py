@@ -1,33 +1,35 @@
-"""Exceptions, sorted by who has to read them. Never imports frappe: the loop raises them too."""
+"""Exceptions, sorted by who reads them: the caller, the model, the operator, or the code that drives a run."""
 
 from huf.ai.core.types import StopReason, Usage
 
 
 class UsageError(Exception):
-	"""For the person who called: says what to do instead."""
+	"""For the caller: says what happened and what to do instead."""
 
 	http_status_code = 417
 
 
 class TooManyRuns(UsageError):
-	"""The person has started as many runs as they may for now; says when to come back."""
+	"""The user has started as many runs as they may for now; the message says when to try again."""
 
 	http_status_code = 429
 
 
 class ToolError(Exception):
-	"""For the model: becomes the observation of the call that failed."""
+	"""For the model: becomes the tool result of the call that failed."""
 
 
 class PreviewRefused(ToolError):
-	"""What was tried reaches out of its transaction at once, so nobody can be shown beforehand what it would do."""
+	"""A dry run was about to act outside its transaction, so its effect cannot be previewed."""
 
 
 class ModelError(Exception):
-	"""For the operator: a model could not be asked, or did not answer.
+	"""For the operator: a model call failed.
 
-	`status` is the provider's HTTP status if there was one; `retryable` says whether asking again can help; `usage` is
-	what the call has used for all that, None where nobody knows.
+	Args:
+		status: the provider's HTTP status, if there was one.
+		retryable: whether another try can help.
+		usage: what the failed call has used; None if unknown.
 	"""
 
 	def __init__(
@@ -44,23 +46,23 @@ class ModelError(Exception):
 
 
 class RunStopped(Exception):
-	"""A guard or a limit ended the run; `why` is for the person, where the reason alone does not say it."""
+	"""A guard or a limit ended the run; `why` explains it to the user if the reason alone does not."""
 
 	def __init__(self, reason: StopReason, why: str | None = None):
 		super().__init__(why or f"The run was stopped: {reason.value}")
 		self.reason, self.why = reason, why
 
 
-class BudgetHeld(Exception):
-	"""What is left of a budget is set aside for calls under way, which may soon give some of it back."""
+class BudgetReserved(Exception):
+	"""The rest of a budget is reserved for calls in progress, which may soon release part of it."""
 
 
-class TookTooLong(Exception):
-	"""For the model: a tool did not end in its time and was abandoned."""
+class ToolTimeout(Exception):
+	"""For the model: a tool exceeded its time-out and was abandoned."""
 
 
 class RunPaused(Exception):
-	"""The run waits for a person and is nobody's until then; `draft` is what they are shown."""
+	"""The run waits for a person and has no lease holder until they answer; `draft` is what they are asked."""
 
 	def __init__(self, draft: dict):
 		super().__init__(f"The run waits for an answer to {draft['draft']}.")
@@ -68,8 +70,8 @@ class RunPaused(Exception):
 
 
 class LeaseLost(Exception):
-	"""This worker was away for so long that the run is another's. Nothing it does may count any more."""
+	"""This worker's lease has run out and another may hold the run: nothing it does may be recorded any more."""
 
 
-class AlreadyOpened(Exception):
-	"""The event of a trigger has its run; there must not be a second."""
+class RunAlreadyOpened(Exception):
+	"""The trigger event already has its run; a second must not be opened."""

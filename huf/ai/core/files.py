@@ -1,17 +1,18 @@
 """Reads a File document: its name and its bytes."""
 
 from pathlib import PurePath
+from typing import Any
 
 from huf.ai.core.errors import UsageError
 
 
-def file_name_of(file) -> str:
-	"""The name with its extension; from the address where `file_name` has none."""
+def get_file_name(file: Any) -> str:
+	"""The name with its extension; taken from the URL if `file_name` has none."""
 	name = file.file_name or file.file_url or ""
 	return name if PurePath(name).suffix else file.file_url or name
 
 
-def file_content(file) -> bytes:
+def read_file_content(file: Any) -> bytes:
 	"""The bytes of a File stored on this site. Raises UsageError for a link to another server."""
 	if (file.file_url or "").startswith(("http://", "https://")):
 		raise UsageError(

@@ -1,4 +1,4 @@
-"""The words of mail that several rooms use. Never touches frappe or a database."""
+"""States, jobs and events of mail, shared by several packages. Pure."""
 
 from enum import Enum
 
@@ -9,10 +9,10 @@ class Direction(str, Enum):
 
 
 class MailStatus(str, Enum):
-	"""Of an Agent Mail.
+	"""Status of an Agent Mail.
 
-	Incoming: Queued, its job waits; Started, its run is open; With Person, its thread was handed over. Outgoing: Approved, it
-	is to be sent; Sent, the mail queue has it; Held, it was not sent, for a reason.
+	Incoming: Queued, its job waits; Started, its run is open; With Person, its thread was handed over. Outgoing:
+	Approved, ready to be sent; Sent, in the mail queue; Held, not sent, for the reason on record.
 	"""
 
 	QUEUED = "Queued"
@@ -29,7 +29,7 @@ class MailStatus(str, Enum):
 
 
 class MailJob(str, Enum):
-	"""What is to be done with a mail next; a run is opened for each."""
+	"""The next job for a mail; each opens a run."""
 
 	CLASSIFY = "classify"
 	DRAFT = "draft"

@@ -1,14 +1,15 @@
-"""Huf Settings and the environment as one frozen value. Reads; never writes."""
+"""Huf Settings and environment variables as one frozen value. Read-only."""
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import frappe
 
 
 @dataclass(frozen=True)
 class Settings:
-	"""Times in seconds. `default_model` is the name of an AI Model or None."""
+	"""Effective settings. Time-outs are in seconds; models are names of AI Model or None."""
 
 	default_model: str | None
 	history_limit: int
@@ -36,7 +37,7 @@ class Settings:
 	router_agent: str | None
 
 
-ENVIRONMENT = {
+ENVIRONMENT_VARIABLES = {
 	"max_steps": "MAX_AGENT_STEPS",
 	"router_confidence_threshold": "ROUTER_CONFIDENCE_THRESHOLD",
 	"enable_dynamic_escalation": "ENABLE_DYNAMIC_ESCALATION",
@@ -45,15 +46,15 @@ ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 def get_settings() -> Settings:
-	"""What counts now. An environment variable wins over the record; a 0 in the record means the default."""
+	"""The settings in effect: environment variables override the record; 0 in the record means the default."""
 	doc = frappe.get_cached_doc("Huf Settings")
-	environment = tuple(map(os.environ.get, ENVIRONMENT.values()))
+	environment = tuple(map(os.environ.get, ENVIRONMENT_VARIABLES.values()))
 	if doc.flags.huf_environment != environment:
 		doc.flags.update(huf_environment=environment, huf_settings=read_settings(doc))
 	return doc.flags.huf_settings
 
 
-def read_settings(doc) -> Settings:
+def read_settings(doc: Any) -> Settings:
 	return Settings(
 		default_model=doc.default_model or None,
 		history_limit=read_int(doc, "history_limit"),
@@ -76,37 +77,35 @@ def read_settings(doc) -> Settings:
 		background_steps=read_int(doc, "background_steps"),
 		tier_models=(doc.tier1_model or None, doc.tier2_model or None, doc.tier3_model or None),
 		cloud_tasks=tuple(filter(None, map(str.strip, (doc.cloud_tasks or "").splitlines()))),
-		router_confidence_threshold=read_share(doc, "router_confidence_threshold"),
+		router_confidence_threshold=read_fraction(doc, "router_confidence_threshold"),
 		enable_dynamic_escalation=read_switch(doc, "enable_dynamic_escalation"),
 		router_agent=doc.router_agent or None,
 	)
 
 
-def read_int(doc, fieldname: str) -> int:
-	if (
-		fieldname in ENVIRONMENT
-		and (from_environment := os.environ.get(ENVIRONMENT[fieldname], "")).isdigit()
-	):
+def read_int(doc: Any, fieldname: str) -> int:
+	from_environment = os.environ.get(ENVIRONMENT_VARIABLES.get(fieldname, ""), "")
+	if from_environment.isdigit():
 		return int(from_environment)
 	return int(doc.get(fieldname) or doc.meta.get_field(fieldname).default)
 
 
-def read_share(doc, fieldname: str) -> float:
-	"""A number from 0 to 1; what is none in the environment does not count."""
+def read_fraction(doc: Any, fieldname: str) -> float:
+	"""A number from 0 to 1; an invalid value in the environment is ignored."""
 	try:
-		value = float(os.environ.get(ENVIRONMENT[fieldname], ""))
+		value = float(os.environ.get(ENVIRONMENT_VARIABLES[fieldname], ""))
 	except ValueError:
 		value = -1.0
 	return value if 0 <= value <= 1 else float(doc.get(fieldname) or doc.meta.get_field(fieldname).default)
 
 
-def read_switch(doc, fieldname: str) -> bool:
-	value = os.environ.get(ENVIRONMENT[fieldname], "").strip().lower()
+def read_switch(doc: Any, fieldname: str) -> bool:
+	value = os.environ.get(ENVIRONMENT_VARIABLES[fieldname], "").strip().lower()
 	return bool(doc.get(fieldname)) if value not in ON + OFF else value in ON
 
 
-def get_cached(doctype: str, name: str | None):
-	"""A document as it is cached, or None where there is none; asks the database only when it is not cached."""
+def find_cached(doctype: str, name: str | None) -> Any:
+	"""A document from the cache, or None if it does not exist; reads the database only if it is not cached."""
 	try:
 		return frappe.get_cached_doc(doctype, name) if name else None
 	except frappe.DoesNotExistError:

@@ -1,6 +1,6 @@
-"""Words as the index keeps them, and what a query asks for. The same for every database; knows no site.
+"""Splits text and queries into normalized words, identically for every database. Pure.
 
-Case, accents and umlauts are folded, and ä is ae: Müller, Mueller and MULLER are one word.
+Case, accents and umlauts are folded, and ä equals ae: Müller, Mueller and MULLER are one word.
 """
 
 import re
@@ -10,48 +10,50 @@ from dataclasses import dataclass
 WORD = re.compile(r"[^\W_]+")
 MARKS = re.compile(r"[\u0300-\u036f]")
 DIGRAPH = re.compile(r"(?<!q)([aou])e")
-ASKED = re.compile(r'"([^"]*)"?|(\S+)')
+QUERY_PART = re.compile(r'"([^"]*)"?|(\S+)')
 MAX_QUERY_CHARS = 1000
 MAX_TERMS = 24
-SHORTEST_PREFIX, SHORTEST_STEM = 2, 4
+MIN_PREFIX_CHARS = 2
+MIN_STEM_CHARS = 4
 
 
 @dataclass(frozen=True)
 class Term:
-	"""Words that stand beside one another; of the last, `is_prefix` says that only its beginning is given."""
+	"""A word or phrase of a query; with `is_prefix`, only the beginning of its last word is given."""
 
 	words: tuple[str, ...]
 	is_prefix: bool = False
 
 	@property
 	def loose(self) -> "Term":
-		"""The same in other forms of the word: without what may be its ending, and open at the end."""
+		"""A looser term that also finds other forms of the word: its stem, as a prefix."""
 		word = self.words[-1]
-		if len(self.words) > 1 or self.is_prefix or len(word) < SHORTEST_STEM or word.isdigit():
+		if len(self.words) > 1 or self.is_prefix or len(word) < MIN_STEM_CHARS or word.isdigit():
 			return self
-		return Term((word[: max(SHORTEST_STEM, len(word) - 2)],), True)
+		return Term((word[: max(MIN_STEM_CHARS, len(word) - 2)],), True)
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
+	"""Lower case without accents; ae, oe and ue become a, o and u."""
 	text = text.casefold()
 	if not text.isascii():
 		text = MARKS.sub("", unicodedata.normalize("NFKD", text))
 	return DIGRAPH.sub(r"\1", text)
 
 
-def words_of(text: str) -> list[str]:
-	return WORD.findall(fold(text))
+def split_words(text: str) -> list[str]:
+	return WORD.findall(fold_text(text))
 
 
 def read_query(text: str) -> list[Term]:
-	"""What is asked for, each once: words, "words beside one another", beginnings of words*.
+	"""Parse a search query into distinct terms: words, "phrases" and prefixes*.
 
-	Whatever else stands in it is no language of any database: signs fall out here.
+	All other punctuation is dropped here, so a query can never contain a database's search syntax.
 	"""
 	terms = []
-	for phrase, word in ASKED.findall(text[:MAX_QUERY_CHARS]):
-		words = tuple(words_of(phrase or word))
+	for phrase, word in QUERY_PART.findall(text[:MAX_QUERY_CHARS]):
+		words = tuple(split_words(phrase or word))
 		if words:
-			is_prefix = word.endswith("*") and len(words[-1]) >= SHORTEST_PREFIX
+			is_prefix = word.endswith("*") and len(words[-1]) >= MIN_PREFIX_CHARS
 			terms.append(Term(words, is_prefix))
 	return list(dict.fromkeys(terms))[:MAX_TERMS]

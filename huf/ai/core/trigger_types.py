@@ -1,7 +1,4 @@
-"""What travels from something that happened to the run that it sets off.
-
-Plain frozen data. Never touches frappe or a database.
-"""
+"""Value types of triggers: an event, the conditions checked for it, and the origin of the run it starts. Pure."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +13,7 @@ class TriggerType(str, Enum):
 
 
 class TriggerEventStatus(str, Enum):
-	"""Of one event of a trigger. Queued: its run is still to be opened. Skipped: a condition said no."""
+	"""Status of a trigger event. Queued: its run is not open yet. Skipped: a condition was not met."""
 
 	QUEUED = "Queued"
 	FIRED = "Fired"
@@ -25,8 +22,11 @@ class TriggerEventStatus(str, Enum):
 
 
 @dataclass(frozen=True)
-class Check:
-	"""One condition of a firing. `ok` is None where it was not looked at: an earlier one had said no."""
+class ConditionResult:
+	"""Outcome of one condition. `ok` is None if it was not evaluated because an earlier one failed.
+
+	`text` is the condition, `saw` the value it was compared with.
+	"""
 
 	text: str
 	ok: bool | None
@@ -35,10 +35,10 @@ class Check:
 
 @dataclass(frozen=True)
 class TriggerEvent:
-	"""One event as it concerns one trigger, and what is to come of it.
+	"""One event as it concerns one trigger, and the run it asks for.
 
-	`key` makes it one of its kind, together with the trigger and the document. `initiating_user` set it off, `run_as` is
-	whose permissions the run will have.
+	`key` identifies it uniquely together with the trigger and the document. `initiating_user` caused it; the run has the
+	permissions of `run_as`.
 	"""
 
 	trigger: str
@@ -47,7 +47,7 @@ class TriggerEvent:
 	key: str
 	status: TriggerEventStatus
 	reason: str | None = None
-	checks: tuple[Check, ...] = ()
+	checks: tuple[ConditionResult, ...] = ()
 	initiating_user: str | None = None
 	run_as: str | None = None
 	reference_doctype: str | None = None
@@ -60,9 +60,9 @@ class TriggerEvent:
 
 @dataclass(frozen=True)
 class Origin:
-	"""What set off a run that nobody asked for: an event of a trigger, or a mail; `depth` is how many runs led to it.
+	"""What started a run that no person asked for: a trigger event or a mail.
 
-	`doctype` is where `event` is a row: Queued there, until its run is opened.
+	`depth` counts the runs that led to it. `event` names a row of `doctype`, which is Queued until its run is opened.
 	"""
 
 	event: str

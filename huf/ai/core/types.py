@@ -10,8 +10,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from huf.ai.core.attachments import NOTHING, MessageFiles
-from huf.ai.core.canonical_json import canonical
+from huf.ai.core.attachments import NO_FILES, MessageFiles
+from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.trigger_types import Origin
 
 OFFLINE = "Offline"
@@ -131,7 +131,7 @@ class AgentRequest:
 	routed: Routed | None = None
 	history: tuple[dict, ...] | None = None
 	attachments: tuple[str, ...] = ()
-	message_files: MessageFiles = NOTHING
+	message_files: MessageFiles = NO_FILES
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class Call:
 	@cached_property
 	def key(self) -> str:
 		"""The same for calls that ask for the same."""
-		return f"{self.request.name}\n{canonical(self.arguments)}"
+		return f"{self.request.name}\n{to_canonical_json(self.arguments)}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""YAML whose mappings know the lines of their keys, so that what is wrong is told with its line. Nothing of a file is run."""
+"""YAML with source lines: a loader whose mappings know the line of each key, so that error messages can name it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import yaml
 
 from huf.ai.core.errors import UsageError
 
-KINDS = {
+TYPE_NAMES = {
 	str: "text",
 	int: "a whole number",
 	(int, float): "a number",
@@ -17,54 +17,59 @@ KINDS = {
 }
 
 
-class Lines(yaml.SafeLoader):
-	"""A loader whose mappings know the lines of their keys, and have each key once."""
+class LineLoader(yaml.SafeLoader):
+	"""Loads mappings as LineMapping and rejects duplicate keys. As a SafeLoader it runs nothing from the file."""
 
 
-class Lined(dict):
+class LineMapping(dict):
+	"""A mapping with the `line` it begins on and the `lines` of its keys (from 1)."""
+
 	def __init__(self, line: int):
 		super().__init__()
-		self.line, self.lines = line, {}
+		self.line = line
+		self.lines: dict[str, int] = {}
 
 
-def construct_mapping(loader: Lines, node: yaml.MappingNode) -> Lined:
-	mapping = Lined(node.start_mark.line + 1)
+def construct_mapping(loader: LineLoader, node: yaml.MappingNode) -> LineMapping:
+	mapping = LineMapping(node.start_mark.line + 1)
 	for key_node, value_node in node.value:
 		key, line = loader.construct_object(key_node, deep=True), key_node.start_mark.line + 1
 		if not isinstance(key, str):
-			raise wrong(line, f"{key!r} is no name.")
+			raise line_error(line, f"{key!r} is not a name.")
 		if key in mapping:
-			raise wrong(line, f"{key} is there twice.")
+			raise line_error(line, f"{key} is there twice.")
 		mapping[key], mapping.lines[key] = loader.construct_object(value_node, deep=True), line
 	return mapping
 
 
-Lines.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
+LineLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, construct_mapping)
 
 
-def load(text: str) -> Any:
-	"""What a file holds. Raises UsageError with the line of what is no YAML."""
+def load_yaml(text: str) -> Any:
+	"""Parse YAML; mappings are LineMapping. Raises UsageError that names the line of a syntax error."""
 	try:
-		# A SafeLoader: nothing of the file is run.
-		return yaml.load(text, Loader=Lines)  # noqa: S506
+		return yaml.load(text, Loader=LineLoader)  # noqa: S506 (a SafeLoader)
 	except yaml.MarkedYAMLError as error:
 		mark = error.problem_mark or error.context_mark
-		raise wrong(mark.line + 1 if mark else 1, f"this is not YAML: {error.problem}.") from None
+		raise line_error(mark.line + 1 if mark else 1, f"this is not YAML: {error.problem}.") from None
 	except yaml.YAMLError as error:
-		raise wrong(1, f"this is not YAML: {error}.") from None
+		raise line_error(1, f"this is not YAML: {error}.") from None
 
 
-def wrong(line: int, what: str) -> UsageError:
-	return UsageError(f"Line {line}: {what}")
+def line_error(line: int, message: str) -> UsageError:
+	return UsageError(f"Line {line}: {message}")
 
 
-def known(value: Any, keys: Mapping[str, Any], what: str, line: int) -> Lined:
-	"""The mapping, if it has only these keys with values of these kinds."""
-	if not isinstance(value, Lined):
-		raise wrong(line, f"{what} must be a mapping.")
+def check_mapping(value: Any, types: Mapping[str, Any], what: str, line: int) -> LineMapping:
+	"""Return `value` if it is a mapping with no other keys than those of `types`, and values of these types.
+
+	Raises UsageError that names the line; `what` is what messages call the mapping, `line` where it should be.
+	"""
+	if not isinstance(value, LineMapping):
+		raise line_error(line, f"{what} must be a mapping.")
 	for key, each in value.items():
-		if key not in keys:
-			raise wrong(value.lines[key], f"{key!r} is not known in {what}. There are: {', '.join(keys)}.")
-		if not isinstance(each, keys[key]) or (isinstance(each, bool) and keys[key] is not bool):
-			raise wrong(value.lines[key], f"{key} must be {KINDS[keys[key]]}.")
+		if key not in types:
+			raise line_error(value.lines[key], f"{key!r} is not known in {what}. Known: {', '.join(types)}.")
+		if not isinstance(each, types[key]) or (isinstance(each, bool) and types[key] is not bool):
+			raise line_error(value.lines[key], f"{key} must be {TYPE_NAMES[types[key]]}.")
 	return value

@@ -12,7 +12,7 @@ from typing import Any
 import frappe
 from frappe.utils import get_datetime, now_datetime
 
-from huf.ai.core.canonical_json import canonical
+from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ToolError
 from huf.ai.dry_run import isolation
 from huf.ai.dry_run.change_tracking import Touched, noting
@@ -169,7 +169,7 @@ def digest_of(trial: Trial) -> str:
 	changes = trial.changes()
 	new = new_names(changes)
 	steady = [steady_change(change, new) for change in changes]
-	text = canonical([steady, sorted(trial.tables)])
+	text = to_canonical_json([steady, sorted(trial.tables)])
 	for name, stand_in in new.items():
 		if len(name) >= LONG_NAME:
 			text = text.replace(name, stand_in)

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from huf.ai.core.yaml_lines import Lined, known, load, wrong
+from huf.ai.core.yaml_lines import LineMapping, check_mapping, line_error, load_yaml
 
 CHECKS: dict[str, tuple[Any, dict[str, Any]]] = {
 	"says": (str, {}),
@@ -42,7 +42,7 @@ TURN = {"call": str, "with": dict, "calls": list, "say": str}
 
 
 @dataclass(frozen=True)
-class Case:
+class EvalCase:
 	"""`answers`: of each turn (text, [(tool, arguments)]). `expect`: mappings of one kind of `CHECKS` each."""
 
 	name: str
@@ -57,91 +57,91 @@ class Case:
 	expect: tuple[dict, ...] = ()
 
 
-def read_cases(text: str) -> list[Lined]:
+def read_cases(text: str) -> list[LineMapping]:
 	"""The cases of a file, each as it stands there. Raises UsageError."""
-	found = load(text) or []
+	found = load_yaml(text) or []
 	if not isinstance(found, list):
-		raise wrong(1, "the file must be a list of cases.")
+		raise line_error(1, "the file must be a list of cases.")
 	names: set[tuple] = set()
 	for values in found:
-		known(values, CASE, "a case", getattr(values, "line", 1))
+		check_mapping(values, CASE, "a case", getattr(values, "line", 1))
 		for key in ("case", "agent"):
 			if not values.get(key):
-				raise wrong(values.line, f"a case needs {key}.")
+				raise line_error(values.line, f"a case needs {key}.")
 		if (values["agent"], values["case"]) in names:
-			raise wrong(values.line, f"there are two cases of the name {values['case']}.")
+			raise line_error(values.line, f"there are two cases of the name {values['case']}.")
 		names.add((values["agent"], values["case"]))
-		read_case(values["case"], values["agent"], values.get("prompt", ""), values)
+		build_case(values["case"], values["agent"], values.get("prompt", ""), values)
 	return found
 
 
-def definition_of(values: Mapping) -> str:
+def dump_definition(values: Mapping) -> str:
 	"""What a record keeps of a case beside its name, agent and prompt, as YAML."""
-	kept = {key: plain(values[key]) for key in DEFINITION if values.get(key)}
+	kept = {key: strip_lines(values[key]) for key in DEFINITION if values.get(key)}
 	return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=110) if kept else ""
 
 
-def plain(value: Any) -> Any:
+def strip_lines(value: Any) -> Any:
 	"""Without what only tells lines."""
 	if isinstance(value, dict):
-		return {key: plain(each) for key, each in value.items()}
-	return [plain(each) for each in value] if isinstance(value, list) else value
+		return {key: strip_lines(each) for key, each in value.items()}
+	return [strip_lines(each) for each in value] if isinstance(value, list) else value
 
 
-def parse_case(name: str, agent: str, prompt: str, definition: str) -> Case:
+def parse_case(name: str, agent: str, prompt: str, definition: str) -> EvalCase:
 	"""A record's case. Raises UsageError."""
-	values = known(load(definition or "{}"), DEFINITION, "a case", 1)
-	return read_case(name, agent, prompt, values)
+	values = check_mapping(load_yaml(definition or "{}"), DEFINITION, "a case", 1)
+	return build_case(name, agent, prompt, values)
 
 
 def parse_definition(definition: str) -> dict:
 	"""What `definition_of` wrote, as plain values."""
-	return plain(load(definition or "{}"))
+	return strip_lines(load_yaml(definition or "{}"))
 
 
-def read_case(name: str, agent: str, prompt: str, values: Lined) -> Case:
+def build_case(name: str, agent: str, prompt: str, values: LineMapping) -> EvalCase:
 	if not (prompt or values.get("mail")):
-		raise wrong(values.line, f"the case {name} needs a prompt or a mail.")
+		raise line_error(values.line, f"the case {name} needs a prompt or a mail.")
 	if not values.get("expect"):
-		raise wrong(values.line, f"the case {name} expects nothing.")
+		raise line_error(values.line, f"the case {name} expects nothing.")
 	for each in values.get("records", ()):
 		if not isinstance(each, dict) or not each.get("doctype"):
-			raise wrong(values.lines["records"], "records must be documents with a doctype.")
-	return Case(
+			raise line_error(values.lines["records"], "records must be documents with a doctype.")
+	return EvalCase(
 		name,
 		agent,
 		prompt,
 		values.get("mail"),
 		tuple(values.get("roles", ())),
-		tuple(plain(each) for each in values.get("records", ())),
-		tuple(plain(values.get("history", ()))),
-		plain(values.get("results", {})),
+		tuple(strip_lines(each) for each in values.get("records", ())),
+		tuple(strip_lines(values.get("history", ()))),
+		strip_lines(values.get("results", {})),
 		tuple(read_turn(each, values.lines["answers"]) for each in values.get("answers", ())),
-		tuple(plain(read_check(each, values.lines["expect"])) for each in values["expect"]),
+		tuple(strip_lines(read_check(each, values.lines["expect"])) for each in values["expect"]),
 	)
 
 
 def read_turn(value: Any, line: int) -> tuple[str, list[tuple[str, dict]]]:
-	turn = known(value, TURN, "an answer", getattr(value, "line", line))
+	turn = check_mapping(value, TURN, "an answer", getattr(value, "line", line))
 	calls = turn.get("calls") or ([turn] if turn.get("call") else [])
 	for call in calls:
 		if not isinstance(call, dict) or not isinstance(call.get("call"), str):
-			raise wrong(turn.line, "calls must be a list of {call: tool, with: {..}}.")
+			raise line_error(turn.line, "calls must be a list of {call: tool, with: {..}}.")
 	if not calls and "say" not in turn:
-		raise wrong(turn.line, "an answer needs call, calls or say.")
-	return turn.get("say", ""), [(call["call"], plain(call.get("with") or {})) for call in calls]
+		raise line_error(turn.line, "an answer needs call, calls or say.")
+	return turn.get("say", ""), [(call["call"], strip_lines(call.get("with") or {})) for call in calls]
 
 
-def read_check(value: Any, line: int) -> Lined:
+def read_check(value: Any, line: int) -> LineMapping:
 	line = getattr(value, "line", line)
 	kinds = [key for key in value if key in CHECKS] if isinstance(value, dict) else []
 	if len(kinds) != 1:
-		raise wrong(line, f"expect one of these in each entry: {', '.join(CHECKS)}.")
+		raise line_error(line, f"expect one of these in each entry: {', '.join(CHECKS)}.")
 	kind, more = kinds[0], CHECKS[kinds[0]][1]
-	known(value, {kind: CHECKS[kind][0], **more}, f"the check {kind}", line)
+	check_mapping(value, {kind: CHECKS[kind][0], **more}, f"the check {kind}", line)
 	if kind == "matches":
 		try:
 			re.compile(value[kind])
 		except re.error as error:
-			raise wrong(value.lines[kind], f"this is no regular expression: {error}.") from None
+			raise line_error(value.lines[kind], f"this is no regular expression: {error}.") from None
 	return value

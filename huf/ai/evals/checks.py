@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from huf.ai.evals.cases import Case
+from huf.ai.evals.cases import EvalCase
 
 FINAL = "final_answer"
 
 
 @dataclass(frozen=True)
-class Made:
+class TracedCall:
 	"""A call that the agent made, and what it gave."""
 
 	tool: str
@@ -25,39 +25,39 @@ class Trace:
 	"""What came of a case: `status` as of a run (Success, Stopped, Failed)."""
 
 	answer: str
-	calls: tuple[Made, ...]
+	calls: tuple[TracedCall, ...]
 	status: str
 	error: str | None = None
 
 
 @dataclass(frozen=True)
-class Witness:
+class Evidence:
 	"""Who is asked besides the trace: `records(check)` gives rows of the DocType, `judge(question)` a fault or None."""
 
 	records: Callable[[Mapping], list[Mapping]]
 	judge: Callable[[str], str | None]
 
 
-def find_faults(case: Case, trace: Trace, witness: Witness) -> list[str]:
+def find_faults(case: EvalCase, trace: Trace, witness: Evidence) -> list[str]:
 	"""A line a thing that is not as expected. A run must end well, unless the case says how it ends."""
 	expect = case.expect
 	if not any("ends" in check for check in expect):
 		expect = ({"ends": "Success"}, *expect)
 	found = []
 	for check in expect:
-		kind = next(key for key in check if key in JUDGES)
-		found.append(JUDGES[kind](check, case, trace, witness))
+		kind = next(key for key in check if key in CHECKERS)
+		found.append(CHECKERS[kind](check, case, trace, witness))
 	return [fault for fault in found if fault]
 
 
 def judge_says(check, case, trace, witness) -> str | None:
 	wanted = check["says"]
-	return None if fold(wanted) in fold(trace.answer) else f"the answer does not say {wanted!r}"
+	return None if normalize(wanted) in normalize(trace.answer) else f"the answer does not say {wanted!r}"
 
 
 def judge_says_not(check, case, trace, witness) -> str | None:
 	wanted = check["says_not"]
-	return f"the answer says {wanted!r}" if fold(wanted) in fold(trace.answer) else None
+	return f"the answer says {wanted!r}" if normalize(wanted) in normalize(trace.answer) else None
 
 
 def judge_matches(check, case, trace, witness) -> str | None:
@@ -67,10 +67,12 @@ def judge_matches(check, case, trace, witness) -> str | None:
 
 def judge_calls(check, case, trace, witness) -> str | None:
 	tool, wanted = check["calls"], check.get("with") or {}
-	made = [call for call in trace.calls if call.tool == tool and call.ok and has(call.arguments, wanted)]
+	made = [
+		call for call in trace.calls if call.tool == tool and call.ok and has_values(call.arguments, wanted)
+	]
 	if "times" in check and len(made) != check["times"]:
 		return f"{tool} was called {len(made)} times, not {check['times']}"
-	return None if made else f"{tool} was not called{with_(wanted)}{instead(trace, tool)}"
+	return None if made else f"{tool} was not called{format_values(wanted)}{format_other_calls(trace, tool)}"
 
 
 def judge_calls_not(check, case, trace, witness) -> str | None:
@@ -80,21 +82,25 @@ def judge_calls_not(check, case, trace, witness) -> str | None:
 
 def judge_fails(check, case, trace, witness) -> str | None:
 	tool, wanted = check["fails"], check.get("with") or {}
-	made = any(call.tool == tool and not call.ok and has(call.arguments, wanted) for call in trace.calls)
-	return None if made else f"no call of {tool} was refused or failed{with_(wanted)}"
+	made = any(
+		call.tool == tool and not call.ok and has_values(call.arguments, wanted) for call in trace.calls
+	)
+	return None if made else f"no call of {tool} was refused or failed{format_values(wanted)}"
 
 
 def judge_record(check, case, trace, witness) -> str | None:
 	rows = witness.records(check)
 	wanted = check.get("values") or {}
-	fitting = [row for row in rows if has(row, wanted)]
+	fitting = [row for row in rows if has_values(row, wanted)]
 	if "count" in check:
 		if len(fitting) != check["count"]:
-			return f"there are {len(fitting)} {check['record']}{with_(wanted)}, not {check['count']}"
+			return f"there are {len(fitting)} {check['record']}{format_values(wanted)}, not {check['count']}"
 		return None
 	seen = f"; there is {dict(rows[0])}" if rows else ""
 	return (
-		None if fitting else f"there is no {check['record']}{with_(wanted or check.get('where') or {})}{seen}"
+		None
+		if fitting
+		else f"there is no {check['record']}{format_values(wanted or check.get('where') or {})}{seen}"
 	)
 
 
@@ -114,11 +120,15 @@ def judge_differs(check, case, trace, witness) -> str | None:
 	"""For a run that was marked bad: its calls and its answer must not be the same again."""
 	said = [text for text, _ in case.answers if text]
 	calls = [call for _, calls in case.answers for call in calls]
-	same = [(call.tool, call.arguments) for call in trace.calls] == calls
-	return "it did the same again" if same and fold(trace.answer) == fold(said[-1] if said else "") else None
+	is_equal = [(call.tool, call.arguments) for call in trace.calls] == calls
+	return (
+		"it did the same again"
+		if is_equal and normalize(trace.answer) == normalize(said[-1] if said else "")
+		else None
+	)
 
 
-JUDGES = {
+CHECKERS = {
 	"says": judge_says,
 	"says_not": judge_says_not,
 	"matches": judge_matches,
@@ -132,37 +142,37 @@ JUDGES = {
 }
 
 
-def has(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def has_values(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 	"""Whether values are as wanted, as far as it says; texts without regard to case."""
-	return all(same(values.get(key), each) for key, each in wanted.items())
+	return all(is_equal(values.get(key), each) for key, each in wanted.items())
 
 
-def same(value: Any, wanted: Any) -> bool:
+def is_equal(value: Any, wanted: Any) -> bool:
 	if isinstance(wanted, Mapping) and isinstance(value, Mapping):
-		return has(value, wanted)
+		return has_values(value, wanted)
 	if isinstance(wanted, list) and isinstance(value, list):
-		return len(value) == len(wanted) and all(map(same, value, wanted))
+		return len(value) == len(wanted) and all(map(is_equal, value, wanted))
 	if isinstance(wanted, bool | int | float) and isinstance(value, bool | int | float):
 		return abs(float(value) - float(wanted)) < 1e-6
-	return fold(value) == fold(wanted)
+	return normalize(value) == normalize(wanted)
 
 
-def fold(value: Any) -> str:
+def normalize(value: Any) -> str:
 	return " ".join(str("" if value is None else value).split()).casefold()
 
 
-def with_(wanted: Mapping) -> str:
+def format_values(wanted: Mapping) -> str:
 	return f" with {dict(wanted)}" if wanted else ""
 
 
-def instead(trace: Trace, tool: str) -> str:
+def format_other_calls(trace: Trace, tool: str) -> str:
 	"""What was called in its place."""
 	calls = [call for call in trace.calls if call.tool == tool] or trace.calls
 	named = ", ".join(f"{call.tool}({call.arguments}){'' if call.ok else ' failed'}" for call in calls[:3])
 	return f"; instead: {named}" if named else "; nothing was"
 
 
-def pass_hat(passed: int, times: int, k: int) -> float:
+def estimate_pass_hat(passed: int, times: int, k: int) -> float:
 	"""How likely all of `k` tries pass, where `passed` of `times` did."""
 	chosen = total = 1
 	for each in range(k):

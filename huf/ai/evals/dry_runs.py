@@ -17,14 +17,14 @@ import frappe
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.concurrency.tool_threads import run_in_thread
-from huf.ai.core.arguments import as_text
+from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.core.types import Effect
 from huf.ai.dry_run import isolation
 from huf.ai.dry_run.change_tracking import Touched, noting
 from huf.ai.dry_run.preview import forget_caches
-from huf.ai.evals.cases import Case
+from huf.ai.evals.cases import EvalCase
 from huf.ai.mail import store
 from huf.ai.mail.dispatch import preprocessors
 from huf.ai.mail.message import parse_message
@@ -35,10 +35,10 @@ LONG_NAME = 8
 """Characters from which on a name is looked for inside other texts as well."""
 
 
-class Trials:
+class CaseDryRuns:
 	"""Of one try of a case. `tools` are the agent's, as the user of the case has them."""
 
-	def __init__(self, case: Case, agent):
+	def __init__(self, case: EvalCase, agent):
 		self.case, self.agent = case, agent
 		self.user = (
 			f"eval-{frappe.generate_hash(length=8)}@example.com" if case.roles else frappe.session.user
@@ -62,7 +62,7 @@ class Trials:
 	def wrap(self, tool: EffectTool) -> EffectTool:
 		async def start(arguments: dict) -> str:
 			if tool.name in self.given:
-				return as_text(self.next_result(tool.name))
+				return to_text(self.next_result(tool.name))
 			if tool.effect is Effect.EXTERNAL:
 				raise ToolError(
 					f"Nothing outside is reached in an eval. Let the case say what {tool.name} gives."
@@ -100,7 +100,7 @@ class Trials:
 	# --- a trial ---
 
 	@contextmanager
-	def trial(self) -> Iterator["Names"]:
+	def trial(self) -> Iterator["NameMap"]:
 		"""The records of the case, and what was done so far, as its user; undone at the end."""
 		frappe.db.rollback()
 		touched = None
@@ -109,7 +109,7 @@ class Trials:
 			with acting_as("Administrator"), isolation.closed(), noting(is_trial=True) as touched:
 				self.set_up()
 				with acting_as(self.user):
-					names = Names(touched, self.names)
+					names = NameMap(touched, self.names)
 					for tool, arguments in self.done:
 						tool.work(names(arguments, back=True))
 					yield names
@@ -165,7 +165,7 @@ class Trials:
 		)
 
 
-class Names:
+class NameMap:
 	"""What documents made inside of a trial are called, and what they were called the first time."""
 
 	def __init__(self, touched: Touched, first: list[tuple[str, str]]):

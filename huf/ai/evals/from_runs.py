@@ -8,7 +8,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import CallStatus, Effect
-from huf.ai.evals.cases import definition_of
+from huf.ai.evals.cases import dump_definition
 from huf.ai.mail import store
 from huf.ai.runs.admission import acting_as
 from huf.ai.storage.recorded_run import Recorded, read_recorded
@@ -20,7 +20,7 @@ SAME = "Does the answer say in substance the same as this one: {answer}"
 NOTED = "A person found fault with an earlier answer to this: {note} Is that fault mended?"
 
 
-def mark(run: str, good: bool, note: str = "") -> str:
+def mark_run(run: str, good: bool, note: str = "") -> str:
 	"""Keep the verdict, and make or remake the run's case; gives its name. Does not commit.
 
 	Raises PermissionError for another's run, UsageError for one that has not ended or whose contents are gone.
@@ -35,7 +35,7 @@ def mark(run: str, good: bool, note: str = "") -> str:
 	update_row("Agent Run", run, {"verdict": verdict, "verdict_note": clip(note, 1000)})
 	values = {
 		"prompt": row.prompt,
-		"definition": definition_of(definition(row, good, note)),
+		"definition": dump_definition(build_definition(row, good, note)),
 		"verdict": verdict,
 		"note": note,
 	}
@@ -50,7 +50,7 @@ def save_case(run, values: dict) -> str:
 	return doc.save().name
 
 
-def definition(run, good: bool, note: str) -> dict:
+def build_definition(run, good: bool, note: str) -> dict:
 	recorded = read_recorded(run.name)
 	history = [each for each in json.loads(run.opening)[:-1] if each.get("role") != "system"]
 	return {
@@ -71,15 +71,15 @@ def mail_of(run) -> str | None:
 def results_of(recorded: Recorded) -> dict[str, list]:
 	"""What tools gave that reach outside: they are not called again."""
 	found: dict[str, list] = {}
-	for call in made(recorded):
+	for call in list_successful_calls(recorded):
 		if call.effect == Effect.EXTERNAL.value:
-			found.setdefault(call.tool, []).append(read(call.result))
+			found.setdefault(call.tool, []).append(parse_json(call.result))
 	return found
 
 
 def answers_of(recorded: Recorded, response: str) -> Iterable[dict]:
 	for _, reply in sorted(recorded.replies.items()):
-		calls = [{"call": each.name, "with": read(each.arguments)} for each in reply.calls]
+		calls = [{"call": each.name, "with": parse_json(each.arguments)} for each in reply.calls]
 		if calls:
 			yield {"calls": calls, **({"say": reply.text} if reply.text else {})}
 	yield {"say": response}
@@ -87,7 +87,9 @@ def answers_of(recorded: Recorded, response: str) -> Iterable[dict]:
 
 def expect_good(recorded: Recorded, response: str) -> Iterable[dict]:
 	"""The same calls; of the answer, that it says the same, where a model can judge that, else that it is not empty."""
-	calls = [{"calls": call.tool, "with": read(call.arguments)} for call in made(recorded)]
+	calls = [
+		{"calls": call.tool, "with": parse_json(call.arguments)} for call in list_successful_calls(recorded)
+	]
 	yield from {json.dumps(each, sort_keys=True, default=str): each for each in calls}.values()
 	if get_settings().default_model:
 		yield {"judge": SAME.format(answer=response)}
@@ -101,11 +103,11 @@ def expect_bad(note: str) -> Iterable[dict]:
 		yield {"judge": NOTED.format(note=note)}
 
 
-def made(recorded: Recorded) -> list:
+def list_successful_calls(recorded: Recorded) -> list:
 	return [call for _, call in sorted(recorded.calls.items()) if call.status == CallStatus.SUCCESS.value]
 
 
-def read(text: str | None):
+def parse_json(text: str | None):
 	try:
 		return json.loads(text or "{}")
 	except ValueError:

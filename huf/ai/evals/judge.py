@@ -5,7 +5,7 @@ import re
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
-from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import RunStatus
 from huf.ai.evals.checks import Trace
 from huf.ai.loop.guards import StepCap
@@ -21,14 +21,14 @@ VERDICT = re.compile(r"\W*(PASS|FAIL)\b[\s:.,-]*(.*)", re.IGNORECASE | re.DOTALL
 NOBODY = "nobody can judge: {question} (choose a model with --judge, or a Default Model in Huf Settings)"
 
 
-def ask_judge(model: str | None, prompt: str, trace: Trace, question: str) -> str | None:
+def judge_answer(model: str | None, prompt: str, trace: Trace, question: str) -> str | None:
 	"""None where it passes, else the fault. `model`: an AI Model; None: the default of the site."""
 	from agents import Agent
 
 	model = model or get_settings().default_model
 	if not model:
 		return NOBODY.format(question=question)
-	row = get_cached("AI Model", model)
+	row = find_cached("AI Model", model)
 	if not row:
 		raise UsageError(f"There is no AI Model {model!r} to judge by.")
 	calls = [{"tool": each.tool, "arguments": each.arguments, "ok": each.ok} for each in trace.calls]

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.evals.runner import Report, evaluate
+from huf.ai.evals.runner import EvalReport, evaluate_agent
 
 AGENT = "Agent"
 
 
 @dataclass(frozen=True)
-class Held:
+class TriedChanges:
 	"""What came of trying changes; `applied`: they are the agent's now."""
 
-	report: Report
+	report: EvalReport
 	applied: bool
 
 
@@ -26,7 +26,7 @@ def read_changes(agent: str) -> dict:
 
 def try_changes(
 	agent: str, times: int = 1, model: str | None = None, judge: str | None = None, **more
-) -> Held:
+) -> TriedChanges:
 	"""Run the cases with what waits, and make it the agent's if each passes each time. Commits.
 
 	Raises UsageError where nothing waits, or something else has come to wait meanwhile.
@@ -34,13 +34,13 @@ def try_changes(
 	changes = read_changes(agent)
 	if not changes:
 		raise UsageError(f"No change of {agent} waits.")
-	report = evaluate(agent, times, model, judge, changes, **more)
+	report = evaluate_agent(agent, times, model, judge, changes, **more)
 	if report.is_good:
-		apply(agent, changes)
-	return Held(report, report.is_good)
+		apply_changes(agent, changes)
+	return TriedChanges(report, report.is_good)
 
 
-def apply(agent: str, changes: dict) -> None:
+def apply_changes(agent: str, changes: dict) -> None:
 	doc = frappe.get_doc(AGENT, agent)
 	if read_changes(agent) != changes:
 		raise UsageError(f"The changes of {agent} that wait are not those that were tried. Try again.")
@@ -50,7 +50,7 @@ def apply(agent: str, changes: dict) -> None:
 	frappe.db.commit()
 
 
-def discard(agent: str) -> None:
+def discard_changes(agent: str) -> None:
 	"""Let go what waits. Does not commit."""
 	doc = frappe.get_doc(AGENT, agent)
 	doc.pending_changes = None
@@ -59,4 +59,4 @@ def discard(agent: str) -> None:
 
 def run_job(agent: str, times: int, model: str | None, judge: str | None) -> None:
 	"""A job: the cases with what waits, or with the agent as it is; how it went is on the cases' records."""
-	(try_changes if read_changes(agent) else evaluate)(agent, times, model, judge)
+	(try_changes if read_changes(agent) else evaluate_agent)(agent, times, model, judge)

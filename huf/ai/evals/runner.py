@@ -13,10 +13,10 @@ from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, ToolResult
-from huf.ai.evals.cases import Case, parse_case
-from huf.ai.evals.checks import Made, Trace, Witness, find_faults, pass_hat
-from huf.ai.evals.dry_runs import Trials
-from huf.ai.evals.judge import ask_judge
+from huf.ai.evals.cases import EvalCase, parse_case
+from huf.ai.evals.checks import Evidence, Trace, TracedCall, estimate_pass_hat, find_faults
+from huf.ai.evals.dry_runs import CaseDryRuns
+from huf.ai.evals.judge import judge_answer
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
 from huf.ai.providers.turns import drive, opening
 from huf.ai.runs.provider import RunProvider
@@ -28,7 +28,7 @@ MAX_TIMES = 100
 
 
 @dataclass(frozen=True)
-class Try:
+class Attempt:
 	"""One try of a case: what was wrong (nothing: it passed), and what came of it."""
 
 	faults: tuple[str, ...]
@@ -36,11 +36,11 @@ class Try:
 
 
 @dataclass(frozen=True)
-class Result:
+class CaseResult:
 	"""A case's tries. `skipped`: why it was not tried."""
 
 	case: str
-	tries: tuple[Try, ...] = ()
+	tries: tuple[Attempt, ...] = ()
 	skipped: str | None = None
 
 	@property
@@ -64,11 +64,11 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Report:
+class EvalReport:
 	agent: str
 	model: str
 	times: int
-	results: tuple[Result, ...]
+	results: tuple[CaseResult, ...]
 
 	@property
 	def is_good(self) -> bool:
@@ -79,7 +79,10 @@ class Report:
 	def pass_rates(self) -> list[float]:
 		"""For k from 1 on: how likely all of k tries of a case pass (pass^k)."""
 		tried = [each for each in self.results if each.tries]
-		rates = ([pass_hat(each.passed, self.times, k) for each in tried] for k in range(1, self.times + 1))
+		rates = (
+			[estimate_pass_hat(each.passed, self.times, k) for each in tried]
+			for k in range(1, self.times + 1)
+		)
 		return [sum(each) / len(each) if each else 0.0 for each in rates]
 
 	def as_dict(self) -> dict:
@@ -93,14 +96,14 @@ class Report:
 		}
 
 
-def evaluate(
+def evaluate_agent(
 	agent: str,
 	times: int = 1,
 	model: str | None = None,
 	judge: str | None = None,
 	changes: dict | None = None,
-	on_result: Callable[[Result], None] = lambda result: None,
-) -> Report:
+	on_result: Callable[[CaseResult], None] = lambda result: None,
+) -> EvalReport:
 	"""Run all enabled cases of an agent as the user in session, each so many times, and keep how it went with each.
 
 	`model`: an AI Model, "Offline" or "Recorded"; None: the agent's own. `changes`: values of the agent to try. Commits; begin
@@ -115,17 +118,17 @@ def evaluate(
 		raise UsageError(
 			f"The agent {agent} has no cases. Mark a run of it as good or bad, or add an {CASE}."
 		)
-	runner = Runner(doc, model, judge)
+	runner = EvalRunner(doc, model, judge)
 	results = []
 	for name in names:
 		result = runner.run_times(name, times)
-		keep(name, result, runner.model)
+		save_result(name, result, runner.model)
 		on_result(result)
 		results.append(result)
-	return Report(agent, runner.model, times, tuple(results))
+	return EvalReport(agent, runner.model, times, tuple(results))
 
 
-def keep(name: str, result: Result, model: str) -> None:
+def save_result(name: str, result: CaseResult, model: str) -> None:
 	"""How it went last, on the case's record."""
 	told = result.as_dict()
 	values = {"last_run": now(), "last_model": model, "passed": result.passed, "times": len(result.tries)}
@@ -134,7 +137,7 @@ def keep(name: str, result: Result, model: str) -> None:
 	frappe.db.commit()
 
 
-class Runner:
+class EvalRunner:
 	"""Runs cases of one agent with one model."""
 
 	def __init__(self, doc, model: str | None, judge: str | None):
@@ -145,24 +148,24 @@ class Runner:
 		self.manager.agent_doc = doc
 		self.model = model or self.manager.model
 
-	def run_times(self, name: str, times: int) -> Result:
+	def run_times(self, name: str, times: int) -> CaseResult:
 		row = frappe.get_doc(CASE, name)
 		case = parse_case(row.case_name, row.agent, row.prompt or "", row.definition)
 		if self.model == RECORDED and not case.answers:
-			return Result(row.case_name, skipped="It has no answers on record.")
-		return Result(row.case_name, tuple(self.run_once(case) for _ in range(times)))
+			return CaseResult(row.case_name, skipped="It has no answers on record.")
+		return CaseResult(row.case_name, tuple(self.run_once(case) for _ in range(times)))
 
-	def run_once(self, case: Case) -> Try:
-		trials = Trials(case, self.doc)
+	def run_once(self, case: EvalCase) -> Attempt:
+		trials = CaseDryRuns(case, self.doc)
 		prompt = trials.prepared().prompt if case.mail else case.prompt
 		outcome = run_coroutine(self.ask(case, trials, prompt))
 		frappe.db.rollback()
 		trace = trace_of(outcome)
-		judge = partial(ask_judge, self.judge, prompt, trace)
-		witness = Witness(partial(look, trials), judge)
-		return Try(tuple(find_faults(case, trace, witness)), trace)
+		judge = partial(judge_answer, self.judge, prompt, trace)
+		witness = Evidence(partial(look, trials), judge)
+		return Attempt(tuple(find_faults(case, trace, witness)), trace)
 
-	async def ask(self, case: Case, trials: Trials, prompt: str) -> Outcome:
+	async def ask(self, case: EvalCase, trials: CaseDryRuns, prompt: str) -> Outcome:
 		agent = self.manager.create_agent().clone(tools=trials.tools)
 		began = time.monotonic()
 		settings = self.manager.settings
@@ -183,7 +186,7 @@ class Runner:
 		return await RunProvider.run(agent, prompt, provider, self.model, context)
 
 
-def play(case: Case):
+def play(case: EvalCase):
 	"""A model that says what is on record."""
 	turns = iter(case.answers)
 
@@ -208,21 +211,21 @@ def trace_of(outcome: Outcome) -> Trace:
 	return Trace(outcome.text, calls, outcome.status.value, outcome.error or outcome.stop_reason.value)
 
 
-def made_of(tool_result: ToolResult) -> Made:
+def made_of(tool_result: ToolResult) -> TracedCall:
 	call = tool_result.call
 	try:
 		asked = json.loads(call.request.arguments or "{}") if call.arguments is None else call.arguments
 	except ValueError:
 		asked = {}
-	return Made(call.request.name, asked, tool_result.ok, tool_result.text)
+	return TracedCall(call.request.name, asked, tool_result.ok, tool_result.text)
 
 
-def look(trials: Trials, check) -> list:
+def look(trials: CaseDryRuns, check) -> list:
 	where = check.get("where") or {}
 	return trials.look(check["record"], where, [*(check.get("values") or {}), *where])
 
 
-def tell(report: Report) -> Iterable[str]:
+def format_summary(report: EvalReport) -> Iterable[str]:
 	"""Lines for a person, after those of the cases."""
 	rates = "  ".join(f"pass^{k} {rate:.2f}" for k, rate in enumerate(report.pass_rates(), 1))
 	tried = [each for each in report.results if each.tries]
@@ -231,7 +234,7 @@ def tell(report: Report) -> Iterable[str]:
 	yield rates
 
 
-def tell_result(result: Result) -> str:
+def format_result(result: CaseResult) -> str:
 	if result.skipped:
 		return f"  -    {result.case}: {result.skipped}"
 	told = result.as_dict()

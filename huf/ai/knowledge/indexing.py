@@ -11,7 +11,7 @@ from datetime import datetime
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.canonical_json import canonical
+from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_parts
@@ -176,7 +176,7 @@ def settle(item, found: Found) -> None:
 
 def hash_of(title: str | None, chunks: Sequence[Part], model: str | None) -> str:
 	said = [(each.text, each.heading, each.page, each.start, each.fields) for each in chunks]
-	return digest(VERSION, title, model or "", canonical(said))
+	return digest(VERSION, title, model or "", to_canonical_json(said))
 
 
 def recover() -> None:

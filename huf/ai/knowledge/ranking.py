@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
-from huf.ai.core.tokenizer import Term, words_of
+from huf.ai.core.tokenizer import Term, split_words
 
 SATURATION, LENGTH = 1.2, 0.6
 """BM25's k1 and b."""
@@ -39,7 +39,7 @@ def weigh(terms: Sequence[Term], texts: Sequence[tuple[str, str]]) -> list[float
 
 
 def count_terms(terms: Sequence[Term], heading: str, text: str) -> list[float]:
-	said, above = words_of(text), words_of(heading)
+	said, above = split_words(text), split_words(heading)
 	known = Counter(said)
 	for word in above:
 		known[word] += HEADING

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePath
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.text_decoding import clean, decode_bytes
+from huf.ai.core.text_decoding import decode_bytes, strip_control_chars
 from huf.ai.knowledge.chunking import Part, parts_of_markdown
 
 MAX_UNPACKED = 300_000_000
@@ -43,14 +43,14 @@ def read_pdf(content: bytes) -> list[Part]:
 	if reader.is_encrypted and not reader.decrypt(""):
 		raise UsageError("The PDF is locked with a password.")
 	pages = enumerate(reader.pages[:MAX_PAGES], 1)
-	return [Part(clean(page.extract_text() or ""), page=number) for number, page in pages]
+	return [Part(strip_control_chars(page.extract_text() or ""), page=number) for number, page in pages]
 
 
 def read_docx(content: bytes) -> list[Part]:
 	from docx import Document
 
 	check_size(content)
-	return parts_of_markdown(clean("\n\n".join(blocks_of(Document(io.BytesIO(content))))))
+	return parts_of_markdown(strip_control_chars("\n\n".join(blocks_of(Document(io.BytesIO(content))))))
 
 
 def blocks_of(document) -> Iterator[str]:
@@ -75,7 +75,9 @@ def read_xlsx(content: bytes) -> list[Part]:
 	for sheet in book.worksheets:
 		rows = sheet.iter_rows(max_row=MAX_ROWS, values_only=True)
 		lines = [" | ".join(str(cell) for cell in row if cell is not None) for row in rows]
-		parts.append(Part(clean("\n".join(line for line in lines if line)), heading=sheet.title))
+		parts.append(
+			Part(strip_control_chars("\n".join(line for line in lines if line)), heading=sheet.title)
+		)
 	return parts
 
 
@@ -86,7 +88,7 @@ def read_pptx(content: bytes) -> list[Part]:
 	with zipfile.ZipFile(io.BytesIO(content)) as package:
 		slides = {int(found[1]): name for name in package.namelist() if (found := SLIDE.fullmatch(name))}
 		trees = {number: ElementTree.fromstring(package.read(slides[number])) for number in sorted(slides)}
-	return [Part(clean(text_of_slide(tree)), page=number) for number, tree in trees.items()]
+	return [Part(strip_control_chars(text_of_slide(tree)), page=number) for number, tree in trees.items()]
 
 
 def text_of_slide(tree) -> str:
@@ -101,15 +103,15 @@ def read_html(content: bytes) -> list[Part]:
 def parts_of_html(html: str) -> list[Part]:
 	from html_to_markdown import convert
 
-	return parts_of_markdown(clean(convert(html).content or ""))
+	return parts_of_markdown(strip_control_chars(convert(html).content or ""))
 
 
 def read_markdown(content: bytes) -> list[Part]:
-	return parts_of_markdown(clean(decode_bytes(content).removeprefix("\ufeff")))
+	return parts_of_markdown(strip_control_chars(decode_bytes(content).removeprefix("\ufeff")))
 
 
 def read_text(content: bytes) -> list[Part]:
-	return [Part(clean(decode_bytes(content).removeprefix("\ufeff")))]
+	return [Part(strip_control_chars(decode_bytes(content).removeprefix("\ufeff")))]
 
 
 def check_size(content: bytes) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import frappe
 
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.core.files import file_content, file_name_of
+from huf.ai.core.files import get_file_name, read_file_content
 from huf.ai.core.settings import get_settings
-from huf.ai.core.text_decoding import clean
+from huf.ai.core.text_decoding import strip_control_chars
 from huf.ai.knowledge.chunking import Part, parts_of_markdown
 from huf.ai.knowledge.reading import parts_of_html, read_file
 from huf.ai.knowledge.store import SOURCE, Reference
@@ -83,7 +83,7 @@ def read_item(item) -> tuple[str | None, list[Part]]:
 		return read_url(item.url)
 	doc = frappe.get_doc(item.reference_doctype, item.reference_name)
 	if item.reference_doctype == "File":
-		return doc.file_name, read_file(file_name_of(doc), file_content(doc))
+		return doc.file_name, read_file(get_file_name(doc), read_file_content(doc))
 	source = frappe.get_cached_doc(SOURCE, item.source)
 	return None, list(parts_of_document(doc, fields_of(source)))
 
@@ -107,7 +107,7 @@ def read_url(url: str) -> tuple[str | None, list[Part]]:
 		reason = f"status {page['status']}" if page["status"] >= 400 else f"type {page['content_type']}"
 		raise UsageError(f"{url} could not be read: {reason}.")
 	title, text = web.read_page(page["body"], page["content_type"])
-	return title or url, parts_of_markdown(clean(text))
+	return title or url, parts_of_markdown(strip_control_chars(text))
 
 
 def fields_of(source) -> list[str]:
@@ -168,7 +168,7 @@ def texts_of(doc, df, table) -> Iterator[str]:
 	for row in doc.get(table.fieldname) or [] if table else [doc]:
 		value = row.get(df.fieldname)
 		if value not in (None, ""):
-			text = clean(str(value))
+			text = strip_control_chars(str(value))
 			yield (
 				"\n\n".join(part.text for part in parts_of_html(text)) if df.fieldtype in FORMATTED else text
 			)

@@ -12,7 +12,7 @@ from typing import Any
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.tokenizer import words_of
+from huf.ai.core.tokenizer import split_words
 from huf.ai.knowledge import fulltext
 from huf.ai.storage.rows import clip, digest, insert_rows, update_document, update_row
 
@@ -280,4 +280,4 @@ def source_word(source: str) -> str:
 def index_words(title: str | None, fields: str | None, heading: str | None, text: str) -> str:
 	"""What a chunk is found by. A title counts where it is no field that a reader of the chunk might not be allowed to read."""
 	said = [heading, text] if fields else [title, heading, text]
-	return fulltext.indexed(words_of("\n".join(filter(None, said))))
+	return fulltext.indexed(split_words("\n".join(filter(None, said))))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import frappe
 
-from huf.ai.core.errors import BudgetHeld, ModelError, RunStopped
+from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
 from huf.ai.dry_run import isolation
 from huf.ai.knowledge.store import read_vectors, stamp_of
 from huf.ai.storage.standalone_calls import paid
@@ -49,7 +49,7 @@ def ask_for_vectors(model: str, texts: list[str]) -> list[list[float]]:
 		with paid(services.worst_of_embedding(model, texts)) as bill:
 			vectors, bill.usage = asyncio.run(services.embed(model, texts))
 			return vectors
-	except (RunStopped, BudgetHeld) as limit:
+	except (RunStopped, BudgetReserved) as limit:
 		raise ModelError(str(limit)) from None
 
 

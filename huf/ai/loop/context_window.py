@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from huf.ai.core.attachments import PICTURE_TOKENS, count_pictures
+from huf.ai.core.attachments import IMAGE_TOKENS, count_images
 from huf.ai.core.types import MAX_SHOWN
 from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, excerpt, stub
 
@@ -26,7 +26,7 @@ Cut = dict[int, dict | None]
 def estimate(messages: list[dict]) -> int:
 	"""Tokens of messages, where there is no tokenizer to ask."""
 	words = sum(len(str(message)) for message in messages) // CHARACTERS_PER_TOKEN
-	return words + PICTURE_TOKENS * count_pictures(messages)
+	return words + IMAGE_TOKENS * count_images(messages)
 
 
 @dataclass(frozen=True)

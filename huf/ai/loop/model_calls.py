@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import count
 
 from huf.ai.core.costs import Grant, WorstCase
-from huf.ai.core.errors import BudgetHeld, ModelError, RunStopped
+from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
 from huf.ai.core.types import Ask, Emit, EventKind, ModelReply, Outcome, StopReason
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.journal import Journal
@@ -55,7 +55,7 @@ async def set_aside(shown: Shown, step, ask, guards, journal: Journal) -> Grant 
 	for attempt in count():
 		try:
 			return journal.asking(step, worst)
-		except BudgetHeld as held:
+		except BudgetReserved as held:
 			if attempt >= MAX_HELD:
 				raise RunStopped(StopReason.MONEY_BUDGET, str(held)) from None
 		await watched(asyncio.sleep(HELD_PAUSE), guards, Progress(step, waiting=True))

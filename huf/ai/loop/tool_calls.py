@@ -8,8 +8,8 @@ from asyncio import CancelledError, Task
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from huf.ai.core.arguments import as_text, check_arguments, mask_secrets, parse_arguments
-from huf.ai.core.errors import RunPaused, RunStopped, TookTooLong, ToolError
+from huf.ai.core.arguments import check_arguments, mask_secrets, parse_arguments, to_text
+from huf.ai.core.errors import RunPaused, RunStopped, ToolError, ToolTimeout
 from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Tool, ToolResult
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.waiting import watch
@@ -42,16 +42,16 @@ async def perform(call: Call, guards: Iterable[Guard] = (), step: int = 0) -> To
 	unknown then; what it has changed here is its caller's to take back. Raises RunPaused.
 	"""
 	if call.error:
-		return ToolResult(call, CallStatus.REFUSED, as_text({"error": call.error}))
+		return ToolResult(call, CallStatus.REFUSED, to_text({"error": call.error}))
 	started, stopped = time.monotonic(), False
 	# A guard may end the read transaction to see what others did. That would end a write tool's own in the middle.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
 	try:
 		task = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)
 		status, text = outcome_of(task)
-	except (TookTooLong, RunStopped) as error:
+	except (ToolTimeout, RunStopped) as error:
 		stopped = isinstance(error, RunStopped)
-		status, text = abandoned(call), as_text(fault(error))
+		status, text = abandoned(call), to_text(fault(error))
 	return ToolResult(call, status, text, round((time.monotonic() - started) * 1000), stopped)
 
 
@@ -67,7 +67,7 @@ def outcome_of(task: Task) -> tuple[CallStatus, str]:
 
 def recordable(result: Any) -> str:
 	"""Text of a size and of characters that every database takes, without secrets."""
-	text = as_text(result)
+	text = to_text(result)
 	coded = text.encode("utf-8", "replace")
 	kept = coded[:MAX_KEPT].decode("utf-8", "ignore")
 	if len(coded) > MAX_KEPT:

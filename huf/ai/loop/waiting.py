@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Iterable
 from typing import Any
 
 from huf.ai.concurrency.event_loops import CarriedContext
-from huf.ai.core.errors import RunStopped, TookTooLong
+from huf.ai.core.errors import RunStopped, ToolTimeout
 from huf.ai.loop.guards import Guard, Progress, first_verdict
 
 GUARD_INTERVAL_S = 0.5
@@ -37,7 +37,7 @@ async def watch(
 			if verdict := first_verdict(guards, progress):
 				raise RunStopped(verdict.reason, verdict.why)
 			if clock() >= deadline:
-				raise TookTooLong(f"It did not end within {timeout_s:g} seconds and was abandoned.")
+				raise ToolTimeout(f"It did not end within {timeout_s:g} seconds and was abandoned.")
 	finally:
 		if not task.done():
 			task.cancel()

@@ -8,7 +8,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 
-from huf.ai.core.text_decoding import ADDRESS, clean, read_addresses
+from huf.ai.core.text_decoding import EMAIL_ADDRESS, read_addresses, strip_control_chars
 
 ANSWERS = re.compile(r"^\s*(?:re|aw|sv|vs|odp|antw|ref|rif|res)(?:\[\d+\])?\s*:", re.IGNORECASE)
 
@@ -45,7 +45,7 @@ def compose(letter: Letter) -> str:
 	if letter.automatic:
 		mail["Auto-Submitted"] = "auto-replied"
 		mail["X-Auto-Response-Suppress"] = "All"
-	mail.set_content(clean(letter.body), cte="quoted-printable")
+	mail.set_content(strip_control_chars(letter.body), cte="quoted-printable")
 	return mail.as_string()
 
 
@@ -55,7 +55,7 @@ def answer_subject(subject: str) -> str:
 
 
 def one_line(text: str) -> str:
-	return " ".join(clean(text or "").split())
+	return " ".join(strip_control_chars(text or "").split())
 
 
 def read_recipients(text: str) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def read_recipients(text: str) -> tuple[str, ...]:
 	found = [read_addresses(part) for part in parts]
 	for part, addresses in zip(parts, found, strict=True):
 		rest = part.rpartition("<")[2].rstrip("> ") if "<" in part else part
-		if len(addresses) != 1 or not ADDRESS.fullmatch(rest):
+		if len(addresses) != 1 or not EMAIL_ADDRESS.fullmatch(rest):
 			raise ValueError(
 				f"{part!r} is no address. Give addresses such as anna@example.com, with commas between them."
 			)

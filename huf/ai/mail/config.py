@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.yaml_lines import Lined, known, load, wrong
+from huf.ai.core.yaml_lines import LineMapping, check_mapping, line_error, load_yaml
 from huf.ai.mail.rules import MailRoute, Rule, check_rule
 
 RULE_KEYS = {"name": str, "match": dict, "route": str, "profile": str, "preprocessor": str}
@@ -51,11 +51,15 @@ class MailConfig:
 
 def read_config(text: str) -> MailConfig:
 	"""Raises UsageError with the line of what is wrong."""
-	top = known(load(text), {"routing": dict, "agent": dict}, "the file", 1)
+	top = check_mapping(load_yaml(text), {"routing": dict, "agent": dict}, "the file", 1)
 	routing = (
-		known(top["routing"], {"rules": list}, "routing", top.lines["routing"]) if "routing" in top else {}
+		check_mapping(top["routing"], {"rules": list}, "routing", top.lines["routing"])
+		if "routing" in top
+		else {}
 	)
-	agent = known(top["agent"], {"profiles": dict}, "agent", top.lines["agent"]) if "agent" in top else {}
+	agent = (
+		check_mapping(top["agent"], {"profiles": dict}, "agent", top.lines["agent"]) if "agent" in top else {}
+	)
 	rules = (
 		tuple(read_rule(each, routing.lines["rules"]) for each in routing["rules"])
 		if "rules" in routing
@@ -69,13 +73,13 @@ def read_config(text: str) -> MailConfig:
 
 
 def read_rule(value: Any, line: int) -> Rule:
-	values = known(value, RULE_KEYS, "a rule", getattr(value, "line", line))
+	values = check_mapping(value, RULE_KEYS, "a rule", getattr(value, "line", line))
 	for key in ("name", "match"):
 		if not values.get(key):
-			raise wrong(values.line, f"a rule needs {key}.")
+			raise line_error(values.line, f"a rule needs {key}.")
 	route = values.get("route", MailRoute.PIPELINE.value)
 	if route not in [each.value for each in MailRoute]:
-		raise wrong(values.lines["route"], f"{route!r} is no route. There are: pipeline, agent.")
+		raise line_error(values.lines["route"], f"{route!r} is no route. There are: pipeline, agent.")
 	rule = Rule(
 		values["name"],
 		dict(values["match"]),
@@ -86,11 +90,11 @@ def read_rule(value: Any, line: int) -> Rule:
 	try:
 		check_rule(rule)
 	except UsageError as error:
-		raise wrong(line_of_fault(values), str(error)) from None
+		raise line_error(line_of_fault(values), str(error)) from None
 	return rule
 
 
-def line_of_fault(values: Lined) -> int:
+def line_of_fault(values: LineMapping) -> int:
 	"""The line of the condition that is wrong by itself; that of the rule where it is the whole."""
 	for key, wanted in values["match"].items():
 		try:
@@ -101,25 +105,25 @@ def line_of_fault(values: Lined) -> int:
 
 
 def read_profile(name: str, value: Any, line: int) -> Profile:
-	values = known(value, PROFILE_KEYS, f"the profile {name}", line)
+	values = check_mapping(value, PROFILE_KEYS, f"the profile {name}", line)
 	for key in ("system_prompt_file", "tools"):
 		if key not in values:
-			raise wrong(line, f"the profile {name} needs {key}.")
+			raise line_error(line, f"the profile {name} needs {key}.")
 	for key in ("max_tokens", "max_iterations"):
 		if values.get(key, 1) < 1:
-			raise wrong(values.lines[key], f"{key} must be 1 or more.")
+			raise line_error(values.lines[key], f"{key} must be 1 or more.")
 	if not 0 <= values.get("temperature", 0) <= 2:
-		raise wrong(values.lines["temperature"], "temperature must be between 0 and 2.")
+		raise line_error(values.lines["temperature"], "temperature must be between 0 and 2.")
 	if not all(isinstance(tool, str) for tool in values["tools"]):
-		raise wrong(values.lines["tools"], "tools must be a list of names.")
+		raise line_error(values.lines["tools"], "tools must be a list of names.")
 	return Profile(name, line=line, **{**values, "tools": tuple(values["tools"])})
 
 
-def check_names(config: MailConfig, routing: Lined) -> MailConfig:
+def check_names(config: MailConfig, routing: LineMapping) -> MailConfig:
 	names = [rule.name for rule in config.rules or ()]
 	for place, name in enumerate(names):
 		if name in names[:place]:
-			raise wrong(routing["rules"][place].line, f"there are two rules of the name {name}.")
+			raise line_error(routing["rules"][place].line, f"there are two rules of the name {name}.")
 	return config
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 import frappe
 from frappe.utils.background_jobs import get_job_status
 
-from huf.ai.core.errors import AlreadyOpened, UsageError
+from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.mail_types import MailEvent, MailJob, MailStatus
 from huf.ai.core.trigger_types import Origin
 from huf.ai.core.types import OFFLINE, AgentRequest, RunStatus
@@ -60,7 +60,7 @@ def begin(row) -> str | None:
 	try:
 		agent, prompt = JOBS[MailJob(row.job)](row)
 		return open_for(row, agent, prompt) if agent else None
-	except AlreadyOpened:
+	except RunAlreadyOpened:
 		frappe.db.rollback()
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError, KeyError) as error:
 		frappe.db.rollback()

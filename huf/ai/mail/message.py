@@ -10,7 +10,7 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 from html import unescape
 
-from huf.ai.core.text_decoding import clean, decode_bytes, decode_header_value, read_addresses
+from huf.ai.core.text_decoding import decode_bytes, decode_header_value, read_addresses, strip_control_chars
 from huf.ai.mail.automated import find_automated
 from huf.ai.mail.quoting import new_text_of
 
@@ -169,7 +169,7 @@ def is_attached(part: Message) -> bool:
 
 
 def to_text(part: Message) -> str:
-	text = clean(
+	text = strip_control_chars(
 		decode_bytes(payload_of(part), part.get_content_charset()).replace("\r\n", "\n").replace("\r", "\n")
 	)
 	return html_to_text(text) if part.get_content_type() == "text/html" else text

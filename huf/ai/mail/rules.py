@@ -12,8 +12,8 @@ from typing import Any
 import regex
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.text_decoding import ADDRESS
-from huf.ai.core.trigger_types import Check
+from huf.ai.core.text_decoding import EMAIL_ADDRESS
+from huf.ai.core.trigger_types import ConditionResult
 from huf.ai.mail.message import MailMessage
 
 MAX_PATTERN_CHARS = 500
@@ -44,7 +44,7 @@ class Tried:
 
 	rule: str
 	fits: bool
-	checks: tuple[Check, ...]
+	checks: tuple[ConditionResult, ...]
 
 
 @dataclass(frozen=True)
@@ -77,18 +77,18 @@ def try_rule(rule: Rule, message: MailMessage) -> Tried:
 # --- conditions ---
 
 
-def check_all(message: MailMessage, wanted: bool) -> list[Check]:
-	return [Check("every mail", bool(wanted))]
+def check_all(message: MailMessage, wanted: bool) -> list[ConditionResult]:
+	return [ConditionResult("every mail", bool(wanted))]
 
 
-def check_sender(message: MailMessage, wanted: str) -> list[Check]:
-	return [Check(f"sender is {wanted}", message.sender == wanted.strip().lower(), message.sender)]
+def check_sender(message: MailMessage, wanted: str) -> list[ConditionResult]:
+	return [ConditionResult(f"sender is {wanted}", message.sender == wanted.strip().lower(), message.sender)]
 
 
-def check_domain(message: MailMessage, wanted: str) -> list[Check]:
+def check_domain(message: MailMessage, wanted: str) -> list[ConditionResult]:
 	domain = message.sender.rpartition("@")[2]
 	return [
-		Check(
+		ConditionResult(
 			f"sender's domain is {wanted}",
 			bool(domain) and domain == wanted.strip().lower().removeprefix("@"),
 			domain,
@@ -96,33 +96,33 @@ def check_domain(message: MailMessage, wanted: str) -> list[Check]:
 	]
 
 
-def check_subject(message: MailMessage, wanted: str) -> list[Check]:
+def check_subject(message: MailMessage, wanted: str) -> list[ConditionResult]:
 	return [
-		Check(
+		ConditionResult(
 			f"subject contains {wanted!r}", wanted.casefold() in message.subject.casefold(), message.subject
 		)
 	]
 
 
-def check_headers(message: MailMessage, wanted: Mapping[str, str]) -> list[Check]:
+def check_headers(message: MailMessage, wanted: Mapping[str, str]) -> list[ConditionResult]:
 	return [check_header(message, name, pattern) for name, pattern in wanted.items()]
 
 
-def check_header(message: MailMessage, name: str, pattern: str) -> Check:
+def check_header(message: MailMessage, name: str, pattern: str) -> ConditionResult:
 	text, values = f"header {name} matches {pattern}", message.all_headers(name)
 	if not values:
-		return Check(text, False, f"there is no header {name}")
+		return ConditionResult(text, False, f"there is no header {name}")
 	try:
 		compiled = regex.compile(pattern, regex.IGNORECASE)
 		found = any(compiled.search(value[:MAX_VALUE_CHARS], timeout=PATTERN_SECONDS) for value in values)
 	except TimeoutError:
-		return Check(text, False, "the expression takes too long")
+		return ConditionResult(text, False, "the expression takes too long")
 	except (regex.error, RecursionError, MemoryError) as error:
-		return Check(text, False, f"the expression cannot be read: {error}")
-	return Check(text, found, " | ".join(values)[:MAX_VALUE_CHARS])
+		return ConditionResult(text, False, f"the expression cannot be read: {error}")
+	return ConditionResult(text, found, " | ".join(values)[:MAX_VALUE_CHARS])
 
 
-def check_forwarded(message: MailMessage, wanted: str) -> list[Check]:
+def check_forwarded(message: MailMessage, wanted: str) -> list[ConditionResult]:
 	"""Whether a mail was forwarded from an address: any of four signals is enough."""
 	address = wanted.strip().lower()
 	signals = {
@@ -133,11 +133,11 @@ def check_forwarded(message: MailMessage, wanted: str) -> list[Check]:
 	}
 	seen = [name for name, is_so in signals.items() if is_so]
 	where = f"found in {', '.join(seen)}" if seen else f"in none of {', '.join(signals)}"
-	return [Check(f"forwarded from {wanted}", bool(seen), where)]
+	return [ConditionResult(f"forwarded from {wanted}", bool(seen), where)]
 
 
 def addresses_in(texts: Iterable[str]) -> set[str]:
-	return {found.lower().rstrip(".") for text in texts for found in ADDRESS.findall(text)}
+	return {found.lower().rstrip(".") for text in texts for found in EMAIL_ADDRESS.findall(text)}
 
 
 CONDITIONS = {
@@ -172,7 +172,7 @@ def check_condition(rule: str, name: str, wanted: Any) -> None:
 		raise UsageError(
 			f"{name} of the rule {rule} must be {'true' if kind is bool else describe_kind(kind)}."
 		)
-	if name in ("sender_email", "forwarded_from") and not ADDRESS.fullmatch(wanted.strip()):
+	if name in ("sender_email", "forwarded_from") and not EMAIL_ADDRESS.fullmatch(wanted.strip()):
 		raise UsageError(f"{name} of the rule {rule} must be one address, such as anna@example.com.")
 	for header, pattern in wanted.items() if kind is dict else ():
 		check_pattern(header, pattern)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.evals.cases import definition_of, read_cases
+from huf.ai.evals.cases import dump_definition, read_cases
 from huf.ai.mail.config import Profile, read_config
 from huf.ai.mail.dispatch import RULE, fields_of
 from huf.ai.mail.import_export import COLUMNS, STEP, provider_of
@@ -125,7 +125,7 @@ def eval_entries(pack: Pack) -> Iterable[Entry]:
 	with in_file(EVALS):
 		for case in read_cases(read_text(pack.folder, EVALS)):
 			about = {"case_name": case["case"], "agent": case["agent"], "prompt": case.get("prompt")}
-			values = {**about, "definition": definition_of(case)}
+			values = {**about, "definition": dump_definition(case)}
 			yield Entry("Agent Eval Case", values, f"{EVALS}: Line {case.line}")
 
 

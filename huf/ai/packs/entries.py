@@ -8,7 +8,7 @@ from copy import deepcopy
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.yaml_lines import Lined
+from huf.ai.core.yaml_lines import LineMapping
 from huf.ai.packs.manifest import Entry
 from huf.ai.packs.merging import Digests, Merged, Parts, digest_of, keep_digests, merge, take_apart
 
@@ -23,7 +23,7 @@ def check_entry(entry: Entry) -> None:
 	meta = frappe.get_meta(entry.doctype)
 	for name in entry.values:
 		if name not in ("name", "doctype") and not meta.has_field(name) and name not in standing(entry):
-			line = entry.values.lines.get(name) if isinstance(entry.values, Lined) else None
+			line = entry.values.lines.get(name) if isinstance(entry.values, LineMapping) else None
 			place = re.sub(r"\d+$", str(line), entry.place) if line else entry.place
 			raise UsageError(f"{place}: {entry.doctype} has no field {name!r}.")
 

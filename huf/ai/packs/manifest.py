@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.yaml_lines import Lined, known, load, wrong
+from huf.ai.core.yaml_lines import LineMapping, check_mapping, line_error, load_yaml
 
 FILE, TOOLS, EVALS = "pack.yaml", "tools.py", "evals.yaml"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -72,12 +72,12 @@ NO_RIGHTS = dict.fromkeys(
 def read_pack(folder: Path) -> Pack:
 	"""Raises UsageError for what is no pack."""
 	with in_file(FILE):
-		top = known(load(read_text(folder, FILE)), KEYS, "a pack", 1)
+		top = check_mapping(load_yaml(read_text(folder, FILE)), KEYS, "a pack", 1)
 		for key in ("pack", "title", "version"):
 			if not top.get(key):
-				raise wrong(top.line, f"a pack needs {key}.")
+				raise line_error(top.line, f"a pack needs {key}.")
 		if not NAME.fullmatch(top["pack"]):
-			raise wrong(top.lines["pack"], "pack must be a short name of small letters, digits and _.")
+			raise line_error(top.lines["pack"], "pack must be a short name of small letters, digits and _.")
 		listed = [*read_roles(top), *read_listed(top, folder)]
 	entries = (*listed, *read_json(folder, "doctypes.json", "DocType"), *read_json(folder, "records.json"))
 	about = {key: top.get(key, "") for key in ("title", "version", "description")}
@@ -95,34 +95,34 @@ def read_text(folder: Path, name: str) -> str:
 		raise UsageError(f"{name} cannot be read: {error}") from None
 
 
-def read_roles(top: Lined) -> Iterable[Entry]:
+def read_roles(top: LineMapping) -> Iterable[Entry]:
 	for role in top.get("roles", ()):
 		if not isinstance(role, str):
-			raise wrong(top.lines["roles"], "roles must be a list of names.")
+			raise line_error(top.lines["roles"], "roles must be a list of names.")
 		yield Entry("Role", {"role_name": role, "desk_access": 1}, f"{FILE}: Line {top.lines['roles']}")
 
 
-def read_listed(top: Lined, folder: Path) -> Iterable[Entry]:
+def read_listed(top: LineMapping, folder: Path) -> Iterable[Entry]:
 	"""The documents that stand in the file itself."""
 	kinds = {"tools": "Agent Tool Function", "agents": "Agent", "triggers": "Agent Trigger"}
 	for key, doctype in kinds.items():
 		for values in top.get(key, ()):
-			if not isinstance(values, Lined):
-				raise wrong(top.lines[key], f"{key} must be a list of mappings.")
+			if not isinstance(values, LineMapping):
+				raise line_error(top.lines[key], f"{key} must be a list of mappings.")
 			place = f"{FILE}: Line {values.line}"
 			if doctype == "Agent":
 				values = read_agent(values, folder)
 			yield Entry(doctype, values, place)
 
 
-def read_agent(values: Lined, folder: Path) -> Lined:
+def read_agent(values: LineMapping, folder: Path) -> LineMapping:
 	"""An Agent's fields, with its instructions from their file and its tools as rows."""
 	if file := values.pop("instructions_file", None):
 		with in_file(f"Line {values.lines['instructions_file']}"):
 			values["instructions"] = read_text(folder, file).strip()
 	tools = values.pop("tools", [])
 	if not isinstance(tools, list) or not all(isinstance(each, str | dict) for each in tools):
-		raise wrong(values.lines["tools"], "tools must be a list of names.")
+		raise line_error(values.lines["tools"], "tools must be a list of names.")
 	values["agent_tool"] = [{"tool": each} if isinstance(each, str) else dict(each) for each in tools]
 	return values
 

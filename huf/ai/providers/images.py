@@ -9,8 +9,8 @@ from pathlib import PurePath
 
 import frappe
 
-from huf.ai.core.attachments import PICTURES, without_pictures
-from huf.ai.core.files import file_content
+from huf.ai.core.attachments import IMAGE_TYPES, drop_images
+from huf.ai.core.files import read_file_content
 
 MAX_BYTES = 20_000_000
 """Of all pictures in one request; the newest are shown."""
@@ -21,7 +21,7 @@ GONE = "A picture is no longer shown."
 def with_pictures(messages: list[dict], sees: bool) -> list[dict]:
 	"""Messages in OpenAI's form: those with pictures as parts, or with a line that they cannot be seen."""
 	if not sees:
-		return [without_pictures(each, UNSEEN) for each in messages]
+		return [drop_images(each, UNSEEN) for each in messages]
 	left, sent = MAX_BYTES, []
 	for message in reversed(messages):
 		if message.get("images"):
@@ -42,7 +42,7 @@ def read_pictures(names: Iterable[str], left: int) -> Iterator[str]:
 
 def as_parts(message: dict, urls: list[str]) -> dict:
 	gone = GONE if len(urls) < len(message["images"]) else ""
-	told = without_pictures(message, gone) if gone else message
+	told = drop_images(message, gone) if gone else message
 	words = [{"type": "text", "text": told["content"]}] if told["content"] else []
 	pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
 	return {"role": message["role"], "content": [*words, *pictures]}
@@ -55,8 +55,8 @@ def read_picture(name: str, most: int) -> str | None:
 	file = frappe.get_doc("File", name)
 	ending = PurePath(file.file_name or file.file_url).suffix.lower().lstrip(".")
 	try:
-		content = file_content(file)
+		content = read_file_content(file)
 	except OSError:
 		return None
-	url = f"data:{PICTURES.get(ending, 'image/png')};base64,{base64.b64encode(content).decode()}"
+	url = f"data:{IMAGE_TYPES.get(ending, 'image/png')};base64,{base64.b64encode(content).decode()}"
 	return url if len(url) <= most else None

@@ -17,7 +17,7 @@ from typing import Any
 from huf.ai.concurrency.event_loops import run_on_model_loop
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
-from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Ask, ModelReply, Outcome, StopReason, Tool, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW, Room
 from huf.ai.loop.planner import planned
@@ -116,7 +116,7 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	prices = said.prices or listed_prices(name)
 	window = said.window or table.get("max_input_tokens") or DEFAULT_WINDOW
 	sees = table.get("supports_vision") if said.sees is None else said.sees
-	row = get_cached("AI Provider", provider)
+	row = find_cached("AI Provider", provider)
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
 		CallWay(row.call_way or CallWay.AUTOMATIC),
@@ -127,7 +127,7 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 def request_settings(agent, context: dict) -> dict[str, Any]:
 	"""temperature, top_p and max_tokens: the Agent record's, else the SDK agent's. What a model does not take is dropped."""
 	name = context.get("agent_name")
-	doc = get_cached("Agent", name)
+	doc = find_cached("Agent", name)
 	fallback = agent.model_settings
 	wanted = {
 		"temperature": doc.temperature if doc else fallback.temperature,
@@ -156,7 +156,7 @@ def is_known(prefix: str) -> bool:
 
 def _setup_api_key(provider_name: str, api_key: str | None, completion_kwargs: dict[str, Any]) -> None:
 	"""Put the key into the call. Raises ModelError where one is needed and missing."""
-	row = get_cached("AI Provider", provider_name)
+	row = find_cached("AI Provider", provider_name)
 	if not row:
 		raise ModelError(f"There is no AI Provider {provider_name!r}.", provider=provider_name)
 	if row.api_base:

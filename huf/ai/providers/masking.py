@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from huf.ai.core.attachments import without_pictures
+from huf.ai.core.attachments import drop_images
 from huf.ai.core.types import PAST, Ask, ModelReply
 
 PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+\]")
@@ -135,7 +135,7 @@ def masked(ask: Ask, masker: Masker) -> Ask:
 	"""The same model, which never reads personal data; its replies have the real values in them again."""
 
 	def hidden(messages):
-		return [masker.mask_message(without_pictures(each, UNSHOWN)) for each in messages]
+		return [masker.mask_message(drop_images(each, UNSHOWN)) for each in messages]
 
 	async def ask_masked(messages, tools, on_text, **limits) -> ModelReply:
 		stream = UnmaskedStream(masker, on_text)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import frappe
 
-from huf.ai.core.attachments import MAX_PICTURE_TOKENS, count_pictures
+from huf.ai.core.attachments import MAX_IMAGE_TOKENS, count_images
 from huf.ai.core.errors import UsageError
-from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import DIRECT, OFFLINE, Tool
 
 MILLION = 1_000_000
@@ -54,11 +54,11 @@ def choose_model(agent, provider: str | None = None, model: str | None = None) -
 	model = model or agent.model or get_settings().default_model
 	if not model:
 		return None, OFFLINE
-	row = get_cached("AI Model", model)
+	row = find_cached("AI Model", model)
 	if not row:
 		raise UsageError(f"There is no AI Model {model!r}. Add it, or choose one that is there.")
 	provider = provider or row.provider
-	if not get_cached("AI Provider", provider):
+	if not find_cached("AI Provider", provider):
 		raise UsageError(f"There is no AI Provider {provider!r}. Add it, with its API key.")
 	return provider, model
 
@@ -73,13 +73,13 @@ def shown_model(agent) -> tuple[str | None, str]:
 
 def plans(agent_name: str | None, model: str) -> bool:
 	"""Whether an agent's tools are called by plans: as the agent says, else as the model needs it."""
-	agent, row = get_cached("Agent", agent_name), get_cached("AI Model", model)
+	agent, row = find_cached("Agent", agent_name), find_cached("AI Model", model)
 	chosen = agent.tool_mode if agent else None
 	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))
 
 
 def facts_of(model: str) -> Facts:
-	doc = get_cached("AI Model", model)
+	doc = find_cached("AI Model", model)
 	if not doc:
 		return Facts()
 	sees = doc.vision == "Yes" if doc.vision in ("Yes", "No") else None
@@ -103,4 +103,4 @@ def most_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int
 	known, tokens = counted
 	said = [*messages[known:], *([] if known else [tool.as_spec() for tool in tools])]
 	words = sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in said)
-	return tokens + words + count_pictures(messages[known:]) * MAX_PICTURE_TOKENS
+	return tokens + words + count_images(messages[known:]) * MAX_IMAGE_TOKENS

@@ -2,8 +2,8 @@
 
 from huf.ai.concurrency.event_loops import run_on_model_loop
 from huf.ai.core.costs import WorstCase
-from huf.ai.core.errors import BudgetHeld, ModelError, RunStopped, ToolError
-from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError
+from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Usage
 from huf.ai.providers.failures import first_line, hide_secret, model_error
 from huf.ai.providers.litellm import (
@@ -23,7 +23,7 @@ SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
 async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
 	"""Text of a sound file: {text}. Paid by the user and the site. Raises ModelError; commits."""
 	sound = content.encode() if isinstance(content, str) else content
-	row = get_cached("AI Model", model)
+	row = find_cached("AI Model", model)
 	name = _normalize_model_name(model, row.provider)
 	kwargs = {"model": name, "file": (file_name, sound), "max_retries": 0}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
@@ -32,7 +32,7 @@ async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
 		with paid(worst_of_sound(model, file_name, len(sound), prices)) as bill:
 			answer = await run_on_model_loop(load().atranscription(**kwargs))
 			bill.usage = prices.usage_of(answer.usage)
-	except (RunStopped, BudgetHeld) as limit:
+	except (RunStopped, BudgetReserved) as limit:
 		raise ModelError(str(limit)) from None
 	except known_errors() as error:
 		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
@@ -41,7 +41,7 @@ async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
 
 async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]:
 	"""Texts as vectors of an embedding model. Raises ModelError. No write transaction may be open."""
-	row = get_cached("AI Model", model)
+	row = find_cached("AI Model", model)
 	name = _normalize_model_name(model, row.provider)
 	kwargs = {"model": name, "input": texts, "timeout": get_settings().model_timeout, "max_retries": 0}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
@@ -57,7 +57,7 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 
 def worst_of_embedding(model: str, texts: list[str]) -> WorstCase:
 	"""The most that `embed` can use: a token is a byte at least."""
-	prices = prices_of(model, _normalize_model_name(model, get_cached("AI Model", model).provider))
+	prices = prices_of(model, _normalize_model_name(model, find_cached("AI Model", model).provider))
 	tokens = sum(len(text.encode()) for text in texts)
 	return WorstCase(model, tokens, 0, prices.input if prices else None, 0.0)
 

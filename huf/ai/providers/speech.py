@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from huf.ai.core.costs import WorstCase
-from huf.ai.core.settings import get_cached
+from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Usage
 from huf.ai.providers.litellm import listed, prices_of
 
@@ -44,9 +44,9 @@ class SoundPrices:
 
 def sound_prices(model: str, name: str) -> SoundPrices:
 	"""The site's own prices of an AI Model, else those of `name` in LiteLLM's table."""
-	row = get_cached("AI Model", model)
+	row = find_cached("AI Model", model)
 	tokens = prices_of(model, name)
-	said_here = row.own_prices or get_cached("AI Provider", row.provider).is_local
+	said_here = row.own_prices or find_cached("AI Provider", row.provider).is_local
 	table = {} if said_here else listed(name)
 	seconds = [table.get(f"{way}_cost_per_second") for way in ("input", "output")]
 	second = max((each for each in seconds if each is not None), default=None)
@@ -60,4 +60,4 @@ def worst_of_sound(model: str, file_name: str, size: int, prices: SoundPrices) -
 	"""The most that a sound of so many bytes can cost."""
 	seconds = size / (OF_WAVES if file_name.lower().endswith(".wav") else BYTES_A_SECOND) + 1
 	price = prices.dearest_second
-	return WorstCase(model, besides=None if price is None else price * seconds)
+	return WorstCase(model, extra_cost=None if price is None else price * seconds)

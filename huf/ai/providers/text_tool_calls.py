@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from huf.ai.core.arguments import FENCE, repair
+from huf.ai.core.arguments import FENCE, repair_json
 
 Tools = Mapping[str, dict]
 """Parameters (a JSON schema) by the tool's name."""
@@ -86,7 +86,7 @@ def read_row(text: str) -> list:
 
 
 def mend(text: str) -> dict | None:
-	return repair(f'{{"calls": {text}}}' if text.startswith("[") else text)
+	return repair_json(f'{{"calls": {text}}}' if text.startswith("[") else text)
 
 
 EXACT = (read_row, ast.literal_eval)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cached_property
 from hashlib import blake2b
 
-from huf.ai.core.attachments import PICTURE_TOKENS, count_pictures
+from huf.ai.core.attachments import IMAGE_TOKENS, count_images
 from huf.ai.core.types import Tool
 
 AROUND = 16
@@ -55,7 +55,7 @@ def most_of(message: dict) -> int:
 
 def around(message: dict) -> int:
 	"""Tokens of what is no text."""
-	return AROUND * (1 + len(message.get("tool_calls") or ())) + PICTURE_TOKENS * count_pictures((message,))
+	return AROUND * (1 + len(message.get("tool_calls") or ())) + IMAGE_TOKENS * count_images((message,))
 
 
 def text_of(message: dict) -> bytes:

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from huf.ai.core.arguments import parse_arguments
-from huf.ai.core.attachments import NOTHING, MessageFiles
+from huf.ai.core.attachments import NO_FILES, MessageFiles
 from huf.ai.core.errors import ToolError
-from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Ask, Effect, Escalate, Outcome, Tool
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import StepCap
@@ -38,18 +38,18 @@ async def drive(
 
 def shielded(ask: Ask, agent_name: str | None) -> Ask:
 	"""The model behind a mask, where the agent's record asks for it."""
-	doc = get_cached("Agent", agent_name)
+	doc = find_cached("Agent", agent_name)
 	if not doc or not doc.mask_personal_data:
 		return ask
 	return masked(ask, Masker(read_patterns(get_settings().mask_patterns)))
 
 
 def opening(
-	instructions: str | None, history: Iterable[dict], prompt: str, message_files: MessageFiles = NOTHING
+	instructions: str | None, history: Iterable[dict], prompt: str, message_files: MessageFiles = NO_FILES
 ) -> list[dict]:
 	"""What a model is told first, in OpenAI's form; pictures by the names of their Files."""
 	system = [{"role": "system", "content": instructions}] if instructions else []
-	return [*system, *history, message_files.told_with(prompt)]
+	return [*system, *history, message_files.to_message(prompt)]
 
 
 def loop_tool(tool) -> Tool:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.settings import get_cached
+from huf.ai.core.settings import find_cached
 from huf.ai.core.types import AgentRequest
 from huf.ai.storage import budgets
 from huf.ai.storage.limits import runs_per_hour
@@ -20,7 +20,7 @@ def admit(agent_name: str, user: str, chat: bool = False):
 	if user == "Guest":
 		raise frappe.PermissionError("Sign in to talk to an agent.")
 	check_enabled(user)
-	agent = get_cached("Agent", agent_name)
+	agent = find_cached("Agent", agent_name)
 	if agent is None or not may_use(agent, user):
 		raise frappe.PermissionError(f"There is no agent {agent_name!r} that you may use.")
 	if agent.disabled:
@@ -32,7 +32,7 @@ def admit(agent_name: str, user: str, chat: bool = False):
 
 def check_enabled(user: str) -> None:
 	"""Raises UsageError for who has left: what was set up in their name does not go on with their rights."""
-	doc = get_cached("User", user)
+	doc = find_cached("User", user)
 	if not (doc and doc.enabled):
 		raise UsageError(
 			f"The user {user} is disabled, so no agent acts as them. Choose somebody else, or enable them."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import frappe
 
 from huf.ai.concurrency.tool_threads import run_in_thread
-from huf.ai.core.canonical_json import canonical
+from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import RunPaused, ToolError
 from huf.ai.core.types import Call, DraftStatus, Effect, Emit, EventKind
 from huf.ai.dry_run.preview import Differs, Preview, apply, preview
@@ -168,4 +168,4 @@ def proposal_of(seen: Preview, tool) -> Proposal:
 def request_of(tool, arguments: dict) -> Proposal:
 	"""What would be sent: an HTTP request, or else the arguments themselves."""
 	request = tool.describe(arguments)
-	return Proposal({"request": request}, digest(canonical(request)))
+	return Proposal({"request": request}, digest(to_canonical_json(request)))

@@ -9,9 +9,9 @@ from pathlib import PurePath
 
 import frappe
 
-from huf.ai.core.attachments import PICTURES, READ_ATTACHMENT, Attached, MessageFiles, tell
+from huf.ai.core.attachments import IMAGE_TYPES, READ_ATTACHMENT, Attachment, MessageFiles, render_files
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.core.files import file_content, file_name_of
+from huf.ai.core.files import get_file_name, read_file_content
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge.chunking import Part
 from huf.ai.knowledge.reading import READERS, read_file
@@ -49,7 +49,7 @@ def describe_limits() -> dict:
 	"""What can be attached: {endings, pictures: endings, most_files, most_bytes, most_picture_bytes}."""
 	return {
 		"endings": sorted(READERS),
-		"pictures": sorted(PICTURES),
+		"pictures": sorted(IMAGE_TYPES),
 		"most_files": MAX_FILES,
 		"most_bytes": MAX_BYTES,
 		"most_picture_bytes": MAX_PICTURE_BYTES,
@@ -75,23 +75,23 @@ def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) ->
 	pictures = [each.file_name for each in files if each.kind == "image"]
 	# As many characters as there may be tokens: a quarter of the window.
 	room = min(MAX_ROOM, facts_of(model).window or listed_window(provider, model) or DEFAULT_WINDOW)
-	return MessageFiles(tuple(files), tell(texts, pictures, room))
+	return MessageFiles(tuple(files), render_files(texts, pictures, room))
 
 
-def read(file) -> tuple[Attached, str | None]:
+def read(file) -> tuple[Attachment, str | None]:
 	"""A File and its text; None of a picture."""
-	name = file_name_of(file)
+	name = get_file_name(file)
 	try:
-		content = file_content(file)
+		content = read_file_content(file)
 	except OSError:
 		raise UsageError(f"{name} is no longer on this site. Attach it again.") from None
 	ending = PurePath(name).suffix.lower().lstrip(".")
-	is_picture = ending in PICTURES
+	is_picture = ending in IMAGE_TYPES
 	most = MAX_PICTURE_BYTES if is_picture else MAX_BYTES
 	if len(content) > most:
 		raise UsageError(f"{name} is too large: at most {most / 1_000_000:g} MB can be attached.")
 	kind, shown = "image" if is_picture else "text", " ".join((file.file_name or name).split())
-	attached = Attached(file.name, shown, file.file_url, len(content), kind)
+	attached = Attachment(file.name, shown, file.file_url, len(content), kind)
 	return attached, None if is_picture else text_of(name, content)
 
 
@@ -133,4 +133,4 @@ def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "
 @lru_cache(maxsize=8)
 def whole_text(site: str, name: str) -> str:
 	file = frappe.get_doc("File", name)
-	return text_of(file_name_of(file), file_content(file))
+	return text_of(get_file_name(file), read_file_content(file))

@@ -14,7 +14,7 @@ import frappe
 from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.tool_threads import is_tool_running
 from huf.ai.core.attachments import read_message_files
-from huf.ai.core.errors import AlreadyOpened, LeaseLost, RunPaused, UsageError
+from huf.ai.core.errors import LeaseLost, RunAlreadyOpened, RunPaused, UsageError
 from huf.ai.core.types import (
 	OFFLINE,
 	AgentRequest,
@@ -120,7 +120,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 		raise UsageError(BUSY)
 	if request.origin and not trigger_events.hand_over(request.origin, lease.run):
 		frappe.db.rollback()
-		raise AlreadyOpened(request.origin.event)
+		raise RunAlreadyOpened(request.origin.event)
 	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
 	conversations.persist_conversation()
 	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)

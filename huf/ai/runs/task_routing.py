@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from huf.ai.core.settings import get_cached, get_settings
+from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest
 from huf.ai.routing.tiers import judge
 
 
 def route_task(request: AgentRequest) -> AgentRequest:
 	"""A request whose mode or model somebody has chosen already is left as it is."""
-	agent = get_cached("Agent", request.agent)
+	agent = find_cached("Agent", request.agent)
 	if not agent or not agent.choose_by_task or request.mode or request.model:
 		return request
 	task = judge(request.prompt or "", get_settings().cloud_tasks)

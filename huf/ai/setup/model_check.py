@@ -6,7 +6,7 @@ from dataclasses import replace
 import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.core.errors import BudgetHeld, ModelError, RunStopped
+from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
 from huf.ai.core.types import ModelReply
 from huf.ai.providers import litellm
 from huf.ai.storage.standalone_calls import paid
@@ -23,7 +23,7 @@ def try_model(name: str) -> dict:
 	began, reply, error = time.perf_counter(), None, None
 	try:
 		reply = ask_once(provider, name)
-	except (ModelError, RunStopped, BudgetHeld) as problem:
+	except (ModelError, RunStopped, BudgetReserved) as problem:
 		error = str(problem)
 	took = round((time.perf_counter() - began) * 1000)
 	return {"ok": error is None, "said": reply.text.strip() if reply else "", "error": error, "took_ms": took}

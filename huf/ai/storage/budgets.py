@@ -13,7 +13,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.costs import Grant, WorstCase
-from huf.ai.core.errors import BudgetHeld, RunStopped, TooManyRuns
+from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.types import StopReason, Usage
 from huf.ai.storage.limits import Cap, Limit
 from huf.ai.storage.rows import digest, insert_rows
@@ -63,7 +63,7 @@ def reserve(limits: list[Limit], worst: WorstCase | None, now: datetime | None =
 			return Reservation(tuple(name for name, _ in named), asked.cost, asked.tokens, grant)
 		# Another was quicker. What was added so far goes back, and what there is now is looked at anew.
 		frappe.db.rollback()
-	raise BudgetHeld("Too many calls want the same budget at once. Try again.")
+	raise BudgetReserved("Too many calls want the same budget at once. Try again.")
 
 
 def check_measured(limits: list[Limit], worst: WorstCase | None) -> None:
@@ -84,7 +84,7 @@ def afford(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> G
 		row = rows[name]
 		sides = (
 			(limit.tokens, row.tokens, row.reserved_tokens, worst.input_tokens, 1),
-			(limit.cost, row.cost, row.reserved_cost, worst.asking, worst.output_price),
+			(limit.cost, row.cost, row.reserved_cost, worst.input_cost, worst.output_price),
 		)
 		for cap, used, reserved, first, each in sides:
 			room = room_for(cap, used, first, each, worst.output_tokens)
@@ -98,7 +98,7 @@ def afford(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> G
 			most = min(most, room)
 	if held:
 		frappe.db.rollback()
-		raise BudgetHeld(f"{held} The rest is set aside for calls under way.")
+		raise BudgetReserved(f"{held} The rest is set aside for calls under way.")
 	return Grant(most, most < worst.output_tokens)
 
 

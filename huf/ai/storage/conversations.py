@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.attachments import NOTHING, MessageFiles, read_message_files
+from huf.ai.core.attachments import NO_FILES, MessageFiles, read_message_files
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import ModelReply, ToolResult
 from huf.ai.storage.rows import digest, insert_row, insert_rows
@@ -107,7 +107,7 @@ class ConversationManager:
 		kind: str = "Message",
 		run: str | None = None,
 		step: int = 0,
-		message_files: MessageFiles = NOTHING,
+		message_files: MessageFiles = NO_FILES,
 	) -> None:
 		self.add_messages([message(role, content, kind, step) | message_files.as_row], run)
 
@@ -214,7 +214,7 @@ def as_history(rows: list, with_files: bool = False) -> list[dict]:
 		elif row.kind == "Message":
 			history += pending
 			pending, open_step = [], None
-			told = read_message_files(row).told_with(row.content) if with_files else {"content": row.content}
+			told = read_message_files(row).to_message(row.content) if with_files else {"content": row.content}
 			history.append({**told, "role": ROLES[row.role], "step": key})
 	history += pending
 	return [{key: value for key, value in each.items() if key != "step"} for each in history]

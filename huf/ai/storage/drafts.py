@@ -13,7 +13,7 @@ from typing import Any
 import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
-from huf.ai.core.canonical_json import canonical
+from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Call, DraftStatus, ToolResult
 from huf.ai.storage.rows import clip, insert_row, update_row
@@ -63,7 +63,7 @@ class Proposal:
 		return {
 			"difference": json.dumps(self.shown, ensure_ascii=False, default=str),
 			"digest": self.digest,
-			"against": canonical(self.against),
+			"against": to_canonical_json(self.against),
 			"reference_doctype": self.reference[0],
 			"reference_name": self.reference[1],
 		}

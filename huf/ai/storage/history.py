@@ -143,7 +143,7 @@ def line_of(row) -> str:
 		return f"Agent calls {call['name']}: {json.dumps(call['arguments'], ensure_ascii=False)}"
 	if row.kind == "Tool Result":
 		return f"{row.tool_name} gives: {row.content}"
-	return f"{SPEAKERS[row.role]}: {read_message_files(row).told_with(row.content)['content']}"
+	return f"{SPEAKERS[row.role]}: {read_message_files(row).to_message(row.content)['content']}"
 
 
 def shortened(text: str, most: int) -> str:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import frappe
 from frappe.utils import add_to_date, get_datetime, now, now_datetime
 
-from huf.ai.core.canonical_json import canonical
+from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.types import (
 	AgentRequest,
@@ -62,7 +62,7 @@ def insert_run(
 			"provider": provider,
 			"model": model,
 			"prompt": clip(request.prompt or request.message_files.title),
-			"opening": canonical(opening),
+			"opening": to_canonical_json(opening),
 			"status": status.value,
 			"mode": request.mode.value,
 			"tier": request.tier or 0,
@@ -128,7 +128,7 @@ def request_cancel(run: str) -> None:
 
 def keep_opening(run: str, opening: list[dict]) -> None:
 	"""Write down what a queued run begins with, now that it begins. Commits."""
-	update_row("Agent Run", run, {"opening": canonical(opening)})
+	update_row("Agent Run", run, {"opening": to_canonical_json(opening)})
 	frappe.db.commit()
 
 
@@ -207,7 +207,7 @@ class RunJournal:
 
 	def recall_call(self, step: int, call: Call) -> ToolResult | None:
 		"""Asked once for each call, in order, by every worker: so it is here that calls get their keys."""
-		same = f"{call.request.name}\n{canonical(call.arguments)}"
+		same = f"{call.request.name}\n{to_canonical_json(call.arguments)}"
 		key = hashlib.sha256(f"{self.run}\n{same}\n{self.seen[same]}".encode()).hexdigest()[:32]
 		self.keys[call.position] = key
 		self.seen[same] += 1

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 
 import frappe
 
-from huf.ai.core.attachments import Attached, MessageFiles, files_of
+from huf.ai.core.attachments import Attachment, MessageFiles, parse_attachments
 from huf.ai.storage.rows import insert_row, update_document
 
 CONVERSATION = "Agent Conversation"
@@ -22,7 +22,7 @@ def give_to(conversation: str, message_files: MessageFiles, user: str) -> Messag
 	return replace(message_files, files=tuple(give(conversation, each, user) for each in message_files.files))
 
 
-def give(conversation: str, file: Attached, user: str) -> Attached:
+def give(conversation: str, file: Attachment, user: str) -> Attachment:
 	"""A File that the user has brought for this becomes the conversation's; of any other a second one is made."""
 	fields = ["owner", "attached_to_doctype", "attached_to_name"]
 	row = frappe.db.get_value("File", file.name, fields, as_dict=True)
@@ -34,7 +34,7 @@ def give(conversation: str, file: Attached, user: str) -> Attached:
 	return copy(conversation, file, user)
 
 
-def copy(conversation: str, file: Attached, user: str) -> Attached:
+def copy(conversation: str, file: Attachment, user: str) -> Attachment:
 	"""Another File of the same contents; those are gone with the last of their Files."""
 	row = frappe.db.get_value("File", file.name, COPIED, as_dict=True)
 	if not row:
@@ -48,7 +48,7 @@ def attached_to(conversation: str) -> dict:
 
 def copy_all(conversation: str, attachments: str | None, user: str) -> str | None:
 	"""The same files for a conversation that was branched off."""
-	files = [copy(conversation, each, user) for each in files_of(attachments)]
+	files = [copy(conversation, each, user) for each in parse_attachments(attachments)]
 	return json.dumps([asdict(each) for each in files], ensure_ascii=False) if files else None
 
 
@@ -59,12 +59,12 @@ def forget_files(runs: Sequence[str]) -> None:
 			frappe.delete_doc("File", file.name, ignore_permissions=True, delete_permanently=True)
 
 
-def files_in(conversation: str) -> list[Attached]:
+def files_in(conversation: str) -> list[Attachment]:
 	"""All files of a conversation, in the order in which they were brought."""
 	return read_files({"conversation": conversation})
 
 
-def read_files(filters: dict) -> list[Attached]:
+def read_files(filters: dict) -> list[Attachment]:
 	filters = {**filters, "attachments": ["is", "set"]}
 	rows = frappe.get_all("Agent Message", filters, pluck="attachments", order_by="sequence asc")
-	return [each for attachments in rows for each in files_of(attachments)]
+	return [each for attachments in rows for each in parse_attachments(attachments)]

@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.core.egress import HARMLESS, Source
+from huf.ai.core.egress import TYPES_WITHOUT_DESTINATION, UntrustedSource
 from huf.ai.tools.types import KNOWLEDGE
 
 MAIL_DOCTYPES = ("Agent Mail", "Communication")
@@ -12,9 +12,9 @@ READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%' or ma
 MAX_SEEN_CHARS = 500_000
 
 
-def sources_of(run: str | None) -> set[Source]:
+def sources_of(run: str | None) -> set[UntrustedSource]:
 	"""The untrusted sources in the context of a run: its own, its conversation's, and those of the runs that called it."""
-	found: set[Source] = set()
+	found: set[UntrustedSource] = set()
 	while run:
 		row = frappe.db.get_value(
 			"Agent Run", run, ["conversation", "reference_doctype", "parent_run"], as_dict=True
@@ -23,11 +23,11 @@ def sources_of(run: str | None) -> set[Source]:
 			break
 		channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
 		if channel == "mail" or row.reference_doctype in MAIL_DOCTYPES:
-			found.add(Source.MAIL)
+			found.add(UntrustedSource.MAIL)
 		if has_files(row.conversation):
-			found.add(Source.FILE)
+			found.add(UntrustedSource.FILE)
 		for doctype in read_by_tools(row.conversation):
-			found.add(Source.MAIL if doctype in MAIL_DOCTYPES else Source.WEB)
+			found.add(UntrustedSource.MAIL if doctype in MAIL_DOCTYPES else UntrustedSource.WEB)
 		run = row.parent_run
 	return found
 
@@ -61,7 +61,14 @@ def calls_that_read(conversation: str, columns: str, ending: str) -> list:
 			select said.run from `tabAgent Message` said where said.conversation = %s)) and made.status = 'Success' and (
 			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s
 			or (tool.types = %s and made.result like %s)) {ending}""",
-		(conversation, conversation, HARMLESS, MAIL_DOCTYPES, KNOWLEDGE, '%"untrusted": true%'),
+		(
+			conversation,
+			conversation,
+			TYPES_WITHOUT_DESTINATION,
+			MAIL_DOCTYPES,
+			KNOWLEDGE,
+			'%"untrusted": true%',
+		),
 		as_dict=True,
 	)
 

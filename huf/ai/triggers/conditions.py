@@ -13,7 +13,7 @@ import frappe
 from jinja2 import Environment, TemplateSyntaxError
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.trigger_types import Check
+from huf.ai.core.trigger_types import ConditionResult
 
 NAMES = {"doc", "now", "user", "int", "float", "round"}
 MAX_VALUE_CHARS = 60
@@ -97,15 +97,15 @@ def readable_values(doc: Snapshot, meta) -> dict:
 
 def check_condition(
 	condition: str | None, doc: Snapshot, user: str, now: datetime
-) -> tuple[list[Check], str | None]:
+) -> tuple[list[ConditionResult], str | None]:
 	"""Each part of the condition in turn up to the first that is not true, and the error if one raised."""
-	checks: list[Check] = []
+	checks: list[ConditionResult] = []
 	parts = split(condition)
 	for place, part in enumerate(parts):
 		value, error = evaluate(part, {"doc": doc, "now": now, "user": user})
-		checks.append(Check(part, bool(value) and not error, error or what_it_saw(part, doc)))
+		checks.append(ConditionResult(part, bool(value) and not error, error or what_it_saw(part, doc)))
 		if error or not value:
-			rest = [Check(part, None) for part in parts[place + 1 :]]
+			rest = [ConditionResult(part, None) for part in parts[place + 1 :]]
 			return checks + rest, error and f"The condition {part} cannot be evaluated: {error}"
 	return checks, None
 

@@ -14,7 +14,7 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
-from huf.ai.core.trigger_types import Check, TriggerEvent, TriggerEventStatus, TriggerType
+from huf.ai.core.trigger_types import ConditionResult, TriggerEvent, TriggerEventStatus, TriggerType
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.conditions import Snapshot, as_text, check_condition, render_prompt
 
@@ -129,7 +129,7 @@ def check_wish(trigger, happening: Happening, trigger_event: TriggerEvent) -> Tr
 
 
 def skip(trigger_event: TriggerEvent, condition: str, saw: str) -> TriggerEvent:
-	checks = (*trigger_event.checks, Check(condition, False, saw))
+	checks = (*trigger_event.checks, ConditionResult(condition, False, saw))
 	return replace(
 		trigger_event, status=TriggerEventStatus.SKIPPED, checks=checks, reason=f"{condition}: {saw}."
 	)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import frappe
 
-from huf.ai.core.trigger_types import Check, TriggerEventStatus
+from huf.ai.core.trigger_types import ConditionResult, TriggerEventStatus
 from huf.ai.triggers.dispatch import decide
 from huf.ai.triggers.doc_events import happening_of
 from huf.ai.triggers.registry import read_triggers
@@ -40,8 +40,8 @@ def explain_document(trigger_name: str, doc) -> dict:
 	trigger = read_triggers("t.name = %s", (trigger_name,))[0]
 	trigger_event = decide(trigger, happening_of(doc, trigger.doc_event, "explained"))
 	checks = [
-		Check("The trigger is enabled", not trigger.disabled),
-		Check(
+		ConditionResult("The trigger is enabled", not trigger.disabled),
+		ConditionResult(
 			f"It watches {trigger.reference_doctype}", trigger.reference_doctype == doc.doctype, doc.doctype
 		),
 		*trigger_event.checks,

@@ -8,7 +8,7 @@ from datetime import datetime
 import frappe
 from frappe.utils.background_jobs import get_job_status
 
-from huf.ai.core.errors import AlreadyOpened, UsageError
+from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.trigger_types import Origin, TriggerEventStatus
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
@@ -36,7 +36,7 @@ def open_event(name: str) -> str | None:
 	try:
 		with acting_as(row.run_as):
 			run = open_run(request_of(row), RunStatus.QUEUED).name
-	except AlreadyOpened:
+	except RunAlreadyOpened:
 		frappe.db.rollback()
 		return None
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:

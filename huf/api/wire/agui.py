@@ -34,7 +34,7 @@ from ag_ui.core import (
 	UserMessage,
 )
 
-from huf.ai.core.arguments import as_text
+from huf.ai.core.arguments import to_text
 from huf.ai.core.types import EventKind, RunEvent, RunStatus
 from huf.api.wire.emitted_text import EmittedText
 
@@ -144,7 +144,7 @@ class RunEncoder:
 	def encode_call(self, call: str, tool: str, arguments: Any) -> Iterator[BaseEvent]:
 		self.call_ids.add(call)
 		yield ToolCallStartEvent(tool_call_id=call, tool_call_name=tool)
-		yield ToolCallArgsEvent(tool_call_id=call, delta=as_text(arguments) or "{}")
+		yield ToolCallArgsEvent(tool_call_id=call, delta=to_text(arguments) or "{}")
 		yield ToolCallEndEvent(tool_call_id=call)
 
 	def encode_tool_finished(self, event: RunEvent) -> Iterator[BaseEvent]:

@@ -5,7 +5,7 @@ import base64
 import frappe
 
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
-from huf.ai.core.egress import Source
+from huf.ai.core.egress import UntrustedSource
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
@@ -117,7 +117,7 @@ class TestConversation(SiteTestCase):
 		with acting_as(self.owner):
 			branch = conversation.branch(self.name, self.first["run"])
 			run = self.say("Go on", branch)["run"]
-		self.assertEqual(sources_of(run), {Source.WEB})
+		self.assertEqual(sources_of(run), {UntrustedSource.WEB})
 
 	def test_a_reader_reads_and_writes_nothing_until_it_is_allowed(self):
 		with acting_as(self.owner):

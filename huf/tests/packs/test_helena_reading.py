@@ -3,7 +3,7 @@
 import frappe
 from frappe.utils import today
 
-from huf.ai.core.arguments import as_text
+from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools.sources import sources_of
@@ -240,7 +240,7 @@ class TestSources(HelenaTestCase):
 			(tools.search_alle_akten, self.word),
 		)
 		for tool, argument in calls:
-			found = sources_of(as_text(self.as_user(tool, argument)))
+			found = sources_of(to_text(self.as_user(tool, argument)))
 			self.assertTrue(found and all(each["doctype"] and each["name"] for each in found), tool.__name__)
 
 

@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
-from huf.ai.evals.runner import evaluate
+from huf.ai.evals.runner import evaluate_agent
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.start import run_agent_sync
 from huf.ai.tools import registry
@@ -114,7 +114,7 @@ class TestAgent(SalesCase):
 			run_agent_sync("Sales Analyst", "Sales report")
 
 	def test_its_cases_pass_without_a_model(self):
-		report = evaluate("Sales Analyst", 1, "Offline")
+		report = evaluate_agent("Sales Analyst", 1, "Offline")
 		failed = [each.case for each in report.results if not each.passed]
 		self.assertEqual(failed, ["two_sides_of_a_comparison"])
 

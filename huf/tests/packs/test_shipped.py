@@ -7,7 +7,7 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.evals.runner import RECORDED, evaluate
+from huf.ai.evals.runner import RECORDED, evaluate_agent
 from huf.ai.packs.install import install
 from huf.ai.packs.removing import remove
 from huf.ai.packs.shipped import Source, shipped_packs
@@ -39,7 +39,7 @@ class TestShippedPacks(SiteTestCase):
 		agents = frappe.get_all(
 			"Agent Pack Record", {"parent": name, "record_doctype": "Agent"}, pluck="record_name"
 		)
-		reports = [evaluate(agent, 1, RECORDED) for agent in agents]
+		reports = [evaluate_agent(agent, 1, RECORDED) for agent in agents]
 		faults = [case for report in reports for case in report.as_dict()["cases"] if not case["passed"]]
 		self.assertEqual(faults, [])
 		self.assertGreaterEqual(sum(len(report.results) for report in reports), FEWEST_CASES)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import takewhile
 
-from huf.ai.core.attachments import own_words
+from huf.ai.core.attachments import strip_attachments
 from huf.ai.providers.offline_planner.answers import describe_tools, word_answer
 from huf.ai.providers.offline_planner.clauses import chat_about, split_request
 from huf.ai.providers.offline_planner.intents import Ask, Call, Intent, Result, Say, read_result
@@ -107,7 +107,7 @@ def append(done: list, intent: Intent) -> Intent:
 def read_content(message: dict) -> str:
 	content = message.get("content") or ""
 	if isinstance(content, str):
-		return own_words(content)
+		return strip_attachments(content)
 	return "\n".join(part.get("text", "") for part in content if isinstance(part, dict))
 
 

@@ -8,7 +8,7 @@ import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.concurrency.tool_threads import is_tool_running, run_in_thread
-from huf.ai.core.errors import TookTooLong
+from huf.ai.core.errors import ToolTimeout
 from huf.ai.loop.guards import Progress
 from huf.ai.loop.waiting import watch
 from huf.tests.base import SiteTestCase
@@ -89,7 +89,7 @@ class TestAbandoned(SiteTestCase):
 
 	def abandon(self):
 		async def give_up():
-			with self.assertRaises(TookTooLong):
+			with self.assertRaises(ToolTimeout):
 				await watch(run_in_thread(self.write_twice), (), Progress(1), timeout_s=0.1)
 
 		run_coroutine(give_up())

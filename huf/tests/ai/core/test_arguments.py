@@ -3,25 +3,25 @@
 import json
 import unittest
 
-from huf.ai.core.arguments import fit
+from huf.ai.core.arguments import truncate_result
 
 ROWS = {"doctype": "ToDo", "rows": [{"name": f"T-{number:03}"} for number in range(100)], "count": 100}
 
 
 class TestFit(unittest.TestCase):
 	def test_what_fits_or_has_no_limit_is_left_as_it_is(self):
-		self.assertEqual(json.loads(fit(ROWS)), ROWS)
-		self.assertEqual(fit("short", 5), "short")
+		self.assertEqual(json.loads(truncate_result(ROWS)), ROWS)
+		self.assertEqual(truncate_result("short", 5), "short")
 
 	def test_rows_go_from_the_end_and_it_stays_json(self):
-		text = fit(ROWS, 300)
+		text = truncate_result(ROWS, 300)
 		said = json.loads(text)
 		self.assertLess(len(text), 330)
 		self.assertEqual(said["rows"], ROWS["rows"][: said["count"]])
 		self.assertEqual((said["more"], said["count"] > 5), (True, True))
 
 	def test_other_text_is_cut_and_says_so(self):
-		self.assertTrue(fit("x" * 1000, 100).startswith("x" * 100 + "… [900 more characters"))
+		self.assertTrue(truncate_result("x" * 1000, 100).startswith("x" * 100 + "… [900 more characters"))
 
 	def test_a_row_too_long_to_fit_is_cut_as_text(self):
-		self.assertIn("more characters", fit({"rows": [{"a": "x" * 500}]}, 100))
+		self.assertIn("more characters", truncate_result({"rows": [{"a": "x" * 500}]}, 100))

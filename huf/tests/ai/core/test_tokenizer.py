@@ -5,7 +5,7 @@ import unittest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from huf.ai.core.tokenizer import MAX_TERMS, Term, fold, read_query, words_of
+from huf.ai.core.tokenizer import MAX_TERMS, Term, fold_text, read_query, split_words
 from huf.ai.knowledge.ranking import fuse, weigh
 
 
@@ -18,10 +18,10 @@ class TestWords(unittest.TestCase):
 			("naïve", "NAIVE"),
 			("Größe", "Groesse"),
 		):
-			self.assertEqual(len({fold(each) for each in spellings}), 1, spellings)
+			self.assertEqual(len({fold_text(each) for each in spellings}), 1, spellings)
 
 	def test_what_only_looks_like_an_umlaut_stays(self):
-		self.assertEqual(words_of("quelle"), ["quelle"])
+		self.assertEqual(split_words("quelle"), ["quelle"])
 
 	def test_a_query_has_words_phrases_and_beginnings(self):
 		self.assertEqual(

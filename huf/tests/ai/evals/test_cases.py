@@ -3,8 +3,8 @@
 import unittest
 
 from huf.ai.core.errors import UsageError
-from huf.ai.evals.cases import CHECKS, definition_of, parse_case, read_cases
-from huf.ai.evals.checks import JUDGES, Made, Trace, Witness, find_faults, pass_hat
+from huf.ai.evals.cases import CHECKS, dump_definition, parse_case, read_cases
+from huf.ai.evals.checks import CHECKERS, Evidence, Trace, TracedCall, estimate_pass_hat, find_faults
 
 GOOD = """
 - case: one
@@ -18,7 +18,7 @@ GOOD = """
 class TestReading(unittest.TestCase):
 	def test_a_record_keeps_what_the_file_says(self):
 		(values,) = read_cases(GOOD)
-		case = parse_case("one", "Clerk", "How many?", definition_of(values))
+		case = parse_case("one", "Clerk", "How many?", dump_definition(values))
 		self.assertEqual(case.answers, (("", [("count", {"of": "books"})]), ("Three.", [])))
 		self.assertEqual(case.expect, ({"says": "three"},))
 
@@ -40,13 +40,16 @@ class TestReading(unittest.TestCase):
 class TestChecks(unittest.TestCase):
 	trace = Trace(
 		"There are 3 Books.",
-		(Made("count", {"of": "Books", "limit": 5}, True, "3"), Made("burn", {"all": True}, False, "no")),
+		(
+			TracedCall("count", {"of": "Books", "limit": 5}, True, "3"),
+			TracedCall("burn", {"all": True}, False, "no"),
+		),
 		"Success",
 	)
 
 	def faults(self, *expect: dict, rows=(), judged=None, answers="") -> list[str]:
-		case = parse_case("one", "Clerk", "?", definition_of({"expect": list(expect), "answers": answers}))
-		return find_faults(case, self.trace, Witness(lambda check: list(rows), lambda question: judged))
+		case = parse_case("one", "Clerk", "?", dump_definition({"expect": list(expect), "answers": answers}))
+		return find_faults(case, self.trace, Evidence(lambda check: list(rows), lambda question: judged))
 
 	def test_each_kind_passes_and_fails(self):
 		row = {"title": "A", "pages": 100.0}
@@ -67,7 +70,7 @@ class TestChecks(unittest.TestCase):
 				self.assertEqual(len(self.faults(bad, rows=[row])), 1, bad)
 
 	def test_every_kind_that_may_be_written_is_judged(self):
-		self.assertEqual(set(CHECKS), set(JUDGES))
+		self.assertEqual(set(CHECKS), set(CHECKERS))
 
 	def test_a_judge_s_verdict_counts(self):
 		self.assertEqual(self.faults({"judge": "Is it so?"}, judged="No."), ["No."])
@@ -93,5 +96,5 @@ class TestChecks(unittest.TestCase):
 		self.assertEqual(self.faults({"differs": True}, answers=[*same, {"say": "Four."}]), [])
 
 	def test_how_likely_all_of_k_tries_pass(self):
-		self.assertEqual([pass_hat(3, 4, k) for k in (1, 2, 3, 4)], [0.75, 0.5, 0.25, 0.0])
-		self.assertEqual(pass_hat(2, 2, 2), 1.0)
+		self.assertEqual([estimate_pass_hat(3, 4, k) for k in (1, 2, 3, 4)], [0.75, 0.5, 0.25, 0.0])
+		self.assertEqual(estimate_pass_hat(2, 2, 2), 1.0)

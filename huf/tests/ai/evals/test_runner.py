@@ -3,8 +3,8 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.evals.cases import definition_of
-from huf.ai.evals.runner import RECORDED, evaluate, tell, tell_result
+from huf.ai.evals.cases import dump_definition
+from huf.ai.evals.runner import RECORDED, evaluate_agent, format_result, format_summary
 from huf.ai.mail.store import insert_mail
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, unique
@@ -24,13 +24,13 @@ class EvalTestCase(SiteTestCase):
 		self.words = unique("Call")
 
 	def case(self, *expect: dict, name: str = "one", prompt: str = "Do it.", **values) -> str:
-		definition = definition_of({"expect": list(expect), **values})
+		definition = dump_definition({"expect": list(expect), **values})
 		made = make("Agent Eval Case", agent=self.agent, case_name=name, prompt=prompt, definition=definition)
 		frappe.db.commit()
 		return made.name
 
 	def run_cases(self, model: str | None = RECORDED, times: int = 1, **more):
-		return evaluate(self.agent, times, model, **more)
+		return evaluate_agent(self.agent, times, model, **more)
 
 	def faults(self, **more) -> list[str]:
 		return [fault for each in self.run_cases(**more).as_dict()["cases"] for fault in each["faults"]]
@@ -94,8 +94,8 @@ class TestCases(EvalTestCase):
 		report = self.run_cases(times=2)
 		kept = frappe.db.get_value("Agent Eval Case", name, ["passed", "times", "last_model"])
 		self.assertEqual(kept, (0, 2, RECORDED))
-		self.assertIn(f"{self.create} was not called", tell_result(report.results[0]))
-		self.assertEqual(list(tell(report))[1], "pass^1 0.00  pass^2 0.00")
+		self.assertIn(f"{self.create} was not called", format_result(report.results[0]))
+		self.assertEqual(list(format_summary(report))[1], "pass^1 0.00  pass^2 0.00")
 
 	def test_an_agent_without_cases_is_told_of(self):
 		with self.assertRaisesRegex(UsageError, "has no cases"):

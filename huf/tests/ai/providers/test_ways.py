@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError
-from huf.ai.core.settings import get_cached
+from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Effect, Tool, Usage
 from huf.ai.providers.litellm import CallWay, connect
 from huf.tests.base import SiteTestCase
@@ -147,7 +147,7 @@ class TestBothWays(SiteTestCase):
 
 	def connect(self, server, stream, temperature=0.5):
 		name = make_model(server)
-		provider = get_cached("AI Model", name).provider
+		provider = find_cached("AI Model", name).provider
 		wanted = {} if temperature is None else {"temperature": temperature, "max_tokens": 50}
 		return connect(provider, name, wanted, stream)
 

