@@ -1,9 +1,9 @@
-"""The short addresses of other front ends, each led to a whitelisted function.
+"""Short addresses for other front ends, each mapped to a whitelisted function.
 
-Frappe knows /api/method and /api/resource and takes everything else for a page. It calls the hook `before_request` before it
-looks at the path, so there an address of the table becomes /api/method/<function>; the function's own rules hold: its verbs,
-its guests, the CSRF token. Such a function answers with a Werkzeug Response, for a body without Frappe's `message`
-around it. Nothing but the path is changed.
+Frappe serves /api/method and /api/resource and takes every other path for a page. The hook `before_request`
+runs before Frappe reads the path, so it can rewrite an address of this table to /api/method/<function>. The
+function's own rules apply: its HTTP methods, guest access, the CSRF token. It returns a Werkzeug Response,
+because Frappe would wrap other values in `message`.
 """
 
 import frappe
@@ -21,8 +21,11 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/v1/chat/completions", "huf.api.openai.chat_completions"),
 	("/v1/*", "huf.api.openai.unknown"),
 )
-"""(path, function); the first that fits counts. A path that ends in /* stands for all below it; its function finds the
-whole path as `huf.address` in the environment of the request."""
+"""(path, function); the first match counts.
+
+A path that ends in /* matches everything below it; its function finds the original path in the request
+environment, as `huf.address`.
+"""
 
 
 def lead_to_function() -> None:
@@ -35,10 +38,10 @@ def lead_to_function() -> None:
 
 
 def find_function(path: str) -> str | None:
-	"""The function for a path, with or without a slash at its end."""
+	"""The function for a path, with or without a trailing slash."""
 	path = path.rstrip("/")
-	return next((function for address, function in ADDRESSES if fits(address, path)), None)
+	return next((function for address, function in ADDRESSES if matches(address, path)), None)
 
 
-def fits(address: str, path: str) -> bool:
+def matches(address: str, path: str) -> bool:
 	return path.startswith(address[:-1]) if address.endswith("/*") else path == address

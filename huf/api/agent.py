@@ -14,7 +14,7 @@ from huf.ai.queries.runs import tool_results
 from huf.ai.queries.versions import instructions_of
 from huf.ai.runs import admission
 from huf.ai.runs.start import read_names, run_agent
-from huf.api.wire.json_body import BadRequest, json_response, read_text, refuse
+from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_events
 
 CHANNEL = "agent"
@@ -25,7 +25,8 @@ REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 def get_agents():
 	"""Agents the user may chat with.
 
-	[{name, description, provider, model, is_offline, hears, sees, tools: [{name, description, effect}], starters: [text]}]
+	[{name, description, provider, model, is_offline, hears, sees, tools: [{name, description, effect}],
+	starters: [text]}]
 	"""
 	names = frappe.get_list(
 		"Agent",
@@ -40,8 +41,8 @@ def get_agents():
 
 @frappe.whitelist(methods=["GET"])
 def get_overview():
-	"""All agents, for people who set them up: [{name, description, disabled, allow_chat, last_run, total_run, model,
-	is_offline, tools, triggers}]; `tools` and `triggers` are counts.
+	"""All agents, for people who set them up: [{name, description, disabled, allow_chat, last_run, total_run,
+	model, is_offline, tools, triggers}]; `tools` and `triggers` are counts.
 	"""
 	names = frappe.get_list("Agent", pluck="name", order_by="agent_name asc", limit_page_length=0)
 	triggers = [
@@ -103,28 +104,31 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 		thread: the caller's own name for a conversation.
 		attachments: Files, by name or URL.
 
-	Returns what `run_agent_sync` returns, with `tool_results`: [{tool, arguments, result}]; status 202 if the run waits for a
-	person.
+	Returns what `run_agent_sync` returns, with `tool_results`: [{tool, arguments, result}]; status 202 if the
+	run waits for a person.
 	"""
 	try:
 		result = run_agent(read_request(message, agent, conversation, thread, attachments))
 	except REFUSED as error:
-		return refuse(error)
+		return refusal_response(error)
 	body = {**result.as_dict(), "tool_results": tool_results(result.run)}
 	return json_response(body, 202 if result.draft else 200)
 
 
 @frappe.whitelist(methods=["POST"])
 def stream(message=None, agent=None, conversation=None, thread=None, attachments=None):
-	"""Send a message; streams the run's events, which `huf.api.chat.rejoin` can resume. Also at /agent/stream."""
+	"""Send a message; streams the run's events, which `huf.api.chat.rejoin` can resume.
+
+	Also at /agent/stream.
+	"""
 	try:
 		return stream_events(follow_request(read_request(message, agent, conversation, thread, attachments)))
 	except REFUSED as error:
-		return refuse(error)
+		return refusal_response(error)
 
 
 def read_request(message, agent, conversation, thread, attachments=None) -> AgentRequest:
 	named = {"agent": agent, "conversation": conversation, "thread": thread}
-	named = {key: read_text(value, key, required=False) or None for key, value in named.items()}
+	named = {key: read_string(value, key, required=False) or None for key, value in named.items()}
 	files = read_names(attachments)
-	return request_for(CHANNEL, prompt=read_text(message, "message"), attachments=files, **named)
+	return request_for(CHANNEL, prompt=read_string(message, "message"), attachments=files, **named)

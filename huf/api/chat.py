@@ -19,9 +19,9 @@ from huf.api.wire.json_body import (
 	json_error,
 	json_response,
 	read_flag,
-	read_text,
-	read_texts,
-	refuse,
+	read_string,
+	read_strings,
+	refusal_response,
 )
 from huf.api.wire.sse import stream_events
 
@@ -36,7 +36,10 @@ def stream(
 	conversation: str | None = None,
 	attachments: list[str] | str | None = None,
 ):
-	"""Send a message; streams the run's events (see `huf.ai.core.types.EventKind`). `attachments`: Files, by name or URL."""
+	"""Send a message; streams the run's events (see `huf.ai.core.types.EventKind`).
+
+	`attachments`: Files, by name or URL.
+	"""
 	return stream_events(stream_chat(agent, prompt, conversation, read_names(attachments)))
 
 
@@ -84,17 +87,17 @@ def delete_conversation(conversation: str):
 def route(message=None, hasAttachments=None, conversationId=None):
 	"""Decide whether a message is for a chat or for the agent. Also at /api/chat/route.
 
-	With `conversationId`, a task in progress there keeps its route. Returns {route, confidence, reasons, tool_needs,
-	plan_hint}; status 400 for a malformed body.
+	With `conversationId`, a task in progress there keeps its route. Returns {route, confidence, reasons,
+	tool_needs, plan_hint}; status 400 for a malformed body.
 	"""
 	try:
 		decision = routed.decide(
-			read_text(message, "message"),
+			read_string(message, "message"),
 			read_flag(hasAttachments, "hasAttachments"),
-			read_text(conversationId, "conversationId", required=False) or None,
+			read_string(conversationId, "conversationId", required=False) or None,
 		)
 	except REFUSED as error:
-		return refuse(error)
+		return refusal_response(error)
 	return json_response(decision.as_dict())
 
 
@@ -102,23 +105,24 @@ def route(message=None, hasAttachments=None, conversationId=None):
 def agent_run(message=None, planHint=None, conversationId=None, attachments=None):
 	"""Run the site's agent. Also at /api/chat/agent-run. `attachments`: Files, by name or URL.
 
-	Returns {success, run_id, result, state}. A run that a limit stopped has its partial result and success false; one that
-	waits for approval has status 202. Errors are {error, code, suggestion}: 400, 403 or 409 if nothing was started, 500 if
-	the run failed.
+	Returns {success, run_id, result, state}. A run that a limit stopped has its partial result and success
+	false; one that waits for approval has status 202. Errors are {error, code, suggestion}: 400, 403 or 409
+	if nothing was started, 500 if the run failed.
 	"""
 	try:
-		objective = read_text(message, "message")
-		plan = read_texts(planHint, "planHint")
-		conversation = read_text(conversationId, "conversationId", required=False) or None
+		objective = read_string(message, "message")
+		plan = read_strings(planHint, "planHint")
+		conversation = read_string(conversationId, "conversationId", required=False) or None
 		plan, result = routed.run_objective(objective, plan, conversation, read_names(attachments))
 	except REFUSED as error:
-		return refuse(error)
-	return describe_run(objective, plan, result)
+		return refusal_response(error)
+	return run_response(objective, plan, result)
 
 
-def describe_run(objective: str, plan: tuple[str, ...], result: RunResult):
+def run_response(objective: str, plan: tuple[str, ...], result: RunResult):
 	if is_without_answer(result):
-		error = result.error or f"The run was stopped before it had an answer ({result.stop_reason.value})."
+		reason = result.stop_reason.value if result.stop_reason else result.status.value
+		error = result.error or f"The run was stopped before it had an answer ({reason})."
 		return json_error(500, "AGENT_RUN_ERROR", error, f"Its steps are at /huf/runs/{result.run}.")
 	waiting = result.status is RunStatus.WAITING
 	no_answer = APPROVAL_PENDING if waiting else "The run was cancelled."
@@ -142,9 +146,12 @@ def is_without_answer(result: RunResult) -> bool:
 
 @frappe.whitelist(methods=["POST"])
 def escalation_check(response=None):
-	"""Whether a drafted chat answer needs the agent: {shouldEscalate, reason?}. Also at /api/chat/escalation-check."""
+	"""Whether a drafted chat answer needs the agent: {shouldEscalate, reason?}.
+
+	Also at /api/chat/escalation-check.
+	"""
 	try:
-		text = read_text(response, "response")
+		text = read_string(response, "response")
 	except BadRequest as error:
-		return refuse(error)
+		return refusal_response(error)
 	return json_response(routed.check_escalation(text).as_dict())

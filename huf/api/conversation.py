@@ -1,6 +1,7 @@
-"""REST of a person's chats: found again, branched off, shared with somebody.
+"""Endpoints of a user's chats: search, branch, share, dictate.
 
-Permissions are checked here, on the conversation; whom a chat is shared with must be a user who may chat at all.
+Permissions on the conversation are checked here. A chat can be shared only with users who may chat
+themselves.
 """
 
 import frappe
@@ -16,50 +17,53 @@ MAX_ROWS = 100
 
 @frappe.whitelist(methods=["GET"])
 def search(text: str, start: int = 0, limit: int = 30):
-	"""One's own chats and those shared with one, by title or by what was said, newest first.
+	"""The user's chats and those shared with them whose title or messages contain the text, newest first.
 
-	Gives [{name, title, agent, modified, total_messages, is_shared, found: a piece of the message or none}].
+	Returns [{name, title, agent, modified, total_messages, is_shared, found}]; `found` is an excerpt of the
+	message, or None.
 	"""
 	frappe.has_permission("Agent Conversation", throw=True)
-	words = text.strip()
-	return (
-		chats.search_chats(frappe.session.user, words, int(start), min(int(limit), MAX_ROWS)) if words else []
-	)
+	if not text.strip():
+		return []
+	return chats.search_chats(frappe.session.user, text.strip(), int(start), min(int(limit), MAX_ROWS))
 
 
 @frappe.whitelist(methods=["POST"])
 def branch(conversation: str, run: str, keep: bool = True):
-	"""A new chat with what was said before a run, and in it unless `keep` is off; gives its name."""
+	"""Start a new chat from the messages before a run, and with `keep` those of the run too.
+
+	Returns its name.
+	"""
 	source = readable_conversation(conversation)
 	if source.channel == "mail":
-		raise UsageError("A conversation by mail goes on in its thread.")
+		raise UsageError("An e-mail conversation cannot be branched. Reply in its thread.")
 	return branch_chat(source, run, frappe.utils.sbool(keep) is not False, frappe.session.user)
 
 
 @frappe.whitelist(methods=["GET"])
 def get_shares(conversation: str):
-	"""[{user, full_name, write}]"""
+	"""The users a chat is shared with: [{user, full_name, write}]."""
 	return shares_of(shareable(conversation))
 
 
 @frappe.whitelist(methods=["POST"])
 def share(conversation: str, user: str, write: bool = False):
-	"""Let a user read a chat, and go on with it if `write`; gives `get_shares`."""
+	"""Let a user read a chat, and with `write` continue it. Returns what `get_shares` returns."""
 	name = shareable(conversation)
 	wanted = user.strip()
 	if wanted in ("Guest", "Administrator") or not frappe.db.get_value("User", wanted, "enabled"):
-		raise UsageError(f"There is no user {wanted!r}. Give the e-mail address with which they sign in.")
+		raise UsageError(f"There is no user {wanted!r}. Enter the e-mail address they sign in with.")
 	if wanted == frappe.db.get_value("Agent Conversation", name, "owner"):
-		raise UsageError("It is that user's own already.")
+		raise UsageError(f"The chat already belongs to {wanted}.")
 	if not frappe.has_permission("Agent Conversation", "read", user=wanted):
-		raise UsageError(f"{wanted} may not use the chat. A Huf Manager can give them the role Huf User.")
+		raise UsageError(f"{wanted} may not use the chat. A Huf Manager can assign them the role Huf User.")
 	share_chat(name, wanted, frappe.utils.sbool(write) is True)
 	return shares_of(name)
 
 
 @frappe.whitelist(methods=["POST"])
 def unshare(conversation: str, user: str):
-	"""Take it back; gives `get_shares`."""
+	"""Stop sharing a chat with a user. Returns what `get_shares` returns."""
 	name = shareable(conversation)
 	unshare_chat(name, user)
 	return shares_of(name)
@@ -73,5 +77,8 @@ def shareable(conversation: str) -> str:
 
 @frappe.whitelist(methods=["POST"])
 def transcribe(agent: str, sound: str, kind: str):
-	"""The words of a recording (base64, of the media type `kind`), for the message that is being written: {text}."""
+	"""Transcribe a recording for the message being written: {text}.
+
+	`sound` is base64, `kind` its media type.
+	"""
 	return {"text": transcription.transcribe(agent, sound, kind)}

@@ -1,14 +1,17 @@
-"""Endpoints for CopilotKit and other clients of AG-UI: /copilotkit/action (JSON) and /copilotkit/stream (AG-UI events).
+"""Endpoints for CopilotKit and other clients of AG-UI: /copilotkit/action (JSON) and /copilotkit/stream
+(AG-UI events).
 
-The history on this server counts: of the messages a client sends only the last is read, if it is the user's. The agent is
-named in the address (?agent=NAME), in `forwardedProps.agent` or as `agent`; without one the site's own agent answers.
+The history on this server counts: of the messages a client sends only the last is read, if it is the user's.
+The agent is named in the address (?agent=NAME), in `forwardedProps.agent` or as `agent`; without one the
+site's own agent answers.
 """
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import frappe
-from ag_ui.core import RunAgentInput
+from ag_ui.core import ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
 from huf.ai.chat.external import (
@@ -26,7 +29,7 @@ from huf.ai.queries.runs import calls_of, tool_results
 from huf.ai.runs.start import run_agent
 from huf.ai.storage.conversations import ConversationManager
 from huf.api.wire.agui import RunEncoder, encode_event, encode_history
-from huf.api.wire.json_body import BadRequest, json_response, read_text, refuse
+from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_data
 
 CHANNEL = "copilotkit"
@@ -37,13 +40,15 @@ REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 @frappe.whitelist(methods=["POST"])
 def action(action=None, agent=None, message=None, messages=None, arguments=None, threadId=None):
-	"""Run the agent (action "chat"), or call one of its tools (the tool's name and `arguments`). Also at /copilotkit/action.
+	"""Run the agent (action "chat"), or call one of its tools (the tool's name and `arguments`).
 
-	Returns {success, response, tool_results: [{tool, arguments, result}], run, threadId, ...} for "chat" and {success,
-	result, run, ...} for a tool; status 202 where a person has to approve something first.
+	Also at /copilotkit/action.
+
+	Returns {success, response, tool_results: [{tool, arguments, result}], run, threadId, ...} for "chat" and
+	{success, result, run, ...} for a tool; status 202 where a person has to approve something first.
 	"""
 	try:
-		if read_text(action, "action") == CHAT:
+		if read_string(action, "action") == CHAT:
 			request = request_for(CHANNEL, agent, read_message(message, messages), thread=threadId)
 			result = run_agent(request)
 			body = {**result.as_dict(), "tool_results": tool_results(result.run)}
@@ -52,12 +57,15 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 			result = call_tool(request, action, read_arguments(arguments))
 			body = describe_call(result)
 	except REFUSED as error:
-		return refuse(error)
+		return refusal_response(error)
 	return json_response({**body, "threadId": request.external_id}, 202 if result.draft else 200)
 
 
 def describe_call(result: RunResult) -> dict:
-	"""The outcome of a directly called tool. Its failure is reported as such, though the run itself succeeded."""
+	"""The outcome of a directly called tool.
+
+	Its failure is reported as such, though the run itself succeeded.
+	"""
 	body = {key: result.as_dict().get(key) for key in ("success", "run", "conversation", "status", "error")}
 	if result.draft:
 		return {**body, "draft": result.draft}
@@ -71,7 +79,7 @@ def read_message(message, messages) -> str:
 	"""The message, or the last of messages; the earlier ones are on record here."""
 	if message is None and isinstance(messages, list) and messages and isinstance(messages[-1], dict):
 		message = messages[-1].get("content")
-	return read_text(message, "message")
+	return read_string(message, "message")
 
 
 def read_arguments(arguments) -> dict:
@@ -89,31 +97,34 @@ def read_arguments(arguments) -> dict:
 def stream():
 	"""Run an agent, or resume a run that waits; answers with AG-UI events. Also at /copilotkit/stream.
 
-	Takes a RunAgentInput. Without a new message of the user it joins the thread: its messages so far, then the events of the
-	run in progress, if there is one.
+	Takes a RunAgentInput. Without a new message of the user it joins the thread: its messages so far, then
+	the events of the run in progress, if there is one.
 	"""
 	try:
 		run_input = RunAgentInput.model_validate(
 			{key: value for key, value in frappe.local.form_dict.items() if key != "cmd"}
 		)
 	except ValidationError as error:
-		return refuse(BadRequest(f"The body is not a RunAgentInput: {error.errors()[0]['msg']}"))
+		return refusal_response(BadRequest(f"The body is not a RunAgentInput: {error.errors()[0]['msg']}"))
 	try:
 		return stream_data(map(encode_event, start_events(run_input)))
 	except REFUSED as error:
-		return refuse(error)
+		return refusal_response(error)
 
 
 def start_events(run_input: RunAgentInput) -> Iterator:
-	"""AG-UI events of whatever the input asks for. Raises before the first event if no run can be started or resumed."""
+	"""AG-UI events of whatever the input asks for.
+
+	Raises before the first event if no run can be started or resumed.
+	"""
 	encoder = RunEncoder(run_input.thread_id, run_input.run_id, run_input.state)
 	prompt = read_prompt(run_input)
-	request = request_for(CHANNEL, read_agent(run_input), prompt or "", thread=run_input.thread_id)
+	request = request_for(CHANNEL, read_agent_name(run_input), prompt or "", thread=run_input.thread_id)
 	if run_input.resume:
-		return encode_run(encoder, resume_run(encoder, run_input))
+		return encode_run(encoder, resume_run(encoder, run_input.resume[0]))
 	if prompt:
 		return encode_run(encoder, follow_request(request))
-	return join_thread(encoder, request)
+	return join_thread(encoder, request, run_input.thread_id)
 
 
 def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterator:
@@ -121,19 +132,20 @@ def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterat
 	yield from encoder.encode(events)
 
 
-def resume_run(encoder: RunEncoder, run_input: RunAgentInput) -> Iterator[RunEvent | None]:
-	entry = run_input.resume[0]
+def resume_run(encoder: RunEncoder, entry: ResumeEntry) -> Iterator[RunEvent | None]:
 	name, _, digest = entry.interrupt_id.partition(".")
-	answer = entry.payload if isinstance(entry.payload, dict) else {"approved": entry.payload is True}
+	answer: dict[str, Any] = (
+		entry.payload if isinstance(entry.payload, dict) else {"approved": entry.payload is True}
+	)
 	approved = entry.status == "resolved" and answer.get("approved") is True
 	draft, calls, events = answer_draft(name, digest, approved, answer.get("arguments"), answer.get("reason"))
 	encoder.skip_calls(draft.run, [(call.step, call.call_id) for call in calls], (draft.step, draft.call_id))
 	return events
 
 
-def join_thread(encoder: RunEncoder, request: AgentRequest) -> Iterator:
+def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iterator:
 	"""The thread's messages, then the run in progress from its beginning."""
-	conversation = find_thread(request.agent, CHANNEL, request.external_id)
+	conversation = find_thread(request.agent, CHANNEL, thread)
 	run = find_live_run(conversation) if conversation else None
 	yield encoder.begin()
 	yield encode_history(read_history_before(run, request, conversation), conversation or "")
@@ -160,11 +172,12 @@ def read_prompt(run_input: RunAgentInput) -> str | None:
 		return None
 	if isinstance(last.content, str):
 		return last.content
-	if any(part.type != "text" for part in last.content):
+	texts = [part.text for part in last.content if isinstance(part, TextPart)]
+	if len(texts) < len(last.content):
 		raise BadRequest("Only text can be sent.")
-	return "\n".join(part.text for part in last.content)
+	return "\n".join(texts)
 
 
-def read_agent(run_input: RunAgentInput) -> str | None:
+def read_agent_name(run_input: RunAgentInput) -> str | None:
 	forwarded = run_input.forwarded_props if isinstance(run_input.forwarded_props, dict) else {}
 	return frappe.local.request.args.get("agent") or forwarded.get("agent")

@@ -1,4 +1,4 @@
-"""REST of the Desk's number cards and charts, for the user in session. Only reads."""
+"""Endpoints of the Desk's number cards and charts. They count only runs the user may read."""
 
 import json
 
@@ -15,7 +15,7 @@ DAYS = 30
 
 @frappe.whitelist()
 def get_success_rate(filters: str | dict | list | None = None):
-	"""A number card: of this month's ended runs, how many in a hundred succeeded."""
+	"""A number card: the percentage of this month's finished runs that succeeded."""
 	done, failed = (sum(day[kind] for day in read_month()) for kind in ("done", "failed"))
 	rate = 100 * done / (done + failed) if done + failed else 0
 	return {"value": round(rate, 1), "fieldtype": "Percent", "route": RUNS_REPORT}
@@ -23,7 +23,9 @@ def get_success_rate(filters: str | dict | list | None = None):
 
 @frappe.whitelist()
 def get_cost(filters: str | dict | list | None = None):
-	"""A number card: what this month's runs cost, in USD. Two decimals: the Desk drops those of longer numbers."""
+	"""A number card: this month's cost in USD, rounded to two decimals because the Desk shows no decimals of
+	longer numbers.
+	"""
 	cost = sum(day["cost"] for day in read_month())
 	return {"value": round(cost, 2), "fieldtype": "Currency", "options": "USD", "route": COSTS_REPORT}
 
@@ -34,14 +36,14 @@ def read_month() -> list[dict]:
 
 @frappe.whitelist()
 def get_days(filters: str | dict | list | None = None):
-	"""The last 30 days for a chart: of runs, or with the filter figure=cost of their cost in USD.
+	"""A chart's data for the last 30 days: runs, or with the filter figure=cost their cost in USD.
 
-	A chart that Frappe sums by itself drops what is below a dollar.
+	Frappe's own sum charts round away amounts below a dollar.
 	"""
-	filters = json.loads(filters) if isinstance(filters, str) else filters
+	chosen = json.loads(filters) if isinstance(filters, str) else filters
 	days = daily_counts.count_days(DAYS)
 	kinds = {"done": _("Succeeded"), "failed": _("Not Successful"), "other": _("Other")}
-	if filters and filters.get("figure") == "cost":
+	if isinstance(chosen, dict) and chosen.get("figure") == "cost":
 		kinds = {"cost": _("Cost")}
 	return {
 		"labels": [day["day"] for day in days],

@@ -1,4 +1,7 @@
-"""REST about drafts, for people who answer them. Each sees those of their own runs and those they are to answer."""
+"""Endpoints about drafts (calls that need approval).
+
+Users see the drafts of their own runs and those they may approve.
+"""
 
 import json
 
@@ -9,7 +12,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.storage import drafts
 from huf.permissions import is_manager
 
-SHOWN = [field for field in drafts.FIELDS if field not in ("answer_key", "result")]
+LIST_FIELDS = [field for field in drafts.FIELDS if field not in ("answer_key", "result")]
 
 
 @frappe.whitelist(methods=["GET"])
@@ -25,52 +28,60 @@ def get_drafts(
 	rows = frappe.get_list(
 		drafts.DRAFT,
 		filters={field: value for field, value in wanted.items() if value},
-		fields=SHOWN,
+		fields=LIST_FIELDS,
 		order_by="creation desc",
 		limit_start=start,
 		limit_page_length=min(limit, 200),
 	)
-	return [describe(row) for row in rows]
+	return [describe_for_user(row) for row in rows]
 
 
 @frappe.whitelist(methods=["GET"])
 def get_draft(draft: str):
-	"""One draft: {draft, status, tool, arguments, parameters, difference, digest, approver, user, expires_at, may_answer, ...}.
+	"""One draft: {draft, status, tool, arguments, parameters, difference, digest, approver, user, expires_at,
+	may_answer, ...}.
 
-	`difference` is {changes, tables, kept} (see `huf.ai.dry_run.preview.Preview`), or {request} of a call that reaches outside.
-	`parameters` is the JSON schema of its arguments, or None where its tool is gone; `user` is in whose name it is done.
+	`difference` is {changes, tables, kept} (see `huf.ai.dry_run.preview.Preview`), or {request} for an
+	external call. `parameters` is the JSON schema of the arguments, or None if the tool no longer exists;
+	`user` is the user the call acts as.
 	"""
 	frappe.get_doc(drafts.DRAFT, draft).check_permission("read")
 	row = drafts.read_draft(draft)
 	definition = frappe.db.get_value("Agent Tool Function", row.tool, "function_definition")
-	return {**describe(row), "parameters": json.loads(definition)["parameters"] if definition else None}
+	return {
+		**describe_for_user(row),
+		"parameters": json.loads(definition)["parameters"] if definition else None,
+	}
 
 
 @frappe.whitelist(methods=["GET"])
 def count_drafts():
-	"""How many drafts wait for the user's answer."""
+	"""The number of drafts that wait for this user's approval."""
 	mine = {} if is_manager(frappe.session.user) else {"approver": frappe.session.user}
 	return frappe.db.count(drafts.DRAFT, {"status": drafts.PENDING, **mine})
 
 
 @frappe.whitelist(methods=["POST"])
 def approve(draft: str, digest: str, arguments: dict | str | None = None):
-	"""Allow what was shown, named by its digest; or the same call with other arguments, whose difference counts then."""
-	return approvals.approve(draft, digest, parsed(arguments))
+	"""Approve the change that was displayed, named by its digest, or the same call with edited arguments.
+
+	Edited arguments are previewed again, and that preview is what is approved.
+	"""
+	return approvals.approve(draft, digest, read_edited_arguments(arguments))
 
 
 @frappe.whitelist(methods=["POST"])
 def reject(draft: str, reason: str | None = None):
-	"""Say no. The run goes on without it, and its model reads the reason."""
+	"""Reject a draft. The run continues without the call, and its model reads the reason."""
 	return approvals.reject(draft, reason=reason)
 
 
-def describe(row) -> dict:
+def describe_for_user(row) -> dict:
 	may_answer = row.status == drafts.PENDING and approvals.may_answer_draft(row)
 	return {**drafts.describe_draft(row), "user": row.owner, "may_answer": may_answer}
 
 
-def parsed(arguments: dict | str | None) -> dict | None:
+def read_edited_arguments(arguments: dict | str | None) -> dict | None:
 	if not isinstance(arguments, str):
 		return arguments
 	try:

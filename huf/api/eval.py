@@ -1,4 +1,4 @@
-"""REST about evals: a run called good or bad, an agent's cases and how they went, changes that wait for them."""
+"""Endpoints about evals: rating runs, an agent's cases and their results, changes held until the cases pass."""
 
 import frappe
 
@@ -8,30 +8,35 @@ from huf.ai.evals.runner import MAX_TIMES
 
 CASE = "Agent Eval Case"
 FIELDS = ["name", "case_name", "agent", "disabled", "verdict", "note", "run", "prompt"]
-LAST = ["last_run", "last_model", "passed", "times", "last_fault"]
+LAST_RESULT_FIELDS = ["last_run", "last_model", "passed", "times", "last_fault"]
 
 
 @frappe.whitelist(methods=["POST"])
 def mark(run: str, good: bool, note: str = ""):
-	"""Call a run good or bad, which makes it a case of its agent: {case, verdict}. For whoever may read the run."""
+	"""Rate a run, which makes it a case of its agent: {case, verdict}. For users who may read the run."""
 	return {"case": from_runs.mark_run(run, good, note), "verdict": "Good" if good else "Bad"}
 
 
 @frappe.whitelist(methods=["GET"])
 def get_cases(agent: str):
-	"""{cases: [{name, case_name, prompt, disabled, passed, times, last_run, last_fault, ...}], waiting: {field: value}}."""
-	manageable(agent)
-	rows = frappe.get_list(CASE, filters={"agent": agent}, fields=[*FIELDS, *LAST], order_by="case_name asc")
+	"""{cases: [{name, case_name, prompt, disabled, passed, times, last_run, last_fault, ...}], waiting:
+	{field: value}}.
+	"""
+	check_manageable(agent)
+	rows = frappe.get_list(
+		CASE, filters={"agent": agent}, fields=[*FIELDS, *LAST_RESULT_FIELDS], order_by="case_name asc"
+	)
 	return {"cases": rows, "waiting": pending_changes.read_changes(agent)}
 
 
 @frappe.whitelist(methods=["POST"])
 def run(agent: str, times: int = 1, model: str | None = None, judge: str | None = None):
-	"""Have a worker run an agent's cases; changes that wait are tried, and made if all pass. `get_cases` tells how it went.
+	"""Queue a job that runs an agent's cases; held changes are tested and made if all cases pass.
 
-	`model`: an AI Model, "Offline" or "Recorded"; left out: the agent's own.
+	`get_cases` returns the results. `model`: an AI Model, "Offline" or "Recorded"; by default the agent's
+	own.
 	"""
-	manageable(agent)
+	check_manageable(agent)
 	if not 1 <= times <= MAX_TIMES:
 		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
 	values = {"agent": agent, "times": times, "model": model, "judge": judge}
@@ -41,12 +46,12 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 
 @frappe.whitelist(methods=["POST"])
 def discard_changes(agent: str):
-	"""Let go of changes that wait."""
-	manageable(agent)
+	"""Discard the held changes."""
+	check_manageable(agent)
 	pending_changes.discard_changes(agent)
 	return {"waiting": {}}
 
 
-def manageable(agent: str) -> None:
+def check_manageable(agent: str) -> None:
 	frappe.get_doc("Agent", agent).check_permission("write")
 	frappe.has_permission(CASE, "read", throw=True)

@@ -1,7 +1,8 @@
-"""Request hooks for OpenAI's clients: takes their Bearer keys, and gives Frappe's refusals OpenAI's form.
+"""Request hooks for OpenAI's clients: reads their Bearer keys, and turns Frappe's refusals into OpenAI's
+errors.
 
-They send a key as Bearer, which Frappe takes for OAuth; Frappe's own scheme for a user's key and secret is `token`. The hooks
-run for every request of the site, so they look at the path first and import little.
+They send a key as Bearer, which Frappe takes for OAuth; Frappe's own scheme for a user's key and secret is
+`token`. The hooks run for every request of the site, so they look at the path first and import little.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""REST about knowledge: sources, what is in them, and a search as the signed-in user. Files are uploaded as Frappe has it."""
+"""Endpoints about knowledge: sources, their items, and search as the signed-in user.
+
+Files are uploaded by Frappe's API.
+"""
 
 import frappe
 
@@ -10,21 +13,24 @@ from huf.ai.knowledge.store import SOURCE
 
 @frappe.whitelist(methods=["GET"])
 def get_sources():
-	"""The sources that the user may search: see `huf.ai.knowledge.overview.list_sources`."""
+	"""The sources the user may search: see `huf.ai.knowledge.overview.list_sources`."""
 	frappe.has_permission(SOURCE, "read", throw=True)
 	return overview.list_sources()
 
 
 @frappe.whitelist(methods=["GET"])
 def get_items(source: str, start: int = 0, limit: int = 50):
-	"""What a source holds, as far as the user may read it: see `huf.ai.knowledge.overview.list_items`."""
+	"""The items of a source that the user may read: see `huf.ai.knowledge.overview.list_items`."""
 	frappe.get_doc(SOURCE, source).check_permission("write")
 	return overview.list_items(source, start, limit)
 
 
 @frappe.whitelist(methods=["GET", "POST"])
 def search(query: str, sources: list | str | None = None, limit: int = 6):
-	"""{query, results, more}: see `huf.ai.knowledge.search`. `sources`: their names, as a list, JSON of one, or one name."""
+	"""{query, results, more}: see `huf.ai.knowledge.search`.
+
+	`sources`: a list of names, the same as JSON, or one name.
+	"""
 	if isinstance(sources, str):
 		sources = frappe.parse_json(sources) if sources.startswith("[") else [sources]
 	return search_knowledge(query, sources or None, limit)
@@ -32,7 +38,7 @@ def search(query: str, sources: list | str | None = None, limit: int = 6):
 
 @frappe.whitelist(methods=["POST"])
 def index(source: str, again: bool = False):
-	"""Have a source looked through now, by a worker; `again`: also what has not changed."""
+	"""Queue a job that indexes a source; with `again` unchanged items too."""
 	frappe.get_doc(SOURCE, source).check_permission("write")
 	enqueue_index(source, again=again)
 	return {"enqueued": True}
@@ -40,6 +46,6 @@ def index(source: str, again: bool = False):
 
 @frappe.whitelist(methods=["POST"])
 def remove_item(item: str):
-	"""Take a file or a page out of its source."""
+	"""Remove a file or a page from its source."""
 	overview.remove_item(item)
 	return {"removed": True}

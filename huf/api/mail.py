@@ -1,4 +1,6 @@
-"""REST about mail: mailboxes, rules and their tests, a mail's whole way, drafts that wait for a person."""
+"""Endpoints about mail: messages and their processing history, rules and rule tests, mailboxes, drafted
+replies.
+"""
 
 import frappe
 
@@ -9,19 +11,25 @@ from huf.permissions import is_manager
 
 MAIL, MAILBOX, RULE = "Agent Mail", "Agent Mailbox", "Agent Route Rule"
 LIST_FIELDS = [
-	*(
-		"name",
-		"subject",
-		"sender",
-		"sender_name",
-		"recipients",
-		"date",
-		"creation",
-		"mailbox",
-		"direction",
-		"status",
-	),
-	*("reason", "route", "rule", "agent", "category", "run", "thread", "automated", "by_person"),
+	"name",
+	"subject",
+	"sender",
+	"sender_name",
+	"recipients",
+	"date",
+	"creation",
+	"mailbox",
+	"direction",
+	"status",
+	"reason",
+	"route",
+	"rule",
+	"agent",
+	"category",
+	"run",
+	"thread",
+	"automated",
+	"by_person",
 ]
 
 
@@ -47,27 +55,31 @@ def get_mails(
 
 @frappe.whitelist(methods=["GET"])
 def get_mail(name: str):
-	"""One mail's whole way: {mail, rules, prepared, run, drafts, events, with_person}; see `huf.ai.mail.review`."""
-	return review.tell_way(readable(name))
+	"""A mail's processing history: {mail, rules, prepared, run, drafts, events, with_person}; see
+	`huf.ai.mail.review`.
+	"""
+	return review.tell_way(readable_mail(name))
 
 
 @frappe.whitelist(methods=["GET"])
 def get_rules():
-	"""The rules in their order, with their conditions."""
+	"""The rules in the order they are tried, with their conditions."""
 	frappe.has_permission(RULE, "read", throw=True)
 	return review.list_rules()
 
 
 @frappe.whitelist(methods=["GET"])
 def test_rule(rule: str, mail: str):
-	"""What a rule would make of a stored mail: {rule, fits, checks: [{text, ok, saw}]}. Nothing is done."""
+	"""Whether a rule matches a stored mail: {rule, fits, checks: [{text, ok, saw}]}. Changes nothing."""
 	frappe.get_doc(RULE, rule).check_permission("read")
-	return review.try_rule_on(rule, readable(mail))
+	return review.try_rule_on(rule, readable_mail(mail))
 
 
 @frappe.whitelist(methods=["GET", "POST"])
 def backtest_rule(rule: str | None = None, values: dict | str | None = None, days: int = 30):
-	"""Past mails that a rule, or the unsaved `values` of one, would have taken: see `huf.ai.mail.review.look_back`."""
+	"""Past mails that a rule, or unsaved `values` of one, would have matched: see
+	`huf.ai.mail.review.look_back`.
+	"""
 	frappe.has_permission(RULE, "read", throw=True)
 	values = frappe.parse_json(values) if values else None
 	return review.look_back(rule, values, max(1, min(days, 365)))
@@ -75,7 +87,7 @@ def backtest_rule(rule: str | None = None, values: dict | str | None = None, day
 
 @frappe.whitelist(methods=["POST"])
 def test_mailbox(mailbox: str):
-	"""Sign in on a mailbox's servers: [{part, error}], error None where it works."""
+	"""Sign in to a mailbox's servers: [{part, error}]; None as the error means success."""
 	doc = frappe.get_doc(MAILBOX, mailbox)
 	doc.check_permission("write")
 	return review.try_servers(doc)
@@ -83,7 +95,7 @@ def test_mailbox(mailbox: str):
 
 @frappe.whitelist(methods=["POST"])
 def sync_mailbox(mailbox: str):
-	"""Have a mailbox read now, by a worker."""
+	"""Queue a job that fetches a mailbox's new mail."""
 	frappe.get_doc(MAILBOX, mailbox).check_permission("write")
 	frappe.enqueue("huf.ai.agent_email.sync_mailbox", queue="long", mailbox=mailbox)
 	return {"enqueued": True}
@@ -91,13 +103,13 @@ def sync_mailbox(mailbox: str):
 
 @frappe.whitelist(methods=["POST"])
 def save_draft(name: str, text: str, subject: str | None = None, to: str | None = None):
-	"""Keep a person's words; no agent writes over them from then on."""
+	"""Save a person's edits; agents do not overwrite the draft from then on."""
 	return review.edit_draft(draft_for(name), text, subject, to)
 
 
 @frappe.whitelist(methods=["POST"])
 def approve_draft(name: str, text: str | None = None, subject: str | None = None, to: str | None = None):
-	"""Allow a draft, as it is or with other words; a worker sends it. Gives {name, status}."""
+	"""Approve a draft, with or without edits; a job sends it. Returns {name, status}."""
 	row = draft_for(name, MailStatus.DRAFT, MailStatus.HELD)
 	return review.approve_draft(row, text, subject, to)
 
@@ -109,34 +121,34 @@ def discard_draft(name: str):
 
 @frappe.whitelist(methods=["POST"])
 def hand_over(mail: str, reason: str = ""):
-	"""Take a mail's thread out of the agents' hands."""
-	return review.hand_over(readable(mail), reason)
+	"""Assign a mail's thread to a person: agents leave it alone."""
+	return review.hand_over(readable_mail(mail), reason)
 
 
 @frappe.whitelist(methods=["POST"])
 def give_back(mail: str):
-	"""Let agents work on a mail's thread again."""
-	return review.give_back(readable(mail))
+	"""Let agents handle a mail's thread again."""
+	return review.give_back(readable_mail(mail))
 
 
 @frappe.whitelist(methods=["GET"])
 def get_tool_calls_log(run: str):
-	"""[{tool, arguments, result, iteration}] of a run."""
+	"""The tool calls of a run: [{tool, arguments, result, iteration}]."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	return review.tool_calls_log(run)
 
 
-def readable(name: str):
+def readable_mail(name: str):
 	doc = frappe.get_doc(MAIL, name)
 	doc.check_permission("read")
 	return doc
 
 
 def draft_for(name: str, *statuses: MailStatus):
-	"""A draft of one's own mailbox, or any for a manager. Raises PermissionError, UsageError."""
-	doc, wanted = readable(name), statuses or (MailStatus.DRAFT,)
+	"""A draft of the user's own mailbox, or any draft for a manager. Raises PermissionError, UsageError."""
+	doc, wanted = readable_mail(name), statuses or (MailStatus.DRAFT,)
 	if doc.owner != frappe.session.user and not is_manager(frappe.session.user):
 		raise frappe.PermissionError
 	if doc.status not in [each.value for each in wanted]:
-		raise UsageError(f"This mail is no draft any more: {doc.status}.")
+		raise UsageError(f"This mail is no longer a draft. Its status is {doc.status}.")
 	return doc

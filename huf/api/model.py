@@ -1,4 +1,4 @@
-"""REST about models and providers, for people who set them up."""
+"""Endpoints about models and providers, for people who set them up."""
 
 import frappe
 
@@ -18,14 +18,14 @@ def get_models():
 
 @frappe.whitelist(methods=["GET"])
 def get_known_models(provider: str):
-	"""Names of a provider's models, as far as LiteLLM knows them."""
+	"""The models that LiteLLM lists for a provider."""
 	frappe.has_permission(PROVIDER, "create", throw=True)
 	return listed_models(provider)
 
 
 @frappe.whitelist(methods=["GET"])
 def get_local():
-	"""Model servers on the site's own machine: [{provider, api_base, models}]."""
+	"""Model servers found on the site's own machine: [{provider, api_base, models}]."""
 	frappe.has_permission(PROVIDER, "create", throw=True)
 	return find_local()
 
@@ -34,12 +34,12 @@ def get_local():
 def connect(
 	provider: str, model: str, api_key: str | None = None, api_base: str | None = None, is_local: bool = False
 ):
-	"""Add a provider and a model of it in one step; gives the AI Model's name."""
+	"""Create or update a provider and one of its models in one step. Returns the AI Model's name."""
 	return models.connect(provider.strip(), model.strip(), api_key, api_base, is_local)
 
 
 @frappe.whitelist(methods=["POST"])
 def check(model: str):
-	"""Ask a model for one word: {ok, said, error, took_ms}."""
+	"""Test a model with a one-word prompt: {ok, said, error, took_ms}."""
 	frappe.get_doc(MODEL, model).check_permission("write")
 	return try_model(model)

@@ -1,8 +1,9 @@
 """Endpoints for OpenAI's clients, where agents appear as models: /v1/models and /v1/chat/completions.
 
-A caller is a Frappe user, by API key: `Authorization: Bearer <api key>:<api secret>`. With the header X-Conversation-Id, or
-`conversation_id` in `metadata`, Huf keeps the conversation and reads only the last message; otherwise the conversation is what
-the caller sends. `user` names a person, not a conversation, and is ignored, as are sampling parameters, which the agent sets.
+A caller is a Frappe user, by API key: `Authorization: Bearer <api key>:<api secret>`. With the header
+X-Conversation-Id, or `conversation_id` in `metadata`, Huf keeps the conversation and reads only the last
+message; otherwise the conversation is what the caller sends. `user` names a person, not a conversation, and
+is ignored, as are sampling parameters, which the agent sets.
 """
 
 import frappe
@@ -20,9 +21,9 @@ from huf.api.wire.openai import (
 	encode_completion,
 	encode_model,
 	find_failure,
-	read_content,
 	read_history,
 	read_image_urls,
+	read_message_text,
 )
 from huf.api.wire.openai_errors import openai_error
 from huf.api.wire.sse import stream_data
@@ -96,7 +97,7 @@ def read_completion_request(model, messages, metadata) -> AgentRequest:
 		raise BadRequest("The last message must be the user's.")
 	thread = read_thread(metadata)
 	history = None if thread else tuple(filter(None, map(read_history, earlier)))
-	prompt = read_content(last, image_text="")
+	prompt = read_message_text(last, image_text="")
 	files = tuple(map(keep_image, read_image_urls(last)))
 	return request_for(CHANNEL, model, prompt, thread=thread, history=history, attachments=files)
 

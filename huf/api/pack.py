@@ -1,4 +1,7 @@
-"""REST about packs: what there is, what a pack brings, installing, updating and removing it. For those who manage agents."""
+"""Endpoints about packs: list, describe, install, update, remove, export.
+
+For System Managers and Huf Managers.
+"""
 
 import frappe
 
@@ -10,14 +13,18 @@ from huf.permissions import is_manager
 
 @frappe.whitelist(methods=["GET"])
 def get_packs():
-	"""Packs by name: [{name, title, description, version, installed, app, fault}]; see `huf.ai.packs.listing`."""
+	"""Packs by name: [{name, title, description, version, installed, app, fault}]; see
+	`huf.ai.packs.listing`.
+	"""
 	check_manager()
 	return listing.list_packs()
 
 
 @frappe.whitelist(methods=["GET"])
 def get_pack(name: str):
-	"""One pack, with `brings`: [{doctype, names}], and `people`: {DocType: how many} of what people made with it."""
+	"""One pack, with `brings`: [{doctype, names}] and `people`: {DocType: count of records that people made
+	with it}.
+	"""
 	check_manager()
 	return listing.describe_pack(name)
 
@@ -31,7 +38,7 @@ def install(name: str):
 
 @frappe.whitelist(methods=["POST"])
 def update(name: str):
-	"""Bring an installed pack up to what is shipped; answers as `install`."""
+	"""Update an installed pack to the shipped version. Returns what `install` returns."""
 	check_manager()
 	removing.check_installed(name)
 	return install_pack(find_pack(name)).as_dict()
@@ -39,7 +46,7 @@ def update(name: str):
 
 @frappe.whitelist(methods=["POST"])
 def remove(name: str, with_records: bool = False):
-	"""Remove a pack: {lines}. Refused where people made records with it, unless `with_records`."""
+	"""Remove a pack: {lines}. Refused if people made records with it, unless `with_records`."""
 	check_manager()
 	return {"lines": removing.remove(name, with_records)}
 
@@ -51,7 +58,9 @@ def export(
 	doctypes: list | str | None = None,
 	with_records: bool = False,
 ):
-	"""A pack of what the site has, as {file: text}; an installed pack's name without more gives that as it is now."""
+	"""A pack made of the site's agents and DocTypes, as {file: text}; without either, the installed pack of
+	that name.
+	"""
 	check_manager()
 	agents, doctypes = frappe.parse_json(agents), frappe.parse_json(doctypes)
 	if not (agents or doctypes):
@@ -62,4 +71,4 @@ def export(
 def check_manager() -> None:
 	user = frappe.session.user
 	if not (is_manager(user) or "System Manager" in frappe.get_roles(user)):
-		raise frappe.PermissionError("Only a System Manager or a Huf Manager may look after packs.")
+		raise frappe.PermissionError("Only a System Manager or a Huf Manager may manage packs.")

@@ -1,4 +1,7 @@
-"""REST about records of any DocType, as far as the user may. Saving and deleting are Frappe's own REST."""
+"""Endpoints about records of any DocType, within the user's permissions.
+
+Frappe's own REST saves and deletes them.
+"""
 
 import frappe
 
@@ -17,7 +20,7 @@ def get_meta(doctype: str, language: str | None = None):
 def get_records(
 	doctype: str, text: str | None = None, filters: dict | str | None = None, start: int = 0, limit: int = 50
 ):
-	"""Records, the last changed first; see `huf.ai.queries.records.list_records`."""
+	"""Records, most recently modified first; see `huf.ai.queries.records.list_records`."""
 	return records.list_records(
 		doctype, (text or "").strip(), frappe.parse_json(filters or "{}"), start, min(limit, MAX_ROWS)
 	)
@@ -25,17 +28,17 @@ def get_records(
 
 @frappe.whitelist(methods=["GET"])
 def get_record(doctype: str, name: str):
-	"""One record, what the user may do with it, and its attachments: {doc, can, files}."""
+	"""One record with the user's permissions on it and its attachments: {doc, can, files}."""
 	return records.read_record(doctype, name)
 
 
 @frappe.whitelist(methods=["GET"])
 def get_doctypes(language: str | None = None):
-	"""DocTypes that people come here for: [{name, label}]."""
+	"""The DocTypes listed in the web app: [{name, label}]."""
 	return records.worked_with(language)
 
 
 @frappe.whitelist(methods=["GET"])
 def find(text: str):
-	"""What one may want to go to, by a word: [{kind, doctype, name, title, detail}]; see `huf.ai.queries.search`."""
+	"""Search across pages and records: [{kind, doctype, name, title, detail}]; see `huf.ai.queries.search`."""
 	return search.find(text)

@@ -1,4 +1,4 @@
-"""REST about runs. Each sees the runs they may read; what others lost is settled by Huf Managers."""
+"""Endpoints about runs. Users see the runs they may read; Huf Managers settle calls whose worker was lost."""
 
 import frappe
 
@@ -43,25 +43,25 @@ def compare(run: str, other: str):
 
 @frappe.whitelist(methods=["POST"])
 def cancel(run: str):
-	"""Ask a run to end. It does so at its next step, or while it waits for a model or a person."""
+	"""Request that a run ends: at its next step, or at once while it waits for a model or a person."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	approvals.cancel_run(run)
 
 
 @frappe.whitelist(methods=["POST"])
 def go_on(run: str):
-	"""Have a run that used up its steps go on in the background: {run, conversation} of the one that does."""
+	"""Continue a run that used up its steps, as a new background run: {run, conversation}."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	return messages.go_on(run)
 
 
 @frappe.whitelist(methods=["POST"])
 def settle_call(call: str, verdict: str):
-	"""Say what became of a call whose worker was lost: done or not_done."""
+	"""Record whether a call whose worker was lost took effect: done or not_done."""
 	lost_calls.settle_call(call, verdict)
 
 
 @frappe.whitelist(methods=["POST"])
 def retry_call(call: str):
-	"""Make a call again whose worker was lost; gives its result."""
+	"""Repeat a call whose worker was lost. Returns its result."""
 	return lost_calls.retry_call(call)

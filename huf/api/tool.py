@@ -1,4 +1,4 @@
-"""REST about tools, for people who set agents up."""
+"""Endpoints about tools, for people who set up agents."""
 
 import json
 
@@ -8,26 +8,33 @@ from huf.ai.setup.tool_check import try_tool
 from huf.ai.setup.tool_templates import make_tools
 
 TOOL = "Agent Tool Function"
-LIST_FIELDS = (
-	*("name", "description", "types", "effect", "reference_doctype", "provider_app", "requires_approval"),
-	*("modified",),
-)
+LIST_FIELDS = [
+	"name",
+	"description",
+	"types",
+	"effect",
+	"reference_doctype",
+	"provider_app",
+	"requires_approval",
+	"modified",
+]
 
 
 @frappe.whitelist(methods=["GET"])
 def get_tools():
-	"""All tools by name: [{name, description, types, effect, reference_doctype, provider_app, requires_approval, agents, roles}].
+	"""All tools by name: [{name, description, types, effect, reference_doctype, provider_app,
+	requires_approval, agents, roles}].
 
-	`agents` are the names of those that have it; `roles`, if any, who may use it.
+	`agents`: names of the agents that have the tool. `roles`: the roles that may use it, if it names any.
 	"""
-	rows = frappe.get_list(TOOL, fields=list(LIST_FIELDS), order_by="tool_name asc", limit_page_length=0)
-	agents = grouped("Agent Tool", "tool", "parent", {"parenttype": "Agent"})
-	roles = grouped("Has Role", "parent", "role", {"parenttype": TOOL})
+	rows = frappe.get_list(TOOL, fields=LIST_FIELDS, order_by="tool_name asc", limit_page_length=0)
+	agents = group_values("Agent Tool", "tool", "parent", {"parenttype": "Agent"})
+	roles = group_values("Has Role", "parent", "role", {"parenttype": TOOL})
 	return [{**row, "agents": agents.get(row.name, []), "roles": roles.get(row.name, [])} for row in rows]
 
 
-def grouped(doctype: str, key: str, value: str, filters: dict) -> dict[str, list[str]]:
-	"""What child rows say, by what they say it of."""
+def group_values(doctype: str, key: str, value: str, filters: dict) -> dict[str, list[str]]:
+	"""A child table's values by the record they belong to: {key: [value]}."""
 	found: dict[str, list[str]] = {}
 	for row in frappe.get_all(doctype, filters=filters, fields=[key, value], order_by=f"{value} asc"):
 		found.setdefault(row[key], []).append(row[value])
@@ -36,12 +43,15 @@ def grouped(doctype: str, key: str, value: str, filters: dict) -> dict[str, list
 
 @frappe.whitelist(methods=["POST"])
 def make_for(doctype: str, kinds: list | str):
-	"""Tools for a DocType: `kinds` of list, read, create, update, delete. Gives their names."""
+	"""Create tools for a DocType.
+
+	`kinds`: any of list, read, create, update, delete. Returns the tools' names.
+	"""
 	frappe.has_permission(TOOL, "create", throw=True)
 	return make_tools(doctype, json.loads(kinds) if isinstance(kinds, str) else kinds)
 
 
 @frappe.whitelist(methods=["POST"])
 def try_it(tool: str, user: str, arguments: dict | str | None = None, send: bool = False):
-	"""Try a tool as somebody, for System Managers; nothing of it stays. See `huf.ai.setup.tool_check.try_tool`."""
+	"""Dry-run a tool as another user, for System Managers. See `huf.ai.setup.tool_check.try_tool`."""
 	return try_tool(tool, user, frappe.parse_json(arguments or "{}"), send)

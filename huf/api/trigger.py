@@ -1,4 +1,4 @@
-"""REST about triggers, for people who set them up, and for buttons that fire them."""
+"""Endpoints about triggers, for people who set them up and for buttons that fire them."""
 
 import frappe
 
@@ -8,29 +8,35 @@ from huf.ai.triggers import manual
 from huf.ai.triggers.backtest import backtest as look_back
 
 TRIGGER, EVENT = "Agent Trigger", "Agent Trigger Event"
-LIST_FIELDS = (
-	*(
-		"name",
-		"agent",
-		"trigger_type",
-		"disabled",
-		"run_as",
-		"reference_doctype",
-		"doc_event",
-		"condition",
-		"cron",
-	),
-	*("scheduled_interval", "interval_count", "catch_up", "next_execution", "webhook_slug", "event_name"),
-	*("last_execution", "last_error", "modified"),
-)
+LIST_FIELDS = [
+	"name",
+	"agent",
+	"trigger_type",
+	"disabled",
+	"run_as",
+	"reference_doctype",
+	"doc_event",
+	"condition",
+	"cron",
+	"scheduled_interval",
+	"interval_count",
+	"catch_up",
+	"next_execution",
+	"webhook_slug",
+	"event_name",
+	"last_execution",
+	"last_error",
+	"modified",
+]
 MAX_BACKTEST_DAYS = 365
 
 
 @frappe.whitelist(methods=["GET"])
 def get_triggers(agent: str | None = None, start: int = 0, limit: int = 50):
-	"""Triggers by name: [{name, agent, trigger_type, ..., next_execution, last_execution, last_error, last_event}].
+	"""Triggers by name: [{name, agent, trigger_type, ..., next_execution, last_execution, last_error,
+	last_event}].
 
-	`last_event` is {status, creation, reason, run} of the latest firing or refusal, or None.
+	`last_event` is {status, creation, reason, run} of the latest Agent Trigger Event, or None.
 	"""
 	rows = frappe.get_list(
 		TRIGGER,
@@ -53,8 +59,8 @@ def get_triggers(agent: str | None = None, start: int = 0, limit: int = 50):
 
 @frappe.whitelist(methods=["GET"])
 def get_events(trigger: str, status: str | None = None, start: int = 0, limit: int = 20):
-	"""Firings and refusals of a trigger, newest first, each with its conditions; see `explain`."""
-	readable(trigger)
+	"""A trigger's events, fired or skipped, newest first, each with its conditions; see `explain`."""
+	readable_trigger(trigger)
 	rows = frappe.get_list(
 		EVENT,
 		filters={"trigger": trigger, **({"status": status} if status else {})},
@@ -68,33 +74,37 @@ def get_events(trigger: str, status: str | None = None, start: int = 0, limit: i
 
 @frappe.whitelist(methods=["GET"])
 def explain(trigger: str | None = None, document: str | None = None, event: str | None = None):
-	"""Why an event fired or did not, or what the trigger would make of a document as it is now.
+	"""Explain why an event fired or not, or whether a trigger would fire for a document as it is now.
 
-	Either `event`, an Agent Trigger Event: its row with `checks`: [{text, ok, saw}]. Or `trigger` and `document`:
-	{would_fire, checks, reason, prompt, events}.
+	With `event`, an Agent Trigger Event: its row with `checks`: [{text, ok, saw}]. With `trigger` and
+	`document`: {would_fire, checks, reason, prompt, events}.
 	"""
 	if event:
 		row = frappe.get_doc(EVENT, event)
 		row.check_permission("read")
 		return explaining.explain_event(row)
-	doc = readable(trigger)
+	doc = readable_trigger(trigger)
 	if doc.trigger_type != "Doc Event":
-		raise UsageError("Only a Doc Event trigger looks at documents. Name one of its events instead.")
+		raise UsageError(
+			"Only Doc Event triggers can be explained for a document. Pass an event of it instead."
+		)
 	return explaining.explain_document(doc.name, manual.chosen_document(doc, document))
 
 
 @frappe.whitelist(methods=["GET", "POST"])
 def backtest(trigger: str | None = None, values: dict | str | None = None, days: int = 30):
-	"""What a trigger, or the unsaved `values` of one, would have done: see `huf.ai.triggers.backtest.backtest`."""
-	doc = readable(trigger) if trigger else unsaved(frappe.parse_json(values) or {})
+	"""When a trigger, or unsaved `values` of one, would have fired in the past: see
+	`huf.ai.triggers.backtest.backtest`.
+	"""
+	doc = readable_trigger(trigger) if trigger else unsaved(frappe.parse_json(values) or {})
 	if doc.trigger_type not in ("Doc Event", "Schedule"):
-		raise UsageError("Only Doc Event and Schedule triggers have a past to look at.")
+		raise UsageError("Only Doc Event and Schedule triggers can be backtested.")
 	return look_back(doc, max(1, min(days, MAX_BACKTEST_DAYS)))
 
 
 @frappe.whitelist(methods=["POST"])
 def set_enabled(trigger: str, enabled: bool):
-	"""Enable or disable a trigger; gives {name, disabled, next_execution}."""
+	"""Enable or disable a trigger. Returns {name, disabled, next_execution}."""
 	doc = frappe.get_doc(TRIGGER, trigger)
 	doc.check_permission("write")
 	doc.disabled = int(not enabled)
@@ -109,15 +119,18 @@ def fire(
 	document: str | None = None,
 	key: str | None = None,
 ):
-	"""Fire a trigger by hand as the signed-in user; pressed twice with one `key`, it fires once.
+	"""Fire a trigger manually as the signed-in user; repeated requests with the same `key` fire it once.
 
-	`payload` is what its prompt gets; text that is JSON is read as such. `document` names one of its DocType, for a Doc Event.
-	Gives {name, status, run, reason, prompt} of the Agent Trigger Event; its run begins after the answer.
+	Args:
+		payload: available to the prompt; JSON text is parsed.
+		document: for a Doc Event trigger, a document of its DocType.
+
+	Returns {name, status, run, reason, prompt} of the Agent Trigger Event. Its run starts after the response.
 	"""
-	return manual.read_event(manual.fire_by_hand(trigger, parsed(payload), document, key))
+	return manual.read_event(manual.fire_by_hand(trigger, parse_payload(payload), document, key))
 
 
-def parsed(payload):
+def parse_payload(payload):
 	if not isinstance(payload, str):
 		return payload
 	try:
@@ -126,14 +139,14 @@ def parsed(payload):
 		return payload
 
 
-def readable(trigger: str | None):
+def readable_trigger(trigger: str | None):
 	doc = frappe.get_doc(TRIGGER, trigger)
 	doc.check_permission("read")
 	return doc
 
 
 def unsaved(values: dict):
-	"""A trigger as it would be saved, as far as it is needed to look back."""
+	"""An unsaved trigger, validated as far as a backtest needs it."""
 	frappe.has_permission(TRIGGER, "create", throw=True)
 	doc = frappe.get_doc({**values, "doctype": TRIGGER})
 	doc.check_needs()

@@ -17,8 +17,9 @@ TOO_LARGE = f"A delivery may have at most {LARGEST} bytes."
 def receive():
 	"""Take a delivery for the webhook named `slug` in the query.
 
-	Returns 202 with {event, status, run, repeated, reason?}; a repeated delivery id returns the event of the first. 403: no
-	such webhook, or a wrong secret or signature. 409: the trigger cannot run. 413: the body is too large.
+	Returns 202 with {event, status, run, repeated, reason?}; a repeated delivery id returns the event of the
+	first. 403: no such webhook, or a wrong secret or signature. 409: the trigger cannot run. 413: the body is
+	too large.
 	"""
 	return accept(frappe.local.request.args.get("slug") or "")
 

@@ -1,7 +1,7 @@
 """AG-UI 1.0: encodes a run's events for one client. Reads and writes no record.
 
-An approval is an interrupt. Its id names the draft and the digest of the change, so an answer can only approve the change that
-was displayed. Tools that the client's page declares are not called.
+An approval is an interrupt. Its id names the draft and the digest of the change, so an answer can only
+approve the change that was displayed. Tools that the client's page declares are not called.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +12,7 @@ from ag_ui.core import (
 	BaseEvent,
 	FunctionCall,
 	Interrupt,
+	Message,
 	MessagesSnapshotEvent,
 	RunErrorEvent,
 	RunFinishedCancelledOutcome,
@@ -56,7 +57,7 @@ class RunEncoder:
 	"""Encodes one run. `thread` and `run` are the client's own ids for them, `state` its shared state."""
 
 	def __init__(self, thread: str, run: str, state: Any = None):
-		self.ids = {"thread_id": thread, "run_id": run}
+		self.ids: dict[str, Any] = {"thread_id": thread, "run_id": run}
 		self.state = state if isinstance(state, dict) else {}
 		self.emitted = EmittedText()
 		self.open_message: str | None = None
@@ -98,7 +99,8 @@ class RunEncoder:
 	def skip_calls(self, run: str, calls: Iterable[tuple[int, str]], waiting: tuple[int, str]) -> None:
 		"""Mark what the client received before the run waited, each call as (step, call id).
 
-		`calls` are complete with their results; of `waiting`, the call that needs approval, the result is still to come.
+		`calls` are complete with their results; of `waiting`, the call that needs approval, the result is
+		still to come.
 		"""
 		self.result_ids = {format_call_id(run, *call) for call in calls}
 		self.call_ids = {*self.result_ids, format_call_id(run, *waiting)}
@@ -110,7 +112,8 @@ class RunEncoder:
 		)
 
 	def encode_progress(self, event: RunEvent) -> Iterator[BaseEvent]:
-		yield StateDeltaEvent(delta=[{"op": "add", "path": f"/{STATE}/progress", "value": event.data}])
+		patch = {"op": "add", "path": f"/{STATE}/progress", "value": event.data}
+		yield StateDeltaEvent.model_validate({"delta": [patch]})
 
 	def encode_text_delta(self, event: RunEvent) -> Iterator[BaseEvent]:
 		"""The text of each step is a message of its own."""
@@ -203,7 +206,7 @@ def format_call_id(run: str, step: int | None, call_id: str | None) -> str:
 
 def encode_history(history: Iterable[dict], prefix: str) -> MessagesSnapshotEvent:
 	"""A snapshot of a conversation, from messages in OpenAI's form; ids are `prefix`-0, `prefix`-1, ..."""
-	messages = []
+	messages: list[Message] = []
 	for number, each in enumerate(history):
 		name, text = f"{prefix}-{number}", each.get("content") or ""
 		if each["role"] == "user":
@@ -220,4 +223,4 @@ def encode_history(history: Iterable[dict], prefix: str) -> MessagesSnapshotEven
 
 
 def encode_event(event: BaseEvent | None) -> str | None:
-	return event and event.model_dump_json(by_alias=True)
+	return event.model_dump_json(by_alias=True) if event else None

@@ -31,7 +31,9 @@ class EmittedText:
 		return text
 
 	def find_missing(self, response: str) -> str:
-		"""The part of the final answer that has not been emitted: all of it, its end, or a warning put before it."""
+		"""The part of the final answer that has not been emitted: all of it, its end, or a warning put before
+		it.
+		"""
 		answer, emitted = response.strip(), self.step_text.strip()
 		if not answer or self.text.strip().endswith(answer):
 			return ""

@@ -21,7 +21,7 @@ def json_error(status: int, code: str, error: str, suggestion: str) -> Response:
 	return json_response({"error": error, "code": code, "suggestion": suggestion}, status)
 
 
-def refuse(error: Exception) -> Response:
+def refusal_response(error: Exception) -> Response:
 	"""The response to a request that started nothing: 400 BadRequest, 409 UsageError, 403 anything else."""
 	if isinstance(error, BadRequest):
 		return json_error(400, "BAD_REQUEST", str(error), "Send a JSON body as the endpoint describes it.")
@@ -33,7 +33,7 @@ def refuse(error: Exception) -> Response:
 	return json_error(403, "NOT_PERMITTED", str(error), suggestion)
 
 
-def read_text(value: Any, name: str, required: bool = True) -> str:
+def read_string(value: Any, name: str, required: bool = True) -> str:
 	"""A string argument; a missing optional one is "". Raises BadRequest, as the other readers do."""
 	if value is None and not required:
 		return ""
@@ -53,7 +53,7 @@ def read_flag(value: Any, name: str) -> bool:
 	raise BadRequest(f"{name} must be true or false.")
 
 
-def read_texts(value: Any, name: str) -> tuple[str, ...]:
+def read_strings(value: Any, name: str) -> tuple[str, ...]:
 	if value is None:
 		return ()
 	if not isinstance(value, list) or not all(isinstance(each, str) for each in value):

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 from huf.ai.core.types import EventKind, RunEvent, RunResult, RunStatus, StopReason
 from huf.api.wire.emitted_text import EmittedText
@@ -26,29 +27,31 @@ def encode_model(name: str, created: datetime) -> dict:
 def read_history(message: dict) -> dict | None:
 	"""An earlier message as {role, content}, or None where it has no text or another role.
 
-	What a caller sends as the system's message counts as the user's: only the agent's own instructions are the system's.
+	What a caller sends as the system's message counts as the user's: only the agent's own instructions are
+	the system's.
 	"""
-	text = read_content(message) if message.get("content") else ""
+	text = read_message_text(message) if message.get("content") else ""
 	if not text or message.get("role") not in ("user", "system", "developer", "assistant"):
 		return None
 	return {"role": "assistant" if message["role"] == "assistant" else "user", "content": text}
 
 
-def read_content(message: dict, image_text: str = OMITTED_IMAGE) -> str:
+def read_message_text(message: dict, image_text: str = OMITTED_IMAGE) -> str:
 	"""The text of a message, with `image_text` in the place of each image."""
 	texts = [
-		str(part.get("text") or "") if part["type"] == "text" else image_text for part in read_parts(message)
+		str(part.get("text") or "") if part["type"] == "text" else image_text
+		for part in read_content_parts(message)
 	]
 	return "\n".join(filter(None, texts))
 
 
 def read_image_urls(message: dict) -> list:
 	"""The URLs of a message's images, unchecked."""
-	images = [part.get(IMAGE) for part in read_parts(message) if part["type"] == IMAGE]
+	images = [part.get(IMAGE) for part in read_content_parts(message) if part["type"] == IMAGE]
 	return [image.get("url") if isinstance(image, dict) else image for image in images]
 
 
-def read_parts(message: dict) -> list[dict]:
+def read_content_parts(message: dict) -> list[dict]:
 	"""The content as a list of text and image parts. Raises BadRequest."""
 	content = message.get("content")
 	parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -87,7 +90,8 @@ def encode_completion(result: RunResult, agent: str) -> dict:
 
 def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: bool) -> Iterator[str | None]:
 	"""The data of each server-sent event; None where there is nothing to send yet."""
-	emitted, header, waiting = EmittedText(), {}, ""
+	emitted, waiting = EmittedText(), ""
+	header: dict[str, Any] = {}
 	for event in events:
 		if event is None:
 			yield None

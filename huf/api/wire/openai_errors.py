@@ -1,4 +1,7 @@
-"""Errors in the form OpenAI's clients expect. Imported for every request of the site, so it imports little."""
+"""Errors in the form OpenAI's clients expect.
+
+Imported for every request of the site, so it imports little.
+"""
 
 import json
 

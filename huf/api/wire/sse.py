@@ -38,7 +38,9 @@ def encode_events(events: Iterable[RunEvent | None]) -> Iterator[str]:
 
 
 def shorten_result(event: RunEvent) -> dict:
-	"""The event's data with at most MAX_RESULT_CHARS of a tool's result, and all of its sources; the record keeps the whole."""
+	"""The event's data with at most MAX_RESULT_CHARS of a tool's result, and all of its sources; the record
+	keeps the whole.
+	"""
 	result = event.data.get("result") if event.kind is EventKind.TOOL_FINISHED else None
 	if result is None or len(result) <= MAX_RESULT_CHARS:
 		return event.data

@@ -238,8 +238,8 @@ class TestAddresses(SiteTestCase):
 		self.assertEqual(addresses.find_function("/api/chat/route/"), "huf.api.chat.route")
 		for path in ("/api/chat", "/api/chat/route/more", "/api/resource/ToDo", "/", "/huf"):
 			self.assertIsNone(addresses.find_function(path))
-		self.assertTrue(addresses.fits("/v1/*", "/v1/models"))
-		self.assertFalse(addresses.fits("/v1/*", "/v10"))
+		self.assertTrue(addresses.matches("/v1/*", "/v1/models"))
+		self.assertFalse(addresses.matches("/v1/*", "/v10"))
 
 	def test_an_unknown_address_below_api_is_still_not_found(self):
 		self.assertEqual(post("/api/chat/nothing", json={}).status_code, 404)
