@@ -1,3 +1,5 @@
+from huf.packs import collect_hooks
+
 app_name = "huf"
 app_title = "Huf"
 app_publisher = "Huf contributors"
@@ -8,7 +10,7 @@ app_home = "/huf"
 
 add_to_apps_screen = [{"name": "huf", "logo": "/assets/huf/huf.svg", "title": "Huf", "route": "/huf"}]
 
-# The Desk's "Ask an agent about this".
+# Adds "Ask an agent about this" to forms in the Desk.
 app_include_js = ["/assets/huf/ask_agent.js"]
 
 after_install = "huf.install.after_install"
@@ -16,53 +18,62 @@ after_migrate = ["huf.install.after_migrate"]
 
 website_route_rules = [{"from_route": "/huf/<path:app_path>", "to_route": "huf"}]
 
-# Runs and conversations are private: see huf/permissions.py.
-_private = (
-	*("Agent Conversation", "Agent Message", "Agent Run", "Agent LLM Call", "Agent Tool Call"),
-	*("Agent Trigger Event", "Agent Route Decision", "Agent Mail", "Agent Mail Event"),
+# Users see their own runs and what belongs to them; managers see all of them (huf/permissions.py).
+_PRIVATE_DOCTYPES = (
+	"Agent Conversation",
+	"Agent Message",
+	"Agent Run",
+	"Agent LLM Call",
+	"Agent Tool Call",
+	"Agent Trigger Event",
+	"Agent Route Decision",
+	"Agent Mail",
+	"Agent Mail Event",
 )
-# Cases of the law office's pack, and what is in them: see huf/packs/helena/access.py.
-_cases = (
-	*("Helena Akte", "Helena Dokument", "Helena Frist", "Helena Zeiteintrag"),
-	*("Helena Notiz", "Helena Hinweis"),
-)
+# Packs add hooks for their own DocTypes (hooks.py in a pack's folder). The hook "*" would not do: on Frappe
+# 15 a "*" function of has_permission that returns True overrides the hooks of all other apps, and on Frappe
+# 16 one that returns None denies.
 permission_query_conditions = {
-	**dict.fromkeys(_private, "huf.permissions.list_condition"),
+	**collect_hooks("huf.packs", "permission_query_conditions"),
+	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.list_condition"),
 	"Agent Draft": "huf.permissions.draft_condition",
 	"Knowledge Source": "huf.permissions.source_condition",
-	**dict.fromkeys(_cases, "huf.packs.helena.access.list_condition"),
 }
 has_permission = {
-	**dict.fromkeys(_private, "huf.permissions.has_permission"),
+	**collect_hooks("huf.packs", "has_permission"),
+	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.has_permission"),
 	"Agent Draft": "huf.permissions.has_draft_permission",
 	"Knowledge Source": "huf.permissions.has_source_permission",
-	**dict.fromkeys(_cases, "huf.packs.helena.access.has_permission"),
 }
 
-# Tools that this app offers to agents, as any app can: functions by tool_name, description and function_path, and
-# optionally effect and parameters (a JSON schema; otherwise the signature counts), or modules by their dotted path, with
-# functions marked as in huf/ai/tools/registry.py. An app's folder huf_tools needs no hook: each file of it is looked at.
+# Tools that Huf offers to agents. Any app may use this hook: functions, as {tool_name, description,
+# function_path} with optional effect and parameters (a JSON schema, by default taken from the signature), or
+# dotted paths of modules whose functions are marked @tool (huf/ai/tools/registry.py). Files in an app's
+# folder huf_tools are found without the hook.
 huf_tools = [
-	*("huf.ai.tools.web", "huf.ai.tools.files", "huf.ai.tools.answer", "huf.ai.tools.sandbox"),
+	"huf.ai.tools.web",
+	"huf.ai.tools.files",
+	"huf.ai.tools.answer",
+	"huf.ai.tools.sandbox",
 	"huf.ai.mail.tools",
 	{
 		"tool_name": "get_document",
-		"description": "Read one document of any DocType, as far as the user may",
+		"description": "Read one document of any DocType that the user may read",
 		"function_path": "huf.ai.tool_functions.get_document",
 		"effect": "read",
 	},
 	{
 		"tool_name": "get_list",
-		"description": "List documents of any DocType, as far as the user may",
+		"description": "List documents of any DocType that the user may read",
 		"function_path": "huf.ai.tool_functions.get_list",
 		"effect": "read",
 	},
 ]
 
-# Every save passes huf/ai/agent_hooks.py: these are the events that Frappe calls after a change.
-_saved = "huf.ai.agent_hooks.run_hooked_agents"
-_changed = "huf.ai.agent_hooks.clear_doc_event_agents_cache"
-_events = (
+# Doc Event triggers. Every save of the site passes through these functions, so they answer from a cache.
+_run_triggers = "huf.ai.agent_hooks.run_hooked_agents"
+_clear_trigger_cache = "huf.ai.agent_hooks.clear_doc_event_agents_cache"
+_AFTER_CHANGE = (
 	"after_insert",
 	"on_update",
 	"on_submit",
@@ -71,40 +82,38 @@ _events = (
 	"on_trash",
 	"after_delete",
 )
-# What Knowledge Sources hold is read anew when it changes: see huf/ai/knowledge/changes.py.
-_indexed = "huf.ai.knowledge.changes.note_change"
+# Documents in a Knowledge Source are indexed again when they change.
+_note_knowledge_change = "huf.ai.knowledge.changes.note_change"
 doc_events = {
 	"*": {
-		**dict.fromkeys(_events, _saved),
-		"on_change": [_saved, _indexed],
-		"after_delete": [_saved, _indexed],
-		"after_rename": _indexed,
+		**dict.fromkeys(_AFTER_CHANGE, _run_triggers),
+		"on_change": [_run_triggers, _note_knowledge_change],
+		"after_delete": [_run_triggers, _note_knowledge_change],
+		"after_rename": _note_knowledge_change,
 	},
 	**{
-		name: dict.fromkeys(("on_change", "after_delete", "after_rename"), _changed)
+		name: dict.fromkeys(("on_change", "after_delete", "after_rename"), _clear_trigger_cache)
 		for name in ("Agent", "Agent Trigger")
 	},
-	# Mail that Frappe's own accounts receive and send.
+	# Mail that Frappe's own Email Accounts receive and send.
 	"Communication": {"on_update": "huf.ai.agent_email.take_communication"},
 }
 
-# Addresses that Frappe does not know, and keys as OpenAI's clients send them: see huf/api/addresses.py and keys.py.
+# Short addresses such as /v1/chat/completions, and OpenAI's form of keys and errors.
 before_request = ["huf.api.addresses.lead_to_function", "huf.api.keys.take_bearer_key"]
 after_request = ["huf.api.keys.word_refusal"]
 
 page_renderer = ["huf.api.webhook.HookPage"]
 
-# What runs and events say of documents must not keep anybody from deleting these.
+# Records that mention a document must not prevent its deletion.
 ignore_links_on_delete = [
-	*(
-		"Agent Run",
-		"Agent Trigger Event",
-		"Agent Draft",
-		"Agent Route Decision",
-		"Agent Mail",
-		"Agent Mail Event",
-		"Knowledge Item",
-	),
+	"Agent Run",
+	"Agent Trigger Event",
+	"Agent Draft",
+	"Agent Route Decision",
+	"Agent Mail",
+	"Agent Mail Event",
+	"Knowledge Item",
 ]
 
 scheduler_events = {

@@ -1,0 +1,18 @@
+"""Packs that ship with Huf, one folder each."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+
+
+def collect_hooks(package: str, hook: str) -> dict[str, str]:
+	"""The values of a Frappe hook in the packs' own hooks.py: {DocType: dotted path}.
+
+	hooks.py of an app calls this for its package of packs, such as "huf.packs". It reads modules only,
+	because Frappe loads hooks before there is a site.
+	"""
+	values: dict[str, str] = {}
+	for pack in iter_modules(import_module(package).__path__, f"{package}."):
+		if find_spec(f"{pack.name}.hooks"):
+			values |= getattr(import_module(f"{pack.name}.hooks"), hook, {})
+	return values

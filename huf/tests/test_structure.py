@@ -1,6 +1,7 @@
 """The structure, checked by reading the source: which way imports go, and which names of frappe the app uses."""
 
 import ast
+import re
 import unittest
 from functools import cache
 from pathlib import Path
@@ -89,6 +90,13 @@ class TestPackages(unittest.TestCase):
 		}
 		storing = {name for name in users if name.startswith("ai.storage.") or name.endswith(".store")}
 		self.assertEqual(users - storing, set())
+
+	def test_the_core_names_no_pack(self):
+		names = [path.name for path in (HUF / "packs").iterdir() if (path / "pack.yaml").is_file()]
+		self.assertTrue(names)
+		mention = re.compile("|".join(name.replace("_", "[ _]?") for name in names), re.IGNORECASE)
+		core = [path for path in sources() if HUF / "packs" not in path.parents]
+		self.assertEqual([path for path in core if mention.search(path.read_text())], [])
 
 
 class TestFrappeNames(unittest.TestCase):

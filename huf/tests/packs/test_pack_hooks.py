@@ -1,0 +1,30 @@
+"""Hooks that packs bring are registered, and name only the pack's own DocTypes."""
+
+import json
+import unittest
+from pathlib import Path
+
+import frappe
+
+import huf.packs
+from huf.packs import collect_hooks
+
+PERMISSION_HOOKS = ("permission_query_conditions", "has_permission")
+
+
+class TestPackHooks(unittest.TestCase):
+	def test_they_are_part_of_the_app_s_hooks(self):
+		for hook in PERMISSION_HOOKS:
+			brought = collect_hooks("huf.packs", hook)
+			self.assertTrue(brought)
+			registered = frappe.get_hooks(hook)
+			for doctype, path in brought.items():
+				self.assertIn(path, registered[doctype])
+				self.assertTrue(callable(frappe.get_attr(path)))
+
+	def test_a_pack_narrows_its_own_doctypes_only(self):
+		for hook in PERMISSION_HOOKS:
+			for doctype, path in collect_hooks("huf.packs", hook).items():
+				folder = Path(huf.packs.__file__).parent / path.split(".")[2]
+				own = [each["name"] for each in json.loads((folder / "doctypes.json").read_text())]
+				self.assertIn(doctype, own)
