@@ -24,7 +24,8 @@ MAX_REPORTED_ERRORS = 8
 def parse_arguments(raw: str) -> dict:
 	"""Parse the JSON object that a model sent as arguments; empty text is `{}`.
 
-	Raises ToolError if it is neither valid nor repairable: a tool run with guessed or missing arguments does harm.
+	Raises ToolError if it is neither valid nor repairable: a tool run with guessed or missing arguments does
+	harm.
 	"""
 	text = (raw or "").strip()
 	if not text:

@@ -1,7 +1,7 @@
 """Files and images attached to a person's message, and the text a model reads about them. Pure.
 
-A transcript contains the text of files, but only the File names of images (`images`, next to a message's `content`).
-`providers/images.py` loads the pixels into the request, so that no record ever holds an image.
+A transcript contains the text of files, but only the File names of images (`images`, next to a message's
+`content`). `providers/images.py` loads the pixels into the request, so that no record ever holds an image.
 """
 
 import json
@@ -81,7 +81,7 @@ def parse_attachments(attachments: str | None) -> tuple[Attachment, ...]:
 
 
 def render_files(texts: Sequence[tuple[str, str]], image_names: Sequence[str], max_chars: int) -> str:
-	"""The text a model reads about files, [(name, text)], and images; the texts share `max_chars` characters."""
+	"""The text a model reads about files, [(name, text)], and images; the texts share `max_chars`."""
 	shares = share_chars(max_chars, [len(text) for _, text in texts])
 	parts = [fence_text(name, text, share) for (name, text), share in zip(texts, shares, strict=True)]
 	if image_names:
@@ -119,7 +119,7 @@ def count_images(messages: Iterable[Mapping]) -> int:
 
 
 def drop_images(message: dict, reason: str) -> dict:
-	"""A copy of a message without its images, for a model that does not get them; the model reads `reason`."""
+	"""A copy of a message whose images are replaced by `reason`, for a model that does not get them."""
 	if not message.get("images"):
 		return message
 	rest = {key: value for key, value in message.items() if key != "images"}

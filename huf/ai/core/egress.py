@@ -1,7 +1,8 @@
 """Decides which outgoing calls need a person once a run has read untrusted content. Pure.
 
-Anyone who writes a mail to an agent can write instructions into it. Once mail, web text or a file from a chat is in a run's
-context, a call that could carry data to a new destination therefore needs a person's approval, whatever the settings say.
+Anyone who writes a mail to an agent can write instructions into it. Once mail, web text or a file from a chat
+is in a run's context, a call that could carry data to a new destination therefore needs a person's approval,
+whatever the settings say.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +22,7 @@ class UntrustedSource(str, Enum):
 
 URL_ARGUMENTS = ("url", "urls", "link", "address")
 TYPES_WITHOUT_DESTINATION = ("Run Agent", "Speech to Text")
-"""External tool types that send nothing to a destination of the model's choice; a called agent's tools are checked in turn."""
+"""External tool types that reach no destination of the model's choice; a called agent checks its own tools."""
 TOOLS_WITH_FIXED_DESTINATION = ("web_search",)
 """Tools whose destination the site's manager has set."""
 
@@ -61,8 +62,8 @@ def find_approval_reason(
 	Args:
 		sources: untrusted content in the run's context.
 		hosts: where the agent may send anything; each a host name or `*.name`.
-		seen: text the run has read. A link that stands in it carries no data out and may be followed, unless a mail or
-			a file could have brought it.
+		seen: text the run has read. A link that stands in it carries no data out and may be followed,
+			unless a mail or a file could have brought it.
 	"""
 	sources = set(sources)
 	if not sources or call.tool_type in TYPES_WITHOUT_DESTINATION:

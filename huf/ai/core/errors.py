@@ -1,4 +1,4 @@
-"""Exceptions, sorted by who reads them: the caller, the model, the operator, or the code that drives a run."""
+"""Exceptions, sorted by reader: the caller, the model, the operator, or the code that drives a run."""
 
 from huf.ai.core.types import StopReason, Usage
 
@@ -62,7 +62,7 @@ class ToolTimeout(Exception):
 
 
 class RunPaused(Exception):
-	"""The run waits for a person and has no lease holder until they answer; `draft` is what they are asked."""
+	"""The run waits for a person and has no lease until they answer; `draft` is what they are asked."""
 
 	def __init__(self, draft: dict):
 		super().__init__(f"The run waits for an answer to {draft['draft']}.")
@@ -70,7 +70,7 @@ class RunPaused(Exception):
 
 
 class LeaseLost(Exception):
-	"""This worker's lease has run out and another may hold the run: nothing it does may be recorded any more."""
+	"""This worker's lease has run out, and another may hold the run: record nothing more."""
 
 
 class RunAlreadyOpened(Exception):

@@ -11,8 +11,8 @@ class Direction(str, Enum):
 class MailStatus(str, Enum):
 	"""Status of an Agent Mail.
 
-	Incoming: Queued, its job waits; Started, its run is open; With Person, its thread was handed over. Outgoing:
-	Approved, ready to be sent; Sent, in the mail queue; Held, not sent, for the reason on record.
+	Incoming: Queued, its job waits; Started, its run is open; With Person, its thread was handed over.
+	Outgoing: Approved, ready to be sent; Sent, in the mail queue; Held, not sent, for the reason on record.
 	"""
 
 	QUEUED = "Queued"

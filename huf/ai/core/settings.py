@@ -46,7 +46,7 @@ ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 def get_settings() -> Settings:
-	"""The settings in effect: environment variables override the record; 0 in the record means the default."""
+	"""The settings in effect. Environment variables override the record, where 0 means the default."""
 	doc = frappe.get_cached_doc("Huf Settings")
 	environment = tuple(map(os.environ.get, ENVIRONMENT_VARIABLES.values()))
 	if doc.flags.huf_environment != environment:
@@ -105,7 +105,7 @@ def read_switch(doc: Any, fieldname: str) -> bool:
 
 
 def find_cached(doctype: str, name: str | None) -> Any:
-	"""A document from the cache, or None if it does not exist; reads the database only if it is not cached."""
+	"""A document from the cache, else from the database; None if it does not exist."""
 	try:
 		return frappe.get_cached_doc(doctype, name) if name else None
 	except frappe.DoesNotExistError:

@@ -1,4 +1,4 @@
-"""Decodes the bytes of mails and files to text, even where the declared charset is wrong. Never raises, never drops a line."""
+"""Decodes mails and files to text, even if their charset is wrong. Never raises, never drops a line."""
 
 import codecs
 import re

@@ -1,4 +1,4 @@
-"""Value types of triggers: an event, the conditions checked for it, and the origin of the run it starts. Pure."""
+"""Value types of triggers: events, the conditions checked for them, the origin of their runs. Pure."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -37,8 +37,8 @@ class ConditionResult:
 class TriggerEvent:
 	"""One event as it concerns one trigger, and the run it asks for.
 
-	`key` identifies it uniquely together with the trigger and the document. `initiating_user` caused it; the run has the
-	permissions of `run_as`.
+	`key` identifies it uniquely together with the trigger and the document. `initiating_user` caused it; the
+	run has the permissions of `run_as`.
 	"""
 
 	trigger: str
@@ -62,7 +62,8 @@ class TriggerEvent:
 class Origin:
 	"""What started a run that no person asked for: a trigger event or a mail.
 
-	`depth` counts the runs that led to it. `event` names a row of `doctype`, which is Queued until its run is opened.
+	`depth` counts the runs that led to it. `event` names a row of `doctype`, which is Queued until its run is
+	opened.
 	"""
 
 	event: str

@@ -1,4 +1,4 @@
-"""YAML with source lines: a loader whose mappings know the line of each key, so that error messages can name it."""
+"""YAML with source lines: mappings know the line of each key, so that error messages can name it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ TYPE_NAMES = {
 
 
 class LineLoader(yaml.SafeLoader):
-	"""Loads mappings as LineMapping and rejects duplicate keys. As a SafeLoader it runs nothing from the file."""
+	"""Loads mappings as LineMapping and rejects duplicate keys; runs nothing from the file."""
 
 
 class LineMapping(dict):
@@ -63,7 +63,8 @@ def line_error(line: int, message: str) -> UsageError:
 def check_mapping(value: Any, types: Mapping[str, Any], what: str, line: int) -> LineMapping:
 	"""Return `value` if it is a mapping with no other keys than those of `types`, and values of these types.
 
-	Raises UsageError that names the line; `what` is what messages call the mapping, `line` where it should be.
+	Raises UsageError that names the line; `what` is what messages call the mapping, `line` where it should
+	be.
 	"""
 	if not isinstance(value, LineMapping):
 		raise line_error(line, f"{what} must be a mapping.")

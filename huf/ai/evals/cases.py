@@ -1,14 +1,14 @@
-"""Eval cases as YAML: what an agent is asked, and what must come of it. Pure; what is wrong is told with its line.
+"""Eval cases as YAML: the input of an agent and the checks on its output. Pure; errors name the source line.
 
 - case: a short name
-  agent: whose case it is
-  prompt: what it is asked; or mail: a mail as it comes, with its headers
-  roles: [whom it acts for: a user with these roles, made for the case; else who runs it]
-  records: [documents that are there, for the case only]
-  history: [what was said before, in OpenAI's form]
-  results: {tool: what it gives, for tools that reach outside; a list of mappings: one a call}
-  answers: [what a model has said, turn by turn: {call: tool, with: {..}}, {calls: [..]} or {say: text}]
-  expect: [what must be so: see `CHECKS`]
+  agent: the agent under test
+  prompt: the user's message; or mail: a raw mail with its headers
+  roles: [roles of a temporary user the agent acts for; without them, the user who runs the case]
+  records: [documents that exist during the case only]
+  history: [earlier messages, as OpenAI chat messages]
+  results: {tool: its result, for tools that reach outside; a list: one result for each call}
+  answers: [recorded model output, one entry a turn: {call: tool, with: {..}}, {calls: [..]} or {say: text}]
+  expect: [checks, see `CHECKS`]
 """
 
 import re
@@ -32,10 +32,15 @@ CHECKS: dict[str, tuple[Any, dict[str, Any]]] = {
 	"judge": (str, {}),
 	"differs": (bool, {}),
 }
-"""Kinds of what is expected, each with what its value is and what may stand beside it."""
+"""Kinds of checks: the type of the value, and the other keys that the check may have."""
 DEFINITION = {
-	**{"mail": str, "roles": list, "records": list, "history": list},
-	**{"results": dict, "answers": list, "expect": list},
+	"mail": str,
+	"roles": list,
+	"records": list,
+	"history": list,
+	"results": dict,
+	"answers": list,
+	"expect": list,
 }
 CASE = {"case": str, "agent": str, "prompt": str, **DEFINITION}
 TURN = {"call": str, "with": dict, "calls": list, "say": str}
@@ -43,7 +48,9 @@ TURN = {"call": str, "with": dict, "calls": list, "say": str}
 
 @dataclass(frozen=True)
 class EvalCase:
-	"""`answers`: of each turn (text, [(tool, arguments)]). `expect`: mappings of one kind of `CHECKS` each."""
+	"""A parsed case. `answers`: (text, [(tool, arguments)]) for each turn. `expect`: each mapping has one
+	kind of `CHECKS`.
+	"""
 
 	name: str
 	agent: str
@@ -58,7 +65,9 @@ class EvalCase:
 
 
 def read_cases(text: str) -> list[LineMapping]:
-	"""The cases of a file, each as it stands there. Raises UsageError."""
+	"""Parse a YAML list of cases and validate each; returns their mappings. Raises UsageError that names the
+	line.
+	"""
 	found = load_yaml(text) or []
 	if not isinstance(found, list):
 		raise line_error(1, "the file must be a list of cases.")
@@ -76,26 +85,28 @@ def read_cases(text: str) -> list[LineMapping]:
 
 
 def dump_definition(values: Mapping) -> str:
-	"""What a record keeps of a case beside its name, agent and prompt, as YAML."""
-	kept = {key: strip_lines(values[key]) for key in DEFINITION if values.get(key)}
-	return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=110) if kept else ""
+	"""YAML for the field `definition` of Agent Eval Case: all of a case but its name, agent and prompt."""
+	definition = {key: strip_lines(values[key]) for key in DEFINITION if values.get(key)}
+	if not definition:
+		return ""
+	return yaml.safe_dump(definition, sort_keys=False, allow_unicode=True, width=110)
 
 
 def strip_lines(value: Any) -> Any:
-	"""Without what only tells lines."""
+	"""Plain dicts and lists instead of line-aware mappings."""
 	if isinstance(value, dict):
 		return {key: strip_lines(each) for key, each in value.items()}
 	return [strip_lines(each) for each in value] if isinstance(value, list) else value
 
 
 def parse_case(name: str, agent: str, prompt: str, definition: str) -> EvalCase:
-	"""A record's case. Raises UsageError."""
+	"""The case of an Agent Eval Case record. Raises UsageError."""
 	values = check_mapping(load_yaml(definition or "{}"), DEFINITION, "a case", 1)
 	return build_case(name, agent, prompt, values)
 
 
 def parse_definition(definition: str) -> dict:
-	"""What `definition_of` wrote, as plain values."""
+	"""Plain values of what `dump_definition` wrote."""
 	return strip_lines(load_yaml(definition or "{}"))
 
 
@@ -143,5 +154,5 @@ def read_check(value: Any, line: int) -> LineMapping:
 		try:
 			re.compile(value[kind])
 		except re.error as error:
-			raise line_error(value.lines[kind], f"this is no regular expression: {error}.") from None
+			raise line_error(value.lines[kind], f"this is not a regular expression: {error}.") from None
 	return value

@@ -1,4 +1,4 @@
-"""Whether what came of a case is what was expected. Pure: records and judges are asked for by whoever hands them in."""
+"""Compares the trace of a case with its checks. Pure: record queries and the judging model are passed in."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,12 +7,10 @@ from typing import Any
 
 from huf.ai.evals.cases import EvalCase
 
-FINAL = "final_answer"
-
 
 @dataclass(frozen=True)
 class TracedCall:
-	"""A call that the agent made, and what it gave."""
+	"""A tool call of the agent; `ok` is False if it failed or was refused."""
 
 	tool: str
 	arguments: dict
@@ -22,7 +20,7 @@ class TracedCall:
 
 @dataclass(frozen=True)
 class Trace:
-	"""What came of a case: `status` as of a run (Success, Stopped, Failed)."""
+	"""How an attempt at a case went; `status` is a run's (Success, Stopped, Failed)."""
 
 	answer: str
 	calls: tuple[TracedCall, ...]
@@ -32,148 +30,152 @@ class Trace:
 
 @dataclass(frozen=True)
 class Evidence:
-	"""Who is asked besides the trace: `records(check)` gives rows of the DocType, `judge(question)` a fault or None."""
+	"""What checks need besides the trace.
 
-	records: Callable[[Mapping], list[Mapping]]
+	`find_records(check)` returns rows of the check's DocType, `judge(question)` a failure message or None.
+	"""
+
+	find_records: Callable[[Mapping], list[Mapping]]
 	judge: Callable[[str], str | None]
 
 
-def find_faults(case: EvalCase, trace: Trace, witness: Evidence) -> list[str]:
-	"""A line a thing that is not as expected. A run must end well, unless the case says how it ends."""
-	expect = case.expect
-	if not any("ends" in check for check in expect):
-		expect = ({"ends": "Success"}, *expect)
-	found = []
-	for check in expect:
+def find_faults(case: EvalCase, trace: Trace, evidence: Evidence) -> list[str]:
+	"""One message for each failed check. Unless the case says how its run ends, it must be Success."""
+	checks = case.expect
+	if not any("ends" in check for check in checks):
+		checks = ({"ends": "Success"}, *checks)
+	faults = []
+	for check in checks:
 		kind = next(key for key in check if key in CHECKERS)
-		found.append(CHECKERS[kind](check, case, trace, witness))
-	return [fault for fault in found if fault]
+		faults.append(CHECKERS[kind](check, case, trace, evidence))
+	return [fault for fault in faults if fault]
 
 
-def judge_says(check, case, trace, witness) -> str | None:
-	wanted = check["says"]
-	return None if normalize(wanted) in normalize(trace.answer) else f"the answer does not say {wanted!r}"
+def check_says(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+	expected = check["says"]
+	return None if says(trace, expected) else f"the answer does not say {expected!r}"
 
 
-def judge_says_not(check, case, trace, witness) -> str | None:
-	wanted = check["says_not"]
-	return f"the answer says {wanted!r}" if normalize(wanted) in normalize(trace.answer) else None
+def check_says_not(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+	unwanted = check["says_not"]
+	return f"the answer says {unwanted!r}" if says(trace, unwanted) else None
 
 
-def judge_matches(check, case, trace, witness) -> str | None:
-	found = re.search(check["matches"], trace.answer, re.IGNORECASE | re.DOTALL)
-	return None if found else f"the answer does not match {check['matches']!r}"
+def check_matches(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+	match = re.search(check["matches"], trace.answer, re.IGNORECASE | re.DOTALL)
+	return None if match else f"the answer does not match {check['matches']!r}"
 
 
-def judge_calls(check, case, trace, witness) -> str | None:
-	tool, wanted = check["calls"], check.get("with") or {}
-	made = [
-		call for call in trace.calls if call.tool == tool and call.ok and has_values(call.arguments, wanted)
-	]
-	if "times" in check and len(made) != check["times"]:
-		return f"{tool} was called {len(made)} times, not {check['times']}"
-	return None if made else f"{tool} was not called{format_values(wanted)}{format_other_calls(trace, tool)}"
+def check_calls(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+	tool, expected = check["calls"], check.get("with") or {}
+	count = sum(
+		call.tool == tool and call.ok and has_values(call.arguments, expected) for call in trace.calls
+	)
+	if "times" in check and count != check["times"]:
+		return f"{tool} was called {count} times, not {check['times']}"
+	return (
+		None if count else f"{tool} was not called{format_values(expected)}{format_other_calls(trace, tool)}"
+	)
 
 
-def judge_calls_not(check, case, trace, witness) -> str | None:
+def check_calls_not(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
 	tool = check["calls_not"]
 	return f"{tool} was called" if any(call.tool == tool and call.ok for call in trace.calls) else None
 
 
-def judge_fails(check, case, trace, witness) -> str | None:
-	tool, wanted = check["fails"], check.get("with") or {}
-	made = any(
-		call.tool == tool and not call.ok and has_values(call.arguments, wanted) for call in trace.calls
-	)
-	return None if made else f"no call of {tool} was refused or failed{format_values(wanted)}"
-
-
-def judge_record(check, case, trace, witness) -> str | None:
-	rows = witness.records(check)
-	wanted = check.get("values") or {}
-	fitting = [row for row in rows if has_values(row, wanted)]
-	if "count" in check:
-		if len(fitting) != check["count"]:
-			return f"there are {len(fitting)} {check['record']}{format_values(wanted)}, not {check['count']}"
+def check_fails(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+	tool, expected = check["fails"], check.get("with") or {}
+	failed = [call for call in trace.calls if call.tool == tool and not call.ok]
+	if any(has_values(call.arguments, expected) for call in failed):
 		return None
-	seen = f"; there is {dict(rows[0])}" if rows else ""
-	return (
-		None
-		if fitting
-		else f"there is no {check['record']}{format_values(wanted or check.get('where') or {})}{seen}"
-	)
+	return f"no call of {tool} was refused or failed{format_values(expected)}"
 
 
-def judge_ends(check, case, trace, witness) -> str | None:
+def check_record(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+	rows = evidence.find_records(check)
+	doctype, expected = check["record"], check.get("values") or {}
+	matching = [row for row in rows if has_values(row, expected)]
+	if "count" in check:
+		if len(matching) == check["count"]:
+			return None
+		return f"there are {len(matching)} {doctype}{format_values(expected)}, not {check['count']}"
+	if matching:
+		return None
+	found = f"; there is {dict(rows[0])}" if rows else ""
+	return f"there is no {doctype}{format_values(expected or check.get('where') or {})}{found}"
+
+
+def check_ends(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
 	if trace.status == check["ends"]:
 		return None
-	return f"the run ended as {trace.status}, not as {check['ends']}" + (
-		f": {trace.error}" if trace.error else ""
-	)
+	error = f": {trace.error}" if trace.error else ""
+	return f"the run ended as {trace.status}, not as {check['ends']}{error}"
 
 
-def judge_by_model(check, case, trace, witness) -> str | None:
-	return witness.judge(check["judge"])
+def check_judge(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+	return evidence.judge(check["judge"])
 
 
-def judge_differs(check, case, trace, witness) -> str | None:
-	"""For a run that was marked bad: its calls and its answer must not be the same again."""
-	said = [text for text, _ in case.answers if text]
-	calls = [call for _, calls in case.answers for call in calls]
-	is_equal = [(call.tool, call.arguments) for call in trace.calls] == calls
-	return (
-		"it did the same again"
-		if is_equal and normalize(trace.answer) == normalize(said[-1] if said else "")
-		else None
-	)
+def check_differs(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
+	"""For a run that a person marked as bad: its calls and its answer must not be repeated."""
+	answers = [text for text, _ in case.answers if text]
+	recorded_calls = [call for _, calls in case.answers for call in calls]
+	if [(call.tool, call.arguments) for call in trace.calls] != recorded_calls:
+		return None
+	is_same_answer = normalize(trace.answer) == normalize(answers[-1] if answers else "")
+	return "it did the same again" if is_same_answer else None
 
 
 CHECKERS = {
-	"says": judge_says,
-	"says_not": judge_says_not,
-	"matches": judge_matches,
-	"calls": judge_calls,
-	"calls_not": judge_calls_not,
-	"fails": judge_fails,
-	"record": judge_record,
-	"ends": judge_ends,
-	"judge": judge_by_model,
-	"differs": judge_differs,
+	"says": check_says,
+	"says_not": check_says_not,
+	"matches": check_matches,
+	"calls": check_calls,
+	"calls_not": check_calls_not,
+	"fails": check_fails,
+	"record": check_record,
+	"ends": check_ends,
+	"judge": check_judge,
+	"differs": check_differs,
 }
 
 
-def has_values(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-	"""Whether values are as wanted, as far as it says; texts without regard to case."""
-	return all(is_equal(values.get(key), each) for key, each in wanted.items())
+def says(trace: Trace, text: str) -> bool:
+	return normalize(text) in normalize(trace.answer)
 
 
-def is_equal(value: Any, wanted: Any) -> bool:
-	if isinstance(wanted, Mapping) and isinstance(value, Mapping):
-		return has_values(value, wanted)
-	if isinstance(wanted, list) and isinstance(value, list):
-		return len(value) == len(wanted) and all(map(is_equal, value, wanted))
-	if isinstance(wanted, bool | int | float) and isinstance(value, bool | int | float):
-		return abs(float(value) - float(wanted)) < 1e-6
-	return normalize(value) == normalize(wanted)
+def has_values(values: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+	"""Whether `values` contains all expected values; other keys are ignored, texts compared without case."""
+	return all(is_equal(values.get(key), each) for key, each in expected.items())
+
+
+def is_equal(value: Any, expected: Any) -> bool:
+	if isinstance(expected, Mapping) and isinstance(value, Mapping):
+		return has_values(value, expected)
+	if isinstance(expected, list) and isinstance(value, list):
+		return len(value) == len(expected) and all(map(is_equal, value, expected))
+	if isinstance(expected, bool | int | float) and isinstance(value, bool | int | float):
+		return abs(float(value) - float(expected)) < 1e-6
+	return normalize(value) == normalize(expected)
 
 
 def normalize(value: Any) -> str:
 	return " ".join(str("" if value is None else value).split()).casefold()
 
 
-def format_values(wanted: Mapping) -> str:
-	return f" with {dict(wanted)}" if wanted else ""
+def format_values(values: Mapping) -> str:
+	return f" with {dict(values)}" if values else ""
 
 
 def format_other_calls(trace: Trace, tool: str) -> str:
-	"""What was called in its place."""
+	"""What was called instead: other calls of the same tool, else of any."""
 	calls = [call for call in trace.calls if call.tool == tool] or trace.calls
-	named = ", ".join(f"{call.tool}({call.arguments}){'' if call.ok else ' failed'}" for call in calls[:3])
-	return f"; instead: {named}" if named else "; nothing was"
+	listed = ", ".join(f"{call.tool}({call.arguments}){'' if call.ok else ' failed'}" for call in calls[:3])
+	return f"; instead: {listed}" if listed else "; nothing was"
 
 
 def estimate_pass_hat(passed: int, times: int, k: int) -> float:
-	"""How likely all of `k` tries pass, where `passed` of `times` did."""
+	"""pass^k: the probability that `k` attempts all pass, estimated from `passed` of `times`."""
 	chosen = total = 1
 	for each in range(k):
 		chosen, total = chosen * (passed - each), total * (times - each)

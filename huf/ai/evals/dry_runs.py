@@ -1,12 +1,14 @@
-"""The tools of a case, each call made in a trial that is undone at once: nothing of a case stays, and nothing gets out.
+"""The tools of an eval case: each call is a dry run that is rolled back, so nothing of a case stays or gets
+out.
 
-What an earlier call has changed is there for a later one, because the calls before are made again inside of each trial. So no
-transaction is open while a model is asked. Documents have other names each time; the agent is told those of the first time.
-Tools that reach outside are not called: the case says what they give.
+A later call must see the changes of earlier ones, and no transaction may stay open while a model is called.
+So each dry run first repeats the write calls before it. Documents with generated names get new names each
+time; the agent always reads those of the first time. External tools are not called: the case contains their
+results.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -31,12 +33,12 @@ from huf.ai.mail.message import parse_message
 from huf.ai.mail.preprocess import Prepared, prepare
 from huf.ai.runs.admission import acting_as
 
-LONG_NAME = 8
-"""Characters from which on a name is looked for inside other texts as well."""
+MIN_CHARS_TO_REPLACE_IN_TEXT = 8
+"""Shorter names are replaced only where they stand alone or in JSON quotes: they could be part of a word."""
 
 
 class CaseDryRuns:
-	"""Of one try of a case. `tools` are the agent's, as the user of the case has them."""
+	"""One attempt at a case; `tools` are the agent's tools for the user of the case."""
 
 	def __init__(self, case: EvalCase, agent):
 		self.case, self.agent = case, agent
@@ -44,35 +46,34 @@ class CaseDryRuns:
 			f"eval-{frappe.generate_hash(length=8)}@example.com" if case.roles else frappe.session.user
 		)
 		self.run = frappe.generate_hash(length=10)
-		self.done: list[tuple[EffectTool, dict]] = []
-		self.names: list[tuple[str, str]] = []
-		self.given = {
+		self.write_calls: list[tuple[EffectTool, dict]] = []
+		self.first_documents: list[tuple[str, str]] = []
+		self.remaining_results = {
 			name: list(each) if isinstance(each, list) else None for name, each in case.results.items()
 		}
-		with self.trial():
-			self.own = {tool.name: tool for tool in create_agent_tools(agent)}
-		self.tools = [self.wrap(tool) for tool in self.own.values()]
+		with self.dry_run():
+			self.tools = [self.wrap(tool) for tool in create_agent_tools(agent)]
 
-	def prepared(self) -> Prepared:
+	def prepared_mail(self) -> Prepared:
 		"""The case's mail as the agent reads it."""
-		return prepare(parse_message(self.case.mail.encode()), preprocessors())
+		return prepare(parse_message((self.case.mail or "").encode()), preprocessors())
 
 	# --- calls ---
 
 	def wrap(self, tool: EffectTool) -> EffectTool:
 		async def start(arguments: dict) -> str:
-			if tool.name in self.given:
+			if tool.name in self.remaining_results:
 				return to_text(self.next_result(tool.name))
 			if tool.effect is Effect.EXTERNAL:
 				raise ToolError(
-					f"Nothing outside is reached in an eval. Let the case say what {tool.name} gives."
+					f"An eval calls no external tool. Add a result of {tool.name} to the case's results."
 				)
 			return await run_in_thread(lambda: self.call(tool, arguments))
 
 		return replace(tool, start=start, concurrent=False)
 
 	def next_result(self, name: str) -> Any:
-		queue = self.given[name]
+		queue = self.remaining_results[name]
 		if queue is None:
 			return self.case.results[name]
 		if not queue:
@@ -80,71 +81,74 @@ class CaseDryRuns:
 		return queue.pop(0)
 
 	def call(self, tool: EffectTool, arguments: dict) -> str:
-		with self.trial() as rename:
-			result = rename(tool.work(rename(arguments, back=True)))
+		with self.dry_run() as names:
+			result = names.to_first(run_tool(tool, names.to_current(arguments)))
 			if tool.effect is Effect.WRITE:
-				self.names = rename.keep()
+				self.first_documents = names.all_documents()
 		if tool.effect is Effect.WRITE:
-			self.done.append((tool, arguments))
+			self.write_calls.append((tool, arguments))
 		return result
 
-	def look(self, doctype: str, where: Mapping, fields: list[str]) -> list[Mapping]:
-		"""Rows as they are after all calls. Of mail, only what belongs to the case's own."""
+	def find_records(self, check: Mapping) -> list[Mapping]:
+		"""Rows that match a `record` check after all calls; of mail, only the case's own."""
+		doctype, where = check["record"], check.get("where") or {}
+		fields = [*(check.get("values") or {}), *where]
 		if doctype in (store.MAIL, store.EVENT):
 			where = {"thread": self.run, **where}
-		with self.trial(), acting_as("Administrator"):
-			known = frappe.get_meta(doctype).get_valid_columns()
-			wanted = [name for name in fields if name in known] or ["name"]
-			return frappe.get_all(doctype, dict(where), wanted, order_by="creation asc")
+		with self.dry_run(), acting_as("Administrator"):
+			columns = frappe.get_meta(doctype).get_valid_columns()
+			fields = [name for name in fields if name in columns] or ["name"]
+			return frappe.get_all(doctype, dict(where), fields, order_by="creation asc")
 
-	# --- a trial ---
+	# --- one dry run ---
 
 	@contextmanager
-	def trial(self) -> Iterator["NameMap"]:
-		"""The records of the case, and what was done so far, as its user; undone at the end."""
+	def dry_run(self) -> Iterator["NameMap"]:
+		"""Insert the case's records, repeat the write calls so far as its user, and roll back at the end."""
 		frappe.db.rollback()
-		touched = None
+		changes = None
 		before, frappe.flags.huf_run = frappe.flags.huf_run, self.run
 		try:
-			with acting_as("Administrator"), isolation.closed(), noting(is_trial=True) as touched:
+			with acting_as("Administrator"), isolation.closed(), noting(is_trial=True) as changes:
 				self.set_up()
 				with acting_as(self.user):
-					names = NameMap(touched, self.names)
-					for tool, arguments in self.done:
-						tool.work(names(arguments, back=True))
+					names = NameMap(changes, self.first_documents)
+					for tool, arguments in self.write_calls:
+						run_tool(tool, names.to_current(arguments))
 					yield names
 		finally:
 			frappe.flags.huf_run = before
-			forget_caches(touched.documents if touched else {})
+			forget_caches(changes.documents if changes else {})
 			frappe.db.rollback()
 
 	def set_up(self) -> None:
 		if self.case.roles:
-			self.make_user()
+			self.insert_user()
 		for values in self.case.records:
 			frappe.get_doc(deepcopy(values)).insert(set_name=values.get("name"))
 		if self.case.mail:
-			self.make_mail()
+			self.insert_mail()
 
-	def make_user(self) -> None:
-		"""Its rows alone: saving a User is slow, and does much that a case needs none of."""
-		about = {"doctype": "User", "name": self.user, "email": self.user, "first_name": "Eval", "enabled": 1}
-		frappe.get_doc({**about, "user_type": "System User"}).db_insert()
-		place = {"doctype": "Has Role", "parent": self.user, "parenttype": "User", "parentfield": "roles"}
+	def insert_user(self) -> None:
+		"""Insert the rows alone: saving a User is slow and has effects that a case does not need."""
+		user = {"doctype": "User", "name": self.user, "email": self.user, "first_name": "Eval", "enabled": 1}
+		frappe.get_doc({**user, "user_type": "System User"}).db_insert()
+		parent = {"parent": self.user, "parenttype": "User", "parentfield": "roles"}
 		for role in self.case.roles:
-			frappe.get_doc({**place, "role": role}).db_insert()
+			frappe.get_doc({"doctype": "Has Role", "role": role, **parent}).db_insert()
 
-	def make_mail(self) -> None:
-		"""The mail, in a mailbox, and the run that is about it."""
-		message, prepared = parse_message(self.case.mail.encode()), self.prepared()
-		box = {
+	def insert_mail(self) -> None:
+		"""Insert the mail, its mailbox, and the run that answers it."""
+		message, prepared = parse_message((self.case.mail or "").encode()), self.prepared_mail()
+		mailbox = {
+			"doctype": "Agent Mailbox",
 			"mailbox_name": f"Eval {self.run}",
 			"email": f"office-{self.run}@example.com",
 			"run_as": self.user,
 		}
-		frappe.get_doc({"doctype": "Agent Mailbox", **box}).insert()
+		frappe.get_doc(mailbox).insert()
 		row = {
-			"mailbox": box["mailbox_name"],
+			"mailbox": mailbox["mailbox_name"],
 			"direction": Direction.INCOMING.value,
 			"status": MailStatus.STARTED.value,
 			"thread": self.run,
@@ -159,44 +163,61 @@ class CaseDryRuns:
 			"run": self.run,
 		}
 		store.insert_mail(self.run, row, self.user)
-		about = {"reference_doctype": store.MAIL, "reference_name": self.run, "agent": self.agent.name}
-		frappe.get_doc({"doctype": "Agent Run", "status": "Started", "run_as": self.user, **about}).insert(
-			set_name=self.run
-		)
+		run = {
+			"doctype": "Agent Run",
+			"status": "Started",
+			"run_as": self.user,
+			"reference_doctype": store.MAIL,
+			"reference_name": self.run,
+			"agent": self.agent.name,
+		}
+		frappe.get_doc(run).insert(set_name=self.run)
+
+
+def run_tool(tool: EffectTool, arguments: dict) -> str:
+	if tool.work is None:
+		raise ToolError(f"{tool.name} cannot be called in an eval.")
+	return tool.work(arguments)
 
 
 class NameMap:
-	"""What documents made inside of a trial are called, and what they were called the first time."""
+	"""Translates names of documents between the current dry run and the first one in which they were made.
 
-	def __init__(self, touched: Touched, first: list[tuple[str, str]]):
-		self.touched, self.first = touched, first
+	`first_documents`: (DocType, name) in the order in which the documents were changed, the same in every dry
+	run.
+	"""
+
+	def __init__(self, changes: Touched, first_documents: list[tuple[str, str]]):
+		self.changes, self.first_documents = changes, first_documents
 
 	def pairs(self) -> list[tuple[str, str]]:
-		"""(name now, name the first time), where these are not the same."""
-		both = zip(list(self.touched.documents), self.first, strict=False)
-		return [(now[1], then[1]) for now, then in both if now[0] == then[0] and now[1] != then[1]]
+		"""(current name, first name) of documents whose names differ."""
+		both = zip(list(self.changes.documents), self.first_documents, strict=False)
+		return [(now[1], first[1]) for now, first in both if now[0] == first[0] and now[1] != first[1]]
 
-	def keep(self) -> list[tuple[str, str]]:
-		"""All that was touched so far, by the names of the first time."""
-		return [*self.first, *list(self.touched.documents)[len(self.first) :]]
+	def all_documents(self) -> list[tuple[str, str]]:
+		"""All documents changed so far, with their first names."""
+		return [*self.first_documents, *list(self.changes.documents)[len(self.first_documents) :]]
 
-	def __call__(self, value: Any, back: bool = False) -> Any:
-		"""Put the names of the first time in the place of those of now; `back`: the other way round."""
-		for now, then in self.pairs():
-			old, new = (then, now) if back else (now, then)
-			value = change_names(value, lambda text, old=old, new=new: change_name(text, old, new))
+	def to_first(self, value: Any) -> Any:
+		for current, first in self.pairs():
+			value = replace_name(value, current, first)
+		return value
+
+	def to_current(self, value: Any) -> Any:
+		for current, first in self.pairs():
+			value = replace_name(value, first, current)
 		return value
 
 
-def change_names(value: Any, change: Callable[[str], str]) -> Any:
-	if isinstance(value, str):
-		return change(value)
+def replace_name(value: Any, old: str, new: str) -> Any:
+	"""Replace a name in all texts of a JSON value."""
 	if isinstance(value, dict):
-		return {key: change_names(each, change) for key, each in value.items()}
-	return [change_names(each, change) for each in value] if isinstance(value, list) else value
-
-
-def change_name(text: str, old: str, new: str) -> str:
-	if len(old) >= LONG_NAME:
-		return text.replace(old, new)
-	return new if text == old else text.replace(json.dumps(old), json.dumps(new))
+		return {key: replace_name(each, old, new) for key, each in value.items()}
+	if isinstance(value, list):
+		return [replace_name(each, old, new) for each in value]
+	if not isinstance(value, str):
+		return value
+	if len(old) >= MIN_CHARS_TO_REPLACE_IN_TEXT:
+		return value.replace(old, new)
+	return new if value == old else value.replace(json.dumps(old), json.dumps(new))

@@ -1,7 +1,8 @@
-"""A run that a person calls good or bad becomes a case: what it must do again, or must not."""
+"""Turns a run that a person marks as good or bad into an eval case: what it must do again, or must not."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import Any
 
 import frappe
 
@@ -18,12 +19,15 @@ CASE = "Agent Eval Case"
 ENDED = ("Success", "Stopped", "Failed")
 SAME = "Does the answer say in substance the same as this one: {answer}"
 NOTED = "A person found fault with an earlier answer to this: {note} Is that fault mended?"
+MAX_NOTE_CHARS = 1000
+MAX_SAYS_CHARS = 200
 
 
 def mark_run(run: str, good: bool, note: str = "") -> str:
-	"""Keep the verdict, and make or remake the run's case; gives its name. Does not commit.
+	"""Store a verdict on a run, and create or replace its case. Returns the case's name; does not commit.
 
-	Raises PermissionError for another's run, UsageError for one that has not ended or whose contents are gone.
+	Raises PermissionError for a run the user may not read, UsageError if it has not ended or its contents are
+	blanked.
 	"""
 	row = frappe.get_doc("Agent Run", run)
 	row.check_permission("read")
@@ -32,7 +36,7 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 	if not row.opening:
 		raise UsageError(f"The contents of run {run} are gone: the retention policy has blanked them.")
 	verdict = "Good" if good else "Bad"
-	update_row("Agent Run", run, {"verdict": verdict, "verdict_note": clip(note, 1000)})
+	update_row("Agent Run", run, {"verdict": verdict, "verdict_note": clip(note, MAX_NOTE_CHARS)})
 	values = {
 		"prompt": row.prompt,
 		"definition": dump_definition(build_definition(row, good, note)),
@@ -44,70 +48,72 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 
 
 def save_case(run, values: dict) -> str:
-	known = frappe.db.get_value(CASE, {"run": run.name}, "name", order_by="creation asc")
-	doc = frappe.get_doc(CASE, known) if known else frappe.get_doc({"doctype": CASE})
+	existing = frappe.db.get_value(CASE, {"run": run.name}, "name", order_by="creation asc")
+	doc = frappe.get_doc(CASE, existing) if existing else frappe.get_doc({"doctype": CASE})
 	doc.update({"case_name": f"run {run.name}", "agent": run.agent, "run": run.name, **values})
 	return doc.save().name
 
 
 def build_definition(run, good: bool, note: str) -> dict:
+	"""A case as `huf.ai.evals.cases` describes it, from the run's journal."""
 	recorded = read_recorded(run.name)
-	history = [each for each in json.loads(run.opening)[:-1] if each.get("role") != "system"]
+	answer = run.response or ""
 	return {
-		"mail": mail_of(run),
-		"history": history,
-		"results": results_of(recorded),
-		"answers": list(answers_of(recorded, run.response or "")),
-		"expect": list(expect_good(recorded, run.response or "") if good else expect_bad(note)),
+		"mail": read_run_mail(run),
+		"history": [each for each in json.loads(run.opening)[:-1] if each.get("role") != "system"],
+		"results": collect_external_results(recorded),
+		"answers": list(build_answers(recorded, answer)),
+		"expect": list(expect_same(recorded, answer) if good else expect_different(note)),
 	}
 
 
-def mail_of(run) -> str | None:
+def read_run_mail(run) -> str | None:
 	row = store.read_mail(run.reference_name or "") if run.reference_doctype == store.MAIL else None
 	raw = row and store.read_raw(row)
 	return raw.decode("utf-8", "replace") if raw else None
 
 
-def results_of(recorded: Recorded) -> dict[str, list]:
-	"""What tools gave that reach outside: they are not called again."""
-	found: dict[str, list] = {}
+def collect_external_results(recorded: Recorded) -> dict[str, list]:
+	"""Results of external tools by name: an eval does not call them again."""
+	results: dict[str, list] = {}
 	for call in list_successful_calls(recorded):
 		if call.effect == Effect.EXTERNAL.value:
-			found.setdefault(call.tool, []).append(parse_json(call.result))
-	return found
+			results.setdefault(call.tool, []).append(parse_json(call.result))
+	return results
 
 
-def answers_of(recorded: Recorded, response: str) -> Iterable[dict]:
+def build_answers(recorded: Recorded, answer: str) -> Iterator[dict]:
 	for _, reply in sorted(recorded.replies.items()):
 		calls = [{"call": each.name, "with": parse_json(each.arguments)} for each in reply.calls]
 		if calls:
 			yield {"calls": calls, **({"say": reply.text} if reply.text else {})}
-	yield {"say": response}
+	yield {"say": answer}
 
 
-def expect_good(recorded: Recorded, response: str) -> Iterable[dict]:
-	"""The same calls; of the answer, that it says the same, where a model can judge that, else that it is not empty."""
+def expect_same(recorded: Recorded, answer: str) -> Iterator[dict]:
+	"""Expect the same calls, and the same answer in substance if a model can judge that; else some answer."""
 	calls = [
 		{"calls": call.tool, "with": parse_json(call.arguments)} for call in list_successful_calls(recorded)
 	]
 	yield from {json.dumps(each, sort_keys=True, default=str): each for each in calls}.values()
 	if get_settings().default_model:
-		yield {"judge": SAME.format(answer=response)}
+		yield {"judge": SAME.format(answer=answer)}
 	elif not calls:
-		yield {"says": response[:200]}
+		yield {"says": answer[:MAX_SAYS_CHARS]}
 
 
-def expect_bad(note: str) -> Iterable[dict]:
+def expect_different(note: str) -> Iterator[dict]:
 	yield {"differs": True}
 	if note and get_settings().default_model:
 		yield {"judge": NOTED.format(note=note)}
 
 
-def list_successful_calls(recorded: Recorded) -> list:
-	return [call for _, call in sorted(recorded.calls.items()) if call.status == CallStatus.SUCCESS.value]
+def list_successful_calls(recorded: Recorded) -> list[Any]:
+	"""Rows of Agent Tool Call, in order."""
+	return [row for _, row in sorted(recorded.calls.items()) if row["status"] == CallStatus.SUCCESS.value]
 
 
-def parse_json(text: str | None):
+def parse_json(text: str | None) -> Any:
 	try:
 		return json.loads(text or "{}")
 	except ValueError:

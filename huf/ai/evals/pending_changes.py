@@ -1,4 +1,7 @@
-"""Changes of an agent that wait until its cases pass: tried, and made if all is well. The Agent's controller keeps them back."""
+"""Pending changes of an agent: they are tested with its eval cases and applied if all pass.
+
+The Agent's controller holds changes back; see `huf/huf/doctype/agent/agent.py`.
+"""
 
 import json
 from dataclasses import dataclass
@@ -13,28 +16,28 @@ AGENT = "Agent"
 
 @dataclass(frozen=True)
 class TriedChanges:
-	"""What came of trying changes; `applied`: they are the agent's now."""
+	"""The report of an eval with pending changes, and whether they were applied."""
 
 	report: EvalReport
 	applied: bool
 
 
 def read_changes(agent: str) -> dict:
-	"""{field: value} that wait; empty: nothing does."""
+	"""The pending changes as {field: value}; empty if there are none."""
 	return json.loads(frappe.db.get_value(AGENT, agent, "pending_changes") or "{}")
 
 
 def try_changes(
-	agent: str, times: int = 1, model: str | None = None, judge: str | None = None, **more
+	agent: str, times: int = 1, model: str | None = None, judge: str | None = None, **options
 ) -> TriedChanges:
-	"""Run the cases with what waits, and make it the agent's if each passes each time. Commits.
+	"""Evaluate the agent with its pending changes, and apply them if every attempt passes. Commits.
 
-	Raises UsageError where nothing waits, or something else has come to wait meanwhile.
+	Raises UsageError if nothing is pending, or if the pending changes were replaced during the eval.
 	"""
 	changes = read_changes(agent)
 	if not changes:
 		raise UsageError(f"No change of {agent} waits.")
-	report = evaluate_agent(agent, times, model, judge, changes, **more)
+	report = evaluate_agent(agent, times, model, judge, changes, **options)
 	if report.is_good:
 		apply_changes(agent, changes)
 	return TriedChanges(report, report.is_good)
@@ -51,12 +54,14 @@ def apply_changes(agent: str, changes: dict) -> None:
 
 
 def discard_changes(agent: str) -> None:
-	"""Let go what waits. Does not commit."""
+	"""Drop the pending changes. Does not commit."""
 	doc = frappe.get_doc(AGENT, agent)
 	doc.pending_changes = None
 	doc.save()
 
 
 def run_job(agent: str, times: int, model: str | None, judge: str | None) -> None:
-	"""A job: the cases with what waits, or with the agent as it is; how it went is on the cases' records."""
+	"""Background job: evaluate with the pending changes, or the agent as it is. Results go to the case
+	records.
+	"""
 	(try_changes if read_changes(agent) else evaluate_agent)(agent, times, model, judge)

@@ -1,8 +1,12 @@
-"""An agent's cases run, judged and counted. The model is really asked (or plays what is on record); nothing else happens."""
+"""Runs the eval cases of an agent, checks them and counts how often they pass.
+
+The model is really called, or the recorded answers are replayed; apart from the results on the case records
+nothing stays.
+"""
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,13 +27,13 @@ from huf.ai.runs.provider import RunProvider
 
 CASE = "Agent Eval Case"
 RECORDED = "Recorded"
-"""In the place of a model's name: the answers that the case has on record."""
+"""Given instead of a model: replay the answers on record in the case."""
 MAX_TIMES = 100
 
 
 @dataclass(frozen=True)
 class Attempt:
-	"""One try of a case: what was wrong (nothing: it passed), and what came of it."""
+	"""One attempt at a case: the checks that failed (none: it passed), and its trace."""
 
 	faults: tuple[str, ...]
 	trace: Trace
@@ -37,29 +41,32 @@ class Attempt:
 
 @dataclass(frozen=True)
 class CaseResult:
-	"""A case's tries. `skipped`: why it was not tried."""
+	"""All attempts at a case. `skipped`: why there are none."""
 
 	case: str
-	tries: tuple[Attempt, ...] = ()
+	attempts: tuple[Attempt, ...] = ()
 	skipped: str | None = None
 
 	@property
 	def passed(self) -> int:
-		return sum(not each.faults for each in self.tries)
+		return sum(not each.faults for each in self.attempts)
+
+	@property
+	def first_failure(self) -> Attempt | None:
+		return next((each for each in self.attempts if each.faults), None)
+
+	@property
+	def faults(self) -> list[str]:
+		return list(self.first_failure.faults) if self.first_failure else []
 
 	def as_dict(self) -> dict:
-		bad = next((each for each in self.tries if each.faults), None)
-		told = (
-			{"faults": list(bad.faults), "answer": bad.trace.answer}
-			if bad
-			else {"faults": [], "answer": None}
-		)
 		return {
 			"case": self.case,
 			"passed": self.passed,
-			"times": len(self.tries),
+			"times": len(self.attempts),
 			"skipped": self.skipped,
-			**told,
+			"faults": self.faults,
+			"answer": self.first_failure.trace.answer if self.first_failure else None,
 		}
 
 
@@ -71,16 +78,22 @@ class EvalReport:
 	results: tuple[CaseResult, ...]
 
 	@property
+	def attempted(self) -> list[CaseResult]:
+		return [each for each in self.results if each.attempts]
+
+	@property
+	def fully_passed(self) -> int:
+		return sum(each.passed == len(each.attempts) for each in self.attempted)
+
+	@property
 	def is_good(self) -> bool:
-		"""There are cases, and each passed each time."""
-		tried = [each for each in self.results if each.tries]
-		return bool(tried) and all(each.passed == len(each.tries) for each in tried)
+		"""Whether at least one case was attempted and every attempt passed."""
+		return bool(self.attempted) and self.fully_passed == len(self.attempted)
 
 	def pass_rates(self) -> list[float]:
-		"""For k from 1 on: how likely all of k tries of a case pass (pass^k)."""
-		tried = [each for each in self.results if each.tries]
+		"""pass^k for k = 1 … times, averaged over the cases."""
 		rates = (
-			[estimate_pass_hat(each.passed, self.times, k) for each in tried]
+			[estimate_pass_hat(each.passed, self.times, k) for each in self.attempted]
 			for k in range(1, self.times + 1)
 		)
 		return [sum(each) / len(each) if each else 0.0 for each in rates]
@@ -104,10 +117,16 @@ def evaluate_agent(
 	changes: dict | None = None,
 	on_result: Callable[[CaseResult], None] = lambda result: None,
 ) -> EvalReport:
-	"""Run all enabled cases of an agent as the user in session, each so many times, and keep how it went with each.
+	"""Run all enabled cases of an agent as the session user, and store the results on their records.
 
-	`model`: an AI Model, "Offline" or "Recorded"; None: the agent's own. `changes`: values of the agent to try. Commits; begin
-	with nothing uncommitted.
+	Commits, and begins with a rollback.
+
+	Args:
+		times: attempts at each case, 1 to MAX_TIMES.
+		model: an AI Model, "Offline" or "Recorded"; None: the agent's own.
+		judge: the AI Model for `judge` checks; None: the site's Default Model.
+		changes: values of Agent fields to evaluate instead of the stored ones.
+
 	Raises UsageError for an agent without cases.
 	"""
 	if not 1 <= times <= MAX_TIMES:
@@ -121,7 +140,7 @@ def evaluate_agent(
 	runner = EvalRunner(doc, model, judge)
 	results = []
 	for name in names:
-		result = runner.run_times(name, times)
+		result = runner.run_case(name, times)
 		save_result(name, result, runner.model)
 		on_result(result)
 		results.append(result)
@@ -129,16 +148,19 @@ def evaluate_agent(
 
 
 def save_result(name: str, result: CaseResult, model: str) -> None:
-	"""How it went last, on the case's record."""
-	told = result.as_dict()
-	values = {"last_run": now(), "last_model": model, "passed": result.passed, "times": len(result.tries)}
-	values["last_fault"] = result.skipped or "\n".join(told["faults"]) or None
+	values = {
+		"last_run": now(),
+		"last_model": model,
+		"passed": result.passed,
+		"times": len(result.attempts),
+		"last_fault": result.skipped or "\n".join(result.faults) or None,
+	}
 	frappe.db.set_value(CASE, name, values, update_modified=False)
 	frappe.db.commit()
 
 
 class EvalRunner:
-	"""Runs cases of one agent with one model."""
+	"""Runs cases of one agent with one model; `doc` is the Agent, perhaps with unsaved changes."""
 
 	def __init__(self, doc, model: str | None, judge: str | None):
 		self.doc, self.judge = doc, judge
@@ -148,96 +170,90 @@ class EvalRunner:
 		self.manager.agent_doc = doc
 		self.model = model or self.manager.model
 
-	def run_times(self, name: str, times: int) -> CaseResult:
+	def run_case(self, name: str, times: int) -> CaseResult:
 		row = frappe.get_doc(CASE, name)
 		case = parse_case(row.case_name, row.agent, row.prompt or "", row.definition)
 		if self.model == RECORDED and not case.answers:
 			return CaseResult(row.case_name, skipped="It has no answers on record.")
-		return CaseResult(row.case_name, tuple(self.run_once(case) for _ in range(times)))
+		return CaseResult(row.case_name, tuple(self.attempt(case) for _ in range(times)))
 
-	def run_once(self, case: EvalCase) -> Attempt:
-		trials = CaseDryRuns(case, self.doc)
-		prompt = trials.prepared().prompt if case.mail else case.prompt
-		outcome = run_coroutine(self.ask(case, trials, prompt))
+	def attempt(self, case: EvalCase) -> Attempt:
+		dry_runs = CaseDryRuns(case, self.doc)
+		prompt = dry_runs.prepared_mail().prompt if case.mail else case.prompt
+		trace = build_trace(run_coroutine(self.run_loop(case, dry_runs, prompt)))
 		frappe.db.rollback()
-		trace = trace_of(outcome)
-		judge = partial(judge_answer, self.judge, prompt, trace)
-		witness = Evidence(partial(look, trials), judge)
-		return Attempt(tuple(find_faults(case, trace, witness)), trace)
+		evidence = Evidence(dry_runs.find_records, partial(judge_answer, self.judge, prompt, trace))
+		return Attempt(tuple(find_faults(case, trace, evidence)), trace)
 
-	async def ask(self, case: EvalCase, trials: CaseDryRuns, prompt: str) -> Outcome:
-		agent = self.manager.create_agent().clone(tools=trials.tools)
-		began = time.monotonic()
+	async def run_loop(self, case: EvalCase, dry_runs: CaseDryRuns, prompt: str) -> Outcome:
+		agent = self.manager.create_agent().clone(tools=dry_runs.tools)
+		started = time.monotonic()
 		settings = self.manager.settings
-		seconds = self.doc.run_timeout or settings.background_timeout
+		timeout_s = self.doc.run_timeout or settings.background_timeout
 		context = {
 			"agent_name": self.doc.name,
 			"messages": opening(self.doc.instructions, case.history, prompt),
 			"guards": [
 				StepCap(self.manager.steps),
-				Deadline(seconds, lambda: time.monotonic() - began),
+				Deadline(timeout_s, lambda: time.monotonic() - started),
 				ToolFailures(settings.max_tool_failures),
 				Stall(self.doc.stall_message or NUDGE),
 			],
 		}
 		if self.model == RECORDED:
-			return await drive(agent, prompt, play(case), context)
+			return await drive(agent, prompt, RecordedModel(case), context)
 		provider = None if self.model == OFFLINE else self.manager.provider
 		return await RunProvider.run(agent, prompt, provider, self.model, context)
 
 
-def play(case: EvalCase):
-	"""A model that says what is on record."""
-	turns = iter(case.answers)
+class RecordedModel:
+	"""A model call that returns the answers on record in a case, one after another."""
 
-	async def ask(messages, tools, on_text, **more) -> ModelReply:
-		turn = next(turns, None)
+	def __init__(self, case: EvalCase):
+		self.turns = iter(case.answers)
+
+	async def __call__(self, messages, tools, on_text, **options) -> ModelReply:
+		turn = next(self.turns, None)
 		if turn is None:
 			raise ModelError("The answers on record have come to their end.")
 		text, calls = turn
-		place = len(messages)
 		requests = (
-			CallRequest(f"call_{place}_{number}", tool, json.dumps(arguments, ensure_ascii=False))
+			CallRequest(f"call_{len(messages)}_{number}", tool, json.dumps(arguments, ensure_ascii=False))
 			for number, (tool, arguments) in enumerate(calls)
 		)
 		return ModelReply(text, tuple(requests))
 
-	ask.room = lambda tools: None
-	return ask
+	def room(self, tools) -> None:
+		"""The recorded answers read nothing, so nothing has to fit a context window."""
 
 
-def trace_of(outcome: Outcome) -> Trace:
-	calls = tuple(made_of(each) for each in outcome.tool_results)
+def build_trace(outcome: Outcome) -> Trace:
+	calls = tuple(build_call(each) for each in outcome.tool_results)
 	return Trace(outcome.text, calls, outcome.status.value, outcome.error or outcome.stop_reason.value)
 
 
-def made_of(tool_result: ToolResult) -> TracedCall:
+def build_call(tool_result: ToolResult) -> TracedCall:
 	call = tool_result.call
 	try:
-		asked = json.loads(call.request.arguments or "{}") if call.arguments is None else call.arguments
+		arguments = json.loads(call.request.arguments or "{}") if call.arguments is None else call.arguments
 	except ValueError:
-		asked = {}
-	return TracedCall(call.request.name, asked, tool_result.ok, tool_result.text)
+		arguments = {}
+	return TracedCall(call.request.name, arguments, tool_result.ok, tool_result.text)
 
 
-def look(trials: CaseDryRuns, check) -> list:
-	where = check.get("where") or {}
-	return trials.look(check["record"], where, [*(check.get("values") or {}), *where])
-
-
-def format_summary(report: EvalReport) -> Iterable[str]:
-	"""Lines for a person, after those of the cases."""
-	rates = "  ".join(f"pass^{k} {rate:.2f}" for k, rate in enumerate(report.pass_rates(), 1))
-	tried = [each for each in report.results if each.tries]
-	good = sum(each.passed == len(each.tries) for each in tried)
-	yield f"{report.agent}: {good} of {len(tried)} cases passed, {report.times} times each, by {report.model}"
-	yield rates
+def format_summary(report: EvalReport) -> Iterator[str]:
+	"""The last lines of a printed report, after those of the cases."""
+	yield (
+		f"{report.agent}: {report.fully_passed} of {len(report.attempted)} cases passed, "
+		f"{report.times} times each, by {report.model}"
+	)
+	yield "  ".join(f"pass^{k} {rate:.2f}" for k, rate in enumerate(report.pass_rates(), 1))
 
 
 def format_result(result: CaseResult) -> str:
+	"""One line of a printed report."""
 	if result.skipped:
 		return f"  -    {result.case}: {result.skipped}"
-	told = result.as_dict()
-	mark = "ok  " if result.passed == len(result.tries) else "FAIL"
-	faults = f": {'; '.join(told['faults'])}" if told["faults"] else ""
-	return f"  {mark} {result.case} {result.passed}/{len(result.tries)}{faults}"
+	mark = "ok  " if result.passed == len(result.attempts) else "FAIL"
+	faults = f": {'; '.join(result.faults)}" if result.faults else ""
+	return f"  {mark} {result.case} {result.passed}/{len(result.attempts)}{faults}"

@@ -46,7 +46,7 @@ class TestCases(EvalTestCase):
 		answers = [self.making(), looking, {"say": "Done."}]
 		self.case({**record, "values": {"status": "Open"}, "count": 1}, {"calls": self.read}, answers=answers)
 		before = what_there_is()
-		seen = self.run_cases().results[0].tries[0]
+		seen = self.run_cases().results[0].attempts[0]
 		self.assertEqual(seen.faults, ())
 		made, found = (frappe.parse_json(call.result) for call in seen.trace.calls)
 		self.assertEqual(str(found).count(str(made["name"])), 1)
@@ -126,7 +126,7 @@ class TestModels(EvalTestCase):
 			)
 			before = what_there_is()
 			report = self.run_cases(model)
-		self.assertEqual(report.results[0].tries[0].faults, ())
+		self.assertEqual(report.results[0].attempts[0].faults, ())
 		self.assertEqual(what_there_is(), before)
 		self.assertEqual(set(writes), {0})
 
