@@ -5,7 +5,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.triggers import explain as explaining
 from huf.ai.triggers import manual
-from huf.ai.triggers.backtest import backtest as look_back
+from huf.ai.triggers.backtest import backtest_trigger
 
 TRIGGER, EVENT = "Agent Trigger", "Agent Trigger Event"
 LIST_FIELDS = [
@@ -88,18 +88,18 @@ def explain(trigger: str | None = None, document: str | None = None, event: str 
 		raise UsageError(
 			"Only Doc Event triggers can be explained for a document. Pass an event of it instead."
 		)
-	return explaining.explain_document(doc.name, manual.chosen_document(doc, document))
+	return explaining.explain_document(doc.name, manual.choose_document(doc, document))
 
 
 @frappe.whitelist(methods=["GET", "POST"])
 def backtest(trigger: str | None = None, values: dict | str | None = None, days: int = 30):
 	"""When a trigger, or unsaved `values` of one, would have fired in the past: see
-	`huf.ai.triggers.backtest.backtest`.
+	`huf.ai.triggers.backtest.backtest_trigger`.
 	"""
 	doc = readable_trigger(trigger) if trigger else unsaved(frappe.parse_json(values) or {})
 	if doc.trigger_type not in ("Doc Event", "Schedule"):
 		raise UsageError("Only Doc Event and Schedule triggers can be backtested.")
-	return look_back(doc, max(1, min(days, MAX_BACKTEST_DAYS)))
+	return backtest_trigger(doc, max(1, min(days, MAX_BACKTEST_DAYS)))
 
 
 @frappe.whitelist(methods=["POST"])
@@ -127,7 +127,7 @@ def fire(
 
 	Returns {name, status, run, reason, prompt} of the Agent Trigger Event. Its run starts after the response.
 	"""
-	return manual.read_event(manual.fire_by_hand(trigger, parse_payload(payload), document, key))
+	return manual.read_event(manual.dispatch_manually(trigger, parse_payload(payload), document, key))
 
 
 def parse_payload(payload):

@@ -5,12 +5,12 @@ from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
 from huf.ai.triggers import webhooks
-from huf.ai.triggers.webhooks import LARGEST, Delivery, Refused
+from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES, Delivery, DeliveryRefused
 from huf.api.wire.json_body import json_response
 
 PAGE = "agent/hook/"
 WRONG_SECRET = "There is no such webhook, or the secret is wrong."
-TOO_LARGE = f"A delivery may have at most {LARGEST} bytes."
+TOO_LARGE = f"A delivery may have at most {MAX_DELIVERY_BYTES} bytes."
 
 
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=["POST"])
@@ -41,14 +41,14 @@ class HookPage:
 
 def accept(slug: str) -> Response:
 	request = frappe.local.request
-	if (request.content_length or 0) > LARGEST:
+	if (request.content_length or 0) > MAX_DELIVERY_BYTES:
 		return json_response({"error": TOO_LARGE}, 413)
 	delivery = Delivery(slug, request.headers, request.get_data(), request.content_type or "")
-	if len(delivery.body) > LARGEST:
+	if len(delivery.body) > MAX_DELIVERY_BYTES:
 		return json_response({"error": TOO_LARGE}, 413)
 	try:
-		return json_response(webhooks.receive(delivery), 202)
-	except Refused:
+		return json_response(webhooks.accept_delivery(delivery), 202)
+	except DeliveryRefused:
 		return json_response({"error": WRONG_SECRET}, 403)
 	except UsageError as error:
 		return json_response({"error": str(error)}, 409)

@@ -118,7 +118,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
 		frappe.db.rollback()
 		raise UsageError(BUSY)
-	if request.origin and not trigger_events.hand_over(request.origin, lease.run):
+	if request.origin and not trigger_events.claim_origin(request.origin, lease.run):
 		frappe.db.rollback()
 		raise RunAlreadyOpened(request.origin.event)
 	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)

@@ -1,14 +1,18 @@
-"""Rows written by runs: one statement each, with names by hash, past validation, permissions and caches.
+"""Writes rows of Huf's own tables with one statement each, past validation, permissions and caches.
 
-Only `records/` uses it, but for `update_document` for DocTypes nobody else writes and nobody caches.
+`update_document` is for DocTypes that people save as well: it also clears Frappe's cached copy.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 import frappe
 from frappe.utils import now
+
+MAX_TEXT_CHARS = 20_000
+"""Of a text field in these tables; the whole text is in Agent Message."""
+BATCH_ROWS = 500
 
 
 def insert_rows(
@@ -17,15 +21,17 @@ def insert_rows(
 	owner: str | None = None,
 	names: list[str] | None = None,
 ) -> list[str]:
-	"""Insert rows that have the same keys, in one statement; gives their names. Does not commit.
+	"""Insert rows that have the same keys with one statement and return their names. Does not commit.
 
-	With `names`, a row whose name is there already is left as it is: so the database keeps something done once.
+	If `names` are given, a row whose name exists already stays as it is: the primary key makes the insert idempotent.
+	Otherwise names are random. `owner` defaults to the session user.
 	"""
 	rows = list(rows)
 	if not rows:
 		return []
-	time, owner, given = now(), owner or frappe.session.user, names is not None
-	names = names if given else [frappe.generate_hash(length=10) for _ in rows]
+	time, owner, ignore_duplicates = now(), owner or frappe.session.user, names is not None
+	if names is None:
+		names = [frappe.generate_hash(length=10) for _ in rows]
 	standard = {
 		"creation": time,
 		"modified": time,
@@ -36,7 +42,7 @@ def insert_rows(
 	}
 	fields = ["name", *standard, *rows[0]]
 	values = [(name, *standard.values(), *row.values()) for name, row in zip(names, rows, strict=True)]
-	frappe.db.bulk_insert(doctype, fields, values, ignore_duplicates=given)
+	frappe.db.bulk_insert(doctype, fields, values, ignore_duplicates=ignore_duplicates)
 	return names
 
 
@@ -47,25 +53,66 @@ def insert_row(
 
 
 def digest(*parts: Any) -> str:
-	"""A row's name made of what it stands for: equal parts, equal name."""
+	"""A row name derived from what the row stands for: equal parts have equal names. 32 hexadecimal digits."""
 	return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
-def update_row(doctype: str, name: str, values: Mapping[str, Any], **still: Any) -> None:
-	"""Change one row in one statement, if it has the values of `still`. Does not commit."""
+def update_row(doctype: str, name: str, values: Mapping[str, Any], **expected: Any) -> None:
+	"""Update one row with one statement if its columns have the `expected` values. Does not commit."""
 	assignments = ", ".join(f"`{column}` = %s" for column in values)
-	conditions = "".join(f" and `{column}` = %s" for column in still)
+	conditions = "".join(f" and `{column}` = %s" for column in expected)
 	frappe.db.sql(
 		f"update `tab{doctype}` set {assignments} where name = %s{conditions}",
-		(*values.values(), name, *still.values()),
+		(*values.values(), name, *expected.values()),
 	)
 
 
 def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> None:
-	"""The same for documents that people save as well: what is cached of one is read again."""
+	"""Update one document without touching `modified`, and drop its cached copy. Does not commit."""
 	frappe.db.set_value(doctype, name, dict(values), update_modified=False)
 
 
-def clip(text: str | None, length: int = 20_000) -> str | None:
-	"""Text for a field of limited size; the whole stands in Agent Message."""
-	return text if text is None or len(text) <= length else text[: length - 1] + "…"
+def process_in_batches(doctype: str, filters: Mapping[str, Any], process: Callable[[list[str]], None]) -> int:
+	"""Pass the names of matching rows, oldest first, to `process`, and return how many there were. Commits each batch.
+
+	`process` must change the rows so that they no longer match, or this never ends.
+	"""
+	done = 0
+	while names := frappe.get_all(
+		doctype, filters=filters, pluck="name", order_by="creation asc", limit=BATCH_ROWS
+	):
+		process(names)
+		frappe.db.commit()
+		done += len(names)
+	return done
+
+
+def delete_rows(doctype: str, filters: Mapping[str, Any]) -> int:
+	"""Delete matching rows in batches, without hooks, and return how many there were. Commits."""
+	return process_in_batches(
+		doctype, filters, lambda names: frappe.db.delete(doctype, {"name": ["in", names]})
+	)
+
+
+def blank_rows(doctype: str, filters: Mapping[str, Any], fields: Sequence[str]) -> int:
+	"""Set `fields` of matching rows to NULL in batches and return how many rows there were. Commits.
+
+	`filters` must require one of `fields` to be set, or this never ends.
+	"""
+	return process_in_batches(
+		doctype, filters, lambda names: blank_fields(doctype, {"name": ["in", names]}, fields)
+	)
+
+
+def blank_fields(doctype: str, filters: Mapping[str, Any], fields: Sequence[str]) -> None:
+	"""Set `fields` of all matching rows to NULL with one statement. Does not commit."""
+	frappe.db.set_value(doctype, filters, dict.fromkeys(fields), update_modified=False)
+
+
+@overload
+def clip(text: str, max_chars: int = MAX_TEXT_CHARS) -> str: ...
+@overload
+def clip(text: None, max_chars: int = MAX_TEXT_CHARS) -> None: ...
+def clip(text: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None:
+	"""The text, cut to `max_chars` with an ellipsis if it is longer."""
+	return text if text is None or len(text) <= max_chars else text[: max_chars - 1] + "…"

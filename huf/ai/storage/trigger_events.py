@@ -1,8 +1,6 @@
-"""Agent Trigger Event: one row for each event that concerned a trigger. The only writer of these rows.
+"""Stores Agent Trigger Event: one row for each event that concerned a trigger. The only writer of these rows.
 
-A row's name is a digest of its trigger, document and key, so the database itself refuses a second one. A row is written in
-the transaction of what happened, and comes and goes with it. Its run is opened in one commit with the row's change from
-Queued to Fired. Only what clears away old rows commits.
+Nothing here commits, except the functions that clear old rows.
 """
 
 import json
@@ -16,17 +14,30 @@ from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.mail_types import MailStatus
 from huf.ai.core.trigger_types import Origin, TriggerEvent, TriggerEventStatus
-from huf.ai.storage.rows import clip, digest, insert_rows, update_document, update_row
+from huf.ai.storage.rows import (
+	blank_rows,
+	clip,
+	delete_rows,
+	digest,
+	insert_rows,
+	update_document,
+	update_row,
+)
 
 EVENT = "Agent Trigger Event"
 CHANGED = "on_change"
-PATIENCE = 60
-"""Seconds after which an event that still has no run is looked after."""
+OVERDUE_AFTER_S = 60
+"""How long a queued event may stay without a run before a worker is called again."""
+MAX_OVERDUE_EVENTS = 1000
 MAX_ATTEMPTS = 5
 MAX_REASON_CHARS = 1000
+CLAIMED_STATUS = {EVENT: TriggerEventStatus.FIRED.value, "Agent Mail": MailStatus.STARTED.value}
+"""The status of an origin's row once its run is open, by DocType."""
+ENDED = (TriggerEventStatus.FIRED.value, TriggerEventStatus.FAILED.value)
 
 
-def name_of(trigger_event: TriggerEvent) -> str:
+def trigger_event_name(trigger_event: TriggerEvent) -> str:
+	"""A digest of trigger, document and key, so that the primary key refuses the same event twice."""
 	return digest(
 		trigger_event.trigger,
 		trigger_event.reference_doctype or "",
@@ -35,27 +46,24 @@ def name_of(trigger_event: TriggerEvent) -> str:
 	)
 
 
-def insert_trigger_events(firings: Sequence[TriggerEvent]) -> list[str]:
-	"""Write down what happened, each event once; gives the names, also of those that were there before.
+def insert_trigger_events(trigger_events: Sequence[TriggerEvent]) -> list[str]:
+	"""Insert each event once, in the caller's transaction; return all names, also of rows that were there before.
 
-	A document may be changed several times at one time: what was skipped at first counts once it is not.
+	A document can change several times within one `modified`: a skipped row is replaced when a later change is not skipped.
 	"""
 	names: list[str] = []
-	# One statement for each owner: nearly always one in all.
-	for owner, group in groupby(
-		firings, key=lambda trigger_event: trigger_event.run_as or trigger_event.initiating_user
-	):
+	# One statement per owner; there is nearly always only one.
+	for owner, group in groupby(trigger_events, key=lambda event: event.run_as or event.initiating_user):
 		own = list(group)
-		names += insert_rows(
-			EVENT, map(as_row, own), owner, [name_of(trigger_event) for trigger_event in own]
-		)
-	for name, trigger_event in zip(names, firings, strict=True):
-		if trigger_event.event == CHANGED and trigger_event.status is not TriggerEventStatus.SKIPPED:
-			update_row(EVENT, name, as_row(trigger_event), status=TriggerEventStatus.SKIPPED.value)
+		rows = [as_trigger_event_row(event) for event in own]
+		names += insert_rows(EVENT, rows, owner, [trigger_event_name(event) for event in own])
+	for name, event in zip(names, trigger_events, strict=True):
+		if event.event == CHANGED and event.status is not TriggerEventStatus.SKIPPED:
+			update_row(EVENT, name, as_trigger_event_row(event), status=TriggerEventStatus.SKIPPED.value)
 	return names
 
 
-def as_row(trigger_event: TriggerEvent) -> dict:
+def as_trigger_event_row(trigger_event: TriggerEvent) -> dict:
 	checks = [asdict(check) for check in trigger_event.checks]
 	return {
 		"trigger": trigger_event.trigger,
@@ -78,105 +86,86 @@ def as_row(trigger_event: TriggerEvent) -> dict:
 
 
 def read_trigger_event(name: str):
-	"""The row, or None."""
+	"""The whole row, or None."""
 	return frappe.db.get_value(EVENT, name, "*", as_dict=True)
 
 
-TAKEN = {EVENT: TriggerEventStatus.FIRED.value, "Agent Mail": MailStatus.STARTED.value}
-"""What the row of an origin is called once its run is opened."""
+def claim_origin(origin: Origin, run: str) -> bool:
+	"""Make `run` the run of a queued event or mail; False if it has a run already or is not queued.
 
-
-def hand_over(origin: Origin, run: str) -> bool:
-	"""Let `run` be the run of something that is queued; False where it has one, or must not get any."""
+	The caller commits this together with the new run, so that an event never gets two runs.
+	"""
 	frappe.db.sql(
 		f"update `tab{origin.doctype}` set status = %s, run = %s, modified = %s where name = %s and status = %s",
-		(TAKEN[origin.doctype], run, now(), origin.event, TriggerEventStatus.QUEUED.value),
+		(CLAIMED_STATUS[origin.doctype], run, now(), origin.event, TriggerEventStatus.QUEUED.value),
 	)
-	# The update holds the row, so what is read now stays true until the commit.
+	# The update locks the row, so this read stays true until the commit.
 	return frappe.db.get_value(origin.doctype, origin.event, "run") == run
 
 
 def fail_trigger_event(name: str, reason: str) -> None:
-	"""A queued event whose run cannot be opened."""
-	frappe.db.sql(
-		"update `tabAgent Trigger Event` set status = %s, reason = %s, modified = %s where name = %s and status = %s",
-		(
-			TriggerEventStatus.FAILED.value,
-			clip(reason, MAX_REASON_CHARS),
-			now(),
-			name,
-			TriggerEventStatus.QUEUED.value,
-		),
-	)
+	"""Mark a queued event as failed: its run cannot be opened."""
+	values = {
+		"status": TriggerEventStatus.FAILED.value,
+		"reason": clip(reason, MAX_REASON_CHARS),
+		"modified": now(),
+	}
+	update_row(EVENT, name, values, status=TriggerEventStatus.QUEUED.value)
 
 
-def count_attempt(name: str) -> int:
+def count_event_attempt(name: str) -> int:
+	"""Count one more attempt to open the event's run and return their number."""
 	frappe.db.sql("update `tabAgent Trigger Event` set attempts = attempts + 1 where name = %s", (name,))
 	return frappe.db.get_value(EVENT, name, "attempts") or 0
 
 
-def overdue(now: datetime | None = None) -> list:
-	"""Events whose run should be open by now, oldest first: name, attempts."""
-	before = add_to_date(now or now_datetime(), seconds=-PATIENCE, as_datetime=True)
+def read_overdue_events(now: datetime | None = None) -> list:
+	"""Queued events whose run should be open by now, oldest first: [{name, attempts}]."""
+	before = add_to_date(now or now_datetime(), seconds=-OVERDUE_AFTER_S, as_datetime=True)
 	waiting = {"status": TriggerEventStatus.QUEUED.value, "creation": ["<", before]}
-	return frappe.get_all(EVENT, waiting, ["name", "attempts"], order_by="creation asc", limit=BATCH)
+	return frappe.get_all(
+		EVENT, waiting, ["name", "attempts"], order_by="creation asc", limit=MAX_OVERDUE_EVENTS
+	)
 
 
-def move_on(trigger: str, due: datetime) -> None:
-	"""Set when a schedule is due next."""
+def set_next_execution(trigger: str, due: datetime) -> None:
 	update_document("Agent Trigger", trigger, {"next_execution": due})
 
 
-def tell_fired(trigger: str) -> None:
+def record_execution(trigger: str) -> None:
 	"""Show on a trigger that it works."""
 	update_document("Agent Trigger", trigger, {"last_execution": now(), "last_error": None})
 
 
-def tell_error(trigger: str, error: str | None) -> None:
-	"""Show on a trigger what is wrong with it."""
+def record_trigger_error(trigger: str, error: str | None) -> None:
+	"""Show the error on the trigger."""
 	update_document("Agent Trigger", trigger, {"last_error": clip(error, MAX_REASON_CHARS)})
 
 
-def origin_of(run: str | None) -> tuple[str | None, int]:
-	"""The trigger that set off a run or one of its parents (None: a person did), and how many runs led to it."""
-	depth = 0
-	while run:
-		row = frappe.db.get_value("Agent Run", run, ["trigger", "depth", "parent_run"], as_dict=True)
+def find_cause(run: str) -> tuple[str | None, int]:
+	"""(the trigger that started a run or one of its parents, or None for a person; how many runs led to it)."""
+	depth, parent = 0, run
+	while parent:
+		row = frappe.db.get_value("Agent Run", parent, ["trigger", "depth", "parent_run"], as_dict=True)
 		if not row:
 			break
 		if row.trigger:
 			return row.trigger, row.depth or 0
-		depth, run = row.depth or 0, row.parent_run
+		depth, parent = row.depth or 0, row.parent_run
 	return None, depth
 
 
-def forget_trigger(trigger: str) -> None:
-	"""A trigger that is deleted takes its events along; its runs stay."""
+def delete_events_of(trigger: str) -> None:
+	"""Delete the events of a deleted trigger; their runs stay."""
 	frappe.db.delete(EVENT, {"trigger": trigger})
 
 
-ENDED = (TriggerEventStatus.FIRED.value, TriggerEventStatus.FAILED.value)
-BATCH = 1000
-
-
 def clear_trigger_events(before: datetime, statuses: Sequence[str]) -> int:
-	"""Delete events of some statuses from before a time, a batch at a time; gives how many. Commits."""
-	old, done = {"status": ["in", statuses], "creation": ["<", before]}, 0
-	while names := frappe.get_all(EVENT, filters=old, pluck="name", order_by="creation asc", limit=BATCH):
-		frappe.db.delete(EVENT, {"name": ["in", names]})
-		frappe.db.commit()
-		done += len(names)
-	return done
+	"""Delete events with one of `statuses` from before a time and return how many. Commits each batch."""
+	return delete_rows(EVENT, {"status": ["in", statuses], "creation": ["<", before]})
 
 
 def blank_trigger_events(before: datetime) -> None:
-	"""Take the contents out of events that ended before a time; who, when and why stay. Commits."""
-	old = {"status": ["in", ENDED], "creation": ["<", before], "prompt": ["is", "set"]}
-	while names := frappe.get_all(EVENT, filters=old, pluck="name", order_by="creation asc", limit=BATCH):
-		frappe.db.set_value(
-			EVENT,
-			{"name": ["in", names]},
-			{"prompt": None, "payload": None, "checks": None},
-			update_modified=False,
-		)
-		frappe.db.commit()
+	"""Remove prompt, payload and checks of events that ended before a time; who, when and why stay. Commits."""
+	ended = {"status": ["in", ENDED], "creation": ["<", before], "prompt": ["is", "set"]}
+	blank_rows(EVENT, ended, ("prompt", "payload", "checks"))

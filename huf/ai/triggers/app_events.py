@@ -1,29 +1,29 @@
-"""The door of app events: any app says that something happened, by `huf.emit`."""
+"""Dispatches app events: any app reports that something happened with `huf.emit`."""
 
 from typing import Any
 
 import frappe
 
 from huf.ai.triggers.conditions import Snapshot
-from huf.ai.triggers.dispatch import Happening, decide, fire
-from huf.ai.triggers.registry import APP_EVENTS, get_watched
+from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
+from huf.ai.triggers.registry import APP_EVENTS, get_watched_triggers
 
 
 def emit(event: str, payload: Any = None, key: str | None = None) -> list[str]:
 	"""See `huf.emit`."""
-	triggers = get_watched().get(APP_EVENTS, {}).get(event)
+	triggers = get_watched_triggers().get(APP_EVENTS, {}).get(event)
 	if not triggers:
 		return []
-	happening = happening_of(event, payload, key or frappe.generate_hash(length=20))
-	return fire([decide(trigger, happening) for trigger in triggers])
+	source = build_app_event(event, payload, key or frappe.generate_hash(length=20))
+	return dispatch_events([evaluate_trigger(trigger, source) for trigger in triggers])
 
 
-def happening_of(event: str, payload: Any, key: str) -> Happening:
-	"""A document or a dict is what conditions look at as `doc`."""
+def build_app_event(event: str, payload: Any, key: str) -> SourceEvent:
+	"""The event with its payload; a document or a dict is what conditions read as `doc`."""
 	doctype = name = None
 	if hasattr(payload, "as_dict"):
 		doctype, name, payload = payload.doctype, payload.name, payload.as_dict()
-	return Happening(
+	return SourceEvent(
 		event=event,
 		key=key,
 		user=frappe.session.user,

@@ -1,7 +1,7 @@
-"""What a trigger would have done in the last days, from the documents there are and their history. Only reads.
+"""Computes what a trigger would have done in the last days, from documents and their history. Only reads.
 
-What is looked at is what the person asking may read. A document's history is its Version rows, walked back from what it is
-now; where a DocType keeps none, only its last change is known.
+It reads what the session user may read. A document's history is reconstructed from its Version rows, backwards from its
+present state; if the DocType does not track changes, only the last change of each document is known.
 """
 
 import json
@@ -15,23 +15,23 @@ import frappe
 from frappe.utils import add_to_date, flt, get_datetime, now_datetime
 
 from huf.ai.core.trigger_types import TriggerType
-from huf.ai.triggers.conditions import Snapshot, check_condition
-from huf.ai.triggers.dispatch import NOBODY
-from huf.ai.triggers.doc_events import LAST
-from huf.ai.triggers.schedules import plan_of
+from huf.ai.triggers.conditions import Snapshot, evaluate_condition
+from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS
+from huf.ai.triggers.doc_events import DELETE_EVENTS
+from huf.ai.triggers.schedules import build_plan
 
 MAX_DOCUMENTS = 1000
 MAX_VERSIONS = 10_000
 MAX_TIMES = 50_000
-EXAMPLES = 5
+MAX_EXAMPLES = 5
 DELETED = "Deleted Document"
 DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
-NUMBERS = {"Float", "Currency", "Percent", "Int", "Check", "Long Int", "Rating"}
+NUMBER_TYPES = {"Float", "Currency", "Percent", "Int", "Check", "Long Int", "Rating"}
 
 
 @dataclass(frozen=True)
-class Moment:
-	"""One past change of a document. `before` is None for its first."""
+class PastChange:
+	"""One past change of a document; `before` is None if it created the document. Also a due time, without values."""
 
 	at: datetime
 	by: str
@@ -39,7 +39,7 @@ class Moment:
 	before: dict | None = None
 
 	def is_event(self, event: str) -> bool:
-		"""Whether Frappe called this event at the change."""
+		"""Whether Frappe raised this document event for the change."""
 		was = int((self.before or {}).get("docstatus") or DRAFT)
 		now = int(self.after.get("docstatus") or DRAFT)
 		return {
@@ -52,92 +52,91 @@ class Moment:
 		}.get(event, True)
 
 
-def backtest(trigger, days: int = 30, now: datetime | None = None) -> dict:
-	"""What a Doc Event or Schedule trigger would have done: {summary, times, documents, looked_at, examples, notes}.
+def backtest_trigger(trigger, days: int = 30, now: datetime | None = None) -> dict:
+	"""What a Doc Event or Schedule trigger would have done in the last `days`.
 
-	`trigger` is an Agent Trigger, saved or not. `examples` are the latest five: {at, name?, by?}. `notes` say what could
-	not be known.
+	`trigger` is an Agent Trigger, saved or not. Returns {summary, times, documents, looked_at, examples, notes}:
+	`examples` are the latest ones, [{at, name?, by?}]; `notes` say what could not be known. A schedule also has `coming`.
 	"""
 	now = now or now_datetime()
 	since = add_to_date(now, days=-days, as_datetime=True)
 	if trigger.trigger_type == TriggerType.SCHEDULE.value:
-		return test_schedule(trigger, since, now, days)
-	return test_events(trigger, since, now, days)
+		return backtest_schedule(trigger, since, now, days)
+	return backtest_doc_events(trigger, since, now, days)
 
 
 # --- schedules ---
 
 
-def test_schedule(trigger, since: datetime, now: datetime, days: int) -> dict:
-	plan = plan_of(trigger)
+def backtest_schedule(trigger, since: datetime, now: datetime, days: int) -> dict:
+	plan = build_plan(trigger)
 	due = list(islice(plan.between(since, now), MAX_TIMES))
-	found = Found(trigger)
+	counter = BacktestCounter(trigger)
 	for moment in due:
-		found.look(Moment(moment, trigger.run_as or "", {}), None)
-	coming = [{"at": str(moment)} for moment in islice(plan.between(now, datetime.max), EXAMPLES)]
-	notes = found.notes() + (
-		[f"Only the first {MAX_TIMES} times were counted."] if len(due) == MAX_TIMES else []
-	)
-	summary = f"In the last {days} days this would have fired {counted(found.times, 'time')}."
-	return {**found.as_dict(summary, notes), "coming": coming}
+		counter.check(PastChange(moment, trigger.run_as or "", {}), None)
+	coming = [{"at": str(moment)} for moment in islice(plan.between(now, datetime.max), MAX_EXAMPLES)]
+	notes = counter.notes()
+	if len(due) == MAX_TIMES:
+		notes.append(f"Only the first {MAX_TIMES} times were counted.")
+	summary = f"In the last {days} days this would have fired {pluralize(counter.times, 'time')}."
+	return {**counter.as_dict(summary, notes), "coming": coming}
 
 
 # --- document events ---
 
 
-def test_events(trigger, since: datetime, now: datetime, days: int) -> dict:
-	found, notes = Found(trigger), []
-	for moment, name in moments_of(trigger, since, notes):
-		if moment.is_event(trigger.doc_event):
-			found.look(moment, name)
+def backtest_doc_events(trigger, since: datetime, now: datetime, days: int) -> dict:
+	counter = BacktestCounter(trigger)
+	notes: list[str] = []
+	for change, name in read_past_changes(trigger, since, notes):
+		if change.is_event(trigger.doc_event):
+			counter.check(change, name)
 	summary = (
-		f"In the last {days} days this would have fired {counted(found.times, 'time')} "
-		f"on {counted(len(found.names), 'document')}."
+		f"In the last {days} days this would have fired {pluralize(counter.times, 'time')} "
+		f"on {pluralize(len(counter.names), 'document')}."
 	)
-	return found.as_dict(summary, found.notes() + notes)
+	return counter.as_dict(summary, counter.notes() + notes)
 
 
-class Found:
-	"""Counts what a trigger would have fired for."""
+class BacktestCounter:
+	"""Evaluates the trigger's condition for past changes and counts those that would have started a run."""
 
 	def __init__(self, trigger):
 		self.trigger = trigger
-		self.times = self.looked_at = self.failed = self.nobodys = 0
+		self.times = self.looked_at = self.failed = self.without_user = 0
 		self.names: set[str] = set()
 		self.latest: list[dict] = []
 		self.error = ""
 
-	def look(self, moment: Moment, name: str | None) -> None:
+	def check(self, change: PastChange, name: str | None) -> None:
 		self.looked_at += 1
-		checks, error = check_condition(
-			self.trigger.condition, Snapshot(moment.after, moment.before), moment.by, moment.at
+		checks, error = evaluate_condition(
+			self.trigger.condition, Snapshot(change.after, change.before), change.by, change.at
 		)
 		if error:
 			self.failed, self.error = self.failed + 1, error
 		elif all(check.ok for check in checks):
-			self.count(moment, name)
+			self.count(change, name)
 
-	def count(self, moment: Moment, name: str | None) -> None:
-		if moment.by in NOBODY and not self.trigger.run_as:
-			self.nobodys += 1
+	def count(self, change: PastChange, name: str | None) -> None:
+		if change.by in EXPLICIT_RUN_AS_USERS and not self.trigger.run_as:
+			self.without_user += 1
 			return
 		self.times += 1
 		if name is None:
-			self.latest.append({"at": str(moment.at)})
+			self.latest.append({"at": str(change.at)})
 			return
 		self.names.add(name)
-		self.latest.append({"at": str(moment.at), "name": name, "by": moment.by})
+		self.latest.append({"at": str(change.at), "name": name, "by": change.by})
 
 	def notes(self) -> list[str]:
 		notes = []
 		if self.failed:
-			notes.append(
-				f"The condition failed {counted(self.failed, 'time')}, the last time so: {self.error}"
-			)
-		if self.nobodys:
-			notes.append(
-				f"Not counted: {counted(self.nobodys, 'change')} by Administrator, for which it fires only with Run As."
-			)
+			times = pluralize(self.failed, "time")
+			notes.append(f"The condition failed {times}. The last error: {self.error}")
+		if self.without_user:
+			changes = pluralize(self.without_user, "change")
+			notes.append(f"Not counted: {changes} by Administrator. Choose Run As to react to these too.")
 		return notes
 
 	def as_dict(self, summary: str, notes: list[str]) -> dict:
@@ -147,16 +146,16 @@ class Found:
 			"times": self.times,
 			"documents": len(self.names),
 			"looked_at": self.looked_at,
-			"examples": self.latest[:EXAMPLES],
+			"examples": self.latest[:MAX_EXAMPLES],
 			"notes": notes,
 		}
 
 
-def moments_of(trigger, since: datetime, notes: list[str]) -> Iterator[tuple[Moment, str]]:
-	"""The changes of a DocType's documents since a time, with the documents' names; adds to `notes`."""
+def read_past_changes(trigger, since: datetime, notes: list[str]) -> Iterator[tuple[PastChange, str]]:
+	"""(change, document name) of a DocType's documents since a time; adds to `notes` what is not known."""
 	doctype = trigger.reference_doctype
-	if trigger.doc_event in LAST:
-		yield from deletions(doctype, since, notes)
+	if trigger.doc_event in DELETE_EVENTS:
+		yield from read_deletions(doctype, since, notes)
 		return
 	names = frappe.get_list(
 		doctype,
@@ -166,19 +165,19 @@ def moments_of(trigger, since: datetime, notes: list[str]) -> Iterator[tuple[Mom
 		limit_page_length=MAX_DOCUMENTS,
 	)
 	if len(names) == MAX_DOCUMENTS:
-		notes.append(f"Only the {MAX_DOCUMENTS} documents changed last were looked at.")
+		notes.append(f"Only the {MAX_DOCUMENTS} documents changed last were examined.")
 	tracked = frappe.get_meta(doctype).track_changes
 	if not tracked:
 		notes.append(f"{doctype} keeps no history: only the last change of each document is known.")
 	versions = read_versions(doctype, names, since) if tracked else {}
 	for name in names:
 		doc = frappe.get_doc(doctype, name)
-		for moment in walk_back(doc, versions.get(name, ()), since, tracked):
-			yield moment, str(name)
+		for change in walk_back(doc, versions.get(name, ()), since, tracked):
+			yield change, str(name)
 
 
 def read_versions(doctype: str, names: list, since: datetime) -> dict[str, list]:
-	"""{document: its Version rows, newest first}. The documents are ones that the person may read."""
+	"""{document: its Version rows, newest first}. The caller has checked that the user may read the documents."""
 	rows = frappe.get_all(
 		"Version",
 		filters={"ref_doctype": doctype, "docname": ["in", names], "creation": [">=", since]},
@@ -192,28 +191,28 @@ def read_versions(doctype: str, names: list, since: datetime) -> dict[str, list]
 	return found
 
 
-def walk_back(doc, versions, since: datetime, tracked: bool) -> Iterator[Moment]:
+def walk_back(doc, versions, since: datetime, tracked: bool) -> Iterator[PastChange]:
 	"""The changes of one document, newest first, each with what it was before."""
 	state = doc.as_dict()
 	created = get_datetime(doc.creation)
 	for version in versions:
 		data = json.loads(version.data or "{}")
 		if "changed" in data:
-			before = undo(state, data, doc.meta)
-			yield Moment(version.creation, version.owner, state, before)
+			before = revert_version(state, data, doc.meta)
+			yield PastChange(version.creation, version.owner, state, before)
 			state = before
 	modified = get_datetime(doc.modified)
 	if not tracked and modified - created > timedelta(seconds=1):
-		yield Moment(modified, doc.modified_by, state, state)
+		yield PastChange(modified, doc.modified_by, state, state)
 	if created >= since:
-		yield Moment(created, doc.owner, {**state, "docstatus": DRAFT})
+		yield PastChange(created, doc.owner, {**state, "docstatus": DRAFT})
 
 
-def undo(state: Mapping[str, Any], data: Mapping[str, Any], meta) -> dict:
-	"""What a document was before the change that a Version tells."""
+def revert_version(state: Mapping[str, Any], data: Mapping[str, Any], meta) -> dict:
+	"""The values of a document before the change that a Version's data describes."""
 	before = dict(state)
 	for fieldname, old, _new in data.get("changed") or ():
-		before[fieldname] = typed(old, meta.get_field(fieldname))
+		before[fieldname] = parse_version_value(old, meta.get_field(fieldname))
 	for fieldname, row in data.get("added") or ():
 		before[fieldname] = [one for one in before.get(fieldname) or () if one.get("name") != row.get("name")]
 	for fieldname, row in data.get("removed") or ():
@@ -226,17 +225,17 @@ def undo(state: Mapping[str, Any], data: Mapping[str, Any], meta) -> dict:
 	return before
 
 
-def typed(value: Any, field) -> Any:
-	"""A value from a Version, where numbers may stand as they were shown."""
-	if field and field.fieldtype in NUMBERS and isinstance(value, str):
+def parse_version_value(value: Any, field) -> Any:
+	"""A value from a Version, where numbers may be formatted as the user saw them."""
+	if field and field.fieldtype in NUMBER_TYPES and isinstance(value, str):
 		return flt("".join(sign for sign in value if sign.isdigit() or sign in ".-"))
 	return value
 
 
-def deletions(doctype: str, since: datetime, notes: list[str]) -> Iterator[tuple[Moment, str]]:
-	"""What was deleted, where the site keeps it and the person may see it."""
+def read_deletions(doctype: str, since: datetime, notes: list[str]) -> Iterator[tuple[PastChange, str]]:
+	"""Deleted documents, if the site stores them and the user may read them."""
 	if not frappe.db.exists("DocType", DELETED):
-		notes.append("This site keeps no deleted documents, so it is not known what it would have fired for.")
+		notes.append("This site does not store deleted documents, so past deletions are not known.")
 		return
 	rows = frappe.get_list(
 		DELETED,
@@ -246,8 +245,8 @@ def deletions(doctype: str, since: datetime, notes: list[str]) -> Iterator[tuple
 		limit_page_length=MAX_DOCUMENTS,
 	)
 	for row in rows:
-		yield Moment(row.creation, row.owner, json.loads(row.data or "{}")), row.deleted_name
+		yield PastChange(row.creation, row.owner, json.loads(row.data or "{}")), row.deleted_name
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
 	return f"{number} {noun}{'' if number == 1 else 's'}"

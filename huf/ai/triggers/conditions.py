@@ -1,6 +1,6 @@
-"""What a person wrote on a trigger, evaluated: its condition part by part, and its prompt.
+"""Evaluates what a person wrote on a trigger: its condition, part by part, and its prompt template.
 
-Both see copies of values, `doc`, `now`, `user` and for a prompt a few more; they can look, and change nothing.
+Both read copies of values: `doc`, `now`, `user`, and the prompt a few more. They cannot change anything.
 """
 
 import ast
@@ -14,15 +14,19 @@ from jinja2 import Environment, TemplateSyntaxError
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.trigger_types import ConditionResult
+from huf.ai.storage.rows import clip
 
 NAMES = {"doc", "now", "user", "int", "float", "round"}
 MAX_VALUE_CHARS = 60
+MAX_ERROR_CHARS = 300
 HIDDEN = {"Password"}
 NO_VALUE = {"Table", "Table MultiSelect", "Section Break", "Column Break", "Tab Break", "HTML", "Button"}
+TEMPLATE_OVERRIDES: dict[str, Any] = {"frappe": {}, "FrappeClient": None, "run_script": None}
+"""Hides what Frappe offers to templates beyond values: who writes a trigger must not read past permissions."""
 
 
 class Snapshot:
-	"""The values of a document, and those it had before; fields are attributes, and a missing one is None."""
+	"""The values of a document, and those it had before. Fields are attributes; a missing field is None."""
 
 	__slots__ = ("_before", "_values")
 
@@ -32,17 +36,17 @@ class Snapshot:
 	def __getattr__(self, name):
 		if name.startswith("_"):
 			raise AttributeError(name)
-		return wrapped(self._values.get(name))
+		return wrap(self._values.get(name))
 
 	def __getitem__(self, name):
-		return wrapped(self._values.get(name))
+		return wrap(self._values.get(name))
 
 	def __contains__(self, name):
 		return name in self._values
 
 	def get(self, name, default=None):
 		value = self._values.get(name)
-		return default if value is None else wrapped(value)
+		return default if value is None else wrap(value)
 
 	def as_dict(self) -> dict:
 		return dict(self._values)
@@ -51,116 +55,118 @@ class Snapshot:
 		return self._before.get(fieldname) if self._before else None
 
 	def has_value_changed(self, fieldname) -> bool:
-		"""True for a new document, as Frappe has it."""
+		"""True for a new document, as in Frappe."""
 		return not self._before or not is_same(self._before.get(fieldname), self._values.get(fieldname))
 
 
-def wrapped(value):
+def wrap(value):
 	if isinstance(value, dict):
 		return Snapshot(value)
-	return [wrapped(row) for row in value] if isinstance(value, list) else value
+	return [wrap(row) for row in value] if isinstance(value, list) else value
 
 
 def is_same(before, after) -> bool:
-	"""Whether two values would be stored alike: 7 and "7" are, as are None and an empty text."""
+	"""Whether two values are stored alike: 7 and "7" are, and so are None and an empty text."""
 	return before == after or str("" if before is None else before) == str("" if after is None else after)
 
 
-def snapshot(doc) -> Snapshot:
+def take_snapshot(doc) -> Snapshot:
 	before = doc.get_doc_before_save()
 	return Snapshot(doc.as_dict(), before.as_dict() if before else None)
 
 
-def changes(doc: Snapshot, meta) -> list[tuple[str, Any, Any]]:
-	"""(fieldname, before, after) of what a save changed, as far as everyone who may read the document may know it."""
+def read_field_changes(doc: Snapshot, meta) -> list[tuple[str, Any, Any]]:
+	"""[(fieldname, before, after)] of changed fields, without those that not every reader of the document may see."""
 	if not doc._before:
 		return []
 	return [
 		(field.fieldname, doc.get_value_before_save(field.fieldname), doc.get(field.fieldname))
-		for field in readable_fields(meta)
+		for field in loggable_fields(meta)
 		if doc.has_value_changed(field.fieldname)
 	]
 
 
-def readable_fields(meta) -> list:
+def loggable_fields(meta) -> list:
 	return [f for f in meta.fields if not f.permlevel and f.fieldtype not in HIDDEN | NO_VALUE]
 
 
-def readable_values(doc: Snapshot, meta) -> dict:
-	"""Fields that have a value and no permission level of their own."""
-	shown = {field.fieldname: doc.get(field.fieldname) for field in readable_fields(meta)}
-	return {name: value for name, value in shown.items() if value not in (None, "")}
+def loggable_values(doc: Snapshot, meta) -> dict:
+	"""{fieldname: value} of fields that have a value and that every reader of the document may see."""
+	values = {field.fieldname: doc.get(field.fieldname) for field in loggable_fields(meta)}
+	return {name: value for name, value in values.items() if value not in (None, "")}
 
 
 # --- conditions ---
 
 
-def check_condition(
+def evaluate_condition(
 	condition: str | None, doc: Snapshot, user: str, now: datetime
 ) -> tuple[list[ConditionResult], str | None]:
-	"""Each part of the condition in turn up to the first that is not true, and the error if one raised."""
+	"""(checks, error): one check for each part joined by `and`; `error` is a message if a part raised.
+
+	Parts after the first that is not true are not evaluated; their `ok` is None.
+	"""
 	checks: list[ConditionResult] = []
-	parts = split(condition)
+	parts = split_condition(condition)
 	for place, part in enumerate(parts):
-		value, error = evaluate(part, {"doc": doc, "now": now, "user": user})
-		checks.append(ConditionResult(part, bool(value) and not error, error or what_it_saw(part, doc)))
+		value, error = evaluate_expression(part, {"doc": doc, "now": now, "user": user})
+		checks.append(ConditionResult(part, bool(value) and not error, error or describe_fields(part, doc)))
 		if error or not value:
 			rest = [ConditionResult(part, None) for part in parts[place + 1 :]]
-			return checks + rest, error and f"The condition {part} cannot be evaluated: {error}"
+			return checks + rest, error and f"The condition {part} failed: {error}"
 	return checks, None
 
 
-def split(condition: str | None) -> list[str]:
-	"""The parts that `and` joins, as Python writes them. Raises SyntaxError."""
-	if not (condition or "").strip():
+def split_condition(condition: str | None) -> list[str]:
+	"""The parts that `and` joins, as Python source. Raises SyntaxError."""
+	text = (condition or "").strip()
+	if not text:
 		return []
-	body = ast.parse(f"(\n{condition.strip()}\n)", mode="eval").body
-	joined = isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And)
-	return [ast.unparse(part) for part in (body.values if joined else [body])]
+	body = ast.parse(f"(\n{text}\n)", mode="eval").body
+	parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
+	return [ast.unparse(part) for part in parts]
 
 
-def evaluate(expression: str, names: dict) -> tuple[Any, str | None]:
-	"""(value, None) or (None, what was raised): an expression that a person wrote may raise anything."""
+def evaluate_expression(expression: str, names: dict) -> tuple[Any, str | None]:
+	"""(value, None), or (None, error message): an expression that a person wrote may raise anything."""
 	try:
 		return frappe.safe_eval(expression, dict(names)), None
 	except Exception as error:  # the boundary around an expression
-		return None, f"{type(error).__name__}: {error}"[:300]
+		return None, f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
 
 
-def what_it_saw(part: str, doc: Snapshot) -> str:
-	"""The fields of `doc` in an expression, with their values."""
+def describe_fields(part: str, doc: Snapshot) -> str:
+	"""The fields of `doc` that an expression reads, with their values: "status = 'Open', amount = 3"."""
 	fields = dict.fromkeys(
 		node.attr
 		for node in ast.walk(ast.parse(part, mode="eval"))
 		if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "doc"
 	)
-	seen = [f"{field} = {shortened(doc.get(field))}" for field in fields if field in doc]
-	return ", ".join(seen)
+	return ", ".join(f"{field} = {describe_field(doc.get(field))}" for field in fields if field in doc)
 
 
-def shortened(value) -> str:
-	text = repr(value) if isinstance(value, str) else str(value)
-	return text if len(text) <= MAX_VALUE_CHARS else text[: MAX_VALUE_CHARS - 1] + "…"
+def describe_field(value) -> str:
+	return clip(repr(value) if isinstance(value, str) else str(value), MAX_VALUE_CHARS)
 
 
-def check_expression(condition: str | None) -> None:
-	"""Raise UsageError for what can never be evaluated: bad syntax, unknown names, what is forbidden."""
+def validate_condition(condition: str | None) -> None:
+	"""Raises UsageError for a condition that can never be evaluated: bad syntax, unknown names, forbidden code."""
 	try:
-		parts = split(condition)
+		parts = split_condition(condition)
 	except SyntaxError as error:
-		raise UsageError(f"The condition is no Python expression: {error.msg}.") from None
+		raise UsageError(f"The condition is not a Python expression: {error.msg}.") from None
 	for part in parts:
-		unknown = sorted(names_of(part) - NAMES)
+		unknown = sorted(find_free_names(part) - NAMES)
 		if unknown:
-			raise UsageError(f"A condition knows doc, now and user, but not {', '.join(unknown)}.")
+			raise UsageError(f"A condition may use doc, now and user, but not {', '.join(unknown)}.")
 		empty = {"doc": Snapshot({}), "now": datetime(2000, 1, 1), "user": "Guest"}
-		_value, error = evaluate(part, empty)
-		if error and error.startswith("SyntaxError"):
-			raise UsageError(f"The condition {part} uses what is not allowed: {error}")
+		_value, failure = evaluate_expression(part, empty)
+		if failure and failure.startswith("SyntaxError"):
+			raise UsageError(f"The condition {part} uses something that is not allowed: {failure}")
 
 
-def names_of(expression: str) -> set[str]:
-	"""Names an expression takes from outside; those it binds itself, as in a comprehension, are its own."""
+def find_free_names(expression: str) -> set[str]:
+	"""Names that an expression takes from outside, without those it binds itself, as in a comprehension."""
 	names = [node for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name)]
 	own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
 	return {node.id for node in names} - own
@@ -169,44 +175,39 @@ def names_of(expression: str) -> set[str]:
 # --- prompts ---
 
 
-def check_template(template: str | None) -> None:
-	"""Raise UsageError for a prompt that can never be rendered."""
+def validate_prompt(template: str | None) -> None:
+	"""Raises UsageError for a prompt that can never be rendered."""
 	try:
 		Environment().parse(template or "")
 	except TemplateSyntaxError as error:
-		raise UsageError(f"The prompt is no Jinja template: {error.message} (line {error.lineno}).") from None
+		raise UsageError(
+			f"The prompt is not a Jinja template: {error.message} (line {error.lineno})."
+		) from None
 	if ".__" in (template or ""):
-		raise UsageError("The prompt uses what is not allowed: names with two underscores.")
-
-
-UNREACHABLE = {"frappe": {}, "FrappeClient": None, "run_script": None}
-"""What real Frappe offers to templates beyond values: whoever writes a trigger must not read past permissions."""
+		raise UsageError("Names with two underscores are not allowed in a prompt.")
 
 
 def render_prompt(template: str, names: dict) -> str:
-	"""Raises UsageError for a template that cannot be rendered, or gives nothing."""
-	told = len(frappe.local.message_log)
+	"""The rendered prompt. Raises UsageError for a template that cannot be rendered, or whose result is empty."""
+	message_count = len(frappe.local.message_log)
 	try:
-		# The line break keeps Frappe from taking one line of text for the path of a file.
-		text = frappe.render_template(template + "\n", {**names, **UNREACHABLE}).strip()
+		# Frappe takes a single line for the path of a template file.
+		text = frappe.render_template(template + "\n", {**names, **TEMPLATE_OVERRIDES}).strip()
 	except Exception as error:  # the boundary around a template
-		# Frappe tells the person at the screen, who only saved a document, and wraps what was raised.
-		del frappe.local.message_log[told:]
+		# Frappe shows the error to the user, who only saved a document, and wraps the exception.
+		del frappe.local.message_log[message_count:]
 		cause = error.__context__ or error
-		message = f"{type(cause).__name__}: {cause}"[:300]
+		message = f"{type(cause).__name__}: {cause}"[:MAX_ERROR_CHARS]
 		raise UsageError(f"The prompt cannot be rendered: {message}") from None
 	if not text:
-		raise UsageError("The prompt came out empty.")
+		raise UsageError("The rendered prompt is empty.")
 	return text
 
 
-def as_text(payload: Any, longest: int) -> str:
-	"""A payload as a model reads it."""
+def payload_as_text(payload: Any, max_chars: int) -> str:
+	"""A payload as a model reads it: text as it is, anything else as JSON."""
 	if payload is None:
 		return ""
-	text = (
-		payload
-		if isinstance(payload, str)
-		else json.dumps(payload, indent=1, ensure_ascii=False, default=str)
-	)
-	return text if len(text) <= longest else text[: longest - 1] + "…"
+	if not isinstance(payload, str):
+		payload = json.dumps(payload, indent=1, ensure_ascii=False, default=str)
+	return clip(payload, max_chars)

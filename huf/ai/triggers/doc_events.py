@@ -1,7 +1,7 @@
-"""The door of document events: every save passes here, and a few set off agents.
+"""Dispatches document events: Frappe calls `run_hooked_agents` for every save on the site.
 
-`run_hooked_agents` runs inside the transaction of the save. It writes at most rows of its own there and never commits; an
-agent runs in a worker, after the commit.
+It runs inside the transaction of the save. It writes at most Agent Trigger Event rows and never commits; the agent runs
+in a worker, after the commit.
 """
 
 import json
@@ -12,9 +12,10 @@ from frappe.utils import get_datetime
 from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import note_event
-from huf.ai.triggers.conditions import Snapshot, changes, readable_values, snapshot
-from huf.ai.triggers.dispatch import Happening, decide, fire
-from huf.ai.triggers.registry import APP_EVENTS, forget_watched, get_watched
+from huf.ai.storage.rows import clip
+from huf.ai.triggers.conditions import Snapshot, loggable_values, read_field_changes, take_snapshot
+from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
+from huf.ai.triggers.registry import APP_EVENTS, get_watched_triggers, invalidate_watched_triggers
 
 EVENTS = {
 	"after_insert": "created",
@@ -26,48 +27,39 @@ EVENTS = {
 	"on_trash": "deleted",
 	"after_delete": "deleted",
 }
-"""What a trigger can watch, which is what Frappe really calls after a change; and how a prompt says it."""
-
-LAST = ("on_trash", "after_delete")
+"""The document events that a trigger can watch, each with its verb in the prompt."""
+DELETE_EVENTS = ("on_trash", "after_delete")
 UNWATCHED = frozenset(
 	(
-		*(
-			"Agent Conversation",
-			"Agent Message",
-			"Agent Run",
-			"Agent LLM Call",
-			"Agent Tool Call",
-			"Agent Draft",
-			"Agent Trigger",
-		),
-		*(
-			"Agent Trigger Event",
-			"Huf Settings",
-			"DocType",
-			"Version",
-			"Error Log",
-			"Activity Log",
-			"Access Log",
-		),
-		*(
-			"Route History",
-			"View Log",
-			"Notification Log",
-			"Scheduled Job Log",
-			"Scheduled Job Type",
-			"RQ Job",
-		),
-		*(
-			"Deleted Document",
-			"Custom Field",
-			"Property Setter",
-			"Email Queue",
-			"DocShare",
-			"Session Default",
-		),
+		"Access Log",
+		"Activity Log",
+		"Agent Conversation",
+		"Agent Draft",
+		"Agent LLM Call",
+		"Agent Message",
+		"Agent Run",
+		"Agent Tool Call",
+		"Agent Trigger",
+		"Agent Trigger Event",
+		"Custom Field",
+		"Deleted Document",
+		"DocShare",
+		"DocType",
+		"Email Queue",
+		"Error Log",
+		"Huf Settings",
+		"Notification Log",
+		"Property Setter",
+		"RQ Job",
+		"Route History",
+		"Scheduled Job Log",
+		"Scheduled Job Type",
+		"Session Default",
+		"Version",
+		"View Log",
 	)
 )
-"""What Huf and Frappe write by the way: watching it would set off agents by their own traces."""
+"""DocTypes that Huf and Frappe write as a side effect: an agent that watched one would start itself."""
 
 MAX_CHANGES = 30
 MAX_VALUE_CHARS = 300
@@ -83,73 +75,69 @@ Do what your instructions ask of you in this case.{% if not values %} Read the d
 
 
 def get_doc_event_agents(event: str) -> list:
-	"""Triggers of a document event, each with what is needed of its agent; see `huf.ai.triggers.registry.FIELDS`."""
-	watched = {doctype: events for doctype, events in get_watched().items() if doctype != APP_EVENTS}
+	"""The enabled triggers of a document event, each with fields of its agent; see `registry.FIELDS`."""
+	watched = {doctype: events for doctype, events in get_watched_triggers().items() if doctype != APP_EVENTS}
 	return [trigger for events in watched.values() for trigger in events.get(event, ())]
 
 
 def clear_doc_event_agents_cache(doc=None, method: str | None = None, *_args) -> None:
-	"""A trigger or an agent was saved, renamed or deleted: the map of what is watched is to be read anew."""
-	forget_watched()
+	"""Called by Frappe when a trigger or an agent is saved, renamed or deleted."""
+	invalidate_watched_triggers()
 
 
 def run_hooked_agents(doc, method: str) -> None:
-	"""Called by Frappe for every document and event; costs no query where no trigger watches the DocType."""
+	"""Called by Frappe for every document and event; runs no query if no trigger watches the DocType."""
 	if note_event(doc) or doc.doctype in UNWATCHED:
 		return
 	flags, modified = doc.flags, doc.modified
-	seen = flags.get("huf_watched")
-	if seen is None or seen[0] != modified:
-		# A save has several events, on_change last: the map is looked up for the first.
-		seen = flags["huf_watched"] = (modified, get_watched().get(doc.doctype))
+	cached = flags.get("huf_watched")
+	if cached is None or cached[0] != modified:
+		# One save raises several events, on_change last; only the first looks the triggers up.
+		cached = flags["huf_watched"] = (modified, get_watched_triggers().get(doc.doctype))
 	if method == "on_change":
 		flags["huf_watched"] = None
-	if seen[1] and (triggers := seen[1].get(method)):
-		fire_triggers(doc, method, triggers)
+	if cached[1] and (triggers := cached[1].get(method)):
+		dispatch_document_event(doc, method, triggers)
 
 
-def fire_triggers(doc, method: str, triggers: list) -> list[str]:
-	"""Have triggers look at an event of a document, and write down what comes of it."""
+def dispatch_document_event(doc, method: str, triggers: list) -> list[str]:
+	"""Evaluate triggers for a document event and record the results; return the names of the events."""
 	flags = frappe.flags
 	if flags.in_install or flags.in_migrate or flags.in_patch:
 		return []
-	return fire(decide_all(doc, method, triggers))
+	return dispatch_events(evaluate_triggers(doc, method, triggers))
 
 
-def decide_all(doc, method: str, triggers: list) -> list[TriggerEvent]:
-	happening = happening_of(doc, method)
-	return [decide(trigger, happening) for trigger in triggers]
+def evaluate_triggers(doc, method: str, triggers: list) -> list[TriggerEvent]:
+	source = build_document_event(doc, method)
+	return [evaluate_trigger(trigger, source) for trigger in triggers]
 
 
-def happening_of(doc, method: str, key: str | None = None) -> Happening:
-	seen = snapshot(doc)
-	return Happening(
+def build_document_event(doc, method: str, key: str | None = None) -> SourceEvent:
+	"""The event of a document; `key` defaults to the time of the change and the method."""
+	snapshot = take_snapshot(doc)
+	return SourceEvent(
 		event=method,
-		key=key or key_of(doc, method),
+		key=key or f"{get_datetime(doc.modified):%Y-%m-%d %H:%M:%S.%f} {method}",
 		user=frappe.session.user,
-		doc=seen,
+		doc=snapshot,
 		reference_doctype=doc.doctype,
 		reference_name=str(doc.name),
 		caused_by=frappe.flags.huf_run,
-		names=names_of(doc, method, seen),
+		names=build_prompt_variables(doc, method, snapshot),
 		default_prompt=DEFAULT_PROMPT,
 	)
 
 
-def key_of(doc, method: str) -> str:
-	"""The time of the change and its event: with the document, they make the change one of its kind."""
-	return f"{get_datetime(doc.modified):%Y-%m-%d %H:%M:%S.%f} {method}"
-
-
-def names_of(doc, method: str, seen: Snapshot) -> dict:
-	"""What a prompt may name besides the document."""
+def build_prompt_variables(doc, method: str, snapshot: Snapshot) -> dict:
+	"""Variables of the prompt besides the document: {doctype, what, changes, values}."""
 	changed = [
-		f"{field}: {shortened(before)} → {shortened(after)}"
-		for field, before, after in changes(seen, doc.meta)
+		f"{field}: {describe_value(before)} → {describe_value(after)}"
+		for field, before, after in read_field_changes(snapshot, doc.meta)
 	]
 	values = ""
-	if method in LAST:
-		values = json.dumps(readable_values(seen, doc.meta), indent=1, ensure_ascii=False, default=str)
+	if method in DELETE_EVENTS:
+		values = json.dumps(loggable_values(snapshot, doc.meta), indent=1, ensure_ascii=False, default=str)
 	return {
 		"doctype": doc.doctype,
 		"what": EVENTS.get(method, method),
@@ -158,17 +146,13 @@ def names_of(doc, method: str, seen: Snapshot) -> dict:
 	}
 
 
-def shortened(value) -> str:
-	text = "(empty)" if value in (None, "") else str(value)
-	return text if len(text) <= MAX_VALUE_CHARS else text[: MAX_VALUE_CHARS - 1] + "…"
+def describe_value(value) -> str:
+	return clip("(empty)" if value in (None, "") else str(value), MAX_VALUE_CHARS)
 
 
 def run_agent_for_doc(trigger_event: str) -> RunResult | None:
-	"""Run the agent for an event that was written down, once: the outermost function of its job.
+	"""Job: run the agent for an Agent Trigger Event, given by name, once. None if the event already has a run."""
+	# Every save on the site imports this module; only workers need what runs agents.
+	from huf.ai.triggers.runs import run_event
 
-	`trigger_event` is the name of an Agent Trigger Event. An event that has its run is left alone.
-	"""
-	# Every save on the site loads this module. What runs agents is for workers to load.
-	from huf.ai.triggers.runs import carry_out_event
-
-	return carry_out_event(trigger_event)
+	return run_event(trigger_event)

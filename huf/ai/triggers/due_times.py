@@ -1,6 +1,6 @@
-"""When a schedule is due: from a cron expression, or from an interval and its first time. Pure; naive times only.
+"""Computes when a schedule is due, from a cron expression or from an interval and its first time.
 
-Times are the site's own. Where its clock is put back an hour, the times of that hour are due once, not twice.
+Pure. Times are naive, in the site's time zone. When its clock is set back an hour, the times of that hour are due once.
 """
 
 from collections.abc import Iterator
@@ -23,48 +23,48 @@ MONTHS = {"Monthly": 1, "Yearly": 12}
 
 @dataclass(frozen=True)
 class Plan:
-	"""Either `cron`, or every `count` of an interval from `start` on."""
+	"""Either `cron`, or every `count` of an `interval` from `start` on."""
 
 	cron: str | None = None
-	interval: str | None = None
+	interval: str = ""
 	count: int = 1
-	start: datetime | None = None
+	start: datetime = datetime.min
 
 	def next_due(self, after: datetime) -> datetime:
-		"""The first due time later than `after`. Raises ValueError where there will never be one."""
+		"""The first due time after `after`. Raises ValueError if it is never due."""
 		if self.cron:
 			return croniter(self.cron, after).get_next(datetime)
-		return next(self.counted_from(after))
+		return next(self.iterate_interval(after))
 
 	def last_due(self, now: datetime) -> datetime | None:
-		"""The latest due time that is not later than `now`; None where there was none."""
+		"""The latest due time up to and including `now`, or None."""
 		if self.cron:
 			return croniter(self.cron, now + MICROSECOND).get_prev(datetime)
-		number = self.number(now)
+		number = self.find_number(now)
 		number -= self.due(number) > now
 		return self.due(number) if number >= 0 else None
 
 	def between(self, begin: datetime, end: datetime) -> Iterator[datetime]:
-		"""Due times later than `begin` and not later than `end`."""
-		times = croniter(self.cron, begin).all_next(datetime) if self.cron else self.counted_from(begin)
+		"""Due times after `begin`, up to and including `end`."""
+		times = croniter(self.cron, begin).all_next(datetime) if self.cron else self.iterate_interval(begin)
 		for due in times:
 			if due > end:
 				return
 			yield due
 
-	def counted_from(self, begin: datetime) -> Iterator[datetime]:
-		number = self.number(begin)
+	def iterate_interval(self, begin: datetime) -> Iterator[datetime]:
+		number = self.find_number(begin)
 		number += self.due(number) <= begin
 		return map(self.due, count(number))
 
 	def due(self, number: int) -> datetime:
-		"""The due time of that number, counted from 0; each from the first, so that the 31st stays the 31st."""
+		"""The due time of a number, from 0. Each is computed from the first, so that the 31st stays the 31st."""
 		if self.interval in STEPS:
 			return self.start + number * self.count * STEPS[self.interval]
 		return self.start + relativedelta(months=number * self.count * MONTHS[self.interval])
 
-	def number(self, moment: datetime) -> int:
-		"""Of the due time at a moment, or of the one before or after it."""
+	def find_number(self, moment: datetime) -> int:
+		"""The number of the due time at a moment, or of the one just before or after it."""
 		if moment < self.start:
 			return 0
 		if self.interval in STEPS:
@@ -74,7 +74,7 @@ class Plan:
 
 
 def check_cron(expression: str) -> str | None:
-	"""What is wrong with a cron expression; None: nothing."""
+	"""What is wrong with a cron expression, or None."""
 	if not croniter.is_valid(expression) or not (expression.startswith("@") or len(expression.split()) == 5):
 		return "It takes five fields: minute, hour, day, month and weekday, such as 0 9 * * 1-5."
 	try:

@@ -1,4 +1,4 @@
-"""Why a trigger fired, or did not: condition by condition. Only reads."""
+"""Explains, condition by condition, why a trigger fired or did not. Only reads."""
 
 import json
 from dataclasses import asdict
@@ -6,39 +6,43 @@ from dataclasses import asdict
 import frappe
 
 from huf.ai.core.trigger_types import ConditionResult, TriggerEventStatus
-from huf.ai.triggers.dispatch import decide
-from huf.ai.triggers.doc_events import happening_of
+from huf.ai.triggers.dispatch import evaluate_trigger
+from huf.ai.triggers.doc_events import build_document_event
 from huf.ai.triggers.registry import read_triggers
 
 EVENT_FIELDS = (
-	*(
-		"name",
-		"trigger",
-		"agent",
-		"status",
-		"event",
-		"event_key",
-		"run",
-		"reason",
-		"checks",
-		"initiating_user",
-	),
-	*("run_as", "reference_doctype", "reference_name", "caused_by_run", "depth", "creation"),
+	"name",
+	"trigger",
+	"agent",
+	"status",
+	"event",
+	"event_key",
+	"run",
+	"reason",
+	"checks",
+	"initiating_user",
+	"run_as",
+	"reference_doctype",
+	"reference_name",
+	"caused_by_run",
+	"depth",
+	"creation",
 )
 
 
 def explain_event(row) -> dict:
-	"""An Agent Trigger Event with its conditions: [{text, ok, saw}]; ok None: not looked at."""
+	"""An Agent Trigger Event with its checks: [{text, ok, saw}]; `ok` is None if it was not evaluated."""
 	return {**{key: row.get(key) for key in EVENT_FIELDS}, "checks": json.loads(row.checks or "[]")}
 
 
 def explain_document(trigger_name: str, doc) -> dict:
-	"""What a Doc Event trigger would make of a document as it is now, if its event came, and what it made of it before.
+	"""What a Doc Event trigger would do now for a document, and what it did before.
 
-	{would_fire, checks: [{text, ok, saw}], reason, prompt, events}. Fields count as changed: nothing is being saved.
+	Returns {would_fire, checks: [{text, ok, saw}], reason, prompt, events}. All fields count as changed, because nothing
+	is being saved.
 	"""
 	trigger = read_triggers("t.name = %s", (trigger_name,))[0]
-	trigger_event = decide(trigger, happening_of(doc, trigger.doc_event, "explained"))
+	trigger_event = evaluate_trigger(trigger, build_document_event(doc, trigger.doc_event, "explained"))
 	checks = [
 		ConditionResult("The trigger is enabled", not trigger.disabled),
 		ConditionResult(

@@ -1,4 +1,4 @@
-"""The door of buttons: a person fires a trigger, to have its work done now or to see what it would do."""
+"""Dispatches a trigger for a person who presses its button, or tests it."""
 
 from typing import Any
 
@@ -9,64 +9,66 @@ from huf.ai.core.trigger_types import TriggerType
 from huf.ai.runs import admission
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.conditions import Snapshot
-from huf.ai.triggers.dispatch import Happening, decide, fire
-from huf.ai.triggers.doc_events import happening_of as happening_of_doc
+from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
+from huf.ai.triggers.doc_events import build_document_event
 from huf.ai.triggers.registry import read_triggers
 
 MANUAL = "manual"
 
 
-def fire_by_hand(name: str, payload: Any = None, document: str | None = None, key: str | None = None) -> str:
-	"""Fire a trigger as the person in session; gives the name of the Agent Trigger Event.
+def dispatch_manually(
+	name: str, payload: Any = None, document: str | None = None, key: str | None = None
+) -> str:
+	"""Dispatch a trigger as the session user and return the name of the Agent Trigger Event.
 
-	A Doc Event trigger needs the name of a document. Pressed twice with one `key`, it fires once. Raises PermissionError,
-	or UsageError for what the person has to change first.
+	A Doc Event trigger runs for `document`, or for the newest one. A repeated `key` starts no second run.
+	Raises PermissionError, or UsageError for what the person has to change first.
 	"""
-	trigger = usable_trigger(name)
-	key = f"by hand: {key or frappe.generate_hash(length=20)}"
+	trigger = get_usable_trigger(name)
+	key = f"manual: {key or frappe.generate_hash(length=20)}"
 	if trigger.trigger_type == TriggerType.DOC_EVENT.value:
-		happening = happening_of_doc(chosen_document(trigger, document), trigger.doc_event, key)
+		source = build_document_event(choose_document(trigger, document), trigger.doc_event, key)
 	else:
 		values = payload if isinstance(payload, dict) else {}
-		happening = Happening(MANUAL, key, frappe.session.user, Snapshot(values), payload)
-	(event,) = fire([decide(trigger, happening)])
+		source = SourceEvent(MANUAL, key, frappe.session.user, Snapshot(values), payload)
+	(event,) = dispatch_events([evaluate_trigger(trigger, source)])
 	return event
 
 
-def usable_trigger(name: str):
-	"""The trigger, if this person may fire it.
+def get_usable_trigger(name: str):
+	"""The trigger, if the session user may start it; raises PermissionError otherwise.
 
-	Whoever may use its agent may press the button of a Manual trigger. Others are fired by hand by those who may change
-	them; so are those that act as somebody else.
+	Who may change a trigger may start it. Who may use its agent may also press the button of an enabled Manual trigger,
+	unless that acts as another user.
 	"""
 	found = read_triggers("t.name = %s", (name,))
 	if not found:
-		raise frappe.PermissionError(f"There is no trigger {name!r} that you may fire.")
+		raise frappe.PermissionError(f"There is no trigger {name!r} that you may start.")
 	trigger, user = found[0], frappe.session.user
 	if frappe.has_permission("Agent Trigger", "write", doc=name, user=user):
 		return trigger
 	is_button = trigger.trigger_type == TriggerType.MANUAL.value and not trigger.disabled
 	if not is_button or (trigger.run_as and trigger.run_as != user):
-		raise frappe.PermissionError(f"There is no trigger {name!r} that you may fire.")
+		raise frappe.PermissionError(f"There is no trigger {name!r} that you may start.")
 	admission.admit(trigger.agent, user)
 	return trigger
 
 
-def chosen_document(trigger, name: str | None):
-	"""The document to fire for, or the newest that the person may read."""
+def choose_document(trigger, name: str | None):
+	"""The document of that name, or without one the newest that the user may read. Raises UsageError."""
 	if not name:
 		newest = frappe.get_list(
 			trigger.reference_doctype, pluck="name", order_by="modified desc", limit_page_length=1
 		)
 		name = newest[0] if newest else None
 	if not name or not frappe.db.exists(trigger.reference_doctype, name):
-		raise UsageError(f"There is no {trigger.reference_doctype} to fire it for. Name one that is there.")
+		raise UsageError(f"There is no such {trigger.reference_doctype}. Choose an existing document.")
 	doc = frappe.get_doc(trigger.reference_doctype, name)
 	doc.check_permission("read")
 	return doc
 
 
 def read_event(name: str) -> dict:
-	"""What came of an event, for the one who fired it."""
+	"""The result of an event for the person who started it: {name, status, run, reason, prompt}."""
 	row = trigger_events.read_trigger_event(name)
 	return {key: row.get(key) for key in ("name", "status", "run", "reason", "prompt")}

@@ -1,9 +1,9 @@
-"""Which triggers watch which events: read once, kept in this process, and known to be true without a query.
+"""Caches in this process which triggers watch which events, and tells without a query when the cache is stale.
 
-A save asks it twice or thrice and has no time, so the map is kept for as long as nothing it was made of has changed. That
-is told by two witnesses. The cache has the time of the last change, which a process that shares it learns at once. Huf
-Settings have the same time in the database, in the transaction of the change; whoever caches documents truly learns it
-there. A map that was made in an older view of the database than the witnesses tell of is used, but not kept.
+Every save on the site asks several times, so the map is kept until a trigger or an agent changes. Two stamps say when:
+the cache server has the time of the last change, which all processes that share it see at once; Huf Settings has the same
+time in the database, written in the transaction of the change, for processes that share only the database. A map that was
+read in a transaction older than the stamps is used, but not cached.
 """
 
 from collections.abc import Mapping
@@ -14,96 +14,99 @@ from frappe.utils import now
 
 from huf.ai.core.trigger_types import TriggerType
 
-KEY = "huf:doc_event_agents"
-KEEP_SECONDS = 30 * 24 * 3600
-SETTINGS, WITNESS = "Huf Settings", "triggers_changed"
-
+CACHE_KEY = "huf:doc_event_agents"
+CACHE_LIFETIME_S = 30 * 24 * 3600
+SETTINGS, STAMP_FIELD = "Huf Settings", "triggers_changed"
 FIELDS = """t.name, t.agent, t.trigger_type, t.reference_doctype, t.doc_event, t.event_name, t.`condition`, t.prompt,
 	t.run_as, t.fire_on_own_changes, t.owner, t.disabled, t.cron, t.scheduled_interval, t.interval_count, t.starts_on,
-	t.catch_up, t.next_execution, t.webhook_slug, t.signature_header, a.disabled as agent_disabled, a.persist_user_history, a.instructions, a.provider, a.model"""
+	t.catch_up, t.next_execution, t.webhook_slug, t.signature_header, a.disabled as agent_disabled,
+	a.persist_user_history, a.instructions, a.provider, a.model"""
 APP_EVENTS = ""
-"""Under this name app events stand in the map, as if they were those of a DocType."""
-WATCHING = (TriggerType.DOC_EVENT.value, TriggerType.APP_EVENT.value)
+"""The key of app events in the map, in place of a DocType."""
+WATCHING_TYPES = (TriggerType.DOC_EVENT.value, TriggerType.APP_EVENT.value)
 
-Events = Mapping[str, list]
-"""{event: triggers}; a trigger is a `_dict` of FIELDS that nobody changes."""
+TriggersByEvent = dict[str, list]
+"""{event: triggers}; a trigger is a `_dict` of FIELDS. Shared: never change one."""
 
 
 @dataclass(frozen=True)
-class Kept:
-	"""A map, and what the witnesses said when it was made."""
+class CachedTriggers:
+	"""A map, and the stamps that were valid when it was read."""
 
-	said: tuple
-	watched: dict[str, Events]
-
-
-_kept: dict[str, Kept] = {}
+	stamps: tuple
+	watched: Mapping[str, TriggersByEvent]
 
 
-def get_watched() -> Mapping[str, Events]:
-	"""{DocType: {event: triggers}}, and app events under APP_EVENTS."""
+_cached: dict[str, CachedTriggers] = {}
+"""By site."""
+
+
+def get_watched_triggers() -> Mapping[str, TriggersByEvent]:
+	"""{DocType: {event: triggers}}, with app events under APP_EVENTS."""
 	local = frappe.local
 	if local.flags.get("huf_triggers_changed"):
-		return read_watched()[1]
-	cached, settings = frappe.cache.get_value(KEY, expires=True), frappe.get_cached_doc(SETTINGS)
-	said = (cached, settings.triggers_changed, settings.modified)
-	kept = _kept.get(local.site)
-	if kept and kept.said == said:
-		return kept.watched
-	return make_watched(*said)
+		return read_watched_triggers()[1]
+	stamp, settings = frappe.cache.get_value(CACHE_KEY, expires=True), frappe.get_cached_doc(SETTINGS)
+	stamps = (stamp, settings.triggers_changed, settings.modified)
+	cached = _cached.get(local.site)
+	if cached and cached.stamps == stamps:
+		return cached.watched
+	return load_watched_triggers(*stamps)
 
 
-def make_watched(cached: str | None, *settings) -> Mapping[str, Events]:
-	version, watched = read_watched()
-	if cached is None or version > cached:
-		publish(version)
-		cached = version
-	if version == cached:
-		_kept[frappe.local.site] = Kept((cached, *settings), watched)
+def load_watched_triggers(stamp: str | None, *settings_stamps) -> Mapping[str, TriggersByEvent]:
+	version, watched = read_watched_triggers()
+	if stamp is None or version > stamp:
+		publish_version(version)
+		stamp = version
+	if version == stamp:
+		_cached[frappe.local.site] = CachedTriggers((stamp, *settings_stamps), watched)
 	return watched
 
 
-def read_watched() -> tuple[str, dict[str, Events]]:
-	"""The time of the last change, and after it the map, so that the map is never the older one."""
+def read_watched_triggers() -> tuple[str, Mapping[str, TriggersByEvent]]:
+	"""(time of the last change, map). The time is read first, so that the map is never older than it says."""
 	version = read_version()
-	watched: dict[str, Events] = {}
-	for trigger in read_triggers("t.trigger_type in %s and t.disabled = 0 and a.disabled = 0", (WATCHING,)):
+	watched: dict[str, TriggersByEvent] = {}
+	enabled = "t.trigger_type in %s and t.disabled = 0 and a.disabled = 0"
+	for trigger in read_triggers(enabled, (WATCHING_TYPES,)):
 		if trigger.trigger_type == TriggerType.APP_EVENT.value:
-			place, event = APP_EVENTS, trigger.event_name
+			doctype, event = APP_EVENTS, trigger.event_name
 		else:
-			place, event = trigger.reference_doctype, trigger.doc_event
-		watched.setdefault(place, {}).setdefault(event, []).append(trigger)
+			doctype, event = trigger.reference_doctype, trigger.doc_event
+		watched.setdefault(doctype, {}).setdefault(event, []).append(trigger)
 	return version, watched
 
 
 def read_triggers(condition: str, values: tuple) -> list:
-	"""Triggers with what is needed of their agents, by name; `condition` is SQL over t (trigger) and a (agent)."""
+	"""Rows of FIELDS by trigger name; `condition` is SQL over t (Agent Trigger) and a (Agent)."""
 	query = f"""select {FIELDS} from `tabAgent Trigger` t join `tabAgent` a on a.name = t.agent
 		where {condition} order by t.name"""
 	return frappe.db.sql(query, values, as_dict=True)
 
 
 def read_version() -> str:
+	# Not through the cached document: this must be what the database has now.
 	query = "select value from `tabSingles` where doctype = %s and field = %s"
-	found = frappe.db.sql(query, (SETTINGS, WITNESS))
+	found = frappe.db.sql(query, (SETTINGS, STAMP_FIELD))
 	return (found and found[0][0]) or ""
 
 
-def publish(version: str) -> None:
-	# With an expiry, because Frappe keeps what has none for the rest of the request.
-	frappe.cache.set_value(KEY, version, expires_in_sec=KEEP_SECONDS)
+def publish_version(version: str) -> None:
+	# With an expiry, because Frappe caches values without one for the rest of the request.
+	frappe.cache.set_value(CACHE_KEY, version, expires_in_sec=CACHE_LIFETIME_S)
 
 
-def forget_watched() -> None:
-	"""A trigger or an agent has changed in this transaction: others learn it with the commit, this one at once."""
-	frappe.db.set_single_value(SETTINGS, WITNESS, now(), update_modified=False)
+def invalidate_watched_triggers() -> None:
+	"""A trigger or an agent changed in this transaction: it sees the change at once, others after the commit."""
+	frappe.db.set_single_value(SETTINGS, STAMP_FIELD, now(), update_modified=False)
 	if not frappe.flags.huf_triggers_changed:
 		frappe.flags.huf_triggers_changed = True
-		frappe.db.after_commit.add(settle)
-		frappe.db.after_rollback.add(settle)
+		frappe.db.after_commit.add(publish_change)
+		frappe.db.after_rollback.add(publish_change)
 
 
-def settle() -> None:
-	"""After the commit: what is in the database now counts for all."""
+def publish_change() -> None:
+	"""After the commit or rollback: the database's version is valid for all processes."""
 	frappe.flags.huf_triggers_changed = False
-	publish(read_version())
+	publish_version(read_version())

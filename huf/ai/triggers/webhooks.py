@@ -1,6 +1,6 @@
-"""The door of webhooks: a delivery from outside, let in by a secret, and carried out once.
+"""Accepts webhook deliveries: authenticates each by a secret and dispatches it once.
 
-Who does not know the secret learns nothing, not even whether there is such a webhook.
+A sender without the secret learns nothing, not even whether the webhook exists.
 """
 
 import base64
@@ -18,29 +18,33 @@ from frappe.utils.password import get_decrypted_password
 from huf.ai.core.errors import UsageError
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.conditions import Snapshot
-from huf.ai.triggers.dispatch import Happening, decide, fire
+from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
 from huf.ai.triggers.registry import read_triggers
 
-LARGEST = 1024 * 1024
+MAX_DELIVERY_BYTES = 1024 * 1024
 SECRET_HEADER = "X-Huf-Secret"
 SIGNATURE_HEADER = "X-Huf-Signature"
 DELIVERY_HEADERS = (
-	*("X-Huf-Delivery", "Idempotency-Key", "Webhook-Id", "X-GitHub-Delivery", "X-Gitlab-Event-UUID"),
+	"X-Huf-Delivery",
+	"Idempotency-Key",
+	"Webhook-Id",
+	"X-GitHub-Delivery",
+	"X-Gitlab-Event-UUID",
 	"X-Shopify-Webhook-Id",
 )
-"""Where senders put the id that a delivery keeps when it is sent again; the first that is there counts."""
+"""Where senders put an id that stays the same when a delivery is repeated; the first header present counts."""
 
 WEBHOOK = "webhook"
 FORM = "application/x-www-form-urlencoded"
 
 
-class Refused(Exception):
-	"""A delivery that is not let in, for whatever reason."""
+class DeliveryRefused(Exception):
+	"""There is no such webhook, or the secret or signature is wrong."""
 
 
 @dataclass(frozen=True)
 class Delivery:
-	"""What was sent: the slug of its address, headers in any case, and the body as it came."""
+	"""What was sent: the slug of the address, headers (names in any case) and the raw body."""
 
 	slug: str
 	headers: Mapping[str, str]
@@ -48,69 +52,70 @@ class Delivery:
 	content_type: str = ""
 
 
-def receive(delivery: Delivery) -> dict:
-	"""Let a delivery in and write down what comes of it: {event, status, run, reason, repeated}.
+def accept_delivery(delivery: Delivery) -> dict:
+	"""Dispatch a delivery and return {event, status, run, repeated, reason?}. Commits.
 
-	Raises Refused, or UsageError for a sender who is let in but cannot be served.
+	Raises DeliveryRefused, or UsageError for an authenticated sender whose delivery cannot be processed.
 	"""
-	trigger = check_secret(delivery)
+	trigger = authenticate(delivery)
 	if trigger.disabled:
 		raise UsageError("This webhook is disabled.")
-	payload = read_body(delivery)
-	sent = next((delivery.headers[name] for name in DELIVERY_HEADERS if delivery.headers.get(name)), None)
-	happening = Happening(
+	payload = parse_body(delivery)
+	sent_id = next((delivery.headers[name] for name in DELIVERY_HEADERS if delivery.headers.get(name)), None)
+	source = SourceEvent(
 		event=WEBHOOK,
-		key=sent or frappe.generate_hash(length=20),
+		key=sent_id or frappe.generate_hash(length=20),
 		user=trigger.owner,
 		doc=Snapshot(payload if isinstance(payload, dict) else {}),
 		payload=payload,
 	)
-	trigger_event = decide(trigger, happening)
-	known = trigger_events.read_trigger_event(trigger_events.name_of(trigger_event))
+	trigger_event = evaluate_trigger(trigger, source)
+	known = trigger_events.read_trigger_event(trigger_events.trigger_event_name(trigger_event))
 	if known:
-		return describe(known, repeated=True)
-	(event,) = fire([trigger_event])
+		return describe_event(known, repeated=True)
+	(event,) = dispatch_events([trigger_event])
 	frappe.db.commit()
-	return describe(trigger_events.read_trigger_event(event))
+	return describe_event(trigger_events.read_trigger_event(event))
 
 
-def describe(row, repeated: bool = False) -> dict:
-	told = {"event": row.name, "status": row.status, "run": row.run, "repeated": repeated}
-	return {**told, "reason": row.reason} if row.reason else told
+def describe_event(row, repeated: bool = False) -> dict:
+	answer = {"event": row.name, "status": row.status, "run": row.run, "repeated": repeated}
+	return {**answer, "reason": row.reason} if row.reason else answer
 
 
-def check_secret(delivery: Delivery):
-	"""The trigger of a delivery whose sender knows its secret. Raises Refused."""
+def authenticate(delivery: Delivery):
+	"""The trigger of a delivery whose sender knows its secret. Raises DeliveryRefused."""
 	found = read_triggers("t.trigger_type = 'Webhook' and t.webhook_slug = %s", (delivery.slug,))
 	trigger = found[0] if found else None
 	secret = trigger and get_decrypted_password(
 		"Agent Trigger", trigger.name, "webhook_secret", raise_exception=False
 	)
-	# The same work for an address that does not exist, so that the time it takes tells nothing either.
+	# Do the same work for an unknown slug, so that the response time does not reveal which slugs exist.
 	header = trigger.signature_header if trigger else None
-	is_right = knows(secret or frappe.generate_hash(length=32), header, delivery)
+	is_right = has_secret(secret or frappe.generate_hash(length=32), header, delivery)
 	if not secret or not is_right:
-		raise Refused
+		raise DeliveryRefused
 	return trigger
 
 
-def knows(secret: str, signature_header: str | None, delivery: Delivery) -> bool:
-	"""Whether a delivery carries the secret, or the HMAC-SHA256 of its body made with it."""
+def has_secret(secret: str, signature_header: str | None, delivery: Delivery) -> bool:
+	"""Whether a delivery carries the secret, or an HMAC-SHA256 signature of its body made with it."""
 	signed = delivery.headers.get(signature_header or SIGNATURE_HEADER)
 	if signed or signature_header:
 		digest = hmac.new(secret.encode(), delivery.body, hashlib.sha256).digest()
 		signed = (signed or "").strip().removeprefix("sha256=")
-		in_hex = is_equal(signed.lower(), digest.hex())
-		return is_equal(signed, base64.b64encode(digest).decode()) or in_hex
+		is_hex = is_equal(signed.lower(), digest.hex())
+		return is_equal(signed, base64.b64encode(digest).decode()) or is_hex
 	return is_equal(delivery.headers.get(SECRET_HEADER) or "", secret)
 
 
-def is_equal(given: str, wanted: str) -> bool:
-	return hmac.compare_digest(given.encode(), wanted.encode())
+def is_equal(given: str, expected: str) -> bool:
+	"""Compare in constant time."""
+	return hmac.compare_digest(given.encode(), expected.encode())
 
 
-def read_body(delivery: Delivery) -> Any:
-	"""JSON where the body is JSON, the fields of a form, else its text."""
+def parse_body(delivery: Delivery) -> Any:
+	"""The parsed JSON, the fields of a form as a dict, the text, or None for an empty body. Raises UsageError."""
 	text = delivery.body.decode("utf-8", "replace")
 	if not text.strip():
 		return None

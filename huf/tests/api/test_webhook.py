@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import frappe
 
-from huf.ai.triggers.webhooks import LARGEST
+from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES
 from huf.tests.http import post, send
 from huf.tests.triggers import TriggerTestCase, events_of, runs_of, work_off
 
@@ -123,7 +123,7 @@ class TestWebhook(TriggerTestCase):
 		self.assertEqual((answer.status_code, answer.json["error"]), (409, "This webhook is disabled."))
 
 	def test_what_is_too_large_is_refused(self):
-		answer = self.deliver(self.webhook(), {"order": "x" * LARGEST}, X_Huf_Secret=SECRET)
+		answer = self.deliver(self.webhook(), {"order": "x" * MAX_DELIVERY_BYTES}, X_Huf_Secret=SECRET)
 		self.assertEqual(answer.status_code, 413)
 
 	def test_it_also_answers_at_a_short_address(self):

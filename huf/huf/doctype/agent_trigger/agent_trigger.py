@@ -8,10 +8,10 @@ from frappe.utils import get_datetime, now_datetime
 from huf.ai.core.errors import UsageError
 from huf.ai.storage import trigger_events
 from huf.ai.triggers import conditions
-from huf.ai.triggers.dispatch import NOBODY
+from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS
 from huf.ai.triggers.doc_events import EVENTS, UNWATCHED
 from huf.ai.triggers.due_times import Plan, check_cron
-from huf.ai.triggers.schedules import plan_of
+from huf.ai.triggers.schedules import build_plan
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{2,79}")
 SHORTEST_SECRET = 16
@@ -40,7 +40,7 @@ class AgentTrigger(Document):
 		self.set_next_execution()
 
 	def on_trash(self):
-		trigger_events.forget_trigger(self.name)
+		trigger_events.delete_events_of(self.name)
 
 	def keep_state(self):
 		"""What happened meanwhile is not undone by a form that was opened before; a save clears the last error."""
@@ -121,8 +121,8 @@ class AgentTrigger(Document):
 
 	def check_texts(self):
 		try:
-			conditions.check_expression(self.condition)
-			conditions.check_template(self.prompt)
+			conditions.validate_condition(self.condition)
+			conditions.validate_prompt(self.prompt)
 		except UsageError as error:
 			frappe.throw(str(error))
 
@@ -130,7 +130,7 @@ class AgentTrigger(Document):
 		"""Nobody gets another's permissions by the way, and Administrator's only by being named."""
 		user = frappe.session.user
 		if not self.run_as and self.trigger_type in NEEDS_RUN_AS:
-			if user in NOBODY:
+			if user in EXPLICIT_RUN_AS_USERS:
 				frappe.throw(
 					_("Choose Run As: an agent gets the permissions of {0} only if you say so.").format(user)
 				)
@@ -156,4 +156,4 @@ class AgentTrigger(Document):
 		is_known = before and before.next_execution and not before.disabled
 		if is_known and not any(map(self.has_value_changed, PLAN)):
 			return
-		self.next_execution = plan_of(self).next_due(now_datetime())
+		self.next_execution = build_plan(self).next_due(now_datetime())

@@ -8,7 +8,7 @@ import frappe
 
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
-from huf.ai.triggers.runs import open_event
+from huf.ai.triggers.runs import open_event_run
 from huf.tests.contract.connections import together
 from huf.tests.factories import make_user
 from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo
@@ -45,7 +45,7 @@ class TestConcurrency(TriggerTestCase):
 			for _ in range(WRITERS):
 				todo()
 		frappe.db.commit()
-		together([(open_event, event.name) for event in events_of(trigger)])
+		together([(open_event_run, event.name) for event in events_of(trigger)])
 		frappe.db.rollback()
 		runs = runs_of(trigger)
 		self.assertEqual((len(runs), len({run.conversation for run in runs})), (WRITERS, 1))
@@ -69,7 +69,7 @@ def open_together(events: list[str]) -> None:
 
 def open_all(events: list[str]) -> None:
 	for event in events:
-		open_event(event)
+		open_event_run(event)
 
 
 def write(user: str, saves: int) -> list[str]:

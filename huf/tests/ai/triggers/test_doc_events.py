@@ -6,7 +6,7 @@ import frappe
 from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.runs.admission import acting_as
-from huf.ai.triggers.dispatch import job_of
+from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import get_doc_event_agents, run_agent_for_doc, run_hooked_agents
 from huf.tests.benchmarks.run_cost import count_statements, is_bracket
 from huf.tests.contract.connections import elsewhere, together
@@ -37,9 +37,9 @@ class TestFiring(TriggerTestCase):
 		with acting_as(self.user):
 			todo()
 		(event,) = events_of(trigger)
-		self.assertFalse(is_job_enqueued(job_of(event.name)))
+		self.assertFalse(is_job_enqueued(event_job_id(event.name)))
 		frappe.db.commit()
-		self.assertTrue(is_job_enqueued(job_of(event.name)))
+		self.assertTrue(is_job_enqueued(event_job_id(event.name)))
 
 	def test_a_save_that_is_rolled_back_fires_nothing(self):
 		trigger = self.trigger()
@@ -49,7 +49,7 @@ class TestFiring(TriggerTestCase):
 		frappe.db.rollback()
 		frappe.db.commit()
 		self.assertEqual(events_of(trigger), [])
-		self.assertFalse(is_job_enqueued(job_of(event.name)))
+		self.assertFalse(is_job_enqueued(event_job_id(event.name)))
 
 	def test_what_is_changed_again_in_the_same_moment_counts_although_it_was_skipped_before(self):
 		trigger = self.trigger(doc_event="on_change", condition="doc.status == 'Closed'")
@@ -160,7 +160,7 @@ class TestConditions(TriggerTestCase):
 			doc = todo(description="seven")
 		self.assertEqual(work_off(trigger), [])
 		shown = frappe.get_doc("Agent Trigger", trigger.name)
-		self.assertIn("cannot be evaluated: ValueError", shown.last_error)
+		self.assertIn("failed: ValueError", shown.last_error)
 		self.assertFalse(shown.disabled)
 		with acting_as(self.user):
 			doc.description = "7"

@@ -7,9 +7,9 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import recover, work_on
 from huf.ai.runs.start import run_agent_sync
 from huf.ai.storage.trigger_events import MAX_ATTEMPTS, insert_trigger_events
-from huf.ai.triggers.dispatch import job_of
-from huf.ai.triggers.doc_events import decide_all, get_doc_event_agents
-from huf.ai.triggers.runs import open_event, recover_events
+from huf.ai.triggers.dispatch import event_job_id
+from huf.ai.triggers.doc_events import evaluate_triggers, get_doc_event_agents
+from huf.ai.triggers.runs import open_event_run, recover_events
 from huf.tests.factories import make_agent, make_user
 from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
 
@@ -103,7 +103,7 @@ class TestChains(TriggerTestCase):
 		self.assertEqual([run.caused_by for run in runs[1:]], [run.name for run in runs[:-1]])
 		last = events_of(trigger)[-1]
 		self.assertEqual((last.status, last.depth), ("Skipped", 4))
-		self.assertIn("At most 3 runs setting one another off", last.reason)
+		self.assertIn("At most 3 runs that start one another", last.reason)
 
 	def test_another_trigger_does_fire_for_what_an_agent_changed(self):
 		first, second = self.trigger(doc_event="after_insert"), self.trigger(doc_event="on_update")
@@ -136,7 +136,7 @@ class TestRecovery(TriggerTestCase):
 		self.assertNotIn(event, recover_events())
 		self.age("Agent Trigger Event", event)
 		self.assertIn(event, recover_events())
-		self.assertTrue(is_job_enqueued(job_of(event, 1)))
+		self.assertTrue(is_job_enqueued(event_job_id(event, 1)))
 		self.assertNotIn(event, recover_events(), "its job waits")
 		self.assertEqual(len(work_off(trigger)), 1)
 
@@ -148,7 +148,7 @@ class TestRecovery(TriggerTestCase):
 
 	def test_a_queued_run_whose_worker_was_lost_is_taken_up(self):
 		_trigger, event = self.lost_event()
-		run = open_event(event)
+		run = open_event_run(event)
 		self.assertNotIn(run, recover())
 		self.age("Agent Run", run)
 		self.assertIn(run, recover())
@@ -160,7 +160,7 @@ class TestRecovery(TriggerTestCase):
 			todo()
 			todo()
 		frappe.db.commit()
-		first, second = (open_event(event.name) for event in events_of(trigger))
+		first, second = (open_event_run(event.name) for event in events_of(trigger))
 		self.age("Agent Run", first)
 		self.age("Agent Run", second, creation="2020-01-02 00:00:00")
 		self.assertEqual([run for run in recover() if run in (first, second)], [first])
@@ -173,7 +173,7 @@ class TestRecovery(TriggerTestCase):
 			doc = todo()
 			trigger = self.trigger_as_administrator()
 			(found,) = [one for one in get_doc_event_agents("on_update") if one.name == trigger.name]
-			(event,) = insert_trigger_events(decide_all(doc, "on_update", [found]))
+			(event,) = insert_trigger_events(evaluate_triggers(doc, "on_update", [found]))
 		frappe.db.commit()
 		return trigger, event
 

@@ -58,7 +58,7 @@ class TestSchedule(TriggerTestCase):
 		for minute in range(25):
 			run_due_triggers(at(f"10:{minute:02}"))
 		self.assertEqual(self.fired(trigger), ["10:00", "10:10", "10:20"])
-		self.assertIn("came out empty", events_of(trigger)[0].reason)
+		self.assertIn("is empty", events_of(trigger)[0].reason)
 
 	def test_a_clock_that_is_put_back_repeats_nothing(self):
 		trigger = self.schedule()
