@@ -13,7 +13,7 @@ from huf.ai.queries import chats
 from huf.ai.queries.event_stream import follow
 from huf.ai.queries.run_store import tools_of
 from huf.ai.runs.start import read_names
-from huf.ai.storage.run_log import FAILED, WORDS
+from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
 	BadRequest,
 	json_error,
@@ -132,7 +132,7 @@ def run_response(objective: str, plan: tuple[str, ...], result: RunResult):
 		"plan": plan,
 		"toolsUsed": tools_of([result.run]).get(result.run, []),
 		"stepsCompleted": result.steps,
-		"status": "waiting" if waiting else WORDS.get(result.status.value, FAILED),
+		"status": "waiting" if waiting else EXTERNAL_STATUSES.get(result.status.value, EXTERNAL_FAILED),
 	}
 	body = {"success": result.success, "run_id": result.run, "result": answer, "state": state}
 	return json_response(body, 202 if waiting else 200)

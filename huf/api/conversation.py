@@ -10,7 +10,7 @@ from huf.ai.chat import transcription
 from huf.ai.chat.messages import readable_conversation
 from huf.ai.core.errors import UsageError
 from huf.ai.queries import chats
-from huf.ai.storage.chats import branch_chat, share_chat, shares_of, unshare_chat
+from huf.ai.storage.chats import branch_chat, read_shares, share_chat, unshare_chat
 
 MAX_ROWS = 100
 
@@ -43,7 +43,7 @@ def branch(conversation: str, run: str, keep: bool = True):
 @frappe.whitelist(methods=["GET"])
 def get_shares(conversation: str):
 	"""The users a chat is shared with: [{user, full_name, write}]."""
-	return shares_of(shareable(conversation))
+	return read_shares(shareable(conversation))
 
 
 @frappe.whitelist(methods=["POST"])
@@ -58,7 +58,7 @@ def share(conversation: str, user: str, write: bool = False):
 	if not frappe.has_permission("Agent Conversation", "read", user=wanted):
 		raise UsageError(f"{wanted} may not use the chat. A Huf Manager can assign them the role Huf User.")
 	share_chat(name, wanted, frappe.utils.sbool(write) is True)
-	return shares_of(name)
+	return read_shares(name)
 
 
 @frappe.whitelist(methods=["POST"])
@@ -66,7 +66,7 @@ def unshare(conversation: str, user: str):
 	"""Stop sharing a chat with a user. Returns what `get_shares` returns."""
 	name = shareable(conversation)
 	unshare_chat(name, user)
-	return shares_of(name)
+	return read_shares(name)
 
 
 def shareable(conversation: str) -> str:

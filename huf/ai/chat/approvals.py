@@ -15,7 +15,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.approvals import propose
 from huf.ai.runs.queue import enqueue_work
 from huf.ai.storage import drafts, leases
-from huf.ai.storage.drafts import Answer, Proposal
+from huf.ai.storage.drafts import DraftAnswer, Proposal
 from huf.ai.storage.journal import request_cancel
 from huf.permissions import is_manager
 
@@ -31,26 +31,30 @@ def approve(name: str, shown: str, arguments: dict | None = None) -> dict:
 	if not shown:
 		raise UsageError("Say which difference you allow: its digest.")
 	row = open_draft(name, shown)
-	if arguments is None or to_canonical_json(arguments) == to_canonical_json(drafts.wanted_arguments(row)):
+	if arguments is None or to_canonical_json(arguments) == to_canonical_json(
+		drafts.get_effective_arguments(row)
+	):
 		check_fresh(row)
-		answer = Answer(DraftStatus.APPROVED, frappe.session.user)
+		answer = DraftAnswer(DraftStatus.APPROVED, frappe.session.user)
 	else:
 		proposal = propose_again(row, arguments)
-		answer = Answer(DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal)
+		answer = DraftAnswer(
+			DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal
+		)
 	return give(row, answer)
 
 
 def reject(name: str, shown: str | None = None, reason: str | None = None) -> dict:
 	"""Say no; the model reads the reason. Raises as `approve`. Commits."""
 	row = open_draft(name, shown)
-	return give(row, Answer(DraftStatus.REJECTED, frappe.session.user, (reason or "").strip() or None))
+	return give(row, DraftAnswer(DraftStatus.REJECTED, frappe.session.user, (reason or "").strip() or None))
 
 
 def expire_drafts(now: datetime | None = None) -> list[str]:
 	"""Answer for those who have not, in time; gives the drafts' names. Called every minute; commits after each."""
 	expired = []
-	for row in drafts.overdue_drafts(now):
-		if drafts.answer_draft(row.name, row.digest, Answer(DraftStatus.EXPIRED)):
+	for row in drafts.read_overdue_drafts(now):
+		if drafts.record_answer(row.name, row.digest, DraftAnswer(DraftStatus.EXPIRED)):
 			expired.append(row.name)
 			resume(row.run)
 	frappe.db.commit()
@@ -69,10 +73,10 @@ def cancel_run(run: str) -> None:
 
 def end_runs_of(conversation: str) -> None:
 	"""Ask the runs of a conversation that is deleted to end. Does not commit."""
-	for run in leases.open_runs(conversation):
+	for run in leases.read_open_runs(conversation):
 		request_cancel(run)
 		drafts.expire_pending(run, "The conversation was deleted")
-		leases.wake(run)
+		leases.wake_run(run)
 		enqueue_work(run, enqueue_after_commit=True)
 
 
@@ -109,7 +113,7 @@ def check_fresh(row) -> None:
 		str(frappe.db.get_value(dt, name, "modified") or "") == modified for dt, name, modified in against
 	):
 		return
-	drafts.renew_draft(row, propose_again(row, drafts.wanted_arguments(row)))
+	drafts.renew_draft(row, propose_again(row, drafts.get_effective_arguments(row)))
 	frappe.db.commit()
 	raise UsageError(CHANGED)
 
@@ -130,9 +134,9 @@ def propose_again(row, arguments: dict) -> Proposal:
 		raise UsageError(f"It cannot be done: {error or type(error).__name__}") from None
 
 
-def give(row, answer: Answer) -> dict:
+def give(row, answer: DraftAnswer) -> dict:
 	"""Answer, if nobody else has, and have the run go on."""
-	if not drafts.answer_draft(row.name, row.digest, answer):
+	if not drafts.record_answer(row.name, row.digest, answer):
 		frappe.db.rollback()
 		now = drafts.read_draft(row.name)
 		raise UsageError(CHANGED if now.status == drafts.PENDING else told(now))
@@ -142,6 +146,6 @@ def give(row, answer: Answer) -> dict:
 
 def resume(run: str) -> None:
 	"""Have a worker take up a run that waits. Commits: a worker must find what it was answered."""
-	leases.wake(run)
+	leases.wake_run(run)
 	frappe.db.commit()
 	enqueue_work(run)

@@ -21,7 +21,7 @@ from huf.ai.queries.event_stream import follow, read_state
 from huf.ai.queries.runs import calls_of
 from huf.ai.runs import admission
 from huf.ai.runs.start import run_agent, stream_agent
-from huf.ai.storage.live_events import first_number
+from huf.ai.storage.live_events import first_event_number
 
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
 NOT_ENDED = [each.value for each in (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)]
@@ -113,7 +113,7 @@ def answer_draft(
 		approvals.approve(name, shown, arguments)
 	else:
 		approvals.reject(name, shown, reason)
-	return row, made, follow(row.run, first_number(attempts + 1))
+	return row, made, follow(row.run, first_event_number(attempts + 1))
 
 
 def find_thread(agent: str, channel: str, thread: str) -> str | None:

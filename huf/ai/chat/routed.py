@@ -24,8 +24,8 @@ from huf.ai.routing.types import Decision, Route, Stage
 from huf.ai.runs import admission
 from huf.ai.runs.start import run_agent
 from huf.ai.storage import route_decisions
-from huf.ai.storage.route_decisions import Decided
-from huf.ai.storage.standalone_calls import paid
+from huf.ai.storage.route_decisions import RecordedDecision
+from huf.ai.storage.standalone_calls import budgeted_call
 
 NO_AGENT = "There is no agent here that you may use. A Huf Manager can choose one in Huf Settings, or allow an agent in chats."
 ANSWER_TOKENS = 60
@@ -77,7 +77,7 @@ def as_row(decision: Decision) -> dict:
 
 
 def previous_of(conversation: str | None) -> Previous | None:
-	route, at_work = route_decisions.last_route(conversation) if conversation else (None, False)
+	route, at_work = route_decisions.read_last_route(conversation) if conversation else (None, False)
 	return Previous(Route(route), at_work) if route else None
 
 
@@ -114,7 +114,7 @@ class ModelAsker:
 		)
 		quick = replace(call, fixed={**call.fixed, "timeout": PATIENCE})
 		ask = masked(quick, Masker(read_patterns(get_settings().mask_patterns)))
-		with paid(ask.worst_case(messages, [], (0, 0))) as bill:
+		with budgeted_call(ask.worst_case(messages, [], (0, 0))) as bill:
 			self.reply = run_coroutine(ask(messages, [], lambda text: None))
 			bill.usage = self.reply.usage
 		return self.reply.text
@@ -195,10 +195,10 @@ def run_objective(
 	return plan, result
 
 
-def decide_for_run(message: str, conversation: str | None, has_attachments: bool = False) -> Decided:
+def decide_for_run(message: str, conversation: str | None, has_attachments: bool = False) -> RecordedDecision:
 	"""A front end that runs the agent without asking first: what the router would have said is on record all the same."""
 	decision, name = decide_and_record(message, has_attachments, conversation, ask=None)
-	return Decided(name, decision.route.value, decision.agent_score, decision.plan_hint)
+	return RecordedDecision(name, decision.route.value, decision.agent_score, decision.plan_hint)
 
 
 def choose_agent(user: str) -> str:

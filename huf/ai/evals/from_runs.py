@@ -12,7 +12,7 @@ from huf.ai.core.types import CallStatus, Effect
 from huf.ai.evals.cases import dump_definition
 from huf.ai.mail import store
 from huf.ai.runs.admission import acting_as
-from huf.ai.storage.recorded_run import Recorded, read_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.rows import clip, update_row
 
 CASE = "Agent Eval Case"
@@ -73,7 +73,7 @@ def read_run_mail(run) -> str | None:
 	return raw.decode("utf-8", "replace") if raw else None
 
 
-def collect_external_results(recorded: Recorded) -> dict[str, list]:
+def collect_external_results(recorded: RecordedRun) -> dict[str, list]:
 	"""Results of external tools by name: an eval does not call them again."""
 	results: dict[str, list] = {}
 	for call in list_successful_calls(recorded):
@@ -82,7 +82,7 @@ def collect_external_results(recorded: Recorded) -> dict[str, list]:
 	return results
 
 
-def build_answers(recorded: Recorded, answer: str) -> Iterator[dict]:
+def build_answers(recorded: RecordedRun, answer: str) -> Iterator[dict]:
 	for _, reply in sorted(recorded.replies.items()):
 		calls = [{"call": each.name, "with": parse_json(each.arguments)} for each in reply.calls]
 		if calls:
@@ -90,7 +90,7 @@ def build_answers(recorded: Recorded, answer: str) -> Iterator[dict]:
 	yield {"say": answer}
 
 
-def expect_same(recorded: Recorded, answer: str) -> Iterator[dict]:
+def expect_same(recorded: RecordedRun, answer: str) -> Iterator[dict]:
 	"""Expect the same calls, and the same answer in substance if a model can judge that; else some answer."""
 	calls = [
 		{"calls": call.tool, "with": parse_json(call.arguments)} for call in list_successful_calls(recorded)
@@ -108,7 +108,7 @@ def expect_different(note: str) -> Iterator[dict]:
 		yield {"judge": NOTED.format(note=note)}
 
 
-def list_successful_calls(recorded: Recorded) -> list[Any]:
+def list_successful_calls(recorded: RecordedRun) -> list[Any]:
 	"""Rows of Agent Tool Call, in order."""
 	return [row for _, row in sorted(recorded.calls.items()) if row["status"] == CallStatus.SUCCESS.value]
 

@@ -13,7 +13,7 @@ import frappe
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
 from huf.ai.dry_run import isolation
 from huf.ai.knowledge.store import read_vectors, stamp_of
-from huf.ai.storage.standalone_calls import paid
+from huf.ai.storage.standalone_calls import budgeted_call
 
 AT_ONCE = 64
 """Texts of one call of a model."""
@@ -46,7 +46,7 @@ def ask_for_vectors(model: str, texts: list[str]) -> list[list[float]]:
 	from huf.ai.providers import services
 
 	try:
-		with paid(services.worst_of_embedding(model, texts)) as bill:
+		with budgeted_call(services.worst_of_embedding(model, texts)) as bill:
 			vectors, bill.usage = asyncio.run(services.embed(model, texts))
 			return vectors
 	except (RunStopped, BudgetReserved) as limit:

@@ -15,7 +15,7 @@ from huf.ai.providers.litellm import (
 	read_key,
 )
 from huf.ai.providers.speech import sound_prices, worst_of_sound
-from huf.ai.storage.standalone_calls import paid
+from huf.ai.storage.standalone_calls import budgeted_call
 
 SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
 
@@ -29,7 +29,7 @@ async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
 	prices = sound_prices(model, name)
 	try:
-		with paid(worst_of_sound(model, file_name, len(sound), prices)) as bill:
+		with budgeted_call(worst_of_sound(model, file_name, len(sound), prices)) as bill:
 			answer = await run_on_model_loop(load().atranscription(**kwargs))
 			bill.usage = prices.usage_of(answer.usage)
 	except (RunStopped, BudgetReserved) as limit:

@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.core.types import EventKind, RunEvent, RunStatus
 from huf.ai.queries.replayed_events import retell
-from huf.ai.storage.live_events import find, first_number
+from huf.ai.storage.live_events import find_live_event, first_event_number
 
 POLL_S, RECORD_POLL_S, KEEPALIVE_S = 0.02, 0.5, 15.0
 """How often to look for the next event and at the run's row, and the longest silence."""
@@ -25,7 +25,7 @@ def follow(run: str, after: int = 0) -> Iterator[RunEvent | None]:
 	number, heard, over = after, False, False
 	look_at_record, sign_of_life = 0.0, time.monotonic() + KEEPALIVE_S
 	while True:
-		if event := find(run, number + 1):
+		if event := find_live_event(run, number + 1):
 			number, heard, over = event.number, True, False
 			yield event
 			if event.kind is EventKind.RUN_FINISHED or (event.kind is EventKind.RUN_WAITING and waits(run)):
@@ -40,9 +40,9 @@ def follow(run: str, after: int = 0) -> Iterator[RunEvent | None]:
 			status, attempts = read_state(run)
 			# The last event comes a moment after the record of it.
 			over, look_at_record = status not in RUNNING, now + RECORD_POLL_S
-			if number < first_number(attempts):
+			if number < first_event_number(attempts):
 				yield from () if heard else retell(run, to_the_end=False)
-				number = first_number(attempts)
+				number = first_event_number(attempts)
 		if now >= sign_of_life:
 			yield None
 			sign_of_life = now + KEEPALIVE_S

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.core.types import EventKind, RunEvent, RunStatus
 from huf.ai.queries.runs import describe_runs
-from huf.ai.storage.drafts import PENDING, describe_draft, drafts_of
+from huf.ai.storage.drafts import PENDING, describe_draft, read_drafts
 from huf.ai.storage.recorded_run import read_recorded
 
 
@@ -23,7 +23,7 @@ def retell(run: str, to_the_end: bool = True) -> Iterator[RunEvent]:
 			if call := recorded.calls.get((step, position)):
 				yield from retell_call(run, request.id, call)
 	if to_the_end and told["status"] == RunStatus.WAITING.value:
-		for draft in drafts_of(run).values():
+		for draft in read_drafts(run).values():
 			if draft.status == PENDING:
 				card = describe_draft(draft)
 				yield RunEvent(EventKind.DRAFT_CREATED, run, card)

@@ -12,10 +12,14 @@ import frappe
 
 from huf.ai.core.types import CallStatus, RunStatus
 from huf.ai.storage.rows import clip, insert_row, insert_rows, update_row
-from huf.ai.storage.run_log import FAILED, WORDS
+from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
 
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
-STATUS_OF = {"completed": RunStatus.SUCCESS, FAILED: RunStatus.FAILED, "cancelled": RunStatus.CANCELLED}
+STATUS_OF = {
+	"completed": RunStatus.SUCCESS,
+	EXTERNAL_FAILED: RunStatus.FAILED,
+	"cancelled": RunStatus.CANCELLED,
+}
 FIELDS = {
 	"run_id": "name",
 	"objective": "prompt",
@@ -108,7 +112,7 @@ def as_record(row, tools: list[str]) -> AgentRunRecord:
 	values = {name: row[column] for name, column in FIELDS.items()}
 	return AgentRunRecord(
 		**values,
-		status=WORDS.get(row.status, FAILED),
+		status=EXTERNAL_STATUSES.get(row.status, EXTERNAL_FAILED),
 		plan=json.loads(row.plan or "[]"),
 		tools_used=tools,
 	)

@@ -9,7 +9,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import AgentRequest
 from huf.ai.storage import budgets
-from huf.ai.storage.limits import runs_per_hour
+from huf.ai.storage.limits import read_runs_per_hour
 
 
 def admit(agent_name: str, user: str, chat: bool = False):
@@ -55,9 +55,9 @@ def count_run(request: AgentRequest, agent) -> None:
 
 	A trigger's run was decided by who made the trigger, and another run's by its agent: those count for nobody.
 	"""
-	cap = runs_per_hour(agent)
+	cap = read_runs_per_hour(agent)
 	if cap.amount and not request.origin and not request.parent_run:
-		budgets.count_run(request.user, request.agent, cap)
+		budgets.count_run_start(request.user, request.agent, cap)
 
 
 def admit_file(wanted: str, user: str):

@@ -49,7 +49,7 @@ class Approvals:
 		self.tools = {tool.name: tool for tool in tools}
 		self.journal, self.guards, self.emit = journal, guards, emit
 		self.run = journal.run
-		self.known = drafts.drafts_of(self.run) if resumed else {}
+		self.known = drafts.read_drafts(self.run) if resumed else {}
 
 	async def clear(self, step: int, call: Call) -> Call:
 		row = self.known.get(self.journal.keys[call.position])
@@ -88,7 +88,7 @@ class Approvals:
 		tool = self.tools.get(row.tool)
 		if call.error or tool is None:
 			return replace(call, error=call.error or f"The tool {row.tool} is gone.")
-		arguments = drafts.wanted_arguments(row)
+		arguments = drafts.get_effective_arguments(row)
 
 		async def make(arguments: dict) -> Any:
 			try:
@@ -115,7 +115,7 @@ class Approvals:
 
 	def pause(self, step: int, call: Call, name: str) -> None:
 		"""Let the run wait, in one commit with its draft. Always raises: RunPaused, or LeaseLost with nothing written."""
-		leases.give_back(self.journal.lease)
+		leases.suspend_run(self.journal.lease)
 		frappe.db.commit()
 		card = drafts.describe_draft(drafts.read_draft(name))
 		self.emit(EventKind.DRAFT_CREATED, {**card, "step": step, "call_id": call.request.id})

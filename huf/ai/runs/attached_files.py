@@ -20,7 +20,7 @@ from huf.ai.loop.tool_results import PIECE, read_on
 from huf.ai.providers.models import facts_of
 from huf.ai.providers.price_table import listed_window
 from huf.ai.runs.admission import admit_file
-from huf.ai.storage.message_files import files_in
+from huf.ai.storage.message_files import read_conversation_files
 
 MAX_FILES = 10
 """Of one message."""
@@ -123,7 +123,7 @@ def with_reading(agent, messages: Sequence[dict], conversation: str):
 
 def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "") -> str:
 	"""A piece of a file of the conversation that the user may read. Raises ToolError."""
-	named = {each.file_name: each for each in files_in(conversation) if each.kind == "text"}
+	named = {each.file_name: each for each in read_conversation_files(conversation) if each.kind == "text"}
 	if file not in named:
 		raise ToolError(f"There is no file {file!r} here. There are: {', '.join(named) or 'none'}.")
 	admit_file(named[file].name, frappe.session.user)

@@ -38,18 +38,18 @@ from huf.ai.runs.summaries import SummaryJournal, sum_up, tell_past
 from huf.ai.storage import leases, trigger_events
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import close_drafts, expire_pending
-from huf.ai.storage.events import Announcer
+from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import (
 	RunJournal,
 	elapsed,
 	insert_run,
-	keep_opening,
-	mark_lost,
+	mark_lost_calls,
+	store_opening,
 )
 from huf.ai.storage.leases import Lease
-from huf.ai.storage.limits import Limit, limits_of
-from huf.ai.storage.message_files import give_to
-from huf.ai.storage.recorded_run import Recorded, read_recorded
+from huf.ai.storage.limits import Limit, read_limits
+from huf.ai.storage.message_files import attach_files
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
 BUSY = "The agent is still at work on what was said before. Wait for its answer, or cancel that run."
 MAX_ATTEMPTS = 5
@@ -74,7 +74,7 @@ class OpenRun:
 	conversations: ConversationManager
 	lease: Lease
 	messages: list[dict]
-	recorded: Recorded = field(default_factory=Recorded)
+	recorded: RecordedRun = field(default_factory=RecordedRun)
 	attempts: int = 1
 	mode: Mode = Mode.INLINE
 	is_long: bool = False
@@ -109,7 +109,7 @@ def open_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> Op
 		title=request.prompt or message_files.title,
 		persist=bool(agent.persist_conversation),
 	)
-	request = replace(request, message_files=give_to(conversation, message_files, request.user))
+	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
 	messages, is_long = tell_past(manager, conversation, request)
 	admission.count_run(request, agent)
 	lease = insert_run(
@@ -167,7 +167,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	conversations.conversation = row.conversation
 	if row.attempts > 1:
 		# It has begun, and goes on from what it began with, whatever was said or changed since.
-		mark_lost(name)
+		mark_lost_calls(name)
 		return OpenRun(
 			request,
 			manager,
@@ -178,15 +178,15 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 			row.attempts,
 			mode,
 		)
-	to_come = [name, *leases.line(row.conversation)]
+	to_come = [name, *leases.read_queued_runs(row.conversation)]
 	messages, is_long = tell_past(manager, row.conversation, request, to_come)
-	keep_opening(name, messages)
+	store_opening(name, messages)
 	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
 
 
 async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Work on a run to its end, and write down how it ended; or until it waits for a person."""
-	announce = Announcer(run.name, run.request, listeners, run.manager, run.attempts)
+	announce = RunEventEmitter(run.name, run.request, listeners, run.manager, run.attempts)
 	announce(EventKind.RUN_STARTED, started(run))
 	began = time.monotonic()
 	# What is changed meanwhile is this run's doing; what comes after it is not.
@@ -203,7 +203,7 @@ async def carry_out(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResu
 	return result
 
 
-def wait(run: OpenRun, draft: dict, duration_ms: int, announce: Announcer) -> RunResult:
+def wait(run: OpenRun, draft: dict, duration_ms: int, announce: RunEventEmitter) -> RunResult:
 	"""The run has been given back, and whoever waited for it is told what it waits for."""
 	recorded = read_recorded(run.name)
 	result = RunResult(
@@ -239,10 +239,10 @@ def started(run: OpenRun) -> dict:
 	}
 
 
-async def work(run: OpenRun, announce: Announcer) -> Outcome:
+async def work(run: OpenRun, announce: RunEventEmitter) -> Outcome:
 	"""Have the provider run the agent. An error nobody foresaw ends the run as Failed, never as an open one."""
 	manager, conversations = run.manager, run.conversations
-	limits = limits_of(run.name, run.request.agent, run.request.user, run.request.parent_run)
+	limits = read_limits(run.name, run.request.agent, run.request.user, run.request.parent_run)
 	journal = RunJournal(
 		run.lease,
 		manager.provider,
@@ -301,11 +301,11 @@ async def begin_anew(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dic
 	manager, began = run.manager, time.monotonic()
 	journal = SummaryJournal(run.lease, manager.provider, manager.model, None, limits=limits)
 	half = Deadline(timeout_of(run) / 2, lambda: time.monotonic() - began)
-	without = [run.name, *leases.line(run.conversation)]
+	without = [run.name, *leases.read_queued_runs(run.conversation)]
 	used = await sum_up(manager, agent, run.conversation, without, journal, [cancelled(journal), half])
 	run.lease.hold()
 	messages, _ = tell_past(manager, run.conversation, run.request, without)
-	keep_opening(run.name, messages)
+	store_opening(run.name, messages)
 	return messages, used
 
 

@@ -4,13 +4,13 @@ import frappe
 
 from huf.ai.core.types import AgentRequest, EventKind, Outcome, RunResult, StopReason
 from huf.ai.storage import leases
-from huf.ai.storage.budgets import settle_lost
+from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import close_drafts
-from huf.ai.storage.events import Announcer
+from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import close_run
 from huf.ai.storage.leases import Lease
-from huf.ai.storage.recorded_run import Recorded, read_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
 
 def close(
@@ -29,7 +29,7 @@ def close(
 	if outcome.error:
 		conversations.add_message("system", outcome.error, kind="Error", run=run, step=outcome.steps)
 	close_run(run, conversations.agent_name, outcome, duration_ms)
-	leases.free_conversation(conversations.conversation, run)
+	leases.release_conversation(conversations.conversation, run)
 	conversations.persist_conversation()
 	return RunResult(
 		run=run,
@@ -59,14 +59,14 @@ def give_up(lease: Lease, error: str) -> RunResult:
 		StopReason.ERROR, recorded.text, True, error, recorded.usage, steps=len(recorded.replies)
 	)
 	result = close(lease, conversations, outcome, round(recorded.seconds * 1000), row.provider, row.model)
-	announce = Announcer(lease.run, AgentRequest(row.agent, "", row.run_as), (), None, row.attempts)
+	announce = RunEventEmitter(lease.run, AgentRequest(row.agent, "", row.run_as), (), None, row.attempts)
 	announce(EventKind.RUN_FINISHED, result.as_dict())
 	return result
 
 
-def break_off(run: str) -> Recorded:
+def break_off(run: str) -> RecordedRun:
 	"""What is on record of a run that was broken off. What was set aside for the call it was at counts as spent."""
 	frappe.db.rollback()
-	settle_lost([run])
+	settle_lost_runs([run])
 	frappe.db.commit()
 	return read_recorded(run)

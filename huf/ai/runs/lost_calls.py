@@ -8,7 +8,7 @@ from huf.ai.core.types import CallRequest, CallStatus, ToolResult
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.turns import loop_tool
 from huf.ai.runs.admission import acting_as, check_enabled
-from huf.ai.storage.journal import begin_again, end_lost_call
+from huf.ai.storage.journal import claim_retry, resolve_lost_call
 from huf.permissions import is_manager
 
 VERDICTS = {"done": CallStatus.SUCCESS, "not_done": CallStatus.FAILED}
@@ -21,7 +21,7 @@ def settle_call(name: str, verdict: str) -> None:
 		raise UsageError(f"{verdict!r} is no verdict. Say one of: {', '.join(VERDICTS)}.")
 	words = "was carried out" if verdict == "done" else "was not carried out"
 	said = f"{frappe.session.user} found out that the call {words}."
-	end_lost_call(row.name, VERDICTS[verdict], said)
+	resolve_lost_call(row.name, VERDICTS[verdict], said)
 
 
 def retry_call(name: str) -> str:
@@ -45,7 +45,7 @@ def retry_call(name: str) -> str:
 	if call.error:
 		# It is not made, so what became of the first one is as unknown as before.
 		raise UsageError(call.error)
-	if not begin_again(row):
+	if not claim_retry(row):
 		raise UsageError("Somebody else is having it made again. Look at what comes of that.")
 	tool_result = ToolResult(call, CallStatus.UNKNOWN, "It was made again, and broke off.")
 	try:
@@ -53,7 +53,7 @@ def retry_call(name: str) -> str:
 			frappe.flags.huf_call_key = row.idempotency_key
 			tool_result = run_coroutine(perform(call))
 	finally:
-		end_lost_call(row.name, tool_result.status, tool_result.text)
+		resolve_lost_call(row.name, tool_result.status, tool_result.text)
 		frappe.db.commit()
 	return tool_result.text
 

@@ -13,7 +13,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import OpenRun, carry_out, load_run, open_run
 from huf.ai.runs.finish import give_up
 from huf.ai.storage import leases
-from huf.ai.storage.budgets import settle_forgotten, settle_lost
+from huf.ai.storage.budgets import settle_abandoned_calls, settle_lost_runs
 from huf.ai.storage.leases import Lease
 
 JOB_TIMEOUT_S = 3600
@@ -40,7 +40,7 @@ def work_on(run: str, now: datetime | None = None) -> RunResult | None:
 	if conversation and not leases.claim_conversation(conversation, run, now):
 		frappe.db.rollback()
 		return None
-	lease = leases.take(run, now)
+	lease = leases.acquire_lease(run, now)
 	if lease is None:
 		return None
 	user = frappe.db.get_value("Agent Run", run, "run_as")
@@ -71,18 +71,18 @@ def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 
 
 def call_next(conversation: str) -> None:
-	for waiting in leases.line(conversation)[:1]:
+	for waiting in leases.read_queued_runs(conversation)[:1]:
 		enqueue_work(waiting)
 
 
 def recover(now: datetime | None = None) -> list[str]:
 	"""Have runs taken up again whose worker was lost. Called every minute; gives their names."""
-	abandoned = leases.abandoned(now)
+	abandoned = leases.read_abandoned_runs(now)
 	# What their calls hold of a budget is not to be waited for by others.
-	settle_lost(abandoned)
-	settle_forgotten(add_to_date(now or now_datetime(), seconds=-JOB_TIMEOUT_S, as_datetime=True))
+	settle_lost_runs(abandoned)
+	settle_abandoned_calls(add_to_date(now or now_datetime(), seconds=-JOB_TIMEOUT_S, as_datetime=True))
 	frappe.db.commit()
-	lost = [*abandoned, *leases.forgotten(now)]
+	lost = [*abandoned, *leases.read_stuck_runs(now)]
 	for run in lost:
 		# Once only, however many minutes it waits: a long queue must not grow by what is waiting in it.
 		enqueue_work(run, job_id=f"huf-recover-{run}", deduplicate=True)

@@ -17,8 +17,8 @@ from huf.ai.loop.guards import NUDGE, Stall, StepCap
 from huf.ai.loop.journal import NoJournal
 from huf.ai.runs.attached_files import with_reading
 from huf.ai.runs.provider import RunProvider
-from huf.ai.storage.journal import digest_of
-from huf.ai.storage.recorded_run import Recorded, read_recorded
+from huf.ai.storage.journal import digest_transcript
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
 ENDED = {RunStatus.SUCCESS, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.CANCELLED}
 
@@ -34,7 +34,7 @@ class PathParted(Exception):
 class Tape(NoJournal):
 	"""A journal that only plays: the recorded answers (unless others are asked for) and observations."""
 
-	def __init__(self, recorded: Recorded, replies: bool = True):
+	def __init__(self, recorded: RecordedRun, replies: bool = True):
 		self.recorded, self.replies = recorded, replies
 		self.step, self.climbed = 0, set()
 
@@ -85,10 +85,10 @@ def replay(run: str) -> Replay:
 		)
 	)
 	outcome = as_it_ended(outcome, row)
-	return Replay(run, outcome, digest_of(outcome) == row.transcript_digest)
+	return Replay(run, outcome, digest_transcript(outcome) == row.transcript_digest)
 
 
-def recorded_tools(recorded: Recorded) -> list[Tool]:
+def recorded_tools(recorded: RecordedRun) -> list[Tool]:
 	"""The tools as far as guards look at them: what they did to the world. They are never called."""
 	effects = {call.tool: Effect(call.effect) for call in recorded.calls.values()}
 	return [Tool(name, "", {}, effect, ask_nobody) for name, effect in effects.items()]

@@ -14,11 +14,11 @@ from huf.ai.providers.models import facts_of
 from huf.ai.providers.turns import opening
 from huf.ai.runs.provider import RunProvider
 from huf.ai.storage.history import (
-	as_told,
 	move_watermark,
-	read_past,
+	read_history,
 	read_summary,
 	read_unsummarised,
+	render_for_summary,
 )
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.rows import clip
@@ -49,7 +49,7 @@ def tell_past(
 	instructions = with_plan(manager.agent_doc.instructions, request.routed.plan if request.routed else ())
 	if request.history is not None:
 		return opening(instructions, request.history, request.prompt, request.message_files), False
-	past = read_past(conversation, manager.history_limit, without)
+	past = read_history(conversation, manager.history_limit, without)
 	return opening(
 		past.added_to(instructions), past.messages, request.prompt, request.message_files
 	), past.is_long
@@ -78,7 +78,7 @@ async def sum_up(
 	if not rows:
 		return Usage()
 	before, _ = read_summary(conversation)
-	prompt = f"Summary so far:\n{before or 'none'}\n\nWhat was said since:\n{as_told(rows, room)}"
+	prompt = f"Summary so far:\n{before or 'none'}\n\nWhat was said since:\n{render_for_summary(rows, room)}"
 	context = {
 		"agent_name": manager.agent_doc.name,
 		"messages": opening(INSTRUCTIONS, (), prompt),

@@ -9,7 +9,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
 from huf.ai.core.types import ModelReply
 from huf.ai.providers import litellm
-from huf.ai.storage.standalone_calls import paid
+from huf.ai.storage.standalone_calls import budgeted_call
 
 PROMPT = [{"role": "user", "content": "Answer with the word OK."}]
 ANSWER_TOKENS = 16
@@ -33,7 +33,7 @@ def ask_once(provider: str, model: str) -> ModelReply:
 	"""Ask without trying again, paid as any call. Commits."""
 	call = litellm.connect(provider, model, {"max_tokens": ANSWER_TOKENS}, False)
 	quick = replace(call, fixed={**call.fixed, "timeout": PATIENCE})
-	with paid(quick.worst_case(PROMPT, [], (0, 0))) as bill:
+	with budgeted_call(quick.worst_case(PROMPT, [], (0, 0))) as bill:
 		reply = run_coroutine(quick(PROMPT, [], lambda text: None))
 		bill.usage = reply.usage
 	return reply

@@ -51,22 +51,22 @@ def reserve(limits: list[Limit], worst: WorstCase | None, now: datetime | None =
 
 	Raises RunStopped where a limit leaves too little for an answer, BudgetHeld where calls under way hold it.
 	"""
-	check_measured(limits, worst)
+	check_measurable(limits, worst)
 	if not worst.tokens and not worst.cost:
 		return None
 	now = now or now_datetime()
 	named = sorted((limit.budget(now), limit) for limit in limits)
 	for _ in range(TRIES):
-		grant = afford(named, worst, now)
+		grant = find_grant(named, worst, now)
 		asked = replace(worst, output_tokens=grant.max_tokens)
-		if all(add(name, limit, asked) for name, limit in named):
+		if all(reserve_in_budget(name, limit, asked) for name, limit in named):
 			return Reservation(tuple(name for name, _ in named), asked.cost, asked.tokens, grant)
 		# Another was quicker. What was added so far goes back, and what there is now is looked at anew.
 		frappe.db.rollback()
 	raise BudgetReserved("Too many calls want the same budget at once. Try again.")
 
 
-def check_measured(limits: list[Limit], worst: WorstCase | None) -> None:
+def check_measurable(limits: list[Limit], worst: WorstCase | None) -> None:
 	"""Where nobody can say what a call costs, a limit on it lets none through."""
 	cost = next((limit.cost for limit in limits if limit.cost.amount), None)
 	if worst is None:
@@ -76,7 +76,7 @@ def check_measured(limits: list[Limit], worst: WorstCase | None) -> None:
 		raise RunStopped(StopReason.MONEY_BUDGET, NOT_PRICED.format(model=worst.model, where=cost.where))
 
 
-def afford(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> Grant:
+def find_grant(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> Grant:
 	"""How long an answer every limit leaves room for. Raises RunStopped, BudgetHeld."""
 	rows = read_budgets(named, now)
 	most, held = worst.output_tokens, None
@@ -87,14 +87,14 @@ def afford(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> G
 			(limit.cost, row.cost, row.reserved_cost, worst.input_cost, worst.output_price),
 		)
 		for cap, used, reserved, first, each in sides:
-			room = room_for(cap, used, first, each, worst.output_tokens)
+			room = find_max_answer_tokens(cap, used, first, each, worst.output_tokens)
 			if room >= worst.output_tokens:
 				continue
 			if reserved > ROUNDING:
-				held = exhausted(limit, cap, used - reserved, now)
+				held = describe_exhausted_limit(limit, cap, used - reserved, now)
 			elif room < min(MIN_ANSWER_TOKENS, worst.output_tokens):
 				frappe.db.rollback()
-				raise RunStopped(StopReason.MONEY_BUDGET, exhausted(limit, cap, used, now))
+				raise RunStopped(StopReason.MONEY_BUDGET, describe_exhausted_limit(limit, cap, used, now))
 			most = min(most, room)
 	if held:
 		frappe.db.rollback()
@@ -102,7 +102,7 @@ def afford(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> G
 	return Grant(most, most < worst.output_tokens)
 
 
-def room_for(cap: Cap, used: float, first: float, each: float | None, wanted: int) -> int:
+def find_max_answer_tokens(cap: Cap, used: float, first: float, each: float | None, wanted: int) -> int:
 	"""Tokens of an answer that a limit leaves room for, when the question alone takes `first`; -1: not even that."""
 	left = cap.amount - used - first
 	if not cap.amount or (left >= 0 and not each):
@@ -110,7 +110,7 @@ def room_for(cap: Cap, used: float, first: float, each: float | None, wanted: in
 	return floor((left + ROUNDING) / each) if left >= 0 else -1
 
 
-def exhausted(limit: Limit, cap: Cap, spent: float, now: datetime) -> str:
+def describe_exhausted_limit(limit: Limit, cap: Cap, spent: float, now: datetime) -> str:
 	whom = limit.scope.title.format(holder=limit.holder, period=limit.period(now))
 	amounts = (
 		(f"{cap.amount:g} USD", f"{spent:.4f} USD")
@@ -155,7 +155,7 @@ def new_budget(limit: Limit, now: datetime) -> dict:
 	}
 
 
-def add(name: str, limit: Limit, asked: WorstCase) -> bool:
+def reserve_in_budget(name: str, limit: Limit, asked: WorstCase) -> bool:
 	"""Set aside in one budget, if it does not go over its limit with it."""
 	stamp = frappe.generate_hash(length=20)
 	frappe.db.sql(
@@ -177,7 +177,7 @@ def add(name: str, limit: Limit, asked: WorstCase) -> bool:
 	return frappe.db.get_value("Agent Budget", name, "stamp") == stamp
 
 
-def settle(call: str, reservation: Reservation, usage: Usage | None) -> None:
+def settle_call(call: str, reservation: Reservation, usage: Usage | None) -> None:
 	"""Put what an Agent LLM Call has used in the place of what was set aside; all of it where nobody knows.
 
 	Once: a worker that was given up may come back and settle too.
@@ -191,10 +191,10 @@ def settle(call: str, reservation: Reservation, usage: Usage | None) -> None:
 	known = usage is not None and (usage.cost is not None or usage.input_tokens or usage.output_tokens)
 	cost = usage.cost if known and usage.cost is not None else reservation.cost
 	tokens = usage.input_tokens + usage.output_tokens if known else reservation.tokens
-	give_back(reservation, cost, tokens)
+	release_reservation(reservation, cost, tokens)
 
 
-def give_back(reservation: Reservation, cost: float, tokens: int) -> None:
+def release_reservation(reservation: Reservation, cost: float, tokens: int) -> None:
 	frappe.db.sql(
 		"""update `tabAgent Budget` set cost = cost - %(reserved)s + %(cost)s, reserved_cost = reserved_cost - %(reserved)s,
 		tokens = tokens - %(reserved_tokens)s + %(tokens)s, reserved_tokens = reserved_tokens - %(reserved_tokens)s
@@ -209,12 +209,12 @@ def give_back(reservation: Reservation, cost: float, tokens: int) -> None:
 	)
 
 
-def settle_lost(runs: list[str]) -> None:
+def settle_lost_runs(runs: list[str]) -> None:
 	"""Count what was set aside for calls of these runs, whose workers were lost, as spent."""
 	if not runs:
 		# To Frappe, what has no value is in an empty list.
 		return
-	spend(
+	charge_reservations(
 		frappe.get_all(
 			"Agent LLM Call",
 			filters={"run": ["in", runs], "status": "Started", "budgets": ["is", "set"]},
@@ -224,7 +224,7 @@ def settle_lost(runs: list[str]) -> None:
 	)
 
 
-def settle_forgotten(before: datetime) -> None:
+def settle_abandoned_calls(before: datetime) -> None:
 	"""The same for calls that are no run's and began before a time; nothing else is known of them."""
 	calls = frappe.db.sql(
 		"""select name, budgets, reserved_cost, reserved_tokens from `tabAgent LLM Call`
@@ -232,25 +232,25 @@ def settle_forgotten(before: datetime) -> None:
 		(before,),
 		as_dict=True,
 	)
-	spend(calls)
+	charge_reservations(calls)
 	if calls:
 		frappe.db.delete("Agent LLM Call", {"name": ["in", [call.name for call in calls]]})
 
 
-def spend(calls: list) -> None:
+def charge_reservations(calls: list) -> None:
 	for call in calls:
 		names = tuple(json.loads(call.budgets))
-		settle(call.name, Reservation(names, call.reserved_cost, call.reserved_tokens, Grant(0)), None)
+		settle_call(call.name, Reservation(names, call.reserved_cost, call.reserved_tokens, Grant(0)), None)
 
 
-def count_run(user: str, agent: str, cap: Cap, now: datetime | None = None) -> None:
+def count_run_start(user: str, agent: str, cap: Cap, now: datetime | None = None) -> None:
 	"""Count a run that a user starts. Raises TooManyRuns where they have started as many in the hour as they may."""
 	now, name, stamp = now or now_datetime(), digest("rate", user, agent), frappe.generate_hash(length=20)
-	row = take_one(name, int(cap.amount), now, stamp)
+	row = increment_run_count(name, int(cap.amount), now, stamp)
 	if row is None:
 		first = {"scope": "rate", "holder": user, "period": agent, "since": now, "runs": 0}
 		insert_rows("Agent Budget", [first], "Administrator", [name])
-		row = take_one(name, int(cap.amount), now, stamp)
+		row = increment_run_count(name, int(cap.amount), now, stamp)
 	if row.stamp != stamp:
 		raise TooManyRuns(
 			f"You may start {cap.amount:g} runs of {agent} an hour. Come back at {row.since + HOUR:%H:%M}. "
@@ -258,7 +258,7 @@ def count_run(user: str, agent: str, cap: Cap, now: datetime | None = None) -> N
 		)
 
 
-def take_one(name: str, most: int, now: datetime, stamp: str):
+def increment_run_count(name: str, most: int, now: datetime, stamp: str):
 	"""Count one more, in an hour that begins with the first; gives {stamp, since} of the row, None without one."""
 	# MariaDB sets columns from left to right, so `runs` has to come before `since` that it looks at.
 	frappe.db.sql(

@@ -5,8 +5,8 @@ from frappe.share import add_docshare, remove
 
 from huf.ai.core.errors import UsageError
 from huf.ai.storage.conversations import ConversationManager
-from huf.ai.storage.leases import open_runs
-from huf.ai.storage.message_files import copy_all
+from huf.ai.storage.leases import read_open_runs
+from huf.ai.storage.message_files import copy_files
 
 CHAT = "chat"
 CONVERSATION = "Agent Conversation"
@@ -38,18 +38,18 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 	filters = {"conversation": source.name, "sequence": ["<=" if keep else "<", border[0]]}
 	rows = frappe.get_all("Agent Message", filters, COPIED, order_by="sequence asc", limit_page_length=0)
 	# What is still to be answered stays behind: its answer is not for the branch.
-	going_on = set(open_runs(source.name))
+	going_on = set(read_open_runs(source.name))
 	rows = [row for row in rows if row.run not in going_on]
 	manager = ConversationManager(source.agent, CHAT, frappe.generate_hash(length=10), user)
 	manager.conversation = manager.begin(source.title)
 	for row in rows:
-		row.attachments = copy_all(manager.conversation, row.attachments, user)
+		row.attachments = copy_files(manager.conversation, row.attachments, user)
 	if rows:
 		manager.add_messages([dict(row) for row in rows])
 	return manager.conversation
 
 
-def shares_of(conversation: str) -> list:
+def read_shares(conversation: str) -> list:
 	"""With whom it is shared: [{user, full_name, write}]."""
 	rows = frappe.get_all(
 		"DocShare",

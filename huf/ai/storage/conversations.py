@@ -15,11 +15,11 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import ModelReply, ToolResult
 from huf.ai.storage.rows import digest, insert_row, insert_rows
 
-TITLE_LENGTH = 60
+MAX_TITLE_CHARS = 60
 ROLES = {"user": "user", "agent": "assistant", "system": "system"}
 
 
-NOBODY = "Administrator"
+SHARED_OWNER = "Administrator"
 """Owns the conversations that no user has to themselves: only those who may see every conversation see them."""
 
 
@@ -39,7 +39,7 @@ class ConversationManager:
 	):
 		self.agent_name, self.channel, self.external_id = agent_name, channel, external_id
 		self.user = user or frappe.session.user
-		self.owner = NOBODY if shared else self.user
+		self.owner = SHARED_OWNER if shared else self.user
 		self.session_id = f"{channel}:{external_id or self.user}"
 		self.conversation: str | None = None
 
@@ -90,7 +90,7 @@ class ConversationManager:
 
 	def begin(self, title: str, name: str | None = None) -> str:
 		row = {
-			"title": shorten(title) or self.agent_name,
+			"title": shorten_title(title) or self.agent_name,
 			"agent": self.agent_name,
 			"session_id": self.session_id,
 			"channel": self.channel,
@@ -109,7 +109,7 @@ class ConversationManager:
 		step: int = 0,
 		message_files: MessageFiles = NO_FILES,
 	) -> None:
-		self.add_messages([message(role, content, kind, step) | message_files.as_row], run)
+		self.add_messages([build_message_row(role, content, kind, step) | message_files.as_row], run)
 
 	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
 		"""Append rows in order, in three statements however many they are; none where the conversation was deleted."""
@@ -130,7 +130,7 @@ class ConversationManager:
 
 	def add_step(self, run: str, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
 		"""What a step said, asked for and saw: text first, then each call with its result behind it."""
-		rows = [message("agent", reply.text, "Message", step)] if reply.text else []
+		rows = [build_message_row("agent", reply.text, "Message", step)] if reply.text else []
 		for seen in tool_results:
 			request = seen.call.request
 			call = {
@@ -140,9 +140,12 @@ class ConversationManager:
 			}
 			named = {"tool_name": request.name, "tool_call_id": request.id}
 			rows.append(
-				{**message("agent", json.dumps(call, ensure_ascii=False), "Tool Call", step), **named}
+				{
+					**build_message_row("agent", json.dumps(call, ensure_ascii=False), "Tool Call", step),
+					**named,
+				}
 			)
-			rows.append({**message("system", seen.shown, "Tool Result", step), **named})
+			rows.append({**build_message_row("system", seen.shown, "Tool Result", step), **named})
 		self.add_messages(rows, run)
 
 	def get_conversation_history(self, limit: int = 20, without: Sequence[str] = ()) -> list[dict]:
@@ -161,14 +164,14 @@ class ConversationManager:
 			order_by="sequence desc",
 			limit=limit,
 		)
-		return as_history(rows[::-1])
+		return to_model_messages(rows[::-1])
 
 	def persist_conversation(self) -> None:
 		"""Commit, so that other connections and open pages see what was said."""
 		frappe.db.commit()
 
 
-def message(role: str, content: str, kind: str = "Message", step: int = 0) -> dict:
+def build_message_row(role: str, content: str, kind: str = "Message", step: int = 0) -> dict:
 	return {
 		"role": role,
 		"content": content,
@@ -179,12 +182,12 @@ def message(role: str, content: str, kind: str = "Message", step: int = 0) -> di
 	}
 
 
-def shorten(text: str) -> str:
+def shorten_title(text: str) -> str:
 	line = " ".join((text or "").split())
-	return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+	return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 1].rstrip() + "…"
 
 
-def as_history(rows: list, with_files: bool = False) -> list[dict]:
+def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:
 	"""Rows of Agent Message as a model's messages; `with_files`: with what it is told of attached files.
 
 	The calls of one step become one assistant message with the results behind it. A call or result whose counterpart
@@ -202,8 +205,8 @@ def as_history(rows: list, with_files: bool = False) -> list[dict]:
 			if open_step != key:
 				history += pending
 				pending, open_step = [], key
-				history.append(assistant_for(history, row))
-			history[-1]["tool_calls"].append(as_call(row))
+				history.append(take_assistant_message(history, row))
+			history[-1]["tool_calls"].append(to_openai_call(row))
 			pending.append(
 				{
 					"role": "tool",
@@ -220,13 +223,13 @@ def as_history(rows: list, with_files: bool = False) -> list[dict]:
 	return [{key: value for key, value in each.items() if key != "step"} for each in history]
 
 
-def assistant_for(history: list[dict], row) -> dict:
+def take_assistant_message(history: list[dict], row) -> dict:
 	"""The assistant message that carries a step's calls: the step's text if it had one."""
 	said = history.pop()["content"] if history and history[-1].get("step") == (row.run, row.step) else None
 	return {"role": "assistant", "content": said, "tool_calls": [], "step": None}
 
 
-def as_call(row) -> dict:
+def to_openai_call(row) -> dict:
 	call = json.loads(row.content)
 	arguments = call["arguments"]
 	text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)

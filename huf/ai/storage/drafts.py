@@ -70,7 +70,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DraftAnswer:
 	"""What a person, or time, said to a draft. `arguments` and `proposal` are given where they were changed."""
 
 	status: DraftStatus
@@ -96,14 +96,14 @@ def insert_draft(
 		"position": call.position,
 		"call_id": call.request.id,
 		"approver": approver,
-		"expires_at": expiry(),
+		"expires_at": draft_expiry(),
 		"arguments": json.dumps(call.arguments, ensure_ascii=False),
 		**proposal.as_row(),
 	}
 	insert_row(DRAFT, values, owner=row.run_as, name=name)
 
 
-def expiry() -> datetime:
+def draft_expiry() -> datetime:
 	return add_to_date(now_datetime(), hours=get_settings().draft_expiry_hours, as_datetime=True)
 
 
@@ -112,7 +112,7 @@ def read_draft(name: str):
 	return frappe.db.get_value(DRAFT, name, FIELDS, as_dict=True)
 
 
-def drafts_of(run: str) -> dict[str, Any]:
+def read_drafts(run: str) -> dict[str, Any]:
 	"""A run's drafts by their names, which are those of its calls."""
 	rows = frappe.get_all(DRAFT, {"run": run}, FIELDS, order_by="step asc, position asc")
 	return {row.name: row for row in rows}
@@ -121,16 +121,16 @@ def drafts_of(run: str) -> dict[str, Any]:
 def renew_draft(row, proposal: Proposal) -> None:
 	"""Ask anew, unless somebody has answered meanwhile: what `row` shows is not what would be done any more."""
 	nobody = dict.fromkeys(("answered_by", "answered_at", "answer_key", "reason"))
-	values = {"status": PENDING, "expires_at": expiry(), **proposal.as_row(), **nobody}
+	values = {"status": PENDING, "expires_at": draft_expiry(), **proposal.as_row(), **nobody}
 	update_row(DRAFT, row.name, values, status=row.status, digest=row.digest)
 
 
-def wanted_arguments(row) -> dict:
+def get_effective_arguments(row) -> dict:
 	"""Those of the call, or what a person has made of them."""
 	return json.loads(row.edited_arguments or row.arguments)
 
 
-def answer_draft(name: str, shown: str, answer: Answer) -> bool:
+def record_answer(name: str, shown: str, answer: DraftAnswer) -> bool:
 	"""Answer what was shown (a digest), if nobody else has; False where somebody has, or it is shown anew."""
 	values = {
 		"status": answer.status.value,
@@ -152,13 +152,13 @@ def answer_draft(name: str, shown: str, answer: Answer) -> bool:
 	return frappe.db.get_value(DRAFT, name, "answer_key") == answer.key
 
 
-def end_draft(name: str, tool_result: ToolResult) -> None:
+def record_draft_result(name: str, tool_result: ToolResult) -> None:
 	"""Write down what came of an approved call, in the commit of its journal row."""
 	status = DraftStatus.APPLIED if tool_result.ok else DraftStatus.FAILED
 	update_row(DRAFT, name, {"status": status.value, "result": clip(tool_result.text)})
 
 
-def lose_drafts(run: str) -> None:
+def fail_lost_drafts(run: str) -> None:
 	"""Approved calls that a lost worker had begun outside: nobody knows what came of them."""
 	frappe.db.sql(
 		"""update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s and name in (
@@ -184,7 +184,7 @@ def close_drafts(run: str) -> None:
 	)
 
 
-def overdue_drafts(moment: datetime | None = None) -> list:
+def read_overdue_drafts(moment: datetime | None = None) -> list:
 	"""Drafts nobody has answered in time, oldest first: name, run, digest."""
 	late = {"status": PENDING, "expires_at": ["<", moment or now_datetime()]}
 	return frappe.get_all(DRAFT, late, ["name", "run", "digest"], order_by="expires_at asc", limit=500)

@@ -13,8 +13,8 @@ from typing import Any
 import frappe
 
 from huf.ai.core.types import AgentRequest, EventKind, Listener, RunEvent
-from huf.ai.storage.live_events import first_number, keep
-from huf.ai.storage.run_log import tell_log
+from huf.ai.storage.live_events import first_event_number, store_live_event
+from huf.ai.storage.run_log import build_log_listener
 
 STATES = {
 	EventKind.RUN_STARTED,
@@ -32,7 +32,7 @@ MANY = 20_000
 """Events of a run after which it is told at longer pauses."""
 
 
-class Announcer:
+class RunEventEmitter:
 	"""Tells the run's user and everyone who watches of one run; see `huf.ai.core.types.Emit`.
 
 	`agent` has the `tools` of the run and the number of `steps` it may take; `attempts` counts workers. Is called on the
@@ -44,8 +44,13 @@ class Announcer:
 	):
 		self.run, self.agent, watchers = run, agent, list(watchers)
 		self.is_watched = bool(watchers)
-		self.listeners = [keep, *watchers, tell_user(request.user), tell_log(request.prompt)]
-		self.number = self.before = first_number(attempts)
+		self.listeners = [
+			store_live_event,
+			*watchers,
+			build_realtime_listener(request.user),
+			build_log_listener(request.prompt),
+		]
+		self.number = self.before = first_event_number(attempts)
 		self.step, self.held = 0, []
 		self.timer: asyncio.TimerHandle | None = None
 		self.told_at = 0.0
@@ -58,7 +63,7 @@ class Announcer:
 			return
 		self.tell(kind, data)
 		if kind is EventKind.TOOL_STARTED:
-			self.tell(EventKind.PROGRESS, progress(data["step"], data["tool"], self.agent))
+			self.tell(EventKind.PROGRESS, describe_progress(data["step"], data["tool"], self.agent))
 
 	def hold(self, step: int, text: str) -> None:
 		"""The first piece is told at once, what comes right behind it together."""
@@ -93,7 +98,7 @@ class Announcer:
 				frappe.logger("huf").exception("A listener of run %s failed at %s", self.run, kind.value)
 
 
-def progress(step: int, tool: str, agent: Any) -> dict:
+def describe_progress(step: int, tool: str, agent: Any) -> dict:
 	"""{step, of, what, text, is_own} of a tool that begins: how far the run is, and what is done now, in a few words.
 
 	`is_own`: the line is in the agent's own words, and nobody's to translate.
@@ -107,7 +112,7 @@ def progress(step: int, tool: str, agent: Any) -> dict:
 	return {**seen, "text": line, "is_own": bool(words)}
 
 
-def tell_user(user: str) -> Listener:
+def build_realtime_listener(user: str) -> Listener:
 	"""A listener that passes changes of state on to the user's open pages."""
 
 	def listen(event: RunEvent) -> None:

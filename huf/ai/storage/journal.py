@@ -27,15 +27,15 @@ from huf.ai.core.types import (
 	ToolResult,
 	Usage,
 )
-from huf.ai.storage.budgets import Reservation, reserve, settle, settle_lost
-from huf.ai.storage.drafts import end_draft, lose_drafts
-from huf.ai.storage.leases import Lease, expiry, new_worker
+from huf.ai.storage.budgets import Reservation, reserve, settle_call, settle_lost_runs
+from huf.ai.storage.drafts import fail_lost_drafts, record_draft_result
+from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.limits import Limit
-from huf.ai.storage.recorded_run import STEP, Recorded
+from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
 from huf.ai.storage.rows import clip, digest, insert_row, update_row
 
-AGAIN = "It is being made again."
-AGAIN_FOR = 600
+RETRY_CLAIMED = "It is being made again."
+RETRY_CLAIM_S = 600
 """Seconds after which whoever wanted that is taken to be gone."""
 
 
@@ -78,7 +78,7 @@ def insert_run(
 			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,
 			"started_at": now() if started else None,
 			"worker": worker if started else None,
-			"lease_until": expiry() if started else None,
+			"lease_until": lease_expiry() if started else None,
 			"attempts": int(started),
 		},
 		owner=request.user,
@@ -108,7 +108,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
 			"duration_ms": duration_ms,
 			"ended_at": ended,
 			"lease_until": None,
-			"transcript_digest": digest_of(outcome),
+			"transcript_digest": digest_transcript(outcome),
 		},
 	)
 	frappe.db.sql(
@@ -116,7 +116,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
 	)
 
 
-def digest_of(outcome: Outcome) -> str:
+def digest_transcript(outcome: Outcome) -> str:
 	"""A short name of a transcript, as far as the record holds it."""
 	return digest(replace(outcome, text=clip(outcome.text), error=clip(outcome.error)).transcript())
 
@@ -126,15 +126,15 @@ def request_cancel(run: str) -> None:
 	update_row("Agent Run", run, {"cancel_requested": 1})
 
 
-def keep_opening(run: str, opening: list[dict]) -> None:
+def store_opening(run: str, opening: list[dict]) -> None:
 	"""Write down what a queued run begins with, now that it begins. Commits."""
 	update_row("Agent Run", run, {"opening": to_canonical_json(opening)})
 	frappe.db.commit()
 
 
-def mark_lost(run: str) -> None:
+def mark_lost_calls(run: str) -> None:
 	"""Say of what a lost worker had begun that its end is not known; it costs what was set aside. Commits."""
-	settle_lost([run])
+	settle_lost_runs([run])
 	frappe.db.sql(
 		"update `tabAgent Tool Call` set status = %s where run = %s and status = 'Started'",
 		(CallStatus.UNKNOWN.value, run),
@@ -143,24 +143,24 @@ def mark_lost(run: str) -> None:
 		"update `tabAgent LLM Call` set status = 'Failed', error_message = %s where run = %s and status = 'Started'",
 		("The worker that asked was lost.", run),
 	)
-	lose_drafts(run)
+	fail_lost_drafts(run)
 	frappe.db.commit()
 
 
-def begin_again(row) -> bool:
+def claim_retry(row) -> bool:
 	"""Whether a call (a row as it was read) whose end is not known may be made again: nobody else is at that. Commits."""
 	moment = now_datetime()
-	since = add_to_date(moment, seconds=-AGAIN_FOR, as_datetime=True)
-	if row.result == AGAIN and get_datetime(row.modified) > since:
+	since = add_to_date(moment, seconds=-RETRY_CLAIM_S, as_datetime=True)
+	if row.result == RETRY_CLAIMED and get_datetime(row.modified) > since:
 		return False
 	still = {"status": CallStatus.UNKNOWN.value, "modified": row.modified}
-	update_row("Agent Tool Call", row.name, {"result": AGAIN, "modified": moment}, **still)
+	update_row("Agent Tool Call", row.name, {"result": RETRY_CLAIMED, "modified": moment}, **still)
 	is_mine = get_datetime(frappe.db.get_value("Agent Tool Call", row.name, "modified")) == moment
 	frappe.db.commit()
 	return is_mine
 
 
-def end_lost_call(name: str, status: CallStatus, result: str) -> None:
+def resolve_lost_call(name: str, status: CallStatus, result: str) -> None:
 	"""Write what became of a call whose worker was lost."""
 	update_row("Agent Tool Call", name, {"status": status.value, "result": result, "error_message": None})
 
@@ -172,7 +172,7 @@ class RunJournal:
 	earlier worker wrote, for a run that is taken up again. `limits`: what its model calls may use.
 	"""
 
-	call_type = STEP
+	call_type = STEP_CALL_TYPE
 
 	def __init__(
 		self,
@@ -180,13 +180,13 @@ class RunJournal:
 		provider: str | None,
 		model: str,
 		keep_messages,
-		recorded: Recorded | None = None,
+		recorded: RecordedRun | None = None,
 		limits: list[Limit] | None = None,
 	):
 		self.lease, self.run = lease, lease.run
 		self.provider, self.model = provider, model
 		self.keep_messages = keep_messages
-		self.recorded = recorded or Recorded()
+		self.recorded = recorded or RecordedRun()
 		self.limits = limits or []
 		self.asked: tuple[str, float, Reservation | None] = ("", 0.0, None)
 		self.seen: Counter[str] = Counter()
@@ -260,7 +260,7 @@ class RunJournal:
 	def end_asking(self, usage: Usage | None, **values) -> None:
 		name, since, held = self.asked
 		if held:
-			settle(name, held, usage)
+			settle_call(name, held, usage)
 		# Who has lost the run meanwhile finds it given up: the answer is to no question any more.
 		update_row("Agent LLM Call", name, {**values, "duration_ms": elapsed(since)}, status="Started")
 		frappe.db.commit()
@@ -301,7 +301,7 @@ class RunJournal:
 		else:
 			insert_row("Agent Tool Call", {**self.row(step, call, tool_result.status), **ending})
 		if call.draft:
-			end_draft(call.draft, tool_result)
+			record_draft_result(call.draft, tool_result)
 		self.is_open = call.effect is Effect.READ and not (call.tool and call.tool.concurrent)
 		if not self.is_open:
 			frappe.db.commit()

@@ -74,7 +74,7 @@ class Limit(NamedTuple):
 		return digest(self.scope.key, self.holder, self.period(now))
 
 
-def limits_of(run: str, agent: str, user: str, parent: str | None = None) -> list[Limit]:
+def read_limits(run: str, agent: str, user: str, parent: str | None = None) -> list[Limit]:
 	"""Every limit there is for the calls of a run; mostly none."""
 	settings = frappe.get_cached_doc("Huf Settings")
 	agents = [(RUN, run, agent), (AGENT, agent, agent), (USER, user, agent), (SITE, "site", agent)]
@@ -82,32 +82,32 @@ def limits_of(run: str, agent: str, user: str, parent: str | None = None) -> lis
 		row = frappe.db.get_value("Agent Run", parent, ["agent", "parent_run"], as_dict=True)
 		agents.append((RUN, parent, row.agent))
 		parent = row.parent_run
-	limits = [limit_of(scope, holder, settings, name) for scope, holder, name in agents]
+	limits = [build_limit(scope, holder, settings, name) for scope, holder, name in agents]
 	return [limit for limit in limits if limit.cost.amount or limit.tokens.amount]
 
 
-def limits_outside_runs(user: str) -> list[Limit]:
+def read_limits_outside_runs(user: str) -> list[Limit]:
 	"""Every limit there is for a call that serves a person, and belongs to no run."""
 	settings = frappe.get_cached_doc("Huf Settings")
-	limits = [limit_of(scope, holder, settings, "") for scope, holder in ((USER, user), (SITE, "site"))]
+	limits = [build_limit(scope, holder, settings, "") for scope, holder in ((USER, user), (SITE, "site"))]
 	return [limit for limit in limits if limit.cost.amount or limit.tokens.amount]
 
 
-def limit_of(scope: Scope, holder: str, settings, agent: str) -> Limit:
+def build_limit(scope: Scope, holder: str, settings, agent: str) -> Limit:
 	own = frappe.get_cached_doc("Agent", agent) if scope.own else None
 	caps = []
 	for place, field in enumerate((scope.cost, scope.tokens)):
 		doc, name = (own, scope.own[place]) if own and own.get(scope.own[place]) else (settings, field)
-		caps.append(Cap(doc.get(name) or 0, f"{doc.meta.get_label(name)} of {title_of(doc)}"))
+		caps.append(Cap(doc.get(name) or 0, f"{doc.meta.get_label(name)} of {describe_source(doc)}"))
 	return Limit(scope, holder, *caps)
 
 
-def title_of(doc) -> str:
+def describe_source(doc) -> str:
 	return doc.doctype if doc.meta.issingle else f"{doc.doctype} {doc.name}"
 
 
-def runs_per_hour(agent) -> Cap:
+def read_runs_per_hour(agent) -> Cap:
 	"""How many runs one user may start with an agent in an hour."""
 	settings = frappe.get_cached_doc("Huf Settings")
 	doc = agent if agent.runs_per_hour else settings
-	return Cap(doc.runs_per_hour or 0, f"Runs per Hour of {title_of(doc)}")
+	return Cap(doc.runs_per_hour or 0, f"Runs per Hour of {describe_source(doc)}")

@@ -7,26 +7,26 @@ import frappe
 
 from huf.ai.core.types import EventKind, RunEvent
 
-LASTS = 3600
-ATTEMPT = 1_000_000
+LIFETIME_S = 3600
+NUMBERS_PER_ATTEMPT = 1_000_000
 """Numbers of events an attempt at a run has to itself: who takes a run up again cannot ask how far the first one came."""
 
 
-def first_number(attempts: int) -> int:
+def first_event_number(attempts: int) -> int:
 	"""What comes before the first event of an attempt."""
-	return (attempts - 1) * ATTEMPT
+	return (attempts - 1) * NUMBERS_PER_ATTEMPT
 
 
-def keep(event: RunEvent) -> None:
+def store_live_event(event: RunEvent) -> None:
 	frappe.cache.set_value(
-		key_of(event.run, event.number), (event.kind.value, event.data), expires_in_sec=LASTS
+		live_event_key(event.run, event.number), (event.kind.value, event.data), expires_in_sec=LIFETIME_S
 	)
 
 
-def find(run: str, number: int) -> RunEvent | None:
-	kept = frappe.cache.get_value(key_of(run, number), expires=True)
+def find_live_event(run: str, number: int) -> RunEvent | None:
+	kept = frappe.cache.get_value(live_event_key(run, number), expires=True)
 	return RunEvent(EventKind(kept[0]), run, kept[1], number) if kept else None
 
 
-def key_of(run: str, number: int) -> str:
+def live_event_key(run: str, number: int) -> str:
 	return f"huf_live:{run}:{number}"

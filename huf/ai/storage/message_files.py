@@ -17,49 +17,51 @@ CONVERSATION = "Agent Conversation"
 COPIED = ["file_name", "file_url", "file_size", "file_type", "content_hash", "is_private", "folder"]
 
 
-def give_to(conversation: str, message_files: MessageFiles, user: str) -> MessageFiles:
+def attach_files(conversation: str, message_files: MessageFiles, user: str) -> MessageFiles:
 	"""What was brought along, attached to the conversation."""
-	return replace(message_files, files=tuple(give(conversation, each, user) for each in message_files.files))
+	return replace(
+		message_files, files=tuple(attach_file(conversation, each, user) for each in message_files.files)
+	)
 
 
-def give(conversation: str, file: Attachment, user: str) -> Attachment:
+def attach_file(conversation: str, file: Attachment, user: str) -> Attachment:
 	"""A File that the user has brought for this becomes the conversation's; of any other a second one is made."""
 	fields = ["owner", "attached_to_doctype", "attached_to_name"]
 	row = frappe.db.get_value("File", file.name, fields, as_dict=True)
 	if (row.attached_to_doctype, row.attached_to_name) == (CONVERSATION, conversation):
 		return file
 	if row.owner == user and not row.attached_to_doctype:
-		update_document("File", file.name, attached_to(conversation))
+		update_document("File", file.name, attachment_fields(conversation))
 		return file
-	return copy(conversation, file, user)
+	return copy_file(conversation, file, user)
 
 
-def copy(conversation: str, file: Attachment, user: str) -> Attachment:
+def copy_file(conversation: str, file: Attachment, user: str) -> Attachment:
 	"""Another File of the same contents; those are gone with the last of their Files."""
 	row = frappe.db.get_value("File", file.name, COPIED, as_dict=True)
 	if not row:
 		return file
-	return replace(file, name=insert_row("File", {**row, **attached_to(conversation)}, user))
+	return replace(file, name=insert_row("File", {**row, **attachment_fields(conversation)}, user))
 
 
-def attached_to(conversation: str) -> dict:
+def attachment_fields(conversation: str) -> dict:
 	return {"attached_to_doctype": CONVERSATION, "attached_to_name": conversation}
 
 
-def copy_all(conversation: str, attachments: str | None, user: str) -> str | None:
+def copy_files(conversation: str, attachments: str | None, user: str) -> str | None:
 	"""The same files for a conversation that was branched off."""
-	files = [copy(conversation, each, user) for each in parse_attachments(attachments)]
+	files = [copy_file(conversation, each, user) for each in parse_attachments(attachments)]
 	return json.dumps([asdict(each) for each in files], ensure_ascii=False) if files else None
 
 
-def forget_files(runs: Sequence[str]) -> None:
+def delete_run_files(runs: Sequence[str]) -> None:
 	"""Delete the files that were brought for some runs."""
 	for file in read_files({"run": ["in", list(runs)]}):
 		if frappe.db.exists("File", file.name):
 			frappe.delete_doc("File", file.name, ignore_permissions=True, delete_permanently=True)
 
 
-def files_in(conversation: str) -> list[Attachment]:
+def read_conversation_files(conversation: str) -> list[Attachment]:
 	"""All files of a conversation, in the order in which they were brought."""
 	return read_files({"conversation": conversation})
 

@@ -7,9 +7,9 @@ import frappe
 
 from huf.ai.core.types import Call, CallRequest, CallStatus, ModelReply, ToolResult, Usage
 
-STEP = "agent"
+STEP_CALL_TYPE = "agent"
 """The call type of what is asked in a step."""
-UNKNOWN = json.dumps(
+UNKNOWN_OUTCOME = json.dumps(
 	{
 		"error": "The worker ended while this call was under way, so it is not known whether it was carried out. "
 		"It was not repeated. Find out before you try again.",
@@ -19,7 +19,7 @@ UNKNOWN = json.dumps(
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
 	"""Model answers by step, tool calls by (step, position), and the steps whose messages are in the conversation.
 
 	`seconds`: how long models and tools were at work. `spent`: what was used besides the steps.
@@ -47,11 +47,11 @@ class Recorded:
 			return None
 		status = CallStatus(row.status)
 		if status in (CallStatus.STARTED, CallStatus.UNKNOWN):
-			return ToolResult(call, CallStatus.UNKNOWN, row.result or UNKNOWN)
+			return ToolResult(call, CallStatus.UNKNOWN, row.result or UNKNOWN_OUTCOME)
 		return ToolResult(call, status, row.result or "", row.duration_ms)
 
 
-def read_recorded(run: str) -> Recorded:
+def read_recorded(run: str) -> RecordedRun:
 	asked = frappe.get_all(
 		"Agent LLM Call",
 		filters={"run": run, "status": "Success"},
@@ -80,16 +80,16 @@ def read_recorded(run: str) -> Recorded:
 	told = frappe.get_all(
 		"Agent Message", {"run": run, "kind": "Tool Result"}, pluck="step", order_by="sequence asc"
 	)
-	return Recorded(
-		{row.step: reply_of(row) for row in asked if row.call_type == STEP},
+	return RecordedRun(
+		{row.step: parse_reply(row) for row in asked if row.call_type == STEP_CALL_TYPE},
 		{(row.step, row.position): row for row in called},
 		frozenset(told),
 		sum(row.duration_ms or 0 for row in [*asked, *called]) / 1000,
-		sum((usage_of(row) for row in asked if row.call_type != STEP), Usage()),
+		sum((parse_usage(row) for row in asked if row.call_type != STEP_CALL_TYPE), Usage()),
 	)
 
 
-def reply_of(row) -> ModelReply:
+def parse_reply(row) -> ModelReply:
 	"""The reply as the model gave it."""
 	message = json.loads(row.response)
 	calls = tuple(
@@ -99,13 +99,13 @@ def reply_of(row) -> ModelReply:
 	return ModelReply(
 		message.get("content") or "",
 		calls,
-		usage_of(row),
+		parse_usage(row),
 		row.finish_reason or "stop",
 		row.model,
 		corrected=bool(row.corrected),
 	)
 
 
-def usage_of(row) -> Usage:
+def parse_usage(row) -> Usage:
 	cost = row.cost if row.cost_known else None
 	return Usage(row.input_tokens, row.output_tokens, row.cached_tokens, cost)

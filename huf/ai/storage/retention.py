@@ -7,8 +7,8 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.settings import get_settings
 from huf.ai.storage import route_decisions
-from huf.ai.storage.history import forget_summaries
-from huf.ai.storage.message_files import forget_files
+from huf.ai.storage.history import blank_summaries
+from huf.ai.storage.message_files import delete_run_files
 
 BATCH = 500
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
@@ -29,8 +29,8 @@ def apply_retention(now: datetime | None = None) -> dict[str, int]:
 	if settings.keep_runs_days:
 		route_decisions.clear_decisions(add_to_date(now, days=-settings.keep_runs_days, as_datetime=True))
 	return {
-		"blanked": sweep(now, settings.keep_contents_days, blank, {"opening": ["is", "set"]}),
-		"deleted": sweep(now, settings.keep_runs_days, delete, {}),
+		"blanked": sweep(now, settings.keep_contents_days, blank_runs, {"opening": ["is", "set"]}),
+		"deleted": sweep(now, settings.keep_runs_days, delete_runs, {}),
 	}
 
 
@@ -47,15 +47,15 @@ def sweep(now: datetime, days: int, act, more: dict) -> int:
 	return done
 
 
-def blank(runs: list[str]) -> None:
-	forget_summaries(runs)
-	forget_files(runs)
+def blank_runs(runs: list[str]) -> None:
+	blank_summaries(runs)
+	delete_run_files(runs)
 	for doctype, fields in CONTENTS.items():
 		frappe.db.set_value(doctype, {"run": ["in", runs]}, dict.fromkeys(fields), update_modified=False)
 	gone = dict.fromkeys(("prompt", "response", "error_message", "opening", "plan"))
 	frappe.db.set_value("Agent Run", {"name": ["in", runs]}, gone, update_modified=False)
 
 
-def delete(runs: list[str]) -> None:
+def delete_runs(runs: list[str]) -> None:
 	for run in runs:
 		frappe.delete_doc("Agent Run", run, ignore_permissions=True, delete_permanently=True)

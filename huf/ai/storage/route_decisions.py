@@ -18,14 +18,14 @@ from huf.ai.storage.rows import clip, digest, insert_row, update_row
 DECISION = "Agent Route Decision"
 AGENT = "agent"
 MAX_TEXT_CHARS = 1_000
-REMEMBERED = 3600
+MATCH_WINDOW_S = 3600
 """Seconds in which a run for the same words is what came of a decision."""
 AT_WORK = (RunStatus.QUEUED.value, RunStatus.STARTED.value, RunStatus.WAITING.value)
 BATCH = 500
 
 
 @dataclass(frozen=True)
-class Decided:
+class RecordedDecision:
 	"""A decision as a run needs to know it; `agent_score` is what spoke for the agent, whatever was decided."""
 
 	name: str
@@ -49,9 +49,9 @@ def insert_decision(message: str, values: Mapping[str, Any]) -> str:
 	return insert_row(DECISION, row)
 
 
-def find_decision(message: str, user: str, now: datetime | None = None) -> Decided | None:
+def find_decision(message: str, user: str, now: datetime | None = None) -> RecordedDecision | None:
 	"""What was decided for these words of the user a short while ago and led to no run yet."""
-	since = add_to_date(now or now_datetime(), seconds=-REMEMBERED, as_datetime=True)
+	since = add_to_date(now or now_datetime(), seconds=-MATCH_WINDOW_S, as_datetime=True)
 	rows = frappe.get_all(
 		DECISION,
 		filters={
@@ -65,11 +65,15 @@ def find_decision(message: str, user: str, now: datetime | None = None) -> Decid
 		limit=1,
 	)
 	return next(
-		(Decided(row.name, row.route, score_of(row), tuple(json.loads(row.plan_hint))) for row in rows), None
+		(
+			RecordedDecision(row.name, row.route, get_agent_score(row), tuple(json.loads(row.plan_hint)))
+			for row in rows
+		),
+		None,
 	)
 
 
-def score_of(row: Mapping[str, Any]) -> float:
+def get_agent_score(row: Mapping[str, Any]) -> float:
 	return float(row["confidence"] if row["route"] == AGENT else row["other_confidence"])
 
 
@@ -78,7 +82,7 @@ def link_run(decision: str, run: str, escalated: bool) -> None:
 	update_row(DECISION, decision, {"run": run, "escalated": int(escalated)})
 
 
-def last_route(conversation: str) -> tuple[str | None, bool]:
+def read_last_route(conversation: str) -> tuple[str | None, bool]:
 	"""(the last route taken in a conversation, None for none; whether a run of it waits or works)"""
 	newest = {"filters": {"conversation": conversation}, "order_by": "creation desc, name desc", "limit": 1}
 	decided = frappe.get_all(DECISION, fields=["route", "escalated"], **newest)
@@ -109,7 +113,7 @@ def read_outcomes(limit: int = 5_000) -> list[tuple[float, bool]]:
 
 def as_outcome(row: Mapping[str, Any]) -> tuple[float, bool]:
 	used = row["route"] == AGENT and bool(row["used_tools"])
-	return score_of(row), bool(row["escalated"]) or used
+	return get_agent_score(row), bool(row["escalated"]) or used
 
 
 def blank_decisions(before: datetime) -> None:

@@ -11,40 +11,40 @@ import frappe
 
 from huf.ai.core.types import EventKind, Listener, RunEvent, RunStatus, StopReason
 
-WORDS = {RunStatus.SUCCESS.value: "completed", RunStatus.CANCELLED.value: "cancelled"}
+EXTERNAL_STATUSES = {RunStatus.SUCCESS.value: "completed", RunStatus.CANCELLED.value: "cancelled"}
 """Other front ends know three words for how a run ended; every other end is to them a failed one."""
-FAILED = "failed"
+EXTERNAL_FAILED = "failed"
 LEVEL_OF = {StopReason.MAX_STEPS: "warn", StopReason.ERROR: "error", StopReason.TOOL_FAILURES: "error"}
 LEVELS = {"info": logging.INFO, "warn": logging.WARNING, "error": logging.ERROR}
-SHOWN = 60
+MAX_OBJECTIVE_CHARS = 60
 
 
-def tell_log(objective: str) -> Listener:
+def build_log_listener(objective: str) -> Listener:
 	"""A listener that logs one run."""
 	tools: dict[str, None] = {}
 
 	def listen(event: RunEvent) -> None:
 		data = event.data
 		if event.kind is EventKind.RUN_STARTED:
-			told = shortened(objective)
+			told = shorten_objective(objective)
 			frappe.logger("huf").info('[AgentRunner] Starting agent run for objective: "%s"', told)
 		elif event.kind is EventKind.TOOL_STARTED:
 			tools[data["tool"]] = None
-			tell_call("Step %s: %s(%s)", data["step"] - 1, data["tool"], data["arguments"])
+			log_call("Step %s: %s(%s)", data["step"] - 1, data["tool"], data["arguments"])
 		elif event.kind is EventKind.TOOL_FINISHED:
 			told = (data["step"] - 1, data["ok"], data["duration_ms"])
-			tell_call("Step %s completed: success=%s, duration=%sms", *told)
+			log_call("Step %s completed: success=%s, duration=%sms", *told)
 		elif event.kind is EventKind.RUN_FINISHED:
 			line = describe_end(event.run, data, list(tools))
-			frappe.logger("huf").log(LEVELS[line["level"]], as_json(line))
+			frappe.logger("huf").log(LEVELS[line["level"]], to_log_json(line))
 
 	return listen
 
 
-def tell_call(form: str, *values) -> None:
+def log_call(form: str, *values) -> None:
 	log = frappe.logger("huf")
 	if log.isEnabledFor(logging.DEBUG):
-		log.debug(f"[AgentRunner] {form}", *map(as_json, values))
+		log.debug(f"[AgentRunner] {form}", *map(to_log_json, values))
 
 
 def describe_end(run: str, data: dict, tools: list[str]) -> dict:
@@ -59,14 +59,14 @@ def describe_end(run: str, data: dict, tools: list[str]) -> dict:
 		"tools_used": tools,
 		"steps": data["steps"],
 		"duration_ms": data["duration_ms"],
-		"status": WORDS.get(data["status"], FAILED),
+		"status": EXTERNAL_STATUSES.get(data["status"], EXTERNAL_FAILED),
 	}
 
 
-def as_json(value) -> str:
+def to_log_json(value) -> str:
 	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def shortened(text: str) -> str:
+def shorten_objective(text: str) -> str:
 	line = " ".join(text.split())
-	return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
+	return line if len(line) <= MAX_OBJECTIVE_CHARS else line[: MAX_OBJECTIVE_CHARS - 1] + "…"

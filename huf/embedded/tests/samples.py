@@ -68,9 +68,9 @@ def publish(event, **options):
 
 @frappe.whitelist()
 def add_messages(conversation, count):
-	from huf.ai.storage.conversations import ConversationManager, message
+	from huf.ai.storage.conversations import ConversationManager, build_message_row
 
 	agent = frappe.db.get_value("Agent Conversation", conversation, "agent")
 	manager = ConversationManager(agent)
 	manager.get_or_create_conversation(conversation)
-	manager.add_messages([message("user", f"Message {number}.") for number in range(int(count))])
+	manager.add_messages([build_message_row("user", f"Message {number}.") for number in range(int(count))])

@@ -1,6 +1,6 @@
 import frappe
 
-from huf.ai.storage.conversations import ConversationManager, as_history
+from huf.ai.storage.conversations import ConversationManager, to_model_messages
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent
 
@@ -31,7 +31,7 @@ class TestAgentConversation(SiteTestCase):
 
 	def test_a_result_whose_call_is_cut_off_by_the_limit_is_left_out(self):
 		rows = [row("Tool Result", "r", "c1"), row("Message", "Done.")]
-		self.assertEqual(as_history(rows), [{"role": "assistant", "content": "Done."}])
+		self.assertEqual(to_model_messages(rows), [{"role": "assistant", "content": "Done."}])
 
 	def test_deleting_it_takes_its_messages_along(self):
 		self.conversations.add_message("user", "Hi")

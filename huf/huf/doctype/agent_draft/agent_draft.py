@@ -2,11 +2,11 @@ import frappe
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
-from huf.ai.storage.leases import OPEN
+from huf.ai.storage.leases import OPEN_STATUSES
 
 
 class AgentDraft(Document):
 	def on_trash(self):
 		is_open = self.status in ("Pending", "Approved")
-		if is_open and frappe.db.get_value("Agent Run", self.run, "status") in OPEN:
+		if is_open and frappe.db.get_value("Agent Run", self.run, "status") in OPEN_STATUSES:
 			raise UsageError("Its run waits for it. Reject it, or cancel the run, before you delete it.")

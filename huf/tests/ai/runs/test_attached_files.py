@@ -255,7 +255,7 @@ class TestLife(AttachmentCase):
 	def test_with_the_contents_of_a_run_its_files_go(self):
 		file = self.file("plan.md", unique("Tea"))
 		result = self.say(self.agent(), "Read", file)
-		retention.blank([result["run"]])
+		retention.blank_runs([result["run"]])
 		row = frappe.db.get_value(
 			"Agent Message", {"run": result["run"], "role": "user"}, ["attachments", "attached_text"]
 		)

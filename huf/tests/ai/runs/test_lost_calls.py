@@ -16,7 +16,7 @@ from huf.ai.runs.lost_calls import retry_call, settle_call
 from huf.ai.runs.queue import recover, work_on
 from huf.ai.runs.start import run_agent_sync
 from huf.ai.storage import leases
-from huf.ai.storage.journal import RunJournal, begin_again, mark_lost
+from huf.ai.storage.journal import RunJournal, claim_retry, mark_lost_calls
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
@@ -88,8 +88,8 @@ class TestLostWorker(SiteTestCase):
 		self.server.script(text("Well."))
 		work_on(run, an_hour_on())
 		row = frappe.get_doc("Agent Tool Call", self.call(run).name)
-		self.assertTrue(begin_again(row))
-		self.assertFalse(begin_again(row))
+		self.assertTrue(claim_retry(row))
+		self.assertFalse(claim_retry(row))
 		with self.assertRaisesRegex(UsageError, "Somebody else"):
 			retry_call(row.name)
 		an_hour_ago = now_datetime() - timedelta(hours=1)
@@ -108,18 +108,18 @@ class TestLostWorker(SiteTestCase):
 		self.assertEqual(SENT, ["letter"])
 
 	def test_an_answer_that_comes_after_the_run_was_lost_is_none(self):
-		lease = leases.take(self.open())
+		lease = leases.acquire_lease(self.open())
 		journal = RunJournal(lease, None, "m", None)
 		journal.asking(1, lambda: None)
-		mark_lost(lease.run)
+		mark_lost_calls(lease.run)
 		journal.answered(1, ModelReply("Late."))
 		self.assertEqual(frappe.db.get_value("Agent LLM Call", {"run": lease.run}, "status"), "Failed")
 
 	def test_who_has_lost_it_to_another_process_learns_of_it_in_the_middle_of_a_transaction(self):
 		run = self.open()
-		old = leases.take(run)
+		old = leases.acquire_lease(run)
 		frappe.db.get_value("Agent Run", run, "worker")
-		elsewhere(leases.take, run, an_hour_on())
+		elsewhere(leases.acquire_lease, run, an_hour_on())
 		with self.assertRaises(LeaseLost):
 			old.hold()
 
@@ -135,19 +135,19 @@ class TestLostWorker(SiteTestCase):
 		run = self.lose_worker()
 		self.assertIsNone(work_on(run))
 		self.assertNotIn(run, recover())
-		self.assertIn(run, leases.abandoned(an_hour_on()))
+		self.assertIn(run, leases.read_abandoned_runs(an_hour_on()))
 
 	def test_who_has_lost_the_run_writes_nothing_more(self):
 		run = self.open()
-		old = leases.take(run)
-		leases.take(run, an_hour_on())
+		old = leases.acquire_lease(run)
+		leases.acquire_lease(run, an_hour_on())
 		with self.assertRaises(LeaseLost):
 			old.hold()
 
 	def test_of_two_workers_one_has_the_run(self):
 		run = self.open()
-		self.assertIsNotNone(leases.take(run))
-		self.assertIsNone(leases.take(run))
+		self.assertIsNotNone(leases.acquire_lease(run))
+		self.assertIsNone(leases.acquire_lease(run))
 
 	def test_a_second_run_waits_for_the_first_in_its_conversation(self):
 		self.server.script(text("First."), text("Second."))
@@ -155,7 +155,7 @@ class TestLostWorker(SiteTestCase):
 		conversation = frappe.db.get_value("Agent Run", first, "conversation")
 		second = self.open(conversation)
 		self.assertTrue(leases.claim_conversation(conversation, first))
-		leases.take(first)
+		leases.acquire_lease(first)
 		self.assertIsNone(work_on(second))
 		self.assertEqual(frappe.db.get_value("Agent Run", second, "status"), "Queued")
 
@@ -167,13 +167,13 @@ class TestLostWorker(SiteTestCase):
 		self.server.script(
 			tool_call(tool, {"prompt": "Look"}), tool_call(looks), text("Seen."), text("Well.")
 		)
-		with patch.object(leases, "RENEW_AFTER", 0):
+		with patch.object(leases, "RENEW_AFTER_S", 0):
 			run_agent_sync(agent, "Have it looked at")
 		seen = json.loads(self.server.requests[2]["messages"][-1]["content"])
-		self.assertGreater(float(seen), leases.SECONDS + get_settings().tool_timeout - 10)
+		self.assertGreater(float(seen), leases.LEASE_S + get_settings().tool_timeout - 10)
 
 	def test_a_run_that_waits_for_another_commits_nothing_of_it(self):
-		lease = leases.take(self.open())
+		lease = leases.acquire_lease(self.open())
 		journal = RunJournal(lease, None, "m", None)
 		title = unique("Note")
 		frappe.get_doc({"doctype": "Note", "title": title}).insert()

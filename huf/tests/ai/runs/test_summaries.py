@@ -16,7 +16,7 @@ from huf.ai.runs.start import run_agent_sync
 from huf.ai.runs.summaries import INSTRUCTIONS
 from huf.ai.storage import leases, retention
 from huf.ai.storage.conversations import ConversationManager
-from huf.ai.storage.history import move_watermark, read_past, read_summary, read_unsummarised
+from huf.ai.storage.history import move_watermark, read_history, read_summary, read_unsummarised
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, error, text, tool_call
@@ -105,10 +105,10 @@ class TestSummaries(SiteTestCase):
 			server.script(text(SUMMARY))
 			request = AgentRequest(agent, "Well?", "Administrator", conversation)
 			name = open_run(request, RunStatus.QUEUED).name
-			run = load_run(name, leases.take(name))
+			run = load_run(name, leases.acquire_lease(name))
 			self.assertTrue(run.is_long)
 			messages, used = run_coroutine(begin_anew(run, run.manager.create_agent(), []))
-			again = load_run(name, leases.take(name, now_datetime() + timedelta(hours=1)))
+			again = load_run(name, leases.acquire_lease(name, now_datetime() + timedelta(hours=1)))
 		self.assertEqual((again.messages, again.is_long), (messages, False))
 		self.assertEqual(again.recorded.replies, {})
 		self.assertEqual(replace(again.recorded.usage, cost=0), replace(used, cost=0))
@@ -132,9 +132,9 @@ class TestSummaries(SiteTestCase):
 		agent, conversation = self.long_conversation(None, messages=3)
 		run = run_agent_sync(agent, "Hello", conversation_id=conversation)["run"]
 		move_watermark(conversation, 0, 2, SUMMARY)
-		retention.blank([run])
+		retention.blank_runs([run])
 		self.assertEqual(read_summary(conversation), (None, 2))
-		past = read_past(conversation, LIMIT)
+		past = read_history(conversation, LIMIT)
 		self.assertIn("no longer kept", past.told)
 		self.assertEqual([message["content"] for message in past.messages], ["Message 3."])
 

@@ -10,9 +10,9 @@ from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import recover, work_on
 from huf.ai.runs.start import run_agent_sync
-from huf.ai.storage.budgets import give_back, reserve
-from huf.ai.storage.limits import AGENT, SITE, USER, Cap, Limit, limits_of
-from huf.ai.storage.standalone_calls import paid
+from huf.ai.storage.budgets import release_reservation, reserve
+from huf.ai.storage.limits import AGENT, SITE, USER, Cap, Limit, read_limits
+from huf.ai.storage.standalone_calls import budgeted_call
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, cut, error, text, usage
@@ -121,13 +121,13 @@ class TestRunsWithLimits(BudgetTestCase):
 	def test_a_user_and_the_site_have_limits_too(self):
 		agent = self.make_agent()
 		with settings(user_daily_cost_limit=2, site_monthly_token_limit=10):
-			limits = limits_of("run", agent, "Administrator")
+			limits = read_limits("run", agent, "Administrator")
 		self.assertEqual([limit.scope.key for limit in limits], ["user", "site"])
 
 	def test_so_is_what_a_lost_process_had_set_aside_for_a_call_outside_runs(self):
 		user, worst = make_user("Huf User"), WorstCase("m", 100, 10, extra_cost=0.01)
 		with settings(user_daily_cost_limit=2), acting_as(user):
-			lost = paid(worst)
+			lost = budgeted_call(worst)
 			lost.__enter__()
 		self.assertAlmostEqual(self.budget("user", user).reserved_cost, 0.01)
 		recover()
@@ -184,7 +184,7 @@ class TestReservations(SiteTestCase):
 
 	def test_what_is_given_back_can_be_used(self):
 		limits = self.limit(tokens=1000)
-		give_back(reserve(limits, WorstCase("m", 100, 700)), 0, 150)
+		release_reservation(reserve(limits, WorstCase("m", 100, 700)), 0, 150)
 		self.assertEqual(reserve(limits, WorstCase("m", 100, 700)).grant.max_tokens, 700)
 
 	def test_too_little_for_an_answer_is_none(self):

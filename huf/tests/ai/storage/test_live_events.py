@@ -120,7 +120,7 @@ class TestRejoining(SiteTestCase):
 
 	def forget(self, events):
 		for each in events:
-			frappe.cache.delete_value(live_events.key_of(each.run, each.number))
+			frappe.cache.delete_value(live_events.live_event_key(each.run, each.number))
 
 	def lose(self, run):
 		"""As if the worker had ended before its last answer was on record."""
