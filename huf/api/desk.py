@@ -42,7 +42,7 @@ def get_days(filters: str | dict | list | None = None):
 	"""
 	chosen = json.loads(filters) if isinstance(filters, str) else filters
 	days = daily_counts.count_days(DAYS)
-	kinds = {"done": _("Succeeded"), "failed": _("Not Successful"), "other": _("Other")}
+	kinds = {"done": _("Succeeded"), "failed": _("Unsuccessful"), "other": _("Other")}
 	if isinstance(chosen, dict) and chosen.get("figure") == "cost":
 		kinds = {"cost": _("Cost")}
 	return {

@@ -257,7 +257,7 @@ async def fetch(kwargs: dict, answer: Answer, way: CallWay) -> None:
 			translation, envelope = found
 			return await translation.ask(envelope, kwargs, answer)
 		if way is CallWay.DIRECT:
-			raise ValueError(f"Call Way is Direct, but this model cannot be asked so. {found}")
+			raise ValueError(f"Connection is Direct, but this model cannot be called that way. {found}")
 	await run_on_model_loop(ask_wrapped(kwargs, answer))
 
 

@@ -127,7 +127,7 @@ class TestDeskOfABench(BenchTestCase):
 			self.shoot(page, "key tested")
 		with self.open_form("AI Model", MODEL) as page:
 			self.press(page, "Test")
-			page.get_by_text("It Answers").wait_for()
+			page.get_by_text("The Model Responds").wait_for()
 
 	def test_a_trigger_is_tried_on_the_past_and_fired(self):
 		with self.open_form("Agent Trigger", TRIGGER) as page:
@@ -139,7 +139,7 @@ class TestDeskOfABench(BenchTestCase):
 			page.locator(".modal:visible [data-fieldname=document] input").fill(self.todo)
 			page.locator(".modal:visible [role=option]", has_text=self.todo).first.click()
 			page.locator(".modal:visible").get_by_role("button", name="Fire").click()
-			page.get_by_text("On its way").wait_for()
+			page.get_by_text("Trigger fired").wait_for()
 			self.press(page, "Events")
 			page.locator(".list-row", has_text=TRIGGER).first.wait_for()
 

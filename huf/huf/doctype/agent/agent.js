@@ -11,13 +11,13 @@ frappe.ui.form.on("Agent", {
 		frm.add_custom_button(__("Cases"), () => frappe.set_route("List", "Agent Eval Case", agent), __("Evals"));
 		frm.add_custom_button(
 			__("Run Cases"),
-			() => frappe.call("huf.api.eval.run", agent).then(() => frappe.show_alert(__("A worker runs them."))),
+			() => frappe.call("huf.api.eval.run", agent).then(() => frappe.show_alert(__("The eval cases are queued."))),
 			__("Evals")
 		);
 		if (!frm.doc.pending_changes) return;
-		frm.set_intro(__("A change waits until the cases pass: Evals, Run Cases."), "orange");
+		frm.set_intro(__("A change is held until the eval cases pass. Choose Evals, Run Cases."), "orange");
 		frm.add_custom_button(
-			__("Discard Waiting Changes"),
+			__("Discard Pending Changes"),
 			() => frappe.call("huf.api.eval.discard_changes", agent).then(() => frm.reload_doc()),
 			__("Evals")
 		);

@@ -26,8 +26,8 @@ function show_difference(frm) {
 	const { changes = [], request } = JSON.parse(frm.doc.difference || "{}");
 	const raw = request ? `<pre>${frappe.utils.escape_html(JSON.stringify(request, null, 2))}</pre>` : "";
 	const page = `/huf/drafts/${encodeURIComponent(frm.doc.name)}`;
-	const link = `<a href="${page}" target="_blank" rel="noopener">${__("All of it on the page of approvals")}</a>`;
-	frm.dashboard.add_section(changes.map(describe).join("") + raw + link, __("What It Would Do"));
+	const link = `<a href="${page}" target="_blank" rel="noopener">${__("Open on the approvals page")}</a>`;
+	frm.dashboard.add_section(changes.map(describe).join("") + raw + link, __("Preview"));
 	frm.dashboard.show();
 }
 

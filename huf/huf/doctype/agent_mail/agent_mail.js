@@ -1,5 +1,5 @@
 frappe.ui.form.on("Agent Mail", {
 	refresh(frm) {
-		frm.add_custom_button(__("Its Way"), () => window.open(`/huf/mail/${encodeURIComponent(frm.doc.name)}`));
+		frm.add_custom_button(__("Mail Processing"), () => window.open(`/huf/mail/${encodeURIComponent(frm.doc.name)}`));
 	},
 });

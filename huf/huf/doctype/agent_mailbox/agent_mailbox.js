@@ -8,7 +8,7 @@ frappe.ui.form.on("Agent Mailbox", {
 		frm.add_custom_button(__("Fetch"), () =>
 			frappe
 				.call("huf.api.mail.sync_mailbox", { mailbox: frm.doc.name })
-				.then(() => frappe.show_alert(__("A worker reads it.")))
+				.then(() => frappe.show_alert(__("Queued. This may take a minute.")))
 		);
 	},
 });

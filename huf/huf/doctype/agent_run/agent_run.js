@@ -3,7 +3,7 @@ frappe.ui.form.on("Agent Run", {
 		frm.disable_form();
 		frm.add_custom_button(__("Timeline"), () => window.open(`/huf/runs/${encodeURIComponent(frm.doc.name)}`));
 		if (frm.doc.stop_reason === "max_steps" && frm.doc.conversation) {
-			frm.add_custom_button(__("Go On"), () =>
+			frm.add_custom_button(__("Continue"), () =>
 				frappe
 					.call("huf.api.run.go_on", { run: frm.doc.name })
 					.then(({ message }) => frappe.set_route("Form", "Agent Run", message.run))
@@ -14,7 +14,7 @@ frappe.ui.form.on("Agent Run", {
 		frm.add_custom_button(__("Tool Calls"), () => frappe.set_route("List", "Agent Tool Call", calls));
 		if (["Success", "Stopped", "Failed"].includes(frm.doc.status)) {
 			for (const [label, good] of [[__("Good"), 1], [__("Bad"), 0]])
-				frm.add_custom_button(label, () => mark(frm, good), __("Make a Case"));
+				frm.add_custom_button(label, () => mark(frm, good), __("Create Eval Case"));
 		}
 		if (["Queued", "Started", "Waiting"].includes(frm.doc.status)) {
 			frm.add_custom_button(__("Cancel Run"), () =>
@@ -28,6 +28,6 @@ function mark(frm, good) {
 	frappe.prompt(
 		{ fieldname: "note", fieldtype: "Small Text", label: __("Why") },
 		({ note }) => frappe.call("huf.api.eval.mark", { run: frm.doc.name, good, note }).then(() => frm.reload_doc()),
-		__("Make a Case")
+		__("Create Eval Case")
 	);
 }

@@ -5,7 +5,7 @@ frappe.ui.form.on("Agent Trigger", {
 	refresh(frm) {
 		frm.events.show_address(frm);
 		if (frm.doc.trigger_type === "Webhook" && !frm.doc.webhook_secret) {
-			frm.add_custom_button(__("Make Secret"), () => frm.events.make_secret(frm));
+			frm.add_custom_button(__("Generate Secret"), () => frm.events.make_secret(frm));
 		}
 		if (["Doc Event", "Schedule"].includes(frm.doc.trigger_type)) {
 			frm.add_custom_button(__("Backtest"), () => frm.events.backtest(frm));
@@ -24,14 +24,14 @@ frappe.ui.form.on("Agent Trigger", {
 	show_address(frm) {
 		if (frm.doc.trigger_type !== "Webhook" || !frm.doc.webhook_slug) return;
 		const address = `${window.location.origin}/agent/hook/${frm.doc.webhook_slug}`;
-		frm.set_intro(__("Deliveries go by POST to {0}", [`<code>${escape(address)}</code>`]));
+		frm.set_intro(__("Send deliveries by POST to {0}", [`<code>${escape(address)}</code>`]));
 	},
 
 	make_secret(frm) {
 		const bytes = window.crypto.getRandomValues(new Uint8Array(24));
 		const secret = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 		frm.set_value("webhook_secret", secret);
-		frappe.msgprint(__("Copy the secret now, it is not shown again: {0}", [`<code>${secret}</code>`]));
+		frappe.msgprint(__("Copy the secret now. It will not be shown again: {0}", [`<code>${secret}</code>`]));
 	},
 
 	fire(frm) {
@@ -45,7 +45,7 @@ frappe.ui.form.on("Agent Trigger", {
 			(values) =>
 				call("fire", { trigger: frm.doc.name, key, ...values }).then((event) => {
 					if (event.reason) frappe.msgprint(escape(event.reason));
-					else frappe.show_alert({ message: __("On its way"), indicator: "green" });
+					else frappe.show_alert({ message: __("Trigger fired"), indicator: "green" });
 				}),
 			__("Fire Now"),
 			__("Fire")

@@ -7,7 +7,7 @@ frappe.ui.form.on("AI Model", {
 				.call({ method: "huf.api.model.check", args: { model: frm.doc.name }, freeze: true })
 				.then(({ message }) =>
 					frappe.msgprint({
-						title: message.ok ? __("It Answers") : __("No Answer"),
+						title: message.ok ? __("The Model Responds") : __("No Answer"),
 						indicator: message.ok ? "green" : "red",
 						message: frappe.utils.escape_html(message.ok ? message.said : message.error),
 					})

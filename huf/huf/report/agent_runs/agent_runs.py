@@ -16,7 +16,7 @@ COLUMNS = (
 	{"fieldname": "steps", "label": "Steps", "fieldtype": "Int", "width": 70},
 	{"fieldname": "total_tokens", "label": "Tokens", "fieldtype": "Int", "width": 90},
 	{"fieldname": "total_cost", "label": "Cost", "width": 90, **USD},
-	{"fieldname": "duration_ms", "label": "Took (ms)", "fieldtype": "Int", "width": 100},
+	{"fieldname": "duration_ms", "label": "Duration (ms)", "fieldtype": "Int", "width": 100},
 )
 
 

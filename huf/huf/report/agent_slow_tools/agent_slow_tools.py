@@ -9,7 +9,7 @@ COLUMNS = (
 	{"fieldname": "calls", "label": "Calls", "fieldtype": "Int", "width": 80},
 	{"fieldname": "average_ms", "label": "Average (ms)", "fieldtype": "Float", "width": 120},
 	{"fieldname": "longest_ms", "label": "Longest (ms)", "fieldtype": "Int", "width": 120},
-	{"fieldname": "failures", "label": "Not Successful", "fieldtype": "Int", "width": 140},
+	{"fieldname": "failures", "label": "Unsuccessful", "fieldtype": "Int", "width": 140},
 )
 
 

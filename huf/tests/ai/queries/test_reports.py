@@ -63,7 +63,7 @@ class TestReports(SiteTestCase):
 			self.assertEqual(read({}), [], read.__name__)
 		self.assertEqual(desk.get_success_rate()["value"], 0)
 		self.assertEqual(desk.get_cost()["value"], 0)
-		self.assertEqual(self.chart("runs"), {"Succeeded": 0, "Not Successful": 0, "Other": 0})
+		self.assertEqual(self.chart("runs"), {"Succeeded": 0, "Unsuccessful": 0, "Other": 0})
 
 	def test_cards_and_charts_are_of_what_the_user_may_see(self):
 		self.assertGreaterEqual(desk.get_cost()["value"], 2.0)
@@ -73,7 +73,7 @@ class TestReports(SiteTestCase):
 		frappe.set_user(self.user)
 		self.assertEqual(desk.get_success_rate()["value"], 50)
 		self.assertEqual(desk.get_cost()["value"], 0.25)
-		self.assertEqual(self.chart("runs"), {"Succeeded": 1, "Not Successful": 1, "Other": 0})
+		self.assertEqual(self.chart("runs"), {"Succeeded": 1, "Unsuccessful": 1, "Other": 0})
 		self.assertEqual(self.chart("cost"), {"Cost": 0.254})
 
 	def chart(self, figure: str) -> dict:
