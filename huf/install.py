@@ -143,7 +143,7 @@ def record_offered_tools():
 
 def prepare_knowledge():
 	"""The index of words, and the tool that agents search it with."""
-	fulltext.prepare()
+	fulltext.create_index()
 	if not frappe.db.exists("Agent Tool Function", SEARCH_TOOL["tool_name"]):
 		frappe.get_doc({"doctype": "Agent Tool Function", **SEARCH_TOOL}).insert(ignore_permissions=True)
 

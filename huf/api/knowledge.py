@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.knowledge import overview
 from huf.ai.knowledge.indexing import enqueue_index
-from huf.ai.knowledge.search import search as search_knowledge
+from huf.ai.knowledge.search import search_knowledge
 from huf.ai.knowledge.store import SOURCE
 
 
@@ -47,5 +47,5 @@ def index(source: str, again: bool = False):
 @frappe.whitelist(methods=["POST"])
 def remove_item(item: str):
 	"""Remove a file or a page from its source."""
-	overview.remove_item(item)
+	overview.remove_source_item(item)
 	return {"removed": True}

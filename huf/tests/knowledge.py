@@ -5,7 +5,7 @@ import json
 import frappe
 
 from huf.ai.knowledge.indexing import index_source
-from huf.ai.knowledge.search import search
+from huf.ai.knowledge.search import search_knowledge
 from huf.ai.knowledge.store import SOURCE
 from huf.ai.runs.admission import acting_as
 from huf.tests.factories import make, unique
@@ -33,7 +33,7 @@ def attach(doctype: str, name: str, file_name: str, content: str | bytes, **valu
 
 def find(query: str, source: str, user: str = "Administrator", limit: int = 20) -> list[dict]:
 	with acting_as(user):
-		return search(query, [source], limit)["results"]
+		return search_knowledge(query, [source], limit)["results"]
 
 
 def texts(query: str, source: str, user: str = "Administrator") -> list[str]:

@@ -9,7 +9,7 @@ import frappe
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
-from huf.ai.knowledge.search import search
+from huf.ai.knowledge.search import search_knowledge
 from huf.ai.tools import custom_functions, document_tools, registry
 from huf.ai.tools.sources import number_results
 from huf.ai.tools.types import KNOWLEDGE, TIERED
@@ -131,7 +131,7 @@ def tool_headers(tool) -> dict[str, str]:
 
 
 def handle_search_knowledge(tool, query, limit=6, sources=None):
-	return number_results(search(query, sources, limit), frappe.flags.huf_run)
+	return number_results(search_knowledge(query, sources, limit), frappe.flags.huf_run)
 
 
 async def handle_run_agent(run_child: RunChild | None, tool, prompt):

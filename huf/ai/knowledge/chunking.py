@@ -1,21 +1,24 @@
-"""Texts into chunks that fit a search, each with its place: page, heading, characters. Knows no site."""
+"""Splits texts into chunks with their position: page, heading, characters. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 MAX_CHUNK_CHARS = 1200
-"""Characters of a chunk: some paragraphs, about 300 tokens."""
+"""A few paragraphs, about 300 tokens."""
 MIN_CHUNK_CHARS = MAX_CHUNK_CHARS // 2
-BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"[.!?;:]\s"), re.compile(r"\s"))
-"""Where a text is cut, the best first."""
+BREAK_PATTERNS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"[.!?;:]\s"), re.compile(r"\s"))
+"""Where a text may be cut, best first."""
 HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Part:
-	"""A piece of a document under one heading, on one page, or from some fields; `start` is its place in the document."""
+	"""A piece of a document: of one heading, page or set of fields.
+
+	`start` is its first character in the document, page or field.
+	"""
 
 	text: str
 	heading: str = ""
@@ -25,16 +28,16 @@ class Part:
 
 
 def split_parts(parts: Iterable[Part]) -> Iterator[Part]:
-	"""Parts as chunks, none longer than LONGEST and none empty."""
+	"""Split parts into chunks of at most MAX_CHUNK_CHARS; empty ones are dropped."""
 	for part in parts:
-		for start, end in cuts(part.text):
+		for start, end in find_spans(part.text):
 			text = part.text[start:end]
 			lead = len(text) - len(text.lstrip())
 			if text.strip():
 				yield replace(part, text=text.strip(), start=part.start + start + lead)
 
 
-def cuts(text: str) -> Iterator[tuple[int, int]]:
+def find_spans(text: str) -> Iterator[tuple[int, int]]:
 	start = 0
 	while len(text) - start > MAX_CHUNK_CHARS:
 		end = start + find_break(text[start : start + MAX_CHUNK_CHARS])
@@ -44,15 +47,15 @@ def cuts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def find_break(window: str) -> int:
-	for pattern in BREAKS:
+	for pattern in BREAK_PATTERNS:
 		ends = [found.end() for found in pattern.finditer(window, MIN_CHUNK_CHARS)]
 		if ends:
 			return ends[-1]
 	return len(window)
 
 
-def parts_of_markdown(text: str) -> list[Part]:
-	"""A part for each section, under the headings that lead to it."""
+def split_markdown(text: str) -> list[Part]:
+	"""One part for each section; its heading is the path of headings above it."""
 	code = [found.span() for found in FENCE.finditer(text)]
 	titles = [
 		found
@@ -60,7 +63,8 @@ def parts_of_markdown(text: str) -> list[Part]:
 		if not any(start <= found.start() < end for start, end in code)
 	]
 	edges = [0, *(found.start() for found in titles), len(text)]
-	parts, path = [Part(text[: edges[1]])], {}
+	parts = [Part(text[: edges[1]])]
+	path: dict[int, str] = {}
 	for found, start, end in zip(titles, edges[1:], edges[2:], strict=False):
 		level = len(found[1])
 		path = {above: title for above, title in path.items() if above < level} | {level: found[2].strip()}

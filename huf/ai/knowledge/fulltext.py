@@ -1,195 +1,211 @@
-"""The index of words, in the language of the site's database: the one place where these differ.
+"""The full-text index of knowledge chunks: the one place that knows the SQL of each database.
 
-Words come folded (`huf.ai.knowledge.words`): letters and digits only, so nothing a person types is ever part of a query's
-language. A chunk's source is one more word, by which a search keeps to some sources. Nothing here knows who may read what.
+Words are normalized by `huf.ai.core.tokenizer` to letters and digits, so nothing that a person types becomes
+query syntax. The source of a chunk is indexed as one more word, by which a search is limited to some sources.
+Permissions are checked elsewhere.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 import frappe
 
+from huf.ai.core.tokenizer import Term
+
 CHUNK = "Knowledge Chunk"
-TABLE = "huf_knowledge_words"
+INDEX_NAME = "huf_knowledge_words"
 MAX_WORD_CHARS = 60
-MAX_RANKED, MAX_TERMS = 8_000, 5
-SHORTEST = 3
-"""Letters of a word that InnoDB keeps, unless a database is told otherwise."""
-LEFT_OUT = frozenset(
+MAX_RANKED_ROWS = 8_000
+MAX_TERMS = 5
+MIN_WORD_CHARS = 3
+"""Shorter words are not indexed by InnoDB (`innodb_ft_min_token_size`)."""
+STOP_WORDS = frozenset(
 	"about are com for from how that the this und was what when where who will with www".split()
 )
-"""Words of three letters and more that InnoDB leaves out."""
+"""InnoDB's stop words of three letters and more."""
+
+IndexRow = tuple[str, str, str]
+"""(chunk name, source word, words)"""
 
 
-class Wanted(Protocol):
-	words: tuple[str, ...]
-	is_prefix: bool
+class SqliteIndex:
+	"""A contentless FTS5 table, whose rowid is the chunk's name (63 bits) as a number."""
 
+	is_separate_table = True
 
-class Sqlite:
-	"""FTS5, without a copy of the text. Chunks are named by the 63 bits of their rowid, in hex."""
-
-	keeps_words = True
-
-	def prepare(self) -> None:
+	def create(self) -> None:
 		frappe.db.sql_ddl(
-			f"create virtual table if not exists {TABLE} using fts5(source, words, content='', prefix='3')"
+			f"create virtual table if not exists {INDEX_NAME} "
+			"using fts5(source, words, content='', prefix='3')"
 		)
-		if not frappe.db.sql(f"select 1 from {TABLE}_config where k = 'rank'"):
-			frappe.db.sql(f"insert into {TABLE}({TABLE}, rank) values ('rank', 'bm25(0.0, 1.0)')")
+		if not frappe.db.sql(f"select 1 from {INDEX_NAME}_config where k = 'rank'"):
+			frappe.db.sql(f"insert into {INDEX_NAME}({INDEX_NAME}, rank) values ('rank', 'bm25(0.0, 1.0)')")
 			frappe.db.commit()
 
-	def word(self, word: str) -> str:
+	def encode_word(self, word: str) -> str:
 		return word[:MAX_WORD_CHARS]
 
-	def add(self, rows: Sequence[tuple[str, str, str]]) -> None:
+	def add(self, rows: Sequence[IndexRow]) -> None:
 		for name, source, words in rows:
 			frappe.db.sql(
-				f"insert into {TABLE}(rowid, source, words) values (%s, %s, %s)",
+				f"insert into {INDEX_NAME}(rowid, source, words) values (%s, %s, %s)",
 				(int(name, 16), source, words),
 			)
 
-	def remove(self, rows: Sequence[tuple[str, str, str]]) -> None:
+	def remove(self, rows: Sequence[IndexRow]) -> None:
 		for name, source, words in rows:
 			frappe.db.sql(
-				f"insert into {TABLE}({TABLE}, rowid, source, words) values ('delete', %s, %s, %s)",
+				f"insert into {INDEX_NAME}({INDEX_NAME}, rowid, source, words) values ('delete', %s, %s, %s)",
 				(int(name, 16), source, words),
 			)
 
-	def one(self, term: Wanted) -> str:
-		return f'"{" ".join(map(self.word, term.words))}"{" *" if term.is_prefix else ""}'
+	def format_term(self, term: Term) -> str:
+		return f'"{" ".join(map(self.encode_word, term.words))}"{" *" if term.is_prefix else ""}'
 
-	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
-		joined = f"words : ({(' OR ' if is_any else ' AND ').join(map(self.one, terms))})"
-		return f"source : ({' OR '.join(sources)}) AND {joined}" if sources else joined
+	def format_query(self, terms: Sequence[Term], sources: Sequence[str], is_any: bool) -> str:
+		words = f"words : ({(' OR ' if is_any else ' AND ').join(map(self.format_term, terms))})"
+		return f"source : ({' OR '.join(sources)}) AND {words}" if sources else words
 
 	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
+		match = f"{INDEX_NAME} match %s"
 		if items is not None:
-			own = frappe.db.sql(f"select name from `tab{CHUNK}` where item in %s", (items,), pluck=True)
-			# The sign keeps SQLite from asking the index for each of them.
-			some = f"select rowid from {TABLE} where {TABLE} match %s and +rowid in %s limit {limit}"
-			return named(frappe.db.sql(some, (query, [int(name, 16) for name in own]), pluck=True))
-		found = f"select rowid, rank as score from {TABLE} where {TABLE} match %s limit {MAX_RANKED}"
-		# Of more than MOST_RANKED some are weighed: the order of rowids is no order of anything.
-		best = f"select rowid from ({found}) order by score limit {limit}"
-		return named(frappe.db.sql(best, (query,), pluck=True))
+			chunks = frappe.db.sql(f"select name from `tab{CHUNK}` where item in %s", (items,), pluck=True)
+			# The + keeps SQLite from looking up each rowid in the index.
+			in_items = f"select rowid from {INDEX_NAME} where {match} and +rowid in %s limit {limit}"
+			rowids = [int(name, 16) for name in chunks]
+			return to_chunk_names(frappe.db.sql(in_items, (query, rowids), pluck=True))
+		# If more rows match, an arbitrary subset is ranked: rowids are digests.
+		matches = f"select rowid, rank as score from {INDEX_NAME} where {match} limit {MAX_RANKED_ROWS}"
+		best = f"select rowid from ({matches}) order by score limit {limit}"
+		return to_chunk_names(frappe.db.sql(best, (query,), pluck=True))
 
-	def rarest(self, terms: Sequence[Wanted]) -> list[Wanted]:
-		"""Those by which most is told apart: a question has words that nearly every chunk has."""
-		total, chosen = 0, []
+	def select_rarest(self, terms: Sequence[Term]) -> list[Term]:
+		"""The most selective terms: a question also contains words that are in nearly every chunk."""
+		total = 0
+		selected: list[Term] = []
 		for count, place in sorted((self.count(term), place) for place, term in enumerate(terms)):
 			total += count
-			if chosen and total > MAX_RANKED:
+			if selected and total > MAX_RANKED_ROWS:
 				break
-			chosen.append(terms[place])
-		return chosen
+			selected.append(terms[place])
+		return selected
 
-	def count(self, term: Wanted) -> int:
-		query = f"select count(*) from (select 1 from {TABLE} where {TABLE} match %s limit {MAX_RANKED + 1})"
-		return frappe.db.sql(query, (self.query([term], (), False),), pluck=True)[0]
+	def count(self, term: Term) -> int:
+		matches = f"select 1 from {INDEX_NAME} where {INDEX_NAME} match %s limit {MAX_RANKED_ROWS + 1}"
+		query = self.format_query([term], (), False)
+		return frappe.db.sql(f"select count(*) from ({matches})", (query,), pluck=True)[0]
 
 
-def named(rowids: Iterable[int]) -> list[str]:
+def to_chunk_names(rowids: Iterable[int]) -> list[str]:
 	return [f"{rowid:016x}" for rowid in rowids]
 
 
-class Kept:
-	"""Databases that index a column of the chunk's own row, which is written and deleted with it."""
+class ColumnIndex:
+	"""An index over the column `words` of the chunk's own row, which is written and deleted with it."""
 
-	keeps_words = False
+	is_separate_table = False
+	condition = ""
 	score = ""
 
-	def add(self, rows: Sequence[tuple[str, str, str]]) -> None:
+	def add(self, rows: Sequence[IndexRow]) -> None:
 		pass
 
 	remove = add
 
-	def rarest(self, terms: Sequence[Wanted]) -> Sequence[Wanted]:
-		"""Nobody counts here beforehand; the longest words are the rarer ones."""
+	def select_rarest(self, terms: Sequence[Term]) -> Sequence[Term]:
+		"""The longest terms: counting in advance is expensive here, and long words are rarer."""
 		return sorted(terms, key=lambda term: -sum(map(len, term.words)))[:MAX_TERMS]
 
 	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
-		within = "" if items is None else "and item in %(items)s"
+		in_items = "" if items is None else "and item in %(items)s"
 		return frappe.db.sql(
-			f"""select name from `tab{CHUNK}` where {self.condition} {within}
+			f"""select name from `tab{CHUNK}` where {self.condition} {in_items}
 			order by {self.score} desc, name limit {limit}""",
 			{"query": query, "items": items},
 			pluck=True,
 		)
 
 
-class MariaDB(Kept):
+class MariaDBIndex(ColumnIndex):
 	score = condition = "match(words) against (%(query)s in boolean mode)"
 
-	def prepare(self) -> None:
-		if not frappe.db.sql(f"show index from `tab{CHUNK}` where Key_name = %s", (TABLE,)):
-			frappe.db.sql_ddl(f"alter table `tab{CHUNK}` add fulltext index {TABLE} (words)")
+	def create(self) -> None:
+		if not frappe.db.sql(f"show index from `tab{CHUNK}` where Key_name = %s", (INDEX_NAME,)):
+			frappe.db.sql_ddl(f"alter table `tab{CHUNK}` add fulltext index {INDEX_NAME} (words)")
 
-	def word(self, word: str) -> str:
-		"""What InnoDB would leave out is made longer, or another word."""
+	def encode_word(self, word: str) -> str:
+		"""Append underscores to words that InnoDB would not index: short words and stop words."""
 		word = word[:MAX_WORD_CHARS]
-		return f"{word}_" if word in LEFT_OUT else word.ljust(SHORTEST, "_")
+		return f"{word}_" if word in STOP_WORDS else word.ljust(MIN_WORD_CHARS, "_")
 
-	def one(self, term: Wanted) -> str:
+	def format_term(self, term: Term) -> str:
 		if len(term.words) > 1:
-			return f'"{" ".join(map(self.word, term.words))}"'
-		return f"{term.words[0][:MAX_WORD_CHARS]}*" if term.is_prefix else self.word(term.words[0])
+			return f'"{" ".join(map(self.encode_word, term.words))}"'
+		return f"{term.words[0][:MAX_WORD_CHARS]}*" if term.is_prefix else self.encode_word(term.words[0])
 
-	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
-		found = list(map(self.one, terms))
-		asked = f"+({' '.join(found)})" if is_any else " ".join(f"+{each}" for each in found)
-		return f"+({' '.join(sources)}) {asked}" if sources else asked
+	def format_query(self, terms: Sequence[Term], sources: Sequence[str], is_any: bool) -> str:
+		words = list(map(self.format_term, terms))
+		query = f"+({' '.join(words)})" if is_any else " ".join(f"+{each}" for each in words)
+		return f"+({' '.join(sources)}) {query}" if sources else query
 
 
-class Postgres(Kept):
+class PostgresIndex(ColumnIndex):
 	vector = "to_tsvector('simple', words)"
 	condition = f"{vector} @@ to_tsquery('simple', %(query)s)"
 	score = f"ts_rank_cd({vector}, to_tsquery('simple', %(query)s), 1)"
 
-	def prepare(self) -> None:
-		frappe.db.sql_ddl(f'create index if not exists {TABLE} on "tab{CHUNK}" using gin ({self.vector})')
+	def create(self) -> None:
+		frappe.db.sql_ddl(
+			f'create index if not exists {INDEX_NAME} on "tab{CHUNK}" using gin ({self.vector})'
+		)
 
-	def word(self, word: str) -> str:
+	def encode_word(self, word: str) -> str:
 		return word[:MAX_WORD_CHARS]
 
-	def one(self, term: Wanted) -> str:
-		return f"({' <-> '.join(map(self.word, term.words))}{':*' if term.is_prefix else ''})"
+	def format_term(self, term: Term) -> str:
+		return f"({' <-> '.join(map(self.encode_word, term.words))}{':*' if term.is_prefix else ''})"
 
-	def query(self, terms: Sequence[Wanted], sources: Sequence[str], is_any: bool) -> str:
-		joined = (" | " if is_any else " & ").join(map(self.one, terms))
-		return f"({' | '.join(sources)}) & ({joined})" if sources else joined
-
-
-DIALECTS = {"sqlite": Sqlite(), "mariadb": MariaDB(), "postgres": Postgres()}
+	def format_query(self, terms: Sequence[Term], sources: Sequence[str], is_any: bool) -> str:
+		words = (" | " if is_any else " & ").join(map(self.format_term, terms))
+		return f"({' | '.join(sources)}) & ({words})" if sources else words
 
 
-def dialect():
-	return DIALECTS[frappe.db.db_type]
+AnyIndex = SqliteIndex | MariaDBIndex | PostgresIndex
+INDEXES: dict[str, AnyIndex] = {
+	"sqlite": SqliteIndex(),
+	"mariadb": MariaDBIndex(),
+	"postgres": PostgresIndex(),
+}
 
 
-def prepare() -> None:
-	"""Make the index where it is missing; commits what came before."""
-	dialect().prepare()
+def get_index() -> AnyIndex:
+	"""The index of the site's database."""
+	return INDEXES[frappe.db.db_type]
 
 
-def indexed(words: Iterable[str]) -> str:
-	"""Words as the database's index takes them."""
-	return " ".join(map(dialect().word, words))
+def create_index() -> None:
+	"""Create the index if it is missing; DDL commits what came before."""
+	get_index().create()
 
 
-def find(
-	terms: Sequence[Wanted],
+def encode_words(words: Iterable[str]) -> str:
+	"""Words as the site's index stores them."""
+	return " ".join(map(get_index().encode_word, words))
+
+
+def find_chunk_names(
+	terms: Sequence[Term],
 	sources: Sequence[str],
 	limit: int,
 	*,
 	is_any: bool = False,
 	items: Sequence[str] | None = None,
 ) -> list[str]:
-	"""Names of chunks in which all terms stand (`is_any`: one of them), by the index's ranking.
+	"""Names of chunks that contain all terms (`is_any`: one of them), best first by the index's own ranking.
 
-	`sources`: the words of sources to keep to; none: all. `items`: to keep to some items.
+	`sources`: source words to search in; none: all. `items`: names of items to search in; None: all.
 	"""
 	if not terms or (items is not None and not items):
 		return []
-	each = dialect()
-	return each.find(each.query(each.rarest(terms) if is_any else terms, sources, is_any), limit, items)
+	index = get_index()
+	query = index.format_query(index.select_rarest(terms) if is_any else terms, sources, is_any)
+	return index.find(query, limit, items)

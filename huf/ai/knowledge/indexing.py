@@ -1,7 +1,7 @@
-"""Keeps the index true: what sources hold is read anew when it changes, in the background, and forgotten when it is gone.
+"""Keeps the index up to date in background jobs: reads changed items, removes those that are gone.
 
-Each item waits on record until it is done, so a worker that is lost loses nothing. Nothing is read or fetched while a
-transaction is open.
+An item stays Waiting on record until it is indexed, so a lost worker loses nothing. Nothing is read or
+fetched while a transaction is open.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,18 +15,19 @@ from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_parts
-from huf.ai.knowledge.store import SOURCE, State
+from huf.ai.knowledge.store import SOURCE, IndexState
 from huf.ai.storage.rows import digest
 
-VERSION = 1
-"""Of how texts are read and cut; another one has everything indexed anew."""
+INDEX_VERSION = 1
+"""Version of reading and chunking; a new one re-indexes everything."""
 JOB_TIMEOUT_S = 3600
-AT_ONCE, MAX_CHUNKS = 50, 500
-"""Items that are read, and chunks that are written, in one go: others wait for the database so long."""
+ITEMS_PER_BATCH = 50
+MAX_CHUNKS_PER_COMMIT = 500
+"""Chunks written in one transaction; other writers wait that long."""
 
 
-def enqueue_index(source: str, **how) -> None:
-	"""Have a source indexed by a worker, once however often it is asked for."""
+def enqueue_index(source: str, **options) -> None:
+	"""Queue the indexing of a source; a job that is already queued is not repeated."""
 	frappe.enqueue(
 		"huf.ai.knowledge.indexing.index_source",
 		queue="long",
@@ -34,54 +35,55 @@ def enqueue_index(source: str, **how) -> None:
 		job_id=f"huf-knowledge-{source}",
 		deduplicate=True,
 		source=source,
-		**how,
+		**options,
 	)
 
 
 def index_source(source: str, gather: bool = True, again: bool = False) -> None:
-	"""Bring a source up to date; the outermost function of its job. Commits.
+	"""Background job: bring a source up to date. Commits.
 
-	`gather`: look what it holds, and at pages anew. `again`: read all of it, changed or not.
+	`gather`: also look for new and removed items, and fetch web pages again. `again`: read unchanged items
+	too.
 	"""
 	before = frappe.db.get_value(SOURCE, {"name": source, "disabled": 0}, "state")
 	if before is None:
 		return
-	store.set_state(source, State.INDEXING)
+	store.set_state(source, IndexState.INDEXING)
 	frappe.db.commit()
-	# A worker that was lost here before may have been lost over one of the items.
-	work = index_warily if before == State.INDEXING.value else index_items
+	# The last worker was lost during this job, perhaps because of one of the items.
+	index_batch = index_one_by_one if before == IndexState.INDEXING.value else index_items
 	try:
 		if gather:
-			gather_items(frappe.get_doc(SOURCE, source), again)
-		while items := store.next_waiting(source, AT_ONCE):
-			work(items)
+			sync_items(frappe.get_doc(SOURCE, source), again)
+		while items := store.list_waiting_items(source, ITEMS_PER_BATCH):
+			index_batch(items)
 	except UsageError as error:
 		frappe.db.rollback()
-		store.set_state(source, State.FAILED, error=str(error))
+		store.set_state(source, IndexState.FAILED, error=str(error))
 	else:
-		store.set_state(source, State.READY, indexed_at=now())
+		store.set_state(source, IndexState.READY, indexed_at=now())
 	frappe.db.commit()
 
 
-def gather_items(source, again: bool = False) -> None:
-	"""Items for all that the source holds, and none for what it does not hold any more."""
-	wanted = {each.item_of(source.name): each for each in sources.references_of(source)}
+def sync_items(source, again: bool = False) -> None:
+	"""Insert and delete items to match what the source covers, and mark changed ones as waiting."""
+	current = {each.item_name(source.name): each for each in sources.list_references(source)}
 	known = store.read_items(source.name)
-	store.insert_items(source.name, [each for name, each in wanted.items() if name not in known])
-	store.delete_items([name for name in known if name not in wanted])
-	changed = known if again or source.source_type == "URLs" else stale(known)
-	for start in range(0, len(names := [name for name in changed if name in wanted]), store.AT_ONCE):
-		store.mark_waiting({"name": ["in", names[start : start + store.AT_ONCE]]})
+	store.insert_items(source.name, [each for name, each in current.items() if name not in known])
+	store.delete_items([name for name in known if name not in current])
+	changed = known if again or source.source_type == "URLs" else find_stale_items(known)
+	for start in range(0, len(names := [name for name in changed if name in current]), store.ROWS_PER_QUERY):
+		store.mark_waiting({"name": ["in", names[start : start + store.ROWS_PER_QUERY]]})
 	frappe.db.commit()
 
 
-def stale(known: dict) -> list[str]:
-	"""Items that failed, or whose document was changed after they were indexed."""
-	changed = times_of_change(known.values())
+def find_stale_items(known: dict) -> list[str]:
+	"""Names of items that failed, or whose document has changed since they were indexed."""
+	changed = read_modified_times(known.values())
 	return [
 		name
 		for name, row in known.items()
-		if row.state == State.FAILED.value
+		if row.state == IndexState.FAILED.value
 		or is_older(row, changed.get((row.reference_doctype, row.reference_name)))
 	]
 
@@ -90,17 +92,17 @@ def is_older(row, changed) -> bool:
 	return bool(changed and row.indexed_at and changed >= row.indexed_at)
 
 
-def times_of_change(rows: Iterable) -> dict[tuple[str, str], datetime]:
+def read_modified_times(rows: Iterable) -> dict[tuple[str, str], datetime]:
 	names: dict[str, list[str]] = {}
 	for row in rows:
 		names.setdefault(row.reference_doctype, []).append(row.reference_name)
 	return {
 		(doctype, str(row.name)): row.modified
 		for doctype, some in names.items()
-		for start in range(0, len(some), store.AT_ONCE)
+		for start in range(0, len(some), store.ROWS_PER_QUERY)
 		for row in frappe.get_all(
 			doctype,
-			filters=[[doctype, "name", "in", some[start : start + store.AT_ONCE]]],
+			filters=[[doctype, "name", "in", some[start : start + store.ROWS_PER_QUERY]]],
 			fields=["name", "modified"],
 			order_by="name asc",
 		)
@@ -108,30 +110,33 @@ def times_of_change(rows: Iterable) -> dict[tuple[str, str], datetime]:
 
 
 def index_items(items: list) -> None:
-	"""Read items, then write down what they say: nothing is read while a transaction is open. Commits."""
-	read, size = [], 0
+	"""Read items, then store their contents, so that no transaction is open while reading. Commits."""
+	contents: list[tuple[Any, ItemContent]] = []
 	for item in items:
-		read.append((item, read_item(item)))
-		size += len(read[-1][1].chunks)
-		if size > MAX_CHUNKS or item is items[-1]:
-			for each, found in read:
-				settle(each, found)
+		contents.append((item, read_content(item)))
+		count = sum(len(content.chunks) for _, content in contents)
+		if count > MAX_CHUNKS_PER_COMMIT or item is items[-1]:
+			for each, content in contents:
+				store_content(each, content)
 			frappe.db.commit()
-			read, size = [], 0
+			contents = []
 
 
-def index_warily(items: list) -> None:
-	"""One by one, each called failed until it is read: the one that ends a worker does not keep back the others."""
+def index_one_by_one(items: list) -> None:
+	"""Mark each item as failed before it is read, so that one that kills its worker cannot block the others."""
 	for item in items:
 		store.fail_item(item, "The worker that read it was lost.", keep=True)
 		frappe.db.commit()
-		settle(item, read_item(item))
+		store_content(item, read_content(item))
 		frappe.db.commit()
 
 
 @dataclass(frozen=True)
-class Found:
-	"""What was found of an item; `error` is why nothing was, `is_gone` that there is nothing any more."""
+class ItemContent:
+	"""What was read of an item. `error`: why there is no text or vector; `is_gone`: it no longer exists.
+
+	`vectors` (one for each chunk, packed) is None if there are none or nothing has changed.
+	"""
 
 	title: str | None = None
 	chunks: Sequence[Part] = ()
@@ -141,51 +146,53 @@ class Found:
 	is_gone: bool = False
 
 
-def read_item(item) -> Found:
+def read_content(item) -> ItemContent:
 	try:
-		title, parts = sources.read_item(item)
+		title, parts = sources.read_item_parts(item)
 	except frappe.DoesNotExistError:
-		return Found(is_gone=True)
+		return ItemContent(is_gone=True)
 	except (UsageError, frappe.ValidationError, OSError) as error:
-		return Found(error=str(error))
+		return ItemContent(error=str(error))
 	chunks = list(split_parts(parts))
 	if not chunks:
-		return Found(error="There is no text in it.")
+		return ItemContent(error="There is no text in it.")
 	model = frappe.get_cached_value(SOURCE, item.source, "embedding_model")
-	found = Found(title, chunks, hash_of(title, chunks, model))
-	return embedded(found, model) if model and found.hash != item.content_hash else found
+	content = ItemContent(title, chunks, hash_content(title, chunks, model))
+	return add_vectors(content, model) if model and content.hash != item.content_hash else content
 
 
-def embedded(found: Found, model: str) -> Found:
-	"""With a vector for each chunk; where the model cannot be asked, found by its words until it can."""
+def add_vectors(content: ItemContent, model: str) -> ItemContent:
+	"""Add a vector for each chunk; if the model fails, only full-text search finds the item until it is
+	indexed again.
+	"""
 	try:
-		said = [f"{each.heading}\n{each.text}" for each in found.chunks]
-		return replace(found, vectors=vectors.embed(model, said))
+		texts = [f"{each.heading}\n{each.text}" for each in content.chunks]
+		return replace(content, vectors=vectors.embed_texts(model, texts))
 	except ModelError as error:
-		return replace(found, hash=hash_of(found.title, found.chunks, None), error=str(error))
+		return replace(content, hash=hash_content(content.title, content.chunks, None), error=str(error))
 
 
-def settle(item, found: Found) -> None:
-	if found.is_gone:
+def store_content(item, content: ItemContent) -> None:
+	if content.is_gone:
 		store.delete_items([item.name])
-	elif found.error and not found.chunks:
-		store.fail_item(item, found.error, keep=bool(item.url))
+	elif content.error and not content.chunks:
+		store.fail_item(item, content.error, keep=bool(item.url))
 	else:
-		store.settle_item(item, found.title, found.hash, found.chunks, found.vectors, found.error)
+		store.update_item(item, content.title, content.hash, content.chunks, content.vectors, content.error)
 
 
-def hash_of(title: str | None, chunks: Sequence[Part], model: str | None) -> str:
-	said = [(each.text, each.heading, each.page, each.start, each.fields) for each in chunks]
-	return digest(VERSION, title, model or "", to_canonical_json(said))
+def hash_content(title: str | None, chunks: Sequence[Part], model: str | None) -> str:
+	texts = [(each.text, each.heading, each.page, each.start, each.fields) for each in chunks]
+	return digest(INDEX_VERSION, title, model or "", to_canonical_json(texts))
 
 
 def recover() -> None:
-	"""Called every minute: whatever waits is worked on, also where a worker was lost."""
-	for source in store.sources_waiting():
+	"""Scheduled every minute: queue all sources with waiting items, also those of lost workers."""
+	for source in store.list_waiting_sources():
 		enqueue_index(source, gather=False)
 
 
 def refresh() -> None:
-	"""Called every day: sources are looked through, and pages read anew."""
+	"""Scheduled every day: synchronize all sources and fetch their web pages again."""
 	for source in frappe.get_all(SOURCE, filters={"disabled": 0}, pluck="name", order_by="name asc"):
 		enqueue_index(source)

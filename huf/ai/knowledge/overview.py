@@ -1,11 +1,11 @@
-"""What people who look after Knowledge Sources are shown of them, and what they can take out. Items only as far as they may read them."""
+"""Lists Knowledge Sources and their items for the people who maintain them, as far as they may read them."""
 
 import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.knowledge import store
-from huf.ai.knowledge.access import Reader
-from huf.ai.knowledge.sources import urls_of
+from huf.ai.knowledge.access import KnowledgeReader
+from huf.ai.knowledge.sources import parse_urls
 from huf.ai.knowledge.store import SOURCE
 
 FIELDS = (
@@ -22,7 +22,7 @@ MAX_LIST_ROWS = 200
 
 
 def list_sources() -> list[dict]:
-	"""The sources that the user may search, each with `may_change`; who may change it also reads `counts`: {state: items}."""
+	"""Sources the user may search, with `may_change` and, if true, `counts`: {state: number of items}."""
 	rows = frappe.get_list(SOURCE, fields=list(FIELDS), order_by="name asc", limit_page_length=0)
 	for row in rows:
 		row.may_change = bool(frappe.has_permission(SOURCE, "write", doc=row.name))
@@ -32,13 +32,15 @@ def list_sources() -> list[dict]:
 
 
 def list_items(source: str, start: int = 0, limit: int = 50) -> list[dict]:
-	"""Items of a source that the user may read, those with a fault first: {name, title, doctype, document, url, state, ...}."""
-	reader = Reader()
-	rows = store.list_items(source, start, min(limit, MAX_LIST_ROWS))
+	"""Items of a source that the user may read, failed ones first: [{name, title, doctype, document, url,
+	...}].
+	"""
+	reader = KnowledgeReader()
+	rows = store.read_item_page(source, start, min(limit, MAX_LIST_ROWS))
 	return [
 		{
 			"name": row.name,
-			"title": reader.title_of(row),
+			"title": reader.get_title(row),
 			"doctype": row.reference_doctype,
 			"document": row.reference_name,
 			"url": row.url,
@@ -47,12 +49,16 @@ def list_items(source: str, start: int = 0, limit: int = 50) -> list[dict]:
 			"chunks": row.chunks,
 			"indexed_at": row.indexed_at,
 		}
-		for row in reader.visible(rows)
+		for row in reader.filter_readable(rows)
 	]
 
 
-def remove_item(item: str) -> None:
-	"""Take a file or a page out of its source; the file is deleted. Raises UsageError, PermissionError."""
+def remove_source_item(item: str) -> None:
+	"""Remove a file or a page from its source; the file is deleted.
+
+	Raises UsageError if the item is gone or is a document of a filter, PermissionError if the user may not
+	change the source.
+	"""
 	row = frappe.db.get_value(
 		store.ITEM, item, ["source", "reference_doctype", "reference_name", "url"], as_dict=True
 	)
@@ -61,12 +67,12 @@ def remove_item(item: str) -> None:
 	source = frappe.get_doc(SOURCE, row.source)
 	source.check_permission("write")
 	if row.url:
-		source.urls = "\n".join(url for url in urls_of(source) if url != row.url)
+		source.urls = "\n".join(url for url in parse_urls(source) if url != row.url)
 		source.save()
 		store.delete_items([item])
 	elif row.reference_doctype == "File" and source.source_type == "Files":
 		frappe.delete_doc("File", row.reference_name)
 	else:
 		raise UsageError(
-			"This source holds all documents that its filters take. Change the filters, or delete the document."
+			"This source has all documents that match its filters. Change the filters, or delete the document."
 		)

@@ -1,6 +1,6 @@
-"""Files as text with places: pages of a PDF, slides, sheets, headings. Knows no site and opens no address.
+"""Reads files as text with positions: pages of a PDF, slides, sheets, headings. Pure; opens no URL.
 
-The libraries are imported for the first file that needs them.
+Parser libraries are imported with the first file that needs them.
 """
 
 import io
@@ -13,23 +13,24 @@ from pathlib import PurePath
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.text_decoding import decode_bytes, strip_control_chars
-from huf.ai.knowledge.chunking import Part, parts_of_markdown
+from huf.ai.knowledge.chunking import Part, split_markdown
 
-MAX_UNPACKED = 300_000_000
-"""Bytes of an office file once it is unpacked: a small one can be made to fill the memory."""
-MAX_PAGES, MAX_ROWS = 5_000, 50_000
+MAX_UNPACKED_BYTES = 300_000_000
+"""Limit for unpacked office files, against zip bombs."""
+MAX_PAGES = 5_000
+MAX_ROWS = 50_000
 SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
 def read_file(name: str, content: bytes) -> list[Part]:
-	"""The parts of a file, by the ending of its name. Raises UsageError for what cannot be read."""
+	"""The parts of a file, read by its extension. Raises UsageError for unknown or broken files."""
 	ending = PurePath(name).suffix.lower().lstrip(".")
 	if ending not in READERS:
 		raise UsageError(f"{name}: only {', '.join(sorted(READERS))} can be read.")
 	try:
 		parts = READERS[ending](content)
-	except known_errors() as error:
+	except list_reader_errors() as error:
 		raise UsageError(
 			f"{name} could not be read ({type(error).__name__}): is it a whole .{ending}?"
 		) from None
@@ -49,12 +50,12 @@ def read_pdf(content: bytes) -> list[Part]:
 def read_docx(content: bytes) -> list[Part]:
 	from docx import Document
 
-	check_size(content)
-	return parts_of_markdown(strip_control_chars("\n\n".join(blocks_of(Document(io.BytesIO(content))))))
+	check_unpacked_size(content)
+	return split_markdown(strip_control_chars("\n\n".join(iterate_blocks(Document(io.BytesIO(content))))))
 
 
-def blocks_of(document) -> Iterator[str]:
-	"""Paragraphs and tables in their order; headings as Markdown writes them."""
+def iterate_blocks(document) -> Iterator[str]:
+	"""Paragraphs and tables in document order; headings in Markdown."""
 	from docx.table import Table
 
 	for block in document.iter_inner_content():
@@ -69,7 +70,7 @@ def blocks_of(document) -> Iterator[str]:
 def read_xlsx(content: bytes) -> list[Part]:
 	from openpyxl import load_workbook
 
-	check_size(content)
+	check_unpacked_size(content)
 	book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 	parts = []
 	for sheet in book.worksheets:
@@ -84,48 +85,54 @@ def read_xlsx(content: bytes) -> list[Part]:
 def read_pptx(content: bytes) -> list[Part]:
 	from xml.etree import ElementTree
 
-	check_size(content)
+	check_unpacked_size(content)
 	with zipfile.ZipFile(io.BytesIO(content)) as package:
 		slides = {int(found[1]): name for name in package.namelist() if (found := SLIDE.fullmatch(name))}
 		trees = {number: ElementTree.fromstring(package.read(slides[number])) for number in sorted(slides)}
-	return [Part(strip_control_chars(text_of_slide(tree)), page=number) for number, tree in trees.items()]
+	return [Part(strip_control_chars(read_slide(tree)), page=number) for number, tree in trees.items()]
 
 
-def text_of_slide(tree) -> str:
+def read_slide(tree) -> str:
 	paragraphs = tree.iter(f"{DRAWING}p")
 	return "\n".join("".join(run.text or "" for run in each.iter(f"{DRAWING}t")) for each in paragraphs)
 
 
 def read_html(content: bytes) -> list[Part]:
-	return parts_of_html(decode_bytes(content))
+	return split_html(decode_bytes(content))
 
 
-def parts_of_html(html: str) -> list[Part]:
+def split_html(html: str) -> list[Part]:
 	from html_to_markdown import convert
 
-	return parts_of_markdown(strip_control_chars(convert(html).content or ""))
+	return split_markdown(strip_control_chars(convert(html).content or ""))
 
 
 def read_markdown(content: bytes) -> list[Part]:
-	return parts_of_markdown(strip_control_chars(decode_bytes(content).removeprefix("\ufeff")))
+	return split_markdown(strip_control_chars(decode_bytes(content).removeprefix("\ufeff")))
 
 
-def read_text(content: bytes) -> list[Part]:
+def read_plain_text(content: bytes) -> list[Part]:
 	return [Part(strip_control_chars(decode_bytes(content).removeprefix("\ufeff")))]
 
 
-def check_size(content: bytes) -> None:
+def check_unpacked_size(content: bytes) -> None:
 	with zipfile.ZipFile(io.BytesIO(content)) as package:
-		if sum(each.file_size for each in package.infolist()) > MAX_UNPACKED:
+		if sum(each.file_size for each in package.infolist()) > MAX_UNPACKED_BYTES:
 			raise UsageError("The file is too large once it is unpacked.")
 
 
-def known_errors() -> tuple[type[Exception], ...]:
-	"""What a broken file raises in the libraries."""
+def list_reader_errors() -> tuple[type[Exception], ...]:
+	"""Exceptions that the parser libraries raise for broken files."""
 	from pypdf.errors import PyPdfError
 
-	broken = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, SyntaxError)
-	surprised = (
+	return (
+		PyPdfError,
+		zipfile.BadZipFile,
+		zlib.error,
+		struct.error,
+		EOFError,
+		OSError,
+		SyntaxError,
 		ArithmeticError,
 		AssertionError,
 		AttributeError,
@@ -134,7 +141,6 @@ def known_errors() -> tuple[type[Exception], ...]:
 		TypeError,
 		ValueError,
 	)
-	return (PyPdfError, *broken, *surprised)
 
 
 READERS: dict[str, Callable[[bytes], list[Part]]] = {
@@ -142,7 +148,16 @@ READERS: dict[str, Callable[[bytes], list[Part]]] = {
 	"docx": read_docx,
 	"xlsx": read_xlsx,
 	"pptx": read_pptx,
-	**dict.fromkeys(("html", "htm"), read_html),
-	**dict.fromkeys(("md", "markdown"), read_markdown),
-	**dict.fromkeys(("txt", "csv", "tsv", "log", "json", "xml", "yaml", "yml"), read_text),
+	"html": read_html,
+	"htm": read_html,
+	"md": read_markdown,
+	"markdown": read_markdown,
+	"txt": read_plain_text,
+	"csv": read_plain_text,
+	"tsv": read_plain_text,
+	"log": read_plain_text,
+	"json": read_plain_text,
+	"xml": read_plain_text,
+	"yaml": read_plain_text,
+	"yml": read_plain_text,
 }

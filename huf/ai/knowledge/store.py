@@ -1,7 +1,8 @@
-"""Knowledge Item and Knowledge Chunk: what a source holds, and its texts in pieces. Their only writer, with the index of words.
+"""The tables Knowledge Item and Knowledge Chunk, and the full-text index; the only writer of all three.
 
-An item is a document, a file or a page; its row is named by a digest of these, so the database keeps each once. Knows
-nothing of readers: whoever reads a chunk to somebody asks `huf.ai.knowledge.access` first. Nothing here commits.
+An item is a document, a file or a web page. Its name is a digest of what it refers to, so the database keeps
+it unique. Permissions are not checked here: callers pass chunks through `huf.ai.knowledge.access` first.
+Nothing here commits.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,13 +18,12 @@ from huf.ai.knowledge import fulltext
 from huf.ai.storage.rows import clip, digest, insert_rows, update_document, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
-AT_ONCE = 500
-MAX_CHUNKS = 1 << 16
-"""Of an item."""
+ROWS_PER_QUERY = 500
+MAX_CHUNKS_PER_ITEM = 1 << 16
 
 
-class State(str, Enum):
-	"""Of a source; of an item, WAITING, READY or FAILED."""
+class IndexState(str, Enum):
+	"""State of a source; items are only WAITING, READY or FAILED."""
 
 	NEW = "New"
 	WAITING = "Waiting"
@@ -34,18 +34,18 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Reference:
-	"""What an item is: a document (a File, too) or the page at a URL."""
+	"""What an item refers to: a document, which may be a File, or the web page at a URL."""
 
 	doctype: str | None = None
 	name: str | None = None
 	url: str | None = None
 
-	def item_of(self, source: str) -> str:
+	def item_name(self, source: str) -> str:
 		return digest("knowledge", source, self.doctype, self.name, self.url)
 
 
 def count_sources() -> int:
-	"""How many there are to be searched at all."""
+	"""The number of enabled sources."""
 	return frappe.db.count(SOURCE, {"disabled": 0})
 
 
@@ -61,10 +61,10 @@ def read_items(source: str) -> dict[str, Any]:
 	return {row.name: row for row in rows}
 
 
-def list_items(source: str, start: int, limit: int) -> list:
+def read_item_page(source: str, start: int, limit: int) -> list:
 	return frappe.db.sql(
-		f"""select name, source, reference_doctype, reference_name, url, title, state, error, chunks, indexed_at
-		from `tab{ITEM}` where source = %s order by case state when 'Failed' then 0 else 1 end, creation, name
+		f"""select name, source, reference_doctype, reference_name, url, title, state, error, chunks,
+		indexed_at from `tab{ITEM}` where source = %s order by case state when 'Failed' then 0 else 1 end, creation, name
 		limit {int(limit)} offset {int(start)}""",
 		(source,),
 		as_dict=True,
@@ -77,14 +77,14 @@ def count_items(source: str) -> dict[str, int]:
 
 
 def insert_items(source: str, references: Iterable[Reference]) -> None:
-	"""Items that wait to be indexed; those that are there stay as they are."""
+	"""Insert items that wait to be indexed; existing ones stay unchanged."""
 	rows = {
-		each.item_of(source): {
+		each.item_name(source): {
 			"source": source,
 			"reference_doctype": each.doctype,
 			"reference_name": each.name,
 			"url": each.url,
-			"state": State.WAITING.value,
+			"state": IndexState.WAITING.value,
 			"stamp": frappe.generate_hash(length=10),
 		}
 		for each in references
@@ -93,15 +93,15 @@ def insert_items(source: str, references: Iterable[Reference]) -> None:
 
 
 def mark_waiting(filters: Mapping[str, Any]) -> None:
-	"""What is in these items may have changed."""
-	values = {"state": State.WAITING.value, "stamp": frappe.generate_hash(length=10)}
+	"""Queue the items that match `filters` for indexing."""
+	values = {"state": IndexState.WAITING.value, "stamp": frappe.generate_hash(length=10)}
 	frappe.db.set_value(ITEM, dict(filters), values, update_modified=False)
 
 
-def next_waiting(source: str, limit: int) -> list:
+def list_waiting_items(source: str, limit: int) -> list:
 	return frappe.get_all(
 		ITEM,
-		filters={"source": source, "state": State.WAITING.value},
+		filters={"source": source, "state": IndexState.WAITING.value},
 		fields=[
 			"name",
 			"source",
@@ -117,31 +117,35 @@ def next_waiting(source: str, limit: int) -> list:
 	)
 
 
-def sources_waiting() -> list[str]:
+def list_waiting_sources() -> list[str]:
 	query = f"select distinct source from `tab{ITEM}` where state = %s order by source"
-	return frappe.db.sql(query, (State.WAITING.value,), pluck=True)
+	return frappe.db.sql(query, (IndexState.WAITING.value,), pluck=True)
 
 
 def delete_items(names: Sequence[str]) -> None:
-	"""With their chunks and whatever the index has of them."""
-	for start in range(0, len(names), AT_ONCE):
-		some = list(names[start : start + AT_ONCE])
-		drop_chunks(some)
+	"""Delete items with their chunks and index entries."""
+	for start in range(0, len(names), ROWS_PER_QUERY):
+		some = list(names[start : start + ROWS_PER_QUERY])
+		delete_chunks(some)
 		frappe.db.delete(ITEM, {"name": ["in", some]})
 
 
-def find_items(source: str, names: Sequence[str]) -> list[str]:
-	"""Items of documents of a source's DocType."""
-	filters = {"source": source, "reference_name": ["in", list(names)], "reference_doctype": ["!=", "File"]}
+def find_source_items(source: str, names: Sequence[str]) -> list[str]:
+	"""Names of a source's items for these documents of its DocType."""
+	filters: dict[str, Any] = {
+		"source": source,
+		"reference_name": ["in", list(names)],
+		"reference_doctype": ["!=", "File"],
+	}
 	return frappe.get_all(ITEM, filters=filters, pluck="name", order_by="name asc")
 
 
-def items_of_document(doctype: str, name: str) -> list[str]:
+def find_document_items(doctype: str, name: str) -> list[str]:
 	filters = {"reference_doctype": doctype, "reference_name": name}
 	return frappe.get_all(ITEM, filters=filters, pluck="name", order_by="name asc")
 
 
-def set_state(source: str, state: State, **values: Any) -> None:
+def set_state(source: str, state: IndexState, **values: Any) -> None:
 	error = clip(values.pop("error", None), 1000)
 	update_document(SOURCE, source, {"state": state.value, "error": error, **values})
 
@@ -149,7 +153,7 @@ def set_state(source: str, state: State, **values: Any) -> None:
 # --- chunks ---
 
 
-def settle_item(
+def update_item(
 	item,
 	title: str | None,
 	content_hash: str,
@@ -157,18 +161,21 @@ def settle_item(
 	vectors: Sequence[str] | None = None,
 	error: str | None = None,
 ) -> bool:
-	"""Write down what an item (its row, as it was when it was read) says now; False where it is gone or has changed since.
+	"""Store what was read of an item; False if it is gone or was marked as changed in the meantime.
 
-	`chunks` are `Part`s of `huf.ai.knowledge.chunking`; they stay as they are where the hash is the same. `error`: why they
-	have no vectors, though they should.
+	Args:
+		item: its row as it was before reading.
+		content_hash: if it equals the stored hash, the chunks stay as they are.
+		chunks: `Part`s of `huf.ai.knowledge.chunking`.
+		error: why the chunks lack the vectors they should have.
 	"""
-	if not take_item(item):
+	if not lock_item(item):
 		return False
-	state = State.FAILED if error else State.READY
+	state = IndexState.FAILED if error else IndexState.READY
 	values = {"state": state.value, "error": clip(error, 1000), "indexed_at": now()}
 	if content_hash != item.content_hash:
-		title, chunks = clip(title, 500), chunks[:MAX_CHUNKS]
-		drop_chunks([item.name])
+		title, chunks = clip(title, 500), chunks[:MAX_CHUNKS_PER_ITEM]
+		delete_chunks([item.name])
 		write_chunks(
 			item, title, [replace(each, heading=clip(each.heading, 500)) for each in chunks], vectors
 		)
@@ -178,25 +185,25 @@ def settle_item(
 
 
 def fail_item(item, error: str, keep: bool) -> None:
-	"""`keep`: what it said before may still be found."""
-	if not take_item(item):
+	"""Mark an item as failed; `keep`: its old chunks can still be found."""
+	if not lock_item(item):
 		return
-	values = {"state": State.FAILED.value, "error": clip(error, 1000)}
+	values: dict[str, Any] = {"state": IndexState.FAILED.value, "error": clip(error, 1000)}
 	if not keep:
-		drop_chunks([item.name])
+		delete_chunks([item.name])
 		values |= {"content_hash": None, "chunks": 0}
 	update_row(ITEM, item.name, values)
 
 
-def take_item(item) -> bool:
-	"""Hold an item's row until the commit, if nothing has happened to it since it was read."""
+def lock_item(item) -> bool:
+	"""Lock an item's row until the commit; False if it was marked as changed since it was read."""
 	return frappe.db.get_value(ITEM, item.name, "stamp", for_update=True) == item.stamp
 
 
 def write_chunks(item, title: str | None, chunks: Sequence, vectors: Sequence[str] | None) -> None:
-	names = [chunk_name(item.name, position) for position in range(len(chunks))]
-	words = [index_words(title, "\n".join(each.fields), each.heading, each.text) for each in chunks]
-	source, keeps_words = source_word(item.source), fulltext.dialect().keeps_words
+	names = [make_chunk_name(item.name, position) for position in range(len(chunks))]
+	words = [make_index_text(title, "\n".join(each.fields), each.heading, each.text) for each in chunks]
+	source, is_separate = make_source_word(item.source), fulltext.get_index().is_separate_table
 	rows = [
 		{
 			"item": item.name,
@@ -206,35 +213,36 @@ def write_chunks(item, title: str | None, chunks: Sequence, vectors: Sequence[st
 			"begins": each.start,
 			"from_fields": "\n".join(each.fields),
 			"text": each.text,
-			"words": None if keeps_words else f"{source} {words[position]}",
+			"words": None if is_separate else f"{source} {words[position]}",
 			"vector": vectors[position] if vectors else None,
 		}
 		for position, each in enumerate(chunks)
 	]
-	for start in range(0, len(rows), AT_ONCE):
-		insert_rows(CHUNK, rows[start : start + AT_ONCE], names=names[start : start + AT_ONCE])
-	fulltext.dialect().add([(name, source, said) for name, said in zip(names, words, strict=True)])
+	for start in range(0, len(rows), ROWS_PER_QUERY):
+		insert_rows(CHUNK, rows[start : start + ROWS_PER_QUERY], names=names[start : start + ROWS_PER_QUERY])
+	fulltext.get_index().add([(name, source, text) for name, text in zip(names, words, strict=True)])
 
 
-def drop_chunks(items: Sequence[str]) -> None:
-	if fulltext.dialect().keeps_words:
-		# FTS5 forgets a row only if it is told what was in it.
+def delete_chunks(items: Sequence[str]) -> None:
+	if fulltext.get_index().is_separate_table:
+		# A contentless FTS5 table deletes a row only if it gets the words that were indexed.
 		rows = frappe.db.sql(
 			f"""select chunk.name, item.source, item.title, chunk.from_fields, chunk.heading, chunk.text
 			from `tab{CHUNK}` chunk join `tab{ITEM}` item on item.name = chunk.item where chunk.item in %s""",
 			(list(items),),
 		)
-		fulltext.dialect().remove(
-			[(name, source_word(source), index_words(*said)) for name, source, *said in rows]
+		fulltext.get_index().remove(
+			[(name, make_source_word(source), make_index_text(*texts)) for name, source, *texts in rows]
 		)
 	frappe.db.delete(CHUNK, {"item": ["in", list(items)]})
 
 
-def read_places(names: Sequence[str]) -> dict[str, Any]:
-	"""{name: row} of chunks with what their items are, as far as it says who may read them. No texts."""
+def read_chunk_origins(names: Sequence[str]) -> dict[str, Any]:
+	"""{name: row} of chunks with what the permission check needs: item, document or URL, fields. No texts."""
 	rows = frappe.db.sql(
-		f"""select chunk.name, chunk.item, chunk.from_fields, item.source, item.reference_doctype, item.reference_name,
-		item.url, item.title from `tab{CHUNK}` chunk join `tab{ITEM}` item on item.name = chunk.item
+		f"""select chunk.name, chunk.item, chunk.from_fields, item.source, item.reference_doctype,
+		item.reference_name, item.url, item.title
+		from `tab{CHUNK}` chunk join `tab{ITEM}` item on item.name = chunk.item
 		where chunk.name in %s""",
 		(list(names),),
 		as_dict=True,
@@ -242,8 +250,8 @@ def read_places(names: Sequence[str]) -> dict[str, Any]:
 	return {row.name: row for row in rows}
 
 
-def stamp_of(source: str) -> tuple:
-	"""Something else whenever a source's chunks have changed."""
+def get_vectors_stamp(source: str) -> tuple:
+	"""A value that differs whenever a source's chunks have changed."""
 	query = f"select count(*), sum(chunks), max(indexed_at) from `tab{ITEM}` where source = %s"
 	return tuple(frappe.db.sql(query, (source,))[0])
 
@@ -251,14 +259,15 @@ def stamp_of(source: str) -> tuple:
 def read_vectors(source: str) -> list[tuple[str, str]]:
 	"""(name, packed vector) of the chunks of a source that have one."""
 	return frappe.db.sql(
-		f"""select chunk.name, chunk.vector from `tab{CHUNK}` chunk join `tab{ITEM}` item on item.name = chunk.item
+		f"""select chunk.name, chunk.vector
+		from `tab{CHUNK}` chunk join `tab{ITEM}` item on item.name = chunk.item
 		where item.source = %s and chunk.vector is not null order by chunk.name""",
 		(source,),
 	)
 
 
-def with_texts(rows: Mapping[str, Any]) -> dict[str, Any]:
-	"""Rows of `read_places` with what the chunks say and where it stands; without those that were written anew meanwhile."""
+def add_texts(rows: Mapping[str, Any]) -> dict[str, Any]:
+	"""Add text and position to rows of `read_chunk_origins`; drop rows that were rewritten in the meantime."""
 	fields = ["name", "from_fields", "heading", "page", "begins", "text"]
 	found = frappe.get_all(CHUNK, filters={"name": ["in", list(rows)]}, fields=fields, order_by="name asc")
 	texts = {each.name: each for each in found}
@@ -268,16 +277,19 @@ def with_texts(rows: Mapping[str, Any]) -> dict[str, Any]:
 	return same
 
 
-def chunk_name(item: str, position: int) -> str:
-	"""63 bits in hex, in the order of the items' names: an index is written fastest from front to back."""
+def make_chunk_name(item: str, position: int) -> str:
+	"""63 bits in hex, in the order of the items' names, because indexes are written fastest in order."""
 	return f"{int(item[:12], 16) >> 1 << 16 | position:016x}"
 
 
-def source_word(source: str) -> str:
+def make_source_word(source: str) -> str:
 	return f"src{digest('source', source)[:12]}"
 
 
-def index_words(title: str | None, fields: str | None, heading: str | None, text: str) -> str:
-	"""What a chunk is found by. A title counts where it is no field that a reader of the chunk might not be allowed to read."""
-	said = [heading, text] if fields else [title, heading, text]
-	return fulltext.indexed(split_words("\n".join(filter(None, said))))
+def make_index_text(title: str | None, fields: str | None, heading: str | None, text: str) -> str:
+	"""The words by which a chunk is found.
+
+	The title of a document is left out: not every reader may see that field.
+	"""
+	texts = [heading, text] if fields else [title, heading, text]
+	return fulltext.encode_words(split_words("\n".join(filter(None, texts))))

@@ -10,7 +10,7 @@ from time import perf_counter, process_time
 import frappe
 
 from huf.ai.knowledge.indexing import index_source
-from huf.ai.knowledge.search import search
+from huf.ai.knowledge.search import search_knowledge
 from huf.ai.runs.admission import acting_as
 from huf.tests.doctypes import ALL, field, make_doctype
 from huf.tests.factories import make_role, make_user, unique
@@ -143,5 +143,5 @@ def timed(user: str, query: str, sources: list[str]) -> tuple[float, float]:
 	"""Milliseconds of a search: on the clock, and of the processor, which others on a machine do not lengthen."""
 	with acting_as(user):
 		began, worked = perf_counter(), process_time()
-		search(query, sources)
+		search_knowledge(query, sources)
 		return (perf_counter() - began) * 1000, (process_time() - worked) * 1000

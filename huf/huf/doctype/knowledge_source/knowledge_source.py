@@ -23,7 +23,7 @@ STATE = ("state", "error", "indexed_at")
 class KnowledgeSource(Document):
 	def validate(self):
 		self.keep_state()
-		if self.embedding_model and not vectors.is_possible():
+		if self.embedding_model and not vectors.is_available():
 			frappe.throw(_("An embedding model needs numpy: pip install numpy"))
 		if self.source_type == "DocType":
 			self.check_doctype()
@@ -33,7 +33,7 @@ class KnowledgeSource(Document):
 			self.check_urls()
 
 	def on_update(self):
-		changes.forget_watched()
+		changes.forget_cached_sources()
 		if self.disabled:
 			return
 		if self.get_doc_before_save() is None or any(map(self.has_value_changed, INDEXED)):
@@ -41,7 +41,7 @@ class KnowledgeSource(Document):
 			enqueue_index(self.name, again=again, enqueue_after_commit=True)
 
 	def on_trash(self):
-		changes.forget_watched()
+		changes.forget_cached_sources()
 		store.delete_items(list(store.read_items(self.name)))
 
 	def keep_state(self):
@@ -59,8 +59,8 @@ class KnowledgeSource(Document):
 			frappe.throw(_("{0} has no documents that stand by themselves.").format(self.reference_doctype))
 
 	def check_fields(self):
-		known = sources.all_fields(self.reference_doctype)
-		wanted = sources.fields_of(self)
+		known = sources.list_indexable_fields(self.reference_doctype)
+		wanted = sources.get_indexed_fields(self)
 		if unknown := [each for each in wanted if each not in known]:
 			names = _("{0} has no field {1} that holds text.")
 			frappe.throw(names.format(self.reference_doctype, ", ".join(unknown)))
@@ -69,7 +69,7 @@ class KnowledgeSource(Document):
 
 	def check_filters(self):
 		try:
-			sources.document_names(self, "-")
+			sources.list_document_names(self, "-")
 		except (ValueError, TypeError, frappe.ValidationError, frappe.db.OperationalError) as error:
 			frappe.throw(_("Filters must be JSON such as {0}: {1}").format('{"status": "Open"}', str(error)))
 
@@ -77,7 +77,7 @@ class KnowledgeSource(Document):
 		from huf.ai.core.errors import ToolError
 		from huf.ai.tools.http import resolve_url
 
-		for url in sources.urls_of(self):
+		for url in sources.parse_urls(self):
 			try:
 				resolve_url(url, None, tied=False)
 			except (ToolError, UsageError) as error:

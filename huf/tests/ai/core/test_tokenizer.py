@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from huf.ai.core.tokenizer import MAX_TERMS, Term, fold_text, read_query, split_words
-from huf.ai.knowledge.ranking import fuse, weigh
+from huf.ai.knowledge.ranking import fuse_rankings, score_texts
 
 
 class TestWords(unittest.TestCase):
@@ -48,12 +48,12 @@ class TestWords(unittest.TestCase):
 class TestWeighing(unittest.TestCase):
 	def test_what_says_more_of_the_rarer_words_comes_first(self):
 		texts = [("", "roof roof"), ("", "roof and gutter"), ("", "roof of slates")]
-		scores = weigh(read_query("roof gutter"), texts)
+		scores = score_texts(read_query("roof gutter"), texts)
 		self.assertEqual(max(scores), scores[1])
 		self.assertEqual(scores[1], 1.0)
 
 	def test_a_heading_counts_more_than_a_text_and_an_exact_word_more_than_another_form(self):
-		above, below, other = weigh(
+		above, below, other = score_texts(
 			read_query("invoices"), [("Invoices", "x"), ("", "invoices"), ("", "invoice")]
 		)
 		self.assertGreater(above, below)
@@ -61,8 +61,8 @@ class TestWeighing(unittest.TestCase):
 		self.assertGreater(other, 0)
 
 	def test_words_in_quotes_count_only_beside_one_another(self):
-		self.assertEqual(weigh(read_query('"14 days"'), [("", "14 days"), ("", "days 14")]), [1.0, 0.0])
+		self.assertEqual(score_texts(read_query('"14 days"'), [("", "14 days"), ("", "days 14")]), [1.0, 0.0])
 
 	def test_orders_are_fused_by_their_ranks(self):
-		self.assertEqual(list(fuse("abc", "bca"))[0], "b")
-		self.assertEqual(fuse(), {})
+		self.assertEqual(list(fuse_rankings("abc", "bca"))[0], "b")
+		self.assertEqual(fuse_rankings(), {})

@@ -66,9 +66,9 @@ class TestPages(SiteTestCase):
 		(cited,) = find("leaks north", source)
 		self.assertEqual((cited["url"], cited["link"], cited["title"]), (url, url, "The roof"))
 		self.assertNotIn("evil", cited["text"])
-		from huf.ai.knowledge.search import search
+		from huf.ai.knowledge.search import search_knowledge
 
-		self.assertIs(search("leaks", [source]).get("untrusted"), True)
+		self.assertIs(search_knowledge("leaks", [source]).get("untrusted"), True)
 
 	def test_a_page_is_read_anew_and_stays_while_it_cannot_be_reached(self):
 		source = make_source(source_type="URLs", urls=self.site.add("/a", "The old roof", "text/plain"))
@@ -168,11 +168,11 @@ class TestDocuments(SiteTestCase):
 		doc = make_case(title=f"Roof {self.word}")
 		source = self.source()
 		store.mark_waiting({"source": source})
-		items = store.next_waiting(source, 500)
+		items = store.list_waiting_items(source, 500)
 		item = next(each for each in items if each.reference_name == doc.name)
-		found = indexing.read_item(item)
+		found = indexing.read_content(item)
 		doc.update({"title": f"Gutter {self.word}"}).save()
-		indexing.settle(item, found)
+		indexing.store_content(item, found)
 		self.assertEqual(frappe.db.get_value(ITEM, item.name, "state"), "Waiting")
 		index_source(source, gather=False)
 		self.assertIn("Gutter", texts(self.word, source)[0])
@@ -180,7 +180,7 @@ class TestDocuments(SiteTestCase):
 	def test_a_source_whose_worker_was_lost_is_taken_up_again(self):
 		source = self.source()
 		make_case(title="Roof")
-		self.assertIn(source, store.sources_waiting())
+		self.assertIn(source, store.list_waiting_sources())
 
 	def test_what_is_only_tried_is_not_indexed_and_what_is_done_is_no_change_of_the_index(self):
 		doc, source = make_case(title=f"Roof {self.word}"), self.source()
@@ -194,15 +194,15 @@ class TestDocuments(SiteTestCase):
 	def test_an_item_that_ends_its_worker_keeps_no_other_back(self):
 		make_case(title=f"Roof {self.word}")
 		fatal, source = make_case(title=f"Gutter {self.word}"), self.source(index=False)
-		store.set_state(source, store.State.INDEXING)
-		known = indexing.sources.read_item
+		store.set_state(source, store.IndexState.INDEXING)
+		known = indexing.sources.read_item_parts
 
 		def read_item(item):
 			if item.reference_name == fatal.name:
 				raise SystemExit
 			return known(item)
 
-		with patch.object(indexing.sources, "read_item", read_item):
+		with patch.object(indexing.sources, "read_item_parts", read_item):
 			self.assertRaises(SystemExit, index_source, source)
 			index_source(source, gather=False)
 		self.assertEqual(len(find(self.word, source)), 1)

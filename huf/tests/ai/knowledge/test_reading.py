@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from huf.ai.core.errors import UsageError
-from huf.ai.knowledge.chunking import MAX_CHUNK_CHARS, Part, parts_of_markdown, split_parts
-from huf.ai.knowledge.reading import MAX_UNPACKED, READERS, read_file
+from huf.ai.knowledge.chunking import MAX_CHUNK_CHARS, Part, split_markdown, split_parts
+from huf.ai.knowledge.reading import MAX_UNPACKED_BYTES, READERS, read_file
 
 MARKDOWN = (
 	"# Leave\n\nAsk Ms Müller.\n\n## Terms\n\nTwo weeks.\n\n```\n# no heading\n```\n\n# Pay\n\nMonthly."
@@ -71,7 +71,7 @@ class TestFiles(unittest.TestCase):
 			zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as package,
 			package.open("word/document.xml", "w", force_zip64=True) as entry,
 		):
-			for _ in range(MAX_UNPACKED // 10_000_000 + 1):
+			for _ in range(MAX_UNPACKED_BYTES // 10_000_000 + 1):
 				entry.write(bytes(10_000_000))
 		for ending in ("docx", "xlsx", "pptx"):
 			with self.assertRaisesRegex(UsageError, "too large"):
@@ -88,7 +88,7 @@ class TestFiles(unittest.TestCase):
 class TestChunks(unittest.TestCase):
 	@given(st.text(alphabet="ab .\n#ü", max_size=6 * MAX_CHUNK_CHARS))
 	def test_chunks_lose_no_word_and_stand_where_they_say(self, text):
-		chunks = list(split_parts(parts_of_markdown(text)))
+		chunks = list(split_parts(split_markdown(text)))
 		for chunk in chunks:
 			self.assertEqual(text[chunk.start : chunk.start + len(chunk.text)], chunk.text)
 			self.assertLessEqual(len(chunk.text), MAX_CHUNK_CHARS)
