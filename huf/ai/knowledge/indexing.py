@@ -7,6 +7,7 @@ fetched while a transaction is open.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 import frappe
 from frappe.utils import now
@@ -123,7 +124,7 @@ def index_items(items: list) -> None:
 
 
 def index_one_by_one(items: list) -> None:
-	"""Mark each item as failed before it is read, so that one that kills its worker cannot block the others."""
+	"""Mark each item as failed before it is read, so that one that kills its worker blocks no other."""
 	for item in items:
 		store.fail_item(item, "The worker that read it was lost.", keep=True)
 		frappe.db.commit()

@@ -74,5 +74,5 @@ def remove_source_item(item: str) -> None:
 		frappe.delete_doc("File", row.reference_name)
 	else:
 		raise UsageError(
-			"This source has all documents that match its filters. Change the filters, or delete the document."
+			"This source covers all documents that match its filters. Change them, or delete the document."
 		)

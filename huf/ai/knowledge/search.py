@@ -80,14 +80,15 @@ def find_chunks(reader: KnowledgeReader, query: str, sources: list, limit: int) 
 	terms, names = read_query(query), {source.name for source in sources}
 	rows = add_texts(filter_readable(reader, generate_candidates(reader, terms, sources), names, limit))
 	texts = [(f"{reader.get_title(row)} {row.heading or ''}", row.text) for row in rows.values()]
-	scores = dict(zip(rows, ranking.score_texts(terms, texts), strict=True))
+	scores: dict[str, float] = dict(zip(rows, ranking.score_texts(terms, texts), strict=True))
 	near = [
 		add_texts(filter_readable(reader, [candidates], names, limit))
 		for candidates in vectors.find_nearest(query, sources, MAX_CANDIDATES)
 	]
 	if near:
 		rows = {name: row for found in [*near, rows] for name, row in found.items()}
-		scores = ranking.fuse_rankings(sorted(scores, key=lambda name: scores[name], reverse=True), *near)
+		by_words = sorted(scores, key=scores.__getitem__, reverse=True)
+		scores = ranking.fuse_rankings(by_words, *near)
 	return [(rows[name], scores[name]) for name in sorted(rows, key=lambda name: (-scores[name], name))]
 
 

@@ -64,7 +64,8 @@ def read_items(source: str) -> dict[str, Any]:
 def read_item_page(source: str, start: int, limit: int) -> list:
 	return frappe.db.sql(
 		f"""select name, source, reference_doctype, reference_name, url, title, state, error, chunks,
-		indexed_at from `tab{ITEM}` where source = %s order by case state when 'Failed' then 0 else 1 end, creation, name
+		indexed_at from `tab{ITEM}` where source = %s
+		order by case state when 'Failed' then 0 else 1 end, creation, name
 		limit {int(limit)} offset {int(start)}""",
 		(source,),
 		as_dict=True,
@@ -267,7 +268,7 @@ def read_vectors(source: str) -> list[tuple[str, str]]:
 
 
 def add_texts(rows: Mapping[str, Any]) -> dict[str, Any]:
-	"""Add text and position to rows of `read_chunk_origins`; drop rows that were rewritten in the meantime."""
+	"""Add text and position to rows of `read_chunk_origins`; drop rows that were rewritten since."""
 	fields = ["name", "from_fields", "heading", "page", "begins", "text"]
 	found = frappe.get_all(CHUNK, filters={"name": ["in", list(rows)]}, fields=fields, order_by="name asc")
 	texts = {each.name: each for each in found}
