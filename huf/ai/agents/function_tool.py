@@ -20,8 +20,8 @@ from huf.ai.core.types import Effect
 class EffectTool(FunctionTool):
 	"""The SDK's tool, plus what it does to the world and where it comes from.
 
-	`start`, which takes checked arguments, `work` and `describe` are those of `Calls`. `progress`: what people read while it is at work, where somebody
-	wrote it.
+	`start`, which takes checked arguments, `work` and `describe` are those of `Calls`. `can_dry_run`: it changes nothing but
+	documents, through Frappe. `progress`: what people read while it runs.
 	"""
 
 	effect: Effect = Effect.READ
@@ -31,6 +31,7 @@ class EffectTool(FunctionTool):
 	max_calls: int = 0
 	concurrent: bool = False
 	needs_approval: bool = False
+	can_dry_run: bool = False
 	progress: str = ""
 	start: Callable[[dict], Awaitable[str]] | None = None
 	work: Callable[[dict], str] | None = None
@@ -50,6 +51,7 @@ def create_function_tool(
 	admit: Callable[[], None] | None = None,
 	result_limit: int = 0,
 	request: Callable[..., dict] | None = None,
+	can_dry_run: bool = False,
 ) -> EffectTool:
 	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text, shortened to `result_limit`.
 
@@ -67,6 +69,7 @@ def create_function_tool(
 		types=types,
 		reference_doctype=reference_doctype,
 		timeout=timeout,
+		can_dry_run=can_dry_run,
 		# What waits for the network; anything else, and all that another agent does, uses the run's one connection to the
 		# database.
 		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function) and types != "Run Agent",

@@ -18,7 +18,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
 from huf.ai.tools.exits import why_person
-from huf.ai.tools.types import DETAIL, KNOWLEDGE, NAME, RUN_AGENT, TIERED, TOOL_TYPES, closed
+from huf.ai.tools.types import CODE_TYPES, DETAIL, KNOWLEDGE, NAME, RUN_AGENT, TIERED, TOOL_TYPES, closed
 
 
 def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectTool]:
@@ -71,7 +71,15 @@ def create_tool(row, agent=None, run_child: RunChild | None = None) -> EffectToo
 		reference_doctype=row.reference_doctype,
 		result_limit=row.result_limit or 0,
 		request=partial(describe_http, row) if row.types in ("GET", "POST") else None,
+		can_dry_run=can_dry_run(row),
 	)
+
+
+def can_dry_run(row) -> bool:
+	"""Whether a write can be tried to preview it: Huf's own document tools, and functions that declare it."""
+	if row.types in CODE_TYPES:
+		return bool(row.documents_only)
+	return TOOL_TYPES[row.types].effect is Effect.WRITE
 
 
 def settled(row, agent) -> dict:

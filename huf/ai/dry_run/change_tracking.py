@@ -1,7 +1,7 @@
-"""Which documents are touched while something is done, so that what it changed can be read.
+"""Tracks which documents a piece of code changes, so that its changes can be read afterwards.
 
-Told by the events of documents (see `agent_hooks.py`), by direct writes of `frappe.db`, and by the tables that other statements
-write. It belongs to a context: what other threads and tasks do is not noted. Reads and changes no documents.
+It learns of them from document events (`triggers/doc_events.py`), from direct writes through `frappe.db`, and from the tables
+of other statements. A tracker belongs to its context: other threads and tasks are not tracked.
 """
 
 import re
@@ -17,30 +17,35 @@ from typing import Any
 import frappe
 
 TRACES = frozenset(
-	(
-		*(
-			"Version",
-			"Error Log",
-			"Activity Log",
-			"Access Log",
-			"Route History",
-			"View Log",
-			"Notification Log",
-		),
-		*(
-			"Deleted Document",
-			"Email Queue",
-			"Email Queue Recipient",
-			"Scheduled Job Log",
-			"Sessions",
-			"Series",
-		),
-		*("Singles", "DefaultValue", "Agent Run", "Agent LLM Call", "Agent Tool Call", "Agent Message"),
-		*("Agent Conversation", "Agent Trigger Event", "Agent Draft", "Agent Budget"),
-		*("Knowledge Item", "Knowledge Chunk"),
-	)
+	[
+		"Version",
+		"Error Log",
+		"Activity Log",
+		"Access Log",
+		"Route History",
+		"View Log",
+		"Notification Log",
+		"Deleted Document",
+		"Email Queue",
+		"Email Queue Recipient",
+		"Scheduled Job Log",
+		"Sessions",
+		"Series",
+		"Singles",
+		"DefaultValue",
+		"Agent Run",
+		"Agent LLM Call",
+		"Agent Tool Call",
+		"Agent Message",
+		"Agent Conversation",
+		"Agent Trigger Event",
+		"Agent Draft",
+		"Agent Budget",
+		"Knowledge Item",
+		"Knowledge Chunk",
+	]
 )
-"""What Huf and Frappe write by the way: nobody's change, so it is neither shown nor compared."""
+"""Logs and bookkeeping of Huf and Frappe: not a change anybody made, so they are neither shown nor compared."""
 
 WRITES_TABLE = re.compile(
 	r"\s*(?:insert\s+(?:ignore\s+)?into|replace\s+into|update|delete\s+from)\s+[`\"]?tab([^`\"]+)[`\"]",
@@ -54,27 +59,28 @@ PASSES_ON = (
 	"frappe.query_builder",
 	"pypika",
 )
-"""Modules through which others write."""
+"""Modules that write on behalf of their caller."""
 
 
 @dataclass
-class Touched:
-	"""Documents in the order they were touched, traces by DocType, and DocTypes whose tables were written to.
+class ChangeTracker:
+	"""Changed documents in order, traces counted by DocType, and DocTypes whose tables were written to.
 
-	`is_trial`: all of it will be undone, so no trigger may look at it. `earlier`: what was being saved before; Frappe keeps
-	it in its list for good where that failed.
+	`is_dry_run`: all of it will be rolled back, so no trigger may see it. `earlier`: documents that were being saved before;
+	after a failed save Frappe leaves them in its list.
 	"""
 
-	is_trial: bool
+	is_dry_run: bool
 	earlier: tuple[tuple[str, str], ...] = ()
 	documents: dict[tuple[str, str], None] = field(default_factory=dict)
 	traces: Counter = field(default_factory=Counter)
 	tables: dict[str, None] = field(default_factory=dict)
 	beyond: dict[str, None] = field(default_factory=dict)
-	"""DocTypes of which rows were written that are not noted one by one, beside those that are."""
-	is_noted: bool = False
+	"""DocTypes with further changed rows that are not tracked one by one."""
+	is_recorded: bool = False
+	"""Whether the statement that runs now belongs to a call that is recorded already."""
 
-	def note(self, doctype: str, name: Any) -> None:
+	def record(self, doctype: str, name: Any) -> None:
 		if doctype in TRACES:
 			self.traces[doctype] += 1
 		elif name is not None:
@@ -84,28 +90,28 @@ class Touched:
 				if key[1] is not None and key[0] not in TRACES:
 					self.documents.setdefault((key[0], str(key[1])))
 
-	def note_rows(self, doctype: str, rows: Any) -> None:
-		"""Rows of `frappe.db.set_value`: a name, or filters; those of a child table count as their document's."""
+	def record_rows(self, doctype: str, rows: Any) -> None:
+		"""Record what `frappe.db.set_value` changes: `rows` is a name or filters; child rows count as their document."""
 		if doctype in TRACES:
 			return
 		meta = frappe.get_meta(doctype)
 		if meta.issingle or rows is None:
-			return self.note(doctype, doctype)
+			return self.record(doctype, doctype)
 		fields = ["parenttype", "parent"] if meta.istable else ["name"]
 		found = frappe.db.get_values(doctype, rows, fields, order_by="name asc", limit=MAX_ROWS + 1)
 		if len(found) > MAX_ROWS:
 			self.beyond[doctype] = None
 		for row in found[:MAX_ROWS]:
-			self.note(*row) if meta.istable else self.note(doctype, row[0])
+			self.record(*row) if meta.istable else self.record(doctype, row[0])
 
-	def note_statement(self, query: Any) -> None:
+	def record_statement(self, query: Any) -> None:
 		if table := WRITES_TABLE.match(str(query)):
-			self.note_table(table[1])
+			self.record_table(table[1])
 
-	def note_table(self, doctype: str) -> None:
-		"""Rows are written by a statement. Documents write theirs so as well, and those are noted by themselves."""
-		# Tables of no DocType, such as that of passwords, have two underscores in front.
-		if doctype in TRACES or doctype.startswith("__") or self.is_noted:
+	def record_table(self, doctype: str) -> None:
+		"""Record a statement that writes rows. Documents use such statements too, but are recorded by their events."""
+		# Tables without a DocType, such as that of passwords, begin with two underscores.
+		if doctype in TRACES or doctype.startswith("__") or self.is_recorded:
 			return
 		self.tables[doctype] = None
 		if not is_by_document():
@@ -113,75 +119,74 @@ class Touched:
 
 
 def is_by_document() -> bool:
-	"""Whether what writes now is Frappe's own handling of documents."""
-	return module_of(nearest(lambda module: module.startswith(PASSES_ON))).startswith("frappe.model")
-
-
-def nearest(passed: Callable[[str], bool]) -> FrameType:
-	"""The call nearest to here that is in none of the modules that are passed over; the outermost where all are."""
-	frame = sys._getframe(1)
-	while frame.f_back and passed(module_of(frame)):
+	"""Whether the statement comes from Frappe's own handling of documents."""
+	frame: FrameType | None = sys._getframe(1)
+	while frame and frame.f_globals.get("__name__", "").startswith(PASSES_ON):
 		frame = frame.f_back
-	return frame
+	return bool(frame) and frame.f_globals.get("__name__", "").startswith("frappe.model")
 
 
-def module_of(frame: FrameType) -> str:
-	return frame.f_globals.get("__name__", "")
+_tracker: ContextVar[ChangeTracker | None] = ContextVar("huf_change_tracker", default=None)
 
 
-_touched: ContextVar[Touched | None] = ContextVar("huf_touched", default=None)
-
-
-def note_event(doc) -> bool:
-	"""Called for every event of every document. True: it is only tried, and nothing else may come of it."""
-	touched = _touched.get()
-	if touched is None:
+def record_event(doc: Any) -> bool:
+	"""Record a document event. True in a dry run: nothing else may come of the event."""
+	tracker = _tracker.get()
+	if tracker is None:
 		return False
-	touched.note(doc.doctype, doc.name)
-	return touched.is_trial
+	tracker.record(doc.doctype, doc.name)
+	return tracker.is_dry_run
 
 
-def is_trial() -> bool:
-	"""Whether what is done now will be undone."""
-	touched = _touched.get()
-	return touched is not None and touched.is_trial
+def is_dry_run() -> bool:
+	"""Whether what happens here will be rolled back."""
+	tracker = _tracker.get()
+	return tracker is not None and tracker.is_dry_run
 
 
 @contextmanager
-def noting(is_trial: bool) -> Iterator[Touched]:
-	"""Note what this context touches."""
-	touched, db = Touched(is_trial, tuple(frappe.flags.currently_saving)), frappe.local.db
+def tracking(is_dry_run: bool) -> Iterator[ChangeTracker]:
+	"""Track what this context changes."""
+	tracker, db = ChangeTracker(is_dry_run, tuple(frappe.flags.currently_saving)), frappe.local.db
 
-	def noted(method: str, note: Callable) -> Callable:
+	def recorded(method: str, record: Callable) -> Callable:
 		write = getattr(db, method)
 
-		def call(*args, **kwargs):
-			note(*args, **kwargs)
-			before, touched.is_noted = touched.is_noted, True
+		def call(*args: Any, **kwargs: Any) -> Any:
+			record(*args, **kwargs)
+			before, tracker.is_recorded = tracker.is_recorded, True
 			try:
 				return write(*args, **kwargs)
 			finally:
-				touched.is_noted = before
+				tracker.is_recorded = before
 
 		return call
 
-	token = _touched.set(touched)
+	def record_single(doctype: str, *args: Any, **kwargs: Any) -> None:
+		tracker.record(doctype, doctype)
+
+	def record_rows(dt: str, dn: Any = None, *args: Any, **kwargs: Any) -> None:
+		tracker.record_rows(dt, dn)
+
+	def record_table(doctype: str, *args: Any, **kwargs: Any) -> None:
+		tracker.record_table(doctype)
+
+	def record_statement(query: Any, *args: Any, **kwargs: Any) -> None:
+		tracker.record_statement(query)
+
+	token = _tracker.set(tracker)
 	try:
 		with replaced(
 			db,
-			set_value=noted("set_value", lambda dt, dn=None, *args, **kwargs: touched.note_rows(dt, dn)),
-			set_single_value=noted(
-				"set_single_value", lambda doctype, *args, **kwargs: touched.note(doctype, doctype)
-			),
-			sql=noted("sql", lambda query, *args, **kwargs: touched.note_statement(query)),
-			**{
-				method: noted(method, lambda doctype, *args, **kwargs: touched.note_table(doctype))
-				for method in ("delete", "bulk_insert")
-			},
+			set_value=recorded("set_value", record_rows),
+			set_single_value=recorded("set_single_value", record_single),
+			sql=recorded("sql", record_statement),
+			delete=recorded("delete", record_table),
+			bulk_insert=recorded("bulk_insert", record_table),
 		):
-			yield touched
+			yield tracker
 	finally:
-		_touched.reset(token)
+		_tracker.reset(token)
 
 
 @contextmanager

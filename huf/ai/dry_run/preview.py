@@ -14,9 +14,9 @@ from frappe.utils import get_datetime, now_datetime
 
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ToolError
-from huf.ai.dry_run import isolation
-from huf.ai.dry_run.change_tracking import Touched, noting
+from huf.ai.dry_run.change_tracking import ChangeTracker, tracking
 from huf.ai.dry_run.diff import compare, read_state
+from huf.ai.dry_run.isolation import isolated
 from huf.ai.storage.rows import digest
 from huf.ai.tools.fields import readable_fields
 
@@ -60,7 +60,7 @@ class Differs(Exception):
 
 
 @dataclass(frozen=True)
-class Trial:
+class Attempt:
 	"""What came of doing something: documents before and after, and between which times it was done."""
 
 	before: Mapping[Key, dict | None]
@@ -71,14 +71,14 @@ class Trial:
 	ended: datetime.datetime
 
 	def changes(self) -> list[dict]:
-		"""All of them, in the order in which the documents were touched."""
+		"""All of them, in the order in which the documents were tracker."""
 		pairs = ((key, compare(*key, self.before.get(key), after)) for key, after in self.after.items())
 		return [mark_provisional(change, self) for _, change in pairs if change]
 
 
 def preview(work: Callable[[], Any]) -> Preview:
 	"""What `work` would change. Raises what it raises, and PreviewRefused where it cannot be undone."""
-	return shown(try_out(work))
+	return as_preview(attempt_dry(work))
 
 
 def apply(work: Callable[[], Any], approved: str) -> Any:
@@ -87,14 +87,14 @@ def apply(work: Callable[[], Any], approved: str) -> Any:
 	Raises Differs with nothing changed; ToolError where doing it was not what trying it had been a moment before: then the
 	caller rolls back.
 	"""
-	trial = try_out(work)
-	if digest_of(trial) != approved:
-		raise Differs(shown(trial))
+	attempt = attempt_dry(work)
+	if digest_of(attempt) != approved:
+		raise Differs(as_preview(attempt))
 	began = now_datetime()
-	with noting(is_trial=False) as touched:
+	with tracking(is_dry_run=False) as tracker:
 		result = work()
-	# The rows of the trial are locked: what they were before is what they were before this.
-	done = Trial(trial.before, read_all(touched), tables_of(touched), trial.kept, began, now_datetime())
+	# The rows of the attempt are locked: what they were before is what they were before this.
+	done = Attempt(attempt.before, read_all(tracker), tables_of(tracker), attempt.kept, began, now_datetime())
 	if digest_of(done) != approved:
 		raise ToolError(
 			"What was changed is not the same each time it is done, so it was taken back. It cannot be approved beforehand."
@@ -102,28 +102,29 @@ def apply(work: Callable[[], Any], approved: str) -> Any:
 	return result
 
 
-def try_out(work: Callable[[], Any]) -> Trial:
+def attempt_dry(work: Callable[[], Any]) -> Attempt:
 	"""Do it, read what came of it, undo it, and read what had been there."""
 	began = now_datetime()
-	with isolation.closed() as closed, noting(is_trial=True) as touched:
+	with isolated() as dry_run, tracking(is_dry_run=True) as tracker:
 		work()
-		after, tables = read_all(touched), tables_of(touched)
+		after, tables = read_all(tracker), tables_of(tracker)
 	ended = now_datetime()
 	forget_caches(after)
 	before = {key: read_state(*key) for key in after}
-	kept = {**closed.kept, "mails": touched.traces["Email Queue"]}
-	return Trial(before, after, tables, {kind: count for kind, count in kept.items() if count}, began, ended)
+	suppressed = {**dry_run.suppressed, "mails": tracker.traces["Email Queue"]}
+	counted = {kind: count for kind, count in suppressed.items() if count}
+	return Attempt(before, after, tables, counted, began, ended)
 
 
-def read_all(touched: Touched) -> dict[Key, dict | None]:
-	return {key: read_state(*key) for key in list(touched.documents)}
+def read_all(tracker: ChangeTracker) -> dict[Key, dict | None]:
+	return {key: read_state(*key) for key in list(tracker.documents)}
 
 
-def tables_of(touched: Touched) -> tuple[str, ...]:
-	"""DocTypes whose rows were written by statements of their own, and are not those of the documents touched."""
-	known = {doctype for doctype, _ in touched.documents}
+def tables_of(tracker: ChangeTracker) -> tuple[str, ...]:
+	"""DocTypes whose rows were written by statements of their own, and are not those of the documents tracker."""
+	known = {doctype for doctype, _ in tracker.documents}
 	known |= {df.options for doctype in known for df in frappe.get_meta(doctype).get_table_fields()}
-	return (*touched.beyond, *(table for table in touched.tables if table not in {*known, *touched.beyond}))
+	return (*tracker.beyond, *(table for table in tracker.tables if table not in {*known, *tracker.beyond}))
 
 
 def forget_caches(keys: Mapping[Key, Any]) -> None:
@@ -137,7 +138,7 @@ def forget_caches(keys: Mapping[Key, Any]) -> None:
 # --- what is not the same the next time ---
 
 
-def mark_provisional(change: dict, trial: Trial) -> dict:
+def mark_provisional(change: dict, attempt: Attempt) -> dict:
 	"""Mark a new document's name, and times of day that are those of the doing."""
 	if change["action"] == "create":
 		rule = (frappe.get_meta(change["doctype"]).autoname or "").lower()
@@ -149,27 +150,27 @@ def mark_provisional(change: dict, trial: Trial) -> dict:
 		meta = frappe.get_meta(doctype)
 		for each in fields:
 			df = meta.get_field(each["fieldname"])
-			if df and is_moment(each["after"], df.fieldtype, trial):
+			if df and is_moment(each["after"], df.fieldtype, attempt):
 				each["provisional"] = True
 	return change
 
 
-def is_moment(value: Any, fieldtype: str, trial: Trial) -> bool:
+def is_moment(value: Any, fieldtype: str, attempt: Attempt) -> bool:
 	"""Whether a value is the time at which it was written."""
 	if not value or fieldtype not in ("Datetime", "Time"):
 		return False
 	second = datetime.timedelta(seconds=1)
-	day = trial.ended.date()
+	day = attempt.ended.date()
 	moment = get_datetime(f"{day} {value}" if fieldtype == "Time" else value)
-	return trial.began - second <= moment <= trial.ended + second
+	return attempt.began - second <= moment <= attempt.ended + second
 
 
-def digest_of(trial: Trial) -> str:
+def digest_of(attempt: Attempt) -> str:
 	"""A name of all that changes, equal for equal changes, whatever new names and times of day they have."""
-	changes = trial.changes()
+	changes = attempt.changes()
 	new = new_names(changes)
 	steady = [steady_change(change, new) for change in changes]
-	text = to_canonical_json([steady, sorted(trial.tables)])
+	text = to_canonical_json([steady, sorted(attempt.tables)])
 	for name, stand_in in new.items():
 		if len(name) >= LONG_NAME:
 			text = text.replace(name, stand_in)
@@ -212,20 +213,20 @@ def steady_field(each: dict, new: Mapping[str, str]) -> list:
 # --- what is shown ---
 
 
-def shown(trial: Trial) -> Preview:
+def as_preview(attempt: Attempt) -> Preview:
 	"""As the user in session may see it."""
 	return Preview(
-		tuple(visible_change(change, trial) for change in trial.changes()),
-		digest_of(trial),
-		tuple((*key, state["modified"]) for key, state in trial.before.items() if state),
-		trial.tables,
-		trial.kept,
+		tuple(visible_change(change, attempt) for change in attempt.changes()),
+		digest_of(attempt),
+		tuple((*key, state["modified"]) for key, state in attempt.before.items() if state),
+		attempt.tables,
+		attempt.kept,
 	)
 
 
-def visible_change(change: dict, trial: Trial) -> dict:
+def visible_change(change: dict, attempt: Attempt) -> dict:
 	key = change["doctype"], change["name"]
-	if not may_read(*key, trial.before.get(key)):
+	if not may_read(*key, attempt.before.get(key)):
 		every = len(change["fields"]) + len(change["rows"])
 		return {**change, "name": None, "fields": [], "rows": [], "hidden": every}
 	fields = visible_fields(change["doctype"], change["fields"])

@@ -24,7 +24,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.core.types import Effect
 from huf.ai.dry_run import isolation
-from huf.ai.dry_run.change_tracking import Touched, noting
+from huf.ai.dry_run.change_tracking import ChangeTracker, tracking
 from huf.ai.dry_run.preview import forget_caches
 from huf.ai.evals.cases import EvalCase
 from huf.ai.mail import store
@@ -64,9 +64,9 @@ class CaseDryRuns:
 		async def start(arguments: dict) -> str:
 			if tool.name in self.remaining_results:
 				return to_text(self.next_result(tool.name))
-			if tool.effect is Effect.EXTERNAL:
+			if tool.effect is not Effect.READ and not tool.can_dry_run:
 				raise ToolError(
-					f"An eval calls no external tool. Add a result of {tool.name} to the case's results."
+					f"An eval makes only calls that it can roll back. Add a result of {tool.name} to the case's results."
 				)
 			return await run_in_thread(lambda: self.call(tool, arguments))
 
@@ -109,7 +109,7 @@ class CaseDryRuns:
 		changes = None
 		before, frappe.flags.huf_run = frappe.flags.huf_run, self.run
 		try:
-			with acting_as("Administrator"), isolation.closed(), noting(is_trial=True) as changes:
+			with acting_as("Administrator"), isolation.isolated(), tracking(is_dry_run=True) as changes:
 				self.set_up()
 				with acting_as(self.user):
 					names = NameMap(changes, self.first_documents)
@@ -187,7 +187,7 @@ class NameMap:
 	run.
 	"""
 
-	def __init__(self, changes: Touched, first_documents: list[tuple[str, str]]):
+	def __init__(self, changes: ChangeTracker, first_documents: list[tuple[str, str]]):
 		self.changes, self.first_documents = changes, first_documents
 
 	def pairs(self) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ Every save of every document comes through here; for a DocType without a source 
 
 import frappe
 
-from huf.ai.dry_run.change_tracking import is_trial
+from huf.ai.dry_run.change_tracking import is_dry_run
 from huf.ai.knowledge import sources, store
 from huf.ai.knowledge.indexing import enqueue_index
 from huf.ai.knowledge.store import SOURCE, Reference
@@ -18,7 +18,7 @@ CACHE_TTL_S = 24 * 3600
 def note_change(doc, method: str | None = None, *names) -> None:
 	"""Document event: a document was saved, renamed (`names`: old, new) or deleted."""
 	sources_by_doctype = get_sources_by_doctype()
-	if doc.doctype not in sources_by_doctype or is_trial():
+	if doc.doctype not in sources_by_doctype or is_dry_run():
 		return
 	if method in ("after_delete", "after_rename"):
 		for name in {str(doc.name), *map(str, names[:2])}:

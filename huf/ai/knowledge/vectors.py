@@ -68,7 +68,7 @@ def find_nearest(query: str, sources: Iterable, limit: int) -> Iterator[list[str
 	for source in sources:
 		if source.embedding_model:
 			models.setdefault(source.embedding_model, []).append(source.name)
-	if not models or frappe.db.transaction_writes or isolation.is_closed() or not is_available():
+	if not models or frappe.db.transaction_writes or isolation.is_dry_run() or not is_available():
 		return
 	for model, names in models.items():
 		try:

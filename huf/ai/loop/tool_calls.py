@@ -4,7 +4,7 @@
 """
 
 import time
-from asyncio import CancelledError, Task
+from asyncio import CancelledError
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,7 +12,7 @@ from huf.ai.core.arguments import check_arguments, mask_secrets, parse_arguments
 from huf.ai.core.errors import RunPaused, RunStopped, ToolError, ToolTimeout
 from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Tool, ToolResult
 from huf.ai.loop.guards import Guard, Progress
-from huf.ai.loop.waiting import watch
+from huf.ai.loop.waiting import Finished, watch
 
 MAX_KEPT = 8_000_000
 """Bytes of a result that are put on record: with its quotes escaped, a row must fit into what MariaDB takes at once."""
@@ -47,18 +47,18 @@ async def perform(call: Call, guards: Iterable[Guard] = (), step: int = 0) -> To
 	# A guard may end the read transaction to see what others did. That would end a write tool's own in the middle.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
 	try:
-		task = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)
-		status, text = outcome_of(task)
+		finished = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)
+		status, text = outcome_of(finished)
 	except (ToolTimeout, RunStopped) as error:
 		stopped = isinstance(error, RunStopped)
 		status, text = abandoned(call), to_text(fault(error))
 	return ToolResult(call, status, text, round((time.monotonic() - started) * 1000), stopped)
 
 
-def outcome_of(task: Task) -> tuple[CallStatus, str]:
+def outcome_of(finished: Finished) -> tuple[CallStatus, str]:
 	"""What a finished tool returned or raised, as text fit for the record. Raises RunPaused."""
 	try:
-		return CallStatus.SUCCESS, recordable(task.result())
+		return CallStatus.SUCCESS, recordable(finished.result())
 	except RunPaused:
 		raise
 	except (Exception, CancelledError) as error:  # the boundary around a tool's call

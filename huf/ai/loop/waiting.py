@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from huf.ai.concurrency.event_loops import CarriedContext
@@ -14,6 +15,19 @@ CANCEL_GRACE_S = 1.0
 """How long something cancelled may tidy up before it is left to itself."""
 
 
+@dataclass(frozen=True)
+class Finished:
+	"""How something awaited ended: its value, or the exception it raised."""
+
+	value: Any = None
+	error: BaseException | None = None
+
+	def result(self) -> Any:
+		if self.error:
+			raise self.error
+		return self.value
+
+
 async def watched(waiting: Awaitable, guards: Iterable[Guard], progress: Progress) -> Any:
 	"""The awaited result. Raises RunStopped when a guard ends the wait."""
 	return (await watch(waiting, guards, progress)).result()
@@ -21,19 +35,19 @@ async def watched(waiting: Awaitable, guards: Iterable[Guard], progress: Progres
 
 async def watch(
 	waiting: Awaitable, guards: Iterable[Guard], progress: Progress, timeout_s: float | None = None
-) -> asyncio.Task:
-	"""Wait until it is done and return its task, whose exception is the awaited's own.
+) -> Finished:
+	"""Wait until it is done, and keep what it raised apart from what ends the wait.
 
-	Raises RunStopped when a guard ends the wait, TookTooLong after `timeout_s` (None: never).
+	Raises RunStopped when a guard ends the wait, ToolTimeout after `timeout_s` (None: never).
 	"""
 	carried, clock = CarriedContext(), asyncio.get_running_loop().time
-	task = asyncio.ensure_future(carried.run(waiting))
+	task = asyncio.ensure_future(carried.run(finish(waiting)))
 	deadline = clock() + timeout_s if timeout_s else float("inf")
 	try:
 		while True:
 			await asyncio.wait({task}, timeout=max(0, min(GUARD_INTERVAL_S, deadline - clock())))
 			if task.done():
-				return task
+				return task.result()
 			if verdict := first_verdict(guards, progress):
 				raise RunStopped(verdict.reason, verdict.why)
 			if clock() >= deadline:
@@ -43,3 +57,11 @@ async def watch(
 			task.cancel()
 			await asyncio.wait({task}, timeout=CANCEL_GRACE_S)
 		carried.restore()
+
+
+async def finish(waiting: Awaitable) -> Finished:
+	"""Nothing is raised: KeyboardInterrupt out of a task would end the event loop before the waiting coroutine hears of it."""
+	try:
+		return Finished(await waiting)
+	except BaseException as error:
+		return Finished(error=error)

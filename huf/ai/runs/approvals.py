@@ -34,6 +34,8 @@ REFUSALS = {
 	DraftStatus.FAILED.value: "It was tried before and failed.",
 }
 
+NOT_TRIED = "This call has not been tried: the tool does not declare that it changes documents only. These are its arguments."
+
 
 class Approvals:
 	"""Of one run; `clear` is what the loop asks before it makes a call (see `huf.ai.core.types.Clear`)."""
@@ -98,7 +100,7 @@ class Approvals:
 				drafts.renew_draft(row, proposal_of(differs.preview, tool))
 				self.pause(step, call, row.name)
 
-		if tool.effect is Effect.EXTERNAL:
+		if not tool.can_dry_run:
 			try:
 				now = request_of(tool, arguments)
 			except ToolError as error:
@@ -109,7 +111,7 @@ class Approvals:
 		return replace(call, arguments=arguments, tool=replace(call.tool, run=make))
 
 	async def carry_out(self, tool, arguments: dict, row) -> Any:
-		if tool.effect is Effect.EXTERNAL:
+		if not tool.can_dry_run:
 			return await tool.start(arguments)
 		return await run_in_thread(lambda: apply(lambda: tool.work(arguments), row.digest))
 
@@ -154,7 +156,7 @@ def propose(tool, arguments: dict) -> Proposal:
 
 	Leaves locks behind: the caller ends the transaction.
 	"""
-	if tool.effect is Effect.EXTERNAL:
+	if not tool.can_dry_run:
 		return request_of(tool, arguments)
 	return proposal_of(preview(lambda: tool.work(arguments)), tool)
 
@@ -166,6 +168,8 @@ def proposal_of(seen: Preview, tool) -> Proposal:
 
 
 def request_of(tool, arguments: dict) -> Proposal:
-	"""What would be sent: an HTTP request, or else the arguments themselves."""
+	"""What would be sent: an HTTP request, or else the arguments. Runs nothing."""
 	request = tool.describe(arguments)
+	if tool.effect is Effect.WRITE:
+		request = {**request, "note": NOT_TRIED}
 	return Proposal({"request": request}, digest(to_canonical_json(request)))

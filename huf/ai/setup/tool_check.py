@@ -1,12 +1,13 @@
-"""A tool tried by hand as the person it is meant for: with their permissions, and nothing of it stays.
+"""Tries a tool as the person it is meant for, with their permissions; nothing of it stays.
 
-What writes is done, shown and undone. What reaches outside is shown; only a plain HTTP request is sent, where that is asked for.
+A write that can be run dry is previewed. Any other write and every external call is only shown, but a GET or POST tool
+can be sent on request.
 """
 
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import frappe
 
@@ -18,6 +19,9 @@ from huf.ai.dry_run.preview import preview
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.turns import loop_tool
 from huf.ai.runs.admission import acting_as
+
+if TYPE_CHECKING:
+	from huf.ai.agents.function_tool import EffectTool
 
 SENDABLE = ("GET", "POST")
 
@@ -39,8 +43,8 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 	seen: list[dict] = []
 	with acting_as(user):
 		tool = create_tool(row)
-		run = TRIALS[tool.effect](tool, seen) if not send else tool.start
-		request = CallRequest("trial", name, json.dumps(arguments))
+		run = tool.start if send else runner_for(tool, seen)
+		request = CallRequest("check", name, json.dumps(arguments))
 		call = prepare_one(request, 0, {name: replace(loop_tool(tool), run=run)})
 		tool_result = run_coroutine(perform(call))
 		frappe.db.rollback()
@@ -66,28 +70,19 @@ def check_person(user: str) -> None:
 Run = Callable[[dict], Awaitable[Any]]
 
 
-def reader(tool, seen: list[dict]) -> Run:
-	return tool.start
+def runner_for(tool: "EffectTool", seen: list[dict]) -> Run:
+	"""What takes the place of the tool's own `run`; a difference or a request is appended to `seen`."""
+	if tool.effect is Effect.READ:
+		return tool.start
 
-
-def writer(tool, seen: list[dict]) -> Run:
-	"""Does it inside a preview, and keeps both what it gave and what it would have changed."""
-
-	async def run(arguments: dict) -> Any:
-		results = []
+	async def preview_changes(arguments: dict) -> Any:
+		results: list = []
 		changed = await run_in_thread(lambda: preview(lambda: results.append(tool.work(arguments))))
 		seen.append(changed.as_dict())
 		return results[0]
 
-	return run
-
-
-def shower(tool, seen: list[dict]) -> Run:
-	async def run(arguments: dict) -> str:
+	async def show_request(arguments: dict) -> str:
 		seen.append({"request": tool.describe(arguments)})
 		return ""
 
-	return run
-
-
-TRIALS = {Effect.READ: reader, Effect.WRITE: writer, Effect.EXTERNAL: shower}
+	return preview_changes if tool.can_dry_run else show_request

@@ -49,7 +49,12 @@ FONTS = (
 )
 
 
-@tool("Make a file for the person: a table or a text", effect=Effect.WRITE, parameters=PARAMETERS)
+@tool(
+	"Make a file for the person: a table or a text",
+	effect=Effect.WRITE,
+	documents_only=True,
+	parameters=PARAMETERS,
+)
 def generate_file(file_name: str, text: str = "", rows: Rows | None = None) -> dict:
 	"""Gives {doctype, name, file_name, file_url}. Raises ToolError for what cannot be written."""
 	ending = Path(file_name).suffix.lower().lstrip(".")

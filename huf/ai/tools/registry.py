@@ -26,13 +26,17 @@ FOLDER = "huf_tools"
 
 @dataclass(frozen=True)
 class CodeTool:
-	"""A function as a tool of `app`. `parameters` is a JSON schema."""
+	"""A function as a tool of `app`.
+
+	`parameters` is a JSON schema. `documents_only`: it changes nothing but documents, through Frappe, so it can be run dry.
+	"""
 
 	name: str
 	app: str
 	description: str
 	parameters: dict
 	effect: Effect
+	documents_only: bool
 	function: Callable
 
 	@property
@@ -68,12 +72,24 @@ def tool(
 	*,
 	name: str | None = None,
 	effect: Effect | str = Effect.WRITE,
+	documents_only: bool = False,
 	parameters: dict | None = None,
 ) -> Callable[[Callable], Callable]:
-	"""Mark a function as a tool. What is left out is read from its name, docstring and signature."""
+	"""Mark a function as a tool. What is left out is read from its name, docstring and signature.
+
+	`documents_only` declares that a call changes nothing but documents, through Frappe: then an approval runs it dry and shows
+	the real difference. Without it an approval shows the arguments and runs nothing.
+	"""
 
 	def mark(function: Callable) -> Callable:
-		register_tool(name or function.__name__, function, description, effect=effect, parameters=parameters)
+		register_tool(
+			name or function.__name__,
+			function,
+			description,
+			effect=effect,
+			documents_only=documents_only,
+			parameters=parameters,
+		)
 		return function
 
 	return mark
@@ -85,6 +101,7 @@ def register_tool(
 	description: str | None = None,
 	*,
 	effect: Effect | str = Effect.WRITE,
+	documents_only: bool = False,
 	parameters: dict | None = None,
 ) -> None:
 	"""Mark a function as a tool under a name, usually an `async (args, user_context)`.
@@ -96,10 +113,21 @@ def register_tool(
 		raise ValueError(f"{name!r} is no name of a tool: letters, digits, _ and - only, 64 at most")
 	if any(each.name == name and each.function is not func for each in marked(func.__module__)):
 		raise ValueError(f"Tool {name!r} is already registered by {func.__module__}")
-	func.huf_tool = describe(name, func, description, effect=effect, parameters=parameters)
+	func.huf_tool = describe(
+		name, func, description, effect=effect, documents_only=documents_only, parameters=parameters
+	)
 
 
-def describe(name, function, description=None, *, app=None, effect=Effect.WRITE, parameters=None) -> CodeTool:
+def describe(
+	name: str,
+	function: Callable,
+	description: str | None = None,
+	*,
+	app: str | None = None,
+	effect: Effect | str = Effect.WRITE,
+	documents_only: bool = False,
+	parameters: dict | None = None,
+) -> CodeTool:
 	summary = (inspect.getdoc(function) or "").partition("\n\n")[0]
 	return CodeTool(
 		name,
@@ -107,6 +135,7 @@ def describe(name, function, description=None, *, app=None, effect=Effect.WRITE,
 		description or " ".join(summary.split()) or name.replace("_", " "),
 		parameters or custom_functions.schema_of(function),
 		Effect(effect),
+		documents_only,
 		function,
 	)
 
@@ -198,5 +227,5 @@ def marked(module: str) -> list[CodeTool]:
 
 def read_hook(app: str, entry: dict) -> CodeTool:
 	function = custom_functions.find(entry["function_path"])
-	more = {key: entry[key] for key in ("effect", "parameters") if key in entry}
+	more = {key: entry[key] for key in ("effect", "documents_only", "parameters") if key in entry}
 	return describe(entry["tool_name"], function, entry.get("description"), app=app, **more)

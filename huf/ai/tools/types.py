@@ -54,6 +54,8 @@ TIERED, DETAIL = "Read Document", "_detail"
 """The type that makes two tools, and how the name of the second ends."""
 KNOWLEDGE = "Search Knowledge"
 RUN_AGENT = "Run Agent"
+CODE_TYPES = ("Custom Function", "App Provided")
+"""Types whose calls run an app's own code."""
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Models accept no other."""
 FILTERS = {

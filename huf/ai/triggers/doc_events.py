@@ -11,7 +11,7 @@ from frappe.utils import get_datetime
 
 from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
-from huf.ai.dry_run.change_tracking import note_event
+from huf.ai.dry_run.change_tracking import record_event
 from huf.ai.storage.rows import clip
 from huf.ai.triggers.conditions import Snapshot, loggable_values, read_field_changes, take_snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
@@ -87,7 +87,7 @@ def clear_doc_event_agents_cache(doc=None, method: str | None = None, *_args) ->
 
 def run_hooked_agents(doc, method: str) -> None:
 	"""Called by Frappe for every document and event; runs no query if no trigger watches the DocType."""
-	if note_event(doc) or doc.doctype in UNWATCHED:
+	if record_event(doc) or doc.doctype in UNWATCHED:
 		return
 	flags, modified = doc.flags, doc.modified
 	cached = flags.get("huf_watched")

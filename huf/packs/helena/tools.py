@@ -156,7 +156,7 @@ def search_alle_akten(query: str, limit: int = 10) -> dict:
 	return citations.find(IN_CASES, query, limit)
 
 
-@tool(effect=WRITE)
+@tool(effect=WRITE, documents_only=True)
 def create_draft_dokument(
 	akte: str,
 	titel: str,
@@ -188,7 +188,7 @@ def create_draft_dokument(
 	return made
 
 
-@tool(effect=WRITE)
+@tool(effect=WRITE, documents_only=True)
 def create_draft_frist(
 	akte: str,
 	bezeichnung: str,
@@ -217,7 +217,7 @@ def create_draft_frist(
 	)
 
 
-@tool(effect=WRITE)
+@tool(effect=WRITE, documents_only=True)
 def create_notiz(titel: str, inhalt: str, akte: str | None = None) -> dict:
 	"""Propose a note, in an Akte or of no Akte, such as the outcome of research across Akten
 
@@ -231,7 +231,7 @@ def create_notiz(titel: str, inhalt: str, akte: str | None = None) -> dict:
 	)
 
 
-@tool(effect=WRITE)
+@tool(effect=WRITE, documents_only=True)
 def create_alert(
 	titel: str, text: str, severity: Literal["info", "warning", "critical"] = "info", akte: str | None = None
 ) -> dict:
@@ -247,7 +247,7 @@ def create_alert(
 	return cases.create(cases.ALERT, values)
 
 
-@tool(effect=WRITE)
+@tool(effect=WRITE, documents_only=True)
 def update_akte_rag(
 	akte: str,
 	zusammenfassung: str | None = None,
@@ -279,7 +279,7 @@ def update_akte_rag(
 	return {"status": "updated", "doctype": cases.CASE, "name": name, "fields": list(values)}
 
 
-@tool(effect=WRITE)
+@tool(effect=WRITE, documents_only=True)
 def create_draft_zeiterfassung(
 	akte: str, minuten: int, taetigkeit: str, datum: str | None = None, abrechenbar: bool = True
 ) -> dict:

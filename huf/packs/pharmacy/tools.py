@@ -35,7 +35,7 @@ def search_drugs(query: str, limit: int = 5) -> dict:
 	return {"drugs": [{**drug, "branches": branches_with(drug.name)} for drug in drugs]}
 
 
-@tool(effect=Effect.WRITE)
+@tool(effect=Effect.WRITE, documents_only=True)
 def manage_reservation(
 	action: Literal["create", "check", "cancel"], drug_name: str, pharmacy_id: str | None = None
 ) -> dict:

@@ -21,6 +21,7 @@ class AgentToolFunction(Document):
 		self.check_parameters()
 		self.check_address()
 		self.set_effect()
+		self.set_documents_only()
 		self.set_definition()
 
 	def check_name(self):
@@ -59,6 +60,12 @@ class AgentToolFunction(Document):
 		if not self.effect:
 			known = self.offered() or TOOL_TYPES[self.types]
 			self.effect = known.effect.value
+
+	def set_documents_only(self):
+		"""What an app's tool declares counts; a person may say it of a custom function only."""
+		if self.types != "Custom Function":
+			offered = self.offered()
+			self.documents_only = int(bool(offered and offered.documents_only))
 
 	def set_definition(self):
 		definition = {

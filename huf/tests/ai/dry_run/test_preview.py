@@ -7,7 +7,7 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.errors import ToolError
 from huf.ai.dry_run import change_tracking
-from huf.ai.dry_run.change_tracking import noting
+from huf.ai.dry_run.change_tracking import tracking
 from huf.ai.dry_run.preview import Differs, apply, preview
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools as tools
@@ -64,7 +64,7 @@ class TestDifference(PreviewTestCase):
 		with self.assertRaises(frappe.ValidationError):
 			tools.set_value(CASE, case.name, "status", "No such status")
 		self.assertIn((CASE, case.name), frappe.flags.currently_saving)
-		with noting(is_trial=True) as tracked:
+		with tracking(is_dry_run=True) as tracked:
 			tools.set_value(ORDER, order.name, "note", "new")
 		self.assertEqual(list(tracked.documents), [(ORDER, order.name)])
 

@@ -95,7 +95,7 @@ class TestMeaning(SiteTestCase):
 	def test_what_is_only_tried_asks_no_model(self):
 		source = make_source(*self.files, embedding_model=self.model)
 		before = len(self.asked())
-		with isolation.closed():
+		with isolation.isolated():
 			self.assertEqual(texts("roof", source), ["The roof of the house leaks"])
 		self.assertEqual(len(self.asked()), before)
 

@@ -60,8 +60,11 @@ class File(Document):
 	def after_delete(self):
 		"""The bytes go with the last File that refers to them."""
 		if self.is_local() and not frappe.db.exists("File", {"file_url": self.file_url}):
-			path = Path(self.get_full_path())
-			frappe.db.after_commit.add(lambda: path.unlink(missing_ok=True))
+			self.delete_file_data_content()
+
+	def delete_file_data_content(self, only_thumbnail=False):
+		path = Path(self.get_full_path())
+		frappe.db.after_commit.add(lambda: path.unlink(missing_ok=True))
 
 	# --- contents ---
 

@@ -1,0 +1,18 @@
+"""How a File's bytes leave the disk."""
+
+from unittest.mock import patch
+
+import frappe
+from frappe.core.doctype.file.file import File
+
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make, unique
+
+
+class TestFiles(SiteTestCase):
+	def test_bytes_are_deleted_by_the_method_that_a_dry_run_wraps(self):
+		file = make("File", file_name=f"{unique('a')}.txt", content=unique("text"), is_private=1)
+		with patch.object(File, "delete_file_data_content") as deleted:
+			frappe.delete_doc("File", file.name)
+		deleted.assert_called_once()
+		frappe.db.rollback()
