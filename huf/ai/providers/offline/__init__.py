@@ -1,0 +1,81 @@
+"""A deterministic provider for sites where no model is connected.
+
+`plan` takes the place of a model: it reads plain requests in four languages, calls tools and words an answer from their
+results. It uses no network and no chance, never claims to be a model, and asks back instead of guessing at a change.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import date
+
+from huf.ai.core.attachments import own_words
+from huf.ai.core.costs import WorstCase
+from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool
+from huf.ai.providers.offline.answers import word_result
+from huf.ai.providers.offline.steps import Call, Planner
+from huf.ai.providers.offline.tools import read_tools
+from huf.ai.providers.turns import drive
+
+
+async def run(
+	agent, enhanced_prompt: str, provider: str | None, model: str, context: dict | None = None
+) -> Outcome:
+	"""Run an SDK agent without a model, through the same loop and at no cost. Text is streamed word by word."""
+	specs = [spec_of(tool) for tool in agent.tools]
+
+	async def ask(messages: list[dict], tools: list[Tool], on_text: Callable[[str], None]) -> ModelReply:
+		message = plan(messages, specs)
+		for word in re.findall(r"\S+\s*", message["content"] or ""):
+			on_text(word)
+		requests = [(call["id"], call["function"]) for call in message["tool_calls"]]
+		calls = tuple(CallRequest(id, function["name"], function["arguments"]) for id, function in requests)
+		return ModelReply(message["content"] or "", calls)
+
+	ask.worst_case = lambda messages, tools, counted: WorstCase(OFFLINE)
+	ask.room = lambda tools: None  # no context window
+	return await drive(agent, enhanced_prompt, ask, context or {})
+
+
+def spec_of(tool) -> dict:
+	"""An SDK tool as a function spec for `plan`."""
+	known = {
+		"type": getattr(tool, "types", ""),
+		"doctype": getattr(tool, "reference_doctype", None),
+		"effect": tool.effect.value if hasattr(tool, "effect") else "",
+	}
+	function = {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
+	return {"type": "function", "function": {**function, "x-huf": known}}
+
+
+def plan(messages: list[dict], tools: list[dict], *, today: date | None = None) -> dict:
+	"""The next assistant message.
+
+	Args:
+		messages: the conversation in OpenAI's form, with at least one message of the user.
+		tools: function specs in OpenAI's form; beside its name each has "x-huf": {"type", "doctype", "effect"}, the values
+			of its Agent Tool Function.
+		today: what "tomorrow" counts from; the date of the server if left out.
+
+	Returns:
+		{"role": "assistant", "content": str or None, "tool_calls": list, which may be empty}.
+	"""
+	last = max(at for at, message in enumerate(messages) if message["role"] == "user")
+	before = [(message["role"], read_content(message)) for message in messages[:last]]
+	request = read_content(messages[last])
+	step = Planner(read_tools(tools), today or date.today()).next_step(before, request)
+	results = [read_content(message) for message in messages[last:] if message["role"] == "tool"]
+	if isinstance(step, Call) and not results:
+		function = {"name": step.tool.name, "arguments": json.dumps(step.arguments, ensure_ascii=False)}
+		call = {"id": f"call_{len(messages)}", "type": "function", "function": function}
+		return {"role": "assistant", "content": None, "tool_calls": [call]}
+	text = word_result(results[0], step) if isinstance(step, Call) else step.text
+	return {"role": "assistant", "content": text, "tool_calls": []}
+
+
+def read_content(message: dict) -> str:
+	"""A message's text, without the files that a person attached to it."""
+	content = message.get("content") or ""
+	if isinstance(content, str):
+		return own_words(content) if message["role"] == "user" else content
+	return "\n".join(part.get("text", "") for part in content if isinstance(part, dict))

@@ -1,0 +1,83 @@
+"""Words an answer from tool results; says nothing that is not in a result."""
+
+import html
+import json
+import re
+from typing import Any
+
+from huf.ai.providers.offline.steps import Call
+from huf.ai.providers.offline.tools import TITLE_FIELDS
+
+TAG = re.compile(r"<[^<>]+>")
+MARKUP = re.compile(r"[\[\]<>`]")
+HIDDEN_FIELDS = set("doctype owner creation modified modified_by docstatus idx name deleted".split())
+MAX_ROWS, MAX_CELLS, MAX_CELL_CHARS, MAX_TEXT_CHARS = 20, 3, 120, 2000
+
+
+def word_result(content: str, call: Call) -> str:
+	"""The answer to a tool result, as markdown."""
+	data, error = read_result(content)
+	text = call.language.say("failed", error=clean(error, MAX_TEXT_CHARS)) if error else word_data(data, call)
+	return "\n\n".join([text, *call.remarks])
+
+
+def word_data(data: Any, call: Call) -> str:
+	fields = data if isinstance(data, dict) else {}
+	rows = fields.get("rows", fields.get("data")) if fields else data
+	if call.operation in ("create", "update", "delete"):
+		return call.language.say(call.operation, thing=call.tool.thing, what=word_row(data))
+	if isinstance(rows, list) and call.operation in ("list", "count"):
+		return word_rows(rows, bool(fields.get("more")), call)
+	lines = [f"- {word_row(row)}" for row in rows[:MAX_ROWS]] if isinstance(rows, list) else []
+	if lines and "summary" in fields:
+		lines = [clean(fields["summary"]), "", *lines]
+	elif not lines:
+		shown = {name: clean(value) for name, value in fields.items() if name not in HIDDEN_FIELDS - {"name"}}
+		lines = [f"- {name}: {text}" for name, text in shown.items() if text] or [clean(data, MAX_TEXT_CHARS)]
+	return "\n".join(lines) or call.language.say("no_result", tool=call.tool.name)
+
+
+def read_result(content: str) -> tuple[Any, str | None]:
+	"""A tool message as (data, error). {"error": ...}, {"success": false} and "Error ..." are errors."""
+	try:
+		data = json.loads(content)
+	except ValueError:
+		return content, content if content.lower().startswith(("error", "traceback")) else None
+	is_error = isinstance(data, dict) and (data.get("error") or data.get("success") is False)
+	return data, str(data.get("error") or data.get("message") or content) if is_error else None
+
+
+def word_rows(rows: list, has_more: bool, call: Call) -> str:
+	say = call.language.say
+	filters = call.arguments.get("filters", {}).items()
+	signs = [(name, value if isinstance(value, list) else ["=", value]) for name, value in filters]
+	where = ", ".join(f"{name} {sign} {str(value).strip('%')}" for name, (sign, value) in signs)
+	values = {"thing": call.tool.thing, "count": len(rows), "where": f" ({where})" if where else ""}
+	if call.operation == "count" or not rows:
+		sentence = {0: "count_none", 1: "count_one"}.get(len(rows), "count_more" if has_more else "count")
+		return say(sentence, **values)
+	lines = [say("list", **values), "", *[f"- {word_row(row)}" for row in rows[:MAX_ROWS]]]
+	return "\n".join([*lines, "", say("more")] if has_more or len(rows) > MAX_ROWS else lines)
+
+
+def word_row(row: Any) -> str:
+	"""A record in a line: **title** (a few values) `name`."""
+	if not isinstance(row, dict):
+		return clean(row)
+	scalars = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
+	cells = {
+		name: clean(value) for name, value in scalars.items() if value != "" and name not in HIDDEN_FIELDS
+	}
+	title = next((cells.pop(name) for name in TITLE_FIELDS if name in cells), None)
+	others = ", ".join(list(cells.values())[:MAX_CELLS])
+	name = clean(row.get("name"))
+	parts = [f"**{title}**" if title else "", f"({others})" if others else "", f"`{name}`" if name else ""]
+	return " ".join(part for part in parts if part)
+
+
+def clean(value: Any, max_chars: int = MAX_CELL_CHARS) -> str:
+	"""A value as text without HTML. A record's text is one line, and shows no link or image."""
+	text = "" if value is None else html.unescape(TAG.sub(" ", str(value))).strip()
+	if max_chars == MAX_CELL_CHARS:
+		text = MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+	return text if len(text) <= max_chars else text[: max_chars - 1].rstrip("\\ ") + "…"

@@ -1,0 +1,87 @@
+"""Reads what a message asks for: its language, the operation and the verb. Knows no tools."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from huf.ai.providers.offline.language import Language, Token, detect_language, tokenize
+
+MAX_VERB_POSITION = 10
+"""Tokens before the verb; further on it belongs to somebody's text."""
+MAX_SHORT_TOKENS = 8
+"""Length up to which a message may be small talk, or a list without a verb ("open todos")."""
+
+
+@dataclass(frozen=True)
+class Request:
+	"""One message. Its verb is at `verb_at` up to `verb_end`; both are 0 without one."""
+
+	text: str
+	tokens: tuple[Token, ...]
+	language: Language
+	operation: str = ""
+	verb_at: int = 0
+	verb_end: int = 0
+
+	@property
+	def verb(self) -> str:
+		return " ".join(token.key for token in self.tokens[self.verb_at : self.verb_end])
+
+	def is_instruction(self, *also_before: str) -> bool:
+		"""Whether only words such as "please" and "can you", and those of the lists named, stand before the verb."""
+		at = 0
+		while at < self.verb_at:
+			length = self.language.find("openers", self.tokens, at)[1]
+			if not (length or self.tokens[at].is_mark or self.language.has(self.tokens[at], *also_before)):
+				return False
+			at += length or 1
+		return True
+
+	def mentions(self, list_name: str, tokens: Sequence[Token] | None = None) -> bool:
+		return any(
+			self.language.has(token, list_name) for token in (self.tokens if tokens is None else tokens)
+		)
+
+	def slice(self, tokens: Sequence[Token]) -> str:
+		"""The text of neighbouring tokens as it was written."""
+		if len(tokens) == 1:
+			return tokens[0].text
+		return self.text[tokens[0].start : tokens[-1].end] if tokens else ""
+
+	def strip(self, tokens: Sequence[Token], *leading: str) -> Sequence[Token]:
+		"""Without punctuation and "please" around it, and without words of the lists `leading` before it."""
+		start, end = 0, len(tokens)
+		while start < end and (tokens[start].is_mark or self.language.has(tokens[start], "polite", *leading)):
+			start += 1
+		while end > start and (tokens[end - 1].is_mark or self.language.has(tokens[end - 1], "polite")):
+			end -= 1
+		return tokens[start:end]
+
+
+def read_request(text: str) -> Request:
+	tokens = tokenize(text)
+	language = detect_language(tokens)
+	operation, start, end = find_verb(tokens, language)
+	if not operation and len(tokens) > 2 and tokens[1].key == ":" and language.has(tokens[0], "nouns"):
+		operation = "create"  # "Todo: buy milk"
+	elif not operation and 0 < len(tokens) <= MAX_SHORT_TOKENS and language.has(tokens[0], "vocabulary"):
+		operation = "list"
+	return Request(text, tokens, language, operation, start, end)
+
+
+def find_verb(tokens: Sequence[Token], language: Language) -> tuple[str, int, int]:
+	"""The first verb as (operation, start, end). A "how many" wins over a "show" before it."""
+	end = next((at for at, token in enumerate(tokens) if token.key == ":"), len(tokens))
+	found = [(at, *language.find("verbs", tokens, at)) for at in range(min(end, MAX_VERB_POSITION))]
+	verbs = [(operation, at, at + length) for at, operation, length in found if operation]
+	counts = [verb for verb in verbs if verb[0] == "count" and verbs[0][0] == "list"]
+	return next(iter(counts + verbs), ("", 0, 0))
+
+
+def find_chat(request: Request) -> str:
+	"""The kind of small talk that a message is: greeting, thanks, bye or help; "" for a request."""
+	words = [token for token in request.tokens if not token.is_mark]
+	for at in range(len(words) if len(words) <= MAX_SHORT_TOKENS else 0):
+		kind, length = request.language.find("chat", words, at)
+		if kind and ((at == 0 and not request.verb_end) or (kind == "help" and length > 1)):
+			return kind
+	return ""
