@@ -1,6 +1,6 @@
-"""Read by bench at every command; adds none of its own.
+"""Imported by bench for every command. It adds no commands, and preloads LiteLLM in workers.
 
-A worker of a bench forks for each job. What every run needs is loaded here before, once: it would cost each run seconds.
+RQ workers fork for each job. Without the preload, every job would import LiteLLM again, which takes seconds.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""What a site gets when Huf is installed: roles, settings, and an agent that works before any model is set up."""
+"""Install and migrate hooks: roles, default settings, a demo agent that works without a model, tools,
+indexes.
+"""
 
 from importlib.util import find_spec
 
@@ -61,16 +63,16 @@ DEMO_TOOLS = (
 		],
 	},
 )
-BY_TIME = ("Agent Run", "Agent LLM Call", "Agent Tool Call")
-"""What is listed and summed up by when it was; there may be millions."""
+INDEXED_BY_CREATION = ("Agent Run", "Agent LLM Call", "Agent Tool Call")
+"""DocTypes that are listed and summed up by time and can have millions of rows."""
 SEARCH_TOOL = {
 	"tool_name": "search_knowledge",
 	"types": "Search Knowledge",
-	"description": "Search the knowledge of this office: documents, files and pages, as far as the user may read them",
+	"description": "Search the knowledge of this office: documents, files and pages that the user may read",
 }
 INSTRUCTIONS = """You help with everyday office work on this site: to-dos, notes, and who is a user here.
 
-Look things up with your tools instead of guessing. Before you change something, be sure which document is meant.
+Look things up with your tools instead of guessing. Before you change a document, make sure it is the right one.
 Say in one or two sentences what you found or did, and name the documents."""
 
 
@@ -81,7 +83,7 @@ def after_install():
 	record_offered_tools()
 	prepare_knowledge()
 	add_indexes()
-	tell_if_litellm_is_missing()
+	warn_if_litellm_is_missing()
 
 
 def after_migrate():
@@ -102,7 +104,9 @@ def make_roles():
 
 
 def store_default_settings():
-	"""A Single has its defaults only as long as nothing of it is stored, and new fields have none then: store them."""
+	"""Store the defaults of Huf Settings: once a Single has stored values, Frappe applies no defaults to new
+	fields.
+	"""
 	stored, fields = frappe.db.get_singles_dict("Huf Settings"), frappe.get_meta("Huf Settings").fields
 	missing = {f.fieldname: f.default for f in fields if f.default and stored.get(f.fieldname) is None}
 	if missing:
@@ -110,7 +114,7 @@ def store_default_settings():
 
 
 def make_demo_agent():
-	"""An agent over DocTypes that every site has; only where nobody has made an agent yet."""
+	"""Create an agent for DocTypes that every site has, unless the site has agents already."""
 	if frappe.db.count("Agent"):
 		return
 	for tool in DEMO_TOOLS:
@@ -120,7 +124,7 @@ def make_demo_agent():
 		{
 			"doctype": "Agent",
 			"agent_name": DEMO_AGENT,
-			"description": "Looks up users, keeps to-dos and notes. Works without a model, too.",
+			"description": "Looks up users, keeps to-dos and notes. Also works without a model.",
 			"instructions": INSTRUCTIONS,
 			"agent_tool": [{"tool": tool["tool_name"]} for tool in DEMO_TOOLS],
 			"starters": "How many users are there?\nCreate a todo to call Anna\nList my open todos",
@@ -129,7 +133,9 @@ def make_demo_agent():
 
 
 def record_offered_tools():
-	"""What apps offer can be chosen on an agent: each tool has a record. One of the same name is left as it is."""
+	"""Create an Agent Tool Function for each tool that apps offer; existing ones of the same name are left
+	alone.
+	"""
 	for tool in registry.offers():
 		if not frappe.db.exists("Agent Tool Function", tool.name):
 			values = {"types": "App Provided", "provider_app": tool.app, "description": tool.description}
@@ -142,19 +148,22 @@ def record_offered_tools():
 
 
 def prepare_knowledge():
-	"""The index of words, and the tool that agents search it with."""
+	"""Create the full-text index and the tool that searches it."""
 	fulltext.create_index()
 	if not frappe.db.exists("Agent Tool Function", SEARCH_TOOL["tool_name"]):
 		frappe.get_doc({"doctype": "Agent Tool Function", **SEARCH_TOOL}).insert(ignore_permissions=True)
 
 
 def add_indexes():
-	for doctype in BY_TIME:
+	for doctype in INDEXED_BY_CREATION:
 		frappe.db.add_index(doctype, ["creation"])
 
 
 def refresh_definitions():
-	"""DocTypes may have gained fields: tell the models. A tool whose function or DocType is gone keeps what it had."""
+	"""Rebuild tool definitions, because DocTypes may have new fields.
+
+	A tool whose function or DocType is gone keeps its old definition.
+	"""
 	for name in frappe.get_all("Agent Tool Function", pluck="name", order_by="name"):
 		tool = frappe.get_doc("Agent Tool Function", name)
 		before = tool.function_definition
@@ -166,6 +175,8 @@ def refresh_definitions():
 			tool.db_set("function_definition", tool.function_definition, update_modified=False)
 
 
-def tell_if_litellm_is_missing():
+def warn_if_litellm_is_missing():
 	if find_spec("litellm") is None:
-		print("LiteLLM is not installed: agents work offline only. Install it with: bench setup requirements")
+		print(
+			"LiteLLM is not installed, so agents work offline only. Install it with: bench setup requirements"
+		)

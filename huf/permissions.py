@@ -1,6 +1,8 @@
-"""Who sees what runs leave behind: the owner and Huf Managers, in lists and one by one; a draft, its approver too.
+"""Permission hooks: runs and conversations are visible to their owner and Huf Managers, drafts also to their
+approver.
 
-And who may search a Knowledge Source: where it names roles, those.
+A Knowledge Source that names roles can be searched only by these. Every has_permission hook returns True or
+False: Frappe 16 takes None for a refusal.
 """
 
 import frappe
@@ -11,7 +13,7 @@ def is_manager(user: str) -> bool:
 
 
 def list_condition(user: str | None = None, doctype: str | None = None) -> str:
-	"""SQL for `permission_query_conditions`; nothing for managers."""
+	"""SQL for `permission_query_conditions`; empty for managers."""
 	user = user or frappe.session.user
 	return "" if is_manager(user) else f"`tab{doctype}`.`owner` = {frappe.db.escape(user)}"
 
@@ -32,7 +34,7 @@ def has_draft_permission(doc, ptype: str | None = None, user: str | None = None)
 
 
 def may_answer(user: str) -> bool:
-	"""Whether a user can be asked about drafts at all: signs in, and may read them."""
+	"""Whether a user can be an approver: an enabled user who may read drafts."""
 	is_person = user not in ("Guest", "Administrator") and frappe.db.get_value("User", user, "enabled")
 	return bool(is_person and frappe.has_permission("Agent Draft", "read", user=user))
 
@@ -40,9 +42,10 @@ def may_answer(user: str) -> bool:
 def source_condition(user: str | None = None, doctype: str | None = None) -> str:
 	if is_manager(user := user or frappe.session.user):
 		return ""
-	named = "select 1 from `tabHas Role` r where r.parenttype = 'Knowledge Source' and r.parent = `tabKnowledge Source`.name"
-	mine = ", ".join(map(frappe.db.escape, frappe.get_roles(user)))
-	return f"(not exists ({named}) or exists ({named} and r.role in ({mine})))"
+	roles_of_source = """select 1 from `tabHas Role` r
+		where r.parenttype = 'Knowledge Source' and r.parent = `tabKnowledge Source`.name"""
+	user_roles = ", ".join(map(frappe.db.escape, frappe.get_roles(user)))
+	return f"(not exists ({roles_of_source}) or exists ({roles_of_source} and r.role in ({user_roles})))"
 
 
 def has_source_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:

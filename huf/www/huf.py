@@ -1,4 +1,4 @@
-"""The one page of the web app. Hands the browser who is signed in; everything else comes by REST."""
+"""The web app's only page. It passes the signed-in user to the browser; all other data comes through REST."""
 
 from urllib.parse import quote
 
@@ -14,8 +14,8 @@ no_cache = 1
 def get_context(context):
 	user = frappe.session.user
 	if user == "Guest":
-		wanted = quote(frappe.local.request.full_path.rstrip("?"))
-		frappe.local.flags.redirect_location = f"/login?redirect-to={wanted}"
+		target = quote(frappe.local.request.full_path.rstrip("?"))
+		frappe.local.flags.redirect_location = f"/login?redirect-to={target}"
 		raise frappe.Redirect
 	context.boot = {
 		"csrf_token": get_csrf_token(),
@@ -26,9 +26,9 @@ def get_context(context):
 		"is_system_manager": "System Manager" in frappe.get_roles(user),
 		"attachments": describe_limits(),
 		"time_zone": frappe.utils.get_system_timezone(),
-		# What the person has chosen for themselves; where they have not, the browser knows better than the site.
+		# The user's own choice. Without one, the browser's language is a better guess than the site's.
 		"lang": frappe.db.get_value("User", user, "language") or "",
 	}
-	# The page is a GET, whose writes are dropped; the token has to outlive it.
+	# Frappe rolls back what a GET writes, but the CSRF token must persist.
 	frappe.db.commit()
 	return context

@@ -14,7 +14,7 @@ class TestSettingsPage(PageTestCase):
 			page.get_by_test_id("field-router_confidence_threshold").fill("7")
 			page.get_by_test_id("field-max_steps").fill("4")
 			page.get_by_test_id("save").click()
-			page.get_by_text("a number from 0 to 1").wait_for()
+			page.get_by_text("must be between 0 and 1").wait_for()
 			page.get_by_test_id("field-router_confidence_threshold").fill("0.7")
 			page.keyboard.press("Control+s")
 			page.get_by_test_id("saved").wait_for()

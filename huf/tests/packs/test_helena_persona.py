@@ -13,9 +13,9 @@ from huf.tests.factories import make_model
 from huf.tests.model_server import ModelServer, call, text, tool_call, tool_calls
 from huf.tests.packs.helena import HelenaTestCase
 
-GREETING = "Hi, ich bin Helena! Ich kann Akten durchsuchen, Gesetze nachschlagen und Entwürfe erstellen. Was kann ich für dich tun?"
+GREETING = "Hi, ich bin Helena! Ich kann Akten durchsuchen, Gesetze nachschlagen und Entwürfe erstellen. Was kann ich für Sie tun?"
 STALL = "Gib jetzt deine beste Antwort mit dem, was du bisher hast."
-OFFER = "Möchtest du, dass ich im Hintergrund weitermache?"
+OFFER = "Möchten Sie, dass ich im Hintergrund weitermache?"
 
 
 class TestPersona(HelenaTestCase):
@@ -46,7 +46,7 @@ class TestPersona(HelenaTestCase):
 		self.ask("Hello", text(GREETING))
 		sent = self.server.requests[0]
 		told = sent["messages"][0]["content"]
-		self.assertIn("Immer auf Deutsch", told)
+		self.assertIn("immer auf Deutsch", told)
 		self.assertIn(GREETING, " ".join(told.split()))
 		for tool in sent["tools"]:
 			self.assertIn(f"`{tool['function']['name']}`", told)

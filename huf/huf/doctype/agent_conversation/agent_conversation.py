@@ -6,7 +6,10 @@ from huf.ai.chat.approvals import end_runs_of
 
 class AgentConversation(Document):
 	def on_trash(self):
-		"""What was said goes with it, and its runs end; their records stay, because they say what was done."""
+		"""Delete the messages and end open runs.
+
+		The runs' records stay, because they document what was done.
+		"""
 		end_runs_of(self.name)
 		frappe.db.delete("Agent Message", {"conversation": self.name})
 		for doctype in ("Agent Run", "Agent Draft"):

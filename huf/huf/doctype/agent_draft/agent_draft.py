@@ -9,4 +9,4 @@ class AgentDraft(Document):
 	def on_trash(self):
 		is_open = self.status in ("Pending", "Approved")
 		if is_open and frappe.db.get_value("Agent Run", self.run, "status") in OPEN_STATUSES:
-			raise UsageError("Its run waits for it. Reject it, or cancel the run, before you delete it.")
+			raise UsageError("A run waits for this draft. Reject it or cancel the run before you delete it.")

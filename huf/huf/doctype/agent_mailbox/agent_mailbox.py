@@ -6,7 +6,7 @@ from frappe.model.document import Document
 
 from huf.ai.mail import store
 
-STATE = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
+STATE_FIELDS = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
 NOBODY = ("Guest",)
 
 
@@ -25,9 +25,9 @@ class AgentMailbox(Document):
 			store.keep_account(self, self.get_password("smtp_password", raise_exception=False))
 
 	def keep_state(self):
-		"""How far it was read is not undone by a form that was opened before."""
+		"""Keep the fetching state, which a worker may have written after this form was opened."""
 		if before := self.get_doc_before_save():
-			self.update({fieldname: before.get(fieldname) for fieldname in STATE})
+			self.update({fieldname: before.get(fieldname) for fieldname in STATE_FIELDS})
 			if any(self.has_value_changed(name) for name in ("imap_host", "imap_user", "folder")):
 				self.uidvalidity, self.last_uid = None, 0
 
@@ -35,12 +35,14 @@ class AgentMailbox(Document):
 		self.email = (self.email or "").strip().lower()
 		filters = {"email": self.email, "name": ["!=", self.name]}
 		if other := frappe.db.get_value("Agent Mailbox", filters):
-			frappe.throw(_("{0} has the address {1} already.").format(other, self.email))
+			frappe.throw(_("The mailbox {0} already has the address {1}.").format(other, self.email))
 
 	def check_run_as(self):
-		"""Strangers write to a mailbox: whose permissions its agents get is chosen by who has them, or may give any."""
+		"""Anybody can write to a mailbox, so only the user whose permissions are used, or a System Manager,
+		may choose them.
+		"""
 		if self.run_as in NOBODY or not frappe.db.get_value("User", self.run_as, "enabled"):
-			frappe.throw(_("{0} cannot be who agents act as: it is no enabled user.").format(self.run_as))
+			frappe.throw(_("Agents cannot act as {0}, who is not an enabled user.").format(self.run_as))
 		user = frappe.session.user
 		if (
 			self.has_value_changed("run_as")
@@ -48,6 +50,6 @@ class AgentMailbox(Document):
 			and "System Manager" not in frappe.get_roles(user)
 		):
 			frappe.throw(
-				_("Only a System Manager may have agents act as somebody else. Choose yourself."),
+				_("Only a System Manager may choose another user. Choose yourself."),
 				frappe.PermissionError,
 			)

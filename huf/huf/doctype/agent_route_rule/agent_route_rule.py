@@ -23,4 +23,4 @@ class AgentRouteRule(Document):
 	def check_preprocessor(self):
 		if self.preprocessor and self.preprocessor not in preprocessor_names():
 			names = ", ".join(preprocessor_names())
-			frappe.throw(_("{0} is no preprocessor. There are: {1}.").format(self.preprocessor, names))
+			frappe.throw(_("There is no preprocessor {0}. Available: {1}.").format(self.preprocessor, names))

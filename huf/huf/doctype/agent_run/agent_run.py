@@ -4,7 +4,7 @@ from frappe.model.document import Document
 
 class AgentRun(Document):
 	def on_trash(self):
-		"""Its journal goes with it; what was said in the conversation stays."""
+		"""Delete the run's journal with it; the conversation's messages stay."""
 		for doctype in ("Agent LLM Call", "Agent Tool Call", "Agent Draft"):
 			frappe.db.delete(doctype, {"run": self.name})
 		frappe.db.set_value("Agent Message", {"run": self.name}, "run", None, update_modified=False)

@@ -9,11 +9,12 @@ from huf.ai.core.errors import UsageError
 from huf.ai.tools import custom_functions, registry
 from huf.ai.tools.types import TOOL_NAME, TOOL_TYPES, description_of, names_of, parameters_of
 
-OWN_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent"}
+CONFIGURABLE_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent"}
+"""Types whose effect the type alone does not determine."""
 
 
 class AgentToolFunction(Document):
-	"""A tool as a record. What the model is told of it is made here, on each save."""
+	"""A tool. Each save rebuilds the function definition that is sent to the model."""
 
 	def validate(self):
 		self.check_name()
@@ -26,9 +27,7 @@ class AgentToolFunction(Document):
 
 	def check_name(self):
 		if not all(TOOL_NAME.fullmatch(name) for name in names_of(self.tool_name or "", self.types)):
-			frappe.throw(
-				_("A tool's name has letters, digits, _ and - only, 64 at most: models accept no other.")
-			)
+			frappe.throw(_("Use only letters, digits, _ and - in a tool's name, and at most 64 of them."))
 
 	def check_needs(self):
 		needed = TOOL_TYPES[self.types].needs
@@ -43,19 +42,25 @@ class AgentToolFunction(Document):
 		names = [row.fieldname for row in self.parameters]
 		for name in names:
 			if not name.isidentifier():
-				frappe.throw(_("{0} cannot be a parameter's name: letters, digits and _ only.").format(name))
+				frappe.throw(
+					_("{0} cannot be a parameter's name. Use only letters, digits and _.").format(name)
+				)
 			if names.count(name) > 1:
-				frappe.throw(_("The parameter {0} is there twice.").format(name))
+				frappe.throw(_("The parameter {0} is listed twice.").format(name))
 
 	def check_address(self):
 		if self.headers and not self.base_url:
-			frappe.throw(_("A tool with headers needs a Base URL: they are sent to no other host."))
+			frappe.throw(
+				_("A tool with headers needs a Base URL, because headers are sent only to that host.")
+			)
 		if self.base_url and not re.match(r"https?://[^/\s]+", self.base_url):
 			frappe.throw(_("Base URL must begin with http:// or https://"))
 
 	def set_effect(self):
-		"""Only where the type does not settle it may a person say what a tool does."""
-		if self.types not in OWN_EFFECT:
+		"""The type determines the effect, except for types that can do anything; these default to what the
+		code declares.
+		"""
+		if self.types not in CONFIGURABLE_EFFECT:
 			self.effect = TOOL_TYPES[self.types].effect.value
 		if not self.effect:
 			known = self.offered() or TOOL_TYPES[self.types]
@@ -90,7 +95,7 @@ class AgentToolFunction(Document):
 			frappe.throw(str(error))
 
 	def offered(self) -> registry.CodeTool | None:
-		"""What the app says of a tool it provides; nothing for other types."""
+		"""The app's own description of a tool it provides; None for other types."""
 		if self.types != "App Provided":
 			return None
 		try:

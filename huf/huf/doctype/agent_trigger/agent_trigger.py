@@ -14,7 +14,7 @@ from huf.ai.triggers.due_times import Plan, check_cron
 from huf.ai.triggers.schedules import build_plan
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{2,79}")
-SHORTEST_SECRET = 16
+MIN_SECRET_CHARS = 16
 OWN_FIELDS = {
 	"Doc Event": ("reference_doctype", "doc_event"),
 	"Schedule": ("cron", "scheduled_interval", "starts_on", "next_execution"),
@@ -22,7 +22,7 @@ OWN_FIELDS = {
 	"App Event": ("event_name",),
 	"Manual": (),
 }
-PLAN = ("cron", "scheduled_interval", "interval_count", "starts_on")
+PLAN_FIELDS = ("cron", "scheduled_interval", "interval_count", "starts_on")
 NEEDS_RUN_AS = ("Schedule", "Webhook")
 SUBMITTED_ONLY = ("on_submit", "on_update_after_submit", "on_cancel")
 
@@ -43,7 +43,7 @@ class AgentTrigger(Document):
 		trigger_events.delete_events_of(self.name)
 
 	def keep_state(self):
-		"""What happened meanwhile is not undone by a form that was opened before; a save clears the last error."""
+		"""Keep times that a worker wrote after this form was opened; a save clears the last error."""
 		if before := self.get_doc_before_save():
 			self.last_execution, self.next_execution = before.last_execution, before.next_execution
 		self.last_error = None
@@ -65,17 +65,17 @@ class AgentTrigger(Document):
 		if self.trigger_type != "Doc Event":
 			return
 		if self.doc_event not in EVENTS:
-			frappe.throw(_("{0} is no event of a document.").format(self.doc_event))
+			frappe.throw(_("{0} is not a document event.").format(self.doc_event))
 		meta = frappe.get_meta(self.reference_doctype)
 		if meta.istable:
-			frappe.throw(_("{0} is a child table. Watch its parent DocType.").format(self.reference_doctype))
+			frappe.throw(_("{0} is a child table. Choose its parent DocType.").format(self.reference_doctype))
 		if self.reference_doctype in UNWATCHED:
 			frappe.throw(
-				_("{0} is written by the system on the way; it cannot be watched.").format(meta.name)
+				_("{0} cannot have triggers, because the system writes it while it works.").format(meta.name)
 			)
 		if self.doc_event in SUBMITTED_ONLY and not meta.is_submittable:
 			frappe.throw(
-				_("Documents of {0} are never submitted, so {1} never comes.").format(
+				_("{0} is not submittable, so {1} never happens. Choose another event.").format(
 					meta.name, self.doc_event
 				)
 			)
@@ -89,7 +89,7 @@ class AgentTrigger(Document):
 			self.cron = " ".join(self.cron.split())
 			self.scheduled_interval = self.starts_on = None
 			if wrong := check_cron(self.cron):
-				frappe.throw(_("{0} is no cron expression. {1}").format(self.cron, wrong))
+				frappe.throw(_("{0} is not a cron expression. {1}").format(self.cron, wrong))
 			return
 		self.interval_count = self.interval_count or 1
 		if self.starts_on:
@@ -105,19 +105,21 @@ class AgentTrigger(Document):
 			"-"
 		)
 		if not SLUG.fullmatch(self.webhook_slug):
-			frappe.throw(_("The slug has small letters, digits and -, and three of them at least."))
+			frappe.throw(_("Use at least three small letters, digits and - in the slug."))
 		other = frappe.db.get_value(
 			"Agent Trigger", {"webhook_slug": self.webhook_slug, "name": ["!=", self.name]}
 		)
 		if other:
 			frappe.throw(
-				_("The slug {0} is that of the trigger {1}. Choose another.").format(self.webhook_slug, other)
+				_("The trigger {1} already has the slug {0}. Choose another.").format(
+					self.webhook_slug, other
+				)
 			)
 		secret = self.webhook_secret or ""
 		if not secret:
-			frappe.throw(_("A webhook needs a secret: without one, every delivery is refused."))
-		if len(secret) < SHORTEST_SECRET and secret.strip("*"):
-			frappe.throw(_("The secret needs {0} characters at least.").format(SHORTEST_SECRET))
+			frappe.throw(_("Enter or generate a webhook secret. Without one, every delivery is refused."))
+		if len(secret) < MIN_SECRET_CHARS and secret.strip("*"):
+			frappe.throw(_("The secret needs at least {0} characters.").format(MIN_SECRET_CHARS))
 
 	def check_texts(self):
 		try:
@@ -127,33 +129,33 @@ class AgentTrigger(Document):
 			frappe.throw(str(error))
 
 	def check_run_as(self):
-		"""Nobody gets another's permissions by the way, and Administrator's only by being named."""
+		"""Only a System Manager may choose another user, and Administrator must be named explicitly."""
 		user = frappe.session.user
 		if not self.run_as and self.trigger_type in NEEDS_RUN_AS:
 			if user in EXPLICIT_RUN_AS_USERS:
 				frappe.throw(
-					_("Choose Run As: an agent gets the permissions of {0} only if you say so.").format(user)
+					_(
+						"Choose Run As. An agent gets the permissions of {0} only if you select that user."
+					).format(user)
 				)
 			self.run_as = user
 		if not self.run_as or not self.has_value_changed("run_as"):
 			return
 		if self.run_as == "Guest" or not frappe.db.get_value("User", self.run_as, "enabled"):
-			frappe.throw(_("{0} cannot be who the agent acts as: it is no enabled user.").format(self.run_as))
+			frappe.throw(_("An agent cannot act as {0}, who is not an enabled user.").format(self.run_as))
 		if self.run_as != user and "System Manager" not in frappe.get_roles(user):
 			frappe.throw(
-				_(
-					"Only a System Manager may have an agent act as somebody else. Leave Run As blank, or choose yourself."
-				),
+				_("Only a System Manager may choose another user. Leave Run As blank, or choose yourself."),
 				frappe.PermissionError,
 			)
 
 	def set_next_execution(self):
-		"""Counted from now when the schedule is new, changed or enabled again; else it goes on as it was."""
+		"""Count from now if the schedule is new, changed or enabled again; otherwise keep the next time."""
 		if self.trigger_type != "Schedule" or self.disabled:
 			self.next_execution = None
 			return
 		before = self.get_doc_before_save()
 		is_known = before and before.next_execution and not before.disabled
-		if is_known and not any(map(self.has_value_changed, PLAN)):
+		if is_known and not any(map(self.has_value_changed, PLAN_FIELDS)):
 			return
 		self.next_execution = build_plan(self).next_due(now_datetime())

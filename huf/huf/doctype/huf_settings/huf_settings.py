@@ -10,7 +10,7 @@ from huf.ai.routing.safe_pattern import check_pattern
 
 class HufSettings(Document):
 	def validate(self):
-		self.keep_witness()
+		self.keep_triggers_changed()
 		self.check_patterns()
 		self.check_threshold()
 		self.check_route_patterns()
@@ -23,20 +23,18 @@ class HufSettings(Document):
 
 	def check_threshold(self):
 		if not 0 <= flt(self.router_confidence_threshold) <= 1:
-			frappe.throw(_("The confidence for the agent is a number from 0 to 1."))
+			frappe.throw(_("The agent confidence threshold must be between 0 and 1."))
 
 	def check_route_patterns(self):
 		for row in self.route_patterns:
 			if not 0 <= flt(row.confidence) <= 1:
-				frappe.throw(
-					_("Row {0}: the confidence of a pattern is a number from 0 to 1.").format(row.idx)
-				)
+				frappe.throw(_("Row {0}: the confidence must be between 0 and 1.").format(row.idx))
 			try:
 				check_pattern(row.pattern)
 			except UsageError as error:
 				frappe.throw(_("Row {0}: {1}").format(row.idx, error))
 
-	def keep_witness(self):
-		"""When triggers last changed is told by them: a form opened before knows it no longer."""
+	def keep_triggers_changed(self):
+		"""Triggers write this time; a form that was opened earlier must not reset it."""
 		if before := self.get_doc_before_save():
 			self.triggers_changed = before.triggers_changed

@@ -6,7 +6,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.knowledge import changes, sources, store, vectors
 from huf.ai.knowledge.indexing import enqueue_index
 
-INDEXED = (
+INDEXED_FIELDS = (
 	"source_type",
 	"urls",
 	"reference_doctype",
@@ -17,14 +17,14 @@ INDEXED = (
 	"embedding_model",
 )
 
-STATE = ("state", "error", "indexed_at")
+STATE_FIELDS = ("state", "error", "indexed_at")
 
 
 class KnowledgeSource(Document):
 	def validate(self):
 		self.keep_state()
 		if self.embedding_model and not vectors.is_available():
-			frappe.throw(_("An embedding model needs numpy: pip install numpy"))
+			frappe.throw(_("Embedding models need numpy, which is not installed. Run: pip install numpy"))
 		if self.source_type == "DocType":
 			self.check_doctype()
 			self.check_fields()
@@ -36,7 +36,7 @@ class KnowledgeSource(Document):
 		changes.forget_cached_sources()
 		if self.disabled:
 			return
-		if self.get_doc_before_save() is None or any(map(self.has_value_changed, INDEXED)):
+		if self.get_doc_before_save() is None or any(map(self.has_value_changed, INDEXED_FIELDS)):
 			again = any(map(self.has_value_changed, ("document_fields", "embedding_model")))
 			enqueue_index(self.name, again=again, enqueue_after_commit=True)
 
@@ -45,27 +45,29 @@ class KnowledgeSource(Document):
 		store.delete_items(list(store.read_items(self.name)))
 
 	def keep_state(self):
-		"""How far it was read is not undone by a form that was opened before."""
+		"""Keep the indexing state, which a worker may have written after this form was opened."""
 		before = self.get_doc_before_save()
-		for fieldname in STATE:
+		for fieldname in STATE_FIELDS:
 			self.set(fieldname, before.get(fieldname) if before else None)
 		self.state = self.state or "New"
 
 	def check_doctype(self):
 		if not self.reference_doctype:
-			frappe.throw(_("Choose the DocType whose documents are to be found."))
+			frappe.throw(_("Choose the DocType whose documents agents should find."))
 		meta = frappe.get_meta(self.reference_doctype)
 		if meta.istable or meta.issingle or meta.is_virtual:
-			frappe.throw(_("{0} has no documents that stand by themselves.").format(self.reference_doctype))
+			frappe.throw(
+				_("{0} has no documents of its own. Choose another DocType.").format(self.reference_doctype)
+			)
 
 	def check_fields(self):
 		known = sources.list_indexable_fields(self.reference_doctype)
 		wanted = sources.get_indexed_fields(self)
 		if unknown := [each for each in wanted if each not in known]:
-			names = _("{0} has no field {1} that holds text.")
+			names = _("{0} has no text field {1}.")
 			frappe.throw(names.format(self.reference_doctype, ", ".join(unknown)))
 		if not wanted:
-			frappe.throw(_("{0} has no fields that hold text.").format(self.reference_doctype))
+			frappe.throw(_("{0} has no text fields.").format(self.reference_doctype))
 
 	def check_filters(self):
 		try:
