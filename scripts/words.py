@@ -47,7 +47,7 @@ NAME_PARTS = {
 	"whoever": "the caller",
 }
 PHRASES = {
-	r"gives? (?!up|way)": "returns",
+	r"gives (?!up|way)": "returns",
 	r"is (?-i:none)\b(?! of)": "is not a ...",
 	r"whoever": "the caller",
 	r"so many (?!as)": "N",

@@ -6,7 +6,7 @@ For System Managers and Huf Managers.
 import frappe
 
 from huf.ai.packs import exporting, listing, removing
-from huf.ai.packs.install import install as install_pack
+from huf.ai.packs.install import install_pack
 from huf.ai.packs.shipped import find_pack
 from huf.permissions import is_manager
 
@@ -48,7 +48,7 @@ def update(name: str):
 def remove(name: str, with_records: bool = False):
 	"""Remove a pack: {lines}. Refused if people made records with it, unless `with_records`."""
 	check_manager()
-	return {"lines": removing.remove(name, with_records)}
+	return {"lines": removing.remove_pack(name, with_records)}
 
 
 @frappe.whitelist(methods=["GET", "POST"])
@@ -64,7 +64,7 @@ def export(
 	check_manager()
 	agents, doctypes = frappe.parse_json(agents), frappe.parse_json(doctypes)
 	if not (agents or doctypes):
-		agents, doctypes = exporting.contents_of(name)
+		agents, doctypes = exporting.read_pack_contents(name)
 	return exporting.export_pack(name, agents or (), doctypes or (), with_records)
 
 

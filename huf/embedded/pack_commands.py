@@ -18,16 +18,16 @@ def import_pack(home, what):
 	"""
 	with connected(home) as frappe:
 		from huf.ai.core.errors import UsageError
-		from huf.ai.packs.install import install, tell
-		from huf.ai.packs.shipped import find_pack, source_of
+		from huf.ai.packs.install import format_report, install_pack
+		from huf.ai.packs.shipped import find_pack, get_pack_source
 
 		path = Path(what)
 		try:
 			if path.is_file():
 				click.echo(import_rules(frappe, path))
 			else:
-				report = install(source_of(path) if path.is_dir() else find_pack(what))
-				click.echo("\n".join(tell(report)))
+				report = install_pack(get_pack_source(path) if path.is_dir() else find_pack(what))
+				click.echo("\n".join(format_report(report)))
 		except (UsageError, frappe.ValidationError) as error:
 			raise click.ClickException(f"{what}: {error}") from None
 
@@ -40,10 +40,10 @@ def remove(home, pack, with_records):
 	"""Take a pack away again, with its tables."""
 	with connected(home):
 		from huf.ai.core.errors import UsageError
-		from huf.ai.packs.removing import remove
+		from huf.ai.packs.removing import remove_pack
 
 		try:
-			click.echo("\n".join(remove(pack, with_records)))
+			click.echo("\n".join(remove_pack(pack, with_records)))
 		except UsageError as error:
 			hint = "" if with_records else "\nWith --with-records they are deleted."
 			raise click.ClickException(f"{error}{hint if 'People made' in str(error) else ''}") from None
@@ -77,12 +77,12 @@ def export_things(home, target, agents, doctypes, pack, records):
 		if not (agents or doctypes or pack):
 			return click.echo(export_rules(target), nl=bool(target))
 		from huf.ai.core.errors import UsageError
-		from huf.ai.packs.exporting import contents_of, export_pack
+		from huf.ai.packs.exporting import export_pack, read_pack_contents
 
 		if not target:
 			raise click.ClickException("Say into which folder.")
 		try:
-			more = contents_of(pack) if pack else ((), ())
+			more = read_pack_contents(pack) if pack else ((), ())
 			wanted = [*agents, *more[0]], [*doctypes, *more[1]]
 			files = export_pack(frappe.scrub(target.resolve().name), *wanted, records)
 		except UsageError as error:

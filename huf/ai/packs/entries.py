@@ -1,4 +1,4 @@
-"""One document of a pack on this site: checked, found, made, and brought up to what the pack gives now. Does not commit."""
+"""Creates and updates one document of a pack on this site. Does not commit."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,116 +9,135 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.yaml_lines import LineMapping
-from huf.ai.packs.manifest import Entry
-from huf.ai.packs.merging import Digests, Merged, Parts, digest_of, keep_digests, merge, take_apart
+from huf.ai.packs.manifest import PackEntry
+from huf.ai.packs.merging import (
+	Digests,
+	Merged,
+	Parts,
+	build_digests,
+	compute_digest,
+	merge_parts,
+	split_parts,
+)
 
-IN_FORMAT = re.compile(r"\{(\w+)\}")
-NOT_COMPARED = {"Password"}
+FORMAT_FIELD = re.compile(r"\{(\w+)\}")
+UNCOMPARED_TYPES = {"Password"}
 
 
-def check_entry(entry: Entry) -> None:
-	"""Raises UsageError for fields that its DocType does not have; of a DocType that the pack brings, nobody knows yet."""
+def check_entry(entry: PackEntry) -> None:
+	"""Raise UsageError for fields that the DocType lacks; DocTypes that do not exist yet are not checked."""
 	if not frappe.db.exists("DocType", entry.doctype):
 		return
 	meta = frappe.get_meta(entry.doctype)
 	for name in entry.values:
-		if name not in ("name", "doctype") and not meta.has_field(name) and name not in standing(entry):
+		if (
+			name not in ("name", "doctype")
+			and not meta.has_field(name)
+			and name not in get_builtin_keys(entry)
+		):
 			line = entry.values.lines.get(name) if isinstance(entry.values, LineMapping) else None
 			place = re.sub(r"\d+$", str(line), entry.place) if line else entry.place
 			raise UsageError(f"{place}: {entry.doctype} has no field {name!r}.")
 
 
-def standing(entry: Entry) -> tuple[str, ...]:
-	"""What a DocType's own JSON has beside its fields on the embedded home."""
+def get_builtin_keys(entry: PackEntry) -> tuple[str, ...]:
+	"""Keys of an exported DocType that are not fields of the DocType DocType in the embedded runtime."""
 	return ("doctype", "actions", "links", "states") if entry.doctype == "DocType" else ()
 
 
-def name_of(entry: Entry) -> str | None:
-	"""The name that a document has or will have; None where only the site can say."""
+def get_entry_name(entry: PackEntry) -> str | None:
+	"""The name that the document has or will get; None if it depends on the site (series, hash)."""
 	if "name" in entry.values:
 		return entry.values["name"]
 	rule = frappe.get_meta(entry.doctype).autoname or ""
 	kind, _, what = rule.partition(":")
 	if kind == "field":
 		return entry.values.get(what)
-	names = IN_FORMAT.findall(what) if kind == "format" else ()
+	names = FORMAT_FIELD.findall(what) if kind == "format" else ()
 	if names and all(entry.values.get(each) for each in names):
-		return IN_FORMAT.sub(lambda found: str(entry.values[found[1]]), what)
+		return FORMAT_FIELD.sub(lambda found: str(entry.values[found[1]]), what)
 	return None
 
 
-def key_of(entry: Entry) -> str:
-	"""What the pack knows it by: its name, else all that it says."""
-	return name_of(entry) or digest_of(entry.values)
+def get_entry_key(entry: PackEntry) -> str:
+	"""Identifies the entry within its pack: its name, else a digest of its values."""
+	return get_entry_name(entry) or compute_digest(entry.values)
 
 
-def make(entry: Entry):
-	"""Insert it; gives the document. Raises UsageError with the place of what the site refuses."""
-	# A copy: Frappe writes into the rows it is given.
-	values = deepcopy({"doctype": entry.doctype, **entry.values, **(entry.at_first or {})})
-	with refused_at(entry):
+def insert_entry(entry: PackEntry):
+	"""Insert and return the document.
+
+	Raises UsageError that names the entry's place if the site refuses it.
+	"""
+	# Frappe modifies the rows that it receives.
+	values = deepcopy({"doctype": entry.doctype, **entry.values, **(entry.initial_values or {})})
+	with naming_entry(entry):
 		doc = frappe.get_doc(values)
 		given = entry.values.get("name") if entry.doctype != "DocType" else None
 		return doc.insert(set_name=given) if given else doc.insert()
 
 
 @contextmanager
-def refused_at(entry: Entry) -> Iterator[None]:
-	"""What the site refuses is told with the entry's place."""
+def naming_entry(entry: PackEntry) -> Iterator[None]:
+	"""Turn validation errors into a UsageError that names the entry's place."""
 	try:
 		yield
 	except (frappe.ValidationError, frappe.DoesNotExistError) as error:
 		raise UsageError(f"{entry.place} ({entry.doctype}): {error}") from error
 
 
-def given_parts(entry: Entry) -> Parts:
-	return take_apart(entry.doctype, {k: v for k, v in entry.values.items() if k not in ("name", "doctype")})
+def split_entry(entry: PackEntry) -> Parts:
+	return split_parts(entry.doctype, {k: v for k, v in entry.values.items() if k not in ("name", "doctype")})
 
 
-def stored_parts(doctype: str, name: str, parts: Iterable[str]) -> Parts:
-	"""The parts as they are stored; those of secrets are not looked at."""
+def read_stored_parts(doctype: str, name: str, parts: Iterable[str]) -> Parts:
+	"""The stored values of these parts, without passwords."""
 	doc = frappe.get_doc(doctype, name)
 	fields = dict.fromkeys(part.partition("[")[0] for part in parts)
-	secret = {df.fieldname for df in doc.meta.fields if df.fieldtype in NOT_COMPARED}
-	values = {each: plain_value(doc.get(each)) for each in fields if each not in secret}
-	return take_apart(doctype, values)
+	secret = {df.fieldname for df in doc.meta.fields if df.fieldtype in UNCOMPARED_TYPES}
+	values = {each: to_plain_value(doc.get(each)) for each in fields if each not in secret}
+	return split_parts(doctype, values)
 
 
-def plain_value(value):
+def to_plain_value(value):
 	return [row.as_dict() for row in value] if isinstance(value, list) else value
 
 
-def first_digests(entry: Entry, name: str) -> Digests:
-	given = given_parts(entry)
-	return keep_digests({}, given, stored_parts(entry.doctype, name, given))
+def build_first_digests(entry: PackEntry, name: str) -> Digests:
+	given = split_entry(entry)
+	return build_digests({}, given, read_stored_parts(entry.doctype, name, given))
 
 
-def bring_up(entry: Entry, name: str, kept: Digests) -> tuple[Merged, Digests]:
-	"""Write what the pack gives anew; a person's edits stay. Saves only where something is another."""
-	given = given_parts(entry)
-	merged = merge(kept, given, stored_parts(entry.doctype, name, [*given, *kept]))
+def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Digests]:
+	"""Write what the pack has changed since `kept` was computed; people's edits stay. Saves only if something
+	differs.
+
+	Returns the merge and the digests to store.
+	"""
+	given = split_entry(entry)
+	merged = merge_parts(kept, given, read_stored_parts(entry.doctype, name, [*given, *kept]))
 	if merged.changes:
-		with refused_at(entry):
+		with naming_entry(entry):
 			doc = frappe.get_doc(entry.doctype, name)
-			write(doc, deepcopy(merged.changes))
+			write_parts(doc, deepcopy(merged.changes))
 			doc.save()
-	stored = stored_parts(entry.doctype, name, given)
-	return merged, keep_digests(kept, given, stored, merged.edited)
+	stored = read_stored_parts(entry.doctype, name, given)
+	return merged, build_digests(kept, given, stored, merged.edited)
 
 
-def write(doc, changes: Parts) -> None:
+def write_parts(doc, changes: Parts) -> None:
 	for part, value in changes.items():
 		table, is_row, _ = part.partition("[")
 		if is_row:
-			write_row(doc, table, part, value)
+			write_row_part(doc, table, part, value)
 		else:
 			doc.set(table, value)
 
 
-def write_row(doc, table: str, part: str, value: dict | None) -> None:
-	"""Change, add or (None) take away the row of that key."""
+def write_row_part(doc, table: str, part: str, value: dict | None) -> None:
+	"""Change, append or (`value` None) remove the row of a part."""
 	row = next(
-		(row for row in doc.get(table) if part in take_apart(doc.doctype, {table: [row.as_dict()]})), None
+		(row for row in doc.get(table) if part in split_parts(doc.doctype, {table: [row.as_dict()]})), None
 	)
 	if value is None:
 		if row:
@@ -130,7 +149,7 @@ def write_row(doc, table: str, part: str, value: dict | None) -> None:
 
 
 def is_edited(doctype: str, name: str, kept: Digests) -> bool:
-	"""Whether a person has changed what the pack gave."""
+	"""Whether a person has changed what the pack installed."""
 	given = dict.fromkeys(kept)
-	merged = merge(kept, {}, stored_parts(doctype, name, given))
+	merged = merge_parts(kept, {}, read_stored_parts(doctype, name, given))
 	return bool(merged.edited)

@@ -1,6 +1,6 @@
-"""What a site has, written out as a pack: agents with their tools, triggers, rules and cases, DocTypes, and their records.
+"""Exports agents (with tools, triggers, mail rules, eval cases), DocTypes and their records as a pack.
 
-Only reads, as the user in session. Leaves out secrets, users, and what happened on this site.
+Reads with the session user's permissions. Secrets, users and run-time values of this site are left out.
 """
 
 import json
@@ -14,11 +14,12 @@ from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import parse_definition
 from huf.ai.mail.config import write_config
 from huf.ai.mail.dispatch import read_rules
-from huf.ai.packs.manifest import EVALS, FILE, NAME, NO_RIGHTS
+from huf.ai.packs.manifest import EVALS_FILE, MANIFEST_FILE, NO_RIGHTS, PACK_NAME
 
-TOOL, RULES = "Agent Tool Function", "mail.yaml"
+TOOL = "Agent Tool Function"
+RULES_FILE = "mail.yaml"
 BUILT_IN = {"Administrator", "All", "Guest", "Desk User", "System Manager", "Huf Manager", "Huf User"}
-OF_THE_SITE = {
+SITE_FIELDS = {
 	"Agent": {"last_run", "total_run", "pending_changes", "approver", "instructions", "agent_tool"},
 	TOOL: {"function_definition"},
 	"Agent Trigger": {
@@ -30,55 +31,59 @@ OF_THE_SITE = {
 		"last_error",
 	},
 }
-NOT_KEPT = {"Section Break", "Column Break", "Tab Break", "Password", "HTML", "Button"}
-MAX_RECORDS = 5000
+SKIPPED_FIELD_TYPES = {"Section Break", "Column Break", "Tab Break", "Password", "HTML", "Button"}
+MAX_RECORDS_PER_DOCTYPE = 5000
 
 
 def export_pack(
 	name: str, agents: Iterable[str] = (), doctypes: Iterable[str] = (), with_records: bool = False
 ) -> dict[str, str]:
-	"""{file: text} of a pack with these. Raises UsageError for what no pack can hold, PermissionError."""
-	if not NAME.fullmatch(name):
+	"""The files of a pack as {path: text}.
+
+	Raises UsageError for what a pack cannot contain, PermissionError for what the user may not read.
+	"""
+	if not PACK_NAME.fullmatch(name):
 		raise UsageError("A pack's name is short: small letters, digits and _.")
-	agents = [readable("Agent", each) for each in agents]
-	tools = [readable(TOOL, row.tool) for agent in agents for row in agent.agent_tool]
-	own = {tool.name: tool for tool in tools if tool.types != "App Provided"}
-	doctypes = dict.fromkeys(
-		[*doctypes, *(t.reference_doctype for t in own.values() if is_custom(t.reference_doctype))]
-	)
-	definitions = [definition_of(each) for each in in_order([readable("DocType", each) for each in doctypes])]
-	triggers = [
-		readable("Agent Trigger", each)
-		for each in names_of("Agent Trigger", {"agent": ["in", names(agents)]})
-	]
-	files = {f"prompts/{frappe.scrub(each.name)}.md": each.instructions or "" for each in agents}
-	top = {"pack": name, "title": name.replace("_", " ").capitalize(), "version": "1.0"}
-	top["roles"] = sorted(roles_in([*agents, *own.values()], definitions))
-	top["tools"] = [values_of(tool) for tool in own.values()]
-	top["agents"] = [agent_values(agent) for agent in agents]
-	top["triggers"] = [values_of(trigger) for trigger in triggers]
-	if rules := [rule for rule in read_rules() if rule.profile in names(agents)]:
-		files[RULES] = write_config(rules, ())
-		top["mail"] = RULES
-	files[FILE] = as_yaml({key: value for key, value in top.items() if value})
+	docs = [get_readable_doc("Agent", each) for each in agents]
+	agent_names = [doc.name for doc in docs]
+	tools = [get_readable_doc(TOOL, row.tool) for doc in docs for row in doc.agent_tool]
+	own_tools = list({tool.name: tool for tool in tools if tool.types != "App Provided"}.values())
+	used_doctypes = [tool.reference_doctype for tool in own_tools if is_custom(tool.reference_doctype)]
+	definitions = dump_doctypes([*doctypes, *used_doctypes])
+	triggers = list_names("Agent Trigger", {"agent": ["in", agent_names]})
+	rules = [rule for rule in read_rules() if rule.profile in agent_names]
+	manifest = {
+		"pack": name,
+		"title": name.replace("_", " ").capitalize(),
+		"version": "1.0",
+		"roles": sorted(collect_roles([*docs, *own_tools], definitions)),
+		"tools": [dump_document(tool) for tool in own_tools],
+		"agents": [dump_agent(doc) for doc in docs],
+		"triggers": [dump_document(get_readable_doc("Agent Trigger", each)) for each in triggers],
+		"mail": RULES_FILE if rules else None,
+	}
+	files = {f"prompts/{frappe.scrub(doc.name)}.md": doc.instructions or "" for doc in docs}
+	if rules:
+		files[RULES_FILE] = write_config(rules, ())
+	files[MANIFEST_FILE] = to_yaml({key: value for key, value in manifest.items() if value})
 	if definitions:
-		files["doctypes.json"] = as_json(definitions)
+		files["doctypes.json"] = to_json(definitions)
 	if with_records and definitions:
-		files["records.json"] = as_json([each for d in definitions for each in records_of(d["name"])])
-	if cases := [case for agent in agents for case in cases_of(agent.name)]:
-		files[EVALS] = as_yaml(cases)
+		files["records.json"] = to_json([each for d in definitions for each in dump_records(d["name"])])
+	if cases := [case for each in agent_names for case in dump_cases(each)]:
+		files[EVALS_FILE] = to_yaml(cases)
 	return files
 
 
-def contents_of(pack: str) -> tuple[list[str], list[str]]:
-	"""Agents and DocTypes of an installed pack, as arguments of `export_pack`."""
-	doc = readable("Agent Pack", pack)
+def read_pack_contents(pack: str) -> tuple[list[str], list[str]]:
+	"""(agents, DocTypes) of an installed pack that still exist, as arguments of `export_pack`."""
+	doc = get_readable_doc("Agent Pack", pack)
 	here = [row for row in doc.records if frappe.db.exists(row.record_doctype, row.record_name)]
-	kinds = ("Agent", "DocType")
-	return tuple([row.record_name for row in here if row.record_doctype == kind] for kind in kinds)
+	agents = [row.record_name for row in here if row.record_doctype == "Agent"]
+	return agents, [row.record_name for row in here if row.record_doctype == "DocType"]
 
 
-def readable(doctype: str, name: str):
+def get_readable_doc(doctype: str, name: str):
 	if not frappe.db.exists(doctype, name):
 		raise UsageError(f"There is no {doctype} {name}.")
 	doc = frappe.get_doc(doctype, name)
@@ -86,11 +91,7 @@ def readable(doctype: str, name: str):
 	return doc
 
 
-def names(docs: Iterable) -> list[str]:
-	return [doc.name for doc in docs]
-
-
-def names_of(doctype: str, filters: dict) -> list[str]:
+def list_names(doctype: str, filters: dict) -> list[str]:
 	return frappe.get_list(doctype, filters=filters, pluck="name", order_by="name asc", limit_page_length=0)
 
 
@@ -98,43 +99,53 @@ def is_custom(doctype: str | None) -> bool:
 	return bool(doctype and frappe.db.get_value("DocType", doctype, "custom"))
 
 
-def values_of(doc) -> dict:
-	"""The fields that differ from what a new document has; rows of tables likewise."""
-	left_out = OF_THE_SITE.get(doc.doctype, set())
+def dump_document(doc) -> dict:
+	"""Fields of a document and its rows whose values differ from the defaults of a new one."""
+	site_fields = SITE_FIELDS.get(doc.doctype, set())
 	found: dict[str, Any] = {}
 	for df in doc.meta.fields:
 		value = doc.get(df.fieldname)
-		if df.fieldtype in NOT_KEPT or df.fieldname in left_out or value in (None, "", []):
+		if df.fieldtype in SKIPPED_FIELD_TYPES or df.fieldname in site_fields or value in (None, "", []):
 			continue
 		if isinstance(value, list):
-			found[df.fieldname] = [values_of(row) for row in value]
+			found[df.fieldname] = [dump_document(row) for row in value]
 		elif str(value) != str(df.default or ("0" if isinstance(value, int | float) else "")):
 			found[df.fieldname] = value if isinstance(value, int | float) else str(value)
 	return found
 
 
-def agent_values(agent) -> dict:
-	slots = [values_of(row) for row in agent.agent_tool]
+def dump_agent(agent) -> dict:
+	slots = [dump_document(row) for row in agent.agent_tool]
 	tools = [slot["tool"] if len(slot) == 1 else slot for slot in slots]
 	file = f"prompts/{frappe.scrub(agent.name)}.md"
-	return {**values_of(agent), "instructions_file": file, "tools": tools}
+	return {**dump_document(agent), "instructions_file": file, "tools": tools}
 
 
-def definition_of(doc) -> dict:
+def dump_doctypes(names: Iterable[str]) -> list[dict]:
+	"""DocTypes as JSON values, without duplicates, each after those that it links to."""
+	docs = [get_readable_doc("DocType", each) for each in dict.fromkeys(names)]
+	return [dump_doctype(doc) for doc in sort_by_links(docs)]
+
+
+def dump_doctype(doc) -> dict:
 	if not doc.custom:
 		raise UsageError(f"{doc.name} belongs to an app: only DocTypes made on the site can be in a pack.")
-	rows = {"fields": list(map(values_of, doc.fields)), "permissions": list(map(rights_of, doc.permissions))}
-	return {"doctype": "DocType", "name": doc.name, **values_of(doc), "custom": 1, **rows}
+	rows = {
+		"fields": list(map(dump_document, doc.fields)),
+		"permissions": list(map(dump_permission, doc.permissions)),
+	}
+	return {"doctype": "DocType", "name": doc.name, **dump_document(doc), "custom": 1, **rows}
 
 
-def rights_of(row) -> dict:
-	"""Every right is said: what a new row has by itself is not what a pack gives where it says nothing."""
-	return {**values_of(row), **{right: 1 for right in NO_RIGHTS if row.get(right)}}
+def dump_permission(row) -> dict:
+	"""A permission row with all its rights: Frappe's defaults are not a pack's, see `NO_RIGHTS`."""
+	return {**dump_document(row), **{right: 1 for right in NO_RIGHTS if row.get(right)}}
 
 
-def in_order(docs: list) -> list:
-	"""So that a DocType comes after those that it links to."""
-	left, done = {doc.name: doc for doc in docs}, []
+def sort_by_links(docs: list) -> list:
+	"""Sort DocTypes so that each comes after those that it links to, as far as there are no cycles."""
+	left = {doc.name: doc for doc in docs}
+	done: list = []
 	while left:
 		ready = [d for d in left.values() if not {f.options for f in d.fields} & (set(left) - {d.name})]
 		for doc in ready or list(left.values())[:1]:
@@ -142,30 +153,34 @@ def in_order(docs: list) -> list:
 	return done
 
 
-def records_of(doctype: str) -> Iterable[dict]:
+def dump_records(doctype: str) -> Iterable[dict]:
 	meta = frappe.get_meta(doctype)
 	if meta.istable or meta.issingle:
 		return
-	found = names_of(doctype, {})
-	if len(found) > MAX_RECORDS:
+	found = list_names(doctype, {})
+	if len(found) > MAX_RECORDS_PER_DOCTYPE:
 		raise UsageError(
-			f"{doctype} has {len(found)} records, and a pack holds {MAX_RECORDS} at most of each."
+			f"{doctype} has {len(found)} records, and a pack holds {MAX_RECORDS_PER_DOCTYPE} at most of each."
 		)
 	named = (meta.autoname or "").startswith(("field:", "format:"))
 	for name in found:
-		yield {"doctype": doctype, **({} if named else {"name": name}), **values_of(readable(doctype, name))}
+		yield {
+			"doctype": doctype,
+			**({} if named else {"name": name}),
+			**dump_document(get_readable_doc(doctype, name)),
+		}
 
 
-def cases_of(agent: str) -> Iterable[dict]:
+def dump_cases(agent: str) -> Iterable[dict]:
 	rows = {"agent": agent, "disabled": 0}
-	for name in names_of("Agent Eval Case", rows):
-		doc = readable("Agent Eval Case", name)
+	for name in list_names("Agent Eval Case", rows):
+		doc = get_readable_doc("Agent Eval Case", name)
 		about = {"case": doc.case_name, "agent": agent, "prompt": doc.prompt}
 		yield {**{k: v for k, v in about.items() if v}, **parse_definition(doc.definition or "")}
 
 
-def roles_in(docs: list, definitions: list[Mapping]) -> set[str]:
-	"""Roles that are not on every site."""
+def collect_roles(docs: list, definitions: Iterable[Mapping]) -> set[str]:
+	"""Roles in use, without those that every site has."""
 	rows = [row for doc in docs for table in ("roles", "tool_roles") for row in doc.get(table) or ()]
 	found = {row.role for row in rows} | {
 		rule["role"] for each in definitions for rule in each["permissions"]
@@ -173,9 +188,9 @@ def roles_in(docs: list, definitions: list[Mapping]) -> set[str]:
 	return found - BUILT_IN
 
 
-def as_yaml(value: Any) -> str:
+def to_yaml(value: Any) -> str:
 	return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=110)
 
 
-def as_json(value: Any) -> str:
+def to_json(value: Any) -> str:
 	return json.dumps(value, indent=1, ensure_ascii=False, default=str)

@@ -1,7 +1,7 @@
-"""A pack brought to this site, or up to a newer version of itself. A person's edits stay; nothing is made twice.
+"""Installs or updates a pack: people's edits are preserved, and a failed installation is undone.
 
-Made in the order in which things need one another: roles, DocTypes, records, tools, models, agents, rules, triggers, evals. What
-was there before is left as it is, and is not the pack's. Where it fails, what it made is taken back.
+Documents are created in the order of their dependencies (`INSTALL_ORDER`). Documents that existed before are
+left alone and do not become the pack's.
 """
 
 import json
@@ -12,17 +12,17 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries, removing
-from huf.ai.packs.contents import all_entries
-from huf.ai.packs.manifest import Entry, Pack
-from huf.ai.packs.shipped import Source, load_pack
+from huf.ai.packs.contents import list_entries
+from huf.ai.packs.manifest import Pack, PackEntry
+from huf.ai.packs.shipped import PackSource, load_pack
 from huf.ai.runs.admission import acting_as
 
 PACK = "Agent Pack"
 
 
 @dataclass
-class Report:
-	"""What came of it: lines of text, each about one document."""
+class InstallReport:
+	"""What an installation did; each line of text is about one document."""
 
 	pack: str
 	version: str
@@ -36,46 +36,47 @@ class Report:
 		return vars(self)
 
 
-def install(source: Source) -> Report:
-	"""Install a pack, or update it. Commits. Raises UsageError with nothing left of what it made."""
+def install_pack(source: PackSource) -> InstallReport:
+	"""Install a pack or update it. Commits. After a UsageError nothing that it created is left."""
 	pack, done = load_pack(source), False
 	with acting_as("Administrator"):
 		is_new = not frappe.db.exists(PACK, pack.name)
 		doc = open_record(pack, source)
 		try:
-			report = bring(pack, source, doc)
+			report = install_entries(pack, source, doc)
 			frappe.db.commit()
 			done = True
 		finally:
 			if not done:
 				frappe.db.rollback()
 				if is_new:
-					removing.take_back(pack.name)
+					removing.undo_install(pack.name)
 		frappe.clear_cache()
 		return report
 
 
-def bring(pack: Pack, source: Source, doc) -> Report:
-	report, kept = Report(pack.name, pack.version), {(r.record_doctype, r.entry): r for r in doc.records}
+def install_entries(pack: Pack, source: PackSource, doc) -> InstallReport:
+	report = InstallReport(pack.name, pack.version)
+	rows = {(row.record_doctype, row.entry): row for row in doc.records}
 	made = {(row.record_doctype, row.record_name) for row in doc.records if row.made}
-	wanted = all_entries(pack, source, made)
-	for entry in wanted:
+	pack_entries = list_entries(pack, source, made)
+	for entry in pack_entries:
 		entries.check_entry(entry)
 	seen = set()
-	for entry in wanted:
-		key = entry.doctype, entries.key_of(entry)
+	for entry in pack_entries:
+		key = entry.doctype, entries.get_entry_key(entry)
 		if key in seen:
 			raise UsageError(f"{entry.place}: {entry.doctype} {key[1]} is there twice.")
 		seen.add(key)
-		bring_entry(entry, kept.get(key), doc, report)
-	for key in [key for key in reversed(kept) if key not in seen]:
-		drop(kept[key], doc, report)
+		install_entry(entry, rows.get(key), doc, report)
+	for key in [key for key in reversed(rows) if key not in seen]:
+		drop_entry(rows[key], doc, report)
 	doc.save()
 	return report
 
 
-def open_record(pack: Pack, source: Source):
-	"""The pack's record, which is there before anything it lists."""
+def open_record(pack: Pack, source: PackSource):
+	"""Save the Agent Pack record, which must exist before the documents it lists."""
 	known = frappe.db.exists(PACK, pack.name)
 	doc = frappe.get_doc(PACK, pack.name) if known else frappe.get_doc({"doctype": PACK})
 	if known and doc.app != source.app:
@@ -89,26 +90,26 @@ def open_record(pack: Pack, source: Source):
 	return doc
 
 
-def bring_entry(entry: Entry, row, doc, report: Report) -> None:
-	told = f"{entry.doctype} {entries.key_of(entry)}"
+def install_entry(entry: PackEntry, row, doc, report: InstallReport) -> None:
+	label = f"{entry.doctype} {entries.get_entry_key(entry)}"
 	if row is None:
-		return bring_new(entry, doc, report)
+		return create_entry(entry, doc, report)
 	if not row.made:
 		return
 	if not frappe.db.exists(entry.doctype, row.record_name):
 		report.kept.append(f"{entry.doctype} {row.record_name}: it was deleted, and stays so.")
 		return
-	merged, digests = entries.bring_up(entry, row.record_name, json.loads(row.digests or "{}"))
+	merged, digests = entries.update_entry(entry, row.record_name, json.loads(row.digests or "{}"))
 	row.digests = json.dumps(digests)
 	if merged.changes:
-		report.changed.append(told)
+		report.changed.append(label)
 	if merged.edited:
-		report.kept.append(f"{told}: {', '.join(merged.edited)} was changed here, and stays.")
+		report.kept.append(f"{label}: {', '.join(merged.edited)} was changed here, and stays.")
 
 
-def bring_new(entry: Entry, doc, report: Report) -> None:
-	name = entries.name_of(entry)
-	row = {"record_doctype": entry.doctype, "record_name": name, "entry": entries.key_of(entry)}
+def create_entry(entry: PackEntry, doc, report: InstallReport) -> None:
+	name = entries.get_entry_name(entry)
+	row = {"record_doctype": entry.doctype, "record_name": name, "entry": entries.get_entry_key(entry)}
 	if name and frappe.db.exists(entry.doctype, name):
 		if entry.doctype == "DocType":
 			raise UsageError(f"{entry.place}: there is a DocType {name} already, which is not of this pack.")
@@ -117,27 +118,27 @@ def bring_new(entry: Entry, doc, report: Report) -> None:
 		return
 	row = doc.append("records", {**row, "made": 1})
 	if entry.doctype == "DocType":
-		# Its table is made outside of the transaction: the record must know of it before.
+		# The table is created outside the transaction, so the record must list it first.
 		doc.save()
-	row.record_name = entries.make(entry).name
-	row.digests = json.dumps(entries.first_digests(entry, row.record_name))
+	row.record_name = entries.insert_entry(entry).name
+	row.digests = json.dumps(entries.build_first_digests(entry, row.record_name))
 	report.made.append(f"{entry.doctype} {row.record_name}")
 
 
-def drop(row, doc, report: Report) -> None:
-	"""What the pack no longer brings goes, unless a person has changed it: then it is theirs."""
-	told = f"{row.record_doctype} {row.record_name}"
+def drop_entry(row, doc, report: InstallReport) -> None:
+	"""Delete a document that the pack no longer contains, unless people have changed it or use it."""
+	label = f"{row.record_doctype} {row.record_name}"
 	if row.made and frappe.db.exists(row.record_doctype, row.record_name):
-		if removing.is_peoples(row) or removing.peoples_records([row]):
-			report.kept.append(f"{told}: the pack has it no more, but it was changed here, and stays.")
+		if removing.is_user_record(row) or removing.find_user_records([row]):
+			report.kept.append(f"{label}: the pack has it no more, but it was changed here, and stays.")
 		else:
 			removing.delete_record(row.record_doctype, row.record_name)
-			report.removed.append(told)
+			report.removed.append(label)
 	doc.remove(row)
 
 
-def tell(report: Report) -> Iterable[str]:
-	"""Lines for a person."""
+def format_report(report: InstallReport) -> Iterable[str]:
+	"""The report as lines for people."""
 	words = {"made": "New", "changed": "Changed", "removed": "Removed", "left": "Left alone", "kept": "Kept"}
 	for key, word in words.items():
 		for line in getattr(report, key):

@@ -1,7 +1,7 @@
-"""A pack's folder read: what it is called, and every document it brings. Knows no site, and makes nothing.
+"""Parses a pack's folder into its manifest and the documents it contains. Pure; errors name file and line.
 
-pack.yaml: {pack, title, version, description, roles, tools, agents, triggers, mail}, and beside it doctypes.json, records.json,
-evals.yaml and tools.py, each of which may be missing. What is wrong is told with its file and line.
+The manifest pack.yaml has {pack, title, version, description, roles, tools, agents, triggers, mail}. Optional
+files beside it: doctypes.json, records.json, evals.yaml and tools.py.
 """
 
 import json
@@ -15,44 +15,53 @@ from typing import Any
 from huf.ai.core.errors import UsageError
 from huf.ai.core.yaml_lines import LineMapping, check_mapping, line_error, load_yaml
 
-FILE, TOOLS, EVALS = "pack.yaml", "tools.py", "evals.yaml"
-NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-KEYS = {
-	**{"pack": str, "title": str, "version": str, "description": str, "mail": str},
-	**{"roles": list, "tools": list, "agents": list, "triggers": list},
+MANIFEST_FILE = "pack.yaml"
+TOOLS_FILE = "tools.py"
+EVALS_FILE = "evals.yaml"
+PACK_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+MANIFEST_KEYS = {
+	"pack": str,
+	"title": str,
+	"version": str,
+	"description": str,
+	"mail": str,
+	"roles": list,
+	"tools": list,
+	"agents": list,
+	"triggers": list,
 }
 
 
 @dataclass(frozen=True)
-class Entry:
-	"""A document that a pack brings. `place`: where it stands. `at_first`: values that only a new one is given."""
+class PackEntry:
+	"""A document of a pack. `place`: its file and line. `initial_values`: set only when it is created."""
 
 	doctype: str
 	values: dict
 	place: str
-	at_first: dict | None = None
+	initial_values: dict | None = None
 
 
 @dataclass(frozen=True)
 class Pack:
-	"""`entries` without what stands in the files of mail and evals and in tools.py, which others know how to read."""
+	"""A parsed pack, without the entries of its mail file, evals.yaml and tools.py (see `contents.py`)."""
 
 	name: str
 	title: str
 	version: str
 	description: str
 	folder: Path
-	entries: tuple[Entry, ...]
+	entries: tuple[PackEntry, ...]
 	mail: str | None = None
 
 	@property
 	def has_tools(self) -> bool:
-		return (self.folder / TOOLS).is_file()
+		return (self.folder / TOOLS_FILE).is_file()
 
 
 @contextmanager
-def in_file(name: str) -> Iterator[None]:
-	"""What is wrong inside is told with the file's name."""
+def naming_file(name: str) -> Iterator[None]:
+	"""Prefix UsageErrors with a file name."""
 	try:
 		yield
 	except UsageError as error:
@@ -60,32 +69,52 @@ def in_file(name: str) -> Iterator[None]:
 
 
 NO_RIGHTS = dict.fromkeys(
-	(
-		*("select", "read", "write", "create", "delete", "submit", "cancel", "amend"),
-		*("report", "export", "import", "share", "print", "email", "if_owner"),
-	),
+	[
+		"select",
+		"read",
+		"write",
+		"create",
+		"delete",
+		"submit",
+		"cancel",
+		"amend",
+		"report",
+		"export",
+		"import",
+		"share",
+		"print",
+		"email",
+		"if_owner",
+	],
 	0,
 )
-"""Of a role in a DocType. A right that a pack does not give is not had: Frappe gives most of them where nothing is said."""
+"""A role's rights in a DocType, all off.
+
+A pack grants only what it lists; Frappe's defaults would grant most rights.
+"""
 
 
 def read_pack(folder: Path) -> Pack:
-	"""Raises UsageError for what is no pack."""
-	with in_file(FILE):
-		top = check_mapping(load_yaml(read_text(folder, FILE)), KEYS, "a pack", 1)
+	"""Parse the pack in a folder. Raises UsageError."""
+	with naming_file(MANIFEST_FILE):
+		top = check_mapping(load_yaml(read_pack_file(folder, MANIFEST_FILE)), MANIFEST_KEYS, "a pack", 1)
 		for key in ("pack", "title", "version"):
 			if not top.get(key):
 				raise line_error(top.line, f"a pack needs {key}.")
-		if not NAME.fullmatch(top["pack"]):
+		if not PACK_NAME.fullmatch(top["pack"]):
 			raise line_error(top.lines["pack"], "pack must be a short name of small letters, digits and _.")
-		listed = [*read_roles(top), *read_listed(top, folder)]
-	entries = (*listed, *read_json(folder, "doctypes.json", "DocType"), *read_json(folder, "records.json"))
+		listed = [*read_roles(top), *read_manifest_entries(top, folder)]
+	entries = (
+		*listed,
+		*read_json_entries(folder, "doctypes.json", "DocType"),
+		*read_json_entries(folder, "records.json"),
+	)
 	about = {key: top.get(key, "") for key in ("title", "version", "description")}
 	return Pack(top["pack"], **about, folder=folder, entries=entries, mail=top.get("mail"))
 
 
-def read_text(folder: Path, name: str) -> str:
-	"""A file of the pack; none from elsewhere."""
+def read_pack_file(folder: Path, name: str) -> str:
+	"""The text of a file in the pack's folder; paths that lead outside are refused."""
 	path = (folder / name).resolve()
 	if not path.is_relative_to(folder.resolve()):
 		raise UsageError(f"{name} is not in the pack's folder.")
@@ -95,31 +124,33 @@ def read_text(folder: Path, name: str) -> str:
 		raise UsageError(f"{name} cannot be read: {error}") from None
 
 
-def read_roles(top: LineMapping) -> Iterable[Entry]:
+def read_roles(top: LineMapping) -> Iterable[PackEntry]:
 	for role in top.get("roles", ()):
 		if not isinstance(role, str):
 			raise line_error(top.lines["roles"], "roles must be a list of names.")
-		yield Entry("Role", {"role_name": role, "desk_access": 1}, f"{FILE}: Line {top.lines['roles']}")
+		yield PackEntry(
+			"Role", {"role_name": role, "desk_access": 1}, f"{MANIFEST_FILE}: Line {top.lines['roles']}"
+		)
 
 
-def read_listed(top: LineMapping, folder: Path) -> Iterable[Entry]:
-	"""The documents that stand in the file itself."""
+def read_manifest_entries(top: LineMapping, folder: Path) -> Iterable[PackEntry]:
+	"""The tools, agents and triggers of the manifest."""
 	kinds = {"tools": "Agent Tool Function", "agents": "Agent", "triggers": "Agent Trigger"}
 	for key, doctype in kinds.items():
 		for values in top.get(key, ()):
 			if not isinstance(values, LineMapping):
 				raise line_error(top.lines[key], f"{key} must be a list of mappings.")
-			place = f"{FILE}: Line {values.line}"
+			place = f"{MANIFEST_FILE}: Line {values.line}"
 			if doctype == "Agent":
 				values = read_agent(values, folder)
-			yield Entry(doctype, values, place)
+			yield PackEntry(doctype, values, place)
 
 
 def read_agent(values: LineMapping, folder: Path) -> LineMapping:
-	"""An Agent's fields, with its instructions from their file and its tools as rows."""
+	"""An Agent's fields, with instructions read from their file and tools as child rows."""
 	if file := values.pop("instructions_file", None):
-		with in_file(f"Line {values.lines['instructions_file']}"):
-			values["instructions"] = read_text(folder, file).strip()
+		with naming_file(f"Line {values.lines['instructions_file']}"):
+			values["instructions"] = read_pack_file(folder, file).strip()
 	tools = values.pop("tools", [])
 	if not isinstance(tools, list) or not all(isinstance(each, str | dict) for each in tools):
 		raise line_error(values.lines["tools"], "tools must be a list of names.")
@@ -127,12 +158,12 @@ def read_agent(values: LineMapping, folder: Path) -> LineMapping:
 	return values
 
 
-def read_json(folder: Path, name: str, doctype: str | None = None) -> Iterable[Entry]:
-	"""The documents of a JSON file, all of this DocType where one is given."""
+def read_json_entries(folder: Path, name: str, doctype: str | None = None) -> Iterable[PackEntry]:
+	"""The documents of a JSON file; `doctype`: the only DocType allowed there, None: any."""
 	if not (folder / name).is_file():
 		return
 	try:
-		documents = json.loads(read_text(folder, name))
+		documents = json.loads(read_pack_file(folder, name))
 	except json.JSONDecodeError as error:
 		raise UsageError(f"{name}: Line {error.lineno}: this is not JSON: {error.msg}.") from None
 	if not isinstance(documents, list):
@@ -142,7 +173,7 @@ def read_json(folder: Path, name: str, doctype: str | None = None) -> Iterable[E
 		check_document(values, place, doctype)
 		if values["doctype"] == "DocType":
 			values["permissions"] = [NO_RIGHTS | rule for rule in values.get("permissions", ())]
-		yield Entry(values["doctype"], {k: v for k, v in values.items() if k != "doctype"}, place)
+		yield PackEntry(values["doctype"], {k: v for k, v in values.items() if k != "doctype"}, place)
 
 
 def check_document(values: Any, place: str, doctype: str | None) -> None:

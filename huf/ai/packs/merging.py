@@ -1,7 +1,8 @@
-"""Three sides of a document: what the pack gave, what was stored, what the pack gives now. Pure; a person's edits win.
+"""Three-way merge of a document: pack then, pack now, site now. A person's edits win over an update. Pure.
 
-A document is taken apart into parts: `field`, or `field[key]` for a row of a table whose rows have keys of their own. Of each part
-is kept: a digest of the value as the pack gave it, one of it as it was stored then, and which columns of rows count.
+A document is split into parts: `field`, or `field[key]` for a row of a table whose rows have keys. For each
+part three values are kept: a digest of the pack's value, a digest of what was stored for it, and the columns
+of rows to compare.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ ROW_KEYS = {
 	("DocType", "permissions"): ("role", "permlevel"),
 	("Agent", "agent_tool"): ("tool",),
 }
-"""Tables that are compared row by row; any other as a whole."""
+"""Key columns of the tables that are merged row by row; other tables are one part."""
 
 Parts = dict[str, Any]
 Digests = dict[str, list]
@@ -23,13 +24,13 @@ Digests = dict[str, list]
 
 @dataclass
 class Merged:
-	"""`changes`: parts to write, None for those to take away. `edited`: parts that a person has changed."""
+	"""`changes`: parts to write, None to remove a part. `edited`: parts that a person has changed."""
 
 	changes: Parts = field(default_factory=dict)
 	edited: list[str] = field(default_factory=list)
 
 
-def take_apart(doctype: str, values: Mapping[str, Any]) -> Parts:
+def split_parts(doctype: str, values: Mapping[str, Any]) -> Parts:
 	parts: Parts = {}
 	for name, value in values.items():
 		keys = ROW_KEYS.get((doctype, name))
@@ -44,39 +45,45 @@ def part_name(table: str, row: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 	return f"{table}[{' '.join(str(row.get(key) or 0) for key in keys)}]"
 
 
-def merge(kept: Digests, given: Parts, stored: Parts) -> Merged:
-	"""What to write of `given`, where `stored` is what the site has."""
+def merge_parts(kept: Digests, given: Parts, stored: Parts) -> Merged:
+	"""What to write of the pack's parts `given`; `stored` is what the site has, `kept` the digests of the
+	last time.
+	"""
 	merged = Merged()
 	for part in dict.fromkeys([*given, *kept]):
 		was_given, was_stored, columns = kept.get(part) or ("", "", None)
-		if part in kept and digest_of(like(columns, stored.get(part))) != was_stored:
+		if part in kept and compute_digest(select_columns(columns, stored.get(part))) != was_stored:
 			merged.edited.append(part)
 		elif part not in given:
 			merged.changes[part] = None
-		elif digest_of(given[part]) != was_given:
+		elif compute_digest(given[part]) != was_given:
 			merged.changes[part] = given[part]
 	return merged
 
 
-def keep_digests(kept: Digests, given: Parts, stored: Parts, edited: Iterable[str] = ()) -> Digests:
-	"""What is kept once `given` is written: of an edited part, what was kept before."""
+def build_digests(kept: Digests, given: Parts, stored: Parts, edited: Iterable[str] = ()) -> Digests:
+	"""The digests to keep once `given` is written; edited parts keep their former ones."""
 	fresh = {}
 	for part, value in given.items():
-		columns = columns_of(value)
-		fresh[part] = [digest_of(value), digest_of(like(columns, stored.get(part))), columns]
+		columns = list_columns(value)
+		fresh[part] = [
+			compute_digest(value),
+			compute_digest(select_columns(columns, stored.get(part))),
+			columns,
+		]
 	return {**fresh, **{part: kept[part] for part in edited if part in kept}}
 
 
-def columns_of(given: Any) -> list[str] | None:
-	"""What of a row, or of rows, the pack gives; None for a plain value."""
+def list_columns(given: Any) -> list[str] | None:
+	"""The columns that the pack sets in a row or rows; None for a plain value."""
 	rows = given if isinstance(given, list) else [given]
 	if not rows or not all(isinstance(row, Mapping) for row in rows):
 		return None
 	return sorted({key for row in rows for key in row})
 
 
-def like(columns: list[str] | None, stored: Any) -> Any:
-	"""As much of a stored value as the pack gives."""
+def select_columns(columns: list[str] | None, stored: Any) -> Any:
+	"""The columns of a stored value that the pack sets."""
 	if columns is None or stored is None:
 		return stored
 	if isinstance(stored, Mapping):
@@ -84,17 +91,19 @@ def like(columns: list[str] | None, stored: Any) -> Any:
 	return [{key: row.get(key) for key in columns} for row in stored]
 
 
-def digest_of(value: Any) -> str:
-	text = json.dumps(plain(value), sort_keys=True, ensure_ascii=False, default=str)
+def compute_digest(value: Any) -> str:
+	text = json.dumps(normalize_value(value), sort_keys=True, ensure_ascii=False, default=str)
 	return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def plain(value: Any) -> Any:
-	"""The same for what is stored alike: nothing, an empty text and a zero; a number as text, and as a number."""
+def normalize_value(value: Any) -> Any:
+	"""Map values that a database stores alike to one value: None, "" and 0; booleans, ints and floats."""
 	if isinstance(value, Mapping):
-		return {key: plain(each) for key, each in value.items() if plain(each) is not None}
+		return {
+			key: normalize_value(each) for key, each in value.items() if normalize_value(each) is not None
+		}
 	if isinstance(value, list | tuple):
-		return [plain(each) for each in value]
+		return [normalize_value(each) for each in value]
 	if isinstance(value, bool | int | float):
 		return float(value) or None
 	return str(value).strip() or None if value is not None else None

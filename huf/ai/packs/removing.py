@@ -1,7 +1,7 @@
-"""A pack taken away again: what it made, and nothing else. What people made with it is named, and goes only if they say so.
+"""Removes a pack: what it created, and what people created with it only if they confirm that.
 
-Documents go in one transaction; then the DocTypes and their tables, which no transaction holds. Broken off in between, it can be
-done again.
+All documents are deleted in one transaction, then the DocTypes with their tables, which no transaction
+covers. After an interruption in between, the removal can be repeated.
 """
 
 import json
@@ -11,55 +11,62 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.packs import entries
-from huf.ai.packs.contents import PLACES
+from huf.ai.packs.contents import INSTALL_ORDER
 from huf.ai.runs.admission import acting_as
 
 PACK = "Agent Pack"
 SHARED = ("Role", "AI Provider", "AI Model")
-"""May be in use elsewhere by now: they stay where something links to them."""
-BELONGS = {
-	**{
-		"Custom Field": "dt",
-		"Property Setter": "doc_type",
-		"Custom DocPerm": "parent",
-		"DocShare": "share_doctype",
-	},
-	**{"User Permission": "allow", "Version": "ref_doctype", "Comment": "reference_doctype"},
+"""Kept if something else links to them."""
+SATELLITES = {
+	"Custom Field": "dt",
+	"Property Setter": "doc_type",
+	"Custom DocPerm": "parent",
+	"DocShare": "share_doctype",
+	"User Permission": "allow",
+	"Version": "ref_doctype",
+	"Comment": "reference_doctype",
 }
-"""What Frappe keeps beside a DocType, with the field that names it."""
-NEEDS = {
-	**dict.fromkeys(("Agent Trigger", "Agent Tool Function", "Server Script"), "reference_doctype"),
-	**{"Report": "ref_doctype", "Notification": "document_type", "Workflow": "document_type"},
-	**dict.fromkeys(("DocField", "Custom Field"), "options"),
+"""DocTypes whose rows Frappe keeps for a DocType, with the field that names it; deleted with it."""
+DEPENDENTS = {
+	"Agent Trigger": "reference_doctype",
+	"Agent Tool Function": "reference_doctype",
+	"Server Script": "reference_doctype",
+	"Report": "ref_doctype",
+	"Notification": "document_type",
+	"Workflow": "document_type",
+	"DocField": "options",
+	"Custom Field": "options",
 }
-"""What may need a DocType, with the field that names it."""
-LAST = ("DocType", "Role")
-TALKS = "Agent Conversation"
+"""DocTypes whose rows may depend on a DocType, with the field that names it; they block its removal."""
+DELETED_LAST = ("DocType", "Role")
+CONVERSATION = "Agent Conversation"
 
 
-def remove(name: str, with_records: bool = False) -> list[str]:
-	"""Remove an installed pack; gives a line a thing that is gone or stays. Commits.
+def remove_pack(name: str, with_records: bool = False) -> list[str]:
+	"""Remove an installed pack. Returns one line for each document that is removed or stays. Commits.
 
-	Raises UsageError where people made records with it and `with_records` is not said, or something else needs it.
+	Raises UsageError if people created records with it and `with_records` is False, or if something else
+	depends on it.
 	"""
 	check_installed(name)
 	with acting_as("Administrator"):
 		doc = frappe.get_doc(PACK, name)
-		hand_over(doc)
+		transfer_shared_records(doc)
 		rows = [row for row in reversed(doc.records) if row.made]
 		check_needed(rows)
-		people = peoples_records(rows)
+		people = find_user_records(rows)
 		if people and not with_records:
 			raise UsageError(
-				f"People made records with this pack: {told(people)}. Say so if these are to go with it."
+				f"People made records with this pack: {format_counts(people)}. "
+				"Confirm if these are to be deleted too."
 			)
-		lines = delete_all(rows, people)
+		lines = delete_documents(rows, people)
 		drop_doctypes([row.record_name for row in rows if row.record_doctype == "DocType"])
 		lines += [line for row in rows if row.record_doctype == "Role" for line in delete_row(row, set())]
 		frappe.delete_doc(PACK, name, delete_permanently=True)
 		frappe.db.commit()
 		frappe.clear_cache()
-	return [f"Removed: {told(people)}", *lines] if people else lines
+	return [f"Removed: {format_counts(people)}", *lines] if people else lines
 
 
 def check_installed(name: str) -> None:
@@ -67,14 +74,14 @@ def check_installed(name: str) -> None:
 		raise UsageError(f"The pack {name!r} is not installed.")
 
 
-def take_back(name: str) -> None:
-	"""After an installation that broke off: what outlived its transaction."""
+def undo_install(name: str) -> None:
+	"""Clean up after a failed installation: remove what was created outside its transaction."""
 	if frappe.db.exists(PACK, name):
-		remove(name, with_records=True)
+		remove_pack(name, with_records=True)
 
 
-def hand_over(doc) -> None:
-	"""What another pack needs as well is that pack's from now on."""
+def transfer_shared_records(doc) -> None:
+	"""Documents that another pack contains too become that pack's."""
 	others = frappe.get_all(
 		"Agent Pack Record",
 		{"parent": ["!=", doc.name], "made": 0},
@@ -89,13 +96,13 @@ def hand_over(doc) -> None:
 
 
 def check_needed(rows: list) -> None:
-	"""Raises UsageError where something that is not the pack's needs its DocTypes."""
+	"""Raise UsageError if something outside the pack depends on its DocTypes."""
 	own = {(row.record_doctype, row.record_name) for row in rows}
 	doctypes = [name for doctype, name in own if doctype == "DocType"]
 	if not doctypes:
 		return
 	needing = []
-	for each, field in NEEDS.items():
+	for each, field in DEPENDENTS.items():
 		if frappe.db.exists("DocType", each):
 			found = frappe.get_all(each, {field: ["in", doctypes]}, order_by="name asc", pluck="name")
 			needing += [
@@ -111,42 +118,48 @@ def parent_of(field: str) -> str:
 	return frappe.db.get_value("DocField", field, "parent")
 
 
-def peoples_records(rows: list) -> dict[str, list[str]]:
-	"""{DocType: names} of what people made or changed in the pack's DocTypes, and of what they said to its agents."""
+def find_user_records(rows: list) -> dict[str, list[str]]:
+	"""{DocType: names} of records that people created or changed in its DocTypes, and conversations with its
+	agents.
+	"""
 	found = {}
 	own = {(row.record_doctype, row.record_name): row for row in rows}
 	for doctype in [name for kind, name in own if kind == "DocType"]:
 		meta = frappe.get_meta(doctype)
 		if not (meta.istable or meta.issingle):
 			names = frappe.get_all(doctype, pluck="name", order_by="creation desc")
-			found[doctype] = [name for name in names if is_peoples(own.get((doctype, name)))]
+			found[doctype] = [name for name in names if is_user_record(own.get((doctype, name)))]
 	agents = [name for kind, name in own if kind == "Agent"]
 	if agents:
-		found[TALKS] = frappe.get_all(
-			TALKS, {"agent": ["in", agents]}, pluck="name", order_by="creation desc"
+		found[CONVERSATION] = frappe.get_all(
+			CONVERSATION, {"agent": ["in", agents]}, pluck="name", order_by="creation desc"
 		)
 	return {doctype: names for doctype, names in found.items() if names}
 
 
-def is_peoples(row) -> bool:
+def is_user_record(row) -> bool:
 	return row is None or entries.is_edited(
 		row.record_doctype, row.record_name, json.loads(row.digests or "{}")
 	)
 
 
-def told(people: dict[str, list[str]]) -> str:
+def format_counts(people: dict[str, list[str]]) -> str:
 	return ", ".join(f"{len(names)} {doctype}" for doctype, names in people.items())
 
 
-def delete_all(rows: list, people: dict[str, list[str]]) -> list[str]:
-	"""All documents but DocTypes and roles, in one transaction. Raises UsageError with nothing deleted."""
-	lines, own = [], {row.record_name for row in rows if row.record_doctype == "DocType"}
+def delete_documents(rows: list, people: dict[str, list[str]]) -> list[str]:
+	"""Delete all documents but DocTypes and roles in one transaction.
+
+	After a UsageError nothing is deleted.
+	"""
+	lines: list[str] = []
+	own = {row.record_name for row in rows if row.record_doctype == "DocType"}
 	try:
 		for doctype, names in people.items():
 			for name in names:
 				delete_record(doctype, name, force=True)
 		for row in rows:
-			if row.record_doctype not in LAST:
+			if row.record_doctype not in DELETED_LAST:
 				lines += delete_row(row, own)
 	except frappe.LinkExistsError as error:
 		frappe.db.rollback()
@@ -168,12 +181,12 @@ def delete_row(row, doctypes: set[str]) -> Iterable[str]:
 
 
 def is_foreign(row, doctypes: set[str]) -> bool:
-	"""A sample in a DocType that is not the pack's, and that a person has made theirs."""
-	return row.record_doctype not in (*doctypes, *PLACES) and is_peoples(row)
+	"""Whether it is a sample record in another app's DocType that people have changed."""
+	return row.record_doctype not in (*doctypes, *INSTALL_ORDER) and is_user_record(row)
 
 
 def delete_shared(doctype: str, name: str) -> bool:
-	"""Whether it could be deleted: nothing links to it, and nobody has given a provider a key."""
+	"""Delete it unless something links to it or a provider was set up; returns whether it was deleted."""
 	doc = frappe.get_doc(doctype, name)
 	if doctype == "AI Provider" and doc.modified != doc.creation:
 		return False
@@ -187,7 +200,7 @@ def delete_shared(doctype: str, name: str) -> bool:
 
 
 def delete_record(doctype: str, name: str, force: bool = False) -> None:
-	"""With its attachments, a DocType with its table. A submitted document is cancelled before."""
+	"""Delete a document (after cancelling it) with its attachments, or a DocType with its table."""
 	if doctype == "DocType":
 		return drop_doctypes([name])
 	doc = frappe.get_doc(doctype, name)
@@ -197,11 +210,11 @@ def delete_record(doctype: str, name: str, force: bool = False) -> None:
 
 
 def drop_doctypes(names: list[str]) -> None:
-	"""The definitions, what Frappe keeps beside them, and the tables, which deleting a DocType leaves behind."""
+	"""Delete DocTypes with what Frappe keeps for them, and their tables, which Frappe would leave."""
 	for name in names:
 		if not frappe.db.exists("DocType", name):
 			continue
-		for beside, field in BELONGS.items():
+		for beside, field in SATELLITES.items():
 			if frappe.db.exists("DocType", beside):
 				frappe.db.delete(beside, {field: name})
 		frappe.delete_doc("DocType", name, delete_permanently=True)

@@ -39,7 +39,7 @@ class TestCommands(SiteTestCase):
 		said = self.run_huf("remove", "pharmacy")
 		self.assertEqual(said.exit_code, 1)
 		self.assertIn(
-			"1 Pharmacy Branch. Say so if these are to go with it.\nWith --with-records", said.output
+			"1 Pharmacy Branch. Confirm if these are to be deleted too.\nWith --with-records", said.output
 		)
 		self.assertEqual(self.run_huf("remove", "pharmacy", "--with-records").exit_code, 0)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.packs.install import install
-from huf.ai.packs.removing import remove
-from huf.ai.packs.shipped import Source, find_pack
+from huf.ai.packs.install import install_pack
+from huf.ai.packs.removing import remove_pack
+from huf.ai.packs.shipped import PackSource, find_pack
 from huf.tests.base import SiteTestCase
 
 MANAGER = {"role": "Huf Manager", "read": 1, "write": 1, "create": 1, "delete": 1}
@@ -72,13 +72,13 @@ tools:
 		(self.folder / name).write_text(text, encoding="utf-8")
 
 	def install(self):
-		return install(Source(self.folder))
+		return install_pack(PackSource(self.folder))
 
 	def clear(self) -> None:
 		frappe.set_user("Administrator")
 		frappe.db.rollback()
 		if frappe.db.exists("Agent Pack", self.name):
-			remove(self.name, with_records=True)
+			remove_pack(self.name, with_records=True)
 
 
 class ShippedPackCase(SiteTestCase):
@@ -91,13 +91,13 @@ class ShippedPackCase(SiteTestCase):
 		super().setUpClass()
 		frappe.set_user("Administrator")
 		frappe.db.rollback()
-		install(find_pack(cls.name))
+		install_pack(find_pack(cls.name))
 
 	@classmethod
 	def tearDownClass(cls):
 		frappe.set_user("Administrator")
 		frappe.db.rollback()
-		remove(cls.name, with_records=True)
+		remove_pack(cls.name, with_records=True)
 		super().tearDownClass()
 
 

@@ -9,10 +9,10 @@ import frappe
 import yaml
 
 from huf.ai.core.errors import UsageError
-from huf.ai.packs.exporting import contents_of, export_pack
-from huf.ai.packs.install import install
-from huf.ai.packs.removing import remove
-from huf.ai.packs.shipped import Source
+from huf.ai.packs.exporting import export_pack, read_pack_contents
+from huf.ai.packs.install import install_pack
+from huf.ai.packs.removing import remove_pack
+from huf.ai.packs.shipped import PackSource
 from huf.ai.runs.admission import acting_as
 from huf.tests.factories import make, make_user
 from huf.tests.packs.samples import PackTestCase
@@ -61,16 +61,16 @@ class TestExporting(PackTestCase):
 		frappe.db.set_value(self.plant, f"Rose {self.key}", "height", 12)
 		frappe.db.commit()
 		before = self.snapshot()
-		files = export_pack(self.name, *contents_of(self.name), with_records=True)
+		files = export_pack(self.name, *read_pack_contents(self.name), with_records=True)
 		self.assertEqual(yaml.safe_load(files["pack.yaml"])["roles"], [self.role])
 		frappe.delete_doc("Agent Route Rule", f"Mail {self.key}")
-		remove(self.name, with_records=True)
+		remove_pack(self.name, with_records=True)
 		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, folder)
 		for path, words in files.items():
 			(folder / path).parent.mkdir(exist_ok=True)
 			(folder / path).write_text(words, encoding="utf-8")
-		install(Source(folder))
+		install_pack(PackSource(folder))
 		self.assertEqual(self.snapshot(), before)
 		self.assertEqual(frappe.db.get_value("Agent Route Rule", f"Mail {self.key}", "profile"), self.agent)
 

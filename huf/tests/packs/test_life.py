@@ -5,7 +5,7 @@ import json
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.packs.removing import remove
+from huf.ai.packs.removing import remove_pack
 from huf.tests.factories import make, make_user
 from huf.tests.packs.samples import PackTestCase, what_there_is
 
@@ -38,7 +38,7 @@ class TestInstalling(PackTestCase):
 		make("Agent", agent_name=self.agent, instructions="Mine.")
 		report = self.install()
 		self.assertIn(f"Agent {self.agent}: it was there before.", report.left)
-		remove(self.name)
+		remove_pack(self.name)
 		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "Mine.")
 		frappe.delete_doc("Agent", self.agent)
 		frappe.db.commit()
@@ -58,7 +58,7 @@ class TestInstalling(PackTestCase):
 
 	def test_code_comes_with_apps_only(self):
 		self.put("tools.py", "raise SystemExit")
-		with self.assertRaisesRegex(UsageError, "which only an app may"):
+		with self.assertRaisesRegex(UsageError, "which only a pack of an app may"):
 			self.install()
 
 
@@ -177,7 +177,7 @@ class TestRemoving(PackTestCase):
 		self.install()
 		self.write("2.0", "Water them twice.", ("height", "weight"), ("Fern",))
 		self.install()
-		remove(self.name)
+		remove_pack(self.name)
 		self.assertEqual(what_there_is(), before)
 
 	def test_what_people_made_is_named_and_goes_only_if_they_say_so(self):
@@ -189,9 +189,9 @@ class TestRemoving(PackTestCase):
 		make("Agent Conversation", agent=self.agent, title="About roses")
 		frappe.db.commit()
 		with self.assertRaisesRegex(UsageError, f"1 {self.plant}, 1 Agent Conversation"):
-			remove(self.name)
+			remove_pack(self.name)
 		self.assertTrue(frappe.db.exists("Agent", self.agent))
-		remove(self.name, with_records=True)
+		remove_pack(self.name, with_records=True)
 		self.assertEqual(what_there_is(), before)
 
 	def test_what_needs_its_doctypes_is_named_first(self):
@@ -199,14 +199,14 @@ class TestRemoving(PackTestCase):
 		values = {"types": "Get List", "reference_doctype": self.plant, "description": "Mine"}
 		tool = make("Agent Tool Function", tool_name=f"mine_{self.key}", **values)
 		with self.assertRaisesRegex(UsageError, f"Agent Tool Function mine_{self.key}"):
-			remove(self.name)
+			remove_pack(self.name)
 		tool.delete()
 		frappe.db.commit()
 
 	def test_a_role_that_people_have_goes_with_it(self):
 		self.install()
 		user = make_user(self.role)
-		remove(self.name)
+		remove_pack(self.name)
 		self.assertFalse(frappe.db.exists("Role", self.role))
 		self.assertNotIn(self.role, [row.role for row in frappe.get_doc("User", user).roles])
 
@@ -218,11 +218,11 @@ class TestRemoving(PackTestCase):
 		other.role = self.role
 		other.write()
 		other.install()
-		remove(self.name)
+		remove_pack(self.name)
 		self.assertTrue(frappe.db.exists("Role", self.role))
-		remove(other.name)
+		remove_pack(other.name)
 		self.assertFalse(frappe.db.exists("Role", self.role))
 
 	def test_what_is_not_installed_cannot_be_removed(self):
 		with self.assertRaisesRegex(UsageError, "is not installed"):
-			remove(self.name)
+			remove_pack(self.name)

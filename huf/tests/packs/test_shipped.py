@@ -8,9 +8,9 @@ from pathlib import Path
 import frappe
 
 from huf.ai.evals.runner import RECORDED, evaluate_agent
-from huf.ai.packs.install import install
-from huf.ai.packs.removing import remove
-from huf.ai.packs.shipped import Source, shipped_packs
+from huf.ai.packs.install import install_pack
+from huf.ai.packs.removing import remove_pack
+from huf.ai.packs.shipped import PackSource, find_shipped_packs
 from huf.tests.base import SiteTestCase
 from huf.tests.packs.samples import what_there_is
 
@@ -24,14 +24,14 @@ class TestShippedPacks(SiteTestCase):
 				self.addCleanup(clear, name)
 				clear(name)
 				before, files = what_there_is(), private_files()
-				install(source)
+				install_pack(source)
 				there = what_there_is()
 				self.check_cases(name)
-				again = install(source)
+				again = install_pack(source)
 				self.assertEqual((again.made, again.changed, again.removed), ([], [], []))
 				self.assertEqual(what_there_is(), there)
 				self.update(source)
-				remove(name)
+				remove_pack(name)
 				self.assertEqual(what_there_is(), before)
 				self.assertEqual(private_files(), files)
 
@@ -44,7 +44,7 @@ class TestShippedPacks(SiteTestCase):
 		self.assertEqual(faults, [])
 		self.assertGreaterEqual(sum(len(report.results) for report in reports), FEWEST_CASES)
 
-	def update(self, source: Source) -> None:
+	def update(self, source: PackSource) -> None:
 		"""To a version in which an agent has other instructions and a case is gone."""
 		root = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, root)
@@ -58,7 +58,7 @@ class TestShippedPacks(SiteTestCase):
 		prompt.write_text("Quite new.")
 		cases = folder / "evals.yaml"
 		cases.write_text(re.split(r"^(?=- case:)", cases.read_text(), flags=re.MULTILINE)[0])
-		report = install(Source(folder, source.app))
+		report = install_pack(PackSource(folder, source.app))
 		self.assertTrue([line for line in report.changed if line.startswith("Agent ")])
 		self.assertGreaterEqual(len(report.removed), FEWEST_CASES)
 
@@ -67,11 +67,11 @@ def clear(name: str) -> None:
 	"""What a test that broke off has left."""
 	frappe.db.rollback()
 	if frappe.db.exists("Agent Pack", name):
-		remove(name, with_records=True)
+		remove_pack(name, with_records=True)
 
 
-def own_packs() -> dict[str, Source]:
-	return {name: source for name, source in shipped_packs().items() if source.app == "huf"}
+def own_packs() -> dict[str, PackSource]:
+	return {name: source for name, source in find_shipped_packs().items() if source.app == "huf"}
 
 
 def private_files() -> set[str]:
