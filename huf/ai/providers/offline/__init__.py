@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from huf.ai.core.attachments import own_words
+from huf.ai.core.attachments import strip_attachments
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool
 from huf.ai.providers.offline.answers import word_result
@@ -77,5 +77,5 @@ def read_content(message: dict) -> str:
 	"""A message's text, without the files that a person attached to it."""
 	content = message.get("content") or ""
 	if isinstance(content, str):
-		return own_words(content) if message["role"] == "user" else content
+		return strip_attachments(content) if message["role"] == "user" else content
 	return "\n".join(part.get("text", "") for part in content if isinstance(part, dict))
