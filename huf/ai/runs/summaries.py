@@ -51,7 +51,7 @@ def tell_past(
 		return opening(instructions, request.history, request.prompt, request.message_files), False
 	past = read_history(conversation, manager.history_limit, without)
 	return opening(
-		past.added_to(instructions), past.messages, request.prompt, request.message_files
+		past.append_to(instructions), past.messages, request.prompt, request.message_files
 	), past.is_long
 
 

@@ -1,4 +1,4 @@
-"""Writes what people do with a chat as a whole: branch it off, share it. Checks no permissions and never commits."""
+"""Branches and shares chats. Checks no permissions and never commits."""
 
 import frappe
 from frappe.share import add_docshare, remove
@@ -24,24 +24,26 @@ COPIED = [
 
 
 def branch_chat(source, run: str, keep: bool, user: str) -> str:
-	"""A new chat of the user with what was said before a run and, if it is kept, in it; gives its name.
+	"""A new chat of the user with the messages before a run, and those of the run if `keep`; returns its
+	name.
 
-	The messages still name their runs: what these have read counts in the branch as well. Raises UsageError.
+	The messages still name their runs: data that these have read counts in the branch as well. Raises
+	UsageError.
 	"""
 	of_run = {"conversation": source.name, "run": run}
 	order = "sequence desc" if keep else "sequence asc"
 	border = frappe.get_all("Agent Message", of_run, pluck="sequence", order_by=order, limit=1)
 	if not border:
-		raise UsageError("That is no longer a part of this conversation.")
+		raise UsageError("This message is no longer part of the conversation. Reload the page.")
 	if keep and not frappe.db.get_value("Agent Run", run, "ended_at"):
 		raise UsageError("Wait until the run has ended, or stop it.")
 	filters = {"conversation": source.name, "sequence": ["<=" if keep else "<", border[0]]}
 	rows = frappe.get_all("Agent Message", filters, COPIED, order_by="sequence asc", limit_page_length=0)
-	# What is still to be answered stays behind: its answer is not for the branch.
-	going_on = set(read_open_runs(source.name))
-	rows = [row for row in rows if row.run not in going_on]
+	# Leave out runs that have not ended: their answers will go to the original chat.
+	not_ended = set(read_open_runs(source.name))
+	rows = [row for row in rows if row.run not in not_ended]
 	manager = ConversationManager(source.agent, CHAT, frappe.generate_hash(length=10), user)
-	manager.conversation = manager.begin(source.title)
+	manager.conversation = manager.create_conversation(source.title)
 	for row in rows:
 		row.attachments = copy_files(manager.conversation, row.attachments, user)
 	if rows:
@@ -50,7 +52,7 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 
 
 def read_shares(conversation: str) -> list:
-	"""With whom it is shared: [{user, full_name, write}]."""
+	"""The users a conversation is shared with: [{user, full_name, write}]."""
 	rows = frappe.get_all(
 		"DocShare",
 		{"share_doctype": CONVERSATION, "share_name": conversation, "everyone": 0},

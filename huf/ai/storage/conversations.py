@@ -1,6 +1,6 @@
-"""Conversations: found or begun, appended to, and read back as a model's history.
+"""Finds, creates and extends conversations, and reads them back as messages for a model.
 
-The only writer of Agent Conversation rows and Agent Message rows during a run. Never commits on its own but in
+The only writer of Agent Conversation and Agent Message rows during a run. Nothing here commits, except
 `persist_conversation`.
 """
 
@@ -13,20 +13,20 @@ from frappe.utils import now
 from huf.ai.core.attachments import NO_FILES, MessageFiles, read_message_files
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import ModelReply, ToolResult
-from huf.ai.storage.rows import digest, insert_row, insert_rows
+from huf.ai.storage.rows import clip, digest, insert_row, insert_rows
 
 MAX_TITLE_CHARS = 60
 ROLES = {"user": "user", "agent": "assistant", "system": "system"}
 
 
 SHARED_OWNER = "Administrator"
-"""Owns the conversations that no user has to themselves: only those who may see every conversation see them."""
+"""Owner of shared conversations: only those who may see every conversation see them."""
 
 
 class ConversationManager:
-	"""One agent's conversation with one counterpart: `session_id` is "channel:external_id or user".
+	"""One agent's conversation with one counterpart; its `session_id` is "channel:external_id or user".
 
-	A `shared` one is nobody's own: every user's runs of the session go on in it.
+	A `shared` conversation has no user: the runs of every user of the session continue it.
 	"""
 
 	def __init__(
@@ -46,14 +46,15 @@ class ConversationManager:
 	def get_or_create_conversation(
 		self, conversation: str | None = None, title: str = "", persist: bool = True
 	) -> str:
-		"""Name of the conversation: the one named, else the session's active one, else a new one.
+		"""Name of the conversation: the given one, else the session's active one if `persist`, else a new
+		one.
 
-		Raises PermissionError for a conversation that is not the user's, UsageError for another agent's.
+		Raises PermissionError for a conversation the user may not write to, UsageError for another agent's.
 		"""
 		if conversation:
 			self.conversation = self.check_conversation(conversation)
 		else:
-			self.conversation = self.find_or_begin(title) if persist else self.begin(title)
+			self.conversation = self.find_or_create(title) if persist else self.create_conversation(title)
 		return self.conversation
 
 	def check_conversation(self, name: str) -> str:
@@ -68,12 +69,11 @@ class ConversationManager:
 			)
 		return name
 
-	def find_or_begin(self, title: str) -> str:
-		"""The newest active conversation of this session, or a new one; two who begin at once begin the same.
+	def find_or_create(self, title: str) -> str:
+		"""The newest active conversation of this session and owner, or a new one, which is committed at once.
 
-		Only the user's own, or a shared one. A new one is committed at once.
+		A new name derives from the conversation before it, so that two workers create the same row.
 		"""
-		# One read for both questions: the name of a new one is made of the one before it.
 		known = frappe.get_all(
 			"Agent Conversation",
 			filters={"agent": self.agent_name, "session_id": self.session_id, "owner": self.owner},
@@ -83,12 +83,12 @@ class ConversationManager:
 		if active := next((row.name for row in known if row.is_active), None):
 			return active
 		before = known[0].name if known else ""
-		name = self.begin(title, digest(self.agent_name, self.session_id, self.owner, before))
-		# Who finds the row there shares a lock on it, and would wait for the others to let go of theirs.
+		name = self.create_conversation(title, digest(self.agent_name, self.session_id, self.owner, before))
+		# A worker whose insert finds the row shares a lock on it, and would block the others' updates.
 		self.persist_conversation()
 		return name
 
-	def begin(self, title: str, name: str | None = None) -> str:
+	def create_conversation(self, title: str, name: str | None = None) -> str:
 		row = {
 			"title": shorten_title(title) or self.agent_name,
 			"agent": self.agent_name,
@@ -112,12 +112,12 @@ class ConversationManager:
 		self.add_messages([build_message_row(role, content, kind, step) | message_files.as_row], run)
 
 	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
-		"""Append rows in order, in three statements however many they are; none where the conversation was deleted."""
+		"""Append rows in order with three statements; nothing happens if the conversation was deleted."""
 		frappe.db.sql(
 			"update `tabAgent Conversation` set total_messages = total_messages + %s, modified = %s where name = %s",
 			(len(messages), now(), self.conversation),
 		)
-		# Read after the update: it holds the row until the commit, so no other run takes the same places.
+		# The update locks the row until the commit, so no other run gets the same sequence numbers.
 		total = frappe.db.get_value("Agent Conversation", self.conversation, "total_messages")
 		if total is None:
 			return
@@ -129,14 +129,14 @@ class ConversationManager:
 		insert_rows("Agent Message", rows, owner=self.user)
 
 	def add_step(self, run: str, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
-		"""What a step said, asked for and saw: text first, then each call with its result behind it."""
+		"""Append a step: its text, then each tool call followed by its result."""
 		rows = [build_message_row("agent", reply.text, "Message", step)] if reply.text else []
-		for seen in tool_results:
-			request = seen.call.request
+		for result in tool_results:
+			request, arguments = result.call.request, result.call.arguments
 			call = {
 				"id": request.id,
 				"name": request.name,
-				"arguments": request.arguments if seen.call.arguments is None else seen.call.arguments,
+				"arguments": request.arguments if arguments is None else arguments,
 			}
 			named = {"tool_name": request.name, "tool_call_id": request.id}
 			rows.append(
@@ -145,16 +145,16 @@ class ConversationManager:
 					**named,
 				}
 			)
-			rows.append({**build_message_row("system", seen.shown, "Tool Result", step), **named})
+			rows.append({**build_message_row("system", result.shown, "Tool Result", step), **named})
 		self.add_messages(rows, run)
 
 	def get_conversation_history(self, limit: int = 20, without: Sequence[str] = ()) -> list[dict]:
-		"""The last `limit` messages (but those of some runs) in OpenAI's form, oldest first, each once.
+		"""The last `limit` messages in OpenAI's format, oldest first, except those of the runs `without`.
 
-		Calls stand together with their results.
+		Tool calls stand together with their results.
 		"""
-		# Errors are for the reader: a model that saw its failures would go on talking about them.
-		filters = {"conversation": self.conversation, "kind": ["!=", "Error"]}
+		# Errors are for people: a model that reads its failures keeps talking about them.
+		filters: dict = {"conversation": self.conversation, "kind": ["!=", "Error"]}
 		if without:
 			filters["run"] = ["not in", list(without)]
 		rows = frappe.get_all(
@@ -167,7 +167,7 @@ class ConversationManager:
 		return to_model_messages(rows[::-1])
 
 	def persist_conversation(self) -> None:
-		"""Commit, so that other connections and open pages see what was said."""
+		"""Commit, so that other connections and open pages see the messages."""
 		frappe.db.commit()
 
 
@@ -184,14 +184,14 @@ def build_message_row(role: str, content: str, kind: str = "Message", step: int 
 
 def shorten_title(text: str) -> str:
 	line = " ".join((text or "").split())
-	return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 1].rstrip() + "…"
+	return clip(line, MAX_TITLE_CHARS)
 
 
 def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:
-	"""Rows of Agent Message as a model's messages; `with_files`: with what it is told of attached files.
+	"""Agent Message rows in OpenAI's format; `with_files` adds the text of attached files.
 
-	The calls of one step become one assistant message with the results behind it. A call or result whose counterpart
-	is not among the rows is left out: providers refuse halves.
+	The tool calls of one step become one assistant message followed by the results. A call or result without
+	its counterpart is left out: providers reject those.
 	"""
 	results = {
 		(row.run, row.step, row.tool_call_id): row.content for row in rows if row.kind == "Tool Result"
@@ -201,32 +201,29 @@ def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:
 	pending: list[dict] = []
 	for row in rows:
 		key = (row.run, row.step)
-		if row.kind == "Tool Call" and (*key, row.tool_call_id) in results:
+		call_key = (*key, row.tool_call_id)
+		if row.kind == "Tool Call" and call_key in results:
 			if open_step != key:
 				history += pending
 				pending, open_step = [], key
 				history.append(take_assistant_message(history, row))
 			history[-1]["tool_calls"].append(to_openai_call(row))
-			pending.append(
-				{
-					"role": "tool",
-					"tool_call_id": row.tool_call_id,
-					"content": results[(*key, row.tool_call_id)],
-				}
-			)
+			pending.append({"role": "tool", "tool_call_id": row.tool_call_id, "content": results[call_key]})
 		elif row.kind == "Message":
 			history += pending
 			pending, open_step = [], None
-			told = read_message_files(row).to_message(row.content) if with_files else {"content": row.content}
-			history.append({**told, "role": ROLES[row.role], "step": key})
+			message = (
+				read_message_files(row).to_message(row.content) if with_files else {"content": row.content}
+			)
+			history.append({**message, "role": ROLES[row.role], "step": key})
 	history += pending
 	return [{key: value for key, value in each.items() if key != "step"} for each in history]
 
 
 def take_assistant_message(history: list[dict], row) -> dict:
-	"""The assistant message that carries a step's calls: the step's text if it had one."""
-	said = history.pop()["content"] if history and history[-1].get("step") == (row.run, row.step) else None
-	return {"role": "assistant", "content": said, "tool_calls": [], "step": None}
+	"""The assistant message for a step's calls; takes the step's text out of `history` if it has one."""
+	text = history.pop()["content"] if history and history[-1].get("step") == (row.run, row.step) else None
+	return {"role": "assistant", "content": text, "tool_calls": [], "step": None}
 
 
 def to_openai_call(row) -> dict:

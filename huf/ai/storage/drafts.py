@@ -1,7 +1,8 @@
-"""Agent Draft: calls that a person has to allow, and what became of them. The only writer of these rows.
+"""Stores Agent Draft: tool calls that a person has to approve, and their outcome. The only writer.
 
-A draft has the name of its call (`RunJournal.keys`), so a call has one draft. An answer is a compare-and-set on what was shown:
-of several at once one counts. Nothing here commits.
+A draft has the name of its call (`RunJournal.keys`), so a call has one draft. An answer is a compare-and-set
+on the digest of what was shown: what a person approved is what is committed, and of several answers one
+counts. Nothing here commits.
 """
 
 import json
@@ -21,47 +22,49 @@ from huf.ai.storage.rows import clip, insert_row, update_row
 DRAFT = "Agent Draft"
 PENDING, APPROVED = DraftStatus.PENDING.value, DraftStatus.APPROVED.value
 FIELDS = [
-	*(
-		"name",
-		"run",
-		"agent",
-		"conversation",
-		"status",
-		"tool",
-		"effect",
-		"step",
-		"call_id",
-		"approver",
-		"owner",
-	),
-	*(
-		"arguments",
-		"edited_arguments",
-		"difference",
-		"digest",
-		"against",
-		"reference_doctype",
-		"reference_name",
-	),
-	*("expires_at", "answered_by", "answered_at", "answer_key", "reason", "result", "creation"),
+	"name",
+	"run",
+	"agent",
+	"conversation",
+	"status",
+	"tool",
+	"effect",
+	"step",
+	"call_id",
+	"approver",
+	"owner",
+	"arguments",
+	"edited_arguments",
+	"difference",
+	"digest",
+	"against",
+	"reference_doctype",
+	"reference_name",
+	"expires_at",
+	"answered_by",
+	"answered_at",
+	"answer_key",
+	"reason",
+	"result",
+	"creation",
 ]
 
 
 @dataclass(frozen=True)
 class Proposal:
-	"""What a person is asked to allow: `shown` is a difference or a request, `digest` names it.
+	"""What a person is asked to approve: `preview` is a difference or a request, `digest` identifies it.
 
-	`against`: the documents it would change, each as (DocType, name, time of the last change).
+	`against`: the documents it would change, each as (DocType, name, modified).
 	"""
 
-	shown: dict
+	preview: dict
 	digest: str
 	against: tuple[tuple[str, str, str], ...] = ()
 	reference: tuple[str | None, str | None] = (None, None)
 
 	def as_row(self) -> dict[str, Any]:
 		return {
-			"difference": json.dumps(self.shown, ensure_ascii=False, default=str),
+			"difference": json.dumps(self.preview, ensure_ascii=False, default=str),
 			"digest": self.digest,
 			"against": to_canonical_json(self.against),
 			"reference_doctype": self.reference[0],
@@ -71,7 +74,9 @@ class Proposal:
 
 @dataclass(frozen=True)
 class DraftAnswer:
-	"""What a person, or time, said to a draft. `arguments` and `proposal` are given where they were changed."""
+	"""The answer of a person, or of the expiry, to a draft. `arguments` and `proposal` only if they were
+	changed.
+	"""
 
 	status: DraftStatus
 	by: str | None = None
@@ -108,30 +113,30 @@ def draft_expiry() -> datetime:
 
 
 def read_draft(name: str):
-	"""The row, or None."""
+	"""The row of FIELDS, or None."""
 	return frappe.db.get_value(DRAFT, name, FIELDS, as_dict=True)
 
 
 def read_drafts(run: str) -> dict[str, Any]:
-	"""A run's drafts by their names, which are those of its calls."""
+	"""A run's drafts by name, which is also the idempotency key of the call."""
 	rows = frappe.get_all(DRAFT, {"run": run}, FIELDS, order_by="step asc, position asc")
 	return {row.name: row for row in rows}
 
 
 def renew_draft(row, proposal: Proposal) -> None:
-	"""Ask anew, unless somebody has answered meanwhile: what `row` shows is not what would be done any more."""
-	nobody = dict.fromkeys(("answered_by", "answered_at", "answer_key", "reason"))
-	values = {"status": PENDING, "expires_at": draft_expiry(), **proposal.as_row(), **nobody}
+	"""Replace the proposal and ask again, unless the draft was answered: what `row` shows is out of date."""
+	no_answer = dict.fromkeys(("answered_by", "answered_at", "answer_key", "reason"))
+	values = {"status": PENDING, "expires_at": draft_expiry(), **proposal.as_row(), **no_answer}
 	update_row(DRAFT, row.name, values, status=row.status, digest=row.digest)
 
 
 def get_effective_arguments(row) -> dict:
-	"""Those of the call, or what a person has made of them."""
+	"""The arguments of the call, or those a person changed them to."""
 	return json.loads(row.edited_arguments or row.arguments)
 
 
-def record_answer(name: str, shown: str, answer: DraftAnswer) -> bool:
-	"""Answer what was shown (a digest), if nobody else has; False where somebody has, or it is shown anew."""
+def record_answer(name: str, digest: str, answer: DraftAnswer) -> bool:
+	"""Answer the draft that was shown with this digest; False if it was answered or replaced meanwhile."""
 	values = {
 		"status": answer.status.value,
 		"answered_by": answer.by,
@@ -143,23 +148,19 @@ def record_answer(name: str, shown: str, answer: DraftAnswer) -> bool:
 		values["edited_arguments"] = json.dumps(answer.arguments, ensure_ascii=False)
 	if answer.proposal:
 		values |= answer.proposal.as_row()
-	assignments = ", ".join(f"`{column}` = %s" for column in values)
-	frappe.db.sql(
-		f"update `tabAgent Draft` set {assignments} where name = %s and status = %s and digest = %s",
-		(*values.values(), name, PENDING, shown),
-	)
-	# The update holds the row, so what is read now stays true until the commit.
+	update_row(DRAFT, name, values, status=PENDING, digest=digest)
+	# The update locks the row, so this read stays true until the commit.
 	return frappe.db.get_value(DRAFT, name, "answer_key") == answer.key
 
 
 def record_draft_result(name: str, tool_result: ToolResult) -> None:
-	"""Write down what came of an approved call, in the commit of its journal row."""
+	"""Store the result of an approved call, in the commit of its journal row."""
 	status = DraftStatus.APPLIED if tool_result.ok else DraftStatus.FAILED
 	update_row(DRAFT, name, {"status": status.value, "result": clip(tool_result.text)})
 
 
 def fail_lost_drafts(run: str) -> None:
-	"""Approved calls that a lost worker had begun outside: nobody knows what came of them."""
+	"""Mark approved external calls that a lost worker had begun: their outcome is not known."""
 	frappe.db.sql(
 		"""update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s and name in (
 			select idempotency_key from `tabAgent Tool Call` lost where lost.run = %s)""",
@@ -168,7 +169,7 @@ def fail_lost_drafts(run: str) -> None:
 
 
 def expire_pending(run: str, reason: str) -> None:
-	"""Nobody is asked any more about a run's calls."""
+	"""Expire the unanswered drafts of a run."""
 	frappe.db.sql(
 		"update `tabAgent Draft` set status = %s, reason = %s where run = %s and status = %s",
 		(DraftStatus.EXPIRED.value, reason, run, PENDING),
@@ -176,7 +177,7 @@ def expire_pending(run: str, reason: str) -> None:
 
 
 def close_drafts(run: str) -> None:
-	"""A run that has ended makes none of its calls any more, also where they were allowed."""
+	"""Close all drafts of an ended run, also approved ones: it makes no more calls."""
 	expire_pending(run, "The run has ended")
 	frappe.db.sql(
 		"update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s",
@@ -185,15 +186,15 @@ def close_drafts(run: str) -> None:
 
 
 def read_overdue_drafts(moment: datetime | None = None) -> list:
-	"""Drafts nobody has answered in time, oldest first: name, run, digest."""
+	"""Drafts that were not answered in time, oldest first: [{name, run, digest}]."""
 	late = {"status": PENDING, "expires_at": ["<", moment or now_datetime()]}
 	return frappe.get_all(DRAFT, late, ["name", "run", "digest"], order_by="expires_at asc", limit=500)
 
 
 def describe_draft(row: Mapping[str, Any]) -> dict:
-	"""A draft as pages show it; see `FIELDS`."""
+	"""A draft as pages show it: `draft` (its name) and FIELDS, with JSON fields parsed."""
 	left_out = ("answer_key", "against", "owner", "name")
-	shown = {key: value for key, value in row.items() if key not in left_out}
+	values = {key: value for key, value in row.items() if key not in left_out}
 	for key in ("arguments", "edited_arguments", "difference"):
-		shown[key] = json.loads(row[key]) if row[key] else None
-	return {"draft": row["name"], **shown}
+		values[key] = json.loads(row[key]) if row[key] else None
+	return {"draft": row["name"], **values}

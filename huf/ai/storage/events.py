@@ -1,7 +1,6 @@
-"""What listeners of a run are told, as it happens. A listener that fails never disturbs the run.
-
-Each event is kept for a while under its number (`live.py`). Tokens go to those who follow the run; changes of state also go
-to the run's user by realtime.
+"""Emits the events of a run to its listeners as they happen. A failing listener never disturbs the run. Each
+event is cached under its number (`live_events.py`), so that a reader who rejoins continues after the last one
+it saw. Text goes to those who follow the run; changes of state also go to the run's user by realtime.
 """
 
 import asyncio
@@ -16,27 +15,27 @@ from huf.ai.core.types import AgentRequest, EventKind, Listener, RunEvent
 from huf.ai.storage.live_events import first_event_number, store_live_event
 from huf.ai.storage.run_log import build_log_listener
 
-STATES = {
+REALTIME_KINDS = {
 	EventKind.RUN_STARTED,
 	EventKind.PROGRESS,
 	EventKind.DRAFT_CREATED,
 	EventKind.RUN_WAITING,
 	EventKind.RUN_FINISHED,
 }
-LEFT_OUT = ("arguments", "result", "response", "difference")
+OMITTED_FROM_REALTIME = ("arguments", "result", "response", "difference")
 MAX_STEP_CHARS = 80
-OWN_LINE = "Step {step} of {of}: {what}"
-PAUSE, LONG_PAUSE = 1 / 60, 1.0
-"""Seconds between two pieces of text: what comes meanwhile is told together. The long one holds for endless answers."""
-MANY = 20_000
-"""Events of a run after which it is told at longer pauses."""
+DEFAULT_PROGRESS = "Step {step} of {of}: {what}"
+PAUSE_S, LONG_PAUSE_S = 1 / 60, 1.0
+"""Text that arrives within a pause is emitted together; the long pause limits the events of endless answers.
+"""
+LONG_PAUSE_AFTER_EVENTS = 20_000
 
 
 class RunEventEmitter:
-	"""Tells the run's user and everyone who watches of one run; see `huf.ai.core.types.Emit`.
+	"""Numbers the events of one run and passes them to its listeners; see `huf.ai.core.types.Emit`.
 
-	`agent` has the `tools` of the run and the number of `steps` it may take; `attempts` counts workers. Is called on the
-	event loop of the run, and nowhere else.
+	`agent` has the `tools` of the run and its maximum number of `steps`; `attempts` counts workers. Called
+	only on the event loop of the run.
 	"""
 
 	def __init__(
@@ -50,45 +49,47 @@ class RunEventEmitter:
 			build_realtime_listener(request.user),
 			build_log_listener(request.prompt),
 		]
-		self.number = self.before = first_event_number(attempts)
-		self.step, self.held = 0, []
+		self.number = self.first_number = first_event_number(attempts)
+		self.step = 0
+		self.buffered: list[str] = []
 		self.timer: asyncio.TimerHandle | None = None
-		self.told_at = 0.0
+		self.text_emitted_at = 0.0
 
 	def __call__(self, kind: EventKind, data: dict) -> None:
 		if kind is EventKind.TEXT_DELTA:
-			return self.hold(**data)
-		self.tell_held()
+			return self.buffer_text(**data)
+		self.emit_buffered()
 		if kind is EventKind.TEXT_DONE:
 			return
-		self.tell(kind, data)
+		self.emit(kind, data)
 		if kind is EventKind.TOOL_STARTED:
-			self.tell(EventKind.PROGRESS, describe_progress(data["step"], data["tool"], self.agent))
+			self.emit(EventKind.PROGRESS, describe_progress(data["step"], data["tool"], self.agent))
 
-	def hold(self, step: int, text: str) -> None:
-		"""The first piece is told at once, what comes right behind it together."""
+	def buffer_text(self, step: int, text: str) -> None:
+		"""Emit the first piece at once, and what follows within a pause together."""
 		if step != self.step:
-			self.tell_held()
+			self.emit_buffered()
 		self.step = step
-		self.held.append(text)
+		self.buffered.append(text)
 		if self.timer is None:
 			loop = asyncio.get_running_loop()
-			due = self.told_at + (PAUSE if self.number - self.before < MANY else LONG_PAUSE)
+			is_long = self.number - self.first_number >= LONG_PAUSE_AFTER_EVENTS
+			due = self.text_emitted_at + (LONG_PAUSE_S if is_long else PAUSE_S)
 			if loop.time() >= due:
-				self.tell_held()
+				self.emit_buffered()
 			else:
-				self.timer = loop.call_at(due, self.tell_held)
+				self.timer = loop.call_at(due, self.emit_buffered)
 
-	def tell_held(self) -> None:
+	def emit_buffered(self) -> None:
 		if self.timer:
 			self.timer.cancel()
 			self.timer = None
-		if self.held:
-			text, self.held = "".join(self.held), []
-			self.told_at = asyncio.get_running_loop().time()
-			self.tell(EventKind.TEXT_DELTA, {"step": self.step, "text": text})
+		if self.buffered:
+			text, self.buffered = "".join(self.buffered), []
+			self.text_emitted_at = asyncio.get_running_loop().time()
+			self.emit(EventKind.TEXT_DELTA, {"step": self.step, "text": text})
 
-	def tell(self, kind: EventKind, data: dict) -> None:
+	def emit(self, kind: EventKind, data: dict) -> None:
 		self.number += 1
 		event = RunEvent(kind, self.run, data, self.number)
 		for listener in self.listeners:
@@ -99,25 +100,25 @@ class RunEventEmitter:
 
 
 def describe_progress(step: int, tool: str, agent: Any) -> dict:
-	"""{step, of, what, text, is_own} of a tool that begins: how far the run is, and what is done now, in a few words.
+	"""The progress line of a tool that begins: {step, of, what, text, is_own}.
 
-	`is_own`: the line is in the agent's own words, and nobody's to translate.
+	`is_own`: the line is the agent's own text and must not be translated.
 	"""
 	own = next((each for each in agent.tools if each.name == tool), None)
-	told = own.progress or re.split(r"[.:;\n]", own.description.strip())[0] if own else ""
-	what = textwrap.shorten(told, MAX_STEP_CHARS, placeholder=" …") or tool.replace("_", " ")
-	seen = {"step": step, "of": agent.steps, "what": what}
-	words = agent.agent_doc.progress_text
-	line = re.sub(r"\{(step|of|what)\}", lambda found: str(seen[found[1]]), words or OWN_LINE)
-	return {**seen, "text": line, "is_own": bool(words)}
+	description = own.progress or re.split(r"[.:;\n]", own.description.strip())[0] if own else ""
+	what = textwrap.shorten(description, MAX_STEP_CHARS, placeholder=" …") or tool.replace("_", " ")
+	values = {"step": step, "of": agent.steps, "what": what}
+	template = agent.agent_doc.progress_text
+	line = re.sub(r"\{(step|of|what)\}", lambda found: str(values[found[1]]), template or DEFAULT_PROGRESS)
+	return {**values, "text": line, "is_own": bool(template)}
 
 
 def build_realtime_listener(user: str) -> Listener:
-	"""A listener that passes changes of state on to the user's open pages."""
+	"""A listener that passes changes of state to the user's open pages."""
 
 	def listen(event: RunEvent) -> None:
-		if event.kind in STATES:
-			short = {key: value for key, value in event.data.items() if key not in LEFT_OUT}
+		if event.kind in REALTIME_KINDS:
+			short = {key: value for key, value in event.data.items() if key not in OMITTED_FROM_REALTIME}
 			frappe.publish_realtime(
 				"huf_run", {"run": event.run, "kind": event.kind.value, **short}, user=user
 			)

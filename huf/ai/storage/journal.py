@@ -1,7 +1,9 @@
-"""The journal of a run: Agent Run, Agent LLM Call and Agent Tool Call, written as each step happens.
+"""Writes the journal of a run: Agent Run, Agent LLM Call and Agent Tool Call rows, as each step happens.
 
-The only writer of these. Every method of RunJournal after which the run may wait commits before it returns, so that nothing
-is open meanwhile, and what a write tool changed is committed together with the row that says so.
+Every step is on record before the next begins. No write transaction is open while a run waits for a model, a
+network or a person: each method of RunJournal after which the run may wait commits before it returns. What a
+write tool changed is committed together with its journal row. A worker that resumes a run asks `recall` and
+`recall_call` first, so a new write here must survive a worker that is killed at any commit (tests/crash).
 """
 
 import hashlib
@@ -36,7 +38,7 @@ from huf.ai.storage.rows import clip, digest, insert_row, update_row
 
 RETRY_CLAIMED = "It is being made again."
 RETRY_CLAIM_S = 600
-"""Seconds after which whoever wanted that is taken to be gone."""
+"""A claim older than this is void: its worker is gone."""
 
 
 def insert_run(
@@ -47,9 +49,9 @@ def insert_run(
 	status: RunStatus,
 	opening: list[dict],
 ) -> Lease:
-	"""Write the Agent Run; a Started one is held by this worker from the first. Does not commit.
+	"""Insert the Agent Run; a Started one gets a lease at once. Does not commit.
 
-	`opening` is what the model is told first: with it and the journal a run can be replayed.
+	`opening`: the first messages of the model; with them and the journal a run can be replayed.
 	"""
 	started = status is RunStatus.STARTED
 	worker = new_worker()
@@ -64,7 +66,7 @@ def insert_run(
 			"prompt": clip(request.prompt or request.message_files.title),
 			"opening": to_canonical_json(opening),
 			"status": status.value,
-			"mode": request.mode.value,
+			"mode": request.mode.value if request.mode else None,
 			"tier": request.tier or 0,
 			"run_as": request.user,
 			"parent_run": request.parent_run,
@@ -87,7 +89,7 @@ def insert_run(
 
 
 def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
-	"""Write how the run ended, and count it on its agent. Does not commit."""
+	"""Store how the run ended, and count it on its agent. Does not commit."""
 	usage = outcome.usage
 	ended = now()
 	update_row(
@@ -117,23 +119,25 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
 
 
 def digest_transcript(outcome: Outcome) -> str:
-	"""A short name of a transcript, as far as the record holds it."""
+	"""Digest of a transcript as far as the record holds it, to compare a replay with."""
 	return digest(replace(outcome, text=clip(outcome.text), error=clip(outcome.error)).transcript())
 
 
 def request_cancel(run: str) -> None:
-	"""Ask a run that goes on to end at its next step."""
+	"""Ask a run to end at its next step."""
 	update_row("Agent Run", run, {"cancel_requested": 1})
 
 
 def store_opening(run: str, opening: list[dict]) -> None:
-	"""Write down what a queued run begins with, now that it begins. Commits."""
+	"""Store the first messages of a queued run that begins now. Commits."""
 	update_row("Agent Run", run, {"opening": to_canonical_json(opening)})
 	frappe.db.commit()
 
 
 def mark_lost_calls(run: str) -> None:
-	"""Say of what a lost worker had begun that its end is not known; it costs what was set aside. Commits."""
+	"""Mark unfinished calls of a lost worker as failed or unknown; model calls cost their reservation.
+	Commits.
+	"""
 	settle_lost_runs([run])
 	frappe.db.sql(
 		"update `tabAgent Tool Call` set status = %s where run = %s and status = 'Started'",
@@ -148,28 +152,30 @@ def mark_lost_calls(run: str) -> None:
 
 
 def claim_retry(row) -> bool:
-	"""Whether a call (a row as it was read) whose end is not known may be made again: nobody else is at that. Commits."""
+	"""Claim the repetition of a call with unknown outcome (its row as read); False if another has it.
+	Commits.
+	"""
 	moment = now_datetime()
 	since = add_to_date(moment, seconds=-RETRY_CLAIM_S, as_datetime=True)
 	if row.result == RETRY_CLAIMED and get_datetime(row.modified) > since:
 		return False
-	still = {"status": CallStatus.UNKNOWN.value, "modified": row.modified}
-	update_row("Agent Tool Call", row.name, {"result": RETRY_CLAIMED, "modified": moment}, **still)
+	expected = {"status": CallStatus.UNKNOWN.value, "modified": row.modified}
+	update_row("Agent Tool Call", row.name, {"result": RETRY_CLAIMED, "modified": moment}, **expected)
 	is_mine = get_datetime(frappe.db.get_value("Agent Tool Call", row.name, "modified")) == moment
 	frappe.db.commit()
 	return is_mine
 
 
 def resolve_lost_call(name: str, status: CallStatus, result: str) -> None:
-	"""Write what became of a call whose worker was lost."""
+	"""Store the outcome of a call whose worker was lost."""
 	update_row("Agent Tool Call", name, {"status": status.value, "result": result, "error_message": None})
 
 
 class RunJournal:
-	"""Keeps the record of one run; see `huf.ai.loop.engine.Journal`.
+	"""Writes the record of one run; see `huf.ai.loop.journal.Journal`.
 
-	`keep_messages(step, reply, observations)` writes what the conversation shows of a step. `recorded` is what an
-	earlier worker wrote, for a run that is taken up again. `limits`: what its model calls may use.
+	`keep_messages(step, reply, tool_results)` writes a step to the conversation. `recorded` is what an
+	earlier worker wrote, if the run is resumed. `limits` bound its model calls.
 	"""
 
 	call_type = STEP_CALL_TYPE
@@ -188,15 +194,16 @@ class RunJournal:
 		self.keep_messages = keep_messages
 		self.recorded = recorded or RecordedRun()
 		self.limits = limits or []
-		self.asked: tuple[str, float, Reservation | None] = ("", 0.0, None)
-		self.seen: Counter[str] = Counter()
+		self.model_call: tuple[str, float, Reservation | None] = ("", 0.0, None)
+		self.call_counts: Counter[str] = Counter()
 		self.keys: dict[int, str] = {}
 		self.intents: dict[int, str] = {}
 		self.is_open = False
 
 	def cancel_requested(self, waiting: bool) -> bool:
-		"""Whether someone asked. A run that waits has to begin a new read to see what others committed meanwhile."""
-		# What is open is of a run that this one has called, whose loop has not heard yet of the end of a call.
+		"""Whether the run is to end. A waiting run needs a new transaction to see what others committed."""
+		# Writes that are open belong to a called run that is about to end; committing them here would be too
+		# early.
 		if waiting and not frappe.db.transaction_writes:
 			frappe.db.commit()
 			self.lease.renew()
@@ -206,24 +213,27 @@ class RunJournal:
 		return self.recorded.replies.get(step)
 
 	def recall_call(self, step: int, call: Call) -> ToolResult | None:
-		"""Asked once for each call, in order, by every worker: so it is here that calls get their keys."""
+		"""Called once for each call, in order, by every worker: this is where calls get their idempotency
+		keys.
+		"""
 		same = f"{call.request.name}\n{to_canonical_json(call.arguments)}"
-		key = hashlib.sha256(f"{self.run}\n{same}\n{self.seen[same]}".encode()).hexdigest()[:32]
+		count = self.call_counts[same]
+		key = hashlib.sha256(f"{self.run}\n{same}\n{count}".encode()).hexdigest()[:32]
 		self.keys[call.position] = key
-		self.seen[same] += 1
+		self.call_counts[same] += 1
 		if self.is_open:
-			# The one before this: this one may last, or be taken back.
+			# Commit the previous call's row: this call may take long, or be rolled back.
 			frappe.db.commit()
 			self.is_open = False
 		return self.recorded.tool_result(step, call)
 
 	def asking(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
-		held = None
+		reservation = None
 		if self.limits:
-			# To set aside may take a few tries, each undone with all that is open.
+			# `reserve` may roll back several times; nothing else may be open.
 			frappe.db.commit()
-			held = reserve(self.limits, worst())
+			reservation = reserve(self.limits, worst())
 		row = {
 			"run": self.run,
 			"step": step,
@@ -231,16 +241,20 @@ class RunJournal:
 			"status": "Started",
 			"started_at": now(),
 		}
-		row |= {"provider": self.provider, "model": self.model, **(held.as_row() if held else {})}
+		row |= {
+			"provider": self.provider,
+			"model": self.model,
+			**(reservation.as_row() if reservation else {}),
+		}
 		name = insert_row("Agent LLM Call", row)
 		frappe.db.commit()
-		self.asked = (name, time.monotonic(), held)
-		return held.grant if held else None
+		self.model_call = (name, time.monotonic(), reservation)
+		return reservation.grant if reservation else None
 
 	def answered(self, step: int, reply: ModelReply) -> None:
 		usage = reply.usage
 		said = {} if reply.said is None else {"said": reply.said}
-		self.end_asking(
+		self.end_model_call(
 			usage,
 			status="Success",
 			response=json.dumps(reply.as_message() | said, ensure_ascii=False),
@@ -255,19 +269,19 @@ class RunJournal:
 
 	def ask_failed(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
 		response = json.dumps({"role": "assistant", "content": partial}) if partial else None
-		self.end_asking(usage, status="Failed", error_message=clip(why), response=response)
+		self.end_model_call(usage, status="Failed", error_message=clip(why), response=response)
 
-	def end_asking(self, usage: Usage | None, **values) -> None:
-		name, since, held = self.asked
-		if held:
-			settle_call(name, held, usage)
-		# Who has lost the run meanwhile finds it given up: the answer is to no question any more.
+	def end_model_call(self, usage: Usage | None, **values) -> None:
+		name, since, reservation = self.model_call
+		if reservation:
+			settle_call(name, reservation, usage)
+		# If the lease was lost, the row is not Started any more: drop this late answer.
 		update_row("Agent LLM Call", name, {**values, "duration_ms": elapsed(since)}, status="Started")
 		frappe.db.commit()
 
 	def calling(self, step: int, call: Call) -> None:
-		"""Before a call: what reaches outside has its intent on record. Nothing else is open."""
-		# While a tool has the database to itself, the lease cannot be renewed.
+		"""Before a tool call: commit the intent of an external call, so that a lost worker's call is known."""
+		# The lease cannot be renewed while a tool uses the connection.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:
 			self.lease.hold()
@@ -275,14 +289,15 @@ class RunJournal:
 				"Agent Tool Call", self.row(step, call, CallStatus.STARTED)
 			)
 			frappe.db.commit()
-			# For tools that can pass it on: a service that has seen the key does not act on it again.
+			# For tools that pass it on: a service that has seen the key does not act on it again.
 			frappe.flags.huf_call_key = self.keys[call.position]
 
 	def called(self, step: int, tool_result: ToolResult) -> None:
-		"""After a call: its row and what it wrote are one commit; a failed call leaves the row alone behind. The row of what
-		was only read is committed with what follows at once, the next call or the step; but not beside other calls.
+		"""After a tool call: commit its row together with what it wrote. A failed call is rolled back and
+		keeps its row.
 
-		Raises LeaseLost, with nothing written, where the run is another worker's by now.
+		The row of a read is committed with what follows at once, the next call or the step, unless calls run
+		concurrently. Raises LeaseLost, with nothing written, if another worker has the run.
 		"""
 		call = tool_result.call
 		if not tool_result.ok:
@@ -307,15 +322,16 @@ class RunJournal:
 			frappe.db.commit()
 
 	def step_done(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
-		"""Commits nothing: what follows at once, the next step or the run's end, does."""
-		if step not in self.recorded.told:
+		"""Write the step to the conversation. Does not commit: the next step or the run's end follows at
+		once.
+		"""
+		if step not in self.recorded.steps_in_conversation:
 			self.keep_messages(step, reply, tool_results)
 
 	def row(self, step: int, call: Call, status: CallStatus) -> dict:
-		shown = (
-			call.request.arguments
-			if call.arguments is None
-			else json.dumps(call.arguments, ensure_ascii=False)
+		request = call.request
+		arguments = (
+			request.arguments if call.arguments is None else json.dumps(call.arguments, ensure_ascii=False)
 		)
 		return {
 			"run": self.run,
@@ -326,7 +342,7 @@ class RunJournal:
 			"status": status.value,
 			"call_id": call.request.id,
 			"idempotency_key": self.keys[call.position],
-			"arguments": shown,
+			"arguments": arguments,
 			"started_at": now(),
 		}
 

@@ -1,7 +1,11 @@
-"""Which worker holds a run, and which run holds a conversation: compare-and-set, so that it is always one.
+"""Leases: which worker holds a run, and which run holds a conversation. Both change by compare-and-set.
 
-A lease is a worker's name and a time on Agent Run. Who lets it run out has lost the run: another may take it up, and what
-the first writes afterwards is refused (`hold`).
+A lease is a worker's name and an expiry time on Agent Run, renewed at every step together with its caller's.
+When it expires, another worker may take the run over; whatever the first one writes afterwards is refused
+(`Lease.hold`).
+
+After a compare-and-set, read a value that is new, or read `for_update`: on MariaDB any other read may be as
+old as the transaction.
 """
 
 import os
@@ -16,13 +20,13 @@ from frappe.utils import add_to_date, now_datetime
 from huf.ai.core.errors import LeaseLost
 
 OPEN_STATUSES = ("Queued", "Started", "Waiting")
-"""Of a run that has not ended."""
+"""Statuses of a run that has not ended."""
 LEASE_S = 90
 RENEW_AFTER_S = 25
 
 
 class Lease:
-	"""One worker's hold on one run. `caller`: that on the run which has called it, and waits for it."""
+	"""One worker's hold on one run. `caller` is the lease of the run that called it and waits for it."""
 
 	def __init__(self, run: str, worker: str):
 		self.run, self.worker = run, worker
@@ -30,9 +34,9 @@ class Lease:
 		self.until = time.monotonic() + LEASE_S
 
 	def renew(self, during: float = 0) -> None:
-		"""Make it last, if a good part of it is gone; also for something that takes so many seconds. So does the caller's.
+		"""Extend the lease, and the caller's, if it is old or must last `during` seconds of work.
 
-		Raises LeaseLost; commits only when it writes.
+		Raises LeaseLost; commits only if it writes.
 		"""
 		if self.caller:
 			self.caller.renew(during)
@@ -41,20 +45,20 @@ class Lease:
 			frappe.db.commit()
 
 	def hold(self, during: float = 0) -> None:
-		"""Make it last, and keep others out until the commit. Raises LeaseLost where the run is another's by now."""
+		"""Extend the lease and lock the run until the commit. Raises LeaseLost if another worker has the run."""
 		seconds = during + LEASE_S
 		frappe.db.sql(
 			"update `tabAgent Run` set lease_until = %s where name = %s and worker = %s",
 			(lease_expiry(seconds=seconds), self.run, self.worker),
 		)
-		# A locking read: any other may see the row as it was when this transaction began, and it must stay true.
+		# A locking read: any other may see the row as it was when this transaction began.
 		if frappe.db.get_value("Agent Run", self.run, "worker", for_update=True) != self.worker:
 			raise LeaseLost(self.run)
 		self.until = time.monotonic() + seconds
 
 
 def new_worker() -> str:
-	"""A name no other hold on a run has: where it is, and a random part."""
+	"""A unique name: host, process, thread and a random part."""
 	return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}:{frappe.generate_hash(length=8)}"
 
 
@@ -63,7 +67,7 @@ def lease_expiry(now: datetime | None = None, seconds: float = LEASE_S) -> datet
 
 
 def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
-	"""Take up a run that nobody holds; None where somebody does, or it has ended. Commits."""
+	"""Take a run that nobody holds; None if somebody does, or it has ended. Commits."""
 	now, worker = now or now_datetime(), new_worker()
 	frappe.db.sql(
 		"""update `tabAgent Run` set worker = %s, lease_until = %s, status = 'Started', attempts = attempts + 1,
@@ -79,7 +83,7 @@ def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
 def suspend_run(lease: Lease) -> None:
 	"""Let a run wait for a person, held by no worker. Raises LeaseLost; does not commit.
 
-	No worker was lost over it so far: it is the next one's first attempt to go on. A run that is to be cancelled does not wait.
+	`attempts` starts over: no worker was lost. A run that is to be cancelled is queued instead of waiting.
 	"""
 	lease.hold()
 	frappe.db.sql(
@@ -91,14 +95,14 @@ def suspend_run(lease: Lease) -> None:
 
 
 def wake_run(run: str) -> None:
-	"""Let a run that waits be taken up again. Does not commit."""
+	"""Queue a run that waits. Does not commit."""
 	frappe.db.sql(
 		"update `tabAgent Run` set status = 'Queued' where name = %s and status = 'Waiting'", (run,)
 	)
 
 
 def claim_conversation(conversation: str, run: str, now: datetime | None = None) -> bool:
-	"""Let `run` be the one that goes on in a conversation; False while another does. Does not commit."""
+	"""Make `run` the active run of a conversation; False while another one is active. Does not commit."""
 	frappe.db.sql(
 		"""update `tabAgent Conversation` set active_run = %s where name = %s and (
 		active_run is null or active_run = '' or active_run = %s or not exists (
@@ -110,7 +114,7 @@ def claim_conversation(conversation: str, run: str, now: datetime | None = None)
 
 
 def release_conversation(conversation: str, run: str) -> None:
-	"""Let the next run go on. Does not commit."""
+	"""Let the next run of the conversation become active. Does not commit."""
 	frappe.db.sql(
 		"update `tabAgent Conversation` set active_run = null where name = %s and active_run = %s",
 		(conversation, run),
@@ -118,7 +122,7 @@ def release_conversation(conversation: str, run: str) -> None:
 
 
 def read_queued_runs(conversation: str | None) -> list[str]:
-	"""The queued runs of a conversation, the one that has waited longest first; none of one that was deleted."""
+	"""The queued runs of a conversation, oldest first."""
 	if not conversation:
 		return []
 	waiting = {"conversation": conversation, "status": "Queued"}
@@ -132,15 +136,16 @@ def read_open_runs(conversation: str) -> list[str]:
 
 
 def read_abandoned_runs(now: datetime | None = None) -> list[str]:
-	"""Runs whose worker let the lease run out, oldest first."""
+	"""Runs whose lease has expired, oldest first."""
 	lost = {"status": "Started", "lease_until": ["<", now or now_datetime()]}
 	return frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc", limit=100)
 
 
 def read_stuck_runs(now: datetime | None = None) -> list[str]:
-	"""The first queued run of each conversation where none goes on, if it has waited for a while: its worker was lost.
+	"""The first queued run of each conversation in which no run is active, if it has waited longer than a
+	lease.
 
-	It calls the next one when it ends.
+	A run that ends enqueues the next one; here the worker was lost before it could.
 	"""
 	before = add_to_date(now or now_datetime(), seconds=-LEASE_S, as_datetime=True)
 	return frappe.db.sql(

@@ -1,6 +1,7 @@
-"""Which limits a run has to keep: its own, its agent's, its user's, the site's, and those of the runs that led to it.
+"""Reads which limits apply to a run: its own, its agent's, its user's, the site's, and those of its parent
+runs.
 
-Only reads: Agent and Huf Settings say what the limits are. What is spent of them is kept by `budgets.py`.
+Agent and Huf Settings define the limits; `budgets.py` stores what is spent of them.
 """
 
 from datetime import datetime
@@ -12,7 +13,11 @@ from huf.ai.storage.rows import digest
 
 
 class Scope(NamedTuple):
-	"""What a limit is for. `cost` and `tokens` are fields of Huf Settings; `own` are the two of Agent, which win."""
+	"""What a limit applies to. `cost` and `tokens` name fields of Huf Settings; `own` names Agent fields that
+	win.
+
+	`period` is a strftime format: each formatted time has a budget of its own.
+	"""
 
 	key: str
 	title: str
@@ -52,14 +57,14 @@ SITE = Scope(
 
 
 class Cap(NamedTuple):
-	"""The most of something, 0 for no limit, and the field that says so."""
+	"""An upper bound (0: none), and the field that sets it, for messages."""
 
 	amount: float
 	where: str
 
 
 class Limit(NamedTuple):
-	"""Of the money (USD) and the tokens that one holder may use in a period."""
+	"""Caps on the money (USD) and the tokens that one holder may use in a period."""
 
 	scope: Scope
 	holder: str
@@ -70,36 +75,48 @@ class Limit(NamedTuple):
 		return now.strftime(self.scope.period)
 
 	def budget(self, now: datetime) -> str:
-		"""Name of the Agent Budget that it is counted in."""
+		"""Name of the Agent Budget that counts it."""
 		return digest(self.scope.key, self.holder, self.period(now))
 
 
 def read_limits(run: str, agent: str, user: str, parent: str | None = None) -> list[Limit]:
-	"""Every limit there is for the calls of a run; mostly none."""
+	"""The limits of the calls of a run, including those of the runs that called it."""
 	settings = frappe.get_cached_doc("Huf Settings")
-	agents = [(RUN, run, agent), (AGENT, agent, agent), (USER, user, agent), (SITE, "site", agent)]
+	holders = [(RUN, run, agent), (AGENT, agent, agent), (USER, user, agent), (SITE, "site", agent)]
 	while parent:
 		row = frappe.db.get_value("Agent Run", parent, ["agent", "parent_run"], as_dict=True)
-		agents.append((RUN, parent, row.agent))
+		holders.append((RUN, parent, row.agent))
 		parent = row.parent_run
-	limits = [build_limit(scope, holder, settings, name) for scope, holder, name in agents]
-	return [limit for limit in limits if limit.cost.amount or limit.tokens.amount]
+	return keep_set([build_limit(scope, holder, settings, name) for scope, holder, name in holders])
 
 
 def read_limits_outside_runs(user: str) -> list[Limit]:
-	"""Every limit there is for a call that serves a person, and belongs to no run."""
+	"""The limits of a model call that serves a person outside a run."""
 	settings = frappe.get_cached_doc("Huf Settings")
-	limits = [build_limit(scope, holder, settings, "") for scope, holder in ((USER, user), (SITE, "site"))]
+	return keep_set(
+		[build_limit(scope, holder, settings, "") for scope, holder in ((USER, user), (SITE, "site"))]
+	)
+
+
+def keep_set(limits: list[Limit]) -> list[Limit]:
 	return [limit for limit in limits if limit.cost.amount or limit.tokens.amount]
 
 
 def build_limit(scope: Scope, holder: str, settings, agent: str) -> Limit:
 	own = frappe.get_cached_doc("Agent", agent) if scope.own else None
-	caps = []
-	for place, field in enumerate((scope.cost, scope.tokens)):
-		doc, name = (own, scope.own[place]) if own and own.get(scope.own[place]) else (settings, field)
-		caps.append(Cap(doc.get(name) or 0, f"{doc.meta.get_label(name)} of {describe_source(doc)}"))
-	return Limit(scope, holder, *caps)
+	own_cost, own_tokens = scope.own or ("", "")
+	return Limit(
+		scope,
+		holder,
+		read_cap(own, own_cost, settings, scope.cost),
+		read_cap(own, own_tokens, settings, scope.tokens),
+	)
+
+
+def read_cap(own, own_field: str, settings, field: str) -> Cap:
+	"""The agent's own cap if it has one, else the one of Huf Settings."""
+	doc, name = (own, own_field) if own and own.get(own_field) else (settings, field)
+	return Cap(doc.get(name) or 0, f"{doc.meta.get_label(name)} of {describe_source(doc)}")
 
 
 def describe_source(doc) -> str:

@@ -9,11 +9,12 @@ from huf.ai.core.types import EventKind, RunEvent
 
 LIFETIME_S = 3600
 NUMBERS_PER_ATTEMPT = 1_000_000
-"""Numbers of events an attempt at a run has to itself: who takes a run up again cannot ask how far the first one came."""
+"""Event numbers reserved for each attempt: a new worker cannot know how many events the previous one emitted.
+"""
 
 
 def first_event_number(attempts: int) -> int:
-	"""What comes before the first event of an attempt."""
+	"""The number before the first event of an attempt, counted from 1."""
 	return (attempts - 1) * NUMBERS_PER_ATTEMPT
 
 
@@ -24,8 +25,8 @@ def store_live_event(event: RunEvent) -> None:
 
 
 def find_live_event(run: str, number: int) -> RunEvent | None:
-	kept = frappe.cache.get_value(live_event_key(run, number), expires=True)
-	return RunEvent(EventKind(kept[0]), run, kept[1], number) if kept else None
+	stored = frappe.cache.get_value(live_event_key(run, number), expires=True)
+	return RunEvent(EventKind(stored[0]), run, stored[1], number) if stored else None
 
 
 def live_event_key(run: str, number: int) -> str:

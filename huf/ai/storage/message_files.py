@@ -1,7 +1,7 @@
-"""Files that belong to a conversation: given to it with a message, copied into a branch, forgotten with a run's contents.
+"""Attaches files to conversations: with a message, copied into a branch, deleted with a run's contents.
 
-The only writer of that. Who may read a conversation may read what is attached to it, by Frappe's own rule; with the
-conversation its files are deleted. Checks no permissions and never commits.
+The only writer of that. Frappe lets everyone who may read a conversation read its attached files, and deletes
+them with it. Checks no permissions and never commits.
 """
 
 import json
@@ -18,14 +18,14 @@ COPIED = ["file_name", "file_url", "file_size", "file_type", "content_hash", "is
 
 
 def attach_files(conversation: str, message_files: MessageFiles, user: str) -> MessageFiles:
-	"""What was brought along, attached to the conversation."""
+	"""The same files, attached to the conversation."""
 	return replace(
 		message_files, files=tuple(attach_file(conversation, each, user) for each in message_files.files)
 	)
 
 
 def attach_file(conversation: str, file: Attachment, user: str) -> Attachment:
-	"""A File that the user has brought for this becomes the conversation's; of any other a second one is made."""
+	"""Attach a File that the user uploaded for this conversation; of any other File a copy is attached."""
 	fields = ["owner", "attached_to_doctype", "attached_to_name"]
 	row = frappe.db.get_value("File", file.name, fields, as_dict=True)
 	if (row.attached_to_doctype, row.attached_to_name) == (CONVERSATION, conversation):
@@ -37,7 +37,7 @@ def attach_file(conversation: str, file: Attachment, user: str) -> Attachment:
 
 
 def copy_file(conversation: str, file: Attachment, user: str) -> Attachment:
-	"""Another File of the same contents; those are gone with the last of their Files."""
+	"""Another File with the same contents, which Frappe deletes with the last of their Files."""
 	row = frappe.db.get_value("File", file.name, COPIED, as_dict=True)
 	if not row:
 		return file
@@ -49,20 +49,20 @@ def attachment_fields(conversation: str) -> dict:
 
 
 def copy_files(conversation: str, attachments: str | None, user: str) -> str | None:
-	"""The same files for a conversation that was branched off."""
+	"""Copy the files of a message into another conversation and return the field `attachments`."""
 	files = [copy_file(conversation, each, user) for each in parse_attachments(attachments)]
 	return json.dumps([asdict(each) for each in files], ensure_ascii=False) if files else None
 
 
 def delete_run_files(runs: Sequence[str]) -> None:
-	"""Delete the files that were brought for some runs."""
+	"""Delete the files attached to messages of some runs."""
 	for file in read_files({"run": ["in", list(runs)]}):
 		if frappe.db.exists("File", file.name):
 			frappe.delete_doc("File", file.name, ignore_permissions=True, delete_permanently=True)
 
 
 def read_conversation_files(conversation: str) -> list[Attachment]:
-	"""All files of a conversation, in the order in which they were brought."""
+	"""All files of a conversation, in the order of its messages."""
 	return read_files({"conversation": conversation})
 
 

@@ -1,14 +1,15 @@
-"""What the journal of a run already holds, for a worker that takes the run up again. Only reads."""
+"""Reads what the journal of a run already holds, for a worker that resumes the run."""
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 import frappe
 
 from huf.ai.core.types import Call, CallRequest, CallStatus, ModelReply, ToolResult, Usage
 
 STEP_CALL_TYPE = "agent"
-"""The call type of what is asked in a step."""
+"""`call_type` of the model call of a step."""
 UNKNOWN_OUTCOME = json.dumps(
 	{
 		"error": "The worker ended while this call was under way, so it is not known whether it was carried out. "
@@ -20,20 +21,21 @@ UNKNOWN_OUTCOME = json.dumps(
 
 @dataclass(frozen=True)
 class RecordedRun:
-	"""Model answers by step, tool calls by (step, position), and the steps whose messages are in the conversation.
+	"""Model replies by step, tool calls by (step, position), and the steps whose messages are in the
+	conversation.
 
-	`seconds`: how long models and tools were at work. `spent`: what was used besides the steps.
+	`seconds`: how long model and tool calls took. `spent`: usage besides the steps, such as summaries.
 	"""
 
 	replies: dict[int, ModelReply] = field(default_factory=dict)
-	calls: dict[tuple[int, int], dict] = field(default_factory=dict)
-	told: frozenset[int] = frozenset()
+	calls: dict[tuple[int, int], Any] = field(default_factory=dict)
+	steps_in_conversation: frozenset[int] = frozenset()
 	seconds: float = 0.0
 	spent: Usage = Usage()
 
 	@property
 	def text(self) -> str:
-		"""What the model said last, beside the calls it asked for."""
+		"""The last text of the model, also beside tool calls."""
 		return next((reply.text for _, reply in sorted(self.replies.items(), reverse=True) if reply.text), "")
 
 	@property
@@ -41,7 +43,7 @@ class RecordedRun:
 		return sum((reply.usage for reply in self.replies.values()), self.spent)
 
 	def tool_result(self, step: int, call: Call) -> ToolResult | None:
-		"""What came of a call; None where it is safe to make it (again)."""
+		"""The recorded result of a call; None if the call may be made (again)."""
 		row = self.calls.get((step, call.position))
 		if row is None:
 			return None
@@ -52,7 +54,7 @@ class RecordedRun:
 
 
 def read_recorded(run: str) -> RecordedRun:
-	asked = frappe.get_all(
+	model_calls = frappe.get_all(
 		"Agent LLM Call",
 		filters={"run": run, "status": "Success"},
 		fields=[
@@ -71,26 +73,26 @@ def read_recorded(run: str) -> RecordedRun:
 		],
 		order_by="step asc",
 	)
-	called = frappe.get_all(
+	tool_calls = frappe.get_all(
 		"Agent Tool Call",
 		filters={"run": run},
 		fields=["name", "step", "position", "tool", "effect", "arguments", "status", "result", "duration_ms"],
 		order_by="step asc, position asc",
 	)
-	told = frappe.get_all(
+	steps = frappe.get_all(
 		"Agent Message", {"run": run, "kind": "Tool Result"}, pluck="step", order_by="sequence asc"
 	)
 	return RecordedRun(
-		{row.step: parse_reply(row) for row in asked if row.call_type == STEP_CALL_TYPE},
-		{(row.step, row.position): row for row in called},
-		frozenset(told),
-		sum(row.duration_ms or 0 for row in [*asked, *called]) / 1000,
-		sum((parse_usage(row) for row in asked if row.call_type != STEP_CALL_TYPE), Usage()),
+		{row.step: parse_reply(row) for row in model_calls if row.call_type == STEP_CALL_TYPE},
+		{(row.step, row.position): row for row in tool_calls},
+		frozenset(steps),
+		sum(row.duration_ms or 0 for row in [*model_calls, *tool_calls]) / 1000,
+		sum((parse_usage(row) for row in model_calls if row.call_type != STEP_CALL_TYPE), Usage()),
 	)
 
 
 def parse_reply(row) -> ModelReply:
-	"""The reply as the model gave it."""
+	"""The ModelReply of an Agent LLM Call row."""
 	message = json.loads(row.response)
 	calls = tuple(
 		CallRequest(call["id"], call["function"]["name"], call["function"]["arguments"])

@@ -1,5 +1,6 @@
-"""How long runs keep their contents, and are kept at all. Deletes and blanks what is older; never a run that goes on."""
+"""Applies the retention settings to ended runs and route decisions: blanks old contents, deletes old rows."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 import frappe
@@ -9,51 +10,47 @@ from huf.ai.core.settings import get_settings
 from huf.ai.storage import route_decisions
 from huf.ai.storage.history import blank_summaries
 from huf.ai.storage.message_files import delete_run_files
+from huf.ai.storage.rows import blank_fields, process_in_batches
 
-BATCH = 500
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
+RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan")
 CONTENTS = {
 	"Agent LLM Call": ("response", "error_message"),
 	"Agent Tool Call": ("arguments", "result", "error_message"),
 	"Agent Message": ("content", "attachments", "attached_text"),
 	"Agent Draft": ("arguments", "edited_arguments", "difference", "reason", "result"),
 }
-"""What is blanked of the rows that belong to a run; who, when, how long and how much stays."""
+"""Fields to blank in the rows of a run; who, when, how long and how much stays."""
 
 
 def apply_retention(now: datetime | None = None) -> dict[str, int]:
-	"""Do what Huf Settings say: {"blanked", "deleted"}. Called every day; commits after each batch."""
+	"""Do what Huf Settings say and return {"blanked", "deleted"}. Scheduled daily; commits after each batch."""
 	now, settings = now or now_datetime(), get_settings()
 	if settings.keep_contents_days:
 		route_decisions.blank_decisions(add_to_date(now, days=-settings.keep_contents_days, as_datetime=True))
 	if settings.keep_runs_days:
 		route_decisions.clear_decisions(add_to_date(now, days=-settings.keep_runs_days, as_datetime=True))
 	return {
-		"blanked": sweep(now, settings.keep_contents_days, blank_runs, {"opening": ["is", "set"]}),
-		"deleted": sweep(now, settings.keep_runs_days, delete_runs, {}),
+		"blanked": process_old_runs(now, settings.keep_contents_days, blank_runs, {"opening": ["is", "set"]}),
+		"deleted": process_old_runs(now, settings.keep_runs_days, delete_runs, {}),
 	}
 
 
-def sweep(now: datetime, days: int, act, more: dict) -> int:
-	"""Act on ended runs older than so many days (0: never), a batch at a time."""
-	done = 0
-	old = {"status": ["in", ENDED], "creation": ["<", add_to_date(now, days=-days, as_datetime=True)], **more}
-	while days and (
-		runs := frappe.get_all("Agent Run", old, pluck="name", order_by="creation asc", limit=BATCH)
-	):
-		act(runs)
-		frappe.db.commit()
-		done += len(runs)
-	return done
+def process_old_runs(now: datetime, days: int, process: Callable[[list[str]], None], filters: dict) -> int:
+	"""Process ended runs older than `days` (0: none) and return how many. Commits each batch."""
+	if not days:
+		return 0
+	before = add_to_date(now, days=-days, as_datetime=True)
+	old = {"status": ["in", ENDED], "creation": ["<", before], **filters}
+	return process_in_batches("Agent Run", old, process)
 
 
 def blank_runs(runs: list[str]) -> None:
 	blank_summaries(runs)
 	delete_run_files(runs)
 	for doctype, fields in CONTENTS.items():
-		frappe.db.set_value(doctype, {"run": ["in", runs]}, dict.fromkeys(fields), update_modified=False)
-	gone = dict.fromkeys(("prompt", "response", "error_message", "opening", "plan"))
-	frappe.db.set_value("Agent Run", {"name": ["in", runs]}, gone, update_modified=False)
+		blank_fields(doctype, {"run": ["in", runs]}, fields)
+	blank_fields("Agent Run", {"name": ["in", runs]}, RUN_CONTENTS)
 
 
 def delete_runs(runs: list[str]) -> None:

@@ -1,6 +1,6 @@
-"""Agent Route Decision: one row for each decision of the router, and what became of it. The only writer of these rows.
+"""Stores Agent Route Decision: one row for each decision of the router, and its outcome. The only writer.
 
-Never commits, but in what clears old rows away.
+Nothing here commits, except the functions that clear old rows.
 """
 
 import json
@@ -13,20 +13,21 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.types import RunStatus
-from huf.ai.storage.rows import clip, digest, insert_row, update_row
+from huf.ai.storage.rows import blank_rows, clip, delete_rows, digest, insert_row, update_row
 
 DECISION = "Agent Route Decision"
 AGENT = "agent"
 MAX_TEXT_CHARS = 1_000
 MATCH_WINDOW_S = 3600
-"""Seconds in which a run for the same words is what came of a decision."""
-AT_WORK = (RunStatus.QUEUED.value, RunStatus.STARTED.value, RunStatus.WAITING.value)
-BATCH = 500
+"""A decision is linked to a run for the same message within this time."""
+OPEN_STATUSES = (RunStatus.QUEUED.value, RunStatus.STARTED.value, RunStatus.WAITING.value)
 
 
 @dataclass(frozen=True)
 class RecordedDecision:
-	"""A decision as a run needs to know it; `agent_score` is what spoke for the agent, whatever was decided."""
+	"""A stored decision as a run needs it; `agent_score` is the confidence in the agent, whatever was
+	decided.
+	"""
 
 	name: str
 	route: str
@@ -35,8 +36,8 @@ class RecordedDecision:
 
 
 def insert_decision(message: str, values: Mapping[str, Any]) -> str:
-	"""Write a decision down; lists are kept as JSON. Gives its name."""
-	kept = {
+	"""Insert a decision and return its name; lists are stored as JSON."""
+	stored = {
 		field: json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple) else value
 		for field, value in values.items()
 	}
@@ -44,13 +45,13 @@ def insert_decision(message: str, values: Mapping[str, Any]) -> str:
 		"message": clip(message, MAX_TEXT_CHARS),
 		"message_digest": digest(message),
 		"escalated": 0,
-		**kept,
+		**stored,
 	}
 	return insert_row(DECISION, row)
 
 
 def find_decision(message: str, user: str, now: datetime | None = None) -> RecordedDecision | None:
-	"""What was decided for these words of the user a short while ago and led to no run yet."""
+	"""The user's recent decision for this message that has no run yet, or None."""
 	since = add_to_date(now or now_datetime(), seconds=-MATCH_WINDOW_S, as_datetime=True)
 	rows = frappe.get_all(
 		DECISION,
@@ -78,32 +79,34 @@ def get_agent_score(row: Mapping[str, Any]) -> float:
 
 
 def link_run(decision: str, run: str, escalated: bool) -> None:
-	"""Say which run came of a decision; escalated: the chat was to answer, and the agent did."""
+	"""Store which run came of a decision. `escalated`: the chat was to answer, but the agent did."""
 	update_row(DECISION, decision, {"run": run, "escalated": int(escalated)})
 
 
 def read_last_route(conversation: str) -> tuple[str | None, bool]:
-	"""(the last route taken in a conversation, None for none; whether a run of it waits or works)"""
+	"""(the last route taken in a conversation or None, whether its newest run has not ended)."""
 	newest = {"filters": {"conversation": conversation}, "order_by": "creation desc, name desc", "limit": 1}
 	decided = frappe.get_all(DECISION, fields=["route", "escalated"], **newest)
 	runs = frappe.get_all("Agent Run", fields=["status"], **newest)
-	at_work = bool(runs) and runs[0].status in AT_WORK
-	if at_work or (decided and decided[0].escalated):
-		return AGENT, at_work
+	is_open = bool(runs) and runs[0].status in OPEN_STATUSES
+	if is_open or (decided and decided[0].escalated):
+		return AGENT, is_open
 	return (decided[0].route if decided else None), False
 
 
 def read_outcomes(limit: int = 5_000) -> list[tuple[float, bool]]:
-	"""(score of the agent, whether it was needed) of the newest decisions whose end is known, for fitting.
+	"""[(agent score, whether the agent was needed)] of the newest decisions with a known outcome, to fit the
+	router.
 
-	The agent was needed where the chat was escalated, or the agent used a tool; not where the agent used none, or the
-	chat's answer stood. What a conversation decided is no witness, nor is a decision that nothing was tried on.
+	The agent was needed if the chat was escalated or the agent used a tool. Decisions that continue a
+	conversation and fallbacks are left out: they say nothing about the message.
 	"""
 	rows = frappe.db.sql(
 		"""select decision.route, decision.confidence, decision.other_confidence, decision.escalated, decision.run,
 		exists (select 1 from `tabAgent Tool Call` used where used.run = decision.run) as used_tools
 		from `tabAgent Route Decision` decision
-		where decision.stage in ('heuristics', 'classifier', 'model') and (decision.run is not null or decision.route = 'chat')
+		where decision.stage in ('heuristics', 'classifier', 'model')
+		and (decision.run is not null or decision.route = 'chat')
 		order by decision.creation desc limit %s""",
 		(limit,),
 		as_dict=True,
@@ -117,21 +120,11 @@ def as_outcome(row: Mapping[str, Any]) -> tuple[float, bool]:
 
 
 def blank_decisions(before: datetime) -> None:
-	"""Take the words out of decisions from before a time; a batch at a time. Commits."""
+	"""Blank the messages of decisions from before a time. Commits each batch."""
 	old = {"creation": ["<", before], "message": ["is", "set"]}
-	while names := frappe.get_all(DECISION, filters=old, pluck="name", order_by="creation asc", limit=BATCH):
-		frappe.db.set_value(
-			DECISION,
-			{"name": ["in", names]},
-			{"message": None, "message_digest": None},
-			update_modified=False,
-		)
-		frappe.db.commit()
+	blank_rows(DECISION, old, ("message", "message_digest"))
 
 
 def clear_decisions(before: datetime) -> None:
-	"""Delete decisions from before a time, a batch at a time. Commits."""
-	old = {"creation": ["<", before]}
-	while names := frappe.get_all(DECISION, filters=old, pluck="name", order_by="creation asc", limit=BATCH):
-		frappe.db.delete(DECISION, {"name": ["in", names]})
-		frappe.db.commit()
+	"""Delete decisions from before a time. Commits each batch."""
+	delete_rows(DECISION, {"creation": ["<", before]})

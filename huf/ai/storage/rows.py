@@ -23,8 +23,8 @@ def insert_rows(
 ) -> list[str]:
 	"""Insert rows that have the same keys with one statement and return their names. Does not commit.
 
-	If `names` are given, a row whose name exists already stays as it is: the primary key makes the insert idempotent.
-	Otherwise names are random. `owner` defaults to the session user.
+	If `names` are given, a row whose name exists already stays as it is: the primary key makes the insert
+	idempotent. Otherwise names are random. `owner` defaults to the session user.
 	"""
 	rows = list(rows)
 	if not rows:
@@ -73,7 +73,8 @@ def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> None:
 
 
 def process_in_batches(doctype: str, filters: Mapping[str, Any], process: Callable[[list[str]], None]) -> int:
-	"""Pass the names of matching rows, oldest first, to `process`, and return how many there were. Commits each batch.
+	"""Pass the names of matching rows, oldest first, to `process`, and return how many there were. Commits
+	each batch.
 
 	`process` must change the rows so that they no longer match, or this never ends.
 	"""

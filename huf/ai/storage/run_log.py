@@ -1,6 +1,7 @@
-"""What the log says of runs: a line for the beginning and each call, a JSON object for the end. Writes nothing else.
+"""Writes runs to the log: a line for the start and for each call, a JSON object for the end.
 
-Calls are told at the level debug, because their arguments are somebody's data; of what was asked, only the beginning.
+Calls are logged at debug level, because their arguments are user data; of the objective, only the beginning
+is logged.
 """
 
 import json
@@ -10,9 +11,10 @@ from datetime import datetime, timezone
 import frappe
 
 from huf.ai.core.types import EventKind, Listener, RunEvent, RunStatus, StopReason
+from huf.ai.storage.rows import clip
 
 EXTERNAL_STATUSES = {RunStatus.SUCCESS.value: "completed", RunStatus.CANCELLED.value: "cancelled"}
-"""Other front ends know three words for how a run ended; every other end is to them a failed one."""
+"""Other front ends know three statuses of an ended run; every other status is `failed` to them."""
 EXTERNAL_FAILED = "failed"
 LEVEL_OF = {StopReason.MAX_STEPS: "warn", StopReason.ERROR: "error", StopReason.TOOL_FAILURES: "error"}
 LEVELS = {"info": logging.INFO, "warn": logging.WARNING, "error": logging.ERROR}
@@ -26,14 +28,19 @@ def build_log_listener(objective: str) -> Listener:
 	def listen(event: RunEvent) -> None:
 		data = event.data
 		if event.kind is EventKind.RUN_STARTED:
-			told = shorten_objective(objective)
-			frappe.logger("huf").info('[AgentRunner] Starting agent run for objective: "%s"', told)
+			frappe.logger("huf").info(
+				'[AgentRunner] Starting agent run for objective: "%s"', shorten_objective(objective)
+			)
 		elif event.kind is EventKind.TOOL_STARTED:
 			tools[data["tool"]] = None
 			log_call("Step %s: %s(%s)", data["step"] - 1, data["tool"], data["arguments"])
 		elif event.kind is EventKind.TOOL_FINISHED:
-			told = (data["step"] - 1, data["ok"], data["duration_ms"])
-			log_call("Step %s completed: success=%s, duration=%sms", *told)
+			log_call(
+				"Step %s completed: success=%s, duration=%sms",
+				data["step"] - 1,
+				data["ok"],
+				data["duration_ms"],
+			)
 		elif event.kind is EventKind.RUN_FINISHED:
 			line = describe_end(event.run, data, list(tools))
 			frappe.logger("huf").log(LEVELS[line["level"]], to_log_json(line))
@@ -68,5 +75,4 @@ def to_log_json(value) -> str:
 
 
 def shorten_objective(text: str) -> str:
-	line = " ".join(text.split())
-	return line if len(line) <= MAX_OBJECTIVE_CHARS else line[: MAX_OBJECTIVE_CHARS - 1] + "…"
+	return clip(" ".join(text.split()), MAX_OBJECTIVE_CHARS)

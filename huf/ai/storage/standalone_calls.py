@@ -1,4 +1,4 @@
-"""Model calls that belong to no run: paid from what their user and the site may use."""
+"""Reserves and settles model calls outside runs, within the limits of their user and the site."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,28 +18,28 @@ CALL = "Agent LLM Call"
 
 @dataclass
 class CallUsage:
-	"""What the call has used; as long as nobody knows, all that was set aside for it."""
+	"""What the call has used; while that is not known, the whole reservation."""
 
 	usage: Usage | None = None
 
 
 @contextmanager
 def budgeted_call(worst: WorstCase) -> Iterator[CallUsage]:
-	"""Set aside the most a call can use, and settle it afterwards. Commits: nothing stays open while a model thinks.
+	"""Reserve the worst case of a call, and settle it afterwards with the usage the caller sets.
 
-	Meanwhile there is a row of the call, for whoever looks after what a lost process has set aside (`background.recover`).
-	Raises RunStopped, BudgetHeld.
+	Commits, so that no transaction is open during the call. While it runs, a row lets
+	`settle_abandoned_calls` find the reservation of a lost process. Raises RunStopped, BudgetReserved.
 	"""
-	limits, bill = read_limits_outside_runs(frappe.session.user), CallUsage()
-	held = reserve(limits, worst) if limits else None
-	if held:
-		row = {"call_type": "outside", "status": "Started", "started_at": now(), **held.as_row()}
+	limits, used = read_limits_outside_runs(frappe.session.user), CallUsage()
+	reservation = reserve(limits, worst) if limits else None
+	if reservation:
+		row = {"call_type": "outside", "status": "Started", "started_at": now(), **reservation.as_row()}
 		name = insert_row(CALL, row)
 	frappe.db.commit()
 	try:
-		yield bill
+		yield used
 	finally:
-		if held:
-			settle_call(name, held, bill.usage)
+		if reservation:
+			settle_call(name, reservation, used.usage)
 			frappe.db.delete(CALL, {"name": name})
 			frappe.db.commit()

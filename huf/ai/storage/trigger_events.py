@@ -47,9 +47,11 @@ def trigger_event_name(trigger_event: TriggerEvent) -> str:
 
 
 def insert_trigger_events(trigger_events: Sequence[TriggerEvent]) -> list[str]:
-	"""Insert each event once, in the caller's transaction; return all names, also of rows that were there before.
+	"""Insert each event once, in the caller's transaction; return all names, also of rows that were there
+	before.
 
-	A document can change several times within one `modified`: a skipped row is replaced when a later change is not skipped.
+	A document can change several times within one `modified`: a skipped row is replaced when a later change
+	is not skipped.
 	"""
 	names: list[str] = []
 	# One statement per owner; there is nearly always only one.

@@ -1,7 +1,8 @@
 """Computes what a trigger would have done in the last days, from documents and their history. Only reads.
 
-It reads what the session user may read. A document's history is reconstructed from its Version rows, backwards from its
-present state; if the DocType does not track changes, only the last change of each document is known.
+It reads what the session user may read. A document's history is reconstructed from its Version rows,
+backwards from its present state; if the DocType does not track changes, only the last change of each document
+is known.
 """
 
 import json
@@ -31,7 +32,9 @@ NUMBER_TYPES = {"Float", "Currency", "Percent", "Int", "Check", "Long Int", "Rat
 
 @dataclass(frozen=True)
 class PastChange:
-	"""One past change of a document; `before` is None if it created the document. Also a due time, without values."""
+	"""One past change of a document; `before` is None if it created the document. Also a due time, without
+	values.
+	"""
 
 	at: datetime
 	by: str
@@ -55,8 +58,9 @@ class PastChange:
 def backtest_trigger(trigger, days: int = 30, now: datetime | None = None) -> dict:
 	"""What a Doc Event or Schedule trigger would have done in the last `days`.
 
-	`trigger` is an Agent Trigger, saved or not. Returns {summary, times, documents, looked_at, examples, notes}:
-	`examples` are the latest ones, [{at, name?, by?}]; `notes` say what could not be known. A schedule also has `coming`.
+	`trigger` is an Agent Trigger, saved or not. Returns {summary, times, documents, looked_at, examples,
+	notes}: `examples` are the latest ones, [{at, name?, by?}]; `notes` say what could not be known. A
+	schedule also has `coming`.
 	"""
 	now = now or now_datetime()
 	since = add_to_date(now, days=-days, as_datetime=True)
@@ -177,7 +181,9 @@ def read_past_changes(trigger, since: datetime, notes: list[str]) -> Iterator[tu
 
 
 def read_versions(doctype: str, names: list, since: datetime) -> dict[str, list]:
-	"""{document: its Version rows, newest first}. The caller has checked that the user may read the documents."""
+	"""{document: its Version rows, newest first}. The caller has checked that the user may read the
+	documents.
+	"""
 	rows = frappe.get_all(
 		"Version",
 		filters={"ref_doctype": doctype, "docname": ["in", names], "creation": [">=", since]},

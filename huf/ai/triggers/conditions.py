@@ -22,7 +22,8 @@ MAX_ERROR_CHARS = 300
 HIDDEN = {"Password"}
 NO_VALUE = {"Table", "Table MultiSelect", "Section Break", "Column Break", "Tab Break", "HTML", "Button"}
 TEMPLATE_OVERRIDES: dict[str, Any] = {"frappe": {}, "FrappeClient": None, "run_script": None}
-"""Hides what Frappe offers to templates beyond values: who writes a trigger must not read past permissions."""
+"""Hides what Frappe offers to templates beyond values: who writes a trigger must not read past permissions.
+"""
 
 
 class Snapshot:
@@ -76,7 +77,9 @@ def take_snapshot(doc) -> Snapshot:
 
 
 def read_field_changes(doc: Snapshot, meta) -> list[tuple[str, Any, Any]]:
-	"""[(fieldname, before, after)] of changed fields, without those that not every reader of the document may see."""
+	"""[(fieldname, before, after)] of changed fields, without those that not every reader of the document may
+	see.
+	"""
 	if not doc._before:
 		return []
 	return [
@@ -150,7 +153,9 @@ def describe_field(value) -> str:
 
 
 def validate_condition(condition: str | None) -> None:
-	"""Raises UsageError for a condition that can never be evaluated: bad syntax, unknown names, forbidden code."""
+	"""Raises UsageError for a condition that can never be evaluated: bad syntax, unknown names, forbidden
+	code.
+	"""
 	try:
 		parts = split_condition(condition)
 	except SyntaxError as error:
@@ -188,7 +193,9 @@ def validate_prompt(template: str | None) -> None:
 
 
 def render_prompt(template: str, names: dict) -> str:
-	"""The rendered prompt. Raises UsageError for a template that cannot be rendered, or whose result is empty."""
+	"""The rendered prompt. Raises UsageError for a template that cannot be rendered, or whose result is
+	empty.
+	"""
 	message_count = len(frappe.local.message_log)
 	try:
 		# Frappe takes a single line for the path of a template file.

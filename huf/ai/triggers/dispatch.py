@@ -1,7 +1,7 @@
 """Evaluates a trigger for an event and records the result; a worker opens the run after the commit.
 
-`evaluate_trigger` only reads. `dispatch_events` writes the results in the transaction of what happened, so that they
-are rolled back with it; the job that opens the run (`runs.py`) is queued after its commit.
+`evaluate_trigger` only reads. `dispatch_events` writes the results in the transaction of what happened, so
+that they are rolled back with it; the job that opens the run (`runs.py`) is queued after its commit.
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,8 +47,8 @@ DEFAULT_PROMPTS = {
 class SourceEvent:
 	"""What happened, before any trigger looked at it.
 
-	`key` identifies it among the events of one trigger and document; a repeated key starts no second run. `doc` is what
-	conditions read: a document, or the payload. `names` are additional variables of the prompt.
+	`key` identifies it among the events of one trigger and document; a repeated key starts no second run.
+	`doc` is what conditions read: a document, or the payload. `names` are additional variables of the prompt.
 	"""
 
 	event: str
@@ -173,7 +173,9 @@ def write_event_prompt(
 
 
 def dispatch_events(evaluated: Iterable[TriggerEvent]) -> list[str]:
-	"""Record evaluated events in the caller's transaction and return their names; jobs start after its commit."""
+	"""Record evaluated events in the caller's transaction and return their names; jobs start after its
+	commit.
+	"""
 	evaluated = list(evaluated)
 	names = trigger_events.insert_trigger_events(evaluated)
 	for name, trigger_event in zip(names, evaluated, strict=True):

@@ -1,7 +1,7 @@
 """Dispatches document events: Frappe calls `run_hooked_agents` for every save on the site.
 
-It runs inside the transaction of the save. It writes at most Agent Trigger Event rows and never commits; the agent runs
-in a worker, after the commit.
+It runs inside the transaction of the save. It writes at most Agent Trigger Event rows and never commits; the
+agent runs in a worker, after the commit.
 """
 
 import json
@@ -151,7 +151,9 @@ def describe_value(value) -> str:
 
 
 def run_agent_for_doc(trigger_event: str) -> RunResult | None:
-	"""Job: run the agent for an Agent Trigger Event, given by name, once. None if the event already has a run."""
+	"""Job: run the agent for an Agent Trigger Event, given by name, once. None if the event already has a
+	run.
+	"""
 	# Every save on the site imports this module; only workers need what runs agents.
 	from huf.ai.triggers.runs import run_event
 

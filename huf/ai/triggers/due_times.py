@@ -1,6 +1,7 @@
 """Computes when a schedule is due, from a cron expression or from an interval and its first time.
 
-Pure. Times are naive, in the site's time zone. When its clock is set back an hour, the times of that hour are due once.
+Pure. Times are naive, in the site's time zone. When its clock is set back an hour, the times of that hour are
+due once.
 """
 
 from collections.abc import Iterator

@@ -38,8 +38,8 @@ def explain_event(row) -> dict:
 def explain_document(trigger_name: str, doc) -> dict:
 	"""What a Doc Event trigger would do now for a document, and what it did before.
 
-	Returns {would_fire, checks: [{text, ok, saw}], reason, prompt, events}. All fields count as changed, because nothing
-	is being saved.
+	Returns {would_fire, checks: [{text, ok, saw}], reason, prompt, events}. All fields count as changed,
+	because nothing is being saved.
 	"""
 	trigger = read_triggers("t.name = %s", (trigger_name,))[0]
 	trigger_event = evaluate_trigger(trigger, build_document_event(doc, trigger.doc_event, "explained"))

@@ -38,8 +38,8 @@ def dispatch_manually(
 def get_usable_trigger(name: str):
 	"""The trigger, if the session user may start it; raises PermissionError otherwise.
 
-	Who may change a trigger may start it. Who may use its agent may also press the button of an enabled Manual trigger,
-	unless that acts as another user.
+	Who may change a trigger may start it. Who may use its agent may also press the button of an enabled
+	Manual trigger, unless that acts as another user.
 	"""
 	found = read_triggers("t.name = %s", (name,))
 	if not found:

@@ -1,9 +1,10 @@
-"""Caches in this process which triggers watch which events, and tells without a query when the cache is stale.
+"""Caches in this process which triggers watch which events, and tells without a query when the cache is
+stale.
 
-Every save on the site asks several times, so the map is kept until a trigger or an agent changes. Two stamps say when:
-the cache server has the time of the last change, which all processes that share it see at once; Huf Settings has the same
-time in the database, written in the transaction of the change, for processes that share only the database. A map that was
-read in a transaction older than the stamps is used, but not cached.
+Every save on the site asks several times, so the map is kept until a trigger or an agent changes. Two stamps
+say when: the cache server has the time of the last change, which all processes that share it see at once; Huf
+Settings has the same time in the database, written in the transaction of the change, for processes that share
+only the database. A map that was read in a transaction older than the stamps is used, but not cached.
 """
 
 from collections.abc import Mapping

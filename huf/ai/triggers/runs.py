@@ -1,7 +1,7 @@
 """Opens the run of each trigger event once, in a worker, after the event was committed.
 
-The run and the event's change from Queued to Fired are one commit. Events that lost their worker or their job are
-enqueued again by `recover_events`.
+The run and the event's change from Queued to Fired are one commit. Events that lost their worker or their job
+are enqueued again by `recover_events`.
 """
 
 from datetime import datetime
@@ -29,7 +29,9 @@ def run_event(name: str) -> RunResult | None:
 
 
 def open_event_run(name: str) -> str | None:
-	"""Open the run of a queued event and return its name; None if the event has one or cannot get one. Commits."""
+	"""Open the run of a queued event and return its name; None if the event has one or cannot get one.
+	Commits.
+	"""
 	row = trigger_events.read_trigger_event(name)
 	if not row or row.status != TriggerEventStatus.QUEUED.value:
 		show_failure(row)
@@ -53,7 +55,8 @@ def open_event_run(name: str) -> str | None:
 def show_failure(row) -> None:
 	"""Show a failed event on its trigger. Commits.
 
-	Not done while the event is dispatched: that would lock the trigger's row until the end of somebody's save.
+	Not done while the event is dispatched: that would lock the trigger's row until the end of somebody's
+	save.
 	"""
 	if row and row.status == TriggerEventStatus.FAILED.value:
 		trigger_events.record_trigger_error(row.trigger, row.reason)
@@ -82,9 +85,11 @@ def build_event_request(row) -> AgentRequest:
 
 
 def recover_events(now: datetime | None = None) -> list[str]:
-	"""Enqueue events again whose run was not opened in time, and return their names. Scheduled every minute; commits.
+	"""Enqueue events again whose run was not opened in time, and return their names. Scheduled every minute;
+	commits.
 
-	Opening the run is the first thing a job does, so a job that began a while ago and has not done so was lost.
+	Opening the run is the first thing a job does, so a job that began a while ago and has not done so was
+	lost.
 	"""
 	enqueued = []
 	for event in trigger_events.read_overdue_events(now):

@@ -1,7 +1,8 @@
 """Dispatches schedules: each due time of a trigger starts its agent at most once.
 
-An event's name derives from trigger and due time, so several schedulers and clock changes cannot repeat it. The next due
-time is stored in the same transaction, before the agent runs: a failing agent is not started again at every tick.
+An event's name derives from trigger and due time, so several schedulers and clock changes cannot repeat it.
+The next due time is stored in the same transaction, before the agent runs: a failing agent is not started
+again at every tick.
 """
 
 from dataclasses import replace
@@ -40,7 +41,9 @@ def run_due_triggers(now: datetime | None = None) -> list[str]:
 
 
 def dispatch_if_due(trigger, now: datetime) -> list[str]:
-	"""Store the next due time, and dispatch the latest one that has passed; several missed times count as one."""
+	"""Store the next due time, and dispatch the latest one that has passed; several missed times count as
+	one.
+	"""
 	plan = build_plan(trigger)
 	coming, planned = plan.next_due(now), trigger.next_execution
 	if planned and planned <= now:
@@ -76,7 +79,9 @@ def build_plan(trigger) -> Plan:
 
 
 def clear_old_events(now: datetime | None = None) -> int:
-	"""Delete skipped events after a month, others as Huf Settings say of runs; return how many. Scheduled daily."""
+	"""Delete skipped events after a month, others as Huf Settings say of runs; return how many. Scheduled
+	daily.
+	"""
 	now, settings = now or now_datetime(), get_settings()
 	deleted = trigger_events.clear_trigger_events(
 		subtract_days(now, KEEP_SKIPPED_DAYS), (TriggerEventStatus.SKIPPED.value,)

@@ -32,7 +32,8 @@ DELIVERY_HEADERS = (
 	"X-Gitlab-Event-UUID",
 	"X-Shopify-Webhook-Id",
 )
-"""Where senders put an id that stays the same when a delivery is repeated; the first header present counts."""
+"""Where senders put an id that stays the same when a delivery is repeated; the first header present counts.
+"""
 
 WEBHOOK = "webhook"
 FORM = "application/x-www-form-urlencoded"
@@ -115,7 +116,9 @@ def is_equal(given: str, expected: str) -> bool:
 
 
 def parse_body(delivery: Delivery) -> Any:
-	"""The parsed JSON, the fields of a form as a dict, the text, or None for an empty body. Raises UsageError."""
+	"""The parsed JSON, the fields of a form as a dict, the text, or None for an empty body. Raises
+	UsageError.
+	"""
 	text = delivery.body.decode("utf-8", "replace")
 	if not text.strip():
 		return None

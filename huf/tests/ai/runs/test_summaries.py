@@ -135,7 +135,7 @@ class TestSummaries(SiteTestCase):
 		retention.blank_runs([run])
 		self.assertEqual(read_summary(conversation), (None, 2))
 		past = read_history(conversation, LIMIT)
-		self.assertIn("no longer kept", past.told)
+		self.assertIn("no longer stored", past.earlier)
 		self.assertEqual([message["content"] for message in past.messages], ["Message 3."])
 
 	def long_conversation(self, server, messages, **values):

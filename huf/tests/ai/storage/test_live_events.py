@@ -53,7 +53,7 @@ class Reader:
 
 
 class TestRejoining(SiteTestCase):
-	@patch.object(events, "PAUSE", 0)
+	@patch.object(events, "PAUSE_S", 0)
 	def test_a_stream_cut_at_any_point_and_rejoined_gives_the_same_text_once(self):
 		told = self.run_to_the_end()
 		whole = "".join(encode_events(told))
