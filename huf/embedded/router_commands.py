@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from huf.ai.routing.evaluation import MIN_DECISIONS, Evaluation, Score, evaluate, fit_threshold
+from huf.ai.routing.evaluation import MIN_DECISIONS, Evaluation, Score, evaluate_router, fit_threshold
 from huf.ai.routing.router import decide_route
-from huf.ai.routing.types import THRESHOLD
+from huf.ai.routing.types import DEFAULT_THRESHOLD
 
 LABELS = ("agent", "chat")
 ROW = "{:<14}{:>7}{:>10}{:>7}"
@@ -20,7 +20,7 @@ def router():
 
 @router.command("eval")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--threshold", default=THRESHOLD, show_default=True, type=click.FloatRange(0, 1))
+@click.option("--threshold", default=DEFAULT_THRESHOLD, show_default=True, type=click.FloatRange(0, 1))
 @click.option("--wrong", is_flag=True, help="List the messages that were decided otherwise.")
 def eval_(file, threshold, wrong):
 	"""Decide the messages of FILE.jsonl and compare: {"text", "label", "language"} a line.
@@ -28,7 +28,7 @@ def eval_(file, threshold, wrong):
 	No site and no model is asked: this is what Huf decides by itself.
 	"""
 	rows = read_rows(file)
-	result = evaluate(rows, lambda text, attached: decide_route(text, attached, threshold=threshold))
+	result = evaluate_router(rows, lambda text, attached: decide_route(text, attached, threshold=threshold))
 	click.echo(tell(result, threshold))
 	if wrong:
 		for row, decision in result.wrong:

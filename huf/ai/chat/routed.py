@@ -20,7 +20,7 @@ from huf.ai.routing.continuity import Previous
 from huf.ai.routing.escalation import Escalation, check_dynamic_escalation
 from huf.ai.routing.patterns import Pattern
 from huf.ai.routing.router import decide_route
-from huf.ai.routing.types import Decision, Route, Stage
+from huf.ai.routing.types import Route, RouteDecision, Stage
 from huf.ai.runs import admission
 from huf.ai.runs.start import run_agent
 from huf.ai.storage import route_decisions
@@ -33,7 +33,7 @@ PATIENCE = 10
 """Seconds that a person waits for a model's verdict; then the chat answers."""
 
 
-def decide(message: str, has_attachments: bool = False, conversation: str | None = None) -> Decision:
+def decide(message: str, has_attachments: bool = False, conversation: str | None = None) -> RouteDecision:
 	"""The route for what the user says, on record. Raises PermissionError for a conversation that is not theirs."""
 	if conversation:
 		readable_conversation(conversation)
@@ -42,7 +42,7 @@ def decide(message: str, has_attachments: bool = False, conversation: str | None
 
 def decide_and_record(
 	message: str, has_attachments: bool, conversation: str | None, ask: "ModelAsker | None"
-) -> tuple[Decision, str]:
+) -> tuple[RouteDecision, str]:
 	"""(decision, name of its Agent Route Decision)"""
 	settings, began = get_settings(), time.perf_counter()
 	threshold = settings.router_confidence_threshold
@@ -66,7 +66,7 @@ def decide_and_record(
 	return decision, name
 
 
-def as_row(decision: Decision) -> dict:
+def as_row(decision: RouteDecision) -> dict:
 	return {
 		**decision.as_dict(),
 		"stage": decision.stage.value,
@@ -146,7 +146,7 @@ def log_settings(threshold: float, escalates: bool) -> None:
 	frappe.logger("huf").info("[Router] Initialized with threshold=%s, dynamicEscalation=%s", *told)
 
 
-def log_decision(decision: Decision, took: int) -> None:
+def log_decision(decision: RouteDecision, took: int) -> None:
 	log = frappe.logger("huf")
 	if decision.stage is Stage.FALLBACK:
 		log.error("[Router] %s (%sms)", decision.reasons[0], took)

@@ -1,6 +1,6 @@
-"""How likely a message is one for the agent: TF-IDF of its words, letters and concepts, weighed by a small model file.
+"""Estimates the probability that a message is for the agent: logistic regression over TF-IDF terms. Pure.
 
-Plain Python: applies what `training/train.py` wrote. Learns nothing, and knows no site.
+Terms are words, character n-grams and concepts; `training/train.py` writes the model file.
 """
 
 import json
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, NOTHING, Group, plain, read_concepts
+from huf.ai.routing.complexity import MAX_MESSAGE_CHARS, UNKNOWN, Group, normalize_text, read_concepts
 
 MODEL = Path(__file__).with_name("model.json")
-LETTERS = range(2, 6)
+NGRAM_LENGTHS = range(2, 6)
 WORD = re.compile(r"\w+|[^\w\s]")
 MAX_WORDS = 40
-"""Words whose order is looked at."""
+"""Words whose order counts."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Classifier:
 	bias: float
 
 	def probability(self, text: str) -> float:
-		"""0 to 1: that the message is one for the agent."""
-		score = self.bias + sum(self.weigh(counts) for counts in count_terms(text))
+		"""The probability (0 to 1) that the message is for the agent."""
+		score = self.bias + sum(self.weigh(counts) for counts in extract_terms(text))
 		return 1 / (1 + math.exp(-score))
 
 	def weigh(self, counts: Counter) -> float:
-		"""The weighted sum of one family of terms, its vector brought to length 1."""
+		"""The weighted sum of one family of terms, normalized to length 1."""
 		score = square = 0.0
 		for term, count in counts.items():
 			if known := self.terms.get(term):
@@ -59,39 +59,42 @@ def inverse_frequency(messages: int, frequency: int) -> float:
 	return math.log((1 + messages) / (1 + frequency)) + 1
 
 
-def count_terms(text: str) -> tuple[Counter, Counter, Counter]:
-	"""The three families of terms: words, letters, concepts. A term's first character tells them apart."""
-	words = WORD.findall(plain(text[:MAX_MESSAGE_CHARS]))
-	return count_words(words), count_letters(words), count_concepts(read_concepts(text)[:MAX_WORDS])
+def extract_terms(text: str) -> tuple[Counter, Counter, Counter]:
+	"""Counts of the three families of terms: words, n-grams, concepts.
+
+	The first character of a term is its family.
+	"""
+	words = WORD.findall(normalize_text(text[:MAX_MESSAGE_CHARS]))
+	return count_words(words), count_ngrams(words), count_concepts(read_concepts(text)[:MAX_WORDS])
 
 
 def count_words(words: list[str]) -> Counter:
-	"""Words, and pairs of neighbours."""
+	"""Words and word bigrams."""
 	bounded = [".", *words, "."]
 	return Counter([*("=" + word for word in words), *(f"={a} {b}" for a, b in pairwise(bounded))])
 
 
-def count_letters(words: list[str]) -> Counter:
-	"""Runs of letters within a word."""
+def count_ngrams(words: list[str]) -> Counter:
+	"""Character n-grams within words."""
 	padded = [f" {word} " for word in words]
 	return Counter(
 		"~" + word[at : at + length]
 		for word in padded
-		for length in LETTERS
+		for length in NGRAM_LENGTHS
 		for at in range(len(word) - length + 1)
 	)
 
 
 def count_concepts(groups: list[Group]) -> Counter:
-	"""Concepts, the first one, neighbours, and which comes before which; each once."""
-	told = [group for group in groups if group != NOTHING]
-	found = {f"#{concept}" for group in told for concept in group}
+	"""Concepts, the first one, neighbours, and ordered pairs; each counted once."""
+	known = [group for group in groups if group != UNKNOWN]
+	found = {f"#{concept}" for group in known for concept in group}
 	found |= {f"^{concept}" for concept in (groups[0] if groups else ())}
 	found |= {f"#{a}>{b}" for first, second in pairwise(groups) for a in first for b in second}
 	found |= {
 		f"#{a}..{b}"
-		for place, first in enumerate(told)
-		for later in told[place + 1 :]
+		for place, first in enumerate(known)
+		for later in known[place + 1 :]
 		for a in first
 		for b in later
 	}

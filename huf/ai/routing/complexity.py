@@ -1,4 +1,4 @@
-"""How much a message asks for, along several dimensions. Looks at words and form; decides nothing."""
+"""Measures what a message asks for in several dimensions, by its words and their form. Pure."""
 
 import re
 import unicodedata
@@ -8,8 +8,8 @@ from functools import lru_cache
 from huf.ai.routing.lexicon import WORDS, Concept
 
 MAX_MESSAGE_CHARS = 1_000
-"""Characters that are looked at: who has not said by then what they want has pasted a text."""
-ADDRESS = re.compile(r"https?://\S+|www\.\S+|\b[\w-]+\.(?:com|org|net|de|cz|es|at|uk|io)\b\S*")
+"""Only the beginning is examined; what follows is usually a pasted text."""
+URL = re.compile(r"https?://\S+|www\.\S+|\b[\w-]+\.(?:com|org|net|de|cz|es|at|uk|io)\b\S*")
 WORD = re.compile(r"0url|[\w']+(?:-[\w']+)*|[?:!%+*/=\"«»„“”]")
 YEAR = re.compile(r"1\d{3}|20[01]\d")
 NUMBERED = re.compile(r"\w*[a-z]\w*-[\w-]*0[\w-]*|[a-z]{0,4}0{3,}\w*|\w+-\w*0+")
@@ -17,20 +17,20 @@ QUOTES = '"«»„“”'
 MAX_PHRASE_WORDS = 3
 
 Group = tuple[str, ...]
-"""What one word stands for; NOTHING for a word nobody knows."""
-NOTHING: Group = ("-",)
+"""The concepts of one word; UNKNOWN for an unknown word."""
+UNKNOWN: Group = ("-",)
 
 
 @dataclass(frozen=True)
 class Complexity:
-	"""Each dimension from 0 (nothing of it) to 1: what of a message only tools can give."""
+	"""How much of what only tools can do a message asks for; each dimension from 0 to 1."""
 
 	own: float
 	fresh: float
 	web: float
 	files: float
 	attached: float
-	deeds: float
+	changes: float
 	sends: float
 	steps: float
 
@@ -41,30 +41,36 @@ DIMENSIONS: dict[str, tuple[Concept, ...]] = {
 	"web": (Concept.WEB,),
 	"files": (Concept.FILE,),
 	"attached": (Concept.ATTACHED,),
-	"deeds": (Concept.DEED,),
+	"changes": (Concept.DEED,),
 	"sends": (Concept.SEND,),
 	"steps": (Concept.THEN,),
 }
-PLENTY = 2
-"""Words of a dimension from which on it counts in full."""
+SATURATION_COUNT = 2
+"""Number of words from which on a dimension is 1."""
 
 
-def measure(text: str) -> Complexity:
-	seen = [concept for group in read_concepts(text) for concept in group]
+def measure_complexity(text: str) -> Complexity:
+	concepts_found = [concept for group in read_concepts(text) for concept in group]
 	return Complexity(
-		**{name: min(1.0, sum(map(seen.count, concepts)) / PLENTY) for name, concepts in DIMENSIONS.items()}
+		**{
+			name: min(1.0, sum(map(concepts_found.count, concepts)) / SATURATION_COUNT)
+			for name, concepts in DIMENSIONS.items()
+		}
 	)
 
 
 def read_concepts(text: str) -> list[Group]:
-	"""A message word by word, each as what it stands for."""
-	words = WORD.findall(ADDRESS.sub(" 0url ", text[:MAX_MESSAGE_CHARS]))
-	bare = [plain(word) for word in words]
-	return [known(bare, place) or (form_of(words, place, bare[place]),) for place in range(len(words))]
+	"""The concepts of each word of a message."""
+	words = WORD.findall(URL.sub(" 0url ", text[:MAX_MESSAGE_CHARS]))
+	bare = [normalize_text(word) for word in words]
+	return [
+		lookup_concepts(bare, place) or (classify_form(words, place, bare[place]),)
+		for place in range(len(words))
+	]
 
 
-def known(words: list[str], place: int) -> Group:
-	table, word = tables(), words[place]
+def lookup_concepts(words: list[str], place: int) -> Group:
+	table, word = build_tables(), words[place]
 	found = [
 		concept
 		for length in range(MAX_PHRASE_WORDS, 0, -1)
@@ -76,8 +82,8 @@ def known(words: list[str], place: int) -> Group:
 	return tuple(dict.fromkeys(found))
 
 
-def form_of(words: list[str], place: int, bare: str) -> str:
-	"""What the look of an unknown word says: a number of a document, a year, a figure, a name, a sign."""
+def classify_form(words: list[str], place: int, bare: str) -> str:
+	"""Classify an unknown word by its form: year, document number, figure, name, punctuation."""
 	word = words[place]
 	if YEAR.fullmatch(word):
 		return "year"
@@ -89,19 +95,19 @@ def form_of(words: list[str], place: int, bare: str) -> str:
 		return "quote"
 	if not word[0].isalnum():
 		return word
-	return "name" if word[0].isupper() and place and words[place - 1] not in "?!:" else NOTHING[0]
+	return "name" if word[0].isupper() and place and words[place - 1] not in "?!:" else UNKNOWN[0]
 
 
 @dataclass(frozen=True)
-class Tables:
+class ConceptTables:
 	whole: dict[str, Group]
 	beginnings: dict[str, Group]
 	endings: dict[str, Group]
 
 
 @lru_cache(maxsize=1)
-def tables() -> Tables:
-	built = Tables({}, {}, {})
+def build_tables() -> ConceptTables:
+	built = ConceptTables({}, {}, {})
 	for concept, words in WORDS.items():
 		for word in words.split():
 			if word.startswith("*"):
@@ -114,13 +120,15 @@ def tables() -> Tables:
 	return built
 
 
-def plain(text: str) -> str:
-	"""Small letters without accents, every digit a 0: people leave accents out, and figures mean nothing here."""
-	return re.sub(r"\d", "0", without_accents(text.lower().replace("ß", "ss")))
+def normalize_text(text: str) -> str:
+	"""Lower case without accents, and 0 for every digit: people omit accents, and figures carry no meaning
+	here.
+	"""
+	return re.sub(r"\d", "0", strip_accents(text.lower().replace("ß", "ss")))
 
 
-def without_accents(text: str) -> str:
+def strip_accents(text: str) -> str:
 	if text.isascii():
 		return text
-	letters = unicodedata.normalize("NFKD", text)
-	return "".join(each for each in letters if not unicodedata.combining(each))
+	decomposed = unicodedata.normalize("NFKD", text)
+	return "".join(each for each in decomposed if not unicodedata.combining(each))

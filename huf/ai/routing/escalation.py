@@ -1,83 +1,111 @@
-"""Does an answer of the chat admit that it needs tools or fresh data? By how it is built, and by what it says.
+"""Detects chat answers that admit a need for tools or fresh data, by their structure and their phrases. Pure.
 
-Looks at an answer only; whether the agent then takes over is for the caller. Conditions ("if you have no access ...") and
-what is said of the reader ("you cannot ...") admit nothing.
+Conditions ("if you have no access ...") and statements about the reader ("you cannot ...") do not count.
+Whether the agent then takes over is the caller's decision.
 """
 
 import re
 from dataclasses import dataclass
 
-from huf.ai.routing.complexity import without_accents
+from huf.ai.routing.complexity import strip_accents
 from huf.ai.routing.languages import detect_language
-from huf.ai.routing.texts import say
+from huf.ai.routing.texts import get_text
 
 MAX_ANSWER_CHARS = 4_000
-SHORT = 40
-"""Words of an answer that may be nothing but a promise."""
+MAX_PROMISE_WORDS = 40
+"""A longer answer is more than a mere promise to look something up."""
 
 
 @dataclass(frozen=True)
 class Escalation:
-	"""`reason` is there only where the agent should take over."""
+	"""`reason` is set only if the agent should take over."""
 
 	should_escalate: bool
 	reason: str | None = None
 
 	def as_dict(self) -> dict:
-		"""The answer of /api/chat/escalation-check."""
-		told = {"reason": self.reason} if self.reason else {}
-		return {"shouldEscalate": self.should_escalate, **told}
+		"""The response of /api/chat/escalation-check."""
+		reason = {"reason": self.reason} if self.reason else {}
+		return {"shouldEscalate": self.should_escalate, **reason}
 
 
-# How an answer is built, whatever its language.
-STRUCTURE = (
+# Structure of an answer, in any language.
+STRUCTURE_PATTERNS = (
 	(
 		"tool_call",
-		r"<tool_call>|<function_call|\"(tool|tool_name|function|action)\"\s*:\s*\"\w+\"\s*,\s*\"(arguments|parameters|args|input|reason|action_input)\"\s*:",
+		r"<tool_call>|<function_call|\"(tool|tool_name|function|action)\"\s*:\s*\"\w+\"\s*,\s*\"(arguments|"
+		r"parameters|args|input|reason|action_input)\"\s*:",
 	),
 	(
 		"gap",
-		r"\[(insert|current|today'?s|fecha|precio|insertar|inserta|aktuell\w*|einfugen|datum|preis|dopln\w*|vloz\w*|aktualni\w*|datum)\b[^\]\n]{0,40}\](?!\()",
+		r"\[(insert|current|today'?s|fecha|precio|insertar|inserta|aktuell\w*|einfugen|datum|preis|dopln\w*|"
+		r"vloz\w*|aktualni\w*|datum)\b[^\]\n]{0,40}\](?!\()",
 	),
 )
 
-# Two parts in one sentence, the second after the first: who is meant and what they lack, and the thing they lack it of.
+# Two parts of one sentence, in this order: "I do not have / cannot" and the data or access that is missing.
 LACKS = (
-	r"\b(i (do not|don't|dont|currently (do not|don't)) have|i( cannot| can't| can not|('m| am) (not able|unable) to)|i lack|"
+	r"\b(i (do not|don't|dont|currently (do not|don't)) have|i( cannot| can't| can not|('m| am) (not able|"
+	r"unable) to)|i lack|"
 	r"(yo )?no (tengo|dispongo de|cuento con|puedo|me es posible|soy capaz de)|carezco de|"
-	r"(ich )?(habe|verfuge) (ich )?(leider |derzeit |aktuell )?(keine?n?|nicht uber|uber keine?n?)|ich kann (leider |derzeit |aktuell )?(nicht|keine?n?)|kann ich (leider |derzeit )?(nicht|keine?n?)|"
+	r"(ich )?(habe|verfuge) (ich )?(leider |derzeit |aktuell )?(keine?n?|nicht uber|uber keine?n?)|"
+	r"ich kann (leider |derzeit |aktuell )?(nicht|keine?n?)|kann ich (leider |derzeit )?(nicht|keine?n?)|"
 	r"(bohuzel )?(nemam|nedisponuji|nemohu|nemuzu|neumim|nejsem schopen|nejsem schopna))\b"
 )
 DATA = (
-	r"(access|real[- ]?time|live data|(current|recent|up[- ]to[- ]date|latest) (data|information|price|prices|news|figures)|brows(e|ing)|(the )?internet|your (records|files|calendar|data|account|system|inbox|database|email)|look (it|that|this|them) up|open (links|websites|files|attachments|urls)|"
-	r"acceso|tiempo real|en directo|informacion (actual|actualizada|reciente)|datos (actuales|actualizados|recientes)|navegar|internet|tus (registros|archivos|datos|correos)|sus (registros|archivos|datos)|abrir (enlaces|archivos|paginas)|consultar|buscar|"
-	r"zugriff|zugang|echtzeit|(aktuellen?|neuesten?) (daten|informationen|preise?|kurse?|nachrichten)|(im )?internet|deine (daten|dateien|datensatze|mails)|ihre (daten|dateien|datensatze)|nachsehen|nachschlagen|abrufen|(links|dateien|webseiten) offnen|"
-	r"pristup|realn\w+ cas\w*|aktualni\w* (data|informac\w+|cen\w+|kurz\w*|zprav\w*)|internet\w*|vas\w* (data|zaznam\w*|soubor\w*)|tv\w+ (data|zaznam\w*|soubor\w*)|vyhledat|dohledat|prohlizet|otevrit (odkaz\w*|soubor\w*|strank\w*))"
+	r"(access|real[- ]?time|live data|(current|recent|up[- ]to[- ]date|latest) (data|information|price|"
+	r"prices|news|figures)|brows(e|ing)|(the )?internet|your (records|files|calendar|data|account|system|"
+	r"inbox|database|email)|look (it|that|this|them) up|open (links|websites|files|attachments|urls)|"
+	r"acceso|tiempo real|en directo|informacion (actual|actualizada|reciente)|datos (actuales|actualizados|"
+	r"recientes)|navegar|internet|tus (registros|archivos|datos|correos)|sus (registros|archivos|datos)|"
+	r"abrir (enlaces|archivos|paginas)|consultar|buscar|"
+	r"zugriff|zugang|echtzeit|(aktuellen?|neuesten?) (daten|informationen|preise?|kurse?|nachrichten)|"
+	r"(im )?internet|deine (daten|dateien|datensatze|mails)|ihre (daten|dateien|datensatze)|nachsehen|"
+	r"nachschlagen|abrufen|(links|dateien|webseiten) offnen|"
+	r"pristup|realn\w+ cas\w*|aktualni\w* (data|informac\w+|cen\w+|kurz\w*|zprav\w*)|internet\w*|"
+	r"vas\w* (data|zaznam\w*|soubor\w*)|tv\w+ (data|zaznam\w*|soubor\w*)|vyhledat|dohledat|prohlizet|"
+	r"otevrit (odkaz\w*|soubor\w*|strank\w*))"
 )
 SEARCHES = (
-	r"\b(i (need|would need|'d need|have) to (search|look (it |this |that )?up|browse|check online)|i('ll| will| would) (have|need) to (search|look)|"
+	r"\b(i (need|would need|'d need|have) to (search|look (it |this |that )?up|browse|check online)|i('ll|"
+	r" will| would) (have|need) to (search|look)|"
 	r"(necesito|necesitaria|tendria que|tengo que|debo) (buscar|consultar|investigar|mirar)|hay que buscar|"
 	r"(ich )?(muss|musste|mussten) (ich )?[^.?!]{0,50}(suchen|nachsehen|recherchieren|nachschlagen)|"
-	r"(potrebuji|potrebuju|musim|musel bych|musela bych|potreboval bych) (to |si )?(vyhledat|dohledat|najit|hledat|zjistit|overit))\b"
+	r"(potrebuji|potrebuju|musim|musel bych|musela bych|potreboval bych) (to |si )?(vyhledat|dohledat|najit|"
+	r"hledat|zjistit|overit))\b"
 )
 STALE = (
-	r"\b(my (knowledge|training|information|data)( data)? (cut[- ]?off|ends|goes (only )?up to|only goes)|as of my (last|latest|knowledge)|knowledge cut[- ]?off|i may not have the (latest|most recent)|"
-	r"(se requiere|requiere|necesito|hace falta) informacion (actualizada|reciente)|mis? (conocimientos?|datos|informacion) (llegan?|terminan?|se extienden?|abarcan?)|fecha de corte|hasta mi ultima actualizacion|"
-	r"mein (wissen|wissensstand|kenntnisstand|training)[^.?!]{0,20}(reicht|endet|geht)|wissensstand (von|bis)|stand meines wissens|"
-	r"(me|moje) (znalosti|informace|data) (konci|sahaji|jsou (jen )?k|pochazeji)|k datu me posledni aktualizace)\b"
+	r"\b(my (knowledge|training|information|data)( data)? (cut[- ]?off|ends|goes (only )?up to|only goes)|"
+	r"as of my (last|latest|knowledge)|knowledge cut[- ]?off|i may not have the (latest|most recent)|"
+	r"(se requiere|requiere|necesito|hace falta) informacion (actualizada|reciente)|mis? (conocimientos?|"
+	r"datos|informacion) (llegan?|terminan?|se extienden?|abarcan?)|fecha de corte|"
+	r"hasta mi ultima actualizacion|"
+	r"mein (wissen|wissensstand|kenntnisstand|training)[^.?!]{0,20}(reicht|endet|geht)|wissensstand (von|"
+	r"bis)|stand meines wissens|"
+	r"(me|moje) (znalosti|informace|data) (konci|sahaji|jsou (jen )?k|pochazeji)|"
+	r"k datu me posledni aktualizace)\b"
 )
 CHECK_ELSEWHERE = (
-	r"\b(check|visit|consult|see|refer to) [^?!]{0,60}\b(for (the )?(latest|current|most recent|up[- ]to[- ]date|real[- ]?time))\b|"
-	r"\b(consulta|consulte|visita|visite|revisa|revise) [^?!]{0,60}\b(para (obtener |ver |conocer )?(el |la |los |las )?(precio|dato|datos|informacion|valor)s? (actual|actuales|actualizad[oa]s?|mas recientes?))|"
-	r"\b(schau|schauen sie|besuche|besuchen sie|prufe|prufen sie) [^?!]{0,60}\bfur (den |die |das )?(aktuell|neuest)\w*|"
-	r"\b(podivej|podivejte|navstiv|navstivte|zkontroluj|zkontrolujte)( se)? [^?!]{0,60}\b(pro |kde najd\w+ )(aktualni|nejnovejsi)\w*"
+	r"\b(check|visit|consult|see|refer to) [^?!]{0,60}\b(for (the )?(latest|current|most recent|"
+	r"up[- ]to[- ]date|real[- ]?time))\b|"
+	r"\b(consulta|consulte|visita|visite|revisa|revise) [^?!]{0,60}\b(para (obtener |ver |conocer )?(el |"
+	r"la |los |las )?(precio|dato|datos|informacion|valor)s? (actual|actuales|actualizad[oa]s?|"
+	r"mas recientes?))|"
+	r"\b(schau|schauen sie|besuche|besuchen sie|prufe|prufen sie) [^?!]{0,60}\bfur (den |die |"
+	r"das )?(aktuell|neuest)\w*|"
+	r"\b(podivej|podivejte|navstiv|navstivte|zkontroluj|zkontrolujte)( se)? [^?!]{0,60}\b(pro |"
+	r"kde najd\w+ )(aktualni|nejnovejsi)\w*"
 )
 PROMISE = (
-	r"^\W*((ok(ay)?|sure|of course|claro|vale|por supuesto|gern(e)?|naturlich|klar|jasne|samozrejme|dobre)\W+)?"
-	r"(let me (check|look|search|find)|i('ll| will) (check|look|search|find)|one moment|give me a (moment|second)|"
+	r"^\W*((ok(ay)?|sure|of course|claro|vale|por supuesto|gern(e)?|naturlich|klar|jasne|samozrejme|"
+	r"dobre)\W+)?"
+	r"(let me (check|look|search|find)|i('ll| will) (check|look|search|find)|one moment|give me a (moment|"
+	r"second)|"
 	r"dejame (buscar|mirar|ver|consultar|comprobar)|voy a (buscar|mirar|consultar|comprobar)|un momento|"
-	r"lass mich (mal )?(nachsehen|suchen|schauen|prufen)|ich (sehe|schaue|suche|prufe) [^.?!]{0,40}\b(nach|das|danach|es|gleich)|einen moment|"
-	r"podivam se|mrknu|hned (to )?(zjistim|vyhledam|najdu|overim)|moment(ik)?\b|zkusim (to )?(najit|vyhledat|zjistit))"
+	r"lass mich (mal )?(nachsehen|suchen|schauen|prufen)|ich (sehe|schaue|suche|prufe) [^.?!]{0,40}\b(nach|"
+	r"das|danach|es|gleich)|einen moment|"
+	r"podivam se|mrknu|hned (to )?(zjistim|vyhledam|najdu|overim)|moment(ik)?\b|zkusim (to )?(najit|"
+	r"vyhledat|zjistit))"
 )
 CONDITIONAL = re.compile(
 	r"\b(if|when|unless|si|cuando|wenn|falls|sofern|pokud|kdyz|jestli)\b[^.,;:?!]*$", re.IGNORECASE
@@ -89,7 +117,7 @@ def _compile(pattern: str) -> re.Pattern:
 	return re.compile(pattern, re.IGNORECASE)
 
 
-_STRUCTURE = tuple((key, _compile(pattern)) for key, pattern in STRUCTURE)
+_STRUCTURE = tuple((key, _compile(pattern)) for key, pattern in STRUCTURE_PATTERNS)
 _LACKS, _DATA = _compile(LACKS), _compile(DATA)
 PHRASES = (
 	("needs_web", _compile(SEARCHES)),
@@ -100,26 +128,28 @@ _PROMISE = _compile(PROMISE)
 
 
 def check_dynamic_escalation(response: str, language: str | None = None) -> Escalation:
-	"""Whether the agent should take over, and why, in the language of the answer."""
-	text = without_accents(response[:MAX_ANSWER_CHARS].replace("’", "'"))
-	key = built_so(text) or says_so(QUOTED.sub(" ", text))
+	"""Whether the agent should take over; the reason is in the language of the answer (`language`: if
+	undetected).
+	"""
+	text = strip_accents(response[:MAX_ANSWER_CHARS].replace("’", "'"))
+	key = match_structure(text) or match_sentences(QUOTED.sub(" ", text))
 	if key is None:
 		return Escalation(False)
-	return Escalation(True, say(key, detect_language(response, language or "en")))
+	return Escalation(True, get_text(key, detect_language(response, language or "en")))
 
 
-def built_so(text: str) -> str | None:
+def match_structure(text: str) -> str | None:
 	return next((key for key, pattern in _STRUCTURE if pattern.search(text)), None)
 
 
-def says_so(text: str) -> str | None:
+def match_sentences(text: str) -> str | None:
 	for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
-		if key := admits(sentence):
+		if key := match_sentence(sentence):
 			return key
-	return "promise" if len(text.split()) <= SHORT and _PROMISE.match(text) else None
+	return "promise" if len(text.split()) <= MAX_PROMISE_WORDS and _PROMISE.match(text) else None
 
 
-def admits(sentence: str) -> str | None:
+def match_sentence(sentence: str) -> str | None:
 	for key, pattern in PHRASES:
 		if (found := pattern.search(sentence)) and not is_conditional(sentence, found):
 			return key

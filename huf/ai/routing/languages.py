@@ -1,40 +1,48 @@
-"""Which of four languages a message is in, by its small words and its letters. Guesses; a tie goes to the user's own."""
+"""Guesses which of four languages a message is in, by function words and diacritics."""
 
 import re
 
-SMALL_WORDS = {
+FUNCTION_WORDS = {
 	"en": (
-		"the a an is are was of to in for and what how do does did you my we our it that this with from on at please can i "
-		"who which when where why has have not or be been make show me find search send create give write explain list"
+		"the a an is are was of to in for and what how do does did you my we our it that this with from on "
+		"at please can i "
+		"who which when where why has have not or be been make show me find search send create give write "
+		"explain list"
 	),
 	"es": (
-		"el la los las un una de del que en y a por para con es son qué cómo mi nos se su al lo si me no cuánto cuánta cuál quién "
-		"dónde hay tengo busca buscar dame crea haz necesito puedes esta este muestra envía hola gracias explica resume hoy"
+		"el la los las un una de del que en y a por para con es son qué cómo mi nos se su al lo si me no "
+		"cuánto cuánta cuál quién "
+		"dónde hay tengo busca buscar dame crea haz necesito puedes esta este muestra envía hola gracias "
+		"explica resume hoy"
 	),
 	"de": (
-		"der die das ein eine einen und ist sind was wie ich du mir mich wir uns nicht für mit von zu im in den dem des auf wer wo "
-		"wann warum welche bitte kannst hat haben wurde gib zeig such erstelle schreib unsere mein auch noch heute es"
+		"der die das ein eine einen und ist sind was wie ich du mir mich wir uns nicht für mit von zu im in "
+		"den dem des auf wer wo "
+		"wann warum welche bitte kannst hat haben wurde gib zeig such erstelle schreib unsere mein auch "
+		"noch heute es"
 	),
 	"cs": (
-		"je jsou co jak kdo kde kdy proč mi mě my nám se si na v ve z ze do s k a o od po pro za to ta ten jsem máme mám prosím "
-		"kolik která který které najdi ukaž pošli vytvoř napiš nebo není už dnes jaký jaká naše vysvětli můžeš když aby"
+		"je jsou co jak kdo kde kdy proč mi mě my nám se si na v ve z ze do s k a o od po pro za to ta ten "
+		"jsem máme mám prosím "
+		"kolik která který které najdi ukaž pošli vytvoř napiš nebo není už dnes jaký jaká naše vysvětli "
+		"můžeš když aby"
 	),
 }
-LETTERS = {"es": "ñ¿¡", "de": "äöüß", "cs": "ěščřžýůťďň"}
+DIACRITICS = {"es": "ñ¿¡", "de": "äöüß", "cs": "ěščřžýůťďň"}
 WORD = re.compile(r"[^\W\d_]+")
-WEIGHT_OF_LETTER = 1.5
-_WORDS = {language: frozenset(words.split()) for language, words in SMALL_WORDS.items()}
+DIACRITIC_WEIGHT = 1.5
+_WORDS = {language: frozenset(words.split()) for language, words in FUNCTION_WORDS.items()}
 
 
-def detect_language(text: str, otherwise: str = "en") -> str:
-	"""A code of `SMALL_WORDS`, or `otherwise` where nothing tells."""
+def detect_language(text: str, default: str = "en") -> str:
+	"""A code of `FUNCTION_WORDS`; `default` if nothing matches or in a tie that includes it."""
 	low = text[:1_000].lower()
 	words = WORD.findall(low)
 	scores = {
 		language: sum(word in known for word in words)
-		+ WEIGHT_OF_LETTER * sum(low.count(letter) > 0 for letter in LETTERS.get(language, ""))
+		+ DIACRITIC_WEIGHT * sum(low.count(letter) > 0 for letter in DIACRITICS.get(language, ""))
 		for language, known in _WORDS.items()
 	}
 	best = max(scores.values())
 	leading = [language for language, score in scores.items() if score == best]
-	return leading[0] if best and (len(leading) == 1 or otherwise not in leading) else otherwise
+	return leading[0] if best and (len(leading) == 1 or default not in leading) else default

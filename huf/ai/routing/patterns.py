@@ -1,6 +1,6 @@
-"""What is plain at a glance: patterns of four languages, the route and the tool they speak for. A table and nothing else.
+"""Built-in patterns in four languages with the route and the tool they indicate.
 
-Matched without regard to capitals and accents; see `heuristics.find_match`.
+Matched by `heuristics.find_match`.
 """
 
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from huf.ai.routing.types import Need, Route
 
 SURE = 0.95
-"""A row for the chat that is so sure counts whatever else the message holds."""
+"""A row for the chat with this confidence counts whatever else the message contains."""
 AGENT, CHAT = Route.AGENT, Route.CHAT
 
 
 @dataclass(frozen=True)
 class Pattern:
-	"""One row. `language` is a code or "" for all; `reason` a key of `texts.TEXTS` or a text; `need` a tool or "".
+	"""`language` is a code or "" for all, `reason` a key of `texts.TEXTS` or a text, `need` a tool or "".
 
-	`pattern` must be one that `safe_pattern.check_pattern` lets pass, if somebody outside this module wrote it.
+	A `pattern` from outside this module must pass `safe_pattern.check_safe_pattern`.
 	"""
 
 	language: str
@@ -27,7 +27,10 @@ class Pattern:
 	reason: str
 
 
-FILES = r"(excel|xlsx?|csv|pdf|docx?|word|powerpoint|pptx)\b(?! *-?(formula|function|macro|course|kurs|funktion|funci))"
+FILES = (
+	r"(excel|xlsx?|csv|pdf|docx?|word|powerpoint|pptx)\b(?! *-?(formula|function|macro|course|kurs|funktion|"
+	r"funci))"
+)
 IDENTIFIER = r"\b(?-i:[A-Z]{2,6})(-[A-Z0-9]{2,6})*-\d{3,}\b"
 NEWS = "noticias|news|nachrichten|schlagzeilen|zpravy|headlines|titulares"
 
@@ -41,13 +44,18 @@ _GROUPS: tuple[_Group, ...] = (
 		("cs", r"\b(použij|zapoj|spusť|nech|zavolej|ať) (na to )?agent(a|ovi|em)?\b"),
 	)),
 	(AGENT, Need.WEB_SEARCH, 0.9, "web", (
-		("es", r"^\W*(por favor,? )?(busca|búscame|averigua|investiga)\b.{0,80}\b(web|internet|google|en línea|precio|cotización|noticias|hoy|actual|actuales|actualizad[ao]s?|últim[ao]s?)\b"),
+		("es", r"^\W*(por favor,? )?(busca|búscame|averigua|investiga)\b.{0,80}\b(web|internet|google|"
+			r"en línea|precio|cotización|noticias|hoy|actual|actuales|actualizad[ao]s?|últim[ao]s?)\b"),
 		("es", r"\b(necesito|quiero) (buscar )?información (actualizada|reciente)"),
-		("en", r"^\W*((please|can you|could you) )?(search|look|google|find|research)\b.{0,80}\b(web|internet|online|price|news|today|latest|current)\b"),
-		("de", r"^\W*(bitte )?(suche?|recherchiere?|google|finde?)\b.{0,80}\b(web|internet|netz|online|preis|kurs|nachrichten|heute|aktuell\w*)\b"),
-		("cs", r"^\W*(prosím,? )?(najdi|vyhledej|zjisti|hledej|dohledej|vygoogluj)\b.{0,80}\b(webu?|internetu?|cenu?|kurz|zprávy|dnes\w*|aktuální\w*|nejnovější)\b"),
+		("en", r"^\W*((please|can you|could you) )?(search|look|google|find|research)\b.{0,80}\b(web|"
+			r"internet|online|price|news|today|latest|current)\b"),
+		("de", r"^\W*(bitte )?(suche?|recherchiere?|google|finde?)\b.{0,80}\b(web|internet|netz|online|"
+			r"preis|kurs|nachrichten|heute|aktuell\w*)\b"),
+		("cs", r"^\W*(prosím,? )?(najdi|vyhledej|zjisti|hledej|dohledej|vygoogluj)\b.{0,80}\b(webu?|"
+			r"internetu?|cenu?|kurz|zprávy|dnes\w*|aktuální\w*|nejnovější)\b"),
 		("", rf"^\W*(últimas |latest |letzte |poslední )?({NEWS}) (sobre|de|about|on|zu|über|o|from)\b"),
-		("", r"\b(precio|cotización|price|kurs|preis|cena|kurz) (del |of |vom |von )?(bitcoin|ethereum|gold|oro|dollar|dólar|euro)\w*.{0,12}(hoy|today|now|heute|jetzt|dnes|teď|aktuell)"),
+		("", r"\b(precio|cotización|price|kurs|preis|cena|kurz) (del |of |vom |von )?(bitcoin|ethereum|gold|"
+			r"oro|dollar|dólar|euro)\w*.{0,12}(hoy|today|now|heute|jetzt|dnes|teď|aktuell)"),
 	)),
 	(AGENT, Need.OPEN_URL, 0.9, "url", (
 		("", r"https?://\w\S+"),
@@ -58,7 +66,8 @@ _GROUPS: tuple[_Group, ...] = (
 	)),
 	(AGENT, Need.GENERATE_FILE, 0.9, "file", (
 		("es", rf"\b(genera|crea|haz|hazme|exporta|prepara|saca|convierte|pasa)\b.{{0,60}}\b{FILES}"),
-		("en", rf"\b(generate|create|make|export|build|produce|prepare|put together|convert|save)\b.{{0,60}}\b({FILES}|spreadsheet\b)"),
+		("en", rf"\b(generate|create|make|export|build|produce|prepare|put together|convert|"
+			rf"save)\b.{{0,60}}\b({FILES}|spreadsheet\b)"),
 		("de", rf"\b(generiere?|erstelle?|erzeuge?|mache?|exportiere?|wandle)\b.{{0,60}}\b{FILES}"),
 		("cs", rf"\b(vygeneruj|vytvoř|udělej|vyexportuj|exportuj|připrav|převeď)\b.{{0,60}}\b{FILES}"),
 	)),
@@ -78,10 +87,17 @@ _GROUPS: tuple[_Group, ...] = (
 		("", IDENTIFIER),
 	)),
 	(CHAT, "", SURE, "talk", (
-		("es", r"^\W*(hola|buen[oa]s( (días|tardes|noches))?|(muchas |mil )?gracias( por .{1,30})?|adiós|hasta (luego|mañana|pronto)|chao|vale|ok|sí|no|perfecto|genial|de acuerdo|entendido|encantad[oa])( (y )?(gracias|hola|adiós))?\W*$"),
-		("en", r"^\W*(hi|hello|hey|good (morning|afternoon|evening|night)|thanks|thank you|thx|(good)?bye|see you|ok|okay|yes|no|sure|great|perfect|cool)( (there|so much|a lot|very much|again|thanks|all|everyone))*\W*$"),
-		("de", r"^\W*(hallo|hi|servus|moin|guten (morgen|tag|abend)|gute nacht|danke( (schön|sehr|dir))?|vielen dank|tschüss|auf wiedersehen|bis (bald|dann|morgen)|ok|okay|ja|nein|klar|super|passt)( (danke|dir|zusammen))?\W*$"),
-		("cs", r"^\W*(ahoj|čau|nazdar|dobr(ý den|é ráno|ý večer|ou noc)|díky|děkuj[ui]|moc děkuju|na shledanou|nashle|zatím|ok|ano|ne|jasně|dobře|super|fajn)( (moc|díky|všem))?\W*$"),
+		("es", r"^\W*(hola|buen[oa]s( (días|tardes|noches))?|(muchas |mil )?gracias( por .{1,30})?|adiós|"
+			r"hasta (luego|mañana|pronto)|chao|vale|ok|sí|no|perfecto|genial|de acuerdo|entendido|"
+			r"encantad[oa])( (y )?(gracias|hola|adiós))?\W*$"),
+		("en", r"^\W*(hi|hello|hey|good (morning|afternoon|evening|night)|thanks|thank you|thx|(good)?bye|"
+			r"see you|ok|okay|yes|no|sure|great|perfect|cool)( (there|so much|a lot|very much|again|thanks|"
+			r"all|everyone))*\W*$"),
+		("de", r"^\W*(hallo|hi|servus|moin|guten (morgen|tag|abend)|gute nacht|danke( (schön|sehr|dir))?|"
+			r"vielen dank|tschüss|auf wiedersehen|bis (bald|dann|morgen)|ok|okay|ja|nein|klar|super|"
+			r"passt)( (danke|dir|zusammen))?\W*$"),
+		("cs", r"^\W*(ahoj|čau|nazdar|dobr(ý den|é ráno|ý večer|ou noc)|díky|děkuj[ui]|moc děkuju|"
+			r"na shledanou|nashle|zatím|ok|ano|ne|jasně|dobře|super|fajn)( (moc|díky|všem))?\W*$"),
 	)),
 	(CHAT, "", 0.9, "definition", (
 		("es", r"^\W*(qué (es|son|significan?|quiere decir)|define)\b.{2,60}$"),
@@ -98,9 +114,12 @@ _GROUPS: tuple[_Group, ...] = (
 	(CHAT, "", 0.85, "text", (
 		("es", r"^\W*res[uú]me(me|lo)?\b"),
 		("es", r"^\W*(traduce|corrige|reescribe|acorta)\b.{0,60}(:|\beste (texto|párrafo)\b|\besta frase\b)"),
-		("en", r"^\W*(please )?(summari[sz]e|translate|rewrite|rephrase|proofread|shorten)\b.{0,60}(:|\bthis (text|sentence|paragraph)\b)"),
-		("de", r"^\W*(fass|fasse|übersetze?|formuliere?|korrigiere?|kürze?)\b.{0,60}(:|\b(diesen|den folgenden) (text|satz|absatz)\b)"),
-		("cs", r"^\W*(shrň|přelož|přepiš|oprav|zkrať)\b.{0,60}(:|\b(tento|tenhle|následující) (text|odstavec)\b)"),
+		("en", r"^\W*(please )?(summari[sz]e|translate|rewrite|rephrase|proofread|shorten)\b.{0,60}(:|"
+			r"\bthis (text|sentence|paragraph)\b)"),
+		("de", r"^\W*(fass|fasse|übersetze?|formuliere?|korrigiere?|kürze?)\b.{0,60}(:|\b(diesen|"
+			r"den folgenden) (text|satz|absatz)\b)"),
+		("cs", r"^\W*(shrň|přelož|přepiš|oprav|zkrať)\b.{0,60}(:|\b(tento|tenhle|následující) (text|"
+			r"odstavec)\b)"),
 	)),
 	(CHAT, "", SURE, "howto", (
 		("es", r"^\W*cómo (se|puedo|podría|debo|hago para)\b"),
@@ -109,7 +128,8 @@ _GROUPS: tuple[_Group, ...] = (
 		("cs", r"^\W*jak (mohu|můžu|mám|lze|se dá|se obvykle|správně)\b"),
 	)),
 	(CHAT, "", SURE, "creative", (
-		("es", r"^\W*(cuéntame|escribe|inventa|dime|hazme) (un|una) (chiste|poema|cuento|historia|adivinanza)\b"),
+		("es", r"^\W*(cuéntame|escribe|inventa|dime|hazme) (un|una) (chiste|poema|cuento|historia|"
+			r"adivinanza)\b"),
 		("en", r"^\W*(tell|write|give) (me )?a (short |funny )?(joke|poem|story|riddle|haiku)\b"),
 		("de", r"^\W*(erzähl|schreib|sag)e? (mir )?(einen?|ein) (witz|gedicht|geschichte|rätsel)\b"),
 		("cs", r"^\W*(řekni|napiš|pověz) (mi )?(vtip|básničku|báseň|pohádku|hádanku)\b"),

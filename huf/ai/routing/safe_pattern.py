@@ -1,53 +1,57 @@
-"""Whether a pattern that a person wrote may be matched against what anybody says: one that cannot take for ever."""
+"""Checks regular expressions that people enter: rejects those that could backtrack catastrophically (ReDoS).
+
+Pure.
+"""
 
 import re
 
 from huf.ai.core.errors import UsageError
 
 MAX_PATTERN_CHARS = 300
-MAX_WAYS = 100_000
-"""Ways in which the repetitions of a pattern may share out a message between them, all multiplied."""
-MESSAGE = 300
-"""Characters of a message that such patterns are matched against; so much counts an open repetition."""
-REPETITION = re.compile(r"[*+]|\?|\{(?P<least>\d*)(?P<comma>,)?(?P<most>\d*)\}")
+MAX_COMBINATIONS = 100_000
+"""Upper bound for the product of all repetition counts in a pattern."""
+MAX_MATCHED_CHARS = 300
+"""Patterns are matched against this much of a message; an open repetition counts as this many."""
+REPETITION = re.compile(r"[*+]|\?|\{(?P<min>\d*)(?P<comma>,)?(?P<max>\d*)\}")
 ATOM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[a-zA-Z:=!<>-]+|.", re.DOTALL)
 
 
-def check_pattern(pattern: str) -> None:
-	"""Raises UsageError that says what is wrong with it."""
+def check_safe_pattern(pattern: str) -> None:
+	"""Raise UsageError if the pattern is invalid or could be slow; the message says what to change."""
 	if len(pattern) > MAX_PATTERN_CHARS:
 		raise UsageError(f"A pattern has {MAX_PATTERN_CHARS} characters at most.")
 	try:
 		re.compile(pattern, re.IGNORECASE)
 	except re.error as error:
-		raise UsageError(f"The pattern {pattern!r} is no regular expression: {error.msg}.") from None
+		raise UsageError(f"The pattern {pattern!r} is not a regular expression: {error.msg}.") from None
 	if re.search(r"\\[1-9]|\(\?P=|\(\?\(", pattern):
 		raise UsageError(f"The pattern {pattern!r} refers back to a group: write it without.")
 	check_repetitions(pattern)
 
 
 def check_repetitions(pattern: str) -> None:
-	"""Repeated groups may take for ever, and so may many repetitions side by side."""
-	ways, place, after_group = 1, 0, False
+	"""Refuse repeated groups and too many repetitions: both can take exponential time."""
+	combinations, place, after_group = 1, 0, False
 	while place < len(pattern):
 		found = REPETITION.match(pattern, place)
 		if found and place:
-			count = ways_of(found)
+			count = count_repetitions(found)
 			if after_group and count > 2:
 				raise UsageError(f"The pattern {pattern!r} repeats a group. Repeat single characters only.")
-			ways, place = ways * count, found.end()
+			combinations, place = combinations * count, found.end()
 		else:
-			found = ATOM.match(pattern, place)
-			after_group, place = found.group() == ")", found.end()
-	if ways > MAX_WAYS:
+			atom = ATOM.match(pattern, place)
+			assert atom, "ATOM matches any character"
+			after_group, place = atom.group() == ")", atom.end()
+	if combinations > MAX_COMBINATIONS:
 		raise UsageError(f"The pattern {pattern!r} repeats too much. Use * and + at most twice, or {{0,20}}.")
 
 
-def ways_of(repetition: re.Match) -> int:
+def count_repetitions(repetition: re.Match) -> int:
 	sign = repetition.group()
 	if sign == "?":
 		return 2
-	if sign in "*+" or (repetition["comma"] and not repetition["most"]):
-		return MESSAGE
-	least = int(repetition["least"] or 0)
-	return int(repetition["most"] or least) - least + 1
+	if sign in "*+" or (repetition["comma"] and not repetition["max"]):
+		return MAX_MATCHED_CHARS
+	minimum = int(repetition["min"] or 0)
+	return int(repetition["max"] or minimum) - minimum + 1

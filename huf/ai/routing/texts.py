@@ -1,4 +1,4 @@
-"""What the router says to people, in four languages; English where a language is not among them. A table and two looks into it."""
+"""The router's texts for people in four languages; English for any other language."""
 
 from collections.abc import Iterable
 
@@ -165,15 +165,15 @@ TEXTS: Texts = {
 }
 
 
-def say(key: str, language: str) -> str:
-	"""The text of a key; what is no key, such as the reason a site wrote, is said as it is."""
+def get_text(key: str, language: str) -> str:
+	"""The text of a key; any other text, such as a reason that a site wrote, is returned unchanged."""
 	texts = TEXTS.get(key)
 	if texts is None:
 		return key
 	return texts[LANGUAGES.index(language) if language in LANGUAGES else 0]
 
 
-def plan_for(needs: Iterable[str], language: str) -> tuple[str, ...]:
-	"""Suggested steps: one for each need that has one, and the answer."""
+def suggest_plan(needs: Iterable[str], language: str) -> tuple[str, ...]:
+	"""Suggested steps for tool needs, the last being the answer."""
 	steps = [f"plan_{need}" for need in needs if f"plan_{need}" in TEXTS]
-	return tuple(say(key, language) for key in (*steps, "plan_answer"))
+	return tuple(get_text(key, language) for key in (*steps, "plan_answer"))

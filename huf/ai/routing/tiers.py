@@ -1,18 +1,18 @@
-"""How much a wish asks for: whether somebody waits for its run, and how large a model it needs. One look for both."""
+"""Chooses the mode (inline or background) and the model tier for a task. Pure."""
 
 from typing import NamedTuple
 
 from huf.ai.core.types import Mode
-from huf.ai.routing.complexity import measure, plain
+from huf.ai.routing.complexity import measure_complexity, normalize_text
 
-LITTLE = 0.5
-"""Below it a dimension of a message does not count."""
-MUCH = 0.8
-"""At it a dimension counts for a lot."""
-SHORT, LONG = 30, 50
-"""Words of a message."""
+MIN_SCORE = 0.5
+"""From here on a dimension of a message counts."""
+HIGH_SCORE = 0.8
+"""From here on a dimension needs a large model."""
+SHORT_WORDS = 30
+LONG_WORDS = 50
 SMALL, LARGE, CLOUD = 1, 2, 3
-"""Tiers: a small local model, a large local one, one of a cloud provider."""
+"""Tiers: a small local model, a large local model, a cloud provider's model."""
 
 
 class Task(NamedTuple):
@@ -20,16 +20,25 @@ class Task(NamedTuple):
 	tier: int
 
 
-def judge(text: str, cloud_tasks: tuple[str, ...] = ()) -> Task:
-	"""Several steps, or a long order, are worked on in the background by a large model; a look-up by a small one.
+def choose_task(text: str, cloud_tasks: tuple[str, ...] = ()) -> Task:
+	"""Several steps or a long request run in the background on a large model; a look-up runs inline on a
+	small one.
 
-	`cloud_tasks` are words of tasks that may leave the house.
+	`cloud_tasks`: phrases that mark tasks which may be sent to a cloud provider.
 	"""
-	seen, length = measure(text), len(text.split())
-	several = seen.steps >= LITTLE and max(seen.deeds, seen.sends, seen.own, seen.web) >= LITTLE
-	mode = Mode.BACKGROUND if several or length >= LONG else Mode.INLINE
-	words = plain(text)
-	if any(plain(task) in words for task in cloud_tasks):
+	complexity, word_count = measure_complexity(text), len(text.split())
+	several = (
+		complexity.steps >= MIN_SCORE
+		and max(complexity.changes, complexity.sends, complexity.own, complexity.web) >= MIN_SCORE
+	)
+	mode = Mode.BACKGROUND if several or word_count >= LONG_WORDS else Mode.INLINE
+	words = normalize_text(text)
+	if any(normalize_text(task) in words for task in cloud_tasks):
 		return Task(mode, CLOUD)
-	simple = mode is Mode.INLINE and seen.steps < LITTLE and seen.deeds < MUCH and length < SHORT
+	simple = (
+		mode is Mode.INLINE
+		and complexity.steps < MIN_SCORE
+		and complexity.changes < HIGH_SCORE
+		and word_count < SHORT_WORDS
+	)
 	return Task(mode, SMALL if simple else LARGE)

@@ -1,11 +1,11 @@
-"""What the router says, and the words it says it in. Plain frozen data."""
+"""Value types of the router: routes, stages, tool needs, decisions. Pure."""
 
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-THRESHOLD = 0.65
-"""How sure the router has to be of the agent, where nobody says otherwise."""
+DEFAULT_THRESHOLD = 0.65
+"""Default confidence from which on the agent is chosen."""
 
 
 class Route(str, Enum):
@@ -18,7 +18,7 @@ class Route(str, Enum):
 
 
 class Stage(str, Enum):
-	"""Who decided. Conversation: a task that goes on keeps its route."""
+	"""Which stage decided. Conversation: a task in progress keeps its route."""
 
 	CONVERSATION = "conversation"
 	HEURISTICS = "heuristics"
@@ -28,7 +28,7 @@ class Stage(str, Enum):
 
 
 class Need:
-	"""Tools an answer would need, as `tool_needs` names them."""
+	"""Names of tools an answer would need, as in `RouteDecision.tool_needs`."""
 
 	WEB_SEARCH = "web_search"
 	OPEN_URL = "open_url"
@@ -42,8 +42,8 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Decision:
-	"""`confidence` is that of `route`, `other_confidence` what the other route would have had; both 0 to 1."""
+class RouteDecision:
+	"""`confidence` (0 to 1) belongs to `route`, `other_confidence` to the other route."""
 
 	route: Route
 	confidence: float
@@ -60,11 +60,11 @@ class Decision:
 
 	@property
 	def agent_score(self) -> float:
-		"""How much speaks for the agent, whatever was decided."""
+		"""Confidence of the agent's route, whichever route was chosen."""
 		return self.confidence if self.route is Route.AGENT else self.other_confidence
 
 	def as_dict(self) -> dict[str, Any]:
-		"""The answer of /api/chat/route."""
+		"""The response of /api/chat/route."""
 		return {
 			"route": self.route.value,
 			"confidence": self.confidence,

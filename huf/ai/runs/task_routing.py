@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest
-from huf.ai.routing.tiers import judge
+from huf.ai.routing.tiers import choose_task
 
 
 def route_task(request: AgentRequest) -> AgentRequest:
@@ -12,5 +12,5 @@ def route_task(request: AgentRequest) -> AgentRequest:
 	agent = find_cached("Agent", request.agent)
 	if not agent or not agent.choose_by_task or request.mode or request.model:
 		return request
-	task = judge(request.prompt or "", get_settings().cloud_tasks)
+	task = choose_task(request.prompt or "", get_settings().cloud_tasks)
 	return replace(request, mode=task.mode, tier=task.tier)

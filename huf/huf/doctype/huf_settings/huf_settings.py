@@ -5,7 +5,7 @@ from frappe.utils import flt
 
 from huf.ai.core.errors import UsageError
 from huf.ai.providers.masking import read_patterns
-from huf.ai.routing.safe_pattern import check_pattern
+from huf.ai.routing.safe_pattern import check_safe_pattern
 
 
 class HufSettings(Document):
@@ -30,7 +30,7 @@ class HufSettings(Document):
 			if not 0 <= flt(row.confidence) <= 1:
 				frappe.throw(_("Row {0}: the confidence must be between 0 and 1.").format(row.idx))
 			try:
-				check_pattern(row.pattern)
+				check_safe_pattern(row.pattern)
 			except UsageError as error:
 				frappe.throw(_("Row {0}: {1}").format(row.idx, error))
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from huf.ai.routing.continuity import Previous, stays
+from huf.ai.routing.continuity import Previous, continues_task
 from huf.ai.routing.types import Route
 
 FOLLOW_UPS = (
@@ -21,17 +21,17 @@ class TestContinuity(unittest.TestCase):
 	def test_a_short_follow_up_stays_with_the_agent(self):
 		for message in FOLLOW_UPS:
 			with self.subTest(message):
-				self.assertTrue(stays(message, Previous(Route.AGENT)))
+				self.assertTrue(continues_task(message, Previous(Route.AGENT)))
 
 	def test_thanks_and_new_questions_are_decided_anew(self):
 		for message in NEW:
 			with self.subTest(message):
-				self.assertFalse(stays(message, Previous(Route.AGENT)))
+				self.assertFalse(continues_task(message, Previous(Route.AGENT)))
 
 	def test_while_a_run_is_at_work_everything_belongs_to_it(self):
 		for message in (*FOLLOW_UPS, *NEW):
-			self.assertTrue(stays(message, Previous(Route.AGENT, at_work=True)))
+			self.assertTrue(continues_task(message, Previous(Route.AGENT, is_running=True)))
 
 	def test_nothing_stays_after_the_chat_or_at_the_beginning(self):
 		for previous in (None, Previous(Route.CHAT)):
-			self.assertFalse(stays("yes", previous))
+			self.assertFalse(continues_task("yes", previous))

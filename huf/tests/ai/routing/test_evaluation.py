@@ -2,8 +2,8 @@
 
 import unittest
 
-from huf.ai.routing.evaluation import Score, evaluate, fit_threshold
-from huf.ai.routing.types import Decision, Route, Stage
+from huf.ai.routing.evaluation import Score, evaluate_router, fit_threshold
+from huf.ai.routing.types import Route, RouteDecision, Stage
 
 ROWS = [
 	{"text": "a", "label": "agent", "language": "en"},
@@ -14,13 +14,15 @@ ROWS = [
 
 
 def decide(text, has_attachments):
-	return Decision(Route.AGENT if text in "ac" else Route.CHAT, 0.8, stage=Stage.CLASSIFIER)
+	return RouteDecision(Route.AGENT if text in "ac" else Route.CHAT, 0.8, stage=Stage.CLASSIFIER)
 
 
 class TestEvaluation(unittest.TestCase):
 	def test_it_counts_overall_and_by_language(self):
-		result = evaluate(ROWS, decide)
-		self.assertEqual(result.score, Score(hits=1, false_alarms=1, misses=1, rightly_chat=1))
+		result = evaluate_router(ROWS, decide)
+		self.assertEqual(
+			result.score, Score(true_positives=1, false_positives=1, false_negatives=1, true_negatives=1)
+		)
 		self.assertEqual((result.score.accuracy, result.score.f1), (0.5, 0.5))
 		self.assertEqual(
 			{name: score.accuracy for name, score in result.by_language.items()}, {"en": 0.5, "cs": 0, "?": 1}

@@ -2,7 +2,7 @@
 
 import unittest
 
-from huf.ai.routing.heuristics import find_match, strongest_of
+from huf.ai.routing.heuristics import find_match, select_strongest
 from huf.ai.routing.patterns import PATTERNS, Pattern
 from huf.ai.routing.router import decide_route
 from huf.ai.routing.types import Route
@@ -109,7 +109,7 @@ class TestPatterns(unittest.TestCase):
 
 	def test_rows_of_equal_strength_that_contradict_decide_nothing(self):
 		rows = [Pattern("", "x", route, "", 0.9, "r") for route in Route]
-		self.assertIsNone(strongest_of(rows))
+		self.assertIsNone(select_strongest(rows))
 
 	def test_every_need_and_every_route_has_rows_in_four_languages(self):
 		for reason in ("web", "file", "code", "attachment", "explicit", "talk", "definition", "howto"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from huf.ai.routing import training
 from huf.ai.routing.continuity import Previous
-from huf.ai.routing.evaluation import evaluate
+from huf.ai.routing.evaluation import evaluate_router
 from huf.ai.routing.patterns import Pattern
 from huf.ai.routing.router import decide_route
 from huf.ai.routing.types import Route, Stage
@@ -100,7 +100,7 @@ class TestQuality(unittest.TestCase):
 	def test_messages_it_never_saw_are_told_rightly_without_a_model(self):
 		rows = read("test.jsonl")
 		self.assertGreaterEqual(len(rows), 600)
-		result = evaluate(rows, decide_route)
+		result = evaluate_router(rows, decide_route)
 		self.assertGreaterEqual(result.score.accuracy, 0.93)
 		for language in ("en", "es", "de", "cs"):
 			self.assertGreaterEqual(result.by_language[language].accuracy, 0.9, language)

@@ -3,7 +3,7 @@
 import unittest
 
 from huf.ai.core.types import Mode
-from huf.ai.routing.tiers import CLOUD, LARGE, SMALL, Task, judge
+from huf.ai.routing.tiers import CLOUD, LARGE, SMALL, Task, choose_task
 
 SIMPLE = (
 	"What is a delivery note?",
@@ -22,14 +22,14 @@ class TestTasks(unittest.TestCase):
 	def test_a_simple_question_is_answered_at_once_by_a_small_model(self):
 		for text in SIMPLE:
 			with self.subTest(text):
-				self.assertEqual(judge(text), Task(Mode.INLINE, SMALL))
+				self.assertEqual(choose_task(text), Task(Mode.INLINE, SMALL))
 
 	def test_several_steps_are_for_the_background_and_a_large_model(self):
 		for text in SEVERAL:
 			with self.subTest(text):
-				self.assertEqual(judge(text), Task(Mode.BACKGROUND, LARGE))
+				self.assertEqual(choose_task(text), Task(Mode.BACKGROUND, LARGE))
 
 	def test_only_tasks_that_are_named_may_go_to_the_cloud(self):
 		text = "Entwirf einen Schriftsatz an das Amtsgericht"
-		self.assertEqual(judge(text, ("Schriftsatz",)).tier, CLOUD)
-		self.assertLess(judge(text, ("Klage",)).tier, CLOUD)
+		self.assertEqual(choose_task(text, ("Schriftsatz",)).tier, CLOUD)
+		self.assertLess(choose_task(text, ("Klage",)).tier, CLOUD)
