@@ -100,8 +100,8 @@ doc_events = {
 }
 
 # Short addresses such as /v1/chat/completions, and OpenAI's form of keys and errors.
-before_request = ["huf.api.addresses.lead_to_function", "huf.api.keys.take_bearer_key"]
-after_request = ["huf.api.keys.word_refusal"]
+before_request = ["huf.api.addresses.rewrite_path", "huf.api.keys.take_bearer_key"]
+after_request = ["huf.api.keys.format_refusal"]
 
 page_renderer = ["huf.api.webhook.HookPage"]
 

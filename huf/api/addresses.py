@@ -28,7 +28,7 @@ environment, as `huf.address`.
 """
 
 
-def lead_to_function() -> None:
+def rewrite_path() -> None:
 	request = frappe.local.request
 	function = find_function(request.path)
 	if function:

@@ -25,7 +25,7 @@ def take_bearer_key() -> None:
 		request.environ["HTTP_AUTHORIZATION"] = f"token {key.strip()}"
 
 
-def word_refusal(response: Response | None = None, request=None) -> None:
+def format_refusal(response: Response | None = None, request=None) -> None:
 	"""after_request: an error that Frappe raised before or in a function, as OpenAI's error body."""
 	if response is None or response.status_code < 400 or not request.path.startswith(PATH):
 		return

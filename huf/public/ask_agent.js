@@ -1,5 +1,5 @@
 // "Ask an agent about this": in the sidebar and the menu of every saved document, and in the awesomebar. It opens the
-// chat with words in its composer and sends nothing; what the agent may see is decided by the site.
+// chat with a prefilled message and sends nothing. The site's permissions decide what the agent may read.
 frappe.provide("huf");
 
 huf.ask = (words) => window.open(`/huf/chat?prompt=${encodeURIComponent(words)}`, "_blank", "noopener");
@@ -13,13 +13,13 @@ $(document).on("form-refresh", (_event, frm) => {
 	const label = __("Ask an agent about this");
 	const ask = () => huf.ask_about(frm.doctype, frm.docname);
 	frm.page.add_menu_item(label, ask);
-	// The Desk can do without a sidebar, and makes a new one at times.
+	// A form may have no sidebar, or replace it.
 	if (frm.sidebar?.add_user_action && !frm.sidebar.user_actions.find(".huf-ask").length) {
 		frm.sidebar.add_user_action(frappe.utils.escape_html(label), ask).addClass("huf-ask");
 	}
 });
 
-// The awesomebar offers its rows by a method of its class; a Frappe without it goes without this row.
+// Extends AwesomeBar.add_defaults; without that method there is no such row.
 const bar = frappe.search?.AwesomeBar?.prototype;
 if (bar?.add_defaults) {
 	const add_defaults = bar.add_defaults;

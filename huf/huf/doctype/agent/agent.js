@@ -24,7 +24,7 @@ frappe.ui.form.on("Agent", {
 	},
 });
 
-// One question as the person signed in, and what came of it with the way to its run.
+// Runs the agent once as the signed-in user and shows the answer with a link to its run.
 function ask_for_test(frm) {
 	frappe.prompt(
 		{ fieldname: "prompt", fieldtype: "Small Text", label: __("Question"), reqd: 1 },

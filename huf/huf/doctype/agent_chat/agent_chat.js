@@ -8,7 +8,7 @@ frappe.ui.form.on("Agent Chat", {
 	},
 });
 
-// The page at /huf is the chat; the form only frames it.
+// The form embeds the chat page.
 function show_chat(frm) {
 	const agent = frm.doc.agent ? `&agent=${encodeURIComponent(frm.doc.agent)}` : "";
 	const frame = document.createElement("iframe");

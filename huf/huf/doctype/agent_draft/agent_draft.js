@@ -3,7 +3,7 @@ frappe.ui.form.on("Agent Draft", {
 		frm.disable_form();
 		show_difference(frm);
 		if (frm.doc.status !== "Pending") return;
-		// What was refused is told by Frappe; either way the form then shows how the draft stands.
+		// Frappe displays errors; in either case the form reloads to show the draft's current state.
 		const answer = (method, args) =>
 			frappe
 				.xcall(`huf.api.draft.${method}`, { draft: frm.doc.name, ...args })
@@ -21,7 +21,7 @@ frappe.ui.form.on("Agent Draft", {
 	},
 });
 
-// What it would change, above the fields. Rows of tables, and what else there is to it, are on the page of approvals.
+// A preview above the fields. Child table rows and other details are on the approvals page.
 function show_difference(frm) {
 	const { changes = [], request } = JSON.parse(frm.doc.difference || "{}");
 	const raw = request ? `<pre>${frappe.utils.escape_html(JSON.stringify(request, null, 2))}</pre>` : "";

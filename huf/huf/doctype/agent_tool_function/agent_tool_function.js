@@ -1,4 +1,4 @@
-// Types whose effect is a matter of what the person behind the tool made of it.
+// Types whose effect depends on the function or service behind the tool.
 const OWN_EFFECT = ["Custom Function", "App Provided", "GET", "POST", "Run Agent"];
 
 frappe.ui.form.on("Agent Tool Function", {

@@ -8,7 +8,7 @@ frappe.ui.form.on("AI Provider", {
 	},
 });
 
-// A key is tested by asking one of the provider's models for a word.
+// Tests the key by sending a one-word prompt to one of the provider's models.
 function test_key(frm) {
 	const fields = {
 		fieldname: "model",
