@@ -1,4 +1,4 @@
-"""Endpoints about agents: lists of them, and running one from another front end (/agent/chat, /agent/stream)."""
+"""Endpoints about agents: lists, and runs for other front ends (/agent/chat, /agent/stream)."""
 
 import json
 
@@ -68,7 +68,7 @@ def summarize_agent(doc, triggers: int) -> dict:
 
 @frappe.whitelist(methods=["GET"])
 def get_versions(agent: str):
-	"""The versions of an agent's instructions, for users who may change them: [{at, by, text}], newest first."""
+	"""Versions of an agent's instructions, for users who may change them: [{at, by, text}], newest first."""
 	doc = frappe.get_doc("Agent", agent)
 	doc.check_permission("write")
 	return instructions_of(doc)

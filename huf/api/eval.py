@@ -1,4 +1,4 @@
-"""Endpoints about evals: rating runs, an agent's cases and their results, changes held until the cases pass."""
+"""Endpoints about evals: rating runs, an agent's cases and results, changes held until the cases pass."""
 
 import frappe
 

@@ -41,7 +41,7 @@ def get_mails(
 	start: int = 0,
 	limit: int = 50,
 ):
-	"""Mails, newest first: [{name, subject, sender, status, route, rule, agent, category, run, thread, ...}]."""
+	"""Mails, newest first: [{name, subject, sender, status, route, rule, agent, run, thread, ...}]."""
 	given = {"mailbox": mailbox, "status": status, "thread": thread}
 	return frappe.get_list(
 		MAIL,

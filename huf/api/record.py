@@ -40,5 +40,5 @@ def get_doctypes(language: str | None = None):
 
 @frappe.whitelist(methods=["GET"])
 def find(text: str):
-	"""Search across pages and records: [{kind, doctype, name, title, detail}]; see `huf.ai.queries.search`."""
+	"""Search pages and records: [{kind, doctype, name, title, detail}]; see `huf.ai.queries.search`."""
 	return search.find(text)

@@ -1,4 +1,4 @@
-"""Plain JSON bodies for endpoints whose format Frappe does not define: reading arguments, responses, errors."""
+"""Plain JSON bodies for endpoints without Frappe's envelope: reading arguments, responses, errors."""
 
 import json
 from typing import Any

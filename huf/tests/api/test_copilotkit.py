@@ -1,4 +1,6 @@
-"""/copilotkit over HTTP: actions, and runs as AG-UI tells them: text, calls, state, interrupts, resuming and joining."""
+"""/copilotkit over HTTP: actions, and runs as AG-UI tells them: text, calls, state, interrupts, resuming and
+joining.
+"""
 
 import json
 from unittest.mock import patch

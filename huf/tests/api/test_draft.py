@@ -1,4 +1,6 @@
-"""Drafts over REST: who sees and answers them, one answer counts, and a worker killed at any commit does the call once."""
+"""Drafts over REST: who sees and answers them, one answer counts, and a worker killed at any commit does the
+call once.
+"""
 
 import json
 

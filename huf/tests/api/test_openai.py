@@ -1,4 +1,6 @@
-"""OpenAI's wire over HTTP, byte for byte: models, answers, chunks, errors, keys, and whose word the conversation is."""
+"""OpenAI's wire over HTTP, byte for byte: models, answers, chunks, errors, keys, and whose word the
+conversation is.
+"""
 
 import json
 

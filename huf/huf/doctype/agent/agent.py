@@ -18,7 +18,7 @@ class Agent(Document):
 		self.hold_back()
 
 	def hold_back(self):
-		"""Move changes that must first pass the eval cases to `pending_changes`, and restore the old values."""
+		"""Move changes that must pass the eval cases to `pending_changes` and restore the old values."""
 		before = self.get_doc_before_save()
 		if not (before and before.hold_changes and self.hold_changes) or self.flags.cases_passed:
 			return
