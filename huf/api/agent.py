@@ -4,8 +4,8 @@ import json
 
 import frappe
 
-from huf.ai.chat.external import follow_request, request_for
-from huf.ai.chat.transcription import hearing_tool
+from huf.ai.chat.external import build_external_request, follow_request
+from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.models import shown_model
@@ -82,7 +82,7 @@ def describe_agent(doc) -> dict:
 		"provider": provider,
 		"model": model,
 		"is_offline": model == OFFLINE,
-		"hears": hearing_tool(doc) is not None,
+		"hears": find_transcription_tool(doc) is not None,
 		"sees": can_see(provider, model) and not doc.mask_personal_data,
 		"tools": [
 			describe_tool(frappe.get_cached_doc("Agent Tool Function", row.tool)) for row in doc.agent_tool
@@ -131,4 +131,4 @@ def read_request(message, agent, conversation, thread, attachments=None) -> Agen
 	named = {"agent": agent, "conversation": conversation, "thread": thread}
 	named = {key: read_string(value, key, required=False) or None for key, value in named.items()}
 	files = read_names(attachments)
-	return request_for(CHANNEL, prompt=read_string(message, "message"), attachments=files, **named)
+	return build_external_request(CHANNEL, prompt=read_string(message, "message"), attachments=files, **named)

@@ -91,7 +91,7 @@ def route(message=None, hasAttachments=None, conversationId=None):
 	tool_needs, plan_hint}; status 400 for a malformed body.
 	"""
 	try:
-		decision = routed.decide(
+		decision = routed.decide_for_user(
 			read_string(message, "message"),
 			read_flag(hasAttachments, "hasAttachments"),
 			read_string(conversationId, "conversationId", required=False) or None,

@@ -7,7 +7,7 @@ themselves.
 import frappe
 
 from huf.ai.chat import transcription
-from huf.ai.chat.messages import readable_conversation
+from huf.ai.chat.messages import get_readable_conversation
 from huf.ai.core.errors import UsageError
 from huf.ai.queries import chats
 from huf.ai.storage.chats import branch_chat, read_shares, share_chat, unshare_chat
@@ -34,7 +34,7 @@ def branch(conversation: str, run: str, keep: bool = True):
 
 	Returns its name.
 	"""
-	source = readable_conversation(conversation)
+	source = get_readable_conversation(conversation)
 	if source.channel == "mail":
 		raise UsageError("An e-mail conversation cannot be branched. Reply in its thread.")
 	return branch_chat(source, run, frappe.utils.sbool(keep) is not False, frappe.session.user)
@@ -70,7 +70,7 @@ def unshare(conversation: str, user: str):
 
 
 def shareable(conversation: str) -> str:
-	doc = readable_conversation(conversation)
+	doc = get_readable_conversation(conversation)
 	doc.check_permission("share")
 	return doc.name
 
@@ -81,4 +81,4 @@ def transcribe(agent: str, sound: str, kind: str):
 
 	`sound` is base64, `kind` its media type.
 	"""
-	return {"text": transcription.transcribe(agent, sound, kind)}
+	return {"text": transcription.transcribe_recording(agent, sound, kind)}

@@ -15,12 +15,12 @@ from ag_ui.core import ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
 from huf.ai.chat.external import (
-	answer_draft,
+	answer_and_follow,
+	build_external_request,
 	call_tool,
 	find_live_run,
 	find_thread,
 	follow_request,
-	request_for,
 )
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, CallStatus, RunEvent, RunResult
@@ -49,11 +49,11 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 	"""
 	try:
 		if read_string(action, "action") == CHAT:
-			request = request_for(CHANNEL, agent, read_message(message, messages), thread=threadId)
+			request = build_external_request(CHANNEL, agent, read_message(message, messages), thread=threadId)
 			result = run_agent(request)
 			body = {**result.as_dict(), "tool_results": tool_results(result.run)}
 		else:
-			request = request_for(CHANNEL, agent, "", thread=threadId)
+			request = build_external_request(CHANNEL, agent, "", thread=threadId)
 			result = call_tool(request, action, read_arguments(arguments))
 			body = describe_call(result)
 	except REFUSED as error:
@@ -119,7 +119,9 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 	"""
 	encoder = RunEncoder(run_input.thread_id, run_input.run_id, run_input.state)
 	prompt = read_prompt(run_input)
-	request = request_for(CHANNEL, read_agent_name(run_input), prompt or "", thread=run_input.thread_id)
+	request = build_external_request(
+		CHANNEL, read_agent_name(run_input), prompt or "", thread=run_input.thread_id
+	)
 	if run_input.resume:
 		return encode_run(encoder, resume_run(encoder, run_input.resume[0]))
 	if prompt:
@@ -138,7 +140,9 @@ def resume_run(encoder: RunEncoder, entry: ResumeEntry) -> Iterator[RunEvent | N
 		entry.payload if isinstance(entry.payload, dict) else {"approved": entry.payload is True}
 	)
 	approved = entry.status == "resolved" and answer.get("approved") is True
-	draft, calls, events = answer_draft(name, digest, approved, answer.get("arguments"), answer.get("reason"))
+	draft, calls, events = answer_and_follow(
+		name, digest, approved, answer.get("arguments"), answer.get("reason")
+	)
 	encoder.skip_calls(draft.run, [(call.step, call.call_id) for call in calls], (draft.step, draft.call_id))
 	return events
 

@@ -67,13 +67,13 @@ def approve(draft: str, digest: str, arguments: dict | str | None = None):
 
 	Edited arguments are previewed again, and that preview is what is approved.
 	"""
-	return approvals.approve(draft, digest, read_edited_arguments(arguments))
+	return approvals.approve_call(draft, digest, read_edited_arguments(arguments))
 
 
 @frappe.whitelist(methods=["POST"])
 def reject(draft: str, reason: str | None = None):
 	"""Reject a draft. The run continues without the call, and its model reads the reason."""
-	return approvals.reject(draft, reason=reason)
+	return approvals.reject_call(draft, reason=reason)
 
 
 def describe_for_user(row) -> dict:

@@ -58,7 +58,7 @@ def get_mail(name: str):
 	"""A mail's processing history: {mail, rules, prepared, run, drafts, events, with_person}; see
 	`huf.ai.mail.review`.
 	"""
-	return review.tell_way(readable_mail(name))
+	return review.describe_mail(readable_mail(name))
 
 
 @frappe.whitelist(methods=["GET"])
@@ -72,17 +72,17 @@ def get_rules():
 def test_rule(rule: str, mail: str):
 	"""Whether a rule matches a stored mail: {rule, fits, checks: [{text, ok, saw}]}. Changes nothing."""
 	frappe.get_doc(RULE, rule).check_permission("read")
-	return review.try_rule_on(rule, readable_mail(mail))
+	return review.evaluate_rule_on(rule, readable_mail(mail))
 
 
 @frappe.whitelist(methods=["GET", "POST"])
 def backtest_rule(rule: str | None = None, values: dict | str | None = None, days: int = 30):
 	"""Past mails that a rule, or unsaved `values` of one, would have matched: see
-	`huf.ai.mail.review.look_back`.
+	`huf.ai.mail.review.backtest_rule`.
 	"""
 	frappe.has_permission(RULE, "read", throw=True)
 	values = frappe.parse_json(values) if values else None
-	return review.look_back(rule, values, max(1, min(days, 365)))
+	return review.backtest_rule(rule, values, max(1, min(days, 365)))
 
 
 @frappe.whitelist(methods=["POST"])
@@ -90,7 +90,7 @@ def test_mailbox(mailbox: str):
 	"""Sign in to a mailbox's servers: [{part, error}]; None as the error means success."""
 	doc = frappe.get_doc(MAILBOX, mailbox)
 	doc.check_permission("write")
-	return review.try_servers(doc)
+	return review.check_servers(doc)
 
 
 @frappe.whitelist(methods=["POST"])
@@ -104,31 +104,31 @@ def sync_mailbox(mailbox: str):
 @frappe.whitelist(methods=["POST"])
 def save_draft(name: str, text: str, subject: str | None = None, to: str | None = None):
 	"""Save a person's edits; agents do not overwrite the draft from then on."""
-	return review.edit_draft(draft_for(name), text, subject, to)
+	return review.edit_reply(draft_for(name), text, subject, to)
 
 
 @frappe.whitelist(methods=["POST"])
 def approve_draft(name: str, text: str | None = None, subject: str | None = None, to: str | None = None):
 	"""Approve a draft, with or without edits; a job sends it. Returns {name, status}."""
 	row = draft_for(name, MailStatus.DRAFT, MailStatus.HELD)
-	return review.approve_draft(row, text, subject, to)
+	return review.approve_reply(row, text, subject, to)
 
 
 @frappe.whitelist(methods=["POST"])
 def discard_draft(name: str):
-	return review.discard_draft(draft_for(name, MailStatus.DRAFT, MailStatus.HELD))
+	return review.discard_reply(draft_for(name, MailStatus.DRAFT, MailStatus.HELD))
 
 
 @frappe.whitelist(methods=["POST"])
 def hand_over(mail: str, reason: str = ""):
 	"""Assign a mail's thread to a person: agents leave it alone."""
-	return review.hand_over(readable_mail(mail), reason)
+	return review.hand_over_thread(readable_mail(mail), reason)
 
 
 @frappe.whitelist(methods=["POST"])
 def give_back(mail: str):
 	"""Let agents handle a mail's thread again."""
-	return review.give_back(readable_mail(mail))
+	return review.return_thread(readable_mail(mail))
 
 
 @frappe.whitelist(methods=["GET"])

@@ -8,7 +8,7 @@ is ignored, as are sampling parameters, which the agent sets.
 
 import frappe
 
-from huf.ai.chat.external import follow_request, keep_picture, request_for
+from huf.ai.chat.external import build_external_request, follow_request, store_image
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
@@ -99,7 +99,7 @@ def read_completion_request(model, messages, metadata) -> AgentRequest:
 	history = None if thread else tuple(filter(None, map(read_history, earlier)))
 	prompt = read_message_text(last, image_text="")
 	files = tuple(map(keep_image, read_image_urls(last)))
-	return request_for(CHANNEL, model, prompt, thread=thread, history=history, attachments=files)
+	return build_external_request(CHANNEL, model, prompt, thread=thread, history=history, attachments=files)
 
 
 def read_thread(metadata) -> str | None:
@@ -112,7 +112,7 @@ def read_thread(metadata) -> str | None:
 def keep_image(url) -> str:
 	"""Store a data URL as a File of the caller; returns the File's name. Raises BadRequest."""
 	try:
-		return keep_picture(url)
+		return store_image(url)
 	except ValueError:
 		raise BadRequest(ONLY_TEXT_AND_IMAGES) from None
 

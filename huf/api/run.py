@@ -52,7 +52,7 @@ def cancel(run: str):
 def go_on(run: str):
 	"""Continue a run that used up its steps, as a new background run: {run, conversation}."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
-	return messages.go_on(run)
+	return messages.continue_in_background(run)
 
 
 @frappe.whitelist(methods=["POST"])

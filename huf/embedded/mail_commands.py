@@ -49,12 +49,12 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
 def bring_mail(home, path, name):
 	"""Bring in mail: an .eml file, a folder of them, or an mbox."""
 	with connected(home) as frappe:
-		from huf.ai.mail.intake import take_raw
+		from huf.ai.mail.intake import ingest_raw
 
 		name = name or only_mailbox(frappe)
 		new = known = 0
 		for raw in read_mails(path):
-			is_new = take_raw(name, raw)[1]
+			is_new = ingest_raw(name, raw)[1]
 			frappe.db.commit()
 			new, known = new + is_new, known + (not is_new)
 	click.echo(f"{new} new in {name}, {known} known before.")

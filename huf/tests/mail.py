@@ -6,7 +6,7 @@ from email.policy import default
 
 import frappe
 
-from huf.ai.mail.intake import take_raw
+from huf.ai.mail.intake import ingest_raw
 from huf.ai.mail.jobs import process_mail
 from huf.ai.mail.outbox import send_mail
 from huf.tests.base import SiteTestCase, allow_many_users
@@ -47,7 +47,7 @@ class MailTestCase(SiteTestCase):
 	def take(self, raw: bytes | None = None, **values) -> str:
 		"""A mail is taken in, and its job waits; gives its name."""
 		values.setdefault("to", self.address)
-		name, _is_new = take_raw(self.mailbox, raw or make_mail(**values))
+		name, _is_new = ingest_raw(self.mailbox, raw or make_mail(**values))
 		frappe.db.commit()
 		return name
 

@@ -22,7 +22,7 @@ from huf.permissions import is_manager
 CHANGED = "What it would do has changed since it was shown. Look at it again, then answer."
 
 
-def approve(name: str, shown: str, arguments: dict | None = None) -> dict:
+def approve_call(name: str, shown: str, arguments: dict | None = None) -> dict:
 	"""Allow a draft as it was shown (its digest), or with other arguments; gives the draft. Commits.
 
 	Raises PermissionError for who may not answer; UsageError where it is answered, has changed or expired, or where the other
@@ -30,7 +30,7 @@ def approve(name: str, shown: str, arguments: dict | None = None) -> dict:
 	"""
 	if not shown:
 		raise UsageError("Say which difference you allow: its digest.")
-	row = open_draft(name, shown)
+	row = get_open_draft(name, shown)
 	if arguments is None or to_canonical_json(arguments) == to_canonical_json(
 		drafts.get_effective_arguments(row)
 	):
@@ -41,13 +41,15 @@ def approve(name: str, shown: str, arguments: dict | None = None) -> dict:
 		answer = DraftAnswer(
 			DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal
 		)
-	return give(row, answer)
+	return store_answer(row, answer)
 
 
-def reject(name: str, shown: str | None = None, reason: str | None = None) -> dict:
+def reject_call(name: str, shown: str | None = None, reason: str | None = None) -> dict:
 	"""Say no; the model reads the reason. Raises as `approve`. Commits."""
-	row = open_draft(name, shown)
-	return give(row, DraftAnswer(DraftStatus.REJECTED, frappe.session.user, (reason or "").strip() or None))
+	row = get_open_draft(name, shown)
+	return store_answer(
+		row, DraftAnswer(DraftStatus.REJECTED, frappe.session.user, (reason or "").strip() or None)
+	)
 
 
 def expire_drafts(now: datetime | None = None) -> list[str]:
@@ -56,7 +58,7 @@ def expire_drafts(now: datetime | None = None) -> list[str]:
 	for row in drafts.read_overdue_drafts(now):
 		if drafts.record_answer(row.name, row.digest, DraftAnswer(DraftStatus.EXPIRED)):
 			expired.append(row.name)
-			resume(row.run)
+			resume_run(row.run)
 	frappe.db.commit()
 	return expired
 
@@ -68,7 +70,7 @@ def cancel_run(run: str) -> None:
 	waits = frappe.db.get_value("Agent Run", run, "status") == "Waiting"
 	frappe.db.commit()
 	if waits:
-		resume(run)
+		resume_run(run)
 
 
 def end_runs_of(conversation: str) -> None:
@@ -85,13 +87,13 @@ def may_answer_draft(row) -> bool:
 	return is_manager(user) or (row.approver == user and user != "Guest")
 
 
-def open_draft(name: str, shown: str | None):
+def get_open_draft(name: str, shown: str | None):
 	"""A draft that is still to be answered, by this person, and as it was shown to them."""
 	row = drafts.read_draft(name)
 	if not row or not may_answer_draft(row):
 		raise frappe.PermissionError(f"There is no draft {name!r} that you may answer.")
 	if row.status != drafts.PENDING:
-		raise UsageError(told(row))
+		raise UsageError(describe_answer(row))
 	if row.expires_at and row.expires_at < now_datetime():
 		raise UsageError("It has expired, so it cannot be answered any more.")
 	if shown and shown != row.digest:
@@ -99,7 +101,7 @@ def open_draft(name: str, shown: str | None):
 	return row
 
 
-def told(row) -> str:
+def describe_answer(row) -> str:
 	"""What became of a draft, for who comes too late."""
 	by = f" by {row.answered_by}" if row.answered_by else ""
 	when = f" at {row.answered_at:%Y-%m-%d %H:%M}" if row.answered_at else ""
@@ -134,17 +136,17 @@ def propose_again(row, arguments: dict) -> Proposal:
 		raise UsageError(f"It cannot be done: {error or type(error).__name__}") from None
 
 
-def give(row, answer: DraftAnswer) -> dict:
+def store_answer(row, answer: DraftAnswer) -> dict:
 	"""Answer, if nobody else has, and have the run go on."""
 	if not drafts.record_answer(row.name, row.digest, answer):
 		frappe.db.rollback()
 		now = drafts.read_draft(row.name)
-		raise UsageError(CHANGED if now.status == drafts.PENDING else told(now))
-	resume(row.run)
+		raise UsageError(CHANGED if now.status == drafts.PENDING else describe_answer(now))
+	resume_run(row.run)
 	return drafts.describe_draft(drafts.read_draft(row.name))
 
 
-def resume(run: str) -> None:
+def resume_run(run: str) -> None:
 	"""Have a worker take up a run that waits. Commits: a worker must find what it was answered."""
 	leases.wake_run(run)
 	frappe.db.commit()

@@ -27,7 +27,7 @@ DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
 NOT_ENDED = [each.value for each in (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)]
 
 
-def request_for(
+def build_external_request(
 	channel: str,
 	agent: str | None,
 	prompt: str,
@@ -56,7 +56,7 @@ def request_for(
 	)
 
 
-def keep_picture(url) -> str:
+def store_image(url) -> str:
 	"""A picture that came as a data URL, as a private File of the signed-in user; gives its name. Raises ValueError."""
 	found = DATA_URL.fullmatch(url) if isinstance(url, str) else None
 	ending = found and next((name for name, kind in IMAGE_TYPES.items() if kind == found[1]), None)
@@ -99,20 +99,20 @@ def call_tool(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
 	)
 
 
-def answer_draft(
+def answer_and_follow(
 	name: str, shown: str, allowed: bool, arguments: dict | None = None, reason: str | None = None
 ) -> tuple[Any, list, Iterator[RunEvent | None]]:
 	"""Answer what a run waits for: (the draft's row, the run's calls until then, its events from there).
 
 	Raises as `draft_answers.approve`.
 	"""
-	row = approvals.open_draft(name, shown)
+	row = approvals.get_open_draft(name, shown)
 	made = calls_of([row.run])
 	_, attempts = read_state(row.run)
 	if allowed:
-		approvals.approve(name, shown, arguments)
+		approvals.approve_call(name, shown, arguments)
 	else:
-		approvals.reject(name, shown, reason)
+		approvals.reject_call(name, shown, reason)
 	return row, made, follow(row.run, first_event_number(attempts + 1))
 
 

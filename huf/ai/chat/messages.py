@@ -29,7 +29,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	tool_call_id, creation, attachments: [{name, file_name, file_url, size, kind: image or text}]}], runs: {name: as
 	`run_finished` tells it}}; a message about a tool call also has effect, ok, duration_ms and error. Raises PermissionError for a conversation that is not the user's.
 	"""
-	doc = readable_conversation(conversation)
+	doc = get_readable_conversation(conversation)
 	filters = [["conversation", "=", doc.name]]
 	if before:
 		filters.append(["sequence", "<", int(before)])
@@ -42,7 +42,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 		limit_page_length=min(int(limit), MAX_MESSAGES),
 	)[::-1]
 	names = list(dict.fromkeys(row.run for row in rows if row.run))
-	add_calls(rows, names)
+	add_call_details(rows, names)
 	for row in rows:
 		row.attachments = json.loads(row.attachments or "[]")
 	shown = {
@@ -55,7 +55,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	return {"conversation": shown, "messages": rows, "runs": describe_runs(names, said=True)}
 
 
-def add_calls(rows: list, runs: list[str]) -> None:
+def add_call_details(rows: list, runs: list[str]) -> None:
 	"""Put what the journal knows of a tool call beside the messages about it."""
 	calls = calls_of(runs)
 	known = {(call.run, call.step, call.call_id): call for call in calls}
@@ -70,14 +70,14 @@ def send_agent_chat_message(
 	agent: str, prompt: str, conversation: str | None = None, attachments: list[str] | str | None = None
 ):
 	"""Say something and wait for the answer; as `run_agent_sync` gives it. `attachments`: Files by name or address."""
-	return run_agent(chat_request(agent, prompt, conversation, read_names(attachments))).as_dict()
+	return run_agent(build_chat_request(agent, prompt, conversation, read_names(attachments))).as_dict()
 
 
 def stream_chat(
 	agent: str, prompt: str, conversation: str | None = None, attachments: Sequence[str] = ()
 ) -> Iterator[RunEvent | None]:
 	"""Say something and follow the run. Raises at once what keeps it from starting."""
-	request = chat_request(agent, prompt, conversation, attachments)
+	request = build_chat_request(agent, prompt, conversation, attachments)
 	events = stream_agent(request)
 	first = next(events)
 
@@ -89,18 +89,18 @@ def stream_chat(
 	return follow()
 
 
-def go_on(run: str) -> dict:
+def continue_in_background(run: str) -> dict:
 	"""Have what a run could not finish in its steps done in the background; gives {run, conversation}."""
 	row = frappe.get_doc("Agent Run", run)
 	if row.stop_reason != StopReason.MAX_STEPS.value:
 		raise UsageError("Only a run that used up its steps can go on in the background.")
-	request = chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
+	request = build_chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
 	chosen = {"provider": row.provider, "model": row.model} if not row.tier and row.model != OFFLINE else {}
 	queued = enqueue_run(replace(request, mode=Mode.BACKGROUND, tier=row.tier or None, **chosen))
 	return {"run": queued.name, "conversation": queued.conversation}
 
 
-def chat_request(
+def build_chat_request(
 	agent: str, prompt: str, conversation: str | None, attachments: Sequence[str] = ()
 ) -> AgentRequest:
 	"""Without a conversation a new one begins: a chat is opened, not resumed by chance."""
@@ -116,7 +116,7 @@ def chat_request(
 	)
 
 
-def readable_conversation(name: str):
+def get_readable_conversation(name: str):
 	doc = frappe.get_doc("Agent Conversation", name) if frappe.db.exists("Agent Conversation", name) else None
 	if not doc or not doc.has_permission("read"):
 		raise frappe.PermissionError(f"There is no conversation {name!r} that you may read.")

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import frappe
 
-from huf.ai.chat.messages import readable_conversation
+from huf.ai.chat.messages import get_readable_conversation
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
@@ -28,20 +28,22 @@ from huf.ai.storage.route_decisions import RecordedDecision
 from huf.ai.storage.standalone_calls import budgeted_call
 
 NO_AGENT = "There is no agent here that you may use. A Huf Manager can choose one in Huf Settings, or allow an agent in chats."
-ANSWER_TOKENS = 60
-PATIENCE = 10
+MAX_ANSWER_TOKENS = 60
+MODEL_TIMEOUT_S = 10
 """Seconds that a person waits for a model's verdict; then the chat answers."""
 
 
-def decide(message: str, has_attachments: bool = False, conversation: str | None = None) -> RouteDecision:
+def decide_for_user(
+	message: str, has_attachments: bool = False, conversation: str | None = None
+) -> RouteDecision:
 	"""The route for what the user says, on record. Raises PermissionError for a conversation that is not theirs."""
 	if conversation:
-		readable_conversation(conversation)
-	return decide_and_record(message, has_attachments, conversation, model_asker())[0]
+		get_readable_conversation(conversation)
+	return decide_and_record(message, has_attachments, conversation, get_route_model())[0]
 
 
 def decide_and_record(
-	message: str, has_attachments: bool, conversation: str | None, ask: "ModelAsker | None"
+	message: str, has_attachments: bool, conversation: str | None, ask: "RouteModel | None"
 ) -> tuple[RouteDecision, str]:
 	"""(decision, name of its Agent Route Decision)"""
 	settings, began = get_settings(), time.perf_counter()
@@ -50,23 +52,23 @@ def decide_and_record(
 	decision = decide_route(
 		message,
 		has_attachments,
-		language=user_language(),
+		language=get_user_language(),
 		threshold=threshold,
-		patterns=site_patterns(),
-		previous=previous_of(conversation),
+		patterns=read_site_patterns(),
+		previous=read_previous(conversation),
 		ask=ask,
 	)
 	took = round((time.perf_counter() - began) * 1000)
 	known = {"has_attachments": int(has_attachments), "conversation": conversation, "threshold": threshold}
 	cost = ask.figures() if ask else {}
 	name = route_decisions.insert_decision(
-		message, {**as_row(decision), **known, **cost, "duration_ms": took}
+		message, {**decision_fields(decision), **known, **cost, "duration_ms": took}
 	)
 	log_decision(decision, took)
 	return decision, name
 
 
-def as_row(decision: RouteDecision) -> dict:
+def decision_fields(decision: RouteDecision) -> dict:
 	return {
 		**decision.as_dict(),
 		"stage": decision.stage.value,
@@ -76,16 +78,16 @@ def as_row(decision: RouteDecision) -> dict:
 	}
 
 
-def previous_of(conversation: str | None) -> Previous | None:
+def read_previous(conversation: str | None) -> Previous | None:
 	route, at_work = route_decisions.read_last_route(conversation) if conversation else (None, False)
 	return Previous(Route(route), at_work) if route else None
 
 
-def user_language() -> str:
+def get_user_language() -> str:
 	return (frappe.local.lang or "en")[:2]
 
 
-def site_patterns() -> tuple[Pattern, ...]:
+def read_site_patterns() -> tuple[Pattern, ...]:
 	"""The site's own rows of Huf Settings."""
 	return tuple(
 		Pattern(
@@ -100,7 +102,7 @@ def site_patterns() -> tuple[Pattern, ...]:
 	)
 
 
-class ModelAsker:
+class RouteModel:
 	"""Asks the site's default model for a verdict, and remembers what it cost."""
 
 	def __init__(self, provider: str, model: str):
@@ -110,9 +112,9 @@ class ModelAsker:
 	def __call__(self, messages: list[dict]) -> str:
 		"""The answer's text. Keeps the limits of the user and the site; the model reads no personal data."""
 		call = litellm.connect(
-			self.provider, self.model, {"temperature": 0, "max_tokens": ANSWER_TOKENS}, False
+			self.provider, self.model, {"temperature": 0, "max_tokens": MAX_ANSWER_TOKENS}, False
 		)
-		quick = replace(call, fixed={**call.fixed, "timeout": PATIENCE})
+		quick = replace(call, fixed={**call.fixed, "timeout": MODEL_TIMEOUT_S})
 		ask = masked(quick, Masker(read_patterns(get_settings().mask_patterns)))
 		with budgeted_call(ask.worst_case(messages, [], (0, 0))) as bill:
 			self.reply = run_coroutine(ask(messages, [], lambda text: None))
@@ -133,10 +135,10 @@ class ModelAsker:
 		}
 
 
-def model_asker() -> ModelAsker | None:
+def get_route_model() -> RouteModel | None:
 	model = get_settings().default_model
 	provider = frappe.get_cached_value("AI Model", model, "provider") if model else None
-	return ModelAsker(provider, model) if provider else None
+	return RouteModel(provider, model) if provider else None
 
 
 @lru_cache(maxsize=8)
@@ -161,7 +163,7 @@ def check_escalation(response: str) -> Escalation:
 	"""Whether the agent should take over from a chat answer; never, where the site has switched that off."""
 	if not get_settings().enable_dynamic_escalation:
 		return Escalation(False)
-	return check_dynamic_escalation(response, user_language())
+	return check_dynamic_escalation(response, get_user_language())
 
 
 def run_objective(

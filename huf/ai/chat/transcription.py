@@ -13,7 +13,7 @@ from huf.ai.runs import admission
 SPEECH = "Speech to Text"
 MAX_BYTES = 10_000_000
 """Of one recording: about an hour of speech as browsers write it."""
-ENDINGS = {
+EXTENSIONS = {
 	"audio/webm": "webm",
 	"audio/mp4": "m4a",
 	"audio/ogg": "ogg",
@@ -22,7 +22,7 @@ ENDINGS = {
 }
 
 
-def hearing_tool(agent):
+def find_transcription_tool(agent):
 	"""The Speech to Text tool that an Agent has and the user may use, or None."""
 	tools = [frappe.get_cached_doc("Agent Tool Function", row.tool) for row in agent.agent_tool]
 	spoken = [tool for tool in tools if tool.types == SPEECH]
@@ -34,17 +34,17 @@ def hearing_tool(agent):
 	return next((tool for tool in spoken if may_use_tool(tool, agent)), None)
 
 
-def transcribe(agent: str, sound: str, kind: str) -> str:
+def transcribe_recording(agent: str, sound: str, kind: str) -> str:
 	"""What is said in a recording (base64, of a media type). Raises PermissionError, UsageError and ModelError."""
 	admission.admit(agent, frappe.session.user, chat=True)
-	tool = hearing_tool(frappe.get_cached_doc("Agent", agent))
+	tool = find_transcription_tool(frappe.get_cached_doc("Agent", agent))
 	if not tool:
 		raise UsageError(
 			f"{agent} has no tool of the type {SPEECH} that you may use. A Huf Manager can add one."
 		)
-	ending = ENDINGS.get(kind.split(";")[0].strip().lower())
+	ending = EXTENSIONS.get(kind.split(";")[0].strip().lower())
 	if not ending:
-		raise UsageError(f"A recording is one of {', '.join(ENDINGS)}.")
+		raise UsageError(f"A recording is one of {', '.join(EXTENSIONS)}.")
 	if len(sound) > MAX_BYTES * 4 // 3:
 		raise UsageError(f"A recording may have {MAX_BYTES // 1_000_000} MB at most. Say less at once.")
 	try:

@@ -28,9 +28,9 @@ from huf.ai.dry_run.change_tracking import ChangeTracker, tracking
 from huf.ai.dry_run.preview import forget_caches
 from huf.ai.evals.cases import EvalCase
 from huf.ai.mail import store
-from huf.ai.mail.dispatch import preprocessors
+from huf.ai.mail.dispatch import read_preprocessors
 from huf.ai.mail.message import parse_message
-from huf.ai.mail.preprocess import Prepared, prepare
+from huf.ai.mail.preprocess import PreparedMail, prepare_mail
 from huf.ai.runs.admission import acting_as
 
 MIN_CHARS_TO_REPLACE_IN_TEXT = 8
@@ -54,9 +54,9 @@ class CaseDryRuns:
 		with self.dry_run():
 			self.tools = [self.wrap(tool) for tool in create_agent_tools(agent)]
 
-	def prepared_mail(self) -> Prepared:
+	def prepared_mail(self) -> PreparedMail:
 		"""The case's mail as the agent reads it."""
-		return prepare(parse_message((self.case.mail or "").encode()), preprocessors())
+		return prepare_mail(parse_message((self.case.mail or "").encode()), read_preprocessors())
 
 	# --- calls ---
 

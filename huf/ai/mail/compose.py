@@ -10,11 +10,11 @@ from email.policy import SMTP
 
 from huf.ai.core.text_decoding import EMAIL_ADDRESS, read_addresses, strip_control_chars
 
-ANSWERS = re.compile(r"^\s*(?:re|aw|sv|vs|odp|antw|ref|rif|res)(?:\[\d+\])?\s*:", re.IGNORECASE)
+REPLY_PREFIX = re.compile(r"^\s*(?:re|aw|sv|vs|odp|antw|ref|rif|res)(?:\[\d+\])?\s*:", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Letter:
+class OutgoingMail:
 	"""`automatic`: no person has seen it, so that no machine may answer it. Message-IDs stand without < and >."""
 
 	sender: str
@@ -30,13 +30,13 @@ class Letter:
 	automatic: bool = False
 
 
-def compose(letter: Letter) -> str:
+def compose(letter: OutgoingMail) -> str:
 	mail = EmailMessage(policy=SMTP)
-	mail["From"] = Address(one_line(letter.sender_name), addr_spec=letter.sender)
+	mail["From"] = Address(to_one_line(letter.sender_name), addr_spec=letter.sender)
 	mail["To"] = ", ".join(letter.to)
 	if letter.cc:
 		mail["Cc"] = ", ".join(letter.cc)
-	mail["Subject"] = one_line(letter.subject)
+	mail["Subject"] = to_one_line(letter.subject)
 	mail["Date"] = letter.date
 	mail["Message-ID"] = f"<{letter.message_id}>"
 	if letter.in_reply_to:
@@ -49,12 +49,12 @@ def compose(letter: Letter) -> str:
 	return mail.as_string()
 
 
-def answer_subject(subject: str) -> str:
-	subject = one_line(subject)
-	return subject if ANSWERS.match(subject) else f"Re: {subject}".strip()
+def build_reply_subject(subject: str) -> str:
+	subject = to_one_line(subject)
+	return subject if REPLY_PREFIX.match(subject) else f"Re: {subject}".strip()
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
 	return " ".join(strip_control_chars(text or "").split())
 
 

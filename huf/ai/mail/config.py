@@ -90,11 +90,11 @@ def read_rule(value: Any, line: int) -> Rule:
 	try:
 		check_rule(rule)
 	except UsageError as error:
-		raise line_error(line_of_fault(values), str(error)) from None
+		raise line_error(find_error_line(values), str(error)) from None
 	return rule
 
 
-def line_of_fault(values: LineMapping) -> int:
+def find_error_line(values: LineMapping) -> int:
 	"""The line of the condition that is wrong by itself; that of the rule where it is the whole."""
 	for key, wanted in values["match"].items():
 		try:
@@ -130,17 +130,17 @@ def check_names(config: MailConfig, routing: LineMapping) -> MailConfig:
 def write_config(rules: Iterable[Rule], profiles: Iterable[Profile]) -> str:
 	"""The file that `read_config` reads the same from."""
 	document = {
-		"routing": {"rules": [as_rule(rule) for rule in rules]},
-		"agent": {"profiles": {each.name: as_profile(each) for each in profiles}},
+		"routing": {"rules": [rule_to_yaml(rule) for rule in rules]},
+		"agent": {"profiles": {each.name: profile_to_yaml(each) for each in profiles}},
 	}
 	return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
 
 
-def as_rule(rule: Rule) -> dict:
+def rule_to_yaml(rule: Rule) -> dict:
 	more = {"profile": rule.profile, "preprocessor": rule.preprocessor}
 	values = {"name": rule.name, "match": dict(rule.match), "route": rule.route.value}
 	return values | {key: value for key, value in more.items() if value}
 
 
-def as_profile(profile: Profile) -> dict:
+def profile_to_yaml(profile: Profile) -> dict:
 	return {key: getattr(profile, key) for key in PROFILE_KEYS} | {"tools": list(profile.tools)}

@@ -9,33 +9,33 @@ import frappe
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
 from huf.ai.mail.message import MailMessage
 from huf.ai.mail.preprocess import DEFAULT, Preprocessor
-from huf.ai.mail.rules import Decision, MailRoute, Rule, decide_route
+from huf.ai.mail.rules import MailDecision, MailRoute, Rule, find_route
 
-OWN = {"crisp": Preprocessor(is_from_crisp, read_crisp)}
+BUILT_IN = {"crisp": Preprocessor(is_from_crisp, read_crisp)}
 RULE = "Agent Route Rule"
 TEXT_CONDITIONS = ("sender_email", "sender_domain", "subject_contains", "forwarded_from")
 
 
-class Way(Decision):
+class Way(MailDecision):
 	"""A decision, and how it is kept."""
 
 	def as_json(self) -> str:
 		return json.dumps([asdict(each) for each in self.tried], ensure_ascii=False)
 
 
-def decide_mail(message: MailMessage, rules: list[Rule] | None = None) -> Way:
+def route_mail(message: MailMessage, rules: list[Rule] | None = None) -> Way:
 	"""What the enabled rules (or others) make of a mail."""
-	return Way(**vars(decide_route(read_rules() if rules is None else rules, message)))
+	return Way(**vars(find_route(read_rules() if rules is None else rules, message)))
 
 
 def read_rules(all_rules: bool = False) -> list[Rule]:
 	"""The enabled rules (or all) in their order."""
 	filters = {} if all_rules else {"disabled": 0}
 	rows = frappe.get_all(RULE, filters, ["*"], order_by="position asc, name asc")
-	return [rule_of(row) for row in rows]
+	return [rule_from_row(row) for row in rows]
 
 
-def rule_of(row) -> Rule:
+def rule_from_row(row) -> Rule:
 	"""A record as a rule. Raises ValueError where its headers are no JSON."""
 	match: dict = {"all": True} if row.match_all else {}
 	match |= {name: row.get(name) for name in TEXT_CONDITIONS if row.get(name)}
@@ -46,7 +46,7 @@ def rule_of(row) -> Rule:
 	)
 
 
-def fields_of(rule: Rule) -> dict:
+def rule_to_fields(rule: Rule) -> dict:
 	"""A rule as the fields of a record."""
 	headers = rule.match.get("header_match")
 	return {
@@ -59,9 +59,9 @@ def fields_of(rule: Rule) -> dict:
 	}
 
 
-def preprocessors() -> Mapping[str, Preprocessor]:
+def read_preprocessors() -> Mapping[str, Preprocessor]:
 	"""Huf's own and those of apps: hook `huf_mail_preprocessors = {"name": "app.module"}`, a module with `fits` and `read`."""
-	known = dict(OWN)
+	known = dict(BUILT_IN)
 	for name, path in (frappe.get_hooks("huf_mail_preprocessors") or {}).items():
 		path = path[-1] if isinstance(path, list) else path
 		known[name] = Preprocessor(frappe.get_attr(f"{path}.fits"), frappe.get_attr(f"{path}.read"))
@@ -69,4 +69,4 @@ def preprocessors() -> Mapping[str, Preprocessor]:
 
 
 def preprocessor_names() -> list[str]:
-	return [DEFAULT, *preprocessors()]
+	return [DEFAULT, *read_preprocessors()]

@@ -10,11 +10,11 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.mail.config import Profile, read_config, write_config
-from huf.ai.mail.dispatch import RULE, fields_of, preprocessor_names, read_rules
+from huf.ai.mail.dispatch import RULE, preprocessor_names, read_rules, rule_to_fields
 from huf.ai.mail.rules import Rule
 from huf.ai.tools import registry
 
-STEP = 10
+POSITION_STEP = 10
 """Between the positions of rules, so that another fits in by hand."""
 PROVIDERS = {
 	"gemini": "Google",
@@ -28,28 +28,28 @@ COLUMNS = ("max_tokens", "temperature", "max_iterations")
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
 	"""Names of what was made or changed."""
 
 	agents: tuple[str, ...]
 	rules: tuple[str, ...]
 
 
-def import_config(text: str, read_prompt: Callable[[str], str]) -> Imported:
+def import_config(text: str, read_prompt: Callable[[str], str]) -> ImportResult:
 	"""Make the file's agents and rules, or bring them up to it. Does not commit; raises UsageError with nothing left to keep.
 
 	`read_prompt` gives the text of a system prompt's file.
 	"""
 	config = read_config(text)
-	prompts = {each.name: prompt_of(each, read_prompt) for each in config.profiles or ()}
+	prompts = {each.name: load_prompt(each, read_prompt) for each in config.profiles or ()}
 	for each in config.profiles or ():
 		save_agent(each, prompts[each.name])
 	for place, rule in enumerate(config.rules or (), 1):
-		save_rule(rule, place * STEP)
-	return Imported(tuple(prompts), tuple(rule.name for rule in config.rules or ()))
+		save_rule(rule, place * POSITION_STEP)
+	return ImportResult(tuple(prompts), tuple(rule.name for rule in config.rules or ()))
 
 
-def prompt_of(profile: Profile, read_prompt: Callable[[str], str]) -> str:
+def load_prompt(profile: Profile, read_prompt: Callable[[str], str]) -> str:
 	try:
 		return read_prompt(profile.system_prompt_file)
 	except (OSError, UnicodeDecodeError) as error:
@@ -75,14 +75,14 @@ def save_agent(profile: Profile, prompt: str) -> None:
 def ensure_model(name: str) -> str:
 	"""The AI Model of that name; where it is missing, it is made, and its provider, which still lacks a key."""
 	if not frappe.db.exists("AI Model", name):
-		provider = provider_of(name)
+		provider = guess_provider(name)
 		if not frappe.db.exists("AI Provider", provider):
 			frappe.get_doc({"doctype": "AI Provider", "provide_name": provider}).insert()
 		frappe.get_doc({"doctype": "AI Model", "model_name": name, "provider": provider}).insert()
 	return name
 
 
-def provider_of(model: str) -> str:
+def guess_provider(model: str) -> str:
 	"""The name of the AI Provider for a model whose own name begins with it."""
 	prefix = model.partition("/")[0].lower()
 	return PROVIDERS.get(prefix, prefix.title())
@@ -122,7 +122,7 @@ def save_rule(rule: Rule, position: int) -> None:
 		if known
 		else frappe.get_doc({"doctype": RULE, "rule_name": rule.name})
 	)
-	doc.update({**fields_of(rule), "position": position, "disabled": 0})
+	doc.update({**rule_to_fields(rule), "position": position, "disabled": 0})
 	doc.save()
 
 
@@ -130,7 +130,7 @@ def export_config() -> tuple[str, dict[str, str]]:
 	"""The YAML of the enabled rules and of the agents they name, and {file: system prompt}."""
 	rules = read_rules()
 	names = dict.fromkeys(rule.profile for rule in rules if rule.profile)
-	profiles = [profile_of(frappe.get_cached_doc("Agent", name)) for name in names]
+	profiles = [profile_from_agent(frappe.get_cached_doc("Agent", name)) for name in names]
 	prompts = {
 		each.system_prompt_file: frappe.get_cached_doc("Agent", each.name).instructions or ""
 		for each in profiles
@@ -138,7 +138,7 @@ def export_config() -> tuple[str, dict[str, str]]:
 	return write_config(rules, profiles), prompts
 
 
-def profile_of(agent) -> Profile:
+def profile_from_agent(agent) -> Profile:
 	defaults = Profile("", "", ())
 	return Profile(
 		agent.name,

@@ -16,8 +16,8 @@ from imap_tools import BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, Ma
 from huf.ai.core.errors import UsageError
 
 SECURITY = {"SSL/TLS": MailBox, "STARTTLS": MailBoxStartTls, "None": MailBoxUnencrypted}
-TIMEOUT = 30
-MAX_AT_ONCE = 5_000
+TIMEOUT_S = 30
+MAX_UIDS = 5_000
 INTERNALDATE = re.compile(rb'INTERNALDATE "([^"]+)"')
 
 
@@ -50,13 +50,13 @@ class Inbox:
 		answer = self.ask("SEARCH", None, wish)
 		found = sorted(int(uid) for uid in (answer[0] or b"").split())
 		# `n:*` names the last message even where its UID is smaller.
-		return [uid for uid in found if uid > after][:MAX_AT_ONCE]
+		return [uid for uid in found if uid > after][:MAX_UIDS]
 
 	def fetch(self, uid: int) -> tuple[bytes, datetime] | None:
 		"""A message as it came and when it came (UTC); None where it is gone meanwhile."""
 		for part in self.ask("FETCH", str(uid), "(INTERNALDATE BODY.PEEK[])"):
 			if isinstance(part, tuple):
-				return part[1], read_time(part[0])
+				return part[1], parse_internal_date(part[0])
 		return None
 
 	def fetch_id(self, uid: int) -> str:
@@ -82,7 +82,7 @@ class Inbox:
 @contextmanager
 def open_inbox(account: Account) -> Iterator[Inbox]:
 	try:
-		with connect(account).login(account.user, account.password, initial_folder=None) as box:
+		with open_connection(account).login(account.user, account.password, initial_folder=None) as box:
 			yield Inbox(box, account.folder)
 	except ImapToolsError as error:
 		raise InboxError(f"{account.host} refuses: {error}") from None
@@ -90,13 +90,13 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 		raise InboxError(f"{account.host}:{account.port} cannot be read as {account.user}: {error}") from None
 
 
-def connect(account: Account) -> BaseMailBox:
+def open_connection(account: Account) -> BaseMailBox:
 	kind = SECURITY[account.security or "SSL/TLS"]
 	secure = {} if kind is MailBoxUnencrypted else {"ssl_context": ssl.create_default_context()}
-	return kind(account.host, account.port, timeout=TIMEOUT, **secure)
+	return kind(account.host, account.port, timeout=TIMEOUT_S, **secure)
 
 
-def read_time(head: bytes) -> datetime:
+def parse_internal_date(head: bytes) -> datetime:
 	found = INTERNALDATE.search(head)
 	try:
 		when = datetime.strptime(found.group(1).decode().strip(), "%d-%b-%Y %H:%M:%S %z")

@@ -13,10 +13,10 @@ import frappe
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail import store, threads
-from huf.ai.mail.dispatch import decide_mail
+from huf.ai.mail.dispatch import route_mail
 from huf.ai.mail.inbox import Account, Inbox, InboxError, open_inbox
 from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, html_to_text, parse_message
-from huf.ai.mail.quoting import new_text_of
+from huf.ai.mail.quoting import extract_new_text
 from huf.ai.mail.rules import MailRoute
 from huf.ai.storage.rows import clip
 
@@ -27,7 +27,7 @@ DEAD = frozenset({MailStatus.SENT, MailStatus.SKIPPED, MailStatus.WITH_PERSON})
 
 
 @dataclass(frozen=True)
-class Arrival:
+class IncomingMail:
 	"""A mail at the door. `by_person`: somebody of the house wrote it, so that no agent has to."""
 
 	message: MailMessage
@@ -35,21 +35,21 @@ class Arrival:
 	by_person: bool = False
 
 
-def take_raw(mailbox: str, raw: bytes) -> tuple[str, bool]:
+def ingest_raw(mailbox: str, raw: bytes) -> tuple[str, bool]:
 	"""Take in a mail as it came; gives its row's name and whether it is new. Does not commit."""
-	return take_in(store.read_mailbox(mailbox), Arrival(parse_message(raw), raw))
+	return ingest(store.read_mailbox(mailbox), IncomingMail(parse_message(raw), raw))
 
 
-def take_in(mailbox, arrival: Arrival) -> tuple[str, bool]:
+def ingest(mailbox, arrival: IncomingMail) -> tuple[str, bool]:
 	"""Write a mail down with the way it goes, and have a worker go on with it after the commit."""
 	message = arrival.message
-	name = store.name_of(mailbox.name, message.key)
+	name = store.mail_name(mailbox.name, message.key)
 	if frappe.db.exists(store.MAIL, name):
 		return name, False
-	row = {"name": name, **row_of(mailbox, arrival)}
+	row = {"name": name, **build_mail_row(mailbox, arrival)}
 	if not store.insert_mail(name, {key: row[key] for key in row if key != "name"}, mailbox.run_as):
 		return name, False
-	store.keep_files(name, mailbox.run_as, message.attachments, arrival.raw)
+	store.store_files(name, mailbox.run_as, message.attachments, arrival.raw)
 	store.write_event(row, MailEvent.RECEIVED, f"{message.sender}: {message.subject}")
 	if row["status"] == MailStatus.QUEUED.value:
 		store.write_event(
@@ -61,11 +61,11 @@ def take_in(mailbox, arrival: Arrival) -> tuple[str, bool]:
 	return name, True
 
 
-def row_of(mailbox, arrival: Arrival) -> dict:
-	message, own = arrival.message, own_addresses(mailbox)
-	thread, known = threads.thread_of(mailbox.name, message, own)
-	status, by_person, reason = place(message, thread, known, own, arrival.by_person)
-	way = decide_mail(message)
+def build_mail_row(mailbox, arrival: IncomingMail) -> dict:
+	message, own = arrival.message, get_own_addresses(mailbox)
+	thread, known = threads.resolve_thread(mailbox.name, message, own)
+	status, by_person, reason = find_initial_status(message, thread, known, own, arrival.by_person)
+	way = route_mail(message)
 	job = MailJob.AGENT_PROCESS if way.route is MailRoute.AGENT else MailJob.CLASSIFY
 	is_own = message.sender in own or arrival.by_person
 	return {
@@ -97,20 +97,20 @@ def row_of(mailbox, arrival: Arrival) -> dict:
 	}
 
 
-def place(message: MailMessage, thread: str, known: bool, own: list[str], by_person: bool):
+def find_initial_status(message: MailMessage, thread: str, known: bool, own: list[str], by_person: bool):
 	"""(status, whether a person of the house wrote it, why nothing is to be done)."""
 	if by_person or message.sender in own:
 		return MailStatus.SENT, True, "The mailbox's own mail"
-	if known and threads.is_of_domain(message.sender, own):
-		first = threads.first_of(thread)
-		if first and not threads.is_of_domain(first.sender, own):
+	if known and threads.is_internal(message.sender, own):
+		first = threads.read_first_mail(thread)
+		if first and not threads.is_internal(first.sender, own):
 			return MailStatus.SKIPPED, True, "A colleague has answered"
 	if known and threads.is_with_person(thread):
 		return MailStatus.WITH_PERSON, False, "The thread was handed over to a person"
 	return MailStatus.QUEUED, False, None
 
 
-def own_addresses(mailbox) -> list[str]:
+def get_own_addresses(mailbox) -> list[str]:
 	aliases = (mailbox.aliases or "").replace(",", "\n").split()
 	return [each.strip().lower() for each in (mailbox.email, *aliases)]
 
@@ -120,13 +120,13 @@ def enqueue_mail(name: str, attempt: int = 0) -> None:
 		"huf.ai.mail.jobs.process_mail",
 		queue="long",
 		timeout=JOB_TIMEOUT_S,
-		job_id=job_of(name, attempt),
+		job_id=mail_job_id(name, attempt),
 		enqueue_after_commit=True,
 		mail=name,
 	)
 
 
-def job_of(name: str, attempt: int = 0) -> str:
+def mail_job_id(name: str, attempt: int = 0) -> str:
 	return f"huf-mail-{name}-{attempt}"
 
 
@@ -148,7 +148,7 @@ def poll_mailboxes() -> list[str]:
 	return names
 
 
-def sync_mailbox(mailbox: str) -> list[str]:
+def read_mailbox_once(mailbox: str) -> list[str]:
 	"""Take in what is new in a mailbox; gives the names of the new rows. The outermost function of its job; commits."""
 	return watch_mailbox(mailbox, 0)
 
@@ -156,20 +156,20 @@ def sync_mailbox(mailbox: str) -> list[str]:
 def watch_mailbox(mailbox: str, seconds: float) -> list[str]:
 	"""As `sync_mailbox`, and then wait that long for the server to tell of more, and take that in."""
 	try:
-		account = account_of(store.read_mailbox(mailbox))
+		account = build_account(store.read_mailbox(mailbox))
 		with open_inbox(account) as inbox:
-			taken = list(take_new(mailbox, inbox))
+			taken = list(ingest_new(mailbox, inbox))
 			if seconds and inbox.wait(seconds):
-				taken += take_new(mailbox, inbox)
+				taken += ingest_new(mailbox, inbox)
 			return taken
 	except InboxError as error:
 		frappe.db.rollback()
-		store.tell_error(mailbox, str(error))
+		store.record_mailbox_error(mailbox, str(error))
 		frappe.db.commit()
 		return []
 
 
-def take_new(name: str, inbox: Inbox) -> Iterator[str]:
+def ingest_new(name: str, inbox: Inbox) -> Iterator[str]:
 	"""Every message behind the one that was read last; each is one commit, and the position moves on behind it."""
 	mailbox, at = store.read_mailbox(name), store.read_position(name)
 	frappe.db.commit()
@@ -178,7 +178,7 @@ def take_new(name: str, inbox: Inbox) -> Iterator[str]:
 	for uid in inbox.uids(last, at.since):
 		found = inbox.fetch(uid)
 		if found and not (at.since and found[1] < at.since):
-			mail, is_new = take_in(mailbox, Arrival(parse_message(found[0]), found[0]))
+			mail, is_new = ingest(mailbox, IncomingMail(parse_message(found[0]), found[0]))
 			if is_new:
 				yield mail
 		last = uid
@@ -188,7 +188,7 @@ def take_new(name: str, inbox: Inbox) -> Iterator[str]:
 	frappe.db.commit()
 
 
-def take_sent(name: str) -> None:
+def ingest_sent(name: str) -> None:
 	"""Write down what people have sent by themselves from a mailbox, where its folder of sent mail is known. Commits.
 
 	Raises InboxError.
@@ -196,19 +196,19 @@ def take_sent(name: str) -> None:
 	mailbox = store.read_mailbox(name)
 	if not mailbox.sent_folder or not mailbox.imap_host:
 		return
-	account = replace(account_of(mailbox), folder=mailbox.sent_folder)
+	account = replace(build_account(mailbox), folder=mailbox.sent_folder)
 	frappe.db.commit()
 	with open_inbox(account) as inbox:
 		for uid in inbox.uids(0, datetime.now(timezone.utc) - timedelta(days=SENT_DAYS)):
 			key = first_id(inbox.fetch_id(uid))
-			known = key and frappe.db.exists(store.MAIL, store.name_of(name, key))
+			known = key and frappe.db.exists(store.MAIL, store.mail_name(name, key))
 			frappe.db.commit()
 			if not known and (found := inbox.fetch(uid)):
-				take_in(mailbox, Arrival(parse_message(found[0]), found[0], by_person=True))
+				ingest(mailbox, IncomingMail(parse_message(found[0]), found[0], by_person=True))
 				frappe.db.commit()
 
 
-def account_of(mailbox) -> Account:
+def build_account(mailbox) -> Account:
 	if not mailbox.imap_host:
 		raise InboxError(f"The mailbox {mailbox.name} has no server to receive from.")
 	password = mailbox.get_password("imap_password", raise_exception=False) or ""
@@ -233,12 +233,14 @@ def take_communication(doc, method: str | None = None) -> None:
 	is_whole = bool(doc.flags.in_receive) != bool(doc.flags.in_insert)
 	if not is_whole or doc.communication_type != "Communication" or doc.communication_medium != "Email":
 		return
-	mailbox = mailbox_of(doc)
+	mailbox = find_mailbox(doc)
 	if mailbox:
-		take_in(mailbox, Arrival(message_of(doc), by_person=doc.sent_or_received == "Sent"))
+		ingest(
+			mailbox, IncomingMail(message_from_communication(doc), by_person=doc.sent_or_received == "Sent")
+		)
 
 
-def mailbox_of(doc):
+def find_mailbox(doc):
 	"""The mailbox of a Communication's account; one that reads the server by itself takes nothing from Frappe."""
 	address = (
 		frappe.get_cached_value("Email Account", doc.email_account, "email_id") if doc.email_account else None
@@ -250,7 +252,7 @@ def mailbox_of(doc):
 	return store.read_mailbox(name) if name else None
 
 
-def message_of(doc) -> MailMessage:
+def message_from_communication(doc) -> MailMessage:
 	"""What Frappe has kept of a mail, which is no header but these."""
 	headers = {
 		"Message-ID": f"<{doc.message_id}>" if doc.message_id else "",
@@ -270,22 +272,22 @@ def message_of(doc) -> MailMessage:
 	return replace(
 		message,
 		text=text,
-		new_text=new_text_of(text),
-		attachments=attachments_of(doc),
+		new_text=extract_new_text(text),
+		attachments=read_communication_files(doc),
 		digest=message.digest if doc.message_id else doc.name,
 	)
 
 
-def attachments_of(doc) -> tuple[Attachment, ...]:
+def read_communication_files(doc) -> tuple[Attachment, ...]:
 	files = getattr(doc, "_attachments", None) or ()
 	return tuple(
 		Attachment(
-			file.file_name, guess_type(file.file_name)[0] or "application/octet-stream", contents(file)
+			file.file_name, guess_type(file.file_name)[0] or "application/octet-stream", read_content(file)
 		)
 		for file in files
 	)
 
 
-def contents(file) -> bytes:
+def read_content(file) -> bytes:
 	content = file.get_content()
 	return content.encode() if isinstance(content, str) else content

@@ -16,11 +16,11 @@ from huf.ai.core.mail_types import MailEvent, MailJob, MailStatus
 from huf.ai.core.trigger_types import Origin
 from huf.ai.core.types import OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
-from huf.ai.mail.dispatch import preprocessors
-from huf.ai.mail.intake import enqueue_mail, job_of
+from huf.ai.mail.dispatch import read_preprocessors
+from huf.ai.mail.intake import enqueue_mail, mail_job_id
 from huf.ai.mail.message import MailMessage, parse_message
 from huf.ai.mail.outbox import enqueue_sending
-from huf.ai.mail.preprocess import prepare
+from huf.ai.mail.preprocess import prepare_mail
 from huf.ai.mail.triage import (
 	UNCLASSIFIED,
 	classify_prompt,
@@ -35,10 +35,10 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import open_run
 from huf.ai.runs.queue import work_on
 
-WAITING = "queued"
+JOB_WAITING = "queued"
 """What Frappe says of a job that no worker has taken yet."""
 ENDED = {RunStatus.SUCCESS.value, RunStatus.STOPPED.value, RunStatus.FAILED.value, RunStatus.CANCELLED.value}
-WORDS = {"max_steps": "max_iterations", "final_answer": "completed"}
+EXTERNAL_STATUSES = {"max_steps": "max_iterations", "final_answer": "completed"}
 """What an agent's result is called where others look for it; anything else is an error."""
 
 
@@ -46,29 +46,29 @@ def process_mail(mail: str) -> None:
 	"""Do the next job of a mail, and what follows from it; the outermost function of its job. Does nothing twice."""
 	row = store.read_mail(mail)
 	if row and row.status == MailStatus.QUEUED.value:
-		run = begin(row)
+		run = open_mail_run(row)
 		if run:
 			work_on(run)
-	finish(mail)
+	finish_mail(mail)
 
 
-def begin(row) -> str | None:
+def open_mail_run(row) -> str | None:
 	"""Open the run that a mail's job needs; gives its name. None: it needs none, or must not get one."""
 	if threads.is_with_person(row.thread):
-		put_aside(row, MailStatus.WITH_PERSON, "The thread was handed over to a person")
+		end_without_run(row, MailStatus.WITH_PERSON, "The thread was handed over to a person")
 		return None
 	try:
-		agent, prompt = JOBS[MailJob(row.job)](row)
-		return open_for(row, agent, prompt) if agent else None
+		agent, prompt = PREPARE[MailJob(row.job)](row)
+		return open_run_for(row, agent, prompt) if agent else None
 	except RunAlreadyOpened:
 		frappe.db.rollback()
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError, KeyError) as error:
 		frappe.db.rollback()
-		put_aside(row, MailStatus.FAILED, f"As {row.run_as}: {error}")
+		end_without_run(row, MailStatus.FAILED, f"As {row.run_as}: {error}")
 	return None
 
 
-def open_for(row, agent: str, prompt: str) -> str:
+def open_run_for(row, agent: str, prompt: str) -> str:
 	origin = Origin(row.name, reference_doctype=store.MAIL, reference_name=row.name, doctype=store.MAIL)
 	request = AgentRequest(agent, prompt, row.run_as, channel="mail", external_id=row.thread, origin=origin)
 	with acting_as(row.run_as):
@@ -78,9 +78,9 @@ def open_for(row, agent: str, prompt: str) -> str:
 	return run
 
 
-def put_aside(row, status: MailStatus, reason: str) -> None:
+def end_without_run(row, status: MailStatus, reason: str) -> None:
 	kind = MailEvent.FAILED if status is MailStatus.FAILED else MailEvent.SKIPPED
-	if store.move_on(row.name, MailStatus.QUEUED, status, reason=reason):
+	if store.change_status(row.name, MailStatus.QUEUED, status, reason=reason):
 		store.write_event(row, kind, reason)
 	frappe.db.commit()
 
@@ -88,11 +88,11 @@ def put_aside(row, status: MailStatus, reason: str) -> None:
 # --- what each job asks ---
 
 
-def ask_agent(row) -> tuple[str, str]:
+def prepare_agent_job(row) -> tuple[str, str]:
 	"""The agent of the rule, and the mail as its preprocessor reads it."""
 	if not row.agent:
 		raise UsageError(f"The rule {row.rule} names no agent.")
-	prepared = prepare(message_of(row), preprocessors(), row.preprocessor)
+	prepared = prepare_mail(message_from_row(row), read_preprocessors(), row.preprocessor)
 	fields = {**prepared.fields, "answer_to": prepared.answer_to}
 	store.update_mail(
 		row.name,
@@ -103,35 +103,39 @@ def ask_agent(row) -> tuple[str, str]:
 	return row.agent, prepared.prompt
 
 
-def ask_category(row) -> tuple[str | None, str]:
+def prepare_classification(row) -> tuple[str | None, str]:
 	"""Without a model there is nobody to ask: the mail stays unclassified."""
-	clerk, categories = store.find_clerk(), categories_now()
+	clerk, categories = store.find_clerk(), get_categories()
 	if not clerk or not has_model(clerk):
-		classified(row, MailStatus.QUEUED, UNCLASSIFIED, "There is no model to put it into a category")
+		store_category(row, MailStatus.QUEUED, UNCLASSIFIED, "There is no model to put it into a category")
 		return None, ""
-	return clerk, classify_prompt(message_of(row), categories)
+	return clerk, classify_prompt(message_from_row(row), categories)
 
 
-def ask_draft(row) -> tuple[str | None, str]:
+def prepare_draft(row) -> tuple[str | None, str]:
 	clerk = store.find_clerk()
 	if not clerk or not has_model(clerk):
-		put_aside(row, MailStatus.DONE, "There is no model to draft a reply")
+		end_without_run(row, MailStatus.DONE, "There is no model to draft a reply")
 		return None, ""
-	return clerk, draft_prompt(message_of(row), row.category or UNCLASSIFIED)
+	return clerk, draft_prompt(message_from_row(row), row.category or UNCLASSIFIED)
 
 
-JOBS = {MailJob.AGENT_PROCESS: ask_agent, MailJob.CLASSIFY: ask_category, MailJob.DRAFT: ask_draft}
+PREPARE = {
+	MailJob.AGENT_PROCESS: prepare_agent_job,
+	MailJob.CLASSIFY: prepare_classification,
+	MailJob.DRAFT: prepare_draft,
+}
 
 
 def has_model(agent: str) -> bool:
 	return choose_model(frappe.get_cached_doc("Agent", agent), None, None)[1] != OFFLINE
 
 
-def categories_now():
+def get_categories():
 	return read_categories(frappe.get_cached_doc("Huf Settings").mail_categories or "")
 
 
-def message_of(row) -> MailMessage:
+def message_from_row(row) -> MailMessage:
 	"""The mail from the bytes that were kept, or what its row says of it."""
 	raw = store.read_raw(row)
 	if raw:
@@ -145,7 +149,7 @@ def message_of(row) -> MailMessage:
 # --- what follows from a run ---
 
 
-def finish(mail: str) -> None:
+def finish_mail(mail: str) -> None:
 	"""What follows from the end of a mail's run, once; nothing while the run goes on."""
 	row = store.read_mail(mail)
 	if not row or row.status != MailStatus.STARTED.value:
@@ -153,40 +157,42 @@ def finish(mail: str) -> None:
 	fields = ["name", "agent", "status", "stop_reason", "response", "error_message", "steps"]
 	run = frappe.db.get_value("Agent Run", row.run, fields, as_dict=True)
 	if run and run.status in ENDED:
-		FOLLOW[MailJob(row.job)](row, run)
+		FINISH[MailJob(row.job)](row, run)
 		frappe.db.commit()
 
 
-def after_agent(row, run) -> None:
+def finish_agent_job(row, run) -> None:
 	log = tool_calls_log(run.name)
-	status = WORDS.get(run.stop_reason, "error")
+	status = EXTERNAL_STATUSES.get(run.stop_reason, "error")
 	is_good = run.status == RunStatus.SUCCESS.value
 	after = MailStatus.DONE if is_good else MailStatus.FAILED
 	reason = None if is_good else run.error_message or run.stop_reason
 	if threads.is_with_person(row.thread):
 		after = MailStatus.WITH_PERSON
-	if store.move_on(row.name, MailStatus.STARTED, after, reason=reason):
-		store.end_run_of(row, "agent", log)
+	if store.change_status(row.name, MailStatus.STARTED, after, reason=reason):
+		store.annotate_run(row, "agent", log)
 		summary = f"{run.agent}: {status}, {run.steps} iterations, {len(log)} tool calls"
 		told = {"profile": run.agent, "status": status, "iterations": run.steps, "error": reason}
 		kind = MailEvent.COMPLETED if is_good else MailEvent.FAILED
 		store.write_event(row, kind, summary, run=run.name, tool_calls=[each["tool"] for each in log], **told)
 
 
-def after_category(row, run) -> None:
-	categories = categories_now()
+def finish_classification(row, run) -> None:
+	categories = get_categories()
 	category = UNCLASSIFIED
 	if run.status == RunStatus.SUCCESS.value:
 		category = read_category(run.response or "", categories)
-	store.end_run_of(row, MailJob.CLASSIFY.value, None)
-	classified(row, MailStatus.STARTED, category, run.error_message, run.name)
+	store.annotate_run(row, MailJob.CLASSIFY.value, None)
+	store_category(row, MailStatus.STARTED, category, run.error_message, run.name)
 
 
-def classified(row, before: MailStatus, category: str, reason: str | None, run: str | None = None) -> None:
-	is_due = needs_reply(message_of(row), category, categories_now())
+def store_category(
+	row, before: MailStatus, category: str, reason: str | None, run: str | None = None
+) -> None:
+	is_due = needs_reply(message_from_row(row), category, get_categories())
 	after, job = (MailStatus.QUEUED, MailJob.DRAFT) if is_due else (MailStatus.DONE, MailJob(row.job))
 	values = {"category": category, "reason": reason, "job": job.value, "attempts": 0}
-	if not store.move_on(row.name, before, after, **values):
+	if not store.change_status(row.name, before, after, **values):
 		return
 	store.write_event(row, MailEvent.CLASSIFIED, category, run=run)
 	if is_due:
@@ -194,19 +200,21 @@ def classified(row, before: MailStatus, category: str, reason: str | None, run: 
 	frappe.db.commit()
 
 
-def after_draft(row, run) -> None:
+def finish_draft(row, run) -> None:
 	is_good = run.status == RunStatus.SUCCESS.value and run.response
 	after = MailStatus.DONE if is_good else MailStatus.FAILED
-	if store.move_on(row.name, MailStatus.STARTED, after, reason=None if is_good else run.error_message):
-		store.end_run_of(row, MailJob.DRAFT.value, None)
+	if store.change_status(
+		row.name, MailStatus.STARTED, after, reason=None if is_good else run.error_message
+	):
+		store.annotate_run(row, MailJob.DRAFT.value, None)
 		if is_good:
-			drafts.write_draft(row, drafts.Wish((row.sender,), row.subject, run.response), run.name)
+			drafts.write_draft(row, drafts.Reply((row.sender,), row.subject, run.response), run.name)
 
 
-FOLLOW = {
-	MailJob.AGENT_PROCESS: after_agent,
-	MailJob.CLASSIFY: after_category,
-	MailJob.DRAFT: after_draft,
+FINISH = {
+	MailJob.AGENT_PROCESS: finish_agent_job,
+	MailJob.CLASSIFY: finish_classification,
+	MailJob.DRAFT: finish_draft,
 }
 
 
@@ -216,19 +224,19 @@ FOLLOW = {
 def recover_mails(now: datetime | None = None) -> list[str]:
 	"""Give mails to a worker again whose job or sending was lost. Called every minute; gives their names."""
 	again = []
-	for name in store.ended():
+	for name in store.read_mails_with_ended_runs():
 		try:
-			finish(name)
+			finish_mail(name)
 		except Exception:  # one mail must not hold up all others
 			frappe.db.rollback()
 			frappe.log_error(f"What follows for the mail {name} failed")
 			frappe.db.commit()
-	for row in store.overdue(now):
-		if get_job_status(job_of(row.name, row.attempts)) == WAITING:
+	for row in store.read_overdue_mails(now):
+		if get_job_status(mail_job_id(row.name, row.attempts)) == JOB_WAITING:
 			continue
-		attempt, is_new = store.count_attempt(row.name), row.status == MailStatus.QUEUED.value
+		attempt, is_new = store.count_mail_attempt(row.name), row.status == MailStatus.QUEUED.value
 		if attempt > store.MAX_ATTEMPTS:
-			give_up(store.read_mail(row.name))
+			give_up_mail(store.read_mail(row.name))
 			continue
 		enqueue_mail(row.name, attempt) if is_new else enqueue_sending(row.name, attempt)
 		again.append(row.name)
@@ -236,7 +244,7 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 	return again
 
 
-def give_up(row) -> None:
+def give_up_mail(row) -> None:
 	reason = "It was tried several times in vain. A manager finds the reason in the Error Log."
 	before = MailStatus(row.status)
 	after, kind = (
@@ -244,5 +252,5 @@ def give_up(row) -> None:
 		if before is MailStatus.QUEUED
 		else (MailStatus.HELD, MailEvent.HELD)
 	)
-	if store.move_on(row.name, before, after, reason=reason):
+	if store.change_status(row.name, before, after, reason=reason):
 		store.write_event(row, kind, reason)

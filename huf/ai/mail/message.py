@@ -12,7 +12,7 @@ from html import unescape
 
 from huf.ai.core.text_decoding import decode_bytes, decode_header_value, read_addresses, strip_control_chars
 from huf.ai.mail.automated import find_automated
-from huf.ai.mail.quoting import new_text_of
+from huf.ai.mail.quoting import extract_new_text
 
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MAX_REFERENCES = 100
@@ -96,7 +96,7 @@ def parse_message(raw: bytes) -> MailMessage:
 		date=read_date(header("Date")),
 		headers=headers,
 		text=text,
-		new_text=new_text_of(text),
+		new_text=extract_new_text(text),
 		attachments=tuple(attachments),
 		in_reply_to=first_id(header("In-Reply-To")),
 		references=tuple(dict.fromkeys(MESSAGE_ID.findall(header("References") or "")))[-MAX_REFERENCES:],
@@ -140,9 +140,9 @@ def read_parts(part: Message) -> Iterator[str | Attachment]:
 			yield from read_parts(each)
 	elif kind.startswith("multipart/"):
 		# It says that it has parts, and has none.
-		yield to_text(part)
+		yield decode_text(part)
 	elif kind in ("text/plain", "text/html") and not is_attached(part):
-		yield to_text(part)
+		yield decode_text(part)
 	else:
 		yield to_attachment(part)
 
@@ -165,10 +165,10 @@ def is_plain(part: Message) -> bool:
 
 
 def is_attached(part: Message) -> bool:
-	return part.get_content_disposition() == "attachment" or bool(name_of(part))
+	return part.get_content_disposition() == "attachment" or bool(get_file_name(part))
 
 
-def to_text(part: Message) -> str:
+def decode_text(part: Message) -> str:
 	text = strip_control_chars(
 		decode_bytes(payload_of(part), part.get_content_charset()).replace("\r\n", "\n").replace("\r", "\n")
 	)
@@ -200,7 +200,7 @@ def to_attachment(part: Message) -> Attachment:
 	else:
 		content = payload_of(part)
 	ending = {"message/rfc822": ".eml", "text/calendar": ".ics", "text/plain": ".txt", "text/html": ".html"}
-	name = name_of(part) or f"attachment{ending.get(kind, '.bin')}"
+	name = get_file_name(part) or f"attachment{ending.get(kind, '.bin')}"
 	content_id = first_id(str(part.get("Content-ID") or ""))
 	inline = part.get_content_disposition() == "inline" or (bool(content_id) and kind.startswith("image/"))
 	return Attachment(name, kind, content, content_id, inline)
@@ -211,7 +211,7 @@ def payload_of(part: Message) -> bytes:
 	return payload if isinstance(payload, bytes) else b""
 
 
-def name_of(part: Message) -> str:
+def get_file_name(part: Message) -> str:
 	"""The file's name as the mail gives it, without folders."""
 	try:
 		name = part.get_filename() or ""

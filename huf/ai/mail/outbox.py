@@ -5,8 +5,8 @@ from frappe.utils import add_to_date, get_datetime, now_datetime
 
 from huf.ai.core.mail_types import MailEvent, MailStatus
 from huf.ai.mail import store, threads
-from huf.ai.mail.compose import Letter, compose, read_recipients
-from huf.ai.mail.intake import own_addresses, take_sent
+from huf.ai.mail.compose import OutgoingMail, compose, read_recipients
+from huf.ai.mail.intake import get_own_addresses, ingest_sent
 
 JOB_TIMEOUT_S = 300
 
@@ -31,23 +31,25 @@ def send_mail(mail: str) -> bool:
 	row = store.read_mail(mail)
 	if not row or row.status != MailStatus.APPROVED.value:
 		return False
-	take_sent(row.mailbox)
-	why = what_speaks_against(row)
-	if not store.move_on(mail, MailStatus.APPROVED, MailStatus.HELD if why else MailStatus.SENT, reason=why):
+	ingest_sent(row.mailbox)
+	why = find_objection(row)
+	if not store.change_status(
+		mail, MailStatus.APPROVED, MailStatus.HELD if why else MailStatus.SENT, reason=why
+	):
 		frappe.db.rollback()
 		return False
 	if why:
 		store.write_event(row, MailEvent.HELD, why, run=row.run)
 	else:
-		send(row)
+		queue_approved(row)
 	frappe.db.commit()
 	return not why
 
 
-def what_speaks_against(row) -> str | None:
+def find_objection(row) -> str | None:
 	"""Why a mail must not go now, for a person to read."""
 	answered = store.read_mail(row.reply_to_mail)
-	if who := threads.who_answered(answered, get_datetime(row.modified) if row.approved_by else None):
+	if who := threads.find_answerer(answered, get_datetime(row.modified) if row.approved_by else None):
 		return f"{who} has answered meanwhile"
 	if row.approved_by:
 		return None
@@ -55,21 +57,21 @@ def what_speaks_against(row) -> str | None:
 		return "The thread was handed over to a person"
 	if threads.is_for_machine(answered, read_recipients(row.recipients)):
 		return "A machine wrote what it answers"
-	own = set(own_addresses(store.read_mailbox(row.mailbox)))
+	own = set(get_own_addresses(store.read_mailbox(row.mailbox)))
 	if own & set(read_recipients(row.recipients)):
 		return "It would go to the mailbox itself"
 	if (
 		threads.count_own_replies(row.thread, add_to_date(now_datetime(), days=-1, as_datetime=True))
-		> threads.MAX_REPLIES
+		> threads.MAX_REPLIES_PER_DAY
 	):
-		return f"{threads.MAX_REPLIES} replies went into the thread within a day; it may be a machine that answers"
+		return f"{threads.MAX_REPLIES_PER_DAY} replies went into the thread within a day; it may be a machine that answers"
 	return None
 
 
-def send(row) -> None:
+def queue_approved(row) -> None:
 	mailbox = store.read_mailbox(row.mailbox)
 	to = read_recipients(row.recipients)
-	letter = Letter(
+	letter = OutgoingMail(
 		sender=mailbox.email,
 		sender_name=mailbox.sender_name or "",
 		to=to,

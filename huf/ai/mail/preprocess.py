@@ -12,7 +12,7 @@ DEFAULT = "default"
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedMail:
 	"""`prompt` is what the agent reads; `fields` is what was found out, by name.
 
 	`answer_to`: whom an answer goes to besides those in the thread, where it is sure that the mail tells it truly.
@@ -32,17 +32,19 @@ class Preprocessor:
 	"""`fits` says whether a mail is of its kind, `read` reads it. Neither raises for what a mail holds."""
 
 	fits: Callable[[MailMessage], bool]
-	read: Callable[[MailMessage], Prepared]
+	read: Callable[[MailMessage], PreparedMail]
 
 
-def read_plain(message: MailMessage) -> Prepared:
+def read_plain(message: MailMessage) -> PreparedMail:
 	"""The mail as it is."""
 	fields = {"sender_email": message.sender, "subject": message.subject, "body": message.text}
 	prompt = f"From: {message.sender}\nSubject: {message.subject}\n\n{message.text}"
-	return Prepared(DEFAULT, message.sender, message.subject, message.text, prompt, fields)
+	return PreparedMail(DEFAULT, message.sender, message.subject, message.text, prompt, fields)
 
 
-def prepare(message: MailMessage, known: Mapping[str, Preprocessor], wanted: str | None = None) -> Prepared:
+def prepare_mail(
+	message: MailMessage, known: Mapping[str, Preprocessor], wanted: str | None = None
+) -> PreparedMail:
 	"""By the preprocessor that is wanted, else by the first that the mail fits, else as it is.
 
 	Raises KeyError for a wanted one that is not known.

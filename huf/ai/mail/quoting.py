@@ -13,27 +13,27 @@ RULE = re.compile(r"\n[_-]{5,}\s*$")
 
 
 @lru_cache(maxsize=1)
-def parser():
+def get_parser():
 	from mailparser_reply import EmailReplyParser
 
 	return EmailReplyParser(languages=list(LANGUAGES))
 
 
-def new_text_of(text: str) -> str:
+def extract_new_text(text: str) -> str:
 	"""The newest part of a thread; all of it where nothing else stands before the quotes, as in a forward."""
 	lines = text.split("\n")
 	kept = [n for n, line in enumerate(lines) if line.strip() or (n and lines[n - 1].strip())][:MAX_LINES]
 	short = "\n".join(" ".join(lines[n].split())[:MAX_LINE_CHARS] for n in kept)
-	replies = parser().read(short).replies
+	replies = get_parser().read(short).replies
 	if len(replies) > 1:
 		own = replies[0].content.rstrip()
 		text_above = "\n".join(lines[: kept[own.count("\n")] + 1]) if own else ""
 	else:
 		text_above = text
-	return RULE.sub("", QUOTED.sub("", without_attribution(text_above)).strip()).strip() or text
+	return RULE.sub("", QUOTED.sub("", remove_attribution(text_above)).strip()).strip() or text
 
 
-def without_attribution(text: str) -> str:
+def remove_attribution(text: str) -> str:
 	"""Without the line that says, in whatever language, who wrote what is quoted behind it."""
 	lines = text.split("\n")
 	first = next((n for n, line in enumerate(lines) if line.startswith(">")), len(lines))

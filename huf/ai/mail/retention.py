@@ -40,13 +40,13 @@ def blank_old_mails(now: datetime | None = None) -> int:
 	}
 	done = 0
 	while names := frappe.get_all(MAIL, old, pluck="name", order_by="creation asc", limit=BATCH):
-		blank(names)
+		blank_mails(names)
 		frappe.db.commit()
 		done += len(names)
 	return done
 
 
-def blank(names: list[str]) -> None:
+def blank_mails(names: list[str]) -> None:
 	store.delete_files(names)
 	gone = dict.fromkeys((*CONTENTS, "taken_by"))
 	frappe.db.set_value(MAIL, {"name": ["in", names]}, gone, update_modified=False)

@@ -12,10 +12,10 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.mail import store, threads
 from huf.ai.mail.compose import read_recipients
-from huf.ai.mail.dispatch import RULE, decide_mail, read_rules, rule_of
+from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
 from huf.ai.mail.inbox import InboxError, open_inbox
-from huf.ai.mail.intake import account_of
-from huf.ai.mail.jobs import message_of
+from huf.ai.mail.intake import build_account
+from huf.ai.mail.jobs import message_from_row
 from huf.ai.mail.outbox import enqueue_sending
 from huf.ai.mail.rules import Rule, check_rule, try_rule
 from huf.ai.queries.tool_log import tool_calls_log
@@ -32,13 +32,13 @@ RUN_FIELDS = [
 	"total_cost",
 ]
 CALL_FIELDS = ["call_type", "step", "status", "model", "input_tokens", "output_tokens", "cost"]
-MAX_LOOKED_AT = 500
-SMTP_SECONDS = 15
+MAX_BACKTEST_MAILS = 500
+SMTP_TIMEOUT_S = 15
 
 # --- looking ---
 
 
-def tell_way(doc) -> dict:
+def describe_mail(doc) -> dict:
 	"""A mail, the rules that were tried on it, what its preprocessor read, its run, its drafts, its thread's events."""
 	run = doc.run and frappe.db.get_value("Agent Run", doc.run, RUN_FIELDS, as_dict=True)
 	if run:
@@ -50,13 +50,13 @@ def tell_way(doc) -> dict:
 	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
 	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")
 	return {
-		"mail": {**doc.as_dict(), "attachments": read_json(doc.attachments, [])},
-		"rules": read_json(doc.checks, []),
-		"prepared": read_json(doc.prepared, {}),
+		"mail": {**doc.as_dict(), "attachments": parse_field(doc.attachments, [])},
+		"rules": parse_field(doc.checks, []),
+		"prepared": parse_field(doc.prepared, {}),
 		"run": run or None,
 		"drafts": drafts,
 		"thread": thread_mails(doc, {}),
-		"events": [{**each, "details": read_json(each.details, {})} for each in events],
+		"events": [{**each, "details": parse_field(each.details, {})} for each in events],
 		"with_person": threads.is_with_person(doc.thread),
 	}
 
@@ -79,7 +79,7 @@ def thread_mails(doc, filters: dict) -> list:
 	)
 
 
-def read_json(text: str | None, default):
+def parse_field(text: str | None, default):
 	return json.loads(text) if text else default
 
 
@@ -89,25 +89,32 @@ def read_json(text: str | None, default):
 def list_rules() -> list[dict]:
 	rows = frappe.get_list(RULE, fields=["*"], order_by="position asc, name asc")
 	return [
-		{"name": row.name, "disabled": row.disabled, "position": row.position, **as_dict(rule_of(row))}
+		{
+			"name": row.name,
+			"disabled": row.disabled,
+			"position": row.position,
+			**rule_as_dict(rule_from_row(row)),
+		}
 		for row in rows
 	]
 
 
-def as_dict(rule: Rule) -> dict:
+def rule_as_dict(rule: Rule) -> dict:
 	return {**asdict(rule), "route": rule.route.value}
 
 
-def try_rule_on(name: str, doc) -> dict:
-	return asdict(try_rule(rule_of(frappe.get_doc(RULE, name)), message_of(doc)))
+def evaluate_rule_on(name: str, doc) -> dict:
+	return asdict(try_rule(rule_from_row(frappe.get_doc(RULE, name)), message_from_row(doc)))
 
 
-def look_back(name: str | None, values: dict | None, days: int, now: datetime | None = None) -> dict:
+def backtest_rule(name: str | None, values: dict | None, days: int, now: datetime | None = None) -> dict:
 	"""{looked_at, taken: [{mail, subject, sender, was, would}]}: mails of the last days that a rule would take.
 
 	It takes its place among the enabled rules; `was` and `would` say which rule took a mail and which would.
 	"""
-	rule = rule_of(frappe.get_doc({**values, "doctype": RULE}) if values else frappe.get_doc(RULE, name))
+	rule = rule_from_row(
+		frappe.get_doc({**values, "doctype": RULE}) if values else frappe.get_doc(RULE, name)
+	)
 	check_rule(rule)
 	position = (
 		(values or {}).get("position") or (frappe.db.get_value(RULE, name, "position") if name else 0) or 0
@@ -123,11 +130,11 @@ def look_back(name: str | None, values: dict | None, days: int, now: datetime | 
 		filters={"direction": Direction.INCOMING.value, "creation": [">", since]},
 		fields=["*"],
 		order_by="creation desc",
-		limit_page_length=MAX_LOOKED_AT,
+		limit_page_length=MAX_BACKTEST_MAILS,
 	)
 	taken = []
 	for row in found:
-		way = decide_mail(message_of(row), rules)
+		way = route_mail(message_from_row(row), rules)
 		if way.tried and way.rule == rule.name:
 			told = {"mail": row.name, "subject": row.subject, "sender": row.sender}
 			taken.append({**told, "was": row.rule, "would": way.rule})
@@ -137,24 +144,24 @@ def look_back(name: str | None, values: dict | None, days: int, now: datetime | 
 # --- mailboxes ---
 
 
-def try_servers(mailbox) -> list[dict]:
+def check_servers(mailbox) -> list[dict]:
 	"""Sign in where a mailbox receives and sends; nothing is changed there."""
-	tests = (("IMAP", mailbox.imap_host, try_imap), ("SMTP", mailbox.smtp_host, try_smtp))
+	tests = (("IMAP", mailbox.imap_host, check_imap), ("SMTP", mailbox.smtp_host, check_smtp))
 	return [{"part": part, "error": test(mailbox)} for part, host, test in tests if host]
 
 
-def try_imap(mailbox) -> str | None:
+def check_imap(mailbox) -> str | None:
 	try:
-		with open_inbox(account_of(mailbox)):
+		with open_inbox(build_account(mailbox)):
 			return None
 	except InboxError as error:
 		return str(error)
 
 
-def try_smtp(mailbox) -> str | None:
+def check_smtp(mailbox) -> str | None:
 	kind = smtplib.SMTP_SSL if mailbox.smtp_security == "SSL/TLS" else smtplib.SMTP
 	try:
-		with kind(mailbox.smtp_host, mailbox.smtp_port or 0, timeout=SMTP_SECONDS) as server:
+		with kind(mailbox.smtp_host, mailbox.smtp_port or 0, timeout=SMTP_TIMEOUT_S) as server:
 			if mailbox.smtp_security == "STARTTLS":
 				server.starttls()
 			if mailbox.smtp_user:
@@ -170,7 +177,7 @@ def try_smtp(mailbox) -> str | None:
 # --- drafts and threads ---
 
 
-def changed(doc, text: str | None, subject: str | None, to: str | None) -> dict:
+def read_edits(doc, text: str | None, subject: str | None, to: str | None) -> dict:
 	"""What a person has written, as fields. Raises UsageError for an address that is none."""
 	values = {"text": text, "subject": subject, "recipients": to}
 	values = {key: value for key, value in values.items() if value is not None and value != doc.get(key)}
@@ -181,40 +188,40 @@ def changed(doc, text: str | None, subject: str | None, to: str | None) -> dict:
 	return {**values, "edited_by": frappe.session.user} if values else {}
 
 
-def edit_draft(doc, text: str, subject: str | None, to: str | None) -> dict:
-	values = changed(doc, text, subject, to)
+def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
+	values = read_edits(doc, text, subject, to)
 	status = MailStatus.DRAFT
-	if values and store.move_on(doc.name, status, status, **values):
+	if values and store.change_status(doc.name, status, status, **values):
 		store.write_event(doc, MailEvent.DRAFT_CHANGED, f"By {frappe.session.user}", run=doc.run)
 	return {"name": doc.name, "status": status.value}
 
 
-def approve_draft(doc, text: str | None, subject: str | None, to: str | None) -> dict:
+def approve_reply(doc, text: str | None, subject: str | None, to: str | None) -> dict:
 	values = {
-		**changed(doc, text, subject, to),
+		**read_edits(doc, text, subject, to),
 		"approved_by": frappe.session.user,
 		"reason": None,
 		"attempts": 0,
 	}
-	if store.move_on(doc.name, MailStatus(doc.status), MailStatus.APPROVED, **values):
+	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.APPROVED, **values):
 		store.write_event(doc, MailEvent.APPROVED, f"By {frappe.session.user}", run=doc.run)
 		enqueue_sending(doc.name)
 	return {"name": doc.name, "status": MailStatus.APPROVED.value}
 
 
-def discard_draft(doc) -> dict:
-	if store.move_on(doc.name, MailStatus(doc.status), MailStatus.DISCARDED):
+def discard_reply(doc) -> dict:
+	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.DISCARDED):
 		store.write_event(doc, MailEvent.DISCARDED, f"By {frappe.session.user}", run=doc.run)
 	return {"name": doc.name, "status": MailStatus.DISCARDED.value}
 
 
-def hand_over(doc, reason: str) -> dict:
+def hand_over_thread(doc, reason: str) -> dict:
 	if not threads.is_with_person(doc.thread):
 		store.write_event(doc, MailEvent.ESCALATED, reason or f"Taken over by {frappe.session.user}")
 	return {"thread": doc.thread, "with_person": True}
 
 
-def give_back(doc) -> dict:
+def return_thread(doc) -> dict:
 	if threads.is_with_person(doc.thread):
 		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
 	return {"thread": doc.thread, "with_person": False}

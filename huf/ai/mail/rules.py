@@ -17,7 +17,7 @@ from huf.ai.core.trigger_types import ConditionResult
 from huf.ai.mail.message import MailMessage
 
 MAX_PATTERN_CHARS = 500
-PATTERN_SECONDS = 0.1
+PATTERN_TIMEOUT_S = 0.1
 MAX_VALUE_CHARS = 5_000
 MAX_BODY_CHARS = 200_000
 
@@ -39,7 +39,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Tried:
+class RuleResult:
 	"""A rule and what became of its conditions."""
 
 	rule: str
@@ -48,30 +48,30 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Decision:
+class MailDecision:
 	"""Where a mail goes. `rule` is None where none fits; `tried` are all rules up to the one that does."""
 
 	route: MailRoute = MailRoute.PIPELINE
 	rule: str | None = None
 	profile: str | None = None
 	preprocessor: str | None = None
-	tried: tuple[Tried, ...] = field(default=())
+	tried: tuple[RuleResult, ...] = field(default=())
 
 
-def decide_route(rules: Iterable[Rule], message: MailMessage) -> Decision:
+def find_route(rules: Iterable[Rule], message: MailMessage) -> MailDecision:
 	"""The first rule that fits; without one, the pipeline."""
-	tried: list[Tried] = []
+	tried: list[RuleResult] = []
 	for rule in rules:
 		tried.append(try_rule(rule, message))
 		if tried[-1].fits:
-			return Decision(rule.route, rule.name, rule.profile, rule.preprocessor, tuple(tried))
-	return Decision(tried=tuple(tried))
+			return MailDecision(rule.route, rule.name, rule.profile, rule.preprocessor, tuple(tried))
+	return MailDecision(tried=tuple(tried))
 
 
-def try_rule(rule: Rule, message: MailMessage) -> Tried:
+def try_rule(rule: Rule, message: MailMessage) -> RuleResult:
 	"""Every condition is looked at, also behind one that fails, so that a person sees them all."""
 	checks = [check for name, wanted in rule.match.items() for check in CONDITIONS[name](message, wanted)]
-	return Tried(rule.name, bool(checks) and all(check.ok for check in checks), tuple(checks))
+	return RuleResult(rule.name, bool(checks) and all(check.ok for check in checks), tuple(checks))
 
 
 # --- conditions ---
@@ -114,7 +114,7 @@ def check_header(message: MailMessage, name: str, pattern: str) -> ConditionResu
 		return ConditionResult(text, False, f"there is no header {name}")
 	try:
 		compiled = regex.compile(pattern, regex.IGNORECASE)
-		found = any(compiled.search(value[:MAX_VALUE_CHARS], timeout=PATTERN_SECONDS) for value in values)
+		found = any(compiled.search(value[:MAX_VALUE_CHARS], timeout=PATTERN_TIMEOUT_S) for value in values)
 	except TimeoutError:
 		return ConditionResult(text, False, "the expression takes too long")
 	except (regex.error, RecursionError, MemoryError) as error:
@@ -159,12 +159,12 @@ def check_rule(rule: Rule) -> None:
 	if not rule.match:
 		raise UsageError(f"The rule {rule.name} has no condition. A rule for every mail says all: true.")
 	for name, wanted in rule.match.items():
-		check_condition(rule.name, name, wanted)
+		check_rule_condition(rule.name, name, wanted)
 	if rule.route is MailRoute.AGENT and not rule.profile:
 		raise UsageError(f"The rule {rule.name} has the route agent, but no profile.")
 
 
-def check_condition(rule: str, name: str, wanted: Any) -> None:
+def check_rule_condition(rule: str, name: str, wanted: Any) -> None:
 	if name not in CONDITIONS:
 		raise UsageError(f"{name!r} is no condition. There are: {', '.join(CONDITIONS)}.")
 	kind = KINDS.get(name, str)
@@ -175,14 +175,14 @@ def check_condition(rule: str, name: str, wanted: Any) -> None:
 	if name in ("sender_email", "forwarded_from") and not EMAIL_ADDRESS.fullmatch(wanted.strip()):
 		raise UsageError(f"{name} of the rule {rule} must be one address, such as anna@example.com.")
 	for header, pattern in wanted.items() if kind is dict else ():
-		check_pattern(header, pattern)
+		check_header_pattern(header, pattern)
 
 
 def describe_kind(kind: type) -> str:
 	return "text" if kind is str else "a list of header names, each with a regular expression"
 
 
-def check_pattern(header: str, pattern: Any) -> None:
+def check_header_pattern(header: str, pattern: Any) -> None:
 	if not isinstance(header, str) or not re.fullmatch(r"[!-9;-~]+", header):
 		raise UsageError(f"{header!r} is no name of a header.")
 	if not isinstance(pattern, str) or not pattern:

@@ -17,16 +17,18 @@ from huf.ai.storage.rows import clip, digest, insert_row, update_document, updat
 
 MAIL, EVENT, MAILBOX = "Agent Mail", "Agent Mail Event", "Agent Mailbox"
 CLERK = "Mail Clerk"
-CLERK_WORDS = "You read the mail of an office, sort it and prepare replies. You are brief, polite and exact."
-PATIENCE = 60
+CLERK_INSTRUCTIONS = (
+	"You read the mail of an office, sort it and prepare replies. You are brief, polite and exact."
+)
+OVERDUE_AFTER_S = 60
 """Seconds after which a mail whose job has not been done is looked after."""
 MAX_ATTEMPTS = 5
 MAX_TEXT_CHARS = 1_000_000
-MAX_NAME_CHARS = 140
+MAX_FILE_NAME_BYTES = 140
 """Bytes of a file's name."""
 
 
-def name_of(mailbox: str, key: str) -> str:
+def mail_name(mailbox: str, key: str) -> str:
 	return digest("mail", mailbox, key)
 
 
@@ -35,7 +37,7 @@ def read_mail(name: str):
 	return frappe.db.get_value(MAIL, name, "*", as_dict=True)
 
 
-def hold(name: str) -> None:
+def lock_mail(name: str) -> None:
 	"""Keep others who hold this mail waiting until the commit; a database of one writer needs no such thing."""
 	frappe.db.get_value(MAIL, name, "name", for_update=True)
 
@@ -53,7 +55,7 @@ def insert_mail(name: str, row: Mapping[str, Any], owner: str) -> bool:
 	return frappe.db.get_value(MAIL, name, "taken_by") == mark
 
 
-def keep_files(name: str, owner: str, attachments: Sequence, raw: bytes | None) -> None:
+def store_files(name: str, owner: str, attachments: Sequence, raw: bytes | None) -> None:
 	"""The mail as it came, packed, and each attachment (see `huf.ai.mail.message`), as private files of the row."""
 	kept = [
 		{
@@ -74,7 +76,7 @@ def keep_files(name: str, owner: str, attachments: Sequence, raw: bytes | None) 
 def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
 	"""{file_url, size}, or {size, error} for a file that the site does not take."""
 	# File systems count bytes; what is left out is the beginning, so that the ending stays.
-	short = file_name.encode(errors="ignore")[-MAX_NAME_CHARS:].decode(errors="ignore")
+	short = file_name.encode(errors="ignore")[-MAX_FILE_NAME_BYTES:].decode(errors="ignore")
 	values = {"doctype": "File", "file_name": short, "is_private": 1}
 	values |= {"attached_to_doctype": MAIL, "attached_to_name": name, "content": content}
 	try:
@@ -108,7 +110,7 @@ def update_mail(name: str, **values: Any) -> None:
 	update_row(MAIL, name, values)
 
 
-def move_on(name: str, before: MailStatus, after: MailStatus, **values: Any) -> bool:
+def change_status(name: str, before: MailStatus, after: MailStatus, **values: Any) -> bool:
 	"""Change a mail's status, if it is still what it was; holds the row until the commit."""
 	# The update holds the row, so what is read now stays true until the commit.
 	frappe.db.sql(f"update `tab{MAIL}` set modified = %s where name = %s", (now(), name))
@@ -118,14 +120,14 @@ def move_on(name: str, before: MailStatus, after: MailStatus, **values: Any) -> 
 	return True
 
 
-def count_attempt(name: str) -> int:
+def count_mail_attempt(name: str) -> int:
 	frappe.db.sql(f"update `tab{MAIL}` set attempts = attempts + 1 where name = %s", (name,))
 	return frappe.db.get_value(MAIL, name, "attempts") or 0
 
 
-def overdue(now: datetime | None = None) -> list:
+def read_overdue_mails(now: datetime | None = None) -> list:
 	"""Mails whose job or sending should be done by now, oldest first: name, status, attempts."""
-	before = add_to_date(now or now_datetime(), seconds=-PATIENCE, as_datetime=True)
+	before = add_to_date(now or now_datetime(), seconds=-OVERDUE_AFTER_S, as_datetime=True)
 	waiting = (MailStatus.QUEUED.value, MailStatus.APPROVED.value)
 	return frappe.get_all(
 		MAIL,
@@ -136,7 +138,7 @@ def overdue(now: datetime | None = None) -> list:
 	)
 
 
-def ended() -> list[str]:
+def read_mails_with_ended_runs() -> list[str]:
 	"""Mails whose run has ended while nobody was there to say so."""
 	return frappe.db.sql(
 		f"""select mail.name from `tab{MAIL}` mail join `tabAgent Run` run on run.name = mail.run
@@ -161,7 +163,7 @@ def write_event(mail, kind: MailEvent, summary: str, run: str | None = None, **d
 	return insert_row(EVENT, row, mail.get("run_as"))
 
 
-def end_run_of(row, call_type: str, log: list[dict] | None) -> None:
+def annotate_run(row, call_type: str, log: list[dict] | None) -> None:
 	"""What the record of a mail's run says beside what every run's says."""
 	frappe.db.sql("update `tabAgent LLM Call` set call_type = %s where run = %s", (call_type, row.run))
 	if log is not None:
@@ -185,16 +187,16 @@ def read_position(mailbox: str):
 	return frappe.db.get_value(MAILBOX, mailbox, ["uidvalidity", "last_uid", "since"], as_dict=True)
 
 
-def tell_error(mailbox: str, error: str) -> None:
+def record_mailbox_error(mailbox: str, error: str) -> None:
 	update_document(MAILBOX, mailbox, {"last_error": clip(error, 1000), "last_sync": now()})
 
 
 # --- mails to go ---
 
-UNDER_WAY = (MailStatus.DRAFT.value, MailStatus.APPROVED.value)
+OPEN_OUTGOING = (MailStatus.DRAFT.value, MailStatus.APPROVED.value)
 
 
-def open_draft(thread: str):
+def read_open_draft(thread: str):
 	"""The draft of a thread that waits for a person, or None."""
 	return frappe.db.get_value(
 		MAIL, {"thread": thread, "status": MailStatus.DRAFT.value}, "*", as_dict=True, order_by="creation asc"
@@ -213,7 +215,7 @@ def insert_outgoing(answers, row: Mapping[str, Any], status: MailStatus, place: 
 	"""
 	while True:
 		name, is_new = insert_at(answers, row, status, place)
-		if is_new or frappe.db.get_value(MAIL, name, "status") in UNDER_WAY:
+		if is_new or frappe.db.get_value(MAIL, name, "status") in OPEN_OUTGOING:
 			return name, is_new
 		place += 1
 
@@ -235,7 +237,7 @@ def insert_at(answers, row: Mapping[str, Any], status: MailStatus, place: int) -
 		"run_as": answers.run_as,
 		**row,
 	}
-	name = name_of(answers.mailbox, message_id)
+	name = mail_name(answers.mailbox, message_id)
 	return name, insert_mail(name, values, answers.run_as)
 
 
@@ -261,7 +263,7 @@ def queue_mail(row, message: str, recipients: Sequence[str]) -> str:
 	return doc.name
 
 
-def keep_account(mailbox, password: str | None) -> None:
+def save_email_account(mailbox, password: str | None) -> None:
 	"""The site's Email Account by which a mailbox with SMTP settings of its own sends; checked by Frappe as it is saved."""
 	name = f"Huf {mailbox.name}"
 	values = {
@@ -301,7 +303,7 @@ def find_clerk() -> str | None:
 		values = {
 			"agent_name": CLERK,
 			"description": "Sorts mail and drafts replies",
-			"instructions": CLERK_WORDS,
+			"instructions": CLERK_INSTRUCTIONS,
 		}
 		doc = frappe.get_doc({"doctype": "Agent", **values, "allow_chat": 0, "persist_conversation": 0})
 		doc.insert(ignore_permissions=True, ignore_if_duplicate=True)

@@ -6,14 +6,14 @@ from datetime import datetime
 import frappe
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
-from huf.ai.mail.store import EVENT, MAIL, name_of
+from huf.ai.mail.store import EVENT, MAIL, mail_name
 from huf.ai.storage.rows import digest
 
-MAX_REPLIES = 5
+MAX_REPLIES_PER_DAY = 5
 """Mails that agents may send by themselves into one thread in a day: more is two machines talking."""
 
 
-def thread_of(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool]:
+def resolve_thread(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool]:
 	"""The thread a mail belongs to, and whether it was there before.
 
 	Who takes no part in a thread does not get into it by naming one of its mails: that would let a stranger read along.
@@ -21,27 +21,27 @@ def thread_of(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool]:
 	"""
 	named = list(dict.fromkeys([message.in_reply_to, *reversed(message.references)]))
 	for reference in filter(None, named):
-		known = frappe.db.get_value(MAIL, name_of(mailbox, reference), "thread")
-		if known and (message.sender in people_of(known) or is_of_domain(message.sender, own)):
+		known = frappe.db.get_value(MAIL, mail_name(mailbox, reference), "thread")
+		if known and (message.sender in read_participants(known) or is_internal(message.sender, own)):
 			return known, True
 	root = next(iter(message.references), "") or message.in_reply_to or message.key
 	thread = digest("thread", mailbox, root)
 	if (
 		root == message.key
 		or not frappe.db.exists(MAIL, {"thread": thread})
-		or message.sender in people_of(thread)
+		or message.sender in read_participants(thread)
 	):
 		return thread, False
 	return digest("thread", mailbox, message.key), False
 
 
-def is_of_domain(address: str, own: Iterable[str]) -> bool:
+def is_internal(address: str, own: Iterable[str]) -> bool:
 	"""Whether somebody is of the mailbox's own house."""
 	domain = address.rpartition("@")[2]
 	return bool(domain) and any(domain == each.rpartition("@")[2] for each in own)
 
 
-def people_of(thread: str) -> set[str]:
+def read_participants(thread: str) -> set[str]:
 	"""Every address that a thread's mails are from or to."""
 	rows = frappe.get_all(
 		MAIL,
@@ -69,7 +69,7 @@ def is_for_machine(row, to: Iterable[str]) -> bool:
 	return not answer_to or any(each != answer_to for each in to)
 
 
-def first_of(thread: str):
+def read_first_mail(thread: str):
 	return frappe.db.get_value(
 		MAIL, {"thread": thread}, ["name", "sender"], as_dict=True, order_by="creation asc"
 	)
@@ -86,7 +86,7 @@ def is_with_person(thread: str) -> bool:
 	return last == MailEvent.ESCALATED.value
 
 
-def who_answered(answered, known_until: datetime | None = None) -> str | None:
+def find_answerer(answered, known_until: datetime | None = None) -> str | None:
 	"""Who of the house has answered a mail (its row) already, by a mail of their own or by allowing another draft; or None.
 
 	`known_until`: answers that were on record by then do not count, because a person who saw them wants to write all the same.

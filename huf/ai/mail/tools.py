@@ -27,12 +27,12 @@ def send_reply(to: str, subject: str, body: str) -> dict:
 		subject: The subject
 		body: The text, without a quote of what is answered
 	"""
-	to = recipients_of(to)
-	answers = answerable_mail(to)
-	why = what_needs_a_person(answers, to)
+	to = parse_recipients(to)
+	answers = get_answerable_mail(to)
+	why = find_approval_reason(answers, to)
 	if why:
-		return drafted(answers, drafts.Wish(to, subject, body, why))
-	name = drafts.write_reply(answers, drafts.Wish(to, subject, body), frappe.flags.huf_run)
+		return draft_reply(answers, drafts.Reply(to, subject, body, why))
+	name = drafts.write_reply(answers, drafts.Reply(to, subject, body), frappe.flags.huf_run)
 	enqueue(name)
 	return {"status": "sent", "mail": name}
 
@@ -46,8 +46,8 @@ def create_draft(to: str, subject: str, body: str) -> dict:
 		subject: The subject
 		body: The text, without a quote of what is answered
 	"""
-	to = recipients_of(to)
-	return drafted(answerable_mail(to), drafts.Wish(to, subject, body))
+	to = parse_recipients(to)
+	return draft_reply(get_answerable_mail(to), drafts.Reply(to, subject, body))
 
 
 @tool(effect=Effect.WRITE, documents_only=True)
@@ -57,13 +57,13 @@ def escalate(reason: str) -> dict:
 	Args:
 		reason: Why a person is needed, and what they should know
 	"""
-	row = present_mail()
+	row = get_current_mail()
 	if not threads.is_with_person(row.thread):
 		store.write_event(row, MailEvent.ESCALATED, reason, run=frappe.flags.huf_run)
 	return {"status": "escalated"}
 
 
-def drafted(answers, wish: drafts.Wish) -> dict:
+def draft_reply(answers, wish: drafts.Reply) -> dict:
 	done, name = drafts.write_draft(answers, wish, frappe.flags.huf_run)
 	if done == "kept":
 		told = "A person is at work on the draft of this thread. It was left as it is, and this text was not kept."
@@ -71,27 +71,27 @@ def drafted(answers, wish: drafts.Wish) -> dict:
 	return {"status": "created", "draft": name, "message": " ".join(filter(None, (wish.why, WAITS)))}
 
 
-def what_needs_a_person(answers, to: tuple[str, ...]) -> str | None:
+def find_approval_reason(answers, to: tuple[str, ...]) -> str | None:
 	"""Why a reply is not sent at once."""
-	if outsiders := find_outsiders(to, threads.people_of(answers.thread)):
+	if outsiders := find_outsiders(to, threads.read_participants(answers.thread)):
 		return f"{', '.join(outsiders)} takes no part in this thread."
 	agent = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "agent")
 	if not frappe.get_cached_value("Agent", agent, "may_send_mail"):
 		return "The agent may not send mail by itself."
-	draft = store.open_draft(answers.thread)
+	draft = store.read_open_draft(answers.thread)
 	if draft and draft.edited_by:
 		return "A person is at work on the draft of this thread."
 	return None
 
 
-def recipients_of(to: str) -> tuple[str, ...]:
+def parse_recipients(to: str) -> tuple[str, ...]:
 	try:
 		return read_recipients(to)
 	except ValueError as error:
 		raise ToolError(str(error)) from None
 
 
-def present_mail():
+def get_current_mail():
 	"""The mail that the run is about. Raises ToolError where it is about none."""
 	row = store.read_mail(mail_of(frappe.flags.huf_run) or "")
 	if not row:
@@ -99,9 +99,9 @@ def present_mail():
 	return row
 
 
-def answerable_mail(to: tuple[str, ...]):
+def get_answerable_mail(to: tuple[str, ...]):
 	"""The mail that the run is about, if it may be answered. Raises ToolError."""
-	row = present_mail()
+	row = get_current_mail()
 	if is_for_machine(row, to):
 		raise ToolError(f"A machine wrote this mail ({row.automated}), and those are never answered.")
 	if threads.is_with_person(row.thread):

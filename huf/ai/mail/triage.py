@@ -48,14 +48,14 @@ def classify_prompt(message: MailMessage, categories: tuple[Category, ...]) -> s
 	lines = [
 		f"- {each.name}: {each.description}" if each.description else f"- {each.name}" for each in categories
 	]
-	return CLASSIFY.format(categories="\n".join(lines), mail=shown(message))
+	return CLASSIFY.format(categories="\n".join(lines), mail=render_mail(message))
 
 
 def draft_prompt(message: MailMessage, category: str) -> str:
-	return DRAFT.format(category=category, mail=shown(message))
+	return DRAFT.format(category=category, mail=render_mail(message))
 
 
-def shown(message: MailMessage) -> str:
+def render_mail(message: MailMessage) -> str:
 	return f"From: {message.sender_name} <{message.sender}>\nSubject: {message.subject}\n\n{message.text[:MAX_MAIL_CHARS]}"
 
 

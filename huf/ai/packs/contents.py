@@ -8,8 +8,8 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import dump_definition, read_cases
 from huf.ai.mail.config import Profile, read_config
-from huf.ai.mail.dispatch import RULE, fields_of
-from huf.ai.mail.import_export import COLUMNS, STEP, provider_of
+from huf.ai.mail.dispatch import RULE, rule_to_fields
+from huf.ai.mail.import_export import COLUMNS, POSITION_STEP, guess_provider
 from huf.ai.mail.rules import Rule
 from huf.ai.packs.manifest import EVALS_FILE, Pack, PackEntry, naming_file, read_pack_file
 from huf.ai.packs.shipped import PackSource
@@ -117,7 +117,7 @@ def find_missing_models(agents: list[PackEntry], made: set[tuple[str, str]]) -> 
 	for entry in agents:
 		model = entry.values.get("model")
 		if model and (not frappe.db.exists("AI Model", model) or ("AI Model", model) in made):
-			provider = provider_of(model)
+			provider = guess_provider(model)
 			more[provider] = PackEntry("AI Provider", {"provide_name": provider}, entry.place)
 			more[model] = PackEntry("AI Model", {"model_name": model, "provider": provider}, entry.place)
 	return list(more.values())
@@ -134,7 +134,7 @@ def read_mail_entries(pack: Pack) -> Iterable[PackEntry]:
 	for place, rule in enumerate(config.rules or (), 1):
 		yield PackEntry(
 			RULE,
-			{"rule_name": rule.name, **fields_of(rule)},
+			{"rule_name": rule.name, **rule_to_fields(rule)},
 			pack.mail,
 			{"position": choose_position(rule, place)},
 		)
@@ -167,4 +167,4 @@ def choose_position(rule: Rule, place: int) -> int:
 	for_all = [row.position for row in rules if row.match_all]
 	if for_all and not rule.match.get("all"):
 		return for_all[0] - 1
-	return max((row.position for row in rules), default=0) + place * STEP
+	return max((row.position for row in rules), default=0) + place * POSITION_STEP

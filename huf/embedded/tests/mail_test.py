@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from frappe.email.queue import claim, flush
 
 import huf.packs.pharmacy as pack
-from huf.ai.mail.intake import sync_mailbox
+from huf.ai.mail.intake import read_mailbox_once
 from huf.ai.mail.jobs import process_mail
 from huf.ai.mail.outbox import send_mail
-from huf.ai.mail.review import tell_way, try_servers
+from huf.ai.mail.review import check_servers, describe_mail
 from huf.embedded.cli import cli
 from huf.embedded.tests.browser import open_browser
 from huf.embedded.tests.server_test import Server
@@ -73,11 +73,11 @@ class TestPharmacy(SiteTestCase):
 			make("Agent Mailbox", mailbox_name="Office", **values, **inbox.settings, **postman.settings)
 			frappe.db.commit()
 			self.assertEqual(
-				[each["error"] for each in try_servers(frappe.get_doc("Agent Mailbox", "Office"))],
+				[each["error"] for each in check_servers(frappe.get_doc("Agent Mailbox", "Office"))],
 				[None, None],
 			)
 			inbox.deliver((FOLDER / "crisp_cs.eml").read_bytes())
-			(name,) = sync_mailbox("Office")
+			(name,) = read_mailbox_once("Office")
 			patient = "jana.novakova@zakaznik.example"
 			reply = {
 				"to": patient,
@@ -94,7 +94,7 @@ class TestPharmacy(SiteTestCase):
 				text("Odpovězeno."),
 			)
 			process_mail(name)
-			way = tell_way(frappe.get_doc("Agent Mail", name))
+			way = describe_mail(frappe.get_doc("Agent Mail", name))
 			self.assertEqual((way["mail"]["status"], way["mail"]["rule"]), ("Done", "pharmacy_support"))
 			self.assertEqual(
 				[each["name"] for each in way["drafts"] if send_mail(each["name"])],

@@ -211,5 +211,5 @@ class TestInterrupts(DraftTestCase):
 		answer = post("/copilotkit/action", json=body, headers=self.headers)
 		self.assertEqual((answer.status_code, answer.json["status"]), (202, "Waiting"))
 		with patch.object(approvals, "enqueue_work", work_on):
-			approvals.approve(answer.json["draft"]["draft"], answer.json["draft"]["digest"])
+			approvals.approve_call(answer.json["draft"]["draft"], answer.json["draft"]["digest"])
 		self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "x")

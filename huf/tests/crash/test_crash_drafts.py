@@ -5,7 +5,7 @@ import unittest
 
 import frappe
 
-from huf.ai.chat.approvals import approve
+from huf.ai.chat.approvals import approve_call
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.execution import open_run
 from huf.tests.base import SiteTestCase
@@ -48,7 +48,7 @@ class TestCrashDrafts(SiteTestCase):
 		frappe.db.rollback()
 		(draft,) = frappe.get_all("Agent Draft", {"run": run}, ["name", "digest", "status"], order_by="name")
 		self.assertEqual((draft.status, self.status(run), self.made()), ("Pending", "Waiting", before))
-		approve(draft.name, draft.digest)
+		approve_call(draft.name, draft.digest)
 		second = self.work(run, *doing)
 		frappe.db.rollback()
 		self.assertEqual((self.status(run), self.made()), ("Success", before + 1))

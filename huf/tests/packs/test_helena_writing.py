@@ -8,7 +8,7 @@ from docx import Document
 from frappe.utils import today
 
 from huf.ai.agents.tool_factory import create_agent_tools
-from huf.ai.chat.approvals import approve, reject
+from huf.ai.chat.approvals import approve_call, reject_call
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import AgentRequest, Effect
 from huf.ai.runs.admission import acting_as
@@ -232,7 +232,7 @@ class TestApproval(HelenaTestCase):
 		)
 		self.assertEqual(self.deadlines(), 0)
 		with acting_as(self.user):
-			approve(result.draft["draft"], result.draft["digest"])
+			approve_call(result.draft["draft"], result.draft["digest"])
 		frappe.db.commit()
 		self.assertEqual(work_on(result.run).response, "Ist notiert.")
 		self.assertEqual(self.deadlines(), 1)
@@ -241,14 +241,14 @@ class TestApproval(HelenaTestCase):
 		given = {"akte": self.case, "bezeichnung": "Klage", "faellig_am": "2030-01-02"}
 		result = self.propose("create_draft_frist", given, "Gut.")
 		with acting_as(self.user):
-			approve(result.draft["draft"], result.draft["digest"], {**given, "faellig_am": "2030-01-03"})
+			approve_call(result.draft["draft"], result.draft["digest"], {**given, "faellig_am": "2030-01-03"})
 		frappe.db.commit()
 		work_on(result.run)
 		due = frappe.get_all("Helena Frist", {"akte": self.case}, pluck="faellig_am")
 		self.assertEqual([str(day) for day in due], ["2030-01-03"])
 		result = self.propose("create_draft_frist", {**given, "bezeichnung": "Andere"}, "Schade.")
 		with acting_as(self.user):
-			reject(result.draft["draft"], reason="Doppelt")
+			reject_call(result.draft["draft"], reason="Doppelt")
 		frappe.db.commit()
 		self.assertEqual(work_on(result.run).response, "Schade.")
 		self.assertEqual(self.deadlines(), 1)

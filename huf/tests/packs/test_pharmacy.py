@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import ToolError
-from huf.ai.mail.dispatch import decide_mail, read_rules
+from huf.ai.mail.dispatch import read_rules, route_mail
 from huf.ai.mail.message import parse_message
 from huf.ai.runs.admission import acting_as
 from huf.packs.pharmacy.tools import manage_reservation, search_drugs
@@ -92,7 +92,7 @@ class TestSeed(ShippedPackCase):
 		}.items():
 			message = parse_message(f"From: {sender}\nTo: o@p.example\nSubject: x\n\nHello".encode())
 			rules = [rule for rule in read_rules() if rule.name in ("pharmacy_support", "default")]
-			decision = decide_mail(message, rules)
+			decision = route_mail(message, rules)
 			self.assertEqual((decision.route.value, decision.profile), way)
 
 	def test_a_limit_is_kept(self):

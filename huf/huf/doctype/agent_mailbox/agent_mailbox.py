@@ -22,7 +22,7 @@ class AgentMailbox(Document):
 
 	def on_update(self):
 		if self.smtp_host:
-			store.keep_account(self, self.get_password("smtp_password", raise_exception=False))
+			store.save_email_account(self, self.get_password("smtp_password", raise_exception=False))
 
 	def keep_state(self):
 		"""Keep the fetching state, which a worker may have written after this form was opened."""

@@ -3,7 +3,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
-from huf.ai.mail.dispatch import preprocessor_names, rule_of
+from huf.ai.mail.dispatch import preprocessor_names, rule_from_row
 from huf.ai.mail.rules import check_rule
 
 
@@ -14,7 +14,7 @@ class AgentRouteRule(Document):
 
 	def check_conditions(self):
 		try:
-			check_rule(rule_of(self))
+			check_rule(rule_from_row(self))
 		except UsageError as error:
 			frappe.throw(str(error))
 		except ValueError:

@@ -38,7 +38,7 @@ class DecidingTestCase(SiteTestCase):
 
 	def decide(self, message: str, **more):
 		with acting_as(self.user):
-			return routed.decide(message, **more)
+			return routed.decide_for_user(message, **more)
 
 	def last(self):
 		return frappe.get_last_doc("Agent Route Decision", {"owner": self.user})

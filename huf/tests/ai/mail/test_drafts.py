@@ -5,7 +5,7 @@ import frappe
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.mail_types import MailStatus
 from huf.ai.mail import drafts, store, threads
-from huf.ai.mail.drafts import Wish
+from huf.ai.mail.drafts import Reply
 from huf.ai.mail.outbox import send_mail
 from huf.ai.mail.tools import create_draft, escalate, send_reply
 from huf.api import mail as api
@@ -55,20 +55,20 @@ class TestDrafts(DraftingTestCase):
 
 	def test_where_one_was_deleted_the_next_is_written_all_the_same(self):
 		discarded, sent = self.draft("One")["draft"], None
-		store.move_on(discarded, MailStatus.DRAFT, MailStatus.DISCARDED)
-		sent = drafts.write_reply(row(self.mail), Wish((ANNA,), "A question", "Two"), None)
-		store.move_on(sent, MailStatus.APPROVED, MailStatus.SENT)
+		store.change_status(discarded, MailStatus.DRAFT, MailStatus.DISCARDED)
+		sent = drafts.write_reply(row(self.mail), Reply((ANNA,), "A question", "Two"), None)
+		store.change_status(sent, MailStatus.APPROVED, MailStatus.SENT)
 		frappe.delete_doc("Agent Mail", discarded)
 		answered = row(self.take(answer_to(self.mail, to=self.address)))
-		reply = drafts.write_reply(answered, Wish((ANNA,), "A question", "Three"), None)
+		reply = drafts.write_reply(answered, Reply((ANNA,), "A question", "Three"), None)
 		self.assertEqual((row(reply).text, row(sent).text), ("Three", "Two"))
-		store.move_on(reply, MailStatus.APPROVED, MailStatus.SENT)
+		store.change_status(reply, MailStatus.APPROVED, MailStatus.SENT)
 		frappe.delete_doc("Agent Mail", sent)
-		done, draft = drafts.write_draft(answered, Wish((ANNA,), "A question", "Four"), None)
+		done, draft = drafts.write_draft(answered, Reply((ANNA,), "A question", "Four"), None)
 		self.assertEqual((done, row(draft).text), ("created", "Four"))
 
 	def test_two_who_write_one_at_once_write_the_same(self):
-		wish = Wish((ANNA,), "A question", "At once")
+		wish = Reply((ANNA,), "A question", "At once")
 		together([(drafts.write_draft, row(self.mail), wish, None) for _ in range(4)])
 		frappe.db.rollback()
 		self.assertEqual(len(outgoing(self.mail)), 1)
@@ -135,11 +135,11 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 
 	def test_in_a_thread_that_goes_on_and_on_by_itself_agents_stop_sending(self):
 		mail, sent = self.mail, []
-		for _ in range(threads.MAX_REPLIES + 2):
+		for _ in range(threads.MAX_REPLIES_PER_DAY + 2):
 			self.reply(mail=mail)
 			sent += [done for done in send_all(mail) if done]
 			mail = self.take(answer_to(mail, to=self.address))
-		self.assertEqual(len(sent), threads.MAX_REPLIES)
+		self.assertEqual(len(sent), threads.MAX_REPLIES_PER_DAY)
 		held = [
 			each
 			for each in frappe.get_all("Agent Mail", {"thread": row(mail).thread}, pluck="status")

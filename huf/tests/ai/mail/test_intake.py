@@ -6,8 +6,8 @@ from email.message import EmailMessage
 
 import frappe
 
-from huf.ai.mail.intake import take_raw
-from huf.ai.mail.jobs import message_of, process_mail, recover_mails
+from huf.ai.mail.intake import ingest_raw
+from huf.ai.mail.jobs import message_from_row, process_mail, recover_mails
 from huf.ai.mail.retention import blank_old_mails
 from huf.ai.queries.tool_log import tool_calls_log
 from huf.tests.factories import make_agent, make_model, make_user
@@ -28,8 +28,8 @@ class TestTakingIn(MailTestCase):
 	def test_a_mail_that_comes_twice_is_one_row_and_one_run(self):
 		self.agent()
 		raw = make_mail(to=self.address, message_id="twice")
-		name, is_new = take_raw(self.mailbox, raw)
-		again, is_new_again = take_raw(self.mailbox, b"Received: from elsewhere\r\n" + raw)
+		name, is_new = ingest_raw(self.mailbox, raw)
+		again, is_new_again = ingest_raw(self.mailbox, b"Received: from elsewhere\r\n" + raw)
 		frappe.db.commit()
 		self.assertEqual((name, is_new, is_new_again), (again, True, False))
 		self.work(name)
@@ -38,7 +38,7 @@ class TestTakingIn(MailTestCase):
 
 	def test_without_a_message_id_its_bytes_make_it_one_of_its_kind(self):
 		raw = b"From: a@b.example\r\nSubject: no id\r\n\r\nHello " + frappe.generate_hash(length=8).encode()
-		names = {take_raw(self.mailbox, each)[0] for each in (raw, raw, raw + b"!")}
+		names = {ingest_raw(self.mailbox, each)[0] for each in (raw, raw, raw + b"!")}
 		self.assertEqual(len(names), 2)
 
 	def test_attachments_and_the_mail_itself_are_private_files(self):
@@ -172,7 +172,7 @@ class TestAgentRoute(MailTestCase):
 		name = self.take(text="Do you have aspirin?")
 		file = frappe.db.get_value("File", {"file_url": row(name).raw_file})
 		os.remove(frappe.get_doc("File", file).get_full_path())
-		self.assertIn("aspirin", message_of(row(name)).text)
+		self.assertIn("aspirin", message_from_row(row(name)).text)
 
 	def reply(self, to: str, **agent) -> str:
 		"""A mail whose agent calls send_reply."""
@@ -245,7 +245,7 @@ class TestRetention(MailTestCase):
 		)
 		self.assertFalse(frappe.db.exists("File", {"attached_to_name": old.name}))
 		self.assertTrue(row(waiting).text)
-		self.assertEqual(take_raw(self.mailbox, raw), (old.name, False))
+		self.assertEqual(ingest_raw(self.mailbox, raw), (old.name, False))
 
 	def keep_everything(self):
 		frappe.db.rollback()

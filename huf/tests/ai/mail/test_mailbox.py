@@ -7,7 +7,7 @@ import time
 
 import frappe
 
-from huf.ai.mail.intake import sync_mailbox, watch_mailbox
+from huf.ai.mail.intake import read_mailbox_once, watch_mailbox
 from huf.ai.mail.jobs import process_mail
 from huf.tests.base import enter
 from huf.tests.contract.connections import elsewhere, together
@@ -40,7 +40,7 @@ class TestMailbox(MailTestCase):
 		later = frappe.utils.add_to_date(frappe.db.get_value("Agent Mailbox", mailbox, "since"), seconds=5)
 		frappe.db.set_value("Agent Mailbox", mailbox, "since", later)
 		frappe.db.commit()
-		self.assertEqual(sync_mailbox(mailbox), [])
+		self.assertEqual(read_mailbox_once(mailbox), [])
 
 	def test_when_the_server_counts_anew_nothing_is_taken_twice_and_nothing_is_missed(self):
 		self.deliver(3)
@@ -99,7 +99,7 @@ class TestMailbox(MailTestCase):
 		for raw in delivered[len(delivered) // 2 :]:
 			self.server.deliver(raw)
 		self.server.forget_uids()
-		together([(sync_mailbox, self.mailbox), (sync_mailbox, self.mailbox)])
+		together([(read_mailbox_once, self.mailbox), (read_mailbox_once, self.mailbox)])
 		frappe.db.rollback()
 		rows = self.rows_of(wanted)
 		self.assertEqual(
@@ -127,7 +127,7 @@ class TestMailbox(MailTestCase):
 			self.server.deliver(make_mail(to=self.address))
 
 	def sync(self) -> list[str]:
-		return elsewhere(sync_mailbox, self.mailbox)
+		return elsewhere(read_mailbox_once, self.mailbox)
 
 	def count(self) -> int:
 		frappe.db.rollback()
@@ -148,10 +148,10 @@ def sync_some(mailbox: str, most: int) -> None:
 	"""A worker that is lost after so many mails, in the middle of one."""
 	from huf.ai.mail import store
 	from huf.ai.mail.inbox import open_inbox
-	from huf.ai.mail.intake import account_of, take_new
+	from huf.ai.mail.intake import build_account, ingest_new
 
-	with open_inbox(account_of(store.read_mailbox(mailbox))) as inbox:
-		for number, _name in enumerate(take_new(mailbox, inbox)):
+	with open_inbox(build_account(store.read_mailbox(mailbox))) as inbox:
+		for number, _name in enumerate(ingest_new(mailbox, inbox)):
 			if number >= most:
 				frappe.db.rollback()
 				return

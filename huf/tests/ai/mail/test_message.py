@@ -7,7 +7,7 @@ from email.message import EmailMessage
 
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
 from huf.ai.mail.message import parse_message
-from huf.ai.mail.preprocess import DEFAULT, Preprocessor, prepare
+from huf.ai.mail.preprocess import DEFAULT, Preprocessor, prepare_mail
 from huf.tests.mail_samples.made import FOLDER, OLD, all_samples
 
 CRISP = {"crisp": Preprocessor(is_from_crisp, read_crisp)}
@@ -52,7 +52,7 @@ class TestSamples(unittest.TestCase):
 class TestPreprocessors(unittest.TestCase):
 	def test_the_default_one_passes_the_mail_through(self):
 		message = parse_message(b"From: anna@x.example\r\nSubject: Hi\r\n\r\nName: no Crisp\r\n")
-		prepared = prepare(message, CRISP)
+		prepared = prepare_mail(message, CRISP)
 		self.assertEqual(prepared.preprocessor, DEFAULT)
 		fields = {"sender_email": "anna@x.example", "subject": "Hi", "body": "Name: no Crisp"}
 		self.assertEqual(dict(prepared.fields), fields)
@@ -60,26 +60,26 @@ class TestPreprocessors(unittest.TestCase):
 	def test_crisp_in_english_and_czech_gives_the_seed_s_prompt(self):
 		for name, wanted in PROMPTS.items():
 			with self.subTest(name):
-				prepared = prepare(parse_message((FOLDER / f"{name}.eml").read_bytes()), CRISP)
+				prepared = prepare_mail(parse_message((FOLDER / f"{name}.eml").read_bytes()), CRISP)
 				self.assertEqual((prepared.preprocessor, prepared.prompt), ("crisp", wanted))
 				self.assertEqual(prepared.answer_to, prepared.fields["patient_email"])
 
 	def test_a_mail_that_only_speaks_of_crisp_adds_nobody_to_its_thread(self):
 		raw = b"From: a@x.example\r\n\r\nName: M\nEmail: evil@x.example\n\nMessage:\nHi\n\nSent via Crisp"
-		prepared = prepare(parse_message(raw), CRISP)
+		prepared = prepare_mail(parse_message(raw), CRISP)
 		self.assertEqual((prepared.preprocessor, prepared.answer_to), ("crisp", ""))
 
 	def test_braces_in_a_mail_are_no_template(self):
 		raw = b"From: n@crisp.chat\r\nSubject: {patient_email}\r\n\r\nName: {0}\nEmail: j@x.example\n\nMessage:\n{x}"
-		self.assertIn("Subject: {patient_email}\n\n{x}", prepare(parse_message(raw), CRISP).prompt)
+		self.assertIn("Subject: {patient_email}\n\n{x}", prepare_mail(parse_message(raw), CRISP).prompt)
 
 	def test_one_of_an_app_is_used_where_it_fits_or_is_asked_for(self):
 		own = Preprocessor(lambda message: message.subject == "Shop", lambda message: "read by the app")
 		known = {**CRISP, "shop": own}
 		shop = parse_message(b"From: a@x.example\r\nSubject: Shop\r\n\r\nHi")
-		self.assertEqual(prepare(shop, known), "read by the app")
-		self.assertEqual(prepare(shop, known, DEFAULT).preprocessor, DEFAULT)
-		self.assertRaises(KeyError, prepare, shop, known, "gone")
+		self.assertEqual(prepare_mail(shop, known), "read by the app")
+		self.assertEqual(prepare_mail(shop, known, DEFAULT).preprocessor, DEFAULT)
+		self.assertRaises(KeyError, prepare_mail, shop, known, "gone")
 
 
 PROMPTS = {

@@ -6,7 +6,7 @@ import unittest
 from huf.ai.core.errors import UsageError
 from huf.ai.mail.config import read_config, write_config
 from huf.ai.mail.message import parse_message
-from huf.ai.mail.rules import MailRoute, Rule, check_rule, decide_route, try_rule
+from huf.ai.mail.rules import MailRoute, Rule, check_rule, find_route, try_rule
 
 EXAMPLE = """
 routing:
@@ -107,7 +107,7 @@ class TestOrder(unittest.TestCase):
 			Rule("yes", {"sender_domain": "customer.example"}, MailRoute.AGENT, "pharmacy"),
 			Rule("default", {"all": True}),
 		]
-		decision = decide_route(rules, mail())
+		decision = find_route(rules, mail())
 		self.assertEqual(
 			(decision.rule, decision.route, decision.profile), ("yes", MailRoute.AGENT, "pharmacy")
 		)
@@ -115,7 +115,7 @@ class TestOrder(unittest.TestCase):
 
 	def test_without_a_rule_that_fits_it_goes_into_the_pipeline(self):
 		for rules in ([], [Rule("no", {"sender_email": "b@else.example"})]):
-			decision = decide_route(rules, mail())
+			decision = find_route(rules, mail())
 			self.assertEqual((decision.rule, decision.route), (None, MailRoute.PIPELINE))
 
 	def test_rules_that_could_never_work_are_refused(self):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.chat.approvals import approve, expire_drafts
+from huf.ai.chat.approvals import approve_call, expire_drafts
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind
 from huf.ai.runs.admission import acting_as
@@ -69,7 +69,7 @@ class TestDeletedRecords(DraftTestCase):
 		later = enqueue_run(AgentRequest(self.agent, "Later", self.user, channel="s"))
 		frappe.set_user("Administrator")
 		frappe.get_doc("User", self.user).update({"enabled": 0}).save()
-		approve(waits["draft"]["draft"], waits["draft"]["digest"])
+		approve_call(waits["draft"]["draft"], waits["draft"]["digest"])
 		for run in (waits["run"], later.name):
 			ended = self.go_on(run)
 			self.assertEqual(ended.status.value, "Failed")

@@ -8,7 +8,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.chat import approvals
-from huf.ai.chat.approvals import approve, cancel_run, expire_drafts, propose_again, reject
+from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts, propose_again, reject_call
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind
 from huf.ai.runs.admission import acting_as
@@ -86,9 +86,9 @@ class TestWaiting(DraftTestCase):
 
 
 class TestAnswers(DraftTestCase):
-	def approve(self, result, **more):
+	def approve_call(self, result, **more):
 		with acting_as(self.user):
-			return approve(result["draft"]["draft"], result["draft"]["digest"], **more)
+			return approve_call(result["draft"]["draft"], result["draft"]["digest"], **more)
 
 	def test_approved_it_is_done_once_as_shown_and_the_run_goes_on(self):
 		result = self.start_change("new", "Changed.")
@@ -106,7 +106,7 @@ class TestAnswers(DraftTestCase):
 	def test_rejected_it_is_not_done_and_the_model_reads_why(self):
 		result = self.start_change("new", "All right.")
 		with acting_as(self.user):
-			reject(result["draft"]["draft"], reason="Ask Anna first")
+			reject_call(result["draft"]["draft"], reason="Ask Anna first")
 		ended = self.go_on(result["run"])
 		self.assertEqual((ended.status.value, self.note()), ("Success", "old"))
 		self.assertIn("Ask Anna first", self.seen())
@@ -137,7 +137,7 @@ class TestAnswers(DraftTestCase):
 		result = self.start_change("new")
 		for nothing in ("", None):
 			with acting_as(self.user), self.assertRaisesRegex(UsageError, "which difference"):
-				approve(result["draft"]["draft"], nothing)
+				approve_call(result["draft"]["draft"], nothing)
 		self.assertEqual(self.draft(result).status, "Pending")
 
 	def test_an_edited_one_that_is_shown_anew_means_what_a_person_makes_of_it_then(self):
@@ -164,7 +164,7 @@ class TestAnswers(DraftTestCase):
 		def meanwhile(row, arguments):
 			proposal = propose_again(row, arguments)
 			frappe.db.rollback()
-			reject(row.name, reason="Never")
+			reject_call(row.name, reason="Never")
 			return proposal
 
 		with patch.object(approvals, "propose_again", meanwhile), self.assertRaises(UsageError):
@@ -206,7 +206,7 @@ class TestAnswers(DraftTestCase):
 		with self.assertRaisesRegex(UsageError, "Look at it again"):
 			self.approve(result)
 		with acting_as(self.user):
-			approve(row.name, row.digest)
+			approve_call(row.name, row.digest)
 		self.go_on(result["run"])
 		self.assertEqual(self.note(), "new")
 
@@ -222,7 +222,7 @@ class TestAnswers(DraftTestCase):
 		changed = {f["fieldname"]: f["after"] for f in json.loads(row.difference)["changes"][0]["fields"]}
 		self.assertEqual((row.status, row.answered_by, changed["city"]), ("Pending", None, "Zlín"))
 		with acting_as(self.user):
-			approve(row.name, row.digest)
+			approve_call(row.name, row.digest)
 		self.assertEqual(self.go_on(result["run"]).status.value, "Success")
 
 	def test_several_calls_of_a_turn_are_asked_one_by_one_and_done_once_each(self):
@@ -255,7 +255,7 @@ class TestAnswers(DraftTestCase):
 		result = self.start_change("new", "All right.")
 		frappe.db.set_value("Agent Tool Function", self.update, "requires_approval", 0)
 		with acting_as(self.user):
-			reject(result["draft"]["draft"])
+			reject_call(result["draft"]["draft"])
 		self.go_on(result["run"])
 		self.assertEqual((self.note(), self.calls(result["run"])), ("old", [(self.update, "Refused")]))
 
@@ -267,7 +267,7 @@ class TestAnswers(DraftTestCase):
 		user.save()
 		frappe.db.commit()
 		with acting_as(manager):
-			approve(result["draft"]["draft"], result["draft"]["digest"])
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		self.go_on(result["run"])
 		self.assertEqual((self.note(), self.draft(result).status), ("old", "Failed"))
 
@@ -276,7 +276,7 @@ class TestWorkers(DraftTestCase):
 	def test_a_worker_lost_after_the_answer_is_followed_by_one_that_does_it_once(self):
 		result = self.start_change("new", "Done.")
 		with acting_as(self.user):
-			approve(result["draft"]["draft"], result["draft"]["digest"])
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		run = result["run"]
 		for lost in range(3):
 			frappe.db.set_value(
@@ -298,7 +298,7 @@ class TestWorkers(DraftTestCase):
 	def test_an_answer_whose_job_was_lost_is_taken_up_by_the_next_look(self):
 		result = self.start_change("new")
 		with acting_as(self.user):
-			approve(result["draft"]["draft"], result["draft"]["digest"])
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		self.assertIn(result["run"], recover(now_datetime() + LATER))
 
 	def test_many_answers_in_one_run_are_no_lost_workers(self):
@@ -306,7 +306,7 @@ class TestWorkers(DraftTestCase):
 		result = self.start(*turns, text("Done."))
 		for _ in turns:
 			with acting_as(self.user):
-				approve(result["draft"]["draft"], result["draft"]["digest"])
+				approve_call(result["draft"]["draft"], result["draft"]["digest"])
 			result = self.go_on(result["run"]).as_dict()
 		self.assertEqual((result["status"], result["response"], self.note()), ("Success", "Done.", "note 6"))
 
@@ -315,7 +315,7 @@ class TestWorkers(DraftTestCase):
 		self.assertNotIn(result["draft"]["draft"], expire_drafts())
 		self.assertIn(result["draft"]["draft"], expire_drafts(now_datetime() + timedelta(hours=73)))
 		with acting_as(self.user), self.assertRaisesRegex(UsageError, "Expired"):
-			approve(result["draft"]["draft"], result["draft"]["digest"])
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		ended = self.go_on(result["run"])
 		self.assertEqual(
 			(ended.response, self.note(), self.draft(result).status), ("A pity.", "old", "Expired")
@@ -352,7 +352,7 @@ class TestWorkers(DraftTestCase):
 		run = enqueue_run(AgentRequest(self.agent, "Go", "Administrator", channel="x"))
 		self.assertIsNone(self.go_on(run.name).draft["approver"], "any Huf Manager")
 		with acting_as(chief):
-			approve(asked[0]["draft"], asked[0]["digest"])
+			approve_call(asked[0]["draft"], asked[0]["digest"])
 		ended = self.go_on(asked[0]["run"])
 		self.assertEqual((ended.response, self.note()), ("Done.", "a"))
 
@@ -381,7 +381,7 @@ class TestOutside(DraftTestCase):
 			)
 			self.assertEqual((shop.bodies, self.calls(result["run"])), ([], []))
 			with acting_as(self.user):
-				approve(
+				approve_call(
 					result["draft"]["draft"],
 					result["draft"]["digest"],
 					arguments={**arguments, "body": {"item": 2}},

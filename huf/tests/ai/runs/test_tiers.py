@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.chat.messages import go_on, stream_chat
+from huf.ai.chat.messages import continue_in_background, stream_chat
 from huf.ai.core.errors import UsageError
 from huf.ai.providers.tiers import Tiers
 from huf.ai.runs.queue import work_on
@@ -103,11 +103,11 @@ class TestRunsByTask(SiteTestCase):
 		self.small.script(tool_call(self.tool, {"limit": 1}), text("Now I know."))
 		*_, last = stream_chat(self.agent, "What is there?")
 		self.assertEqual(last.data["stop_reason"], "max_steps")
-		queued = go_on(last.run)
+		queued = continue_in_background(last.run)
 		self.assertEqual(queued["conversation"], last.data["conversation"])
 		self.assertEqual(work_on(queued["run"]).response, "Now I know.")
 
 	def test_a_run_that_came_to_its_end_does_not_go_on(self):
 		self.small.script(text("Done."))
 		with self.assertRaises(UsageError):
-			go_on(run_agent_sync(self.agent, "What is this?")["run"])
+			continue_in_background(run_agent_sync(self.agent, "What is this?")["run"])
