@@ -46,6 +46,8 @@ NAME_PARTS = {
 	"deepest": "max depth",
 	"whoever": "the caller",
 }
+STANDARD_NAMES = {"most_common"}
+"""Names of the standard library."""
 PHRASES = {
 	r"gives (?!up|way)": "returns",
 	r"is (?-i:none)\b(?! of)": "is not a ...",
@@ -106,6 +108,8 @@ def findings(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def in_name(number: int, name: str) -> Iterator[tuple[int, str]]:
+	if name in STANDARD_NAMES:
+		return
 	for part in PART.findall(name):
 		if part.lower() in NAME_PARTS:
 			yield number, f"name {name!r}: {part.lower()} -> {NAME_PARTS[part.lower()]}"

@@ -10,8 +10,8 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest
 from huf.ai.providers.models import shown_model
 from huf.ai.providers.price_table import can_see
-from huf.ai.queries.runs import tool_results
-from huf.ai.queries.versions import instructions_of
+from huf.ai.queries.runs import read_tool_results
+from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
 from huf.ai.runs.start import read_names, run_agent
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
@@ -71,7 +71,7 @@ def get_versions(agent: str):
 	"""Versions of an agent's instructions, for users who may change them: [{at, by, text}], newest first."""
 	doc = frappe.get_doc("Agent", agent)
 	doc.check_permission("write")
-	return instructions_of(doc)
+	return list_instruction_versions(doc)
 
 
 def describe_agent(doc) -> dict:
@@ -111,7 +111,7 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 		result = run_agent(read_request(message, agent, conversation, thread, attachments))
 	except REFUSED as error:
 		return refusal_response(error)
-	body = {**result.as_dict(), "tool_results": tool_results(result.run)}
+	body = {**result.as_dict(), "tool_results": read_tool_results(result.run)}
 	return json_response(body, 202 if result.draft else 200)
 
 

@@ -10,8 +10,8 @@ from huf.ai.chat.messages import stream_chat
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.ai.queries import chats
-from huf.ai.queries.event_stream import follow
-from huf.ai.queries.run_store import tools_of
+from huf.ai.queries.event_stream import follow_run_events
+from huf.ai.queries.run_store import list_tools_by_run
 from huf.ai.runs.start import read_names
 from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
@@ -50,7 +50,7 @@ def rejoin(run: str, after: int = 0):
 	After a `run_started` with `kept_steps`, drop the text of later steps: those steps run again.
 	"""
 	frappe.get_doc("Agent Run", run).check_permission("read")
-	return stream_events(follow(run, read_last_event_id() or after))
+	return stream_events(follow_run_events(run, read_last_event_id() or after))
 
 
 def read_last_event_id() -> int:
@@ -130,7 +130,7 @@ def run_response(objective: str, plan: tuple[str, ...], result: RunResult):
 	state = {
 		"objective": objective,
 		"plan": plan,
-		"toolsUsed": tools_of([result.run]).get(result.run, []),
+		"toolsUsed": list_tools_by_run([result.run]).get(result.run, []),
 		"stepsCompleted": result.steps,
 		"status": "waiting" if waiting else EXTERNAL_STATUSES.get(result.status.value, EXTERNAL_FAILED),
 	}

@@ -24,8 +24,8 @@ from huf.ai.chat.external import (
 )
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, CallStatus, RunEvent, RunResult
-from huf.ai.queries.event_stream import follow
-from huf.ai.queries.runs import calls_of, tool_results
+from huf.ai.queries.event_stream import follow_run_events
+from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.start import run_agent
 from huf.ai.storage.conversations import ConversationManager
 from huf.api.wire.agui import RunEncoder, encode_event, encode_history
@@ -51,7 +51,7 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 		if read_string(action, "action") == CHAT:
 			request = build_external_request(CHANNEL, agent, read_message(message, messages), thread=threadId)
 			result = run_agent(request)
-			body = {**result.as_dict(), "tool_results": tool_results(result.run)}
+			body = {**result.as_dict(), "tool_results": read_tool_results(result.run)}
 		else:
 			request = build_external_request(CHANNEL, agent, "", thread=threadId)
 			result = call_tool(request, action, read_arguments(arguments))
@@ -69,10 +69,10 @@ def describe_call(result: RunResult) -> dict:
 	body = {key: result.as_dict().get(key) for key in ("success", "run", "conversation", "status", "error")}
 	if result.draft:
 		return {**body, "draft": result.draft}
-	calls = calls_of([result.run])
+	calls = list_tool_calls([result.run])
 	if not calls or calls[-1].status != CallStatus.SUCCESS.value:
 		return {**body, "success": False, "error": calls[-1].error_message if calls else result.error}
-	return {**body, "result": tool_results(result.run)[-1]["result"]}
+	return {**body, "result": read_tool_results(result.run)[-1]["result"]}
 
 
 def read_message(message, messages) -> str:
@@ -154,7 +154,7 @@ def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iter
 	yield encoder.begin()
 	yield encode_history(read_history_before(run, request, conversation), conversation or "")
 	if run:
-		yield from encoder.encode(follow(run.name))
+		yield from encoder.encode(follow_run_events(run.name))
 	else:
 		yield encoder.end()
 

@@ -17,7 +17,7 @@ def get_home():
 	"""
 	return {
 		"running": runs.list_runs({"status": ["in", daily_counts.UNDER_WAY]}, 0, MAX_RUNS),
-		"failures": runs.list_runs({"status": ["in", daily_counts.NOT_DONE]}, 0, MAX_RUNS),
+		"failures": runs.list_runs({"status": ["in", daily_counts.FAILED_STATUSES]}, 0, MAX_RUNS),
 		"days": daily_counts.count_days(DAYS),
 		"setup": describe_setup() if is_manager(frappe.session.user) else None,
 	}

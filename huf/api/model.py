@@ -35,7 +35,7 @@ def connect(
 	provider: str, model: str, api_key: str | None = None, api_base: str | None = None, is_local: bool = False
 ):
 	"""Create or update a provider and one of its models in one step. Returns the AI Model's name."""
-	return models.connect(provider.strip(), model.strip(), api_key, api_base, is_local)
+	return models.connect_model(provider.strip(), model.strip(), api_key, api_base, is_local)
 
 
 @frappe.whitelist(methods=["POST"])

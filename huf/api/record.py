@@ -35,10 +35,10 @@ def get_record(doctype: str, name: str):
 @frappe.whitelist(methods=["GET"])
 def get_doctypes(language: str | None = None):
 	"""The DocTypes listed in the web app: [{name, label}]."""
-	return records.worked_with(language)
+	return records.list_used_doctypes(language)
 
 
 @frappe.whitelist(methods=["GET"])
 def find(text: str):
 	"""Search pages and records: [{kind, doctype, name, title, detail}]; see `huf.ai.queries.search`."""
-	return search.find(text)
+	return search.search_everything(text)

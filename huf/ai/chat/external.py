@@ -17,8 +17,8 @@ from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import DIRECT, AgentRequest, EventKind, Mode, RunEvent, RunResult, RunStatus
 from huf.ai.providers.direct import write_prompt
-from huf.ai.queries.event_stream import follow, read_state
-from huf.ai.queries.runs import calls_of
+from huf.ai.queries.event_stream import follow_run_events, read_run_state
+from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
 from huf.ai.runs.start import run_agent, stream_agent
 from huf.ai.storage.live_events import first_event_number
@@ -75,7 +75,7 @@ def follow_request(request: AgentRequest) -> Iterator[RunEvent | None]:
 	def go_on() -> Iterator[RunEvent | None]:
 		if first and first.kind is EventKind.RUN_QUEUED:
 			events.close()
-			yield from follow(first.run)
+			yield from follow_run_events(first.run)
 		else:
 			yield from events
 
@@ -107,13 +107,13 @@ def answer_and_follow(
 	Raises as `draft_answers.approve`.
 	"""
 	row = approvals.get_open_draft(name, shown)
-	made = calls_of([row.run])
-	_, attempts = read_state(row.run)
+	made = list_tool_calls([row.run])
+	_, attempts = read_run_state(row.run)
 	if allowed:
 		approvals.approve_call(name, shown, arguments)
 	else:
 		approvals.reject_call(name, shown, reason)
-	return row, made, follow(row.run, first_event_number(attempts + 1))
+	return row, made, follow_run_events(row.run, first_event_number(attempts + 1))
 
 
 def find_thread(agent: str, channel: str, thread: str) -> str | None:

@@ -8,7 +8,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, RunEvent, StopReason
-from huf.ai.queries.runs import calls_of, describe_runs
+from huf.ai.queries.runs import describe_runs, list_tool_calls
 from huf.ai.runs import admission
 from huf.ai.runs.queue import enqueue_run
 from huf.ai.runs.start import read_names, run_agent, stream_agent
@@ -52,12 +52,12 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 		"may_write": doc.has_permission("write"),
 		"may_share": doc.has_permission("share"),
 	}
-	return {"conversation": shown, "messages": rows, "runs": describe_runs(names, said=True)}
+	return {"conversation": shown, "messages": rows, "runs": describe_runs(names, in_conversation=True)}
 
 
 def add_call_details(rows: list, runs: list[str]) -> None:
 	"""Put what the journal knows of a tool call beside the messages about it."""
-	calls = calls_of(runs)
+	calls = list_tool_calls(runs)
 	known = {(call.run, call.step, call.call_id): call for call in calls}
 	for row in rows:
 		if call := known.get((row.run, row.step, row.tool_call_id)):

@@ -82,6 +82,14 @@ def to_text(result: Any) -> str:
 	return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
 
 
+def parse_result(text: str | None) -> Any:
+	"""The value that `to_text` rendered: parsed JSON, else the text itself; None for no text."""
+	try:
+		return json.loads(text or "null")
+	except ValueError:
+		return text
+
+
 def truncate_result(result: Any, max_chars: int = 0) -> str:
 	"""A result as text of about `max_chars` (0: unlimited), with a note if something was left out.
 

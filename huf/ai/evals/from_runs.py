@@ -6,6 +6,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.arguments import parse_result
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import CallStatus, Effect
@@ -78,13 +79,13 @@ def collect_external_results(recorded: RecordedRun) -> dict[str, list]:
 	results: dict[str, list] = {}
 	for call in list_successful_calls(recorded):
 		if call.effect == Effect.EXTERNAL.value:
-			results.setdefault(call.tool, []).append(parse_json(call.result))
+			results.setdefault(call.tool, []).append(parse_result(call.result or "{}"))
 	return results
 
 
 def build_answers(recorded: RecordedRun, answer: str) -> Iterator[dict]:
 	for _, reply in sorted(recorded.replies.items()):
-		calls = [{"call": each.name, "with": parse_json(each.arguments)} for each in reply.calls]
+		calls = [{"call": each.name, "with": parse_result(each.arguments or "{}")} for each in reply.calls]
 		if calls:
 			yield {"calls": calls, **({"say": reply.text} if reply.text else {})}
 	yield {"say": answer}
@@ -93,7 +94,8 @@ def build_answers(recorded: RecordedRun, answer: str) -> Iterator[dict]:
 def expect_same(recorded: RecordedRun, answer: str) -> Iterator[dict]:
 	"""Expect the same calls, and the same answer in substance if a model can judge that; else some answer."""
 	calls = [
-		{"calls": call.tool, "with": parse_json(call.arguments)} for call in list_successful_calls(recorded)
+		{"calls": call.tool, "with": parse_result(call.arguments or "{}")}
+		for call in list_successful_calls(recorded)
 	]
 	yield from {json.dumps(each, sort_keys=True, default=str): each for each in calls}.values()
 	if get_settings().default_model:
@@ -111,10 +113,3 @@ def expect_different(note: str) -> Iterator[dict]:
 def list_successful_calls(recorded: RecordedRun) -> list[Any]:
 	"""Rows of Agent Tool Call, in order."""
 	return [row for _, row in sorted(recorded.calls.items()) if row["status"] == CallStatus.SUCCESS.value]
-
-
-def parse_json(text: str | None) -> Any:
-	try:
-		return json.loads(text or "{}")
-	except ValueError:
-		return text

@@ -30,7 +30,7 @@ from huf.ai.mail.triage import (
 	read_category,
 )
 from huf.ai.providers.models import choose_model
-from huf.ai.queries.tool_log import tool_calls_log
+from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import open_run
 from huf.ai.runs.queue import work_on
@@ -162,7 +162,7 @@ def finish_mail(mail: str) -> None:
 
 
 def finish_agent_job(row, run) -> None:
-	log = tool_calls_log(run.name)
+	log = read_tool_log(run.name)
 	status = EXTERNAL_STATUSES.get(run.stop_reason, "error")
 	is_good = run.status == RunStatus.SUCCESS.value
 	after = MailStatus.DONE if is_good else MailStatus.FAILED

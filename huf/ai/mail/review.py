@@ -18,7 +18,7 @@ from huf.ai.mail.intake import build_account
 from huf.ai.mail.jobs import message_from_row
 from huf.ai.mail.outbox import enqueue_sending
 from huf.ai.mail.rules import Rule, check_rule, try_rule
-from huf.ai.queries.tool_log import tool_calls_log
+from huf.ai.queries.tool_log import read_tool_log
 
 RUN_FIELDS = [
 	"name",
@@ -45,7 +45,7 @@ def describe_mail(doc) -> dict:
 		run.llm_calls = frappe.get_all(
 			"Agent LLM Call", {"run": run.name}, CALL_FIELDS, order_by="step asc, creation asc"
 		)
-		run.tool_calls_log = tool_calls_log(run.name)
+		run.tool_calls_log = read_tool_log(run.name)
 	drafts = thread_mails(doc, {"reply_to_mail": doc.name})
 	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
 	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")

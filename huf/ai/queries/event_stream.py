@@ -1,4 +1,6 @@
-"""Streams the events of a run to a reader who joins at any time: live where cached, else replayed from the journal."""
+"""Streams the events of a run to a reader who joins at any time: live where cached, else replayed from the
+journal.
+"""
 
 import time
 from collections.abc import Iterator
@@ -6,55 +8,58 @@ from collections.abc import Iterator
 import frappe
 
 from huf.ai.core.types import EventKind, RunEvent, RunStatus
-from huf.ai.queries.replayed_events import retell
+from huf.ai.queries.replayed_events import replay_events
 from huf.ai.storage.live_events import find_live_event, first_event_number
 
 POLL_S, RECORD_POLL_S, KEEPALIVE_S = 0.02, 0.5, 15.0
-"""How often to look for the next event and at the run's row, and the longest silence."""
+"""Intervals for the next event and the run's row, and how long the stream may be silent."""
 LAST_EVENT_GRACE_S = 0.3
 """The last event may follow the run's end on record by this long."""
 RUNNING = (RunStatus.QUEUED.value, RunStatus.STARTED.value)
 
 
-def follow(run: str, after: int = 0) -> Iterator[RunEvent | None]:
-	"""A run's events after a number, then each as it happens, until the run ends or waits for a person.
+def follow_run_events(run: str, after: int = 0) -> Iterator[RunEvent | None]:
+	"""Yield a run's events after number `after`, then new ones until the run ends or waits for a person.
 
-	None comes in long silences. What is not kept any more is retold from the record; that begins with a `run_started` that
-	keeps no steps, and its events have no number. The caller has checked who asks.
+	Yields None in long silences. Events that are no longer cached are replayed from the journal: the replay
+	begins with a `run_started` that keeps no steps, and its events have no number. The caller checks
+	permissions.
 	"""
-	number, heard, over = after, False, False
-	look_at_record, sign_of_life = 0.0, time.monotonic() + KEEPALIVE_S
+	number, has_live_events, is_over = after, False, False
+	next_record_poll, next_keepalive = 0.0, time.monotonic() + KEEPALIVE_S
 	while True:
 		if event := find_live_event(run, number + 1):
-			number, heard, over = event.number, True, False
+			number, has_live_events, is_over = event.number, True, False
 			yield event
-			if event.kind is EventKind.RUN_FINISHED or (event.kind is EventKind.RUN_WAITING and waits(run)):
+			if event.kind is EventKind.RUN_FINISHED or (
+				event.kind is EventKind.RUN_WAITING and is_paused(run)
+			):
 				return
-			sign_of_life = time.monotonic() + KEEPALIVE_S
+			next_keepalive = time.monotonic() + KEEPALIVE_S
 			continue
-		if over:
-			yield from retell(run)
+		if is_over:
+			yield from replay_events(run)
 			return
 		now = time.monotonic()
-		if now >= look_at_record:
-			status, attempts = read_state(run)
-			# The last event comes a moment after the record of it.
-			over, look_at_record = status not in RUNNING, now + RECORD_POLL_S
+		if now >= next_record_poll:
+			status, attempts = read_run_state(run)
+			# The last event follows the record by a moment, so look for it once more.
+			is_over, next_record_poll = status not in RUNNING, now + RECORD_POLL_S
 			if number < first_event_number(attempts):
-				yield from () if heard else retell(run, to_the_end=False)
+				yield from () if has_live_events else replay_events(run, with_end=False)
 				number = first_event_number(attempts)
-		if now >= sign_of_life:
+		if now >= next_keepalive:
 			yield None
-			sign_of_life = now + KEEPALIVE_S
-		time.sleep(LAST_EVENT_GRACE_S if over else POLL_S)
+			next_keepalive = now + KEEPALIVE_S
+		time.sleep(LAST_EVENT_GRACE_S if is_over else POLL_S)
 
 
-def waits(run: str) -> bool:
-	return read_state(run)[0] not in RUNNING
+def is_paused(run: str) -> bool:
+	return read_run_state(run)[0] not in RUNNING
 
 
-def read_state(run: str) -> tuple[str, int]:
-	"""(status, attempts) as it is now, and not as it was when this transaction began."""
+def read_run_state(run: str) -> tuple[str, int]:
+	"""The current (status, attempts); the rollback ends the snapshot of this transaction."""
 	frappe.db.rollback()
 	row = frappe.db.get_value("Agent Run", run, ["status", "attempts"], as_dict=True)
 	return row.status, row.attempts or 1

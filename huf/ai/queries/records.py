@@ -1,4 +1,7 @@
-"""DocTypes as forms: what a page has to know of one to list, show and change its records. Reads as the user; never writes."""
+"""Describes DocTypes and reads their records for the pages' forms and lists, with the user's permissions.
+
+Read-only.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,61 +11,81 @@ from frappe import _
 
 from huf.ai.tools.types import LAYOUT_FIELDS
 
-SHOWN = (
-	*("fieldname", "fieldtype", "label", "options", "default", "description", "precision", "fetch_from"),
-	*("depends_on", "mandatory_depends_on", "read_only_depends_on", "link_filters"),
-	*("reqd", "read_only", "hidden", "non_negative", "set_only_once", "collapsible", "in_list_view"),
+FIELD_PROPERTIES = (
+	"fieldname",
+	"fieldtype",
+	"label",
+	"options",
+	"default",
+	"description",
+	"precision",
+	"fetch_from",
+	"depends_on",
+	"mandatory_depends_on",
+	"read_only_depends_on",
+	"link_filters",
+	"reqd",
+	"read_only",
+	"hidden",
+	"non_negative",
+	"set_only_once",
+	"collapsible",
+	"in_list_view",
 )
-TRANSLATED = ("label", "description")
+TRANSLATED_PROPERTIES = ("label", "description")
 LANGUAGES = ("en", "de", "es", "cs")
 RIGHTS = ("write", "create", "delete")
-RIGHTS_TO_ONE, RIGHTS_TO_SUBMITTABLE = ("write", "delete"), ("submit", "cancel")
-SEARCHED = ("Data", "Small Text", "Text", "Link", "Select", "Text Editor", "Read Only")
-NOT_LISTED = {*LAYOUT_FIELDS, "Table", "Code", "JSON", "Long Text"}
-MIN_COLUMNS, MAX_COLUMNS = 3, 6
-"""Columns of a list: where the DocType names none, and at most."""
+RECORD_RIGHTS = ("write", "delete")
+SUBMIT_RIGHTS = ("submit", "cancel")
+SEARCHABLE_TYPES = ("Data", "Small Text", "Text", "Link", "Select", "Text Editor", "Read Only")
+UNLISTED_TYPES = {*LAYOUT_FIELDS, "Table", "Code", "JSON", "Long Text"}
+DEFAULT_COLUMNS = 3
+"""Columns of a list if the DocType selects none."""
+MAX_COLUMNS = 6
 
 
 def describe_doctype(doctype: str, language: str | None = None) -> dict:
-	"""A DocType in one of the LANGUAGES; in the user's if left out.
+	"""A DocType as a form, translated into one of LANGUAGES (None: the user's language).
 
-	{name, label, title_field, is_single, is_submittable, is_named, fields, tables: {DocType: fields}, columns, can}.
+	{name, label, title_field, is_single, is_submittable, is_named, fields, tables: {DocType: fields},
+	columns, can}
 
-	Of `fields` those that the user may read; what they may not write is read_only. Raises PermissionError.
+	`fields` has only those that the user may read; those they may not write are read_only. Raises
+	PermissionError.
 	"""
 	meta = frappe.get_meta(doctype)
 	frappe.has_permission(doctype, "read", throw=True)
-	in_words = words_in(language)
-	fields = describe_fields(meta, meta, in_words)
+	translate = get_translator(language)
+	fields = describe_fields(meta, meta, translate)
 	return {
 		"name": meta.name,
-		"label": in_words(meta.name),
+		"label": translate(meta.name),
 		"title_field": meta.title_field or None,
 		"is_single": bool(meta.issingle),
 		"is_submittable": bool(meta.is_submittable),
 		"is_named": (meta.autoname or "").lower() == "prompt",
 		"fields": fields,
 		"tables": {
-			df.options: describe_fields(frappe.get_meta(df.options), meta, in_words)
+			df.options: describe_fields(frappe.get_meta(df.options), meta, translate)
 			for df in meta.get_table_fields()
 		},
-		"columns": columns_of(meta, [field["fieldname"] for field in fields]),
-		"can": {right: may(doctype, right) for right in RIGHTS},
+		"columns": choose_columns(meta, [field["fieldname"] for field in fields]),
+		"can": {right: has_right(doctype, right) for right in RIGHTS},
 	}
 
 
-def words_in(language: str | None) -> Callable[[str], str]:
+def get_translator(language: str | None) -> Callable[[str], str]:
 	return partial(_, lang=language if language in LANGUAGES else None)
 
 
-def describe_fields(meta, parent, in_words: Callable[[str], str]) -> list[dict]:
-	"""Fields of a form, or of a row of `parent`'s."""
+def describe_fields(meta, parent, translate: Callable[[str], str]) -> list[dict]:
+	"""Fields of a form or of a child row; `parent` is the DocType whose permission levels count."""
 	readable, writable = ({0, *parent.get_permlevel_access(right)} for right in ("read", "write"))
 	return [
 		{
-			**{key: df.get(key) for key in SHOWN if df.get(key)},
-			**{key: in_words(df.get(key)) for key in TRANSLATED if df.get(key)},
-			**labels_of(df, in_words),
+			**{key: df.get(key) for key in FIELD_PROPERTIES if df.get(key)},
+			**{key: translate(df.get(key)) for key in TRANSLATED_PROPERTIES if df.get(key)},
+			**translate_choices(df, translate),
 			**({} if df.permlevel in writable else {"read_only": 1}),
 		}
 		for df in meta.fields
@@ -70,40 +93,42 @@ def describe_fields(meta, parent, in_words: Callable[[str], str]) -> list[dict]:
 	]
 
 
-def labels_of(df, in_words: Callable[[str], str]) -> dict:
-	"""{labels: {choice: what it is called}} of a Select, where one of them is another word."""
+def translate_choices(df, translate: Callable[[str], str]) -> dict:
+	"""{labels: {choice: label}} of a Select, if any label differs from its choice."""
 	choices = (df.options or "").split("\n") if df.fieldtype == "Select" else ()
-	labels = {choice: in_words(choice) for choice in choices if choice}
+	labels = {choice: translate(choice) for choice in choices if choice}
 	return {"labels": labels} if any(choice != label for choice, label in labels.items()) else {}
 
 
-def may(doctype: str, right: str, doc=None) -> bool:
+def has_right(doctype: str, right: str, doc=None) -> bool:
 	return bool(frappe.has_permission(doctype, right, doc=doc))
 
 
-def columns_of(meta, readable: list[str]) -> list[str]:
-	"""What a list shows beside a record's title."""
+def choose_columns(meta, readable: list[str]) -> list[str]:
+	"""Names of the columns of a list view, besides the title."""
 	fields = [
 		df
 		for df in meta.fields
-		if df.fieldname in readable and df.fieldtype not in NOT_LISTED and not df.hidden
+		if df.fieldname in readable and df.fieldtype not in UNLISTED_TYPES and not df.hidden
 	]
 	fields = [df for df in fields if df.fieldname != meta.title_field]
 	named = [df.fieldname for df in fields if df.in_list_view] or [df.fieldname for df in fields][
-		:MIN_COLUMNS
+		:DEFAULT_COLUMNS
 	]
 	return named[:MAX_COLUMNS]
 
 
 def list_records(doctype: str, text: str = "", filters: dict | None = None, start: int = 0, limit: int = 50):
-	"""Records that the user may read, the last changed first: {name, modified, docstatus, title, and the columns}."""
+	"""Records that the user may read, last modified first: {name, modified, docstatus, title, columns}."""
 	meta = frappe.get_meta(doctype)
 	columns = describe_doctype(doctype)["columns"]
 	title = [meta.title_field] if meta.title_field else []
 	return frappe.get_list(
 		doctype,
 		filters=filters or {},
-		or_filters=[[doctype, name, "like", f"%{text}%"] for name in searched(meta)] if text else None,
+		or_filters=[[doctype, name, "like", f"%{text}%"] for name in list_search_fields(meta)]
+		if text
+		else None,
 		fields=[f"`{name}`" for name in dict.fromkeys(["name", "modified", "docstatus", *title, *columns])],
 		order_by="modified desc",
 		limit_start=start,
@@ -111,18 +136,18 @@ def list_records(doctype: str, text: str = "", filters: dict | None = None, star
 	)
 
 
-def searched(meta) -> list[str]:
+def list_search_fields(meta) -> list[str]:
 	named = [name.strip() for name in (meta.search_fields or "").split(",")]
 	listed = [df.fieldname for df in meta.fields if df.in_list_view]
 	wanted = {meta.title_field, *named, *listed}
 	return [
 		"name",
-		*(df.fieldname for df in meta.fields if df.fieldname in wanted and df.fieldtype in SEARCHED),
+		*(df.fieldname for df in meta.fields if df.fieldname in wanted and df.fieldtype in SEARCHABLE_TYPES),
 	]
 
 
 def read_record(doctype: str, name: str) -> dict:
-	"""{doc, can, files}. Secrets are not in it: a stored password is a row of stars."""
+	"""{doc, can, files} of a record. Passwords are masked. Raises PermissionError."""
 	doc = frappe.get_doc(doctype, name)
 	doc.check_permission("read")
 	doc.apply_fieldlevel_read_permissions()
@@ -132,16 +157,16 @@ def read_record(doctype: str, name: str) -> dict:
 		fields=["name", "file_name", "file_url", "file_size", "is_private"],
 		order_by="creation asc",
 	)
-	rights = RIGHTS_TO_ONE + (RIGHTS_TO_SUBMITTABLE if doc.meta.is_submittable else ())
+	rights = RECORD_RIGHTS + (SUBMIT_RIGHTS if doc.meta.is_submittable else ())
 	return {
 		"doc": doc.as_dict(),
-		"can": {right: may(doctype, right, doc) for right in rights},
+		"can": {right: has_right(doctype, right, doc) for right in rights},
 		"files": files,
 	}
 
 
-def worked_with(language: str | None = None) -> list[dict]:
-	"""DocTypes that people come here for: those that tools work with, and the site's own: [{name, label}]."""
+def list_used_doctypes(language: str | None = None) -> list[dict]:
+	"""DocTypes that tools use and custom DocTypes of the site: [{name, label}]."""
 	named = frappe.get_all(
 		"Agent Tool Function",
 		filters={"reference_doctype": ["is", "set"]},
@@ -150,5 +175,5 @@ def worked_with(language: str | None = None) -> list[dict]:
 	)
 	own = frappe.get_all("DocType", filters={"custom": 1, "istable": 0}, pluck="name", order_by="name asc")
 	names = sorted({*named, *own})
-	names = [name for name in names if frappe.db.exists("DocType", name) and may(name, "read")]
-	return [{"name": name, "label": words_in(language)(name)} for name in names]
+	names = [name for name in names if frappe.db.exists("DocType", name) and has_right(name, "read")]
+	return [{"name": name, "label": get_translator(language)(name)} for name in names]

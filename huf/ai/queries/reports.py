@@ -1,4 +1,4 @@
-"""What the Desk's reports read, as far as the user in session may see it. Sums and lists; changes nothing."""
+"""Queries of the Desk reports, with the session user's permissions. Read-only."""
 
 import frappe
 
@@ -9,8 +9,10 @@ GROUPS = {"Agent": "agent", "Model": "model", "User": "run_as"}
 RUN, CALL = "Agent Run", "Agent Tool Call"
 
 
-def conditions(doctype: str, filters: dict, *fields: str) -> str:
-	"""The WHERE of a report: what the user may see, from_date and to_date of `creation`, and fields that are set."""
+def build_conditions(doctype: str, filters: dict, *fields: str) -> str:
+	"""SQL condition of a report: the user's permissions, from_date and to_date of `creation`, and other set
+	filters.
+	"""
 	table = f"`tab{doctype}`"
 	parts = [list_condition(frappe.session.user, doctype)]
 	if filters.get("from_date"):
@@ -21,50 +23,52 @@ def conditions(doctype: str, filters: dict, *fields: str) -> str:
 	return " and ".join(filter(None, parts)) or "1 = 1"
 
 
-def read(query: str, filters: dict) -> list[dict]:
+def run_query(query: str, filters: dict) -> list[dict]:
 	values = {**filters, "until": f"{filters.get('to_date')} 23:59:59.999999"}
 	return frappe.db.sql(query, values, as_dict=True)
 
 
-def list_runs(filters: dict) -> list[dict]:
-	"""The newest runs, 1000 at most."""
-	return read(
+def list_newest_runs(filters: dict) -> list[dict]:
+	"""The newest runs, at most MAX_ROWS."""
+	return run_query(
 		f"""select name, creation, agent, status, stop_reason, model, run_as, steps, total_tokens, total_cost,
-		duration_ms from `tabAgent Run` where {conditions(RUN, filters, "agent", "status")}
+		duration_ms from `tabAgent Run` where {build_conditions(RUN, filters, "agent", "status")}
 		order by creation desc, name limit {MAX_ROWS}""",
 		filters,
 	)
 
 
 def sum_costs(filters: dict) -> list[dict]:
-	"""Runs, tokens and USD by `group_by`: Agent, Model or User. Of `unpriced` runs the cost is not known whole."""
-	group = GROUPS.get(filters.get("group_by"), "agent")
-	return read(
+	"""Runs, tokens and USD by `group_by` (Agent, Model or User); the cost of `unpriced` runs is not fully
+	known.
+	"""
+	group = GROUPS.get(filters.get("group_by") or "", "agent")
+	return run_query(
 		f"""select {group} as grouped, count(*) as runs,
 		sum(case when status = 'Success' then 1 else 0 end) as successes, sum(total_tokens) as tokens,
 		sum(total_cost) as cost, sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced
-		from `tabAgent Run` where {conditions(RUN, filters)}
+		from `tabAgent Run` where {build_conditions(RUN, filters)}
 		group by {group} order by cost desc, {group}""",
 		filters,
 	)
 
 
 def list_failures(filters: dict) -> list[dict]:
-	"""The newest tool calls that failed, were refused, or of which nobody knows what became; 1000 at most."""
-	return read(
+	"""The newest tool calls that failed, were refused or have an unknown outcome; at most MAX_ROWS."""
+	return run_query(
 		f"""select name, creation, tool, status, effect, run, error_message from `tabAgent Tool Call`
-		where {conditions(CALL, filters, "tool")} and status in ('Failed', 'Refused', 'Unknown')
+		where {build_conditions(CALL, filters, "tool")} and status in ('Failed', 'Refused', 'Unknown')
 		order by creation desc, name limit {MAX_ROWS}""",
 		filters,
 	)
 
 
 def time_tools(filters: dict) -> list[dict]:
-	"""How long tools took, the slowest first; answers from a run's cache do not count."""
-	return read(
+	"""Durations of tools, slowest first; results from a run's cache are not counted."""
+	return run_query(
 		f"""select tool, count(*) as calls, avg(duration_ms) as average_ms, max(duration_ms) as longest_ms,
 		sum(case when status = 'Success' then 0 else 1 end) as failures from `tabAgent Tool Call`
-		where {conditions(CALL, filters)} and status != 'Started' and (cached is null or cached = 0)
+		where {build_conditions(CALL, filters)} and status != 'Started' and (cached is null or cached = 0)
 		group by tool order by average_ms desc, tool""",
 		filters,
 	)

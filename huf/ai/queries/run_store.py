@@ -1,6 +1,6 @@
-"""Runs as front ends of the agent-run kind keep them: a store with save, get and list over Agent Run.
+"""A store of finished runs (save, get, list) over Agent Run, in the record shape of external front ends.
 
-Reads as the user, through list permissions; a run that goes on is not in the store yet. Does not commit.
+Reads with the user's list permissions; a run in progress is not in the store yet. Does not commit.
 """
 
 import json
@@ -15,12 +15,12 @@ from huf.ai.storage.rows import clip, insert_row, insert_rows, update_row
 from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
 
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
-STATUS_OF = {
+RUN_STATUSES = {
 	"completed": RunStatus.SUCCESS,
 	EXTERNAL_FAILED: RunStatus.FAILED,
 	"cancelled": RunStatus.CANCELLED,
 }
-FIELDS = {
+COLUMNS = {
 	"run_id": "name",
 	"objective": "prompt",
 	"confidence": "confidence",
@@ -31,12 +31,12 @@ FIELDS = {
 	"created_at": "creation",
 	"completed_at": "ended_at",
 }
-"""Fields of a record, and those of Agent Run that hold the same."""
+"""Fields of AgentRunRecord and the columns of Agent Run that store them."""
 
 
 @dataclass(frozen=True)
 class AgentRunRecord:
-	"""A run that has ended; `status` is completed, failed or cancelled."""
+	"""A finished run; `status` is completed, failed or cancelled."""
 
 	run_id: str
 	objective: str
@@ -55,10 +55,13 @@ class AgentRunRecord:
 
 class RunStore:
 	def save(self, record: AgentRunRecord) -> None:
-		"""Keep a record: a new Agent Run of the user, or what an own one ended with."""
+		"""Insert a record as a new Agent Run of the user, or update an existing one.
+
+		Raises PermissionError.
+		"""
 		values = {
 			column: getattr(record, name)
-			for name, column in FIELDS.items()
+			for name, column in COLUMNS.items()
 			if name not in ("run_id", "created_at")
 		}
 		result = (
@@ -67,7 +70,7 @@ class RunStore:
 		values |= {
 			"route": record.route,
 			"plan": json.dumps(record.plan, ensure_ascii=False),
-			"status": STATUS_OF[record.status].value,
+			"status": RUN_STATUSES[record.status].value,
 			"response": clip(result),
 			"error_message": clip(record.error),
 		}
@@ -80,7 +83,8 @@ class RunStore:
 			"Agent Run", {**values, "run_as": user, "started_at": record.created_at}, user, record.run_id
 		)
 		insert_rows(
-			"Agent Tool Call", [called(record.run_id, *each) for each in enumerate(record.tools_used, 1)]
+			"Agent Tool Call",
+			[build_tool_call(record.run_id, *each) for each in enumerate(record.tools_used, 1)],
 		)
 
 	def get(self, run_id: str) -> AgentRunRecord | None:
@@ -88,11 +92,11 @@ class RunStore:
 		return found[0] if found else None
 
 	def list(self, limit: int = 50) -> list[AgentRunRecord]:
-		"""The newest first."""
+		"""Up to `limit` records, newest first."""
 		return read_records({"status": ["in", ENDED]}, limit)
 
 
-def called(run: str, step: int, tool: str) -> dict:
+def build_tool_call(run: str, step: int, tool: str) -> dict:
 	return {"run": run, "step": step, "position": 0, "tool": tool, "status": CallStatus.SUCCESS.value}
 
 
@@ -100,16 +104,16 @@ def read_records(filters: dict, limit: int) -> list[AgentRunRecord]:
 	rows = frappe.get_list(
 		"Agent Run",
 		filters=filters,
-		fields=[*FIELDS.values(), "status", "plan"],
+		fields=[*COLUMNS.values(), "status", "plan"],
 		order_by="creation desc",
 		limit_page_length=limit,
 	)
-	tools = tools_of([row.name for row in rows])
-	return [as_record(row, tools.get(row.name, [])) for row in rows]
+	tools = list_tools_by_run([row.name for row in rows])
+	return [build_record(row, tools.get(row.name, [])) for row in rows]
 
 
-def as_record(row, tools: list[str]) -> AgentRunRecord:
-	values = {name: row[column] for name, column in FIELDS.items()}
+def build_record(row, tools: list[str]) -> AgentRunRecord:
+	values = {name: row[column] for name, column in COLUMNS.items()}
 	return AgentRunRecord(
 		**values,
 		status=EXTERNAL_STATUSES.get(row.status, EXTERNAL_FAILED),
@@ -118,8 +122,8 @@ def as_record(row, tools: list[str]) -> AgentRunRecord:
 	)
 
 
-def tools_of(runs: list[str]) -> dict[str, list[str]]:
-	"""The names of the tools each run called, each once, in order."""
+def list_tools_by_run(runs: list[str]) -> dict[str, list[str]]:
+	"""{run: names of the tools it called, without duplicates, in order}."""
 	calls = frappe.get_list(
 		"Agent Tool Call",
 		filters={"run": ["in", runs]},

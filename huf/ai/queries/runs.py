@@ -1,77 +1,81 @@
-"""Runs as pages show them: lists, and one run's timeline. Reads as the user, through list permissions; changes nothing."""
+"""Runs for the pages: lists, and the timeline of one run. Read-only, with the user's list permissions."""
 
 import json
 
 import frappe
 
+from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import OFFLINE
 from huf.ai.tools.sources import sources_of
 
 RUN_FIELDS = [
-	*(
-		"name",
-		"agent",
-		"status",
-		"stop_reason",
-		"provider",
-		"model",
-		"run_as",
-		"conversation",
-		"parent_run",
-		"trigger",
-		"mode",
-		"tier",
-	),
-	*(
-		"prompt",
-		"response",
-		"error_message",
-		"creation",
-		"started_at",
-		"ended_at",
-		"duration_ms",
-		"verdict",
-		"verdict_note",
-		"steps",
-		"attempts",
-	),
-	*("input_tokens", "output_tokens", "cached_tokens", "total_cost", "unpriced_calls"),
-	*("reference_doctype", "reference_name"),
+	"name",
+	"agent",
+	"status",
+	"stop_reason",
+	"provider",
+	"model",
+	"run_as",
+	"conversation",
+	"parent_run",
+	"trigger",
+	"mode",
+	"tier",
+	"prompt",
+	"response",
+	"error_message",
+	"creation",
+	"started_at",
+	"ended_at",
+	"duration_ms",
+	"verdict",
+	"verdict_note",
+	"steps",
+	"attempts",
+	"input_tokens",
+	"output_tokens",
+	"cached_tokens",
+	"total_cost",
+	"unpriced_calls",
+	"reference_doctype",
+	"reference_name",
 ]
 LIST_FIELDS = [field for field in RUN_FIELDS if field not in ("response", "attempts")]
 MODEL_CALL_FIELDS = [
-	*(
-		"name",
-		"step",
-		"status",
-		"model",
-		"started_at",
-		"duration_ms",
-		"input_tokens",
-		"output_tokens",
-		"cached_tokens",
-	),
-	*("cost", "cost_known", "response", "finish_reason", "corrected", "error_message"),
+	"name",
+	"step",
+	"status",
+	"model",
+	"started_at",
+	"duration_ms",
+	"input_tokens",
+	"output_tokens",
+	"cached_tokens",
+	"cost",
+	"cost_known",
+	"response",
+	"finish_reason",
+	"corrected",
+	"error_message",
 ]
 TOOL_CALL_FIELDS = [
-	*(
-		"name",
-		"step",
-		"position",
-		"tool",
-		"effect",
-		"status",
-		"arguments",
-		"result",
-		"error_message",
-		"started_at",
-	),
-	*("duration_ms", "call_id"),
+	"name",
+	"step",
+	"position",
+	"tool",
+	"effect",
+	"status",
+	"arguments",
+	"result",
+	"error_message",
+	"started_at",
+	"duration_ms",
+	"call_id",
 ]
 
 
 def list_runs(filters: dict, start: int = 0, limit: int = 50) -> list[dict]:
-	"""The runs a user may see, newest first."""
+	"""Runs that the user may see, newest first."""
 	rows = frappe.get_list(
 		"Agent Run",
 		filters=filters,
@@ -80,12 +84,14 @@ def list_runs(filters: dict, start: int = 0, limit: int = 50) -> list[dict]:
 		limit_start=start,
 		limit_page_length=limit,
 	)
-	return [describe_run(row) for row in rows]
+	return [describe_run_row(row) for row in rows]
 
 
-def describe_runs(names: list[str], said: bool = False) -> dict[str, dict]:
-	"""Some runs by name, as far as the user may see them; `said`: in a conversation that the user may read."""
-	read = frappe.get_all if said else frappe.get_list
+def describe_runs(names: list[str], in_conversation: bool = False) -> dict[str, dict]:
+	"""{name: run} of runs that the user may see; `in_conversation`: they belong to a conversation the user
+	may read.
+	"""
+	read = frappe.get_all if in_conversation else frappe.get_list
 	rows = read(
 		"Agent Run",
 		filters={"name": ["in", names]},
@@ -93,11 +99,11 @@ def describe_runs(names: list[str], said: bool = False) -> dict[str, dict]:
 		order_by="creation asc",
 		limit_page_length=0,
 	)
-	return {row.name: describe_run(row) for row in rows}
+	return {row.name: describe_run_row(row) for row in rows}
 
 
-def describe_run(row) -> dict:
-	"""An Agent Run as the event `run_finished` tells it, and more."""
+def describe_run_row(row) -> dict:
+	"""An Agent Run row with the keys of the event `run_finished` added."""
 	return {
 		**row,
 		"run": row.name,
@@ -108,10 +114,12 @@ def describe_run(row) -> dict:
 
 
 def read_timeline(run: str) -> dict:
-	"""{run, steps: [{step, model_calls, tool_calls}], children}. Raises PermissionError for another's run."""
+	"""{run, steps: [{step, model_calls, tool_calls}], children}. Raises PermissionError."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
-	model_calls = [describe_model_call(row) for row in rows_of("Agent LLM Call", run, MODEL_CALL_FIELDS)]
-	tool_calls = [describe_tool_call(row) for row in rows_of("Agent Tool Call", run, TOOL_CALL_FIELDS)]
+	model_calls = [
+		describe_model_call(row) for row in read_call_rows("Agent LLM Call", run, MODEL_CALL_FIELDS)
+	]
+	tool_calls = [describe_tool_call(row) for row in read_call_rows("Agent Tool Call", run, TOOL_CALL_FIELDS)]
 	steps = sorted({call["step"] for call in [*model_calls, *tool_calls]})
 	children = frappe.get_list(
 		"Agent Run", filters={"parent_run": run}, fields=["name", "agent", "status"], order_by="creation asc"
@@ -130,8 +138,8 @@ def read_timeline(run: str) -> dict:
 	}
 
 
-def calls_of(runs: list[str]) -> list:
-	"""The tool calls of some runs, for what was said about them in a conversation that the user may read."""
+def list_tool_calls(runs: list[str]) -> list:
+	"""Tool calls of runs in a conversation that the user may read; the caller checks that."""
 	fields = ["run", "step", "call_id", "effect", "status", "duration_ms", "error_message"]
 	filters = {"run": ["in", runs]}
 	return frappe.get_all(
@@ -143,33 +151,27 @@ def calls_of(runs: list[str]) -> list:
 	)
 
 
-def tool_results(run: str) -> list[dict]:
-	"""What a run's tools gave, in order: {tool, arguments, result}, as a planner is told it."""
-	rows = rows_of("Agent Tool Call", run, ["tool", "arguments", "result", "step", "position"])
+def read_tool_results(run: str) -> list[dict]:
+	"""The results of a run's tool calls, in order: [{tool, arguments, result}]."""
+	rows = read_call_rows("Agent Tool Call", run, ["tool", "arguments", "result", "step", "position"])
 	rows.sort(key=lambda row: (row.step, row.position))
 	return [
-		{"tool": row.tool, "arguments": parsed(row.arguments), "result": parsed(row.result)} for row in rows
+		{"tool": row.tool, "arguments": parse_result(row.arguments), "result": parse_result(row.result)}
+		for row in rows
 	]
 
 
-def parsed(text: str | None):
-	try:
-		return json.loads(text or "null")
-	except ValueError:
-		return text
-
-
-def rows_of(doctype: str, run: str, fields: list[str]) -> list:
+def read_call_rows(doctype: str, run: str, fields: list[str]) -> list:
 	return frappe.get_list(
 		doctype, filters={"run": run}, fields=fields, order_by="step asc, creation asc", limit_page_length=0
 	)
 
 
 def describe_model_call(row) -> dict:
-	said = json.loads(row.pop("response") or "{}")
+	message = json.loads(row.pop("response") or "{}")
 	return {
 		**row,
-		"text": said.get("content"),
+		"text": message.get("content"),
 		"cost": row.cost if row.cost_known else None,
 		"error": row.error_message,
 	}

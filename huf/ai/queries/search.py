@@ -1,33 +1,33 @@
-"""Finds by a word what one may want to go to: what is set up, what was said and run, records. Reads as the user."""
+"""Search across agents, triggers, tools, conversations, runs and records, as the user may read them."""
 
 import frappe
 
 from huf.ai.queries import records
 
-ROWS_PER_KIND, MAX_DOCTYPES = 5, 40
+ROWS_PER_KIND = 5
+MAX_RESULTS = 40
 MAX_RECORDS = 15
 MIN_QUERY_CHARS = 2
-"""Letters from which on it is looked for."""
-PLACES = (
+SEARCH_TARGETS = (
 	("agent", "Agent", "agent_name", "description"),
 	("trigger", "Agent Trigger", "trigger_name", "agent"),
 	("tool", "Agent Tool Function", "tool_name", "description"),
 	("conversation", "Agent Conversation", "title", "agent"),
 	("run", "Agent Run", "prompt", "agent"),
 )
-"""What kind of thing, its DocType, the field that is looked in, and the one that is shown beside it."""
+"""(kind, DocType, field that is searched, field that is displayed as detail)"""
 
 
-def find(text: str) -> list[dict]:
-	"""[{kind, doctype, name, title, detail}], some of each kind; nothing for less than two letters."""
+def search_everything(text: str) -> list[dict]:
+	"""[{kind, doctype, name, title, detail}], a few of each kind; [] for less than MIN_QUERY_CHARS."""
 	text = text.strip()
 	if len(text) < MIN_QUERY_CHARS:
 		return []
-	found = [each for place in PLACES for each in find_in(*place, text)]
-	return [*found, *find_records(text)][:MAX_DOCTYPES]
+	found = [each for place in SEARCH_TARGETS for each in search_doctype(*place, text)]
+	return [*found, *search_records(text)][:MAX_RESULTS]
 
 
-def find_in(kind: str, doctype: str, title: str, detail: str, text: str) -> list[dict]:
+def search_doctype(kind: str, doctype: str, title: str, detail: str, text: str) -> list[dict]:
 	if not frappe.has_permission(doctype, "read"):
 		return []
 	rows = frappe.get_list(
@@ -43,10 +43,10 @@ def find_in(kind: str, doctype: str, title: str, detail: str, text: str) -> list
 	]
 
 
-def find_records(text: str) -> list[dict]:
-	"""Of the DocTypes that agents work with: the DocType itself, and records that its list would find."""
+def search_records(text: str) -> list[dict]:
+	"""DocTypes that agents use, by name, and their records that a list would find."""
 	found: list[dict] = []
-	for doctype in (each["name"] for each in records.worked_with()):
+	for doctype in (each["name"] for each in records.list_used_doctypes()):
 		if len(found) >= MAX_RECORDS:
 			break
 		if text.lower() in doctype.lower():
@@ -57,6 +57,13 @@ def find_records(text: str) -> list[dict]:
 			continue
 		title = frappe.get_meta(doctype).title_field or "name"
 		for row in records.list_records(doctype, text, limit=ROWS_PER_KIND):
-			shown = {"title": row.get(title) or row.name, "detail": doctype}
-			found.append({"kind": "record", "doctype": doctype, "name": row.name, **shown})
+			found.append(
+				{
+					"kind": "record",
+					"doctype": doctype,
+					"name": row.name,
+					"title": row.get(title) or row.name,
+					"detail": doctype,
+				}
+			)
 	return found

@@ -1,6 +1,6 @@
-"""Models as they are set up: what is there and what it costs, and a provider and its model added in one step.
+"""Lists models with their prices, and adds a provider with a model in one step. Calls no model.
 
-Saves as the user, whose permissions count; asks no model.
+Saves with the user's permissions.
 """
 
 import frappe
@@ -14,9 +14,10 @@ MODEL_FIELDS = ("name", "provider", "tier", "context_window", "without_tool_call
 
 
 def describe_models() -> dict:
-	"""{default, models: [{name, provider, tier, ..., price, priced_by}], providers: [{name, is_local, api_base, has_key}]}.
+	"""{default, models: [{name, provider, tier, ..., price, priced_by}], providers: [{name, is_local,
+	api_base, has_key}]}.
 
-	`price` is {input, output, cached} in USD per million tokens, or None; `priced_by` is site or table.
+	`price` is {input, output, cached} in USD per million tokens, or None; `priced_by` is "site" or "table".
 	"""
 	models = frappe.get_list(
 		"AI Model", fields=list(MODEL_FIELDS), order_by="model_name asc", limit_page_length=0
@@ -28,12 +29,12 @@ def describe_models() -> dict:
 		row.has_key = bool(row.pop("api_key", None))
 	return {
 		"default": frappe.get_cached_doc("Huf Settings").default_model or None,
-		"models": [{**row, **price_of(row)} for row in models],
+		"models": [{**row, **describe_price(row)} for row in models],
 		"providers": providers,
 	}
 
 
-def price_of(row) -> dict:
+def describe_price(row) -> dict:
 	own = facts_of(row.name).prices
 	if own is None:
 		return {"price": listed_price(row.provider, row.name), "priced_by": "table"}
@@ -41,10 +42,13 @@ def price_of(row) -> dict:
 	return {"price": price, "priced_by": "site"}
 
 
-def connect(provider: str, model: str, api_key: str | None, api_base: str | None, is_local: bool) -> str:
-	"""Store a provider with its key, and a model of it; gives the AI Model's name. The first one becomes the default.
+def connect_model(
+	provider: str, model: str, api_key: str | None, api_base: str | None, is_local: bool
+) -> str:
+	"""Store a provider with its key and one of its models; returns the AI Model's name. The first model
+	becomes the default.
 
-	What is there already is kept; a key or an address that is given replaces the stored one. Raises UsageError.
+	Existing records are kept; a new key or URL replaces the stored one. Raises UsageError.
 	"""
 	if not (provider and model):
 		raise UsageError("Say which provider, and which of its models.")

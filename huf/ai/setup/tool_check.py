@@ -1,7 +1,7 @@
-"""Tries a tool as the person it is meant for, with their permissions; nothing of it stays.
+"""Tests a tool with the permissions of the user it is meant for; nothing it writes is kept.
 
-A write that can be run dry is previewed. Any other write and every external call is only shown, but a GET or POST tool
-can be sent on request.
+A write tool that supports dry runs is previewed. Of other writes and external calls only the request is
+displayed, but GET and POST tools can be sent on request.
 """
 
 import json
@@ -27,37 +27,39 @@ SENDABLE = ("GET", "POST")
 
 
 def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
-	"""{ok, text, duration_ms, difference, was_sent} of one call; `text` is what a model would read of it.
+	"""Call a tool once: {ok, text, duration_ms, difference, was_sent}; `text` is what a model would read.
 
-	`difference` is {changes, tables, kept} or {request}, as a draft has it; None of what only reads. Raises PermissionError for
-	whom `user` may not be, UsageError where nothing can be tried.
+	`difference` is {changes, tables, kept} or {request}, as in a draft; None for read tools. Raises
+	PermissionError if the session user may not act as `user`, UsageError if the tool cannot be tested.
 	"""
 	from huf.ai.agents.tool_factory import create_tool
 
-	check_person(user)
+	check_may_act_as(user)
 	row = frappe.get_doc("Agent Tool Function", name)
 	if send and row.types not in SENDABLE:
 		raise UsageError(
 			"Only GET and POST tools can be sent from here. Give this one to an agent to use it."
 		)
-	seen: list[dict] = []
+	differences: list[dict] = []
 	with acting_as(user):
 		tool = create_tool(row)
-		run = tool.start if send else runner_for(tool, seen)
+		callable_tool = loop_tool(tool)
+		if tool.effect is not Effect.READ and not send:
+			callable_tool = replace(callable_tool, run=create_dry_runner(tool, differences))
 		request = CallRequest("check", name, json.dumps(arguments))
-		call = prepare_one(request, 0, {name: replace(loop_tool(tool), run=run)})
+		call = prepare_one(request, 0, {name: callable_tool})
 		tool_result = run_coroutine(perform(call))
 		frappe.db.rollback()
 	return {
 		"ok": tool_result.status is CallStatus.SUCCESS,
 		"text": tool_result.text,
 		"duration_ms": tool_result.duration_ms,
-		"difference": seen[0] if seen else None,
+		"difference": differences[0] if differences else None,
 		"was_sent": send,
 	}
 
 
-def check_person(user: str) -> None:
+def check_may_act_as(user: str) -> None:
 	me = frappe.session.user
 	if "System Manager" not in frappe.get_roles(me):
 		raise frappe.PermissionError("Only a System Manager can try tools as somebody.")
@@ -67,22 +69,23 @@ def check_person(user: str) -> None:
 		raise UsageError(f"There is no user {user!r} who can sign in.")
 
 
-Run = Callable[[dict], Awaitable[Any]]
+Runner = Callable[[dict], Awaitable[Any]]
 
 
-def runner_for(tool: "EffectTool", seen: list[dict]) -> Run:
-	"""What takes the place of the tool's own `run`; a difference or a request is appended to `seen`."""
-	if tool.effect is Effect.READ:
-		return tool.start
+def create_dry_runner(tool: "EffectTool", differences: list[dict]) -> Runner:
+	"""A replacement for the tool's own `run`; it appends a difference or a request to `differences`."""
+	work, describe = tool.work, tool.describe
+	if work is None or describe is None:
+		raise UsageError(f"{tool.name} cannot be tried here.")
 
 	async def preview_changes(arguments: dict) -> Any:
 		results: list = []
-		changed = await run_in_thread(lambda: preview(lambda: results.append(tool.work(arguments))))
-		seen.append(changed.as_dict())
+		changed = await run_in_thread(lambda: preview(lambda: results.append(work(arguments))))
+		differences.append(changed.as_dict())
 		return results[0]
 
 	async def show_request(arguments: dict) -> str:
-		seen.append({"request": tool.describe(arguments)})
+		differences.append({"request": describe(arguments)})
 		return ""
 
 	return preview_changes if tool.can_dry_run else show_request

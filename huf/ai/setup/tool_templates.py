@@ -1,4 +1,4 @@
-"""Tools for a DocType by the handful: what most agents need of it, without a form for each. Saves as the user."""
+"""Creates the usual tools for a DocType (list, read, create, update, delete) with the user's permissions."""
 
 import re
 
@@ -17,19 +17,17 @@ KINDS = {
 
 
 def make_tools(doctype: str, kinds: list[str]) -> list[str]:
-	"""Names of the tools for these kinds of work with a DocType; one that is there already is taken as it is.
+	"""Create the tools of these KINDS for a DocType; existing ones are reused. Returns their names.
 
-	Raises PermissionError, UsageError for a kind that there is not.
+	Raises PermissionError, UsageError for an unknown kind.
 	"""
 	frappe.has_permission(doctype, "read", throw=True)
 	if unknown := [kind for kind in kinds if kind not in KINDS]:
-		raise UsageError(
-			f"There is no such kind of tool: {', '.join(unknown)}. Say some of {', '.join(KINDS)}."
-		)
-	return [find_tool(doctype, kind) or make_tool(doctype, kind) for kind in kinds]
+		raise UsageError(f"Unknown kind of tool: {', '.join(unknown)}. Choose from {', '.join(KINDS)}.")
+	return [find_existing_tool(doctype, kind) or make_tool(doctype, kind) for kind in kinds]
 
 
-def find_tool(doctype: str, kind: str) -> str | None:
+def find_existing_tool(doctype: str, kind: str) -> str | None:
 	return frappe.db.get_value(
 		"Agent Tool Function",
 		{"types": KINDS[kind][0], "reference_doctype": doctype},
@@ -40,12 +38,12 @@ def find_tool(doctype: str, kind: str) -> str | None:
 def make_tool(doctype: str, kind: str) -> str:
 	types, description = KINDS[kind]
 	values = {"types": types, "reference_doctype": doctype, "description": _(description).format(_(doctype))}
-	name = free_name(f"{kind}_{re.sub('[^a-z0-9]+', '_', doctype.lower()).strip('_')}"[:60])
+	name = find_free_name(f"{kind}_{re.sub('[^a-z0-9]+', '_', doctype.lower()).strip('_')}"[:60])
 	return frappe.get_doc({"doctype": "Agent Tool Function", "tool_name": name, **values}).insert().name
 
 
-def free_name(wanted: str) -> str:
-	"""The name, or the first with a number that no tool has."""
+def find_free_name(wanted: str) -> str:
+	"""The name itself, or with the first number that no tool has."""
 	number, name = 1, wanted
 	while frappe.db.exists("Agent Tool Function", name):
 		number += 1

@@ -1,7 +1,8 @@
-"""Who sees a case: its lawyer, its team, whoever made it or was given a share of it, and the role ADMIN. Nobody else.
+"""Permissions of cases: only a case's lawyer, team, owner, the users it is shared with and the role ADMIN see
+it.
 
-What belongs to a case is seen by who sees the case; notes and alerts of no case by who made them. These are Frappe's hooks
-for lists and for single documents, and they only narrow what the DocTypes' roles allow.
+Documents of a case are visible with the case; notes and alerts without a case to their owner. These are
+Frappe's hooks for lists and documents, which only narrow what the DocTypes' roles allow.
 """
 
 import frappe
@@ -14,17 +15,17 @@ def sees_all(user: str) -> bool:
 
 
 def case_condition(user: str) -> str:
-	"""SQL that is true of the rows of cases that a user sees."""
+	"""SQL condition for the cases that a user may see."""
 	me = frappe.db.escape(user)
 	return f"""(`tabHelena Akte`.`anwalt` = {me} or `tabHelena Akte`.`owner` = {me}
 		or `tabHelena Akte`.`name` in (select `parent` from `tabHelena Teammitglied`
 			where `parenttype` = 'Helena Akte' and `benutzer` = {me})
-		or `tabHelena Akte`.`name` in (select `share_name` from `tabDocShare` where `share_doctype` = 'Helena Akte'
-			and `read` = 1 and (`user` = {me} or `everyone` = 1)))"""
+		or `tabHelena Akte`.`name` in (select `share_name` from `tabDocShare`
+			where `share_doctype` = 'Helena Akte' and `read` = 1 and (`user` = {me} or `everyone` = 1)))"""
 
 
 def list_condition(user: str | None = None, doctype: str | None = None) -> str:
-	"""SQL for `permission_query_conditions`; nothing for who sees all."""
+	"""Hook `permission_query_conditions`: an SQL condition, "" for users who may see everything."""
 	user = user or frappe.session.user
 	if sees_all(user):
 		return ""
@@ -41,7 +42,7 @@ def has_permission(doc, ptype: str | None = None, user: str | None = None) -> bo
 		return True
 	if doc.doctype == CASE:
 		return doc.is_new() or sees_case(doc.name, user)
-	# What it belonged to before counts as well: nobody moves a document out of a case that they do not see.
+	# The former case counts too: nobody may move a document out of a case that they may not see.
 	stored = None if doc.is_new() else frappe.db.get_value(doc.doctype, doc.name, "akte")
 	cases = {case for case in (doc.akte, stored) if case}
 	return all(sees_case(case, user) for case in cases) if cases else doc.is_new() or doc.owner == user

@@ -1,4 +1,4 @@
-"""A document's text as a Word file beside it, made once a person has allowed the document. Never changes the document."""
+"""Attaches a Word file with the text to a document, once a person has approved it."""
 
 import html
 import re
@@ -13,39 +13,42 @@ HEADING = re.compile(r"<h([1-6])[^>]*>", re.IGNORECASE)
 TAG = re.compile(r"<[^>]+>")
 
 
-def enqueue(name: str) -> None:
-	"""After the commit: while it is only proposed, nothing is made."""
+def enqueue_rendering(name: str) -> None:
+	"""Queue the rendering after the commit, so that a mere proposal creates no file."""
 	frappe.enqueue(
 		"huf.packs.helena.rendering.render", queue="short", enqueue_after_commit=True, document=name
 	)
 
 
 def render(document: str) -> str | None:
-	"""Make the file, once; gives its name, None where the document is gone. Commits."""
+	"""Background job: create the file unless it exists.
+
+	Returns its name, None if the document is gone. Commits.
+	"""
 	if not frappe.db.exists(DOCUMENT, document):
 		return None
-	beside = {"attached_to_doctype": DOCUMENT, "attached_to_name": document}
-	if known := frappe.db.exists("File", beside):
-		return known
+	attachment = {"attached_to_doctype": DOCUMENT, "attached_to_name": document}
+	if existing := frappe.db.exists("File", attachment):
+		return existing
 	doc = frappe.get_doc(DOCUMENT, document)
-	text = text_of_html(doc.inhalt) if doc.format == "html" else doc.inhalt
+	text = html_to_markdown(doc.inhalt) if doc.format == "html" else doc.inhalt
 	content = write_docx(f"# {doc.titel}\n\n{text}", [])
 	values = {
 		"doctype": "File",
-		"file_name": f"{file_name(doc.titel)}.docx",
+		"file_name": f"{make_file_name(doc.titel)}.docx",
 		"content": content,
 		"is_private": 1,
 	}
-	made = frappe.get_doc({**values, **beside}).insert()
+	made = frappe.get_doc({**values, **attachment}).insert()
 	frappe.db.commit()
 	return made.name
 
 
-def text_of_html(text: str) -> str:
-	"""Paragraphs and headings as Markdown has them."""
+def html_to_markdown(text: str) -> str:
+	"""Paragraphs and headings of HTML as Markdown."""
 	marked = HEADING.sub(lambda found: f"\n\n{'#' * int(found[1])} ", text)
 	return html.unescape(TAG.sub("", BLOCK_END.sub("\n\n", marked))).strip()
 
 
-def file_name(title: str) -> str:
+def make_file_name(title: str) -> str:
 	return re.sub(r"[^\w .-]+", "", title).strip()[:80] or "Dokument"

@@ -1,6 +1,7 @@
-"""What Helena can look up and propose in a law office. Every tool acts as its user, and sees what they may see.
+"""Tools of the law office assistant Helena. Each acts with the permissions of its user.
 
-Those that write are proposals: the pack has each of them wait for a person. Parameters keep the office's German words.
+Write tools are proposals: in the pack, each of their calls waits for a person. Parameters keep the office's
+German terms.
 """
 
 from datetime import date
@@ -14,7 +15,7 @@ from huf.ai.core.types import Effect
 from huf.ai.tools import document_tools
 from huf.ai.tools.registry import tool
 from huf.packs.helena import cases, citations, kosten, rendering
-from huf.packs.helena.places import IN_CASES, JUDGMENTS, STATUTES, TEMPLATES
+from huf.packs.helena.search_targets import CASE_TARGETS, JUDGMENTS, STATUTES, TEMPLATES
 
 READ, WRITE = Effect.READ, Effect.WRITE
 
@@ -30,9 +31,9 @@ def read_akte(
 		status: For the list: only Akten with this status
 	"""
 	if akte:
-		return cases.case_summary(akte)
+		return cases.summarize_case(akte)
 	filters = {"status": status} if status else {}
-	return cases.rows(cases.CASE, filters, cases.CASE_FIELDS, "name asc")
+	return cases.list_rows(cases.CASE, filters, cases.CASE_FIELDS, "name asc")
 
 
 @tool(effect=READ)
@@ -55,7 +56,7 @@ def read_dokumente(akte: str, typ: str | None = None, limit: int = 20) -> dict:
 		limit: Dokumente at most
 	"""
 	filters = {"akte": cases.check_case(akte), **({"typ": typ} if typ else {})}
-	return cases.rows(cases.DOCUMENT, filters, cases.DOCUMENT_FIELDS, "datum desc", limit)
+	return cases.list_rows(cases.DOCUMENT, filters, cases.DOCUMENT_FIELDS, "datum desc", limit)
 
 
 @tool(effect=READ)
@@ -63,7 +64,7 @@ def read_dokumente_detail(dokument: str) -> dict:
 	"""Read one whole Dokument with its text
 
 	Args:
-		dokument: The name of the Dokument as read_dokumente gives it
+		dokument: The name of the Dokument from read_dokumente
 	"""
 	return document_tools.get_document(cases.DOCUMENT, dokument)
 
@@ -76,7 +77,7 @@ def read_fristen(akte: str | None = None, status: Literal["active", "past", "all
 		akte: Aktenzeichen of the Akte; left out: of all Akten you may see
 		status: active: not done yet, overdue ones are marked; past: done, or their day is over; all
 	"""
-	return cases.deadlines(akte, status)
+	return cases.list_deadlines(akte, status)
 
 
 @tool(effect=READ)
@@ -88,42 +89,43 @@ def read_zeiterfassung(akte: str, von: str | None = None, bis: str | None = None
 		von: First day, YYYY-MM-DD
 		bis: Last day, YYYY-MM-DD
 	"""
-	return cases.times(akte, von, bis)
+	return cases.list_times(akte, von, bis)
 
 
 @tool(effect=READ)
 def search_gesetze(query: str, gesetz: str | None = None, limit: int = 5) -> dict:
-	"""Search statutes; gives citations (§) with an excerpt and a score from 0 to 1
+	"""Search statutes; returns citations (§) with an excerpt and a score from 0 to 1
 
 	Args:
 		query: Words, or a paragraph such as § 536 BGB
 		gesetz: Only this statute, such as BGB
 		limit: Citations at most
 	"""
-	return citations.find([STATUTES], query, limit, {"gesetz": gesetz} if gesetz else None)
+	return citations.find_citations([STATUTES], query, limit, {"gesetz": gesetz} if gesetz else None)
 
 
 @tool(effect=READ)
 def search_urteile(query: str, gericht: str | None = None, limit: int = 5) -> dict:
-	"""Search judgments; gives citations (court, date, Az.) with what they say in short and a score from 0 to 1
+	"""Search judgments; returns citations (court, date, Az.) with a summary and a score from 0 to 1
 
 	Args:
 		query: Words, a statute, or an Aktenzeichen such as VIII ZR 185/14
 		gericht: Only this court, such as BGH
 		limit: Citations at most
 	"""
-	return citations.find([JUDGMENTS], query, limit, {"gericht": gericht} if gericht else None)
+	return citations.find_citations([JUDGMENTS], query, limit, {"gericht": gericht} if gericht else None)
 
 
 @tool(effect=READ)
 def search_muster(query: str, limit: int = 5) -> dict:
-	"""Search the office's templates (Muster); gives their titles and what they are for. Name one in create_draft_dokument
+	"""Search the office's templates (Muster); returns their titles and purposes. Name one in
+	create_draft_dokument
 
 	Args:
 		query: What is to be written, in a few words
 		limit: Citations at most
 	"""
-	return citations.find([TEMPLATES], query, limit)
+	return citations.find_citations([TEMPLATES], query, limit)
 
 
 @tool(effect=READ)
@@ -133,11 +135,13 @@ def get_kosten_rules(
 	auftrag_am: str | None = None,
 	auftraggeber: int = 1,
 ) -> dict:
-	"""RVG fees: the table of § 13 RVG, the numbers of the VV RVG and the rules; with a value also the fee, with numbers a whole bill
+	"""RVG fees: the table of § 13 RVG, the numbers of the VV RVG and the rules; with a value also the fee,
+	with numbers a whole bill
 
 	Args:
 		gegenstandswert: Value of the matter in euros; without it the whole table is given
-		positionen: The bill's numbers in their order, each {nummer, satz}: satz only for a frame such as Nr. 2300. 7002 closes a matter, 7008 comes last
+		positionen: The bill's numbers in their order, each {nummer, satz}: satz only for a frame such as Nr.
+		2300. 7002 closes a matter, 7008 comes last
 		auftrag_am: Day of the client's order, YYYY-MM-DD; it decides which table counts. Today if left out
 		auftraggeber: Number of clients in the matter
 	"""
@@ -147,13 +151,14 @@ def get_kosten_rules(
 
 @tool(effect=READ)
 def search_alle_akten(query: str, limit: int = 10) -> dict:
-	"""Search all Akten you may see, with their Dokumente, Notizen and Fristen; gives citations with the Akte
+	"""Search all Akten you may see, with their Dokumente, Notizen and Fristen; returns citations with the
+	Akte
 
 	Args:
 		query: Names, words or an Aktenzeichen
 		limit: Citations at most
 	"""
-	return citations.find(IN_CASES, query, limit)
+	return citations.find_citations(CASE_TARGETS, query, limit)
 
 
 @tool(effect=WRITE, documents_only=True)
@@ -183,8 +188,8 @@ def create_draft_dokument(
 		"muster": muster,
 		"status": "Entwurf",
 	}
-	made = cases.create(cases.DOCUMENT, {"akte": cases.check_case(akte), **values})
-	rendering.enqueue(made["name"])
+	made = cases.create_document(cases.DOCUMENT, {"akte": cases.check_case(akte), **values})
+	rendering.enqueue_rendering(made["name"])
 	return made
 
 
@@ -211,7 +216,7 @@ def create_draft_frist(
 	if before and before >= due:
 		raise ToolError("The vorfrist_am must be before the faellig_am.")
 	values = {"bezeichnung": bezeichnung, "faellig_am": due, "vorfrist_am": before, "art": art}
-	return cases.create(
+	return cases.create_document(
 		cases.DEADLINE,
 		{"akte": cases.check_case(akte), **values, "rechtsgrundlage": rechtsgrundlage, "status": cases.OPEN},
 	)
@@ -226,7 +231,7 @@ def create_notiz(titel: str, inhalt: str, akte: str | None = None) -> dict:
 		inhalt: The note
 		akte: Aktenzeichen of the Akte it belongs to; left out: a general note
 	"""
-	return cases.create(
+	return cases.create_document(
 		cases.NOTE, {"titel": titel, "inhalt": inhalt, "akte": akte and cases.check_case(akte)}
 	)
 
@@ -244,7 +249,7 @@ def create_alert(
 		akte: Aktenzeichen of the Akte it is about
 	"""
 	values = {"titel": titel, "text": text, "schwere": severity, "akte": akte and cases.check_case(akte)}
-	return cases.create(cases.ALERT, values)
+	return cases.create_document(cases.ALERT, values)
 
 
 @tool(effect=WRITE, documents_only=True)
@@ -292,10 +297,10 @@ def create_draft_zeiterfassung(
 		datum: The day, YYYY-MM-DD; today if left out
 		abrechenbar: Whether the client pays for it
 	"""
-	if not 0 < minuten <= cases.MINUTES_A_DAY:
-		raise ToolError(f"The minuten must be from 1 to {cases.MINUTES_A_DAY}.")
+	if not 0 < minuten <= cases.MINUTES_PER_DAY:
+		raise ToolError(f"The minuten must be from 1 to {cases.MINUTES_PER_DAY}.")
 	values = {"minuten": minuten, "taetigkeit": taetigkeit, "datum": cases.read_date(datum or today())}
-	return cases.create(
+	return cases.create_document(
 		cases.TIME,
 		{
 			"akte": cases.check_case(akte),

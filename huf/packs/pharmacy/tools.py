@@ -1,6 +1,6 @@
-"""What an agent of a pharmacy can do: look a drug up, and reserve it. Never sells what is not there.
+"""Tools of a pharmacy's agent: look up drugs and reserve what is in stock.
 
-Whose reservations they are is told by the mail that the run is about, not by the model.
+The owner of a reservation is the sender of the mail that the run answers, not a name chosen by the model.
 """
 
 from typing import Literal
@@ -32,7 +32,7 @@ def search_drugs(query: str, limit: int = 5) -> dict:
 		order_by="name asc",
 		limit_page_length=max(1, min(limit, 20)),
 	)
-	return {"drugs": [{**drug, "branches": branches_with(drug.name)} for drug in drugs]}
+	return {"drugs": [{**drug, "branches": list_branches(drug.name)} for drug in drugs]}
 
 
 @tool(effect=Effect.WRITE, documents_only=True)
@@ -48,10 +48,10 @@ def manage_reservation(
 	"""
 	if not frappe.db.exists(DRUG, drug_name):
 		raise ToolError(f"There is no drug {drug_name!r}. Look for it with search_drugs.")
-	return ACTIONS[action](drug_name, pharmacy_id, patient_of())
+	return ACTIONS[action](drug_name, pharmacy_id, get_patient())
 
 
-def branches_with(drug: str) -> list[dict]:
+def list_branches(drug: str) -> list[dict]:
 	rows = frappe.get_list(
 		STOCK, filters={"drug": drug}, fields=["branch", "quantity", "reserved"], order_by="branch asc"
 	)
@@ -61,8 +61,10 @@ def branches_with(drug: str) -> list[dict]:
 	return [each for each in free if each["available"] > 0]
 
 
-def patient_of() -> str:
-	"""Who wrote the mail, as the helpdesk or its sender says; in a chat, the user."""
+def get_patient() -> str:
+	"""The address of the person who wrote the mail (the one the helpdesk names, else the sender); in a chat,
+	the user.
+	"""
 	mail = mail_of(frappe.flags.huf_run)
 	row = mail and frappe.db.get_value("Agent Mail", mail, ["sender", "prepared"], as_dict=True)
 	if not row:
@@ -70,12 +72,12 @@ def patient_of() -> str:
 	return frappe.parse_json(row.prepared or "{}").get("patient_email") or row.sender
 
 
-def create(drug: str, branch: str | None, patient: str) -> dict:
-	branch = branch or only_branch(drug)
+def create_reservation(drug: str, branch: str | None, patient: str) -> dict:
+	branch = branch or find_only_branch(drug)
 	doc = frappe.get_doc(
 		{"doctype": RESERVATION, "drug": drug, "branch": branch, "patient_email": patient}
 	).insert()
-	# One statement looks and takes, so that the last one goes to one person only.
+	# One statement checks and reserves, so that two people cannot get the last one.
 	frappe.db.sql(
 		f"""update `tab{STOCK}` set reserved = coalesce(reserved, 0) + 1, last_reservation = %s
 		where drug = %s and branch = %s and quantity > coalesce(reserved, 0)""",
@@ -86,12 +88,12 @@ def create(drug: str, branch: str | None, patient: str) -> dict:
 	return {"status": "reserved", "reservation": doc.name, "drug_name": drug, "pharmacy_id": branch}
 
 
-def check(drug: str, branch: str | None, patient: str) -> dict:
-	return {"reservations": open_reservations(drug, branch, patient)}
+def check_reservations(drug: str, branch: str | None, patient: str) -> dict:
+	return {"reservations": list_open_reservations(drug, branch, patient)}
 
 
-def cancel(drug: str, branch: str | None, patient: str) -> dict:
-	found = open_reservations(drug, branch, patient)
+def cancel_reservation(drug: str, branch: str | None, patient: str) -> dict:
+	found = list_open_reservations(drug, branch, patient)
 	if not found:
 		raise ToolError(f"{patient} has no open reservation of {drug}.")
 	doc = frappe.get_doc(RESERVATION, found[0]["reservation"])
@@ -104,10 +106,10 @@ def cancel(drug: str, branch: str | None, patient: str) -> dict:
 	return {"status": "cancelled", "reservation": doc.name}
 
 
-ACTIONS = {"create": create, "check": check, "cancel": cancel}
+ACTIONS = {"create": create_reservation, "check": check_reservations, "cancel": cancel_reservation}
 
 
-def open_reservations(drug: str, branch: str | None, patient: str) -> list[dict]:
+def list_open_reservations(drug: str, branch: str | None, patient: str) -> list[dict]:
 	filters = {
 		"drug": drug,
 		"patient_email": patient,
@@ -118,8 +120,8 @@ def open_reservations(drug: str, branch: str | None, patient: str) -> list[dict]
 	return [{"reservation": row.name, "pharmacy_id": row.branch} for row in rows]
 
 
-def only_branch(drug: str) -> str:
-	branches = branches_with(drug)
+def find_only_branch(drug: str) -> str:
+	branches = list_branches(drug)
 	if len(branches) != 1:
 		names = ", ".join(each["pharmacy_id"] for each in branches)
 		raise ToolError(f"Say which branch: {names}." if names else f"No branch has {drug}.")

@@ -1,4 +1,4 @@
-"""The sales report: what was ordered, by region and year, as far as the user may read orders. Changes nothing."""
+"""The sales report: orders by region and year, with the user's permissions. Read-only."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -29,33 +29,35 @@ PARAMETERS = {
 
 @tool("Generate sales reports by region and year", effect=Effect.READ, parameters=PARAMETERS)
 async def sales_report_tool(args: dict[str, Any], user_context: dict[str, Any]) -> dict[str, Any]:
-	"""{tool, region, year, data: [{region, year, orders, total, average}], summary}; cancelled orders do not count."""
+	"""{tool, region, year, currency, data: [{region, year, orders, total, average}], summary}; without
+	cancelled orders.
+	"""
 	region, year = read_region(args.get("region")), read_year(args.get("year"))
-	data = sum_up(read_orders(region, year))
+	data = sum_orders(read_orders(region, year))
 	return {
 		"tool": "sales_report_tool",
 		"region": region or ALL,
 		"year": year,
 		"currency": CURRENCY,
 		"data": data,
-		"summary": tell(region, year, data),
+		"summary": summarize(region, year, data),
 	}
 
 
 def read_region(given: str | None) -> str | None:
-	"""The region's own name; None for all. Raises ToolError for one that is not known."""
+	"""The region's name as on record; None for all regions. Raises ToolError for an unknown region."""
 	wanted = (given or ALL).strip()
 	if wanted.upper() == ALL:
 		return None
 	known = {name.casefold(): name for name in frappe.get_list(REGION, pluck="name", order_by="name asc")}
 	if wanted.casefold() not in known:
-		raise ToolError(f"There is no region {wanted!r}. There are: {', '.join(known.values())}, or ALL.")
+		raise ToolError(f"There is no region {wanted!r}. Known: {', '.join(known.values())}, or ALL.")
 	return known[wanted.casefold()]
 
 
 def read_year(given: int | None) -> int | None:
 	if given is not None and not 1900 <= given <= 9999:
-		raise ToolError(f"{given} is no year of four digits.")
+		raise ToolError(f"{given} is not a year with four digits.")
 	return given
 
 
@@ -74,8 +76,8 @@ def read_orders(region: str | None, year: int | None) -> list:
 	)
 
 
-def sum_up(orders: Iterable) -> list[dict]:
-	"""A row for each region and year that has orders."""
+def sum_orders(orders: Iterable) -> list[dict]:
+	"""One row for each region and year with orders."""
 	found: dict[tuple[str, int], list[float]] = {}
 	for order in orders:
 		found.setdefault((order.region, order.order_date.year), []).append(order.amount or 0)
@@ -91,7 +93,7 @@ def sum_up(orders: Iterable) -> list[dict]:
 	]
 
 
-def tell(region: str | None, year: int | None, data: list[dict]) -> str:
+def summarize(region: str | None, year: int | None, data: list[dict]) -> str:
 	about = f"Sales report for region={region or ALL}, year={year or 'all'}"
 	orders, total = sum(row["orders"] for row in data), sum(row["total"] for row in data)
 	return f"{about}: {orders} orders, {CURRENCY} {total:,.2f}" if data else f"{about}: no orders"

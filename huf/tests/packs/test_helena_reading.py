@@ -148,7 +148,7 @@ class TestSearch(HelenaTestCase):
 	def test_the_right_one_of_many_that_share_a_word_is_found(self):
 		# Digits in it would be read as parts of a paragraph's number.
 		law = "X" + self.word.translate(str.maketrans("0123456789", "ghijklmnop"))
-		for number in range(citations.MAX_LOOKED_AT + 5):
+		for number in range(citations.MAX_RANKED_ROWS + 5):
 			values = {"zitat": f"§ {1000 + number} {law}", "gesetz": law, "paragraph": str(1000 + number)}
 			make("Helena Gesetz", **values, wortlaut="Text")
 		found = self.as_user(tools.search_gesetze, f"§ 1003 {law}", limit=1)["results"]

@@ -10,8 +10,8 @@ from pathlib import Path
 import frappe
 
 import huf.packs.helena as pack
-from huf.packs.helena.kosten import NUMBER, TABLE, number_of, table_of
-from huf.packs.helena.rvg import bill, table_for, to_cent
+from huf.packs.helena.kosten import NUMBER, TABLE, build_number, build_table
+from huf.packs.helena.rvg import calculate_bill, choose_fee_table, round_to_cent
 
 RECORDS = json.loads((Path(pack.__file__).parent / "records.json").read_text(encoding="utf-8"))
 VALUES = (
@@ -55,16 +55,16 @@ class TestTheTable(unittest.TestCase):
 		self.assertEqual(table.full_fee(Decimal(90_000_000)), table.full_fee(Decimal(30_000_000)))
 
 	def test_the_day_of_the_order_decides_which_table_counts(self):
-		self.assertIs(table_for(TABLES, date(2025, 5, 31)), TABLES[0])
-		self.assertIs(table_for(TABLES, date(2025, 6, 1)), TABLES[1])
-		self.assertIs(table_for(TABLES[::-1], date(2030, 1, 1)), TABLES[1])
+		self.assertIs(choose_fee_table(TABLES, date(2025, 5, 31)), TABLES[0])
+		self.assertIs(choose_fee_table(TABLES, date(2025, 6, 1)), TABLES[1])
+		self.assertIs(choose_fee_table(TABLES[::-1], date(2030, 1, 1)), TABLES[1])
 		with self.assertRaisesRegex(ValueError, "2021-01-01"):
-			table_for(TABLES, date(2020, 12, 31))
+			choose_fee_table(TABLES, date(2020, 12, 31))
 
 
 class TestTheBill(unittest.TestCase):
 	def test_half_a_cent_is_rounded_up(self):
-		self.assertEqual(to_cent(Decimal("66.945")), Decimal("66.95"))
+		self.assertEqual(round_to_cent(Decimal("66.945")), Decimal("66.95"))
 		self.assertEqual(TABLES[1].fee(Decimal(500), Decimal("1.3")), Decimal("66.95"))
 		self.assertEqual(TABLES[1].fee(Decimal(1500), Decimal("1.3")), Decimal("174.85"))
 
@@ -119,7 +119,7 @@ def billed(value, *items, table=None, clients=1):
 		NUMBERS[item] if isinstance(item, str) else replace(NUMBERS[item[0]], rate=Decimal(item[1]))
 		for item in items
 	]
-	lines = bill(table or TABLES[1], Decimal(value), chosen, clients)
+	lines = calculate_bill(table or TABLES[1], Decimal(value), chosen, clients)
 	return [(line.number, f"{line.amount:.2f}") for line in lines]
 
 
@@ -135,5 +135,5 @@ def shipped(doctype: str) -> list:
 	]
 
 
-TABLES = [table_of(each) for each in shipped(TABLE)]
-NUMBERS = {each.nummer: number_of(each) for each in shipped(NUMBER)}
+TABLES = [build_table(each) for each in shipped(TABLE)]
+NUMBERS = {each.nummer: build_number(each) for each in shipped(NUMBER)}

@@ -5,7 +5,7 @@ import json
 import frappe
 
 from huf.ai.loop.planner import read_plan, summarise
-from huf.ai.queries.runs import tool_results
+from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.start import run_agent_sync
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
@@ -37,7 +37,7 @@ class TestPlans(SiteTestCase):
 		self.assertEqual(
 			(result["status"], result["response"], result["steps"]), ("Success", "There are some.", 2)
 		)
-		[made] = tool_results(result["run"])
+		[made] = read_tool_results(result["run"])
 		self.assertEqual(
 			(set(made), made["tool"], made["arguments"]["limit"]),
 			({"tool", "arguments", "result"}, self.tool, 1),
@@ -57,7 +57,7 @@ class TestPlans(SiteTestCase):
 	def test_plans_go_on_up_to_the_cap(self):
 		plans = [self.plan(self.tool, limit=number) for number in (1, 2, 3)]
 		result = self.run_agent(*plans, max_iterations=3)
-		self.assertEqual((result["stop_reason"], len(tool_results(result["run"]))), ("max_steps", 3))
+		self.assertEqual((result["stop_reason"], len(read_tool_results(result["run"]))), ("max_steps", 3))
 
 	def test_a_tool_that_is_not_there_and_arguments_that_do_not_fit_come_back_as_results(self):
 		broken = text(f'{{"tool": "{self.tool}", "arguments": {{"limit": 1')
@@ -103,7 +103,7 @@ class TestPlans(SiteTestCase):
 			self.agent, "Todos of anna@example.com?", external_id=frappe.generate_hash(length=8)
 		)
 		self.assertEqual(
-			tool_results(result["run"])[0]["arguments"]["filters"]["description"][1], "anna@example.com"
+			read_tool_results(result["run"])[0]["arguments"]["filters"]["description"][1], "anna@example.com"
 		)
 		self.assertNotIn("anna@example.com", json.dumps(self.server.requests[-3:]))
 

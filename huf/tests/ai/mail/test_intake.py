@@ -9,7 +9,7 @@ import frappe
 from huf.ai.mail.intake import ingest_raw
 from huf.ai.mail.jobs import message_from_row, process_mail, recover_mails
 from huf.ai.mail.retention import blank_old_mails
-from huf.ai.queries.tool_log import tool_calls_log
+from huf.ai.queries.tool_log import read_tool_log
 from huf.tests.factories import make_agent, make_model, make_user
 from huf.tests.mail import MailTestCase, answer_to, make_mail, outgoing, queued, row, send_all
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -139,7 +139,7 @@ class TestAgentRoute(MailTestCase):
 			(entry["tool"], entry["iteration"], entry["result"]["status"]), ("send_reply", 1, "created")
 		)
 		self.assertEqual(entry["arguments"]["to"], "anna@customer.example")
-		self.assertEqual(tool_calls_log(run), [entry])
+		self.assertEqual(read_tool_log(run), [entry])
 
 	def test_a_job_that_was_lost_is_given_to_a_worker_again(self):
 		self.agent()

@@ -1,18 +1,18 @@
-"""Where Helena searches: which fields count how much, and how what is found there is cited."""
+"""What Helena searches: fields with their weights, and how matches are cited."""
 
 from frappe.utils import getdate
 
 from huf.packs.helena import cases
-from huf.packs.helena.citations import Place
+from huf.packs.helena.citations import SearchTarget
 
-STATUTES = Place(
+STATUTES = SearchTarget(
 	"Helena Gesetz",
 	{"zitat": 1, "titel": 0.9, "stichworte": 0.9, "wortlaut": 0.6},
 	"wortlaut",
 	lambda row: row["zitat"],
 	("ist_zusammenfassung", "url"),
 )
-JUDGMENTS = Place(
+JUDGMENTS = SearchTarget(
 	"Helena Urteil",
 	{"aktenzeichen": 1, "titel": 1, "kernaussage": 0.8, "normen": 0.6, "gericht": 0.4},
 	"kernaussage",
@@ -21,15 +21,15 @@ JUDGMENTS = Place(
 	),
 	("gericht", "art", "datum", "url"),
 )
-TEMPLATES = Place(
+TEMPLATES = SearchTarget(
 	"Helena Muster",
 	{"titel": 1, "zweck": 0.8, "rechtsgebiet": 0.7, "inhalt": 0.5},
 	"zweck",
 	lambda row: f"Muster „{row['titel']}“",
 	("typ", "rechtsgebiet"),
 )
-IN_CASES = (
-	Place(
+CASE_TARGETS = (
+	SearchTarget(
 		cases.CASE,
 		{
 			"aktenzeichen": 1,
@@ -44,7 +44,7 @@ IN_CASES = (
 		("status",),
 	),
 	*(
-		Place(
+		SearchTarget(
 			doctype,
 			{title: 1, text: 0.7},
 			text,
