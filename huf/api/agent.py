@@ -108,7 +108,7 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 	run waits for a person.
 	"""
 	try:
-		result = run_agent(read_request(message, agent, conversation, thread, attachments))
+		result = run_agent(build_agent_request(message, agent, conversation, thread, attachments))
 	except REFUSED as error:
 		return refusal_response(error)
 	body = {**result.as_dict(), "tool_results": read_tool_results(result.run)}
@@ -122,12 +122,14 @@ def stream(message=None, agent=None, conversation=None, thread=None, attachments
 	Also at /agent/stream.
 	"""
 	try:
-		return stream_events(follow_request(read_request(message, agent, conversation, thread, attachments)))
+		return stream_events(
+			follow_request(build_agent_request(message, agent, conversation, thread, attachments))
+		)
 	except REFUSED as error:
 		return refusal_response(error)
 
 
-def read_request(message, agent, conversation, thread, attachments=None) -> AgentRequest:
+def build_agent_request(message, agent, conversation, thread, attachments=None) -> AgentRequest:
 	named = {"agent": agent, "conversation": conversation, "thread": thread}
 	named = {key: read_string(value, key, required=False) or None for key, value in named.items()}
 	files = read_names(attachments)

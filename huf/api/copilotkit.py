@@ -123,7 +123,7 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 		CHANNEL, read_agent_name(run_input), prompt or "", thread=run_input.thread_id
 	)
 	if run_input.resume:
-		return encode_run(encoder, resume_run(encoder, run_input.resume[0]))
+		return encode_run(encoder, resume_with_answer(encoder, run_input.resume[0]))
 	if prompt:
 		return encode_run(encoder, follow_request(request))
 	return join_thread(encoder, request, run_input.thread_id)
@@ -134,7 +134,7 @@ def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterat
 	yield from encoder.encode(events)
 
 
-def resume_run(encoder: RunEncoder, entry: ResumeEntry) -> Iterator[RunEvent | None]:
+def resume_with_answer(encoder: RunEncoder, entry: ResumeEntry) -> Iterator[RunEvent | None]:
 	name, _, digest = entry.interrupt_id.partition(".")
 	answer: dict[str, Any] = (
 		entry.payload if isinstance(entry.payload, dict) else {"approved": entry.payload is True}

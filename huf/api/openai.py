@@ -21,7 +21,7 @@ from huf.api.wire.openai import (
 	encode_completion,
 	encode_model,
 	find_failure,
-	read_history,
+	read_earlier_message,
 	read_image_urls,
 	read_message_text,
 )
@@ -96,7 +96,7 @@ def read_completion_request(model, messages, metadata) -> AgentRequest:
 	if last.get("role") != "user":
 		raise BadRequest("The last message must be the user's.")
 	thread = read_thread(metadata)
-	history = None if thread else tuple(filter(None, map(read_history, earlier)))
+	history = None if thread else tuple(filter(None, map(read_earlier_message, earlier)))
 	prompt = read_message_text(last, image_text="")
 	files = tuple(map(keep_image, read_image_urls(last)))
 	return build_external_request(CHANNEL, model, prompt, thread=thread, history=history, attachments=files)

@@ -24,7 +24,7 @@ def encode_model(name: str, created: datetime) -> dict:
 # --- messages of a request ---
 
 
-def read_history(message: dict) -> dict | None:
+def read_earlier_message(message: dict) -> dict | None:
 	"""An earlier message as {role, content}, or None where it has no text or another role.
 
 	What a caller sends as the system's message counts as the user's: only the agent's own instructions are

@@ -201,9 +201,9 @@ class TestPermissions(AttachmentCase):
 		self.assertEqual(frappe.db.get_value("File", told["name"], "attached_to_name"), name)
 
 	def test_a_front_end_cannot_name_files_in_a_history_of_its_own(self):
-		from huf.api.wire.openai import read_history
+		from huf.api.wire.openai import read_earlier_message
 
-		said = read_history({"role": "user", "content": "Look", "images": ["file-of-another"]})
+		said = read_earlier_message({"role": "user", "content": "Look", "images": ["file-of-another"]})
 		self.assertEqual(said, {"role": "user", "content": "Look"})
 
 	def test_what_is_too_large_or_too_many_or_no_file_to_read_is_refused_with_what_to_do(self):
