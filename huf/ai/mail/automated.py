@@ -1,6 +1,6 @@
-"""Whether a mail was written by a machine and must never be answered by one (RFC 3834 and what is usual besides).
+"""Detects mail that was written by a machine and must not be answered by one (RFC 3834 and common practice).
 
-Looks at headers only; never at what the mail says.
+Reads headers and the sender's address only, never the content.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,9 +29,9 @@ REPORT_TYPES = ("multipart/report", "message/delivery-status", "message/disposit
 
 
 def find_automated(header: Callable[[str], str | None], sender: str) -> str | None:
-	"""Why a mail counts as a machine's, for a person to read; None: a person wrote it, as far as can be told.
+	"""Why a mail counts as automated, for people to read; None if a person wrote it, as far as one can tell.
 
-	`header` gives a header's first value, None where it is not there.
+	`header` returns the first value of a header, or None.
 	"""
 	for check in (
 		check_auto_submitted,

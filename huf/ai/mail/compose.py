@@ -1,4 +1,4 @@
-"""A mail that is to go, as the text that a server is given. Only writes text; sends nothing."""
+"""Composes outgoing mail as the RFC 5322 text that a mail server receives. Sends nothing."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ REPLY_PREFIX = re.compile(r"^\s*(?:re|aw|sv|vs|odp|antw|ref|rif|res)(?:\[\d+\])?
 
 @dataclass(frozen=True)
 class OutgoingMail:
-	"""`automatic`: no person has seen it, so that no machine may answer it. Message-IDs stand without < and >."""
+	"""`automatic`: no person has approved it, so machines must not answer. Message-IDs are without < and >."""
 
 	sender: str
 	sender_name: str
@@ -30,22 +30,22 @@ class OutgoingMail:
 	automatic: bool = False
 
 
-def compose(letter: OutgoingMail) -> str:
+def compose(outgoing: OutgoingMail) -> str:
 	mail = EmailMessage(policy=SMTP)
-	mail["From"] = Address(to_one_line(letter.sender_name), addr_spec=letter.sender)
-	mail["To"] = ", ".join(letter.to)
-	if letter.cc:
-		mail["Cc"] = ", ".join(letter.cc)
-	mail["Subject"] = to_one_line(letter.subject)
-	mail["Date"] = letter.date
-	mail["Message-ID"] = f"<{letter.message_id}>"
-	if letter.in_reply_to:
-		mail["In-Reply-To"] = f"<{letter.in_reply_to}>"
-		mail["References"] = " ".join(f"<{each}>" for each in letter.references)
-	if letter.automatic:
+	mail["From"] = Address(to_one_line(outgoing.sender_name), addr_spec=outgoing.sender)
+	mail["To"] = ", ".join(outgoing.to)
+	if outgoing.cc:
+		mail["Cc"] = ", ".join(outgoing.cc)
+	mail["Subject"] = to_one_line(outgoing.subject)
+	mail["Date"] = outgoing.date
+	mail["Message-ID"] = f"<{outgoing.message_id}>"
+	if outgoing.in_reply_to:
+		mail["In-Reply-To"] = f"<{outgoing.in_reply_to}>"
+		mail["References"] = " ".join(f"<{each}>" for each in outgoing.references)
+	if outgoing.automatic:
 		mail["Auto-Submitted"] = "auto-replied"
 		mail["X-Auto-Response-Suppress"] = "All"
-	mail.set_content(strip_control_chars(letter.body), cte="quoted-printable")
+	mail.set_content(strip_control_chars(outgoing.body), cte="quoted-printable")
 	return mail.as_string()
 
 
@@ -59,15 +59,15 @@ def to_one_line(text: str) -> str:
 
 
 def read_recipients(text: str) -> tuple[str, ...]:
-	"""The addresses of a field that a model or a person filled in. Raises ValueError where something in it is none."""
+	"""The addresses in a field that a model or a person filled in. Raises ValueError for anything else in it."""
 	parts = [part.strip() for part in re.split(r"[,;\n]", text or "") if part.strip()]
 	found = [read_addresses(part) for part in parts]
 	for part, addresses in zip(parts, found, strict=True):
 		rest = part.rpartition("<")[2].rstrip("> ") if "<" in part else part
 		if len(addresses) != 1 or not EMAIL_ADDRESS.fullmatch(rest):
 			raise ValueError(
-				f"{part!r} is no address. Give addresses such as anna@example.com, with commas between them."
+				f"{part!r} is not an address. Give addresses such as anna@example.com, separated by commas."
 			)
 	if not found:
-		raise ValueError("There is no address to send it to.")
+		raise ValueError("There is no recipient. Give at least one address.")
 	return tuple(dict.fromkeys(addresses[0][1] for addresses in found))

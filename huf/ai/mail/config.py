@@ -1,4 +1,4 @@
-"""Routing rules and agent profiles as YAML, both ways. What is wrong is told with its line; nothing unknown is let pass.
+"""Reads and writes routing rules and agent profiles as YAML; errors name the line, unknown keys are refused.
 
 routing:
   rules: [{name, match, route, profile}]
@@ -29,7 +29,7 @@ PROFILE_KEYS = {
 
 @dataclass(frozen=True)
 class Profile:
-	"""An agent as the file describes it; `line` is where it stands there."""
+	"""An agent as a file describes it; `line` is its place there."""
 
 	name: str
 	system_prompt_file: str
@@ -43,29 +43,24 @@ class Profile:
 
 @dataclass(frozen=True)
 class MailConfig:
-	"""None: the file says nothing of rules, or of profiles."""
+	"""The contents of a file; None for a part that it does not have."""
 
 	rules: tuple[Rule, ...] | None = None
 	profiles: tuple[Profile, ...] | None = None
 
 
 def read_config(text: str) -> MailConfig:
-	"""Raises UsageError with the line of what is wrong."""
+	"""Parse a file. Raises UsageError with the line of the error."""
 	top = check_mapping(load_yaml(text), {"routing": dict, "agent": dict}, "the file", 1)
-	routing = (
-		check_mapping(top["routing"], {"rules": list}, "routing", top.lines["routing"])
-		if "routing" in top
-		else {}
+	routing = check_mapping(
+		top.get("routing", LineMapping(1)), {"rules": list}, "routing", top.lines.get("routing", 1)
 	)
-	agent = (
-		check_mapping(top["agent"], {"profiles": dict}, "agent", top.lines["agent"]) if "agent" in top else {}
+	agent = check_mapping(
+		top.get("agent", LineMapping(1)), {"profiles": dict}, "agent", top.lines.get("agent", 1)
 	)
-	rules = (
-		tuple(read_rule(each, routing.lines["rules"]) for each in routing["rules"])
-		if "rules" in routing
-		else None
-	)
-	profiles = None
+	rules = profiles = None
+	if "rules" in routing:
+		rules = tuple(read_rule(each, routing.lines["rules"]) for each in routing["rules"])
 	if "profiles" in agent:
 		each = agent["profiles"]
 		profiles = tuple(read_profile(name, values, each.lines[name]) for name, values in each.items())
@@ -79,7 +74,7 @@ def read_rule(value: Any, line: int) -> Rule:
 			raise line_error(values.line, f"a rule needs {key}.")
 	route = values.get("route", MailRoute.PIPELINE.value)
 	if route not in [each.value for each in MailRoute]:
-		raise line_error(values.lines["route"], f"{route!r} is no route. There are: pipeline, agent.")
+		raise line_error(values.lines["route"], f"{route!r} is not a route. Use pipeline or agent.")
 	rule = Rule(
 		values["name"],
 		dict(values["match"]),
@@ -95,7 +90,7 @@ def read_rule(value: Any, line: int) -> Rule:
 
 
 def find_error_line(values: LineMapping) -> int:
-	"""The line of the condition that is wrong by itself; that of the rule where it is the whole."""
+	"""The line of the condition that is wrong by itself, else that of the rule."""
 	for key, wanted in values["match"].items():
 		try:
 			check_rule(Rule(values["name"], {key: wanted}))
@@ -128,7 +123,7 @@ def check_names(config: MailConfig, routing: LineMapping) -> MailConfig:
 
 
 def write_config(rules: Iterable[Rule], profiles: Iterable[Profile]) -> str:
-	"""The file that `read_config` reads the same from."""
+	"""The YAML of rules and profiles, which `read_config` parses to the same values."""
 	document = {
 		"routing": {"rules": [rule_to_yaml(rule) for rule in rules]},
 		"agent": {"profiles": {each.name: profile_to_yaml(each) for each in profiles}},

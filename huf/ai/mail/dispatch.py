@@ -1,8 +1,7 @@
-"""Which way a mail goes, as the site's records say: the rules in their order, and who reads it first. Writes nothing."""
+"""Routes mail by the site's records: the rules in their order, and the preprocessor of each mail. Only reads."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 
 import frappe
 
@@ -16,27 +15,20 @@ RULE = "Agent Route Rule"
 TEXT_CONDITIONS = ("sender_email", "sender_domain", "subject_contains", "forwarded_from")
 
 
-class Way(MailDecision):
-	"""A decision, and how it is kept."""
-
-	def as_json(self) -> str:
-		return json.dumps([asdict(each) for each in self.tried], ensure_ascii=False)
-
-
-def route_mail(message: MailMessage, rules: list[Rule] | None = None) -> Way:
-	"""What the enabled rules (or others) make of a mail."""
-	return Way(**vars(find_route(read_rules() if rules is None else rules, message)))
+def route_mail(message: MailMessage, rules: list[Rule] | None = None) -> MailDecision:
+	"""The decision of the enabled rules, or of `rules`, for a mail."""
+	return find_route(read_rules() if rules is None else rules, message)
 
 
 def read_rules(all_rules: bool = False) -> list[Rule]:
-	"""The enabled rules (or all) in their order."""
+	"""The enabled rules, or all, in their order."""
 	filters = {} if all_rules else {"disabled": 0}
 	rows = frappe.get_all(RULE, filters, ["*"], order_by="position asc, name asc")
 	return [rule_from_row(row) for row in rows]
 
 
 def rule_from_row(row) -> Rule:
-	"""A record as a rule. Raises ValueError where its headers are no JSON."""
+	"""An Agent Route Rule (document or row) as a Rule. Raises ValueError if its headers are not JSON."""
 	match: dict = {"all": True} if row.match_all else {}
 	match |= {name: row.get(name) for name in TEXT_CONDITIONS if row.get(name)}
 	if row.header_match:
@@ -47,7 +39,7 @@ def rule_from_row(row) -> Rule:
 
 
 def rule_to_fields(rule: Rule) -> dict:
-	"""A rule as the fields of a record."""
+	"""A Rule as values of an Agent Route Rule."""
 	headers = rule.match.get("header_match")
 	return {
 		"match_all": int(bool(rule.match.get("all"))),
@@ -60,7 +52,10 @@ def rule_to_fields(rule: Rule) -> dict:
 
 
 def read_preprocessors() -> Mapping[str, Preprocessor]:
-	"""Huf's own and those of apps: hook `huf_mail_preprocessors = {"name": "app.module"}`, a module with `fits` and `read`."""
+	"""Preprocessors by name: built-in ones, and those of apps.
+
+	Hook: `huf_mail_preprocessors = {"name": "app.module"}`, a module with the functions `fits` and `read`.
+	"""
 	known = dict(BUILT_IN)
 	for name, path in (frappe.get_hooks("huf_mail_preprocessors") or {}).items():
 		path = path[-1] if isinstance(path, list) else path

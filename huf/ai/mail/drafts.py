@@ -1,4 +1,6 @@
-"""What agents write to people: one draft a thread, never over a person's words. Writes rows; commits and sends nothing."""
+"""Writes replies: one open draft in a thread, which never replaces a person's edits. Commits and sends
+nothing.
+"""
 
 from dataclasses import dataclass
 
@@ -9,61 +11,74 @@ from huf.ai.mail import store
 from huf.ai.mail.compose import build_reply_subject
 from huf.ai.storage.rows import clip
 
+SENDING_TIMEOUT_S = 300
+
 
 @dataclass(frozen=True)
 class Reply:
-	"""A mail as an agent or a person wants it. `why`: what keeps it from being sent without a person."""
+	"""A reply to a mail. `reason`: why a person must approve it before it is sent, or None."""
 
 	to: tuple[str, ...]
 	subject: str
 	body: str
-	why: str | None = None
+	reason: str | None = None
 
 	def as_row(self) -> dict:
 		return {
 			"recipients": ", ".join(self.to),
 			"subject": clip(build_reply_subject(self.subject), 1000),
 			"text": self.body,
-			"reason": self.why,
+			"reason": self.reason,
 		}
 
 
-def write_draft(answers, wish: Reply, run: str | None) -> tuple[str, str]:
-	"""Write the draft of a thread (`answers`: the row it answers); gives (what was done, its name).
+def write_draft(answers, reply: Reply, run: str | None) -> tuple[str, str]:
+	"""Write the draft of a thread; `answers` is the row of the answered mail. Returns (outcome, name of the
+	draft).
 
-	created, changed; or kept: a person has edited it, and nobody writes over that.
+	The outcome is "created", "changed", or "kept" if a person has edited the draft.
 	"""
-	# One at a time where the database can wait. Counted before it is looked for: who comes second finds the draft, or has
-	# the same place.
+	# One writer at a time, if the database has row locks. Count before looking for a draft: a second writer
+	# either finds the draft, or gets the same place and thereby the same row.
 	store.lock_mail(answers.name)
 	place = store.count_outgoing(answers.thread)
 	draft = store.read_open_draft(answers.thread)
 	name = draft.name if draft else None
 	if name is None:
-		row = {**wish.as_row(), "run": run}
+		row = {**reply.as_row(), "run": run}
 		name, is_new = store.insert_outgoing(answers, row, MailStatus.DRAFT, place)
 		if is_new:
-			store.write_event(answers, MailEvent.DRAFTED, wish.subject, run=run, draft=name)
+			store.write_event(answers, MailEvent.DRAFTED, reply.subject, run=run, draft=name)
 			return "created", name
-	# The row is held, and from here seen as it is: a person who saves it now is waited for, or waits.
+	# The update locks the row: a person who saves it now either came first and is seen, or waits.
 	is_open = store.change_status(name, MailStatus.DRAFT, MailStatus.DRAFT)
 	if not is_open or frappe.db.get_value(store.MAIL, name, "edited_by"):
-		store.write_event(
-			answers, MailEvent.DRAFT_KEPT, "A person has the draft in hand", run=run, draft=name
-		)
+		store.write_event(answers, MailEvent.DRAFT_KEPT, "A person is editing the draft", run=run, draft=name)
 		return "kept", name
-	store.update_mail(name, **wish.as_row(), run=run)
-	store.write_event(answers, MailEvent.DRAFT_CHANGED, wish.subject, run=run, draft=name)
+	store.update_mail(name, **reply.as_row(), run=run)
+	store.write_event(answers, MailEvent.DRAFT_CHANGED, reply.subject, run=run, draft=name)
 	return "changed", name
 
 
-def write_reply(answers, wish: Reply, run: str | None) -> str:
-	"""A mail that is to be sent without a person; it takes the place of an agent's own draft. Gives its name."""
+def write_reply(answers, reply: Reply, run: str | None) -> str:
+	"""Write an approved reply, in place of an agent's own open draft; returns its name."""
 	store.lock_mail(answers.name)
 	draft = store.read_open_draft(answers.thread)
 	if draft and store.change_status(
-		draft.name, MailStatus.DRAFT, MailStatus.APPROVED, **wish.as_row(), run=run
+		draft.name, MailStatus.DRAFT, MailStatus.APPROVED, **reply.as_row(), run=run
 	):
 		return draft.name
 	place = store.count_outgoing(answers.thread)
-	return store.insert_outgoing(answers, {**wish.as_row(), "run": run}, MailStatus.APPROVED, place)[0]
+	return store.insert_outgoing(answers, {**reply.as_row(), "run": run}, MailStatus.APPROVED, place)[0]
+
+
+def enqueue_sending(name: str, attempt: int = 0) -> None:
+	"""Enqueue the sending of an approved mail after the commit."""
+	frappe.enqueue(
+		"huf.ai.mail.outbox.send_mail",
+		queue="short",
+		timeout=SENDING_TIMEOUT_S,
+		job_id=f"huf-mail-{name}-{attempt}",
+		enqueue_after_commit=True,
+		mail=name,
+	)

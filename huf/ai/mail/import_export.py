@@ -1,6 +1,6 @@
-"""Routing rules and agents of a YAML file brought into the site, and written out again; see `routing.mail_config`.
+"""Imports routing rules and agents from a YAML file (`config.py`) into the site, and exports them.
 
-A file says all about the rules it has: their order is that of the file. What it does not name stays as it is.
+The order of the rules is that of the file. Records that the file does not name stay unchanged.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from huf.ai.mail.rules import Rule
 from huf.ai.tools import registry
 
 POSITION_STEP = 10
-"""Between the positions of rules, so that another fits in by hand."""
+"""Distance between the positions of rules, so that another fits in between."""
 PROVIDERS = {
 	"gemini": "Google",
 	"openai": "OpenAI",
@@ -29,16 +29,17 @@ COLUMNS = ("max_tokens", "temperature", "max_iterations")
 
 @dataclass(frozen=True)
 class ImportResult:
-	"""Names of what was made or changed."""
+	"""Names of the records that were created or updated."""
 
 	agents: tuple[str, ...]
 	rules: tuple[str, ...]
 
 
 def import_config(text: str, read_prompt: Callable[[str], str]) -> ImportResult:
-	"""Make the file's agents and rules, or bring them up to it. Does not commit; raises UsageError with nothing left to keep.
+	"""Create or update the agents and rules of a file. Does not commit. Raises UsageError; the caller then
+	rolls back.
 
-	`read_prompt` gives the text of a system prompt's file.
+	`read_prompt` returns the text of a system prompt file.
 	"""
 	config = read_config(text)
 	prompts = {each.name: load_prompt(each, read_prompt) for each in config.profiles or ()}
@@ -54,7 +55,8 @@ def load_prompt(profile: Profile, read_prompt: Callable[[str], str]) -> str:
 		return read_prompt(profile.system_prompt_file)
 	except (OSError, UnicodeDecodeError) as error:
 		raise UsageError(
-			f"Line {profile.line}: the system prompt {profile.system_prompt_file} of {profile.name} cannot be read: {error}"
+			f"Line {profile.line}: the system prompt {profile.system_prompt_file} of {profile.name} "
+			f"cannot be read: {error}"
 		) from None
 
 
@@ -73,7 +75,7 @@ def save_agent(profile: Profile, prompt: str) -> None:
 
 
 def ensure_model(name: str) -> str:
-	"""The AI Model of that name; where it is missing, it is made, and its provider, which still lacks a key."""
+	"""The AI Model of that name; a missing one is created, with its provider, which still needs a key."""
 	if not frappe.db.exists("AI Model", name):
 		provider = guess_provider(name)
 		if not frappe.db.exists("AI Provider", provider):
@@ -83,19 +85,20 @@ def ensure_model(name: str) -> str:
 
 
 def guess_provider(model: str) -> str:
-	"""The name of the AI Provider for a model whose own name begins with it."""
+	"""The name of the AI Provider for a model, from the prefix of its name."""
 	prefix = model.partition("/")[0].lower()
 	return PROVIDERS.get(prefix, prefix.title())
 
 
 def ensure_tool(name: str, profile: Profile) -> str:
-	"""The Agent Tool Function of that name; one that an app offers is made."""
+	"""The Agent Tool Function of that name; one that an app offers is created."""
 	if frappe.db.exists("Agent Tool Function", name):
 		return name
 	offer = next((each for each in registry.offers() if each.name == name), None)
 	if offer is None:
 		raise UsageError(
-			f"Line {profile.line}: there is no tool {name!r} for {profile.name}. Make an Agent Tool Function of this name first."
+			f"Line {profile.line}: there is no tool {name!r} for {profile.name}. "
+			"Create an Agent Tool Function of this name first."
 		)
 	values = {
 		"tool_name": name,

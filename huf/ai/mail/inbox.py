@@ -1,6 +1,6 @@
-"""A folder on an IMAP server: what is new in it, message by message, and the wait for more. Changes nothing there.
+"""Reads a folder of an IMAP server: new messages, and the wait for more. Changes nothing there.
 
-What goes wrong on the way is an InboxError, for the person who set the mailbox up.
+Failures are raised as InboxError, for the person who set up the mailbox.
 """
 
 import imaplib
@@ -22,7 +22,7 @@ INTERNALDATE = re.compile(rb'INTERNALDATE "([^"]+)"')
 
 
 class InboxError(UsageError):
-	"""The server cannot be reached, does not let us in, or does not answer as it should."""
+	"""The server cannot be reached, refuses the login, or answers in an unexpected way."""
 
 
 @dataclass(frozen=True)
@@ -45,34 +45,34 @@ class Inbox:
 		self.uidvalidity = str(status["UIDVALIDITY"])
 
 	def uids(self, after: int, since: datetime | None = None) -> list[int]:
-		"""Messages behind a UID, in order; `since` (UTC) leaves out those of days before."""
-		wish = f"UID {after + 1}:*" + (f" SINCE {since:%d-%b-%Y}" if since else "")
-		answer = self.ask("SEARCH", None, wish)
+		"""UIDs after a UID, in order; `since` (UTC) leaves out messages of earlier days."""
+		criteria = f"UID {after + 1}:*" + (f" SINCE {since:%d-%b-%Y}" if since else "")
+		answer = self.command("SEARCH", None, criteria)
 		found = sorted(int(uid) for uid in (answer[0] or b"").split())
-		# `n:*` names the last message even where its UID is smaller.
+		# `n:*` includes the last message even if its UID is smaller.
 		return [uid for uid in found if uid > after][:MAX_UIDS]
 
 	def fetch(self, uid: int) -> tuple[bytes, datetime] | None:
-		"""A message as it came and when it came (UTC); None where it is gone meanwhile."""
-		for part in self.ask("FETCH", str(uid), "(INTERNALDATE BODY.PEEK[])"):
+		"""(bytes of a message, arrival time in UTC); None if it is gone."""
+		for part in self.command("FETCH", str(uid), "(INTERNALDATE BODY.PEEK[])"):
 			if isinstance(part, tuple):
 				return part[1], parse_internal_date(part[0])
 		return None
 
 	def fetch_id(self, uid: int) -> str:
-		"""The header Message-ID as it stands there."""
-		for part in self.ask("FETCH", str(uid), "(BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)])"):
+		"""The value of the header Message-ID."""
+		for part in self.command("FETCH", str(uid), "(BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)])"):
 			if isinstance(part, tuple):
 				return part[1].decode("ascii", "replace").partition(":")[2].strip()
 		return ""
 
 	def wait(self, seconds: float) -> bool:
-		"""Whether the server tells of something new in that time; False at once where it cannot tell."""
+		"""Whether the server announces something new within `seconds`; False at once if it has no IDLE."""
 		if "IDLE" not in self.box.client.capabilities:
 			return False
 		return bool(self.box.idle.wait(timeout=seconds))
 
-	def ask(self, command: str, *arguments) -> list:
+	def command(self, command: str, *arguments) -> list:
 		status, answer = self.box.client.uid(command, *arguments)
 		if status != "OK":
 			raise InboxError(f"The server refuses {command}: {answer}")
@@ -85,7 +85,7 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 		with open_connection(account).login(account.user, account.password, initial_folder=None) as box:
 			yield Inbox(box, account.folder)
 	except ImapToolsError as error:
-		raise InboxError(f"{account.host} refuses: {error}") from None
+		raise InboxError(f"{account.host} refused: {error}") from None
 	except (imaplib.IMAP4.error, OSError, EOFError) as error:
 		raise InboxError(f"{account.host}:{account.port} cannot be read as {account.user}: {error}") from None
 
@@ -99,7 +99,8 @@ def open_connection(account: Account) -> BaseMailBox:
 def parse_internal_date(head: bytes) -> datetime:
 	found = INTERNALDATE.search(head)
 	try:
-		when = datetime.strptime(found.group(1).decode().strip(), "%d-%b-%Y %H:%M:%S %z")
-	except (AttributeError, ValueError):
+		text = found.group(1).decode().strip() if found else ""
+		when = datetime.strptime(text, "%d-%b-%Y %H:%M:%S %z")
+	except ValueError:
 		return datetime.now(timezone.utc).replace(tzinfo=None)
 	return when.astimezone(timezone.utc).replace(tzinfo=None)

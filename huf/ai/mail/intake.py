@@ -1,7 +1,7 @@
-"""The door of mail: each mail of a mailbox is taken in once, sent the way its rule says, and given to a worker.
+"""Ingests mail: stores each mail of a mailbox once, routes it by its rules, and enqueues its job.
 
-Mails come from IMAP (`sync_mailbox`), from Frappe's own mail accounts (`take_communication`), and by hand (`take_raw`). No
-transaction is open while a server is waited for.
+Mail comes from IMAP (`read_mailbox_once`), from Frappe's own mail accounts (`take_communication`), and from
+files (`ingest_raw`). No transaction is open while a server is waited for.
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,13 @@ from huf.ai.mail.rules import MailRoute
 from huf.ai.storage.rows import clip
 
 SENT_DAYS = 2
-"""How far back the folder of sent mail is looked through for people's own answers."""
+"""How far back the folder of sent mail is searched for people's own answers."""
 JOB_TIMEOUT_S = 3600
-DEAD = frozenset({MailStatus.SENT, MailStatus.SKIPPED, MailStatus.WITH_PERSON})
 
 
 @dataclass(frozen=True)
 class IncomingMail:
-	"""A mail at the door. `by_person`: somebody of the house wrote it, so that no agent has to."""
+	"""A mail to ingest. `by_person`: a colleague wrote it, so no agent has to answer."""
 
 	message: MailMessage
 	raw: bytes | None = None
@@ -36,20 +35,20 @@ class IncomingMail:
 
 
 def ingest_raw(mailbox: str, raw: bytes) -> tuple[str, bool]:
-	"""Take in a mail as it came; gives its row's name and whether it is new. Does not commit."""
+	"""Ingest the bytes of a mail; returns (name of its row, whether it is new). Does not commit."""
 	return ingest(store.read_mailbox(mailbox), IncomingMail(parse_message(raw), raw))
 
 
-def ingest(mailbox, arrival: IncomingMail) -> tuple[str, bool]:
-	"""Write a mail down with the way it goes, and have a worker go on with it after the commit."""
-	message = arrival.message
+def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
+	"""Store a mail with its route, and enqueue its job after the commit; returns (name, whether it is new)."""
+	message = incoming.message
 	name = store.mail_name(mailbox.name, message.key)
 	if frappe.db.exists(store.MAIL, name):
 		return name, False
-	row = {"name": name, **build_mail_row(mailbox, arrival)}
+	row = {"name": name, **build_mail_row(mailbox, incoming)}
 	if not store.insert_mail(name, {key: row[key] for key in row if key != "name"}, mailbox.run_as):
 		return name, False
-	store.store_files(name, mailbox.run_as, message.attachments, arrival.raw)
+	store.store_files(name, mailbox.run_as, message.attachments, incoming.raw)
 	store.write_event(row, MailEvent.RECEIVED, f"{message.sender}: {message.subject}")
 	if row["status"] == MailStatus.QUEUED.value:
 		store.write_event(
@@ -61,13 +60,13 @@ def ingest(mailbox, arrival: IncomingMail) -> tuple[str, bool]:
 	return name, True
 
 
-def build_mail_row(mailbox, arrival: IncomingMail) -> dict:
-	message, own = arrival.message, get_own_addresses(mailbox)
+def build_mail_row(mailbox, incoming: IncomingMail) -> dict:
+	message, own = incoming.message, get_own_addresses(mailbox)
 	thread, known = threads.resolve_thread(mailbox.name, message, own)
-	status, by_person, reason = find_initial_status(message, thread, known, own, arrival.by_person)
-	way = route_mail(message)
-	job = MailJob.AGENT_PROCESS if way.route is MailRoute.AGENT else MailJob.CLASSIFY
-	is_own = message.sender in own or arrival.by_person
+	status, by_person, reason = find_initial_status(message, thread, known, own, incoming.by_person)
+	decision = route_mail(message)
+	job = MailJob.AGENT_PROCESS if decision.route is MailRoute.AGENT else MailJob.CLASSIFY
+	is_own = message.sender in own or incoming.by_person
 	return {
 		"mailbox": mailbox.name,
 		"direction": (Direction.OUTGOING if is_own else Direction.INCOMING).value,
@@ -88,17 +87,17 @@ def build_mail_row(mailbox, arrival: IncomingMail) -> dict:
 		"text": message.text,
 		"new_text": clip(message.new_text),
 		"automated": message.automated,
-		"route": way.route.value,
-		"rule": way.rule,
-		"agent": way.profile,
-		"preprocessor": way.preprocessor,
-		"checks": way.as_json(),
+		"route": decision.route.value,
+		"rule": decision.rule,
+		"agent": decision.profile,
+		"preprocessor": decision.preprocessor,
+		"checks": decision.checks_as_json(),
 		"job": job.value if status is MailStatus.QUEUED else None,
 	}
 
 
 def find_initial_status(message: MailMessage, thread: str, known: bool, own: list[str], by_person: bool):
-	"""(status, whether a person of the house wrote it, why nothing is to be done)."""
+	"""(status, whether a colleague wrote it, why nothing needs to be done or None)."""
 	if by_person or message.sender in own:
 		return MailStatus.SENT, True, "The mailbox's own mail"
 	if known and threads.is_internal(message.sender, own):
@@ -134,7 +133,7 @@ def mail_job_id(name: str, attempt: int = 0) -> str:
 
 
 def poll_mailboxes() -> list[str]:
-	"""Have every mailbox read by a worker. Called every minute."""
+	"""Enqueue a job for every mailbox with a server; returns their names. Scheduled every minute."""
 	filters = {"enabled": 1, "imap_host": ["is", "set"]}
 	names = frappe.get_all(store.MAILBOX, filters=filters, pluck="name", order_by="name asc")
 	for name in names:
@@ -149,7 +148,7 @@ def poll_mailboxes() -> list[str]:
 
 
 def read_mailbox_once(mailbox: str) -> list[str]:
-	"""Take in what is new in a mailbox; gives the names of the new rows. The outermost function of its job; commits."""
+	"""Job: ingest what is new in a mailbox; returns the names of the new rows. Commits."""
 	return watch_mailbox(mailbox, 0)
 
 
@@ -170,10 +169,11 @@ def watch_mailbox(mailbox: str, seconds: float) -> list[str]:
 
 
 def ingest_new(name: str, inbox: Inbox) -> Iterator[str]:
-	"""Every message behind the one that was read last; each is one commit, and the position moves on behind it."""
+	"""Ingest every message after the last one read; each is one commit together with the new position."""
 	mailbox, at = store.read_mailbox(name), store.read_position(name)
 	frappe.db.commit()
-	# Another UIDVALIDITY: the server counts anew. All is looked at again; what is known is known by its Message-ID.
+	# With another UIDVALIDITY the UIDs start over: read everything again; known mails are skipped by
+	# Message-ID.
 	last = at.last_uid or 0 if at.uidvalidity == inbox.uidvalidity else 0
 	for uid in inbox.uids(last, at.since):
 		found = inbox.fetch(uid)
@@ -189,7 +189,7 @@ def ingest_new(name: str, inbox: Inbox) -> Iterator[str]:
 
 
 def ingest_sent(name: str) -> None:
-	"""Write down what people have sent by themselves from a mailbox, where its folder of sent mail is known. Commits.
+	"""Ingest recent mail that people sent themselves, if the mailbox's folder of sent mail is known. Commits.
 
 	Raises InboxError.
 	"""
@@ -226,9 +226,9 @@ def build_account(mailbox) -> Account:
 
 
 def take_communication(doc, method: str | None = None) -> None:
-	"""Called by Frappe for each Communication, in its transaction: mail of an account that a mailbox stands for.
+	"""Called by Frappe for each Communication, in its transaction: ingests mail of a mailbox's Email Account.
 
-	What was written here is whole when it is inserted; what was received is when it is saved again.
+	A Communication written here is complete when it is inserted, a received one when it is saved again.
 	"""
 	is_whole = bool(doc.flags.in_receive) != bool(doc.flags.in_insert)
 	if not is_whole or doc.communication_type != "Communication" or doc.communication_medium != "Email":
@@ -241,7 +241,9 @@ def take_communication(doc, method: str | None = None) -> None:
 
 
 def find_mailbox(doc):
-	"""The mailbox of a Communication's account; one that reads the server by itself takes nothing from Frappe."""
+	"""The mailbox of a Communication's account, or None; mailboxes with an IMAP server take nothing from
+	Frappe.
+	"""
 	address = (
 		frappe.get_cached_value("Email Account", doc.email_account, "email_id") if doc.email_account else None
 	)
@@ -253,7 +255,7 @@ def find_mailbox(doc):
 
 
 def message_from_communication(doc) -> MailMessage:
-	"""What Frappe has kept of a mail, which is no header but these."""
+	"""The mail as far as Frappe stored it: of the headers, only these."""
 	headers = {
 		"Message-ID": f"<{doc.message_id}>" if doc.message_id else "",
 		"From": doc.sender,
@@ -267,7 +269,7 @@ def message_from_communication(doc) -> MailMessage:
 	lines = [f"{key}: {' '.join(value.split())}" for key, value in headers.items() if value]
 	message = parse_message("\n".join([*lines, "", ""]).encode())
 	content = doc.content or ""
-	# Frappe keeps what came as text as it was.
+	# Frappe stores plain text unchanged.
 	text = html_to_text(content) if has_tags(content) else content.strip()
 	return replace(
 		message,

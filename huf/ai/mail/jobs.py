@@ -1,7 +1,7 @@
-"""The jobs of mails: an agent works on one, or it is put into a category and a reply drafted; each job is one run.
+"""Jobs of mails: an agent works on a mail, or it is classified and a reply drafted; each job is one run.
 
-Opening a run and marking the mail as started are one commit; so are a run's end and what follows from it. What a lost
-worker or queue left undone is taken up again.
+Opening a run and marking the mail as started are one commit; so are the end of a run and what follows from
+it. Mails that lost their worker or job are enqueued again by `recover_mails`.
 """
 
 import json
@@ -17,9 +17,9 @@ from huf.ai.core.trigger_types import Origin
 from huf.ai.core.types import OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.dispatch import read_preprocessors
+from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.intake import enqueue_mail, mail_job_id
 from huf.ai.mail.message import MailMessage, parse_message
-from huf.ai.mail.outbox import enqueue_sending
 from huf.ai.mail.preprocess import prepare_mail
 from huf.ai.mail.triage import (
 	UNCLASSIFIED,
@@ -36,14 +36,14 @@ from huf.ai.runs.execution import open_run
 from huf.ai.runs.queue import work_on
 
 JOB_WAITING = "queued"
-"""What Frappe says of a job that no worker has taken yet."""
+"""Frappe's status of a job that no worker has taken yet."""
 ENDED = {RunStatus.SUCCESS.value, RunStatus.STOPPED.value, RunStatus.FAILED.value, RunStatus.CANCELLED.value}
 EXTERNAL_STATUSES = {"max_steps": "max_iterations", "final_answer": "completed"}
-"""What an agent's result is called where others look for it; anything else is an error."""
+"""Stop reasons as other programs name them; any other is "error"."""
 
 
 def process_mail(mail: str) -> None:
-	"""Do the next job of a mail, and what follows from it; the outermost function of its job. Does nothing twice."""
+	"""Job: do the next job of a mail, and what follows from it. Repeating it has no effect."""
 	row = store.read_mail(mail)
 	if row and row.status == MailStatus.QUEUED.value:
 		run = open_mail_run(row)
@@ -53,7 +53,7 @@ def process_mail(mail: str) -> None:
 
 
 def open_mail_run(row) -> str | None:
-	"""Open the run that a mail's job needs; gives its name. None: it needs none, or must not get one."""
+	"""Open the run of a mail's job and return its name; None if it needs no run or must not have one."""
 	if threads.is_with_person(row.thread):
 		end_without_run(row, MailStatus.WITH_PERSON, "The thread was handed over to a person")
 		return None
@@ -89,7 +89,7 @@ def end_without_run(row, status: MailStatus, reason: str) -> None:
 
 
 def prepare_agent_job(row) -> tuple[str, str]:
-	"""The agent of the rule, and the mail as its preprocessor reads it."""
+	"""(agent of the rule, prompt made by the preprocessor)."""
 	if not row.agent:
 		raise UsageError(f"The rule {row.rule} names no agent.")
 	prepared = prepare_mail(message_from_row(row), read_preprocessors(), row.preprocessor)
@@ -104,7 +104,7 @@ def prepare_agent_job(row) -> tuple[str, str]:
 
 
 def prepare_classification(row) -> tuple[str | None, str]:
-	"""Without a model there is nobody to ask: the mail stays unclassified."""
+	"""(agent, prompt) of the classification; without a model the mail stays unclassified."""
 	clerk, categories = store.find_clerk(), get_categories()
 	if not clerk or not has_model(clerk):
 		store_category(row, MailStatus.QUEUED, UNCLASSIFIED, "There is no model to put it into a category")
@@ -136,7 +136,7 @@ def get_categories():
 
 
 def message_from_row(row) -> MailMessage:
-	"""The mail from the bytes that were kept, or what its row says of it."""
+	"""The mail parsed from its stored bytes, or from its row if they are gone."""
 	raw = store.read_raw(row)
 	if raw:
 		return parse_message(raw)
@@ -150,7 +150,7 @@ def message_from_row(row) -> MailMessage:
 
 
 def finish_mail(mail: str) -> None:
-	"""What follows from the end of a mail's run, once; nothing while the run goes on."""
+	"""Do what follows from the end of a mail's run, once; nothing while the run has not ended."""
 	row = store.read_mail(mail)
 	if not row or row.status != MailStatus.STARTED.value:
 		return
@@ -172,9 +172,10 @@ def finish_agent_job(row, run) -> None:
 	if store.change_status(row.name, MailStatus.STARTED, after, reason=reason):
 		store.annotate_run(row, "agent", log)
 		summary = f"{run.agent}: {status}, {run.steps} iterations, {len(log)} tool calls"
-		told = {"profile": run.agent, "status": status, "iterations": run.steps, "error": reason}
+		details = {"profile": run.agent, "status": status, "iterations": run.steps, "error": reason}
 		kind = MailEvent.COMPLETED if is_good else MailEvent.FAILED
-		store.write_event(row, kind, summary, run=run.name, tool_calls=[each["tool"] for each in log], **told)
+		tools = [each["tool"] for each in log]
+		store.write_event(row, kind, summary, run=run.name, tool_calls=tools, **details)
 
 
 def finish_classification(row, run) -> None:
@@ -222,7 +223,7 @@ FINISH = {
 
 
 def recover_mails(now: datetime | None = None) -> list[str]:
-	"""Give mails to a worker again whose job or sending was lost. Called every minute; gives their names."""
+	"""Enqueue mails again whose job or sending was lost, and return their names. Scheduled every minute."""
 	again = []
 	for name in store.read_mails_with_ended_runs():
 		try:
@@ -245,7 +246,7 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 
 
 def give_up_mail(row) -> None:
-	reason = "It was tried several times in vain. A manager finds the reason in the Error Log."
+	reason = "It failed several times. A manager finds the reason in the Error Log."
 	before = MailStatus(row.status)
 	after, kind = (
 		(MailStatus.FAILED, MailEvent.FAILED)

@@ -1,4 +1,4 @@
-"""A mail as it is read: bytes become a frozen MailMessage. Knows no site; never raises for what a mail holds."""
+"""Parses the bytes of a mail into a frozen MailMessage. Pure; never raises for the content of a mail."""
 
 import email
 import hashlib
@@ -29,10 +29,11 @@ class Attachment:
 
 @dataclass(frozen=True)
 class MailMessage:
-	"""Addresses are in small letters. `text` is markdown where the mail was HTML; `new_text` is it without quotes.
+	"""One mail. Addresses are in lower case; Message-IDs are without < and >.
 
-	`headers`: (name, decoded value) in the order of the mail. `message_id` and `references` stand without < and >.
-	`automated`: why it counts as a machine's; None: a person's. `digest` names the bytes.
+	`text` is markdown if the mail is HTML; `new_text` is the text without quotes. `headers` are (name,
+	decoded value) in order. `automated` says why a machine is the author, None for a person. `digest`
+	identifies the bytes.
 	"""
 
 	message_id: str
@@ -53,7 +54,7 @@ class MailMessage:
 	digest: str
 
 	def header(self, name: str) -> str | None:
-		"""The first value of a header; None where it is not there."""
+		"""The first value of a header, or None."""
 		return next(iter(self.all_headers(name)), None)
 
 	def all_headers(self, name: str) -> list[str]:
@@ -61,12 +62,12 @@ class MailMessage:
 
 	@property
 	def key(self) -> str:
-		"""What makes it one of its kind: its Message-ID, or its bytes."""
+		"""What identifies the mail: its Message-ID, or the digest of its bytes."""
 		return self.message_id or self.digest
 
 	@property
 	def people(self) -> tuple[str, ...]:
-		"""Everyone it is from or to, each once."""
+		"""All senders and recipients, each once."""
 		return tuple(dict.fromkeys((self.sender, *self.reply_to, *self.to, *self.cc)))
 
 
@@ -81,9 +82,13 @@ def parse_message(raw: bytes) -> MailMessage:
 		return read_addresses(*(value for key, value in headers if key.lower() == name.lower()))
 
 	sender_name, sender = (addresses("From") or addresses("Sender") or (("", ""),))[0]
-	texts, attachments = [], []
+	texts: list[str] = []
+	attachments: list[Attachment] = []
 	for each in read_parts(parsed):
-		(texts if isinstance(each, str) else attachments).append(each)
+		if isinstance(each, str):
+			texts.append(each)
+		else:
+			attachments.append(each)
 	text = "\n\n".join(part for part in texts if part.strip()).strip()
 	return MailMessage(
 		message_id=first_id(header("Message-ID")),
@@ -110,7 +115,7 @@ def just_addresses(found: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
 
 
 def first_id(value: str | None) -> str:
-	"""The first Message-ID in a value; one that somebody wrote without brackets counts too."""
+	"""The first Message-ID in a value; one without brackets counts too. May be empty."""
 	found = MESSAGE_ID.search(value or "")
 	if found:
 		return found.group(1)
@@ -119,7 +124,7 @@ def first_id(value: str | None) -> str:
 
 
 def read_date(value: str | None) -> datetime | None:
-	"""With its time zone, UTC where it names none; None where it cannot be read."""
+	"""The date with its time zone (UTC if it names none); None if it cannot be parsed."""
 	try:
 		date = parsedate_to_datetime(value) if value else None
 		return date if date is None or date.tzinfo else date.replace(tzinfo=timezone.utc)
@@ -131,15 +136,15 @@ def read_date(value: str | None) -> datetime | None:
 
 
 def read_parts(part: Message) -> Iterator[str | Attachment]:
-	"""The texts and attachments of a mail in their order; of alternatives the plain text, if it says anything."""
+	"""The texts and attachments of a mail in order; of alternatives the plain text, if it is not empty."""
 	kind = part.get_content_type()
 	if kind == "multipart/alternative":
 		yield from read_alternatives(part)
 	elif part.is_multipart() and kind.startswith("multipart/"):
-		for each in part.get_payload():
+		for each in read_subparts(part):
 			yield from read_parts(each)
 	elif kind.startswith("multipart/"):
-		# It says that it has parts, and has none.
+		# Declared as multipart, but without parts.
 		yield decode_text(part)
 	elif kind in ("text/plain", "text/html") and not is_attached(part):
 		yield decode_text(part)
@@ -148,16 +153,21 @@ def read_parts(part: Message) -> Iterator[str | Attachment]:
 
 
 def read_alternatives(part: Message) -> Iterator[str | Attachment]:
-	payload = part.get_payload()
-	read = [list(read_parts(each)) for each in payload] if isinstance(payload, list) else []
-	said = [[each for each in some if isinstance(each, str) and each.strip()] for some in read]
-	plain = (
-		next((texts for texts, each in zip(said, payload, strict=True) if texts and is_plain(each)), None)
-		if read
-		else None
+	parts = read_subparts(part)
+	read = [list(read_parts(each)) for each in parts]
+	texts_by_part = [[each for each in some if isinstance(each, str) and each.strip()] for some in read]
+	plain = next(
+		(texts for texts, each in zip(texts_by_part, parts, strict=True) if texts and is_plain(each)), None
 	)
-	yield from plain if plain is not None else next((texts for texts in reversed(said) if texts), [])
+	if plain is None:
+		plain = next((texts for texts in reversed(texts_by_part) if texts), [])
+	yield from plain
 	yield from (each for some in read for each in some if isinstance(each, Attachment))
+
+
+def read_subparts(part: Message) -> list[Message]:
+	payload = part.get_payload()
+	return [each for each in payload if isinstance(each, Message)] if isinstance(payload, list) else []
 
 
 def is_plain(part: Message) -> bool:
@@ -176,7 +186,7 @@ def decode_text(part: Message) -> str:
 
 
 def html_to_text(html: str) -> str:
-	"""HTML as markdown; scripts and styles say nothing."""
+	"""HTML as markdown, without scripts and styles."""
 	from html_to_markdown import convert
 
 	return (convert(html).content or "").strip() or strip_tags(html)
@@ -187,7 +197,7 @@ def has_tags(text: str) -> bool:
 
 
 def strip_tags(html: str) -> str:
-	"""What is left of HTML that nobody can make sense of."""
+	"""The text of HTML that the converter cannot handle."""
 	words = re.sub(r"<(script|style)\b.*?</\1\s*>", " ", html[:50_000], flags=re.IGNORECASE | re.DOTALL)
 	return unescape(re.sub(r"<[^<>]*>", " ", words)).strip()
 
@@ -195,8 +205,8 @@ def strip_tags(html: str) -> str:
 def to_attachment(part: Message) -> Attachment:
 	kind = part.get_content_type()
 	if part.is_multipart():
-		# A mail inside the mail; its bytes are what was forwarded.
-		content = b"\n\n".join(each.as_bytes() for each in part.get_payload())
+		# A forwarded mail: its bytes are the attachment.
+		content = b"\n\n".join(each.as_bytes() for each in read_subparts(part))
 	else:
 		content = payload_of(part)
 	ending = {"message/rfc822": ".eml", "text/calendar": ".ics", "text/plain": ".txt", "text/html": ".html"}
@@ -212,7 +222,7 @@ def payload_of(part: Message) -> bytes:
 
 
 def get_file_name(part: Message) -> str:
-	"""The file's name as the mail gives it, without folders."""
+	"""The file name without folders; may be empty."""
 	try:
 		name = part.get_filename() or ""
 	except (LookupError, ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Mails that are to go: looked at once more just before they go, then given to the site's mail queue, each once."""
+"""Sends approved mail: checks it once more just before, then puts it into the site's mail queue, once."""
 
 import frappe
 from frappe.utils import add_to_date, get_datetime, now_datetime
@@ -8,46 +8,32 @@ from huf.ai.mail import store, threads
 from huf.ai.mail.compose import OutgoingMail, compose, read_recipients
 from huf.ai.mail.intake import get_own_addresses, ingest_sent
 
-JOB_TIMEOUT_S = 300
-
-
-def enqueue_sending(name: str, attempt: int = 0) -> None:
-	"""Have a worker send an approved mail after the commit."""
-	frappe.enqueue(
-		"huf.ai.mail.outbox.send_mail",
-		queue="short",
-		timeout=JOB_TIMEOUT_S,
-		job_id=f"huf-mail-{name}-{attempt}",
-		enqueue_after_commit=True,
-		mail=name,
-	)
-
 
 def send_mail(mail: str) -> bool:
-	"""Give an approved mail to the mail queue, unless something speaks against it now; the outermost function of its job.
+	"""Job: put an approved mail into the mail queue, or hold it if there is an objection; returns whether it
+	went.
 
-	Raises InboxError where people's own answers cannot be looked for; it is then tried again.
+	Raises InboxError if people's own answers cannot be searched for; the job is then tried again.
 	"""
 	row = store.read_mail(mail)
 	if not row or row.status != MailStatus.APPROVED.value:
 		return False
 	ingest_sent(row.mailbox)
-	why = find_objection(row)
-	if not store.change_status(
-		mail, MailStatus.APPROVED, MailStatus.HELD if why else MailStatus.SENT, reason=why
-	):
+	objection = find_objection(row)
+	status = MailStatus.HELD if objection else MailStatus.SENT
+	if not store.change_status(mail, MailStatus.APPROVED, status, reason=objection):
 		frappe.db.rollback()
 		return False
-	if why:
-		store.write_event(row, MailEvent.HELD, why, run=row.run)
+	if objection:
+		store.write_event(row, MailEvent.HELD, objection, run=row.run)
 	else:
 		queue_approved(row)
 	frappe.db.commit()
-	return not why
+	return not objection
 
 
 def find_objection(row) -> str | None:
-	"""Why a mail must not go now, for a person to read."""
+	"""Why a mail must not be sent now, for people to read; None if it may be sent."""
 	answered = store.read_mail(row.reply_to_mail)
 	if who := threads.find_answerer(answered, get_datetime(row.modified) if row.approved_by else None):
 		return f"{who} has answered meanwhile"
@@ -71,7 +57,7 @@ def find_objection(row) -> str | None:
 def queue_approved(row) -> None:
 	mailbox = store.read_mailbox(row.mailbox)
 	to = read_recipients(row.recipients)
-	letter = OutgoingMail(
+	outgoing = OutgoingMail(
 		sender=mailbox.email,
 		sender_name=mailbox.sender_name or "",
 		to=to,
@@ -84,6 +70,6 @@ def queue_approved(row) -> None:
 		date=now_datetime().astimezone(),
 		automatic=not row.approved_by,
 	)
-	queued = store.queue_mail(row, compose(letter), to)
+	queued = store.queue_mail(row, compose(outgoing), to)
 	store.update_mail(row.name, email_queue=queued)
 	store.write_event(row, MailEvent.SENT, f"To {row.recipients}", run=row.run, queue=queued)

@@ -1,7 +1,4 @@
-"""What an agent is told of a mail: a preprocessor turns a MailMessage into a Prepared one.
-
-Which there are is handed in: Huf's own (`PREPROCESSORS`) and those of apps. Knows no site.
-"""
+"""Turns a mail into the prompt of an agent. Pure; the preprocessors, built-in or of apps, are passed in."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,9 +10,10 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class PreparedMail:
-	"""`prompt` is what the agent reads; `fields` is what was found out, by name.
+	"""`prompt` is what the agent reads; `fields` are the values found in the mail, by name.
 
-	`answer_to`: whom an answer goes to besides those in the thread, where it is sure that the mail tells it truly.
+	`answer_to`: an address that may be answered besides those in the thread; only if the mail is known to be
+	genuine.
 	"""
 
 	preprocessor: str
@@ -29,14 +27,14 @@ class PreparedMail:
 
 @dataclass(frozen=True)
 class Preprocessor:
-	"""`fits` says whether a mail is of its kind, `read` reads it. Neither raises for what a mail holds."""
+	"""`fits` says whether a mail is of its kind, `read` reads it. Neither raises for the content of a mail."""
 
 	fits: Callable[[MailMessage], bool]
 	read: Callable[[MailMessage], PreparedMail]
 
 
 def read_plain(message: MailMessage) -> PreparedMail:
-	"""The mail as it is."""
+	"""The mail unchanged."""
 	fields = {"sender_email": message.sender, "subject": message.subject, "body": message.text}
 	prompt = f"From: {message.sender}\nSubject: {message.subject}\n\n{message.text}"
 	return PreparedMail(DEFAULT, message.sender, message.subject, message.text, prompt, fields)
@@ -45,9 +43,9 @@ def read_plain(message: MailMessage) -> PreparedMail:
 def prepare_mail(
 	message: MailMessage, known: Mapping[str, Preprocessor], wanted: str | None = None
 ) -> PreparedMail:
-	"""By the preprocessor that is wanted, else by the first that the mail fits, else as it is.
+	"""Prepare a mail with the `wanted` preprocessor, else with the first that it fits, else unchanged.
 
-	Raises KeyError for a wanted one that is not known.
+	Raises KeyError for an unknown `wanted`.
 	"""
 	if wanted == DEFAULT:
 		return read_plain(message)

@@ -1,4 +1,4 @@
-"""What is new in a mail, apart from what it quotes. Only reads text; the whole of it is kept elsewhere."""
+"""Extracts what is new in a mail, without what it quotes. Pure; the whole text is stored elsewhere."""
 
 import re
 from functools import lru_cache
@@ -6,7 +6,9 @@ from functools import lru_cache
 LANGUAGES = ("en", "cs", "da", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "sv", "zh")
 MAX_LINES = 400
 MAX_LINE_CHARS = 250
-"""What is looked through for the beginning of a quote: the parser takes very long over more, and a sender would know."""
+"""Only this much is searched for the start of a quote: the parser gets very slow, and a sender could exploit
+that.
+"""
 QUOTED = re.compile(r"^>.*$\n?", re.MULTILINE)
 SAYS_WHO = re.compile(r"@|\b(?:19|20)\d\d\b")
 RULE = re.compile(r"\n[_-]{5,}\s*$")
@@ -20,7 +22,7 @@ def get_parser():
 
 
 def extract_new_text(text: str) -> str:
-	"""The newest part of a thread; all of it where nothing else stands before the quotes, as in a forward."""
+	"""The newest part of a thread; the whole text if there is nothing above the quotes, as in a forward."""
 	lines = text.split("\n")
 	kept = [n for n, line in enumerate(lines) if line.strip() or (n and lines[n - 1].strip())][:MAX_LINES]
 	short = "\n".join(" ".join(lines[n].split())[:MAX_LINE_CHARS] for n in kept)
@@ -34,7 +36,7 @@ def extract_new_text(text: str) -> str:
 
 
 def remove_attribution(text: str) -> str:
-	"""Without the line that says, in whatever language, who wrote what is quoted behind it."""
+	"""Remove the line, in any language, that says who wrote the quote below it."""
 	lines = text.split("\n")
 	first = next((n for n, line in enumerate(lines) if line.startswith(">")), len(lines))
 	above = [n for n in range(first) if lines[n].strip()]

@@ -1,4 +1,6 @@
-"""What people do with mail: look at a mail's whole way, try rules on it, edit, allow and discard drafts, take threads over."""
+"""What people do with mail: inspect it, test rules on it, edit, approve and discard drafts, take threads
+over.
+"""
 
 import json
 import smtplib
@@ -13,10 +15,10 @@ from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.mail import store, threads
 from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
+from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.inbox import InboxError, open_inbox
 from huf.ai.mail.intake import build_account
 from huf.ai.mail.jobs import message_from_row
-from huf.ai.mail.outbox import enqueue_sending
 from huf.ai.mail.rules import Rule, check_rule, try_rule
 from huf.ai.queries.tool_log import read_tool_log
 
@@ -39,7 +41,7 @@ SMTP_TIMEOUT_S = 15
 
 
 def describe_mail(doc) -> dict:
-	"""A mail, the rules that were tried on it, what its preprocessor read, its run, its drafts, its thread's events."""
+	"""{mail, rules, prepared, run, drafts, thread, events, with_person}: everything known of a mail."""
 	run = doc.run and frappe.db.get_value("Agent Run", doc.run, RUN_FIELDS, as_dict=True)
 	if run:
 		run.llm_calls = frappe.get_all(
@@ -108,9 +110,10 @@ def evaluate_rule_on(name: str, doc) -> dict:
 
 
 def backtest_rule(name: str | None, values: dict | None, days: int, now: datetime | None = None) -> dict:
-	"""{looked_at, taken: [{mail, subject, sender, was, would}]}: mails of the last days that a rule would take.
+	"""Which mails of the last days a rule, or unsaved `values` of one, would take.
 
-	It takes its place among the enabled rules; `was` and `would` say which rule took a mail and which would.
+	Returns {looked_at, taken: [{mail, subject, sender, was, would}]}. The rule is placed among the enabled
+	ones by its position; `was` and `would` name the rule that took a mail and the one that would.
 	"""
 	rule = rule_from_row(
 		frappe.get_doc({**values, "doctype": RULE}) if values else frappe.get_doc(RULE, name)
@@ -134,10 +137,17 @@ def backtest_rule(name: str | None, values: dict | None, days: int, now: datetim
 	)
 	taken = []
 	for row in found:
-		way = route_mail(message_from_row(row), rules)
-		if way.tried and way.rule == rule.name:
-			told = {"mail": row.name, "subject": row.subject, "sender": row.sender}
-			taken.append({**told, "was": row.rule, "would": way.rule})
+		decision = route_mail(message_from_row(row), rules)
+		if decision.tried and decision.rule == rule.name:
+			taken.append(
+				{
+					"mail": row.name,
+					"subject": row.subject,
+					"sender": row.sender,
+					"was": row.rule,
+					"would": decision.rule,
+				}
+			)
 	return {"looked_at": len(found), "taken": taken}
 
 
@@ -145,7 +155,7 @@ def backtest_rule(name: str | None, values: dict | None, days: int, now: datetim
 
 
 def check_servers(mailbox) -> list[dict]:
-	"""Sign in where a mailbox receives and sends; nothing is changed there."""
+	"""Log in to a mailbox's servers without changing anything: [{part, error}]."""
 	tests = (("IMAP", mailbox.imap_host, check_imap), ("SMTP", mailbox.smtp_host, check_smtp))
 	return [{"part": part, "error": test(mailbox)} for part, host, test in tests if host]
 
@@ -178,11 +188,11 @@ def check_smtp(mailbox) -> str | None:
 
 
 def read_edits(doc, text: str | None, subject: str | None, to: str | None) -> dict:
-	"""What a person has written, as fields. Raises UsageError for an address that is none."""
+	"""The fields a person has changed. Raises UsageError for an invalid address."""
 	values = {"text": text, "subject": subject, "recipients": to}
 	values = {key: value for key, value in values.items() if value is not None and value != doc.get(key)}
 	try:
-		read_recipients(values.get("recipients", doc.recipients))
+		read_recipients(values.get("recipients", doc.recipients) or "")
 	except ValueError as error:
 		raise UsageError(str(error)) from None
 	return {**values, "edited_by": frappe.session.user} if values else {}

@@ -1,11 +1,12 @@
-"""Which rule takes a mail: rules in their order, all conditions of one must hold, the first that fits wins.
+"""Finds the rule that takes a mail: the first one in order whose conditions are all met.
 
-Every decision explains itself, condition by condition. Knows no site; a person's regular expression cannot hold it up.
+A decision lists the result of every condition. Pure; a person's regular expression runs under a time-out.
 """
 
+import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -29,7 +30,7 @@ class MailRoute(str, Enum):
 
 @dataclass(frozen=True)
 class Rule:
-	"""`match`: conditions by their name (see `CONDITIONS`). `profile`: the agent, for the route `agent`."""
+	"""`match`: conditions by name (see `CONDITIONS`). `profile`: the agent, for the route `agent`."""
 
 	name: str
 	match: Mapping[str, Any]
@@ -40,7 +41,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class RuleResult:
-	"""A rule and what became of its conditions."""
+	"""The results of a rule's conditions for one mail."""
 
 	rule: str
 	fits: bool
@@ -49,7 +50,7 @@ class RuleResult:
 
 @dataclass(frozen=True)
 class MailDecision:
-	"""Where a mail goes. `rule` is None where none fits; `tried` are all rules up to the one that does."""
+	"""Where a mail goes. `rule` is None if no rule fits; `tried` are the rules up to the one that does."""
 
 	route: MailRoute = MailRoute.PIPELINE
 	rule: str | None = None
@@ -57,9 +58,12 @@ class MailDecision:
 	preprocessor: str | None = None
 	tried: tuple[RuleResult, ...] = field(default=())
 
+	def checks_as_json(self) -> str:
+		return json.dumps([asdict(each) for each in self.tried], ensure_ascii=False)
+
 
 def find_route(rules: Iterable[Rule], message: MailMessage) -> MailDecision:
-	"""The first rule that fits; without one, the pipeline."""
+	"""The decision of the first rule that fits; without one, the pipeline."""
 	tried: list[RuleResult] = []
 	for rule in rules:
 		tried.append(try_rule(rule, message))
@@ -69,7 +73,7 @@ def find_route(rules: Iterable[Rule], message: MailMessage) -> MailDecision:
 
 
 def try_rule(rule: Rule, message: MailMessage) -> RuleResult:
-	"""Every condition is looked at, also behind one that fails, so that a person sees them all."""
+	"""Evaluate every condition, also after one that is not met, so that people see all results."""
 	checks = [check for name, wanted in rule.match.items() for check in CONDITIONS[name](message, wanted)]
 	return RuleResult(rule.name, bool(checks) and all(check.ok for check in checks), tuple(checks))
 
@@ -123,7 +127,7 @@ def check_header(message: MailMessage, name: str, pattern: str) -> ConditionResu
 
 
 def check_forwarded(message: MailMessage, wanted: str) -> list[ConditionResult]:
-	"""Whether a mail was forwarded from an address: any of four signals is enough."""
+	"""Whether a mail was forwarded from an address: one of four signals is enough."""
 	address = wanted.strip().lower()
 	signals = {
 		"X-Forwarded-From": address in addresses_in(message.all_headers("X-Forwarded-From")),
@@ -140,7 +144,7 @@ def addresses_in(texts: Iterable[str]) -> set[str]:
 	return {found.lower().rstrip(".") for text in texts for found in EMAIL_ADDRESS.findall(text)}
 
 
-CONDITIONS = {
+CONDITIONS: dict[str, Callable[[MailMessage, Any], list[ConditionResult]]] = {
 	"all": check_all,
 	"sender_email": check_sender,
 	"sender_domain": check_domain,
@@ -148,14 +152,14 @@ CONDITIONS = {
 	"header_match": check_headers,
 	"forwarded_from": check_forwarded,
 }
-KINDS = {"all": bool, "header_match": dict}
+CONDITION_TYPES = {"all": bool, "header_match": dict}
 
 
 # --- rules that cannot work ---
 
 
 def check_rule(rule: Rule) -> None:
-	"""Raises UsageError for a rule that could never do what its author means."""
+	"""Raises UsageError for a rule that can never work as intended."""
 	if not rule.match:
 		raise UsageError(f"The rule {rule.name} has no condition. A rule for every mail says all: true.")
 	for name, wanted in rule.match.items():
@@ -166,25 +170,26 @@ def check_rule(rule: Rule) -> None:
 
 def check_rule_condition(rule: str, name: str, wanted: Any) -> None:
 	if name not in CONDITIONS:
-		raise UsageError(f"{name!r} is no condition. There are: {', '.join(CONDITIONS)}.")
-	kind = KINDS.get(name, str)
-	if not isinstance(wanted, kind) or not wanted:
-		raise UsageError(
-			f"{name} of the rule {rule} must be {'true' if kind is bool else describe_kind(kind)}."
-		)
-	if name in ("sender_email", "forwarded_from") and not EMAIL_ADDRESS.fullmatch(wanted.strip()):
+		raise UsageError(f"{name!r} is not a condition. Use one of {', '.join(CONDITIONS)}.")
+	if name == "all":
+		if wanted is not True:
+			raise UsageError(f"{name} of the rule {rule} must be true.")
+	elif name == "header_match":
+		if not isinstance(wanted, dict) or not wanted:
+			raise UsageError(
+				f"{name} of the rule {rule} must be a list of header names, each with a regular expression."
+			)
+		for header, pattern in wanted.items():
+			check_header_pattern(header, pattern)
+	elif not isinstance(wanted, str) or not wanted:
+		raise UsageError(f"{name} of the rule {rule} must be text.")
+	elif name in ("sender_email", "forwarded_from") and not EMAIL_ADDRESS.fullmatch(wanted.strip()):
 		raise UsageError(f"{name} of the rule {rule} must be one address, such as anna@example.com.")
-	for header, pattern in wanted.items() if kind is dict else ():
-		check_header_pattern(header, pattern)
-
-
-def describe_kind(kind: type) -> str:
-	return "text" if kind is str else "a list of header names, each with a regular expression"
 
 
 def check_header_pattern(header: str, pattern: Any) -> None:
 	if not isinstance(header, str) or not re.fullmatch(r"[!-9;-~]+", header):
-		raise UsageError(f"{header!r} is no name of a header.")
+		raise UsageError(f"{header!r} is not a header name.")
 	if not isinstance(pattern, str) or not pattern:
 		raise UsageError(f"The expression for the header {header} must be text.")
 	if len(pattern) > MAX_PATTERN_CHARS:

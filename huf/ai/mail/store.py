@@ -1,6 +1,8 @@
-"""Agent Mail and Agent Mail Event: mails that came and that are to go, and what became of each. Their only writer.
+"""Stores Agent Mail and Agent Mail Event: received and outgoing mail, and what happened to each. The only
+writer.
 
-A mail's row is named by a digest of its mailbox and its Message-ID, so the database keeps each once. Nothing here commits.
+A mail's row is named by a digest of its mailbox and Message-ID, so the primary key keeps each once. Nothing
+here commits, except `find_clerk` when it creates the agent.
 """
 
 import gzip
@@ -21,11 +23,10 @@ CLERK_INSTRUCTIONS = (
 	"You read the mail of an office, sort it and prepare replies. You are brief, polite and exact."
 )
 OVERDUE_AFTER_S = 60
-"""Seconds after which a mail whose job has not been done is looked after."""
+"""How long a mail may wait for its job before a worker is called again."""
 MAX_ATTEMPTS = 5
 MAX_TEXT_CHARS = 1_000_000
 MAX_FILE_NAME_BYTES = 140
-"""Bytes of a file's name."""
 
 
 def mail_name(mailbox: str, key: str) -> str:
@@ -33,31 +34,33 @@ def mail_name(mailbox: str, key: str) -> str:
 
 
 def read_mail(name: str):
-	"""The row, or None."""
+	"""The whole row, or None."""
 	return frappe.db.get_value(MAIL, name, "*", as_dict=True)
 
 
 def lock_mail(name: str) -> None:
-	"""Keep others who hold this mail waiting until the commit; a database of one writer needs no such thing."""
+	"""Lock the row of a mail until the commit; without effect on databases with a single writer."""
 	frappe.db.get_value(MAIL, name, "name", for_update=True)
 
 
 def read_mailbox(name: str):
-	"""The record, without its secrets."""
+	"""The Agent Mailbox, without its passwords."""
 	return frappe.get_cached_doc(MAILBOX, name)
 
 
 def insert_mail(name: str, row: Mapping[str, Any], owner: str) -> bool:
-	"""Write a mail down; False where it is there already, and whoever wrote that looks after it."""
-	mark = frappe.generate_hash(length=20)
-	row = {**row, "text": clip(row.get("text"), MAX_TEXT_CHARS), "taken_by": mark, "attempts": 0}
+	"""Insert a mail; False if it exists already, and the process that inserted it continues with it."""
+	inserter = frappe.generate_hash(length=20)
+	row = {**row, "text": clip(row.get("text"), MAX_TEXT_CHARS), "taken_by": inserter, "attempts": 0}
 	insert_row(MAIL, row, owner, name)
-	return frappe.db.get_value(MAIL, name, "taken_by") == mark
+	return frappe.db.get_value(MAIL, name, "taken_by") == inserter
 
 
 def store_files(name: str, owner: str, attachments: Sequence, raw: bytes | None) -> None:
-	"""The mail as it came, packed, and each attachment (see `huf.ai.mail.message`), as private files of the row."""
-	kept = [
+	"""Store the compressed bytes of a mail and its attachments (`message.Attachment`) as private files of the
+	row.
+	"""
+	stored = [
 		{
 			"file_name": each.file_name,
 			"content_type": each.content_type,
@@ -65,7 +68,7 @@ def store_files(name: str, owner: str, attachments: Sequence, raw: bytes | None)
 		}
 		for each in attachments
 	]
-	values = {"attachments": json.dumps(kept, ensure_ascii=False) if kept else None}
+	values = {"attachments": json.dumps(stored, ensure_ascii=False) if stored else None}
 	if raw:
 		values["raw_file"] = save_file(name, owner, f"{name}.eml.gz", gzip.compress(raw, 5, mtime=0)).get(
 			"file_url"
@@ -74,8 +77,8 @@ def store_files(name: str, owner: str, attachments: Sequence, raw: bytes | None)
 
 
 def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
-	"""{file_url, size}, or {size, error} for a file that the site does not take."""
-	# File systems count bytes; what is left out is the beginning, so that the ending stays.
+	"""{file_url, size}, or {size, error} for a file that the site refuses."""
+	# File systems limit bytes. Cut off the beginning, so that the extension stays.
 	short = file_name.encode(errors="ignore")[-MAX_FILE_NAME_BYTES:].decode(errors="ignore")
 	values = {"doctype": "File", "file_name": short, "is_private": 1}
 	values |= {"attached_to_doctype": MAIL, "attached_to_name": name, "content": content}
@@ -90,7 +93,7 @@ def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
 
 
 def read_raw(row) -> bytes | None:
-	"""The mail as it came; None where it was not kept."""
+	"""The bytes of a mail; None if they were not stored or are gone."""
 	found = row.raw_file and frappe.db.get_value(
 		"File", {"file_url": row.raw_file, "attached_to_name": row.name}
 	)
@@ -99,7 +102,7 @@ def read_raw(row) -> bytes | None:
 	try:
 		content = frappe.get_doc("File", found).get_content()
 		return gzip.decompress(content if isinstance(content, bytes) else content.encode())
-	except OSError:  # the file is gone, or is none of ours any more
+	except OSError:  # the file is gone, or is not gzip
 		return None
 
 
@@ -111,8 +114,8 @@ def update_mail(name: str, **values: Any) -> None:
 
 
 def change_status(name: str, before: MailStatus, after: MailStatus, **values: Any) -> bool:
-	"""Change a mail's status, if it is still what it was; holds the row until the commit."""
-	# The update holds the row, so what is read now stays true until the commit.
+	"""Change a mail's status if it still is `before`; the row stays locked until the commit."""
+	# The update locks the row, so this read stays true until the commit.
 	frappe.db.sql(f"update `tab{MAIL}` set modified = %s where name = %s", (now(), name))
 	if frappe.db.get_value(MAIL, name, "status") != before.value:
 		return False
@@ -126,7 +129,7 @@ def count_mail_attempt(name: str) -> int:
 
 
 def read_overdue_mails(now: datetime | None = None) -> list:
-	"""Mails whose job or sending should be done by now, oldest first: name, status, attempts."""
+	"""Mails whose job or sending should be done by now, oldest first: [{name, status, attempts}]."""
 	before = add_to_date(now or now_datetime(), seconds=-OVERDUE_AFTER_S, as_datetime=True)
 	waiting = (MailStatus.QUEUED.value, MailStatus.APPROVED.value)
 	return frappe.get_all(
@@ -139,17 +142,18 @@ def read_overdue_mails(now: datetime | None = None) -> list:
 
 
 def read_mails_with_ended_runs() -> list[str]:
-	"""Mails whose run has ended while nobody was there to say so."""
+	"""Started mails whose run has ended, oldest first."""
 	return frappe.db.sql(
 		f"""select mail.name from `tab{MAIL}` mail join `tabAgent Run` run on run.name = mail.run
-		where mail.status = %s and run.status not in ('Queued', 'Started', 'Waiting') order by mail.creation limit 500""",
+		where mail.status = %s and run.status not in ('Queued', 'Started', 'Waiting')
+		order by mail.creation limit 500""",
 		(MailStatus.STARTED.value,),
 		pluck=True,
 	)
 
 
 def write_event(mail, kind: MailEvent, summary: str, run: str | None = None, **details: Any) -> str:
-	"""`mail` is an Agent Mail, its row, or what such a row will hold."""
+	"""Insert an Agent Mail Event and return its name; `mail` is an Agent Mail, its row, or the values of one."""
 	row = {
 		"mail": mail.get("name"),
 		"thread": mail.get("thread"),
@@ -164,7 +168,7 @@ def write_event(mail, kind: MailEvent, summary: str, run: str | None = None, **d
 
 
 def annotate_run(row, call_type: str, log: list[dict] | None) -> None:
-	"""What the record of a mail's run says beside what every run's says."""
+	"""Mark a mail's run in the records: the type of its model calls, and the log of its tool calls."""
 	frappe.db.sql("update `tabAgent LLM Call` set call_type = %s where run = %s", (call_type, row.run))
 	if log is not None:
 		update_row("Agent Run", row.run, {"tool_calls_log": json.dumps(log, ensure_ascii=False)})
@@ -174,16 +178,17 @@ def annotate_run(row, call_type: str, log: list[dict] | None) -> None:
 
 
 def set_position(mailbox: str, uidvalidity: str, last_uid: int) -> None:
-	"""How far a mailbox was read; never back, unless the server counts anew."""
+	"""Store how far a mailbox was read; never backwards, unless the server's UIDVALIDITY changed."""
 	frappe.db.sql(
-		f"""update `tab{MAILBOX}` set last_uid = case when uidvalidity = %s and last_uid > %s then last_uid else %s end,
+		f"""update `tab{MAILBOX}` set
+		last_uid = case when uidvalidity = %s and last_uid > %s then last_uid else %s end,
 		uidvalidity = %s, last_sync = %s, last_error = null where name = %s""",
 		(uidvalidity, last_uid, last_uid, uidvalidity, now(), mailbox),
 	)
 
 
 def read_position(mailbox: str):
-	"""uidvalidity, last_uid, since: as they are now, not as they were cached."""
+	"""{uidvalidity, last_uid, since}, read from the database and not from the cached document."""
 	return frappe.db.get_value(MAILBOX, mailbox, ["uidvalidity", "last_uid", "since"], as_dict=True)
 
 
@@ -197,7 +202,7 @@ OPEN_OUTGOING = (MailStatus.DRAFT.value, MailStatus.APPROVED.value)
 
 
 def read_open_draft(thread: str):
-	"""The draft of a thread that waits for a person, or None."""
+	"""The open draft of a thread, or None."""
 	return frappe.db.get_value(
 		MAIL, {"thread": thread, "status": MailStatus.DRAFT.value}, "*", as_dict=True, order_by="creation asc"
 	)
@@ -208,10 +213,11 @@ def count_outgoing(thread: str) -> int:
 
 
 def insert_outgoing(answers, row: Mapping[str, Any], status: MailStatus, place: int) -> tuple[str, bool]:
-	"""A mail that answers another (`answers`: its row), as the one at a place in its thread; (name, whether it is new).
+	"""Insert a reply to a mail (`answers`: its row) at a place in its thread; returns (name, whether it is
+	new).
 
-	Two who write one at the same place at once write the same. What has gone its way is not in the way: where a mail was
-	deleted, there are fewer than places.
+	Two workers that write at the same place write the same row. A place that is taken by a finished mail is
+	skipped: after a deletion there are fewer mails than places. deleted, there are fewer than places.
 	"""
 	while True:
 		name, is_new = insert_at(answers, row, status, place)
@@ -242,7 +248,7 @@ def insert_at(answers, row: Mapping[str, Any], status: MailStatus, place: int) -
 
 
 def queue_mail(row, message: str, recipients: Sequence[str]) -> str:
-	"""Give a mail to the site's mail queue: sent after the commit, once."""
+	"""Insert the Email Queue row of a mail and return its name; Frappe sends it once, after the commit."""
 	doc = frappe.get_doc(
 		{
 			"doctype": "Email Queue",
@@ -264,7 +270,9 @@ def queue_mail(row, message: str, recipients: Sequence[str]) -> str:
 
 
 def save_email_account(mailbox, password: str | None) -> None:
-	"""The site's Email Account by which a mailbox with SMTP settings of its own sends; checked by Frappe as it is saved."""
+	"""Save the Email Account that a mailbox with its own SMTP settings sends by; Frappe checks the
+	connection.
+	"""
 	name = f"Huf {mailbox.name}"
 	values = {
 		"email_id": mailbox.email,
@@ -286,14 +294,16 @@ def save_email_account(mailbox, password: str | None) -> None:
 
 
 def delete_files(mails: list[str]) -> None:
-	"""Delete every File attached to these mails, for good."""
+	"""Delete all Files of these mails permanently."""
 	files = {"attached_to_doctype": MAIL, "attached_to_name": ["in", mails]}
 	for name in frappe.get_all("File", files, pluck="name", order_by="name asc"):
 		frappe.delete_doc("File", name, ignore_permissions=True, delete_permanently=True)
 
 
 def find_clerk() -> str | None:
-	"""The agent that sorts mail and drafts replies: the one in Huf Settings, else, with a default model, a new one."""
+	"""The agent that classifies mail and drafts replies: that of Huf Settings, or a new one if there is a
+	default model.
+	"""
 	settings = frappe.get_cached_doc("Huf Settings")
 	if settings.mail_agent:
 		return settings.mail_agent

@@ -1,4 +1,4 @@
-"""Threads of mails: who takes part, whether a person has one in hand, whether somebody has answered. Only reads."""
+"""Reads threads of mail: who takes part, whether a person has taken over, whether somebody has answered."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,14 +10,14 @@ from huf.ai.mail.store import EVENT, MAIL, mail_name
 from huf.ai.storage.rows import digest
 
 MAX_REPLIES_PER_DAY = 5
-"""Mails that agents may send by themselves into one thread in a day: more is two machines talking."""
+"""Replies that agents may send into one thread in a day; more means that two machines answer each other."""
 
 
 def resolve_thread(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool]:
-	"""The thread a mail belongs to, and whether it was there before.
+	"""(the thread a mail belongs to, whether it existed before).
 
-	Who takes no part in a thread does not get into it by naming one of its mails: that would let a stranger read along.
-	`own`: addresses of the mailbox itself.
+	A sender who takes no part in a thread does not join it by naming one of its mails: that would let a
+	stranger read along. `own`: addresses of the mailbox.
 	"""
 	named = list(dict.fromkeys([message.in_reply_to, *reversed(message.references)]))
 	for reference in filter(None, named):
@@ -36,13 +36,13 @@ def resolve_thread(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool
 
 
 def is_internal(address: str, own: Iterable[str]) -> bool:
-	"""Whether somebody is of the mailbox's own house."""
+	"""Whether an address has the domain of the mailbox."""
 	domain = address.rpartition("@")[2]
 	return bool(domain) and any(domain == each.rpartition("@")[2] for each in own)
 
 
 def read_participants(thread: str) -> set[str]:
-	"""Every address that a thread's mails are from or to."""
+	"""All addresses that take part in a thread, as sender or recipient."""
 	rows = frappe.get_all(
 		MAIL,
 		{"thread": thread},
@@ -52,7 +52,7 @@ def read_participants(thread: str) -> set[str]:
 	people: set[str] = set()
 	for row in rows:
 		if row.status in (MailStatus.DRAFT.value, MailStatus.DISCARDED.value, MailStatus.HELD.value):
-			# Whom an agent would like to write to takes no part yet.
+			# Recipients of a mail that was not sent do not take part yet.
 			continue
 		for field in (row.sender, row.recipients, row.cc):
 			people |= {each.strip().lower() for each in (field or "").split(",") if each.strip()}
@@ -62,7 +62,7 @@ def read_participants(thread: str) -> set[str]:
 
 
 def is_for_machine(row, to: Iterable[str]) -> bool:
-	"""Whether an answer to a mail would go to a machine. What a helpdesk passes on is a person's; the answer goes to them."""
+	"""Whether a reply would go to a machine; a person whose mail a helpdesk forwarded is not one."""
 	if not row.automated:
 		return False
 	answer_to = (frappe.parse_json(row.prepared or "{}") or {}).get("answer_to")
@@ -76,7 +76,7 @@ def read_first_mail(thread: str):
 
 
 def is_with_person(thread: str) -> bool:
-	"""Whether a thread was handed over to a person and not given back."""
+	"""Whether a thread was handed over to a person who has not returned it."""
 	last = frappe.db.get_value(
 		EVENT,
 		{"thread": thread, "kind": ["in", (MailEvent.ESCALATED.value, MailEvent.GIVEN_BACK.value)]},
@@ -87,12 +87,12 @@ def is_with_person(thread: str) -> bool:
 
 
 def find_answerer(answered, known_until: datetime | None = None) -> str | None:
-	"""Who of the house has answered a mail (its row) already, by a mail of their own or by allowing another draft; or None.
+	"""The colleague who has answered a mail (its row) by a mail of their own or an approved draft, or None.
 
-	`known_until`: answers that were on record by then do not count, because a person who saw them wants to write all the same.
+	`known_until`: answers on record by then do not count, because the person who approves has seen them.
 	"""
-	learnt = {"creation": [">", known_until]} if known_until else {}
-	own = {"thread": answered.thread, "by_person": 1, "name": ["!=", answered.name], **learnt}
+	newer = {"creation": [">", known_until]} if known_until else {}
+	own = {"thread": answered.thread, "by_person": 1, "name": ["!=", answered.name], **newer}
 	for row in frappe.get_all(MAIL, own, ["sender", "date", "in_reply_to"], order_by="creation asc"):
 		is_later = row.date and answered.date and row.date >= answered.date
 		if is_later or (answered.message_id and row.in_reply_to == answered.message_id):
@@ -105,7 +105,7 @@ def find_answerer(answered, known_until: datetime | None = None) -> str | None:
 
 
 def count_own_replies(thread: str, since: datetime) -> int:
-	"""Mails that agents have sent into a thread by themselves since a time, or are about to send."""
+	"""The number of mails that agents have sent into a thread since a time, or are about to send."""
 	sent = (MailStatus.SENT.value, MailStatus.APPROVED.value)
 	filters = {"thread": thread, "direction": Direction.OUTGOING.value, "status": ["in", sent]}
 	return frappe.db.count(

@@ -1,6 +1,7 @@
-"""Tools of an agent that works on a mail: answer it, draft an answer, hand it to a person.
+"""Tools of an agent that works on a mail: reply, draft a reply, hand the thread over to a person.
 
-They write rows and nothing else: sending is a worker's, after the commit. A machine's mail is never answered.
+They only write rows; a worker sends after the commit. An automated mail is never answered, and no agent
+writes over a person's draft or, without approval, to an address outside the thread.
 """
 
 import frappe
@@ -11,14 +12,14 @@ from huf.ai.core.mail_types import MailEvent
 from huf.ai.core.types import Effect
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
-from huf.ai.mail.threads import is_for_machine
+from huf.ai.mail.drafts import Reply, enqueue_sending
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import mail_of
 
-WAITS = "A person reads it before it is sent."
+APPROVAL_NEEDED = "A person reads it before it is sent."
 
 
-@tool(effect=Effect.WRITE, documents_only=True)
+@tool(effect=Effect.WRITE)
 def send_reply(to: str, subject: str, body: str) -> dict:
 	"""Send an email reply in the thread that you work on; where a person has to allow it, it becomes a draft
 
@@ -27,17 +28,17 @@ def send_reply(to: str, subject: str, body: str) -> dict:
 		subject: The subject
 		body: The text, without a quote of what is answered
 	"""
-	to = parse_recipients(to)
-	answers = get_answerable_mail(to)
-	why = find_approval_reason(answers, to)
-	if why:
-		return draft_reply(answers, drafts.Reply(to, subject, body, why))
-	name = drafts.write_reply(answers, drafts.Reply(to, subject, body), frappe.flags.huf_run)
-	enqueue(name)
+	recipients = parse_recipients(to)
+	answers = get_answerable_mail(recipients)
+	reason = find_approval_reason(answers, recipients)
+	if reason:
+		return draft_reply(answers, Reply(recipients, subject, body, reason))
+	name = drafts.write_reply(answers, Reply(recipients, subject, body), frappe.flags.huf_run)
+	enqueue_sending(name)
 	return {"status": "sent", "mail": name}
 
 
-@tool(effect=Effect.WRITE, documents_only=True)
+@tool(effect=Effect.WRITE)
 def create_draft(to: str, subject: str, body: str) -> dict:
 	"""Create a draft of a reply for a person to review and send
 
@@ -46,11 +47,11 @@ def create_draft(to: str, subject: str, body: str) -> dict:
 		subject: The subject
 		body: The text, without a quote of what is answered
 	"""
-	to = parse_recipients(to)
-	return draft_reply(get_answerable_mail(to), drafts.Reply(to, subject, body))
+	recipients = parse_recipients(to)
+	return draft_reply(get_answerable_mail(recipients), Reply(recipients, subject, body))
 
 
-@tool(effect=Effect.WRITE, documents_only=True)
+@tool(effect=Effect.WRITE)
 def escalate(reason: str) -> dict:
 	"""Hand the conversation over to a person; from then on no agent works on it until it is given back
 
@@ -63,24 +64,27 @@ def escalate(reason: str) -> dict:
 	return {"status": "escalated"}
 
 
-def draft_reply(answers, wish: drafts.Reply) -> dict:
-	done, name = drafts.write_draft(answers, wish, frappe.flags.huf_run)
-	if done == "kept":
-		told = "A person is at work on the draft of this thread. It was left as it is, and this text was not kept."
-		return {"status": "kept", "draft": name, "message": told}
-	return {"status": "created", "draft": name, "message": " ".join(filter(None, (wish.why, WAITS)))}
+def draft_reply(answers, reply: Reply) -> dict:
+	outcome, name = drafts.write_draft(answers, reply, frappe.flags.huf_run)
+	if outcome == "kept":
+		message = (
+			"A person is editing the draft of this thread. It was not changed, and this text was not stored."
+		)
+		return {"status": "kept", "draft": name, "message": message}
+	message = " ".join(filter(None, (reply.reason, APPROVAL_NEEDED)))
+	return {"status": "created", "draft": name, "message": message}
 
 
-def find_approval_reason(answers, to: tuple[str, ...]) -> str | None:
-	"""Why a reply is not sent at once."""
-	if outsiders := find_outsiders(to, threads.read_participants(answers.thread)):
+def find_approval_reason(answers, recipients: tuple[str, ...]) -> str | None:
+	"""Why a person must approve a reply before it is sent, or None."""
+	if outsiders := find_outsiders(recipients, threads.read_participants(answers.thread)):
 		return f"{', '.join(outsiders)} takes no part in this thread."
 	agent = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "agent")
 	if not frappe.get_cached_value("Agent", agent, "may_send_mail"):
 		return "The agent may not send mail by itself."
 	draft = store.read_open_draft(answers.thread)
 	if draft and draft.edited_by:
-		return "A person is at work on the draft of this thread."
+		return "A person is editing the draft of this thread."
 	return None
 
 
@@ -92,28 +96,18 @@ def parse_recipients(to: str) -> tuple[str, ...]:
 
 
 def get_current_mail():
-	"""The mail that the run is about. Raises ToolError where it is about none."""
+	"""The row of the mail that the run is about. Raises ToolError if it is about none."""
 	row = store.read_mail(mail_of(frappe.flags.huf_run) or "")
 	if not row:
 		raise ToolError("This run is not about a mail, so there is nothing to answer or hand over.")
 	return row
 
 
-def get_answerable_mail(to: tuple[str, ...]):
-	"""The mail that the run is about, if it may be answered. Raises ToolError."""
+def get_answerable_mail(recipients: tuple[str, ...]):
+	"""The row of the mail that the run is about, if it may be answered. Raises ToolError."""
 	row = get_current_mail()
-	if is_for_machine(row, to):
-		raise ToolError(f"A machine wrote this mail ({row.automated}), and those are never answered.")
+	if threads.is_for_machine(row, recipients):
+		raise ToolError(f"A machine wrote this mail ({row.automated}). Do not answer it.")
 	if threads.is_with_person(row.thread):
-		raise ToolError("A person has this conversation in hand. Do not answer it.")
+		raise ToolError("A person has taken this conversation over. Do not answer it.")
 	return row
-
-
-def enqueue(name: str) -> None:
-	frappe.enqueue(
-		"huf.ai.mail.outbox.send_mail",
-		queue="short",
-		job_id=f"huf-mail-{name}-0",
-		enqueue_after_commit=True,
-		mail=name,
-	)

@@ -1,7 +1,4 @@
-"""The way of a mail that no agent's rule takes: it is put into a category, and a reply is drafted where one is due.
-
-Writes the prompts and reads the answers; asks no model itself.
-"""
+"""Classifies mail that no agent rule takes, and drafts replies: the prompts and the parsing of answers. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +23,7 @@ Category: {category}
 
 @dataclass(frozen=True)
 class Category:
-	"""`description` says what belongs there; mails of one that is not `answered` get no draft."""
+	"""`description` says what belongs here; mail of a category that is not `answered` gets no draft."""
 
 	name: str
 	description: str = ""
@@ -34,7 +31,7 @@ class Category:
 
 
 def read_categories(text: str) -> tuple[Category, ...]:
-	"""One a line: `name`, `name: what belongs there`, or `- name: ...` for one whose mails need no reply."""
+	"""One category a line: `name`, `name: description`, or `- name: ...` for one whose mail needs no reply."""
 	categories = []
 	for line in (text or "").splitlines():
 		answered = not line.strip().startswith("-")
@@ -60,20 +57,20 @@ def render_mail(message: MailMessage) -> str:
 
 
 def read_category(answer: str, categories: tuple[Category, ...]) -> str:
-	"""The category that an answer names; UNCLASSIFIED where it names none, or several."""
-	said = (answer or "").strip().strip(".\"'`*").casefold()
+	"""The category that an answer names; UNCLASSIFIED if it names none or several."""
+	text = (answer or "").strip().strip(".\"'`*").casefold()
 	for each in categories:
-		if said == each.name.casefold():
+		if text == each.name.casefold():
 			return each.name
 	named = [
 		each.name
 		for each in categories
-		if re.search(rf"(?<!\w){re.escape(each.name.casefold())}(?!\w)", said)
+		if re.search(rf"(?<!\w){re.escape(each.name.casefold())}(?!\w)", text)
 	]
 	return named[0] if len(named) == 1 else UNCLASSIFIED
 
 
 def needs_reply(message: MailMessage, category: str, categories: tuple[Category, ...]) -> bool:
-	"""Whether a reply is due: never to a machine, and not to categories that need none."""
+	"""Whether a reply is due: not to automated mail, and not in categories that need none."""
 	unanswered = {each.name for each in categories if not each.answered}
 	return not message.automated and category != UNCLASSIFIED and category not in unanswered
