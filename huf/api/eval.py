@@ -48,7 +48,7 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 def discard_changes(agent: str):
 	"""Discard the held changes."""
 	check_manageable(agent)
-	pending_changes.discard_changes(agent)
+	pending_changes.discard_pending_changes(agent)
 	return {"waiting": {}}
 
 

@@ -30,7 +30,7 @@ BACKTICKS = re.compile(r"`{3,}")
 
 
 @dataclass(frozen=True)
-class Attachment:
+class MessageFile:
 	"""A File attached to a message. `kind` is "image" or "text", `size` is in bytes."""
 
 	name: str
@@ -44,7 +44,7 @@ class Attachment:
 class MessageFiles:
 	"""The files of one message, and the text a model reads about them."""
 
-	files: tuple[Attachment, ...] = ()
+	files: tuple[MessageFile, ...] = ()
 	text: str = ""
 
 	def __bool__(self) -> bool:
@@ -75,9 +75,9 @@ def read_message_files(row: Mapping) -> MessageFiles:
 	return MessageFiles(parse_attachments(row.get("attachments")), row.get("attached_text") or "")
 
 
-def parse_attachments(attachments: str | None) -> tuple[Attachment, ...]:
+def parse_attachments(attachments: str | None) -> tuple[MessageFile, ...]:
 	"""Parse the JSON of the field `attachments`."""
-	return tuple(Attachment(**each) for each in json.loads(attachments or "[]"))
+	return tuple(MessageFile(**each) for each in json.loads(attachments or "[]"))
 
 
 def render_files(texts: Sequence[tuple[str, str]], image_names: Sequence[str], max_chars: int) -> str:

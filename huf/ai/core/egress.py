@@ -22,7 +22,7 @@ class UntrustedSource(str, Enum):
 
 URL_ARGUMENTS = ("url", "urls", "link", "address")
 TYPES_WITHOUT_DESTINATION = ("Run Agent", "Speech to Text")
-"""External tool types that reach no destination of the model's choice; a called agent checks its own tools."""
+"""External tool types without a destination of the model's choice; a called agent checks its own tools."""
 TOOLS_WITH_FIXED_DESTINATION = ("web_search",)
 """Tools whose destination the site's manager has set."""
 
@@ -54,7 +54,7 @@ class OutboundCall:
 		return not rest and self.tool_type != "POST"
 
 
-def find_approval_reason(
+def find_egress_risk(
 	call: OutboundCall, sources: Iterable[UntrustedSource], hosts: Iterable[str], seen: str = ""
 ) -> str | None:
 	"""Why an external call needs a person's approval; None if it may be made.

@@ -6,7 +6,7 @@ from typing import Any
 from huf.ai.core.errors import UsageError
 
 
-def get_file_name(file: Any) -> str:
+def get_full_file_name(file: Any) -> str:
 	"""The name with its extension; taken from the URL if `file_name` has none."""
 	name = file.file_name or file.file_url or ""
 	return name if PurePath(name).suffix else file.file_url or name

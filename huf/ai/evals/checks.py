@@ -146,14 +146,14 @@ def says(trace: Trace, text: str) -> bool:
 
 def has_values(values: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
 	"""Whether `values` contains all expected values; other keys are ignored, texts compared without case."""
-	return all(is_equal(values.get(key), each) for key, each in expected.items())
+	return all(matches_expected(values.get(key), each) for key, each in expected.items())
 
 
-def is_equal(value: Any, expected: Any) -> bool:
+def matches_expected(value: Any, expected: Any) -> bool:
 	if isinstance(expected, Mapping) and isinstance(value, Mapping):
 		return has_values(value, expected)
 	if isinstance(expected, list) and isinstance(value, list):
-		return len(value) == len(expected) and all(map(is_equal, value, expected))
+		return len(value) == len(expected) and all(map(matches_expected, value, expected))
 	if isinstance(expected, bool | int | float) and isinstance(value, bool | int | float):
 		return abs(float(value) - float(expected)) < 1e-6
 	return normalize(value) == normalize(expected)

@@ -66,7 +66,8 @@ class CaseDryRuns:
 				return to_text(self.next_result(tool.name))
 			if tool.effect is not Effect.READ and not tool.can_dry_run:
 				raise ToolError(
-					f"An eval makes only calls that it can roll back. Add a result of {tool.name} to the case's results."
+					"An eval makes only calls that it can roll back. "
+					f"Add a result of {tool.name} to the case's results."
 				)
 			return await run_in_thread(lambda: self.call(tool, arguments))
 

@@ -53,7 +53,7 @@ def apply_changes(agent: str, changes: dict) -> None:
 	frappe.db.commit()
 
 
-def discard_changes(agent: str) -> None:
+def discard_pending_changes(agent: str) -> None:
 	"""Drop the pending changes. Does not commit."""
 	doc = frappe.get_doc(AGENT, agent)
 	doc.pending_changes = None

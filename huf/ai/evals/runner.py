@@ -32,7 +32,7 @@ MAX_TIMES = 100
 
 
 @dataclass(frozen=True)
-class Attempt:
+class CaseAttempt:
 	"""One attempt at a case: the checks that failed (none: it passed), and its trace."""
 
 	faults: tuple[str, ...]
@@ -44,7 +44,7 @@ class CaseResult:
 	"""All attempts at a case. `skipped`: why there are none."""
 
 	case: str
-	attempts: tuple[Attempt, ...] = ()
+	attempts: tuple[CaseAttempt, ...] = ()
 	skipped: str | None = None
 
 	@property
@@ -52,7 +52,7 @@ class CaseResult:
 		return sum(not each.faults for each in self.attempts)
 
 	@property
-	def first_failure(self) -> Attempt | None:
+	def first_failure(self) -> CaseAttempt | None:
 		return next((each for each in self.attempts if each.faults), None)
 
 	@property
@@ -177,13 +177,13 @@ class EvalRunner:
 			return CaseResult(row.case_name, skipped="It has no answers on record.")
 		return CaseResult(row.case_name, tuple(self.attempt(case) for _ in range(times)))
 
-	def attempt(self, case: EvalCase) -> Attempt:
+	def attempt(self, case: EvalCase) -> CaseAttempt:
 		dry_runs = CaseDryRuns(case, self.doc)
 		prompt = dry_runs.prepared_mail().prompt if case.mail else case.prompt
 		trace = build_trace(run_coroutine(self.run_loop(case, dry_runs, prompt)))
 		frappe.db.rollback()
 		evidence = Evidence(dry_runs.find_records, partial(judge_answer, self.judge, prompt, trace))
-		return Attempt(tuple(find_faults(case, trace, evidence)), trace)
+		return CaseAttempt(tuple(find_faults(case, trace, evidence)), trace)
 
 	async def run_loop(self, case: EvalCase, dry_runs: CaseDryRuns, prompt: str) -> Outcome:
 		agent = self.manager.create_agent().clone(tools=dry_runs.tools)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import frappe
 
-from huf.ai.knowledge.sources import find_field
+from huf.ai.knowledge.sources import find_source_field
 from huf.ai.knowledge.store import SOURCE, find_source_items
 from huf.ai.tools.fields import readable_fields
 
@@ -103,7 +103,7 @@ class KnowledgeReader:
 		name, _, child = field.partition(".")
 		if name not in self.fields[doctype] or not child:
 			return name in self.fields[doctype]
-		df, _ = find_field(frappe.get_meta(doctype), field)
+		df, _ = find_source_field(frappe.get_meta(doctype), field)
 		return df is not None and (not df.permlevel or df.permlevel in self.read_levels(doctype))
 
 	def read_levels(self, doctype: str) -> list[int]:

@@ -27,7 +27,7 @@ class Part:
 	fields: tuple[str, ...] = ()
 
 
-def split_parts(parts: Iterable[Part]) -> Iterator[Part]:
+def split_into_chunks(parts: Iterable[Part]) -> Iterator[Part]:
 	"""Split parts into chunks of at most MAX_CHUNK_CHARS; empty ones are dropped."""
 	for part in parts:
 		for start, end in find_spans(part.text):

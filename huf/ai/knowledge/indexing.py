@@ -15,7 +15,7 @@ from frappe.utils import now
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.knowledge import sources, store, vectors
-from huf.ai.knowledge.chunking import Part, split_parts
+from huf.ai.knowledge.chunking import Part, split_into_chunks
 from huf.ai.knowledge.store import SOURCE, IndexState
 from huf.ai.storage.rows import digest
 
@@ -114,7 +114,7 @@ def index_items(items: list) -> None:
 	"""Read items, then store their contents, so that no transaction is open while reading. Commits."""
 	contents: list[tuple[Any, ItemContent]] = []
 	for item in items:
-		contents.append((item, read_content(item)))
+		contents.append((item, read_item_content(item)))
 		count = sum(len(content.chunks) for _, content in contents)
 		if count > MAX_CHUNKS_PER_COMMIT or item is items[-1]:
 			for each, content in contents:
@@ -128,7 +128,7 @@ def index_one_by_one(items: list) -> None:
 	for item in items:
 		store.fail_item(item, "The worker that read it was lost.", keep=True)
 		frappe.db.commit()
-		store_content(item, read_content(item))
+		store_content(item, read_item_content(item))
 		frappe.db.commit()
 
 
@@ -147,14 +147,14 @@ class ItemContent:
 	is_gone: bool = False
 
 
-def read_content(item) -> ItemContent:
+def read_item_content(item) -> ItemContent:
 	try:
 		title, parts = sources.read_item_parts(item)
 	except frappe.DoesNotExistError:
 		return ItemContent(is_gone=True)
 	except (UsageError, frappe.ValidationError, OSError) as error:
 		return ItemContent(error=str(error))
-	chunks = list(split_parts(parts))
+	chunks = list(split_into_chunks(parts))
 	if not chunks:
 		return ItemContent(error="There is no text in it.")
 	model = frappe.get_cached_value(SOURCE, item.source, "embedding_model")

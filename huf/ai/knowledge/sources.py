@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import frappe
 
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.core.files import get_file_name, read_file_content
+from huf.ai.core.files import get_full_file_name, read_file_content
 from huf.ai.core.settings import get_settings
 from huf.ai.core.text_decoding import strip_control_chars
 from huf.ai.knowledge.chunking import Part, split_markdown
@@ -94,7 +94,7 @@ def read_item_parts(item) -> tuple[str | None, list[Part]]:
 		return read_url(item.url)
 	doc = frappe.get_doc(item.reference_doctype, item.reference_name)
 	if item.reference_doctype == "File":
-		return doc.file_name, read_file(get_file_name(doc), read_file_content(doc))
+		return doc.file_name, read_file(get_full_file_name(doc), read_file_content(doc))
 	source = frappe.get_cached_doc(SOURCE, item.source)
 	return None, list(split_document(doc, get_indexed_fields(source)))
 
@@ -154,7 +154,7 @@ def split_document(doc, fields: list[str]) -> Iterator[Part]:
 	"""
 	short: dict[tuple, list[tuple[str, str]]] = {}
 	for field in fields:
-		df, table = find_field(doc.meta, field)
+		df, table = find_source_field(doc.meta, field)
 		if df is None or df.fieldtype == SECRET:
 			continue
 		for text in filter(None, read_field_texts(doc, df, table)):
@@ -171,7 +171,7 @@ def split_document(doc, fields: list[str]) -> Iterator[Part]:
 		)
 
 
-def find_field(meta, field: str):
+def find_source_field(meta, field: str):
 	"""(field, its child table or None) of `field` or `table.field`."""
 	name, _, child = field.partition(".")
 	df = meta.get_field(name)

@@ -17,7 +17,7 @@ from huf.ai.packs.merging import (
 	build_digests,
 	compute_digest,
 	merge_parts,
-	split_parts,
+	split_document_parts,
 )
 
 FORMAT_FIELD = re.compile(r"\{(\w+)\}")
@@ -87,7 +87,9 @@ def naming_entry(entry: PackEntry) -> Iterator[None]:
 
 
 def split_entry(entry: PackEntry) -> Parts:
-	return split_parts(entry.doctype, {k: v for k, v in entry.values.items() if k not in ("name", "doctype")})
+	return split_document_parts(
+		entry.doctype, {k: v for k, v in entry.values.items() if k not in ("name", "doctype")}
+	)
 
 
 def read_stored_parts(doctype: str, name: str, parts: Iterable[str]) -> Parts:
@@ -96,7 +98,7 @@ def read_stored_parts(doctype: str, name: str, parts: Iterable[str]) -> Parts:
 	fields = dict.fromkeys(part.partition("[")[0] for part in parts)
 	secret = {df.fieldname for df in doc.meta.fields if df.fieldtype in UNCOMPARED_TYPES}
 	values = {each: to_plain_value(doc.get(each)) for each in fields if each not in secret}
-	return split_parts(doctype, values)
+	return split_document_parts(doctype, values)
 
 
 def to_plain_value(value):
@@ -137,7 +139,12 @@ def write_parts(doc, changes: Parts) -> None:
 def write_row_part(doc, table: str, part: str, value: dict | None) -> None:
 	"""Change, append or (`value` None) remove the row of a part."""
 	row = next(
-		(row for row in doc.get(table) if part in split_parts(doc.doctype, {table: [row.as_dict()]})), None
+		(
+			row
+			for row in doc.get(table)
+			if part in split_document_parts(doc.doctype, {table: [row.as_dict()]})
+		),
+		None,
 	)
 	if value is None:
 		if row:

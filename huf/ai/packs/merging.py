@@ -30,7 +30,7 @@ class Merged:
 	edited: list[str] = field(default_factory=list)
 
 
-def split_parts(doctype: str, values: Mapping[str, Any]) -> Parts:
+def split_document_parts(doctype: str, values: Mapping[str, Any]) -> Parts:
 	parts: Parts = {}
 	for name, value in values.items():
 		keys = ROW_KEYS.get((doctype, name))

@@ -60,7 +60,7 @@ def remove_pack(name: str, with_records: bool = False) -> list[str]:
 				f"People made records with this pack: {format_counts(people)}. "
 				"Confirm if these are to be deleted too."
 			)
-		lines = delete_documents(rows, people)
+		lines = delete_pack_documents(rows, people)
 		drop_doctypes([row.record_name for row in rows if row.record_doctype == "DocType"])
 		lines += [line for row in rows if row.record_doctype == "Role" for line in delete_row(row, set())]
 		frappe.delete_doc(PACK, name, delete_permanently=True)
@@ -147,7 +147,7 @@ def format_counts(people: dict[str, list[str]]) -> str:
 	return ", ".join(f"{len(names)} {doctype}" for doctype, names in people.items())
 
 
-def delete_documents(rows: list, people: dict[str, list[str]]) -> list[str]:
+def delete_pack_documents(rows: list, people: dict[str, list[str]]) -> list[str]:
 	"""Delete all documents but DocTypes and roles in one transaction.
 
 	After a UsageError nothing is deleted.

@@ -56,7 +56,7 @@ def describe_doctype(doctype: str, language: str | None = None) -> dict:
 	meta = frappe.get_meta(doctype)
 	frappe.has_permission(doctype, "read", throw=True)
 	translate = get_translator(language)
-	fields = describe_fields(meta, meta, translate)
+	fields = describe_form_fields(meta, meta, translate)
 	return {
 		"name": meta.name,
 		"label": translate(meta.name),
@@ -66,7 +66,7 @@ def describe_doctype(doctype: str, language: str | None = None) -> dict:
 		"is_named": (meta.autoname or "").lower() == "prompt",
 		"fields": fields,
 		"tables": {
-			df.options: describe_fields(frappe.get_meta(df.options), meta, translate)
+			df.options: describe_form_fields(frappe.get_meta(df.options), meta, translate)
 			for df in meta.get_table_fields()
 		},
 		"columns": choose_columns(meta, [field["fieldname"] for field in fields]),
@@ -78,7 +78,7 @@ def get_translator(language: str | None) -> Callable[[str], str]:
 	return partial(_, lang=language if language in LANGUAGES else None)
 
 
-def describe_fields(meta, parent, translate: Callable[[str], str]) -> list[dict]:
+def describe_form_fields(meta, parent, translate: Callable[[str], str]) -> list[dict]:
 	"""Fields of a form or of a child row; `parent` is the DocType whose permission levels count."""
 	readable, writable = ({0, *parent.get_permlevel_access(right)} for right in ("read", "write"))
 	return [

@@ -51,7 +51,7 @@ def decide_route(message: str, has_attachments: bool = False, **context: Any) ->
 	try:
 		return decide_with_context(message, RouteContext(has_attachments=has_attachments, **context))
 	except Exception as error:  # the boundary around a decision: chat must work without the router
-		return choose_fallback(error)
+		return build_fallback_decision(error)
 
 
 def decide_with_context(message: str, context: RouteContext) -> RouteDecision:
@@ -107,11 +107,11 @@ def decide_by_classifier(message: str, language: str, context: RouteContext) -> 
 	if context.ask and max(score, 1 - score) < context.threshold:
 		return decide_by_model(message, language, context.ask, context.threshold)
 	if score >= context.threshold:
-		return choose_agent(measure_complexity(message), score, language, Stage.CLASSIFIER)
-	return choose_chat("plain", score, language, Stage.CLASSIFIER)
+		return build_agent_decision(measure_complexity(message), score, language, Stage.CLASSIFIER)
+	return build_chat_decision("plain", score, language, Stage.CLASSIFIER)
 
 
-def choose_chat(reason: str, score: float, language: str, stage: Stage) -> RouteDecision:
+def build_chat_decision(reason: str, score: float, language: str, stage: Stage) -> RouteDecision:
 	"""Choose the chat; `score` is the agent's. An unsure decision says so and has at least confidence 0.5."""
 	reasons = (get_text("unsure" if score >= UNSURE_CONFIDENCE else reason, language),)
 	return RouteDecision(
@@ -119,7 +119,7 @@ def choose_chat(reason: str, score: float, language: str, stage: Stage) -> Route
 	)
 
 
-def choose_agent(
+def build_agent_decision(
 	complexity: Complexity, confidence: float, language: str, stage: Stage, reasons: tuple[str, ...] = ()
 ) -> RouteDecision:
 	needs_and_reasons = list(find_needs(complexity))
@@ -163,10 +163,10 @@ def decide_by_model(message: str, language: str, ask: CompleteText, threshold: f
 	route, confidence = read_verdict(answer)
 	score = confidence if route is Route.AGENT else complement(confidence)
 	if score >= threshold:
-		return choose_agent(
+		return build_agent_decision(
 			measure_complexity(message), score, language, Stage.MODEL, (get_text("model", language),)
 		)
-	return choose_chat("model", score, language, Stage.MODEL)
+	return build_chat_decision("model", score, language, Stage.MODEL)
 
 
 def read_verdict(answer: str) -> tuple[Route, float]:
@@ -178,7 +178,7 @@ def read_verdict(answer: str) -> tuple[Route, float]:
 	return Route(verdict["route"]), min(1.0, max(0.0, float(verdict["confidence"])))
 
 
-def choose_fallback(error: Exception) -> RouteDecision:
+def build_fallback_decision(error: Exception) -> RouteDecision:
 	reason = f"Router fallback due to error: {error}"
 	return RouteDecision(
 		Route.CHAT, UNSURE_CONFIDENCE, (reason,), stage=Stage.FALLBACK, other_confidence=UNSURE_CONFIDENCE

@@ -9,9 +9,9 @@ from pathlib import PurePath
 
 import frappe
 
-from huf.ai.core.attachments import IMAGE_TYPES, READ_ATTACHMENT, Attachment, MessageFiles, render_files
+from huf.ai.core.attachments import IMAGE_TYPES, READ_ATTACHMENT, MessageFile, MessageFiles, render_files
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.core.files import get_file_name, read_file_content
+from huf.ai.core.files import get_full_file_name, read_file_content
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge.chunking import Part
 from huf.ai.knowledge.reading import READERS, read_file
@@ -78,9 +78,9 @@ def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) ->
 	return MessageFiles(tuple(files), render_files(texts, pictures, room))
 
 
-def read(file) -> tuple[Attachment, str | None]:
+def read(file) -> tuple[MessageFile, str | None]:
 	"""A File and its text; None of a picture."""
-	name = get_file_name(file)
+	name = get_full_file_name(file)
 	try:
 		content = read_file_content(file)
 	except OSError:
@@ -91,7 +91,7 @@ def read(file) -> tuple[Attachment, str | None]:
 	if len(content) > most:
 		raise UsageError(f"{name} is too large: at most {most / 1_000_000:g} MB can be attached.")
 	kind, shown = "image" if is_picture else "text", " ".join((file.file_name or name).split())
-	attached = Attachment(file.name, shown, file.file_url, len(content), kind)
+	attached = MessageFile(file.name, shown, file.file_url, len(content), kind)
 	return attached, None if is_picture else text_of(name, content)
 
 
@@ -133,4 +133,4 @@ def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "
 @lru_cache(maxsize=8)
 def whole_text(site: str, name: str) -> str:
 	file = frappe.get_doc("File", name)
-	return text_of(get_file_name(file), read_file_content(file))
+	return text_of(get_full_file_name(file), read_file_content(file))

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 
 import frappe
 
-from huf.ai.core.attachments import Attachment, MessageFiles, parse_attachments
+from huf.ai.core.attachments import MessageFile, MessageFiles, parse_attachments
 from huf.ai.storage.rows import insert_row, update_document
 
 CONVERSATION = "Agent Conversation"
@@ -24,7 +24,7 @@ def attach_files(conversation: str, message_files: MessageFiles, user: str) -> M
 	)
 
 
-def attach_file(conversation: str, file: Attachment, user: str) -> Attachment:
+def attach_file(conversation: str, file: MessageFile, user: str) -> MessageFile:
 	"""Attach a File that the user uploaded for this conversation; of any other File a copy is attached."""
 	fields = ["owner", "attached_to_doctype", "attached_to_name"]
 	row = frappe.db.get_value("File", file.name, fields, as_dict=True)
@@ -36,7 +36,7 @@ def attach_file(conversation: str, file: Attachment, user: str) -> Attachment:
 	return copy_file(conversation, file, user)
 
 
-def copy_file(conversation: str, file: Attachment, user: str) -> Attachment:
+def copy_file(conversation: str, file: MessageFile, user: str) -> MessageFile:
 	"""Another File with the same contents, which Frappe deletes with the last of their Files."""
 	row = frappe.db.get_value("File", file.name, COPIED, as_dict=True)
 	if not row:
@@ -61,12 +61,12 @@ def delete_run_files(runs: Sequence[str]) -> None:
 			frappe.delete_doc("File", file.name, ignore_permissions=True, delete_permanently=True)
 
 
-def read_conversation_files(conversation: str) -> list[Attachment]:
+def read_conversation_files(conversation: str) -> list[MessageFile]:
 	"""All files of a conversation, in the order of its messages."""
 	return read_files({"conversation": conversation})
 
 
-def read_files(filters: dict) -> list[Attachment]:
+def read_files(filters: dict) -> list[MessageFile]:
 	filters = {**filters, "attachments": ["is", "set"]}
 	rows = frappe.get_all("Agent Message", filters, pluck="attachments", order_by="sequence asc")
 	return [each for attachments in rows for each in parse_attachments(attachments)]

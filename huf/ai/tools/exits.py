@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.core.egress import TYPES_WITHOUT_DESTINATION, OutboundCall, UntrustedSource, find_approval_reason
+from huf.ai.core.egress import TYPES_WITHOUT_DESTINATION, OutboundCall, UntrustedSource, find_egress_risk
 from huf.ai.tools.taint import seen_in, sources_of
 
 
@@ -13,7 +13,7 @@ def why_person(row, agent, arguments: dict) -> str | None:
 		return None
 	hosts = ((agent and agent.allowed_hosts) or "").split()
 	seen = seen_in(run) if sources == {UntrustedSource.WEB} else ""
-	return find_approval_reason(exit_of(row, arguments), sources, hosts, seen)
+	return find_egress_risk(exit_of(row, arguments), sources, hosts, seen)
 
 
 def exit_of(row, arguments: dict) -> OutboundCall:

@@ -23,7 +23,8 @@ MIN_STEM_CHARS = 4
 ENDINGS = re.compile(r"(ungen|en|er|es|em|ns|n|e|s)$")
 STOP_WORDS = frozenset(
 	"aus auf bei der die das dem den des ein eine einem einen einer eines für gegen hat ich ist mit nach "
-	"nicht ob oder und unter vom von vor was wegen welche welcher welches wenn wer wie wird zu zum zur über".split()
+	"nicht ob oder und unter vom von vor was wegen welche welcher welches wenn wer wie wird "
+	"zu zum zur über".split()
 )
 
 

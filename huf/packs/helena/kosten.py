@@ -26,8 +26,8 @@ RULES = (
 	"(§ 2 Abs. 2 RVG).",
 	"Keine Gebühr ist kleiner als der Mindestbetrag (§ 13 Abs. 3 RVG).",
 	"Welche Tabelle gilt, sagt der Tag des unbedingten Auftrags (§ 60 Abs. 1 RVG).",
-	"Je weiterem Auftraggeber steigt der Satz einer Geschäfts- oder Verfahrensgebühr um 0,3, höchstens um 2,0 "
-	"(Nr. 1008 VV).",
+	"Je weiterem Auftraggeber steigt der Satz einer Geschäfts- oder Verfahrensgebühr um 0,3, "
+	"höchstens um 2,0 (Nr. 1008 VV).",
 	f"Die Geschäftsgebühr wird zur Hälfte ({CREDITED_SHARE}), höchstens mit {MAX_CREDITED_RATE}, "
 	"auf die Verfahrensgebühr desselben Gegenstands angerechnet (Vorbem. 3 Abs. 4 VV, § 15a RVG).",
 	"Mehrere Gegenstände mit verschiedenen Sätzen (§ 15 Abs. 3 RVG) rechnet ein Mensch.",

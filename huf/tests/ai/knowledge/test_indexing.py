@@ -170,7 +170,7 @@ class TestDocuments(SiteTestCase):
 		store.mark_waiting({"source": source})
 		items = store.list_waiting_items(source, 500)
 		item = next(each for each in items if each.reference_name == doc.name)
-		found = indexing.read_content(item)
+		found = indexing.read_item_content(item)
 		doc.update({"title": f"Gutter {self.word}"}).save()
 		indexing.store_content(item, found)
 		self.assertEqual(frappe.db.get_value(ITEM, item.name, "state"), "Waiting")

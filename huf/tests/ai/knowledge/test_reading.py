@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from huf.ai.core.errors import UsageError
-from huf.ai.knowledge.chunking import MAX_CHUNK_CHARS, Part, split_markdown, split_parts
+from huf.ai.knowledge.chunking import MAX_CHUNK_CHARS, Part, split_into_chunks, split_markdown
 from huf.ai.knowledge.reading import MAX_UNPACKED_BYTES, READERS, read_file
 
 MARKDOWN = (
@@ -88,7 +88,7 @@ class TestFiles(unittest.TestCase):
 class TestChunks(unittest.TestCase):
 	@given(st.text(alphabet="ab .\n#ü", max_size=6 * MAX_CHUNK_CHARS))
 	def test_chunks_lose_no_word_and_stand_where_they_say(self, text):
-		chunks = list(split_parts(split_markdown(text)))
+		chunks = list(split_into_chunks(split_markdown(text)))
 		for chunk in chunks:
 			self.assertEqual(text[chunk.start : chunk.start + len(chunk.text)], chunk.text)
 			self.assertLessEqual(len(chunk.text), MAX_CHUNK_CHARS)
@@ -96,7 +96,7 @@ class TestChunks(unittest.TestCase):
 
 	def test_a_text_is_cut_between_its_paragraphs(self):
 		text = "\n\n".join(["word " * 100] * 6)
-		for chunk in split_parts([Part(text)]):
+		for chunk in split_into_chunks([Part(text)]):
 			self.assertTrue(text[chunk.start :].startswith("word") and chunk.text.endswith("word"))
 			self.assertEqual(chunk.text.count("word") % 100, 0)
 

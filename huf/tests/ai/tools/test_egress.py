@@ -8,7 +8,7 @@ import frappe
 from huf.ai.core.egress import (
 	OutboundCall,
 	UntrustedSource,
-	find_approval_reason,
+	find_egress_risk,
 	find_outsiders,
 	is_allowed_host,
 )
@@ -29,13 +29,13 @@ def get(url, types="GET", base_url=None, **more):
 
 class TestDecision(unittest.TestCase):
 	def test_a_run_that_has_read_nothing_strange_may_reach_anywhere(self):
-		self.assertIsNone(find_approval_reason(get(ELSEWHERE), (), ()))
+		self.assertIsNone(find_egress_risk(get(ELSEWHERE), (), ()))
 
 	def test_after_a_mail_only_hosts_of_the_list_and_a_tool_s_own_are_reached(self):
-		self.assertIn("evil.example", find_approval_reason(get(ELSEWHERE), MAIL, ["api.example"]))
-		self.assertIsNone(find_approval_reason(get("https://api.example/x"), MAIL, ["api.example"]))
-		self.assertIsNone(find_approval_reason(get("/orders", base_url="https://shop.example/v1"), MAIL, ()))
-		self.assertIn("evil", find_approval_reason(get(ELSEWHERE, base_url="https://shop.example"), MAIL, ()))
+		self.assertIn("evil.example", find_egress_risk(get(ELSEWHERE), MAIL, ["api.example"]))
+		self.assertIsNone(find_egress_risk(get("https://api.example/x"), MAIL, ["api.example"]))
+		self.assertIsNone(find_egress_risk(get("/orders", base_url="https://shop.example/v1"), MAIL, ()))
+		self.assertIn("evil", find_egress_risk(get(ELSEWHERE, base_url="https://shop.example"), MAIL, ()))
 
 	def test_names_that_look_like_a_listed_host_are_not_it(self):
 		for host in ("api.example.evil.example", "evilapi.example", "xapi.example", ""):
@@ -46,50 +46,46 @@ class TestDecision(unittest.TestCase):
 			"https://evil.example#api.example",
 			"https://evil.example\\@x/",
 		):
-			self.assertIsNotNone(find_approval_reason(get(url), MAIL, ["api.example"]), url)
+			self.assertIsNotNone(find_egress_risk(get(url), MAIL, ["api.example"]), url)
 
 	def test_a_link_that_a_page_shows_may_be_followed_as_it_is_and_one_from_a_mail_may_not(self):
 		seen = "See https://news.example/today for more"
 		link = get("https://news.example/today")
-		self.assertIsNone(find_approval_reason(link, WEB, (), seen))
-		self.assertIsNotNone(find_approval_reason(link, MAIL, (), seen))
-		self.assertIsNotNone(find_approval_reason(get("https://news.example/today?d=secret"), WEB, (), seen))
+		self.assertIsNone(find_egress_risk(link, WEB, (), seen))
+		self.assertIsNotNone(find_egress_risk(link, MAIL, (), seen))
+		self.assertIsNotNone(find_egress_risk(get("https://news.example/today?d=secret"), WEB, (), seen))
 		self.assertIsNotNone(
-			find_approval_reason(get("https://news.example/today", params={"d": "secret"}), WEB, (), seen)
+			find_egress_risk(get("https://news.example/today", params={"d": "secret"}), WEB, (), seen)
 		)
-		self.assertIsNotNone(
-			find_approval_reason(get("https://news.example/today", types="POST"), WEB, (), seen)
-		)
+		self.assertIsNotNone(find_egress_risk(get("https://news.example/today", types="POST"), WEB, (), seen))
 
 	def test_after_a_file_a_person_is_asked_as_after_a_mail(self):
 		link = get("https://news.example/today")
 		self.assertIn(
-			"files", find_approval_reason(link, {UntrustedSource.FILE}, (), "See https://news.example/today")
+			"files", find_egress_risk(link, {UntrustedSource.FILE}, (), "See https://news.example/today")
 		)
 		self.assertIn(
 			"files and web",
-			find_approval_reason(link, {UntrustedSource.FILE, UntrustedSource.WEB}, (), link.urls[0]),
+			find_egress_risk(link, {UntrustedSource.FILE, UntrustedSource.WEB}, (), link.urls[0]),
 		)
-		self.assertIsNone(find_approval_reason(link, {UntrustedSource.FILE}, ["news.example"]))
+		self.assertIsNone(find_egress_risk(link, {UntrustedSource.FILE}, ["news.example"]))
 
 	def test_what_says_nothing_of_its_receiver_needs_a_person_and_what_has_a_fixed_one_does_not(self):
 		self.assertIsNotNone(
-			find_approval_reason(OutboundCall("publish", "Custom Function", {"text": "x"}), MAIL, ())
+			find_egress_risk(OutboundCall("publish", "Custom Function", {"text": "x"}), MAIL, ())
 		)
 		self.assertIsNone(
-			find_approval_reason(OutboundCall("web_search", "App Provided", {"query": "x"}), MAIL, ())
+			find_egress_risk(OutboundCall("web_search", "App Provided", {"query": "x"}), MAIL, ())
 		)
-		self.assertIsNone(
-			find_approval_reason(OutboundCall("helper", "Run Agent", {"prompt": "x"}), MAIL, ())
-		)
+		self.assertIsNone(find_egress_risk(OutboundCall("helper", "Run Agent", {"prompt": "x"}), MAIL, ()))
 
 	def test_a_tool_of_an_app_is_itself_under_another_name_and_no_other_can_pass_for_it(self):
 		def named(types):
 			row = {"tool_name": "look", "types": types, "function_path": "web_search", "base_url": None}
 			return exit_of(frappe._dict(row), {"query": "x"})
 
-		self.assertIsNone(find_approval_reason(named("App Provided"), MAIL, ()))
-		self.assertIsNotNone(find_approval_reason(named("Custom Function"), MAIL, ()))
+		self.assertIsNone(find_egress_risk(named("App Provided"), MAIL, ()))
+		self.assertIsNotNone(find_egress_risk(named("Custom Function"), MAIL, ()))
 
 	def test_who_takes_no_part_in_a_thread_is_an_outsider(self):
 		self.assertEqual(
