@@ -7,6 +7,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import MailStatus
 from huf.ai.mail import review
+from huf.ai.queries.tool_log import read_tool_log
 from huf.permissions import is_manager
 
 MAIL, MAILBOX, RULE = "Agent Mail", "Agent Mailbox", "Agent Route Rule"
@@ -135,7 +136,7 @@ def give_back(mail: str):
 def get_tool_calls_log(run: str):
 	"""The tool calls of a run: [{tool, arguments, result, iteration}]."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
-	return review.tool_calls_log(run)
+	return read_tool_log(run)
 
 
 def readable_mail(name: str):

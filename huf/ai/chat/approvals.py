@@ -1,6 +1,7 @@
-"""What people, and time, answer to drafts. Each answer has the run taken up again; the call itself is made there.
+"""Answers drafts for people, or for the expiry, and resumes the waiting run; the run makes the call itself.
 
-An answer counts once, and for what was shown: where that has changed, the draft is shown anew and stays open.
+An answer counts once, and for what was presented: if that has changed, the draft is presented again and stays
+open.
 """
 
 from datetime import datetime
@@ -19,18 +20,18 @@ from huf.ai.storage.drafts import DraftAnswer, Proposal
 from huf.ai.storage.journal import request_cancel
 from huf.permissions import is_manager
 
-CHANGED = "What it would do has changed since it was shown. Look at it again, then answer."
+CHANGED = "What this call would do has changed since you saw it. Look at it again, then answer."
 
 
-def approve_call(name: str, shown: str, arguments: dict | None = None) -> dict:
-	"""Allow a draft as it was shown (its digest), or with other arguments; gives the draft. Commits.
+def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
+	"""Approve a draft as it was presented (`digest`), or with other arguments; returns the draft. Commits.
 
-	Raises PermissionError for who may not answer; UsageError where it is answered, has changed or expired, or where the other
-	arguments cannot be carried out: then it stays as it is.
+	Raises PermissionError for users who may not answer; UsageError if it was answered, has changed or
+	expired, or if the other arguments do not work: then it stays as it is.
 	"""
-	if not shown:
-		raise UsageError("Say which difference you allow: its digest.")
-	row = get_open_draft(name, shown)
+	if not digest:
+		raise UsageError("Pass the digest of the preview that you approve.")
+	row = get_open_draft(name, digest)
 	if arguments is None or to_canonical_json(arguments) == to_canonical_json(
 		drafts.get_effective_arguments(row)
 	):
@@ -44,16 +45,18 @@ def approve_call(name: str, shown: str, arguments: dict | None = None) -> dict:
 	return store_answer(row, answer)
 
 
-def reject_call(name: str, shown: str | None = None, reason: str | None = None) -> dict:
-	"""Say no; the model reads the reason. Raises as `approve`. Commits."""
-	row = get_open_draft(name, shown)
+def reject_call(name: str, digest: str | None = None, reason: str | None = None) -> dict:
+	"""Reject a draft; the model reads the reason. Raises as `approve_call`. Commits."""
+	row = get_open_draft(name, digest)
 	return store_answer(
 		row, DraftAnswer(DraftStatus.REJECTED, frappe.session.user, (reason or "").strip() or None)
 	)
 
 
 def expire_drafts(now: datetime | None = None) -> list[str]:
-	"""Answer for those who have not, in time; gives the drafts' names. Called every minute; commits after each."""
+	"""Expire drafts that nobody answered in time and return their names. Scheduled every minute; commits
+	each.
+	"""
 	expired = []
 	for row in drafts.read_overdue_drafts(now):
 		if drafts.record_answer(row.name, row.digest, DraftAnswer(DraftStatus.EXPIRED)):
@@ -64,17 +67,17 @@ def expire_drafts(now: datetime | None = None) -> list[str]:
 
 
 def cancel_run(run: str) -> None:
-	"""Ask a run to end; one that waits for a person is taken up for that. Commits."""
+	"""Ask a run to end; a waiting one is resumed for that. Commits."""
 	request_cancel(run)
 	drafts.expire_pending(run, f"{frappe.session.user} cancelled the run")
-	waits = frappe.db.get_value("Agent Run", run, "status") == "Waiting"
+	is_waiting = frappe.db.get_value("Agent Run", run, "status") == "Waiting"
 	frappe.db.commit()
-	if waits:
+	if is_waiting:
 		resume_run(run)
 
 
 def end_runs_of(conversation: str) -> None:
-	"""Ask the runs of a conversation that is deleted to end. Does not commit."""
+	"""Ask the runs of a deleted conversation to end. Does not commit."""
 	for run in leases.read_open_runs(conversation):
 		request_cancel(run)
 		drafts.expire_pending(run, "The conversation was deleted")
@@ -87,29 +90,31 @@ def may_answer_draft(row) -> bool:
 	return is_manager(user) or (row.approver == user and user != "Guest")
 
 
-def get_open_draft(name: str, shown: str | None):
-	"""A draft that is still to be answered, by this person, and as it was shown to them."""
+def get_open_draft(name: str, digest: str | None):
+	"""The row of an open draft that the user may answer, as it was presented. Raises PermissionError,
+	UsageError.
+	"""
 	row = drafts.read_draft(name)
 	if not row or not may_answer_draft(row):
 		raise frappe.PermissionError(f"There is no draft {name!r} that you may answer.")
 	if row.status != drafts.PENDING:
 		raise UsageError(describe_answer(row))
 	if row.expires_at and row.expires_at < now_datetime():
-		raise UsageError("It has expired, so it cannot be answered any more.")
-	if shown and shown != row.digest:
+		raise UsageError("This draft has expired and cannot be answered any more.")
+	if digest and digest != row.digest:
 		raise UsageError(CHANGED)
 	return row
 
 
 def describe_answer(row) -> str:
-	"""What became of a draft, for who comes too late."""
+	"""The answer a draft has, for a user who comes too late."""
 	by = f" by {row.answered_by}" if row.answered_by else ""
 	when = f" at {row.answered_at:%Y-%m-%d %H:%M}" if row.answered_at else ""
 	return f"This was answered before: {row.status}{by}{when}."
 
 
 def check_fresh(row) -> None:
-	"""Raises UsageError, with the draft shown anew, where a document it would change is not what it was."""
+	"""Raises UsageError, and presents the draft again, if a document it would change was changed meanwhile."""
 	against = frappe.parse_json(row.against or "[]")
 	if all(
 		str(frappe.db.get_value(dt, name, "modified") or "") == modified for dt, name, modified in against
@@ -121,10 +126,10 @@ def check_fresh(row) -> None:
 
 
 def propose_again(row, arguments: dict) -> Proposal:
-	"""What a call would do now, as the run's user. Raises UsageError where it cannot be done."""
+	"""The proposal of a call as it would run now, as the run's user. Raises UsageError if it cannot run."""
 	try:
 		with acting_as(row.owner):
-			# Lazy: the SDK takes seconds to load, and listing drafts does not need it.
+			# The SDK takes seconds to import, and listing drafts does not need it.
 			from huf.ai.agents.tool_factory import find_tool
 
 			tool = find_tool(row.agent, row.tool)
@@ -137,17 +142,17 @@ def propose_again(row, arguments: dict) -> Proposal:
 
 
 def store_answer(row, answer: DraftAnswer) -> dict:
-	"""Answer, if nobody else has, and have the run go on."""
+	"""Store an answer unless there is one, and resume the run; returns the draft. Commits."""
 	if not drafts.record_answer(row.name, row.digest, answer):
 		frappe.db.rollback()
-		now = drafts.read_draft(row.name)
-		raise UsageError(CHANGED if now.status == drafts.PENDING else describe_answer(now))
+		current = drafts.read_draft(row.name)
+		raise UsageError(CHANGED if current.status == drafts.PENDING else describe_answer(current))
 	resume_run(row.run)
 	return drafts.describe_draft(drafts.read_draft(row.name))
 
 
 def resume_run(run: str) -> None:
-	"""Have a worker take up a run that waits. Commits: a worker must find what it was answered."""
+	"""Enqueue a waiting run. Commits first, so that the worker finds the answer."""
 	leases.wake_run(run)
 	frappe.db.commit()
 	enqueue_work(run)

@@ -1,6 +1,6 @@
-"""The door of front ends other than the chat page: they bring a message, perhaps with a name of their own for its thread.
+"""Starts and follows runs for front ends other than the chat page, which may have thread names of their own.
 
-All of them go through `agent_integration.stream_agent` or `run_agent`; their wires are in `huf/api`.
+Their protocols are in `huf/api`.
 """
 
 import base64
@@ -36,10 +36,11 @@ def build_external_request(
 	history: tuple[dict, ...] | None = None,
 	attachments: tuple[str, ...] = (),
 ) -> AgentRequest:
-	"""A wish of the signed-in user to an agent; without one the site's own agent is meant.
+	"""A request of the session user to an agent, or to the site's default agent.
 
-	`thread`: the front end's name for a conversation, which goes on under it; without it a new one begins. `history`: the
-	front end keeps the conversation. `attachments`: Files by name or address. Raises PermissionError, UsageError.
+	`thread`: the front end's name of a conversation to continue; without it a new one begins. `history`: the
+	messages so far, if the front end stores the conversation. `attachments`: Files by name or URL. Raises
+	PermissionError, UsageError.
 	"""
 	user = frappe.session.user
 	name = admission.admit(agent, user, chat=True).name if agent else choose_agent(user)
@@ -57,35 +58,37 @@ def build_external_request(
 
 
 def store_image(url) -> str:
-	"""A picture that came as a data URL, as a private File of the signed-in user; gives its name. Raises ValueError."""
+	"""Store an image from a data URL as a private File of the session user; returns its name. Raises
+	ValueError.
+	"""
 	found = DATA_URL.fullmatch(url) if isinstance(url, str) else None
-	ending = found and next((name for name, kind in IMAGE_TYPES.items() if kind == found[1]), None)
-	if not ending:
-		raise ValueError("This is no data URL of a picture that models take.")
+	extensions = [name for name, media_type in IMAGE_TYPES.items() if found and media_type == found[1]]
+	if not found or not extensions:
+		raise ValueError("This is not a data URL of an image type that models accept.")
 	content = base64.b64decode(found[2], validate=True)
-	values = {"doctype": "File", "file_name": f"picture.{ending}", "content": content, "is_private": 1}
+	values = {"doctype": "File", "file_name": f"picture.{extensions[0]}", "content": content, "is_private": 1}
 	return frappe.get_doc(values).insert().name
 
 
 def follow_request(request: AgentRequest) -> Iterator[RunEvent | None]:
-	"""The events of a new run to its end, wherever it is worked on. Raises at once what keeps it from starting."""
+	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start."""
 	events = stream_agent(request)
 	first = next(events)
 
-	def go_on() -> Iterator[RunEvent | None]:
+	def follow() -> Iterator[RunEvent | None]:
 		if first and first.kind is EventKind.RUN_QUEUED:
 			events.close()
 			yield from follow_run_events(first.run)
 		else:
 			yield from events
 
-	return go_on()
+	return follow()
 
 
 def call_tool(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
-	"""Have one tool of the agent called, as its model might: in a run, with every check and on record.
+	"""Run one tool of the agent as if its model had called it: in a run, with every check and on record.
 
-	Raises UsageError where the agent has no such tool that the user may use.
+	Raises UsageError if the agent has no such tool that the user may use.
 	"""
 	from huf.ai.agents.tool_factory import create_agent_tools
 
@@ -100,24 +103,24 @@ def call_tool(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
 
 
 def answer_and_follow(
-	name: str, shown: str, allowed: bool, arguments: dict | None = None, reason: str | None = None
+	name: str, digest: str, allowed: bool, arguments: dict | None = None, reason: str | None = None
 ) -> tuple[Any, list, Iterator[RunEvent | None]]:
-	"""Answer what a run waits for: (the draft's row, the run's calls until then, its events from there).
+	"""Answer a draft; returns (its row, the run's calls so far, the run's events from then on).
 
-	Raises as `draft_answers.approve`.
+	Raises as `approvals.approve_call`.
 	"""
-	row = approvals.get_open_draft(name, shown)
+	row = approvals.get_open_draft(name, digest)
 	made = list_tool_calls([row.run])
 	_, attempts = read_run_state(row.run)
 	if allowed:
-		approvals.approve_call(name, shown, arguments)
+		approvals.approve_call(name, digest, arguments)
 	else:
-		approvals.reject_call(name, shown, reason)
+		approvals.reject_call(name, digest, reason)
 	return row, made, follow_run_events(row.run, first_event_number(attempts + 1))
 
 
 def find_thread(agent: str, channel: str, thread: str) -> str | None:
-	"""The user's conversation under a front end's name for it."""
+	"""The user's conversation with a front end's thread name, or None."""
 	filters = {"agent": agent, "channel": channel, "external_id": thread, "owner": frappe.session.user}
 	rows = frappe.get_list(
 		"Agent Conversation", filters=filters, pluck="name", order_by="creation desc", limit_page_length=1
@@ -126,7 +129,7 @@ def find_thread(agent: str, channel: str, thread: str) -> str | None:
 
 
 def find_live_run(conversation: str):
-	"""The run that goes on or waits in a conversation, the first of several: {name, prompt}; or None."""
+	"""The oldest run of a conversation that has not ended, {name, prompt}, or None."""
 	rows = frappe.get_list(
 		"Agent Run",
 		filters={"conversation": conversation, "status": ["in", NOT_ENDED]},

@@ -16,24 +16,36 @@ from huf.ai.runs.start import read_names, run_agent, stream_agent
 CHANNEL = "chat"
 MAX_MESSAGES = 500
 MESSAGE_FIELDS = [
-	*("name", "sequence", "role", "kind", "content", "run", "step", "tool_name", "tool_call_id", "creation"),
+	"name",
+	"sequence",
+	"role",
+	"kind",
+	"content",
+	"run",
+	"step",
+	"tool_name",
+	"tool_call_id",
+	"creation",
 	"attachments",
 ]
 
 
 @frappe.whitelist(methods=["GET", "POST"])
 def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | None = None):
-	"""The last messages of a conversation (or those before the place `before`), oldest first, with their runs.
+	"""The last messages of a conversation, or those before the sequence number `before`, oldest first, with
+	their runs.
 
-	Gives {conversation: {name, title, agent, may_write, may_share}, messages: [{name, sequence, role, kind, content, run, step, tool_name,
-	tool_call_id, creation, attachments: [{name, file_name, file_url, size, kind: image or text}]}], runs: {name: as
-	`run_finished` tells it}}; a message about a tool call also has effect, ok, duration_ms and error. Raises PermissionError for a conversation that is not the user's.
+	Returns {conversation: {name, title, agent, may_write, may_share}, messages: [{name, sequence, role, kind,
+	content, run, step, tool_name, tool_call_id, creation, attachments: [{name, file_name, file_url, size,
+	kind: image or text}]}], runs: {name: the data of its `run_finished` event}}. A message about a tool call
+	also has effect, ok, duration_ms and error. Raises PermissionError for a conversation the user may not
+	read.
 	"""
 	doc = get_readable_conversation(conversation)
 	filters = [["conversation", "=", doc.name]]
 	if before:
 		filters.append(["sequence", "<", int(before)])
-	# Whoever may read the conversation may read all that was said in it, also what is another's.
+	# Everyone who may read the conversation may read all its messages, also those of other users.
 	rows = frappe.get_all(
 		"Agent Message",
 		filters=filters,
@@ -45,18 +57,18 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	add_call_details(rows, names)
 	for row in rows:
 		row.attachments = json.loads(row.attachments or "[]")
-	shown = {
+	about = {
 		"name": doc.name,
 		"title": doc.title,
 		"agent": doc.agent,
 		"may_write": doc.has_permission("write"),
 		"may_share": doc.has_permission("share"),
 	}
-	return {"conversation": shown, "messages": rows, "runs": describe_runs(names, in_conversation=True)}
+	return {"conversation": about, "messages": rows, "runs": describe_runs(names, in_conversation=True)}
 
 
 def add_call_details(rows: list, runs: list[str]) -> None:
-	"""Put what the journal knows of a tool call beside the messages about it."""
+	"""Add what the journal knows of tool calls to the messages about them."""
 	calls = list_tool_calls(runs)
 	known = {(call.run, call.step, call.call_id): call for call in calls}
 	for row in rows:
@@ -69,14 +81,17 @@ def add_call_details(rows: list, runs: list[str]) -> None:
 def send_agent_chat_message(
 	agent: str, prompt: str, conversation: str | None = None, attachments: list[str] | str | None = None
 ):
-	"""Say something and wait for the answer; as `run_agent_sync` gives it. `attachments`: Files by name or address."""
+	"""Send a message and wait for the answer; returns the same as `run_agent_sync`.
+
+	`attachments`: Files by name or URL.
+	"""
 	return run_agent(build_chat_request(agent, prompt, conversation, read_names(attachments))).as_dict()
 
 
 def stream_chat(
 	agent: str, prompt: str, conversation: str | None = None, attachments: Sequence[str] = ()
 ) -> Iterator[RunEvent | None]:
-	"""Say something and follow the run. Raises at once what keeps it from starting."""
+	"""Send a message and follow the run. Raises at once if it cannot start."""
 	request = build_chat_request(agent, prompt, conversation, attachments)
 	events = stream_agent(request)
 	first = next(events)
@@ -90,10 +105,10 @@ def stream_chat(
 
 
 def continue_in_background(run: str) -> dict:
-	"""Have what a run could not finish in its steps done in the background; gives {run, conversation}."""
+	"""Continue a run that used up its steps in the background; returns {run, conversation}."""
 	row = frappe.get_doc("Agent Run", run)
 	if row.stop_reason != StopReason.MAX_STEPS.value:
-		raise UsageError("Only a run that used up its steps can go on in the background.")
+		raise UsageError("Only a run that used up its steps can continue in the background.")
 	request = build_chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
 	chosen = {"provider": row.provider, "model": row.model} if not row.tier and row.model != OFFLINE else {}
 	queued = enqueue_run(replace(request, mode=Mode.BACKGROUND, tier=row.tier or None, **chosen))
@@ -103,7 +118,7 @@ def continue_in_background(run: str) -> dict:
 def build_chat_request(
 	agent: str, prompt: str, conversation: str | None, attachments: Sequence[str] = ()
 ) -> AgentRequest:
-	"""Without a conversation a new one begins: a chat is opened, not resumed by chance."""
+	"""A request to an agent that takes part in chats; without a conversation a new one begins."""
 	admission.admit(agent, frappe.session.user, chat=True)
 	return AgentRequest(
 		agent=agent,

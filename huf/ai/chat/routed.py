@@ -1,6 +1,6 @@
-"""The door of front ends that ask first: is this for the chat or for the agent, and if so, run it.
+"""Serves front ends that first ask whether a message is for the chat or for the agent, and runs the agent.
 
-Decisions are `routing/`'s; here is what they are made of on this site, and that each is on record.
+`routing/` decides; this module collects what it needs from the site and stores each decision.
 """
 
 import time
@@ -27,16 +27,21 @@ from huf.ai.storage import route_decisions
 from huf.ai.storage.route_decisions import RecordedDecision
 from huf.ai.storage.standalone_calls import budgeted_call
 
-NO_AGENT = "There is no agent here that you may use. A Huf Manager can choose one in Huf Settings, or allow an agent in chats."
+NO_AGENT = (
+	"There is no agent here that you may use. "
+	"A Huf Manager can choose one in Huf Settings, or allow an agent in chats."
+)
 MAX_ANSWER_TOKENS = 60
 MODEL_TIMEOUT_S = 10
-"""Seconds that a person waits for a model's verdict; then the chat answers."""
+"""How long a person waits for the model's verdict; then the chat answers."""
 
 
 def decide_for_user(
 	message: str, has_attachments: bool = False, conversation: str | None = None
 ) -> RouteDecision:
-	"""The route for what the user says, on record. Raises PermissionError for a conversation that is not theirs."""
+	"""Decide the route of a message and store the decision. Raises PermissionError for another user's
+	conversation.
+	"""
 	if conversation:
 		get_readable_conversation(conversation)
 	return decide_and_record(message, has_attachments, conversation, get_route_model())[0]
@@ -88,7 +93,7 @@ def get_user_language() -> str:
 
 
 def read_site_patterns() -> tuple[Pattern, ...]:
-	"""The site's own rows of Huf Settings."""
+	"""The site's patterns in Huf Settings."""
 	return tuple(
 		Pattern(
 			row.language or "",
@@ -103,26 +108,26 @@ def read_site_patterns() -> tuple[Pattern, ...]:
 
 
 class RouteModel:
-	"""Asks the site's default model for a verdict, and remembers what it cost."""
+	"""Lets the site's default model decide a route, and remembers the usage."""
 
 	def __init__(self, provider: str, model: str):
 		self.provider, self.model = provider, model
 		self.reply: ModelReply | None = None
 
 	def __call__(self, messages: list[dict]) -> str:
-		"""The answer's text. Keeps the limits of the user and the site; the model reads no personal data."""
+		"""The text of the answer, within the limits of user and site; the model reads no personal data."""
 		call = litellm.connect(
 			self.provider, self.model, {"temperature": 0, "max_tokens": MAX_ANSWER_TOKENS}, False
 		)
 		quick = replace(call, fixed={**call.fixed, "timeout": MODEL_TIMEOUT_S})
 		ask = masked(quick, Masker(read_patterns(get_settings().mask_patterns)))
-		with budgeted_call(ask.worst_case(messages, [], (0, 0))) as bill:
+		with budgeted_call(ask.worst_case(messages, [], (0, 0))) as used:
 			self.reply = run_coroutine(ask(messages, [], lambda text: None))
-			bill.usage = self.reply.usage
+			used.usage = self.reply.usage
 		return self.reply.text
 
 	def figures(self) -> dict:
-		"""Fields of the decision's row; none where it was not asked."""
+		"""Fields of the decision's row; empty if the model was not called."""
 		if self.reply is None:
 			return {}
 		usage = self.reply.usage
@@ -137,15 +142,19 @@ class RouteModel:
 
 def get_route_model() -> RouteModel | None:
 	model = get_settings().default_model
-	provider = frappe.get_cached_value("AI Model", model, "provider") if model else None
+	if not model:
+		return None
+	provider = frappe.get_cached_value("AI Model", model, "provider")
 	return RouteModel(provider, model) if provider else None
 
 
 @lru_cache(maxsize=8)
 def log_settings(threshold: float, escalates: bool) -> None:
-	"""Once in a process, and again when they change."""
-	told = (threshold, str(escalates).lower())
-	frappe.logger("huf").info("[Router] Initialized with threshold=%s, dynamicEscalation=%s", *told)
+	"""Log the settings once in a process, and again when they change (cached)."""
+	is_dynamic = str(escalates).lower()
+	frappe.logger("huf").info(
+		"[Router] Initialized with threshold=%s, dynamicEscalation=%s", threshold, is_dynamic
+	)
 
 
 def log_decision(decision: RouteDecision, took: int) -> None:
@@ -155,12 +164,18 @@ def log_decision(decision: RouteDecision, took: int) -> None:
 		return
 	by = "Heuristic match" if decision.stage is Stage.HEURISTICS else f"Decided by {decision.stage.value}"
 	need = decision.tool_needs[0] if decision.tool_needs else "no_tools"
-	told = (by, need, decision.route.value, decision.confidence, took)
-	log.info("[Router] %s: %s → %s (confidence=%s) (%sms)", *told)
+	log.info(
+		"[Router] %s: %s → %s (confidence=%s) (%sms)",
+		by,
+		need,
+		decision.route.value,
+		decision.confidence,
+		took,
+	)
 
 
 def check_escalation(response: str) -> Escalation:
-	"""Whether the agent should take over from a chat answer; never, where the site has switched that off."""
+	"""Whether the agent should take over from a chat answer; never if the site has switched that off."""
 	if not get_settings().enable_dynamic_escalation:
 		return Escalation(False)
 	return check_dynamic_escalation(response, get_user_language())
@@ -172,10 +187,8 @@ def run_objective(
 	conversation: str | None = None,
 	attachments: tuple[str, ...] = (),
 ) -> tuple[tuple[str, ...], RunResult]:
-	"""Run the site's agent for what the user wants: (the suggested steps, how it ended).
-
-	The decision that led to it is told of the run.
-	Without a conversation a new one begins. Raises PermissionError, UsageError for what cannot be started.
+	"""Run the site's agent for a message; returns (the suggested steps, the result), and links the decision
+	to the run.
 	"""
 	user = frappe.session.user
 	agent = choose_agent(user)
@@ -198,13 +211,15 @@ def run_objective(
 
 
 def decide_for_run(message: str, conversation: str | None, has_attachments: bool = False) -> RecordedDecision:
-	"""A front end that runs the agent without asking first: what the router would have said is on record all the same."""
+	"""Decide and store without a model call, for a front end that runs the agent without asking first."""
 	decision, name = decide_and_record(message, has_attachments, conversation, ask=None)
 	return RecordedDecision(name, decision.route.value, decision.agent_score, decision.plan_hint)
 
 
 def choose_agent(user: str) -> str:
-	"""The agent of Huf Settings, else the first that takes part in chats and the user may use. Raises UsageError."""
+	"""The agent of Huf Settings, else the first one allowed in chats that the user may use. Raises
+	UsageError.
+	"""
 	if chosen := get_settings().router_agent:
 		return admission.admit(chosen, user).name
 	names = frappe.get_list(

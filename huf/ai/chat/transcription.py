@@ -1,4 +1,4 @@
-"""The door of spoken words: a sound becomes text before it is sent, by the agent's own Speech to Text tool. Keeps nothing."""
+"""Transcribes recordings before they are sent, with the agent's own Speech to Text tool. Stores nothing."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ from huf.ai.runs import admission
 
 SPEECH = "Speech to Text"
 MAX_BYTES = 10_000_000
-"""Of one recording: about an hour of speech as browsers write it."""
+"""Of one recording; about an hour of speech as browsers encode it."""
 EXTENSIONS = {
 	"audio/webm": "webm",
 	"audio/mp4": "m4a",
@@ -23,19 +23,19 @@ EXTENSIONS = {
 
 
 def find_transcription_tool(agent):
-	"""The Speech to Text tool that an Agent has and the user may use, or None."""
+	"""The Speech to Text tool of an Agent that the user may use, or None."""
 	tools = [frappe.get_cached_doc("Agent Tool Function", row.tool) for row in agent.agent_tool]
 	spoken = [tool for tool in tools if tool.types == SPEECH]
 	if not spoken:
 		return None
-	# It comes with the SDK, which a page that lists agents does without.
+	# Needs the SDK, which a page that lists agents should not import.
 	from huf.ai.agents.tool_factory import may_use_tool
 
 	return next((tool for tool in spoken if may_use_tool(tool, agent)), None)
 
 
 def transcribe_recording(agent: str, sound: str, kind: str) -> str:
-	"""What is said in a recording (base64, of a media type). Raises PermissionError, UsageError and ModelError."""
+	"""The text of a recording (base64, of a media type). Raises PermissionError, UsageError and ModelError."""
 	admission.admit(agent, frappe.session.user, chat=True)
 	tool = find_transcription_tool(frappe.get_cached_doc("Agent", agent))
 	if not tool:
@@ -44,9 +44,9 @@ def transcribe_recording(agent: str, sound: str, kind: str) -> str:
 		)
 	ending = EXTENSIONS.get(kind.split(";")[0].strip().lower())
 	if not ending:
-		raise UsageError(f"A recording is one of {', '.join(EXTENSIONS)}.")
+		raise UsageError(f"Send a recording of one of these types: {', '.join(EXTENSIONS)}.")
 	if len(sound) > MAX_BYTES * 4 // 3:
-		raise UsageError(f"A recording may have {MAX_BYTES // 1_000_000} MB at most. Say less at once.")
+		raise UsageError(f"A recording may have at most {MAX_BYTES // 1_000_000} MB. Record less at once.")
 	try:
 		content = base64.b64decode(sound, validate=True)
 	except binascii.Error:

@@ -29,9 +29,9 @@ async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
 	prices = sound_prices(model, name)
 	try:
-		with budgeted_call(worst_of_sound(model, file_name, len(sound), prices)) as bill:
+		with budgeted_call(worst_of_sound(model, file_name, len(sound), prices)) as used:
 			answer = await run_on_model_loop(load().atranscription(**kwargs))
-			bill.usage = prices.usage_of(answer.usage)
+			used.usage = prices.usage_of(answer.usage)
 	except (RunStopped, BudgetReserved) as limit:
 		raise ModelError(str(limit)) from None
 	except known_errors() as error:

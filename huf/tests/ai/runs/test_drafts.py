@@ -86,7 +86,7 @@ class TestWaiting(DraftTestCase):
 
 
 class TestAnswers(DraftTestCase):
-	def approve_call(self, result, **more):
+	def approve(self, result, **more):
 		with acting_as(self.user):
 			return approve_call(result["draft"]["draft"], result["draft"]["digest"], **more)
 
@@ -136,7 +136,7 @@ class TestAnswers(DraftTestCase):
 	def test_nothing_is_allowed_unseen(self):
 		result = self.start_change("new")
 		for nothing in ("", None):
-			with acting_as(self.user), self.assertRaisesRegex(UsageError, "which difference"):
+			with acting_as(self.user), self.assertRaisesRegex(UsageError, "the digest"):
 				approve_call(result["draft"]["draft"], nothing)
 		self.assertEqual(self.draft(result).status, "Pending")
 
@@ -185,7 +185,7 @@ class TestAnswers(DraftTestCase):
 
 	def test_one_that_a_run_waits_for_is_not_deleted(self):
 		result = self.start_change("new")
-		with self.assertRaisesRegex(UsageError, "waits for it"):
+		with self.assertRaisesRegex(UsageError, "waits for this draft"):
 			frappe.delete_doc("Agent Draft", result["draft"]["draft"])
 		frappe.db.rollback()
 		cancel_run(result["run"])
