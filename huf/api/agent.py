@@ -13,7 +13,7 @@ from huf.ai.providers.price_table import can_see
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
-from huf.ai.runs.start import read_names, run_agent
+from huf.ai.runs.entry import read_names, run_agent
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_events
 

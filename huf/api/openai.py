@@ -12,7 +12,7 @@ from huf.ai.chat.external import build_external_request, follow_request, store_i
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
-from huf.ai.runs.start import run_agent
+from huf.ai.runs.entry import run_agent
 from huf.api.agent import get_agents
 from huf.api.wire.json_body import BadRequest, json_response
 from huf.api.wire.openai import (

@@ -138,7 +138,7 @@ def ask(home, agent, prompt, user, as_json):
 
 def run_agent(agent: str, prompt: str) -> dict:
 	"""{success, response, run, conversation, error ...}"""
-	from huf.ai.runs.start import run_agent_sync
+	from huf.ai.runs.entry import run_agent_sync
 
 	return run_agent_sync(agent_name=agent, prompt=prompt)
 

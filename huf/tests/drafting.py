@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import frappe
 
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
-from huf.ai.runs.start import run_agent_sync
 from huf.ai.storage.drafts import read_draft
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import EDITOR, ORDER, make_doctypes, make_order

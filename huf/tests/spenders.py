@@ -15,7 +15,7 @@ def spend(site: str, sites_path: str, agent: str, number: int) -> None:
 	import frappe
 
 	from huf.ai.core.types import AgentRequest, StopReason
-	from huf.ai.runs.start import run_agent
+	from huf.ai.runs.entry import run_agent
 
 	frappe.init(site, sites_path=sites_path)
 	frappe.connect()

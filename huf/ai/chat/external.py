@@ -20,7 +20,7 @@ from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
 from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.start import run_agent, stream_agent
+from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.storage.live_events import first_event_number
 
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")

@@ -10,8 +10,8 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, RunEvent, StopReason
 from huf.ai.queries.runs import describe_runs, list_tool_calls
 from huf.ai.runs import admission
+from huf.ai.runs.entry import read_names, run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run
-from huf.ai.runs.start import read_names, run_agent, stream_agent
 
 CHANNEL = "chat"
 MAX_MESSAGES = 500

@@ -15,14 +15,14 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import AgentRequest, ModelReply, Routed, RunResult
 from huf.ai.providers import litellm
-from huf.ai.providers.masking import Masker, masked, read_patterns
+from huf.ai.providers.masking import MaskedModel, Masker, read_patterns
 from huf.ai.routing.continuity import Previous
 from huf.ai.routing.escalation import Escalation, check_dynamic_escalation
 from huf.ai.routing.patterns import Pattern
 from huf.ai.routing.router import decide_route
 from huf.ai.routing.types import Route, RouteDecision, Stage
 from huf.ai.runs import admission
-from huf.ai.runs.start import run_agent
+from huf.ai.runs.entry import run_agent
 from huf.ai.storage import route_decisions
 from huf.ai.storage.route_decisions import RecordedDecision
 from huf.ai.storage.standalone_calls import budgeted_call
@@ -120,9 +120,9 @@ class RouteModel:
 			self.provider, self.model, {"temperature": 0, "max_tokens": MAX_ANSWER_TOKENS}, False
 		)
 		quick = replace(call, fixed={**call.fixed, "timeout": MODEL_TIMEOUT_S})
-		ask = masked(quick, Masker(read_patterns(get_settings().mask_patterns)))
-		with budgeted_call(ask.worst_case(messages, [], (0, 0))) as used:
-			self.reply = run_coroutine(ask(messages, [], lambda text: None))
+		masked = MaskedModel(quick, Masker(read_patterns(get_settings().mask_patterns)))
+		with budgeted_call(masked.worst_case(messages, [])) as used:
+			self.reply = run_coroutine(masked.complete(messages, [], lambda text: None))
 			used.usage = self.reply.usage
 		return self.reply.text
 

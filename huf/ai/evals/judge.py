@@ -9,7 +9,8 @@ from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import RunStatus
 from huf.ai.evals.checks import Trace
 from huf.ai.loop.guards import StepCap
-from huf.ai.providers.turns import opening
+from huf.ai.loop.messages import opening_messages
+from huf.ai.loop.run_context import RunContext
 from huf.ai.runs.provider import RunProvider
 
 INSTRUCTIONS = (
@@ -37,7 +38,7 @@ def judge_answer(model: str | None, prompt: str, trace: Trace, question: str) ->
 	calls = [{"tool": each.tool, "arguments": each.arguments, "ok": each.ok} for each in trace.calls]
 	subject = {"question": question, "asked": prompt, "calls": calls, "answer": trace.answer}
 	message = json.dumps(subject, ensure_ascii=False, default=str)
-	context = {"messages": opening(INSTRUCTIONS, (), message), "guards": [StepCap(1)]}
+	context = RunContext(messages=opening_messages(INSTRUCTIONS, (), message), guards=[StepCap(1)])
 	agent = Agent(name="Judge", instructions=INSTRUCTIONS, model=model)
 	outcome = run_coroutine(RunProvider.run(agent, message, row.provider, model, context))
 	if outcome.status is not RunStatus.SUCCESS:

@@ -16,13 +16,16 @@ from frappe.utils import now
 from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError, UsageError
-from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, ToolResult
+from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool, ToolResult
 from huf.ai.evals.cases import EvalCase, parse_case
 from huf.ai.evals.checks import Evidence, Trace, TracedCall, estimate_pass_hat, find_faults
 from huf.ai.evals.dry_runs import CaseDryRuns
 from huf.ai.evals.judge import judge_answer
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
-from huf.ai.providers.turns import drive, opening
+from huf.ai.loop.messages import opening_messages
+from huf.ai.loop.model import FreeModel, OnText
+from huf.ai.loop.run_context import RunContext
+from huf.ai.providers.sdk_agent import run_sdk_agent
 from huf.ai.runs.provider import RunProvider
 
 CASE = "Agent Eval Case"
@@ -190,29 +193,31 @@ class EvalRunner:
 		started = time.monotonic()
 		settings = self.manager.settings
 		timeout_s = self.doc.run_timeout or settings.background_timeout
-		context = {
-			"agent_name": self.doc.name,
-			"messages": opening(self.doc.instructions, case.history, prompt),
-			"guards": [
+		context = RunContext(
+			agent_name=self.doc.name,
+			messages=opening_messages(self.doc.instructions, case.history, prompt),
+			guards=[
 				StepCap(self.manager.steps),
 				Deadline(timeout_s, lambda: time.monotonic() - started),
 				ToolFailures(settings.max_tool_failures),
 				Stall(self.doc.stall_message or NUDGE),
 			],
-		}
+		)
 		if self.model == RECORDED:
-			return await drive(agent, prompt, RecordedModel(case), context)
+			return await run_sdk_agent(agent, prompt, RecordedModel(case), context)
 		provider = None if self.model == OFFLINE else self.manager.provider
 		return await RunProvider.run(agent, prompt, provider, self.model, context)
 
 
-class RecordedModel:
-	"""A model call that returns the answers on record in a case, one after another."""
+class RecordedModel(FreeModel):
+	"""Returns the answers on record in a case, one after another."""
 
 	def __init__(self, case: EvalCase):
 		self.turns = iter(case.answers)
 
-	async def __call__(self, messages, tools, on_text, **options) -> ModelReply:
+	async def complete(
+		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
+	) -> ModelReply:
 		turn = next(self.turns, None)
 		if turn is None:
 			raise ModelError("The answers on record have come to their end.")
@@ -222,9 +227,6 @@ class RecordedModel:
 			for number, (tool, arguments) in enumerate(calls)
 		)
 		return ModelReply(text, tuple(requests))
-
-	def room(self, tools) -> None:
-		"""The recorded answers read nothing, so nothing has to fit a context window."""
 
 
 def build_trace(outcome: Outcome) -> Trace:

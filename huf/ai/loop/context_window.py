@@ -1,8 +1,8 @@
-"""Fits what a model is sent into its window. The transcript itself is never changed: a copy is made of what must change.
+"""Fits what a model is sent into its context window, without changing the transcript itself.
 
-The oldest results of tools are shortened first, then only named; then the oldest exchanges of earlier runs go. The system's
-messages, what this run was asked and its last step's results stay whole as long as anything else can give way. A call and
-its result stay together. The same transcript is always fitted in the same way.
+The oldest tool results are shortened first, then only named; then the oldest exchanges of earlier runs are dropped. System
+messages, this run's prompt and the results of its last step stay whole as long as anything else can be cut. A call and its
+result stay together. The same transcript is always fitted in the same way.
 """
 
 from bisect import bisect_left
@@ -10,32 +10,32 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from huf.ai.core.attachments import IMAGE_TOKENS, count_images
-from huf.ai.core.types import MAX_SHOWN
+from huf.ai.core.types import MAX_RESULT_CHARS
 from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, excerpt, stub
 
-SHARE = 0.75
-"""Of a window: the rest is for the answer, and for counting that is not exact."""
+INPUT_SHARE = 0.75
+"""Of a window; the rest is for the answer and for inexact counting."""
 DEFAULT_WINDOW = 32_768
-"""Tokens, where nobody says how large a model's window is."""
-CHARACTERS_PER_TOKEN = 4
+"""Tokens, where a model's window is unknown."""
+CHARS_PER_TOKEN = 4
 
 Cut = dict[int, dict | None]
-"""Messages by their place, and what is sent instead; None: nothing."""
+"""Messages by position, and what is sent instead; None: nothing."""
 
 
 def estimate(messages: list[dict]) -> int:
-	"""Tokens of messages, where there is no tokenizer to ask."""
-	words = sum(len(str(message)) for message in messages) // CHARACTERS_PER_TOKEN
+	"""Tokens of messages, without a tokenizer."""
+	words = sum(len(str(message)) for message in messages) // CHARS_PER_TOKEN
 	return words + IMAGE_TOKENS * count_images(messages)
 
 
 @dataclass(frozen=True)
 class Room:
-	"""How much a model can be sent. `window` is in tokens, `count` gives those of messages."""
+	"""How much a model can be sent. `window` is in tokens; `count` returns those of messages."""
 
 	window: int = DEFAULT_WINDOW
 	count: Callable[[list[dict]], int] = estimate
-	share: float = SHARE
+	share: float = INPUT_SHARE
 
 	@property
 	def allowed(self) -> int:
@@ -44,52 +44,52 @@ class Room:
 
 @dataclass(frozen=True)
 class Fitted:
-	"""What to send. `partial`: results of this run are not shown whole, so that `read_more` is of use."""
+	"""What to send. `is_partial`: results of this run are not sent whole, so `read_more` is of use."""
 
 	messages: list[dict]
-	partial: bool = False
+	is_partial: bool = False
 
 
 @dataclass(frozen=True)
 class TooLong:
-	"""What has to be sent does not fit, whatever is left out."""
+	"""The messages do not fit, whatever is left out; counts are tokens."""
 
 	needed: int
 	allowed: int
 
 	def __str__(self) -> str:
 		return (
-			f"What the model has to be told takes {self.needed:,} tokens, and there is room for {self.allowed:,}. "
+			f"The model has to be sent {self.needed:,} tokens, and there is room for {self.allowed:,}. "
 			"Shorten the instructions or the request, give the agent fewer tools, or choose a model with a larger window."
 		)
 
 
 @dataclass(frozen=True)
-class Result:
-	"""A tool's message; `number` counts those of this run from 1 and is None for older ones. `last`: of the last step."""
+class ResultMessage:
+	"""A tool message. `number` counts those of this run from 1, None for older ones. `is_last`: of the last step."""
 
 	place: int
 	message: dict
 	number: int | None
-	last: bool
+	is_last: bool
 
-	def shown_in(self, most: int) -> Cut:
-		if len(self.message["content"]) <= most:
+	def cut_to(self, max_chars: int) -> Cut:
+		if len(self.message["content"]) <= max_chars:
 			return {}
-		return self.shown_as(excerpt(self.message["content"], most, self.number))
+		return self.replace_by(excerpt(self.message["content"], max_chars, self.number))
 
-	def shown_as(self, text: str) -> Cut:
-		"""Nothing is replaced by what is longer."""
+	def replace_by(self, text: str) -> Cut:
+		"""Nothing is replaced by a longer text."""
 		shorter = len(text) < len(self.message["content"])
 		return {self.place: {**self.message, "content": text}} if shorter else {}
 
 
-def fit(messages: list[dict], asked: int, room: Room) -> Fitted | TooLong:
-	"""The messages as they can be sent: the same list where nothing has to change.
+def fit(messages: list[dict], prompt_at: int, room: Room) -> Fitted | TooLong:
+	"""The messages as they can be sent; the same list where nothing has to change.
 
-	`asked` is the place of the message that this run is about; what stands before it was said earlier.
+	`prompt_at` is the position of this run's prompt; messages before it belong to earlier runs.
 	"""
-	results = list(read_results(messages, asked))
+	results = list(read_results(messages, prompt_at))
 	steps = [first_cut(results)]
 
 	def after(number: int) -> list[dict]:
@@ -100,7 +100,7 @@ def fit(messages: list[dict], asked: int, room: Room) -> Fitted | TooLong:
 
 	number = 0
 	if not fits(0):
-		steps += further_cuts(messages, asked, results, room.allowed)
+		steps += further_cuts(messages, prompt_at, results, room.allowed)
 		number = bisect_left(range(len(steps)), True, key=fits)
 	if number == len(steps):
 		return TooLong(room.count(after(number)), room.allowed)
@@ -118,42 +118,46 @@ def apply(messages: list[dict], cuts: list[Cut]) -> list[dict]:
 	return [message for message in sent if message is not None]
 
 
-def read_results(messages: list[dict], asked: int) -> Iterator[Result]:
+def read_results(messages: list[dict], prompt_at: int) -> Iterator[ResultMessage]:
 	places = reversed(range(len(messages)))
 	last = next((place for place in places if messages[place].get("tool_calls")), 0)
 	number = 0
 	for place, message in enumerate(messages):
 		if message["role"] == "tool":
-			number += place > asked
-			yield Result(place, message, number or None, asked < last < place)
+			number += place > prompt_at
+			yield ResultMessage(place, message, number or None, prompt_at < last < place)
 
 
-def first_cut(results: list[Result]) -> Cut:
-	"""What is done even where there is room: no model reads a book at once."""
-	return {place: message for result in results for place, message in result.shown_in(MAX_SHOWN).items()}
+def first_cut(results: list[ResultMessage]) -> Cut:
+	"""Made even where there is room: no model reads a book at once."""
+	return {
+		place: message for result in results for place, message in result.cut_to(MAX_RESULT_CHARS).items()
+	}
 
 
-def further_cuts(messages: list[dict], asked: int, results: list[Result], allowed: int) -> Iterator[Cut]:
-	"""One after the other until it fits: what is least missed comes first."""
-	old = [result for result in results if not result.last]
-	last = [result for result in results if result.last]
-	# As many characters as there may be tokens: a result that is longer takes about a quarter of the room by itself.
-	yield from (result.shown_in(allowed) for result in results)
-	yield from (result.shown_in(MIN_SHOWN_CHARS) for result in old)
-	yield from (result.shown_as(stub(result.number)) for result in old)
-	yield from exchanges(messages, asked)
+def further_cuts(
+	messages: list[dict], prompt_at: int, results: list[ResultMessage], allowed: int
+) -> Iterator[Cut]:
+	"""Made one after the other until it fits; what is least missed comes first."""
+	old = [result for result in results if not result.is_last]
+	last = [result for result in results if result.is_last]
+	# As many characters as there may be tokens: a longer result takes about a quarter of the room by itself.
+	yield from (result.cut_to(allowed) for result in results)
+	yield from (result.cut_to(MIN_SHOWN_CHARS) for result in old)
+	yield from (result.replace_by(stub(result.number)) for result in old)
+	yield from exchanges(messages, prompt_at)
 	size = allowed // 2
 	while size > MIN_SHOWN_CHARS:
-		yield from (result.shown_in(size) for result in last)
+		yield from (result.cut_to(size) for result in last)
 		size //= 2
-	yield from (result.shown_in(MIN_SHOWN_CHARS) for result in last)
-	yield from (result.shown_as(stub(result.number)) for result in last)
+	yield from (result.cut_to(MIN_SHOWN_CHARS) for result in last)
+	yield from (result.replace_by(stub(result.number)) for result in last)
 
 
-def exchanges(messages: list[dict], asked: int) -> Iterator[Cut]:
-	"""What was said before this run, from one thing a person said to the next; the system's messages stay."""
+def exchanges(messages: list[dict], prompt_at: int) -> Iterator[Cut]:
+	"""Earlier messages, each group from one user message to the next; system messages stay."""
 	exchange: Cut = {}
-	for place, message in enumerate(messages[:asked]):
+	for place, message in enumerate(messages[:prompt_at]):
 		if message["role"] == "user" and exchange:
 			yield exchange
 			exchange = {}

@@ -1,19 +1,21 @@
-"""The one loop: ask the model, do what it asks, until it answers or a guard says stop.
+"""The agent loop: call the model, make the tool calls it asks for, until it answers or a guard stops the run.
 
-Knows no frappe, no litellm and no database: the model call, tools, journal and listener are handed to it.
+Knows no frappe, no litellm and no database: the model, tools, journal and listener are handed to it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from huf.ai.core.errors import ModelError, RunStopped
-from huf.ai.core.types import Ask, Clear, Emit, Escalate, EventKind, Outcome, StopReason, Tool
+from huf.ai.core.types import Emit, EventKind, Outcome, StopReason, Tool
 from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.journal import Journal, NoJournal
-from huf.ai.loop.model_calls import ask_model
-from huf.ai.loop.model_view import View
+from huf.ai.loop.model import Escalate, Model, no_larger_model
+from huf.ai.loop.model_calls import call_model
+from huf.ai.loop.run_context import Approve, ignore
 from huf.ai.loop.tool_calls import prepare
-from huf.ai.loop.tool_turn import Caller
-from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, decide
+from huf.ai.loop.tool_runner import ToolRunner
+from huf.ai.loop.transcript_view import TranscriptView
+from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, Turn, read_turn
 
 FINAL_ANSWER = "final_answer"
 """A tool by which a model gives its answer as a call."""
@@ -22,71 +24,77 @@ FINAL_ANSWER = "final_answer"
 async def run_loop(
 	messages: list[dict],
 	tools: list[Tool],
-	ask: Ask,
+	model: Model,
 	*,
-	guards: Iterable[Guard] = (),
+	guards: Sequence[Guard] = (),
 	journal: Journal | None = None,
-	emit: Emit = lambda kind, data: None,
-	clear: Clear | None = None,
-	escalate: Escalate = lambda down: None,
+	emit: Emit = ignore,
+	approve: Approve | None = None,
+	escalate: Escalate = no_larger_model,
 ) -> Outcome:
-	"""Run until the model answers without asking for a tool. Never raises ModelError: it ends the outcome.
+	"""Run until the model answers without asking for a tool; return how it ended, with the whole transcript.
 
-	`climb` gives a larger model, for a run whose own cannot be reached (`down`), stalls or writes its calls wrongly.
-	Raises RunPaused where `clear` does: the run waits for a person.
+	Args:
+		messages: the beginning of the transcript in OpenAI's form; its last message is what this run is about.
+		escalate: returns a larger model, for a run whose own is unreachable, stalls or writes its calls wrongly.
+
+	Raises RunPaused where `approve` does: the run waits for a person. A ModelError ends the outcome instead.
 	"""
 	journal = journal or NoJournal()
-	caller = Caller(guards, journal, emit, clear)
-	outcome, last = Outcome(messages=list(messages)), None
-	view, judged = View(outcome, tools, ask), 0
+	runner = ToolRunner(guards, journal, emit, approve)
+	outcome = Outcome(messages=list(messages))
+	last_chance: Verdict | None = None
+	view, judged = TranscriptView(outcome, tools, model), 0
 	while True:
 		step = outcome.steps + 1
 		if verdict := first_verdict(guards, Progress(step, turns=outcome.turns[judged:])):
 			if not verdict.nudge:
 				return end(outcome, verdict.reason, verdict.why)
-			if better := escalate(False):
+			if larger := escalate(False):
 				# It was the smaller model that stalled; the larger one is judged by its own turns.
-				ask, judged = view.hand_over(better), len(outcome.turns)
+				model, judged = view.switch_model(larger), len(outcome.turns)
 				continue
 			outcome.messages.append({"role": "user", "content": verdict.nudge})
-			last = verdict
+			last_chance = verdict
 		try:
-			reply = journal.recall(step) or await ask_model(outcome, step, view, ask, guards, journal, emit)
+			reply = journal.find_reply(step) or await call_model(
+				outcome, step, view, model, guards, journal, emit
+			)
 		except ModelError as error:
-			if better := escalate(True):
-				# It may have broken off in the middle of its answer, which is given anew.
+			if larger := escalate(True):
+				# The call may have failed in the middle of an answer, which now begins again.
 				emit(EventKind.TEXT_VOID, {"step": step})
-				ask = view.hand_over(better)
+				model = view.switch_model(larger)
 				continue
 			return end(outcome, StopReason.ERROR, str(error))
 		except RunStopped as stopped:
 			return end(outcome, stopped.reason, stopped.why)
 		outcome.steps, outcome.usage = step, outcome.usage + reply.usage
-		view.note(reply.usage)
-		if reply.corrected and (better := escalate(False)):
-			ask = view.hand_over(better)
-		turn = decide(reply)
-		if last or not isinstance(turn, CallTools):
-			return answer(outcome, turn, last)
-		tool_results = await caller.make(step, prepare(turn.requests, view.by_name))
-		journal.step_done(step, reply, tool_results)
+		view.count_tokens(reply.usage)
+		if reply.corrected and (larger := escalate(False)):
+			model = view.switch_model(larger)
+		turn = read_turn(reply)
+		if last_chance or not isinstance(turn, CallTools):
+			return finish(outcome, turn, last_chance)
+		tool_results = await runner.run(step, prepare(turn.requests, view.tools_by_name))
+		journal.finish_step(step, reply, tool_results)
 		if reply.text:
-			outcome.text, outcome.told = reply.text, True
+			outcome.text, outcome.is_recorded = reply.text, True
 		outcome.turns.append(tool_results)
-		outcome.messages += [reply.as_message(), *(o.as_message() for o in tool_results)]
-		if said := next((o for o in tool_results if o.ok and o.call.request.name == FINAL_ANSWER), None):
-			return answer(outcome, FinalAnswer(said.text), None)
+		outcome.messages += [reply.as_message(), *(each.as_message() for each in tool_results)]
+		if given := next((r for r in tool_results if r.ok and r.call.request.name == FINAL_ANSWER), None):
+			return finish(outcome, FinalAnswer(given.text), None)
 
 
-def answer(outcome: Outcome, turn: FinalAnswer | CutAnswer | CallTools, last: Verdict | None) -> Outcome:
-	"""End with what the model said; `last`: the guard that wanted an answer at once, whatever it is."""
+def finish(outcome: Outcome, turn: Turn, last_chance: Verdict | None) -> Outcome:
+	"""End with the model's text; `last_chance`: the guard that asked for an answer at once, whatever it is."""
 	if turn.text:
-		outcome.text, outcome.told = turn.text, False
+		outcome.text, outcome.is_recorded = turn.text, False
 		outcome.messages.append({"role": "assistant", "content": turn.text})
 	if isinstance(turn, CutAnswer):
 		return end(outcome, turn.reason, turn.why)
-	if last:
-		return end(outcome, last.reason, last.why)
+	if last_chance:
+		return end(outcome, last_chance.reason, last_chance.why)
 	return end(outcome, StopReason.FINAL_ANSWER)
 
 

@@ -1,6 +1,6 @@
-"""Guards: small objects that say, before a step and while one is waited for, why the run must not go on.
+"""Guards: small objects that decide, before a step and while the run waits, whether it must stop.
 
-What they know of a run is its transcript, so a run that is taken up again, or replayed, is judged alike.
+They know of a run only its transcript, so a resumed or replayed run is judged alike.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +11,7 @@ from typing import Protocol
 from huf.ai.core.types import CallStatus, Effect, StopReason, ToolResult
 
 NUDGE = (
-	"You are not getting further: you repeat calls, or learn nothing new from them. "
+	"You are not making progress: you repeat calls, or learn nothing new from them. "
 	"Give your best answer now with what you have so far, and call no more tools."
 )
 
@@ -20,8 +20,8 @@ NUDGE = (
 class Progress:
 	"""What a guard may look at.
 
-	`step` is the number of the step, from 1. `waiting`: it has begun, and a model or a tool is at work that changes
-	nothing here. `turns`: what came of each turn's calls.
+	`step` counts from 1. `waiting`: the step has begun, and a model or a tool is running that changes nothing here.
+	`turns`: the results of each turn's calls.
 	"""
 
 	step: int
@@ -31,9 +31,9 @@ class Progress:
 
 @dataclass(frozen=True)
 class Verdict:
-	"""Why a run must not go on; `why` is for the person, where the reason alone does not say it.
+	"""Why a run must stop. `why` is for the person, where the reason alone does not say it.
 
-	`nudge`: what the model is told to have its answer all the same, once; what it then says is the last of the run.
+	`nudge`: a message that asks the model for its answer first; whatever it replies ends the run.
 	"""
 
 	reason: StopReason
@@ -55,7 +55,7 @@ class StepCap:
 
 @dataclass(frozen=True)
 class Cancelled:
-	"""Asks whether a person wanted the run to end; `requested` is told whether the run is waiting."""
+	"""A person asked the run to end; `requested` gets whether the run is waiting."""
 
 	requested: Callable[[bool], bool]
 
@@ -65,7 +65,7 @@ class Cancelled:
 
 @dataclass(frozen=True)
 class Deadline:
-	"""A run has so many seconds; `elapsed` says how long it was worked on, by whomever."""
+	"""A run may take `seconds`; `elapsed` returns how long workers have spent on it so far."""
 
 	seconds: float
 	elapsed: Callable[[], float]
@@ -78,16 +78,16 @@ class Deadline:
 
 @dataclass(frozen=True)
 class ToolFailures:
-	"""A tool that fails so many times in a row will not come round."""
+	"""One tool failed `maximum` times in a row."""
 
-	most: int
+	maximum: int
 
 	def verdict(self, progress: Progress) -> Verdict | None:
 		last = [o for turn in progress.turns for o in turn if o.status is not CallStatus.REFUSED][::-1]
 		for name in dict.fromkeys(o.call.request.name for o in last):
 			own = [o for o in last if o.call.request.name == name]
 			failed = len(list(takewhile(lambda o: not o.ok, own)))
-			if failed >= self.most:
+			if failed >= self.maximum:
 				why = f"Tool {name} failed {failed} consecutive times. Aborting run."
 				return Verdict(StopReason.TOOL_FAILURES, why)
 		return None
@@ -95,7 +95,7 @@ class ToolFailures:
 
 @dataclass(frozen=True)
 class Stall:
-	"""The same call a second time, or `patience` turns in which nothing new was seen."""
+	"""The same call a second time, or `patience` turns without a new result."""
 
 	nudge: str = NUDGE
 	patience: int = 3
@@ -106,8 +106,9 @@ class Stall:
 		return Verdict(StopReason.STALLED, "The agent repeated itself without getting further.", self.nudge)
 
 	def has_no_news(self, turns: Sequence[Sequence[ToolResult]]) -> bool:
-		"""Whether none of the last turns showed anything that had not been seen before it."""
-		seen, news = set(), []
+		"""Whether none of the last turns had a result that was not seen before."""
+		seen: set[str] = set()
+		news = []
 		for turn in turns:
 			texts = {o.text for o in turn if o.ok}
 			news.append(bool(texts - seen))
@@ -116,11 +117,12 @@ class Stall:
 
 
 def repeats(turns: Sequence[Sequence[ToolResult]]) -> bool:
-	"""Whether the last turn asked again for what an earlier one was given, and nothing was changed in between."""
+	"""Whether the last turn repeats a successful call although nothing was changed in between."""
 	known: set[str] = set()
 	again = False
 	for turn in turns:
-		given, again = set(), False
+		given: set[str] = set()
+		again = False
 		for tool_result in turn:
 			again = again or tool_result.call.key in known
 			if tool_result.ok and tool_result.call.effect is Effect.WRITE:

@@ -1,68 +1,80 @@
-"""One answer from a model: what it may cost is set aside, it is asked, asked again where that can help, and recorded."""
+"""One reply of a model: reserve what the call may cost, call, retry where that can help, record."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
-from huf.ai.core.types import Ask, Emit, EventKind, ModelReply, Outcome, StopReason
+from huf.ai.core.types import Emit, EventKind, ModelReply, Outcome, StopReason
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.journal import Journal
-from huf.ai.loop.model_view import Shown, View
+from huf.ai.loop.model import Model
+from huf.ai.loop.transcript_view import ModelInput, TranscriptView
 from huf.ai.loop.waiting import watched
 
-PAUSE, MAX_PAUSE_S = 0.2, 20.0
-"""Seconds before the second try, doubled for each that follows, and at most."""
-HELD_PAUSE = 0.25
-MAX_HELD = 240
-"""How often it is asked whether a budget has been given something back: for a minute."""
+RETRY_PAUSE_S, MAX_RETRY_PAUSE_S = 0.2, 20.0
+"""The pause before the second try doubles for each further one, up to the maximum."""
+RESERVED_PAUSE_S = 0.25
+MAX_RESERVED_PAUSES = 240
+"""How often a run looks whether another call has released some of a budget: for a minute."""
 
 
-async def ask_model(
+async def call_model(
 	outcome: Outcome,
 	step: int,
-	view: View,
-	ask: Ask,
-	guards: Iterable[Guard],
+	view: TranscriptView,
+	model: Model,
+	guards: Sequence[Guard],
 	journal: Journal,
 	emit: Emit,
 ) -> ModelReply:
-	"""Every try is journaled. What had arrived before the last one broke off is kept in the outcome.
+	"""The reply of the first try that has one. Every try is recorded by itself.
 
-	Raises ModelError where no try had an answer, RunStopped where a guard or a budget ends it.
+	Raises ModelError where no try succeeds, RunStopped where a guard or a budget ends it; the text that had arrived until
+	then is kept in the outcome.
 	"""
-	shown = view.show()
+	sent = view.fit()
 	for attempt in count():
-		grant = await set_aside(shown, step, ask, guards, journal)
+		grant = await reserve(sent, step, model, guards, journal)
 		try:
-			return await ask_once(outcome, step, shown, ask, grant, guards, journal, emit)
+			return await call_once(outcome, step, sent, model, grant, guards, journal, emit)
 		except ModelError as error:
-			if not error.retryable or attempt >= getattr(ask, "retries", 0):
+			if not error.retryable or attempt >= model.retries:
 				raise
-		pause = min(PAUSE * 2**attempt, MAX_PAUSE_S)
-		await watched(asyncio.sleep(pause), guards, Progress(step, waiting=True))
+		pause_s = min(RETRY_PAUSE_S * 2**attempt, MAX_RETRY_PAUSE_S)
+		await watched(asyncio.sleep(pause_s), guards, Progress(step, waiting=True))
+	raise AssertionError("unreachable")
 
 
-async def set_aside(shown: Shown, step, ask, guards, journal: Journal) -> Grant | None:
-	"""Write down that the model is asked, with what that may cost; wait while calls of others hold what is left."""
+async def reserve(
+	sent: ModelInput, step: int, model: Model, guards: Sequence[Guard], journal: Journal
+) -> Grant | None:
+	"""Record the call with what it may cost; wait while other calls have reserved what is left of a budget."""
 
-	def worst() -> WorstCase | None:
-		measure = getattr(ask, "worst_case", None)
-		return measure(shown.messages, shown.tools, shown.counted) if measure else None
+	def measure_cost() -> WorstCase | None:
+		return model.worst_case(sent.messages, sent.tools, sent.counted)
 
 	for attempt in count():
 		try:
-			return journal.asking(step, worst)
-		except BudgetReserved as held:
-			if attempt >= MAX_HELD:
-				raise RunStopped(StopReason.MONEY_BUDGET, str(held)) from None
-		await watched(asyncio.sleep(HELD_PAUSE), guards, Progress(step, waiting=True))
+			return journal.start_model_call(step, measure_cost)
+		except BudgetReserved as reserved:
+			if attempt >= MAX_RESERVED_PAUSES:
+				raise RunStopped(StopReason.MONEY_BUDGET, str(reserved)) from None
+		await watched(asyncio.sleep(RESERVED_PAUSE_S), guards, Progress(step, waiting=True))
+	raise AssertionError("unreachable")
 
 
-async def ask_once(
-	outcome, step, shown: Shown, ask, grant, guards, journal: Journal, emit: Emit
+async def call_once(
+	outcome: Outcome,
+	step: int,
+	sent: ModelInput,
+	model: Model,
+	grant: Grant | None,
+	guards: Sequence[Guard],
+	journal: Journal,
+	emit: Emit,
 ) -> ModelReply:
 	parts: list[str] = []
 
@@ -70,21 +82,20 @@ async def ask_once(
 		parts.append(text)
 		emit(EventKind.TEXT_DELTA, {"step": step, "text": text})
 
-	limit = {"max_tokens": grant.max_tokens} if grant else {}
 	try:
-		asked = ask(shown.messages, shown.tools, on_text, **limit)
-		reply = await watched(asked, guards, Progress(step, waiting=True))
+		call = model.complete(sent.messages, sent.tools, on_text, grant.max_tokens if grant else None)
+		reply = await watched(call, guards, Progress(step, waiting=True))
 	except (ModelError, RunStopped) as error:
 		partial = "".join(parts)
-		journal.ask_failed(step, str(error), partial, getattr(error, "usage", None))
+		journal.fail_model_call(step, str(error), partial, getattr(error, "usage", None))
 		if partial:
-			outcome.text, outcome.told = partial, False
+			outcome.text, outcome.is_recorded = partial, False
 		raise
 	if parts:
 		emit(EventKind.TEXT_DONE, {"step": step})
-		# Whoever reads along has the last words before a database is waited for.
+		# Readers of a stream get the last words before the database is waited for.
 		await asyncio.sleep(0)
 	if grant and grant.short and reply.finish_reason == "length":
 		reply = replace(reply, finish_reason="budget")
-	journal.answered(step, reply)
+	journal.finish_model_call(step, reply)
 	return reply

@@ -1,11 +1,11 @@
-"""From what the model asked to what is done: find the tool, read and check the arguments, call it.
+"""Turns what the model asked for into calls, and makes them.
 
 `prepare` sorts and never calls; `perform` calls and never decides.
 """
 
 import time
 from asyncio import CancelledError
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from huf.ai.core.arguments import check_arguments, mask_secrets, parse_arguments, to_text
@@ -14,15 +14,16 @@ from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Tool, ToolR
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.waiting import Finished, watch
 
-MAX_KEPT = 8_000_000
-"""Bytes of a result that are put on record: with its quotes escaped, a row must fit into what MariaDB takes at once."""
+MAX_RECORDED_BYTES = 8_000_000
+"""With its quotes escaped, a journal row must fit into what MariaDB takes at once."""
 
 
-def prepare(requests: tuple[CallRequest, ...], tools: Mapping[str, Tool]) -> list[Call]:
+def prepare(requests: Sequence[CallRequest], tools: Mapping[str, Tool]) -> list[Call]:
 	return [prepare_one(request, position, tools) for position, request in enumerate(requests)]
 
 
 def prepare_one(request: CallRequest, position: int, tools: Mapping[str, Tool]) -> Call:
+	"""The call with its tool and checked arguments, or with the error that keeps it from being made."""
 	tool = tools.get(request.name)
 	if tool is None:
 		names = ", ".join(sorted(tools)) or "none"
@@ -35,50 +36,50 @@ def prepare_one(request: CallRequest, position: int, tools: Mapping[str, Tool]) 
 	return Call(request, position, tool, arguments)
 
 
-async def perform(call: Call, guards: Iterable[Guard] = (), step: int = 0) -> ToolResult:
-	"""Run a prepared call. Whatever goes wrong in a tool becomes an observation; it never ends the run.
+async def perform(call: Call, guards: Sequence[Guard] = (), step: int = 0) -> ToolResult:
+	"""Make a prepared call. A tool's error becomes its result and never ends the run. Raises RunPaused.
 
-	A tool that takes too long is left behind, and so is one during which a guard speaks up. What it has done outside is
-	unknown then; what it has changed here is its caller's to take back. Raises RunPaused.
+	A tool that takes too long is abandoned, as is one during which a guard stops the run. Then its effects outside are
+	unknown, and what it changed here is rolled back by the caller.
 	"""
-	if call.error:
+	if call.error or call.tool is None or call.arguments is None:
 		return ToolResult(call, CallStatus.REFUSED, to_text({"error": call.error}))
 	started, stopped = time.monotonic(), False
-	# A guard may end the read transaction to see what others did. That would end a write tool's own in the middle.
+	# A guard may end the read transaction to see what others did. That must not end a write tool's own in the middle.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
 	try:
 		finished = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)
-		status, text = outcome_of(finished)
+		status, text = read_finished(finished)
 	except (ToolTimeout, RunStopped) as error:
 		stopped = isinstance(error, RunStopped)
-		status, text = abandoned(call), to_text(fault(error))
+		status, text = status_of_abandoned(call), to_text(describe_error(error))
 	return ToolResult(call, status, text, round((time.monotonic() - started) * 1000), stopped)
 
 
-def outcome_of(finished: Finished) -> tuple[CallStatus, str]:
-	"""What a finished tool returned or raised, as text fit for the record. Raises RunPaused."""
+def read_finished(finished: Finished) -> tuple[CallStatus, str]:
+	"""Status and text of what a tool returned or raised. Raises RunPaused."""
 	try:
-		return CallStatus.SUCCESS, recordable(finished.result())
+		return CallStatus.SUCCESS, to_record(finished.result())
 	except RunPaused:
 		raise
 	except (Exception, CancelledError) as error:  # the boundary around a tool's call
-		return CallStatus.FAILED, recordable(fault(error))
+		return CallStatus.FAILED, to_record(describe_error(error))
 
 
-def recordable(result: Any) -> str:
-	"""Text of a size and of characters that every database takes, without secrets."""
+def to_record(result: Any) -> str:
+	"""A result as text of a size and of characters that every database takes, without secrets."""
 	text = to_text(result)
-	coded = text.encode("utf-8", "replace")
-	kept = coded[:MAX_KEPT].decode("utf-8", "ignore")
-	if len(coded) > MAX_KEPT:
-		kept += f"\n[Cut off: this is the beginning of {len(text):,} characters.]"
-	return mask_secrets(kept)
+	encoded = text.encode("utf-8", "replace")
+	recorded = encoded[:MAX_RECORDED_BYTES].decode("utf-8", "ignore")
+	if len(encoded) > MAX_RECORDED_BYTES:
+		recorded += f"\n[Cut off: this is the beginning of {len(text):,} characters.]"
+	return mask_secrets(recorded)
 
 
-def fault(error: BaseException) -> dict:
+def describe_error(error: BaseException) -> dict:
 	return {"error": str(error) or type(error).__name__, "type": type(error).__name__}
 
 
-def abandoned(call: Call) -> CallStatus:
-	"""Of a call that was left behind: what reaches outside may have arrived all the same."""
+def status_of_abandoned(call: Call) -> CallStatus:
+	"""What reaches outside may have arrived all the same."""
 	return CallStatus.UNKNOWN if call.effect is Effect.EXTERNAL else CallStatus.FAILED

@@ -1,6 +1,6 @@
-"""What a model is shown of a tool's result: all of it, its beginning, or a line that says where it is.
+"""Tool results as a model gets them: whole, their beginning, or a line that says where they are.
 
-Every result is on record whole; `read_more` gives a model the rest. Pure: reads what the loop holds, and no record.
+Every result is on record whole; the tool `read_more` returns the rest of one.
 """
 
 import re
@@ -10,15 +10,15 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Effect, Tool, ToolResult
 
 MIN_SHOWN_CHARS = 400
-"""No result is shown in less than that, but as a stub."""
-PIECE = 8_000
-"""Characters that `read_more` gives at a time."""
-AROUND = 200
-"""Characters before a place that was looked for."""
+"""No result is cut to less than that, only replaced by a stub."""
+PIECE_CHARS = 8_000
+"""What `read_more` returns at a time."""
+LEAD_CHARS = 200
+"""Text before a match of `find`."""
 READ_MORE = "read_more"
 DESCRIPTION = (
-	"Read on in a result that was shown to you in part. Results are numbered as they came, from 1. "
-	"Gives the text from `offset` on; with `find`, from the next place at or after `offset` that has these words."
+	"Read on in a result that was cut off. Results are numbered in order, from 1. "
+	"Returns the text from `offset` on; with `find`, from the next place at or after `offset` that has these words."
 )
 PARAMETERS = {
 	"type": "object",
@@ -32,57 +32,57 @@ PARAMETERS = {
 }
 
 
-def excerpt(text: str, most: int, number: int | None) -> str:
-	"""Text of `most` characters at most (LEAST_SHOWN at least); a longer one ends in a line on how to read the rest.
+def excerpt(text: str, max_chars: int, number: int | None) -> str:
+	"""The text in at most `max_chars` characters (at least MIN_SHOWN_CHARS); a cut one ends in a line on how to read on.
 
-	`number` is None for a result that can no longer be read: one of an earlier run.
+	`number` is None for a result of an earlier run, which can no longer be read.
 	"""
-	most = max(most, MIN_SHOWN_CHARS)
-	if len(text) <= most:
+	max_chars = max(max_chars, MIN_SHOWN_CHARS)
+	if len(text) <= max_chars:
 		return text
-	# The line is as long with the real figure as with the largest it can have.
-	head = most - len(ending(len(text), len(text), number))
-	return text[:head] + ending(head, len(text), number)
+	# Measured with the largest figures the line can have.
+	head = max_chars - len(cut_notice(len(text), len(text), number))
+	return text[:head] + cut_notice(head, len(text), number)
 
 
-def ending(shown: int, whole: int, number: int | None) -> str:
-	more = f" {READ_MORE} with result {number} and offset {shown} goes on." if number else ""
-	return f"\n[Cut off: the first {shown:,} of {whole:,} characters.{more}]"
+def cut_notice(end: int, whole: int, number: int | None) -> str:
+	more = f" {READ_MORE} with result {number} and offset {end} goes on." if number else ""
+	return f"\n[Cut off: the first {end:,} of {whole:,} characters.{more}]"
 
 
 def stub(number: int | None) -> str:
-	"""What stands in the place of a result that there is no room for."""
-	more = f" {READ_MORE} with result {number} gives it again." if number else ""
+	"""Takes the place of a result that there is no room for."""
+	more = f" {READ_MORE} with result {number} returns it." if number else ""
 	return f"[This result is no longer shown.{more}]"
 
 
-def reader(tool_results: Callable[[], Sequence[ToolResult]], piece: int = PIECE) -> Tool:
-	"""The tool `read_more` over the results of one run; `piece`: characters it gives at a time."""
+def make_reader(tool_results: Callable[[], Sequence[ToolResult]], piece_chars: int = PIECE_CHARS) -> Tool:
+	"""The tool `read_more` over the results of one run."""
 
 	async def run(arguments: dict) -> str:
-		return read_piece(tool_results(), piece, **arguments)
+		return read_piece(tool_results(), piece_chars, **arguments)
 
 	return Tool(READ_MORE, DESCRIPTION, PARAMETERS, Effect.READ, run)
 
 
 def read_piece(
-	tool_results: Sequence[ToolResult], piece: int, result: int, offset: int = 0, find: str = ""
+	tool_results: Sequence[ToolResult], piece_chars: int, result: int, offset: int = 0, find: str = ""
 ) -> str:
-	"""Raises ToolError where there is no such result, or nothing (more) in it."""
+	"""Raises ToolError where there is no such result, or no more of it."""
 	if result > len(tool_results):
 		raise ToolError(f"There is no result {result}. The last one is {len(tool_results)}.")
-	return read_on(f"Result {result}", tool_results[result - 1].text, piece, offset, find)
+	return read_on(f"Result {result}", tool_results[result - 1].text, piece_chars, offset, find)
 
 
-def read_on(what: str, text: str, piece: int, offset: int = 0, find: str = "") -> str:
-	"""A piece of a text, and where it stands. Raises ToolError where there is nothing (more)."""
+def read_on(what: str, text: str, piece_chars: int, offset: int = 0, find: str = "") -> str:
+	"""A piece of a text with its position. Raises ToolError where there is no more, or no match."""
 	if find:
 		found = re.compile(re.escape(find), re.IGNORECASE).search(text, offset)
 		if not found:
 			raise ToolError(f"{what} has no {find!r} at or after {offset}.")
-		offset = max(offset, found.start() - AROUND)
+		offset = max(offset, found.start() - LEAD_CHARS)
 	elif offset >= len(text):
 		raise ToolError(f"{what} ends at {len(text)}.")
-	end = min(offset + piece, len(text))
+	end = min(offset + piece_chars, len(text))
 	rest = f"offset {end} goes on" if end < len(text) else "this is its end"
 	return f"[{what}, characters {offset:,} to {end:,} of {len(text):,}; {rest}]\n{text[offset:end]}"

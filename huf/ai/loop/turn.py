@@ -1,4 +1,4 @@
-"""What a model answered, and what it means for the run: a closed union, decided apart from doing it."""
+"""What a model's reply means for the run: a closed union, decided apart from acting on it."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class FinalAnswer:
 
 @dataclass(frozen=True)
 class CutAnswer:
-	"""The model ran into a limit of its tokens: what it wrote is not the whole answer."""
+	"""The model ran into a token limit: its text is not the whole answer."""
 
 	text: str
 	reason: StopReason
@@ -25,19 +25,19 @@ class CallTools:
 	text: str = ""
 
 
-CUT = {
+CUT_BY = {
 	"length": (StopReason.CONTEXT_BUDGET, None),
 	"budget": (StopReason.MONEY_BUDGET, "The answer was cut where its budget ended."),
 }
-"""Reasons to finish that cut an answer; `budget` is ours, for one that had to be shorter than the model's own limit."""
+"""Finish reasons of a cut answer; `budget` is ours, for one that had to be shorter than the model's own limit."""
 
 Turn = FinalAnswer | CutAnswer | CallTools
 
 
-def decide(reply: ModelReply) -> Turn:
+def read_turn(reply: ModelReply) -> Turn:
 	"""Sort a reply. Calls in a cut answer are not trusted: their arguments may be cut as well."""
-	if reply.finish_reason in CUT:
-		return CutAnswer(reply.text, *CUT[reply.finish_reason])
+	if reply.finish_reason in CUT_BY:
+		return CutAnswer(reply.text, *CUT_BY[reply.finish_reason])
 	if reply.calls:
 		return CallTools(reply.calls, reply.text)
 	return FinalAnswer(reply.text)

@@ -32,8 +32,8 @@ from huf.ai.mail.triage import (
 from huf.ai.providers.models import choose_model
 from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.execution import open_run
 from huf.ai.runs.queue import work_on
+from huf.ai.runs.start import start_run
 
 JOB_WAITING = "queued"
 """Frappe's status of a job that no worker has taken yet."""
@@ -72,7 +72,7 @@ def open_run_for(row, agent: str, prompt: str) -> str:
 	origin = Origin(row.name, reference_doctype=store.MAIL, reference_name=row.name, doctype=store.MAIL)
 	request = AgentRequest(agent, prompt, row.run_as, channel="mail", external_id=row.thread, origin=origin)
 	with acting_as(row.run_as):
-		run = open_run(request, RunStatus.QUEUED).name
+		run = start_run(request, RunStatus.QUEUED).name
 	store.write_event(row, MailEvent.RUN_STARTED, f"{row.job}: {agent}", run=run)
 	frappe.db.commit()
 	return run

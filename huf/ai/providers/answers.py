@@ -109,7 +109,7 @@ def guarded(reply: ModelReply, screen: Screen) -> ModelReply:
 	"""A reply with the calls that were written as text; where the model has made calls as well, only those count."""
 	written = () if reply.calls else tuple(CallRequest(new_id(), *call) for call in screen.calls)
 	said = screen.raw if screen.raw != screen.text else None
-	return replace(reply, calls=reply.calls or written, said=said, corrected=bool(written))
+	return replace(reply, calls=reply.calls or written, original_text=said, corrected=bool(written))
 
 
 def new_id() -> str:

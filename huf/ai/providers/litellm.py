@@ -8,7 +8,7 @@ Keys travel with each call, never through the environment, and are cut out of ev
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -18,15 +18,17 @@ from huf.ai.concurrency.event_loops import run_on_model_loop
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
 from huf.ai.core.settings import find_cached, get_settings
-from huf.ai.core.types import Ask, ModelReply, Outcome, StopReason, Tool, Usage
+from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW, Room
-from huf.ai.loop.planner import planned
+from huf.ai.loop.model import Model, OnText
+from huf.ai.loop.planner import PlanningModel
+from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.answers import Answer, Told
 from huf.ai.providers.failures import broken, model_error
 from huf.ai.providers.images import with_pictures
 from huf.ai.providers.models import Prices, facts_of, most_tokens, plans
+from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
 from huf.ai.providers.tokens import TokenCount
-from huf.ai.providers.turns import _execute_tool_call, _find_tool, drive
 
 __all__ = [
 	"_execute_tool_call",
@@ -69,28 +71,33 @@ async def warm_up() -> None:
 		await direct_way({"model": "openai/gpt-4o-mini", **wishes})
 
 
-async def run(agent, enhanced_prompt: str, provider: str, model: str, context: dict | None = None) -> Outcome:
-	"""Run an SDK agent with a model of `provider`. A model that fails ends the Outcome, it does not raise."""
-	context = context or {}
-	wanted, stream = request_settings(agent, context), bool(context.get("stream"))
+async def run(
+	agent: Any,
+	enhanced_prompt: str,
+	provider: str,
+	model: str,
+	context: RunContext | Mapping[str, Any] | None = None,
+) -> Outcome:
+	"""Run an SDK agent with a model of `provider`. A model that fails ends the Outcome; it does not raise."""
+	context = RunContext.of(context)
+	settings = request_settings(agent, context.agent_name)
 
-	def connect_to(provider: str, model: str) -> Ask:
-		call = connect(provider, model, wanted, stream)
-		return planned(call) if plans(context.get("agent_name"), model) else call
+	def connect_model(provider: str, model: str) -> Model:
+		call = connect(provider, model, settings, context.is_streamed)
+		return PlanningModel(call) if plans(context.agent_name, model) else call
 
-	def escalate(down: bool) -> Ask | None:
-		larger = context["climb"](down) if context.get("climb") else None
+	def escalate(is_unreachable: bool) -> Model | None:
+		larger = context.larger_model(is_unreachable) if context.larger_model else None
 		if larger is None:
 			return None
-		if context.get("journal"):
-			context["journal"].provider, context["journal"].model = larger
-		return connect_to(*larger)
+		context.journal.provider, context.journal.model = larger
+		return connect_model(*larger)
 
 	try:
-		call = connect_to(provider, model)
+		first = connect_model(provider, model)
 	except ModelError as error:
 		return Outcome(StopReason.ERROR, error=str(error))
-	return await drive(agent, enhanced_prompt, call, context, escalate)
+	return await run_sdk_agent(agent, enhanced_prompt, first, context, escalate)
 
 
 def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> "ModelCall":
@@ -124,10 +131,9 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	)
 
 
-def request_settings(agent, context: dict) -> dict[str, Any]:
+def request_settings(agent: Any, agent_name: str | None) -> dict[str, Any]:
 	"""temperature, top_p and max_tokens: the Agent record's, else the SDK agent's. What a model does not take is dropped."""
-	name = context.get("agent_name")
-	doc = find_cached("Agent", name)
+	doc = find_cached("Agent", agent_name)
 	fallback = agent.model_settings
 	wanted = {
 		"temperature": doc.temperature if doc else fallback.temperature,
@@ -197,14 +203,12 @@ class ModelCall:
 	sees: bool = False
 	"""Whether it is shown pictures."""
 
-	async def __call__(
-		self,
-		messages: list[dict],
-		tools: list[Tool],
-		on_text: Callable[[str], None],
-		max_tokens: int | None = None,
+	reports_prompt_tokens: bool = True
+
+	async def complete(
+		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
 	) -> ModelReply:
-		"""Ask once and give the whole reply; text is passed on as it streams in. Raises ModelError."""
+		"""Call the model once and return the whole reply; text is passed on as it streams in. Raises ModelError."""
 		kwargs = {**self.fixed, "messages": with_pictures(messages, self.sees)}
 		if tools:
 			kwargs["tools"] = [tool.as_spec() for tool in tools]
@@ -225,8 +229,10 @@ class ModelCall:
 			raise broken(fault, self.provider, self.model, retryable=answer.is_empty, usage=usage)
 		return answer.reply(self.model, usage)
 
-	def worst_case(self, messages: list[dict], tools: list[Tool], counted: tuple[int, int]) -> WorstCase:
-		"""The most that asking this can use."""
+	def worst_case(
+		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
+	) -> WorstCase:
+		"""The most that this call can use."""
 		prices = self.prices.dearest if self.prices else (None, None)
 		output = self.fixed.get("max_tokens") or self.answer_tokens
 		return WorstCase(self.model, most_tokens(messages, tools, counted), output, *prices)

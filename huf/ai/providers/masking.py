@@ -1,16 +1,19 @@
-"""Personal data out of what a model reads, and back into what it says. Pure.
+"""Masks personal data in what a model reads, and puts the real values back into what it writes.
 
-Stands between a run and its model: records, tools and people have the real values, the model has placeholders such as
-[EMAIL-1]. Within a run the same value has the same placeholder.
+Records, tools and people have the real values, the model has placeholders such as [EMAIL-1]. Within a run the same value
+has the same placeholder.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from huf.ai.core.attachments import drop_images
-from huf.ai.core.types import PAST, Ask, ModelReply
+from huf.ai.core.costs import WorstCase
+from huf.ai.core.types import PAST, ModelReply, Tool
+from huf.ai.loop.context_window import Room
+from huf.ai.loop.model import Model, OnText
 
 PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+\]")
 BEGINNING = re.compile(r"\[(?:[A-Z][A-Z0-9_]*(?:-\d*)?)?$")
@@ -56,7 +59,7 @@ that no text takes long to read."""
 
 def read_patterns(text: str | None) -> Kinds:
 	"""A site's own patterns, one `NAME: regular expression` a line. Raises ValueError that names the line."""
-	kinds = {}
+	kinds: dict[str, tuple[re.Pattern, Callable[[str], bool]]] = {}
 	for line in filter(None, map(str.strip, (text or "").splitlines())):
 		parts = SITE_PATTERN.fullmatch(line)
 		if not parts:
@@ -73,7 +76,7 @@ def read_patterns(text: str | None) -> Kinds:
 	return kinds
 
 
-UNSHOWN = "You are not shown pictures, because personal data in them could not be masked. Tell the person, where it matters."
+NO_IMAGES = "Images are left out, because personal data in them cannot be masked. Say so where it matters."
 
 
 class Masker:
@@ -131,28 +134,42 @@ class Masker:
 		return self.mask(value) if isinstance(value, str) else value
 
 
-def masked(ask: Ask, masker: Masker) -> Ask:
+@dataclass(frozen=True)
+class MaskedModel:
 	"""The same model, which never reads personal data; its replies have the real values in them again."""
 
-	def hidden(messages):
-		return [masker.mask_message(drop_images(each, UNSHOWN)) for each in messages]
+	model: Model
+	masker: Masker
 
-	async def ask_masked(messages, tools, on_text, **limits) -> ModelReply:
-		stream = UnmaskedStream(masker, on_text)
+	@property
+	def retries(self) -> int:
+		return self.model.retries
+
+	@property
+	def reports_prompt_tokens(self) -> bool:
+		return self.model.reports_prompt_tokens
+
+	def mask(self, messages: list[dict]) -> list[dict]:
+		return [self.masker.mask_message(drop_images(each, NO_IMAGES)) for each in messages]
+
+	async def complete(
+		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
+	) -> ModelReply:
+		stream = UnmaskedStream(self.masker, on_text)
 		try:
-			reply = await ask(hidden(messages), tools, stream.add, **limits)
+			reply = await self.model.complete(self.mask(messages), tools, stream.add, max_tokens)
 		finally:
 			stream.end()
-		calls = tuple(replace(call, arguments=masker.unmask(call.arguments)) for call in reply.calls)
-		return replace(reply, text=masker.unmask(reply.text), calls=calls)
+		calls = tuple(replace(call, arguments=self.masker.unmask(call.arguments)) for call in reply.calls)
+		return replace(reply, text=self.masker.unmask(reply.text), calls=calls)
 
-	if hasattr(ask, "worst_case"):
-		ask_masked.worst_case = lambda messages, *rest: ask.worst_case(hidden(messages), *rest)
-	if hasattr(ask, "room"):
-		ask_masked.room = ask.room
-	ask_masked.retries = getattr(ask, "retries", 0)
-	ask_masked.counts = getattr(ask, "counts", True)
-	return ask_masked
+	def worst_case(
+		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
+	) -> WorstCase | None:
+		return self.model.worst_case(self.mask(messages), tools, counted)
+
+	def room(self, tools: list[Tool]) -> Room | None:
+		return self.model.room(tools)
 
 
 class UnmaskedStream:

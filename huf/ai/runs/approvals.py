@@ -38,7 +38,7 @@ NOT_TRIED = "This call has not been tried: the tool does not declare that it cha
 
 
 class Approvals:
-	"""Of one run; `clear` is what the loop asks before it makes a call (see `huf.ai.core.types.Clear`)."""
+	"""The approvals of one run; `approve` is the loop's `Approve`."""
 
 	def __init__(
 		self,
@@ -53,7 +53,7 @@ class Approvals:
 		self.run = journal.run
 		self.known = drafts.read_drafts(self.run) if resumed else {}
 
-	async def clear(self, step: int, call: Call) -> Call:
+	async def approve(self, step: int, call: Call) -> Call:
 		row = self.known.get(self.journal.keys[call.position])
 		if row is None:
 			asks = call.tool and not call.error and (call.tool.needs_approval or self.leaves(call))

@@ -1,8 +1,9 @@
-"""How runs end on record: the last words and the row, in one commit."""
+"""Ends a run on record, or pauses it: its last message and its row, in one commit."""
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, EventKind, Outcome, RunResult, StopReason
+from huf.ai.core.types import AgentRequest, EventKind, Mode, Outcome, RunResult, RunStatus, StopReason
+from huf.ai.runs.start import OpenRun
 from huf.ai.storage import leases
 from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager
@@ -13,7 +14,69 @@ from huf.ai.storage.leases import Lease
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
 
-def close(
+def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
+	"""Store the answer and close the run. Raises LeaseLost; commits."""
+	if outcome.stop_reason is StopReason.MAX_STEPS:
+		outcome.text, outcome.is_recorded = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False
+		if run.mode is Mode.INLINE and (offer := run.manager.agent_doc.cap_message):
+			outcome.text = f"{outcome.text}\n\n{offer}"
+	if run.is_resumed:
+		close_drafts(run.name)
+	manager = run.manager
+	return store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
+
+
+def step_warning(steps: int) -> str:
+	"""The first line of an answer that the step limit cut short; clients look for it."""
+	return f"[WARNING: Max steps ({steps}) reached. Response may be incomplete.]"
+
+
+def pause_run(run: OpenRun, draft: dict, duration_ms: int) -> RunResult:
+	"""The result of a run that waits for a person; its lease has been released."""
+	recorded = read_recorded(run.name)
+	return RunResult(
+		run=run.name,
+		conversation=run.conversation,
+		status=RunStatus.WAITING,
+		stop_reason=None,
+		response=recorded.text,
+		error=None,
+		usage=recorded.usage,
+		steps=len(recorded.replies),
+		duration_ms=duration_ms,
+		provider=run.manager.provider,
+		model=run.manager.model,
+		draft=draft,
+	)
+
+
+def fail_run(lease: Lease, error: str) -> RunResult:
+	"""Close a run as Failed because something it needs is gone. Raises LeaseLost; commits."""
+	recorded = settle_broken_run(lease.run)
+	close_drafts(lease.run)
+	fields = ["agent", "run_as", "conversation", "provider", "model", "attempts"]
+	row = frappe.db.get_value("Agent Run", lease.run, fields, as_dict=True)
+	conversations = ConversationManager(row.agent, user=row.run_as)
+	conversations.conversation = row.conversation
+	outcome = Outcome(
+		StopReason.ERROR, recorded.text, True, error, recorded.usage, steps=len(recorded.replies)
+	)
+	duration_ms = round(recorded.seconds * 1000)
+	result = store_end(lease, conversations, outcome, duration_ms, row.provider, row.model)
+	emit = RunEventEmitter(lease.run, AgentRequest(row.agent, "", row.run_as), (), None, row.attempts)
+	emit(EventKind.RUN_FINISHED, result.as_dict())
+	return result
+
+
+def settle_broken_run(run: str) -> RecordedRun:
+	"""What is on record of a run that broke off. What its last call had reserved of a budget counts as spent. Commits."""
+	frappe.db.rollback()
+	settle_lost_runs([run])
+	frappe.db.commit()
+	return read_recorded(run)
+
+
+def store_end(
 	lease: Lease,
 	conversations: ConversationManager,
 	outcome: Outcome,
@@ -21,10 +84,10 @@ def close(
 	provider: str | None,
 	model: str,
 ) -> RunResult:
-	"""Say the answer in the conversation, and close the run. Raises LeaseLost; commits."""
+	"""Write the answer or the error into the conversation, and close the run. Raises LeaseLost; commits."""
 	run = lease.run
 	lease.hold()
-	if outcome.text and not outcome.told:
+	if outcome.text and not outcome.is_recorded:
 		conversations.add_message("agent", outcome.text, run=run, step=outcome.steps)
 	if outcome.error:
 		conversations.add_message("system", outcome.error, kind="Error", run=run, step=outcome.steps)
@@ -45,28 +108,3 @@ def close(
 		model=model,
 		tool_results=tuple(outcome.tool_results) if outcome.stop_reason is StopReason.TOOL_FAILURES else (),
 	)
-
-
-def give_up(lease: Lease, error: str) -> RunResult:
-	"""Close a run as Failed that nobody can go on with, because what it needs is gone. Raises LeaseLost; commits."""
-	recorded = break_off(lease.run)
-	close_drafts(lease.run)
-	fields = ["agent", "run_as", "conversation", "provider", "model", "attempts"]
-	row = frappe.db.get_value("Agent Run", lease.run, fields, as_dict=True)
-	conversations = ConversationManager(row.agent, user=row.run_as)
-	conversations.conversation = row.conversation
-	outcome = Outcome(
-		StopReason.ERROR, recorded.text, True, error, recorded.usage, steps=len(recorded.replies)
-	)
-	result = close(lease, conversations, outcome, round(recorded.seconds * 1000), row.provider, row.model)
-	announce = RunEventEmitter(lease.run, AgentRequest(row.agent, "", row.run_as), (), None, row.attempts)
-	announce(EventKind.RUN_FINISHED, result.as_dict())
-	return result
-
-
-def break_off(run: str) -> RecordedRun:
-	"""What is on record of a run that was broken off. What was set aside for the call it was at counts as spent."""
-	frappe.db.rollback()
-	settle_lost_runs([run])
-	frappe.db.commit()
-	return read_recorded(run)

@@ -6,7 +6,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import CallRequest, CallStatus, ToolResult
 from huf.ai.loop.tool_calls import perform, prepare_one
-from huf.ai.providers.turns import loop_tool
+from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.runs.admission import acting_as, check_enabled
 from huf.ai.storage.journal import claim_retry, resolve_lost_call
 from huf.permissions import is_manager
@@ -41,7 +41,7 @@ def retry_call(name: str) -> str:
 			f"The agent {run.agent} does not have the tool {row.tool} for {run.run_as} any more."
 		)
 	request = CallRequest(row.call_id, row.tool, row.arguments)
-	call = prepare_one(request, row.position, {tool.name: loop_tool(tool)})
+	call = prepare_one(request, row.position, {tool.name: to_loop_tool(tool)})
 	if call.error:
 		# It is not made, so what became of the first one is as unknown as before.
 		raise UsageError(call.error)

@@ -1,13 +1,16 @@
 """From a provider's name to the module that runs an agent with it."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import DIRECT, OFFLINE
+from huf.ai.core.types import DIRECT, OFFLINE, Outcome
+from huf.ai.loop.run_context import RunContext
 
 WITHOUT_MODEL = {OFFLINE: "huf.ai.providers.offline", DIRECT: "huf.ai.providers.direct"}
 
@@ -16,13 +19,23 @@ class RunProvider:
 	"""Routes a run: LiteLLM for its many providers, else a module of that name, or one an app names.
 
 	An app adds a provider by the hook `huf_providers = {"Its Name": "its_app.module"}`; the module has an async
-	`run(agent, enhanced_prompt, provider, model, context)` that gives an Outcome.
+	`run(agent, enhanced_prompt, provider, model, context)` that returns an Outcome; `context` is a RunContext.
 	"""
 
 	@staticmethod
-	async def run(agent, enhanced_prompt: str, provider: str | None, model: str, context: dict | None = None):
-		"""Run an SDK agent to its end; gives the Outcome. Raises UsageError where no module can do it."""
-		return await find_module(provider, model).run(agent, enhanced_prompt, provider, model, context or {})
+	async def run(
+		agent: Any,
+		enhanced_prompt: str,
+		provider: str | None,
+		model: str,
+		context: RunContext | Mapping[str, Any] | None = None,
+	) -> Outcome:
+		"""Run an SDK agent to its end. Raises UsageError where no module can do it.
+
+		`context` may be a plain dict with some of the fields of RunContext, or nothing.
+		"""
+		module = find_module(provider, model)
+		return await module.run(agent, enhanced_prompt, provider, model, RunContext.of(context))
 
 
 def find_module(provider: str | None, model: str) -> ModuleType:
@@ -34,6 +47,6 @@ def find_module(provider: str | None, model: str) -> ModuleType:
 		return import_module(path[-1] if isinstance(path, list) else path)
 	if find_spec("litellm") is None:
 		raise UsageError(
-			"LiteLLM is not installed, so no model can be asked. Install it in this environment: pip install 'litellm>=1.97,<2'"
+			"LiteLLM is not installed, so no model can be called. Install it: pip install 'litellm>=1.97,<2'"
 		)
 	return import_module("huf.ai.providers.litellm")

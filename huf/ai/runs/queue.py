@@ -10,8 +10,9 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import LeaseLost, UsageError
 from huf.ai.core.types import AgentRequest, Listener, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.execution import OpenRun, carry_out, load_run, open_run
-from huf.ai.runs.finish import give_up
+from huf.ai.runs.execution import execute_run
+from huf.ai.runs.finish import fail_run
+from huf.ai.runs.start import OpenRun, load_run, start_run
 from huf.ai.storage import leases
 from huf.ai.storage.budgets import settle_abandoned_calls, settle_lost_runs
 from huf.ai.storage.leases import Lease
@@ -22,7 +23,7 @@ JOB_TIMEOUT_S = 3600
 
 def enqueue_run(request: AgentRequest) -> OpenRun:
 	"""Write down a run and have a worker do it. Raises what keeps it from starting."""
-	run = open_run(request, RunStatus.QUEUED)
+	run = start_run(request, RunStatus.QUEUED)
 	enqueue_work(run.name)
 	return run
 
@@ -57,7 +58,7 @@ def carry_on(run: str, lease: Lease) -> RunResult:
 	try:
 		opened = load_run(run, lease)
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
-		result = give_up(lease, str(error))
+		result = fail_run(lease, str(error))
 		call_next(result.conversation)
 		return result
 	return end_run(opened)
@@ -65,7 +66,7 @@ def carry_on(run: str, lease: Lease) -> RunResult:
 
 def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Work on an open run to its end, then let the next one in its conversation begin."""
-	result = run_coroutine(carry_out(run, listeners))
+	result = run_coroutine(execute_run(run, listeners))
 	call_next(run.conversation)
 	return result
 

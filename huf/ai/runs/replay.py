@@ -5,16 +5,19 @@ A replay asks no model, runs no tool and opens no connection: everything comes f
 
 import json
 from dataclasses import dataclass, replace
+from typing import Any
 
 import frappe
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import Ask, Call, Effect, ModelReply, Outcome, RunStatus, StopReason, Tool, ToolResult
+from huf.ai.core.types import Call, Effect, ModelReply, Outcome, RunStatus, StopReason, Tool, ToolResult
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, Stall, StepCap
 from huf.ai.loop.journal import NoJournal
+from huf.ai.loop.model import FreeModel, Model
+from huf.ai.loop.run_context import RunContext
 from huf.ai.runs.attached_files import with_reading
 from huf.ai.runs.provider import RunProvider
 from huf.ai.storage.journal import digest_transcript
@@ -38,7 +41,7 @@ class Tape(NoJournal):
 		self.recorded, self.replies = recorded, replies
 		self.step, self.climbed = 0, set()
 
-	def escalate(self, down: bool) -> Ask | None:
+	def escalate(self, is_unreachable: bool) -> Model | None:
 		"""Where the record says so, a larger model takes over; nobody asks it either."""
 		models = [
 			self.recorded.replies.get(step, ModelReply("")).model for step in (self.step, self.step + 1)
@@ -46,18 +49,18 @@ class Tape(NoJournal):
 		if not all(models) or models[0] == models[1] or self.step in self.climbed:
 			return None
 		self.climbed.add(self.step)
-		return ask_nobody
+		return NoModel()
 
-	def recall(self, step: int) -> ModelReply | None:
+	def find_reply(self, step: int) -> ModelReply | None:
 		self.step = step
 		return self.recorded.replies.get(step) if self.replies else None
 
-	def recall_call(self, step: int, call: Call) -> ToolResult | None:
+	def find_tool_result(self, step: int, call: Call) -> ToolResult | None:
 		row = self.recorded.calls.get((step, call.position))
 		same = row and row.tool == call.request.name and read(row.arguments) == read(call.request.arguments)
 		return self.recorded.tool_result(step, call) if self.replies or same else None
 
-	def calling(self, step: int, call: Call) -> None:
+	def start_tool_call(self, step: int, call: Call) -> None:
 		raise PathParted(step, call)
 
 
@@ -78,7 +81,7 @@ def replay(run: str) -> Replay:
 		run_loop(
 			json.loads(row.opening),
 			recorded_tools(recorded),
-			ask_nobody,
+			NoModel(),
 			guards=[StepCap(len(recorded.replies)), Stall(stall_message(row.agent))],
 			journal=tape,
 			escalate=tape.escalate,
@@ -91,15 +94,21 @@ def replay(run: str) -> Replay:
 def recorded_tools(recorded: RecordedRun) -> list[Tool]:
 	"""The tools as far as guards look at them: what they did to the world. They are never called."""
 	effects = {call.tool: Effect(call.effect) for call in recorded.calls.values()}
-	return [Tool(name, "", {}, effect, ask_nobody) for name, effect in effects.items()]
+	return [Tool(name, "", {}, effect, never_called) for name, effect in effects.items()]
 
 
 def stall_message(agent: str) -> str:
 	return frappe.db.get_value("Agent", agent, "stall_message") or NUDGE
 
 
-async def ask_nobody(*asked):
-	raise AssertionError("a replay has every answer on record")
+async def never_called(*args: Any) -> Any:
+	raise AssertionError("A replay has every answer on record.")
+
+
+class NoModel(FreeModel):
+	"""The model of a replay, which is never called."""
+
+	complete = staticmethod(never_called)
 
 
 def as_it_ended(outcome: Outcome, row) -> Outcome:
@@ -121,13 +130,9 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	"""
 	row, recorded = read_run(run), read_recorded(run)
 	manager = AgentManager(row.agent, None, model)
-	context = {
-		"agent_name": row.agent,
-		"messages": json.loads(row.opening),
-		"guards": [StepCap(manager.steps)],
-		"journal": Tape(recorded, replies=False),
-	}
-	agent = with_reading(manager.create_agent(), context["messages"], row.conversation)
+	messages = json.loads(row.opening)
+	context = RunContext(row.agent, messages, [StepCap(manager.steps)], Tape(recorded, replies=False))
+	agent = with_reading(manager.create_agent(), messages, row.conversation)
 	try:
 		return run_coroutine(
 			RunProvider.run(agent, row.prompt, manager.provider, manager.model, context)

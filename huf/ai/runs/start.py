@@ -1,77 +1,140 @@
-"""Runs an agent from a request to a reply. The story is short here; its chapters are in `open_run.py`."""
+"""Starts a run: admits the request, writes the run and its message, or loads a run to continue it."""
 
-from collections.abc import Iterable, Iterator
+import json
+from dataclasses import dataclass, field, replace
 
 import frappe
 
-from huf.ai.concurrency.event_loops import iterate
-from huf.ai.core.errors import UsageError
-from huf.ai.core.types import AgentRequest, EventKind, Listener, Mode, RunEvent, RunResult
-from huf.ai.runs.admission import acting_as
-from huf.ai.runs.execution import carry_out, open_run, started
-from huf.ai.runs.queue import call_next, end_run, enqueue_run
-from huf.ai.runs.task_routing import route_task
+from huf.ai.agents.manager import AgentManager
+from huf.ai.core.attachments import read_message_files
+from huf.ai.core.errors import RunAlreadyOpened, UsageError
+from huf.ai.core.types import OFFLINE, AgentRequest, Mode, Routed, RunStatus
+from huf.ai.runs import admission
+from huf.ai.runs.attached_files import bring
+from huf.ai.runs.messages import build_messages
+from huf.ai.storage import leases, trigger_events
+from huf.ai.storage.conversations import ConversationManager
+from huf.ai.storage.journal import insert_run, mark_lost_calls, store_opening
+from huf.ai.storage.leases import Lease
+from huf.ai.storage.message_files import attach_files
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+
+BUSY = "The agent is still answering the previous message. Wait for its answer, or cancel that run."
 
 
-@frappe.whitelist(methods=["POST"])
-def run_agent_sync(
-	agent_name: str,
-	prompt: str,
-	provider: str | None = None,
-	model: str | None = None,
-	channel_id: str | None = None,
-	external_id: str | None = None,
-	conversation_id: str | None = None,
-	attachments: list[str] | str | None = None,
-):
-	"""Run an agent as the signed-in user and wait for its answer. `attachments`: Files by name or address, also as JSON.
+@dataclass(frozen=True)
+class OpenRun:
+	"""A run on record that has not ended; `messages` begin its transcript.
 
-	Gives {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
-	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}. A run that fails is an answer too; only a
-	request that cannot be started raises: PermissionError, UsageError.
+	`is_long`: the conversation is to be summarized first.
 	"""
-	request = AgentRequest(
-		agent=agent_name,
-		prompt=prompt,
-		user=frappe.session.user,
-		conversation=conversation_id,
-		channel=channel_id or "api",
-		external_id=external_id,
-		provider=provider,
-		model=model,
-		attachments=read_names(attachments),
+
+	request: AgentRequest
+	manager: AgentManager
+	conversations: ConversationManager
+	lease: Lease
+	messages: list[dict]
+	recorded: RecordedRun = field(default_factory=RecordedRun)
+	attempts: int = 1
+	mode: Mode = Mode.INLINE
+	is_long: bool = False
+
+	@property
+	def name(self) -> str:
+		return self.lease.run
+
+	@property
+	def is_resumed(self) -> bool:
+		return self.attempts > 1
+
+	@property
+	def conversation(self) -> str:
+		return self.conversations.conversation
+
+
+def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> OpenRun:
+	"""Admit the request and write the run and its message in one commit.
+
+	A Started run belongs to this worker and has the conversation to itself; a Queued one waits for `load_run`.
+	Raises PermissionError or UsageError for a request that cannot be started, RunAlreadyOpened for a trigger event that has
+	its run; then nothing is written.
+	"""
+	if not (request.prompt or "").strip() and not request.attachments:
+		raise UsageError("The prompt is empty. Write what the agent should do.")
+	agent = admission.admit(request.agent, request.user)
+	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
+	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode)
+	message_files = bring(request.attachments, request.user, manager.provider, manager.model)
+	conversations = ConversationManager(
+		request.agent, request.channel, request.external_id, request.user, request.shared
 	)
-	return run_agent(request).as_dict()
+	conversation = conversations.get_or_create_conversation(
+		request.conversation,
+		title=request.prompt or message_files.title,
+		persist=bool(agent.persist_conversation),
+	)
+	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
+	messages, is_long = build_messages(manager, conversation, request)
+	admission.count_run(request, agent)
+	lease = insert_run(
+		replace(request, mode=mode), conversation, manager.provider, manager.model, status, messages
+	)
+	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
+		frappe.db.rollback()
+		raise UsageError(BUSY)
+	if request.origin and not trigger_events.claim_origin(request.origin, lease.run):
+		frappe.db.rollback()
+		raise RunAlreadyOpened(request.origin.event)
+	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
+	conversations.persist_conversation()
+	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
 
 
-def read_names(given: list[str] | str | None) -> tuple[str, ...]:
-	"""A list of names, as JSON or a form brings it. Raises UsageError for what is none."""
-	names = frappe.parse_json(given) if given else []
-	if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
-		raise UsageError("attachments must be a list of Files, each by its name or address.")
-	return tuple(names)
+def load_run(name: str, lease: Lease) -> OpenRun:
+	"""A run from its records, for the worker that holds its lease now.
 
-
-def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Run to the end and give the result. Raises only what keeps a run from starting."""
-	with acting_as(request.user):
-		return end_run(open_run(route_task(request)), listeners)
-
-
-def stream_agent(request: AgentRequest) -> Iterator[RunEvent | None]:
-	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
-
-	The run ends even if the reader leaves. One whose task is for the background is only queued: RUN_QUEUED is all.
-	Any other begins with a None, when it is open and nothing of it is done: a request's own end comes after that, with a
-	commit or a rollback, and must not meet a tool that is at work in a thread on the same connection.
+	Raises UsageError, PermissionError or DoesNotExistError where something it needs is gone.
 	"""
-	with acting_as(request.user):
-		request = route_task(request)
-		if request.mode is Mode.BACKGROUND:
-			run = enqueue_run(request)
-			yield RunEvent(EventKind.RUN_QUEUED, run.name, started(run))
-			return
-		run = open_run(request)
-		yield None
-		yield from iterate(lambda put: carry_out(run, [put]))
-		call_next(run.conversation)
+	row = frappe.get_doc("Agent Run", name)
+	is_resumed = row.attempts > 1
+	if is_resumed:
+		admission.check_enabled(row.run_as)
+	else:
+		admission.admit(row.agent, row.run_as)
+	request, mode = read_request(row), Mode(row.mode or Mode.INLINE)
+	manager = AgentManager(row.agent, row.provider, request.model, request.tier, mode)
+	conversations = ConversationManager(row.agent, user=row.run_as)
+	conversations.conversation = row.conversation
+	if is_resumed:
+		# It continues from what it began with, whatever was written or changed since.
+		mark_lost_calls(name)
+		messages, recorded = json.loads(row.opening), read_recorded(name)
+		return OpenRun(request, manager, conversations, lease, messages, recorded, row.attempts, mode)
+	waiting_runs = [name, *leases.read_queued_runs(row.conversation)]
+	messages, is_long = build_messages(manager, row.conversation, request, waiting_runs)
+	store_opening(name, messages)
+	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
+
+
+def read_request(row) -> AgentRequest:
+	"""The request of an Agent Run. Its message is empty where the conversation was deleted."""
+	message = frappe.db.get_value(
+		"Agent Message",
+		{"run": row.name, "role": "user"},
+		["content", "attachments", "attached_text"],
+		order_by="sequence asc",
+		as_dict=True,
+	)
+	return AgentRequest(
+		row.agent,
+		message.content if message else "",
+		row.run_as,
+		row.conversation,
+		history=None if row.conversation else (),
+		provider=row.provider,
+		model=None if row.model == OFFLINE else row.model,
+		parent_run=row.parent_run,
+		tier=row.tier or None,
+		routed=Routed(row.confidence, tuple(json.loads(row.plan or "[]"))) if row.route else None,
+		message_files=read_message_files(message or {}),
+	)

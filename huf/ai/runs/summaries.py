@@ -1,21 +1,22 @@
-"""Long conversations are summed up by the agent's model before a run, once enough has been said that no summary covers.
+"""Summarizes long conversations by the agent's model before a run, once enough messages are without a summary.
 
-Where no model can be asked, or it fails, nothing is moved: the run begins with a line about what it is not shown.
+Without a model, or where it fails, nothing is moved: the run begins with a line that says what is left out.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.core.costs import Grant, WorstCase
-from huf.ai.core.types import AgentRequest, RunStatus, Usage
+from huf.ai.core.costs import Grant
+from huf.ai.core.types import RunStatus, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW
 from huf.ai.loop.guards import Guard, StepCap
+from huf.ai.loop.journal import MeasureCost
+from huf.ai.loop.messages import opening_messages
+from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.models import facts_of
-from huf.ai.providers.turns import opening
 from huf.ai.runs.provider import RunProvider
 from huf.ai.storage.history import (
 	move_watermark,
-	read_history,
 	read_summary,
 	read_unsummarised,
 	render_for_summary,
@@ -34,57 +35,36 @@ INSTRUCTIONS = (
 
 
 class SummaryJournal(RunJournal):
-	"""Keeps the record of the one call that sums up a conversation before the run's first step: step 0."""
+	"""Records the one model call that summarizes a conversation, as step 0 of the run."""
 
 	call_type = "summary"
 
-	def asking(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
-		return super().asking(0, worst)
+	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
+		return super().start_model_call(0, measure_cost)
 
 
-def tell_past(
-	manager: AgentManager, conversation: str, request: AgentRequest, without: Sequence[str] = ()
-) -> tuple[list[dict], bool]:
-	"""What a model is told first, and whether a summary is due; `without` what was said for some runs."""
-	instructions = with_plan(manager.agent_doc.instructions, request.routed.plan if request.routed else ())
-	if request.history is not None:
-		return opening(instructions, request.history, request.prompt, request.message_files), False
-	past = read_history(conversation, manager.history_limit, without)
-	return opening(
-		past.append_to(instructions), past.messages, request.prompt, request.message_files
-	), past.is_long
-
-
-def with_plan(instructions: str | None, plan: Sequence[str]) -> str | None:
-	"""What the agent is told to be, and the steps suggested for this request."""
-	if not plan:
-		return instructions
-	steps = "\n".join(f"{number}. {step}" for number, step in enumerate(plan, 1))
-	return f"{instructions or ''}\n\nSuggested steps; take others where these do not fit:\n{steps}".strip()
-
-
-async def sum_up(
+async def summarize(
 	manager: AgentManager,
 	agent,
 	conversation: str,
-	without: Sequence[str],
+	without_runs: Sequence[str],
 	journal: SummaryJournal,
 	guards: Iterable[Guard],
 ) -> Usage:
-	"""Have the model sum up what no summary covers, but for the last messages; gives what that used. Does not commit."""
+	"""Summarize what no summary covers, except the last messages; return the usage. Does not commit."""
 	window = facts_of(manager.model).window or DEFAULT_WINDOW
 	room = min(MAX_READ, window)
-	rows, until = read_unsummarised(conversation, manager.history_limit, without, room)
+	rows, until = read_unsummarised(conversation, manager.history_limit, without_runs, room)
 	if not rows:
 		return Usage()
 	before, _ = read_summary(conversation)
-	prompt = f"Summary so far:\n{before or 'none'}\n\nWhat was said since:\n{render_for_summary(rows, room)}"
-	context = {
-		"agent_name": manager.agent_doc.name,
-		"messages": opening(INSTRUCTIONS, (), prompt),
-		"journal": journal,
-		"guards": [StepCap(1), *guards],
-	}
+	prompt = f"Summary so far:\n{before or 'none'}\n\nMessages since:\n{render_for_summary(rows, room)}"
+	context = RunContext(
+		agent_name=manager.agent_doc.name,
+		messages=opening_messages(INSTRUCTIONS, (), prompt),
+		journal=journal,
+		guards=[StepCap(1), *guards],
+	)
 	outcome = await RunProvider.run(
 		agent.clone(tools=[], instructions=INSTRUCTIONS), prompt, manager.provider, manager.model, context
 	)

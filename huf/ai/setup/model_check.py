@@ -33,7 +33,7 @@ def call_once(provider: str, model: str) -> ModelReply:
 	"""Call the model without retries; the cost counts towards budgets. Commits."""
 	call = litellm.connect(provider, model, {"max_tokens": ANSWER_TOKENS}, False)
 	quick = replace(call, fixed={**call.fixed, "timeout": TIMEOUT_S})
-	with budgeted_call(quick.worst_case(PROMPT, [], (0, 0))) as used:
-		reply = run_coroutine(quick(PROMPT, [], lambda text: None))
+	with budgeted_call(quick.worst_case(PROMPT, [])) as used:
+		reply = run_coroutine(quick.complete(PROMPT, [], lambda text: None))
 		used.usage = reply.usage
 	return reply

@@ -17,7 +17,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import CallRequest, CallStatus, Effect
 from huf.ai.dry_run.preview import preview
 from huf.ai.loop.tool_calls import perform, prepare_one
-from huf.ai.providers.turns import loop_tool
+from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.runs.admission import acting_as
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def try_tool(name: str, user: str, arguments: dict, send: bool = False) -> dict:
 	differences: list[dict] = []
 	with acting_as(user):
 		tool = create_tool(row)
-		callable_tool = loop_tool(tool)
+		callable_tool = to_loop_tool(tool)
 		if tool.effect is not Effect.READ and not send:
 			callable_tool = replace(callable_tool, run=create_dry_runner(tool, differences))
 		request = CallRequest("check", name, json.dumps(arguments))

@@ -145,7 +145,7 @@ class ConversationManager:
 					**named,
 				}
 			)
-			rows.append({**build_message_row("system", result.shown, "Tool Result", step), **named})
+			rows.append({**build_message_row("system", result.display_text, "Tool Result", step), **named})
 		self.add_messages(rows, run)
 
 	def get_conversation_history(self, limit: int = 20, without: Sequence[str] = ()) -> list[dict]:

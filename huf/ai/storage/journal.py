@@ -209,10 +209,10 @@ class RunJournal:
 			self.lease.renew()
 		return bool(frappe.db.get_value("Agent Run", self.run, "cancel_requested"))
 
-	def recall(self, step: int) -> ModelReply | None:
+	def find_reply(self, step: int) -> ModelReply | None:
 		return self.recorded.replies.get(step)
 
-	def recall_call(self, step: int, call: Call) -> ToolResult | None:
+	def find_tool_result(self, step: int, call: Call) -> ToolResult | None:
 		"""Called once for each call, in order, by every worker: this is where calls get their idempotency
 		keys.
 		"""
@@ -227,7 +227,7 @@ class RunJournal:
 			self.is_open = False
 		return self.recorded.tool_result(step, call)
 
-	def asking(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
+	def start_model_call(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
 		reservation = None
 		if self.limits:
@@ -251,9 +251,9 @@ class RunJournal:
 		self.model_call = (name, time.monotonic(), reservation)
 		return reservation.grant if reservation else None
 
-	def answered(self, step: int, reply: ModelReply) -> None:
+	def finish_model_call(self, step: int, reply: ModelReply) -> None:
 		usage = reply.usage
-		said = {} if reply.said is None else {"said": reply.said}
+		said = {} if reply.original_text is None else {"said": reply.original_text}
 		self.end_model_call(
 			usage,
 			status="Success",
@@ -267,7 +267,7 @@ class RunJournal:
 			cost_known=int(usage.cost is not None),
 		)
 
-	def ask_failed(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
+	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
 		response = json.dumps({"role": "assistant", "content": partial}) if partial else None
 		self.end_model_call(usage, status="Failed", error_message=clip(why), response=response)
 
@@ -279,7 +279,7 @@ class RunJournal:
 		update_row("Agent LLM Call", name, {**values, "duration_ms": elapsed(since)}, status="Started")
 		frappe.db.commit()
 
-	def calling(self, step: int, call: Call) -> None:
+	def start_tool_call(self, step: int, call: Call) -> None:
 		"""Before a tool call: commit the intent of an external call, so that a lost worker's call is known."""
 		# The lease cannot be renewed while a tool uses the connection.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
@@ -292,7 +292,7 @@ class RunJournal:
 			# For tools that pass it on: a service that has seen the key does not act on it again.
 			frappe.flags.huf_call_key = self.keys[call.position]
 
-	def called(self, step: int, tool_result: ToolResult) -> None:
+	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None:
 		"""After a tool call: commit its row together with what it wrote. A failed call is rolled back and
 		keeps its row.
 
@@ -321,7 +321,7 @@ class RunJournal:
 		if not self.is_open:
 			frappe.db.commit()
 
-	def step_done(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
+	def finish_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
 		"""Write the step to the conversation. Does not commit: the next step or the run's end follows at
 		once.
 		"""

@@ -13,8 +13,8 @@ from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.trigger_types import Origin, TriggerEventStatus
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.execution import open_run
 from huf.ai.runs.queue import work_on
+from huf.ai.runs.start import start_run
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.dispatch import enqueue_event, event_job_id
 
@@ -38,7 +38,7 @@ def open_event_run(name: str) -> str | None:
 		return None
 	try:
 		with acting_as(row.run_as):
-			run = open_run(build_event_request(row), RunStatus.QUEUED).name
+			run = start_run(build_event_request(row), RunStatus.QUEUED).name
 	except RunAlreadyOpened:
 		frappe.db.rollback()
 		return None

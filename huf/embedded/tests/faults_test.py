@@ -9,8 +9,8 @@ import frappe
 from frappe.database.turns import Turns, turns_of
 from frappe.utils import now_datetime
 
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
-from huf.ai.runs.start import run_agent_sync
 from huf.embedded.tests.sites import SiteTestCase
 from huf.tests.base import enter
 from huf.tests.factories import make_agent, make_model, make_tool

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.api import chat, run
 from huf.api.agent import get_agents
 from huf.tests.base import SiteTestCase

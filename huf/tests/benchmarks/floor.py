@@ -18,8 +18,8 @@ from huf.ai.loop.guards import StepCap
 from huf.ai.providers.answers import Answer
 from huf.ai.providers.first_use import find_translation
 from huf.ai.providers.litellm import load
+from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.ai.runs.provider import RunProvider
-from huf.ai.runs.start import run_agent_sync, stream_agent
 from huf.api.wire.sse import encode_events
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, make_tool, unique

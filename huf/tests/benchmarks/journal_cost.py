@@ -4,11 +4,12 @@ import statistics
 
 import frappe
 
+from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.execution import carry_out, open_run
+from huf.ai.runs.execution import execute_run
 from huf.ai.runs.provider import RunProvider
-from huf.ai.runs.start import AgentManager
+from huf.ai.runs.start import start_run
 from huf.tests.benchmarks.run_cost import timed
 from huf.tests.benchmarks.stub import list_tool, model_process
 from huf.tests.factories import SECRET, make, make_agent, unique
@@ -43,5 +44,7 @@ def without_journal(agent: str) -> float:
 
 
 def with_journal(agent: str) -> float:
-	run = open_run(AgentRequest(agent, "Go", frappe.session.user, external_id=frappe.generate_hash(length=8)))
-	return timed(lambda: run_coroutine(carry_out(run)))
+	run = start_run(
+		AgentRequest(agent, "Go", frappe.session.user, external_id=frappe.generate_hash(length=8))
+	)
+	return timed(lambda: run_coroutine(execute_run(run)))

@@ -12,7 +12,7 @@ import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine, run_on_model_loop
 from huf.ai.core.types import AgentRequest
-from huf.ai.runs.start import stream_agent
+from huf.ai.runs.entry import stream_agent
 from huf.api.wire.sse import encode_events
 from huf.tests.benchmarks.run_cost import timed
 from huf.tests.benchmarks.stub import other_process, serve_clock

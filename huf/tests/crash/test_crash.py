@@ -13,7 +13,7 @@ from pathlib import Path
 import frappe
 
 from huf.ai.core.types import AgentRequest, RunStatus
-from huf.ai.runs.execution import open_run
+from huf.ai.runs.start import start_run
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -82,7 +82,7 @@ class TestCrash(SiteTestCase):
 			self.agent, "Do the work", "Administrator", channel="crash", external_id=session
 		)
 		frappe.db.rollback()
-		run = open_run(request, RunStatus.QUEUED).name
+		run = start_run(request, RunStatus.QUEUED).name
 		before = business_state()
 		first = self.order(run=run, kill_at=kill_at, when=when, later=0)
 		if kill_at:

@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.chat.approvals import approve_call
 from huf.ai.core.types import AgentRequest, RunStatus
-from huf.ai.runs.execution import open_run
+from huf.ai.runs.start import start_run
 from huf.tests.base import SiteTestCase
 from huf.tests.crash.test_crash import LATER, TestCrash
 from huf.tests.factories import make_agent, make_model, make_tool
@@ -40,7 +40,7 @@ class TestCrashDrafts(SiteTestCase):
 		"""A run to its draft and after its answer, each with a worker that is killed at a commit (0: is not)."""
 		frappe.db.rollback()
 		session, before = frappe.generate_hash(length=8), self.made()
-		run = open_run(
+		run = start_run(
 			AgentRequest(self.agent, "Do it", "Administrator", channel="crash", external_id=session),
 			RunStatus.QUEUED,
 		).name

@@ -5,7 +5,7 @@ import json
 import frappe
 
 from huf.ai.core.types import AgentRequest, EventKind, Mode
-from huf.ai.runs.start import run_agent, stream_agent
+from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.tools.sources import sources_of
 from huf.api.agent import get_agents
 from huf.tests.base import enter

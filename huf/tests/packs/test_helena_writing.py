@@ -12,8 +12,8 @@ from huf.ai.chat.approvals import approve_call, reject_call
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import AgentRequest, Effect
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import work_on
-from huf.ai.runs.start import run_agent
 from huf.packs.helena import rendering, tools
 from huf.tests.base import enter
 from huf.tests.factories import make, make_model, make_user

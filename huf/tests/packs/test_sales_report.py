@@ -6,7 +6,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
 from huf.ai.evals.runner import evaluate_agent
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import registry
 from huf.ai.tools.custom_functions import user_context
 from huf.tests.factories import make, make_model, make_user

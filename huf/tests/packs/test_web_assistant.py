@@ -5,7 +5,7 @@ import json
 import frappe
 
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.factories import make_model, make_user
 from huf.tests.model_server import ModelServer, text, tool_call

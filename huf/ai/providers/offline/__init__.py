@@ -6,35 +6,49 @@ results. It uses no network and no chance, never claims to be a model, and asks 
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import date
+from typing import Any
 
 from huf.ai.core.attachments import strip_attachments
-from huf.ai.core.costs import WorstCase
 from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool
+from huf.ai.loop.model import FreeModel, OnText
+from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.offline.answers import word_result
 from huf.ai.providers.offline.steps import Call, Planner
 from huf.ai.providers.offline.tools import read_tools
-from huf.ai.providers.turns import drive
+from huf.ai.providers.sdk_agent import run_sdk_agent
 
 
 async def run(
-	agent, enhanced_prompt: str, provider: str | None, model: str, context: dict | None = None
+	agent: Any,
+	enhanced_prompt: str,
+	provider: str | None,
+	model: str,
+	context: RunContext | Mapping[str, Any] | None = None,
 ) -> Outcome:
 	"""Run an SDK agent without a model, through the same loop and at no cost. Text is streamed word by word."""
 	specs = [spec_of(tool) for tool in agent.tools]
+	return await run_sdk_agent(agent, enhanced_prompt, OfflineModel(specs), context)
 
-	async def ask(messages: list[dict], tools: list[Tool], on_text: Callable[[str], None]) -> ModelReply:
-		message = plan(messages, specs)
+
+class OfflineModel(FreeModel):
+	"""Takes the place of a model, with the tools' specs as `plan` reads them."""
+
+	name = OFFLINE
+
+	def __init__(self, specs: list[dict]):
+		self.specs = specs
+
+	async def complete(
+		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
+	) -> ModelReply:
+		message = plan(messages, self.specs)
 		for word in re.findall(r"\S+\s*", message["content"] or ""):
 			on_text(word)
 		requests = [(call["id"], call["function"]) for call in message["tool_calls"]]
 		calls = tuple(CallRequest(id, function["name"], function["arguments"]) for id, function in requests)
 		return ModelReply(message["content"] or "", calls)
-
-	ask.worst_case = lambda messages, tools, counted: WorstCase(OFFLINE)
-	ask.room = lambda tools: None  # no context window
-	return await drive(agent, enhanced_prompt, ask, context or {})
 
 
 def spec_of(tool) -> dict:

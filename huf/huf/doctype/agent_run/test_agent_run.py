@@ -1,6 +1,6 @@
 import frappe
 
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model
 from huf.tests.model_server import ModelServer, text

@@ -7,7 +7,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import CallRequest, CallStatus, Effect
 from huf.ai.loop.tool_calls import perform, prepare
-from huf.ai.providers.turns import loop_tool
+from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.tests.base import SiteTestCase
 
 ANY = {"type": "object", "properties": {}}
@@ -32,7 +32,7 @@ def to_be_awaited(n: int):
 
 
 def call(function, arguments: str, parameters: dict = ANY, **options):
-	tool = loop_tool(create_function_tool("count", "Counts.", parameters, function, **options))
+	tool = to_loop_tool(create_function_tool("count", "Counts.", parameters, function, **options))
 	(prepared,) = prepare((CallRequest("c1", "count", arguments),), {"count": tool})
 
 	async def made():

@@ -12,7 +12,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.core.types import AgentRequest
 from huf.ai.routing.types import Route, Stage
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.execution import open_run
+from huf.ai.runs.start import start_run
 from huf.ai.storage import route_decisions
 from huf.ai.storage.retention import apply_retention
 from huf.tests.ai.routing.test_router import read
@@ -152,7 +152,7 @@ class TestConversation(DecidingTestCase):
 	def test_a_task_that_goes_on_keeps_its_route_and_a_finished_one_does_not(self):
 		agent = make_agent()
 		with acting_as(self.user):
-			run = open_run(AgentRequest(agent, "Count our users", self.user, channel="chat"))
+			run = start_run(AgentRequest(agent, "Count our users", self.user, channel="chat"))
 		talk = {"conversation": run.conversation}
 		self.assertEqual(self.decide("What is a credit note?", **talk).stage, Stage.CONVERSATION)
 		frappe.db.set_value("Agent Run", run.name, "status", "Success")
@@ -163,7 +163,7 @@ class TestConversation(DecidingTestCase):
 	def test_a_conversation_of_another_is_not_looked_into(self):
 		agent, other = make_agent(), make_user("Huf User")
 		with acting_as(other):
-			run = open_run(AgentRequest(agent, "Count our users", other))
+			run = start_run(AgentRequest(agent, "Count our users", other))
 		with self.assertRaises(frappe.PermissionError):
 			self.decide("yes", conversation=run.conversation)
 

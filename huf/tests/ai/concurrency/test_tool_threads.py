@@ -88,11 +88,11 @@ class TestAbandoned(SiteTestCase):
 		self.ended.set()
 
 	def abandon(self):
-		async def give_up():
+		async def fail_run():
 			with self.assertRaises(ToolTimeout):
 				await watch(run_in_thread(self.write_twice), (), Progress(1), timeout_s=0.1)
 
-		run_coroutine(give_up())
+		run_coroutine(fail_run())
 
 	def test_it_writes_nothing_and_changes_neither_user_nor_flags(self):
 		before = frappe.local.db

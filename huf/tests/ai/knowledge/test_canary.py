@@ -12,7 +12,7 @@ import frappe
 from huf.ai.core.types import AgentRequest
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import delete_items
-from huf.ai.runs.start import stream_agent
+from huf.ai.runs.entry import stream_agent
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import (
 	CASE,

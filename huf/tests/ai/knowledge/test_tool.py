@@ -5,7 +5,7 @@ import json
 import frappe
 
 from huf.ai.queries.runs import read_timeline
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool

@@ -6,7 +6,7 @@ import unittest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from huf.ai.core.types import MAX_SHOWN
+from huf.ai.core.types import MAX_RESULT_CHARS
 from huf.ai.loop.context_window import Fitted, Room, TooLong, estimate, fit
 from huf.ai.loop.tool_results import MIN_SHOWN_CHARS
 
@@ -138,9 +138,7 @@ class TestOrder(unittest.TestCase):
 		steps = [message for number in range(12) for message in a_step(number, ["x" * 2000])]
 		sent = fit([SYSTEM, ASKED, *steps], 1, Room(2000)).messages
 		results = [m["content"] for m in sent if m["role"] == "tool"]
-		self.assertEqual(
-			results[0], "[This result is no longer shown. read_more with result 1 gives it again.]"
-		)
+		self.assertEqual(results[0], "[This result is no longer shown. read_more with result 1 returns it.]")
 		self.assertIn("Cut off", results[-2])
 		self.assertLess(len(results[-2]), len(results[-1]))
 
@@ -152,14 +150,16 @@ class TestOrder(unittest.TestCase):
 	def test_one_huge_result_is_shown_in_part_even_where_it_is_the_last(self):
 		messages = [SYSTEM, ASKED, *a_step(1, ["x" * 5_000_000])]
 		fitted = fit(messages, 1, Room(2000))
-		self.assertTrue(fitted.partial)
+		self.assertTrue(fitted.is_partial)
 		self.assertLessEqual(len(fitted.messages[-1]["content"]), 1500)
-		self.assertAlmostEqual(len(fit(messages, 1, Room(10**9)).messages[-1]["content"]), MAX_SHOWN, delta=9)
+		self.assertAlmostEqual(
+			len(fit(messages, 1, Room(10**9)).messages[-1]["content"]), MAX_RESULT_CHARS, delta=9
+		)
 
 	def test_a_result_of_an_earlier_run_is_not_offered_to_be_read_on(self):
 		messages = [SYSTEM, {"role": "user", "content": "Earlier"}, *a_step(1, ["x" * 9000]), ASKED]
 		fitted = fit(messages, 4, Room(2000))
-		self.assertFalse(fitted.partial)
+		self.assertFalse(fitted.is_partial)
 		self.assertNotIn("read_more", str(fitted.messages))
 
 	def test_a_request_that_does_not_fit_is_refused_in_plain_words(self):

@@ -8,6 +8,7 @@ from huf.ai.core.types import CallRequest, Effect, ModelReply, RunStatus, StopRe
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Cancelled, StepCap
 from huf.ai.loop.journal import NoJournal
+from huf.tests.ai.loop.models import FunctionModel
 
 ASKED = [{"role": "user", "content": "Hi"}]
 
@@ -68,14 +69,16 @@ class TestLoop(unittest.TestCase):
 			await asyncio.Event().wait()
 
 		guard = Cancelled(lambda waiting: waiting)
-		outcome = asyncio.run(run_loop(ASKED, [], ask, guards=[guard]))
-		self.assertEqual((outcome.status, outcome.text, outcome.told), (RunStatus.CANCELLED, "So far", False))
+		outcome = asyncio.run(run_loop(ASKED, [], FunctionModel(ask), guards=[guard]))
+		self.assertEqual(
+			(outcome.status, outcome.text, outcome.is_recorded), (RunStatus.CANCELLED, "So far", False)
+		)
 
 	def test_a_model_that_fails_ends_the_run_as_failed(self):
 		async def ask(messages, tools, on_text):
 			raise ModelError("out of order")
 
-		outcome = asyncio.run(run_loop(ASKED, [], ask))
+		outcome = asyncio.run(run_loop(ASKED, [], FunctionModel(ask)))
 		self.assertEqual((outcome.status, outcome.error), (RunStatus.FAILED, "out of order"))
 
 	def test_usage_adds_up_and_an_unknown_price_is_counted(self):
@@ -88,7 +91,15 @@ class TestLoop(unittest.TestCase):
 		run(calling("double", '{"n": 1}'), ModelReply("Two."), journal=journal)
 		self.assertEqual(
 			journal.lines,
-			["asking 1", "answered 1", "calling 1", "called 1", "step_done 1", "asking 2", "answered 2"],
+			[
+				"start_model_call 1",
+				"finish_model_call 1",
+				"start_tool_call 1",
+				"finish_tool_call 1",
+				"finish_step 1",
+				"start_model_call 2",
+				"finish_model_call 2",
+			],
 		)
 
 
@@ -97,7 +108,7 @@ class Diary(NoJournal):
 		self.lines: list[str] = []
 
 	def __getattribute__(self, name):
-		if name in ("asking", "answered", "calling", "called", "step_done"):
+		if name.startswith(("start_", "finish_")):
 			return lambda step, *rest: self.lines.append(f"{name} {step}")
 		return super().__getattribute__(name)
 
@@ -116,4 +127,4 @@ def run(*replies, **options):
 		return arguments["n"] * 2
 
 	tool = Tool("double", "Double it", {"type": "object"}, Effect.READ, double)
-	return asyncio.run(run_loop(ASKED, [tool], ask, **options))
+	return asyncio.run(run_loop(ASKED, [tool], FunctionModel(ask), **options))

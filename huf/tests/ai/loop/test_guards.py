@@ -7,7 +7,8 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.types import CallRequest, CallStatus, Effect, ModelReply, RunStatus, StopReason, Tool
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, ToolFailures
-from huf.ai.loop.tool_turn import MAX_AT_ONCE
+from huf.ai.loop.tool_runner import MAX_CALLS_PER_TURN
+from huf.tests.ai.loop.models import FunctionModel
 
 ASKED = [{"role": "user", "content": "Hi"}]
 DONE = ModelReply("Done.")
@@ -24,7 +25,7 @@ class LoopTestCase(unittest.TestCase):
 			self.sent = list(messages)
 			return next(said)
 
-		return asyncio.run(run_loop(ASKED, self.tools(), ask, **options))
+		return asyncio.run(run_loop(ASKED, self.tools(), FunctionModel(ask), **options))
 
 	def tools(self) -> list[Tool]:
 		def tool(name, effect, run, **values):
@@ -137,7 +138,7 @@ class TestCalls(LoopTestCase):
 
 	def test_two_hundred_calls_at_once_are_answered_each_and_made_in_part(self):
 		outcome = self.run_loop(several("look", range(200)), DONE)
-		self.assertEqual(sum(o.ok for o in outcome.tool_results), MAX_AT_ONCE)
+		self.assertEqual(sum(o.ok for o in outcome.tool_results), MAX_CALLS_PER_TURN)
 		self.assertEqual(len(outcome.tool_results), 200)
 
 	def test_what_waits_for_the_network_goes_side_by_side_and_comes_back_in_order(self):

@@ -4,7 +4,7 @@ import json
 
 import frappe
 
-from huf.ai.loop.planner import read_plan, summarise
+from huf.ai.loop.planner import list_results, read_plan
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.start import run_agent_sync
 from huf.tests.base import SiteTestCase, enter
@@ -144,5 +144,5 @@ class TestReading(SiteTestCase):
 			{"role": "tool", "tool_call_id": "1", "content": '{"c": 2}'},
 		]
 		self.assertEqual(
-			json.loads(summarise(messages)), {"tool": "a", "arguments": {"b": 1}, "result": {"c": 2}}
+			json.loads(list_results(messages)), {"tool": "a", "arguments": {"b": 1}, "result": {"c": 2}}
 		)

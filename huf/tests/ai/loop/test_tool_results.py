@@ -5,7 +5,7 @@ import unittest
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Call, CallRequest, CallStatus, ToolResult
-from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, PIECE, excerpt, reader
+from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, PIECE_CHARS, excerpt, make_reader
 
 LONG = "".join(f"line {number}\n" for number in range(10_000))
 
@@ -52,11 +52,11 @@ class TestReadMore(unittest.TestCase):
 				self.read(**arguments)
 
 	def test_a_piece_has_a_size(self):
-		self.assertLess(len(self.read(result=2)), PIECE + 100)
+		self.assertLess(len(self.read(result=2)), PIECE_CHARS + 100)
 
 	def read(self, **arguments):
 		seen = [
 			ToolResult(Call(CallRequest("c", "look", "{}"), 0), CallStatus.SUCCESS, text)
 			for text in ("short", LONG)
 		]
-		return asyncio.run(reader(lambda: seen).run(arguments))
+		return asyncio.run(make_reader(lambda: seen).run(arguments))

@@ -7,8 +7,9 @@ import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest, EventKind, ModelReply
-from huf.ai.providers.masking import Masker, UnmaskedStream, masked, read_patterns
-from huf.ai.runs.start import run_agent_sync, stream_agent
+from huf.ai.loop.model import FreeModel
+from huf.ai.providers.masking import MaskedModel, Masker, UnmaskedStream, read_patterns
+from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -82,20 +83,20 @@ class TestMasker(unittest.TestCase):
 
 class TestMaskedModel(unittest.TestCase):
 	def test_the_model_behind_it_keeps_its_limits_and_its_measure(self):
-		class Model:
+		class Limited(FreeModel):
 			retries = 2
 
-			async def __call__(self, messages, tools, on_text, max_tokens=None):
+			async def complete(self, messages, tools, on_text, max_tokens=None):
 				return ModelReply(f"{messages[0]['content']} {max_tokens}")
 
-			def worst_case(self, messages, tools, counted):
+			def worst_case(self, messages, tools, counted=(0, 0)):
 				return messages[0]["content"]
 
-		ask = masked(Model(), Masker())
-		told = [{"role": "user", "content": "a@b.de"}]
-		reply = run_coroutine(ask(told, [], print, max_tokens=7))
+		model = MaskedModel(Limited(), Masker())
+		messages = [{"role": "user", "content": "a@b.de"}]
+		reply = run_coroutine(model.complete(messages, [], print, max_tokens=7))
 		self.assertEqual(
-			(reply.text, ask.worst_case(told, [], None), ask.retries), ("a@b.de 7", "[EMAIL-1]", 2)
+			(reply.text, model.worst_case(messages, []), model.retries), ("a@b.de 7", "[EMAIL-1]", 2)
 		)
 
 

@@ -156,7 +156,7 @@ def ask(model, tools=(), said=lambda failed: str(failed).partition(" (")[0]):
 	"""(reply, text as it was shown) or what failed, as far as the loop and the operator see it."""
 	shown: list[str] = []
 	try:
-		reply = run_coroutine(model(MESSAGES, list(tools), shown.append))
+		reply = run_coroutine(model.complete(MESSAGES, list(tools), shown.append))
 	except ModelError as failed:
 		return said(failed), failed.status, failed.retryable, failed.usage, "".join(shown)
 	return reply, "".join(shown)

@@ -9,8 +9,8 @@ from frappe.utils import now_datetime
 from huf.ai.core.types import AgentRequest, Routed
 from huf.ai.queries.run_store import AgentRunRecord, RunStore
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.execution import open_run
-from huf.ai.runs.start import run_agent, run_agent_sync
+from huf.ai.runs.entry import run_agent, run_agent_sync
+from huf.ai.runs.start import start_run
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, error, text, tool_call
@@ -78,7 +78,7 @@ class TestRunStore(SiteTestCase):
 		self.assertEqual((found.status, found.confidence, found.plan), ("completed", 0.8, ["One", "Two"]))
 		self.assertEqual((found.tools_used, found.steps, found.result), ([tool], 3, "Done."))
 		with acting_as(self.user):
-			going_on = open_run(AgentRequest(agent, "Look", self.user))
+			going_on = start_run(AgentRequest(agent, "Look", self.user))
 			self.assertIsNone(RunStore().get(going_on.name))
 
 	def agent(self, server) -> tuple[str, str]:

@@ -14,9 +14,9 @@ from huf.ai.core.types import AgentRequest
 from huf.ai.providers.price_table import can_see, listed_window
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.attached_files import MAX_FILES, MAX_PICTURE_BYTES
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import enqueue_run, work_on
 from huf.ai.runs.replay import replay
-from huf.ai.runs.start import run_agent_sync
 from huf.ai.storage import retention
 from huf.ai.tools.taint import sources_of
 from huf.api import chat, conversation
@@ -155,7 +155,7 @@ class TestPictures(AttachmentCase):
 	def test_no_picture_passes_the_mask(self):
 		agent = self.agent({"vision": "Yes"}, mask_personal_data=1)
 		self.say(agent, "What is it?", self.file(self.picture, PNG))
-		self.assertIn("You are not shown pictures", self.asked())
+		self.assertIn("personal data in them cannot be masked", self.asked())
 
 	def test_a_model_that_plans_its_calls_sees_as_well(self):
 		self.say(self.agent({"vision": "Yes"}, tool_mode="Planner"), "What?", self.file(self.picture, PNG))

@@ -4,10 +4,10 @@ import json
 
 import frappe
 
-from huf.ai.core.types import MAX_SHOWN, AgentRequest, EventKind
+from huf.ai.core.types import MAX_RESULT_CHARS, AgentRequest, EventKind
 from huf.ai.loop.tool_results import READ_MORE
+from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.replay import replay
-from huf.ai.runs.start import run_agent, run_agent_sync
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call, tool_calls
@@ -40,14 +40,14 @@ class TestContext(SiteTestCase):
 		self.assertEqual(offered, [[book], *[[READ_MORE, book]] * 3])
 		self.assertIn("the treasure is hidden", requests[2]["messages"][-1]["content"])
 		self.assertIn("this is its end", requests[3]["messages"][-1]["content"])
-		self.assertLess(max(map(size_of, requests)), 2 * MAX_SHOWN)
+		self.assertLess(max(map(size_of, requests)), 2 * MAX_RESULT_CHARS)
 		self.assert_kept_whole(result["run"], book)
 
 	def assert_kept_whole(self, run, book):
 		kept = frappe.db.get_value("Agent Tool Call", {"run": run, "tool": book}, "result")
 		self.assertEqual(kept, read_book())
 		said = frappe.db.get_value("Agent Message", {"run": run, "kind": "Tool Result", "step": 1}, "content")
-		self.assertLessEqual(len(said), MAX_SHOWN)
+		self.assertLessEqual(len(said), MAX_RESULT_CHARS)
 		self.assertTrue(replay(run).identical)
 
 	def test_twelve_large_results_in_a_small_window_end_well(self):

@@ -9,8 +9,8 @@ from huf.ai.chat.approvals import approve_call, expire_drafts
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import enqueue_run, work_on
-from huf.ai.runs.start import run_agent
 from huf.api.agent import get_overview
 from huf.api.chat import delete_conversation
 from huf.tests.drafting import DraftTestCase

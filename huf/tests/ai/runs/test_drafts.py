@@ -12,9 +12,9 @@ from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts, propo
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import stream_agent
 from huf.ai.runs.queue import enqueue_run, recover, work_on
 from huf.ai.runs.replay import replay
-from huf.ai.runs.start import stream_agent
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
 from huf.tests.drafting import DraftTestCase, Shop
 from huf.tests.factories import make_tool, make_trigger, make_user
@@ -43,7 +43,7 @@ class TestWaiting(DraftTestCase):
 		self.assertEqual((run.status, run.worker, run.lease_until), ("Waiting", None, None))
 		self.assertNotIn(run.name, recover(now_datetime() + LATER))
 		self.assertIsNone(work_on(run.name))
-		with acting_as(self.user), self.assertRaisesRegex(UsageError, "still at work"):
+		with acting_as(self.user), self.assertRaisesRegex(UsageError, "still answering"):
 			request = AgentRequest(self.agent, "More", self.user, conversation=result["conversation"])
 			list(stream_agent(request))
 

@@ -11,10 +11,10 @@ from huf.ai.core.errors import LeaseLost, UsageError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import AgentRequest, ModelReply, RunStatus
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.execution import open_run
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.lost_calls import retry_call, settle_call
 from huf.ai.runs.queue import recover, work_on
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.start import start_run
 from huf.ai.storage import leases
 from huf.ai.storage.journal import RunJournal, claim_retry, mark_lost_calls
 from huf.tests.base import SiteTestCase, enter
@@ -110,9 +110,9 @@ class TestLostWorker(SiteTestCase):
 	def test_an_answer_that_comes_after_the_run_was_lost_is_none(self):
 		lease = leases.acquire_lease(self.open())
 		journal = RunJournal(lease, None, "m", None)
-		journal.asking(1, lambda: None)
+		journal.start_model_call(1, lambda: None)
 		mark_lost_calls(lease.run)
-		journal.answered(1, ModelReply("Late."))
+		journal.finish_model_call(1, ModelReply("Late."))
 		self.assertEqual(frappe.db.get_value("Agent LLM Call", {"run": lease.run}, "status"), "Failed")
 
 	def test_who_has_lost_it_to_another_process_learns_of_it_in_the_middle_of_a_transaction(self):
@@ -193,7 +193,7 @@ class TestLostWorker(SiteTestCase):
 	def open(self, conversation=None, user: str = "Administrator") -> str:
 		request = AgentRequest(self.agent, "Send the letter", user, conversation, channel="lost")
 		with acting_as(user):
-			return open_run(request, RunStatus.QUEUED).name
+			return start_run(request, RunStatus.QUEUED).name
 
 	def call(self, run):
 		return frappe.get_last_doc("Agent Tool Call", {"run": run})

@@ -7,8 +7,8 @@ import frappe
 
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.replay import diff, replay, replay_with
-from huf.ai.runs.start import run_agent, run_agent_sync
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, call, cut, error, text, tool_call, tool_calls

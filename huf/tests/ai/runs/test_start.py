@@ -8,7 +8,7 @@ import frappe
 from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind
-from huf.ai.runs.start import run_agent, run_agent_sync, stream_agent
+from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
 from huf.ai.storage.journal import request_cancel
 from huf.tests.base import SiteTestCase
 from huf.tests.drafting import Shop

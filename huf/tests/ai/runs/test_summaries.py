@@ -10,9 +10,10 @@ from frappe.utils import now_datetime
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest, RunStatus
-from huf.ai.runs.execution import begin_anew, load_run, open_run
+from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.execution import summarize_first
 from huf.ai.runs.replay import replay
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.start import load_run, start_run
 from huf.ai.runs.summaries import INSTRUCTIONS
 from huf.ai.storage import leases, retention
 from huf.ai.storage.conversations import ConversationManager
@@ -104,10 +105,10 @@ class TestSummaries(SiteTestCase):
 			agent, conversation = self.long_conversation(server, messages=15)
 			server.script(text(SUMMARY))
 			request = AgentRequest(agent, "Well?", "Administrator", conversation)
-			name = open_run(request, RunStatus.QUEUED).name
+			name = start_run(request, RunStatus.QUEUED).name
 			run = load_run(name, leases.acquire_lease(name))
 			self.assertTrue(run.is_long)
-			messages, used = run_coroutine(begin_anew(run, run.manager.create_agent(), []))
+			messages, used = run_coroutine(summarize_first(run, run.manager.create_agent(), []))
 			again = load_run(name, leases.acquire_lease(name, now_datetime() + timedelta(hours=1)))
 		self.assertEqual((again.messages, again.is_long), (messages, False))
 		self.assertEqual(again.recorded.replies, {})
@@ -123,7 +124,7 @@ class TestSummaries(SiteTestCase):
 	def test_what_was_said_for_a_run_that_is_still_to_begin_is_not_passed_over(self):
 		agent, conversation = self.long_conversation(None, messages=5)
 		request = AgentRequest(agent, "Later", "Administrator", conversation)
-		waiting = open_run(request, RunStatus.QUEUED).name
+		waiting = start_run(request, RunStatus.QUEUED).name
 		self.add(agent, conversation, range(6, 20))
 		rows, _ = read_unsummarised(conversation, LIMIT, [waiting], 8000)
 		self.assertEqual(rows[-1].content, "Message 4.")

@@ -5,9 +5,9 @@ import frappe
 from huf.ai.chat.messages import continue_in_background, stream_chat
 from huf.ai.core.errors import UsageError
 from huf.ai.providers.tiers import Tiers
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
-from huf.ai.runs.start import run_agent_sync
 from huf.tests.ai.routing.test_tiers import SEVERAL
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool

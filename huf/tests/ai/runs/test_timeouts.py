@@ -10,7 +10,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.providers.litellm import warm_up
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.start import run_agent, run_agent_sync
+from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, call, stall, text, tool_call, tool_calls

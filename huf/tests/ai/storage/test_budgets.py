@@ -8,8 +8,8 @@ from frappe.utils import now_datetime
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import recover, work_on
-from huf.ai.runs.start import run_agent_sync
 from huf.ai.storage.budgets import release_reservation, reserve
 from huf.ai.storage.limits import AGENT, SITE, USER, Cap, Limit, read_limits
 from huf.ai.storage.standalone_calls import budgeted_call

@@ -9,7 +9,7 @@ import frappe
 from huf.ai.core.types import AgentRequest, EventKind
 from huf.ai.runs import queue
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.start import stream_agent
+from huf.ai.runs.entry import stream_agent
 from huf.ai.storage import events, live_events
 from huf.api import chat
 from huf.api.wire.sse import encode_events

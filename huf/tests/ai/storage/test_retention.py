@@ -7,9 +7,9 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, RunStatus
-from huf.ai.runs.execution import open_run
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.replay import replay
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.start import start_run
 from huf.ai.storage.retention import apply_retention
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool
@@ -43,7 +43,7 @@ class TestRetention(SiteTestCase):
 		self.assertFalse(frappe.db.exists("Agent Tool Call", {"run": self.result["run"]}))
 
 	def test_young_runs_and_those_that_go_on_stay(self):
-		open_name = open_run(
+		open_name = start_run(
 			AgentRequest(self.agent, SECRET, "Administrator", channel="x"), RunStatus.QUEUED
 		).name
 		self.keep(contents=30, runs=90)

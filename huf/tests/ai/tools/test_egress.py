@@ -12,7 +12,7 @@ from huf.ai.core.egress import (
 	find_outsiders,
 	is_allowed_host,
 )
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools.exits import exit_of
 from huf.tests.drafting import Shop
 from huf.tests.factories import make_agent, make_model, make_tool

@@ -5,7 +5,7 @@ import json
 import frappe
 
 from huf.ai.queries.runs import read_timeline
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import document_tools
 from huf.ai.tools.sources import sources_of
 from huf.tests.base import SiteTestCase

@@ -5,7 +5,7 @@ import frappe
 from huf.ai.agents.tool_factory import create_tools
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
 from huf.tests.doctypes import NONE, PLAIN, field, make_doctype
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user

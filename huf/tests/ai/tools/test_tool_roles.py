@@ -7,7 +7,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.start import run_agent
+from huf.ai.runs.entry import run_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user
 from huf.tests.model_server import ModelServer, text, tool_call

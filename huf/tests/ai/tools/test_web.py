@@ -9,7 +9,7 @@ import frappe
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Effect
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import registry
 from huf.ai.tools.answer import final_answer
 from huf.ai.tools.sandbox import execute_code

@@ -4,8 +4,8 @@ import frappe
 from frappe.utils.background_jobs import is_job_enqueued
 
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import recover, work_on
-from huf.ai.runs.start import run_agent_sync
 from huf.ai.storage.trigger_events import MAX_ATTEMPTS, insert_trigger_events
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import evaluate_triggers, get_doc_event_agents

@@ -1,0 +1,13 @@
+"""The messages that begin a transcript."""
+
+from collections.abc import Iterable
+
+from huf.ai.core.attachments import NO_FILES, MessageFiles
+
+
+def opening_messages(
+	instructions: str | None, history: Iterable[dict], prompt: str, files: MessageFiles = NO_FILES
+) -> list[dict]:
+	"""Instructions, earlier messages and the prompt in OpenAI's form; images by the names of their Files."""
+	system = [{"role": "system", "content": instructions}] if instructions else []
+	return [*system, *history, files.to_message(prompt)]

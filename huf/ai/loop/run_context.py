@@ -1,0 +1,46 @@
+"""What a run hands to the provider that carries it out; everything in it is optional."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from huf.ai.core.types import Call, Emit, EventKind
+from huf.ai.loop.guards import Guard, StepCap
+from huf.ai.loop.journal import Journal, NoJournal
+
+DEFAULT_STEPS = 10
+Approve = Callable[[int, Call], Awaitable[Call]]
+"""`(step, call)`: returns the call as it may be made, perhaps with an error instead. Raises RunPaused."""
+LargerModel = Callable[[bool], tuple[str, str] | None]
+"""Returns (provider, model) of a larger model, or None. The argument says whether the present one cannot be reached."""
+
+
+def ignore(kind: EventKind, data: dict[str, Any]) -> None:
+	"""Takes events that nobody listens to."""
+
+
+@dataclass
+class RunContext:
+	"""One run as a provider sees it.
+
+	`agent_name` names the Agent record with its settings. `messages` begin the transcript, in OpenAI's form; without them the
+	agent's instructions and the prompt do. `is_streamed`: somebody reads along. `larger_model` is asked when the run does not
+	get on with its own.
+	"""
+
+	agent_name: str | None = None
+	messages: list[dict] | None = None
+	guards: Sequence[Guard] = (StepCap(DEFAULT_STEPS),)
+	journal: Journal = field(default_factory=NoJournal)
+	emit: Emit = ignore
+	approve: Approve | None = None
+	is_streamed: bool = False
+	larger_model: LargerModel | None = None
+
+	@classmethod
+	def of(cls, context: "RunContext | Mapping[str, Any] | None") -> "RunContext":
+		"""A context as a caller of the public API gives it: a plain dict with some of these fields is enough."""
+		if isinstance(context, RunContext):
+			return context
+		known = {each.name for each in fields(cls)}
+		return cls(**{key: value for key, value in (context or {}).items() if key in known})

@@ -1,0 +1,74 @@
+"""What the model of a run is sent at each step: the transcript as it fits its window, and the tools it may call."""
+
+from dataclasses import dataclass
+
+from huf.ai.core.errors import RunStopped
+from huf.ai.core.types import Outcome, StopReason, Tool, ToolResult, Usage
+from huf.ai.loop.context_window import Room, TooLong, fit
+from huf.ai.loop.model import Model
+from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, PIECE_CHARS, READ_MORE, make_reader
+
+HEADER_CHARS = 100
+"""Room for the line above a piece of a result."""
+
+
+@dataclass(frozen=True)
+class ModelInput:
+	"""What one model call sends. `counted`: how many of its messages the provider has counted before, and their tokens."""
+
+	messages: list[dict]
+	tools: list[Tool]
+	counted: tuple[int, int] = (0, 0)
+
+
+class TranscriptView:
+	"""An outcome as its model sees it; made before anything is added to the opening messages.
+
+	`tools_by_name` are the tools that can be called. `read_more` is among them from the first step, so that a resumed run
+	can go on reading; the model is offered it once a result is not sent whole.
+	"""
+
+	def __init__(self, outcome: Outcome, tools: list[Tool], model: Model):
+		self.outcome, self.tools = outcome, tools
+		self.prompt_at = len(outcome.messages) - 1
+		self.tools_by_name = {READ_MORE: make_reader(self.results)} | {tool.name: tool for tool in tools}
+		self.tools_with_reader = list(self.tools_by_name.values())
+		self.sent = ModelInput(outcome.messages, tools)
+		self.counted_input: tuple[ModelInput, int] | None = None
+		self.switch_model(model)
+
+	def switch_model(self, model: Model) -> Model:
+		"""Continue with this model, which has a window of its own; return it."""
+		self.reports_tokens, self.counted_input = model.reports_prompt_tokens, None
+		self.room: Room | None = model.room(self.tools_with_reader)
+		if self.room and READ_MORE not in {tool.name for tool in self.tools}:
+			piece = min(PIECE_CHARS, max(MIN_SHOWN_CHARS, self.room.allowed) - HEADER_CHARS)
+			self.tools_by_name[READ_MORE] = make_reader(self.results, piece)
+		return model
+
+	def results(self) -> list[ToolResult]:
+		return self.outcome.tool_results
+
+	def fit(self) -> ModelInput:
+		"""What to send now. Raises RunStopped where it does not fit, whatever is left out."""
+		messages, tools = self.outcome.messages, self.tools
+		if self.room:
+			fitted = fit(messages, self.prompt_at, self.room)
+			if isinstance(fitted, TooLong):
+				raise RunStopped(StopReason.CONTEXT_BUDGET, str(fitted))
+			messages, tools = fitted.messages, self.tools_with_reader if fitted.is_partial else tools
+		self.sent = ModelInput(list(messages), tools, self.find_counted(messages, tools))
+		return self.sent
+
+	def count_tokens(self, usage: Usage) -> None:
+		"""Remember what the provider counted for the messages that were sent last."""
+		if usage.input_tokens and self.reports_tokens:
+			self.counted_input = ModelInput(list(self.sent.messages), self.sent.tools), usage.input_tokens
+
+	def find_counted(self, messages: list[dict], tools: list[Tool]) -> tuple[int, int]:
+		"""The provider's last count still holds where these messages begin with those."""
+		if self.counted_input is None:
+			return 0, 0
+		before, tokens = self.counted_input
+		is_prefix = tools is before.tools and messages[: len(before.messages)] == before.messages
+		return (len(before.messages), tokens) if is_prefix else (0, 0)

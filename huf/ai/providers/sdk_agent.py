@@ -1,0 +1,86 @@
+"""Carries out an Agents SDK agent by the one loop, whatever model a provider brings."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from huf.ai.core.arguments import parse_arguments
+from huf.ai.core.errors import ToolError
+from huf.ai.core.settings import find_cached, get_settings
+from huf.ai.core.types import Effect, Outcome, Tool
+from huf.ai.loop.engine import run_loop
+from huf.ai.loop.messages import opening_messages
+from huf.ai.loop.model import Escalate, Model, no_larger_model
+from huf.ai.loop.run_context import RunContext
+from huf.ai.providers.masking import MaskedModel, Masker, read_patterns
+
+
+async def run_sdk_agent(
+	agent: Any,
+	prompt: str,
+	model: Model,
+	context: RunContext | Mapping[str, Any] | None,
+	escalate: Escalate = no_larger_model,
+) -> Outcome:
+	"""Run an SDK agent with a model to its end. `escalate` is as in `run_loop`."""
+	context = RunContext.of(context)
+
+	def escalate_masked(is_unreachable: bool) -> Model | None:
+		larger = escalate(is_unreachable)
+		return larger and mask_personal_data(larger, context.agent_name)
+
+	return await run_loop(
+		context.messages or opening_messages(agent.instructions, (), prompt),
+		[to_loop_tool(tool) for tool in agent.tools],
+		mask_personal_data(model, context.agent_name),
+		guards=context.guards,
+		journal=context.journal,
+		emit=context.emit,
+		approve=context.approve,
+		escalate=escalate_masked,
+	)
+
+
+def mask_personal_data(model: Model, agent_name: str | None) -> Model:
+	"""The model behind a mask, where the Agent record asks for it."""
+	doc = find_cached("Agent", agent_name)
+	if not doc or not doc.mask_personal_data:
+		return model
+	return MaskedModel(model, Masker(read_patterns(get_settings().mask_patterns)))
+
+
+def to_loop_tool(tool: Any) -> Tool:
+	"""An SDK FunctionTool as the loop takes it; one without an effect counts as external."""
+	return Tool(
+		tool.name,
+		tool.description,
+		tool.params_json_schema,
+		getattr(tool, "effect", Effect.EXTERNAL),
+		getattr(tool, "start", None) or invoker(tool),
+		getattr(tool, "timeout", None),
+		getattr(tool, "max_calls", 0),
+		getattr(tool, "concurrent", False),
+		getattr(tool, "needs_approval", False),
+	)
+
+
+def invoker(tool: Any) -> Callable[[dict], Awaitable[Any]]:
+	async def invoke(arguments: dict) -> Any:
+		return await tool.on_invoke_tool(None, json.dumps(arguments, ensure_ascii=False))
+
+	return invoke
+
+
+def _find_tool(agent: Any, tool_name: str) -> Any:
+	"""The agent's tool of that name, or None."""
+	return next((tool for tool in agent.tools if tool.name == tool_name), None)
+
+
+async def _execute_tool_call(tool: Any, args_json: str) -> Any:
+	"""Call an SDK tool with a model's raw arguments; return its result as text.
+
+	Raises ToolError where the arguments cannot be read, and whatever the tool raises.
+	"""
+	if tool is None:
+		raise ToolError("There is no such tool.")
+	return await invoker(tool)(parse_arguments(args_json))
