@@ -12,7 +12,7 @@ from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.ai.queries import chats
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.run_store import list_tools_by_run
-from huf.ai.runs.start import read_names
+from huf.ai.runs.entry import read_names
 from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
 	BadRequest,

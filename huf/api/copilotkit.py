@@ -26,7 +26,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, CallStatus, RunEvent, RunResult
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
-from huf.ai.runs.start import run_agent
+from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
 from huf.api.wire.agui import RunEncoder, encode_event, encode_history
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response

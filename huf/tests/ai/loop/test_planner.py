@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.loop.planner import list_results, read_plan
 from huf.ai.queries.runs import read_tool_results
-from huf.ai.runs.start import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text

@@ -92,7 +92,7 @@ class TestAnswers(DraftTestCase):
 
 	def test_approved_it_is_done_once_as_shown_and_the_run_goes_on(self):
 		result = self.start_change("new", "Changed.")
-		self.assertEqual(self.approve(result)["status"], "Approved")
+		self.assertEqual(self.approve_call(result)["status"], "Approved")
 		self.assertEqual(self.note(), "old")
 		ended = self.go_on(result["run"])
 		self.assertEqual((ended.status.value, ended.response, ended.steps), ("Success", "Changed.", 2))
@@ -115,7 +115,7 @@ class TestAnswers(DraftTestCase):
 	def test_edited_arguments_are_what_is_done_and_recorded(self):
 		result = self.start_change("new", "Done.")
 		given = {"name": self.order.name, "values": {"note": "better", "status": "Paid"}}
-		shown = self.approve(result, arguments=given)
+		shown = self.approve_call(result, arguments=given)
 		fields = {f["fieldname"]: f["after"] for f in shown["difference"]["changes"][0]["fields"]}
 		self.assertEqual(fields, {"note": "better", "status": "Paid"})
 		self.go_on(result["run"])
@@ -130,7 +130,7 @@ class TestAnswers(DraftTestCase):
 		result = self.start_change("new")
 		for wrong in ({"name": self.order.name}, {"name": "none", "values": {"note": "x"}}):
 			with self.subTest(wrong), self.assertRaises(UsageError):
-				self.approve(result, arguments=wrong)
+				self.approve_call(result, arguments=wrong)
 			self.assertEqual(self.draft(result).status, "Pending")
 
 	def test_nothing_is_allowed_unseen(self):
@@ -146,13 +146,13 @@ class TestAnswers(DraftTestCase):
 				self.order = make_order("nail", note="old")
 				result = self.start_change("new", "Done.")
 				edited = {"name": self.order.name, "values": {"note": "better"}}
-				self.approve(result, arguments=edited)
+				self.approve_call(result, arguments=edited)
 				frappe.db.set_value(ORDER, self.order.name, "note", "other")
 				frappe.db.commit()
 				self.assertEqual(self.go_on(result["run"]).status.value, "Waiting")
 				card = {"draft": result["draft"]["draft"], "digest": self.draft(result).digest}
 				again = given and {"name": self.order.name, "values": given}
-				self.approve({"draft": card}, arguments=again)
+				self.approve_call({"draft": card}, arguments=again)
 				self.go_on(result["run"])
 				self.assertEqual(self.note(), wanted)
 
@@ -168,7 +168,7 @@ class TestAnswers(DraftTestCase):
 			return proposal
 
 		with patch.object(approvals, "propose_again", meanwhile), self.assertRaises(UsageError):
-			self.approve(result)
+			self.approve_call(result)
 		row = self.draft(result)
 		self.assertEqual((row.status, row.reason), ("Rejected", "Never"))
 		self.go_on(result["run"])
@@ -176,7 +176,7 @@ class TestAnswers(DraftTestCase):
 
 	def test_what_was_allowed_and_is_never_done_says_so_when_the_run_ends(self):
 		result = self.start_change("new")
-		self.approve(result)
+		self.approve_call(result)
 		cancel_run(result["run"])
 		self.assertEqual(self.go_on(result["run"]).status.value, "Cancelled")
 		row = self.draft(result)
@@ -199,12 +199,12 @@ class TestAnswers(DraftTestCase):
 			doc.update({"note": "other"}).save()
 		frappe.db.commit()
 		with self.assertRaisesRegex(UsageError, "Look at it again"):
-			self.approve(result)
+			self.approve_call(result)
 		row = self.draft(result)
 		(field,) = json.loads(row.difference)["changes"][0]["fields"]
 		self.assertEqual((row.status, field["before"], field["after"]), ("Pending", "other", "new"))
 		with self.assertRaisesRegex(UsageError, "Look at it again"):
-			self.approve(result)
+			self.approve_call(result)
 		with acting_as(self.user):
 			approve_call(row.name, row.digest)
 		self.go_on(result["run"])
@@ -212,7 +212,7 @@ class TestAnswers(DraftTestCase):
 
 	def test_what_would_be_another_change_when_it_is_done_is_asked_again(self):
 		result = self.start_change("new", "Done.")
-		self.approve(result)
+		self.approve_call(result)
 		frappe.db.set_value(CUSTOMER, "Anna", "city", "Zlín")
 		self.addCleanup(frappe.db.commit)
 		self.addCleanup(frappe.db.set_value, CUSTOMER, "Anna", "city", "Brno")
@@ -232,10 +232,10 @@ class TestAnswers(DraftTestCase):
 			for name in (self.order.name, other.name)
 		]
 		first = self.start(tool_calls(calls), text("Both."))
-		self.approve(first)
+		self.approve_call(first)
 		second = self.go_on(first["run"]).as_dict()
 		self.assertNotEqual(first["draft"]["draft"], second["draft"]["draft"])
-		self.approve(second)
+		self.approve_call(second)
 		ended = self.go_on(first["run"])
 		self.assertEqual(ended.response, "Both.")
 		self.assertEqual(self.calls(first["run"]), [(self.update, "Success")] * 2)
@@ -244,7 +244,7 @@ class TestAnswers(DraftTestCase):
 
 	def test_it_fails_if_it_cannot_be_done_any_more_and_the_model_hears_of_it(self):
 		result = self.start_change("new", "Oh.")
-		self.approve(result)
+		self.approve_call(result)
 		frappe.delete_doc(ORDER, self.order.name, force=True)
 		ended = self.go_on(result["run"])
 		self.assertEqual((ended.status.value, ended.response), ("Success", "Oh."))
