@@ -5,7 +5,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from huf.ai.routing.lexicon import WORDS, Concept
+from huf.ai.routing.lexicon import Concept, read_lexicon
 
 MAX_MESSAGE_CHARS = 1_000
 """Only the beginning is examined; what follows is usually a pasted text."""
@@ -108,8 +108,8 @@ class ConceptTables:
 @lru_cache(maxsize=1)
 def build_tables() -> ConceptTables:
 	built = ConceptTables({}, {}, {})
-	for concept, words in WORDS.items():
-		for word in words.split():
+	for concept, words in read_lexicon().items():
+		for word in words:
 			if word.startswith("*"):
 				part, key = built.endings, word[1:]
 			elif word.endswith("*"):
