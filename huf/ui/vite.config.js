@@ -10,7 +10,13 @@ const site = process.env.HUF_URL || "http://127.0.0.1:8000";
 export default defineConfig(({ command }) => ({
 	base: command === "build" ? "/assets/huf/frontend/" : "/",
 	plugins: [vue(), tailwindcss(), hufPage({ output: path.join(app, "www", "huf.html") })],
-	define: { __VUE_OPTIONS_API__: "false", __VUE_PROD_DEVTOOLS__: "false" },
+	define: {
+		__VUE_OPTIONS_API__: "false",
+		__VUE_PROD_DEVTOOLS__: "false",
+		__VUE_I18N_FULL_INSTALL__: "false",
+		__VUE_I18N_LEGACY_API__: "false",
+		__INTLIFY_PROD_DEVTOOLS__: "false",
+	},
 	build: {
 		outDir: path.join(app, "public", "frontend"),
 		emptyOutDir: true,

@@ -5,30 +5,20 @@
 import { createRouter, createWebHistory } from "vue-router";
 import ChatHistory from "./chat/ChatHistory.vue";
 import ChatPage from "./chat/ChatPage.vue";
-import { loadTexts, t } from "./i18n/index.js";
+import { t } from "./i18n/index.js";
 import { showError } from "./state/notices.js";
 
 const MissingPage = () => import("./components/MissingPage.vue");
 
-/** A page that is fetched with its texts when it is first opened. `section` is its entry in the sidebar; `parts` its texts. */
-function page(path, name, section, load, parts = ["form", section], meta = {}) {
-	const component = () => Promise.all([load(), loadTexts(...parts)]).then(([module]) => module);
-	return { path, name, component, meta: { section, ...meta } };
-}
+/** A page that is fetched when it is first opened. `section` is its entry in the sidebar. */
+const page = (path, name, section, component, meta = {}) => ({ path, name, component, meta: { section, ...meta } });
 
 /** The page of a record whose DocType has a list of its own. */
-function record(path, name, section, doctype) {
-	const load = () => import("./records/RecordPage.vue");
-	return page(path, name, section, load, ["form", "records"], { doctype, list: section });
-}
-
-/** An agent's page shows its triggers, too. */
-const AGENT_PARTS = ["form", "agents", "triggers"];
-/** What a tool would change is shown as a draft is. */
-const TOOL_PARTS = ["form", "tools", "drafts"];
+const record = (path, name, section, doctype) =>
+	page(path, name, section, () => import("./records/RecordPage.vue"), { doctype, list: section });
 
 export const routes = [
-	page("/", "home", "home", () => import("./home/HomePage.vue"), ["home", "runs", "drafts"]),
+	page("/", "home", "home", () => import("./home/HomePage.vue")),
 	{
 		path: "/chat/:conversation?",
 		name: "chat",
@@ -47,11 +37,11 @@ export const routes = [
 	page("/mail/:name", "mail-one", "mail", () => import("./mail/MailPage.vue")),
 	page("/packs", "packs", "packs", () => import("./packs/PacksPage.vue")),
 	page("/agents", "agents", "agents", () => import("./agents/AgentsPage.vue")),
-	page("/new-agent", "new-agent", "agents", () => import("./agents/AgentPage.vue"), AGENT_PARTS),
-	page("/agents/:name", "agent", "agents", () => import("./agents/AgentPage.vue"), AGENT_PARTS),
+	page("/new-agent", "new-agent", "agents", () => import("./agents/AgentPage.vue")),
+	page("/agents/:name", "agent", "agents", () => import("./agents/AgentPage.vue")),
 	page("/tools", "tools", "tools", () => import("./tools/ToolsPage.vue")),
-	page("/new-tool", "new-tool", "tools", () => import("./tools/ToolPage.vue"), TOOL_PARTS),
-	page("/tools/:name", "tool", "tools", () => import("./tools/ToolPage.vue"), TOOL_PARTS),
+	page("/new-tool", "new-tool", "tools", () => import("./tools/ToolPage.vue")),
+	page("/tools/:name", "tool", "tools", () => import("./tools/ToolPage.vue")),
 	page("/models", "models", "models", () => import("./models/ModelsPage.vue")),
 	page("/settings", "settings", "settings", () => import("./settings/SettingsPage.vue")),
 	record("/models/:name", "model", "models", "AI Model"),

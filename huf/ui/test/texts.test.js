@@ -3,15 +3,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { serverMessage } from "../src/api/errors.js";
-import en from "../src/i18n/en.js";
-import { loadTexts, t, tellProgress } from "../src/i18n/index.js";
+import en from "../src/i18n/en.json" with { type: "json" };
+import { progressText, t } from "../src/i18n/index.js";
 import { formatCost, formatDuration, initials } from "../src/lib/format.js";
 
-const TEXTS = path.resolve(import.meta.dirname, "../src/i18n");
-const files = readdirSync(TEXTS).filter((name) => /^en\.\w+\.js$/.test(name));
-const modules = await Promise.all(files.map((name) => import(path.join(TEXTS, name))));
-const PARTS = modules.map((module) => module.default);
-const later = Object.assign({}, ...PARTS);
+const texts = Object.fromEntries(
+	Object.entries(en).flatMap(([area, entries]) => Object.entries(entries).map(([key, text]) => [`${area}.${key}`, text])),
+);
 const SOURCES = path.resolve(import.meta.dirname, "../src");
 
 function sources() {
@@ -25,49 +23,27 @@ test("every text that the sources ask for exists", () => {
 		[...text.matchAll(/\bt\(\s*["']([\w.-]+)["']/g)].map((match) => match[1]),
 	);
 	assert.ok(keys.length > 50);
-	const texts = { ...en, ...later };
 	assert.deepEqual(
 		keys.filter((key) => !(key in texts)),
 		[],
 	);
 });
 
-test("the texts of a later page come with it and take no other's place", async () => {
-	assert.equal(t("runs.title"), "runs.title");
-	await loadTexts("runs");
-	assert.equal(t("runs.title"), "Runs");
-	// One part may bring another along; a key has one text all the same.
-	for (const part of PARTS) for (const key in part) assert.deepEqual(part[key], later[key]);
-	assert.deepEqual(
-		PARTS.flatMap((part) => Object.keys(part)).filter((key) => key in en),
-		[],
-	);
-});
-
-test("no text of a later page is left over", () => {
+test("no text is left over", () => {
 	const all = sources().join("\n");
 	const quoted = new Set([...all.matchAll(/["']([\w.-]+)["'](?!:)/g)].map((match) => match[1]));
 	const made = [...all.matchAll(/`([\w.]+\.)\$\{/g)].map((match) => match[1]);
 	const isUsed = (key) => quoted.has(key) || made.some((beginning) => key.startsWith(beginning));
 	assert.deepEqual(
-		Object.keys(later).filter((key) => !isUsed(key)),
+		Object.keys(texts).filter((key) => !isUsed(key)),
 		[],
 	);
 });
 
-test("a German text stands for an English one, with the same values in it", async () => {
-	const values = (text) => [...JSON.stringify(text).matchAll(/\{\w+\}/g)].map(String).sort();
-	for (const name of readdirSync(TEXTS).filter((name) => /^de\..*js$/.test(name))) {
-		const english = (await import(path.join(TEXTS, name.replace("de", "en")))).default;
-		const own = (await import(path.join(TEXTS, name))).default;
-		for (const key of Object.keys(own)) assert.deepEqual(values(own[key]), values(english[key] ?? null), key);
-	}
-});
-
-test("progress is told in an agent's own words where it has any", () => {
-	const told = { step: 3, of: 20, what: "Durchsuche Gesetze", text: "Schritt 3/20: Durchsuche Gesetze..." };
-	assert.equal(tellProgress({ ...told, is_own: true }), "Schritt 3/20: Durchsuche Gesetze...");
-	assert.equal(tellProgress({ ...told, is_own: false }), "Step 3 of 20: Durchsuche Gesetze");
+test("progress is shown in an agent's own words where it has any", () => {
+	const progress = { step: 3, of: 20, what: "Durchsuche Gesetze", text: "Schritt 3/20: Durchsuche Gesetze..." };
+	assert.equal(progressText({ ...progress, is_own: true }), "Schritt 3/20: Durchsuche Gesetze...");
+	assert.equal(progressText({ ...progress, is_own: false }), "Step 3 of 20: Durchsuche Gesetze");
 });
 
 test("values are filled in and counted forms are chosen", () => {

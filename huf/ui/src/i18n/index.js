@@ -1,54 +1,52 @@
 /**
- * Every text a person reads goes through t(). English is part of the first load; another language is fetched only when it is
- * wanted: a file beside each of en*.js, and a line in LOADERS. A text missing there falls back to English.
+ * Every text of the pages: one JSON catalogue per language, grouped by area ("runs.filter.agent" is the key "filter.agent" of
+ * the area "runs"). English is part of the first load; another language is fetched when it is wanted.
  */
-import en from "./en.js";
+import { createI18n } from "vue-i18n";
+import en from "./en.json" with { type: "json" };
 
 const LOADERS = {
-	cs: () => import("./cs.js"),
-	de: () => import("./de.js"),
-	es: () => import("./es.js"),
+	cs: () => import("./cs.json", { with: { type: "json" } }),
+	de: () => import("./de.json", { with: { type: "json" } }),
+	es: () => import("./es.json", { with: { type: "json" } }),
 };
 
-let locale = "en";
-let texts = en;
+/** Czech has three forms: 1, 2 to 4, everything else. The other languages have vue-i18n's own two. */
+function pluralOfCzech(count) {
+	if (count === 1) return 0;
+	return count >= 2 && count <= 4 ? 1 : 2;
+}
 
-/** Picks the first wanted language that there is. Called once, before the page is mounted. */
+/** vue-i18n reads every dot as a level; here only the first one is. */
+function resolveMessage(catalogue, key) {
+	const dot = key.indexOf(".");
+	return catalogue[key.slice(0, dot)]?.[key.slice(dot + 1)] ?? null;
+}
+
+const i18n = createI18n({
+	legacy: false,
+	locale: "en",
+	fallbackLocale: "en",
+	messages: { en },
+	messageResolver: resolveMessage,
+	pluralRules: { cs: pluralOfCzech },
+});
+
+/** `t(key, {name, count})`: named values are filled in; `count` chooses the plural form. */
+export const { t, te: hasText } = i18n.global;
+
+export const currentLocale = () => i18n.global.locale.value;
+
+/** Shows the first wanted language that exists. Called once, before the page is mounted. */
 export async function loadLocale(wanted) {
-	for (const tag of wanted) {
-		const language = String(tag || "").slice(0, 2);
-		if (language === "en") break;
-		if (!LOADERS[language]) continue;
-		texts = { ...en, ...(await LOADERS[language]()).default };
-		locale = language;
-		break;
-	}
+	const languages = wanted.map((tag) => String(tag || "").slice(0, 2));
+	const locale = languages.find((language) => language === "en" || LOADERS[language]) || "en";
+	if (LOADERS[locale]) i18n.global.setLocaleMessage(locale, (await LOADERS[locale]()).default);
+	i18n.global.locale.value = locale;
 	if (typeof document !== "undefined") document.documentElement.lang = locale;
 }
 
-/** Fetches the texts of pages that are not part of the first load, from the files named after them. */
-export const loadTexts = (...parts) => Promise.all(parts.map(loadPart));
-
-async function loadPart(part) {
-	const [english, own] = await Promise.all([
-		import(`./en.${part}.js`),
-		locale === "en" ? null : import(`./${locale}.${part}.js`).catch(() => null),
-	]);
-	texts = { ...english.default, ...texts, ...own?.default };
-}
-
-/** How far a run is: in its agent's own words, where it has any. */
-export function tellProgress(progress) {
+/** The progress of a run, in its agent's own words where it has any. */
+export function progressText(progress) {
 	return progress.is_own ? progress.text : t("run.progress", progress);
-}
-
-export function currentLocale() {
-	return locale;
-}
-
-/** `{name}` in a text is replaced from values. A text {one, other} is chosen by values.count. */
-export function t(key, values = {}) {
-	let text = texts[key] ?? en[key] ?? key;
-	if (typeof text === "object") text = text[new Intl.PluralRules(locale).select(values.count)] ?? text.other;
-	return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
 }

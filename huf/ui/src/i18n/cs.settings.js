@@ -1,7 +1,0 @@
-/** Czech of the settings page. */
-export default {
-	"settings.title": "Nastavení",
-	"settings.loading": "Načítá se",
-	"settings.parts": "Části nastavení",
-	"settings.models": "Modely a kroky",
-};
