@@ -148,7 +148,7 @@ class TestAttachmentsPage(PageTestCase):
 		with self.open_page() as page:
 			page.get_by_test_id("composer").fill("Read this")
 			page.get_by_test_id("attach-input").set_input_files([ZIP])
-			page.get_by_role("alert").get_by_text("cannot be read").wait_for()
+			page.get_by_role("alert").get_by_text("not supported").wait_for()
 			self.assertFalse(page.get_by_test_id("send").is_enabled())
 			page.get_by_role("button", name="Remove a.zip").click()
 			self.assertTrue(page.get_by_test_id("send").is_enabled())

@@ -70,7 +70,7 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("history-found").click()
 			page.get_by_test_id("message-user").filter(has_text="xylophone").wait_for()
 			page.get_by_test_id("history-search").fill("nothing like that")
-			page.get_by_text("Nothing was found.").wait_for()
+			page.get_by_text("No conversations found.").wait_for()
 			page.get_by_test_id("history-search").press("Escape")
 			page.get_by_test_id("conversation-item").first.wait_for()
 
@@ -90,11 +90,11 @@ class TestChatsPage(PageTestCase):
 				page.get_by_test_id("share-write").check()
 				page.get_by_test_id("share-user").fill(BERTA)
 				page.get_by_test_id("share-add").click()
-				page.get_by_text("may read and write").wait_for()
+				page.get_by_text("can read and write").wait_for()
 				reader.reload()
 				say(reader, "List the notes")
 				page.get_by_test_id("share-remove").click()
-				page.get_by_text("Nobody else can read it").wait_for()
+				page.get_by_text("Only you and Huf Managers can read it").wait_for()
 				reader.reload()
 				reader.get_by_text("Not permitted").wait_for()
 

@@ -82,7 +82,7 @@ class TestDraftsPage(PageTestCase):
 			page.get_by_test_id("message-agent").get_by_text("Moved up.").wait_for()
 			page.locator("[data-testid=draft][data-status=Applied]").wait_for()
 			self.assertEqual(self.field(card, "description"), ("Call Anna", "Call Clara"))
-			self.assertIn("by you with other arguments", card.get_by_test_id("draft-standing").inner_text())
+			self.assertIn("by you with edited arguments", card.get_by_test_id("draft-standing").inner_text())
 		stored = self.stored()
 		self.assertEqual((stored["description"], stored["priority"]), ("Call Clara", "High"))
 
@@ -105,7 +105,7 @@ class TestDraftsPage(PageTestCase):
 			card.get_by_test_id("draft-approve").wait_for()
 			self.call(f"/api/resource/ToDo/{self.todo}", {"description": "Call Dora"}, method="PUT")
 			card.get_by_test_id("draft-approve").click()
-			card.get_by_text("It has changed meanwhile").wait_for()
+			card.get_by_text("The proposed change is different now").wait_for()
 			self.assertEqual(self.field(card, "description"), ("Call Dora", "Call Berta"))
 			self.assertEqual(self.stored()["description"], "Call Dora")
 			card.get_by_test_id("draft-approve").click()

@@ -66,6 +66,6 @@ class TestHomePage(PageTestCase):
 		with self.open_page() as page:
 			say(page, "How many users are there?")
 		with self.open_page("/huf", user=CLERK, width=390, height=844) as page:
-			page.get_by_text("No agent is at work").wait_for()
+			page.get_by_text("No runs in progress").wait_for()
 			self.assertEqual(page.get_by_test_id("run-count").inner_text(), "0")
 			self.assertEqual(page.get_by_test_id("first-steps").count(), 0)

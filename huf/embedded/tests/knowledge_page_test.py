@@ -20,7 +20,7 @@ class TestKnowledgePage(PageTestCase):
 			page.get_by_test_id("sources-empty").wait_for()
 			page.get_by_test_id("new-source").click()
 			page.get_by_test_id("save").click()
-			page.get_by_text("This is needed.").wait_for()
+			page.get_by_text("This field is required.").wait_for()
 			page.get_by_test_id("field-source_name").fill("Handbook")
 			page.get_by_test_id("save").click()
 			add_files(

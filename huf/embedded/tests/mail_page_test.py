@@ -50,7 +50,7 @@ class TestMailPage(PageTestCase):
 		page.get_by_test_id("view-rules").click()
 		page.get_by_test_id("new-rule").click()
 		page.get_by_test_id("save").click()
-		self.assertIn("This is needed", page.get_by_test_id("record-form").inner_text())
+		self.assertIn("This field is required", page.get_by_test_id("record-form").inner_text())
 		page.get_by_test_id("field-rule_name").fill("Customers")
 		page.get_by_test_id("field-sender_domain").fill("customer.example")
 		page.get_by_test_id("field-route").select_option("agent")

@@ -54,13 +54,13 @@ class TestModelsPage(PageTestCase):
 
 	def test_a_model_of_this_machine_is_found_connected_and_answers(self):
 		with self.open_page("/huf/models") as page:
-			page.get_by_test_id("provider-Ollama").get_by_text("found here").wait_for()
+			page.get_by_test_id("provider-Ollama").get_by_text("detected").wait_for()
 			self.assertEqual(page.get_by_test_id("field-model").input_value(), "tiny:1b")
 			self.assertEqual(page.locator("#known-models option").count(), 1)
 			page.get_by_test_id("connect").click()
 			page.get_by_test_id("check-ok").wait_for()
 			item = page.locator("[data-testid=model-item][data-name='tiny:1b']")
-			self.assertIn("costs no money", item.inner_text())
+			self.assertIn("free", item.inner_text())
 			self.assertEqual(item.get_by_test_id("default").count(), 1)
 		provider = self.call("/api/resource/AI%20Provider/Ollama")["data"]
 		self.assertEqual(provider["is_local"], 1)
@@ -75,7 +75,7 @@ class TestModelsPage(PageTestCase):
 			page.get_by_test_id("add-model").click()
 			page.get_by_test_id("provider-Other").click()
 			page.get_by_test_id("connect").click()
-			self.assertEqual(page.get_by_text("This is needed.").count(), 3)
+			self.assertEqual(page.get_by_text("This field is required.").count(), 3)
 			page.get_by_test_id("field-provider").fill("Zeta")
 			page.get_by_test_id("field-api_base").fill(server.base_url)
 			page.get_by_test_id("field-model").fill("zeta-1")

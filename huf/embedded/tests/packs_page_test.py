@@ -21,13 +21,13 @@ class TestPacksPage(PageTestCase):
 			self.assertIn("EUR 12,575.00", page.get_by_test_id("message-agent").inner_text())
 			page.goto("/huf/packs")
 			row.get_by_test_id("update").click()
-			self.assertEqual(row.get_by_test_id("report").inner_text(), "Nothing to change")
+			self.assertEqual(row.get_by_test_id("report").inner_text(), "No changes")
 			row.get_by_test_id("remove").click()
 			asked = page.get_by_role("alertdialog").inner_text()
-			self.assertIn("deleted as well: 1 Agent Conversation", asked)
+			self.assertIn("deleted too: 1 Agent Conversation", asked)
 			page.get_by_test_id("confirm").click()
 			page.locator("[data-testid=pack][data-name=sales_report][data-installed='']").wait_for()
-			self.assertEqual(row.get_by_test_id("report").inner_text(), "It was removed.")
+			self.assertEqual(row.get_by_test_id("report").inner_text(), "The pack was removed.")
 
 	def test_an_edit_that_stays_is_told_of(self):
 		self.call("/api/method/huf.api.pack.install", {"name": "web_assistant"})
@@ -39,7 +39,7 @@ class TestPacksPage(PageTestCase):
 				"temperature was changed here, and stays", row.get_by_test_id("report").inner_text()
 			)
 			row.get_by_test_id("remove").click()
-			self.assertNotIn("deleted as well", page.get_by_role("alertdialog").inner_text())
+			self.assertNotIn("are deleted too", page.get_by_role("alertdialog").inner_text())
 			page.get_by_role("button", name="Cancel").click()
 			row.get_by_test_id("installed").wait_for()
 

@@ -64,7 +64,7 @@ class TestRunsPage(PageTestCase):
 			page.get_by_test_id("compare-with").click()
 			page.get_by_test_id("run-item").nth(1).get_by_test_id("pick").check()
 			page.get_by_test_id("compare").click()
-			self.assertIn("went the same way", page.get_by_test_id("compare-summary").inner_text())
+			self.assertIn("took the same steps", page.get_by_test_id("compare-summary").inner_text())
 
 	def test_filters_are_in_the_address_keys_lead_on_and_embedding_stays(self):
 		with open_browser(self.server.url) as page:

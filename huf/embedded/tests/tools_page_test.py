@@ -69,7 +69,7 @@ class TestToolsPage(PageTestCase):
 			self.assertEqual(server.requests, [])
 			page.get_by_test_id("send").click()
 			page.get_by_test_id("confirm").click()
-			page.get_by_text("It was sent").wait_for()
+			page.get_by_text("Sent. The response").wait_for()
 			self.assertEqual(len(server.requests), 1)
 
 	def test_a_secret_header_is_never_shown_and_stays_when_its_row_is_changed(self):
