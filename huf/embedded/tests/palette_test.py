@@ -33,7 +33,7 @@ class TestPalette(PageTestCase):
 			page.locator("[data-testid=run][data-status=Success]").wait_for()
 			self.go(page, "plants", "Record · ToDo")
 			page.wait_for_url("**/huf/records/ToDo/*")
-			self.go(page, "talk off", "Chat with Office Assistant")
+			self.go(page, "chat with off", "Chat with Office Assistant")
 			page.get_by_test_id("composer").wait_for()
 			self.go(page, "dark", "Switch to dark")
 			page.locator("html[data-theme=dark]").wait_for(state="attached")

@@ -1,10 +1,12 @@
+import { VueQueryPlugin } from "@tanstack/vue-query";
 import { createApp } from "vue";
 import App from "./App.vue";
 import { loadMarkdown } from "./components/markdownLoader.js";
 import { loadLocale } from "./i18n/index.js";
 import { router } from "./router.js";
+import { queryClient } from "./state/queries.js";
 import { boot } from "./state/session.js";
 import "./styles.css";
 
 loadMarkdown();
-loadLocale([boot.lang, ...navigator.languages]).then(() => createApp(App).use(router).mount("#app"));
+loadLocale([boot.lang, ...navigator.languages]).then(() => createApp(App).use(VueQueryPlugin, { queryClient }).use(router).mount("#app"));

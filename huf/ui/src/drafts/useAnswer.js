@@ -4,7 +4,7 @@
  */
 import { reactive, ref, watch } from "vue";
 import { approveDraft, fetchDraft, rejectDraft } from "../api/drafts.js";
-import { countWaiting, renew } from "../state/drafts.js";
+import { updateDraft } from "../state/drafts.js";
 
 /** @param given gives the draft as the page knows it; @param answered is called with a draft that has its answer */
 export function useAnswer(given, answered) {
@@ -38,12 +38,11 @@ export function useAnswer(given, answered) {
 			if (now && name === draft.value.draft) settle(now);
 		}
 		state.isBusy = false;
-		countWaiting();
 	}
 
 	function settle(now) {
 		take(now);
-		renew(now);
+		updateDraft(now);
 		if (now.status !== "Pending") answered(now);
 	}
 

@@ -1,5 +1,4 @@
-/** The app's sections as the sidebar lists them, who sees them, and how many things wait there. */
-import { waiting } from "../state/drafts.js";
+/** The app's sections as the sidebar lists them, and who sees them. */
 import { boot } from "../state/session.js";
 
 const isSeen = (section) => boot.is_manager || !section.isForManagers;
@@ -8,7 +7,7 @@ const isSeen = (section) => boot.is_manager || !section.isForManagers;
 export const MAIN = [
 	{ name: "home", icon: "home", label: "section.home" },
 	{ name: "chat", icon: "chat", label: "section.chat" },
-	{ name: "drafts", icon: "inbox", label: "section.drafts", count: () => waiting.count },
+	{ name: "drafts", icon: "inbox", label: "section.drafts", isCounted: true },
 	{ name: "runs", icon: "pulse", label: "section.runs" },
 ].filter(isSeen);
 

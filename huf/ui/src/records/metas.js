@@ -2,14 +2,12 @@
 import { markRaw } from "vue";
 import { fetchMeta } from "../api/records.js";
 import { currentLocale } from "../i18n/index.js";
+import { queryClient } from "../state/queries.js";
 
-const known = new Map();
+export const metaQuery = (doctype) => ({
+	queryKey: ["meta", doctype],
+	queryFn: async ({ queryKey: [, name] }) => markRaw(await fetchMeta(name, currentLocale())),
+	staleTime: Infinity,
+});
 
-export function readMeta(doctype) {
-	if (!known.has(doctype)) {
-		const asked = fetchMeta(doctype, currentLocale()).then(markRaw);
-		known.set(doctype, asked);
-		asked.catch(() => known.delete(doctype));
-	}
-	return known.get(doctype);
-}
+export const readMeta = (doctype) => queryClient.fetchQuery(metaQuery(doctype));

@@ -7,6 +7,7 @@ import { createRecord, fetchRecord, updateRecord } from "../api/records.js";
 import { t } from "../i18n/index.js";
 import { isChanged, missingOf, toBody, toValues, withoutSecrets } from "../lib/meta.js";
 import { parseJson } from "../lib/transcript.js";
+import { invalidateAll } from "../state/queries.js";
 import { recall, remember } from "../state/storage.js";
 import { readMeta } from "./metas.js";
 
@@ -95,6 +96,7 @@ export function useRecordForm(doctype) {
 			const { name } = await store(isOver);
 			remember(draft, null);
 			await open(name);
+			invalidateAll();
 			form.wasSaved = true;
 			setTimeout(() => (form.wasSaved = false), 2500);
 			return name;

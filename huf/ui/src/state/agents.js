@@ -1,34 +1,38 @@
 /** The agents this user may talk to, and which one was picked last. */
-import { reactive } from "vue";
+import { computed, reactive, ref } from "vue";
 import { fetchAgents } from "../api/chat.js";
+import { queryClient, useData } from "./queries.js";
 import { recall, remember } from "./storage.js";
 
-export const agents = reactive({ list: [], isLoaded: false, error: null, picked: recall("agent") });
+const AGENTS = { queryKey: ["agents", "chat"], queryFn: async () => (await fetchAgents()) || [], staleTime: 60_000 };
 
-export async function loadAgents() {
-	agents.error = null;
-	try {
-		agents.list = (await fetchAgents()) || [];
-		agents.isLoaded = true;
-	} catch (error) {
-		agents.error = error;
-	}
-}
+const picked = ref(recall("agent"));
 
-export function findAgent(name) {
-	return agents.list.find((agent) => agent.name === name) || null;
+/** -> {list, isLoaded, error, find(name), picked}; `picked` is the agent for a new chat: the last choice, else the first. */
+export function useAgents() {
+	const query = useData(AGENTS);
+	const list = computed(() => query.data || []);
+	const find = (name) => list.value.find((agent) => agent.name === name) || null;
+	return reactive({
+		list,
+		isLoaded: computed(() => Boolean(query.data)),
+		error: computed(() => query.error),
+		picked: computed(() => find(picked.value) || list.value[0] || null),
+		find,
+		refetch: query.refetch,
+	});
 }
 
 export function pickAgent(name) {
-	agents.picked = name;
+	picked.value = name;
 	remember("agent", name);
 }
 
-/** The agent for a new chat: the picked one if it still exists, else the first. */
-export function pickedAgent() {
-	return findAgent(agents.picked) || agents.list[0] || null;
+/** The effect of an agent's tool, as far as the agents have been read. */
+export function effectOf(agentName, toolName) {
+	const agent = queryClient.getQueryData(AGENTS.queryKey)?.find(({ name }) => name === agentName);
+	return agent?.tools?.find((tool) => tool.name === toolName)?.effect || null;
 }
 
-export function effectOf(agentName, toolName) {
-	return findAgent(agentName)?.tools?.find((tool) => tool.name === toolName)?.effect || null;
-}
+/** Resolves when the agents are known. */
+export const ensureAgents = () => queryClient.ensureQueryData(AGENTS);

@@ -23,11 +23,10 @@ import { refreshHistory, touchConversation } from "./conversations.js";
 import { remember } from "./storage.js";
 
 export const NEW = "new";
-const FRESH_MS = 60_000;
 const POLL_MS = 2_500;
 /** A run that waits for a person is called on by realtime; where nothing can be heard, by this. */
 const WAIT_MS = 30_000;
-const MOST_DRAFTS = 200;
+const MAX_DRAFTS = 200;
 const CANCEL_GRACE_MS = 4_000;
 /** Errors with which the site says for certain that it did not take the message on. */
 const REFUSALS = ["session", "stale", "permission", "missing", "rejected"];
@@ -48,7 +47,7 @@ function createChat(conversation = null) {
 		olderError: null,
 		drafts: [],
 		mayWrite: true,
-		loadedAt: 0,
+		isLoaded: false,
 		loadError: null,
 		problem: null,
 		live: null,
@@ -82,7 +81,7 @@ export function takeRunNews({ run, kind, conversation, ...news }) {
 		const isBegun = kind === "run_started" && chat.conversation === conversation && !isWhole;
 		const isKnown = chat.ongoing === run || chat.waiting === run;
 		const isEnded = isKnown && ["run_finished", "run_waiting"].includes(kind);
-		if (isBegun || isEnded) loadChat(chat, { force: true });
+		if (isBegun || isEnded) loadChat(chat);
 	}
 }
 
@@ -102,21 +101,13 @@ export function isRunning(conversation) {
 	return Boolean(chat?.live || chat?.ongoing);
 }
 
-/** Reads the stored messages, unless a run is streaming here or they were read just now. */
-export async function loadChat(chat, { force = false } = {}) {
-	const isSettled = !chat.problem && !chat.ongoing && !chat.waiting;
-	const isFresh = chat.loadedAt && Date.now() - chat.loadedAt < FRESH_MS && isSettled;
-	if (!chat.conversation || chat.live || (isFresh && !force)) return;
-	const isFirst = !chat.loadedAt;
+/** Reads the stored messages, unless a run is streaming here. What is known already stays on the page meanwhile. */
+export async function loadChat(chat) {
+	if (!chat.conversation || chat.live) return;
+	const isFirst = !chat.isLoaded;
 	if (isFirst) chat.phase = "loading";
 	try {
-		const [stored, drafts] = await Promise.all([
-			api.fetchMessages(chat.conversation),
-			fetchDrafts({ conversation: chat.conversation }, 0, MOST_DRAFTS),
-		]);
-		const run = openRun(stored.runs);
-		const isAsked = drafts.some((draft) => draft.run === run?.name);
-		takeStored(chat, stored, drafts, isAsked ? await fetchRun(run.name) : null);
+		takeStored(chat, await readStored(chat.conversation));
 	} catch (error) {
 		if (isFirst) chat.loadError = error;
 		else chat.problem = { error, prompt: null };
@@ -125,17 +116,27 @@ export async function loadChat(chat, { force = false } = {}) {
 	}
 }
 
+async function readStored(conversation) {
+	const [stored, drafts] = await Promise.all([
+		api.fetchMessages(conversation),
+		fetchDrafts({ conversation }, 0, MAX_DRAFTS),
+	]);
+	const run = openRun(stored.runs);
+	const isAsked = drafts.some((draft) => draft.run === run?.name);
+	return { ...stored, drafts, timeline: isAsked ? await fetchRun(run.name) : null };
+}
+
 /** The first run that has not ended; those after it wait for it. */
 const openRun = (runs) => Object.values(runs || {}).find((run) => !isOver(run.status));
 
-function takeStored(chat, { conversation, messages, runs }, drafts, timeline) {
+function takeStored(chat, { conversation, messages, runs, drafts, timeline }) {
 	if (chat.live) return;
 	const turns = keepShown(chat.turns, readTurns(conversation.agent, messages, runs, drafts, timeline));
 	const earlier = turnsBefore(chat.turns, turns);
 	const run = openRun(runs);
 	const isWaiting = run?.status === "Waiting";
 	const { title, agent, may_write: mayWrite } = conversation;
-	Object.assign(chat, { turns: joinTurns(earlier, turns), drafts, title, agent, mayWrite, loadedAt: Date.now() });
+	Object.assign(chat, { turns: joinTurns(earlier, turns), drafts, title, agent, mayWrite, isLoaded: true });
 	Object.assign(chat, {
 		loadError: null,
 		problem: null,
@@ -145,7 +146,7 @@ function takeStored(chat, { conversation, messages, runs }, drafts, timeline) {
 	});
 	clearTimeout(chat.poll);
 	if (run?.status === "Started" && chat.unfollowed !== run.name) follow(chat, run.name);
-	else if (run) chat.poll = setTimeout(() => loadChat(chat, { force: true }), isWaiting ? WAIT_MS : POLL_MS);
+	else if (run) chat.poll = setTimeout(() => loadChat(chat), isWaiting ? WAIT_MS : POLL_MS);
 }
 
 function readTurns(agent, messages, runs, drafts, timeline = null) {
@@ -179,7 +180,7 @@ export async function loadOlder(chat) {
 async function follow(chat, run) {
 	const place = chat.turns.findIndex((turn) => turn.role === "agent" && turn.run === run);
 	if (place < 0) {
-		chat.poll = setTimeout(() => loadChat(chat, { force: true }), POLL_MS);
+		chat.poll = setTimeout(() => loadChat(chat), POLL_MS);
 		return;
 	}
 	chat.turns.splice(place, 1, { ...newAgentTurn(chat.turns[place].key, run), isOngoing: true });
@@ -196,7 +197,7 @@ async function follow(chat, run) {
 		chat.unfollowed = run;
 	}
 	Object.assign(chat, { live: null, phase: "idle" });
-	loadChat(chat, { force: true });
+	loadChat(chat);
 }
 
 /** Sends a prompt and streams the run into the chat. Never throws: what goes wrong is kept as chat.problem. */
@@ -227,10 +228,10 @@ export async function sendPrompt(chat, prompt, agent, attachments = []) {
 		fail(chat, chat.live, error);
 	} finally {
 		const { outcome, isWaiting, isOngoing } = chat.live.turn;
-		Object.assign(chat, { live: null, phase: "idle", loadedAt: chat.conversation ? Date.now() : 0 });
+		Object.assign(chat, { live: null, phase: "idle", isLoaded: Boolean(chat.conversation) });
 		refreshHistory();
 		// What goes on without this page, or waits for a person, is followed from here.
-		if (!outcome && (isWaiting || isOngoing || !chat.problem)) loadChat(chat, { force: true });
+		if (!outcome && (isWaiting || isOngoing || !chat.problem)) loadChat(chat);
 	}
 }
 
@@ -297,7 +298,7 @@ async function stopOngoing(chat) {
 	chat.phase = "stopping";
 	try {
 		await api.cancelRun(run);
-		await loadChat(chat, { force: true });
+		await loadChat(chat);
 	} catch (error) {
 		Object.assign(chat, { problem: { error, kind: "not-stopped" }, ongoing: null });
 	}
@@ -307,7 +308,7 @@ async function stopOngoing(chat) {
 /** Has a run that used up its steps go on in the background, and follows it. Rejects with what the site says. */
 export async function goOn(chat, run) {
 	await api.goOn(run);
-	await loadChat(chat, { force: true });
+	await loadChat(chat);
 }
 
 /**

@@ -1,44 +1,51 @@
-/** Drafts: how many wait for this person, and the lists of the page. They are kept while another page is open. */
-import { reactive } from "vue";
+/** Drafts: how many wait for this person, and those that wait and those of the past. */
+import { computed, reactive } from "vue";
 import { countDrafts, fetchDrafts, PAGE_LENGTH } from "../api/drafts.js";
-import { createPager, usePolling } from "./loading.js";
-import { onDraftNews, onRunNews } from "./realtime.js";
+import { invalidate, queryClient, useData, useList } from "./queries.js";
 
-const CALM_MS = 60_000;
-const MOST_PENDING = 200;
+const COUNT_MS = 60_000;
+const MAX_PENDING = 200;
+/** A page of drafts looks for others' answers now and then, where realtime is not heard. */
+export const DRAFTS_LOOK_MS = 30_000;
+const PENDING = ["drafts", "list", "pending"];
+const PAST = ["drafts", "list", "past"];
 const keyOf = (draft) => draft.draft;
 
-export const waiting = reactive({ count: 0 });
-export const pending = createPager(
-	(_, start) => fetchDrafts({ status: "Pending" }, start, MOST_PENDING),
-	MOST_PENDING,
-	keyOf,
-);
-/** Of any status: those that have been answered are among them. */
-export const past = createPager((_, start) => fetchDrafts({}, start), PAGE_LENGTH, keyOf);
-
-export async function countWaiting() {
-	try {
-		waiting.count = await countDrafts();
-	} catch {
-		// The pages themselves say what is wrong; the number stays as it was.
-	}
-}
-
-/** Puts what is known of a draft now in the place of what was known before. */
-export function renew(draft) {
-	for (const list of [pending, past])
-		list.items = list.items.map((item) => (keyOf(item) === keyOf(draft) ? { ...item, ...draft } : item));
-}
-
-/** Keeps the number right as long as the caller is there. */
+/** -> a ref with the number of drafts that wait for this person; 0 until it is known */
 export function useWaitingCount() {
-	countWaiting();
-	usePolling(countWaiting, () => CALM_MS);
-	onDraftNews(countWaiting);
-	// One's own run asks oneself, or goes on because somebody has answered.
-	onRunNews(({ kind }) => {
-		const isAnswered = waiting.count > 0 && ["run_started", "run_finished"].includes(kind);
-		if (kind === "draft_created" || isAnswered) countWaiting();
+	const query = useData({ queryKey: ["drafts", "count"], queryFn: countDrafts, refetchInterval: COUNT_MS });
+	return computed(() => query.data || 0);
+}
+
+/** Pending drafts of anybody, as far as this person may see them -> {items, error, isLoaded} */
+export function usePendingDrafts() {
+	const query = useData({
+		queryKey: PENDING,
+		queryFn: () => fetchDrafts({ status: "Pending" }, 0, MAX_PENDING),
+		refetchInterval: DRAFTS_LOOK_MS,
 	});
+	return reactive({
+		items: computed(() => query.data || []),
+		error: computed(() => query.error),
+		isLoaded: computed(() => Boolean(query.data)),
+	});
+}
+
+/** Of any status: those that have been answered are among them. */
+export const usePastDrafts = () =>
+	useList({
+		queryKey: PAST,
+		read: (start) => fetchDrafts({}, start),
+		pageLength: PAGE_LENGTH,
+		keyOf,
+		refetchInterval: DRAFTS_LOOK_MS,
+	});
+
+/** Shows what is known of a draft now everywhere at once; then all is read again. */
+export function updateDraft(draft) {
+	const update = (items) => items.map((item) => (keyOf(item) === keyOf(draft) ? { ...item, ...draft } : item));
+	queryClient.setQueryData(PENDING, (items) => items && update(items));
+	queryClient.setQueryData(PAST, (data) => data && { ...data, pages: data.pages.map(update) });
+	queryClient.setQueryData(["drafts", "one", keyOf(draft)], (known) => known && { ...known, ...draft });
+	return invalidate("drafts");
 }

@@ -1,27 +1,16 @@
-/** The list of triggers, kept while one of them is looked at. Switching shows at once and is taken back when refused. */
-import * as api from "../api/triggers.js";
+/** The switch of a trigger: it shows the wanted state at once, and the site's own as soon as that is known. */
+import { useMutation } from "@tanstack/vue-query";
+import { computed } from "vue";
+import { setEnabled } from "../api/triggers.js";
 import { showError } from "./notices.js";
-import { createPager } from "./loading.js";
+import { invalidate } from "./queries.js";
 
-export const triggers = createPager((_, start) => api.fetchTriggers(start), api.PAGE_LENGTH);
-
-function patch(name, values) {
-	triggers.items = triggers.items.map((item) => (item.name === name ? { ...item, ...values } : item));
-}
-
-/** -> whether the site has done it */
-export async function setEnabled(name, isEnabled) {
-	patch(name, { disabled: Number(!isEnabled) });
-	try {
-		patch(name, await api.setEnabled(name, isEnabled));
-		return true;
-	} catch (error) {
-		patch(name, { disabled: Number(isEnabled) });
-		showError(error);
-		return false;
-	}
-}
-
-export function forget(name) {
-	triggers.items = triggers.items.filter((item) => item.name !== name);
+/** @param trigger a function that returns the trigger's record, or null while it is not known */
+export function useTriggerSwitch(trigger) {
+	const { mutateAsync, isPending, variables } = useMutation({
+		mutationFn: (isEnabled) => setEnabled(trigger().name, isEnabled),
+		onSettled: () => invalidate("triggers"),
+	});
+	const isOn = computed(() => (isPending.value ? variables.value : Boolean(trigger()) && !trigger().disabled));
+	return { isOn, isSwitching: isPending, turn: (isEnabled) => mutateAsync(isEnabled).catch(showError) };
 }

@@ -8,6 +8,7 @@ import { t } from "../i18n/index.js";
 import { parseJson } from "../lib/transcript.js";
 import { isChanged, missingFields, toBody, toValues } from "../lib/triggers.js";
 import { boot } from "../state/session.js";
+import { invalidateAll } from "../state/queries.js";
 import { recall, remember } from "../state/storage.js";
 
 const isAdministrator = boot.user === "Administrator";
@@ -79,6 +80,7 @@ export function useTriggerForm() {
 			const doc = await store(isOver);
 			remember(draft, null);
 			open(doc);
+			invalidateAll();
 			return doc;
 		} catch (error) {
 			form.problem = error;
