@@ -2,10 +2,10 @@ import { VueQueryPlugin } from "@tanstack/vue-query";
 import { createApp } from "vue";
 import App from "./App.vue";
 import { loadMarkdown } from "./components/markdownLoader.js";
-import { loadLocale } from "./i18n/index.js";
+import { loadLocale } from "./i18n/index.ts";
 import { router } from "./router.js";
-import { queryClient } from "./state/queries.js";
-import { boot } from "./state/session.js";
+import { queryClient } from "./state/queries.ts";
+import { boot } from "./state/session.ts";
 import "./styles.css";
 
 loadMarkdown();

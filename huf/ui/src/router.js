@@ -1,12 +1,12 @@
 /**
- * Every page has its own address under /huf. A page gives its view and, if it has one, the sidebar's lower part; a new page
+ * Every page has its own address under /huf. A route names its view and optionally the lower part of the sidebar; a new page
  * is one more line here and, if people should find it, one in layout/sections.js.
  */
 import { createRouter, createWebHistory } from "vue-router";
 import ChatHistory from "./chat/ChatHistory.vue";
 import ChatPage from "./chat/ChatPage.vue";
-import { t } from "./i18n/index.js";
-import { showError } from "./state/notices.js";
+import { t } from "./i18n/index.ts";
+import { showError } from "./state/notices.ts";
 
 const MissingPage = () => import("./components/MissingPage.vue");
 

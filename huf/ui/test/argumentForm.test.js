@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { spareFields, toArguments, toFields } from "../src/lib/argumentForm.js";
+import { spareFields, toArguments, toFields } from "../src/lib/argumentForm.ts";
 
 const closed = (properties, required = []) => ({ type: "object", properties, required });
 const SCHEMA = closed(
@@ -36,7 +36,7 @@ test("arguments become fields of their kinds, nested ones too", () => {
 	);
 });
 
-test("what nobody touched goes back as it came", () => {
+test("unedited values come back unchanged", () => {
 	const odd = { name: "O-1", values: { note: null, qty: "2", lines: [] } };
 	for (const given of [GIVEN, odd])
 		assert.deepEqual(toArguments(toFields(SCHEMA, given), given), { arguments: given, wrong: [] });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { citationsOf, citedIn } from "../src/lib/citations.js";
+import { citationsOf, citedIn } from "../src/lib/citations.ts";
 
 const passage = (number, values = {}) => ({ number, title: `T${number}`, position: "page 1", ...values });
 const call = (...results) => ({ type: "tool", result: JSON.stringify({ results }) });

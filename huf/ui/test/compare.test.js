@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pairStep } from "../src/lib/compare.js";
+import { pairStep } from "../src/lib/compare.ts";
 
 const call = (tool, given, result, status = "Success") => ({ tool, arguments: given, result, status });
 const side = (text, ...calls) => ({ model_calls: [{ text }], tool_calls: calls });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gistOf, headlineOf, isLong, readDifference } from "../src/lib/drafts.js";
+import { gistOf, headlineOf, isLong, readDifference } from "../src/lib/drafts.ts";
 
 const field = (fieldname, before, after, more = {}) => ({ fieldname, label: "", before, after, ...more });
 const change = (action, doctype, name, more = {}) => ({

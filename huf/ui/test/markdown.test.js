@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isSafeImage, isSafeLink, newCache, toBlocks } from "../src/lib/markdown.js";
+import { isSafeImage, isSafeLink, newCache, toBlocks } from "../src/lib/markdown.ts";
 
 const html = (text) =>
 	toBlocks(text, (made) => made)
@@ -11,7 +11,7 @@ test("raw HTML is shown as text", () => {
 	assert.doesNotMatch(html("<script>alert(1)</script>\n\nhi <img src=x onerror=alert(1)>"), /<(script|img)/);
 });
 
-test("links open apart and give nothing away", () => {
+test("links open in a new tab without referrer", () => {
 	assert.match(
 		html("[a](https://example.com)"),
 		/href="https:\/\/example.com" target="_blank" rel="noopener noreferrer"/,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { diffLines } from "../src/lib/lineDiff.js";
-import { holds, isChanged, missingOf, onlyLink, sectionsOf, showValue, toBody, toValues, withoutSecrets } from "../src/lib/meta.js";
+import { diffLines } from "../src/lib/lineDiff.ts";
+import { holds, isChanged, missingOf, onlyLink, sectionsOf, showValue, toBody, toValues, withoutSecrets } from "../src/lib/meta.ts";
 
 const ROW = [
 	{ fieldname: "article", fieldtype: "Data", reqd: 1 },
@@ -87,7 +87,7 @@ test("what is needed is asked for only where it is shown", () => {
 	assert.deepEqual(missing({ kind: "Web", site: "x" }), []);
 });
 
-test("a table of nothing but links is told from others, and values fit on a line", () => {
+test("a table of only links is recognized, and values fit on a line", () => {
 	assert.equal(onlyLink(ROW), null);
 	assert.equal(onlyLink([{ fieldname: "role", fieldtype: "Link" }]).fieldname, "role");
 	assert.equal(showValue({ fieldtype: "Text Editor" }, "<p>Call\n Anna</p>"), "Call Anna");

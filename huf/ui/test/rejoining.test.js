@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 
-const { followRun, streamRun } = await import("../src/api/chat.js");
+const { followRun, streamRun } = await import("../src/api/chat.ts");
 
 const event = (number, kind, data) =>
 	`id: ${number}\nevent: ${kind}\ndata: ${JSON.stringify({ run: "R1", ...data })}\n\n`;
@@ -11,7 +11,7 @@ const EVENTS = [
 	event(6, "run_finished", { status: "Success" }),
 ];
 
-/** A site whose connections break off after so many characters each; the last one does not. */
+/** A site whose connections break off after a number of characters each; the last one does not. */
 function cutAfter(...lengths) {
 	const asked = [];
 	globalThis.fetch = async (url) => {
@@ -24,15 +24,15 @@ function cutAfter(...lengths) {
 }
 
 function reader() {
-	const told = [];
-	return { told, text: () => told.join(""), onEvent: (kind, data) => kind === "text_delta" && told.push(data.text) };
+	const received = [];
+	return { received, text: () => received.join(""), onEvent: (kind, data) => kind === "text_delta" && received.push(data.text) };
 }
 
 const setTimeoutOfNode = globalThis.setTimeout;
 beforeEach(() => (globalThis.setTimeout = (call) => setTimeoutOfNode(call, 0)));
 afterEach(() => (globalThis.setTimeout = setTimeoutOfNode));
 
-test("a stream that breaks off anywhere is rejoined and gives its text once", async () => {
+test("a stream that breaks off anywhere is rejoined and yields its text once", async () => {
 	const whole = EVENTS.join("").length;
 	for (let cut = EVENTS[0].length; cut < whole; cut += 7) {
 		const { onEvent, text } = reader();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSseParser } from "../src/lib/sse.js";
+import { createSseParser } from "../src/lib/sse.ts";
 
 function parse(...pieces) {
 	const messages = [];
@@ -20,11 +20,11 @@ const EXPECTED = [
 	{ id: "2", event: "run_finished", data: "{}" },
 ];
 
-test("a stream in one piece gives its messages", () => {
+test("a stream in one piece yields its messages", () => {
 	assert.deepEqual(parse(STREAM), { messages: EXPECTED, comments: 1 });
 });
 
-test("a stream cut at every place gives the same messages", () => {
+test("a stream cut at every place yields the same messages", () => {
 	for (let at = 0; at <= STREAM.length; at++) {
 		assert.deepEqual(parse(STREAM.slice(0, at), STREAM.slice(at)).messages, EXPECTED);
 	}

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { serverMessage } from "../src/api/errors.js";
+import { serverMessage } from "../src/api/errors.ts";
 import en from "../src/i18n/en.json" with { type: "json" };
-import { progressText, t } from "../src/i18n/index.js";
-import { formatCost, formatDuration, initials } from "../src/lib/format.js";
+import { progressText, t } from "../src/i18n/index.ts";
+import { formatCost, formatDuration, initials } from "../src/lib/format.ts";
 
 const texts = Object.fromEntries(
 	Object.entries(en).flatMap(([area, entries]) => Object.entries(entries).map(([key, text]) => [`${area}.${key}`, text])),
@@ -14,7 +14,7 @@ const SOURCES = path.resolve(import.meta.dirname, "../src");
 
 function sources() {
 	return readdirSync(SOURCES, { recursive: true })
-		.filter((name) => /\.(vue|js)$/.test(name))
+		.filter((name) => /\.(vue|js|ts)$/.test(name))
 		.map((name) => readFileSync(path.join(SOURCES, name), "utf8"));
 }
 

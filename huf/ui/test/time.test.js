@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatMoment, millisOf } from "../src/lib/moments.js";
-import { groupByDay, parseSiteTime } from "../src/lib/time.js";
+import { formatMoment, millisOf } from "../src/lib/moments.ts";
+import { groupByDay, parseSiteTime } from "../src/lib/time.ts";
 
 test("the site's time is read in the site's zone, on both sides of a clock change", () => {
 	const iso = (text, zone) => parseSiteTime(text, zone).toISOString();

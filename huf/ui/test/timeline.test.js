@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adviceOf, isActive, isMoving, layOut, lostCalls } from "../src/lib/timeline.js";
+import { adviceOf, isActive, isMoving, layOut, lostCalls } from "../src/lib/timeline.ts";
 
 const DAY = "2025-03-01 10:00:";
 const model = (name, second, ms, rest) => ({

@@ -9,7 +9,7 @@ import {
 	markInterrupted,
 	newAgentTurn,
 	turnsBefore,
-} from "../src/lib/transcript.js";
+} from "../src/lib/transcript.ts";
 
 const call = (id, name, args, more = {}) => ({
 	name: `call-${id}`,
@@ -211,8 +211,8 @@ test("what a waiting run has said and done in its step is there again after a re
 		turn.parts.map((part) => part.text || [part.callId, part.status, part.draft.draft]),
 		["First", "I change both.", ["2", "done", "d2"], ["3", "unknown", "d3"]],
 	);
-	const told = [...messages, said("agent", "I change both.", { step: 2, name: "m" })];
-	assert.equal(buildTurns(told, { R1: { status: "Waiting" } }, [], timeline)[1].parts.length, 2);
+	const received = [...messages, said("agent", "I change both.", { step: 2, name: "m" })];
+	assert.equal(buildTurns(received, { R1: { status: "Waiting" } }, [], timeline)[1].parts.length, 2);
 });
 
 test("a stream that ends with a draft leaves a turn that waits, one that is queued a turn that goes on", () => {

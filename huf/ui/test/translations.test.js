@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { currentLocale, loadLocale, t } from "../src/i18n/index.js";
+import { currentLocale, loadLocale, t } from "../src/i18n/index.ts";
 
 const CATALOGUES = path.resolve(import.meta.dirname, "../src/i18n");
 const LANGUAGES = ["cs", "de", "es"];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeCron, nameWeekdays } from "../src/lib/cron.js";
+import { describeCron, nameWeekdays } from "../src/lib/cron.ts";
 import {
 	isChanged,
 	makeSecret,
@@ -10,7 +10,7 @@ import {
 	toValues,
 	TYPES,
 	waitsFor,
-} from "../src/lib/triggers.js";
+} from "../src/lib/triggers.ts";
 
 const valuesOf = (doc) => toValues({ trigger_name: "Leads", agent: "Helper", ...doc });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colorJson, copyable, describeText, describeValue, summarize } from "../src/lib/values.js";
+import { colorJson, copyable, describeText, describeValue, summarize } from "../src/lib/values.ts";
 
 test("a list of flat rows is a table", () => {
 	const view = describeText('[{"name": "A", "days": 2}, {"name": "B", "note": null}]');

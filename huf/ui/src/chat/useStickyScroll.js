@@ -1,5 +1,5 @@
 /**
- * Keeps the newest text in view while it grows, but only for a reader who is at the end. Whoever scrolls up is left in
+ * Keeps the newest text in view while it grows, but only for a reader who is at the end. A reader who scrolls up is left in
  * peace until they come back or ask to.
  */
 import { onBeforeUnmount, onMounted, ref } from "vue";

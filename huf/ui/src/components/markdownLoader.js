@@ -10,7 +10,7 @@ export const createRenderer = shallowRef(null);
 let loading = null;
 
 export function loadMarkdown() {
-	loading ||= Promise.all([import("../lib/markdown.js"), import("../lib/sanitize.js")])
+	loading ||= Promise.all([import("../lib/markdown.ts"), import("../lib/sanitize.js")])
 		.then(
 			([{ toBlocks, newCache }, { sanitize }]) =>
 				(createRenderer.value = () => {

@@ -3,10 +3,10 @@
  * is what is shown.
  */
 import { reactive, ref, watch } from "vue";
-import { approveDraft, fetchDraft, rejectDraft } from "../api/drafts.js";
-import { updateDraft } from "../state/drafts.js";
+import { approveDraft, fetchDraft, rejectDraft } from "../api/drafts.ts";
+import { updateDraft } from "../state/drafts.ts";
 
-/** @param given gives the draft as the page knows it; @param answered is called with a draft that has its answer */
+/** @param given returns the draft as the page knows it; @param answered is called with a draft that has its answer */
 export function useAnswer(given, answered) {
 	const draft = ref(given());
 	const state = reactive({

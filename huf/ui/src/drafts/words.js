@@ -1,7 +1,7 @@
 /** A draft in words: what it wants, and how it stands. */
-import { t } from "../i18n/index.js";
-import { headlineOf } from "../lib/drafts.js";
-import { boot } from "../state/session.js";
+import { t } from "../i18n/index.ts";
+import { headlineOf } from "../lib/drafts.ts";
+import { boot } from "../state/session.ts";
 
 export const nameOf = (user) => (user === boot.user ? t("draft.you") : user);
 

@@ -1,5 +1,5 @@
 /** The app's sections as the sidebar lists them, and who sees them. */
-import { boot } from "../state/session.js";
+import { boot } from "../state/session.ts";
 
 const isSeen = (section) => boot.is_manager || !section.isForManagers;
 

@@ -1,8 +1,8 @@
 /** The metas of DocTypes, read once: they change only with the site itself. */
 import { markRaw } from "vue";
-import { fetchMeta } from "../api/records.js";
-import { currentLocale } from "../i18n/index.js";
-import { queryClient } from "../state/queries.js";
+import { fetchMeta } from "../api/records.ts";
+import { currentLocale } from "../i18n/index.ts";
+import { queryClient } from "../state/queries.ts";
 
 export const metaQuery = (doctype) => ({
 	queryKey: ["meta", doctype],

@@ -3,12 +3,12 @@
  * after a reload.
  */
 import { computed, markRaw, reactive, watch } from "vue";
-import { createRecord, fetchRecord, updateRecord } from "../api/records.js";
-import { t } from "../i18n/index.js";
-import { isChanged, missingOf, toBody, toValues, withoutSecrets } from "../lib/meta.js";
-import { parseJson } from "../lib/transcript.js";
-import { invalidateAll } from "../state/queries.js";
-import { recall, remember } from "../state/storage.js";
+import { createRecord, fetchRecord, updateRecord } from "../api/records.ts";
+import { t } from "../i18n/index.ts";
+import { isChanged, missingOf, toBody, toValues, withoutSecrets } from "../lib/meta.ts";
+import { parseJson } from "../lib/transcript.ts";
+import { invalidateAll } from "../state/queries.ts";
+import { recall, remember } from "../state/storage.ts";
 import { readMeta } from "./metas.js";
 
 const NOTHING = markRaw({ fields: [], tables: {}, can: {} });
@@ -101,7 +101,7 @@ export function useRecordForm(doctype) {
 			setTimeout(() => (form.wasSaved = false), 2500);
 			return name;
 		} catch (error) {
-			// Told when it can be saved again: what is pressed while this asks would be lost.
+			// The problem is shown only when the form can be saved again; a key pressed before that would be lost.
 			const isConflict = await isOutdated();
 			Object.assign(form, { problem: error, isConflict });
 			return null;

@@ -1,6 +1,6 @@
 /** A run's numbers as short texts. */
-import { currentLocale, t } from "../i18n/index.js";
-import { formatCost, formatDuration, formatNumber } from "../lib/format.js";
+import { currentLocale, t } from "../i18n/index.ts";
+import { formatCost, formatDuration, formatNumber } from "../lib/format.ts";
 
 export const durationOf = (call) => formatDuration(call.duration_ms, currentLocale());
 

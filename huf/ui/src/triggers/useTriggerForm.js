@@ -3,13 +3,13 @@
  * again after a reload.
  */
 import { computed, reactive, ref, watch } from "vue";
-import { createTrigger, readTrigger, updateTrigger } from "../api/triggers.js";
-import { t } from "../i18n/index.js";
-import { parseJson } from "../lib/transcript.js";
-import { isChanged, missingFields, toBody, toValues } from "../lib/triggers.js";
-import { boot } from "../state/session.js";
-import { invalidateAll } from "../state/queries.js";
-import { recall, remember } from "../state/storage.js";
+import { createTrigger, readTrigger, updateTrigger } from "../api/triggers.ts";
+import { t } from "../i18n/index.ts";
+import { parseJson } from "../lib/transcript.ts";
+import { isChanged, missingFields, toBody, toValues } from "../lib/triggers.ts";
+import { boot } from "../state/session.ts";
+import { invalidateAll } from "../state/queries.ts";
+import { recall, remember } from "../state/storage.ts";
 
 const isAdministrator = boot.user === "Administrator";
 

@@ -1,7 +1,7 @@
 /** What a trigger waits for, in words. */
-import { currentLocale, t } from "../i18n/index.js";
-import { nameWeekdays } from "../lib/cron.js";
-import { DOC_EVENTS, waitsFor } from "../lib/triggers.js";
+import { currentLocale, t } from "../i18n/index.ts";
+import { nameWeekdays } from "../lib/cron.ts";
+import { DOC_EVENTS, waitsFor } from "../lib/triggers.ts";
 
 export function describeWait(trigger) {
 	const { key, words, ...values } = waitsFor(trigger);

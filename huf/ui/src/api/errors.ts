@@ -1,0 +1,89 @@
+/**
+ * What went wrong between the page and the site, sorted by what the reader can do about it. Reads Frappe's error bodies;
+ * shows nothing itself.
+ */
+import { t } from "../i18n/index.ts";
+import { parseJson } from "../lib/transcript.ts";
+
+/**
+ * session (signed out), stale (page older than the session), permission, missing, rejected (the site says why), server (5xx),
+ * network (no answer at all), cut (the stream broke off)
+ */
+export type ErrorKind =
+	| "session"
+	| "stale"
+	| "permission"
+	| "missing"
+	| "rejected"
+	| "server"
+	| "network"
+	| "cut";
+
+export class ApiError extends Error {
+	kind: ErrorKind;
+	/** The HTTP status; 0 where there was no answer. */
+	status: number;
+
+	constructor(kind: ErrorKind, message = "", status = 0) {
+		super(message || t(`error.${kind}`));
+		this.name = "ApiError";
+		this.kind = kind;
+		this.status = status;
+	}
+
+	withDetail(detail: string): this {
+		if (detail && this.kind !== "session") this.message = `${this.message} ${detail}`;
+		return this;
+	}
+}
+
+/** Frappe's body of an answer that is no success. */
+interface ErrorBody {
+	exc_type?: string;
+	session_expired?: number;
+	exception?: string;
+	message?: unknown;
+	_error_message?: string;
+	_server_messages?: string;
+}
+
+/** A response that is not ok -> ApiError. `isSignedIn` is asked only when 403 leaves it open who was refused. */
+export async function readError(response: Response, isSignedIn: () => Promise<boolean>): Promise<ApiError> {
+	const body: ErrorBody = parseJson(await response.text().catch(() => "")) || {};
+	const message = serverMessage(body);
+	const { status } = response;
+	if (body.exc_type === "CSRFTokenError") return new ApiError("stale", "", status);
+	if (status === 401 || body.session_expired) return new ApiError("session", "", status);
+	if (status === 403)
+		return new ApiError((await isSignedIn()) ? "permission" : "session", "", status).withDetail(message);
+	if (status === 404) return new ApiError("missing", message, status);
+	if (status >= 500) return new ApiError("server", "", status).withDetail(message);
+	return new ApiError("rejected", message, status);
+}
+
+/** Frappe packs what it wants to tell people twice: a JSON list of JSON objects. */
+export function serverMessage(body: ErrorBody): string {
+	const list: unknown[] = parseJson(body._server_messages || "[]") || [];
+	const texts = list.map((item) => {
+		const entry = parseJson(item as string) ?? item;
+		return plainText(typeof entry === "object" ? entry.message : entry);
+	});
+	if (texts.some(Boolean)) return texts.filter(Boolean).join(" ");
+	const own = body._error_message || body.message || lastLine(body.exception);
+	return plainText(typeof own === "string" ? own : "");
+}
+
+/** "frappe.exceptions.ValidationError: Title is missing" -> "Title is missing" */
+function lastLine(exception: unknown): string {
+	return String(exception || "")
+		.replace(/^[\w.]+(Error|Exception)?:\s*/, "")
+		.split("\n")
+		.at(-1)!;
+}
+
+function plainText(html: unknown): string {
+	return String(html ?? "")
+		.replace(/<[^>]*>/g, " ")
+		.replace(/\s+/g, " ")
+		.trim();
+}

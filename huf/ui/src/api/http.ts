@@ -1,0 +1,62 @@
+/** Calls whitelisted functions of the site: JSON in, JSON out, errors as ApiError. Keeps no state but the boot data. */
+import { boot } from "../state/session.ts";
+import { ApiError, readError } from "./errors.ts";
+
+const METHOD = "/api/method/";
+
+export async function callGet<Answer = any>(method: string, params: Record<string, unknown> = {}): Promise<Answer> {
+	const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== null);
+	const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+	return readMessage(await request(METHOD + method + (query ? `?${query}` : ""), { method: "GET" }));
+}
+
+export async function callPost<Answer = any>(method: string, body: object = {}): Promise<Answer> {
+	return readMessage(await request(METHOD + method, postOptions(body)));
+}
+
+/** The open response of a streaming function; the caller reads its body. */
+export function openStream(method: string, body: object, signal?: AbortSignal): Promise<Response> {
+	const { headers, ...options } = postOptions(body);
+	return request(METHOD + method, { ...options, headers: { ...headers, Accept: "text/event-stream" }, signal });
+}
+
+/** The open response of a streaming function that only reads. */
+export function openReading(method: string, params: Record<string, string>, signal?: AbortSignal): Promise<Response> {
+	const url = `${METHOD}${method}?${new URLSearchParams(params)}`;
+	return request(url, { method: "GET", headers: { Accept: "text/event-stream" }, signal });
+}
+
+function postOptions(body: object) {
+	return { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+}
+
+/** A fetch as the signed-in user. Rejects with ApiError unless the answer is a good one. */
+export async function request(url: string, options: RequestInit): Promise<Response> {
+	const headers = {
+		Accept: "application/json",
+		"X-Frappe-CSRF-Token": boot.csrf_token || "",
+		...options.headers,
+	};
+	const response = await fetch(url, { credentials: "same-origin", ...options, headers }).catch((error) => {
+		throw error.name === "AbortError" ? error : new ApiError("network");
+	});
+	if (!response.ok) throw await readError(response, isSignedIn);
+	return response;
+}
+
+async function readMessage(response: Response) {
+	const body = await response.json().catch(() => {
+		throw new ApiError("server", "", response.status);
+	});
+	return body.message;
+}
+
+/** 403 means both "not yours" and "signed out": only the session itself can tell. */
+export async function isSignedIn(): Promise<boolean> {
+	const response = await fetch(`${METHOD}frappe.auth.get_logged_user`, { credentials: "same-origin" }).catch(
+		() => null,
+	);
+	if (!response?.ok) return false;
+	const body = await response.json().catch(() => ({}));
+	return body.message === boot.user;
+}

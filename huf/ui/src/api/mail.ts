@@ -1,0 +1,31 @@
+/** The endpoints about mail, one function each. What they answer is described in huf/api/mail.py. */
+import { callGet, callPost } from "./http.ts";
+import type { Condition, Mail, Mailbox, MailRule, MailStory } from "./types.ts";
+
+const CALL = "huf.api.mail.";
+export const PAGE_LENGTH = 50;
+
+export const fetchMails = (filters: { status?: string }, start = 0) =>
+	callGet<Mail[]>(`${CALL}get_mails`, { ...filters, start, limit: PAGE_LENGTH });
+export const fetchMail = (name: string) => callGet<MailStory>(`${CALL}get_mail`, { name });
+export const fetchRules = () => callGet<MailRule[]>(`${CALL}get_rules`);
+export const testRule = (rule: string, mail: string) =>
+	callGet<{ rule: string; fits: boolean; checks: Condition[] }>(`${CALL}test_rule`, { rule, mail });
+export const backtestRule = (rule: string, days: number) =>
+	callGet<{ looked_at: number; taken: { mail: string; sender: string; subject: string }[] }>(`${CALL}backtest_rule`, { rule, days });
+export const saveDraft = (name: string, text: string) => callPost(`${CALL}save_draft`, { name, text });
+export const approveDraft = (name: string, text: string) => callPost(`${CALL}approve_draft`, { name, text });
+export const discardDraft = (name: string) => callPost(`${CALL}discard_draft`, { name });
+export const handOver = (mail: string) => callPost(`${CALL}hand_over`, { mail });
+export const giveBack = (mail: string) => callPost(`${CALL}give_back`, { mail });
+export const testMailbox = (mailbox: string) =>
+	callPost<{ part: string; error: string | null }[]>(`${CALL}test_mailbox`, { mailbox });
+export const syncMailbox = (mailbox: string) => callPost(`${CALL}sync_mailbox`, { mailbox });
+
+export const fetchMailboxes = () =>
+	callGet<Mailbox[]>("frappe.client.get_list", {
+		doctype: "Agent Mailbox",
+		fields: JSON.stringify(["name", "email", "enabled", "last_sync", "last_error"]),
+		order_by: "name asc",
+		limit_page_length: 100,
+	});

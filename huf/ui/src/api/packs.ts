@@ -1,0 +1,12 @@
+/** The endpoints about packs, one function each. What they answer is described in huf/api/pack.py. */
+import { callGet, callPost } from "./http.ts";
+import type { Pack, PackDetails } from "./types.ts";
+
+const CALL = "huf.api.pack.";
+
+export const fetchPacks = () => callGet<Pack[]>(`${CALL}get_packs`);
+export const fetchPack = (name: string) => callGet<PackDetails>(`${CALL}get_pack`, { name });
+export const installPack = (name: string) => callPost(`${CALL}install`, { name });
+export const updatePack = (name: string) => callPost(`${CALL}update`, { name });
+export const removePack = (name: string, withRecords: boolean) =>
+	callPost(`${CALL}remove`, { name, with_records: withRecords });

@@ -1,0 +1,43 @@
+/** The endpoints about records of any DocType, one function each. What they answer is described in huf/api/record.py. */
+import { callGet, callPost, request } from "./http.ts";
+import type { Attachment, Meta, RecordAnswer, Values } from "./types.ts";
+
+export { createRecord, deleteRecord, searchLink, updateRecord } from "./resource.ts";
+
+export const PAGE_LENGTH = 50;
+
+export const fetchMeta = (doctype: string, language: string) =>
+	callGet<Meta>("huf.api.record.get_meta", { doctype, language });
+export const fetchRecord = (doctype: string, name: string) =>
+	callGet<RecordAnswer>("huf.api.record.get_record", { doctype, name });
+export const fetchDoctypes = (language: string) =>
+	callGet<{ name: string; label: string }[]>("huf.api.record.get_doctypes", { language });
+export const fetchRecords = (
+	doctype: string,
+	{ text = "", filters = {} }: { text?: string; filters?: object } = {},
+	start = 0,
+) =>
+	callGet<Values[]>("huf.api.record.get_records", {
+		doctype,
+		text,
+		filters: JSON.stringify(filters),
+		start,
+		limit: PAGE_LENGTH,
+	});
+export const submitRecord = (doc: Values) => callPost("frappe.client.submit", { doc: JSON.stringify(doc) });
+export const cancelRecord = (doctype: string, name: string) =>
+	callPost("frappe.client.cancel", { doctype, name });
+
+/** Attaches a file to a record, privately -> the File. */
+export async function uploadFile(
+	file: File,
+	{ doctype, name, fieldname }: { doctype?: string; name?: string; fieldname?: string } = {},
+): Promise<Attachment> {
+	const body = new FormData();
+	body.append("file", file);
+	body.append("is_private", "1");
+	const where = { doctype, docname: name, fieldname };
+	for (const [key, value] of Object.entries(where)) if (value) body.append(key, value);
+	const response = await request("/api/method/upload_file", { method: "POST", body });
+	return (await response.json()).message;
+}

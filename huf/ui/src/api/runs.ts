@@ -1,0 +1,19 @@
+/** The endpoints about runs, one function each. What they answer is described in huf/api/run.py. */
+import { callGet, callPost } from "./http.ts";
+import type { Comparison, Run, RunFilters, Timeline } from "./types.ts";
+
+export { cancelRun } from "./chat.ts";
+
+export const PAGE_LENGTH = 50;
+
+export const fetchRuns = (filters: RunFilters, start = 0) =>
+	callGet<Run[]>("huf.api.run.get_runs", { ...filters, start, limit: PAGE_LENGTH });
+export const fetchRun = (run: string) => callGet<Timeline>("huf.api.run.get_run", { run });
+export const compareRuns = (run: string, other: string) =>
+	callGet<Comparison>("huf.api.run.compare", { run, other });
+/** Makes a case of the run's agent; see huf/api/eval.py. */
+export const markRun = (run: string, good: boolean, note: string) =>
+	callPost("huf.api.eval.mark", { run, good, note });
+export const settleCall = (call: string, verdict: string) =>
+	callPost("huf.api.run.settle_call", { call, verdict });
+export const retryCall = (call: string) => callPost("huf.api.run.retry_call", { call });

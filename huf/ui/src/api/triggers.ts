@@ -1,0 +1,27 @@
+/** The endpoints about triggers, one function each. What they answer is described in huf/api/trigger.py. */
+import { callGet, callPost } from "./http.ts";
+import { createRecord, deleteRecord, readRecord, updateRecord } from "./resource.ts";
+import type { Backtest, Explanation, Trigger, TriggerEvent, Values } from "./types.ts";
+
+const DOCTYPE = "Agent Trigger";
+export const PAGE_LENGTH = 50;
+export const EVENTS_LENGTH = 20;
+
+export const fetchTriggers = (start = 0) =>
+	callGet<Trigger[]>("huf.api.trigger.get_triggers", { start, limit: PAGE_LENGTH });
+export const fetchEvents = ({ trigger, status }: { trigger: string; status?: string }, start = 0) =>
+	callGet<TriggerEvent[]>("huf.api.trigger.get_events", { trigger, status, start, limit: EVENTS_LENGTH });
+export const setEnabled = (trigger: string, enabled: boolean) =>
+	callPost<{ name: string; disabled: number; next_execution: string | null }>("huf.api.trigger.set_enabled", { trigger, enabled });
+export const fireTrigger = (request: { trigger: string; key: string; document?: string; payload?: string }) =>
+	callPost<TriggerEvent>("huf.api.trigger.fire", request);
+export const explainDocument = (trigger: string, document?: string) =>
+	callGet<Explanation>("huf.api.trigger.explain", { trigger, document });
+export const backtest = (values: Values, days: number) =>
+	callPost<Backtest>("huf.api.trigger.backtest", { values, days });
+
+export const readTrigger = (name: string) => readRecord<Trigger>(DOCTYPE, name);
+export const createTrigger = (values: Values) => createRecord<Trigger>(DOCTYPE, values);
+export const updateTrigger = (name: string, values: Values) =>
+	updateRecord<Trigger>(DOCTYPE, name, values);
+export const deleteTrigger = (name: string) => deleteRecord(DOCTYPE, name);

@@ -1,0 +1,96 @@
+/** Drafts as data: what is proposed as rows for a page, and in which words it is named. Pure. */
+
+import type { Difference, DocumentChange, ExternalRequest, FieldChange, RowChange } from "../api/types.ts";
+
+/** What a draft, or the dry run of a tool, would do. */
+export interface Proposal {
+	difference?: Difference | null;
+	reference_doctype?: string | null;
+	reference_name?: string | null;
+}
+
+interface ChangedTable {
+	key: string;
+	label: string;
+	rows: { key: string; idx: number; action: string; fields: ReturnType<typeof readField>[] }[];
+}
+
+/**
+ * A draft's difference -> {request, changes, tables, kept}
+ *
+ * request: {line, parts: [{key, value}]} of a call that reaches outside, else null. changes: the document that it is about
+ * first, each {key, action, doctype, name, isNew, hidden, fields: [{key, label, before, after, isProvisional}], tables:
+ * [{key, label, rows: [{key, idx, action, fields}]}]}; name is null for a new document, or one the reader may not see.
+ */
+export function readDifference({ difference, reference_doctype: doctype, reference_name: name }: Proposal) {
+	const { request = null, changes = [], tables = [], kept = {} } = difference || {};
+	const isMain = (change: DocumentChange) => Boolean(name) && change.doctype === doctype && change.name === name;
+	const sorted = [...changes.filter(isMain), ...changes.filter((change) => !isMain(change))];
+	return { request: request && readRequest(request), changes: sorted.map(readChange), tables, kept };
+}
+
+function readRequest({ method, url, headers = {}, body, tool, arguments: given }: ExternalRequest) {
+	const parts = Object.entries({ headers, body, arguments: given }).map(([key, value]) => ({ key, value }));
+	return { line: method ? `${method} ${url}` : tool || "", parts: parts.filter(({ value }) => !isNothing(value)) };
+}
+
+function isNothing(value: unknown): boolean {
+	const isEmpty = typeof value === "object" && value !== null && !Object.keys(value).length;
+	return value === null || value === undefined || value === "" || isEmpty;
+}
+
+function readChange(change: DocumentChange, at: number) {
+	const isNew = change.action === "create";
+	return {
+		key: `${change.doctype} ${change.name ?? at}`,
+		action: change.action,
+		doctype: change.doctype,
+		name: change.provisional ? null : change.name,
+		isNew,
+		hidden: change.hidden || 0,
+		fields: change.fields.map(readField),
+		tables: groupRows(change.rows || []),
+	};
+}
+
+function readField({ fieldname, label, before, after, provisional }: FieldChange) {
+	return { key: fieldname, label: label || fieldname, before, after, isProvisional: Boolean(provisional) };
+}
+
+function groupRows(rows: RowChange[]) {
+	const tables = new Map<string, ChangedTable>();
+	for (const { fieldname, label, row, idx, action, fields } of rows) {
+		if (!tables.has(fieldname))
+			tables.set(fieldname, { key: fieldname, label: label || fieldname, rows: [] });
+		tables.get(fieldname)!.rows.push({ key: row, idx, action, fields: fields.map(readField) });
+	}
+	return [...tables.values()];
+}
+
+/** What a draft wants to do, as {key, ...values} of a text `proposal.<key>`. */
+export function headlineOf(draft: Proposal & { tool?: string }): { key: string; [value: string]: unknown } {
+	const { request, changes } = readDifference(draft);
+	if (request) return { key: "request", line: request.line };
+	const [main, ...others] = changes;
+	if (!main) return { key: "tool", tool: draft.tool };
+	const { action, doctype, name } = main;
+	const alike = others.length > 0 && others.every((c) => c.action === action && c.doctype === doctype);
+	if (alike) return { key: `${action}.many`, doctype, count: changes.length };
+	return { key: name ? action : `${action}.new`, doctype, name };
+}
+
+/** What would become of the first fields, as one line: "Priority: High, Note: …". */
+export function gistOf(draft: Proposal, max = 120): string {
+	const [main] = readDifference(draft).changes;
+	const fields = (main?.fields || []).filter(({ after }) => !isNothing(after));
+	const line = fields
+		.map(({ label, after }) => `${label}: ${after}`)
+		.join(", ")
+		.replace(/\s+/g, " ");
+	return line.length > max ? `${line.slice(0, max - 1)}…` : line;
+}
+
+/** Long values stand below one another, short ones in a line. */
+export function isLong(value: unknown): boolean {
+	return typeof value === "string" && (value.length > 60 || value.includes("\n"));
+}

@@ -1,0 +1,115 @@
+/**
+ * Turns an answer's markdown into HTML, block by block, so that of a growing answer only the end is read and rendered again. Raw HTML is
+ * shown as text, links open apart, images of other hosts become links. This is the first of two walls: sanitize.js is the
+ * second, and nothing reaches the page without both.
+ */
+import { Marked, type RendererObject, type Token, type Tokens } from "marked";
+import { t } from "../i18n/index.ts";
+import { escapeHtml } from "./values.ts";
+
+const SAFE_LINK = /^(https?:\/\/|mailto:|\/(?![/\\])|#)/i;
+/** Only stored files: an image address must never be able to call a method of the site. */
+const SAFE_IMAGE = /^\/(files|private\/files|assets)\/[^\\]*$/;
+
+export function isSafeLink(href: string): boolean {
+	return SAFE_LINK.test(String(href).trim());
+}
+
+export function isSafeImage(src: string): boolean {
+	return SAFE_IMAGE.test(String(src).trim()) && !/(^|\/)(\.|%2e){2}(\/|$)/i.test(src);
+}
+
+function anchor(href: string, html: string, title?: string | null): string {
+	const hint = title ? ` title="${escapeHtml(title)}"` : "";
+	return `<a href="${escapeHtml(href)}"${hint} target="_blank" rel="noopener noreferrer">${html}</a>`;
+}
+
+const renderer: RendererObject = {
+	html({ text }) {
+		return escapeHtml(text);
+	},
+	link({ href, title, tokens }) {
+		const inner = this.parser.parseInline(tokens);
+		return isSafeLink(href) ? anchor(href, inner, title) : inner;
+	},
+	image({ href, title, text }) {
+		const name = text || title || href;
+		if (isSafeImage(href)) return `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}" loading="lazy">`;
+		return isSafeLink(href)
+			? anchor(href, escapeHtml(t("markdown.image", { name })), title)
+			: escapeHtml(name);
+	},
+	code({ text, lang }) {
+		const language = escapeHtml((lang || "").split(/\s/)[0]);
+		const copy = `<button type="button" data-copy>${escapeHtml(t("action.copy"))}</button>`;
+		const bar = `<div class="code-bar"><span>${language || escapeHtml(t("markdown.code"))}</span>${copy}</div>`;
+		return `<div class="code">${bar}<pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>\n`;
+	},
+	table({ header, rows }) {
+		const cells = (list: Tokens.TableCell[], tag: string) => list.map((cell) => cellHtml(this.parser, cell, tag)).join("");
+		const body = rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("");
+		const table = `<table><thead><tr>${cells(header, "th")}</tr></thead><tbody>${body}</tbody></table>`;
+		return `<div class="table-scroll" tabindex="0">${table}</div>\n`;
+	},
+};
+
+function cellHtml(parser: { parseInline: (tokens: Token[]) => string }, cell: Tokens.TableCell, tag: string): string {
+	const align = cell.align ? ` align="${cell.align}"` : "";
+	return `<${tag}${align}>${parser.parseInline(cell.tokens)}</${tag}>`;
+}
+
+const marked = new Marked({ gfm: true, breaks: true, renderer });
+
+/** How many blocks at the end may still change as a text grows: `1` becomes `1.` and belongs to the list before it. */
+const OPEN_BLOCKS = 2;
+
+/** What is kept between two renderings of one growing text. `html`: a block's raw markdown -> its finished HTML. */
+export interface MarkdownCache {
+	html: Map<string, string>;
+	text: string;
+	end: number;
+	blocks: Block[];
+	hasReferences: boolean;
+}
+
+export interface Block {
+	type: string;
+	html: string;
+	/** Where it begins in the text. */
+	start: number;
+}
+
+export function newCache(): MarkdownCache {
+	return { html: new Map(), text: "", end: 0, blocks: [], hasReferences: false };
+}
+
+type Sanitize = (html: string) => string;
+
+/** `cache` is kept by the caller between calls: of a text that has grown only the end is read. */
+export function toBlocks(text: string, sanitize: Sanitize, cache = newCache()): Block[] {
+	const whole = (text || "").replace(/\r\n?/g, "\n");
+	// A reference may be defined anywhere, so where there is one, all of the text is read again.
+	const isGrown = cache.end && !cache.hasReferences && whole.startsWith(cache.text);
+	const start = isGrown ? cache.end : 0;
+	const tokens = marked.lexer(whole.slice(start));
+	const hasReferences = Object.keys(tokens.links).length > 0;
+	Object.assign(cache, { text: whole, hasReferences });
+	if (isGrown && hasReferences) return toBlocks(whole, sanitize, cache);
+
+	const blocks = isGrown ? cache.blocks.slice() : [];
+	const references = JSON.stringify(tokens.links);
+	let place = start;
+	for (const token of tokens) {
+		if (token.type !== "space" && token.type !== "def") blocks.push(toBlock(token, references, sanitize, cache, place));
+		place += token.raw.length;
+	}
+	cache.blocks = blocks.slice(0, -OPEN_BLOCKS);
+	cache.end = blocks.at(-OPEN_BLOCKS)?.start ?? 0;
+	return blocks;
+}
+
+function toBlock(token: Token, references: string, sanitize: Sanitize, cache: MarkdownCache, start: number): Block {
+	const key = `${references}:${token.raw}`;
+	if (!cache.html.has(key)) cache.html.set(key, sanitize(marked.parser([token])));
+	return { type: token.type, html: cache.html.get(key)!, start };
+}

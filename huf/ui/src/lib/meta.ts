@@ -1,0 +1,237 @@
+/**
+ * DocTypes as forms, from their meta as huf/ai/forms.py tells it: which fields there are, which of them a record shows, what
+ * it begins with and what is sent. Pure.
+ */
+
+import type { Field, Meta, Values } from "../api/types.ts";
+
+/** What of a meta a form is made of. */
+export type FormMeta = Pick<Meta, "fields" | "tables">;
+
+export interface Section {
+	key: string;
+	label: string;
+	description: string;
+	isFolded: boolean;
+	fields: Field[];
+}
+
+const BREAKS = ["Section Break", "Column Break", "Tab Break"];
+const TABLES = ["Table", "Table MultiSelect"];
+const SILENT = [...BREAKS, "HTML", "Button", "Heading", "Fold", "Image", "Geolocation", "Signature", "Icon"];
+const NUMBERS = ["Int", "Long Int", "Float", "Currency", "Percent", "Rating", "Duration"];
+/** What Frappe answers in the place of a stored password. */
+const STARS = /^\*+$/;
+
+/** fieldtype -> the kind of field that shows it; what is not here is a line of text */
+export type FieldKind =
+	| "table"
+	| "number"
+	| "long"
+	| "code"
+	| "check"
+	| "choice"
+	| "link"
+	| "date"
+	| "moment"
+	| "time"
+	| "color"
+	| "password"
+	| "file"
+	| "text";
+
+const KINDS: Record<string, FieldKind> = {
+	...Object.fromEntries(TABLES.map((type) => [type, "table"] as const)),
+	...Object.fromEntries(NUMBERS.map((type) => [type, "number"] as const)),
+	...Object.fromEntries(
+		["Text", "Small Text", "Long Text", "Text Editor", "Markdown Editor", "HTML Editor"].map(
+			(type) => [type, "long"] as const,
+		),
+	),
+	Code: "code",
+	JSON: "code",
+	Check: "check",
+	Select: "choice",
+	Link: "link",
+	"Dynamic Link": "link",
+	Date: "date",
+	Datetime: "moment",
+	Time: "time",
+	Color: "color",
+	Password: "password",
+	Attach: "file",
+	"Attach Image": "file",
+};
+
+export const kindOf = (field: Pick<Field, "fieldtype">): FieldKind => KINDS[field.fieldtype] || "text";
+export const isValue = (field: Field) => !SILENT.includes(field.fieldtype);
+
+/**
+ * Whether a condition of Frappe's forms holds: the name of a field, or "eval:" and an expression over doc. They are written by
+ * who makes DocTypes, as the Desk reads them. One that cannot be read counts as true, so that no field is out of reach.
+ */
+export function holds(condition: string | undefined, doc: Values): boolean {
+	if (!condition) return true;
+	if (!condition.startsWith("eval:")) return isGiven(doc[condition]);
+	try {
+		return Boolean(new Function("doc", `return (${condition.slice(5)});`)(doc));
+	} catch {
+		return true;
+	}
+}
+
+const isGiven = (value: unknown) => (Array.isArray(value) ? value.length > 0 : Boolean(value));
+
+export const isShown = (field: Field, doc: Values) => !field.hidden && holds(field.depends_on, doc);
+export const isNeeded = (field: Field, doc: Values) =>
+	Boolean(field.reqd || (field.mandatory_depends_on && holds(field.mandatory_depends_on, doc)));
+export const isFixed = (field: Field, doc: Values, isStored = false) =>
+	Boolean(
+		field.read_only ||
+		(field.read_only_depends_on && holds(field.read_only_depends_on, doc)) ||
+		(field.set_only_once && isStored),
+	);
+
+/**
+ * The form's sections with the fields that a record shows: [{key, label, description, isFolded, fields}]. Empty ones are left
+ * out; `without` names fields that are shown elsewhere.
+ */
+export function sectionsOf(fields: Field[], doc: Values, without: string[] = []): Section[] {
+	const blank = { key: "", label: "", description: "", isFolded: false, fields: [], isShown: true };
+	const sections: (Section & { isShown: boolean })[] = [blank];
+	for (const field of fields) {
+		if (["Section Break", "Tab Break"].includes(field.fieldtype)) {
+			const { fieldname: key, label = "", description = "" } = field;
+			const section = { key, label, description, isFolded: Boolean(field.collapsible), fields: [] };
+			sections.push({ ...section, isShown: isShown(field, doc) });
+		} else if (isValue(field) && isShown(field, doc) && !without.includes(field.fieldname)) {
+			sections.at(-1)!.fields.push(field);
+		}
+	}
+	return sections.filter((section) => section.isShown && section.fields.length);
+}
+
+/** A field that takes a line of its own. */
+export const isWide = (field: Field) => ["table", "long", "code"].includes(kindOf(field));
+
+/** A record's values as a form holds them; a new one has its defaults. */
+export function toValues(meta: FormMeta, doc: Values | null = null): Values {
+	return valuesOf(meta.fields, meta.tables, doc);
+}
+
+function valuesOf(fields: Field[], tables: Meta["tables"], doc: Values | null, isRow = false): Values {
+	const values: Values = doc?.name ? { name: doc.name } : {};
+	for (const field of fields.filter(isValue)) {
+		const name = field.fieldname;
+		const kind = kindOf(field);
+		if (kind === "table") values[name] = (doc?.[name] || []).map((row: Values) => rowOf(tables[field.options!], row));
+		// A row is sent whole: its stars say that the stored password stays.
+		else if (isRow && kind === "password") values[name] = doc?.[name] || "";
+		else values[name] = toValue(kind, doc ? doc[name] : defaultOf(field));
+	}
+	return values;
+}
+
+export const rowOf = (fields: Field[], row: Values | null = null) => valuesOf(fields || [], {}, row, true);
+
+/** Values as they may be kept in a browser: without passwords that were typed. */
+export function withoutSecrets(fields: Field[], tables: Meta["tables"], values: Values): Values {
+	const kept = { ...values };
+	for (const field of fields.filter(isValue)) {
+		const name = field.fieldname;
+		const kind = kindOf(field);
+		if (kind === "password" && !STARS.test(kept[name])) delete kept[name];
+		if (kind === "table") kept[name] = (kept[name] || []).map((row: Values) => withoutSecrets(tables[field.options!] || [], {}, row));
+	}
+	return kept;
+}
+
+function toValue(kind: FieldKind, value: any): any {
+	if (kind === "check") return Number(value) || 0;
+	if (value === null || value === undefined) return "";
+	if (kind === "password" && STARS.test(value)) return "";
+	if (kind === "moment") return String(value).slice(0, 19);
+	if (kind === "time") return String(value).slice(0, 8).padStart(8, "0");
+	return typeof value === "object" ? JSON.stringify(value, null, 2) : value;
+}
+
+/** Words such as Today and __user are for the site to fill in. */
+function defaultOf({ default: value, fieldtype }: Field): any {
+	if (/^(today|now|__user|user)$/i.test(value || "")) return "";
+	return value ?? (fieldtype === "Rating" ? 0 : "");
+}
+
+/** Whether a password is stored: the form shows it as a hint, never as a value. */
+export const isSecretStored = (field: Field, doc: Values | null) => STARS.test(doc?.[field.fieldname] || "");
+
+/** What is sent of values, child rows with their names; a password that nobody typed keeps what is stored. */
+export function toBody(meta: FormMeta, values: Values, saved: Values | null = null): Values {
+	const body = bodyOf(meta.fields, meta.tables, values);
+	if (!saved) return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+	const before = bodyOf(meta.fields, meta.tables, saved);
+	return Object.fromEntries(
+		Object.entries(body).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+	);
+}
+
+function bodyOf(fields: Field[], tables: Meta["tables"], values: Values): Values {
+	const body: Values = {};
+	for (const field of fields.filter(isValue)) {
+		const value = values[field.fieldname];
+		const kind = kindOf(field);
+		if (kind === "password" && !value) continue;
+		if (kind === "table")
+			body[field.fieldname] = (value || []).map((row: Values) => {
+				const own = bodyOf(tables[field.options!] || [], {}, row);
+				return row.name ? { name: row.name, ...own } : own;
+			});
+		else body[field.fieldname] = fromValue(kind, value);
+	}
+	return body;
+}
+
+function fromValue(kind: FieldKind, value: any): any {
+	if (kind === "check") return Number(value) || 0;
+	if (value === "" || value === undefined) return null;
+	if (kind === "number") return Number.isFinite(Number(value)) ? Number(value) : value;
+	return kind === "moment" ? String(value).replace("T", " ") : value;
+}
+
+export const isChanged = (meta: FormMeta, values: Values, saved: Values) => Object.keys(toBody(meta, values, saved)).length > 0;
+
+/** Fields that have to be filled in before it is worth asking the site. */
+export function missingOf(meta: FormMeta, values: Values): Field[] {
+	return meta.fields.filter(
+		(field) =>
+			isValue(field) &&
+			isShown(field, values) &&
+			isNeeded(field, values) &&
+			!isFixed(field, values) &&
+			kindOf(field) !== "check" &&
+			!isGiven(values[field.fieldname]),
+	);
+}
+
+/** Choices of a Select, or of an Autocomplete: one a line. */
+export const choicesOf = (field: Field) => String(field.options || "").split("\n");
+/** What a choice is called in the reader's language. */
+export const labelOf = (field: Field, choice: string) => field.labels?.[choice] || String(choice);
+
+/** The field of a child table that is nothing but a list of links, or null. */
+export function onlyLink(fields: Field[] = []): Field | null {
+	const shown = fields.filter((field) => isValue(field) && !field.hidden);
+	return shown.length === 1 && shown[0].fieldtype === "Link" ? shown[0] : null;
+}
+
+/** A value of a list or a row on one line. */
+export function showValue(field: Field, value: any): string {
+	if (value === null || value === undefined || value === "") return "";
+	if (kindOf(field) === "check") return Number(value) ? "✓" : "";
+	if (kindOf(field) === "table") return String(value.length || "");
+	if (kindOf(field) === "password") return "•••";
+	if (kindOf(field) === "choice") return labelOf(field, value);
+	return String(value)
+		.replace(/<[^>]*>/g, " ")
+		.replace(/\s+/g, " ")
+		.trim();
+}

@@ -1,0 +1,106 @@
+/** Triggers as data: which fields a type needs, what a form sends, and what a trigger waits for. Pure. */
+import type { Values } from "../api/types.ts";
+import { describeCron } from "./cron.ts";
+
+export const TYPES = ["Doc Event", "Schedule", "Webhook", "App Event", "Manual"];
+export const TYPE_ICONS: Record<string, string> = {
+	"Doc Event": "file",
+	Schedule: "clock",
+	Webhook: "inbox",
+	"App Event": "signal",
+	Manual: "play",
+};
+/** Types that have a past to look at. */
+export const TESTABLE = ["Doc Event", "Schedule"];
+export const DOC_EVENTS = [
+	"after_insert",
+	"on_update",
+	"on_change",
+	"on_submit",
+	"on_update_after_submit",
+	"on_cancel",
+	"on_trash",
+	"after_delete",
+];
+export const INTERVALS = ["Minutely", "Hourly", "Daily", "Weekly", "Monthly", "Yearly"];
+export const CATCH_UP = ["Run once", "Skip"];
+
+const COMMON = { agent: "", trigger_type: "Doc Event", disabled: 0, run_as: "", condition: "", prompt: "" };
+const OWN: Record<string, Values> = {
+	"Doc Event": { reference_doctype: "", doc_event: "on_update", fire_on_own_changes: 0 },
+	Schedule: { cron: "", scheduled_interval: "Daily", interval_count: 1, starts_on: "", catch_up: "Run once" },
+	Webhook: { webhook_slug: "", webhook_secret: "", signature_header: "" },
+	"App Event": { event_name: "", fire_on_own_changes: 0 },
+	Manual: {},
+};
+const ALL: Values = Object.assign({ trigger_name: "", ...COMMON }, ...Object.values(OWN));
+
+/** The values of a form: those of a stored trigger, else blank ones. A stored secret is never part of them. */
+export function toValues(doc: Values = {}): Values {
+	const given = Object.entries(ALL).map(([name, blank]) => [name, doc[name] ?? blank]);
+	const values: Values = Object.fromEntries(given);
+	return { ...values, webhook_secret: "", starts_on: toLocal(doc.starts_on) };
+}
+
+/** "2025-03-01 09:00:00" <-> "2025-03-01T09:00", as a datetime field of the browser has it. */
+const toLocal = (text: string | null) => (text ? text.slice(0, 16).replace(" ", "T") : "");
+const fromLocal = (text: string | null) => (text ? `${text.replace("T", " ")}:00` : null);
+
+/** What is sent: only what the type has. A blank secret keeps the stored one. */
+export function toBody(values: Values): Values {
+	const names = ["trigger_name", ...Object.keys(COMMON), ...Object.keys(OWN[values.trigger_type])];
+	const body: Values = Object.fromEntries(names.map((name) => [name, values[name] === "" ? null : values[name]]));
+	if ("starts_on" in body) body.starts_on = values.cron ? null : fromLocal(values.starts_on);
+	if (values.cron && "scheduled_interval" in body) body.scheduled_interval = null;
+	if (!body.webhook_secret) delete body.webhook_secret;
+	return body;
+}
+
+export function isChanged(values: Values, saved: Values): boolean {
+	return JSON.stringify(toBody(values)) !== JSON.stringify(toBody(saved));
+}
+
+/** Types that run as the user who saved the trigger, unless a user is named. */
+export const actsAsSaver = (type: string) => type === "Schedule" || type === "Webhook";
+
+/** Names of the fields that must be filled in before it is worth asking the site. */
+export function missingFields(values: Values, { hasSecret = false, isAdministrator = false } = {}) {
+	const needed: Record<string, string[]> = {
+		"Doc Event": ["reference_doctype", "doc_event"],
+		Schedule: values.cron ? [] : ["scheduled_interval"],
+		Webhook: hasSecret ? [] : ["webhook_secret"],
+		"App Event": ["event_name"],
+		Manual: [],
+	};
+	const runAs = isAdministrator && actsAsSaver(values.trigger_type) ? ["run_as"] : [];
+	return ["trigger_name", ...needed[values.trigger_type], "agent", ...runAs].filter((name) => !values[name]);
+}
+
+/** The end of a webhook's address as the site makes it from the name. */
+export function slugOf({ webhook_slug: slug, trigger_name: name }: Values): string {
+	if (slug) return slug;
+	return (name || "")
+		.toLowerCase()
+		.replace(/[^a-z0-9]+/g, "-")
+		.replace(/^-+|-+$/g, "");
+}
+
+/** What a trigger waits for, as {key, ...values} of a text `waits.<key>`. */
+export function waitsFor(trigger: Values): { key: string; [value: string]: unknown } {
+	const type = trigger.trigger_type;
+	if (type === "Doc Event")
+		return { key: `doc.${trigger.doc_event || "on_update"}`, doctype: trigger.reference_doctype || "…" };
+	if (type === "Webhook") return { key: "webhook", path: `/agent/hook/${slugOf(trigger)}` };
+	if (type === "App Event") return { key: "app", event: trigger.event_name || "…" };
+	if (type === "Manual") return { key: "manual" };
+	if (trigger.cron) return { key: "cron", cron: trigger.cron, words: describeCron(trigger.cron) };
+	return trigger.scheduled_interval
+		? { key: `every.${trigger.scheduled_interval}`, count: Number(trigger.interval_count) || 1 }
+		: { key: "schedule" };
+}
+
+/** A secret of 48 hexadecimal digits, made in this browser. */
+export function makeSecret(crypto = globalThis.crypto): string {
+	const bytes = crypto.getRandomValues(new Uint8Array(24));
+	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,39 @@
+/** The agents this user may talk to, and which one was picked last. */
+import { computed, reactive, ref } from "vue";
+import { fetchAgents } from "../api/chat.ts";
+import type { ChatAgent, Effect } from "../api/types.ts";
+import { queryClient, useData } from "./queries.ts";
+import { recall, remember } from "./storage.ts";
+
+const AGENTS = { queryKey: ["agents", "chat"], queryFn: async () => (await fetchAgents()) || [], staleTime: 60_000 };
+
+const picked = ref(recall("agent"));
+
+/** -> {list, isLoaded, error, find(name), picked}; `picked` is the agent for a new chat: the last choice, else the first. */
+export function useAgents() {
+	const query = useData(AGENTS);
+	const list = computed(() => query.data || []);
+	const find = (name: string) => list.value.find((agent) => agent.name === name) || null;
+	return reactive({
+		list,
+		isLoaded: computed(() => Boolean(query.data)),
+		error: computed(() => query.error),
+		picked: computed(() => find(picked.value) || list.value[0] || null),
+		find,
+		refetch: query.refetch,
+	});
+}
+
+export function pickAgent(name: string): void {
+	picked.value = name;
+	remember("agent", name);
+}
+
+/** The effect of an agent's tool, as far as the agents have been read. */
+export function effectOf(agentName: string, toolName: string): Effect | null {
+	const agent = queryClient.getQueryData<ChatAgent[]>(AGENTS.queryKey)?.find(({ name }) => name === agentName);
+	return agent?.tools?.find((tool) => tool.name === toolName)?.effect || null;
+}
+
+/** Resolves when the agents are known. */
+export const ensureAgents = () => queryClient.ensureQueryData(AGENTS);

@@ -1,0 +1,107 @@
+/**
+ * What is attached to messages that are not sent yet, by the name of the unsent text. Uploaded at once; what is on the site is
+ * remembered like the text.
+ */
+import { reactive } from "vue";
+import { deleteRecord, uploadFile } from "../api/attachments.ts";
+import type { Attachment } from "../api/types.ts";
+import { t } from "../i18n/index.ts";
+import { isPicture, type Limits, NO_LIMITS, problemOf } from "../lib/attachments.ts";
+import { parseJson } from "../lib/transcript.ts";
+import { boot } from "./session.ts";
+import { recall, remember } from "./storage.ts";
+
+export interface Item {
+	key: number;
+	file_name: string;
+	size: number;
+	kind: Attachment["kind"];
+	/** How much of it is uploaded, from 0 to 1. */
+	share: number;
+	error: string | null;
+	// Once it is uploaded:
+	name: string | null;
+	file_url?: string;
+}
+
+export const limits: Limits = { ...NO_LIMITS, ...boot.attachments };
+const FIELDS = ["name", "file_name", "file_url", "size", "kind"] as const;
+const drafts = new Map<string, Item[]>();
+const uploads = new Map<number, AbortController>();
+let nextKey = 1;
+
+const place = (draft: string) => `files:${draft}`;
+
+export function attachmentsOf(draft: string): Item[] {
+	if (!drafts.has(draft)) {
+		const stored: Attachment[] = parseJson(recall(place(draft)) || "[]") || [];
+		const items = stored.map((file) => ({ ...file, key: nextKey++, share: 1, error: null }));
+		drafts.set(draft, reactive<Item[]>(items));
+	}
+	return drafts.get(draft)!;
+}
+
+const described = (item: Item) =>
+	Object.fromEntries(FIELDS.map((field) => [field, item[field]])) as unknown as Attachment;
+
+function store(draft: string): void {
+	const kept = attachmentsOf(draft).filter((item) => item.name);
+	remember(place(draft), kept.length ? JSON.stringify(kept.map(described)) : null);
+}
+
+export function attach(draft: string, files: Iterable<File>): void {
+	for (const file of files) attachOne(draft, file);
+}
+
+async function attachOne(draft: string, file: File): Promise<void> {
+	const items = attachmentsOf(draft);
+	const kind: Attachment["kind"] = isPicture(file.name, limits) ? "image" : "text";
+	items.push({ key: nextKey++, file_name: file.name, size: file.size, kind, share: 0, error: null, name: null });
+	const item = items.at(-1)!;
+	const controller = new AbortController();
+	uploads.set(item.key, controller);
+	try {
+		const wanted = await fitted(file, kind);
+		const problem = problemOf(wanted, limits, items.indexOf(item));
+		if (problem) throw new Error(t(problem.key, problem.values));
+		const onProgress = (share: number) => void (item.share = share);
+		const { name, file_url } = await uploadFile(wanted, { onProgress, signal: controller.signal });
+		Object.assign(item, { name, file_url, file_name: wanted.name, size: wanted.size, share: 1 });
+		store(draft);
+	} catch (error) {
+		if (error instanceof Error && error.name !== "AbortError") item.error = error.message;
+	} finally {
+		uploads.delete(item.key);
+	}
+}
+
+/** A picture that is too large for a model is made smaller here. */
+async function fitted(file: File, kind: string): Promise<File> {
+	if (kind !== "image" || file.size <= limits.most_picture_bytes) return file;
+	const { shrinkPicture } = await import("../lib/shrinkPicture.ts");
+	return shrinkPicture(file);
+}
+
+export function detach(draft: string, item: Item): void {
+	const items = attachmentsOf(draft);
+	items.splice(items.indexOf(item), 1);
+	uploads.get(item.key)?.abort();
+	store(draft);
+	// Where that fails, a private file is left that only this person sees.
+	if (item.name) deleteRecord("File", item.name).catch(() => {});
+}
+
+/** What was sent is the site's, and need not be remembered; what was added since belongs to the conversation. */
+export function moveAttachments(from: string, to: string): void {
+	const items = attachmentsOf(from);
+	drafts.delete(from);
+	remember(place(from), null);
+	drafts.set(to, items);
+	store(to);
+}
+
+/** Those that are sent now. They stay remembered until the site has taken the message on. */
+export function takeAttachments(draft: string): Attachment[] {
+	return attachmentsOf(draft).splice(0).map(described);
+}
+

@@ -1,0 +1,148 @@
+/** What is stored of a chat: its messages are read, and a run that goes on without this page is followed. */
+import * as api from "../api/chat.ts";
+import { fetchDrafts } from "../api/drafts.ts";
+import type { ApiError } from "../api/errors.ts";
+import { fetchRun } from "../api/runs.ts";
+import type { Draft, Message, Run, StoredChat, Timeline } from "../api/types.ts";
+import {
+	type AgentTurn,
+	applyEvent,
+	buildTurns,
+	isOver,
+	joinTurns,
+	keepShown,
+	newAgentTurn,
+	type Turn,
+	turnsBefore,
+} from "../lib/transcript.ts";
+import { effectOf } from "./agents.ts";
+import { type Chat, openChats } from "./chats.ts";
+import type { RunNews } from "./realtime.ts";
+
+const POLL_MS = 2_500;
+/** A run that waits for a person is read again by realtime news; where there are none, after this time. */
+const WAIT_MS = 30_000;
+const MAX_DRAFTS = 200;
+
+type Stored = StoredChat & { drafts: Draft[]; timeline: Timeline | null };
+
+/** Reads the stored messages, unless a run is streaming here. What is known already stays on the page meanwhile. */
+export async function loadChat(chat: Chat): Promise<void> {
+	if (!chat.conversation || chat.live) return;
+	const isFirst = !chat.isLoaded;
+	if (isFirst) chat.phase = "loading";
+	try {
+		takeStored(chat, await readStored(chat.conversation));
+	} catch (error) {
+		if (isFirst) chat.loadError = error as ApiError;
+		else chat.problem = { error: error as ApiError, prompt: null };
+	} finally {
+		if (chat.phase === "loading") chat.phase = "idle";
+	}
+}
+
+async function readStored(conversation: string): Promise<Stored> {
+	const [stored, drafts] = await Promise.all([
+		api.fetchMessages(conversation),
+		fetchDrafts({ conversation }, 0, MAX_DRAFTS),
+	]);
+	const run = openRun(stored.runs);
+	const timeline = run && drafts.some((draft) => draft.run === run.name) ? await fetchRun(run.name) : null;
+	return { ...stored, drafts, timeline };
+}
+
+/** The first run that has not ended; those after it wait for it. */
+const openRun = (runs: Record<string, Run> = {}) => Object.values(runs).find((run) => !isOver(run.status));
+
+function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline }: Stored): void {
+	if (chat.live) return;
+	const turns = keepShown(chat.turns, readTurns(conversation.agent, messages, runs, drafts, timeline));
+	const earlier = turnsBefore(chat.turns, turns);
+	const run = openRun(runs);
+	const isWaiting = run?.status === "Waiting";
+	const { title, agent, may_write: mayWrite } = conversation;
+	Object.assign(chat, { turns: joinTurns(earlier, turns), drafts, title, agent, mayWrite, isLoaded: true });
+	Object.assign(chat, {
+		loadError: null,
+		problem: null,
+		hasOlder: earlier.length ? chat.hasOlder : messages.length >= api.MESSAGE_LIMIT,
+		ongoing: run && !isWaiting ? run.name : null,
+		waiting: run && isWaiting ? run.name : null,
+	});
+	clearTimeout(chat.poll);
+	if (run?.status === "Started" && chat.unfollowed !== run.name) follow(chat, run.name);
+	else if (run) chat.poll = setTimeout(() => loadChat(chat), isWaiting ? WAIT_MS : POLL_MS);
+}
+
+function readTurns(
+	agent: string,
+	messages: Message[],
+	runs: Record<string, Run>,
+	drafts: Draft[],
+	timeline: Timeline | null = null,
+): Turn[] {
+	const turns = buildTurns(messages, runs || {}, drafts, timeline);
+	for (const part of turns.flatMap((turn) => (turn.role === "agent" ? turn.parts : []))) {
+		if (part.type === "tool") part.effect ||= effectOf(agent, part.tool);
+	}
+	return turns;
+}
+
+/** Reads the messages before the first one that is known. Never throws: what goes wrong is kept as chat.olderError. */
+export async function loadOlder(chat: Chat): Promise<void> {
+	const first = chat.turns.find((turn) => turn.first)?.first;
+	if (!chat.conversation || !chat.hasOlder || chat.isLoadingOlder || !first) return;
+	Object.assign(chat, { isLoadingOlder: true, olderError: null });
+	try {
+		const { messages, runs } = await api.fetchMessages(chat.conversation, first);
+		// Meanwhile the newest messages may have been read again, without those before them.
+		if (chat.turns.find((turn) => turn.first)?.first === first) {
+			chat.turns = joinTurns(readTurns(chat.agent, messages, runs, chat.drafts), chat.turns);
+			chat.hasOlder = messages.length >= api.MESSAGE_LIMIT;
+		}
+	} catch (error) {
+		chat.olderError = error as ApiError;
+	} finally {
+		chat.isLoadingOlder = false;
+	}
+}
+
+/** Streams a run that goes on without this page, from its first event; a reload in the middle of an answer sees all of it. */
+async function follow(chat: Chat, run: string): Promise<void> {
+	const place = chat.turns.findIndex((turn) => turn.role === "agent" && turn.run === run);
+	if (place < 0) {
+		chat.poll = setTimeout(() => loadChat(chat), POLL_MS);
+		return;
+	}
+	chat.turns.splice(place, 1, { ...newAgentTurn(chat.turns[place].key, run), isOngoing: true });
+	// Read back from the chat: only that object is reactive.
+	const turn = chat.turns[place] as AgentTurn;
+	const controller = new AbortController();
+	Object.assign(chat, { live: { controller, run, turn }, phase: "running" });
+	const onEvent: api.StreamOptions["onEvent"] = (kind, data) => {
+		applyEvent(turn, kind, data);
+		if (kind === "progress") chat.progress = data;
+		turn.isOngoing = !["text_delta", "run_waiting", "run_finished"].includes(kind);
+	};
+	try {
+		await api.followRun({ run, last: 0 }, { signal: controller.signal, onEvent });
+	} catch {
+		chat.unfollowed = run;
+	}
+	Object.assign(chat, { live: null, phase: "idle" });
+	loadChat(chat);
+}
+
+/** News of a run that no chat here streams: another page began it, or a trigger. */
+export function takeRunNews({ run, kind, conversation, ...news }: RunNews): void {
+	for (const chat of openChats()) {
+		if (chat.live) continue;
+		if (kind === "progress" && chat.ongoing === run) chat.progress = { run, ...news };
+		// News may come late: of a run that this page has streamed to its end it knows everything.
+		const isWhole = chat.turns.some((turn) => turn.role === "agent" && turn.run === run && turn.outcome);
+		const isBegun = kind === "run_started" && chat.conversation === conversation && !isWhole;
+		const isKnown = chat.ongoing === run || chat.waiting === run;
+		const isEnded = isKnown && ["run_finished", "run_waiting"].includes(kind);
+		if (isBegun || isEnded) loadChat(chat);
+	}
+}

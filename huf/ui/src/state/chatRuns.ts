@@ -1,0 +1,151 @@
+/** Runs that a chat's page starts: a prompt is sent and its answer streamed, stopped, continued, or begun again in a branch. */
+import * as api from "../api/chat.ts";
+import type { ApiError } from "../api/errors.ts";
+import type { Attachment, EventData } from "../api/types.ts";
+import { type AgentTurn, applyEvent, markInterrupted, newAgentTurn, newUserTurn, type UserTurn } from "../lib/transcript.ts";
+import { moveAttachments } from "./attachments.ts";
+import { loadChat } from "./chatMessages.ts";
+import { type Chat, type LiveRun, nameChat, NEW, openChat } from "./chats.ts";
+import { refreshHistory, touchConversation } from "./conversations.ts";
+import { remember } from "./storage.ts";
+
+const CANCEL_GRACE_MS = 4_000;
+const MAX_TITLE_CHARS = 60;
+/** Errors with which the site says for certain that it did not accept the message. */
+const REFUSALS = ["session", "stale", "permission", "missing", "rejected"];
+
+let nextKey = 1;
+
+/** Sends a prompt and streams the run into the chat. Never throws: what goes wrong is kept as chat.problem. */
+export async function sendPrompt(chat: Chat, prompt: string, agent: string, attachments: Attachment[] = []): Promise<void> {
+	if (chat.live) return;
+	const live = beginLive(chat, prompt, attachments);
+	Object.assign(chat, { live, phase: "running", problem: null, agent: agent || chat.agent });
+	const request = {
+		agent: chat.agent,
+		prompt,
+		conversation: chat.conversation || undefined,
+		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
+	};
+	try {
+		await api.streamRun(request, {
+			signal: live.controller.signal,
+			onEvent: (kind, data) => take(chat, kind, data),
+		});
+	} catch (error) {
+		fail(chat, chat.live!, error as ApiError);
+	} finally {
+		const { outcome, isWaiting, isOngoing } = chat.live!.turn;
+		Object.assign(chat, { live: null, phase: "idle", isLoaded: Boolean(chat.conversation) });
+		refreshHistory();
+		// What goes on without this page, or waits for a person, is followed from here.
+		if (!outcome && (isWaiting || isOngoing || !chat.problem)) loadChat(chat);
+	}
+}
+
+function beginLive(chat: Chat, prompt: string, attachments: Attachment[]): LiveRun {
+	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date(), attachments });
+	chat.turns.push(user, newAgentTurn(`a${nextKey++}`));
+	return {
+		controller: new AbortController(),
+		run: null,
+		// Read back from the chat: only those objects are reactive.
+		turn: chat.turns.at(-1) as AgentTurn,
+		user: chat.turns.at(-2) as UserTurn,
+		prompt,
+	};
+}
+
+function take(chat: Chat, kind: string, data: EventData): void {
+	applyEvent(chat.live!.turn, kind, data);
+	if (kind === "run_started" || kind === "run_queued") begin(chat, chat.live!, data);
+}
+
+function begin(chat: Chat, live: LiveRun, { run, conversation, agent }: EventData): void {
+	live.run = run!;
+	const { user, prompt } = live;
+	if (user) user.run = run!;
+	const draft = chat.conversation || NEW;
+	if (!chat.conversation) {
+		chat.title = (prompt || user!.attachments[0].file_name).replace(/\s+/g, " ").slice(0, MAX_TITLE_CHARS);
+		nameChat(chat, conversation);
+	}
+	chat.agent = agent || chat.agent;
+	touchConversation({ name: conversation, title: chat.title, agent: chat.agent });
+	// The text is safe on the site now; until here a reload would have brought it back.
+	remember(`draft:${draft}`, null);
+	moveAttachments(draft, conversation);
+}
+
+/** Before the run has started the site may have nothing of the prompt; afterwards the run may go on without this page. */
+function fail(chat: Chat, live: LiveRun, error: ApiError): void {
+	markInterrupted(live.turn);
+	if (live.turn.outcome) return;
+	const hasStarted = Boolean(live.run);
+	if (!hasStarted) {
+		live.user!.unsent = REFUSALS.includes(error.kind) ? "refused" : "unsure";
+		chat.turns = chat.turns.filter((turn) => turn.key !== live.turn.key);
+	}
+	const kind = live.wasStopped ? (hasStarted ? "stopped" : "stopped-early") : undefined;
+	chat.problem = { error, kind, prompt: live.prompt, hasStarted };
+}
+
+/** Asks the site to cancel, waits a little for the run's own last event, then closes the connection. */
+export async function stopRun(chat: Chat): Promise<void> {
+	const { live } = chat;
+	if ((chat.ongoing || chat.waiting) && !live) return stopOngoing(chat);
+	if (!live || chat.phase === "stopping") return;
+	chat.phase = "stopping";
+	live.wasStopped = true;
+	if (live.run) {
+		try {
+			await api.cancelRun(live.run);
+		} catch (error) {
+			live.wasStopped = false;
+			if (chat.live === live)
+				Object.assign(chat, { phase: "running", problem: { error, kind: "not-stopped" } });
+			return;
+		}
+		await new Promise((resolve) => setTimeout(resolve, CANCEL_GRACE_MS));
+	}
+	if (chat.live === live) live.controller.abort();
+}
+
+/** A run that this page does not stream: what became of it is read from the record. */
+async function stopOngoing(chat: Chat): Promise<void> {
+	const run = (chat.ongoing || chat.waiting)!;
+	chat.phase = "stopping";
+	try {
+		await api.cancelRun(run);
+		await loadChat(chat);
+	} catch (error) {
+		Object.assign(chat, { problem: { error, kind: "not-stopped" }, ongoing: null });
+	}
+	chat.phase = "idle";
+}
+
+/** Has a run that used up its steps go on in the background, and follows it. Rejects with what the site says. */
+export async function goOn(chat: Chat, run: string): Promise<void> {
+	await api.goOn(run);
+	await loadChat(chat);
+}
+
+/**
+ * A chat of its own with what was said before a run, and in it if `keep`; the other stays as it is. Rejects with what the
+ * site says.
+ */
+export async function branchOff(chat: Chat, run: string, keep: boolean): Promise<Chat> {
+	const branch = openChat(await api.branchConversation(chat.conversation!, run, keep));
+	refreshHistory();
+	await loadChat(branch);
+	return branch;
+}
+
+/** Sends the same text again, with its files. An unsent message is replaced; one that reached the site stays where it is. */
+export function sendAgain(chat: Chat, prompt: string): Promise<void> {
+	const last = chat.turns.findLast((turn) => turn.role === "user");
+	const attachments = last?.text === prompt ? last.attachments : [];
+	const newest = chat.turns.at(-1);
+	if (newest?.role === "user" && newest.unsent) chat.turns.pop();
+	return sendPrompt(chat, prompt, chat.agent, attachments);
+}

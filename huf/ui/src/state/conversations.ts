@@ -1,0 +1,63 @@
+/** The history list: newest first, a page at a time. */
+import type { InfiniteData } from "@tanstack/vue-query";
+import * as api from "../api/chat.ts";
+import type { ApiError } from "../api/errors.ts";
+import type { ConversationItem } from "../api/types.ts";
+import { parseSiteTime } from "../lib/time.ts";
+import { showError } from "./notices.ts";
+import { invalidate, queryClient, useList } from "./queries.ts";
+import { boot } from "./session.ts";
+
+const KEY = ["conversations"];
+
+export type HistoryItem = ConversationItem & { at: Date | null };
+
+export const useConversations = () =>
+	useList({
+		queryKey: KEY,
+		read: async (start) => ((await api.fetchConversations(start)) || []).map(withTime),
+		pageLength: api.PAGE_LENGTH,
+	});
+
+function withTime(item: ConversationItem): HistoryItem {
+	return { ...item, at: parseSiteTime(item.modified, boot.time_zone) };
+}
+
+/** Changes the cached pages at once, each by `change(items)`; what the site says later counts. */
+function updatePages(change: (items: HistoryItem[], place: number) => HistoryItem[]): void {
+	queryClient.setQueryData<InfiniteData<HistoryItem[]>>(KEY, (data) => data && { ...data, pages: data.pages.map(change) });
+}
+
+export const refreshHistory = () => invalidate(...KEY);
+
+/** A run has begun: its conversation is at the top before the site is asked again. */
+export function touchConversation({ name, title, agent }: { name: string; title: string; agent: string }): void {
+	const pages = queryClient.getQueryData<InfiniteData<HistoryItem[]>>(KEY)?.pages || [];
+	const known = pages.flat().find((item) => item.name === name);
+	const newest = { modified: "", total_messages: 1, ...known, name, title: known?.title || title, agent, at: new Date() };
+	updatePages((items, place) => [
+		...(place === 0 ? [newest] : []),
+		...items.filter((item) => item.name !== name),
+	]);
+}
+
+export async function renameConversation({ name }: { name: string }, title: string): Promise<void> {
+	updatePages((items) => items.map((item) => (item.name === name ? { ...item, title } : item)));
+	await api.renameConversation(name, title).catch(showError);
+	refreshHistory();
+}
+
+/** -> whether it is gone */
+export async function deleteConversation({ name }: { name: string }): Promise<boolean> {
+	try {
+		await api.deleteConversation(name);
+	} catch (error) {
+		if ((error as ApiError).kind !== "missing") {
+			showError(error as ApiError);
+			return false;
+		}
+	}
+	updatePages((items) => items.filter((item) => item.name !== name));
+	refreshHistory();
+	return true;
+}

@@ -1,0 +1,53 @@
+/** Drafts: how many wait for this person, and those that wait and those of the past. */
+import type { InfiniteData } from "@tanstack/vue-query";
+import { computed, reactive } from "vue";
+import { countDrafts, fetchDrafts, PAGE_LENGTH } from "../api/drafts.ts";
+import type { Draft } from "../api/types.ts";
+import { invalidate, queryClient, useData, useList } from "./queries.ts";
+
+const COUNT_MS = 60_000;
+const MAX_PENDING = 200;
+/** A page of drafts looks for others' answers now and then, where realtime is not heard. */
+export const DRAFTS_LOOK_MS = 30_000;
+const PENDING = ["drafts", "list", "pending"];
+const PAST = ["drafts", "list", "past"];
+const keyOf = (draft: Draft) => draft.draft;
+
+/** -> a ref with the number of drafts that wait for this person; 0 until it is known */
+export function useWaitingCount() {
+	const query = useData({ queryKey: ["drafts", "count"], queryFn: countDrafts, refetchInterval: COUNT_MS });
+	return computed(() => query.data || 0);
+}
+
+/** Pending drafts of anybody, as far as this person may see them -> {items, error, isLoaded} */
+export function usePendingDrafts() {
+	const query = useData({
+		queryKey: PENDING,
+		queryFn: () => fetchDrafts({ status: "Pending" }, 0, MAX_PENDING),
+		refetchInterval: DRAFTS_LOOK_MS,
+	});
+	return reactive({
+		items: computed(() => query.data || []),
+		error: computed(() => query.error),
+		isLoaded: computed(() => Boolean(query.data)),
+	});
+}
+
+/** Of any status: those that have been answered are among them. */
+export const usePastDrafts = () =>
+	useList({
+		queryKey: PAST,
+		read: (start) => fetchDrafts({}, start),
+		pageLength: PAGE_LENGTH,
+		keyOf,
+		refetchInterval: DRAFTS_LOOK_MS,
+	});
+
+/** Shows what is known of a draft now everywhere at once; then all is read again. */
+export function updateDraft(draft: Draft): Promise<void> {
+	const update = (items: Draft[]) => items.map((item) => (keyOf(item) === keyOf(draft) ? { ...item, ...draft } : item));
+	queryClient.setQueryData<Draft[]>(PENDING, (items) => items && update(items));
+	queryClient.setQueryData<InfiniteData<Draft[]>>(PAST, (data) => data && { ...data, pages: data.pages.map(update) });
+	queryClient.setQueryData<Draft>(["drafts", "one", keyOf(draft)], (known) => known && { ...known, ...draft });
+	return invalidate("drafts");
+}

@@ -1,0 +1,25 @@
+/** What the site tells a page by realtime makes queries out of date. */
+import { invalidate } from "./queries.ts";
+import { onDraftNews, onRunNews } from "./realtime.ts";
+
+/** Several events of one run come within moments. */
+const PAUSE_MS = 200;
+const stale = new Set<string>();
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function invalidateSoon(...areas: string[]): void {
+	areas.forEach((area) => stale.add(area));
+	clearTimeout(timer);
+	timer = setTimeout(() => {
+		stale.forEach((area) => invalidate(area));
+		stale.clear();
+	}, PAUSE_MS);
+}
+
+/** Called once, by the app. */
+export function followNews(): void {
+	onDraftNews(() => invalidateSoon("drafts", "home"));
+	onRunNews(({ kind }) => {
+		if (kind.startsWith("run_") || kind === "draft_created") invalidateSoon("runs", "drafts", "home");
+	});
+}

@@ -1,0 +1,23 @@
+/** Short messages about something that failed away from the thread (rename, delete, sign out). */
+import { reactive } from "vue";
+
+interface Notice {
+	id: number;
+	text: string;
+	kind: string;
+}
+
+export const notices = reactive<Notice[]>([]);
+
+let next = 1;
+
+/** `error`: an ApiError, or what can be shown like one. */
+export function showError(error: { message: string; kind?: string }): void {
+	notices.push({ id: next++, text: error.message, kind: error.kind || "server" });
+	if (notices.length > 3) notices.shift();
+}
+
+export function dismiss(id: number): void {
+	const at = notices.findIndex((notice) => notice.id === id);
+	if (at >= 0) notices.splice(at, 1);
+}

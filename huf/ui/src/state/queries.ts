@@ -1,0 +1,69 @@
+/**
+ * The cache of the site's answers. Every list and record that a page shows is a query; a query is named by its key, and a key
+ * begins with what it is about: ["runs", "list", filters], ["runs", "one", name].
+ */
+import {
+	type InfiniteData,
+	QueryClient,
+	type QueryKey,
+	useInfiniteQuery,
+	useQuery,
+	type UseQueryOptions,
+} from "@tanstack/vue-query";
+import { computed, reactive } from "vue";
+import type { ApiError } from "../api/errors.ts";
+
+type DataOptions<Data> = Exclude<UseQueryOptions<Data, ApiError>, Function | { value: any }>;
+
+interface ListOptions<Item> {
+	/** May hold refs. */
+	queryKey: unknown[];
+	/** The page that begins at `start`; `queryKey` with the present values of its refs. */
+	read: (start: number, queryKey: any) => Promise<Item[]>;
+	pageLength: number;
+	keyOf?: (item: Item) => string;
+	refetchInterval?: number | ((query: { state: { data?: InfiniteData<Item[], number> } }) => number);
+	enabled?: () => boolean;
+}
+
+export const queryClient = new QueryClient({
+	defaultOptions: {
+		// A failure is shown at once, with a button to try again. A site on this computer is reachable without a network.
+		queries: { retry: false, networkMode: "always", shallow: true },
+		mutations: { networkMode: "always" },
+	},
+});
+
+/** A query as one reactive object: {data, error, isFetching, refetch(), ...}. */
+export const useData = <Data>(options: DataOptions<Data>) => reactive(useQuery<Data, ApiError>(options));
+
+/** A list read a page at a time: {items, error, isLoaded, isLoadingMore, hasMore, more(), refetch()}. */
+export function useList<Item extends object>({
+	read,
+	pageLength,
+	keyOf = (item) => (item as { name: string }).name,
+	...options
+}: ListOptions<Item>) {
+	const query = useInfiniteQuery<Item[], ApiError, InfiniteData<Item[], number>, QueryKey, number>({
+		...options,
+		queryFn: async ({ pageParam, queryKey }) => (await read(pageParam, queryKey)) || [],
+		initialPageParam: 0,
+		getNextPageParam: (last, pages) => (last.length < pageLength ? undefined : pages.flat().length),
+	});
+	const { error, refetch, fetchNextPage: more, hasNextPage: hasMore, isFetchingNextPage: isLoadingMore } = query;
+	const isLoaded = computed(() => Boolean(query.data.value));
+	// An item that has come in at the top moves another one to the next page, where it is read a second time.
+	const items = computed(() => [
+		...new Map((query.data.value?.pages.flat() || []).map((item) => [keyOf(item), item])).values(),
+	]);
+	return reactive({ items, error, isLoaded, isLoadingMore, hasMore, more: () => more(), refetch });
+}
+
+/** Marks queries as out of date; those that are on the page are read again. Resolves when they have been. */
+export const invalidate = (...queryKey: unknown[]): Promise<void> => queryClient.invalidateQueries({ queryKey });
+
+/** A record was written or deleted: whatever the page shows is read again, and what it does not show is dropped. */
+export function invalidateAll(): Promise<void> {
+	queryClient.removeQueries({ type: "inactive" });
+	return queryClient.invalidateQueries();
+}

@@ -1,0 +1,45 @@
+/**
+ * What the site tells this person as it happens: of their runs {run, kind, ...} as in huf/ai/records/events.py, and of drafts
+ * that wait for their answer {draft, run, agent, tool}. A page also looks by itself now and then, so it works where nothing
+ * can be heard.
+ */
+import { getCurrentScope, onScopeDispose } from "vue";
+import { boot } from "./session.ts";
+
+/** News of one run; the other fields depend on the kind. */
+export interface RunNews {
+	run: string;
+	kind: string;
+	conversation?: string;
+	[field: string]: unknown;
+}
+
+type Listener = (message: any) => void;
+
+const listeners: Record<string, Set<Listener>> = { huf_run: new Set(), huf_draft: new Set() };
+let isAsked = false;
+
+/** Calls `listener` with every message, as long as the page that asked is open. */
+export const onRunNews = (listener: (news: RunNews) => void) => listen("huf_run", listener);
+export const onDraftNews = (listener: Listener) => listen("huf_draft", listener);
+
+function listen(event: string, listener: Listener): void {
+	listeners[event].add(listener);
+	if (getCurrentScope()) onScopeDispose(() => listeners[event].delete(listener));
+	connect();
+}
+
+async function connect() {
+	if (isAsked || !boot.site_name) return;
+	isAsked = true;
+	const { io } = await import("socket.io-client");
+	const socket = io(`${location.origin}/${boot.site_name}`, {
+		withCredentials: true,
+		reconnectionAttempts: 5,
+	});
+	// Tests and people can see whether the page is connected.
+	const show = (state: string) => () => (document.documentElement.dataset.realtime = state);
+	socket.on("connect", show("connected")).on("disconnect", show("disconnected"));
+	for (const [event, known] of Object.entries(listeners))
+		socket.on(event, (message) => known.forEach((listener) => listener(message)));
+}

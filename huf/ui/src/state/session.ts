@@ -1,0 +1,39 @@
+/** Who is signed in and where: the boot data that the page was served with. Read once, never changed. */
+
+import type { Limits } from "../lib/attachments.ts";
+
+export interface Boot {
+	csrf_token: string;
+	user: string;
+	full_name: string;
+	site_name: string;
+	/** An IANA name; null: as the reader's own. */
+	time_zone: string | null;
+	lang: string;
+	/** What can be attached to a message. */
+	attachments: Partial<Limits>;
+	is_manager: boolean;
+	is_system_manager: boolean;
+}
+
+declare global {
+	// eslint-disable-next-line no-var
+	var huf_boot: Partial<Boot> | undefined;
+}
+
+export const boot: Readonly<Boot> = Object.freeze({
+	csrf_token: "",
+	user: "",
+	full_name: "",
+	site_name: "",
+	time_zone: null,
+	lang: "",
+	attachments: {},
+	is_manager: false,
+	is_system_manager: false,
+	...globalThis.huf_boot,
+});
+
+export function signInAddress() {
+	return `/login?redirect-to=${encodeURIComponent(location.pathname + location.search)}`;
+}

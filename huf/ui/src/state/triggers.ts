@@ -1,0 +1,17 @@
+/** The switch of a trigger: it shows the wanted state at once, and the site's own as soon as that is known. */
+import { useMutation } from "@tanstack/vue-query";
+import { computed } from "vue";
+import { setEnabled } from "../api/triggers.ts";
+import type { Trigger } from "../api/types.ts";
+import { showError } from "./notices.ts";
+import { invalidate } from "./queries.ts";
+
+/** `trigger` returns the trigger's record, or nothing while it is not known. */
+export function useTriggerSwitch(trigger: () => Trigger | null | undefined) {
+	const { mutateAsync, isPending, variables } = useMutation({
+		mutationFn: (isEnabled: boolean) => setEnabled(trigger()!.name, isEnabled),
+		onSettled: () => invalidate("triggers"),
+	});
+	const isOn = computed(() => (isPending.value ? Boolean(variables.value) : trigger()?.disabled === 0));
+	return { isOn, isSwitching: isPending, turn: (isEnabled: boolean) => mutateAsync(isEnabled).catch(showError) };
+}
