@@ -32,7 +32,9 @@ export async function loadChat(chat: Chat): Promise<void> {
 	const isFirst = !chat.isLoaded;
 	if (isFirst) chat.phase = "loading";
 	try {
-		takeStored(chat, await readStored(chat.conversation));
+		const { streams } = chat;
+		const stored = await readStored(chat.conversation);
+		if (chat.streams === streams) takeStored(chat, stored);
 	} catch (error) {
 		if (isFirst) chat.loadError = error as ApiError;
 		else chat.problem = { error: error as ApiError, prompt: null };
@@ -55,7 +57,6 @@ async function readStored(conversation: string): Promise<Stored> {
 const openRun = (runs: Record<string, Run> = {}) => Object.values(runs).find((run) => !isOver(run.status));
 
 function takeStored(chat: Chat, { conversation, messages, runs, drafts, timeline }: Stored): void {
-	if (chat.live) return;
 	const turns = keepShown(chat.turns, readTurns(conversation.agent, messages, runs, drafts, timeline));
 	const earlier = turnsBefore(chat.turns, turns);
 	const run = openRun(runs);
@@ -118,7 +119,7 @@ async function follow(chat: Chat, run: string): Promise<void> {
 	// Read back from the chat: only that object is reactive.
 	const turn = chat.turns[place] as AgentTurn;
 	const controller = new AbortController();
-	Object.assign(chat, { live: { controller, run, turn }, phase: "running" });
+	Object.assign(chat, { live: { controller, run, turn }, streams: chat.streams + 1, phase: "running" });
 	const onEvent: api.StreamOptions["onEvent"] = (kind, data) => {
 		applyEvent(turn, kind, data);
 		if (kind === "progress") chat.progress = data;

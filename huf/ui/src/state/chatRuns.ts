@@ -20,7 +20,7 @@ let nextKey = 1;
 export async function sendPrompt(chat: Chat, prompt: string, agent: string, attachments: Attachment[] = []): Promise<void> {
 	if (chat.live) return;
 	const live = beginLive(chat, prompt, attachments);
-	Object.assign(chat, { live, phase: "running", problem: null, agent: agent || chat.agent });
+	Object.assign(chat, { live, streams: chat.streams + 1, phase: "running", problem: null, agent: agent || chat.agent });
 	const request = {
 		agent: chat.agent,
 		prompt,

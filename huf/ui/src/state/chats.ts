@@ -43,6 +43,8 @@ export interface Chat {
 	mayWrite: boolean;
 	problem: Problem | null;
 	live: LiveRun | null;
+	/** Counts the runs streamed here: an answer that was asked for before one of them began is out of date. */
+	streams: number;
 	/** The run that goes on without this page. */
 	ongoing: string | null;
 	/** A run that goes on and could not be followed: its record is read now and then. */
@@ -72,6 +74,7 @@ function createChat(conversation: string | null): Chat {
 		mayWrite: true,
 		problem: null,
 		live: null,
+		streams: 0,
 		ongoing: null,
 		unfollowed: null,
 		waiting: null,

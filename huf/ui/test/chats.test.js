@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadChat } from "../src/state/chatMessages.ts";
+import { sendPrompt } from "../src/state/chatRuns.ts";
+import { openChat } from "../src/state/chats.ts";
+
+const events = (...list) =>
+	new Response(list.map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join(""), {
+		headers: { "Content-Type": "text/event-stream" },
+	});
+const ANSWER = [
+	["run_started", { run: "R", conversation: "C", agent: "A" }],
+	["text_delta", { step: 1, text: "Two." }],
+	["run_finished", { run: "R", status: "Success", response: "Two." }],
+];
+const CONVERSATION = { name: "C", title: "Chat", agent: "A", may_write: true, may_share: true };
+const saidIn = (chat) => chat.turns.map((turn) => turn.text ?? turn.parts.map((part) => part.text).join(""));
+
+test("messages that were read before a run was sent do not replace its answer", async (context) => {
+	const answers = {
+		"huf.api.chat.stream": async () => events(...ANSWER),
+		"huf.api.draft.get_drafts": async () => Response.json({ message: [] }),
+		"huf.api.chat.get_conversations": async () => Response.json({ message: [] }),
+	};
+	let answerRead;
+	answers["huf.ai.agent_chat.get_agent_chat_messages"] = () => new Promise((resolve) => (answerRead = resolve));
+	context.mock.method(globalThis, "fetch", (url) => answers[url.split("/").at(-1).split("?")[0]]());
+
+	const chat = openChat("C");
+	const reading = loadChat(chat);
+	await sendPrompt(chat, "How many?", "A");
+	assert.deepEqual(saidIn(chat), ["How many?", "Two."]);
+	answerRead(Response.json({ message: { conversation: CONVERSATION, messages: [], runs: {} } }));
+	await reading;
+	assert.deepEqual(saidIn(chat), ["How many?", "Two."]);
+});
