@@ -18,7 +18,7 @@ export function useStickyScroll(scroller, content) {
 
 	function onScroll() {
 		const { scrollTop } = scroller.value;
-		// Growing text also fires scroll events; only an upward movement is the reader's wish.
+		// Growing text also fires scroll events; only an upward movement counts as the reader's choice.
 		if (scrollTop < lastTop - 2 && distance() > NEAR_PX) isAtEnd.value = false;
 		else if (distance() <= NEAR_PX) isAtEnd.value = true;
 		lastTop = scrollTop;

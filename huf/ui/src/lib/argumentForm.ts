@@ -27,7 +27,7 @@ export interface ArgumentField {
 	value: string | boolean;
 }
 
-const LONG = 60;
+const LONG_CHARS = 60;
 
 /** The fields of what is given and of what is needed; null where there is no schema to go by. */
 export function toFields(schema: Schema | null | undefined, given: JsonObject | null): ArgumentField[] | null {
@@ -89,7 +89,7 @@ function kindOf({ type, enum: choices }: Schema, was?: Json): ArgumentField["kin
 		if (["integer", "number"].includes(types[0])) return "number";
 	} else if (typeof was === "number") return "number";
 	else if (typeof was === "boolean") return "check";
-	return typeof was === "string" && (was.length > LONG || was.includes("\n")) ? "long" : "text";
+	return typeof was === "string" && (was.length > LONG_CHARS || was.includes("\n")) ? "long" : "text";
 }
 
 function toValue(kind: ArgumentField["kind"], was?: Json): string | boolean {

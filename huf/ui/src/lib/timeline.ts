@@ -3,7 +3,7 @@ import type { ModelCall, Run, Step, Timeline, ToolCall } from "../api/types.ts";
 import { millisOf } from "./moments.ts";
 
 /** A call that has just begun is still to be seen. */
-const SHORTEST_RUNNING = 6;
+const MIN_RUNNING_PERCENT = 6;
 
 /** One call as a bar: `from` and `to` in ms since 1970, `left` and `width` in percent. */
 export interface TimelineRow {
@@ -53,7 +53,7 @@ export function layOut({ run, steps }: Pick<Timeline, "run" | "steps">, zone: st
 	const share = (ms: number) => (total ? Math.min(Math.max((ms / total) * 100, 0), 100) : 0);
 	for (const row of calls) {
 		const left = share(row.from - start);
-		row.left = row.isRunning ? Math.min(left, 100 - SHORTEST_RUNNING) : left;
+		row.left = row.isRunning ? Math.min(left, 100 - MIN_RUNNING_PERCENT) : left;
 		row.width = row.isRunning ? 100 - row.left : share(row.to - row.from);
 	}
 	return { total, steps: placed };

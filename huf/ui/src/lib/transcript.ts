@@ -245,7 +245,7 @@ function addStoredResult(turn: AgentTurn, message: StoredResult): void {
 
 type StoredResult = Pick<Message, "tool_call_id" | "tool_name" | "content" | "ok" | "error" | "duration_ms" | "effect">;
 
-/** What the step that is under way has said and done so far. */
+/** Text and calls of the step in progress. */
 function addBegunStep(turn: AgentTurn, steps: Step[], messages: Message[]): void {
 	const begun = steps.at(-1);
 	if (!begun?.step) return;

@@ -8,7 +8,7 @@ import { invalidate, queryClient, useData, useList } from "./queries.ts";
 const COUNT_MS = 60_000;
 const MAX_PENDING = 200;
 /** A page of drafts looks for others' answers now and then, where realtime is not heard. */
-export const DRAFTS_LOOK_MS = 30_000;
+export const DRAFTS_REFRESH_MS = 30_000;
 const PENDING = ["drafts", "list", "pending"];
 const PAST = ["drafts", "list", "past"];
 const keyOf = (draft: Draft) => draft.draft;
@@ -24,7 +24,7 @@ export function usePendingDrafts() {
 	const query = useData({
 		queryKey: PENDING,
 		queryFn: () => fetchDrafts({ status: "Pending" }, 0, MAX_PENDING),
-		refetchInterval: DRAFTS_LOOK_MS,
+		refetchInterval: DRAFTS_REFRESH_MS,
 	});
 	return reactive({
 		items: computed(() => query.data || []),
@@ -40,7 +40,7 @@ export const usePastDrafts = () =>
 		read: (start) => fetchDrafts({}, start),
 		pageLength: PAGE_LENGTH,
 		keyOf,
-		refetchInterval: DRAFTS_LOOK_MS,
+		refetchInterval: DRAFTS_REFRESH_MS,
 	});
 
 /** Shows what is known of a draft now everywhere at once; then all is read again. */

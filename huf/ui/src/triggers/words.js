@@ -1,5 +1,5 @@
 /** What a trigger waits for, in words. */
-import { currentLocale, t } from "../i18n/index.ts";
+import { currentLocale, hasText, t } from "../i18n/index.ts";
 import { nameWeekdays } from "../lib/cron.ts";
 import { DOC_EVENTS, waitsFor } from "../lib/triggers.ts";
 
@@ -16,6 +16,5 @@ export function describeWords({ key, days, minutes, ...values }) {
 /** The event of an Agent Trigger Event: a document's, one of ours, or an app's own name for it. */
 export function describeEvent(event) {
 	if (DOC_EVENTS.includes(event)) return t(`doc_event.${event}`);
-	const known = t(`event.${event}`);
-	return known === `event.${event}` ? event : known;
+	return hasText(`event.${event}`) ? t(`event.${event}`) : event;
 }
