@@ -151,7 +151,8 @@ class TestAttachmentsPage(PageTestCase):
 			page.get_by_role("alert").get_by_text("not supported").wait_for()
 			self.assertFalse(page.get_by_test_id("send").is_enabled())
 			page.get_by_role("button", name="Remove a.zip").click()
-			self.assertTrue(page.get_by_test_id("send").is_enabled())
+			# Enabled as soon as the agents are known, too.
+			page.locator("[data-testid=send]:enabled").wait_for()
 
 	def test_a_model_that_does_not_see_is_told_of_before_sending(self):
 		self.use_model("")

@@ -31,7 +31,7 @@ test("a picture keeps its shape and never grows", () => {
 	assert.deepEqual(fitWithin(10, 20, 2000), { width: 10, height: 20 });
 });
 
-test("of what is pasted text comes first, and files only where there is none", () => {
+test("pasted text wins over pasted files", () => {
 	const files = [{ name: "image.png" }];
 	assert.deepEqual(filesOf({ types: ["Files"], files }), files);
 	assert.deepEqual(filesOf({ types: ["text/plain", "Files"], files }), []);

@@ -26,7 +26,7 @@ async function until(isTrue) {
 
 test("a list is read a page at a time, and what has moved to the next page is shown once", async (context) => {
 	const pages = { 0: named("e", "d"), 2: named("d", "c"), 4: named("b") };
-	const list = setUp(context, () => useList({ queryKey: ["letters"], read: async (start) => pages[start], pageLength: 2 }));
+	const list = setUp(context, () => useList({ queryKey: ["items"], read: async (start) => pages[start], pageLength: 2 }));
 	assert.deepEqual([list.isLoaded, list.items], [false, []]);
 	await until(() => list.isLoaded);
 	await list.more();

@@ -53,7 +53,7 @@ export interface Tool {
 	roles: string[];
 }
 
-export interface ToolTrial {
+export interface ToolDryRun {
 	ok: boolean;
 	text: string;
 	duration_ms: number;
