@@ -48,7 +48,7 @@ HOMES = {
 	"frappe.model.db_query": "get_all get_list get_value",
 	"frappe.model.delete_doc": "delete_doc delete_doc_if_exists",
 	"frappe.model.documents": """copy_doc get_cached_doc get_cached_value get_doc get_last_doc get_single
-		new_doc set_value clear_document_cache""",
+		new_doc clear_document_cache""",
 	"frappe.model.meta": "get_meta is_table",
 	"frappe.model.rename_doc": "rename_doc",
 	"frappe.access": "get_roles has_permission only_for",

@@ -2,22 +2,7 @@
 
 import frappe
 from frappe import _
-
-STANDARD_FIELDS = frozenset(
-	(
-		"doctype",
-		"name",
-		"owner",
-		"creation",
-		"modified",
-		"modified_by",
-		"parent",
-		"parentfield",
-		"parenttype",
-		"idx",
-		"docstatus",
-	)
-)
+from frappe.model.request_values import document_from_request
 
 
 def _check_parent(doctype: str, parent: str | None):
@@ -104,81 +89,27 @@ def get_value(doctype, fieldname, filters=None, as_dict=True, debug=False, paren
 	return values if len(values) > 1 else values[0]
 
 
-@frappe.whitelist()
-def get_single_value(doctype, field):
-	if not frappe.has_permission(doctype, "read"):
-		frappe.throw(_("No permission for {0}").format(_(doctype)), frappe.PermissionError)
-	return frappe.db.get_single_value(doctype, field)
-
-
 @frappe.whitelist(methods=["POST", "PUT"])
-def set_value(doctype, name, fieldname, value=None):
-	"""Set one field, or several given as a dict (or JSON), and save."""
-	values = _parse(fieldname) if value is None else {fieldname: value}
-	values = {values: ""} if isinstance(values, str) else values
-	if STANDARD_FIELDS.intersection(values):
-		frappe.throw(_("Cannot edit standard fields"))
-	if frappe.get_meta(doctype).istable:
-		row = frappe.db.get_value(doctype, name, ["parenttype", "parent", "parentfield"], as_dict=True)
-		doc = frappe.get_doc(row.parenttype, row.parent)
-		next(child for child in doc.get(row.parentfield) if child.name == name).update(values)
-	else:
-		doc = frappe.get_doc(doctype, name)
-		doc.update(values)
-	doc.save()
-	return doc.as_dict()
-
-
-@frappe.whitelist(methods=["POST", "PUT"])
-def insert(doc=None):
+def insert(doc: dict | str):
 	"""Insert a document; one with a parent is appended to that, which is saved."""
-	doc = frappe.parse_json(doc)
-	if not (doc.get("parenttype") and doc.get("parent")):
-		return frappe.get_doc(doc).insert().as_dict()
-	parent = frappe.get_doc(doc["parenttype"], doc["parent"])
-	row = parent.append(doc["parentfield"], doc)
+	document = document_from_request(doc)
+	if not (document.get("parenttype") and document.get("parent")):
+		return document.insert().as_dict()
+	parent = frappe.get_doc(document.parenttype, document.parent)
+	row = parent.append(document.parentfield, document)
 	parent.save()
 	return row.as_dict()
 
 
 @frappe.whitelist(methods=["POST", "PUT"])
-def save(doc):
-	document = frappe.get_doc(frappe.parse_json(doc))
-	document.save()
-	return document.as_dict()
-
-
-@frappe.whitelist(methods=["POST", "PUT"])
-def submit(doc):
-	document = frappe.get_doc(frappe.parse_json(doc))
+def submit(doc: dict | str):
+	document = document_from_request(doc)
 	document.submit()
 	return document.as_dict()
 
 
 @frappe.whitelist(methods=["POST", "PUT"])
-def cancel(doctype, name):
+def cancel(doctype: str, name: str):
 	document = frappe.get_doc(doctype, name)
 	document.cancel()
 	return document.as_dict()
-
-
-@frappe.whitelist(methods=["DELETE", "POST"])
-def delete(doctype, name):
-	frappe.delete_doc(doctype, name, ignore_missing=False)
-
-
-@frappe.whitelist()
-def has_permission(doctype, docname, perm_type="read"):
-	return {"has_permission": frappe.has_permission(doctype, perm_type.lower(), docname)}
-
-
-@frappe.whitelist()
-def validate_link(doctype: str, docname: str, fields=None):
-	"""{"name": ...} of a document a link may point to, with the asked `fields`; {"name": None} if there is none."""
-	if not (frappe.has_permission(doctype, "select") or frappe.has_permission(doctype, "read")):
-		message = _("You do not have Read or Select Permissions for {}").format(frappe.bold(doctype))
-		frappe.throw(message, frappe.PermissionError)
-	values = frappe._dict(name=frappe.db.exists(doctype, docname) or None)
-	if values.name and (fields := _parse(fields)):
-		values.update(get_value(doctype, fields, docname))
-	return values

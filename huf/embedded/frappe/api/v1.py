@@ -3,6 +3,7 @@
 import frappe
 import frappe.client
 import frappe.handler
+from frappe.model.request_values import field_values
 from werkzeug.routing import Rule
 
 
@@ -24,12 +25,8 @@ def create_doc(doctype: str):
 
 
 def new_document(doctype: str, data: dict):
-	"""A document from a request: whatever the data says, of this DocType, and without our own marks."""
-	return frappe.get_doc({**without_marks(data), "doctype": doctype})
-
-
-def without_marks(data: dict) -> dict:
-	return {key: value for key, value in data.items() if key not in ("doctype", "flags", "cmd", "csrf_token")}
+	"""An unsaved document of this DocType, whatever DocType the data names."""
+	return frappe.get_doc({**field_values(doctype, data), "doctype": doctype})
 
 
 def read_doc(doctype: str, name: str):
@@ -48,7 +45,7 @@ def update_doc(doctype: str, name: str):
 def change_document(doctype: str, name: str, data: dict):
 	"""Save the fields in `data`; a child row's parent is saved as well."""
 	doc = frappe.get_doc(doctype, name)
-	doc.update(without_marks(data))
+	doc.update(field_values(doctype, data))
 	doc.save()
 	if doc.get("parenttype"):
 		frappe.get_doc(doc.parenttype, doc.parent).save()

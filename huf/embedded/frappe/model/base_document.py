@@ -80,7 +80,7 @@ class BaseDocument:
 		return value[:limit] if limit and isinstance(value, (list, tuple)) else value
 
 	def set(self, key: str, value, as_value: bool = False):
-		if key in RESERVED:
+		if key in RESERVED or self._is_method(key):
 			return
 		if not as_value and self.doctype and key in self._table_fieldnames:
 			self.__dict__[key] = []
@@ -89,8 +89,14 @@ class BaseDocument:
 			return
 		self.__dict__[key] = value
 
+	def _is_method(self, key: str) -> bool:
+		"""Whether a value under this key would hide a method of the controller."""
+		return callable(getattr(type(self), key, None)) and not self.meta.has_field(key)
+
 	def append(self, key: str, value=None, position: int = -1):
 		"""Add a child row from a dict or document, and return it."""
+		if key not in self._table_fieldnames:
+			raise AttributeError(key)
 		rows = self.__dict__.setdefault(key, [])
 		if rows is None:
 			rows = self.__dict__[key] = []
@@ -114,11 +120,11 @@ class BaseDocument:
 				row.idx = index
 
 	def _init_child(self, value, key: str) -> "BaseDocument":
+		child_doctype = self._table_fieldnames[key]
 		if not isinstance(value, BaseDocument):
-			if key not in self._table_fieldnames:
-				raise AttributeError(key)
-			child_doctype = self._table_fieldnames[key]
 			value = get_controller(child_doctype)({**value, "doctype": child_doctype})
+		elif value.doctype != child_doctype:
+			raise ValueError(f"{key} takes rows of {child_doctype}, not of {value.doctype}")
 		value.__dict__.update(parent=self.get("name"), parenttype=self.doctype, parentfield=key)
 		if not value.get("idx"):
 			value.__dict__["idx"] = len(self.__dict__.get(key) or ()) + 1

@@ -148,6 +148,7 @@ class Document(Lifecycle, Checks, BaseDocument):
 		self._set_defaults()
 		self.set_user_and_timestamp()
 		self.set_docstatus()
+		self.load_doc_before_save()
 		self.check_if_latest()
 		self._validate_links()
 		self.check_permission("create")
@@ -185,10 +186,12 @@ class Document(Lifecycle, Checks, BaseDocument):
 		if self.get("__islocal") or not self.get("name"):
 			return self.insert()
 		self._set_defaults()
-		self.check_permission("write")
+		self.load_doc_before_save()
+		self.check_save_permission("write")
 		self.set_user_and_timestamp()
 		self.set_docstatus()
 		self.check_if_latest()
+		self.check_child_names()
 		self.set_parent_in_children()
 		self._name_new_children()
 		self.validate_higher_perm_levels()
@@ -331,7 +334,7 @@ class Document(Lifecycle, Checks, BaseDocument):
 		return get_absolute_url(self.doctype, self.name)
 
 	def is_whitelisted(self, method_name: str):
-		method = getattr(self, method_name, None)
+		method = self.find_method(method_name)
 		if not method:
 			raise frappe.DoesNotExistError(f"Method {method_name} not found")
 		frappe.is_whitelisted(getattr(method, "__func__", method))

@@ -82,6 +82,16 @@ class Checks:
 
 	# --- against what is stored ---
 
+	def check_child_names(self):
+		"""A child row keeps the name it has here; the name of another document's row is refused."""
+		before = self.get_doc_before_save()
+		stored = {(row.doctype, row.name) for row in before.get_all_children()}
+		for row in self.get_all_children():
+			is_known = row.is_new() or (row.doctype, row.name) in stored
+			if not is_known and frappe.db.exists(row.doctype, row.name):
+				message = frappe._("{0} {1} does not belong to {2}")
+				frappe.throw(message.format(row.doctype, row.name, self.name), frappe.PermissionError)
+
 	def validate_set_only_once(self):
 		before = self.get_doc_before_save()
 		for field in self.meta.get_set_only_once_fields() if before else ():

@@ -24,7 +24,7 @@ class Lifecycle:
 
 	# --- state ---
 
-	def load_doc_before_save(self, *, raise_exception: bool = False):
+	def load_doc_before_save(self):
 		"""Read what is stored, holding the write lock, so that it stays true until the end of the transaction."""
 		self._doc_before_save = None
 		if self.is_new():
@@ -32,8 +32,6 @@ class Lifecycle:
 		try:
 			self._doc_before_save = frappe.get_doc(self.doctype, self.name, for_update=True)
 		except frappe.DoesNotExistError:
-			if raise_exception:
-				raise
 			frappe.clear_last_message()
 
 	def get_doc_before_save(self):
@@ -60,11 +58,18 @@ class Lifecycle:
 			new = getdate(new)
 		return old != new
 
+	def check_save_permission(self, permtype: str):
+		"""Judge the stored document, then the changed one: no change may grant its own permission."""
+		if (before := self.get_doc_before_save()) and not self.flags.ignore_permissions:
+			before.check_permission(permtype)
+		self.check_permission(permtype)
+
 	def check_if_latest(self):
-		self.load_doc_before_save(raise_exception=True)
-		self.__dict__.setdefault("_action", "save")
+		self._action = "save"
 		before = self._doc_before_save
 		if not before:
+			if not self.is_new():
+				self._not_found(self.name)
 			self.check_docstatus_transition(0)
 			return
 		if get_datetime(before.modified or "") != get_datetime(self._original_modified or ""):
@@ -91,7 +96,7 @@ class Lifecycle:
 			)
 		self._action = action
 		if action != "save":
-			self.check_permission("cancel" if action == "cancel" else "submit")
+			self.check_save_permission("cancel" if action == "cancel" else "submit")
 
 	# --- events ---
 
@@ -114,11 +119,9 @@ class Lifecycle:
 
 	def run_method(self, method: str, *args, **kwargs):
 		"""The controller's method, then doc_events of the DocType, then those of "*"."""
-		function = self.__dict__.get(method) or getattr(type(self), method, None)
+		function = self.find_method(method)
 		handlers = frappe.apps.doc_event_handlers(self.doctype, method)
-		result = None
-		if function is not None and callable(function):
-			result = getattr(self, method)(*args, **kwargs)
+		result = function(*args, **kwargs) if function else None
 		if handlers:
 			database = frappe.local.db
 			database._disable_transaction_control += 1
@@ -130,6 +133,14 @@ class Lifecycle:
 		return result
 
 	run_trigger = run_method
+
+	def find_method(self, name: str):
+		"""The bound method of this name; a field of the same name does not hide it."""
+		if name in self.__dict__ and not callable(self.__dict__[name]):
+			function = getattr(type(self), name, None)
+			return function.__get__(self) if callable(function) else None
+		method = getattr(self, name, None)
+		return method if callable(method) else None
 
 	def check_no_back_links_exist(self):
 		from frappe.model.delete_doc import check_links

@@ -86,13 +86,6 @@ def clear_document_cache(doctype: str, name: str | None = None):
 		del known[key]
 
 
-def set_value(doctype, docname, fieldname, value=None):
-	"""Save a document with other values, with permissions and events."""
-	import frappe.client
-
-	return frappe.client.set_value(doctype, docname, fieldname, value)
-
-
 def copy_doc(doc: Document, ignore_no_copy: bool = True) -> Document:
 	"""A new document with the same values; fields marked no_copy are emptied unless `ignore_no_copy`."""
 	values = doc.as_dict() if isinstance(doc, BaseDocument) else _dict(doc)

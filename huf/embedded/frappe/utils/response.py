@@ -128,7 +128,8 @@ def send_upload(folder: str, name: str) -> Response:
 
 def download_private_file(path: str) -> Response:
 	"""/private/files/...: only for those who may read one of the File documents of this address."""
-	files = frappe.get_all("File", filters={"file_url": path}, pluck="name", order_by="name asc")
-	if not any(frappe.has_permission("File", "read", doc=name) for name in files):
+	from frappe.core.doctype.file.file import files_at
+
+	if not any(frappe.has_permission("File", "read", doc=name) for name in files_at(path)):
 		raise Forbidden(frappe._("You don't have permission to access this file"))
 	return send_upload(frappe.get_site_path("private", "files"), path.removeprefix("/private/files/"))

@@ -3,6 +3,8 @@
 import base64
 import hashlib
 import re
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import frappe
@@ -14,6 +16,8 @@ UNSAFE = re.compile(r"[/\\%?#\x00-\x1f]")
 
 
 class File(Document):
+	request_keys = ("content", "decode")
+
 	def autoname(self):
 		if self.is_folder:
 			self.name = "/".join(filter(None, (self.folder, self.file_name)))
@@ -27,44 +31,47 @@ class File(Document):
 			self.file_name = safe_name(self.file_name)
 		if content is not None:
 			self.write_content(content)
+			self.flags.written_url = self.file_url
 		elif not self.file_url:
 			frappe.throw(frappe._("A file needs content or a file_url"), frappe.MandatoryError)
-		if self.is_local():
-			self.is_private = int(self.file_url.startswith("/private/"))
 		self.file_type = (Path(self.file_name or "").suffix[1:] or "").upper() or None
 
 	def validate(self):
-		self.check_url()
-		before = self.get_doc_before_save()
-		if before and cint(before.is_private) != cint(self.is_private) and self.is_local():
+		if self.is_folder:
+			self.file_url = None
+		if not self.is_local():
+			self.check_remote_url()
+		elif self.has_value_changed("file_url") and self.file_url != self.flags.written_url:
+			self.check_may_refer()
+			self.is_private = int(self.is_in_private_folder())
+		elif cint(self.is_private) != self.is_in_private_folder():
 			self.move()
 
-	def check_url(self):
-		if self.is_folder or not self.file_url or self.file_url.startswith(("http://", "https://")):
-			return
-		folder = f"{self.url_folder()}/"
-		if not self.file_url.startswith(("/files/", "/private/files/")) or ".." in Path(self.file_url).parts:
-			frappe.throw(frappe._("The file URL must start with {0} or http").format(folder))
-		if self.get("content") is None and self.has_value_changed("file_url"):
-			self.check_may_refer()
+	def check_remote_url(self):
+		if self.file_url and not self.file_url.startswith(("http://", "https://")):
+			message = frappe._("The file URL must start with {0} or http")
+			frappe.throw(message.format(f"{self.url_folder()}/"))
 
 	def check_may_refer(self):
-		"""A private file that lies there already may only be named by those who may read it."""
-		if self.flags.ignore_permissions or not self.file_url.startswith("/private/"):
+		"""A local address may be taken over only from a File the user may read."""
+		name = self.file_url.removeprefix("/private").removeprefix("/files/")
+		if name != safe_name(name):
+			frappe.throw(frappe._("{0} is not the address of a file").format(frappe.bold(self.file_url)))
+		if self.flags.ignore_permissions:
 			return
-		filters = {"file_url": self.file_url, "name": ["!=", self.name or ""]}
-		others = frappe.get_all("File", filters=filters, pluck="name", order_by="name asc")
-		if not any(frappe.has_permission("File", "read", doc=name) for name in others):
+		if not any(frappe.has_permission("File", "read", doc=name) for name in self.other_files()):
 			frappe.throw(frappe._("You don't have permission to access this file"), frappe.PermissionError)
 
+	def other_files(self) -> list[str]:
+		return [name for name in files_at(self.file_url) if name != self.name]
+
 	def after_delete(self):
-		"""The bytes go with the last File that refers to them."""
-		if self.is_local() and not frappe.db.exists("File", {"file_url": self.file_url}):
+		if self.is_local() and not self.other_files():
 			self.delete_file_data_content()
 
 	def delete_file_data_content(self, only_thumbnail=False):
-		path = Path(self.get_full_path())
-		frappe.db.after_commit.add(lambda: path.unlink(missing_ok=True))
+		"""The content goes with the last File that refers to it."""
+		delete_unused_content(self.file_url, Path(self.get_full_path()))
 
 	# --- contents ---
 
@@ -86,21 +93,21 @@ class File(Document):
 		if not self.file_name:
 			self.file_name = frappe.generate_hash(length=10)
 		self.content_hash, self.file_size = hashlib.md5(content).hexdigest(), len(content)
-		# Nobody else writes meanwhile, or finds bytes that a rollback takes away again.
+		# The write lock keeps other uploads from choosing the same path, or sharing content a rollback removes.
 		frappe.db.begin()
-		path = self.free_path(content)
+		path = self.free_path(self.folder_path(cint(self.is_private)), content)
 		if not path.exists():
-			path.parent.mkdir(parents=True, exist_ok=True)
-			path.write_bytes(content)
+			write_file(path, content)
 			frappe.db.before_rollback.add(lambda: path.unlink(missing_ok=True))
-		self.file_name = self.file_name or path.name
 		self.file_url = f"{self.url_folder()}/{path.name}"
 
-	def free_path(self, content: bytes) -> Path:
-		"""The path of the file's name; with part of the hash in it if the name is taken by other bytes."""
-		path = self.folder_path() / self.file_name
-		if path.exists() and path.read_bytes() != content:
-			path = path.with_name(f"{path.stem}{self.content_hash[-6:]}{path.suffix}")
+	def free_path(self, folder: Path, content: bytes) -> Path:
+		"""The path of the file's name; with a suffix if other content has that name."""
+		name = Path(self.file_name)
+		path = folder / name
+		suffixes = chain([self.content_hash[-6:]], iter(partial(frappe.generate_hash, length=10), None))
+		while path.exists() and path.read_bytes() != content:
+			path = folder / f"{name.stem}{next(suffixes)}{name.suffix}"
 		return path
 
 	def get_content(self, encodings=None):
@@ -118,27 +125,48 @@ class File(Document):
 	def get_full_path(self) -> str:
 		if not self.is_local():
 			frappe.throw(frappe._("{0} is not a file of this site").format(self.file_url))
-		return str(self.folder_path() / Path(self.file_url).name)
+		return str(self.folder_path(self.is_in_private_folder()) / Path(self.file_url).name)
 
 	def is_local(self) -> bool:
 		return bool(self.file_url) and self.file_url.startswith(("/files/", "/private/files/"))
 
+	def is_in_private_folder(self) -> bool:
+		return self.file_url.startswith("/private/")
+
 	def url_folder(self) -> str:
 		return "/private/files" if cint(self.is_private) else "/files"
 
-	def folder_path(self) -> Path:
-		return Path(frappe.get_site_path("private" if cint(self.is_private) else "public", "files"))
+	def folder_path(self, is_private) -> Path:
+		return Path(frappe.get_site_path("private" if is_private else "public", "files"))
 
 	def move(self):
-		"""From public to private or back, after is_private changed."""
-		name = Path(self.file_url).name
-		old = Path(frappe.get_site_path("public" if cint(self.is_private) else "private", "files", name))
-		target = self.folder_path() / name
-		if target.exists() or not old.exists():
-			frappe.throw(frappe._("{0} cannot be moved to {1}").format(name, self.url_folder()))
-		old.rename(target)
-		frappe.db.after_rollback.add(lambda: target.rename(old))
-		self.file_url = f"{self.url_folder()}/{name}"
+		"""From public to private or back; content that other Files refer to is copied instead."""
+		old_url, old = self.file_url, Path(self.get_full_path())
+		if not old.exists():
+			frappe.throw(frappe._("{0} cannot be moved to {1}").format(old.name, self.url_folder()))
+		self.write_content(old.read_bytes())
+		delete_unused_content(old_url, old)
+
+
+def files_at(file_url: str) -> list[str]:
+	"""Names of the Files with exactly this address; the database compares text without case."""
+	rows = frappe.get_all("File", {"file_url": file_url}, ["name", "file_url"], order_by="name asc")
+	return [row.name for row in rows if row.file_url == file_url]
+
+
+def delete_unused_content(file_url: str, path: Path):
+	"""Once this transaction is committed, delete the content unless a File refers to it."""
+	frappe.db.after_commit.add(lambda: files_at(file_url) or path.unlink(missing_ok=True))
+
+
+def write_file(path: Path, content: bytes):
+	"""Write the whole file or leave nothing behind, as on a full disk."""
+	path.parent.mkdir(parents=True, exist_ok=True)
+	try:
+		path.write_bytes(content)
+	except OSError:
+		path.unlink(missing_ok=True)
+		raise
 
 
 def safe_name(file_name: str) -> str:
@@ -177,4 +205,5 @@ def get_permission_query_conditions(user=None):
 	user = user or frappe.session.user
 	if user == "Administrator":
 		return ""
-	return f"(`tabFile`.is_private = 0 OR `tabFile`.owner = {frappe.db.escape(user)})"
+	own = f"`tabFile`.owner = {frappe.db.escape(user)}"
+	return f"(`tabFile`.is_private = 0 OR {own})" if "Desk User" in frappe.get_roles(user) else own

@@ -1,0 +1,33 @@
+"""Which of a request's values a document takes: fields of its DocType and rows of its child tables, nothing else."""
+
+import frappe
+from frappe.model.controllers import get_controller
+
+
+def field_values(doctype: str, values: dict) -> dict:
+	"""The known fields among `values`.
+
+	A controller may name further keys in `request_keys`.  Raises ValidationError if a table is not a list of rows.
+	"""
+	meta = frappe.get_meta(doctype)
+	tables = {field.fieldname: field.options for field in meta.get_table_fields()}
+	known = {*meta.valid_columns, "__newname", *getattr(get_controller(doctype), "request_keys", ())}
+	taken = {key: value for key, value in values.items() if key in known}
+	for fieldname in tables.keys() & values.keys():
+		taken[fieldname] = table_rows(tables[fieldname], fieldname, values[fieldname])
+	return taken
+
+
+def table_rows(child_doctype: str, fieldname: str, rows) -> list[dict]:
+	rows = rows or []
+	if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+		frappe.throw(frappe._("{0} must be a list of rows").format(frappe.bold(fieldname)))
+	return [field_values(child_doctype, row) for row in rows]
+
+
+def document_from_request(doc):
+	"""A document of a dict, or of its JSON text; not saved.  Raises ValidationError for anything else."""
+	values = frappe.parse_json(doc)
+	if not (isinstance(values, dict) and isinstance(values.get("doctype"), str)):
+		frappe.throw(frappe._("A document needs a doctype"))
+	return frappe.get_doc({**field_values(values["doctype"], values), "doctype": values["doctype"]})

@@ -1,0 +1,94 @@
+"""What a request may change: permission is that of the stored document, and only fields are taken."""
+
+import json
+from unittest import mock
+
+import frappe
+
+from huf.tests.base import SiteTestCase
+from huf.tests.security.clients import Client, stricter_than_frappe
+
+
+class TestChanges(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		cls.owner, cls.other = Client("Huf User"), Client("Huf User")
+
+	def create(self, client: Client, doctype: str, **values) -> str:
+		answer = client.send(f"/api/resource/{doctype}", "POST", json=values)
+		self.assertEqual(answer.status_code, 200, answer.text)
+		return answer.json["data"]["name"]
+
+	@stricter_than_frappe
+	def test_a_change_does_not_grant_itself(self):
+		name = self.create(self.owner, "ToDo", description="mine", allocated_to=self.owner.user)
+		for values in (
+			{"allocated_to": self.other.user},
+			{"assigned_by": self.other.user, "description": "taken"},
+			{"owner": self.other.user, "description": "taken"},
+		):
+			with self.subTest(values):
+				answer = self.other.send(f"/api/resource/ToDo/{name}", "PUT", json=values)
+				self.assertEqual(answer.status_code, 403, answer.text)
+		stored = frappe.db.get_value("ToDo", name, ["description", "allocated_to"])
+		self.assertEqual(stored, ("mine", self.owner.user))
+
+	@stricter_than_frappe
+	def test_a_document_sent_whole_is_judged_as_it_is_stored(self):
+		name = self.create(self.owner, "ToDo", description="mine")
+		doc = {"doctype": "ToDo", "name": name, "allocated_to": self.other.user, "owner": self.other.user}
+		doc["modified"] = str(frappe.db.get_value("ToDo", name, "modified"))
+		answer = self.other.send("/api/method/frappe.client.submit", "POST", json={"doc": json.dumps(doc)})
+		self.assertEqual(answer.status_code, 403, answer.text)
+
+	def test_the_owner_changes_and_hands_on_a_document(self):
+		name = self.create(self.owner, "ToDo", description="mine")
+		values = {"allocated_to": self.other.user}
+		answer = self.owner.send(f"/api/resource/ToDo/{name}", "PUT", json=values)
+		self.assertEqual(answer.status_code, 200, answer.text)
+		answer = self.other.send(f"/api/resource/ToDo/{name}", "PUT", json={"description": "seen"})
+		self.assertEqual(answer.json["data"]["description"], "seen")
+
+	@stricter_than_frappe
+	def test_a_key_that_is_not_a_field_hides_no_method(self):
+		manager = Client("Huf Manager")
+		hiding = dict.fromkeys(("validate", "before_save", "_validate", "check_permission"), "x")
+		values = {"provide_name": frappe.generate_hash(), "api_base": "not an address", **hiding}
+		refused = manager.send("/api/resource/AI Provider", "POST", json={**values, **hiding})
+		honest = manager.send("/api/resource/AI Provider", "POST", json=values)
+		self.assertEqual(refused.status_code, honest.status_code)
+		name = self.create(self.owner, "ToDo", description="mine")
+		answer = self.other.send(
+			f"/api/resource/ToDo/{name}", "PUT", json={"check_permission": "x", "has_permission": "x"}
+		)
+		self.assertEqual(answer.status_code, 403, answer.text)
+
+	@stricter_than_frappe
+	def test_an_event_runs_although_a_value_has_its_name(self):
+		seen = []
+		controller = type(frappe.new_doc("Agent Tool Function"))
+		with mock.patch.object(controller, "validate", lambda doc: seen.append(doc.name), create=True):
+			values = {"tool_name": frappe.generate_hash(), "types": "Get List", "validate": "x"}
+			values |= {"reference_doctype": "ToDo", "description": "To-dos"}
+			Client("System Manager", "Huf Manager").send(
+				"/api/resource/Agent Tool Function", "POST", json=values
+			)
+		self.assertTrue(seen)
+
+	@stricter_than_frappe
+	def test_state_of_the_runtime_is_not_taken_from_a_request(self):
+		for key, value in (("flags", {"ignore_permissions": True}), ("_action", "cancel"), ("__islocal", 0)):
+			answer = self.owner.send("/api/resource/ToDo", "POST", json={"description": "x", key: value})
+			self.assertEqual(answer.status_code, 200, answer.text)
+			self.assertNotIn(key, answer.json["data"])
+			self.assertTrue(frappe.db.exists("ToDo", answer.json["data"]["name"]))
+
+	@stricter_than_frappe
+	def test_a_child_row_of_another_document_is_not_taken_over(self):
+		victim = frappe.get_doc("User", self.owner.user)
+		row = next(row for row in victim.roles if row.role == "Huf User")
+		thief = Client("System Manager")
+		roles = [{"name": row.name, "role": "Huf User"}]
+		thief.send(f"/api/resource/User/{self.other.user}", "PUT", json={"roles": roles})
+		self.assertEqual(frappe.db.get_value("Has Role", row.name, "parent"), self.owner.user)
