@@ -29,18 +29,23 @@ def get_list(
 ):
 	"""Rows the user may read; `fields`, `filters`, `or_filters` may be JSON text."""
 	_check_parent(doctype, parent)
-	return frappe.get_list(
-		doctype,
-		fields=_parse(fields),
-		filters=_parse(filters),
-		or_filters=_parse(or_filters),
-		group_by=group_by,
-		order_by=order_by,
-		limit_start=frappe.utils.cint(limit_start),
-		limit_page_length=frappe.utils.cint(limit_page_length),
-		parent_doctype=parent,
-		as_list=not as_dict,
-	)
+	try:
+		return frappe.get_list(
+			doctype,
+			fields=_parse(fields),
+			filters=_parse(filters),
+			or_filters=_parse(or_filters),
+			group_by=group_by,
+			order_by=order_by,
+			limit_start=frappe.utils.cint(limit_start),
+			limit_page_length=frappe.utils.cint(limit_page_length),
+			parent_doctype=parent,
+			as_list=not as_dict,
+		)
+	except frappe.db.OperationalError as error:
+		if not frappe.db.is_missing_column(error):
+			raise
+		frappe.throw(_("Field not permitted in query"), frappe.DataError)
 
 
 def _parse(value):
@@ -59,15 +64,28 @@ def get_count(doctype, filters=None, debug=False, cache=False):
 
 @frappe.whitelist()
 def get(doctype, name=None, filters=None, parent=None):
-	"""A document by name, or the first one the filters find."""
+	"""A document by name, or the first one the filters find among those the user may read."""
 	_check_parent(doctype, parent)
 	if name or frappe.get_meta(doctype).issingle:
 		doc = frappe.get_doc(doctype, name or doctype)
+		doc.check_permission("read")
 	else:
-		doc = frappe.get_doc(doctype, _parse(filters) or {})
-	doc.check_permission("read")
+		doc = _find(doctype, _parse(filters), parent)
 	doc.apply_fieldlevel_read_permissions()
 	return doc.as_dict()
+
+
+def _find(doctype: str, filters, parent: str | None):
+	"""The answer is the same whether no document fits or the user may not read the one that does."""
+	names = frappe.get_list(
+		doctype, filters=filters, pluck="name", limit_page_length=1, parent_doctype=parent
+	)
+	doc = frappe.get_doc(doctype, names[0]) if names else None
+	if not (doc and doc.has_permission("read")):
+		message = _("{0} {1} not found").format(_(doctype), filters)
+		frappe.clear_messages()
+		frappe.throw(message, frappe.DoesNotExistError)
+	return doc
 
 
 @frappe.whitelist()

@@ -6,6 +6,21 @@ import frappe
 from frappe import _
 from werkzeug.wrappers import Response
 
+SERVED = frozenset(
+	(
+		"frappe.auth.get_logged_user",
+		"frappe.client.cancel",
+		"frappe.client.get",
+		"frappe.client.get_count",
+		"frappe.client.get_list",
+		"frappe.client.get_value",
+		"frappe.client.insert",
+		"frappe.client.submit",
+		"frappe.desk.search.search_link",
+	)
+)
+"""The functions of Frappe that answer at /api/method: those the pages use and other programs rely on."""
+
 GUEST_MAY_UPLOAD = frozenset(("image/png", "image/jpeg", "application/pdf", "text/plain", "text/csv"))
 
 
@@ -23,6 +38,8 @@ def handle():
 def execute_cmd(command: str):
 	"""Call the function of this dotted path, or of this short name below."""
 	command = (frappe.get_hooks("override_whitelisted_methods", {}).get(command) or [command])[-1]
+	if command.startswith("frappe.") and command not in SERVED:
+		raise frappe.DoesNotExistError(_("{0} is not served here").format(command))
 	method = find_method(command)
 	check_callable(method)
 	return frappe.call(method, **{key: value for key, value in frappe.form_dict.items() if key != "cmd"})

@@ -92,11 +92,3 @@ def may_subscribe(doctype: str, name: str | None = None) -> bool:
 	if name and not frappe.db.exists(doctype, name):
 		return False
 	return bool(frappe.has_permission(doctype, "read", doc=name or None))
-
-
-@frappe.whitelist(allow_guest=True)
-def has_permission(doctype: str, name: str) -> bool:
-	"""Frappe's Node server asks this before a subscription."""
-	if not may_subscribe(doctype, name):
-		raise frappe.PermissionError
-	return True

@@ -10,7 +10,6 @@ RESULT_PARTS = ("columns", "result", "message", "chart", "report_summary", "skip
 NUMBERS = ("Int", "Float", "Currency", "Percent")
 
 
-@frappe.whitelist()
 def run(report_name: str, filters=None, user=None, ignore_prepared_report=False, are_default_filters=True):
 	"""{columns: [{fieldname, label, fieldtype, ...}], result: [{fieldname: value}], message, chart, ...}
 

@@ -14,15 +14,12 @@ SEARCHABLE = frozenset(
 def search_link(
 	doctype: str,
 	txt: str,
-	query: str | None = None,
 	filters: str | dict | list | None = None,
 	page_length: int = 10,
 	searchfield: str | None = None,
-	reference_doctype: str | None = None,
-	ignore_user_permissions: bool = False,
 ) -> list[dict]:
 	"""[{"value": name, "description": other search fields, "label": title if links show it}]"""
-	rows = search_widget(doctype, txt.strip(), query, searchfield, 0, page_length, filters)
+	rows = search_widget(doctype, txt.strip(), searchfield, page_length, filters)
 	meta = frappe.get_meta(doctype)
 	return [_suggestion(list(row), bool(meta.show_title_field_in_link and meta.title_field)) for row in rows]
 
@@ -37,28 +34,12 @@ def _suggestion(row: list, has_title: bool) -> dict:
 	return {**suggestion, "label": label} if label else suggestion
 
 
-@frappe.whitelist()
-def search_widget(
-	doctype: str,
-	txt: str,
-	query: str | None = None,
-	searchfield: str | None = None,
-	start: int = 0,
-	page_length: int = 10,
-	filters: str | dict | list | None = None,
-	**_options,
-) -> list:
+def search_widget(doctype: str, txt: str, searchfield: str | None, page_length: int, filters) -> list:
 	"""Rows [name, title, search fields ...] the user may read whose name, title or search fields contain `txt`.
 
-	Names that begin with `txt` come first.  `query` is a whitelisted function that does the search instead.
+	Names that begin with `txt` come first.
 	"""
 	filters = frappe.parse_json(filters)
-	if query:
-		method = frappe.get_attr(query)
-		frappe.is_whitelisted(method)
-		return frappe.call(
-			method, doctype, txt, searchfield or "name", cint(start), cint(page_length), filters
-		)
 	if searchfield and not re.fullmatch(r"\w+", searchfield):
 		frappe.throw(frappe._("Invalid Search Field {0}").format(searchfield), frappe.DataError)
 	meta = frappe.get_meta(doctype)
@@ -67,7 +48,6 @@ def search_widget(
 		filters=[*_as_list(doctype, filters), *_only_active(meta)],
 		or_filters=_contains(meta, txt) if txt else None,
 		fields=_fields(meta, searchfield),
-		limit_start=cint(start),
 		limit_page_length=cint(page_length),
 		order_by=f"idx desc, {meta.sort_field or 'modified'} {meta.sort_order or 'desc'}",
 		as_list=True,

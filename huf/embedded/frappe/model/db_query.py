@@ -15,6 +15,7 @@ from frappe.utils.data import cint
 ALIASED = re.compile(r"(.+?)\s+as\s+[`'\"]?([\w ]+)[`'\"]?", re.IGNORECASE)
 NAME = re.compile(r"\w+", re.ASCII)
 QUALIFIED = re.compile(r"`?tab([\w \-]+?)`?\.`?(\w+|\*)`?", re.ASCII)
+SECRET_FIELDS = ("api_key", "api_secret", "reset_password_key")
 DOTTED = re.compile(r"(\w+)\.(\w+)", re.ASCII)
 
 
@@ -101,6 +102,7 @@ class DatabaseQuery:
 		for part in checked_order(text).split(", "):
 			column, direction = ORDER.fullmatch(part).groups()
 			bare = column.strip("` ")
+			self.check_query_field(*self.field_of(bare))
 			if NAME.fullmatch(bare):
 				column = (
 					f"`{bare}`"
@@ -210,6 +212,27 @@ class DatabaseQuery:
 			return fieldname in self.permitted_fields() or not known
 		return fieldname in get_permitted_fields(doctype, self.doctype, self.user)
 
+	def field_of(self, column: str) -> tuple[str, str]:
+		"""(DocType, fieldname) of a column as `order_by` and `group_by` name it."""
+		if found := QUALIFIED.fullmatch(column):
+			return found.groups()
+		if (found := DOTTED.fullmatch(column)) and (field := self.meta.get_field(found[1])):
+			return field.options, found[2]
+		return self.doctype, column
+
+	def check_query_field(self, doctype: str, fieldname: str):
+		"""Refuse to filter or sort by secrets and by fields above the user's level: the rows would reveal them."""
+		if self.ignore_permissions or not (field := frappe.get_meta(doctype).get_field(fieldname)):
+			return
+		is_open = field.fieldtype != "Password" and fieldname not in SECRET_FIELDS
+		if is_open and field.permlevel and self.user != "Administrator":
+			parent = self.doctype if doctype != self.doctype else self.parent_doctype
+			levels = frappe.get_meta(doctype).get_permlevel_access("read", parent, user=self.user)
+			is_open = field.permlevel in levels
+		if not is_open:
+			message = frappe._("Field not permitted in query") + f": {fieldname}"
+			frappe.throw(message, frappe.DataError)
+
 	# --- conditions ---
 
 	def parsed(self, filters) -> list[filtering.Filter]:
@@ -220,6 +243,7 @@ class DatabaseQuery:
 	def condition(self, one: filtering.Filter) -> str:
 		if one.doctype != self.doctype:
 			self.join_child(one.doctype)
+		self.check_query_field(one.doctype, one.field)
 		sql, parameters = filtering.condition(one, count_nulls=self.count_nulls)
 		self.parameters.extend(parameters)
 		return sql

@@ -51,15 +51,3 @@ class User(Document):
 			if role not in present:
 				self.append("roles", dict(role=role))
 		self.save(ignore_permissions=True)
-
-
-@frappe.whitelist()
-def generate_keys(user: str):
-	"""A new API secret for a user, shown this once: {"api_secret": ...}.  Needs System Manager."""
-	frappe.only_for("System Manager")
-	document = frappe.get_doc("User", user)
-	document.api_key = document.api_key or frappe.generate_hash(length=15)
-	secret = frappe.generate_hash(length=15)
-	document.api_secret = secret
-	document.save()
-	return {"api_secret": secret}

@@ -2,7 +2,6 @@
 
 import frappe
 from frappe.model.document import Document
-from frappe.permissions import get_user_permissions as read_user_permissions
 from frappe.utils.data import cstr
 
 
@@ -18,9 +17,3 @@ class UserPermission(Document):
 		)
 		if frappe.get_all("User Permission", filters=same, limit=1):
 			frappe.throw(frappe._("User permission already exists"), frappe.DuplicateEntryError)
-
-
-@frappe.whitelist()
-def get_user_permissions():
-	"""The User Permissions of the user in session, by DocType."""
-	return read_user_permissions(frappe.session.user)

@@ -1,0 +1,45 @@
+"""Which functions of Frappe the embedded runtime serves over HTTP."""
+
+import frappe
+from frappe.handler import SERVED
+
+from huf.embedded.tests.sites import Browser, SiteTestCase
+
+
+class TestServedMethods(SiteTestCase):
+	NOT_SERVED = (
+		"frappe.client.set_value",
+		"frappe.client.save",
+		"frappe.client.delete",
+		"frappe.client.validate_link",
+		"frappe.desk.query_report.run",
+		"frappe.desk.search.search_widget",
+		"frappe.share.add",
+		"frappe.realtime.has_permission",
+		"frappe.core.doctype.user.user.generate_keys",
+		"frappe.utils.password.get_decrypted_password",
+		"frappe.handler.upload_file",
+		"frappe.no.such.thing",
+	)
+
+	def test_all_else_is_not_found(self):
+		admin = self.admin()
+		for method in self.NOT_SERVED:
+			for path in (f"/api/method/{method}", f"/api/v1/method/{method}", f"/api/v2/method/{method}"):
+				self.assertEqual(admin.open(path).status_code, 404, path)
+				self.assertEqual(Browser().open(path).status_code, 404, path)
+			self.assertEqual(admin.open(f"/?cmd={method}").status_code, 404, method)
+
+	def test_a_second_path_to_the_same_code_serves_nothing_more(self):
+		answer = self.admin().open("/api/method/huf.embedded.frappe.share.add?doctype=User&name=Guest")
+		self.assertNotEqual(answer.status_code, 200)
+
+	def test_what_is_served_is_whitelisted(self):
+		for method in SERVED:
+			self.assertIn(frappe.get_attr(method), frappe.whitelisted, method)
+
+	def test_a_search_calls_no_function_of_the_callers_choice(self):
+		path = "/api/method/frappe.desk.search.search_link?doctype=User&txt=Admin"
+		expected = self.admin().open(path).json["message"]
+		query = "&query=huf.embedded.tests.samples.csrf_token"
+		self.assertEqual(self.admin().open(path + query).json["message"], expected)

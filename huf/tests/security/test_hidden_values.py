@@ -1,0 +1,81 @@
+"""Values a user may not read are not found out through filters, orders or the kind of refusal."""
+
+import json
+from urllib.parse import urlencode
+
+import frappe
+
+from huf.tests.base import SiteTestCase
+from huf.tests.security.clients import Client, give_api_key, stricter_than_frappe
+
+
+class TestHiddenValues(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		cls.owner, cls.other, cls.manager = Client("Huf User"), Client("Huf User"), Client("System Manager")
+		cls.secret = frappe.generate_hash(length=12)
+		todo = {"description": cls.secret}
+		cls.name = cls.owner.send("/api/resource/ToDo", "POST", json=todo).json["data"]["name"]
+		cls.key = give_api_key("Administrator").partition(":")[0]
+		cls.addClassCleanup(cls.take_key_away)
+
+	@staticmethod
+	def take_key_away():
+		frappe.db.set_value("User", "Administrator", "api_key", None)
+		frappe.db.commit()
+
+	def call(self, client: Client, method: str, **arguments):
+		arguments = {key: json.dumps(value) for key, value in arguments.items()}
+		arguments = {key: value.strip('"') for key, value in arguments.items()}
+		return client.send(f"/api/method/frappe.client.{method}?{urlencode(arguments)}")
+
+	def rows(self, client: Client, doctype: str, **arguments):
+		query = urlencode({key: json.dumps(value).strip('"') for key, value in arguments.items()})
+		return client.send(f"/api/resource/{doctype}?{query}")
+
+	@stricter_than_frappe
+	def test_a_filter_that_fits_a_foreign_document_is_answered_like_one_that_fits_none(self):
+		for filters in ({"description": self.secret}, {"description": ["like", self.secret[:3] + "%"]}):
+			fits = self.call(self.other, "get", doctype="ToDo", filters=filters)
+			fits_not = self.call(self.other, "get", doctype="ToDo", filters={"description": "no such text"})
+			self.assertEqual((fits.status_code, fits_not.status_code), (404, 404))
+			self.assertEqual(fits.json.keys(), fits_not.json.keys())
+
+	def test_the_owner_finds_a_document_by_a_filter(self):
+		found = self.call(self.owner, "get", doctype="ToDo", filters={"description": self.secret})
+		self.assertEqual(found.json["message"]["name"], self.name)
+
+	@stricter_than_frappe
+	def test_secrets_and_fields_above_ones_level_are_neither_filtered_nor_sorted_by(self):
+		secrets = ("api_key", "api_secret", "new_password", "reset_password_key")
+		for client in (self.other, self.manager):
+			for field in secrets:
+				for arguments in (
+					{"filters": {field: self.key}},
+					{"filters": [["User", field, "like", f"{self.key[:2]}%"]]},
+					{"or_filters": {field: self.key}},
+					{"order_by": f"{field} asc"},
+					{"order_by": f"`tabUser`.`{field}` desc"},
+				):
+					with self.subTest(field=field, **arguments):
+						answer = self.rows(client, "User", **arguments)
+						self.assertEqual(answer.status_code, 417, answer.text)
+						self.assertNotIn("Administrator", answer.text)
+				counted = self.call(client, "get_count", doctype="User", filters={field: self.key})
+				self.assertEqual(counted.status_code, 417)
+		answer = self.rows(self.other, "User", filters={"user_type": "System User"})
+		self.assertEqual(answer.status_code, 417, answer.text)
+		answer = self.rows(self.manager, "User", filters={"user_type": "System User"})
+		self.assertEqual(answer.status_code, 200, answer.text)
+
+	@stricter_than_frappe
+	def test_a_user_is_not_found_by_the_api_key(self):
+		found = self.call(self.other, "get", doctype="User", filters={"api_key": self.key})
+		missed = self.call(self.other, "get", doctype="User", filters={"api_key": "wrong"})
+		self.assertEqual(found.status_code, missed.status_code)
+		self.assertNotEqual(found.status_code, 200)
+
+	def test_an_unknown_field_is_a_mistake_of_the_caller(self):
+		for arguments in ({"filters": {"no_such": 1}}, {"order_by": "no_such asc"}):
+			self.assertEqual(self.rows(self.owner, "ToDo", **arguments).status_code, 417)
