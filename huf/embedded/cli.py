@@ -197,9 +197,14 @@ def set_password(home, user, password):
 	with connected(home) as frappe:
 		from frappe.sessions import clear_sessions
 		from frappe.utils.password import update_password
+		from frappe.utils.password_strength import check_password_strength
 
 		if not frappe.db.exists("User", user):
 			raise click.ClickException(f"There is no user {user}.")
+		try:
+			check_password_strength(password, user)
+		except frappe.ValidationError as error:
+			raise click.ClickException(str(error)) from None
 		update_password(user, password)
 		clear_sessions(user)
 	click.echo(f"The password of {user} is changed.")

@@ -11,14 +11,13 @@ from urllib.parse import quote, unquote
 
 import frappe
 from frappe import _
+from frappe.login_attempts import api_secrets, logins
 from frappe.sessions import delete_session, find_session, get_expiry_in_seconds, guest_session, start_session
 from frappe.utils.password import check_password, get_decrypted_password
 
 SAFE_HTTP_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 UNSAFE_HTTP_METHODS = frozenset(("POST", "PUT", "DELETE", "PATCH"))
-MAX_PASSWORD_SIZE = 512
-LOCK_SECONDS = 300
-FAILURES_ALLOWED = {"user": 10, "ip": 50}
+MAX_USER_CHARS, MAX_PASSWORD_CHARS = 140, 512
 LOGIN_PATHS = ("/api/method/login", "/api/v1/method/login", "/api/v2/method/login")
 COOKIES = ("full_name", "user_id", "sid", "user_image", "system_user")
 
@@ -96,25 +95,18 @@ class LoginManager:
 
 	def authenticate(self, user: str | None, password: str | None) -> str:
 		"""The user's name, if the password is right; AuthenticationError (401) or TooManyRequestsError (429) if not."""
-		if not (user and password):
+		if not (isinstance(user, str) and isinstance(password, str) and user and password):
 			fail(_("Incomplete login details"))
-		if len(password) > MAX_PASSWORD_SIZE:
+		if len(user) > MAX_USER_CHARS or len(password) > MAX_PASSWORD_CHARS:
 			fail(_("Password size exceeded the maximum allowed size"))
-		_refuse_if_locked(user)
-		name = (
-			frappe.db.get_value("User", {"name": user})
-			or frappe.db.get_value("User", {"username": user})
-			or user
-		)
-		try:
-			name = check_password(name, password)
-		except frappe.AuthenticationError:
-			_count_failure(user)
-			fail(_("Invalid login credentials"))
-		if not (name == "Administrator" or frappe.db.get_value("User", name, "enabled")):
-			_count_failure(user)
-			fail(_("User disabled or missing"))
-		frappe.cache.delete_value(_lock_key("user", user))
+		name = find_user(user)
+		with logins.attempt(name, known_address=frappe.db.get_value("User", name, "last_ip")):
+			try:
+				name = check_password(name, password)
+			except frappe.AuthenticationError:
+				fail(_("Invalid login credentials"))
+			if not (name == "Administrator" or frappe.db.get_value("User", name, "enabled")):
+				fail(_("User disabled or missing"))
 		return name
 
 	def logout(self, arg="", user: str | None = None):
@@ -171,31 +163,28 @@ def _run_hooks(event: str, manager: LoginManager):
 		frappe.call(hook, login_manager=manager)
 
 
-def _lock_key(kind: str, value: str) -> str:
-	return f"login_failures:{kind}:{value.lower()}"
-
-
-def _count_failure(user: str):
-	for kind, value in (("user", user), ("ip", frappe.local.request_ip)):
-		key = _lock_key(kind, value)
-		frappe.cache.set_value(key, (frappe.cache.get_value(key) or 0) + 1, expires_in_sec=LOCK_SECONDS)
-
-
-def _refuse_if_locked(user: str):
-	for kind, value in (("user", user), ("ip", frappe.local.request_ip)):
-		if (frappe.cache.get_value(_lock_key(kind, value)) or 0) >= FAILURES_ALLOWED[kind]:
-			message = _("Too many failed logins. Try again in {0} minutes.").format(LOCK_SECONDS // 60)
-			frappe.local.response["message"] = message
-			raise frappe.TooManyRequestsError(message)
+def find_user(user: str) -> str:
+	"""The account somebody means by an email address or user name; the text itself if there is none."""
+	name = frappe.db.get_value("User", {"name": user}) or frappe.db.get_value("User", {"username": user})
+	return name or user
 
 
 def validate_csrf_token():
-	"""Refuse a changing request without the session's token, once the session has one."""
-	token = frappe.session.data.csrf_token
-	if frappe.local.request.method not in UNSAFE_HTTP_METHODS or frappe.conf.ignore_csrf or not token:
+	"""Refuse a changing request of a cookie's session without the session's token.
+
+	Frappe begins to ask once the session has a token; `csrf_from_first_write: 0` in the site's configuration does so too.
+	"""
+	if frappe.local.request.method not in UNSAFE_HTTP_METHODS or frappe.conf.ignore_csrf:
 		return
+	is_lenient = frappe.conf.csrf_from_first_write == 0 and not frappe.session.data.csrf_token
+	if frappe.session.user != "Guest" and not frappe.local.login_manager.is_login and not is_lenient:
+		require_csrf_token()
+
+
+def require_csrf_token():
+	token = frappe.session.data.csrf_token or ""
 	given = frappe.get_request_header("X-Frappe-CSRF-Token") or frappe.form_dict.pop("csrf_token", None) or ""
-	if not hmac.compare_digest(str(given).encode(), token.encode()):
+	if not token or not hmac.compare_digest(str(given).encode(), token.encode()):
 		frappe.flags.disable_traceback = True
 		frappe.throw(_("Invalid Request"), frappe.CSRFTokenError)
 
@@ -208,7 +197,8 @@ def validate_auth():
 	scheme, value = words
 	if pair := _key_and_secret(scheme.lower(), value):
 		form_dict = frappe.local.form_dict
-		user = check_api_key(*pair)
+		with api_secrets.attempt(pair[0]):
+			user = check_api_key(*pair)
 		frappe.set_user(user)
 		frappe.local.form_dict = form_dict
 	if frappe.session.user == "Guest":
@@ -225,7 +215,7 @@ def _key_and_secret(scheme: str, value: str) -> tuple[str, str] | None:
 	elif scheme != "token":
 		return None
 	key, colon, secret = value.partition(":")
-	return (key, secret) if colon and key else None
+	return (key[:MAX_USER_CHARS], secret) if colon and key else None
 
 
 def check_api_key(key: str, secret: str) -> str:

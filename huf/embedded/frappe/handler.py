@@ -1,9 +1,11 @@
 """/api/method: find the whitelisted function, check who and how, call it.  Also uploads."""
 
+import inspect
 from mimetypes import guess_type
 
 import frappe
 from frappe import _
+from frappe.auth import UNSAFE_HTTP_METHODS, require_csrf_token
 from werkzeug.wrappers import Response
 
 SERVED = frozenset(
@@ -42,7 +44,18 @@ def execute_cmd(command: str):
 		raise frappe.DoesNotExistError(_("{0} is not served here").format(command))
 	method = find_method(command)
 	check_callable(method)
-	return frappe.call(method, **{key: value for key, value in frappe.form_dict.items() if key != "cmd"})
+	return method(**form_arguments(method))
+
+
+def form_arguments(method) -> dict:
+	"""Those of the request's arguments that a function takes.  Raises FrappeTypeError (417) if one is missing."""
+	form = {key: value for key, value in frappe.form_dict.items() if key != "cmd"}
+	arguments = frappe.get_newargs(method, form)
+	try:
+		inspect.signature(method).bind(**arguments)
+	except TypeError as error:
+		frappe.throw(f"{method.__name__}: {error}", frappe.FrappeTypeError)
+	return arguments
 
 
 def find_method(command: str):
@@ -66,6 +79,9 @@ def ping():
 
 @frappe.whitelist(allow_guest=True)
 def logout():
+	"""A GET needs the session's CSRF token as well: no link and no picture signs anyone out."""
+	if frappe.session.user != "Guest" and frappe.local.request.method not in UNSAFE_HTTP_METHODS:
+		require_csrf_token()
 	frappe.local.login_manager.logout()
 
 

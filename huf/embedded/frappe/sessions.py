@@ -49,7 +49,8 @@ def start_session(user: str, full_name: str, user_type: str):
 		"INSERT INTO `tabSessions` (sid, user, sessiondata, lastupdate) VALUES (%s, %s, %s, %s)",
 		(_digest(sid), user, json.dumps(data), data.last_updated),
 	)
-	frappe.db.set_value("User", user, "last_login", data.last_updated, update_modified=False)
+	seen = {"last_login": data.last_updated, "last_ip": data.session_ip}
+	frappe.db.set_value("User", user, seen, update_modified=False)
 	frappe.db.commit()
 	return frappe._dict(user=user, sid=sid, data=data)
 

@@ -1,5 +1,6 @@
 """Headless Chromium on a started Huf, for tests of pages and for pictures of them."""
 
+import json
 import os
 import shutil
 import unittest
@@ -38,6 +39,11 @@ def open_browser(url: str, width: int = 1280, height: int = 900, **options) -> I
 		yield page
 		browser.close()
 	assert not faults, faults
+
+
+def read_boot(page: str) -> dict:
+	"""The data that the app's page was served with."""
+	return json.loads(page.split('id="huf-boot" type="application/json">')[1].split("</script>")[0])
 
 
 def sign_in(page, password: str, user: str = "Administrator") -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from huf.embedded.tests.browser import open_browser
+from huf.embedded.tests.browser import open_browser, read_boot
 from huf.embedded.tests.server_test import Server, free_port
 
 PASSWORD = "a good password 7"
@@ -57,8 +57,7 @@ class PageTestCase(unittest.TestCase):
 		"""REST in a user's session, by the token of its page."""
 		if user not in cls.tokens:
 			page = cls.server.call("/huf", cookie=cls.sessions[user]).read().decode()
-			boot = json.loads(page.split("window.huf_boot = ")[1].split("</script>")[0])
-			cls.tokens[user] = boot["csrf_token"]
+			cls.tokens[user] = read_boot(page)["csrf_token"]
 		headers = {"Cookie": cls.sessions[user], "X-Frappe-CSRF-Token": cls.tokens[user]}
 		body = None if data is None else json.dumps(data).encode()
 		request = urllib.request.Request(

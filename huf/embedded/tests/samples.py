@@ -34,6 +34,11 @@ def add(a: int, b: int = 1, flag: bool = False):
 	return {"sum": a + b, "flag": flag}
 
 
+@frappe.whitelist()
+def fail():
+	raise RuntimeError("this fails")
+
+
 def see(**kwargs):
 	SEEN.append({"user": frappe.session.user, "notes": frappe.db.count("Note"), **kwargs})
 

@@ -31,6 +31,7 @@ class Server:
 
 	def __init__(self, home: Path, port: int, **environment):
 		self.url, self.began, self.output = f"http://127.0.0.1:{port}", time.perf_counter(), ""
+		self.tokens: dict[str, str] = {}
 		command = [*PYTHON, "--home", str(home), "start", "--port", str(port)]
 		environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
 		self.process = subprocess.Popen(
@@ -51,7 +52,16 @@ class Server:
 		request = urllib.request.Request(self.url + path, data and json.dumps(data).encode())
 		request.add_header("Content-Type", "application/json")
 		request.add_header("Cookie", cookie or "")
+		if data and cookie:
+			request.add_header("X-Frappe-CSRF-Token", self.csrf_token(cookie))
 		return urllib.request.urlopen(request, timeout=10)
+
+	def csrf_token(self, cookie: str) -> str:
+		"""The token of a session, which every changing request of it carries."""
+		if cookie not in self.tokens:
+			answer = self.call("/api/method/huf.embedded.tests.samples.csrf_token", cookie=cookie)
+			self.tokens[cookie] = json.load(answer)["message"]
+		return self.tokens[cookie]
 
 	def login(self, password, user="Administrator"):
 		answer = self.call("/api/method/login", {"usr": user, "pwd": password})

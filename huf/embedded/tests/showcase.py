@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from huf.embedded.tests.browser import read_boot
 from huf.embedded.tests.server_test import PYTHON, Server, free_port
 from huf.tests.model_answers import Answer, call, text, tool_calls
 from huf.tests.model_server import ModelServer
@@ -88,7 +89,7 @@ class Rest:
 		answer = server.call("/api/method/login", {"usr": user, "pwd": password})
 		self.cookie = answer.headers["Set-Cookie"].split(";")[0]
 		page = server.call("/huf", cookie=self.cookie).read().decode()
-		self.token = json.loads(page.split("window.huf_boot = ")[1].split("</script>")[0])["csrf_token"]
+		self.token = read_boot(page)["csrf_token"]
 
 	def call(self, path: str, data: dict | None = None, method: str | None = None):
 		headers = {

@@ -21,7 +21,7 @@ def isolated(call, *args, **kwargs):
 
 
 class Browser:
-	"""One cookie jar.  Sends the CSRF token once `take_token` has fetched it."""
+	"""One cookie jar.  Sends the CSRF token of its session after a login."""
 
 	def __init__(self):
 		self.client = Client(frappe.app.application)
@@ -41,7 +41,10 @@ class Browser:
 		return self.open(path, "POST", **body)
 
 	def login(self, user="Administrator", password=PASSWORD):
-		return self.post("/api/method/login", data={"usr": user, "pwd": password})
+		answer = self.post("/api/method/login", data={"usr": user, "pwd": password})
+		if answer.status_code == 200:
+			self.take_token()
+		return answer
 
 	def take_token(self):
 		token = self.open("/api/method/huf.embedded.tests.samples.csrf_token").json["message"]

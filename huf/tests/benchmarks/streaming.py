@@ -79,13 +79,14 @@ def measure_server(home: Path, base_url: str) -> None:
 	try:
 		cookie = server.login(PASSWORD)
 		make_clock(server, cookie, CLOCK, base_url)
-		Reader(server.url, cookie, "1 0").read()
-		print_first(server.url, cookie)
-		print_many(server.url, cookie)
+		session = {"Cookie": cookie, "X-Frappe-CSRF-Token": server.csrf_token(cookie)}
+		Reader(server.url, session, "1 0").read()
+		print_first(server.url, session)
+		print_many(server.url, session)
 		# In a process of its own, so that it does not keep the other one waiting.
 		with other_process(serve_clock) as long_url:
 			make_clock(server, cookie, LONG, long_url)
-			print_stall(server.url, cookie)
+			print_stall(server.url, session)
 	finally:
 		server.stop()
 
@@ -103,15 +104,15 @@ def make_clock(server, cookie: str, name: str, base_url: str) -> None:
 class Reader:
 	"""Reads one stream; `delays`: seconds from a text's last chunk leaving the model to its arrival here."""
 
-	def __init__(self, url: str, cookie: str, prompt: str, agent: str = CLOCK):
-		self.host, self.cookie, self.prompt, self.agent = url.removeprefix("http://"), cookie, prompt, agent
+	def __init__(self, url: str, session: dict, prompt: str, agent: str = CLOCK):
+		self.host, self.session, self.prompt, self.agent = url.removeprefix("http://"), session, prompt, agent
 		self.arrivals: list[float] = []
 		self.delays: list[float] = []
 		self.chunks = 0
 
 	def read(self) -> None:
 		connection = HTTPConnection(self.host, timeout=60)
-		headers = {"Content-Type": "application/json", "Cookie": self.cookie}
+		headers = {"Content-Type": "application/json", **self.session}
 		body = json.dumps({"agent": self.agent, "prompt": self.prompt})
 		connection.request("POST", "/api/method/huf.api.chat.stream", body, headers)
 		kind = ""
@@ -133,10 +134,10 @@ class Reader:
 		return max(b - a for a, b in zip(self.arrivals, self.arrivals[1:], strict=False))
 
 
-def print_first(url: str, cookie: str) -> None:
+def print_first(url: str, session: dict) -> None:
 	delays = []
 	for _ in range(FIRSTS):
-		reader = Reader(url, cookie, "2 0.05")
+		reader = Reader(url, session, "2 0.05")
 		reader.read()
 		delays.append(reader.delays[0] * 1000)
 	worst = sorted(delays)[int(FIRSTS * 0.9)]
@@ -145,8 +146,8 @@ def print_first(url: str, cookie: str) -> None:
 	)
 
 
-def print_many(url: str, cookie: str) -> None:
-	readers = [Reader(url, cookie, f"{PACED} {PAUSE}") for _ in range(STREAMS)]
+def print_many(url: str, session: dict) -> None:
+	readers = [Reader(url, session, f"{PACED} {PAUSE}") for _ in range(STREAMS)]
 	threads = [threading.Thread(target=each.read) for each in readers]
 	began = time.monotonic()
 	for thread in threads:
@@ -168,11 +169,11 @@ def print_many(url: str, cookie: str) -> None:
 	)
 
 
-def print_stall(url: str, cookie: str) -> None:
+def print_stall(url: str, session: dict) -> None:
 	"""How late a steady stream is at worst, alone and while another process is given long answers as fast as they come."""
-	alone = read_steady(url, cookie)
-	with other_process(read_on, url, cookie):
-		beside = read_steady(url, cookie)
+	alone = read_steady(url, session)
+	with other_process(read_on, url, session):
+		beside = read_steady(url, session)
 	usual = beside[int(len(beside) * 0.99)]
 	print(f"a steady stream, its text after the chunk   {alone[-1]:8.1f} ms at worst, alone")
 	print(
@@ -180,18 +181,18 @@ def print_stall(url: str, cookie: str) -> None:
 	)
 
 
-def read_steady(url: str, cookie: str) -> list[float]:
+def read_steady(url: str, session: dict) -> list[float]:
 	"""Milliseconds that each text was late, the worst last."""
-	reader = Reader(url, cookie, f"{STEADY} {OFTEN}")
+	reader = Reader(url, session, f"{STEADY} {OFTEN}")
 	reader.read()
 	return sorted(delay * 1000 for delay in reader.delays)
 
 
-def read_on(connection, url: str, cookie: str) -> None:
+def read_on(connection, url: str, session: dict) -> None:
 	"""Read one long answer after the other, and print how many there were."""
 	connection.send("reading")
 	began, count = time.monotonic(), 0
 	while not connection.poll():
-		Reader(url, cookie, f"{CHUNKS} 0", LONG).read()
+		Reader(url, session, f"{CHUNKS} 0", LONG).read()
 		count += 1
 	print(f"{count} answers of {CHUNKS} chunks were read in {time.monotonic() - began:.1f} s", flush=True)

@@ -18,7 +18,9 @@ export function hufPage({ output }) {
 		transformIndexHtml: {
 			order: "post",
 			handler: (html, { server, bundle }) =>
-				server ? html.replace(PLACEHOLDER, DEV_BOOT) : preloadFont(html, bundle),
+				server
+					? html.replace(PLACEHOLDER, "{}").replace("</head>", `<script>${DEV_BOOT}</script></head>`)
+					: preloadFont(html, bundle),
 		},
 		generateBundle(_, bundle) {
 			const entry = bundle["index.html"];
@@ -58,7 +60,8 @@ const DEV_BOOT = `(() => {
 	const request = new XMLHttpRequest();
 	request.open("GET", "/__huf_page", false);
 	request.send();
-	const found = /window\\.huf_boot = (.*?)<\\/script>/.exec(request.responseText);
+	const page = new DOMParser().parseFromString(request.responseText, "text/html");
+	const found = page.getElementById("huf-boot");
 	if (!found) location.href = "/login?redirect-to=" + encodeURIComponent(location.pathname);
-	return found && JSON.parse(found[1]);
+	else document.getElementById("huf-boot").textContent = found.textContent;
 })()`;

@@ -64,7 +64,7 @@ def run_method(doctype: str, name: str, method: str | None = None):
 	doc = frappe.get_doc(doctype, name)
 	doc.is_whitelisted(method)
 	doc.check_permission("read" if frappe.local.request.method == "GET" else "write")
-	return doc.run_method(method, **frappe.form_dict)
+	return doc.run_method(method, **frappe.handler.form_arguments(doc.find_method(method)))
 
 
 def post_to_doc(doctype: str, name: str):

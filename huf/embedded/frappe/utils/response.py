@@ -4,6 +4,7 @@ import json
 import mimetypes
 import os
 import sys
+from traceback import format_exception_only
 from urllib.parse import quote
 
 import frappe
@@ -61,9 +62,10 @@ def _add_logs_v2(body: dict):
 
 
 def report_error(status: int) -> Response:
-	"""The JSON body of the exception being handled."""
+	"""The JSON body of the exception being handled; its traceback in developer mode only."""
 	kind, error, _traceback = sys.exc_info()
-	traceback = "" if status == 404 or frappe.flags.disable_traceback else frappe.get_traceback()
+	is_shown = frappe.conf.developer_mode and status != 404 and not frappe.flags.disable_traceback
+	traceback = frappe.get_traceback() if is_shown else ""
 	body = frappe.local.response
 	if is_v2():
 		entry = {"type": kind.__name__, **_message_of(error)}
@@ -71,10 +73,16 @@ def report_error(status: int) -> Response:
 	else:
 		if traceback:
 			frappe.local.error_log.append({"exc": traceback})
-			body["exception"] = traceback.strip().splitlines()[-1]
+		if traceback or (status < 500 and status not in (400, 404)):
+			body["exception"] = last_line(error)
 		body["exc_type"] = kind.__name__
 	body["http_status_code"] = status
 	return as_json()
+
+
+def last_line(error: Exception) -> str:
+	"""What a traceback ends with: the exception and its message."""
+	return "".join(format_exception_only(error)).strip().splitlines()[-1]
 
 
 def _message_of(error) -> dict:

@@ -16,10 +16,7 @@ export interface Boot {
 	is_system_manager: boolean;
 }
 
-declare global {
-	// eslint-disable-next-line no-var
-	var huf_boot: Partial<Boot> | undefined;
-}
+const data = globalThis.document?.getElementById("huf-boot")?.textContent;
 
 export const boot: Readonly<Boot> = Object.freeze({
 	csrf_token: "",
@@ -31,7 +28,7 @@ export const boot: Readonly<Boot> = Object.freeze({
 	attachments: {},
 	is_manager: false,
 	is_system_manager: false,
-	...globalThis.huf_boot,
+	...((data ? JSON.parse(data) : {}) as Partial<Boot>),
 });
 
 export function signInAddress() {

@@ -3,6 +3,7 @@
 import frappe
 from frappe.model.document import Document
 from frappe.utils.data import cint
+from frappe.utils.password_strength import check_password_strength
 
 
 class User(Document):
@@ -15,6 +16,9 @@ class User(Document):
 		self.remove_duplicate_roles()
 		self.set_user_type()
 		self._new_password, self.new_password = self.new_password, ""
+		if self._new_password and not self.flags.ignore_password_policy:
+			names = (self.first_name, self.middle_name, self.last_name)
+			check_password_strength(self._new_password, *names, self.email, self.birth_date)
 
 	def set_user_type(self):
 		"""Who has a role with desk access is a System User; so is a new user that was given no role."""

@@ -1,0 +1,62 @@
+"""How many wrong passwords and API secrets are tried before further ones are refused.
+
+Counted for an account at one address, for an address, and for an account from anywhere: a flood from elsewhere does not
+keep the owner out, who may always try from the address of the last login.
+"""
+
+from contextlib import contextmanager
+from threading import Lock
+
+import frappe
+
+FAILURES_PER_PAIR, FAILURES_PER_ADDRESS, FAILURES_PER_ACCOUNT = 10, 50, 100
+WINDOW_S, ACCOUNT_WINDOW_S = 300, 3600
+
+
+class Attempts:
+	"""The failures of one kind of secret.  One attempt at a time: parallel ones cannot outrun the count."""
+
+	def __init__(self, kind: str):
+		self.kind = kind
+		self.lock = Lock()
+
+	@contextmanager
+	def attempt(self, account: str, known_address: str | None = None):
+		"""Counts an AuthenticationError raised inside.  Raises TooManyRequestsError if nothing may be tried now."""
+		limits = self.limits(account, known_address)
+		self.refuse_if_exhausted(limits)
+		with self.lock:
+			self.refuse_if_exhausted(limits)
+			try:
+				yield
+			except frappe.AuthenticationError:
+				for key, (_failures, window) in limits.items():
+					frappe.cache.set_value(key, failures_of(key) + 1, expires_in_sec=window)
+				raise
+			frappe.cache.delete_value(next(iter(limits)))
+
+	def limits(self, account: str, known_address: str | None) -> dict[str, tuple[int, int]]:
+		"""{cache key: (failures allowed, seconds)}, the pair first."""
+		address, account = frappe.local.request_ip, account.lower()
+		prefix = f"failed_{self.kind}"
+		limits = {
+			f"{prefix}:pair:{address}:{account}": (FAILURES_PER_PAIR, WINDOW_S),
+			f"{prefix}:address:{address}": (FAILURES_PER_ADDRESS, WINDOW_S),
+		}
+		if address != known_address:
+			limits[f"{prefix}:account:{account}"] = (FAILURES_PER_ACCOUNT, ACCOUNT_WINDOW_S)
+		return limits
+
+	def refuse_if_exhausted(self, limits: dict[str, tuple[int, int]]):
+		for key, (allowed, window) in limits.items():
+			if failures_of(key) >= allowed:
+				message = frappe._("Too many failed logins. Try again in {0} minutes.").format(window // 60)
+				frappe.local.response["message"] = message
+				raise frappe.TooManyRequestsError(message)
+
+
+def failures_of(key: str) -> int:
+	return frappe.cache.get_value(key) or 0
+
+
+logins, api_secrets = Attempts("login"), Attempts("api_secret")

@@ -1,0 +1,38 @@
+const form = document.getElementById("login"), error = document.getElementById("error");
+const [usr, pwd, show, go] = ["#usr", "#pwd", ".show", ".go"].map((part) => form.querySelector(part));
+
+show.addEventListener("click", () => {
+	const hidden = pwd.type === "password";
+	pwd.type = hidden ? "text" : "password";
+	show.textContent = hidden ? "Hide" : "Show";
+	show.setAttribute("aria-pressed", String(hidden));
+	pwd.focus();
+});
+
+function fail(text, field) {
+	error.textContent = text;
+	go.disabled = false;
+	if (field) { field.focus(); field.select(); }
+}
+
+const REASONS = {
+	401: "That user and password do not match.",
+	403: "This login was refused. Reload the page and try again.",
+	429: "Too many failed logins. Please wait five minutes and try again.",
+};
+
+form.addEventListener("submit", async (event) => {
+	event.preventDefault();
+	error.textContent = "";
+	if (!usr.value.trim()) return fail("Please fill in your email or user name.", usr);
+	if (!pwd.value) return fail("Please fill in your password.", pwd);
+	go.disabled = true;
+	try {
+		const body = new URLSearchParams({ usr: usr.value.trim(), pwd: pwd.value });
+		const answer = await fetch("/api/method/login", { method: "POST", headers: { Accept: "application/json" }, body });
+		if (answer.ok) return location.assign(form.dataset.redirect);
+		fail(REASONS[answer.status] || `The server could not log you in (error ${answer.status}).`, pwd);
+	} catch {
+		fail("The server does not answer. Is it still running?");
+	}
+});
