@@ -29,7 +29,19 @@ SECTIONS = {
 
 
 class Sections(click.Group):
-	"""Lists the commands under headings."""
+	"""Lists the commands under headings; faults of the disk and the database end in one sentence."""
+
+	def invoke(self, context):
+		from frappe.database.faults import describe_fault
+
+		try:
+			return super().invoke(context)
+		except Exception as error:
+			fault = describe_fault(error)
+			if not fault or isinstance(error, click.ClickException):
+				raise
+			place = getattr(error, "filename", None) or context.obj
+			raise click.ClickException(f"{place}: {fault[1]}") from None
 
 	def format_commands(self, context, formatter):
 		for title, names in SECTIONS.items():
@@ -70,7 +82,14 @@ def make_site(home: Path):
 
 
 def make_or_migrate_site(home: Path):
-	site.migrate(home) if site.exists(home) else make_site(home)
+	if site.exists(home):
+		try:
+			site.check_files(home)
+		except ValueError as error:
+			raise CannotStart(str(error)) from None
+		site.migrate(home)
+	else:
+		make_site(home)
 
 
 @contextmanager

@@ -13,10 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from werkzeug.wrappers import Response
+from werkzeug.wsgi import ClosingIterator
+
 from huf.embedded.site import SITE
 
-THREADS = 200
-"""Each stream and each open page holds one while it lasts; one that waits costs little."""
+THREADS, MAX_STREAMS = 320, 256
+"""Each stream and each open page holds a thread while it lasts; the rest is left for other requests."""
 TURN = 0.001
 """Seconds for which a busy thread keeps Python to itself, a fifth of what is usual."""
 
@@ -51,12 +54,51 @@ class Services:
 			part.stop()
 
 
+class StreamLimit:
+	"""A WSGI application that answers only so many requests at a time which last as long as their reader likes."""
+
+	def __init__(self, application: Callable, most: int = MAX_STREAMS):
+		self.application = application
+		self.slots = threading.BoundedSemaphore(most)
+
+	def __call__(self, environ: dict, start_response: Callable):
+		if environ["PATH_INFO"].startswith("/socket.io"):
+			return self.answer_slowly(environ, start_response)
+		has_slot = None
+
+		def start(status: str, headers: list, exc_info=None):
+			nonlocal has_slot
+			if ("Content-Type", "text/event-stream; charset=utf-8") in headers:
+				has_slot = self.slots.acquire(blocking=False)
+			return start_response(status, headers, exc_info) if has_slot is not False else lambda _data: None
+
+		body = self.application(environ, start)
+		if has_slot is False:
+			body.close()
+			return refuse(environ, start_response)
+		return ClosingIterator(body, self.slots.release) if has_slot else body
+
+	def answer_slowly(self, environ: dict, start_response: Callable):
+		"""Socket.IO: a websocket is served within the call, a poll waits there for something to say."""
+		if not self.slots.acquire(blocking=False):
+			return refuse(environ, start_response)
+		try:
+			return self.application(environ, start_response)
+		finally:
+			self.slots.release()
+
+
+def refuse(environ: dict, start_response: Callable):
+	text = "Too many streams are open. Close other pages, or try again in a moment.\n"
+	return Response(text, 503, {"Retry-After": "5"})(environ, start_response)
+
+
 def make_application(services: Services, sites_path: str):
-	"""Frappe's WSGI application for this home, with Socket.IO in front."""
+	"""Frappe's WSGI application for this runtime, with Socket.IO in front."""
 	import frappe.app
 
 	frappe.app._site, frappe.app._sites_path = SITE, sites_path
-	return services.realtime.wrap(frappe.app.application)
+	return StreamLimit(services.realtime.wrap(frappe.app.application))
 
 
 def serve(home: Path, host: str, port: int, prepare: Callable[[], None], on_ready: Callable[[], None]):
@@ -133,13 +175,15 @@ def refuse_if_port_is_taken(host: str, port: int):
 def run_gunicorn(sites_path: str, host: str, port: int, on_ready: Callable[[], None]):
 	from gunicorn.app.base import BaseApplication
 
+	from huf.embedded.http_worker import BoundedWorker
+
 	class Server(BaseApplication):
 		def load_config(self):
 			bind = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 			options = {
 				"bind": bind,
 				"workers": 1,
-				"worker_class": "gthread",
+				"worker_class": BoundedWorker,
 				"threads": THREADS,
 				"graceful_timeout": 1,
 				"timeout": 120,

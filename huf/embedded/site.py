@@ -3,11 +3,13 @@
 A home is a folder: sites/<site>/{site_config.json, site.db, jobs.db, public/files, private/files, logs}.
 """
 
+import errno
 import json
 import os
 import secrets
+import sqlite3
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -72,6 +74,22 @@ def install_app(home, app: str, site: str = SITE):
 		sync_app(frappe, app)
 		run_hooks(frappe, "after_install", app)
 		frappe.db.commit()
+
+
+def check_files(home, site: str = SITE):
+	"""Raise OSError, ValueError or sqlite3.Error if the site's files cannot be used."""
+	folder = site_path(home, site)
+	try:
+		read_config(folder)
+	except ValueError as error:
+		raise ValueError(f"{folder / 'site_config.json'} is not valid JSON: {error}") from None
+	databases = [folder / name for name in ("site.db", "jobs.db") if (folder / name).exists()]
+	for path in (folder, *databases):
+		if not os.access(path, os.W_OK):
+			raise OSError(errno.EROFS, "not writable", str(path))
+	for path in databases:
+		with closing(sqlite3.connect(path)) as database:
+			database.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def migrate(home, site: str = SITE) -> list[str]:

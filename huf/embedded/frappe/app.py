@@ -6,6 +6,9 @@ closed, so that a generator that streams may still use the database.
 
 import json
 import re
+import sqlite3
+import sys
+import traceback
 
 import frappe
 import frappe.api
@@ -18,6 +21,7 @@ from frappe.auth import (
 	validate_auth,
 	validate_csrf_token,
 )
+from frappe.database.faults import describe_fault
 from frappe.sessions import touch
 from frappe.utils.response import (
 	build_response,
@@ -168,20 +172,51 @@ def sync_database(request: Request):
 
 
 def handle_exception(error: Exception) -> Response:
-	"""Roll back and say what happened: as JSON to programs, as a page to people."""
-	if frappe.db:
-		frappe.db.rollback()
+	"""Roll back and say what happened: as JSON to programs, as a page to people.  Never raises."""
+	try:
+		roll_back()
+		if isinstance(error, frappe.Redirect):
+			return redirect(frappe.flags.redirect_location, error.http_status_code)
+		if fault := describe_fault(error):
+			error = frappe.StorageError(*fault)
+			frappe.flags.error_message = str(error)
+		response = answer_exception(error)
+		if response.status_code >= 500 and not fault:
+			log_exception()
+		return response
+	except Exception:
+		print(f"The answer to an error failed: {traceback.format_exc()}", file=sys.stderr)
+		return Response("Something went wrong. See the server's output.\n", 500, mimetype="text/plain")
+
+
+def answer_exception(error: Exception) -> Response:
 	frappe.session.user = frappe.session.user or "Guest"
-	if isinstance(error, frappe.Redirect):
-		return redirect(frappe.flags.redirect_location, error.http_status_code)
 	status = error.code if isinstance(error, HTTPException) else getattr(error, "http_status_code", 500)
-	response = report_error(status) if wants_json() else error_page(status, error)
+	response = report_error(error, status) if wants_json() else error_page(status, error)
 	if status == 401 and hasattr(frappe.local, "login_manager"):
 		frappe.local.login_manager.clear_cookies()
-	if status >= 500 and frappe.db:
-		frappe.log_error(title=f"{frappe.local.request.method} {frappe.local.request.path}"[:140])
-		frappe.db.commit()
 	return response
+
+
+def roll_back():
+	"""What the request wrote is undone; a connection that is broken has nothing to undo."""
+	try:
+		if frappe.db:
+			frappe.db.rollback()
+	except sqlite3.Error:
+		frappe.db.close()
+		frappe.local.db = None
+
+
+def log_exception():
+	"""An Error Log row; a line of output where no row can be written."""
+	title = f"{frappe.local.request.method} {frappe.local.request.path}"[:140]
+	try:
+		frappe.log_error(title=title)
+		frappe.db.commit()
+	except Exception as error:
+		roll_back()
+		print(f"{title} failed, and there is no Error Log of it: {error}", file=sys.stderr)
 
 
 def wants_json() -> bool:

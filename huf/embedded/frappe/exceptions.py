@@ -51,6 +51,14 @@ class QueryTimeoutError(Exception):
 	pass
 
 
+class StorageError(Exception):
+	"""The disk or the database is at fault; the message is meant for people."""
+
+	def __init__(self, http_status_code: int, message: str):
+		super().__init__(message)
+		self.http_status_code = http_status_code
+
+
 class DataError(ValidationError):
 	pass
 

@@ -44,6 +44,8 @@ def start_session(user: str, full_name: str, user_type: str):
 		session_ip=frappe.local.request_ip,
 		last_updated=frappe.utils.now(),
 	)
+	if frappe.conf.csrf_from_first_write != 0:
+		data.csrf_token = new_csrf_token()
 	frappe.db.sql("DELETE FROM `tabSessions` WHERE lastupdate < %s", _threshold())
 	frappe.db.sql(
 		"INSERT INTO `tabSessions` (sid, user, sessiondata, lastupdate) VALUES (%s, %s, %s, %s)",
@@ -70,12 +72,16 @@ def find_session(sid: str):
 
 
 def touch():
-	"""Keep the session in use alive; writes at most once in TOUCH_SECONDS."""
+	"""Keep the session in use alive; writes at most once in TOUCH_SECONDS, and not at all if that is not possible now."""
 	session = frappe.session
 	if session.user == "Guest" or not session.data.last_updated:
 		return
 	if frappe.utils.time_diff_in_seconds(frappe.utils.now(), session.data.last_updated) > TOUCH_SECONDS:
-		_save()
+		try:
+			with frappe.db.without_waiting():
+				_save()
+		except (frappe.QueryTimeoutError, frappe.db.OperationalError):
+			frappe.db.rollback()
 
 
 def _save():
@@ -108,7 +114,11 @@ def get_csrf_token() -> str:
 	"""
 	data = frappe.session.data
 	if not data.csrf_token:
-		data.csrf_token = secrets.token_hex(28)
+		data.csrf_token = new_csrf_token()
 		if frappe.session.user != "Guest" and frappe.session.sid not in ("Guest", frappe.session.user):
 			_save()
 	return data.csrf_token
+
+
+def new_csrf_token() -> str:
+	return secrets.token_hex(28)

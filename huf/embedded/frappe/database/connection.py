@@ -3,6 +3,7 @@
 Reads are free; `BEGIN IMMEDIATE` comes before the first write, so that a transaction never has to upgrade its lock.
 """
 
+import contextlib
 import datetime
 import logging
 import re
@@ -171,10 +172,11 @@ class Connection:
 		if self._disable_transaction_control:
 			logger.warning("commit() inside a document event is ignored")
 			return
-		self.before_rollback.reset()
-		self.after_rollback.reset()
 		self.before_commit.run()
 		self._end("COMMIT")
+		# Only now: a commit that fails, as on a full disk, is rolled back.
+		self.before_rollback.reset()
+		self.after_rollback.reset()
 		self.after_commit.run()
 
 	def rollback(self, *, save_point: str | None = None):
@@ -207,16 +209,27 @@ class Connection:
 	def release_savepoint(self, save_point: str):
 		self._run(f"RELEASE SAVEPOINT `{save_point}`")
 
+	@contextlib.contextmanager
+	def without_waiting(self):
+		"""Fail at once, instead of after half a minute, where another process holds the write lock."""
+		self._run("PRAGMA busy_timeout = 0")
+		try:
+			yield
+		finally:
+			self._run(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT * 1000)}")
+
 	def write_began(self) -> float | None:
 		"""When the running write transaction began; None if there is none. Until its end nobody else commits."""
 		return self._began if self._connection.in_transaction else None
 
 	def close(self):
 		"""What is not committed is lost."""
-		if self._connection.in_transaction:
-			self._connection.rollback()
-		self._turns.give(self._me)
-		self._connection.close()
+		try:
+			if self._connection.in_transaction:
+				self._connection.rollback()
+		finally:
+			self._turns.give(self._me)
+			self._connection.close()
 
 	@staticmethod
 	def is_primary_key_violation(error) -> bool:

@@ -19,6 +19,8 @@ const REASONS = {
 	401: "That user and password do not match.",
 	403: "This login was refused. Reload the page and try again.",
 	429: "Too many failed logins. Please wait five minutes and try again.",
+	503: "The server is busy. Please try again in a moment.",
+	507: "The server's disk is full. Whoever looks after it has to free some space.",
 };
 
 form.addEventListener("submit", async (event) => {

@@ -3,7 +3,6 @@
 import json
 import mimetypes
 import os
-import sys
 from traceback import format_exception_only
 from urllib.parse import quote
 
@@ -61,9 +60,9 @@ def _add_logs_v2(body: dict):
 		body["debug"] = [{"message": text} for text in frappe.local.debug_log]
 
 
-def report_error(status: int) -> Response:
+def report_error(error: Exception, status: int) -> Response:
 	"""The JSON body of the exception being handled; its traceback in developer mode only."""
-	kind, error, _traceback = sys.exc_info()
+	kind = type(error)
 	is_shown = frappe.conf.developer_mode and status != 404 and not frappe.flags.disable_traceback
 	traceback = frappe.get_traceback() if is_shown else ""
 	body = frappe.local.response

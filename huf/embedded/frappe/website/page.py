@@ -41,10 +41,14 @@ def message_page(title: str, message: str, status: int = 200) -> Response:
 	return Response(html, status=status, mimetype="text/html")
 
 
+def is_for_people(status: int, error: Exception) -> bool:
+	if isinstance(error, frappe.StorageError):
+		return True
+	return status < 500 and not isinstance(error, HTTPException)
+
+
 def error_page(status: int, error: Exception) -> Response:
 	"""What a person sees of an exception: its own words if it was meant for people, else general ones."""
 	title, message = ERRORS.get(status, OTHER_ERROR)
-	own_words = (
-		"" if status >= 500 or isinstance(error, HTTPException) else frappe.utils.strip_html(str(error))
-	)
+	own_words = frappe.utils.strip_html(str(error)) if is_for_people(status, error) else ""
 	return message_page(title, own_words or message, status)

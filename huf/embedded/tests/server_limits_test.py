@@ -1,0 +1,138 @@
+"""A started server under clients that send slowly, send much or read long: others are still answered."""
+
+import http.client
+import json
+import shutil
+import socket
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+from pathlib import Path
+
+from werkzeug.test import Client, EnvironBuilder
+from werkzeug.wrappers import Response
+
+from huf.embedded.server import StreamLimit
+from huf.embedded.tests.server_test import Server, free_port
+
+PASSWORD = "violet kettle 93 moss"
+ENOUGH_S = 5.0
+"""Under a second on an idle machine."""
+
+
+@unittest.skipIf(sys.platform == "win32", "gunicorn is POSIX")
+class TestSlowClients(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		cls.home, cls.port = Path(tempfile.mkdtemp(prefix="huf-test-")), free_port()
+		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
+		cls.server = Server(cls.home, cls.port, HUF_ADMIN_PASSWORD=PASSWORD)
+		cls.addClassCleanup(cls.server.stop)
+		cls.cookie = cls.server.login(PASSWORD)
+
+	def connect(self, sent: bytes) -> socket.socket:
+		client = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+		self.addCleanup(client.close)
+		client.sendall(sent)
+		return client
+
+	def assert_answers(self):
+		began = time.perf_counter()
+		answer = self.server.call("/api/method/frappe.auth.get_logged_user", cookie=self.cookie)
+		self.assertEqual(json.load(answer)["message"], "Administrator")
+		self.assertLess(time.perf_counter() - began, ENOUGH_S)
+
+	def test_half_sent_bodies_stop_nobody(self):
+		head = b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nhalf"
+		for _client in range(300):
+			self.connect(head)
+		self.assert_answers()
+
+	def test_half_sent_headers_and_silent_connections_stop_nobody(self):
+		for number in range(300):
+			self.connect(b"POST /api/method/ping HTTP/1.1\r\nHost:" if number % 2 else b"")
+		self.assert_answers()
+
+	def test_a_request_that_trickles_is_cut_off(self):
+		client = self.connect(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+		client.settimeout(1)
+		began, is_open = time.perf_counter(), True
+		while is_open and time.perf_counter() - began < 40:
+			try:
+				client.sendall(b"x")
+				is_open = client.recv(1) != b""
+			except TimeoutError:
+				continue
+			except OSError:
+				is_open = False
+		self.assertFalse(is_open)
+		self.assertLess(time.perf_counter() - began, 25)
+
+	def test_a_connection_is_kept_for_more_requests(self):
+		connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+		self.addCleanup(connection.close)
+		sockets = set()
+		for body in (None, "{}", "x" * 1_000_000, None):
+			connection.request("POST" if body else "GET", "/api/method/ping", body)
+			connection.getresponse().read()
+			sockets.add(connection.sock)
+		self.assertEqual(len(sockets), 1)
+
+	def test_a_body_too_large_is_refused_and_a_large_one_arrives(self):
+		with self.assertRaises(urllib.error.HTTPError) as refused:
+			self.server.call("/api/method/login", {"usr": "x" * 1_000_000, "pwd": "y"})
+		self.assertEqual(refused.exception.code, 413)
+		note = {"title": "long", "content": "word " * 200_000}
+		created = json.load(self.server.call("/api/resource/Note", note, self.cookie))["data"]
+		self.assertEqual(len(created["content"]), 1_000_000)
+
+	def test_an_address_holds_only_so_many_connections(self):
+		clients = [self.connect(b"") for _client in range(600)]
+		self.assert_answers()
+		time.sleep(1)
+		closed = sum(self.is_closed(client) for client in clients)
+		self.assertGreater(closed, 150)
+
+	def is_closed(self, client: socket.socket) -> bool:
+		client.settimeout(0.01)
+		try:
+			return client.recv(1) == b""
+		except TimeoutError:
+			return False
+		except OSError:
+			return True
+
+
+class TestStreamLimit(unittest.TestCase):
+	def setUp(self):
+		self.closed = []
+
+		def serve(environ, start_response):
+			response = Response(iter(["data: 1\n\n"]), mimetype="text/event-stream")
+			response.call_on_close(lambda: self.closed.append(environ["PATH_INFO"]))
+			if environ["PATH_INFO"] == "/plain":
+				response = Response("plain")
+			return response(environ, start_response)
+
+		self.client = Client(StreamLimit(serve, most=2))
+
+	def test_streams_beyond_the_limit_are_refused_and_other_requests_answered(self):
+		first, second = (self.client.get(path, buffered=False) for path in ("/a", "/b"))
+		refused = self.client.get("/c")
+		self.assertEqual((refused.status_code, self.closed), (503, ["/c"]))
+		self.assertIn("Retry-After", refused.headers)
+		self.assertEqual(self.client.get("/plain").text, "plain")
+		first.close()
+		self.assertEqual(self.client.get("/d").status_code, 200)
+		second.close()
+
+	def test_a_failed_poll_gives_its_place_back(self):
+		def fail(environ, start_response):
+			raise OSError("gone")
+
+		limit = StreamLimit(fail, most=1)
+		for _attempt in range(3):
+			with self.assertRaises(OSError):
+				limit(EnvironBuilder("/socket.io/").get_environ(), lambda *_: None)

@@ -1,0 +1,183 @@
+"""A full disk, a locked or damaged database: one clear sentence, nothing half written, and a server that goes on."""
+
+import contextlib
+import io
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import frappe
+from click.testing import CliRunner
+from frappe.database import connection
+
+from huf.embedded import site
+from huf.embedded.cli import cli
+from huf.embedded.tests.sites import PASSWORD, Browser, SiteTestCase
+
+HUF = [sys.executable, "-m", "huf.embedded"]
+
+
+@contextlib.contextmanager
+def full_disk():
+	"""Every connection opened meanwhile finds no room for another page."""
+	opened = connection.Connection.__init__
+
+	def open_full(self, path):
+		opened(self, path)
+		pages = self._connection.execute("pragma page_count").fetchone()[0]
+		self._connection.execute(f"pragma max_page_count = {pages}")
+
+	with mock.patch.object(connection.Connection, "__init__", open_full):
+		yield
+
+
+class TestFaults(SiteTestCase):
+	def assert_sentence(self, answer, status: int, words: str):
+		self.assertEqual(answer.status_code, status, answer.text)
+		self.assertIn(words, answer.text)
+		self.assertNotIn("Traceback", answer.text)
+
+	def other_writer(self):
+		other = sqlite3.connect(Path(self.sites_path, frappe.local.site, "site.db"), isolation_level=None)
+		other.execute("begin immediate")
+		self.addCleanup(other.close)
+		return other
+
+	def test_a_locked_database_is_busy_once_and_not_twice(self):
+		browser = self.admin()
+		other = self.other_writer()
+		with mock.patch.object(connection, "BUSY_TIMEOUT", 0.5):
+			began = time.perf_counter()
+			answer = browser.post("/api/resource/Note", json={"title": "later"})
+			self.assert_sentence(answer, 503, "busy")
+			self.assertLess(time.perf_counter() - began, 3)
+			page = Browser().open("/api/method/login", "POST", data={"usr": "Administrator", "pwd": PASSWORD})
+			self.assert_sentence(page, 503, "busy")
+		other.execute("rollback")
+		self.assertEqual(browser.post("/api/resource/Note", json={"title": "later"}).status_code, 200)
+
+	def test_reading_does_not_wait_for_the_session_to_be_kept_alive(self):
+		browser = self.admin()
+		frappe.db.sql(
+			"update tabSessions set sessiondata = json_set(sessiondata, '$.last_updated', '2020-01-01')"
+		)
+		frappe.db.commit()
+		self.other_writer()
+		began = time.perf_counter()
+		answer = browser.open("/api/method/frappe.auth.get_logged_user")
+		self.assertEqual(answer.status_code, 200, answer.text)
+		self.assertLess(time.perf_counter() - began, 3)
+
+	def test_a_full_disk_is_named_and_reading_goes_on(self):
+		browser = self.admin()
+		with full_disk():
+			note = {"title": "x", "content": "word " * 100_000}
+			self.assert_sentence(browser.post("/api/resource/Note", json=note), 507, "disk is full")
+			page = browser.open("/api/resource/Note", headers={"Accept": "text/html"})
+			self.assertEqual(page.status_code, 200)
+		self.assertEqual(browser.post("/api/resource/Note", json=note).status_code, 200)
+
+	def test_an_upload_that_finds_no_room_leaves_nothing_behind(self):
+		browser = self.admin()
+		folder = Path(frappe.get_site_path("private", "files"))
+
+		def run_out(path, content):
+			with open(path, "wb"):
+				raise OSError(28, "No space left on device", str(path))
+
+		before = sorted(folder.iterdir())
+		file = {"file": (io.BytesIO(b"content"), "new.txt"), "is_private": "1"}
+		with mock.patch.object(Path, "write_bytes", run_out):
+			self.assert_sentence(browser.post("/api/method/upload_file", data=file), 507, "disk is full")
+		self.assertEqual(sorted(folder.iterdir()), before)
+
+	def test_an_upload_whose_commit_fails_leaves_nothing_behind(self):
+		browser = self.admin()
+		folder = Path(frappe.get_site_path("private", "files"))
+		before, run = sorted(folder.iterdir()), connection.Connection._run
+
+		def fail_to_commit(self, query, parameters=()):
+			if query == "COMMIT":
+				raise sqlite3.OperationalError("database or disk is full")
+			return run(self, query, parameters)
+
+		file = {"file": (io.BytesIO(b"content"), "other.txt"), "is_private": "1"}
+		with mock.patch.object(connection.Connection, "_run", fail_to_commit):
+			self.assert_sentence(browser.post("/api/method/upload_file", data=file), 507, "disk is full")
+		self.assertEqual(sorted(folder.iterdir()), before)
+
+	def test_an_error_that_cannot_be_logged_is_still_answered(self):
+		browser = self.admin()
+		with (
+			mock.patch.object(frappe, "log_error", side_effect=sqlite3.OperationalError("disk I/O error")),
+			contextlib.redirect_stderr(io.StringIO()) as output,
+		):
+			answer = browser.open("/api/method/huf.embedded.tests.samples.fail")
+		self.assertEqual((answer.status_code, answer.json["exc_type"]), (500, "RuntimeError"))
+		self.assertIn("no Error Log", output.getvalue())
+
+	def test_a_page_says_what_is_wrong(self):
+		browser = self.admin()
+		with mock.patch(
+			"frappe.app.dispatch", side_effect=sqlite3.DatabaseError("database disk image is malformed")
+		):
+			answer = browser.open("/huf", headers={"Accept": "text/html"})
+		self.assert_sentence(answer, 500, "Restore")
+
+
+class TestStart(unittest.TestCase):
+	def setUp(self):
+		self.home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
+
+	def start(self, home: Path) -> str:
+		command = [*HUF, "--home", str(home), "start", "--port", "0"]
+		environment = {**os.environ, "HUF_ADMIN_PASSWORD": PASSWORD}
+		result = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+		self.assertEqual(result.returncode, 1, result.stdout)
+		self.assertNotIn("Traceback", result.stderr)
+		self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+		return result.stderr
+
+	def make_site(self) -> Path:
+		command = [*HUF, "--home", str(self.home), "init"]
+		subprocess.run(command, check=True, capture_output=True, timeout=60)
+		return site.site_path(self.home)
+
+	def test_a_place_that_is_a_file(self):
+		file = self.home / "file"
+		file.touch()
+		self.assertIn("has to be a folder", self.start(file / "below"))
+
+	def test_a_place_that_cannot_be_written(self):
+		self.make_site()
+		with mock.patch.object(os, "access", side_effect=lambda _path, mode, **_options: mode != os.W_OK):
+			result = CliRunner().invoke(cli, ["--home", str(self.home), "start", "--port", "0"])
+		self.assertEqual(result.exit_code, 1)
+		self.assertIn("cannot be written", result.output)
+
+	@unittest.skipIf(os.name == "posix" and os.geteuid() == 0, "root writes everywhere")
+	def test_a_folder_that_is_read_only(self):
+		self.home.chmod(0o555)
+		self.addCleanup(self.home.chmod, 0o755)
+		self.assertIn("cannot be written", self.start(self.home / "below"))
+
+	def test_a_broken_database(self):
+		for name in ("site.db", "jobs.db"):
+			folder = self.make_site()
+			for left in folder.glob(f"{name}-*"):
+				left.unlink()
+			(folder / name).write_bytes(b"no database " * 1000)
+			self.assertIn("damaged", self.start(self.home))
+			shutil.rmtree(self.home)
+
+	def test_a_broken_configuration(self):
+		(self.make_site() / "site_config.json").write_text("{broken")
+		self.assertIn("not valid JSON", self.start(self.home))
