@@ -1,0 +1,27 @@
+"""The pages work under their content security policy, which runs no inline script."""
+
+from huf.embedded.tests.browser import needs_browser, open_browser, sign_in
+from huf.embedded.tests.pages import PASSWORD, PageTestCase
+
+PAGES = ("/huf/chat", "/huf/agents", "/huf/settings", "/huf/records", "/huf/runs")
+INLINE = "() => { const tag = document.createElement('script'); tag.textContent = 'window.injected = 1'; document.body.append(tag); return window.injected }"
+
+
+@needs_browser
+class TestContentPolicy(PageTestCase):
+	def test_login_and_pages_break_no_rule(self):
+		violations = []
+		with open_browser(self.server.url) as page:
+			page.on("console", lambda message: violations.append(message.text))
+			sign_in(page, PASSWORD)
+			page.get_by_test_id("composer").wait_for()
+			for address in PAGES:
+				page.goto(address)
+				page.get_by_role("heading").first.wait_for()
+			self.assertEqual([text for text in violations if "Content Security Policy" in text], [])
+			self.assertIn(page.locator("html").get_attribute("data-theme"), ("light", "dark"))
+
+	def test_an_injected_script_does_not_run(self):
+		with self.open_page("/huf/chat") as page:
+			page.get_by_test_id("composer").wait_for()
+			self.assertIsNone(page.evaluate(INLINE))
