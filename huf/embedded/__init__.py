@@ -1,4 +1,4 @@
-"""The embedded home: `import frappe` without a bench.
+"""The embedded runtime: `import frappe` without a bench.
 
 `install()` is the only thing here, and it imports nothing heavy.  See README.md for what embedded is and is not.
 """

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import frappe
+from frappe.site_local import opened
 
 
 class Loader:
@@ -17,12 +18,8 @@ class Loader:
 		"""It ends by itself, or with the process."""
 
 	def load(self):
-		frappe.init(self.site, sites_path=self.sites_path)
-		frappe.connect()
-		try:
+		with opened(self.site, self.sites_path):
 			needed = bool(frappe.db.count("AI Model"))
-		finally:
-			frappe.destroy()
 		if needed:
 			from huf.ai.concurrency.event_loops import run_on_model_loop
 			from huf.ai.providers.litellm import warm_up

@@ -46,18 +46,15 @@ class MailWatcher:
 
 	def on_site(self, function, *args):
 		"""What it gives on a connection of its own; None after an error, which is logged."""
-		import frappe
+		from frappe.site_local import opened
+		from frappe.utils.error import try_to_log_error
 
-		frappe.init(self.site, sites_path=self.sites_path, force=True)
-		try:
-			frappe.connect()
-			return function(*args)
-		except Exception:  # a thread's outermost function: one bad turn must not end the watch
-			frappe.log_error(title="Mail Watcher")
-			frappe.db.commit()
-			return None
-		finally:
-			frappe.destroy()
+		with opened(self.site, self.sites_path):
+			try:
+				return function(*args)
+			except Exception:  # a thread's outermost function: one bad turn must not end the watch
+				try_to_log_error("Mail Watcher")
+				return None
 
 
 def names_of_mailboxes() -> list[str]:

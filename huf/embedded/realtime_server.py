@@ -14,6 +14,7 @@ import frappe
 import socketio
 from frappe.realtime import emitters, may_subscribe
 from frappe.sessions import find_session
+from frappe.site_local import opened
 from frappe.utils import jobs_db
 
 POLL_SECONDS = 0.2
@@ -82,14 +83,10 @@ class RealtimeServer:
 
 	def _as(self, user: str | None, call: Callable):
 		"""What `call` returns in a context of its own on the site."""
-		frappe.init(self.site, sites_path=self.sites_path, force=True)
-		try:
-			frappe.connect()
+		with opened(self.site, self.sites_path):
 			if user:
 				frappe.set_user(user)
 			return call()
-		finally:
-			frappe.destroy()
 
 	def _carry_outbox(self):
 		db = jobs_db.connect(self.jobs_file)

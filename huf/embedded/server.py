@@ -1,7 +1,7 @@
 """The one process of an embedded site: web server, Socket.IO, job workers and the schedule.
 
-gunicorn with one worker process and many threads, Werkzeug's threaded server on Windows.  Threads of our own start in
-the process that answers requests, after the fork.  One server per home: a file lock says so.
+gunicorn with one worker process and many threads, Werkzeug's threaded server on Windows.  Our own threads start in the
+process that answers requests, after the fork.  A file lock keeps a second server from the same folder.
 """
 
 import contextlib
@@ -20,8 +20,8 @@ from huf.embedded.site import SITE
 
 THREADS, MAX_STREAMS = 320, 256
 """Each stream and each open page holds a thread while it lasts; the rest is left for other requests."""
-TURN = 0.001
-"""Seconds for which a busy thread keeps Python to itself, a fifth of what is usual."""
+SWITCH_INTERVAL_S = 0.001
+"""How long a busy thread keeps Python to itself: a fifth of the default."""
 
 
 class CannotStart(Exception):
@@ -45,7 +45,7 @@ class Services:
 
 	def start(self):
 		# Many streams share the process: one that has much to read must not keep the others waiting.
-		sys.setswitchinterval(TURN)
+		sys.setswitchinterval(SWITCH_INTERVAL_S)
 		for part in self.parts:
 			part.start()
 
@@ -121,7 +121,7 @@ def url_of(host: str, port: int) -> str:
 
 @contextlib.contextmanager
 def only_server(home: Path, url: str) -> Iterator[None]:
-	"""Hold the home's lock; who holds it stands in server.json beside it."""
+	"""Hold the folder's lock; server.json beside it says who does."""
 	from filelock import FileLock, Timeout
 
 	home.mkdir(parents=True, exist_ok=True)

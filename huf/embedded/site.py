@@ -1,6 +1,6 @@
-"""Making, opening and upgrading a site of the embedded home.
+"""Makes, opens and upgrades a site of the embedded runtime.
 
-A home is a folder: sites/<site>/{site_config.json, site.db, jobs.db, public/files, private/files, logs}.
+Its folder holds sites/<site>/{site_config.json, site.db, jobs.db, public/files, private/files, logs}.
 """
 
 import errno
@@ -122,12 +122,8 @@ def opened(home, site: str = SITE):
 	"""`frappe` with the site open as Administrator, closed again at the end; what is not committed is lost."""
 	huf.embedded.install()
 	frappe = import_module("frappe")
-	frappe.init(site, sites_path=str(sites_path(home)), force=True)
-	frappe.connect()
-	try:
+	with frappe.site_local.opened(site, str(sites_path(home))):
 		yield frappe
-	finally:
-		frappe.destroy()
 
 
 def make_users(frappe, password: str):
@@ -188,10 +184,9 @@ def run_hooks(frappe, hook: str, app: str):
 
 
 def new_encryption_key() -> str:
-	"""A Fernet key."""
-	import base64
+	from cryptography.fernet import Fernet
 
-	return base64.urlsafe_b64encode(os.urandom(32)).decode()
+	return Fernet.generate_key().decode()
 
 
 def read_config(folder: Path) -> dict:

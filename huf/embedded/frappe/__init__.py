@@ -41,30 +41,30 @@ LOCAL_NAMES = {
 """Attributes of `frappe.local` that are also reachable as `frappe.<name>`."""
 
 HOMES = {
-	"frappe.apps": """append_hook get_app_path get_attr get_doc_hooks get_doctype_app get_file_json
+	"frappe.apps": """append_hook get_app_path get_attr get_doc_hooks get_file_json
 		get_hooks get_installed_apps get_module get_module_list get_newargs get_pymodule_path call
 		read_file scrub unscrub""",
 	"frappe.email.queue": "sendmail",
 	"frappe.model.db_query": "get_all get_list get_value",
-	"frappe.model.delete_doc": "delete_doc delete_doc_if_exists",
+	"frappe.model.delete_doc": "delete_doc",
 	"frappe.model.documents": """copy_doc get_cached_doc get_cached_value get_doc get_last_doc get_single
 		new_doc clear_document_cache""",
-	"frappe.model.meta": "get_meta is_table",
+	"frappe.model.meta": "get_meta",
 	"frappe.model.rename_doc": "rename_doc",
 	"frappe.access": "get_roles has_permission only_for",
-	"frappe.realtime": "publish_progress publish_realtime",
-	"frappe.translate": "_ _lt",
-	"frappe.utils.background_jobs": "enqueue enqueue_doc",
+	"frappe.realtime": "publish_realtime",
+	"frappe.translate": "_",
+	"frappe.utils.background_jobs": "enqueue",
 	"frappe.utils.caching": "cache clear_cache",
 	"frappe.utils.data": "generate_hash",
 	"frappe.utils.error": "get_traceback log_error",
 	"frappe.utils.jinja": "render_template",
 	"frappe.utils.json_text": "as_json parse_json",
 	"frappe.utils.logger": "logger",
-	"frappe.utils.messages": """bold clear_last_message clear_messages errprint get_message_log msgprint throw
+	"frappe.utils.messages": """bold clear_last_message clear_messages msgprint throw
 		""",
 	"frappe.utils.safe_exec": "safe_eval",
-	"frappe.website.page": "get_request_header redirect respond_as_web_page",
+	"frappe.website.page": "get_request_header redirect",
 	"frappe.whitelisting": """allowed_http_methods_for_whitelisted_func guest_methods is_whitelisted whitelist
 		whitelisted xss_safe_methods""",
 }

@@ -23,6 +23,7 @@ from frappe.auth import (
 )
 from frappe.database.faults import describe_fault
 from frappe.sessions import touch
+from frappe.utils.error import try_to_log_error
 from frappe.utils.response import (
 	as_json,
 	download_private_file,
@@ -185,7 +186,7 @@ def handle_exception(error: Exception) -> Response:
 			frappe.flags.error_message = str(error)
 		response = answer_exception(error)
 		if response.status_code >= 500 and not fault:
-			log_exception()
+			try_to_log_error(f"{frappe.local.request.method} {frappe.local.request.path}")
 		return response
 	except Exception:
 		print(f"The answer to an error failed: {traceback.format_exc()}", file=sys.stderr)
@@ -209,17 +210,6 @@ def roll_back():
 	except sqlite3.Error:
 		frappe.db.close()
 		frappe.local.db = None
-
-
-def log_exception():
-	"""An Error Log row; a line of output where no row can be written."""
-	title = f"{frappe.local.request.method} {frappe.local.request.path}"[:140]
-	try:
-		frappe.log_error(title=title)
-		frappe.db.commit()
-	except Exception as error:
-		roll_back()
-		print(f"{title} failed, and there is no Error Log of it: {error}", file=sys.stderr)
 
 
 def wants_json() -> bool:

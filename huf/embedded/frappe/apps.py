@@ -76,10 +76,6 @@ def get_module_app(module: str) -> str:
 	raise frappe.DoesNotExistError(f"No installed app has the module {module}")
 
 
-def get_doctype_app(doctype: str) -> str:
-	return get_module_app(frappe.get_meta(doctype).module)
-
-
 @lru_cache(maxsize=64)
 def _modules_of(app: str) -> list[str]:
 	lines = read_file(get_app_path(app, "modules.txt")) or ""

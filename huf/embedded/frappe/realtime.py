@@ -43,18 +43,6 @@ def publish_realtime(
 		frappe.local.realtime_log.append(args)
 
 
-def publish_progress(percent, title=None, doctype=None, docname=None, description=None, task_id=None):
-	"""How far a long task is, to the listeners of a document or else to the current user."""
-	publish_realtime(
-		"progress",
-		{"percent": percent, "title": title, "description": description},
-		user=None if doctype and docname else frappe.session.user,
-		doctype=doctype,
-		docname=docname,
-		task_id=task_id,
-	)
-
-
 def _room_of(event, message, user, doctype, docname, task_id) -> str:
 	if event == "list_update":
 		return f"doctype:{doctype or message.get('doctype')}"

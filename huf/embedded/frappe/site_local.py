@@ -6,6 +6,7 @@ with `contextvars.copy_context().run`, on both.
 
 import json
 import os
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -86,6 +87,17 @@ def destroy():
 	if database := getattr(local, "db", None):
 		database.close()
 	release_local()
+
+
+@contextmanager
+def opened(site: str, sites_path: str):
+	"""A site in a connection of its own, as Administrator; what is not committed at the end is lost."""
+	init(site, sites_path=sites_path, force=True)
+	try:
+		connect()
+		yield
+	finally:
+		destroy()
 
 
 def set_user(username: str):

@@ -18,11 +18,6 @@ def _(msg: str, lang: str | None = None, context: str | None = None) -> str:
 	return messages.get(f"{msg}:{context}" if context else None) or messages.get(str(msg).strip()) or str(msg)
 
 
-def _lt(msg: str, lang: str | None = None, context: str | None = None) -> str:
-	"""Not lazy here: the language is that of the time of the call."""
-	return _(msg, lang, context)
-
-
 @lru_cache(maxsize=64)
 def get_all_translations(lang: str, apps: tuple[str, ...]) -> dict[str, str]:
 	"""Later apps win; a regional language such as de-AT starts from its parent."""

@@ -3,7 +3,7 @@
 import frappe
 from frappe.api.v1 import url_rules as v1_rules
 from frappe.api.v2 import url_rules as v2_rules
-from frappe.utils.response import build_response
+from frappe.utils.response import as_json
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Map, Submount
 from werkzeug.wrappers import Request, Response
@@ -28,4 +28,4 @@ def handle(request: Request) -> Response:
 		return data
 	if data is not None:
 		frappe.response["data"] = data
-	return build_response("json")
+	return as_json()

@@ -239,8 +239,6 @@ class Connection:
 	def is_unique_key_violation(error) -> bool:
 		return isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error)
 
-	is_duplicate_entry = is_unique_key_violation
-
 	@staticmethod
 	def is_table_missing(error) -> bool:
 		return isinstance(error, sqlite3.OperationalError) and "no such table" in str(error)

@@ -162,7 +162,7 @@ class Database(Connection):
 			return []
 		return [found] if as_dict else [[found.get(field) for field in fields]]
 
-	def get_singles_dict(self, doctype: str, *, cast_values: bool = False, for_update: bool = False) -> _dict:
+	def get_singles_dict(self, doctype: str, *, for_update: bool = False) -> _dict:
 		"""The stored fields of a Single, as text."""
 		if for_update:
 			self.begin()
@@ -193,14 +193,6 @@ class Database(Connection):
 	def count(self, dt: str, filters=None, debug=False, cache=False) -> int:
 		where, parameters = self._where(dt, filters)
 		return self.execute(f"SELECT count(*) FROM `{get_table_name(dt)}`{where}", parameters).fetchone()[0]
-
-	@staticmethod
-	def get_all(*args, **kwargs):
-		return frappe.get_all(*args, **kwargs)
-
-	@staticmethod
-	def get_list(*args, **kwargs):
-		return frappe.get_list(*args, **kwargs)
 
 	# --- writing ---
 
@@ -242,11 +234,6 @@ class Database(Connection):
 		self.execute(f"DELETE FROM `{get_table_name(doctype)}`{where}", parameters)
 		self.versions.changed(doctype)
 
-	def truncate(self, doctype: str):
-		self.commit()
-		self.delete(doctype)
-		self.commit()
-
 	def bulk_insert(self, doctype: str, fields: list, values, ignore_duplicates=False, *, chunk_size=10_000):
 		"""Insert many rows as they are: no names are made, no defaults, no events."""
 		columns = ", ".join(map(column_sql, fields))
@@ -274,8 +261,6 @@ class Database(Connection):
 
 	def table_exists(self, doctype: str, cached: bool = True) -> bool:
 		return get_table_name(doctype) in self.get_tables()
-
-	has_table = table_exists
 
 	def get_tables(self, cached: bool = True) -> list[str]:
 		return [row[0] for row in self.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

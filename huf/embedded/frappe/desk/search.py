@@ -73,12 +73,10 @@ def _only_active(meta) -> list:
 	return [[meta.name, field, *test] for field, test in flags.items() if field in checks]
 
 
-def _search_fields(meta) -> list[str]:
-	return [part.strip() for part in (meta.search_fields or "").split(",") if part.strip()]
-
-
 def _contains(meta, txt: str) -> list:
-	names = dict.fromkeys(["name", *([meta.title_field] if meta.title_field else []), *_search_fields(meta)])
+	names = dict.fromkeys(
+		["name", *([meta.title_field] if meta.title_field else []), *meta.get_search_fields()]
+	)
 	fields = [name for name in names if name == "name" or _is_searchable(meta, name)]
 	return [[meta.name, field, "like", f"%{txt}%"] for field in fields]
 
@@ -91,5 +89,5 @@ def _is_searchable(meta, fieldname: str) -> bool:
 def _fields(meta, searchfield: str | None) -> list[str]:
 	title = [meta.title_field] if meta.title_field else []
 	return list(
-		dict.fromkeys(["name", *title, *([searchfield] if searchfield else []), *_search_fields(meta)])
+		dict.fromkeys(["name", *title, *([searchfield] if searchfield else []), *meta.get_search_fields()])
 	)

@@ -51,11 +51,6 @@ def delete_doc(
 		document.clear_cache()
 
 
-def delete_doc_if_exists(doctype, name, force=0):
-	if frappe.db.exists(doctype, name):
-		delete_doc(doctype, name, force=force)
-
-
 def check_deletable(document):
 	if document.doctype == "DocType" and not document.custom and not frappe.conf.developer_mode:
 		frappe.throw(frappe._("Standard DocType can not be deleted."))
@@ -90,13 +85,13 @@ def delete_rows(document):
 
 
 def delete_what_belongs_to(document):
-	from frappe.utils.file_manager import remove_all
-
 	if document.doctype in (*ATTACHED, "File", "Version", "Error Log"):
 		return
 	for doctype, (type_field, name_field) in ATTACHED.items():
 		frappe.db.delete(doctype, {type_field: document.doctype, name_field: document.name})
-	remove_all(document.doctype, document.name, from_delete=True)
+	attached = {"attached_to_doctype": document.doctype, "attached_to_name": document.name}
+	for name in frappe.get_all("File", filters=attached, pluck="name"):
+		frappe.delete_doc("File", name, ignore_permissions=True)
 
 
 # --- links to a document ---

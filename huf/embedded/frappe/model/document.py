@@ -284,7 +284,7 @@ class Document(Lifecycle, Checks, BaseDocument):
 			for row in rows:
 				row.db_update()
 
-	def db_set(self, fieldname, value=None, update_modified=True, notify=False, commit=False):
+	def db_set(self, fieldname, value=None, update_modified=True, commit=False):
 		"""Write fields at once, without checks; only on_change runs."""
 		values = fieldname if isinstance(fieldname, dict) else {fieldname: value}
 		self.update(values)
@@ -301,8 +301,6 @@ class Document(Lifecycle, Checks, BaseDocument):
 		else:
 			frappe.db.set_value(self.doctype, self.name, values, **stamp)
 		self.run_method("on_change")
-		if notify:
-			self.notify_update()
 		if commit:
 			frappe.db.commit()
 
@@ -325,32 +323,8 @@ class Document(Lifecycle, Checks, BaseDocument):
 
 	# --- small questions ---
 
-	def get_title(self) -> str:
-		return self.get(self.meta.get_title_field()) or ""
-
-	def get_url(self) -> str:
-		from frappe.utils.data import get_absolute_url
-
-		return get_absolute_url(self.doctype, self.name)
-
 	def is_whitelisted(self, method_name: str):
 		method = self.find_method(method_name)
 		if not method:
 			raise frappe.DoesNotExistError(f"Method {method_name} not found")
 		frappe.is_whitelisted(getattr(method, "__func__", method))
-
-	def add_comment(self, comment_type="Comment", text=None, comment_email=None, comment_by=None):
-		return frappe.get_doc(
-			dict(
-				doctype="Comment",
-				comment_type=comment_type,
-				comment_email=comment_email or frappe.session.user,
-				comment_by=comment_by,
-				reference_doctype=self.doctype,
-				reference_name=self.name,
-				content=text or comment_type,
-			)
-		).insert(ignore_permissions=True)
-
-	def log_error(self, title=None, message=None):
-		return frappe.log_error(title, message, self.doctype, self.name)

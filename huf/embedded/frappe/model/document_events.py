@@ -132,8 +132,6 @@ class Lifecycle:
 				database._disable_transaction_control -= 1
 		return result
 
-	run_trigger = run_method
-
 	def find_method(self, name: str):
 		"""The bound method of this name; a field of the same name does not hide it."""
 		if name in self.__dict__ and not callable(self.__dict__[name]):
@@ -164,13 +162,6 @@ class Lifecycle:
 
 	def clear_cache(self):
 		frappe.clear_document_cache(self.doctype, self.name)
-
-	def notify_update(self):
-		"""Tell those who look at the document that it changed."""
-		message = {"modified": self.modified, "doctype": self.doctype, "name": self.name}
-		frappe.publish_realtime(
-			"doc_update", message, doctype=self.doctype, docname=self.name, after_commit=True
-		)
 
 
 def combined(result, addition):

@@ -41,10 +41,6 @@ def get_meta(doctype, cached: bool = True) -> "Meta":
 	return frappe.local.db.versions.cached("DocType", doctype, lambda: load_meta(doctype))
 
 
-def is_table(doctype: str) -> bool:
-	return bool(frappe.db.get_value("DocType", doctype, "istable"))
-
-
 _core: dict[str, "Meta"] = {}
 
 

@@ -41,9 +41,6 @@ def rename_doc(
 	document.clear_cache()
 	renamed = frappe.get_doc(doctype, new)
 	renamed.run_method("after_rename", old, new, merge)
-	renamed.add_comment(
-		"Edit", frappe._("renamed from {0} to {1}").format(frappe.bold(old), frappe.bold(new))
-	)
 	if show_alert:
 		message = frappe._("Document renamed from {0} to {1}").format(frappe.bold(old), frappe.bold(new))
 		frappe.msgprint(message, alert=True, indicator="green")

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 import frappe
+from frappe.site_local import opened
 from frappe.utils import jobs_db
+from frappe.utils.error import try_to_log_error
 
 TIMEOUTS = {"short": 300, "default": 300, "long": 1500}
 POLL_SECONDS = 0.2
@@ -35,9 +37,6 @@ class Job:
 	"""What `enqueue` returns: `id` is the caller's job_id or a random one."""
 
 	id: str
-
-	def get_status(self) -> JobStatus | None:
-		return get_job_status(self.id)
 
 
 def enqueue(
@@ -100,16 +99,6 @@ def get_queue(qtype: str, is_async: bool = True) -> Queue:
 	return Queue()
 
 
-def enqueue_doc(doctype: str, name: str | None = None, method: str | None = None, queue="default", **kwargs):
-	"""Run a method of a document in a worker."""
-	path = "frappe.utils.background_jobs.run_doc_method"
-	return enqueue(path, queue=queue, doctype=doctype, name=name, doc_method=method, **kwargs)
-
-
-def run_doc_method(doctype: str, name: str | None, doc_method: str, **kwargs):
-	getattr(frappe.get_doc(doctype, name), doc_method)(**kwargs)
-
-
 def _name_of(method: str | Callable) -> str:
 	return method if isinstance(method, str) else f"{method.__module__}.{method.__qualname__}"
 
@@ -164,9 +153,7 @@ bell = Bell()
 
 def execute_job(site, sites_path, method, name: str, kwargs: dict, user: str):
 	"""Run `method(**kwargs)` on the site as `user` in a connection of its own; re-raises what it raised."""
-	frappe.init(site, sites_path=sites_path, force=True)
-	frappe.connect()
-	try:
+	with opened(site, sites_path):
 		frappe.set_user(user)
 		frappe.local.job = frappe._dict(site=site, method=name, kwargs=kwargs, user=user)
 		try:
@@ -174,9 +161,5 @@ def execute_job(site, sites_path, method, name: str, kwargs: dict, user: str):
 			frappe.db.commit()
 			return result
 		except BaseException:
-			frappe.db.rollback()
-			frappe.log_error(title=name)
-			frappe.db.commit()
+			try_to_log_error(name)
 			raise
-	finally:
-		frappe.destroy()

@@ -6,172 +6,56 @@ It stands where real Frappe has Redis.  Values are pickled, so that nobody chang
 import pickle
 import time
 from collections.abc import Callable
-from fnmatch import fnmatchcase
-from threading import RLock
+from threading import Lock
 
 import frappe
 
-_stores: dict[str, dict] = {}
-"""{path of the site: {name: (expiry, value)}}"""
-
 SWEEP_AFTER = 5000
-"""How many values are set until those that have expired are looked for."""
+"""How many values are set until those that have expired are removed."""
 
 
 class Cache:
-	"""Frappe's own methods (get_value, hget, ...) and those of Redis that Frappe's wrapper lets through."""
-
 	def __init__(self):
-		self._lock = RLock()
+		self._lock = Lock()
+		self._values: dict[tuple[str, str], tuple[float, bytes]] = {}
+		"""{(path of the site, key): (expiry, value)}"""
 		self._changes = 0
-
-	@property
-	def _values(self) -> dict[str, tuple[float | None, bytes | dict | int]]:
-		"""Those of the current site."""
-		path = getattr(frappe.local, "site_path", "")
-		return _stores.get(path) or _stores.setdefault(path, {})
 
 	def __call__(self) -> "Cache":
 		return self
 
-	@staticmethod
-	def make_key(key, user=None, shared=False) -> str:
-		if user is True:
-			user = frappe.session.user
-		return f"user:{user}:{key}" if user else str(key)
+	def set_value(self, key: str, val, *, expires_in_sec: float | None = None):
+		expiry = time.monotonic() + (float("inf") if expires_in_sec is None else expires_in_sec)
+		with self._lock:
+			self._values[self._place(key)] = expiry, pickle.dumps(val)
+			self._changes += 1
+			if self._changes % SWEEP_AFTER == 0:
+				present = time.monotonic()
+				self._values = {place: entry for place, entry in self._values.items() if entry[0] > present}
 
-	# --- Frappe's names ---
-
-	def set_value(self, key, val, user=None, expires_in_sec=None, shared=False):
-		self.set(self.make_key(key, user), pickle.dumps(val), ex=expires_in_sec)
-
-	def get_value(self, key, generator: Callable | None = None, user=None, expires=False, shared=False):
-		"""The value, or what `generator()` gives, which is then kept."""
-		key = self.make_key(key, user) if user else str(key)
-		stored = self._live(key)
-		if stored is not None:
-			return pickle.loads(stored) if isinstance(stored, bytes) else stored
+	def get_value(self, key: str, generator: Callable | None = None, *, expires: bool = False):
+		"""The value, else what `generator()` returns, which is then stored; None without either."""
+		expiry, stored = self._values.get(self._place(key), (0, b""))
+		if expiry > time.monotonic():
+			return pickle.loads(stored)
 		value = generator() if generator else None
 		if value is not None:
 			self.set_value(key, value)
 		return value
 
-	def delete_value(self, keys, user=None, make_keys=True, shared=False):
-		keys = keys if isinstance(keys, (list, tuple)) else (keys,)
-		self.delete(*(self.make_key(key, user) for key in keys))
-
-	def delete_key(self, *args, **kwargs):
-		self.delete_value(*args, **kwargs)
-
-	def get_keys(self, key: str) -> list[str]:
-		"""Keys that start with this text."""
+	def delete_value(self, keys: str | list[str]):
 		with self._lock:
-			return [
-				name for name in list(self._values) if name.startswith(key) and self._live(name) is not None
-			]
-
-	def get_all(self, key: str) -> dict:
-		return {name: self.get_value(name) for name in self.get_keys(key)}
-
-	def hset(self, name, key, value, shared=False):
-		with self._lock:
-			self._hash(name)[str(key)] = pickle.dumps(value)
-
-	def hget(self, name, key, generator: Callable | None = None, shared=False):
-		with self._lock:
-			stored = (self._live(name) or {}).get(str(key))
-		if stored is not None:
-			return pickle.loads(stored)
-		value = generator() if generator else None
-		if value is not None:
-			self.hset(name, key, value)
-		return value
-
-	def hdel(self, name, keys, shared=False, pipeline=None):
-		with self._lock:
-			for key in keys if isinstance(keys, (list, tuple)) else (keys,):
-				(self._live(name) or {}).pop(str(key), None)
-
-	# --- Redis' names ---
-
-	def set(self, name, value, ex=None, px=None, nx=False, xx=False) -> bool | None:
-		"""True if it was set; None if `nx` and it exists, or `xx` and it does not.  ex in seconds, px in ms."""
-		with self._lock:
-			exists = self._live(str(name)) is not None
-			if (nx and exists) or (xx and not exists):
-				return None
-			seconds = ex if ex is not None else (px / 1000 if px is not None else None)
-			if not isinstance(value, bytes):
-				value = str(value).encode()
-			self._values[str(name)] = (
-				None if seconds is None else time.monotonic() + _seconds(seconds),
-				value,
-			)
-			self._changes += 1
-			if self._changes % SWEEP_AFTER == 0:
-				for each in list(self._values):
-					self._live(each)
-			return True
-
-	def get(self, name) -> bytes | None:
-		return self._live(str(name))
-
-	def delete(self, *names) -> int:
-		with self._lock:
-			return sum(self._values.pop(str(name), None) is not None for name in names)
-
-	def exists(self, *names) -> int:
-		with self._lock:
-			return sum(self._live(self.make_key(name)) is not None for name in names)
-
-	def incrby(self, name, amount: int = 1) -> int:
-		with self._lock:
-			number = int(self._live(str(name)) or 0) + amount
-			expiry = self._values.get(str(name), (None,))[0]
-			self._values[str(name)] = (expiry, str(number).encode())
-			return number
-
-	incr = incrby
-
-	def expire(self, name, time_in_seconds) -> bool:
-		with self._lock:
-			value = self._live(str(name))
-			if value is None:
-				return False
-			self._values[str(name)] = (time.monotonic() + _seconds(time_in_seconds), value)
-			return True
-
-	expire_key = expire
-
-	def keys(self, pattern="*") -> list[bytes]:
-		with self._lock:
-			return [name.encode() for name in list(self._values) if fnmatchcase(name, pattern)]
+			for key in [keys] if isinstance(keys, str) else keys:
+				self._values.pop(self._place(key), None)
 
 	def flushall(self):
+		site = self._place("")[0]
 		with self._lock:
-			self._values.clear()
+			self._values = {place: entry for place, entry in self._values.items() if place[0] != site}
 
-	def ping(self) -> bool:
-		return True
-
-	def _live(self, name: str):
-		"""The stored value, None once it has expired.  Reading takes no lock."""
-		expiry, value = self._values.get(name, (None, None))
-		if expiry is None or expiry > time.monotonic():
-			return value
-		with self._lock:
-			if self._values.get(name, (None,))[0] == expiry:
-				del self._values[name]
-		return None
-
-	def _hash(self, name) -> dict:
-		if not isinstance(self._live(str(name)), dict):
-			self._values[str(name)] = (None, {})
-		return self._values[str(name)][1]
-
-
-def _seconds(value) -> float:
-	return value.total_seconds() if hasattr(value, "total_seconds") else float(value)
+	@staticmethod
+	def _place(key: str) -> tuple[str, str]:
+		return getattr(frappe.local, "site_path", ""), key
 
 
 cache = Cache()

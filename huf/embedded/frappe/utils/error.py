@@ -13,6 +13,16 @@ def get_traceback(with_context: bool = False) -> str:
 	return traceback.format_exc()
 
 
+def try_to_log_error(title: str):
+	"""Roll back and commit an Error Log row of the exception being handled; a line of output where that fails too."""
+	try:
+		frappe.db.rollback()
+		frappe.log_error(title=title[:140])
+		frappe.db.commit()
+	except Exception as error:
+		print(f"{title} failed, and there is no Error Log of it: {error}", file=sys.stderr)
+
+
 def log_error(title=None, message=None, reference_doctype=None, reference_name=None, *, defer_insert=False):
 	"""Write an Error Log row; without a message it is the traceback.  A long title changes places with it."""
 	if message and title and "\n" in str(title):

@@ -1,15 +1,12 @@
 """Answers: what `frappe.local.response` holds becomes JSON, a download or a redirect; exceptions become error bodies."""
 
 import json
-import mimetypes
 import os
 from traceback import format_exception_only
-from urllib.parse import quote
 
 import frappe
-from markupsafe import Markup
 from werkzeug.exceptions import Forbidden, NotFound
-from werkzeug.utils import redirect, safe_join, send_file
+from werkzeug.utils import safe_join, send_file
 from werkzeug.wrappers import Response
 
 ACTIVE_CONTENT = (".svg", ".html", ".htm", ".xhtml", ".xml", ".xsl", ".mht", ".js", ".mjs")
@@ -18,17 +15,6 @@ ACTIVE_CONTENT = (".svg", ".html", ".htm", ".xhtml", ".xml", ".xsl", ".mht", ".j
 
 def is_v2() -> bool:
 	return frappe.local.request.path.startswith("/api/v2/")
-
-
-def build_response(response_type: str = "json") -> Response:
-	kinds = {
-		"json": as_json,
-		"download": as_download,
-		"binary": as_download,
-		"redirect": as_redirect,
-		"page": as_page,
-	}
-	return kinds[frappe.local.response.get("type") or response_type]()
 
 
 def as_json() -> Response:
@@ -92,27 +78,6 @@ def _message_of(error) -> dict:
 			frappe.local.message_log.remove(entry)
 			return {key: entry[key] for key in entry if key not in ("raise_exception", "__frappe_exc_id")}
 	return {}
-
-
-def as_download() -> Response:
-	body = frappe.local.response
-	name = body.get("filename") or "download"
-	kind = body.get("content_type") or mimetypes.guess_type(name)[0] or "application/octet-stream"
-	response = Response(body.get("filecontent") or b"", mimetype=kind)
-	shown_as = body.get("display_content_as") or "attachment"
-	response.headers["Content-Disposition"] = f"{shown_as}; filename*=UTF-8''{quote(name)}"
-	return response
-
-
-def as_redirect() -> Response:
-	return redirect(frappe.local.response["location"])
-
-
-def as_page() -> Response:
-	from frappe.website.page import message_page
-
-	body = frappe.local.response
-	return message_page(body["title"], Markup(body["html"]), body["http_status_code"])
 
 
 def send_site_file(folder: str, name: str, **options) -> Response:

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 
 import frappe
 from croniter import croniter
+from frappe.site_local import opened
 from frappe.utils import jobs_db
 from frappe.utils.background_jobs import enqueue
+from frappe.utils.error import try_to_log_error
 
 CRON = {
 	"all": "*/4 * * * *",
@@ -82,13 +84,9 @@ class Scheduler:
 			self.tick()
 
 	def tick(self, now: datetime.datetime | None = None) -> list[str]:
-		frappe.init(self.site, sites_path=self.sites_path, force=True)
-		try:
-			frappe.connect()
-			return enqueue_events(now)
-		except Exception:  # the thread's outermost function: one bad turn must not end the schedule
-			frappe.log_error(title="Scheduler")
-			frappe.db.commit()
-			return []
-		finally:
-			frappe.destroy()
+		with opened(self.site, self.sites_path):
+			try:
+				return enqueue_events(now)
+			except Exception:  # the thread's outermost function: one bad turn must not end the schedule
+				try_to_log_error("Scheduler")
+				return []

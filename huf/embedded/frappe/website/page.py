@@ -25,11 +25,6 @@ def redirect(url: str):
 	raise frappe.Redirect(302)
 
 
-def respond_as_web_page(title, html, success=None, http_status_code=None, indicator_color=None, **_options):
-	"""Let the request's answer be a page with this title and text; `html` must be safe."""
-	frappe.response.update(type="page", title=title, html=html, http_status_code=http_status_code or 200)
-
-
 def message_page(title: str, message: str, status: int = 200) -> Response:
 	"""A page that says one thing; a message that is not Markup is shown as plain text."""
 	from frappe.website.serve import render
