@@ -79,11 +79,11 @@ def test_rule(rule: str, mail: str):
 @frappe.whitelist(methods=["GET", "POST"])
 def backtest_rule(rule: str | None = None, values: dict | str | None = None, days: int = 30):
 	"""Past mails that a rule, or unsaved `values` of one, would have matched: see
-	`huf.ai.mail.review.backtest_rule`.
+	`huf.ai.mail.review.find_mails_for_rule`.
 	"""
 	frappe.has_permission(RULE, "read", throw=True)
 	values = frappe.parse_json(values) if values else None
-	return review.backtest_rule(rule, values, max(1, min(days, 365)))
+	return review.find_mails_for_rule(rule, values, max(1, min(days, 365)))
 
 
 @frappe.whitelist(methods=["POST"])

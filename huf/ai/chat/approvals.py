@@ -114,7 +114,7 @@ def describe_answer(row) -> str:
 
 
 def check_fresh(row) -> None:
-	"""Raises UsageError, and presents the draft again, if a document it would change was changed meanwhile."""
+	"""Raises UsageError, and presents the draft again, if a document it would change has changed."""
 	against = frappe.parse_json(row.against or "[]")
 	if all(
 		str(frappe.db.get_value(dt, name, "modified") or "") == modified for dt, name, modified in against

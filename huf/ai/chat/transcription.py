@@ -35,7 +35,7 @@ def find_transcription_tool(agent):
 
 
 def transcribe_recording(agent: str, sound: str, kind: str) -> str:
-	"""The text of a recording (base64, of a media type). Raises PermissionError, UsageError and ModelError."""
+	"""The text of a recording (base64, of a media type). Raises PermissionError, UsageError, ModelError."""
 	admission.admit(agent, frappe.session.user, chat=True)
 	tool = find_transcription_tool(frappe.get_cached_doc("Agent", agent))
 	if not tool:

@@ -15,7 +15,7 @@ from frappe.utils import now
 
 from huf.ai.core.tokenizer import split_words
 from huf.ai.knowledge import fulltext
-from huf.ai.storage.rows import clip, digest, insert_rows, update_document, update_row
+from huf.ai.storage.rows import clip, digest, insert_rows, update_cached_row, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
 ROWS_PER_QUERY = 500
@@ -148,7 +148,7 @@ def find_document_items(doctype: str, name: str) -> list[str]:
 
 def set_state(source: str, state: IndexState, **values: Any) -> None:
 	error = clip(values.pop("error", None), 1000)
-	update_document(SOURCE, source, {"state": state.value, "error": error, **values})
+	update_cached_row(SOURCE, source, {"state": state.value, "error": error, **values})
 
 
 # --- chunks ---

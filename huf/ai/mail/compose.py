@@ -15,7 +15,7 @@ REPLY_PREFIX = re.compile(r"^\s*(?:re|aw|sv|vs|odp|antw|ref|rif|res)(?:\[\d+\])?
 
 @dataclass(frozen=True)
 class OutgoingMail:
-	"""`automatic`: no person has approved it, so machines must not answer. Message-IDs are without < and >."""
+	"""`automatic`: no person has approved it. Message-IDs are without < and >."""
 
 	sender: str
 	sender_name: str
@@ -59,7 +59,7 @@ def to_one_line(text: str) -> str:
 
 
 def read_recipients(text: str) -> tuple[str, ...]:
-	"""The addresses in a field that a model or a person filled in. Raises ValueError for anything else in it."""
+	"""The addresses in a field that a model or a person filled in. Raises ValueError."""
 	parts = [part.strip() for part in re.split(r"[,;\n]", text or "") if part.strip()]
 	found = [read_addresses(part) for part in parts]
 	for part, addresses in zip(parts, found, strict=True):

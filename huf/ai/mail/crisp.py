@@ -21,13 +21,15 @@ LABEL = re.compile(r"([^\W\d][\w -]{1,30}?)\s*:\s*(.*)")
 SENTENCES = (
 	re.compile(r".{0,60}\b(?:message|inquiry|zprav[auy]|dotaz) (?:from|od) (?P<who>.{1,150}?)[:.]?"),
 	re.compile(
-		r"(?P<who>.{1,150}?) (?:wrote|says|sent you a (?:new )?message|napsal(?:a|\(a\))?|posil[aá] zpravu|poslala? zpravu)[:.]?"
+		r"(?P<who>.{1,150}?) (?:wrote|says|sent you a (?:new )?message"
+		r"|napsal(?:a|\(a\))?|posil[aá] zpravu|poslala? zpravu)[:.]?"
 	),
 )
 ANONYMOUS = {"a visitor", "a customer", "a user", "navstevnika", "zakaznika", "uzivatele"}
 RULE = re.compile(r"[-_=]{2,}")
 FOOTER = re.compile(
-	r"(?:powered|sent|odeslano|zaslano|poslano|reply|view|open|see|answer|odpovedet|odpovezte|zobrazit|otevrit)\b"
+	r"(?:powered|sent|odeslano|zaslano|poslano|reply|view|open|see|answer"
+	r"|odpovedet|odpovezte|zobrazit|otevrit)\b"
 	r".{0,120}?(?:\bcrisp\b|\bconversation|\bkonverzac|\binbox\b|\bschrank)"
 )
 MENTION = re.compile(r"\bcrisp\.(?:chat|email|help)\b|\b(?:via|by|with|in your|pres|v aplikaci) crisp\b")

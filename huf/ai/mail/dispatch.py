@@ -1,4 +1,4 @@
-"""Routes mail by the site's records: the rules in their order, and the preprocessor of each mail. Only reads."""
+"""Routes mail by the site's records: the rules in order, and the preprocessors. Only reads."""
 
 import json
 from collections.abc import Mapping

@@ -40,7 +40,7 @@ def ingest_raw(mailbox: str, raw: bytes) -> tuple[str, bool]:
 
 
 def ingest(mailbox, incoming: IncomingMail) -> tuple[str, bool]:
-	"""Store a mail with its route, and enqueue its job after the commit; returns (name, whether it is new)."""
+	"""Store a mail with its route, and enqueue its job; returns (name, whether it is new)."""
 	message = incoming.message
 	name = store.mail_name(mailbox.name, message.key)
 	if frappe.db.exists(store.MAIL, name):
@@ -284,12 +284,14 @@ def read_communication_files(doc) -> tuple[Attachment, ...]:
 	files = getattr(doc, "_attachments", None) or ()
 	return tuple(
 		Attachment(
-			file.file_name, guess_type(file.file_name)[0] or "application/octet-stream", read_content(file)
+			file.file_name,
+			guess_type(file.file_name)[0] or "application/octet-stream",
+			read_communication_file(file),
 		)
 		for file in files
 	)
 
 
-def read_content(file) -> bytes:
+def read_communication_file(file) -> bytes:
 	content = file.get_content()
 	return content.encode() if isinstance(content, str) else content

@@ -98,7 +98,7 @@ def parse_message(raw: bytes) -> MailMessage:
 		cc=just_addresses(addresses("Cc")),
 		reply_to=just_addresses(addresses("Reply-To")),
 		subject=header("Subject") or "",
-		date=read_date(header("Date")),
+		date=parse_date_header(header("Date")),
 		headers=headers,
 		text=text,
 		new_text=extract_new_text(text),
@@ -123,7 +123,7 @@ def first_id(value: str | None) -> str:
 	return bare if bare and not re.search(r"\s", bare) else ""
 
 
-def read_date(value: str | None) -> datetime | None:
+def parse_date_header(value: str | None) -> datetime | None:
 	"""The date with its time zone (UTC if it names none); None if it cannot be parsed."""
 	try:
 		date = parsedate_to_datetime(value) if value else None

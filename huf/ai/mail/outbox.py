@@ -50,7 +50,10 @@ def find_objection(row) -> str | None:
 		threads.count_own_replies(row.thread, add_to_date(now_datetime(), days=-1, as_datetime=True))
 		> threads.MAX_REPLIES_PER_DAY
 	):
-		return f"{threads.MAX_REPLIES_PER_DAY} replies went into the thread within a day; it may be a machine that answers"
+		return (
+			f"{threads.MAX_REPLIES_PER_DAY} replies went into the thread within a day; "
+			"it may be a machine that answers"
+		)
 	return None
 
 

@@ -27,7 +27,7 @@ class PreparedMail:
 
 @dataclass(frozen=True)
 class Preprocessor:
-	"""`fits` says whether a mail is of its kind, `read` reads it. Neither raises for the content of a mail."""
+	"""`fits` says whether a mail is of its kind, `read` reads it. Neither raises."""
 
 	fits: Callable[[MailMessage], bool]
 	read: Callable[[MailMessage], PreparedMail]

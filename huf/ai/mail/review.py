@@ -109,7 +109,9 @@ def evaluate_rule_on(name: str, doc) -> dict:
 	return asdict(try_rule(rule_from_row(frappe.get_doc(RULE, name)), message_from_row(doc)))
 
 
-def backtest_rule(name: str | None, values: dict | None, days: int, now: datetime | None = None) -> dict:
+def find_mails_for_rule(
+	name: str | None, values: dict | None, days: int, now: datetime | None = None
+) -> dict:
 	"""Which mails of the last days a rule, or unsaved `values` of one, would take.
 
 	Returns {looked_at, taken: [{mail, subject, sender, was, would}]}. The rule is placed among the enabled

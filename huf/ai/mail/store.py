@@ -15,7 +15,7 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
-from huf.ai.storage.rows import clip, digest, insert_row, update_document, update_row
+from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, update_row
 
 MAIL, EVENT, MAILBOX = "Agent Mail", "Agent Mail Event", "Agent Mailbox"
 CLERK = "Mail Clerk"
@@ -88,7 +88,7 @@ def save_file(name: str, owner: str, file_name: str, content: bytes) -> dict:
 		doc.insert(ignore_permissions=True)
 	except frappe.ValidationError as error:
 		return {"size": len(content), "error": str(error)}
-	update_document("File", doc.name, {"owner": owner})
+	update_cached_row("File", doc.name, {"owner": owner})
 	return {"size": len(content), "file_url": doc.file_url}
 
 
@@ -153,7 +153,7 @@ def read_mails_with_ended_runs() -> list[str]:
 
 
 def write_event(mail, kind: MailEvent, summary: str, run: str | None = None, **details: Any) -> str:
-	"""Insert an Agent Mail Event and return its name; `mail` is an Agent Mail, its row, or the values of one."""
+	"""Insert an Agent Mail Event and return its name; `mail` is a document, a row, or its values."""
 	row = {
 		"mail": mail.get("name"),
 		"thread": mail.get("thread"),
@@ -193,7 +193,7 @@ def read_position(mailbox: str):
 
 
 def record_mailbox_error(mailbox: str, error: str) -> None:
-	update_document(MAILBOX, mailbox, {"last_error": clip(error, 1000), "last_sync": now()})
+	update_cached_row(MAILBOX, mailbox, {"last_error": clip(error, 1000), "last_sync": now()})
 
 
 # --- mails to go ---

@@ -28,7 +28,10 @@ NOT_PRICED = (
 	"The price of {model} is not known, so {where} cannot be enforced. "
 	"A Huf Manager can enter its prices in AI Model."
 )
-NOT_MEASURED = "This provider does not say what a call may use, so {where} cannot be enforced. A Huf Manager can lift it."
+NOT_MEASURED = (
+	"This provider does not say what a call may use, so {where} cannot be enforced. "
+	"A Huf Manager can lift it."
+)
 
 
 @dataclass(frozen=True)
@@ -192,7 +195,7 @@ def reserve_in_budget(name: str, limit: Limit, granted: WorstCase) -> bool:
 	return frappe.db.get_value(BUDGET, name, "stamp") == stamp
 
 
-def settle_call(call: str, reservation: Reservation, usage: Usage | None) -> None:
+def settle_reservation(call: str, reservation: Reservation, usage: Usage | None) -> None:
 	"""Replace the reservation of an Agent LLM Call by what it used; without known usage it costs all of it.
 
 	Takes effect once: a worker that was given up may come back and settle too.
@@ -257,7 +260,9 @@ def settle_abandoned_calls(before: datetime) -> None:
 def charge_reservations(calls: list) -> None:
 	for call in calls:
 		names = tuple(json.loads(call.budgets))
-		settle_call(call.name, Reservation(names, call.reserved_cost, call.reserved_tokens, Grant(0)), None)
+		settle_reservation(
+			call.name, Reservation(names, call.reserved_cost, call.reserved_tokens, Grant(0)), None
+		)
 
 
 def count_run_start(user: str, agent: str, cap: Cap, now: datetime | None = None) -> None:

@@ -114,7 +114,8 @@ class ConversationManager:
 	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
 		"""Append rows in order with three statements; nothing happens if the conversation was deleted."""
 		frappe.db.sql(
-			"update `tabAgent Conversation` set total_messages = total_messages + %s, modified = %s where name = %s",
+			"""update `tabAgent Conversation` set total_messages = total_messages + %s, modified = %s
+			where name = %s""",
 			(len(messages), now(), self.conversation),
 		)
 		# The update locks the row until the commit, so no other run gets the same sequence numbers.

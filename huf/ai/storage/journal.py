@@ -29,7 +29,7 @@ from huf.ai.core.types import (
 	ToolResult,
 	Usage,
 )
-from huf.ai.storage.budgets import Reservation, reserve, settle_call, settle_lost_runs
+from huf.ai.storage.budgets import Reservation, reserve, settle_lost_runs, settle_reservation
 from huf.ai.storage.drafts import fail_lost_drafts, record_draft_result
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.limits import Limit
@@ -144,7 +144,8 @@ def mark_lost_calls(run: str) -> None:
 		(CallStatus.UNKNOWN.value, run),
 	)
 	frappe.db.sql(
-		"update `tabAgent LLM Call` set status = 'Failed', error_message = %s where run = %s and status = 'Started'",
+		"""update `tabAgent LLM Call` set status = 'Failed', error_message = %s
+		where run = %s and status = 'Started'""",
 		("The worker that asked was lost.", run),
 	)
 	fail_lost_drafts(run)
@@ -274,13 +275,13 @@ class RunJournal:
 	def end_model_call(self, usage: Usage | None, **values) -> None:
 		name, since, reservation = self.model_call
 		if reservation:
-			settle_call(name, reservation, usage)
+			settle_reservation(name, reservation, usage)
 		# If the lease was lost, the row is not Started any more: drop this late answer.
 		update_row("Agent LLM Call", name, {**values, "duration_ms": elapsed(since)}, status="Started")
 		frappe.db.commit()
 
 	def start_tool_call(self, step: int, call: Call) -> None:
-		"""Before a tool call: commit the intent of an external call, so that a lost worker's call is known."""
+		"""Before a tool call: commit the intent of an external one, in case the worker is lost."""
 		# The lease cannot be renewed while a tool uses the connection.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:

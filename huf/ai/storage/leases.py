@@ -45,7 +45,7 @@ class Lease:
 			frappe.db.commit()
 
 	def hold(self, during: float = 0) -> None:
-		"""Extend the lease and lock the run until the commit. Raises LeaseLost if another worker has the run."""
+		"""Extend the lease and lock the run until the commit. Raises LeaseLost."""
 		seconds = during + LEASE_S
 		frappe.db.sql(
 			"update `tabAgent Run` set lease_until = %s where name = %s and worker = %s",
@@ -70,8 +70,8 @@ def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
 	"""Take a run that nobody holds; None if somebody does, or it has ended. Commits."""
 	now, worker = now or now_datetime(), new_worker()
 	frappe.db.sql(
-		"""update `tabAgent Run` set worker = %s, lease_until = %s, status = 'Started', attempts = attempts + 1,
-		started_at = coalesce(started_at, %s)
+		"""update `tabAgent Run` set worker = %s, lease_until = %s, status = 'Started',
+		attempts = attempts + 1, started_at = coalesce(started_at, %s)
 		where name = %s and status in ('Queued', 'Started') and (lease_until is null or lease_until < %s)""",
 		(worker, lease_expiry(now), now, run, now),
 	)

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 import frappe
 
 from huf.ai.core.attachments import MessageFile, MessageFiles, parse_attachments
-from huf.ai.storage.rows import insert_row, update_document
+from huf.ai.storage.rows import insert_row, update_cached_row
 
 CONVERSATION = "Agent Conversation"
 COPIED = ["file_name", "file_url", "file_size", "file_type", "content_hash", "is_private", "folder"]
@@ -31,7 +31,7 @@ def attach_file(conversation: str, file: MessageFile, user: str) -> MessageFile:
 	if (row.attached_to_doctype, row.attached_to_name) == (CONVERSATION, conversation):
 		return file
 	if row.owner == user and not row.attached_to_doctype:
-		update_document("File", file.name, attachment_fields(conversation))
+		update_cached_row("File", file.name, attachment_fields(conversation))
 		return file
 	return copy_file(conversation, file, user)
 

@@ -12,8 +12,8 @@ STEP_CALL_TYPE = "agent"
 """`call_type` of the model call of a step."""
 UNKNOWN_OUTCOME = json.dumps(
 	{
-		"error": "The worker ended while this call was under way, so it is not known whether it was carried out. "
-		"It was not repeated. Find out before you try again.",
+		"error": "The worker ended while this call was under way, so it is not known whether it was "
+		"carried out. It was not repeated. Find out before you try again.",
 		"type": "UnknownOutcome",
 	}
 )

@@ -24,7 +24,7 @@ CONTENTS = {
 
 
 def apply_retention(now: datetime | None = None) -> dict[str, int]:
-	"""Do what Huf Settings say and return {"blanked", "deleted"}. Scheduled daily; commits after each batch."""
+	"""Do what Huf Settings say and return {"blanked", "deleted"}. Scheduled daily; commits each batch."""
 	now, settings = now or now_datetime(), get_settings()
 	if settings.keep_contents_days:
 		route_decisions.blank_decisions(add_to_date(now, days=-settings.keep_contents_days, as_datetime=True))

@@ -102,7 +102,8 @@ def read_outcomes(limit: int = 5_000) -> list[tuple[float, bool]]:
 	conversation and fallbacks are left out: they say nothing about the message.
 	"""
 	rows = frappe.db.sql(
-		"""select decision.route, decision.confidence, decision.other_confidence, decision.escalated, decision.run,
+		"""select decision.route, decision.confidence, decision.other_confidence, decision.escalated,
+		decision.run,
 		exists (select 1 from `tabAgent Tool Call` used where used.run = decision.run) as used_tools
 		from `tabAgent Route Decision` decision
 		where decision.stage in ('heuristics', 'classifier', 'model')

@@ -53,7 +53,7 @@ def insert_row(
 
 
 def digest(*parts: Any) -> str:
-	"""A row name derived from what the row stands for: equal parts have equal names. 32 hexadecimal digits."""
+	"""A row name derived from what the row stands for: equal parts, equal name. 32 hexadecimal digits."""
 	return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
@@ -67,7 +67,7 @@ def update_row(doctype: str, name: str, values: Mapping[str, Any], **expected: A
 	)
 
 
-def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> None:
+def update_cached_row(doctype: str, name: str, values: Mapping[str, Any]) -> None:
 	"""Update one document without touching `modified`, and drop its cached copy. Does not commit."""
 	frappe.db.set_value(doctype, name, dict(values), update_modified=False)
 

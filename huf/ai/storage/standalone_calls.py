@@ -9,7 +9,7 @@ from frappe.utils import now
 
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.types import Usage
-from huf.ai.storage.budgets import reserve, settle_call
+from huf.ai.storage.budgets import reserve, settle_reservation
 from huf.ai.storage.limits import read_limits_outside_runs
 from huf.ai.storage.rows import insert_row
 
@@ -40,6 +40,6 @@ def budgeted_call(worst: WorstCase) -> Iterator[CallUsage]:
 		yield used
 	finally:
 		if reservation:
-			settle_call(name, reservation, used.usage)
+			settle_reservation(name, reservation, used.usage)
 			frappe.db.delete(CALL, {"name": name})
 			frappe.db.commit()

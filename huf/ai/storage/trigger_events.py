@@ -20,7 +20,7 @@ from huf.ai.storage.rows import (
 	delete_rows,
 	digest,
 	insert_rows,
-	update_document,
+	update_cached_row,
 	update_row,
 )
 
@@ -98,7 +98,8 @@ def claim_origin(origin: Origin, run: str) -> bool:
 	The caller commits this together with the new run, so that an event never gets two runs.
 	"""
 	frappe.db.sql(
-		f"update `tab{origin.doctype}` set status = %s, run = %s, modified = %s where name = %s and status = %s",
+		f"""update `tab{origin.doctype}` set status = %s, run = %s, modified = %s
+		where name = %s and status = %s""",
 		(CLAIMED_STATUS[origin.doctype], run, now(), origin.event, TriggerEventStatus.QUEUED.value),
 	)
 	# The update locks the row, so this read stays true until the commit.
@@ -131,21 +132,21 @@ def read_overdue_events(now: datetime | None = None) -> list:
 
 
 def set_next_execution(trigger: str, due: datetime) -> None:
-	update_document("Agent Trigger", trigger, {"next_execution": due})
+	update_cached_row("Agent Trigger", trigger, {"next_execution": due})
 
 
 def record_execution(trigger: str) -> None:
 	"""Show on a trigger that it works."""
-	update_document("Agent Trigger", trigger, {"last_execution": now(), "last_error": None})
+	update_cached_row("Agent Trigger", trigger, {"last_execution": now(), "last_error": None})
 
 
 def record_trigger_error(trigger: str, error: str | None) -> None:
 	"""Show the error on the trigger."""
-	update_document("Agent Trigger", trigger, {"last_error": clip(error, MAX_REASON_CHARS)})
+	update_cached_row("Agent Trigger", trigger, {"last_error": clip(error, MAX_REASON_CHARS)})
 
 
 def find_cause(run: str) -> tuple[str | None, int]:
-	"""(the trigger that started a run or one of its parents, or None for a person; how many runs led to it)."""
+	"""(the trigger that started a run or one of its parents, or None; how many runs led to it)."""
 	depth, parent = 0, run
 	while parent:
 		row = frappe.db.get_value("Agent Run", parent, ["trigger", "depth", "parent_run"], as_dict=True)
@@ -168,6 +169,6 @@ def clear_trigger_events(before: datetime, statuses: Sequence[str]) -> int:
 
 
 def blank_trigger_events(before: datetime) -> None:
-	"""Remove prompt, payload and checks of events that ended before a time; who, when and why stay. Commits."""
+	"""Blank prompt, payload and checks of events that ended before a time. Commits each batch."""
 	ended = {"status": ["in", ENDED], "creation": ["<", before], "prompt": ["is", "set"]}
 	blank_rows(EVENT, ended, ("prompt", "payload", "checks"))

@@ -37,17 +37,17 @@ class Snapshot:
 	def __getattr__(self, name):
 		if name.startswith("_"):
 			raise AttributeError(name)
-		return wrap(self._values.get(name))
+		return wrap_value(self._values.get(name))
 
 	def __getitem__(self, name):
-		return wrap(self._values.get(name))
+		return wrap_value(self._values.get(name))
 
 	def __contains__(self, name):
 		return name in self._values
 
 	def get(self, name, default=None):
 		value = self._values.get(name)
-		return default if value is None else wrap(value)
+		return default if value is None else wrap_value(value)
 
 	def as_dict(self) -> dict:
 		return dict(self._values)
@@ -60,10 +60,10 @@ class Snapshot:
 		return not self._before or not is_same(self._before.get(fieldname), self._values.get(fieldname))
 
 
-def wrap(value):
+def wrap_value(value):
 	if isinstance(value, dict):
 		return Snapshot(value)
-	return [wrap(row) for row in value] if isinstance(value, list) else value
+	return [wrap_value(row) for row in value] if isinstance(value, list) else value
 
 
 def is_same(before, after) -> bool:
@@ -110,7 +110,7 @@ def evaluate_condition(
 	Parts after the first that is not true are not evaluated; their `ok` is None.
 	"""
 	checks: list[ConditionResult] = []
-	parts = split_condition(condition)
+	parts = split_conjunction(condition)
 	for place, part in enumerate(parts):
 		value, error = evaluate_expression(part, {"doc": doc, "now": now, "user": user})
 		checks.append(ConditionResult(part, bool(value) and not error, error or describe_fields(part, doc)))
@@ -120,7 +120,7 @@ def evaluate_condition(
 	return checks, None
 
 
-def split_condition(condition: str | None) -> list[str]:
+def split_conjunction(condition: str | None) -> list[str]:
 	"""The parts that `and` joins, as Python source. Raises SyntaxError."""
 	text = (condition or "").strip()
 	if not text:
@@ -145,10 +145,10 @@ def describe_fields(part: str, doc: Snapshot) -> str:
 		for node in ast.walk(ast.parse(part, mode="eval"))
 		if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "doc"
 	)
-	return ", ".join(f"{field} = {describe_field(doc.get(field))}" for field in fields if field in doc)
+	return ", ".join(f"{field} = {describe_value(doc.get(field))}" for field in fields if field in doc)
 
 
-def describe_field(value) -> str:
+def describe_value(value) -> str:
 	return clip(repr(value) if isinstance(value, str) else str(value), MAX_VALUE_CHARS)
 
 
@@ -157,7 +157,7 @@ def validate_condition(condition: str | None) -> None:
 	code.
 	"""
 	try:
-		parts = split_condition(condition)
+		parts = split_conjunction(condition)
 	except SyntaxError as error:
 		raise UsageError(f"The condition is not a Python expression: {error.msg}.") from None
 	for part in parts:

@@ -68,7 +68,7 @@ class SourceEvent:
 
 
 def evaluate_trigger(trigger, source: SourceEvent) -> TriggerEvent:
-	"""Evaluate a trigger (a row of `registry.FIELDS`) for an event. Writes nothing; errors are in the result."""
+	"""Evaluate a trigger (a row of `registry.FIELDS`) for an event. Only reads; errors are in the result."""
 	payload = payload_as_text(source.payload, MAX_PAYLOAD_CHARS)
 	trigger_event = TriggerEvent(
 		trigger=trigger.name,

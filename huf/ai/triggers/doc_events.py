@@ -132,7 +132,7 @@ def build_document_event(doc, method: str, key: str | None = None) -> SourceEven
 def build_prompt_variables(doc, method: str, snapshot: Snapshot) -> dict:
 	"""Variables of the prompt besides the document: {doctype, what, changes, values}."""
 	changed = [
-		f"{field}: {describe_value(before)} → {describe_value(after)}"
+		f"{field}: {describe_change_value(before)} → {describe_change_value(after)}"
 		for field, before, after in read_field_changes(snapshot, doc.meta)
 	]
 	values = ""
@@ -146,7 +146,7 @@ def build_prompt_variables(doc, method: str, snapshot: Snapshot) -> dict:
 	}
 
 
-def describe_value(value) -> str:
+def describe_change_value(value) -> str:
 	return clip("(empty)" if value in (None, "") else str(value), MAX_VALUE_CHARS)
 
 

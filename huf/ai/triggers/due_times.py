@@ -59,7 +59,7 @@ class Plan:
 		return map(self.due, count(number))
 
 	def due(self, number: int) -> datetime:
-		"""The due time of a number, from 0. Each is computed from the first, so that the 31st stays the 31st."""
+		"""The due time of a number, from 0. Computed from the first one, so that the 31st stays the 31st."""
 		if self.interval in STEPS:
 			return self.start + number * self.count * STEPS[self.interval]
 		return self.start + relativedelta(months=number * self.count * MONTHS[self.interval])

@@ -18,9 +18,10 @@ from huf.ai.core.trigger_types import TriggerType
 CACHE_KEY = "huf:doc_event_agents"
 CACHE_LIFETIME_S = 30 * 24 * 3600
 SETTINGS, STAMP_FIELD = "Huf Settings", "triggers_changed"
-FIELDS = """t.name, t.agent, t.trigger_type, t.reference_doctype, t.doc_event, t.event_name, t.`condition`, t.prompt,
-	t.run_as, t.fire_on_own_changes, t.owner, t.disabled, t.cron, t.scheduled_interval, t.interval_count, t.starts_on,
-	t.catch_up, t.next_execution, t.webhook_slug, t.signature_header, a.disabled as agent_disabled,
+FIELDS = """t.name, t.agent, t.trigger_type, t.reference_doctype, t.doc_event, t.event_name, t.`condition`,
+	t.prompt, t.run_as, t.fire_on_own_changes, t.owner, t.disabled, t.cron, t.scheduled_interval,
+	t.interval_count, t.starts_on, t.catch_up, t.next_execution, t.webhook_slug, t.signature_header,
+	a.disabled as agent_disabled,
 	a.persist_user_history, a.instructions, a.provider, a.model"""
 APP_EVENTS = ""
 """The key of app events in the map, in place of a DocType."""
@@ -99,7 +100,7 @@ def publish_version(version: str) -> None:
 
 
 def invalidate_watched_triggers() -> None:
-	"""A trigger or an agent changed in this transaction: it sees the change at once, others after the commit."""
+	"""A trigger or an agent changed: this transaction sees it at once, others after the commit."""
 	frappe.db.set_single_value(SETTINGS, STAMP_FIELD, now(), update_modified=False)
 	if not frappe.flags.huf_triggers_changed:
 		frappe.flags.huf_triggers_changed = True
