@@ -1,6 +1,6 @@
 """Runs an agent from a request to a reply. The story is short here; its chapters are in `open_run.py`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 
 import frappe
 
@@ -59,7 +59,7 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 		return end_run(start_run(route_task(request)), listeners)
 
 
-def stream_agent(request: AgentRequest) -> Iterator[RunEvent | None]:
+def stream_agent(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
 	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
 
 	The run ends even if the reader leaves. One whose task is for the background is only queued: RUN_QUEUED is all.

@@ -2,8 +2,9 @@
 
 Every step is on record before the next begins. No write transaction is open while a run waits for a model, a
 network or a person: each method of RunJournal after which the run may wait commits before it returns. What a
-write tool changed is committed together with its journal row. A worker that resumes a run asks `recall` and
-`recall_call` first, so a new write here must survive a worker that is killed at any commit (tests/crash).
+write tool changed is committed together with its journal row. A worker that resumes a run asks `find_reply`
+and `find_tool_result` first, so a new write here must survive a worker that is killed at any commit
+(tests/crash).
 """
 
 import hashlib
@@ -254,11 +255,11 @@ class RunJournal:
 
 	def finish_model_call(self, step: int, reply: ModelReply) -> None:
 		usage = reply.usage
-		said = {} if reply.original_text is None else {"said": reply.original_text}
+		original = {} if reply.original_text is None else {"said": reply.original_text}
 		self.end_model_call(
 			usage,
 			status="Success",
-			response=json.dumps(reply.as_message() | said, ensure_ascii=False),
+			response=json.dumps(reply.as_message() | original, ensure_ascii=False),
 			corrected=int(reply.corrected),
 			finish_reason=reply.finish_reason,
 			input_tokens=usage.input_tokens,

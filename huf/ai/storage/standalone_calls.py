@@ -24,7 +24,7 @@ class CallUsage:
 
 
 @contextmanager
-def budgeted_call(worst: WorstCase) -> Iterator[CallUsage]:
+def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 	"""Reserve the worst case of a call, and settle it afterwards with the usage the caller sets.
 
 	Commits, so that no transaction is open during the call. While it runs, a row lets
