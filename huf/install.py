@@ -136,13 +136,13 @@ def record_offered_tools():
 	"""Create an Agent Tool Function for each tool that apps offer; existing ones of the same name are left
 	alone.
 	"""
-	for tool in registry.offers():
+	for tool in registry.list_code_tools():
 		if not frappe.db.exists("Agent Tool Function", tool.name):
 			values = {"types": "App Provided", "provider_app": tool.app, "description": tool.description}
 			frappe.get_doc({"doctype": "Agent Tool Function", "tool_name": tool.name, **values}).insert(
 				ignore_permissions=True
 			)
-	for fault in registry.faults():
+	for fault in registry.list_tool_faults():
 		print(fault)
 		frappe.log_error("A tool's file could not be loaded", fault)
 

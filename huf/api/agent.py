@@ -8,8 +8,8 @@ from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest
-from huf.ai.providers.models import shown_model
-from huf.ai.providers.price_table import can_see
+from huf.ai.providers.models import find_listed_model
+from huf.ai.providers.price_table import supports_vision
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
@@ -55,7 +55,7 @@ def get_overview():
 
 
 def summarize_agent(doc, triggers: int) -> dict:
-	_provider, model = shown_model(doc)
+	_provider, model = find_listed_model(doc)
 	keys = ("name", "description", "disabled", "allow_chat", "last_run", "total_run")
 	return {
 		**{key: doc.get(key) for key in keys},
@@ -75,7 +75,7 @@ def get_versions(agent: str):
 
 
 def describe_agent(doc) -> dict:
-	provider, model = shown_model(doc)
+	provider, model = find_listed_model(doc)
 	return {
 		"name": doc.name,
 		"description": doc.description,
@@ -83,7 +83,7 @@ def describe_agent(doc) -> dict:
 		"model": model,
 		"is_offline": model == OFFLINE,
 		"hears": find_transcription_tool(doc) is not None,
-		"sees": can_see(provider, model) and not doc.mask_personal_data,
+		"sees": supports_vision(provider, model) and not doc.mask_personal_data,
 		"tools": [
 			describe_tool(frappe.get_cached_doc("Agent Tool Function", row.tool)) for row in doc.agent_tool
 		],

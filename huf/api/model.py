@@ -2,8 +2,8 @@
 
 import frappe
 
-from huf.ai.providers.local_servers import find_local
-from huf.ai.providers.price_table import listed_models
+from huf.ai.providers.local_servers import find_local_servers
+from huf.ai.providers.price_table import list_chat_models
 from huf.ai.setup import models
 from huf.ai.setup.model_check import try_model
 
@@ -20,14 +20,14 @@ def get_models():
 def get_known_models(provider: str):
 	"""The models that LiteLLM lists for a provider."""
 	frappe.has_permission(PROVIDER, "create", throw=True)
-	return listed_models(provider)
+	return list_chat_models(provider)
 
 
 @frappe.whitelist(methods=["GET"])
 def get_local():
 	"""Model servers found on the site's own machine: [{provider, api_base, models}]."""
 	frappe.has_permission(PROVIDER, "create", throw=True)
-	return find_local()
+	return find_local_servers()
 
 
 @frappe.whitelist(methods=["POST"])

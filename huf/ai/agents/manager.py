@@ -10,7 +10,7 @@ from huf.ai.agents.tool_handlers import RunChild
 from huf.ai.core.settings import Settings, get_settings
 from huf.ai.core.types import Mode
 from huf.ai.providers.models import choose_model
-from huf.ai.providers.tiers import Tiers
+from huf.ai.providers.tiers import ModelTiers
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class AgentManager:
 	):
 		self.agent_doc = frappe.get_cached_doc("Agent", agent_name)
 		self.settings, self.mode = get_settings(), mode
-		self.tiers = Tiers.of(self.settings, tier)
+		self.tiers = ModelTiers.of(self.settings, tier)
 		if self.tiers and not model:
 			model = self.tiers.first()
 		self.provider, self.model = choose_model(self.agent_doc, provider, model)

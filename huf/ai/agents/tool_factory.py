@@ -17,8 +17,17 @@ from huf.ai.agents.tool_handlers import (
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
-from huf.ai.tools.exits import why_person
-from huf.ai.tools.types import CODE_TYPES, DETAIL, KNOWLEDGE, NAME, RUN_AGENT, TIERED, TOOL_TYPES, closed
+from huf.ai.tools.egress_check import find_egress_approval_reason
+from huf.ai.tools.types import (
+	CODE_TYPES,
+	DETAIL_SUFFIX,
+	KNOWLEDGE,
+	NAME_PROPERTY,
+	READ_DOCUMENT,
+	RUN_AGENT,
+	TOOL_TYPES,
+	closed_object,
+)
 
 
 def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectTool]:
@@ -36,7 +45,7 @@ def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectT
 			max_calls=slot.max_calls or 0,
 			needs_approval=needs_approval(tool, row, slot),
 			progress=slot.progress or "",
-			why_person=partial(why_person, row, doc),
+			why_person=partial(find_egress_approval_reason, row, doc),
 		)
 		for row, slot in slots
 		if may_use_tool(row, doc)
@@ -52,7 +61,7 @@ def find_tool(agent, name: str) -> EffectTool | None:
 def create_tools(row, agent=None, run_child: RunChild | None = None) -> list[EffectTool]:
 	"""One tool, or a summary and its detail for the type Read Document."""
 	tool = create_tool(row, agent, run_child)
-	return [tool, create_detail_tool(row, agent)] if row.types == TIERED else [tool]
+	return [tool, create_detail_tool(row, agent)] if row.types == READ_DOCUMENT else [tool]
 
 
 def create_tool(row, agent=None, run_child: RunChild | None = None) -> EffectTool:
@@ -91,9 +100,9 @@ def settled(row, agent) -> dict:
 
 def create_detail_tool(row, agent=None) -> EffectTool:
 	return create_function_tool(
-		f"{row.tool_name}{DETAIL}",
+		f"{row.tool_name}{DETAIL_SUFFIX}",
 		f"One whole {row.reference_doctype}, found by {row.tool_name}",
-		closed(NAME, ["name"]),
+		closed_object(NAME_PROPERTY, ["name"]),
 		partial(handle_get_document, row),
 		admit=partial(check_role, row, agent),
 		timeout=get_settings().tool_timeout,

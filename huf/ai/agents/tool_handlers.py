@@ -12,7 +12,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.tools import custom_functions, document_tools, registry
 from huf.ai.tools.sources import number_results
-from huf.ai.tools.types import KNOWLEDGE, TIERED
+from huf.ai.tools.types import KNOWLEDGE, READ_DOCUMENT
 
 RunChild = Callable[[str, str], Awaitable[dict]]
 """Runs another agent as a tool call of the present run: (agent name, prompt) -> {run, status, response, error}."""
@@ -87,12 +87,12 @@ def handle_get_report_result(tool, filters=None):
 
 
 def handle_custom_function(tool, **arguments):
-	return custom_functions.call(custom_functions.find(tool.function_path), arguments)
+	return custom_functions.call_function(custom_functions.find_function(tool.function_path), arguments)
 
 
 def handle_app_provided(tool, **arguments):
-	offer = registry.find_offer(tool.provider_app, tool.function_path or tool.tool_name)
-	return custom_functions.call(offer.function, arguments)
+	offer = registry.find_code_tool(tool.provider_app, tool.function_path or tool.tool_name)
+	return custom_functions.call_function(offer.function, arguments)
 
 
 async def handle_get(tool, url="", params=None):
@@ -106,12 +106,12 @@ async def handle_post(tool, url="", params=None, body=None):
 def call_http(tool, method, url, params, body=None):
 	from huf.ai.tools import http
 
-	return http.request(
+	return http.send_request(
 		method,
 		url,
 		base_url=tool.base_url,
 		headers=tool_headers(tool),
-		once=frappe.flags.huf_call_key if method == "POST" else None,
+		idempotency_key=frappe.flags.huf_call_key if method == "POST" else None,
 		params=params,
 		body=body,
 		allow_private=bool(tool.allow_private_hosts),
@@ -123,7 +123,9 @@ def describe_http(tool, url="", params=None, body=None):
 	from huf.ai.tools import http
 
 	headers = [row.header for row in tool.headers]
-	return http.describe(tool.types, url, base_url=tool.base_url, headers=headers, params=params, body=body)
+	return http.describe_request(
+		tool.types, url, base_url=tool.base_url, headers=headers, params=params, body=body
+	)
 
 
 def tool_headers(tool) -> dict[str, str]:
@@ -143,17 +145,17 @@ async def handle_run_agent(run_child: RunChild | None, tool, prompt):
 async def handle_speech_to_text(tool, file_url):
 	from huf.ai.providers import services
 
-	source = document_tools.readable_file(file_url)
+	source = document_tools.get_readable_file(file_url)
 	if not source.file_name:
 		raise ToolError("That file has no name.")
-	return await services.transcribe(tool.model, source.file_name, source.get_content())
+	return await services.transcribe_audio(tool.model, source.file_name, source.get_content())
 
 
 HANDLERS: dict[str, Callable] = {
 	"Get Document": handle_get_document,
 	"Get Multiple Documents": handle_get_documents,
 	"Get List": handle_get_list,
-	TIERED: handle_read_summary,
+	READ_DOCUMENT: handle_read_summary,
 	"Create Document": handle_create_document,
 	"Create Multiple Documents": handle_create_documents,
 	"Update Document": handle_update_document,

@@ -51,4 +51,4 @@ def transcribe_recording(agent: str, sound: str, kind: str) -> str:
 		content = base64.b64decode(sound, validate=True)
 	except binascii.Error:
 		raise UsageError("The recording is not base64.") from None
-	return run_coroutine(services.transcribe(tool.model, f"speech.{ending}", content))["text"].strip()
+	return run_coroutine(services.transcribe_audio(tool.model, f"speech.{ending}", content))["text"].strip()

@@ -44,7 +44,7 @@ def run_coroutine(coroutine: Coroutine) -> Any:
 	try:
 		with borrowed_loop() as loop:
 			if not is_loop_running():
-				return complete(loop, carried.run(coroutine))
+				return run_until_complete(loop, carried.run(coroutine))
 			context = contextvars.copy_context()
 			with ThreadPoolExecutor(1) as pool:
 				return pool.submit(context.run, loop.run_until_complete, carried.run(coroutine)).result()
@@ -52,7 +52,7 @@ def run_coroutine(coroutine: Coroutine) -> Any:
 		carried.restore()
 
 
-def complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) -> Any:
+def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) -> Any:
 	task = loop.create_task(coroutine)
 	try:
 		return loop.run_until_complete(task)
@@ -126,12 +126,12 @@ async def run_on_model_loop(coroutine: Coroutine) -> Any:
 
 	Cancelling the wait cancels the coroutine. It sees no context variables, so nothing of frappe.
 	"""
-	loop = model_loop(os.getpid())
+	loop = get_model_loop(os.getpid())
 	future = contextvars.Context().run(asyncio.run_coroutine_threadsafe, coroutine, loop)
 	return await asyncio.wrap_future(future)
 
 
-def model_loop(process: int) -> asyncio.AbstractEventLoop:
+def get_model_loop(process: int) -> asyncio.AbstractEventLoop:
 	if process not in _model_loops:
 		loop = asyncio.new_event_loop()
 		# Of threads that come here at once, the first one's loop is everybody's.

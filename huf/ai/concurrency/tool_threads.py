@@ -37,7 +37,7 @@ async def run_in_thread(function: Callable[[], Any]) -> Any:
 		with suppress(RuntimeError):  # the loop is closed: nobody waits any more
 			loop.call_soon_threadsafe(settle, future, outcome)
 
-	calls_of_thread().append(context)
+	get_running_calls().append(context)
 	# A daemon: a tool that never ends must not keep the process alive.
 	threading.Thread(target=work, name="huf-tool", daemon=True).start()
 	try:
@@ -47,7 +47,7 @@ async def run_in_thread(function: Callable[[], Any]) -> Any:
 		raise
 	finally:
 		with suppress(ValueError):  # abandoned by `abandon_calls`
-			calls_of_thread().remove(context)
+			get_running_calls().remove(context)
 	adopt(context)
 	if error:
 		raise error
@@ -56,12 +56,12 @@ async def run_in_thread(function: Callable[[], Any]) -> Any:
 
 def is_tool_running() -> bool:
 	"""Whether the event loop of this thread waits for a synchronous tool, which has the connection meanwhile."""
-	return bool(calls_of_thread())
+	return bool(get_running_calls())
 
 
 def abandon_calls() -> None:
 	"""Abandon every call that the event loop of this thread waits for."""
-	while calls := calls_of_thread():
+	while calls := get_running_calls():
 		abandon(calls.pop())
 
 
@@ -71,11 +71,11 @@ def abandon(context: Context) -> None:
 	taken = {frappe.local.db, context.copy().run(lambda: frappe.local.db)}
 	frappe.connect(set_admin_as_user=False)
 	for db in taken:
-		db.sql = db.commit = db.connect = refuse
+		db.sql = db.commit = db.connect = raise_abandoned
 		db.close()
 
 
-def refuse(*args: Any, **kwargs: Any) -> None:
+def raise_abandoned(*args: Any, **kwargs: Any) -> None:
 	raise ToolError("This call was abandoned; it can change nothing any more.")
 
 
@@ -112,5 +112,5 @@ def settle(future: asyncio.Future, outcome: tuple) -> None:
 		future.set_result(outcome)
 
 
-def calls_of_thread() -> list[Context]:
+def get_running_calls() -> list[Context]:
 	return _thread.__dict__.setdefault("calls", [])

@@ -16,7 +16,7 @@ from typing import Any
 
 import frappe
 
-TRACES = frozenset(
+BOOKKEEPING_DOCTYPES = frozenset(
 	[
 		"Version",
 		"Error Log",
@@ -52,7 +52,7 @@ WRITES_TABLE = re.compile(
 	re.IGNORECASE,
 )
 MAX_ROWS = 200
-PASSES_ON = (
+INTERMEDIARY_MODULES = (
 	"huf.ai.dry_run.change_tracking",
 	"huf.ai.dry_run.isolation",
 	"frappe.database",
@@ -81,18 +81,18 @@ class ChangeTracker:
 	"""Whether the statement that runs now belongs to a call that is recorded already."""
 
 	def record(self, doctype: str, name: Any) -> None:
-		if doctype in TRACES:
+		if doctype in BOOKKEEPING_DOCTYPES:
 			self.traces[doctype] += 1
 		elif name is not None:
 			# What is being saved comes before what its controller changes, although its event comes later.
 			saving = (key for key in frappe.flags.currently_saving if key not in self.earlier)
 			for key in [*saving, (doctype, name)]:
-				if key[1] is not None and key[0] not in TRACES:
+				if key[1] is not None and key[0] not in BOOKKEEPING_DOCTYPES:
 					self.documents.setdefault((key[0], str(key[1])))
 
 	def record_rows(self, doctype: str, rows: Any) -> None:
 		"""Record what `frappe.db.set_value` changes: `rows` is a name or filters; child rows count as their document."""
-		if doctype in TRACES:
+		if doctype in BOOKKEEPING_DOCTYPES:
 			return
 		meta = frappe.get_meta(doctype)
 		if meta.issingle or rows is None:
@@ -111,7 +111,7 @@ class ChangeTracker:
 	def record_table(self, doctype: str) -> None:
 		"""Record a statement that writes rows. Documents use such statements too, but are recorded by their events."""
 		# Tables without a DocType, such as that of passwords, begin with two underscores.
-		if doctype in TRACES or doctype.startswith("__") or self.is_recorded:
+		if doctype in BOOKKEEPING_DOCTYPES or doctype.startswith("__") or self.is_recorded:
 			return
 		self.tables[doctype] = None
 		if not is_by_document():
@@ -121,7 +121,7 @@ class ChangeTracker:
 def is_by_document() -> bool:
 	"""Whether the statement comes from Frappe's own handling of documents."""
 	frame: FrameType | None = sys._getframe(1)
-	while frame and frame.f_globals.get("__name__", "").startswith(PASSES_ON):
+	while frame and frame.f_globals.get("__name__", "").startswith(INTERMEDIARY_MODULES):
 		frame = frame.f_back
 	return bool(frame) and frame.f_globals.get("__name__", "").startswith("frappe.model")
 
@@ -176,7 +176,7 @@ def tracking(is_dry_run: bool) -> Iterator[ChangeTracker]:
 
 	token = _tracker.set(tracker)
 	try:
-		with replaced(
+		with replaced_attributes(
 			db,
 			set_value=recorded("set_value", record_rows),
 			set_single_value=recorded("set_single_value", record_single),
@@ -190,7 +190,7 @@ def tracking(is_dry_run: bool) -> Iterator[ChangeTracker]:
 
 
 @contextmanager
-def replaced(target: Any, **attributes) -> Iterator[None]:
+def replaced_attributes(target: Any, **attributes) -> Iterator[None]:
 	"""Give an object other attributes for a while."""
 	own = {name: vars(target)[name] for name in attributes if name in vars(target)}
 	vars(target).update(attributes)

@@ -11,17 +11,17 @@ from typing import Any
 import frappe
 
 from huf.ai.core.arguments import HIDDEN
-from huf.ai.tools.fields import SECRET
+from huf.ai.tools.fields import SECRET_FIELDTYPE
 
-NOT_COMPARED = {"Table", "Table MultiSelect"}
+TABLE_FIELDTYPES = {"Table", "Table MultiSelect"}
 DOCSTATUS = {"fieldname": "docstatus", "label": "Document Status"}
 OWNER = {"fieldname": "owner", "label": "Created By"}
 POSITION = {"fieldname": "idx", "label": "No."}
-STATUS_WORDS = {0: "Draft", 1: "Submitted", 2: "Cancelled"}
-TURNS = {(0, 1): "submit", (1, 2): "cancel"}
+DOCSTATUS_LABELS = {0: "Draft", 1: "Submitted", 2: "Cancelled"}
+DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
 
 
-def read_state(doctype: str, name: str) -> dict | None:
+def read_document_state(doctype: str, name: str) -> dict | None:
 	"""A document as it is stored: {modified, docstatus, fields, tables: {field: {row name: {idx, doctype, fields}}}}; or None."""
 	meta = frappe.get_meta(doctype)
 	if getattr(meta, "is_virtual", 0) or not frappe.db.exists(doctype, name):
@@ -31,13 +31,13 @@ def read_state(doctype: str, name: str) -> dict | None:
 		"modified": str(doc.modified or ""),
 		"docstatus": int(doc.docstatus or 0),
 		"owner": doc.owner,
-		"fields": values_of(doc, meta),
+		"fields": read_values(doc, meta),
 		"tables": {
 			df.fieldname: {
 				str(row.name): {
 					"idx": row.idx,
 					"doctype": df.options,
-					"fields": values_of(row, frappe.get_meta(df.options)),
+					"fields": read_values(row, frappe.get_meta(df.options)),
 				}
 				for row in doc.get(df.fieldname) or ()
 			}
@@ -46,20 +46,20 @@ def read_state(doctype: str, name: str) -> dict | None:
 	}
 
 
-def values_of(doc, meta) -> dict[str, Any]:
+def read_values(doc, meta) -> dict[str, Any]:
 	stored = set(meta.get_valid_columns())
 	return {
-		df.fieldname: plain(doc.get(df.fieldname), df)
+		df.fieldname: normalize_value(doc.get(df.fieldname), df)
 		for df in meta.fields
-		if df.fieldname in stored and df.fieldtype not in NOT_COMPARED
+		if df.fieldname in stored and df.fieldtype not in TABLE_FIELDTYPES
 	}
 
 
-def plain(value: Any, df) -> Any:
+def normalize_value(value: Any, df) -> Any:
 	"""A value as JSON has it, the same for the same content; an empty one is None."""
 	if value is None or value == "":
 		return None
-	if df.fieldtype == SECRET:
+	if df.fieldtype == SECRET_FIELDTYPE:
 		return HIDDEN
 	if isinstance(value, bool | int | float):
 		return value
@@ -68,14 +68,14 @@ def plain(value: Any, df) -> Any:
 	return str(value)
 
 
-def compare(doctype: str, name: str, before: Mapping | None, after: Mapping | None) -> dict | None:
-	"""The change that makes `after` of `before` (see `read_state`); None where there is none."""
+def compare_states(doctype: str, name: str, before: Mapping | None, after: Mapping | None) -> dict | None:
+	"""The change that makes `after` of `before` (see `read_document_state`); None where there is none."""
 	if before is None and after is None:
 		return None
 	change = {
 		"doctype": doctype,
 		"name": name,
-		"action": action_of(before, after),
+		"action": find_action(before, after),
 		"fields": compare_fields(doctype, (before or {}).get("fields"), (after or {}).get("fields")),
 		"rows": compare_tables(
 			doctype, (before or {}).get("tables") or {}, (after or {}).get("tables") or {}
@@ -83,19 +83,21 @@ def compare(doctype: str, name: str, before: Mapping | None, after: Mapping | No
 	}
 	was, now = (before or {}).get("docstatus", 0), (after or {}).get("docstatus", 0)
 	if was != now and after is not None:
-		change["fields"].append({**DOCSTATUS, "before": STATUS_WORDS[was], "after": STATUS_WORDS[now]})
+		change["fields"].append(
+			{**DOCSTATUS, "before": DOCSTATUS_LABELS[was], "after": DOCSTATUS_LABELS[now]}
+		)
 	if before and after and before["owner"] != after["owner"]:
 		change["fields"].append({**OWNER, "before": before["owner"], "after": after["owner"]})
 	something = change["fields"] or change["rows"] or change["action"] in ("create", "delete")
 	return change if something else None
 
 
-def action_of(before: Mapping | None, after: Mapping | None) -> str:
+def find_action(before: Mapping | None, after: Mapping | None) -> str:
 	if before is None:
 		return "create"
 	if after is None:
 		return "delete"
-	return TURNS.get((before["docstatus"], after["docstatus"]), "update")
+	return DOCSTATUS_ACTIONS.get((before["docstatus"], after["docstatus"]), "update")
 
 
 def compare_fields(doctype: str, before: Mapping | None, after: Mapping | None) -> list[dict]:
@@ -120,7 +122,7 @@ def compare_tables(doctype: str, before: Mapping, after: Mapping) -> list[dict]:
 def compare_rows(doctype: str, fieldname: str, before: Mapping, after: Mapping) -> list[dict]:
 	"""Rows of one table, by their names: changed and removed ones as they stood, added ones after them."""
 	label, found = frappe.get_meta(doctype).get_label(fieldname), []
-	moved = moved_rows(before, after)
+	moved = find_moved_rows(before, after)
 	for name in [*before, *(name for name in after if name not in before)]:
 		was, now = before.get(name), after.get(name)
 		known = now or was
@@ -134,7 +136,7 @@ def compare_rows(doctype: str, fieldname: str, before: Mapping, after: Mapping) 
 	return found
 
 
-def moved_rows(before: Mapping, after: Mapping) -> set[str]:
+def find_moved_rows(before: Mapping, after: Mapping) -> set[str]:
 	"""Rows that come in another order than before; those that only make room for others have not moved."""
 	stayed = [name for name in before if name in after]
 	orders = (sorted(stayed, key=lambda name: rows[name]["idx"] or 0) for rows in (before, after))

@@ -20,7 +20,7 @@ from frappe.core.doctype.file.file import File
 from frappe.utils import background_jobs
 
 from huf.ai.core.errors import PreviewRefused
-from huf.ai.dry_run.change_tracking import replaced
+from huf.ai.dry_run.change_tracking import replaced_attributes
 
 SAVEPOINT = "huf_dry_run"
 ENDS_TRANSACTION = re.compile(
@@ -102,7 +102,7 @@ def rolled_back(db: Any, dry_run: DryRun) -> Iterator[None]:
 
 	callbacks = {name: type(getattr(db, name))() for name in CALLBACKS}
 	db.savepoint(SAVEPOINT)
-	with replaced(
+	with replaced_attributes(
 		db,
 		commit=lambda: refuse_end("commits by itself"),
 		rollback=roll_back_to,
@@ -147,7 +147,7 @@ def drop_job(dry_run: DryRun) -> NoQueue:
 	return NoQueue()
 
 
-WRAPPED: tuple[tuple[Any, str, Callable[[DryRun], Any]], ...] = (
+WRAPPED_FUNCTIONS: tuple[tuple[Any, str, Callable[[DryRun], Any]], ...] = (
 	(background_jobs, "get_queue", drop_job),
 	(realtime, "emit_via_redis", lambda dry_run: dry_run.suppress("messages")),
 	# The row comes back by the rollback; its bytes must still be there.
@@ -159,17 +159,17 @@ _lock = Lock()
 
 def wrap_frappe() -> None:
 	with _lock:
-		for owner, name, instead in WRAPPED:
+		for owner, name, replacement in WRAPPED_FUNCTIONS:
 			if not hasattr(getattr(owner, name), "huf_original"):
-				wrap(owner, name, instead)
+				wrap_function(owner, name, replacement)
 
 
-def wrap(owner: Any, name: str, instead: Callable[[DryRun], Any]) -> None:
+def wrap_function(owner: Any, name: str, replacement: Callable[[DryRun], Any]) -> None:
 	original = getattr(owner, name)
 
 	def call(*args: Any, **kwargs: Any) -> Any:
 		dry_run = _current.get()
-		return original(*args, **kwargs) if dry_run is None else instead(dry_run)
+		return original(*args, **kwargs) if dry_run is None else replacement(dry_run)
 
 	call.huf_original = original  # type: ignore[attr-defined]
 	setattr(owner, name, call)

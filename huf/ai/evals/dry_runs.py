@@ -25,7 +25,7 @@ from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.core.types import Effect
 from huf.ai.dry_run import isolation
 from huf.ai.dry_run.change_tracking import ChangeTracker, tracking
-from huf.ai.dry_run.preview import forget_caches
+from huf.ai.dry_run.preview import clear_caches
 from huf.ai.evals.cases import EvalCase
 from huf.ai.mail import store
 from huf.ai.mail.dispatch import read_preprocessors
@@ -119,7 +119,7 @@ class CaseDryRuns:
 					yield names
 		finally:
 			frappe.flags.huf_run = before
-			forget_caches(changes.documents if changes else {})
+			clear_caches(changes.documents if changes else {})
 			frappe.db.rollback()
 
 	def set_up(self) -> None:

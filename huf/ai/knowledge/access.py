@@ -12,7 +12,7 @@ import frappe
 
 from huf.ai.knowledge.sources import find_source_field
 from huf.ai.knowledge.store import SOURCE, find_source_items
-from huf.ai.tools.fields import readable_fields
+from huf.ai.tools.fields import list_readable_fields
 
 MAX_DOCUMENTS_BY_NAME = 500
 """If the user may read at most this many documents of a DocType, a search can look in exactly these."""
@@ -99,7 +99,7 @@ class KnowledgeReader:
 	def may_read_field(self, doctype: str, field: str) -> bool:
 		"""Whether the user's permission levels include a field; for table.field, the table and its field."""
 		if doctype not in self.fields:
-			self.fields[doctype] = set(readable_fields(doctype))
+			self.fields[doctype] = set(list_readable_fields(doctype))
 		name, _, child = field.partition(".")
 		if name not in self.fields[doctype] or not child:
 			return name in self.fields[doctype]

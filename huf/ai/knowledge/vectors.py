@@ -51,7 +51,7 @@ def request_vectors(model: str, texts: list[str]) -> list[list[float]]:
 	from huf.ai.providers import services
 
 	try:
-		with budgeted_call(services.worst_of_embedding(model, texts)) as used:
+		with budgeted_call(services.embedding_worst_case(model, texts)) as used:
 			vectors, used.usage = asyncio.run(services.embed(model, texts))
 			return vectors
 	except (RunStopped, BudgetReserved) as limit:

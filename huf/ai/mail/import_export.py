@@ -94,7 +94,7 @@ def ensure_tool(name: str, profile: Profile) -> str:
 	"""The Agent Tool Function of that name; one that an app offers is created."""
 	if frappe.db.exists("Agent Tool Function", name):
 		return name
-	offer = next((each for each in registry.offers() if each.name == name), None)
+	offer = next((each for each in registry.list_code_tools() if each.name == name), None)
 	if offer is None:
 		raise UsageError(
 			f"Line {profile.line}: there is no tool {name!r} for {profile.name}. "

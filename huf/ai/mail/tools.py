@@ -14,7 +14,7 @@ from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.drafts import Reply, enqueue_sending
 from huf.ai.tools.registry import tool
-from huf.ai.tools.taint import mail_of
+from huf.ai.tools.taint import find_mail
 
 APPROVAL_NEEDED = "A person reads it before it is sent."
 
@@ -97,7 +97,7 @@ def parse_recipients(to: str) -> tuple[str, ...]:
 
 def get_current_mail():
 	"""The row of the mail that the run is about. Raises ToolError if it is about none."""
-	row = store.read_mail(mail_of(frappe.flags.huf_run) or "")
+	row = store.read_mail(find_mail(frappe.flags.huf_run) or "")
 	if not row:
 		raise ToolError("This run is not about a mail, so there is nothing to answer or hand over.")
 	return row

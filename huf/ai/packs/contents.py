@@ -75,7 +75,7 @@ def read_code_tools(pack: Pack, source: PackSource) -> Iterable[PackEntry]:
 	"""The tools of tools.py that the manifest does not list; those that it lists get their missing values."""
 	if not pack.has_tools:
 		return
-	offer = registry.load(source.app or "", source.tools_module)
+	offer = registry.load_tools(source.app or "", source.tools_module)
 	if offer.faults:
 		raise UsageError(" ".join(offer.faults))
 	listed = {entry.values.get("tool_name"): entry.values for entry in pack.entries if entry.doctype == TOOL}
@@ -100,7 +100,7 @@ def find_offered_tools(
 
 	Raises UsageError for unknown tools.
 	"""
-	offers, more = {each.name: each for each in registry.offers()}, {}
+	offers, more = {each.name: each for each in registry.list_code_tools()}, {}
 	for entry in agents:
 		for name in [row["tool"] for row in entry.values["agent_tool"] if row["tool"] not in known]:
 			exists = frappe.db.exists(TOOL, name)

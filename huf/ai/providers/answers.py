@@ -9,11 +9,11 @@ from dataclasses import replace
 from secrets import token_hex
 
 from huf.ai.core.types import CallRequest, ModelReply, Usage
-from huf.ai.providers.response_guard import Screen
-from huf.ai.providers.text_tool_calls import Tools
+from huf.ai.providers.response_guard import ResponseGuard
+from huf.ai.providers.text_tool_calls import ToolSchemas
 
 
-class Told:
+class TextRelay:
 	"""Text on its way to `function`, which hears it in order, on the loop and in the context in which this was made.
 
 	What is added while that loop is busy, by whatever thread, is told together: each piece by itself would cost more.
@@ -26,9 +26,9 @@ class Told:
 	def add(self, text: str) -> None:
 		self.waiting.append(text)
 		if len(self.waiting) == 1:
-			self.loop.call_soon_threadsafe(self.tell, context=self.context)
+			self.loop.call_soon_threadsafe(self.flush, context=self.context)
 
-	def tell(self) -> None:
+	def flush(self) -> None:
 		parts = []
 		while self.waiting:
 			parts.append(self.waiting.popleft())
@@ -36,29 +36,29 @@ class Told:
 			self.function("".join(parts))
 
 
-class Answer:
+class AnswerBuilder:
 	"""An answer as it grows; `on_text` is told its text. `usage` is the provider's own, None until it is told.
 
 	With `tools` it is a local model's, and passes the response guard.
 	"""
 
-	def __init__(self, on_text: Callable[[str], None], tools: Tools | None = None):
+	def __init__(self, on_text: Callable[[str], None], tools: ToolSchemas | None = None):
 		self.parts: list[str] = []
 		self.calls: dict[int, dict[str, str]] = {}
 		self.finish_reason = ""
 		self.usage = None
-		self.screen = None if tools is None else Screen(tools, on_text)
+		self.guard = None if tools is None else ResponseGuard(tools, on_text)
 		self.on_text = on_text
 
 	@property
 	def text(self) -> str:
-		return self.screen.text if self.screen else "".join(self.parts)
+		return self.guard.text if self.guard else "".join(self.parts)
 
 	@property
 	def is_empty(self) -> bool:
-		return not self.calls and not (self.screen and self.screen.calls) and not self.text.strip()
+		return not self.calls and not (self.guard and self.guard.calls) and not self.text.strip()
 
-	async def take(self, stream: AsyncIterator) -> None:
+	async def read_stream(self, stream: AsyncIterator) -> None:
 		async for chunk in stream:
 			self.usage = getattr(chunk, "usage", None) or self.usage
 			for choice in chunk.choices[:1]:
@@ -66,27 +66,27 @@ class Answer:
 				self.add_text(choice.delta.content)
 				for part in choice.delta.tool_calls or ():
 					self.add_call(part, part.index or 0)
-		self.end()
+		self.finish()
 
-	def take_whole(self, response) -> None:
+	def read_response(self, response) -> None:
 		self.usage = getattr(response, "usage", None)
 		for choice in response.choices[:1]:
 			self.finish_reason = choice.finish_reason or ""
 			self.add_text(choice.message.content)
 			for index, part in enumerate(choice.message.tool_calls or ()):
 				self.add_call(part, index)
-		self.end()
+		self.finish()
 
 	def add_text(self, text: str | None) -> None:
-		if text and self.screen:
-			self.screen.feed(text)
+		if text and self.guard:
+			self.guard.feed(text)
 		elif text:
 			self.parts.append(text)
 			self.on_text(text)
 
-	def end(self) -> None:
-		if self.screen:
-			self.screen.finish()
+	def finish(self) -> None:
+		if self.guard:
+			self.guard.finish()
 
 	def add_call(self, part, index: int) -> None:
 		call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
@@ -96,22 +96,22 @@ class Answer:
 		# Some local servers send an object where text belongs.
 		call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments)
 
-	def reply(self, model: str, usage: Usage) -> ModelReply:
+	def to_reply(self, model: str, usage: Usage) -> ModelReply:
 		calls = tuple(
-			CallRequest(call["id"] or new_id(), call["name"], call["arguments"])
+			CallRequest(call["id"] or new_call_id(), call["name"], call["arguments"])
 			for _, call in sorted(self.calls.items())
 		)
 		reply = ModelReply(self.text, calls, usage, self.finish_reason, model)
-		return guarded(reply, self.screen) if self.screen else reply
+		return add_text_calls(reply, self.guard) if self.guard else reply
 
 
-def guarded(reply: ModelReply, screen: Screen) -> ModelReply:
+def add_text_calls(reply: ModelReply, guard: ResponseGuard) -> ModelReply:
 	"""A reply with the calls that were written as text; where the model has made calls as well, only those count."""
-	written = () if reply.calls else tuple(CallRequest(new_id(), *call) for call in screen.calls)
-	said = screen.raw if screen.raw != screen.text else None
-	return replace(reply, calls=reply.calls or written, original_text=said, corrected=bool(written))
+	written = () if reply.calls else tuple(CallRequest(new_call_id(), *call) for call in guard.calls)
+	original = guard.raw if guard.raw != guard.text else None
+	return replace(reply, calls=reply.calls or written, original_text=original, corrected=bool(written))
 
 
-def new_id() -> str:
+def new_call_id() -> str:
 	"""For a call that has none; nine characters, as Mistral wants them."""
 	return token_hex(5)[:9]

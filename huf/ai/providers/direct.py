@@ -10,7 +10,7 @@ from typing import Any
 from huf.ai.core.types import DIRECT, CallRequest, ModelReply, Outcome, Tool
 from huf.ai.loop.model import FreeModel, OnText
 from huf.ai.loop.run_context import RunContext
-from huf.ai.providers.answers import new_id
+from huf.ai.providers.answers import new_call_id
 from huf.ai.providers.sdk_agent import run_sdk_agent
 
 
@@ -39,7 +39,7 @@ class DirectCall(FreeModel):
 		if results:
 			return ModelReply(results[-1])
 		call = json.loads(self.prompt)
-		return ModelReply("", (CallRequest(new_id(), call["tool"], json.dumps(call["arguments"])),))
+		return ModelReply("", (CallRequest(new_call_id(), call["tool"], json.dumps(call["arguments"])),))
 
 
 def write_prompt(tool: str, arguments: dict) -> str:

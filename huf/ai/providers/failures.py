@@ -23,21 +23,25 @@ UNREACHABLE = "The provider could not be reached. Check API Base in AI Provider 
 FAULT = "The provider had a fault of its own. Try again later."
 
 
-def model_error(error: Exception, provider: str, model: str, secret: str | None, shown: bool) -> ModelError:
+def model_error(
+	error: Exception, provider: str, model: str, secret: str | None, is_partly_displayed: bool
+) -> ModelError:
 	"""The ModelError for what a provider's client raised.
 
-	`shown`: a part of the answer has been shown to a reader. It cannot be taken back, so asking again is no help.
+	`is_partly_displayed`: a part of the answer has been shown to a reader. It cannot be taken back, so asking again is no help.
 	"""
 	status = getattr(error, "status_code", None)
-	said = hide_secret(first_line(str(error)), secret)
-	again = not shown and (status in RETRIED_STATUS or is_connection_error(error))
-	message = f"{provider} / {model}: {advise(error, status, provider)} ({said})"
+	reason = hide_secret(first_line(str(error)), secret)
+	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
+	message = f"{provider} / {model}: {advise(error, status, provider)} ({reason})"
 	# What a provider refuses it does not charge for; of anything else nobody knows how far it came.
 	usage = Usage() if status and 400 <= status < 500 and status != 408 else None
-	return ModelError(message, provider=provider, status=status, retryable=again, usage=usage)
+	return ModelError(message, provider=provider, status=status, retryable=is_retryable, usage=usage)
 
 
-def broken(message: str, provider: str, model: str, retryable: bool, usage: Usage) -> ModelError:
+def invalid_answer_error(
+	message: str, provider: str, model: str, retryable: bool, usage: Usage
+) -> ModelError:
 	"""The ModelError for an answer that came, but is none; `usage` is what it said to have used."""
 	return ModelError(f"{provider} / {model}: {message}", provider=provider, retryable=retryable, usage=usage)
 

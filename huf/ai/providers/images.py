@@ -12,44 +12,44 @@ import frappe
 from huf.ai.core.attachments import IMAGE_TYPES, drop_images
 from huf.ai.core.files import read_file_content
 
-MAX_BYTES = 20_000_000
+MAX_IMAGES_CHARS = 20_000_000
 """Of all pictures in one request; the newest are shown."""
-UNSEEN = "You cannot see pictures. Where it matters, tell the person that this model cannot."
-GONE = "A picture is no longer shown."
+NO_VISION_NOTE = "You cannot see pictures. Where it matters, tell the person that this model cannot."
+REMOVED_NOTE = "A picture is no longer shown."
 
 
-def with_pictures(messages: list[dict], sees: bool) -> list[dict]:
+def insert_images(messages: list[dict], supports_vision: bool) -> list[dict]:
 	"""Messages in OpenAI's form: those with pictures as parts, or with a line that they cannot be seen."""
-	if not sees:
-		return [drop_images(each, UNSEEN) for each in messages]
-	left, sent = MAX_BYTES, []
+	if not supports_vision:
+		return [drop_images(each, NO_VISION_NOTE) for each in messages]
+	left, sent = MAX_IMAGES_CHARS, []
 	for message in reversed(messages):
 		if message.get("images"):
-			shown = list(read_pictures(message["images"], left))
+			shown = list(read_images(message["images"], left))
 			left -= sum(map(len, shown))
-			message = as_parts(message, shown)
+			message = to_content_parts(message, shown)
 		sent.append(message)
 	return sent[::-1]
 
 
-def read_pictures(names: Iterable[str], left: int) -> Iterator[str]:
+def read_images(names: Iterable[str], left: int) -> Iterator[str]:
 	"""As data URLs those that are there and fit into so many characters together."""
 	for name in names:
-		if url := read_picture(name, left):
+		if url := read_image(name, left):
 			left -= len(url)
 			yield url
 
 
-def as_parts(message: dict, urls: list[str]) -> dict:
-	gone = GONE if len(urls) < len(message["images"]) else ""
-	told = drop_images(message, gone) if gone else message
-	words = [{"type": "text", "text": told["content"]}] if told["content"] else []
+def to_content_parts(message: dict, urls: list[str]) -> dict:
+	gone = REMOVED_NOTE if len(urls) < len(message["images"]) else ""
+	described = drop_images(message, gone) if gone else message
+	words = [{"type": "text", "text": described["content"]}] if described["content"] else []
 	pictures = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
 	return {"role": message["role"], "content": [*words, *pictures]}
 
 
-def read_picture(name: str, most: int) -> str | None:
-	"""A File as a data URL of `most` characters; None where it is gone, or longer."""
+def read_image(name: str, max_chars: int) -> str | None:
+	"""A File as a data URL of `max_chars` characters; None where it is gone, or longer."""
 	if not frappe.db.exists("File", {"name": name, "attached_to_doctype": "Agent Conversation"}):
 		return None
 	file = frappe.get_doc("File", name)
@@ -59,4 +59,4 @@ def read_picture(name: str, most: int) -> str | None:
 	except OSError:
 		return None
 	url = f"data:{IMAGE_TYPES.get(ending, 'image/png')};base64,{base64.b64encode(content).decode()}"
-	return url if len(url) <= most else None
+	return url if len(url) <= max_chars else None

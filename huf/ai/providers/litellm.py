@@ -1,6 +1,6 @@
 """Asks models through LiteLLM. The only module that imports litellm, and only when a model is asked.
 
-There are two ways: LiteLLM's translation over our own connections (`translation.py`), where `first_use.py` finds that it does
+There are two ways: LiteLLM's translation over our own connections (`direct_path.py`), where `direct_path_check.py` finds that it does
 the same, and else LiteLLM's call as a whole, which costs ten times as much.
 
 Keys travel with each call, never through the environment, and are cut out of every message that leaves here.
@@ -23,12 +23,12 @@ from huf.ai.loop.context_window import DEFAULT_WINDOW, Room
 from huf.ai.loop.model import Model, OnText
 from huf.ai.loop.planner import PlanningModel
 from huf.ai.loop.run_context import RunContext
-from huf.ai.providers.answers import Answer, Told
-from huf.ai.providers.failures import broken, model_error
-from huf.ai.providers.images import with_pictures
-from huf.ai.providers.models import Prices, facts_of, most_tokens, plans
+from huf.ai.providers.answers import AnswerBuilder, TextRelay
+from huf.ai.providers.failures import invalid_answer_error, model_error
+from huf.ai.providers.images import insert_images
+from huf.ai.providers.models import Prices, estimate_max_tokens, read_model_facts, uses_planner
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
-from huf.ai.providers.tokens import TokenCount
+from huf.ai.providers.tokens import TokenCounter
 
 __all__ = [
 	"_execute_tool_call",
@@ -53,7 +53,7 @@ class CallWay(str, Enum):
 
 @lru_cache(maxsize=1)
 def load():
-	"""litellm itself, told to keep to itself. Takes seconds the first time."""
+	"""litellm itself, set up to make no calls of its own. Takes seconds the first time."""
 	os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 	import litellm
 
@@ -84,7 +84,7 @@ async def run(
 
 	def connect_model(provider: str, model: str) -> Model:
 		call = connect(provider, model, settings, context.is_streamed)
-		return PlanningModel(call) if plans(context.agent_name, model) else call
+		return PlanningModel(call) if uses_planner(context.agent_name, model) else call
 
 	def escalate(is_unreachable: bool) -> Model | None:
 		larger = context.larger_model(is_unreachable) if context.larger_model else None
@@ -118,11 +118,11 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	if stream:
 		fixed |= STREAMED
 	_setup_api_key(provider, read_key(provider), fixed)
-	said, table = facts_of(model), listed(name)
-	answer_tokens = said.answer or int(min(settings.answer_tokens, listed_answer(name)))
-	prices = said.prices or listed_prices(name)
-	window = said.window or table.get("max_input_tokens") or DEFAULT_WINDOW
-	sees = table.get("supports_vision") if said.sees is None else said.sees
+	site, table = read_model_facts(model), listed(name)
+	answer_tokens = site.max_answer_tokens or int(min(settings.answer_tokens, listed_answer(name)))
+	prices = site.prices or listed_prices(name)
+	window = site.window or table.get("max_input_tokens") or DEFAULT_WINDOW
+	sees = table.get("supports_vision") if site.supports_vision is None else site.supports_vision
 	row = find_cached("AI Provider", provider)
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
@@ -209,40 +209,44 @@ class ModelCall:
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
 	) -> ModelReply:
 		"""Call the model once and return the whole reply; text is passed on as it streams in. Raises ModelError."""
-		kwargs = {**self.fixed, "messages": with_pictures(messages, self.sees)}
+		kwargs = {**self.fixed, "messages": insert_images(messages, self.sees)}
 		if tools:
 			kwargs["tools"] = [tool.as_spec() for tool in tools]
 		if max_tokens is not None:
 			kwargs["max_tokens"] = max_tokens
 		known = {tool.name: tool.parameters for tool in tools} if self.is_local else None
-		told = Told(on_text)
-		answer = Answer(told.add, known)
+		relay = TextRelay(on_text)
+		answer = AnswerBuilder(relay.add, known)
 		try:
 			await fetch(kwargs, answer, self.way)
 		except known_errors() as error:
 			secret = self.fixed.get("api_key")
-			raise model_error(error, self.provider, self.model, secret, shown=bool(answer.text)) from None
+			raise model_error(
+				error, self.provider, self.model, secret, is_partly_displayed=bool(answer.text)
+			) from None
 		finally:
-			told.tell()
+			relay.flush()
 		usage = self.usage_of(answer.usage)
 		if fault := fault_of(answer):
-			raise broken(fault, self.provider, self.model, retryable=answer.is_empty, usage=usage)
-		return answer.reply(self.model, usage)
+			raise invalid_answer_error(
+				fault, self.provider, self.model, retryable=answer.is_empty, usage=usage
+			)
+		return answer.to_reply(self.model, usage)
 
 	def worst_case(
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
 	) -> WorstCase:
 		"""The most that this call can use."""
-		prices = self.prices.dearest if self.prices else (None, None)
+		prices = self.prices.max_prices if self.prices else (None, None)
 		output = self.fixed.get("max_tokens") or self.answer_tokens
-		return WorstCase(self.model, most_tokens(messages, tools, counted), output, *prices)
+		return WorstCase(self.model, estimate_max_tokens(messages, tools, counted), output, *prices)
 
 	def room(self, tools: list[Tool]) -> Room:
 		"""How much can be sent, by LiteLLM's tokenizer for the model."""
 		name = self.fixed["model"]
 		return Room(
 			self.window,
-			TokenCount(lambda text: load().token_counter(model=name, text=text), tools, self.window // 2),
+			TokenCounter(lambda text: load().token_counter(model=name, text=text), tools, self.window // 2),
 		)
 
 	def usage_of(self, usage: Any) -> Usage:
@@ -255,39 +259,39 @@ class ModelCall:
 		return Usage(*tokens, cost=self.prices.cost(*tokens) if self.prices else None)
 
 
-async def fetch(kwargs: dict, answer: Answer, way: CallWay) -> None:
+async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:
 	"""One call over the wire. Raises ValueError where only the direct way may be gone and it cannot."""
 	if way is not CallWay.WRAPPED:
 		found = await direct_way(kwargs)
 		if not isinstance(found, str):
-			translation, envelope = found
-			return await translation.ask(envelope, kwargs, answer)
+			path, template = found
+			return await path.complete(template, kwargs, answer)
 		if way is CallWay.DIRECT:
 			raise ValueError(f"Connection is Direct, but this model cannot be called that way. {found}")
 	await run_on_model_loop(ask_wrapped(kwargs, answer))
 
 
-async def ask_wrapped(kwargs: dict, answer: Answer) -> None:
+async def ask_wrapped(kwargs: dict, answer: AnswerBuilder) -> None:
 	response = await load().acompletion(**kwargs)
 	if kwargs.get("stream"):
-		await answer.take(response)
+		await answer.read_stream(response)
 	else:
-		answer.take_whole(response)
+		answer.read_response(response)
 
 
 async def direct_way(kwargs: dict):
-	"""How a call can be made directly, or why it cannot; see `first_use`, which brings HTTP clients that only calls need."""
-	from huf.ai.providers import first_use
+	"""How a call can be made directly, or why it cannot; see `direct_path_check`, which brings HTTP clients that only calls need."""
+	from huf.ai.providers import direct_path_check
 
-	if found := first_use.known.get(first_use.key_of(kwargs)):
+	if found := direct_path_check.results.get(direct_path_check.make_cache_key(kwargs)):
 		return found
-	found = await run_on_model_loop(first_use.find_translation(load(), kwargs))
+	found = await run_on_model_loop(direct_path_check.find_direct_path(load(), kwargs))
 	# Half a million objects are here to stay: to look through them for garbage holds all threads up for a quarter of a second.
 	gc.freeze()
 	return found
 
 
-def fault_of(answer: Answer) -> str | None:
+def fault_of(answer: AnswerBuilder) -> str | None:
 	"""Why an answer that came without an error is none all the same."""
 	if not answer.finish_reason:
 		return "The connection broke off in the middle of the answer. Try again."
@@ -311,7 +315,7 @@ def listed_answer(name: str) -> float:
 
 def prices_of(model: str, name: str) -> Prices | None:
 	"""The site's own for an AI Model, else what LiteLLM's table says of its name there; None: nobody says."""
-	return facts_of(model).prices or listed_prices(name)
+	return read_model_facts(model).prices or listed_prices(name)
 
 
 def listed_prices(name: str) -> Prices | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
-PATIENCE = 1.0
+TIMEOUT_S = 1.0
 """Seconds that a server on the own machine may take."""
 MAX_ANSWER_BYTES = 1_000_000
-EMBEDDINGS = ("embed", "bge-", "minilm")
+EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
 """In names of models that cannot be talked to."""
 
 
@@ -24,8 +24,8 @@ class LocalServer:
 	read: Callable[[dict], list[str]]
 
 
-def servers() -> list[LocalServer]:
-	ollama = ollama_address()
+def known_servers() -> list[LocalServer]:
+	ollama = read_ollama_address()
 	return [
 		LocalServer("Ollama", ollama, "/api/tags", lambda body: [each["name"] for each in body["models"]]),
 		LocalServer(
@@ -34,7 +34,7 @@ def servers() -> list[LocalServer]:
 	]
 
 
-def ollama_address() -> str:
+def read_ollama_address() -> str:
 	"""Where Ollama is told to listen, by the variable of its own; without one, its port on this machine."""
 	host = os.environ.get("OLLAMA_HOST", "").strip().rstrip("/").removeprefix("http://")
 	if host.startswith("https://"):
@@ -43,9 +43,9 @@ def ollama_address() -> str:
 	return f"http://{'127.0.0.1' if name in ('', '0.0.0.0', 'localhost') else name}:{port or 11434}"
 
 
-def find_local() -> list[dict]:
+def find_local_servers() -> list[dict]:
 	"""Those that answer: [{provider, api_base, models}]."""
-	found = ((server, models_of(server)) for server in servers())
+	found = ((server, fetch_models(server)) for server in known_servers())
 	return [
 		{"provider": server.provider, "api_base": server.base, "models": models}
 		for server, models in found
@@ -53,12 +53,12 @@ def find_local() -> list[dict]:
 	]
 
 
-def models_of(server: LocalServer) -> list[str] | None:
+def fetch_models(server: LocalServer) -> list[str] | None:
 	"""Names of the models that can be talked to; None: there is no such server."""
 	try:
 		# No proxy stands between a machine and itself.
-		with build_opener(ProxyHandler({})).open(server.base + server.path, timeout=PATIENCE) as answer:
+		with build_opener(ProxyHandler({})).open(server.base + server.path, timeout=TIMEOUT_S) as answer:
 			names = server.read(json.loads(answer.read(MAX_ANSWER_BYTES)))
 	except (URLError, OSError, ValueError, KeyError, TypeError):
 		return None
-	return [name for name in names if not any(part in name.lower() for part in EMBEDDINGS)]
+	return [name for name in names if not any(part in name.lower() for part in EMBEDDING_NAME_PARTS)]

@@ -10,7 +10,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import DIRECT, OFFLINE, Tool
 
-MILLION = 1_000_000
+TOKENS_PER_PRICE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Prices:
 	cached: float
 
 	@property
-	def dearest(self) -> tuple[float, float]:
+	def max_prices(self) -> tuple[float, float]:
 		"""The most that a token of the input, and one of the output, can cost."""
 		return max(self.input, self.cached), self.output
 
@@ -32,15 +32,15 @@ class Prices:
 
 
 @dataclass(frozen=True)
-class Facts:
+class ModelFacts:
 	"""What the site says of a model; None and 0: it does not say."""
 
 	prices: Prices | None = None
 	window: int = 0
 	"""Tokens it can read at once."""
-	answer: int = 0
+	max_answer_tokens: int = 0
 	"""Tokens of an answer at most."""
-	sees: bool | None = None
+	supports_vision: bool | None = None
 	"""Whether it is shown pictures."""
 
 
@@ -63,7 +63,7 @@ def choose_model(agent, provider: str | None = None, model: str | None = None) -
 	return provider, model
 
 
-def shown_model(agent) -> tuple[str | None, str]:
+def find_listed_model(agent) -> tuple[str | None, str]:
 	"""The same for a list, where one agent whose model is gone must not hide the others."""
 	try:
 		return choose_model(agent)
@@ -71,36 +71,40 @@ def shown_model(agent) -> tuple[str | None, str]:
 		return None, agent.model or get_settings().default_model
 
 
-def plans(agent_name: str | None, model: str) -> bool:
+def uses_planner(agent_name: str | None, model: str) -> bool:
 	"""Whether an agent's tools are called by plans: as the agent says, else as the model needs it."""
 	agent, row = find_cached("Agent", agent_name), find_cached("AI Model", model)
 	chosen = agent.tool_mode if agent else None
 	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))
 
 
-def facts_of(model: str) -> Facts:
+def read_model_facts(model: str) -> ModelFacts:
 	doc = find_cached("AI Model", model)
 	if not doc:
-		return Facts()
-	sees = doc.vision == "Yes" if doc.vision in ("Yes", "No") else None
-	return Facts(prices_of(doc), doc.context_window or 0, doc.max_output_tokens or 0, sees)
+		return ModelFacts()
+	supports_vision = doc.vision == "Yes" if doc.vision in ("Yes", "No") else None
+	return ModelFacts(
+		read_site_prices(doc), doc.context_window or 0, doc.max_output_tokens or 0, supports_vision
+	)
 
 
-def prices_of(doc) -> Prices | None:
+def read_site_prices(doc) -> Prices | None:
 	if doc.own_prices:
 		cached = doc.cached_price or doc.input_price
-		return Prices(doc.input_price / MILLION, doc.output_price / MILLION, cached / MILLION)
+		return Prices(
+			doc.input_price / TOKENS_PER_PRICE, doc.output_price / TOKENS_PER_PRICE, cached / TOKENS_PER_PRICE
+		)
 	local = frappe.get_cached_value("AI Provider", doc.provider, "is_local")
 	return Prices(0.0, 0.0, 0.0) if local else None
 
 
-def most_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)) -> int:
+def estimate_max_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)) -> int:
 	"""More tokens than any model makes of this: a token is a byte at least, and a message has a few around it; of a picture
 	as many as most models make.
 
 	`counted`: how many of the messages, with the tools, a provider has counted already, and what it said.
 	"""
 	known, tokens = counted
-	said = [*messages[known:], *([] if known else [tool.as_spec() for tool in tools])]
-	words = sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in said)
+	rest = [*messages[known:], *([] if known else [tool.as_spec() for tool in tools])]
+	words = sum(len(json.dumps(each, ensure_ascii=False).encode()) for each in rest)
 	return tokens + words + count_images(messages[known:]) * MAX_IMAGE_TOKENS

@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from huf.ai.providers.models import MILLION, facts_of
+from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts
 
 FILE = "model_prices_and_context_window_backup.json"
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
@@ -14,53 +14,54 @@ NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
 
 
 @lru_cache(maxsize=1)
-def table() -> dict[str, dict]:
+def load_table() -> dict[str, dict]:
 	spec = find_spec("litellm")
 	path = Path(spec.submodule_search_locations[0], FILE) if spec else None
 	return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else {}
 
 
-def prefix_of(provider: str) -> str:
+def find_prefix(provider: str) -> str:
 	name = provider.strip().lower()
 	return NAMES.get(name, name.replace(" ", "_"))
 
 
-def rows_of(provider: str, model: str) -> Iterator[dict]:
-	names = (f"{prefix_of(provider)}/{model}", model, model.partition("/")[2])
-	return (row for name in names if (row := table().get(name)))
+def find_rows(provider: str, model: str) -> Iterator[dict]:
+	names = (f"{find_prefix(provider)}/{model}", model, model.partition("/")[2])
+	return (row for name in names if (row := load_table().get(name)))
 
 
-def can_see(provider: str | None, model: str) -> bool:
+def supports_vision(provider: str | None, model: str) -> bool:
 	"""Whether a model is shown pictures: as the site says, else as the table does."""
-	said = facts_of(model).sees
-	if said is None and provider:
-		return any(row.get("supports_vision") for row in rows_of(provider, model))
-	return bool(said)
+	own = read_model_facts(model).supports_vision
+	if own is None and provider:
+		return any(row.get("supports_vision") for row in find_rows(provider, model))
+	return bool(own)
 
 
-def listed_window(provider: str | None, model: str) -> int:
+def find_context_window(provider: str | None, model: str) -> int:
 	"""Tokens a model can read at once; 0: the table does not say."""
 	return next(
-		(row["max_input_tokens"] for row in rows_of(provider or "", model) if row.get("max_input_tokens")), 0
+		(row["max_input_tokens"] for row in find_rows(provider or "", model) if row.get("max_input_tokens")),
+		0,
 	)
 
 
-def listed_price(provider: str, model: str) -> dict | None:
+def find_price(provider: str, model: str) -> dict | None:
 	"""{input, output, cached} in USD per million tokens; None: the table does not say."""
-	rows = rows_of(provider, model)
+	rows = find_rows(provider, model)
 	row = next((row for row in rows if row.get("input_cost_per_token") is not None), None)
 	if row is None:
 		return None
 	price = row["input_cost_per_token"]
 	costs = {"input": price, "output": row.get("output_cost_per_token") or 0}
 	costs["cached"] = row.get("cache_read_input_token_cost") or price
-	return {kind: round(cost * MILLION, 6) for kind, cost in costs.items()}
+	return {kind: round(cost * TOKENS_PER_PRICE, 6) for kind, cost in costs.items()}
 
 
-def listed_models(provider: str) -> list[str]:
+def list_chat_models(provider: str) -> list[str]:
 	"""Names of a provider's models that one can chat with."""
-	prefix = prefix_of(provider)
-	rows = table().items()
+	prefix = find_prefix(provider)
+	rows = load_table().items()
 	names = {
 		name.removeprefix(f"{prefix}/")
 		for name, row in rows

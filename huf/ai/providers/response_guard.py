@@ -11,56 +11,63 @@ from dataclasses import dataclass, field
 
 from huf.ai.providers.text_call_formats import (
 	ACTION,
+	ACTION_INPUT,
+	ACTION_LINE,
 	BEFORE_CALLS,
-	BEGINNINGS,
 	BETWEEN_CALLS,
+	CALL_LANGUAGES,
+	CALL_MARKERS,
+	CALL_OFFSETS,
 	FENCE,
 	FENCE_END,
-	INFO,
-	INPUT,
-	KEY,
-	LANGUAGES,
-	MADE_UP,
-	MARKS,
-	MAX_BEGINNING_CHARS,
+	FENCE_START,
+	FIRST_KEY,
+	INVENTED_RESULT_MARKERS,
+	MAX_PARTIAL_OPENER_CHARS,
+	NAME_PREFIXES,
 	OPENER,
-	PACKAGES,
-	PART_OF_THE_CALL,
-	STEP,
-	TEXT,
-	THOUGHTS,
-	Brackets,
+	PARTIAL_OPENERS,
+	TEXT_VALUE,
+	THINKING_MARKERS,
+	BracketTracker,
 )
-from huf.ai.providers.text_tool_calls import CALL_KEYS, NAME_KEYS, Tools, Written, known, read_calls
+from huf.ai.providers.text_tool_calls import (
+	CALL_KEYS,
+	NAME_KEYS,
+	TextCall,
+	ToolSchemas,
+	find_tool_name,
+	read_calls,
+)
 
 
-class Wait(Exception):
+class NeedsMoreText(Exception):
 	"""What comes next decides."""
 
 
 @dataclass(frozen=True)
-class Taken:
+class ReadResult:
 	"""So many characters are these calls; without any calls, they are text."""
 
 	length: int
-	calls: list[Written] = field(default_factory=list)
+	calls: list[TextCall] = field(default_factory=list)
 
 
-class Screen:
+class ResponseGuard:
 	"""One answer on its way to the reader. `let(text)` is called with what may be seen; `calls` is what was found.
 
 	`text` is all that was let through, `raw` all that came.
 	"""
 
-	def __init__(self, tools: Tools, let: Callable[[str], None]):
+	def __init__(self, tools: ToolSchemas, let: Callable[[str], None]):
 		self.tools, self.let = tools, let
-		self.calls: list[Written] = []
+		self.calls: list[TextCall] = []
 		self.shown: list[str] = []
 		self.came: list[str] = []
 		self.held = ""
 		self.space = ""
 		self.quoted = ""
-		self.brackets = Brackets()
+		self.brackets = BracketTracker()
 		self.after_call = self.made_up = False
 		self.line = "\n"
 
@@ -91,7 +98,7 @@ class Screen:
 				return
 			try:
 				self.quote_on(ended) if self.quoted else self.look(ended)
-			except Wait:
+			except NeedsMoreText:
 				return
 
 	def look(self, ended: bool) -> None:
@@ -99,28 +106,28 @@ class Screen:
 		opener = OPENER.search(self.held)
 		start = opener.start() if opener else len(self.held)
 		# A longer opener may begin before the end, or be the longer form of the one that is there.
-		if not ended and (begins := beginning_of_an_opener(self.held)) is not None and begins <= start:
+		if not ended and (begins := find_partial_opener(self.held)) is not None and begins <= start:
 			self.release(begins)
-			raise Wait
+			raise NeedsMoreText
 		self.release(start)
 		if opener:
 			self.decide(opener[0], ended)
 
 	def decide(self, opener: str, ended: bool) -> None:
 		first = not self.shown or self.after_call
-		if opener in THOUGHTS:
-			return self.forget(THOUGHTS[opener], ended) if first else self.release(len(opener))
-		if opener in MADE_UP:
+		if opener in THINKING_MARKERS:
+			return self.forget(THINKING_MARKERS[opener], ended) if first else self.release(len(opener))
+		if opener in INVENTED_RESULT_MARKERS:
 			self.made_up = self.after_call
 			return self.release(len(opener))
-		taken = self.read(opener, ended)
-		if not taken.calls:
-			return self.release(taken.length)
-		self.calls += taken.calls
-		self.drop(taken.length)
+		result = self.read(opener, ended)
+		if not result.calls:
+			return self.release(result.length)
+		self.calls += result.calls
+		self.drop(result.length)
 
-	def read(self, opener: str, ended: bool) -> Taken:
-		if opener in MARKS:
+	def read(self, opener: str, ended: bool) -> ReadResult:
+		if opener in CALL_MARKERS:
 			return self.read_marked(opener, ended)
 		if opener == FENCE:
 			return self.read_fence(ended)
@@ -128,89 +135,91 @@ class Screen:
 			return self.read_action(ended)
 		if opener == "`":
 			self.quoted = "`"
-			return Taken(1)
+			return ReadResult(1)
 		return self.read_bare(ended)
 
-	def read_marked(self, opener: str, ended: bool) -> Taken:
-		closer = re.compile(MARKS[opener]).search(self.held, len(opener))
+	def read_marked(self, opener: str, ended: bool) -> ReadResult:
+		closer = re.compile(CALL_MARKERS[opener]).search(self.held, len(opener))
 		if not closer and not ended:
-			raise Wait
+			raise NeedsMoreText
 		last, end = closer.span() if closer else (len(self.held), len(self.held))
-		body = self.held[PART_OF_THE_CALL.get(opener, len(opener)) : last]
-		return Taken(end, read_calls(body, self.tools, marked=True))
+		body = self.held[CALL_OFFSETS.get(opener, len(opener)) : last]
+		return ReadResult(end, read_calls(body, self.tools, marked=True))
 
-	def read_fence(self, ended: bool) -> Taken:
-		info = INFO.match(self.held)
+	def read_fence(self, ended: bool) -> ReadResult:
+		info = FENCE_START.match(self.held)
 		begin = info.end()
 		if begin == len(self.held) and not ended:
-			raise Wait
+			raise NeedsMoreText
 		language = info[1].lower()
-		is_open = language in LANGUAGES and self.may_begin(self.held[begin:], LANGUAGES[language], ended)
+		is_open = language in CALL_LANGUAGES and self.may_begin(
+			self.held[begin:], CALL_LANGUAGES[language], ended
+		)
 		if not is_open:
 			self.quoted = FENCE
-			return Taken(len(FENCE))
+			return ReadResult(len(FENCE))
 		end = FENCE_END.search(self.held, begin)
 		if not end and not ended:
-			raise Wait
+			raise NeedsMoreText
 		body = self.held[begin : end.start() if end else len(self.held)]
-		calls = read_calls(body, self.tools, LANGUAGES[language])
-		return Taken(end.end() if end else len(self.held), calls)
+		calls = read_calls(body, self.tools, CALL_LANGUAGES[language])
+		return ReadResult(end.end() if end else len(self.held), calls)
 
-	def read_bare(self, ended: bool) -> Taken:
+	def read_bare(self, ended: bool) -> ReadResult:
 		"""An object or a list that stands in the text by itself."""
 		if not self.may_begin(self.held, False, ended):
-			if KEY.match(self.held) and KEY.match(self.held)[2]:
+			if FIRST_KEY.match(self.held) and FIRST_KEY.match(self.held)[2]:
 				# Some other object: what is in it is not ours either.
-				self.quoted, self.brackets = "{", Brackets()
-				return Taken(0)
-			return Taken(1)
+				self.quoted, self.brackets = "{", BracketTracker()
+				return ReadResult(0)
+			return ReadResult(1)
 		end = self.brackets.closing(self.held)
 		if end is None and not ended:
-			raise Wait
+			raise NeedsMoreText
 		end = end or len(self.held)
-		return Taken(end, read_calls(self.held[:end], self.tools, marked=False))
+		return ReadResult(end, read_calls(self.held[:end], self.tools, marked=False))
 
-	def read_action(self, ended: bool) -> Taken:
+	def read_action(self, ended: bool) -> ReadResult:
 		"""`Action: name`, then `Action Input: {…}`; or `Action:` before an object or a fence."""
 		if not self.begins_line():
-			return Taken(len(ACTION))
+			return ReadResult(len(ACTION))
 		if before := BEFORE_CALLS.match(self.held):
 			return self.read_behind(before.end(), ended)
-		step = STEP.match(self.held)
+		step = ACTION_LINE.match(self.held)
 		name = step[1].strip(" *`\"'")
 		if not self.may_be_name(name, closed=bool(step[2])):
-			return Taken(len(ACTION))
+			return ReadResult(len(ACTION))
 		if not step[2] and not ended:
-			raise Wait
-		given = INPUT.match(self.held, step.end())
+			raise NeedsMoreText
+		given = ACTION_INPUT.match(self.held, step.end())
 		if not ended and (given is None or given.end() == len(self.held)):
 			if given or "Action Input".startswith(self.held[step.end() :].strip(" \n*")):
-				raise Wait
+				raise NeedsMoreText
 		if not given:
-			return Taken(len(ACTION))
+			return ReadResult(len(ACTION))
 		body = self.held[given.end() :]
 		if body.startswith("{"):
-			end = Brackets().closing(body)
+			end = BracketTracker().closing(body)
 		else:
 			end = body.find("\n") if "\n" in body else None
 		if end is None and not ended:
-			raise Wait
+			raise NeedsMoreText
 		end = len(body) if end is None else end
-		return Taken(given.end() + end, [(known(name, self.tools), body[:end].strip() or "{}")])
+		return ReadResult(given.end() + end, [(find_tool_name(name, self.tools), body[:end].strip() or "{}")])
 
-	def read_behind(self, begin: int, ended: bool) -> Taken:
+	def read_behind(self, begin: int, ended: bool) -> ReadResult:
 		opener = OPENER.match(self.held, begin)
 		if not ended and (not opener or opener[0] == "`"):
-			raise Wait
+			raise NeedsMoreText
 		whole, self.held = self.held, self.held[begin:]
 		try:
-			taken = self.read(opener[0], ended) if opener else Taken(0)
+			result = self.read(opener[0], ended) if opener else ReadResult(0)
 		finally:
 			self.held = whole
-		if taken.calls:
-			return Taken(begin + taken.length, taken.calls)
+		if result.calls:
+			return ReadResult(begin + result.length, result.calls)
 		self.quoted = ""
-		return Taken(len(ACTION))
+		return ReadResult(len(ACTION))
 
 	def may_begin(self, text: str, marked: bool, ended: bool) -> bool:
 		"""Whether a text may be calls, as far as it goes. Raises Wait where it does not go far enough."""
@@ -224,7 +233,7 @@ class Screen:
 			return self.may_be_name(name, closed=len(name) < len(text)) or (
 				marked and "print".startswith(name)
 			)
-		key = KEY.match(text)
+		key = FIRST_KEY.match(text)
 		if not key[2] and key.end() == len(text):
 			return self.unclear(ended)
 		if not key[3]:
@@ -235,16 +244,16 @@ class Screen:
 			)
 		if key[2] not in CALL_KEYS:
 			return False
-		value = TEXT.match(text, key.end())
+		value = TEXT_VALUE.match(text, key.end())
 		return key[2] not in NAME_KEYS or not value or self.may_be_name(value[2], closed=bool(value[3]))
 
 	def unclear(self, ended: bool) -> bool:
 		if not ended:
-			raise Wait
+			raise NeedsMoreText
 		return False
 
 	def may_be_name(self, name: str, closed: bool) -> bool:
-		names = (f"{package}{tool}" for tool in self.tools for package in PACKAGES)
+		names = (f"{package}{tool}" for tool in self.tools for package in NAME_PREFIXES)
 		if closed:
 			return name.removesuffix(".call") in names
 		return any(one.startswith(name) for one in names)
@@ -265,7 +274,7 @@ class Screen:
 		# What has been seen is let go, so the brackets count on from where the rest begins.
 		self.brackets.at = 0
 		if keep:
-			raise Wait
+			raise NeedsMoreText
 		if end:
 			self.quoted = ""
 
@@ -273,7 +282,7 @@ class Screen:
 		"""Let characters through; space waits for what follows it."""
 		text, self.held = self.held[:length], self.held[length:]
 		if length:
-			self.brackets = self.brackets if self.quoted == "{" else Brackets()
+			self.brackets = self.brackets if self.quoted == "{" else BracketTracker()
 		if self.made_up:
 			return
 		if self.after_call:
@@ -289,22 +298,22 @@ class Screen:
 
 	def show(self, text: str) -> None:
 		self.shown.append(text)
-		self.line = (self.line + text)[-MAX_BEGINNING_CHARS:]
+		self.line = (self.line + text)[-MAX_PARTIAL_OPENER_CHARS:]
 		self.let(text)
 
 	def drop(self, length: int) -> None:
-		self.held, self.after_call, self.brackets = self.held[length:], True, Brackets()
+		self.held, self.after_call, self.brackets = self.held[length:], True, BracketTracker()
 		# Text before and behind what was taken out stays apart.
 		self.space = (self.space or "\n") if self.shown else ""
 
 	def forget(self, closer: str, ended: bool) -> None:
 		end = self.held.find(closer)
 		if end < 0 and not ended:
-			raise Wait
+			raise NeedsMoreText
 		self.drop(len(self.held) if end < 0 else end + len(closer))
 
 
-def beginning_of_an_opener(text: str) -> int | None:
+def find_partial_opener(text: str) -> int | None:
 	"""Where the end of a text may be the beginning of an opener that is not there yet."""
-	starts = range(max(0, len(text) - MAX_BEGINNING_CHARS), len(text))
-	return next((start for start in starts if text[start:] in BEGINNINGS), None)
+	starts = range(max(0, len(text) - MAX_PARTIAL_OPENER_CHARS), len(text))
+	return next((start for start in starts if text[start:] in PARTIAL_OPENERS), None)

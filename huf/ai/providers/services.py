@@ -14,28 +14,30 @@ from huf.ai.providers.litellm import (
 	prices_of,
 	read_key,
 )
-from huf.ai.providers.speech import sound_prices, worst_of_sound
+from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.ai.storage.standalone_calls import budgeted_call
 
 SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
 
 
-async def transcribe(model: str, file_name: str, content: bytes | str) -> dict:
+async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> dict:
 	"""Text of a sound file: {text}. Paid by the user and the site. Raises ModelError; commits."""
-	sound = content.encode() if isinstance(content, str) else content
+	audio = content.encode() if isinstance(content, str) else content
 	row = find_cached("AI Model", model)
 	name = _normalize_model_name(model, row.provider)
-	kwargs = {"model": name, "file": (file_name, sound), "max_retries": 0}
+	kwargs = {"model": name, "file": (file_name, audio), "max_retries": 0}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
-	prices = sound_prices(model, name)
+	prices = read_speech_prices(model, name)
 	try:
-		with budgeted_call(worst_of_sound(model, file_name, len(sound), prices)) as used:
+		with budgeted_call(speech_worst_case(model, file_name, len(audio), prices)) as used:
 			answer = await run_on_model_loop(load().atranscription(**kwargs))
 			used.usage = prices.usage_of(answer.usage)
 	except (RunStopped, BudgetReserved) as limit:
 		raise ModelError(str(limit)) from None
 	except known_errors() as error:
-		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
+		raise model_error(
+			error, row.provider, model, kwargs.get("api_key"), is_partly_displayed=False
+		) from None
 	return {"text": answer.text}
 
 
@@ -48,21 +50,23 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 	try:
 		answer = await run_on_model_loop(load().aembedding(**kwargs))
 	except known_errors() as error:
-		raise model_error(error, row.provider, model, kwargs.get("api_key"), shown=False) from None
+		raise model_error(
+			error, row.provider, model, kwargs.get("api_key"), is_partly_displayed=False
+		) from None
 	tokens = answer.usage.prompt_tokens if answer.usage else 0
 	prices = prices_of(model, name)
 	cost = prices.cost(tokens, 0, 0) if prices and tokens else None
 	return [each["embedding"] for each in answer.data], Usage(tokens, cost=cost)
 
 
-def worst_of_embedding(model: str, texts: list[str]) -> WorstCase:
+def embedding_worst_case(model: str, texts: list[str]) -> WorstCase:
 	"""The most that `embed` can use: a token is a byte at least."""
 	prices = prices_of(model, _normalize_model_name(model, find_cached("AI Model", model).provider))
 	tokens = sum(len(text.encode()) for text in texts)
 	return WorstCase(model, tokens, 0, prices.input if prices else None, 0.0)
 
 
-async def search(query: str, limit: int) -> list[dict]:
+async def search_web(query: str, limit: int) -> list[dict]:
 	"""What the site's search provider finds: [{title, url, text, date}]. Raises ToolError."""
 	from frappe.utils.password import get_decrypted_password
 
@@ -79,8 +83,8 @@ async def search(query: str, limit: int) -> list[dict]:
 	try:
 		answer = await run_on_model_loop(load().asearch(**kwargs))
 	except known_errors() as error:
-		said = hide_secret(first_line(str(error)), key)
-		raise ToolError(f"The web search by {settings.search_provider} failed: {said}") from None
+		reason = hide_secret(first_line(str(error)), key)
+		raise ToolError(f"The web search by {settings.search_provider} failed: {reason}") from None
 	return [
 		{
 			"title": each.title,

@@ -2,7 +2,7 @@
 
 import re
 
-MARKS = {
+CALL_MARKERS = {
 	"<tool_call>": r"</tool_call>",
 	"<tool_calls>": r"</tool_calls>",
 	"<function_call>": r"</function_call>",
@@ -20,23 +20,23 @@ MARKS = {
 	"functools[": r"</s>",
 }
 """Behind these stand calls and nothing else, up to what closes them or to the end."""
-PART_OF_THE_CALL = {"<function=": 0, "<invoke name=": 0, "functools[": len("functools")}
+CALL_OFFSETS = {"<function=": 0, "<invoke name=": 0, "functools[": len("functools")}
 """Where the call itself begins, for marks that are part of it."""
-THOUGHTS = {
+THINKING_MARKERS = {
 	"<think>": "</think>",
 	"<thinking>": "</thinking>",
 	"<thought>": "</thought>",
 	"[THINK]": "[/THINK]",
 }
-MADE_UP = ("Observation:", "<tool_response>", "[TOOL_RESULTS]")
+INVENTED_RESULT_MARKERS = ("Observation:", "<tool_response>", "[TOOL_RESULTS]")
 """Begins what a model says a tool has answered, though none was asked."""
 FENCE, ACTION = "```", "Action:"
-OPENERS = (*MARKS, *THOUGHTS, *MADE_UP, FENCE, ACTION, "`", "{", "[")
+OPENERS = (*CALL_MARKERS, *THINKING_MARKERS, *INVENTED_RESULT_MARKERS, FENCE, ACTION, "`", "{", "[")
 OPENER = re.compile("|".join(map(re.escape, sorted(OPENERS, key=len, reverse=True))))
-BEGINNINGS = {opener[:length] for opener in OPENERS for length in range(1, len(opener))}
-MAX_BEGINNING_CHARS = max(map(len, BEGINNINGS))
-PACKAGES = ("", "functions.", "tools.", "default_api.")
-LANGUAGES = {
+PARTIAL_OPENERS = {opener[:length] for opener in OPENERS for length in range(1, len(opener))}
+MAX_PARTIAL_OPENER_CHARS = max(map(len, PARTIAL_OPENERS))
+NAME_PREFIXES = ("", "functions.", "tools.", "default_api.")
+CALL_LANGUAGES = {
 	"": False,
 	"json": False,
 	"xml": False,
@@ -45,17 +45,17 @@ LANGUAGES = {
 	"function_call": True,
 }
 """Of fenced code that may be a call; whether it can be nothing else."""
-INFO = re.compile(r"```[ \t]*(\w*)(\s*)")
+FENCE_START = re.compile(r"```[ \t]*(\w*)(\s*)")
 FENCE_END = re.compile(r"(?:\n[ \t]*|(?<=[}\])>]))```")
-KEY = re.compile(r"""\{\s*(?:(["'])(\w*)(\1)?)?""")
-TEXT = re.compile(r"""\s*:\s*(["'])([^"']*)(["'])?""")
+FIRST_KEY = re.compile(r"""\{\s*(?:(["'])(\w*)(\1)?)?""")
+TEXT_VALUE = re.compile(r"""\s*:\s*(["'])([^"']*)(["'])?""")
 BEFORE_CALLS = re.compile(r"Action:\s*(?=```|\{|\[|`{0,2}$)")
-STEP = re.compile(r"Action:[ \t*]*([^\n]*)(\n?)")
+ACTION_LINE = re.compile(r"Action:[ \t*]*([^\n]*)(\n?)")
 BETWEEN_CALLS = re.compile(r"^[\s;,]+")
-INPUT = re.compile(r"\s*\**Action Input:?\**:?[ \t]*\n?")
+ACTION_INPUT = re.compile(r"\s*\**Action Input:?\**:?[ \t]*\n?")
 
 
-class Brackets:
+class BracketTracker:
 	"""Follows brackets and strings over a text that grows, to where the first bracket is closed."""
 
 	TOKEN = re.compile(r"""\\.|["']|[\[{(]|[\]})]""", re.DOTALL)

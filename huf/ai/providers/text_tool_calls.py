@@ -12,25 +12,25 @@ from typing import Any
 
 from huf.ai.core.arguments import FENCE, repair_json
 
-Tools = Mapping[str, dict]
+ToolSchemas = Mapping[str, dict]
 """Parameters (a JSON schema) by the tool's name."""
-Written = tuple[str, str]
+TextCall = tuple[str, str]
 """A call as found: the tool's name, and its arguments as text."""
 
 NAME_KEYS = ("name", "tool", "function", "tool_name", "function_name", "action", "recipient_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params", "kwargs")
-WRAPPERS = ("function", "function_call", "tool_call")
-LISTS = ("tool_calls", "calls", "function_calls", "tool_uses")
-BESIDE = {"type", "id", "index", "call_id", "tool_call_id", "thought", "thoughts", "reasoning"}
+WRAPPER_KEYS = ("function", "function_call", "tool_call")
+LIST_KEYS = ("tool_calls", "calls", "function_calls", "tool_uses")
+EXTRA_KEYS = {"type", "id", "index", "call_id", "tool_call_id", "thought", "thoughts", "reasoning"}
 """Keys that may stand beside a call; any other makes it some other object."""
-CALL_KEYS = {*NAME_KEYS, *ARGUMENT_KEYS, *WRAPPERS, *LISTS, *BESIDE}
+CALL_KEYS = {*NAME_KEYS, *ARGUMENT_KEYS, *WRAPPER_KEYS, *LIST_KEYS, *EXTRA_KEYS}
 
 NAME = r"[A-Za-z0-9_.-]{1,80}"
 TAGS = re.compile(
 	r"</?(?:tool_calls?|function_calls?|tools)>|\[TOOL_CALLS\]|\[/?ARGS\]|\[CALL_ID\]\w+|```\w*"
 )
-DEEPSEEK = re.compile(r"(?:function)?<｜tool▁sep｜>")
-SPECIAL = re.compile(r"<[|｜][^|｜<>]{1,40}[|｜]>")
+DEEPSEEK_SEPARATOR = re.compile(r"(?:function)?<｜tool▁sep｜>")
+SPECIAL_TOKEN = re.compile(r"<[|｜][^|｜<>]{1,40}[|｜]>")
 NAMED_BODY = re.compile(rf"\s*(?:functions\.)?({NAME})(?::\d+)?\s*(?=\{{)")
 XML_CALL = re.compile(
 	rf"<(?:function=|invoke name=\"?)({NAME})\"?>(.*?)(?:</(?:function|invoke)>|$)", re.DOTALL
@@ -41,29 +41,31 @@ XML_PARAMETER = re.compile(
 )
 GLM_CALL = re.compile(rf"(?:^|<tool_call>)\s*({NAME})\s*(<arg_key>.*)", re.DOTALL)
 SEPARATOR = re.compile(r"[\s,;]*")
-SAID_NAME = re.compile(rf"""["']?\b(?:{"|".join(NAME_KEYS)})["']?\s*[:=]\s*["']({NAME})["']""")
+NAME_PAIR = re.compile(rf"""["']?\b(?:{"|".join(NAME_KEYS)})["']?\s*[:=]\s*["']({NAME})["']""")
 CONSTANTS = {"true": True, "false": False, "null": None}
 
 
-def read_calls(text: str, tools: Tools, marked: bool) -> list[Written]:
+def read_calls(text: str, tools: ToolSchemas, marked: bool) -> list[TextCall]:
 	"""The calls a piece of text consists of; none where it is anything else.
 
 	`marked`: it stands where only calls stand, so that a call without arguments is one, too.
 	"""
 	text = FENCE.sub(r"\1", text.strip())
-	plain = SPECIAL.sub(" ", DEEPSEEK.sub(" ", TAGS.sub(" ", text))).strip()
+	plain = SPECIAL_TOKEN.sub(" ", DEEPSEEK_SEPARATOR.sub(" ", TAGS.sub(" ", text))).strip()
 	try:
-		if (values := first_value(text, EXACT) or first_value(plain, EXACT)) is not None:
-			return calls_of(values, tools, marked)
-		found = read_xml(text, tools) or read_named(plain, tools) or read_python(plain, tools)
-		if not found and (values := first_value(text, [mend]) or first_value(plain, [mend])):
-			return calls_of(values, tools, marked)
+		if (values := parse_first(text, EXACT_PARSERS) or parse_first(plain, EXACT_PARSERS)) is not None:
+			return to_calls(values, tools, marked)
+		found = read_xml(text, tools) or read_named_bodies(plain, tools) or read_python(plain, tools)
+		if not found and (
+			values := parse_first(text, [parse_repaired]) or parse_first(plain, [parse_repaired])
+		):
+			return to_calls(values, tools, marked)
 		return found or read_broken(text, tools)
 	except RecursionError:
 		return []
 
 
-def first_value(text: str, readers: Iterable[Callable[[str], Any]]) -> list | None:
+def parse_first(text: str, readers: Iterable[Callable[[str], Any]]) -> list | None:
 	"""What the first reader that can makes of an object or a list; None: none can."""
 	for read in readers if text.startswith(("{", "[")) else ():
 		try:
@@ -75,7 +77,7 @@ def first_value(text: str, readers: Iterable[Callable[[str], Any]]) -> list | No
 	return None
 
 
-def read_row(text: str) -> list:
+def parse_json_values(text: str) -> list:
 	"""JSON values one after the other, whatever separates them. Raises ValueError."""
 	values, place = [], 0
 	while place < len(text):
@@ -85,22 +87,22 @@ def read_row(text: str) -> list:
 	return values
 
 
-def mend(text: str) -> dict | None:
+def parse_repaired(text: str) -> dict | None:
 	return repair_json(f'{{"calls": {text}}}' if text.startswith("[") else text)
 
 
-EXACT = (read_row, ast.literal_eval)
+EXACT_PARSERS = (parse_json_values, ast.literal_eval)
 
 
-def calls_of(values: list, tools: Tools, marked: bool) -> list[Written]:
+def to_calls(values: list, tools: ToolSchemas, marked: bool) -> list[TextCall]:
 	"""All of the values as calls, or none."""
-	found = [call_of(each, tools, marked) for value in values for each in inside(value)]
+	found = [to_call(each, tools, marked) for value in values for each in unwrap_calls(value)]
 	return [] if None in found else found
 
 
-def inside(value: Any) -> list:
+def unwrap_calls(value: Any) -> list:
 	"""The calls that an object only wraps, or the object."""
-	wrapped = (value[key] for key in LISTS if is_object(value) and isinstance(value.get(key), list))
+	wrapped = (value[key] for key in LIST_KEYS if is_object(value) and isinstance(value.get(key), list))
 	return next(wrapped, [value])
 
 
@@ -108,28 +110,28 @@ def is_object(value: Any) -> bool:
 	return isinstance(value, dict)
 
 
-def call_of(value: Any, tools: Tools, marked: bool) -> Written | None:
+def to_call(value: Any, tools: ToolSchemas, marked: bool) -> TextCall | None:
 	"""An object as a call; None for any other, such as what describes a tool."""
 	if not is_object(value):
 		return None
-	for key in WRAPPERS:
+	for key in WRAPPER_KEYS:
 		if is_object(value.get(key)):
 			value = {**{k: v for k, v in value.items() if k != key}, **value[key]}
-	named = next((key for key in NAME_KEYS if known(value.get(key), tools)), None)
+	named = next((key for key in NAME_KEYS if find_tool_name(value.get(key), tools)), None)
 	given = next((key for key in ARGUMENT_KEYS if key in value), None)
-	if not named or not (given or marked) or set(value) - {named, given} - BESIDE:
+	if not named or not (given or marked) or set(value) - {named, given} - EXTRA_KEYS:
 		return None
 	arguments = value.get(given)
 	if is_object(arguments) and {"type", "properties"} <= set(arguments):
 		return None
 	if isinstance(arguments, str):
-		return known(value[named], tools), arguments
+		return find_tool_name(value[named], tools), arguments
 	if arguments is None or is_object(arguments):
-		return known(value[named], tools), json.dumps(arguments or {}, ensure_ascii=False)
+		return find_tool_name(value[named], tools), json.dumps(arguments or {}, ensure_ascii=False)
 	return None
 
 
-def known(name: Any, tools: Tools) -> str | None:
+def find_tool_name(name: Any, tools: ToolSchemas) -> str | None:
 	"""The tool a name stands for; some models put the name of a module before it."""
 	if not isinstance(name, str):
 		return None
@@ -137,16 +139,18 @@ def known(name: Any, tools: Tools) -> str | None:
 	return bare if bare in tools else None
 
 
-def read_xml(text: str, tools: Tools) -> list[Written]:
-	found = [(name, pairs(body)) for name, body in XML_CALL.findall(text)]
+def read_xml(text: str, tools: ToolSchemas) -> list[TextCall]:
+	found = [(name, read_xml_parameters(body)) for name, body in XML_CALL.findall(text)]
 	if not found and (glm := GLM_CALL.search(text)):
-		found = [(glm[1], pairs(glm[2]))]
+		found = [(glm[1], read_xml_parameters(glm[2]))]
 	return (
-		[as_written(*each, tools) for each in found] if all(known(name, tools) for name, _ in found) else []
+		[to_xml_call(*each, tools) for each in found]
+		if all(find_tool_name(name, tools) for name, _ in found)
+		else []
 	)
 
 
-def read_named(text: str, tools: Tools) -> list[Written]:
+def read_named_bodies(text: str, tools: ToolSchemas) -> list[TextCall]:
 	"""Names with an object behind each."""
 	found, place = [], 0
 	while head := NAMED_BODY.match(text, place):
@@ -154,27 +158,27 @@ def read_named(text: str, tools: Tools) -> list[Written]:
 			_, place = json.JSONDecoder().raw_decode(text, head.end())
 		except ValueError:
 			place = len(text)
-		if not known(head[1], tools):
+		if not find_tool_name(head[1], tools):
 			return []
-		found.append((known(head[1], tools), text[head.end() : place].strip()))
+		found.append((find_tool_name(head[1], tools), text[head.end() : place].strip()))
 	return [] if text[place:].strip() else found
 
 
-def pairs(body: str) -> dict[str, str] | str:
+def read_xml_parameters(body: str) -> dict[str, str] | str:
 	found = {a or c: b or d for a, b, c, d in XML_PARAMETER.findall(body)}
 	return found or body.strip()
 
 
-def as_written(name: str, body: dict[str, str] | str, tools: Tools) -> Written:
-	name = known(name, tools)
+def to_xml_call(name: str, body: dict[str, str] | str, tools: ToolSchemas) -> TextCall:
+	name = find_tool_name(name, tools)
 	if isinstance(body, str):
 		return name, body or "{}"
 	fields = tools[name].get("properties") or {}
-	typed = {key: typed_as(value, fields.get(key) or {}) for key, value in body.items()}
+	typed = {key: convert_xml_value(value, fields.get(key) or {}) for key, value in body.items()}
 	return name, json.dumps(typed, ensure_ascii=False)
 
 
-def typed_as(text: str, schema: dict) -> Any:
+def convert_xml_value(text: str, schema: dict) -> Any:
 	"""XML has only text: what the tool wants as another type is read as JSON."""
 	if schema.get("type", "string") == "string":
 		return text
@@ -184,41 +188,41 @@ def typed_as(text: str, schema: dict) -> Any:
 		return text
 
 
-def read_python(text: str, tools: Tools) -> list[Written]:
+def read_python(text: str, tools: ToolSchemas) -> list[TextCall]:
 	"""`[look(limit=1), find(words="x")]`, or the same as statements; only with named arguments."""
 	try:
 		statements = ast.parse(text).body
 	except (SyntaxError, ValueError, MemoryError):
 		return []
-	found = [call_in(node, tools) for statement in statements for node in expressions(statement)]
+	found = [to_python_call(node, tools) for statement in statements for node in list_expressions(statement)]
 	return [] if None in found else found
 
 
-def expressions(statement: ast.stmt) -> list[ast.expr | None]:
+def list_expressions(statement: ast.stmt) -> list[ast.expr | None]:
 	value = getattr(statement, "value", None)
 	if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "print" and len(value.args) == 1:
 		value = value.args[0]
 	return value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
 
 
-def call_in(node: ast.expr | None, tools: Tools) -> Written | None:
+def to_python_call(node: ast.expr | None, tools: ToolSchemas) -> TextCall | None:
 	if not isinstance(node, ast.Call) or node.args:
 		return None
-	name = known(ast.unparse(node.func), tools)
+	name = find_tool_name(ast.unparse(node.func), tools)
 	try:
-		arguments = {word.arg: literal(word.value) for word in node.keywords}
+		arguments = {word.arg: evaluate_literal(word.value) for word in node.keywords}
 		return (name, json.dumps(arguments, ensure_ascii=False)) if name and None not in arguments else None
 	except (ValueError, TypeError):
 		return None
 
 
-def literal(node: ast.expr) -> Any:
+def evaluate_literal(node: ast.expr) -> Any:
 	return (
 		CONSTANTS[node.id] if isinstance(node, ast.Name) and node.id in CONSTANTS else ast.literal_eval(node)
 	)
 
 
-def read_broken(text: str, tools: Tools) -> list[Written]:
+def read_broken(text: str, tools: ToolSchemas) -> list[TextCall]:
 	"""JSON that has no one reading, but says whom it calls."""
-	said = SAID_NAME.search(text)
-	return [(name, text.strip())] if said and (name := known(said[1], tools)) else []
+	match = NAME_PAIR.search(text)
+	return [(name, text.strip())] if match and (name := find_tool_name(match[1], tools)) else []

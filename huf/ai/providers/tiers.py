@@ -4,31 +4,33 @@ from dataclasses import dataclass
 
 from huf.ai.core.settings import Settings
 
-CLOUD = 3
+CLOUD_TIER = 3
 
 
 @dataclass
-class Tiers:
+class ModelTiers:
 	"""`models`: AI Model by tier, as far as they are set. `tier`: what the task asks for."""
 
 	models: dict[int, str]
 	tier: int
 
 	@classmethod
-	def of(cls, settings: Settings, tier: int | None) -> "Tiers | None":
+	def of(cls, settings: Settings, tier: int | None) -> "ModelTiers | None":
 		"""None where nobody chose a tier, or there is no model for any."""
 		models = {place: name for place, name in enumerate(settings.tier_models, 1) if name}
 		return cls(models, tier) if tier and models else None
 
 	def first(self) -> str:
 		"""The smallest model that is large enough, else the largest; the cloud's only where the task may go there."""
-		tiers = sorted(tier for tier in self.models if tier < CLOUD or self.tier == CLOUD) or [CLOUD]
+		tiers = sorted(tier for tier in self.models if tier < CLOUD_TIER or self.tier == CLOUD_TIER) or [
+			CLOUD_TIER
+		]
 		self.tier = next((tier for tier in tiers if tier >= self.tier), tiers[-1])
 		return self.models[self.tier]
 
 	def next(self, down: bool) -> str | None:
 		"""The next larger model; the cloud's only where those of the house are `down`."""
-		above = [tier for tier in sorted(self.models) if tier > self.tier and (tier < CLOUD or down)]
+		above = [tier for tier in sorted(self.models) if tier > self.tier and (tier < CLOUD_TIER or down)]
 		if not above:
 			return None
 		self.tier = above[0]

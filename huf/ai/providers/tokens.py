@@ -8,59 +8,65 @@ from hashlib import blake2b
 from huf.ai.core.attachments import IMAGE_TOKENS, count_images
 from huf.ai.core.types import Tool
 
-AROUND = 16
+OVERHEAD_TOKENS = 16
 """Tokens around a message, and around a call in it."""
 
 
-class TokenCount:
+class TokenCounter:
 	"""Tokens of messages together with the tools, rather a few too many than one too few.
 
-	Messages of at most `enough` bytes are not counted: no tokenizer makes more tokens than there are bytes.
+	Messages of at most `exact_above_tokens` bytes are not counted: no tokenizer makes more tokens than there are bytes.
 	"""
 
-	def __init__(self, count: Callable[[str], int], tools: list[Tool], enough: int):
-		self.count, self.enough = count, enough
+	def __init__(self, count: Callable[[str], int], tools: list[Tool], exact_above_tokens: int):
+		self.count, self.exact_above_tokens = count, exact_above_tokens
 		self.specs = json.dumps([tool.as_spec() for tool in tools], ensure_ascii=False)
 		self.seen: tuple[list[dict], int] = ([], 0)
 		self.known: dict[bytes, int] = {}
 
 	def __call__(self, messages: list[dict]) -> int:
-		most = len(self.specs.encode()) + self.most(messages)
-		return most if most <= self.enough else self.tools + sum(map(self.tokens, messages))
+		max_tokens = len(self.specs.encode()) + self.estimate(messages)
+		return (
+			max_tokens
+			if max_tokens <= self.exact_above_tokens
+			else self.tools + sum(map(self.tokens, messages))
+		)
 
-	def most(self, messages: list[dict]) -> int:
+	def estimate(self, messages: list[dict]) -> int:
 		"""Tokens of messages, of which all but the last few are mostly those of the step before."""
-		seen, most = self.seen
+		seen, max_tokens = self.seen
 		if messages[: len(seen)] != seen:
-			seen, most = [], 0
-		most += sum(map(most_of, messages[len(seen) :]))
-		self.seen = list(messages), most
-		return most
+			seen, max_tokens = [], 0
+		max_tokens += sum(map(count_max_tokens, messages[len(seen) :]))
+		self.seen = list(messages), max_tokens
+		return max_tokens
 
 	@cached_property
 	def tools(self) -> int:
 		return self.count(self.specs)
 
 	def tokens(self, message: dict) -> int:
-		text = text_of(message)
+		text = to_tokenized_text(message)
 		key = blake2b(text, digest_size=16).digest()
 		if key not in self.known:
 			self.known[key] = self.count(text.decode())
-		return self.known[key] + around(message)
+		return self.known[key] + count_overhead(message)
 
 
-def most_of(message: dict) -> int:
-	return len(text_of(message)) + around(message)
+def count_max_tokens(message: dict) -> int:
+	return len(to_tokenized_text(message)) + count_overhead(message)
 
 
-def around(message: dict) -> int:
+def count_overhead(message: dict) -> int:
 	"""Tokens of what is no text."""
-	return AROUND * (1 + len(message.get("tool_calls") or ())) + IMAGE_TOKENS * count_images((message,))
+	return OVERHEAD_TOKENS * (1 + len(message.get("tool_calls") or ())) + IMAGE_TOKENS * count_images(
+		(message,)
+	)
 
 
-def text_of(message: dict) -> bytes:
+def to_tokenized_text(message: dict) -> bytes:
 	"""Whatever of a message a tokenizer has to read."""
-	said = message.get("content") or ""
+	text = message.get("content") or ""
 	for call in message.get("tool_calls") or ():
-		said += f"\n{call['function']['name']} {call['function']['arguments']}"
-	return said.encode("utf-8", "replace")
+		text += f"\n{call['function']['name']} {call['function']['arguments']}"
+	return text.encode("utf-8", "replace")

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import OFFLINE
-from huf.ai.tools.sources import sources_of
+from huf.ai.tools.sources import read_sources
 
 RUN_FIELDS = [
 	"name",
@@ -178,4 +178,4 @@ def describe_model_call(row) -> dict:
 
 
 def describe_tool_call(row) -> dict:
-	return {**row, "error": row.error_message, "sources": sources_of(row.result)}
+	return {**row, "error": row.error_message, "sources": read_sources(row.result)}

@@ -15,7 +15,7 @@ from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import RunPaused, ToolError
 from huf.ai.core.types import Call, DraftStatus, Effect, Emit, EventKind
-from huf.ai.dry_run.preview import Differs, Preview, apply, preview
+from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.tool_calls import perform
 from huf.ai.storage import drafts, leases
@@ -95,7 +95,7 @@ class Approvals:
 		async def make(arguments: dict) -> Any:
 			try:
 				return edited(row, await self.carry_out(tool, arguments, row))
-			except Differs as differs:
+			except PreviewChanged as differs:
 				frappe.db.rollback()
 				drafts.renew_draft(row, proposal_of(differs.preview, tool))
 				self.pause(step, call, row.name)
@@ -113,7 +113,7 @@ class Approvals:
 	async def carry_out(self, tool, arguments: dict, row) -> Any:
 		if not tool.can_dry_run:
 			return await tool.start(arguments)
-		return await run_in_thread(lambda: apply(lambda: tool.work(arguments), row.digest))
+		return await run_in_thread(lambda: apply_approved(lambda: tool.work(arguments), row.digest))
 
 	def pause(self, step: int, call: Call, name: str) -> None:
 		"""Let the run wait, in one commit with its draft. Always raises: RunPaused, or LeaseLost with nothing written."""
@@ -158,7 +158,7 @@ def propose(tool, arguments: dict) -> Proposal:
 	"""
 	if not tool.can_dry_run:
 		return request_of(tool, arguments)
-	return proposal_of(preview(lambda: tool.work(arguments)), tool)
+	return proposal_of(preview_changes(lambda: tool.work(arguments)), tool)
 
 
 def proposal_of(seen: Preview, tool) -> Proposal:

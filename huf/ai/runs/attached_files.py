@@ -17,8 +17,8 @@ from huf.ai.knowledge.chunking import Part
 from huf.ai.knowledge.reading import READERS, read_file
 from huf.ai.loop.context_window import DEFAULT_WINDOW
 from huf.ai.loop.tool_results import PIECE_CHARS, read_on
-from huf.ai.providers.models import facts_of
-from huf.ai.providers.price_table import listed_window
+from huf.ai.providers.models import read_model_facts
+from huf.ai.providers.price_table import find_context_window
 from huf.ai.runs.admission import admit_file
 from huf.ai.storage.message_files import read_conversation_files
 
@@ -74,7 +74,9 @@ def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) ->
 		return MessageFiles()
 	pictures = [each.file_name for each in files if each.kind == "image"]
 	# As many characters as there may be tokens: a quarter of the window.
-	room = min(MAX_ROOM, facts_of(model).window or listed_window(provider, model) or DEFAULT_WINDOW)
+	room = min(
+		MAX_ROOM, read_model_facts(model).window or find_context_window(provider, model) or DEFAULT_WINDOW
+	)
 	return MessageFiles(tuple(files), render_files(texts, pictures, room))
 
 

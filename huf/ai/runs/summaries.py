@@ -13,7 +13,7 @@ from huf.ai.loop.guards import Guard, StepCap
 from huf.ai.loop.journal import MeasureCost
 from huf.ai.loop.messages import opening_messages
 from huf.ai.loop.run_context import RunContext
-from huf.ai.providers.models import facts_of
+from huf.ai.providers.models import read_model_facts
 from huf.ai.runs.provider import RunProvider
 from huf.ai.storage.history import (
 	move_watermark,
@@ -52,7 +52,7 @@ async def summarize(
 	guards: Iterable[Guard],
 ) -> Usage:
 	"""Summarize what no summary covers, except the last messages; return the usage. Does not commit."""
-	window = facts_of(manager.model).window or DEFAULT_WINDOW
+	window = read_model_facts(manager.model).window or DEFAULT_WINDOW
 	room = min(MAX_READ, window)
 	rows, until = read_unsummarised(conversation, manager.history_limit, without_runs, room)
 	if not rows:

@@ -6,8 +6,8 @@ Saves with the user's permissions.
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.providers.models import MILLION, facts_of
-from huf.ai.providers.price_table import listed_price
+from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts
+from huf.ai.providers.price_table import find_price
 
 PROVIDER_FIELDS = ("name", "is_local", "api_base", "api_key")
 MODEL_FIELDS = ("name", "provider", "tier", "context_window", "without_tool_calls", "own_prices")
@@ -35,10 +35,10 @@ def describe_models() -> dict:
 
 
 def describe_price(row) -> dict:
-	own = facts_of(row.name).prices
+	own = read_model_facts(row.name).prices
 	if own is None:
-		return {"price": listed_price(row.provider, row.name), "priced_by": "table"}
-	price = {kind: round(getattr(own, kind) * MILLION, 6) for kind in ("input", "output", "cached")}
+		return {"price": find_price(row.provider, row.name), "priced_by": "table"}
+	price = {kind: round(getattr(own, kind) * TOKENS_PER_PRICE, 6) for kind in ("input", "output", "cached")}
 	return {"price": price, "priced_by": "site"}
 
 

@@ -15,7 +15,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import CallRequest, CallStatus, Effect
-from huf.ai.dry_run.preview import preview
+from huf.ai.dry_run.preview import preview_changes
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.runs.admission import acting_as
@@ -78,9 +78,9 @@ def create_dry_runner(tool: "EffectTool", differences: list[dict]) -> Runner:
 	if work is None or describe is None:
 		raise UsageError(f"{tool.name} cannot be tried here.")
 
-	async def preview_changes(arguments: dict) -> Any:
+	async def run_dry(arguments: dict) -> Any:
 		results: list = []
-		changed = await run_in_thread(lambda: preview(lambda: results.append(work(arguments))))
+		changed = await run_in_thread(lambda: preview_changes(lambda: results.append(work(arguments))))
 		differences.append(changed.as_dict())
 		return results[0]
 
@@ -88,4 +88,4 @@ def create_dry_runner(tool: "EffectTool", differences: list[dict]) -> Runner:
 		differences.append({"request": describe(arguments)})
 		return ""
 
-	return preview_changes if tool.can_dry_run else show_request
+	return run_dry if tool.can_dry_run else show_request

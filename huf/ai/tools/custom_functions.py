@@ -16,7 +16,7 @@ import frappe
 from huf.ai.core.errors import ToolError, UsageError
 
 ARGUMENT = re.compile(r"^\s*(\w+)(?: \([^)]*\))?:\s+(\S.*)$", re.MULTILINE)
-signature = lru_cache(maxsize=512)(inspect.signature)
+get_signature = lru_cache(maxsize=512)(inspect.signature)
 """Of a function: to read it takes longer than most calls."""
 JSON_TYPES = {
 	**{str: "string", int: "integer", float: "number", bool: "boolean"},
@@ -24,7 +24,7 @@ JSON_TYPES = {
 }
 
 
-def find(path: str) -> Callable:
+def find_function(path: str) -> Callable:
 	"""The function at `path`. Raises UsageError with the reason where it may not be used."""
 	app = (path or "").partition(".")[0]
 	if app not in frappe.get_installed_apps():
@@ -41,51 +41,51 @@ def find(path: str) -> Callable:
 	return function
 
 
-def call(function: Callable, arguments: dict, context: dict | None = None) -> Any:
+def call_function(function: Callable, arguments: dict, context: dict | None = None) -> Any:
 	"""Call with plain keyword arguments, or with (args, user_context) where the function is made for those."""
 	if takes_context(function):
-		return function(arguments, context or user_context())
+		return function(arguments, context or build_user_context())
 	try:
 		return function(**arguments)
 	except TypeError:
-		check_fit(function, arguments)
+		check_arguments(function, arguments)
 		raise
 
 
-def check_fit(function: Callable, arguments: dict) -> None:
+def check_arguments(function: Callable, arguments: dict) -> None:
 	"""Raise ToolError where it cannot be called so; a decorator may have hidden that."""
 	try:
-		signature(function).bind(**arguments)
+		get_signature(function).bind(**arguments)
 	except TypeError as error:
 		raise ToolError(f"The arguments do not fit the function: {error}.") from None
 
 
 def takes_context(function: Callable) -> bool:
 	"""Whether it is `async (args, user_context)`."""
-	names = list(signature(function).parameters)
+	names = list(get_signature(function).parameters)
 	return inspect.iscoroutinefunction(function) and names == ["args", "user_context"]
 
 
-def user_context() -> dict:
+def build_user_context() -> dict:
 	user = frappe.session.user
 	email = frappe.db.get_value("User", user, "email")
 	return {"user_id": user, "user_email": email, "user_role": frappe.get_roles(user)}
 
 
-def schema_of(function: Callable) -> dict:
+def build_schema(function: Callable) -> dict:
 	"""JSON schema from a signature: annotations give types, missing defaults what is required, "Args:" what each is."""
 	if takes_context(function):
 		return {"type": "object", "properties": {}}
 	hints = get_type_hints(function)
-	told = dict(ARGUMENT.findall((inspect.getdoc(function) or "").partition("Args:\n")[2]))
+	descriptions = dict(ARGUMENT.findall((inspect.getdoc(function) or "").partition("Args:\n")[2]))
 	properties, required, open_ended = {}, [], False
-	for name, parameter in signature(function).parameters.items():
+	for name, parameter in get_signature(function).parameters.items():
 		if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
 			open_ended = open_ended or parameter.kind is parameter.VAR_KEYWORD
 			continue
-		properties[name] = type_schema(hints.get(name))
-		if name in told:
-			properties[name]["description"] = told[name]
+		properties[name] = build_type_schema(hints.get(name))
+		if name in descriptions:
+			properties[name]["description"] = descriptions[name]
 		if parameter.default is parameter.empty:
 			required.append(name)
 	return {
@@ -96,7 +96,7 @@ def schema_of(function: Callable) -> dict:
 	}
 
 
-def type_schema(hint: Any) -> dict:
+def build_type_schema(hint: Any) -> dict:
 	"""The JSON type of an annotation; anything goes where it has no plain one."""
 	if get_origin(hint) is Literal:
 		return {"enum": list(get_args(hint))}
@@ -108,5 +108,5 @@ def type_schema(hint: Any) -> dict:
 	if "array" in kinds:
 		# OpenAI refuses a list that does not say of what.
 		of = get_args(parts[kinds.index("array")])
-		schema["items"] = type_schema(of[0]) if of else {}
+		schema["items"] = build_type_schema(of[0]) if of else {}
 	return schema

@@ -16,10 +16,10 @@ from huf.ai.tools.fields import (
 	check_writable,
 	clean_filters,
 	clean_order,
-	default_fields,
-	readable_fields,
-	summary_fields,
-	visible,
+	list_default_fields,
+	list_readable_fields,
+	list_summary_fields,
+	to_visible_dict,
 )
 
 MAX_ROWS = 500
@@ -29,7 +29,7 @@ MAX_SUMMARY_CHARS = 200
 
 def get_document(doctype: str, name: str) -> dict:
 	"""The document as the user may see it: no secrets, no fields above their permission level."""
-	return visible(document_for(doctype, name, "read"))
+	return to_visible_dict(get_permitted_document(doctype, name, "read"))
 
 
 def get_documents(doctype: str, names: Iterable[str]) -> list[dict]:
@@ -45,8 +45,8 @@ def get_list(
 	start: int = 0,
 ) -> dict:
 	"""Rows the user may see: {doctype, rows, count, more}. `more` says that rows were left out."""
-	allowed = readable_fields(doctype)
-	fields = list(dict.fromkeys(["name", *(fields or default_fields(doctype, allowed))]))
+	allowed = list_readable_fields(doctype)
+	fields = list(dict.fromkeys(["name", *(fields or list_default_fields(doctype, allowed))]))
 	check_fields(doctype, fields, allowed)
 	limit = max(1, min(int(limit), MAX_ROWS))
 	rows = frappe.get_list(
@@ -63,13 +63,16 @@ def get_list(
 
 def get_summaries(doctype: str, filters: Any = None, limit: int = 20, start: int = 0) -> dict:
 	"""Rows as `get_list` gives them, of key fields only; long texts are cut, empty fields left out."""
-	fields = summary_fields(doctype, readable_fields(doctype))
+	fields = list_summary_fields(doctype, list_readable_fields(doctype))
 	found = get_list(doctype, filters, fields, None, limit, start)
-	rows = [{key: shorten(value) for key, value in row.items() if value is not None} for row in found["rows"]]
+	rows = [
+		{key: truncate_value(value) for key, value in row.items() if value is not None}
+		for row in found["rows"]
+	]
 	return {**found, "rows": rows}
 
 
-def shorten(value: Any) -> Any:
+def truncate_value(value: Any) -> Any:
 	long = isinstance(value, str) and len(value) > MAX_SUMMARY_CHARS
 	return f"{value[:MAX_SUMMARY_CHARS]}…" if long else value
 
@@ -90,7 +93,7 @@ def create_document(doctype: str, values: Mapping[str, Any]) -> dict:
 	check_writable(doctype, values, new=True)
 	doc = frappe.get_doc({**values, "doctype": doctype})
 	doc.insert()
-	return visible(doc)
+	return to_visible_dict(doc)
 
 
 def create_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
@@ -100,10 +103,10 @@ def create_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> li
 def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> dict:
 	"""Change fields of a document and save it; gives what is stored now."""
 	check_writable(doctype, values)
-	doc = document_for(doctype, name, "write")
+	doc = get_permitted_document(doctype, name, "write")
 	doc.update(values)
 	doc.save()
-	return visible(doc)
+	return to_visible_dict(doc)
 
 
 def update_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
@@ -115,7 +118,7 @@ def set_value(doctype: str, name: str, fieldname: str, value: Any) -> dict:
 
 
 def delete_document(doctype: str, name: str) -> dict:
-	document_for(doctype, name, "delete").delete()
+	get_permitted_document(doctype, name, "delete").delete()
 	return {"doctype": doctype, "name": name, "deleted": True}
 
 
@@ -124,26 +127,26 @@ def delete_documents(doctype: str, names: Iterable[str]) -> list[dict]:
 
 
 def submit_document(doctype: str, name: str) -> dict:
-	doc = submittable_document(doctype, name, "submit")
+	doc = get_submittable_document(doctype, name, "submit")
 	if doc.docstatus != 0:
 		raise ToolError(f"{doctype} {name} is not a draft, so it cannot be submitted.")
 	doc.submit()
-	return visible(doc)
+	return to_visible_dict(doc)
 
 
 def cancel_document(doctype: str, name: str) -> dict:
-	doc = submittable_document(doctype, name, "cancel")
+	doc = get_submittable_document(doctype, name, "cancel")
 	if doc.docstatus != 1:
 		raise ToolError(f"{doctype} {name} is not submitted, so it cannot be cancelled.")
 	doc.cancel()
-	return visible(doc)
+	return to_visible_dict(doc)
 
 
 def get_amended_document(doctype: str, name: str) -> dict:
 	"""The newest amendment of a cancelled document, following amendments of amendments."""
 	if not frappe.get_meta(doctype).has_field("amended_from"):
 		raise ToolError(f"{doctype} is a DocType whose documents are never amended.")
-	doc = document_for(doctype, name, "read")
+	doc = get_permitted_document(doctype, name, "read")
 	# Compared with the document itself, an amendment the user may not see is as good as none.
 	while newer := frappe.get_list(
 		doctype,
@@ -152,10 +155,10 @@ def get_amended_document(doctype: str, name: str) -> dict:
 		order_by="creation desc",
 		limit_page_length=1,
 	):
-		doc = document_for(doctype, newer[0], "read")
+		doc = get_permitted_document(doctype, newer[0], "read")
 	if doc.name == name:
 		raise ToolError(f"{doctype} {name} has not been amended.")
-	return visible(doc)
+	return to_visible_dict(doc)
 
 
 def attach_file_to_document(
@@ -166,10 +169,10 @@ def attach_file_to_document(
 	file_url: str | None = None,
 ) -> dict:
 	"""Put a private file beside a document, from text or from a file the site has."""
-	document_for(doctype, name, "write")
+	get_permitted_document(doctype, name, "write")
 	values = {"doctype": "File", "attached_to_doctype": doctype, "attached_to_name": name, "is_private": 1}
 	if file_url:
-		source = readable_file(file_url)
+		source = get_readable_file(file_url)
 		values |= {"file_name": file_name or source.file_name, "file_url": source.file_url}
 		values["is_private"] = source.is_private
 	elif content is not None and file_name:
@@ -205,7 +208,7 @@ def get_report_result(report: str, filters: Mapping[str, Any] | None = None) -> 
 	}
 
 
-def readable_file(file_url: str):
+def get_readable_file(file_url: str):
 	"""The File record behind a URL of this site that the user may read. Raises ToolError."""
 	for name in frappe.get_all("File", filters={"file_url": file_url}, pluck="name", order_by="creation asc"):
 		# All records of the URL are looked at, because reading any one of them is enough; each is checked.
@@ -215,7 +218,7 @@ def readable_file(file_url: str):
 	raise ToolError(f"There is no file {file_url!r} on this site that you may read.")
 
 
-def document_for(doctype: str, name: str, ptype: str):
+def get_permitted_document(doctype: str, name: str, ptype: str):
 	"""A document on which the user has `ptype`. One they may not read is as good as none: both read alike."""
 	doc = frappe.get_doc(doctype, name) if frappe.db.exists(doctype, name) else None
 	if not doc or not doc.has_permission("read"):
@@ -224,7 +227,7 @@ def document_for(doctype: str, name: str, ptype: str):
 	return doc
 
 
-def submittable_document(doctype: str, name: str, ptype: str):
+def get_submittable_document(doctype: str, name: str, ptype: str):
 	if not frappe.get_meta(doctype).is_submittable:
 		raise ToolError(f"{doctype} is a DocType whose documents are not submitted or cancelled.")
-	return document_for(doctype, name, ptype)
+	return get_permitted_document(doctype, name, ptype)

@@ -13,47 +13,47 @@ from huf.ai.core.errors import ToolError
 OPERATORS = {"=", "!=", ">", ">=", "<", "<=", "like", "not like", "in", "not in", "between", "is"}
 STANDARD_FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus")
 READABLE_SYSTEM_FIELDS = (*STANDARD_FIELDS, "idx", "parent", "parenttype", "parentfield")
-NOT_SHOWN = ("idx", "modified_by", "parent", "parenttype", "parentfield")
-STATUS = ("status", "workflow_state")
-SECRET = "Password"
+OMITTED_FIELDS = ("idx", "modified_by", "parent", "parenttype", "parentfield")
+STATUS_FIELDS = ("status", "workflow_state")
+SECRET_FIELDTYPE = "Password"
 
 
-def visible(doc) -> dict:
+def to_visible_dict(doc) -> dict:
 	"""What of a document the user may read, as plain values; empty fields are left out."""
-	allowed = set(readable_fields(doc.doctype)) - set(NOT_SHOWN)
+	allowed = set(list_readable_fields(doc.doctype)) - set(OMITTED_FIELDS)
 	if not doc.meta.is_submittable:
 		allowed.discard("docstatus")
-	shown = {"doctype": doc.doctype}
+	values = {"doctype": doc.doctype}
 	for key, value in doc.as_dict(convert_dates_to_str=True).items():
 		if key not in allowed or value is None or value == "" or value == []:
 			continue
-		shown[key] = [visible_row(row) for row in value] if isinstance(value, list) else value
-	return shown
+		values[key] = [to_visible_row(row) for row in value] if isinstance(value, list) else value
+	return values
 
 
-def visible_row(row: Mapping[str, Any]) -> dict:
-	allowed = set(data_fields(row["doctype"])) - set(STANDARD_FIELDS)
+def to_visible_row(row: Mapping[str, Any]) -> dict:
+	allowed = set(list_data_fields(row["doctype"])) - set(STANDARD_FIELDS)
 	return {key: value for key, value in row.items() if key in allowed and value not in (None, "")}
 
 
-def data_fields(doctype: str) -> list[str]:
+def list_data_fields(doctype: str) -> list[str]:
 	"""Fields that hold values an agent may meet at all: no secrets."""
-	return [df.fieldname for df in frappe.get_meta(doctype).fields if df.fieldtype != SECRET]
+	return [df.fieldname for df in frappe.get_meta(doctype).fields if df.fieldtype != SECRET_FIELDTYPE]
 
 
-def readable_fields(doctype: str, ptype: str = "read") -> list[str]:
+def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
 	"""Fields the user may read (or write) by their permission level, standard fields first."""
 	meta = frappe.get_meta(doctype)
 	levels = meta.get_permlevel_access(ptype)
 	mine = [
 		df.fieldname
 		for df in meta.fields
-		if df.fieldtype != SECRET and (not df.permlevel or df.permlevel in levels)
+		if df.fieldtype != SECRET_FIELDTYPE and (not df.permlevel or df.permlevel in levels)
 	]
 	return [*READABLE_SYSTEM_FIELDS, *mine]
 
 
-def default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
+def list_default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
 	"""What a list shows unless told: the title and the list view's fields."""
 	meta = frappe.get_meta(doctype)
 	stored = set(meta.get_valid_columns())
@@ -61,14 +61,16 @@ def default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
 	return [field for field in wanted if field and field in allowed and field in stored]
 
 
-def summary_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
+def list_summary_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
 	"""What tells documents apart at a glance: title and list view, status, dates."""
 	meta = frappe.get_meta(doctype)
 	state = ["docstatus"] if meta.is_submittable else []
 	more = [
-		df.fieldname for df in meta.fields if df.fieldname in STATUS or df.fieldtype in ("Date", "Datetime")
+		df.fieldname
+		for df in meta.fields
+		if df.fieldname in STATUS_FIELDS or df.fieldtype in ("Date", "Datetime")
 	]
-	fields = [*default_fields(doctype, allowed), *state, *(field for field in more if field in allowed)]
+	fields = [*list_default_fields(doctype, allowed), *state, *(field for field in more if field in allowed)]
 	return list(dict.fromkeys(fields))
 
 
@@ -87,20 +89,20 @@ def clean_filters(doctype: str, filters: Any, allowed: Sequence[str]) -> list[li
 	An unknown field is an error, never dropped: a dropped filter would answer another question.
 	"""
 	if isinstance(filters, Mapping):
-		pairs = [[field, *split_condition(condition)] for field, condition in filters.items()]
+		pairs = [[field, *parse_mapping_condition(condition)] for field, condition in filters.items()]
 	else:
-		pairs = [condition_of(entry) for entry in filters or []]
+		pairs = [parse_condition(entry) for entry in filters or []]
 	check_fields(doctype, (field for field, _, _ in pairs), allowed)
 	return [clean_condition(*pair) for pair in pairs]
 
 
-def split_condition(condition: Any) -> tuple[str, Any]:
+def parse_mapping_condition(condition: Any) -> tuple[str, Any]:
 	if isinstance(condition, list | tuple) and len(condition) == 2 and str(condition[0]).lower() in OPERATORS:
 		return str(condition[0]), condition[1]
 	return ("in", condition) if isinstance(condition, list | tuple) else ("=", condition)
 
 
-def condition_of(entry: Any) -> list:
+def parse_condition(entry: Any) -> list:
 	if isinstance(entry, list | tuple) and len(entry) == 3 and isinstance(entry[0], str):
 		return list(entry)
 	raise ToolError(f"{entry!r} is not a filter. Give [field, operator, value].")
@@ -134,13 +136,13 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 	Frappe resets such fields silently; an agent must not believe that it changed them.
 	"""
 	meta = frappe.get_meta(doctype)
-	known = set(data_fields(doctype))
+	known = set(list_data_fields(doctype))
 	if new and (meta.autoname or "").lower() == "prompt":
 		known.add("name")
 	if unknown := [field for field in values if field not in known]:
 		raise ToolError(
 			f"{doctype} has no field {', '.join(map(repr, unknown))} that can be set. Fields: {', '.join(sorted(known))}."
 		)
-	allowed = set(readable_fields(doctype, "write"))
+	allowed = set(list_readable_fields(doctype, "write"))
 	if forbidden := [field for field in values if field not in allowed]:
 		raise frappe.PermissionError(f"You may not write {', '.join(forbidden)} of {doctype}.")

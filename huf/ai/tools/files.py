@@ -17,7 +17,7 @@ from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
 
 Rows = list[list[Any]]
-CELL = {"type": ["string", "number", "boolean", "null"]}
+CELL_SCHEMA = {"type": ["string", "number", "boolean", "null"]}
 PARAMETERS = {
 	"type": "object",
 	"properties": {
@@ -25,18 +25,18 @@ PARAMETERS = {
 		"text": {"type": "string", "description": "For docx and pdf: paragraphs; a line with # is a heading"},
 		"rows": {
 			"type": "array",
-			"items": {"type": "array", "items": CELL},
+			"items": {"type": "array", "items": CELL_SCHEMA},
 			"description": "A table, its first row the column names",
 		},
 	},
 	"required": ["file_name"],
 	"additionalProperties": False,
 }
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 FORMULA = re.compile(r"[=+\-@\t\r]")
 NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*%?")
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
-PLAIN = str.maketrans(
+LATIN_REPLACEMENTS = str.maketrans(
 	{"–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"', "„": '"', "…": "...", "€": "EUR"}
 )
 FONTS = (
@@ -60,31 +60,31 @@ def generate_file(file_name: str, text: str = "", rows: Rows | None = None) -> d
 	ending = Path(file_name).suffix.lower().lstrip(".")
 	if ending not in WRITERS:
 		raise ToolError(f"{file_name!r} must end in one of: {', '.join(f'.{each}' for each in WRITERS)}.")
-	table = [[clean(cell) for cell in row] for row in rows or ()]
+	table = [[strip_control_chars(cell) for cell in row] for row in rows or ()]
 	if not table and (ending in ("csv", "xlsx") or not text.strip()):
 		raise ToolError(
 			f"There is nothing to write: a .{ending} needs rows{' or text' if ending in ('docx', 'pdf') else ''}."
 		)
-	content = WRITERS[ending](clean(text), table)
+	content = WRITERS[ending](strip_control_chars(text), table)
 	doc = frappe.get_doc(
 		{"doctype": "File", "file_name": file_name, "content": content, "is_private": 1}
 	).insert()
 	return {"doctype": "File", "name": doc.name, "file_name": doc.file_name, "file_url": doc.file_url}
 
 
-def clean(value: Any) -> Any:
+def strip_control_chars(value: Any) -> Any:
 	"""Without signs that no office file may hold."""
-	return CONTROL.sub("", value) if isinstance(value, str) else value
+	return CONTROL_CHARS.sub("", value) if isinstance(value, str) else value
 
 
 def write_csv(text: str, rows: Rows) -> bytes:
 	out = io.StringIO()
-	csv.writer(out).writerows([harmless(cell) for cell in row] for row in rows)
+	csv.writer(out).writerows([escape_formula(cell) for cell in row] for row in rows)
 	# Spreadsheets take a file without the mark for one of an older encoding.
 	return out.getvalue().encode("utf-8-sig")
 
 
-def harmless(cell: Any) -> Any:
+def escape_formula(cell: Any) -> Any:
 	"""A cell that no spreadsheet computes."""
 	risky = isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell)
 	return f"'{cell}" if risky else cell
@@ -103,21 +103,21 @@ def write_xlsx(text: str, rows: Rows) -> bytes:
 			if number == 1:
 				cell.font = Font(bold=True)
 	book.active.freeze_panes = "A2"
-	return saved(book.save)
+	return save_to_bytes(book.save)
 
 
 def write_docx(text: str, rows: Rows) -> bytes:
 	from docx import Document
 
 	document = Document()
-	for level, words in paragraphs(text):
+	for level, words in split_paragraphs(text):
 		document.add_heading(words, level) if level else document.add_paragraph(words)
 	if rows:
 		table = document.add_table(0, max(map(len, rows)), style="Table Grid")
 		for row in rows:
 			for cell, value in zip(table.add_row().cells, row, strict=False):
-				cell.text = shown(value)
-	return saved(document.save)
+				cell.text = to_text(value)
+	return save_to_bytes(document.save)
 
 
 def write_pdf(text: str, rows: Rows) -> bytes:
@@ -125,8 +125,8 @@ def write_pdf(text: str, rows: Rows) -> bytes:
 
 	pdf = FPDF()
 	pdf.add_page()
-	change = choose_font(pdf, text + "".join(shown(cell) for row in rows for cell in row))
-	for level, words in paragraphs(text):
+	change = choose_font(pdf, text + "".join(to_text(cell) for row in rows for cell in row))
+	for level, words in split_paragraphs(text):
 		pdf.set_font_size(20 - 2 * level if level else 11)
 		pdf.multi_cell(0, text=change(words), new_x="LMARGIN", new_y="NEXT")
 		pdf.ln(3)
@@ -135,16 +135,16 @@ def write_pdf(text: str, rows: Rows) -> bytes:
 		pdf.set_font_size(10)
 		with pdf.table(first_row_as_headings=False) as table:
 			for row in rows:
-				table.row([change(shown(cell)) for cell in [*row, *[""] * (width - len(row))]])
+				table.row([change(to_text(cell)) for cell in [*row, *[""] * (width - len(row))]])
 	return bytes(pdf.output())
 
 
 def choose_font(pdf, text: str) -> Callable[[str], str]:
 	"""Set a font that has these letters; gives what makes text fit for it. Raises ToolError where there is none."""
 	path = next((path for path in FONTS if Path(path).exists()), None)
-	if is_latin(text) or (is_latin(text.translate(PLAIN)) and not path):
+	if is_latin(text) or (is_latin(text.translate(LATIN_REPLACEMENTS)) and not path):
 		pdf.set_font("helvetica", size=11)
-		return lambda words: words.translate(PLAIN)
+		return lambda words: words.translate(LATIN_REPLACEMENTS)
 	if not path:
 		raise ToolError(
 			"This server has no font for these letters (DejaVu Sans would do). Make a .docx instead."
@@ -158,7 +158,7 @@ def is_latin(text: str) -> bool:
 	return text.encode("latin-1", "replace").decode("latin-1") == text
 
 
-def paragraphs(text: str) -> list[tuple[int, str]]:
+def split_paragraphs(text: str) -> list[tuple[int, str]]:
 	"""(level of a heading or 0, words) of each: headings are lines, other paragraphs end at an empty line."""
 	found: list[tuple[int, str]] = []
 	for block in re.split(r"\n\s*\n|^(?=#)", text, flags=re.MULTILINE):
@@ -168,11 +168,11 @@ def paragraphs(text: str) -> list[tuple[int, str]]:
 	return [(level, words) for level, words in found if words]
 
 
-def shown(value: Any) -> str:
+def to_text(value: Any) -> str:
 	return "" if value is None else str(value)
 
 
-def saved(save: Callable[[io.BytesIO], None]) -> bytes:
+def save_to_bytes(save: Callable[[io.BytesIO], None]) -> bytes:
 	out = io.BytesIO()
 	save(out)
 	return out.getvalue()

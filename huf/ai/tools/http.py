@@ -15,10 +15,10 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from huf.ai.core.arguments import HIDDEN
 from huf.ai.core.errors import ToolError
 
-MAX_BYTES = 2_000_000
+MAX_RESPONSE_BYTES = 2_000_000
 MAX_REDIRECTS = 5
-NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-REDIRECTS = {301, 302, 303, 307, 308}
+NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")
+REDIRECT_STATUSES = {301, 302, 303, 307, 308}
 TEXT_TYPES = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml")
 
 
@@ -26,7 +26,7 @@ class PrivateAddress(OSError):
 	pass
 
 
-async def request(
+async def send_request(
 	method: str,
 	url: str,
 	*,
@@ -36,12 +36,12 @@ async def request(
 	body: Any = None,
 	allow_private: bool = False,
 	timeout: float = 60,
-	once: str | None = None,
+	idempotency_key: str | None = None,
 	before_each: Callable[[str], Awaitable[None]] | None = None,
 ) -> dict:
 	"""Send one request; gives {status, url, content_type, body}, `body` parsed where it is JSON.
 
-	`once` is sent as Idempotency-Key. It is no secret, so it does not tie the call to the base URL's host. `before_each` is
+	`idempotency_key` is sent as Idempotency-Key. It is no secret, so it does not tie the call to the base URL's host. `before_each` is
 	asked before each address, that of a redirect too, and may raise.
 
 	Raises ToolError for an address that may not be reached, a time-out, or an answer that is too large.
@@ -49,21 +49,23 @@ async def request(
 	import aiohttp
 
 	url = resolve_url(url, base_url, tied=bool(headers))
-	sent = {**(headers or {}), **({"Idempotency-Key": once} if once else {})}
-	connector = aiohttp.TCPConnector(socket_factory=socket_factory(allow_private), limit=1, force_close=True)
+	sent = {**(headers or {}), **({"Idempotency-Key": idempotency_key} if idempotency_key else {})}
+	connector = aiohttp.TCPConnector(
+		socket_factory=make_socket_factory(allow_private), limit=1, force_close=True
+	)
 	limits = aiohttp.ClientTimeout(total=timeout)
 	try:
 		async with aiohttp.ClientSession(connector=connector, timeout=limits, trust_env=False) as session:
-			query = {key: as_query(value) for key, value in (params or {}).items()}
-			home = base_url if headers else None
-			return await follow(session, method, url, home, sent, query, body, before_each)
+			query = {key: to_query_value(value) for key, value in (params or {}).items()}
+			tied_base_url = base_url if headers else None
+			return await follow_redirects(session, method, url, tied_base_url, sent, query, body, before_each)
 	except asyncio.TimeoutError:
 		raise ToolError(f"{host_of(url)} did not answer within {timeout:g} seconds.") from None
 	except (aiohttp.ClientError, OSError, ValueError) as error:
-		raise ToolError(reason_of(error, url)) from None
+		raise ToolError(explain_error(error, url)) from None
 
 
-def describe(
+def describe_request(
 	method: str,
 	url: str,
 	*,
@@ -72,16 +74,16 @@ def describe(
 	params: Mapping[str, Any] | None = None,
 	body: Any = None,
 ) -> dict:
-	"""What `request` would send, for a person to look at: {method, url, headers, body}; what headers say is masked."""
+	"""What `send_request` would send, for a person to look at: {method, url, headers, body}; what headers say is masked."""
 	headers = list(headers)
 	url = resolve_url(url, base_url, tied=bool(headers))
-	query = urlencode({key: as_query(value) for key, value in (params or {}).items()})
+	query = urlencode({key: to_query_value(value) for key, value in (params or {}).items()})
 	whole = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
 	return {"method": method, "url": whole, "headers": dict.fromkeys(headers, HIDDEN), "body": body}
 
 
-async def follow(session, method, url, home, headers, params, body, before_each) -> dict:
-	"""Send, and go after redirects by hand: each is judged like the first address. `home`: it may not leave there."""
+async def follow_redirects(session, method, url, tied_base_url, headers, params, body, before_each) -> dict:
+	"""Send, and go after redirects by hand: each is judged like the first address. `tied_base_url`: it may not leave there."""
 	for _ in range(MAX_REDIRECTS + 1):
 		if before_each:
 			await before_each(url)
@@ -90,21 +92,23 @@ async def follow(session, method, url, home, headers, params, body, before_each)
 			options["json"] = body
 		async with session.request(method, url, **options) as response:
 			target = response.headers.get("Location")
-			if response.status not in REDIRECTS or not target:
-				return await read(response)
-			url = resolve_url(urljoin(str(response.url), target), home, tied=bool(home))
+			if response.status not in REDIRECT_STATUSES or not target:
+				return await read_response(response)
+			url = resolve_url(urljoin(str(response.url), target), tied_base_url, tied=bool(tied_base_url))
 			params = None
 			if response.status == 303 or (response.status in (301, 302) and method == "POST"):
 				method, body = "GET", None
 	raise ToolError(f"More than {MAX_REDIRECTS} redirects.")
 
 
-async def read(response) -> dict:
-	content = await response.content.read(MAX_BYTES + 1)
-	while len(content) <= MAX_BYTES and (more := await response.content.read(MAX_BYTES + 1 - len(content))):
+async def read_response(response) -> dict:
+	content = await response.content.read(MAX_RESPONSE_BYTES + 1)
+	while len(content) <= MAX_RESPONSE_BYTES and (
+		more := await response.content.read(MAX_RESPONSE_BYTES + 1 - len(content))
+	):
 		content += more
-	if len(content) > MAX_BYTES:
-		raise ToolError(f"The answer is larger than {MAX_BYTES:,} bytes.")
+	if len(content) > MAX_RESPONSE_BYTES:
+		raise ToolError(f"The answer is larger than {MAX_RESPONSE_BYTES:,} bytes.")
 	kind = response.content_type or ""
 	text = (
 		content.decode(response.charset or "utf-8", "replace")
@@ -114,10 +118,10 @@ async def read(response) -> dict:
 	answer = {"status": response.status, "url": str(response.url), "content_type": kind}
 	if text is None:
 		return {**answer, "body": None, "bytes": len(content), "note": "Not text, so it is not shown."}
-	return {**answer, "body": parse(text, kind)}
+	return {**answer, "body": parse_body(text, kind)}
 
 
-def parse(text: str, kind: str) -> Any:
+def parse_body(text: str, kind: str) -> Any:
 	if not kind.endswith("json"):
 		return text
 	try:
@@ -147,7 +151,7 @@ def host_of(url: str) -> str:
 	return urlsplit(url).netloc.rpartition("@")[2]
 
 
-def socket_factory(allow_private: bool):
+def make_socket_factory(allow_private: bool):
 	"""What aiohttp calls for each connection with the address it is about to use."""
 
 	def open_socket(address_info):
@@ -162,23 +166,23 @@ def socket_factory(allow_private: bool):
 def is_public(address: str) -> bool:
 	ip = ipaddress.ip_address(address.partition("%")[0])
 	if ip.version == 6 and (
-		inner := ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1] or nat64(ip)
+		inner := ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1] or extract_nat64_address(ip)
 	):
 		ip = inner
 	odd = ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False)
 	return ip.is_global and not odd
 
 
-def nat64(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+def extract_nat64_address(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 	"""The address behind one of 64:ff9b::/96, by which networks without IPv4 reach it."""
-	return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64 else None
+	return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64_NETWORK else None
 
 
-def as_query(value: Any) -> str:
+def to_query_value(value: Any) -> str:
 	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def reason_of(error: BaseException, url: str) -> str:
+def explain_error(error: BaseException, url: str) -> str:
 	seen: BaseException | None = error
 	while seen is not None:
 		inner = [seen, *getattr(seen, "exceptions", ())]

@@ -1,7 +1,7 @@
 """Finds tools written as code: files in an app's folder `huf_tools`, what its hook `huf_tools` names, tools.py of a pack.
 
 A file marks functions with `@tool` or `register_tool`; what a site has is looked up each time from its installed apps and
-packs. A file that cannot be loaded is reported by `faults` and does not affect others.
+packs. A file that cannot be loaded is reported by `list_tool_faults` and does not affect others.
 """
 
 import importlib
@@ -44,12 +44,12 @@ class CodeTool:
 		return self.function.__module__
 
 	async def __call__(self, args: dict, user_context: dict) -> Any:
-		result = custom_functions.call(self.function, args, user_context)
+		result = custom_functions.call_function(self.function, args, user_context)
 		return await result if inspect.isawaitable(result) else result
 
 
 @dataclass(frozen=True)
-class Offer:
+class CodeTools:
 	"""What an app or a pack offers: its tools by name, and a line for each file or tool that cannot be used."""
 
 	tools: dict[str, CodeTool] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Offer:
 		if first.function is not tool.function:
 			self.faults.append(f"Tool {tool.name!r} is already registered by {first.module}")
 
-	def extend(self, other: "Offer") -> None:
+	def extend(self, other: "CodeTools") -> None:
 		self.faults.extend(other.faults)
 		for each in other.tools.values():
 			self.add(each)
@@ -111,14 +111,14 @@ def register_tool(
 	"""
 	if not TOOL_NAME.fullmatch(name):
 		raise ValueError(f"{name!r} is no name of a tool: letters, digits, _ and - only, 64 at most")
-	if any(each.name == name and each.function is not func for each in marked(func.__module__)):
+	if any(each.name == name and each.function is not func for each in find_marked_tools(func.__module__)):
 		raise ValueError(f"Tool {name!r} is already registered by {func.__module__}")
-	func.huf_tool = describe(
+	func.huf_tool = build_code_tool(
 		name, func, description, effect=effect, documents_only=documents_only, parameters=parameters
 	)
 
 
-def describe(
+def build_code_tool(
 	name: str,
 	function: Callable,
 	description: str | None = None,
@@ -133,7 +133,7 @@ def describe(
 		name,
 		app or function.__module__.partition(".")[0],
 		description or " ".join(summary.split()) or name.replace("_", " "),
-		parameters or custom_functions.schema_of(function),
+		parameters or custom_functions.build_schema(function),
 		Effect(effect),
 		documents_only,
 		function,
@@ -142,39 +142,39 @@ def describe(
 
 def get_available_tools_description() -> str:
 	"""What a planner is told: one line per tool, with its description and the JSON schema of its arguments."""
-	return describe_tools(sorted(offers(), key=lambda each: each.name))
+	return describe_tools(sorted(list_code_tools(), key=lambda each: each.name))
 
 
-def offers() -> list[CodeTool]:
+def list_code_tools() -> list[CodeTool]:
 	"""The code tools of the apps and packs that this site has."""
-	return list(site_offer().tools.values())
+	return list(load_site_tools().tools.values())
 
 
-def faults() -> list[str]:
+def list_tool_faults() -> list[str]:
 	"""What is wrong with the tool files of this site's apps and packs, one line each."""
-	return site_offer().faults
+	return load_site_tools().faults
 
 
-def site_offer() -> Offer:
-	offer = Offer()
+def load_site_tools() -> CodeTools:
+	offer = CodeTools()
 	for app in frappe.get_installed_apps():
-		offer.extend(app_offer(app))
+		offer.extend(load_app_tools(app))
 	return offer
 
 
-def app_offer(app: str) -> Offer:
+def load_app_tools(app: str) -> CodeTools:
 	"""What the app's hook and folder offer, and those of its packs that this site has installed."""
-	offer = Offer()
-	for entry in [*(frappe.get_hooks("huf_tools", app_name=app) or []), *modules_in_folder(app)]:
-		offer.extend(load(app, entry))
-	for module in pack_modules(app):
-		offer.extend(load(app, module))
+	offer = CodeTools()
+	for entry in [*(frappe.get_hooks("huf_tools", app_name=app) or []), *list_folder_modules(app)]:
+		offer.extend(load_tools(app, entry))
+	for module in list_pack_modules(app):
+		offer.extend(load_tools(app, module))
 	return offer
 
 
-def find_offer(app: str, name: str) -> CodeTool:
+def find_code_tool(app: str, name: str) -> CodeTool:
 	"""A tool that an installed app offers. Raises UsageError that names what is wrong with the app's files."""
-	offer = app_offer(app) if app in frappe.get_installed_apps() else Offer()
+	offer = load_app_tools(app) if app in frappe.get_installed_apps() else CodeTools()
 	if name in offer.tools:
 		return offer.tools[name]
 	reasons = "".join(f" {fault}." for fault in offer.faults)
@@ -183,13 +183,13 @@ def find_offer(app: str, name: str) -> CodeTool:
 	)
 
 
-def pack_modules(app: str) -> list[str]:
+def list_pack_modules(app: str) -> list[str]:
 	"""The tool modules of an app's packs that this site has installed."""
 	filters = {"app": app, "tools_module": ["is", "set"]}
 	return frappe.get_all("Agent Pack", filters, pluck="tools_module", order_by="name asc")
 
 
-def modules_in_folder(app: str) -> list[str]:
+def list_folder_modules(app: str) -> list[str]:
 	folder = importlib.util.find_spec(f"{app}.{FOLDER}")
 	names = pkgutil.iter_modules(folder.submodule_search_locations or ()) if folder else ()
 	return [
@@ -199,11 +199,11 @@ def modules_in_folder(app: str) -> list[str]:
 	]
 
 
-def load(app: str, entry: str | dict) -> Offer:
+def load_tools(app: str, entry: str | dict) -> CodeTools:
 	"""The tools of a module, or the function that a dict of the hook describes."""
-	offer = Offer()
+	offer = CodeTools()
 	try:
-		tools = read_module(entry) if isinstance(entry, str) else [read_hook(app, entry)]
+		tools = import_tools(entry) if isinstance(entry, str) else [build_hook_tool(app, entry)]
 	except Exception as error:  # the boundary around a tool's file: importing it runs an app's code
 		label = entry if isinstance(entry, str) else entry.get("tool_name")
 		offer.faults.append(f"The tools of {label} could not be loaded: {type(error).__name__}: {error}")
@@ -213,19 +213,19 @@ def load(app: str, entry: str | dict) -> Offer:
 	return offer
 
 
-def read_module(module: str) -> list[CodeTool]:
+def import_tools(module: str) -> list[CodeTool]:
 	importlib.import_module(module)
-	return marked(module)
+	return find_marked_tools(module)
 
 
-def marked(module: str) -> list[CodeTool]:
+def find_marked_tools(module: str) -> list[CodeTool]:
 	"""The tools that a module defines, as far as it is imported."""
 	members = vars(sys.modules[module]).values() if module in sys.modules else ()
 	functions = (each for each in members if inspect.isfunction(each) and each.__module__ == module)
 	return [each.huf_tool for each in functions if hasattr(each, "huf_tool")]
 
 
-def read_hook(app: str, entry: dict) -> CodeTool:
-	function = custom_functions.find(entry["function_path"])
+def build_hook_tool(app: str, entry: dict) -> CodeTool:
+	function = custom_functions.find_function(entry["function_path"])
 	more = {key: entry[key] for key in ("effect", "documents_only", "parameters") if key in entry}
-	return describe(entry["tool_name"], function, entry.get("description"), app=app, **more)
+	return build_code_tool(entry["tool_name"], function, entry.get("description"), app=app, **more)

@@ -35,7 +35,7 @@ def count_results(run: str | None) -> int:
 	return sum(text.count('"number": ') for text in texts if text)
 
 
-def sources_of(result: str | None) -> list[dict]:
+def read_sources(result: str | None) -> list[dict]:
 	"""Sources of a result's text: {doctype, name, title} or {url, title}, each once; title is None if unknown.
 
 	A passage also has its number, source, link and position; its own text and score stay in the result.
@@ -52,27 +52,27 @@ def find_sources(value: Any) -> Iterator[dict]:
 		for each in value:
 			yield from find_sources(each)
 	elif isinstance(value, dict):
-		yield from sources_of_object(value)
+		yield from find_object_sources(value)
 
 
-def sources_of_object(value: dict) -> Iterator[dict]:
+def find_object_sources(value: dict) -> Iterator[dict]:
 	doctype, name, url = value.get("doctype"), value.get("name"), value.get("url")
 	lists = [value[key] for key in ("sources", "results") if isinstance(value.get(key), list)]
 	if lists:
 		yield from find_sources(lists[0])
 	elif "number" in value and "position" in value:
 		yield {key: value[key] for key in PASSAGE if value.get(key) is not None}
-	elif is_text(doctype) and name and isinstance(name, str | int):
-		yield from documents(doctype, [value])
-	elif is_text(doctype) and isinstance(value.get("rows"), list):
-		yield from documents(
+	elif is_nonempty_text(doctype) and name and isinstance(name, str | int):
+		yield from to_document_sources(doctype, [value])
+	elif is_nonempty_text(doctype) and isinstance(value.get("rows"), list):
+		yield from to_document_sources(
 			doctype, [row for row in value["rows"] if isinstance(row, dict) and row.get("name")]
 		)
-	elif is_text(url):
+	elif is_nonempty_text(url):
 		yield {"url": url, "title": value.get("title")}
 
 
-def documents(doctype: str, rows: list[dict]) -> Iterator[dict]:
+def to_document_sources(doctype: str, rows: list[dict]) -> Iterator[dict]:
 	title_field = frappe.db.get_value("DocType", doctype, "title_field")
 	for row in rows:
 		yield {
@@ -82,5 +82,5 @@ def documents(doctype: str, rows: list[dict]) -> Iterator[dict]:
 		}
 
 
-def is_text(value: Any) -> bool:
+def is_nonempty_text(value: Any) -> bool:
 	return isinstance(value, str) and bool(value)

@@ -9,10 +9,10 @@ MAIL_DOCTYPES = ("Agent Mail", "Communication")
 READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%' or made.result like '%%"doctype": "Communication"%%'
 	then 'Communication' else tool.reference_doctype end"""
 """What a call has read; a search in knowledge says it in its results."""
-MAX_SEEN_CHARS = 500_000
+MAX_UNTRUSTED_CHARS = 500_000
 
 
-def sources_of(run: str | None) -> set[UntrustedSource]:
+def find_untrusted_sources(run: str | None) -> set[UntrustedSource]:
 	"""The untrusted sources in the context of a run: its own, its conversation's, and those of the runs that called it."""
 	found: set[UntrustedSource] = set()
 	while run:
@@ -24,35 +24,35 @@ def sources_of(run: str | None) -> set[UntrustedSource]:
 		channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
 		if channel == "mail" or row.reference_doctype in MAIL_DOCTYPES:
 			found.add(UntrustedSource.MAIL)
-		if has_files(row.conversation):
+		if has_attachments(row.conversation):
 			found.add(UntrustedSource.FILE)
-		for doctype in read_by_tools(row.conversation):
+		for doctype in find_doctypes_read(row.conversation):
 			found.add(UntrustedSource.MAIL if doctype in MAIL_DOCTYPES else UntrustedSource.WEB)
 		run = row.parent_run
 	return found
 
 
-def has_files(conversation: str) -> bool:
+def has_attachments(conversation: str) -> bool:
 	"""Whether somebody has attached a file to what they said there: who has written it, nobody knows."""
 	return bool(
 		frappe.db.exists("Agent Message", {"conversation": conversation, "attachments": ["is", "set"]})
 	)
 
 
-def read_by_tools(conversation: str) -> list[str]:
+def find_doctypes_read(conversation: str) -> list[str]:
 	"""What tools have brought strangers' words into a conversation: the DocType of mails, or nothing for those from outside."""
-	rows = calls_that_read(conversation, f"distinct {READ_DOCTYPE} as doctype", "")
+	rows = find_untrusted_calls(conversation, f"distinct {READ_DOCTYPE} as doctype", "")
 	return [row.doctype or "" for row in rows]
 
 
-def seen_in(run: str) -> str:
+def read_untrusted_text(run: str) -> str:
 	"""What was read from outside in a run's conversation, and what the person asked."""
 	conversation, prompt = frappe.db.get_value("Agent Run", run, ["conversation", "prompt"])
-	rows = calls_that_read(conversation, "made.result as result", "order by made.creation limit 200")
-	return "\n".join([prompt or "", *(row.result or "" for row in rows)])[:MAX_SEEN_CHARS]
+	rows = find_untrusted_calls(conversation, "made.result as result", "order by made.creation limit 200")
+	return "\n".join([prompt or "", *(row.result or "" for row in rows)])[:MAX_UNTRUSTED_CHARS]
 
 
-def calls_that_read(conversation: str, columns: str, ending: str) -> list:
+def find_untrusted_calls(conversation: str, columns: str, ending: str) -> list:
 	"""Calls of a conversation, or of the one it was branched off, that brought in words of strangers."""
 	return frappe.db.sql(
 		f"""select {columns} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
@@ -73,7 +73,7 @@ def calls_that_read(conversation: str, columns: str, ending: str) -> list:
 	)
 
 
-def mail_of(run: str | None) -> str | None:
+def find_mail(run: str | None) -> str | None:
 	"""The Agent Mail that a run, or one that led to it, is about."""
 	while run:
 		row = frappe.db.get_value(

@@ -41,16 +41,18 @@ LAYOUT_FIELDS = {
 	"Table MultiSelect",
 	"Password",
 }
-SCALAR = {"type": ["string", "number", "integer", "boolean", "null"]}
+SCALAR_SCHEMA = {"type": ["string", "number", "integer", "boolean", "null"]}
 
 
-def text(description: str) -> dict:
+def text_schema(description: str) -> dict:
 	return {"type": "string", "description": description}
 
 
-NAME = {"name": text("The document's name (its ID)")}
-NAMES = {"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Names (IDs)"}}
-TIERED, DETAIL = "Read Document", "_detail"
+NAME_PROPERTY = {"name": text_schema("The document's name (its ID)")}
+NAMES_PROPERTY = {
+	"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Names (IDs)"}
+}
+READ_DOCUMENT, DETAIL_SUFFIX = "Read Document", "_detail"
 """The type that makes two tools, and how the name of the second ends."""
 KNOWLEDGE = "Search Knowledge"
 RUN_AGENT = "Run Agent"
@@ -58,7 +60,7 @@ CODE_TYPES = ("Custom Function", "App Provided")
 """Types whose calls run an app's own code."""
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Models accept no other."""
-FILTERS = {
+FILTERS_SCHEMA = {
 	"type": ["object", "array"],
 	"description": (
 		'{"field": value} or {"field": [operator, value]}, or a list of [field, operator, value]. Operators: =, !=, '
@@ -67,23 +69,27 @@ FILTERS = {
 }
 
 
-def no_schema(tool) -> tuple[dict, list[str]]:
+def empty_schema(tool) -> tuple[dict, list[str]]:
 	return {}, []
 
 
-def one_document(tool) -> tuple[dict, list[str]]:
-	return NAME, ["name"]
+def name_schema(tool) -> tuple[dict, list[str]]:
+	return NAME_PROPERTY, ["name"]
 
 
-def many_documents(tool) -> tuple[dict, list[str]]:
-	return NAMES, ["names"]
+def names_schema(tool) -> tuple[dict, list[str]]:
+	return NAMES_PROPERTY, ["names"]
 
 
 def list_schema(tool) -> tuple[dict, list[str]]:
 	return {
-		"filters": FILTERS,
-		"fields": {"type": "array", "items": {"type": "string"}, "description": f"Of: {field_names(tool)}"},
-		"order_by": text("A field, then asc or desc"),
+		"filters": FILTERS_SCHEMA,
+		"fields": {
+			"type": "array",
+			"items": {"type": "string"},
+			"description": f"Of: {join_field_names(tool)}",
+		},
+		"order_by": text_schema("A field, then asc or desc"),
 		"limit": {
 			"type": "integer",
 			"minimum": 1,
@@ -96,53 +102,62 @@ def list_schema(tool) -> tuple[dict, list[str]]:
 
 def summary_schema(tool) -> tuple[dict, list[str]]:
 	properties, required = list_schema(tool)
-	filters = {**FILTERS, "description": f"{FILTERS['description']}. Fields: {field_names(tool)}"}
+	filters = {
+		**FILTERS_SCHEMA,
+		"description": f"{FILTERS_SCHEMA['description']}. Fields: {join_field_names(tool)}",
+	}
 	return {"filters": filters, "limit": properties["limit"], "start": properties["start"]}, required
 
 
 def create_schema(tool) -> tuple[dict, list[str]]:
-	fields = writable_fields(tool.reference_doctype)
+	fields = list_form_fields(tool.reference_doctype)
 	required = [df.fieldname for df in fields if df.reqd and not df.default]
 	return {df.fieldname: field_schema(df) for df in fields}, required
 
 
 def update_schema(tool) -> tuple[dict, list[str]]:
 	values, _ = create_schema(tool)
-	return {**NAME, "values": closed(values, [], "The fields to change")}, ["name", "values"]
+	return {**NAME_PROPERTY, "values": closed_object(values, [], "The fields to change")}, ["name", "values"]
 
 
 def create_many_schema(tool) -> tuple[dict, list[str]]:
 	values, required = create_schema(tool)
-	return {"documents": {"type": "array", "minItems": 1, "items": closed(values, required)}}, ["documents"]
+	return {"documents": {"type": "array", "minItems": 1, "items": closed_object(values, required)}}, [
+		"documents"
+	]
 
 
 def update_many_schema(tool) -> tuple[dict, list[str]]:
 	properties, required = update_schema(tool)
-	return {"documents": {"type": "array", "minItems": 1, "items": closed(properties, required)}}, [
+	return {"documents": {"type": "array", "minItems": 1, "items": closed_object(properties, required)}}, [
 		"documents"
 	]
 
 
 def get_value_schema(tool) -> tuple[dict, list[str]]:
 	fieldname = {"type": ["string", "array"], "items": {"type": "string"}}
-	fieldname["description"] = f"One field or several, of: {field_names(tool)}"
-	return {**NAME, "filters": FILTERS, "fieldname": fieldname}, ["fieldname"]
+	fieldname["description"] = f"One field or several, of: {join_field_names(tool)}"
+	return {**NAME_PROPERTY, "filters": FILTERS_SCHEMA, "fieldname": fieldname}, ["fieldname"]
 
 
 def set_value_schema(tool) -> tuple[dict, list[str]]:
-	return {**NAME, "fieldname": text("The field to set"), "value": SCALAR}, ["name", "fieldname", "value"]
+	return {**NAME_PROPERTY, "fieldname": text_schema("The field to set"), "value": SCALAR_SCHEMA}, [
+		"name",
+		"fieldname",
+		"value",
+	]
 
 
 def attach_schema(tool) -> tuple[dict, list[str]]:
 	properties = {
-		**NAME,
-		"file_name": text("Name of the file, with its ending"),
-		"content": text("The text of the file"),
-		"file_url": text("Or: the URL of a file that is already on the site"),
+		**NAME_PROPERTY,
+		"file_name": text_schema("Name of the file, with its ending"),
+		"content": text_schema("The text of the file"),
+		"file_url": text_schema("Or: the URL of a file that is already on the site"),
 	}
 	if tool.reference_doctype:
 		return properties, ["name"]
-	return {"doctype": text("DocType of the document"), **properties}, ["doctype", "name"]
+	return {"doctype": text_schema("DocType of the document"), **properties}, ["doctype", "name"]
 
 
 def report_schema(tool) -> tuple[dict, list[str]]:
@@ -152,7 +167,7 @@ def report_schema(tool) -> tuple[dict, list[str]]:
 def get_schema(tool) -> tuple[dict, list[str]]:
 	where = f"Path below {tool.base_url}" if tool.base_url else "The whole URL"
 	params = {"type": "object", "description": "Query parameters"}
-	return {"url": text(where), "params": params}, [] if tool.base_url else ["url"]
+	return {"url": text_schema(where), "params": params}, [] if tool.base_url else ["url"]
 
 
 def post_schema(tool) -> tuple[dict, list[str]]:
@@ -162,16 +177,16 @@ def post_schema(tool) -> tuple[dict, list[str]]:
 
 
 def run_agent_schema(tool) -> tuple[dict, list[str]]:
-	return {"prompt": text("What the other agent should do, with all it needs to know")}, ["prompt"]
+	return {"prompt": text_schema("What the other agent should do, with all it needs to know")}, ["prompt"]
 
 
 def speech_schema(tool) -> tuple[dict, list[str]]:
-	return {"file_url": text("URL of the sound file on this site")}, ["file_url"]
+	return {"file_url": text_schema("URL of the sound file on this site")}, ["file_url"]
 
 
 def search_schema(tool) -> tuple[dict, list[str]]:
 	return {
-		"query": text(
+		"query": text_schema(
 			'What to look for: the words that matter. "In quotes" they stand together; begin* is a beginning'
 		),
 		"limit": {
@@ -193,27 +208,27 @@ class ToolType:
 
 
 READ, WRITE, EXTERNAL = Effect.READ, Effect.WRITE, Effect.EXTERNAL
-DOCTYPE = "reference_doctype"
+DOCTYPE_FIELD = "reference_doctype"
 TOOL_TYPES = {
-	"Get Document": ToolType(READ, one_document, DOCTYPE),
-	"Get Multiple Documents": ToolType(READ, many_documents, DOCTYPE),
-	"Get List": ToolType(READ, list_schema, DOCTYPE),
-	TIERED: ToolType(READ, summary_schema, DOCTYPE),
-	"Create Document": ToolType(WRITE, create_schema, DOCTYPE),
-	"Create Multiple Documents": ToolType(WRITE, create_many_schema, DOCTYPE),
-	"Update Document": ToolType(WRITE, update_schema, DOCTYPE),
-	"Update Multiple Documents": ToolType(WRITE, update_many_schema, DOCTYPE),
-	"Delete Document": ToolType(WRITE, one_document, DOCTYPE),
-	"Delete Multiple Documents": ToolType(WRITE, many_documents, DOCTYPE),
-	"Submit Document": ToolType(WRITE, one_document, DOCTYPE),
-	"Cancel Document": ToolType(WRITE, one_document, DOCTYPE),
-	"Get Amended Document": ToolType(READ, one_document, DOCTYPE),
-	"Custom Function": ToolType(WRITE, no_schema, "function_path"),
-	"App Provided": ToolType(WRITE, no_schema, "provider_app"),
+	"Get Document": ToolType(READ, name_schema, DOCTYPE_FIELD),
+	"Get Multiple Documents": ToolType(READ, names_schema, DOCTYPE_FIELD),
+	"Get List": ToolType(READ, list_schema, DOCTYPE_FIELD),
+	READ_DOCUMENT: ToolType(READ, summary_schema, DOCTYPE_FIELD),
+	"Create Document": ToolType(WRITE, create_schema, DOCTYPE_FIELD),
+	"Create Multiple Documents": ToolType(WRITE, create_many_schema, DOCTYPE_FIELD),
+	"Update Document": ToolType(WRITE, update_schema, DOCTYPE_FIELD),
+	"Update Multiple Documents": ToolType(WRITE, update_many_schema, DOCTYPE_FIELD),
+	"Delete Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
+	"Delete Multiple Documents": ToolType(WRITE, names_schema, DOCTYPE_FIELD),
+	"Submit Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
+	"Cancel Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
+	"Get Amended Document": ToolType(READ, name_schema, DOCTYPE_FIELD),
+	"Custom Function": ToolType(WRITE, empty_schema, "function_path"),
+	"App Provided": ToolType(WRITE, empty_schema, "provider_app"),
 	"Attach File to Document": ToolType(WRITE, attach_schema),
 	"Get Report Result": ToolType(READ, report_schema, "report"),
-	"Get Value": ToolType(READ, get_value_schema, DOCTYPE),
-	"Set Value": ToolType(WRITE, set_value_schema, DOCTYPE),
+	"Get Value": ToolType(READ, get_value_schema, DOCTYPE_FIELD),
+	"Set Value": ToolType(WRITE, set_value_schema, DOCTYPE_FIELD),
 	"GET": ToolType(EXTERNAL, get_schema),
 	"POST": ToolType(EXTERNAL, post_schema),
 	RUN_AGENT: ToolType(EXTERNAL, run_agent_schema, "agent"),
@@ -222,32 +237,34 @@ TOOL_TYPES = {
 }
 
 
-def names_of(tool_name: str, types: str) -> list[str]:
+def list_tool_names(tool_name: str, types: str) -> list[str]:
 	"""What the model knows a record's tools by: a Read Document makes two."""
-	return [tool_name, f"{tool_name}{DETAIL}"] if types == TIERED else [tool_name]
+	return [tool_name, f"{tool_name}{DETAIL_SUFFIX}"] if types == READ_DOCUMENT else [tool_name]
 
 
-def description_of(tool) -> str:
-	if tool.types != TIERED:
+def build_description(tool) -> str:
+	if tool.types != READ_DOCUMENT:
 		return tool.description
-	return f"{tool.description.rstrip('.')}. Gives their key fields; {tool.tool_name}{DETAIL} gives one of them whole."
+	return f"{tool.description.rstrip('.')}. Gives their key fields; {tool.tool_name}{DETAIL_SUFFIX} gives one of them whole."
 
 
-def closed(properties: dict, required: list[str], description: str | None = None) -> dict:
+def closed_object(properties: dict, required: list[str], description: str | None = None) -> dict:
 	"""An object schema that takes nothing but these properties."""
 	schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 	return {**schema, "description": description} if description else schema
 
 
-def parameters_of(tool) -> dict:
+def build_parameters(tool) -> dict:
 	"""JSON schema of the arguments. Rows under Parameters add to the type's own, or say it more exactly."""
 	properties, required = TOOL_TYPES[tool.types].schema(tool)
 	rows = {row.fieldname: row_schema(row) for row in tool.parameters}
 	own = {row.fieldname for row in tool.parameters if row.required}
 	if rows and TOOL_TYPES[tool.types].schema is create_schema:
 		# Whoever lists the fields of a Create tool means those fields only.
-		return closed(rows, sorted(own, key=list(rows).index))
-	return closed({**properties, **rows}, list(dict.fromkeys([*required, *(n for n in rows if n in own)])))
+		return closed_object(rows, sorted(own, key=list(rows).index))
+	return closed_object(
+		{**properties, **rows}, list(dict.fromkeys([*required, *(n for n in rows if n in own)]))
+	)
 
 
 def row_schema(row) -> dict:
@@ -263,7 +280,7 @@ def row_schema(row) -> dict:
 	return schema
 
 
-def writable_fields(doctype: str) -> list:
+def list_form_fields(doctype: str) -> list:
 	"""Fields a person would fill in on the form."""
 	return [
 		df
@@ -272,7 +289,7 @@ def writable_fields(doctype: str) -> list:
 	]
 
 
-def field_names(tool) -> str:
+def join_field_names(tool) -> str:
 	names = [
 		df.fieldname
 		for df in frappe.get_meta(tool.reference_doctype).fields
@@ -285,11 +302,11 @@ def field_schema(df) -> dict:
 	"""JSON schema of one DocType field."""
 	label = df.label or df.fieldname
 	if df.fieldtype == "Table":
-		children = writable_fields(df.options)
+		children = list_form_fields(df.options)
 		required = [child.fieldname for child in children if child.reqd and not child.default]
-		items = closed({child.fieldname: field_schema(child) for child in children}, required)
+		items = closed_object({child.fieldname: field_schema(child) for child in children}, required)
 		return {"type": "array", "items": items, "description": label}
-	schema = {"type": FIELD_TYPES.get(df.fieldtype, "string"), "description": describe_field(df, label)}
+	schema = {"type": FIELD_TYPES.get(df.fieldtype, "string"), "description": describe_docfield(df, label)}
 	if df.fieldtype == "Select" and df.options:
 		schema["enum"] = df.options.split("\n")
 	if df.fieldtype == "Check":
@@ -297,7 +314,7 @@ def field_schema(df) -> dict:
 	return schema
 
 
-def describe_field(df, label: str) -> str:
+def describe_docfield(df, label: str) -> str:
 	about = {
 		"Date": "a date, YYYY-MM-DD",
 		"Datetime": "a time, YYYY-MM-DD HH:MM:SS",

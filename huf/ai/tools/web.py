@@ -18,10 +18,13 @@ from huf.ai.core.types import Effect
 from huf.ai.tools import http
 from huf.ai.tools.registry import tool
 
-AGENT = "Huf"
+USER_AGENT = "Huf"
 """What we call ourselves, and what a robots.txt knows us by."""
-HEADERS = {"User-Agent": f"{AGENT}/1.0", "Accept": "text/html, text/plain, application/json;q=0.9, */*;q=0.5"}
-KEEP_ROBOTS = 3600
+HEADERS = {
+	"User-Agent": f"{USER_AGENT}/1.0",
+	"Accept": "text/html, text/plain, application/json;q=0.9, */*;q=0.5",
+}
+ROBOTS_TTL_S = 3600
 MAX_ROBOTS_BYTES = 500_000
 MAX_TEXT_CHARS = 100_000
 MARKUP = re.compile(
@@ -44,7 +47,7 @@ async def web_search(query: str, limit: int = 5) -> dict:
 
 	if not get_settings().search_provider:
 		raise ToolError(NO_SEARCH)
-	results = await services.search(query, max(1, min(limit, 20)))
+	results = await services.search_web(query, max(1, min(limit, 20)))
 	return {"query": query, "results": results, "untrusted": True}
 
 
@@ -57,7 +60,7 @@ async def open_url(url: str) -> dict:
 	"""
 	if urlsplit(url).username is not None:
 		raise ToolError(f"{http.host_of(url)}: an address with a user name in it is not opened.")
-	page = await http.request(
+	page = await http.send_request(
 		"GET", url, headers=HEADERS, timeout=get_settings().tool_timeout, before_each=check_robots
 	)
 	if page["status"] >= 400:
@@ -85,26 +88,26 @@ async def check_robots(url: str) -> None:
 	from protego import Protego
 
 	parts = urlsplit(url)
-	rules = await robots_of(f"{parts.scheme}://{http.host_of(url)}")
-	if not Protego.parse(rules).can_fetch(url, AGENT):
+	rules = await fetch_robots(f"{parts.scheme}://{http.host_of(url)}")
+	if not Protego.parse(rules).can_fetch(url, USER_AGENT):
 		raise ToolError(
 			f"{http.host_of(url)} asks programs not to read {parts.path or '/'} (its robots.txt)."
 		)
 
 
-async def robots_of(origin: str) -> str:
+async def fetch_robots(origin: str) -> str:
 	key = f"huf_robots|{origin}"
 	if (kept := frappe.cache.get_value(key, expires=True)) is not None:
 		return kept
 	timeout = min(10, get_settings().tool_timeout)
-	answer = await http.request("GET", f"{origin}/robots.txt", headers=HEADERS, timeout=timeout)
+	answer = await http.send_request("GET", f"{origin}/robots.txt", headers=HEADERS, timeout=timeout)
 	if answer["status"] >= 500:
 		raise ToolError(
 			f"{http.host_of(origin)} does not say what programs may read: status {answer['status']}."
 		)
 	found = answer["status"] == 200 and isinstance(answer["body"], str)
 	rules = answer["body"][:MAX_ROBOTS_BYTES] if found else ""
-	frappe.cache.set_value(key, rules, expires_in_sec=KEEP_ROBOTS)
+	frappe.cache.set_value(key, rules, expires_in_sec=ROBOTS_TTL_S)
 	return rules
 
 

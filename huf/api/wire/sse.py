@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from werkzeug.wrappers import Response
 
 from huf.ai.core.types import EventKind, RunEvent
-from huf.ai.tools.sources import sources_of
+from huf.ai.tools.sources import read_sources
 
 MAX_RESULT_CHARS = 4000
 PING = ": ping\n\n"
@@ -44,4 +44,4 @@ def shorten_result(event: RunEvent) -> dict:
 	result = event.data.get("result") if event.kind is EventKind.TOOL_FINISHED else None
 	if result is None or len(result) <= MAX_RESULT_CHARS:
 		return event.data
-	return {**event.data, "result": result[:MAX_RESULT_CHARS], "cut": True, "sources": sources_of(result)}
+	return {**event.data, "result": result[:MAX_RESULT_CHARS], "cut": True, "sources": read_sources(result)}

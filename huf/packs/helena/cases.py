@@ -33,7 +33,7 @@ def check_case(case: str) -> str:
 	"""The case's name. Raises ToolError if it does not exist or the user may not see it, without telling
 	which.
 	"""
-	return document_tools.document_for(CASE, case.strip(), "read").name
+	return document_tools.get_permitted_document(CASE, case.strip(), "read").name
 
 
 def list_rows(
@@ -45,7 +45,9 @@ def list_rows(
 
 
 def shorten_row(row: Mapping[str, Any]) -> dict:
-	return {key: document_tools.shorten(value) for key, value in row.items() if value not in (None, "")}
+	return {
+		key: document_tools.truncate_value(value) for key, value in row.items() if value not in (None, "")
+	}
 
 
 def summarize_case(case: str) -> dict:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import frappe
 
 from huf.ai.core.errors import ToolError
-from huf.ai.tools.fields import readable_fields
+from huf.ai.tools.fields import list_readable_fields
 
 MAX_RESULTS = 20
 MAX_RANKED_ROWS = 100
@@ -52,7 +52,7 @@ def find_citations(
 
 
 def search_target(target: SearchTarget, words: Sequence[str], filters: Mapping | None = None) -> list[dict]:
-	readable = set(readable_fields(target.doctype))
+	readable = set(list_readable_fields(target.doctype))
 	weights = {field: weight for field, weight in target.weights.items() if field in readable}
 	fields = [
 		field

@@ -10,7 +10,7 @@ import frappe
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
-from huf.ai.tools.taint import mail_of
+from huf.ai.tools.taint import find_mail
 
 DRUG, STOCK, RESERVATION = "Pharmacy Drug", "Pharmacy Stock", "Pharmacy Reservation"
 OPEN = "Open"
@@ -65,7 +65,7 @@ def get_patient() -> str:
 	"""The address of the person who wrote the mail (the one the helpdesk names, else the sender); in a chat,
 	the user.
 	"""
-	mail = mail_of(frappe.flags.huf_run)
+	mail = find_mail(frappe.flags.huf_run)
 	row = mail and frappe.db.get_value("Agent Mail", mail, ["sender", "prepared"], as_dict=True)
 	if not row:
 		return frappe.session.user

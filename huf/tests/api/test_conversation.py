@@ -10,7 +10,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import enqueue_run
-from huf.ai.tools.taint import sources_of
+from huf.ai.tools.taint import find_untrusted_sources
 from huf.api import chat, conversation
 from huf.api.agent import get_agents
 from huf.tests.base import SiteTestCase
@@ -117,7 +117,7 @@ class TestConversation(SiteTestCase):
 		with acting_as(self.owner):
 			branch = conversation.branch(self.name, self.first["run"])
 			run = self.say("Go on", branch)["run"]
-		self.assertEqual(sources_of(run), {UntrustedSource.WEB})
+		self.assertEqual(find_untrusted_sources(run), {UntrustedSource.WEB})
 
 	def test_a_reader_reads_and_writes_nothing_until_it_is_allowed(self):
 		with acting_as(self.owner):

@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.providers.price_table import listed_models, listed_price
+from huf.ai.providers.price_table import find_price, list_chat_models
 from huf.api import model
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_model, make_user, unique
@@ -43,9 +43,9 @@ class TestModels(SiteTestCase):
 		self.assertNotIn(SECRET, refused["error"])
 
 	def test_the_table_knows_prices_and_names(self):
-		self.assertEqual(listed_price("OpenAI", "gpt-4o-mini")["input"], 0.15)
-		self.assertIsNone(listed_price("OpenAI", "no such model"))
-		self.assertIn("gemini-2.5-flash", listed_models("Google"))
+		self.assertEqual(find_price("OpenAI", "gpt-4o-mini")["input"], 0.15)
+		self.assertIsNone(find_price("OpenAI", "no such model"))
+		self.assertIn("gemini-2.5-flash", list_chat_models("Google"))
 
 
 def make_model_on(server) -> str:

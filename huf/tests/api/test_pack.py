@@ -58,10 +58,10 @@ class TestToolsOfPacks(PackTestCase):
 	def test_they_are_offered_while_the_pack_is_installed_and_not_before_or_after(self):
 		self.assertFalse(offers_search())
 		with self.assertRaisesRegex(UsageError, "does not offer 'search_drugs'"):
-			registry.find_offer("huf", "search_drugs")
+			registry.find_code_tool("huf", "search_drugs")
 		with acting_as(make_user("Huf Manager")):
 			pack.install("pharmacy")
-		self.assertTrue(offers_search() and registry.find_offer("huf", "search_drugs"))
+		self.assertTrue(offers_search() and registry.find_code_tool("huf", "search_drugs"))
 		with acting_as(make_user("Huf Manager")):
 			pack.remove("pharmacy")
 		self.assertFalse(offers_search())
@@ -69,4 +69,4 @@ class TestToolsOfPacks(PackTestCase):
 
 
 def offers_search() -> bool:
-	return "search_drugs" in {each.name for each in registry.offers()}
+	return "search_drugs" in {each.name for each in registry.list_code_tools()}

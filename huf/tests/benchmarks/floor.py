@@ -15,8 +15,8 @@ from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.event_loops import run_coroutine, run_on_model_loop
 from huf.ai.core.types import AgentRequest
 from huf.ai.loop.guards import StepCap
-from huf.ai.providers.answers import Answer
-from huf.ai.providers.first_use import find_translation
+from huf.ai.providers.answers import AnswerBuilder
+from huf.ai.providers.direct_path_check import find_direct_path
 from huf.ai.providers.litellm import load
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.ai.runs.provider import RunProvider
@@ -130,10 +130,10 @@ async def call_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
 async def bare_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
 	messages: list = [SYSTEM, {"role": "user", "content": prompt}]
 	fixed = {"model": "openai/quick", "api_base": base_url, "api_key": SECRET, "timeout": 10, "tools": tools}
-	translation, envelope = await find_translation(load(), fixed)
+	path, template = await find_direct_path(load(), fixed)
 	while True:
-		answer = Answer(lambda text: None)
-		await translation.ask(envelope, {**fixed, "messages": messages}, answer)
+		answer = AnswerBuilder(lambda text: None)
+		await path.complete(template, {**fixed, "messages": messages}, answer)
 		if not answer.calls:
 			return
 		calls = [
@@ -254,13 +254,13 @@ def streaming(base_url: str) -> dict:
 
 
 async def read_call(base_url: str) -> None:
-	await Answer(lambda text: None).take(await load().acompletion(**streaming(base_url)))
+	await AnswerBuilder(lambda text: None).read_stream(await load().acompletion(**streaming(base_url)))
 
 
 async def read_bare(base_url: str) -> None:
 	kwargs = streaming(base_url)
-	translation, envelope = await find_translation(load(), kwargs)
-	await translation.ask(envelope, kwargs, Answer(lambda text: None))
+	path, template = await find_direct_path(load(), kwargs)
+	await path.complete(template, kwargs, AnswerBuilder(lambda text: None))
 
 
 def print_many(base_url: str, agent: str, tools: list[dict]) -> None:

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.core.types import AgentRequest, EventKind, Mode
 from huf.ai.runs.entry import run_agent, stream_agent
-from huf.ai.tools.sources import sources_of
+from huf.ai.tools.sources import read_sources
 from huf.api.agent import get_agents
 from huf.tests.base import enter
 from huf.tests.factories import make_model
@@ -113,6 +113,6 @@ class TestPersona(HelenaTestCase):
 		)
 		made = frappe.get_all("Agent Tool Call", {"run": result.run}, ["result"])[0].result
 		self.assertEqual(
-			sources_of(made), [{"doctype": "Helena Gesetz", "name": "§ 536 BGB", "title": "§ 536 BGB"}]
+			read_sources(made), [{"doctype": "Helena Gesetz", "name": "§ 536 BGB", "title": "§ 536 BGB"}]
 		)
 		self.assertLess(len(json.loads(made)["results"][0]["excerpt"]), 260)

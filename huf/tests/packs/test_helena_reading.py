@@ -6,7 +6,7 @@ from frappe.utils import today
 from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError
 from huf.ai.runs.admission import acting_as
-from huf.ai.tools.sources import sources_of
+from huf.ai.tools.sources import read_sources
 from huf.packs.helena import citations, tools
 from huf.tests.factories import make, make_user
 from huf.tests.packs.helena import HelenaTestCase
@@ -240,7 +240,7 @@ class TestSources(HelenaTestCase):
 			(tools.search_alle_akten, self.word),
 		)
 		for tool, argument in calls:
-			found = sources_of(to_text(self.as_user(tool, argument)))
+			found = read_sources(to_text(self.as_user(tool, argument)))
 			self.assertTrue(found and all(each["doctype"] and each["name"] for each in found), tool.__name__)
 
 

@@ -8,7 +8,7 @@ from huf.ai.evals.runner import evaluate_agent
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import registry
-from huf.ai.tools.custom_functions import user_context
+from huf.ai.tools.custom_functions import build_user_context
 from huf.tests.factories import make, make_model, make_user
 from huf.tests.model_server import ModelServer, text, tool_call
 from huf.tests.packs.samples import ShippedPackCase
@@ -20,7 +20,7 @@ class SalesCase(ShippedPackCase):
 	name = "sales_report"
 
 	def report(self, **args) -> dict:
-		return run_coroutine(registry.find_offer("huf", "sales_report_tool")(args, user_context()))
+		return run_coroutine(registry.find_code_tool("huf", "sales_report_tool")(args, build_user_context()))
 
 
 class TestReport(SalesCase):

@@ -15,7 +15,7 @@ from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool
 from huf.ai.loop.model import FreeModel, OnText
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.offline.answers import word_result
-from huf.ai.providers.offline.steps import Call, Planner
+from huf.ai.providers.offline.steps import PlannedCall, Planner
 from huf.ai.providers.offline.tools import read_tools
 from huf.ai.providers.sdk_agent import run_sdk_agent
 
@@ -79,11 +79,11 @@ def plan(messages: list[dict], tools: list[dict], *, today: date | None = None) 
 	request = read_content(messages[last])
 	step = Planner(read_tools(tools), today or date.today()).next_step(before, request)
 	results = [read_content(message) for message in messages[last:] if message["role"] == "tool"]
-	if isinstance(step, Call) and not results:
+	if isinstance(step, PlannedCall) and not results:
 		function = {"name": step.tool.name, "arguments": json.dumps(step.arguments, ensure_ascii=False)}
 		call = {"id": f"call_{len(messages)}", "type": "function", "function": function}
 		return {"role": "assistant", "content": None, "tool_calls": [call]}
-	text = word_result(results[0], step) if isinstance(step, Call) else step.text
+	text = word_result(results[0], step) if isinstance(step, PlannedCall) else step.text
 	return {"role": "assistant", "content": text, "tool_calls": []}
 
 

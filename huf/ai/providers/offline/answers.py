@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-from huf.ai.providers.offline.steps import Call
+from huf.ai.providers.offline.steps import PlannedCall
 from huf.ai.providers.offline.tools import TITLE_FIELDS
 
 TAG = re.compile(r"<[^<>]+>")
@@ -14,14 +14,18 @@ HIDDEN_FIELDS = set("doctype owner creation modified modified_by docstatus idx n
 MAX_ROWS, MAX_CELLS, MAX_CELL_CHARS, MAX_TEXT_CHARS = 20, 3, 120, 2000
 
 
-def word_result(content: str, call: Call) -> str:
+def word_result(content: str, call: PlannedCall) -> str:
 	"""The answer to a tool result, as markdown."""
 	data, error = read_result(content)
-	text = call.language.say("failed", error=clean(error, MAX_TEXT_CHARS)) if error else word_data(data, call)
+	text = (
+		call.language.say("failed", error=to_plain_text(error, MAX_TEXT_CHARS))
+		if error
+		else word_data(data, call)
+	)
 	return "\n\n".join([text, *call.remarks])
 
 
-def word_data(data: Any, call: Call) -> str:
+def word_data(data: Any, call: PlannedCall) -> str:
 	fields = data if isinstance(data, dict) else {}
 	rows = fields.get("rows", fields.get("data")) if fields else data
 	if call.operation in ("create", "update", "delete"):
@@ -30,10 +34,16 @@ def word_data(data: Any, call: Call) -> str:
 		return word_rows(rows, bool(fields.get("more")), call)
 	lines = [f"- {word_row(row)}" for row in rows[:MAX_ROWS]] if isinstance(rows, list) else []
 	if lines and "summary" in fields:
-		lines = [clean(fields["summary"]), "", *lines]
+		lines = [to_plain_text(fields["summary"]), "", *lines]
 	elif not lines:
-		shown = {name: clean(value) for name, value in fields.items() if name not in HIDDEN_FIELDS - {"name"}}
-		lines = [f"- {name}: {text}" for name, text in shown.items() if text] or [clean(data, MAX_TEXT_CHARS)]
+		shown = {
+			name: to_plain_text(value)
+			for name, value in fields.items()
+			if name not in HIDDEN_FIELDS - {"name"}
+		}
+		lines = [f"- {name}: {text}" for name, text in shown.items() if text] or [
+			to_plain_text(data, MAX_TEXT_CHARS)
+		]
 	return "\n".join(lines) or call.language.say("no_result", tool=call.tool.name)
 
 
@@ -47,7 +57,7 @@ def read_result(content: str) -> tuple[Any, str | None]:
 	return data, str(data.get("error") or data.get("message") or content) if is_error else None
 
 
-def word_rows(rows: list, has_more: bool, call: Call) -> str:
+def word_rows(rows: list, has_more: bool, call: PlannedCall) -> str:
 	say = call.language.say
 	filters = call.arguments.get("filters", {}).items()
 	signs = [(name, value if isinstance(value, list) else ["=", value]) for name, value in filters]
@@ -63,19 +73,21 @@ def word_rows(rows: list, has_more: bool, call: Call) -> str:
 def word_row(row: Any) -> str:
 	"""A record in a line: **title** (a few values) `name`."""
 	if not isinstance(row, dict):
-		return clean(row)
+		return to_plain_text(row)
 	scalars = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
 	cells = {
-		name: clean(value) for name, value in scalars.items() if value != "" and name not in HIDDEN_FIELDS
+		name: to_plain_text(value)
+		for name, value in scalars.items()
+		if value != "" and name not in HIDDEN_FIELDS
 	}
 	title = next((cells.pop(name) for name in TITLE_FIELDS if name in cells), None)
 	others = ", ".join(list(cells.values())[:MAX_CELLS])
-	name = clean(row.get("name"))
+	name = to_plain_text(row.get("name"))
 	parts = [f"**{title}**" if title else "", f"({others})" if others else "", f"`{name}`" if name else ""]
 	return " ".join(part for part in parts if part)
 
 
-def clean(value: Any, max_chars: int = MAX_CELL_CHARS) -> str:
+def to_plain_text(value: Any, max_chars: int = MAX_CELL_CHARS) -> str:
 	"""A value as text without HTML. A record's text is one line, and shows no link or image."""
 	text = "" if value is None else html.unescape(TAG.sub(" ", str(value))).strip()
 	if max_chars == MAX_CELL_CHARS:

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from huf.ai.providers.offline.language import Token, fold
+from huf.ai.providers.offline.language import Token, fold_key
 from huf.ai.providers.offline.requests import Request
-from huf.ai.providers.offline.tools import Match, OfferedTool
+from huf.ai.providers.offline.tools import OfferedTool, ToolMatch
 from huf.ai.providers.offline.values import find_date, pick_option, read_value
 
 DEFAULT_LIMIT, MAX_LIMIT = 20, 500
 SMALL_WORDS = ("filler", "polite", "openers", "verbs", "mine", "orders", "date_leads")
 
 
-def fill_fields(request: Request, match: Match, today: date) -> tuple[dict, list[str]]:
+def fill_fields(request: Request, match: ToolMatch, today: date) -> tuple[dict, list[str]]:
 	"""Values for a new record or a function, and the words that became none."""
 	tool, before = match.tool, request.tokens[request.verb_end : match.at]
 	body = request.tokens[max(match.end, request.verb_end) :]
 	into = match.at - 2  # "add buy milk to my todos"
 	if into > request.verb_end and request.language.find("into", request.tokens, into)[1] == 2:
 		body, before = request.tokens[request.verb_end : into], ()
-	values, rest = read_named(request, tool, body, today)
+	values, rest = read_named_fields(request, tool, body, today)
 	options, unused = read_options(request, tool, before)
 	examples = read_examples(tool, rest) if tool.operation == "call" else {}
 	values = examples | options | values
@@ -35,18 +35,20 @@ def fill_fields(request: Request, match: Match, today: date) -> tuple[dict, list
 	return values, unused
 
 
-def read_change(request: Request, match: Match, today: date) -> tuple[dict, list[str]]:
+def read_change(request: Request, match: ToolMatch, today: date) -> tuple[dict, list[str]]:
 	"""The values of "mark todo a1 as closed", "set the priority of todo a1 to high" or "close todo a1"; and other words."""
 	start = request.verb_at if request.language.get("fields", request.verb) else request.verb_end
 	tokens = [*request.tokens[start : match.at], *request.tokens[match.end + 1 :]]
-	values, rest = read_named(request, match.tool, tokens, today)
+	values, rest = read_named_fields(request, match.tool, tokens, today)
 	options, unused = read_options(request, match.tool, rest)
 	goal = (request.language.get("goals", request.verb) or "").capitalize()
 	goals = {name: goal for name, choices in match.tool.choices.items() if goal in choices}
 	return goals | options | values, unused
 
 
-def read_filters(request: Request, match: Match, writer: OfferedTool, today: date) -> tuple[dict, list[str]]:
+def read_filters(
+	request: Request, match: ToolMatch, writer: OfferedTool, today: date
+) -> tuple[dict, list[str]]:
 	"""Arguments of a list, and the words that became none. `writer` is a tool whose schema tells the fields."""
 	language = request.language
 	named = (*range(request.verb_at, request.verb_end), *range(match.at, match.end))
@@ -92,7 +94,7 @@ def read_options(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -
 	return values, unused
 
 
-def read_named(
+def read_named_fields(
 	request: Request, tool: OfferedTool, tokens: Sequence[Token], today: date
 ) -> tuple[dict, Sequence[Token]]:
 	"""Values of the fields named in "call Anna, high priority, with status open", and the tokens that are left."""
@@ -100,7 +102,7 @@ def read_named(
 	parts: list[tuple[str, list[Token], list[Token]]] = [("", [], [])]
 	for at, segment in enumerate(split_segments(request, tokens)):
 		inner = request.strip(segment, "joiners", "articles")
-		name, length = find_field(request, tool, inner)
+		name, length = match_field(request, tool, inner)
 		options, unused = read_options(request, tool, inner) if at else ({}, [])
 		if name:
 			parts.append((name, [*segment], [*inner[length:]]))
@@ -130,7 +132,7 @@ def split_segments(request: Request, tokens: Sequence[Token]) -> list[list[Token
 	return segments
 
 
-def find_field(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -> tuple[str, int]:
+def match_field(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -> tuple[str, int]:
 	"""The field that a text begins with, by its own name or a word for it: (field, length) or ("", 0)."""
 	for name in tool.fields:
 		words = name.split("_")
@@ -148,7 +150,7 @@ def read_examples(tool: OfferedTool, tokens: Sequence[Token]) -> dict[str, Any]:
 	"""A word that a function's schema gives as an example, and the only number for an integer."""
 	values = {}
 	for name, schema in tool.fields.items():
-		examples = {fold(str(example)): example for example in schema.get("examples") or ()}
+		examples = {fold_key(str(example)): example for example in schema.get("examples") or ()}
 		if schema.get("type") == "integer":
 			examples = {token.key: int(token.key) for token in tokens if token.key.isdecimal()}
 		found = [examples[token.key] for token in tokens if token.key in examples]
@@ -157,7 +159,7 @@ def read_examples(tool: OfferedTool, tokens: Sequence[Token]) -> dict[str, Any]:
 	return values
 
 
-def read_name(request: Request, match: Match) -> str | None:
+def read_name(request: Request, match: ToolMatch) -> str | None:
 	"""The name right after the noun: quoted, with a digit or an @, or a word that can be nothing else."""
 	after = request.tokens[max(match.end, request.verb_end) :]
 	if not after or after[0].is_mark:

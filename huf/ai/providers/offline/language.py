@@ -40,7 +40,7 @@ class Token:
 		return self.is_quoted or (is_coded and not DATE.fullmatch(self.key))
 
 
-def fold(text: str) -> str:
+def fold_key(text: str) -> str:
 	"""Lower case without accents, so that typed and listed words meet."""
 	text = text.lower().replace("ß", "ss").replace("’", "'")
 	return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
@@ -57,7 +57,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
 	tokens = []
 	for match in TOKEN.finditer(text):
 		text = match["quoted"] or match[0]
-		key = "" if match["quoted"] else fold(text[:MAX_KEY_CHARS])
+		key = "" if match["quoted"] else fold_key(text[:MAX_KEY_CHARS])
 		tokens.append(Token(text.strip(), key, match.start(), match.end(), bool(match["mark"])))
 	return tuple(tokens)
 
@@ -67,7 +67,9 @@ class WordList:
 
 	def __init__(self, words: str | dict[str, str]):
 		table = words if isinstance(words, dict) else {"": words}
-		entries = [(entry, meaning) for meaning, column in table.items() for entry in fold(column).split()]
+		entries = [
+			(entry, meaning) for meaning, column in table.items() for entry in fold_key(column).split()
+		]
 		self.phrases = {entry.replace("_", " "): meaning for entry, meaning in reversed(entries)}
 		self.prefixes = {entry[:-1]: meaning for entry, meaning in entries if entry.endswith("*")}
 
@@ -114,7 +116,7 @@ class Language:
 get_language = cache(Language)
 
 
-def detect_language(tokens: Sequence[Token]) -> Language:
+def detect_request_language(tokens: Sequence[Token]) -> Language:
 	"""The language that knows most of the words; English if it is a tie."""
 	words = [token for token in tokens[:DETECTION_TOKENS] if not token.is_mark]
 	known = {code: sum(get_language(code).has(word, "vocabulary") for word in words) for code in CODES}

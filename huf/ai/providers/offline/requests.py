@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from huf.ai.providers.offline.language import Language, Token, detect_language, tokenize
+from huf.ai.providers.offline.language import Language, Token, detect_request_language, tokenize
 
 MAX_VERB_POSITION = 10
 """Tokens before the verb; further on it belongs to somebody's text."""
@@ -57,9 +57,9 @@ class Request:
 		return tokens[start:end]
 
 
-def read_request(text: str) -> Request:
+def parse_request(text: str) -> Request:
 	tokens = tokenize(text)
-	language = detect_language(tokens)
+	language = detect_request_language(tokens)
 	operation, start, end = find_verb(tokens, language)
 	if not operation and len(tokens) > 2 and tokens[1].key == ":" and language.has(tokens[0], "nouns"):
 		operation = "create"  # "Todo: buy milk"

@@ -11,15 +11,21 @@ from typing import Any
 
 from huf.ai.providers.offline.arguments import fill_fields, read_change, read_filters, read_name, read_options
 from huf.ai.providers.offline.language import Language
-from huf.ai.providers.offline.requests import Request, find_chat, read_request
-from huf.ai.providers.offline.tools import Match, OfferedTool, describe_tools, find_tool, match_tool
+from huf.ai.providers.offline.requests import Request, find_chat, parse_request
+from huf.ai.providers.offline.tools import (
+	OfferedTool,
+	ToolMatch,
+	describe_abilities,
+	find_offered_tool,
+	match_tool,
+)
 
 MAX_QUESTIONS = 4
 """How far back a chain of questions and replies is followed."""
 
 
 @dataclass(frozen=True)
-class Call:
+class PlannedCall:
 	"""A tool call; `operation` is what the answer is about, and `remarks` are added to it."""
 
 	tool: OfferedTool
@@ -30,7 +36,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
 	"""A text for the person. If it is a question, `head` + reply + `tail` is the request with the reply in it."""
 
 	text: str
@@ -45,37 +51,37 @@ class Planner:
 	tools: Sequence[OfferedTool]
 	today: date
 
-	def next_step(self, before: Sequence[tuple[str, str]], text: str, depth: int = 0) -> Call | Answer:
+	def next_step(self, before: Sequence[tuple[str, str]], text: str, depth: int = 0) -> PlannedCall | Reply:
 		"""The step for a request; `before` are the messages before it as (role, text)."""
-		request = read_request(text)
+		request = parse_request(text)
 		step = self.act(request)
 		question = self.find_question(before, depth)
 		if question is None or (step and request.verb_end and request.is_instruction()):
 			return step or self.introduce(request)
 		reply = request.strip(request.tokens)
 		if reply and request.language.find("never_mind", reply, 0)[1] == len(reply):
-			return Answer(request.language.say("never_mind"))
+			return Reply(request.language.say("never_mind"))
 		resumed = self.next_step((), f"{question.head}{text.strip()}{question.tail}")
-		return question if isinstance(resumed, Answer) and resumed.text == question.text else resumed
+		return question if isinstance(resumed, Reply) and resumed.text == question.text else resumed
 
-	def find_question(self, before: Sequence[tuple[str, str]], depth: int) -> Answer | None:
+	def find_question(self, before: Sequence[tuple[str, str]], depth: int) -> Reply | None:
 		"""The question that the last message asked, if it asked one."""
 		users = [at for at, (role, _) in enumerate(before) if role == "user"]
 		if not users or depth == MAX_QUESTIONS:
 			return None
 		step = self.next_step(before[: users[-1]], before[users[-1]][1], depth + 1)
-		return step if isinstance(step, Answer) and step.head and step.text == before[-1][1] else None
+		return step if isinstance(step, Reply) and step.head and step.text == before[-1][1] else None
 
-	def introduce(self, request: Request) -> Answer:
+	def introduce(self, request: Request) -> Reply:
 		"""The answer to small talk or to what was not understood: what this is, and how to connect a model."""
 		say, chat = request.language.say, find_chat(request)
 		if chat in ("thanks", "bye"):
-			return Answer(say(chat))
+			return Reply(say(chat))
 		first = {"help": "", "greeting": say("greeting")}.get(chat, say("not_understood"))
-		abilities = describe_tools(self.tools, request.language)
-		return Answer(f"{first} {say('no_model')}\n\n{abilities}\n\n{say('add_model')}".strip())
+		abilities = describe_abilities(self.tools, request.language)
+		return Reply(f"{first} {say('no_model')}\n\n{abilities}\n\n{say('add_model')}".strip())
 
-	def act(self, request: Request) -> Call | Answer | None:
+	def act(self, request: Request) -> PlannedCall | Reply | None:
 		"""The step for a request on its own; None where no tool fits it."""
 		match = None if find_chat(request) else match_tool(request, self.tools)
 		if match is None:
@@ -90,10 +96,10 @@ class Planner:
 			is_other = bool(read_options(request, match.tool, before)[1]) or request.mentions("negations")
 			is_plain = operation == "call" or (request.is_instruction() and not is_other)
 		if not is_plain:
-			return Answer(request.language.say("not_done"))
+			return Reply(request.language.say("not_done"))
 		return self.change(request, match) if operation in ("update", "delete") else self.fill(request, match)
 
-	def fill(self, request: Request, match: Match) -> Call | Answer:
+	def fill(self, request: Request, match: ToolMatch) -> PlannedCall | Reply:
 		"""Creates a record or calls a function; asks for the first required value that is missing."""
 		tool = match.tool
 		values, unused = fill_fields(request, match, self.today)
@@ -103,21 +109,21 @@ class Planner:
 		field, options = missing[0].replace("_", " "), ", ".join(map(str, tool.choices.get(missing[0], ())))
 		sentence = "ask_option" if options else "ask_field"
 		text = request.language.say(sentence, field=field, thing=tool.thing, options=options)
-		return Answer(text, f"{request.text}, {field}: ")
+		return Reply(text, f"{request.text}, {field}: ")
 
-	def look_up(self, request: Request, match: Match) -> Call | Answer:
+	def look_up(self, request: Request, match: ToolMatch) -> PlannedCall | Reply:
 		"""Lists or counts records, or shows the one that is named by its ID."""
 		tool, following = match.tool, request.tokens[match.end : match.end + 1]
-		getter = find_tool(self.tools, tool.doctype, "get")
+		getter = find_offered_tool(self.tools, tool.doctype, "get")
 		if getter and request.operation == "list" and following and following[0].is_id:
 			return self.call(request, getter, {"name": following[0].text})
 		if tool.operation == "get":
 			return self.ask_name(request, match)
-		writer = find_tool(self.tools, tool.doctype, "update", "create") or OfferedTool("", "", {})
+		writer = find_offered_tool(self.tools, tool.doctype, "update", "create") or OfferedTool("", "", {})
 		arguments, unused = read_filters(request, match, writer, self.today)
 		return self.call(request, tool, arguments, unused)
 
-	def change(self, request: Request, match: Match) -> Call | Answer:
+	def change(self, request: Request, match: ToolMatch) -> PlannedCall | Reply:
 		"""Updates or deletes the record that is named; asks if the name is missing or may be a part of one."""
 		tool, name = match.tool, read_name(request, match)
 		is_delete = tool.operation == "delete"
@@ -127,19 +133,21 @@ class Planner:
 		if is_delete or values:
 			return self.call(request, tool, {"name": name} | ({"values": values} if values else {}), unused)
 		examples = [f"{name} = {options[0]}" for name, options in tool.choices.items()]
-		return Answer(request.language.say("ask_change", thing=tool.thing, example=[*examples, "…"][0]))
+		return Reply(request.language.say("ask_change", thing=tool.thing, example=[*examples, "…"][0]))
 
-	def ask_name(self, request: Request, match: Match) -> Answer:
+	def ask_name(self, request: Request, match: ToolMatch) -> Reply:
 		"""Asks which record is meant; the name in the reply is put after the noun."""
 		end = request.tokens[match.end - 1].end
 		tail = request.text[end:] if match.tool.operation == "update" else ""
-		return Answer(
-			request.language.say("ask_name", thing=match.tool.thing), f"{request.text[:end]} ", tail
-		)
+		return Reply(request.language.say("ask_name", thing=match.tool.thing), f"{request.text[:end]} ", tail)
 
-	def call(self, request: Request, tool: OfferedTool, arguments: dict, unused: Sequence[str] = ()) -> Call:
+	def call(
+		self, request: Request, tool: OfferedTool, arguments: dict, unused: Sequence[str] = ()
+	) -> PlannedCall:
 		say, is_count = request.language.say, tool.operation == "list" and request.operation == "count"
 		remarks = [say("unused", words=", ".join(unused))] if unused else []
 		if tool.operation == "list" and request.mentions("mine"):
 			remarks.append(say("mine"))
-		return Call(tool, arguments, "count" if is_count else tool.operation, request.language, remarks)
+		return PlannedCall(
+			tool, arguments, "count" if is_count else tool.operation, request.language, remarks
+		)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from huf.ai.providers.offline.language import Language, fold, singular
+from huf.ai.providers.offline.language import Language, fold_key, singular
 from huf.ai.providers.offline.requests import Request
 from huf.ai.providers.offline.values import is_date
 
@@ -63,13 +63,13 @@ class OfferedTool:
 	@cached_property
 	def subject(self) -> set[str]:
 		"""The words that name what it works on, in the singular."""
-		words = {singular(word) for word in re.split(r"[\W_]+", fold(self.doctype or self.name)) if word}
+		words = {singular(word) for word in re.split(r"[\W_]+", fold_key(self.doctype or self.name)) if word}
 		return words if self.doctype else words - GENERIC_WORDS
 
 	@cached_property
 	def title_field(self) -> str | None:
 		"""The field that takes free text."""
-		texts = [name for name, schema in self.fields.items() if is_text(name, schema)]
+		texts = [name for name, schema in self.fields.items() if is_free_text(name, schema)]
 		required = [name for name in texts if name in self.required]
 		ranked = [name for name in TITLE_FIELDS if name in (required or texts)] + required
 		return ranked[0] if ranked else None
@@ -79,7 +79,7 @@ class OfferedTool:
 		return next((name for name, schema in self.fields.items() if is_date(name, schema)), None)
 
 
-def is_text(name: str, schema: dict) -> bool:
+def is_free_text(name: str, schema: dict) -> bool:
 	is_chosen = schema.get("enum") or schema.get("examples") or "name of a " in schema.get("description", "")
 	return schema.get("type") == "string" and not is_chosen and not is_date(name, schema)
 
@@ -94,13 +94,13 @@ def read_tools(specs: Sequence[dict]) -> list[OfferedTool]:
 	return tools
 
 
-def find_tool(tools: Sequence[OfferedTool], doctype: str, *operations: str) -> OfferedTool | None:
+def find_offered_tool(tools: Sequence[OfferedTool], doctype: str, *operations: str) -> OfferedTool | None:
 	fitting = [tool for tool in tools if tool.doctype == doctype and tool.operation in operations]
 	return min(fitting, key=lambda tool: operations.index(tool.operation), default=None)
 
 
 @dataclass(frozen=True)
-class Match:
+class ToolMatch:
 	"""A tool and the tokens `at` to `end` that name it."""
 
 	tool: OfferedTool
@@ -108,7 +108,7 @@ class Match:
 	end: int
 
 
-def match_tool(request: Request, tools: Sequence[OfferedTool]) -> Match | None:
+def match_tool(request: Request, tools: Sequence[OfferedTool]) -> ToolMatch | None:
 	"""The tool that does what is asked and is named first in the request, by all of its words."""
 	serving = {"count": ("call", "list"), "list": ("call", "list", "get")}
 	operations = serving.get(request.operation, ("call", request.operation))
@@ -117,19 +117,19 @@ def match_tool(request: Request, tools: Sequence[OfferedTool]) -> Match | None:
 	return min(found, key=lambda match: (match.at, -len(match.tool.subject)), default=None)
 
 
-def find_subject(request: Request, tool: OfferedTool) -> Match | None:
+def find_subject(request: Request, tool: OfferedTool) -> ToolMatch | None:
 	if request.language.get("reminders", request.verb) is not None and tool.subject == {"todo"}:
-		return Match(tool, request.verb_end, request.verb_end)
+		return ToolMatch(tool, request.verb_end, request.verb_end)
 	places: dict[str, int] = {}
 	for at, token in enumerate(request.tokens[:MAX_NOUN_POSITION]):
 		words = {singular(token.key), request.language.get("nouns", token.key) or ""} & tool.subject
 		if words and not request.verb_at <= at < request.verb_end:
 			places.setdefault(words.pop(), at)
 	is_named = bool(places) and len(places) == len(tool.subject)
-	return Match(tool, min(places.values()), max(places.values()) + 1) if is_named else None
+	return ToolMatch(tool, min(places.values()), max(places.values()) + 1) if is_named else None
 
 
-def describe_tools(tools: Sequence[OfferedTool], language: Language) -> str:
+def describe_abilities(tools: Sequence[OfferedTool], language: Language) -> str:
 	"""What can be done with the tools, a line for each DocType and each function."""
 	abilities: dict[str, dict[str, None]] = {}
 	for tool in tools:

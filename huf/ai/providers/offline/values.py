@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from huf.ai.providers.offline.language import DATE, Language, Token, fold, singular, tokenize
+from huf.ai.providers.offline.language import DATE, Language, Token, fold_key, singular, tokenize
 
 NUMBER = re.compile(r"-?\d{1,15}(\.\d+)?")
 
@@ -30,10 +30,10 @@ def read_value(text: str, name: str, schema: dict, language: Language, today: da
 
 def pick_option(text: str, name: str, options: Sequence[Any], language: Language) -> Any:
 	"""The option that a word means: by its own name or by a word of the language for it."""
-	key = fold(text)
+	key = fold_key(text)
 	meaning = language.get("values", key)
 	for option in options:
-		if option != "" and fold(str(option)) in (key, singular(key), meaning):
+		if option != "" and fold_key(str(option)) in (key, singular(key), meaning):
 			return option
 	return 1 if set(options) == {0, 1} and name in (key, meaning) else None
 
@@ -41,7 +41,7 @@ def pick_option(text: str, name: str, options: Sequence[Any], language: Language
 def find_date(tokens: Sequence[Token], language: Language, today: date) -> tuple[str, int, int] | None:
 	"""The first date as (ISO date, start, end), prepositions before it included."""
 	for at in range(len(tokens)):
-		day, length = read_date(tokens, at, language, today)
+		day, length = read_relative_date(tokens, at, language, today)
 		if day:
 			start = at
 			while start and language.has(tokens[start - 1], "date_leads"):
@@ -50,7 +50,9 @@ def find_date(tokens: Sequence[Token], language: Language, today: date) -> tuple
 	return None
 
 
-def read_date(tokens: Sequence[Token], at: int, language: Language, today: date) -> tuple[date | None, int]:
+def read_relative_date(
+	tokens: Sequence[Token], at: int, language: Language, today: date
+) -> tuple[date | None, int]:
 	offset, length = language.find("days", tokens, at)
 	if offset is not None:
 		return today + timedelta(days=int(offset)), length

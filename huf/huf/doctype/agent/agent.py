@@ -4,7 +4,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
-from huf.ai.tools.types import names_of
+from huf.ai.tools.types import list_tool_names
 
 HELD_FIELDS = ("instructions", "model", "provider")
 """Fields whose changes can be held until the agent's eval cases pass."""
@@ -41,7 +41,9 @@ class Agent(Document):
 		tools = [
 			name
 			for row in self.agent_tool
-			for name in names_of(row.tool, frappe.get_cached_value("Agent Tool Function", row.tool, "types"))
+			for name in list_tool_names(
+				row.tool, frappe.get_cached_value("Agent Tool Function", row.tool, "types")
+			)
 		]
 		if twice := {tool for tool in tools if tools.count(tool) > 1}:
 			frappe.throw(

@@ -7,7 +7,7 @@ from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
 from huf.ai.tools import custom_functions, registry
-from huf.ai.tools.types import TOOL_NAME, TOOL_TYPES, description_of, names_of, parameters_of
+from huf.ai.tools.types import TOOL_NAME, TOOL_TYPES, build_description, build_parameters, list_tool_names
 
 CONFIGURABLE_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent"}
 """Types whose effect the type alone does not determine."""
@@ -26,7 +26,7 @@ class AgentToolFunction(Document):
 		self.set_definition()
 
 	def check_name(self):
-		if not all(TOOL_NAME.fullmatch(name) for name in names_of(self.tool_name or "", self.types)):
+		if not all(TOOL_NAME.fullmatch(name) for name in list_tool_names(self.tool_name or "", self.types)):
 			frappe.throw(_("Use only letters, digits, _ and - in a tool's name, and at most 64 of them."))
 
 	def check_needs(self):
@@ -75,7 +75,7 @@ class AgentToolFunction(Document):
 	def set_definition(self):
 		definition = {
 			"name": self.tool_name,
-			"description": description_of(self),
+			"description": build_description(self),
 			"parameters": self.schema(),
 		}
 		self.function_definition = json.dumps(definition, indent=1, ensure_ascii=False)
@@ -83,14 +83,14 @@ class AgentToolFunction(Document):
 	def schema(self) -> dict:
 		if self.types in ("Custom Function", "App Provided") and not self.parameters:
 			offered = self.offered()
-			return offered.parameters if offered else custom_functions.schema_of(self.function())
+			return offered.parameters if offered else custom_functions.build_schema(self.function())
 		if self.types == "Custom Function":
 			self.function()
-		return parameters_of(self)
+		return build_parameters(self)
 
 	def function(self):
 		try:
-			return custom_functions.find(self.function_path)
+			return custom_functions.find_function(self.function_path)
 		except UsageError as error:
 			frappe.throw(str(error))
 
@@ -99,6 +99,6 @@ class AgentToolFunction(Document):
 		if self.types != "App Provided":
 			return None
 		try:
-			return registry.find_offer(self.provider_app, self.function_path or self.tool_name)
+			return registry.find_code_tool(self.provider_app, self.function_path or self.tool_name)
 		except UsageError as error:
 			frappe.throw(str(error))

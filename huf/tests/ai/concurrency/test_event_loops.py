@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from huf.ai.concurrency import event_loops
 from huf.ai.concurrency.event_loops import iterate, run_coroutine
-from huf.ai.providers.connection import post
+from huf.ai.providers.http_connections import post
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -142,7 +142,7 @@ class TestModelLoop(unittest.TestCase):
 
 		def find():
 			ready.wait()
-			return event_loops.model_loop(no_process)
+			return event_loops.get_model_loop(no_process)
 
 		with ThreadPoolExecutor(16) as pool:
 			loops = {future.result() for future in [pool.submit(find) for _ in range(16)]}

@@ -12,7 +12,7 @@ from huf.ai.agents.function_tool import create_function_tool
 from huf.ai.core.errors import PreviewRefused
 from huf.ai.core.types import Effect
 from huf.ai.dry_run import isolation
-from huf.ai.dry_run.preview import apply, preview
+from huf.ai.dry_run.preview import apply_approved, preview_changes
 from huf.ai.runs.approvals import propose
 from huf.ai.tools import document_tools as tools
 from huf.tests.ai.dry_run.test_preview import PreviewTestCase
@@ -56,7 +56,7 @@ class TestLeaks(PreviewTestCase):
 	def test_nothing_gets_out(self):
 		none = dict.fromkeys(("jobs", "mails", "files", "commits"), 0)
 		with controller(ORDER, on_update=self.restless), Messages() as messages:
-			seen = preview(self.change)
+			seen = preview_changes(self.change)
 			frappe.db.commit()
 			self.assertEqual((self.effects(), messages.sent), (none, []))
 			# One home has a job of its own for mail.
@@ -71,7 +71,7 @@ class TestLeaks(PreviewTestCase):
 	def test_the_same_effects_are_there_when_it_is_done(self):
 		with controller(ORDER, on_update=self.restless), Messages() as messages:
 			seen = self.look(self.change)
-			apply(self.change, seen.digest)
+			apply_approved(self.change, seen.digest)
 			frappe.db.commit()
 		effects = self.effects()
 		self.assertTrue(all(effects.values()), effects)
@@ -101,7 +101,7 @@ class TestLeaks(PreviewTestCase):
 		for words, effect in refused.items():
 			with self.subTest(words), controller(ORDER, on_update=effect):
 				with self.assertRaisesRegex(PreviewRefused, f"Saving {ORDER} .*{words}"):
-					preview(self.change)
+					preview_changes(self.change)
 				frappe.db.rollback()
 				self.assertIsNone(frappe.db.get_value(ORDER, self.order.name, "note"))
 
@@ -116,7 +116,7 @@ class TestLeaks(PreviewTestCase):
 			controller(ORDER, on_update=on_update),
 			self.assertRaisesRegex(PreviewRefused, "commits by itself"),
 		):
-			preview(self.change)
+			preview_changes(self.change)
 
 	def test_savepoints_of_controllers_work_as_ever(self):
 		def on_update(doc):
@@ -174,5 +174,5 @@ class TestKeptConnections(PreviewTestCase):
 			tool = create_function_tool("post", "Posts", {"type": "object"}, post, Effect.WRITE)
 			proposal = propose(tool, {"title": "secret"})
 			self.assertEqual(shop.bodies, [{}])
-		self.assertEqual(proposal.shown["request"]["arguments"], {"title": "secret"})
-		self.assertIn("has not been tried", proposal.shown["request"]["note"])
+		self.assertEqual(proposal.preview["request"]["arguments"], {"title": "secret"})
+		self.assertIn("has not been tried", proposal.preview["request"]["note"])

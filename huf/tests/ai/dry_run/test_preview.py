@@ -8,7 +8,7 @@ from frappe.utils import now_datetime
 from huf.ai.core.errors import ToolError
 from huf.ai.dry_run import change_tracking
 from huf.ai.dry_run.change_tracking import tracking
-from huf.ai.dry_run.preview import Differs, apply, preview
+from huf.ai.dry_run.preview import PreviewChanged, apply_approved, preview_changes
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools import document_tools as tools
 from huf.tests.base import SiteTestCase
@@ -34,7 +34,7 @@ class PreviewTestCase(SiteTestCase):
 
 	def look(self, work):
 		"""The preview; the transaction is over, as it is after a draft was written."""
-		seen = preview(work)
+		seen = preview_changes(work)
 		frappe.db.rollback()
 		return seen
 
@@ -136,11 +136,11 @@ class TestDifference(PreviewTestCase):
 	def test_errors_are_those_of_the_write_itself(self):
 		order = make_order()
 		with acting_as(make_user(READER)), self.assertRaises(frappe.PermissionError):
-			preview(lambda: tools.set_value(ORDER, order.name, "note", "x"))
+			preview_changes(lambda: tools.set_value(ORDER, order.name, "note", "x"))
 		with self.assertRaises(frappe.MandatoryError):
-			preview(lambda: tools.create_document(ORDER, {"note": "x"}))
+			preview_changes(lambda: tools.create_document(ORDER, {"note": "x"}))
 		with self.assertRaises(ToolError):
-			preview(lambda: tools.delete_document(ORDER, "no such order"))
+			preview_changes(lambda: tools.delete_document(ORDER, "no such order"))
 
 	def test_rows_in_another_order_and_another_owner_are_changes(self):
 		order = make_order("nail", "saw", "tar")
@@ -232,7 +232,7 @@ class TestSame(PreviewTestCase):
 				self.assertEqual(
 					{k: str(v) for k, v in before.items()}, {(d, n): m for d, n, m in seen.against}
 				)
-				apply(work, seen.digest)
+				apply_approved(work, seen.digest)
 				frappe.db.commit()
 				self.assert_committed(seen)
 
@@ -271,8 +271,8 @@ class TestSame(PreviewTestCase):
 		seen = self.look(lambda: tools.set_value(ORDER, order.name, "note", "b"))
 		frappe.db.set_value(ORDER, order.name, "note", "c")
 		frappe.db.commit()
-		with self.assertRaises(Differs) as differs:
-			apply(lambda: tools.set_value(ORDER, order.name, "note", "b"), seen.digest)
+		with self.assertRaises(PreviewChanged) as differs:
+			apply_approved(lambda: tools.set_value(ORDER, order.name, "note", "b"), seen.digest)
 		frappe.db.commit()
 		(field,) = differs.exception.preview.changes[0]["fields"]
 		self.assertEqual((field["before"], field["after"]), ("c", "b"))
@@ -286,7 +286,7 @@ class TestSame(PreviewTestCase):
 
 		seen = self.look(work)
 		with self.assertRaisesRegex(ToolError, "not the same each time"):
-			apply(work, seen.digest)
+			apply_approved(work, seen.digest)
 		frappe.db.rollback()
 		self.assertIsNone(frappe.db.get_value(ORDER, order.name, "note"))
 

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.dry_run.preview import preview
+from huf.ai.dry_run.preview import preview_changes
 from huf.ai.knowledge import indexing, store
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, ITEM, SOURCE
@@ -185,7 +185,7 @@ class TestDocuments(SiteTestCase):
 	def test_what_is_only_tried_is_not_indexed_and_what_is_done_is_no_change_of_the_index(self):
 		doc, source = make_case(title=f"Roof {self.word}"), self.source()
 		work = partial(document_tools.set_value, CASE, doc.name, "title", f"Gutter {self.word}")
-		(change,) = preview(work).changes
+		(change,) = preview_changes(work).changes
 		self.assertEqual(change["name"], doc.name)
 		frappe.db.rollback()
 		self.assertEqual(frappe.db.count(ITEM, {"source": source, "state": "Waiting"}), 0)

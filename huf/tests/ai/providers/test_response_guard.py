@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from huf.ai.core.arguments import parse_arguments
 from huf.ai.core.errors import ToolError
-from huf.ai.providers.response_guard import Screen
-from huf.ai.providers.text_call_formats import MARKS, OPENERS
+from huf.ai.providers.response_guard import ResponseGuard
+from huf.ai.providers.text_call_formats import CALL_MARKERS, OPENERS
 from huf.tests.ai.providers.written_samples import CALLS, NORMAL
 
 TOOLS = {
@@ -24,7 +24,7 @@ any_case = settings(
 )
 PIECES = [
 	*OPENERS,
-	*(closer.replace("\\", "").partition("|<|")[0] for closer in MARKS.values()),
+	*(closer.replace("\\", "").partition("|<|")[0] for closer in CALL_MARKERS.values()),
 	*("</think>", "look", "make", "Action Input:", "Observation:", "json", "tool_code", "print("),
 	*(
 		'{"name": "look", "arguments": {"limit": 3}}',
@@ -71,7 +71,7 @@ class TestSamples(unittest.TestCase):
 
 	def test_what_may_become_a_call_is_not_shown_before_it_is_clear(self):
 		seen = []
-		screen = Screen(TOOLS, seen.append)
+		screen = ResponseGuard(TOOLS, seen.append)
 		screen.feed('One moment. {"name": "lo')
 		self.assertEqual(seen, ["One moment."])
 		screen.feed('st and found", "price": 3} was')
@@ -79,7 +79,7 @@ class TestSamples(unittest.TestCase):
 
 	def test_nothing_is_held_back_of_an_ordinary_answer_but_the_space_at_its_end(self):
 		seen = []
-		screen = Screen(TOOLS, seen.append)
+		screen = ResponseGuard(TOOLS, seen.append)
 		for word in ("Here ", 'is {"title": ', '"Tea", ', "and [a list] "):
 			screen.feed(word)
 		self.assertEqual("".join(seen), 'Here is {"title": "Tea", and [a list]')
@@ -108,9 +108,9 @@ class TestAnyAnswer(unittest.TestCase):
 		self.assertLessEqual({name for name, _ in passed(text, [len(text)]).calls}, set(TOOLS))
 
 
-def passed(text, sizes, let=lambda text: None, tools=TOOLS) -> Screen:
+def passed(text, sizes, let=lambda text: None, tools=TOOLS) -> ResponseGuard:
 	"""A text sent through in chunks of these sizes."""
-	screen, place = Screen(tools, let), 0
+	screen, place = ResponseGuard(tools, let), 0
 	for size in sizes:
 		if place < len(text):
 			screen.feed(text[place : place + size])

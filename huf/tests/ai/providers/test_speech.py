@@ -5,7 +5,7 @@ import base64
 import frappe
 
 from huf.ai.core.errors import ModelError
-from huf.ai.providers.speech import sound_prices, worst_of_sound
+from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.api.conversation import transcribe
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
@@ -19,25 +19,25 @@ class TestPrices(SiteTestCase):
 	def prices(self, name: str, **values):
 		with ModelServer() as server:
 			model = make_model(server, own_prices=0, **values)
-		return sound_prices(model, name)
+		return read_speech_prices(model, name)
 
 	def test_a_second_or_a_token_of_sound_has_its_listed_price(self):
-		self.assertEqual(self.prices("whisper-1").dearest_second, 0.0001)
+		self.assertEqual(self.prices("whisper-1").max_second_price, 0.0001)
 		by_tokens = self.prices("azure/gpt-4o-transcribe")
 		self.assertIsNone(by_tokens.second)
-		self.assertEqual((by_tokens.sound_token, by_tokens.word_token), (6e-06, 1e-05))
-		self.assertAlmostEqual(by_tokens.dearest_second, 30 * 1e-05)
+		self.assertEqual((by_tokens.audio_token, by_tokens.text_token), (6e-06, 1e-05))
+		self.assertAlmostEqual(by_tokens.max_second_price, 30 * 1e-05)
 
 	def test_nobody_knows_what_a_model_costs_that_no_table_has(self):
 		prices = self.prices("openai/nobody")
-		self.assertIsNone(prices.dearest_second)
-		self.assertFalse(worst_of_sound("nobody", "a.webm", 1000, prices).is_priced)
+		self.assertIsNone(prices.max_second_price)
+		self.assertFalse(speech_worst_case("nobody", "a.webm", 1000, prices).is_priced)
 
 	def test_a_sound_is_taken_for_as_long_as_its_size_allows(self):
 		prices = self.prices("whisper-1")
-		long = worst_of_sound("m", "a.webm", 80_000, prices).cost
+		long = speech_worst_case("m", "a.webm", 80_000, prices).cost
 		self.assertAlmostEqual(long, 0.0001 * 161)
-		self.assertAlmostEqual(worst_of_sound("m", "a.WAV", 80_000, prices).cost, 0.0001 * 11)
+		self.assertAlmostEqual(speech_worst_case("m", "a.WAV", 80_000, prices).cost, 0.0001 * 11)
 
 
 class TestBudget(SiteTestCase):
@@ -91,6 +91,6 @@ class TestBudget(SiteTestCase):
 		self.assertEqual(len(self.server.paths), 3)
 
 	def test_a_model_without_a_price_is_not_asked_where_a_limit_has_to_be_kept(self):
-		with self.assertRaisesRegex(ModelError, "not known what"):
+		with self.assertRaisesRegex(ModelError, "is not known"):
 			self.ask(own_prices=0)
 		self.assertEqual(self.server.paths, [])

@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.chat.messages import continue_in_background, stream_chat
 from huf.ai.core.errors import UsageError
-from huf.ai.providers.tiers import Tiers
+from huf.ai.providers.tiers import ModelTiers
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
@@ -18,22 +18,24 @@ LADDER = {1: "small", 2: "large", 3: "cloud"}
 
 class TestLadder(SiteTestCase):
 	def test_the_smallest_model_that_is_large_enough_is_asked_first(self):
-		self.assertEqual([Tiers(LADDER, tier).first() for tier in (1, 2, 3)], ["small", "large", "cloud"])
+		self.assertEqual(
+			[ModelTiers(LADDER, tier).first() for tier in (1, 2, 3)], ["small", "large", "cloud"]
+		)
 
 	def test_without_a_model_of_the_tier_the_next_one_of_the_house_is(self):
-		self.assertEqual(Tiers({2: "large", 3: "cloud"}, 1).first(), "large")
-		self.assertEqual(Tiers({1: "small", 3: "cloud"}, 2).first(), "small")
+		self.assertEqual(ModelTiers({2: "large", 3: "cloud"}, 1).first(), "large")
+		self.assertEqual(ModelTiers({1: "small", 3: "cloud"}, 2).first(), "small")
 
 	def test_the_cloud_is_asked_where_there_is_nothing_else(self):
-		self.assertEqual(Tiers({3: "cloud"}, 1).first(), "cloud")
+		self.assertEqual(ModelTiers({3: "cloud"}, 1).first(), "cloud")
 
 	def test_a_run_that_does_not_get_on_stays_in_the_house(self):
-		tiers = Tiers(LADDER, 1)
+		tiers = ModelTiers(LADDER, 1)
 		tiers.first()
 		self.assertEqual([tiers.next(False), tiers.next(False)], ["large", None])
 
 	def test_the_cloud_stands_in_for_a_house_that_is_down(self):
-		tiers = Tiers(LADDER, 1)
+		tiers = ModelTiers(LADDER, 1)
 		tiers.first()
 		self.assertEqual([tiers.next(True), tiers.next(True), tiers.next(True)], ["large", "cloud", None])
 

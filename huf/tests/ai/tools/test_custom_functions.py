@@ -25,7 +25,7 @@ class TestCustomFunctions(SiteTestCase):
 	def test_a_path_outside_the_installed_apps_is_refused(self):
 		for path in ("os.system", "subprocess.run", "builtins.eval", "", "nonsense"):
 			with self.subTest(path), self.assertRaisesRegex(UsageError, "installed app"):
-				custom_functions.find(path)
+				custom_functions.find_function(path)
 
 	def test_what_an_app_only_imports_is_not_its_own(self):
 		for path in (
@@ -34,24 +34,24 @@ class TestCustomFunctions(SiteTestCase):
 			"huf.ai.chat.messages.AgentRequest",
 		):
 			with self.subTest(path), self.assertRaises(UsageError):
-				custom_functions.find(path)
+				custom_functions.find_function(path)
 
 	def test_of_frappe_only_whitelisted_functions_are_found(self):
-		self.assertTrue(custom_functions.find("frappe.client.get_list"))
+		self.assertTrue(custom_functions.find_function("frappe.client.get_list"))
 		with self.assertRaisesRegex(UsageError, "internal to Frappe"):
-			custom_functions.find("frappe.get_all")
+			custom_functions.find_function("frappe.get_all")
 
 	def test_the_signature_gives_the_schema(self):
-		schema = custom_functions.schema_of(add)
+		schema = custom_functions.build_schema(add)
 		self.assertEqual(schema["required"], ["a"])
 		self.assertEqual(schema["properties"]["b"], {"type": "integer"})
 		self.assertEqual(schema["properties"]["note"], {"type": ["string", "null"]})
 		self.assertFalse(schema["additionalProperties"])
 
 	def test_plain_keyword_arguments_are_passed(self):
-		self.assertEqual(custom_functions.call(add, {"a": 2, "b": 3}), 5)
+		self.assertEqual(custom_functions.call_function(add, {"a": 2, "b": 3}), 5)
 		with self.assertRaisesRegex(ToolError, "do not fit"):
-			custom_functions.call(add, {"c": 2})
+			custom_functions.call_function(add, {"c": 2})
 
 	def test_arguments_that_do_not_fit_are_told_behind_a_decorator_too_and_faults_within_are_not_taken_for_it(
 		self,
@@ -61,12 +61,12 @@ class TestCustomFunctions(SiteTestCase):
 			return add(*args, **kwargs)
 
 		with self.assertRaisesRegex(ToolError, "do not fit"):
-			custom_functions.call(wrapped, {"c": 2})
+			custom_functions.call_function(wrapped, {"c": 2})
 		with self.assertRaises(TypeError):
-			custom_functions.call(add, {"a": "2", "b": 3})
+			custom_functions.call_function(add, {"a": "2", "b": 3})
 
 	def test_an_async_tool_gets_its_arguments_and_who_asks(self):
-		said = run_coroutine(custom_functions.call(sales_report, {"region": "EMEA"}))
+		said = run_coroutine(custom_functions.call_function(sales_report, {"region": "EMEA"}))
 		self.assertEqual((said["region"], said["user"]), ("EMEA", "Administrator"))
 
 	def test_a_tool_record_takes_its_schema_from_the_function(self):

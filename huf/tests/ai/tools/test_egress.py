@@ -13,7 +13,7 @@ from huf.ai.core.egress import (
 	is_allowed_host,
 )
 from huf.ai.runs.entry import run_agent_sync
-from huf.ai.tools.exits import exit_of
+from huf.ai.tools.egress_check import to_outbound_call
 from huf.tests.drafting import Shop
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.mail import MailTestCase, outgoing, queued, row, send_all
@@ -82,7 +82,7 @@ class TestDecision(unittest.TestCase):
 	def test_a_tool_of_an_app_is_itself_under_another_name_and_no_other_can_pass_for_it(self):
 		def named(types):
 			row = {"tool_name": "look", "types": types, "function_path": "web_search", "base_url": None}
-			return exit_of(frappe._dict(row), {"query": "x"})
+			return to_outbound_call(frappe._dict(row), {"query": "x"})
 
 		self.assertIsNone(find_egress_risk(named("App Provided"), MAIL, ()))
 		self.assertIsNotNone(find_egress_risk(named("Custom Function"), MAIL, ()))

@@ -8,7 +8,7 @@ import frappe
 from huf.ai.core.errors import ToolError
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools import files
-from huf.ai.tools.files import generate_file, paragraphs
+from huf.ai.tools.files import generate_file, split_paragraphs
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_user, unique
 
@@ -80,6 +80,6 @@ class TestGenerateFile(SiteTestCase):
 
 	def test_headings_and_paragraphs_are_told_apart(self):
 		self.assertEqual(
-			paragraphs("Intro\nmore\n## Two\nText\n\n#hash\n\n\n# One"),
+			split_paragraphs("Intro\nmore\n## Two\nText\n\n#hash\n\n\n# One"),
 			[(0, "Intro\nmore"), (2, "Two"), (0, "Text"), (0, "#hash"), (1, "One")],
 		)

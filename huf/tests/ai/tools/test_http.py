@@ -54,7 +54,7 @@ class TestHttpTools(SiteTestCase):
 
 	def request(self, method="GET", url="", **options):
 		options.setdefault("allow_private", True)
-		return run_coroutine(http.request(method, url or self.url, **options))
+		return run_coroutine(http.send_request(method, url or self.url, **options))
 
 	def test_json_comes_back_parsed(self):
 		answer = self.request(url="/a", base_url=self.url, params={"q": "x", "n": 2})

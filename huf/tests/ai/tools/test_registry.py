@@ -13,7 +13,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import Effect
 from huf.ai.tools import registry
-from huf.ai.tools.custom_functions import user_context
+from huf.ai.tools.custom_functions import build_user_context
 from huf.install import record_offered_tools, refresh_definitions
 from huf.tests.base import SiteTestCase
 
@@ -63,11 +63,11 @@ class TestToolFiles(SiteTestCase):
 		file.write_text(text)
 
 	def test_a_file_in_the_folder_and_a_module_of_the_hook_are_tools(self):
-		names = {each.name for each in registry.offers() if each.app == self.app}
+		names = {each.name for each in registry.list_code_tools() if each.app == self.app}
 		self.assertEqual(names, {self.rates, self.sales})
 
 	def test_what_the_mark_leaves_out_is_read_from_the_function(self):
-		found = registry.find_offer(self.app, self.rates)
+		found = registry.find_code_tool(self.app, self.rates)
 		self.assertEqual((found.description, found.effect), ("What a currency costs.", Effect.READ))
 		self.assertEqual(found.parameters["required"], ["currency"])
 		self.assertEqual(found.parameters["properties"]["currency"], {"enum": ["EUR", "CZK"]})
@@ -84,8 +84,8 @@ class TestToolFiles(SiteTestCase):
 		self.assertEqual(frappe.parse_json(said), {"currency": "EUR", "places": 2})
 
 	def test_a_tool_of_args_and_context_is_told_who_asks(self):
-		found = registry.find_offer(self.app, self.sales)
-		said = run_coroutine(found({"region": "EMEA"}, user_context()))
+		found = registry.find_code_tool(self.app, self.sales)
+		said = run_coroutine(found({"region": "EMEA"}, build_user_context()))
 		self.assertEqual(said, {"region": "EMEA", "for": "Administrator"})
 
 	def test_a_record_that_is_there_is_left_as_it_is(self):
@@ -96,31 +96,31 @@ class TestToolFiles(SiteTestCase):
 
 	def test_a_broken_file_is_told_of_and_keeps_no_other_from_working(self):
 		self.write("huf_tools/broken.py", "import no_such_module_at_all")
-		fault = next(fault for fault in registry.faults() if self.app in fault)
+		fault = next(fault for fault in registry.list_tool_faults() if self.app in fault)
 		self.assertIn("huf_tools.broken could not be loaded: ModuleNotFoundError", fault)
-		self.assertTrue(registry.find_offer(self.app, self.rates))
+		self.assertTrue(registry.find_code_tool(self.app, self.rates))
 		with self.assertRaisesRegex(UsageError, "does not offer 'lost'.*no_such_module_at_all"):
-			registry.find_offer(self.app, "lost")
+			registry.find_code_tool(self.app, "lost")
 
 	def test_a_file_that_breaks_half_way_leaves_no_tool_behind(self):
 		text = SALES.format(name=f"half_{self.sales}") + "\n1 / 0"
 		self.write("huf_tools/half.py", text)
-		names = {each.name for each in registry.offers() if each.app == self.app}
+		names = {each.name for each in registry.list_code_tools() if each.app == self.app}
 		self.assertEqual(names, {self.rates, self.sales})
 
 	def test_a_name_that_models_do_not_accept_is_told_of(self):
 		self.write("huf_tools/odd.py", SALES.format(name="sales of a region"))
-		self.assertIn("'sales of a region' is no name of a tool", registry.app_offer(self.app).faults[0])
+		self.assertIn("'sales of a region' is no name of a tool", registry.load_app_tools(self.app).faults[0])
 
 	def test_a_name_that_is_taken_is_refused(self):
 		self.write("huf_tools/second.py", RATES.format(name=self.sales))
-		self.assertIn("already registered", registry.app_offer(self.app).faults[0])
-		self.assertEqual(registry.find_offer(self.app, self.sales).module, f"{self.app}.elsewhere")
+		self.assertIn("already registered", registry.load_app_tools(self.app).faults[0])
+		self.assertEqual(registry.find_code_tool(self.app, self.sales).module, f"{self.app}.elsewhere")
 
 	def test_a_name_that_another_function_of_the_file_has_is_refused(self):
 		twice = SALES.format(name=f"twice_{self.sales}") + "\nreport_2 = lambda: None\n"
 		self.write("huf_tools/twice.py", twice + f'register_tool("twice_{self.sales}", report_2)')
-		self.assertIn("ValueError: Tool 'twice_", registry.app_offer(self.app).faults[0])
+		self.assertIn("ValueError: Tool 'twice_", registry.load_app_tools(self.app).faults[0])
 
 	def test_a_tool_whose_file_is_gone_does_not_break_a_migration(self):
 		record_offered_tools()

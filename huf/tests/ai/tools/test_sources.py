@@ -7,7 +7,7 @@ import frappe
 from huf.ai.queries.runs import read_timeline
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import document_tools
-from huf.ai.tools.sources import sources_of
+from huf.ai.tools.sources import read_sources
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -25,18 +25,18 @@ class TestSources(SiteTestCase):
 			document_tools.get_value("Note", "title", note.name),
 			[document_tools.get_document("Note", note.name)] * 2,
 		):
-			self.assertEqual(sources_of(frappe.as_json(result)), [source])
+			self.assertEqual(read_sources(frappe.as_json(result)), [source])
 
 	def test_pages_and_results_of_a_search_name_their_addresses(self):
 		for result in ({**PAGE, "body": "x"}, {"results": [PAGE], "untrusted": True}):
-			self.assertEqual(sources_of(json.dumps(result)), [PAGE])
+			self.assertEqual(read_sources(json.dumps(result)), [PAGE])
 
 	def test_a_tool_can_name_its_own(self):
-		self.assertEqual(sources_of(json.dumps({"fee": 12, "sources": [PAGE]})), [PAGE])
+		self.assertEqual(read_sources(json.dumps({"fee": 12, "sources": [PAGE]})), [PAGE])
 
 	def test_a_document_of_a_doctype_that_is_gone_still_counts(self):
 		gone = {"doctype": "No Such DocType", "name": "x"}
-		self.assertEqual(sources_of(json.dumps(gone)), [{**gone, "title": None}])
+		self.assertEqual(read_sources(json.dumps(gone)), [{**gone, "title": None}])
 
 	def test_what_names_no_source_has_none(self):
 		for result in (
@@ -47,7 +47,7 @@ class TestSources(SiteTestCase):
 			'{"doctype": "x", "rows": [1]}',
 			None,
 		):
-			self.assertEqual(sources_of(result), [], result)
+			self.assertEqual(read_sources(result), [], result)
 
 	def test_a_run_s_timeline_shows_the_sources_of_each_call(self):
 		note = make("Note", title=unique("Roof"), content="x")

@@ -119,7 +119,7 @@ class TestAnswersThatAreRefused(SiteTestCase):
 
 	def refuse(self, url: str, reason: str, **options) -> None:
 		with self.assertRaisesRegex(ToolError, reason):
-			run_coroutine(http.request("GET", url, allow_private=True, **options))
+			run_coroutine(http.send_request("GET", url, allow_private=True, **options))
 
 	def test_a_huge_page(self):
 		self.refuse(self.site.add("/huge", "x" * 3_000_000), "larger than 2,000,000 bytes")

@@ -13,7 +13,7 @@ from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import registry
 from huf.ai.tools.answer import final_answer
 from huf.ai.tools.sandbox import execute_code
-from huf.ai.tools.sources import sources_of
+from huf.ai.tools.sources import read_sources
 from huf.ai.tools.web import extract_text, open_url, web_search
 from huf.tests.ai.tools.pages import ARTICLE, Site, public
 from huf.tests.base import SiteTestCase
@@ -37,9 +37,9 @@ def run_nowhere(code: str, language: str) -> dict:
 class TestOffer(SiteTestCase):
 	def test_they_are_offered_with_their_effects_and_can_be_chosen(self):
 		for name, effect in EFFECTS.items():
-			self.assertEqual(registry.find_offer("huf", name).effect, effect)
+			self.assertEqual(registry.find_code_tool("huf", name).effect, effect)
 			self.assertEqual(frappe.db.get_value("Agent Tool Function", name, "effect"), effect.value)
-		self.assertEqual(registry.app_offer("huf").faults, [])
+		self.assertEqual(registry.load_app_tools("huf").faults, [])
 
 	def test_a_final_answer_is_the_answer(self):
 		self.assertEqual(final_answer("42"), "42")
@@ -65,7 +65,7 @@ class TestOpenUrl(SiteTestCase):
 		self.assertIn("It leaks in the north.", page["text"])
 		self.assertFalse([word for word in ("Menu", "evil", "<p>") if word in page["text"]])
 		source = {"url": self.site.url + "/roof", "title": "The roof"}
-		self.assertEqual(sources_of(json.dumps(page)), [source])
+		self.assertEqual(read_sources(json.dumps(page)), [source])
 
 	def test_plain_text_and_json_are_given_as_they_are(self):
 		self.assertEqual(
@@ -130,7 +130,9 @@ class TestWebSearch(SiteTestCase):
 		self.assertEqual(parse_qs(urlsplit(site.seen[0]).query)["q"], [query])
 		first = {"title": "Page 0", "url": "https://example.com/0", "text": "Roofs"}
 		self.assertEqual((said["results"][0], len(said["results"]), said["untrusted"]), (first, 2, True))
-		self.assertEqual(sources_of(json.dumps(said))[0], {"url": "https://example.com/0", "title": "Page 0"})
+		self.assertEqual(
+			read_sources(json.dumps(said))[0], {"url": "https://example.com/0", "title": "Page 0"}
+		)
 
 	def test_a_search_that_fails_says_so_without_the_key(self):
 		site = Site(self)

@@ -1,7 +1,7 @@
 """A model asked without LiteLLM's call around it: LiteLLM's own translation of request and answer, over our connections.
 
 Nine tenths of what a LiteLLM call costs is not the translation. Where each request goes, with which headers, is not known
-here: `first_use.py` learns it from LiteLLM itself, and finds out whether both ways do the same.
+here: `direct_path_check.py` learns it from LiteLLM itself, and finds out whether both ways do the same.
 """
 
 import json
@@ -13,19 +13,19 @@ from typing import Any
 
 import aiohttp
 
-from huf.ai.providers.answers import Answer
-from huf.ai.providers.connection import lines, post
+from huf.ai.providers.answers import AnswerBuilder
+from huf.ai.providers.http_connections import post, read_lines
 
-OURS = {"model", "messages", "api_key", "api_base", "timeout", "num_retries"}
+CALL_ONLY_ARGUMENTS = {"model", "messages", "api_key", "api_base", "timeout", "num_retries"}
 """Arguments of a LiteLLM call that are no wishes to the model."""
-FORMS: tuple[Callable[[Any], str], ...] = (
+JSON_STYLES: tuple[Callable[[Any], str], ...] = (
 	partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
 	json.dumps,
 )
 """In which way a body may be written; which one is learnt."""
 
 
-class Silent:
+class NullLogging:
 	"""In the place of LiteLLM's log of a call: takes everything, keeps nothing."""
 
 	def __init__(self):
@@ -36,7 +36,7 @@ class Silent:
 		return lambda *args, **kwargs: None
 
 
-class Said:
+class RawResponse:
 	"""An answer that came whole, as LiteLLM's translation looks at one. Raises ValueError for what is no JSON object."""
 
 	status_code = 200
@@ -56,7 +56,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Envelope:
+class RequestTemplate:
 	"""What is the same for every request to a model: where it goes, its headers, and how its body is written.
 
 	`keys`: the order of the body's keys. In the address and the headers, `mark` stands for the key.
@@ -68,18 +68,18 @@ class Envelope:
 	form: int
 	mark: str
 
-	def address(self, key: str) -> tuple[str, dict[str, str]]:
+	def fill_key(self, key: str) -> tuple[str, dict[str, str]]:
 		return self.url.replace(self.mark, key), {
 			name: value.replace(self.mark, key) for name, value in self.headers
 		}
 
-	def write(self, body: dict) -> bytes:
+	def serialize(self, body: dict) -> bytes:
 		last = len(self.keys)
 		ordered = {name: body[name] for name in sorted(body, key=lambda name: self.keys.get(name, last))}
-		return FORMS[self.form](ordered).encode()
+		return JSON_STYLES[self.form](ordered).encode()
 
 
-class Translation:
+class DirectPath:
 	"""One model of one provider, in LiteLLM's words. Raises what LiteLLM raises."""
 
 	def __init__(self, litellm, name: str, base: str | None):
@@ -105,9 +105,9 @@ class Translation:
 		# What has no place in LiteLLM's table is added to the body as it is.
 		return pickle.dumps(options | options.pop("extra_body", {}))
 
-	def request(self, kwargs: dict) -> dict:
+	def build_body(self, kwargs: dict) -> dict:
 		"""The body of a request for a LiteLLM call's arguments."""
-		wishes = {key: value for key, value in kwargs.items() if key not in OURS}
+		wishes = {key: value for key, value in kwargs.items() if key not in CALL_ONLY_ARGUMENTS}
 		body = self.config.transform_request(
 			model=self.model,
 			messages=self.fix_messages([dict(message) for message in kwargs["messages"]]),
@@ -119,13 +119,13 @@ class Translation:
 			body["stream"] = True
 		return body
 
-	def whole(self, kwargs: dict, body: dict, said: bytes) -> Any:
+	def parse_response(self, kwargs: dict, body: dict, said: bytes) -> Any:
 		"""An answer that came in one piece, as LiteLLM gives it."""
 		return self.config.transform_response(
 			model=self.model,
-			raw_response=Said(said),
+			raw_response=RawResponse(said),
 			model_response=self.litellm.ModelResponse(),
-			logging_obj=Silent(),
+			logging_obj=NullLogging(),
 			request_data=body,
 			messages=kwargs["messages"],
 			optional_params={},
@@ -133,7 +133,7 @@ class Translation:
 			encoding=None,
 		)
 
-	async def chunks(self, said: AsyncIterator[str]) -> AsyncIterator[Any]:
+	async def parse_stream(self, said: AsyncIterator[str]) -> AsyncIterator[Any]:
 		"""The pieces of a streamed answer, as LiteLLM gives them; without those that say nothing."""
 		# Of Anthropic's, LiteLLM keeps the reader elsewhere.
 		read = self.config.get_model_response_iterator
@@ -143,10 +143,10 @@ class Translation:
 			if not isinstance(piece, dict):
 				yield piece
 
-	async def ask(self, envelope: Envelope, kwargs: dict, answer: Answer) -> None:
+	async def complete(self, template: RequestTemplate, kwargs: dict, answer: AnswerBuilder) -> None:
 		"""One call over the wire. Raises what `litellm.acompletion` raises for the same answer."""
 		try:
-			await self.fetch(envelope, kwargs, answer)
+			await self.send(template, kwargs, answer)
 		except (TimeoutError, aiohttp.ServerTimeoutError) as error:
 			raise self.litellm.Timeout(
 				f"Nothing came for {kwargs['timeout']} seconds. {error}", self.model, self.provider
@@ -160,22 +160,22 @@ class Translation:
 		except (
 			Exception
 		) as error:  # the boundary around LiteLLM's translation: whatever it makes of a stranger's answer
-			raise self.known(error) from None
+			raise self.map_error(error) from None
 
-	async def fetch(self, envelope: Envelope, kwargs: dict, answer: Answer) -> None:
-		body = self.request(kwargs)
-		url, headers = envelope.address(kwargs["api_key"])
+	async def send(self, template: RequestTemplate, kwargs: dict, answer: AnswerBuilder) -> None:
+		body = self.build_body(kwargs)
+		url, headers = template.fill_key(kwargs["api_key"])
 		verify = self.verify if url.startswith("https:") else True
-		async with post(url, headers, envelope.write(body), kwargs["timeout"], verify) as response:
+		async with post(url, headers, template.serialize(body), kwargs["timeout"], verify) as response:
 			if response.status >= 400:
 				said = await response.text(errors="replace")
 				raise self.config.get_error_class(said, response.status, dict(response.headers))
 			if kwargs.get("stream"):
-				await answer.take(self.chunks(lines(response.content)))
+				await answer.read_stream(self.parse_stream(read_lines(response.content)))
 			else:
-				answer.take_whole(self.whole(kwargs, body, await response.read()))
+				answer.read_response(self.parse_response(kwargs, body, await response.read()))
 
-	def known(self, error: Exception) -> Exception:
+	def map_error(self, error: Exception) -> Exception:
 		"""The exception that LiteLLM raises for it."""
 		try:
 			return self.litellm.exception_type(
