@@ -51,7 +51,9 @@ class Reservation:
 		}
 
 
-def reserve(limits: list[Limit], worst: WorstCase | None, now: datetime | None = None) -> Reservation | None:
+def reserve_budget(
+	limits: list[Limit], worst: WorstCase | None, now: datetime | None = None
+) -> Reservation | None:
 	"""Reserve the worst case of a call, or as much of its answer as the limits leave; None if it uses
 	nothing.
 

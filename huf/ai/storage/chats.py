@@ -5,22 +5,13 @@ from frappe.share import add_docshare, remove
 
 from huf.ai.core.errors import UsageError
 from huf.ai.storage.conversations import ConversationManager
+from huf.ai.storage.history import MESSAGE_FIELDS
 from huf.ai.storage.leases import read_open_runs
 from huf.ai.storage.message_files import copy_files
 
 CHAT = "chat"
 CONVERSATION = "Agent Conversation"
-COPIED = [
-	"role",
-	"kind",
-	"content",
-	"run",
-	"step",
-	"tool_name",
-	"tool_call_id",
-	"attachments",
-	"attached_text",
-]
+COPIED = [field for field in MESSAGE_FIELDS if field != "sequence"]
 
 
 def branch_chat(source, run: str, keep: bool, user: str) -> str:

@@ -17,7 +17,7 @@ from huf.ai.storage.conversations import to_model_messages
 from huf.ai.storage.rows import clip, update_row
 
 SUMMARY_GONE = "The beginning of the conversation is no longer stored."
-FIELDS = [
+MESSAGE_FIELDS = [
 	"sequence",
 	"role",
 	"kind",
@@ -79,7 +79,11 @@ def read_message_rows(
 	conversation: str, after: int, without: Sequence[str], order_by: str, limit: int
 ) -> list:
 	return frappe.get_all(
-		"Agent Message", message_filters(conversation, after, without), FIELDS, order_by=order_by, limit=limit
+		"Agent Message",
+		message_filters(conversation, after, without),
+		MESSAGE_FIELDS,
+		order_by=order_by,
+		limit=limit,
 	)
 
 

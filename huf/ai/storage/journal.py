@@ -30,7 +30,7 @@ from huf.ai.core.types import (
 	ToolResult,
 	Usage,
 )
-from huf.ai.storage.budgets import Reservation, reserve, settle_lost_runs, settle_reservation
+from huf.ai.storage.budgets import Reservation, reserve_budget, settle_lost_runs, settle_reservation
 from huf.ai.storage.drafts import fail_lost_drafts, record_draft_result
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.limits import Limit
@@ -235,7 +235,7 @@ class RunJournal:
 		if self.limits:
 			# `reserve` may roll back several times; nothing else may be open.
 			frappe.db.commit()
-			reservation = reserve(self.limits, worst())
+			reservation = reserve_budget(self.limits, worst())
 		row = {
 			"run": self.run,
 			"step": step,

@@ -9,7 +9,7 @@ from frappe.utils import now
 
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.types import Usage
-from huf.ai.storage.budgets import reserve, settle_reservation
+from huf.ai.storage.budgets import reserve_budget, settle_reservation
 from huf.ai.storage.limits import read_limits_outside_runs
 from huf.ai.storage.rows import insert_row
 
@@ -31,7 +31,7 @@ def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 	`settle_abandoned_calls` find the reservation of a lost process. Raises RunStopped, BudgetReserved.
 	"""
 	limits, used = read_limits_outside_runs(frappe.session.user), CallUsage()
-	reservation = reserve(limits, worst) if limits else None
+	reservation = reserve_budget(limits, worst) if limits else None
 	if reservation:
 		row = {"call_type": "outside", "status": "Started", "started_at": now(), **reservation.as_row()}
 		name = insert_row(CALL, row)

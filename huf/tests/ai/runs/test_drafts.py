@@ -86,7 +86,7 @@ class TestWaiting(DraftTestCase):
 
 
 class TestAnswers(DraftTestCase):
-	def approve(self, result, **more):
+	def approve_call(self, result, **more):
 		with acting_as(self.user):
 			return approve_call(result["draft"]["draft"], result["draft"]["digest"], **more)
 

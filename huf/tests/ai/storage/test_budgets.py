@@ -10,7 +10,7 @@ from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import recover, work_on
-from huf.ai.storage.budgets import release_reservation, reserve
+from huf.ai.storage.budgets import release_reservation, reserve_budget
 from huf.ai.storage.limits import AGENT, SITE, USER, Cap, Limit, read_limits
 from huf.ai.storage.standalone_calls import budgeted_call
 from huf.tests.base import SiteTestCase, enter
@@ -178,25 +178,25 @@ class TestReservations(SiteTestCase):
 
 	def test_calls_under_way_hold_what_they_may_need(self):
 		limits = self.limit(tokens=1000)
-		reserve(limits, WorstCase("m", 100, 700))
+		reserve_budget(limits, WorstCase("m", 100, 700))
 		with self.assertRaises(BudgetReserved):
-			reserve(limits, WorstCase("m", 100, 700))
+			reserve_budget(limits, WorstCase("m", 100, 700))
 
 	def test_what_is_given_back_can_be_used(self):
 		limits = self.limit(tokens=1000)
-		release_reservation(reserve(limits, WorstCase("m", 100, 700)), 0, 150)
-		self.assertEqual(reserve(limits, WorstCase("m", 100, 700)).grant.max_tokens, 700)
+		release_reservation(reserve_budget(limits, WorstCase("m", 100, 700)), 0, 150)
+		self.assertEqual(reserve_budget(limits, WorstCase("m", 100, 700)).grant.max_tokens, 700)
 
 	def test_too_little_for_an_answer_is_none(self):
 		limits = self.limit(tokens=300)
 		with self.assertRaisesRegex(RunStopped, "300 tokens"):
-			reserve(limits, WorstCase("m", 200, 1000))
+			reserve_budget(limits, WorstCase("m", 200, 1000))
 
 	def test_every_limit_counts_and_none_is_touched_where_one_says_no(self):
 		plenty, little = self.limit(tokens=10_000, scope=USER), self.limit(tokens=50, scope=SITE)
 		with self.assertRaises(RunStopped):
-			reserve(plenty + little, WorstCase("m", 200, 1000))
-		self.assertEqual(reserve(plenty, WorstCase("m", 0, 10_000)).grant.max_tokens, 10_000)
+			reserve_budget(plenty + little, WorstCase("m", 200, 1000))
+		self.assertEqual(reserve_budget(plenty, WorstCase("m", 0, 10_000)).grant.max_tokens, 10_000)
 
 
 class TestRunsPerHour(BudgetTestCase):
