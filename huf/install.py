@@ -8,6 +8,7 @@ import frappe
 
 from huf.ai.knowledge import fulltext
 from huf.ai.tools import registry
+from huf.upgrade import move_stored_paths
 
 ROLES = ("Huf Manager", "Huf User")
 DEMO_AGENT = "Office Assistant"
@@ -92,6 +93,7 @@ def after_migrate():
 	record_offered_tools()
 	prepare_knowledge()
 	add_indexes()
+	move_stored_paths()
 	refresh_definitions()
 
 

@@ -1,0 +1,54 @@
+"""A site that version 0.1.0 made migrates with its queued jobs, stored function paths and installed pack.
+
+The fixture holds a site with the demo agent, the pack sales_report, two custom functions, a queued run and a queued trigger
+event; it was stopped before any worker ran.
+"""
+
+import contextvars
+import shutil
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+import frappe
+from frappe.utils.job_worker import Worker
+
+from huf.embedded import site
+
+FIXTURE = Path(__file__).parent / "fixtures" / "site_0_1_0.tar.xz"
+
+
+class TestUpgrade(unittest.TestCase):
+	def setUp(self):
+		self.home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
+		with tarfile.open(FIXTURE) as archive:
+			archive.extractall(self.home)
+
+	def test_queued_work_is_done_and_stored_paths_work(self):
+		contextvars.copy_context().run(self.migrate_and_work)
+
+	def migrate_and_work(self):
+		site.migrate(self.home)
+		worker = Worker(site.SITE, str(self.home / "sites"), threads=1)
+		while row := worker.claim(("short", "default", "long")):
+			contextvars.copy_context().run(worker.run, row)
+		with site.opened(self.home):
+			runs = frappe.get_all("Agent Run", fields=["status", "response"], order_by="creation asc")
+			self.assertEqual([run.status for run in runs], ["Success", "Success"])
+			self.assertIn("User", runs[0].response)
+			events = frappe.get_all("Agent Trigger Event", pluck="status", order_by="creation asc")
+			self.assertEqual(events, ["Fired"])
+			paths = frappe.get_all(
+				"Agent Tool Function",
+				{"types": "Custom Function"},
+				pluck="function_path",
+				order_by="tool_name asc",
+			)
+			self.assertEqual(paths, ["huf.ai.mail.tools.escalate", "huf.ai.tool_functions.get_list"])
+			for path in paths:
+				self.assertTrue(callable(frappe.get_attr(path)))
+			tool = frappe.get_doc("Agent Tool Function", "sales_report_tool")
+			tool.save()
+			self.assertEqual(tool.effect, "read")

@@ -1,0 +1,42 @@
+"""Brings a site of an earlier version up to date: what it stored under module paths that have moved.
+
+Runs after each migration and changes nothing where nothing is left to move.
+"""
+
+import frappe
+
+from huf.ai.core.mail_types import MailStatus
+from huf.ai.mail import store
+from huf.ai.mail.drafts import enqueue_sending
+from huf.ai.mail.intake import enqueue_mail
+from huf.ai.runs.queue import enqueue_work
+
+TOOL = "Agent Tool Function"
+MOVED_PATHS = {"huf.ai.tools.mail.": "huf.ai.mail.tools."}
+
+
+def move_stored_paths() -> None:
+	"""Rewrite function paths of tools, and enqueue waiting work again. Commits.
+
+	A job that was queued by an earlier version names a function that has moved, and fails. What it was to do is on record,
+	so it is enqueued under the new path; doing it twice has no effect.
+	"""
+	for old, new in MOVED_PATHS.items():
+		tools = frappe.get_all(
+			TOOL, {"function_path": ["like", f"{old}%"]}, ["name", "function_path"], order_by="name asc"
+		)
+		for tool in tools:
+			frappe.db.set_value(TOOL, tool.name, "function_path", new + tool.function_path.removeprefix(old))
+	for run in frappe.get_all("Agent Run", {"status": "Queued"}, pluck="name", order_by="creation asc"):
+		enqueue_work(run, job_id=f"huf-recover-{run}", deduplicate=True)
+	waiting = [MailStatus.QUEUED.value, MailStatus.APPROVED.value]
+	mails = frappe.get_all(
+		store.MAIL, {"status": ["in", waiting]}, ["name", "status"], order_by="creation asc"
+	)
+	for mail in mails:
+		attempt = store.count_mail_attempt(mail.name)
+		if mail.status == MailStatus.QUEUED.value:
+			enqueue_mail(mail.name, attempt)
+		else:
+			enqueue_sending(mail.name, attempt)
+	frappe.db.commit()
