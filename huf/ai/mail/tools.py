@@ -19,7 +19,7 @@ from huf.ai.tools.taint import find_mail
 APPROVAL_NEEDED = "A person reads it before it is sent."
 
 
-@tool(effect=Effect.WRITE)
+@tool(effect=Effect.WRITE, documents_only=True)
 def send_reply(to: str, subject: str, body: str) -> dict:
 	"""Send an email reply in the thread that you work on; where a person has to allow it, it becomes a draft
 
@@ -38,7 +38,7 @@ def send_reply(to: str, subject: str, body: str) -> dict:
 	return {"status": "sent", "mail": name}
 
 
-@tool(effect=Effect.WRITE)
+@tool(effect=Effect.WRITE, documents_only=True)
 def create_draft(to: str, subject: str, body: str) -> dict:
 	"""Create a draft of a reply for a person to review and send
 
@@ -51,7 +51,7 @@ def create_draft(to: str, subject: str, body: str) -> dict:
 	return draft_reply(get_answerable_mail(recipients), Reply(recipients, subject, body))
 
 
-@tool(effect=Effect.WRITE)
+@tool(effect=Effect.WRITE, documents_only=True)
 def escalate(reason: str) -> dict:
 	"""Hand the conversation over to a person; from then on no agent works on it until it is given back
 
