@@ -1,4 +1,7 @@
-"""An Agent record made ready to run: its model, its tools, its settings. Runs nothing."""
+"""Prepares an Agent record for a run: its model, tools and settings.
+
+SDK agents are cached by what they are made of and shared between runs: change a clone only.
+"""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -44,7 +47,9 @@ class AgentManager:
 		self.tools: list = []
 
 	def create_agent(self, run_child: RunChild | None = None):
-		"""An `agents.Agent` with the record's instructions, tools and model settings. It is shared: change a clone."""
+		"""An `agents.Agent` with the record's instructions, tools and model settings. It is shared: change a
+		clone.
+		"""
 		doc = self.agent_doc
 		rows = tuple(frappe.get_cached_doc("Agent Tool Function", slot.tool) for slot in doc.agent_tool)
 		versions = tuple((row.name, row.modified) for row in (doc, *rows))

@@ -124,7 +124,10 @@ def check_role(row, agent=None) -> None:
 
 
 def may_use_tool(row, agent=None) -> bool:
-	"""Whether the user has a role for this tool: one that the tool names, else one that the agent names."""
+	"""Whether the user has a role for this tool: one that the tool names, else one that the agent names.
+
+	Asked before the model sees the tool, and again at each call.
+	"""
 	if frappe.session.user == "Administrator":
 		return True
 	roles = set(frappe.get_roles())

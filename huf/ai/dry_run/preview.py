@@ -1,7 +1,8 @@
-"""What a write would change, as the server would change it: done inside a savepoint, read, and undone.
+"""Previews what a write would change: makes it inside a savepoint, reads the difference, and rolls back.
 
-`preview_changes` shows it, `apply_approved` does it if it still is what was shown. Both are synchronous, act as the user in session, and leave
-the transaction to their caller, who has nothing else uncommitted. What a preview holds back is `gate`'s to say.
+`apply_approved` makes the change only if it still is the one that was previewed, so that a person commits
+what they saw. Both functions act as the session user and leave the transaction to the caller, who must have
+nothing else uncommitted. `isolation.py` contains the side effects.
 """
 
 import datetime
@@ -35,10 +36,11 @@ ACCESS_DOCTYPES = {"User", "Role", "User Permission", "DocShare", "Property Sett
 class Preview:
 	"""A difference as the user in session may see it.
 
-	`changes`: as `difference.py` tells them, with `provisional` where a name, or the value of a field, is another the next
-	time, and `hidden`: how many fields the user may not see. `tables`: DocTypes written to in a way that cannot be shown.
-	`kept`: how many jobs, messages and mails it would send off. `digest` names the changes and the tables, seen or not.
-	`against`: the documents that were there, each with the time of its last change.
+	`changes`: as `diff.py` describes them, with `provisional` where a name, or the value of a field, is
+	another the next time, and `hidden`: how many fields the user may not see. `tables`: DocTypes written to
+	in a way that cannot be shown. `kept`: how many jobs, messages and mails it would send off. `digest` names
+	the changes and the tables, seen or not. `against`: the documents that were there, each with the time of
+	its last change.
 	"""
 
 	changes: tuple[dict, ...]
@@ -86,8 +88,8 @@ def preview_changes(work: Callable[[], Any]) -> Preview:
 def apply_approved(work: Callable[[], Any], approved: str) -> Any:
 	"""Do it and give its result, if it changes what the digest `approved` stands for. Does not commit.
 
-	Raises Differs with nothing changed; ToolError where doing it was not what trying it had been a moment before: then the
-	caller rolls back.
+	Raises PreviewChanged with nothing changed; ToolError where doing it was not what trying it had been a
+	moment before: then the caller rolls back.
 	"""
 	outcome = run_dry(work)
 	if compute_digest(outcome) != approved:
@@ -130,7 +132,9 @@ def read_states(tracker: ChangeTracker) -> dict[Key, dict | None]:
 
 
 def find_untracked_tables(tracker: ChangeTracker) -> tuple[str, ...]:
-	"""DocTypes whose rows were written by statements of their own, and are not those of the documents tracker."""
+	"""DocTypes whose rows were written by statements of their own, and are not those of the documents
+	tracker.
+	"""
 	known = {doctype for doctype, _ in tracker.documents}
 	known |= {df.options for doctype in known for df in frappe.get_meta(doctype).get_table_fields()}
 	return (*tracker.beyond, *(table for table in tracker.tables if table not in {*known, *tracker.beyond}))

@@ -1,8 +1,9 @@
 """Guards the answers of local models: a tool call written as text becomes a call, and thinking is not shown.
 
-An answer passes through a Screen as it streams in. What may become a call is held back until it is clear; what turns out to
-be text goes on, no character lost or doubled. What it lets through and what it finds do not depend on how the text was cut
-into chunks. Pure; `written_forms` says where to look, `written_calls` reads what the Screen holds.
+An answer passes through a Screen as it streams in. What may become a call is held back until it is clear;
+what turns out to be text goes on, no character lost or doubled. What it lets through and what it finds do not
+depend on how the text was cut into chunks. Pure; `text_call_formats` says where to look, `text_tool_calls`
+reads what the Screen holds.
 """
 
 import re
@@ -54,7 +55,8 @@ class ReadResult:
 
 
 class ResponseGuard:
-	"""One answer on its way to the reader. `let(text)` is called with what may be seen; `calls` is what was found.
+	"""One answer on its way to the reader. `let(text)` is called with what may be seen; `calls` is what was
+	found.
 
 	`text` is all that was let through, `raw` all that came.
 	"""

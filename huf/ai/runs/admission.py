@@ -1,4 +1,8 @@
-"""May this user run this agent now, and acting as whom? Answers at the door, before anything is written."""
+"""Checks at entry points, before anything is written, whether this user may run this agent now.
+
+Documents are checked again by the tool that reads or changes them (`tools/document_tools.py`,
+`knowledge/access.py`).
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +35,9 @@ def admit(agent_name: str, user: str, chat: bool = False):
 
 
 def check_enabled(user: str) -> None:
-	"""Raises UsageError for who has left: what was set up in their name does not go on with their rights."""
+	"""Raises UsageError for a disabled user: nothing set up in their name may continue with their
+	permissions.
+	"""
 	doc = find_cached("User", user)
 	if not (doc and doc.enabled):
 		raise UsageError(
@@ -45,15 +51,15 @@ def may_use(agent, user: str) -> bool:
 
 
 def has_role(agent, user: str) -> bool:
-	"""One of the roles that the agent names, where it names any."""
+	"""Whether the user has one of the agent's roles, if it names any."""
 	wanted = {row.role for row in agent.roles}
 	return not wanted or bool(wanted & set(frappe.get_roles(user))) or user == "Administrator"
 
 
 def count_run(request: AgentRequest, agent) -> None:
-	"""Keep people to their runs an hour. Raises TooManyRuns.
+	"""Count a run against the user's limit per hour. Raises TooManyRuns.
 
-	A trigger's run was decided by who made the trigger, and another run's by its agent: those count for nobody.
+	Runs started by triggers or by other runs are not counted: no person started them.
 	"""
 	cap = read_runs_per_hour(agent)
 	if cap.amount and not request.origin and not request.parent_run:
@@ -61,10 +67,10 @@ def count_run(request: AgentRequest, agent) -> None:
 
 
 def admit_file(wanted: str, user: str):
-	"""The File document of that name or address, if `user` may read it. Raises PermissionError."""
+	"""The File document of that name or URL, if `user` may read it. Raises PermissionError."""
 	same = {"name": wanted} if not wanted.startswith(("/", "http")) else {"file_url": wanted}
 	for name in frappe.get_all("File", {**same, "is_folder": 0}, pluck="name", order_by="creation asc"):
-		# Of several with one address each is asked: to read any of them is enough.
+		# Several Files may share a URL; permission to read one of them is enough.
 		if frappe.has_permission("File", "read", doc=name, user=user):
 			return frappe.get_doc("File", name)
 	raise frappe.PermissionError(f"There is no file {wanted!r} that you may read.")
@@ -72,7 +78,7 @@ def admit_file(wanted: str, user: str):
 
 @contextmanager
 def acting_as(user: str) -> Iterator[None]:
-	"""Everything inside has the permissions of `user`, and no other's."""
+	"""Run the block with the permissions of `user` alone."""
 	session = frappe.local.session
 	before, kept = session.user, (session.sid, session.data, frappe.local.form_dict)
 	if user != before:
@@ -82,6 +88,6 @@ def acting_as(user: str) -> Iterator[None]:
 	finally:
 		if user != before:
 			frappe.set_user(before)
-			# What Frappe forgets of the person whose request this is, and needs at its end. It may be another session object.
+			# `set_user` drops what Frappe needs at the end of the request; the session may be a new object.
 			session = frappe.local.session
 			session.sid, session.data, frappe.local.form_dict = kept

@@ -1,7 +1,7 @@
-"""Between the loop and calls that a person has to allow: proposes them, lets the run wait, and makes them as they were allowed.
+"""Proposes calls that need approval, pauses the run, and makes each call exactly as it was approved.
 
-What a person answers comes by `draft_answers.py`, to the record only. The run is taken up again by any worker, and comes here
-with the same call: what is done then depends on its draft alone, whatever the tool requires by now.
+Answers are stored by `chat/approvals.py`, on the draft only. Any worker may resume the run and comes here
+with the same call; its draft alone decides what happens then, even if the tool no longer requires approval.
 """
 
 import json
@@ -65,12 +65,12 @@ class Approvals:
 		return self.allowed(step, replace(call, draft=row.name), row)
 
 	def leaves(self, call: Call) -> bool:
-		"""Whether a call could carry out what a run must not send without a person (see `huf.ai.core.egress`)."""
+		"""Whether a call could carry data to a new destination (see `huf.ai.core.egress`)."""
 		tool = self.tools.get(call.tool.name) if call.effect is Effect.EXTERNAL else None
 		return bool(tool and tool.why_person(call.arguments))
 
 	async def ask(self, step: int, call: Call) -> Call:
-		"""Write a draft and let the run wait. What cannot even be proposed is told to the model instead."""
+		"""Insert a draft and pause the run. What cannot be proposed becomes an error for the model."""
 		self.journal.lease.renew(call.tool.timeout or 0)
 		tool, proposals = self.tools.get(call.tool.name), []
 
@@ -86,7 +86,7 @@ class Approvals:
 		self.pause(step, call, name)
 
 	def allowed(self, step: int, call: Call, row) -> Call:
-		"""The call as a person has allowed it."""
+		"""The call as a person approved it."""
 		tool = self.tools.get(row.tool)
 		if call.error or tool is None:
 			return replace(call, error=call.error or f"The tool {row.tool} is gone.")
@@ -116,7 +116,7 @@ class Approvals:
 		return await run_in_thread(lambda: apply_approved(lambda: tool.work(arguments), row.digest))
 
 	def pause(self, step: int, call: Call, name: str) -> None:
-		"""Let the run wait, in one commit with its draft. Always raises: RunPaused, or LeaseLost with nothing written."""
+		"""Pause the run, in one commit with its draft. Raises RunPaused, or LeaseLost with nothing written."""
 		leases.suspend_run(self.journal.lease)
 		frappe.db.commit()
 		card = drafts.describe_draft(drafts.read_draft(name))
@@ -133,7 +133,7 @@ def refusal(row) -> str:
 
 
 def edited(row, result: Any) -> Any:
-	"""The result of a call; where a person changed its arguments, the model has to know."""
+	"""The result of a call, with a note for the model if a person changed its arguments."""
 	if not row.edited_arguments:
 		return result
 	arguments = json.loads(row.edited_arguments)
@@ -141,7 +141,7 @@ def edited(row, result: Any) -> Any:
 
 
 def approver_of(run: str) -> str | None:
-	"""Who is asked: whom the trigger names, or the agent, or else the run's user. None: any Huf Manager."""
+	"""The approver of the trigger, else of the agent, else the run's user; None: any Huf Manager."""
 	row = frappe.db.get_value("Agent Run", run, ["agent", "trigger", "run_as"], as_dict=True)
 	named = row.trigger and frappe.db.get_value("Agent Trigger", row.trigger, "approver")
 	wanted = (named, frappe.db.get_value("Agent", row.agent, "approver"), row.run_as)
@@ -152,9 +152,9 @@ def approver_of(run: str) -> str | None:
 
 
 def propose(tool, arguments: dict) -> Proposal:
-	"""What a call would change or send, as the user in session; raises what the call would raise.
+	"""What a call would change or send, as the session user; raises what the call would raise.
 
-	Leaves locks behind: the caller ends the transaction.
+	It leaves locks, so the caller must end the transaction.
 	"""
 	if not tool.can_dry_run:
 		return request_of(tool, arguments)

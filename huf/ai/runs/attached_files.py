@@ -1,6 +1,6 @@
-"""Files that a person adds to what they say: admitted, read to text, and given to the conversation.
+"""Reads the files of a message: checks that the user may read them and extracts their text for the model.
 
-Who may read the conversation may read its files from then on. Asks no model; writes through `records/attached.py`.
+`storage/message_files.py` then attaches them to the conversation, whose readers may read them from then on.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,8 @@ def describe_limits() -> dict:
 def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) -> MessageFiles:
 	"""The Files (by name or address) that the user adds to a message, read for the model. Writes nothing.
 
-	Raises PermissionError for one they may not read, UsageError for what is too large, too many or cannot be read.
+	Raises PermissionError for one they may not read, UsageError for what is too large, too many or cannot be
+	read.
 	"""
 	if len(wanted) > MAX_FILES:
 		raise UsageError(f"At most {MAX_FILES} files fit into one message.")
@@ -112,7 +113,9 @@ def as_told(part: Part) -> str:
 
 
 def with_reading(agent, messages: Sequence[dict], conversation: str):
-	"""The SDK agent, with the tool that reads on in a conversation's files where the model is told a part of one."""
+	"""The SDK agent, with the tool that reads on in a conversation's files where the model is told a part of
+	one.
+	"""
 	if not any(READ_ATTACHMENT in (each.get("content") or "") for each in messages):
 		return agent
 	from huf.ai.agents.function_tool import create_function_tool

@@ -1,4 +1,7 @@
-"""Runs an agent from a request to a reply. The story is short here; its chapters are in `open_run.py`."""
+"""Entry points of a run: by REST, from Python, and as a stream of events.
+
+`start.py`, `execution.py` and `finish.py` do the work.
+"""
 
 from collections.abc import Generator, Iterable
 
@@ -25,11 +28,12 @@ def run_agent_sync(
 	conversation_id: str | None = None,
 	attachments: list[str] | str | None = None,
 ):
-	"""Run an agent as the signed-in user and wait for its answer. `attachments`: Files by name or address, also as JSON.
+	"""Run an agent as the signed-in user and wait for its answer. `attachments`: Files by name or URL, also
+	as JSON.
 
-	Gives {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
-	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}. A run that fails is an answer too; only a
-	request that cannot be started raises: PermissionError, UsageError.
+	Returns {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
+	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}. A failed run is returned like any
+	other; only a request that cannot be started raises PermissionError or UsageError.
 	"""
 	request = AgentRequest(
 		agent=agent_name,
@@ -46,15 +50,15 @@ def run_agent_sync(
 
 
 def read_names(given: list[str] | str | None) -> tuple[str, ...]:
-	"""A list of names, as JSON or a form brings it. Raises UsageError for what is none."""
+	"""Parse a list of names from JSON or a form. Raises UsageError if it is not one."""
 	names = frappe.parse_json(given) if given else []
 	if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
-		raise UsageError("attachments must be a list of Files, each by its name or address.")
+		raise UsageError("attachments must be a list of Files, each by its name or URL.")
 	return tuple(names)
 
 
 def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Run to the end and give the result. Raises only what keeps a run from starting."""
+	"""Run to the end and return the result. Raises only what prevents a run from starting."""
 	with acting_as(request.user):
 		return end_run(start_run(route_task(request)), listeners)
 
@@ -62,9 +66,10 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 def stream_agent(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
 	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
 
-	The run ends even if the reader leaves. One whose task is for the background is only queued: RUN_QUEUED is all.
-	Any other begins with a None, when it is open and nothing of it is done: a request's own end comes after that, with a
-	commit or a rollback, and must not meet a tool that is at work in a thread on the same connection.
+	The run continues to its end even if the reader disconnects. A background task is only queued: RUN_QUEUED
+	is its one event. Otherwise the first item is None, after the run is on record and before any work. Frappe
+	ends the request with a commit or rollback before it reads the response further; by then no tool may be
+	using the same connection in another thread.
 	"""
 	with acting_as(request.user):
 		request = route_task(request)

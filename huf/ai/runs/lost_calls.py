@@ -1,4 +1,4 @@
-"""External calls whose worker was lost in the middle: a person says what became of them, or has them made again."""
+"""Settles external calls whose worker was lost: a manager records the outcome or repeats the call."""
 
 import frappe
 
@@ -15,7 +15,7 @@ VERDICTS = {"done": CallStatus.SUCCESS, "not_done": CallStatus.FAILED}
 
 
 def settle_call(name: str, verdict: str) -> None:
-	"""Write down what a person found out. Raises PermissionError for who is no manager, UsageError otherwise."""
+	"""Record the outcome that a manager found out. Raises PermissionError, UsageError."""
 	row = lost_call(name)
 	if verdict not in VERDICTS:
 		raise UsageError(f"{verdict!r} is no verdict. Say one of: {', '.join(VERDICTS)}.")
@@ -25,9 +25,9 @@ def settle_call(name: str, verdict: str) -> None:
 
 
 def retry_call(name: str) -> str:
-	"""Make the call again, as the run's user and with the same Idempotency-Key; gives its result. Commits.
+	"""Repeat the call as the run's user and with the same Idempotency-Key; return its result. Commits.
 
-	Of several who want that at once, one does it.
+	If several managers try at once, one succeeds and the others get UsageError.
 	"""
 	from huf.ai.agents.tool_factory import find_tool
 
@@ -43,7 +43,7 @@ def retry_call(name: str) -> str:
 	request = CallRequest(row.call_id, row.tool, row.arguments)
 	call = prepare_one(request, row.position, {tool.name: to_loop_tool(tool)})
 	if call.error:
-		# It is not made, so what became of the first one is as unknown as before.
+		# It was not repeated, so the outcome of the first call stays unknown.
 		raise UsageError(call.error)
 	if not claim_retry(row):
 		raise UsageError("Somebody else is having it made again. Look at what comes of that.")

@@ -1,4 +1,4 @@
-"""Runs in the background: queued, taken up by a worker, and taken up again where a worker was lost."""
+"""Queued runs: enqueued, executed by a worker, and resumed by another one if that worker is lost."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -22,7 +22,7 @@ JOB_TIMEOUT_S = 3600
 
 
 def enqueue_run(request: AgentRequest) -> OpenRun:
-	"""Write down a run and have a worker do it. Raises what keeps it from starting."""
+	"""Store a run and enqueue its job. Raises what prevents it from starting."""
 	run = start_run(request, RunStatus.QUEUED)
 	enqueue_work(run.name)
 	return run
@@ -33,9 +33,10 @@ def enqueue_work(run: str, **how) -> None:
 
 
 def work_on(run: str, now: datetime | None = None) -> RunResult | None:
-	"""Do a queued or abandoned run, if nobody else does; the outermost function of its job.
+	"""Execute a queued or abandoned run unless another worker has it; the job's outermost function.
 
-	None: another worker has it, it has ended, or its conversation is busy, whose present run will call it.
+	Returns None if another worker has it, if it has ended, or if another run of its conversation is active,
+	which will enqueue it when it ends.
 	"""
 	conversation = frappe.db.get_value("Agent Run", run, "conversation")
 	if conversation and not leases.claim_conversation(conversation, run, now):
@@ -54,7 +55,7 @@ def work_on(run: str, now: datetime | None = None) -> RunResult | None:
 
 
 def carry_on(run: str, lease: Lease) -> RunResult:
-	"""Work on a run from its records to its end; what cannot be worked on, because something is gone, fails. Raises LeaseLost."""
+	"""Load a run and execute it; it fails if something it needs was deleted. Raises LeaseLost."""
 	try:
 		opened = load_run(run, lease)
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
@@ -65,7 +66,7 @@ def carry_on(run: str, lease: Lease) -> RunResult:
 
 
 def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Work on an open run to its end, then let the next one in its conversation begin."""
+	"""Execute an open run to its end, then enqueue the next one of its conversation."""
 	result = run_coroutine(execute_run(run, listeners))
 	call_next(run.conversation)
 	return result
@@ -77,14 +78,14 @@ def call_next(conversation: str) -> None:
 
 
 def recover(now: datetime | None = None) -> list[str]:
-	"""Have runs taken up again whose worker was lost. Called every minute; gives their names."""
+	"""Enqueue runs whose worker was lost; return their names. Scheduled every minute."""
 	abandoned = leases.read_abandoned_runs(now)
-	# What their calls hold of a budget is not to be waited for by others.
+	# Other runs must not wait for what lost calls have reserved of a budget.
 	settle_lost_runs(abandoned)
 	settle_abandoned_calls(add_to_date(now or now_datetime(), seconds=-JOB_TIMEOUT_S, as_datetime=True))
 	frappe.db.commit()
 	lost = [*abandoned, *leases.read_stuck_runs(now)]
 	for run in lost:
-		# Once only, however many minutes it waits: a long queue must not grow by what is waiting in it.
+		# Deduplicated: a run that waits in a long queue for minutes must not be enqueued again each minute.
 		enqueue_work(run, job_id=f"huf-recover-{run}", deduplicate=True)
 	return lost

@@ -1,6 +1,6 @@
-"""Runs told again from their journal, asked again of another model, and laid side by side. Changes nothing.
+"""Replays runs from their journal, repeats them with another model, and compares two. Read-only.
 
-A replay asks no model, runs no tool and opens no connection: everything comes from the record.
+A replay calls no model, runs no tool and opens no connection: everything comes from the record.
 """
 
 import json
@@ -27,7 +27,7 @@ ENDED = {RunStatus.SUCCESS, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.CANCE
 
 
 class PathParted(Exception):
-	"""The other model asked for a call that is not on record: nobody knows what would have come of it."""
+	"""The other model asked for a call that is not on record, so its result is unknown."""
 
 	def __init__(self, step: int, call: Call):
 		super().__init__(f"Step {step}: {call.request.name}({call.request.arguments}) is not on record.")
@@ -35,14 +35,14 @@ class PathParted(Exception):
 
 
 class Tape(NoJournal):
-	"""A journal that only plays: the recorded answers (unless others are asked for) and observations."""
+	"""A read-only journal: recorded replies (unless another model writes them) and tool results."""
 
 	def __init__(self, recorded: RecordedRun, replies: bool = True):
 		self.recorded, self.replies = recorded, replies
 		self.step, self.climbed = 0, set()
 
 	def escalate(self, is_unreachable: bool) -> Model | None:
-		"""Where the record says so, a larger model takes over; nobody asks it either."""
+		"""Switch to a larger model where the record does; it is not called either."""
 		models = [
 			self.recorded.replies.get(step, ModelReply("")).model for step in (self.step, self.step + 1)
 		]
@@ -66,7 +66,7 @@ class Tape(NoJournal):
 
 @dataclass(frozen=True)
 class Replay:
-	"""A run told again. `identical`: its transcript is the recorded one, byte for byte."""
+	"""A replayed run. `identical`: its transcript equals the recorded one, byte for byte."""
 
 	run: str
 	outcome: Outcome
@@ -74,7 +74,7 @@ class Replay:
 
 
 def replay(run: str) -> Replay:
-	"""Tell a run again from its journal. Raises UsageError for one that cannot be, PermissionError for another's."""
+	"""Replay a run from its journal. Raises UsageError if it cannot, PermissionError for another user's."""
 	row, recorded = read_run(run), read_recorded(run)
 	tape = Tape(recorded)
 	outcome = run_coroutine(
@@ -112,7 +112,9 @@ class NoModel(FreeModel):
 
 
 def as_it_ended(outcome: Outcome, row) -> Outcome:
-	"""What ended a run from outside (a limit, a failure, a person) is no part of its steps: the record has it."""
+	"""What ended a run from outside (a limit, a failure, a person) is no part of its steps: the record has
+	it.
+	"""
 	if outcome.stop_reason is not StopReason.MAX_STEPS:
 		return outcome
 	return replace(
@@ -124,7 +126,8 @@ def as_it_ended(outcome: Outcome, row) -> Outcome:
 
 
 def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
-	"""Ask another model what a run's model was asked, with the recorded results of tools, until the paths part.
+	"""Ask another model what a run's model was asked, with the recorded results of tools, until the paths
+	part.
 
 	Gives (outcome, None), or (None, where they parted). Runs no tool; the model is really asked, and costs.
 	"""
@@ -142,7 +145,9 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 
 
 def diff(left: str, right: str) -> list[dict]:
-	"""Two runs step by step: [{step, same, left, right, differences}]; a side is None where its run had ended."""
+	"""Two runs step by step: [{step, same, left, right, differences}]; a side is None where its run had
+	ended.
+	"""
 	sides = [steps_of(left), steps_of(right)]
 	return [
 		{"step": step, **compare(*(side.get(step) for side in sides))}

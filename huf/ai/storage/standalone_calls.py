@@ -1,4 +1,7 @@
-"""Reserves and settles model calls outside runs, within the limits of their user and the site."""
+"""Reserves and settles model calls outside runs, such as route decisions, vectors and speech.
+
+They count for their user and the site. Without a known price there is no call where money is limited.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

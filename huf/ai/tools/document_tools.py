@@ -1,8 +1,8 @@
 """The only place where tools read and change documents. Every function checks what the user may do.
 
-Which fields they may see is `tool_fields`' to say.
-All act as `frappe.session.user`, give plain JSON values, and raise ToolError (or Frappe's own PermissionError,
-ValidationError ...) with words the model can act on. None commits, none ignores permissions.
+`fields.py` decides which fields they may see. All act as `frappe.session.user`, return plain JSON values, and
+raise ToolError (or Frappe's own PermissionError, ValidationError ...) with words the model can act on. None
+commits, none ignores permissions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -78,7 +78,9 @@ def truncate_value(value: Any) -> Any:
 
 
 def get_value(doctype: str, fieldname: str | list[str], name: str | None = None, filters: Any = None) -> dict:
-	"""{doctype, name, and the fields asked for} of one document, found by name or as the first that fits the filters."""
+	"""{doctype, name, and the fields asked for} of one document, found by name or as the first that fits the
+	filters.
+	"""
 	fields = [fieldname] if isinstance(fieldname, str) else list(fieldname)
 	if not name and not filters:
 		raise ToolError("Give the document's name, or filters to find it by.")
