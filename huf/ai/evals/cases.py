@@ -127,12 +127,12 @@ def build_case(name: str, agent: str, prompt: str, values: LineMapping) -> EvalC
 		tuple(strip_lines(each) for each in values.get("records", ())),
 		tuple(strip_lines(values.get("history", ()))),
 		strip_lines(values.get("results", {})),
-		tuple(read_turn(each, values.lines["answers"]) for each in values.get("answers", ())),
-		tuple(strip_lines(read_check(each, values.lines["expect"])) for each in values["expect"]),
+		tuple(parse_turn(each, values.lines["answers"]) for each in values.get("answers", ())),
+		tuple(strip_lines(parse_check(each, values.lines["expect"])) for each in values["expect"]),
 	)
 
 
-def read_turn(value: Any, line: int) -> tuple[str, list[tuple[str, dict]]]:
+def parse_turn(value: Any, line: int) -> tuple[str, list[tuple[str, dict]]]:
 	turn = check_mapping(value, TURN, "an answer", getattr(value, "line", line))
 	calls = turn.get("calls") or ([turn] if turn.get("call") else [])
 	for call in calls:
@@ -143,7 +143,7 @@ def read_turn(value: Any, line: int) -> tuple[str, list[tuple[str, dict]]]:
 	return turn.get("say", ""), [(call["call"], strip_lines(call.get("with") or {})) for call in calls]
 
 
-def read_check(value: Any, line: int) -> LineMapping:
+def parse_check(value: Any, line: int) -> LineMapping:
 	line = getattr(value, "line", line)
 	kinds = [key for key in value if key in CHECKS] if isinstance(value, dict) else []
 	if len(kinds) != 1:

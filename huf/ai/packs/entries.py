@@ -15,7 +15,7 @@ from huf.ai.packs.merging import (
 	Merged,
 	Parts,
 	build_digests,
-	compute_digest,
+	compute_part_digest,
 	merge_parts,
 	split_document_parts,
 )
@@ -61,7 +61,7 @@ def get_entry_name(entry: PackEntry) -> str | None:
 
 def get_entry_key(entry: PackEntry) -> str:
 	"""Identifies the entry within its pack: its name, else a digest of its values."""
-	return get_entry_name(entry) or compute_digest(entry.values)
+	return get_entry_name(entry) or compute_part_digest(entry.values)
 
 
 def insert_entry(entry: PackEntry):

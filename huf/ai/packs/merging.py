@@ -52,11 +52,11 @@ def merge_parts(kept: Digests, given: Parts, stored: Parts) -> Merged:
 	merged = Merged()
 	for part in dict.fromkeys([*given, *kept]):
 		was_given, was_stored, columns = kept.get(part) or ("", "", None)
-		if part in kept and compute_digest(select_columns(columns, stored.get(part))) != was_stored:
+		if part in kept and compute_part_digest(select_columns(columns, stored.get(part))) != was_stored:
 			merged.edited.append(part)
 		elif part not in given:
 			merged.changes[part] = None
-		elif compute_digest(given[part]) != was_given:
+		elif compute_part_digest(given[part]) != was_given:
 			merged.changes[part] = given[part]
 	return merged
 
@@ -67,8 +67,8 @@ def build_digests(kept: Digests, given: Parts, stored: Parts, edited: Iterable[s
 	for part, value in given.items():
 		columns = list_columns(value)
 		fresh[part] = [
-			compute_digest(value),
-			compute_digest(select_columns(columns, stored.get(part))),
+			compute_part_digest(value),
+			compute_part_digest(select_columns(columns, stored.get(part))),
 			columns,
 		]
 	return {**fresh, **{part: kept[part] for part in edited if part in kept}}
@@ -91,19 +91,17 @@ def select_columns(columns: list[str] | None, stored: Any) -> Any:
 	return [{key: row.get(key) for key in columns} for row in stored]
 
 
-def compute_digest(value: Any) -> str:
-	text = json.dumps(normalize_value(value), sort_keys=True, ensure_ascii=False, default=str)
+def compute_part_digest(value: Any) -> str:
+	text = json.dumps(normalize_part(value), sort_keys=True, ensure_ascii=False, default=str)
 	return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def normalize_value(value: Any) -> Any:
+def normalize_part(value: Any) -> Any:
 	"""Map values that a database stores alike to one value: None, "" and 0; booleans, ints and floats."""
 	if isinstance(value, Mapping):
-		return {
-			key: normalize_value(each) for key, each in value.items() if normalize_value(each) is not None
-		}
+		return {key: normalize_part(each) for key, each in value.items() if normalize_part(each) is not None}
 	if isinstance(value, list | tuple):
-		return [normalize_value(each) for each in value]
+		return [normalize_part(each) for each in value]
 	if isinstance(value, bool | int | float):
 		return float(value) or None
 	return str(value).strip() or None if value is not None else None

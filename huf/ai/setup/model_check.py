@@ -22,14 +22,14 @@ def try_model(name: str) -> dict:
 	provider = frappe.get_cached_value("AI Model", name, "provider")
 	began, reply, error = time.perf_counter(), None, None
 	try:
-		reply = call_once(provider, name)
+		reply = call_without_retries(provider, name)
 	except (ModelError, RunStopped, BudgetReserved) as problem:
 		error = str(problem)
 	took = round((time.perf_counter() - began) * 1000)
 	return {"ok": error is None, "said": reply.text.strip() if reply else "", "error": error, "took_ms": took}
 
 
-def call_once(provider: str, model: str) -> ModelReply:
+def call_without_retries(provider: str, model: str) -> ModelReply:
 	"""Call the model without retries; the cost counts towards budgets. Commits."""
 	call = litellm.connect(provider, model, {"max_tokens": ANSWER_TOKENS}, False)
 	quick = replace(call, fixed={**call.fixed, "timeout": TIMEOUT_S})
