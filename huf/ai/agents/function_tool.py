@@ -1,4 +1,4 @@
-"""A function becomes a tool: its calls are checked, run where they can be left behind, and give text."""
+"""Makes a tool of a function: calls are checked, run where they can be abandoned, and return text."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,15 +13,21 @@ from agents import FunctionTool
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.arguments import check_arguments, parse_arguments, truncate_result
+from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Effect
+
+
+def not_callable(arguments: dict) -> Any:
+	raise ToolError("This tool cannot be called.")
 
 
 @dataclass
 class EffectTool(FunctionTool):
-	"""The SDK's tool, plus what it does to the world and where it comes from.
+	"""The SDK's tool with its effect and its origin.
 
-	`start`, which takes checked arguments, `work` and `describe` are those of `Calls`. `can_dry_run`: it changes nothing but
-	documents, through Frappe. `progress`: what people read while it runs.
+	`start` (takes checked arguments), `work` and `describe` are those of `ToolFunction`. `can_dry_run`: it changes nothing but
+	documents, through Frappe. `progress`: what people read while it runs. `why_person`: why a call needs a person now, or
+	None.
 	"""
 
 	effect: Effect = Effect.READ
@@ -33,9 +39,9 @@ class EffectTool(FunctionTool):
 	needs_approval: bool = False
 	can_dry_run: bool = False
 	progress: str = ""
-	start: Callable[[dict], Awaitable[str]] | None = None
-	work: Callable[[dict], str] | None = None
-	describe: Callable[[dict], dict] | None = None
+	start: Callable[[dict], Awaitable[str]] = not_callable
+	work: Callable[[dict], str] = not_callable
+	describe: Callable[[dict], dict] = not_callable
 	why_person: Callable[[dict], str | None] | None = None
 
 
@@ -53,25 +59,25 @@ def create_function_tool(
 	request: Callable[..., dict] | None = None,
 	can_dry_run: bool = False,
 ) -> EffectTool:
-	"""A tool whose `on_invoke_tool(context, arguments as JSON)` gives the result as text, shortened to `result_limit`.
+	"""A tool whose `on_invoke_tool(context, arguments as JSON)` returns the result as text, cut to `result_limit` characters.
 
-	After `timeout` seconds the loop abandons a call; None: never. Raises what `admit` (asked first) and the function raise;
-	ToolError where the arguments do not fit `parameters` (a JSON schema). `request` shows what a call would send.
+	After `timeout` seconds the loop abandons a call; None: never. A call raises what `admit` (called first) and the function
+	raise, and ToolError where the arguments do not fit `parameters` (a JSON schema). `request` returns what a call would send.
 	"""
-	calls = Calls(name, parameters, function, admit, result_limit, request)
+	calls = ToolFunction(name, parameters, function, admit, result_limit, request)
 	return EffectTool(
 		name=name,
 		description=description,
 		params_json_schema=parameters,
-		on_invoke_tool=calls.on_invoke_tool,
+		on_invoke_tool=calls.invoke,
 		strict_json_schema=False,
 		effect=effect,
 		types=types,
 		reference_doctype=reference_doctype,
 		timeout=timeout,
 		can_dry_run=can_dry_run,
-		# What waits for the network; anything else, and all that another agent does, uses the run's one connection to the
-		# database.
+		# Only tools that wait for the network run side by side: all others, and other agents, use the run's one database
+		# connection.
 		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function) and types != "Run Agent",
 		start=calls.start,
 		work=calls.work,
@@ -80,59 +86,60 @@ def create_function_tool(
 
 
 @dataclass(frozen=True)
-class Calls:
-	"""How the calls of one tool are made; `create_function_tool` says of what."""
+class ToolFunction:
+	"""The function of one tool, and how its calls are checked and made."""
 
 	name: str
 	parameters: dict
-	function: Callable[..., Any | Awaitable[Any]]
+	function: Callable[..., Any]
 	admit: Callable[[], None] | None
 	result_limit: int
 	request: Callable[..., dict] | None
 
-	async def on_invoke_tool(self, context, input_json: str) -> str:
+	async def invoke(self, context: Any, input_json: str) -> str:
+		"""The SDK's `on_invoke_tool`."""
 		arguments = parse_arguments(input_json)
 		check_arguments(arguments, self.parameters)
 		return await self.start(arguments)
 
 	def start(self, arguments: dict) -> Awaitable[str]:
-		"""Make a call, of synchronous code where it can be left behind."""
+		"""Start a call with checked arguments; a synchronous function runs where it can be abandoned."""
 		if inspect.iscoroutinefunction(self.function):
-			return self.wait(arguments)
-		return run_in_thread(partial(self.make, arguments))
+			return self.call_async(arguments)
+		return run_in_thread(partial(self.call, arguments))
 
-	async def wait(self, arguments: dict) -> str:
-		self.let_in()
-		with unheard():
+	async def call_async(self, arguments: dict) -> str:
+		self.check_admission()
+		with messages_dropped():
 			return truncate_result(await self.function(**arguments), self.result_limit)
 
-	def make(self, arguments: dict) -> str:
-		self.let_in()
-		with unheard():
+	def call(self, arguments: dict) -> str:
+		self.check_admission()
+		with messages_dropped():
 			result = self.function(**arguments)
-			return truncate_result(
-				run_coroutine(result) if inspect.isawaitable(result) else result, self.result_limit
-			)
+			if inspect.iscoroutine(result):
+				result = run_coroutine(result)
+			return truncate_result(result, self.result_limit)
 
 	def work(self, arguments: dict) -> str:
-		"""Check a call and make it as a whole in the calling thread."""
+		"""Check the arguments and make the call in this thread, as a dry run does."""
 		check_arguments(arguments, self.parameters)
-		return self.make(arguments)
+		return self.call(arguments)
 
 	def describe(self, arguments: dict) -> dict:
-		"""What a call would send."""
-		self.let_in()
+		"""What a call would send: an HTTP request, or {tool, arguments}."""
+		self.check_admission()
 		check_arguments(arguments, self.parameters)
 		return self.request(**arguments) if self.request else {"tool": self.name, "arguments": arguments}
 
-	def let_in(self) -> None:
+	def check_admission(self) -> None:
 		if self.admit:
 			self.admit()
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
-	"""What frappe.throw and msgprint said inside a tool is for the model, not for the browser of the caller."""
+def messages_dropped() -> Iterator[None]:
+	"""Messages of frappe.throw and msgprint inside a tool are for the model, not for the caller's browser."""
 	messages = len(frappe.local.message_log)
 	try:
 		yield

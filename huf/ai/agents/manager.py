@@ -1,7 +1,4 @@
-"""Prepares an Agent record for a run: its model, tools and settings.
-
-SDK agents are cached by what they are made of and shared between runs: change a clone only.
-"""
+"""Makes an Agent record runnable: its model, its tools, its settings."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,7 +15,7 @@ from huf.ai.providers.tiers import ModelTiers
 
 @dataclass(frozen=True)
 class Recipe:
-	"""All that an SDK agent is made of: documents as they were saved, for a user of these roles."""
+	"""What an SDK agent is built from, as a cache key: saved versions of its documents, the user and their roles."""
 
 	versions: tuple
 	user: tuple
@@ -47,8 +44,9 @@ class AgentManager:
 		self.tools: list = []
 
 	def create_agent(self, run_child: RunChild | None = None):
-		"""An `agents.Agent` with the record's instructions, tools and model settings. It is shared: change a
-		clone.
+		"""An `agents.Agent` with the record's instructions, tools and model settings.
+
+		It is cached and shared between runs: change a clone.
 		"""
 		doc = self.agent_doc
 		rows = tuple(frappe.get_cached_doc("Agent Tool Function", slot.tool) for slot in doc.agent_tool)
@@ -60,16 +58,16 @@ class AgentManager:
 
 	@property
 	def steps(self) -> int:
-		"""How many steps a run may take; a choice by task gives one in the background more."""
+		"""How many steps a run may take; with a model chosen by task, a background run may take more."""
 		settings = self.settings
 		by_mode = settings.inline_steps if self.mode is Mode.INLINE else settings.background_steps
 		return (
 			by_mode if self.agent_doc.choose_by_task else self.agent_doc.max_iterations or settings.max_steps
 		)
 
-	def escalate(self, down: bool) -> tuple[str, str] | None:
-		"""(provider, model) of the next tier, for a run that does not get on with its own; None without one."""
-		model = self.tiers and self.tiers.next(down)
+	def escalate(self, is_unreachable: bool) -> tuple[str | None, str] | None:
+		"""(provider, model) of the next tier, for a run that does not succeed with its own; None without one."""
+		model = self.tiers and self.tiers.next(is_unreachable)
 		return choose_model(self.agent_doc, None, model) if model else None
 
 	@property
@@ -91,6 +89,6 @@ def build_agent(recipe: Recipe, run_child: RunChild | None):
 		name=doc.agent_name,
 		instructions=doc.instructions or "",
 		model=recipe.model,
-		tools=create_agent_tools(doc, run_child),
+		tools=[*create_agent_tools(doc, run_child)],
 		model_settings=settings,
 	)

@@ -72,6 +72,14 @@ def abandon(context: Context) -> None:
 	frappe.connect(set_admin_as_user=False)
 	for db in taken:
 		db.sql = db.commit = db.connect = raise_abandoned
+		end_connection(db)
+
+
+def end_connection(db: Any) -> None:
+	"""Have the database server end a connection: closing it here, while its thread uses it, can crash MariaDB's driver."""
+	if db.db_type == "mariadb" and db._conn:
+		frappe.db.sql("kill %s", (db._conn.thread_id(),))
+	else:
 		db.close()
 
 

@@ -138,6 +138,8 @@ def roll_back(rollback: Callable) -> None:
 class NoQueue:
 	"""Takes jobs in the place of a queue and drops them."""
 
+	count = 0
+
 	def enqueue_call(self, *args: Any, **kwargs: Any) -> None:
 		pass
 

@@ -11,7 +11,7 @@ from huf.ai.loop.journal import Journal, NoJournal
 DEFAULT_STEPS = 10
 Approve = Callable[[int, Call], Awaitable[Call]]
 """`(step, call)`: returns the call as it may be made, perhaps with an error instead. Raises RunPaused."""
-LargerModel = Callable[[bool], tuple[str, str] | None]
+LargerModel = Callable[[bool], tuple[str | None, str] | None]
 """Returns (provider, model) of a larger model, or None. The argument says whether the present one cannot be reached."""
 
 

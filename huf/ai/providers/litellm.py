@@ -74,7 +74,7 @@ async def warm_up() -> None:
 async def run(
 	agent: Any,
 	enhanced_prompt: str,
-	provider: str,
+	provider: str | None,
 	model: str,
 	context: RunContext | Mapping[str, Any] | None = None,
 ) -> Outcome:
@@ -82,7 +82,7 @@ async def run(
 	context = RunContext.of(context)
 	settings = request_settings(agent, context.agent_name)
 
-	def connect_model(provider: str, model: str) -> Model:
+	def connect_model(provider: str | None, model: str) -> Model:
 		call = connect(provider, model, settings, context.is_streamed)
 		return PlanningModel(call) if uses_planner(context.agent_name, model) else call
 

@@ -1,20 +1,20 @@
-"""Proposes calls that need approval, pauses the run, and makes each call exactly as it was approved.
+"""Stands between the loop and tool calls that need approval: proposes them, pauses the run, makes them as approved.
 
-Answers are stored by `chat/approvals.py`, on the draft only. Any worker may resume the run and comes here
-with the same call; its draft alone decides what happens then, even if the tool no longer requires approval.
+A person's answer goes to the record only (`chat/approvals.py`). Any worker resumes the run and comes here with the same call;
+what happens then depends on its draft alone, whatever the tool requires by now.
 """
 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import frappe
 
 from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import RunPaused, ToolError
-from huf.ai.core.types import Call, DraftStatus, Effect, Emit, EventKind
+from huf.ai.core.types import Call, DraftStatus, Effect, Emit, EventKind, Tool
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.tool_calls import perform
@@ -28,94 +28,91 @@ if TYPE_CHECKING:
 	from huf.ai.agents.function_tool import EffectTool  # loads the SDK, which takes seconds
 
 REFUSALS = {
-	DraftStatus.REJECTED.value: "{by} was asked and said no{reason}. It was not done.",
-	DraftStatus.EXPIRED.value: "Nobody allowed it in time{reason}. It was not done.",
+	DraftStatus.REJECTED.value: "{by} rejected it{reason}. It was not done.",
+	DraftStatus.EXPIRED.value: "Nobody approved it in time{reason}. It was not done.",
 	DraftStatus.APPLIED.value: "It was done before.",
-	DraftStatus.FAILED.value: "It was tried before and failed.",
+	DraftStatus.FAILED.value: "It was approved before and failed.",
 }
-
 NOT_TRIED = "This call has not been tried: the tool does not declare that it changes documents only. These are its arguments."
 
 
 class Approvals:
-	"""The approvals of one run; `approve` is the loop's `Approve`."""
+	"""The approvals of one run; `approve` is what the loop calls before each tool call."""
 
 	def __init__(
 		self,
 		tools: "Sequence[EffectTool]",
 		journal: RunJournal,
-		guards: list[Guard],
+		guards: Sequence[Guard],
 		emit: Emit,
-		resumed: bool,
+		is_resumed: bool,
 	):
 		self.tools = {tool.name: tool for tool in tools}
 		self.journal, self.guards, self.emit = journal, guards, emit
 		self.run = journal.run
-		self.known = drafts.read_drafts(self.run) if resumed else {}
+		self.drafts = drafts.read_drafts(self.run) if is_resumed else {}
 
 	async def approve(self, step: int, call: Call) -> Call:
-		row = self.known.get(self.journal.keys[call.position])
-		if row is None:
-			asks = call.tool and not call.error and (call.tool.needs_approval or self.leaves(call))
-			return await self.ask(step, call) if asks else call
-		if row.status == DraftStatus.PENDING.value:
-			self.pause(step, call, row.name)
-		if row.status != DraftStatus.APPROVED.value:
-			return replace(call, error=refusal(row))
-		return self.allowed(step, replace(call, draft=row.name), row)
+		"""The call as it may be made, or with the error that keeps it from it. Raises RunPaused where a person is asked."""
+		draft = self.drafts.get(self.journal.keys[call.position])
+		if draft is None:
+			if call.tool is None or call.error or not (call.tool.needs_approval or self.needs_person(call)):
+				return call
+			return await self.propose(step, call, call.tool)
+		if draft.status == DraftStatus.PENDING.value:
+			self.pause(step, call, draft.name)
+		if draft.status != DraftStatus.APPROVED.value:
+			return replace(call, error=describe_refusal(draft))
+		return self.as_approved(step, replace(call, draft=draft.name), draft)
 
-	def leaves(self, call: Call) -> bool:
-		"""Whether a call could carry data to a new destination (see `huf.ai.core.egress`)."""
-		tool = self.tools.get(call.tool.name) if call.effect is Effect.EXTERNAL else None
-		return bool(tool and tool.why_person(call.arguments))
+	def needs_person(self, call: Call) -> bool:
+		"""Whether an external call could send untrusted content somewhere new (see `huf.ai.core.egress`)."""
+		tool = self.tools.get(call.request.name) if call.effect is Effect.EXTERNAL else None
+		return bool(tool and tool.why_person and tool.why_person(call.arguments or {}))
 
-	async def ask(self, step: int, call: Call) -> Call:
-		"""Insert a draft and pause the run. What cannot be proposed becomes an error for the model."""
-		self.journal.lease.renew(call.tool.timeout or 0)
-		tool, proposals = self.tools.get(call.tool.name), []
+	async def propose(self, step: int, call: Call, loop_tool: Tool) -> Call:
+		"""Store a draft and pause the run. A call that cannot even be proposed returns with its error, for the model."""
+		self.journal.lease.renew(loop_tool.timeout or 0)
+		tool = self.tools[loop_tool.name]
+		proposals: list[Proposal] = []
 
-		async def propose_it(arguments: dict) -> None:
+		async def prepare(arguments: dict) -> None:
 			proposals.append(await run_in_thread(lambda: propose(tool, arguments)))
 
-		tried = await perform(replace(call, tool=replace(call.tool, run=propose_it)), self.guards, step)
+		result = await perform(replace(call, tool=replace(loop_tool, run=prepare)), self.guards, step)
 		if not proposals:
 			frappe.db.rollback()
-			return replace(call, error=json.loads(tried.text)["error"])
+			return replace(call, error=json.loads(result.text)["error"])
 		name = self.journal.keys[call.position]
-		drafts.insert_draft(name, self.run, step, call, proposals[0], approver_of(self.run))
+		drafts.insert_draft(name, self.run, step, call, proposals[0], find_approver(self.run))
 		self.pause(step, call, name)
 
-	def allowed(self, step: int, call: Call, row) -> Call:
-		"""The call as a person approved it."""
-		tool = self.tools.get(row.tool)
-		if call.error or tool is None:
-			return replace(call, error=call.error or f"The tool {row.tool} is gone.")
-		arguments = drafts.get_effective_arguments(row)
+	def as_approved(self, step: int, call: Call, draft: Any) -> Call:
+		"""The call with the approved arguments. What is committed is what was approved, or the person is asked again."""
+		tool = self.tools.get(draft.tool)
+		if call.error or call.tool is None or tool is None:
+			return replace(call, error=call.error or f"The tool {draft.tool} is gone.")
+		arguments = drafts.get_effective_arguments(draft)
 
 		async def make(arguments: dict) -> Any:
 			try:
-				return edited(row, await self.carry_out(tool, arguments, row))
-			except PreviewChanged as differs:
+				return describe_edit(draft, await make_approved(tool, arguments, draft.digest))
+			except PreviewChanged as changed:
 				frappe.db.rollback()
-				drafts.renew_draft(row, proposal_of(differs.preview, tool))
-				self.pause(step, call, row.name)
+				drafts.renew_draft(draft, preview_proposal(changed.preview, tool))
+				self.pause(step, call, draft.name)
 
 		if not tool.can_dry_run:
 			try:
-				now = request_of(tool, arguments)
+				proposal = request_proposal(tool, arguments)
 			except ToolError as error:
 				return replace(call, error=str(error))
-			if now.digest != row.digest:
-				drafts.renew_draft(row, now)
-				self.pause(step, call, row.name)
+			if proposal.digest != draft.digest:
+				drafts.renew_draft(draft, proposal)
+				self.pause(step, call, draft.name)
 		return replace(call, arguments=arguments, tool=replace(call.tool, run=make))
 
-	async def carry_out(self, tool, arguments: dict, row) -> Any:
-		if not tool.can_dry_run:
-			return await tool.start(arguments)
-		return await run_in_thread(lambda: apply_approved(lambda: tool.work(arguments), row.digest))
-
-	def pause(self, step: int, call: Call, name: str) -> None:
+	def pause(self, step: int, call: Call, name: str) -> NoReturn:
 		"""Pause the run, in one commit with its draft. Raises RunPaused, or LeaseLost with nothing written."""
 		leases.suspend_run(self.journal.lease)
 		frappe.db.commit()
@@ -127,48 +124,56 @@ class Approvals:
 		raise RunPaused(card)
 
 
-def refusal(row) -> str:
-	reason = f": {row.reason}" if row.reason else ""
-	return REFUSALS[row.status].format(by=row.answered_by, reason=reason)
+async def make_approved(tool: "EffectTool", arguments: dict, approved_digest: str) -> Any:
+	if not tool.can_dry_run:
+		return await tool.start(arguments)
+	return await run_in_thread(lambda: apply_approved(lambda: tool.work(arguments), approved_digest))
 
 
-def edited(row, result: Any) -> Any:
-	"""The result of a call, with a note for the model if a person changed its arguments."""
-	if not row.edited_arguments:
+def describe_refusal(draft: Any) -> str:
+	reason = f": {draft.reason}" if draft.reason else ""
+	return REFUSALS[draft.status].format(by=draft.answered_by, reason=reason)
+
+
+def describe_edit(draft: Any, result: Any) -> Any:
+	"""The result; where a person changed the arguments, with a note for the model."""
+	if not draft.edited_arguments:
 		return result
-	arguments = json.loads(row.edited_arguments)
-	return {"note": f"{row.answered_by} changed the arguments.", "arguments": arguments, "result": result}
+	arguments = json.loads(draft.edited_arguments)
+	return {"note": f"{draft.answered_by} changed the arguments.", "arguments": arguments, "result": result}
 
 
-def approver_of(run: str) -> str | None:
-	"""The approver of the trigger, else of the agent, else the run's user; None: any Huf Manager."""
+def find_approver(run: str) -> str | None:
+	"""The person named by the trigger, or by the agent, or else the run's user. None: any Huf Manager."""
 	row = frappe.db.get_value("Agent Run", run, ["agent", "trigger", "run_as"], as_dict=True)
 	named = row.trigger and frappe.db.get_value("Agent Trigger", row.trigger, "approver")
-	wanted = (named, frappe.db.get_value("Agent", row.agent, "approver"), row.run_as)
-	return next((user for user in wanted if user and may_answer(user)), None)
+	candidates = (named, frappe.db.get_value("Agent", row.agent, "approver"), row.run_as)
+	return next((user for user in candidates if user and may_answer(user)), None)
 
 
-# --- what is proposed ---
+# --- proposals ---
 
 
-def propose(tool, arguments: dict) -> Proposal:
-	"""What a call would change or send, as the session user; raises what the call would raise.
+def propose(tool: "EffectTool", arguments: dict) -> Proposal:
+	"""What a call would change or send, as the session's user. Raises what the call would raise.
 
-	It leaves locks, so the caller must end the transaction.
+	Leaves locks behind: the caller ends the transaction.
 	"""
 	if not tool.can_dry_run:
-		return request_of(tool, arguments)
-	return proposal_of(preview_changes(lambda: tool.work(arguments)), tool)
+		return request_proposal(tool, arguments)
+	return preview_proposal(preview_changes(lambda: tool.work(arguments)), tool)
 
 
-def proposal_of(seen: Preview, tool) -> Proposal:
-	named = [(change["doctype"], change["name"]) for change in seen.changes if change["action"] != "create"]
+def preview_proposal(preview: Preview, tool: "EffectTool") -> Proposal:
+	named = [(each["doctype"], each["name"]) for each in preview.changes if each["action"] != "create"]
 	own = [pair for pair in named if pair[0] == tool.reference_doctype and pair[1]]
-	return Proposal(seen.as_dict(), seen.digest, seen.against, next(iter([*own, *named]), (None, None)))
+	return Proposal(
+		preview.as_dict(), preview.digest, preview.against, next(iter([*own, *named]), (None, None))
+	)
 
 
-def request_of(tool, arguments: dict) -> Proposal:
-	"""What would be sent: an HTTP request, or else the arguments. Runs nothing."""
+def request_proposal(tool: "EffectTool", arguments: dict) -> Proposal:
+	"""The HTTP request that would be sent, or else the arguments. Runs nothing."""
 	request = tool.describe(arguments)
 	if tool.effect is Effect.WRITE:
 		request = {**request, "note": NOT_TRIED}

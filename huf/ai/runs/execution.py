@@ -155,7 +155,7 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 	journal = SummaryJournal(run.lease, manager.provider, manager.model, None, limits=limits)
 	half_time = Deadline(timeout_of(run) / 2, lambda: time.monotonic() - started)
 	without_runs = [run.name, *leases.read_queued_runs(run.conversation)]
-	guards = [cancel_guard(journal), half_time]
+	guards: list[Guard] = [cancel_guard(journal), half_time]
 	usage = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
 	run.lease.hold()
 	messages, _ = build_messages(manager, run.conversation, run.request, without_runs)

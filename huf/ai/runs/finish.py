@@ -85,18 +85,18 @@ def store_end(
 	model: str,
 ) -> RunResult:
 	"""Write the answer or the error into the conversation, and close the run. Raises LeaseLost; commits."""
-	run = lease.run
+	run, conversation = lease.run, conversations.conversation or ""
 	lease.hold()
 	if outcome.text and not outcome.is_recorded:
 		conversations.add_message("agent", outcome.text, run=run, step=outcome.steps)
 	if outcome.error:
 		conversations.add_message("system", outcome.error, kind="Error", run=run, step=outcome.steps)
 	close_run(run, conversations.agent_name, outcome, duration_ms)
-	leases.release_conversation(conversations.conversation, run)
+	leases.release_conversation(conversation, run)
 	conversations.persist_conversation()
 	return RunResult(
 		run=run,
-		conversation=conversations.conversation,
+		conversation=conversation,
 		status=outcome.status,
 		stop_reason=outcome.stop_reason,
 		response=outcome.text,

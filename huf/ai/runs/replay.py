@@ -39,16 +39,17 @@ class Tape(NoJournal):
 
 	def __init__(self, recorded: RecordedRun, replies: bool = True):
 		self.recorded, self.replies = recorded, replies
-		self.step, self.climbed = 0, set()
+		self.step = 0
+		self.escalated: set[int] = set()
 
 	def escalate(self, is_unreachable: bool) -> Model | None:
 		"""Switch to a larger model where the record does; it is not called either."""
 		models = [
 			self.recorded.replies.get(step, ModelReply("")).model for step in (self.step, self.step + 1)
 		]
-		if not all(models) or models[0] == models[1] or self.step in self.climbed:
+		if not all(models) or models[0] == models[1] or self.step in self.escalated:
 			return None
-		self.climbed.add(self.step)
+		self.escalated.add(self.step)
 		return NoModel()
 
 	def find_reply(self, step: int) -> ModelReply | None:
@@ -212,7 +213,7 @@ def tell(run: str, model: str | None = None) -> str:
 	"""A replay as text: the transcript, and whether it is the recorded one."""
 	if model:
 		outcome, parted = replay_with(run, model)
-		return parted if outcome is None else outcome.transcript()
+		return outcome.transcript() if outcome else parted or ""
 	told = replay(run)
 	verdict = "identical to the record" if told.identical else "NOT what the record says"
 	return f"{told.outcome.transcript()}\n# {verdict}"

@@ -49,7 +49,7 @@ class OpenRun:
 
 	@property
 	def conversation(self) -> str:
-		return self.conversations.conversation
+		return self.conversations.conversation or ""
 
 
 def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> OpenRun:

@@ -3,7 +3,7 @@
 Without a model, or where it fails, nothing is moved: the run begins with a line that says what is left out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.costs import Grant
@@ -49,7 +49,7 @@ async def summarize(
 	conversation: str,
 	without_runs: Sequence[str],
 	journal: SummaryJournal,
-	guards: Iterable[Guard],
+	guards: Sequence[Guard],
 ) -> Usage:
 	"""Summarize what no summary covers, except the last messages; return the usage. Does not commit."""
 	window = read_model_facts(manager.model).window or DEFAULT_WINDOW

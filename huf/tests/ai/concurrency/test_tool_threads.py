@@ -8,8 +8,8 @@ import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.concurrency.tool_threads import is_tool_running, run_in_thread
-from huf.ai.core.errors import ToolTimeout
-from huf.ai.loop.guards import Progress
+from huf.ai.core.errors import RunStopped
+from huf.ai.loop.guards import Cancelled, Progress
 from huf.ai.loop.waiting import watch
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_user, unique
@@ -69,13 +69,15 @@ class TestCalls(SiteTestCase):
 class TestAbandoned(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		self.title, self.go_on, self.ended = unique("Note"), threading.Event(), threading.Event()
+		self.title = unique("Note")
+		self.written, self.go_on, self.ended = threading.Event(), threading.Event(), threading.Event()
 		self.errors: list[Exception] = []
 		self.addCleanup(self.go_on.set)
 
 	def write_twice(self):
 		"""Writes, acts as somebody else, waits, and writes again."""
 		frappe.get_doc({"doctype": "Note", "title": self.title}).insert()
+		self.written.set()
 		frappe.session.user, frappe.flags.huf_test_flag = "Guest", True
 		self.go_on.wait(10)
 		try:
@@ -89,8 +91,10 @@ class TestAbandoned(SiteTestCase):
 
 	def abandon(self):
 		async def fail_run():
-			with self.assertRaises(ToolTimeout):
-				await watch(run_in_thread(self.write_twice), (), Progress(1), timeout_s=0.1)
+			with self.assertRaises(RunStopped):
+				# Abandoned once it has written, however long that takes.
+				guard = Cancelled(lambda waiting: self.written.is_set())
+				await watch(run_in_thread(self.write_twice), [guard], Progress(1))
 
 		run_coroutine(fail_run())
 
