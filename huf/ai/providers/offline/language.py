@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import yaml
@@ -13,6 +13,7 @@ CODES = ("en", "de", "es", "cs")
 DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}\.\d{1,2}\.\d{4}")
 MAX_PHRASE_WORDS, MAX_KEY_CHARS = 4, 100
 DETECTION_TOKENS = 40
+MAX_CACHED_KEYS = 2048
 TOKEN = re.compile(
 	r"""["“„«`](?P<quoted>[^"“”„«»`\n]+)["“”»`]|(?P<mark>[:;,.!?=\n])"""
 	r"""|(?P<word>https?://[^\s"'<>]+|\w(?:[\w'’/.@+-]*\w)?)"""
@@ -72,8 +73,10 @@ class WordList:
 		]
 		self.phrases = {entry.replace("_", " "): meaning for entry, meaning in reversed(entries)}
 		self.prefixes = {entry[:-1]: meaning for entry, meaning in entries if entry.endswith("*")}
+		self.get = lru_cache(maxsize=MAX_CACHED_KEYS)(self.find_meaning)
+		"""The words of a text repeat: looking each up once keeps long texts fast."""
 
-	def get(self, key: str) -> str | None:
+	def find_meaning(self, key: str) -> str | None:
 		for phrase in (key, singular(key)):
 			if phrase in self.phrases:
 				return self.phrases[phrase]
@@ -104,10 +107,10 @@ class Language:
 
 	def find(self, list_name: str, tokens: Sequence[Token], at: int) -> tuple[str | None, int]:
 		"""Meaning and length of the longest phrase of a list that starts at a position; (None, 0) without one."""
-		for length in range(MAX_PHRASE_WORDS, 0, -1):
-			keys = [token.key for token in tokens[at : at + length]]
-			if len(keys) == length and all(keys):
-				meaning = self.get(list_name, " ".join(keys))
+		keys = [token.key for token in tokens[at : at + MAX_PHRASE_WORDS]]
+		for length in range(len(keys), 0, -1):
+			if all(keys[:length]):
+				meaning = self.get(list_name, " ".join(keys[:length]))
 				if meaning is not None:
 					return meaning, length
 		return None, 0
