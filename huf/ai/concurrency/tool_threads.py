@@ -31,7 +31,7 @@ async def run_in_thread(function: Callable[[], Any]) -> Any:
 
 	def work() -> None:
 		try:
-			outcome = context.run(call_as_same_user, function), None
+			outcome: tuple[Any, BaseException | None] = context.run(call_as_same_user, function), None
 		except BaseException as error:
 			outcome = None, error
 		with suppress(RuntimeError):  # the loop is closed: nobody waits any more

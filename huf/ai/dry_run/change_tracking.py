@@ -45,7 +45,7 @@ BOOKKEEPING_DOCTYPES = frozenset(
 		"Knowledge Chunk",
 	]
 )
-"""Logs and bookkeeping of Huf and Frappe: not a change anybody made, so they are neither shown nor compared."""
+"""Logs and bookkeeping of Huf and Frappe: neither shown in a preview nor compared."""
 
 WRITES_TABLE = re.compile(
 	r"\s*(?:insert\s+(?:ignore\s+)?into|replace\s+into|update|delete\s+from)\s+[`\"]?tab([^`\"]+)[`\"]",
@@ -119,11 +119,11 @@ class ChangeTracker:
 
 
 def is_by_document() -> bool:
-	"""Whether the statement comes from Frappe's own handling of documents."""
+	"""Whether Frappe's own document code issued the statement."""
 	frame: FrameType | None = sys._getframe(1)
 	while frame and frame.f_globals.get("__name__", "").startswith(INTERMEDIARY_MODULES):
 		frame = frame.f_back
-	return bool(frame) and frame.f_globals.get("__name__", "").startswith("frappe.model")
+	return frame is not None and frame.f_globals.get("__name__", "").startswith("frappe.model")
 
 
 _tracker: ContextVar[ChangeTracker | None] = ContextVar("huf_change_tracker", default=None)
@@ -136,12 +136,6 @@ def record_event(doc: Any) -> bool:
 		return False
 	tracker.record(doc.doctype, doc.name)
 	return tracker.is_dry_run
-
-
-def is_dry_run() -> bool:
-	"""Whether what happens here will be rolled back."""
-	tracker = _tracker.get()
-	return tracker is not None and tracker.is_dry_run
 
 
 @contextmanager
@@ -191,7 +185,7 @@ def tracking(is_dry_run: bool) -> Iterator[ChangeTracker]:
 
 @contextmanager
 def replaced_attributes(target: Any, **attributes) -> Iterator[None]:
-	"""Give an object other attributes for a while."""
+	"""Replace attributes of an object inside the block."""
 	own = {name: vars(target)[name] for name in attributes if name in vars(target)}
 	vars(target).update(attributes)
 	try:

@@ -1,8 +1,8 @@
-"""What a document was and what it is, field by field and row by row. Reads documents; changes nothing, checks no permission.
+"""Compares two states of a document, field by field and row by row. Checks no permission.
 
-A change is a plain dict: {doctype, name, action, fields: [{fieldname, label, before, after}], rows: [{fieldname, label, doctype,
-row, idx, action (add, change, remove), fields}]}; `action` is create, update, submit, cancel or delete. What is empty counts as
-the same, whether it is nothing, an empty text or, where something begins or ends to be, a zero.
+A change is a dict: {doctype, name, action, fields: [{fieldname, label, before, after}], rows: [{fieldname, label, doctype,
+row, idx, action, fields}]}. The action of a document is create, update, submit, cancel or delete, that of a row add,
+change or remove. None and "" are equal; in created and deleted documents and rows, so is 0.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,10 @@ DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
 
 
 def read_document_state(doctype: str, name: str) -> dict | None:
-	"""A document as it is stored: {modified, docstatus, fields, tables: {field: {row name: {idx, doctype, fields}}}}; or None."""
+	"""A stored document: {modified, docstatus, owner, fields, tables: {field: {row name: {idx, doctype, fields}}}}.
+
+	None if there is no such document.
+	"""
 	meta = frappe.get_meta(doctype)
 	if getattr(meta, "is_virtual", 0) or not frappe.db.exists(doctype, name):
 		return None
@@ -56,7 +59,7 @@ def read_values(doc, meta) -> dict[str, Any]:
 
 
 def normalize_value(value: Any, df) -> Any:
-	"""A value as JSON has it, the same for the same content; an empty one is None."""
+	"""A value as a JSON scalar; empty is None, and a secret is masked."""
 	if value is None or value == "":
 		return None
 	if df.fieldtype == SECRET_FIELDTYPE:
@@ -69,10 +72,10 @@ def normalize_value(value: Any, df) -> Any:
 
 
 def compare_states(doctype: str, name: str, before: Mapping | None, after: Mapping | None) -> dict | None:
-	"""The change that makes `after` of `before` (see `read_document_state`); None where there is none."""
+	"""The change from `before` to `after` (see `read_document_state`); None if they are equal."""
 	if before is None and after is None:
 		return None
-	change = {
+	change: dict[str, Any] = {
 		"doctype": doctype,
 		"name": name,
 		"action": find_action(before, after),
@@ -88,8 +91,8 @@ def compare_states(doctype: str, name: str, before: Mapping | None, after: Mappi
 		)
 	if before and after and before["owner"] != after["owner"]:
 		change["fields"].append({**OWNER, "before": before["owner"], "after": after["owner"]})
-	something = change["fields"] or change["rows"] or change["action"] in ("create", "delete")
-	return change if something else None
+	is_change = change["fields"] or change["rows"] or change["action"] in ("create", "delete")
+	return change if is_change else None
 
 
 def find_action(before: Mapping | None, after: Mapping | None) -> str:
@@ -120,12 +123,12 @@ def compare_tables(doctype: str, before: Mapping, after: Mapping) -> list[dict]:
 
 
 def compare_rows(doctype: str, fieldname: str, before: Mapping, after: Mapping) -> list[dict]:
-	"""Rows of one table, by their names: changed and removed ones as they stood, added ones after them."""
+	"""The changed rows of one table: existing rows in their order, then added ones."""
 	label, found = frappe.get_meta(doctype).get_label(fieldname), []
 	moved = find_moved_rows(before, after)
 	for name in [*before, *(name for name in after if name not in before)]:
 		was, now = before.get(name), after.get(name)
-		known = now or was
+		known = now or was or {}
 		fields = compare_fields(known["doctype"], was and was["fields"], now and now["fields"])
 		if name in moved:
 			fields.append({**POSITION, "before": was["idx"], "after": now["idx"]})
@@ -137,7 +140,7 @@ def compare_rows(doctype: str, fieldname: str, before: Mapping, after: Mapping) 
 
 
 def find_moved_rows(before: Mapping, after: Mapping) -> set[str]:
-	"""Rows that come in another order than before; those that only make room for others have not moved."""
+	"""Names of rows whose order changed; a shifted position alone does not count."""
 	stayed = [name for name in before if name in after]
 	orders = (sorted(stayed, key=lambda name: rows[name]["idx"] or 0) for rows in (before, after))
 	return {now for was, now in zip(*orders, strict=True) if was != now}

@@ -25,45 +25,44 @@ Key = tuple[str, str]
 """DocType and name of a document."""
 
 STABLE_NAMING_RULES = ("field:", "prompt")
-"""Rules of naming by which a new document has the same name the next time."""
+"""Naming rules by which a new document gets the same name every time."""
 MIN_REPLACED_NAME_CHARS = 8
-"""Characters from which on a new name is looked for inside other texts as well."""
+"""Provisional names of at least this length are replaced inside other texts as well."""
 ACCESS_DOCTYPES = {"User", "Role", "User Permission", "DocShare", "Property Setter", "Role Profile"}
-"""What Frappe remembers of these is forgotten after a preview: it may have been read inside."""
+"""DocTypes that decide on access: after a preview that writes one, Frappe's caches may hold what was rolled back."""
 
 
 @dataclass(frozen=True)
 class Preview:
-	"""A difference as the user in session may see it.
-
-	`changes`: as `diff.py` describes them, with `provisional` where a name, or the value of a field, is
-	another the next time, and `hidden`: how many fields the user may not see. `tables`: DocTypes written to
-	in a way that cannot be shown. `kept`: how many jobs, messages and mails it would send off. `digest` names
-	the changes and the tables, seen or not. `against`: the documents that were there, each with the time of
-	its last change.
-	"""
+	"""A difference as the session's user may see it."""
 
 	changes: tuple[dict, ...]
+	"""As `diff.py` describes them. `provisional` marks a name or a value that will differ when the write is applied;
+	`hidden` counts the fields that the user may not see."""
 	digest: str
+	"""Identifies all changes and tables, visible to the user or not."""
 	against: tuple[tuple[str, str, str], ...] = ()
+	"""(DocType, name, modified) of the documents that existed before."""
 	tables: tuple[str, ...] = ()
+	"""DocTypes with writes that cannot be shown row by row."""
 	kept: Mapping[str, int] = field(default_factory=dict)
+	"""Number of suppressed jobs, messages and mails, by kind."""
 
 	def as_dict(self) -> dict:
 		return {"changes": list(self.changes), "tables": list(self.tables), "kept": dict(self.kept)}
 
 
 class PreviewChanged(Exception):
-	"""What would be done is not what was shown: `preview` is what it is now. Nothing has been changed."""
+	"""The write would no longer change what was approved; `preview` is its present change. Nothing was changed."""
 
 	def __init__(self, preview: Preview):
-		super().__init__("What would be changed is not what was approved.")
+		super().__init__("The change is no longer the one that was approved. Look at it again.")
 		self.preview = preview
 
 
 @dataclass(frozen=True)
 class DryRunResult:
-	"""What came of doing something: documents before and after, and between which times it was done."""
+	"""The changed documents before and after a write, and the time span of the write."""
 
 	before: Mapping[Key, dict | None]
 	after: Mapping[Key, dict | None]
@@ -73,7 +72,7 @@ class DryRunResult:
 	ended: datetime.datetime
 
 	def changes(self) -> list[dict]:
-		"""All of them, in the order in which the documents were tracker."""
+		"""All changes, in the order in which the documents were tracked."""
 		pairs = (
 			(key, compare_states(*key, self.before.get(key), after)) for key, after in self.after.items()
 		)
@@ -81,15 +80,15 @@ class DryRunResult:
 
 
 def preview_changes(work: Callable[[], Any]) -> Preview:
-	"""What `work` would change. Raises what it raises, and PreviewRefused where it cannot be undone."""
+	"""What `work` would change. Raises what `work` raises, and PreviewRefused for an effect that cannot be rolled back."""
 	return to_preview(run_dry(work))
 
 
 def apply_approved(work: Callable[[], Any], approved: str) -> Any:
-	"""Do it and give its result, if it changes what the digest `approved` stands for. Does not commit.
+	"""Run `work` and return its result, if its change still has the digest `approved`. Does not commit.
 
-	Raises PreviewChanged with nothing changed; ToolError where doing it was not what trying it had been a
-	moment before: then the caller rolls back.
+	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if the real write
+	differs from its dry run of a moment before; the caller then rolls back.
 	"""
 	outcome = run_dry(work)
 	if compute_digest(outcome) != approved:
@@ -97,7 +96,7 @@ def apply_approved(work: Callable[[], Any], approved: str) -> Any:
 	began = now_datetime()
 	with tracking(is_dry_run=False) as tracker:
 		result = work()
-	# The rows of the attempt are locked: what they were before is what they were before this.
+	# The dry run still locks its rows, so its `before` is also the state before this write.
 	done = DryRunResult(
 		outcome.before,
 		read_states(tracker),
@@ -108,13 +107,13 @@ def apply_approved(work: Callable[[], Any], approved: str) -> Any:
 	)
 	if compute_digest(done) != approved:
 		raise ToolError(
-			"What was changed is not the same each time it is done, so it was taken back. It cannot be approved beforehand."
+			"The change differs each time it runs, so it was rolled back and cannot be approved. Do it without an agent."
 		)
 	return result
 
 
 def run_dry(work: Callable[[], Any]) -> DryRunResult:
-	"""Do it, read what came of it, undo it, and read what had been there."""
+	"""Run `work`, read the documents that it changed, roll it back, and read them again."""
 	began = now_datetime()
 	with isolated() as dry_run, tracking(is_dry_run=True) as tracker:
 		work()
@@ -132,27 +131,25 @@ def read_states(tracker: ChangeTracker) -> dict[Key, dict | None]:
 
 
 def find_untracked_tables(tracker: ChangeTracker) -> tuple[str, ...]:
-	"""DocTypes whose rows were written by statements of their own, and are not those of the documents
-	tracker.
-	"""
+	"""DocTypes with writes by SQL statements that belong to no tracked document."""
 	known = {doctype for doctype, _ in tracker.documents}
 	known |= {df.options for doctype in known for df in frappe.get_meta(doctype).get_table_fields()}
 	return (*tracker.beyond, *(table for table in tracker.tables if table not in {*known, *tracker.beyond}))
 
 
 def clear_caches(keys: Mapping[Key, Any]) -> None:
-	"""What was cached of documents inside may be what has been undone."""
+	"""Clear caches that may hold what was rolled back."""
 	for doctype, name in keys:
 		frappe.clear_document_cache(doctype, name)
 	if any(doctype in ACCESS_DOCTYPES for doctype, _ in keys):
 		frappe.clear_cache()
 
 
-# --- what is not the same the next time ---
+# --- digests ---
 
 
 def mark_provisional(change: dict, outcome: DryRunResult) -> dict:
-	"""Mark a new document's name, and times of day that are those of the doing."""
+	"""Mark a new document's generated name, and values that are the time of the write."""
 	if change["action"] == "create":
 		rule = (frappe.get_meta(change["doctype"]).autoname or "").lower()
 		change["provisional"] = not rule.startswith(STABLE_NAMING_RULES)
@@ -169,7 +166,7 @@ def mark_provisional(change: dict, outcome: DryRunResult) -> dict:
 
 
 def is_time_of_write(value: Any, fieldtype: str, outcome: DryRunResult) -> bool:
-	"""Whether a value is the time at which it was written."""
+	"""Whether a value is the time of the write itself."""
 	if not value or fieldtype not in ("Datetime", "Time"):
 		return False
 	second = datetime.timedelta(seconds=1)
@@ -179,7 +176,7 @@ def is_time_of_write(value: Any, fieldtype: str, outcome: DryRunResult) -> bool:
 
 
 def compute_digest(outcome: DryRunResult) -> str:
-	"""A name of all that changes, equal for equal changes, whatever new names and times of day they have."""
+	"""A digest of all changes; equal for equal changes, whatever provisional names and times they contain."""
 	changes = outcome.changes()
 	new = find_provisional_names(changes)
 	comparable = [to_comparable_change(change, new) for change in changes]
@@ -191,7 +188,7 @@ def compute_digest(outcome: DryRunResult) -> str:
 
 
 def find_provisional_names(changes: list[dict]) -> dict[str, str]:
-	"""Names that are provisional, each with what stands for it: of documents, and of rows that are added."""
+	"""Provisional names of documents and of added rows, each with a stand-in that is stable."""
 	new = {}
 	for number, change in enumerate(changes):
 		if change.get("provisional"):
@@ -223,11 +220,11 @@ def to_comparable_field(each: dict, new: Mapping[str, str]) -> list:
 	return [each["fieldname"], each["before"], new.get(after, after) if isinstance(after, str) else after]
 
 
-# --- what is shown ---
+# --- permissions ---
 
 
 def to_preview(outcome: DryRunResult) -> Preview:
-	"""As the user in session may see it."""
+	"""The result as the session's user may see it."""
 	return Preview(
 		tuple(to_visible_change(change, outcome) for change in outcome.changes()),
 		compute_digest(outcome),
@@ -252,14 +249,14 @@ def to_visible_change(change: dict, outcome: DryRunResult) -> dict:
 
 
 def may_read(doctype: str, name: str, before: Mapping | None) -> bool:
-	"""A new document is gone by now: whoever may read its DocType may see it."""
+	"""A new document is already rolled back, so the permission on its DocType decides."""
 	if before is None:
 		return bool(frappe.has_permission(doctype, "read"))
 	return bool(frappe.has_permission(doctype, "read", doc=name))
 
 
 def filter_visible_fields(doctype: str, fields: list[dict], parent: str | None = None) -> list[dict]:
-	"""Without those above the user's permission level; secrets are masked where they are read."""
+	"""The fields of the user's permission levels; secrets were masked when they were read."""
 	meta = frappe.get_meta(doctype)
 	levels = set(frappe.get_meta(parent or doctype).get_permlevel_access("read")) | {0}
 	return [

@@ -6,7 +6,7 @@ Every save of every document comes through here; for a DocType without a source 
 
 import frappe
 
-from huf.ai.dry_run.change_tracking import is_dry_run
+from huf.ai.dry_run.isolation import is_dry_run
 from huf.ai.knowledge import sources, store
 from huf.ai.knowledge.indexing import enqueue_index
 from huf.ai.knowledge.store import SOURCE, Reference

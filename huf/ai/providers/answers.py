@@ -1,4 +1,4 @@
-"""Puts an answer together in OpenAI's form, whole or chunk by chunk."""
+"""Assembles a model's answer from a response or a stream of chunks in OpenAI's form."""
 
 import asyncio
 import contextvars
@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from secrets import token_hex
+from typing import Any
 
 from huf.ai.core.types import CallRequest, ModelReply, Usage
 from huf.ai.providers.response_guard import ResponseGuard
@@ -14,13 +15,14 @@ from huf.ai.providers.text_tool_calls import ToolSchemas
 
 
 class TextRelay:
-	"""Text on its way to `function`, which hears it in order, on the loop and in the context in which this was made.
+	"""Passes text on to `on_text`, in order, on the event loop and in the context that created the relay.
 
-	What is added while that loop is busy, by whatever thread, is told together: each piece by itself would cost more.
+	Any thread may add text. What is added while the loop is busy is passed on in one piece, which costs less.
 	"""
 
-	def __init__(self, function: Callable[[str], None]):
-		self.function, self.waiting = function, deque()
+	def __init__(self, on_text: Callable[[str], None]):
+		self.on_text = on_text
+		self.waiting: deque[str] = deque()
 		self.loop, self.context = asyncio.get_running_loop(), contextvars.copy_context()
 
 	def add(self, text: str) -> None:
@@ -33,20 +35,20 @@ class TextRelay:
 		while self.waiting:
 			parts.append(self.waiting.popleft())
 		if parts:
-			self.function("".join(parts))
+			self.on_text("".join(parts))
 
 
 class AnswerBuilder:
-	"""An answer as it grows; `on_text` is told its text. `usage` is the provider's own, None until it is told.
+	"""An answer as it arrives. `on_text` receives its text; `usage` is what the provider reports, None until then.
 
-	With `tools` it is a local model's, and passes the response guard.
+	With `tools` the answer is a local model's and passes the response guard.
 	"""
 
 	def __init__(self, on_text: Callable[[str], None], tools: ToolSchemas | None = None):
 		self.parts: list[str] = []
 		self.calls: dict[int, dict[str, str]] = {}
 		self.finish_reason = ""
-		self.usage = None
+		self.usage: Any = None
 		self.guard = None if tools is None else ResponseGuard(tools, on_text)
 		self.on_text = on_text
 
@@ -106,12 +108,12 @@ class AnswerBuilder:
 
 
 def add_text_calls(reply: ModelReply, guard: ResponseGuard) -> ModelReply:
-	"""A reply with the calls that were written as text; where the model has made calls as well, only those count."""
+	"""Add the calls that were written as text, unless the model made real calls: then only those count."""
 	written = () if reply.calls else tuple(CallRequest(new_call_id(), *call) for call in guard.calls)
 	original = guard.raw if guard.raw != guard.text else None
 	return replace(reply, calls=reply.calls or written, original_text=original, corrected=bool(written))
 
 
 def new_call_id() -> str:
-	"""For a call that has none; nine characters, as Mistral wants them."""
+	"""An ID for a call that came without one; nine characters, because Mistral accepts no other length."""
 	return token_hex(5)[:9]

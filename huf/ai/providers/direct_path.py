@@ -1,7 +1,7 @@
-"""A model asked without LiteLLM's call around it: LiteLLM's own translation of request and answer, over our connections.
+"""The direct path to a model: LiteLLM's translation of request and response, over our own connections.
 
-Nine tenths of what a LiteLLM call costs is not the translation. Where each request goes, with which headers, is not known
-here: `direct_path_check.py` learns it from LiteLLM itself, and finds out whether both ways do the same.
+Translation is a tenth of what a LiteLLM call costs. The URL and headers of a request are not known here:
+`direct_path_check.py` learns them from LiteLLM, and verifies that both paths send and read the same.
 """
 
 import json
@@ -17,16 +17,16 @@ from huf.ai.providers.answers import AnswerBuilder
 from huf.ai.providers.http_connections import post, read_lines
 
 CALL_ONLY_ARGUMENTS = {"model", "messages", "api_key", "api_base", "timeout", "num_retries"}
-"""Arguments of a LiteLLM call that are no wishes to the model."""
+"""Arguments of a LiteLLM call that are not options of the model."""
 JSON_STYLES: tuple[Callable[[Any], str], ...] = (
 	partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
 	json.dumps,
 )
-"""In which way a body may be written; which one is learnt."""
+"""The ways a provider's client may serialize a body; the check finds out which one LiteLLM uses."""
 
 
 class NullLogging:
-	"""In the place of LiteLLM's log of a call: takes everything, keeps nothing."""
+	"""Stands in for LiteLLM's log of a call and records nothing."""
 
 	def __init__(self):
 		self.model_call_details: dict = {}
@@ -37,15 +37,16 @@ class NullLogging:
 
 
 class RawResponse:
-	"""An answer that came whole, as LiteLLM's translation looks at one. Raises ValueError for what is no JSON object."""
+	"""A response body as LiteLLM's translation expects one. Raises ValueError if it is not a JSON object."""
 
 	status_code = 200
 
 	def __init__(self, content: bytes):
-		self.content, self.headers = content, {}
+		self.content = content
+		self.headers: dict[str, str] = {}
 		self.parsed = json.loads(content)
 		if not isinstance(self.parsed, dict):
-			raise ValueError("The answer is no JSON object.")
+			raise ValueError("The response is not a JSON object.")
 
 	@property
 	def text(self) -> str:
@@ -57,30 +58,32 @@ class RawResponse:
 
 @dataclass(frozen=True)
 class RequestTemplate:
-	"""What is the same for every request to a model: where it goes, its headers, and how its body is written.
+	"""What every request to a model shares: URL, headers and how the body is serialized.
 
-	`keys`: the order of the body's keys. In the address and the headers, `mark` stands for the key.
+	`keys`: the position of each key of the body. `style`: index into JSON_STYLES. `placeholder` stands for the API key
+	in the URL and the headers.
 	"""
 
 	url: str
 	headers: tuple[tuple[str, str], ...]
 	keys: dict[str, int]
-	form: int
-	mark: str
+	style: int
+	placeholder: str
 
 	def fill_key(self, key: str) -> tuple[str, dict[str, str]]:
-		return self.url.replace(self.mark, key), {
-			name: value.replace(self.mark, key) for name, value in self.headers
+		"""(URL, headers) with the API key in its places."""
+		return self.url.replace(self.placeholder, key), {
+			name: value.replace(self.placeholder, key) for name, value in self.headers
 		}
 
 	def serialize(self, body: dict) -> bytes:
 		last = len(self.keys)
 		ordered = {name: body[name] for name in sorted(body, key=lambda name: self.keys.get(name, last))}
-		return JSON_STYLES[self.form](ordered).encode()
+		return JSON_STYLES[self.style](ordered).encode()
 
 
 class DirectPath:
-	"""One model of one provider, in LiteLLM's words. Raises what LiteLLM raises."""
+	"""Calls one model of one provider through LiteLLM's translation. Raises what LiteLLM raises."""
 
 	def __init__(self, litellm, name: str, base: str | None):
 		self.litellm, self.base = litellm, base
@@ -93,25 +96,25 @@ class DirectPath:
 
 	@cached_property
 	def verify(self) -> Any:
-		"""What LiteLLM was told of certificates."""
+		"""LiteLLM's certificate settings."""
 		return self.litellm.llms.custom_httpx.http_handler.get_ssl_configuration()
 
-	def make_options(self, wishes: str) -> bytes:
-		"""The wishes of a call in the provider's words, packed: what they are unpacked to may be changed."""
-		wanted = {"stream": None, "drop_params": True, **json.loads(wishes)}
+	def make_options(self, wanted_json: str) -> bytes:
+		"""The model options of a call as the provider names them, pickled, because LiteLLM may change what it gets."""
+		wanted = {"stream": None, "drop_params": True, **json.loads(wanted_json)}
 		options = self.litellm.utils.get_optional_params(
 			model=self.model, custom_llm_provider=self.provider, **wanted
 		)
-		# What has no place in LiteLLM's table is added to the body as it is.
+		# Options that LiteLLM does not know are added to the body unchanged.
 		return pickle.dumps(options | options.pop("extra_body", {}))
 
 	def build_body(self, kwargs: dict) -> dict:
-		"""The body of a request for a LiteLLM call's arguments."""
-		wishes = {key: value for key, value in kwargs.items() if key not in CALL_ONLY_ARGUMENTS}
+		"""The body of a request, from the arguments of a LiteLLM call."""
+		wanted = {key: value for key, value in kwargs.items() if key not in CALL_ONLY_ARGUMENTS}
 		body = self.config.transform_request(
 			model=self.model,
 			messages=self.fix_messages([dict(message) for message in kwargs["messages"]]),
-			optional_params=pickle.loads(self.options(json.dumps(wishes))),
+			optional_params=pickle.loads(self.options(json.dumps(wanted))),
 			litellm_params={"custom_llm_provider": self.provider, "api_base": self.base},
 			headers={},
 		)
@@ -119,11 +122,11 @@ class DirectPath:
 			body["stream"] = True
 		return body
 
-	def parse_response(self, kwargs: dict, body: dict, said: bytes) -> Any:
-		"""An answer that came in one piece, as LiteLLM gives it."""
+	def parse_response(self, kwargs: dict, body: dict, content: bytes) -> Any:
+		"""A complete response as LiteLLM's ModelResponse."""
 		return self.config.transform_response(
 			model=self.model,
-			raw_response=RawResponse(said),
+			raw_response=RawResponse(content),
 			model_response=self.litellm.ModelResponse(),
 			logging_obj=NullLogging(),
 			request_data=body,
@@ -133,18 +136,18 @@ class DirectPath:
 			encoding=None,
 		)
 
-	async def parse_stream(self, said: AsyncIterator[str]) -> AsyncIterator[Any]:
-		"""The pieces of a streamed answer, as LiteLLM gives them; without those that say nothing."""
-		# Of Anthropic's, LiteLLM keeps the reader elsewhere.
+	async def parse_stream(self, lines: AsyncIterator[str]) -> AsyncIterator[Any]:
+		"""The chunks of a streamed response as LiteLLM's objects; chunks without content are left out."""
+		# LiteLLM keeps the stream reader for Anthropic outside its configuration.
 		read = self.config.get_model_response_iterator
 		if self.provider == "anthropic":
 			read = self.litellm.llms.anthropic.chat.handler.ModelResponseIterator
-		async for piece in read(streaming_response=said, sync_stream=False):
+		async for piece in read(streaming_response=lines, sync_stream=False):
 			if not isinstance(piece, dict):
 				yield piece
 
 	async def complete(self, template: RequestTemplate, kwargs: dict, answer: AnswerBuilder) -> None:
-		"""One call over the wire. Raises what `litellm.acompletion` raises for the same answer."""
+		"""Make one call and read the response into `answer`. Raises what `litellm.acompletion` would raise."""
 		try:
 			await self.send(template, kwargs, answer)
 		except (TimeoutError, aiohttp.ServerTimeoutError) as error:
@@ -157,9 +160,8 @@ class DirectPath:
 			) from None
 		except (aiohttp.ClientError, OSError) as error:
 			raise self.litellm.APIConnectionError(str(error), self.provider, self.model) from None
-		except (
-			Exception
-		) as error:  # the boundary around LiteLLM's translation: whatever it makes of a stranger's answer
+		except Exception as error:
+			# The boundary around LiteLLM's translation: a response can make it raise anything.
 			raise self.map_error(error) from None
 
 	async def send(self, template: RequestTemplate, kwargs: dict, answer: AnswerBuilder) -> None:
@@ -168,15 +170,15 @@ class DirectPath:
 		verify = self.verify if url.startswith("https:") else True
 		async with post(url, headers, template.serialize(body), kwargs["timeout"], verify) as response:
 			if response.status >= 400:
-				said = await response.text(errors="replace")
-				raise self.config.get_error_class(said, response.status, dict(response.headers))
+				message = await response.text(errors="replace")
+				raise self.config.get_error_class(message, response.status, dict(response.headers))
 			if kwargs.get("stream"):
 				await answer.read_stream(self.parse_stream(read_lines(response.content)))
 			else:
 				answer.read_response(self.parse_response(kwargs, body, await response.read()))
 
 	def map_error(self, error: Exception) -> Exception:
-		"""The exception that LiteLLM raises for it."""
+		"""The exception that LiteLLM raises for an error of its translation."""
 		try:
 			return self.litellm.exception_type(
 				model=self.model, original_exception=error, custom_llm_provider=self.provider

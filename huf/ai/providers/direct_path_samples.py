@@ -1,6 +1,8 @@
-"""What the first-use check asks and is answered: every shape a run sends, and answers in each provider's own form."""
+"""Sample messages and responses for the check of the direct path: all shapes that a run sends, in each wire format."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 PICTURE = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 MESSAGES = [
@@ -94,7 +96,7 @@ def anthropic_whole(with_calls: bool) -> dict:
 def anthropic_stream(with_calls: bool) -> list[str]:
 	begun = {**anthropic_whole(False), "content": [], "stop_reason": None}
 	block, delta, stop = "content_block_start", "content_block_delta", "content_block_stop"
-	events = [
+	events: list[dict[str, Any]] = [
 		{"type": "message_start", "message": begun},
 		{"type": block, "index": 0, "content_block": {"type": "text", "text": ""}},
 		{"type": delta, "index": 0, "delta": {"type": "text_delta", "text": "Pong —"}},
@@ -118,5 +120,7 @@ def anthropic_stream(with_calls: bool) -> list[str]:
 	]
 
 
-OPENAI = (openai_whole, openai_stream)
-ANTHROPIC = (anthropic_whole, anthropic_stream)
+ResponseSamples = tuple[Callable[[bool], dict], Callable[[bool], list[str]]]
+"""Functions for a complete and for a streamed response; their argument says whether it has tool calls."""
+OPENAI: ResponseSamples = (openai_whole, openai_stream)
+ANTHROPIC: ResponseSamples = (anthropic_whole, anthropic_stream)

@@ -1,4 +1,4 @@
-"""What went wrong with a model, said so that the operator can act on it, and without the key in it."""
+"""Turns failures of a model into ModelErrors that tell the operator what to do and contain no API key."""
 
 from huf.ai.core.arguments import HIDDEN, mask_secrets
 from huf.ai.core.errors import ModelError
@@ -20,21 +20,21 @@ TOO_LONG = (
 	"The conversation is too long for this model. Start a new one, or choose a model with a larger window."
 )
 UNREACHABLE = "The provider could not be reached. Check API Base in AI Provider {provider} and the network."
-FAULT = "The provider had a fault of its own. Try again later."
+FAULT = "The provider failed. Try again later."
 
 
 def model_error(
 	error: Exception, provider: str, model: str, secret: str | None, is_partly_displayed: bool
 ) -> ModelError:
-	"""The ModelError for what a provider's client raised.
+	"""The ModelError for an exception of a provider's client.
 
-	`is_partly_displayed`: a part of the answer has been shown to a reader. It cannot be taken back, so asking again is no help.
+	`is_partly_displayed`: a reader has seen part of the answer, so the call must not be retried.
 	"""
 	status = getattr(error, "status_code", None)
 	reason = hide_secret(first_line(str(error)), secret)
 	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
 	message = f"{provider} / {model}: {advise(error, status, provider)} ({reason})"
-	# What a provider refuses it does not charge for; of anything else nobody knows how far it came.
+	# Providers do not charge for refused requests; after any other error the usage is unknown.
 	usage = Usage() if status and 400 <= status < 500 and status != 408 else None
 	return ModelError(message, provider=provider, status=status, retryable=is_retryable, usage=usage)
 
@@ -42,12 +42,12 @@ def model_error(
 def invalid_answer_error(
 	message: str, provider: str, model: str, retryable: bool, usage: Usage
 ) -> ModelError:
-	"""The ModelError for an answer that came, but is none; `usage` is what it said to have used."""
+	"""The ModelError for an unusable answer; `usage` is what the provider reports for it."""
 	return ModelError(f"{provider} / {model}: {message}", provider=provider, retryable=retryable, usage=usage)
 
 
 def advise(error: Exception, status: int | None, provider: str) -> str:
-	"""What the operator can do about it."""
+	"""A sentence about what happened and what the operator can do."""
 	name = type(error).__name__
 	if name == "ContextWindowExceededError":
 		return TOO_LONG
@@ -55,7 +55,7 @@ def advise(error: Exception, status: int | None, provider: str) -> str:
 		return ADVICE[408]
 	if is_connection_error(error) and status in (None, 500):
 		return UNREACHABLE.format(provider=provider)
-	return ADVICE.get(status, FAULT).format(provider=provider)
+	return ADVICE.get(status or 0, FAULT).format(provider=provider)
 
 
 def is_connection_error(error: Exception) -> bool:

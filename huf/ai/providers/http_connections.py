@@ -1,7 +1,4 @@
-"""The kept connections of each event loop: a request goes out, an answer comes back whole or line by line.
-
-Knows no provider and no frappe, repeats nothing, and gives up on an answer that is silent for too long.
-"""
+"""Pools HTTP connections per event loop for calls to models. Knows no provider and no frappe, and never retries."""
 
 import asyncio
 import atexit
@@ -17,7 +14,7 @@ from weakref import WeakKeyDictionary
 import aiohttp
 
 KEEPALIVE_S = 30
-"""Seconds that a connection nobody uses stays open."""
+"""How long an idle connection stays open."""
 
 _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.ClientSession]] = (
 	WeakKeyDictionary()
@@ -27,10 +24,11 @@ _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.Clien
 def post(
 	url: str, headers: dict[str, str], body: bytes, timeout_s: float, verify: Any
 ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-	"""Send a request; the answer's head is there when the context is entered.
+	"""Send a request; status and headers are available once the context is entered. Raises what aiohttp raises.
 
-	`timeout_s`: seconds without a byte after which it is given up. `verify`: how the other side proves who it is, as
-	aiohttp takes it for `ssl`. Raises what aiohttp raises.
+	Args:
+		timeout_s: seconds without a byte, on connecting or reading, before the request is given up
+		verify: how to verify the server's certificate, as aiohttp takes it for `ssl`
 	"""
 	timeout = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
 	return get_session().post(
@@ -45,40 +43,40 @@ def post(
 
 
 def get_session() -> aiohttp.ClientSession:
-	"""The running loop's own, for as long as the loop lasts; a forked process has no share in its parent's."""
+	"""The session of the running event loop. A forked process does not reuse its parent's."""
 	loop = asyncio.get_running_loop()
-	pid, kept = _sessions.get(loop, (0, None))
-	if kept is None or pid != os.getpid() or kept.closed:
-		# No limit: how many runs there may be at once is decided elsewhere, and who waits here would seem to be silent.
-		kept = aiohttp.ClientSession(
+	pid, session = _sessions.get(loop, (0, None))
+	if session is None or pid != os.getpid() or session.closed:
+		# No limit: admission limits concurrent runs, and a request that waits for a connection would time out here.
+		session = aiohttp.ClientSession(
 			connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),
 			skip_auto_headers=("User-Agent",),
 			cookie_jar=aiohttp.DummyCookieJar(),
 		)
-		_sessions[loop] = (os.getpid(), kept)
-	return kept
+		_sessions[loop] = (os.getpid(), session)
+	return session
 
 
 @atexit.register
 def close_sessions() -> None:
-	for loop, (pid, kept) in list(_sessions.items()):
+	for loop, (pid, session) in list(_sessions.items()):
 		if pid != os.getpid() or loop.is_closed():
 			continue
 		if loop.is_running():
-			asyncio.run_coroutine_threadsafe(kept.close(), loop).result(1)
+			asyncio.run_coroutine_threadsafe(session.close(), loop).result(1)
 		else:
-			loop.run_until_complete(kept.close())
+			loop.run_until_complete(session.close())
 
 
 @lru_cache(maxsize=256)
 def find_proxy(url: str) -> str | None:
-	"""The proxy that the environment names for an address. Read once: it is the same for every call."""
+	"""The proxy that the environment configures for a URL, read once per URL."""
 	parts = urlsplit(url)
 	return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
 async def read_lines(content: aiohttp.StreamReader) -> AsyncIterator[str]:
-	"""The lines that have something in them, as they come."""
+	"""The non-empty lines of a body, as they arrive."""
 	rest = b""
 	async for piece in content.iter_any():
 		*whole, rest = (rest + piece).split(b"\n")

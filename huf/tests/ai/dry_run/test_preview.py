@@ -285,7 +285,7 @@ class TestSame(PreviewTestCase):
 			return tools.set_value(ORDER, order.name, "note", "a" if (turn := next(turns)) < "c" else turn)
 
 		seen = self.look(work)
-		with self.assertRaisesRegex(ToolError, "not the same each time"):
+		with self.assertRaisesRegex(ToolError, "differs each time it runs"):
 			apply_approved(work, seen.digest)
 		frappe.db.rollback()
 		self.assertIsNone(frappe.db.get_value(ORDER, order.name, "note"))

@@ -231,7 +231,7 @@ class TestProviderErrors(SiteTestCase):
 		for answers, advice in (
 			([refused], "Check it in AI Provider"),
 			([error(429)] * 3, "rate limit"),
-			([error(500)] * 3, "fault of its own"),
+			([error(500)] * 3, "The provider failed"),
 			([error(404)], "Model Name"),
 			([garbage()] * 3, ""),
 		):

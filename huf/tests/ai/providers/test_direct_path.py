@@ -126,7 +126,7 @@ class TestBothWays(SiteTestCase):
 			model = replace(
 				model, way=CallWay.DIRECT, fixed={**model.fixed, "model": "gemini/gemini-2.0-flash"}
 			)
-			self.assertIn("always asked by its own call", ask(model, said=str)[0])
+			self.assertIn("always called through LiteLLM", ask(model, said=str)[0])
 
 	def test_without_tools_and_settings_the_same_is_sent(self):
 		for stream in (False, True):
