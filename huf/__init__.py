@@ -6,7 +6,7 @@ def emit(event, payload=None, key=None):
 
 	Sets off the agents whose App Event triggers wait for `event`, after the commit of the running
 	transaction; a rollback takes it back. `payload` is a document, a dict, or anything JSON can hold. What is
-	said again with the same `key` is not done again. Gives the names of the Agent Trigger Events.
+	said again with the same `key` is not done again. Returns the names of the Agent Trigger Events.
 	"""
 	from huf.ai.triggers.app_events import emit as emit_event
 

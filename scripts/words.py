@@ -50,7 +50,7 @@ STANDARD_NAMES = {"most_common"}
 """Names of the standard library."""
 PHRASES = {
 	r"gives (?!up|way)": "returns",
-	r"is (?-i:none)\b(?! of)": "is not a ...",
+	r"(?<!there )is (?-i:none)\b(?! of)": "is not a ...",
 	r"whoever": "the caller",
 	r"so many (?!as)": "N",
 	r"of no run": "outside a run",
@@ -64,7 +64,7 @@ PHRASES = {
 	r"left behind": "abandoned",
 	r"two homes|both homes|embedded home|(?:which|this|that) home": "runtime",
 	r"(?:is|was|be|been) lent": "borrowed",
-	r"observations?": "tool result",
+	r"(?<!\")observations?(?!\")": "tool result",
 }
 PHRASE = re.compile("|".join(rf"\b(?:{each})" for each in PHRASES), re.IGNORECASE)
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

@@ -31,13 +31,13 @@ def evaluate(home, agent, times, model, judge, user, as_json):
 		try:
 			if pending_changes.read_changes(agent):
 				held = pending_changes.try_changes(agent, times, model, judge, on_result=show)
-				report, said = held.report, "made" if held.applied else "still wait"
+				report, text = held.report, "made" if held.applied else "still wait"
 			else:
-				report, said = runner.evaluate_agent(agent, times, model, judge, on_result=show), None
+				report, text = runner.evaluate_agent(agent, times, model, judge, on_result=show), None
 		except (UsageError, frappe.DoesNotExistError) as error:
 			raise click.ClickException(str(error)) from None
 		click.echo(frappe.as_json(report.as_dict()) if as_json else "\n".join(runner.format_summary(report)))
-		if said and not as_json:
-			click.echo(f"The changes of {agent} that waited: {said}.")
+		if text and not as_json:
+			click.echo(f"The changes of {agent} that waited: {text}.")
 	if not report.is_good:
 		sys.exit(1)

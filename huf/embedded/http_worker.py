@@ -13,7 +13,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 RECEIVE_TIMEOUT_S = 15
 MIN_BYTES_PER_S = 20_000
-"""Every so many bytes received give a slow client another second."""
+"""This many received bytes buy a slow client another second."""
 
 MAX_RECEIVING, MAX_RECEIVING_PER_ADDRESS = 100, 50
 MAX_CONNECTIONS_PER_ADDRESS = 400
@@ -72,7 +72,7 @@ class BoundedWorker(ThreadWorker):
 			self.cut(receiving[0][0])
 
 	def cut(self, conn):
-		"""Whoever waits for this connection finds it closed."""
+		"""A thread that waits for this connection finds it closed."""
 		self.receiving.pop(conn, None)
 		try:
 			conn.sock.shutdown(socket.SHUT_RDWR)

@@ -10,7 +10,7 @@ from huf.embedded.cli import cli, connected
 
 
 def import_rules(frappe, file: Path) -> str:
-	"""Bring in the routing rules and agent profiles of a file; gives what to tell."""
+	"""Bring in the routing rules and agent profiles of a file; returns the lines to print."""
 	from huf.ai.mail.import_export import import_config
 
 	done = import_config(file.read_text(encoding="utf-8"), lambda path: find_prompt(file, path))
@@ -25,7 +25,7 @@ def find_prompt(file: Path, path: str) -> str:
 
 
 def export_rules(file: Path | None) -> str:
-	"""Write rules and agents to a file and the prompts beside it; gives what to tell, without a file the rules."""
+	"""Write rules and agents to a file and the prompts beside it; returns the lines to print, without a file the rules."""
 	from huf.ai.mail.import_export import export_config
 
 	text, prompts = export_config()

@@ -45,7 +45,7 @@ class MailWatcher:
 		self.watched.discard(name)
 
 	def on_site(self, function, *args):
-		"""What it gives on a connection of its own; None after an error, which is logged."""
+		"""What it returns on a connection of its own; None after an error, which is logged."""
 		from frappe.site_local import opened
 		from frappe.utils.error import try_to_log_error
 

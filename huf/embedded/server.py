@@ -55,11 +55,11 @@ class Services:
 
 
 class StreamLimit:
-	"""A WSGI application that answers only so many requests at a time which last as long as their reader likes."""
+	"""A WSGI application that limits how many requests run at a time that last as long as their reader likes."""
 
-	def __init__(self, application: Callable, most: int = MAX_STREAMS):
+	def __init__(self, application: Callable, max_streams: int = MAX_STREAMS):
 		self.application = application
-		self.slots = threading.BoundedSemaphore(most)
+		self.slots = threading.BoundedSemaphore(max_streams)
 
 	def __call__(self, environ: dict, start_response: Callable):
 		if environ["PATH_INFO"].startswith("/socket.io"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from huf.ai.core.attachments import IMAGE_TOKENS, count_images
 from huf.ai.core.types import MAX_RESULT_CHARS
-from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, excerpt, stub
+from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS, excerpt, stub
 
 INPUT_SHARE = 0.75
 """Of a window; the rest is for the answer and for inexact counting."""
@@ -143,14 +143,14 @@ def further_cuts(
 	last = [result for result in results if result.is_last]
 	# As many characters as there may be tokens: a longer result takes about a quarter of the room by itself.
 	yield from (result.cut_to(allowed) for result in results)
-	yield from (result.cut_to(MIN_SHOWN_CHARS) for result in old)
+	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in old)
 	yield from (result.replace_by(stub(result.number)) for result in old)
 	yield from exchanges(messages, prompt_at)
 	size = allowed // 2
-	while size > MIN_SHOWN_CHARS:
+	while size > MIN_EXCERPT_CHARS:
 		yield from (result.cut_to(size) for result in last)
 		size //= 2
-	yield from (result.cut_to(MIN_SHOWN_CHARS) for result in last)
+	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in last)
 	yield from (result.replace_by(stub(result.number)) for result in last)
 
 

@@ -18,7 +18,7 @@ from huf.ai.loop.transcript_view import TranscriptView
 from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, Turn, read_turn
 
 FINAL_ANSWER = "final_answer"
-"""A tool by which a model gives its answer as a call."""
+"""A tool by which a model returns its answer as a call."""
 
 
 async def run_loop(

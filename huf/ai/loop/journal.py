@@ -1,4 +1,4 @@
-"""What the loop expects of whoever records a run."""
+"""What the loop expects of the record of a run."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What the loop expects of a language model, whoever provides it."""
+"""What the loop expects of a language model of any provider."""
 
 from collections.abc import Callable
 from typing import Protocol

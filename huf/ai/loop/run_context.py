@@ -39,7 +39,7 @@ class RunContext:
 
 	@classmethod
 	def of(cls, context: "RunContext | Mapping[str, Any] | None") -> "RunContext":
-		"""A context as a caller of the public API gives it: a plain dict with some of these fields is enough."""
+		"""A context as a caller of the public API passes it: a plain dict with some of these fields is enough."""
 		if isinstance(context, RunContext):
 			return context
 		known = {each.name for each in fields(cls)}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Effect, Tool, ToolResult
 
-MIN_SHOWN_CHARS = 400
+MIN_EXCERPT_CHARS = 400
 """No result is cut to less than that, only replaced by a stub."""
 PIECE_CHARS = 8_000
 """What `read_more` returns at a time."""
@@ -33,11 +33,11 @@ PARAMETERS = {
 
 
 def excerpt(text: str, max_chars: int, number: int | None) -> str:
-	"""The text in at most `max_chars` characters (at least MIN_SHOWN_CHARS); a cut one ends in a line on how to read on.
+	"""The text in at most `max_chars` characters (at least MIN_EXCERPT_CHARS); a cut one ends in a line on how to read on.
 
 	`number` is None for a result of an earlier run, which can no longer be read.
 	"""
-	max_chars = max(max_chars, MIN_SHOWN_CHARS)
+	max_chars = max(max_chars, MIN_EXCERPT_CHARS)
 	if len(text) <= max_chars:
 		return text
 	# Measured with the largest figures the line can have.

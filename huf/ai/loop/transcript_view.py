@@ -6,7 +6,7 @@ from huf.ai.core.errors import RunStopped
 from huf.ai.core.types import Outcome, StopReason, Tool, ToolResult, Usage
 from huf.ai.loop.context_window import Room, TooLong, fit
 from huf.ai.loop.model import Model
-from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, PIECE_CHARS, READ_MORE, make_reader
+from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS, PIECE_CHARS, READ_MORE, make_reader
 
 HEADER_CHARS = 100
 """Room for the line above a piece of a result."""
@@ -42,7 +42,7 @@ class TranscriptView:
 		self.reports_tokens, self.counted_input = model.reports_prompt_tokens, None
 		self.room: Room | None = model.room(self.tools_with_reader)
 		if self.room and READ_MORE not in {tool.name for tool in self.tools}:
-			piece = min(PIECE_CHARS, max(MIN_SHOWN_CHARS, self.room.allowed) - HEADER_CHARS)
+			piece = min(PIECE_CHARS, max(MIN_EXCERPT_CHARS, self.room.allowed) - HEADER_CHARS)
 			self.tools_by_name[READ_MORE] = make_reader(self.results, piece)
 		return model
 

@@ -26,12 +26,12 @@ MAX_FILES = 10
 """Of one message."""
 MAX_BYTES = 20_000_000
 MAX_PICTURE_BYTES = 3_750_000
-"""5 MB as models are sent it, which is what every provider takes."""
-MAX_ROOM = 200_000
-"""Characters of files that a message tells at once, in the largest window."""
+"""5 MB once encoded, which is what every provider takes."""
+MAX_TEXT_CHARS = 200_000
+"""Text of files in one message, even in the largest context window."""
 DESCRIPTION = (
-	"Read on in a file that the person has attached and that was told in part. Gives its text from `offset` on; with `find`, "
-	"from the next place at or after `offset` that has these words."
+	"Read on in an attached file that was cut off. Returns its text from `offset` on; with `find`, from the next "
+	"match at or after `offset`."
 )
 PARAMETERS = {
 	"type": "object",
@@ -56,7 +56,7 @@ def describe_limits() -> dict:
 	}
 
 
-def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) -> MessageFiles:
+def read_attached_files(wanted: Sequence[str], user: str, provider: str | None, model: str) -> MessageFiles:
 	"""The Files (by name or address) that the user adds to a message, read for the model. Writes nothing.
 
 	Raises PermissionError for one they may not read, UsageError for what is too large, too many or cannot be
@@ -67,22 +67,23 @@ def bring(wanted: Sequence[str], user: str, provider: str | None, model: str) ->
 	files, texts = [], []
 	for each in dict.fromkeys(wanted):
 		file = admit_file(each, user)
-		attached, text = read(file)
-		files.append(attached)
+		message_file, text = read_attached_file(file)
+		files.append(message_file)
 		if text is not None:
-			texts.append((attached.file_name, text))
+			texts.append((message_file.file_name, text))
 	if not files:
 		return MessageFiles()
 	pictures = [each.file_name for each in files if each.kind == "image"]
-	# As many characters as there may be tokens: a quarter of the window.
-	room = min(
-		MAX_ROOM, read_model_facts(model).window or find_context_window(provider, model) or DEFAULT_WINDOW
+	# As many characters as the window has tokens: about a quarter of it.
+	max_chars = min(
+		MAX_TEXT_CHARS,
+		read_model_facts(model).window or find_context_window(provider, model) or DEFAULT_WINDOW,
 	)
-	return MessageFiles(tuple(files), render_files(texts, pictures, room))
+	return MessageFiles(tuple(files), render_files(texts, pictures, max_chars))
 
 
-def read(file) -> tuple[MessageFile, str | None]:
-	"""A File and its text; None of a picture."""
+def read_attached_file(file) -> tuple[MessageFile, str | None]:
+	"""A File and its text; no text for an image. Raises UsageError."""
 	name = get_full_file_name(file)
 	try:
 		content = read_file_content(file)
@@ -90,32 +91,31 @@ def read(file) -> tuple[MessageFile, str | None]:
 		raise UsageError(f"{name} is no longer on this site. Attach it again.") from None
 	ending = PurePath(name).suffix.lower().lstrip(".")
 	is_picture = ending in IMAGE_TYPES
-	most = MAX_PICTURE_BYTES if is_picture else MAX_BYTES
-	if len(content) > most:
-		raise UsageError(f"{name} is too large: at most {most / 1_000_000:g} MB can be attached.")
-	kind, shown = "image" if is_picture else "text", " ".join((file.file_name or name).split())
-	attached = MessageFile(file.name, shown, file.file_url, len(content), kind)
-	return attached, None if is_picture else text_of(name, content)
+	max_bytes = MAX_PICTURE_BYTES if is_picture else MAX_BYTES
+	if len(content) > max_bytes:
+		raise UsageError(f"{name} is too large: at most {max_bytes / 1_000_000:g} MB can be attached.")
+	kind = "image" if is_picture else "text"
+	title = " ".join((file.file_name or name).split())
+	message_file = MessageFile(file.name, title, file.file_url, len(content), kind)
+	return message_file, None if is_picture else extract_text(name, content)
 
 
-def text_of(name: str, content: bytes) -> str:
-	"""Raises UsageError for a file that cannot be read, or has no words."""
-	text = "\n\n".join(map(as_told, read_file(name, content)))
+def extract_text(name: str, content: bytes) -> str:
+	"""The text of a file. Raises UsageError where it cannot be read, or has none."""
+	text = "\n\n".join(map(render_part, read_file(name, content)))
 	if not text:
 		raise UsageError(f"{name} has no text that could be read. Of a scan, send its pages as pictures.")
 	return text
 
 
-def as_told(part: Part) -> str:
+def render_part(part: Part) -> str:
 	"""A part with its page, or with the name of its sheet; a heading of its own stands in its text."""
 	place = f"[Page {part.page}]" if part.page else part.heading and f"# {part.heading}"
 	return part.text if not place or part.text.lstrip().startswith("#") else f"{place}\n{part.text}"
 
 
-def with_reading(agent, messages: Sequence[dict], conversation: str):
-	"""The SDK agent, with the tool that reads on in a conversation's files where the model is told a part of
-	one.
-	"""
+def add_file_reader(agent, messages: Sequence[dict], conversation: str):
+	"""The SDK agent, with a tool that reads on in the conversation's files where one of them was cut off."""
 	if not any(READ_ATTACHMENT in (each.get("content") or "") for each in messages):
 		return agent
 	from huf.ai.agents.function_tool import create_function_tool
@@ -138,4 +138,4 @@ def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "
 @lru_cache(maxsize=8)
 def whole_text(site: str, name: str) -> str:
 	file = frappe.get_doc("File", name)
-	return text_of(get_full_file_name(file), read_file_content(file))
+	return extract_text(get_full_file_name(file), read_file_content(file))

@@ -23,7 +23,7 @@ from huf.ai.core.types import (
 from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import RunContext
 from huf.ai.runs.approvals import Approvals
-from huf.ai.runs.attached_files import with_reading
+from huf.ai.runs.attached_files import add_file_reader
 from huf.ai.runs.finish import finish_run, pause_run, settle_broken_run
 from huf.ai.runs.messages import build_messages
 from huf.ai.runs.provider import RunProvider
@@ -119,7 +119,7 @@ async def call_provider(
 	guards = make_guards(run, journal)
 	approvals = Approvals(agent.tools, journal, guards, emit, run.is_resumed)
 	if manager.model != OFFLINE:
-		agent = with_reading(agent, messages, run.conversation)
+		agent = add_file_reader(agent, messages, run.conversation)
 		if run.is_long:
 			messages, spent = await summarize_first(run, agent, limits)
 	context = RunContext(

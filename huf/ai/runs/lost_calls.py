@@ -20,8 +20,8 @@ def settle_call(name: str, verdict: str) -> None:
 	if verdict not in VERDICTS:
 		raise UsageError(f"{verdict!r} is no verdict. Say one of: {', '.join(VERDICTS)}.")
 	words = "was carried out" if verdict == "done" else "was not carried out"
-	said = f"{frappe.session.user} found out that the call {words}."
-	resolve_lost_call(row.name, VERDICTS[verdict], said)
+	result = f"{frappe.session.user} found out that the call {words}."
+	resolve_lost_call(row.name, VERDICTS[verdict], result)
 
 
 def retry_call(name: str) -> str:
@@ -46,8 +46,8 @@ def retry_call(name: str) -> str:
 		# It was not repeated, so the outcome of the first call stays unknown.
 		raise UsageError(call.error)
 	if not claim_retry(row):
-		raise UsageError("Somebody else is having it made again. Look at what comes of that.")
-	tool_result = ToolResult(call, CallStatus.UNKNOWN, "It was made again, and broke off.")
+		raise UsageError("Somebody else is repeating this call. Wait for its result.")
+	tool_result = ToolResult(call, CallStatus.UNKNOWN, "It was repeated, and its worker was lost.")
 	try:
 		with acting_as(run.run_as):
 			frappe.flags.huf_call_key = row.idempotency_key
@@ -61,7 +61,7 @@ def retry_call(name: str) -> str:
 def lost_call(name: str):
 	row = frappe.get_doc("Agent Tool Call", name)
 	if not is_manager(frappe.session.user):
-		raise frappe.PermissionError("Only a Huf Manager can say what became of a call.")
+		raise frappe.PermissionError("Only a Huf Manager can settle a lost call.")
 	if row.status != CallStatus.UNKNOWN.value:
-		raise UsageError(f"What became of this call is known: {row.status}.")
+		raise UsageError(f"The outcome of this call is known: {row.status}.")
 	return row

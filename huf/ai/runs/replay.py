@@ -18,7 +18,7 @@ from huf.ai.loop.guards import NUDGE, Stall, StepCap
 from huf.ai.loop.journal import NoJournal
 from huf.ai.loop.model import FreeModel, Model
 from huf.ai.loop.run_context import RunContext
-from huf.ai.runs.attached_files import with_reading
+from huf.ai.runs.attached_files import add_file_reader
 from huf.ai.runs.provider import RunProvider
 from huf.ai.storage.journal import digest_transcript
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
@@ -130,13 +130,13 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	"""Ask another model what a run's model was asked, with the recorded results of tools, until the paths
 	part.
 
-	Gives (outcome, None), or (None, where they parted). Runs no tool; the model is really asked, and costs.
+	Returns (outcome, None), or (None, where the runs part). Runs no tool; the model is really called, and costs.
 	"""
 	row, recorded = read_run(run), read_recorded(run)
 	manager = AgentManager(row.agent, None, model)
 	messages = json.loads(row.opening)
 	context = RunContext(row.agent, messages, [StepCap(manager.steps)], Tape(recorded, replies=False))
-	agent = with_reading(manager.create_agent(), messages, row.conversation)
+	agent = add_file_reader(manager.create_agent(), messages, row.conversation)
 	try:
 		return run_coroutine(
 			RunProvider.run(agent, row.prompt, manager.provider, manager.model, context)
@@ -214,9 +214,9 @@ def tell(run: str, model: str | None = None) -> str:
 	if model:
 		outcome, parted = replay_with(run, model)
 		return outcome.transcript() if outcome else parted or ""
-	told = replay(run)
-	verdict = "identical to the record" if told.identical else "NOT what the record says"
-	return f"{told.outcome.transcript()}\n# {verdict}"
+	replayed = replay(run)
+	verdict = "identical to the record" if replayed.identical else "NOT what the record says"
+	return f"{replayed.outcome.transcript()}\n# {verdict}"
 
 
 def tell_difference(run: str, other: str) -> str:

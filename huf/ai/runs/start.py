@@ -10,7 +10,7 @@ from huf.ai.core.attachments import read_message_files
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest, Mode, Routed, RunStatus
 from huf.ai.runs import admission
-from huf.ai.runs.attached_files import bring
+from huf.ai.runs.attached_files import read_attached_files
 from huf.ai.runs.messages import build_messages
 from huf.ai.storage import leases, trigger_events
 from huf.ai.storage.conversations import ConversationManager
@@ -64,7 +64,7 @@ def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> O
 	agent = admission.admit(request.agent, request.user)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode)
-	message_files = bring(request.attachments, request.user, manager.provider, manager.model)
+	message_files = read_attached_files(request.attachments, request.user, manager.provider, manager.model)
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
 	)

@@ -1,4 +1,4 @@
-"""Gives a request the mode and the tier its task asks for, where its agent wants it so. Starts nothing."""
+"""Chooses mode and model tier of a request by its task, for agents that are set to do so."""
 
 from dataclasses import replace
 

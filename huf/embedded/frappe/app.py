@@ -117,7 +117,7 @@ def body_limit() -> int:
 def read_form(request: Request):
 	"""The request's arguments: a JSON object, or the query with the form laid over it.
 
-	The body is read whole first, so that whoever checks its signature still finds it.
+	The body is read whole first, so that a check of its signature still finds it.
 	"""
 	text = request.get_data()
 	if not (text and request.is_json):

@@ -1,6 +1,6 @@
 """Who is asking: login, logout, the session cookie, the CSRF token, API keys.
 
-No other way in exists: no OAuth, no second factor, no session id in a URL.
+There is no other way to sign in: no OAuth, no second factor, no session id in a URL.
 """
 
 import base64

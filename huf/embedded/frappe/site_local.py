@@ -1,6 +1,6 @@
 """What belongs to one request, job or script: `frappe.local`, and opening and closing a site.
 
-Real Frappe keeps it in context variables; so does this.  A thread or coroutine started by hand sees it if it is run
+Real Frappe keeps it in context variables; so does this.  A thread or coroutine started directly sees it if it is run
 with `contextvars.copy_context().run`, on both.
 """
 

@@ -88,7 +88,7 @@ class Database(Connection):
 
 	def get_value(self, doctype, filters=None, fieldname="name", ignore=None, as_dict=False, debug=False,
 		order_by=DEFAULT_ORDER, cache=False, for_update=False, *, pluck=False, distinct=False):  # fmt: skip
-		"""One field gives a scalar, several a tuple or `_dict`; None if there is no such row.
+		"""One field returns a scalar, several a tuple or `_dict`; None if there is no such row.
 
 		`filters` is a name or filters.  None reads a Single, as does the DocType's own name.
 		"""

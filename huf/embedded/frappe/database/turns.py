@@ -37,7 +37,7 @@ class Turns:
 			return self._holder is who
 
 	def keep(self, who: object) -> None:
-		"""It may write: whoever seemed to have the turn is gone."""
+		"""It may write: the holder of the turn is gone."""
 		with self._guard:
 			self._holder = who
 

@@ -30,7 +30,7 @@ def sendmail(
 	reply_to=None,
 	**options,
 ):
-	"""Put a mail of HTML into the queue; gives the Email Queue row.
+	"""Put a mail of HTML into the queue; returns the Email Queue row.
 
 	Of Frappe's other options in_reply_to, message_id, reference_doctype, reference_name and send_after count.
 	"""
@@ -78,7 +78,7 @@ def find_account(sender: str | None):
 
 
 def flush(moment: datetime.datetime | None = None) -> int:
-	"""Send what is due; gives how many were sent. Called every minute, and after each commit that queued something."""
+	"""Send what is due; returns how many were sent. Called every minute, and after each commit that queued something."""
 	moment, sent = moment or now_datetime(), 0
 	give_up_unknown(moment)
 	for name in due(moment):

@@ -20,7 +20,7 @@ DOTTED = re.compile(r"(\w+)\.(\w+)", re.ASCII)
 
 
 def get_all(doctype, *args, **kwargs) -> list:
-	"""All rows, whoever asks; without limit unless one is given."""
+	"""All rows, for any user; without limit unless one is given."""
 	kwargs["ignore_permissions"] = True
 	kwargs.setdefault("limit_page_length", 0)
 	return get_list(doctype, *args, **kwargs)

@@ -55,7 +55,7 @@ def random_name() -> str:
 
 
 def make_autoname(key: str = "", doctype: str = "", doc="", *, ignore_validate=False) -> str:
-	"""The next name of a series such as "ORD-.YYYY.-.####"; "hash" gives a random one."""
+	"""The next name of a series such as "ORD-.YYYY.-.####"; "hash" makes a random one."""
 	if key == "hash":
 		return random_name()
 	if "#" not in key:

@@ -27,7 +27,7 @@ def cint(s, default: int = 0) -> int:
 
 
 def flt(s, precision: int | None = None) -> float:
-	"""A float, 0.0 if it is none; commas are dropped."""
+	"""A float, 0.0 for anything else; commas are dropped."""
 	try:
 		number = float(s.replace(",", "") if isinstance(s, str) else s)
 	except (TypeError, ValueError, OverflowError):
@@ -189,7 +189,7 @@ def add_to_date(
 	as_string=False,
 	as_datetime=False,
 ):
-	"""A date, or a time if `as_datetime` or the text has a time; text in gives text out."""
+	"""A date, or a time if `as_datetime` or the text has a time; text in returns text."""
 	if date is None:
 		date = now_datetime()
 	as_datetime = as_datetime or bool(hours or minutes or seconds)

@@ -10,7 +10,7 @@ from werkzeug.utils import safe_join, send_file
 from werkzeug.wrappers import Response
 
 ACTIVE_CONTENT = (".svg", ".html", ".htm", ".xhtml", ".xml", ".xsl", ".mht", ".js", ".mjs")
-"""What could run scripts in the site's name; browsers are told to save it instead."""
+"""What could run scripts in the site's name; browsers have to save it instead."""
 
 
 def is_v2() -> bool:
@@ -49,8 +49,8 @@ def _add_logs_v2(body: dict):
 def report_error(error: Exception, status: int) -> Response:
 	"""The JSON body of the exception being handled; its traceback in developer mode only."""
 	kind = type(error)
-	is_shown = frappe.conf.developer_mode and status != 404 and not frappe.flags.disable_traceback
-	traceback = frappe.get_traceback() if is_shown else ""
+	is_inline = frappe.conf.developer_mode and status != 404 and not frappe.flags.disable_traceback
+	traceback = frappe.get_traceback() if is_inline else ""
 	body = frappe.local.response
 	if is_v2():
 		entry = {"type": kind.__name__, **_message_of(error)}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from huf.ai.core.types import MAX_RESULT_CHARS
 from huf.ai.loop.context_window import Fitted, Room, TooLong, estimate, fit
-from huf.ai.loop.tool_results import MIN_SHOWN_CHARS
+from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS
 
 SYSTEM = {"role": "system", "content": "You are an agent under test."}
 ASKED = {"role": "user", "content": "What is due?"}
@@ -91,7 +91,7 @@ class TestAnyTranscript(unittest.TestCase):
 		messages, asked = transcript
 		calls = [place for place, m in enumerate(messages) if m.get("tool_calls")]
 		last = max(calls[-1:] or [0])
-		longest = max(room.allowed, MIN_SHOWN_CHARS)
+		longest = max(room.allowed, MIN_EXCERPT_CHARS)
 		least = [m for m in messages if m["role"] == "system"]
 		for place, message in enumerate(messages[asked:], asked):
 			least.append(cut(message, longest if place > last else 80) if place > asked else message)
@@ -131,7 +131,7 @@ class TestOrder(unittest.TestCase):
 		sent = fit(messages, 1, Room(estimate(messages) - 50, share=1)).messages
 		lengths = [len(m["content"]) for m in sent if m["role"] == "tool"]
 		self.assertEqual(lengths[1:], [1000] * 7)
-		self.assertLessEqual(lengths[0], MIN_SHOWN_CHARS)
+		self.assertLessEqual(lengths[0], MIN_EXCERPT_CHARS)
 		self.assertIn("read_more with result 1 and offset", sent[3]["content"])
 
 	def test_when_shortening_is_not_enough_the_oldest_is_only_named(self):

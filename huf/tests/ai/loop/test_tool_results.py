@@ -5,14 +5,14 @@ import unittest
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Call, CallRequest, CallStatus, ToolResult
-from huf.ai.loop.tool_results import MIN_SHOWN_CHARS, PIECE_CHARS, excerpt, make_reader
+from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS, PIECE_CHARS, excerpt, make_reader
 
 LONG = "".join(f"line {number}\n" for number in range(10_000))
 
 
 class TestExcerpt(unittest.TestCase):
 	def test_it_is_never_longer_than_asked_and_the_next_piece_begins_where_it_ends(self):
-		for most in (MIN_SHOWN_CHARS, 1000, 5000):
+		for most in (MIN_EXCERPT_CHARS, 1000, 5000):
 			shown = excerpt(LONG, most, 3)
 			head, _, ending = shown.rpartition("\n[")
 			self.assertLessEqual(len(shown), most)
