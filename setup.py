@@ -1,7 +1,7 @@
 """Builds the user interface while pip builds the package, so that nobody needs Node on their machine.
 
-Everything else is in pyproject.toml.  HUF_SKIP_UI=1 leaves the interface out; a hash of its sources skips the build when
-nothing has changed.
+Everything else is in pyproject.toml.  HUF_SKIP_UI=1 leaves the interface out; a hash of its sources skips the
+build when nothing has changed.
 """
 
 import hashlib

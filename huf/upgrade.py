@@ -18,8 +18,8 @@ MOVED_PATHS = {"huf.ai.tools.mail.": "huf.ai.mail.tools."}
 def move_stored_paths() -> None:
 	"""Rewrite function paths of tools, and enqueue waiting work again. Commits.
 
-	A job that was queued by an earlier version names a function that has moved, and fails. What it was to do is on record,
-	so it is enqueued under the new path; doing it twice has no effect.
+	A job that was queued by an earlier version names a function that has moved, and fails. What it was to do
+	is on record, so it is enqueued under the new path; doing it twice has no effect.
 	"""
 	for old, new in MOVED_PATHS.items():
 		tools = frappe.get_all(

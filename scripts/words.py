@@ -1,7 +1,8 @@
-"""Fails where a name or a text uses a private word for which the field has a standard one (shared vocabulary, AGENTS.md).
+"""Fails where a name or a text uses a private word for which the field has a standard one (shared vocabulary,
+AGENTS.md).
 
-Names are checked by their parts (`told_of`, `GateKeeper`), texts (docstrings, comments, string literals, Markdown) by
-phrases. Usage: python scripts/words.py [PATH ...]
+Names are checked by their parts (`told_of`, `GateKeeper`), texts (docstrings, comments, string literals,
+Markdown) by phrases. Usage: python scripts/words.py [PATH ...]
 """
 
 import io

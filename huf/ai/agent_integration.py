@@ -1,4 +1,6 @@
-"""Public entry points for running an agent: `run_agent_sync` by REST, `run_agent` and `stream_agent` from Python."""
+"""Public entry points for running an agent: `run_agent_sync` by REST, `run_agent` and `stream_agent` from
+Python.
+"""
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent

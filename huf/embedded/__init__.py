@@ -1,6 +1,7 @@
 """The embedded runtime: `import frappe` without a bench.
 
-`install()` is the only thing here, and it imports nothing heavy.  See README.md for what embedded is and is not.
+`install()` is the only thing here, and it imports nothing heavy.  See README.md for what embedded is and is
+not.
 """
 
 import importlib.util

@@ -1,7 +1,7 @@
 """The command `huf`: make a site, serve it, look after it, ask an agent.
 
-Only for the embedded runtime; on a bench the same things are done with `bench`.  Imports little at the top: `huf --help` and
-the start of the server should be quick.
+Only for the embedded runtime; on a bench the same things are done with `bench`.  Imports little at the top:
+`huf --help` and the start of the server should be quick.
 """
 
 import json

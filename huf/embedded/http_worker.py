@@ -1,7 +1,7 @@
 """gunicorn's threaded worker, with limits for clients that send slowly or open many connections.
 
-A request is read whole before the application sees it.  Until then its connection may be closed: when it is too slow, or
-when others need its thread, the longest waiting first.
+A request is read whole before the application sees it.  Until then its connection may be closed: when it is
+too slow, or when others need its thread, the longest waiting first.
 """
 
 import errno

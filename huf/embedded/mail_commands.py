@@ -25,7 +25,9 @@ def find_prompt(file: Path, path: str) -> str:
 
 
 def export_rules(file: Path | None) -> str:
-	"""Write rules and agents to a file and the prompts beside it; returns the lines to print, without a file the rules."""
+	"""Write rules and agents to a file and the prompts beside it; returns the lines to print, without a file
+	the rules.
+	"""
 	from huf.ai.mail.import_export import export_config
 
 	text, prompts = export_config()

@@ -1,4 +1,5 @@
-"""Threads that wait for new mail beside the server (IMAP IDLE), one a mailbox, so that it is taken in as it comes.
+"""Threads that wait for new mail beside the server (IMAP IDLE), one a mailbox, so that it is taken in as it
+comes.
 
 The schedule reads every mailbox each minute besides: what a thread misses, or has no thread, is not lost.
 """

@@ -1,7 +1,8 @@
 """The Socket.IO server of an embedded site.
 
-The protocol is that of Frappe's own server: namespace `/<site>`, cookie `sid` at connect, rooms `user:<user>`,
-`doctype:<doctype>`, `doc:<doctype>/<name>`, `task_progress:<id>`, `website`, and `all` for users of the desk.
+The protocol is that of Frappe's own server: namespace `/<site>`, cookie `sid` at connect, rooms
+`user:<user>`, `doctype:<doctype>`, `doc:<doctype>/<name>`, `task_progress:<id>`, `website`, and `all` for
+users of the desk.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""The commands `huf router eval` and `huf router fit`: how well messages are classified, and which threshold fits."""
+"""The commands `huf router eval` and `huf router fit`: how well messages are classified, and which threshold
+fits.
+"""
 
 import json
 from pathlib import Path

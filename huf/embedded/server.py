@@ -1,7 +1,8 @@
 """The one process of an embedded site: web server, Socket.IO, job workers and the schedule.
 
-gunicorn with one worker process and many threads, Werkzeug's threaded server on Windows.  Our own threads start in the
-process that answers requests, after the fork.  A file lock keeps a second server from the same folder.
+gunicorn with one worker process and many threads, Werkzeug's threaded server on Windows.  Our own threads
+start in the process that answers requests, after the fork.  A file lock keeps a second server from the same
+folder.
 """
 
 import contextlib

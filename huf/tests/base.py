@@ -1,4 +1,7 @@
-"""What every test that needs a site starts from. Runs on both homes; what a test commits, it names uniquely."""
+"""What every test that needs a site starts from.
+
+Runs on both homes; what a test commits, it names uniquely.
+"""
 
 import os
 import unittest

@@ -1,7 +1,7 @@
 """DocTypes made for tests.
 
-Of permissions: a Case belongs to a Team, and has a field only leads may read. Of changes: an Order has lines, numbers in turn,
-fetches from a Customer, and can be submitted.
+Of permissions: a Case belongs to a Team, and has a field only leads may read. Of changes: an Order has lines,
+numbers in turn, fetches from a Customer, and can be submitted.
 """
 
 from collections.abc import Callable, Iterator
@@ -140,7 +140,9 @@ def make_order(*items: str, **values):
 
 @contextmanager
 def controller(doctype: str, **methods: Callable) -> Iterator[None]:
-	"""Give a DocType's controller methods of its own, as a class of an app would: `on_update=function of the document`."""
+	"""Give a DocType's controller methods of its own, as a class of an app would: `on_update=function of the
+	document`.
+	"""
 	for event, method in methods.items():
 		setattr(Document, event, only_for(doctype, method))
 	try:

@@ -65,7 +65,10 @@ def make_tool(types: str, name: str | None = None, **values) -> str:
 
 
 def make_trigger(agent: str, trigger_type: str = "Doc Event", **values):
-	"""A committed trigger. Whoever makes one deletes it again: it would fire for the documents of other tests."""
+	"""A committed trigger.
+
+	Whoever makes one deletes it again: it would fire for the documents of other tests.
+	"""
 	if trigger_type == "Doc Event":
 		values = {"reference_doctype": "ToDo", "doc_event": "on_update", **values}
 	values.setdefault("trigger_name", unique("Trigger"))

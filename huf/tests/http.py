@@ -8,7 +8,9 @@ from werkzeug.test import Client
 
 
 def post(path: str, **options):
-	"""POST as a stranger does, in a thread of its own, so that the test's own `frappe.local` stays; gives the response."""
+	"""POST as a stranger does, in a thread of its own, so that the test's own `frappe.local` stays; gives the
+	response.
+	"""
 	return send(path, method="POST", **options)
 
 

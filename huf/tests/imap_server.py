@@ -1,4 +1,6 @@
-"""A real IMAP server on loopback: Dovecot from Debian, as a plain process with one folder of mails of its own."""
+"""A real IMAP server on loopback: Dovecot from Debian, as a plain process with one folder of mails of its
+own.
+"""
 
 import grp
 import os
@@ -136,7 +138,10 @@ class ImapServer:
 
 
 def users() -> dict:
-	"""Who Dovecot's processes are. Where root starts it, it insists on others: its own users, and nobody for the mails."""
+	"""Who Dovecot's processes are.
+
+	Where root starts it, it insists on others: its own users, and nobody for the mails.
+	"""
 	if os.getuid() == 0:
 		mail = pwd.getpwnam("nobody")
 		return {

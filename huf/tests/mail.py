@@ -18,7 +18,10 @@ TOOLS = ("send_reply", "create_draft", "escalate")
 
 
 class MailTestCase(SiteTestCase):
-	"""Has a `user`, and a `mailbox` (its name) at `address` that receives nothing by itself. Rules are gone after a test."""
+	"""Has a `user`, and a `mailbox` (its name) at `address` that receives nothing by itself.
+
+	Rules are gone after a test.
+	"""
 
 	@classmethod
 	def setUpClass(cls):

@@ -1,4 +1,5 @@
-"""Many who run one agent at once until its budget is spent: `python -m huf.tests.spenders SITE SITES_PATH AGENT THREADS`.
+"""Many who run one agent at once until its budget is spent: `python -m huf.tests.spenders SITE SITES_PATH
+AGENT THREADS`.
 
 Half of them watch the answer come in, the others ask for it whole.
 """

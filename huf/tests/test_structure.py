@@ -124,7 +124,9 @@ def name_of(path: Path) -> str:
 
 @cache
 def imports(path: Path) -> set[str]:
-	"""Dotted names a module imports, also within functions; `from a import b` counts as a.b where that is a module."""
+	"""Dotted names a module imports, also within functions; `from a import b` counts as a.b where that is a
+	module.
+	"""
 	found = set()
 	for node in ast.walk(ast.parse(path.read_text())):
 		if isinstance(node, ast.Import):
@@ -148,13 +150,17 @@ def app_imports() -> dict[str, set[str]]:
 
 
 def package_of(module: str) -> int | None:
-	"""The package's place in PACKAGES, or None for a module outside them; a package within a package counts as its own."""
+	"""The package's place in PACKAGES, or None for a module outside them; a package within a package counts
+	as its own.
+	"""
 	places = [i for i, package in enumerate(PACKAGES) if f"{module}.".startswith(f"{package}.")]
 	return max(places, key=lambda place: len(PACKAGES[place]), default=None)
 
 
 def is_above(target: str, module: str) -> bool:
-	"""Whether `target` stands above `module`; the public modules in the root of `ai` stand above every package."""
+	"""Whether `target` stands above `module`; the public modules in the root of `ai` stand above every
+	package.
+	"""
 	place = package_of(target)
 	if place is None:
 		return target.startswith("ai.")

@@ -1,7 +1,7 @@
 """Traces one chat message with one write tool through huf/api and huf/ai, on an embedded site of its own.
 
-A move is a call of a function in another file than that of the last function called; functions outside huf/api and huf/ai
-are passed over.
+A move is a call of a function in another file than that of the last function called; functions outside
+huf/api and huf/ai are passed over.
 """
 
 import argparse
@@ -20,7 +20,9 @@ TRACED = tuple(str(HUF / folder) + "/" for folder in ("api", "ai"))
 
 
 class Trace:
-	"""Files in the order of their first call, and how often the file of the called function changes; of every thread."""
+	"""Files in the order of their first call, and how often the file of the called function changes; of every
+	thread.
+	"""
 
 	def __init__(self) -> None:
 		self.files: dict[str, None] = {}

@@ -25,9 +25,9 @@ def not_callable(arguments: dict) -> Any:
 class EffectTool(FunctionTool):
 	"""The SDK's tool with its effect and its origin.
 
-	`start` (takes checked arguments), `work` and `describe` are those of `ToolFunction`. `can_dry_run`: it changes nothing but
-	documents, through Frappe. `progress`: what people read while it runs. `why_person`: why a call needs a person now, or
-	None.
+	`start` (takes checked arguments), `work` and `describe` are those of `ToolFunction`. `can_dry_run`: it
+	changes nothing but documents, through Frappe. `progress`: what people read while it runs. `why_person`:
+	why a call needs a person now, or None.
 	"""
 
 	effect: Effect = Effect.READ
@@ -59,10 +59,12 @@ def create_function_tool(
 	request: Callable[..., dict] | None = None,
 	can_dry_run: bool = False,
 ) -> EffectTool:
-	"""A tool whose `on_invoke_tool(context, arguments as JSON)` returns the result as text, cut to `result_limit` characters.
+	"""A tool whose `on_invoke_tool(context, arguments as JSON)` returns the result as text, cut to
+	`result_limit` characters.
 
-	After `timeout` seconds the loop abandons a call; None: never. A call raises what `admit` (called first) and the function
-	raise, and ToolError where the arguments do not fit `parameters` (a JSON schema). `request` returns what a call would send.
+	After `timeout` seconds the loop abandons a call; None: never. A call raises what `admit` (called first)
+	and the function raise, and ToolError where the arguments do not fit `parameters` (a JSON schema).
+	`request` returns what a call would send.
 	"""
 	calls = ToolFunction(name, parameters, function, admit, result_limit, request)
 	return EffectTool(
@@ -76,8 +78,8 @@ def create_function_tool(
 		reference_doctype=reference_doctype,
 		timeout=timeout,
 		can_dry_run=can_dry_run,
-		# Only tools that wait for the network run side by side: all others, and other agents, use the run's one database
-		# connection.
+		# Only tools that wait for the network run side by side: all others, and other agents, use the run's
+		# one database connection.
 		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function) and types != "Run Agent",
 		start=calls.start,
 		work=calls.work,

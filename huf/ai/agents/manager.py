@@ -15,7 +15,9 @@ from huf.ai.providers.tiers import ModelTiers
 
 @dataclass(frozen=True)
 class Recipe:
-	"""What an SDK agent is built from, as a cache key: saved versions of its documents, the user and their roles."""
+	"""What an SDK agent is built from, as a cache key: saved versions of its documents, the user and their
+	roles.
+	"""
 
 	versions: tuple
 	user: tuple

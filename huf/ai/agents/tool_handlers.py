@@ -15,7 +15,9 @@ from huf.ai.tools.sources import number_results
 from huf.ai.tools.types import KNOWLEDGE, READ_DOCUMENT
 
 RunChild = Callable[[str, str], Awaitable[dict]]
-"""Runs another agent as a tool call of the present run: (agent name, prompt) -> {run, status, response, error}."""
+"""Runs another agent as a tool call of the present run: (agent name, prompt) -> {run, status, response,
+error}.
+"""
 
 
 def handle_get_document(tool, name):

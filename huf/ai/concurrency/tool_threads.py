@@ -1,7 +1,7 @@
 """Runs synchronous tools in a thread that can be abandoned; an abandoned tool loses its database connection.
 
-A call has `frappe.local` for itself from the start (in Frappe 16 a copied context would share it), on the run's connection.
-Until it ends, nothing else may use that connection: see `is_tool_running`.
+A call has `frappe.local` for itself from the start (in Frappe 16 a copied context would share it), on the
+run's connection. Until it ends, nothing else may use that connection: see `is_tool_running`.
 """
 
 import asyncio
@@ -16,7 +16,9 @@ import frappe
 from huf.ai.core.errors import ToolError
 
 COPIED = ("session", "flags")
-"""Attributes of `frappe.local` of which a call has a copy: an abandoned one may change them while the run goes on."""
+"""Attributes of `frappe.local` of which a call has a copy: an abandoned one may change them while the run
+goes on.
+"""
 NOT_ADOPTED = (*COPIED, "form_dict")
 """The session and the request's form stay the caller's: a call may have acted as somebody else."""
 _thread = threading.local()
@@ -76,7 +78,9 @@ def abandon(context: Context) -> None:
 
 
 def end_connection(db: Any) -> None:
-	"""Have the database server end a connection: closing it here, while its thread uses it, can crash MariaDB's driver."""
+	"""Have the database server end a connection: closing it here, while its thread uses it, can crash
+	MariaDB's driver.
+	"""
 	if db.db_type == "mariadb" and db._conn:
 		frappe.db.sql("kill %s", (db._conn.thread_id(),))
 	else:
@@ -106,7 +110,9 @@ def call_as_same_user(function: Callable[[], Any]) -> Any:
 
 
 def adopt(context: Context) -> None:
-	"""Take over what a call that has ended left in its `frappe.local`: flags, messages, caches, a new connection."""
+	"""Take over what a call that has ended left in its `frappe.local`: flags, messages, caches, a new
+	connection.
+	"""
 	values = context.run(lambda: dict(frappe.local))
 	frappe.local.flags.clear()
 	frappe.local.flags.update(values["flags"])

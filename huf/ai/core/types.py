@@ -109,9 +109,10 @@ class Routed:
 class AgentRequest:
 	"""A request to run an agent, as an entry point builds it. The run acts with the permissions of `user`.
 
-	`shared`: the conversation belongs to no user; only for entry points whose callers cannot choose it. `mode` and `tier` are
-	set where the agent's model is chosen by task. `history`: earlier messages in OpenAI's form, from a client that keeps the
-	conversation itself; None: the record has them. `attachments`: Files by name or address; `message_files`: their contents.
+	`shared`: the conversation belongs to no user; only for entry points whose callers cannot choose it.
+	`mode` and `tier` are set where the agent's model is chosen by task. `history`: earlier messages in
+	OpenAI's form, from a client that keeps the conversation itself; None: the record has them. `attachments`:
+	Files by name or address; `message_files`: their contents.
 	"""
 
 	agent: str
@@ -135,7 +136,10 @@ class AgentRequest:
 
 @dataclass(frozen=True)
 class RunEvent:
-	"""Something that happened in a run. `number`: its place among the run's events; 0 for one replayed from the record."""
+	"""Something that happened in a run.
+
+	`number`: its place among the run's events; 0 for one replayed from the record.
+	"""
 
 	kind: EventKind
 	run: str
@@ -200,9 +204,9 @@ class ModelReply:
 class Tool:
 	"""A tool as the loop knows it. `run` takes checked arguments and returns anything JSON can hold.
 
-	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `max_calls` per run; 0: any number.
-	`concurrent`: calls may run side by side, because they leave the database alone. `needs_approval`: a person has to allow
-	each call.
+	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `max_calls` per run;
+	0: any number. `concurrent`: calls may run side by side, because they leave the database alone.
+	`needs_approval`: a person has to allow each call.
 	"""
 
 	name: str
@@ -256,7 +260,10 @@ class Call:
 
 @dataclass(frozen=True)
 class ToolResult:
-	"""How a call ended. `stopped`: a guard stopped the run in the middle of it. `cached`: it is an earlier call's result."""
+	"""How a call ended.
+
+	`stopped`: a guard stopped the run in the middle of it. `cached`: it is an earlier call's result.
+	"""
 
 	call: Call
 	status: CallStatus
@@ -341,7 +348,8 @@ Emit = Callable[[EventKind, dict[str, Any]], None]
 class RunResult:
 	"""How a run ended. `response` is the answer, or the part of it there was; `error` is for the person.
 
-	`tool_results`: set where failing tools ended it. `draft`: what a Waiting run waits for; it has no `stop_reason`.
+	`tool_results`: set where failing tools ended it. `draft`: what a Waiting run waits for; it has no
+	`stop_reason`.
 	"""
 
 	run: str

@@ -1,8 +1,8 @@
 """Fits what a model is sent into its context window, without changing the transcript itself.
 
-The oldest tool results are shortened first, then only named; then the oldest exchanges of earlier runs are dropped. System
-messages, this run's prompt and the results of its last step stay whole as long as anything else can be cut. A call and its
-result stay together. The same transcript is always fitted in the same way.
+The oldest tool results are shortened first, then only named; then the oldest exchanges of earlier runs are
+dropped. System messages, this run's prompt and the results of its last step stay whole as long as anything
+else can be cut. A call and its result stay together. The same transcript is always fitted in the same way.
 """
 
 from bisect import bisect_left
@@ -66,7 +66,10 @@ class TooLong:
 
 @dataclass(frozen=True)
 class ResultMessage:
-	"""A tool message. `number` counts those of this run from 1, None for older ones. `is_last`: of the last step."""
+	"""A tool message.
+
+	`number` counts those of this run from 1, None for older ones. `is_last`: of the last step.
+	"""
 
 	place: int
 	message: dict

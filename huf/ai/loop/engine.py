@@ -35,8 +35,10 @@ async def run_loop(
 	"""Run until the model answers without asking for a tool; return how it ended, with the whole transcript.
 
 	Args:
-		messages: the beginning of the transcript in OpenAI's form; its last message is what this run is about.
-		escalate: returns a larger model, for a run whose own is unreachable, stalls or writes its calls wrongly.
+		messages: the beginning of the transcript in OpenAI's form; its last message is what this run is
+		about.
+		escalate: returns a larger model, for a run whose own is unreachable, stalls or writes its calls
+		wrongly.
 
 	Raises RunPaused where `approve` does: the run waits for a person. A ModelError ends the outcome instead.
 	"""

@@ -20,8 +20,8 @@ NUDGE = (
 class Progress:
 	"""What a guard may look at.
 
-	`step` counts from 1. `waiting`: the step has begun, and a model or a tool is running that changes nothing here.
-	`turns`: the results of each turn's calls.
+	`step` counts from 1. `waiting`: the step has begun, and a model or a tool is running that changes nothing
+	here. `turns`: the results of each turn's calls.
 	"""
 
 	step: int

@@ -10,10 +10,11 @@ MeasureCost = Callable[[], WorstCase | None]
 
 
 class Journal(Protocol):
-	"""Records each step before the next begins; what can be repeated without harm may wait for the next record.
+	"""Records each step before the next begins; what can be repeated without harm may wait for the next
+	record.
 
-	`provider` and `model` are those of the model that answers now. A run that broke off is resumed by asking `find_reply`
-	and `find_tool_result` first.
+	`provider` and `model` are those of the model that answers now. A run that broke off is resumed by asking
+	`find_reply` and `find_tool_result` first.
 	"""
 
 	provider: str | None

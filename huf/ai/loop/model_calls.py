@@ -32,8 +32,8 @@ async def call_model(
 ) -> ModelReply:
 	"""The reply of the first try that has one. Every try is recorded by itself.
 
-	Raises ModelError where no try succeeds, RunStopped where a guard or a budget ends it; the text that had arrived until
-	then is kept in the outcome.
+	Raises ModelError where no try succeeds, RunStopped where a guard or a budget ends it; the text that had
+	arrived until then is kept in the outcome.
 	"""
 	sent = view.fit()
 	for attempt in count():

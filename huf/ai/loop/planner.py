@@ -1,4 +1,6 @@
-"""Tools for models that cannot call any: the model writes a plan as JSON, which becomes a tool call, or else it answers."""
+"""Tools for models that cannot call any: the model writes a plan as JSON, which becomes a tool call, or else
+it answers.
+"""
 
 import json
 import re

@@ -12,7 +12,10 @@ DEFAULT_STEPS = 10
 Approve = Callable[[int, Call], Awaitable[Call]]
 """`(step, call)`: returns the call as it may be made, perhaps with an error instead. Raises RunPaused."""
 LargerModel = Callable[[bool], tuple[str | None, str] | None]
-"""Returns (provider, model) of a larger model, or None. The argument says whether the present one cannot be reached."""
+"""Returns (provider, model) of a larger model, or None.
+
+The argument says whether the present one cannot be reached.
+"""
 
 
 def ignore(kind: EventKind, data: dict[str, Any]) -> None:
@@ -23,9 +26,9 @@ def ignore(kind: EventKind, data: dict[str, Any]) -> None:
 class RunContext:
 	"""One run as a provider sees it.
 
-	`agent_name` names the Agent record with its settings. `messages` begin the transcript, in OpenAI's form; without them the
-	agent's instructions and the prompt do. `is_streamed`: somebody reads along. `larger_model` is asked when the run does not
-	get on with its own.
+	`agent_name` names the Agent record with its settings. `messages` begin the transcript, in OpenAI's form;
+	without them the agent's instructions and the prompt do. `is_streamed`: somebody reads along.
+	`larger_model` is asked when the run does not get on with its own.
 	"""
 
 	agent_name: str | None = None
@@ -39,7 +42,9 @@ class RunContext:
 
 	@classmethod
 	def of(cls, context: "RunContext | Mapping[str, Any] | None") -> "RunContext":
-		"""A context as a caller of the public API passes it: a plain dict with some of these fields is enough."""
+		"""A context as a caller of the public API passes it: a plain dict with some of these fields is
+		enough.
+		"""
 		if isinstance(context, RunContext):
 			return context
 		known = {each.name for each in fields(cls)}

@@ -39,13 +39,14 @@ def prepare_one(request: CallRequest, position: int, tools: Mapping[str, Tool]) 
 async def perform(call: Call, guards: Sequence[Guard] = (), step: int = 0) -> ToolResult:
 	"""Make a prepared call. A tool's error becomes its result and never ends the run. Raises RunPaused.
 
-	A tool that takes too long is abandoned, as is one during which a guard stops the run. Then its effects outside are
-	unknown, and what it changed here is rolled back by the caller.
+	A tool that takes too long is abandoned, as is one during which a guard stops the run. Then its effects
+	outside are unknown, and what it changed here is rolled back by the caller.
 	"""
 	if call.error or call.tool is None or call.arguments is None:
 		return ToolResult(call, CallStatus.REFUSED, to_text({"error": call.error}))
 	started, stopped = time.monotonic(), False
-	# A guard may end the read transaction to see what others did. That must not end a write tool's own in the middle.
+	# A guard may end the read transaction to see what others did. That must not end a write tool's own in the
+	# middle.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
 	try:
 		finished = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)

@@ -33,7 +33,8 @@ PARAMETERS = {
 
 
 def excerpt(text: str, max_chars: int, number: int | None) -> str:
-	"""The text in at most `max_chars` characters (at least MIN_EXCERPT_CHARS); a cut one ends in a line on how to read on.
+	"""The text in at most `max_chars` characters (at least MIN_EXCERPT_CHARS); a cut one ends in a line on
+	how to read on.
 
 	`number` is None for a result of an earlier run, which can no longer be read.
 	"""

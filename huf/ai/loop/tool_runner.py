@@ -1,4 +1,6 @@
-"""Makes the tool calls of a turn: in order, side by side where that is safe, each on record; a read is not repeated."""
+"""Makes the tool calls of a turn: in order, side by side where that is safe, each on record; a read is not
+repeated.
+"""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,6 @@
-"""What the model of a run is sent at each step: the transcript as it fits its window, and the tools it may call."""
+"""What the model of a run is sent at each step: the transcript as it fits its window, and the tools it may
+call.
+"""
 
 from dataclasses import dataclass
 
@@ -14,7 +16,10 @@ HEADER_CHARS = 100
 
 @dataclass(frozen=True)
 class ModelInput:
-	"""What one model call sends. `counted`: how many of its messages the provider has counted before, and their tokens."""
+	"""What one model call sends.
+
+	`counted`: how many of its messages the provider has counted before, and their tokens.
+	"""
 
 	messages: list[dict]
 	tools: list[Tool]
@@ -24,8 +29,8 @@ class ModelInput:
 class TranscriptView:
 	"""An outcome as its model sees it; made before anything is added to the opening messages.
 
-	`tools_by_name` are the tools that can be called. `read_more` is among them from the first step, so that a resumed run
-	can go on reading; the model is offered it once a result is not sent whole.
+	`tools_by_name` are the tools that can be called. `read_more` is among them from the first step, so that a
+	resumed run can go on reading; the model is offered it once a result is not sent whole.
 	"""
 
 	def __init__(self, outcome: Outcome, tools: list[Tool], model: Model):

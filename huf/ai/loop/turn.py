@@ -29,7 +29,9 @@ CUT_BY = {
 	"length": (StopReason.CONTEXT_BUDGET, None),
 	"budget": (StopReason.MONEY_BUDGET, "The answer was cut where its budget ended."),
 }
-"""Finish reasons of a cut answer; `budget` is ours, for one that had to be shorter than the model's own limit."""
+"""Finish reasons of a cut answer; `budget` is ours, for one that had to be shorter than the model's own
+limit.
+"""
 
 Turn = FinalAnswer | CutAnswer | CallTools
 

@@ -60,7 +60,9 @@ async def watch(
 
 
 async def finish(waiting: Awaitable) -> Finished:
-	"""Nothing is raised: KeyboardInterrupt out of a task would end the event loop before the waiting coroutine hears of it."""
+	"""Nothing is raised: KeyboardInterrupt out of a task would end the event loop before the waiting
+	coroutine hears of it.
+	"""
 	try:
 		return Finished(await waiting)
 	except BaseException as error:

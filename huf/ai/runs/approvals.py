@@ -1,7 +1,8 @@
-"""Stands between the loop and tool calls that need approval: proposes them, pauses the run, makes them as approved.
+"""Stands between the loop and tool calls that need approval: proposes them, pauses the run, makes them as
+approved.
 
-A person's answer goes to the record only (`chat/approvals.py`). Any worker resumes the run and comes here with the same call;
-what happens then depends on its draft alone, whatever the tool requires by now.
+A person's answer goes to the record only (`chat/approvals.py`). Any worker resumes the run and comes here
+with the same call; what happens then depends on its draft alone, whatever the tool requires by now.
 """
 
 import json
@@ -53,7 +54,10 @@ class Approvals:
 		self.drafts = drafts.read_drafts(self.run) if is_resumed else {}
 
 	async def approve(self, step: int, call: Call) -> Call:
-		"""The call as it may be made, or with the error that keeps it from it. Raises RunPaused where a person is asked."""
+		"""The call as it may be made, or with the error that keeps it from it.
+
+		Raises RunPaused where a person is asked.
+		"""
 		draft = self.drafts.get(self.journal.keys[call.position])
 		if draft is None:
 			if call.tool is None or call.error or not (call.tool.needs_approval or self.needs_person(call)):
@@ -71,7 +75,10 @@ class Approvals:
 		return bool(tool and tool.why_person and tool.why_person(call.arguments or {}))
 
 	async def propose(self, step: int, call: Call, loop_tool: Tool) -> Call:
-		"""Store a draft and pause the run. A call that cannot even be proposed returns with its error, for the model."""
+		"""Store a draft and pause the run.
+
+		A call that cannot even be proposed returns with its error, for the model.
+		"""
 		self.journal.lease.renew(loop_tool.timeout or 0)
 		tool = self.tools[loop_tool.name]
 		proposals: list[Proposal] = []
@@ -88,7 +95,10 @@ class Approvals:
 		self.pause(step, call, name)
 
 	def as_approved(self, step: int, call: Call, draft: Any) -> Call:
-		"""The call with the approved arguments. What is committed is what was approved, or the person is asked again."""
+		"""The call with the approved arguments.
+
+		What is committed is what was approved, or the person is asked again.
+		"""
 		tool = self.tools.get(draft.tool)
 		if call.error or call.tool is None or tool is None:
 			return replace(call, error=call.error or f"The tool {draft.tool} is gone.")
@@ -113,7 +123,10 @@ class Approvals:
 		return replace(call, arguments=arguments, tool=replace(call.tool, run=make))
 
 	def pause(self, step: int, call: Call, name: str) -> NoReturn:
-		"""Pause the run, in one commit with its draft. Raises RunPaused, or LeaseLost with nothing written."""
+		"""Pause the run, in one commit with its draft.
+
+		Raises RunPaused, or LeaseLost with nothing written.
+		"""
 		leases.suspend_run(self.journal.lease)
 		frappe.db.commit()
 		card = drafts.describe_draft(drafts.read_draft(name))

@@ -150,7 +150,9 @@ def make_journal(run: OpenRun, limits: list[Limit]) -> RunJournal:
 
 
 async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dict], Usage]:
-	"""Summarize the earlier conversation; return the messages that begin the run now, and what the summary used."""
+	"""Summarize the earlier conversation; return the messages that begin the run now, and what the summary
+	used.
+	"""
 	manager, started = run.manager, time.monotonic()
 	journal = SummaryJournal(run.lease, manager.provider, manager.model, None, limits=limits)
 	half_time = Deadline(timeout_of(run) / 2, lambda: time.monotonic() - started)
@@ -190,8 +192,8 @@ def timeout_of(run: OpenRun) -> int:
 async def run_child(agent_name: str, prompt: str) -> dict:
 	"""Run another agent as a tool of the present run, in a conversation of its own.
 
-	Returns {run, status, response, error}, with a note where it waits for a person. Raises UsageError where agents call one
-	another more than MAX_DEPTH deep.
+	Returns {run, status, response, error}, with a note where it waits for a person. Raises UsageError where
+	agents call one another more than MAX_DEPTH deep.
 	"""
 	parent = frappe.flags.huf_run
 	if depth_of(parent) >= MAX_DEPTH:

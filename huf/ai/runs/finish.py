@@ -69,7 +69,10 @@ def fail_run(lease: Lease, error: str) -> RunResult:
 
 
 def settle_broken_run(run: str) -> RecordedRun:
-	"""What is on record of a run that broke off. What its last call had reserved of a budget counts as spent. Commits."""
+	"""What is on record of a run that broke off.
+
+	What its last call had reserved of a budget counts as spent. Commits.
+	"""
 	frappe.db.rollback()
 	settle_lost_runs([run])
 	frappe.db.commit()

@@ -18,8 +18,9 @@ WITHOUT_MODEL = {OFFLINE: "huf.ai.providers.offline", DIRECT: "huf.ai.providers.
 class RunProvider:
 	"""Routes a run: LiteLLM for its many providers, else a module of that name, or one an app names.
 
-	An app adds a provider by the hook `huf_providers = {"Its Name": "its_app.module"}`; the module has an async
-	`run(agent, enhanced_prompt, provider, model, context)` that returns an Outcome; `context` is a RunContext.
+	An app adds a provider by the hook `huf_providers = {"Its Name": "its_app.module"}`; the module has an
+	async `run(agent, enhanced_prompt, provider, model, context)` that returns an Outcome; `context` is a
+	RunContext.
 	"""
 
 	@staticmethod

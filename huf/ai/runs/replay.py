@@ -130,7 +130,8 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	"""Ask another model what a run's model was asked, with the recorded results of tools, until the paths
 	part.
 
-	Returns (outcome, None), or (None, where the runs part). Runs no tool; the model is really called, and costs.
+	Returns (outcome, None), or (None, where the runs part). Runs no tool; the model is really called, and
+	costs.
 	"""
 	row, recorded = read_run(run), read_recorded(run)
 	manager = AgentManager(row.agent, None, model)

@@ -55,9 +55,9 @@ class OpenRun:
 def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> OpenRun:
 	"""Admit the request and write the run and its message in one commit.
 
-	A Started run belongs to this worker and has the conversation to itself; a Queued one waits for `load_run`.
-	Raises PermissionError or UsageError for a request that cannot be started, RunAlreadyOpened for a trigger event that has
-	its run; then nothing is written.
+	A Started run belongs to this worker and has the conversation to itself; a Queued one waits for
+	`load_run`. Raises PermissionError or UsageError for a request that cannot be started, RunAlreadyOpened
+	for a trigger event that has its run; then nothing is written.
 	"""
 	if not (request.prompt or "").strip() and not request.attachments:
 		raise UsageError("The prompt is empty. Write what the agent should do.")

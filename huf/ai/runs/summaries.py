@@ -1,4 +1,5 @@
-"""Summarizes long conversations by the agent's model before a run, once enough messages are without a summary.
+"""Summarizes long conversations by the agent's model before a run, once enough messages are without a
+summary.
 
 Without a model, or where it fails, nothing is moved: the run begins with a line that says what is left out.
 """

@@ -1,7 +1,7 @@
 """The part of Frappe's Python API that Huf uses, over SQLite, in one process.
 
-A clean-room subset, laid out with Frappe's own paths.  Names are loaded on first use; a name that is not here fails
-with an AttributeError that says so, and nothing pretends.  See huf/embedded/README.md.
+A clean-room subset, laid out with Frappe's own paths.  Names are loaded on first use; a name that is not here
+fails with an AttributeError that says so, and nothing pretends.  See huf/embedded/README.md.
 """
 
 import gc
@@ -75,7 +75,8 @@ SUBMODULES = (
 )
 """Modules that real Frappe makes reachable by `import frappe` alone."""
 
-# As real Frappe does, and for its reason: a single query may well make 700 objects, after which Python looks for garbage.
+# As real Frappe does, and for its reason: a single query may well make 700 objects, after which Python looks
+# for garbage.
 gc.set_threshold(*(count * more for count, more in zip(gc.get_threshold(), (10, 2, 2), strict=True)))
 
 _home_of = {name: module for module, names in HOMES.items() for name in names.split()}

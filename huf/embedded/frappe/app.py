@@ -1,7 +1,7 @@
 """The WSGI application: one request, one `frappe.local`, one database connection.
 
-Changing verbs commit, GET and HEAD roll back, exceptions roll back.  The context lives until the body of the answer is
-closed, so that a generator that streams may still use the database.
+Changing verbs commit, GET and HEAD roll back, exceptions roll back.  The context lives until the body of the
+answer is closed, so that a generator that streams may still use the database.
 """
 
 import json

@@ -94,7 +94,9 @@ class LoginManager:
 		self.set_cookies()
 
 	def authenticate(self, user: str | None, password: str | None) -> str:
-		"""The user's name, if the password is right; AuthenticationError (401) or TooManyRequestsError (429) if not."""
+		"""The user's name, if the password is right; AuthenticationError (401) or TooManyRequestsError (429)
+		if not.
+		"""
 		if not (isinstance(user, str) and isinstance(password, str) and user and password):
 			fail(_("Incomplete login details"))
 		if len(user) > MAX_USER_CHARS or len(password) > MAX_PASSWORD_CHARS:
@@ -172,7 +174,8 @@ def find_user(user: str) -> str:
 def validate_csrf_token():
 	"""Refuse a changing request of a cookie's session without the session's token.
 
-	Frappe begins to ask once the session has a token; `csrf_from_first_write: 0` in the site's configuration does so too.
+	Frappe begins to ask once the session has a token; `csrf_from_first_write: 0` in the site's configuration
+	does so too.
 	"""
 	if frappe.local.request.method not in UNSAFE_HTTP_METHODS or frappe.conf.ignore_csrf:
 		return
@@ -190,7 +193,9 @@ def require_csrf_token():
 
 
 def validate_auth():
-	"""Apply an `Authorization: token key:secret` header (or `Basic`); AuthenticationError if it opens nothing."""
+	"""Apply an `Authorization: token key:secret` header (or `Basic`); AuthenticationError if it opens
+	nothing.
+	"""
 	words = frappe.get_request_header("Authorization", "").split(" ")
 	if len(words) != 2:
 		return

@@ -90,7 +90,9 @@ def _find(doctype: str, filters, parent: str | None):
 
 @frappe.whitelist()
 def get_value(doctype, fieldname, filters=None, as_dict=True, debug=False, parent=None):
-	"""One field, or several (a JSON list), of the first row the filters (or a name) find; {} if there is none."""
+	"""One field, or several (a JSON list), of the first row the filters (or a name) find; {} if there is
+	none.
+	"""
 	_check_parent(doctype, parent)
 	if not frappe.has_permission(doctype, "read", parent_doctype=parent):
 		frappe.throw(_("No permission for {0}").format(_(doctype)), frappe.PermissionError)

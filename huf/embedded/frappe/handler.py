@@ -48,7 +48,9 @@ def execute_cmd(command: str):
 
 
 def form_arguments(method) -> dict:
-	"""Those of the request's arguments that a function takes.  Raises FrappeTypeError (417) if one is missing."""
+	"""Those of the request's arguments that a function takes.  Raises FrappeTypeError (417) if one is
+	missing.
+	"""
 	form = {key: value for key, value in frappe.form_dict.items() if key != "cmd"}
 	arguments = frappe.get_newargs(method, form)
 	try:
@@ -87,7 +89,8 @@ def logout():
 
 @frappe.whitelist()
 def upload_file():
-	"""Store the request's `file` (or a link to `file_url`) as a File, attached to `doctype` and `docname` if given.
+	"""Store the request's `file` (or a link to `file_url`) as a File, attached to `doctype` and `docname` if
+	given.
 
 	The caller needs write permission on that document.
 	"""

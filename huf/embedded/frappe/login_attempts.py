@@ -1,7 +1,7 @@
 """How many wrong passwords and API secrets are tried before further ones are refused.
 
-Counted for an account at one address, for an address, and for an account from anywhere: a flood from elsewhere does not
-keep the owner out, who may always try from the address of the last login.
+Counted for an account at one address, for an address, and for an account from anywhere: a flood from
+elsewhere does not keep the owner out, who may always try from the address of the last login.
 """
 
 from contextlib import contextmanager
@@ -22,7 +22,9 @@ class Attempts:
 
 	@contextmanager
 	def attempt(self, account: str, known_address: str | None = None):
-		"""Counts an AuthenticationError raised inside.  Raises TooManyRequestsError if nothing may be tried now."""
+		"""Counts an AuthenticationError raised inside.  Raises TooManyRequestsError if nothing may be tried
+		now.
+		"""
 		limits = self.limits(account, known_address)
 		self.refuse_if_exhausted(limits)
 		with self.lock:

@@ -261,7 +261,9 @@ def get_allowed_docs_for_doctype(user_permissions, doctype: str) -> list[str]:
 
 
 def has_user_permission(doc, user: str | None = None) -> bool:
-	"""Whether the document itself and all it links to are among what the user is confined to; empty links pass."""
+	"""Whether the document itself and all it links to are among what the user is confined to; empty links
+	pass.
+	"""
 	user_permissions = get_user_permissions(user)
 	if not user_permissions:
 		return True

@@ -1,7 +1,8 @@
-"""Events for browsers.  In the process of the Socket.IO server (huf/embedded/realtime_server.py) they are handed to it.
+"""Events for browsers.  In the process of the Socket.IO server (huf/embedded/realtime_server.py) they are
+handed to it.
 
-Other processes put them into jobs.db, where the server looks a few times a second.  Nothing is kept for browsers that are
-away.
+Other processes put them into jobs.db, where the server looks a few times a second.  Nothing is kept for
+browsers that are away.
 """
 
 from collections.abc import Callable
@@ -23,9 +24,11 @@ def publish_realtime(
 	task_id: str | None = None,
 	after_commit: bool = False,
 ):
-	"""Send `event` to a room, a task's, a user's or a document's listeners; to every Desk user if none is named.
+	"""Send `event` to a room, a task's, a user's or a document's listeners; to every Desk user if none is
+	named.
 
-	With `after_commit` it is sent once the transaction is committed, equal events only once, and not after a rollback.
+	With `after_commit` it is sent once the transaction is committed, equal events only once, and not after a
+	rollback.
 	"""
 	message = {} if message is None else message
 	if task_id and isinstance(message, dict):

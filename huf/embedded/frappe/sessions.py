@@ -1,7 +1,7 @@
 """Sessions: a random id in a cookie, its data in the table `Sessions`.
 
-The table holds a digest of the id, so that a copy of the database opens no session.  A session is only ever started by
-a login, with a new id; ids that arrive from outside are looked up, never adopted.
+The table holds a digest of the id, so that a copy of the database opens no session.  A session is only ever
+started by a login, with a new id; ids that arrive from outside are looked up, never adopted.
 """
 
 import hashlib
@@ -15,7 +15,9 @@ TOUCH_SECONDS = 600
 
 
 def get_expiry_in_seconds() -> int:
-	"""How long an unused session lives; `session_expiry` of the site's configuration, "hours:minutes:seconds"."""
+	"""How long an unused session lives; `session_expiry` of the site's configuration,
+	"hours:minutes:seconds".
+	"""
 	hours, minutes, seconds = (*(frappe.conf.session_expiry or DEFAULT_EXPIRY).split(":"), 0, 0)[:3]
 	return int(hours) * 3600 + int(minutes) * 60 + int(seconds)
 
@@ -58,7 +60,9 @@ def start_session(user: str, full_name: str, user_type: str):
 
 
 def find_session(sid: str):
-	"""The session of this id as `_dict(user, sid, data)`, Guest's for "Guest"; None if unknown, expired or disabled."""
+	"""The session of this id as `_dict(user, sid, data)`, Guest's for "Guest"; None if unknown, expired or
+	disabled.
+	"""
 	if sid == "Guest":
 		return guest_session()
 	rows = frappe.db.sql(
@@ -72,7 +76,9 @@ def find_session(sid: str):
 
 
 def touch():
-	"""Keep the session in use alive; writes at most once in TOUCH_SECONDS, and not at all if that is not possible now."""
+	"""Keep the session in use alive; writes at most once in TOUCH_SECONDS, and not at all if that is not
+	possible now.
+	"""
 	session = frappe.session
 	if session.user == "Guest" or not session.data.last_updated:
 		return

@@ -1,4 +1,6 @@
-"""Every page of the table: axe finds nothing serious, light and dark; nothing is wider than a phone; and all of it by keyboard."""
+"""Every page of the table: axe finds nothing serious, light and dark; nothing is wider than a phone; and all
+of it by keyboard.
+"""
 
 import unittest
 from collections.abc import Iterator
@@ -147,7 +149,10 @@ class TestAccessibility(unittest.TestCase):
 
 
 def walk(page) -> Iterator[dict]:
-	"""Press Tab until the focus has left the page for the second time: it may begin in the middle. Gives each stop."""
+	"""Press Tab until the focus has left the page for the second time: it may begin in the middle.
+
+	Gives each stop.
+	"""
 	rounds = 0
 	for _ in range(MAX_STOPS):
 		page.keyboard.press("Tab")

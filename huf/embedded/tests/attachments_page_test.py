@@ -1,4 +1,6 @@
-"""Files in a chat: chosen, dropped, pasted, taken away; sent, seen by the model, and there again after a reload."""
+"""Files in a chat: chosen, dropped, pasted, taken away; sent, seen by the model, and there again after a
+reload.
+"""
 
 import base64
 import os

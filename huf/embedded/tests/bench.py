@@ -1,7 +1,7 @@
 """What tests of a bench's pages share: people of its site, REST in their names, and headless Chromium.
 
-HUF_BENCH_URL, HUF_BENCH_USER and HUF_BENCH_PASSWORD name a System Manager of a served site; HUF_BENCH_SHOTS a folder for
-pictures. What the tests make stays on the site, under names that begin with "Desk Walk".
+HUF_BENCH_URL, HUF_BENCH_USER and HUF_BENCH_PASSWORD name a System Manager of a served site; HUF_BENCH_SHOTS a
+folder for pictures. What the tests make stays on the site, under names that begin with "Desk Walk".
 """
 
 import os

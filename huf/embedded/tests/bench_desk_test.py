@@ -1,6 +1,8 @@
-"""A walk through the web chat, the approvals and the Desk of a bench: each button is pressed and does its work.
+"""A walk through the web chat, the approvals and the Desk of a bench: each button is pressed and does its
+work.
 
-Agents work offline, without a model; one that is scripted answers where a model is asked. See `bench.py` for what it needs.
+Agents work offline, without a model; one that is scripted answers where a model is asked. See `bench.py` for
+what it needs.
 """
 
 import time

@@ -24,7 +24,10 @@ needs_browser = unittest.skipUnless(CHROMIUM, "Chromium is not installed")
 
 @contextmanager
 def open_browser(url: str, width: int = 1280, height: int = 900, **options) -> Iterator:
-	"""A page of a fresh profile; Playwright's Page. What the page logs as an error fails the test at the end."""
+	"""A page of a fresh profile; Playwright's Page.
+
+	What the page logs as an error fails the test at the end.
+	"""
 	from playwright.sync_api import sync_playwright
 
 	with sync_playwright() as playwright:
@@ -73,7 +76,10 @@ AT_REST = """async () => {
 
 
 def reach(page, item) -> None:
-	"""Bring an item of a chat under the mouse. While a thread scrolls, and for a moment after, nothing in it can be clicked."""
+	"""Bring an item of a chat under the mouse.
+
+	While a thread scrolls, and for a moment after, nothing in it can be clicked.
+	"""
 	item.hover()
 	page.wait_for_function(AT_REST)
 

@@ -1,4 +1,6 @@
-"""A started Huf and the clients that others wrote: the package openai, AG-UI's own for the web, and readers that are cut off."""
+"""A started Huf and the clients that others wrote: the package openai, AG-UI's own for the web, and readers
+that are cut off.
+"""
 
 import json
 import random

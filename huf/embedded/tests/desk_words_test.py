@@ -1,4 +1,6 @@
-"""Words of Desk and forms: what scripts, reports, cards, charts and fields say has a translation in each language of Huf."""
+"""Words of Desk and forms: what scripts, reports, cards, charts and fields say has a translation in each
+language of Huf.
+"""
 
 import csv
 import json
@@ -11,8 +13,8 @@ LANGUAGES = ("de", "es", "cs")
 SAID = re.compile(r'__\(\s*"([^"]+)"')
 LABEL = re.compile(r'"label": "([^"]+)"')
 CODE = re.compile(r"\d+|[A-Z]+|[a-z]+(_[a-z]+)+")
-# Frappe translates these itself, though not into Czech. Words of ours would be read in its other pages too. What stands on
-# fields, the embedded home translates itself, in frappe/translations.
+# Frappe translates these itself, though not into Czech. Words of ours would be read in its other pages too.
+# What stands on fields, the embedded home translates itself, in frappe/translations.
 OF_FRAPPE = {
 	*("Chat", "Timeline", "Disabled", "Enabled", "Reason", "Events", "Document", "Models", "From", "To"),
 	*(

@@ -1,4 +1,5 @@
-"""What a person has to allow, on the page: shown, edited, allowed, refused, and asked again when it has changed.
+"""What a person has to allow, on the page: shown, edited, allowed, refused, and asked again when it has
+changed.
 
 And the other half of a long run: it says how far it is, is cancelled from the page, and keeps what it has.
 """

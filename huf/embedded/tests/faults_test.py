@@ -1,4 +1,6 @@
-"""The disk is full, the database is locked or gone in the middle of a step: nothing is lost, and the run goes on later."""
+"""The disk is full, the database is locked or gone in the middle of a step: nothing is lost, and the run goes
+on later.
+"""
 
 import sqlite3
 import threading

@@ -1,4 +1,6 @@
-"""Helena in the chat, as a lawyer sees her: her first words, an answer with its sources, a draft that waits, all in German."""
+"""Helena in the chat, as a lawyer sees her: her first words, an answer with its sources, a draft that waits,
+all in German.
+"""
 
 import unittest
 

@@ -1,4 +1,6 @@
-"""Knowledge on the page: a source made, filled, searched and deleted; and an answer in the chat that cites it."""
+"""Knowledge on the page: a source made, filled, searched and deleted; and an answer in the chat that cites
+it.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""The web app speaks the language that a person has chosen, else the browser's, and tells times in the browser's zone."""
+"""The web app speaks the language that a person has chosen, else the browser's, and tells times in the
+browser's zone.
+"""
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import ADMIN, PageTestCase

@@ -1,4 +1,6 @@
-"""Mail on the page: a mailbox is set up, a rule made and tried, a mail arrives by itself, is drafted, allowed and sent."""
+"""Mail on the page: a mailbox is set up, a rule made and tried, a mail arrives by itself, is drafted, allowed
+and sent.
+"""
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.mail_test import Postman

@@ -1,4 +1,6 @@
-"""Mail from one real server to another: the pharmacy's helpdesk asks, and the patient has an answer in the mailbox."""
+"""Mail from one real server to another: the pharmacy's helpdesk asks, and the patient has an answer in the
+mailbox.
+"""
 
 import email
 from email.policy import default

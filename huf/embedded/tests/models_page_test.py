@@ -1,4 +1,7 @@
-"""Models on the page: found on this machine, connected with a key, tested, made the default. Each server is a real one."""
+"""Models on the page: found on this machine, connected with a key, tested, made the default.
+
+Each server is a real one.
+"""
 
 import json
 import threading

@@ -1,4 +1,6 @@
-"""The newcomer of docs/newcomer.md: from a fresh site to an own agent with tools and a schedule, by the mouse, in few clicks."""
+"""The newcomer of docs/newcomer.md: from a fresh site to an own agent with tools and a schedule, by the
+mouse, in few clicks.
+"""
 
 from huf.embedded.tests.browser import needs_browser, open_browser
 from huf.embedded.tests.pages import ADMIN, PASSWORD, PageTestCase

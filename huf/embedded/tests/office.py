@@ -1,4 +1,6 @@
-"""A started Huf with the law office's pack: a lawyer whose case it is, and a model that says what Helena would."""
+"""A started Huf with the law office's pack: a lawyer whose case it is, and a model that says what Helena
+would.
+"""
 
 import shutil
 import tempfile

@@ -1,4 +1,6 @@
-"""Packs on the page: one is looked at, installed, used, updated and removed, with what people made said before."""
+"""Packs on the page: one is looked at, installed, used, updated and removed, with what people made said
+before.
+"""
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import PageTestCase

@@ -1,4 +1,6 @@
-"""The palette of commands: by the keyboard to pages, agents, runs, conversations and records, as far as one may see them."""
+"""The palette of commands: by the keyboard to pages, agents, runs, conversations and records, as far as one
+may see them.
+"""
 
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import PageTestCase

@@ -1,4 +1,6 @@
-"""`scripts/screenshots [README | helena | PAGE ...]`: takes the README's pictures and docs/screenshots anew, from fresh sites."""
+"""`scripts/screenshots [README | helena | PAGE ...]`: takes the README's pictures and docs/screenshots anew,
+from fresh sites.
+"""
 
 import base64
 import sys
@@ -22,7 +24,8 @@ WAYS = {
 QUALITY = 72
 MAX_BYTES = 3_000_000
 TO_THE_BEGINNING = "() => document.querySelector('[data-testid=message-user]').scrollIntoView()"
-"""Not by way of Playwright, which waits for an element to keep still: a long list puts others in its place."""
+"""Not by way of Playwright, which waits for an element to keep still: a long list puts others in its place.
+"""
 
 
 def take_readme_picture() -> None:

@@ -1,4 +1,6 @@
-"""Records of any DocType on the page: listed, made, changed with their rows and files, submitted, cancelled, deleted."""
+"""Records of any DocType on the page: listed, made, changed with their rows and files, submitted, cancelled,
+deleted.
+"""
 
 from urllib.error import HTTPError
 

@@ -1,4 +1,6 @@
-"""Runs on the page: the list opens one, two are compared, what does not exist is told, and the address has it all."""
+"""Runs on the page: the list opens one, two are compared, what does not exist is told, and the address has it
+all.
+"""
 
 from huf.embedded.tests.browser import needs_browser, open_browser, say, sign_in
 from huf.embedded.tests.pages import PASSWORD, PageTestCase

@@ -1,4 +1,6 @@
-"""Functions that the tests call as jobs and over HTTP.  They show state of the caller's own session and change nothing."""
+"""Functions that the tests call as jobs and over HTTP.  They show state of the caller's own session and
+change nothing.
+"""
 
 import sys
 import time

@@ -23,7 +23,9 @@ AGENT = "Office Assistant"
 
 @dataclass(frozen=True)
 class PageOf:
-	"""`address`: with the names of records as {run}; `ready`: the test id of what shows that the page is there."""
+	"""`address`: with the names of records as {run}; `ready`: the test id of what shows that the page is
+	there.
+	"""
 
 	name: str
 	address: str

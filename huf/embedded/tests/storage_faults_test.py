@@ -1,4 +1,6 @@
-"""A full disk, a locked or damaged database: one clear sentence, nothing half written, and a server that goes on."""
+"""A full disk, a locked or damaged database: one clear sentence, nothing half written, and a server that goes
+on.
+"""
 
 import contextlib
 import io

@@ -1,4 +1,6 @@
-"""Triggers with worker processes, one of which is killed in the middle: no event is lost and none is done twice."""
+"""Triggers with worker processes, one of which is killed in the middle: no event is lost and none is done
+twice.
+"""
 
 import time
 from collections import Counter
@@ -58,7 +60,9 @@ class TestWorkers(SiteTestCase):
 		return not waiting and self.count("Started") <= 2
 
 	def take_up_again(self) -> int:
-		"""What the minutes after the death of a worker bring: its jobs fail, its lease runs out, its work is taken up."""
+		"""What the minutes after the death of a worker bring: its jobs fail, its lease runs out, its work is
+		taken up.
+		"""
 		watcher = Worker(SITE, self.sites_path)
 		watcher.lock.acquire()
 		watcher.fail_jobs_of_dead_workers()

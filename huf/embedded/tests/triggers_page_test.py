@@ -1,4 +1,6 @@
-"""Triggers on the page: made, fired by hand, turned on and off, looked back with, and seen to fire by themselves."""
+"""Triggers on the page: made, fired by hand, turned on and off, looked back with, and seen to fire by
+themselves.
+"""
 
 from huf.embedded.tests.browser import needs_browser, wait_to_hear
 from huf.embedded.tests.pages import ADMIN, PageTestCase, choose

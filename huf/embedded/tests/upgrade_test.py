@@ -1,7 +1,7 @@
 """A site that version 0.1.0 made migrates with its queued jobs, stored function paths and installed pack.
 
-The fixture holds a site with the demo agent, the pack sales_report, two custom functions, a queued run and a queued trigger
-event; it was stopped before any worker ran.
+The fixture holds a site with the demo agent, the pack sales_report, two custom functions, a queued run and a
+queued trigger event; it was stopped before any worker ran.
 """
 
 import contextvars

@@ -1,4 +1,6 @@
-"""How near a run is to the floor: beside LiteLLM's call, its translation alone, and Agno where that is installed."""
+"""How near a run is to the floor: beside LiteLLM's call, its translation alone, and Agno where that is
+installed.
+"""
 
 import asyncio
 import json

@@ -1,4 +1,6 @@
-"""Knowledge: how fast 100,000 chunks are indexed, what memory that takes, and how long a search is for who may read what."""
+"""Knowledge: how fast 100,000 chunks are indexed, what memory that takes, and how long a search is for who
+may read what.
+"""
 
 import os
 import random
@@ -140,7 +142,9 @@ def memory() -> float:
 
 
 def timed(user: str, query: str, sources: list[str]) -> tuple[float, float]:
-	"""Milliseconds of a search: on the clock, and of the processor, which others on a machine do not lengthen."""
+	"""Milliseconds of a search: on the clock, and of the processor, which others on a machine do not
+	lengthen.
+	"""
 	with acting_as(user):
 		began, worked = perf_counter(), process_time()
 		search_knowledge(query, sources)

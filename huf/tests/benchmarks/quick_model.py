@@ -1,9 +1,10 @@
-"""A model that costs next to nothing: one event loop and answers made beforehand, for what is compared with a floor.
+"""A model that costs next to nothing: one event loop and answers made beforehand, for what is compared with a
+floor.
 
 	python -m huf.tests.benchmarks.quick_model TOOL     prints its base URL, and ends with its standard input
 
-The prompt says what it does: "5 0.05" is five tool turns and an answer, each after so many seconds. A streamed answer is of
-the first number's many chunks.
+The prompt says what it does: "5 0.05" is five tool turns and an answer, each after so many seconds. A
+streamed answer is of the first number's many chunks.
 """
 
 import asyncio

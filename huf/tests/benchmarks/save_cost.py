@@ -39,8 +39,9 @@ def watch(agent: str, doctype: str, **values) -> str:
 
 
 def print_ratio(what: str, remark: str) -> None:
-	"""Each round saves twice without the hook and once with it, each of them first in turn; the two bare ones differ
-	by chance alone."""
+	"""Each round saves twice without the hook and once with it, each of them first in turn; the two bare ones
+	differ by chance alone.
+	"""
 	note = make("Note", title=unique("Note"))
 	frappe.db.commit()
 	times: dict[str, list[float]] = {"bare": [], "bare too": [], "hooked": []}

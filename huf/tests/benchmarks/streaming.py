@@ -1,4 +1,6 @@
-"""What streaming costs: a chunk beside LiteLLM alone, the first text, and fifty streams at once in a started Huf."""
+"""What streaming costs: a chunk beside LiteLLM alone, the first text, and fifty streams at once in a started
+Huf.
+"""
 
 import json
 import statistics
@@ -29,7 +31,9 @@ PASSWORD = "a password of the benchmark 7"
 
 
 def measure() -> None:
-	"""Print milliseconds a chunk, milliseconds until a text that the model has sent arrives, and the longest silence."""
+	"""Print milliseconds a chunk, milliseconds until a text that the model has sent arrives, and the longest
+	silence.
+	"""
 	with other_process(serve_clock) as base_url:
 		print_chunk(base_url)
 		with tempfile.TemporaryDirectory(prefix="huf-bench-") as home:
@@ -170,7 +174,9 @@ def print_many(url: str, session: dict) -> None:
 
 
 def print_stall(url: str, session: dict) -> None:
-	"""How late a steady stream is at worst, alone and while another process is given long answers as fast as they come."""
+	"""How late a steady stream is at worst, alone and while another process is given long answers as fast as
+	they come.
+	"""
 	alone = read_steady(url, session)
 	with other_process(read_on, url, session):
 		beside = read_steady(url, session)

@@ -13,7 +13,9 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 
 def turns(count: int, tool: str, arguments: dict):
-	"""A model that calls a list tool `count` times for each user message, each time for the next row, then answers."""
+	"""A model that calls a list tool `count` times for each user message, each time for the next row, then
+	answers.
+	"""
 
 	def answer(request: dict):
 		messages = request["messages"]
@@ -60,7 +62,10 @@ def list_tool(rows: int) -> str:
 
 
 class Clock(BaseHTTPRequestHandler):
-	"""A model whose every chunk says when it was sent. The prompt is how many, and the seconds between them: "40 0.1"."""
+	"""A model whose every chunk says when it was sent.
+
+	The prompt is how many, and the seconds between them: "40 0.1".
+	"""
 
 	protocol_version = "HTTP/1.1"
 	disable_nagle_algorithm = True

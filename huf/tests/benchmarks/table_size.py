@@ -1,4 +1,6 @@
-"""Whether runs get slower as there are more of them on record: the same run beside none and beside a million others."""
+"""Whether runs get slower as there are more of them on record: the same run beside none and beside a million
+others.
+"""
 
 import shutil
 import time

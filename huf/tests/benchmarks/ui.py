@@ -1,4 +1,6 @@
-"""The web app in a real browser: the first page, a conversation of 2,000 messages, and a long answer as it comes."""
+"""The web app in a real browser: the first page, a conversation of 2,000 messages, and a long answer as it
+comes.
+"""
 
 import gzip
 import json
@@ -154,7 +156,8 @@ def print_stream(page) -> None:
 
 @contextmanager
 def watched(page, what: str) -> Iterator[None]:
-	"""The longest task by the clock as the page itself is told, and by the processor as the browser's trace has it.
+	"""The longest task by the clock as the page itself is told, and by the processor as the browser's trace
+	has it.
 
 	On a machine with other work the clock counts the waiting too.
 	"""

@@ -13,7 +13,8 @@ home = tempfile.TemporaryDirectory(prefix="huf-contract-", ignore_cleanup_errors
 
 def prepare(probe_app: str):
 	site.create(home.name, admin_password="admin", apps=("frappe", "probe"))
-	# Embedded is stricter than Frappe here: it always asks for the token, and shows tracebacks to developers only.
+	# Embedded is stricter than Frappe here: it always asks for the token, and shows tracebacks to developers
+	# only.
 	folder = site.site_path(home.name)
 	site.write_config(folder, {**site.read_config(folder), "csrf_from_first_write": 0, "developer_mode": 1})
 

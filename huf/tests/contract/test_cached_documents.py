@@ -1,4 +1,6 @@
-"""A cached document is never older than the database.  Runs on both homes, but for what is said to be embedded's."""
+"""A cached document is never older than the database.  Runs on both homes, but for what is said to be
+embedded's.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,6 @@
-"""What the app leans on when it writes: savepoints, callbacks, direct writes and counters.  Runs on both homes."""
+"""What the app leans on when it writes: savepoints, callbacks, direct writes and counters.  Runs on both
+homes.
+"""
 
 import frappe
 from frappe.model.naming import make_autoname

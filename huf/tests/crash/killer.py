@@ -1,8 +1,8 @@
 """A process that forks workers and has them killed: `python -m huf.tests.crash.killer SITE SITES_PATH`.
 
-Reads one JSON object a line: {"run", "kill_at" (number of a commit, 0: let it live), "when" ("before" or "after"),
-"later" (seconds by which this worker's clock is ahead)}; answers each with {"commits", "killed"}. It has one thread and
-has imported what a worker needs, so that a worker is a fork away.
+Reads one JSON object a line: {"run", "kill_at" (number of a commit, 0: let it live), "when" ("before" or
+"after"), "later" (seconds by which this worker's clock is ahead)}; answers each with {"commits", "killed"}.
+It has one thread and has imported what a worker needs, so that a worker is a fork away.
 """
 
 import asyncio

@@ -1,4 +1,6 @@
-"""A run of twelve steps ends the same wherever its worker is killed: documents, mail, and what others were sent."""
+"""A run of twelve steps ends the same wherever its worker is killed: documents, mail, and what others were
+sent.
+"""
 
 import json
 import os
@@ -75,7 +77,9 @@ class TestCrash(SiteTestCase):
 		print(f"\n{commits} boundaries tried: {when} each commit of a run of 12 steps")
 
 	def run_and_kill(self, kill_at: int, when: str) -> dict:
-		"""One run, its worker killed at a commit, taken up by another an hour later; gives what it left behind."""
+		"""One run, its worker killed at a commit, taken up by another an hour later; gives what it left
+		behind.
+		"""
 		self.shop.keys.clear()
 		session = frappe.generate_hash(length=8)
 		request = AgentRequest(

@@ -1,4 +1,7 @@
-"""Mails made by a table: charsets, parts, answers and faults, as programs really write them. The rest lies beside as .eml."""
+"""Mails made by a table: charsets, parts, answers and faults, as programs really write them.
+
+The rest lies beside as .eml.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""What Helena proposes: each write tool and parameter, nothing before a person has allowed it, and the rights of each role."""
+"""What Helena proposes: each write tool and parameter, nothing before a person has allowed it, and the rights
+of each role.
+"""
 
 import io
 import json

@@ -1,4 +1,6 @@
-"""Every pack that Huf ships: its cases pass, and installed, used, updated and removed it leaves nothing behind."""
+"""Every pack that Huf ships: its cases pass, and installed, used, updated and removed it leaves nothing
+behind.
+"""
 
 import re
 import shutil

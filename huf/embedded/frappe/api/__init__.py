@@ -1,4 +1,6 @@
-"""/api: an ordered list of routes.  Version 1 also answers without its number, as `/api/method` and `/api/resource`."""
+"""/api: an ordered list of routes.  Version 1 also answers without its number, as `/api/method` and
+`/api/resource`.
+"""
 
 import frappe
 from frappe.api.v1 import url_rules as v1_rules

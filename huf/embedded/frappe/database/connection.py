@@ -1,6 +1,7 @@
 """One SQLite connection with Frappe's transaction rules.  Knows nothing of DocTypes.
 
-Reads are free; `BEGIN IMMEDIATE` comes before the first write, so that a transaction never has to upgrade its lock.
+Reads are free; `BEGIN IMMEDIATE` comes before the first write, so that a transaction never has to upgrade its
+lock.
 """
 
 import contextlib
@@ -219,7 +220,10 @@ class Connection:
 			self._run(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT * 1000)}")
 
 	def write_began(self) -> float | None:
-		"""When the running write transaction began; None if there is none. Until its end nobody else commits."""
+		"""When the running write transaction began; None if there is none.
+
+		Until its end nobody else commits.
+		"""
 		return self._began if self._connection.in_transaction else None
 
 	def close(self):

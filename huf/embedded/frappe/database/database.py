@@ -42,7 +42,8 @@ class Database(Connection):
 	def sql(
 		self, query: str, values=EMPTY, *, as_dict=False, as_list=False, pluck=False, update=None, debug=False
 	):
-		"""Run SQL with %s or %(name)s.  A tuple of tuples, unless rows are wanted as dicts, lists or one column.
+		"""Run SQL with %s or %(name)s.  A tuple of tuples, unless rows are wanted as dicts, lists or one
+		column.
 
 		A list or tuple among the values becomes `(a, b)`, as for `in %s`.  `for update` takes the write lock.
 		"""

@@ -1,7 +1,7 @@
 """Filters to SQL with `?` parameters.
 
-Rows whose column is NULL take part as in Frappe's lists, where NULL counts as the type's empty value: the SQL says
-`(column op ? OR column IS NULL)`, which, unlike ifnull(), keeps the column's type, collation and index.
+Rows whose column is NULL take part as in Frappe's lists, where NULL counts as the type's empty value: the SQL
+says `(column op ? OR column IS NULL)`, which, unlike ifnull(), keeps the column's type, collation and index.
 """
 
 import datetime

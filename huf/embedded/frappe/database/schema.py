@@ -1,4 +1,6 @@
-"""Tables of DocTypes: column types, created tables, added columns and indexes.  Never drops or retypes a column."""
+"""Tables of DocTypes: column types, created tables, added columns and indexes.  Never drops or retypes a
+column.
+"""
 
 import datetime
 import json

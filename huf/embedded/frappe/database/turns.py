@@ -1,7 +1,8 @@
-"""Whose turn it is to write to a file, among the threads of a process: one after the other, in the order in which they came.
+"""Whose turn it is to write to a file, among the threads of a process: one after the other, in the order in
+which they came.
 
-SQLite alone would have each of them ask again and again, and one of many might never be heard. It still has the last word: who
-has waited for too long asks it, and has the turn if it may write.
+SQLite alone would have each of them ask again and again, and one of many might never be heard. It still has
+the last word: who has waited for too long asks it, and has the turn if it may write.
 """
 
 from collections import deque

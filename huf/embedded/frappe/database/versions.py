@@ -1,10 +1,10 @@
 """Which cached documents are still true.  Holds no documents itself.
 
-Each DocType has a counter in the site's database, raised by every transaction that changed one of its rows.  What
-is cached carries the counter's value of when it was read.  Looking the counters up costs one row, that of all of them
-together, as long as none was raised, and nothing within a write transaction or within a moment of the last look.
-So a cache may be shared by the threads of a process, which see each other's changes at once, and is right a moment later when
-another process has written to the same file.
+Each DocType has a counter in the site's database, raised by every transaction that changed one of its rows.
+What is cached carries the counter's value of when it was read.  Looking the counters up costs one row, that
+of all of them together, as long as none was raised, and nothing within a write transaction or within a moment
+of the last look. So a cache may be shared by the threads of a process, which see each other's changes at
+once, and is right a moment later when another process has written to the same file.
 """
 
 from threading import Lock
@@ -24,7 +24,9 @@ _shared: dict[str, dict] = {}
 """Per database path: {(doctype, key): (version, value)}, common to all connections of the process."""
 
 _changes: dict[str, dict] = {}
-"""Per database path: {doctype: number of its last change by this process, None: number of the last one of all}."""
+"""Per database path: {doctype: number of its last change by this process, None: number of the last one of
+all}.
+"""
 
 _lock = Lock()
 

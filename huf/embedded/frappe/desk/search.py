@@ -35,7 +35,8 @@ def _suggestion(row: list, has_title: bool) -> dict:
 
 
 def search_widget(doctype: str, txt: str, searchfield: str | None, page_length: int, filters) -> list:
-	"""Rows [name, title, search fields ...] the user may read whose name, title or search fields contain `txt`.
+	"""Rows [name, title, search fields ...] the user may read whose name, title or search fields contain
+	`txt`.
 
 	Names that begin with `txt` come first.
 	"""

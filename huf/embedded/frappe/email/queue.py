@@ -1,7 +1,7 @@
 """Mails of the queue, sent by SMTP: each once, tried again while the server cannot be reached.
 
-A mail is marked before it is given to the server. Where a worker dies in between, nobody knows what became of it; that is
-said, and it is not sent again.
+A mail is marked before it is given to the server. Where a worker dies in between, nobody knows what became of
+it; that is said, and it is not sent again.
 """
 
 import datetime
@@ -78,7 +78,10 @@ def find_account(sender: str | None):
 
 
 def flush(moment: datetime.datetime | None = None) -> int:
-	"""Send what is due; returns how many were sent. Called every minute, and after each commit that queued something."""
+	"""Send what is due; returns how many were sent.
+
+	Called every minute, and after each commit that queued something.
+	"""
 	moment, sent = moment or now_datetime(), 0
 	give_up_unknown(moment)
 	for name in due(moment):

@@ -1,4 +1,6 @@
-"""`frappe.get_list` and `frappe.get_all`: rows with filters, fields of linked and child rows, and permissions."""
+"""`frappe.get_list` and `frappe.get_all`: rows with filters, fields of linked and child rows, and
+permissions.
+"""
 
 import json
 import re
@@ -151,7 +153,9 @@ class DatabaseQuery:
 		]
 
 	def column(self, name: str) -> str | None:
-		"""SQL of a column; None if the user may not read it.  Raises DataError for anything that is no column."""
+		"""SQL of a column; None if the user may not read it.  Raises DataError for anything that is no
+		column.
+		"""
 		if NAME.fullmatch(name.strip("`")):
 			name = name.strip("`")
 			return f"{self.table}.`{name}`" if self.may_read(self.doctype, name) else None
@@ -221,7 +225,9 @@ class DatabaseQuery:
 		return self.doctype, column
 
 	def check_query_field(self, doctype: str, fieldname: str):
-		"""Refuse to filter or sort by secrets and by fields above the user's level: the rows would reveal them."""
+		"""Refuse to filter or sort by secrets and by fields above the user's level: the rows would reveal
+		them.
+		"""
 		if self.ignore_permissions or not (field := frappe.get_meta(doctype).get_field(fieldname)):
 			return
 		is_open = field.fieldtype != "Password" and fieldname not in SECRET_FIELDS

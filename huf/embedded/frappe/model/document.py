@@ -180,7 +180,9 @@ class Document(Lifecycle, Checks, BaseDocument):
 			frappe.db.versions.changed(self.doctype)
 
 	def save(self, ignore_permissions=None, ignore_version=None) -> "Document":
-		"""Write the changes; inserts if the document is new.  Raises TimestampMismatchError if it is not the latest."""
+		"""Write the changes; inserts if the document is new.  Raises TimestampMismatchError if it is not the
+		latest.
+		"""
 		self._set_flags(ignore_permissions=ignore_permissions)
 		self.flags.ignore_version = frappe.flags.in_test if ignore_version is None else ignore_version
 		if self.get("__islocal") or not self.get("name"):

@@ -25,7 +25,9 @@ class Lifecycle:
 	# --- state ---
 
 	def load_doc_before_save(self):
-		"""Read what is stored, holding the write lock, so that it stays true until the end of the transaction."""
+		"""Read what is stored, holding the write lock, so that it stays true until the end of the
+		transaction.
+		"""
 		self._doc_before_save = None
 		if self.is_new():
 			return

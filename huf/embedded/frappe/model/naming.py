@@ -64,7 +64,9 @@ def make_autoname(key: str = "", doctype: str = "", doc="", *, ignore_validate=F
 
 
 def parse_naming_series(parts, doctype=None, doc=None, number_generator=None) -> str:
-	"""The first part of # is the counter of what stands before it; fields and parts of the date are filled in."""
+	"""The first part of # is the counter of what stands before it; fields and parts of the date are filled
+	in.
+	"""
 	name, counted = "", False
 	for part in parts.split(".") if isinstance(parts, str) else parts:
 		if part.startswith("#"):

@@ -1,4 +1,6 @@
-"""Which of a request's values a document takes: fields of its DocType and rows of its child tables, nothing else."""
+"""Which of a request's values a document takes: fields of its DocType and rows of its child tables, nothing
+else.
+"""
 
 import frappe
 from frappe.model.controllers import get_controller
@@ -7,7 +9,8 @@ from frappe.model.controllers import get_controller
 def field_values(doctype: str, values: dict) -> dict:
 	"""The known fields among `values`.
 
-	A controller may name further keys in `request_keys`.  Raises ValidationError if a table is not a list of rows.
+	A controller may name further keys in `request_keys`.  Raises ValidationError if a table is not a list of
+	rows.
 	"""
 	meta = frappe.get_meta(doctype)
 	tables = {field.fieldname: field.options for field in meta.get_table_fields()}

@@ -1,7 +1,8 @@
-"""Jobs: `enqueue` writes a row into jobs.db, a worker thread of this or another process runs it (job_worker.py).
+"""Jobs: `enqueue` writes a row into jobs.db, a worker thread of this or another process runs it
+(job_worker.py).
 
-A job runs as the user who enqueued it, in a connection of its own; it commits at its end and rolls back on an exception,
-which also leaves an Error Log.  It never runs twice.
+A job runs as the user who enqueued it, in a connection of its own; it commits at its end and rolls back on an
+exception, which also leaves an Error Log.  It never runs twice.
 """
 
 import pickle
@@ -58,8 +59,8 @@ def enqueue(
 ) -> Job | None:
 	"""Run `method(**kwargs)` in a worker, as the current user.
 
-	With `deduplicate` nothing is added while a job of that `job_id` is queued or running.  `timeout` is in seconds.
-	`at_front` and `event` are accepted and ignored; callbacks are not part of embedded mode.
+	With `deduplicate` nothing is added while a job of that `job_id` is queued or running.  `timeout` is in
+	seconds. `at_front` and `event` are accepted and ignored; callbacks are not part of embedded mode.
 	"""
 	if on_success or on_failure:
 		raise NotImplementedError("enqueue(on_success, on_failure) is not part of embedded mode")

@@ -1,4 +1,5 @@
-"""`frappe.cache`: values shared by the threads of this process, with expiry.  Another process does not see them.
+"""`frappe.cache`: values shared by the threads of this process, with expiry.  Another process does not see
+them.
 
 It stands where real Frappe has Redis.  Values are pickled, so that nobody changes what another one holds.
 """

@@ -14,7 +14,9 @@ def get_traceback(with_context: bool = False) -> str:
 
 
 def try_to_log_error(title: str):
-	"""Roll back and commit an Error Log row of the exception being handled; a line of output where that fails too."""
+	"""Roll back and commit an Error Log row of the exception being handled; a line of output where that fails
+	too.
+	"""
 	try:
 		frappe.db.rollback()
 		frappe.log_error(title=title[:140])

@@ -1,7 +1,7 @@
 """Worker threads: they take jobs out of jobs.db, run them, and write down how each one ended.
 
-Any number of processes may work on one site.  A job is taken in one statement, so it never runs twice; what a process that
-died had taken is marked failed, not repeated.
+Any number of processes may work on one site.  A job is taken in one statement, so it never runs twice; what a
+process that died had taken is marked failed, not repeated.
 """
 
 import ctypes
@@ -23,8 +23,8 @@ KEEP_SECONDS = {"finished": 600, "failed": 7 * 24 * 3600}
 class Worker:
 	"""Threads that run the jobs of one site.  One of them keeps out of the "long" queue.
 
-	While it lives it holds a file lock of its name: the operating system releases that when the process dies, however
-	it dies, and so every other worker can tell its unfinished jobs from those of a living one.
+	While it lives it holds a file lock of its name: the operating system releases that when the process dies,
+	however it dies, and so every other worker can tell its unfinished jobs from those of a living one.
 	"""
 
 	def __init__(self, site: str, sites_path: str = ".", threads: int = 4):
@@ -129,7 +129,9 @@ class Worker:
 		self._db.execute(query, (status, error, time.time(), row["id"]))
 
 	def _watch(self):
-		"""Once a second: interrupt jobs over their time.  Once a minute: drop old rows, look for dead workers."""
+		"""Once a second: interrupt jobs over their time.  Once a minute: drop old rows, look for dead
+		workers.
+		"""
 		beat = 0
 		while not self.stopping.wait(1):
 			beat += 1
@@ -148,7 +150,8 @@ class Worker:
 class Run:
 	"""One job in one thread, with its deadline.
 
-	Python offers no way to stop a thread inside a blocking call: the exception arrives with the next bytecode.
+	Python offers no way to stop a thread inside a blocking call: the exception arrives with the next
+	bytecode.
 	"""
 
 	def __init__(self, timeout: float):

@@ -1,8 +1,8 @@
 """The second SQLite file of a site, `jobs.db`: queued jobs, last runs of the schedule, events for browsers.
 
-It is apart from the site's own database on purpose.  A job must be visible to workers the moment it is enqueued,
-whether or not the caller commits, and it must never wait for the caller's write transaction.  Every statement here
-commits by itself; nothing in this file ever touches the site's records.
+It is apart from the site's own database on purpose.  A job must be visible to workers the moment it is
+enqueued, whether or not the caller commits, and it must never wait for the caller's write transaction.  Every
+statement here commits by itself; nothing in this file ever touches the site's records.
 """
 
 import os

@@ -1,4 +1,6 @@
-"""Answers: what `frappe.local.response` holds becomes JSON, a download or a redirect; exceptions become error bodies."""
+"""Answers: what `frappe.local.response` holds becomes JSON, a download or a redirect; exceptions become error
+bodies.
+"""
 
 import json
 import os

@@ -16,7 +16,9 @@ LOOSE = {bool: Union[int, bool, float]}  # noqa: UP007 (a type built at run time
 def validate_argument_types(
 	function: Callable, apply_condition: Callable[[], bool] = lambda: True
 ) -> Callable:
-	"""Wrap `function`: while `apply_condition()` holds, "3" becomes 3 for an int and "abc" is FrappeTypeError."""
+	"""Wrap `function`: while `apply_condition()` holds, "3" becomes 3 for an int and "abc" is
+	FrappeTypeError.
+	"""
 	signature = inspect.signature(function)
 	checks = {
 		name: _adapter(parameter)

@@ -1,7 +1,7 @@
 """Pages: a path becomes a file of an app's `www` folder, `page.html` with an optional `page.py` beside it.
 
-`website_route_rules` map other paths to a page, `page_renderer` classes may answer before it.  There is no base template:
-a page is rendered as it is.
+`website_route_rules` map other paths to a page, `page_renderer` classes may answer before it.  There is no
+base template: a page is rendered as it is.
 """
 
 import importlib
@@ -40,7 +40,9 @@ def get_home_page() -> str:
 
 
 def resolve_route(path: str) -> str:
-	"""The page `website_route_rules` name for this path; variables of the rule become arguments of the request."""
+	"""The page `website_route_rules` name for this path; variables of the rule become arguments of the
+	request.
+	"""
 	rules = frappe.get_hooks("website_route_rules")
 	routes = Map(
 		[Rule(rule["from_route"], endpoint=rule["to_route"]) for rule in rules], strict_slashes=False
@@ -79,5 +81,7 @@ def _environment(folder: str) -> Environment:
 
 
 def render(app: str, template: str, context: dict) -> str:
-	"""A file of the app's `www` folder.  Values are escaped; real Frappe does not do that, so pages also write `| e`."""
+	"""A file of the app's `www` folder.  Values are escaped; real Frappe does not do that, so pages also
+	write `| e`.
+	"""
 	return _environment(www_folder(app)).get_template(template).render(_=frappe._, frappe=frappe, **context)

@@ -1,4 +1,6 @@
-"""Tools for models that cannot call any, over real HTTP: plans, calls, results and answers, and what goes wrong in plans."""
+"""Tools for models that cannot call any, over real HTTP: plans, calls, results and answers, and what goes
+wrong in plans.
+"""
 
 import json
 

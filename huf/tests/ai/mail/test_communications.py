@@ -1,4 +1,6 @@
-"""Mail that Frappe itself has received: taken in once, in its thread, by the mailbox that stands for its account."""
+"""Mail that Frappe itself has received: taken in once, in its thread, by the mailbox that stands for its
+account.
+"""
 
 import json
 import unittest

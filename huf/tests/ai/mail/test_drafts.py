@@ -1,4 +1,6 @@
-"""What agents write to people: one draft a thread, never over a person's words, never to a machine, never behind a person's back."""
+"""What agents write to people: one draft a thread, never over a person's words, never to a machine, never
+behind a person's back.
+"""
 
 import frappe
 

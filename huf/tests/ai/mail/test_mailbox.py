@@ -1,4 +1,6 @@
-"""Mailboxes on a real IMAP server: what is new is taken once, whatever happens to the server, the workers or the mails."""
+"""Mailboxes on a real IMAP server: what is new is taken once, whatever happens to the server, the workers or
+the mails.
+"""
 
 import os
 import random

@@ -1,4 +1,5 @@
-"""Requests by language, and the one call that the offline provider makes of each; today is Wednesday, 2026-03-04.
+"""Requests by language, and the one call that the offline provider makes of each; today is Wednesday,
+2026-03-04.
 
 The sentences of README, docs/newcomer.md, the demo agent's starters and the page tests are among them.
 """

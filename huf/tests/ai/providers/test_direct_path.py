@@ -1,4 +1,6 @@
-"""The two ways to a model, over the same wire: what is sent is the same byte for byte, and so is what is read."""
+"""The two ways to a model, over the same wire: what is sent is the same byte for byte, and so is what is
+read.
+"""
 
 from dataclasses import replace
 
@@ -163,6 +165,8 @@ def ask(model, tools=(), said=lambda failed: str(failed).partition(" (")[0]):
 
 
 def without_words(told):
-	"""What counts of a failure for the loop: our own wire knows more exactly than LiteLLM's what has happened."""
+	"""What counts of a failure for the loop: our own wire knows more exactly than LiteLLM's what has
+	happened.
+	"""
 	_, _, retryable, usage, shown = told
 	return retryable, usage and usage.cost, shown

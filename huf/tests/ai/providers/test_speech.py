@@ -1,4 +1,6 @@
-"""What speech costs: set aside before a recording is sent, settled by what the provider says, and never past a limit."""
+"""What speech costs: set aside before a recording is sent, settled by what the provider says, and never past
+a limit.
+"""
 
 import base64
 

@@ -1,4 +1,6 @@
-"""What a run belongs to or needs is deleted while it is open: it ends, and what it did and used stays on record."""
+"""What a run belongs to or needs is deleted while it is open: it ends, and what it did and used stays on
+record.
+"""
 
 from datetime import timedelta
 

@@ -1,4 +1,6 @@
-"""A run told again from its journal is the same, byte for byte, without a network; two runs are laid side by side."""
+"""A run told again from its journal is the same, byte for byte, without a network; two runs are laid side by
+side.
+"""
 
 import socket
 from unittest import mock

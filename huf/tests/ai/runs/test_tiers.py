@@ -1,4 +1,6 @@
-"""Agents whose model and mode are chosen by task: the right model first, a larger one where it does not get on."""
+"""Agents whose model and mode are chosen by task: the right model first, a larger one where it does not get
+on.
+"""
 
 import frappe
 

@@ -1,4 +1,6 @@
-"""Limits in money and tokens: set aside before each call, settled after, and said clearly when they end a run."""
+"""Limits in money and tokens: set aside before each call, settled after, and said clearly when they end a
+run.
+"""
 
 from datetime import timedelta
 

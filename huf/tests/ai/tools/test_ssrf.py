@@ -1,4 +1,6 @@
-"""What no web tool may reach, however it is written or hidden, and what it must not swallow: each with its reason."""
+"""What no web tool may reach, however it is written or hidden, and what it must not swallow: each with its
+reason.
+"""
 
 import socket
 import threading

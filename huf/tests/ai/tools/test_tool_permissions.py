@@ -32,7 +32,9 @@ ARGUMENTS = {
 	"Set Value": lambda name: {"name": name, "fieldname": "status", "value": "Closed"},
 }
 ELSEWHERE = {"GET", "POST", "Run Agent", "Search Knowledge", "Speech to Text"}
-"""Types that read no document of the DocType: see the tests below, and test_http, test_admission and test_canary."""
+"""Types that read no document of the DocType: see the tests below, and test_http, test_admission and
+test_canary.
+"""
 
 
 class TestToolPermissions(SiteTestCase):

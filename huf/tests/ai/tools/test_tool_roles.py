@@ -1,4 +1,6 @@
-"""Which roles may use which tools: a law firm's rule, before the model is told of a tool and again when it is called."""
+"""Which roles may use which tools: a law firm's rule, before the model is told of a tool and again when it is
+called.
+"""
 
 import frappe
 

@@ -15,7 +15,9 @@ from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo
 
 WRITERS, WORKERS = 8, 4
 SAVES = int(os.environ.get("HUF_TEST_SAVES", "160"))
-"""Few, so that the suite stays quick; embedded/tests/trigger_workers_test.py makes 500, with worker processes."""
+"""Few, so that the suite stays quick; embedded/tests/trigger_workers_test.py makes 500, with worker
+processes.
+"""
 
 
 class TestConcurrency(TriggerTestCase):
@@ -52,7 +54,9 @@ class TestConcurrency(TriggerTestCase):
 
 
 def save_together(saves: int) -> list[str]:
-	"""Save to-dos on as many connections as there are writers; gives the document of each save that was committed."""
+	"""Save to-dos on as many connections as there are writers; gives the document of each save that was
+	committed.
+	"""
 	users = [make_user("Huf User") for _ in range(WRITERS)]
 	shares = [saves // WRITERS + (number < saves % WRITERS) for number in range(WRITERS)]
 	saved = together([(write, *pair) for pair in zip(users, shares, strict=True)])

@@ -11,7 +11,9 @@ from huf.tests.factories import unique
 from huf.tests.triggers import TriggerTestCase, events_of, work_off
 
 DAY = datetime(2031, 3, 3)
-"""A day to come, so that a scheduler of the site itself, which has the real time, leaves these triggers alone."""
+"""A day to come, so that a scheduler of the site itself, which has the real time, leaves these triggers
+alone.
+"""
 
 
 def at(clock: str) -> datetime:

@@ -1,4 +1,6 @@
-"""The definition of a DocType, as a document: saving it makes or extends its table, which stays when it is deleted."""
+"""The definition of a DocType, as a document: saving it makes or extends its table, which stays when it is
+deleted.
+"""
 
 import re
 

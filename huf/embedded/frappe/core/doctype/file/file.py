@@ -93,7 +93,8 @@ class File(Document):
 		if not self.file_name:
 			self.file_name = frappe.generate_hash(length=10)
 		self.content_hash, self.file_size = hashlib.md5(content).hexdigest(), len(content)
-		# The write lock keeps other uploads from choosing the same path, or sharing content a rollback removes.
+		# The write lock keeps other uploads from choosing the same path, or sharing content a rollback
+		# removes.
 		frappe.db.begin()
 		path = self.free_path(self.folder_path(cint(self.is_private)), content)
 		if not path.exists():

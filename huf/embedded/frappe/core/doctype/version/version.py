@@ -20,7 +20,9 @@ class Version(Document):
 
 
 def get_diff(old, new) -> dict | None:
-	"""{changed: [[field, old, new]], added / removed: [[table, row]], row_changed: [[table, index, name, changed]]}"""
+	"""{changed: [[field, old, new]], added / removed: [[table, row]], row_changed: [[table, index, name,
+	changed]]}
+	"""
 	diff = frappe._dict(changed=changed_fields(old, new), added=[], removed=[], row_changed=[])
 	for fieldname in new._table_fieldnames:
 		before = {row.name: row for row in old.get(fieldname)}
