@@ -22,7 +22,9 @@ POLL_SECONDS = 0.2
 
 
 class RealtimeServer:
-	"""The Socket.IO side of one site.  `wrap(application)` answers /socket.io and hands on everything else."""
+	"""The Socket.IO side of one site.  `wrap(application)` answers /socket.io and hands on everything
+	else.
+	"""
 
 	def __init__(self, site: str, sites_path: str = "."):
 		self.site, self.sites_path, self.namespace = site, sites_path, f"/{site}"

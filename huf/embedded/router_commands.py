@@ -1,5 +1,5 @@
-"""The commands `huf router eval` and `huf router fit`: how well messages are classified, and which threshold
-fits.
+"""The commands `huf router eval` and `huf router fit`: how well messages are classified, and which
+threshold fits.
 """
 
 import json
@@ -96,7 +96,7 @@ def fit(home):
 	fitted = fit_threshold(outcomes)
 	if not fitted:
 		raise click.ClickException(
-			f"{len(outcomes)} decisions have come to an end; {MIN_DECISIONS} are needed to suggest a threshold."
+			f"{len(outcomes)} decisions have come to an end; {MIN_DECISIONS} are needed to suggest a threshold."  # noqa: E501
 		)
 	threshold, share = fitted
 	click.echo(

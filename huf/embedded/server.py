@@ -1,8 +1,8 @@
 """The one process of an embedded site: web server, Socket.IO, job workers and the schedule.
 
 gunicorn with one worker process and many threads, Werkzeug's threaded server on Windows.  Our own threads
-start in the process that answers requests, after the fork.  A file lock keeps a second server from the same
-folder.
+start in the process that answers requests, after the fork.  A file lock keeps a second server from the
+same folder.
 """
 
 import contextlib
@@ -56,7 +56,9 @@ class Services:
 
 
 class StreamLimit:
-	"""A WSGI application that limits how many requests run at a time that last as long as their reader likes."""
+	"""A WSGI application that limits how many requests run at a time that last as long as their reader
+	likes.
+	"""
 
 	def __init__(self, application: Callable, max_streams: int = MAX_STREAMS):
 		self.application = application

@@ -119,7 +119,9 @@ def sync_app(frappe, app: str) -> list[str]:
 
 @contextmanager
 def opened(home, site: str = SITE):
-	"""`frappe` with the site open as Administrator, closed again at the end; what is not committed is lost."""
+	"""`frappe` with the site open as Administrator, closed again at the end; what is not committed is
+	lost.
+	"""
 	huf.embedded.install()
 	frappe = import_module("frappe")
 	with frappe.site_local.opened(site, str(sites_path(home))):
@@ -159,7 +161,9 @@ def make_missing_roles(frappe, roles=()):
 
 
 def import_fixtures(frappe, app: str):
-	"""Documents of the app's fixtures/*.json: new ones are inserted, known ones are brought up to the file."""
+	"""Documents of the app's fixtures/*.json: new ones are inserted, known ones are brought up to the
+	file.
+	"""
 	folder = Path(frappe.get_app_path(app, "fixtures"))
 	for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
 		for values in json.loads(file.read_text(encoding="utf-8")):

@@ -15,8 +15,8 @@ from huf.ai.providers.tiers import ModelTiers
 
 @dataclass(frozen=True)
 class Recipe:
-	"""What an SDK agent is built from, as a cache key: saved versions of its documents, the user and their
-	roles.
+	"""What an SDK agent is built from, as a cache key: saved versions of its documents, the user and
+	their roles.
 	"""
 
 	versions: tuple
@@ -68,7 +68,9 @@ class AgentManager:
 		)
 
 	def escalate(self, is_unreachable: bool) -> tuple[str | None, str] | None:
-		"""(provider, model) of the next tier, for a run that does not succeed with its own; None without one."""
+		"""(provider, model) of the next tier, for a run that does not succeed with its own; None without
+		one.
+		"""
 		model = self.tiers and self.tiers.next(is_unreachable)
 		return choose_model(self.agent_doc, None, model) if model else None
 

@@ -1,7 +1,7 @@
 """Runs coroutines from Frappe's synchronous code, on event loops that are cached with their connections.
 
-`frappe.local` lives in context variables. A task has a copy of them, so what it changed there is carried back
-at its end.
+`frappe.local` lives in context variables. A task has a copy of them, so what it changed there is carried
+back at its end.
 """
 
 import asyncio
@@ -25,7 +25,9 @@ _model_loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 
 class CarriedContext:
-	"""Carries context variables from the task that awaits something back to the one that waits for the task."""
+	"""Carries context variables from the task that awaits something back to the one that waits for the
+	task.
+	"""
 
 	def __init__(self) -> None:
 		self.context: contextvars.Context | None = None
@@ -129,8 +131,8 @@ def is_loop_running() -> bool:
 
 
 async def run_on_model_loop(coroutine: Coroutine) -> Any:
-	"""Run a coroutine on the one loop of this process for LiteLLM, whose clients and logging queue belong to
-	one loop.
+	"""Run a coroutine on the one loop of this process for LiteLLM, whose clients and logging queue belong
+	to one loop.
 
 	Cancelling the wait cancels the coroutine. It sees no context variables, so nothing of frappe.
 	"""

@@ -1,4 +1,5 @@
-"""Runs synchronous tools in a thread that can be abandoned; an abandoned tool loses its database connection.
+"""Runs synchronous tools in a thread that can be abandoned; an abandoned tool loses its database
+connection.
 
 A call has `frappe.local` for itself from the start (in Frappe 16 a copied context would share it), on the
 run's connection. Until it ends, nothing else may use that connection: see `is_tool_running`.
@@ -57,7 +58,9 @@ async def run_in_thread(function: Callable[[], Any]) -> Any:
 
 
 def is_tool_running() -> bool:
-	"""Whether the event loop of this thread waits for a synchronous tool, which has the connection meanwhile."""
+	"""Whether the event loop of this thread waits for a synchronous tool, which has the connection
+	meanwhile.
+	"""
 	return bool(get_running_calls())
 
 
@@ -68,7 +71,9 @@ def abandon_calls() -> None:
 
 
 def abandon(context: Context) -> None:
-	"""Take the connection away from a call that goes on: what it wrote is rolled back, later statements fail."""
+	"""Take the connection away from a call that goes on: what it wrote is rolled back, later statements
+	fail.
+	"""
 	# The context itself is entered by its thread. The call may have opened a connection of its own.
 	taken = {frappe.local.db, context.copy().run(lambda: frappe.local.db)}
 	frappe.connect(set_admin_as_user=False)
@@ -100,7 +105,9 @@ def detach() -> None:
 
 
 def call_as_same_user(function: Callable[[], Any]) -> Any:
-	"""Call it, and forget what was cached for another user if the function does not return as the same one."""
+	"""Call it, and forget what was cached for another user if the function does not return as the same
+	one.
+	"""
 	user = frappe.session.user
 	try:
 		return function()

@@ -1,8 +1,9 @@
 """Fits what a model is sent into its context window, without changing the transcript itself.
 
-The oldest tool results are shortened first, then only named; then the oldest exchanges of earlier runs are
-dropped. System messages, this run's prompt and the results of its last step stay whole as long as anything
-else can be cut. A call and its result stay together. The same transcript is always fitted in the same way.
+The oldest tool results are shortened first, then only named; then the oldest exchanges of earlier runs
+are dropped. System messages, this run's prompt and the results of its last step stay whole as long as
+anything else can be cut. A call and its result stay together. The same transcript is always fitted in the
+same way.
 """
 
 from bisect import bisect_left
@@ -60,7 +61,8 @@ class TooLong:
 	def __str__(self) -> str:
 		return (
 			f"The model has to be sent {self.needed:,} tokens, and there is room for {self.allowed:,}. "
-			"Shorten the instructions or the request, give the agent fewer tools, or choose a model with a larger window."
+			"Shorten the instructions or the request, give the agent fewer tools, or choose a model with a "
+			"larger window."
 		)
 
 
@@ -144,7 +146,8 @@ def further_cuts(
 	"""Made one after the other until it fits; what is least missed comes first."""
 	old = [result for result in results if not result.is_last]
 	last = [result for result in results if result.is_last]
-	# As many characters as there may be tokens: a longer result takes about a quarter of the room by itself.
+	# As many characters as there may be tokens: a longer result takes about a quarter of the room by
+	# itself.
 	yield from (result.cut_to(allowed) for result in results)
 	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in old)
 	yield from (result.replace_by(stub(result.number)) for result in old)

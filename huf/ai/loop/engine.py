@@ -1,4 +1,5 @@
-"""The agent loop: call the model, make the tool calls it asks for, until it answers or a guard stops the run.
+"""The agent loop: call the model, make the tool calls it asks for, until it answers or a guard stops the
+run.
 
 Knows no frappe, no litellm and no database: the model, tools, journal and listener are handed to it.
 """
@@ -32,7 +33,8 @@ async def run_loop(
 	approve: Approve | None = None,
 	escalate: Escalate = no_larger_model,
 ) -> Outcome:
-	"""Run until the model answers without asking for a tool; return how it ended, with the whole transcript.
+	"""Run until the model answers without asking for a tool; return how it ended, with the whole
+	transcript.
 
 	Args:
 		messages: the beginning of the transcript in OpenAI's form; its last message is what this run is
@@ -40,7 +42,8 @@ async def run_loop(
 		escalate: returns a larger model, for a run whose own is unreachable, stalls or writes its calls
 		wrongly.
 
-	Raises RunPaused where `approve` does: the run waits for a person. A ModelError ends the outcome instead.
+	Raises RunPaused where `approve` does: the run waits for a person. A ModelError ends the outcome
+	instead.
 	"""
 	journal = journal or NoJournal()
 	runner = ToolRunner(guards, journal, emit, approve)
@@ -89,7 +92,9 @@ async def run_loop(
 
 
 def finish(outcome: Outcome, turn: Turn, last_chance: Verdict | None) -> Outcome:
-	"""End with the model's text; `last_chance`: the guard that asked for an answer at once, whatever it is."""
+	"""End with the model's text; `last_chance`: the guard that asked for an answer at once, whatever it
+	is.
+	"""
 	if turn.text:
 		outcome.text, outcome.is_recorded = turn.text, False
 		outcome.messages.append({"role": "assistant", "content": turn.text})

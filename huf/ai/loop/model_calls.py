@@ -32,8 +32,8 @@ async def call_model(
 ) -> ModelReply:
 	"""The reply of the first try that has one. Every try is recorded by itself.
 
-	Raises ModelError where no try succeeds, RunStopped where a guard or a budget ends it; the text that had
-	arrived until then is kept in the outcome.
+	Raises ModelError where no try succeeds, RunStopped where a guard or a budget ends it; the text that
+	had arrived until then is kept in the outcome.
 	"""
 	sent = view.fit()
 	for attempt in count():
@@ -51,7 +51,9 @@ async def call_model(
 async def reserve(
 	sent: ModelInput, step: int, model: Model, guards: Sequence[Guard], journal: Journal
 ) -> Grant | None:
-	"""Record the call with what it may cost; wait while other calls have reserved what is left of a budget."""
+	"""Record the call with what it may cost; wait while other calls have reserved what is left of a
+	budget.
+	"""
 
 	def measure_cost() -> WorstCase | None:
 		return model.worst_case(sent.messages, sent.tools, sent.counted)

@@ -18,7 +18,7 @@ LEAD_CHARS = 200
 READ_MORE = "read_more"
 DESCRIPTION = (
 	"Read on in a result that was cut off. Results are numbered in order, from 1. "
-	"Returns the text from `offset` on; with `find`, from the next place at or after `offset` that has these words."
+	"Returns the text from `offset` on; with `find`, from the next match at or after `offset`."
 )
 PARAMETERS = {
 	"type": "object",
@@ -33,8 +33,8 @@ PARAMETERS = {
 
 
 def excerpt(text: str, max_chars: int, number: int | None) -> str:
-	"""The text in at most `max_chars` characters (at least MIN_EXCERPT_CHARS); a cut one ends in a line on
-	how to read on.
+	"""The text in at most `max_chars` characters (at least MIN_EXCERPT_CHARS); a cut one ends in a line
+	on how to read on.
 
 	`number` is None for a result of an earlier run, which can no longer be read.
 	"""

@@ -34,7 +34,10 @@ REFUSALS = {
 	DraftStatus.APPLIED.value: "It was done before.",
 	DraftStatus.FAILED.value: "It was approved before and failed.",
 }
-NOT_TRIED = "This call has not been tried: the tool does not declare that it changes documents only. These are its arguments."
+NOT_TRIED = (
+	"This call has not been tried, because the tool does not declare that it changes documents only. "
+	"These are its arguments."
+)
 
 
 class Approvals:

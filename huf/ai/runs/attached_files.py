@@ -1,6 +1,7 @@
 """Reads the files of a message: checks that the user may read them and extracts their text for the model.
 
-`storage/message_files.py` then attaches them to the conversation, whose readers may read them from then on.
+`storage/message_files.py` then attaches them to the conversation, whose readers may read them from then
+on.
 """
 
 from collections.abc import Sequence
@@ -30,8 +31,8 @@ MAX_PICTURE_BYTES = 3_750_000
 MAX_TEXT_CHARS = 200_000
 """Text of files in one message, even in the largest context window."""
 DESCRIPTION = (
-	"Read on in an attached file that was cut off. Returns its text from `offset` on; with `find`, from the next "
-	"match at or after `offset`."
+	"Read on in an attached file that was cut off. Returns its text from `offset` on; with `find`, from the "
+	"next match at or after `offset`."
 )
 PARAMETERS = {
 	"type": "object",
@@ -59,8 +60,8 @@ def describe_limits() -> dict:
 def read_attached_files(wanted: Sequence[str], user: str, provider: str | None, model: str) -> MessageFiles:
 	"""The Files (by name or address) that the user adds to a message, read for the model. Writes nothing.
 
-	Raises PermissionError for one they may not read, UsageError for what is too large, too many or cannot be
-	read.
+	Raises PermissionError for one they may not read, UsageError for what is too large, too many or cannot
+	be read.
 	"""
 	if len(wanted) > MAX_FILES:
 		raise UsageError(f"At most {MAX_FILES} files fit into one message.")

@@ -20,7 +20,9 @@ def has_permission(
 	debug=False,
 	verbose=False,
 ) -> bool:
-	"""Whether the user may do this with the DocType or document; PermissionError instead of False if `throw`."""
+	"""Whether the user may do this with the DocType or document; PermissionError instead of False if
+	`throw`.
+	"""
 	if not doctype and doc:
 		doctype = doc.doctype
 	is_allowed = permissions.has_permission(

@@ -1,7 +1,7 @@
 """The WSGI application: one request, one `frappe.local`, one database connection.
 
-Changing verbs commit, GET and HEAD roll back, exceptions roll back.  The context lives until the body of the
-answer is closed, so that a generator that streams may still use the database.
+Changing verbs commit, GET and HEAD roll back, exceptions roll back.  The context lives until the body of
+the answer is closed, so that a generator that streams may still use the database.
 """
 
 import json
@@ -155,7 +155,9 @@ def dispatch(request: Request) -> Response:
 
 
 def send_asset(path: str) -> Response:
-	"""A file of an app's `public` folder.  Names with a hash never change their content: browsers keep them."""
+	"""A file of an app's `public` folder.  Names with a hash never change their content: browsers keep
+	them.
+	"""
 	app, _slash, name = path.partition("/")
 	if app not in frappe.get_installed_apps():
 		raise NotFound

@@ -38,7 +38,9 @@ AUTOMATIC_ROLES = ("Guest", "All", "Desk User", "Administrator")
 def has_permission(
 	doctype, ptype="read", doc=None, user=None, raise_exception=True, *, parent_doctype=None, debug=False
 ) -> bool:
-	"""Whether a user may do this.  Never raises: `raise_exception` means to show the reasons of a refusal."""
+	"""Whether a user may do this.  Never raises: `raise_exception` means to show the reasons of a
+	refusal.
+	"""
 	user = user or frappe.session.user
 	if user == "Administrator":
 		return True
@@ -247,7 +249,7 @@ def get_user_permissions(user: str | None = None) -> dict:
 def read_user_permissions(user: str) -> dict:
 	by_doctype = {}
 	rows = frappe.db.sql(
-		"SELECT allow, for_value AS doc, applicable_for, is_default FROM `tabUser Permission` WHERE user = %s",
+		"SELECT allow, for_value AS doc, applicable_for, is_default FROM `tabUser Permission` WHERE user = %s",  # noqa: E501
 		(user,),
 		as_dict=True,
 	)

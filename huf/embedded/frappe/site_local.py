@@ -1,7 +1,7 @@
 """What belongs to one request, job or script: `frappe.local`, and opening and closing a site.
 
-Real Frappe keeps it in context variables; so does this.  A thread or coroutine started directly sees it if it
-is run with `contextvars.copy_context().run`, on both.
+Real Frappe keeps it in context variables; so does this.  A thread or coroutine started directly sees it
+if it is run with `contextvars.copy_context().run`, on both.
 """
 
 import json
@@ -16,7 +16,9 @@ _state: ContextVar[dict] = ContextVar("frappe.local")
 
 
 class Local:
-	"""A bag of attributes of the running context; what a copy of the context sets, the original does not see."""
+	"""A bag of attributes of the running context; what a copy of the context sets, the original does not
+	see.
+	"""
 
 	__slots__ = ()
 

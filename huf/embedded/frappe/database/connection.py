@@ -1,7 +1,7 @@
 """One SQLite connection with Frappe's transaction rules.  Knows nothing of DocTypes.
 
-Reads are free; `BEGIN IMMEDIATE` comes before the first write, so that a transaction never has to upgrade its
-lock.
+Reads are free; `BEGIN IMMEDIATE` comes before the first write, so that a transaction never has to upgrade
+its lock.
 """
 
 import contextlib
@@ -159,7 +159,7 @@ class Connection:
 		except sqlite3.OperationalError as error:
 			if "locked" in str(error):
 				raise QueryTimeoutError(
-					"Another transaction held the write lock for too long: commit before waiting for a model, "
+					"Another transaction held the write lock for too long: commit before waiting for a model, "  # noqa: E501
 					"a tool or the network."
 				) from error
 			raise

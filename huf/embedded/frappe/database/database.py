@@ -45,7 +45,8 @@ class Database(Connection):
 		"""Run SQL with %s or %(name)s.  A tuple of tuples, unless rows are wanted as dicts, lists or one
 		column.
 
-		A list or tuple among the values becomes `(a, b)`, as for `in %s`.  `for update` takes the write lock.
+		A list or tuple among the values becomes `(a, b)`, as for `in %s`.  `for update` takes the write
+		lock.
 		"""
 		query = str(query)
 		if (
@@ -109,7 +110,7 @@ class Database(Connection):
 			return self._single_values(doctype, filters, fieldname, as_dict)
 		try:
 			return self._select(doctype, filters, fieldname, as_dict=as_dict or fieldname == "*", pluck=pluck,
-				order_by=None if distinct else order_by, distinct=distinct, limit=limit, update=update)  # fmt: skip
+				order_by=None if distinct else order_by, distinct=distinct, limit=limit, update=update)  # fmt: skip  # noqa: E501
 		except self.OperationalError as error:
 			is_missing = self.is_table_missing(error)
 			if ignore and (is_missing or self.is_missing_column(error)):

@@ -30,7 +30,7 @@ COLUMN_TYPES = {
 		VARCHAR,
 	),
 	**dict.fromkeys(
-		("Small Text", "Text", "Long Text", "Code", "Text Editor", "Markdown Editor", "HTML Editor", "Geolocation",
+		("Small Text", "Text", "Long Text", "Code", "Text Editor", "Markdown Editor", "HTML Editor", "Geolocation",  # noqa: E501
 		"Signature"),
 		LONG_TEXT,
 	),
@@ -55,11 +55,11 @@ OPTIONAL_COLUMNS = dict.fromkeys(("_user_tags", "_comments", "_assign", "_liked_
 INTERNAL_TABLES = (
 	f"""CREATE TABLE IF NOT EXISTS `tabSingles` (doctype {VARCHAR}, field {VARCHAR}, value {LONG_TEXT},
 		PRIMARY KEY (doctype, field))""",
-	"""CREATE TABLE IF NOT EXISTS `tabSeries` (name VARCHAR(100) PRIMARY KEY, current INTEGER NOT NULL DEFAULT 0)""",
+	"""CREATE TABLE IF NOT EXISTS `tabSeries` (name VARCHAR(100) PRIMARY KEY, current INTEGER NOT NULL DEFAULT 0)""",  # noqa: E501
 	f"""CREATE TABLE IF NOT EXISTS `__Auth` (doctype {VARCHAR}, name {VARCHAR}, fieldname {VARCHAR}, password TEXT,
-		encrypted INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (doctype, name, fieldname))""",
+		encrypted INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (doctype, name, fieldname))""",  # noqa: E501
 	"""CREATE TABLE IF NOT EXISTS `tabSessions` (sid TEXT PRIMARY KEY, user TEXT NOT NULL, sessiondata TEXT NOT NULL,
-		lastupdate TEXT NOT NULL)""",
+		lastupdate TEXT NOT NULL)""",  # noqa: E501
 	"""CREATE TABLE IF NOT EXISTS `tabSessions` (sid VARCHAR(140) PRIMARY KEY, user VARCHAR(140),
 		sessiondata TEXT, lastupdate DATETIME)""",
 	"""CREATE TABLE IF NOT EXISTS `__DocTypeVersion` (doctype TEXT PRIMARY KEY, version INTEGER NOT NULL)""",
@@ -140,7 +140,9 @@ PARSED = ("Date", "Datetime", "JSON")
 
 
 def to_field(value, fieldtype: str | None, column: str = ""):
-	"""A value as a field of this type stores it.  Raises OperationalError for a broken date or broken JSON."""
+	"""A value as a field of this type stores it.  Raises OperationalError for a broken date or broken
+	JSON.
+	"""
 	if value is None or fieldtype not in PARSED:
 		return value if type(value) in PLAIN else to_column(value)
 	if fieldtype != "JSON":

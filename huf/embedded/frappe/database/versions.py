@@ -1,10 +1,10 @@
 """Which cached documents are still true.  Holds no documents itself.
 
-Each DocType has a counter in the site's database, raised by every transaction that changed one of its rows.
-What is cached carries the counter's value of when it was read.  Looking the counters up costs one row, that
-of all of them together, as long as none was raised, and nothing within a write transaction or within a moment
-of the last look. So a cache may be shared by the threads of a process, which see each other's changes at
-once, and is right a moment later when another process has written to the same file.
+Each DocType has a counter in the site's database, raised by every transaction that changed one of its
+rows. What is cached carries the counter's value of when it was read.  Looking the counters up costs one
+row, that of all of them together, as long as none was raised, and nothing within a write transaction or
+within a moment of the last look. So a cache may be shared by the threads of a process, which see each
+other's changes at once, and is right a moment later when another process has written to the same file.
 """
 
 from threading import Lock
@@ -97,7 +97,7 @@ class Versions:
 		"""Raise the counters; the last statement before a commit."""
 		if self._uncommitted:
 			self._connection.executemany(
-				"INSERT INTO `__DocTypeVersion` VALUES (?, 1) ON CONFLICT DO UPDATE SET version = version + 1",
+				"INSERT INTO `__DocTypeVersion` VALUES (?, 1) ON CONFLICT DO UPDATE SET version = version + 1",  # noqa: E501
 				[(doctype,) for doctype in (ALL, *self._uncommitted)],
 			)
 

@@ -1,4 +1,6 @@
-"""A document as values: fields, child rows, its dict, and writing its row.  Checks are in document_checks.py."""
+"""A document as values: fields, child rows, its dict, and writing its row.  Checks are in
+document_checks.py.
+"""
 
 import json
 import weakref

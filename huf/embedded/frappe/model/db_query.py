@@ -47,7 +47,7 @@ class DatabaseQuery:
 
 	def execute(
 		self, fields=None, filters=None, or_filters=None, group_by=None, order_by="KEEP_DEFAULT_ORDERING",
-		limit_start=0, limit_page_length=None, as_list=False, debug=False, ignore_permissions=False, distinct=False,
+		limit_start=0, limit_page_length=None, as_list=False, debug=False, ignore_permissions=False, distinct=False,  # noqa: E501
 		start=None, page_length=None, limit=None, ignore_ifnull=False, update=None, pluck=None, strict=True,
 		*, parent_doctype=None,
 	) -> list:  # fmt: skip
@@ -125,7 +125,7 @@ class DatabaseQuery:
 		for field in fields:
 			if isinstance(field, dict):
 				frappe.throw(
-					"Aggregates as fields differ between Frappe's versions: use frappe.db.count or frappe.db.sql"
+					"Aggregates as fields differ between Frappe's versions: use frappe.db.count or frappe.db.sql"  # noqa: E501
 				)
 			if field := (field or "").strip():
 				self.add_field(field)
@@ -179,7 +179,7 @@ class DatabaseQuery:
 		table = f"`{get_table_name(doctype)}`"
 		if (doctype,) not in self.joins:
 			self.check_read_permission(doctype)
-			on = f"{table}.parenttype = {frappe.db.escape(self.doctype, percent=False)} AND {table}.parent = {self.table}.name"
+			on = f"{table}.parenttype = {frappe.db.escape(self.doctype, percent=False)} AND {table}.parent = {self.table}.name"  # noqa: E501
 			self.joins[(doctype,)] = table, on
 		return table
 

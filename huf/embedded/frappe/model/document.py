@@ -74,7 +74,7 @@ class Document(Lifecycle, Checks, BaseDocument):
 	def load_children_from_db(self):
 		for fieldname, child_doctype in self._table_fieldnames.items():
 			rows = frappe.db.sql(
-				f"SELECT * FROM `tab{child_doctype}` WHERE parent = %s AND parenttype = %s AND parentfield = %s"
+				f"SELECT * FROM `tab{child_doctype}` WHERE parent = %s AND parenttype = %s AND parentfield = %s"  # noqa: E501
 				" ORDER BY idx",
 				(self.name, self.doctype, fieldname),
 				as_dict=True,
@@ -180,8 +180,8 @@ class Document(Lifecycle, Checks, BaseDocument):
 			frappe.db.versions.changed(self.doctype)
 
 	def save(self, ignore_permissions=None, ignore_version=None) -> "Document":
-		"""Write the changes; inserts if the document is new.  Raises TimestampMismatchError if it is not the
-		latest.
+		"""Write the changes; inserts if the document is new.  Raises TimestampMismatchError if it is not
+		the latest.
 		"""
 		self._set_flags(ignore_permissions=ignore_permissions)
 		self.flags.ignore_version = frappe.flags.in_test if ignore_version is None else ignore_version
@@ -279,7 +279,7 @@ class Document(Lifecycle, Checks, BaseDocument):
 				kept = [row.name for row in rows if row.name and not row.is_new()]
 				marks = ", ".join("?" * len(kept))
 				frappe.db.execute(
-					f"DELETE FROM `tab{child_doctype}` WHERE parent = ? AND parenttype = ? AND parentfield = ?"
+					f"DELETE FROM `tab{child_doctype}` WHERE parent = ? AND parenttype = ? AND parentfield = ?"  # noqa: E501
 					f" AND name NOT IN ({marks})",
 					(self.name, self.doctype, fieldname, *kept),
 				)

@@ -1,4 +1,6 @@
-"""What insert and save check or change before a row is written.  Nothing here writes rows, but for secrets."""
+"""What insert and save check or change before a row is written.  Nothing here writes rows, but for
+secrets.
+"""
 
 import frappe
 from frappe.database.schema import COLUMN_TYPES, INTEGER, LENGTHS

@@ -1,4 +1,6 @@
-"""A document through its states: what is stored against what is saved, the events, and what follows a save."""
+"""A document through its states: what is stored against what is saved, the events, and what follows a
+save.
+"""
 
 import datetime
 

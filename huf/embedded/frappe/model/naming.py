@@ -64,8 +64,8 @@ def make_autoname(key: str = "", doctype: str = "", doc="", *, ignore_validate=F
 
 
 def parse_naming_series(parts, doctype=None, doc=None, number_generator=None) -> str:
-	"""The first part of # is the counter of what stands before it; fields and parts of the date are filled
-	in.
+	"""The first part of # is the counter of what stands before it; fields and parts of the date are
+	filled in.
 	"""
 	name, counted = "", False
 	for part in parts.split(".") if isinstance(parts, str) else parts:
@@ -107,7 +107,7 @@ def format_name(pattern: str, doc) -> str:
 def getseries(key: str, digits: int) -> str:
 	"""The next number of a counter, in one statement: two transactions never get the same."""
 	row = frappe.db.execute(
-		"INSERT INTO `tabSeries` VALUES (?, 1) ON CONFLICT DO UPDATE SET current = current + 1 RETURNING current",
+		"INSERT INTO `tabSeries` VALUES (?, 1) ON CONFLICT DO UPDATE SET current = current + 1 RETURNING current",  # noqa: E501
 		(key,),
 	).fetchall()
 	return str(row[0][0]).zfill(digits)

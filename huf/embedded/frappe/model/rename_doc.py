@@ -13,7 +13,7 @@ ALSO_NAMED = (
 
 
 def rename_doc(
-	doctype, old, new, force=False, merge=False, ignore_permissions=False, ignore_if_exists=False, show_alert=True,
+	doctype, old, new, force=False, merge=False, ignore_permissions=False, ignore_if_exists=False, show_alert=True,  # noqa: E501
 	rebuild_search=True,
 ) -> str:  # fmt: skip
 	"""Returns the new name.  Raises PermissionError, ValidationError if the DocType does not allow it."""

@@ -10,12 +10,12 @@ from frappe.utils.data import escape_html  # noqa: F401
 EXTRA_TAGS = set(
 	"""article aside button caption canvas center col colgroup details dialog figcaption figure font footer header
 	input label legend main mark menu meter nav option output picture progress section select source summary svg path
-	table tbody td textarea tfoot th thead time tr video audio wbr""".split()
+	table tbody td textarea tfoot th thead time tr video audio wbr""".split()  # noqa: E501
 )
 ATTRIBUTES = {"class", "id", "style", "title", "align", "name", "width", "height", "dir", "lang", "role"}
 STYLES = set(
 	"""background-color border color display float font-family font-size font-style font-weight height line-height
-	list-style-type margin max-width padding text-align text-decoration vertical-align white-space width""".split()
+	list-style-type margin max-width padding text-align text-decoration vertical-align white-space width""".split()  # noqa: E501
 )
 URL_SCHEMES = {"http", "https", "mailto", "tel", "cid", "data"}
 TAG = re.compile(r"</?([a-zA-Z][\w:-]*)\b[^<>]*>?|<!--|-->|<[!?][^<>]*>?")

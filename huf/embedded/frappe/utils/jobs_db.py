@@ -1,8 +1,9 @@
-"""The second SQLite file of a site, `jobs.db`: queued jobs, last runs of the schedule, events for browsers.
+"""The second SQLite file of a site, `jobs.db`: queued jobs, last runs of the schedule, events for
+browsers.
 
 It is apart from the site's own database on purpose.  A job must be visible to workers the moment it is
-enqueued, whether or not the caller commits, and it must never wait for the caller's write transaction.  Every
-statement here commits by itself; nothing in this file ever touches the site's records.
+enqueued, whether or not the caller commits, and it must never wait for the caller's write transaction.
+Every statement here commits by itself; nothing in this file ever touches the site's records.
 """
 
 import os
@@ -19,7 +20,7 @@ CREATE INDEX IF NOT EXISTS job_by_status ON job (status, queue);
 CREATE INDEX IF NOT EXISTS job_by_job_id ON job (job_id);
 CREATE TABLE IF NOT EXISTS schedule (event TEXT PRIMARY KEY, last_run TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY, event TEXT, message TEXT, room TEXT);
-"""
+"""  # noqa: E501
 
 _connections = threading.local()
 

@@ -40,7 +40,7 @@ def delete_all_passwords_for(doctype, name):
 
 def store(doctype, name, fieldname, password, *, encrypted):
 	frappe.db.execute(
-		"INSERT OR REPLACE INTO `__Auth` (doctype, name, fieldname, password, encrypted) VALUES (?, ?, ?, ?, ?)",
+		"INSERT OR REPLACE INTO `__Auth` (doctype, name, fieldname, password, encrypted) VALUES (?, ?, ?, ?, ?)",  # noqa: E501
 		(doctype, name, fieldname, password, encrypted),
 	)
 
@@ -60,7 +60,7 @@ def decrypt(txt: str, encryption_key: str | None = None, key: str | None = None)
 	try:
 		return cipher(encryption_key).decrypt(txt.encode()).decode()
 	except InvalidToken:
-		message = "{0} cannot be read: restore the `encryption_key` it was saved with to site_config.json, or set it again"
+		message = "{0} cannot be read: restore the `encryption_key` it was saved with to site_config.json, or set it again"  # noqa: E501
 		frappe.throw(
 			frappe._(message).format(key or "The secret"), title=frappe._("Encryption key is invalid")
 		)
@@ -92,9 +92,11 @@ def update_password(user, pwd, doctype="User", fieldname="password", logout_all_
 
 
 def check_password(user, pwd, doctype="User", fieldname="password", delete_tracker_cache=True) -> str:
-	"""The user's name as it is stored.  Raises AuthenticationError, after the same work for an unknown user."""
+	"""The user's name as it is stored.  Raises AuthenticationError, after the same work for an unknown
+	user.
+	"""
 	stored = frappe.db.execute(
-		"SELECT name, password FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = 0",
+		"SELECT name, password FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = 0",  # noqa: E501
 		(doctype, user, fieldname),
 	).fetchone()
 	is_right = verify_password(cstr(pwd), stored[1] if stored else NO_PASSWORD)

@@ -1,4 +1,6 @@
-"""Expressions from people, evaluated by RestrictedPython: no attributes with underscores, no import, no open."""
+"""Expressions from people, evaluated by RestrictedPython: no attributes with underscores, no import, no
+open.
+"""
 
 import ast
 import types

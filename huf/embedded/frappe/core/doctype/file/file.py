@@ -189,7 +189,9 @@ def make_home_folders():
 
 
 def has_permission(doc, ptype=None, user=None):
-	"""Public files may be read by all; private ones by their owner and by who may read what they belong to."""
+	"""Public files may be read by all; private ones by their owner and by who may read what they belong
+	to.
+	"""
 	user = user or frappe.session.user
 	if ptype == "create" or user == "Administrator" or (user != "Guest" and doc.owner == user):
 		return True
