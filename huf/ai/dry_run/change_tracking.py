@@ -1,7 +1,8 @@
 """Tracks which documents a piece of code changes, so that its changes can be read afterwards.
 
-It learns of them from document events (`triggers/doc_events.py`), from direct writes through `frappe.db`, and from the tables
-of other statements. A tracker belongs to its context: other threads and tasks are not tracked.
+It learns of them from document events (`triggers/doc_events.py`), from direct writes through `frappe.db`, and
+from the tables of other statements. A tracker belongs to its context: other threads and tasks are not
+tracked.
 """
 
 import re
@@ -66,8 +67,8 @@ INTERMEDIARY_MODULES = (
 class ChangeTracker:
 	"""Changed documents in order, traces counted by DocType, and DocTypes whose tables were written to.
 
-	`is_dry_run`: all of it will be rolled back, so no trigger may see it. `earlier`: documents that were being saved before;
-	after a failed save Frappe leaves them in its list.
+	`is_dry_run`: all of it will be rolled back, so no trigger may see it. `earlier`: documents that were
+	being saved before; after a failed save Frappe leaves them in its list.
 	"""
 
 	is_dry_run: bool
@@ -91,7 +92,9 @@ class ChangeTracker:
 					self.documents.setdefault((key[0], str(key[1])))
 
 	def record_rows(self, doctype: str, rows: Any) -> None:
-		"""Record what `frappe.db.set_value` changes: `rows` is a name or filters; child rows count as their document."""
+		"""Record what `frappe.db.set_value` changes: `rows` is a name or filters; child rows count as their
+		document.
+		"""
 		if doctype in BOOKKEEPING_DOCTYPES:
 			return
 		meta = frappe.get_meta(doctype)
@@ -109,7 +112,10 @@ class ChangeTracker:
 			self.record_table(table[1])
 
 	def record_table(self, doctype: str) -> None:
-		"""Record a statement that writes rows. Documents use such statements too, but are recorded by their events."""
+		"""Record a statement that writes rows.
+
+		Documents use such statements too, but are recorded by their events.
+		"""
 		# Tables without a DocType, such as that of passwords, begin with two underscores.
 		if doctype in BOOKKEEPING_DOCTYPES or doctype.startswith("__") or self.is_recorded:
 			return

@@ -1,8 +1,9 @@
 """Compares two states of a document, field by field and row by row. Checks no permission.
 
-A change is a dict: {doctype, name, action, fields: [{fieldname, label, before, after}], rows: [{fieldname, label, doctype,
-row, idx, action, fields}]}. The action of a document is create, update, submit, cancel or delete, that of a row add,
-change or remove. None and "" are equal; in created and deleted documents and rows, so is 0.
+A change is a dict: {doctype, name, action, fields: [{fieldname, label, before, after}], rows: [{fieldname,
+label, doctype, row, idx, action, fields}]}. The action of a document is create, update, submit, cancel or
+delete, that of a row add, change or remove. None and "" are equal; in created and deleted documents and rows,
+so is 0.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,8 @@ DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
 
 
 def read_document_state(doctype: str, name: str) -> dict | None:
-	"""A stored document: {modified, docstatus, owner, fields, tables: {field: {row name: {idx, doctype, fields}}}}.
+	"""A stored document: {modified, docstatus, owner, fields, tables: {field: {row name: {idx, doctype,
+	fields}}}}.
 
 	None if there is no such document.
 	"""

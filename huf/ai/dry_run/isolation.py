@@ -1,8 +1,9 @@
-"""Contains a dry run: what it writes is rolled back, what Frappe would send later is dropped, what cannot wait is refused.
+"""Contains a dry run: what it writes is rolled back, what Frappe would send later is dropped, what cannot
+wait is refused.
 
-Contained are Frappe's own effects: documents, jobs, realtime messages, mail (a queued document), new Files. Code of a
-document's controller that talks to the network or the file system by itself is not: only Huf's document tools, and tools that
-declare to change nothing but documents, are run dry (docs/guardrails.md).
+Contained are Frappe's own effects: documents, jobs, realtime messages, mail (a queued document), new Files.
+Code of a document's controller that talks to the network or the file system by itself is not: only Huf's
+document tools, and tools that declare to change nothing but documents, are run dry (docs/guardrails.md).
 """
 
 import re
@@ -62,8 +63,8 @@ def is_dry_run() -> bool:
 def isolated() -> Iterator[DryRun]:
 	"""Roll back everything inside at its end, and let nothing of it out.
 
-	Begin with nothing uncommitted. What was read stays locked until the caller ends the transaction. Raises PreviewRefused
-	where something was refused, also if the code inside went on after it.
+	Begin with nothing uncommitted. What was read stays locked until the caller ends the transaction. Raises
+	PreviewRefused where something was refused, also if the code inside went on after it.
 	"""
 	wrap_frappe()
 	dry_run, saving = DryRun(), list(frappe.flags.currently_saving or ())
@@ -81,7 +82,10 @@ def isolated() -> Iterator[DryRun]:
 
 @contextmanager
 def rolled_back(db: Any, dry_run: DryRun) -> Iterator[None]:
-	"""A savepoint that nothing inside can get past. Callbacks for a commit are dropped, those for a rollback run."""
+	"""A savepoint that nothing inside can get past.
+
+	Callbacks for a commit are dropped, those for a rollback run.
+	"""
 	rollback, sql = db.rollback, db.sql
 
 	def refuse_end(what: str) -> None:
@@ -155,7 +159,9 @@ WRAPPED_FUNCTIONS: tuple[tuple[Any, str, Callable[[DryRun], Any]], ...] = (
 	# The row comes back by the rollback; its bytes must still be there.
 	(File, "delete_file_data_content", lambda dry_run: dry_run.suppress("deleted files")),
 )
-"""The last functions of Frappe that an effect passes before it leaves: wrapped once per process, they act in dry runs only."""
+"""The last functions of Frappe that an effect passes before it leaves: wrapped once per process, they act in
+dry runs only.
+"""
 _lock = Lock()
 
 

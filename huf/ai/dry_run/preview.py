@@ -1,8 +1,8 @@
 """Previews what a write would change: makes it inside a savepoint, reads the difference, and rolls back.
 
 `apply_approved` makes the change only if it still is the one that was previewed, so that a person commits
-what they saw. Both functions act as the session user and leave the transaction to the caller, who must have
-nothing else uncommitted. `isolation.py` contains the side effects.
+what they saw. Both functions act as the session user and leave the transaction to the caller, who must
+have nothing else uncommitted. `isolation.py` contains the side effects.
 """
 
 import datetime
@@ -29,7 +29,9 @@ STABLE_NAMING_RULES = ("field:", "prompt")
 MIN_REPLACED_NAME_CHARS = 8
 """Provisional names of at least this length are replaced inside other texts as well."""
 ACCESS_DOCTYPES = {"User", "Role", "User Permission", "DocShare", "Property Setter", "Role Profile"}
-"""DocTypes that decide on access: after a preview that writes one, Frappe's caches may hold what was rolled back."""
+"""DocTypes that decide on access: after a preview that writes one, Frappe's caches may hold what was
+rolled back.
+"""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,11 @@ class Preview:
 	"""A difference as the session's user may see it."""
 
 	changes: tuple[dict, ...]
-	"""As `diff.py` describes them. `provisional` marks a name or a value that will differ when the write is applied;
-	`hidden` counts the fields that the user may not see."""
+	"""As `diff.py` describes them.
+
+	`provisional` marks a name or a value that will differ when the write is applied; `hidden` counts the
+	fields that the user may not see.
+	"""
 	digest: str
 	"""Identifies all changes and tables, visible to the user or not."""
 	against: tuple[tuple[str, str, str], ...] = ()
@@ -53,7 +58,10 @@ class Preview:
 
 
 class PreviewChanged(Exception):
-	"""The write would no longer change what was approved; `preview` is its present change. Nothing was changed."""
+	"""The write would no longer change what was approved; `preview` is its present change.
+
+	Nothing was changed.
+	"""
 
 	def __init__(self, preview: Preview):
 		super().__init__("The change is no longer the one that was approved. Look at it again.")
@@ -80,15 +88,18 @@ class DryRunResult:
 
 
 def preview_changes(work: Callable[[], Any]) -> Preview:
-	"""What `work` would change. Raises what `work` raises, and PreviewRefused for an effect that cannot be rolled back."""
+	"""What `work` would change.
+
+	Raises what `work` raises, and PreviewRefused for an effect that cannot be rolled back.
+	"""
 	return to_preview(run_dry(work))
 
 
 def apply_approved(work: Callable[[], Any], approved: str) -> Any:
 	"""Run `work` and return its result, if its change still has the digest `approved`. Does not commit.
 
-	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if the real write
-	differs from its dry run of a moment before; the caller then rolls back.
+	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if
+	the real write differs from its dry run of a moment before; the caller then rolls back.
 	"""
 	outcome = run_dry(work)
 	if compute_digest(outcome) != approved:
@@ -107,7 +118,8 @@ def apply_approved(work: Callable[[], Any], approved: str) -> Any:
 	)
 	if compute_digest(done) != approved:
 		raise ToolError(
-			"The change differs each time it runs, so it was rolled back and cannot be approved. Do it without an agent."
+			"The change differs each time it runs, so it was rolled back and cannot be approved. "
+			"Do it without an agent."
 		)
 	return result
 
@@ -176,7 +188,9 @@ def is_time_of_write(value: Any, fieldtype: str, outcome: DryRunResult) -> bool:
 
 
 def compute_digest(outcome: DryRunResult) -> str:
-	"""A digest of all changes; equal for equal changes, whatever provisional names and times they contain."""
+	"""A digest of all changes; equal for equal changes, whatever provisional names and times they
+	contain.
+	"""
 	changes = outcome.changes()
 	new = find_provisional_names(changes)
 	comparable = [to_comparable_change(change, new) for change in changes]

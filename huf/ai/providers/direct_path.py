@@ -60,8 +60,8 @@ class RawResponse:
 class RequestTemplate:
 	"""What every request to a model shares: URL, headers and how the body is serialized.
 
-	`keys`: the position of each key of the body. `style`: index into JSON_STYLES. `placeholder` stands for the API key
-	in the URL and the headers.
+	`keys`: the position of each key of the body. `style`: index into JSON_STYLES. `placeholder` stands for
+	the API key in the URL and the headers.
 	"""
 
 	url: str
@@ -100,7 +100,9 @@ class DirectPath:
 		return self.litellm.llms.custom_httpx.http_handler.get_ssl_configuration()
 
 	def make_options(self, wanted_json: str) -> bytes:
-		"""The model options of a call as the provider names them, pickled, because LiteLLM may change what it gets."""
+		"""The model options of a call as the provider names them, pickled, because LiteLLM may change what it
+		gets.
+		"""
 		wanted = {"stream": None, "drop_params": True, **json.loads(wanted_json)}
 		options = self.litellm.utils.get_optional_params(
 			model=self.model, custom_llm_provider=self.provider, **wanted
@@ -147,7 +149,10 @@ class DirectPath:
 				yield piece
 
 	async def complete(self, template: RequestTemplate, kwargs: dict, answer: AnswerBuilder) -> None:
-		"""Make one call and read the response into `answer`. Raises what `litellm.acompletion` would raise."""
+		"""Make one call and read the response into `answer`.
+
+		Raises what `litellm.acompletion` would raise.
+		"""
 		try:
 			await self.send(template, kwargs, answer)
 		except (TimeoutError, aiohttp.ServerTimeoutError) as error:

@@ -1,7 +1,7 @@
 """Verifies, at a model's first use in a process, that the direct path does what LiteLLM's own call does.
 
-LiteLLM makes a call with sample messages and a placeholder key over a mock transport. The direct path must send the
-same bytes and read the same answer. Nothing here opens a connection.
+LiteLLM makes a call with sample messages and a placeholder key over a mock transport. The direct path must
+send the same bytes and read the same answer. Nothing here opens a connection.
 """
 
 import asyncio
@@ -36,7 +36,10 @@ running_checks: dict[tuple, asyncio.Task] = {}
 
 
 async def find_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
-	"""The direct path for a LiteLLM call's arguments, or the reason why there is none. Checked once per model."""
+	"""The direct path for a LiteLLM call's arguments, or the reason why there is none.
+
+	Checked once per model.
+	"""
 	key = make_cache_key(kwargs)
 	if key not in results:
 		# A forked process inherits its parent's results, but not its running checks.
@@ -96,7 +99,9 @@ async def check_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
 async def call_litellm_offline(
 	path: DirectPath, client: str, kwargs: dict, sample: Any
 ) -> tuple[httpx.Request, AnswerBuilder]:
-	"""Have LiteLLM make a call over a mock transport: (the request it sends, the answer it reads in `sample`)."""
+	"""Have LiteLLM make a call over a mock transport: (the request it sends, the answer it reads in
+	`sample`).
+	"""
 	litellm, requests, answer = path.litellm, [], AnswerBuilder(ignore)
 
 	def receive(request: httpx.Request) -> httpx.Response:

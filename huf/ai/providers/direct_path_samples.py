@@ -1,4 +1,6 @@
-"""Sample messages and responses for the check of the direct path: all shapes that a run sends, in each wire format."""
+"""Sample messages and responses for the check of the direct path: all shapes that a run sends, in each wire
+format.
+"""
 
 import json
 from collections.abc import Callable

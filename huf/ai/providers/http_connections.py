@@ -1,4 +1,7 @@
-"""Pools HTTP connections per event loop for calls to models. Knows no provider and no frappe, and never retries."""
+"""Pools HTTP connections per event loop for calls to models.
+
+Knows no provider and no frappe, and never retries.
+"""
 
 import asyncio
 import atexit
@@ -24,7 +27,9 @@ _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.Clien
 def post(
 	url: str, headers: dict[str, str], body: bytes, timeout_s: float, verify: Any
 ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-	"""Send a request; status and headers are available once the context is entered. Raises what aiohttp raises.
+	"""Send a request; status and headers are available once the context is entered.
+
+	Raises what aiohttp raises.
 
 	Args:
 		timeout_s: seconds without a byte, on connecting or reading, before the request is given up
@@ -47,7 +52,8 @@ def get_session() -> aiohttp.ClientSession:
 	loop = asyncio.get_running_loop()
 	pid, session = _sessions.get(loop, (0, None))
 	if session is None or pid != os.getpid() or session.closed:
-		# No limit: admission limits concurrent runs, and a request that waits for a connection would time out here.
+		# No limit: admission limits concurrent runs, and a request that waits for a connection would time out
+		# here.
 		session = aiohttp.ClientSession(
 			connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),
 			skip_auto_headers=("User-Agent",),

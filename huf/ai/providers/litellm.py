@@ -1,7 +1,8 @@
 """Asks models through LiteLLM. The only module that imports litellm, and only when a model is asked.
 
-There are two ways: LiteLLM's translation over our own connections (`direct_path.py`), where `direct_path_check.py` finds that it does
-the same, and else LiteLLM's call as a whole, which costs ten times as much.
+There are two ways: LiteLLM's translation over our own connections (`direct_path.py`), where
+`direct_path_check.py` finds that it does the same, and else LiteLLM's call as a whole, which costs ten times
+as much.
 
 Keys travel with each call, never through the environment, and are cut out of every message that leaves here.
 """
@@ -132,7 +133,10 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 
 
 def request_settings(agent: Any, agent_name: str | None) -> dict[str, Any]:
-	"""temperature, top_p and max_tokens: the Agent record's, else the SDK agent's. What a model does not take is dropped."""
+	"""temperature, top_p and max_tokens: the Agent record's, else the SDK agent's.
+
+	What a model does not take is dropped.
+	"""
 	doc = find_cached("Agent", agent_name)
 	fallback = agent.model_settings
 	wanted = {
@@ -208,7 +212,10 @@ class ModelCall:
 	async def complete(
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
 	) -> ModelReply:
-		"""Call the model once and return the whole reply; text is passed on as it streams in. Raises ModelError."""
+		"""Call the model once and return the whole reply; text is passed on as it streams in.
+
+		Raises ModelError.
+		"""
 		kwargs = {**self.fixed, "messages": insert_images(messages, self.sees)}
 		if tools:
 			kwargs["tools"] = [tool.as_spec() for tool in tools]
@@ -280,13 +287,16 @@ async def ask_wrapped(kwargs: dict, answer: AnswerBuilder) -> None:
 
 
 async def direct_way(kwargs: dict):
-	"""How a call can be made directly, or why it cannot; see `direct_path_check`, which brings HTTP clients that only calls need."""
+	"""How a call can be made directly, or why it cannot; see `direct_path_check`, which brings HTTP clients
+	that only calls need.
+	"""
 	from huf.ai.providers import direct_path_check
 
 	if found := direct_path_check.results.get(direct_path_check.make_cache_key(kwargs)):
 		return found
 	found = await run_on_model_loop(direct_path_check.find_direct_path(load(), kwargs))
-	# Half a million objects are here to stay: to look through them for garbage holds all threads up for a quarter of a second.
+	# Half a million objects are here to stay: to look through them for garbage holds all threads up for a
+	# quarter of a second.
 	gc.freeze()
 	return found
 

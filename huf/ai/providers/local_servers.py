@@ -1,4 +1,7 @@
-"""Model servers on this machine: Ollama and LM Studio at the addresses that they have by themselves. Asks nobody else."""
+"""Model servers on this machine: Ollama and LM Studio at the addresses that they have by themselves.
+
+Asks nobody else.
+"""
 
 import json
 import os

@@ -1,7 +1,7 @@
 """Masks personal data in what a model reads, and puts the real values back into what it writes.
 
-Records, tools and people have the real values, the model has placeholders such as [EMAIL-1]. Within a run the same value
-has the same placeholder.
+Records, tools and people have the real values, the model has placeholders such as [EMAIL-1]. Within a run the
+same value has the same placeholder.
 """
 
 import re
@@ -53,8 +53,10 @@ KINDS: Kinds = {
 	"CARD": (re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])"), is_card),
 	"PHONE": (re.compile(PHONE), is_phone),
 }
-"""What is masked for every site: a pattern, and what tells it from what only looks like it. Repetitions are bounded, so
-that no text takes long to read."""
+"""What is masked for every site: a pattern, and what tells it from what only looks like it.
+
+Repetitions are bounded, so that no text takes long to read.
+"""
 
 
 def read_patterns(text: str | None) -> Kinds:

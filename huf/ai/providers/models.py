@@ -45,7 +45,8 @@ class ModelFacts:
 
 
 def choose_model(agent, provider: str | None = None, model: str | None = None) -> tuple[str | None, str]:
-	"""(provider, model) for a run: as asked for, else the agent's, else the default; (None, "Offline") without any.
+	"""(provider, model) for a run: as asked for, else the agent's, else the default; (None, "Offline")
+	without any.
 
 	Raises UsageError for a model or provider that is not on record.
 	"""
@@ -99,8 +100,8 @@ def read_site_prices(doc) -> Prices | None:
 
 
 def estimate_max_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)) -> int:
-	"""More tokens than any model makes of this: a token is a byte at least, and a message has a few around it; of a picture
-	as many as most models make.
+	"""More tokens than any model makes of this: a token is a byte at least, and a message has a few around
+	it; of a picture as many as most models make.
 
 	`counted`: how many of the messages, with the tools, a provider has counted already, and what it said.
 	"""

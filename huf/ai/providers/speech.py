@@ -1,4 +1,7 @@
-"""What it costs to have speech written down. Most models are paid by the second, some by tokens of sound and of text."""
+"""What it costs to have speech written down.
+
+Most models are paid by the second, some by tokens of sound and of text.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +12,8 @@ from huf.ai.core.types import Usage
 from huf.ai.providers.litellm import listed, prices_of
 
 MIN_BYTES_PER_SECOND, MIN_WAV_BYTES_PER_SECOND = 500, 8_000
-"""The fewest that a second of speech takes up, compressed and not: nobody knows before how long a sound is."""
+"""The fewest that a second of speech takes up, compressed and not: nobody knows before how long a sound is.
+"""
 MAX_TOKENS_PER_SECOND = 30
 """More than models make of a second, of its sound and its words together."""
 

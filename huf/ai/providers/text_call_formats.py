@@ -1,4 +1,7 @@
-"""Where in an answer a written call may begin, and what closes it: tables, and a follower of brackets. Decides nothing."""
+"""Where in an answer a written call may begin, and what closes it: tables, and a follower of brackets.
+
+Decides nothing.
+"""
 
 import re
 

@@ -1,7 +1,8 @@
-"""Tool calls that a model wrote down as text instead of making them: reads them, in the styles local models have.
+"""Tool calls that a model wrote down as text instead of making them: reads them, in the styles local
+models have.
 
-Pure. Only names of known tools count. Broken JSON is mended where it has one reading; where it has none, the text is handed
-on as the call's arguments, so that the loop refuses it and tells the model why.
+Pure. Only names of known tools count. Broken JSON is mended where it has one reading; where it has none,
+the text is handed on as the call's arguments, so that the loop refuses it and tells the model why.
 """
 
 import ast
@@ -36,7 +37,8 @@ XML_CALL = re.compile(
 	rf"<(?:function=|invoke name=\"?)({NAME})\"?>(.*?)(?:</(?:function|invoke)>|$)", re.DOTALL
 )
 XML_PARAMETER = re.compile(
-	r"<parameter(?:=| name=\"?)([^>\"]+)\"?>\n?(.*?)\n?</parameter>|<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>",
+	r"<parameter(?:=| name=\"?)([^>\"]+)\"?>\n?(.*?)\n?</parameter>"
+	r"|<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>",
 	re.DOTALL,
 )
 GLM_CALL = re.compile(rf"(?:^|<tool_call>)\s*({NAME})\s*(<arg_key>.*)", re.DOTALL)

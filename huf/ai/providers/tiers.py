@@ -21,7 +21,9 @@ class ModelTiers:
 		return cls(models, tier) if tier and models else None
 
 	def first(self) -> str:
-		"""The smallest model that is large enough, else the largest; the cloud's only where the task may go there."""
+		"""The smallest model that is large enough, else the largest; the cloud's only where the task may go
+		there.
+		"""
 		tiers = sorted(tier for tier in self.models if tier < CLOUD_TIER or self.tier == CLOUD_TIER) or [
 			CLOUD_TIER
 		]

@@ -1,4 +1,7 @@
-"""Counts the tokens of what a model is sent, each message once in a run. Pure: a tokenizer is handed to it."""
+"""Counts the tokens of what a model is sent, each message once in a run.
+
+Pure: a tokenizer is handed to it.
+"""
 
 import json
 from collections.abc import Callable
@@ -15,7 +18,8 @@ OVERHEAD_TOKENS = 16
 class TokenCounter:
 	"""Tokens of messages together with the tools, rather a few too many than one too few.
 
-	Messages of at most `exact_above_tokens` bytes are not counted: no tokenizer makes more tokens than there are bytes.
+	Messages of at most `exact_above_tokens` bytes are not counted: no tokenizer makes more tokens than there
+	are bytes.
 	"""
 
 	def __init__(self, count: Callable[[str], int], tools: list[Tool], exact_above_tokens: int):

@@ -1,7 +1,7 @@
 """Functions that apps lend to agents: found by dotted path, described by their signature, called.
 
-Only functions defined in an installed app are found, and Frappe's own only where they are whitelisted: a path is typed
-by a person into a form and must not reach the whole of Python.
+Only functions defined in an installed app are found, and Frappe's own only where they are whitelisted: a
+path is typed by a person into a form and must not reach the whole of Python.
 """
 
 import inspect
@@ -42,7 +42,9 @@ def find_function(path: str) -> Callable:
 
 
 def call_function(function: Callable, arguments: dict, context: dict | None = None) -> Any:
-	"""Call with plain keyword arguments, or with (args, user_context) where the function is made for those."""
+	"""Call with plain keyword arguments, or with (args, user_context) where the function is made for
+	those.
+	"""
 	if takes_context(function):
 		return function(arguments, context or build_user_context())
 	try:
@@ -73,7 +75,9 @@ def build_user_context() -> dict:
 
 
 def build_schema(function: Callable) -> dict:
-	"""JSON schema from a signature: annotations give types, missing defaults what is required, "Args:" what each is."""
+	"""JSON schema from a signature: annotations give types, missing defaults what is required, "Args:"
+	what each is.
+	"""
 	if takes_context(function):
 		return {"type": "object", "properties": {}}
 	hints = get_type_hints(function)

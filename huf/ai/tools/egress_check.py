@@ -1,4 +1,6 @@
-"""What stands between a tool that reaches outside and a run that has read strangers' words: see `huf.ai.core.egress`."""
+"""What stands between a tool that reaches outside and a run that has read strangers' words: see
+`huf.ai.core.egress`.
+"""
 
 import frappe
 
@@ -7,7 +9,9 @@ from huf.ai.tools.taint import find_untrusted_sources, read_untrusted_text
 
 
 def find_egress_approval_reason(row, agent, arguments: dict) -> str | None:
-	"""Why a person has to allow a call of an external tool in the present run (`row`: its record); None: nobody has to."""
+	"""Why a person has to allow a call of an external tool in the present run (`row`: its record); None:
+	nobody has to.
+	"""
 	run = frappe.flags.huf_run
 	if row.types in TYPES_WITHOUT_DESTINATION or not (sources := find_untrusted_sources(run)):
 		return None

@@ -141,7 +141,8 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 		known.add("name")
 	if unknown := [field for field in values if field not in known]:
 		raise ToolError(
-			f"{doctype} has no field {', '.join(map(repr, unknown))} that can be set. Fields: {', '.join(sorted(known))}."
+			f"{doctype} has no field {', '.join(map(repr, unknown))} that can be set. "
+			f"Fields: {', '.join(sorted(known))}."
 		)
 	allowed = set(list_readable_fields(doctype, "write"))
 	if forbidden := [field for field in values if field not in allowed]:

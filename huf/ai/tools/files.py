@@ -1,4 +1,5 @@
-"""Files for people: a table or a text as csv, xlsx, docx or pdf, kept as a private File of the run's user.
+"""Files for people: a table or a text as csv, xlsx, docx or pdf, kept as a private File of the run's
+user.
 
 What a spreadsheet would take for a formula is written as text.
 """
@@ -63,7 +64,8 @@ def generate_file(file_name: str, text: str = "", rows: Rows | None = None) -> d
 	table = [[strip_control_chars(cell) for cell in row] for row in rows or ()]
 	if not table and (ending in ("csv", "xlsx") or not text.strip()):
 		raise ToolError(
-			f"There is nothing to write: a .{ending} needs rows{' or text' if ending in ('docx', 'pdf') else ''}."
+			f"There is nothing to write: a .{ending} needs rows"
+			f"{' or text' if ending in ('docx', 'pdf') else ''}."
 		)
 	content = WRITERS[ending](strip_control_chars(text), table)
 	doc = frappe.get_doc(
@@ -140,7 +142,10 @@ def write_pdf(text: str, rows: Rows) -> bytes:
 
 
 def choose_font(pdf, text: str) -> Callable[[str], str]:
-	"""Set a font that has these letters; gives what makes text fit for it. Raises ToolError where there is none."""
+	"""Set a font that has these letters; gives what makes text fit for it.
+
+	Raises ToolError where there is none.
+	"""
 	path = next((path for path in FONTS if Path(path).exists()), None)
 	if is_latin(text) or (is_latin(text.translate(LATIN_REPLACEMENTS)) and not path):
 		pdf.set_font("helvetica", size=11)
@@ -159,7 +164,9 @@ def is_latin(text: str) -> bool:
 
 
 def split_paragraphs(text: str) -> list[tuple[int, str]]:
-	"""(level of a heading or 0, words) of each: headings are lines, other paragraphs end at an empty line."""
+	"""(level of a heading or 0, words) of each: headings are lines, other paragraphs end at an empty
+	line.
+	"""
 	found: list[tuple[int, str]] = []
 	for block in re.split(r"\n\s*\n|^(?=#)", text, flags=re.MULTILINE):
 		first, _, rest = block.strip().partition("\n")

@@ -1,7 +1,7 @@
 """HTTP for tools: one request, to where the tool may go and nowhere else.
 
-Every address is judged at the moment of connecting, so neither a name that resolves elsewhere the second time nor a
-redirect gets past. Never sends a tool's headers to another host than its base URL's.
+Every address is judged at the moment of connecting, so neither a name that resolves elsewhere the second time
+nor a redirect gets past. Never sends a tool's headers to another host than its base URL's.
 """
 
 import asyncio
@@ -41,8 +41,8 @@ async def send_request(
 ) -> dict:
 	"""Send one request; gives {status, url, content_type, body}, `body` parsed where it is JSON.
 
-	`idempotency_key` is sent as Idempotency-Key. It is no secret, so it does not tie the call to the base URL's host. `before_each` is
-	asked before each address, that of a redirect too, and may raise.
+	`idempotency_key` is sent as Idempotency-Key. It is no secret, so it does not tie the call to the base
+	URL's host. `before_each` is asked before each address, that of a redirect too, and may raise.
 
 	Raises ToolError for an address that may not be reached, a time-out, or an answer that is too large.
 	"""
@@ -74,7 +74,9 @@ def describe_request(
 	params: Mapping[str, Any] | None = None,
 	body: Any = None,
 ) -> dict:
-	"""What `send_request` would send, for a person to look at: {method, url, headers, body}; what headers say is masked."""
+	"""What `send_request` would send, for a person to look at: {method, url, headers, body}; what headers say
+	is masked.
+	"""
 	headers = list(headers)
 	url = resolve_url(url, base_url, tied=bool(headers))
 	query = urlencode({key: to_query_value(value) for key, value in (params or {}).items()})
@@ -83,7 +85,10 @@ def describe_request(
 
 
 async def follow_redirects(session, method, url, tied_base_url, headers, params, body, before_each) -> dict:
-	"""Send, and go after redirects by hand: each is judged like the first address. `tied_base_url`: it may not leave there."""
+	"""Send, and go after redirects by hand: each is judged like the first address.
+
+	`tied_base_url`: it may not leave there.
+	"""
 	for _ in range(MAX_REDIRECTS + 1):
 		if before_each:
 			await before_each(url)

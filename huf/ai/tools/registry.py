@@ -1,7 +1,9 @@
-"""Finds tools written as code: files in an app's folder `huf_tools`, what its hook `huf_tools` names, tools.py of a pack.
+"""Finds tools written as code: files in an app's folder `huf_tools`, what its hook `huf_tools` names,
+tools.py of a pack.
 
-A file marks functions with `@tool` or `register_tool`; what a site has is looked up each time from its installed apps and
-packs. A file that cannot be loaded is reported by `list_tool_faults` and does not affect others.
+A file marks functions with `@tool` or `register_tool`; what a site has is looked up each time from its
+installed apps and packs. A file that cannot be loaded is reported by `list_tool_faults` and does not
+affect others.
 """
 
 import importlib
@@ -28,7 +30,8 @@ FOLDER = "huf_tools"
 class CodeTool:
 	"""A function as a tool of `app`.
 
-	`parameters` is a JSON schema. `documents_only`: it changes nothing but documents, through Frappe, so it can be run dry.
+	`parameters` is a JSON schema. `documents_only`: it changes nothing but documents, through Frappe, so
+	it can be run dry.
 	"""
 
 	name: str
@@ -50,7 +53,9 @@ class CodeTool:
 
 @dataclass(frozen=True)
 class CodeTools:
-	"""What an app or a pack offers: its tools by name, and a line for each file or tool that cannot be used."""
+	"""What an app or a pack offers: its tools by name, and a line for each file or tool that cannot be
+	used.
+	"""
 
 	tools: dict[str, CodeTool] = field(default_factory=dict)
 	faults: list[str] = field(default_factory=list)
@@ -77,8 +82,9 @@ def tool(
 ) -> Callable[[Callable], Callable]:
 	"""Mark a function as a tool. What is left out is read from its name, docstring and signature.
 
-	`documents_only` declares that a call changes nothing but documents, through Frappe: then an approval runs it dry and shows
-	the real difference. Without it an approval shows the arguments and runs nothing.
+	`documents_only` declares that a call changes nothing but documents, through Frappe: then an approval
+	runs it dry and shows the real difference. Without it an approval shows the arguments and runs
+	nothing.
 	"""
 
 	def mark(function: Callable) -> Callable:
@@ -141,7 +147,9 @@ def build_code_tool(
 
 
 def get_available_tools_description() -> str:
-	"""What a planner is told: one line per tool, with its description and the JSON schema of its arguments."""
+	"""What a planner is told: one line per tool, with its description and the JSON schema of its
+	arguments.
+	"""
 	return describe_tools(sorted(list_code_tools(), key=lambda each: each.name))
 
 
@@ -173,13 +181,17 @@ def load_app_tools(app: str) -> CodeTools:
 
 
 def find_code_tool(app: str, name: str) -> CodeTool:
-	"""A tool that an installed app offers. Raises UsageError that names what is wrong with the app's files."""
+	"""A tool that an installed app offers.
+
+	Raises UsageError that names what is wrong with the app's files.
+	"""
 	offer = load_app_tools(app) if app in frappe.get_installed_apps() else CodeTools()
 	if name in offer.tools:
 		return offer.tools[name]
 	reasons = "".join(f" {fault}." for fault in offer.faults)
 	raise UsageError(
-		f"The app {app!r} does not offer {name!r} (it offers: {', '.join(offer.tools) or 'no tools'}).{reasons}"
+		f"The app {app!r} does not offer {name!r} "
+		f"(it offers: {', '.join(offer.tools) or 'no tools'}).{reasons}"
 	)
 
 

@@ -9,7 +9,8 @@ from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
 
 NO_SANDBOX = (
-	"This site has no sandbox, so no code is run. An app can provide one by the hook huf_sandbox: the dotted path of a "
+	"This site has no sandbox, so no code is run. An app can provide one by the hook huf_sandbox: "
+	"the dotted path of a "
 	"function of (code, language)."
 )
 

@@ -1,4 +1,6 @@
-"""Where a tool's result came from, so that an answer can cite it: documents and pages. Read from the result itself.
+"""Where a tool's result came from, so that an answer can cite it: documents and pages.
+
+Read from the result itself.
 
 A tool whose result does not say it in one of these forms puts a list `sources` into it.
 """
@@ -18,7 +20,9 @@ CITE = "Where you use a passage, cite it by its number, such as [1]."
 
 
 def number_results(found: dict, run: str | None) -> dict:
-	"""What a search found, each result with the `number` that an answer cites it by; they go on through a run."""
+	"""What a search found, each result with the `number` that an answer cites it by; they go on through a
+	run.
+	"""
 	first = count_results(run) + 1
 	results = [{"number": number, **each} for number, each in enumerate(found["results"], first)]
 	return {**found, "results": results, **({"note": CITE} if results else {})}
@@ -27,7 +31,8 @@ def number_results(found: dict, run: str | None) -> dict:
 def count_results(run: str | None) -> int:
 	"""How many results the searches of a run have given so far."""
 	texts = frappe.db.sql(
-		"""select made.result from `tabAgent Tool Call` made join `tabAgent Tool Function` tool on tool.name = made.tool
+		"""select made.result from `tabAgent Tool Call` made
+		join `tabAgent Tool Function` tool on tool.name = made.tool
 		where made.run = %s and made.status = 'Success' and tool.types = %s""",
 		(run, KNOWLEDGE),
 		pluck=True,
@@ -36,7 +41,8 @@ def count_results(run: str | None) -> int:
 
 
 def read_sources(result: str | None) -> list[dict]:
-	"""Sources of a result's text: {doctype, name, title} or {url, title}, each once; title is None if unknown.
+	"""Sources of a result's text: {doctype, name, title} or {url, title}, each once; title is None if
+	unknown.
 
 	A passage also has its number, source, link and position; its own text and score stay in the result.
 	"""

@@ -6,14 +6,17 @@ from huf.ai.core.egress import TYPES_WITHOUT_DESTINATION, UntrustedSource
 from huf.ai.tools.types import KNOWLEDGE
 
 MAIL_DOCTYPES = ("Agent Mail", "Communication")
-READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%' or made.result like '%%"doctype": "Communication"%%'
+READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%'
+	or made.result like '%%"doctype": "Communication"%%'
 	then 'Communication' else tool.reference_doctype end"""
 """What a call has read; a search in knowledge says it in its results."""
 MAX_UNTRUSTED_CHARS = 500_000
 
 
 def find_untrusted_sources(run: str | None) -> set[UntrustedSource]:
-	"""The untrusted sources in the context of a run: its own, its conversation's, and those of the runs that called it."""
+	"""The untrusted sources in the context of a run: its own, its conversation's, and those of the runs
+	that called it.
+	"""
 	found: set[UntrustedSource] = set()
 	while run:
 		row = frappe.db.get_value(
@@ -40,7 +43,9 @@ def has_attachments(conversation: str) -> bool:
 
 
 def find_doctypes_read(conversation: str) -> list[str]:
-	"""What tools have brought strangers' words into a conversation: the DocType of mails, or nothing for those from outside."""
+	"""What tools have brought strangers' words into a conversation: the DocType of mails, or nothing for
+	those from outside.
+	"""
 	rows = find_untrusted_calls(conversation, f"distinct {READ_DOCTYPE} as doctype", "")
 	return [row.doctype or "" for row in rows]
 
@@ -58,7 +63,8 @@ def find_untrusted_calls(conversation: str, columns: str, ending: str) -> list:
 		f"""select {columns} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
 		join `tabAgent Tool Function` tool on tool.name = made.tool
 		where (run.conversation = %s or run.name in (
-			select said.run from `tabAgent Message` said where said.conversation = %s)) and made.status = 'Success' and (
+			select said.run from `tabAgent Message` said where said.conversation = %s))
+			and made.status = 'Success' and (
 			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s
 			or (tool.types = %s and made.result like %s)) {ending}""",
 		(

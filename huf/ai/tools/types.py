@@ -1,6 +1,7 @@
 """The types an Agent Tool Function may have: what each does, what it needs, what the model is told.
 
-One table, read by the DocType's controller and by `agents/tool_factory.py`; `agents/tool_handlers.py` runs them.
+One table, read by the DocType's controller and by `agents/tool_factory.py`; `agents/tool_handlers.py`
+runs them.
 """
 
 import re
@@ -63,7 +64,8 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 FILTERS_SCHEMA = {
 	"type": ["object", "array"],
 	"description": (
-		'{"field": value} or {"field": [operator, value]}, or a list of [field, operator, value]. Operators: =, !=, '
+		'{"field": value} or {"field": [operator, value]}, or a list of [field, operator, value]. '
+		"Operators: =, !=, "
 		">, >=, <, <=, like, not like, in, not in, between, is (value: set or not set)"
 	),
 }
@@ -200,7 +202,9 @@ def search_schema(tool) -> tuple[dict, list[str]]:
 
 @dataclass(frozen=True)
 class ToolType:
-	"""`schema(row)` returns (properties, required names); `needs` names the field that a row of this type must fill in."""
+	"""`schema(row)` returns (properties, required names); `needs` names the field that a row of this type
+	must fill in.
+	"""
 
 	effect: Effect
 	schema: Callable
@@ -245,7 +249,8 @@ def list_tool_names(tool_name: str, types: str) -> list[str]:
 def build_description(tool) -> str:
 	if tool.types != READ_DOCUMENT:
 		return tool.description
-	return f"{tool.description.rstrip('.')}. Gives their key fields; {tool.tool_name}{DETAIL_SUFFIX} gives one of them whole."
+	detail = f"{tool.tool_name}{DETAIL_SUFFIX}"
+	return f"{tool.description.rstrip('.')}. Returns their key fields; {detail} returns one of them whole."
 
 
 def closed_object(properties: dict, required: list[str], description: str | None = None) -> dict:
@@ -255,7 +260,10 @@ def closed_object(properties: dict, required: list[str], description: str | None
 
 
 def build_parameters(tool) -> dict:
-	"""JSON schema of the arguments. Rows under Parameters add to the type's own, or say it more exactly."""
+	"""JSON schema of the arguments.
+
+	Rows under Parameters add to the type's own, or say it more exactly.
+	"""
 	properties, required = TOOL_TYPES[tool.types].schema(tool)
 	rows = {row.fieldname: row_schema(row) for row in tool.parameters}
 	own = {row.fieldname for row in tool.parameters if row.required}

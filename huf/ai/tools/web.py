@@ -1,7 +1,7 @@
 """Tools for the web: search it, open a page, and make text of what is not.
 
-Only public addresses are opened (see `http.py`), and no page whose site asks programs to stay away. What comes from there is
-marked `untrusted`: strangers wrote it.
+Only public addresses are opened (see `http.py`), and no page whose site asks programs to stay away. What
+comes from there is marked `untrusted`: strangers wrote it.
 """
 
 import asyncio
@@ -84,7 +84,9 @@ def extract_text(content: str) -> dict:
 
 
 async def check_robots(url: str) -> None:
-	"""Raise ToolError where the site's robots.txt does not want this address to be read, or cannot be read itself."""
+	"""Raise ToolError where the site's robots.txt does not want this address to be read, or cannot be read
+	itself.
+	"""
 	from protego import Protego
 
 	parts = urlsplit(url)

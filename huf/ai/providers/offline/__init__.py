@@ -1,7 +1,8 @@
 """A deterministic provider for sites where no model is connected.
 
-`plan` takes the place of a model: it reads plain requests in four languages, calls tools and words an answer from their
-results. It uses no network and no chance, never claims to be a model, and asks back instead of guessing at a change.
+`plan` takes the place of a model: it reads plain requests in four languages, calls tools and words an answer
+from their results. It uses no network and no chance, never claims to be a model, and asks back instead of
+guessing at a change.
 """
 
 import json
@@ -27,7 +28,10 @@ async def run(
 	model: str,
 	context: RunContext | Mapping[str, Any] | None = None,
 ) -> Outcome:
-	"""Run an SDK agent without a model, through the same loop and at no cost. Text is streamed word by word."""
+	"""Run an SDK agent without a model, through the same loop and at no cost.
+
+	Text is streamed word by word.
+	"""
 	specs = [spec_of(tool) for tool in agent.tools]
 	return await run_sdk_agent(agent, enhanced_prompt, OfflineModel(specs), context)
 
@@ -67,7 +71,8 @@ def plan(messages: list[dict], tools: list[dict], *, today: date | None = None) 
 
 	Args:
 		messages: the conversation in OpenAI's form, with at least one message of the user.
-		tools: function specs in OpenAI's form; beside its name each has "x-huf": {"type", "doctype", "effect"}, the values
+		tools: function specs in OpenAI's form; beside its name each has "x-huf": {"type", "doctype",
+		"effect"}, the values
 			of its Agent Tool Function.
 		today: what "tomorrow" counts from; the date of the server if left out.
 

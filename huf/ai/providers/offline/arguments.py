@@ -36,7 +36,9 @@ def fill_fields(request: Request, match: ToolMatch, today: date) -> tuple[dict, 
 
 
 def read_change(request: Request, match: ToolMatch, today: date) -> tuple[dict, list[str]]:
-	"""The values of "mark todo a1 as closed", "set the priority of todo a1 to high" or "close todo a1"; and other words."""
+	"""The values of "mark todo a1 as closed", "set the priority of todo a1 to high" or "close todo a1"; and
+	other words.
+	"""
 	start = request.verb_at if request.language.get("fields", request.verb) else request.verb_end
 	tokens = [*request.tokens[start : match.at], *request.tokens[match.end + 1 :]]
 	values, rest = read_named_fields(request, match.tool, tokens, today)
@@ -49,7 +51,10 @@ def read_change(request: Request, match: ToolMatch, today: date) -> tuple[dict, 
 def read_filters(
 	request: Request, match: ToolMatch, writer: OfferedTool, today: date
 ) -> tuple[dict, list[str]]:
-	"""Arguments of a list, and the words that became none. `writer` is a tool whose schema tells the fields."""
+	"""Arguments of a list, and the words that became none.
+
+	`writer` is a tool whose schema tells the fields.
+	"""
 	language = request.language
 	named = (*range(request.verb_at, request.verb_end), *range(match.at, match.end))
 	tokens = [token for at, token in enumerate(request.tokens) if at not in named]
@@ -97,7 +102,9 @@ def read_options(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -
 def read_named_fields(
 	request: Request, tool: OfferedTool, tokens: Sequence[Token], today: date
 ) -> tuple[dict, Sequence[Token]]:
-	"""Values of the fields named in "call Anna, high priority, with status open", and the tokens that are left."""
+	"""Values of the fields named in "call Anna, high priority, with status open", and the tokens that are
+	left.
+	"""
 	values: dict[str, Any] = {}
 	parts: list[tuple[str, list[Token], list[Token]]] = [("", [], [])]
 	for at, segment in enumerate(split_segments(request, tokens)):

@@ -1,4 +1,6 @@
-"""Splits text into tokens and looks them up in the word lists of a language (en.yaml, de.yaml, es.yaml, cs.yaml)."""
+"""Splits text into tokens and looks them up in the word lists of a language (en.yaml, de.yaml, es.yaml,
+cs.yaml).
+"""
 
 import re
 import unicodedata
@@ -22,7 +24,10 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Token:
-	"""A word, a quotation or a punctuation mark. `text` is as written, without quotes; `key` is folded, "" if quoted."""
+	"""A word, a quotation or a punctuation mark.
+
+	`text` is as written, without quotes; `key` is folded, "" if quoted.
+	"""
 
 	text: str
 	key: str
@@ -106,7 +111,9 @@ class Language:
 		return any(self.get(name, token.key) is not None for name in list_names)
 
 	def find(self, list_name: str, tokens: Sequence[Token], at: int) -> tuple[str | None, int]:
-		"""Meaning and length of the longest phrase of a list that starts at a position; (None, 0) without one."""
+		"""Meaning and length of the longest phrase of a list that starts at a position; (None, 0) without
+		one.
+		"""
 		keys = [token.key for token in tokens[at : at + MAX_PHRASE_WORDS]]
 		for length in range(len(keys), 0, -1):
 			if all(keys[:length]):

@@ -27,7 +27,9 @@ class Request:
 		return " ".join(token.key for token in self.tokens[self.verb_at : self.verb_end])
 
 	def is_instruction(self, *also_before: str) -> bool:
-		"""Whether only words such as "please" and "can you", and those of the lists named, stand before the verb."""
+		"""Whether only words such as "please" and "can you", and those of the lists named, stand before the
+		verb.
+		"""
 		at = 0
 		while at < self.verb_at:
 			length = self.language.find("openers", self.tokens, at)[1]

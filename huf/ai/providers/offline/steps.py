@@ -1,7 +1,7 @@
 """Decides the next step of a conversation: a tool call, a question back, or an answer.
 
-A record is changed or deleted only if it is named exactly, a missing value is asked for, and what does not read as an
-instruction changes nothing.
+A record is changed or deleted only if it is named exactly, a missing value is asked for, and what does
+not read as an instruction changes nothing.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,10 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class Reply:
-	"""A text for the person. If it is a question, `head` + reply + `tail` is the request with the reply in it."""
+	"""A text for the person.
+
+	If it is a question, `head` + reply + `tail` is the request with the reply in it.
+	"""
 
 	text: str
 	head: str = ""
@@ -73,7 +76,9 @@ class Planner:
 		return step if isinstance(step, Reply) and step.head and step.text == before[-1][1] else None
 
 	def introduce(self, request: Request) -> Reply:
-		"""The answer to small talk or to what was not understood: what this is, and how to connect a model."""
+		"""The answer to small talk or to what was not understood: what this is, and how to connect a
+		model.
+		"""
 		say, chat = request.language.say, find_chat(request)
 		if chat in ("thanks", "bye"):
 			return Reply(say(chat))
@@ -124,7 +129,9 @@ class Planner:
 		return self.call(request, tool, arguments, unused)
 
 	def change(self, request: Request, match: ToolMatch) -> PlannedCall | Reply:
-		"""Updates or deletes the record that is named; asks if the name is missing or may be a part of one."""
+		"""Updates or deletes the record that is named; asks if the name is missing or may be a part of
+		one.
+		"""
 		tool, name = match.tool, read_name(request, match)
 		is_delete = tool.operation == "delete"
 		if not name or (is_delete and request.strip(request.tokens[match.end + 1 :])):

@@ -35,7 +35,9 @@ class OfferedTool:
 
 	@property
 	def operation(self) -> str:
-		"""What it does with records; "call" for a function that only reads, such as a report. "": it is not used."""
+		"""What it does with records; "call" for a function that only reads, such as a report. "": it is not
+		used.
+		"""
 		is_lookup = not self.doctype and self.effect == "read"
 		return OPERATIONS.get(self.type) or ("call" if is_lookup else "")
 
