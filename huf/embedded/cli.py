@@ -94,14 +94,22 @@ def make_or_migrate_site(home: Path):
 
 @contextmanager
 def connected(home: Path, user: str = "Administrator"):
-	"""`frappe` on the site as this user; committed at the end, unless something was raised."""
+	"""`frappe` on the site as this user; committed at the end, unless something was raised.
+
+	Errors that are meant for the caller, such as an unknown agent, end the command with their message alone.
+	"""
+	from huf.ai.core.errors import UsageError
+
 	if not site.exists(home):
 		raise click.ClickException(f"There is no site in {home} yet: run `huf start` or `huf init` first.")
 	with site.opened(home) as frappe:
 		if not frappe.db.exists("User", user):
 			raise click.ClickException(f"There is no user {user}.")
 		frappe.set_user(user)
-		yield frappe
+		try:
+			yield frappe
+		except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
+			raise click.ClickException(str(error)) from None
 		frappe.db.commit()
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 import unittest
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 HUF = Path(__file__).resolve().parent.parent
@@ -90,6 +91,27 @@ class TestPackages(unittest.TestCase):
 		}
 		storing = {name for name in users if name.startswith("ai.storage.") or name.endswith(".store")}
 		self.assertEqual(users - storing, set())
+
+	def test_every_list_of_rows_is_ordered(self):
+		"""Without `order_by` Frappe sorts by the DocType's own field, and databases differ in ties."""
+		unordered = [
+			(name_of(path), node.lineno)
+			for path in sources()
+			for node in ast.walk(ast.parse(path.read_text()))
+			if isinstance(node, ast.Call)
+			and dotted(node.func) in ("frappe.get_all", "frappe.get_list")
+			and not any(keyword.arg in ("order_by", None) for keyword in node.keywords)
+		]
+		self.assertEqual(unordered, [])
+
+	def test_a_broad_except_says_what_it_protects(self):
+		broad = []
+		for path in sources():
+			lines = path.read_text().splitlines()
+			for line, following in pairwise([*lines, ""]):
+				if line.strip().startswith("except Exception") and "#" not in line + following:
+					broad.append((name_of(path), line.strip()))
+		self.assertEqual(broad, [])
 
 	def test_the_core_names_no_pack(self):
 		names = [path.name for path in (HUF / "packs").iterdir() if (path / "pack.yaml").is_file()]

@@ -47,3 +47,10 @@ class TestCommands(SiteTestCase):
 		for words in (("import", "nothing"), ("remove", "nothing"), ("eval", "Nobody")):
 			said = self.run_huf(*words)
 			self.assertEqual((said.exit_code, "Traceback" in said.output), (1, False), words)
+
+	def test_an_unknown_agent_or_run_is_one_sentence(self):
+		for command in (("ask", "Nobody", "Hello"), ("replay", "no-such-run"), ("diff", "one", "two")):
+			result = self.run_huf(*command)
+			self.assertEqual(result.exit_code, 1, command)
+			self.assertIsInstance(result.exception, SystemExit, command)
+			self.assertRegex(result.output, r"^Error: .+\n$", command)

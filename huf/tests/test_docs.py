@@ -1,0 +1,28 @@
+"""The documents for people who change the code name only what exists."""
+
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("AGENTS.md", "docs/architecture.md", "huf/embedded/README.md", "huf/ui/README.md")
+PATH = re.compile(r"`([\w./-]+(?:\.(?:py|ts|js|json|yaml|md|txt|csv)|/))`")
+TEST = re.compile(r"`(test_\w+|Test\w+)`")
+DEFINED = re.compile(r"(?:def|class) ([Tt]est\w+)\(")
+
+
+class TestDocs(unittest.TestCase):
+	def test_every_file_that_a_page_names_exists(self):
+		for page in PAGES:
+			own = (ROOT / page).parent
+			bases = (ROOT, ROOT / "huf", ROOT / "huf" / "ai", own, own / "src", own / "frappe")
+			names = set(PATH.findall((ROOT / page).read_text()))
+			self.assertTrue(names, page)
+			missing = [name for name in names if not any((base / name).exists() for base in bases)]
+			self.assertEqual(missing, [], page)
+
+	def test_every_test_that_a_page_names_exists(self):
+		defined = {name for path in ROOT.glob("huf/**/*.py") for name in DEFINED.findall(path.read_text())}
+		for page in PAGES:
+			named = set(TEST.findall((ROOT / page).read_text()))
+			self.assertEqual(named - defined, set(), page)
