@@ -1,7 +1,7 @@
 """Runs coroutines from Frappe's synchronous code, on event loops that are cached with their connections.
 
-`frappe.local` lives in context variables. A task has a copy of them, so what it changed there is carried
-back at its end.
+`frappe.local` lives in context variables. A task has a copy of them, so what it changed there is carried back
+at its end.
 """
 
 import asyncio
@@ -17,9 +17,7 @@ from typing import Any
 from huf.ai.concurrency.tool_threads import abandon_calls
 
 _idle_loops: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
-"""By process id: a forked process must not use its parent's.
-
-The last one used has the freshest connections.
+"""By process id: a forked process must not use its parent's. The last one used has the freshest connections.
 """
 _model_loops: dict[int, asyncio.AbstractEventLoop] = {}
 
@@ -108,9 +106,8 @@ def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause_s: float 
 
 @contextmanager
 def borrowed_loop() -> Iterator[asyncio.AbstractEventLoop]:
-	"""A cached event loop, or a new one.
-
-	One that still has tasks is dropped: they must not go on in another run.
+	"""A cached event loop, or a new one. One that still has tasks is dropped: they must not go on in another
+	run.
 	"""
 	idle = _idle_loops[os.getpid()]
 	loop = idle.pop() if idle else asyncio.new_event_loop()
@@ -131,8 +128,8 @@ def is_loop_running() -> bool:
 
 
 async def run_on_model_loop(coroutine: Coroutine) -> Any:
-	"""Run a coroutine on the one loop of this process for LiteLLM, whose clients and logging queue belong
-	to one loop.
+	"""Run a coroutine on the one loop of this process for LiteLLM, whose clients and logging queue belong to
+	one loop.
 
 	Cancelling the wait cancels the coroutine. It sees no context variables, so nothing of frappe.
 	"""

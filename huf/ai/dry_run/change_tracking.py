@@ -112,9 +112,8 @@ class ChangeTracker:
 			self.record_table(table[1])
 
 	def record_table(self, doctype: str) -> None:
-		"""Record a statement that writes rows.
-
-		Documents use such statements too, but are recorded by their events.
+		"""Record a statement that writes rows. Documents use such statements too, but are recorded by their
+		events.
 		"""
 		# Tables without a DocType, such as that of passwords, begin with two underscores.
 		if doctype in BOOKKEEPING_DOCTYPES or doctype.startswith("__") or self.is_recorded:

@@ -82,9 +82,8 @@ def isolated() -> Iterator[DryRun]:
 
 @contextmanager
 def rolled_back(db: Any, dry_run: DryRun) -> Iterator[None]:
-	"""A savepoint that nothing inside can get past.
-
-	Callbacks for a commit are dropped, those for a rollback run.
+	"""A savepoint that nothing inside can get past. Callbacks for a commit are dropped, those for a rollback
+	run.
 	"""
 	rollback, sql = db.rollback, db.sql
 

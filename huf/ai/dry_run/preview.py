@@ -29,8 +29,8 @@ STABLE_NAMING_RULES = ("field:", "prompt")
 MIN_REPLACED_NAME_CHARS = 8
 """Provisional names of at least this length are replaced inside other texts as well."""
 ACCESS_DOCTYPES = {"User", "Role", "User Permission", "DocShare", "Property Setter", "Role Profile"}
-"""DocTypes that decide on access: after a preview that writes one, Frappe's caches may hold what was
-rolled back.
+"""DocTypes that decide on access: after a preview that writes one, Frappe's caches may hold what was rolled
+back.
 """
 
 
@@ -39,10 +39,8 @@ class Preview:
 	"""A difference as the session's user may see it."""
 
 	changes: tuple[dict, ...]
-	"""As `diff.py` describes them.
-
-	`provisional` marks a name or a value that will differ when the write is applied; `hidden` counts the
-	fields that the user may not see.
+	"""As `diff.py` describes them. `provisional` marks a name or a value that will differ when the write is
+	applied; `hidden` counts the fields that the user may not see.
 	"""
 	digest: str
 	"""Identifies all changes and tables, visible to the user or not."""
@@ -58,9 +56,8 @@ class Preview:
 
 
 class PreviewChanged(Exception):
-	"""The write would no longer change what was approved; `preview` is its present change.
-
-	Nothing was changed.
+	"""The write would no longer change what was approved; `preview` is its present change. Nothing was
+	changed.
 	"""
 
 	def __init__(self, preview: Preview):
@@ -88,9 +85,8 @@ class DryRunResult:
 
 
 def preview_changes(work: Callable[[], Any]) -> Preview:
-	"""What `work` would change.
-
-	Raises what `work` raises, and PreviewRefused for an effect that cannot be rolled back.
+	"""What `work` would change. Raises what `work` raises, and PreviewRefused for an effect that cannot be
+	rolled back.
 	"""
 	return to_preview(run_dry(work))
 
@@ -98,8 +94,8 @@ def preview_changes(work: Callable[[], Any]) -> Preview:
 def apply_approved(work: Callable[[], Any], approved: str) -> Any:
 	"""Run `work` and return its result, if its change still has the digest `approved`. Does not commit.
 
-	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if
-	the real write differs from its dry run of a moment before; the caller then rolls back.
+	Raises PreviewChanged, with nothing changed, if it would change something else. Raises ToolError if the
+	real write differs from its dry run of a moment before; the caller then rolls back.
 	"""
 	outcome = run_dry(work)
 	if compute_digest(outcome) != approved:

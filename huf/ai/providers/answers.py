@@ -39,9 +39,8 @@ class TextRelay:
 
 
 class AnswerBuilder:
-	"""An answer as it arrives.
-
-	`on_text` receives its text; `usage` is what the provider reports, None until then.
+	"""An answer as it arrives. `on_text` receives its text; `usage` is what the provider reports, None until
+	then.
 
 	With `tools` the answer is a local model's and passes the response guard.
 	"""

@@ -36,9 +36,8 @@ running_checks: dict[tuple, asyncio.Task] = {}
 
 
 async def find_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
-	"""The direct path for a LiteLLM call's arguments, or the reason why there is none.
-
-	Checked once per model.
+	"""The direct path for a LiteLLM call's arguments, or the reason why there is none. Checked once per
+	model.
 	"""
 	key = make_cache_key(kwargs)
 	if key not in results:

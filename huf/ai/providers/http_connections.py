@@ -1,6 +1,5 @@
-"""Pools HTTP connections per event loop for calls to models.
-
-Knows no provider and no frappe, and never retries.
+"""Pools HTTP connections per event loop for calls to models. Knows no provider and no frappe, and never
+retries.
 """
 
 import asyncio
@@ -27,9 +26,8 @@ _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.Clien
 def post(
 	url: str, headers: dict[str, str], body: bytes, timeout_s: float, verify: Any
 ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-	"""Send a request; status and headers are available once the context is entered.
-
-	Raises what aiohttp raises.
+	"""Send a request; status and headers are available once the context is entered. Raises what aiohttp
+	raises.
 
 	Args:
 		timeout_s: seconds without a byte, on connecting or reading, before the request is given up

@@ -1,6 +1,5 @@
-"""Puts the pictures of a transcript into what a model is sent, as data URLs.
-
-Reads Files; keeps nothing and writes nothing.
+"""Puts the pictures of a transcript into what a model is sent, as data URLs. Reads Files; keeps nothing and
+writes nothing.
 
 Whether they may be read was asked when they were brought along: only a conversation's own files stand in its
 transcript.

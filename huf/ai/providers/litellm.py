@@ -133,9 +133,8 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 
 
 def request_settings(agent: Any, agent_name: str | None) -> dict[str, Any]:
-	"""temperature, top_p and max_tokens: the Agent record's, else the SDK agent's.
-
-	What a model does not take is dropped.
+	"""temperature, top_p and max_tokens: the Agent record's, else the SDK agent's. What a model does not take
+	is dropped.
 	"""
 	doc = find_cached("Agent", agent_name)
 	fallback = agent.model_settings
@@ -212,9 +211,8 @@ class ModelCall:
 	async def complete(
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
 	) -> ModelReply:
-		"""Call the model once and return the whole reply; text is passed on as it streams in.
-
-		Raises ModelError.
+		"""Call the model once and return the whole reply; text is passed on as it streams in. Raises
+		ModelError.
 		"""
 		kwargs = {**self.fixed, "messages": insert_images(messages, self.sees)}
 		if tools:

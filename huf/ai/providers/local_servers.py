@@ -1,6 +1,5 @@
-"""Model servers on this machine: Ollama and LM Studio at the addresses that they have by themselves.
-
-Asks nobody else.
+"""Model servers on this machine: Ollama and LM Studio at the addresses that they have by themselves. Asks
+nobody else.
 """
 
 import json

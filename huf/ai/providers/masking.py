@@ -53,9 +53,8 @@ KINDS: Kinds = {
 	"CARD": (re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])"), is_card),
 	"PHONE": (re.compile(PHONE), is_phone),
 }
-"""What is masked for every site: a pattern, and what tells it from what only looks like it.
-
-Repetitions are bounded, so that no text takes long to read.
+"""What is masked for every site: a pattern, and what tells it from what only looks like it. Repetitions are
+bounded, so that no text takes long to read.
 """
 
 

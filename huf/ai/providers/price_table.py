@@ -1,6 +1,5 @@
-"""What LiteLLM's own table says of models: prices, names, windows, whether they see.
-
-Read from its file, so that no page loads LiteLLM for it.
+"""What LiteLLM's own table says of models: prices, names, windows, whether they see. Read from its file, so
+that no page loads LiteLLM for it.
 """
 
 import json

@@ -1,6 +1,5 @@
-"""What it costs to have speech written down.
-
-Most models are paid by the second, some by tokens of sound and of text.
+"""What it costs to have speech written down. Most models are paid by the second, some by tokens of sound and
+of text.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,4 @@
 """Where in an answer a written call may begin, and what closes it: tables, and a follower of brackets.
-
 Decides nothing.
 """
 

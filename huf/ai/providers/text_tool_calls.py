@@ -1,8 +1,8 @@
-"""Tool calls that a model wrote down as text instead of making them: reads them, in the styles local
-models have.
+"""Tool calls that a model wrote down as text instead of making them: reads them, in the styles local models
+have.
 
-Pure. Only names of known tools count. Broken JSON is mended where it has one reading; where it has none,
-the text is handed on as the call's arguments, so that the loop refuses it and tells the model why.
+Pure. Only names of known tools count. Broken JSON is mended where it has one reading; where it has none, the
+text is handed on as the call's arguments, so that the loop refuses it and tells the model why.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""The tool by which a model says that it is done. Only says so: ending the run is the loop's work."""
+"""The tool by which a model says that it is done. The loop ends the run, not this tool."""
 
 from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool

@@ -1,7 +1,7 @@
-"""Functions that apps lend to agents: found by dotted path, described by their signature, called.
+"""Finds functions of apps by dotted path, describes them by their signature, and calls them as tools.
 
-Only functions defined in an installed app are found, and Frappe's own only where they are whitelisted: a
-path is typed by a person into a form and must not reach the whole of Python.
+A person types the path into a form, so it must not reach all of Python: only functions that an installed app
+defines are found, and of Frappe's own only whitelisted ones.
 """
 
 import inspect
@@ -17,15 +17,20 @@ from huf.ai.core.errors import ToolError, UsageError
 
 ARGUMENT = re.compile(r"^\s*(\w+)(?: \([^)]*\))?:\s+(\S.*)$", re.MULTILINE)
 get_signature = lru_cache(maxsize=512)(inspect.signature)
-"""Of a function: to read it takes longer than most calls."""
-JSON_TYPES = {
-	**{str: "string", int: "integer", float: "number", bool: "boolean"},
-	**{dict: "object", list: "array", NoneType: "null"},
+"""Cached, because reading a signature takes longer than most calls."""
+JSON_TYPES: dict[type, str] = {
+	str: "string",
+	int: "integer",
+	float: "number",
+	bool: "boolean",
+	dict: "object",
+	list: "array",
+	NoneType: "null",
 }
 
 
 def find_function(path: str) -> Callable:
-	"""The function at `path`. Raises UsageError with the reason where it may not be used."""
+	"""The function at `path`. Raises UsageError with the reason if it cannot be a tool."""
 	app = (path or "").partition(".")[0]
 	if app not in frappe.get_installed_apps():
 		raise UsageError(f"{path!r} is not in an installed app. Give a path such as my_app.api.my_function.")
@@ -33,8 +38,8 @@ def find_function(path: str) -> Callable:
 		function = frappe.get_attr(path)
 	except (ImportError, AttributeError, ValueError) as error:
 		raise UsageError(f"There is no function at {path!r}: {error}") from None
-	home = (getattr(function, "__module__", None) or "").partition(".")[0]
-	if not inspect.isroutine(function) or home != app:
+	defining_app = (getattr(function, "__module__", None) or "").partition(".")[0]
+	if not inspect.isroutine(function) or defining_app != app:
 		raise UsageError(f"{path!r} is not a function that the app {app!r} defines.")
 	if app == "frappe" and function not in frappe.whitelisted:
 		raise UsageError(f"{path!r} is internal to Frappe. Only its whitelisted functions can be tools.")
@@ -42,9 +47,7 @@ def find_function(path: str) -> Callable:
 
 
 def call_function(function: Callable, arguments: dict, context: dict | None = None) -> Any:
-	"""Call with plain keyword arguments, or with (args, user_context) where the function is made for
-	those.
-	"""
+	"""Call with keyword arguments, or with (args, user_context) if that is the function's signature."""
 	if takes_context(function):
 		return function(arguments, context or build_user_context())
 	try:
@@ -55,7 +58,9 @@ def call_function(function: Callable, arguments: dict, context: dict | None = No
 
 
 def check_arguments(function: Callable, arguments: dict) -> None:
-	"""Raise ToolError where it cannot be called so; a decorator may have hidden that."""
+	"""Raise ToolError if the signature does not accept the arguments; a decorator may hide that from the
+	caller.
+	"""
 	try:
 		get_signature(function).bind(**arguments)
 	except TypeError as error:
@@ -75,8 +80,8 @@ def build_user_context() -> dict:
 
 
 def build_schema(function: Callable) -> dict:
-	"""JSON schema from a signature: annotations give types, missing defaults what is required, "Args:"
-	what each is.
+	"""A JSON schema from a signature: types from annotations, descriptions from "Args:"; without a default,
+	required.
 	"""
 	if takes_context(function):
 		return {"type": "object", "properties": {}}
@@ -101,7 +106,7 @@ def build_schema(function: Callable) -> dict:
 
 
 def build_type_schema(hint: Any) -> dict:
-	"""The JSON type of an annotation; anything goes where it has no plain one."""
+	"""The JSON schema of an annotation; {} accepts anything, for annotations without a JSON type."""
 	if get_origin(hint) is Literal:
 		return {"enum": list(get_args(hint))}
 	parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)

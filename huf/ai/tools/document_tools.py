@@ -24,7 +24,7 @@ from huf.ai.tools.fields import (
 
 MAX_ROWS = 500
 MAX_SUMMARY_CHARS = 200
-"""Characters of one field of a summary."""
+"""Longest value of a field in a summary."""
 
 
 def get_document(doctype: str, name: str) -> dict:
@@ -57,12 +57,12 @@ def get_list(
 		limit_start=start,
 		limit_page_length=limit + 1,
 	)
-	shown = [{field: row.get(field) for field in fields} for row in rows[:limit]]
-	return {"doctype": doctype, "rows": shown, "count": len(shown), "more": len(rows) > limit}
+	visible = [{field: row.get(field) for field in fields} for row in rows[:limit]]
+	return {"doctype": doctype, "rows": visible, "count": len(visible), "more": len(rows) > limit}
 
 
 def get_summaries(doctype: str, filters: Any = None, limit: int = 20, start: int = 0) -> dict:
-	"""Rows as `get_list` gives them, of key fields only; long texts are cut, empty fields left out."""
+	"""Rows as from `get_list`, with key fields only; long texts are cut and empty fields left out."""
 	fields = list_summary_fields(doctype, list_readable_fields(doctype))
 	found = get_list(doctype, filters, fields, None, limit, start)
 	rows = [
@@ -91,7 +91,7 @@ def get_value(doctype: str, fieldname: str | list[str], name: str | None = None,
 
 
 def create_document(doctype: str, values: Mapping[str, Any]) -> dict:
-	"""Insert a document; gives what was stored."""
+	"""Insert a document; return what was stored."""
 	check_writable(doctype, values, new=True)
 	doc = frappe.get_doc({**values, "doctype": doctype})
 	doc.insert()
@@ -103,7 +103,7 @@ def create_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> li
 
 
 def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> dict:
-	"""Change fields of a document and save it; gives what is stored now."""
+	"""Change fields of a document and save it; return what was stored."""
 	check_writable(doctype, values)
 	doc = get_permitted_document(doctype, name, "write")
 	doc.update(values)
@@ -149,7 +149,7 @@ def get_amended_document(doctype: str, name: str) -> dict:
 	if not frappe.get_meta(doctype).has_field("amended_from"):
 		raise ToolError(f"{doctype} is a DocType whose documents are never amended.")
 	doc = get_permitted_document(doctype, name, "read")
-	# Compared with the document itself, an amendment the user may not see is as good as none.
+	# `get_list` leaves out amendments that the user may not read.
 	while newer := frappe.get_list(
 		doctype,
 		filters={"amended_from": doc.name},
@@ -170,7 +170,7 @@ def attach_file_to_document(
 	content: str | None = None,
 	file_url: str | None = None,
 ) -> dict:
-	"""Put a private file beside a document, from text or from a file the site has."""
+	"""Attach a private file to a document, from text or from a file of the site."""
 	get_permitted_document(doctype, name, "write")
 	values = {"doctype": "File", "attached_to_doctype": doctype, "attached_to_name": name, "is_private": 1}
 	if file_url:
@@ -213,7 +213,7 @@ def get_report_result(report: str, filters: Mapping[str, Any] | None = None) -> 
 def get_readable_file(file_url: str):
 	"""The File record behind a URL of this site that the user may read. Raises ToolError."""
 	for name in frappe.get_all("File", filters={"file_url": file_url}, pluck="name", order_by="creation asc"):
-		# All records of the URL are looked at, because reading any one of them is enough; each is checked.
+		# Several records may share the URL; permission on any one of them is enough.
 		doc = frappe.get_doc("File", name)
 		if doc.has_permission("read"):
 			return doc
@@ -221,7 +221,9 @@ def get_readable_file(file_url: str):
 
 
 def get_permitted_document(doctype: str, name: str, ptype: str):
-	"""A document on which the user has `ptype`. One they may not read is as good as none: both read alike."""
+	"""A document on which the user has `ptype`. A document they may not read raises the same error as a
+	missing one.
+	"""
 	doc = frappe.get_doc(doctype, name) if frappe.db.exists(doctype, name) else None
 	if not doc or not doc.has_permission("read"):
 		raise ToolError(f"There is no {doctype} {name!r} that you may read. Look it up first.")

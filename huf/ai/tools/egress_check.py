@@ -1,5 +1,5 @@
-"""What stands between a tool that reaches outside and a run that has read strangers' words: see
-`huf.ai.core.egress`.
+"""Decides whether an external call of a run that read untrusted content needs a person (see
+`core/egress.py`).
 """
 
 import frappe
@@ -9,8 +9,8 @@ from huf.ai.tools.taint import find_untrusted_sources, read_untrusted_text
 
 
 def find_egress_approval_reason(row, agent, arguments: dict) -> str | None:
-	"""Why a person has to allow a call of an external tool in the present run (`row`: its record); None:
-	nobody has to.
+	"""Why a person must allow an external call in the current run; None if nobody must. `row`: the tool's
+	record.
 	"""
 	run = frappe.flags.huf_run
 	if row.types in TYPES_WITHOUT_DESTINATION or not (sources := find_untrusted_sources(run)):
@@ -21,6 +21,6 @@ def find_egress_approval_reason(row, agent, arguments: dict) -> str | None:
 
 
 def to_outbound_call(row, arguments: dict) -> OutboundCall:
-	"""A tool of an app may have another name here: what it reaches is the same."""
+	"""The call with the name that the app gave the tool, which the site may have renamed."""
 	offered = row.function_path if row.types == "App Provided" else None
 	return OutboundCall(offered or row.tool_name, row.types, arguments, row.base_url)

@@ -1,6 +1,6 @@
-"""Which fields of a DocType a user may read or write, and filters over no others. Reads no document.
+"""Decides which fields of a DocType a user may read, write and filter by. Reads no document.
 
-Errors are for the model: ToolError with the names it may use.
+Errors are for the model: a ToolError names the fields it may use.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ SECRET_FIELDTYPE = "Password"
 
 
 def to_visible_dict(doc) -> dict:
-	"""What of a document the user may read, as plain values; empty fields are left out."""
+	"""The fields of a document that the user may read, as JSON values; empty fields are left out."""
 	allowed = set(list_readable_fields(doc.doctype)) - set(OMITTED_FIELDS)
 	if not doc.meta.is_submittable:
 		allowed.discard("docstatus")
@@ -37,12 +37,12 @@ def to_visible_row(row: Mapping[str, Any]) -> dict:
 
 
 def list_data_fields(doctype: str) -> list[str]:
-	"""Fields that hold values an agent may meet at all: no secrets."""
+	"""All fields except secrets."""
 	return [df.fieldname for df in frappe.get_meta(doctype).fields if df.fieldtype != SECRET_FIELDTYPE]
 
 
 def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
-	"""Fields the user may read (or write) by their permission level, standard fields first."""
+	"""Fields the user may read (or write) by permission level, standard fields first."""
 	meta = frappe.get_meta(doctype)
 	levels = meta.get_permlevel_access(ptype)
 	mine = [
@@ -54,7 +54,7 @@ def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
 
 
 def list_default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
-	"""What a list shows unless told: the title and the list view's fields."""
+	"""The default fields of a list: the title and the fields of the list view."""
 	meta = frappe.get_meta(doctype)
 	stored = set(meta.get_valid_columns())
 	wanted = [meta.title_field, *(df.fieldname for df in meta.fields if df.in_list_view)]
@@ -62,7 +62,7 @@ def list_default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
 
 
 def list_summary_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
-	"""What tells documents apart at a glance: title and list view, status, dates."""
+	"""The key fields of a document: title and list view, status, dates."""
 	meta = frappe.get_meta(doctype)
 	state = ["docstatus"] if meta.is_submittable else []
 	more = [
@@ -75,7 +75,7 @@ def list_summary_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
 
 
 def check_fields(doctype: str, fields: Iterable[str], allowed: Sequence[str]) -> None:
-	"""Raise ToolError for a field that is not there, or not for this user: both read alike."""
+	"""Raise ToolError for a field that is missing or hidden from the user; the message is the same for both."""
 	stored = set(frappe.get_meta(doctype).get_valid_columns())
 	unknown = [field for field in fields if field not in allowed or field not in stored]
 	if unknown:
@@ -86,7 +86,7 @@ def check_fields(doctype: str, fields: Iterable[str], allowed: Sequence[str]) ->
 def clean_filters(doctype: str, filters: Any, allowed: Sequence[str]) -> list[list]:
 	"""Filters as a list of [field, operator, value], each on a field the user may read. Raises ToolError.
 
-	An unknown field is an error, never dropped: a dropped filter would answer another question.
+	An unknown field is an error: dropping a filter would answer another question.
 	"""
 	if isinstance(filters, Mapping):
 		pairs = [[field, *parse_mapping_condition(condition)] for field, condition in filters.items()]
@@ -131,9 +131,10 @@ def clean_order(doctype: str, order_by: str | None, allowed: Sequence[str]) -> s
 
 
 def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -> None:
-	"""Raise ToolError for fields that are not there or not for this user to write.
+	"""Raise ToolError for fields that are missing, and PermissionError for fields that the user may not
+	write.
 
-	Frappe resets such fields silently; an agent must not believe that it changed them.
+	Frappe resets such fields silently, and an agent must not believe that it changed them.
 	"""
 	meta = frappe.get_meta(doctype)
 	known = set(list_data_fields(doctype))

@@ -1,7 +1,7 @@
-"""Files for people: a table or a text as csv, xlsx, docx or pdf, kept as a private File of the run's
+"""Makes files for people: a table or a text as csv, xlsx, docx or pdf, stored as a private File of the run's
 user.
 
-What a spreadsheet would take for a formula is written as text.
+Formulas are written as text, so that no spreadsheet computes what a model wrote.
 """
 
 import csv
@@ -57,7 +57,7 @@ FONTS = (
 	parameters=PARAMETERS,
 )
 def generate_file(file_name: str, text: str = "", rows: Rows | None = None) -> dict:
-	"""Gives {doctype, name, file_name, file_url}. Raises ToolError for what cannot be written."""
+	"""Returns {doctype, name, file_name, file_url}. Raises ToolError for content that cannot be written."""
 	ending = Path(file_name).suffix.lower().lstrip(".")
 	if ending not in WRITERS:
 		raise ToolError(f"{file_name!r} must end in one of: {', '.join(f'.{each}' for each in WRITERS)}.")
@@ -75,19 +75,19 @@ def generate_file(file_name: str, text: str = "", rows: Rows | None = None) -> d
 
 
 def strip_control_chars(value: Any) -> Any:
-	"""Without signs that no office file may hold."""
+	"""Remove control characters, which no office format allows."""
 	return CONTROL_CHARS.sub("", value) if isinstance(value, str) else value
 
 
 def write_csv(text: str, rows: Rows) -> bytes:
 	out = io.StringIO()
 	csv.writer(out).writerows([escape_formula(cell) for cell in row] for row in rows)
-	# Spreadsheets take a file without the mark for one of an older encoding.
+	# Without a byte order mark, spreadsheets assume an older encoding.
 	return out.getvalue().encode("utf-8-sig")
 
 
 def escape_formula(cell: Any) -> Any:
-	"""A cell that no spreadsheet computes."""
+	"""A cell that no spreadsheet takes for a formula."""
 	risky = isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell)
 	return f"'{cell}" if risky else cell
 
@@ -142,17 +142,14 @@ def write_pdf(text: str, rows: Rows) -> bytes:
 
 
 def choose_font(pdf, text: str) -> Callable[[str], str]:
-	"""Set a font that has these letters; gives what makes text fit for it.
-
-	Raises ToolError where there is none.
-	"""
+	"""Set a font that has the letters of `text`; return a function that adapts text to it. Raises ToolError."""
 	path = next((path for path in FONTS if Path(path).exists()), None)
 	if is_latin(text) or (is_latin(text.translate(LATIN_REPLACEMENTS)) and not path):
 		pdf.set_font("helvetica", size=11)
 		return lambda words: words.translate(LATIN_REPLACEMENTS)
 	if not path:
 		raise ToolError(
-			"This server has no font for these letters (DejaVu Sans would do). Make a .docx instead."
+			"This server has no font for these letters. Make a .docx instead, or have DejaVu Sans installed."
 		)
 	pdf.add_font("huf", fname=path)
 	pdf.set_font("huf", size=11)
@@ -164,8 +161,8 @@ def is_latin(text: str) -> bool:
 
 
 def split_paragraphs(text: str) -> list[tuple[int, str]]:
-	"""(level of a heading or 0, words) of each: headings are lines, other paragraphs end at an empty
-	line.
+	"""(level of the heading or 0, text) of each paragraph; a heading is a line, other paragraphs end at an
+	empty line.
 	"""
 	found: list[tuple[int, str]] = []
 	for block in re.split(r"\n\s*\n|^(?=#)", text, flags=re.MULTILINE):

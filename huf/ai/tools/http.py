@@ -1,7 +1,7 @@
-"""HTTP for tools: one request, to where the tool may go and nowhere else.
+"""Sends the HTTP requests of tools, only to addresses that a tool may reach.
 
-Every address is judged at the moment of connecting, so neither a name that resolves elsewhere the second time
-nor a redirect gets past. Never sends a tool's headers to another host than its base URL's.
+Every IP address is checked when the socket is opened, so neither DNS rebinding nor a redirect gets past the
+check. A tool's headers are sent to the host of its base URL only.
 """
 
 import asyncio
@@ -39,12 +39,15 @@ async def send_request(
 	idempotency_key: str | None = None,
 	before_each: Callable[[str], Awaitable[None]] | None = None,
 ) -> dict:
-	"""Send one request; gives {status, url, content_type, body}, `body` parsed where it is JSON.
+	"""Send a request; return {status, url, content_type, body}, with JSON parsed.
 
-	`idempotency_key` is sent as Idempotency-Key. It is no secret, so it does not tie the call to the base
-	URL's host. `before_each` is asked before each address, that of a redirect too, and may raise.
+	Args:
+		headers: may hold credentials, so they restrict the call to the base URL's host; `idempotency_key`
+			does not
+		timeout: seconds for the whole call
+		before_each: awaited with each URL before it is requested, redirects included; may raise
 
-	Raises ToolError for an address that may not be reached, a time-out, or an answer that is too large.
+	Raises ToolError for an address that may not be reached, a time-out or a response that is too large.
 	"""
 	import aiohttp
 
@@ -74,8 +77,8 @@ def describe_request(
 	params: Mapping[str, Any] | None = None,
 	body: Any = None,
 ) -> dict:
-	"""What `send_request` would send, for a person to look at: {method, url, headers, body}; what headers say
-	is masked.
+	"""What `send_request` would send, for approval: {method, url, headers, body}; values of headers are
+	masked.
 	"""
 	headers = list(headers)
 	url = resolve_url(url, base_url, tied=bool(headers))
@@ -85,9 +88,8 @@ def describe_request(
 
 
 async def follow_redirects(session, method, url, tied_base_url, headers, params, body, before_each) -> dict:
-	"""Send, and go after redirects by hand: each is judged like the first address.
-
-	`tied_base_url`: it may not leave there.
+	"""Send, and follow redirects, each checked like the first URL; with `tied_base_url` only within its
+	origin.
 	"""
 	for _ in range(MAX_REDIRECTS + 1):
 		if before_each:
@@ -122,7 +124,7 @@ async def read_response(response) -> dict:
 	)
 	answer = {"status": response.status, "url": str(response.url), "content_type": kind}
 	if text is None:
-		return {**answer, "body": None, "bytes": len(content), "note": "Not text, so it is not shown."}
+		return {**answer, "body": None, "bytes": len(content), "note": "Not text, so the body is left out."}
 	return {**answer, "body": parse_body(text, kind)}
 
 
@@ -136,7 +138,7 @@ def parse_body(text: str, kind: str) -> Any:
 
 
 def resolve_url(url: str, base_url: str | None, tied: bool) -> str:
-	"""The address to call. With a base URL and headers, only that host, port and scheme. Raises ToolError."""
+	"""The URL to call; if `tied`, only of the base URL's scheme, host and port. Raises ToolError."""
 	whole = (
 		urljoin(base_url.rstrip("/") + "/", url.lstrip("/") if "://" not in url else url) if base_url else url
 	)
@@ -157,7 +159,7 @@ def host_of(url: str) -> str:
 
 
 def make_socket_factory(allow_private: bool):
-	"""What aiohttp calls for each connection with the address it is about to use."""
+	"""A function that aiohttp calls with the resolved address of each connection."""
 
 	def open_socket(address_info):
 		family, kind, protocol, _, address = address_info
@@ -179,7 +181,7 @@ def is_public(address: str) -> bool:
 
 
 def extract_nat64_address(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-	"""The address behind one of 64:ff9b::/96, by which networks without IPv4 reach it."""
+	"""The IPv4 address inside one of 64:ff9b::/96 (NAT64)."""
 	return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64_NETWORK else None
 
 

@@ -2,8 +2,8 @@
 tools.py of a pack.
 
 A file marks functions with `@tool` or `register_tool`; what a site has is looked up each time from its
-installed apps and packs. A file that cannot be loaded is reported by `list_tool_faults` and does not
-affect others.
+installed apps and packs. A file that cannot be loaded is reported by `list_tool_faults` and does not affect
+other files.
 """
 
 import importlib
@@ -30,8 +30,8 @@ FOLDER = "huf_tools"
 class CodeTool:
 	"""A function as a tool of `app`.
 
-	`parameters` is a JSON schema. `documents_only`: it changes nothing but documents, through Frappe, so
-	it can be run dry.
+	`parameters` is a JSON schema. `documents_only`: it changes nothing but documents, through Frappe, so it
+	can be run dry.
 	"""
 
 	name: str
@@ -53,9 +53,7 @@ class CodeTool:
 
 @dataclass(frozen=True)
 class CodeTools:
-	"""What an app or a pack offers: its tools by name, and a line for each file or tool that cannot be
-	used.
-	"""
+	"""The tools of an app or a pack by name, and a message for each file or tool that cannot be used."""
 
 	tools: dict[str, CodeTool] = field(default_factory=dict)
 	faults: list[str] = field(default_factory=list)
@@ -80,11 +78,10 @@ def tool(
 	documents_only: bool = False,
 	parameters: dict | None = None,
 ) -> Callable[[Callable], Callable]:
-	"""Mark a function as a tool. What is left out is read from its name, docstring and signature.
+	"""Mark a function as a tool. Omitted values come from its name, docstring and signature.
 
-	`documents_only` declares that a call changes nothing but documents, through Frappe: then an approval
-	runs it dry and shows the real difference. Without it an approval shows the arguments and runs
-	nothing.
+	`documents_only` declares that a call changes nothing but documents, through Frappe: an approval then does
+	a dry run and shows the real difference. Otherwise an approval shows the arguments and runs nothing.
 	"""
 
 	def mark(function: Callable) -> Callable:
@@ -112,14 +109,16 @@ def register_tool(
 ) -> None:
 	"""Mark a function as a tool under a name, usually an `async (args, user_context)`.
 
-	The mark stays on the function; a site sees it while it offers the function's module.
-	Raises ValueError for a name that models do not accept, or that another function of the module has.
+	The mark is an attribute of the function; sites that load its module see it. Raises ValueError for a name
+	that models do not accept, or that another function of the module has.
 	"""
 	if not TOOL_NAME.fullmatch(name):
-		raise ValueError(f"{name!r} is no name of a tool: letters, digits, _ and - only, 64 at most")
+		raise ValueError(
+			f"{name!r} is not a name for a tool. Use only letters, digits, _ and -, and at most 64 of them."
+		)
 	if any(each.name == name and each.function is not func for each in find_marked_tools(func.__module__)):
 		raise ValueError(f"Tool {name!r} is already registered by {func.__module__}")
-	func.huf_tool = build_code_tool(
+	func.huf_tool = build_code_tool(  # type: ignore[attr-defined]
 		name, func, description, effect=effect, documents_only=documents_only, parameters=parameters
 	)
 
@@ -147,7 +146,7 @@ def build_code_tool(
 
 
 def get_available_tools_description() -> str:
-	"""What a planner is told: one line per tool, with its description and the JSON schema of its
+	"""The tools as text for a planner: a line per tool, with its description and the JSON schema of its
 	arguments.
 	"""
 	return describe_tools(sorted(list_code_tools(), key=lambda each: each.name))
@@ -159,39 +158,35 @@ def list_code_tools() -> list[CodeTool]:
 
 
 def list_tool_faults() -> list[str]:
-	"""What is wrong with the tool files of this site's apps and packs, one line each."""
+	"""Messages about tool files of this site's apps and packs that cannot be used."""
 	return load_site_tools().faults
 
 
 def load_site_tools() -> CodeTools:
-	offer = CodeTools()
+	found = CodeTools()
 	for app in frappe.get_installed_apps():
-		offer.extend(load_app_tools(app))
-	return offer
+		found.extend(load_app_tools(app))
+	return found
 
 
 def load_app_tools(app: str) -> CodeTools:
-	"""What the app's hook and folder offer, and those of its packs that this site has installed."""
-	offer = CodeTools()
+	"""The tools of an app's hook and folder, and of its packs that this site has installed."""
+	found = CodeTools()
 	for entry in [*(frappe.get_hooks("huf_tools", app_name=app) or []), *list_folder_modules(app)]:
-		offer.extend(load_tools(app, entry))
+		found.extend(load_tools(app, entry))
 	for module in list_pack_modules(app):
-		offer.extend(load_tools(app, module))
-	return offer
+		found.extend(load_tools(app, module))
+	return found
 
 
 def find_code_tool(app: str, name: str) -> CodeTool:
-	"""A tool that an installed app offers.
-
-	Raises UsageError that names what is wrong with the app's files.
-	"""
-	offer = load_app_tools(app) if app in frappe.get_installed_apps() else CodeTools()
-	if name in offer.tools:
-		return offer.tools[name]
-	reasons = "".join(f" {fault}." for fault in offer.faults)
+	"""A tool of an installed app. Raises UsageError, which says what is wrong with the app's files."""
+	found = load_app_tools(app) if app in frappe.get_installed_apps() else CodeTools()
+	if name in found.tools:
+		return found.tools[name]
+	reasons = "".join(f" {fault}." for fault in found.faults)
 	raise UsageError(
-		f"The app {app!r} does not offer {name!r} "
-		f"(it offers: {', '.join(offer.tools) or 'no tools'}).{reasons}"
+		f"The app {app!r} does not offer {name!r} (it offers: {', '.join(found.tools) or 'no tools'}).{reasons}"
 	)
 
 
@@ -213,16 +208,16 @@ def list_folder_modules(app: str) -> list[str]:
 
 def load_tools(app: str, entry: str | dict) -> CodeTools:
 	"""The tools of a module, or the function that a dict of the hook describes."""
-	offer = CodeTools()
+	found = CodeTools()
 	try:
 		tools = import_tools(entry) if isinstance(entry, str) else [build_hook_tool(app, entry)]
-	except Exception as error:  # the boundary around a tool's file: importing it runs an app's code
+	except Exception as error:  # the boundary around an app's code, which an import runs
 		label = entry if isinstance(entry, str) else entry.get("tool_name")
-		offer.faults.append(f"The tools of {label} could not be loaded: {type(error).__name__}: {error}")
-		return offer
+		found.faults.append(f"The tools of {label} could not be loaded: {type(error).__name__}: {error}")
+		return found
 	for each in tools:
-		offer.add(each)
-	return offer
+		found.add(each)
+	return found
 
 
 def import_tools(module: str) -> list[CodeTool]:
@@ -231,7 +226,7 @@ def import_tools(module: str) -> list[CodeTool]:
 
 
 def find_marked_tools(module: str) -> list[CodeTool]:
-	"""The tools that a module defines, as far as it is imported."""
+	"""The tools that a module defines; [] if it is not imported."""
 	members = vars(sys.modules[module]).values() if module in sys.modules else ()
 	functions = (each for each in members if inspect.isfunction(each) and each.__module__ == module)
 	return [each.huf_tool for each in functions if hasattr(each, "huf_tool")]

@@ -1,4 +1,4 @@
-"""Code that a model wrote is run only where the site has a place for it: never in Huf's own process."""
+"""Runs code that a model wrote in the sandbox that the site provides, never in Huf's own process."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ NO_SANDBOX = (
 
 @tool(effect=Effect.EXTERNAL)
 def execute_code(code: str, language: str = "python") -> Any:
-	"""Run a piece of code in the site's sandbox and give what it printed.
+	"""Run a piece of code in the site's sandbox and return what it printed.
 
 	Args:
 		code: The whole program

@@ -1,13 +1,11 @@
-"""Where a tool's result came from, so that an answer can cite it: documents and pages.
+"""Reads from a tool's result which documents and pages it came from, so that an answer can cite them.
 
-Read from the result itself.
-
-A tool whose result does not say it in one of these forms puts a list `sources` into it.
+A tool whose result has another form adds a list `sources` to it.
 """
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import frappe
 
@@ -20,16 +18,14 @@ CITE = "Where you use a passage, cite it by its number, such as [1]."
 
 
 def number_results(found: dict, run: str | None) -> dict:
-	"""What a search found, each result with the `number` that an answer cites it by; they go on through a
-	run.
-	"""
+	"""Search results, each with the `number` to cite it by; numbers continue through a run."""
 	first = count_results(run) + 1
 	results = [{"number": number, **each} for number, each in enumerate(found["results"], first)]
 	return {**found, "results": results, **({"note": CITE} if results else {})}
 
 
 def count_results(run: str | None) -> int:
-	"""How many results the searches of a run have given so far."""
+	"""The number of results of a run's searches so far."""
 	texts = frappe.db.sql(
 		"""select made.result from `tabAgent Tool Call` made
 		join `tabAgent Tool Function` tool on tool.name = made.tool
@@ -88,5 +84,5 @@ def to_document_sources(doctype: str, rows: list[dict]) -> Iterator[dict]:
 		}
 
 
-def is_nonempty_text(value: Any) -> bool:
+def is_nonempty_text(value: Any) -> TypeGuard[str]:
 	return isinstance(value, str) and bool(value)

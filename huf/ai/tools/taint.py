@@ -1,4 +1,4 @@
-"""Whether a run has words of strangers in its context, and where from. Only reads."""
+"""Finds untrusted content in the context of a run, and its sources. Changes nothing."""
 
 import frappe
 
@@ -9,13 +9,13 @@ MAIL_DOCTYPES = ("Agent Mail", "Communication")
 READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%'
 	or made.result like '%%"doctype": "Communication"%%'
 	then 'Communication' else tool.reference_doctype end"""
-"""What a call has read; a search in knowledge says it in its results."""
+"""SQL: the DocType that a call read; for a knowledge search, from its results."""
 MAX_UNTRUSTED_CHARS = 500_000
 
 
 def find_untrusted_sources(run: str | None) -> set[UntrustedSource]:
-	"""The untrusted sources in the context of a run: its own, its conversation's, and those of the runs
-	that called it.
+	"""The untrusted sources in the context of a run: its own, its conversation's, and those of the runs that
+	called it.
 	"""
 	found: set[UntrustedSource] = set()
 	while run:
@@ -36,35 +36,34 @@ def find_untrusted_sources(run: str | None) -> set[UntrustedSource]:
 
 
 def has_attachments(conversation: str) -> bool:
-	"""Whether somebody has attached a file to what they said there: who has written it, nobody knows."""
+	"""Whether somebody attached a file in the conversation; nobody knows who wrote it, so it is untrusted."""
 	return bool(
 		frappe.db.exists("Agent Message", {"conversation": conversation, "attachments": ["is", "set"]})
 	)
 
 
 def find_doctypes_read(conversation: str) -> list[str]:
-	"""What tools have brought strangers' words into a conversation: the DocType of mails, or nothing for
-	those from outside.
+	"""DocTypes from which tools read untrusted content in a conversation; "" stands for content from outside
+	the site.
 	"""
 	rows = find_untrusted_calls(conversation, f"distinct {READ_DOCTYPE} as doctype", "")
 	return [row.doctype or "" for row in rows]
 
 
 def read_untrusted_text(run: str) -> str:
-	"""What was read from outside in a run's conversation, and what the person asked."""
+	"""The results of calls with untrusted content in a run's conversation, and the person's prompt."""
 	conversation, prompt = frappe.db.get_value("Agent Run", run, ["conversation", "prompt"])
 	rows = find_untrusted_calls(conversation, "made.result as result", "order by made.creation limit 200")
 	return "\n".join([prompt or "", *(row.result or "" for row in rows)])[:MAX_UNTRUSTED_CHARS]
 
 
 def find_untrusted_calls(conversation: str, columns: str, ending: str) -> list:
-	"""Calls of a conversation, or of the one it was branched off, that brought in words of strangers."""
+	"""Successful calls with untrusted results, of a conversation or of the one it was branched from."""
 	return frappe.db.sql(
 		f"""select {columns} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
 		join `tabAgent Tool Function` tool on tool.name = made.tool
 		where (run.conversation = %s or run.name in (
-			select said.run from `tabAgent Message` said where said.conversation = %s))
-			and made.status = 'Success' and (
+			select message.run from `tabAgent Message` message where message.conversation = %s)) and made.status = 'Success' and (
 			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s
 			or (tool.types = %s and made.result like %s)) {ending}""",
 		(
@@ -80,7 +79,7 @@ def find_untrusted_calls(conversation: str, columns: str, ending: str) -> list:
 
 
 def find_mail(run: str | None) -> str | None:
-	"""The Agent Mail that a run, or one that led to it, is about."""
+	"""The Agent Mail that a run, or one of its parent runs, is about."""
 	while run:
 		row = frappe.db.get_value(
 			"Agent Run", run, ["reference_doctype", "reference_name", "parent_run"], as_dict=True

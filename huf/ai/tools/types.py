@@ -1,12 +1,13 @@
-"""The types an Agent Tool Function may have: what each does, what it needs, what the model is told.
+"""The types of Agent Tool Function: the effect, the required field and the JSON schema of each.
 
-One table, read by the DocType's controller and by `agents/tool_factory.py`; `agents/tool_handlers.py`
-runs them.
+One table, read by the DocType's controller and by `agents/tool_factory.py`; `agents/tool_handlers.py` runs
+them.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import frappe
 
@@ -54,13 +55,13 @@ NAMES_PROPERTY = {
 	"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Names (IDs)"}
 }
 READ_DOCUMENT, DETAIL_SUFFIX = "Read Document", "_detail"
-"""The type that makes two tools, and how the name of the second ends."""
+"""The type that makes two tools, and the suffix of the second tool's name."""
 KNOWLEDGE = "Search Knowledge"
 RUN_AGENT = "Run Agent"
 CODE_TYPES = ("Custom Function", "App Provided")
 """Types whose calls run an app's own code."""
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Models accept no other."""
+"""Names that all models accept."""
 FILTERS_SCHEMA = {
 	"type": ["object", "array"],
 	"description": (
@@ -98,7 +99,7 @@ def list_schema(tool) -> tuple[dict, list[str]]:
 			"maximum": 500,
 			"description": "Rows at most; 20 unless given",
 		},
-		"start": {"type": "integer", "minimum": 0, "description": "Rows to pass over"},
+		"start": {"type": "integer", "minimum": 0, "description": "Rows to skip"},
 	}, []
 
 
@@ -183,7 +184,7 @@ def run_agent_schema(tool) -> tuple[dict, list[str]]:
 
 
 def speech_schema(tool) -> tuple[dict, list[str]]:
-	return {"file_url": text_schema("URL of the sound file on this site")}, ["file_url"]
+	return {"file_url": text_schema("URL of the audio file on this site")}, ["file_url"]
 
 
 def search_schema(tool) -> tuple[dict, list[str]]:
@@ -242,33 +243,29 @@ TOOL_TYPES = {
 
 
 def list_tool_names(tool_name: str, types: str) -> list[str]:
-	"""What the model knows a record's tools by: a Read Document makes two."""
+	"""The names of a record's tools for the model: a Read Document makes two."""
 	return [tool_name, f"{tool_name}{DETAIL_SUFFIX}"] if types == READ_DOCUMENT else [tool_name]
 
 
 def build_description(tool) -> str:
 	if tool.types != READ_DOCUMENT:
 		return tool.description
-	detail = f"{tool.tool_name}{DETAIL_SUFFIX}"
-	return f"{tool.description.rstrip('.')}. Returns their key fields; {detail} returns one of them whole."
+	return f"{tool.description.rstrip('.')}. Returns key fields; {tool.tool_name}{DETAIL_SUFFIX} returns a whole document."
 
 
 def closed_object(properties: dict, required: list[str], description: str | None = None) -> dict:
-	"""An object schema that takes nothing but these properties."""
+	"""An object schema that accepts only these properties."""
 	schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 	return {**schema, "description": description} if description else schema
 
 
 def build_parameters(tool) -> dict:
-	"""JSON schema of the arguments.
-
-	Rows under Parameters add to the type's own, or say it more exactly.
-	"""
+	"""JSON schema of the arguments. Rows under Parameters add to or replace the type's own properties."""
 	properties, required = TOOL_TYPES[tool.types].schema(tool)
 	rows = {row.fieldname: row_schema(row) for row in tool.parameters}
 	own = {row.fieldname for row in tool.parameters if row.required}
 	if rows and TOOL_TYPES[tool.types].schema is create_schema:
-		# Whoever lists the fields of a Create tool means those fields only.
+		# The rows of a Create tool list all of its fields.
 		return closed_object(rows, sorted(own, key=list(rows).index))
 	return closed_object(
 		{**properties, **rows}, list(dict.fromkeys([*required, *(n for n in rows if n in own)]))
@@ -276,7 +273,7 @@ def build_parameters(tool) -> dict:
 
 
 def row_schema(row) -> dict:
-	schema = {"type": JSON_TYPES[row.type]}
+	schema: dict[str, Any] = {"type": JSON_TYPES[row.type]}
 	if row.description:
 		schema["description"] = row.description
 	if options := (row.options or "").split("\n") if row.options else None:
@@ -289,7 +286,7 @@ def row_schema(row) -> dict:
 
 
 def list_form_fields(doctype: str) -> list:
-	"""Fields a person would fill in on the form."""
+	"""Fields that a person can fill in on the form."""
 	return [
 		df
 		for df in frappe.get_meta(doctype).fields
@@ -314,7 +311,10 @@ def field_schema(df) -> dict:
 		required = [child.fieldname for child in children if child.reqd and not child.default]
 		items = closed_object({child.fieldname: field_schema(child) for child in children}, required)
 		return {"type": "array", "items": items, "description": label}
-	schema = {"type": FIELD_TYPES.get(df.fieldtype, "string"), "description": describe_docfield(df, label)}
+	schema: dict[str, Any] = {
+		"type": FIELD_TYPES.get(df.fieldtype, "string"),
+		"description": describe_docfield(df, label),
+	}
 	if df.fieldtype == "Select" and df.options:
 		schema["enum"] = df.options.split("\n")
 	if df.fieldtype == "Check":

@@ -1,7 +1,7 @@
-"""Tools for the web: search it, open a page, and make text of what is not.
+"""Tools for the web: search, open a page, extract text.
 
-Only public addresses are opened (see `http.py`), and no page whose site asks programs to stay away. What
-comes from there is marked `untrusted`: strangers wrote it.
+Only public addresses are opened (see `http.py`), and only pages that robots.txt allows. Results are marked
+`untrusted`.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from huf.ai.tools import http
 from huf.ai.tools.registry import tool
 
 USER_AGENT = "Huf"
-"""What we call ourselves, and what a robots.txt knows us by."""
+"""Huf's name in requests and in robots.txt."""
 HEADERS = {
 	"User-Agent": f"{USER_AGENT}/1.0",
 	"Accept": "text/html, text/plain, application/json;q=0.9, */*;q=0.5",
@@ -37,7 +37,7 @@ NO_SEARCH = (
 
 @tool(effect=Effect.EXTERNAL)
 async def web_search(query: str, limit: int = 5) -> dict:
-	"""Search the web. Gives titles, addresses and short texts of what was found.
+	"""Search the web. Returns titles, addresses and short texts of the results.
 
 	Args:
 		query: What to look for, in a few words
@@ -53,7 +53,7 @@ async def web_search(query: str, limit: int = 5) -> dict:
 
 @tool(effect=Effect.EXTERNAL)
 async def open_url(url: str) -> dict:
-	"""Open a web page and give its readable text.
+	"""Open a web page and return its readable text.
 
 	Args:
 		url: The whole address, with http:// or https://
@@ -74,7 +74,7 @@ async def open_url(url: str) -> dict:
 
 @tool(effect=Effect.READ)
 def extract_text(content: str) -> dict:
-	"""Make plain readable text of HTML or of untidy text.
+	"""Extract plain readable text from HTML or untidy text.
 
 	Args:
 		content: The HTML or text
@@ -84,29 +84,25 @@ def extract_text(content: str) -> dict:
 
 
 async def check_robots(url: str) -> None:
-	"""Raise ToolError where the site's robots.txt does not want this address to be read, or cannot be read
-	itself.
-	"""
+	"""Raise ToolError if the site's robots.txt disallows the URL or cannot be read."""
 	from protego import Protego
 
 	parts = urlsplit(url)
 	rules = await fetch_robots(f"{parts.scheme}://{http.host_of(url)}")
 	if not Protego.parse(rules).can_fetch(url, USER_AGENT):
 		raise ToolError(
-			f"{http.host_of(url)} asks programs not to read {parts.path or '/'} (its robots.txt)."
+			f"{http.host_of(url)} does not allow programs to read {parts.path or '/'} (robots.txt)."
 		)
 
 
 async def fetch_robots(origin: str) -> str:
 	key = f"huf_robots|{origin}"
-	if (kept := frappe.cache.get_value(key, expires=True)) is not None:
-		return kept
+	if (cached := frappe.cache.get_value(key, expires=True)) is not None:
+		return cached
 	timeout = min(10, get_settings().tool_timeout)
 	answer = await http.send_request("GET", f"{origin}/robots.txt", headers=HEADERS, timeout=timeout)
 	if answer["status"] >= 500:
-		raise ToolError(
-			f"{http.host_of(origin)} does not say what programs may read: status {answer['status']}."
-		)
+		raise ToolError(f"{http.host_of(origin)} did not return its robots.txt: status {answer['status']}.")
 	found = answer["status"] == 200 and isinstance(answer["body"], str)
 	rules = answer["body"][:MAX_ROBOTS_BYTES] if found else ""
 	frappe.cache.set_value(key, rules, expires_in_sec=ROBOTS_TTL_S)
@@ -114,7 +110,7 @@ async def fetch_robots(origin: str) -> str:
 
 
 def read_page(body: Any, content_type: str) -> tuple[str | None, str]:
-	"""Title and readable text. Knows no site: it is called in another thread."""
+	"""(title, readable text). Runs in another thread, so it must not use frappe."""
 	if not isinstance(body, str):
 		return None, json.dumps(body, ensure_ascii=False)
 	if "html" not in content_type:

@@ -72,7 +72,7 @@ def plan(messages: list[dict], tools: list[dict], *, today: date | None = None) 
 	Args:
 		messages: the conversation in OpenAI's form, with at least one message of the user.
 		tools: function specs in OpenAI's form; beside its name each has "x-huf": {"type", "doctype",
-		"effect"}, the values
+			"effect"}, the values
 			of its Agent Tool Function.
 		today: what "tomorrow" counts from; the date of the server if left out.
 

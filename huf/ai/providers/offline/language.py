@@ -24,9 +24,8 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Token:
-	"""A word, a quotation or a punctuation mark.
-
-	`text` is as written, without quotes; `key` is folded, "" if quoted.
+	"""A word, a quotation or a punctuation mark. `text` is as written, without quotes; `key` is folded, "" if
+	quoted.
 	"""
 
 	text: str

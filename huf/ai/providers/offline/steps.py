@@ -1,7 +1,7 @@
 """Decides the next step of a conversation: a tool call, a question back, or an answer.
 
-A record is changed or deleted only if it is named exactly, a missing value is asked for, and what does
-not read as an instruction changes nothing.
+A record is changed or deleted only if it is named exactly, a missing value is asked for, and what does not
+read as an instruction changes nothing.
 """
 
 from collections.abc import Sequence
@@ -37,9 +37,8 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class Reply:
-	"""A text for the person.
-
-	If it is a question, `head` + reply + `tail` is the request with the reply in it.
+	"""A text for the person. If it is a question, `head` + reply + `tail` is the request with the reply in
+	it.
 	"""
 
 	text: str

@@ -55,7 +55,7 @@ class TestTieredReading(SiteTestCase):
 	def test_a_record_gives_a_summary_and_a_detail(self):
 		summary, detail = create_tools(frappe.get_doc("Agent Tool Function", self.name))
 		self.assertEqual((summary.name, detail.name), (self.name, f"{self.name}_detail"))
-		self.assertIn(f"{self.name}_detail gives one of them whole", summary.description)
+		self.assertIn(f"{self.name}_detail returns a whole document", summary.description)
 		self.assertEqual(list(summary.params_json_schema["properties"]), ["filters", "limit", "start"])
 
 	def test_a_summary_has_title_status_dates_and_listed_fields_cut_short(self):

@@ -80,7 +80,7 @@ class TestOpenUrl(SiteTestCase):
 	def test_what_robots_txt_forbids_is_not_read_and_it_is_asked_once(self):
 		self.site.add("/robots.txt", "User-agent: *\nDisallow: /private/*.html\nAllow: /\n", "text/plain")
 		page = self.site.add("/private/a.html", ARTICLE)
-		with self.assertRaisesRegex(ToolError, "asks programs not to read /private/a.html"):
+		with self.assertRaisesRegex(ToolError, "does not allow programs to read /private/a.html"):
 			run_coroutine(open_url(page))
 		run_coroutine(open_url(self.site.add("/open.html", ARTICLE)))
 		self.assertEqual(self.site.seen, ["/robots.txt", "/open.html"])
@@ -88,7 +88,7 @@ class TestOpenUrl(SiteTestCase):
 	def test_robots_txt_counts_for_where_a_redirect_leads(self):
 		self.site.add("/robots.txt", "User-agent: Huf\nDisallow: /closed\n", "text/plain")
 		self.site.add("/closed", ARTICLE)
-		with self.assertRaisesRegex(ToolError, "not to read /closed"):
+		with self.assertRaisesRegex(ToolError, "to read /closed"):
 			run_coroutine(open_url(self.site.redirect("/go", "/closed")))
 		self.assertNotIn("/closed", self.site.seen)
 
