@@ -15,27 +15,27 @@ from huf.ai.core.attachments import IMAGE_TYPES, drop_images
 from huf.ai.core.files import read_file_content
 
 MAX_IMAGES_CHARS = 20_000_000
-"""Of all pictures in one request; the newest are shown."""
+"""Characters of all data URLs in one request; the newest images are sent."""
 NO_VISION_NOTE = "You cannot see pictures. Where it matters, tell the person that this model cannot."
 REMOVED_NOTE = "A picture is no longer shown."
 
 
 def insert_images(messages: list[dict], supports_vision: bool) -> list[dict]:
-	"""Messages in OpenAI's form: those with pictures as parts, or with a line that they cannot be seen."""
+	"""Messages in OpenAI's form: with images as content parts, or with a note that the model sees none."""
 	if not supports_vision:
 		return [drop_images(each, NO_VISION_NOTE) for each in messages]
 	left, sent = MAX_IMAGES_CHARS, []
 	for message in reversed(messages):
 		if message.get("images"):
-			shown = list(read_images(message["images"], left))
-			left -= sum(map(len, shown))
-			message = to_content_parts(message, shown)
+			urls = list(read_images(message["images"], left))
+			left -= sum(map(len, urls))
+			message = to_content_parts(message, urls)
 		sent.append(message)
 	return sent[::-1]
 
 
 def read_images(names: Iterable[str], left: int) -> Iterator[str]:
-	"""As data URLs those that are there and fit into so many characters together."""
+	"""The data URLs of the images that still exist, as many as fit into `left` characters."""
 	for name in names:
 		if url := read_image(name, left):
 			left -= len(url)

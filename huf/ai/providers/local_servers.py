@@ -10,15 +10,15 @@ from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 TIMEOUT_S = 1.0
-"""Seconds that a server on the own machine may take."""
+"""A server on the same machine answers faster than this."""
 MAX_ANSWER_BYTES = 1_000_000
 EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
-"""In names of models that cannot be talked to."""
+"""Parts of the names of embedding models, which cannot chat."""
 
 
 @dataclass(frozen=True)
 class LocalServer:
-	"""`base` is what AI Provider has as API Base; `path` lists the models, `read` their names."""
+	"""`base` becomes the API Base of an AI Provider; `path` lists the models, `read` extracts their names."""
 
 	provider: str
 	base: str
@@ -37,7 +37,7 @@ def known_servers() -> list[LocalServer]:
 
 
 def read_ollama_address() -> str:
-	"""Where Ollama is told to listen, by the variable of its own; without one, its port on this machine."""
+	"""The address in Ollama's variable OLLAMA_HOST, or its default port on this machine."""
 	host = os.environ.get("OLLAMA_HOST", "").strip().rstrip("/").removeprefix("http://")
 	if host.startswith("https://"):
 		return host
@@ -46,7 +46,7 @@ def read_ollama_address() -> str:
 
 
 def find_local_servers() -> list[dict]:
-	"""Those that answer: [{provider, api_base, models}]."""
+	"""The servers that answer: [{provider, api_base, models}]."""
 	found = ((server, fetch_models(server)) for server in known_servers())
 	return [
 		{"provider": server.provider, "api_base": server.base, "models": models}
@@ -56,9 +56,9 @@ def find_local_servers() -> list[dict]:
 
 
 def fetch_models(server: LocalServer) -> list[str] | None:
-	"""Names of the models that can be talked to; None: there is no such server."""
+	"""Names of the server's chat models; None if it does not answer."""
 	try:
-		# No proxy stands between a machine and itself.
+		# A proxy from the environment must not be used for this machine itself.
 		with build_opener(ProxyHandler({})).open(server.base + server.path, timeout=TIMEOUT_S) as answer:
 			names = server.read(json.loads(answer.read(MAX_ANSWER_BYTES)))
 	except (URLError, OSError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Which model an agent uses: names, address, prices. Reads AI Model and AI Provider; asks nobody."""
+"""Chooses an agent's model; reads limits and prices from AI Model and AI Provider. Calls no provider."""
 
 import json
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Prices:
 
 	@property
 	def max_prices(self) -> tuple[float, float]:
-		"""The most that a token of the input, and one of the output, can cost."""
+		"""The highest price of an input token and of an output token."""
 		return max(self.input, self.cached), self.output
 
 	def cost(self, input_tokens: int, output_tokens: int, cached_tokens: int) -> float:
@@ -33,15 +33,15 @@ class Prices:
 
 @dataclass(frozen=True)
 class ModelFacts:
-	"""What the site says of a model; None and 0: it does not say."""
+	"""What an AI Model record says of a model; None and 0 stand for nothing entered."""
 
 	prices: Prices | None = None
 	window: int = 0
-	"""Tokens it can read at once."""
+	"""Context window in tokens."""
 	max_answer_tokens: int = 0
-	"""Tokens of an answer at most."""
+	"""Largest answer in tokens."""
 	supports_vision: bool | None = None
-	"""Whether it is shown pictures."""
+	"""Whether images are sent to it."""
 
 
 def choose_model(agent, provider: str | None = None, model: str | None = None) -> tuple[str | None, str]:
@@ -57,7 +57,7 @@ def choose_model(agent, provider: str | None = None, model: str | None = None) -
 		return None, OFFLINE
 	row = find_cached("AI Model", model)
 	if not row:
-		raise UsageError(f"There is no AI Model {model!r}. Add it, or choose one that is there.")
+		raise UsageError(f"There is no AI Model {model!r}. Add it, or choose another one.")
 	provider = provider or row.provider
 	if not find_cached("AI Provider", provider):
 		raise UsageError(f"There is no AI Provider {provider!r}. Add it, with its API key.")
@@ -65,15 +65,15 @@ def choose_model(agent, provider: str | None = None, model: str | None = None) -
 
 
 def find_listed_model(agent) -> tuple[str | None, str]:
-	"""The same for a list, where one agent whose model is gone must not hide the others."""
+	"""As `choose_model`, for a list of agents: a missing model must not hide the other agents."""
 	try:
 		return choose_model(agent)
 	except UsageError:
-		return None, agent.model or get_settings().default_model
+		return None, agent.model or get_settings().default_model or ""
 
 
 def uses_planner(agent_name: str | None, model: str) -> bool:
-	"""Whether an agent's tools are called by plans: as the agent says, else as the model needs it."""
+	"""Whether the agent writes plans instead of tool calls: by its setting, else by what the model needs."""
 	agent, row = find_cached("Agent", agent_name), find_cached("AI Model", model)
 	chosen = agent.tool_mode if agent else None
 	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))

@@ -12,13 +12,14 @@ from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts
 
 FILE = "model_prices_and_context_window_backup.json"
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
-"""Where the table's name of a provider is not the provider's."""
+"""Providers whose name in the table differs."""
 
 
 @lru_cache(maxsize=1)
 def load_table() -> dict[str, dict]:
 	spec = find_spec("litellm")
-	path = Path(spec.submodule_search_locations[0], FILE) if spec else None
+	locations = (spec and spec.submodule_search_locations) or []
+	path = Path(locations[0], FILE) if locations else None
 	return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else {}
 
 
@@ -33,7 +34,7 @@ def find_rows(provider: str, model: str) -> Iterator[dict]:
 
 
 def supports_vision(provider: str | None, model: str) -> bool:
-	"""Whether a model is shown pictures: as the site says, else as the table does."""
+	"""Whether images are sent to a model: by the AI Model record, else by the table."""
 	own = read_model_facts(model).supports_vision
 	if own is None and provider:
 		return any(row.get("supports_vision") for row in find_rows(provider, model))
@@ -41,7 +42,7 @@ def supports_vision(provider: str | None, model: str) -> bool:
 
 
 def find_context_window(provider: str | None, model: str) -> int:
-	"""Tokens a model can read at once; 0: the table does not say."""
+	"""A model's context window in tokens; 0 if the table has none."""
 	return next(
 		(row["max_input_tokens"] for row in find_rows(provider or "", model) if row.get("max_input_tokens")),
 		0,
@@ -49,7 +50,7 @@ def find_context_window(provider: str | None, model: str) -> int:
 
 
 def find_price(provider: str, model: str) -> dict | None:
-	"""{input, output, cached} in USD per million tokens; None: the table does not say."""
+	"""{input, output, cached} in USD per million tokens; None if the table has no price."""
 	rows = find_rows(provider, model)
 	row = next((row for row in rows if row.get("input_cost_per_token") is not None), None)
 	if row is None:
@@ -61,7 +62,7 @@ def find_price(provider: str, model: str) -> dict | None:
 
 
 def list_chat_models(provider: str) -> list[str]:
-	"""Names of a provider's models that one can chat with."""
+	"""Names of a provider's chat models."""
 	prefix = find_prefix(provider)
 	rows = load_table().items()
 	names = {

@@ -1,4 +1,6 @@
-"""What LiteLLM is asked for besides answers: vectors, transcripts, web searches. Each call goes out once."""
+"""Calls LiteLLM for embeddings, transcription and web search. Each call is made once, without retries."""
+
+from typing import Any
 
 from huf.ai.concurrency.event_loops import run_on_model_loop
 from huf.ai.core.costs import WorstCase
@@ -21,11 +23,13 @@ SEARCH_PROVIDERS = {"SearXNG": "searxng", "Tavily": "tavily", "Brave": "brave"}
 
 
 async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> dict:
-	"""Text of a sound file: {text}. Paid by the user and the site. Raises ModelError; commits."""
+	"""Transcribe an audio file: {text}. Charged to the user's and the site's budget. Raises ModelError;
+	commits.
+	"""
 	audio = content.encode() if isinstance(content, str) else content
 	row = find_cached("AI Model", model)
 	name = _normalize_model_name(model, row.provider)
-	kwargs = {"model": name, "file": (file_name, audio), "max_retries": 0}
+	kwargs: dict[str, Any] = {"model": name, "file": (file_name, audio), "max_retries": 0}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
 	prices = read_speech_prices(model, name)
 	try:
@@ -42,10 +46,17 @@ async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> 
 
 
 async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]:
-	"""Texts as vectors of an embedding model. Raises ModelError. No write transaction may be open."""
+	"""The vectors of texts by an embedding model, and the usage. Raises ModelError. Call it outside a write
+	transaction.
+	"""
 	row = find_cached("AI Model", model)
 	name = _normalize_model_name(model, row.provider)
-	kwargs = {"model": name, "input": texts, "timeout": get_settings().model_timeout, "max_retries": 0}
+	kwargs: dict[str, Any] = {
+		"model": name,
+		"input": texts,
+		"timeout": get_settings().model_timeout,
+		"max_retries": 0,
+	}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
 	try:
 		answer = await run_on_model_loop(load().aembedding(**kwargs))
@@ -60,21 +71,21 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 
 
 def embedding_worst_case(model: str, texts: list[str]) -> WorstCase:
-	"""The most that `embed` can use: a token is a byte at least."""
+	"""The most that `embed` can use: a token has at least one byte."""
 	prices = prices_of(model, _normalize_model_name(model, find_cached("AI Model", model).provider))
 	tokens = sum(len(text.encode()) for text in texts)
 	return WorstCase(model, tokens, 0, prices.input if prices else None, 0.0)
 
 
 async def search_web(query: str, limit: int) -> list[dict]:
-	"""What the site's search provider finds: [{title, url, text, date}]. Raises ToolError."""
+	"""Search by the site's search provider: [{title, url, text, date}]. Raises ToolError."""
 	from frappe.utils.password import get_decrypted_password
 
 	settings = get_settings()
 	key = get_decrypted_password("Huf Settings", "Huf Settings", "search_api_key", raise_exception=False)
 	kwargs = {
 		"query": query,
-		"search_provider": SEARCH_PROVIDERS[settings.search_provider],
+		"search_provider": SEARCH_PROVIDERS[settings.search_provider or ""],
 		"max_results": limit,
 		"api_key": key or None,
 		"api_base": settings.search_base_url or None,

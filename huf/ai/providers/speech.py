@@ -14,12 +14,14 @@ MIN_BYTES_PER_SECOND, MIN_WAV_BYTES_PER_SECOND = 500, 8_000
 """The fewest that a second of speech takes up, compressed and not: nobody knows before how long a sound is.
 """
 MAX_TOKENS_PER_SECOND = 30
-"""More than models make of a second, of its sound and its words together."""
+"""More than any model counts for a second, audio and text together."""
 
 
 @dataclass(frozen=True)
 class SpeechPrices:
-	"""USD; None: unknown. A model may have both, and its provider says which counts."""
+	"""USD; None if unknown. A model may have prices per second and per token; its provider reports one of
+	them.
+	"""
 
 	second: float | None
 	audio_token: float | None
@@ -31,14 +33,14 @@ class SpeechPrices:
 			return self.second
 		return MAX_TOKENS_PER_SECOND * max(self.audio_token, self.text_token)
 
-	def usage_of(self, said: Any) -> Usage | None:
-		"""What a provider says was used; None: it does not say."""
-		if getattr(said, "seconds", None) is not None:
+	def usage_of(self, reported: Any) -> Usage | None:
+		"""The Usage for what a provider reports; None if it reports nothing."""
+		if getattr(reported, "seconds", None) is not None:
 			second = self.max_second_price
-			return Usage(cost=None if second is None else second * said.seconds)
-		if getattr(said, "input_tokens", None) is None:
+			return Usage(cost=None if second is None else second * reported.seconds)
+		if getattr(reported, "input_tokens", None) is None:
 			return None
-		heard, written = said.input_tokens, said.output_tokens or 0
+		heard, written = reported.input_tokens, reported.output_tokens or 0
 		known = self.audio_token is not None
 		return Usage(
 			heard, written, cost=heard * self.audio_token + written * self.text_token if known else None
@@ -60,7 +62,7 @@ def read_speech_prices(model: str, name: str) -> SpeechPrices:
 
 
 def speech_worst_case(model: str, file_name: str, size: int, prices: SpeechPrices) -> WorstCase:
-	"""The most that a sound of so many bytes can cost."""
+	"""The most that transcribing a file of `size` bytes can cost."""
 	seconds = (
 		size / (MIN_WAV_BYTES_PER_SECOND if file_name.lower().endswith(".wav") else MIN_BYTES_PER_SECOND) + 1
 	)

@@ -1,4 +1,4 @@
-"""The models of an agent that chooses by task: one a tier, from small to large. Asks nobody."""
+"""The models of an agent that chooses by task: one per tier, from small to large. Calls no model."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,14 @@ CLOUD_TIER = 3
 
 @dataclass
 class ModelTiers:
-	"""`models`: AI Model by tier, as far as they are set. `tier`: what the task asks for."""
+	"""`models`: AI Model by tier, as configured. `tier`: the tier that the task needs."""
 
 	models: dict[int, str]
 	tier: int
 
 	@classmethod
 	def of(cls, settings: Settings, tier: int | None) -> "ModelTiers | None":
-		"""None where nobody chose a tier, or there is no model for any."""
+		"""None without a chosen tier or a configured model."""
 		models = {place: name for place, name in enumerate(settings.tier_models, 1) if name}
 		return cls(models, tier) if tier and models else None
 

@@ -12,11 +12,11 @@ from huf.ai.core.attachments import IMAGE_TOKENS, count_images
 from huf.ai.core.types import Tool
 
 OVERHEAD_TOKENS = 16
-"""Tokens around a message, and around a call in it."""
+"""Tokens that a message, and each call in it, cost besides their text."""
 
 
 class TokenCounter:
-	"""Tokens of messages together with the tools, rather a few too many than one too few.
+	"""Counts the tokens of messages and tools; rather too many than too few.
 
 	Messages of at most `exact_above_tokens` bytes are not counted: no tokenizer makes more tokens than there
 	are bytes.
@@ -37,7 +37,7 @@ class TokenCounter:
 		)
 
 	def estimate(self, messages: list[dict]) -> int:
-		"""Tokens of messages, of which all but the last few are mostly those of the step before."""
+		"""An upper bound for messages; those of the previous call are not measured again."""
 		seen, max_tokens = self.seen
 		if messages[: len(seen)] != seen:
 			seen, max_tokens = [], 0
@@ -62,14 +62,14 @@ def count_max_tokens(message: dict) -> int:
 
 
 def count_overhead(message: dict) -> int:
-	"""Tokens of what is no text."""
+	"""Tokens of a message besides its text."""
 	return OVERHEAD_TOKENS * (1 + len(message.get("tool_calls") or ())) + IMAGE_TOKENS * count_images(
 		(message,)
 	)
 
 
 def to_tokenized_text(message: dict) -> bytes:
-	"""Whatever of a message a tokenizer has to read."""
+	"""The text of a message that a tokenizer reads: content, and names and arguments of calls."""
 	text = message.get("content") or ""
 	for call in message.get("tool_calls") or ():
 		text += f"\n{call['function']['name']} {call['function']['arguments']}"

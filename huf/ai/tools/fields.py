@@ -75,7 +75,7 @@ def list_summary_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
 
 
 def check_fields(doctype: str, fields: Iterable[str], allowed: Sequence[str]) -> None:
-	"""Raise ToolError for a field that is missing or hidden from the user; the message is the same for both."""
+	"""Raise ToolError for a missing field, and with the same message for one hidden from the user."""
 	stored = set(frappe.get_meta(doctype).get_valid_columns())
 	unknown = [field for field in fields if field not in allowed or field not in stored]
 	if unknown:

@@ -142,7 +142,7 @@ def write_pdf(text: str, rows: Rows) -> bytes:
 
 
 def choose_font(pdf, text: str) -> Callable[[str], str]:
-	"""Set a font that has the letters of `text`; return a function that adapts text to it. Raises ToolError."""
+	"""Set a font with the letters of `text`; return a function that adapts text to it. Raises ToolError."""
 	path = next((path for path in FONTS if Path(path).exists()), None)
 	if is_latin(text) or (is_latin(text.translate(LATIN_REPLACEMENTS)) and not path):
 		pdf.set_font("helvetica", size=11)

@@ -185,9 +185,8 @@ def find_code_tool(app: str, name: str) -> CodeTool:
 	if name in found.tools:
 		return found.tools[name]
 	reasons = "".join(f" {fault}." for fault in found.faults)
-	raise UsageError(
-		f"The app {app!r} does not offer {name!r} (it offers: {', '.join(found.tools) or 'no tools'}).{reasons}"
-	)
+	offered = ", ".join(found.tools) or "no tools"
+	raise UsageError(f"The app {app!r} does not offer {name!r} (it offers: {offered}).{reasons}")
 
 
 def list_pack_modules(app: str) -> list[str]:

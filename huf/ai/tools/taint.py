@@ -63,7 +63,8 @@ def find_untrusted_calls(conversation: str, columns: str, ending: str) -> list:
 		f"""select {columns} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
 		join `tabAgent Tool Function` tool on tool.name = made.tool
 		where (run.conversation = %s or run.name in (
-			select message.run from `tabAgent Message` message where message.conversation = %s)) and made.status = 'Success' and (
+			select message.run from `tabAgent Message` message where message.conversation = %s))
+			and made.status = 'Success' and (
 			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s
 			or (tool.types = %s and made.result like %s)) {ending}""",
 		(

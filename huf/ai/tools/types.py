@@ -250,7 +250,8 @@ def list_tool_names(tool_name: str, types: str) -> list[str]:
 def build_description(tool) -> str:
 	if tool.types != READ_DOCUMENT:
 		return tool.description
-	return f"{tool.description.rstrip('.')}. Returns key fields; {tool.tool_name}{DETAIL_SUFFIX} returns a whole document."
+	detail = f"{tool.tool_name}{DETAIL_SUFFIX}"
+	return f"{tool.description.rstrip('.')}. Returns key fields; {detail} returns a whole document."
 
 
 def closed_object(properties: dict, required: list[str], description: str | None = None) -> dict:

@@ -36,12 +36,12 @@ def word_data(data: Any, call: PlannedCall) -> str:
 	if lines and "summary" in fields:
 		lines = [to_plain_text(fields["summary"]), "", *lines]
 	elif not lines:
-		shown = {
+		values = {
 			name: to_plain_text(value)
 			for name, value in fields.items()
 			if name not in HIDDEN_FIELDS - {"name"}
 		}
-		lines = [f"- {name}: {text}" for name, text in shown.items() if text] or [
+		lines = [f"- {name}: {text}" for name, text in values.items() if text] or [
 			to_plain_text(data, MAX_TEXT_CHARS)
 		]
 	return "\n".join(lines) or call.language.say("no_result", tool=call.tool.name)

@@ -154,7 +154,7 @@ def match_field(request: Request, tool: OfferedTool, tokens: Sequence[Token]) ->
 
 
 def read_examples(tool: OfferedTool, tokens: Sequence[Token]) -> dict[str, Any]:
-	"""A word that a function's schema gives as an example, and the only number for an integer."""
+	"""Values of fields: a word that the schema names as an example, or the only number for an integer."""
 	values = {}
 	for name, schema in tool.fields.items():
 		examples = {fold_key(str(example)): example for example in schema.get("examples") or ()}
