@@ -12,7 +12,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.arguments import HIDDEN
-from huf.ai.tools.fields import SECRET_FIELDTYPE
+from huf.ai.tools.fields import is_secret
 
 TABLE_FIELDTYPES = {"Table", "Table MultiSelect"}
 DOCSTATUS = {"fieldname": "docstatus", "label": "Document Status"}
@@ -64,7 +64,7 @@ def normalize_value(value: Any, df) -> Any:
 	"""A value as a JSON scalar; empty is None, and a secret is masked."""
 	if value is None or value == "":
 		return None
-	if df.fieldtype == SECRET_FIELDTYPE:
+	if is_secret(df):
 		return HIDDEN
 	if isinstance(value, bool | int | float):
 		return value

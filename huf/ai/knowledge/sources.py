@@ -16,7 +16,7 @@ from huf.ai.core.text_decoding import strip_control_chars
 from huf.ai.knowledge.chunking import Part, split_markdown
 from huf.ai.knowledge.reading import read_file, split_html
 from huf.ai.knowledge.store import SOURCE, Reference
-from huf.ai.tools.fields import SECRET_FIELDTYPE
+from huf.ai.tools.fields import is_secret
 
 PLAIN_TEXT_TYPES = ("Small Text", "Text", "Long Text", "Code")
 HTML_TYPES = ("Text Editor", "HTML Editor")
@@ -155,7 +155,7 @@ def split_document(doc, fields: list[str]) -> Iterator[Part]:
 	short: dict[tuple, list[tuple[str, str]]] = {}
 	for field in fields:
 		df, table = find_source_field(doc.meta, field)
-		if df is None or df.fieldtype == SECRET_FIELDTYPE:
+		if df is None or is_secret(df):
 			continue
 		for text in filter(None, read_field_texts(doc, df, table)):
 			if df.fieldtype in LONG_TEXT_TYPES and len(text) > MIN_FIELD_CHARS:

@@ -16,6 +16,12 @@ READABLE_SYSTEM_FIELDS = (*STANDARD_FIELDS, "idx", "parent", "parenttype", "pare
 OMITTED_FIELDS = ("idx", "modified_by", "parent", "parenttype", "parentfield")
 STATUS_FIELDS = ("status", "workflow_state")
 SECRET_FIELDTYPE = "Password"
+SECRET_FIELDS = {"api_key", "api_secret", "reset_password_key"}
+"""Credentials that Frappe stores in fields of other types, such as those of a User."""
+
+
+def is_secret(df) -> bool:
+	return df.fieldtype == SECRET_FIELDTYPE or df.fieldname in SECRET_FIELDS
 
 
 def to_visible_dict(doc) -> dict:
@@ -38,7 +44,7 @@ def to_visible_row(row: Mapping[str, Any]) -> dict:
 
 def list_data_fields(doctype: str) -> list[str]:
 	"""All fields except secrets."""
-	return [df.fieldname for df in frappe.get_meta(doctype).fields if df.fieldtype != SECRET_FIELDTYPE]
+	return [df.fieldname for df in frappe.get_meta(doctype).fields if not is_secret(df)]
 
 
 def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
@@ -48,7 +54,7 @@ def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
 	mine = [
 		df.fieldname
 		for df in meta.fields
-		if df.fieldtype != SECRET_FIELDTYPE and (not df.permlevel or df.permlevel in levels)
+		if not is_secret(df) and (not df.permlevel or df.permlevel in levels)
 	]
 	return [*READABLE_SYSTEM_FIELDS, *mine]
 

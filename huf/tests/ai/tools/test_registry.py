@@ -110,7 +110,9 @@ class TestToolFiles(SiteTestCase):
 
 	def test_a_name_that_models_do_not_accept_is_told_of(self):
 		self.write("huf_tools/odd.py", SALES.format(name="sales of a region"))
-		self.assertIn("'sales of a region' is not a name for a tool", registry.load_app_tools(self.app).faults[0])
+		self.assertIn(
+			"'sales of a region' is not a name for a tool", registry.load_app_tools(self.app).faults[0]
+		)
 
 	def test_a_name_that_is_taken_is_refused(self):
 		self.write("huf_tools/second.py", RATES.format(name=self.sales))

@@ -123,6 +123,20 @@ class TestToolPermissions(SiteTestCase):
 			invoke(user, "Set Value", {"name": self.case.name, "fieldname": "fee", "value": "new"})[0]
 		)
 
+	def test_credentials_of_a_user_are_no_fields_for_an_agent(self):
+		user = frappe.get_doc("User", make_user("Huf User"))
+		user.db_set("api_key", "secret-key")
+		for types, arguments in (
+			("Get Document", {"name": user.name}),
+			("Get List", {"filters": {"api_key": ["like", "secret%"]}}),
+			("Get List", {"filters": {}, "order_by": "api_key asc"}),
+			("Get Value", {"fieldname": "api_key", "name": user.name}),
+		):
+			with self.subTest(types, arguments=arguments):
+				ok, text = invoke("Administrator", types, arguments, reference_doctype="User")
+				self.assertNotIn("secret-key", text)
+				self.assertEqual(ok, types == "Get Document", text)
+
 	def test_a_password_is_for_no_agent_not_even_of_an_administrator(self):
 		for types, arguments in (
 			("Get Document", {"name": self.case.name}),
