@@ -41,92 +41,93 @@ from huf.ai.providers.text_tool_calls import (
 	read_calls,
 )
 
+NAME_START = re.compile(r"[\w.-]*")
+
 
 class NeedsMoreText(Exception):
-	"""What comes next decides."""
+	"""Only the text that follows decides what the pending text is."""
 
 
 @dataclass(frozen=True)
 class ReadResult:
-	"""So many characters are these calls; without any calls, they are text."""
+	"""The first `length` pending characters are these calls; without calls they are text."""
 
 	length: int
 	calls: list[TextCall] = field(default_factory=list)
 
 
 class ResponseGuard:
-	"""One answer on its way to the reader. `let(text)` is called with what may be seen; `calls` is what was
-	found.
+	"""Filters an answer as it streams. `on_text` receives what a reader may see; `calls` are the calls found.
 
-	`text` is all that was let through, `raw` all that came.
+	`text` is everything released so far, `raw` everything received.
 	"""
 
-	def __init__(self, tools: ToolSchemas, let: Callable[[str], None]):
-		self.tools, self.let = tools, let
+	def __init__(self, tools: ToolSchemas, on_text: Callable[[str], None]):
+		self.tools, self.on_text = tools, on_text
 		self.calls: list[TextCall] = []
-		self.shown: list[str] = []
-		self.came: list[str] = []
-		self.held = ""
+		self.released: list[str] = []
+		self.received: list[str] = []
+		self.pending = ""
 		self.space = ""
 		self.quoted = ""
 		self.brackets = BracketTracker()
-		self.after_call = self.made_up = False
-		self.line = "\n"
+		self.after_call = self.in_invented_result = False
+		self.line_end = "\n"
 
 	@property
 	def text(self) -> str:
-		return "".join(self.shown)
+		return "".join(self.released)
 
 	@property
 	def raw(self) -> str:
-		return "".join(self.came)
+		return "".join(self.received)
 
 	def feed(self, text: str) -> None:
-		self.came.append(text)
-		self.held += text
-		self.work(ended=False)
+		self.received.append(text)
+		self.pending += text
+		self.process(ended=False)
 
 	def finish(self) -> None:
-		"""Let go what is still held: no more will come."""
-		self.work(ended=True)
+		"""Decide on the pending text: nothing follows it."""
+		self.process(ended=True)
 		if self.space and not self.after_call:
-			self.show(self.space)
+			self.emit(self.space)
 		self.space = ""
 
-	def work(self, ended: bool) -> None:
-		while self.held:
-			if self.made_up:
-				self.held = ""
+	def process(self, ended: bool) -> None:
+		while self.pending:
+			if self.in_invented_result:
+				self.pending = ""
 				return
 			try:
-				self.quote_on(ended) if self.quoted else self.look(ended)
+				self.pass_quoted(ended) if self.quoted else self.scan(ended)
 			except NeedsMoreText:
 				return
 
-	def look(self, ended: bool) -> None:
-		"""Let text through up to what may be a call, and decide on that."""
-		opener = OPENER.search(self.held)
-		start = opener.start() if opener else len(self.held)
+	def scan(self, ended: bool) -> None:
+		"""Release text up to what may be a call, and handle that."""
+		opener = OPENER.search(self.pending)
+		start = opener.start() if opener else len(self.pending)
 		# A longer opener may begin before the end, or be the longer form of the one that is there.
-		if not ended and (begins := find_partial_opener(self.held)) is not None and begins <= start:
+		if not ended and (begins := find_partial_opener(self.pending)) is not None and begins <= start:
 			self.release(begins)
 			raise NeedsMoreText
 		self.release(start)
 		if opener:
-			self.decide(opener[0], ended)
+			self.handle_opener(opener[0], ended)
 
-	def decide(self, opener: str, ended: bool) -> None:
-		first = not self.shown or self.after_call
+	def handle_opener(self, opener: str, ended: bool) -> None:
+		first = not self.released or self.after_call
 		if opener in THINKING_MARKERS:
-			return self.forget(THINKING_MARKERS[opener], ended) if first else self.release(len(opener))
+			return self.skip_thinking(THINKING_MARKERS[opener], ended) if first else self.release(len(opener))
 		if opener in INVENTED_RESULT_MARKERS:
-			self.made_up = self.after_call
+			self.in_invented_result = self.after_call
 			return self.release(len(opener))
 		result = self.read(opener, ended)
 		if not result.calls:
 			return self.release(result.length)
 		self.calls += result.calls
-		self.drop(result.length)
+		self.remove(result.length)
 
 	def read(self, opener: str, ended: bool) -> ReadResult:
 		if opener in CALL_MARKERS:
@@ -141,65 +142,65 @@ class ResponseGuard:
 		return self.read_bare(ended)
 
 	def read_marked(self, opener: str, ended: bool) -> ReadResult:
-		closer = re.compile(CALL_MARKERS[opener]).search(self.held, len(opener))
+		closer = re.compile(CALL_MARKERS[opener]).search(self.pending, len(opener))
 		if not closer and not ended:
 			raise NeedsMoreText
-		last, end = closer.span() if closer else (len(self.held), len(self.held))
-		body = self.held[CALL_OFFSETS.get(opener, len(opener)) : last]
+		last, end = closer.span() if closer else (len(self.pending), len(self.pending))
+		body = self.pending[CALL_OFFSETS.get(opener, len(opener)) : last]
 		return ReadResult(end, read_calls(body, self.tools, marked=True))
 
 	def read_fence(self, ended: bool) -> ReadResult:
-		info = FENCE_START.match(self.held)
+		info = match_at(FENCE_START, self.pending)
 		begin = info.end()
-		if begin == len(self.held) and not ended:
+		if begin == len(self.pending) and not ended:
 			raise NeedsMoreText
 		language = info[1].lower()
 		is_open = language in CALL_LANGUAGES and self.may_begin(
-			self.held[begin:], CALL_LANGUAGES[language], ended
+			self.pending[begin:], CALL_LANGUAGES[language], ended
 		)
 		if not is_open:
 			self.quoted = FENCE
 			return ReadResult(len(FENCE))
-		end = FENCE_END.search(self.held, begin)
+		end = FENCE_END.search(self.pending, begin)
 		if not end and not ended:
 			raise NeedsMoreText
-		body = self.held[begin : end.start() if end else len(self.held)]
+		body = self.pending[begin : end.start() if end else len(self.pending)]
 		calls = read_calls(body, self.tools, CALL_LANGUAGES[language])
-		return ReadResult(end.end() if end else len(self.held), calls)
+		return ReadResult(end.end() if end else len(self.pending), calls)
 
 	def read_bare(self, ended: bool) -> ReadResult:
 		"""An object or a list that stands in the text by itself."""
-		if not self.may_begin(self.held, False, ended):
-			if FIRST_KEY.match(self.held) and FIRST_KEY.match(self.held)[2]:
-				# Some other object: what is in it is not ours either.
+		if not self.may_begin(self.pending, False, ended):
+			if (key := FIRST_KEY.match(self.pending)) and key[2]:
+				# Some other object: nothing inside it is a call either.
 				self.quoted, self.brackets = "{", BracketTracker()
 				return ReadResult(0)
 			return ReadResult(1)
-		end = self.brackets.closing(self.held)
+		end = self.brackets.closing(self.pending)
 		if end is None and not ended:
 			raise NeedsMoreText
-		end = end or len(self.held)
-		return ReadResult(end, read_calls(self.held[:end], self.tools, marked=False))
+		end = end or len(self.pending)
+		return ReadResult(end, read_calls(self.pending[:end], self.tools, marked=False))
 
 	def read_action(self, ended: bool) -> ReadResult:
 		"""`Action: name`, then `Action Input: {…}`; or `Action:` before an object or a fence."""
 		if not self.begins_line():
 			return ReadResult(len(ACTION))
-		if before := BEFORE_CALLS.match(self.held):
-			return self.read_behind(before.end(), ended)
-		step = ACTION_LINE.match(self.held)
+		if before := BEFORE_CALLS.match(self.pending):
+			return self.read_after_action(before.end(), ended)
+		step = match_at(ACTION_LINE, self.pending)
 		name = step[1].strip(" *`\"'")
 		if not self.may_be_name(name, closed=bool(step[2])):
 			return ReadResult(len(ACTION))
 		if not step[2] and not ended:
 			raise NeedsMoreText
-		given = ACTION_INPUT.match(self.held, step.end())
-		if not ended and (given is None or given.end() == len(self.held)):
-			if given or "Action Input".startswith(self.held[step.end() :].strip(" \n*")):
+		given = ACTION_INPUT.match(self.pending, step.end())
+		if not ended and (given is None or given.end() == len(self.pending)):
+			if given or "Action Input".startswith(self.pending[step.end() :].strip(" \n*")):
 				raise NeedsMoreText
 		if not given:
 			return ReadResult(len(ACTION))
-		body = self.held[given.end() :]
+		body = self.pending[given.end() :]
 		if body.startswith("{"):
 			end = BracketTracker().closing(body)
 		else:
@@ -207,49 +208,50 @@ class ResponseGuard:
 		if end is None and not ended:
 			raise NeedsMoreText
 		end = len(body) if end is None else end
-		return ReadResult(given.end() + end, [(find_tool_name(name, self.tools), body[:end].strip() or "{}")])
+		call = (find_tool_name(name, self.tools) or name, body[:end].strip() or "{}")
+		return ReadResult(given.end() + end, [call])
 
-	def read_behind(self, begin: int, ended: bool) -> ReadResult:
-		opener = OPENER.match(self.held, begin)
+	def read_after_action(self, begin: int, ended: bool) -> ReadResult:
+		opener = OPENER.match(self.pending, begin)
 		if not ended and (not opener or opener[0] == "`"):
 			raise NeedsMoreText
-		whole, self.held = self.held, self.held[begin:]
+		whole, self.pending = self.pending, self.pending[begin:]
 		try:
 			result = self.read(opener[0], ended) if opener else ReadResult(0)
 		finally:
-			self.held = whole
+			self.pending = whole
 		if result.calls:
 			return ReadResult(begin + result.length, result.calls)
 		self.quoted = ""
 		return ReadResult(len(ACTION))
 
 	def may_begin(self, text: str, marked: bool, ended: bool) -> bool:
-		"""Whether a text may be calls, as far as it goes. Raises Wait where it does not go far enough."""
+		"""Whether a text may be the beginning of calls. Raises NeedsMoreText if it is too short to say."""
 		text = text.lstrip("[ \t\r\n")
 		if not text:
-			return self.unclear(ended)
+			return self.wait_or_refuse(ended)
 		if text[0] == "<":
 			return True
 		if text[0] != "{":
-			name = re.match(r"[\w.-]*", text)[0]
+			name = match_at(NAME_START, text)[0]
 			return self.may_be_name(name, closed=len(name) < len(text)) or (
 				marked and "print".startswith(name)
 			)
-		key = FIRST_KEY.match(text)
+		key = match_at(FIRST_KEY, text)
 		if not key[2] and key.end() == len(text):
-			return self.unclear(ended)
+			return self.wait_or_refuse(ended)
 		if not key[3]:
 			return (
 				key.end() == len(text)
 				and any(one.startswith(key[2]) for one in CALL_KEYS)
-				and self.unclear(ended)
+				and self.wait_or_refuse(ended)
 			)
 		if key[2] not in CALL_KEYS:
 			return False
 		value = TEXT_VALUE.match(text, key.end())
 		return key[2] not in NAME_KEYS or not value or self.may_be_name(value[2], closed=bool(value[3]))
 
-	def unclear(self, ended: bool) -> bool:
+	def wait_or_refuse(self, ended: bool) -> bool:
 		if not ended:
 			raise NeedsMoreText
 		return False
@@ -261,19 +263,21 @@ class ResponseGuard:
 		return any(one.startswith(name) for one in names)
 
 	def begins_line(self) -> bool:
-		return (self.line + self.space).rstrip(" \t*#").endswith("\n")
+		return (self.line_end + self.space).rstrip(" \t*#").endswith("\n")
 
-	def quote_on(self, ended: bool) -> None:
-		"""Inside code or an object that is none of ours: everything goes through, up to its end."""
+	def pass_quoted(self, ended: bool) -> None:
+		"""Release everything up to the end of code or of an object that is not a call."""
 		if self.quoted == "{":
-			end = self.brackets.closing(self.held)
-			keep = 0 if ended or end else len(self.held) - self.brackets.at
+			end = self.brackets.closing(self.pending)
+			keep = 0 if ended or end else len(self.pending) - self.brackets.at
 		else:
-			closer = re.compile("`|\n" if self.quoted == "`" else FENCE).search(self.held)
+			closer = re.compile("`|\n" if self.quoted == "`" else FENCE).search(self.pending)
 			end = closer.end() if closer else None
-			keep = 0 if ended or end or self.quoted == "`" else len(self.held) - len(self.held.rstrip("`"))
-		self.release(end or len(self.held) - keep)
-		# What has been seen is let go, so the brackets count on from where the rest begins.
+			keep = (
+				0 if ended or end or self.quoted == "`" else len(self.pending) - len(self.pending.rstrip("`"))
+			)
+		self.release(end or len(self.pending) - keep)
+		# The scanned text is released, so the tracker continues at the start of the rest.
 		self.brackets.at = 0
 		if keep:
 			raise NeedsMoreText
@@ -281,11 +285,11 @@ class ResponseGuard:
 			self.quoted = ""
 
 	def release(self, length: int) -> None:
-		"""Let characters through; space waits for what follows it."""
-		text, self.held = self.held[:length], self.held[length:]
+		"""Release characters; trailing space waits for what follows it."""
+		text, self.pending = self.pending[:length], self.pending[length:]
 		if length:
 			self.brackets = self.brackets if self.quoted == "{" else BracketTracker()
-		if self.made_up:
+		if self.in_invented_result:
 			return
 		if self.after_call:
 			text = BETWEEN_CALLS.sub("", text)
@@ -296,26 +300,33 @@ class ResponseGuard:
 		seen = text.rstrip()
 		self.space = text[len(seen) :]
 		if seen:
-			self.show(seen)
+			self.emit(seen)
 
-	def show(self, text: str) -> None:
-		self.shown.append(text)
-		self.line = (self.line + text)[-MAX_PARTIAL_OPENER_CHARS:]
-		self.let(text)
+	def emit(self, text: str) -> None:
+		self.released.append(text)
+		self.line_end = (self.line_end + text)[-MAX_PARTIAL_OPENER_CHARS:]
+		self.on_text(text)
 
-	def drop(self, length: int) -> None:
-		self.held, self.after_call, self.brackets = self.held[length:], True, BracketTracker()
-		# Text before and behind what was taken out stays apart.
-		self.space = (self.space or "\n") if self.shown else ""
+	def remove(self, length: int) -> None:
+		self.pending, self.after_call, self.brackets = self.pending[length:], True, BracketTracker()
+		# Text before and after the removed part stays apart.
+		self.space = (self.space or "\n") if self.released else ""
 
-	def forget(self, closer: str, ended: bool) -> None:
-		end = self.held.find(closer)
+	def skip_thinking(self, closer: str, ended: bool) -> None:
+		end = self.pending.find(closer)
 		if end < 0 and not ended:
 			raise NeedsMoreText
-		self.drop(len(self.held) if end < 0 else end + len(closer))
+		self.remove(len(self.pending) if end < 0 else end + len(closer))
+
+
+def match_at(pattern: re.Pattern[str], text: str, at: int = 0) -> re.Match[str]:
+	"""The match of a pattern that matches whatever stands at this place."""
+	match = pattern.match(text, at)
+	assert match is not None
+	return match
 
 
 def find_partial_opener(text: str) -> int | None:
-	"""Where the end of a text may be the beginning of an opener that is not there yet."""
+	"""The position from which the end of a text may be an incomplete opener; None if there is none."""
 	starts = range(max(0, len(text) - MAX_PARTIAL_OPENER_CHARS), len(text))
 	return next((start for start in starts if text[start:] in PARTIAL_OPENERS), None)

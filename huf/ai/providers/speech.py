@@ -29,7 +29,7 @@ class SpeechPrices:
 
 	@property
 	def max_second_price(self) -> float | None:
-		if self.second is not None or self.audio_token is None:
+		if self.second is not None or self.audio_token is None or self.text_token is None:
 			return self.second
 		return MAX_TOKENS_PER_SECOND * max(self.audio_token, self.text_token)
 
@@ -41,10 +41,9 @@ class SpeechPrices:
 		if getattr(reported, "input_tokens", None) is None:
 			return None
 		heard, written = reported.input_tokens, reported.output_tokens or 0
-		known = self.audio_token is not None
-		return Usage(
-			heard, written, cost=heard * self.audio_token + written * self.text_token if known else None
-		)
+		if self.audio_token is None or self.text_token is None:
+			return Usage(heard, written, cost=None)
+		return Usage(heard, written, cost=heard * self.audio_token + written * self.text_token)
 
 
 def read_speech_prices(model: str, name: str) -> SpeechPrices:
@@ -57,8 +56,10 @@ def read_speech_prices(model: str, name: str) -> SpeechPrices:
 	second = max((each for each in seconds if each is not None), default=None)
 	if row.own_prices and row.minute_price:
 		second = row.minute_price / 60
-	sound = tokens and max(tokens.input, table.get("input_cost_per_audio_token") or 0)
-	return SpeechPrices(second, sound, tokens and tokens.output)
+	if tokens is None:
+		return SpeechPrices(second, None, None)
+	audio_token = max(tokens.input, table.get("input_cost_per_audio_token") or 0)
+	return SpeechPrices(second, audio_token, tokens.output)
 
 
 def speech_worst_case(model: str, file_name: str, size: int, prices: SpeechPrices) -> WorstCase:

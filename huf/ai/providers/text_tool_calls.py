@@ -85,7 +85,8 @@ def parse_json_values(text: str) -> list:
 	while place < len(text):
 		value, place = json.JSONDecoder().raw_decode(text, place)
 		values += value if isinstance(value, list) else [value]
-		place = SEPARATOR.match(text, place).end()
+		separator = SEPARATOR.match(text, place)
+		place = separator.end() if separator else len(text)
 	return values
 
 
@@ -99,7 +100,8 @@ EXACT_PARSERS = (parse_json_values, ast.literal_eval)
 def to_calls(values: list, tools: ToolSchemas, marked: bool) -> list[TextCall]:
 	"""All of the values as calls, or none."""
 	found = [to_call(each, tools, marked) for value in values for each in unwrap_calls(value)]
-	return [] if None in found else found
+	calls = [call for call in found if call is not None]
+	return calls if len(calls) == len(found) else []
 
 
 def unwrap_calls(value: Any) -> list:
@@ -197,7 +199,8 @@ def read_python(text: str, tools: ToolSchemas) -> list[TextCall]:
 	except (SyntaxError, ValueError, MemoryError):
 		return []
 	found = [to_python_call(node, tools) for statement in statements for node in list_expressions(statement)]
-	return [] if None in found else found
+	calls = [call for call in found if call is not None]
+	return calls if len(calls) == len(found) else []
 
 
 def list_expressions(statement: ast.stmt) -> list[ast.expr | None]:
