@@ -132,7 +132,7 @@ def compare_rows(doctype: str, fieldname: str, before: Mapping, after: Mapping) 
 		was, now = before.get(name), after.get(name)
 		known = now or was or {}
 		fields = compare_fields(known["doctype"], was and was["fields"], now and now["fields"])
-		if name in moved:
+		if was and now and name in moved:
 			fields.append({**POSITION, "before": was["idx"], "after": now["idx"]})
 		action = "add" if was is None else "remove" if now is None else "change"
 		if fields or action != "change":

@@ -8,7 +8,7 @@ text is handed on as the call's arguments, so that the loop refuses it and tells
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from huf.ai.core.arguments import FENCE, repair_json
@@ -121,17 +121,18 @@ def to_call(value: Any, tools: ToolSchemas, marked: bool) -> TextCall | None:
 	for key in WRAPPER_KEYS:
 		if is_object(value.get(key)):
 			value = {**{k: v for k, v in value.items() if k != key}, **value[key]}
-	named = next((key for key in NAME_KEYS if find_tool_name(value.get(key), tools)), None)
+	names = ((key, find_tool_name(value.get(key), tools)) for key in NAME_KEYS)
+	named, tool = next(((key, name) for key, name in names if name), ("", None))
 	given = next((key for key in ARGUMENT_KEYS if key in value), None)
-	if not named or not (given or marked) or set(value) - {named, given} - EXTRA_KEYS:
+	if not tool or not (given or marked) or set(value) - {named, given} - EXTRA_KEYS:
 		return None
 	arguments = value.get(given)
 	if is_object(arguments) and {"type", "properties"} <= set(arguments):
 		return None
 	if isinstance(arguments, str):
-		return find_tool_name(value[named], tools), arguments
+		return tool, arguments
 	if arguments is None or is_object(arguments):
-		return find_tool_name(value[named], tools), json.dumps(arguments or {}, ensure_ascii=False)
+		return tool, json.dumps(arguments or {}, ensure_ascii=False)
 	return None
 
 
@@ -147,11 +148,8 @@ def read_xml(text: str, tools: ToolSchemas) -> list[TextCall]:
 	found = [(name, read_xml_parameters(body)) for name, body in XML_CALL.findall(text)]
 	if not found and (glm := GLM_CALL.search(text)):
 		found = [(glm[1], read_xml_parameters(glm[2]))]
-	return (
-		[to_xml_call(*each, tools) for each in found]
-		if all(find_tool_name(name, tools) for name, _ in found)
-		else []
-	)
+	calls = [to_xml_call(tool, body, tools) for name, body in found if (tool := find_tool_name(name, tools))]
+	return calls if len(calls) == len(found) else []
 
 
 def read_named_bodies(text: str, tools: ToolSchemas) -> list[TextCall]:
@@ -162,9 +160,10 @@ def read_named_bodies(text: str, tools: ToolSchemas) -> list[TextCall]:
 			_, place = json.JSONDecoder().raw_decode(text, head.end())
 		except ValueError:
 			place = len(text)
-		if not find_tool_name(head[1], tools):
+		tool = find_tool_name(head[1], tools)
+		if not tool:
 			return []
-		found.append((find_tool_name(head[1], tools), text[head.end() : place].strip()))
+		found.append((tool, text[head.end() : place].strip()))
 	return [] if text[place:].strip() else found
 
 
@@ -174,7 +173,6 @@ def read_xml_parameters(body: str) -> dict[str, str] | str:
 
 
 def to_xml_call(name: str, body: dict[str, str] | str, tools: ToolSchemas) -> TextCall:
-	name = find_tool_name(name, tools)
 	if isinstance(body, str):
 		return name, body or "{}"
 	fields = tools[name].get("properties") or {}
@@ -203,7 +201,7 @@ def read_python(text: str, tools: ToolSchemas) -> list[TextCall]:
 	return calls if len(calls) == len(found) else []
 
 
-def list_expressions(statement: ast.stmt) -> list[ast.expr | None]:
+def list_expressions(statement: ast.stmt) -> Sequence[ast.expr | None]:
 	value = getattr(statement, "value", None)
 	if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "print" and len(value.args) == 1:
 		value = value.args[0]
