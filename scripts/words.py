@@ -47,7 +47,7 @@ NAME_PARTS = {
 	"deepest": "max depth",
 	"whoever": "the caller",
 }
-STANDARD_NAMES = {"most_common"}
+STANDARD_NAMES = {"call_soon_threadsafe", "most_common"}
 """Names of the standard library."""
 PHRASES = {
 	r"gives (?!up|way)": "returns",

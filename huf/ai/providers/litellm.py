@@ -84,7 +84,7 @@ async def run(
 	settings = request_settings(agent, context.agent_name)
 
 	def connect_model(provider: str | None, model: str) -> Model:
-		call = connect(provider, model, settings, context.is_streamed)
+		call = connect(provider or "", model, settings, context.is_streamed)
 		return PlanningModel(call) if uses_planner(context.agent_name, model) else call
 
 	def escalate(is_unreachable: bool) -> Model | None:
@@ -300,7 +300,7 @@ async def direct_way(kwargs: dict):
 
 
 def fault_of(answer: AnswerBuilder) -> str | None:
-	"""Why an answer that came without an error is none all the same."""
+	"""Why an answer that arrived without an error cannot be used; None if it can."""
 	if not answer.finish_reason:
 		return "The connection broke off in the middle of the answer. Try again."
 	if answer.finish_reason == "content_filter":
