@@ -89,7 +89,7 @@ def handle_get_report_result(tool, filters=None):
 
 
 def handle_custom_function(tool, **arguments):
-	return custom_functions.call_function(custom_functions.find_function(tool.function_path), arguments)
+	return custom_functions.call_function(custom_functions.find_app_function(tool.function_path), arguments)
 
 
 def handle_app_provided(tool, **arguments):

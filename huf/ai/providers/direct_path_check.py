@@ -83,7 +83,7 @@ async def check_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
 		found = learn_template(request, path.build_body(deep_copy(arguments)))
 		if found is None or template not in (None, found):
 			return "The request differs from what LiteLLM sends."
-		template, ours = found, AnswerBuilder(ignore)
+		template, ours = found, AnswerBuilder(discard_text)
 		if stream:
 			await ours.read_stream(path.parse_stream(stream_lines(sample)))
 		else:
@@ -101,7 +101,7 @@ async def call_litellm_offline(
 	"""Have LiteLLM make a call over a mock transport: (the request it sends, the answer it reads in
 	`sample`).
 	"""
-	litellm, requests, answer = path.litellm, [], AnswerBuilder(ignore)
+	litellm, requests, answer = path.litellm, [], AnswerBuilder(discard_text)
 
 	def receive(request: httpx.Request) -> httpx.Response:
 		requests.append(request)
@@ -166,5 +166,5 @@ async def stream_lines(sample: list[str]) -> AsyncIterator[str]:
 			yield line
 
 
-def ignore(text: str) -> None:
+def discard_text(text: str) -> None:
 	"""Discard the text of a sample."""

@@ -29,7 +29,7 @@ JSON_TYPES: dict[type, str] = {
 }
 
 
-def find_function(path: str) -> Callable:
+def find_app_function(path: str) -> Callable:
 	"""The function at `path`. Raises UsageError with the reason if it cannot be a tool."""
 	app = (path or "").partition(".")[0]
 	if app not in frappe.get_installed_apps():
@@ -53,11 +53,11 @@ def call_function(function: Callable, arguments: dict, context: dict | None = No
 	try:
 		return function(**arguments)
 	except TypeError:
-		check_arguments(function, arguments)
+		check_signature(function, arguments)
 		raise
 
 
-def check_arguments(function: Callable, arguments: dict) -> None:
+def check_signature(function: Callable, arguments: dict) -> None:
 	"""Raise ToolError if the signature does not accept the arguments; a decorator may hide that from the
 	caller.
 	"""

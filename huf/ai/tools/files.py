@@ -61,20 +61,20 @@ def generate_file(file_name: str, text: str = "", rows: Rows | None = None) -> d
 	ending = Path(file_name).suffix.lower().lstrip(".")
 	if ending not in WRITERS:
 		raise ToolError(f"{file_name!r} must end in one of: {', '.join(f'.{each}' for each in WRITERS)}.")
-	table = [[strip_control_chars(cell) for cell in row] for row in rows or ()]
+	table = [[clean_cell(cell) for cell in row] for row in rows or ()]
 	if not table and (ending in ("csv", "xlsx") or not text.strip()):
 		raise ToolError(
 			f"There is nothing to write: a .{ending} needs rows"
 			f"{' or text' if ending in ('docx', 'pdf') else ''}."
 		)
-	content = WRITERS[ending](strip_control_chars(text), table)
+	content = WRITERS[ending](clean_cell(text), table)
 	doc = frappe.get_doc(
 		{"doctype": "File", "file_name": file_name, "content": content, "is_private": 1}
 	).insert()
 	return {"doctype": "File", "name": doc.name, "file_name": doc.file_name, "file_url": doc.file_url}
 
 
-def strip_control_chars(value: Any) -> Any:
+def clean_cell(value: Any) -> Any:
 	"""Remove control characters, which no office format allows."""
 	return CONTROL_CHARS.sub("", value) if isinstance(value, str) else value
 
@@ -118,7 +118,7 @@ def write_docx(text: str, rows: Rows) -> bytes:
 		table = document.add_table(0, max(map(len, rows)), style="Table Grid")
 		for row in rows:
 			for cell, value in zip(table.add_row().cells, row, strict=False):
-				cell.text = to_text(value)
+				cell.text = to_cell_text(value)
 	return save_to_bytes(document.save)
 
 
@@ -127,7 +127,7 @@ def write_pdf(text: str, rows: Rows) -> bytes:
 
 	pdf = FPDF()
 	pdf.add_page()
-	change = choose_font(pdf, text + "".join(to_text(cell) for row in rows for cell in row))
+	change = choose_font(pdf, text + "".join(to_cell_text(cell) for row in rows for cell in row))
 	for level, words in split_paragraphs(text):
 		pdf.set_font_size(20 - 2 * level if level else 11)
 		pdf.multi_cell(0, text=change(words), new_x="LMARGIN", new_y="NEXT")
@@ -137,7 +137,7 @@ def write_pdf(text: str, rows: Rows) -> bytes:
 		pdf.set_font_size(10)
 		with pdf.table(first_row_as_headings=False) as table:
 			for row in rows:
-				table.row([change(to_text(cell)) for cell in [*row, *[""] * (width - len(row))]])
+				table.row([change(to_cell_text(cell)) for cell in [*row, *[""] * (width - len(row))]])
 	return bytes(pdf.output())
 
 
@@ -172,7 +172,7 @@ def split_paragraphs(text: str) -> list[tuple[int, str]]:
 	return [(level, words) for level, words in found if words]
 
 
-def to_text(value: Any) -> str:
+def to_cell_text(value: Any) -> str:
 	return "" if value is None else str(value)
 
 

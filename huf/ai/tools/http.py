@@ -125,10 +125,10 @@ async def read_response(response) -> dict:
 	answer = {"status": response.status, "url": str(response.url), "content_type": kind}
 	if text is None:
 		return {**answer, "body": None, "bytes": len(content), "note": "Not text, so the body is left out."}
-	return {**answer, "body": parse_body(text, kind)}
+	return {**answer, "body": parse_response_body(text, kind)}
 
 
-def parse_body(text: str, kind: str) -> Any:
+def parse_response_body(text: str, kind: str) -> Any:
 	if not kind.endswith("json"):
 		return text
 	try:

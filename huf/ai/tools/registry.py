@@ -232,6 +232,6 @@ def find_marked_tools(module: str) -> list[CodeTool]:
 
 
 def build_hook_tool(app: str, entry: dict) -> CodeTool:
-	function = custom_functions.find_function(entry["function_path"])
+	function = custom_functions.find_app_function(entry["function_path"])
 	more = {key: entry[key] for key in ("effect", "documents_only", "parameters") if key in entry}
 	return build_code_tool(entry["tool_name"], function, entry.get("description"), app=app, **more)

@@ -36,7 +36,7 @@ class PlannedCall:
 
 
 @dataclass(frozen=True)
-class Reply:
+class OfflineReply:
 	"""A text for the person. If it is a question, `head` + reply + `tail` is the request with the reply in
 	it.
 	"""
@@ -53,7 +53,9 @@ class Planner:
 	tools: Sequence[OfferedTool]
 	today: date
 
-	def next_step(self, before: Sequence[tuple[str, str]], text: str, depth: int = 0) -> PlannedCall | Reply:
+	def next_step(
+		self, before: Sequence[tuple[str, str]], text: str, depth: int = 0
+	) -> PlannedCall | OfflineReply:
 		"""The step for a request; `before` are the messages before it as (role, text)."""
 		request = parse_request(text)
 		step = self.act(request)
@@ -62,30 +64,30 @@ class Planner:
 			return step or self.introduce(request)
 		reply = request.strip(request.tokens)
 		if reply and request.language.find("never_mind", reply, 0)[1] == len(reply):
-			return Reply(request.language.say("never_mind"))
+			return OfflineReply(request.language.say("never_mind"))
 		resumed = self.next_step((), f"{question.head}{text.strip()}{question.tail}")
-		return question if isinstance(resumed, Reply) and resumed.text == question.text else resumed
+		return question if isinstance(resumed, OfflineReply) and resumed.text == question.text else resumed
 
-	def find_question(self, before: Sequence[tuple[str, str]], depth: int) -> Reply | None:
+	def find_question(self, before: Sequence[tuple[str, str]], depth: int) -> OfflineReply | None:
 		"""The question that the last message asked, if it asked one."""
 		users = [at for at, (role, _) in enumerate(before) if role == "user"]
 		if not users or depth == MAX_QUESTIONS:
 			return None
 		step = self.next_step(before[: users[-1]], before[users[-1]][1], depth + 1)
-		return step if isinstance(step, Reply) and step.head and step.text == before[-1][1] else None
+		return step if isinstance(step, OfflineReply) and step.head and step.text == before[-1][1] else None
 
-	def introduce(self, request: Request) -> Reply:
+	def introduce(self, request: Request) -> OfflineReply:
 		"""The answer to small talk or to what was not understood: what this is, and how to connect a
 		model.
 		"""
 		say, chat = request.language.say, find_chat(request)
 		if chat in ("thanks", "bye"):
-			return Reply(say(chat))
+			return OfflineReply(say(chat))
 		first = {"help": "", "greeting": say("greeting")}.get(chat, say("not_understood"))
 		abilities = describe_abilities(self.tools, request.language)
-		return Reply(f"{first} {say('no_model')}\n\n{abilities}\n\n{say('add_model')}".strip())
+		return OfflineReply(f"{first} {say('no_model')}\n\n{abilities}\n\n{say('add_model')}".strip())
 
-	def act(self, request: Request) -> PlannedCall | Reply | None:
+	def act(self, request: Request) -> PlannedCall | OfflineReply | None:
 		"""The step for a request on its own; None where no tool fits it."""
 		match = None if find_chat(request) else match_tool(request, self.tools)
 		if match is None:
@@ -100,10 +102,10 @@ class Planner:
 			is_other = bool(read_options(request, match.tool, before)[1]) or request.mentions("negations")
 			is_plain = operation == "call" or (request.is_instruction() and not is_other)
 		if not is_plain:
-			return Reply(request.language.say("not_done"))
+			return OfflineReply(request.language.say("not_done"))
 		return self.change(request, match) if operation in ("update", "delete") else self.fill(request, match)
 
-	def fill(self, request: Request, match: ToolMatch) -> PlannedCall | Reply:
+	def fill(self, request: Request, match: ToolMatch) -> PlannedCall | OfflineReply:
 		"""Creates a record or calls a function; asks for the first required value that is missing."""
 		tool = match.tool
 		values, unused = fill_fields(request, match, self.today)
@@ -113,9 +115,9 @@ class Planner:
 		field, options = missing[0].replace("_", " "), ", ".join(map(str, tool.choices.get(missing[0], ())))
 		sentence = "ask_option" if options else "ask_field"
 		text = request.language.say(sentence, field=field, thing=tool.thing, options=options)
-		return Reply(text, f"{request.text}, {field}: ")
+		return OfflineReply(text, f"{request.text}, {field}: ")
 
-	def look_up(self, request: Request, match: ToolMatch) -> PlannedCall | Reply:
+	def look_up(self, request: Request, match: ToolMatch) -> PlannedCall | OfflineReply:
 		"""Lists or counts records, or shows the one that is named by its ID."""
 		tool, following = match.tool, request.tokens[match.end : match.end + 1]
 		getter = find_offered_tool(self.tools, tool.doctype, "get")
@@ -127,7 +129,7 @@ class Planner:
 		arguments, unused = read_filters(request, match, writer, self.today)
 		return self.call(request, tool, arguments, unused)
 
-	def change(self, request: Request, match: ToolMatch) -> PlannedCall | Reply:
+	def change(self, request: Request, match: ToolMatch) -> PlannedCall | OfflineReply:
 		"""Updates or deletes the record that is named; asks if the name is missing or may be a part of
 		one.
 		"""
@@ -139,13 +141,15 @@ class Planner:
 		if is_delete or values:
 			return self.call(request, tool, {"name": name} | ({"values": values} if values else {}), unused)
 		examples = [f"{name} = {options[0]}" for name, options in tool.choices.items()]
-		return Reply(request.language.say("ask_change", thing=tool.thing, example=[*examples, "…"][0]))
+		return OfflineReply(request.language.say("ask_change", thing=tool.thing, example=[*examples, "…"][0]))
 
-	def ask_name(self, request: Request, match: ToolMatch) -> Reply:
+	def ask_name(self, request: Request, match: ToolMatch) -> OfflineReply:
 		"""Asks which record is meant; the name in the reply is put after the noun."""
 		end = request.tokens[match.end - 1].end
 		tail = request.text[end:] if match.tool.operation == "update" else ""
-		return Reply(request.language.say("ask_name", thing=match.tool.thing), f"{request.text[:end]} ", tail)
+		return OfflineReply(
+			request.language.say("ask_name", thing=match.tool.thing), f"{request.text[:end]} ", tail
+		)
 
 	def call(
 		self, request: Request, tool: OfferedTool, arguments: dict, unused: Sequence[str] = ()

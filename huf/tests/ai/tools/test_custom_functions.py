@@ -25,7 +25,7 @@ class TestCustomFunctions(SiteTestCase):
 	def test_a_path_outside_the_installed_apps_is_refused(self):
 		for path in ("os.system", "subprocess.run", "builtins.eval", "", "nonsense"):
 			with self.subTest(path), self.assertRaisesRegex(UsageError, "installed app"):
-				custom_functions.find_function(path)
+				custom_functions.find_app_function(path)
 
 	def test_what_an_app_only_imports_is_not_its_own(self):
 		for path in (
@@ -34,12 +34,12 @@ class TestCustomFunctions(SiteTestCase):
 			"huf.ai.chat.messages.AgentRequest",
 		):
 			with self.subTest(path), self.assertRaises(UsageError):
-				custom_functions.find_function(path)
+				custom_functions.find_app_function(path)
 
 	def test_of_frappe_only_whitelisted_functions_are_found(self):
-		self.assertTrue(custom_functions.find_function("frappe.client.get_list"))
+		self.assertTrue(custom_functions.find_app_function("frappe.client.get_list"))
 		with self.assertRaisesRegex(UsageError, "internal to Frappe"):
-			custom_functions.find_function("frappe.get_all")
+			custom_functions.find_app_function("frappe.get_all")
 
 	def test_the_signature_gives_the_schema(self):
 		schema = custom_functions.build_schema(add)
