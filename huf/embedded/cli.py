@@ -1,6 +1,6 @@
-"""The command `huf`: make a site, serve it, look after it, ask an agent.
+"""The command `huf`: creates, serves and maintains a site, and asks agents.
 
-Only for the embedded runtime; on a bench the same things are done with `bench`.  Imports little at the top:
+Only for the embedded runtime; on a bench, `bench` does the same.  Imports little at the top:
 `huf --help` and the start of the server should be quick.
 """
 
@@ -24,7 +24,7 @@ SECTIONS = {
 	"Use": ("ask", "mail", "replay", "diff"),
 	"Packs": ("packs", "import", "remove", "export"),
 	"Measure": ("eval", "router"),
-	"Look after": ("init", "migrate", "set-password", "execute", "console"),
+	"Maintain": ("init", "migrate", "set-password", "execute", "console"),
 }
 
 
@@ -50,7 +50,7 @@ class Sections(click.Group):
 
 
 def default_home() -> Path:
-	"""`huf-home` in the checkout one works in, `~/.huf` for an installed package."""
+	"""`huf-home` in a checkout, `~/.huf` for an installed package."""
 	checkout = Path(huf.__file__).resolve().parents[1]
 	return checkout / "huf-home" if (checkout / "pyproject.toml").exists() else Path.home() / ".huf"
 
@@ -60,7 +60,7 @@ def default_home() -> Path:
 	"--home",
 	type=click.Path(file_okay=False, path_type=Path),
 	envvar="HUF_HOME",
-	help="Where the site lives.",
+	help="Folder of the site.",
 )
 @click.version_option(huf.__version__, "-V", "--version", message="Huf %(version)s")
 @click.pass_context
@@ -73,10 +73,10 @@ def cli(context, home):
 
 
 def make_site(home: Path):
-	"""Create the site and say how to log in.  The password is shown, never stored in clear."""
+	"""Create the site and print how to log in. The password is printed once and never stored in clear."""
 	given = os.environ.get("HUF_ADMIN_PASSWORD")
 	password = site.create(home, given or None)
-	click.echo(f"  A new site was made in {home}")
+	click.echo(f"  Created a site in {home}")
 	click.echo("  User      Administrator")
 	click.echo("  Password  " + ("as in HUF_ADMIN_PASSWORD" if given else f"{password}   (shown only now)"))
 
@@ -115,11 +115,11 @@ def connected(home: Path, user: str = "Administrator"):
 
 @cli.command()
 @click.option("--port", default=8000, show_default=True, envvar="HUF_PORT")
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 lets other machines in.")
-@click.option("--open/--no-open", "open_browser", default=False, help="Open the browser when it is ready.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 admits other machines.")
+@click.option("--open/--no-open", "open_browser", default=False, help="Open a browser when it is ready.")
 @click.pass_obj
 def start(home, port, host, open_browser):
-	"""Serve the site; the first time make it."""
+	"""Serve the site; create it the first time."""
 	click.echo()
 
 	def on_ready():
@@ -135,11 +135,11 @@ def start(home, port, host, open_browser):
 
 @cli.command()
 @click.option(
-	"--threads", default=4, show_default=True, type=click.IntRange(2), help="How many jobs at a time."
+	"--threads", default=4, show_default=True, type=click.IntRange(2), help="Number of jobs at a time."
 )
 @click.pass_obj
 def worker(home, threads):
-	"""Run background jobs in a process of their own."""
+	"""Run background jobs in a process of its own."""
 	from huf.embedded.worker import work
 
 	with connected(home):
@@ -151,8 +151,8 @@ def worker(home, threads):
 @cli.command()
 @click.argument("agent")
 @click.argument("prompt")
-@click.option("--user", default="Administrator", show_default=True, help="In whose name.")
-@click.option("--json", "as_json", is_flag=True, help="The whole result instead of the answer's text.")
+@click.option("--user", default="Administrator", show_default=True, help="User who asks.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result instead of the answer's text.")
 @click.pass_obj
 def ask(home, agent, prompt, user, as_json):
 	"""Ask an agent and print its answer."""
@@ -172,10 +172,10 @@ def run_agent(agent: str, prompt: str) -> dict:
 
 @cli.command()
 @click.argument("run")
-@click.option("--model", help="Ask this AI Model instead, with the recorded results of tools.")
+@click.option("--model", help="Call this AI Model instead, with the recorded tool results.")
 @click.pass_obj
 def replay(home, run, model):
-	"""Tell a run again from its journal."""
+	"""Replay a run from its journal."""
 	with connected(home):
 		from huf.ai.runs.replay import tell
 
@@ -187,7 +187,7 @@ def replay(home, run, model):
 @click.argument("other")
 @click.pass_obj
 def diff(home, run, other):
-	"""Lay two runs side by side, step by step."""
+	"""Compare two runs step by step."""
 	with connected(home):
 		from huf.ai.runs.replay import tell_difference
 
@@ -197,7 +197,7 @@ def diff(home, run, other):
 @cli.command()
 @click.pass_obj
 def init(home):
-	"""Make the site, without serving it."""
+	"""Create the site without serving it."""
 	if site.exists(home):
 		raise click.ClickException(
 			f"{home} has a site already. `huf start` serves it, `huf migrate` updates it."
@@ -208,7 +208,7 @@ def init(home):
 @cli.command()
 @click.pass_obj
 def migrate(home):
-	"""Bring the site's tables up to date with the code."""
+	"""Update the site to the present code."""
 	with connected(home):
 		pass
 	site.migrate(home)
@@ -220,7 +220,7 @@ def migrate(home):
 @click.password_option(prompt="New password")
 @click.pass_obj
 def set_password(home, user, password):
-	"""Give a user a new password, and log them out everywhere."""
+	"""Set a user's password and end their sessions."""
 	with connected(home) as frappe:
 		from frappe.sessions import clear_sessions
 		from frappe.utils.password import update_password
@@ -242,7 +242,7 @@ def set_password(home, user, password):
 @click.option("--kwargs", default="{}", help="Arguments as JSON.")
 @click.pass_obj
 def execute(home, path, kwargs):
-	"""Call a function on the site, commit, print what it returns."""
+	"""Call a function on the site, commit, and print its result."""
 	with connected(home) as frappe:
 		result = frappe.call(path, **json.loads(kwargs))
 		if result is not None:

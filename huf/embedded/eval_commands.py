@@ -1,4 +1,4 @@
-"""The command `huf eval`: an agent's cases run, and how likely it does well again."""
+"""The command `huf eval`: runs an agent's eval cases and estimates how reliably they pass."""
 
 import sys
 
@@ -9,14 +9,14 @@ from huf.embedded.cli import cli, connected
 
 @cli.command("eval")
 @click.argument("agent")
-@click.option("--times", default=1, show_default=True, help="How often each case is run.")
-@click.option("--model", help="An AI Model, Offline, or Recorded (what is on record); else the agent's own.")
-@click.option("--judge", help="The AI Model that judges answers; else the Default Model.")
-@click.option("--user", default="Administrator", show_default=True, help="In whose name.")
-@click.option("--json", "as_json", is_flag=True, help="The whole report.")
+@click.option("--times", default=1, show_default=True, help="Runs per case.")
+@click.option("--model", help="An AI Model, Offline, or Recorded; default: the agent's own.")
+@click.option("--judge", help="The AI Model that judges answers; default: the Default Model.")
+@click.option("--user", default="Administrator", show_default=True, help="User who runs the cases.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole report.")
 @click.pass_obj
 def evaluate(home, agent, times, model, judge, user, as_json):
-	"""Run an agent's eval cases; changes that wait for them are tried, and made if all pass.
+	"""Run an agent's eval cases; apply its pending changes if all pass.
 
 	Nothing that a case does stays. A live model is really asked, and costs.
 	"""

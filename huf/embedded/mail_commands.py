@@ -46,10 +46,10 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
 
 @cli.command("mail")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
-@click.option("--mailbox", "name", help="The Agent Mailbox; may be left out where there is only one.")
+@click.option("--mailbox", "name", help="The Agent Mailbox; optional if there is only one.")
 @click.pass_obj
 def bring_mail(home, path, name):
-	"""Bring in mail: an .eml file, a folder of them, or an mbox."""
+	"""Import mail: an .eml file, a folder of them, or an mbox."""
 	with connected(home) as frappe:
 		from huf.ai.mail.intake import ingest_raw
 
@@ -65,7 +65,7 @@ def bring_mail(home, path, name):
 def only_mailbox(frappe) -> str:
 	names = frappe.get_all("Agent Mailbox", pluck="name", order_by="name asc")
 	if len(names) != 1:
-		raise click.ClickException(f"Say which with --mailbox. There are: {', '.join(names) or 'none yet'}.")
+		raise click.ClickException(f"Choose one with --mailbox. Mailboxes: {', '.join(names) or 'none yet'}.")
 	return names[0]
 
 

@@ -12,7 +12,7 @@ from huf.embedded.mail_commands import export_rules, import_rules, write_files
 @click.argument("what", metavar="PACK")
 @click.pass_obj
 def import_pack(home, what):
-	"""Install a pack, or update it: a shipped one's name, or a folder.
+	"""Install or update a pack, given by name or folder.
 
 	A YAML file is taken for mail rules and agent profiles.
 	"""
@@ -34,10 +34,10 @@ def import_pack(home, what):
 
 @cli.command()
 @click.argument("pack")
-@click.option("--with-records", is_flag=True, help="Also what people made with it.")
+@click.option("--with-records", is_flag=True, help="Also delete records that people made with it.")
 @click.pass_obj
 def remove(home, pack, with_records):
-	"""Take a pack away again, with its tables."""
+	"""Remove a pack with its DocTypes."""
 	with connected(home):
 		from huf.ai.core.errors import UsageError
 		from huf.ai.packs.removing import remove_pack
@@ -52,7 +52,7 @@ def remove(home, pack, with_records):
 @cli.command()
 @click.pass_obj
 def packs(home):
-	"""List the packs there are, and those installed."""
+	"""List available and installed packs."""
 	with connected(home):
 		from huf.ai.packs.listing import list_packs
 
@@ -63,10 +63,10 @@ def packs(home):
 
 @cli.command("export")
 @click.argument("target", type=click.Path(path_type=Path), required=False)
-@click.option("--agent", "agents", multiple=True, help="An agent, with all that is its own.")
+@click.option("--agent", "agents", multiple=True, help="An agent with its tools, triggers and cases.")
 @click.option("--doctype", "doctypes", multiple=True, help="A DocType made on this site.")
-@click.option("--pack", help="What an installed pack brought, as it is now.")
-@click.option("--records", is_flag=True, help="The records of the DocTypes, too.")
+@click.option("--pack", help="The documents of an installed pack, as they are now.")
+@click.option("--records", is_flag=True, help="Include the records of the DocTypes.")
 @click.pass_obj
 def export_things(home, target, agents, doctypes, pack, records):
 	"""Write a pack to the folder TARGET: agents, DocTypes, or an installed pack.
@@ -80,7 +80,7 @@ def export_things(home, target, agents, doctypes, pack, records):
 		from huf.ai.packs.exporting import export_pack, read_pack_contents
 
 		if not target:
-			raise click.ClickException("Say into which folder.")
+			raise click.ClickException("Name the folder to write to.")
 		try:
 			more = read_pack_contents(pack) if pack else ((), ())
 			wanted = [*agents, *more[0]], [*doctypes, *more[1]]

@@ -23,9 +23,9 @@ def router():
 @router.command("eval")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--threshold", default=DEFAULT_THRESHOLD, show_default=True, type=click.FloatRange(0, 1))
-@click.option("--wrong", is_flag=True, help="List the messages that were decided otherwise.")
+@click.option("--wrong", is_flag=True, help="List misclassified messages.")
 def eval_(file, threshold, wrong):
-	"""Decide the messages of FILE.jsonl and compare: {"text", "label", "language"} a line.
+	"""Classify the messages of FILE.jsonl, one {"text", "label", "language"} per line, and compare.
 
 	No site and no model is asked: this is what Huf decides by itself.
 	"""
@@ -43,7 +43,7 @@ def read_rows(file: Path) -> list[dict]:
 		try:
 			row = json.loads(line) if line.strip() else None
 		except ValueError:
-			raise click.ClickException(f"{file}, line {number}: this is no JSON.") from None
+			raise click.ClickException(f"{file}, line {number}: this is not JSON.") from None
 		if row is None:
 			continue
 		if (
@@ -56,7 +56,7 @@ def read_rows(file: Path) -> list[dict]:
 			)
 		rows.append(row)
 	if not rows:
-		raise click.ClickException(f"{file} holds no messages.")
+		raise click.ClickException(f"{file} contains no messages.")
 	return rows
 
 
@@ -85,7 +85,7 @@ def tell_score(name: str, score: Score) -> str:
 @router.command()
 @click.pass_obj
 def fit(home):
-	"""Suggest a threshold from this site's decisions and what became of them."""
+	"""Suggest a threshold from this site's decisions and their outcomes."""
 	from huf.embedded.cli import connected
 
 	with connected(home):

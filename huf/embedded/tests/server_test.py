@@ -153,7 +153,7 @@ class TestServer(unittest.TestCase):
 		self.assertTrue(self.server.login("another good one 3"))
 
 	def test_help_and_version_need_no_site(self):
-		for option, text in (("--help", "Look after"), ("--version", "Huf 0.")):
+		for option, text in (("--help", "Maintain"), ("--version", "Huf 0.")):
 			result = self.run_huf(option)
 			self.assertIn(text, result.stdout)
 
