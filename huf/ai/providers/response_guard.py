@@ -1,9 +1,9 @@
 """Guards the answers of local models: a tool call written as text becomes a call, and thinking is not shown.
 
-An answer passes through a Screen as it streams in. What may become a call is held back until it is clear;
-what turns out to be text goes on, no character lost or doubled. What it lets through and what it finds do not
-depend on how the text was cut into chunks. Pure; `text_call_formats` says where to look, `text_tool_calls`
-reads what the Screen holds.
+An answer passes through a ResponseGuard as it streams in. What may become a call is held back until it is
+clear; what turns out to be text goes on, no character lost or doubled. What it lets through and what it finds
+do not depend on how the text was cut into chunks. Pure; `text_call_formats` says where to look,
+`text_tool_calls` reads what the guard holds back.
 """
 
 import re

@@ -54,7 +54,7 @@ class FrontEndTestCase(SiteTestCase):
 
 	def offer_report(self) -> str:
 		"""A tool registered in code, in this module; returns the name of its record."""
-		enter(self, patch.object(registry, "modules_in_folder", return_value=[__name__]))
+		enter(self, patch.object(registry, "list_folder_modules", return_value=[__name__]))
 		if frappe.db.exists("Agent Tool Function", "sales_report_tool"):
 			return "sales_report_tool"
 		self.addCleanup(self.forget_report)
