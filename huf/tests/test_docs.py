@@ -5,7 +5,14 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("AGENTS.md", "docs/architecture.md", "huf/embedded/README.md", "huf/ui/README.md")
+PAGES = (
+	"AGENTS.md",
+	"README.md",
+	"docs/architecture.md",
+	"docs/speed.md",
+	"huf/embedded/README.md",
+	"huf/ui/README.md",
+)
 PATH = re.compile(r"`([\w./-]+(?:\.(?:py|ts|js|json|yaml|md|txt|csv)|/))`")
 TEST = re.compile(r"`(test_\w+|Test\w+)`")
 DEFINED = re.compile(r"(?:def|class) ([Tt]est\w+)\(")
