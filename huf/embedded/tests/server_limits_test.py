@@ -116,7 +116,7 @@ class TestStreamLimit(unittest.TestCase):
 				response = Response("plain")
 			return response(environ, start_response)
 
-		self.client = Client(StreamLimit(serve, most=2))
+		self.client = Client(StreamLimit(serve, max_streams=2))
 
 	def test_streams_beyond_the_limit_are_refused_and_other_requests_answered(self):
 		first, second = (self.client.get(path, buffered=False) for path in ("/a", "/b"))
@@ -132,7 +132,7 @@ class TestStreamLimit(unittest.TestCase):
 		def fail(environ, start_response):
 			raise OSError("gone")
 
-		limit = StreamLimit(fail, most=1)
+		limit = StreamLimit(fail, max_streams=1)
 		for _attempt in range(3):
 			with self.assertRaises(OSError):
 				limit(EnvironBuilder("/socket.io/").get_environ(), lambda *_: None)

@@ -184,7 +184,7 @@ class TestInterrupts(DraftTestCase):
 				self.setUp()
 				events = self.answer(text("I left it."), **refusal)
 				self.assertEqual(events[-1]["result"]["response"], "I left it.")
-				self.assertIn("said no", json.dumps(self.server.requests[-1]))
+				self.assertIn("rejected it", json.dumps(self.server.requests[-1]))
 				self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "old")
 
 	def test_only_what_was_shown_can_be_answered_and_once(self):
