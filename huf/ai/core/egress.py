@@ -62,7 +62,7 @@ def find_egress_risk(
 	Args:
 		sources: untrusted content in the run's context.
 		hosts: where the agent may send anything; each a host name or `*.name`.
-		seen: text the run has read. A link that stands in it carries no data out and may be followed,
+		seen: text the run has read. A link found there carries no data out and may be followed,
 			unless a mail or a file could have brought it.
 	"""
 	sources = set(sources)

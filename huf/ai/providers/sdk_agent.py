@@ -1,4 +1,4 @@
-"""Carries out an Agents SDK agent by the one loop, whatever model a provider brings."""
+"""Runs an Agents SDK agent through the loop, with the model of any provider."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping

@@ -221,7 +221,7 @@ def tell(run: str, model: str | None = None) -> str:
 
 
 def tell_difference(run: str, other: str) -> str:
-	"""A line a step, and what differs."""
+	"""One line per step, with what differs."""
 	lines = []
 	for step in diff(run, other):
 		sides = [

@@ -136,7 +136,7 @@ def set_next_execution(trigger: str, due: datetime) -> None:
 
 
 def record_execution(trigger: str) -> None:
-	"""Show on a trigger that it works."""
+	"""Record that the trigger has run, and clear its last error."""
 	update_cached_row("Agent Trigger", trigger, {"last_execution": now(), "last_error": None})
 
 
