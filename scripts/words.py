@@ -58,7 +58,7 @@ PHRASES = {
 	r"by hand": "manual",
 	r"way in\b": "entry point",
 	r"ways? in(?:to)? huf": "entry point",
-	r"the doors?": "entry point",
+	r"doors?": "entry point",
 	r"(?:is|are|be|was|were) told": "receives, is shown, is logged",
 	r"retold|retelling": "replayed",
 	r"at work": "running",

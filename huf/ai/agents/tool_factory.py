@@ -72,7 +72,7 @@ def create_tool(row, agent=None, run_child: RunChild | None = None) -> EffectToo
 		row.tool_name,
 		definition["description"],
 		definition["parameters"],
-		partial(handler, row, **settled(row, agent)),
+		partial(handler, row, **get_fixed_arguments(row, agent)),
 		admit=partial(check_role, row, agent),
 		timeout=None if row.types == RUN_AGENT else get_settings().tool_timeout,
 		effect=Effect(row.effect or TOOL_TYPES[row.types].effect),
@@ -91,8 +91,8 @@ def can_dry_run(row) -> bool:
 	return TOOL_TYPES[row.types].effect is Effect.WRITE
 
 
-def settled(row, agent) -> dict:
-	"""Arguments that the agent's record gives, and no model."""
+def get_fixed_arguments(row, agent) -> dict:
+	"""Arguments that are set by the Agent record; the model neither sees nor chooses them."""
 	if row.types != KNOWLEDGE or not agent or not agent.knowledge:
 		return {}
 	return {"sources": [each.source for each in agent.knowledge]}
@@ -113,7 +113,7 @@ def create_detail_tool(row, agent=None) -> EffectTool:
 
 
 def needs_approval(tool: EffectTool, row, slot) -> bool:
-	"""Where the tool or this agent asks for it; never for what only reads."""
+	"""Whether the tool, or its row in this Agent, requires approval. Tools that only read never do."""
 	return tool.effect is not Effect.READ and bool(row.requires_approval or slot.requires_approval)
 
 

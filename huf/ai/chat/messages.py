@@ -1,4 +1,4 @@
-"""The chat's door: what was said, and what a person says next."""
+"""Reads the messages of a conversation and sends new ones to its agent."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -90,7 +90,7 @@ def render_files(texts: Sequence[tuple[str, str]], image_names: Sequence[str], m
 
 
 def share_chars(max_chars: int, lengths: Sequence[int]) -> list[int]:
-	"""Divide a space evenly; what short texts leave over goes to the longer ones."""
+	"""Divide `max_chars` evenly; longer texts receive what shorter ones do not use."""
 	shares, left = [0] * len(lengths), max_chars
 	for done, place in enumerate(sorted(range(len(lengths)), key=lengths.__getitem__)):
 		shares[place] = min(lengths[place], max(left // (len(lengths) - done), MIN_SHARE_CHARS))

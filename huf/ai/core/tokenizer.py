@@ -19,7 +19,7 @@ MIN_STEM_CHARS = 4
 
 @dataclass(frozen=True)
 class Term:
-	"""A word or phrase of a query; with `is_prefix`, only the beginning of its last word is given."""
+	"""A word or phrase of a query; with `is_prefix`, its last word also matches longer words."""
 
 	words: tuple[str, ...]
 	is_prefix: bool = False

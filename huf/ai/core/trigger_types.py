@@ -35,7 +35,7 @@ class ConditionResult:
 
 @dataclass(frozen=True)
 class TriggerEvent:
-	"""One event as it concerns one trigger, and the run it asks for.
+	"""One event, evaluated for one trigger, and the run it requests.
 
 	`key` identifies it uniquely together with the trigger and the document. `initiating_user` caused it; the
 	run has the permissions of `run_as`.

@@ -30,7 +30,7 @@ from huf.ai.runs.provider import RunProvider
 
 CASE = "Agent Eval Case"
 RECORDED = "Recorded"
-"""Given instead of a model: replay the answers on record in the case."""
+"""In place of a model's name: replay the answers recorded in the case."""
 MAX_TIMES = 100
 
 

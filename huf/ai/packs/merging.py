@@ -46,8 +46,8 @@ def part_name(table: str, row: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 
 
 def merge_parts(kept: Digests, given: Parts, stored: Parts) -> Merged:
-	"""What to write of the pack's parts `given`; `stored` is what the site has, `kept` the digests of the
-	last time.
+	"""Return which of the pack's parts `given` to write. `stored` are the site's parts, `kept` the digests
+	of the last installation.
 	"""
 	merged = Merged()
 	for part in dict.fromkeys([*given, *kept]):
@@ -62,7 +62,7 @@ def merge_parts(kept: Digests, given: Parts, stored: Parts) -> Merged:
 
 
 def build_digests(kept: Digests, given: Parts, stored: Parts, edited: Iterable[str] = ()) -> Digests:
-	"""The digests to keep once `given` is written; edited parts keep their former ones."""
+	"""Return the digests to store after `given` is written; those of edited parts stay the same."""
 	fresh = {}
 	for part, value in given.items():
 		columns = list_columns(value)

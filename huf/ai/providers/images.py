@@ -1,8 +1,6 @@
-"""Puts the pictures of a transcript into what a model is sent, as data URLs. Reads Files; keeps nothing and
-writes nothing.
+"""Adds the images of a transcript to a model request, as data URLs. Reads Files and writes nothing.
 
-Whether they may be read was asked when they were brought along: only a conversation's own files stand in its
-transcript.
+Permission is checked when a file is attached: a transcript names only files of its own conversation.
 """
 
 import base64

@@ -1,6 +1,4 @@
-"""Model servers on this machine: Ollama and LM Studio at the addresses that they have by themselves. Asks
-nobody else.
-"""
+"""Finds model servers on this machine: Ollama and LM Studio, only at their default addresses."""
 
 import json
 import os

@@ -1,8 +1,8 @@
 """A deterministic provider for sites where no model is connected.
 
-`plan` takes the place of a model: it reads plain requests in four languages, calls tools and words an answer
-from their results. It uses no network and no chance, never claims to be a model, and asks back instead of
-guessing at a change.
+`plan` replaces the model: it parses simple requests in four languages, calls tools and writes an answer from
+their results. It uses neither network nor randomness, never claims to be a model, and asks a question rather
+than guess at a change.
 """
 
 import json

@@ -47,12 +47,12 @@ class OfferedTool:
 
 	@property
 	def required(self) -> list[str]:
-		"""The fields that must be given."""
+		"""The mandatory fields."""
 		return [name for name in self.parameters.get("required") or () if name in self.fields]
 
 	@cached_property
 	def fields(self) -> dict[str, dict]:
-		"""Schemas of the values a person would give."""
+		"""Schemas of the values that a request may contain, by field."""
 		schema = self.parameters["properties"]["values"] if self.operation == "update" else self.parameters
 		return schema.get("properties") or {}
 
