@@ -82,7 +82,7 @@ def end_runs_of(conversation: str) -> None:
 		request_cancel(run)
 		drafts.expire_pending(run, "The conversation was deleted")
 		leases.wake_run(run)
-		enqueue_work(run, enqueue_after_commit=True)
+		enqueue_work(run, after_commit=True)
 
 
 def may_answer_draft(row) -> bool:

@@ -35,7 +35,7 @@ def update_source(source: str, doc) -> None:
 	if frappe.db.exists(SOURCE, source) and source_contains(frappe.get_cached_doc(SOURCE, source), doc):
 		store.insert_items(source, [reference])
 		store.mark_waiting({"name": name})
-		enqueue_index(source, gather=False, enqueue_after_commit=True)
+		enqueue_index(source, gather=False, after_commit=True)
 	else:
 		store.delete_items([name])
 

@@ -17,6 +17,7 @@ from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_into_chunks
 from huf.ai.knowledge.store import SOURCE, IndexState
+from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.rows import digest
 
 INDEX_VERSION = 1
@@ -29,7 +30,7 @@ MAX_CHUNKS_PER_COMMIT = 500
 
 def enqueue_index(source: str, **options) -> None:
 	"""Queue the indexing of a source; a job that is already queued is not repeated."""
-	frappe.enqueue(
+	enqueue_job(
 		"huf.ai.knowledge.indexing.index_source",
 		queue="long",
 		timeout=JOB_TIMEOUT_S,

@@ -18,6 +18,7 @@ from huf.ai.mail.inbox import Account, Inbox, InboxError, open_inbox
 from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, html_to_text, parse_message
 from huf.ai.mail.quoting import extract_new_text
 from huf.ai.mail.rules import MailRoute
+from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.rows import clip
 
 SENT_DAYS = 2
@@ -114,13 +115,14 @@ def get_own_addresses(mailbox) -> list[str]:
 	return [each.strip().lower() for each in (mailbox.email, *aliases)]
 
 
-def enqueue_mail(name: str, attempt: int = 0) -> None:
-	frappe.enqueue(
+def enqueue_mail(name: str, attempt: int = 0, after_commit: bool = True) -> bool:
+	"""Enqueue the job of a received mail; False if the queue refuses it."""
+	return enqueue_job(
 		"huf.ai.mail.jobs.process_mail",
 		queue="long",
 		timeout=JOB_TIMEOUT_S,
 		job_id=mail_job_id(name, attempt),
-		enqueue_after_commit=True,
+		after_commit=after_commit,
 		mail=name,
 	)
 

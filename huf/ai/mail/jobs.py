@@ -235,12 +235,13 @@ def recover_mails(now: datetime | None = None) -> list[str]:
 	for row in store.read_overdue_mails(now):
 		if get_job_status(mail_job_id(row.name, row.attempts)) == JOB_WAITING:
 			continue
-		attempt, is_new = store.count_mail_attempt(row.name), row.status == MailStatus.QUEUED.value
-		if attempt > store.MAX_ATTEMPTS:
+		if row.attempts >= store.MAX_ATTEMPTS:
 			give_up_mail(store.read_mail(row.name))
 			continue
-		enqueue_mail(row.name, attempt) if is_new else enqueue_sending(row.name, attempt)
-		again.append(row.name)
+		enqueue = enqueue_mail if row.status == MailStatus.QUEUED.value else enqueue_sending
+		if enqueue(row.name, row.attempts + 1, after_commit=False):
+			store.count_mail_attempt(row.name)
+			again.append(row.name)
 	frappe.db.commit()
 	return again
 

@@ -15,6 +15,7 @@ from huf.ai.runs.finish import fail_run
 from huf.ai.runs.start import OpenRun, load_run, start_run
 from huf.ai.storage import leases
 from huf.ai.storage.budgets import settle_abandoned_calls, settle_lost_runs
+from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.leases import Lease
 
 JOB_TIMEOUT_S = 3600
@@ -29,7 +30,7 @@ def enqueue_run(request: AgentRequest) -> OpenRun:
 
 
 def enqueue_work(run: str, **how) -> None:
-	frappe.enqueue("huf.ai.runs.queue.work_on", queue="long", timeout=JOB_TIMEOUT_S, run=run, **how)
+	enqueue_job("huf.ai.runs.queue.work_on", queue="long", timeout=JOB_TIMEOUT_S, run=run, **how)
 
 
 def work_on(run: str, now: datetime | None = None) -> RunResult | None:

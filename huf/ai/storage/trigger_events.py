@@ -116,10 +116,9 @@ def fail_trigger_event(name: str, reason: str) -> None:
 	update_row(EVENT, name, values, status=TriggerEventStatus.QUEUED.value)
 
 
-def count_event_attempt(name: str) -> int:
-	"""Count one more attempt to open the event's run and return their number."""
+def count_event_attempt(name: str) -> None:
+	"""Count one more attempt to open the event's run."""
 	frappe.db.sql("update `tabAgent Trigger Event` set attempts = attempts + 1 where name = %s", (name,))
-	return frappe.db.get_value(EVENT, name, "attempts") or 0
 
 
 def read_overdue_events(now: datetime | None = None) -> list:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.trigger_types import ConditionResult, TriggerEvent, TriggerEventStatus, TriggerType
 from huf.ai.storage import trigger_events
+from huf.ai.storage.jobs import enqueue_job
 from huf.ai.triggers.conditions import Snapshot, evaluate_condition, payload_as_text, render_prompt
 
 MAX_PAYLOAD_CHARS = 20_000
@@ -185,13 +185,14 @@ def dispatch_events(evaluated: Iterable[TriggerEvent]) -> list[str]:
 	return names
 
 
-def enqueue_event(name: str, attempt: int = 0) -> None:
-	frappe.enqueue(
+def enqueue_event(name: str, attempt: int = 0, after_commit: bool = True) -> bool:
+	"""Enqueue the job that opens the run of an event; False if the queue refuses it."""
+	return enqueue_job(
 		"huf.ai.agent_hooks.run_agent_for_doc",
 		queue="long",
 		timeout=JOB_TIMEOUT_S,
 		job_id=event_job_id(name, attempt),
-		enqueue_after_commit=True,
+		after_commit=after_commit,
 		trigger_event=name,
 	)
 

@@ -95,13 +95,12 @@ def recover_events(now: datetime | None = None) -> list[str]:
 	for event in trigger_events.read_overdue_events(now):
 		if get_job_status(event_job_id(event.name, event.attempts)) == JOB_WAITING:
 			continue
-		attempt = trigger_events.count_event_attempt(event.name)
-		if attempt > trigger_events.MAX_ATTEMPTS:
+		if event.attempts >= trigger_events.MAX_ATTEMPTS:
 			trigger_events.fail_trigger_event(
 				event.name, "Its run could not be opened. A manager finds the reason in the Error Log."
 			)
-		else:
-			enqueue_event(event.name, attempt)
+		elif enqueue_event(event.name, event.attempts + 1, after_commit=False):
+			trigger_events.count_event_attempt(event.name)
 			enqueued.append(event.name)
 	frappe.db.commit()
 	return enqueued

@@ -38,7 +38,7 @@ class KnowledgeSource(Document):
 			return
 		if self.get_doc_before_save() is None or any(map(self.has_value_changed, INDEXED_FIELDS)):
 			again = any(map(self.has_value_changed, ("document_fields", "embedding_model")))
-			enqueue_index(self.name, again=again, enqueue_after_commit=True)
+			enqueue_index(self.name, again=again, after_commit=True)
 
 	def on_trash(self):
 		changes.forget_cached_sources()

@@ -21,9 +21,18 @@ class TestTakingIn(MailTestCase):
 		mail["From"], mail["To"], mail["Subject"] = "anna@customer.example", self.address, "A report"
 		mail["Message-ID"] = f"<{frappe.generate_hash(length=20)}@customer.example>"
 		mail.set_content("Here it is.")
-		mail.add_attachment(b"%PDF-1.4", maintype="application", subtype="pdf", filename=f"{'報' * 100}.pdf")
+		mail.add_attachment(b"1;2", maintype="application", subtype="csv", filename=f"{'報' * 100}.csv")
 		(kept,) = json.loads(row(self.take(mail.as_bytes())).attachments)
-		self.assertTrue(kept["file_url"].endswith("報.pdf"))
+		self.assertTrue(kept["file_url"].endswith("報.csv"))
+
+	def test_a_broken_attachment_does_not_stop_its_mail(self):
+		mail = EmailMessage()
+		mail["From"], mail["To"], mail["Subject"] = "anna@customer.example", self.address, "A report"
+		mail.set_content("Here it is.")
+		mail.add_attachment(b"%PDF-1.4 broken", "application", "pdf", filename="report.pdf")
+		(kept,) = json.loads(row(self.take(mail.as_bytes())).attachments)
+		# Frappe 16 opens PDFs when they are stored and fails on this one; Frappe 15 stores it.
+		self.assertTrue(kept.get("file_url") or kept["error"])
 
 	def test_a_mail_that_comes_twice_is_one_row_and_one_run(self):
 		self.agent()
@@ -51,12 +60,12 @@ class TestTakingIn(MailTestCase):
 			f"<{frappe.generate_hash()}@b>",
 		)
 		mail.set_content("See the file")
-		mail.add_attachment(b"%PDF-1.4 " + bytes(range(256)), "application", "pdf", filename="Účet č. 1.pdf")
+		mail.add_attachment(bytes(range(256)), "application", "dat", filename="Účet č. 1.dat")
 		name = self.take(mail.as_bytes())
 		(kept,) = json.loads(row(name).attachments)
 		file = frappe.get_doc("File", {"file_url": kept["file_url"]})
-		self.assertEqual((file.is_private, file.get_content()), (1, b"%PDF-1.4 " + bytes(range(256))))
-		self.assertEqual(kept["file_name"], "Účet č. 1.pdf")
+		self.assertEqual((file.is_private, file.get_content()), (1, bytes(range(256))))
+		self.assertEqual(kept["file_name"], "Účet č. 1.dat")
 
 	def test_who_is_not_the_mailbox_s_user_sees_nothing_of_it(self):
 		name = self.take()
