@@ -5,6 +5,7 @@ the answer is closed, so that a generator that streams may still use the databas
 """
 
 import json
+import os
 import re
 import sqlite3
 import sys
@@ -34,7 +35,7 @@ from frappe.utils.response import (
 from frappe.website.page import error_page
 from frappe.website.serve import get_response
 from werkzeug.exceptions import HTTPException, NotFound
-from werkzeug.utils import redirect
+from werkzeug.utils import redirect, safe_join
 from werkzeug.wrappers import Request, Response
 from werkzeug.wsgi import ClosingIterator
 
@@ -161,10 +162,22 @@ def send_asset(path: str) -> Response:
 	app, _slash, name = path.partition("/")
 	if app not in frappe.get_installed_apps():
 		raise NotFound
-	response = send_site_file(frappe.get_app_path(app, "public"), name)
+	folder = frappe.get_app_path(app, "public")
+	response = send_site_file(folder, find_compressed(folder, name))
+	response.vary.add("Accept-Encoding")
 	is_hashed = re.search(HASHED_NAME, name)
 	response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if is_hashed else "no-cache"
 	return response
+
+
+def find_compressed(folder: str, name: str) -> str:
+	"""The name of the file that the build has compressed as the client accepts it, or `name`."""
+	accepted = frappe.local.request.accept_encodings
+	for encoding, suffix in (("br", ".br"), ("gzip", ".gz")):
+		path = safe_join(folder, name + suffix)
+		if encoding in accepted and path and os.path.isfile(path):
+			return name + suffix
+	return name
 
 
 def sync_database(request: Request):

@@ -1,5 +1,6 @@
 """Sessions, tokens, keys, files, pages and streams over the WSGI application."""
 
+import gzip
 import io
 import re
 import unittest
@@ -178,6 +179,26 @@ class TestFiles(SiteTestCase):
 			answer = admin.open(path)
 			self.assertIn(answer.status_code, (403, 404), path)
 			self.assertNotIn(b"encryption_key", answer.data)
+
+	def test_assets_are_sent_compressed_and_the_first_page_is_small(self):
+		browser, total = Browser(), 0
+		page = HUF_PAGE.read_text()
+		assets = set(re.findall(r"/assets/huf/frontend/[\w.-]+\.(?:js|css|woff2)", page))
+		for url in assets:
+			plain = browser.open(url, headers={"Accept-Encoding": "identity"})
+			small = browser.open(url, headers={"Accept-Encoding": "gzip, br"})
+			self.assertEqual(small.headers["Cache-Control"], plain.headers["Cache-Control"])
+			self.assertEqual(small.content_type, plain.content_type)
+			self.assertIsNone(plain.headers.get("Content-Encoding"))
+			if len(plain.data) > 1024 and not url.endswith(".woff2"):
+				self.assertEqual(
+					(small.headers["Content-Encoding"], small.headers["Vary"]), ("br", "Accept-Encoding")
+				)
+				gzipped = browser.open(url, headers={"Accept-Encoding": "gzip"})
+				self.assertEqual(gzip.decompress(gzipped.data), plain.data)
+			total += len(small.data)
+		self.assertGreaterEqual(len(assets), 3)
+		self.assertLess(total, 175_000)
 
 	def upload(self, browser, name, content, **form):
 		file = (io.BytesIO(content), name)

@@ -1,13 +1,20 @@
 /**
  * Vite plugin. Building: writes the page as the Jinja template www/huf.html instead of an index.html among the assets.
+ * It also compresses the assets.
  * Developing: fills the boot placeholder from a running site, reached through the dev server's proxy.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
+import zlib from "node:zlib";
 
 const PLACEHOLDER = "{{ boot | tojson }}";
 /** The fonts travel with the page, so their licence does too. */
 const FONT_LICENSE = path.resolve(import.meta.dirname, "../node_modules/@fontsource-variable/geist/LICENSE");
+const TEXT = /\.(js|css|md|svg)$/;
+const MIN_COMPRESSED_BYTES = 1024;
+const brotli = promisify(zlib.brotliCompress);
+const gzip = promisify(zlib.gzip);
 const JINJA_MARK = /\{\{|\{%|\{#/;
 
 export function hufPage({ output }) {
@@ -36,12 +43,20 @@ export function hufPage({ output }) {
 			const source = await readFile(FONT_LICENSE, "utf8");
 			this.emitFile({ type: "asset", fileName: "font-license.txt", source });
 		},
-		async writeBundle() {
+		async writeBundle({ dir }, bundle) {
 			if (page === null) return;
 			await mkdir(path.dirname(output), { recursive: true });
 			await writeFile(output, page);
+			await Promise.all(Object.keys(bundle).filter((name) => TEXT.test(name)).map((name) => compress(path.join(dir, name))));
 		},
 	};
+}
+
+/** Writes FILE.br and FILE.gz; the server sends the one that a browser accepts. */
+async function compress(file) {
+	const content = await readFile(file);
+	if (content.length < MIN_COMPRESSED_BYTES) return;
+	await Promise.all([writeFile(`${file}.br`, await brotli(content)), writeFile(`${file}.gz`, await gzip(content, { level: 9 }))]);
 }
 
 /** The one font file every first page needs is asked for with the page, not after its style sheet. */
