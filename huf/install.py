@@ -159,6 +159,7 @@ def prepare_knowledge():
 def add_indexes():
 	for doctype in INDEXED_BY_CREATION:
 		frappe.db.add_index(doctype, ["creation"])
+	frappe.db.add_index("Agent Run", ["status", "creation"])
 
 
 def refresh_definitions():

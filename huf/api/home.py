@@ -16,8 +16,8 @@ def get_home():
 	`setup` is {has_model, agents, own_agents, triggers, has_run} for managers, otherwise None.
 	"""
 	return {
-		"running": runs.list_runs({"status": ["in", daily_counts.UNDER_WAY]}, 0, MAX_RUNS),
-		"failures": runs.list_runs({"status": ["in", daily_counts.FAILED_STATUSES]}, 0, MAX_RUNS),
+		"running": runs.list_newest_runs(daily_counts.UNDER_WAY, MAX_RUNS),
+		"failures": runs.list_newest_runs(daily_counts.FAILED_STATUSES, MAX_RUNS),
 		"days": daily_counts.count_days(DAYS),
 		"setup": describe_setup() if is_manager(frappe.session.user) else None,
 	}

@@ -1,6 +1,6 @@
 """Counts and costs of runs by day, with the user's permissions. Read-only."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import frappe
 from frappe.utils import now_datetime
@@ -10,6 +10,9 @@ from huf.permissions import list_condition
 
 UNDER_WAY = (RunStatus.QUEUED.value, RunStatus.STARTED.value)
 FAILED_STATUSES = (RunStatus.FAILED.value, RunStatus.STOPPED.value)
+MAX_UNCACHED_RUNS = 1000
+TODAY_TTL_S, EARLIER_TTL_S = 60, 3600
+"""Runs of earlier days change rarely: one that waited ends, or retention deletes it."""
 
 
 def count_days(days: int) -> list[dict]:
@@ -18,9 +21,11 @@ def count_days(days: int) -> list[dict]:
 
 	`cost` is in USD; `unpriced` counts runs whose cost is not fully known.
 	"""
-	first = (now_datetime() - timedelta(days=days - 1)).date()
+	today = now_datetime().date()
+	first = today - timedelta(days=days - 1)
 	found = {str(first + timedelta(days=number)): create_day() for number in range(days)}
-	for row in read_daily_rows(str(first)):
+	earlier = read_daily_rows(first, today, EARLIER_TTL_S)
+	for row in (*earlier, *read_daily_rows(today, None, TODAY_TTL_S)):
 		day = found.get(str(row.day))
 		if day is None:
 			continue
@@ -40,13 +45,21 @@ def classify_status(status: str) -> str:
 	return "failed" if status in FAILED_STATUSES else "other"
 
 
-def read_daily_rows(first: str) -> list:
+def read_daily_rows(first: date, end: date | None, cache_ttl_s: int) -> list:
+	"""A row for each day from `first` to before `end` and status. Cached if there are many runs to count."""
 	own = list_condition(frappe.session.user, "Agent Run")
-	return frappe.db.sql(
+	key = f"huf_daily_counts|{first}|{end}|{own}"
+	if (cached := frappe.cache.get_value(key, expires=True)) is not None:
+		return cached
+	rows = frappe.db.sql(
 		f"""select date(creation) as day, status, count(*) as runs, sum(total_cost) as cost,
 		sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced
-		from `tabAgent Run` where creation >= %(first)s {f"and {own}" if own else ""}
+		from `tabAgent Run`
+		where creation >= %(first)s {"and creation < %(end)s" if end else ""} {f"and {own}" if own else ""}
 		group by date(creation), status order by date(creation), status""",
-		{"first": first},
+		{"first": str(first), "end": str(end)},
 		as_dict=True,
 	)
+	if sum(row.runs for row in rows) > MAX_UNCACHED_RUNS:
+		frappe.cache.set_value(key, rows, expires_in_sec=cache_ttl_s)
+	return rows

@@ -1,6 +1,7 @@
 """Runs for the pages: lists, and the timeline of one run. Read-only, with the user's list permissions."""
 
 import json
+from collections.abc import Iterable
 
 import frappe
 
@@ -85,6 +86,12 @@ def list_runs(filters: dict, start: int = 0, limit: int = 50) -> list[dict]:
 		limit_page_length=limit,
 	)
 	return [describe_run_row(row) for row in rows]
+
+
+def list_newest_runs(statuses: Iterable[str], limit: int) -> list[dict]:
+	"""The newest runs with one of the statuses. A query each: the index is in order within a status."""
+	rows = [row for status in statuses for row in list_runs({"status": status}, 0, limit)]
+	return sorted(rows, key=lambda row: row["creation"], reverse=True)[:limit]
 
 
 def describe_runs(names: list[str], in_conversation: bool = False) -> dict[str, dict]:

@@ -15,7 +15,9 @@ from typing import Any
 import frappe
 from frappe.utils import now_datetime
 
+from huf.ai.queries.chats import list_chats
 from huf.ai.queries.runs import list_runs
+from huf.api.home import get_home
 from huf.tests.benchmarks.floor import TURNS, compare, connect, print_ratio, print_times, with_journal
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
@@ -33,6 +35,9 @@ FIELDS += (
 	"total_tokens",
 	"total_cost",
 )
+
+CHAT_FIELDS = (*FIELDS[:7], "agent", "channel", "title", "total_messages")
+CHATS_EVERY = 10
 
 
 def measure() -> None:
@@ -52,6 +57,8 @@ def measure() -> None:
 			for name, work in {
 				f"a run of {TURNS} tool turns": lambda: with_journal(agent, f"{TURNS} 0"),
 				f"the newest runs, {PAGES} times": lambda: [list_runs({}, 0, 20) for _ in range(PAGES)],
+				f"the start page, {PAGES} times": lambda: [get_home() for _ in range(PAGES)],
+				f"the list of chats, {PAGES} times": lambda: [list_own_chats() for _ in range(PAGES)],
 			}.items():
 				names = (f"{name}, few", f"{name}, many")
 				found = compare(
@@ -84,8 +91,32 @@ def fill(agent: str) -> float:
 			list(FIELDS),
 			[row(n, agent, now) for n in range(first, first + AT_ONCE)],
 		)
+		if first % (AT_ONCE * CHATS_EVERY) == 0:
+			rows = [chat(n, agent, now) for n in range(first // CHATS_EVERY, first // CHATS_EVERY + AT_ONCE)]
+			frappe.db.bulk_insert("Agent Conversation", list(CHAT_FIELDS), rows)
 		frappe.db.commit()
 	return time.perf_counter() - start
+
+
+def list_own_chats() -> list:
+	return list_chats("Administrator", None, 0, 30)
+
+
+def chat(number: int, agent: str, now) -> tuple:
+	when = now - timedelta(minutes=number)
+	return (
+		f"c{number:09}",
+		"Administrator",
+		when,
+		when,
+		"Administrator",
+		0,
+		0,
+		agent,
+		"chat",
+		"Questions",
+		20,
+	)
 
 
 def row(number: int, agent: str, now) -> tuple:
