@@ -52,13 +52,27 @@ class OpenRun:
 		return self.conversations.conversation or ""
 
 
+class ConversationBusy(UsageError):
+	"""Another run of the conversation is active."""
+
+
 def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> OpenRun:
 	"""Admit the request and write the run and its message in one commit.
 
 	A Started run belongs to this worker and has the conversation to itself; a Queued one waits for
-	`load_run`. Raises PermissionError or UsageError for a request that cannot be started, RunAlreadyOpened
-	for a trigger event that has its run; then nothing is written.
+	`load_run`. If the session's conversation is busy and the request names none, it gets one of its own.
+	Raises PermissionError or UsageError for a request that cannot be started, RunAlreadyOpened for a trigger
+	event that has its run; then nothing is written.
 	"""
+	try:
+		return write_run(request, status)
+	except ConversationBusy:
+		if request.conversation or request.external_id or request.shared:
+			raise
+		return write_run(request, status, is_separate=True)
+
+
+def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = False) -> OpenRun:
 	if not (request.prompt or "").strip() and not request.attachments:
 		raise UsageError("The prompt is empty. Write what the agent should do.")
 	agent = admission.admit(request.agent, request.user)
@@ -71,7 +85,8 @@ def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> O
 	conversation = conversations.get_or_create_conversation(
 		request.conversation,
 		title=request.prompt or message_files.title,
-		persist=bool(agent.persist_conversation),
+		persist=bool(agent.persist_conversation) and not is_separate,
+		is_active=not is_separate,
 	)
 	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
 	messages, is_long = build_messages(manager, conversation, request)
@@ -81,7 +96,7 @@ def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> O
 	)
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
 		frappe.db.rollback()
-		raise UsageError(BUSY)
+		raise ConversationBusy(BUSY)
 	if request.origin and not trigger_events.claim_origin(request.origin, lease.run):
 		frappe.db.rollback()
 		raise RunAlreadyOpened(request.origin.event)

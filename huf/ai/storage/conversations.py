@@ -44,17 +44,25 @@ class ConversationManager:
 		self.conversation: str | None = None
 
 	def get_or_create_conversation(
-		self, conversation: str | None = None, title: str = "", persist: bool = True
+		self,
+		conversation: str | None = None,
+		title: str = "",
+		persist: bool = True,
+		is_active: bool = True,
 	) -> str:
 		"""Name of the conversation: the given one, else the session's active one if `persist`, else a new
-		one.
+		one, which later requests of the session continue if it `is_active`.
 
 		Raises PermissionError for a conversation the user may not write to, UsageError for another agent's.
 		"""
 		if conversation:
 			self.conversation = self.check_conversation(conversation)
 		else:
-			self.conversation = self.find_or_create(title) if persist else self.create_conversation(title)
+			self.conversation = (
+				self.find_or_create(title)
+				if persist
+				else self.create_conversation(title, is_active=is_active)
+			)
 		return self.conversation
 
 	def check_conversation(self, name: str) -> str:
@@ -88,14 +96,14 @@ class ConversationManager:
 		self.persist_conversation()
 		return name
 
-	def create_conversation(self, title: str, name: str | None = None) -> str:
+	def create_conversation(self, title: str, name: str | None = None, is_active: bool = True) -> str:
 		row = {
 			"title": shorten_title(title) or self.agent_name,
 			"agent": self.agent_name,
 			"session_id": self.session_id,
 			"channel": self.channel,
 			"external_id": self.external_id,
-			"is_active": 1,
+			"is_active": int(is_active),
 			"total_messages": 0,
 		}
 		return insert_row("Agent Conversation", row, self.owner, name)

@@ -9,6 +9,8 @@ from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
+from huf.ai.runs.queue import end_run
+from huf.ai.runs.start import start_run
 from huf.ai.storage.journal import request_cancel
 from huf.tests.base import SiteTestCase
 from huf.tests.drafting import Shop
@@ -47,6 +49,19 @@ class TestRun(SiteTestCase):
 		# USD 1, 2 and 0.5 per million: 800 fresh, 200 cached, 50 out.
 		self.assertAlmostEqual(result["total_cost"], (800 + 100 + 100) / 1e6)
 		self.assert_rows(result["run"], title)
+
+	def test_a_request_that_names_no_conversation_never_waits_for_another_one(self):
+		agent = make_agent()
+		first = start_run(AgentRequest(agent, "One", "Administrator"))
+		second = start_run(AgentRequest(agent, "Two", "Administrator"))
+		self.assertNotEqual(second.conversation, first.conversation)
+		with self.assertRaisesRegex(UsageError, "still answering"):
+			start_run(AgentRequest(agent, "Three", "Administrator", first.conversation))
+		for run in (first, second):
+			end_run(run)
+		later = start_run(AgentRequest(agent, "Four", "Administrator"))
+		self.assertEqual(later.conversation, first.conversation, "the session goes on")
+		end_run(later)
 
 	def assert_rows(self, run, title):
 		calls = rows("Agent Tool Call", run, ["tool", "status", "effect", "step", "arguments", "result"])
