@@ -7,6 +7,7 @@ from unittest import mock
 import frappe
 import frappe.auth
 from frappe import login_attempts
+from frappe.login_attempts import failures
 from frappe.utils.password import check_password
 
 from huf.embedded.tests.sites import PASSWORD, Browser, SiteTestCase
@@ -18,7 +19,7 @@ LOGIN = "/api/method/login"
 class TestAttempts(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		frappe.cache.flushall()
+		failures.flushall()
 		self.user = self.make_user("anna@example.com")
 
 	def guess(self, address: str, password="wrong", user=None) -> int:

@@ -6,33 +6,42 @@ It stands where real Frappe has Redis.  Values are pickled, so that nobody chang
 
 import pickle
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 
 import frappe
 
-SWEEP_AFTER = 5000
-"""How many values are set until those that have expired are removed."""
+MAX_BYTES = 8 * 1024 * 1024
+ENTRY_BYTES = 300
+"""What an entry takes besides its key and value."""
 
 
 class Cache:
+	"""At most MAX_BYTES for all sites of the process: the oldest values make room for new ones."""
+
 	def __init__(self):
 		self._lock = Lock()
-		self._values: dict[tuple[str, str], tuple[float, bytes]] = {}
-		"""{(path of the site, key): (expiry, value)}"""
-		self._changes = 0
+		self._values: OrderedDict[tuple[str, str], tuple[float, bytes]] = OrderedDict()
+		"""{(path of the site, key): (expiry, value)}, the oldest first."""
+		self._bytes = 0
 
 	def __call__(self) -> "Cache":
 		return self
 
 	def set_value(self, key: str, val, *, expires_in_sec: float | None = None):
 		expiry = time.monotonic() + (float("inf") if expires_in_sec is None else expires_in_sec)
+		place, value = self._place(key), pickle.dumps(val)
 		with self._lock:
-			self._values[self._place(key)] = expiry, pickle.dumps(val)
-			self._changes += 1
-			if self._changes % SWEEP_AFTER == 0:
-				present = time.monotonic()
-				self._values = {place: entry for place, entry in self._values.items() if entry[0] > present}
+			self._remove(place)
+			self._values[place] = expiry, value
+			self._bytes += len(value) + len(key) + ENTRY_BYTES
+			while self._bytes > MAX_BYTES:
+				self._remove(next(iter(self._values)))
+
+	def _remove(self, place: tuple[str, str]):
+		if place in self._values:
+			self._bytes -= len(self._values.pop(place)[1]) + len(place[1]) + ENTRY_BYTES
 
 	def get_value(self, key: str, generator: Callable | None = None, *, expires: bool = False):
 		"""The value, else what `generator()` returns, which is then stored; None without either."""
@@ -47,12 +56,13 @@ class Cache:
 	def delete_value(self, keys: str | list[str]):
 		with self._lock:
 			for key in [keys] if isinstance(keys, str) else keys:
-				self._values.pop(self._place(key), None)
+				self._remove(self._place(key))
 
 	def flushall(self):
 		site = self._place("")[0]
 		with self._lock:
-			self._values = {place: entry for place, entry in self._values.items() if place[0] != site}
+			for place in [each for each in self._values if each[0] == site]:
+				self._remove(place)
 
 	@staticmethod
 	def _place(key: str) -> tuple[str, str]:
