@@ -6,10 +6,13 @@ run's connection. Until it ends, nothing else may use that connection: see `is_t
 """
 
 import asyncio
+import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import frappe
@@ -23,10 +26,13 @@ goes on.
 NOT_ADOPTED = (*COPIED, "form_dict")
 """The session and the request's form stay the caller's: a call may have acted as somebody else."""
 _thread = threading.local()
+IDLE_S = 10
+_idle: deque[SimpleQueue] = deque()
+os.register_at_fork(after_in_child=_idle.clear)
 
 
 async def run_in_thread(function: Callable[[], Any]) -> Any:
-	"""Call a synchronous function in a thread of its own. Cancelling the wait abandons the call."""
+	"""Call a synchronous function in another thread. Cancelling the wait abandons the call."""
 	context = copy_context()
 	context.run(detach)
 	loop = asyncio.get_running_loop()
@@ -41,8 +47,7 @@ async def run_in_thread(function: Callable[[], Any]) -> Any:
 			loop.call_soon_threadsafe(settle, future, outcome)
 
 	get_running_calls().append(context)
-	# A daemon: a tool that never ends must not keep the process alive.
-	threading.Thread(target=work, name="huf-tool", daemon=True).start()
+	submit(work)
 	try:
 		result, error = await future
 	except asyncio.CancelledError:
@@ -55,6 +60,30 @@ async def run_in_thread(function: Callable[[], Any]) -> Any:
 	if error:
 		raise error
 	return result
+
+
+def submit(work: Callable[[], None]) -> None:
+	"""Do the work in an idle thread, else in a new one."""
+	try:
+		queue = _idle.pop()
+	except IndexError:
+		queue = SimpleQueue()
+		# A daemon: a tool that never ends must not keep the process alive.
+		threading.Thread(target=work_off, args=(queue,), name="huf-tool", daemon=True).start()
+	queue.put(work)
+
+
+def work_off(queue: SimpleQueue) -> None:
+	"""A thread's life: work, then wait in `_idle` for more, at most IDLE_S."""
+	while True:
+		try:
+			queue.get(timeout=IDLE_S)()
+		except Empty:
+			with suppress(ValueError):  # `submit` has just taken it: its work follows
+				_idle.remove(queue)
+				return
+		else:
+			_idle.append(queue)
 
 
 def is_tool_running() -> bool:

@@ -21,6 +21,10 @@ class TestCalls(SiteTestCase):
 		self.assertNotEqual(thread, threading.get_ident())
 		self.assertIs(db, frappe.local.db)
 
+	def test_an_idle_thread_is_used_again(self):
+		used = {run_coroutine(run_in_thread(threading.get_ident)) for _ in range(20)}
+		self.assertLess(len(used), 10)
+
 	def test_what_it_raises_is_raised(self):
 		def fail():
 			raise ZeroDivisionError
