@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import frappe
 
-from huf.ai.knowledge import fulltext
+from huf.ai.knowledge.store import upgrade_index
 from huf.ai.tools import registry
 from huf.upgrade import move_stored_paths
 
@@ -151,7 +151,7 @@ def record_offered_tools():
 
 def prepare_knowledge():
 	"""Create the full-text index and the tool that searches it."""
-	fulltext.create_index()
+	upgrade_index()
 	if not frappe.db.exists("Agent Tool Function", SEARCH_TOOL["tool_name"]):
 		frappe.get_doc({"doctype": "Agent Tool Function", **SEARCH_TOOL}).insert(ignore_permissions=True)
 

@@ -5,44 +5,55 @@ Case, accents and umlauts are folded, and ä equals ae: Müller, Mueller and MUL
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 WORD = re.compile(r"[^\W_]+")
+NO_WORD = re.compile(r"[\W_]+")
 MARKS = re.compile(r"[\u0300-\u036f]")
 DIGRAPH = re.compile(r"(?<!q)([aou])e")
 QUERY_PART = re.compile(r'"([^"]*)"?|(\S+)')
 MAX_QUERY_CHARS = 1000
-MAX_TERMS = 24
+MAX_TERMS = 64
 MIN_PREFIX_CHARS = 2
-MIN_STEM_CHARS = 4
 
 
 @dataclass(frozen=True)
 class Term:
-	"""A word or phrase of a query; with `is_prefix`, its last word also matches longer words."""
+	"""A word or phrase of a query; with `is_prefix`, its last word also matches longer words.
+
+	`spelling`: the words in lower case, but with their accents. `count`: how often the query contains it.
+	"""
 
 	words: tuple[str, ...]
 	is_prefix: bool = False
+	is_quoted: bool = False
+	spelling: tuple[str, ...] = field(default=(), compare=False)
+	count: int = field(default=1, compare=False)
 
-	@property
-	def loose(self) -> "Term":
-		"""A looser term that also finds other forms of the word: its stem, as a prefix."""
-		word = self.words[-1]
-		if len(self.words) > 1 or self.is_prefix or len(word) < MIN_STEM_CHARS or word.isdigit():
-			return self
-		return Term((word[: max(MIN_STEM_CHARS, len(word) - 2)],), True)
+
+def strip_accents(text: str) -> str:
+	"""Lower case without accents."""
+	text = text.casefold()
+	return text if text.isascii() else MARKS.sub("", unicodedata.normalize("NFKD", text))
 
 
 def fold_text(text: str) -> str:
 	"""Lower case without accents; ae, oe and ue become a, o and u."""
-	text = text.casefold()
-	if not text.isascii():
-		text = MARKS.sub("", unicodedata.normalize("NFKD", text))
-	return DIGRAPH.sub(r"\1", text)
+	return DIGRAPH.sub(r"\1", strip_accents(text))
 
 
 def split_words(text: str) -> list[str]:
 	return WORD.findall(fold_text(text))
+
+
+def normalize_words(text: str) -> str:
+	"""The words of a text, folded, with one space around each."""
+	return f" {NO_WORD.sub(' ', fold_text(text)).strip()} "
+
+
+def split_spelled_words(text: str) -> list[str]:
+	"""Words in lower case with their accents."""
+	return WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def read_query(text: str) -> list[Term]:
@@ -50,10 +61,12 @@ def read_query(text: str) -> list[Term]:
 
 	All other punctuation is dropped here, so a query can never contain a database's search syntax.
 	"""
-	terms = []
+	terms: dict[Term, Term] = {}
 	for phrase, word in QUERY_PART.findall(text[:MAX_QUERY_CHARS]):
-		words = tuple(split_words(phrase or word))
+		spelling = tuple(split_spelled_words(phrase or word))
+		words = tuple(map(fold_text, spelling))
 		if words:
 			is_prefix = word.endswith("*") and len(words[-1]) >= MIN_PREFIX_CHARS
-			terms.append(Term(words, is_prefix))
-	return list(dict.fromkeys(terms))[:MAX_TERMS]
+			term = Term(words, is_prefix, bool(phrase), spelling)
+			terms[term] = replace(term, count=terms[term].count + 1) if term in terms else term
+	return list(terms.values())[:MAX_TERMS]

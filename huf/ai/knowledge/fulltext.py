@@ -1,18 +1,20 @@
 """The full-text index of knowledge chunks: the one place that knows the SQL of each database.
 
 Words are normalized by `huf.ai.core.tokenizer` to letters and digits, so nothing that a person types becomes
-query syntax. The source of a chunk is indexed as one more word, by which a search is limited to some sources.
-Permissions are checked elsewhere.
+query syntax, and stored as stems. The source of a chunk is indexed as one more word, by which a search is
+limited to some sources. Permissions are checked elsewhere.
 """
 
 from collections.abc import Iterable, Sequence
 
 import frappe
 
-from huf.ai.core.tokenizer import Term
+from huf.ai.knowledge.terms import IndexTerm
 
 CHUNK = "Knowledge Chunk"
-INDEX_NAME = "huf_knowledge_words"
+INDEX_NAME = "huf_knowledge_stems"
+OLD_INDEX_NAME = "huf_knowledge_words"
+"""Held whole words, not stems."""
 MAX_WORD_CHARS = 60
 MAX_RANKED_ROWS = 8_000
 MAX_TERMS = 5
@@ -41,6 +43,12 @@ class SqliteIndex:
 			frappe.db.sql(f"insert into {INDEX_NAME}({INDEX_NAME}, rank) values ('rank', 'bm25(0.0, 1.0)')")
 			frappe.db.commit()
 
+	def has_old(self) -> bool:
+		return bool(frappe.db.sql("select 1 from sqlite_master where name = %s", (OLD_INDEX_NAME,)))
+
+	def drop_old(self) -> None:
+		frappe.db.sql_ddl(f"drop table if exists {OLD_INDEX_NAME}")
+
 	def encode_word(self, word: str) -> str:
 		return word[:MAX_WORD_CHARS]
 
@@ -58,10 +66,12 @@ class SqliteIndex:
 				(int(name, 16), source, words),
 			)
 
-	def format_term(self, term: Term) -> str:
-		return f'"{" ".join(map(self.encode_word, term.words))}"{" *" if term.is_prefix else ""}'
+	def format_term(self, term: IndexTerm) -> str:
+		phrases = [f'"{" ".join(words)}"' for words in term.stems]
+		prefixes = [f'"{term.prefix}" *'] if term.prefix else []
+		return f"({' OR '.join(prefixes + phrases)})"
 
-	def format_query(self, terms: Sequence[Term], sources: Sequence[str], is_any: bool) -> str:
+	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str], is_any: bool) -> str:
 		words = f"words : ({(' OR ' if is_any else ' AND ').join(map(self.format_term, terms))})"
 		return f"source : ({' OR '.join(sources)}) AND {words}" if sources else words
 
@@ -78,10 +88,10 @@ class SqliteIndex:
 		best = f"select rowid from ({matches}) order by score limit {limit}"
 		return to_chunk_names(frappe.db.sql(best, (query,), pluck=True))
 
-	def select_rarest(self, terms: Sequence[Term]) -> list[Term]:
+	def select_rarest(self, terms: Sequence[IndexTerm]) -> list[IndexTerm]:
 		"""The most selective terms: a question also contains words that are in nearly every chunk."""
 		total = 0
-		selected: list[Term] = []
+		selected: list[IndexTerm] = []
 		for count, place in sorted((self.count(term), place) for place, term in enumerate(terms)):
 			total += count
 			if selected and total > MAX_RANKED_ROWS:
@@ -89,7 +99,7 @@ class SqliteIndex:
 			selected.append(terms[place])
 		return selected
 
-	def count(self, term: Term) -> int:
+	def count(self, term: IndexTerm) -> int:
 		matches = f"select 1 from {INDEX_NAME} where {INDEX_NAME} match %s limit {MAX_RANKED_ROWS + 1}"
 		query = self.format_query([term], (), False)
 		return frappe.db.sql(f"select count(*) from ({matches})", (query,), pluck=True)[0]
@@ -111,9 +121,9 @@ class ColumnIndex:
 
 	remove = add
 
-	def select_rarest(self, terms: Sequence[Term]) -> Sequence[Term]:
+	def select_rarest(self, terms: Sequence[IndexTerm]) -> Sequence[IndexTerm]:
 		"""The longest terms: counting in advance is expensive here, and long words are rarer."""
-		return sorted(terms, key=lambda term: -sum(map(len, term.words)))[:MAX_TERMS]
+		return sorted(terms, key=lambda each: -sum(map(len, each.term.words)))[:MAX_TERMS]
 
 	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
 		in_items = "" if items is None else "and item in %(items)s"
@@ -132,17 +142,23 @@ class MariaDBIndex(ColumnIndex):
 		if not frappe.db.sql(f"show index from `tab{CHUNK}` where Key_name = %s", (INDEX_NAME,)):
 			frappe.db.sql_ddl(f"alter table `tab{CHUNK}` add fulltext index {INDEX_NAME} (words)")
 
+	def has_old(self) -> bool:
+		return bool(frappe.db.sql(f"show index from `tab{CHUNK}` where Key_name = %s", (OLD_INDEX_NAME,)))
+
+	def drop_old(self) -> None:
+		frappe.db.sql_ddl(f"alter table `tab{CHUNK}` drop index {OLD_INDEX_NAME}")
+
 	def encode_word(self, word: str) -> str:
 		"""Append underscores to words that InnoDB would not index: short words and stop words."""
 		word = word[:MAX_WORD_CHARS]
 		return f"{word}_" if word in STOP_WORDS else word.ljust(MIN_WORD_CHARS, "_")
 
-	def format_term(self, term: Term) -> str:
-		if len(term.words) > 1:
-			return f'"{" ".join(map(self.encode_word, term.words))}"'
-		return f"{term.words[0][:MAX_WORD_CHARS]}*" if term.is_prefix else self.encode_word(term.words[0])
+	def format_term(self, term: IndexTerm) -> str:
+		words = [each[0] if len(each) == 1 else f'"{" ".join(each)}"' for each in term.stems]
+		prefixes = [f"{term.prefix}*"] if term.prefix else []
+		return f"({' '.join(prefixes + words)})"
 
-	def format_query(self, terms: Sequence[Term], sources: Sequence[str], is_any: bool) -> str:
+	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str], is_any: bool) -> str:
 		words = list(map(self.format_term, terms))
 		query = f"+({' '.join(words)})" if is_any else " ".join(f"+{each}" for each in words)
 		return f"+({' '.join(sources)}) {query}" if sources else query
@@ -158,13 +174,21 @@ class PostgresIndex(ColumnIndex):
 			f'create index if not exists {INDEX_NAME} on "tab{CHUNK}" using gin ({self.vector})'
 		)
 
+	def has_old(self) -> bool:
+		return bool(frappe.db.sql("select 1 from pg_indexes where indexname = %s", (OLD_INDEX_NAME,)))
+
+	def drop_old(self) -> None:
+		frappe.db.sql_ddl(f"drop index if exists {OLD_INDEX_NAME}")
+
 	def encode_word(self, word: str) -> str:
 		return word[:MAX_WORD_CHARS]
 
-	def format_term(self, term: Term) -> str:
-		return f"({' <-> '.join(map(self.encode_word, term.words))}{':*' if term.is_prefix else ''})"
+	def format_term(self, term: IndexTerm) -> str:
+		phrases = [f"({' <-> '.join(words)})" for words in term.stems]
+		prefixes = [f"{term.prefix}:*"] if term.prefix else []
+		return f"({' | '.join(prefixes + phrases)})"
 
-	def format_query(self, terms: Sequence[Term], sources: Sequence[str], is_any: bool) -> str:
+	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str], is_any: bool) -> str:
 		words = (" | " if is_any else " & ").join(map(self.format_term, terms))
 		return f"({' | '.join(sources)}) & ({words})" if sources else words
 
@@ -187,13 +211,22 @@ def create_index() -> None:
 	get_index().create()
 
 
+def has_old_index() -> bool:
+	"""Whether the site still has the index of whole words."""
+	return get_index().has_old()
+
+
+def drop_old_index() -> None:
+	get_index().drop_old()
+
+
 def encode_words(words: Iterable[str]) -> str:
 	"""Words as the site's index stores them."""
 	return " ".join(map(get_index().encode_word, words))
 
 
 def find_chunk_names(
-	terms: Sequence[Term],
+	terms: Sequence[IndexTerm],
 	sources: Sequence[str],
 	limit: int,
 	*,

@@ -5,70 +5,145 @@ may not read.
 """
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
 
-from huf.ai.core.tokenizer import Term, split_words
+from huf.ai.core.tokenizer import normalize_words, split_spelled_words
+from huf.ai.knowledge.stemming import stem_in_all_languages
+from huf.ai.knowledge.terms import IndexTerm
 
 BM25_K1 = 1.2
 BM25_B = 0.6
-OTHER_FORM_WEIGHT = 0.5
-"""What another form of a word counts."""
-HEADING_WEIGHT = 2
-"""How often a word in a heading counts."""
+TITLE_WEIGHT = 2
+"""How often a word in a title or heading counts, beyond the word in the text."""
+COVERAGE_BONUS, ADJACENCY_BONUS, EXACT_BONUS = 0.1, 0.2, 0.1
+"""Shares of its score that a passage gains: with all terms, with terms side by side, with their own forms."""
+MAX_BONUS_PASSAGES = 30
+"""Of the best passages, those that are read for side by side and exact words."""
+CACHED_TITLES = 10_000
 RRF_K = 60
 """The constant k of reciprocal rank fusion."""
 
 
-def score_texts(terms: Sequence[Term], texts: Sequence[tuple[str, str]]) -> list[float]:
-	"""BM25 scores of (heading, text) pairs, relative to the best of them (0 to 1)."""
-	counts = [count_terms(terms, *text) for text in texts]
-	lengths = [len(text) + 1 for _, text in texts]
-	mean_length = sum(lengths) / max(1, len(lengths))
-	rarity = [
-		math.log(1 + len(texts) / (0.5 + sum(1 for each in counts if each[place])))
-		for place in range(len(terms))
-	]
-	scores = [
-		sum(
-			weight * times * (BM25_K1 + 1) / (times + BM25_K1 * (1 - BM25_B + BM25_B * length / mean_length))
-			for times, weight in zip(each, rarity, strict=True)
-		)
-		for each, length in zip(counts, lengths, strict=True)
-	]
+@dataclass(frozen=True)
+class Passage:
+	"""A chunk as the ranking sees it. `title`: with its heading; `stems`: as the index stores them."""
+
+	title: str
+	stems: str
+	text: str
+
+	@cached_property
+	def stem_list(self) -> list[str]:
+		return self.stems.split()
+
+	@cached_property
+	def words(self) -> str:
+		return normalize_words(self.text)
+
+	@cached_property
+	def title_words(self) -> str:
+		return normalize_words(self.title)
+
+
+def pad(words: Iterable[str]) -> str:
+	return f" {' '.join(words)} "
+
+
+@lru_cache(maxsize=CACHED_TITLES)
+def stem_title(title: str) -> frozenset[str]:
+	return frozenset().union(*map(stem_in_all_languages, split_spelled_words(title)))
+
+
+def score_passages(terms: Sequence[IndexTerm], passages: Sequence[Passage]) -> list[float]:
+	"""Scores of passages, relative to the best of them (0 to 1); 0: none of the terms is in it."""
+	if not terms:
+		return [0.0] * len(passages)
+	places = find_places(terms)
+	counts = [count_terms(terms, each, places) for each in passages]
+	weights = weigh_terms(terms, counts)
+	scores = score_bm25(weights, counts, [len(each.stem_list) + 1 for each in passages])
+	for place in sorted(range(len(scores)), key=lambda place: -scores[place])[:MAX_BONUS_PASSAGES]:
+		scores[place] *= 1 + ADJACENCY_BONUS * find_adjacent_share(terms, passages[place])
+		scores[place] *= 1 + EXACT_BONUS * find_exact_share(terms, weights, passages[place])
 	best = max(scores, default=0) or 1
 	return [score / best for score in scores]
 
 
-def count_terms(terms: Sequence[Term], heading: str, text: str) -> list[float]:
-	words, heading_words = split_words(text), split_words(heading)
-	counts = Counter(words)
-	for word in heading_words:
-		counts[word] += HEADING_WEIGHT
-	return [count_term(term, counts, words, heading_words) for term in terms]
+def weigh_terms(terms: Sequence[IndexTerm], counts: Sequence[Sequence[float]]) -> list[float]:
+	"""How much each term says: by its rarity among these passages, and how often the query contains it."""
+	frequencies = [sum(1 for each in counts if each[place]) for place in range(len(terms))]
+	return [
+		term.term.count * math.log(1 + len(counts) / (0.5 + frequency))
+		for term, frequency in zip(terms, frequencies, strict=True)
+	]
 
 
-def count_term(term: Term, counts: Counter, words: list[str], heading_words: list[str]) -> float:
-	if len(term.words) > 1:
-		return sum(
-			float(matches_at(term, text, place))
-			for text in (words, heading_words)
-			for place in range(len(text))
+def score_bm25(
+	weights: Sequence[float], counts: Sequence[Sequence[float]], lengths: Sequence[int]
+) -> list[float]:
+	mean_length = sum(lengths) / max(1, len(lengths))
+	scores = []
+	for each, length in zip(counts, lengths, strict=True):
+		norm = BM25_K1 * (1 - BM25_B + BM25_B * length / mean_length)
+		score = sum(
+			weight * times * (BM25_K1 + 1) / (times + norm)
+			for times, weight in zip(each, weights, strict=True)
 		)
-	exact = 0.0 if term.is_prefix else float(counts[term.words[0]])
-	loose = term.loose
-	if not loose.is_prefix:
-		return exact
-	others = sum(times for word, times in counts.items() if word.startswith(loose.words[0])) - exact
-	return exact + others * (1 if term.is_prefix else OTHER_FORM_WEIGHT)
+		covered = sum(weight for times, weight in zip(each, weights, strict=True) if times) / sum(weights)
+		scores.append(score * (1 + COVERAGE_BONUS * covered))
+	return scores
 
 
-def matches_at(term: Term, words: list[str], place: int) -> bool:
-	*first, last = term.words
-	found = words[place : place + len(term.words)]
-	if len(found) < len(term.words) or found[:-1] != first:
-		return False
-	return found[-1].startswith(last) if term.is_prefix else found[-1] == last
+def count_terms(terms: Sequence[IndexTerm], passage: Passage, places: Mapping[str, list[int]]) -> list[float]:
+	"""How often each term is in a passage; `places`: {stem: places of the terms that it stands for}."""
+	counts = [0.0] * len(terms)
+	for stem in places.keys() & set(passage.stem_list):
+		times = passage.stem_list.count(stem)
+		for place in places[stem]:
+			counts[place] = max(counts[place], times)
+	for place in {place for stem in places.keys() & stem_title(passage.title) for place in places[stem]}:
+		counts[place] += TITLE_WEIGHT
+	for place, term in enumerate(terms):
+		if not term.is_plain:
+			counts[place] = count_phrase(term, passage)
+	return counts
+
+
+def count_phrase(term: IndexTerm, passage: Passage) -> float:
+	if not term.is_strict:
+		return float(max(f" {passage.stems} ".count(pad(each)) for each in term.stems))
+	phrase = pad(term.term.words)
+	phrase = phrase.rstrip() if term.term.is_prefix else phrase
+	return float(passage.words.count(phrase) + TITLE_WEIGHT * passage.title_words.count(phrase))
+
+
+def find_places(terms: Sequence[IndexTerm]) -> dict[str, list[int]]:
+	places: dict[str, list[int]] = {}
+	for place, term in enumerate(terms):
+		if term.is_plain:
+			for (stem,) in term.stems:
+				places.setdefault(stem, []).append(place)
+	return places
+
+
+def find_adjacent_share(terms: Sequence[IndexTerm], passage: Passage) -> float:
+	"""The share of the query's neighbouring terms that are neighbours in the passage as well."""
+	text = f" {passage.stems} "
+	found = [
+		any(pad((*left, *right)) in text for left in first.stems for right in second.stems)
+		for first, second in pairwise(terms)
+	]
+	return sum(found) / len(found) if found else 0.0
+
+
+def find_exact_share(terms: Sequence[IndexTerm], weights: Sequence[float], passage: Passage) -> float:
+	"""The share of the terms' weight whose words are in the passage in the query's own form."""
+	words = set(f"{passage.words}{passage.title_words}".split())
+	exact = [weight for term, weight in zip(terms, weights, strict=True) if words.issuperset(term.term.words)]
+	return sum(exact) / sum(weights)
 
 
 def fuse_rankings(*orders: Iterable[Hashable]) -> dict:

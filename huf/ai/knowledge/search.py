@@ -10,18 +10,20 @@ from dataclasses import asdict, dataclass
 
 import frappe
 
-from huf.ai.core.tokenizer import Term, read_query
 from huf.ai.knowledge import fulltext, ranking, vectors
 from huf.ai.knowledge.access import KnowledgeReader
 from huf.ai.knowledge.store import add_texts, count_sources, make_source_word, read_chunk_origins
+from huf.ai.knowledge.terms import IndexTerm, build_terms
 from huf.ai.tools.taint import MAIL_DOCTYPES
 
 MAX_RESULTS = 50
-MAX_RANKED_CHUNKS = 30
-"""Readable chunks that are ranked, unless more results are requested."""
+MAX_RANKED_CHUNKS = 200
+"""Readable chunks that are ranked by their words."""
+MAX_NEAR_CHUNKS = 51
+"""Readable chunks that are ranked by their vectors."""
 MAX_CANDIDATES = 1_000
 """Chunks requested from the index by one query."""
-BATCH_SIZES = (40, 160, 800)
+BATCH_SIZES = (MAX_RANKED_CHUNKS + 20, 400)
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def search_knowledge(query: str, sources: Sequence[str] | None = None, limit: in
 	messages = len(frappe.local.message_log)
 	reader = KnowledgeReader()
 	try:
-		found = find_chunks(reader, query, reader.sources(sources), limit)
+		found = find_chunks(reader, query, reader.sources(sources))
 		results = [asdict(build_citation(reader, row, score)) for row, score in found[:limit]]
 	finally:
 		# A message about a refused document would reveal that it exists.
@@ -75,36 +77,47 @@ def search_knowledge(query: str, sources: Sequence[str] | None = None, limit: in
 	}
 
 
-def find_chunks(reader: KnowledgeReader, query: str, sources: list, limit: int) -> list[tuple]:
+def find_chunks(reader: KnowledgeReader, query: str, sources: list) -> list[tuple]:
 	"""(chunk, score) of chunks that the user may read, best first."""
-	terms, names = read_query(query), {source.name for source in sources}
-	rows = add_texts(filter_readable(reader, generate_candidates(reader, terms, sources), names, limit))
-	texts = [(f"{reader.get_title(row)} {row.heading or ''}", row.text) for row in rows.values()]
-	scores: dict[str, float] = dict(zip(rows, ranking.score_texts(terms, texts), strict=True))
+	terms = build_terms(query, fulltext.get_index().encode_word)
+	names = {source.name for source in sources}
+	candidates = generate_candidates(reader, terms, sources)
+	rows = add_texts(filter_readable(reader, candidates, names, MAX_RANKED_CHUNKS))
+	passages = [
+		ranking.Passage(f"{reader.get_title(row)} {row.heading or ''}", row.words or "", row.text)
+		for row in rows.values()
+	]
+	ranked = zip(rows, ranking.score_passages(terms, passages), strict=True)
+	scores = {name: score for name, score in ranked if score}
 	near = [
-		add_texts(filter_readable(reader, [candidates], names, limit))
+		add_texts(filter_readable(reader, [candidates], names, MAX_NEAR_CHUNKS))
 		for candidates in vectors.find_nearest(query, sources, MAX_CANDIDATES)
 	]
 	if near:
 		rows = {name: row for found in [*near, rows] for name, row in found.items()}
 		by_words = sorted(scores, key=scores.__getitem__, reverse=True)
 		scores = ranking.fuse_rankings(by_words, *near)
-	return [(rows[name], scores[name]) for name in sorted(rows, key=lambda name: (-scores[name], name))]
+	return [(rows[name], scores[name]) for name in sorted(scores, key=lambda name: (-scores[name], name))]
 
 
-def generate_candidates(reader: KnowledgeReader, terms: list[Term], sources: list) -> Iterator[list[str]]:
-	"""Lists of chunk names: with all terms, then with any term, then with any other form of a term."""
+def generate_candidates(
+	reader: KnowledgeReader, terms: list[IndexTerm], sources: list
+) -> Iterator[list[str]]:
+	"""Lists of chunk names: with all terms, then with any term."""
 	if not sources:
 		return
 	source_words = (
 		[] if len(sources) == count_sources() else [make_source_word(source.name) for source in sources]
 	)
-	yield (found := fulltext.find_chunk_names(terms, source_words, MAX_CANDIDATES))
-	if len(found) == MAX_CANDIDATES:
-		# There are more matches than these: a user who may read few documents may find theirs among the rest.
-		yield fulltext.find_chunk_names(terms, (), MAX_CANDIDATES, items=reader.find_few_items(sources))
+	with_all = fulltext.find_chunk_names(terms, source_words, MAX_CANDIDATES)
+	yield with_all
+	with_any: list[str] = []
 	if len(terms) > 1:
-		yield fulltext.find_chunk_names(terms, source_words, MAX_CANDIDATES, is_any=True)
+		yield (with_any := fulltext.find_chunk_names(terms, source_words, MAX_CANDIDATES, is_any=True))
+	if MAX_CANDIDATES in (len(with_all), len(with_any)):
+		# There are more matches than these: a user who may read few documents may find theirs among the rest.
+		items = reader.find_few_items(sources)
+		yield fulltext.find_chunk_names(terms, (), MAX_CANDIDATES, is_any=True, items=items)
 	loose = [term.loose for term in terms]
 	if loose != terms:
 		yield fulltext.find_chunk_names(loose, source_words, MAX_CANDIDATES, is_any=True)
@@ -113,19 +126,16 @@ def generate_candidates(reader: KnowledgeReader, terms: list[Term], sources: lis
 def filter_readable(
 	reader: KnowledgeReader, candidates: Iterable[list[str]], sources: set[str], limit: int
 ) -> dict:
-	"""{name: chunk} of the candidates that the user may read, in order, until there are enough to rank."""
+	"""{name: chunk} of the first `limit` candidates that the user may read, in order."""
 	seen: dict = {}
-	needed = max(MAX_RANKED_CHUNKS, limit + 1)
 	for names in candidates:
 		for batch in split_batches([name for name in names if name not in seen]):
 			rows = read_chunk_origins(batch)
 			found = [rows[name] for name in batch if name in rows and rows[name].source in sources]
 			for row in reader.filter_readable(found):
 				seen[row.name] = row
-				if len(seen) >= needed:
+				if len(seen) >= limit:
 					return seen
-		if len(seen) > limit:
-			break
 	return seen
 
 

@@ -5,7 +5,7 @@ it unique. Permissions are not checked here: callers pass chunks through `huf.ai
 Nothing here commits.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -13,13 +13,16 @@ from typing import Any
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.tokenizer import split_words
-from huf.ai.knowledge import fulltext
+from huf.ai.core.tokenizer import split_spelled_words
+from huf.ai.knowledge import fulltext, stemming
 from huf.ai.storage.rows import clip, digest, insert_rows, update_cached_row, update_row
 
 SOURCE, ITEM, CHUNK = "Knowledge Source", "Knowledge Item", "Knowledge Chunk"
 ROWS_PER_QUERY = 500
 MAX_CHUNKS_PER_ITEM = 1 << 16
+ITEMS_PER_COMMIT = 50
+LANGUAGE_WORDS = 2_000
+"""Words of a document by which its language is found."""
 
 
 class IndexState(str, Enum):
@@ -203,8 +206,11 @@ def lock_item(item) -> bool:
 
 def write_chunks(item, title: str | None, chunks: Sequence, vectors: Sequence[str] | None) -> None:
 	names = [make_chunk_name(item.name, position) for position in range(len(chunks))]
-	words = [make_index_text(title, "\n".join(each.fields), each.heading, each.text) for each in chunks]
-	source, is_separate = make_source_word(item.source), fulltext.get_index().is_separate_table
+	language = find_language(each.text for each in chunks)
+	words = [
+		make_index_text(language, title, "\n".join(each.fields), each.heading, each.text) for each in chunks
+	]
+	source = make_source_word(item.source)
 	rows = [
 		{
 			"item": item.name,
@@ -214,7 +220,7 @@ def write_chunks(item, title: str | None, chunks: Sequence, vectors: Sequence[st
 			"begins": each.start,
 			"from_fields": "\n".join(each.fields),
 			"text": each.text,
-			"words": None if is_separate else f"{source} {words[position]}",
+			"words": f"{source} {words[position]}",
 			"vector": vectors[position] if vectors else None,
 		}
 		for position, each in enumerate(chunks)
@@ -227,15 +233,17 @@ def write_chunks(item, title: str | None, chunks: Sequence, vectors: Sequence[st
 def delete_chunks(items: Sequence[str]) -> None:
 	if fulltext.get_index().is_separate_table:
 		# A contentless FTS5 table deletes a row only if it gets the words that were indexed.
-		rows = frappe.db.sql(
-			f"""select chunk.name, item.source, item.title, chunk.from_fields, chunk.heading, chunk.text
-			from `tab{CHUNK}` chunk join `tab{ITEM}` item on item.name = chunk.item where chunk.item in %s""",
-			(list(items),),
-		)
-		fulltext.get_index().remove(
-			[(name, make_source_word(source), make_index_text(*texts)) for name, source, *texts in rows]
-		)
+		fulltext.get_index().remove(list(read_index_rows({"item": ["in", list(items)]})))
 	frappe.db.delete(CHUNK, {"item": ["in", list(items)]})
+
+
+def read_index_rows(filters: Mapping[str, Any]) -> Iterator[fulltext.IndexRow]:
+	"""What the index holds of chunks: (name, source word, stems)."""
+	rows = frappe.get_all(CHUNK, filters=dict(filters), fields=["name", "words"], order_by="name asc")
+	for row in rows:
+		if row.words:
+			source, _, stems = row.words.partition(" ")
+			yield row.name, source, stems
 
 
 def read_chunk_origins(names: Sequence[str]) -> dict[str, Any]:
@@ -269,7 +277,7 @@ def read_vectors(source: str) -> list[tuple[str, str]]:
 
 def add_texts(rows: Mapping[str, Any]) -> dict[str, Any]:
 	"""Add text and position to rows of `read_chunk_origins`; drop rows that were rewritten since."""
-	fields = ["name", "from_fields", "heading", "page", "begins", "text"]
+	fields = ["name", "from_fields", "heading", "page", "begins", "text", "words"]
 	found = frappe.get_all(CHUNK, filters={"name": ["in", list(rows)]}, fields=fields, order_by="name asc")
 	texts = {each.name: each for each in found}
 	same = {n: row for n, row in rows.items() if n in texts and texts[n].from_fields == row.from_fields}
@@ -287,10 +295,56 @@ def make_source_word(source: str) -> str:
 	return f"src{digest('source', source)[:12]}"
 
 
-def make_index_text(title: str | None, fields: str | None, heading: str | None, text: str) -> str:
-	"""The words by which a chunk is found.
+def make_index_text(
+	language: str | None, title: str | None, fields: str | None, heading: str | None, text: str
+) -> str:
+	"""The stems by which a chunk is found.
 
 	The title of a document is left out: not every reader may see that field.
 	"""
 	texts = [heading, text] if fields else [title, heading, text]
-	return fulltext.encode_words(split_words("\n".join(filter(None, texts))))
+	words = split_spelled_words("\n".join(filter(None, texts)))
+	return fulltext.encode_words(stemming.stem_text(words, language))
+
+
+def find_language(texts: Iterable[str]) -> str | None:
+	"""The language of a document, by its first words."""
+	words: list[str] = []
+	for text in texts:
+		words += split_spelled_words(text)
+		if len(words) > LANGUAGE_WORDS:
+			break
+	return stemming.detect_language(words[:LANGUAGE_WORDS])
+
+
+# --- upgrade ---
+
+
+def upgrade_index() -> None:
+	"""Create the full-text index, and index again what was stored for an older one. Commits.
+
+	Neither reads nor embeds a document again. May be interrupted: the next call goes on.
+	"""
+	if fulltext.has_old_index():
+		frappe.db.sql(f"update `tab{CHUNK}` set words = null")
+		frappe.db.commit()
+		fulltext.drop_old_index()
+	fulltext.create_index()
+	without_words = f"select distinct item from `tab{CHUNK}` where words is null limit {ITEMS_PER_COMMIT}"
+	while items := frappe.db.sql(without_words, pluck=True):
+		for item in items:
+			index_stored_chunks(item)
+		frappe.db.commit()
+
+
+def index_stored_chunks(item: str) -> None:
+	source, title = frappe.db.get_value(ITEM, item, ["source", "title"]) or ("", None)
+	fields = ["name", "from_fields", "heading", "text"]
+	chunks = frappe.get_all(CHUNK, filters={"item": item}, fields=fields, order_by="position asc")
+	language = find_language(each.text for each in chunks)
+	rows = []
+	for each in chunks:
+		words = make_index_text(language, title, each.from_fields, each.heading, each.text)
+		rows.append((each.name, make_source_word(source), words))
+		update_row(CHUNK, each.name, {"words": f"{rows[-1][1]} {words}"})
+	fulltext.get_index().add(rows)

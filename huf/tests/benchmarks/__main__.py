@@ -8,7 +8,17 @@ from pathlib import Path
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
-BENCHMARKS = ("floor", "table_size", "run_cost", "journal_cost", "save_cost", "streaming", "knowledge", "ui")
+BENCHMARKS = (
+	"floor",
+	"table_size",
+	"run_cost",
+	"journal_cost",
+	"save_cost",
+	"streaming",
+	"knowledge",
+	"search",
+	"ui",
+)
 
 
 def main(names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""How words are folded, queries are read, and what was found is weighed."""
+"""How words are folded and queries are read."""
 
 import unittest
 
@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from huf.ai.core.tokenizer import MAX_TERMS, Term, fold_text, read_query, split_words
-from huf.ai.knowledge.ranking import fuse_rankings, score_texts
 
 
 class TestWords(unittest.TestCase):
@@ -26,7 +25,12 @@ class TestWords(unittest.TestCase):
 	def test_a_query_has_words_phrases_and_beginnings(self):
 		self.assertEqual(
 			read_query('Kündigung "14 Tage" Frist* E-Mail'),
-			[Term(("kundigung",)), Term(("14", "tage")), Term(("frist",), True), Term(("e", "mail"))],
+			[
+				Term(("kundigung",)),
+				Term(("14", "tage"), is_quoted=True),
+				Term(("frist",), is_prefix=True),
+				Term(("e", "mail")),
+			],
 		)
 
 	def test_a_beginning_of_one_letter_is_a_word(self):
@@ -37,32 +41,8 @@ class TestWords(unittest.TestCase):
 		terms = read_query(text)
 		self.assertLessEqual(len(terms), MAX_TERMS)
 		for term in terms:
-			self.assertTrue(term.words and all(word.isalnum() for word in (*term.words, *term.loose.words)))
+			self.assertTrue(term.words and all(word.isalnum() for word in term.words))
 
-	def test_other_forms_of_a_word_begin_like_it(self):
-		self.assertEqual(Term(("fristen",)).loose, Term(("frist",), True))
-		for kept in (Term(("bgb",)), Term(("12345",)), Term(("a", "b")), Term(("frist",), True)):
-			self.assertEqual(kept.loose, kept)
-
-
-class TestWeighing(unittest.TestCase):
-	def test_what_says_more_of_the_rarer_words_comes_first(self):
-		texts = [("", "roof roof"), ("", "roof and gutter"), ("", "roof of slates")]
-		scores = score_texts(read_query("roof gutter"), texts)
-		self.assertEqual(max(scores), scores[1])
-		self.assertEqual(scores[1], 1.0)
-
-	def test_a_heading_counts_more_than_a_text_and_an_exact_word_more_than_another_form(self):
-		above, below, other = score_texts(
-			read_query("invoices"), [("Invoices", "x"), ("", "invoices"), ("", "invoice")]
-		)
-		self.assertGreater(above, below)
-		self.assertGreater(below, other)
-		self.assertGreater(other, 0)
-
-	def test_words_in_quotes_count_only_beside_one_another(self):
-		self.assertEqual(score_texts(read_query('"14 days"'), [("", "14 days"), ("", "days 14")]), [1.0, 0.0])
-
-	def test_orders_are_fused_by_their_ranks(self):
-		self.assertEqual(list(fuse_rankings("abc", "bca"))[0], "b")
-		self.assertEqual(fuse_rankings(), {})
+	def test_a_term_knows_its_spelling_and_how_often_it_is_said(self):
+		first, second = read_query("Müller Dach mueller")
+		self.assertEqual((first.spelling, first.count, second.count), (("mueller",), 2, 1))

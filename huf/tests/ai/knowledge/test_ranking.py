@@ -1,0 +1,73 @@
+"""How words are stemmed, and what was found is weighed."""
+
+import unittest
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from huf.ai.knowledge.ranking import Passage, fuse_rankings, score_passages
+from huf.ai.knowledge.stemming import detect_language, stem_in_all_languages, stem_text
+from huf.ai.knowledge.terms import build_terms
+
+
+def stem(text: str) -> str:
+	return " ".join(stem_text(text.casefold().split()))
+
+
+def score(query: str, *passages: tuple[str, str]) -> list[float]:
+	found = [Passage(title, stem(f"{title} {text}"), text) for title, text in passages]
+	return score_passages(build_terms(query, str), found)
+
+
+class TestStems(unittest.TestCase):
+	def test_forms_of_a_word_meet_in_the_language_of_the_text(self):
+		for text, query in (
+			("the landlords are returning what was deposited", "landlord returned deposits"),
+			("die häuser und die kündigungen der mieterin", "haus kündigung haeuser kundigung mieter"),
+			("las facturas y las informaciones de los alquileres", "factura información informacion"),
+			("o fakturách a smlouvách se všemi nájemci", "faktura smlouva nájemce fakturam smlouvam"),
+		):
+			stems = set(stem(text).split())
+			for word in query.split():
+				self.assertTrue(stems & stem_in_all_languages(word), (word, stems))
+
+	def test_a_short_text_in_an_unknown_language_has_the_stems_of_all(self):
+		self.assertIsNone(detect_language(["dach", "reparaturen"]))
+		self.assertIn("reparatur", stem("dach reparaturen").split())
+
+	def test_stop_words_are_left_out_unless_there_is_nothing_else(self):
+		words = [each.term.words[0] for each in build_terms("Who has to pay for the roof?", str)]
+		self.assertEqual(words, ["pay", "roof"])
+		self.assertEqual(len(build_terms("to be or not to be", str)), 4)
+		self.assertEqual(len(build_terms('"to be or not"', str)), 1)
+		self.assertEqual(len(build_terms("war crimes", str)), 2)
+
+	@given(st.text(max_size=500))
+	def test_only_letters_and_digits_get_into_a_query(self, text):
+		for term in build_terms(text, str):
+			words = [word for phrase in term.stems for word in phrase] + [term.prefix or "x"]
+			self.assertTrue(all(word.isalnum() for word in words), words)
+
+
+class TestWeighing(unittest.TestCase):
+	def test_what_says_more_of_the_rarer_words_comes_first(self):
+		scores = score("roof gutter", ("", "roof roof"), ("", "roof and gutter"), ("", "roof of slates"))
+		self.assertEqual(max(scores), scores[1])
+		self.assertEqual(scores[1], 1.0)
+
+	def test_a_heading_counts_more_than_a_text_and_an_exact_word_more_than_another_form(self):
+		above, below, other = score("invoices", ("Invoices", "x"), ("", "invoices"), ("", "invoice"))
+		self.assertGreater(above, below)
+		self.assertGreater(below, other)
+		self.assertGreater(other, 0)
+
+	def test_words_in_quotes_count_only_beside_one_another(self):
+		self.assertEqual(score('"14 days"', ("", "14 days"), ("", "days 14")), [1.0, 0.0])
+
+	def test_a_word_that_is_said_twice_in_the_query_counts_twice(self):
+		twice, once = score("roof gutter roof", ("", "roof"), ("", "gutter"))
+		self.assertGreater(twice, once)
+
+	def test_orders_are_fused_by_their_ranks(self):
+		self.assertEqual(list(fuse_rankings("abc", "bca"))[0], "b")
+		self.assertEqual(fuse_rankings(), {})

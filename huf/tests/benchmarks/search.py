@@ -1,0 +1,38 @@
+"""Search: what is found, against plain FTS5 on the same texts, and how long it takes among 100,000 chunks.
+
+HUF_BENCH_COLLECTION names a folder with a judged collection in the SMART format (CACM: cacm.all, query.text,
+qrels.text), which is measured as well.
+"""
+
+import os
+from pathlib import Path
+
+from huf.tests.benchmarks import knowledge
+from huf.tests.retrieval import (
+	Collection,
+	HufSearch,
+	PlainFTS5,
+	measure_quality,
+	read_our_collection,
+	read_smart_collection,
+)
+
+
+def measure() -> None:
+	"""Print the quality for each language and the public collection, then the times of `knowledge`."""
+	ours = read_our_collection()
+	huf, plain = HufSearch(ours), PlainFTS5(ours)
+	for language in ("en", "de", "es", "cs"):
+		show(f"our passages, {language}", read_our_collection(language), huf, plain)
+	if folder := os.environ.get("HUF_BENCH_COLLECTION"):
+		public = read_smart_collection(Path(folder))
+		show(f"{len(public.documents):,} public abstracts", public, HufSearch(public), PlainFTS5(public))
+	print()
+	knowledge.measure()
+
+
+def show(label: str, collection: Collection, huf: HufSearch, plain: PlainFTS5) -> None:
+	for name, search in (("Huf", huf.search), ("FTS5", plain.search)):
+		print(
+			f"{label:26}{len(collection.relevant):4} queries  {name:6}{measure_quality(collection, search)}"
+		)
