@@ -5,6 +5,8 @@ query syntax, and stored as stems. The source of a chunk is indexed as one more 
 limited to some sources. Permissions are checked elsewhere.
 """
 
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import frappe
@@ -17,7 +19,8 @@ OLD_INDEX_NAME = "huf_knowledge_words"
 """Held whole words, not stems."""
 MAX_WORD_CHARS = 60
 MAX_RANKED_ROWS = 8_000
-MAX_TERMS = 5
+MAX_ROWS_PER_TERM = 2_000
+"""Where the index does not rank: a term with more matches says too little."""
 MIN_WORD_CHARS = 3
 """Shorter words are not indexed by InnoDB (`innodb_ft_min_token_size`)."""
 STOP_WORDS = frozenset(
@@ -71,7 +74,7 @@ class SqliteIndex:
 		prefixes = [f'"{term.prefix}" *'] if term.prefix else []
 		return f"({' OR '.join(prefixes + phrases)})"
 
-	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str], is_any: bool) -> str:
+	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str], is_any: bool = False) -> str:
 		words = f"words : ({(' OR ' if is_any else ' AND ').join(map(self.format_term, terms))})"
 		return f"source : ({' OR '.join(sources)}) AND {words}" if sources else words
 
@@ -88,6 +91,11 @@ class SqliteIndex:
 		best = f"select rowid from ({matches}) order by score limit {limit}"
 		return to_chunk_names(frappe.db.sql(best, (query,), pluck=True))
 
+	def find_any(
+		self, terms: Sequence[IndexTerm], sources: Sequence[str], limit: int, items: Sequence[str] | None
+	) -> list[str]:
+		return self.find(self.format_query(self.select_rarest(terms), sources, is_any=True), limit, items)
+
 	def select_rarest(self, terms: Sequence[IndexTerm]) -> list[IndexTerm]:
 		"""The most selective terms: a question also contains words that are in nearly every chunk."""
 		total = 0
@@ -101,7 +109,7 @@ class SqliteIndex:
 
 	def count(self, term: IndexTerm) -> int:
 		matches = f"select 1 from {INDEX_NAME} where {INDEX_NAME} match %s limit {MAX_RANKED_ROWS + 1}"
-		query = self.format_query([term], (), False)
+		query = self.format_query([term], ())
 		return frappe.db.sql(f"select count(*) from ({matches})", (query,), pluck=True)[0]
 
 
@@ -121,9 +129,33 @@ class ColumnIndex:
 
 	remove = add
 
-	def select_rarest(self, terms: Sequence[IndexTerm]) -> Sequence[IndexTerm]:
-		"""The longest terms: counting in advance is expensive here, and long words are rarer."""
-		return sorted(terms, key=lambda each: -sum(map(len, each.term.words)))[:MAX_TERMS]
+	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str]) -> str:
+		raise NotImplementedError
+
+	def find_any(
+		self, terms: Sequence[IndexTerm], sources: Sequence[str], limit: int, items: Sequence[str] | None
+	) -> list[str]:
+		"""Chunks by the rarity of the terms in them: neither MariaDB nor Postgres ranks by BM25."""
+		scores: defaultdict[str, float] = defaultdict(float)
+		names_by_term = sorted(
+			(self.match(self.format_query([each], sources), items) for each in terms), key=len
+		)
+		for names in names_by_term:
+			if scores and len(names) > MAX_ROWS_PER_TERM:
+				break
+			weight = math.log(1 + MAX_RANKED_ROWS / (0.5 + len(names)))
+			for name in names:
+				scores[name] += weight
+		return sorted(scores, key=lambda name: (-scores[name], name))[:limit]
+
+	def match(self, query: str, items: Sequence[str] | None) -> list[str]:
+		"""Any chunks that match, one more than MAX_ROWS_PER_TERM at most."""
+		in_items = "" if items is None else "and item in %(items)s"
+		return frappe.db.sql(
+			f"select name from `tab{CHUNK}` where {self.condition} {in_items} limit {MAX_ROWS_PER_TERM + 1}",
+			{"query": query, "items": items},
+			pluck=True,
+		)
 
 	def find(self, query: str, limit: int, items: Sequence[str] | None) -> list[str]:
 		in_items = "" if items is None else "and item in %(items)s"
@@ -158,9 +190,8 @@ class MariaDBIndex(ColumnIndex):
 		prefixes = [f"{term.prefix}*"] if term.prefix else []
 		return f"({' '.join(prefixes + words)})"
 
-	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str], is_any: bool) -> str:
-		words = list(map(self.format_term, terms))
-		query = f"+({' '.join(words)})" if is_any else " ".join(f"+{each}" for each in words)
+	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str]) -> str:
+		query = " ".join(f"+{self.format_term(each)}" for each in terms)
 		return f"+({' '.join(sources)}) {query}" if sources else query
 
 
@@ -188,9 +219,9 @@ class PostgresIndex(ColumnIndex):
 		prefixes = [f"{term.prefix}:*"] if term.prefix else []
 		return f"({' | '.join(prefixes + phrases)})"
 
-	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str], is_any: bool) -> str:
-		words = (" | " if is_any else " & ").join(map(self.format_term, terms))
-		return f"({' | '.join(sources)}) & ({words})" if sources else words
+	def format_query(self, terms: Sequence[IndexTerm], sources: Sequence[str]) -> str:
+		words = " & ".join(map(self.format_term, terms))
+		return f"({' | '.join(sources)}) & {words}" if sources else words
 
 
 AnyIndex = SqliteIndex | MariaDBIndex | PostgresIndex
@@ -240,5 +271,6 @@ def find_chunk_names(
 	if not terms or (items is not None and not items):
 		return []
 	index = get_index()
-	query = index.format_query(index.select_rarest(terms) if is_any else terms, sources, is_any)
-	return index.find(query, limit, items)
+	if is_any:
+		return index.find_any(terms, sources, limit, items)
+	return index.find(index.format_query(terms, sources), limit, items)
