@@ -28,7 +28,7 @@ STOP_WORDS = {
 	).items()
 }
 ALL_STOP_WORDS = frozenset().union(*STOP_WORDS.values())
-OWN_LETTERS = {"de": frozenset("äöüß"), "es": frozenset("ñ"), "cs": frozenset("ěščřžýůťďň")}
+OWN_CHARACTERS = {"de": frozenset("äöüß"), "es": frozenset("ñ"), "cs": frozenset("ěščřžýůťďň")}
 MIN_STOP_WORDS = 2
 """A text with fewer stop words has no known language."""
 MAX_AMBIGUOUS_WORDS = 60
@@ -44,23 +44,23 @@ RESTORED_ENDINGS = {"cs": CZECH_ENDINGS, "es": SPANISH_ENDINGS}
 
 
 def detect_language(words: Sequence[str]) -> str | None:
-	"""The language with most stop words and letters of its own among `words` (in lower case, with accents).
+	"""The language with most stop words and characters of its own among `words` (in lower case, with accents).
 
 	None if there are too few of them, or as many of two languages.
 	"""
 	folded = list(map(fold_text, words))
 	counts = [
-		(sum(word in known for word in folded) + count_letters(words, language), language)
+		(sum(word in known for word in folded) + count_characters(words, language), language)
 		for language, known in STOP_WORDS.items()
 	]
 	(second, _), (first, language) = sorted(counts)[-2:]
 	return language if first >= MIN_STOP_WORDS and first > second else None
 
 
-def count_letters(words: Sequence[str], language: str) -> int:
-	"""How many words have a letter that no other of these languages has."""
-	letters = OWN_LETTERS.get(language, frozenset())
-	return sum(not word.isascii() and not letters.isdisjoint(word) for word in words)
+def count_characters(words: Sequence[str], language: str) -> int:
+	"""How many words have a character that no other of these languages has."""
+	characters = OWN_CHARACTERS.get(language, frozenset())
+	return sum(not word.isascii() and not characters.isdisjoint(word) for word in words)
 
 
 @lru_cache(maxsize=CACHED_WORDS)
