@@ -63,8 +63,10 @@ def read_query(text: str) -> list[Term]:
 	"""
 	terms: dict[Term, Term] = {}
 	for phrase, word in QUERY_PART.findall(text[:MAX_QUERY_CHARS]):
+		words = tuple(split_words(phrase or word))
 		spelling = tuple(split_spelled_words(phrase or word))
-		words = tuple(map(fold_text, spelling))
+		# Compatibility characters may become several words in one of the two forms.
+		spelling = spelling if len(spelling) == len(words) else words
 		if words:
 			is_prefix = word.endswith("*") and len(words[-1]) >= MIN_PREFIX_CHARS
 			term = Term(words, is_prefix, bool(phrase), spelling)

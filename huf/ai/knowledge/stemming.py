@@ -16,7 +16,7 @@ from snowballstemmer.english_stemmer import EnglishStemmer
 from snowballstemmer.german_stemmer import GermanStemmer
 from snowballstemmer.spanish_stemmer import SpanishStemmer
 
-from huf.ai.core.tokenizer import fold_text, strip_accents
+from huf.ai.core.tokenizer import fold_text, split_words, strip_accents
 
 STEMMERS = {"en": EnglishStemmer(), "de": GermanStemmer(), "es": SpanishStemmer(), "cs": CzechStemmer()}
 STEMMERS_LOCK = Lock()
@@ -44,7 +44,7 @@ RESTORED_ENDINGS = {"cs": CZECH_ENDINGS, "es": SPANISH_ENDINGS}
 
 
 def detect_language(words: Sequence[str]) -> str | None:
-	"""The language with most stop words and characters of its own among `words` (in lower case, with accents).
+	"""The language with most stop words and characters of its own among `words` (lower case, with accents).
 
 	None if there are too few of them, or as many of two languages.
 	"""
@@ -69,7 +69,8 @@ def stem_word(word: str, language: str) -> str:
 	# The German stemmer ignores umlauts, so their other spelling (ue) may go first. Spanish has real ue.
 	text = fold_text(word) if language == "de" else word
 	with STEMMERS_LOCK:
-		return fold_text(STEMMERS[language].stemWord(text)) or fold_text(word)
+		stem = STEMMERS[language].stemWord(text)
+	return "".join(split_words(stem)) or "".join(split_words(word)) or "_"
 
 
 def stem_text(words: Sequence[str], language: str | None = None) -> list[str]:
