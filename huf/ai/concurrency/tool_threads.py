@@ -63,7 +63,7 @@ async def run_in_thread(function: Callable[[], Any]) -> Any:
 
 
 def submit(work: Callable[[], None]) -> None:
-	"""Do the work in an idle thread, else in a new one."""
+	"""Run `work` in an idle thread, or in a new one if none is idle."""
 	try:
 		queue = _idle.pop()
 	except IndexError:
@@ -74,7 +74,7 @@ def submit(work: Callable[[], None]) -> None:
 
 
 def work_off(queue: SimpleQueue) -> None:
-	"""A thread's life: work, then wait in `_idle` for more, at most IDLE_S."""
+	"""Run the work of a queue in this thread, which ends after IDLE_S without any."""
 	while True:
 		try:
 			queue.get(timeout=IDLE_S)()

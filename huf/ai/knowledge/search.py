@@ -103,7 +103,7 @@ def find_chunks(reader: KnowledgeReader, query: str, sources: list) -> list[tupl
 def generate_candidates(
 	reader: KnowledgeReader, terms: list[IndexTerm], sources: list
 ) -> Iterator[list[str]]:
-	"""Lists of chunk names: with all terms, then with any term."""
+	"""Lists of chunk names: with all terms, then with any term, then with any term in a looser form."""
 	if not sources:
 		return
 	source_words = (
