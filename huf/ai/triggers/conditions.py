@@ -15,6 +15,7 @@ from jinja2 import Environment, TemplateSyntaxError
 from huf.ai.core.errors import UsageError
 from huf.ai.core.trigger_types import ConditionResult
 from huf.ai.storage.rows import clip
+from huf.ai.triggers.expressions import Limits, evaluate_expression, parse_expression
 
 NAMES = {"doc", "now", "user", "int", "float", "round"}
 MAX_VALUE_CHARS = 60
@@ -110,9 +111,9 @@ def evaluate_condition(
 	Parts after the first that is not true are not evaluated; their `ok` is None.
 	"""
 	checks: list[ConditionResult] = []
-	parts = split_conjunction(condition)
+	parts, limits = split_conjunction(condition), Limits()
 	for place, part in enumerate(parts):
-		value, error = evaluate_expression(part, {"doc": doc, "now": now, "user": user})
+		value, error = evaluate_part(part, {"doc": doc, "now": now, "user": user}, limits)
 		checks.append(ConditionResult(part, bool(value) and not error, error or describe_fields(part, doc)))
 		if error or not value:
 			rest = [ConditionResult(part, None) for part in parts[place + 1 :]]
@@ -125,15 +126,15 @@ def split_conjunction(condition: str | None) -> list[str]:
 	text = (condition or "").strip()
 	if not text:
 		return []
-	body = ast.parse(f"(\n{text}\n)", mode="eval").body
+	body = parse_expression(text).body
 	parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
 	return [ast.unparse(part) for part in parts]
 
 
-def evaluate_expression(expression: str, names: dict) -> tuple[Any, str | None]:
+def evaluate_part(part: str, names: dict, limits: Limits | None = None) -> tuple[Any, str | None]:
 	"""(value, None), or (None, error message): an expression that a person wrote may raise anything."""
 	try:
-		return frappe.safe_eval(expression, dict(names)), None
+		return evaluate_expression(part, names, limits), None
 	except Exception as error:  # the boundary around an expression
 		return None, f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
 
@@ -165,8 +166,8 @@ def validate_condition(condition: str | None) -> None:
 		if unknown:
 			raise UsageError(f"A condition may use doc, now and user, but not {', '.join(unknown)}.")
 		empty = {"doc": Snapshot({}), "now": datetime(2000, 1, 1), "user": "Guest"}
-		_value, failure = evaluate_expression(part, empty)
-		if failure and failure.startswith("SyntaxError"):
+		_value, failure = evaluate_part(part, empty)
+		if failure and failure.startswith(("SyntaxError", "TooMuchWork")):
 			raise UsageError(f"The condition {part} uses something that is not allowed: {failure}")
 
 
