@@ -89,7 +89,8 @@ def handle_get_report_result(tool, filters=None):
 
 
 def handle_custom_function(tool, **arguments):
-	return custom_functions.call_function(custom_functions.find_app_function(tool.function_path), arguments)
+	function = custom_functions.find_offered_function(tool.function_path)
+	return custom_functions.call_function(function, arguments)
 
 
 def handle_app_provided(tool, **arguments):

@@ -90,7 +90,7 @@ class AgentToolFunction(Document):
 
 	def function(self):
 		try:
-			return custom_functions.find_app_function(self.function_path)
+			return custom_functions.find_offered_function(self.function_path)
 		except UsageError as error:
 			frappe.throw(str(error))
 
