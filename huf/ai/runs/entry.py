@@ -10,6 +10,7 @@ import frappe
 from huf.ai.concurrency.event_loops import iterate
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind, Listener, Mode, RunEvent, RunResult
+from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start, execute_run
 from huf.ai.runs.queue import call_next, end_run, enqueue_run
@@ -29,16 +30,19 @@ def run_agent_sync(
 	attachments: list[str] | str | None = None,
 ):
 	"""Run an agent as the signed-in user and wait for its answer. `attachments`: Files by name or URL, also
-	as JSON.
+	as JSON. `admission.admit_model` says which model and provider the user may choose.
 
 	Returns {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
 	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}. A failed run is returned like any
 	other; only a request that cannot be started raises PermissionError or UsageError.
 	"""
+	user = frappe.session.user
+	if model or provider:
+		admission.admit_model(admission.admit(agent_name, user), user, provider, model)
 	request = AgentRequest(
 		agent=agent_name,
 		prompt=prompt,
-		user=frappe.session.user,
+		user=user,
 		conversation=conversation_id,
 		channel=channel_id or "api",
 		external_id=external_id,
