@@ -34,6 +34,7 @@ FOOTER = re.compile(
 )
 MENTION = re.compile(r"\bcrisp\.(?:chat|email|help)\b|\b(?:via|by|with|in your|pres|v aplikaci) crisp\b")
 MAX_LINES = 5_000
+MAX_NAME_CHARS = 300
 HEAD_LINES = 15
 """The lines that say who wrote are among these."""
 
@@ -58,7 +59,7 @@ def read_crisp(message: MailMessage) -> PreparedMail:
 	address = next(
 		(each for _name, each in addresses if each.rpartition("@")[2] not in HOSTS), message.sender
 	)
-	name = re.sub(r"[<(\[]?\S+@\S+", "", found.get("name", "")).strip(" *_<>()[]\"'|:,")
+	name = re.sub(r"[<(\[]?\S+@\S+", "", found.get("name", "")[:MAX_NAME_CHARS]).strip(" *_<>()[]\"'|:,")
 	fields = {
 		"patient_name": name or message.sender_name or address,
 		"patient_email": address,
@@ -119,7 +120,7 @@ def strip_markup(line: str) -> str:
 	"""The line without marks of quoting and of markdown."""
 	line = re.sub(r"^(?:>\s?)+|^#+\s+", "", line.strip())
 	line = re.sub(r"\\([-*_#>])", r"\1", line)
-	return re.sub(r"\*\*|\[([^\]\n]*)\]\(mailto:[^)\n]*\)", r"\1", line).strip()
+	return re.sub(r"\*\*|\[([^\[\]\n]*)\]\(mailto:[^()\n]*\)", r"\1", line).strip()
 
 
 def fold_accents(text: str) -> str:

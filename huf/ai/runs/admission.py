@@ -71,8 +71,8 @@ def admit_model(agent, user: str, provider: str | None, model: str | None) -> No
 	record = find_cached("AI Model", chosen) if chosen in allowed else None
 	if not record or provider not in (None, "", record.provider):
 		raise frappe.PermissionError(
-			f"You may not choose {model or provider!r} for {agent.name}. Leave model and provider out, or ask "
-			"a Huf Manager to choose the agent's model."
+			f"You may not choose {model or provider!r} for {agent.name}. Leave model and provider out, or "
+			"ask a Huf Manager to choose the agent's model."
 		)
 
 
