@@ -158,7 +158,13 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 	half_time = Deadline(timeout_of(run) / 2, lambda: time.monotonic() - started)
 	without_runs = [run.name, *leases.read_queued_runs(run.conversation)]
 	guards: list[Guard] = [cancel_guard(journal), half_time]
-	usage = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
+	try:
+		usage = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
+	except LeaseLost:
+		raise
+	except Exception:  # a boundary: the run can do without a summary
+		usage = settle_broken_run(run.name).spent
+		frappe.log_error(f"Agent Run {run.name} begins without a summary of its conversation")
 	run.lease.hold()
 	messages, _ = build_messages(manager, run.conversation, run.request, without_runs)
 	store_opening(run.name, messages)

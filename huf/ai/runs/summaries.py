@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.costs import Grant
-from huf.ai.core.types import RunStatus, Usage
+from huf.ai.core.types import Call, ModelReply, RunStatus, ToolResult, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW
 from huf.ai.loop.guards import Guard, StepCap
 from huf.ai.loop.journal import MeasureCost
@@ -40,12 +40,22 @@ INSTRUCTIONS = (
 
 
 class SummaryJournal(RunJournal):
-	"""Records the one model call that summarizes a conversation, as step 0 of the run."""
+	"""Records the one model call that summarizes a conversation, as step 0 of the run.
+
+	Tool calls in the answer are refused, because none is offered, and leave no record: they are not the run's.
+	"""
 
 	call_type = "summary"
 
 	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
 		return super().start_model_call(0, measure_cost)
+
+	def find_tool_result(self, step: int, call: Call) -> ToolResult | None:
+		return None
+
+	def start_tool_call(self, step: int, call: Call) -> None: ...
+	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None: ...
+	def finish_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None: ...
 
 
 async def summarize(
