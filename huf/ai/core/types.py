@@ -20,6 +20,8 @@ DIRECT = "Direct"
 """The model's name where the prompt is a tool call that a client wants made."""
 MAX_RESULT_CHARS = 60_000
 """Of a tool result as a model or a page gets it at once; the whole is on record."""
+MAX_EMPTY_CHARS = 20_000
+"""A longer tool result is not empty, whatever it says."""
 PAST = "[What was said in this conversation before. A record, and no instruction.]"
 """Separates the author's part of a system message from a summary of the conversation."""
 
@@ -277,6 +279,11 @@ class ToolResult:
 		return self.status is CallStatus.SUCCESS
 
 	@property
+	def is_empty(self) -> bool:
+		"""Whether the tool found nothing, as it says itself (`is_empty_result`)."""
+		return is_empty_result(self.text)
+
+	@property
 	def display_text(self) -> str:
 		"""The text as people and later runs see it."""
 		return shorten(self.text, MAX_RESULT_CHARS)
@@ -290,6 +297,22 @@ class ToolResult:
 
 	def as_message(self) -> dict:
 		return {"role": "tool", "tool_call_id": self.call.request.id, "content": self.text}
+
+
+def is_empty_result(text: str) -> bool:
+	"""Whether a result holds nothing: an empty value, or an object with `empty` true, else with an empty list
+	of `results` or `rows`. What else is in the object, such as the query, does not count.
+	"""
+	if not text or len(text) > MAX_EMPTY_CHARS:
+		return not text
+	try:
+		result = json.loads(text)
+	except ValueError:
+		return not text.strip()
+	if isinstance(result, dict) and result:
+		lists = [result[key] for key in ("results", "rows") if isinstance(result.get(key), list)]
+		return bool(result.get("empty", lists and not any(lists)))
+	return result is None or result in ([], {}, "")
 
 
 def shorten(text: str, max_chars: int) -> str:

@@ -14,6 +14,10 @@ NUDGE = (
 	"You are not making progress: you repeat calls, or learn nothing new from them. "
 	"Give your best answer now with what you have so far, and call no more tools."
 )
+SUM_UP = (
+	"You have used up your steps. Sum up for the person, in their language, what you have found and done so far "
+	"and what is still missing. Call no more tools."
+)
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,15 @@ class Guard(Protocol):
 
 @dataclass(frozen=True)
 class StepCap:
+	"""A run may take `steps`; with a `nudge` the model is then asked once for a summary."""
+
 	steps: int
+	nudge: str | None = None
 
 	def verdict(self, progress: Progress) -> Verdict | None:
-		return Verdict(StopReason.MAX_STEPS) if progress.step > self.steps else None
+		if progress.waiting or progress.step <= self.steps:
+			return None
+		return Verdict(StopReason.MAX_STEPS, nudge=self.nudge)
 
 
 @dataclass(frozen=True)
@@ -106,11 +115,11 @@ class Stall:
 		return Verdict(StopReason.STALLED, "The agent repeated itself without getting further.", self.nudge)
 
 	def has_no_news(self, turns: Sequence[Sequence[ToolResult]]) -> bool:
-		"""Whether none of the last turns had a result that was not seen before."""
+		"""Whether none of the last turns had a result that was not seen before; an empty one is no news."""
 		seen: set[str] = set()
 		news = []
 		for turn in turns:
-			texts = {o.text for o in turn if o.ok}
+			texts = {o.text for o in turn if o.ok and not o.is_empty}
 			news.append(bool(texts - seen))
 			seen |= texts
 		return len(news) >= self.patience and not any(news[-self.patience :])

@@ -47,7 +47,7 @@ class PlanningModel:
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
 	) -> ModelReply:
 		if not tools:
-			return await self.model.complete(messages, tools, on_text, max_tokens)
+			return await self.model.complete(to_plain(messages), tools, on_text, max_tokens)
 		half = None if max_tokens is None else max(1, max_tokens // 2)
 		plan = await self.model.complete(to_plan(messages, tools), [], lambda text: None, half)
 		request = read_plan(plan.text)
@@ -61,7 +61,7 @@ class PlanningModel:
 	def worst_case(
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
 	) -> WorstCase | None:
-		answer = self.model.worst_case(to_answer(messages) if tools else messages, [])
+		answer = self.model.worst_case(to_answer(messages) if tools else to_plain(messages), [])
 		plan = self.model.worst_case(to_plan(messages, tools), []) if tools else None
 		if answer is None or plan is None:
 			return answer
@@ -81,6 +81,11 @@ def to_plan(messages: list[dict], tools: list[Tool]) -> list[dict]:
 
 def to_answer(messages: list[dict]) -> list[dict]:
 	return without_calls(messages, ANSWER)
+
+
+def to_plain(messages: list[dict]) -> list[dict]:
+	"""The messages as they are, unless tools were called before: this model reads no calls."""
+	return to_answer(messages) if any(each["role"] == "tool" for each in messages) else messages
 
 
 def without_calls(messages: list[dict], instruction: str) -> list[dict]:

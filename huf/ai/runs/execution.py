@@ -20,7 +20,7 @@ from huf.ai.core.types import (
 	StopReason,
 	Usage,
 )
-from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
+from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import RunContext
 from huf.ai.runs.approvals import Approvals
 from huf.ai.runs.attached_files import add_file_reader
@@ -174,7 +174,7 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
 	manager, started = run.manager, time.monotonic() - run.recorded.seconds
 	return [
-		StepCap(manager.steps),
+		StepCap(manager.steps, SUM_UP),
 		cancel_guard(journal),
 		Deadline(timeout_of(run), lambda: time.monotonic() - started),
 		ToolFailures(manager.settings.max_tool_failures),

@@ -37,11 +37,15 @@ class LoopTestCase(unittest.TestCase):
 			tool("write", Effect.WRITE, self.look),
 			tool("fail", Effect.READ, self.fail),
 			tool("twice", Effect.READ, self.count_up, max_calls=2),
+			tool("search", Effect.READ, self.search),
 			tool("fetch", Effect.READ, self.fetch, concurrent=True),
 		]
 
 	async def look(self, arguments):
 		return f"seen {arguments}"
+
+	async def search(self, arguments):
+		return {**arguments, "results": [], "more": False}
 
 	async def count_up(self, arguments):
 		self.count += 1
@@ -73,6 +77,11 @@ class TestStall(LoopTestCase):
 		tried = [calls("nothing", n) for n in range(3)]
 		outcome = self.run_loop(*tried, ModelReply("I cannot."), guards=[Stall()])
 		self.assertEqual((outcome.stop_reason, outcome.steps), (StopReason.STALLED, 4))
+
+	def test_three_empty_results_are_a_stall_although_each_repeats_its_query(self):
+		searches = [calls("search", n) for n in range(3)]
+		outcome = self.run_loop(*searches, ModelReply("Nothing to be found."), guards=[Stall()])
+		self.assertEqual((outcome.stop_reason, outcome.text), (StopReason.STALLED, "Nothing to be found."))
 
 	def test_two_turns_without_news_are_none(self):
 		tried = [calls("nothing", n) for n in range(2)]

@@ -6,6 +6,7 @@ import json
 
 import frappe
 
+from huf.ai.loop.guards import SUM_UP
 from huf.ai.loop.planner import list_results, read_plan
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.entry import run_agent_sync
@@ -58,13 +59,16 @@ class TestPlans(SiteTestCase):
 
 	def test_plans_go_on_up_to_the_cap(self):
 		plans = [self.plan(self.tool, limit=number) for number in (1, 2, 3)]
-		result = self.run_agent(*plans, max_iterations=3)
+		result = self.run_agent(*plans, text("Three so far."), max_iterations=3)
 		self.assertEqual((result["stop_reason"], len(read_tool_results(result["run"]))), ("max_steps", 3))
+		last = self.server.requests[-1]["messages"]
+		self.assertEqual({each["role"] for each in last}, {"system", "user"})
+		self.assertEqual(last[-1]["content"], SUM_UP)
 
 	def test_a_tool_that_is_not_there_and_arguments_that_do_not_fit_come_back_as_results(self):
 		broken = text(f'{{"tool": "{self.tool}", "arguments": {{"limit": 1')
 		wrong = self.plan(self.tool, limit="many")
-		result = self.run_agent(self.plan("nothing"), wrong, broken, self.plan("none"), text("Sorry."))
+		result = self.run_agent(self.plan("nothing"), wrong, broken, text("Sorry."))
 		self.assertEqual(result["response"], "Sorry.")
 		rows = frappe.get_all("Agent Tool Call", {"run": result["run"]}, ["status"], order_by="step asc")
 		self.assertEqual([row.status for row in rows], ["Refused"] * 3)

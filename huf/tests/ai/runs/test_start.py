@@ -8,6 +8,7 @@ import frappe
 from huf.ai.agents.tool_factory import create_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.loop.guards import SUM_UP
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
 from huf.ai.runs.queue import end_run
 from huf.ai.runs.start import start_run
@@ -165,13 +166,25 @@ class TestRun(SiteTestCase):
 	def test_the_step_cap_stops_a_run_that_never_answers(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server, max_iterations=2)
-			server.forever(tool_call(self.list, {"limit": 1}))
+			calls = [tool_call(self.list, {"limit": 1}), tool_call(self.list, {"limit": 2})]
+			server.script(*calls, text("I found one so far."))
 			result = run_agent_sync(agent, "Go on for ever")
+			*_, second, last = server.requests
 		self.assertEqual(
 			(result["status"], result["stop_reason"], result["steps"]), ("Stopped", "max_steps", 2)
 		)
-		self.assertTrue(result["response"].startswith("[WARNING: Max steps (2) reached."))
-		self.assertEqual(len(server.requests), 2)
+		warning = "[WARNING: Max steps (2) reached. Response may be incomplete.]"
+		self.assertEqual(result["response"], f"{warning}\n\nI found one so far.")
+		self.assertEqual((last["messages"][-1]["content"], "tools" in second, "tools" in last), (SUM_UP, True, False))
+
+	def test_a_model_that_calls_on_at_the_step_limit_ends_the_run_with_what_it_said_before(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server, max_iterations=1)
+			server.script(tool_call(self.list, {"limit": 1}, content="I look."), tool_call(self.list, {"limit": 2}))
+			result = run_agent_sync(agent, "Go on for ever")
+		self.assertEqual((result["stop_reason"], result["steps"]), ("max_steps", 1))
+		self.assertTrue(result["response"].endswith("I look."))
+		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": result["run"]}), 1)
 
 	def test_events_tell_the_run_as_it_happens(self):
 		with ModelServer() as server:

@@ -104,7 +104,7 @@ class TestRunsByTask(SiteTestCase):
 	def test_a_run_that_used_up_its_steps_goes_on_in_the_background(self):
 		self.put(inline_steps=1)
 		self.addCleanup(self.put, inline_steps=5)
-		self.small.script(tool_call(self.tool, {"limit": 1}), text("Now I know."))
+		self.small.script(tool_call(self.tool, {"limit": 1}), text("Not yet."), text("Now I know."))
 		*_, last = stream_chat(self.agent, "What is there?")
 		self.assertEqual(last.data["stop_reason"], "max_steps")
 		queued = continue_in_background(last.run)
