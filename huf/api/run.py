@@ -50,7 +50,7 @@ def cancel(run: str):
 
 @frappe.whitelist(methods=["POST"])
 def go_on(run: str):
-	"""Continue a run that used up its steps, as a new background run: {run, conversation}."""
+	"""Continue a run that used up its steps or its time, as a new background run: {run, conversation}."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	return messages.continue_in_background(run)
 

@@ -105,10 +105,10 @@ def stream_chat(
 
 
 def continue_in_background(run: str) -> dict:
-	"""Continue a run that used up its steps in the background; returns {run, conversation}."""
+	"""Continue a run that used up its steps or its time in the background; returns {run, conversation}."""
 	row = frappe.get_doc("Agent Run", run)
-	if row.stop_reason != StopReason.MAX_STEPS.value:
-		raise UsageError("Only a run that used up its steps can continue in the background.")
+	if row.stop_reason not in (StopReason.MAX_STEPS.value, StopReason.TIMEOUT.value):
+		raise UsageError("Only a run that used up its steps or its time can continue in the background.")
 	request = build_chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
 	chosen = {"provider": row.provider, "model": row.model} if not row.tier and row.model != OFFLINE else {}
 	queued = enqueue_run(replace(request, mode=Mode.BACKGROUND, tier=row.tier or None, **chosen))

@@ -27,7 +27,7 @@ class ModelError(Exception):
 	"""For the operator: a model call failed.
 
 	Args:
-		status: the provider's HTTP status, if there was one.
+		status: the provider's HTTP status, if there was one; 408 also where the model fell silent.
 		retryable: whether another try can help.
 		usage: what the failed call has used; None if unknown.
 	"""
@@ -43,6 +43,10 @@ class ModelError(Exception):
 	):
 		super().__init__(message)
 		self.provider, self.status, self.retryable, self.usage = provider, status, retryable, usage
+
+	@property
+	def is_timeout(self) -> bool:
+		return self.status == 408
 
 
 class RunStopped(Exception):

@@ -190,6 +190,7 @@ class ModelReply:
 	model: str = ""
 	original_text: str | None = None  # where the response guard or the planner changed it
 	corrected: bool = False  # tool calls were found in its text
+	cut_by: str = ""  # the limit that cut it, in words
 
 	def as_message(self) -> dict:
 		"""The assistant message in OpenAI's form."""

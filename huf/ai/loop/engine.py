@@ -74,7 +74,9 @@ async def run_loop(
 			if last_chance:
 				outcome.messages.pop()
 				return end(outcome, last_chance.reason, last_chance.why)
-			return end(outcome, StopReason.ERROR, str(error))
+			# A model that falls silent in the middle of an answer leaves one that can be continued.
+			is_partial = error.is_timeout and outcome.text and not outcome.is_recorded
+			return end(outcome, StopReason.TIMEOUT if is_partial else StopReason.ERROR, str(error))
 		except RunStopped as stopped:
 			if last_chance:
 				# Nobody answered the nudge, so it is no part of the transcript.

@@ -15,8 +15,8 @@ NUDGE = (
 	"Give your best answer now with what you have so far, and call no more tools."
 )
 SUM_UP = (
-	"You have used up your steps. Sum up for the person, in their language, what you have found and done so far "
-	"and what is still missing. Call no more tools."
+	"You have used up your steps. Sum up for the person, in their language, what you have found and done "
+	"so far and what is still missing. Call no more tools."
 )
 
 

@@ -96,7 +96,7 @@ async def call_once(
 		emit(EventKind.TEXT_DONE, {"step": step})
 		# Readers of a stream get the last words before the database is waited for.
 		await asyncio.sleep(0)
-	if grant and grant.short and reply.finish_reason == "length":
-		reply = replace(reply, finish_reason="budget")
+	if grant and grant.short_by and reply.finish_reason == "length":
+		reply = replace(reply, finish_reason="budget", cut_by=grant.short_by)
 	journal.finish_model_call(step, reply)
 	return reply

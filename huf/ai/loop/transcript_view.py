@@ -55,7 +55,10 @@ class TranscriptView:
 		return self.outcome.tool_results
 
 	def fit(self, with_tools: bool = True) -> ModelInput:
-		"""What to send now; without tools where only an answer is wanted. Raises RunStopped where it does not fit, whatever is left out."""
+		"""What to send now; without tools where only an answer is wanted.
+
+		Raises RunStopped where it does not fit, whatever is left out.
+		"""
 		messages, tools = self.outcome.messages, self.tools
 		if self.room:
 			fitted = fit(messages, self.prompt_at, self.room)

@@ -39,7 +39,8 @@ Turn = FinalAnswer | CutAnswer | CallTools
 def read_turn(reply: ModelReply) -> Turn:
 	"""Sort a reply. Calls in a cut answer are not trusted: their arguments may be cut as well."""
 	if reply.finish_reason in CUT_BY:
-		return CutAnswer(reply.text, *CUT_BY[reply.finish_reason])
+		reason, why = CUT_BY[reply.finish_reason]
+		return CutAnswer(reply.text, reason, reply.cut_by or why)
 	if reply.calls:
 		return CallTools(reply.calls, reply.text)
 	return FinalAnswer(reply.text)

@@ -12,7 +12,7 @@ ADVICE = {
 	401: "The provider refused the API key. Check it in AI Provider {provider}.",
 	403: "The provider refused the API key. Check it in AI Provider {provider}.",
 	404: "The provider does not know this model. Check the Model Name in AI Model.",
-	408: "The model did not answer in time. Try again, or raise Model Timeout in Huf Settings.",
+	408: "The model sent nothing for too long. Try again, or raise Model Timeout in Huf Settings.",
 	422: "The provider did not accept the request. Check the agent's settings and tools.",
 	429: "The provider's rate limit or quota is used up. Wait, or check your plan with the provider.",
 }
@@ -30,7 +30,7 @@ def model_error(
 
 	`is_partly_displayed`: a reader has seen part of the answer, so the call must not be retried.
 	"""
-	status = getattr(error, "status_code", None)
+	status = 408 if "Timeout" in type(error).__name__ else getattr(error, "status_code", None)
 	reason = hide_secret(first_line(str(error)), secret)
 	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
 	message = f"{provider} / {model}: {advise(error, status, provider)} ({reason})"
@@ -48,11 +48,8 @@ def invalid_answer_error(
 
 def advise(error: Exception, status: int | None, provider: str) -> str:
 	"""A sentence about what happened and what the operator can do."""
-	name = type(error).__name__
-	if name == "ContextWindowExceededError":
+	if type(error).__name__ == "ContextWindowExceededError":
 		return TOO_LONG
-	if "Timeout" in name:
-		return ADVICE[408]
 	if is_connection_error(error) and status in (None, 500):
 		return UNREACHABLE.format(provider=provider)
 	return ADVICE.get(status or 0, FAULT).format(provider=provider)

@@ -42,6 +42,8 @@ __all__ = [
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
 PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
+WHOLE_ANSWER_TIMEOUT_S = 120
+"""At least this long is waited for an answer that does not stream: it shows no token before its end."""
 
 
 class CallWay(str, Enum):
@@ -104,14 +106,17 @@ async def run(
 def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> "ModelCall":
 	"""What every call of a run has in common. Raises ModelError where the provider is not set up.
 
-	`stream`: somebody watches. An answer nobody watches is asked for whole, which costs a fraction.
+	`stream`: somebody watches. An answer nobody watches is asked for whole, which costs a fraction; except
+	from a local model, which may be slow, so that its silence can be told from its work.
 	"""
 	settings = get_settings()
+	row = find_cached("AI Provider", provider)
+	stream = stream or bool(row and row.is_local)
 	name = _normalize_model_name(model, provider)
 	fixed = {
 		**wanted,
 		"model": name,
-		"timeout": settings.model_timeout,
+		"timeout": settings.model_timeout if stream else max(settings.model_timeout, WHOLE_ANSWER_TIMEOUT_S),
 		# Ours are the retries: LiteLLM's would repeat an answer that a reader has seen begin.
 		"num_retries": 0,
 		"max_retries": 0,
@@ -124,7 +129,6 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	prices = site.prices or listed_prices(name)
 	window = site.window or table.get("max_input_tokens") or DEFAULT_WINDOW
 	sees = table.get("supports_vision") if site.supports_vision is None else site.supports_vision
-	row = find_cached("AI Provider", provider)
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
 		CallWay(row.call_way or CallWay.AUTOMATIC),

@@ -114,7 +114,7 @@ async def never_called(*args: Any) -> Any:
 
 
 class NoModel(FreeModel):
-	"""The model of a replay; what it is asked beyond the record, such as a summary that failed, fails again."""
+	"""The model of a replay; whatever it is asked beyond the record failed then, and fails again."""
 
 	async def complete(self, *args: Any) -> ModelReply:
 		raise ModelError("The record has no reply to this.")

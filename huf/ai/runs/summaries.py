@@ -42,7 +42,7 @@ INSTRUCTIONS = (
 class SummaryJournal(RunJournal):
 	"""Records the one model call that summarizes a conversation, as step 0 of the run.
 
-	Tool calls in the answer are refused, because none is offered, and leave no record: they are not the run's.
+	Tool calls in the answer are refused, because no tool is offered, and leave no record.
 	"""
 
 	call_type = "summary"

@@ -90,7 +90,9 @@ class TestPersona(HelenaTestCase):
 		self.assertTrue(result.response.endswith(OFFER), result.response)
 
 	def test_in_the_background_she_has_twenty_steps_and_offers_nothing(self):
-		result = self.ask("Such", *(self.read(number) for number in range(20)), text("Nichts."), mode=Mode.BACKGROUND)
+		result = self.ask(
+			"Such", *(self.read(number) for number in range(20)), text("Nichts."), mode=Mode.BACKGROUND
+		)
 		self.assertEqual((result.stop_reason.value, result.steps), ("max_steps", 20))
 		self.assertNotIn(OFFER, result.response)
 

@@ -61,7 +61,10 @@ class TestReplay(SiteTestCase):
 			("a failing provider after a step", [tool_call(find, {"limit": 1}), error(400)]),
 			("an answer that breaks off", [broken]),
 			("the step cap", [*[tool_call(find, {"limit": n}) for n in (1, 2, 3)], text("So far.")]),
-			("the step cap and no summary", [*[tool_call(find, {"limit": n}) for n in (1, 2, 3)], error(400)]),
+			(
+				"the step cap and no summary",
+				[*[tool_call(find, {"limit": n}) for n in (1, 2, 3)], error(400)],
+			),
 			("the step cap with text", [tool_calls([call(find, {})], content="Looking.")] * 3),
 			("no usage", [text("Hello.", usage=None)]),
 		)
