@@ -15,6 +15,7 @@ from ag_ui.core import ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
 from huf.ai.chat.external import (
+	GivenAnswer,
 	answer_and_follow,
 	build_external_request,
 	call_tool,
@@ -123,7 +124,7 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 		CHANNEL, read_agent_name(run_input), prompt or "", thread=run_input.thread_id
 	)
 	if run_input.resume:
-		return encode_run(encoder, resume_with_answer(encoder, run_input.resume[0]))
+		return encode_run(encoder, resume_with_answers(encoder, run_input.resume))
 	if prompt:
 		return encode_run(encoder, follow_request(request))
 	return join_thread(encoder, request, run_input.thread_id)
@@ -134,17 +135,21 @@ def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterat
 	yield from encoder.encode(events)
 
 
-def resume_with_answer(encoder: RunEncoder, entry: ResumeEntry) -> Iterator[RunEvent | None]:
+def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iterator[RunEvent | None]:
+	"""Answer the drafts that the interrupts name; the run resumes once all of its drafts are answered."""
+	run, calls, drafts, events = answer_and_follow([read_answer(entry) for entry in entries])
+	made = [(call.step, call.call_id) for call in calls]
+	encoder.skip_calls(run, made, [(draft.step, draft.call_id) for draft in drafts])
+	return events
+
+
+def read_answer(entry: ResumeEntry) -> GivenAnswer:
 	name, _, digest = entry.interrupt_id.partition(".")
 	answer: dict[str, Any] = (
 		entry.payload if isinstance(entry.payload, dict) else {"approved": entry.payload is True}
 	)
 	approved = entry.status == "resolved" and answer.get("approved") is True
-	draft, calls, events = answer_and_follow(
-		name, digest, approved, answer.get("arguments"), answer.get("reason")
-	)
-	encoder.skip_calls(draft.run, [(call.step, call.call_id) for call in calls], (draft.step, draft.call_id))
-	return events
+	return GivenAnswer(name, digest, approved, answer.get("arguments"), answer.get("reason"))
 
 
 def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iterator:

@@ -61,7 +61,7 @@ def expire_drafts(now: datetime | None = None) -> list[str]:
 	for row in drafts.read_overdue_drafts(now):
 		if drafts.record_answer(row.name, row.digest, DraftAnswer(DraftStatus.EXPIRED)):
 			expired.append(row.name)
-			resume_run(row.run)
+			resume_answered(row.run)
 	frappe.db.commit()
 	return expired
 
@@ -142,13 +142,22 @@ def propose_again(row, arguments: dict) -> Proposal:
 
 
 def store_answer(row, answer: DraftAnswer) -> dict:
-	"""Store an answer unless there is one, and resume the run; returns the draft. Commits."""
+	"""Store an answer unless there is one, and resume the run after the last; returns the draft. Commits."""
 	if not drafts.record_answer(row.name, row.digest, answer):
 		frappe.db.rollback()
 		current = drafts.read_draft(row.name)
 		raise UsageError(CHANGED if current.status == drafts.PENDING else describe_answer(current))
-	resume_run(row.run)
+	resume_answered(row.run)
 	return drafts.describe_draft(drafts.read_draft(row.name))
+
+
+def resume_answered(run: str) -> None:
+	"""Resume a run once all its drafts have their answers. Commits first: of two people who answer the last
+	two at once, the second sees both answers.
+	"""
+	frappe.db.commit()
+	if not drafts.has_pending(run):
+		resume_run(run)
 
 
 def resume_run(run: str) -> None:

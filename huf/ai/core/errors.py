@@ -66,11 +66,11 @@ class ToolTimeout(Exception):
 
 
 class RunPaused(Exception):
-	"""The run waits for a person and has no lease until they answer; `draft` is what they are asked."""
+	"""The run waits for a person and has no lease until they answer; `drafts` are what they are asked."""
 
-	def __init__(self, draft: dict):
-		super().__init__(f"The run waits for an answer to {draft['draft']}.")
-		self.draft = draft
+	def __init__(self, drafts: list[dict]):
+		super().__init__(f"The run waits for an answer to {', '.join(each['draft'] for each in drafts)}.")
+		self.drafts = drafts
 
 
 class LeaseLost(Exception):

@@ -372,7 +372,7 @@ Emit = Callable[[EventKind, dict[str, Any]], None]
 class RunResult:
 	"""How a run ended. `response` is the answer, or the part of it there was; `error` is for the person.
 
-	`tool_results`: set where failing tools ended it. `draft`: what a Waiting run waits for; it has no
+	`tool_results`: set where failing tools ended it. `drafts`: what a Waiting run waits for; it has no
 	`stop_reason`.
 	"""
 
@@ -388,7 +388,12 @@ class RunResult:
 	provider: str | None = None
 	model: str | None = None
 	tool_results: tuple[ToolResult, ...] = ()
-	draft: dict[str, Any] | None = None
+	drafts: tuple[dict[str, Any], ...] = ()
+
+	@property
+	def draft(self) -> dict[str, Any] | None:
+		"""The first of the drafts."""
+		return self.drafts[0] if self.drafts else None
 
 	@property
 	def success(self) -> bool:
@@ -412,5 +417,5 @@ class RunResult:
 			"steps": self.steps,
 			"duration_ms": self.duration_ms,
 			**({"observations": [o.as_dict() for o in self.tool_results]} if self.tool_results else {}),
-			**({"draft": self.draft} if self.draft else {}),
+			**({"draft": self.draft, "drafts": list(self.drafts)} if self.drafts else {}),
 		}

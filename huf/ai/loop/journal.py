@@ -21,7 +21,8 @@ class Journal(Protocol):
 	model: str
 
 	def find_reply(self, step: int) -> ModelReply | None: ...
-	def find_tool_result(self, step: int, call: Call) -> ToolResult | None: ...
+	def find_tool_result(self, step: int, call: Call) -> ToolResult | None:
+		"""Asked once for each call of a turn, in order, before the first of them is made."""
 
 	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
 		"""Where a limit holds, reserve what the call may cost. Raises BudgetReserved, RunStopped."""

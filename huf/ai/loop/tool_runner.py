@@ -28,11 +28,15 @@ class ToolRunner:
 		self.guards, self.journal, self.emit, self.approve = guards, journal, emit, approve
 		self.cache: dict[str, ToolResult] = {}
 		self.calls_made: Counter[str] = Counter()
+		self.turn: list[Call] = []
+		self.recorded: dict[int, ToolResult | None] = {}
 
 	async def run(self, step: int, calls: list[Call]) -> list[ToolResult]:
 		"""Results in the order of the calls. After one that a guard broke off, the others are not started."""
 		results: list[ToolResult] = []
 		calls = [self.check_limits(call) for call in calls]
+		self.recorded = {call.position: self.journal.find_tool_result(step, call) for call in calls}
+		self.turn = calls
 		for is_concurrent, group in groupby(calls, lambda call: bool(call.tool and call.tool.concurrent)):
 			for batch in [list(group)] if is_concurrent else [[call] for call in group]:
 				stopped = bool(results) and results[-1].stopped
@@ -58,9 +62,9 @@ class ToolRunner:
 		event = {"step": step, "call_id": call.request.id, "tool": call.request.name}
 		arguments = call.request.arguments if call.arguments is None else call.arguments
 		self.emit(EventKind.TOOL_STARTED, {**event, "effect": call.effect.value, "arguments": arguments})
-		result = self.journal.find_tool_result(step, call)
+		result = self.recorded[call.position]
 		if result is None:
-			call = await self.approve(step, call) if self.approve else call
+			call = await self.approve(step, call, self.find_later(call)) if self.approve else call
 			self.journal.start_tool_call(step, call)
 			result = self.find_cached(call) or await perform(call, self.guards, step)
 			self.journal.finish_tool_call(step, result)
@@ -68,6 +72,10 @@ class ToolRunner:
 		ended = {"ok": result.ok, "result": result.display_text, "duration_ms": result.duration_ms}
 		self.emit(EventKind.TOOL_FINISHED, {**event, **ended})
 		return result
+
+	def find_later(self, call: Call) -> list[Call]:
+		"""The calls of the turn after this one that are still to be made."""
+		return [each for each in self.turn[call.position + 1 :] if self.recorded[each.position] is None]
 
 	def find_cached(self, call: Call) -> ToolResult | None:
 		known = None if call.error else self.cache.get(call.key)

@@ -28,11 +28,11 @@ def replay_events(run: str, with_end: bool = True) -> Iterator[RunEvent]:
 			if call := recorded.calls.get((step, position)):
 				yield from replay_call(run, request.id, call)
 	if with_end and row["status"] == RunStatus.WAITING.value:
-		for draft in read_drafts(run).values():
-			if draft.status == PENDING:
-				card = describe_draft(draft)
-				yield RunEvent(EventKind.DRAFT_CREATED, run, card)
-				yield RunEvent(EventKind.RUN_WAITING, run, {**row, "draft": card["draft"]})
+		pending = [each for each in read_drafts(run).values() if each.status == PENDING]
+		for draft in pending:
+			yield RunEvent(EventKind.DRAFT_CREATED, run, describe_draft(draft))
+		names = [draft.name for draft in pending]
+		yield RunEvent(EventKind.RUN_WAITING, run, {**row, "draft": next(iter(names), None), "drafts": names})
 	elif with_end:
 		yield RunEvent(EventKind.RUN_FINISHED, run, row)
 

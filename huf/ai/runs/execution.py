@@ -55,8 +55,9 @@ async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunRe
 	try:
 		outcome = await run_agent_of(run, emit)
 	except RunPaused as paused:
-		result = pause_run(run, paused.draft, elapsed(started))
-		emit(EventKind.RUN_WAITING, {**result.as_dict(), "draft": paused.draft["draft"]})
+		result = pause_run(run, paused.drafts, elapsed(started))
+		names = [each["draft"] for each in paused.drafts]
+		emit(EventKind.RUN_WAITING, {**result.as_dict(), "draft": names[0], "drafts": names})
 		return result
 	finally:
 		frappe.flags.huf_run, frappe.flags.huf_lease = caller, run.lease.caller

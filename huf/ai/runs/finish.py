@@ -31,7 +31,7 @@ def step_warning(steps: int) -> str:
 	return f"[WARNING: Max steps ({steps}) reached. Response may be incomplete.]"
 
 
-def pause_run(run: OpenRun, draft: dict, duration_ms: int) -> RunResult:
+def pause_run(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunResult:
 	"""The result of a run that waits for a person; its lease has been released."""
 	recorded = read_recorded(run.name)
 	return RunResult(
@@ -46,7 +46,7 @@ def pause_run(run: OpenRun, draft: dict, duration_ms: int) -> RunResult:
 		duration_ms=duration_ms,
 		provider=run.manager.provider,
 		model=run.manager.model,
-		draft=draft,
+		drafts=tuple(drafts),
 	)
 
 

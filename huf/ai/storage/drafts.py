@@ -123,6 +123,11 @@ def read_drafts(run: str) -> dict[str, Any]:
 	return {row.name: row for row in rows}
 
 
+def has_pending(run: str) -> bool:
+	"""Whether a person has still to answer a draft of the run."""
+	return bool(frappe.db.exists(DRAFT, {"run": run, "status": PENDING}))
+
+
 def renew_draft(row, proposal: Proposal) -> None:
 	"""Replace the proposal and ask again, unless the draft was answered: what `row` shows is out of date."""
 	no_answer = dict.fromkeys(("answered_by", "answered_at", "answer_key", "reason"))

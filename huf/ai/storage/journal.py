@@ -223,11 +223,13 @@ class RunJournal:
 		key = hashlib.sha256(f"{self.run}\n{same}\n{count}".encode()).hexdigest()[:32]
 		self.keys[call.position] = key
 		self.call_counts[same] += 1
+		return self.recorded.tool_result(step, call)
+
+	def commit_open_row(self) -> None:
+		"""Commit the previous call's row: what follows may take long, or be rolled back."""
 		if self.is_open:
-			# Commit the previous call's row: this call may take long, or be rolled back.
 			frappe.db.commit()
 			self.is_open = False
-		return self.recorded.tool_result(step, call)
 
 	def start_model_call(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
@@ -283,6 +285,7 @@ class RunJournal:
 
 	def start_tool_call(self, step: int, call: Call) -> None:
 		"""Before a tool call: commit the intent of an external one, in case the worker is lost."""
+		self.commit_open_row()
 		# The lease cannot be renewed while a tool uses the connection.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:

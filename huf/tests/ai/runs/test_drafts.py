@@ -225,22 +225,61 @@ class TestAnswers(DraftTestCase):
 			approve_call(row.name, row.digest)
 		self.assertEqual(self.go_on(result["run"]).status.value, "Success")
 
-	def test_several_calls_of_a_turn_are_asked_one_by_one_and_done_once_each(self):
-		other = make_order(note="old")
+	def change_three(self, *answers) -> tuple[dict, list]:
+		"""A run whose model changes three orders in one turn, and the orders."""
+		orders = [self.order, make_order(note="old"), make_order(note="old")]
+		calls = [call(self.update, {"name": order.name, "values": {"note": "new"}}) for order in orders]
+		result = self.start(tool_calls(calls, content="I change three orders."), *answers)
+		return result, orders
+
+	def notes(self, orders) -> list[str]:
+		return [frappe.db.get_value(ORDER, order.name, "note") for order in orders]
+
+	def test_several_calls_of_a_turn_are_asked_at_once_and_each_is_done_as_answered(self):
+		result, orders = self.change_three(text("Two of three."))
+		first, second, third = result["drafts"]
+		self.assertEqual(result["draft"], first)
+		self.assertEqual(result["response"], "I change three orders.")
+		with acting_as(self.user):
+			approve_call(first["draft"], first["digest"])
+			reject_call(second["draft"], reason="Not this one")
+			# Before the last answer nothing is done.
+			self.assertIsNone(self.go_on(result["run"]))
+			self.assertEqual(self.notes(orders), ["old"] * 3)
+		with acting_as(self.user):
+			edited = {"name": orders[2].name, "values": {"note": "newer"}}
+			approve_call(third["draft"], third["digest"], edited)
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.response, len(self.server.requests)), ("Two of three.", 2))
+		self.assertEqual(self.notes(orders), ["new", "old", "newer"])
+		statuses = [status for _, status in self.calls(result["run"])]
+		self.assertEqual(statuses, ["Success", "Refused", "Success"])
+
+	def test_calls_of_a_turn_before_the_first_that_is_asked_are_made(self):
+		look = make_tool("Get List", reference_doctype=ORDER)
+		agent = self.make_agent(look, self.update)
+		calls = [call(look, {"limit": 1}), call(self.update, {"name": self.order.name, "values": {"note": "new"}})]
+		result = self.start(tool_calls([*calls, call(look, {"limit": 2})]), text("Done."), agent=agent)
+		self.assertEqual(self.calls(result["run"]), [(look, "Success")])
+		self.approve_call(result)
+		self.assertEqual(self.go_on(result["run"]).response, "Done.")
+		self.assertEqual(self.calls(result["run"]), [(look, "Success"), (self.update, "Success"), (look, "Success")])
+
+	def test_two_changes_of_one_document_in_a_turn_are_both_done_as_approved(self):
 		calls = [
-			call(self.update, {"name": name, "values": {"note": "new"}})
-			for name in (self.order.name, other.name)
+			call(self.update, {"name": self.order.name, "values": values})
+			for values in ({"note": "new"}, {"note": "newer"})
 		]
-		first = self.start(tool_calls(calls), text("Both."))
-		self.approve_call(first)
-		second = self.go_on(first["run"]).as_dict()
-		self.assertNotEqual(first["draft"]["draft"], second["draft"]["draft"])
-		self.approve_call(second)
-		ended = self.go_on(first["run"])
-		self.assertEqual(ended.response, "Both.")
-		self.assertEqual(self.calls(first["run"]), [(self.update, "Success")] * 2)
-		self.assertEqual(frappe.db.get_value(ORDER, other.name, "note"), "new")
-		self.assertEqual(len(self.server.requests), 2)
+		result = self.start(tool_calls(calls), text("Done."))
+		self.assertEqual(len(result["drafts"]), 2)
+		with acting_as(self.user):
+			for card in result["drafts"]:
+				approve_call(card["draft"], card["digest"])
+		# The second change would no longer be the one that was shown, so it is shown again.
+		again = self.go_on(result["run"])
+		self.assertEqual((again.status.value, self.note()), ("Waiting", "new"))
+		self.approve_call(again.as_dict())
+		self.assertEqual((self.go_on(result["run"]).response, self.note()), ("Done.", "newer"))
 
 	def test_it_fails_if_it_cannot_be_done_any_more_and_the_model_hears_of_it(self):
 		result = self.start_change("new", "Oh.")
