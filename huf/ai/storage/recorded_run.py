@@ -91,6 +91,13 @@ def read_recorded(run: str) -> RecordedRun:
 	)
 
 
+def read_text_of_step(run: str, step: int) -> str:
+	"""What the model said beside the calls of a step."""
+	filters = {"run": run, "step": step, "call_type": STEP_CALL_TYPE, "status": "Success"}
+	response = frappe.db.get_value("Agent LLM Call", filters, "response")
+	return (json.loads(response).get("content") or "") if response else ""
+
+
 def parse_reply(row) -> ModelReply:
 	"""The ModelReply of an Agent LLM Call row."""
 	message = json.loads(row.response)

@@ -137,7 +137,7 @@ class TestDraftsPage(PageTestCase):
 
 	def test_an_answer_cut_by_its_steps_goes_on_in_the_background(self):
 		self.call(f"/api/resource/Agent/{quote(self.agent)}", {"max_iterations": 1}, method="PUT")
-		self.model.script(tool_call("list_users", {}), text("There is one."))
+		self.model.script(tool_call("list_users", {}), text("Not done."), text("There is one."))
 		with self.open_chat("How many?") as page:
 			page.get_by_test_id("go-on").click()
 			page.locator("[data-testid=message-agent][data-status=Success]").wait_for()
@@ -249,6 +249,30 @@ class TestDraftsPage(PageTestCase):
 			page.locator("[data-testid=run-footer][data-status=Cancelled]").wait_for()
 			self.assertIn("I look at the users first.", page.get_by_test_id("message-agent").inner_text())
 			self.assertEqual(page.get_by_test_id("tool-call").get_attribute("data-status"), "done")
+
+	def test_three_changes_of_one_turn_are_one_card_on_which_each_is_answered(self):
+		todos = [self.todo, *(self.make("ToDo", description=f"To-do {n}")["name"] for n in range(2))]
+		changes = [call(self.tool, {"name": name, "values": {"priority": "High"}}) for name in todos]
+		self.model.script(tool_calls(changes, "I move all three up."), text("Two of three."))
+		with self.open_chat("Move my to-dos up") as page:
+			group = page.get_by_test_id("draft-group")
+			group.get_by_text("3 changes").wait_for()
+			page.reload()
+			page.get_by_test_id("message-agent").get_by_text("I move all three up.").wait_for()
+			page.get_by_test_id("draft-open").first.click()
+			page.get_by_test_id("draft-others").filter(has_text="and 2 more changes").wait_for()
+			page.get_by_test_id("draft-text").filter(has_text="I move all three up.").wait_for()
+			cards = group.get_by_test_id("draft")
+			cards.nth(1).get_by_test_id("draft-reject").click()
+			cards.nth(1).get_by_test_id("reject-confirm").click()
+			cards.nth(2).get_by_test_id("draft-edit").click()
+			cards.nth(2).get_by_test_id("edit-values.priority").fill("Medium")
+			cards.nth(2).get_by_test_id("draft-edit-approve").click()
+			group.locator("[data-testid=draft][data-status=Approved]").wait_for()
+			cards.nth(0).get_by_test_id("draft-approve").click()
+			group.locator("[data-testid=draft][data-status=Applied]").nth(1).wait_for()
+		priorities = [self.call(f"/api/resource/ToDo/{name}")["data"]["priority"] for name in todos]
+		self.assertEqual(priorities, ["High", "Medium", "Medium"])
 
 	# --- what they share ---
 

@@ -258,12 +258,17 @@ class TestAnswers(DraftTestCase):
 	def test_calls_of_a_turn_before_the_first_that_is_asked_are_made(self):
 		look = make_tool("Get List", reference_doctype=ORDER)
 		agent = self.make_agent(look, self.update)
-		calls = [call(look, {"limit": 1}), call(self.update, {"name": self.order.name, "values": {"note": "new"}})]
+		calls = [
+			call(look, {"limit": 1}),
+			call(self.update, {"name": self.order.name, "values": {"note": "new"}}),
+		]
 		result = self.start(tool_calls([*calls, call(look, {"limit": 2})]), text("Done."), agent=agent)
 		self.assertEqual(self.calls(result["run"]), [(look, "Success")])
 		self.approve_call(result)
 		self.assertEqual(self.go_on(result["run"]).response, "Done.")
-		self.assertEqual(self.calls(result["run"]), [(look, "Success"), (self.update, "Success"), (look, "Success")])
+		self.assertEqual(
+			self.calls(result["run"]), [(look, "Success"), (self.update, "Success"), (look, "Success")]
+		)
 
 	def test_two_changes_of_one_document_in_a_turn_are_both_done_as_approved(self):
 		calls = [

@@ -225,6 +225,11 @@ export interface Draft {
 	reference_doctype: string | null;
 	reference_name: string | null;
 	creation: string;
+	step: number;
+	/** What the model said beside the call; only of one draft, not in lists. */
+	text?: string;
+	/** The drafts of the same turn, this one among them; only of one draft. */
+	turn?: Draft[];
 	[field: string]: unknown;
 }
 

@@ -90,6 +90,16 @@ export function gistOf(draft: Proposal, max = 120): string {
 	return line.length > max ? `${line.slice(0, max - 1)}…` : line;
 }
 
+/** Drafts by turn, in the order of their first ones: those of one turn are asked, and shown, together. */
+export function groupByTurn<T extends { run: string; step: number }>(drafts: T[]): T[][] {
+	const turns = new Map<string, T[]>();
+	for (const draft of drafts) {
+		const key = `${draft.run} ${draft.step}`;
+		turns.set(key, [...(turns.get(key) || []), draft]);
+	}
+	return [...turns.values()];
+}
+
 /** Long values stand below one another, short ones in a line. */
 export function isLong(value: unknown): boolean {
 	return typeof value === "string" && (value.length > 60 || value.includes("\n"));

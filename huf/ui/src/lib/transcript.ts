@@ -291,6 +291,19 @@ function closeStored(turn: AgentTurn, run: Run | undefined): void {
 	if (run.status === "Failed") turn.error = turn.error || run.error || null;
 }
 
+/** Parts as the page shows them: neighbours whose drafts belong to one turn are one block {type: "drafts", parts}. */
+export function blocksOf(parts: Part[]): (Part | { type: "drafts"; parts: ToolPart[] })[] {
+	const blocks: (Part | { type: "drafts"; parts: ToolPart[] })[] = [];
+	for (const part of parts) {
+		const last = blocks.at(-1);
+		const step = part.type === "tool" && part.draft?.step;
+		if (part.type === "tool" && step && last?.type === "drafts" && last.parts[0].draft!.step === step) last.parts.push(part);
+		else if (part.type === "tool" && step) blocks.push({ type: "drafts", parts: [part] });
+		else blocks.push(part);
+	}
+	return blocks.map((block) => (block.type === "drafts" && block.parts.length === 1 ? block.parts[0] : block));
+}
+
 export function isOver(status: string): boolean {
 	return ["Success", "Stopped", "Failed", "Cancelled"].includes(status);
 }
@@ -332,8 +345,11 @@ const eventHandlers: Record<string, (turn: AgentTurn, data: EventData) => unknow
 		});
 	},
 	draft_created(turn, data) {
-		const part = findTool(turn, data.call_id);
-		if (part) part.draft = data as unknown as Draft;
+		if (!findTool(turn, data.call_id)) {
+			const part = { ...newToolPart(data.call_id, data.tool), arguments: data.arguments };
+			turn.parts.push({ ...part, effect: data.effect, status: "unknown" });
+		}
+		findTool(turn, data.call_id)!.draft = data as unknown as Draft;
 	},
 	run_waiting: (turn) => Object.assign(turn, { isWaiting: true }),
 	run_finished(turn, data) {
