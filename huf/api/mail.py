@@ -5,8 +5,8 @@ replies.
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.mail_types import MailStatus
-from huf.ai.mail import review
+from huf.ai.core.mail_types import Direction, MailStatus
+from huf.ai.mail import delivery, review
 from huf.ai.queries.tool_log import read_tool_log
 from huf.permissions import is_manager
 
@@ -44,14 +44,15 @@ def get_mails(
 ):
 	"""Mails, newest first: [{name, subject, sender, status, route, rule, agent, run, thread, ...}]."""
 	given = {"mailbox": mailbox, "status": status, "thread": thread}
-	return frappe.get_list(
+	rows = frappe.get_list(
 		MAIL,
 		filters={key: value for key, value in given.items() if value},
-		fields=LIST_FIELDS,
+		fields=[*LIST_FIELDS, "email_queue"],
 		order_by="creation desc",
 		limit_start=start,
 		limit_page_length=min(limit, 100),
 	)
+	return delivery.show_present_states(rows)
 
 
 @frappe.whitelist(methods=["GET"])
@@ -110,14 +111,14 @@ def save_draft(name: str, text: str, subject: str | None = None, to: str | None 
 
 @frappe.whitelist(methods=["POST"])
 def approve_draft(name: str, text: str | None = None, subject: str | None = None, to: str | None = None):
-	"""Approve a draft, with or without edits; a job sends it. Returns {name, status}."""
-	row = draft_for(name, MailStatus.DRAFT, MailStatus.HELD)
+	"""Send a draft, or a reply that failed, with or without edits, by a job. Returns {name, status}."""
+	row = draft_for(name, *review.UNSENT)
 	return review.approve_reply(row, text, subject, to)
 
 
 @frappe.whitelist(methods=["POST"])
 def discard_draft(name: str):
-	return review.discard_reply(draft_for(name, MailStatus.DRAFT, MailStatus.HELD))
+	return review.discard_reply(draft_for(name, *review.UNSENT))
 
 
 @frappe.whitelist(methods=["POST"])
@@ -150,6 +151,6 @@ def draft_for(name: str, *statuses: MailStatus):
 	doc, wanted = readable_mail(name), statuses or (MailStatus.DRAFT,)
 	if doc.owner != frappe.session.user and not is_manager(frappe.session.user):
 		raise frappe.PermissionError
-	if doc.status not in [each.value for each in wanted]:
+	if doc.direction != Direction.OUTGOING.value or doc.status not in [each.value for each in wanted]:
 		raise UsageError(f"This mail is no longer a draft. Its status is {doc.status}.")
 	return doc

@@ -45,7 +45,7 @@ EXTERNAL_STATUSES = {"max_steps": "max_iterations", "final_answer": "completed"}
 def process_mail(mail: str) -> None:
 	"""Job: do the next job of a mail, and what follows from it. Repeating it has no effect."""
 	row = store.read_mail(mail)
-	if row and row.status == MailStatus.QUEUED.value:
+	if row and row.status == MailStatus.QUEUED.value and row.job:
 		run = open_mail_run(row)
 		if run:
 			work_on(run)

@@ -6,6 +6,7 @@ from frappe.utils import add_to_date, get_datetime, now_datetime
 from huf.ai.core.mail_types import MailEvent, MailStatus
 from huf.ai.mail import store, threads
 from huf.ai.mail.compose import OutgoingMail, compose, read_recipients
+from huf.ai.mail.delivery import find_sending_problem, list_reached
 from huf.ai.mail.intake import get_own_addresses, ingest_sent
 
 
@@ -20,7 +21,7 @@ def send_mail(mail: str) -> bool:
 		return False
 	ingest_sent(row.mailbox)
 	objection = find_objection(row)
-	status = MailStatus.HELD if objection else MailStatus.SENT
+	status = MailStatus.HELD if objection else MailStatus.QUEUED
 	if not store.change_status(mail, MailStatus.APPROVED, status, reason=objection):
 		frappe.db.rollback()
 		return False
@@ -34,6 +35,8 @@ def send_mail(mail: str) -> bool:
 
 def find_objection(row) -> str | None:
 	"""Why a mail must not be sent now, for people to read; None if it may be sent."""
+	if problem := find_sending_problem(row.sender):
+		return problem
 	answered = store.read_mail(row.reply_to_mail)
 	if who := threads.find_answerer(answered, get_datetime(row.modified) if row.approved_by else None):
 		return f"{who} has answered meanwhile"
@@ -73,6 +76,7 @@ def queue_approved(row) -> None:
 		date=now_datetime().astimezone(),
 		automatic=not row.approved_by,
 	)
-	queued = store.queue_mail(row, compose(outgoing), to)
+	reached = list_reached(row.email_queue)
+	queued = store.queue_mail(row, compose(outgoing), [each for each in to if each not in reached])
 	store.update_mail(row.name, email_queue=queued)
-	store.write_event(row, MailEvent.SENT, f"To {row.recipients}", run=row.run, queue=queued)
+	store.write_event(row, MailEvent.QUEUED, f"To {row.recipients}", run=row.run, queue=queued)

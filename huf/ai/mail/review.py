@@ -8,12 +8,14 @@ from dataclasses import asdict
 from datetime import datetime
 
 import frappe
+from frappe import _
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.mail import store, threads
 from huf.ai.mail.compose import read_recipients
+from huf.ai.mail.delivery import find_sending_problem, show_present_states
 from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
 from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.inbox import InboxError, open_inbox
@@ -34,6 +36,8 @@ RUN_FIELDS = [
 	"total_cost",
 ]
 CALL_FIELDS = ["call_type", "step", "status", "model", "input_tokens", "output_tokens", "cost"]
+UNSENT = (MailStatus.DRAFT, MailStatus.HELD, MailStatus.FAILED)
+"""Statuses of outgoing mail that a person may send or discard."""
 MAX_BACKTEST_MAILS = 500
 SMTP_TIMEOUT_S = 15
 
@@ -52,7 +56,7 @@ def describe_mail(doc) -> dict:
 	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
 	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")
 	return {
-		"mail": {**doc.as_dict(), "attachments": parse_field(doc.attachments, [])},
+		"mail": {**show_present_states([doc.as_dict()])[0], "attachments": parse_field(doc.attachments, [])},
 		"rules": parse_field(doc.checks, []),
 		"prepared": parse_field(doc.prepared, {}),
 		"run": run or None,
@@ -75,10 +79,12 @@ def thread_mails(doc, filters: dict) -> list:
 		"text",
 		"creation",
 		"edited_by",
+		"email_queue",
 	]
-	return frappe.get_list(
+	rows = frappe.get_list(
 		store.MAIL, filters={"thread": doc.thread, **filters}, fields=fields, order_by="creation asc"
 	)
+	return show_present_states(rows)
 
 
 def parse_field(text: str | None, default):
@@ -158,11 +164,18 @@ def find_mails_for_rule(
 
 def check_servers(mailbox) -> list[dict]:
 	"""Log in to a mailbox's servers without changing anything: [{part, error}]."""
-	tests = (("IMAP", mailbox.imap_host, check_imap), ("SMTP", mailbox.smtp_host, check_smtp))
-	return [{"part": part, "error": test(mailbox)} for part, host, test in tests if host]
+	tested = [
+		{"part": "IMAP", "error": check_imap(mailbox)},
+		{"part": "SMTP", "error": check_smtp(mailbox)},
+	]
+	if tested[0]["error"] is None:
+		store.clear_mailbox_error(mailbox.name)
+	return tested
 
 
 def check_imap(mailbox) -> str | None:
+	if not mailbox.imap_host:
+		return find_receiving_problem(mailbox)
 	try:
 		with open_inbox(build_account(mailbox)):
 			return None
@@ -170,7 +183,19 @@ def check_imap(mailbox) -> str | None:
 		return str(error)
 
 
+def find_receiving_problem(mailbox) -> str | None:
+	"""Why nothing arrives in a mailbox without a server of its own; None if Frappe receives its mail."""
+	if frappe.db.exists("Email Account", {"email_id": mailbox.email, "enable_incoming": 1}):
+		return None
+	return _(
+		"No server to receive from is set up, so nothing arrives by itself. "
+		"Enter an IMAP host, user and password."
+	)
+
+
 def check_smtp(mailbox) -> str | None:
+	if not mailbox.smtp_host:
+		return find_sending_problem(mailbox.email)
 	kind = smtplib.SMTP_SSL if mailbox.smtp_security == "SSL/TLS" else smtplib.SMTP
 	try:
 		with kind(mailbox.smtp_host, mailbox.smtp_port or 0, timeout=SMTP_TIMEOUT_S) as server:
@@ -209,6 +234,8 @@ def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
 
 
 def approve_reply(doc, text: str | None, subject: str | None, to: str | None) -> dict:
+	if problem := find_sending_problem(doc.sender):
+		raise UsageError(problem)
 	values = {
 		**read_edits(doc, text, subject, to),
 		"approved_by": frappe.session.user,

@@ -131,13 +131,12 @@ def count_mail_attempt(name: str) -> int:
 def read_overdue_mails(now: datetime | None = None) -> list:
 	"""Mails whose job or sending should be done by now, oldest first: [{name, status, attempts}]."""
 	before = add_to_date(now or now_datetime(), seconds=-OVERDUE_AFTER_S, as_datetime=True)
-	waiting = (MailStatus.QUEUED.value, MailStatus.APPROVED.value)
-	return frappe.get_all(
-		MAIL,
-		filters={"status": ["in", waiting], "modified": ["<", before]},
-		fields=["name", "status", "attempts"],
-		order_by="creation asc",
-		limit=500,
+	return frappe.db.sql(
+		f"""select name, status, attempts from `tab{MAIL}` where modified < %s and
+		(status = 'Approved' or (status = 'Queued' and direction = 'Incoming'))
+		order by creation limit 500""",
+		(before,),
+		as_dict=True,
 	)
 
 
@@ -194,6 +193,10 @@ def read_position(mailbox: str):
 
 def record_mailbox_error(mailbox: str, error: str) -> None:
 	update_cached_row(MAILBOX, mailbox, {"last_error": clip(error, 1000), "last_sync": now()})
+
+
+def clear_mailbox_error(mailbox: str) -> None:
+	update_cached_row(MAILBOX, mailbox, {"last_error": None})
 
 
 # --- mails to go ---
