@@ -150,6 +150,10 @@ class TestAgentRoute(MailTestCase):
 		self.assertEqual(entry["arguments"]["to"], "anna@customer.example")
 		self.assertEqual(read_tool_log(run), [entry])
 
+	def test_the_error_of_a_call_is_no_json_inside_json(self):
+		(entry,) = read_tool_log(row(self.reply("nobody")).run)
+		self.assertTrue(entry["result"]["error"].startswith("'nobody' is not an address"), entry)
+
 	def test_a_job_that_was_lost_is_given_to_a_worker_again(self):
 		self.agent()
 		name = self.take()
