@@ -21,7 +21,7 @@ from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.inbox import InboxError, open_inbox
 from huf.ai.mail.intake import build_account
 from huf.ai.mail.jobs import message_from_row
-from huf.ai.mail.rules import Rule, check_rule, try_rule
+from huf.ai.mail.rules import Rule, check_rule, find_unreachable, try_rule
 from huf.ai.queries.tool_log import read_tool_log
 
 RUN_FIELDS = [
@@ -95,12 +95,15 @@ def parse_field(text: str | None, default):
 
 
 def list_rules() -> list[dict]:
+	"""The rules in order; `blocked_by` names an earlier rule that takes all mail of one that never fires."""
 	rows = frappe.get_list(RULE, fields=["*"], order_by="position asc, name asc")
+	blocked = find_unreachable(rule_from_row(row) for row in rows if not row.disabled)
 	return [
 		{
 			"name": row.name,
 			"disabled": row.disabled,
 			"position": row.position,
+			"blocked_by": blocked.get(row.name),
 			**rule_as_dict(rule_from_row(row)),
 		}
 		for row in rows

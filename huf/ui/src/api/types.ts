@@ -367,6 +367,8 @@ export interface MailRule {
 	route: string;
 	profile: string | null;
 	match: JsonObject;
+	/** An earlier rule that takes all mail of this one. */
+	blocked_by: string | null;
 }
 
 export interface Mailbox {
