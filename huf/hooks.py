@@ -27,7 +27,6 @@ _PRIVATE_DOCTYPES = (
 	"Agent Tool Call",
 	"Agent Trigger Event",
 	"Agent Route Decision",
-	"Agent Mail",
 	"Agent Mail Event",
 )
 # Packs add hooks for their own DocTypes (hooks.py in a pack's folder). The hook "*" would not do: on Frappe
@@ -37,12 +36,14 @@ permission_query_conditions = {
 	**collect_hooks("huf.packs", "permission_query_conditions"),
 	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.list_condition"),
 	"Agent Draft": "huf.permissions.draft_condition",
+	"Agent Mail": "huf.permissions.mail_condition",
 	"Knowledge Source": "huf.permissions.source_condition",
 }
 has_permission = {
 	**collect_hooks("huf.packs", "has_permission"),
 	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.has_permission"),
 	"Agent Draft": "huf.permissions.has_draft_permission",
+	"Agent Mail": "huf.permissions.has_mail_permission",
 	"Knowledge Source": "huf.permissions.has_source_permission",
 }
 

@@ -1,5 +1,5 @@
 """Permission hooks: runs and conversations are visible to their owner and Huf Managers, drafts also to their
-approver.
+approver, mail also to the user it is assigned to.
 
 A Knowledge Source that names roles can be searched only by these. Every has_permission hook returns True or
 False: Frappe 16 takes None for a refusal.
@@ -31,6 +31,16 @@ def draft_condition(user: str | None = None, doctype: str | None = None) -> str:
 def has_draft_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
 	user = user or frappe.session.user
 	return has_permission(doc, ptype, user) or (doc.approver == user and ptype != "delete")
+
+
+def mail_condition(user: str | None = None, doctype: str | None = None) -> str:
+	own = list_condition(user := user or frappe.session.user, "Agent Mail")
+	return own and f"({own} or `tabAgent Mail`.`assigned_to` = {frappe.db.escape(user)})"
+
+
+def has_mail_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
+	user = user or frappe.session.user
+	return has_permission(doc, ptype, user) or (doc.assigned_to == user and ptype != "delete")
 
 
 def may_answer(user: str) -> bool:

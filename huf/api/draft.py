@@ -9,6 +9,7 @@ import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
+from huf.ai.mail.actions import list_waiting_replies
 from huf.ai.storage import drafts
 from huf.ai.storage.recorded_run import read_text_of_step
 from huf.permissions import is_manager
@@ -68,9 +69,9 @@ def describe_with_parameters(row) -> dict:
 
 @frappe.whitelist(methods=["GET"])
 def count_drafts():
-	"""The number of drafts that wait for this user's approval."""
+	"""The number of drafts and replies that wait for this user."""
 	mine = {} if is_manager(frappe.session.user) else {"approver": frappe.session.user}
-	return frappe.db.count(drafts.DRAFT, {"status": drafts.PENDING, **mine})
+	return frappe.db.count(drafts.DRAFT, {"status": drafts.PENDING, **mine}) + len(list_waiting_replies())
 
 
 @frappe.whitelist(methods=["POST"])

@@ -57,3 +57,4 @@ class MailEvent(str, Enum):
 	HELD = "held"
 	ESCALATED = "escalated"
 	GIVEN_BACK = "given_back"
+	RUN_AGAIN = "run_again"

@@ -180,22 +180,28 @@ def finish_agent_job(row, run) -> None:
 
 def finish_classification(row, run) -> None:
 	categories = get_categories()
-	category = UNCLASSIFIED
+	category, reason = UNCLASSIFIED, run.error_message or run.stop_reason
 	if run.status == RunStatus.SUCCESS.value:
 		category = read_category(run.response or "", categories)
+		reason = "The model named none of the categories, or several" if category == UNCLASSIFIED else None
 	store.annotate_run(row, MailJob.CLASSIFY.value, None)
-	store_category(row, MailStatus.STARTED, category, run.error_message, run.name)
+	store_category(row, MailStatus.STARTED, category, reason, run.name)
 
 
 def store_category(
 	row, before: MailStatus, category: str, reason: str | None, run: str | None = None
 ) -> None:
+	"""Store a mail's category, and have a due reply drafted; an unclassified mail has failed for `reason`."""
 	is_due = needs_reply(message_from_row(row), category, get_categories())
 	after, job = (MailStatus.QUEUED, MailJob.DRAFT) if is_due else (MailStatus.DONE, MailJob(row.job))
+	event, text = MailEvent.CLASSIFIED, category
+	if category == UNCLASSIFIED:
+		after, reason = MailStatus.FAILED, f"It was not classified. {reason}."
+		event, text = MailEvent.FAILED, reason
 	values = {"category": category, "reason": reason, "job": job.value, "attempts": 0}
 	if not store.change_status(row.name, before, after, **values):
 		return
-	store.write_event(row, MailEvent.CLASSIFIED, category, run=run)
+	store.write_event(row, event, text, run=run)
 	if is_due:
 		enqueue_mail(row.name)
 	frappe.db.commit()

@@ -1,6 +1,4 @@
-"""What people do with mail: inspect it, test rules on it, edit, approve and discard drafts, take threads
-over.
-"""
+"""What people look at: a mail with its history, the rules and what they would take, a mailbox's servers."""
 
 import json
 import smtplib
@@ -11,16 +9,13 @@ import frappe
 from frappe import _
 from frappe.utils import add_to_date, now_datetime
 
-from huf.ai.core.errors import UsageError
-from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.core.mail_types import Direction
 from huf.ai.mail import store, threads
-from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.delivery import find_sending_problem, show_present_states
 from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
-from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.inbox import InboxError, open_inbox
 from huf.ai.mail.intake import build_account
-from huf.ai.mail.jobs import message_from_row
+from huf.ai.mail.jobs import get_categories, message_from_row
 from huf.ai.mail.rules import Rule, check_rule, find_unreachable, try_rule
 from huf.ai.queries.tool_log import read_tool_log
 
@@ -36,8 +31,6 @@ RUN_FIELDS = [
 	"total_cost",
 ]
 CALL_FIELDS = ["call_type", "step", "status", "model", "input_tokens", "output_tokens", "cost"]
-UNSENT = (MailStatus.DRAFT, MailStatus.HELD, MailStatus.FAILED)
-"""Statuses of outgoing mail that a person may send or discard."""
 MAX_BACKTEST_MAILS = 500
 SMTP_TIMEOUT_S = 15
 
@@ -45,7 +38,9 @@ SMTP_TIMEOUT_S = 15
 
 
 def describe_mail(doc) -> dict:
-	"""{mail, rules, prepared, run, drafts, thread, events, with_person}: everything known of a mail."""
+	"""All that is known of a mail: {mail, rules, prepared, run, drafts, thread, events, with_person,
+	categories}.
+	"""
 	run = doc.run and frappe.db.get_value("Agent Run", doc.run, RUN_FIELDS, as_dict=True)
 	if run:
 		run.llm_calls = frappe.get_all(
@@ -64,6 +59,7 @@ def describe_mail(doc) -> dict:
 		"thread": thread_mails(doc, {}),
 		"events": [{**each, "details": parse_field(each.details, {})} for each in events],
 		"with_person": threads.is_with_person(doc.thread),
+		"categories": [each.name for each in get_categories()],
 	}
 
 
@@ -212,58 +208,3 @@ def check_smtp(mailbox) -> str | None:
 	except (OSError, smtplib.SMTPException) as error:
 		return f"{mailbox.smtp_host}:{mailbox.smtp_port} cannot be used: {error}"
 	return None
-
-
-# --- drafts and threads ---
-
-
-def read_edits(doc, text: str | None, subject: str | None, to: str | None) -> dict:
-	"""The fields a person has changed. Raises UsageError for an invalid address."""
-	values = {"text": text, "subject": subject, "recipients": to}
-	values = {key: value for key, value in values.items() if value is not None and value != doc.get(key)}
-	try:
-		read_recipients(values.get("recipients", doc.recipients) or "")
-	except ValueError as error:
-		raise UsageError(str(error)) from None
-	return {**values, "edited_by": frappe.session.user} if values else {}
-
-
-def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
-	values = read_edits(doc, text, subject, to)
-	status = MailStatus.DRAFT
-	if values and store.change_status(doc.name, status, status, **values):
-		store.write_event(doc, MailEvent.DRAFT_CHANGED, f"By {frappe.session.user}", run=doc.run)
-	return {"name": doc.name, "status": status.value}
-
-
-def approve_reply(doc, text: str | None, subject: str | None, to: str | None) -> dict:
-	if problem := find_sending_problem(doc.sender):
-		raise UsageError(problem)
-	values = {
-		**read_edits(doc, text, subject, to),
-		"approved_by": frappe.session.user,
-		"reason": None,
-		"attempts": 0,
-	}
-	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.APPROVED, **values):
-		store.write_event(doc, MailEvent.APPROVED, f"By {frappe.session.user}", run=doc.run)
-		enqueue_sending(doc.name)
-	return {"name": doc.name, "status": MailStatus.APPROVED.value}
-
-
-def discard_reply(doc) -> dict:
-	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.DISCARDED):
-		store.write_event(doc, MailEvent.DISCARDED, f"By {frappe.session.user}", run=doc.run)
-	return {"name": doc.name, "status": MailStatus.DISCARDED.value}
-
-
-def hand_over_thread(doc, reason: str) -> dict:
-	if not threads.is_with_person(doc.thread):
-		store.write_event(doc, MailEvent.ESCALATED, reason or f"Taken over by {frappe.session.user}")
-	return {"thread": doc.thread, "with_person": True}
-
-
-def return_thread(doc) -> dict:
-	if threads.is_with_person(doc.thread):
-		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
-	return {"thread": doc.thread, "with_person": False}

@@ -123,6 +123,10 @@ def change_status(name: str, before: MailStatus, after: MailStatus, **values: An
 	return True
 
 
+def assign_thread(thread: str, user: str | None) -> None:
+	frappe.db.sql(f"update `tab{MAIL}` set assigned_to = %s where thread = %s", (user, thread))
+
+
 def count_mail_attempt(name: str) -> int:
 	frappe.db.sql(f"update `tab{MAIL}` set attempts = attempts + 1 where name = %s", (name,))
 	return frappe.db.get_value(MAIL, name, "attempts") or 0
@@ -244,6 +248,7 @@ def insert_at(answers, row: Mapping[str, Any], status: MailStatus, place: int) -
 		"reply_to_mail": answers.name,
 		"sender": address,
 		"run_as": answers.run_as,
+		"assigned_to": answers.assigned_to,
 		**row,
 	}
 	name = mail_name(answers.mailbox, message_id)

@@ -203,7 +203,8 @@ class TestAgentRoute(MailTestCase):
 class TestPipeline(MailTestCase):
 	def test_without_a_model_a_mail_stays_unclassified(self):
 		done = self.work(self.take())
-		self.assertEqual((done.status, done.category, done.run), ("Done", "unclassified", None))
+		self.assertEqual((done.status, done.category, done.run), ("Failed", "unclassified", None))
+		self.assertIn("There is no model", done.reason)
 
 	def test_a_mail_is_put_into_a_category_and_a_reply_is_drafted(self):
 		with ModelServer() as server:

@@ -114,7 +114,9 @@ class TestMailbox(MailTestCase):
 		together([(process_all, random.sample([each.name for each in rows], len(rows))) for _ in range(2)])
 		frappe.db.rollback()
 		rows = self.rows_of(wanted)
-		self.assertEqual({each.status for each in rows}, {"Done"})
+		self.assertEqual(
+			{(each.route, each.status) for each in rows}, {("agent", "Done"), ("pipeline", "Failed")}
+		)
 		runs = frappe.get_all(
 			"Agent Run", {"agent": agent}, ["reference_name", "status"], order_by="name asc"
 		)

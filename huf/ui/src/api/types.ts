@@ -358,6 +358,18 @@ export interface MailStory {
 	drafts: JsonObject[];
 	events: { name: string; kind: string; creation: string; summary: string }[];
 	with_person: boolean;
+	categories: string[];
+}
+
+/** An unsent reply to a mail. */
+export interface WaitingReply {
+	name: string;
+	subject: string;
+	recipients: string;
+	status: string;
+	reason: string | null;
+	reply_to_mail: string | null;
+	creation: string;
 }
 
 export interface MailRule {
