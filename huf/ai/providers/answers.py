@@ -10,8 +10,14 @@ from secrets import token_hex
 from typing import Any
 
 from huf.ai.core.types import CallRequest, ModelReply, Usage
+from huf.ai.providers.http_connections import AnswerTooLarge
 from huf.ai.providers.response_guard import ResponseGuard
 from huf.ai.providers.text_tool_calls import ToolSchemas
+
+MAX_ANSWER_CHARS = 2_000_000
+"""Of text and arguments: more than any model writes at once, and what the journal stores of a call."""
+CALL_CHARS = 100
+"""What a call counts in addition to its name and arguments."""
 
 
 class TextRelay:
@@ -48,6 +54,7 @@ class AnswerBuilder:
 	def __init__(self, on_text: Callable[[str], None], tools: ToolSchemas | None = None):
 		self.parts: list[str] = []
 		self.calls: dict[int, dict[str, str]] = {}
+		self.chars = 0
 		self.finish_reason = ""
 		self.usage: Any = None
 		self.guard = None if tools is None else ResponseGuard(tools, on_text)
@@ -80,7 +87,14 @@ class AnswerBuilder:
 				self.add_call(part, index)
 		self.finish()
 
+	def count(self, chars: int) -> None:
+		"""Raises AnswerTooLarge."""
+		self.chars += chars
+		if self.chars > MAX_ANSWER_CHARS:
+			raise AnswerTooLarge(MAX_ANSWER_CHARS, "characters")
+
 	def add_text(self, text: str | None) -> None:
+		self.count(len(text or ""))
 		if text and self.guard:
 			self.guard.feed(text)
 		elif text:
@@ -92,12 +106,16 @@ class AnswerBuilder:
 			self.guard.finish()
 
 	def add_call(self, part, index: int) -> None:
+		self.count(CALL_CHARS * (index not in self.calls))
 		call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
 		call["id"] = part.id or call["id"]
-		call["name"] += part.function.name or ""
-		arguments = part.function.arguments or ""
-		# Some local servers send an object where text belongs.
-		call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments)
+		name, arguments = part.function.name or "", part.function.arguments or ""
+		if not isinstance(arguments, str):
+			# Some local servers send an object where text belongs.
+			arguments = json.dumps(arguments)
+		self.count(len(name) + len(arguments))
+		call["name"] += name
+		call["arguments"] += arguments
 
 	def to_reply(self, model: str, usage: Usage) -> ModelReply:
 		calls = tuple(

@@ -15,12 +15,24 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 
+MAX_BODY_BYTES = 16_000_000
+MAX_STREAM_BYTES = 64_000_000
+"""Of a streamed body, where each token comes in an envelope of a few hundred bytes."""
+MAX_LINE_BYTES = 8_000_000
+MAX_ERROR_BYTES = 100_000
 KEEPALIVE_S = 30
 """How long an idle connection stays open."""
 
 _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.ClientSession]] = (
 	WeakKeyDictionary()
 )
+
+
+class AnswerTooLarge(Exception):
+	"""A response exceeds a limit. It is not requested again."""
+
+	def __init__(self, limit: int, unit: str):
+		super().__init__(f"The answer is larger than {limit:,} {unit}.")
 
 
 def post(
@@ -79,11 +91,38 @@ def find_proxy(url: str) -> str | None:
 	return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
-async def read_lines(content: aiohttp.StreamReader) -> AsyncIterator[str]:
-	"""The non-empty lines of a body, as they arrive."""
-	rest = b""
+async def read_body(content: aiohttp.StreamReader, limit: int = MAX_BODY_BYTES) -> bytes:
+	"""A body as a whole. Raises AnswerTooLarge."""
+	pieces, size = [], 0
 	async for piece in content.iter_any():
+		size += len(piece)
+		if size > limit:
+			raise AnswerTooLarge(limit, "bytes")
+		pieces.append(piece)
+	return b"".join(pieces)
+
+
+async def read_error(content: aiohttp.StreamReader) -> str:
+	"""The beginning of a body."""
+	pieces, size = [], 0
+	async for piece in content.iter_any():
+		pieces.append(piece)
+		size += len(piece)
+		if size >= MAX_ERROR_BYTES:
+			break
+	return b"".join(pieces)[:MAX_ERROR_BYTES].decode("utf-8", "replace")
+
+
+async def read_lines(content: aiohttp.StreamReader) -> AsyncIterator[str]:
+	"""The non-empty lines of a body, as they arrive. Raises AnswerTooLarge."""
+	rest, size = b"", 0
+	async for piece in content.iter_any():
+		size += len(piece)
 		*whole, rest = (rest + piece).split(b"\n")
+		if size > MAX_STREAM_BYTES:
+			raise AnswerTooLarge(MAX_STREAM_BYTES, "bytes")
+		if len(rest) > MAX_LINE_BYTES:
+			raise AnswerTooLarge(MAX_LINE_BYTES, "bytes in one line")
 		for line in whole:
 			if line and line != b"\r":
 				yield line.decode("utf-8", "replace")

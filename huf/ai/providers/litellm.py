@@ -26,6 +26,7 @@ from huf.ai.loop.planner import PlanningModel
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.answers import AnswerBuilder, TextRelay
 from huf.ai.providers.failures import invalid_answer_error, model_error
+from huf.ai.providers.http_connections import AnswerTooLarge
 from huf.ai.providers.images import insert_images
 from huf.ai.providers.models import Prices, estimate_max_tokens, read_model_facts, uses_planner
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
@@ -228,6 +229,10 @@ class ModelCall:
 		answer = AnswerBuilder(relay.add, known)
 		try:
 			await fetch(kwargs, answer, self.way)
+		except AnswerTooLarge as error:
+			raise invalid_answer_error(
+				str(error), self.provider, self.model, retryable=False, usage=Usage(cost=None)
+			) from None
 		except known_errors() as error:
 			secret = self.fixed.get("api_key")
 			raise model_error(
