@@ -11,6 +11,7 @@ from typing import Any
 
 import frappe
 from jinja2 import Environment, TemplateSyntaxError
+from jinja2.nodes import Extends, FromImport, Import, Include
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.trigger_types import ConditionResult
@@ -22,6 +23,7 @@ MAX_VALUE_CHARS = 60
 MAX_ERROR_CHARS = 300
 HIDDEN = {"Password"}
 NO_VALUE = {"Table", "Table MultiSelect", "Section Break", "Column Break", "Tab Break", "HTML", "Button"}
+OTHER_TEMPLATES = (Extends, FromImport, Import, Include)
 TEMPLATE_OVERRIDES: dict[str, Any] = {"frappe": {}, "FrappeClient": None, "run_script": None}
 """Hides what Frappe offers to templates beyond values: who writes a trigger must not read past permissions.
 """
@@ -184,19 +186,25 @@ def find_free_names(expression: str) -> set[str]:
 def validate_prompt(template: str | None) -> None:
 	"""Raises UsageError for a prompt that can never be rendered."""
 	try:
-		Environment().parse(template or "")
+		tree = Environment().parse(template or "")
 	except TemplateSyntaxError as error:
 		raise UsageError(
 			f"The prompt is not a Jinja template: {error.message} (line {error.lineno})."
 		) from None
 	if ".__" in (template or ""):
 		raise UsageError("Names with two underscores are not allowed in a prompt.")
+	if next(tree.find_all(OTHER_TEMPLATES), None):
+		# On a bench these read any template file of an app, and an app's source may hold more than a prompt.
+		raise UsageError(
+			"A prompt cannot include, import or extend another template. Write the text into it."
+		)
 
 
 def render_prompt(template: str, names: dict) -> str:
 	"""The rendered prompt. Raises UsageError for a template that cannot be rendered, or whose result is
 	empty.
 	"""
+	validate_prompt(template)
 	message_count = len(frappe.local.message_log)
 	try:
 		# Frappe takes a single line for the path of a template file.

@@ -6,6 +6,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.stored_secrets import is_entered, is_stored, refuse_address
 from huf.ai.tools import custom_functions, registry
 from huf.ai.tools.types import TOOL_NAME, TOOL_TYPES, build_description, build_parameters, list_tool_names
 
@@ -55,6 +56,15 @@ class AgentToolFunction(Document):
 			)
 		if self.base_url and not re.match(r"https?://[^/\s]+", self.base_url):
 			frappe.throw(_("Base URL must begin with http:// or https://"))
+		before = self.get_doc_before_save()
+		if before and before.base_url and before.base_url != self.base_url:
+			self.check_headers()
+
+	def check_headers(self):
+		"""Header values are sent to Base URL: a new address needs them again."""
+		for row in self.headers:
+			if is_stored(row, "value") and not is_entered(row.value):
+				refuse_address(self, "base_url", row.header)
 
 	def set_effect(self):
 		"""The type determines the effect, except for types that can do anything; these default to what the

@@ -1,0 +1,33 @@
+"""Keeps a stored secret from being sent to an address that its owner did not choose."""
+
+import frappe
+from frappe import _
+from frappe.utils.password import get_decrypted_password
+
+
+def require_secret_again(doc, address_field: str, *secret_fields: str) -> None:
+	"""Refuse a document whose address changed while a stored secret stays.
+
+	Who may write a document may not read its secrets, and could otherwise have them sent to a server of
+	their own.
+	"""
+	before = doc.get_doc_before_save()
+	if not before or (before.get(address_field) or "") == (doc.get(address_field) or ""):
+		return
+	for field in secret_fields:
+		if is_stored(doc, field) and not is_entered(doc.get(field)):
+			refuse_address(doc, address_field, _(doc.meta.get_label(field)))
+
+
+def refuse_address(doc, address_field: str, secret: str) -> None:
+	address = _(doc.meta.get_label(address_field))
+	frappe.throw(_("{0} has changed. Enter {1} again, because it is sent there.").format(address, secret))
+
+
+def is_stored(doc, field: str) -> bool:
+	return bool(get_decrypted_password(doc.doctype, doc.name, field, raise_exception=False))
+
+
+def is_entered(value: str | None) -> bool:
+	"""Whether a password field holds a new value; Frappe shows a stored one as asterisks."""
+	return bool((value or "").strip("*"))
