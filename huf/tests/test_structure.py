@@ -24,6 +24,7 @@ PACKAGES = (
 	"ai.knowledge",
 	"ai.queries",
 	"ai.dry_run",
+	"ai.mcp_client",
 	"ai.tools",
 	"ai.providers",
 	"ai.loop",

@@ -10,9 +10,10 @@ import frappe
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge.search import search_knowledge
+from huf.ai.mcp_client import connections
 from huf.ai.tools import custom_functions, document_tools, registry
 from huf.ai.tools.sources import number_results
-from huf.ai.tools.types import KNOWLEDGE, READ_DOCUMENT
+from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, READ_DOCUMENT
 
 RunChild = Callable[[str, str], Awaitable[dict]]
 """Runs another agent as a tool call of the present run: (agent name, prompt) -> {run, status, response,
@@ -154,6 +155,10 @@ async def handle_speech_to_text(tool, file_url):
 	return await services.transcribe_audio(tool.model, source.file_name, source.get_content())
 
 
+async def handle_mcp_tool(tool, /, **arguments):
+	return await connections.call_tool(tool.mcp_connection, tool.mcp_tool, arguments)
+
+
 HANDLERS: dict[str, Callable] = {
 	"Get Document": handle_get_document,
 	"Get Multiple Documents": handle_get_documents,
@@ -178,5 +183,6 @@ HANDLERS: dict[str, Callable] = {
 	"POST": handle_post,
 	KNOWLEDGE: handle_search_knowledge,
 	"Speech to Text": handle_speech_to_text,
+	MCP_TOOL: handle_mcp_tool,
 }
 """By type; Run Agent has none here, because its handler needs a `RunChild`."""

@@ -23,6 +23,10 @@ class UntrustedSource(str, Enum):
 URL_ARGUMENTS = ("url", "urls", "link", "address")
 TYPES_WITHOUT_DESTINATION = ("Run Agent", "Speech to Text")
 """External tool types without a destination of the model's choice; a called agent checks its own tools."""
+GATEWAY_TYPES = ("MCP Tool",)
+"""Types whose server may pass on what it gets: its own address is a known destination only if the agent's
+hosts name it.
+"""
 TOOLS_WITH_FIXED_DESTINATION = ("web_search",)
 """Tools whose destination the site's manager has set."""
 
@@ -71,9 +75,11 @@ def find_egress_risk(
 	if call.tool_name in TOOLS_WITH_FIXED_DESTINATION:
 		return None
 	read = " and ".join(sorted(each.value for each in sources))
+	own_host = parse_host(call.base_url or "")
+	is_known = own_host and (call.tool_type not in GATEWAY_TYPES or is_allowed_host(own_host, hosts))
 	if not call.urls:
-		return None if call.base_url else f"It could carry out what the run has read from {read}."
-	allowed = [*hosts, parse_host(call.base_url or "")]
+		return None if is_known else f"It could carry out what the run has read from {read}."
+	allowed = [*hosts, own_host] if is_known else hosts
 	for url in call.urls:
 		is_seen = sources == {UntrustedSource.WEB} and call.is_plain_link and url in seen
 		host = parse_host(url, call.base_url)

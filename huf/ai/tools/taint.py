@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.egress import TYPES_WITHOUT_DESTINATION, UntrustedSource
-from huf.ai.tools.types import KNOWLEDGE
+from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL
 
 MAIL_DOCTYPES = ("Agent Mail", "Communication")
 READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%'
@@ -65,12 +65,14 @@ def find_untrusted_calls(conversation: str, columns: str, ending: str) -> list:
 		where (run.conversation = %s or run.name in (
 			select message.run from `tabAgent Message` message where message.conversation = %s))
 			and made.status = 'Success' and (
-			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s
+			(made.effect = 'external' and tool.types not in %s) or tool.types = %s
+			or tool.reference_doctype in %s
 			or (tool.types = %s and made.result like %s)) {ending}""",
 		(
 			conversation,
 			conversation,
 			TYPES_WITHOUT_DESTINATION,
+			MCP_TOOL,
 			MAIL_DOCTYPES,
 			KNOWLEDGE,
 			'%"untrusted": true%',

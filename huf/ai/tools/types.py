@@ -58,6 +58,7 @@ READ_DOCUMENT, DETAIL_SUFFIX = "Read Document", "_detail"
 """The type that makes two tools, and the suffix of the second tool's name."""
 KNOWLEDGE = "Search Knowledge"
 RUN_AGENT = "Run Agent"
+MCP_TOOL = "MCP Tool"
 CODE_TYPES = ("Custom Function", "App Provided")
 """Types whose calls run an app's own code."""
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -239,6 +240,7 @@ TOOL_TYPES = {
 	RUN_AGENT: ToolType(EXTERNAL, run_agent_schema, "agent"),
 	KNOWLEDGE: ToolType(READ, search_schema),
 	"Speech to Text": ToolType(EXTERNAL, speech_schema, "model"),
+	MCP_TOOL: ToolType(EXTERNAL, empty_schema, "mcp_connection"),
 }
 
 

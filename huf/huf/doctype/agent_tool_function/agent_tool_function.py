@@ -7,10 +7,19 @@ from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.stored_secrets import is_entered, is_stored, refuse_address
+from huf.ai.mcp_client.connections import find_chosen
+from huf.ai.mcp_client.definitions import ToolDefinition
 from huf.ai.tools import custom_functions, registry
-from huf.ai.tools.types import TOOL_NAME, TOOL_TYPES, build_description, build_parameters, list_tool_names
+from huf.ai.tools.types import (
+	MCP_TOOL,
+	TOOL_NAME,
+	TOOL_TYPES,
+	build_description,
+	build_parameters,
+	list_tool_names,
+)
 
-CONFIGURABLE_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent"}
+CONFIGURABLE_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent", MCP_TOOL}
 """Types whose effect the type alone does not determine."""
 
 
@@ -20,6 +29,7 @@ class AgentToolFunction(Document):
 	def validate(self):
 		self.check_name()
 		self.check_needs()
+		self.copy_mcp_tool()
 		self.check_parameters()
 		self.check_address()
 		self.set_effect()
@@ -38,6 +48,18 @@ class AgentToolFunction(Document):
 			)
 		if self.reference_doctype and frappe.get_meta(self.reference_doctype).istable:
 			frappe.throw(_("{0} is a child table. Choose its parent DocType.").format(self.reference_doctype))
+
+	def copy_mcp_tool(self):
+		"""What people chose in the connection counts: one place for the effect and the approval."""
+		if self.types != MCP_TOOL:
+			self.mcp_connection = self.mcp_tool = None
+			return
+		connection = frappe.get_doc("MCP Server Connection", self.mcp_connection)
+		row = find_chosen(connection, self.mcp_tool)
+		if row is None:
+			frappe.throw(_("Choose the tool in its MCP Server Connection; that makes its record here."))
+		self.description, self.effect = row.description, row.effect
+		self.requires_approval, self.base_url = row.requires_approval, connection.origin
 
 	def check_parameters(self):
 		names = [row.fieldname for row in self.parameters]
@@ -91,6 +113,9 @@ class AgentToolFunction(Document):
 		self.function_definition = json.dumps(definition, indent=1, ensure_ascii=False)
 
 	def schema(self) -> dict:
+		if self.types == MCP_TOOL:
+			connection = frappe.get_doc("MCP Server Connection", self.mcp_connection)
+			return ToolDefinition.parse(find_chosen(connection, self.mcp_tool).definition).input_schema
 		if self.types in ("Custom Function", "App Provided") and not self.parameters:
 			offered = self.offered()
 			return offered.parameters if offered else custom_functions.build_schema(self.function())

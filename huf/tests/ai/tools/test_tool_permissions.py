@@ -31,9 +31,9 @@ ARGUMENTS = {
 	"Get Value": lambda name: {"name": name, "fieldname": "title"},
 	"Set Value": lambda name: {"name": name, "fieldname": "status", "value": "Closed"},
 }
-ELSEWHERE = {"GET", "POST", "Run Agent", "Search Knowledge", "Speech to Text"}
-"""Types that read no document of the DocType: see the tests below, and test_http, test_admission and
-test_canary.
+ELSEWHERE = {"GET", "POST", "Run Agent", "Search Knowledge", "Speech to Text", "MCP Tool"}
+"""Types that read no document of the DocType: see the tests below, and test_http, test_admission,
+test_canary and test_connections.
 """
 
 
