@@ -6,6 +6,7 @@ import aiohttp
 import httpx2
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.telemetry import trace_headers
 from huf.ai.tools.http import explain_error, make_socket_factory
 
 NOT_FORWARDED = (b"host", b"content-length", b"transfer-encoding", b"accept-encoding")
@@ -40,7 +41,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 			response = await self.session.request(
 				request.method,
 				url,
-				headers=[*headers, ("Accept-Encoding", "identity")],
+				headers=[*headers, *trace_headers().items(), ("Accept-Encoding", "identity")],
 				data=body or None,
 				allow_redirects=False,
 			)

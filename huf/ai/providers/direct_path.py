@@ -13,6 +13,7 @@ from typing import Any
 
 import aiohttp
 
+from huf.ai.core.telemetry import trace_headers
 from huf.ai.providers.answers import AnswerBuilder
 from huf.ai.providers.http_connections import AnswerTooLarge, post, read_body, read_error, read_lines
 
@@ -177,6 +178,7 @@ class DirectPath:
 	async def send(self, template: RequestTemplate, kwargs: dict, answer: AnswerBuilder) -> None:
 		body = self.build_body(kwargs)
 		url, headers = template.fill_key(kwargs["api_key"])
+		headers |= trace_headers()
 		verify = self.verify if url.startswith("https:") else True
 		async with post(url, headers, template.serialize(body), kwargs["timeout"], verify) as response:
 			if response.status >= 400:

@@ -19,6 +19,7 @@ from huf.ai.concurrency.event_loops import run_on_model_loop
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
 from huf.ai.core.settings import find_cached, get_settings
+from huf.ai.core.telemetry import trace_headers
 from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW, Room
 from huf.ai.loop.model import Model, OnText
@@ -282,6 +283,8 @@ async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:
 			return await path.complete(template, kwargs, answer)
 		if way is CallWay.DIRECT:
 			raise ValueError(f"Connection is Direct, but this model cannot be called that way. {found}")
+	if headers := trace_headers():
+		kwargs = {**kwargs, "extra_headers": headers}
 	await run_on_model_loop(ask_wrapped(kwargs, answer))
 
 

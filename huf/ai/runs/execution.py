@@ -29,6 +29,7 @@ from huf.ai.runs.messages import build_messages
 from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.runs.summaries import SummaryJournal, summarize
+from huf.ai.runs.tracing import TracedJournal, choose_journal, keeps_contents, traced
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import expire_pending
 from huf.ai.storage.events import RunEventEmitter
@@ -46,6 +47,12 @@ CHILD_WAITS = "It waits for a person's approval and continues by itself. Its ans
 
 async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Work on a run until it ends, or until it waits for a person. Raises LeaseLost."""
+	with traced(run) as trace:
+		trace.result = await work_on_run(run, listeners)
+		return trace.result
+
+
+async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 	emit = RunEventEmitter(run.name, run.request, listeners, run.manager, run.attempts)
 	emit(EventKind.RUN_STARTED, describe_start(run))
 	started = time.monotonic()
@@ -140,7 +147,7 @@ async def call_provider(
 
 def make_journal(run: OpenRun, limits: list[Limit]) -> RunJournal:
 	manager = run.manager
-	return RunJournal(
+	journal = choose_journal()(
 		run.lease,
 		manager.provider,
 		manager.model,
@@ -148,6 +155,9 @@ def make_journal(run: OpenRun, limits: list[Limit]) -> RunJournal:
 		run.recorded,
 		limits,
 	)
+	if isinstance(journal, TracedJournal):
+		journal.has_contents = keeps_contents(run)
+	return journal
 
 
 async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dict], Usage]:

@@ -13,6 +13,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import execute_run
 from huf.ai.runs.finish import fail_run
 from huf.ai.runs.start import OpenRun, load_run, start_run
+from huf.ai.runs.tracing import continuing, trace_of_request
 from huf.ai.storage import leases
 from huf.ai.storage.budgets import settle_abandoned_calls, settle_lost_runs
 from huf.ai.storage.jobs import enqueue_job
@@ -30,14 +31,16 @@ def enqueue_run(request: AgentRequest) -> OpenRun:
 
 
 def enqueue_work(run: str, **how) -> None:
+	if trace := trace_of_request():
+		how["trace"] = trace
 	enqueue_job("huf.ai.runs.queue.work_on", queue="long", timeout=JOB_TIMEOUT_S, run=run, **how)
 
 
-def work_on(run: str, now: datetime | None = None) -> RunResult | None:
+def work_on(run: str, now: datetime | None = None, trace: dict | None = None) -> RunResult | None:
 	"""Execute a queued or abandoned run unless another worker has it; the job's outermost function.
 
 	Returns None if another worker has it, if it has ended, or if another run of its conversation is active,
-	which will enqueue it when it ends.
+	which will enqueue it when it ends. `trace`: the trace that the run belongs to.
 	"""
 	conversation = frappe.db.get_value("Agent Run", run, "conversation")
 	if conversation and not leases.claim_conversation(conversation, run, now):
@@ -47,7 +50,7 @@ def work_on(run: str, now: datetime | None = None) -> RunResult | None:
 	if lease is None:
 		return None
 	user = frappe.db.get_value("Agent Run", run, "run_as")
-	with acting_as(user):
+	with acting_as(user), continuing(trace):
 		try:
 			return carry_on(run, lease)
 		except LeaseLost:
