@@ -19,6 +19,10 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/v1/models", "huf.api.openai.models"),
 	("/v1/models/*", "huf.api.openai.models"),
 	("/v1/chat/completions", "huf.api.openai.chat_completions"),
+	("/v1/responses", "huf.api.responses.create"),
+	("/v1/responses/*", "huf.api.response_records.response"),
+	("/v1/conversations", "huf.api.response_records.create_conversation"),
+	("/v1/conversations/*", "huf.api.response_records.conversation"),
 	("/v1/*", "huf.api.openai.unknown"),
 )
 """(path, function); the first match counts.

@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response
 
 from huf.api.wire.openai_errors import error_body
 
-PATH = "/api/method/huf.api.openai."
+PATHS = ("/api/method/huf.api.openai.", "/api/method/huf.api.response")
 STATUSES = {405: 400, 417: 400}
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
 
@@ -21,13 +21,13 @@ def take_bearer_key() -> None:
 	"""before_request: Frappe reads `Bearer KEY:SECRET` as its own `token KEY:SECRET`."""
 	request = frappe.local.request
 	kind, _, key = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-	if request.path.startswith(PATH) and kind.lower() == "bearer" and ":" in key:
+	if request.path.startswith(PATHS) and kind.lower() == "bearer" and ":" in key:
 		request.environ["HTTP_AUTHORIZATION"] = f"token {key.strip()}"
 
 
 def format_refusal(response: Response | None = None, request=None) -> None:
 	"""after_request: an error that Frappe raised before or in a function, as OpenAI's error body."""
-	if response is None or response.status_code < 400 or not request.path.startswith(PATH):
+	if response is None or response.status_code < 400 or not request.path.startswith(PATHS):
 		return
 	if "error" in (response.get_json(silent=True) or {}):
 		return

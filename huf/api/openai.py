@@ -120,4 +120,6 @@ def keep_image(url) -> str:
 @frappe.whitelist(allow_guest=True, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 def unknown():
 	"""Everything else below /v1."""
-	return openai_error(404, "Unknown address. Huf has /v1/models and /v1/chat/completions.")
+	return openai_error(
+		404, "Unknown address. Huf has /v1/models, /v1/chat/completions, /v1/responses, /v1/conversations."
+	)
