@@ -19,6 +19,7 @@ from huf.ai.core.types import AgentRequest, RunEvent
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs import admission
 from huf.ai.runs.queue import enqueue_run
+from huf.ai.storage.drafts import is_pending
 from huf.api.openai import OWN_TOOLS, ModelNotFound, describe_missing, keep_image
 from huf.api.wire.json_body import BadRequest, json_response, read_flag
 from huf.api.wire.openai import read_image_urls
@@ -78,7 +79,7 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 	if conversation := read_conversation_id(others.get("conversation")):
 		fields["conversation"] = {"id": conversation}
 	if given.message is None:
-		builder, events = answer_approval(given, fields)
+		builder, events = answer_approvals(given, fields)
 	else:
 		request = read_request(model, given, conversation, others)
 		builder = ResponseBuilder(request.agent, asks=asks, fields=fields)
@@ -159,13 +160,17 @@ def read_metadata(metadata: Any) -> dict[str, str]:
 	return {str(key)[:64]: str(value)[:512] for key, value in metadata.items()}
 
 
-def answer_approval(given: Input, fields: dict) -> tuple[ResponseBuilder, Iterator[RunEvent | None]]:
-	"""Answer the draft that the last approval response names; what its run does then is the response."""
-	answer = given.approvals[-1]
-	read_run(f"{RESPONSE}{approvals.get_open_draft(answer.draft, answer.digest).run}")
-	row, made, events = answer_and_follow(answer.draft, answer.digest, answer.approved, reason=answer.reason)
-	made_before = frozenset(call.call_id for call in made)
-	return ResponseBuilder(row.agent, asks=True, skipped=made_before, fields=fields), events
+def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Iterator[RunEvent | None]]:
+	"""Answer the drafts that the approval responses name; what their run does then is the response.
+
+	Clients that keep the conversation send earlier answers again, so those that were given count no more.
+	"""
+	answers = [each for each in given.approvals if is_pending(each.draft)] or [given.approvals[-1]]
+	read_run(f"{RESPONSE}{approvals.get_open_draft(answers[-1].draft, answers[-1].digest).run}")
+	run, made, _, events = answer_and_follow(answers)
+	agent = frappe.db.get_value("Agent Run", run, "agent")
+	skipped = frozenset(call.call_id for call in made)
+	return ResponseBuilder(agent, asks=True, skipped=skipped, fields=fields), events
 
 
 def read_run(response: str) -> Any:

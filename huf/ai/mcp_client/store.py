@@ -49,6 +49,11 @@ def read_grant(connection: str) -> dict:
 	return json.loads(get_decrypted_password(CONNECTION, connection, GRANT, raise_exception=False) or "{}")
 
 
+def clear_grant(connection: str) -> None:
+	"""Forget the tokens of another server. Does not commit."""
+	set_encrypted_password(CONNECTION, connection, "{}", GRANT)
+
+
 def write_grant(connection: str, grant: dict) -> None:
 	"""Commits at once: an authorization server may accept a refresh token only once."""
 	set_encrypted_password(CONNECTION, connection, json.dumps(grant), GRANT)

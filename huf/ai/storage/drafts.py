@@ -123,6 +123,10 @@ def read_drafts(run: str) -> dict[str, Any]:
 	return {row.name: row for row in rows}
 
 
+def is_pending(name: str) -> bool:
+	return frappe.db.get_value(DRAFT, name, "status") == PENDING
+
+
 def has_pending(run: str) -> bool:
 	"""Whether a person has still to answer a draft of the run."""
 	return bool(frappe.db.exists(DRAFT, {"run": run, "status": PENDING}))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from huf.ai.chat.external import GivenAnswer
 from huf.ai.core.types import EventKind, RunEvent
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.json_body import BadRequest
@@ -32,22 +33,12 @@ TEXT_TYPES = ("input_text", "output_text", "text")
 
 
 @dataclass(frozen=True)
-class Approval:
-	"""A person's answer to an approval request. `draft` and `digest` name the call as it was presented."""
-
-	draft: str
-	digest: str
-	approved: bool
-	reason: str | None = None
-
-
-@dataclass(frozen=True)
 class Input:
 	"""`message`: the last one, the user's, in OpenAI's chat form; `earlier` ones; answers to approvals."""
 
 	message: dict | None
 	earlier: tuple[dict, ...] = ()
-	approvals: tuple[Approval, ...] = ()
+	approvals: tuple[GivenAnswer, ...] = ()
 
 
 # --- requests ---
@@ -84,12 +75,12 @@ def to_chat_part(part: Any) -> Any:
 	return {"type": IMAGE, IMAGE: part.get("image_url")} if kind == "input_image" else part
 
 
-def read_approval(item: dict) -> Approval:
+def read_approval(item: dict) -> GivenAnswer:
 	name = str(item.get("approval_request_id") or "")
 	draft, _, digest = name.removeprefix(APPROVAL).partition("_")
 	if not name.startswith(APPROVAL) or not digest or not isinstance(item.get("approve"), bool):
 		raise BadRequest("An approval response needs approval_request_id and approve (true or false).")
-	return Approval(draft, digest, item["approve"], item.get("reason"))
+	return GivenAnswer(draft, digest, item["approve"], reason=item.get("reason"))
 
 
 def read_prompt(message: dict) -> str:

@@ -3,14 +3,17 @@ OpenAI's clients in responses_clients_test.
 """
 
 import json
+from unittest.mock import patch
 
 import frappe
 
-from huf.ai.chat.approvals import cancel_run
+from huf.ai.chat import approvals
+from huf.ai.runs.queue import work_on
 from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
+from huf.tests.doctypes import make_order
 from huf.tests.factories import make_agent, make_user
 from huf.tests.http import send
-from huf.tests.model_server import text
+from huf.tests.model_server import call, text, tool_calls
 
 
 class TestResponses(OpenAITestCase):
@@ -65,7 +68,24 @@ class TestResponses(OpenAITestCase):
 		for broken in ({**answer, "approve": "yes"}, {**answer, "approval_request_id": "mcpr_x"}):
 			self.assertEqual(self.create(input=[broken]).status_code, 400)
 		self.assertEqual(self.note(), "old")
-		cancel_run(waiting["metadata"]["run"])
+		approvals.cancel_run(waiting["metadata"]["run"])
+
+	def test_calls_of_one_turn_are_answered_together(self):
+		other = make_order("screw", note="old")
+		arguments = [{"name": name, "values": {"note": "new"}} for name in (self.order.name, other.name)]
+		self.server.script(tool_calls([call(self.update, each) for each in arguments]), text("Both."))
+		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
+		waiting = self.create(model=self.agent, tools=tools).json
+		requests = [each for each in waiting["output"] if each["type"] == "mcp_approval_request"]
+		self.assertEqual([json.loads(each["arguments"]) for each in requests], arguments)
+		answers = [
+			{"type": "mcp_approval_response", "approval_request_id": each["id"], "approve": True}
+			for each in requests
+		]
+		with patch.object(approvals, "enqueue_work", work_on):
+			done = self.create(input=answers).json
+		self.assertEqual([each["type"] for each in done["output"]], ["mcp_call", "mcp_call", "message"])
+		self.assertEqual(done["output"][-1]["content"][0]["text"], "Both.")
 
 	def test_an_agent_of_others_is_no_model(self):
 		hidden = make_agent(roles=[{"role": "System Manager"}])

@@ -6,14 +6,17 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.stored_secrets import is_entered, is_stored, refuse_address, require_secret_again
 from huf.ai.core.types import Effect
 from huf.ai.mcp_client.connections import get_command
 from huf.ai.mcp_client.definitions import ToolDefinition, describe_change, make_tool_name
-from huf.ai.mcp_client.store import read_offered
+from huf.ai.mcp_client.store import clear_grant, read_offered
+from huf.ai.storage.jobs import enqueue_job
 
 STATE_FIELDS = ("state", "server", "checked_at", "error", "offered")
 CONNECTED_BY = ("transport", "url", "command", "auth", "allow_private_hosts", "disabled")
 """Fields after whose change the server is asked for its tools again."""
+REFRESH = "huf.ai.mcp_client.connections.refresh"
 CHOICES = ("chosen", "effect", "requires_approval")
 """Fields of a tool's row that people set; all others come from the server or from an acceptance."""
 FUNCTION = "Agent Tool Function"
@@ -26,18 +29,14 @@ class MCPServerConnection(Document):
 		self.keep_state()
 		self.check_address()
 		self.check_authentication()
+		self.check_secrets()
 		self.set_tools()
 
 	def on_update(self):
 		frappe.clear_document_cache(self.doctype, self.name)
 		self.update_functions()
 		if self.get_doc_before_save() is None or any(map(self.has_value_changed, CONNECTED_BY)):
-			frappe.enqueue(
-				"huf.ai.mcp_client.connections.refresh",
-				queue="short",
-				enqueue_after_commit=True,
-				name=self.name,
-			)
+			enqueue_job(REFRESH, after_commit=True, queue="short", name=self.name)
 
 	def on_trash(self):
 		for name in self.functions().values():
@@ -77,6 +76,18 @@ class MCPServerConnection(Document):
 		if self.auth == "OAuth" and self.grant == "Client Credentials":
 			if not (self.client_id and self.client_secret and self.issuer):
 				frappe.throw(_("Client credentials need the client ID, its secret and the issuer."))
+
+	def check_secrets(self):
+		"""A changed address gets no stored secret: what is sent there is entered again."""
+		require_secret_again(self, "url", "bearer_token", "client_secret")
+		require_secret_again(self, "issuer", "client_secret")
+		before = self.get_doc_before_save()
+		if not before or (before.url, before.issuer) == (self.url, self.issuer):
+			return
+		for row in self.headers:
+			if is_stored(row, "value") and not is_entered(row.value):
+				refuse_address(self, "url", row.header)
+		clear_grant(self.name)
 
 	def set_tools(self):
 		"""A row per tool that the server offers or that was chosen; choosing one accepts what it says now."""

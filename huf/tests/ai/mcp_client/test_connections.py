@@ -154,6 +154,21 @@ class TestAuthentication(ConnectionTestCase):
 			self.assertNotIn(SECRET, repr(rows))
 		self.assertNotIn(SECRET, repr(frappe.get_doc(CONNECTION, connection).as_dict()))
 
+	def test_a_stored_secret_is_not_sent_to_a_changed_address(self):
+		good, other = enter(self, McpServer(token=SECRET)), enter(self, McpServer())
+		connection = self.connect(good, auth="Bearer", bearer_token=SECRET)
+		self.assertTrue(self.refreshed["ok"])
+		doc = frappe.get_doc(CONNECTION, connection)
+		doc.url = other.url
+		with self.assertRaisesRegex(frappe.ValidationError, "Enter Bearer Token again"):
+			doc.save()
+		headers = [{"header": "X-Key", "value": SECRET}]
+		connection = self.connect(good, auth="Headers", headers=headers)
+		doc = frappe.get_doc(CONNECTION, connection)
+		doc.url = other.url
+		with self.assertRaisesRegex(frappe.ValidationError, "Enter X-Key again"):
+			doc.save()
+
 
 class TestCommand(ConnectionTestCase):
 	def test_only_a_command_of_the_site_s_configuration_is_started(self):

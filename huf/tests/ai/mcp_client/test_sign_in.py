@@ -47,6 +47,14 @@ class TestSignIn(ConnectionTestCase):
 		with self.assertRaises(UsageError):
 			mcp_connection.callback(**answer)
 
+	def test_tokens_do_not_follow_a_changed_address(self):
+		self.sign_in()
+		doc = frappe.get_doc(CONNECTION, self.connection)
+		doc.url = f"{self.server.url}/other"
+		doc.save()
+		frappe.db.commit()
+		self.assertIn("Nobody is signed in", mcp_connection.refresh(self.connection)["error"])
+
 	def test_the_request_has_pkce_and_the_client_s_document_is_public(self):
 		address = urlsplit(mcp_connection.sign_in(self.connection))
 		query = parse_qs(address.query)
