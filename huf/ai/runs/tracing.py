@@ -23,6 +23,8 @@ from huf.ai.runs.start import OpenRun
 from huf.ai.storage.journal import RunJournal
 
 MAX_CONTENT_CHARS = 20_000
+MEASURED = (names.OPERATION, names.PROVIDER, names.REQUEST_MODEL, names.AGENT, names.TOOL)
+"""Attributes of metrics: few values each, and no contents."""
 
 
 class OpenSpan:
@@ -39,16 +41,13 @@ class OpenSpan:
 	def end(self, attributes: dict, error: str | None = None, message: str | None = None) -> None:
 		"""`error`: the kind of failure, for metrics too; `message`: what people read about it."""
 		self.span.set_attributes(drop_empty(attributes))
-		measured = {**self.attributes}
-		for per_call in (names.CALL_ID, names.CONVERSATION, names.RUN):
-			measured.pop(per_call, None)
+		self.measured = {key: value for key, value in self.attributes.items() if key in MEASURED}
 		if error:
-			measured[names.ERROR_TYPE] = error
+			self.measured[names.ERROR_TYPE] = error
 			self.span.set_attribute(names.ERROR_TYPE, error)
 			self.span.set_status(StatusCode.ERROR, mask_secrets(message or error)[:500])
-		self.measured = measured
 		_, durations, _ = telemetry.get_instruments()
-		durations.record(time.monotonic() - self.started, measured)
+		durations.record(time.monotonic() - self.started, self.measured)
 		otel_context.detach(self.token)
 		self.span.end()
 
@@ -171,17 +170,16 @@ class TracedJournal(RunJournal):
 			names.TOOL_TYPE: "function",
 			names.CALL_ID: call.request.id,
 			names.EFFECT: call.effect.value,
-			names.TOOL_ARGUMENTS: call.request.arguments if self.has_contents else None,
+			names.TOOL_ARGUMENTS: clean(call.request.arguments) if self.has_contents else None,
 		}
 		self.tool_spans[call.position] = OpenSpan(
 			names.EXECUTE_TOOL, call.request.name, SpanKind.INTERNAL, attributes, None
 		)
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None:
-		contents = tool_result.text if self.has_contents else None
 		attributes = {
 			names.CALL_STATUS: tool_result.status.value,
-			names.TOOL_RESULT: mask_secrets(contents)[:MAX_CONTENT_CHARS] if contents else None,
+			names.TOOL_RESULT: clean(tool_result.text) if self.has_contents else None,
 		}
 		span = self.tool_spans.pop(tool_result.call.position)
 		span.end(attributes, None if tool_result.ok else tool_result.status.value.lower())
@@ -202,8 +200,12 @@ def keeps_contents(run: OpenRun) -> bool:
 
 
 def to_messages(role: str, text: str) -> str:
-	content = mask_secrets(text or "")[:MAX_CONTENT_CHARS]
-	return json.dumps([{"role": role, "parts": [{"type": "text", "content": content}]}], ensure_ascii=False)
+	parts = [{"type": "text", "content": clean(text or "")}]
+	return json.dumps([{"role": role, "parts": parts}], ensure_ascii=False)
+
+
+def clean(content: str) -> str:
+	return mask_secrets(content)[:MAX_CONTENT_CHARS]
 
 
 def describe_usage(usage: Usage) -> dict[str, Any]:

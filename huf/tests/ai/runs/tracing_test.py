@@ -122,6 +122,9 @@ class TestTraces(SiteTestCase):
 		self.assertIn("How many", found)
 		self.assertIn('\\"limit\\"', found.replace("\\\\", "\\"))
 		self.assertNotIn("sk-secret-12345678", found)
+		measured = self.reader.get_metrics_data().to_json()
+		self.assertNotIn("How many", measured)
+		self.assertNotIn("gen_ai.tool.call.arguments", measured)
 
 	def test_tokens_cost_and_duration_are_measured(self):
 		result, _ = self.run_tool()
