@@ -24,14 +24,8 @@ from huf.api.openai import OWN_TOOLS, ModelNotFound, describe_missing, keep_imag
 from huf.api.wire.json_body import BadRequest, json_response, read_flag
 from huf.api.wire.openai import read_image_urls
 from huf.api.wire.openai_errors import openai_error
-from huf.api.wire.responses import (
-	RESPONSE,
-	SERVER_LABEL,
-	Input,
-	ResponseBuilder,
-	read_input,
-	read_prompt,
-)
+from huf.api.wire.response_input import Input, read_input, read_prompt
+from huf.api.wire.responses import RESPONSE, SERVER_LABEL, ResponseBuilder
 from huf.api.wire.sse import HEADERS, PING
 
 CHANNEL = "openai"
