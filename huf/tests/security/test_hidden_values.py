@@ -15,7 +15,7 @@ class TestHiddenValues(SiteTestCase):
 		super().setUpClass()
 		cls.owner, cls.other, cls.manager = Client("Huf User"), Client("Huf User"), Client("System Manager")
 		cls.secret = frappe.generate_hash(length=12)
-		todo = {"description": cls.secret}
+		todo = {"description": cls.secret, "assigned_by": cls.owner.user}
 		cls.name = cls.owner.send("/api/resource/ToDo", "POST", json=todo).json["data"]["name"]
 		cls.key = give_api_key("Administrator").partition(":")[0]
 		cls.addClassCleanup(cls.take_key_away)
