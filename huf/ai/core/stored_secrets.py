@@ -1,11 +1,13 @@
 """Keeps a stored secret from being sent to an address that its owner did not choose."""
 
+from typing import Any
+
 import frappe
 from frappe import _
 from frappe.utils.password import get_decrypted_password
 
 
-def require_secret_again(doc, address_field: str, *secret_fields: str) -> None:
+def require_secret_again(doc: Any, address_field: str, *secret_fields: str) -> None:
 	"""Refuse a document whose address changed while a stored secret stays.
 
 	Who may write a document may not read its secrets, and could otherwise have them sent to a server of
@@ -19,12 +21,12 @@ def require_secret_again(doc, address_field: str, *secret_fields: str) -> None:
 			refuse_address(doc, address_field, _(doc.meta.get_label(field)))
 
 
-def refuse_address(doc, address_field: str, secret: str) -> None:
+def refuse_address(doc: Any, address_field: str, secret: str) -> None:
 	address = _(doc.meta.get_label(address_field))
 	frappe.throw(_("{0} has changed. Enter {1} again, because it is sent there.").format(address, secret))
 
 
-def is_stored(doc, field: str) -> bool:
+def is_stored(doc: Any, field: str) -> bool:
 	return bool(get_decrypted_password(doc.doctype, doc.name, field, raise_exception=False))
 
 
