@@ -5,6 +5,7 @@ Frappe's own REST saves and deletes them.
 
 import frappe
 
+from huf.ai.core.errors import UsageError
 from huf.ai.queries import records, search
 
 MAX_ROWS = 200
@@ -21,9 +22,10 @@ def get_records(
 	doctype: str, text: str | None = None, filters: dict | str | None = None, start: int = 0, limit: int = 50
 ):
 	"""Records, most recently modified first; see `huf.ai.queries.records.list_records`."""
-	return records.list_records(
-		doctype, (text or "").strip(), frappe.parse_json(filters or "{}"), start, min(limit, MAX_ROWS)
-	)
+	parsed = frappe.parse_json(filters or "{}")
+	if not isinstance(parsed, dict | list):
+		raise UsageError("filters must be a JSON object or list.")
+	return records.list_records(doctype, (text or "").strip(), parsed, start, min(limit, MAX_ROWS))
 
 
 @frappe.whitelist(methods=["GET"])
