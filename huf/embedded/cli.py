@@ -25,6 +25,7 @@ SECTIONS = {
 	"Packs": ("packs", "import", "remove", "export"),
 	"Measure": ("eval", "router"),
 	"Maintain": ("init", "migrate", "set-password", "execute", "console"),
+	"Operate": ("backup", "restore", "doctor", "rotate-keys"),
 }
 
 
@@ -276,4 +277,4 @@ def main():
 
 
 # Commands of their own module; they need what stands above.
-from huf.embedded import eval_commands, mail_commands, pack_commands  # noqa: E402, F401
+from huf.embedded import eval_commands, mail_commands, maintenance_commands, pack_commands  # noqa: E402, F401
