@@ -120,7 +120,7 @@ class DirectPath:
 		body = self.config.transform_request(
 			model=self.model,
 			messages=self.fix_messages([dict(message) for message in kwargs["messages"]]),
-			optional_params=pickle.loads(self.options(json.dumps(wanted))),
+			optional_params=pickle.loads(self.options(json.dumps(wanted))),  # noqa: S301 (made above, never stored)
 			litellm_params={"custom_llm_provider": self.provider, "api_base": self.base},
 			headers={},
 		)

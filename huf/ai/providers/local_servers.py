@@ -40,7 +40,7 @@ def read_ollama_address() -> str:
 	if host.startswith("https://"):
 		return host
 	name, _, port = host.partition(":")
-	return f"http://{'127.0.0.1' if name in ('', '0.0.0.0', 'localhost') else name}:{port or 11434}"
+	return f"http://{'127.0.0.1' if name in ('', '0.0.0.0', 'localhost') else name}:{port or 11434}"  # noqa: S104 (an address to compare)
 
 
 def find_local_servers() -> list[dict]:

@@ -186,7 +186,7 @@ def find_free_names(expression: str) -> set[str]:
 def validate_prompt(template: str | None) -> None:
 	"""Raises UsageError for a prompt that can never be rendered."""
 	try:
-		tree = Environment().parse(template or "")
+		tree = Environment().parse(template or "")  # noqa: S701 (parsed only)
 	except TemplateSyntaxError as error:
 		raise UsageError(
 			f"The prompt is not a Jinja template: {error.message} (line {error.lineno})."
