@@ -15,6 +15,15 @@ from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.arguments import check_arguments, parse_arguments, truncate_result
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Effect
+from huf.ai.tools.types import KNOWLEDGE, RUN_AGENT
+
+
+def may_run_beside(types: str, effect: Effect) -> bool:
+	"""Whether calls of a tool may run side by side: reads, GET requests and other agents.
+
+	Not searches of knowledge: the passages of one are numbered after those of the one before.
+	"""
+	return types in ("GET", RUN_AGENT) or (effect is Effect.READ and types != KNOWLEDGE)
 
 
 def not_callable(arguments: dict) -> Any:
@@ -25,9 +34,9 @@ def not_callable(arguments: dict) -> Any:
 class EffectTool(FunctionTool):
 	"""The SDK's tool with its effect and its origin.
 
-	`start` (takes checked arguments), `work` and `describe` are those of `ToolFunction`. `can_dry_run`: it
-	changes nothing but documents, through Frappe. `progress`: what people read while it runs. `why_person`:
-	why a call needs a person now, or None.
+	`start` (takes checked arguments), `run_beside`, `work` and `describe` are those of `ToolFunction`.
+	`can_dry_run`: it changes nothing but documents, through Frappe. `progress`: what people read while it
+	runs. `why_person`: why a call needs a person now, or None.
 	"""
 
 	effect: Effect = Effect.READ
@@ -35,7 +44,7 @@ class EffectTool(FunctionTool):
 	reference_doctype: str | None = None
 	timeout: float | None = None
 	max_calls: int = 0
-	concurrent: bool = False
+	run_beside: Callable[[dict], Awaitable[str]] | None = None
 	needs_approval: bool = False
 	can_dry_run: bool = False
 	progress: str = ""
@@ -66,7 +75,9 @@ def create_function_tool(
 	and the function raise, and ToolError where the arguments do not fit `parameters` (a JSON schema).
 	`request` returns what a call would send.
 	"""
-	calls = ToolFunction(name, parameters, function, admit, result_limit, request)
+	calls = ToolFunction(
+		name, parameters, function, admit, result_limit, request, uses_database=types == RUN_AGENT
+	)
 	return EffectTool(
 		name=name,
 		description=description,
@@ -78,9 +89,7 @@ def create_function_tool(
 		reference_doctype=reference_doctype,
 		timeout=timeout,
 		can_dry_run=can_dry_run,
-		# Only tools that wait for the network run side by side: all others, and other agents, use the run's
-		# one database connection.
-		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function) and types != "Run Agent",
+		run_beside=calls.start_beside if may_run_beside(types, effect) else None,
 		start=calls.start,
 		work=calls.work,
 		describe=calls.describe,
@@ -97,12 +106,21 @@ class ToolFunction:
 	admit: Callable[[], None] | None
 	result_limit: int
 	request: Callable[..., dict] | None
+	uses_database: bool
 
 	async def invoke(self, context: Any, input_json: str) -> str:
 		"""The SDK's `on_invoke_tool`."""
 		arguments = parse_arguments(input_json)
 		check_arguments(arguments, self.parameters)
 		return await self.start(arguments)
+
+	def start_beside(self, arguments: dict) -> Awaitable[str]:
+		"""Start a call that runs side by side with others: only one that waits for the network shares their
+		connection.
+		"""
+		if inspect.iscoroutinefunction(self.function) and not self.uses_database:
+			return self.call_async(arguments)
+		return run_in_thread(partial(self.call, arguments), is_apart=True)
 
 	def start(self, arguments: dict) -> Awaitable[str]:
 		"""Start a call with checked arguments; a synchronous function runs where it can be abandoned."""

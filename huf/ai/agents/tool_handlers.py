@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import frappe
 
+from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge.search import search_knowledge
@@ -115,7 +116,7 @@ def call_http(tool, method, url, params, body=None):
 		url,
 		base_url=tool.base_url,
 		headers=tool_headers(tool),
-		idempotency_key=frappe.flags.huf_call_key if method == "POST" else None,
+		idempotency_key=CALL_KEY.get() if method == "POST" else None,
 		params=params,
 		body=body,
 		allow_private=bool(tool.allow_private_hosts),

@@ -14,7 +14,7 @@ from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.types import DraftStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.approvals import propose
-from huf.ai.runs.queue import enqueue_work
+from huf.ai.runs.queue import enqueue_work, wake
 from huf.ai.storage import drafts, leases
 from huf.ai.storage.drafts import DraftAnswer, Proposal
 from huf.ai.storage.journal import request_cancel
@@ -67,13 +67,15 @@ def expire_drafts(now: datetime | None = None) -> list[str]:
 
 
 def cancel_run(run: str) -> None:
-	"""Ask a run to end; a waiting one is resumed for that. Commits."""
+	"""Ask a run, and those it called, to end; a waiting one is resumed for that. Commits."""
 	request_cancel(run)
 	drafts.expire_pending(run, f"{frappe.session.user} cancelled the run")
+	for child in leases.read_children(run):
+		cancel_run(child)
 	is_waiting = frappe.db.get_value("Agent Run", run, "status") == "Waiting"
 	frappe.db.commit()
 	if is_waiting:
-		resume_run(run)
+		wake(run)
 
 
 def end_runs_of(conversation: str) -> None:
@@ -157,11 +159,4 @@ def resume_answered(run: str) -> None:
 	"""
 	frappe.db.commit()
 	if not drafts.has_pending(run):
-		resume_run(run)
-
-
-def resume_run(run: str) -> None:
-	"""Enqueue a waiting run. Commits first, so that the worker finds the answer."""
-	leases.wake_run(run)
-	frappe.db.commit()
-	enqueue_work(run)
+		wake(run)

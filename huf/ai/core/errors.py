@@ -15,6 +15,10 @@ class TooManyRuns(UsageError):
 	http_status_code = 429
 
 
+class ConversationBusy(UsageError):
+	"""Another run of the conversation has not ended: a new one has to wait in line."""
+
+
 class ToolError(Exception):
 	"""For the model: becomes the tool result of the call that failed."""
 

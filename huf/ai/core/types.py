@@ -112,9 +112,10 @@ class AgentRequest:
 	"""A request to run an agent, as an entry point builds it. The run acts with the permissions of `user`.
 
 	`shared`: the conversation belongs to no user; only for entry points whose callers cannot choose it.
-	`mode` and `tier` are set where the agent's model is chosen by task. `history`: earlier messages in
-	OpenAI's form, from a client that keeps the conversation itself; None: the record has them. `attachments`:
-	Files by name or address; `message_files`: their contents.
+	`parent_call`: the idempotency key of the call of `parent_run` that this run answers. `mode` and `tier`
+	are set where the agent's model is chosen by task. `history`: earlier messages in OpenAI's form, from a
+	client that keeps the conversation itself; None: the record has them. `attachments`: Files by name or
+	address; `message_files`: their contents.
 	"""
 
 	agent: str
@@ -126,6 +127,7 @@ class AgentRequest:
 	provider: str | None = None
 	model: str | None = None
 	parent_run: str | None = None
+	parent_call: str | None = None
 	shared: bool = False
 	origin: Origin | None = None
 	mode: Mode | None = None
@@ -208,7 +210,7 @@ class Tool:
 	"""A tool as the loop knows it. `run` takes checked arguments and returns anything JSON can hold.
 
 	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `max_calls` per run;
-	0: any number. `concurrent`: calls may run side by side, because they leave the database alone.
+	0: any number. `run_beside`: the same as `run` for calls that run side by side; None: they run in order.
 	`needs_approval`: a person has to allow each call.
 	"""
 
@@ -219,7 +221,7 @@ class Tool:
 	run: Callable[[dict], Awaitable[Any]]
 	timeout: float | None = None
 	max_calls: int = 0
-	concurrent: bool = False
+	run_beside: Callable[[dict], Awaitable[Any]] | None = None
 	needs_approval: bool = False
 
 	def as_spec(self) -> dict:
@@ -241,7 +243,7 @@ def describe_tools(tools: Iterable) -> str:
 class Call:
 	"""A prepared request: `tool` and `arguments`, or the `error` that keeps it from being made.
 
-	`draft`: the Agent Draft by which a person allowed it.
+	`draft`: the Agent Draft by which a person allowed it. `is_beside`: other calls run side by side with it.
 	"""
 
 	request: CallRequest
@@ -250,6 +252,7 @@ class Call:
 	arguments: dict | None = None
 	error: str | None = None
 	draft: str | None = None
+	is_beside: bool = False
 
 	@property
 	def effect(self) -> Effect:

@@ -71,7 +71,7 @@ class CaseDryRuns:
 				)
 			return await run_in_thread(lambda: self.call(tool, arguments))
 
-		return replace(tool, start=start, concurrent=False)
+		return replace(tool, start=start, run_beside=None)
 
 	def next_result(self, name: str) -> Any:
 		queue = self.remaining_results[name]

@@ -49,7 +49,8 @@ async def perform(call: Call, guards: Sequence[Guard] = (), step: int = 0) -> To
 	# middle.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
 	try:
-		finished = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)
+		run = (call.is_beside and call.tool.run_beside) or call.tool.run
+		finished = await watch(run(call.arguments), guards, progress, call.tool.timeout)
 		status, text = read_finished(finished)
 	except (ToolTimeout, RunStopped) as error:
 		stopped = isinstance(error, RunStopped)

@@ -4,11 +4,12 @@ repeated.
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from huf.ai.core.errors import RunPaused
 from huf.ai.core.types import Call, CallStatus, Effect, Emit, EventKind, ToolResult
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.journal import Journal
@@ -16,6 +17,8 @@ from huf.ai.loop.run_context import Approve
 from huf.ai.loop.tool_calls import perform
 
 MAX_CALLS_PER_TURN = 50
+MAX_SIDE_BY_SIDE = 8
+"""Calls at once; each may hold a thread and a database connection."""
 TOO_MANY_PER_TURN = f"More than {MAX_CALLS_PER_TURN} calls at once. This one was not made; ask for fewer."
 TOO_MANY_PER_RUN = "{name} may be called {maximum} times in a run, and has been. Continue without it."
 NOT_STARTED = "The run was stopped before this call, so it was not made."
@@ -37,13 +40,14 @@ class ToolRunner:
 		calls = [self.check_limits(call) for call in calls]
 		self.recorded = {call.position: self.journal.find_tool_result(step, call) for call in calls}
 		self.turn = calls
-		for is_concurrent, group in groupby(calls, lambda call: bool(call.tool and call.tool.concurrent)):
-			for batch in [list(group)] if is_concurrent else [[call] for call in group]:
-				stopped = bool(results) and results[-1].stopped
-				if stopped:
-					batch = [replace(call, error=NOT_STARTED) for call in batch]
-				finished = await side_by_side([self.run_one(step, call) for call in batch])
-				results += [replace(each, stopped=True) if stopped else each for each in finished]
+		for batch in split_batches(calls):
+			stopped = bool(results) and results[-1].stopped
+			if stopped:
+				batch = [replace(call, error=NOT_STARTED) for call in batch]
+			# What a person is asked is asked before any of them begins.
+			allowed = [await self.begin(step, call) for call in batch]
+			finished = await side_by_side([self.run_one(step, call) for call in allowed])
+			results += [replace(each, stopped=True) if stopped else each for each in finished]
 		return results
 
 	def check_limits(self, call: Call) -> Call:
@@ -58,19 +62,28 @@ class ToolRunner:
 			return replace(call, error=TOO_MANY_PER_RUN.format(name=call.tool.name, maximum=maximum))
 		return call
 
-	async def run_one(self, step: int, call: Call) -> ToolResult:
-		event = {"step": step, "call_id": call.request.id, "tool": call.request.name}
+	async def begin(self, step: int, call: Call) -> Call:
+		"""Emit that the call starts; return it as it may be made. Raises RunPaused."""
 		arguments = call.request.arguments if call.arguments is None else call.arguments
-		self.emit(EventKind.TOOL_STARTED, {**event, "effect": call.effect.value, "arguments": arguments})
+		started = {**event_of(step, call), "effect": call.effect.value, "arguments": arguments}
+		self.emit(EventKind.TOOL_STARTED, started)
+		if self.recorded[call.position] or not self.approve:
+			return call
+		return await self.approve(step, call, self.find_later(call))
+
+	async def run_one(self, step: int, call: Call) -> ToolResult:
 		result = self.recorded[call.position]
 		if result is None:
-			call = await self.approve(step, call, self.find_later(call)) if self.approve else call
 			self.journal.start_tool_call(step, call)
-			result = self.find_cached(call) or await perform(call, self.guards, step)
+			try:
+				result = self.find_cached(call) or await perform(call, self.guards, step)
+			except RunPaused:
+				self.journal.withdraw_tool_call(call)
+				raise
 			self.journal.finish_tool_call(step, result)
 		self.remember(result)
 		ended = {"ok": result.ok, "result": result.display_text, "duration_ms": result.duration_ms}
-		self.emit(EventKind.TOOL_FINISHED, {**event, **ended})
+		self.emit(EventKind.TOOL_FINISHED, {**event_of(step, call), **ended})
 		return result
 
 	def find_later(self, call: Call) -> list[Call]:
@@ -91,13 +104,38 @@ class ToolRunner:
 			self.cache[call.key] = result
 
 
+def event_of(step: int, call: Call) -> dict:
+	return {"step": step, "call_id": call.request.id, "tool": call.request.name}
+
+
+def split_batches(calls: Sequence[Call]) -> Iterator[list[Call]]:
+	"""The calls in order, with neighbours together that may run side by side."""
+	for is_concurrent, group in groupby(calls, lambda call: bool(call.tool and call.tool.run_beside)):
+		batch = list(group)
+		for start in range(0, len(batch), size := MAX_SIDE_BY_SIDE if is_concurrent else 1):
+			part = batch[start : start + size]
+			yield [replace(call, is_beside=True) for call in part] if len(part) > 1 else part
+
+
 async def side_by_side(coroutines: Sequence[Coroutine[Any, Any, ToolResult]]) -> list[ToolResult]:
-	"""Their results, in order. Where one raises, the others are cancelled."""
+	"""Their results, in order. Where one raises, the others are cancelled; where one waits for a person, they
+	finish first.
+	"""
 	if len(coroutines) == 1:
 		return [await coroutines[0]]
-	tasks = [asyncio.ensure_future(each) for each in coroutines]
+	tasks = [asyncio.ensure_future(catch_pause(each)) for each in coroutines]
 	try:
-		return await asyncio.gather(*tasks)
+		finished = await asyncio.gather(*tasks)
 	finally:
 		for task in tasks:
 			task.cancel()
+	if paused := [each for each in finished if isinstance(each, RunPaused)]:
+		raise RunPaused([draft for each in paused for draft in each.drafts])
+	return [each for each in finished if isinstance(each, ToolResult)]
+
+
+async def catch_pause(coroutine: Coroutine[Any, Any, ToolResult]) -> ToolResult | RunPaused:
+	try:
+		return await coroutine
+	except RunPaused as paused:
+		return paused

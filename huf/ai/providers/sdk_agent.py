@@ -59,7 +59,7 @@ def to_loop_tool(tool: Any) -> Tool:
 		getattr(tool, "start", None) or invoker(tool),
 		getattr(tool, "timeout", None),
 		getattr(tool, "max_calls", 0),
-		getattr(tool, "concurrent", False),
+		getattr(tool, "run_beside", None),
 		getattr(tool, "needs_approval", False),
 	)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import frappe
 
 from huf.ai.concurrency.tool_threads import is_tool_running
+from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import LeaseLost, RunPaused, UsageError
 from huf.ai.core.types import (
 	OFFLINE,
@@ -31,7 +32,7 @@ from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.runs.summaries import SummaryJournal, summarize
 from huf.ai.runs.tracing import TracedJournal, choose_journal, keeps_contents, traced
 from huf.ai.storage import leases
-from huf.ai.storage.drafts import expire_pending
+from huf.ai.storage.drafts import describe_draft, expire_pending, read_pending_below
 from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import RunJournal, elapsed, store_opening
 from huf.ai.storage.limits import Limit, read_limits
@@ -40,9 +41,9 @@ from huf.ai.storage.recorded_run import RecordedRun
 MAX_ATTEMPTS = 5
 TOO_MANY_ATTEMPTS = f"{MAX_ATTEMPTS} workers were lost during this run, so it is not resumed again."
 FAULT = "The run ended by a fault inside Huf. A manager finds the details in the Error Log."
+CHILD_KEYS = ("run", "status", "response", "error")
 MAX_DEPTH = 3
 """How many agents may call one another."""
-CHILD_WAITS = "It waits for a person's approval and continues by itself. Its answer will not come here."
 
 
 async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
@@ -62,9 +63,12 @@ async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 	try:
 		outcome = await run_agent_of(run, emit)
 	except RunPaused as paused:
+		if waits_for_child(run.name, paused):
+			leases.suspend_run(run.lease)
+			frappe.db.commit()
 		result = pause_run(run, paused.drafts, elapsed(started))
 		names = [each["draft"] for each in paused.drafts]
-		emit(EventKind.RUN_WAITING, {**result.as_dict(), "draft": names[0], "drafts": names})
+		emit(EventKind.RUN_WAITING, {**result.as_dict(), "draft": next(iter(names), None), "drafts": names})
 		return result
 	finally:
 		frappe.flags.huf_run, frappe.flags.huf_lease = caller, run.lease.caller
@@ -209,19 +213,48 @@ def timeout_of(run: OpenRun) -> int:
 async def run_child(agent_name: str, prompt: str) -> dict:
 	"""Run another agent as a tool of the present run, in a conversation of its own.
 
-	Returns {run, status, response, error}, with a note where it waits for a person. Raises UsageError where
-	agents call one another more than MAX_DEPTH deep.
+	Returns {run, status, response, error}. Raises RunPaused where it waits for a person: the present run
+	waits as well, and comes here again once the other has ended. Raises UsageError where agents call one
+	another more than MAX_DEPTH deep.
 	"""
-	parent = frappe.flags.huf_run
+	parent, call = frappe.flags.huf_run, CALL_KEY.get()
+	if started := find_child(parent, call):
+		return read_child(started)
 	if depth_of(parent) >= MAX_DEPTH:
 		raise UsageError(f"Agents may call one another {MAX_DEPTH} deep, no further.")
 	request = AgentRequest(
-		agent_name, prompt, frappe.session.user, channel="agent", external_id=parent, parent_run=parent
+		agent_name,
+		prompt,
+		frappe.session.user,
+		channel="agent",
+		# Calls of one turn run side by side, each in a conversation of its own.
+		external_id=call or parent,
+		parent_run=parent,
+		parent_call=call,
 	)
 	result = await execute_run(start_run(request))
+	if result.status is RunStatus.WAITING:
+		raise RunPaused(list(result.drafts))
 	described = result.as_dict()
-	answer = {key: described[key] for key in ("run", "status", "response", "error")}
-	return {**answer, "note": CHILD_WAITS} if result.status is RunStatus.WAITING else answer
+	return {key: described[key] for key in CHILD_KEYS}
+
+
+def find_child(parent: str | None, call: str | None) -> str | None:
+	"""The run that an earlier worker started for this call."""
+	filters = {"parent_run": parent, "parent_call": call}
+	return frappe.db.get_value("Agent Run", filters, "name") if parent and call else None
+
+
+def read_child(run: str) -> dict:
+	"""What a called run has answered. Raises RunPaused while it has not ended."""
+	row = frappe.db.get_value("Agent Run", run, ["status", "response", "error_message"], as_dict=True)
+	if row.status in leases.OPEN_STATUSES:
+		raise RunPaused([describe_draft(each) for each in read_pending_below(run)])
+	return {"run": run, "status": row.status, "response": row.response, "error": row.error_message}
+
+
+def waits_for_child(run: str, paused: RunPaused) -> bool:
+	return all(each["run"] != run for each in paused.drafts)
 
 
 def depth_of(run: str | None) -> int:

@@ -16,6 +16,7 @@ from huf.ai.runs.start import OpenRun, load_run, start_run
 from huf.ai.runs.tracing import continuing, trace_of_request
 from huf.ai.storage import leases
 from huf.ai.storage.budgets import settle_abandoned_calls, settle_lost_runs
+from huf.ai.storage.drafts import has_pending
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.leases import Lease
 
@@ -64,16 +65,37 @@ def carry_on(run: str, lease: Lease) -> RunResult:
 		opened = load_run(run, lease)
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
 		result = fail_run(lease, str(error))
-		call_next(result.conversation)
+		follow_up(result)
 		return result
 	return end_run(opened)
 
 
 def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Execute an open run to its end, then enqueue the next one of its conversation."""
+	"""Execute an open run to its end, then enqueue what waits for it."""
 	result = run_coroutine(execute_run(run, listeners))
-	call_next(run.conversation)
+	follow_up(result)
 	return result
+
+
+def follow_up(result: RunResult) -> None:
+	"""Enqueue what waits for a run that has ended: the next one of its conversation, and the run that called
+	it.
+	"""
+	call_next(result.conversation)
+	if result.status is RunStatus.WAITING:
+		# A run that it called may have ended while it was being suspended.
+		if not has_pending(result.run) and not leases.read_children(result.run):
+			wake(result.run)
+	elif parent := frappe.db.get_value("Agent Run", result.run, "parent_run"):
+		if frappe.db.get_value("Agent Run", parent, "status") == RunStatus.WAITING.value:
+			wake(parent)
+
+
+def wake(run: str) -> None:
+	"""Enqueue a waiting run. Commits first, so that the worker finds what it waited for."""
+	leases.wake_run(run)
+	frappe.db.commit()
+	enqueue_work(run)
 
 
 def call_next(conversation: str) -> None:

@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import read_message_files
-from huf.ai.core.errors import RunAlreadyOpened, UsageError
+from huf.ai.core.errors import ConversationBusy, RunAlreadyOpened, UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest, Mode, Routed, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.attached_files import read_attached_files

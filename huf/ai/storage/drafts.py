@@ -127,6 +127,14 @@ def is_pending(name: str) -> bool:
 	return frappe.db.get_value(DRAFT, name, "status") == PENDING
 
 
+def read_pending_below(run: str) -> list:
+	"""The unanswered drafts of a run and of the runs it called, whose answers it waits for."""
+	own = [each for each in read_drafts(run).values() if each.status == PENDING]
+	waiting = {"parent_run": run, "status": "Waiting"}
+	children = frappe.get_all("Agent Run", waiting, pluck="name", order_by="creation asc")
+	return [*own, *(draft for child in children for draft in read_pending_below(child))]
+
+
 def has_pending(run: str) -> bool:
 	"""Whether a person has still to answer a draft of the run."""
 	return bool(frappe.db.exists(DRAFT, {"run": run, "status": PENDING}))

@@ -17,6 +17,7 @@ from dataclasses import replace
 import frappe
 from frappe.utils import add_to_date, get_datetime, now, now_datetime
 
+from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.types import (
@@ -71,6 +72,7 @@ def insert_run(
 			"tier": request.tier or 0,
 			"run_as": request.user,
 			"parent_run": request.parent_run,
+			"parent_call": request.parent_call,
 			"trigger": origin.trigger if origin else None,
 			"caused_by": origin.caused_by if origin else None,
 			"depth": origin.depth if origin else 0,
@@ -286,6 +288,8 @@ class RunJournal:
 	def start_tool_call(self, step: int, call: Call) -> None:
 		"""Before a tool call: commit the intent of an external one, in case the worker is lost."""
 		self.commit_open_row()
+		# For tools that pass it on: a service that has seen the key does not act on it again.
+		CALL_KEY.set(self.keys[call.position])
 		# The lease cannot be renewed while a tool uses the connection.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:
@@ -294,8 +298,6 @@ class RunJournal:
 				"Agent Tool Call", self.row(step, call, CallStatus.STARTED)
 			)
 			frappe.db.commit()
-			# For tools that pass it on: a service that has seen the key does not act on it again.
-			frappe.flags.huf_call_key = self.keys[call.position]
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None:
 		"""After a tool call: commit its row together with what it wrote. A failed call is rolled back and
@@ -322,9 +324,16 @@ class RunJournal:
 			insert_row("Agent Tool Call", {**self.row(step, call, tool_result.status), **ending})
 		if call.draft:
 			record_draft_result(call.draft, tool_result)
-		self.is_open = call.effect is Effect.READ and not (call.tool and call.tool.concurrent)
+		self.is_open = call.effect is Effect.READ and not call.is_beside
 		if not self.is_open:
 			frappe.db.commit()
+
+	def withdraw_tool_call(self, call: Call) -> None:
+		"""Delete the intent of a call that waits for a person. Commits."""
+		if intent := self.intents.pop(call.position, None):
+			self.lease.hold()
+			frappe.db.sql("delete from `tabAgent Tool Call` where name = %s", (intent,))
+		frappe.db.commit()
 
 	def finish_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
 		"""Write the step to the conversation. Does not commit: the next step or the run's end follows at

@@ -135,6 +135,12 @@ def read_open_runs(conversation: str) -> list[str]:
 	return frappe.get_all("Agent Run", filters=still, pluck="name", order_by="creation asc")
 
 
+def read_children(run: str) -> list[str]:
+	"""The runs called by a run that have not ended, oldest first."""
+	open_children = {"parent_run": run, "status": ["in", OPEN_STATUSES]}
+	return frappe.get_all("Agent Run", filters=open_children, pluck="name", order_by="creation asc")
+
+
 def read_abandoned_runs(now: datetime | None = None) -> list[str]:
 	"""Runs whose lease has expired, oldest first."""
 	lost = {"status": "Started", "lease_until": ["<", now or now_datetime()]}

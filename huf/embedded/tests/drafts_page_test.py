@@ -250,6 +250,24 @@ class TestDraftsPage(PageTestCase):
 			self.assertIn("I look at the users first.", page.get_by_test_id("message-agent").inner_text())
 			self.assertEqual(page.get_by_test_id("tool-call").get_attribute("data-status"), "done")
 
+	def test_enter_works_while_a_run_waits_and_the_message_is_answered_afterwards(self):
+		self.model.script(
+			self.change("I move it up.", priority="High"), text("Moved up."), text("It is Monday.")
+		)
+		with self.open_chat("Move it up") as page:
+			page.get_by_test_id("draft-approve").wait_for()
+			page.get_by_test_id("composer").fill("What day is it?")
+			page.get_by_test_id("composer").press("Enter")
+			page.get_by_test_id("queued").wait_for()
+			page.reload()
+			page.get_by_test_id("queued").filter(
+				has_text="answered when the run before it has ended"
+			).wait_for()
+			page.get_by_test_id("draft-approve").click()
+			page.get_by_test_id("message-agent").get_by_text("It is Monday.").wait_for()
+			page.get_by_test_id("message-agent").get_by_text("Moved up.").wait_for()
+			self.assertEqual(page.get_by_test_id("queued").count(), 0)
+
 	def test_three_changes_of_one_turn_are_one_card_on_which_each_is_answered(self):
 		todos = [self.todo, *(self.make("ToDo", description=f"To-do {n}")["name"] for n in range(2))]
 		changes = [call(self.tool, {"name": name, "values": {"priority": "High"}}) for name in todos]
@@ -266,7 +284,7 @@ class TestDraftsPage(PageTestCase):
 			cards.nth(1).get_by_test_id("draft-reject").click()
 			cards.nth(1).get_by_test_id("reject-confirm").click()
 			cards.nth(2).get_by_test_id("draft-edit").click()
-			cards.nth(2).get_by_test_id("edit-values.priority").fill("Medium")
+			cards.nth(2).get_by_test_id("edit-values.priority").select_option("Medium")
 			cards.nth(2).get_by_test_id("draft-edit-approve").click()
 			group.locator("[data-testid=draft][data-status=Approved]").wait_for()
 			cards.nth(0).get_by_test_id("draft-approve").click()

@@ -10,6 +10,7 @@ from ag_ui.core import Event
 from pydantic import TypeAdapter
 
 from huf.ai.chat import approvals
+from huf.ai.runs import queue
 from huf.ai.runs.queue import work_on
 from huf.tests.api.test_agent import FrontEndTestCase
 from huf.tests.api.test_openai import SECRET, make_key
@@ -158,7 +159,7 @@ class TestInterrupts(DraftTestCase):
 		"""Resume, with a worker that takes the run up at once."""
 		self.server.script(*turns)
 		entry = {"interruptId": name or self.interrupt["id"], "status": status, "payload": payload}
-		with patch.object(approvals, "enqueue_work", work_on):
+		with patch.object(queue, "enqueue_work", work_on):
 			return self.stream(resume=[entry])
 
 	def kinds(self, events) -> list[str]:
@@ -195,7 +196,7 @@ class TestInterrupts(DraftTestCase):
 			for each in interrupts
 		]
 		self.server.script(text("Both."))
-		with patch.object(approvals, "enqueue_work", work_on):
+		with patch.object(queue, "enqueue_work", work_on):
 			events = self.stream(resume=entries, thread="t2")
 		self.assertEqual(
 			(self.kinds(events).count("TOOL_CALL_START"), events[-1]["result"]["response"]), (0, "Both.")
@@ -234,6 +235,6 @@ class TestInterrupts(DraftTestCase):
 		}
 		answer = post("/copilotkit/action", json=body, headers=self.headers)
 		self.assertEqual((answer.status_code, answer.json["status"]), (202, "Waiting"))
-		with patch.object(approvals, "enqueue_work", work_on):
+		with patch.object(queue, "enqueue_work", work_on):
 			approvals.approve_call(answer.json["draft"]["draft"], answer.json["draft"]["digest"])
 		self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "x")

@@ -279,3 +279,14 @@ test("drafts of one turn are one card, of another turn another", () => {
 		[["d1", "d2"], "d3"],
 	);
 });
+
+test("a message that waits for the run before it is queued, and has no answer yet", () => {
+	const messages = [said("user", "First"), said("user", "Second", { run: "R2" })];
+	const turns = buildTurns(messages, { R1: { status: "Waiting" }, R2: { status: "Queued" } });
+	assert.deepEqual(
+		turns.map((turn) => [turn.role, turn.isQueued ?? null]),
+		[["user", false], ["agent", null], ["user", true]],
+	);
+	const [, , third] = buildTurns(messages, { R1: { status: "Success" }, R2: { status: "Queued" } });
+	assert.equal(third.isQueued, false);
+});

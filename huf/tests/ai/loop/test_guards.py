@@ -38,7 +38,7 @@ class LoopTestCase(unittest.TestCase):
 			tool("fail", Effect.READ, self.fail),
 			tool("twice", Effect.READ, self.count_up, max_calls=2),
 			tool("search", Effect.READ, self.search),
-			tool("fetch", Effect.READ, self.fetch, concurrent=True),
+			tool("fetch", Effect.READ, self.fetch, run_beside=self.fetch),
 		]
 
 	async def look(self, arguments):

@@ -123,11 +123,17 @@ class TestRun(SiteTestCase):
 			seen = [frappe.db.transaction_writes for event in events if event]
 		self.assertEqual(set(seen), {0})
 
-	def test_only_what_waits_for_the_network_is_called_side_by_side(self):
-		fetch = make_tool("GET", effect="read")
-		ask = make_tool("Run Agent", agent=make_agent(), effect="read")
-		made = [create_tool(frappe.get_doc("Agent Tool Function", name)) for name in (fetch, ask)]
-		self.assertEqual([tool.concurrent for tool in made], [True, False])
+	def test_reads_and_agents_run_side_by_side_and_writes_do_not(self):
+		made = [
+			make_tool("GET"),
+			make_tool("Run Agent", agent=make_agent()),
+			make_tool("Get List", reference_doctype="ToDo"),
+			make_tool("Search Knowledge"),
+			make_tool("POST"),
+			make_tool("Create Document", reference_doctype="ToDo"),
+		]
+		tools = [create_tool(frappe.get_doc("Agent Tool Function", name)) for name in made]
+		self.assertEqual([bool(tool.run_beside) for tool in tools], [True, True, True, False, False, False])
 
 	def test_several_calls_of_one_turn_are_answered_each(self):
 		with ModelServer() as server:

@@ -59,6 +59,8 @@ export interface UserTurn extends Places {
 	unsent: "refused" | "unsure" | null;
 	/** The text in which the reader is about to send it again. */
 	rewording: string | null;
+	/** It waits until the run before it has ended. */
+	isQueued: boolean;
 }
 
 export interface NoteTurn extends Places {
@@ -92,7 +94,7 @@ export function newUserTurn(
 	key: string,
 	{ at = null, run = null, attachments = [] }: Partial<Pick<UserTurn, "at" | "run" | "attachments">> = {},
 ): UserTurn {
-	const state = { unsent: null, first: null, last: null, rewording: null };
+	const state = { unsent: null, first: null, last: null, rewording: null, isQueued: false };
 	return { key, role: "user", run, text, attachments, at, ...state };
 }
 
@@ -123,12 +125,14 @@ export function buildTurns(
 		turn.last = sequence;
 	}
 	const whole = withSilentRuns(turns, runs);
+	const inLine = runsInLine(runs);
+	for (const turn of whole) if (turn.role === "user") turn.isQueued = inLine.has(turn.run!);
 	for (const turn of whole.filter(isAgentTurn)) {
 		if (timeline && turn.run === timeline.run.name) addBegunStep(turn, timeline.steps, messages);
 		closeStored(turn, runs[turn.run!]);
 		for (const draft of drafts.toReversed()) if (draft.run === turn.run) addDraft(turn, draft);
 	}
-	return whole;
+	return whole.filter((turn) => !isAgentTurn(turn) || !inLine.has(turn.run!));
 }
 
 /**
@@ -302,6 +306,12 @@ export function blocksOf(parts: Part[]): (Part | { type: "drafts"; parts: ToolPa
 		else blocks.push(part);
 	}
 	return blocks.map((block) => (block.type === "drafts" && block.parts.length === 1 ? block.parts[0] : block));
+}
+
+/** The runs that wait until the one before them has ended. */
+function runsInLine(runs: Record<string, Run>): Set<string> {
+	const open = Object.entries(runs).filter(([, run]) => !isOver(run.status));
+	return new Set(open.slice(1).filter(([, run]) => run.status === "Queued").map(([name]) => name));
 }
 
 export function isOver(status: string): boolean {

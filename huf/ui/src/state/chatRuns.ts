@@ -18,7 +18,7 @@ let nextKey = 1;
 
 /** Sends a prompt and streams the run into the chat. Never throws: what goes wrong is kept as chat.problem. */
 export async function sendPrompt(chat: Chat, prompt: string, agent: string, attachments: Attachment[] = []): Promise<void> {
-	if (chat.live) return;
+	if (isBusy(chat)) return queuePrompt(chat, prompt, attachments);
 	const live = beginLive(chat, prompt, attachments);
 	Object.assign(chat, { live, streams: chat.streams + 1, phase: "running", problem: null, agent: agent || chat.agent });
 	const request = {
@@ -36,11 +36,45 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 		fail(chat, chat.live!, error as ApiError);
 	} finally {
 		const { outcome, isWaiting, isOngoing } = chat.live!.turn;
+		const isFollowed = chat.turns.some((turn) => turn.role === "user" && turn.isQueued);
 		Object.assign(chat, { live: null, phase: "idle", isLoaded: Boolean(chat.conversation) });
 		refreshHistory();
 		// What goes on without this page, or waits for a person, is followed from here.
-		if (!outcome && (isWaiting || isOngoing || !chat.problem)) loadChat(chat);
+		if (isFollowed || (!outcome && (isWaiting || isOngoing || !chat.problem))) loadChat(chat);
 	}
+}
+
+/** Whether a message to this chat has to wait until the run before it has ended. */
+export const isBusy = (chat: Chat) => Boolean(chat.live || chat.ongoing || chat.waiting);
+
+/** Sends a message while a run has not ended: the site takes it, and answers it when its turn comes. */
+async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]): Promise<void> {
+	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date(), attachments });
+	chat.turns.push({ ...user, isQueued: true });
+	const turn = chat.turns.at(-1) as UserTurn;
+	const controller = new AbortController();
+	const request = {
+		agent: chat.agent,
+		prompt,
+		conversation: chat.conversation!,
+		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
+	};
+	const onEvent: api.StreamOptions["onEvent"] = (kind, { run }) => {
+		turn.run = run!;
+		remember(`draft:${chat.conversation}`, null);
+		// The run before it had ended after all: it runs on the site, and is followed from there.
+		if (kind !== "run_queued") controller.abort();
+	};
+	try {
+		await api.streamRun(request, { signal: controller.signal, onEvent });
+	} catch (error) {
+		if (!turn.run) {
+			turn.unsent = REFUSALS.includes((error as ApiError).kind) ? "refused" : "unsure";
+			chat.problem = { error: error as ApiError, prompt, hasStarted: false };
+			return;
+		}
+	}
+	loadChat(chat);
 }
 
 function beginLive(chat: Chat, prompt: string, attachments: Attachment[]): LiveRun {
