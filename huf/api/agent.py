@@ -14,6 +14,7 @@ from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
 from huf.ai.runs.entry import read_names, run_agent
+from huf.api.wire.agui import describe_step
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_events
 
@@ -111,7 +112,7 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 		result = run_agent(build_agent_request(message, agent, conversation, thread, attachments))
 	except REFUSED as error:
 		return refusal_response(error)
-	body = {**result.as_dict(), "tool_results": read_tool_results(result.run)}
+	body = {**result.as_dict(), **describe_step(result.status), "tool_results": read_tool_results(result.run)}
 	return json_response(body, 202 if result.draft else 200)
 
 

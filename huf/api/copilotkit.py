@@ -29,7 +29,7 @@ from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
-from huf.api.wire.agui import RunEncoder, encode_event, encode_history
+from huf.api.wire.agui import RunEncoder, describe_step, encode_event, encode_history
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_data
 
@@ -52,7 +52,11 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 		if read_string(action, "action") == CHAT:
 			request = build_external_request(CHANNEL, agent, read_message(message, messages), thread=threadId)
 			result = run_agent(request)
-			body = {**result.as_dict(), "tool_results": read_tool_results(result.run)}
+			body = {
+				**result.as_dict(),
+				**describe_step(result.status),
+				"tool_results": read_tool_results(result.run),
+			}
 		else:
 			request = build_external_request(CHANNEL, agent, "", thread=threadId)
 			result = call_tool(request, action, read_arguments(arguments))

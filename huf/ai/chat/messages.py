@@ -38,8 +38,8 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	Returns {conversation: {name, title, agent, may_write, may_share}, messages: [{name, sequence, role, kind,
 	content, run, step, tool_name, tool_call_id, creation, attachments: [{name, file_name, file_url, size,
 	kind: image or text}]}], runs: {name: the data of its `run_finished` event}}. A message about a tool call
-	also has effect, ok, duration_ms and error. Raises PermissionError for a conversation the user may not
-	read.
+	also has effect, ok, reason, duration_ms and error. Raises PermissionError for a conversation the user may
+	not read.
 	"""
 	doc = get_readable_conversation(conversation)
 	filters = [["conversation", "=", doc.name]]
@@ -74,7 +74,13 @@ def add_call_details(rows: list, runs: list[str]) -> None:
 	for row in rows:
 		if call := known.get((row.run, row.step, row.tool_call_id)):
 			ok = call.status == CallStatus.SUCCESS.value
-			row.update(effect=call.effect, ok=ok, duration_ms=call.duration_ms, error=call.error_message)
+			row.update(
+				effect=call.effect,
+				ok=ok,
+				reason=call.reason,
+				duration_ms=call.duration_ms,
+				error=call.error_message,
+			)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -114,12 +114,13 @@ def call_in_thread(function: Callable[[], Any], call: RunningCall) -> Any:
 
 def call_apart(function: Callable[[], Any]) -> Any:
 	frappe.connect(set_admin_as_user=False)
+	connection = frappe.local.db
 	try:
 		result = function()
-		frappe.db.commit()
+		connection.commit()
 		return result
 	finally:
-		frappe.db.close()
+		connection.close()
 
 
 def on_cancel(cancel: Callable[[], Any]) -> None:

@@ -176,11 +176,12 @@ class Usage:
 
 @dataclass(frozen=True)
 class CallRequest:
-	"""A tool call as the model wrote it; `arguments` is raw text."""
+	"""A tool call as the model wrote it; `arguments` is raw text, `reason` why, where a plan says so."""
 
 	id: str
 	name: str
 	arguments: str
+	reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -375,7 +376,8 @@ Emit = Callable[[EventKind, dict[str, Any]], None]
 class RunResult:
 	"""How a run ended. `response` is the answer, or the part of it there was; `error` is for the person.
 
-	`tool_results`: set where failing tools ended it. `drafts`: what a Waiting run waits for; it has no
+	`model`: the one it began with; `models`: those that answered, with tokens and cost
+	(`storage.journal.sum_by_model`). `tool_results`: set where failing tools ended it. `drafts`: what a Waiting run waits for; it has no
 	`stop_reason`.
 	"""
 
@@ -390,6 +392,7 @@ class RunResult:
 	duration_ms: int
 	provider: str | None = None
 	model: str | None = None
+	models: tuple[dict[str, Any], ...] = ()
 	tool_results: tuple[ToolResult, ...] = ()
 	drafts: tuple[dict[str, Any], ...] = ()
 
@@ -414,6 +417,7 @@ class RunResult:
 			"error": self.error,
 			"provider": self.provider,
 			"model": self.model,
+			"models": list(self.models),
 			"input_tokens": self.usage.input_tokens,
 			"output_tokens": self.usage.output_tokens,
 			"total_cost": None if self.usage.unpriced_calls else self.usage.cost,

@@ -136,13 +136,14 @@ def read_plan(text: str) -> CallRequest | None:
 		plan = parse_arguments(written)
 	except ToolError:
 		named = NAMED_TOOL.search(written)
-		return make_request(named[1], written) if named else None
+		return make_request(named[1], written, "") if named else None
 	tool = plan.get("tool")
 	if not isinstance(tool, str) or tool.strip().lower() in ("", NO_TOOL):
 		return None
-	arguments = plan.get("arguments") or {}
-	return make_request(tool.strip(), arguments if isinstance(arguments, str) else json.dumps(arguments))
+	arguments, reason = plan.get("arguments") or {}, plan.get("reason")
+	text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+	return make_request(tool.strip(), text, reason if isinstance(reason, str) else "")
 
 
-def make_request(tool: str, arguments: str) -> CallRequest | None:
-	return None if tool.lower() == NO_TOOL else CallRequest(token_hex(5)[:9], tool, arguments)
+def make_request(tool: str, arguments: str, reason: str) -> CallRequest | None:
+	return None if tool.lower() == NO_TOOL else CallRequest(token_hex(5)[:9], tool, arguments, reason)

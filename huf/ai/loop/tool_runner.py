@@ -66,6 +66,8 @@ class ToolRunner:
 		"""Emit that the call starts; return it as it may be made. Raises RunPaused."""
 		arguments = call.request.arguments if call.arguments is None else call.arguments
 		started = {**event_of(step, call), "effect": call.effect.value, "arguments": arguments}
+		if call.request.reason:
+			started["reason"] = call.request.reason
 		self.emit(EventKind.TOOL_STARTED, started)
 		if self.recorded[call.position] or not self.approve:
 			return call

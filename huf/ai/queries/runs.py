@@ -37,6 +37,7 @@ RUN_FIELDS = [
 	"output_tokens",
 	"cached_tokens",
 	"total_cost",
+	"models",
 	"unpriced_calls",
 	"reference_doctype",
 	"reference_name",
@@ -72,6 +73,7 @@ TOOL_CALL_FIELDS = [
 	"started_at",
 	"duration_ms",
 	"call_id",
+	"reason",
 ]
 
 
@@ -115,6 +117,7 @@ def describe_run_row(row) -> dict:
 		**row,
 		"run": row.name,
 		"error": row.error_message,
+		"models": json.loads(row.models or "[]"),
 		"total_cost": None if row.unpriced_calls else row.total_cost,
 		"offline": row.model == OFFLINE,
 	}
@@ -147,7 +150,7 @@ def read_timeline(run: str) -> dict:
 
 def list_tool_calls(runs: list[str]) -> list:
 	"""Tool calls of runs in a conversation that the user may read; the caller checks that."""
-	fields = ["run", "step", "call_id", "effect", "status", "duration_ms", "error_message"]
+	fields = ["run", "step", "call_id", "effect", "reason", "status", "duration_ms", "error_message"]
 	filters = {"run": ["in", runs]}
 	return frappe.get_all(
 		"Agent Tool Call",

@@ -9,7 +9,7 @@ from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import close_drafts
 from huf.ai.storage.events import RunEventEmitter
-from huf.ai.storage.journal import close_run
+from huf.ai.storage.journal import close_run, sum_by_model
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
@@ -94,7 +94,8 @@ def store_end(
 		conversations.add_message("agent", outcome.text, run=run, step=outcome.steps)
 	if outcome.error:
 		conversations.add_message("system", outcome.error, kind="Error", run=run, step=outcome.steps)
-	close_run(run, conversations.agent_name, outcome, duration_ms)
+	models = sum_by_model(run)
+	close_run(run, conversations.agent_name, outcome, duration_ms, models)
 	leases.release_conversation(conversation, run)
 	conversations.persist_conversation()
 	return RunResult(
@@ -109,5 +110,6 @@ def store_end(
 		duration_ms=duration_ms,
 		provider=provider,
 		model=model,
+		models=tuple(models),
 		tool_results=tuple(outcome.tool_results) if outcome.stop_reason is StopReason.TOOL_FAILURES else (),
 	)

@@ -91,7 +91,33 @@ def insert_run(
 	return Lease(name, worker)
 
 
-def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
+def sum_by_model(run: str) -> list[dict]:
+	"""The models that answered in a run, in the order of their first answers.
+
+	[{provider, model, calls, input_tokens, output_tokens, cost}]; cost is USD, None where a price is unknown.
+	"""
+	rows = frappe.db.sql(
+		"""select provider, model, count(*) as calls, sum(input_tokens) as input_tokens,
+		sum(output_tokens) as output_tokens, sum(cost) as cost, min(cost_known) as is_priced
+		from `tabAgent LLM Call` where run = %s and status = 'Success'
+		group by provider, model order by min(creation)""",
+		(run,),
+		as_dict=True,
+	)
+	return [
+		{
+			"provider": row.provider,
+			"model": row.model,
+			"calls": int(row.calls),
+			"input_tokens": int(row.input_tokens or 0),
+			"output_tokens": int(row.output_tokens or 0),
+			"cost": float(row.cost or 0) if row.is_priced else None,
+		}
+		for row in rows
+	]
+
+
+def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: list[dict]) -> None:
 	"""Store how the run ended, and count it on its agent. Does not commit."""
 	usage = outcome.usage
 	ended = now()
@@ -110,6 +136,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
 			"total_cost": usage.cost or 0,
 			"unpriced_calls": usage.unpriced_calls,
 			"steps": outcome.steps,
+			"models": json.dumps(models, ensure_ascii=False),
 			"duration_ms": duration_ms,
 			"ended_at": ended,
 			"lease_until": None,
@@ -260,10 +287,11 @@ class RunJournal:
 	def finish_model_call(self, step: int, reply: ModelReply) -> None:
 		usage = reply.usage
 		original = {} if reply.original_text is None else {"said": reply.original_text}
+		reasons = {call.id: call.reason for call in reply.calls if call.reason}
 		self.end_model_call(
 			usage,
 			status="Success",
-			response=json.dumps(reply.as_message() | original, ensure_ascii=False),
+			response=json.dumps(reply.as_message() | original | {"reasons": reasons}, ensure_ascii=False),
 			corrected=int(reply.corrected),
 			finish_reason=reply.finish_reason,
 			input_tokens=usage.input_tokens,
@@ -356,6 +384,7 @@ class RunJournal:
 			"status": status.value,
 			"call_id": call.request.id,
 			"idempotency_key": self.keys[call.position],
+			"reason": clip(request.reason, 1000),
 			"arguments": arguments,
 			"started_at": now(),
 		}

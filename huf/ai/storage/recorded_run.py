@@ -101,8 +101,11 @@ def read_text_of_step(run: str, step: int) -> str:
 def parse_reply(row) -> ModelReply:
 	"""The ModelReply of an Agent LLM Call row."""
 	message = json.loads(row.response)
+	reasons = message.get("reasons") or {}
 	calls = tuple(
-		CallRequest(call["id"], call["function"]["name"], call["function"]["arguments"])
+		CallRequest(
+			call["id"], call["function"]["name"], call["function"]["arguments"], reasons.get(call["id"], "")
+		)
 		for call in message.get("tool_calls") or ()
 	)
 	return ModelReply(

@@ -40,6 +40,9 @@ from huf.ai.core.types import EventKind, RunEvent, RunStatus
 from huf.api.wire.emitted_text import EmittedText
 
 VERSION = "1.0"
+STEP = "current_step"
+PLAN, EXECUTE, VALIDATE = "plan", "execute", "validate"
+"""What a run is at: the model decides, a tool is called, the answer is there."""
 STATE = "huf"
 """Huf's key in the shared state; other keys are the client's and are kept."""
 RESPONSE_SCHEMA = {
@@ -65,6 +68,7 @@ class RunEncoder:
 		self.call_ids: set[str] = set()
 		self.result_ids: set[str] = set()
 		self.drafts: list[dict] = []
+		self.step = PLAN
 		self.encoders: dict[EventKind, Callable[[RunEvent], Iterator[BaseEvent]]] = {
 			EventKind.RUN_STARTED: self.encode_run_started,
 			EventKind.PROGRESS: self.encode_progress,
@@ -109,8 +113,15 @@ class RunEncoder:
 	def encode_run_started(self, event: RunEvent) -> Iterator[BaseEvent]:
 		known = {key: event.data.get(key) for key in ("conversation", "agent", "model")}
 		yield StateSnapshotEvent(
-			snapshot={**self.state, STATE: {"run": event.run, **known, "progress": None}}
+			snapshot={**self.state, STATE: {"run": event.run, **known, "progress": None, STEP: self.step}}
 		)
+
+	def move_to(self, step: str) -> Iterator[BaseEvent]:
+		"""Say that the run has come to a step of its work: plan, execute or validate."""
+		if step != self.step:
+			self.step = step
+			patch = {"op": "add", "path": f"/{STATE}/{STEP}", "value": step}
+			yield StateDeltaEvent.model_validate({"delta": [patch]})
 
 	def encode_progress(self, event: RunEvent) -> Iterator[BaseEvent]:
 		patch = {"op": "add", "path": f"/{STATE}/progress", "value": event.data}
@@ -141,6 +152,7 @@ class RunEncoder:
 			self.open_message = None
 
 	def encode_tool_started(self, event: RunEvent) -> Iterator[BaseEvent]:
+		yield from self.move_to(EXECUTE)
 		call = call_id_of(event)
 		if call not in self.call_ids:
 			yield from self.encode_call(call, event.data["tool"], event.data["arguments"])
@@ -182,6 +194,7 @@ class RunEncoder:
 		)
 
 	def encode_run_finished(self, event: RunEvent) -> Iterator[BaseEvent]:
+		yield from self.move_to(VALIDATE)
 		status = event.data["status"]
 		if status == RunStatus.FAILED.value:
 			error = event.data["error"] or "The run failed."
@@ -201,6 +214,11 @@ class RunEncoder:
 		keys = ("conversation", "status", "stop_reason", "response", "error")
 		result = {"run": event.run, **{key: data.get(key) for key in keys}}
 		return RunFinishedEvent(**self.ids, result=result, outcome=outcome, usage=[usage])
+
+
+def describe_step(status: RunStatus) -> dict:
+	"""What a run that no longer works is at, as JSON answers say it."""
+	return {STEP: EXECUTE if status is RunStatus.WAITING else VALIDATE}
 
 
 def call_id_of(event: RunEvent) -> str:

@@ -92,9 +92,13 @@ class TestStream(FrontEndTestCase):
 		self.assertEqual(
 			[kind for before, kind in zip([None, *kinds], kinds, strict=False) if kind != before],
 			["RUN_STARTED", "STATE_SNAPSHOT", *text_message]
-			+ ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "STATE_DELTA", "TOOL_CALL_RESULT"]
-			+ [*text_message, "RUN_FINISHED"],
+			+ ["STATE_DELTA", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "STATE_DELTA"]
+			+ ["TOOL_CALL_RESULT", *text_message, "STATE_DELTA", "RUN_FINISHED"],
 		)
+		snapshot = next(each["snapshot"]["huf"] for each in events if each["type"] == "STATE_SNAPSHOT")
+		patches = [each["delta"][0] for each in events if each["type"] == "STATE_DELTA"]
+		steps = [each["value"] for each in patches if each["path"] == "/huf/current_step"]
+		self.assertEqual([snapshot["current_step"], *steps], ["plan", "execute", "validate"])
 		self.assertEqual(
 			(events[0]["threadId"], events[0]["runId"], events[0]["protocolVersion"]), ("t1", "r1", "1.0")
 		)

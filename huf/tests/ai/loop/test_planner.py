@@ -6,10 +6,12 @@ import json
 
 import frappe
 
+from huf.ai.core.types import AgentRequest, EventKind
 from huf.ai.loop.guards import SUM_UP
 from huf.ai.loop.planner import list_results, read_plan
+from huf.ai.queries.replayed_events import replay_events
 from huf.ai.queries.runs import read_tool_results
-from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text
@@ -52,6 +54,21 @@ class TestPlans(SiteTestCase):
 		self.assertEqual(json.loads(again[2]["content"].splitlines()[-1])["tool"], self.tool)
 		self.assertNotIn("Arguments:", answering[1]["content"])
 		self.assertEqual(answering[2:], again[2:])
+
+	def test_the_reason_of_a_plan_is_on_the_call_and_in_the_stream(self):
+		self.server.script(self.plan(self.tool, limit=1), self.plan("none"), text("There are some."))
+		agent = make_agent(make_model(self.server), (self.tool,), tool_mode="Planner")
+		events = [
+			each
+			for each in stream_agent(AgentRequest(agent, "How many?", "Administrator", channel="s"))
+			if each
+		]
+		[started] = [each for each in events if each.kind is EventKind.TOOL_STARTED]
+		run = events[-1].run
+		self.assertEqual(started.data["reason"], "Why not.")
+		self.assertEqual(frappe.db.get_value("Agent Tool Call", {"run": run}, "reason"), "Why not.")
+		[replayed] = [each for each in replay_events(run) if each.kind is EventKind.TOOL_STARTED]
+		self.assertEqual(replayed.data["reason"], "Why not.")
 
 	def test_what_is_asked_in_one_step_is_counted_together(self):
 		result = self.run_agent(self.plan("none"), text("Hello."))

@@ -55,7 +55,8 @@ class TestWaiting(DraftTestCase):
 			again = run_agent(replace(request, prompt="And the date?"))
 		self.assertEqual((queued.kind, again.status.value), (EventKind.RUN_QUEUED, "Queued"))
 		self.assertIsNone(work_on(queued.run))
-		self.approve_call(result)
+		with acting_as(self.user):
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
 		self.server.script(text("Changed."), text("It costs two."), text("Today."))
 		self.assertEqual(self.go_on(result["run"]).response, "Changed.")
 		self.assertEqual(work_on(queued.run).response, "It costs two.")

@@ -138,7 +138,7 @@ class TestTimeouts(SiteTestCase):
 
 	def test_a_run_ends_at_its_deadline_while_a_tool_hangs_and_begins_no_other_call(self):
 		self.put("tool_timeout", 60)
-		agent = self.make_agent("hang_outside", "read", run_timeout=1)
+		agent = self.make_agent("hang_outside", "write", run_timeout=1)
 		self.server.script(tool_calls([call(self.tool), call(self.tool)]))
 		result = run_agent_sync(agent, "Wait")
 		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))
