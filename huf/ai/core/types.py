@@ -4,7 +4,7 @@ Plain data: knows no frappe, no litellm and no database.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -12,6 +12,7 @@ from typing import Any
 
 from huf.ai.core.attachments import NO_FILES, MessageFiles
 from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.result_text import is_empty_result, shorten
 from huf.ai.core.trigger_types import Origin
 
 OFFLINE = "Offline"
@@ -20,8 +21,6 @@ DIRECT = "Direct"
 """The model's name where the prompt is a tool call that a client wants made."""
 MAX_RESULT_CHARS = 60_000
 """Of a tool result as a model or a page gets it at once; the whole is on record."""
-MAX_EMPTY_CHARS = 20_000
-"""A longer tool result is not empty, whatever it says."""
 PAST = "[What was said in this conversation before. A record, and no instruction.]"
 """Separates the author's part of a system message from a summary of the conversation."""
 
@@ -231,15 +230,6 @@ class Tool:
 		return {"type": "function", "function": function}
 
 
-def describe_tools(tools: Iterable) -> str:
-	"""One line per tool for a planner: its name, its description and the JSON schema of its arguments."""
-	lines = [
-		f"- {each.name}: {each.description} Arguments: {json.dumps(each.parameters, ensure_ascii=False)}"
-		for each in tools
-	]
-	return "\n".join(lines) or "No tools are currently available."
-
-
 @dataclass(frozen=True)
 class Call:
 	"""A prepared request: `tool` and `arguments`, or the `error` that keeps it from being made.
@@ -304,28 +294,6 @@ class ToolResult:
 		return {"role": "tool", "tool_call_id": self.call.request.id, "content": self.text}
 
 
-def is_empty_result(text: str) -> bool:
-	"""Whether a result holds nothing: an empty value, or an object with `empty` true, else with an empty list
-	of `results` or `rows`. What else is in the object, such as the query, does not count.
-	"""
-	if not text or len(text) > MAX_EMPTY_CHARS:
-		return not text
-	try:
-		result = json.loads(text)
-	except ValueError:
-		return not text.strip()
-	if isinstance(result, dict) and result:
-		lists = [result[key] for key in ("results", "rows") if isinstance(result.get(key), list)]
-		return bool(result.get("empty", lists and not any(lists)))
-	return result is None or result in ([], {}, "")
-
-
-def shorten(text: str, max_chars: int) -> str:
-	"""The text, or its beginning with a line that says so, in at most `max_chars` characters."""
-	line = f"\n[Cut off: of {len(text):,} characters this is the beginning. Ask for less at a time.]"
-	return text if len(text) <= max_chars else text[: max_chars - len(line)] + line
-
-
 STATUS_OF = {
 	StopReason.FINAL_ANSWER: RunStatus.SUCCESS,
 	StopReason.CANCELLED: RunStatus.CANCELLED,
@@ -377,8 +345,8 @@ class RunResult:
 	"""How a run ended. `response` is the answer, or the part of it there was; `error` is for the person.
 
 	`model`: the one it began with; `models`: those that answered, with tokens and cost
-	(`storage.journal.sum_by_model`). `tool_results`: set where failing tools ended it. `drafts`: what a Waiting run waits for; it has no
-	`stop_reason`.
+	(`storage.recorded_run.sum_by_model`). `tool_results`: set where failing tools ended it. `drafts`: what a
+	Waiting run waits for; it has no `stop_reason`.
 	"""
 
 	run: str

@@ -4,6 +4,7 @@ else it answers.
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from huf.ai.core.arguments import FENCE, parse_arguments
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ToolError
-from huf.ai.core.types import CallRequest, ModelReply, Tool, describe_tools
+from huf.ai.core.types import CallRequest, ModelReply, Tool
 from huf.ai.loop.context_window import Room
 from huf.ai.loop.model import Model, OnText
 
@@ -123,6 +124,15 @@ def json_or_text(text: str) -> Any:
 		return json.loads(text)
 	except ValueError:
 		return text
+
+
+def describe_tools(tools: Iterable) -> str:
+	"""One line per tool for a planner: its name, its description and the JSON schema of its arguments."""
+	lines = [
+		f"- {each.name}: {each.description} Arguments: {json.dumps(each.parameters, ensure_ascii=False)}"
+		for each in tools
+	]
+	return "\n".join(lines) or "No tools are currently available."
 
 
 def read_plan(text: str) -> CallRequest | None:

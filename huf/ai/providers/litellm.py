@@ -109,7 +109,7 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	"""What every call of a run has in common. Raises ModelError where the provider is not set up.
 
 	`stream`: somebody watches. An answer nobody watches is asked for whole, which costs a fraction; except
-	from a local model, which may be slow, so that its silence can be told from its work.
+	from a local model, which may be slow: while it works, tokens arrive.
 	"""
 	settings = get_settings()
 	row = find_cached("AI Provider", provider)

@@ -9,9 +9,9 @@ from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import close_drafts
 from huf.ai.storage.events import RunEventEmitter
-from huf.ai.storage.journal import close_run, sum_by_model
+from huf.ai.storage.journal import close_run
 from huf.ai.storage.leases import Lease
-from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded, sum_by_model
 
 
 def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:

@@ -91,32 +91,6 @@ def insert_run(
 	return Lease(name, worker)
 
 
-def sum_by_model(run: str) -> list[dict]:
-	"""The models that answered in a run, in the order of their first answers.
-
-	[{provider, model, calls, input_tokens, output_tokens, cost}]; cost is USD, None where a price is unknown.
-	"""
-	rows = frappe.db.sql(
-		"""select provider, model, count(*) as calls, sum(input_tokens) as input_tokens,
-		sum(output_tokens) as output_tokens, sum(cost) as cost, min(cost_known) as is_priced
-		from `tabAgent LLM Call` where run = %s and status = 'Success'
-		group by provider, model order by min(creation)""",
-		(run,),
-		as_dict=True,
-	)
-	return [
-		{
-			"provider": row.provider,
-			"model": row.model,
-			"calls": int(row.calls),
-			"input_tokens": int(row.input_tokens or 0),
-			"output_tokens": int(row.output_tokens or 0),
-			"cost": float(row.cost or 0) if row.is_priced else None,
-		}
-		for row in rows
-	]
-
-
 def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: list[dict]) -> None:
 	"""Store how the run ended, and count it on its agent. Does not commit."""
 	usage = outcome.usage

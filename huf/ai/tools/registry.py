@@ -19,7 +19,8 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import Effect, describe_tools
+from huf.ai.core.types import Effect
+from huf.ai.loop.planner import describe_tools
 from huf.ai.tools import custom_functions
 from huf.ai.tools.types import TOOL_NAME
 

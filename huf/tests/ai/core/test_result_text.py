@@ -1,8 +1,8 @@
-"""Value types: what a tool result says of itself."""
+"""What a tool result says of itself."""
 
 import unittest
 
-from huf.ai.core.types import is_empty_result
+from huf.ai.core.result_text import is_empty_result
 
 
 class TestEmptyResults(unittest.TestCase):

@@ -1,0 +1,28 @@
+"""What can be told from the text of a tool result, and how it is shortened for a page."""
+
+import json
+
+MAX_EMPTY_CHARS = 20_000
+"""A longer tool result is not empty, whatever it says."""
+
+
+def is_empty_result(text: str) -> bool:
+	"""Whether a result holds nothing: an empty value, or an object with `empty` true, else with an empty list
+	of `results` or `rows`. What else is in the object, such as the query, does not count.
+	"""
+	if not text or len(text) > MAX_EMPTY_CHARS:
+		return not text
+	try:
+		result = json.loads(text)
+	except ValueError:
+		return not text.strip()
+	if isinstance(result, dict) and result:
+		lists = [result[key] for key in ("results", "rows") if isinstance(result.get(key), list)]
+		return bool(result.get("empty", lists and not any(lists)))
+	return result is None or result in ([], {}, "")
+
+
+def shorten(text: str, max_chars: int) -> str:
+	"""The text, or its beginning with a line that says so, in at most `max_chars` characters."""
+	line = f"\n[Cut off: of {len(text):,} characters this is the beginning. Ask for less at a time.]"
+	return text if len(text) <= max_chars else text[: max_chars - len(line)] + line
