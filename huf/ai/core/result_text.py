@@ -1,4 +1,4 @@
-"""What can be told from the text of a tool result, and how it is shortened for a page."""
+"""The text of a tool result: whether it is empty, and its beginning."""
 
 import json
 

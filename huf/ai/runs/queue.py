@@ -104,13 +104,18 @@ def call_next(conversation: str) -> None:
 
 
 def recover(now: datetime | None = None) -> list[str]:
-	"""Enqueue runs whose worker was lost; return their names. Scheduled every minute."""
+	"""Enqueue runs whose worker was lost, or the worker that was to wake them; return their names. Scheduled
+	every minute.
+	"""
 	abandoned = leases.read_abandoned_runs(now)
 	# Other runs must not wait for what lost calls have reserved of a budget.
 	settle_lost_runs(abandoned)
 	settle_abandoned_calls(add_to_date(now or now_datetime(), seconds=-JOB_TIMEOUT_S, as_datetime=True))
+	answered = leases.read_answered_runs()
+	for run in answered:
+		leases.wake_run(run)
 	frappe.db.commit()
-	lost = [*abandoned, *leases.read_stuck_runs(now)]
+	lost = [*abandoned, *leases.read_stuck_runs(now), *answered]
 	for run in lost:
 		# Deduplicated: a run that waits in a long queue for minutes must not be enqueued again each minute.
 		enqueue_work(run, job_id=f"huf-recover-{run}", deduplicate=True)

@@ -52,10 +52,6 @@ class OpenRun:
 		return self.conversations.conversation or ""
 
 
-class ConversationBusy(UsageError):
-	"""Another run of the conversation is active."""
-
-
 def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> OpenRun:
 	"""Admit the request and write the run and its message in one commit.
 

@@ -147,6 +147,22 @@ def read_abandoned_runs(now: datetime | None = None) -> list[str]:
 	return frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc", limit=100)
 
 
+def read_answered_runs() -> list[str]:
+	"""Runs that wait though all their drafts are answered and the runs they called have ended, oldest first.
+
+	Here the worker was lost before it could wake them.
+	"""
+	return frappe.db.sql(
+		"""select run.name from `tabAgent Run` run where run.status = 'Waiting'
+		and not exists (select 1 from `tabAgent Draft` draft
+			where draft.run = run.name and draft.status = 'Pending')
+		and not exists (select 1 from `tabAgent Run` child
+			where child.parent_run = run.name and child.status in ('Queued', 'Started', 'Waiting'))
+		order by run.creation limit 100""",
+		pluck=True,
+	)
+
+
 def read_stuck_runs(now: datetime | None = None) -> list[str]:
 	"""The first queued run of each conversation in which no run is active, if it has waited longer than a
 	lease.

@@ -14,6 +14,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
+from huf.ai.tools.registry import tool
 from huf.tests.base import enter
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_agent, make_model, make_tool
@@ -23,6 +24,7 @@ HERE = __name__
 SLEEP_S = 0.5
 
 
+@tool(effect="read")
 def read_slowly(no: int):
 	time.sleep(SLEEP_S)
 	return {"no": no, "user": frappe.session.user, "todos": frappe.db.count("ToDo")}
@@ -134,6 +136,19 @@ class TestChildThatWaits(SideBySideTestCase):
 		self.answer(result, reject_call)
 		self.assertEqual(self.outcome(result), ("Success", "It stays."))
 		self.assertIn("They said no.", self.seen())
+
+	def test_a_caller_that_nobody_woke_is_found_by_the_next_look(self):
+		result = self.start_parent(text("It is changed."))
+		self.child_server.script(text("I changed it."))
+		with acting_as(self.user):
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
+		self.assertNotIn(result["run"], queue.recover())
+		child = frappe.db.get_value("Agent Run", {"parent_run": result["run"]}, "name")
+		with patch.object(queue, "follow_up"):
+			self.go_on(child)
+		self.assertEqual(self.outcome(result)[0], "Waiting")
+		self.assertIn(result["run"], queue.recover())
+		self.assertEqual(self.go_on(result["run"]).response, "It is changed.")
 
 	def test_an_agent_beside_the_one_that_waits_finishes_and_is_not_asked_again(self):
 		other_server, other = self.make_child()
