@@ -72,6 +72,8 @@ async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 		return result
 	finally:
 		frappe.flags.huf_run, frappe.flags.huf_lease = caller, run.lease.caller
+		# A call outside a run must not be sent with the key of an earlier one.
+		CALL_KEY.set(None)
 	result = finish_run(run, outcome, elapsed(started) + round(run.recorded.seconds * 1000))
 	emit(EventKind.RUN_FINISHED, result.as_dict())
 	return result

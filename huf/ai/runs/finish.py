@@ -9,7 +9,7 @@ from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import close_drafts
 from huf.ai.storage.events import RunEventEmitter
-from huf.ai.storage.journal import close_run
+from huf.ai.storage.journal import close_run, request_cancel
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded, sum_by_model
 
@@ -90,6 +90,9 @@ def store_end(
 	"""Write the answer or the error into the conversation, and close the run. Raises LeaseLost; commits."""
 	run, conversation = lease.run, conversations.conversation or ""
 	lease.hold()
+	for child in leases.read_children(run):
+		# It could not be ended in time; the worker that takes it up ends it.
+		request_cancel(child)
 	if outcome.text and not outcome.is_recorded:
 		conversations.add_message("agent", outcome.text, run=run, step=outcome.steps)
 	if outcome.error:

@@ -54,6 +54,7 @@ def retry_call(name: str) -> str:
 			CALL_KEY.set(row.idempotency_key)
 			tool_result = run_coroutine(perform(call))
 	finally:
+		CALL_KEY.set(None)
 		resolve_lost_call(row.name, tool_result.status, tool_result.text)
 		frappe.db.commit()
 	return tool_result.text

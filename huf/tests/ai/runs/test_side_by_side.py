@@ -7,6 +7,7 @@ import frappe
 
 from huf.ai.chat.approvals import approve_call, cancel_run, reject_call
 from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.types import AgentRequest
 from huf.ai.providers.litellm import warm_up
 from huf.ai.runs import queue
@@ -45,10 +46,10 @@ class SideBySideTestCase(DraftTestCase):
 
 
 class TestSideBySide(SideBySideTestCase):
-	def test_two_agents_of_a_second_each_take_one(self):
+	def test_two_agents_of_two_seconds_each_take_less_than_four(self):
 		children = [self.make_child() for _ in range(2)]
 		for server, _ in children:
-			server.script(slow(1, text("Done.")))
+			server.script(slow(2, text("Done.")))
 		agent = self.make_agent(*(tool for _, tool in children))
 		self.server.script(
 			tool_calls([call(tool, {"prompt": "Work"}) for _, tool in children]), text("Both.")
@@ -56,10 +57,11 @@ class TestSideBySide(SideBySideTestCase):
 		began = time.monotonic()
 		result = run_agent_sync(agent, "Have it done")
 		self.assertEqual((result["response"], result["status"]), ("Both.", "Success"))
-		self.assertLess(time.monotonic() - began, 1.9)
+		self.assertLess(time.monotonic() - began, 3.9)
 		runs = frappe.get_all("Agent Run", {"parent_run": result["run"]}, pluck="status", order_by="name asc")
 		self.assertEqual(runs, ["Success", "Success"])
 		self.assertTrue(replay(result["run"]).identical)
+		self.assertIsNone(CALL_KEY.get())
 
 	def test_one_agent_called_twice_in_a_turn_works_on_both(self):
 		server, tool = self.make_child()
@@ -91,8 +93,11 @@ class TestSideBySide(SideBySideTestCase):
 		result = run_agent_sync(agent, "Have it done")
 		self.assertEqual(result["stop_reason"], "timeout")
 		frappe.db.rollback()
-		runs = frappe.get_all("Agent Run", {"parent_run": result["run"]}, pluck="status", order_by="name asc")
-		self.assertEqual(runs, ["Cancelled", "Cancelled"])
+		fields = ["status", "cancel_requested"]
+		runs = frappe.get_all("Agent Run", {"parent_run": result["run"]}, fields, order_by="name asc")
+		self.assertEqual(len(runs), 2)
+		# One that did not end in time is ended by the worker that takes it up.
+		self.assertTrue(all(run.status == "Cancelled" or run.cancel_requested for run in runs), runs)
 
 
 class TestChildThatWaits(SideBySideTestCase):
