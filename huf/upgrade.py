@@ -7,9 +7,9 @@ import frappe
 
 from huf.ai.core.mail_types import MailStatus
 from huf.ai.mail import store
-from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.intake import enqueue_mail
 from huf.ai.runs.queue import enqueue_work
+from huf.ai.storage.outgoing_mail import enqueue_sending
 
 TOOL = "Agent Tool Function"
 MOVED_PATHS = {"huf.ai.tools.mail.": "huf.ai.mail.tools."}

@@ -12,7 +12,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.mcp_client import connections
-from huf.ai.tools import custom_functions, document_tools, registry
+from huf.ai.tools import custom_functions, document_tools, messages, registry
 from huf.ai.tools.sources import number_results
 from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, READ_DOCUMENT
 
@@ -160,6 +160,14 @@ async def handle_mcp_tool(tool, /, **arguments):
 	return await connections.call_tool(tool.mcp_connection, tool.mcp_tool, arguments)
 
 
+def handle_send_mail(tool, to, subject, body):
+	return messages.send_mail(to, subject, body, tool.mail_template)
+
+
+def handle_notify(tool, to, subject, text=""):
+	return messages.notify(to, subject, text, bool(tool.notify_by_mail))
+
+
 HANDLERS: dict[str, Callable] = {
 	"Get Document": handle_get_document,
 	"Get Multiple Documents": handle_get_documents,
@@ -185,5 +193,7 @@ HANDLERS: dict[str, Callable] = {
 	KNOWLEDGE: handle_search_knowledge,
 	"Speech to Text": handle_speech_to_text,
 	MCP_TOOL: handle_mcp_tool,
+	"Send Mail": handle_send_mail,
+	"Notify": handle_notify,
 }
 """By type; Run Agent has none here, because its handler needs a `RunChild`."""

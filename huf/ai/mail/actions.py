@@ -9,11 +9,11 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
-from huf.ai.mail.delivery import find_sending_problem
-from huf.ai.mail.drafts import Reply, enqueue_sending
+from huf.ai.mail.drafts import Reply
 from huf.ai.mail.intake import enqueue_mail
 from huf.ai.mail.jobs import get_categories, message_from_row
 from huf.ai.mail.triage import needs_reply
+from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
 
 UNSENT = (MailStatus.DRAFT, MailStatus.HELD, MailStatus.FAILED)
 """Statuses of outgoing mail that a person may send or discard."""

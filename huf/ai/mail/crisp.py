@@ -77,7 +77,7 @@ def read_crisp(message: MailMessage) -> PreparedMail:
 
 
 def find_customer_address(found: dict[str, str], message: MailMessage) -> str:
-	"""The customer's address among the fields; "" if there is none, never that of whoever forwarded."""
+	"""The customer's address among the fields; "" if there is none, never that of the forwarder."""
 	forwarders = {message.sender, *message.reply_to, *message.to, *message.cc}
 	labelled = read_addresses(found.get("email", ""))
 	named = [each for each in read_addresses(found.get("name", "")) if each[1] not in forwarders]

@@ -16,19 +16,6 @@ FAILED_STATUSES = ("Error", "Expired", "Partially Errored")
 MAX_ERROR_CHARS = 300
 
 
-def find_sending_problem(sender: str) -> str | None:
-	"""Why no mail can leave this site from an address, with what to do; None if there is a server for it."""
-	for account in ({"email_id": sender}, {"default_outgoing": 1}):
-		if frappe.db.exists("Email Account", {"enable_outgoing": 1, **account}):
-			return None
-	if frappe.conf.get("mail_server"):
-		return None
-	return _(
-		"No outgoing mail server is set up for {0}. Enter an SMTP host in its mailbox, "
-		"or create an Email Account with default outgoing mail."
-	).format(sender)
-
-
 def follow_queue() -> list[str]:
 	"""Store what became of queued mail; returns the names of mails that were sent or failed. Scheduled every
 	minute. Commits.

@@ -17,7 +17,6 @@ from huf.ai.core.trigger_types import Origin
 from huf.ai.core.types import OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.dispatch import read_preprocessors
-from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.intake import enqueue_mail, mail_job_id
 from huf.ai.mail.message import MailMessage, parse_message
 from huf.ai.mail.preprocess import prepare_mail
@@ -34,6 +33,7 @@ from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
+from huf.ai.storage.outgoing_mail import enqueue_sending
 
 JOB_WAITING = "queued"
 """Frappe's status of a job that no worker has taken yet."""

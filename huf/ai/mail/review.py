@@ -11,13 +11,14 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.mail_types import Direction
 from huf.ai.mail import store, threads
-from huf.ai.mail.delivery import find_sending_problem, show_present_states
+from huf.ai.mail.delivery import show_present_states
 from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
 from huf.ai.mail.inbox import InboxError, open_inbox
 from huf.ai.mail.intake import build_account
 from huf.ai.mail.jobs import get_categories, message_from_row
 from huf.ai.mail.rules import Rule, check_rule, find_unreachable, try_rule
 from huf.ai.queries.tool_log import read_tool_log
+from huf.ai.storage.outgoing_mail import find_sending_problem
 
 RUN_FIELDS = [
 	"name",

@@ -12,8 +12,8 @@ from huf.ai.core.mail_types import MailEvent
 from huf.ai.core.types import Effect
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
-from huf.ai.mail.delivery import find_sending_problem
-from huf.ai.mail.drafts import Reply, enqueue_sending
+from huf.ai.mail.drafts import Reply
+from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_mail
 

@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.core.types import AgentRequest, EventKind, Mode, Outcome, RunResult, RunStatus, StopReason
+from huf.ai.runs.result_notice import send_result_notice
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import leases
 from huf.ai.storage.budgets import settle_lost_runs
@@ -99,6 +100,7 @@ def store_end(
 		conversations.add_message("system", outcome.error, kind="Error", run=run, step=outcome.steps)
 	models = sum_by_model(run)
 	close_run(run, conversations.agent_name, outcome, duration_ms, models)
+	send_result_notice(run, outcome)
 	leases.release_conversation(conversation, run)
 	conversations.persist_conversation()
 	return RunResult(

@@ -202,6 +202,21 @@ def search_schema(tool) -> tuple[dict, list[str]]:
 	}, ["query"]
 
 
+RECIPIENTS = {"type": ["array", "string"], "items": {"type": "string"}}
+
+
+def mail_schema(tool) -> tuple[dict, list[str]]:
+	to = {**RECIPIENTS, "description": "Addresses, or names of users and contacts"}
+	properties = {"to": to, "subject": text_schema("The subject"), "body": text_schema("The text, plain")}
+	return properties, ["to", "subject", "body"]
+
+
+def notify_schema(tool) -> tuple[dict, list[str]]:
+	to = {**RECIPIENTS, "description": "Users: their addresses or full names"}
+	properties = {"to": to, "subject": text_schema("One line"), "text": text_schema("More, if needed")}
+	return properties, ["to", "subject"]
+
+
 @dataclass(frozen=True)
 class ToolType:
 	"""`schema(row)` returns (properties, required names); `needs` names the field that a row of this type
@@ -241,6 +256,8 @@ TOOL_TYPES = {
 	KNOWLEDGE: ToolType(READ, search_schema),
 	"Speech to Text": ToolType(EXTERNAL, speech_schema, "model"),
 	MCP_TOOL: ToolType(EXTERNAL, empty_schema, "mcp_connection"),
+	"Send Mail": ToolType(EXTERNAL, mail_schema),
+	"Notify": ToolType(EXTERNAL, notify_schema),
 }
 
 

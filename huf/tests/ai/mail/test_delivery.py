@@ -3,9 +3,10 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.mail.delivery import find_sending_problem, follow_queue
+from huf.ai.mail.delivery import follow_queue
 from huf.ai.mail.jobs import process_mail, recover_mails
 from huf.ai.mail.outbox import send_mail
+from huf.ai.storage.outgoing_mail import find_sending_problem
 from huf.api import mail as api
 from huf.tests.ai.mail.test_drafts import ANNA, DraftingTestCase
 from huf.tests.mail import make_mailbox, outgoing, queued, row, send_all

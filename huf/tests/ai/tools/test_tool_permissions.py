@@ -31,9 +31,18 @@ ARGUMENTS = {
 	"Get Value": lambda name: {"name": name, "fieldname": "title"},
 	"Set Value": lambda name: {"name": name, "fieldname": "status", "value": "Closed"},
 }
-ELSEWHERE = {"GET", "POST", "Run Agent", "Search Knowledge", "Speech to Text", "MCP Tool"}
+ELSEWHERE = {
+	"GET",
+	"POST",
+	"Run Agent",
+	"Search Knowledge",
+	"Speech to Text",
+	"MCP Tool",
+	"Send Mail",
+	"Notify",
+}
 """Types that read no document of the DocType: see the tests below, and test_http, test_admission,
-test_canary and test_connections.
+test_canary, test_connections and test_messages.
 """
 
 
