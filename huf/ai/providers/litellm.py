@@ -29,7 +29,7 @@ from huf.ai.providers.answers import AnswerBuilder, TextRelay
 from huf.ai.providers.failures import invalid_answer_error, model_error
 from huf.ai.providers.http_connections import AnswerTooLarge
 from huf.ai.providers.images import insert_images
-from huf.ai.providers.models import Prices, estimate_max_tokens, read_model_facts, uses_planner
+from huf.ai.providers.models import Prices, estimate_max_tokens, read_model_facts, read_model_id, uses_planner
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
 from huf.ai.providers.tokens import TokenCounter
 
@@ -105,16 +105,29 @@ async def run(
 	return await run_sdk_agent(agent, enhanced_prompt, first, context, escalate)
 
 
-def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> "ModelCall":
+@dataclass(frozen=True)
+class UnsavedProvider:
+	"""A provider as a form describes it, to be tested before it is stored."""
+
+	api_key: str | None
+	api_base: str | None
+	is_local: bool
+	call_way: str | None = None
+
+
+def connect(
+	provider: str, model: str, wanted: dict[str, Any], stream: bool, unsaved: UnsavedProvider | None = None
+) -> "ModelCall":
 	"""What every call of a run has in common. Raises ModelError where the provider is not set up.
 
 	`stream`: somebody watches. An answer nobody watches is asked for whole, which costs a fraction; except
 	from a local model, which may be slow: while it works, tokens arrive.
+	`unsaved` takes the place of the AI Provider.
 	"""
 	settings = get_settings()
-	row = find_cached("AI Provider", provider)
+	row = unsaved or find_cached("AI Provider", provider)
 	stream = stream or bool(row and row.is_local)
-	name = _normalize_model_name(model, provider)
+	name = _normalize_model_name(read_model_id(model), provider)
 	fixed = {
 		**wanted,
 		"model": name,
@@ -125,7 +138,7 @@ def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> 
 	}
 	if stream:
 		fixed |= STREAMED
-	_setup_api_key(provider, read_key(provider), fixed)
+	_setup_api_key(provider, unsaved.api_key if unsaved else read_key(provider), fixed, row)
 	site, table = read_model_facts(model), listed(name)
 	answer_tokens = site.max_answer_tokens or int(min(settings.answer_tokens, listed_answer(name)))
 	prices = site.prices or listed_prices(name)
@@ -169,9 +182,11 @@ def is_known(prefix: str) -> bool:
 	return prefix in load().provider_list
 
 
-def _setup_api_key(provider_name: str, api_key: str | None, completion_kwargs: dict[str, Any]) -> None:
+def _setup_api_key(
+	provider_name: str, api_key: str | None, completion_kwargs: dict[str, Any], row: Any = None
+) -> None:
 	"""Put the key into the call. Raises ModelError where one is needed and missing."""
-	row = find_cached("AI Provider", provider_name)
+	row = row or find_cached("AI Provider", provider_name)
 	if not row:
 		raise ModelError(f"There is no AI Provider {provider_name!r}.", provider=provider_name)
 	if row.api_base:

@@ -2,13 +2,17 @@
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.client import HTTPException
 from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 TIMEOUT_S = 1.0
 """A server on the same machine answers faster than this."""
+SERVER_TIMEOUT_S = 5.0
+MAX_MODELS = 500
 MAX_ANSWER_BYTES = 1_000_000
 EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
 """Parts of the names of embedding models, which cannot chat."""
@@ -51,6 +55,28 @@ def find_local_servers() -> list[dict]:
 		for server, models in found
 		if models is not None
 	]
+
+
+def fetch_server_models(base: str, key: str = "") -> list[str]:
+	"""The chat models of an OpenAI-compatible server at an address; [] if it does not answer."""
+	if not re.match(r"https?://[^/\s]+", base):
+		return []
+	request = Request(f"{base.rstrip('/')}/models", headers={"Authorization": f"Bearer {key}"} if key else {})
+	try:
+		with build_opener(NoRedirects()).open(request, timeout=SERVER_TIMEOUT_S) as answer:
+			names = [str(each["id"]) for each in json.loads(answer.read(MAX_ANSWER_BYTES))["data"]]
+	except (URLError, OSError, ValueError, KeyError, TypeError, HTTPException):
+		return []
+	return [name for name in names if not any(part in name.lower() for part in EMBEDDING_NAME_PARTS)][
+		:MAX_MODELS
+	]
+
+
+class NoRedirects(HTTPRedirectHandler):
+	"""The key goes to the server that was named only."""
+
+	def redirect_request(self, *args, **kwargs):
+		return None
 
 
 def fetch_models(server: LocalServer) -> list[str] | None:

@@ -79,6 +79,12 @@ def uses_planner(agent_name: str | None, model: str) -> bool:
 	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))
 
 
+def read_model_id(model: str) -> str:
+	"""The name that the provider has for an AI Model: its Model ID, else its own name."""
+	row = find_cached("AI Model", model)
+	return (row and row.model_id) or model
+
+
 def read_model_facts(model: str) -> ModelFacts:
 	doc = find_cached("AI Model", model)
 	if not doc:
