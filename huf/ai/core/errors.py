@@ -83,3 +83,8 @@ class LeaseLost(Exception):
 
 class RunAlreadyOpened(Exception):
 	"""The trigger event already has its run; a second must not be opened."""
+
+
+def add_details(message: str, details: object) -> str:
+	"""A message for people, with a library's own words in a last line that pages fold away."""
+	return f"{message}\nDetails: {details}"

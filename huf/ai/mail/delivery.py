@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import frappe
 from frappe import _
 
+from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
 from huf.ai.mail import store
 from huf.ai.storage.rows import clip
@@ -73,9 +74,11 @@ def to_state(queued) -> tuple[MailStatus, str | None]:
 	error = clip(lines[-1].strip().rstrip("."), MAX_ERROR_CHARS)
 	if queued.status in FAILED_STATUSES:
 		advice = _("Check the outgoing mail server, then send it again.")
-		return MailStatus.FAILED, f"{error or queued.status}. {advice}"
+		return MailStatus.FAILED, add_details(
+			f"{_('The mail server did not take it.')} {advice}", error or queued.status
+		)
 	if error:
-		return MailStatus.QUEUED, _("It could not be sent yet and is tried again: {0}").format(error)
+		return MailStatus.QUEUED, add_details(_("It could not be sent yet and is tried again."), error)
 	return MailStatus.QUEUED, None
 
 

@@ -9,6 +9,7 @@ import frappe
 from frappe import _
 from frappe.utils import add_to_date, now_datetime
 
+from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction
 from huf.ai.mail import store, threads
 from huf.ai.mail.delivery import show_present_states
@@ -207,5 +208,6 @@ def check_smtp(mailbox) -> str | None:
 				)
 			server.noop()
 	except (OSError, smtplib.SMTPException) as error:
-		return f"{mailbox.smtp_host}:{mailbox.smtp_port} cannot be used: {error}"
+		message = f"{mailbox.smtp_host}:{mailbox.smtp_port} cannot be used."
+		return add_details(f"{message} Check the SMTP host, port, security and login.", error)
 	return None

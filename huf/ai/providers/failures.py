@@ -1,7 +1,7 @@
 """Turns failures of a model into ModelErrors that tell the operator what to do and contain no API key."""
 
 from huf.ai.core.arguments import HIDDEN, mask_secrets
-from huf.ai.core.errors import ModelError
+from huf.ai.core.errors import ModelError, add_details
 from huf.ai.core.types import Usage
 
 MAX_MESSAGE_CHARS = 300
@@ -9,8 +9,8 @@ RETRIED_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
 CONNECTION_ERRORS = {"APIConnectionError", "Timeout", "TransportError", "ClientError", "TimeoutError"}
 ADVICE = {
 	400: "The provider did not accept the request. Check the agent's settings and tools.",
-	401: "The provider refused the API key. Check it in AI Provider {provider}.",
-	403: "The provider refused the API key. Check it in AI Provider {provider}.",
+	401: "The provider refused the API key. Check the API Key of {provider} under Models.",
+	403: "The provider refused the API key. Check the API Key of {provider} under Models.",
 	404: "The provider does not know this model. Check the Model Name in AI Model.",
 	408: "The model sent nothing for too long. Try again, or raise Model Timeout in Huf Settings.",
 	422: "The provider did not accept the request. Check the agent's settings and tools.",
@@ -19,7 +19,9 @@ ADVICE = {
 TOO_LONG = (
 	"The conversation is too long for this model. Start a new one, or choose a model with a larger window."
 )
-UNREACHABLE = "The provider could not be reached. Check API Base in AI Provider {provider} and the network."
+UNREACHABLE = (
+	"The provider could not be reached. Check the Address of {provider} under Models, and the network."
+)
 FAULT = "The provider failed. Try again later."
 
 
@@ -33,7 +35,7 @@ def model_error(
 	status = 408 if "Timeout" in type(error).__name__ else getattr(error, "status_code", None)
 	reason = hide_secret(first_line(str(error)), secret)
 	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
-	message = f"{provider} / {model}: {advise(error, status, provider)} ({reason})"
+	message = add_details(f"{provider} / {model}: {advise(error, status, provider)}", reason)
 	# Providers do not charge for refused requests; after any other error the usage is unknown.
 	usage = Usage() if status and 400 <= status < 500 and status != 408 else None
 	return ModelError(message, provider=provider, status=status, retryable=is_retryable, usage=usage)

@@ -20,7 +20,7 @@ EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
 
 @dataclass(frozen=True)
 class LocalServer:
-	"""`base` becomes the API Base of an AI Provider; `path` lists the models, `read` extracts their names."""
+	"""`base` becomes the address of an AI Provider; `path` lists the models, `read` extracts their names."""
 
 	provider: str
 	base: str

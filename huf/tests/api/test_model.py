@@ -41,6 +41,14 @@ class TestModels(SiteTestCase):
 		self.assertIsNone(frappe.db.exists("AI Model", name))
 		self.assertEqual(frappe.db.get_single_value("Huf Settings", "default_model"), default)
 
+	def test_what_a_library_says_stands_behind_the_words_for_people(self):
+		failed = model.connect(unique("Provider"), unique("model"), SECRET, "http://127.0.0.1:9/v1")
+		words, _mark, details = failed["error"].partition("\nDetails: ")
+		self.assertIn("Check the Address of", words)
+		self.assertNotIn("API Base", failed["error"])
+		self.assertNotRegex(words, "ssl|Connect|127.0.0.1")
+		self.assertIn("onnect", details)
+
 	def test_one_model_name_exists_under_two_providers(self):
 		first, second, name = unique("First"), unique("Second"), unique("model")
 		with ModelServer() as server:

@@ -142,7 +142,7 @@ class AgentTrigger(Document):
 					).format(user)
 				)
 			self.run_as = user
-		if not self.run_as and not has_other_users():
+		if self.trigger_type == "Doc Event" and not self.run_as and not has_other_users():
 			frappe.throw(
 				_("Choose Run As. Administrator is the only user here, and starts no agent unless chosen.")
 			)

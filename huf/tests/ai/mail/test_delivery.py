@@ -56,7 +56,10 @@ class TestDelivery(DraftingTestCase):
 		self.queue(status="Error", error="Traceback\nSMTPDataError: mailbox full")
 		follow_queue()
 		self.assertEqual(row(self.name).status, "Failed")
-		self.assertIn("SMTPDataError: mailbox full. Check the outgoing", row(self.name).reason)
+		self.assertIn(
+			"Check the outgoing mail server, then send it again.\nDetails: SMTPDataError: mailbox full",
+			row(self.name).reason,
+		)
 		api.approve_draft(self.name)
 		frappe.db.commit()
 		self.assertTrue(send_mail(self.name))

@@ -154,7 +154,7 @@ class TestBothWays(SiteTestCase):
 		return connect(provider, name, wanted, stream)
 
 
-def ask(model, tools=(), said=lambda failed: str(failed).partition(" (")[0]):
+def ask(model, tools=(), said=lambda failed: str(failed).partition("\nDetails: ")[0]):
 	"""(reply, text as it was shown) or what failed, as far as the loop and the operator see it."""
 	shown: list[str] = []
 	try:
