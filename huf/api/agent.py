@@ -19,6 +19,7 @@ from huf.api.wire.json_body import BadRequest, json_response, read_string, refus
 from huf.api.wire.sse import stream_events
 
 CHANNEL = "agent"
+USER_SETTINGS = "Huf User Settings"
 REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
@@ -27,7 +28,7 @@ def get_agents():
 	"""Agents the user may chat with.
 
 	[{name, description, provider, model, is_offline, hears, sees, tools: [{name, description, effect}],
-	starters: [text]}]
+	starters: [text], is_default}]. The default is the user's own, else the site's, else the oldest agent.
 	"""
 	names = frappe.get_list(
 		"Agent",
@@ -37,7 +38,18 @@ def get_agents():
 		limit_page_length=0,
 	)
 	docs = [frappe.get_cached_doc("Agent", name) for name in names]
-	return [describe_agent(doc) for doc in docs if admission.has_role(doc, frappe.session.user)]
+	docs = [doc for doc in docs if admission.has_role(doc, frappe.session.user)]
+	default = find_default_agent(docs)
+	return [{**describe_agent(doc), "is_default": doc.name == default} for doc in docs]
+
+
+def find_default_agent(docs: list) -> str | None:
+	wanted = (
+		frappe.db.get_value(USER_SETTINGS, frappe.session.user, "default_agent"),
+		frappe.get_cached_doc("Huf Settings").default_agent,
+	)
+	names = [doc.name for doc in sorted(docs, key=lambda doc: str(doc.creation))]
+	return next((name for name in (*wanted, *names) if name in names), None)
 
 
 @frappe.whitelist(methods=["GET"])
@@ -46,12 +58,9 @@ def get_overview():
 	model, is_offline, tools, triggers}]; `tools` and `triggers` are counts.
 	"""
 	names = frappe.get_list("Agent", pluck="name", order_by="agent_name asc", limit_page_length=0)
-	triggers = [
-		row.agent
-		for row in frappe.get_list(
-			"Agent Trigger", fields=["agent"], order_by="name asc", limit_page_length=0
-		)
-	]
+	triggers = []
+	if frappe.has_permission("Agent Trigger", "read"):
+		triggers = frappe.get_list("Agent Trigger", pluck="agent", order_by="name asc", limit_page_length=0)
 	return [summarize_agent(frappe.get_cached_doc("Agent", name), triggers.count(name)) for name in names]
 
 

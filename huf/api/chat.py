@@ -35,12 +35,13 @@ def stream(
 	prompt: str = "",
 	conversation: str | None = None,
 	attachments: list[str] | str | None = None,
+	is_test: bool = False,
 ):
 	"""Send a message; streams the run's events (see `huf.ai.core.types.EventKind`).
 
-	`attachments`: Files, by name or URL.
+	`attachments`: Files, by name or URL. A new chat that `is_test` is not listed among the user's chats.
 	"""
-	return stream_events(stream_chat(agent, prompt, conversation, read_names(attachments)))
+	return stream_events(stream_chat(agent, prompt, conversation, read_names(attachments), is_test))
 
 
 @frappe.whitelist(methods=["GET"])

@@ -14,6 +14,8 @@ from huf.ai.runs.entry import read_names, run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run
 
 CHANNEL = "chat"
+TEST_CHANNEL = "test"
+"""Of chats beside an agent's form; they are not among the user's chats."""
 MAX_MESSAGES = 500
 MESSAGE_FIELDS = [
 	"name",
@@ -95,10 +97,16 @@ def send_agent_chat_message(
 
 
 def stream_chat(
-	agent: str, prompt: str, conversation: str | None = None, attachments: Sequence[str] = ()
+	agent: str,
+	prompt: str,
+	conversation: str | None = None,
+	attachments: Sequence[str] = (),
+	is_test: bool = False,
 ) -> Iterator[RunEvent | None]:
 	"""Send a message and follow the run. Raises at once if it cannot start."""
 	request = build_chat_request(agent, prompt, conversation, attachments)
+	if is_test:
+		request = replace(request, channel=TEST_CHANNEL)
 	events = stream_agent(request)
 	first = next(events)
 

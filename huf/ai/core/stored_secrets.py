@@ -4,7 +4,6 @@ from typing import Any
 
 import frappe
 from frappe import _
-from frappe.utils.password import get_decrypted_password
 
 
 def require_secret_again(doc: Any, address_field: str, *secret_fields: str) -> None:
@@ -17,7 +16,7 @@ def require_secret_again(doc: Any, address_field: str, *secret_fields: str) -> N
 	if not before or (before.get(address_field) or "") == (doc.get(address_field) or ""):
 		return
 	for field in secret_fields:
-		if is_stored(doc, field) and not is_entered(doc.get(field)):
+		if keeps_secret(doc, field):
 			refuse_address(doc, address_field, _(doc.meta.get_label(field)))
 
 
@@ -26,10 +25,9 @@ def refuse_address(doc: Any, address_field: str, secret: str) -> None:
 	frappe.throw(_("{0} has changed. Enter {1} again, because it is sent there.").format(address, secret))
 
 
-def is_stored(doc: Any, field: str) -> bool:
-	return bool(get_decrypted_password(doc.doctype, doc.name, field, raise_exception=False))
-
-
-def is_entered(value: str | None) -> bool:
-	"""Whether a password field holds a new value; Frappe shows a stored one as asterisks."""
-	return bool((value or "").strip("*"))
+def keeps_secret(doc: Any, field: str) -> bool:
+	"""Whether the stored value of a password field stays: Frappe shows it as asterisks, and removes it if the
+	field is empty.
+	"""
+	value = doc.get(field) or ""
+	return bool(value) and not value.strip("*")

@@ -61,7 +61,8 @@ def fetch_server_models(base: str, key: str = "") -> list[str]:
 	"""The chat models of an OpenAI-compatible server at an address; [] if it does not answer."""
 	if not re.match(r"https?://[^/\s]+", base):
 		return []
-	request = Request(f"{base.rstrip('/')}/models", headers={"Authorization": f"Bearer {key}"} if key else {})
+	headers = {"Authorization": f"Bearer {key}"} if key else {}
+	request = Request(f"{base.rstrip('/')}/models", headers=headers)  # noqa: S310 -- the scheme was just checked
 	try:
 		with build_opener(NoRedirects()).open(request, timeout=SERVER_TIMEOUT_S) as answer:
 			names = [str(each["id"]) for each in json.loads(answer.read(MAX_ANSWER_BYTES))["data"]]

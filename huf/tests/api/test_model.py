@@ -10,6 +10,17 @@ from huf.tests.model_server import ModelServer, error, text
 
 
 class TestModels(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.addCleanup(self.set_default, frappe.db.get_single_value("Huf Settings", "default_model"))
+
+	def set_default(self, name: str | None):
+		"""The first model becomes the default, also of other tests."""
+		frappe.db.rollback()
+		frappe.set_user("Administrator")
+		frappe.db.set_single_value("Huf Settings", "default_model", name)
+		frappe.db.commit()
+
 	def connect(self, server: ModelServer, *args, **values) -> str:
 		server.script(text("OK"))
 		result = model.connect(*args, **values)

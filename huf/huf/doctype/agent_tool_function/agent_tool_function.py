@@ -6,7 +6,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.stored_secrets import is_entered, is_stored, refuse_address
+from huf.ai.core.stored_secrets import keeps_secret, refuse_address
 from huf.ai.mcp_client.connections import find_chosen
 from huf.ai.mcp_client.definitions import ToolDefinition
 from huf.ai.tools import custom_functions, registry
@@ -85,7 +85,7 @@ class AgentToolFunction(Document):
 	def check_headers(self):
 		"""Header values are sent to Base URL: a new address needs them again."""
 		for row in self.headers:
-			if is_stored(row, "value") and not is_entered(row.value):
+			if keeps_secret(row, "value"):
 				refuse_address(self, "base_url", row.header)
 
 	def set_effect(self):

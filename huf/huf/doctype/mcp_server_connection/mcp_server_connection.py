@@ -6,7 +6,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.stored_secrets import is_entered, is_stored, refuse_address, require_secret_again
+from huf.ai.core.stored_secrets import keeps_secret, refuse_address, require_secret_again
 from huf.ai.core.types import Effect
 from huf.ai.mcp_client.connections import get_command
 from huf.ai.mcp_client.definitions import ToolDefinition, describe_change, make_tool_name
@@ -85,7 +85,7 @@ class MCPServerConnection(Document):
 		if not before or (before.url, before.issuer) == (self.url, self.issuer):
 			return
 		for row in self.headers:
-			if is_stored(row, "value") and not is_entered(row.value):
+			if keeps_secret(row, "value"):
 				refuse_address(self, "url", row.header)
 		clear_grant(self.name)
 

@@ -14,6 +14,8 @@ export type Check = number;
 // Agents and tools
 
 export interface ChatAgent {
+	/** Who answers a new chat. */
+	is_default?: boolean;
 	name: string;
 	description: string;
 	provider: string;
@@ -290,6 +292,7 @@ export interface RunRequest {
 	conversation?: string;
 	/** Names of Files. */
 	attachments?: string[];
+	is_test?: boolean;
 }
 
 /** A live event's data; which fields it has depends on its kind. */

@@ -25,6 +25,8 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 		agent: chat.agent,
 		prompt,
 		conversation: chat.conversation || undefined,
+		// The chat beside an agent's form is not listed among the chats.
+		is_test: new URLSearchParams(globalThis.location?.search).has("test") || undefined,
 		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
 	};
 	try {
