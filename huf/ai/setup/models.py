@@ -4,8 +4,10 @@ Saves with the user's permissions.
 """
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.stored_secrets import refuse_address
 from huf.ai.providers.litellm import UnsavedProvider
 from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts
 from huf.ai.providers.price_table import find_price
@@ -79,6 +81,8 @@ def describe_unsaved(
 	doc = frappe.get_doc("AI Provider", provider)
 	doc.check_permission("write")
 	stored = doc.get_password("api_key", raise_exception=False)
+	if stored and not api_key and api_base and api_base != doc.api_base:
+		refuse_address(doc, "api_base", _(doc.meta.get_label("api_key")))
 	return UnsavedProvider(api_key or stored, api_base or doc.api_base, bool(doc.is_local), doc.call_way)
 
 

@@ -60,6 +60,14 @@ class TestModels(SiteTestCase):
 		self.assertNotRegex(words, "ssl|Connect|127.0.0.1")
 		self.assertIn("onnect", details)
 
+	def test_a_stored_key_is_not_tried_at_another_address(self):
+		provider, name = unique("Provider"), unique("model")
+		with ModelServer() as server, ModelServer() as other:
+			self.connect(server, provider, name, SECRET, server.base_url)
+			with self.assertRaisesRegex(frappe.ValidationError, "Enter API Key again"):
+				model.connect(provider, name, api_base=other.base_url)
+			self.assertEqual(other.requests, [])
+
 	def test_one_model_name_exists_under_two_providers(self):
 		first, second, name = unique("First"), unique("Second"), unique("model")
 		with ModelServer() as server:
