@@ -25,12 +25,16 @@ class TestStoredSecrets(SiteTestCase):
 		for values in (
 			{"api_base": ELSEWHERE},
 			{"api_base": None},
-			{"api_base": ELSEWHERE, "api_key": ""},
 			{"api_base": ELSEWHERE, "api_key": "*" * len(SECRET)},
 		):
 			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, "Enter API Key again"):
 				self.change(**values)
 		self.assertEqual(self.change(api_base=ELSEWHERE, api_key="sk-new").get_password("api_key"), "sk-new")
+
+	def test_an_emptied_field_removes_the_key(self):
+		self.change(api_base=ELSEWHERE, api_key="")
+		doc = frappe.get_doc("AI Provider", self.provider)
+		self.assertIsNone(doc.get_password("api_key", raise_exception=False))
 
 	def test_other_changes_and_a_provider_without_a_key_do_not(self):
 		self.change(call_way="Wrapped")
