@@ -37,14 +37,16 @@ permission_query_conditions = {
 	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.list_condition"),
 	"Agent Draft": "huf.permissions.draft_condition",
 	"Agent Mail": "huf.permissions.mail_condition",
-	"Knowledge Source": "huf.permissions.source_condition",
+	"Knowledge Source": "huf.permissions.role_condition",
+	"MCP Server": "huf.permissions.role_condition",
 }
 has_permission = {
 	**collect_hooks("huf.packs", "has_permission"),
 	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.has_permission"),
 	"Agent Draft": "huf.permissions.has_draft_permission",
 	"Agent Mail": "huf.permissions.has_mail_permission",
-	"Knowledge Source": "huf.permissions.has_source_permission",
+	"Knowledge Source": "huf.permissions.has_named_role",
+	"MCP Server": "huf.permissions.has_named_role",
 }
 
 # Tools that Huf offers to agents. Any app may use this hook: functions, as {tool_name, description,

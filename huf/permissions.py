@@ -1,8 +1,8 @@
 """Permission hooks: runs and conversations are visible to their owner and Huf Managers, drafts also to their
 approver, mail also to the user it is assigned to.
 
-A Knowledge Source that names roles can be searched only by these. Every has_permission hook returns True or
-False: Frappe 16 takes None for a refusal.
+A Knowledge Source or MCP Server that names roles can be used only by these. Every has_permission hook returns
+True or False: Frappe 16 takes None for a refusal.
 """
 
 import frappe
@@ -49,16 +49,16 @@ def may_answer(user: str) -> bool:
 	return bool(is_person and frappe.has_permission("Agent Draft", "read", user=user))
 
 
-def source_condition(user: str | None = None, doctype: str | None = None) -> str:
+def role_condition(user: str | None = None, doctype: str | None = None) -> str:
 	if is_manager(user := user or frappe.session.user):
 		return ""
-	roles_of_source = """select 1 from `tabHas Role` r
-		where r.parenttype = 'Knowledge Source' and r.parent = `tabKnowledge Source`.name"""
+	named_roles = f"""select 1 from `tabHas Role` r
+		where r.parenttype = {frappe.db.escape(doctype)} and r.parent = `tab{doctype}`.name"""
 	user_roles = ", ".join(map(frappe.db.escape, frappe.get_roles(user)))
-	return f"(not exists ({roles_of_source}) or exists ({roles_of_source} and r.role in ({user_roles})))"
+	return f"(not exists ({named_roles}) or exists ({named_roles} and r.role in ({user_roles})))"
 
 
-def has_source_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
+def has_named_role(doc, ptype: str | None = None, user: str | None = None) -> bool:
 	user = user or frappe.session.user
 	return (
 		is_manager(user)

@@ -24,6 +24,8 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/v1/conversations", "huf.api.response_records.create_conversation"),
 	("/v1/conversations/*", "huf.api.response_records.conversation"),
 	("/v1/*", "huf.api.openai.unknown"),
+	("/mcp", "huf.api.mcp.serve"),
+	("/mcp/*", "huf.api.mcp.serve"),
 )
 """(path, function); the first match counts.
 

@@ -13,6 +13,7 @@ from werkzeug.wrappers import Response
 from huf.api.wire.openai_errors import error_body
 
 PATHS = ("/api/method/huf.api.openai.", "/api/method/huf.api.response")
+BEARER_PATHS = (*PATHS, "/api/method/huf.api.mcp.")
 STATUSES = {405: 400, 417: 400}
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
 
@@ -21,7 +22,7 @@ def take_bearer_key() -> None:
 	"""before_request: Frappe reads `Bearer KEY:SECRET` as its own `token KEY:SECRET`."""
 	request = frappe.local.request
 	kind, _, key = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-	if request.path.startswith(PATHS) and kind.lower() == "bearer" and ":" in key:
+	if request.path.startswith(BEARER_PATHS) and kind.lower() == "bearer" and ":" in key:
 		request.environ["HTTP_AUTHORIZATION"] = f"token {key.strip()}"
 
 

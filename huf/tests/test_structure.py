@@ -13,6 +13,7 @@ FRAPPE_NAMES = HUF / "embedded" / "frappe_names.txt"
 PACKAGES = (
 	"api",
 	"api.wire",
+	"ai.mcp_server",
 	"ai.packs",
 	"ai.evals",
 	"ai.chat",

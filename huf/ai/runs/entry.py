@@ -23,7 +23,7 @@ from huf.ai.core.types import (
 from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start, execute_run
-from huf.ai.runs.queue import end_run, enqueue_run, follow_up
+from huf.ai.runs.queue import end_run, end_run_async, enqueue_run, follow_up
 from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.runs.task_routing import route_task
 
@@ -99,6 +99,11 @@ def describe_queued(run: OpenRun) -> RunResult:
 		provider=run.manager.provider,
 		model=run.manager.model,
 	)
+
+
+async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
+	"""`run_agent` on the event loop that runs, as the session user."""
+	return await end_run_async(start_run(route_task(request)), listeners)
 
 
 def stream_agent(request: AgentRequest) -> Generator[RunEvent | None, None, None]:

@@ -72,7 +72,11 @@ def carry_on(run: str, lease: Lease) -> RunResult:
 
 def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Execute an open run to its end, then enqueue what waits for it."""
-	result = run_coroutine(execute_run(run, listeners))
+	return run_coroutine(end_run_async(run, listeners))
+
+
+async def end_run_async(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
+	result = await execute_run(run, listeners)
 	follow_up(result)
 	return result
 

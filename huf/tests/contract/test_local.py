@@ -3,6 +3,7 @@
 from contextvars import copy_context
 
 import frappe
+from frappe.utils import get_url
 
 from huf.tests.base import SiteTestCase
 
@@ -29,3 +30,11 @@ class TestLocal(SiteTestCase):
 
 		self.assertIs(copy_context().run(detach), frappe.local.db)
 		self.assertFalse(hasattr(frappe.local, "huf_test"))
+
+
+class TestAddress(SiteTestCase):
+	def test_the_site_s_address_is_the_configured_one(self):
+		before = frappe.local.conf.host_name
+		self.addCleanup(frappe.local.conf.__setitem__, "host_name", before)
+		frappe.local.conf["host_name"] = "https://erp.example.com"
+		self.assertEqual(get_url("/huf/drafts"), "https://erp.example.com/huf/drafts")

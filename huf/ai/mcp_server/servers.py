@@ -1,0 +1,65 @@
+"""Which MCP server an address means, and what it offers to the session user.
+
+Without a record, /mcp lets programs ask every agent that the user may chat with, and read all knowledge that
+they may search.
+"""
+
+from dataclasses import dataclass
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.runs import admission
+
+SERVER = "MCP Server"
+DEFAULT_SLUG = "default"
+MISSING = "There is no MCP server at this address that you may use."
+
+
+@dataclass(frozen=True)
+class ServerOffer:
+	"""What one server offers. `tools`: names of Agent Tool Function records, which run as tools of `agent`.
+
+	`agents` and `sources`: None means all that the user may use.
+	"""
+
+	name: str = "Huf"
+	instructions: str | None = None
+	agent: str | None = None
+	tools: tuple[str, ...] = ()
+	agents: tuple[str, ...] | None = None
+	doctypes: tuple[str, ...] = ()
+	sources: tuple[str, ...] | None = None
+
+
+def find_server(slug: str) -> ServerOffer:
+	"""The server at /mcp/SLUG, or at /mcp for "". Raises UsageError if this user may use none."""
+	name = frappe.db.get_value(SERVER, {"slug": slug or DEFAULT_SLUG})
+	if name is None and not slug:
+		return ServerOffer()
+	doc = frappe.get_cached_doc(SERVER, name) if name else None
+	if doc is None or not doc.enabled or not frappe.has_permission(SERVER, "read", doc=doc):
+		raise UsageError(MISSING)
+
+	def list_offers(offer_type: str) -> tuple[str, ...]:
+		return tuple(row.offer for row in doc.offers if row.offer_type == offer_type)
+
+	return ServerOffer(
+		doc.server_name,
+		doc.instructions,
+		doc.agent,
+		list_offers("Agent Tool Function"),
+		list_offers("Agent"),
+		list_offers("DocType"),
+		list_offers("Knowledge Source"),
+	)
+
+
+def list_agents(offer: ServerOffer) -> list:
+	"""The offered Agent documents that the user may chat with, by name."""
+	filters: dict = {"disabled": 0, "allow_chat": 1}
+	if offer.agents is not None:
+		filters["name"] = ["in", offer.agents]
+	names = frappe.get_list("Agent", filters, pluck="name", order_by="name asc", limit_page_length=0)
+	docs = [frappe.get_cached_doc("Agent", name) for name in names]
+	return [doc for doc in docs if admission.may_use(doc, frappe.session.user)]
