@@ -18,6 +18,7 @@ class UntrustedSource(str, Enum):
 	MAIL = "mail"
 	WEB = "web"
 	FILE = "files"
+	PROGRAM = "a connected program"
 
 
 URL_ARGUMENTS = ("url", "urls", "link", "address")

@@ -1,45 +1,55 @@
-"""The MCP server of one request: the SDK's server with Huf's handlers, acting as the session user."""
+"""The MCP server of one request: the SDK's server with Huf's catalogs, acting as the session user."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, get_args
 
 import frappe
+from frappe.utils.password import get_encryption_key
 from mcp.server.caching import CacheableMethod, CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
 	INTERNAL_ERROR,
 	INVALID_PARAMS,
 	CallToolRequestParams,
-	CallToolResult,
+	CompleteRequestParams,
+	CompleteResult,
+	Completion,
+	GetPromptRequestParams,
+	ListPromptsResult,
+	ListResourcesResult,
+	ListResourceTemplatesResult,
 	ListToolsResult,
 	PaginatedRequestParams,
-	TextContent,
+	ReadResourceRequestParams,
 )
 
 import huf
 from huf.ai.concurrency.event_loops import CarriedContext
-from huf.ai.core.arguments import check_arguments
-from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.core.types import RunEvent
-from huf.ai.mcp_server.results import describe_answer, describe_tool_result
+from huf.ai.core.errors import UsageError
+from huf.ai.mcp_server.calls import Tools
+from huf.ai.mcp_server.catalog import load_catalogs
+from huf.ai.mcp_server.documents import Documents, Knowledge
 from huf.ai.mcp_server.servers import ServerOffer
-from huf.ai.mcp_server.tools import OfferedTool, find_tool, list_tools
-from huf.ai.runs.entry import run_to_end
+from huf.ai.mcp_server.starters import Starters
+from huf.ai.mcp_server.tasks import add_tasks
 
+CATALOGS = (Tools, Documents, Knowledge, Starters)
 PAGE_SIZE = 100
-LIST_TTL_MS = 60_000
-"""How long a client may keep a list: rights and records change."""
-CACHE_HINTS: dict[CacheableMethod, CacheHint] = {
-	"tools/list": CacheHint(LIST_TTL_MS),
-	"server/discover": CacheHint(LIST_TTL_MS),
-}
+CACHE_TTL_MS = 60_000
+"""How long a client may keep a list or a resource, for itself: rights and records change."""
+CACHE_HINTS: dict[CacheableMethod, CacheHint] = dict.fromkeys(
+	get_args(CacheableMethod), CacheHint(CACHE_TTL_MS)
+)
+STATE_TTL_S = 24 * 3600
+"""How long a client may take to bring a person's answer."""
 
 
 def create_server(offer: ServerOffer, carried: CarriedContext) -> Server:
 	"""`carried` brings what a handler changed in `frappe.local` back to the request."""
-	handlers = Handlers(offer)
+	handlers = Handlers(load_catalogs(offer, CATALOGS))
 
 	def guard(handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
 		async def guarded(ctx: ServerRequestContext, params: Any) -> Any:
@@ -47,14 +57,28 @@ def create_server(offer: ServerOffer, carried: CarriedContext) -> Server:
 
 		return guarded
 
-	return Server(
+	server = Server(
 		offer.name,
 		version=huf.__version__,
 		instructions=offer.instructions,
 		cache_hints=CACHE_HINTS,
 		on_list_tools=guard(handlers.list_tools),
 		on_call_tool=guard(handlers.call_tool),
+		on_list_resources=guard(handlers.list_resources),
+		on_list_resource_templates=guard(handlers.list_resource_templates),
+		on_read_resource=guard(handlers.read_resource),
+		on_list_prompts=guard(handlers.list_prompts),
+		on_get_prompt=guard(handlers.get_prompt),
+		on_completion=guard(handlers.complete),
 	)
+	add_tasks(server, guard)
+	security = RequestStateSecurity(
+		keys=[get_encryption_key()], ttl=STATE_TTL_S, bind_principal=lambda ctx: frappe.session.user
+	)
+	server.middleware.append(
+		RequestStateBoundary(security, default_audience=f"{frappe.local.site}/{offer.name}")
+	)
+	return server
 
 
 async def answer(handler: Callable[..., Awaitable[Any]], ctx: ServerRequestContext, params: Any) -> Any:
@@ -64,6 +88,7 @@ async def answer(handler: Callable[..., Awaitable[Any]], ctx: ServerRequestConte
 	except MCPError:
 		raise
 	except (UsageError, frappe.PermissionError) as error:
+		frappe.db.rollback()
 		raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
 	except Exception:  # the boundary around a request
 		frappe.db.rollback()
@@ -72,46 +97,66 @@ async def answer(handler: Callable[..., Awaitable[Any]], ctx: ServerRequestConte
 
 
 class Handlers:
-	"""The requests of one server's clients."""
+	"""The requests of one server's clients, answered by its catalogs."""
 
-	def __init__(self, offer: ServerOffer):
-		self.offer = offer
+	def __init__(self, catalogs: Sequence[Any]):
+		self.catalogs = catalogs
 
 	async def list_tools(self, ctx: ServerRequestContext, params: PaginatedRequestParams) -> ListToolsResult:
-		page, cursor = cut_page([each.spec for each in list_tools(self.offer)], params)
-		return ListToolsResult(tools=page, next_cursor=cursor)
+		items, cursor = cut_page((each.list_tools() for each in self.catalogs), params)
+		return ListToolsResult(tools=items, next_cursor=cursor)
 
-	async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> CallToolResult:
-		tool = find_tool(self.offer, params.name)
-		if tool is None:
-			raise MCPError(code=INVALID_PARAMS, message=f"There is no tool {params.name!r}.")
-		try:
-			arguments = params.arguments or {}
-			check_arguments(arguments, tool.spec.input_schema)
-			return await run_tool(ctx, tool, arguments)
-		except (ToolError, UsageError, frappe.PermissionError) as error:
-			return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+	async def list_resources(
+		self, ctx: ServerRequestContext, params: PaginatedRequestParams
+	) -> ListResourcesResult:
+		items, cursor = cut_page((each.list_resources() for each in self.catalogs), params)
+		return ListResourcesResult(resources=items, next_cursor=cursor)
+
+	async def list_resource_templates(
+		self, ctx: ServerRequestContext, params: PaginatedRequestParams
+	) -> ListResourceTemplatesResult:
+		items, cursor = cut_page((each.list_resource_templates() for each in self.catalogs), params)
+		return ListResourceTemplatesResult(resource_templates=items, next_cursor=cursor)
+
+	async def list_prompts(
+		self, ctx: ServerRequestContext, params: PaginatedRequestParams
+	) -> ListPromptsResult:
+		items, cursor = cut_page((each.list_prompts() for each in self.catalogs), params)
+		return ListPromptsResult(prompts=items, next_cursor=cursor)
+
+	async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> HandlerResult:
+		for catalog in self.catalogs:
+			if (result := await catalog.call_tool(ctx, params)) is not None:
+				return result
+		raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {params.name}")
+
+	async def read_resource(
+		self, ctx: ServerRequestContext, params: ReadResourceRequestParams
+	) -> HandlerResult:
+		for catalog in self.catalogs:
+			if (result := await catalog.read_resource(ctx, params)) is not None:
+				return result
+		raise MCPError(code=INVALID_PARAMS, message="Resource not found", data={"uri": params.uri})
+
+	async def get_prompt(self, ctx: ServerRequestContext, params: GetPromptRequestParams) -> HandlerResult:
+		for catalog in self.catalogs:
+			if (result := await catalog.get_prompt(ctx, params)) is not None:
+				return result
+		raise MCPError(code=INVALID_PARAMS, message=f"Unknown prompt: {params.name}")
+
+	async def complete(self, ctx: ServerRequestContext, params: CompleteRequestParams) -> CompleteResult:
+		found = (catalog.complete(params) for catalog in self.catalogs)
+		values = next((each for each in found if each is not None), ())
+		return CompleteResult(completion=Completion(values=list(values)))
 
 
-async def run_tool(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -> CallToolResult:
-	request = tool.build_request(arguments, find_client_name(ctx))
-
-	def ignore(event: RunEvent) -> None:
-		return None
-
-	result = await run_to_end(request, [ignore])
-	return describe_answer(result) if tool.is_agent else describe_tool_result(result)
-
-
-def find_client_name(ctx: ServerRequestContext) -> str:
-	params = ctx.session.client_params
-	return params.client_info.name if params and params.client_info else "client"
-
-
-def cut_page(items: Sequence[Any], params: PaginatedRequestParams | None) -> tuple[list, str | None]:
-	"""A page and the cursor of the next one, which is the number of items before it."""
+def cut_page(
+	lists: Iterable[Sequence[Any]], params: PaginatedRequestParams | None
+) -> tuple[list, str | None]:
+	"""A page of all lists, and the cursor of the next one: the number of items before it."""
+	items = [item for each in lists for item in each]
 	cursor = (params.cursor if params else None) or "0"
-	if not cursor.isascii() or not cursor.isdigit() or int(cursor) > len(items):
+	if not (cursor.isascii() and cursor.isdigit()) or int(cursor) > len(items):
 		raise MCPError(code=INVALID_PARAMS, message="Invalid cursor")
 	end = int(cursor) + PAGE_SIZE
-	return list(items[int(cursor) : end]), str(end) if end < len(items) else None
+	return items[int(cursor) : end], str(end) if end < len(items) else None

@@ -20,13 +20,15 @@ MISSING = "There is no MCP server at this address that you may use."
 class ServerOffer:
 	"""What one server offers. `tools`: names of Agent Tool Function records, which run as tools of `agent`.
 
-	`agents` and `sources`: None means all that the user may use.
+	Calls of
+	`background_tools` become tasks. `agents` and `sources`: None means all that the user may use.
 	"""
 
 	name: str = "Huf"
 	instructions: str | None = None
 	agent: str | None = None
 	tools: tuple[str, ...] = ()
+	background_tools: frozenset[str] = frozenset()
 	agents: tuple[str, ...] | None = None
 	doctypes: tuple[str, ...] = ()
 	sources: tuple[str, ...] | None = None
@@ -49,6 +51,7 @@ def find_server(slug: str) -> ServerOffer:
 		doc.instructions,
 		doc.agent,
 		list_offers("Agent Tool Function"),
+		frozenset(row.offer for row in doc.offers if row.in_background),
 		list_offers("Agent"),
 		list_offers("DocType"),
 		list_offers("Knowledge Source"),

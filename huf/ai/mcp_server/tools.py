@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 import frappe
+from frappe.utils import nowdate
 from mcp_types import Tool, ToolAnnotations
 
 from huf.ai.core.errors import UsageError
@@ -45,10 +46,13 @@ ADDING_TYPES = ("Create Document", "Create Multiple Documents", "Attach File to 
 
 @dataclass(frozen=True)
 class OfferedTool:
-	"""A tool and how a call of it starts: (arguments, name of the client) -> AgentRequest."""
+	"""A tool and how a call of it starts: (arguments, name of the client) -> AgentRequest.
+
+	`is_long`: a call becomes a task, if the client knows these.
+	"""
 
 	spec: Tool
-	is_agent: bool
+	is_long: bool
 	build_request: Callable[[dict, str], AgentRequest]
 
 	@property
@@ -120,18 +124,22 @@ def list_agent_tools(offer: ServerOffer) -> list[OfferedTool]:
 
 	usable = {tool.name: tool for tool in create_agent_tools(agent)}
 	rows = [frappe.get_cached_doc("Agent Tool Function", name) for name in offer.tools]
-	names = [tool.name for row in rows for tool in create_tools(row, agent)]
-	return [offer_tool(offer.agent, usable[name]) for name in names if name in usable]
+	names = {
+		tool.name: row.name in offer.background_tools for row in rows for tool in create_tools(row, agent)
+	}
+	return [
+		offer_tool(offer.agent, usable[name], is_long) for name, is_long in names.items() if name in usable
+	]
 
 
-def offer_tool(agent: str, tool) -> OfferedTool:
+def offer_tool(agent: str, tool, is_long: bool) -> OfferedTool:
 	def build_request(arguments: dict, client: str) -> AgentRequest:
 		return AgentRequest(
 			agent,
 			write_prompt(tool.name, arguments),
 			frappe.session.user,
 			channel=CHANNEL,
-			external_id=client,
+			external_id=f"{client} {nowdate()}",
 			model=DIRECT,
 			mode=Mode.INLINE,
 			history=(),
@@ -143,7 +151,7 @@ def offer_tool(agent: str, tool) -> OfferedTool:
 		input_schema=tool.params_json_schema,
 		annotations=annotate_tool(tool.effect, tool.types),
 	)
-	return OfferedTool(spec, False, build_request)
+	return OfferedTool(spec, is_long, build_request)
 
 
 def annotate_tool(effect: Effect, types: str) -> ToolAnnotations:

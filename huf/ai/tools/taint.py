@@ -25,6 +25,9 @@ def find_untrusted_sources(run: str | None) -> set[UntrustedSource]:
 		if not row:
 			break
 		channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
+		if channel == "mcp":
+			# Nobody here knows what the program that calls has read before.
+			found.add(UntrustedSource.PROGRAM)
 		if channel == "mail" or row.reference_doctype in MAIL_DOCTYPES:
 			found.add(UntrustedSource.MAIL)
 		if has_attachments(row.conversation):

@@ -16,6 +16,10 @@ Send = Callable[[Message], Awaitable[None]]
 ASGIApp = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
+HOP_BY_HOP = ("content-length", "connection")
+"""Headers that Werkzeug sets itself."""
+
+
 def respond(app: ASGIApp, request: Request, path: str) -> Response:
 	"""The application's response for one request, as if it had come to `path`.
 
@@ -31,12 +35,10 @@ def respond(app: ASGIApp, request: Request, path: str) -> Response:
 		if held != [b""] and not is_tool_running():
 			break
 	body: Any = chain(held, pieces) if is_stream(start) else b"".join(chain(held, pieces))
-	headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]]
-	response = Response(body, status=start["status"])
-	for name, value in headers:
-		if name.lower() not in ("content-length", "connection"):
-			response.headers[name] = value
-	return response
+	headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in start["headers"]}
+	mimetype = headers.pop("content-type", "text/plain").partition(";")[0]
+	kept = {name: value for name, value in headers.items() if name not in HOP_BY_HOP}
+	return Response(body, start["status"], kept, mimetype=mimetype)
 
 
 def is_stream(start: Message) -> bool:
