@@ -6,11 +6,14 @@ The draft is the usual one: whoever answers first, here or on a page or by REST,
 import asyncio
 import json
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import frappe
 from mcp.server.context import ServerRequestContext
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequests, InputResponses
+from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequests
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
@@ -51,13 +54,17 @@ def key_of(state: RunState) -> str:
 	return f"{state.draft.name}.{state.draft.digest[:16]}"
 
 
-def answer_draft(state: RunState, responses: InputResponses | None) -> None:
+def answer_draft(state: RunState, responses: Mapping[str, Any] | None) -> None:
 	"""Store the user's answer to the draft that the run waits for, if there is one.
 
 	An answer to an earlier preview counts for nothing, nor does one that comes after another's.
 	"""
-	response = (responses or {}).get(key_of(state)) if state.draft else None
-	if not isinstance(response, ElicitResult) or response.action == "cancel":
+	given = (responses or {}).get(key_of(state)) if state.draft else None
+	try:
+		response = ElicitResult.model_validate(given, from_attributes=True)
+	except ValidationError:
+		return
+	if response.action == "cancel":
 		return
 	name, digest = state.draft.name, state.draft.digest
 	try:

@@ -23,6 +23,7 @@ from huf.ai.mcp_server import tasks
 from huf.ai.mcp_server.approvals import answer_draft, build_question, continue_run, may_ask
 from huf.ai.mcp_server.catalog import Catalog
 from huf.ai.mcp_server.run_state import RunState, describe_result, read_state
+from huf.ai.mcp_server.servers import ALWAYS, NEVER
 from huf.ai.mcp_server.tools import OfferedTool, find_tool, list_tools
 from huf.ai.runs.entry import run_to_end
 from huf.ai.runs.start import ConversationBusy
@@ -50,7 +51,9 @@ class Tools(Catalog):
 
 async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -> HandlerResult:
 	request = tool.build_request(arguments, find_client_name(ctx))
-	if tool.is_long and tasks.is_supported(ctx):
+	if tool.background == ALWAYS:
+		tasks.check_supported(ctx)
+	if tool.background != NEVER and tasks.is_supported(ctx):
 		return tasks.create_task(request)
 	progress = ProgressReporter(ctx)
 	# The response begins now, before any tool uses the database connection.

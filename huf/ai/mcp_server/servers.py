@@ -4,7 +4,8 @@ Without a record, /mcp lets programs ask every agent that the user may chat with
 they may search.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import frappe
 
@@ -13,6 +14,7 @@ from huf.ai.runs import admission
 
 SERVER = "MCP Server"
 DEFAULT_SLUG = "default"
+NEVER, IF_POSSIBLE, ALWAYS = "Never", "If Possible", "Always"
 MISSING = "There is no MCP server at this address that you may use."
 
 
@@ -20,15 +22,16 @@ MISSING = "There is no MCP server at this address that you may use."
 class ServerOffer:
 	"""What one server offers. `tools`: names of Agent Tool Function records, which run as tools of `agent`.
 
-	Calls of
-	`background_tools` become tasks. `agents` and `sources`: None means all that the user may use.
+	`background`:
+	which of them become tasks (NEVER, IF_POSSIBLE, ALWAYS). `agents` and `sources`: None means all that the
+	user may use.
 	"""
 
 	name: str = "Huf"
 	instructions: str | None = None
 	agent: str | None = None
 	tools: tuple[str, ...] = ()
-	background_tools: frozenset[str] = frozenset()
+	background: Mapping[str, str] = field(default_factory=dict)
 	agents: tuple[str, ...] | None = None
 	doctypes: tuple[str, ...] = ()
 	sources: tuple[str, ...] | None = None
@@ -51,7 +54,7 @@ def find_server(slug: str) -> ServerOffer:
 		doc.instructions,
 		doc.agent,
 		list_offers("Agent Tool Function"),
-		frozenset(row.offer for row in doc.offers if row.in_background),
+		{row.offer: row.background for row in doc.offers},
 		list_offers("Agent"),
 		list_offers("DocType"),
 		list_offers("Knowledge Source"),

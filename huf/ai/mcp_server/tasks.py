@@ -11,13 +11,19 @@ from frappe.utils import get_datetime
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, MISSING_REQUIRED_CLIENT_CAPABILITY, InputResponses, RequestParams
+from mcp_types import (
+	HEADER_MISMATCH,
+	INTERNAL_ERROR,
+	INVALID_PARAMS,
+	MISSING_REQUIRED_CLIENT_CAPABILITY,
+	RequestParams,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
 from huf.ai.chat.approvals import cancel_run
-from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.core.types import DIRECT, AgentRequest, RunStatus
 from huf.ai.mcp_server.approvals import answer_draft, build_question, may_ask
 from huf.ai.mcp_server.run_state import RunState, describe_result, read_state
 from huf.ai.runs.queue import enqueue_run
@@ -25,6 +31,7 @@ from huf.ai.runs.queue import enqueue_run
 EXTENSION = "io.modelcontextprotocol/tasks"
 POLL_INTERVAL_MS = 1000
 WORKING = (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)
+STATUSES = {**dict.fromkeys(WORKING, "working"), RunStatus.CANCELLED: "cancelled"}
 
 
 class TaskParams(RequestParams):
@@ -34,7 +41,7 @@ class TaskParams(RequestParams):
 
 
 class UpdateTaskParams(TaskParams):
-	input_responses: InputResponses | None = None
+	input_responses: dict[str, Any] | None = None
 
 
 def add_tasks(server: Server, guard: Any) -> None:
@@ -51,6 +58,20 @@ def is_supported(ctx: ServerRequestContext) -> bool:
 	return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS and EXTENSION in extensions
 
 
+def check_supported(ctx: ServerRequestContext) -> None:
+	if not is_supported(ctx):
+		required: dict = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+		message = f"The client has to declare the extension {EXTENSION}."
+		raise MCPError(code=MISSING_REQUIRED_CLIENT_CAPABILITY, message=message, data=required)
+
+
+def check_routing_header(ctx: ServerRequestContext, task: str) -> None:
+	"""Mcp-Name has to name the task; the SDK checks this header for the methods of the core only."""
+	if ctx.request and ctx.request.headers.get("mcp-name") != task:
+		message = "mcp-name header does not match the request body's 'taskId' parameter"
+		raise MCPError(code=HEADER_MISMATCH, message=message)
+
+
 def create_task(request: AgentRequest) -> dict:
 	"""Queue a run; returns the CreateTaskResult."""
 	return {"resultType": "task", **describe_task(read_state(enqueue_run(request).name))}
@@ -63,6 +84,8 @@ async def get_task(ctx: ServerRequestContext, params: TaskParams) -> HandlerResu
 		questions = build_question(state)
 		task["status"] = "input_required"
 		task["inputRequests"] = {key: dump(question) for key, question in questions.items()}
+	elif task["status"] == "failed":
+		task["error"] = {"code": INTERNAL_ERROR, "message": state.row.error_message or "The run failed."}
 	elif task["status"] == "completed":
 		task["result"] = dump(describe_result(state))
 	return task
@@ -82,10 +105,8 @@ async def cancel_task(ctx: ServerRequestContext, params: TaskParams) -> HandlerR
 
 def find_task(ctx: ServerRequestContext, params: TaskParams) -> RunState:
 	"""Raises MCPError where the client knows no tasks, or there is no such task for this user."""
-	if not is_supported(ctx):
-		required: dict = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
-		message = f"The client has to declare the extension {EXTENSION}."
-		raise MCPError(code=MISSING_REQUIRED_CLIENT_CAPABILITY, message=message, data=required)
+	check_supported(ctx)
+	check_routing_header(ctx, params.task_id)
 	try:
 		return read_state(params.task_id)
 	except frappe.PermissionError:
@@ -93,10 +114,10 @@ def find_task(ctx: ServerRequestContext, params: TaskParams) -> RunState:
 
 
 def describe_task(state: RunState) -> dict[str, Any]:
-	"""A run ends as `completed` also where it failed: the failure is the tool's result."""
-	status = "working" if state.status in WORKING else "completed"
-	if state.status is RunStatus.CANCELLED:
-		status = "cancelled"
+	"""An agent that fails has `completed` all the same: its failure is the tool's result."""
+	status = STATUSES.get(state.status, "completed")
+	if state.status is RunStatus.FAILED and state.row.model == DIRECT:
+		status = "failed"
 	return {
 		"taskId": state.run,
 		"status": status,

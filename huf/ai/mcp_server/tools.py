@@ -14,7 +14,7 @@ from mcp_types import Tool, ToolAnnotations
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import DIRECT, AgentRequest, Effect, Mode
-from huf.ai.mcp_server.servers import ServerOffer, list_agents
+from huf.ai.mcp_server.servers import IF_POSSIBLE, NEVER, ServerOffer, list_agents
 from huf.ai.providers.direct import write_prompt
 from huf.ai.runs import admission
 from huf.ai.tools.types import closed_object, text_schema
@@ -48,11 +48,11 @@ ADDING_TYPES = ("Create Document", "Create Multiple Documents", "Attach File to 
 class OfferedTool:
 	"""A tool and how a call of it starts: (arguments, name of the client) -> AgentRequest.
 
-	`is_long`: a call becomes a task, if the client knows these.
+	`background`: whether a call becomes a task.
 	"""
 
 	spec: Tool
-	is_long: bool
+	background: str
 	build_request: Callable[[dict, str], AgentRequest]
 
 	@property
@@ -89,7 +89,7 @@ def offer_agent(agent) -> OfferedTool:
 		output_schema=ANSWER_SCHEMA,
 		annotations=annotate_agent(agent),
 	)
-	return OfferedTool(spec, True, build_request)
+	return OfferedTool(spec, IF_POSSIBLE, build_request)
 
 
 def name_of_agent(agent: str) -> str:
@@ -124,15 +124,15 @@ def list_agent_tools(offer: ServerOffer) -> list[OfferedTool]:
 
 	usable = {tool.name: tool for tool in create_agent_tools(agent)}
 	rows = [frappe.get_cached_doc("Agent Tool Function", name) for name in offer.tools]
-	names = {
-		tool.name: row.name in offer.background_tools for row in rows for tool in create_tools(row, agent)
-	}
+	names = {tool.name: row.name for row in rows for tool in create_tools(row, agent)}
 	return [
-		offer_tool(offer.agent, usable[name], is_long) for name, is_long in names.items() if name in usable
+		offer_tool(offer.agent, usable[name], offer.background.get(row) or NEVER)
+		for name, row in names.items()
+		if name in usable
 	]
 
 
-def offer_tool(agent: str, tool, is_long: bool) -> OfferedTool:
+def offer_tool(agent: str, tool, background: str) -> OfferedTool:
 	def build_request(arguments: dict, client: str) -> AgentRequest:
 		return AgentRequest(
 			agent,
@@ -151,7 +151,7 @@ def offer_tool(agent: str, tool, is_long: bool) -> OfferedTool:
 		input_schema=tool.params_json_schema,
 		annotations=annotate_tool(tool.effect, tool.types),
 	)
-	return OfferedTool(spec, is_long, build_request)
+	return OfferedTool(spec, background, build_request)
 
 
 def annotate_tool(effect: Effect, types: str) -> ToolAnnotations:

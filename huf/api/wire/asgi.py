@@ -84,8 +84,13 @@ def build_scope(request: Request, path: str) -> Message:
 		"root_path": "",
 		"query_string": request.query_string,
 		"headers": [
-			(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers
+			(name.lower().encode("latin-1"), value.strip().encode("latin-1"))
+			for name, value in request.headers
 		],
 		"server": request.server or ("", None),
 		"client": (request.remote_addr or "", 0),
 	}
+
+
+def encode_header(name: str, value: str) -> tuple[bytes, bytes]:
+	return name.lower().encode("latin-1"), value.strip().encode("latin-1")

@@ -63,7 +63,7 @@ class TestConformance(SiteTestCase):
 		url = f"{base}/mcp/{slug}"
 		done = run_node(str(CLI), "server", "--url", url, "--requirements", REVISION, "-o", str(results))
 		failed = read_failures(results)
-		self.assertEqual(failed, {}, done.stdout[-8000:] + done.stderr[-2000:])
+		self.assertEqual(failed, {}, json.dumps(failed, indent=1))
 		self.assertEqual(done.returncode, 0, done.stdout[-4000:])
 
 

@@ -18,6 +18,15 @@ META = {
 }
 
 
+ELICITATION = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+TASKS = {
+	"io.modelcontextprotocol/clientCapabilities": {
+		"elicitation": {},
+		"extensions": {"io.modelcontextprotocol/tasks": {}},
+	}
+}
+
+
 class McpTestCase(DraftTestCase):
 	def setUp(self):
 		super().setUp()
@@ -42,7 +51,7 @@ class McpTestCase(DraftTestCase):
 			"Accept": "application/json, text/event-stream",
 			"MCP-Protocol-Version": REVISION,
 			"Mcp-Method": method,
-			**({"Mcp-Name": params["name"]} if "name" in params else {}),
+			"Mcp-Name": next((params[each] for each in ("name", "uri", "taskId") if each in params), ""),
 			**self.headers,
 			**options.pop("headers", {}),
 		}
@@ -101,3 +110,71 @@ class TestTools(McpTestCase):
 		self.assertEqual(second["structuredContent"]["conversation"], first["conversation"])
 		self.assertEqual(second["content"][0]["text"], "Anna, I said.")
 		self.assertIn("Anna.", [each["content"] for each in self.server.requests[-1]["messages"]])
+
+
+class TestApproval(McpTestCase):
+	"""A call that needs a person: the difference goes to the client, and one answer counts."""
+
+	def setUp(self):
+		super().setUp()
+		self.slug = self.make_server(self.agent, (self.update,))
+		self.arguments = {"name": self.order.name, "values": {"note": "new"}}
+
+	def ask(self, **options) -> dict:
+		return self.call(self.update, self.arguments, meta=ELICITATION, **options)
+
+	def answer(self, asked: dict, action: str, **content) -> dict:
+		(key,) = asked["inputRequests"]
+		response = {"action": action, **({"content": content} if content else {})}
+		params = {
+			"name": self.update,
+			"arguments": self.arguments,
+			"inputResponses": {key: response},
+			"requestState": asked["requestState"],
+		}
+		return self.result("tools/call", params, meta=ELICITATION)
+
+	def test_the_change_is_asked_and_made_when_the_user_accepts(self):
+		asked = self.ask()
+		self.assertEqual(asked["resultType"], "input_required")
+		((_key, request),) = asked["inputRequests"].items()
+		self.assertEqual(request["method"], "elicitation/create")
+		self.assertIn('"new"', request["params"]["message"])
+		self.assertEqual(self.note(), "old")
+		done = self.answer(asked, "accept")
+		self.assertFalse(done.get("isError"), done)
+		self.assertEqual(self.note(), "new")
+
+	def test_what_the_user_declines_is_not_done(self):
+		done = self.answer(self.ask(), "decline", reason="Not today")
+		self.assertTrue(done["isError"])
+		self.assertIn("Not today", done["content"][0]["text"])
+		self.assertEqual(self.note(), "old")
+
+
+class TestTasks(McpTestCase):
+	"""A task is a queued run: any process may start it, work on it and answer for it."""
+
+	def setUp(self):
+		super().setUp()
+		self.slug = self.make_server(self.agent, (self.update,), (self.agent,))
+		frappe.db.set_value("MCP Server Offer", {"offer": self.update}, "background", "If Possible")
+		frappe.db.commit()
+		frappe.clear_document_cache("MCP Server", frappe.db.get_value("MCP Server", {"slug": self.slug}))
+		self.arguments = {"name": self.order.name, "values": {"note": "new"}}
+
+	def task(self, method: str, task: str, **params) -> dict:
+		return self.result(f"tasks/{method}", {"taskId": task, **params}, meta=TASKS)
+
+	def test_a_task_waits_for_a_person_and_goes_on_in_another_process(self):
+		task = self.call(self.update, self.arguments, meta=TASKS)
+		self.assertEqual((task["resultType"], task["status"]), ("task", "working"))
+		self.go_on(task["taskId"])
+		asked = self.task("get", task["taskId"])
+		self.assertEqual(asked["status"], "input_required", asked)
+		(key,) = asked["inputRequests"]
+		self.task("update", task["taskId"], inputResponses={key: {"action": "accept"}})
+		self.go_on(task["taskId"])
+		done = self.task("get", task["taskId"])
+		self.assertEqual((done["status"], done["result"]["isError"]), ("completed", False))
+		self.assertEqual(self.note(), "new")

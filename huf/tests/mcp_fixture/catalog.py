@@ -71,7 +71,14 @@ QUESTIONS = {
 	f"{PREFIX}prompt": ({"user_context": elicit("What context should the prompt use?", "context")},),
 }
 """By tool or prompt: what is asked in each round."""
-STATELESS = (f"{PREFIX}elicitation", f"{PREFIX}sampling", f"{PREFIX}list_roots", f"{PREFIX}prompt")
+QUESTIONS["test_streaming_elicitation"] = (NAME,)
+STATELESS = (
+	"test_streaming_elicitation",
+	f"{PREFIX}elicitation",
+	f"{PREFIX}sampling",
+	f"{PREFIX}list_roots",
+	f"{PREFIX}prompt",
+)
 PROMPTS = {
 	"test_simple_prompt": (),
 	"test_prompt_with_arguments": ("arg1", "arg2"),
@@ -121,6 +128,7 @@ class FixtureCatalog(Catalog):
 		schemas = {
 			"test_tool_with_progress": NO_ARGUMENTS,
 			"test_missing_capability": NO_ARGUMENTS,
+			"test_logging_tool": NO_ARGUMENTS,
 			"json_schema_2020_12_tool": SCHEMA_2020_12,
 			"test_x_mcp_header": HEADER_SCHEMA,
 			**{name: NO_ARGUMENTS for name in QUESTIONS if name not in PROMPTS},
@@ -134,6 +142,8 @@ class FixtureCatalog(Catalog):
 			for progress in (0, 50, 100):
 				await ctx.session.report_progress(progress, 100)
 				await asyncio.sleep(0.05)
+		if params.name == "test_logging_tool":
+			await ctx.session.send_log_message("info", "For those who asked for it")
 		if params.name == "test_missing_capability":
 			required = {"requiredCapabilities": {"sampling": {}}}
 			raise MCPError(

@@ -19,16 +19,18 @@ CATALOG = "huf.tests.mcp_fixture.catalog.FixtureCatalog"
 def make_fixture_server() -> str:
 	"""An MCP Server record with the tools of the suite; returns its slug."""
 	offers = []
-	for function in (*tools.SYNCHRONOUS, *tools.IN_BACKGROUND):
+	for function in (*tools.SYNCHRONOUS, *tools.BACKGROUND):
 		name = function.__name__
 		if not frappe.db.exists("Agent Tool Function", name):
 			path = f"{tools.__name__}.{name}"
-			make_tool("Custom Function", name, function_path=path, requires_approval=name == "confirm_delete")
+			asks = name == "confirm_delete"
+			effect = "write" if asks else "read"
+			make_tool("Custom Function", name, function_path=path, effect=effect, requires_approval=int(asks))
 		offers.append(
 			{
 				"offer_type": "Agent Tool Function",
 				"offer": name,
-				"in_background": int(function in tools.IN_BACKGROUND),
+				"background": tools.BACKGROUND.get(function, "Never"),
 			}
 		)
 	agent = make_agent(None, tuple(each["offer"] for each in offers))

@@ -95,4 +95,4 @@ SYNCHRONOUS = (
 	test_error_handling,
 	greet,
 )
-IN_BACKGROUND = (slow_compute, failing_job, confirm_delete)
+BACKGROUND = {slow_compute: "If Possible", failing_job: "Always", confirm_delete: "If Possible"}
