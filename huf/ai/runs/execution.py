@@ -34,7 +34,7 @@ from huf.ai.runs.tracing import TracedJournal, choose_journal, keeps_contents, t
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import describe_draft, expire_pending, read_pending_below
 from huf.ai.storage.events import RunEventEmitter
-from huf.ai.storage.journal import RunJournal, elapsed, store_opening
+from huf.ai.storage.journal import RunJournal, elapsed, is_cancel_cached, store_opening
 from huf.ai.storage.limits import Limit, read_limits
 from huf.ai.storage.recorded_run import RecordedRun
 
@@ -201,7 +201,11 @@ def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
 
 def cancel_guard(journal: RunJournal) -> Cancelled:
 	# A running tool has the connection to itself, so nobody can look there whether the run was cancelled.
-	return Cancelled(lambda waiting: not is_tool_running() and journal.cancel_requested(waiting))
+	return Cancelled(
+		lambda waiting: (
+			is_cancel_cached(journal.run) if is_tool_running() else journal.cancel_requested(waiting)
+		)
+	)
 
 
 def timeout_of(run: OpenRun) -> int:

@@ -8,7 +8,7 @@ import frappe
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import read_message_files
 from huf.ai.core.errors import ConversationBusy, RunAlreadyOpened, UsageError
-from huf.ai.core.types import OFFLINE, AgentRequest, Mode, Routed, RunStatus
+from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, Routed, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.attached_files import read_attached_files
 from huf.ai.runs.messages import build_messages
@@ -141,7 +141,8 @@ def read_request(row) -> AgentRequest:
 		message.content if message else "",
 		row.run_as,
 		row.conversation,
-		history=None if row.conversation else (),
+		# A call without a model needs none.
+		history=None if row.conversation and row.model != DIRECT else (),
 		provider=row.provider,
 		model=None if row.model == OFFLINE else row.model,
 		parent_run=row.parent_run,

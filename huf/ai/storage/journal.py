@@ -39,6 +39,7 @@ from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
 from huf.ai.storage.rows import clip, digest, insert_row, update_row
 
 RETRY_CLAIMED = "It is being made again."
+CANCEL_LIFETIME_S = 3600
 RETRY_CLAIM_S = 600
 """A claim older than this is void: its worker is gone."""
 
@@ -128,8 +129,18 @@ def digest_transcript(outcome: Outcome) -> str:
 
 
 def request_cancel(run: str) -> None:
-	"""Ask a run to end at its next step."""
+	"""Ask a run to end: at its next step, or at once while it waits for a tool or a model."""
 	update_row("Agent Run", run, {"cancel_requested": 1})
+	# While a synchronous tool has the run's connection, only the cache can be asked.
+	frappe.cache.set_value(cancel_key(run), 1, expires_in_sec=CANCEL_LIFETIME_S)
+
+
+def is_cancel_cached(run: str) -> bool:
+	return bool(frappe.cache.get_value(cancel_key(run), expires=True))
+
+
+def cancel_key(run: str) -> str:
+	return f"huf_cancel:{run}"
 
 
 def store_opening(run: str, opening: list[dict]) -> None:
