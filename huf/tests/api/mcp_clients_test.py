@@ -1,0 +1,94 @@
+"""The SDK's own client over real HTTP, at each revision that clients speak."""
+
+import asyncio
+from unittest.mock import patch
+
+import frappe
+from mcp import Client
+from mcp.types import ElicitResult, TextContent
+
+from huf.tests.api.test_mcp import McpTestCase
+from huf.tests.base import enter
+from huf.tests.factories import unique
+from huf.tests.mcp_fixture.server import serve
+from huf.tests.model_server import text, tool_call
+
+
+class TestClients(McpTestCase):
+	def setUp(self):
+		super().setUp()
+		frappe.db.set_value("Agent", self.asked, "starters", "What is due?")
+		frappe.clear_document_cache("Agent", self.asked)
+		frappe.db.commit()
+		self.url = f"{enter(self, serve(self.user))}/mcp/{self.slug}"
+
+	def use(self, work, revision: str, **options):
+		"""Run `work(client)` with a client of this revision."""
+
+		async def run():
+			mode = revision if revision == "2026-07-28" else "legacy"
+			with patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", revision):
+				async with Client(self.url, mode=mode, **options) as client:
+					self.assertEqual(client.protocol_version, revision)
+					return await work(client)
+
+		return asyncio.run(run())
+
+	def test_every_revision_lists_calls_and_asks(self):
+		for revision in ("2025-06-18", "2025-11-25", "2026-07-28"):
+			with self.subTest(revision):
+				self.server.script(tool_call(self.read, {"limit": 1}), text("Nothing is due."))
+				description, progress = unique("Call"), []
+
+				async def on_progress(done, total, message, progress=progress):
+					progress.append(message)
+
+				async def work(client, description=description, on_progress=on_progress):
+					tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+					ask = next(name for name in tools if name.startswith("ask_"))
+					self.assertTrue(tools[self.read].annotations.read_only_hint)
+					made = await client.call_tool(self.create, {"description": description})
+					asked = await client.call_tool(ask, {"message": "Due?"}, progress_callback=on_progress)
+					prompts = (await client.list_prompts()).prompts
+					prompt = await client.get_prompt(prompts[0].name)
+					return made, asked, prompt
+
+				made, asked, prompt = self.use(work, revision)
+				self.assertFalse(made.is_error, made)
+				self.assertTrue(frappe_exists("ToDo", description=description))
+				self.assertEqual(asked.structured_content["answer"], "Nothing is due.")
+				self.assertEqual(asked.content, [TextContent(text="Nothing is due.")])
+				self.assertTrue([each for each in progress if "Step 1" in each], progress)
+				self.assertIn("What is due?", prompt.messages[0].content.text)
+
+	def test_a_change_is_approved_in_a_client_of_the_newest_revision(self):
+		slug = self.make_server(self.agent, (self.update,))
+		self.url = self.url.replace(self.slug, slug)
+		questions = []
+
+		async def on_question(context, params):
+			questions.append(params.message)
+			return ElicitResult(action="accept")
+
+		async def work(client):
+			return await client.call_tool(self.update, {"name": self.order.name, "values": {"note": "new"}})
+
+		result = self.use(work, "2026-07-28", elicitation_callback=on_question)
+		self.assertFalse(result.is_error, result)
+		self.assertEqual((len(questions), self.note()), (1, "new"))
+
+	def test_an_older_client_is_sent_to_the_page(self):
+		slug = self.make_server(self.agent, (self.update,))
+		self.url = self.url.replace(self.slug, slug)
+
+		async def work(client):
+			return await client.call_tool(self.update, {"name": self.order.name, "values": {"note": "new"}})
+
+		result = self.use(work, "2025-11-25")
+		self.assertIn("/huf/runs/", result.content[0].text)
+		self.assertEqual(self.note(), "old")
+
+
+def frappe_exists(doctype: str, **values) -> bool:
+	frappe.db.rollback()
+	return bool(frappe.db.exists(doctype, values))
