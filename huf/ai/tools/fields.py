@@ -29,34 +29,34 @@ def to_visible_dict(doc) -> dict:
 	allowed = set(list_readable_fields(doc.doctype)) - set(OMITTED_FIELDS)
 	if not doc.meta.is_submittable:
 		allowed.discard("docstatus")
+	levels = doc.meta.get_permlevel_access("read")
 	values = {"doctype": doc.doctype}
 	for key, value in doc.as_dict(convert_dates_to_str=True).items():
 		if key not in allowed or value is None or value == "" or value == []:
 			continue
-		values[key] = [to_visible_row(row) for row in value] if isinstance(value, list) else value
+		values[key] = [to_visible_row(row, levels) for row in value] if isinstance(value, list) else value
 	return values
 
 
-def to_visible_row(row: Mapping[str, Any]) -> dict:
-	allowed = set(list_data_fields(row["doctype"])) - set(STANDARD_FIELDS)
+def to_visible_row(row: Mapping[str, Any], levels: Sequence[int]) -> dict:
+	"""A row of a child table; `levels`: the permission levels that the user has on the document."""
+	allowed = set(list_data_fields(row["doctype"], levels)) - set(STANDARD_FIELDS)
 	return {key: value for key, value in row.items() if key in allowed and value not in (None, "")}
 
 
-def list_data_fields(doctype: str) -> list[str]:
-	"""All fields except secrets."""
-	return [df.fieldname for df in frappe.get_meta(doctype).fields if not is_secret(df)]
+def list_data_fields(doctype: str, levels: Sequence[int] | None = None) -> list[str]:
+	"""All fields of these permission levels (None: of all levels), except secrets."""
+	return [
+		df.fieldname
+		for df in frappe.get_meta(doctype).fields
+		if not is_secret(df) and (levels is None or not df.permlevel or df.permlevel in levels)
+	]
 
 
 def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
 	"""Fields the user may read (or write) by permission level, standard fields first."""
-	meta = frappe.get_meta(doctype)
-	levels = meta.get_permlevel_access(ptype)
-	mine = [
-		df.fieldname
-		for df in meta.fields
-		if not is_secret(df) and (not df.permlevel or df.permlevel in levels)
-	]
-	return [*READABLE_SYSTEM_FIELDS, *mine]
+	levels = frappe.get_meta(doctype).get_permlevel_access(ptype)
+	return [*READABLE_SYSTEM_FIELDS, *list_data_fields(doctype, levels)]
 
 
 def list_default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
