@@ -103,8 +103,12 @@ doc_events = {
 }
 
 # Short addresses such as /v1/chat/completions, and OpenAI's form of keys and errors.
-before_request = ["huf.api.addresses.rewrite_path", "huf.api.keys.take_bearer_key"]
-after_request = ["huf.api.keys.format_refusal"]
+before_request = [
+	"huf.api.addresses.rewrite_path",
+	"huf.api.keys.take_bearer_key",
+	"huf.api.keys.take_access_token",
+]
+after_request = ["huf.api.keys.format_refusal", "huf.api.keys.name_sign_in"]
 
 page_renderer = ["huf.api.webhook.HookPage"]
 

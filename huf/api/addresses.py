@@ -24,6 +24,11 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/v1/conversations", "huf.api.response_records.create_conversation"),
 	("/v1/conversations/*", "huf.api.response_records.conversation"),
 	("/v1/*", "huf.api.openai.unknown"),
+	("/.well-known/oauth-protected-resource/mcp", "huf.api.mcp_oauth.describe_resource"),
+	("/.well-known/oauth-protected-resource/mcp/*", "huf.api.mcp_oauth.describe_resource"),
+	("/.well-known/oauth-authorization-server/mcp-oauth", "huf.api.mcp_oauth.describe_server"),
+	("/mcp-oauth/consent", "huf.api.mcp_oauth.consent"),
+	("/mcp-oauth/*", "huf.api.mcp_oauth.serve"),
 	("/mcp", "huf.api.mcp.serve"),
 	("/mcp/*", "huf.api.mcp.serve"),
 )

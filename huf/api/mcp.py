@@ -24,7 +24,7 @@ def serve(**_):
 	"""One MCP request, also at /mcp. Returns JSON, or server-sent events if the caller wants progress."""
 	request = frappe.local.request
 	if frappe.session.user == "Guest":
-		return Response(SIGN_IN, 401, {"WWW-Authenticate": 'Bearer realm="Huf"'})
+		return Response(SIGN_IN, 401)
 	if request.method != "POST":
 		# No stream without a request, and no session that could be ended.
 		return Response(status=405, headers={"Allow": "POST"})
