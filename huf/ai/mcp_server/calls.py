@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from functools import cached_property
 
 import frappe
 from mcp.server.context import HandlerResult, ServerRequestContext
@@ -24,7 +25,7 @@ from huf.ai.mcp_server.approvals import answer_draft, build_question, continue_r
 from huf.ai.mcp_server.catalog import Catalog
 from huf.ai.mcp_server.run_state import RunState, describe_result, read_state
 from huf.ai.mcp_server.servers import ALWAYS, NEVER
-from huf.ai.mcp_server.tools import OfferedTool, find_tool, list_tools
+from huf.ai.mcp_server.tools import OfferedTool, list_tools
 from huf.ai.runs.entry import run_to_end
 from huf.ai.runs.start import ConversationBusy
 
@@ -32,11 +33,16 @@ from huf.ai.runs.start import ConversationBusy
 class Tools(Catalog):
 	"""Agents that can be asked, and the tools of the server's agent."""
 
+	@cached_property
+	def offered(self) -> dict[str, OfferedTool]:
+		"""By name. Within one request the list does not change; a run checks the user's rights again."""
+		return {tool.name: tool for tool in list_tools(self.offer)}
+
 	def list_tools(self) -> list[Tool]:
-		return [each.spec for each in list_tools(self.offer)]
+		return [each.spec for each in self.offered.values()]
 
 	async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> HandlerResult:
-		tool = find_tool(self.offer, params.name)
+		tool = self.offered.get(params.name)
 		if tool is None:
 			return None
 		try:

@@ -62,6 +62,7 @@ def create_server(offer: ServerOffer, carried: CarriedContext) -> Server:
 		version=huf.__version__,
 		instructions=offer.instructions,
 		cache_hints=CACHE_HINTS,
+		get_tool_input_schema=handlers.find_input_schema,
 		on_list_tools=guard(handlers.list_tools),
 		on_call_tool=guard(handlers.call_tool),
 		on_list_resources=guard(handlers.list_resources),
@@ -105,6 +106,11 @@ class Handlers:
 	async def list_tools(self, ctx: ServerRequestContext, params: PaginatedRequestParams) -> ListToolsResult:
 		items, cursor = cut_page((each.list_tools() for each in self.catalogs), params)
 		return ListToolsResult(tools=items, next_cursor=cursor)
+
+	def find_input_schema(self, name: str) -> dict[str, Any] | None:
+		"""For the SDK's check of headers that repeat an argument."""
+		tools = (tool for each in self.catalogs for tool in each.list_tools())
+		return next((tool.input_schema for tool in tools if tool.name == name), None)
 
 	async def list_resources(
 		self, ctx: ServerRequestContext, params: PaginatedRequestParams

@@ -65,10 +65,6 @@ def list_tools(offer: ServerOffer) -> list[OfferedTool]:
 	return [*map(offer_agent, list_agents(offer)), *list_agent_tools(offer)]
 
 
-def find_tool(offer: ServerOffer, name: str) -> OfferedTool | None:
-	return next((tool for tool in list_tools(offer) if tool.name == name), None)
-
-
 def offer_agent(agent) -> OfferedTool:
 	def build_request(arguments: dict, client: str) -> AgentRequest:
 		conversation = arguments.get("conversation") or None
