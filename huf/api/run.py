@@ -43,7 +43,7 @@ def compare(run: str, other: str):
 
 @frappe.whitelist(methods=["POST"])
 def cancel(run: str):
-	"""Request that a run ends: at its next step, or at once while it waits for a model or a person."""
+	"""Request that a run ends: at its next step, or at once while it waits."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	approvals.cancel_run(run)
 

@@ -1,6 +1,6 @@
 """A call that needs a person, answered in the client: the revision's input-required flow with the difference.
 
-The draft is the usual one: whoever answers first, here or on a page or by REST, has answered it.
+The draft is the usual one, which can also be answered on a page or by REST; the first answer counts.
 """
 
 import asyncio
@@ -42,10 +42,10 @@ def may_ask(ctx: ServerRequestContext, state: RunState) -> bool:
 def build_question(state: RunState) -> InputRequests:
 	"""The request that shows the change. Its key changes with the change."""
 	draft = drafts.describe_draft(state.draft)
-	shown = json.dumps(draft["difference"], ensure_ascii=False, indent=1, default=str)
-	if len(shown) > MAX_DIFFERENCE_CHARS:
-		shown = f"{shown[:MAX_DIFFERENCE_CHARS]}\n… The whole: {state.url}"
-	message = f"Allow {draft['agent']} to call {draft['tool']}? It would do this:\n{shown}"
+	difference = json.dumps(draft["difference"], ensure_ascii=False, indent=1, default=str)
+	if len(difference) > MAX_DIFFERENCE_CHARS:
+		difference = f"{difference[:MAX_DIFFERENCE_CHARS]}\n… The whole: {state.url}"
+	message = f"Allow {draft['agent']} to call {draft['tool']}? It would do this:\n{difference}"
 	params = ElicitRequestFormParams(message=message, requested_schema=NOTE_SCHEMA)
 	return {key_of(state): ElicitRequest(params=params)}
 

@@ -1,4 +1,4 @@
-"""What a client is told of a run, read from its record: a run may have been executed by any worker."""
+"""A run as its client gets it, read from its record: any worker may have executed it."""
 
 import json
 from dataclasses import dataclass

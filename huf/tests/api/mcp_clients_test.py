@@ -1,16 +1,18 @@
 """The SDK's own client over real HTTP, at each revision that clients speak."""
 
 import asyncio
+import time
 from unittest.mock import patch
 
 import frappe
+import requests
 from mcp import Client
 from mcp.types import ElicitResult, TextContent
 
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.base import enter
 from huf.tests.factories import unique
-from huf.tests.mcp_fixture.server import serve
+from huf.tests.mcp_fixture.server import make_fixture_server, serve
 from huf.tests.model_server import text, tool_call
 
 
@@ -76,6 +78,48 @@ class TestClients(McpTestCase):
 		result = self.use(work, "2026-07-28", elicitation_callback=on_question)
 		self.assertFalse(result.is_error, result)
 		self.assertEqual((len(questions), self.note()), (1, "new"))
+
+	def test_calls_side_by_side_are_all_made_and_a_slow_one_is_cancelled(self):
+		slug = make_fixture_server()
+		self.url = self.url.replace(self.slug, slug)
+
+		async def work(client):
+			calls = [client.call_tool("slow_compute", {"seconds": 1, "label": each}) for each in "abc"]
+			return await asyncio.gather(*calls)
+
+		results = self.use(work, "2025-11-25")
+		self.assertEqual(
+			[each.content[0].text for each in results], [f"Computed {each} for 1 s" for each in "abc"]
+		)
+
+	def test_a_run_is_cancelled_while_a_synchronous_tool_runs(self):
+		slug = make_fixture_server()
+		self.url = self.url.replace(self.slug, slug)
+
+		async def work(client):
+			call = asyncio.ensure_future(client.call_tool("slow_compute", {"seconds": 20}))
+			run = await asyncio.to_thread(self.find_started_run)
+			requests.post(
+				f"{self.url.partition('/mcp')[0]}/api/method/huf.api.run.cancel", json={"run": run}
+			).raise_for_status()
+			return await call
+
+		started = time.monotonic()
+		result = self.use(work, "2025-11-25")
+		self.assertLess(time.monotonic() - started, 15)
+		self.assertTrue(result.is_error)
+
+	def find_started_run(self) -> str:
+		for _ in range(100):
+			frappe.db.rollback()
+			if run := frappe.db.get_value(
+				"Agent Tool Call", {"tool": "slow_compute", "status": "Started"}, "run"
+			):
+				return run
+			if run := frappe.db.get_value("Agent Run", {"status": "Started", "owner": self.user}):
+				return run
+			time.sleep(0.1)
+		raise AssertionError("no run has started")
 
 	def test_an_older_client_is_sent_to_the_page(self):
 		slug = self.make_server(self.agent, (self.update,))

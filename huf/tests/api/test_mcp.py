@@ -1,12 +1,19 @@
 """MCP over HTTP, byte for byte: sign-in, lists, calls as runs, and who sees what."""
 
 import json
+from unittest.mock import patch
 
 import frappe
+from frappe.utils import add_to_date, now_datetime
 
+from huf.ai.chat import approvals
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import recover
+from huf.ai.storage import leases
 from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.doctypes import ORDER, make_order
 from huf.tests.drafting import DraftTestCase
-from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, unique
+from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
 from huf.tests.http import send
 from huf.tests.model_server import text
 
@@ -145,6 +152,37 @@ class TestApproval(McpTestCase):
 		self.assertFalse(done.get("isError"), done)
 		self.assertEqual(self.note(), "new")
 
+	def test_the_first_answer_counts_wherever_it_was_given(self):
+		asked = self.ask()
+		draft = frappe.get_last_doc("Agent Draft", {"tool": self.update})
+		with acting_as(self.user):
+			approvals.reject_call(draft.name, draft.digest, "Not by mail")
+		done = self.answer(asked, "accept")
+		self.assertIn("Not by mail", done["content"][0]["text"])
+		self.assertEqual(self.note(), "old")
+
+	def test_a_change_of_what_was_asked_is_asked_again(self):
+		asked = self.ask()
+		frappe.get_doc(ORDER, self.order.name).update({"note": "other"}).save()
+		frappe.db.commit()
+		again = self.answer(asked, "accept")
+		self.assertEqual(again["resultType"], "input_required")
+		self.assertIn('"other"', next(iter(again["inputRequests"].values()))["params"]["message"])
+		self.assertEqual(self.note(), "other")
+		self.assertFalse(self.answer(again, "accept").get("isError"))
+		self.assertEqual(self.note(), "new")
+
+	def test_a_client_that_cannot_ask_gets_the_page(self):
+		waiting = self.call(self.update, self.arguments)
+		self.assertIn("/huf/runs/", waiting["content"][0]["text"])
+		self.assertEqual(waiting["structuredContent"]["tool"], self.update)
+
+	def test_a_user_who_may_not_answer_is_not_asked(self):
+		frappe.db.set_value("Agent", self.agent, "approver", make_user("Huf User"))
+		frappe.clear_document_cache("Agent", self.agent)
+		frappe.db.commit()
+		self.assertIn("/huf/runs/", self.ask()["content"][0]["text"])
+
 	def test_what_the_user_declines_is_not_done(self):
 		done = self.answer(self.ask(), "decline", reason="Not today")
 		self.assertTrue(done["isError"])
@@ -178,3 +216,82 @@ class TestTasks(McpTestCase):
 		done = self.task("get", task["taskId"])
 		self.assertEqual((done["status"], done["result"]["isError"]), ("completed", False))
 		self.assertEqual(self.note(), "new")
+
+	def test_a_lost_worker_changes_nothing_for_the_client(self):
+		task = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
+		self.go_on(task)
+		(key,) = self.task("get", task)["inputRequests"]
+		self.task("update", task, inputResponses={key: {"action": "accept"}})
+		lost = leases.acquire_lease(task, add_to_date(now_datetime(), minutes=-10, as_datetime=True))
+		self.assertIsNotNone(lost)
+		self.assertEqual(self.task("get", task)["status"], "working")
+		self.assertIn(task, recover())
+		self.go_on(task)
+		self.assertEqual(self.task("get", task)["status"], "completed")
+		self.assertEqual(self.calls(task), [(self.update, "Success")])
+
+	def test_a_waiting_task_is_cancelled(self):
+		task = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
+		self.go_on(task)
+		self.task("cancel", task)
+		self.go_on(task)
+		self.assertEqual(self.task("get", task)["status"], "cancelled")
+		self.assertEqual(self.note(), "old")
+
+	def test_an_agent_s_answer_is_a_task_s_result(self):
+		(ask,) = [name for name in self.names() if name.startswith("ask_")]
+		self.server.script(text("Done."))
+		task = self.call(ask, {"message": "Do it"}, meta=TASKS)["taskId"]
+		self.go_on(task)
+		self.assertEqual(self.task("get", task)["result"]["structuredContent"]["answer"], "Done.")
+
+
+class TestLimits(McpTestCase):
+	def test_a_program_may_have_read_anything_so_a_new_destination_needs_a_person(self):
+		post = make_tool("POST")
+		agent = make_agent(None, (post,))
+		self.slug = self.make_server(agent, (post,))
+		asked = self.call(post, {"url": "https://new.example/x", "body": {}}, meta=ELICITATION)
+		self.assertEqual(asked["resultType"], "input_required")
+		self.assertIn("new.example", next(iter(asked["inputRequests"].values()))["params"]["message"])
+
+	def test_runs_per_hour_hold(self):
+		frappe.db.set_value("Agent", self.asked, "runs_per_hour", 1)
+		frappe.clear_document_cache("Agent", self.asked)
+		frappe.db.commit()
+		self.assertFalse(self.call(self.read).get("isError"))
+		refused = self.call(self.read)
+		self.assertTrue(refused["isError"])
+		self.assertIn("hour", refused["content"][0]["text"])
+
+	def test_arguments_that_do_not_fit_start_nothing(self):
+		before = frappe.db.count("Agent Run")
+		refused = self.call(self.read, {"limit": "many"})
+		self.assertTrue(refused["isError"])
+		self.assertEqual(frappe.db.count("Agent Run"), before)
+
+	def test_a_large_body_is_refused(self):
+		params = {"name": self.read, "arguments": {"filters": {"description": "x" * (4 * 1024 * 1024)}}}
+		self.assertEqual(self.post("tools/call", params).status_code, 413)
+
+	def test_a_foreign_host_and_a_foreign_page_are_refused(self):
+		for header in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+			self.assertIn(self.post("tools/list", headers=header).status_code, (403, 421), header)
+
+	def test_lists_come_in_pages(self):
+		for _ in range(3):
+			make_order("nail")
+		self.slug = make(
+			"MCP Server", server_name=unique("Docs"), offers=[{"offer_type": "DocType", "offer": ORDER}]
+		).slug
+		frappe.db.commit()
+		whole = self.result("resources/list")["resources"]
+		with patch("huf.ai.mcp_server.server.PAGE_SIZE", 2):
+			pages, cursor = [], None
+			while cursor != "":
+				page = self.result("resources/list", {"cursor": cursor} if cursor else {})
+				self.assertLessEqual(len(page["resources"]), 2)
+				pages += page["resources"]
+				cursor = page.get("nextCursor", "")
+		self.assertEqual(pages, whole)
+		self.assertIn("error", self.post("resources/list", {"cursor": "nonsense"}).json)
