@@ -99,8 +99,8 @@ class TestSignIn(McpTestCase):
 class TestTools(McpTestCase):
 	def test_a_tool_is_called_in_a_run_of_the_server_s_agent(self):
 		description = unique("Call Anna")
-		result = self.call(self.create, {"description": description})
-		self.assertFalse(result.get("isError"))
+		result = self.call(self.create, {"description": description, "allocated_to": self.user})
+		self.assertFalse(result.get("isError"), result)
 		made = result["structuredContent"]
 		self.assertEqual(frappe.db.get_value("ToDo", {"description": description}, "owner"), self.user)
 		self.assertEqual(json.loads(result["content"][0]["text"]), made)

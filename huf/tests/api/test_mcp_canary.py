@@ -140,7 +140,7 @@ class TestWhatIsOffered(McpTestCase):
 
 	def test_a_run_of_another_user(self):
 		description = unique("Mine")
-		self.call(self.create, {"description": description})
+		self.call(self.create, {"description": description, "allocated_to": self.user})
 		run = frappe.get_last_doc("Agent Run", {"agent": self.asked}).name
 		self.headers = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
 
