@@ -19,7 +19,7 @@ from mcp_types import (
 
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.core.types import AgentRequest, EventKind, RunEvent
+from huf.ai.core.types import EventKind, RunEvent
 from huf.ai.mcp_server import tasks
 from huf.ai.mcp_server.approvals import answer_draft, build_question, continue_run, may_ask
 from huf.ai.mcp_server.catalog import Catalog

@@ -6,6 +6,7 @@ import time
 import zlib
 
 from huf.ai.core.errors import ToolError
+from huf.ai.tools.registry import tool
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -42,46 +43,56 @@ def resource(uri: str, mime_type: str, words: str) -> dict:
 	return {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": words}}
 
 
+@tool("Of the conformance suite")
 def test_simple_text():
 	return answer(text("This is a simple text response for testing."))
 
 
+@tool("Of the conformance suite")
 def test_image_content():
 	return answer(IMAGE)
 
 
+@tool("Of the conformance suite")
 def test_audio_content():
 	return answer({"type": "audio", "data": SOUND, "mimeType": "audio/wav"})
 
 
+@tool("Of the conformance suite")
 def test_embedded_resource():
 	words = "This is an embedded resource content."
 	return answer(resource("test://embedded-resource", "text/plain", words))
 
 
+@tool("Of the conformance suite")
 def test_multiple_content_types():
 	data = '{"test":"data","value":123}'
 	mixed = resource("test://mixed-content-resource", "application/json", data)
 	return answer(text("Multiple content types test:"), IMAGE, mixed)
 
 
+@tool("Of the conformance suite")
 def test_error_handling():
 	raise ToolError("This tool intentionally returns an error for testing")
 
 
+@tool("Of the conformance suite")
 def greet(name: str):
 	return answer(text(f"Hello, {name}!"))
 
 
+@tool("Of the conformance suite")
 def slow_compute(seconds: int = 0, label: str = ""):
 	time.sleep(seconds)
 	return answer(text(f"Computed {label} for {seconds} s"))
 
 
+@tool("Of the conformance suite")
 def failing_job():
 	raise ToolError("This job always fails")
 
 
+@tool("Of the conformance suite")
 def confirm_delete(filename: str = ""):
 	return answer(text(f"Deleted {filename}"))
 
