@@ -49,7 +49,8 @@ class TestClients(McpTestCase):
 					tools = {tool.name: tool for tool in (await client.list_tools()).tools}
 					ask = next(name for name in tools if name.startswith("ask_"))
 					self.assertTrue(tools[self.read].annotations.read_only_hint)
-					made = await client.call_tool(self.create, {"description": description})
+					values = {"description": description, "allocated_to": self.user}
+					made = await client.call_tool(self.create, values)
 					asked = await client.call_tool(ask, {"message": "Due?"}, progress_callback=on_progress)
 					prompts = (await client.list_prompts()).prompts
 					prompt = await client.get_prompt(prompts[0].name)

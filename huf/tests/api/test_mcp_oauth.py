@@ -106,7 +106,8 @@ class TestOAuth(McpTestCase):
 
 		async def work(client):
 			names = [tool.name for tool in (await client.list_tools()).tools]
-			return names, await client.call_tool(self.create, {"description": description})
+			values = {"description": description, "allocated_to": self.user}
+			return names, await client.call_tool(self.create, values)
 
 		names, called = self.connect(work)
 		self.assertIn(self.create, names)
