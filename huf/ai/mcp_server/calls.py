@@ -18,7 +18,7 @@ from mcp_types import (
 )
 
 from huf.ai.core.arguments import check_arguments
-from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.errors import ConversationBusy, ToolError, UsageError
 from huf.ai.core.types import EventKind, RunEvent
 from huf.ai.mcp_server import tasks
 from huf.ai.mcp_server.approvals import answer_draft, build_question, continue_run, may_ask
@@ -27,7 +27,6 @@ from huf.ai.mcp_server.run_state import RunState, describe_result, read_state
 from huf.ai.mcp_server.servers import ALWAYS, NEVER
 from huf.ai.mcp_server.tools import OfferedTool, list_tools
 from huf.ai.runs.entry import run_to_end
-from huf.ai.runs.start import ConversationBusy
 
 
 class Tools(Catalog):
