@@ -25,6 +25,7 @@ _PRIVATE_DOCTYPES = (
 	"Agent Run",
 	"Agent LLM Call",
 	"Agent Tool Call",
+	"Agent Change",
 	"Agent Trigger Event",
 	"Agent Route Decision",
 	"Agent Mail Event",
@@ -115,6 +116,7 @@ page_renderer = ["huf.api.webhook.HookPage"]
 # Records that mention a document must not prevent its deletion.
 ignore_links_on_delete = [
 	"Agent Run",
+	"Agent Change",
 	"Agent Trigger Event",
 	"Agent Draft",
 	"Agent Route Decision",

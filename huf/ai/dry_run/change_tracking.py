@@ -41,6 +41,7 @@ BOOKKEEPING_DOCTYPES = frozenset(
 		"Agent Conversation",
 		"Agent Trigger Event",
 		"Agent Draft",
+		"Agent Change",
 		"Agent Budget",
 		"Knowledge Item",
 		"Knowledge Chunk",

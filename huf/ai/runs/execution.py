@@ -37,6 +37,7 @@ from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import RunJournal, elapsed, is_cancel_cached, store_opening
 from huf.ai.storage.limits import Limit, read_limits
 from huf.ai.storage.recorded_run import RecordedRun
+from huf.ai.undo.capture import CallChanges
 
 MAX_ATTEMPTS = 5
 TOO_MANY_ATTEMPTS = f"{MAX_ATTEMPTS} workers were lost during this run, so it is not resumed again."
@@ -160,6 +161,7 @@ def make_journal(run: OpenRun, limits: list[Limit]) -> RunJournal:
 		lambda *step: run.conversations.add_step(run.name, *step),
 		run.recorded,
 		limits,
+		CallChanges(),
 	)
 	if isinstance(journal, TracedJournal):
 		journal.has_contents = keeps_contents(run)

@@ -31,6 +31,7 @@ from huf.ai.core.types import (
 	ToolResult,
 	Usage,
 )
+from huf.ai.storage.agent_changes import ChangeRecorder, insert_changes
 from huf.ai.storage.budgets import Reservation, reserve_budget, settle_lost_runs, settle_reservation
 from huf.ai.storage.drafts import fail_lost_drafts, record_draft_result
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
@@ -191,7 +192,8 @@ class RunJournal:
 	"""Writes the record of one run; see `huf.ai.loop.journal.Journal`.
 
 	`keep_messages(step, reply, tool_results)` writes a step to the conversation. `recorded` is what an
-	earlier worker wrote, if the run is resumed. `limits` bound its model calls.
+	earlier worker wrote, if the run is resumed. `limits` bound its model calls. `changes` records what a tool
+	call changes.
 	"""
 
 	call_type = STEP_CALL_TYPE
@@ -204,12 +206,14 @@ class RunJournal:
 		keep_messages,
 		recorded: RecordedRun | None = None,
 		limits: list[Limit] | None = None,
+		changes: ChangeRecorder | None = None,
 	):
 		self.lease, self.run = lease, lease.run
 		self.provider, self.model = provider, model
 		self.keep_messages = keep_messages
 		self.recorded = recorded or RecordedRun()
 		self.limits = limits or []
+		self.changes = changes
 		self.model_call: tuple[str, float, Reservation | None] = ("", 0.0, None)
 		self.call_counts: Counter[str] = Counter()
 		self.keys: dict[int, str] = {}
@@ -311,6 +315,8 @@ class RunJournal:
 				"Agent Tool Call", self.row(step, call, CallStatus.STARTED)
 			)
 			frappe.db.commit()
+		if self.changes:
+			self.changes.begin()
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None:
 		"""After a tool call: commit its row together with what it wrote. A failed call is rolled back and
@@ -320,6 +326,7 @@ class RunJournal:
 		concurrently. Raises LeaseLost, with nothing written, if another worker has the run.
 		"""
 		call = tool_result.call
+		changes = self.changes.end() if self.changes else []
 		if not tool_result.ok:
 			frappe.db.rollback()
 		if call.effect is Effect.WRITE:
@@ -332,9 +339,12 @@ class RunJournal:
 			"cached": int(tool_result.cached),
 		}
 		if call.effect is Effect.EXTERNAL and not call.error:
-			update_row("Agent Tool Call", self.intents[call.position], ending)
+			name = self.intents[call.position]
+			update_row("Agent Tool Call", name, ending)
 		else:
-			insert_row("Agent Tool Call", {**self.row(step, call, tool_result.status), **ending})
+			name = insert_row("Agent Tool Call", {**self.row(step, call, tool_result.status), **ending})
+		if tool_result.ok:
+			insert_changes(self.run, name, changes)
 		if call.draft:
 			record_draft_result(call.draft, tool_result)
 		self.is_open = call.effect is Effect.READ and not call.is_beside

@@ -18,6 +18,7 @@ CONTENTS = {
 	"Agent LLM Call": ("response", "error_message"),
 	"Agent Tool Call": ("arguments", "result", "error_message"),
 	"Agent Message": ("content", "attachments", "attached_text"),
+	"Agent Change": ("before", "after", "file_content"),
 	"Agent Draft": ("arguments", "edited_arguments", "difference", "reason", "result"),
 }
 """Fields to blank in the rows of a run; who, when, how long and how much stays."""

@@ -16,6 +16,7 @@ from huf.ai.storage.rows import clip
 from huf.ai.triggers.conditions import Snapshot, loggable_values, read_field_changes, take_snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
 from huf.ai.triggers.registry import APP_EVENTS, get_watched_triggers, invalidate_watched_triggers
+from huf.ai.undo.capture import note_change
 
 EVENTS = {
 	"after_insert": "created",
@@ -33,6 +34,7 @@ UNWATCHED = frozenset(
 	(
 		"Access Log",
 		"Activity Log",
+		"Agent Change",
 		"Agent Conversation",
 		"Agent Draft",
 		"Agent LLM Call",
@@ -87,7 +89,10 @@ def clear_doc_event_agents_cache(doc=None, method: str | None = None, *_args) ->
 
 def run_hooked_agents(doc, method: str) -> None:
 	"""Called by Frappe for every document and event; runs no query if no trigger watches the DocType."""
-	if record_event(doc) or doc.doctype in UNWATCHED:
+	if record_event(doc):
+		return
+	note_change(doc, method)
+	if doc.doctype in UNWATCHED:
 		return
 	flags, modified = doc.flags, doc.modified
 	cached = flags.get("huf_watched")

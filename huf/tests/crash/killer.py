@@ -1,6 +1,6 @@
 """A process that forks workers and has them killed: `python -m huf.tests.crash.killer SITE SITES_PATH`.
 
-Reads one JSON object a line: {"run", "kill_at" (number of a commit, 0: let it live), "when" ("before" or
+Reads one JSON object a line: {"run" (or "undo" and "digest"), "kill_at" (number of a commit, 0: let it live), "when" ("before" or
 "after"), "later" (seconds by which this worker's clock is ahead)}; answers each with {"commits", "killed"}.
 It has one thread and has imported what a worker needs, so that a worker is a fork away.
 """
@@ -55,9 +55,14 @@ def work(site: str, sites_path: str, order: dict, there: int) -> None:
 	frappe.connect()
 	frappe.flags.in_test = True
 	commits = count_commits(frappe.db, order)
-	from huf.ai.runs.queue import work_on
+	if "undo" in order:
+		from huf.ai.undo.undo import Scope, apply_undo
 
-	work_on(order["run"], now_datetime() + timedelta(seconds=order["later"]))
+		apply_undo(Scope((order["undo"],)), order["digest"])
+	else:
+		from huf.ai.runs.queue import work_on
+
+		work_on(order["run"], now_datetime() + timedelta(seconds=order["later"]))
 	frappe.db.commit()
 	os.write(there, str(commits[0]).encode())
 
