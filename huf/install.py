@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import frappe
 
 from huf.ai.knowledge.store import upgrade_index
+from huf.ai.storage.stops import ensure_switch
 from huf.ai.tools import registry
 from huf.upgrade import move_stored_paths
 
@@ -84,6 +85,7 @@ def after_install():
 	record_offered_tools()
 	prepare_knowledge()
 	add_indexes()
+	ensure_switch()
 	warn_if_litellm_is_missing()
 
 
@@ -93,6 +95,7 @@ def after_migrate():
 	record_offered_tools()
 	prepare_knowledge()
 	add_indexes()
+	ensure_switch()
 	move_stored_paths()
 	refresh_definitions()
 

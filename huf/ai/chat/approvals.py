@@ -15,7 +15,7 @@ from huf.ai.core.types import DraftStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.approvals import propose
 from huf.ai.runs.queue import enqueue_work, wake
-from huf.ai.storage import drafts, leases
+from huf.ai.storage import drafts, leases, stops
 from huf.ai.storage.drafts import DraftAnswer, Proposal
 from huf.ai.storage.journal import request_cancel
 from huf.permissions import is_manager
@@ -32,6 +32,7 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 	if not digest:
 		raise UsageError("Pass the digest of the preview that you approve.")
 	row = get_open_draft(name, digest)
+	check_stops(row)
 	if arguments is None or to_canonical_json(arguments) == to_canonical_json(
 		drafts.get_effective_arguments(row)
 	):
@@ -43,6 +44,13 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 			DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal
 		)
 	return store_answer(row, answer)
+
+
+def check_stops(row) -> None:
+	"""Raises UsageError while a stop covers the draft's call: it could not be made now."""
+	run = frappe.db.get_value("Agent Run", row.run, ["agent", "provider", "run_as", "trigger"], as_dict=True)
+	if stop := stops.find_stop(stops.read_stops(), run or {}, row.tool):
+		raise UsageError(f"{stops.describe_stop(stop)}. Approve the draft after it was released.")
 
 
 def reject_call(name: str, digest: str | None = None, reason: str | None = None) -> dict:

@@ -81,6 +81,14 @@ class LeaseLost(Exception):
 	"""This worker's lease has run out, and another may hold the run: record nothing more."""
 
 
+class RunHeld(Exception):
+	"""A stop holds the run: it is queued again without the present call, and goes on when released."""
+
+	def __init__(self, stop: dict):
+		super().__init__(f"The run is held: {stop['reason']}")
+		self.stop = stop
+
+
 class RunAlreadyOpened(Exception):
 	"""The trigger event already has its run; a second must not be opened."""
 

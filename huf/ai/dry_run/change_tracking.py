@@ -42,6 +42,8 @@ BOOKKEEPING_DOCTYPES = frozenset(
 		"Agent Trigger Event",
 		"Agent Draft",
 		"Agent Change",
+		"Agent Stop",
+		"Agent Stop Switch",
 		"Agent Budget",
 		"Knowledge Item",
 		"Knowledge Chunk",

@@ -12,7 +12,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest
-from huf.ai.storage import budgets
+from huf.ai.storage import budgets, stops
 from huf.ai.storage.limits import read_runs_per_hour
 
 
@@ -74,6 +74,14 @@ def admit_model(agent, user: str, provider: str | None, model: str | None) -> No
 			f"You may not choose {model or provider!r} for {agent.name}. Leave model and provider out, or "
 			"ask a Huf Manager to choose the agent's model."
 		)
+
+
+def check_stops(request: AgentRequest, provider: str | None) -> None:
+	"""Raises UsageError if a stop covers a run that would begin now. A queued run waits instead."""
+	trigger = request.origin.trigger if request.origin else None
+	run = {"agent": request.agent, "provider": provider, "run_as": request.user, "trigger": trigger}
+	if stop := stops.find_stop(stops.read_stops(), run):
+		raise UsageError(f"{stops.describe_stop(stop)}. A Huf Manager can release it.")
 
 
 def count_run(request: AgentRequest, agent) -> None:

@@ -8,7 +8,7 @@ import frappe
 
 from huf.ai.concurrency.tool_threads import is_tool_running
 from huf.ai.core.call_key import CALL_KEY
-from huf.ai.core.errors import LeaseLost, RunPaused, UsageError
+from huf.ai.core.errors import LeaseLost, RunHeld, RunPaused, UsageError
 from huf.ai.core.types import (
 	OFFLINE,
 	AgentRequest,
@@ -25,7 +25,7 @@ from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall,
 from huf.ai.loop.run_context import RunContext
 from huf.ai.runs.approvals import Approvals
 from huf.ai.runs.attached_files import add_file_reader
-from huf.ai.runs.finish import finish_run, pause_run, settle_broken_run
+from huf.ai.runs.finish import finish_run, hold_run, pause_run, settle_broken_run
 from huf.ai.runs.messages import build_messages
 from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.start import OpenRun, start_run
@@ -48,7 +48,7 @@ MAX_DEPTH = 3
 
 
 async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Work on a run until it ends, or until it waits for a person. Raises LeaseLost."""
+	"""Work on a run until it ends, waits for a person, or is held by a stop. Raises LeaseLost."""
 	with traced(run) as trace:
 		trace.result = await work_on_run(run, listeners)
 		return trace.result
@@ -70,6 +70,10 @@ async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 		result = pause_run(run, paused.drafts, elapsed(started))
 		names = [each["draft"] for each in paused.drafts]
 		emit(EventKind.RUN_WAITING, {**result.as_dict(), "draft": next(iter(names), None), "drafts": names})
+		return result
+	except RunHeld as held:
+		result = hold_run(run, held.stop, elapsed(started))
+		emit(EventKind.RUN_QUEUED, {**describe_start(run), **result.as_dict(), "held": held.stop})
 		return result
 	finally:
 		frappe.flags.huf_run, frappe.flags.huf_lease = caller, run.lease.caller
@@ -111,7 +115,7 @@ async def run_agent_of(run: OpenRun, emit: RunEventEmitter) -> Outcome:
 	except asyncio.CancelledError:
 		# The run that has called this one was stopped, or took too long.
 		return end_with_record(StopReason.CANCELLED, settle_broken_run(run.name))
-	except (LeaseLost, RunPaused):
+	except (LeaseLost, RunHeld, RunPaused):
 		raise
 	except Exception:  # the boundary around a run
 		recorded = settle_broken_run(run.name)
@@ -241,7 +245,7 @@ async def run_child(agent_name: str, prompt: str) -> dict:
 		parent_call=call,
 	)
 	result = await execute_run(start_run(request))
-	if result.status is RunStatus.WAITING:
+	if result.status in (RunStatus.WAITING, RunStatus.QUEUED):
 		raise RunPaused(list(result.drafts))
 	described = result.as_dict()
 	return {key: described[key] for key in CHILD_KEYS}

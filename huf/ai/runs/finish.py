@@ -13,6 +13,7 @@ from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import close_run, request_cancel
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded, sum_by_model
+from huf.ai.storage.stops import describe_stop
 
 
 def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
@@ -48,6 +49,28 @@ def pause_run(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunResult:
 		provider=run.manager.provider,
 		model=run.manager.model,
 		drafts=tuple(drafts),
+	)
+
+
+def hold_run(run: OpenRun, stop: dict, duration_ms: int) -> RunResult:
+	"""Queue a run that a stop holds; it resumes from its journal. Commits."""
+	frappe.db.rollback()
+	settle_lost_runs([run.name])
+	leases.requeue_run(run.lease, stop["name"])
+	frappe.db.commit()
+	recorded = read_recorded(run.name)
+	return RunResult(
+		run=run.name,
+		conversation=run.conversation,
+		status=RunStatus.QUEUED,
+		stop_reason=None,
+		response=recorded.text,
+		error=describe_stop(stop),
+		usage=recorded.usage,
+		steps=len(recorded.replies),
+		duration_ms=duration_ms,
+		provider=run.manager.provider,
+		model=run.manager.model,
 	)
 
 

@@ -14,11 +14,12 @@ from huf.ai.runs.execution import execute_run
 from huf.ai.runs.finish import fail_run
 from huf.ai.runs.start import OpenRun, load_run, start_run
 from huf.ai.runs.tracing import continuing, trace_of_request
-from huf.ai.storage import leases
+from huf.ai.storage import leases, stops
 from huf.ai.storage.budgets import settle_abandoned_calls, settle_lost_runs
 from huf.ai.storage.drafts import has_pending
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.leases import Lease
+from huf.ai.storage.rows import update_row
 
 JOB_TIMEOUT_S = 3600
 """Seconds a job may take before the queue ends it; a run has limits of its own."""
@@ -40,9 +41,12 @@ def enqueue_work(run: str, **how) -> None:
 def work_on(run: str, now: datetime | None = None, trace: dict | None = None) -> RunResult | None:
 	"""Execute a queued or abandoned run unless another worker has it; the job's outermost function.
 
-	Returns None if another worker has it, if it has ended, or if another run of its conversation is active,
-	which will enqueue it when it ends. `trace`: the trace that the run belongs to.
+	Returns None if another worker has it, if it has ended, if a stop holds it, or if another run of its
+	conversation is active, which will enqueue it when it ends. `trace`: the trace that the run belongs to.
 	"""
+	if stop := stops.find_stop_of_run(run):
+		hold_queued(run, stop)
+		return None
 	conversation = frappe.db.get_value("Agent Run", run, "conversation")
 	if conversation and not leases.claim_conversation(conversation, run, now):
 		frappe.db.rollback()
@@ -57,6 +61,12 @@ def work_on(run: str, now: datetime | None = None, trace: dict | None = None) ->
 		except LeaseLost:
 			frappe.db.rollback()
 			return None
+
+
+def hold_queued(run: str, stop: dict) -> None:
+	"""Show on a queued run which stop holds it. Commits."""
+	update_row("Agent Run", run, {"held_by": stop["name"]})
+	frappe.db.commit()
 
 
 def carry_on(run: str, lease: Lease) -> RunResult:

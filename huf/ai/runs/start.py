@@ -86,6 +86,8 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	)
 	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
 	messages, is_long = build_messages(manager, conversation, request)
+	if status is RunStatus.STARTED:
+		admission.check_stops(request, manager.provider)
 	admission.count_run(request, agent)
 	lease = insert_run(
 		replace(request, mode=mode), conversation, manager.provider, manager.model, status, messages

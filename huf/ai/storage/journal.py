@@ -269,6 +269,9 @@ class RunJournal:
 			**(reservation.as_row() if reservation else {}),
 		}
 		name = insert_row("Agent LLM Call", row)
+		# After the insert, so that on SQLite nobody can stop the run between this check and the commit.
+		self.lease.read()
+		self.lease.check_stops()
 		frappe.db.commit()
 		self.model_call = (name, time.monotonic(), reservation)
 		return reservation.grant if reservation else None
@@ -311,6 +314,8 @@ class RunJournal:
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:
 			self.lease.hold()
+		self.lease.check_stops(call.request.name)
+		if call.effect is Effect.EXTERNAL and not call.error:
 			self.intents[call.position] = insert_row(
 				"Agent Tool Call", self.row(step, call, CallStatus.STARTED)
 			)
@@ -323,7 +328,8 @@ class RunJournal:
 		keeps its row.
 
 		The row of a read is committed with what follows at once, the next call or the step, unless calls run
-		concurrently. Raises LeaseLost, with nothing written, if another worker has the run.
+		concurrently. Raises LeaseLost, with nothing written, if another worker has the run, and RunHeld where
+		a stop covers a write.
 		"""
 		call = tool_result.call
 		changes = self.changes.end() if self.changes else []
@@ -331,6 +337,8 @@ class RunJournal:
 			frappe.db.rollback()
 		if call.effect is Effect.WRITE:
 			self.lease.hold()
+			if tool_result.ok:
+				self.lease.check_stops(call.request.name)
 		ending = {
 			"status": tool_result.status.value,
 			"result": tool_result.text,

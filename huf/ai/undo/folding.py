@@ -51,7 +51,7 @@ def fold(
 	state: dict | None = copy.deepcopy(dict(current)) if current is not None else None
 	for change in changes:
 		state = folding.take_back(state, change)
-	return Folded(state, folding.conflicts)
+	return Folded(state, list(folding.conflicts.values()))
 
 
 class Folding:
@@ -59,13 +59,17 @@ class Folding:
 
 	def __init__(self, decisions: Mapping[tuple[str, ...], str]):
 		self.decisions = decisions
-		self.conflicts: list[Conflict] = []
+		self.conflicts: dict[tuple[str, ...], Conflict] = {}
+		self.edited: set[tuple[str, ...]] = set()
+		"""Values that somebody changed after the change that was taken back last."""
 
 	def is_restored(
 		self, path: tuple[str, ...], restored: Any, written: Any, current: Any, can_restore: bool = True
 	) -> bool:
 		"""Report a conflict; True if a person decided to restore."""
-		self.conflicts.append(Conflict(path, restored, written, current, can_restore))
+		newer = self.conflicts.get(path)
+		written = newer.written if newer else written
+		self.conflicts[path] = Conflict(path, restored, written, current, can_restore)
 		return can_restore and self.decisions.get(path, KEEP) == RESTORE
 
 	def take_back(self, state: dict | None, change: Change) -> dict | None:
@@ -108,10 +112,14 @@ class Folding:
 		self, values: dict, name: str, path: tuple[str, ...], restored: Any, written: Any
 	) -> None:
 		current = values.get(name)
+		if current != written:
+			self.edited.add(path)
 		if current == restored:
 			return
-		if current == written or self.is_restored(path, restored, written, current):
+		# An edited value may equal what an older change wrote, and still is the editor's.
+		if path not in self.edited or self.is_restored(path, restored, written, current):
 			values[name] = restored
+			self.edited.discard(path)
 
 	def take_back_row(
 		self, rows: dict, path: tuple[str, ...], before: Mapping | None, after: Mapping | None
