@@ -21,7 +21,8 @@ from huf.embedded.server import CannotStart, serve, url_of
 
 SECTIONS = {
 	"Start": ("start", "worker"),
-	"Use": ("ask", "mail", "replay", "diff"),
+	"Use": ("ask", "mail", "replay", "diff", "undo"),
+	"Stop": ("stop", "release"),
 	"Packs": ("packs", "import", "remove", "export"),
 	"Measure": ("eval", "router"),
 	"Maintain": ("init", "migrate", "set-password", "execute", "console"),
@@ -277,4 +278,10 @@ def main():
 
 
 # Commands of their own module; they need what stands above.
-from huf.embedded import eval_commands, mail_commands, maintenance_commands, pack_commands  # noqa: E402, F401
+from huf.embedded import (  # noqa: E402
+	eval_commands,  # noqa: F401
+	mail_commands,  # noqa: F401
+	maintenance_commands,  # noqa: F401
+	pack_commands,  # noqa: F401
+	undo_commands,  # noqa: F401
+)

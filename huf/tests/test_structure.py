@@ -24,6 +24,7 @@ PACKAGES = (
 	"ai.agents",
 	"ai.knowledge",
 	"ai.queries",
+	"ai.receipts",
 	"ai.undo",
 	"ai.dry_run",
 	"ai.mcp_client",

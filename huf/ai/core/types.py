@@ -316,6 +316,8 @@ class Outcome:
 	steps: int = 0
 	messages: list[dict] = field(default_factory=list)
 	turns: list[list[ToolResult]] = field(default_factory=list)
+	claims: list[dict] = field(default_factory=list)
+	"""What the answer claims, with what proves it; see `huf.ai.receipts.claims.Claim`."""
 
 	@property
 	def status(self) -> RunStatus:
@@ -363,6 +365,7 @@ class RunResult:
 	models: tuple[dict[str, Any], ...] = ()
 	tool_results: tuple[ToolResult, ...] = ()
 	drafts: tuple[dict[str, Any], ...] = ()
+	claims: tuple[dict[str, Any], ...] = ()
 
 	@property
 	def draft(self) -> dict[str, Any] | None:
@@ -393,4 +396,5 @@ class RunResult:
 			"duration_ms": self.duration_ms,
 			**({"observations": [o.as_dict() for o in self.tool_results]} if self.tool_results else {}),
 			**({"draft": self.draft, "drafts": list(self.drafts)} if self.drafts else {}),
+			**({"claims": list(self.claims)} if self.claims else {}),
 		}

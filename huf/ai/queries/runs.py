@@ -7,6 +7,7 @@ import frappe
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import OFFLINE
+from huf.ai.storage.stops import describe_stop, read_stops
 from huf.ai.tools.sources import read_sources
 
 RUN_FIELDS = [
@@ -41,8 +42,12 @@ RUN_FIELDS = [
 	"unpriced_calls",
 	"reference_doctype",
 	"reference_name",
+	"is_undo",
+	"held_by",
+	"claims",
+	"unconfirmed_claims",
 ]
-LIST_FIELDS = [field for field in RUN_FIELDS if field not in ("response", "attempts")]
+LIST_FIELDS = [field for field in RUN_FIELDS if field not in ("response", "attempts", "claims")]
 MODEL_CALL_FIELDS = [
 	"name",
 	"step",
@@ -120,11 +125,27 @@ def describe_run_row(row) -> dict:
 		"models": json.loads(row.models or "[]"),
 		"total_cost": None if row.unpriced_calls else row.total_cost,
 		"offline": row.model == OFFLINE,
+		"claims": parse_result(row.get("claims")) or [],
+		"held": describe_held(row.held_by),
 	}
 
 
+def describe_held(stop: str | None) -> str | None:
+	"""Who stopped what and why, if the stop that held the run is still active."""
+	return (
+		next((describe_stop(each) for each in read_stops() if each["name"] == stop), None) if stop else None
+	)
+
+
+def list_undos(run: str) -> list[str]:
+	"""The undos that took back changes of a run."""
+	undone = {"run": run, "undone_by": ["is", "set"]}
+	names = frappe.get_all("Agent Change", undone, pluck="undone_by", order_by="creation asc")
+	return list(dict.fromkeys(names))
+
+
 def read_timeline(run: str) -> dict:
-	"""{run, steps: [{step, model_calls, tool_calls}], children}. Raises PermissionError."""
+	"""{run, steps: [{step, model_calls, tool_calls}], children, undos, changes}. Raises PermissionError."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	model_calls = [
 		describe_model_call(row) for row in read_call_rows("Agent LLM Call", run, MODEL_CALL_FIELDS)
@@ -145,6 +166,8 @@ def read_timeline(run: str) -> dict:
 			for step in steps
 		],
 		"children": children,
+		"undos": list_undos(run),
+		"changes": frappe.db.count("Agent Change", {"run": run, "undone_by": ["is", "not set"]}),
 	}
 
 

@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.core.types import AgentRequest, EventKind, Mode, Outcome, RunResult, RunStatus, StopReason
+from huf.ai.receipts.answers import check_run
 from huf.ai.runs.result_notice import send_result_notice
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import leases
@@ -24,6 +25,8 @@ def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
 			outcome.text = f"{outcome.text}\n\n{offer}"
 	if run.is_resumed:
 		close_drafts(run.name)
+	if outcome.status is RunStatus.SUCCESS and run.manager.agent_doc.agent_tool:
+		outcome.claims = check_run(run.name, outcome.text, run.messages)
 	manager = run.manager
 	return store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
 
@@ -138,6 +141,7 @@ def store_end(
 		duration_ms=duration_ms,
 		provider=provider,
 		model=model,
+		claims=tuple(outcome.claims),
 		models=tuple(models),
 		tool_results=tuple(outcome.tool_results) if outcome.stop_reason is StopReason.TOOL_FAILURES else (),
 	)

@@ -117,6 +117,8 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: 
 			"ended_at": ended,
 			"lease_until": None,
 			"transcript_digest": digest_transcript(outcome),
+			"claims": json.dumps(outcome.claims, ensure_ascii=False) if outcome.claims else None,
+			"unconfirmed_claims": sum(not claim["confirmed"] for claim in outcome.claims),
 		},
 	)
 	frappe.db.sql(

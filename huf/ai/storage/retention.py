@@ -13,7 +13,7 @@ from huf.ai.storage.message_files import delete_run_files
 from huf.ai.storage.rows import blank_fields, process_in_batches
 
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
-RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan")
+RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims")
 CONTENTS = {
 	"Agent LLM Call": ("response", "error_message"),
 	"Agent Tool Call": ("arguments", "result", "error_message"),
