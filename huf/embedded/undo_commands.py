@@ -70,15 +70,12 @@ def stop(home, target, scope, reason):
 		from huf.ai.runs import stopping
 
 		if bool(target) != bool(scope):
-			raise click.UsageError(
-				"Name a target together with --agent, --tool, --provider, --user or --trigger."
-			)
+			raise click.UsageError("Name a target with --agent, --tool, --provider, --user or --trigger.")
 		done = stopping.stop(scope or "All", target, reason)
 		click.echo(f"Stopped ({done['stop']['name']}).")
 		for call in done["running"]:
-			click.echo(
-				f"  still under way: {call['kind']} {call['tool'] or ''} of {call['agent']}, run {call['run']}"
-			)
+			what = call["tool"] or "model call"
+			click.echo(f"  still under way: {what} of {call['agent']}, run {call['run']}")
 
 
 @cli.command()

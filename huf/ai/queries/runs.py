@@ -132,9 +132,8 @@ def describe_run_row(row) -> dict:
 
 def describe_held(stop: str | None) -> str | None:
 	"""Who stopped what and why, if the stop that held the run is still active."""
-	return (
-		next((describe_stop(each) for each in read_stops() if each["name"] == stop), None) if stop else None
-	)
+	active = read_stops() if stop else []
+	return next((describe_stop(each) for each in active if each["name"] == stop), None)
 
 
 def list_undos(run: str) -> list[str]:

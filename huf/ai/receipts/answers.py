@@ -15,7 +15,7 @@ MAX_PROMPT_CHARS = 20_000
 def check_run(run: str, answer: str, opening: list[dict]) -> list[dict]:
 	"""The claims of an answer, each with the calls that prove it; see `Claim.as_dict`.
 
-	`opening`: the messages that began the run. Numbers of its instructions and earlier results count as known.
+	`opening`: the messages that began the run. Numbers of its instructions are known.
 	Takes two statements, and some milliseconds for answers of usual length.
 	"""
 	if not answer:

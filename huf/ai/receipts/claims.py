@@ -47,8 +47,8 @@ GERMAN = re.compile(
 )
 KNOWN_WORDS = frozenset(
 	"""monday tuesday wednesday thursday friday saturday sunday january february march april may june july
-	august september october november december todo todos crm erp email e-mail excel pdf csv html api url id okay
-	done yes sure""".split()
+	august september october november december todo todos crm erp email e-mail excel pdf csv html api url id
+	okay done yes sure""".split()
 )
 """Capitalised words that name no record."""
 

@@ -68,7 +68,20 @@ export interface ToolDryRun {
 export type RunStatus = "Queued" | "Started" | "Waiting" | "Success" | "Stopped" | "Failed" | "Cancelled";
 
 /** An Agent Run; the event `run_finished` has the same fields. */
+/** A sentence of an answer that claims something, with the calls and documents that prove it. */
+export interface Claim {
+	text: string;
+	confirmed: boolean;
+	calls: string[];
+	documents: [string, string][];
+	why: string | null;
+}
+
 export interface Run {
+	claims?: Claim[];
+	/** Who stopped what and why, if a stop holds the run. */
+	held?: string | null;
+	is_undo?: 0 | 1;
 	name: string;
 	run: string;
 	agent: string;
@@ -137,6 +150,10 @@ export interface Timeline {
 	run: Run;
 	steps: Step[];
 	children: { name: string; agent: string; status: RunStatus }[];
+	/** Runs that undid changes of this one. */
+	undos: string[];
+	/** Number of changes that can be undone. */
+	changes: number;
 }
 
 export interface ComparedStep {
