@@ -12,6 +12,7 @@ from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.runs.stopping import release, stop
 from huf.ai.storage.stops import read_stops, remove_stop
+from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
@@ -131,6 +132,7 @@ class TestStops(SiteTestCase):
 		self.assertEqual(read_stops(), [])
 
 
+@tool()
 def stop_all() -> str:
 	stop_elsewhere("All", None)
 	return "ok"
