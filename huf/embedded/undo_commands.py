@@ -21,37 +21,37 @@ def undo(home, runs, agent, since, restore, yes, user):
 
 		scope = parse_scope(list(runs), agent, since)
 		decisions = {"*": "restore"} if restore else {}
-		shown = preview_undo(scope, decisions)
-		click.echo("\n".join(describe_lines(shown)))
-		decisions |= {problem["key"]: "keep" for problem in shown["problems"]}
-		if shown["problems"]:
-			shown = preview_undo(scope, decisions)
-		if not shown["difference"]["changes"]:
+		preview = preview_undo(scope, decisions)
+		click.echo("\n".join(describe_lines(preview)))
+		decisions |= {problem["key"]: "keep" for problem in preview["problems"]}
+		if preview["problems"]:
+			preview = preview_undo(scope, decisions)
+		if not preview["difference"]["changes"]:
 			click.echo("Nothing to undo.")
 			return
 		if yes or click.confirm("Undo this?"):
-			done = apply_undo(scope, shown["digest"], decisions)
+			done = apply_undo(scope, preview["digest"], decisions)
 			click.echo(f"Undone by {done['run']}; `huf undo {done['run']}` takes it back.")
 
 
-def describe_lines(shown: dict) -> list[str]:
+def describe_lines(preview: dict) -> list[str]:
 	"""A preview in lines."""
 	lines = []
-	for change in shown["difference"]["changes"]:
+	for change in preview["difference"]["changes"]:
 		lines.append(f"{change['action']} {change['doctype']} {change['name'] or '(not readable)'}")
 		lines += [
 			f"  {field['label']}: {field['before']} -> {field['after']}"
 			for field in change["fields"]
 			if change["action"] == "update"
 		]
-	for each in shown["conflicts"]:
+	for each in preview["conflicts"]:
 		verb = "restored" if each["decision"] == "restore" else "kept"
 		lines.append(
 			f"{verb}: {each['doctype']} {each['name']} {each['label']} is {each['current']!r}, "
 			f"changed by {each['changed_by']} since; it was {each['restored']!r}"
 		)
-	lines += [f"kept: {each['doctype']} {each['name']}: {each['error']}" for each in shown["problems"]]
-	lines += [f"not reversible: {each['tool']} {each['arguments']}" for each in shown["external"]]
+	lines += [f"kept: {each['doctype']} {each['name']}: {each['error']}" for each in preview["problems"]]
+	lines += [f"not reversible: {each['tool']} {each['arguments']}" for each in preview["external"]]
 	return lines
 
 

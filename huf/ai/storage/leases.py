@@ -109,7 +109,7 @@ def suspend_run(lease: Lease) -> None:
 
 
 def requeue_run(lease: Lease, stop: str) -> None:
-	"""Queue a run that a stop holds, for whoever resumes it after the release. Does not commit.
+	"""Queue a run that a stop holds, to be resumed after the release. Does not commit.
 
 	`attempts` starts over: no worker was lost.
 	"""

@@ -1,7 +1,7 @@
 """Stops: what a manager has halted, and the one row that every worker reads before it goes on.
 
 The row Agent Stop Switch holds all active stops as JSON. A worker reads it with a shared lock in the
-transaction of its journal row; whoever stops something waits for these transactions. After the commit of a
+transaction of its journal row; a stop waits for these transactions. After the commit of a
 stop no step is begun and no write is committed by a run that it covers.
 """
 

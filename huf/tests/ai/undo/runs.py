@@ -52,5 +52,5 @@ def undo(*runs: str, **decisions: str) -> dict:
 	"""Preview and apply; returns {run, restored, preview}."""
 	scope = Scope(runs)
 	chosen = {key: value for key, value in decisions.items()}
-	shown = preview_undo(scope, chosen)
-	return {**apply_undo(scope, shown["digest"], chosen), "preview": shown}
+	preview = preview_undo(scope, chosen)
+	return {**apply_undo(scope, preview["digest"], chosen), "preview": preview}

@@ -57,8 +57,8 @@ class TestKinds(UndoTestCase):
 	def test_a_created_document_is_deleted(self):
 		run = self.run_calls((CREATE, "ToDo", {"description": "undo me"}))
 		(name,) = changed_names(run)
-		shown = undo(run)["preview"]
-		self.assertEqual([each["action"] for each in shown["difference"]["changes"]], ["delete"])
+		preview = undo(run)["preview"]
+		self.assertEqual([each["action"] for each in preview["difference"]["changes"]], ["delete"])
 		self.assertFalse(frappe.db.exists("ToDo", name))
 
 	def test_a_deleted_document_is_created_again_as_it_was(self):
@@ -231,12 +231,12 @@ class TestConflicts(UndoTestCase):
 			(CREATE, CUSTOMER, {"title": title}), (UPDATE, CASE, {"name": case.name, "values": {"amount": 2}})
 		)
 		order = make_order(customer=title)
-		shown = preview_undo(Scope((run,)))
-		(problem,) = shown["problems"]
+		preview = preview_undo(Scope((run,)))
+		(problem,) = preview["problems"]
 		self.assertEqual(problem["name"], title)
 		self.assertIn(order.name, problem["error"])
 		with self.assertRaises(UsageError):
-			apply_undo(Scope((run,)), shown["digest"])
+			apply_undo(Scope((run,)), preview["digest"])
 		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
 		undo(run, **{f"{CUSTOMER}/{title}": "keep"})
 		self.assertTrue(frappe.db.exists(CUSTOMER, title))
@@ -245,10 +245,10 @@ class TestConflicts(UndoTestCase):
 	def test_what_changed_after_the_preview_is_not_done(self):
 		case = make_case(amount=1)
 		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2, "status": "Closed"}}))
-		shown = preview_undo(Scope((run,)))
+		preview = preview_undo(Scope((run,)))
 		edit(CASE, case.name, amount=7)
 		with self.assertRaises(UsageError):
-			apply_undo(Scope((run,)), shown["digest"])
+			apply_undo(Scope((run,)), preview["digest"])
 		self.assertEqual(tuple(frappe.db.get_value(CASE, case.name, ["amount", "status"])), (7, "Closed"))
 
 
@@ -274,9 +274,9 @@ class TestScope(UndoTestCase):
 		worker.run((UPDATE, CASE, {"name": case.name, "values": {"amount": 3}}))
 		worker.run((UPDATE, CASE, {"name": other.name, "values": {"amount": 3}}))
 		scope = parse_scope(agent=worker.agent, since=since)
-		shown = preview_undo(scope)
-		self.assertEqual(len(shown["runs"]), 2)
-		apply_undo(scope, shown["digest"])
+		preview = preview_undo(scope)
+		self.assertEqual(len(preview["runs"]), 2)
+		apply_undo(scope, preview["digest"])
 		amounts = [frappe.db.get_value(CASE, name, "amount") for name in (case.name, other.name)]
 		self.assertEqual(amounts, [2, 1])
 
@@ -330,11 +330,11 @@ class TestPermission(UndoTestCase):
 
 	def test_a_user_who_may_not_write_the_document_undoes_nothing(self):
 		frappe.set_user(make_user("Huf Manager"))
-		shown = preview_undo(Scope((self.run_name,)))
-		self.assertEqual((shown["problems"], shown["hidden"]), ([], 1))
-		self.assertNotIn(self.case.name, frappe.as_json(shown))
+		preview = preview_undo(Scope((self.run_name,)))
+		self.assertEqual((preview["problems"], preview["hidden"]), ([], 1))
+		self.assertNotIn(self.case.name, frappe.as_json(preview))
 		with self.assertRaises(UsageError):
-			apply_undo(Scope((self.run_name,)), shown["digest"])
+			apply_undo(Scope((self.run_name,)), preview["digest"])
 		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "amount"), 2)
 
 	def test_a_field_above_the_users_level_stays_and_is_named(self):

@@ -61,13 +61,13 @@ class TestUndoProperty(SiteTestCase):
 		ended = {name: read_image(ORDER, name) for name in names}
 		if not frappe.db.count("Agent Change", {"run": run}):
 			return
-		shown = preview_undo(Scope((run,)))
+		preview = preview_undo(Scope((run,)))
 		self.assertEqual(
 			{name: read_image(ORDER, name) for name in names}, ended, "a preview changes nothing"
 		)
-		self.assertEqual(shown["problems"], [])
-		undo = apply_undo(Scope((run,)), shown["digest"])["run"]
-		conflicts = {(each["name"], *each["path"]) for each in shown["conflicts"]}
+		self.assertEqual(preview["problems"], [])
+		undo = apply_undo(Scope((run,)), preview["digest"])["run"]
+		conflicts = {(each["name"], *each["path"]) for each in preview["conflicts"]}
 		for name in names:
 			self.check(name, started[name], read_image(ORDER, name), histories[name], conflicts)
 		if frappe.db.count("Agent Change", {"run": undo}):
