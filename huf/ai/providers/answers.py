@@ -10,7 +10,7 @@ from secrets import token_hex
 from typing import Any
 
 from huf.ai.core.types import CallRequest, ModelReply, Usage
-from huf.ai.providers.http_connections import AnswerTooLarge
+from huf.ai.providers.failures import AnswerTooLarge
 from huf.ai.providers.response_guard import ResponseGuard
 from huf.ai.providers.text_tool_calls import ToolSchemas
 

@@ -15,7 +15,8 @@ import aiohttp
 
 from huf.ai.core.telemetry import trace_headers
 from huf.ai.providers.answers import AnswerBuilder
-from huf.ai.providers.http_connections import AnswerTooLarge, post, read_body, read_error, read_lines
+from huf.ai.providers.failures import AnswerTooLarge
+from huf.ai.providers.http_connections import post, read_body, read_error, read_lines
 
 CALL_ONLY_ARGUMENTS = {"model", "messages", "api_key", "api_base", "timeout", "num_retries"}
 """Arguments of a LiteLLM call that are not options of the model."""

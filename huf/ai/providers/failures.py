@@ -25,6 +25,13 @@ UNREACHABLE = (
 FAULT = "The provider failed. Try again later."
 
 
+class AnswerTooLarge(Exception):
+	"""A response exceeds a limit. It is not requested again."""
+
+	def __init__(self, limit: int, unit: str):
+		super().__init__(f"The answer is larger than {limit:,} {unit}.")
+
+
 def model_error(
 	error: Exception, provider: str, model: str, secret: str | None, is_partly_displayed: bool
 ) -> ModelError:

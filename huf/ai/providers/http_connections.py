@@ -15,6 +15,8 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 
+from huf.ai.providers.failures import AnswerTooLarge
+
 MAX_BODY_BYTES = 16_000_000
 MAX_STREAM_BYTES = 64_000_000
 """Of a streamed body, where each token comes in an envelope of a few hundred bytes."""
@@ -26,13 +28,6 @@ KEEPALIVE_S = 30
 _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.ClientSession]] = (
 	WeakKeyDictionary()
 )
-
-
-class AnswerTooLarge(Exception):
-	"""A response exceeds a limit. It is not requested again."""
-
-	def __init__(self, limit: int, unit: str):
-		super().__init__(f"The answer is larger than {limit:,} {unit}.")
 
 
 def post(

@@ -26,8 +26,7 @@ from huf.ai.loop.model import Model, OnText
 from huf.ai.loop.planner import PlanningModel
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.answers import AnswerBuilder, TextRelay
-from huf.ai.providers.failures import invalid_answer_error, model_error
-from huf.ai.providers.http_connections import AnswerTooLarge
+from huf.ai.providers.failures import AnswerTooLarge, invalid_answer_error, model_error
 from huf.ai.providers.images import insert_images
 from huf.ai.providers.models import Prices, estimate_max_tokens, read_model_facts, read_model_id, uses_planner
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
