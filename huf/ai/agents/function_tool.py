@@ -46,6 +46,7 @@ class EffectTool(FunctionTool):
 	max_calls: int = 0
 	run_beside: Callable[[dict], Awaitable[str]] | None = None
 	needs_approval: bool = False
+	creates: bool = False
 	can_dry_run: bool = False
 	progress: str = ""
 	start: Callable[[dict], Awaitable[str]] = not_callable

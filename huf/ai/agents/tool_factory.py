@@ -29,6 +29,8 @@ from huf.ai.tools.types import (
 	closed_object,
 )
 
+CREATING_TYPES = ("Create Document", "Create Multiple Documents")
+
 
 def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectTool]:
 	"""The tools of an agent that the user may use, in the agent's order.
@@ -44,6 +46,7 @@ def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectT
 			tool,
 			max_calls=slot.max_calls or 0,
 			needs_approval=needs_approval(tool, row, slot),
+			creates=row.types in CREATING_TYPES,
 			progress=slot.progress or "",
 			why_person=partial(find_egress_approval_reason, row, doc),
 		)

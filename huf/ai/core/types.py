@@ -211,7 +211,7 @@ class Tool:
 
 	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `max_calls` per run;
 	0: any number. `run_beside`: the same as `run` for calls that run side by side; None: they run in order.
-	`needs_approval`: a person has to allow each call.
+	`needs_approval`: a person has to allow each call. `creates`: it makes new documents and changes none.
 	"""
 
 	name: str
@@ -223,6 +223,7 @@ class Tool:
 	max_calls: int = 0
 	run_beside: Callable[[dict], Awaitable[Any]] | None = None
 	needs_approval: bool = False
+	creates: bool = False
 
 	def as_spec(self) -> dict:
 		"""OpenAI's function-calling form."""

@@ -1,5 +1,6 @@
-"""Makes the tool calls of a turn: in order, side by side where that is safe, each on record; a read is not
-repeated.
+"""Makes the tool calls of a turn: in order, side by side where that is safe, each on record.
+
+A read is not repeated until something is changed, and an identical write is made once.
 """
 
 import asyncio
@@ -25,28 +26,30 @@ NOT_STARTED = "The run was stopped before this call, so it was not made."
 
 
 class ToolRunner:
-	"""Makes the calls of one run, and remembers the results of reads until something is changed."""
+	"""Makes the calls of one run, and remembers results that need no second call."""
 
 	def __init__(self, guards: Sequence[Guard], journal: Journal, emit: Emit, approve: Approve | None = None):
 		self.guards, self.journal, self.emit, self.approve = guards, journal, emit, approve
-		self.cache: dict[str, ToolResult] = {}
+		self.reads: dict[str, ToolResult] = {}
+		self.writes: dict[str, ToolResult] = {}
 		self.calls_made: Counter[str] = Counter()
 		self.turn: list[Call] = []
 		self.recorded: dict[int, ToolResult | None] = {}
+		self.refused: dict[str, str] = {}
 
 	async def run(self, step: int, calls: list[Call]) -> list[ToolResult]:
 		"""Results in the order of the calls. After one that a guard broke off, the others are not started."""
 		results: list[ToolResult] = []
 		calls = [self.check_limits(call) for call in calls]
 		self.recorded = {call.position: self.journal.find_tool_result(step, call) for call in calls}
-		self.turn = calls
+		self.turn, self.refused = calls, {}
 		for batch in split_batches(calls):
 			stopped = bool(results) and results[-1].stopped
 			if stopped:
 				batch = [replace(call, error=NOT_STARTED) for call in batch]
 			# What a person is asked is asked before any of them begins.
-			allowed = [await self.begin(step, call) for call in batch]
-			finished = await side_by_side([self.run_one(step, call) for call in allowed])
+			begun = [await self.begin(step, call) for call in batch]
+			finished = await side_by_side([self.run_one(step, *each) for each in begun])
 			results += [replace(each, stopped=True) if stopped else each for each in finished]
 		return results
 
@@ -62,23 +65,32 @@ class ToolRunner:
 			return replace(call, error=TOO_MANY_PER_RUN.format(name=call.tool.name, maximum=maximum))
 		return call
 
-	async def begin(self, step: int, call: Call) -> Call:
-		"""Emit that the call starts; return it as it may be made. Raises RunPaused."""
+	async def begin(self, step: int, call: Call) -> tuple[Call, ToolResult | None]:
+		"""Emit that the call starts; return it as it may be made, and the result if it is known already.
+
+		A call without a known result has passed `approve`. Raises RunPaused.
+		"""
 		arguments = call.request.arguments if call.arguments is None else call.arguments
 		started = {**event_of(step, call), "effect": call.effect.value, "arguments": arguments}
 		if call.request.reason:
 			started["reason"] = call.request.reason
 		self.emit(EventKind.TOOL_STARTED, started)
-		if self.recorded[call.position] or not self.approve:
-			return call
-		return await self.approve(step, call, self.find_later(call))
+		cached = self.find_cached(call)
+		if self.recorded[call.position] or cached or not self.approve:
+			return call, cached
+		if not call.error and call.key in self.refused:
+			return replace(call, error=self.refused[call.key]), None
+		allowed = await self.approve(step, call, self.find_later(call))
+		if allowed.error and not call.error:
+			self.refused[call.key] = allowed.error
+		return allowed, None
 
-	async def run_one(self, step: int, call: Call) -> ToolResult:
+	async def run_one(self, step: int, call: Call, cached: ToolResult | None) -> ToolResult:
 		result = self.recorded[call.position]
 		if result is None:
 			self.journal.start_tool_call(step, call)
 			try:
-				result = self.find_cached(call) or await perform(call, self.guards, step)
+				result = cached or await perform(call, self.guards, step)
 			except RunPaused:
 				self.journal.withdraw_tool_call(call)
 				raise
@@ -89,21 +101,31 @@ class ToolRunner:
 		return result
 
 	def find_later(self, call: Call) -> list[Call]:
-		"""The calls of the turn after this one that are still to be made."""
-		return [each for each in self.turn[call.position + 1 :] if self.recorded[each.position] is None]
+		"""The calls of the turn after this one that are still to be made, identical ones once."""
+		later = [each for each in self.turn[call.position + 1 :] if self.recorded[each.position] is None]
+		distinct = {call.key: call} | {each.key: each for each in reversed(later)}
+		return [each for each in later if distinct[each.key] is each]
 
 	def find_cached(self, call: Call) -> ToolResult | None:
-		known = None if call.error else self.cache.get(call.key)
+		known = None if call.error else self.reads.get(call.key) or self.writes.get(call.key)
 		return ToolResult(call, CallStatus.SUCCESS, known.text, cached=True) if known else None
 
 	def remember(self, result: ToolResult) -> None:
 		call = result.call
-		if call.error:
+		if call.error or call.tool is None or result.cached:
 			return
-		if call.effect is not Effect.READ:
-			self.cache.clear()
-		elif result.ok:
-			self.cache[call.key] = result
+		# A person may have changed the arguments: what counts is what the model asked for.
+		key = self.turn[call.position].key
+		if call.effect is Effect.READ:
+			if result.ok:
+				self.reads[key] = result
+			return
+		self.reads.clear()
+		if not call.tool.creates:
+			# Another write may have taken back what an earlier one did: A, B and A again are three writes.
+			self.writes.clear()
+		if result.ok and call.effect is Effect.WRITE:
+			self.writes[key] = result
 
 
 def event_of(step: int, call: Call) -> dict:

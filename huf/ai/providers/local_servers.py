@@ -1,12 +1,16 @@
-"""Finds model servers on this machine: Ollama and LM Studio, only at their default addresses."""
+"""Finds model servers on this machine at their default addresses, and reads what they say of a model."""
 
+import ipaddress
 import json
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPException
+from typing import Any
 from urllib.error import URLError
+from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 TIMEOUT_S = 1.0
@@ -16,6 +20,11 @@ MAX_MODELS = 500
 MAX_ANSWER_BYTES = 1_000_000
 EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
 """Parts of the names of embedding models, which cannot chat."""
+OLLAMA_WINDOW = 4096
+"""Tokens that Ollama reads unless the model says another num_ctx, however long a context it knows."""
+NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+LOCAL_SUFFIXES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
+READ_FAULTS = (URLError, OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -29,13 +38,23 @@ class LocalServer:
 
 
 def known_servers() -> list[LocalServer]:
-	ollama = read_ollama_address()
 	return [
-		LocalServer("Ollama", ollama, "/api/tags", lambda body: [each["name"] for each in body["models"]]),
-		LocalServer(
-			"LM Studio", "http://127.0.0.1:1234/v1", "/models", lambda body: [e["id"] for e in body["data"]]
-		),
+		LocalServer("Ollama", read_ollama_address(), "/api/tags", partial(read_column, "models", "name")),
+		LocalServer("LM Studio", "http://127.0.0.1:1234/v1", "/models", partial(read_column, "data", "id")),
+		LocalServer("llama.cpp", "http://127.0.0.1:8080/v1", "/models", read_llama_cpp_names),
 	]
+
+
+def read_column(rows: str, column: str, body: dict) -> list[str]:
+	return [row[column] for row in body[rows]]
+
+
+def read_llama_cpp_names(body: dict) -> list[str]:
+	"""Raises KeyError for other servers, many of which use the same port."""
+	names = [row["id"] for row in body["data"] if row["owned_by"] == "llamacpp"]
+	if not names:
+		raise KeyError("owned_by")
+	return names
 
 
 def read_ollama_address() -> str:
@@ -83,9 +102,61 @@ class NoRedirects(HTTPRedirectHandler):
 def fetch_models(server: LocalServer) -> list[str] | None:
 	"""Names of the server's chat models; None if it does not answer."""
 	try:
-		# A proxy from the environment must not be used for this machine itself.
-		with build_opener(ProxyHandler({})).open(server.base + server.path, timeout=TIMEOUT_S) as answer:
-			names = server.read(json.loads(answer.read(MAX_ANSWER_BYTES)))
-	except (URLError, OSError, ValueError, KeyError, TypeError):
+		names = server.read(fetch_json(server.base + server.path))
+	except READ_FAULTS:
 		return None
 	return [name for name in names if not any(part in name.lower() for part in EMBEDDING_NAME_PARTS)]
+
+
+def is_local_address(url: str | None) -> bool:
+	"""Whether a URL names this machine or a private network, without looking its name up."""
+	host = (urlsplit(url or "").hostname or "").lower()
+	try:
+		return not ipaddress.ip_address(host).is_global
+	except ValueError:
+		return host == "localhost" or host.endswith(LOCAL_SUFFIXES)
+
+
+def read_window(api_base: str, model: str) -> int:
+	"""The context window in tokens that a local server says it has for a model; 0: it says nothing.
+
+	Knows /v1/models of llama.cpp and vLLM, llama.cpp's /props, LM Studio's list, and Ollama's show.
+	"""
+	base = api_base.rstrip("/")
+	root = base.removesuffix("/v1")
+	readers: tuple[Callable[[], Any], ...] = (
+		lambda: fetch_json(f"{root}/props")["default_generation_settings"]["n_ctx"],
+		lambda: read_listed_window(find_row(fetch_json(f"{base}/models"), model)),
+		lambda: find_row(fetch_json(f"{root}/api/v0/models"), model)["loaded_context_length"],
+		lambda: read_ollama_window(fetch_json(f"{root}/api/show", {"model": model})),
+	)
+	for read in readers:
+		try:
+			if window := int(read()):
+				return window
+		except READ_FAULTS:
+			continue
+	return 0
+
+
+def find_row(body: dict, model: str) -> dict:
+	return next(row for row in [*body["data"], {}] if row.get("id") in (model, None))
+
+
+def read_listed_window(row: dict) -> int:
+	meta = row.get("meta") or {}
+	return row.get("max_model_len") or meta.get("n_ctx") or meta.get("n_ctx_train") or 0
+
+
+def read_ollama_window(body: dict) -> int:
+	known = next(value for name, value in body["model_info"].items() if name.endswith(".context_length"))
+	chosen = NUM_CTX.search(body.get("parameters") or "")
+	return min(known, int(chosen[1]) if chosen else OLLAMA_WINDOW)
+
+
+def fetch_json(url: str, body: dict | None = None) -> Any:
+	data = None if body is None else json.dumps(body).encode()
+	# A proxy from the environment must not be used for this machine itself.
+	request = Request(url, data, {"Content-Type": "application/json"})
+	with build_opener(ProxyHandler({})).open(request, timeout=TIMEOUT_S) as answer:
+		return json.loads(answer.read(MAX_ANSWER_BYTES))

@@ -85,6 +85,12 @@ def read_model_id(model: str) -> str:
 	return (row and row.model_id) or model
 
 
+def asks_before_writes(model: str) -> bool:
+	"""Whether a person allows each write that this model asks for, because it is weak."""
+	row = find_cached("AI Model", model)
+	return bool(row and row.ask_before_writes)
+
+
 def read_model_facts(model: str) -> ModelFacts:
 	doc = find_cached("AI Model", model)
 	if not doc:

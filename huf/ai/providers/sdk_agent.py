@@ -61,6 +61,7 @@ def to_loop_tool(tool: Any) -> Tool:
 		getattr(tool, "max_calls", 0),
 		getattr(tool, "run_beside", None),
 		getattr(tool, "needs_approval", False),
+		getattr(tool, "creates", False),
 	)
 
 

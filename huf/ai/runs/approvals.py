@@ -19,6 +19,7 @@ from huf.ai.core.types import Call, DraftStatus, Effect, Emit, EventKind, Tool
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.tool_calls import perform
+from huf.ai.providers.models import asks_before_writes
 from huf.ai.storage import drafts, leases
 from huf.ai.storage.drafts import Proposal
 from huf.ai.storage.journal import RunJournal
@@ -75,7 +76,10 @@ class Approvals:
 
 	def is_asked(self, call: Call) -> bool:
 		"""Whether a person has to allow this call."""
-		return bool(call.tool and not call.error and (call.tool.needs_approval or self.needs_person(call)))
+		if call.tool is None or call.error or call.effect is Effect.READ:
+			return False
+		# The journal knows the run's present model, also after an escalation.
+		return call.tool.needs_approval or asks_before_writes(self.journal.model) or self.needs_person(call)
 
 	def needs_person(self, call: Call) -> bool:
 		"""Whether an external call could send untrusted content somewhere new (see `huf.ai.core.egress`)."""

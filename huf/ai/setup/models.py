@@ -9,12 +9,24 @@ from frappe import _
 from huf.ai.core.errors import UsageError
 from huf.ai.core.stored_secrets import refuse_address
 from huf.ai.providers.litellm import UnsavedProvider
+from huf.ai.providers.local_servers import is_local_address, read_window
 from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts
 from huf.ai.providers.price_table import find_price
 from huf.ai.setup.model_check import try_model
 
 PROVIDER_FIELDS = ("name", "is_local", "api_base", "api_key")
-MODEL_FIELDS = ("name", "provider", "tier", "context_window", "without_tool_calls", "own_prices")
+MODEL_FIELDS = (
+	"name",
+	"provider",
+	"tier",
+	"context_window",
+	"without_tool_calls",
+	"ask_before_writes",
+	"tool_calls",
+	"tokens_per_second",
+	"checked_at",
+	"own_prices",
+)
 
 
 def describe_models() -> dict:
@@ -56,6 +68,7 @@ def connect_model(
 	"""
 	if not (provider and model):
 		raise UsageError("Say which provider, and which of its models.")
+	is_local = is_local or is_local_address(api_base)
 	for doctype in ("AI Provider", "AI Model"):
 		frappe.has_permission(doctype, "create", throw=True)
 	name = find_model_name(provider, model)
@@ -89,11 +102,18 @@ def describe_unsaved(
 def store_model(name: str, provider: str, model: str, given: dict, is_local: bool) -> None:
 	store_provider(provider, given, is_local)
 	if not frappe.db.exists("AI Model", name):
-		frappe.get_doc({"doctype": "AI Model", "model_name": model, "provider": provider}).insert()
+		local = read_local_facts(provider, model) if is_local else {}
+		frappe.get_doc({"doctype": "AI Model", "model_name": model, "provider": provider, **local}).insert()
 	settings = frappe.get_doc("Huf Settings")
 	if not settings.default_model:
 		settings.default_model = name
 		settings.save()
+
+
+def read_local_facts(provider: str, model: str) -> dict:
+	"""Fields of a local server's AI Model: its window, and that agents ask before they write."""
+	api_base = frappe.db.get_value("AI Provider", provider, "api_base")
+	return {"context_window": read_window(api_base, model) if api_base else 0, "ask_before_writes": 1}
 
 
 def store_provider(provider: str, given: dict, is_local: bool) -> None:
@@ -103,5 +123,5 @@ def store_provider(provider: str, given: dict, is_local: bool) -> None:
 		frappe.get_doc({**values, **given}).insert()
 	elif given:
 		doc = frappe.get_doc("AI Provider", provider)
-		doc.update(given)
+		doc.update({**given, "is_local": int(doc.is_local or is_local)})
 		doc.save()
