@@ -27,6 +27,7 @@ class CallTools:
 
 CUT_BY = {
 	"length": (StopReason.CONTEXT_BUDGET, None),
+	"repetition": (StopReason.STALLED, "The model repeated itself without end, so its answer was stopped."),
 	"budget": (StopReason.MONEY_BUDGET, "The answer was cut where its budget ended."),
 }
 """Finish reasons of a cut answer; `budget` is ours, for one that had to be shorter than the model's own

@@ -11,6 +11,7 @@ from typing import Any
 
 from huf.ai.core.types import CallRequest, ModelReply, Usage
 from huf.ai.providers.failures import AnswerTooLarge
+from huf.ai.providers.repetition import RepetitionWatch
 from huf.ai.providers.response_guard import ResponseGuard
 from huf.ai.providers.text_tool_calls import ToolSchemas
 
@@ -48,7 +49,8 @@ class AnswerBuilder:
 	"""An answer as it arrives. `on_text` receives its text; `usage` is what the provider reports, None until
 	then.
 
-	With `tools` the answer is a local model's and passes the response guard.
+	With `tools` the answer is a local model's: it passes the response guard, and is stopped once it only
+	repeats itself.
 	"""
 
 	def __init__(self, on_text: Callable[[str], None], tools: ToolSchemas | None = None):
@@ -58,6 +60,7 @@ class AnswerBuilder:
 		self.finish_reason = ""
 		self.usage: Any = None
 		self.guard = None if tools is None else ResponseGuard(tools, on_text)
+		self.repetition = None if tools is None else RepetitionWatch()
 		self.on_text = on_text
 
 	@property
@@ -76,6 +79,9 @@ class AnswerBuilder:
 				self.add_text(choice.delta.content)
 				for part in choice.delta.tool_calls or ():
 					self.add_call(part, part.index or 0)
+			if self.repetition and self.repetition.is_endless:
+				self.finish_reason = "repetition"
+				break
 		self.finish()
 
 	def read_response(self, response) -> None:
@@ -95,6 +101,8 @@ class AnswerBuilder:
 
 	def add_text(self, text: str | None) -> None:
 		self.count(len(text or ""))
+		if text and self.repetition:
+			self.repetition.feed(text)
 		if text and self.guard:
 			self.guard.feed(text)
 		elif text:

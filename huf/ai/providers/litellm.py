@@ -10,7 +10,7 @@ Keys travel with each call, never through the environment, and are cut out of ev
 import gc
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -42,6 +42,9 @@ __all__ = [
 
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
 PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
+SCHEMA_REFUSALS = {400, 415, 422, 500, 501}
+LOCAL_ANSWER_SHARE = 4
+"""A local model's answer takes a quarter of its window at most, unless its agent says how much."""
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 WHOLE_ANSWER_TIMEOUT_S = 120
 """At least this long is waited for an answer that does not stream: it shows no token before its end."""
@@ -53,6 +56,10 @@ class CallWay(str, Enum):
 	AUTOMATIC = "Automatic"
 	DIRECT = "Direct"
 	WRAPPED = "Wrapped"
+
+
+def ignore_text(text: str) -> None:
+	"""A plan is not shown as it comes."""
 
 
 @lru_cache(maxsize=1)
@@ -143,6 +150,9 @@ def connect(
 	prices = site.prices or listed_prices(name)
 	window = site.window or table.get("max_input_tokens") or DEFAULT_WINDOW
 	sees = table.get("supports_vision") if site.supports_vision is None else site.supports_vision
+	if row.is_local:
+		# A small model may never end by itself.
+		fixed.setdefault("max_tokens", max(1, min(answer_tokens, window // LOCAL_ANSWER_SHARE)))
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
 		CallWay(row.call_way or CallWay.AUTOMATIC),
@@ -227,6 +237,8 @@ class ModelCall:
 	"""Whether it is shown pictures."""
 
 	reports_prompt_tokens: bool = True
+	refused_schemas: list[str] = field(default_factory=list, compare=False)
+	"""Why the server takes no JSON schema, once it has said so in this run."""
 
 	async def complete(
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
@@ -234,7 +246,31 @@ class ModelCall:
 		"""Call the model once and return the whole reply; text is passed on as it streams in. Raises
 		ModelError.
 		"""
-		kwargs = {**self.fixed, "messages": insert_images(messages, self.sees)}
+		return await self.request(messages, tools, on_text, max_tokens)
+
+	async def complete_json(
+		self, messages: list[dict], schema: dict, max_tokens: int | None = None
+	) -> ModelReply:
+		"""A reply that fits a JSON schema, where the server takes one. Raises ModelError."""
+		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+		if not self.refused_schemas:
+			try:
+				return await self.request(messages, [], ignore_text, max_tokens, {"response_format": form})
+			except ModelError as error:
+				if error.status not in SCHEMA_REFUSALS:
+					raise
+				self.refused_schemas.append(str(error))
+		return await self.request(messages, [], ignore_text, max_tokens)
+
+	async def request(
+		self,
+		messages: list[dict],
+		tools: list[Tool],
+		on_text: OnText,
+		max_tokens: int | None,
+		options: Mapping[str, Any] | None = None,
+	) -> ModelReply:
+		kwargs = {**self.fixed, "messages": insert_images(messages, self.sees), **(options or {})}
 		if tools:
 			kwargs["tools"] = [tool.as_spec() for tool in tools]
 		if max_tokens is not None:

@@ -3,7 +3,8 @@
 Errors are for the model: a ToolError names the fields it may use.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, time
 from typing import Any
 
 import frappe
@@ -57,6 +58,13 @@ def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
 	"""Fields the user may read (or write) by permission level, standard fields first."""
 	levels = frappe.get_meta(doctype).get_permlevel_access(ptype)
 	return [*READABLE_SYSTEM_FIELDS, *list_data_fields(doctype, levels)]
+
+
+TIME_FORMATS: dict[str, tuple[Callable[[str], Any], str]] = {
+	"Date": (datetime.fromisoformat, "YYYY-MM-DD"),
+	"Datetime": (datetime.fromisoformat, "YYYY-MM-DD HH:MM:SS"),
+	"Time": (time.fromisoformat, "HH:MM:SS"),
+}
 
 
 def list_default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
@@ -154,3 +162,21 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 	allowed = set(list_readable_fields(doctype, "write"))
 	if forbidden := [field for field in values if field not in allowed]:
 		raise frappe.PermissionError(f"You may not write {', '.join(forbidden)} of {doctype}.")
+	check_times(meta, values)
+
+
+def check_times(meta, values: Mapping[str, Any]) -> None:
+	"""Raise ToolError for texts that are no dates or times: databases refuse them with words of their own."""
+	for field, value in values.items():
+		df = meta.get_field(field)
+		if df and df.fieldtype == "Table" and isinstance(value, list):
+			for row in value:
+				check_times(frappe.get_meta(df.options), row)
+		elif df and df.fieldtype in TIME_FORMATS and isinstance(value, str) and value:
+			read, form = TIME_FORMATS[df.fieldtype]
+			try:
+				read(value)
+			except ValueError:
+				raise ToolError(
+					f"{field}: {value!r} is not a {df.fieldtype.lower()}. Write it as {form}."
+				) from None

@@ -14,7 +14,7 @@ from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
-from huf.tests.model_server import ModelServer, text
+from huf.tests.model_server import ModelServer, error, text
 
 EXAMPLE = {
 	"tool": "sales_report_tool",
@@ -169,3 +169,39 @@ class TestReading(SiteTestCase):
 		self.assertEqual(
 			json.loads(list_results(messages)), {"tool": "a", "arguments": {"b": 1}, "result": {"c": 2}}
 		)
+
+
+class TestSchemas(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer())
+		self.tool = make_tool("Get List", reference_doctype="ToDo", description="Lists todos. Say which.")
+
+	def run_agent(self, *answers, **model):
+		self.server.script(*answers)
+		agent = make_agent(make_model(self.server, **model), (self.tool,), tool_mode="Planner")
+		return run_agent_sync(agent, "How many todos?")
+
+	def test_a_plan_is_held_to_the_tools_and_their_arguments(self):
+		self.run_agent(text('{"tool": "none"}'), text("Hello."))
+		plan, answer = self.server.requests
+		schema = plan["response_format"]["json_schema"]["schema"]
+		listed, none = (each["properties"] for each in schema["anyOf"])
+		self.assertEqual((listed["tool"], none["tool"]), ({"const": self.tool}, {"const": "none"}))
+		self.assertIn("limit", listed["arguments"]["properties"])
+		self.assertNotIn("response_format", answer)
+
+	def test_a_server_that_takes_no_schema_is_asked_without_one_from_then_on(self):
+		refusal = error(400, "response_format is not supported")
+		plan = text(json.dumps({"tool": self.tool, "arguments": {"limit": 1}}))
+		result = self.run_agent(refusal, plan, text('{"tool": "none"}'), text("One."))
+		self.assertEqual((result["status"], result["response"]), ("Success", "One."))
+		self.assertEqual(
+			["response_format" in each for each in self.server.requests], [True, False, False, False]
+		)
+
+	def test_tools_are_described_briefly_where_the_window_is_small(self):
+		self.run_agent(text('{"tool": "none"}'), text("Hello."), context_window=2048)
+		described = self.server.requests[0]["messages"][1]["content"]
+		self.assertIn(f"- {self.tool}(", described)
+		self.assertIn("): Lists todos\n", described)
