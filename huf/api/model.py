@@ -47,6 +47,6 @@ def connect(
 
 @frappe.whitelist(methods=["POST"])
 def check(model: str):
-	"""Test a model with a one-word prompt: {ok, said, error, took_ms}."""
+	"""Test a model and how it calls tools; see `huf.ai.setup.model_check.try_model`."""
 	frappe.get_doc(MODEL, model).check_permission("write")
 	return try_model(model)

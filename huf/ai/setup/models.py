@@ -12,7 +12,7 @@ from huf.ai.providers.litellm import UnsavedProvider
 from huf.ai.providers.local_servers import is_local_address, read_window
 from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts
 from huf.ai.providers.price_table import find_price
-from huf.ai.setup.model_check import try_model
+from huf.ai.setup.model_check import check_model, store_findings
 
 PROVIDER_FIELDS = ("name", "is_local", "api_base", "api_key")
 MODEL_FIELDS = (
@@ -61,7 +61,7 @@ def describe_price(row) -> dict:
 def connect_model(
 	provider: str, model: str, api_key: str | None, api_base: str | None, is_local: bool
 ) -> dict:
-	"""Test a model of a provider, then store both; returns {model, ok, said, error, took_ms}.
+	"""Test a model of a provider, then store both; returns {model, ...} with `check_model`'s result.
 
 	Nothing is stored before the test passes. The first model becomes the default. Existing records are
 	kept; a new key or address replaces the stored one. Raises UsageError.
@@ -72,9 +72,12 @@ def connect_model(
 	for doctype in ("AI Provider", "AI Model"):
 		frappe.has_permission(doctype, "create", throw=True)
 	name = find_model_name(provider, model)
-	result = try_model(model, provider, describe_unsaved(provider, api_key, api_base, is_local))
-	if result["ok"]:
+	result, checked = check_model(
+		model, provider, describe_unsaved(provider, api_key, api_base, is_local)
+	)
+	if checked:
 		store_model(name, provider, model, {"api_key": api_key, "api_base": api_base}, is_local)
+		store_findings(name, checked)
 	return {"model": name, **result}
 
 

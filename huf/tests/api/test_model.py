@@ -6,7 +6,7 @@ from huf.ai.providers.price_table import find_price, list_chat_models
 from huf.api import model
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_agent, make_model, make_user, unique
-from huf.tests.model_server import ModelServer, error, text
+from huf.tests.model_server import ModelServer, error, text, tool_call
 
 
 class TestModels(SiteTestCase):
@@ -22,7 +22,7 @@ class TestModels(SiteTestCase):
 		frappe.db.commit()
 
 	def connect(self, server: ModelServer, *args, **values) -> str:
-		server.script(text("OK"))
+		server.script(tool_call("take_note", {"text": "OK"}))
 		result = model.connect(*args, **values)
 		self.assertTrue(result["ok"], result)
 		return result["model"]
@@ -38,7 +38,8 @@ class TestModels(SiteTestCase):
 		self.assertEqual((doc.get_password("api_key"), doc.api_base), (f"{SECRET}-new", base))
 		listed = model.get_models()
 		row = next(row for row in listed["models"] if row["name"] == name)
-		self.assertEqual((row["provider"], row["price"]), (provider, None))
+		free = {"input": 0.0, "output": 0.0, "cached": 0.0}
+		self.assertEqual((row["provider"], row["price"]), (provider, free))
 		self.assertNotIn(SECRET, str(listed))
 
 	def test_nothing_is_stored_before_the_test_passes(self):
@@ -75,7 +76,7 @@ class TestModels(SiteTestCase):
 			other = self.connect(server, second, name, SECRET, server.base_url)
 			self.assertEqual(self.connect(server, second, name), other)
 			self.assertEqual((one, other), (name, f"{second}/{name}"))
-			server.script(text("OK"))
+			server.script(tool_call("take_note", {"text": "OK"}))
 			self.assertTrue(model.check(other)["ok"])
 			self.assertEqual({body["model"] for body in server.requests}, {name})
 		agent = frappe.get_doc("Agent", make_agent(one))
@@ -119,16 +120,33 @@ class TestModels(SiteTestCase):
 		for function, *given in asks:
 			self.assertRaises(frappe.PermissionError, function, *given)
 
-	def test_a_model_is_asked_for_one_word_or_says_what_is_wrong(self):
+	def test_a_model_is_asked_to_call_a_tool_or_says_what_is_wrong(self):
 		with ModelServer() as server:
-			server.script(text("OK"), error(401, f"bad key {SECRET}"))
+			server.script(tool_call("take_note", {"text": "OK"}), error(401, f"bad key {SECRET}"))
 			name = make_model_on(server)
 			self.assertEqual((tried := model.check(name))["ok"], True, tried)
-			self.assertEqual(tried["said"], "OK")
-			self.assertEqual(server.requests[0]["max_tokens"], 16)
+			self.assertEqual((tried["tool_calls"], tried["note"]), ("Native", ""))
+			self.assertEqual(server.requests[0]["max_tokens"], 64)
 			refused = model.check(name)
 		self.assertIn("refused the API key", refused["error"])
 		self.assertNotIn(SECRET, refused["error"])
+		row = frappe.get_doc("AI Model", name)
+		self.assertEqual((row.tool_calls, row.without_tool_calls, row.ask_before_writes), ("Native", 0, 0))
+		self.assertTrue(row.checked_at)
+
+	def test_a_model_that_ignores_tools_gets_the_planner_and_it_is_said(self):
+		plan = text('{"tool": "take_note", "arguments": {"text": "OK"}}')
+		for answer, found in ((plan, "By schema"), (text("I am a plan."), "None")):
+			with self.subTest(found), ModelServer(strict=False) as server:
+				server.script(text("OK"), answer, text("Noted."))
+				name = make_model_on(server)
+				tried = model.check(name)
+				self.assertEqual((tried["ok"], tried["said"], tried["tool_calls"]), (True, "OK", found))
+				self.assertIn("now use the planner", tried["note"])
+				row = frappe.get_doc("AI Model", name)
+				self.assertEqual(
+					(row.tool_calls, row.without_tool_calls, row.ask_before_writes), (found, 1, 1)
+				)
 
 	def test_the_table_knows_prices_and_names(self):
 		self.assertEqual(find_price("OpenAI", "gpt-4o-mini")["input"], 0.15)

@@ -454,6 +454,8 @@ export interface ModelCheck {
 	said: string | null;
 	error: string | null;
 	took_ms: number;
+	tool_calls: "Native" | "By schema" | "None" | null;
+	note: string;
 }
 
 export interface LocalServer {
