@@ -158,5 +158,5 @@ def fetch_json(url: str, body: dict | None = None) -> Any:
 	data = None if body is None else json.dumps(body).encode()
 	# A proxy from the environment must not be used for this machine itself.
 	request = Request(url, data, {"Content-Type": "application/json"})
-	with build_opener(ProxyHandler({})).open(request, timeout=TIMEOUT_S) as answer:
+	with build_opener(ProxyHandler({}), NoRedirects()).open(request, timeout=TIMEOUT_S) as answer:
 		return json.loads(answer.read(MAX_ANSWER_BYTES))

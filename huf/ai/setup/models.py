@@ -68,15 +68,16 @@ def connect_model(
 	"""
 	if not (provider and model):
 		raise UsageError("Say which provider, and which of its models.")
-	is_local = is_local or is_local_address(api_base)
 	for doctype in ("AI Provider", "AI Model"):
 		frappe.has_permission(doctype, "create", throw=True)
 	name = find_model_name(provider, model)
-	result, checked = check_model(
-		model, provider, describe_unsaved(provider, api_key, api_base, is_local)
-	)
+	unsaved = describe_unsaved(provider, api_key, (api_base or "").strip() or None, is_local)
+	result, checked = check_model(model, provider, unsaved)
 	if checked:
-		store_model(name, provider, model, {"api_key": api_key, "api_base": api_base}, is_local)
+		# The server is asked before anything is written.
+		local = read_local_facts(unsaved.api_base, model) if unsaved.is_local else {}
+		store_provider(provider, {"api_key": api_key, "api_base": api_base}, unsaved.is_local)
+		store_model(name, provider, model, local)
 		store_findings(name, checked)
 	return {"model": name, **result}
 
@@ -93,19 +94,20 @@ def describe_unsaved(
 ) -> UnsavedProvider:
 	"""The provider as the form has it; what the form leaves out is the stored provider's."""
 	if not frappe.db.exists("AI Provider", provider):
-		return UnsavedProvider(api_key or None, api_base or None, is_local)
+		return UnsavedProvider(api_key or None, api_base, is_local or is_local_address(api_base))
 	doc = frappe.get_doc("AI Provider", provider)
 	doc.check_permission("write")
 	stored = doc.get_password("api_key", raise_exception=False)
 	if stored and not api_key and api_base and api_base != doc.api_base:
 		refuse_address(doc, "api_base", _(doc.meta.get_label("api_key")))
-	return UnsavedProvider(api_key or stored, api_base or doc.api_base, bool(doc.is_local), doc.call_way)
+	base = api_base or doc.api_base
+	is_local = bool(doc.is_local) or is_local_address(base)
+	return UnsavedProvider(api_key or stored, base, is_local, doc.call_way)
 
 
-def store_model(name: str, provider: str, model: str, given: dict, is_local: bool) -> None:
-	store_provider(provider, given, is_local)
+def store_model(name: str, provider: str, model: str, local: dict) -> None:
+	"""Store an AI Model, unless it exists, with the fields of `read_local_facts`."""
 	if not frappe.db.exists("AI Model", name):
-		local = read_local_facts(provider, model) if is_local else {}
 		frappe.get_doc({"doctype": "AI Model", "model_name": model, "provider": provider, **local}).insert()
 	settings = frappe.get_doc("Huf Settings")
 	if not settings.default_model:
@@ -113,9 +115,8 @@ def store_model(name: str, provider: str, model: str, given: dict, is_local: boo
 		settings.save()
 
 
-def read_local_facts(provider: str, model: str) -> dict:
+def read_local_facts(api_base: str | None, model: str) -> dict:
 	"""Fields of a local server's AI Model: its window, and that agents ask before they write."""
-	api_base = frappe.db.get_value("AI Provider", provider, "api_base")
 	return {"context_window": read_window(api_base, model) if api_base else 0, "ask_before_writes": 1}
 
 
