@@ -128,7 +128,7 @@ def read_window(api_base: str, model: str) -> int:
 		lambda: fetch_json(f"{root}/props")["default_generation_settings"]["n_ctx"],
 		lambda: read_listed_window(find_row(fetch_json(f"{base}/models"), model)),
 		lambda: find_row(fetch_json(f"{root}/api/v0/models"), model)["loaded_context_length"],
-		lambda: read_ollama_window(fetch_json(f"{root}/api/show", {"model": model})),
+		lambda: fetch_ollama_window(root, model),
 	)
 	for read in readers:
 		try:
@@ -148,7 +148,10 @@ def read_listed_window(row: dict) -> int:
 	return row.get("max_model_len") or meta.get("n_ctx") or meta.get("n_ctx_train") or 0
 
 
-def read_ollama_window(body: dict) -> int:
+def fetch_ollama_window(root: str, model: str) -> int:
+	# Others may take any POST for a request to their model.
+	fetch_json(f"{root}/api/tags")["models"]
+	body = fetch_json(f"{root}/api/show", {"model": model})
 	known = next(value for name, value in body["model_info"].items() if name.endswith(".context_length"))
 	chosen = NUM_CTX.search(body.get("parameters") or "")
 	return min(known, int(chosen[1]) if chosen else OLLAMA_WINDOW)

@@ -16,6 +16,8 @@ from huf.tests.factories import make_agent, make_tool, unique
 
 LLAMA_CPP = {"data": [{"id": "small", "owned_by": "llamacpp", "meta": {"n_ctx_train": 8192}}]}
 
+OLLAMA = {"/api/tags": {"models": []}}
+
 
 class Listing:
 	"""A server that answers these paths with JSON."""
@@ -48,9 +50,15 @@ class TestWindow(unittest.TestCase):
 			({"/v1/models": LLAMA_CPP, "/props": {"default_generation_settings": {"n_ctx": 2048}}}, 2048),
 			({"/v1/models": {"data": [{"id": "small", "max_model_len": 16384}]}}, 16384),
 			({"/api/v0/models": {"data": [{"id": "small", "loaded_context_length": 4000}]}}, 4000),
-			({"/api/show": {"model_info": {"llama.context_length": 131072}}}, 4096),
+			({**OLLAMA, "/api/show": {"model_info": {"llama.context_length": 131072}}}, 4096),
 			(
-				{"/api/show": {"model_info": {"llama.context_length": 131072}, "parameters": "num_ctx 9000"}},
+				{
+					**OLLAMA,
+					"/api/show": {
+						"model_info": {"llama.context_length": 131072},
+						"parameters": "num_ctx 9000",
+					},
+				},
 				9000,
 			),
 			({"/v1/models": {"data": [{"id": "small"}]}}, 0),
