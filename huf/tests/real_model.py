@@ -10,8 +10,8 @@ from urllib.request import Request, urlopen
 
 import frappe
 
-from huf.ai.core.types import Effect, Tool, describe_tools
-from huf.ai.loop.planner import PLAN, plan_schema
+from huf.ai.core.types import Effect, Tool
+from huf.ai.loop.planner import PLAN, describe_tools, plan_schema
 from huf.ai.setup.models import connect_model
 from huf.tests.factories import make_agent, make_tool, unique
 
@@ -73,8 +73,8 @@ class RealModel:
 		self.process.kill()
 		self.process.wait()
 
-	def connect(self) -> str:
-		"""The AI Model as the page connects it."""
+	def connect(self) -> dict:
+		"""Connect it as the page does: `connect_model`'s result."""
 		frappe.delete_doc("AI Model", self.name, force=True, ignore_missing=True)
 		return connect_model(unique("llama.cpp"), self.name, None, self.base_url, False)
 

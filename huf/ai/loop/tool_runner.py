@@ -102,9 +102,11 @@ class ToolRunner:
 
 	def find_later(self, call: Call) -> list[Call]:
 		"""The calls of the turn after this one that are still to be made, identical ones once."""
-		later = [each for each in self.turn[call.position + 1 :] if self.recorded[each.position] is None]
-		distinct = {call.key: call} | {each.key: each for each in reversed(later)}
-		return [each for each in later if distinct[each.key] is each]
+		distinct = {call.key: call}
+		for each in self.turn[call.position + 1 :]:
+			if self.recorded[each.position] is None:
+				distinct.setdefault(each.key, each)
+		return list(distinct.values())[1:]
 
 	def find_cached(self, call: Call) -> ToolResult | None:
 		known = None if call.error else self.reads.get(call.key) or self.writes.get(call.key)

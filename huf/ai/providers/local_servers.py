@@ -22,6 +22,7 @@ EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
 """Parts of the names of embedding models, which cannot chat."""
 OLLAMA_WINDOW = 4096
 """Tokens that Ollama reads unless the model says another num_ctx, however long a context it knows."""
+HTTP_ADDRESS = re.compile(r"https?://[^/\s]+")
 NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 LOCAL_SUFFIXES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
 READ_FAULTS = (URLError, OSError, ValueError, KeyError, TypeError, AttributeError)
@@ -78,7 +79,7 @@ def find_local_servers() -> list[dict]:
 
 def fetch_server_models(base: str, key: str = "") -> list[str]:
 	"""The chat models of an OpenAI-compatible server at an address; [] if it does not answer."""
-	if not re.match(r"https?://[^/\s]+", base):
+	if not HTTP_ADDRESS.match(base):
 		return []
 	headers = {"Authorization": f"Bearer {key}"} if key else {}
 	request = Request(f"{base.rstrip('/')}/models", headers=headers)  # noqa: S310 -- the scheme was just checked
@@ -122,6 +123,8 @@ def read_window(api_base: str, model: str) -> int:
 
 	Knows /v1/models of llama.cpp and vLLM, llama.cpp's /props, LM Studio's list, and Ollama's show.
 	"""
+	if not HTTP_ADDRESS.match(api_base):
+		return 0
 	base = api_base.rstrip("/")
 	root = base.removesuffix("/v1")
 	readers: tuple[Callable[[], Any], ...] = (
@@ -160,6 +163,6 @@ def fetch_ollama_window(root: str, model: str) -> int:
 def fetch_json(url: str, body: dict | None = None) -> Any:
 	data = None if body is None else json.dumps(body).encode()
 	# A proxy from the environment must not be used for this machine itself.
-	request = Request(url, data, {"Content-Type": "application/json"})
+	request = Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 -- callers give http(s) only
 	with build_opener(ProxyHandler({}), NoRedirects()).open(request, timeout=TIMEOUT_S) as answer:
 		return json.loads(answer.read(MAX_ANSWER_BYTES))

@@ -8,7 +8,6 @@ import unittest
 import frappe
 
 from huf.ai.runs.entry import run_agent_sync
-from huf.ai.setup.model_check import try_model
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.real_model import CHOICES, RealModel, make_office_agent
 from huf.tests.real_model_server import missing_packages
@@ -23,8 +22,8 @@ class TestRealModel(SiteTestCase):
 	def setUpClass(cls):
 		frappe.set_user("Administrator")
 		cls.server = enter(cls, RealModel())
-		cls.model = cls.server.connect()
-		cls.checked = try_model(cls.model)
+		cls.checked = cls.server.connect()
+		cls.model = cls.checked["model"]
 
 	def test_it_is_known_as_local_with_its_window_and_without_tool_calls(self):
 		row = frappe.get_doc("AI Model", self.model)

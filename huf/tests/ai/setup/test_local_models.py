@@ -4,15 +4,14 @@ import json
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from unittest.mock import patch
 
 import frappe
 
-from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.providers import local_servers
 from huf.ai.setup.models import connect_model
-from huf.tests.base import SiteTestCase
-from huf.tests.factories import make_agent, make_tool, unique
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import unique
+from huf.tests.model_server import ModelServer, tool_call
 
 LLAMA_CPP = {"data": [{"id": "small", "owned_by": "llamacpp", "meta": {"n_ctx_train": 8192}}]}
 
@@ -91,20 +90,15 @@ class TestDiscovery(unittest.TestCase):
 
 class TestConnect(SiteTestCase):
 	def connect(self, **values) -> str:
-		listing = Listing(self, {"/v1/models": LLAMA_CPP})
-		with patch.object(local_servers, "find_row", lambda body, model: body["data"][0]):
-			return connect_model(unique("Server"), unique("small"), None, listing.base, False, **values)
+		server, name = enter(self, ModelServer()), unique("small")
+		server.models, server.model_facts = [name], {"meta": {"n_ctx": 8192}}
+		server.script(tool_call("take_note", {"text": "OK"}))
+		result = connect_model(unique("Server"), name, None, server.base_url, False, **values)
+		self.assertTrue(result["ok"], result)
+		return result["model"]
 
-	def test_a_loopback_server_is_local_with_its_window(self):
+	def test_a_loopback_server_is_local_with_its_window_and_asks_before_writes(self):
 		model = frappe.get_doc("AI Model", self.connect())
 		provider = frappe.get_doc("AI Provider", model.provider)
 		self.assertEqual((provider.is_local, model.context_window), (1, 8192))
-
-	def test_its_agents_ask_before_they_write_until_the_model_says_otherwise(self):
-		model = self.connect()
-		write = make_tool("Create Document", reference_doctype="ToDo")
-		read = make_tool("Get List", reference_doctype="ToDo")
-		agent = make_agent(model, (write, read))
-		self.assertEqual([tool.needs_approval for tool in create_agent_tools(agent)], [True, False])
-		frappe.get_doc("AI Model", model).update({"ask_before_writes": 0}).save()
-		self.assertEqual([tool.needs_approval for tool in create_agent_tools(agent)], [False, False])
+		self.assertEqual((model.tool_calls, model.ask_before_writes), ("Native", 1))
