@@ -85,6 +85,11 @@ def read_model_id(model: str) -> str:
 	return (row and row.model_id) or model
 
 
+def is_local_provider(provider: str | None) -> bool:
+	row = find_cached("AI Provider", provider)
+	return bool(row and row.is_local)
+
+
 def asks_before_writes(model: str) -> bool:
 	"""Whether a person allows each write that this model asks for, because it is weak."""
 	row = find_cached("AI Model", model)
