@@ -8,6 +8,7 @@ Keys travel with each call, never through the environment, and are cut out of ev
 """
 
 import gc
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +29,14 @@ from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.answers import AnswerBuilder, TextRelay
 from huf.ai.providers.failures import AnswerTooLarge, invalid_answer_error, model_error
 from huf.ai.providers.images import insert_images
-from huf.ai.providers.models import Prices, estimate_max_tokens, read_model_facts, read_model_id, uses_planner
+from huf.ai.providers.models import (
+	Prices,
+	estimate_max_tokens,
+	hides_tools,
+	read_model_facts,
+	read_model_id,
+	uses_planner,
+)
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
 from huf.ai.providers.tokens import TokenCounter
 
@@ -42,6 +50,10 @@ __all__ = [
 
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
 PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
+HIDDEN_TOOLS = (
+	"%s read %d tokens, fewer than the tools of the run have: its server does not show them to the model. "
+	"Test the model again under Models."
+)
 SCHEMA_REFUSALS = {400, 415, 422, 500, 501}
 LOCAL_ANSWER_SHARE = 4
 """A local model's answer takes a quarter of its window at most, unless its agent says how much."""
@@ -292,6 +304,8 @@ class ModelCall:
 		finally:
 			relay.flush()
 		usage = self.usage_of(answer.usage)
+		if self.is_local and hides_tools(tools, usage.input_tokens):
+			logging.getLogger("huf").warning(HIDDEN_TOOLS, self.model, usage.input_tokens)
 		if fault := fault_of(answer):
 			raise invalid_answer_error(
 				fault, self.provider, self.model, retryable=answer.is_empty, usage=usage

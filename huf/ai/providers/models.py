@@ -1,6 +1,7 @@
 """Chooses an agent's model; reads limits and prices from AI Model and AI Provider. Calls no provider."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import frappe
@@ -11,6 +12,8 @@ from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import DIRECT, OFFLINE, Tool
 
 TOKENS_PER_PRICE = 1_000_000
+MAX_BYTES_PER_TOKEN = 8
+"""No tokenizer makes fewer tokens of tool schemas."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,13 @@ def read_site_prices(doc) -> Prices | None:
 		)
 	local = frappe.get_cached_value("AI Provider", doc.provider, "is_local")
 	return Prices(0.0, 0.0, 0.0) if local else None
+
+
+def hides_tools(tools: Sequence[Tool], input_tokens: int) -> bool:
+	"""Whether a server counted fewer prompt tokens than the tools alone have, so does not show them to the
+	model. 0 tokens: it has not counted.
+	"""
+	return 0 < input_tokens < len(json.dumps([tool.as_spec() for tool in tools])) // MAX_BYTES_PER_TOKEN
 
 
 def estimate_max_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)) -> int:

@@ -1,6 +1,5 @@
 """Checks with small real calls that a model answers and how it calls tools; notes that on its AI Model."""
 
-import json
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from huf.ai.core.types import Effect, ModelReply, Tool
 from huf.ai.loop.planner import PlanningModel
 from huf.ai.providers import litellm
 from huf.ai.providers.litellm import UnsavedProvider
+from huf.ai.providers.models import hides_tools
 from huf.ai.storage.rows import update_cached_row
 from huf.ai.storage.standalone_calls import budgeted_call
 
@@ -23,8 +23,6 @@ PROMPT = [{"role": "user", "content": "Call the tool take_note with the text OK.
 ANSWER_TOKENS = 64
 TIMEOUT_S = 20
 """Short, because a person is waiting in front of the page."""
-MIN_BYTES_PER_TOKEN = 8
-"""No tokenizer makes fewer tokens of a tool's schema."""
 NATIVE, BY_SCHEMA, NONE = "Native", "By schema", "None"
 IGNORES = "The model ignored the tool that it was asked to call. "
 NOTES = {
@@ -126,8 +124,7 @@ def call_within_budget(
 
 def describe_prompt(reply: ModelReply) -> str:
 	"""Evidence that the server does not even pass tools on: fewer prompt tokens than they take."""
-	needed = len(json.dumps(NOTE_TOOL.as_spec())) // MIN_BYTES_PER_TOKEN
-	if 0 < reply.usage.input_tokens < needed:
+	if hides_tools([NOTE_TOOL], reply.usage.input_tokens):
 		return f" Its server counted {reply.usage.input_tokens} tokens: it does not show tools to the model."
 	return ""
 

@@ -1,5 +1,6 @@
 """Answers of local models have an end: a limit by default, and a stop where they only repeat themselves."""
 
+import logging
 import unittest
 
 import frappe
@@ -8,7 +9,7 @@ from huf.ai.providers.repetition import RepetitionWatch
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
-from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.model_server import ModelServer, text, tool_call, usage
 
 LOOP = "The to-do is done. I will now do the next one. " * 60
 
@@ -68,3 +69,13 @@ class TestLocalAnswers(SiteTestCase):
 		self.assertEqual(result["status"], "Success")
 		told = self.server.requests[1]["messages"][-1]["content"]
 		self.assertIn("date: 'next Friday' is not a date. Write it as YYYY-MM-DD.", told)
+
+	def test_a_prompt_with_fewer_tokens_than_its_tools_is_a_warning(self):
+		tool = make_tool("Create Document", reference_doctype="ToDo")
+		agent = self.make_agent(tool)
+		for tokens, expected in ((5, True), (5_000, False)):
+			self.server.script(text("Hello.", usage=usage(tokens, 10)))
+			with self.subTest(tokens), self.assertLogs("huf", "INFO") as logs:
+				logging.getLogger("huf").info("begin")
+				run_agent_sync(agent, "Hi")
+			self.assertEqual("does not show them" in str(logs.output), expected)
