@@ -25,7 +25,7 @@ OLLAMA_WINDOW = 4096
 HTTP_ADDRESS = re.compile(r"https?://[^/\s]+")
 NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 LOCAL_SUFFIXES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
-READ_FAULTS = (URLError, OSError, ValueError, KeyError, TypeError, AttributeError)
+READ_FAULTS = (URLError, OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration)
 
 
 @dataclass(frozen=True)
