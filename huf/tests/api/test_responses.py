@@ -8,6 +8,7 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.chat import approvals
+from huf.ai.runs import queue
 from huf.ai.runs.queue import work_on
 from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
 from huf.tests.doctypes import make_order
@@ -82,7 +83,7 @@ class TestResponses(OpenAITestCase):
 			{"type": "mcp_approval_response", "approval_request_id": each["id"], "approve": True}
 			for each in requests
 		]
-		with patch.object(approvals, "enqueue_work", work_on):
+		with patch.object(queue, "enqueue_work", work_on):
 			done = self.create(input=answers).json
 		self.assertEqual([each["type"] for each in done["output"]], ["mcp_call", "mcp_call", "message"])
 		self.assertEqual(done["output"][-1]["content"][0]["text"], "Both.")
