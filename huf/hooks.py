@@ -123,6 +123,7 @@ ignore_links_on_delete = [
 	"Agent Mail",
 	"Agent Mail Event",
 	"Knowledge Item",
+	"Agent Untrusted Record",
 ]
 
 scheduler_events = {

@@ -9,7 +9,7 @@ import frappe
 from huf.ai.knowledge.store import upgrade_index
 from huf.ai.storage.stops import ensure_switch
 from huf.ai.tools import registry
-from huf.upgrade import move_stored_paths
+from huf.upgrade import label_old_results, move_stored_paths
 
 ROLES = ("Huf Manager", "Huf User")
 DEMO_AGENT = "Office Assistant"
@@ -65,6 +65,13 @@ DEMO_TOOLS = (
 		],
 	},
 )
+DERIVED_FIELDS = (
+	"function_definition",
+	"documents_only",
+	"untrusted_result",
+	"destructive",
+	"sensitive_parameters",
+)
 INDEXED_BY_CREATION = ("Agent Run", "Agent LLM Call", "Agent Tool Call")
 """DocTypes that are listed and summed up by time and can have millions of rows."""
 SEARCH_TOOL = {
@@ -97,6 +104,7 @@ def after_migrate():
 	add_indexes()
 	ensure_switch()
 	move_stored_paths()
+	label_old_results()
 	refresh_definitions()
 
 
@@ -166,19 +174,21 @@ def add_indexes():
 
 
 def refresh_definitions():
-	"""Rebuild tool definitions, because DocTypes may have new fields.
+	"""Rebuild tool definitions and declarations, because DocTypes may have new fields, and code may
+	declare more.
 
-	A tool whose function or DocType is gone keeps its old definition.
+	A tool whose function or DocType is gone keeps its old ones.
 	"""
 	for name in frappe.get_all("Agent Tool Function", pluck="name", order_by="name"):
 		tool = frappe.get_doc("Agent Tool Function", name)
-		before = tool.function_definition
+		before = {field: tool.get(field) for field in DERIVED_FIELDS}
 		try:
 			tool.set_definition()
+			tool.set_declarations()
 		except frappe.ValidationError as error:
 			print(f"The tool {name} cannot be used: {error}")
-		if tool.function_definition != before:
-			tool.db_set("function_definition", tool.function_definition, update_modified=False)
+		if changed := {field: tool.get(field) for field in before if tool.get(field) != before[field]}:
+			tool.db_set(changed, update_modified=False)
 
 
 def warn_if_litellm_is_missing():

@@ -40,3 +40,16 @@ def move_stored_paths() -> None:
 		else:
 			enqueue_sending(mail.name, attempt)
 	frappe.db.commit()
+
+
+def label_old_results() -> None:
+	"""Label results of earlier external calls as outside content, once. Commits.
+
+	Conversations that go on after the migration are then treated as before.
+	"""
+	if not frappe.db.exists("Agent Tool Call", {"origin": ["is", "set"]}):
+		frappe.db.sql(
+			"""update `tabAgent Tool Call` set origin = tool
+			where effect = 'external' and status = 'Success'"""
+		)
+		frappe.db.commit()

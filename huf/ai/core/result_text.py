@@ -1,9 +1,22 @@
-"""The text of a tool result: whether it is empty, and its beginning."""
+"""The text of a tool result: where untrusted content in it came from, whether it is empty, its beginning."""
 
 import json
+from collections.abc import Iterable
 
 MAX_EMPTY_CHARS = 20_000
 """A longer tool result is not empty, whatever it says."""
+
+
+class ResultText(str):
+	"""A tool's result with the places from which untrusted content in it came."""
+
+	origins: tuple[str, ...] = ()
+
+	@classmethod
+	def of(cls, text: str, origins: Iterable[str]) -> "ResultText":
+		result = cls(text)
+		result.origins = tuple(dict.fromkeys(origins))
+		return result
 
 
 def is_empty_result(text: str) -> bool:

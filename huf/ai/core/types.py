@@ -212,6 +212,8 @@ class Tool:
 	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `max_calls` per run;
 	0: any number. `run_beside`: the same as `run` for calls that run side by side; None: they run in order.
 	`needs_approval`: a person has to allow each call. `creates`: it makes new documents and changes none.
+	`origin`: where the outside content in its results comes from; None: they have none, unless a result
+	says so itself (`ResultText`).
 	"""
 
 	name: str
@@ -224,6 +226,7 @@ class Tool:
 	run_beside: Callable[[dict], Awaitable[Any]] | None = None
 	needs_approval: bool = False
 	creates: bool = False
+	origin: str | None = None
 
 	def as_spec(self) -> dict:
 		"""OpenAI's function-calling form."""
@@ -261,6 +264,8 @@ class ToolResult:
 	"""How a call ended.
 
 	`stopped`: a guard stopped the run in the middle of it. `cached`: it is an earlier call's result.
+	`origins`:
+	where untrusted content in it came from.
 	"""
 
 	call: Call
@@ -269,6 +274,7 @@ class ToolResult:
 	duration_ms: int = 0
 	stopped: bool = False
 	cached: bool = False
+	origins: tuple[str, ...] = ()
 
 	@property
 	def ok(self) -> bool:

@@ -45,6 +45,7 @@ BOOKKEEPING_DOCTYPES = frozenset(
 		"Agent Stop",
 		"Agent Stop Switch",
 		"Agent Budget",
+		"Agent Untrusted Record",
 		"Knowledge Item",
 		"Knowledge Chunk",
 	]

@@ -14,7 +14,7 @@ from huf.ai.knowledge import fulltext, ranking, vectors
 from huf.ai.knowledge.access import KnowledgeReader
 from huf.ai.knowledge.store import add_texts, count_sources, make_source_word, read_chunk_origins
 from huf.ai.knowledge.terms import IndexTerm, build_terms
-from huf.ai.tools.taint import MAIL_DOCTYPES
+from huf.ai.tools.reads import MAIL_DOCTYPES
 
 MAX_RESULTS = 50
 MAX_RANKED_CHUNKS = 200

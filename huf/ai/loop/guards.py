@@ -119,14 +119,16 @@ class Stall:
 		seen: set[str] = set()
 		news = []
 		for turn in turns:
+			# A refusal is news as well: the run may go on without that call.
 			texts = {o.text for o in turn if o.ok and not o.is_empty}
+			texts |= {o.call.key for o in turn if o.status is CallStatus.REFUSED}
 			news.append(bool(texts - seen))
 			seen |= texts
 		return len(news) >= self.patience and not any(news[-self.patience :])
 
 
 def repeats(turns: Sequence[Sequence[ToolResult]]) -> bool:
-	"""Whether the last turn repeats a successful call although nothing was changed in between."""
+	"""Whether the last turn repeats a successful call although nothing has happened in between."""
 	known: set[str] = set()
 	again = False
 	for turn in turns:
@@ -134,12 +136,19 @@ def repeats(turns: Sequence[Sequence[ToolResult]]) -> bool:
 		again = False
 		for tool_result in turn:
 			again = again or tool_result.call.key in known
-			if tool_result.ok and tool_result.call.effect is Effect.WRITE:
+			if changes_something(tool_result):
 				known, given = set(), set()
 			if tool_result.ok:
 				given.add(tool_result.call.key)
 		known |= given
 	return again
+
+
+def changes_something(tool_result: ToolResult) -> bool:
+	"""Whether it is worth looking again after a call: it changed something, here or outside, or was
+	refused."""
+	is_change = tool_result.ok and tool_result.call.effect is not Effect.READ
+	return is_change or tool_result.status is CallStatus.REFUSED
 
 
 def first_verdict(guards: Iterable[Guard], progress: Progress) -> Verdict | None:

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from huf.ai.core.errors import RunPaused
-from huf.ai.core.types import Call, CallStatus, Effect, Emit, EventKind, ToolResult
+from huf.ai.core.types import Call, Effect, Emit, EventKind, ToolResult
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.journal import Journal
 from huf.ai.loop.run_context import Approve
@@ -110,7 +110,7 @@ class ToolRunner:
 
 	def find_cached(self, call: Call) -> ToolResult | None:
 		known = None if call.error else self.reads.get(call.key) or self.writes.get(call.key)
-		return ToolResult(call, CallStatus.SUCCESS, known.text, cached=True) if known else None
+		return replace(known, call=call, duration_ms=0, cached=True) if known else None
 
 	def remember(self, result: ToolResult) -> None:
 		call = result.call

@@ -62,6 +62,7 @@ def to_loop_tool(tool: Any) -> Tool:
 		getattr(tool, "run_beside", None),
 		getattr(tool, "needs_approval", False),
 		getattr(tool, "creates", False),
+		getattr(tool, "origin", None),
 	)
 
 

@@ -15,6 +15,7 @@ import frappe
 from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import RunPaused, ToolError
+from huf.ai.core.flow import Concern
 from huf.ai.core.types import Call, DraftStatus, Effect, Emit, EventKind, Tool
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.loop.guards import Guard
@@ -76,15 +77,17 @@ class Approvals:
 
 	def is_asked(self, call: Call) -> bool:
 		"""Whether a person has to allow this call."""
-		if call.tool is None or call.error or call.effect is Effect.READ:
+		if call.tool is None or call.error:
 			return False
 		# The journal knows the run's present model, also after an escalation.
-		return call.tool.needs_approval or asks_before_writes(self.journal.model) or self.needs_person(call)
+		is_asked = call.effect is not Effect.READ and asks_before_writes(self.journal.model)
+		return call.tool.needs_approval or is_asked or bool(self.find_concern(call))
 
-	def needs_person(self, call: Call) -> bool:
-		"""Whether an external call could send untrusted content somewhere new (see `huf.ai.core.egress`)."""
-		tool = self.tools.get(call.request.name) if call.effect is Effect.EXTERNAL else None
-		return bool(tool and tool.why_person and tool.why_person(call.arguments or {}))
+	def find_concern(self, call: Call) -> Concern | None:
+		"""Why untrusted content in the run means that a person must allow this call (see
+		`huf.ai.core.flow`)."""
+		tool = None if call.effect is Effect.READ else self.tools.get(call.request.name)
+		return tool.find_concern(call.arguments or {}) if tool and tool.find_concern else None
 
 	async def propose(self, step: int, call: Call, later: Sequence[Call]) -> Call:
 		"""Store a draft of the call, and of later ones that need a person as well, and pause the run.
@@ -102,7 +105,8 @@ class Approvals:
 				wanted += [] if isinstance(proposal, str) else [(each, proposal)]
 		approver = find_approver(self.run)
 		for each, proposal in wanted:
-			drafts.insert_draft(self.journal.keys[each.position], self.run, step, each, proposal, approver)
+			name, concern = self.journal.keys[each.position], self.find_concern(each)
+			drafts.insert_draft(name, self.run, step, each, proposal, approver, concern)
 		self.pause([self.journal.keys[each.position] for each, _ in wanted])
 
 	async def prepare(self, step: int, call: Call) -> Proposal | str:

@@ -347,6 +347,7 @@ class RunJournal:
 			"error_message": None if tool_result.ok else clip(tool_result.text),
 			"duration_ms": tool_result.duration_ms,
 			"cached": int(tool_result.cached),
+			"origin": "\n".join(tool_result.origins) or None,
 		}
 		if call.effect is Effect.EXTERNAL and not call.error:
 			name = self.intents[call.position]

@@ -61,6 +61,8 @@ RUN_AGENT = "Run Agent"
 MCP_TOOL = "MCP Tool"
 CODE_TYPES = ("Custom Function", "App Provided")
 """Types whose calls run an app's own code."""
+NO_PARAMETERS = "-"
+"""In Sensitive Parameters: none of them. Blank means all."""
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names that all models accept."""
 FILTERS_SCHEMA = {
@@ -244,8 +246,8 @@ TOOL_TYPES = {
 	"Submit Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
 	"Cancel Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
 	"Get Amended Document": ToolType(READ, name_schema, DOCTYPE_FIELD),
-	"Custom Function": ToolType(WRITE, empty_schema, "function_path"),
-	"App Provided": ToolType(WRITE, empty_schema, "provider_app"),
+	"Custom Function": ToolType(EXTERNAL, empty_schema, "function_path"),
+	"App Provided": ToolType(EXTERNAL, empty_schema, "provider_app"),
 	"Attach File to Document": ToolType(WRITE, attach_schema),
 	"Get Report Result": ToolType(READ, report_schema, "report"),
 	"Get Value": ToolType(READ, get_value_schema, DOCTYPE_FIELD),

@@ -13,6 +13,8 @@ from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import record_event
 from huf.ai.storage.rows import clip
+from huf.ai.storage.untrusted_records import mark_record
+from huf.ai.tools.taint import find_origins
 from huf.ai.triggers.conditions import Snapshot, loggable_values, read_field_changes, take_snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
 from huf.ai.triggers.registry import APP_EVENTS, get_watched_triggers, invalidate_watched_triggers
@@ -43,6 +45,7 @@ UNWATCHED = frozenset(
 		"Agent Tool Call",
 		"Agent Trigger",
 		"Agent Trigger Event",
+		"Agent Untrusted Record",
 		"Custom Field",
 		"Deleted Document",
 		"DocShare",
@@ -94,6 +97,8 @@ def run_hooked_agents(doc, method: str) -> None:
 	note_change(doc, method)
 	if doc.doctype in UNWATCHED:
 		return
+	if frappe.flags.huf_run and method == "on_change":
+		mark_written(doc.doctype, doc.name, frappe.flags.huf_run)
 	flags, modified = doc.flags, doc.modified
 	cached = flags.get("huf_watched")
 	if cached is None or cached[0] != modified:
@@ -103,6 +108,13 @@ def run_hooked_agents(doc, method: str) -> None:
 		flags["huf_watched"] = None
 	if cached[1] and (triggers := cached[1].get(method)):
 		dispatch_document_event(doc, method, triggers)
+
+
+def mark_written(doctype: str, name: str, run: str) -> None:
+	"""Mark what a run writes after it has read untrusted content: another run that reads it has read that,
+	too."""
+	if origins := find_origins(run):
+		mark_record(doctype, name, origins, run)
 
 
 def dispatch_document_event(doc, method: str, triggers: list) -> list[str]:

@@ -5,12 +5,11 @@ import base64
 import frappe
 
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
-from huf.ai.core.egress import UntrustedSource
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import enqueue_run
-from huf.ai.tools.taint import find_untrusted_sources
+from huf.ai.tools.taint import find_origins
 from huf.api import chat, conversation
 from huf.api.agent import get_agents
 from huf.tests.base import SiteTestCase
@@ -109,6 +108,7 @@ class TestConversation(SiteTestCase):
 				"doctype": "Agent Tool Call",
 				"run": self.first["run"],
 				"tool": make_tool("GET", base_url="https://example.com"),
+				"origin": "web example.com",
 				"effect": "external",
 				"status": "Success",
 				"step": 1,
@@ -117,7 +117,7 @@ class TestConversation(SiteTestCase):
 		with acting_as(self.owner):
 			branch = conversation.branch(self.name, self.first["run"])
 			run = self.say("Go on", branch)["run"]
-		self.assertEqual(find_untrusted_sources(run), {UntrustedSource.WEB})
+		self.assertEqual(find_origins(run), ("web example.com",))
 
 	def test_a_reader_reads_and_writes_nothing_until_it_is_allowed(self):
 		with acting_as(self.owner):

@@ -1,5 +1,6 @@
 import json
 import re
+from collections.abc import Iterable
 
 import frappe
 from frappe import _
@@ -7,11 +8,14 @@ from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.stored_secrets import keeps_secret, refuse_address
+from huf.ai.core.types import Effect
 from huf.ai.mcp_client.connections import find_chosen
 from huf.ai.mcp_client.definitions import ToolDefinition
 from huf.ai.tools import custom_functions, registry
+from huf.ai.tools.registry import Declarations
 from huf.ai.tools.types import (
 	MCP_TOOL,
+	NO_PARAMETERS,
 	TOOL_NAME,
 	TOOL_TYPES,
 	build_description,
@@ -21,6 +25,14 @@ from huf.ai.tools.types import (
 
 CONFIGURABLE_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent", MCP_TOOL}
 """Types whose effect the type alone does not determine."""
+
+EXTERNAL_RESULTS = {"GET", "POST", "Run Agent", "Speech to Text"}
+"""Types of Huf whose results are outside content."""
+
+
+def format_sensitive(names: Iterable[str] | None) -> str:
+	"""The names for the field; blank: all parameters."""
+	return "" if names is None else "\n".join(names) or NO_PARAMETERS
 
 
 class AgentToolFunction(Document):
@@ -33,7 +45,7 @@ class AgentToolFunction(Document):
 		self.check_parameters()
 		self.check_address()
 		self.set_effect()
-		self.set_documents_only()
+		self.set_declarations()
 		self.set_definition()
 
 	def check_name(self):
@@ -94,15 +106,22 @@ class AgentToolFunction(Document):
 		"""
 		if self.types not in CONFIGURABLE_EFFECT:
 			self.effect = TOOL_TYPES[self.types].effect.value
+		if not self.effect and self.types == "Custom Function" and self.documents_only:
+			self.effect = Effect.WRITE.value
 		if not self.effect:
 			known = self.offered() or TOOL_TYPES[self.types]
 			self.effect = known.effect.value
 
-	def set_documents_only(self):
-		"""What an app's tool declares counts; a person may say it of a custom function only."""
-		if self.types != "Custom Function":
-			offered = self.offered()
-			self.documents_only = int(bool(offered and offered.documents_only))
+	def set_declarations(self):
+		"""What an app's tool declares counts; a person declares a custom function only."""
+		if self.types == "Custom Function":
+			return
+		offered = self.offered()
+		declared = offered.declared if offered else Declarations()
+		self.documents_only = int(bool(offered) and declared.documents_only)
+		self.destructive = int(declared.destructive)
+		self.untrusted_result = int(declared.untrusted_result if offered else self.types in EXTERNAL_RESULTS)
+		self.sensitive_parameters = format_sensitive(declared.sensitive)
 
 	def set_definition(self):
 		definition = {
