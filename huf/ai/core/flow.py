@@ -21,7 +21,7 @@ SHINGLE_WORDS = 4
 """This many consecutive words that also occur in untrusted content count as copied."""
 MAX_COINCIDENCE_CHARS = 3
 """A value this short may occur in the person's text by coincidence."""
-MAX_SHOWN_CHARS = 80
+MAX_DISPLAYED_CHARS = 80
 WORD = re.compile(r"\w+")
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?|\d\d:\d\d(:\d\d)?")
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,6})?")
@@ -165,12 +165,13 @@ class ToolPolicy:
 	sensitive: frozenset[str] | None = None
 	destructive: bool = False
 
-	def is_sensitive(self, parameter: str) -> bool:
-		return self.destructive or self.sensitive is None or parameter in self.sensitive
+	def is_sensitive(self, path: Sequence[str]) -> bool:
+		"""`path`: the parameter, and the keys inside it."""
+		return self.destructive or self.sensitive is None or not self.sensitive.isdisjoint(path)
 
 
 @dataclass(frozen=True)
-class Finding:
+class UnnamedValue:
 	"""A value of a call that the person did not name, and where it comes from; None: it was not read
 	anywhere."""
 
@@ -185,7 +186,7 @@ class Concern:
 	decided."""
 
 	origins: tuple[str, ...]
-	findings: tuple[Finding, ...] = ()
+	values: tuple[UnnamedValue, ...] = ()
 
 
 def find_concern(
@@ -195,42 +196,43 @@ def find_concern(
 	if not evidence.untrusted or caution is Caution.OFF or policy.effect is Effect.READ:
 		return None
 	values = list(list_values(arguments))
-	findings = tuple(
-		finding for each in values[:MAX_VALUES] if (finding := judge_value(policy, *each, evidence))
-	)
+	unnamed = tuple(found for each in values[:MAX_VALUES] if (found := judge_value(policy, *each, evidence)))
 	is_grave = policy.effect is Effect.EXTERNAL or policy.destructive
 	is_vague = (policy.sensitive is None or policy.destructive) and not any(
 		evidence.is_named(value) for _, value in values
 	)
-	if findings or is_vague or len(values) > MAX_VALUES or (is_grave and caution is Caution.STRICT):
-		return Concern(evidence.origins, findings)
+	if unnamed or is_vague or len(values) > MAX_VALUES or (is_grave and caution is Caution.STRICT):
+		return Concern(evidence.origins, unnamed)
 	return None
 
 
-def judge_value(policy: ToolPolicy, parameter: str, value: str, evidence: Evidence) -> Finding | None:
+def judge_value(
+	policy: ToolPolicy, path: Sequence[str], value: str, evidence: Evidence
+) -> UnnamedValue | None:
 	"""What is wrong with one value. A sensitive one must be named; another must not carry out what was
 	read."""
 	if evidence.is_named(value):
 		return None
-	if policy.is_sensitive(parameter):
-		return Finding(parameter, shorten_value(value), evidence.find_origin(value))
+	parameter = ".".join(path)
+	if policy.is_sensitive(path):
+		return UnnamedValue(parameter, shorten_value(value), evidence.find_origin(value))
 	if policy.effect is Effect.EXTERNAL and (copied := evidence.find_copied(value)):
-		return Finding(parameter, shorten_value(copied[1]), copied[0])
+		return UnnamedValue(parameter, shorten_value(copied[1]), copied[0])
 	return None
 
 
-def list_values(arguments: Any, parameter: str = "") -> Iterator[tuple[str, str]]:
-	"""(parameter, value as text) of each value that is not empty, true or false; inside objects, by key."""
+def list_values(arguments: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+	"""(path of keys, value as text) of each value that is neither empty nor false."""
 	if isinstance(arguments, Mapping):
 		for key, value in arguments.items():
-			yield from list_values(value, str(key))
+			yield from list_values(value, (*path, str(key)))
 	elif isinstance(arguments, Iterable) and not isinstance(arguments, str):
 		for each in arguments:
-			yield from list_values(each, parameter)
-	elif arguments not in (None, "") and not isinstance(arguments, bool):
-		yield parameter, str(arguments)
+			yield from list_values(each, path)
+	elif arguments not in (None, "") and arguments is not False:
+		yield path, "true" if arguments is True else str(arguments)
 
 
 def shorten_value(value: str) -> str:
 	text = " ".join(value.split())
-	return text if len(text) <= MAX_SHOWN_CHARS else f"{text[: MAX_SHOWN_CHARS - 1]}…"
+	return text if len(text) <= MAX_DISPLAYED_CHARS else f"{text[: MAX_DISPLAYED_CHARS - 1]}…"

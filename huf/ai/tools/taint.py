@@ -16,10 +16,13 @@ from huf.ai.tools.reads import MAIL_DOCTYPES
 
 MAX_READ_CHARS = 2_000_000
 """Of texts of one run that are compared with its calls; the latest count."""
-CALLS = """from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
-	where (run.conversation = %(conversation)s or run.name in (
-		select message.run from `tabAgent Message` message where message.conversation = %(conversation)s))"""
-"""SQL: the calls of a conversation, and of those that it was branched from."""
+RUNS = """(run.conversation = %(conversation)s or run.name in (
+	select message.run from `tabAgent Message` message where message.conversation = %(conversation)s))"""
+"""SQL: a condition for the runs of a conversation, and of those that it was branched from."""
+CALLS = f"from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run where {RUNS}"
+"""SQL: the calls of these runs."""
+CHANNELS = ("mail", "webhook")
+"""Channels of conversations in which outsiders speak."""
 RUN_FIELDS = [
 	"name",
 	"agent",
@@ -61,18 +64,37 @@ def list_run_chain(run: str | None) -> Iterator:
 
 
 def find_start_origin(row) -> str | None:
-	"""Where the untrusted content came from that started a run; None if a person or the site did."""
+	"""Where the untrusted content came from that started a run, or an earlier run of its conversation.
+
+	None: a person or the site started it.
+	"""
 	channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
-	if channel == "mail" or row.reference_doctype in MAIL_DOCTYPES:
-		return "mail"
-	if row.trigger:
-		kind = frappe.db.get_value("Agent Trigger", row.trigger, ["trigger_type", "untrusted"], as_dict=True)
-		if channel == "webhook" or (kind and (kind.untrusted or kind.trigger_type == "Webhook")):
-			return f"trigger {row.trigger}"
+	if channel in CHANNELS or row.reference_doctype in MAIL_DOCTYPES:
+		return channel if channel in CHANNELS else "mail"
 	if row.reference_doctype and row.reference_name:
-		names = [row.reference_name]
-		return find_marked(row.reference_doctype, names) or find_outsider(row.reference_doctype, names)
-	return None
+		doctype, names = row.reference_doctype, [row.reference_name]
+		if origin := find_marked(doctype, names) or find_outsider(doctype, names):
+			return origin
+	return find_earlier_origin(row.conversation) if row.trigger else None
+
+
+def find_earlier_origin(conversation: str) -> str | None:
+	"""The same for all runs of a conversation that triggers started."""
+	known = {"conversation": conversation}
+	marked = frappe.db.sql(
+		f"""select marked.reference_doctype, marked.reference_name from `tabAgent Run` run
+		join `tabAgent Untrusted Record` marked on marked.reference_doctype = run.reference_doctype
+			and marked.reference_name = run.reference_name
+		where {RUNS} and marked.cleared_by is null limit 1""",
+		known,
+	)
+	trigger = frappe.db.sql(
+		f"""select 'trigger', started.name from `tabAgent Run` run
+		join `tabAgent Trigger` started on started.name = run.`trigger`
+		where {RUNS} and (started.untrusted = 1 or started.trigger_type = 'Webhook') limit 1""",
+		known,
+	)
+	return next((" ".join(found) for found in (*marked, *trigger)), None)
 
 
 def has_attachments(conversation: str | None) -> bool:
@@ -90,11 +112,11 @@ def read_evidence(run: str, settings: str = "") -> Evidence:
 		start = find_start_origin(row)
 		named.append(read_settings(row))
 		messages = read_messages(row.conversation)
-		told = [row.prompt or "", *(each.content or "" for each in messages)]
+		texts = [row.prompt or "", *(each.content or "" for each in messages)]
 		if start:
-			untrusted += [(start, text) for text in told]
+			untrusted += [(start, text) for text in texts]
 		elif not row.parent_run or not find_origins(row.parent_run):
-			named += told
+			named += texts
 		untrusted += [
 			("files", each.attached_text or each.attachments) for each in messages if each.attachments
 		]

@@ -19,6 +19,8 @@ BENCHMARKS = (
 	"search",
 	"ui",
 )
+ON_DEMAND = ("agentdojo",)
+"""Need a package that Huf does not."""
 
 
 def main(names: list[str]) -> None:

@@ -64,7 +64,7 @@ test("a name that is only given when it is done is not shown", () => {
 test("of a request the parts that say something are shown", () => {
 	const request = { method: "POST", url: "https://shop/orders", headers: {}, body: { item: 1 } };
 	assert.deepEqual(readDifference({ difference: { request } }).request, {
-		line: "POST https://shop/orders",
+		line: "POST https://shop/orders", isUntried: false,
 		parts: [{ key: "body", value: { item: 1 } }],
 	});
 	const call = { tool: "run_code", arguments: { code: "1" } };

@@ -24,7 +24,7 @@ def read(*texts: str, named: str = "", later: str = "") -> Evidence:
 class TestConcern(unittest.TestCase):
 	def judge(self, policy, arguments, *texts, caution=Caution.STANDARD, **more):
 		concern = find_concern(policy, arguments, read(*texts, **more), caution)
-		return concern and [(each.parameter, each.origin) for each in concern.findings]
+		return concern and [(each.parameter, each.origin) for each in concern.values]
 
 	def test_without_untrusted_content_nothing_is_asked(self):
 		self.assertIsNone(self.judge(UNDECLARED, {"to": "mallory@evil.example"}))
@@ -91,7 +91,14 @@ class TestConcern(unittest.TestCase):
 
 	def test_values_inside_lists_and_objects_are_found_by_their_key(self):
 		call = {"documents": [{"owner": {"to": "mallory@evil.example"}}, {"public": True, "to": None}]}
-		self.assertEqual(self.judge(SEND, call, MAIL), [("to", "mail 0")])
+		self.assertEqual(self.judge(SEND, call, MAIL), [("documents.owner.to", "mail 0")])
+		attached = ToolPolicy(Effect.EXTERNAL, frozenset(["files"]))
+		self.assertEqual(self.judge(attached, {"files": [{"name": "13"}]}, MAIL), [("files.name", "mail 0")])
+
+	def test_a_flag_that_is_set_is_a_value(self):
+		publish = ToolPolicy(Effect.WRITE, frozenset(["public"]))
+		self.assertEqual(self.judge(publish, {"values": {"public": True}}, MAIL), [("values.public", None)])
+		self.assertIsNone(self.judge(publish, {"values": {"public": False}}, MAIL))
 
 	def test_too_many_values_need_a_person(self):
 		self.assertIsNotNone(self.judge(FILING, {"rows": list(range(1000))}, MAIL))

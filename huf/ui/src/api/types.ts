@@ -213,6 +213,8 @@ export interface ExternalRequest {
 	headers?: JsonObject;
 	body?: Json;
 	arguments?: JsonObject;
+	/** Set for a call that was not tried, although it writes here. */
+	note?: string;
 }
 
 /** What a call would do: a request, or changes of documents, other tables and what would be sent. */
@@ -224,6 +226,12 @@ export interface Difference {
 }
 
 export type DraftStatus = "Pending" | "Approved" | "Applied" | "Rejected" | "Failed" | "Expired";
+
+/** Why a call needs a person: where untrusted content came from, and what it may have decided. */
+export interface Concern {
+	origins: string[];
+	values: { parameter: string; value: string; origin: string | null }[];
+}
 
 export interface Draft {
 	draft: string;
@@ -240,6 +248,7 @@ export interface Draft {
 	arguments: JsonObject;
 	edited_arguments: JsonObject | null;
 	difference: Difference | null;
+	concern: Concern | null;
 	digest: string;
 	reference_doctype: string | null;
 	reference_name: string | null;
