@@ -7,6 +7,7 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.queries import records, search
+from huf.ai.tools import untrusted
 
 MAX_ROWS = 200
 
@@ -32,6 +33,15 @@ def get_records(
 def get_record(doctype: str, name: str):
 	"""One record with the user's permissions on it and its attachments: {doc, can, files}."""
 	return records.read_record(doctype, name)
+
+
+@frappe.whitelist(methods=["POST"])
+def trust_record(doctype: str, name: str):
+	"""Trust a record that a run wrote after it had read untrusted content, or that holds such content.
+
+	For users who may write it; see `huf.ai.tools.untrusted`.
+	"""
+	return {"cleared": untrusted.trust_record(doctype, name)}
 
 
 @frappe.whitelist(methods=["GET"])

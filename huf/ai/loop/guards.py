@@ -115,15 +115,16 @@ class Stall:
 		return Verdict(StopReason.STALLED, "The agent repeated itself without getting further.", self.nudge)
 
 	def has_no_news(self, turns: Sequence[Sequence[ToolResult]]) -> bool:
-		"""Whether none of the last turns had a result that was not seen before; an empty one is no news."""
+		"""Whether none of the last turns had a new result, or made or was refused a new change; an empty result is
+		no news.
+		"""
 		seen: set[str] = set()
 		news = []
 		for turn in turns:
-			# A refusal is news as well: the run may go on without that call.
-			texts = {o.text for o in turn if o.ok and not o.is_empty}
-			texts |= {o.call.key for o in turn if o.status is CallStatus.REFUSED}
-			news.append(bool(texts - seen))
-			seen |= texts
+			learned = {o.text for o in turn if o.ok and not o.is_empty}
+			learned |= {o.call.key for o in turn if changes_something(o)}
+			news.append(bool(learned - seen))
+			seen |= learned
 		return len(news) >= self.patience and not any(news[-self.patience :])
 
 
@@ -148,7 +149,12 @@ def changes_something(tool_result: ToolResult) -> bool:
 	"""Whether it is worth looking again after a call: it changed something, here or outside, or was
 	refused."""
 	is_change = tool_result.ok and tool_result.call.effect is not Effect.READ
-	return is_change or tool_result.status is CallStatus.REFUSED
+	return is_change or is_refusal(tool_result)
+
+
+def is_refusal(tool_result: ToolResult) -> bool:
+	"""Whether a sound call was not made, for instance because a person rejected it."""
+	return tool_result.status is CallStatus.REFUSED and tool_result.call.arguments is not None
 
 
 def first_verdict(guards: Iterable[Guard], progress: Progress) -> Verdict | None:

@@ -9,6 +9,7 @@ from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import OFFLINE
 from huf.ai.storage.stops import describe_stop, read_stops
 from huf.ai.tools.sources import read_sources
+from huf.ai.tools.taint import find_origins
 
 RUN_FIELDS = [
 	"name",
@@ -79,6 +80,7 @@ TOOL_CALL_FIELDS = [
 	"duration_ms",
 	"call_id",
 	"reason",
+	"origin",
 ]
 
 
@@ -144,7 +146,10 @@ def list_undos(run: str) -> list[str]:
 
 
 def read_timeline(run: str) -> dict:
-	"""{run, steps: [{step, model_calls, tool_calls}], children, undos, changes}. Raises PermissionError."""
+	"""{run, steps: [{step, model_calls, tool_calls}], children, undos, changes}. Raises PermissionError.
+
+	`untrusted` of the run, and `origin` of a call: where untrusted content came from.
+	"""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	model_calls = [
 		describe_model_call(row) for row in read_call_rows("Agent LLM Call", run, MODEL_CALL_FIELDS)
@@ -155,7 +160,7 @@ def read_timeline(run: str) -> dict:
 		"Agent Run", filters={"parent_run": run}, fields=["name", "agent", "status"], order_by="creation asc"
 	)
 	return {
-		"run": describe_runs([run])[run],
+		"run": {**describe_runs([run])[run], "untrusted": list(find_origins(run))},
 		"steps": [
 			{
 				"step": step,
