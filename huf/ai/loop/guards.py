@@ -115,8 +115,9 @@ class Stall:
 		return Verdict(StopReason.STALLED, "The agent repeated itself without getting further.", self.nudge)
 
 	def has_no_news(self, turns: Sequence[Sequence[ToolResult]]) -> bool:
-		"""Whether none of the last turns had a new result, or made or was refused a new change; an empty result is
-		no news.
+		"""Whether none of the last turns had a new result, or made or was refused a new change.
+
+		An empty result is no news.
 		"""
 		seen: set[str] = set()
 		news = []

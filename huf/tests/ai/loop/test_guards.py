@@ -110,7 +110,7 @@ class TestStall(LoopTestCase):
 		self.assertEqual(outcome.stop_reason, StopReason.STALLED)
 
 	def test_calls_that_a_person_refuses_are_no_stall(self):
-		async def approve(step, call):
+		async def approve(step, call, later):
 			return replace(call, error="Rejected.") if call.tool.name == "send" else call
 
 		turns = [calls("look"), *(calls("send", n) for n in range(4)), calls("look")]

@@ -11,6 +11,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
+from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_origins
 from huf.ai.tools.untrusted import trust_record
 from huf.ai.triggers.webhooks import Delivery, accept_delivery
@@ -67,12 +68,14 @@ SECRET = "the secret of this test"
 SENT: list[dict] = []
 
 
+@tool()
 def publish(**arguments) -> str:
 	"""A tool whose author declared nothing."""
 	SENT.append(arguments)
 	return "done"
 
 
+@tool(effect="read")
 def read_labels() -> dict:
 	"""A tool that says itself that strangers wrote its result."""
 	return {"labels": [STRANGER], "untrusted": True}
@@ -88,6 +91,13 @@ class TaintCase(TriggerTestCase):
 		self.model = make_model(self.server)
 		self.person = make_user("Huf User", "System Manager")
 		SENT.clear()
+		self.addCleanup(self.forget)
+
+	def forget(self):
+		"""Other tests read to-dos and notes as well."""
+		frappe.db.rollback()
+		frappe.db.delete("Agent Untrusted Record")
+		frappe.db.commit()
 
 	def run_agent(self, *answers, tools: tuple[str, ...], prompt: str | None = None, **values) -> dict:
 		"""A person asks an agent to read the stranger's page; the model does what is scripted."""
