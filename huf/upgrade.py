@@ -50,6 +50,7 @@ def label_old_results() -> None:
 	if not frappe.db.exists("Agent Tool Call", {"origin": ["is", "set"]}):
 		frappe.db.sql(
 			"""update `tabAgent Tool Call` set origin = tool
-			where effect = 'external' and status = 'Success'"""
+			where effect = 'external' and status = 'Success'
+			"""
 		)
 		frappe.db.commit()

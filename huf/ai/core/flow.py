@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from huf.ai.core.types import Effect
@@ -67,11 +67,17 @@ class Text:
 		return 0 < at < len(text) and is_word_char(text[at - 1]) and is_word_char(text[at])
 
 	@cached_property
-	def words(self) -> str:
-		return f" {' '.join(WORD.findall(self.plain))} "
+	def shingles(self) -> frozenset[int]:
+		return frozenset(map(hash, list_shingles(self.plain)))
 
-	def has_words(self, words: str) -> bool:
-		return f" {words} " in self.words
+	def has_shingle(self, words: str) -> bool:
+		return hash(words) in self.shingles
+
+
+@lru_cache(maxsize=64)
+def index_text(text: str) -> Text:
+	"""A Text that is made once: the results of a run's earlier calls are compared with each later call."""
+	return Text(text)
 
 
 def normalize(text: str) -> str:
@@ -135,9 +141,9 @@ class Evidence:
 					if part in each.text:
 						return each.origin, part
 		for words in list_shingles(text):
-			if not self.named.has_words(words):
+			if not self.named.has_shingle(words):
 				for each in (*self.untrusted, *self.later):
-					if each.text.has_words(words):
+					if each.text.has_shingle(words):
 						return each.origin, words
 		return None
 
@@ -173,7 +179,8 @@ class ToolPolicy:
 @dataclass(frozen=True)
 class UnnamedValue:
 	"""A value of a call that the person did not name, and where it comes from; None: it was not read
-	anywhere."""
+	anywhere.
+	"""
 
 	parameter: str
 	value: str
@@ -183,7 +190,8 @@ class UnnamedValue:
 @dataclass(frozen=True)
 class Concern:
 	"""Why a call needs a person: the untrusted content in the run, and what in the call it may have
-	decided."""
+	decided.
+	"""
 
 	origins: tuple[str, ...]
 	values: tuple[UnnamedValue, ...] = ()
@@ -210,7 +218,8 @@ def judge_value(
 	policy: ToolPolicy, path: Sequence[str], value: str, evidence: Evidence
 ) -> UnnamedValue | None:
 	"""What is wrong with one value. A sensitive one must be named; another must not carry out what was
-	read."""
+	read.
+	"""
 	if evidence.is_named(value):
 		return None
 	parameter = ".".join(path)

@@ -148,7 +148,8 @@ def repeats(turns: Sequence[Sequence[ToolResult]]) -> bool:
 
 def changes_something(tool_result: ToolResult) -> bool:
 	"""Whether it is worth looking again after a call: it changed something, here or outside, or was
-	refused."""
+	refused.
+	"""
 	is_change = tool_result.ok and tool_result.call.effect is not Effect.READ
 	return is_change or is_refusal(tool_result)
 

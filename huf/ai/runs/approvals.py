@@ -85,7 +85,8 @@ class Approvals:
 
 	def find_concern(self, call: Call) -> Concern | None:
 		"""Why untrusted content in the run means that a person must allow this call (see
-		`huf.ai.core.flow`)."""
+		`huf.ai.core.flow`).
+		"""
 		tool = None if call.effect is Effect.READ else self.tools.get(call.request.name)
 		return tool.find_concern(call.arguments or {}) if tool and tool.find_concern else None
 

@@ -134,7 +134,8 @@ def is_search_result(row, urls: list[str]) -> bool:
 
 def drop_allowed(row, arguments: Mapping[str, Any], hosts: list[str]) -> dict:
 	"""The arguments without addresses of the agent's own mail domains; a field that is set, under its
-	name."""
+	name.
+	"""
 	if row.types == "Set Value":
 		return {arguments.get("fieldname") or "value": arguments.get("value")}
 	return {

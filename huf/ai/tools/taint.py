@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import frappe
 
-from huf.ai.core.flow import Evidence, ReadText, Text
+from huf.ai.core.flow import Evidence, ReadText, Text, index_text
 from huf.ai.storage.untrusted_records import find_marked, find_outsider
 from huf.ai.tools.reads import MAIL_DOCTYPES
 
@@ -157,13 +157,12 @@ def read_calls(conversation: str | None) -> list:
 
 
 def to_texts(found: list[tuple[str, str]]) -> list[ReadText]:
-	"""One text per origin, up to MAX_READ_CHARS of the latest."""
-	by_origin: dict[str, list[str]] = {}
-	room = MAX_READ_CHARS
+	"""The texts with their origins, up to MAX_READ_CHARS of the latest."""
+	texts, room = [], MAX_READ_CHARS
 	for origin, text in reversed(found):
-		by_origin.setdefault(origin, []).append(text[:room])
+		texts.append(ReadText(origin, index_text(text[:room])))
 		room = max(0, room - len(text))
-	return [ReadText(origin, Text(*texts)) for origin, texts in by_origin.items()]
+	return texts
 
 
 def find_mail(run: str | None) -> str | None:
