@@ -174,8 +174,7 @@ def add_indexes():
 
 
 def refresh_definitions():
-	"""Rebuild tool definitions and declarations, because DocTypes may have new fields, and code may
-	declare more.
+	"""Rebuild tool definitions and declarations: DocTypes may have new fields, code may declare more.
 
 	A tool whose function or DocType is gone keeps its old ones.
 	"""

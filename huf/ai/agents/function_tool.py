@@ -86,9 +86,7 @@ def create_function_tool(
 	and the function raise, and ToolError where the arguments do not fit `parameters` (a JSON schema).
 	`request` returns what a call would send; `label`: where untrusted content in a result comes from.
 	"""
-	calls = ToolFunction(
-		name, parameters, function, admit, result_limit, request, types == RUN_AGENT, label
-	)
+	calls = ToolFunction(name, parameters, function, admit, result_limit, request, types == RUN_AGENT, label)
 	return EffectTool(
 		name=name,
 		description=description,

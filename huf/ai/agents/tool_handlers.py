@@ -14,7 +14,7 @@ from huf.ai.knowledge.search import search_knowledge
 from huf.ai.mcp_client import connections
 from huf.ai.tools import custom_functions, document_tools, messages, registry
 from huf.ai.tools.sources import number_results
-from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, READ_DOCUMENT
+from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, NOTIFY, READ_DOCUMENT, SEND_MAIL
 
 RunChild = Callable[[str, str], Awaitable[dict]]
 """Runs another agent as a tool call of the present run: (agent name, prompt) -> {run, status, response,
@@ -193,7 +193,7 @@ HANDLERS: dict[str, Callable] = {
 	KNOWLEDGE: handle_search_knowledge,
 	"Speech to Text": handle_speech_to_text,
 	MCP_TOOL: handle_mcp_tool,
-	"Send Mail": handle_send_mail,
-	"Notify": handle_notify,
+	SEND_MAIL: handle_send_mail,
+	NOTIFY: handle_notify,
 }
 """By type; Run Agent has none here, because its handler needs a `RunChild`."""

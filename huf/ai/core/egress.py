@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from huf.ai.core.text_decoding import EMAIL_ADDRESS
+
 URL_ARGUMENTS = ("url", "urls", "link", "address")
 TYPES_WITHOUT_DESTINATION = ("Run Agent", "Speech to Text")
 """External tool types without a destination of the model's choice; a called agent checks its own tools."""
@@ -54,5 +56,6 @@ def is_allowed_host(host: str, hosts: Iterable[str]) -> bool:
 
 def is_allowed_address(value: str, hosts: Iterable[str]) -> bool:
 	"""Whether an e-mail address belongs to a domain of the list, which is written as @example.com."""
-	_, at, domain = value.strip().lower().rpartition("@")
-	return bool(at) and f"@{domain}" in {each.strip().lower() for each in hosts}
+	address = value.strip().lower()
+	_, _, domain = address.rpartition("@")
+	return bool(EMAIL_ADDRESS.fullmatch(address)) and f"@{domain}" in {each.strip().lower() for each in hosts}

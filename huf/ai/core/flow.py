@@ -2,8 +2,7 @@
 
 Anyone who writes a mail, a page or a file can write instructions into it, and a model may follow them. A call
 is therefore judged by where its values come from. What the person or the agent's settings name is theirs.
-What
-repeats untrusted content was decided by a stranger, and what nobody named may have been.
+What repeats untrusted content was decided by a stranger, and what nobody named may have been.
 """
 
 import re
@@ -113,9 +112,8 @@ class ReadText:
 class Evidence:
 	"""What a run has read, by author.
 
-	`named`: what the person wrote to the agent, and the agent's settings. `later`: this site's own data
-	that was
-	read after untrusted content, which may have had it read.
+	`named`: what the person wrote to the agent, and the agent's settings. `later`: this site's own data that
+	was read after untrusted content, which may have had it read.
 	"""
 
 	named: Text
@@ -163,8 +161,8 @@ class ToolPolicy:
 	"""What is declared about the calls of a tool.
 
 	`sensitive`: the parameters that decide where something goes or who is affected; None: not declared, so
-	all
-	of them are. `destructive`: a call deletes, or changes passwords, sharing, roles or what others act on.
+	all of them are. `destructive`: a call deletes, or changes passwords, sharing, roles or what others act
+	on.
 	"""
 
 	effect: Effect
@@ -178,9 +176,7 @@ class ToolPolicy:
 
 @dataclass(frozen=True)
 class UnnamedValue:
-	"""A value of a call that the person did not name, and where it comes from; None: it was not read
-	anywhere.
-	"""
+	"""A value of a call that the person did not name. `origin`: where the run has read it, or None."""
 
 	parameter: str
 	value: str
@@ -189,9 +185,7 @@ class UnnamedValue:
 
 @dataclass(frozen=True)
 class Concern:
-	"""Why a call needs a person: the untrusted content in the run, and what in the call it may have
-	decided.
-	"""
+	"""Why a call needs a person: where untrusted content came from, and what in the call it may decide."""
 
 	origins: tuple[str, ...]
 	values: tuple[UnnamedValue, ...] = ()
@@ -217,9 +211,7 @@ def find_concern(
 def judge_value(
 	policy: ToolPolicy, path: Sequence[str], value: str, evidence: Evidence
 ) -> UnnamedValue | None:
-	"""What is wrong with one value. A sensitive one must be named; another must not carry out what was
-	read.
-	"""
+	"""What is wrong with one value: a sensitive one is not named, or another carries out what was read."""
 	if evidence.is_named(value):
 		return None
 	parameter = ".".join(path)

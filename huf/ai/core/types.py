@@ -263,9 +263,7 @@ class Call:
 class ToolResult:
 	"""How a call ended.
 
-	`stopped`: a guard stopped the run in the middle of it. `cached`: it is an earlier call's result.
-	`origins`:
-	where untrusted content in it came from.
+	`stopped`: a guard broke it off. `cached`: an earlier call's result. `origins`: of untrusted content.
 	"""
 
 	call: Call
@@ -291,11 +289,8 @@ class ToolResult:
 		return shorten(self.text, MAX_RESULT_CHARS)
 
 	def as_dict(self) -> dict[str, Any]:
-		return {
-			"tool": self.call.request.name,
-			"status": self.status.value,
-			"result": shorten(self.text, 2000),
-		}
+		result = shorten(self.text, 2000)
+		return {"tool": self.call.request.name, "status": self.status.value, "result": result}
 
 	def as_message(self) -> dict:
 		return {"role": "tool", "tool_call_id": self.call.request.id, "content": self.text}

@@ -147,9 +147,7 @@ def repeats(turns: Sequence[Sequence[ToolResult]]) -> bool:
 
 
 def changes_something(tool_result: ToolResult) -> bool:
-	"""Whether it is worth looking again after a call: it changed something, here or outside, or was
-	refused.
-	"""
+	"""Whether looking again makes sense after a call: it changed something, also outside, or was refused."""
 	is_change = tool_result.ok and tool_result.call.effect is not Effect.READ
 	return is_change or is_refusal(tool_result)
 

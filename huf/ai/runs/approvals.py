@@ -84,9 +84,7 @@ class Approvals:
 		return call.tool.needs_approval or is_asked or bool(self.find_concern(call))
 
 	def find_concern(self, call: Call) -> Concern | None:
-		"""Why untrusted content in the run means that a person must allow this call (see
-		`huf.ai.core.flow`).
-		"""
+		"""Why this call needs a person because of untrusted content in the run (`huf.ai.core.flow`)."""
 		tool = None if call.effect is Effect.READ else self.tools.get(call.request.name)
 		return tool.find_concern(call.arguments or {}) if tool and tool.find_concern else None
 

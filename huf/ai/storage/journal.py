@@ -326,8 +326,7 @@ class RunJournal:
 			self.changes.begin()
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None:
-		"""After a tool call: commit its row together with what it wrote. A failed call is rolled back and
-		keeps its row.
+		"""After a tool call: commit its row together with what it wrote; of a failed call only the row.
 
 		The row of a read is committed with what follows at once, the next call or the step, unless calls run
 		concurrently. Raises LeaseLost, with nothing written, if another worker has the run, and RunHeld where

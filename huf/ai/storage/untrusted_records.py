@@ -25,9 +25,7 @@ def mark_record(doctype: str, name: str, origins: Sequence[str], run: str | None
 
 
 def find_marked(doctype: str, names: Iterable[str] | None) -> str | None:
-	"""Where the content of one of these records came from; None: trusted. `names` None: any of the
-	DocType.
-	"""
+	"""Where the content of one of these records came from; None: trusted. Without `names`: any record."""
 	filters: dict = {"reference_doctype": doctype, "cleared_by": ["is", "not set"]}
 	if names is not None:
 		filters["reference_name"] = ["in", list(names)[:MAX_NAMES]]

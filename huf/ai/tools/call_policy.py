@@ -10,6 +10,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.egress import (
+	GATEWAY_TYPES,
 	MAX_FOLLOWED_LINKS,
 	TOOLS_WITH_FIXED_DESTINATION,
 	TYPES_WITHOUT_DESTINATION,
@@ -22,7 +23,7 @@ from huf.ai.core.egress import (
 from huf.ai.core.flow import Caution, Concern, Evidence, ToolPolicy, find_concern
 from huf.ai.core.types import Effect
 from huf.ai.tools.taint import CALLS, find_origins, read_evidence
-from huf.ai.tools.types import CODE_TYPES, NO_PARAMETERS
+from huf.ai.tools.types import CODE_TYPES, MCP_TOOL, NO_PARAMETERS, NOTIFY, SEND_MAIL
 
 HTTP_TYPES = ("GET", "POST")
 DESTRUCTIVE_TYPES = (
@@ -100,6 +101,9 @@ def find_caution(agent, origins: tuple[str, ...]) -> Caution:
 
 
 def is_link_tool(row) -> bool:
+	"""Whether the destination alone decides; for a gateway unless its calls are declared."""
+	if row.types in GATEWAY_TYPES:
+		return not (row.sensitive_parameters or row.destructive)
 	return row.types in HTTP_TYPES or (
 		row.types == "App Provided" and "open_url" in (row.function_path, row.tool_name)
 	)
@@ -107,10 +111,13 @@ def is_link_tool(row) -> bool:
 
 def is_known_destination(row, arguments: Mapping[str, Any], hosts: list[str], evidence: Evidence) -> bool:
 	"""Whether all links go to hosts of the agent or the tool, or were named, or found by a web search."""
-	urls, allowed = list_urls(arguments), [*hosts, parse_host(row.base_url or "")]
+	urls, own_host = list_urls(arguments), parse_host(row.base_url or "")
+	reached = [parse_host(url, row.base_url) for url in urls]
+	if row.types in GATEWAY_TYPES:
+		return all(is_allowed_host(host, hosts) for host in [own_host, *reached])
 	if not urls:
-		return bool(row.base_url)
-	if all(is_allowed_host(parse_host(url, row.base_url), allowed) for url in urls):
+		return bool(own_host)
+	if all(is_allowed_host(host, [*hosts, own_host]) for host in reached):
 		return True
 	if row.types == "POST" or not is_plain_link(arguments):
 		return False
@@ -133,9 +140,7 @@ def is_search_result(row, urls: list[str]) -> bool:
 
 
 def drop_allowed(row, arguments: Mapping[str, Any], hosts: list[str]) -> dict:
-	"""The arguments without addresses of the agent's own mail domains; a field that is set, under its
-	name.
-	"""
+	"""The arguments without addresses of the agent's own mail domains; a field that is set, by its name."""
 	if row.types == "Set Value":
 		return {arguments.get("fieldname") or "value": arguments.get("value")}
 	return {
@@ -151,12 +156,15 @@ def drop_allowed(row, arguments: Mapping[str, Any], hosts: list[str]) -> dict:
 def build_policy(row, arguments: Mapping[str, Any]) -> ToolPolicy:
 	"""The policy of a tool's calls, from its declarations or its type."""
 	effect = Effect(row.effect or Effect.EXTERNAL)
-	if row.types in CODE_TYPES:
+	if row.types in (*CODE_TYPES, MCP_TOOL):
 		if row.documents_only and not row.sensitive_parameters:
 			return ToolPolicy(effect, frozenset(), bool(row.destructive))
 		return ToolPolicy(effect, parse_sensitive(row.sensitive_parameters), bool(row.destructive))
 	if row.types in HTTP_TYPES:
 		return ToolPolicy(effect, frozenset(["url"]))
+	if row.types in (SEND_MAIL, NOTIFY):
+		# A notification stays on the site, so its text may repeat what was read.
+		return ToolPolicy(Effect.WRITE if row.types == NOTIFY else effect, frozenset(["to"]))
 	doctype = row.reference_doctype or arguments.get("doctype")
 	if row.types in DESTRUCTIVE_TYPES or doctype in PROTECTED_DOCTYPES:
 		return ToolPolicy(effect, None, destructive=True)

@@ -31,18 +31,14 @@ FOLDER = "huf_tools"
 class Declarations:
 	"""What the author of a tool says about its calls.
 
-	Without any, it counts as external, its results as outside content, and all of its parameters as
-	sensitive.
+	Without any, it counts as external, its results as outside content, all parameters as sensitive.
 
-	`untrusted_result`: results carry text that others wrote, also as names and labels; None: as for the
-	effect.
-	`sensitive`: parameters that decide where something goes or who is affected, such as a recipient, an
-	account,
-	an amount, a role or a link; None: all. `destructive`: a call deletes, or changes passwords, sharing,
-	roles or
-	what others act on. `documents_only`: a call changes nothing but documents, through Frappe, so an
-	approval can
-	do a dry run and show the real difference; other approvals show the arguments and run nothing.
+	`untrusted_result`: results carry text that others wrote, also as names and labels. `sensitive`:
+	parameters that decide where something goes or who is affected, such as a recipient, an account, an
+	amount, a role or a link; None: all. `destructive`: a call deletes, or changes passwords, sharing, roles
+	or what others act on. `documents_only`: a call changes nothing but documents, through Frappe, so an
+	approval can do a dry run and show the real difference; other approvals show the arguments and run
+	nothing.
 	"""
 
 	effect: Effect = Effect.EXTERNAL
@@ -59,7 +55,10 @@ def declare(
 	destructive: bool = False,
 	documents_only: bool = False,
 ) -> Declarations:
-	"""Declarations as written, with defaults filled in. Raises ValueError for an unknown effect."""
+	"""Declarations with defaults filled in; `untrusted_result` None: as for the effect.
+
+	Raises ValueError for an unknown effect.
+	"""
 	if effect is None:
 		effect = Effect.WRITE if documents_only else Effect.EXTERNAL
 	effect = Effect(effect)
@@ -83,7 +82,7 @@ class CodeTool:
 	app: str
 	description: str
 	parameters: dict
-	declared: "Declarations"
+	declared: Declarations
 	function: Callable
 
 	@property
@@ -127,8 +126,7 @@ def tool(
 ) -> Callable[[Callable], Callable]:
 	"""Mark a function as a tool. Omitted values come from its name, docstring and signature.
 
-	`declared`: what is known of its calls, see `Declarations`. A tool without them is treated with most
-	caution.
+	`declared`: what is known of its calls, see `Declarations` and `declare`.
 	"""
 
 	def mark(function: Callable) -> Callable:

@@ -1,8 +1,6 @@
-"""Finds untrusted content in the context of a run, and sorts what the run has read by author. Changes
-nothing.
+"""Finds untrusted content in the context of a run, and sorts by author what the run has read.
 
-All of it is derived from the record: the calls of the run's conversation, its messages, what started it,
-and the
+All is derived from the record: the calls of the run's conversation, its messages, what started it, and the
 runs that called it. So a resumed, replayed or branched run is judged as the first one was.
 """
 
@@ -21,8 +19,10 @@ RUNS = """(run.conversation = %(conversation)s or run.name in (
 """SQL: a condition for the runs of a conversation, and of those that it was branched from."""
 CALLS = f"from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run where {RUNS}"
 """SQL: the calls of these runs."""
-CHANNELS = ("mail", "webhook")
-"""Channels of conversations in which outsiders speak."""
+CHANNELS = {"mail": "mail", "webhook": "webhook", "mcp": "a connected program"}
+"""Channels of conversations in which outsiders speak, or a program that may have read anything, with their
+origins.
+"""
 RUN_FIELDS = [
 	"name",
 	"agent",
@@ -70,7 +70,7 @@ def find_start_origin(row) -> str | None:
 	"""
 	channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
 	if channel in CHANNELS or row.reference_doctype in MAIL_DOCTYPES:
-		return channel if channel in CHANNELS else "mail"
+		return CHANNELS.get(channel, "mail")
 	if row.reference_doctype and row.reference_name:
 		doctype, names = row.reference_doctype, [row.reference_name]
 		if origin := find_marked(doctype, names) or find_outsider(doctype, names):

@@ -59,6 +59,7 @@ READ_DOCUMENT, DETAIL_SUFFIX = "Read Document", "_detail"
 KNOWLEDGE = "Search Knowledge"
 RUN_AGENT = "Run Agent"
 MCP_TOOL = "MCP Tool"
+SEND_MAIL, NOTIFY = "Send Mail", "Notify"
 CODE_TYPES = ("Custom Function", "App Provided")
 """Types whose calls run an app's own code."""
 NO_PARAMETERS = "-"
@@ -258,8 +259,8 @@ TOOL_TYPES = {
 	KNOWLEDGE: ToolType(READ, search_schema),
 	"Speech to Text": ToolType(EXTERNAL, speech_schema, "model"),
 	MCP_TOOL: ToolType(EXTERNAL, empty_schema, "mcp_connection"),
-	"Send Mail": ToolType(EXTERNAL, mail_schema),
-	"Notify": ToolType(EXTERNAL, notify_schema),
+	SEND_MAIL: ToolType(EXTERNAL, mail_schema),
+	NOTIFY: ToolType(EXTERNAL, notify_schema),
 }
 
 

@@ -111,9 +111,7 @@ def run_hooked_agents(doc, method: str) -> None:
 
 
 def mark_written(doctype: str, name: str, run: str) -> None:
-	"""Mark what a run writes after it has read untrusted content: another run that reads it has read that,
-	too.
-	"""
+	"""Mark what a run writes after it has read untrusted content, for other runs that read it."""
 	if origins := find_origins(run):
 		mark_record(doctype, name, origins, run)
 

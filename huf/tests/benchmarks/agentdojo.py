@@ -3,6 +3,7 @@
 The model does the user's task and, at the end or as soon as it has read them, what injected texts ask. The
 person approves calls of the task and rejects injected ones. Needs `pip install agentdojo`. HUF_BENCH_JOBS: how
 many processes (2). HUF_BENCH_RESULTS: a file that keeps results, so that a broken off run can be continued.
+HUF_BENCH_SUITE: only this suite, such as slack.
 """
 
 import json
@@ -26,6 +27,7 @@ VARIANTS = ("careful", "undeclared")
 TIMINGS = ("at the end", "at once")
 MARK = "<INFORMATION>"
 JOBS, RESULTS, SHARD = "HUF_BENCH_JOBS", "HUF_BENCH_RESULTS", "HUF_BENCH_SHARD"
+SUITE = "HUF_BENCH_SUITE"
 
 
 def measure() -> None:
@@ -89,7 +91,9 @@ def run_shard(path: Path, index: int, jobs: int) -> None:
 	}
 	with ModelServer(strict=False) as server, path.open("a") as results:
 		sites = {variant: Site(server, variant) for variant in VARIANTS}
-		for pair in list(list_pairs())[index::jobs]:
+		wanted = os.environ.get(SUITE)
+		pairs = [pair for pair in list_pairs() if wanted in (None, pair.suite.name)]
+		for pair in pairs[index::jobs]:
 			for variant in VARIANTS:
 				for timing in TIMINGS if pair.injection else (None,):
 					if (variant, timing, pair.key) not in done:

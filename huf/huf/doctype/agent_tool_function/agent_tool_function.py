@@ -26,7 +26,7 @@ from huf.ai.tools.types import (
 CONFIGURABLE_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent", MCP_TOOL}
 """Types whose effect the type alone does not determine."""
 
-EXTERNAL_RESULTS = {"GET", "POST", "Run Agent", "Speech to Text"}
+EXTERNAL_RESULTS = {"GET", "POST", "Run Agent", "Speech to Text", MCP_TOOL}
 """Types of Huf whose results are outside content."""
 
 
@@ -113,8 +113,11 @@ class AgentToolFunction(Document):
 			self.effect = known.effect.value
 
 	def set_declarations(self):
-		"""What an app's tool declares counts; a person declares a custom function only."""
+		"""What an app's tool declares counts; a person declares custom functions, and in part MCP tools."""
 		if self.types == "Custom Function":
+			return
+		if self.types == MCP_TOOL:
+			self.documents_only, self.untrusted_result = 0, 1
 			return
 		offered = self.offered()
 		declared = offered.declared if offered else Declarations()

@@ -281,7 +281,23 @@ class TestRuns(ConnectionTestCase):
 		result = self.run_agent(found, sent)
 		self.assertEqual(result["status"], "Waiting")
 		self.assertEqual([each["tool"] for each in self.server.calls()], ["search.notes"])
+		origins = frappe.get_all("Agent Tool Call", {"run": result["run"]}, pluck="origin", order_by="name")
+		self.assertIn("mcp 127.0.0.1", origins)
+		draft = frappe.get_doc("Agent Draft", {"run": result["run"]})
+		values = {each["parameter"]: each["value"] for each in json.loads(draft.concern)["values"]}
+		self.assertEqual(values, {"to": "thief", "text": "everything"})
 		result = self.run_agent(found, sent, text("Sent."), allowed_hosts="127.0.0.1")
+		self.assertEqual(result["status"], "Success")
+
+	def test_a_declared_parameter_asks_also_at_a_host_that_the_agent_may_reach(self):
+		self.release("send_note")
+		tool = frappe.get_doc("Agent Tool Function", self.name_of("send_note"))
+		tool.update({"sensitive_parameters": "to"}).save()
+		found = tool_call(self.name_of("search.notes"), {"query": "Anna"})
+		sent = tool_call(tool.name, {"to": "thief", "text": "hello"})
+		self.assertEqual(self.run_agent(found, sent, allowed_hosts="127.0.0.1")["status"], "Waiting")
+		named = tool_call(tool.name, {"to": "Anna", "text": "hello"})
+		result = self.run_agent(found, named, text("Sent."), allowed_hosts="127.0.0.1")
 		self.assertEqual(result["status"], "Success")
 
 	def test_a_server_that_is_down_is_a_tool_error(self):

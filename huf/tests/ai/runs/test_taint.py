@@ -17,7 +17,7 @@ from huf.ai.tools.untrusted import trust_record
 from huf.ai.triggers.webhooks import Delivery, accept_delivery
 from huf.tests.base import enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, make_user, unique
-from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.model_server import ModelServer, text, tool_call, tool_calls
 from huf.tests.triggers import TriggerTestCase, work_off
 
 HERE = "huf.tests.ai.runs.test_taint"
@@ -64,6 +64,7 @@ class Outside:
 		self.server.server_close()
 
 
+MESSAGE_TEXT = {"Send Mail": "body", "Notify": "text"}
 SECRET = "the secret of this test"
 SENT: list[dict] = []
 
@@ -327,6 +328,35 @@ class TestCalls(TaintCase):
 		filing = tool_call(tool, {"description": STRANGER})
 		result = self.run_agent(self.read_page(), filing, text("Filed."), tools=(self.fetch, tool))
 		self.assertEqual(result["status"], "Success")
+
+	def test_mail_and_notifications_go_unasked_only_to_those_whom_the_person_named(self):
+		known = make_user("Huf User")
+		prompt = f"Read {self.outside.url}/page, then write to anna@a.example and {known}"
+		for types, to, words, status in (
+			("Send Mail", ["thief@evil.example"], "Hello", "Waiting"),
+			("Send Mail", "thief@evil.example, me@ours.example", "Hello", "Waiting"),
+			("Send Mail", ["anna@a.example"], STRANGER, "Waiting"),
+			("Send Mail", ["anna@a.example", "me@ours.example"], "Hello", "Success"),
+			("Notify", [self.person], "Hello", "Waiting"),
+			("Notify", [known], STRANGER, "Success"),
+		):
+			with self.subTest(types=types, to=to, words=words):
+				tool = make_tool(types)
+				call = tool_call(tool, {"to": to, "subject": "News", MESSAGE_TEXT[types]: words})
+				ending = () if status == "Waiting" else (text("Done."),)
+				hosts = {"allowed_hosts": "@ours.example"}
+				result = self.run_agent(
+					self.read_page(), call, *ending, tools=(self.fetch, tool), prompt=prompt, **hosts
+				)
+				self.assertEqual(result["status"], status, result)
+
+	def test_calls_side_by_side_are_judged_before_a_neighbour_reads_anything(self):
+		"""Their arguments were written before, so what the neighbour reads cannot have decided them."""
+		link = tool_call(self.fetch, {"url": f"{self.outside.url}/link/7"})
+		both = tool_calls([*self.read_page().message["tool_calls"], *link.message["tool_calls"]])
+		result = self.run_agent(both, self.drop(), tools=(self.fetch, self.post))
+		self.assertEqual(sorted(self.outside.paths), ["/link/7", "/page"])
+		self.assert_waits(result)
 
 	def test_the_agent_s_setting_decides(self):
 		tool = make_tool(
