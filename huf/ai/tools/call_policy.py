@@ -83,7 +83,8 @@ def find_call_concern(row, agent, arguments: dict) -> Concern | None:
 	evidence = read_evidence(run, " ".join(hosts))
 	if is_link_tool(row) and is_known_destination(row, arguments, hosts, evidence):
 		return None
-	return find_concern(build_policy(row, arguments), drop_allowed(row, arguments, hosts), evidence, caution)
+	judged = drop_allowed(name_values(row, arguments), hosts)
+	return find_concern(build_policy(row, arguments), judged, evidence, caution)
 
 
 def is_exempt(row) -> bool:
@@ -139,18 +140,23 @@ def is_search_result(row, urls: list[str]) -> bool:
 	return opened <= MAX_FOLLOWED_LINKS and all(any(f'"{url}"' in text for text in listed) for url in urls)
 
 
-def drop_allowed(row, arguments: Mapping[str, Any], hosts: list[str]) -> dict:
-	"""The arguments without addresses of the agent's own mail domains; a field that is set, by its name."""
+def drop_allowed(value: Any, hosts: list[str]) -> Any:
+	"""Arguments without the user's own name and the addresses of the agent's own mail domains: what goes
+	there harms nobody.
+	"""
+	if isinstance(value, Mapping):
+		return {key: drop_allowed(each, hosts) for key, each in value.items()}
+	if isinstance(value, list):
+		return [drop_allowed(each, hosts) for each in value]
+	is_own = isinstance(value, str) and (value == frappe.session.user or is_allowed_address(value, hosts))
+	return None if is_own else value
+
+
+def name_values(row, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+	"""The arguments; a field that is set, by its name."""
 	if row.types == "Set Value":
 		return {arguments.get("fieldname") or "value": arguments.get("value")}
-	return {
-		key: [each for each in value if not is_allowed_address(str(each), hosts)]
-		if isinstance(value, list)
-		else None
-		if isinstance(value, str) and is_allowed_address(value, hosts)
-		else value
-		for key, value in arguments.items()
-	}
+	return arguments
 
 
 def build_policy(row, arguments: Mapping[str, Any]) -> ToolPolicy:

@@ -54,17 +54,19 @@ class TestProfile(SiteTestCase):
 		frappe.db.rollback()
 
 	def test_huf_users_see_agents_but_not_their_instructions_and_settings(self):
+		frappe.db.set_value("Agent", self.agent, "caution", "Off")
 		with acting_as(self.user):
 			self.assertIn(self.agent, [each["name"] for each in agent.get_overview()])
 			doc = frappe.get_doc("Agent", self.agent)
 			doc.apply_fieldlevel_read_permissions()
-			self.assertEqual((doc.get("instructions"), doc.agent_name), (None, self.agent))
+			self.assertEqual((doc.get("instructions"), doc.get("caution")), (None, None))
+			self.assertEqual(doc.agent_name, self.agent)
 			self.assertNotIn("SECRET", str(frappe.get_list("Agent", fields=["*"], order_by="name asc")))
 		manager = make_user("Huf Manager")
 		with acting_as(manager):
 			doc = frappe.get_doc("Agent", self.agent)
 			doc.apply_fieldlevel_read_permissions()
-			self.assertEqual(doc.instructions, "SECRET-INSTRUCTIONS")
+			self.assertEqual((doc.instructions, doc.caution), ("SECRET-INSTRUCTIONS", "Off"))
 			doc.instructions = "New"
 			doc.save()
 		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "New")

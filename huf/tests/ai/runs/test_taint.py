@@ -307,7 +307,7 @@ class TestCalls(TaintCase):
 		)
 		self.assertEqual((result["status"], SENT), ("Success", [{"text": "Hi"}]))
 
-	def test_deleting_publishing_assigning_and_users_need_a_person_and_filing_does_not(self):
+	def test_deleting_publishing_assigning_and_users_need_a_person_and_filing_for_oneself_does_not(self):
 		with acting_as(self.person):
 			note = make("Note", title=unique("Note"), content="x", public=0).name
 		frappe.db.commit()
@@ -317,6 +317,7 @@ class TestCalls(TaintCase):
 			("Set Value", "Note", {"name": note, "fieldname": "public", "value": 1}),
 			("Create Document", "ToDo", {"description": "x", "allocated_to": "Administrator"}),
 			("Update Document", "User", {"name": self.person, "values": {"first_name": "Mallory"}}),
+			("Delete Document", "User", {"name": self.person}),
 		):
 			with self.subTest(types=types, doctype=doctype):
 				tool = make_tool(types, reference_doctype=doctype)
@@ -325,7 +326,7 @@ class TestCalls(TaintCase):
 				)
 				self.assertEqual(result["status"], "Waiting", result)
 		tool = make_tool("Create Document", reference_doctype="ToDo")
-		filing = tool_call(tool, {"description": STRANGER})
+		filing = tool_call(tool, {"description": STRANGER, "allocated_to": self.person})
 		result = self.run_agent(self.read_page(), filing, text("Filed."), tools=(self.fetch, tool))
 		self.assertEqual(result["status"], "Success")
 
@@ -337,7 +338,7 @@ class TestCalls(TaintCase):
 			("Send Mail", "thief@evil.example, me@ours.example", "Hello", "Waiting"),
 			("Send Mail", ["anna@a.example"], STRANGER, "Waiting"),
 			("Send Mail", ["anna@a.example", "me@ours.example"], "Hello", "Success"),
-			("Notify", [self.person], "Hello", "Waiting"),
+			("Notify", [make_user("Huf User")], "Hello", "Waiting"),
 			("Notify", [known], STRANGER, "Success"),
 		):
 			with self.subTest(types=types, to=to, words=words):
