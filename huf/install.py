@@ -40,6 +40,11 @@ DEMO_TOOLS = (
 			},
 			{"fieldname": "date", "type": "string", "description": "When it is due, YYYY-MM-DD"},
 			{"fieldname": "priority", "type": "string", "options": "Low\nMedium\nHigh"},
+			{
+				"fieldname": "allocated_to",
+				"type": "string",
+				"description": "Who is to do it: the address of a user",
+			},
 		],
 	},
 	{

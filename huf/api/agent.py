@@ -14,6 +14,7 @@ from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
 from huf.ai.runs.entry import read_names, run_agent
+from huf.ai.setup.agents import make_agent
 from huf.api.wire.agui import describe_step
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_events
@@ -104,6 +105,25 @@ def describe_agent(doc) -> dict:
 def describe_tool(tool) -> dict:
 	definition = json.loads(tool.function_definition)
 	return {"name": tool.name, "description": definition["description"], "effect": tool.effect}
+
+
+@frappe.whitelist(methods=["POST"])
+def create(
+	values: dict | str,
+	doctypes: dict | str | None = None,
+	agents: list | str | None = None,
+	needs_approval: bool = False,
+):
+	"""Create an agent and its tools in one request: {name, tools}.
+
+	`doctypes` such as {"ToDo": ["list", "create"]}; `agents`: names of agents that it may call. See
+	`huf.ai.setup.agents.make_agent`.
+	"""
+	given = [frappe.parse_json(each) for each in (values, doctypes or {}, agents or [])]
+	for value, kind in zip(given, (dict, dict, list), strict=True):
+		if not isinstance(value, kind):
+			raise UsageError("values and doctypes must be JSON objects, agents a list of names.")
+	return make_agent(*given, bool(needs_approval))
 
 
 @frappe.whitelist(methods=["POST"])
