@@ -119,11 +119,11 @@ def create(
 	`doctypes` such as {"ToDo": ["list", "create"]}; `agents`: names of agents that it may call. See
 	`huf.ai.setup.agents.make_agent`.
 	"""
-	given = [frappe.parse_json(each) for each in (values, doctypes or {}, agents or [])]
-	for value, kind in zip(given, (dict, dict, list), strict=True):
-		if not isinstance(value, kind):
-			raise UsageError("values and doctypes must be JSON objects, agents a list of names.")
-	return make_agent(*given, bool(needs_approval))
+	values, by_doctype = frappe.parse_json(values), frappe.parse_json(doctypes or {})
+	names = frappe.parse_json(agents or [])
+	if not (isinstance(values, dict) and isinstance(by_doctype, dict) and isinstance(names, list)):
+		raise UsageError("values and doctypes must be JSON objects, agents a list of names.")
+	return make_agent(values, by_doctype, names, bool(needs_approval))
 
 
 @frappe.whitelist(methods=["POST"])
