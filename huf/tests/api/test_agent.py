@@ -148,7 +148,7 @@ class TestCreate(SiteTestCase):
 		self.assertEqual(again["tools"], [tool.name])
 
 	def test_what_the_user_may_not_do_leaves_nothing_behind(self):
-		wrong = ({"doctypes": {"ToDo": ["burn"]}}, {"agents": {"a": 1}}, {"doctypes": ["ToDo"]})
+		wrong = ({"doctypes": {"ToDo": ["burn"]}}, {"agents": '{"a": 1}'}, {"doctypes": '["ToDo"]'})
 		for given in wrong:
 			with self.subTest(given), self.assertRaises(UsageError):
 				api.create({"agent_name": "Never"}, **given)

@@ -60,7 +60,11 @@ class Attacks:
 		agent = {"agent_name": base, "model": model, "allow_chat": 1, "instructions": "Answer."}
 		self.agent = self.make("Agent", self.admin, **agent)["name"]
 		victim = self.people["victim"]
-		self.documents["ToDo"] = self.make("ToDo", victim, description=self.marker)["name"]
+		user = json.loads(self.send("GET", "/api/method/frappe.auth.get_logged_user", victim, None)[1])[
+			"message"
+		]
+		todo = self.make("ToDo", victim, description=self.marker, allocated_to=user)
+		self.documents["ToDo"] = todo["name"]
 		file = {"file_name": f"{base}.txt", "content": self.marker, "is_private": 1}
 		made = self.make("File", victim, **file)
 		self.documents["File"], self.file_url = made["name"], made["file_url"]
