@@ -4,6 +4,7 @@ import json
 
 import frappe
 
+from huf.ai.chat.auto import read_choice, run_routed
 from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
@@ -13,7 +14,7 @@ from huf.ai.providers.price_table import supports_vision
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_names, run_agent
+from huf.ai.runs.entry import read_names
 from huf.ai.setup.agents import make_agent
 from huf.api.wire.agui import describe_step
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
@@ -127,18 +128,20 @@ def create(
 
 
 @frappe.whitelist(methods=["POST"])
-def chat(message=None, agent=None, conversation=None, thread=None, attachments=None):
+def chat(message=None, agent=None, conversation=None, thread=None, attachments=None, route=None):
 	"""Send a message and wait for the answer. Also at /agent/chat.
 
 	Args:
 		thread: the caller's own name for a conversation.
 		attachments: Files, by name or URL.
+		route: auto, chat or agent (the default).
 
 	Returns what `run_agent_sync` returns, with `tool_results`: [{tool, arguments, result}]; status 202 if the
 	run waits for a person.
 	"""
 	try:
-		result = run_agent(build_agent_request(message, agent, conversation, thread, attachments))
+		request = build_agent_request(message, agent, conversation, thread, attachments)
+		result = run_routed(request, read_choice(route))
 	except REFUSED as error:
 		return refusal_response(error)
 	body = {**result.as_dict(), **describe_step(result.status), "tool_results": read_tool_results(result.run)}
@@ -146,14 +149,14 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 
 
 @frappe.whitelist(methods=["POST"])
-def stream(message=None, agent=None, conversation=None, thread=None, attachments=None):
+def stream(message=None, agent=None, conversation=None, thread=None, attachments=None, route=None):
 	"""Send a message; streams the run's events, which `huf.api.chat.rejoin` can resume.
 
 	Also at /agent/stream.
 	"""
 	try:
 		return stream_events(
-			follow_request(build_agent_request(message, agent, conversation, thread, attachments))
+			follow_request(build_agent_request(message, agent, conversation, thread, attachments), route)
 		)
 	except REFUSED as error:
 		return refusal_response(error)

@@ -36,12 +36,14 @@ def stream(
 	conversation: str | None = None,
 	attachments: list[str] | str | None = None,
 	is_test: bool = False,
+	route: str | None = None,
 ):
 	"""Send a message; streams the run's events (see `huf.ai.core.types.EventKind`).
 
 	`attachments`: Files, by name or URL. A new chat that `is_test` is not listed among the user's chats.
+	`route`: auto (the router decides, see `docs/router.md`), chat (without tools) or agent (the default).
 	"""
-	return stream_events(stream_chat(agent, prompt, conversation, read_names(attachments), is_test))
+	return stream_events(stream_chat(agent, prompt, conversation, read_names(attachments), is_test, route))
 
 
 @frappe.whitelist(methods=["GET"])

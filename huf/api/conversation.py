@@ -7,9 +7,9 @@ themselves.
 import frappe
 
 from huf.ai.chat import transcription
-from huf.ai.chat.messages import get_readable_conversation
 from huf.ai.core.errors import UsageError
 from huf.ai.queries import chats
+from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.storage.chats import branch_chat, read_shares, share_chat, unshare_chat
 
 MAX_ROWS = 100

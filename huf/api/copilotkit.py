@@ -14,6 +14,7 @@ import frappe
 from ag_ui.core import ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
+from huf.ai.chat.auto import read_choice, run_routed
 from huf.ai.chat.external import (
 	GivenAnswer,
 	answer_and_follow,
@@ -27,7 +28,6 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, CallStatus, RunEvent, RunResult
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
-from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
 from huf.api.wire.agui import RunEncoder, describe_step, encode_event, encode_history
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
@@ -40,7 +40,7 @@ REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
 @frappe.whitelist(methods=["POST"])
-def action(action=None, agent=None, message=None, messages=None, arguments=None, threadId=None):
+def action(action=None, agent=None, message=None, messages=None, arguments=None, threadId=None, route=None):
 	"""Run the agent (action "chat"), or call one of its tools (the tool's name and `arguments`).
 
 	Also at /copilotkit/action.
@@ -51,7 +51,7 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 	try:
 		if read_string(action, "action") == CHAT:
 			request = build_external_request(CHANNEL, agent, read_message(message, messages), thread=threadId)
-			result = run_agent(request)
+			result = run_routed(request, read_choice(route))
 			body = {
 				**result.as_dict(),
 				**describe_step(result.status),
@@ -130,7 +130,7 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 	if run_input.resume:
 		return encode_run(encoder, resume_with_answers(encoder, run_input.resume))
 	if prompt:
-		return encode_run(encoder, follow_request(request))
+		return encode_run(encoder, follow_request(request, read_forwarded(run_input).get("route")))
 	return join_thread(encoder, request, run_input.thread_id)
 
 
@@ -192,5 +192,8 @@ def read_prompt(run_input: RunAgentInput) -> str | None:
 
 
 def read_agent_name(run_input: RunAgentInput) -> str | None:
-	forwarded = run_input.forwarded_props if isinstance(run_input.forwarded_props, dict) else {}
-	return frappe.local.request.args.get("agent") or forwarded.get("agent")
+	return frappe.local.request.args.get("agent") or read_forwarded(run_input).get("agent")
+
+
+def read_forwarded(run_input: RunAgentInput) -> dict:
+	return run_input.forwarded_props if isinstance(run_input.forwarded_props, dict) else {}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import frappe
 
 from huf.ai.chat import approvals
+from huf.ai.chat.auto import read_choice, stream_routed
 from huf.ai.chat.routed import choose_agent
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
@@ -19,7 +20,7 @@ from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
 from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import run_agent, stream_agent
+from huf.ai.runs.entry import run_agent
 from huf.ai.storage import drafts
 from huf.ai.storage.live_events import first_event_number
 
@@ -70,9 +71,12 @@ def store_image(url) -> str:
 	return frappe.get_doc(values).insert().name
 
 
-def follow_request(request: AgentRequest) -> Iterator[RunEvent | None]:
-	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start."""
-	events = stream_agent(request)
+def follow_request(request: AgentRequest, route: str | None = None) -> Iterator[RunEvent | None]:
+	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start.
+
+	`route`: auto, chat or agent, see `huf.ai.chat.auto`.
+	"""
+	events = stream_routed(request, read_choice(route))
 	first = next(events)
 
 	def follow() -> Iterator[RunEvent | None]:

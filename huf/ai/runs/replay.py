@@ -142,7 +142,7 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	costs.
 	"""
 	row, recorded = read_run(run), read_recorded(run)
-	manager = AgentManager(row.agent, None, model)
+	manager = AgentManager(row.agent, None, model, is_chat=row.route == "chat")
 	messages = json.loads(row.opening)
 	context = RunContext(row.agent, messages, [StepCap(manager.steps)], Tape(recorded, replies=False))
 	agent = add_file_reader(manager.create_agent(), messages, row.conversation)

@@ -73,7 +73,8 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		raise UsageError("The prompt is empty. Write what the agent should do.")
 	agent = admission.admit(request.agent, request.user)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
-	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode)
+	is_chat = bool(request.routed and request.routed.is_chat)
+	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)
 	message_files = read_attached_files(request.attachments, request.user, manager.provider, manager.model)
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
@@ -115,7 +116,8 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	else:
 		admission.admit(row.agent, row.run_as)
 	request, mode = read_request(row), Mode(row.mode or Mode.INLINE)
-	manager = AgentManager(row.agent, row.provider, request.model, request.tier, mode)
+	is_chat = bool(request.routed and request.routed.is_chat)
+	manager = AgentManager(row.agent, row.provider, request.model, request.tier, mode, is_chat)
 	conversations = ConversationManager(row.agent, user=row.run_as)
 	conversations.conversation = row.conversation
 	if is_resumed:
@@ -127,6 +129,12 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	messages, is_long = build_messages(manager, row.conversation, request, waiting_runs)
 	store_opening(name, messages)
 	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
+
+
+def read_routed(row) -> Routed | None:
+	if not row.route:
+		return None
+	return Routed(row.confidence, tuple(json.loads(row.plan or "[]")), row.route == "chat")
 
 
 def read_request(row) -> AgentRequest:
@@ -149,6 +157,6 @@ def read_request(row) -> AgentRequest:
 		model=None if row.model == OFFLINE else row.model,
 		parent_run=row.parent_run,
 		tier=row.tier or None,
-		routed=Routed(row.confidence, tuple(json.loads(row.plan or "[]"))) if row.route else None,
+		routed=read_routed(row),
 		message_files=read_message_files(message or {}),
 	)

@@ -37,6 +37,7 @@ from huf.ai.storage.drafts import fail_lost_drafts, record_draft_result
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
+from huf.ai.storage.route_decisions import link_run
 from huf.ai.storage.rows import clip, digest, insert_row, update_row
 
 RETRY_CLAIMED = "It is being made again."
@@ -80,7 +81,7 @@ def insert_run(
 			"depth": origin.depth if origin else 0,
 			"reference_doctype": origin.reference_doctype if origin else None,
 			"reference_name": origin.reference_name if origin else None,
-			"route": "agent" if routed else None,
+			"route": routed.route if routed else None,
 			"confidence": routed.confidence if routed else 0,
 			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,
 			"started_at": now() if started else None,
@@ -90,6 +91,8 @@ def insert_run(
 		},
 		owner=request.user,
 	)
+	if routed and routed.decision:
+		link_run(routed.decision, name, routed.is_escalated, conversation)
 	return Lease(name, worker)
 
 
