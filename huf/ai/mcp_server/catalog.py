@@ -55,6 +55,10 @@ class Catalog:
 	async def get_prompt(self, ctx: ServerRequestContext, params: GetPromptRequestParams) -> HandlerResult:
 		return None
 
+	def list_skills(self) -> Sequence[Any]:
+		"""Objects with `uri` and `describe()`, as `skills.Skill`; their files are read as resources."""
+		return ()
+
 	def complete(self, params: CompleteRequestParams) -> Sequence[str] | None:
 		"""Values of an argument that begin as its text does."""
 		return None

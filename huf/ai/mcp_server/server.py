@@ -33,16 +33,20 @@ from huf.ai.mcp_server.calls import Tools
 from huf.ai.mcp_server.catalog import load_catalogs
 from huf.ai.mcp_server.documents import Documents, Knowledge
 from huf.ai.mcp_server.servers import ServerOffer
+from huf.ai.mcp_server.skills import EXTENSION as SKILLS
+from huf.ai.mcp_server.skills import Skills
 from huf.ai.mcp_server.starters import Starters
 from huf.ai.mcp_server.tasks import add_tasks
 
-CATALOGS = (Tools, Documents, Knowledge, Starters)
+CATALOGS = (Tools, Documents, Knowledge, Starters, Skills)
 PAGE_SIZE = 100
 CACHE_TTL_MS = 60_000
 """How long a client may keep a list or a resource, for itself: rights and records change."""
 CACHE_HINTS: dict[CacheableMethod, CacheHint] = dict.fromkeys(
 	get_args(CacheableMethod), CacheHint(CACHE_TTL_MS)
 )
+CACHED_RESULT = {"resultType": "complete", "ttlMs": CACHE_TTL_MS, "cacheScope": "private"}
+"""The same for methods of extensions, whose results are plain dicts."""
 STATE_TTL_S = 24 * 3600
 """How long a client may take to bring a person's answer."""
 
@@ -73,6 +77,9 @@ def create_server(offer: ServerOffer, carried: CarriedContext) -> Server:
 		on_completion=guard(handlers.complete),
 	)
 	add_tasks(server, guard)
+	server.extensions[SKILLS] = {}
+	server.add_request_handler("skills/list", PaginatedRequestParams, guard(handlers.list_skills))
+	server.add_request_handler("skills/get", ReadResourceRequestParams, guard(handlers.get_skill))
 	security = RequestStateSecurity(
 		keys=[get_encryption_key()], ttl=STATE_TTL_S, bind_principal=lambda ctx: frappe.session.user
 	)
@@ -149,6 +156,18 @@ class Handlers:
 			if (result := await catalog.get_prompt(ctx, params)) is not None:
 				return result
 		raise MCPError(code=INVALID_PARAMS, message=f"Unknown prompt: {params.name}")
+
+	async def list_skills(self, ctx: ServerRequestContext, params: PaginatedRequestParams) -> HandlerResult:
+		items, cursor = cut_page((each.list_skills() for each in self.catalogs), params)
+		skills = [each.describe() for each in items]
+		return {"skills": skills, **CACHED_RESULT, **({"nextCursor": cursor} if cursor else {})}
+
+	async def get_skill(self, ctx: ServerRequestContext, params: ReadResourceRequestParams) -> HandlerResult:
+		skills = (skill for each in self.catalogs for skill in each.list_skills())
+		for skill in skills:
+			if skill.uri == params.uri:
+				return {"skill": skill.describe(), **CACHED_RESULT}
+		raise MCPError(code=INVALID_PARAMS, message="Skill not found", data={"uri": params.uri})
 
 	async def complete(self, ctx: ServerRequestContext, params: CompleteRequestParams) -> CompleteResult:
 		found = (catalog.complete(params) for catalog in self.catalogs)

@@ -22,9 +22,8 @@ MISSING = "There is no MCP server at this address that you may use."
 class ServerOffer:
 	"""What one server offers. `tools`: names of Agent Tool Function records, which run as tools of `agent`.
 
-	`background`:
-	which of them become tasks (NEVER, IF_POSSIBLE, ALWAYS). `agents` and `sources`: None means all that the
-	user may use.
+	`background`: which of them become tasks (NEVER, IF_POSSIBLE, ALWAYS). `agents`, `sources` and `packs`:
+	None means all that the user may use. `skills`: agents whose instructions everyone here may read.
 	"""
 
 	name: str = "Huf"
@@ -35,6 +34,8 @@ class ServerOffer:
 	agents: tuple[str, ...] | None = None
 	doctypes: tuple[str, ...] = ()
 	sources: tuple[str, ...] | None = None
+	packs: tuple[str, ...] | None = None
+	skills: tuple[str, ...] = ()
 
 
 def find_server(slug: str) -> ServerOffer:
@@ -58,14 +59,21 @@ def find_server(slug: str) -> ServerOffer:
 		list_offers("Agent"),
 		list_offers("DocType"),
 		list_offers("Knowledge Source"),
+		list_offers("Agent Pack"),
+		tuple(row.offer for row in doc.offers if row.offer_type == "Agent" and row.as_skill),
 	)
 
 
 def list_agents(offer: ServerOffer) -> list:
 	"""The offered Agent documents that the user may chat with, by name."""
-	filters: dict = {"disabled": 0, "allow_chat": 1}
-	if offer.agents is not None:
-		filters["name"] = ["in", offer.agents]
+	return list_usable_agents(
+		{"allow_chat": 1, **({} if offer.agents is None else {"name": ["in", offer.agents]})}
+	)
+
+
+def list_usable_agents(filters: dict) -> list:
+	"""The Agent documents that fit and that the user may use, by name."""
+	filters = {"disabled": 0, **filters}
 	names = frappe.get_list("Agent", filters, pluck="name", order_by="name asc", limit_page_length=0)
 	docs = [frappe.get_cached_doc("Agent", name) for name in names]
 	return [doc for doc in docs if admission.may_use(doc, frappe.session.user)]

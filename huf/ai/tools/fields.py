@@ -67,6 +67,11 @@ TIME_FORMATS: dict[str, tuple[Callable[[str], Any], str]] = {
 }
 
 
+def may_read_instructions() -> bool:
+	"""Whether the session user may read the instructions of agents, a field for managers."""
+	return "instructions" in list_readable_fields("Agent")
+
+
 def list_default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
 	"""The default fields of a list: the title and the fields of the list view."""
 	meta = frappe.get_meta(doctype)

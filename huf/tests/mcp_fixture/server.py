@@ -33,7 +33,10 @@ def make_fixture_server() -> str:
 				"background": tools.BACKGROUND.get(function, "Never"),
 			}
 		)
-	agent = make_agent(None, tuple(each["offer"] for each in offers))
+	agent = make_agent(
+		None, tuple(each["offer"] for each in offers), instructions="Call the tool that is asked for."
+	)
+	offers.append({"offer_type": "Agent", "offer": agent, "as_skill": 1})
 	server = make("MCP Server", server_name=unique("Conformance"), agent=agent, offers=offers)
 	frappe.db.commit()
 	return server.slug

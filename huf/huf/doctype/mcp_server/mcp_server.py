@@ -4,6 +4,8 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
+from huf.ai.tools.fields import may_read_instructions
+
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
@@ -13,6 +15,7 @@ class MCPServer(Document):
 		if not SLUG.fullmatch(self.slug):
 			frappe.throw(_("Write the address with small letters, digits and hyphens."))
 		self.check_tools()
+		self.check_skills()
 
 	def check_tools(self):
 		"""A tool runs as a tool of the agent, so the agent must have it."""
@@ -27,4 +30,12 @@ class MCPServer(Document):
 				_("{0} does not have these tools: {1}. Add them to the agent first.").format(
 					self.agent, ", ".join(sorted(missing))
 				)
+			)
+
+	def check_skills(self):
+		"""Who publishes instructions may read them."""
+		is_asked = any(row.as_skill or row.offer_type == "Agent Pack" for row in self.offers)
+		if is_asked and not may_read_instructions():
+			frappe.throw(
+				_("Only people who may read instructions can offer them as skills."), frappe.PermissionError
 			)
