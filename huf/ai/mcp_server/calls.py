@@ -19,7 +19,7 @@ from mcp_types import (
 
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ConversationBusy, ToolError, UsageError
-from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.core.types import AgentRequest, EventKind, RunEvent
 from huf.ai.mcp_server import tasks
 from huf.ai.mcp_server.approvals import answer_draft, build_question, continue_run, may_ask
 from huf.ai.mcp_server.catalog import Catalog
@@ -59,7 +59,8 @@ async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -
 	if tool.background == ALWAYS:
 		tasks.check_supported(ctx)
 	if tool.background != NEVER and tasks.is_supported(ctx):
-		return tasks.create_task(request)
+		# A task may wait for a person for days; in a conversation of its own it holds up no other.
+		return tasks.create_task(separate(request))
 	progress = ProgressReporter(ctx)
 	# The response begins now, before any tool uses the database connection.
 	await progress.report(f"{tool.name} begins")
@@ -69,10 +70,14 @@ async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -
 		# A client may make several calls at once; a conversation has one active run.
 		if request.conversation:
 			raise
-		request = replace(request, external_id=frappe.generate_hash(length=10))
-		result = await run_to_end(request, progress.listeners)
+		result = await run_to_end(separate(request), progress.listeners)
 	await progress.flush()
 	return describe(ctx, read_state(result.run))
+
+
+def separate(request: AgentRequest) -> AgentRequest:
+	"""The request in a conversation of its own, unless it names one."""
+	return request if request.conversation else replace(request, external_id=frappe.generate_hash(length=10))
 
 
 async def resume(params: CallToolRequestParams) -> RunState:

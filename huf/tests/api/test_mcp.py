@@ -53,6 +53,9 @@ class McpTestCase(DraftTestCase):
 
 	def post(self, method: str, params: dict | None = None, path: str | None = None, **options):
 		"""A request of the newest revision; `headers` and `meta` add to what such a request has."""
+		return send(**self.build_request(method, params, path, **options))
+
+	def build_request(self, method: str, params: dict | None = None, path: str | None = None, **options):
 		params = {**(params or {}), "_meta": {**META, **options.pop("meta", {})}}
 		headers = {
 			"Accept": "application/json, text/event-stream",
@@ -62,14 +65,13 @@ class McpTestCase(DraftTestCase):
 			**self.headers,
 			**options.pop("headers", {}),
 		}
-		body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-		return send(
-			path or f"/mcp/{self.slug}",
-			method="POST",
-			json=body,
-			headers=headers,
-			base_url="http://127.0.0.1:8000",
-		)
+		return {
+			"path": path or f"/mcp/{self.slug}",
+			"method": "POST",
+			"json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+			"headers": headers,
+			"base_url": "http://127.0.0.1:8000",
+		}
 
 	def result(self, method: str, params: dict | None = None, **options) -> dict:
 		response = self.post(method, params, **options)
@@ -229,6 +231,14 @@ class TestTasks(McpTestCase):
 		self.go_on(task)
 		self.assertEqual(self.task("get", task)["status"], "completed")
 		self.assertEqual(self.calls(task), [(self.update, "Success")])
+
+	def test_a_task_that_waits_for_a_person_holds_up_no_other(self):
+		first = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
+		self.go_on(first)
+		second = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
+		self.go_on(second)
+		for task in (first, second):
+			self.assertEqual(self.task("get", task)["status"], "input_required")
 
 	def test_a_waiting_task_is_cancelled(self):
 		task = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
