@@ -1,5 +1,7 @@
 """The authorization server for MCP clients: the SDK's handlers over sealed tokens and MCP Grant records."""
 
+from urllib.parse import urlsplit
+
 import frappe
 from frappe.utils import get_url
 from mcp.server.auth.provider import (
@@ -16,15 +18,17 @@ from mcp.server.auth.provider import (
 from mcp.server.auth.routes import build_metadata, create_auth_routes
 from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken, ProtectedResourceMetadata
-from pydantic import AnyHttpUrl, AnyUrl
+from pydantic import AnyHttpUrl, AnyUrl, ValidationError
 from starlette.applications import Starlette
 
 from huf.ai.mcp_server import grants
+from huf.ai.mcp_server.client_documents import is_document_address, read_document
 
 ISSUER_PATH = "/mcp-oauth"
 CONSENT_PATH = f"{ISSUER_PATH}/consent"
 RESOURCE_PATH = "/mcp"
 SCOPE = "mcp"
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 REGISTERED = (
 	"redirect_uris",
 	"token_endpoint_auth_method",
@@ -62,6 +66,7 @@ def describe_server() -> dict:
 		"issuer": issuer(),
 		"token_endpoint_auth_methods_supported": ["none", "client_secret_post"],
 		"authorization_response_iss_parameter_supported": True,
+		"client_id_metadata_document_supported": True,
 	}
 
 
@@ -93,14 +98,46 @@ def deny(request: dict) -> str:
 	)
 
 
+class Client(OAuthClientInformationFull):
+	"""A program. It may listen at any port of the user's computer (RFC 8252)."""
+
+	def validate_redirect_uri(self, redirect_uri: AnyUrl | None) -> AnyUrl:
+		if redirect_uri and without_port(redirect_uri) in map(without_port, self.redirect_uris or ()):
+			return redirect_uri
+		return super().validate_redirect_uri(redirect_uri)
+
+
+def without_port(uri: AnyUrl) -> str:
+	is_local = uri.scheme == "http" and uri.host in LOCAL_HOSTS
+	return str(uri).replace(f":{uri.port}", "", 1) if is_local else str(uri)
+
+
+def make_document_client(client_id: str, document: dict | None) -> Client | None:
+	named = {key: (document or {}).get(key) for key in ("redirect_uris", "client_name")}
+	values = {**named, "client_id": client_id, "token_endpoint_auth_method": "none", "scope": SCOPE}
+	try:
+		client = Client.model_validate(values)
+	except ValidationError:
+		return None
+	redirects = client.redirect_uris or ()
+	return client if redirects and all(map(is_safe_redirect, redirects)) else None
+
+
+def name_client(client: OAuthClientInformationFull) -> str:
+	"""Its name for the user, with the host that answers for it where there is one."""
+	name = client.client_name or "A program"
+	is_document = is_document_address(client.client_id or "")
+	return f"{name} ({urlsplit(client.client_id).netloc})" if is_document else name
+
+
 class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
 	"""What the SDK's handlers ask for."""
 
 	async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
+		if is_document_address(client_id):
+			return make_document_client(client_id, await read_document(client_id))
 		claims = grants.unseal(grants.CLIENT, client_id)
-		if claims is None:
-			return None
-		return OAuthClientInformationFull.model_validate({**claims["client"], "client_id": client_id})
+		return Client.model_validate({**claims["client"], "client_id": client_id}) if claims else None
 
 	async def register_client(self, client_info: OAuthClientInformationFull) -> None:
 		"""The id is the sealed registration itself, so that strangers cannot fill the database."""
@@ -117,7 +154,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 		request = grants.seal(
 			grants.REQUEST,
 			client=client.client_id,
-			client_name=client.client_name or "A program",
+			client_name=name_client(client),
 			redirect_uri=str(params.redirect_uri),
 			explicit=params.redirect_uri_provided_explicitly,
 			challenge=params.code_challenge,
@@ -184,7 +221,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 def is_safe_redirect(uri: AnyUrl) -> bool:
 	"""OAuth 2.1: https, http on the user's own computer, or the scheme of an installed program."""
 	if uri.scheme == "http":
-		return uri.host in ("localhost", "127.0.0.1", "[::1]")
+		return uri.host in LOCAL_HOSTS
 	return uri.scheme not in ("javascript", "data", "file", "blob", "vbscript", "about")
 
 

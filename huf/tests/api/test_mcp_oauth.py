@@ -1,8 +1,14 @@
 """Signing in a program: the SDK's own OAuth client against the site, with a person's browser in between."""
 
 import asyncio
+import base64
+import hashlib
+import json
 import re
+import threading
 from html import unescape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 
 import frappe
@@ -13,7 +19,7 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 
-from huf.ai.mcp_server import grants
+from huf.ai.mcp_server import client_documents, grants
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.base import enter
 from huf.tests.factories import unique
@@ -40,7 +46,7 @@ class Storage:
 		self.client = client_info
 
 
-class TestOAuth(McpTestCase):
+class OAuthTestCase(McpTestCase):
 	def setUp(self):
 		super().setUp()
 		doc = frappe.get_doc("User", self.user)
@@ -57,16 +63,21 @@ class TestOAuth(McpTestCase):
 		self.assertEqual(answer.status_code, 200, answer.text)
 		return browser
 
-	def decide(self, address: str, decision: str) -> dict:
+	def decide(self, address: str, decision: str, shown: str = "Inspector &lt;b&gt;") -> dict:
 		"""What the browser brings back after the person has decided."""
+		back = self.answer(address, decision, shown)
+		self.assertTrue(back.startswith(RETURN), back)
+		return {key: value[0] for key, value in parse_qs(urlsplit(back).query).items()}
+
+	def answer(self, address: str, decision: str, shown: str) -> str:
+		"""Where the browser is sent after the person has decided."""
 		browser = self.sign_in()
 		page = browser.get(address)
-		self.assertIn("Inspector &lt;b&gt;", page.text)
+		self.assertIn(shown, page.text)
 		fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page.text))
 		form = {name: unescape(value) for name, value in fields.items()} | {"decision": decision}
 		answer = browser.post(page.url, form, allow_redirects=False)
-		self.assertTrue(answer.headers["Location"].startswith(RETURN), answer.text)
-		return {key: value[0] for key, value in parse_qs(urlsplit(answer.headers["Location"]).query).items()}
+		return answer.headers.get("Location", answer.text)
 
 	def connect(self, work, decision: str = "allow"):
 		"""Run `work(client)` with a client that signs in as soon as it is asked to."""
@@ -101,6 +112,8 @@ class TestOAuth(McpTestCase):
 		headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
 		return requests.post(self.base + path if path else self.url, json=body, headers=headers).status_code
 
+
+class TestOAuth(OAuthTestCase):
 	def test_a_program_finds_signs_in_lists_and_calls(self):
 		description = unique("By OAuth")
 
@@ -177,3 +190,114 @@ class TestOAuth(McpTestCase):
 		for uri in ("http://evil.example/x", "javascript:alert(1)//x"):
 			answer = requests.post(f"{self.base}/mcp-oauth/register", json={"redirect_uris": [uri]})
 			self.assertEqual((answer.status_code, answer.json()["error"]), (400, "invalid_redirect_uri"), uri)
+
+
+class Documents(BaseHTTPRequestHandler):
+	"""A host of Client ID Metadata Documents; {path: (status, document)}, or an address to redirect to."""
+
+	def do_GET(self):
+		self.server.asked.append(self.path)
+		status, document = self.server.documents[self.path]
+		body = json.dumps(document).encode()
+		self.send_response(status)
+		self.send_header(
+			"Location" if status == 302 else "Content-Type", document if status == 302 else "application/json"
+		)
+		self.send_header("Content-Length", str(len(body)))
+		self.end_headers()
+		self.wfile.write(body)
+
+	def log_message(self, *args):
+		pass
+
+
+class TestClientDocuments(OAuthTestCase):
+	"""A client whose id is the address of its document."""
+
+	def setUp(self):
+		super().setUp()
+		self.host = ThreadingHTTPServer(("127.0.0.1", 0), Documents)
+		self.host.documents, self.host.asked = {}, []
+		threading.Thread(target=self.host.serve_forever, args=(0.02,), daemon=True).start()
+		self.addCleanup(self.host.server_close)
+		self.addCleanup(self.host.shutdown)
+		self.address = f"http://127.0.0.1:{self.host.server_port}/{frappe.generate_hash(length=8)}"
+		self.verifier = "v" * 60
+
+	def publish(self, status: int = 200, **values) -> None:
+		document = {"client_id": self.address, "client_name": "Cloud", "redirect_uris": [RETURN], **values}
+		self.host.documents[urlsplit(self.address).path] = (status, values.get("Location", document))
+
+	def begin(self, client_id: str | None = None, redirect_uri: str = RETURN) -> requests.Response:
+		"""The first request of the user's browser, as the program has written it."""
+		digest = hashlib.sha256(self.verifier.encode()).digest()
+		query = {
+			"response_type": "code",
+			"client_id": client_id or self.address,
+			"redirect_uri": redirect_uri,
+			"code_challenge": base64.urlsafe_b64encode(digest).decode().rstrip("="),
+			"code_challenge_method": "S256",
+			"resource": self.url,
+			"state": "s",
+			"scope": "mcp",
+		}
+		return requests.get(f"{self.base}/mcp-oauth/authorize", query, allow_redirects=False)
+
+	def test_it_signs_in_without_registration_and_is_asked_for_once(self):
+		self.publish()
+		shown = f"Cloud (127.0.0.1:{self.host.server_port})"
+		found = self.decide(self.begin().headers["Location"], "allow", shown)
+		form = {
+			"grant_type": "authorization_code",
+			"code": found["code"],
+			"redirect_uri": RETURN,
+			"client_id": self.address,
+			"code_verifier": self.verifier,
+		}
+		answer = requests.post(f"{self.base}/mcp-oauth/token", form)
+		self.assertEqual(answer.status_code, 200, answer.text)
+		self.assertEqual(self.ask_with(answer.json()["access_token"]), 200)
+		self.assertEqual(len(self.host.asked), 1)
+
+	def test_any_port_of_the_user_s_computer_is_returned_to_and_no_other_place(self):
+		self.publish(redirect_uris=["http://127.0.0.1/callback"])
+		self.assertEqual(self.begin(redirect_uri="http://127.0.0.1:5/callback").status_code, 302)
+		for other in (
+			"http://127.0.0.1:5/other",
+			"https://evil.example/callback",
+			"http://evil.example:5/callback",
+		):
+			self.assertEqual(self.begin(redirect_uri=other).status_code, 400, other)
+
+	def test_documents_that_are_not_the_client_s_are_refused(self):
+		odd = [
+			{"client_id": "https://other.example/client"},
+			{"client_secret": "known to all"},
+			{"token_endpoint_auth_method": "client_secret_post"},
+			{"redirect_uris": ["javascript:alert(1)//"]},
+			{"redirect_uris": []},
+			{"filler": "x" * 20_000},
+			{"status": 404},
+			{"status": 302, "Location": f"{self.base}/"},
+		]
+		for values in odd:
+			with self.subTest(str(values)[:60]):
+				self.address = f"{self.address}x"
+				self.publish(**values)
+				self.assertEqual(self.begin().status_code, 400)
+		self.assertEqual(len(self.host.asked), len(odd))
+
+	def test_private_hosts_are_not_asked(self):
+		for address in ("https://169.254.169.254/client", "http://192.168.0.1/client", f"{self.address}#x"):
+			self.assertEqual(self.begin(address).status_code, 400, address)
+		self.publish()
+		with patch.dict(frappe.local.conf, {"host_name": "https://erp.example"}):
+			self.assertFalse(client_documents.is_document_address(self.address))
+			self.assertIsNone(asyncio.run(client_documents.fetch_document(self.address)))
+		self.assertEqual(self.host.asked, [])
+
+	def test_strangers_cannot_make_the_site_ask_without_end(self):
+		with patch.object(client_documents, "MAX_FETCHES_PER_MINUTE", 0):
+			self.publish()
+			self.assertEqual(self.begin().status_code, 400)
+		self.assertEqual(self.host.asked, [])
