@@ -109,7 +109,11 @@ before_request = [
 	"huf.api.keys.take_bearer_key",
 	"huf.api.keys.take_access_token",
 ]
-after_request = ["huf.api.keys.format_refusal", "huf.api.keys.name_sign_in"]
+after_request = [
+	"huf.api.keys.format_refusal",
+	"huf.api.keys.name_sign_in",
+	"huf.api.keys.record_mcp_request",
+]
 
 page_renderer = ["huf.api.webhook.HookPage"]
 

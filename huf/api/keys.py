@@ -54,6 +54,15 @@ def name_sign_in(response: Response | None = None, request=None) -> None:
 	response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"'
 
 
+def record_mcp_request(response: Response | None = None, request=None) -> None:
+	"""after_request: keep what it came to for the diagnosis, Frappe's refusals as well."""
+	if response is None or request.method != "POST" or not request.path.startswith(MCP_PATH):
+		return
+	from huf.api.mcp_diagnosis import record_exchange
+
+	record_exchange(request, response)
+
+
 def format_refusal(response: Response | None = None, request=None) -> None:
 	"""after_request: an error that Frappe raised before or in a function, as OpenAI's error body."""
 	if response is None or response.status_code < 400 or not request.path.startswith(PATHS):

@@ -28,9 +28,8 @@ def serve(**_):
 	if request.method != "POST":
 		# No stream without a request, and no session that could be ended.
 		return Response(status=405, headers={"Allow": "POST"})
-	address = request.environ.get("huf.address", ADDRESS)
 	try:
-		offer = find_server(address.removeprefix(ADDRESS).strip("/"))
+		offer = find_server(find_slug(request))
 	except UsageError as error:
 		return json_response({"error": str(error)}, 404)
 	# The SDK takes part of a second to import.
@@ -38,7 +37,11 @@ def serve(**_):
 	from huf.api.wire.asgi import respond
 
 	app = create_app(offer, list_trusted_hosts(request), wants_progress(request))
-	return respond(app, request, address)
+	return respond(app, request, request.environ.get("huf.address", ADDRESS))
+
+
+def find_slug(request) -> str:
+	return request.environ.get("huf.address", ADDRESS).removeprefix(ADDRESS).strip("/")
 
 
 def list_trusted_hosts(request) -> list[str]:
