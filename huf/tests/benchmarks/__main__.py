@@ -17,6 +17,7 @@ BENCHMARKS = (
 	"streaming",
 	"knowledge",
 	"search",
+	"mcp",
 	"ui",
 )
 ON_DEMAND = ("agentdojo",)
