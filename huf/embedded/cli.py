@@ -25,7 +25,7 @@ SECTIONS = {
 	"Stop": ("stop", "release"),
 	"Packs": ("packs", "import", "remove", "export"),
 	"Measure": ("eval", "router"),
-	"Maintain": ("init", "migrate", "set-password", "execute", "console"),
+	"Maintain": ("init", "migrate", "new-app", "set-password", "execute", "console"),
 	"Operate": ("backup", "restore", "doctor", "rotate-keys"),
 }
 
@@ -279,6 +279,7 @@ def main():
 
 # Commands of their own module; they need what stands above.
 from huf.embedded import (  # noqa: E402
+	app_commands,  # noqa: F401
 	eval_commands,  # noqa: F401
 	mail_commands,  # noqa: F401
 	maintenance_commands,  # noqa: F401

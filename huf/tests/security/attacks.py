@@ -264,12 +264,19 @@ def list_endpoints() -> Iterator[Endpoint]:
 		parts = file.relative_to(HUF.parent).with_suffix("").parts
 		if {"tests", "embedded", "ui", "public"} & set(parts):
 			continue
-		for node in ast.parse(file.read_text()).body:
+		body = ast.parse(file.read_text()).body
+		constants = {
+			ast.unparse(each.targets[0]): each.value for each in body if isinstance(each, ast.Assign)
+		}
+		for node in body:
 			if not isinstance(node, ast.FunctionDef):
 				continue
 			for mark in node.decorator_list:
 				if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "frappe.whitelist":
-					given = {each.arg: ast.literal_eval(each.value) for each in mark.keywords}
+					values = {
+						each.arg: constants.get(ast.unparse(each.value), each.value) for each in mark.keywords
+					}
+					given = {name: ast.literal_eval(value) for name, value in values.items()}
 					names = tuple(each.arg for each in (*node.args.args, *node.args.kwonlyargs))
 					path = ".".join((*parts, node.name))
 					methods = tuple(given.get("methods") or ("GET", "POST"))
