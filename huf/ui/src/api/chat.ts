@@ -74,11 +74,11 @@ const isKind = (error: unknown, ...kinds: ErrorKind[]) => error instanceof ApiEr
  * ApiError "cut" when the stream ends before it and cannot be rejoined, and with AbortError when the signal aborts it.
  */
 export async function streamRun(
-	{ agent, prompt, conversation, attachments, is_test }: RunRequest,
+	request: RunRequest,
 	{ signal, onEvent }: StreamOptions,
 ): Promise<void> {
 	const place: Place = { run: null, last: 0 };
-	const response = await openStream("huf.api.chat.stream", { agent, prompt, conversation, attachments, is_test }, signal);
+	const response = await openStream("huf.api.chat.stream", { ...request }, signal);
 	try {
 		await readEvents(response, place, { signal, onEvent });
 	} catch (error) {

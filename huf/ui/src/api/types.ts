@@ -319,7 +319,11 @@ export interface RunRequest {
 	/** Names of Files. */
 	attachments?: string[];
 	is_test?: boolean;
+	/** Who answers: see docs/router.md. */
+	route?: RouteChoice;
 }
+
+export type RouteChoice = "auto" | "chat" | "agent";
 
 /** A live event's data; which fields it has depends on its kind. */
 export interface EventData {

@@ -4,6 +4,7 @@ import type { ApiError } from "../api/errors.ts";
 import type { Attachment, EventData } from "../api/types.ts";
 import { type AgentTurn, applyEvent, markInterrupted, newAgentTurn, newUserTurn, type UserTurn } from "../lib/transcript.ts";
 import { moveAttachments } from "./attachments.ts";
+import { route } from "./route.ts";
 import { loadChat } from "./chatMessages.ts";
 import { type Chat, type LiveRun, nameChat, NEW, openChat } from "./chats.ts";
 import { refreshHistory, touchConversation } from "./conversations.ts";
@@ -28,6 +29,7 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 		// The chat beside an agent's form is not listed among the chats.
 		is_test: new URLSearchParams(globalThis.location?.search).has("test") || undefined,
 		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
+		route: route.value === "agent" ? undefined : route.value,
 	};
 	try {
 		await api.streamRun(request, {
@@ -60,6 +62,7 @@ async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]
 		prompt,
 		conversation: chat.conversation!,
 		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
+		route: route.value === "agent" ? undefined : route.value,
 	};
 	const onEvent: api.StreamOptions["onEvent"] = (kind, { run }) => {
 		turn.run = run!;
