@@ -18,6 +18,7 @@ from huf.ai.storage.journal import insert_run, mark_lost_calls, store_opening
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.message_files import attach_files
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+from huf.ai.storage.route_decisions import link_run
 
 BUSY = "The agent is still answering the previous message. Wait for its answer, or cancel that run."
 
@@ -93,6 +94,8 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	lease = insert_run(
 		replace(request, mode=mode), conversation, manager.provider, manager.model, status, messages
 	)
+	if request.routed and request.routed.decision:
+		link_run(request.routed.decision, lease.run, request.routed.is_escalated, conversation)
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
 		frappe.db.rollback()
 		raise ConversationBusy(BUSY)

@@ -37,7 +37,6 @@ from huf.ai.storage.drafts import fail_lost_drafts, record_draft_result
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
-from huf.ai.storage.route_decisions import link_run
 from huf.ai.storage.rows import clip, digest, insert_row, update_row
 
 RETRY_CLAIMED = "It is being made again."
@@ -91,8 +90,6 @@ def insert_run(
 		},
 		owner=request.user,
 	)
-	if routed and routed.decision:
-		link_run(routed.decision, name, routed.is_escalated, conversation)
 	return Lease(name, worker)
 
 
