@@ -13,6 +13,7 @@ from huf.ai.queries import chats
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.run_store import list_tools_by_run
 from huf.ai.runs.entry import read_names
+from huf.ai.storage.chat_versions import read_versions
 from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
 	BadRequest,
@@ -83,7 +84,9 @@ def rename_conversation(conversation: str, title: str):
 
 @frappe.whitelist(methods=["POST"])
 def delete_conversation(conversation: str):
-	frappe.delete_doc("Agent Conversation", conversation)
+	"""Delete a chat with all its versions."""
+	for name in [row.name for row in read_versions(conversation)] or [conversation]:
+		frappe.delete_doc("Agent Conversation", name)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -11,7 +11,7 @@ EXCERPT_MARGIN_CHARS = 70
 
 def list_chats(user: str, agent: str | None, start: int, limit: int) -> list:
 	"""Chats, newest first: [{name, title, agent, modified, total_messages, is_shared}]."""
-	filters = {"channel": CHAT, **({"agent": agent} if agent else {})}
+	filters = {"channel": CHAT, "is_superseded": 0, **({"agent": agent} if agent else {})}
 	mine = [["owner", "=", user]]
 	if shared := get_shared(CONVERSATION, user):
 		mine.append(["name", "in", shared])

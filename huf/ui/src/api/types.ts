@@ -174,6 +174,39 @@ export interface RunFilters {
 	agent?: string;
 	status?: string;
 	trigger?: string;
+	user?: string;
+	from_date?: string;
+	to_date?: string;
+	min_cost?: string;
+	text?: string;
+}
+
+/** A run made again from its record. */
+export interface Replayed {
+	identical: boolean;
+	status: string;
+	stop_reason: string | null;
+	steps: number;
+}
+
+// Costs, in USD
+
+export interface CostGroup {
+	grouped: string | null;
+	runs: number;
+	successes: number;
+	tokens: number | null;
+	cost: number | null;
+	/** Runs whose cost is not fully known. */
+	unpriced: number;
+}
+
+export interface Costs {
+	days: { day: string; runs: number; cost: number | null; unpriced: number }[];
+	groups: CostGroup[];
+	month: { spent: number; forecast: number };
+	/** A limit of 0 is none. */
+	budgets: { scope: string; holder: string; cost_limit: number; cost: number; token_limit: number; tokens: number }[];
 }
 
 // Drafts
@@ -259,6 +292,14 @@ export interface Draft {
 	/** The drafts of the same turn, this one among them; only of one draft. */
 	turn?: Draft[];
 	[field: string]: unknown;
+}
+
+/** A message of a chat that has versions: the conversation of each, and which of them is read. */
+export interface MessageVersions {
+	run: string;
+	at: number;
+	place: number;
+	conversations: string[];
 }
 
 // Conversations

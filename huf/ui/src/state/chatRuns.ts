@@ -7,7 +7,7 @@ import { moveAttachments } from "./attachments.ts";
 import { route } from "./route.ts";
 import { loadChat } from "./chatMessages.ts";
 import { type Chat, type LiveRun, nameChat, NEW, openChat } from "./chats.ts";
-import { refreshHistory, touchConversation } from "./conversations.ts";
+import { refreshHistory, showVersion, touchConversation } from "./conversations.ts";
 import { remember } from "./storage.ts";
 
 const CANCEL_GRACE_MS = 4_000;
@@ -110,6 +110,8 @@ function begin(chat: Chat, live: LiveRun, { run, conversation, agent }: EventDat
 		nameChat(chat, conversation);
 	}
 	chat.agent = agent || chat.agent;
+	if (chat.isUnlisted) showVersion(conversation);
+	chat.isUnlisted = false;
 	touchConversation({ name: conversation, title: chat.title, agent: chat.agent });
 	// The text is safe on the site now; until here a reload would have brought it back.
 	remember(`draft:${draft}`, null);
@@ -169,15 +171,20 @@ export async function goOn(chat: Chat, run: string): Promise<void> {
 	await loadChat(chat);
 }
 
-/**
- * A chat of its own with what was said before a run, and in it if `keep`; the other stays as it is. Rejects with what the
- * site says.
- */
-export async function branchOff(chat: Chat, run: string, keep: boolean): Promise<Chat> {
-	const branch = openChat(await api.branchConversation(chat.conversation!, run, keep));
+/** A chat of its own with what was said up to the end of a run; the other stays as it is. Rejects with what the site says. */
+export async function branchOff(chat: Chat, run: string): Promise<Chat> {
+	const branch = openChat(await api.branchConversation(chat.conversation!, run));
 	refreshHistory();
 	await loadChat(branch);
 	return branch;
+}
+
+/** A version of a chat that ends before a run, to send another message there. Rejects with what the site says. */
+export async function startVersion(chat: Chat, run: string): Promise<Chat> {
+	const version = openChat(await api.editConversation(chat.conversation!, run));
+	version.isUnlisted = true;
+	await loadChat(version);
+	return version;
 }
 
 /** Sends the same text again, with its files. An unsent message is replaced; one that reached the site stays where it is. */
