@@ -48,6 +48,7 @@ RUN_FIELDS = [
 	"claims",
 	"unconfirmed_claims",
 ]
+SEARCHED_FIELDS = ("name", "prompt", "response", "error_message")
 LIST_FIELDS = [field for field in RUN_FIELDS if field not in ("response", "attempts", "claims")]
 MODEL_CALL_FIELDS = [
 	"name",
@@ -84,11 +85,14 @@ TOOL_CALL_FIELDS = [
 ]
 
 
-def list_runs(filters: dict, start: int = 0, limit: int = 50) -> list[dict]:
-	"""Runs that the user may see, newest first."""
+def list_runs(filters: dict | list, start: int = 0, limit: int = 50, text: str = "") -> list[dict]:
+	"""Runs that the user may see, newest first; with `text`, those whose name, prompt, answer or error
+	contains it. `%` and `_` in it are wildcards.
+	"""
 	rows = frappe.get_list(
 		"Agent Run",
 		filters=filters,
+		or_filters=[[field, "like", f"%{text}%"] for field in SEARCHED_FIELDS] if text else None,
 		fields=LIST_FIELDS,
 		order_by="creation desc",
 		limit_start=start,
