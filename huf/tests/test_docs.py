@@ -9,6 +9,7 @@ PAGES = (
 	"AGENTS.md",
 	"README.md",
 	"docs/architecture.md",
+	"docs/web.md",
 	"docs/speed.md",
 	"huf/embedded/README.md",
 	"huf/ui/README.md",

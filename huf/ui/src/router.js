@@ -28,6 +28,7 @@ export const routes = [
 	page("/runs", "runs", "runs", () => import("./runs/RunsPage.vue")),
 	page("/runs/:name", "run", "runs", () => import("./runs/RunPage.vue")),
 	page("/runs/:name/compare/:other", "compare", "runs", () => import("./runs/ComparePage.vue")),
+	page("/costs", "costs", "costs", () => import("./costs/CostsPage.vue")),
 	page("/drafts/:name?", "drafts", "drafts", () => import("./drafts/DraftsPage.vue")),
 	page("/knowledge", "knowledge", "knowledge", () => import("./knowledge/KnowledgePage.vue")),
 	page("/triggers", "triggers", "triggers", () => import("./triggers/TriggersPage.vue")),
