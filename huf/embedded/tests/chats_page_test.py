@@ -104,7 +104,11 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("edit").click()
 			page.get_by_test_id("edit-message").fill("How many roles")
 			conversation = page.url.rpartition("/")[2]
-			said = {"message": "List my open todos", "conversation": conversation}
+			said = {
+				"agent": "Office Assistant",
+				"message": "List my open todos",
+				"conversation": conversation,
+			}
 			self.call("/api/method/huf.api.agent.chat", said)
 			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
 			page.get_by_test_id("run-footer").nth(1).wait_for()
