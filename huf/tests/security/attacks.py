@@ -10,6 +10,7 @@ import ast
 import json
 import os
 import random
+import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -37,6 +38,7 @@ class Attacks:
 	counts: Counter = field(default_factory=Counter)
 	failures: list[str] = field(default_factory=list)
 	people: dict[str, str | None] = field(default_factory=dict)
+	emails: dict[str, str] = field(default_factory=dict)
 	documents: dict[str, str] = field(default_factory=dict)
 	file_url: str = ""
 	agent: str = ""
@@ -60,11 +62,9 @@ class Attacks:
 		agent = {"agent_name": base, "model": model, "allow_chat": 1, "instructions": "Answer."}
 		self.agent = self.make("Agent", self.admin, **agent)["name"]
 		victim = self.people["victim"]
-		user = json.loads(self.send("GET", "/api/method/frappe.auth.get_logged_user", victim, None)[1])[
-			"message"
-		]
-		todo = self.make("ToDo", victim, description=self.marker, allocated_to=user)
-		self.documents["ToDo"] = todo["name"]
+		# Frappe lets a user make a to-do only for themselves or in their own name.
+		todo = {"description": self.marker, "allocated_to": self.emails["victim"]}
+		self.documents["ToDo"] = self.make("ToDo", victim, **todo)["name"]
 		file = {"file_name": f"{base}.txt", "content": self.marker, "is_private": 1}
 		made = self.make("File", victim, **file)
 		self.documents["File"], self.file_url = made["name"], made["file_url"]
@@ -80,6 +80,7 @@ class Attacks:
 
 	def add_person(self, name: str, roles: list[str]) -> str:
 		email, secret = f"{name}-{secrets.token_hex(4)}@example.com", secrets.token_hex(12)
+		self.emails[name] = email
 		values = {"email": email, "first_name": name.title(), "send_welcome_email": 0}
 		self.make("User", self.admin, **values, roles=[{"role": role} for role in roles])
 		keys = {"api_key": secrets.token_hex(8), "api_secret": secret}
@@ -102,7 +103,8 @@ class Attacks:
 		self.counts[f"{kind}: {status // 100}xx"] += 1
 		if who != "manager" and self.marker in text and self.marker not in path + json.dumps(body):
 			self.failures.append(f"{who} {method} {path} {body}: shows the secret")
-		if status >= 500 and "/huf." in path:
+		# Frappe answers 500 where an argument is missing; the embedded runtime answers 417.
+		if status >= 500 and "/huf." in path and not re.search(r"missing \d+ required", text):
 			self.failures.append(f"{who} {method} {path} {body}: {status} {text[:200]}")
 		return status, text
 
@@ -273,10 +275,11 @@ def list_endpoints() -> Iterator[Endpoint]:
 				continue
 			for mark in node.decorator_list:
 				if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "frappe.whitelist":
-					values = {
-						each.arg: constants.get(ast.unparse(each.value), each.value) for each in mark.keywords
+					values = {each.arg: each.value for each in mark.keywords}
+					given = {
+						name: ast.literal_eval(constants.get(ast.unparse(value), value))
+						for name, value in values.items()
 					}
-					given = {name: ast.literal_eval(value) for name, value in values.items()}
 					names = tuple(each.arg for each in (*node.args.args, *node.args.kwonlyargs))
 					path = ".".join((*parts, node.name))
 					methods = tuple(given.get("methods") or ("GET", "POST"))
