@@ -15,7 +15,16 @@ def is_manager(user: str) -> bool:
 def list_condition(user: str | None = None, doctype: str | None = None) -> str:
 	"""SQL for `permission_query_conditions`; empty for managers."""
 	user = user or frappe.session.user
-	return "" if is_manager(user) else f"`tab{doctype}`.`owner` = {frappe.db.escape(user)}"
+	return "" if is_manager(user) else or_null(f"`tab{doctype}`.`owner` = {frappe.db.escape(user)}")
+
+
+def or_null(condition: str) -> str:
+	"""A condition that is null, not 0, for rows that the user may not read.
+
+	Frappe 15 drops the upper bound of a "between" filter on a text field, and the condition after it takes
+	that place: `between 0.0 and (...)` is true for texts where the condition is 0.
+	"""
+	return f"({condition} or null)"
 
 
 def has_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
@@ -55,7 +64,7 @@ def role_condition(user: str | None = None, doctype: str | None = None) -> str:
 	named_roles = f"""select 1 from `tabHas Role` r
 		where r.parenttype = {frappe.db.escape(doctype)} and r.parent = `tab{doctype}`.name"""
 	user_roles = ", ".join(map(frappe.db.escape, frappe.get_roles(user)))
-	return f"(not exists ({named_roles}) or exists ({named_roles} and r.role in ({user_roles})))"
+	return or_null(f"not exists ({named_roles}) or exists ({named_roles} and r.role in ({user_roles}))")
 
 
 def has_named_role(doc, ptype: str | None = None, user: str | None = None) -> bool:

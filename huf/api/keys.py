@@ -51,7 +51,9 @@ def name_sign_in(response: Response | None = None, request=None) -> None:
 	if response is None or response.status_code != 401 or not request.path.startswith(MCP_PATH):
 		return
 	metadata = get_url(f"/.well-known/oauth-protected-resource{request.environ.get('huf.address', '/mcp')}")
-	response.headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"'
+	# Newer versions of Frappe name their own OAuth server after this hook, then apply `response_headers`.
+	headers = getattr(frappe.local, "response_headers", response.headers)
+	headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"'
 
 
 def record_mcp_request(response: Response | None = None, request=None) -> None:
