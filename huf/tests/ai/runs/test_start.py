@@ -268,7 +268,7 @@ class TestProviderErrors(SiteTestCase):
 	def test_each_error_ends_the_run_as_failed_and_says_what_to_do(self):
 		refused = error(401, f"Incorrect API key provided: {SECRET}")
 		for answers, advice in (
-			([refused], "Check it in AI Provider"),
+			([refused], "Check the API Key"),
 			([error(429)] * 3, "rate limit"),
 			([error(500)] * 3, "The provider failed"),
 			([error(404)], "Model Name"),
