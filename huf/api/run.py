@@ -31,7 +31,7 @@ def get_runs(
 	`user` is the one they act as; dates are inclusive, in the site's time zone; `min_cost` is in USD.
 	"""
 	wanted = {"agent": agent, "status": status, "trigger": trigger, "run_as": user}
-	filters = [[field, "=", value] for field, value in wanted.items() if value]
+	filters: list[list] = [[field, "=", value] for field, value in wanted.items() if value]
 	if from_date:
 		filters.append(["creation", ">=", read_date(from_date)])
 	if to_date:

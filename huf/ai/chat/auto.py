@@ -11,7 +11,8 @@ import frappe
 
 from huf.ai.chat.routed import check_escalation, decide_and_record, get_route_model
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import AgentRequest, EventKind, Routed, RunEvent, RunResult, RunStatus
+from huf.ai.core.routed import Routed
+from huf.ai.core.types import AgentRequest, EventKind, RunEvent, RunResult, RunStatus
 from huf.ai.routing.types import Route
 from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.storage import route_decisions

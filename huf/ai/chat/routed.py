@@ -11,8 +11,9 @@ import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
+from huf.ai.core.routed import Routed
 from huf.ai.core.settings import get_settings
-from huf.ai.core.types import AgentRequest, ModelReply, Routed, RunResult
+from huf.ai.core.types import AgentRequest, ModelReply, RunResult
 from huf.ai.providers import litellm
 from huf.ai.providers.masking import MaskedModel, Masker, read_patterns
 from huf.ai.queries.chats import get_readable_conversation

@@ -13,6 +13,7 @@ from typing import Any
 from huf.ai.core.attachments import NO_FILES, MessageFiles
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.result_text import is_empty_result, shorten
+from huf.ai.core.routed import Routed
 from huf.ai.core.trigger_types import Origin
 
 OFFLINE = "Offline"
@@ -96,26 +97,6 @@ class EventKind(str, Enum):
 	DRAFT_CREATED = "draft_created"
 	RUN_WAITING = "run_waiting"
 	RUN_FINISHED = "run_finished"
-
-
-@dataclass(frozen=True)
-class Routed:
-	"""The router's decision behind a request: its confidence in the agent, the steps it suggests, the route
-	taken.
-
-	`is_chat`: the answer needs no tools, so the run has none. `decision`: the Agent Route Decision that the
-	run belongs to; `is_escalated`: the agent takes over from the chat.
-	"""
-
-	confidence: float
-	plan: tuple[str, ...] = ()
-	is_chat: bool = False
-	decision: str | None = None
-	is_escalated: bool = False
-
-	@property
-	def route(self) -> str:
-		return "chat" if self.is_chat else "agent"
 
 
 @dataclass(frozen=True)

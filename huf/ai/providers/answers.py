@@ -68,6 +68,17 @@ class AnswerBuilder:
 		return self.guard.text if self.guard else "".join(self.parts)
 
 	@property
+	def fault(self) -> str | None:
+		"""Why an answer that arrived without an error cannot be used; None if it can."""
+		if not self.finish_reason:
+			return "The connection broke off in the middle of the answer. Try again."
+		if self.finish_reason == "content_filter":
+			return "The provider's content filter stopped the answer. Word the request differently."
+		if self.is_empty and self.finish_reason != "length":
+			return "The model sent an empty answer. Try again."
+		return None
+
+	@property
 	def is_empty(self) -> bool:
 		return not self.calls and not (self.guard and self.guard.calls) and not self.text.strip()
 

@@ -12,7 +12,6 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import lru_cache
 from typing import Any
 
@@ -30,7 +29,9 @@ from huf.ai.providers.answers import AnswerBuilder, TextRelay
 from huf.ai.providers.failures import AnswerTooLarge, invalid_answer_error, model_error
 from huf.ai.providers.images import insert_images
 from huf.ai.providers.models import (
+	CallWay,
 	Prices,
+	UnsavedProvider,
 	estimate_max_tokens,
 	hides_tools,
 	read_model_facts,
@@ -60,14 +61,6 @@ LOCAL_ANSWER_SHARE = 4
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 WHOLE_ANSWER_TIMEOUT_S = 120
 """At least this long is waited for an answer that does not stream: it shows no token before its end."""
-
-
-class CallWay(str, Enum):
-	"""How the models of a provider are asked, as AI Provider says."""
-
-	AUTOMATIC = "Automatic"
-	DIRECT = "Direct"
-	WRAPPED = "Wrapped"
 
 
 def ignore_text(text: str) -> None:
@@ -121,16 +114,6 @@ async def run(
 	except ModelError as error:
 		return Outcome(StopReason.ERROR, error=str(error))
 	return await run_sdk_agent(agent, enhanced_prompt, first, context, escalate)
-
-
-@dataclass(frozen=True)
-class UnsavedProvider:
-	"""A provider as a form describes it, to be tested before it is stored."""
-
-	api_key: str | None
-	api_base: str | None
-	is_local: bool
-	call_way: str | None = None
 
 
 def connect(
@@ -306,7 +289,7 @@ class ModelCall:
 		usage = self.usage_of(answer.usage)
 		if self.is_local and hides_tools(tools, usage.input_tokens):
 			logging.getLogger("huf").warning(HIDDEN_TOOLS, self.model, usage.input_tokens)
-		if fault := fault_of(answer):
+		if fault := answer.fault:
 			raise invalid_answer_error(
 				fault, self.provider, self.model, retryable=answer.is_empty, usage=usage
 			)
@@ -373,17 +356,6 @@ async def direct_way(kwargs: dict):
 	# quarter of a second.
 	gc.freeze()
 	return found
-
-
-def fault_of(answer: AnswerBuilder) -> str | None:
-	"""Why an answer that arrived without an error cannot be used; None if it can."""
-	if not answer.finish_reason:
-		return "The connection broke off in the middle of the answer. Try again."
-	if answer.finish_reason == "content_filter":
-		return "The provider's content filter stopped the answer. Word the request differently."
-	if answer.is_empty and answer.finish_reason != "length":
-		return "The model sent an empty answer. Try again."
-	return None
 
 
 def listed(name: str) -> dict:

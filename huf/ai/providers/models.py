@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import frappe
 
@@ -14,6 +15,24 @@ from huf.ai.core.types import DIRECT, OFFLINE, Tool
 TOKENS_PER_PRICE = 1_000_000
 MAX_BYTES_PER_TOKEN = 8
 """No tokenizer makes fewer tokens of tool schemas."""
+
+
+class CallWay(str, Enum):
+	"""How the models of a provider are asked, as AI Provider says."""
+
+	AUTOMATIC = "Automatic"
+	DIRECT = "Direct"
+	WRAPPED = "Wrapped"
+
+
+@dataclass(frozen=True)
+class UnsavedProvider:
+	"""A provider as a form describes it, to be tested before it is stored."""
+
+	api_key: str | None
+	api_base: str | None
+	is_local: bool
+	call_way: str | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import frappe
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import read_message_files
 from huf.ai.core.errors import ConversationBusy, RunAlreadyOpened, UsageError
-from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, Routed, RunStatus
+from huf.ai.core.routed import Routed
+from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.attached_files import read_attached_files
 from huf.ai.runs.messages import build_messages

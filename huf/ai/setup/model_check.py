@@ -14,8 +14,7 @@ from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
 from huf.ai.core.types import Effect, ModelReply, Tool
 from huf.ai.loop.planner import PlanningModel
 from huf.ai.providers import litellm
-from huf.ai.providers.litellm import UnsavedProvider
-from huf.ai.providers.models import hides_tools
+from huf.ai.providers.models import UnsavedProvider, hides_tools
 from huf.ai.storage.rows import update_cached_row
 from huf.ai.storage.standalone_calls import budgeted_call
 

@@ -8,7 +8,8 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Effect, Tool, Usage
-from huf.ai.providers.litellm import CallWay, connect
+from huf.ai.providers.litellm import connect
+from huf.ai.providers.models import CallWay
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_model
 from huf.tests.model_server import (
