@@ -29,6 +29,7 @@ _PRIVATE_DOCTYPES = (
 	"Agent Trigger Event",
 	"Agent Route Decision",
 	"Agent Mail Event",
+	"MCP Grant",
 )
 # Packs add hooks for their own DocTypes (hooks.py in a pack's folder). The hook "*" would not do: on Frappe
 # 15 a "*" function of has_permission that returns True overrides the hooks of all other apps, and on Frappe
