@@ -77,7 +77,9 @@ class TestChatPage(PageTestCase):
 			page.get_by_test_id("run-footer").wait_for()
 			said = page.get_by_test_id("message-agent").last.inner_text()
 			self.assertEqual(" ".join(said.split()).count(answer), 1)
-			self.assertEqual(said.count("Sentence 3."), 1)
+			# The claims below the answer quote it again.
+			claims = page.get_by_test_id("claims").locator("q").filter(has_text="Sentence 3.").count()
+			self.assertEqual(said.count("Sentence 3."), 1 + claims)
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 
 	def test_older_messages_come_when_the_reader_goes_up_and_all_is_there_once(self):
