@@ -25,10 +25,11 @@ _PRIVATE_DOCTYPES = (
 	"Agent Run",
 	"Agent LLM Call",
 	"Agent Tool Call",
+	"Agent Change",
 	"Agent Trigger Event",
 	"Agent Route Decision",
-	"Agent Mail",
 	"Agent Mail Event",
+	"MCP Grant",
 )
 # Packs add hooks for their own DocTypes (hooks.py in a pack's folder). The hook "*" would not do: on Frappe
 # 15 a "*" function of has_permission that returns True overrides the hooks of all other apps, and on Frappe
@@ -37,13 +38,17 @@ permission_query_conditions = {
 	**collect_hooks("huf.packs", "permission_query_conditions"),
 	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.list_condition"),
 	"Agent Draft": "huf.permissions.draft_condition",
-	"Knowledge Source": "huf.permissions.source_condition",
+	"Agent Mail": "huf.permissions.mail_condition",
+	"Knowledge Source": "huf.permissions.role_condition",
+	"MCP Server": "huf.permissions.role_condition",
 }
 has_permission = {
 	**collect_hooks("huf.packs", "has_permission"),
 	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.has_permission"),
 	"Agent Draft": "huf.permissions.has_draft_permission",
-	"Knowledge Source": "huf.permissions.has_source_permission",
+	"Agent Mail": "huf.permissions.has_mail_permission",
+	"Knowledge Source": "huf.permissions.has_named_role",
+	"MCP Server": "huf.permissions.has_named_role",
 }
 
 # Tools that Huf offers to agents. Any app may use this hook: functions, as {tool_name, description,
@@ -100,20 +105,30 @@ doc_events = {
 }
 
 # Short addresses such as /v1/chat/completions, and OpenAI's form of keys and errors.
-before_request = ["huf.api.addresses.rewrite_path", "huf.api.keys.take_bearer_key"]
-after_request = ["huf.api.keys.format_refusal"]
+before_request = [
+	"huf.api.addresses.rewrite_path",
+	"huf.api.keys.take_bearer_key",
+	"huf.api.keys.take_access_token",
+]
+after_request = [
+	"huf.api.keys.format_refusal",
+	"huf.api.keys.name_sign_in",
+	"huf.api.keys.record_mcp_request",
+]
 
 page_renderer = ["huf.api.webhook.HookPage"]
 
 # Records that mention a document must not prevent its deletion.
 ignore_links_on_delete = [
 	"Agent Run",
+	"Agent Change",
 	"Agent Trigger Event",
 	"Agent Draft",
 	"Agent Route Decision",
 	"Agent Mail",
 	"Agent Mail Event",
 	"Knowledge Item",
+	"Agent Untrusted Record",
 ]
 
 scheduler_events = {
@@ -124,6 +139,7 @@ scheduler_events = {
 			"huf.ai.agent_scheduler.run_due_triggers",
 			"huf.ai.chat.approvals.expire_drafts",
 			"huf.ai.mail.jobs.recover_mails",
+			"huf.ai.mail.delivery.follow_queue",
 			"huf.ai.agent_email.poll_mailboxes",
 			"huf.ai.knowledge.indexing.recover",
 		]

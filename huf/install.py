@@ -7,8 +7,9 @@ from importlib.util import find_spec
 import frappe
 
 from huf.ai.knowledge.store import upgrade_index
+from huf.ai.storage.stops import ensure_switch
 from huf.ai.tools import registry
-from huf.upgrade import move_stored_paths
+from huf.upgrade import label_old_results, move_stored_paths
 
 ROLES = ("Huf Manager", "Huf User")
 DEMO_AGENT = "Office Assistant"
@@ -39,6 +40,11 @@ DEMO_TOOLS = (
 			},
 			{"fieldname": "date", "type": "string", "description": "When it is due, YYYY-MM-DD"},
 			{"fieldname": "priority", "type": "string", "options": "Low\nMedium\nHigh"},
+			{
+				"fieldname": "allocated_to",
+				"type": "string",
+				"description": "Who is to do it: the address of a user",
+			},
 		],
 	},
 	{
@@ -64,6 +70,13 @@ DEMO_TOOLS = (
 		],
 	},
 )
+DERIVED_FIELDS = (
+	"function_definition",
+	"documents_only",
+	"untrusted_result",
+	"destructive",
+	"sensitive_parameters",
+)
 INDEXED_BY_CREATION = ("Agent Run", "Agent LLM Call", "Agent Tool Call")
 """DocTypes that are listed and summed up by time and can have millions of rows."""
 SEARCH_TOOL = {
@@ -84,6 +97,7 @@ def after_install():
 	record_offered_tools()
 	prepare_knowledge()
 	add_indexes()
+	ensure_switch()
 	warn_if_litellm_is_missing()
 
 
@@ -93,7 +107,9 @@ def after_migrate():
 	record_offered_tools()
 	prepare_knowledge()
 	add_indexes()
+	ensure_switch()
 	move_stored_paths()
+	label_old_results()
 	refresh_definitions()
 
 
@@ -163,19 +179,20 @@ def add_indexes():
 
 
 def refresh_definitions():
-	"""Rebuild tool definitions, because DocTypes may have new fields.
+	"""Rebuild tool definitions and declarations: DocTypes may have new fields, code may declare more.
 
-	A tool whose function or DocType is gone keeps its old definition.
+	A tool whose function or DocType is gone keeps its old ones.
 	"""
 	for name in frappe.get_all("Agent Tool Function", pluck="name", order_by="name"):
 		tool = frappe.get_doc("Agent Tool Function", name)
-		before = tool.function_definition
+		before = {field: tool.get(field) for field in DERIVED_FIELDS}
 		try:
 			tool.set_definition()
+			tool.set_declarations()
 		except frappe.ValidationError as error:
 			print(f"The tool {name} cannot be used: {error}")
-		if tool.function_definition != before:
-			tool.db_set("function_definition", tool.function_definition, update_modified=False)
+		if changed := {field: tool.get(field) for field in before if tool.get(field) != before[field]}:
+			tool.db_set(changed, update_modified=False)
 
 
 def warn_if_litellm_is_missing():

@@ -7,9 +7,9 @@ import frappe
 
 from huf.ai.core.mail_types import MailStatus
 from huf.ai.mail import store
-from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.intake import enqueue_mail
 from huf.ai.runs.queue import enqueue_work
+from huf.ai.storage.outgoing_mail import enqueue_sending
 
 TOOL = "Agent Tool Function"
 MOVED_PATHS = {"huf.ai.tools.mail.": "huf.ai.mail.tools."}
@@ -40,3 +40,17 @@ def move_stored_paths() -> None:
 		else:
 			enqueue_sending(mail.name, attempt)
 	frappe.db.commit()
+
+
+def label_old_results() -> None:
+	"""Label results of earlier external calls as outside content, once. Commits.
+
+	Conversations that go on after the migration are then treated as before.
+	"""
+	if not frappe.db.exists("Agent Tool Call", {"origin": ["is", "set"]}):
+		frappe.db.sql(
+			"""update `tabAgent Tool Call` set origin = tool
+			where effect = 'external' and status = 'Success'
+			"""
+		)
+		frappe.db.commit()

@@ -19,7 +19,7 @@ def main(seed: int, count: int = 40) -> None:
 	files = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.splitlines()
 	product = [name for name in files if "/tests/" not in name and "/test_" not in name]
 	texts = [(name, *each) for name in product for each in read_texts(Path(name))]
-	for name, line, text in random.Random(seed).sample(texts, count):
+	for name, line, text in random.Random(seed).sample(texts, count):  # noqa: S311 (a sample)
 		print(f"{name}:{line}\n    {text}")
 
 

@@ -19,7 +19,18 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/v1/models", "huf.api.openai.models"),
 	("/v1/models/*", "huf.api.openai.models"),
 	("/v1/chat/completions", "huf.api.openai.chat_completions"),
+	("/v1/responses", "huf.api.responses.create"),
+	("/v1/responses/*", "huf.api.response_records.response"),
+	("/v1/conversations", "huf.api.response_records.create_conversation"),
+	("/v1/conversations/*", "huf.api.response_records.conversation"),
 	("/v1/*", "huf.api.openai.unknown"),
+	("/.well-known/oauth-protected-resource/mcp", "huf.api.mcp_oauth.describe_resource"),
+	("/.well-known/oauth-protected-resource/mcp/*", "huf.api.mcp_oauth.describe_resource"),
+	("/.well-known/oauth-authorization-server/mcp-oauth", "huf.api.mcp_oauth.describe_server"),
+	("/mcp-oauth/consent", "huf.api.mcp_oauth.consent"),
+	("/mcp-oauth/*", "huf.api.mcp_oauth.serve"),
+	("/mcp", "huf.api.mcp.serve"),
+	("/mcp/*", "huf.api.mcp.serve"),
 )
 """(path, function); the first match counts.
 

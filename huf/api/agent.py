@@ -4,6 +4,7 @@ import json
 
 import frappe
 
+from huf.ai.chat.auto import read_choice, run_routed
 from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
@@ -13,11 +14,14 @@ from huf.ai.providers.price_table import supports_vision
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_names, run_agent
+from huf.ai.runs.entry import read_names
+from huf.ai.setup.agents import make_agent
+from huf.api.wire.agui import describe_step
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_events
 
 CHANNEL = "agent"
+USER_SETTINGS = "Huf User Settings"
 REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
@@ -26,7 +30,7 @@ def get_agents():
 	"""Agents the user may chat with.
 
 	[{name, description, provider, model, is_offline, hears, sees, tools: [{name, description, effect}],
-	starters: [text]}]
+	starters: [text], is_default}]. The default is the user's own, else the site's, else the oldest agent.
 	"""
 	names = frappe.get_list(
 		"Agent",
@@ -36,7 +40,18 @@ def get_agents():
 		limit_page_length=0,
 	)
 	docs = [frappe.get_cached_doc("Agent", name) for name in names]
-	return [describe_agent(doc) for doc in docs if admission.has_role(doc, frappe.session.user)]
+	docs = [doc for doc in docs if admission.has_role(doc, frappe.session.user)]
+	default = find_default_agent(docs)
+	return [{**describe_agent(doc), "is_default": doc.name == default} for doc in docs]
+
+
+def find_default_agent(docs: list) -> str | None:
+	wanted = (
+		frappe.db.get_value(USER_SETTINGS, frappe.session.user, "default_agent"),
+		frappe.get_cached_doc("Huf Settings").default_agent,
+	)
+	names = [doc.name for doc in sorted(docs, key=lambda doc: str(doc.creation))]
+	return next((name for name in (*wanted, *names) if name in names), None)
 
 
 @frappe.whitelist(methods=["GET"])
@@ -45,12 +60,9 @@ def get_overview():
 	model, is_offline, tools, triggers}]; `tools` and `triggers` are counts.
 	"""
 	names = frappe.get_list("Agent", pluck="name", order_by="agent_name asc", limit_page_length=0)
-	triggers = [
-		row.agent
-		for row in frappe.get_list(
-			"Agent Trigger", fields=["agent"], order_by="name asc", limit_page_length=0
-		)
-	]
+	triggers = []
+	if frappe.has_permission("Agent Trigger", "read"):
+		triggers = frappe.get_list("Agent Trigger", pluck="agent", order_by="name asc", limit_page_length=0)
 	return [summarize_agent(frappe.get_cached_doc("Agent", name), triggers.count(name)) for name in names]
 
 
@@ -97,33 +109,54 @@ def describe_tool(tool) -> dict:
 
 
 @frappe.whitelist(methods=["POST"])
-def chat(message=None, agent=None, conversation=None, thread=None, attachments=None):
+def create(
+	values: dict | str,
+	doctypes: dict | str | None = None,
+	agents: list | str | None = None,
+	needs_approval: bool = False,
+):
+	"""Create an agent and its tools in one request: {name, tools}.
+
+	`doctypes` such as {"ToDo": ["list", "create"]}; `agents`: names of agents that it may call. See
+	`huf.ai.setup.agents.make_agent`.
+	"""
+	values, by_doctype = frappe.parse_json(values), frappe.parse_json(doctypes or {})
+	names = frappe.parse_json(agents or [])
+	if not (isinstance(values, dict) and isinstance(by_doctype, dict) and isinstance(names, list)):
+		raise UsageError("values and doctypes must be JSON objects, agents a list of names.")
+	return make_agent(values, by_doctype, names, bool(needs_approval))
+
+
+@frappe.whitelist(methods=["POST"])
+def chat(message=None, agent=None, conversation=None, thread=None, attachments=None, route=None):
 	"""Send a message and wait for the answer. Also at /agent/chat.
 
 	Args:
 		thread: the caller's own name for a conversation.
 		attachments: Files, by name or URL.
+		route: auto, chat or agent (the default).
 
 	Returns what `run_agent_sync` returns, with `tool_results`: [{tool, arguments, result}]; status 202 if the
 	run waits for a person.
 	"""
 	try:
-		result = run_agent(build_agent_request(message, agent, conversation, thread, attachments))
+		request = build_agent_request(message, agent, conversation, thread, attachments)
+		result = run_routed(request, read_choice(route))
 	except REFUSED as error:
 		return refusal_response(error)
-	body = {**result.as_dict(), "tool_results": read_tool_results(result.run)}
+	body = {**result.as_dict(), **describe_step(result.status), "tool_results": read_tool_results(result.run)}
 	return json_response(body, 202 if result.draft else 200)
 
 
 @frappe.whitelist(methods=["POST"])
-def stream(message=None, agent=None, conversation=None, thread=None, attachments=None):
+def stream(message=None, agent=None, conversation=None, thread=None, attachments=None, route=None):
 	"""Send a message; streams the run's events, which `huf.api.chat.rejoin` can resume.
 
 	Also at /agent/stream.
 	"""
 	try:
 		return stream_events(
-			follow_request(build_agent_request(message, agent, conversation, thread, attachments))
+			follow_request(build_agent_request(message, agent, conversation, thread, attachments), route)
 		)
 	except REFUSED as error:
 		return refusal_response(error)

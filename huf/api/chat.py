@@ -13,6 +13,7 @@ from huf.ai.queries import chats
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.run_store import list_tools_by_run
 from huf.ai.runs.entry import read_names
+from huf.ai.storage.chat_versions import read_versions
 from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
 	BadRequest,
@@ -35,12 +36,15 @@ def stream(
 	prompt: str = "",
 	conversation: str | None = None,
 	attachments: list[str] | str | None = None,
+	is_test: bool = False,
+	route: str | None = None,
 ):
 	"""Send a message; streams the run's events (see `huf.ai.core.types.EventKind`).
 
-	`attachments`: Files, by name or URL.
+	`attachments`: Files, by name or URL. A new chat that `is_test` is not listed among the user's chats.
+	`route`: auto (the router decides, see `docs/router.md`), chat (without tools) or agent (the default).
 	"""
-	return stream_events(stream_chat(agent, prompt, conversation, read_names(attachments)))
+	return stream_events(stream_chat(agent, prompt, conversation, read_names(attachments), is_test, route))
 
 
 @frappe.whitelist(methods=["GET"])
@@ -80,7 +84,9 @@ def rename_conversation(conversation: str, title: str):
 
 @frappe.whitelist(methods=["POST"])
 def delete_conversation(conversation: str):
-	frappe.delete_doc("Agent Conversation", conversation)
+	"""Delete a chat with all its versions."""
+	for name in [row.name for row in read_versions(conversation)] or [conversation]:
+		frappe.delete_doc("Agent Conversation", name)
 
 
 @frappe.whitelist(methods=["POST"])

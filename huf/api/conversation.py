@@ -7,9 +7,10 @@ themselves.
 import frappe
 
 from huf.ai.chat import transcription
-from huf.ai.chat.messages import get_readable_conversation
 from huf.ai.core.errors import UsageError
-from huf.ai.queries import chats
+from huf.ai.queries import chat_versions, chats
+from huf.ai.queries.chats import get_readable_conversation
+from huf.ai.storage.chat_versions import create_version, show_version
 from huf.ai.storage.chats import branch_chat, read_shares, share_chat, unshare_chat
 
 MAX_ROWS = 100
@@ -34,10 +35,39 @@ def branch(conversation: str, run: str, keep: bool = True):
 
 	Returns its name.
 	"""
+	source = get_branchable_conversation(conversation)
+	return branch_chat(source, run, frappe.utils.sbool(keep) is not False, frappe.session.user)
+
+
+@frappe.whitelist(methods=["POST"])
+def edit(conversation: str, run: str):
+	"""Create a version of a chat that has the messages before a run, to send another message there.
+
+	Returns its name. It is listed among the chats after `show`; a version of another user's chat is a branch.
+	"""
+	return create_version(get_branchable_conversation(conversation), run, frappe.session.user)
+
+
+@frappe.whitelist(methods=["POST"])
+def show(conversation: str):
+	"""List this version among the user's chats instead of its other versions."""
+	doc = get_readable_conversation(conversation)
+	doc.check_permission("write")
+	if doc.owner == frappe.session.user:
+		show_version(doc.name)
+
+
+@frappe.whitelist(methods=["GET"])
+def get_versions(conversation: str):
+	"""The messages of a chat that have versions: [{run, at, place, conversations}]."""
+	return chat_versions.list_versions(get_readable_conversation(conversation).name)
+
+
+def get_branchable_conversation(conversation: str):
 	source = get_readable_conversation(conversation)
 	if source.channel == "mail":
 		raise UsageError("An e-mail conversation cannot be branched. Reply in its thread.")
-	return branch_chat(source, run, frappe.utils.sbool(keep) is not False, frappe.session.user)
+	return source
 
 
 @frappe.whitelist(methods=["GET"])

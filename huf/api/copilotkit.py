@@ -14,7 +14,9 @@ import frappe
 from ag_ui.core import ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
+from huf.ai.chat.auto import read_choice, run_routed
 from huf.ai.chat.external import (
+	GivenAnswer,
 	answer_and_follow,
 	build_external_request,
 	call_tool,
@@ -26,9 +28,8 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, CallStatus, RunEvent, RunResult
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
-from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
-from huf.api.wire.agui import RunEncoder, encode_event, encode_history
+from huf.api.wire.agui import RunEncoder, describe_step, encode_event, encode_history
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_data
 
@@ -39,7 +40,7 @@ REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 
 
 @frappe.whitelist(methods=["POST"])
-def action(action=None, agent=None, message=None, messages=None, arguments=None, threadId=None):
+def action(action=None, agent=None, message=None, messages=None, arguments=None, threadId=None, route=None):
 	"""Run the agent (action "chat"), or call one of its tools (the tool's name and `arguments`).
 
 	Also at /copilotkit/action.
@@ -50,8 +51,12 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 	try:
 		if read_string(action, "action") == CHAT:
 			request = build_external_request(CHANNEL, agent, read_message(message, messages), thread=threadId)
-			result = run_agent(request)
-			body = {**result.as_dict(), "tool_results": read_tool_results(result.run)}
+			result = run_routed(request, read_choice(route))
+			body = {
+				**result.as_dict(),
+				**describe_step(result.status),
+				"tool_results": read_tool_results(result.run),
+			}
 		else:
 			request = build_external_request(CHANNEL, agent, "", thread=threadId)
 			result = call_tool(request, action, read_arguments(arguments))
@@ -123,9 +128,9 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 		CHANNEL, read_agent_name(run_input), prompt or "", thread=run_input.thread_id
 	)
 	if run_input.resume:
-		return encode_run(encoder, resume_with_answer(encoder, run_input.resume[0]))
+		return encode_run(encoder, resume_with_answers(encoder, run_input.resume))
 	if prompt:
-		return encode_run(encoder, follow_request(request))
+		return encode_run(encoder, follow_request(request, read_forwarded(run_input).get("route")))
 	return join_thread(encoder, request, run_input.thread_id)
 
 
@@ -134,17 +139,21 @@ def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterat
 	yield from encoder.encode(events)
 
 
-def resume_with_answer(encoder: RunEncoder, entry: ResumeEntry) -> Iterator[RunEvent | None]:
+def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iterator[RunEvent | None]:
+	"""Answer the drafts that the interrupts name; the run resumes once all of its drafts are answered."""
+	run, calls, drafts, events = answer_and_follow([read_answer(entry) for entry in entries])
+	made = [(call.step, call.call_id) for call in calls]
+	encoder.skip_calls(run, made, [(draft.step, draft.call_id) for draft in drafts])
+	return events
+
+
+def read_answer(entry: ResumeEntry) -> GivenAnswer:
 	name, _, digest = entry.interrupt_id.partition(".")
 	answer: dict[str, Any] = (
 		entry.payload if isinstance(entry.payload, dict) else {"approved": entry.payload is True}
 	)
 	approved = entry.status == "resolved" and answer.get("approved") is True
-	draft, calls, events = answer_and_follow(
-		name, digest, approved, answer.get("arguments"), answer.get("reason")
-	)
-	encoder.skip_calls(draft.run, [(call.step, call.call_id) for call in calls], (draft.step, draft.call_id))
-	return events
+	return GivenAnswer(name, digest, approved, answer.get("arguments"), answer.get("reason"))
 
 
 def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iterator:
@@ -183,5 +192,8 @@ def read_prompt(run_input: RunAgentInput) -> str | None:
 
 
 def read_agent_name(run_input: RunAgentInput) -> str | None:
-	forwarded = run_input.forwarded_props if isinstance(run_input.forwarded_props, dict) else {}
-	return frappe.local.request.args.get("agent") or forwarded.get("agent")
+	return frappe.local.request.args.get("agent") or read_forwarded(run_input).get("agent")
+
+
+def read_forwarded(run_input: RunAgentInput) -> dict:
+	return run_input.forwarded_props if isinstance(run_input.forwarded_props, dict) else {}

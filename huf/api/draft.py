@@ -9,7 +9,9 @@ import frappe
 
 from huf.ai.chat import approvals
 from huf.ai.core.errors import UsageError
+from huf.ai.mail.actions import list_waiting_replies
 from huf.ai.storage import drafts
+from huf.ai.storage.recorded_run import read_text_of_step
 from huf.permissions import is_manager
 
 LIST_FIELDS = [field for field in drafts.FIELDS if field not in ("answer_key", "result")]
@@ -43,10 +45,21 @@ def get_draft(draft: str):
 
 	`difference` is {changes, tables, kept} (see `huf.ai.dry_run.preview.Preview`), or {request} for an
 	external call. `parameters` is the JSON schema of the arguments, or None if the tool no longer exists;
-	`user` is the user the call acts as.
+	`user` is the user the call acts as. `text`: what the model said beside the call. `turn`: the drafts of
+	the same turn that the user may read, this one among them, in the order of the calls.
 	"""
 	frappe.get_doc(drafts.DRAFT, draft).check_permission("read")
 	row = drafts.read_draft(draft)
+	turn = [each for each in drafts.read_drafts(row.run).values() if each.step == row.step]
+	readable = [each for each in turn if frappe.has_permission(drafts.DRAFT, "read", doc=each.name)]
+	return {
+		**describe_with_parameters(row),
+		"text": read_text_of_step(row.run, row.step),
+		"turn": [describe_with_parameters(each) for each in readable],
+	}
+
+
+def describe_with_parameters(row) -> dict:
 	definition = frappe.db.get_value("Agent Tool Function", row.tool, "function_definition")
 	return {
 		**describe_for_user(row),
@@ -56,9 +69,9 @@ def get_draft(draft: str):
 
 @frappe.whitelist(methods=["GET"])
 def count_drafts():
-	"""The number of drafts that wait for this user's approval."""
+	"""The number of drafts and replies that wait for this user."""
 	mine = {} if is_manager(frappe.session.user) else {"approver": frappe.session.user}
-	return frappe.db.count(drafts.DRAFT, {"status": drafts.PENDING, **mine})
+	return frappe.db.count(drafts.DRAFT, {"status": drafts.PENDING, **mine}) + len(list_waiting_replies())
 
 
 @frappe.whitelist(methods=["POST"])

@@ -17,6 +17,15 @@ def mark(run: str, good: bool, note: str = ""):
 	return {"case": from_runs.mark_run(run, good, note), "verdict": "Good" if good else "Bad"}
 
 
+@frappe.whitelist(methods=["POST"])
+def rate(run: str, verdict: str, note: str = ""):
+	"""Rate a run Good or Bad, or remove the rating with "": {case, verdict}. For users who may read the run.
+
+	Unlike `mark` this makes no case; `case` is the one that the run has already, or None.
+	"""
+	return {"case": from_runs.rate_run(run, verdict, note), "verdict": verdict}
+
+
 @frappe.whitelist(methods=["GET"])
 def get_cases(agent: str):
 	"""{cases: [{name, case_name, prompt, disabled, passed, times, last_run, last_fault, ...}], waiting:

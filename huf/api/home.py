@@ -6,11 +6,13 @@ from huf.ai.queries import daily_counts, runs
 from huf.permissions import is_manager
 
 MAX_RUNS, DAYS = 6, 30
+MAX_RESULT_CHARS = 300
+ENDED = ("Success", "Stopped", "Failed")
 
 
 @frappe.whitelist(methods=["GET"])
 def get_home():
-	"""{running, failures, days, setup}: runs as in `huf.ai.queries.runs`, days as in
+	"""{running, failures, results, days, setup}: runs as in `huf.ai.queries.runs`, days as in
 	`huf.ai.queries.daily_counts`.
 
 	`setup` is {has_model, agents, own_agents, triggers, has_run} for managers, otherwise None.
@@ -18,9 +20,24 @@ def get_home():
 	return {
 		"running": runs.list_newest_runs(daily_counts.UNDER_WAY, MAX_RUNS),
 		"failures": runs.list_newest_runs(daily_counts.FAILED_STATUSES, MAX_RUNS),
+		"results": list_results(),
 		"days": daily_counts.count_days(DAYS),
 		"setup": describe_setup() if is_manager(frappe.session.user) else None,
 	}
+
+
+def list_results() -> list[dict]:
+	"""Ended runs of the user's triggers, each with its answer; users without triggers see their own runs."""
+	user = frappe.session.user
+	own = frappe.get_all("Agent Trigger", {"owner": user}, pluck="name", order_by="name asc")
+	wanted = ["in", own] if is_manager(user) else ["is", "set"]
+	if is_manager(user) and not own:
+		return []
+	found = runs.list_runs({"trigger": wanted, "status": ["in", ENDED]}, 0, MAX_RUNS)
+	names = [run["name"] for run in found]
+	rows = frappe.get_all("Agent Run", {"name": ["in", names]}, ["name", "response"], order_by="name asc")
+	answers = {row.name: (row.response or "")[:MAX_RESULT_CHARS] for row in rows}
+	return [{**run, "response": answers.get(run["name"])} for run in found]
 
 
 def describe_setup() -> dict:

@@ -1,5 +1,5 @@
-"""Request hooks for OpenAI's clients: reads their Bearer keys, and turns Frappe's refusals into OpenAI's
-errors.
+"""Request hooks for OpenAI's and MCP's clients: reads their Bearer keys and tokens, and answers Frappe's
+refusals as these clients expect it.
 
 They send a key as Bearer, which Frappe takes for OAuth; Frappe's own scheme for a user's key and secret is
 `token`. The hooks run for every request of the site, so they look at the path first and import little.
@@ -8,11 +8,15 @@ They send a key as Bearer, which Frappe takes for OAuth; Frappe's own scheme for
 import json
 
 import frappe
+from frappe.utils import get_url
 from werkzeug.wrappers import Response
 
 from huf.api.wire.openai_errors import error_body
 
-PATH = "/api/method/huf.api.openai."
+PATHS = ("/api/method/huf.api.openai.", "/api/method/huf.api.response")
+MCP_PATH = "/api/method/huf.api.mcp."
+BEARER_PATHS = (*PATHS, MCP_PATH)
+TOKEN_PREFIX = "v1."
 STATUSES = {405: 400, 417: 400}
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
 
@@ -21,13 +25,49 @@ def take_bearer_key() -> None:
 	"""before_request: Frappe reads `Bearer KEY:SECRET` as its own `token KEY:SECRET`."""
 	request = frappe.local.request
 	kind, _, key = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-	if request.path.startswith(PATH) and kind.lower() == "bearer" and ":" in key:
+	if request.path.startswith(BEARER_PATHS) and kind.lower() == "bearer" and ":" in key:
 		request.environ["HTTP_AUTHORIZATION"] = f"token {key.strip()}"
+
+
+def take_access_token() -> None:
+	"""before_request: sign in the user of a token that this site has issued for its MCP server."""
+	request = frappe.local.request
+	kind, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+	is_token = kind.lower() == "bearer" and token.startswith(TOKEN_PREFIX)
+	if not is_token or not request.path.startswith(MCP_PATH):
+		return
+	from huf.ai.mcp_server.grants import find_user
+
+	if user := find_user(token.strip(), get_url(request.environ.get("huf.address", "/mcp"))):
+		form = frappe.local.form_dict
+		frappe.set_user(user)
+		frappe.local.form_dict = form
+		# Frappe knows other tokens only, and would refuse it.
+		del request.environ["HTTP_AUTHORIZATION"]
+
+
+def name_sign_in(response: Response | None = None, request=None) -> None:
+	"""after_request: tell a program that has not signed in to the MCP server where it can."""
+	if response is None or response.status_code != 401 or not request.path.startswith(MCP_PATH):
+		return
+	metadata = get_url(f"/.well-known/oauth-protected-resource{request.environ.get('huf.address', '/mcp')}")
+	# Newer versions of Frappe name their own OAuth server after this hook, then apply `response_headers`.
+	headers = getattr(frappe.local, "response_headers", response.headers)
+	headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"'
+
+
+def record_mcp_request(response: Response | None = None, request=None) -> None:
+	"""after_request: keep what it came to for the diagnosis, Frappe's refusals as well."""
+	if response is None or request.method != "POST" or not request.path.startswith(MCP_PATH):
+		return
+	from huf.api.mcp_diagnosis import record_exchange
+
+	record_exchange(request, response)
 
 
 def format_refusal(response: Response | None = None, request=None) -> None:
 	"""after_request: an error that Frappe raised before or in a function, as OpenAI's error body."""
-	if response is None or response.status_code < 400 or not request.path.startswith(PATH):
+	if response is None or response.status_code < 400 or not request.path.startswith(PATHS):
 		return
 	if "error" in (response.get_json(silent=True) or {}):
 		return

@@ -5,10 +5,10 @@ replies.
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.mail_types import MailStatus
-from huf.ai.mail import review
+from huf.ai.core.mail_types import Direction, MailStatus
+from huf.ai.mail import actions, delivery, review
 from huf.ai.queries.tool_log import read_tool_log
-from huf.permissions import is_manager
+from huf.permissions import has_mail_permission
 
 MAIL, MAILBOX, RULE = "Agent Mail", "Agent Mailbox", "Agent Route Rule"
 LIST_FIELDS = [
@@ -44,14 +44,15 @@ def get_mails(
 ):
 	"""Mails, newest first: [{name, subject, sender, status, route, rule, agent, run, thread, ...}]."""
 	given = {"mailbox": mailbox, "status": status, "thread": thread}
-	return frappe.get_list(
+	rows = frappe.get_list(
 		MAIL,
 		filters={key: value for key, value in given.items() if value},
-		fields=LIST_FIELDS,
+		fields=[*LIST_FIELDS, "email_queue"],
 		order_by="creation desc",
 		limit_start=start,
 		limit_page_length=min(limit, 100),
 	)
+	return actions.mark_waiting_replies(delivery.show_present_states(rows))
 
 
 @frappe.whitelist(methods=["GET"])
@@ -105,31 +106,61 @@ def sync_mailbox(mailbox: str):
 @frappe.whitelist(methods=["POST"])
 def save_draft(name: str, text: str, subject: str | None = None, to: str | None = None):
 	"""Save a person's edits; agents do not overwrite the draft from then on."""
-	return review.edit_reply(draft_for(name), text, subject, to)
+	return actions.edit_reply(draft_for(name), text, subject, to)
 
 
 @frappe.whitelist(methods=["POST"])
 def approve_draft(name: str, text: str | None = None, subject: str | None = None, to: str | None = None):
-	"""Approve a draft, with or without edits; a job sends it. Returns {name, status}."""
-	row = draft_for(name, MailStatus.DRAFT, MailStatus.HELD)
-	return review.approve_reply(row, text, subject, to)
+	"""Send a draft, or a reply that failed, with or without edits, by a job. Returns {name, status}."""
+	row = draft_for(name, *actions.UNSENT)
+	return actions.approve_reply(row, text, subject, to)
 
 
 @frappe.whitelist(methods=["POST"])
 def discard_draft(name: str):
-	return review.discard_reply(draft_for(name, MailStatus.DRAFT, MailStatus.HELD))
+	return actions.discard_reply(draft_for(name, *actions.UNSENT))
 
 
 @frappe.whitelist(methods=["POST"])
 def hand_over(mail: str, reason: str = ""):
 	"""Assign a mail's thread to a person: agents leave it alone."""
-	return review.hand_over_thread(readable_mail(mail), reason)
+	return actions.hand_over_thread(readable_mail(mail), reason)
 
 
 @frappe.whitelist(methods=["POST"])
 def give_back(mail: str):
 	"""Let agents handle a mail's thread again."""
-	return review.return_thread(readable_mail(mail))
+	return actions.return_thread(readable_mail(mail))
+
+
+@frappe.whitelist(methods=["GET"])
+def get_waiting_replies():
+	"""Drafted and failed replies that this user may send: [{name, subject, recipients, status, ...}]."""
+	return actions.list_waiting_replies()
+
+
+@frappe.whitelist(methods=["POST"])
+def reply(mail: str):
+	"""Open a draft of one's own in answer to a mail, or the thread's open draft. Returns {name}."""
+	return actions.begin_reply(incoming_mail(mail))
+
+
+@frappe.whitelist(methods=["POST"])
+def assign(mail: str, user: str, reason: str = ""):
+	"""Assign a mail's thread to a user, who may then read and answer it; agents leave it alone."""
+	return actions.assign_thread(incoming_mail(mail), user, reason)
+
+
+@frappe.whitelist(methods=["POST"])
+def reclassify(mail: str, category: str | None = None):
+	"""Put a mail into a category, or have a model choose again. A due reply is drafted by a job."""
+	return actions.reclassify(incoming_mail(mail), category or None)
+
+
+@frappe.whitelist(methods=["POST"])
+def run_again(mail: str):
+	"""Have agents process a mail again. Returns {name, status}."""
+	return actions.run_again(incoming_mail(mail))
 
 
 @frappe.whitelist(methods=["GET"])
@@ -145,11 +176,24 @@ def readable_mail(name: str):
 	return doc
 
 
-def draft_for(name: str, *statuses: MailStatus):
-	"""A draft of the user's own mailbox, or any draft for a manager. Raises PermissionError, UsageError."""
-	doc, wanted = readable_mail(name), statuses or (MailStatus.DRAFT,)
-	if doc.owner != frappe.session.user and not is_manager(frappe.session.user):
+def own_mail(name: str):
+	"""A mail of the user's mailbox or assigned to the user, or any for a manager; a share does not count."""
+	doc = readable_mail(name)
+	if not has_mail_permission(doc):
 		raise frappe.PermissionError
-	if doc.status not in [each.value for each in wanted]:
+	return doc
+
+
+def incoming_mail(name: str):
+	doc = own_mail(name)
+	if doc.direction != Direction.INCOMING.value:
+		raise UsageError("This mail is outgoing. Open the mail that it answers.")
+	return doc
+
+
+def draft_for(name: str, *statuses: MailStatus):
+	"""A draft that the user may send. Raises PermissionError, UsageError."""
+	doc, wanted = own_mail(name), statuses or (MailStatus.DRAFT,)
+	if doc.direction != Direction.OUTGOING.value or doc.status not in [each.value for each in wanted]:
 		raise UsageError(f"This mail is no longer a draft. Its status is {doc.status}.")
 	return doc

@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.providers.local_servers import find_local_servers
+from huf.ai.providers.local_servers import fetch_server_models, find_local_servers
 from huf.ai.providers.price_table import list_chat_models
 from huf.ai.setup import models
 from huf.ai.setup.model_check import try_model
@@ -23,6 +23,13 @@ def get_known_models(provider: str):
 	return list_chat_models(provider)
 
 
+@frappe.whitelist(methods=["POST"])
+def list_server_models(api_base: str, api_key: str | None = None):
+	"""The models that an OpenAI-compatible server lists under /models; [] if it does not answer."""
+	frappe.has_permission(PROVIDER, "create", throw=True)
+	return fetch_server_models(api_base.strip(), (api_key or "").strip())
+
+
 @frappe.whitelist(methods=["GET"])
 def get_local():
 	"""Model servers found on the site's own machine: [{provider, api_base, models}]."""
@@ -34,12 +41,12 @@ def get_local():
 def connect(
 	provider: str, model: str, api_key: str | None = None, api_base: str | None = None, is_local: bool = False
 ):
-	"""Create or update a provider and one of its models in one step. Returns the AI Model's name."""
+	"""Test a model, then create or update its provider and the model: {model, ok, said, error, took_ms}."""
 	return models.connect_model(provider.strip(), model.strip(), api_key, api_base, is_local)
 
 
 @frappe.whitelist(methods=["POST"])
 def check(model: str):
-	"""Test a model with a one-word prompt: {ok, said, error, took_ms}."""
+	"""Test a model and how it calls tools; see `huf.ai.setup.model_check.try_model`."""
 	frappe.get_doc(MODEL, model).check_permission("write")
 	return try_model(model)

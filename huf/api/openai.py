@@ -4,15 +4,17 @@ A caller is a Frappe user, by API key: `Authorization: Bearer <api key>:<api sec
 X-Conversation-Id, or `conversation_id` in `metadata`, Huf keeps the conversation and reads only the last
 message; otherwise the conversation is what the caller sends. `user` names a person, not a conversation, and
 is ignored, as are sampling parameters, which the agent sets.
+
+`route` in `metadata` is auto, chat or agent: see `docs/router.md`.
 """
 
 import frappe
 
+from huf.ai.chat.auto import read_choice, run_routed
 from huf.ai.chat.external import build_external_request, follow_request, store_image
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
-from huf.ai.runs.entry import run_agent
 from huf.api.agent import get_agents
 from huf.api.wire.json_body import BadRequest, json_response
 from huf.api.wire.openai import (
@@ -70,10 +72,11 @@ def chat_completions(
 		if n not in (None, 1):
 			raise BadRequest("An agent returns one answer. Leave n out.")
 		request = read_completion_request(model, messages, metadata)
+		route = metadata.get("route") if isinstance(metadata, dict) else None
 		if stream:
 			usage = isinstance(stream_options, dict) and bool(stream_options.get("include_usage"))
-			return stream_data(encode_chunks(follow_request(request), request.agent, usage))
-		result = run_agent(request)
+			return stream_data(encode_chunks(follow_request(request, route), request.agent, usage))
+		result = run_routed(request, read_choice(route))
 		if error := find_failure(result.as_dict()):
 			return openai_error(500, error, "agent_error")
 		return json_response(encode_completion(result, request.agent))
@@ -120,4 +123,6 @@ def keep_image(url) -> str:
 @frappe.whitelist(allow_guest=True, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 def unknown():
 	"""Everything else below /v1."""
-	return openai_error(404, "Unknown address. Huf has /v1/models and /v1/chat/completions.")
+	return openai_error(
+		404, "Unknown address. Huf has /v1/models, /v1/chat/completions, /v1/responses, /v1/conversations."
+	)

@@ -5,7 +5,9 @@ Frappe's own REST saves and deletes them.
 
 import frappe
 
+from huf.ai.core.errors import UsageError
 from huf.ai.queries import records, search
+from huf.ai.tools import untrusted
 
 MAX_ROWS = 200
 
@@ -21,15 +23,25 @@ def get_records(
 	doctype: str, text: str | None = None, filters: dict | str | None = None, start: int = 0, limit: int = 50
 ):
 	"""Records, most recently modified first; see `huf.ai.queries.records.list_records`."""
-	return records.list_records(
-		doctype, (text or "").strip(), frappe.parse_json(filters or "{}"), start, min(limit, MAX_ROWS)
-	)
+	parsed = frappe.parse_json(filters or "{}")
+	if not isinstance(parsed, dict | list):
+		raise UsageError("filters must be a JSON object or list.")
+	return records.list_records(doctype, (text or "").strip(), parsed, start, min(limit, MAX_ROWS))
 
 
 @frappe.whitelist(methods=["GET"])
 def get_record(doctype: str, name: str):
 	"""One record with the user's permissions on it and its attachments: {doc, can, files}."""
 	return records.read_record(doctype, name)
+
+
+@frappe.whitelist(methods=["POST"])
+def trust_record(doctype: str, name: str):
+	"""Trust a record that a run wrote after it had read untrusted content, or that holds such content.
+
+	For users who may write it; see `huf.ai.tools.untrusted`.
+	"""
+	return {"cleared": untrusted.trust_record(doctype, name)}
 
 
 @frappe.whitelist(methods=["GET"])

@@ -1,12 +1,16 @@
 """Endpoints about runs. Users see the runs they may read; Huf Managers settle calls whose worker was lost."""
 
+from datetime import date, timedelta
+
 import frappe
 
 from huf.ai.chat import approvals, messages
+from huf.ai.core.errors import UsageError
 from huf.ai.queries import runs
 from huf.ai.runs import lost_calls, replay
 
 MAX_RUNS = 200
+MAX_TEXT_CHARS = 200
 
 
 @frappe.whitelist(methods=["GET"])
@@ -16,11 +20,32 @@ def get_runs(
 	trigger: str | None = None,
 	start: int = 0,
 	limit: int = 50,
+	user: str | None = None,
+	from_date: str | None = None,
+	to_date: str | None = None,
+	min_cost: float = 0,
+	text: str = "",
 ):
-	"""Runs, newest first; see `huf.ai.queries.runs`."""
-	wanted = {"agent": agent, "status": status, "trigger": trigger}
-	filters = {field: value for field, value in wanted.items() if value}
-	return runs.list_runs(filters, start, min(limit, MAX_RUNS))
+	"""Runs, newest first; see `huf.ai.queries.runs`.
+
+	`user` is the one they act as; dates are inclusive, in the site's time zone; `min_cost` is in USD.
+	"""
+	wanted = {"agent": agent, "status": status, "trigger": trigger, "run_as": user}
+	filters: list[list] = [[field, "=", value] for field, value in wanted.items() if value]
+	if from_date:
+		filters.append(["creation", ">=", read_date(from_date)])
+	if to_date:
+		filters.append(["creation", "<", read_date(to_date) + timedelta(days=1)])
+	if min_cost > 0:
+		filters.append(["total_cost", ">=", min_cost])
+	return runs.list_runs(filters, start, min(limit, MAX_RUNS), text.strip()[:MAX_TEXT_CHARS])
+
+
+def read_date(text: str) -> date:
+	try:
+		return date.fromisoformat(text)
+	except ValueError:
+		raise UsageError(f"{text[:20]!r} is not a date. Write it as 2026-01-31.") from None
 
 
 @frappe.whitelist(methods=["GET"])
@@ -42,15 +67,31 @@ def compare(run: str, other: str):
 
 
 @frappe.whitelist(methods=["POST"])
+def replay_run(run: str):
+	"""Replay an ended run from its record, without a model or a tool.
+
+	Returns {identical, status, stop_reason, steps}.
+	"""
+	replayed = replay.replay(run)
+	outcome = replayed.outcome
+	return {
+		"identical": replayed.identical,
+		"status": outcome.status.value,
+		"stop_reason": outcome.stop_reason.value if outcome.stop_reason else None,
+		"steps": outcome.steps,
+	}
+
+
+@frappe.whitelist(methods=["POST"])
 def cancel(run: str):
-	"""Request that a run ends: at its next step, or at once while it waits for a model or a person."""
+	"""Request that a run ends: at its next step, or at once while it waits."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	approvals.cancel_run(run)
 
 
 @frappe.whitelist(methods=["POST"])
 def go_on(run: str):
-	"""Continue a run that used up its steps, as a new background run: {run, conversation}."""
+	"""Continue a run that used up its steps or its time, as a new background run: {run, conversation}."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	return messages.continue_in_background(run)
 

@@ -32,6 +32,17 @@ MAX_BACKTEST_DAYS = 365
 
 
 @frappe.whitelist(methods=["GET"])
+def propose_run_as():
+	"""A user whom a trigger may run as: the first Huf Manager besides Administrator, else Administrator."""
+	frappe.has_permission(TRIGGER, "create", throw=True)
+	managers = {"role": "Huf Manager", "parenttype": "User", "parent": ["!=", "Administrator"]}
+	names = frappe.get_all("Has Role", managers, pluck="parent", order_by="creation asc")
+	enabled = {"name": ["in", names], "enabled": 1}
+	found = frappe.get_all("User", enabled, pluck="name", order_by="creation asc", limit=1) if names else []
+	return found[0] if found else "Administrator"
+
+
+@frappe.whitelist(methods=["GET"])
 def get_triggers(agent: str | None = None, start: int = 0, limit: int = 50):
 	"""Triggers by name: [{name, agent, trigger_type, ..., next_execution, last_execution, last_error,
 	last_event}].

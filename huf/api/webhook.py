@@ -5,11 +5,12 @@ from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
 from huf.ai.triggers import webhooks
-from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES, Delivery, DeliveryRefused
+from huf.ai.triggers.webhook_signatures import Delivery
+from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES, DeliveryRefused
 from huf.api.wire.json_body import json_response
 
 PAGE = "agent/hook/"
-WRONG_SECRET = "There is no such webhook, or the secret is wrong."
+WRONG_SECRET = "There is no such webhook, or the secret is wrong, or the signature is wrong or old."
 TOO_LARGE = f"A delivery may have at most {MAX_DELIVERY_BYTES} bytes."
 
 
@@ -18,7 +19,8 @@ def receive():
 	"""Take a delivery for the webhook named `slug` in the query.
 
 	Returns 202 with {event, status, run, repeated, reason?}; a repeated delivery id returns the event of the
-	first. 403: no such webhook, or a wrong secret or signature. 409: the trigger cannot run. 413: the body is
+	first. 403: no such webhook, or a wrong secret, or a wrong or old
+	signature. 409: the trigger cannot run. 413: the body is
 	too large.
 	"""
 	return accept(frappe.local.request.args.get("slug") or "")

@@ -21,10 +21,12 @@ from huf.embedded.server import CannotStart, serve, url_of
 
 SECTIONS = {
 	"Start": ("start", "worker"),
-	"Use": ("ask", "mail", "replay", "diff"),
+	"Use": ("ask", "mail", "replay", "diff", "undo"),
+	"Stop": ("stop", "release"),
 	"Packs": ("packs", "import", "remove", "export"),
 	"Measure": ("eval", "router"),
-	"Maintain": ("init", "migrate", "set-password", "execute", "console"),
+	"Maintain": ("init", "migrate", "new-app", "set-password", "execute", "console"),
+	"Operate": ("backup", "restore", "doctor", "rotate-keys"),
 }
 
 
@@ -276,4 +278,11 @@ def main():
 
 
 # Commands of their own module; they need what stands above.
-from huf.embedded import eval_commands, mail_commands, pack_commands  # noqa: E402, F401
+from huf.embedded import (  # noqa: E402
+	app_commands,  # noqa: F401
+	eval_commands,  # noqa: F401
+	mail_commands,  # noqa: F401
+	maintenance_commands,  # noqa: F401
+	pack_commands,  # noqa: F401
+	undo_commands,  # noqa: F401
+)

@@ -14,7 +14,10 @@ def import_rules(frappe, file: Path) -> str:
 	from huf.ai.mail.import_export import import_config
 
 	done = import_config(file.read_text(encoding="utf-8"), lambda path: find_prompt(file, path))
-	return f"Agents: {', '.join(done.agents) or 'none'}. Rules: {', '.join(done.rules) or 'none'}."
+	lines = [f"Agents: {', '.join(done.agents) or 'none'}. Rules: {', '.join(done.rules) or 'none'}."]
+	for name, other in done.unreachable.items():
+		lines.append(f"Warning: {name} never fires: {other} takes its mail first.")
+	return "\n".join(lines)
 
 
 def find_prompt(file: Path, path: str) -> str:

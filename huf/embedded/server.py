@@ -118,7 +118,7 @@ def serve(home: Path, host: str, port: int, prepare: Callable[[], None], on_read
 
 def url_of(host: str, port: int) -> str:
 	"""The address for a browser on this machine."""
-	host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+	host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 (an address to compare)
 	return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 

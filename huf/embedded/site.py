@@ -198,7 +198,9 @@ def read_config(folder: Path) -> dict:
 
 
 def write_config(folder: Path, config: dict):
-	file = folder / "site_config.json"
-	file.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+	file, partial = folder / "site_config.json", folder / "site_config.json.partial"
+	partial.touch(mode=0o600)
+	partial.write_text(json.dumps(config, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 	if sys.platform != "win32":
-		file.chmod(0o600)
+		partial.chmod(0o600)
+	partial.replace(file)

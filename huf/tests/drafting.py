@@ -81,6 +81,8 @@ class Shop:
 		shop = self
 
 		class Handler(BaseHTTPRequestHandler):
+			protocol_version = "HTTP/1.1"  # keeps connections open
+
 			def do_POST(self):
 				shop.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
 				self.send_response(204)

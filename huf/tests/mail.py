@@ -28,6 +28,7 @@ class MailTestCase(SiteTestCase):
 		allow_many_users()
 		cls.user = make_user("Huf User")
 		make_tools()
+		make_outgoing_account()
 
 	def setUp(self):
 		super().setUp()
@@ -83,6 +84,15 @@ def make_tools() -> None:
 				description=name,
 			)
 	frappe.db.commit()
+
+
+def make_outgoing_account() -> None:
+	"""The site has a default account to send by; nobody listens at its server."""
+	if not frappe.db.exists("Email Account", {"default_outgoing": 1}):
+		account = {"email_id": "site@office.example", "smtp_server": "127.0.0.1", "smtp_port": "9"}
+		account |= {"enable_outgoing": 1, "default_outgoing": 1, "no_smtp_authentication": 1}
+		make("Email Account", email_account_name="Tests", **account)
+		frappe.db.commit()
 
 
 def make_mailbox(user: str, **values) -> tuple[str, str]:

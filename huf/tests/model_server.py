@@ -64,6 +64,7 @@ class ModelServer:
 		self.unexpected: list[str] = []
 		self.failures: list[BaseException] = []
 		self.models = [MODEL]
+		self.model_facts: dict[str, Any] = {}
 		self.closing = threading.Event()
 		self.call_ids = itertools.count(1)
 		self._answers: deque[Scripted] = deque()
@@ -199,7 +200,10 @@ class _Connection(BaseHTTPRequestHandler):
 		pass
 
 	def do_GET(self) -> None:
-		listed = [{"id": name, "object": "model", "owned_by": "test"} for name in self.server.model.models]
+		model = self.server.model
+		listed = [
+			{"id": name, "object": "model", "owned_by": "test", **model.model_facts} for name in model.models
+		]
 		if self.path == "/v1/models":
 			return self.send_json({"object": "list", "data": listed})
 		self.send_answer(error(404, f"the model server has no {self.path}"))

@@ -9,6 +9,7 @@ PAGES = (
 	"AGENTS.md",
 	"README.md",
 	"docs/architecture.md",
+	"docs/web.md",
 	"docs/speed.md",
 	"huf/embedded/README.md",
 	"huf/ui/README.md",
@@ -28,8 +29,15 @@ class TestDocs(unittest.TestCase):
 			missing = [name for name in names if not any((base / name).exists() for base in bases)]
 			self.assertEqual(missing, [], page)
 
+	def test_every_feature_of_the_seeds_has_a_test_or_is_called_open(self):
+		rows = [line for line in (ROOT / "docs/seeds.md").read_text().splitlines() if line.startswith("| ")]
+		features = [row.split(" | ") for row in rows if not row.startswith("| feature")]
+		self.assertGreater(len(features), 100)
+		untested = [each[0] for each in features if not TEST.search(each[1]) and each[1] != "Open"]
+		self.assertEqual(untested, [])
+
 	def test_every_test_that_a_page_names_exists(self):
 		defined = {name for path in ROOT.glob("huf/**/*.py") for name in DEFINED.findall(path.read_text())}
-		for page in PAGES:
+		for page in (*PAGES, "docs/seeds.md"):
 			named = set(TEST.findall((ROOT / page).read_text()))
 			self.assertEqual(named - defined, set(), page)

@@ -1,7 +1,7 @@
 """Makes a tool of a function: calls are checked, run where they can be abandoned, and return text."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,22 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.arguments import check_arguments, parse_arguments, truncate_result
 from huf.ai.core.errors import ToolError
+from huf.ai.core.flow import Concern
+from huf.ai.core.result_text import ResultText
 from huf.ai.core.types import Effect
+from huf.ai.tools.reads import Reads, tracking_reads
+from huf.ai.tools.types import KNOWLEDGE, RUN_AGENT
+
+Label = Callable[[dict, str], Iterable[str]]
+"""Where untrusted content in a result comes from: (arguments, result) -> names for people."""
+
+
+def may_run_beside(types: str, effect: Effect) -> bool:
+	"""Whether calls of a tool may run side by side: reads, GET requests and other agents.
+
+	Not searches of knowledge: the passages of one are numbered after those of the one before.
+	"""
+	return types in ("GET", RUN_AGENT) or (effect is Effect.READ and types != KNOWLEDGE)
 
 
 def not_callable(arguments: dict) -> Any:
@@ -25,9 +40,10 @@ def not_callable(arguments: dict) -> Any:
 class EffectTool(FunctionTool):
 	"""The SDK's tool with its effect and its origin.
 
-	`start` (takes checked arguments), `work` and `describe` are those of `ToolFunction`. `can_dry_run`: it
-	changes nothing but documents, through Frappe. `progress`: what people read while it runs. `why_person`:
-	why a call needs a person now, or None.
+	`start` (takes checked arguments), `run_beside`, `work` and `describe` are those of `ToolFunction`.
+	`can_dry_run`: it changes nothing but documents, through Frappe. `progress`: what people read while it
+	runs. `find_concern`: why a call needs a person now, or None. `origin`: where the outside content in its
+	results comes from.
 	"""
 
 	effect: Effect = Effect.READ
@@ -35,14 +51,16 @@ class EffectTool(FunctionTool):
 	reference_doctype: str | None = None
 	timeout: float | None = None
 	max_calls: int = 0
-	concurrent: bool = False
+	run_beside: Callable[[dict], Awaitable[str]] | None = None
 	needs_approval: bool = False
+	creates: bool = False
 	can_dry_run: bool = False
 	progress: str = ""
 	start: Callable[[dict], Awaitable[str]] = not_callable
 	work: Callable[[dict], str] = not_callable
 	describe: Callable[[dict], dict] = not_callable
-	why_person: Callable[[dict], str | None] | None = None
+	find_concern: Callable[[dict], Concern | None] | None = None
+	origin: str | None = None
 
 
 def create_function_tool(
@@ -58,15 +76,17 @@ def create_function_tool(
 	result_limit: int = 0,
 	request: Callable[..., dict] | None = None,
 	can_dry_run: bool = False,
+	label: Label | None = None,
+	origin: str | None = None,
 ) -> EffectTool:
 	"""A tool whose `on_invoke_tool(context, arguments as JSON)` returns the result as text, cut to
 	`result_limit` characters.
 
 	After `timeout` seconds the loop abandons a call; None: never. A call raises what `admit` (called first)
 	and the function raise, and ToolError where the arguments do not fit `parameters` (a JSON schema).
-	`request` returns what a call would send.
+	`request` returns what a call would send; `label`: where untrusted content in a result comes from.
 	"""
-	calls = ToolFunction(name, parameters, function, admit, result_limit, request)
+	calls = ToolFunction(name, parameters, function, admit, result_limit, request, types == RUN_AGENT, label)
 	return EffectTool(
 		name=name,
 		description=description,
@@ -78,9 +98,8 @@ def create_function_tool(
 		reference_doctype=reference_doctype,
 		timeout=timeout,
 		can_dry_run=can_dry_run,
-		# Only tools that wait for the network run side by side: all others, and other agents, use the run's
-		# one database connection.
-		concurrent=effect is Effect.READ and inspect.iscoroutinefunction(function) and types != "Run Agent",
+		origin=origin,
+		run_beside=calls.start_beside if may_run_beside(types, effect) else None,
 		start=calls.start,
 		work=calls.work,
 		describe=calls.describe,
@@ -97,12 +116,22 @@ class ToolFunction:
 	admit: Callable[[], None] | None
 	result_limit: int
 	request: Callable[..., dict] | None
+	uses_database: bool
+	label: Label | None = None
 
 	async def invoke(self, context: Any, input_json: str) -> str:
 		"""The SDK's `on_invoke_tool`."""
 		arguments = parse_arguments(input_json)
 		check_arguments(arguments, self.parameters)
 		return await self.start(arguments)
+
+	def start_beside(self, arguments: dict) -> Awaitable[str]:
+		"""Start a call that runs side by side with others: only one that waits for the network shares their
+		connection.
+		"""
+		if inspect.iscoroutinefunction(self.function) and not self.uses_database:
+			return self.call_async(arguments)
+		return run_in_thread(partial(self.call, arguments), is_apart=True)
 
 	def start(self, arguments: dict) -> Awaitable[str]:
 		"""Start a call with checked arguments; a synchronous function runs where it can be abandoned."""
@@ -112,16 +141,23 @@ class ToolFunction:
 
 	async def call_async(self, arguments: dict) -> str:
 		self.check_admission()
-		with messages_dropped():
-			return truncate_result(await self.function(**arguments), self.result_limit)
+		with messages_dropped(), tracking_reads() as reads:
+			result = await self.function(**arguments)
+			return self.finish(arguments, result, reads)
 
 	def call(self, arguments: dict) -> str:
 		self.check_admission()
-		with messages_dropped():
+		with messages_dropped(), tracking_reads() as reads:
 			result = self.function(**arguments)
 			if inspect.iscoroutine(result):
 				result = run_coroutine(result)
-			return truncate_result(result, self.result_limit)
+			return self.finish(arguments, result, reads)
+
+	def finish(self, arguments: dict, result: Any, reads: Reads) -> str:
+		"""The result as text, with the places from which untrusted content in it came."""
+		text = truncate_result(result, self.result_limit)
+		origins = [*(self.label(arguments, text) if self.label else ()), *reads.find_origins()]
+		return ResultText.of(text, origins) if origins else text
 
 	def work(self, arguments: dict) -> str:
 		"""Check the arguments and make the call in this thread, as a dry run does."""

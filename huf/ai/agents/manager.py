@@ -36,9 +36,10 @@ class AgentManager:
 		model: str | None = None,
 		tier: int | None = None,
 		mode: Mode = Mode.INLINE,
+		is_chat: bool = False,
 	):
 		self.agent_doc = frappe.get_cached_doc("Agent", agent_name)
-		self.settings, self.mode = get_settings(), mode
+		self.settings, self.mode, self.is_chat = get_settings(), mode, is_chat
 		self.tiers = ModelTiers.of(self.settings, tier)
 		if self.tiers and not model:
 			model = self.tiers.first()
@@ -48,13 +49,15 @@ class AgentManager:
 	def create_agent(self, run_child: RunChild | None = None):
 		"""An `agents.Agent` with the record's instructions, tools and model settings.
 
-		It is cached and shared between runs: change a clone.
+		It is cached and shared between runs: change a clone. A run that is only a chat has no tools.
 		"""
 		doc = self.agent_doc
 		rows = tuple(frappe.get_cached_doc("Agent Tool Function", slot.tool) for slot in doc.agent_tool)
 		versions = tuple((row.name, row.modified) for row in (doc, *rows))
 		user = (frappe.local.site, frappe.session.user, *frappe.get_roles())
 		agent = build_agent(Recipe(versions, user, self.settings, self.model, doc), run_child)
+		if self.is_chat:
+			agent = agent.clone(tools=[])
 		self.tools = agent.tools
 		return agent
 

@@ -17,7 +17,8 @@ from huf.ai.agents.tool_handlers import (
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
-from huf.ai.tools.egress_check import find_egress_approval_reason
+from huf.ai.tools.call_policy import find_call_concern
+from huf.ai.tools.origins import find_result_origins, name_origin
 from huf.ai.tools.types import (
 	CODE_TYPES,
 	DETAIL_SUFFIX,
@@ -28,6 +29,8 @@ from huf.ai.tools.types import (
 	TOOL_TYPES,
 	closed_object,
 )
+
+CREATING_TYPES = ("Create Document", "Create Multiple Documents")
 
 
 def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectTool]:
@@ -44,8 +47,9 @@ def create_agent_tools(agent, run_child: RunChild | None = None) -> list[EffectT
 			tool,
 			max_calls=slot.max_calls or 0,
 			needs_approval=needs_approval(tool, row, slot),
+			creates=row.types in CREATING_TYPES,
 			progress=slot.progress or "",
-			why_person=partial(find_egress_approval_reason, row, doc),
+			find_concern=partial(find_call_concern, row, doc),
 		)
 		for row, slot in slots
 		if may_use_tool(row, doc)
@@ -81,6 +85,8 @@ def create_tool(row, agent=None, run_child: RunChild | None = None) -> EffectToo
 		result_limit=row.result_limit or 0,
 		request=partial(describe_http, row) if row.types in ("GET", "POST") else None,
 		can_dry_run=can_dry_run(row),
+		label=partial(find_result_origins, row),
+		origin=name_origin(row),
 	)
 
 

@@ -7,12 +7,14 @@ from collections.abc import Awaitable, Callable
 
 import frappe
 
+from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge.search import search_knowledge
-from huf.ai.tools import custom_functions, document_tools, registry
+from huf.ai.mcp_client import connections
+from huf.ai.tools import custom_functions, document_tools, messages, registry
 from huf.ai.tools.sources import number_results
-from huf.ai.tools.types import KNOWLEDGE, READ_DOCUMENT
+from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, NOTIFY, READ_DOCUMENT, SEND_MAIL
 
 RunChild = Callable[[str, str], Awaitable[dict]]
 """Runs another agent as a tool call of the present run: (agent name, prompt) -> {run, status, response,
@@ -89,7 +91,8 @@ def handle_get_report_result(tool, filters=None):
 
 
 def handle_custom_function(tool, **arguments):
-	return custom_functions.call_function(custom_functions.find_app_function(tool.function_path), arguments)
+	function = custom_functions.find_offered_function(tool.function_path)
+	return custom_functions.call_function(function, arguments)
 
 
 def handle_app_provided(tool, **arguments):
@@ -113,7 +116,7 @@ def call_http(tool, method, url, params, body=None):
 		url,
 		base_url=tool.base_url,
 		headers=tool_headers(tool),
-		idempotency_key=frappe.flags.huf_call_key if method == "POST" else None,
+		idempotency_key=CALL_KEY.get() if method == "POST" else None,
 		params=params,
 		body=body,
 		allow_private=bool(tool.allow_private_hosts),
@@ -153,6 +156,18 @@ async def handle_speech_to_text(tool, file_url):
 	return await services.transcribe_audio(tool.model, source.file_name, source.get_content())
 
 
+async def handle_mcp_tool(tool, /, **arguments):
+	return await connections.call_tool(tool.mcp_connection, tool.mcp_tool, arguments)
+
+
+def handle_send_mail(tool, to, subject, body):
+	return messages.send_mail(to, subject, body, tool.mail_template)
+
+
+def handle_notify(tool, to, subject, text=""):
+	return messages.notify(to, subject, text, bool(tool.notify_by_mail))
+
+
 HANDLERS: dict[str, Callable] = {
 	"Get Document": handle_get_document,
 	"Get Multiple Documents": handle_get_documents,
@@ -177,5 +192,8 @@ HANDLERS: dict[str, Callable] = {
 	"POST": handle_post,
 	KNOWLEDGE: handle_search_knowledge,
 	"Speech to Text": handle_speech_to_text,
+	MCP_TOOL: handle_mcp_tool,
+	SEND_MAIL: handle_send_mail,
+	NOTIFY: handle_notify,
 }
 """By type; Run Agent has none here, because its handler needs a `RunChild`."""

@@ -14,8 +14,8 @@ from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.types import DraftStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.approvals import propose
-from huf.ai.runs.queue import enqueue_work
-from huf.ai.storage import drafts, leases
+from huf.ai.runs.queue import enqueue_work, wake
+from huf.ai.storage import drafts, leases, stops
 from huf.ai.storage.drafts import DraftAnswer, Proposal
 from huf.ai.storage.journal import request_cancel
 from huf.permissions import is_manager
@@ -32,6 +32,7 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 	if not digest:
 		raise UsageError("Pass the digest of the preview that you approve.")
 	row = get_open_draft(name, digest)
+	check_stops(row)
 	if arguments is None or to_canonical_json(arguments) == to_canonical_json(
 		drafts.get_effective_arguments(row)
 	):
@@ -43,6 +44,13 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 			DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal
 		)
 	return store_answer(row, answer)
+
+
+def check_stops(row) -> None:
+	"""Raises UsageError while a stop covers the draft's call: it could not be made now."""
+	run = frappe.db.get_value("Agent Run", row.run, ["agent", "provider", "run_as", "trigger"], as_dict=True)
+	if stop := stops.find_stop(stops.read_stops(), run or {}, row.tool):
+		raise UsageError(f"{stops.describe_stop(stop)}. Approve the draft after it was released.")
 
 
 def reject_call(name: str, digest: str | None = None, reason: str | None = None) -> dict:
@@ -61,19 +69,21 @@ def expire_drafts(now: datetime | None = None) -> list[str]:
 	for row in drafts.read_overdue_drafts(now):
 		if drafts.record_answer(row.name, row.digest, DraftAnswer(DraftStatus.EXPIRED)):
 			expired.append(row.name)
-			resume_run(row.run)
+			resume_answered(row.run)
 	frappe.db.commit()
 	return expired
 
 
 def cancel_run(run: str) -> None:
-	"""Ask a run to end; a waiting one is resumed for that. Commits."""
+	"""Ask a run, and those it called, to end; a waiting one is resumed for that. Commits."""
 	request_cancel(run)
 	drafts.expire_pending(run, f"{frappe.session.user} cancelled the run")
+	for child in leases.read_children(run):
+		cancel_run(child)
 	is_waiting = frappe.db.get_value("Agent Run", run, "status") == "Waiting"
 	frappe.db.commit()
 	if is_waiting:
-		resume_run(run)
+		wake(run)
 
 
 def end_runs_of(conversation: str) -> None:
@@ -142,17 +152,19 @@ def propose_again(row, arguments: dict) -> Proposal:
 
 
 def store_answer(row, answer: DraftAnswer) -> dict:
-	"""Store an answer unless there is one, and resume the run; returns the draft. Commits."""
+	"""Store an answer unless there is one, and resume the run after the last; returns the draft. Commits."""
 	if not drafts.record_answer(row.name, row.digest, answer):
 		frappe.db.rollback()
 		current = drafts.read_draft(row.name)
 		raise UsageError(CHANGED if current.status == drafts.PENDING else describe_answer(current))
-	resume_run(row.run)
+	resume_answered(row.run)
 	return drafts.describe_draft(drafts.read_draft(row.name))
 
 
-def resume_run(run: str) -> None:
-	"""Enqueue a waiting run. Commits first, so that the worker finds the answer."""
-	leases.wake_run(run)
+def resume_answered(run: str) -> None:
+	"""Resume a run once all its drafts have their answers. Commits first: of two people who answer the last
+	two at once, the second sees both answers.
+	"""
 	frappe.db.commit()
-	enqueue_work(run)
+	if not drafts.has_pending(run):
+		wake(run)

@@ -6,12 +6,12 @@ Their protocols are in `huf/api`.
 import base64
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import frappe
 
 from huf.ai.chat import approvals
+from huf.ai.chat.auto import read_choice, stream_routed
 from huf.ai.chat.routed import choose_agent
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
@@ -20,7 +20,8 @@ from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
 from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import run_agent, stream_agent
+from huf.ai.runs.entry import run_agent
+from huf.ai.storage import drafts
 from huf.ai.storage.live_events import first_event_number
 
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
@@ -70,9 +71,12 @@ def store_image(url) -> str:
 	return frappe.get_doc(values).insert().name
 
 
-def follow_request(request: AgentRequest) -> Iterator[RunEvent | None]:
-	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start."""
-	events = stream_agent(request)
+def follow_request(request: AgentRequest, route: str | None = None) -> Iterator[RunEvent | None]:
+	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start.
+
+	`route`: auto, chat or agent, see `huf.ai.chat.auto`.
+	"""
+	events = stream_routed(request, read_choice(route))
 	first = next(events)
 
 	def follow() -> Iterator[RunEvent | None]:
@@ -102,21 +106,33 @@ def call_tool(request: AgentRequest, tool: str, arguments: dict) -> RunResult:
 	)
 
 
-def answer_and_follow(
-	name: str, digest: str, allowed: bool, arguments: dict | None = None, reason: str | None = None
-) -> tuple[Any, list, Iterator[RunEvent | None]]:
-	"""Answer a draft; returns (its row, the run's calls so far, the run's events from then on).
+@dataclass(frozen=True)
+class GivenAnswer:
+	"""A person's answer to a draft as it was displayed (`digest`)."""
 
-	Raises as `approvals.approve_call`.
+	draft: str
+	digest: str
+	is_approved: bool
+	arguments: dict | None = None
+	reason: str | None = None
+
+
+def answer_and_follow(answers: list[GivenAnswer]) -> tuple[str, list, list, Iterator[RunEvent | None]]:
+	"""Answer drafts of a run; returns (run, its calls so far, the drafts it waited for, its events from then
+	on).
+
+	Raises as `approvals.approve_call`, before the first answer is stored if one of them cannot be.
 	"""
-	row = approvals.get_open_draft(name, digest)
-	made = list_tool_calls([row.run])
-	_, attempts = read_run_state(row.run)
-	if allowed:
-		approvals.approve_call(name, digest, arguments)
-	else:
-		approvals.reject_call(name, digest, reason)
-	return row, made, follow_run_events(row.run, first_event_number(attempts + 1))
+	rows = [approvals.get_open_draft(each.draft, each.digest) for each in answers]
+	run = rows[0].run
+	made, waited_for = list_tool_calls([run]), list(drafts.read_drafts(run).values())
+	_, attempts = read_run_state(run)
+	for each in answers:
+		if each.is_approved:
+			approvals.approve_call(each.draft, each.digest, each.arguments)
+		else:
+			approvals.reject_call(each.draft, each.digest, each.reason)
+	return run, made, waited_for, follow_run_events(run, first_event_number(attempts + 1))
 
 
 def find_thread(agent: str, channel: str, thread: str) -> str | None:

@@ -6,14 +6,19 @@ from dataclasses import replace
 
 import frappe
 
+from huf.ai.chat.auto import read_choice, run_routed, stream_routed
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, RunEvent, StopReason
+from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.queries.runs import describe_runs, list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_names, run_agent, stream_agent
+from huf.ai.runs.entry import read_names
 from huf.ai.runs.queue import enqueue_run
+from huf.ai.storage import route_decisions
 
 CHANNEL = "chat"
+TEST_CHANNEL = "test"
+"""Of chats beside an agent's form; they are not among the user's chats."""
 MAX_MESSAGES = 500
 MESSAGE_FIELDS = [
 	"name",
@@ -37,9 +42,10 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 
 	Returns {conversation: {name, title, agent, may_write, may_share}, messages: [{name, sequence, role, kind,
 	content, run, step, tool_name, tool_call_id, creation, attachments: [{name, file_name, file_url, size,
-	kind: image or text}]}], runs: {name: the data of its `run_finished` event}}. A message about a tool call
-	also has effect, ok, duration_ms and error. Raises PermissionError for a conversation the user may not
-	read.
+	kind: image or text}]}], runs: {name: the data of its `run_finished` event, with the router's decision as
+	`route`, if there was one}}. A message about a tool call
+	also has effect, ok, reason, duration_ms and error. Raises PermissionError for a conversation the user may
+	not read.
 	"""
 	doc = get_readable_conversation(conversation)
 	filters = [["conversation", "=", doc.name]]
@@ -64,7 +70,10 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 		"may_write": doc.has_permission("write"),
 		"may_share": doc.has_permission("share"),
 	}
-	return {"conversation": about, "messages": rows, "runs": describe_runs(names, in_conversation=True)}
+	runs = describe_runs(names, in_conversation=True)
+	for name, decision in route_decisions.read_decisions(names).items():
+		runs.get(name, {})["route"] = decision
+	return {"conversation": about, "messages": rows, "runs": runs}
 
 
 def add_call_details(rows: list, runs: list[str]) -> None:
@@ -74,26 +83,44 @@ def add_call_details(rows: list, runs: list[str]) -> None:
 	for row in rows:
 		if call := known.get((row.run, row.step, row.tool_call_id)):
 			ok = call.status == CallStatus.SUCCESS.value
-			row.update(effect=call.effect, ok=ok, duration_ms=call.duration_ms, error=call.error_message)
+			row.update(
+				effect=call.effect,
+				ok=ok,
+				reason=call.reason,
+				duration_ms=call.duration_ms,
+				error=call.error_message,
+			)
 
 
 @frappe.whitelist(methods=["POST"])
 def send_agent_chat_message(
-	agent: str, prompt: str, conversation: str | None = None, attachments: list[str] | str | None = None
+	agent: str,
+	prompt: str,
+	conversation: str | None = None,
+	attachments: list[str] | str | None = None,
+	route: str | None = None,
 ):
 	"""Send a message and wait for the answer; returns the same as `run_agent_sync`.
 
-	`attachments`: Files by name or URL.
+	`attachments`: Files by name or URL. `route`: auto, chat or agent, see `huf.ai.chat.auto`.
 	"""
-	return run_agent(build_chat_request(agent, prompt, conversation, read_names(attachments))).as_dict()
+	request = build_chat_request(agent, prompt, conversation, read_names(attachments))
+	return run_routed(request, read_choice(route)).as_dict()
 
 
 def stream_chat(
-	agent: str, prompt: str, conversation: str | None = None, attachments: Sequence[str] = ()
+	agent: str,
+	prompt: str,
+	conversation: str | None = None,
+	attachments: Sequence[str] = (),
+	is_test: bool = False,
+	route: str | None = None,
 ) -> Iterator[RunEvent | None]:
 	"""Send a message and follow the run. Raises at once if it cannot start."""
 	request = build_chat_request(agent, prompt, conversation, attachments)
-	events = stream_agent(request)
+	if is_test:
+		request = replace(request, channel=TEST_CHANNEL)
+	events = stream_routed(request, read_choice(route))
 	first = next(events)
 
 	def follow() -> Iterator[RunEvent | None]:
@@ -105,10 +132,10 @@ def stream_chat(
 
 
 def continue_in_background(run: str) -> dict:
-	"""Continue a run that used up its steps in the background; returns {run, conversation}."""
+	"""Continue a run that used up its steps or its time in the background; returns {run, conversation}."""
 	row = frappe.get_doc("Agent Run", run)
-	if row.stop_reason != StopReason.MAX_STEPS.value:
-		raise UsageError("Only a run that used up its steps can continue in the background.")
+	if row.stop_reason not in (StopReason.MAX_STEPS.value, StopReason.TIMEOUT.value):
+		raise UsageError("Only a run that used up its steps or its time can continue in the background.")
 	request = build_chat_request(row.agent, frappe._("Go on where you stopped."), row.conversation)
 	chosen = {"provider": row.provider, "model": row.model} if not row.tier and row.model != OFFLINE else {}
 	queued = enqueue_run(replace(request, mode=Mode.BACKGROUND, tier=row.tier or None, **chosen))
@@ -129,10 +156,3 @@ def build_chat_request(
 		external_id=None if conversation else frappe.generate_hash(length=10),
 		attachments=tuple(attachments),
 	)
-
-
-def get_readable_conversation(name: str):
-	doc = frappe.get_doc("Agent Conversation", name) if frappe.db.exists("Agent Conversation", name) else None
-	if not doc or not doc.has_permission("read"):
-		raise frappe.PermissionError(f"There is no conversation {name!r} that you may read.")
-	return doc

@@ -9,13 +9,14 @@ from functools import lru_cache
 
 import frappe
 
-from huf.ai.chat.messages import get_readable_conversation
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
+from huf.ai.core.routed import Routed
 from huf.ai.core.settings import get_settings
-from huf.ai.core.types import AgentRequest, ModelReply, Routed, RunResult
+from huf.ai.core.types import AgentRequest, ModelReply, RunResult
 from huf.ai.providers import litellm
 from huf.ai.providers.masking import MaskedModel, Masker, read_patterns
+from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.routing.continuity import Previous
 from huf.ai.routing.escalation import Escalation, check_dynamic_escalation
 from huf.ai.routing.patterns import Pattern

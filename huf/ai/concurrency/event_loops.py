@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from huf.ai.concurrency.tool_threads import abandon_calls
+from huf.ai.concurrency.tool_threads import abandon_calls, on_cancel
 
 _idle_loops: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
 """By process id: a forked process must not use its parent's. The last one used has the freshest connections.
@@ -58,6 +58,7 @@ def run_coroutine(coroutine: Coroutine) -> Any:
 
 def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) -> Any:
 	task = loop.create_task(coroutine)
+	on_cancel(lambda: loop.call_soon_threadsafe(task.cancel))
 	try:
 		return loop.run_until_complete(task)
 	except BaseException:

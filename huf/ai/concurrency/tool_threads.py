@@ -2,7 +2,8 @@
 connection.
 
 A call has `frappe.local` for itself from the start (in Frappe 16 a copied context would share it), on the
-run's connection. Until it ends, nothing else may use that connection: see `is_tool_running`.
+run's connection. Until it ends, nothing else may use that connection: see `is_tool_running`. A call that runs
+side by side with others is apart: it has a connection of its own.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -25,38 +27,54 @@ goes on.
 """
 NOT_ADOPTED = (*COPIED, "form_dict")
 """The session and the request's form stay the caller's: a call may have acted as somebody else."""
+CANCEL_GRACE_S = 0.8
+"""How long a call that is apart may take to end in order; less than `loop/waiting.py` waits for it."""
 _thread = threading.local()
 IDLE_S = 10
 _idle: deque[SimpleQueue] = deque()
 os.register_at_fork(after_in_child=_idle.clear)
 
 
-async def run_in_thread(function: Callable[[], Any]) -> Any:
-	"""Call a synchronous function in another thread. Cancelling the wait abandons the call."""
-	context = copy_context()
-	context.run(detach)
+@dataclass(eq=False)
+class RunningCall:
+	"""A call in its thread. `cancels` end what an event loop of the thread runs, in an orderly way."""
+
+	context: Context
+	is_apart: bool
+	cancels: list[Callable[[], Any]] = field(default_factory=list)
+
+
+async def run_in_thread(function: Callable[[], Any], is_apart: bool = False) -> Any:
+	"""Call a synchronous function in another thread. Cancelling the wait abandons the call.
+
+	`is_apart`: on a connection of its own, whose changes are committed at the end, or rolled back after an
+	error.
+	"""
+	call = RunningCall(copy_context(), is_apart)
+	call.context.run(detach, is_apart)
 	loop = asyncio.get_running_loop()
 	future = loop.create_future()
 
 	def work() -> None:
 		try:
-			outcome: tuple[Any, BaseException | None] = context.run(call_as_same_user, function), None
+			outcome: tuple[Any, BaseException | None] = call.context.run(call_in_thread, function, call), None
 		except BaseException as error:
 			outcome = None, error
 		with suppress(RuntimeError):  # the loop is closed: nobody waits any more
 			loop.call_soon_threadsafe(settle, future, outcome)
 
-	get_running_calls().append(context)
+	get_running_calls().append(call)
 	submit(work)
 	try:
-		result, error = await future
+		result, error = await asyncio.shield(future)
 	except asyncio.CancelledError:
-		abandon(context)
+		await cancel(call, future)
 		raise
 	finally:
 		with suppress(ValueError):  # abandoned by `abandon_calls`
-			get_running_calls().remove(context)
-	adopt(context)
+			get_running_calls().remove(call)
+	if not is_apart:
+		adopt(call.context)
 	if error:
 		raise error
 	return result
@@ -86,11 +104,46 @@ def work_off(queue: SimpleQueue) -> None:
 			_idle.append(queue)
 
 
+def call_in_thread(function: Callable[[], Any], call: RunningCall) -> Any:
+	_thread.call = call
+	try:
+		return call_apart(function) if call.is_apart else call_as_same_user(function)
+	finally:
+		_thread.call = None
+
+
+def call_apart(function: Callable[[], Any]) -> Any:
+	frappe.connect(set_admin_as_user=False)
+	connection = frappe.local.db
+	try:
+		result = function()
+		connection.commit()
+		return result
+	finally:
+		connection.close()
+
+
+def on_cancel(cancel: Callable[[], Any]) -> None:
+	"""Have `cancel` called, from another thread, when the call that this thread makes is given up."""
+	if call := getattr(_thread, "call", None):
+		call.cancels.append(cancel)
+
+
+async def cancel(call: RunningCall, future: asyncio.Future) -> None:
+	"""Give a call up: what it runs on an event loop may end in order first."""
+	for each in call.cancels if call.is_apart else ():
+		each()
+	if call.is_apart and call.cancels:
+		await asyncio.wait({future}, timeout=CANCEL_GRACE_S)
+	if not future.done():
+		abandon(call)
+
+
 def is_tool_running() -> bool:
-	"""Whether the event loop of this thread waits for a synchronous tool, which has the connection
+	"""Whether the event loop of this thread waits for a synchronous tool that has its connection
 	meanwhile.
 	"""
-	return bool(get_running_calls())
+	return any(not call.is_apart for call in get_running_calls())
 
 
 def abandon_calls() -> None:
@@ -99,13 +152,17 @@ def abandon_calls() -> None:
 		abandon(calls.pop())
 
 
-def abandon(context: Context) -> None:
+def abandon(call: RunningCall) -> None:
 	"""Take the connection away from a call that goes on: what it wrote is rolled back, later statements
 	fail.
 	"""
 	# The context itself is entered by its thread. The call may have opened a connection of its own.
-	taken = {frappe.local.db, context.copy().run(lambda: frappe.local.db)}
-	frappe.connect(set_admin_as_user=False)
+	taken = {call.context.copy().run(lambda: frappe.local.db)}
+	if call.is_apart:
+		taken -= {frappe.local.db}
+	else:
+		taken.add(frappe.local.db)
+		frappe.connect(set_admin_as_user=False)
 	for db in taken:
 		db.sql = db.commit = db.connect = raise_abandoned
 		end_connection(db)
@@ -125,12 +182,16 @@ def raise_abandoned(*args: Any, **kwargs: Any) -> None:
 	raise ToolError("This call was abandoned; it can change nothing any more.")
 
 
-def detach() -> None:
-	"""Give this context a `frappe.local` of its own, with the same values but its own session and flags."""
+def detach(is_apart: bool) -> None:
+	"""Give this context a `frappe.local` of its own, with the same values but its own session and flags.
+
+	Where it is apart, it has its own caches and messages as well.
+	"""
 	values = dict(frappe.local)
 	frappe.release_local(frappe.local)
 	for name, value in values.items():
-		setattr(frappe.local, name, value.copy() if name in COPIED else value)
+		is_copied = name in COPIED or (is_apart and isinstance(value, dict | list))
+		setattr(frappe.local, name, value.copy() if is_copied else value)
 
 
 def call_as_same_user(function: Callable[[], Any]) -> Any:
@@ -162,5 +223,5 @@ def settle(future: asyncio.Future, outcome: tuple) -> None:
 		future.set_result(outcome)
 
 
-def get_running_calls() -> list[Context]:
+def get_running_calls() -> list[RunningCall]:
 	return _thread.__dict__.setdefault("calls", [])

@@ -38,7 +38,7 @@ class WorstCase:
 
 @dataclass(frozen=True)
 class Grant:
-	"""How long an answer may be; `short`: less than asked for, because a budget is nearly used up."""
+	"""How long an answer may be; `short_by`: the limit that makes it shorter than asked for, in words."""
 
 	max_tokens: int
-	short: bool = False
+	short_by: str = ""

@@ -15,6 +15,10 @@ class TooManyRuns(UsageError):
 	http_status_code = 429
 
 
+class ConversationBusy(UsageError):
+	"""Another run of the conversation has not ended: a new one has to wait in line."""
+
+
 class ToolError(Exception):
 	"""For the model: becomes the tool result of the call that failed."""
 
@@ -27,7 +31,7 @@ class ModelError(Exception):
 	"""For the operator: a model call failed.
 
 	Args:
-		status: the provider's HTTP status, if there was one.
+		status: the provider's HTTP status, if there was one; 408 also where the model fell silent.
 		retryable: whether another try can help.
 		usage: what the failed call has used; None if unknown.
 	"""
@@ -43,6 +47,10 @@ class ModelError(Exception):
 	):
 		super().__init__(message)
 		self.provider, self.status, self.retryable, self.usage = provider, status, retryable, usage
+
+	@property
+	def is_timeout(self) -> bool:
+		return self.status == 408
 
 
 class RunStopped(Exception):
@@ -62,16 +70,29 @@ class ToolTimeout(Exception):
 
 
 class RunPaused(Exception):
-	"""The run waits for a person and has no lease until they answer; `draft` is what they are asked."""
+	"""The run waits for a person and has no lease until they answer; `drafts` are what they are asked."""
 
-	def __init__(self, draft: dict):
-		super().__init__(f"The run waits for an answer to {draft['draft']}.")
-		self.draft = draft
+	def __init__(self, drafts: list[dict]):
+		super().__init__(f"The run waits for an answer to {', '.join(each['draft'] for each in drafts)}.")
+		self.drafts = drafts
 
 
 class LeaseLost(Exception):
 	"""This worker's lease has run out, and another may hold the run: record nothing more."""
 
 
+class RunHeld(Exception):
+	"""A stop holds the run: it is queued again without the present call, and goes on when released."""
+
+	def __init__(self, stop: dict):
+		super().__init__(f"The run is held: {stop['reason']}")
+		self.stop = stop
+
+
 class RunAlreadyOpened(Exception):
 	"""The trigger event already has its run; a second must not be opened."""
+
+
+def add_details(message: str, details: object) -> str:
+	"""A message for people, with a library's own words in a last line that pages fold away."""
+	return f"{message}\nDetails: {details}"

@@ -12,7 +12,8 @@ class MailStatus(str, Enum):
 	"""Status of an Agent Mail.
 
 	Incoming: Queued, its job waits; Started, its run is open; With Person, its thread was handed over.
-	Outgoing: Approved, ready to be sent; Sent, in the mail queue; Held, not sent, for the reason on record.
+	Outgoing: Approved, ready to be sent; Queued, in the mail queue; Sent, the mail server took it; Failed, it
+	did not; Held, not queued. Failed and Held have their reason on record.
 	"""
 
 	QUEUED = "Queued"
@@ -51,7 +52,9 @@ class MailEvent(str, Enum):
 	DRAFT_KEPT = "draft_kept"
 	DISCARDED = "draft_discarded"
 	APPROVED = "approved"
+	QUEUED = "queued"
 	SENT = "sent"
 	HELD = "held"
 	ESCALATED = "escalated"
 	GIVEN_BACK = "given_back"
+	RUN_AGAIN = "run_again"

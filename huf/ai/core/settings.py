@@ -23,6 +23,7 @@ class Settings:
 	answer_tokens: int
 	keep_contents_days: int
 	keep_runs_days: int
+	trace_contents: bool
 	max_trigger_depth: int
 	mask_patterns: str
 	search_provider: str | None
@@ -68,6 +69,7 @@ def read_settings(doc: Any) -> Settings:
 		answer_tokens=read_int(doc, "answer_tokens"),
 		keep_contents_days=int(doc.keep_contents_days or 0),
 		keep_runs_days=int(doc.keep_runs_days or 0),
+		trace_contents=bool(doc.trace_contents),
 		max_trigger_depth=read_int(doc, "max_trigger_depth"),
 		mask_patterns=doc.mask_patterns or "",
 		search_provider=doc.search_provider or None,

@@ -21,6 +21,8 @@ FALLBACK_CHARSET = "cp1252"
 EMAIL_ADDRESS = re.compile(
 	r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}"
 )
+MAX_ENCODED_WORDS = 500
+"""Of one header; the decoder takes time by their square."""
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -52,7 +54,7 @@ def decode_header_value(raw: str) -> str:
 	if any("\udc80" <= char <= "\udcff" for char in raw):
 		raw = decode_bytes(raw.encode("utf-8", "surrogateescape"))
 	try:
-		parts = decode_header(raw)
+		parts = decode_header(raw) if raw.count("=?") <= MAX_ENCODED_WORDS else [(raw, None)]
 	except (HeaderParseError, ValueError):
 		parts = [(raw, None)]
 	text = "".join(part if isinstance(part, str) else decode_bytes(part, charset) for part, charset in parts)
@@ -66,9 +68,12 @@ def strip_control_chars(text: str) -> str:
 
 def read_addresses(*values: str) -> tuple[tuple[str, str], ...]:
 	"""(name, address in lower case) of each address in header values, without duplicates."""
-	found = [
-		(name, address) for name, address in getaddresses(list(values)) if EMAIL_ADDRESS.fullmatch(address)
-	]
+	try:
+		parsed = getaddresses(list(values))
+	except RecursionError:
+		# Nested comments; the addresses are found below.
+		parsed = []
+	found = [(name, address) for name, address in parsed if EMAIL_ADDRESS.fullmatch(address)]
 	for value in values:
 		# Addresses that the parser misses, such as those after a name with an unquoted comma.
 		found += [("", address) for address in EMAIL_ADDRESS.findall(value)]

@@ -4,7 +4,7 @@ Plain data: knows no frappe, no litellm and no database.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -12,6 +12,8 @@ from typing import Any
 
 from huf.ai.core.attachments import NO_FILES, MessageFiles
 from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.result_text import is_empty_result, shorten
+from huf.ai.core.routed import Routed
 from huf.ai.core.trigger_types import Origin
 
 OFFLINE = "Offline"
@@ -98,21 +100,14 @@ class EventKind(str, Enum):
 
 
 @dataclass(frozen=True)
-class Routed:
-	"""The router's decision behind a request: its confidence, and the steps it suggests."""
-
-	confidence: float
-	plan: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class AgentRequest:
 	"""A request to run an agent, as an entry point builds it. The run acts with the permissions of `user`.
 
 	`shared`: the conversation belongs to no user; only for entry points whose callers cannot choose it.
-	`mode` and `tier` are set where the agent's model is chosen by task. `history`: earlier messages in
-	OpenAI's form, from a client that keeps the conversation itself; None: the record has them. `attachments`:
-	Files by name or address; `message_files`: their contents.
+	`parent_call`: the idempotency key of the call of `parent_run` that this run answers. `mode` and `tier`
+	are set where the agent's model is chosen by task. `history`: earlier messages in OpenAI's form, from a
+	client that keeps the conversation itself; None: the record has them. `attachments`: Files by name or
+	address; `message_files`: their contents.
 	"""
 
 	agent: str
@@ -124,6 +119,7 @@ class AgentRequest:
 	provider: str | None = None
 	model: str | None = None
 	parent_run: str | None = None
+	parent_call: str | None = None
 	shared: bool = False
 	origin: Origin | None = None
 	mode: Mode | None = None
@@ -172,11 +168,12 @@ class Usage:
 
 @dataclass(frozen=True)
 class CallRequest:
-	"""A tool call as the model wrote it; `arguments` is raw text."""
+	"""A tool call as the model wrote it; `arguments` is raw text, `reason` why, where a plan says so."""
 
 	id: str
 	name: str
 	arguments: str
+	reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -188,6 +185,7 @@ class ModelReply:
 	model: str = ""
 	original_text: str | None = None  # where the response guard or the planner changed it
 	corrected: bool = False  # tool calls were found in its text
+	cut_by: str = ""  # the limit that cut it, in words
 
 	def as_message(self) -> dict:
 		"""The assistant message in OpenAI's form."""
@@ -205,8 +203,10 @@ class Tool:
 	"""A tool as the loop knows it. `run` takes checked arguments and returns anything JSON can hold.
 
 	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `max_calls` per run;
-	0: any number. `concurrent`: calls may run side by side, because they leave the database alone.
-	`needs_approval`: a person has to allow each call.
+	0: any number. `run_beside`: the same as `run` for calls that run side by side; None: they run in order.
+	`needs_approval`: a person has to allow each call. `creates`: it makes new documents and changes none.
+	`origin`: where the outside content in its results comes from; None: they have none, unless a result
+	says so itself (`ResultText`).
 	"""
 
 	name: str
@@ -216,8 +216,10 @@ class Tool:
 	run: Callable[[dict], Awaitable[Any]]
 	timeout: float | None = None
 	max_calls: int = 0
-	concurrent: bool = False
+	run_beside: Callable[[dict], Awaitable[Any]] | None = None
 	needs_approval: bool = False
+	creates: bool = False
+	origin: str | None = None
 
 	def as_spec(self) -> dict:
 		"""OpenAI's function-calling form."""
@@ -225,20 +227,11 @@ class Tool:
 		return {"type": "function", "function": function}
 
 
-def describe_tools(tools: Iterable) -> str:
-	"""One line per tool for a planner: its name, its description and the JSON schema of its arguments."""
-	lines = [
-		f"- {each.name}: {each.description} Arguments: {json.dumps(each.parameters, ensure_ascii=False)}"
-		for each in tools
-	]
-	return "\n".join(lines) or "No tools are currently available."
-
-
 @dataclass(frozen=True)
 class Call:
 	"""A prepared request: `tool` and `arguments`, or the `error` that keeps it from being made.
 
-	`draft`: the Agent Draft by which a person allowed it.
+	`draft`: the Agent Draft by which a person allowed it. `is_beside`: other calls run side by side with it.
 	"""
 
 	request: CallRequest
@@ -247,6 +240,7 @@ class Call:
 	arguments: dict | None = None
 	error: str | None = None
 	draft: str | None = None
+	is_beside: bool = False
 
 	@property
 	def effect(self) -> Effect:
@@ -262,7 +256,7 @@ class Call:
 class ToolResult:
 	"""How a call ended.
 
-	`stopped`: a guard stopped the run in the middle of it. `cached`: it is an earlier call's result.
+	`stopped`: a guard broke it off. `cached`: an earlier call's result. `origins`: of untrusted content.
 	"""
 
 	call: Call
@@ -271,10 +265,16 @@ class ToolResult:
 	duration_ms: int = 0
 	stopped: bool = False
 	cached: bool = False
+	origins: tuple[str, ...] = ()
 
 	@property
 	def ok(self) -> bool:
 		return self.status is CallStatus.SUCCESS
+
+	@property
+	def is_empty(self) -> bool:
+		"""Whether the tool found nothing, as it says itself (`is_empty_result`)."""
+		return is_empty_result(self.text)
 
 	@property
 	def display_text(self) -> str:
@@ -282,20 +282,11 @@ class ToolResult:
 		return shorten(self.text, MAX_RESULT_CHARS)
 
 	def as_dict(self) -> dict[str, Any]:
-		return {
-			"tool": self.call.request.name,
-			"status": self.status.value,
-			"result": shorten(self.text, 2000),
-		}
+		result = shorten(self.text, 2000)
+		return {"tool": self.call.request.name, "status": self.status.value, "result": result}
 
 	def as_message(self) -> dict:
 		return {"role": "tool", "tool_call_id": self.call.request.id, "content": self.text}
-
-
-def shorten(text: str, max_chars: int) -> str:
-	"""The text, or its beginning with a line that says so, in at most `max_chars` characters."""
-	line = f"\n[Cut off: of {len(text):,} characters this is the beginning. Ask for less at a time.]"
-	return text if len(text) <= max_chars else text[: max_chars - len(line)] + line
 
 
 STATUS_OF = {
@@ -320,6 +311,8 @@ class Outcome:
 	steps: int = 0
 	messages: list[dict] = field(default_factory=list)
 	turns: list[list[ToolResult]] = field(default_factory=list)
+	claims: list[dict] = field(default_factory=list)
+	"""What the answer claims, with what proves it; see `huf.ai.receipts.claims.Claim`."""
 
 	@property
 	def status(self) -> RunStatus:
@@ -348,8 +341,9 @@ Emit = Callable[[EventKind, dict[str, Any]], None]
 class RunResult:
 	"""How a run ended. `response` is the answer, or the part of it there was; `error` is for the person.
 
-	`tool_results`: set where failing tools ended it. `draft`: what a Waiting run waits for; it has no
-	`stop_reason`.
+	`model`: the one it began with; `models`: those that answered, with tokens and cost
+	(`storage.recorded_run.sum_by_model`). `tool_results`: set where failing tools ended it. `drafts`: what a
+	Waiting run waits for; it has no `stop_reason`.
 	"""
 
 	run: str
@@ -363,8 +357,15 @@ class RunResult:
 	duration_ms: int
 	provider: str | None = None
 	model: str | None = None
+	models: tuple[dict[str, Any], ...] = ()
 	tool_results: tuple[ToolResult, ...] = ()
-	draft: dict[str, Any] | None = None
+	drafts: tuple[dict[str, Any], ...] = ()
+	claims: tuple[dict[str, Any], ...] = ()
+
+	@property
+	def draft(self) -> dict[str, Any] | None:
+		"""The first of the drafts."""
+		return self.drafts[0] if self.drafts else None
 
 	@property
 	def success(self) -> bool:
@@ -382,11 +383,13 @@ class RunResult:
 			"error": self.error,
 			"provider": self.provider,
 			"model": self.model,
+			"models": list(self.models),
 			"input_tokens": self.usage.input_tokens,
 			"output_tokens": self.usage.output_tokens,
 			"total_cost": None if self.usage.unpriced_calls else self.usage.cost,
 			"steps": self.steps,
 			"duration_ms": self.duration_ms,
 			**({"observations": [o.as_dict() for o in self.tool_results]} if self.tool_results else {}),
-			**({"draft": self.draft} if self.draft else {}),
+			**({"draft": self.draft, "drafts": list(self.drafts)} if self.drafts else {}),
+			**({"claims": list(self.claims)} if self.claims else {}),
 		}

@@ -41,7 +41,11 @@ BOOKKEEPING_DOCTYPES = frozenset(
 		"Agent Conversation",
 		"Agent Trigger Event",
 		"Agent Draft",
+		"Agent Change",
+		"Agent Stop",
+		"Agent Stop Switch",
 		"Agent Budget",
+		"Agent Untrusted Record",
 		"Knowledge Item",
 		"Knowledge Chunk",
 	]

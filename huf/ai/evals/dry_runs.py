@@ -71,7 +71,7 @@ class CaseDryRuns:
 				)
 			return await run_in_thread(lambda: self.call(tool, arguments))
 
-		return replace(tool, start=start, concurrent=False)
+		return replace(tool, start=start, run_beside=None)
 
 	def next_result(self, name: str) -> Any:
 		queue = self.remaining_results[name]
@@ -91,15 +91,20 @@ class CaseDryRuns:
 		return result
 
 	def find_records(self, check: Mapping) -> list[Mapping]:
-		"""Rows that match a `record` check after all calls; of mail, only the case's own."""
+		"""Rows that match a `record` check after all calls; a count leaves out what the site had before."""
 		doctype, where = check["record"], check.get("where") or {}
 		fields = [*(check.get("values") or {}), *where]
 		if doctype in (store.MAIL, store.EVENT):
 			where = {"thread": self.run, **where}
+		columns = frappe.get_meta(doctype).get_valid_columns()
+		fields = list(dict.fromkeys([*(name for name in fields if name in columns), "name", "modified"]))
+		frappe.db.rollback()
+		of_site = (
+			frappe.get_all(doctype, dict(where), fields, order_by="creation asc") if "count" in check else []
+		)
 		with self.dry_run(), acting_as("Administrator"):
-			columns = frappe.get_meta(doctype).get_valid_columns()
-			fields = [name for name in fields if name in columns] or ["name"]
-			return frappe.get_all(doctype, dict(where), fields, order_by="creation asc")
+			rows = frappe.get_all(doctype, dict(where), fields, order_by="creation asc")
+			return [row for row in rows if row not in of_site]
 
 	# --- one dry run ---
 
@@ -125,10 +130,17 @@ class CaseDryRuns:
 	def set_up(self) -> None:
 		if self.case.roles:
 			self.insert_user()
+		self.hide_site_records()
 		for values in self.case.records:
 			frappe.get_doc(deepcopy(values)).insert(set_name=values.get("name"))
 		if self.case.mail:
 			self.insert_mail()
+
+	def hide_site_records(self) -> None:
+		"""Delete, until the rollback, the site's records of custom DocTypes that the case has records of."""
+		for doctype in dict.fromkeys(values["doctype"] for values in self.case.records):
+			if frappe.get_meta(doctype).custom:
+				frappe.db.delete(doctype)
 
 	def insert_user(self) -> None:
 		"""Insert the rows alone: saving a User is slow and has effects that a case does not need."""

@@ -24,20 +24,31 @@ MAX_NOTE_CHARS = 1000
 MAX_SAYS_CHARS = 200
 
 
+def rate_run(run: str, verdict: str, note: str = "") -> str | None:
+	"""Store a verdict on a run, or remove it with ""; does not commit. Returns the run's case, if it has one.
+
+	A case is brought up to date with a new verdict; nothing else makes one. Raises like `mark_run`.
+	"""
+	if verdict not in ("Good", "Bad", ""):
+		raise UsageError("A run is rated Good or Bad; an empty verdict removes the rating.")
+	row = read_ratable_run(run)
+	if verdict and frappe.db.exists(CASE, {"run": run}):
+		return mark_run(run, verdict == "Good", note)
+	store_verdict(row.name, verdict, note)
+	return None
+
+
 def mark_run(run: str, good: bool, note: str = "") -> str:
 	"""Store a verdict on a run, and create or replace its case. Returns the case's name; does not commit.
 
 	Raises PermissionError for a run the user may not read, UsageError if it has not ended or its contents are
 	blanked.
 	"""
-	row = frappe.get_doc("Agent Run", run)
-	row.check_permission("read")
-	if row.status not in ENDED:
-		raise UsageError(f"Run {run} has not come to its end, so there is nothing to judge.")
+	row = read_ratable_run(run)
 	if not row.opening:
 		raise UsageError(f"The contents of run {run} are gone: the retention policy has blanked them.")
 	verdict = "Good" if good else "Bad"
-	update_row("Agent Run", run, {"verdict": verdict, "verdict_note": clip(note, MAX_NOTE_CHARS)})
+	store_verdict(run, verdict, note)
 	values = {
 		"prompt": row.prompt,
 		"definition": dump_definition(build_definition(row, good, note)),
@@ -46,6 +57,18 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 	}
 	with acting_as("Administrator"):
 		return save_case(row, values)
+
+
+def read_ratable_run(run: str):
+	row = frappe.get_doc("Agent Run", run)
+	row.check_permission("read")
+	if row.status not in ENDED:
+		raise UsageError(f"Run {run} has not come to its end, so there is nothing to judge.")
+	return row
+
+
+def store_verdict(run: str, verdict: str, note: str) -> None:
+	update_row("Agent Run", run, {"verdict": verdict, "verdict_note": clip(note, MAX_NOTE_CHARS)})
 
 
 def save_case(run, values: dict) -> str:

@@ -9,8 +9,8 @@ MAX_CHUNK_CHARS = 1200
 MIN_CHUNK_CHARS = MAX_CHUNK_CHARS // 2
 BREAK_PATTERNS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"[.!?;:]\s"), re.compile(r"\s"))
 """Where a text may be cut, best first."""
-HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-FENCE = re.compile(r"^(```|~~~).*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+MARK = re.compile(r"^(?:(#{1,6})[ \t]+(\S.*)|(```|~~~)(.*))$", re.MULTILINE)
+"""A line with a heading, or one that opens or closes fenced code."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,36 @@ def find_break(window: str) -> int:
 
 def split_markdown(text: str) -> list[Part]:
 	"""One part for each section; its heading is the path of headings above it."""
-	code = [found.span() for found in FENCE.finditer(text)]
-	titles = [
-		found
-		for found in HEADING.finditer(text)
-		if not any(start <= found.start() < end for start, end in code)
-	]
+	titles = find_headings(text)
 	edges = [0, *(found.start() for found in titles), len(text)]
 	parts = [Part(text[: edges[1]])]
 	path: dict[int, str] = {}
 	for found, start, end in zip(titles, edges[1:], edges[2:], strict=False):
 		level = len(found[1])
-		path = {above: title for above, title in path.items() if above < level} | {level: found[2].strip()}
+		path = {above: title for above, title in path.items() if above < level}
+		path[level] = clean_title(found[2])
 		parts.append(Part(text[start:end], " › ".join(path.values()), start=start))
 	return [part for part in parts if part.text.strip()]
+
+
+def find_headings(text: str) -> list[re.Match[str]]:
+	"""The headings outside fenced code, in one pass. A fence that is never closed is text."""
+	marks = list(MARK.finditer(text))
+	last_closings = {found[3]: found.start() for found in marks if is_closing(found)}
+	headings, fence = [], ""
+	for found in marks:
+		if fence:
+			fence = "" if found[3] == fence and is_closing(found) else fence
+		elif found[3]:
+			fence = found[3] if last_closings.get(found[3], -1) > found.start() else ""
+		else:
+			headings.append(found)
+	return headings
+
+
+def is_closing(mark: re.Match[str]) -> bool:
+	return bool(mark[3]) and not mark[4].strip()
+
+
+def clean_title(text: str) -> str:
+	return text.strip().rstrip(" \t#") or text.strip()

@@ -1,6 +1,6 @@
-"""Reads files as text with positions: pages of a PDF, slides, sheets, headings. Pure; opens no URL.
+"""Parses files into text with positions: pages of a PDF, slides, sheets, headings. Pure; opens no URL.
 
-Parser libraries are imported with the first file that needs them.
+`reader_process` calls it within limits. Parser libraries are imported with the first file that needs them.
 """
 
 import io
@@ -15,22 +15,30 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.text_decoding import decode_bytes, strip_control_chars
 from huf.ai.knowledge.chunking import Part, split_markdown
 
-MAX_UNPACKED_BYTES = 300_000_000
+MAX_UNPACKED_BYTES = 200_000_000
 """Limit for unpacked office files, against zip bombs."""
 MAX_PAGES = 5_000
 MAX_ROWS = 50_000
+XML_OUT_OF_MEMORY = 2
+"""The code of libxml2, which lxml raises as a syntax error."""
 SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
-def read_file(name: str, content: bytes) -> list[Part]:
+def get_ending(name: str) -> str:
+	return PurePath(name).suffix.lower().lstrip(".")
+
+
+def parse_file(name: str, content: bytes) -> list[Part]:
 	"""The parts of a file, read by its extension. Raises UsageError for unknown or broken files."""
-	ending = PurePath(name).suffix.lower().lstrip(".")
+	ending = get_ending(name)
 	if ending not in READERS:
 		raise UsageError(f"{name}: only {', '.join(sorted(READERS))} can be read.")
 	try:
 		parts = READERS[ending](content)
 	except list_reader_errors() as error:
+		if getattr(error, "code", None) == XML_OUT_OF_MEMORY:
+			raise MemoryError from None
 		raise UsageError(
 			f"{name} could not be read ({type(error).__name__}): is it a whole .{ending}?"
 		) from None
@@ -88,7 +96,7 @@ def read_pptx(content: bytes) -> list[Part]:
 	check_unpacked_size(content)
 	with zipfile.ZipFile(io.BytesIO(content)) as package:
 		slides = {int(found[1]): name for name in package.namelist() if (found := SLIDE.fullmatch(name))}
-		trees = {number: ElementTree.fromstring(package.read(slides[number])) for number in sorted(slides)}
+		trees = {number: ElementTree.fromstring(package.read(slides[number])) for number in sorted(slides)}  # noqa: S314 (in a child with limits)
 	return [Part(strip_control_chars(read_slide(tree)), page=number) for number, tree in trees.items()]
 
 
@@ -102,9 +110,14 @@ def read_html(content: bytes) -> list[Part]:
 
 
 def split_html(html: str) -> list[Part]:
+	return split_markdown(strip_control_chars(convert_html(html)))
+
+
+def convert_html(html: str) -> str:
+	"""HTML as Markdown, without scripts and styles."""
 	from html_to_markdown import convert
 
-	return split_markdown(strip_control_chars(convert(html).content or ""))
+	return convert(html).content or ""
 
 
 def read_markdown(content: bytes) -> list[Part]:
@@ -143,13 +156,7 @@ def list_reader_errors() -> tuple[type[Exception], ...]:
 	)
 
 
-READERS: dict[str, Callable[[bytes], list[Part]]] = {
-	"pdf": read_pdf,
-	"docx": read_docx,
-	"xlsx": read_xlsx,
-	"pptx": read_pptx,
-	"html": read_html,
-	"htm": read_html,
+PLAIN_READERS: dict[str, Callable[[bytes], list[Part]]] = {
 	"md": read_markdown,
 	"markdown": read_markdown,
 	"txt": read_plain_text,
@@ -160,4 +167,13 @@ READERS: dict[str, Callable[[bytes], list[Part]]] = {
 	"xml": read_plain_text,
 	"yaml": read_plain_text,
 	"yml": read_plain_text,
+}
+READERS: dict[str, Callable[[bytes], list[Part]]] = {
+	**PLAIN_READERS,
+	"pdf": read_pdf,
+	"docx": read_docx,
+	"xlsx": read_xlsx,
+	"pptx": read_pptx,
+	"html": read_html,
+	"htm": read_html,
 }

@@ -14,7 +14,7 @@ from huf.ai.knowledge import fulltext, ranking, vectors
 from huf.ai.knowledge.access import KnowledgeReader
 from huf.ai.knowledge.store import add_texts, count_sources, make_source_word, read_chunk_origins
 from huf.ai.knowledge.terms import IndexTerm, build_terms
-from huf.ai.tools.taint import MAIL_DOCTYPES
+from huf.ai.tools.reads import MAIL_DOCTYPES, record_reads
 
 MAX_RESULTS = 50
 MAX_RANKED_CHUNKS = 200
@@ -68,6 +68,9 @@ def search_knowledge(query: str, sources: Sequence[str] | None = None, limit: in
 	finally:
 		# A message about a refused document would reveal that it exists.
 		del frappe.local.message_log[messages:]
+	for row, _ in found[:limit]:
+		if row.reference_doctype:
+			record_reads(row.reference_doctype, [row.reference_name])
 	has_untrusted = any(is_untrusted(row) for row, _ in found[:limit])
 	return {
 		"query": query,
@@ -148,7 +151,7 @@ def split_batches(names: list[str]) -> Iterator[list[str]]:
 
 
 def is_untrusted(row) -> bool:
-	"""Whether people from outside wrote it; see `huf.ai.core.egress`."""
+	"""Whether people from outside wrote it; see `huf.ai.core.flow`."""
 	return bool(row.url) or row.reference_doctype in MAIL_DOCTYPES
 
 

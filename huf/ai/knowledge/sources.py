@@ -14,7 +14,7 @@ from huf.ai.core.files import get_full_file_name, read_file_content
 from huf.ai.core.settings import get_settings
 from huf.ai.core.text_decoding import strip_control_chars
 from huf.ai.knowledge.chunking import Part, split_markdown
-from huf.ai.knowledge.reading import read_file, split_html
+from huf.ai.knowledge.reader_process import read_file, split_html
 from huf.ai.knowledge.store import SOURCE, Reference
 from huf.ai.tools.fields import is_secret
 

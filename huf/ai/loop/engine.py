@@ -55,7 +55,7 @@ async def run_loop(
 		if verdict := first_verdict(guards, Progress(step, turns=outcome.turns[judged:])):
 			if not verdict.nudge:
 				return end(outcome, verdict.reason, verdict.why)
-			if larger := escalate(False):
+			if verdict.reason is StopReason.STALLED and (larger := escalate(False)):
 				# It was the smaller model that stalled; the larger one is judged by its own turns.
 				model, judged = view.switch_model(larger), len(outcome.turns)
 				continue
@@ -63,7 +63,7 @@ async def run_loop(
 			last_chance = verdict
 		try:
 			reply = journal.find_reply(step) or await call_model(
-				outcome, step, view, model, guards, journal, emit
+				outcome, step, view.fit(with_tools=not last_chance), model, guards, journal, emit
 			)
 		except ModelError as error:
 			if larger := escalate(True):
@@ -71,8 +71,16 @@ async def run_loop(
 				emit(EventKind.TEXT_VOID, {"step": step})
 				model = view.switch_model(larger)
 				continue
-			return end(outcome, StopReason.ERROR, str(error))
+			if last_chance:
+				outcome.messages.pop()
+				return end(outcome, last_chance.reason, last_chance.why)
+			# A model that falls silent in the middle of an answer leaves one that can be continued.
+			is_partial = error.is_timeout and outcome.text and not outcome.is_recorded
+			return end(outcome, StopReason.TIMEOUT if is_partial else StopReason.ERROR, str(error))
 		except RunStopped as stopped:
+			if last_chance:
+				# Nobody answered the nudge, so it is no part of the transcript.
+				outcome.messages.pop()
 			return end(outcome, stopped.reason, stopped.why)
 		outcome.steps, outcome.usage = step, outcome.usage + reply.usage
 		view.count_tokens(reply.usage)
@@ -101,6 +109,9 @@ def finish(outcome: Outcome, turn: Turn, last_chance: Verdict | None) -> Outcome
 	if isinstance(turn, CutAnswer):
 		return end(outcome, turn.reason, turn.why)
 	if last_chance:
+		if last_chance.reason is StopReason.MAX_STEPS:
+			# The summary that is asked for at the limit is no step of the work.
+			outcome.steps -= 1
 		return end(outcome, last_chance.reason, last_chance.why)
 	return end(outcome, StopReason.FINAL_ANSWER)
 

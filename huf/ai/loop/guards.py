@@ -14,6 +14,10 @@ NUDGE = (
 	"You are not making progress: you repeat calls, or learn nothing new from them. "
 	"Give your best answer now with what you have so far, and call no more tools."
 )
+SUM_UP = (
+	"You have used up your steps. Sum up for the person, in their language, what you have found and done "
+	"so far and what is still missing. Call no more tools."
+)
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,15 @@ class Guard(Protocol):
 
 @dataclass(frozen=True)
 class StepCap:
+	"""A run may take `steps`; with a `nudge` the model is then asked once for a summary."""
+
 	steps: int
+	nudge: str | None = None
 
 	def verdict(self, progress: Progress) -> Verdict | None:
-		return Verdict(StopReason.MAX_STEPS) if progress.step > self.steps else None
+		if progress.waiting or progress.step <= self.steps:
+			return None
+		return Verdict(StopReason.MAX_STEPS, nudge=self.nudge)
 
 
 @dataclass(frozen=True)
@@ -106,18 +115,22 @@ class Stall:
 		return Verdict(StopReason.STALLED, "The agent repeated itself without getting further.", self.nudge)
 
 	def has_no_news(self, turns: Sequence[Sequence[ToolResult]]) -> bool:
-		"""Whether none of the last turns had a result that was not seen before."""
+		"""Whether none of the last turns had a new result, or made or was refused a new change.
+
+		An empty result is no news.
+		"""
 		seen: set[str] = set()
 		news = []
 		for turn in turns:
-			texts = {o.text for o in turn if o.ok}
-			news.append(bool(texts - seen))
-			seen |= texts
+			learned = {o.text for o in turn if o.ok and not o.is_empty}
+			learned |= {o.call.key for o in turn if changes_something(o)}
+			news.append(bool(learned - seen))
+			seen |= learned
 		return len(news) >= self.patience and not any(news[-self.patience :])
 
 
 def repeats(turns: Sequence[Sequence[ToolResult]]) -> bool:
-	"""Whether the last turn repeats a successful call although nothing was changed in between."""
+	"""Whether the last turn repeats a successful call although nothing has happened in between."""
 	known: set[str] = set()
 	again = False
 	for turn in turns:
@@ -125,12 +138,23 @@ def repeats(turns: Sequence[Sequence[ToolResult]]) -> bool:
 		again = False
 		for tool_result in turn:
 			again = again or tool_result.call.key in known
-			if tool_result.ok and tool_result.call.effect is Effect.WRITE:
+			if changes_something(tool_result):
 				known, given = set(), set()
 			if tool_result.ok:
 				given.add(tool_result.call.key)
 		known |= given
 	return again
+
+
+def changes_something(tool_result: ToolResult) -> bool:
+	"""Whether looking again makes sense after a call: it changed something, also outside, or was refused."""
+	is_change = tool_result.ok and tool_result.call.effect is not Effect.READ
+	return is_change or is_refusal(tool_result)
+
+
+def is_refusal(tool_result: ToolResult) -> bool:
+	"""Whether a sound call was not made, for instance because a person rejected it."""
+	return tool_result.status is CallStatus.REFUSED and tool_result.call.arguments is not None
 
 
 def first_verdict(guards: Iterable[Guard], progress: Progress) -> Verdict | None:

@@ -42,6 +42,15 @@ class Model(Protocol):
 		"""How much can be sent beside these tools; None: any amount."""
 
 
+class SchemaModel(Model, Protocol):
+	"""A model that can be held to a JSON schema."""
+
+	async def complete_json(
+		self, messages: list[dict], schema: dict, max_tokens: int | None = None
+	) -> ModelReply:
+		"""A reply that fits the schema where the server can do that, else any. Raises ModelError."""
+
+
 Escalate = Callable[[bool], Model | None]
 """Returns a larger model, or None. The argument says whether the present one cannot be reached."""
 

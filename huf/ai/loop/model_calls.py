@@ -11,7 +11,7 @@ from huf.ai.core.types import Emit, EventKind, ModelReply, Outcome, StopReason
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.journal import Journal
 from huf.ai.loop.model import Model
-from huf.ai.loop.transcript_view import ModelInput, TranscriptView
+from huf.ai.loop.transcript_view import ModelInput
 from huf.ai.loop.waiting import watched
 
 RETRY_PAUSE_S, MAX_RETRY_PAUSE_S = 0.2, 20.0
@@ -24,7 +24,7 @@ MAX_RESERVED_PAUSES = 240
 async def call_model(
 	outcome: Outcome,
 	step: int,
-	view: TranscriptView,
+	sent: ModelInput,
 	model: Model,
 	guards: Sequence[Guard],
 	journal: Journal,
@@ -35,7 +35,6 @@ async def call_model(
 	Raises ModelError where no try succeeds, RunStopped where a guard or a budget ends it; the text that
 	had arrived until then is kept in the outcome.
 	"""
-	sent = view.fit()
 	for attempt in count():
 		grant = await reserve(sent, step, model, guards, journal)
 		try:
@@ -97,7 +96,7 @@ async def call_once(
 		emit(EventKind.TEXT_DONE, {"step": step})
 		# Readers of a stream get the last words before the database is waited for.
 		await asyncio.sleep(0)
-	if grant and grant.short and reply.finish_reason == "length":
-		reply = replace(reply, finish_reason="budget")
+	if grant and grant.short_by and reply.finish_reason == "length":
+		reply = replace(reply, finish_reason="budget", cut_by=grant.short_by)
 	journal.finish_model_call(step, reply)
 	return reply

@@ -9,8 +9,10 @@ from huf.ai.loop.guards import Guard, StepCap
 from huf.ai.loop.journal import Journal, NoJournal
 
 DEFAULT_STEPS = 10
-Approve = Callable[[int, Call], Awaitable[Call]]
-"""`(step, call)`: returns the call as it may be made, perhaps with an error instead. Raises RunPaused."""
+Approve = Callable[[int, Call, Sequence[Call]], Awaitable[Call]]
+"""`(step, call, later)`: returns the call as it may be made, perhaps with an error instead. Raises RunPaused,
+for this call and those of the `later` calls of its turn that need a person as well.
+"""
 LargerModel = Callable[[bool], tuple[str | None, str] | None]
 """Returns (provider, model) of a larger model, or None.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from huf.ai.core.arguments import check_arguments, mask_secrets, parse_arguments, to_text
 from huf.ai.core.errors import RunPaused, RunStopped, ToolError, ToolTimeout
+from huf.ai.core.result_text import ResultText
 from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Tool, ToolResult
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.waiting import Finished, watch
@@ -49,22 +50,28 @@ async def perform(call: Call, guards: Sequence[Guard] = (), step: int = 0) -> To
 	# middle.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
 	try:
-		finished = await watch(call.tool.run(call.arguments), guards, progress, call.tool.timeout)
-		status, text = read_finished(finished)
+		run = (call.is_beside and call.tool.run_beside) or call.tool.run
+		finished = await watch(run(call.arguments), guards, progress, call.tool.timeout)
+		status, text, origins = read_finished(finished)
 	except (ToolTimeout, RunStopped) as error:
 		stopped = isinstance(error, RunStopped)
-		status, text = status_of_abandoned(call), to_text(describe_error(error))
-	return ToolResult(call, status, text, round((time.monotonic() - started) * 1000), stopped)
+		status, text, origins = status_of_abandoned(call), to_text(describe_error(error)), ()
+	if call.tool.origin and call.tool.origin not in origins:
+		origins = (*origins, call.tool.origin)
+	duration_ms = round((time.monotonic() - started) * 1000)
+	return ToolResult(call, status, text, duration_ms, stopped, origins=origins)
 
 
-def read_finished(finished: Finished) -> tuple[CallStatus, str]:
-	"""Status and text of what a tool returned or raised. Raises RunPaused."""
+def read_finished(finished: Finished) -> tuple[CallStatus, str, tuple[str, ...]]:
+	"""Status, text and origins of what a tool returned or raised. Raises RunPaused."""
 	try:
-		return CallStatus.SUCCESS, to_record(finished.result())
+		result = finished.result()
+		origins = result.origins if isinstance(result, ResultText) else ()
+		return CallStatus.SUCCESS, to_record(result), origins
 	except RunPaused:
 		raise
 	except (Exception, CancelledError) as error:  # the boundary around a tool's call
-		return CallStatus.FAILED, to_record(describe_error(error))
+		return CallStatus.FAILED, to_record(describe_error(error)), ()
 
 
 def to_record(result: Any) -> str:

@@ -1,45 +1,56 @@
-"""Makes the tool calls of a turn: in order, side by side where that is safe, each on record; a read is not
-repeated.
+"""Makes the tool calls of a turn: in order, side by side where that is safe, each on record.
+
+A read is not repeated until something is changed, and an identical write is made once.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from huf.ai.core.types import Call, CallStatus, Effect, Emit, EventKind, ToolResult
+from huf.ai.core.errors import RunPaused
+from huf.ai.core.types import Call, Effect, Emit, EventKind, ToolResult
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.journal import Journal
 from huf.ai.loop.run_context import Approve
 from huf.ai.loop.tool_calls import perform
 
 MAX_CALLS_PER_TURN = 50
+MAX_SIDE_BY_SIDE = 8
+"""Calls at once; each may hold a thread and a database connection."""
 TOO_MANY_PER_TURN = f"More than {MAX_CALLS_PER_TURN} calls at once. This one was not made; ask for fewer."
 TOO_MANY_PER_RUN = "{name} may be called {maximum} times in a run, and has been. Continue without it."
 NOT_STARTED = "The run was stopped before this call, so it was not made."
 
 
 class ToolRunner:
-	"""Makes the calls of one run, and remembers the results of reads until something is changed."""
+	"""Makes the calls of one run, and remembers results that need no second call."""
 
 	def __init__(self, guards: Sequence[Guard], journal: Journal, emit: Emit, approve: Approve | None = None):
 		self.guards, self.journal, self.emit, self.approve = guards, journal, emit, approve
-		self.cache: dict[str, ToolResult] = {}
+		self.reads: dict[str, ToolResult] = {}
+		self.writes: dict[str, ToolResult] = {}
 		self.calls_made: Counter[str] = Counter()
+		self.turn: list[Call] = []
+		self.recorded: dict[int, ToolResult | None] = {}
+		self.refused: dict[str, str] = {}
 
 	async def run(self, step: int, calls: list[Call]) -> list[ToolResult]:
 		"""Results in the order of the calls. After one that a guard broke off, the others are not started."""
 		results: list[ToolResult] = []
 		calls = [self.check_limits(call) for call in calls]
-		for is_concurrent, group in groupby(calls, lambda call: bool(call.tool and call.tool.concurrent)):
-			for batch in [list(group)] if is_concurrent else [[call] for call in group]:
-				stopped = bool(results) and results[-1].stopped
-				if stopped:
-					batch = [replace(call, error=NOT_STARTED) for call in batch]
-				finished = await side_by_side([self.run_one(step, call) for call in batch])
-				results += [replace(each, stopped=True) if stopped else each for each in finished]
+		self.recorded = {call.position: self.journal.find_tool_result(step, call) for call in calls}
+		self.turn, self.refused = calls, {}
+		for batch in split_batches(calls):
+			stopped = bool(results) and results[-1].stopped
+			if stopped:
+				batch = [replace(call, error=NOT_STARTED) for call in batch]
+			# What a person is asked is asked before any of them begins.
+			begun = [await self.begin(step, call) for call in batch]
+			finished = await side_by_side([self.run_one(step, *each) for each in begun])
+			results += [replace(each, stopped=True) if stopped else each for each in finished]
 		return results
 
 	def check_limits(self, call: Call) -> Call:
@@ -54,42 +65,103 @@ class ToolRunner:
 			return replace(call, error=TOO_MANY_PER_RUN.format(name=call.tool.name, maximum=maximum))
 		return call
 
-	async def run_one(self, step: int, call: Call) -> ToolResult:
-		event = {"step": step, "call_id": call.request.id, "tool": call.request.name}
+	async def begin(self, step: int, call: Call) -> tuple[Call, ToolResult | None]:
+		"""Emit that the call starts; return it as it may be made, and the result if it is known already.
+
+		A call without a known result has passed `approve`. Raises RunPaused.
+		"""
 		arguments = call.request.arguments if call.arguments is None else call.arguments
-		self.emit(EventKind.TOOL_STARTED, {**event, "effect": call.effect.value, "arguments": arguments})
-		result = self.journal.find_tool_result(step, call)
+		started = {**event_of(step, call), "effect": call.effect.value, "arguments": arguments}
+		if call.request.reason:
+			started["reason"] = call.request.reason
+		self.emit(EventKind.TOOL_STARTED, started)
+		cached = self.find_cached(call)
+		if self.recorded[call.position] or cached or not self.approve:
+			return call, cached
+		if not call.error and call.key in self.refused:
+			return replace(call, error=self.refused[call.key]), None
+		allowed = await self.approve(step, call, self.find_later(call))
+		if allowed.error and not call.error:
+			self.refused[call.key] = allowed.error
+		return allowed, None
+
+	async def run_one(self, step: int, call: Call, cached: ToolResult | None) -> ToolResult:
+		result = self.recorded[call.position]
 		if result is None:
-			call = await self.approve(step, call) if self.approve else call
 			self.journal.start_tool_call(step, call)
-			result = self.find_cached(call) or await perform(call, self.guards, step)
+			try:
+				result = cached or await perform(call, self.guards, step)
+			except RunPaused:
+				self.journal.withdraw_tool_call(call)
+				raise
 			self.journal.finish_tool_call(step, result)
 		self.remember(result)
 		ended = {"ok": result.ok, "result": result.display_text, "duration_ms": result.duration_ms}
-		self.emit(EventKind.TOOL_FINISHED, {**event, **ended})
+		self.emit(EventKind.TOOL_FINISHED, {**event_of(step, call), **ended})
 		return result
 
+	def find_later(self, call: Call) -> list[Call]:
+		"""The calls of the turn after this one that are still to be made, identical ones once."""
+		distinct = {call.key: call}
+		for each in self.turn[call.position + 1 :]:
+			if self.recorded[each.position] is None:
+				distinct.setdefault(each.key, each)
+		return list(distinct.values())[1:]
+
 	def find_cached(self, call: Call) -> ToolResult | None:
-		known = None if call.error else self.cache.get(call.key)
-		return ToolResult(call, CallStatus.SUCCESS, known.text, cached=True) if known else None
+		known = None if call.error else self.reads.get(call.key) or self.writes.get(call.key)
+		return replace(known, call=call, duration_ms=0, cached=True) if known else None
 
 	def remember(self, result: ToolResult) -> None:
 		call = result.call
-		if call.error:
+		if call.error or call.tool is None or result.cached:
 			return
-		if call.effect is not Effect.READ:
-			self.cache.clear()
-		elif result.ok:
-			self.cache[call.key] = result
+		# A person may have changed the arguments: what counts is what the model asked for.
+		key = self.turn[call.position].key
+		if call.effect is Effect.READ:
+			if result.ok:
+				self.reads[key] = result
+			return
+		self.reads.clear()
+		if not call.tool.creates:
+			# Another write may have taken back what an earlier one did: A, B and A again are three writes.
+			self.writes.clear()
+		if result.ok and call.effect is Effect.WRITE:
+			self.writes[key] = result
+
+
+def event_of(step: int, call: Call) -> dict:
+	return {"step": step, "call_id": call.request.id, "tool": call.request.name}
+
+
+def split_batches(calls: Sequence[Call]) -> Iterator[list[Call]]:
+	"""The calls in order, with neighbours together that may run side by side."""
+	for is_concurrent, group in groupby(calls, lambda call: bool(call.tool and call.tool.run_beside)):
+		batch = list(group)
+		for start in range(0, len(batch), size := MAX_SIDE_BY_SIDE if is_concurrent else 1):
+			part = batch[start : start + size]
+			yield [replace(call, is_beside=True) for call in part] if len(part) > 1 else part
 
 
 async def side_by_side(coroutines: Sequence[Coroutine[Any, Any, ToolResult]]) -> list[ToolResult]:
-	"""Their results, in order. Where one raises, the others are cancelled."""
+	"""Their results, in order. Where one raises, the others are cancelled; where one waits for a person, they
+	finish first.
+	"""
 	if len(coroutines) == 1:
 		return [await coroutines[0]]
-	tasks = [asyncio.ensure_future(each) for each in coroutines]
+	tasks = [asyncio.ensure_future(catch_pause(each)) for each in coroutines]
 	try:
-		return await asyncio.gather(*tasks)
+		finished = await asyncio.gather(*tasks)
 	finally:
 		for task in tasks:
 			task.cancel()
+	if paused := [each for each in finished if isinstance(each, RunPaused)]:
+		raise RunPaused([draft for each in paused for draft in each.drafts])
+	return [each for each in finished if isinstance(each, ToolResult)]
+
+
+async def catch_pause(coroutine: Coroutine[Any, Any, ToolResult]) -> ToolResult | RunPaused:
+	try:
+		return await coroutine
+	except RunPaused as paused:
+		return paused

@@ -54,14 +54,18 @@ class TranscriptView:
 	def results(self) -> list[ToolResult]:
 		return self.outcome.tool_results
 
-	def fit(self) -> ModelInput:
-		"""What to send now. Raises RunStopped where it does not fit, whatever is left out."""
+	def fit(self, with_tools: bool = True) -> ModelInput:
+		"""What to send now; without tools where only an answer is wanted.
+
+		Raises RunStopped where it does not fit, whatever is left out.
+		"""
 		messages, tools = self.outcome.messages, self.tools
 		if self.room:
 			fitted = fit(messages, self.prompt_at, self.room)
 			if isinstance(fitted, TooLong):
 				raise RunStopped(StopReason.CONTEXT_BUDGET, str(fitted))
 			messages, tools = fitted.messages, self.tools_with_reader if fitted.is_partial else tools
+		tools = tools if with_tools else []
 		self.sent = ModelInput(list(messages), tools, self.find_counted(messages, tools))
 		return self.sent
 

@@ -27,6 +27,7 @@ class CallTools:
 
 CUT_BY = {
 	"length": (StopReason.CONTEXT_BUDGET, None),
+	"repetition": (StopReason.STALLED, "The model repeated itself without end, so its answer was stopped."),
 	"budget": (StopReason.MONEY_BUDGET, "The answer was cut where its budget ended."),
 }
 """Finish reasons of a cut answer; `budget` is ours, for one that had to be shorter than the model's own
@@ -39,7 +40,8 @@ Turn = FinalAnswer | CutAnswer | CallTools
 def read_turn(reply: ModelReply) -> Turn:
 	"""Sort a reply. Calls in a cut answer are not trusted: their arguments may be cut as well."""
 	if reply.finish_reason in CUT_BY:
-		return CutAnswer(reply.text, *CUT_BY[reply.finish_reason])
+		reason, why = CUT_BY[reply.finish_reason]
+		return CutAnswer(reply.text, reason, reply.cut_by or why)
 	if reply.calls:
 		return CallTools(reply.calls, reply.text)
 	return FinalAnswer(reply.text)

@@ -43,7 +43,7 @@ def compose(outgoing: OutgoingMail) -> str:
 		mail["In-Reply-To"] = f"<{outgoing.in_reply_to}>"
 		mail["References"] = " ".join(f"<{each}>" for each in outgoing.references)
 	if outgoing.automatic:
-		mail["Auto-Submitted"] = "auto-replied"
+		mail["Auto-Submitted"] = "auto-replied" if outgoing.in_reply_to else "auto-generated"
 		mail["X-Auto-Response-Suppress"] = "All"
 	mail.set_content(strip_control_chars(outgoing.body), cte="quoted-printable")
 	return mail.as_string()

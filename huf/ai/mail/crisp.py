@@ -10,6 +10,7 @@ from huf.ai.mail.preprocess import PreparedMail
 PROMPT = (
 	"New support inquiry from {patient_name} ({patient_email}):\nSubject: {subject}\n\n{original_message}"
 )
+UNKNOWN = "unknown"
 HOSTS = ("crisp.chat", "crisp.email", "crisp.help")
 LABELS = {
 	"name": "name customer visitor user contact from jmeno zakaznik navstevnik uzivatel kontakt od".split(),
@@ -17,9 +18,13 @@ LABELS = {
 	"message": ["message", "original message", "zprava", "puvodni zprava", "text zpravy"],
 }
 """The labels Crisp uses for each field, without accents."""
-LABEL = re.compile(r"([^\W\d][\w -]{1,30}?)\s*:\s*(.*)")
+PERSON = re.compile(
+	r"^(?:customer|visitor|user|contact|patient)(?:'s)? (?=\w)|(?<=\w) (?:zakaznika|navstevnika|uzivatele)$"
+)
+"""Whose field it is, as in "Customer Email"."""
+LABEL = re.compile(r"([^\W\d][\w' -]{1,30}?)\s*:\s*(.*)")
 SENTENCES = (
-	re.compile(r".{0,60}\b(?:message|inquiry|zprav[auy]|dotaz) (?:from|od) (?P<who>.{1,150}?)[:.]?"),
+	re.compile(r".{0,60}\b(?:message|inquiry|zprav[auy]|dotaz) (?:from|od):? (?P<who>.{1,150}?)[:.]?"),
 	re.compile(
 		r"(?P<who>.{1,150}?) (?:wrote|says|sent you a (?:new )?message"
 		r"|napsal(?:a|\(a\))?|posil[aá] zpravu|poslala? zpravu)[:.]?"
@@ -34,6 +39,7 @@ FOOTER = re.compile(
 )
 MENTION = re.compile(r"\bcrisp\.(?:chat|email|help)\b|\b(?:via|by|with|in your|pres|v aplikaci) crisp\b")
 MAX_LINES = 5_000
+MAX_NAME_CHARS = 300
 HEAD_LINES = 15
 """The lines that say who wrote are among these."""
 
@@ -54,23 +60,28 @@ def read_crisp(message: MailMessage) -> PreparedMail:
 	"""What the customer wrote; where a field cannot be found, the value of the mail itself."""
 	lines = [strip_markup(line) for line in message.text.split("\n")[:MAX_LINES]]
 	found, first = read_head(lines)
-	addresses = read_addresses(found.get("email", ""), found.get("name", ""), *message.reply_to)
-	address = next(
-		(each for _name, each in addresses if each.rpartition("@")[2] not in HOSTS), message.sender
-	)
-	name = re.sub(r"[<(\[]?\S+@\S+", "", found.get("name", "")).strip(" *_<>()[]\"'|:,")
+	address = find_customer_address(found, message)
+	name = re.sub(r"[<(\[]?\S+@\S+", "", found.get("name", "")[:MAX_NAME_CHARS]).strip(" *_<>()[]\"'|:,")
 	fields = {
-		"patient_name": name or message.sender_name or address,
+		"patient_name": name or address or UNKNOWN,
 		"patient_email": address,
 		"subject": message.subject,
 		"original_message": read_original_message(lines, first) or message.text.strip(),
 	}
 	answer_to = address if is_sent_by_crisp(message) else ""
 	# Field values are inserted as they are: nothing in a mail is rendered as a template.
-	prompt = PROMPT.format(**fields)
+	prompt = PROMPT.format(**{**fields, "patient_email": address or UNKNOWN})
 	return PreparedMail(
 		"crisp", address, message.subject, fields["original_message"], prompt, fields, answer_to
 	)
+
+
+def find_customer_address(found: dict[str, str], message: MailMessage) -> str:
+	"""The customer's address among the fields; "" if there is none, never that of the forwarder."""
+	forwarders = {message.sender, *message.reply_to, *message.to, *message.cc}
+	labelled = read_addresses(found.get("email", ""))
+	named = [each for each in read_addresses(found.get("name", "")) if each[1] not in forwarders]
+	return next((each for _name, each in [*labelled, *named] if each.rpartition("@")[2] not in HOSTS), "")
 
 
 def read_head(lines: list[str]) -> tuple[dict[str, str], int]:
@@ -93,7 +104,7 @@ def read_label(line: str) -> tuple[str, str] | None:
 	found = LABEL.fullmatch(line)
 	if not found:
 		return None
-	label = fold_accents(found.group(1)).strip()
+	label = PERSON.sub("", fold_accents(found.group(1)).strip())
 	return next(((field, found.group(2)) for field, names in LABELS.items() if label in names), None)
 
 
@@ -119,7 +130,7 @@ def strip_markup(line: str) -> str:
 	"""The line without marks of quoting and of markdown."""
 	line = re.sub(r"^(?:>\s?)+|^#+\s+", "", line.strip())
 	line = re.sub(r"\\([-*_#>])", r"\1", line)
-	return re.sub(r"\*\*|\[([^\]\n]*)\]\(mailto:[^)\n]*\)", r"\1", line).strip()
+	return re.sub(r"\*\*|\[([^\[\]\n]*)\]\(mailto:[^()\n]*\)", r"\1", line).strip()
 
 
 def fold_accents(text: str) -> str:

@@ -8,7 +8,7 @@ import frappe
 from huf.ai.mail.crisp import is_from_crisp, read_crisp
 from huf.ai.mail.message import MailMessage
 from huf.ai.mail.preprocess import DEFAULT, Preprocessor
-from huf.ai.mail.rules import MailDecision, MailRoute, Rule, find_route
+from huf.ai.mail.rules import MailDecision, MailRoute, Rule, RulePosition, find_route
 
 BUILT_IN = {"crisp": Preprocessor(is_from_crisp, read_crisp)}
 RULE = "Agent Route Rule"
@@ -25,6 +25,17 @@ def read_rules(all_rules: bool = False) -> list[Rule]:
 	filters = {} if all_rules else {"disabled": 0}
 	rows = frappe.get_all(RULE, filters, ["*"], order_by="position asc, name asc")
 	return [rule_from_row(row) for row in rows]
+
+
+def read_positions() -> list[RulePosition]:
+	"""All rules in their order."""
+	fields = ["name", "position", "disabled", "match_all", "header_match", *TEXT_CONDITIONS]
+	rows = frappe.get_all(RULE, fields=fields, order_by="position asc, name asc")
+	return [RulePosition(row.name, row.position or 0, is_for_all(row)) for row in rows]
+
+
+def is_for_all(row) -> bool:
+	return not row.disabled and not any(row.get(name) for name in ("header_match", *TEXT_CONDITIONS))
 
 
 def rule_from_row(row) -> Rule:

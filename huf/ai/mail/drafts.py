@@ -9,10 +9,7 @@ import frappe
 from huf.ai.core.mail_types import MailEvent, MailStatus
 from huf.ai.mail import store
 from huf.ai.mail.compose import build_reply_subject
-from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.rows import clip
-
-SENDING_TIMEOUT_S = 300
 
 
 @dataclass(frozen=True)
@@ -71,15 +68,3 @@ def write_reply(answers, reply: Reply, run: str | None) -> str:
 		return draft.name
 	place = store.count_outgoing(answers.thread)
 	return store.insert_outgoing(answers, {**reply.as_row(), "run": run}, MailStatus.APPROVED, place)[0]
-
-
-def enqueue_sending(name: str, attempt: int = 0, after_commit: bool = True) -> bool:
-	"""Enqueue the sending of an approved mail; False if the queue refuses it."""
-	return enqueue_job(
-		"huf.ai.mail.outbox.send_mail",
-		queue="short",
-		timeout=SENDING_TIMEOUT_S,
-		job_id=f"huf-mail-{name}-{attempt}",
-		after_commit=after_commit,
-		mail=name,
-	)

@@ -1,6 +1,7 @@
 """Imports routing rules and agents from a YAML file (`config.py`) into the site, and exports them.
 
-The order of the rules is that of the file. Records that the file does not name stay unchanged.
+The order of the rules is that of the file, before a rule of the site that takes every mail. Records that the
+file does not name stay unchanged.
 """
 
 from collections.abc import Callable
@@ -10,12 +11,10 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.mail.config import Profile, read_config, write_config
-from huf.ai.mail.dispatch import RULE, preprocessor_names, read_rules, rule_to_fields
-from huf.ai.mail.rules import Rule
+from huf.ai.mail.dispatch import RULE, preprocessor_names, read_positions, read_rules, rule_to_fields
+from huf.ai.mail.rules import Rule, find_unreachable, plan_positions
 from huf.ai.tools import registry
 
-POSITION_STEP = 10
-"""Distance between the positions of rules, so that another fits in between."""
 PROVIDERS = {
 	"gemini": "Google",
 	"openai": "OpenAI",
@@ -29,10 +28,14 @@ COLUMNS = ("max_tokens", "temperature", "max_iterations")
 
 @dataclass(frozen=True)
 class ImportResult:
-	"""Names of the records that were created or updated."""
+	"""Names of the records that were created or updated.
+
+	`unreachable`: rules that never take a mail, each with the rule that takes it before.
+	"""
 
 	agents: tuple[str, ...]
 	rules: tuple[str, ...]
+	unreachable: dict[str, str]
 
 
 def import_config(text: str, read_prompt: Callable[[str], str]) -> ImportResult:
@@ -45,9 +48,11 @@ def import_config(text: str, read_prompt: Callable[[str], str]) -> ImportResult:
 	prompts = {each.name: load_prompt(each, read_prompt) for each in config.profiles or ()}
 	for each in config.profiles or ():
 		save_agent(each, prompts[each.name])
-	for place, rule in enumerate(config.rules or (), 1):
-		save_rule(rule, place * POSITION_STEP)
-	return ImportResult(tuple(prompts), tuple(rule.name for rule in config.rules or ()))
+	names = [rule.name for rule in config.rules or ()]
+	positions = plan_positions(names, read_positions())
+	for rule in config.rules or ():
+		save_rule(rule, positions[rule.name])
+	return ImportResult(tuple(prompts), tuple(names), find_unreachable(read_rules()))
 
 
 def load_prompt(profile: Profile, read_prompt: Callable[[str], str]) -> str:

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 
 from imap_tools import BaseMailBox, ImapToolsError, MailBox, MailBoxStartTls, MailBoxUnencrypted
 
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import UsageError, add_details
 
 SECURITY = {"SSL/TLS": MailBox, "STARTTLS": MailBoxStartTls, "None": MailBoxUnencrypted}
 TIMEOUT_S = 30
@@ -85,9 +85,11 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 		with open_connection(account).login(account.user, account.password, initial_folder=None) as box:
 			yield Inbox(box, account.folder)
 	except ImapToolsError as error:
-		raise InboxError(f"{account.host} refused: {error}") from None
+		message = f"{account.host} refused {account.user}. Check the IMAP user, password and folder."
+		raise InboxError(add_details(message, error)) from None
 	except (imaplib.IMAP4.error, OSError, EOFError) as error:
-		raise InboxError(f"{account.host}:{account.port} cannot be read as {account.user}: {error}") from None
+		message = f"{account.host}:{account.port} cannot be read as {account.user}."
+		raise InboxError(add_details(f"{message} Check the IMAP host, port and login.", error)) from None
 
 
 def open_connection(account: Account) -> BaseMailBox:

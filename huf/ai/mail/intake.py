@@ -75,6 +75,7 @@ def build_mail_row(mailbox, incoming: IncomingMail) -> dict:
 		"reason": reason,
 		"by_person": int(by_person),
 		"run_as": mailbox.run_as,
+		"assigned_to": frappe.db.get_value(store.MAIL, {"thread": thread}, "assigned_to") if known else None,
 		"thread": thread,
 		"message_id": message.message_id,
 		"in_reply_to": message.in_reply_to,

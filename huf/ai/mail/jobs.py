@@ -17,7 +17,6 @@ from huf.ai.core.trigger_types import Origin
 from huf.ai.core.types import OFFLINE, AgentRequest, RunStatus
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.dispatch import read_preprocessors
-from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.intake import enqueue_mail, mail_job_id
 from huf.ai.mail.message import MailMessage, parse_message
 from huf.ai.mail.preprocess import prepare_mail
@@ -34,6 +33,7 @@ from huf.ai.queries.tool_log import read_tool_log
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
+from huf.ai.storage.outgoing_mail import enqueue_sending
 
 JOB_WAITING = "queued"
 """Frappe's status of a job that no worker has taken yet."""
@@ -45,7 +45,7 @@ EXTERNAL_STATUSES = {"max_steps": "max_iterations", "final_answer": "completed"}
 def process_mail(mail: str) -> None:
 	"""Job: do the next job of a mail, and what follows from it. Repeating it has no effect."""
 	row = store.read_mail(mail)
-	if row and row.status == MailStatus.QUEUED.value:
+	if row and row.status == MailStatus.QUEUED.value and row.job:
 		run = open_mail_run(row)
 		if run:
 			work_on(run)
@@ -180,22 +180,28 @@ def finish_agent_job(row, run) -> None:
 
 def finish_classification(row, run) -> None:
 	categories = get_categories()
-	category = UNCLASSIFIED
+	category, reason = UNCLASSIFIED, run.error_message or run.stop_reason
 	if run.status == RunStatus.SUCCESS.value:
 		category = read_category(run.response or "", categories)
+		reason = "The model named none of the categories, or several" if category == UNCLASSIFIED else None
 	store.annotate_run(row, MailJob.CLASSIFY.value, None)
-	store_category(row, MailStatus.STARTED, category, run.error_message, run.name)
+	store_category(row, MailStatus.STARTED, category, reason, run.name)
 
 
 def store_category(
 	row, before: MailStatus, category: str, reason: str | None, run: str | None = None
 ) -> None:
+	"""Store a mail's category, and have a due reply drafted; an unclassified mail has failed for `reason`."""
 	is_due = needs_reply(message_from_row(row), category, get_categories())
 	after, job = (MailStatus.QUEUED, MailJob.DRAFT) if is_due else (MailStatus.DONE, MailJob(row.job))
+	event, text = MailEvent.CLASSIFIED, category
+	if category == UNCLASSIFIED:
+		after, reason = MailStatus.FAILED, f"It was not classified. {reason}."
+		event, text = MailEvent.FAILED, reason
 	values = {"category": category, "reason": reason, "job": job.value, "attempts": 0}
 	if not store.change_status(row.name, before, after, **values):
 		return
-	store.write_event(row, MailEvent.CLASSIFIED, category, run=run)
+	store.write_event(row, event, text, run=run)
 	if is_due:
 		enqueue_mail(row.name)
 	frappe.db.commit()

@@ -11,9 +11,12 @@ from email.utils import parsedate_to_datetime
 from html import unescape
 
 from huf.ai.core.text_decoding import decode_bytes, decode_header_value, read_addresses, strip_control_chars
+from huf.ai.knowledge.reader_process import convert_html
 from huf.ai.mail.automated import find_automated
 from huf.ai.mail.quoting import extract_new_text
 
+MAX_STRIPPED_CHARS = 50_000
+TEXT_AND_TAG = re.compile(r"([^<]*)(<[^<>]*>?|$)")
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MAX_REFERENCES = 100
 
@@ -187,9 +190,7 @@ def decode_text(part: Message) -> str:
 
 def html_to_text(html: str) -> str:
 	"""HTML as markdown, without scripts and styles."""
-	from html_to_markdown import convert
-
-	return (convert(html).content or "").strip() or strip_tags(html)
+	return convert_html(html).strip() or strip_tags(html[:MAX_STRIPPED_CHARS])
 
 
 def has_tags(text: str) -> bool:
@@ -197,9 +198,16 @@ def has_tags(text: str) -> bool:
 
 
 def strip_tags(html: str) -> str:
-	"""The text of HTML that the converter cannot handle."""
-	words = re.sub(r"<(script|style)\b.*?</\1\s*>", " ", html[:50_000], flags=re.IGNORECASE | re.DOTALL)
-	return unescape(re.sub(r"<[^<>]*>", " ", words)).strip()
+	"""The text of HTML that the converter cannot handle. A script that is not closed reaches to the end."""
+	parts, hidden = [], ""
+	for text, tag in TEXT_AND_TAG.findall(html):
+		name = tag.strip("<>/").split(" ")[0].strip().lower()
+		if not hidden:
+			parts.append(text)
+			hidden = name if name in ("script", "style") and not tag.startswith("</") else ""
+		elif name == hidden and tag.startswith("</"):
+			hidden = ""
+	return unescape(" ".join(parts)).strip()
 
 
 def to_attachment(part: Message) -> Attachment:

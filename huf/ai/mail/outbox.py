@@ -6,7 +6,9 @@ from frappe.utils import add_to_date, get_datetime, now_datetime
 from huf.ai.core.mail_types import MailEvent, MailStatus
 from huf.ai.mail import store, threads
 from huf.ai.mail.compose import OutgoingMail, compose, read_recipients
+from huf.ai.mail.delivery import list_reached
 from huf.ai.mail.intake import get_own_addresses, ingest_sent
+from huf.ai.storage.outgoing_mail import find_sending_problem
 
 
 def send_mail(mail: str) -> bool:
@@ -18,9 +20,10 @@ def send_mail(mail: str) -> bool:
 	row = store.read_mail(mail)
 	if not row or row.status != MailStatus.APPROVED.value:
 		return False
-	ingest_sent(row.mailbox)
+	if row.reply_to_mail:
+		ingest_sent(row.mailbox)
 	objection = find_objection(row)
-	status = MailStatus.HELD if objection else MailStatus.SENT
+	status = MailStatus.HELD if objection else MailStatus.QUEUED
 	if not store.change_status(mail, MailStatus.APPROVED, status, reason=objection):
 		frappe.db.rollback()
 		return False
@@ -34,6 +37,10 @@ def send_mail(mail: str) -> bool:
 
 def find_objection(row) -> str | None:
 	"""Why a mail must not be sent now, for people to read; None if it may be sent."""
+	if problem := find_sending_problem(row.sender):
+		return problem
+	if not row.reply_to_mail:
+		return None
 	answered = store.read_mail(row.reply_to_mail)
 	if who := threads.find_answerer(answered, get_datetime(row.modified) if row.approved_by else None):
 		return f"{who} has answered meanwhile"
@@ -58,11 +65,11 @@ def find_objection(row) -> str | None:
 
 
 def queue_approved(row) -> None:
-	mailbox = store.read_mailbox(row.mailbox)
+	sender_name = row.mailbox and store.read_mailbox(row.mailbox).sender_name
 	to = read_recipients(row.recipients)
 	outgoing = OutgoingMail(
-		sender=mailbox.email,
-		sender_name=mailbox.sender_name or "",
+		sender=row.sender,
+		sender_name=sender_name or "",
 		to=to,
 		cc=(),
 		subject=row.subject or "",
@@ -73,6 +80,7 @@ def queue_approved(row) -> None:
 		date=now_datetime().astimezone(),
 		automatic=not row.approved_by,
 	)
-	queued = store.queue_mail(row, compose(outgoing), to)
+	reached = list_reached(row.email_queue)
+	queued = store.queue_mail(row, compose(outgoing), [each for each in to if each not in reached])
 	store.update_mail(row.name, email_queue=queued)
-	store.write_event(row, MailEvent.SENT, f"To {row.recipients}", run=row.run, queue=queued)
+	store.write_event(row, MailEvent.QUEUED, f"To {row.recipients}", run=row.run, queue=queued)

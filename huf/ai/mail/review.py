@@ -1,6 +1,4 @@
-"""What people do with mail: inspect it, test rules on it, edit, approve and discard drafts, take threads
-over.
-"""
+"""What people look at: a mail with its history, the rules and what they would take, a mailbox's servers."""
 
 import json
 import smtplib
@@ -8,19 +6,20 @@ from dataclasses import asdict
 from datetime import datetime
 
 import frappe
+from frappe import _
 from frappe.utils import add_to_date, now_datetime
 
-from huf.ai.core.errors import UsageError
-from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.core.errors import add_details
+from huf.ai.core.mail_types import Direction
 from huf.ai.mail import store, threads
-from huf.ai.mail.compose import read_recipients
+from huf.ai.mail.delivery import show_present_states
 from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
-from huf.ai.mail.drafts import enqueue_sending
 from huf.ai.mail.inbox import InboxError, open_inbox
 from huf.ai.mail.intake import build_account
-from huf.ai.mail.jobs import message_from_row
-from huf.ai.mail.rules import Rule, check_rule, try_rule
+from huf.ai.mail.jobs import get_categories, message_from_row
+from huf.ai.mail.rules import Rule, check_rule, find_unreachable, try_rule
 from huf.ai.queries.tool_log import read_tool_log
+from huf.ai.storage.outgoing_mail import find_sending_problem
 
 RUN_FIELDS = [
 	"name",
@@ -41,7 +40,9 @@ SMTP_TIMEOUT_S = 15
 
 
 def describe_mail(doc) -> dict:
-	"""{mail, rules, prepared, run, drafts, thread, events, with_person}: everything known of a mail."""
+	"""All that is known of a mail: {mail, rules, prepared, run, drafts, thread, events, with_person,
+	categories}.
+	"""
 	run = doc.run and frappe.db.get_value("Agent Run", doc.run, RUN_FIELDS, as_dict=True)
 	if run:
 		run.llm_calls = frappe.get_all(
@@ -52,7 +53,7 @@ def describe_mail(doc) -> dict:
 	about = {"mail": ["in", [doc.name, *(each.name for each in drafts)]]}
 	events = frappe.get_all(store.EVENT, about, ["*"], order_by="creation asc")
 	return {
-		"mail": {**doc.as_dict(), "attachments": parse_field(doc.attachments, [])},
+		"mail": {**show_present_states([doc.as_dict()])[0], "attachments": parse_field(doc.attachments, [])},
 		"rules": parse_field(doc.checks, []),
 		"prepared": parse_field(doc.prepared, {}),
 		"run": run or None,
@@ -60,6 +61,7 @@ def describe_mail(doc) -> dict:
 		"thread": thread_mails(doc, {}),
 		"events": [{**each, "details": parse_field(each.details, {})} for each in events],
 		"with_person": threads.is_with_person(doc.thread),
+		"categories": [each.name for each in get_categories()],
 	}
 
 
@@ -75,10 +77,12 @@ def thread_mails(doc, filters: dict) -> list:
 		"text",
 		"creation",
 		"edited_by",
+		"email_queue",
 	]
-	return frappe.get_list(
+	rows = frappe.get_list(
 		store.MAIL, filters={"thread": doc.thread, **filters}, fields=fields, order_by="creation asc"
 	)
+	return show_present_states(rows)
 
 
 def parse_field(text: str | None, default):
@@ -89,12 +93,15 @@ def parse_field(text: str | None, default):
 
 
 def list_rules() -> list[dict]:
+	"""The rules in order; `blocked_by` names an earlier rule that takes all mail of one that never fires."""
 	rows = frappe.get_list(RULE, fields=["*"], order_by="position asc, name asc")
+	blocked = find_unreachable(rule_from_row(row) for row in rows if not row.disabled)
 	return [
 		{
 			"name": row.name,
 			"disabled": row.disabled,
 			"position": row.position,
+			"blocked_by": blocked.get(row.name),
 			**rule_as_dict(rule_from_row(row)),
 		}
 		for row in rows
@@ -158,11 +165,18 @@ def find_mails_for_rule(
 
 def check_servers(mailbox) -> list[dict]:
 	"""Log in to a mailbox's servers without changing anything: [{part, error}]."""
-	tests = (("IMAP", mailbox.imap_host, check_imap), ("SMTP", mailbox.smtp_host, check_smtp))
-	return [{"part": part, "error": test(mailbox)} for part, host, test in tests if host]
+	tested = [
+		{"part": "IMAP", "error": check_imap(mailbox)},
+		{"part": "SMTP", "error": check_smtp(mailbox)},
+	]
+	if tested[0]["error"] is None:
+		store.clear_mailbox_error(mailbox.name)
+	return tested
 
 
 def check_imap(mailbox) -> str | None:
+	if not mailbox.imap_host:
+		return find_receiving_problem(mailbox)
 	try:
 		with open_inbox(build_account(mailbox)):
 			return None
@@ -170,7 +184,19 @@ def check_imap(mailbox) -> str | None:
 		return str(error)
 
 
+def find_receiving_problem(mailbox) -> str | None:
+	"""Why nothing arrives in a mailbox without a server of its own; None if Frappe receives its mail."""
+	if frappe.db.exists("Email Account", {"email_id": mailbox.email, "enable_incoming": 1}):
+		return None
+	return _(
+		"No server to receive from is set up, so nothing arrives by itself. "
+		"Enter an IMAP host, user and password."
+	)
+
+
 def check_smtp(mailbox) -> str | None:
+	if not mailbox.smtp_host:
+		return find_sending_problem(mailbox.email)
 	kind = smtplib.SMTP_SSL if mailbox.smtp_security == "SSL/TLS" else smtplib.SMTP
 	try:
 		with kind(mailbox.smtp_host, mailbox.smtp_port or 0, timeout=SMTP_TIMEOUT_S) as server:
@@ -182,58 +208,6 @@ def check_smtp(mailbox) -> str | None:
 				)
 			server.noop()
 	except (OSError, smtplib.SMTPException) as error:
-		return f"{mailbox.smtp_host}:{mailbox.smtp_port} cannot be used: {error}"
+		message = f"{mailbox.smtp_host}:{mailbox.smtp_port} cannot be used."
+		return add_details(f"{message} Check the SMTP host, port, security and login.", error)
 	return None
-
-
-# --- drafts and threads ---
-
-
-def read_edits(doc, text: str | None, subject: str | None, to: str | None) -> dict:
-	"""The fields a person has changed. Raises UsageError for an invalid address."""
-	values = {"text": text, "subject": subject, "recipients": to}
-	values = {key: value for key, value in values.items() if value is not None and value != doc.get(key)}
-	try:
-		read_recipients(values.get("recipients", doc.recipients) or "")
-	except ValueError as error:
-		raise UsageError(str(error)) from None
-	return {**values, "edited_by": frappe.session.user} if values else {}
-
-
-def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
-	values = read_edits(doc, text, subject, to)
-	status = MailStatus.DRAFT
-	if values and store.change_status(doc.name, status, status, **values):
-		store.write_event(doc, MailEvent.DRAFT_CHANGED, f"By {frappe.session.user}", run=doc.run)
-	return {"name": doc.name, "status": status.value}
-
-
-def approve_reply(doc, text: str | None, subject: str | None, to: str | None) -> dict:
-	values = {
-		**read_edits(doc, text, subject, to),
-		"approved_by": frappe.session.user,
-		"reason": None,
-		"attempts": 0,
-	}
-	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.APPROVED, **values):
-		store.write_event(doc, MailEvent.APPROVED, f"By {frappe.session.user}", run=doc.run)
-		enqueue_sending(doc.name)
-	return {"name": doc.name, "status": MailStatus.APPROVED.value}
-
-
-def discard_reply(doc) -> dict:
-	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.DISCARDED):
-		store.write_event(doc, MailEvent.DISCARDED, f"By {frappe.session.user}", run=doc.run)
-	return {"name": doc.name, "status": MailStatus.DISCARDED.value}
-
-
-def hand_over_thread(doc, reason: str) -> dict:
-	if not threads.is_with_person(doc.thread):
-		store.write_event(doc, MailEvent.ESCALATED, reason or f"Taken over by {frappe.session.user}")
-	return {"thread": doc.thread, "with_person": True}
-
-
-def return_thread(doc) -> dict:
-	if threads.is_with_person(doc.thread):
-		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
-	return {"thread": doc.thread, "with_person": False}

@@ -5,10 +5,10 @@ A decision lists the result of every condition. Pure; a person's regular express
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import regex
 
@@ -17,6 +17,8 @@ from huf.ai.core.text_decoding import EMAIL_ADDRESS
 from huf.ai.core.trigger_types import ConditionResult
 from huf.ai.mail.message import MailMessage
 
+POSITION_STEP = 10
+"""Distance between the positions of rules, so that another fits in between."""
 MAX_PATTERN_CHARS = 500
 PATTERN_TIMEOUT_S = 0.1
 MAX_VALUE_CHARS = 5_000
@@ -37,6 +39,14 @@ class Rule:
 	route: MailRoute = MailRoute.PIPELINE
 	profile: str | None = None
 	preprocessor: str | None = None
+
+
+class RulePosition(NamedTuple):
+	"""`takes_all`: enabled, and every mail matches."""
+
+	name: str
+	position: int
+	takes_all: bool
 
 
 @dataclass(frozen=True)
@@ -153,6 +163,43 @@ CONDITIONS: dict[str, Callable[[MailMessage, Any], list[ConditionResult]]] = {
 	"forwarded_from": check_forwarded,
 }
 CONDITION_TYPES = {"all": bool, "header_match": dict}
+
+
+# --- order ---
+
+
+def find_unreachable(rules: Iterable[Rule]) -> dict[str, str]:
+	"""Rules that never take a mail, each with the earlier rule that takes all of it."""
+	found: dict[str, str] = {}
+	earlier: list[tuple[str, set[str]]] = []
+	for rule in rules:
+		wanted = {json.dumps(each, sort_keys=True) for each in rule.match.items() if each[0] != "all"}
+		blocker = next((name for name, conditions in earlier if conditions <= wanted), None)
+		if blocker:
+			found[rule.name] = blocker
+		else:
+			earlier.append((rule.name, wanted))
+	return found
+
+
+def plan_positions(names: Sequence[str], rows: Sequence[RulePosition]) -> dict[str, int]:
+	"""Positions for the rules of a file, together and in this order, without moving any other rule.
+
+	They stay where the first of them is, else come last; but never behind an enabled rule of the site that
+	takes every mail. `rows`: all rules of the site, in order.
+	"""
+	others = [row for row in rows if row.name not in names]
+	known = [place for place, row in enumerate(rows) if row.name in names]
+	before = known[0] if known else len(others)
+	before = next((n for n, row in enumerate(others[:before]) if row.takes_all), before)
+	low = others[before - 1].position if before else 0
+	if before == len(others):
+		return {name: low + POSITION_STEP * place for place, name in enumerate(names, 1)}
+	high = others[before].position
+	step = min(POSITION_STEP, (high - low) // (len(names) + 1))
+	if step < 1:
+		low, step = high - len(names) - 1, 1
+	return {name: low + step * place for place, name in enumerate(names, 1)}
 
 
 # --- rules that cannot work ---

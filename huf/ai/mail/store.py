@@ -123,6 +123,10 @@ def change_status(name: str, before: MailStatus, after: MailStatus, **values: An
 	return True
 
 
+def assign_thread(thread: str, user: str | None) -> None:
+	frappe.db.sql(f"update `tab{MAIL}` set assigned_to = %s where thread = %s", (user, thread))
+
+
 def count_mail_attempt(name: str) -> int:
 	frappe.db.sql(f"update `tab{MAIL}` set attempts = attempts + 1 where name = %s", (name,))
 	return frappe.db.get_value(MAIL, name, "attempts") or 0
@@ -131,13 +135,12 @@ def count_mail_attempt(name: str) -> int:
 def read_overdue_mails(now: datetime | None = None) -> list:
 	"""Mails whose job or sending should be done by now, oldest first: [{name, status, attempts}]."""
 	before = add_to_date(now or now_datetime(), seconds=-OVERDUE_AFTER_S, as_datetime=True)
-	waiting = (MailStatus.QUEUED.value, MailStatus.APPROVED.value)
-	return frappe.get_all(
-		MAIL,
-		filters={"status": ["in", waiting], "modified": ["<", before]},
-		fields=["name", "status", "attempts"],
-		order_by="creation asc",
-		limit=500,
+	return frappe.db.sql(
+		f"""select name, status, attempts from `tab{MAIL}` where modified < %s and
+		(status = 'Approved' or (status = 'Queued' and direction = 'Incoming'))
+		order by creation limit 500""",
+		(before,),
+		as_dict=True,
 	)
 
 
@@ -196,6 +199,10 @@ def record_mailbox_error(mailbox: str, error: str) -> None:
 	update_cached_row(MAILBOX, mailbox, {"last_error": clip(error, 1000), "last_sync": now()})
 
 
+def clear_mailbox_error(mailbox: str) -> None:
+	update_cached_row(MAILBOX, mailbox, {"last_error": None})
+
+
 # --- mails to go ---
 
 OPEN_OUTGOING = (MailStatus.DRAFT.value, MailStatus.APPROVED.value)
@@ -241,6 +248,7 @@ def insert_at(answers, row: Mapping[str, Any], status: MailStatus, place: int) -
 		"reply_to_mail": answers.name,
 		"sender": address,
 		"run_as": answers.run_as,
+		"assigned_to": answers.assigned_to,
 		**row,
 	}
 	name = mail_name(answers.mailbox, message_id)

@@ -13,6 +13,10 @@ MAX_REPLIES_PER_DAY = 5
 """Replies that agents may send into one thread in a day; more means that two machines answer each other."""
 
 
+UNSENT = ("Draft", "Discarded", "Held", "Failed")
+SENDING = ("Approved", "Queued", "Sent")
+
+
 def resolve_thread(mailbox: str, message, own: Iterable[str]) -> tuple[str, bool]:
 	"""(the thread a mail belongs to, whether it existed before).
 
@@ -46,12 +50,12 @@ def read_participants(thread: str) -> set[str]:
 	rows = frappe.get_all(
 		MAIL,
 		{"thread": thread},
-		["sender", "recipients", "cc", "status", "prepared"],
+		["sender", "recipients", "cc", "direction", "status", "prepared"],
 		order_by="creation asc",
 	)
 	people: set[str] = set()
 	for row in rows:
-		if row.status in (MailStatus.DRAFT.value, MailStatus.DISCARDED.value, MailStatus.HELD.value):
+		if row.direction == Direction.OUTGOING.value and row.status in UNSENT:
 			# Recipients of a mail that was not sent do not take part yet.
 			continue
 		for field in (row.sender, row.recipients, row.cc):
@@ -98,7 +102,8 @@ def find_answerer(answered, known_until: datetime | None = None) -> str | None:
 		if is_later or (answered.message_id and row.in_reply_to == answered.message_id):
 			return row.sender
 	since = known_until or answered.creation
-	sent = {"thread": answered.thread, "status": MailStatus.SENT.value, "approved_by": ["is", "set"]}
+	handed = (MailStatus.QUEUED.value, MailStatus.SENT.value)
+	sent = {"thread": answered.thread, "status": ["in", handed], "approved_by": ["is", "set"]}
 	return frappe.db.get_value(
 		MAIL, {**sent, "modified": [">", since]}, "approved_by", order_by="creation asc"
 	)
@@ -106,8 +111,7 @@ def find_answerer(answered, known_until: datetime | None = None) -> str | None:
 
 def count_own_replies(thread: str, since: datetime) -> int:
 	"""The number of mails that agents have sent into a thread since a time, or are about to send."""
-	sent = (MailStatus.SENT.value, MailStatus.APPROVED.value)
-	filters = {"thread": thread, "direction": Direction.OUTGOING.value, "status": ["in", sent]}
+	filters = {"thread": thread, "direction": Direction.OUTGOING.value, "status": ["in", SENDING]}
 	return frappe.db.count(
 		MAIL, {**filters, "approved_by": ["is", "not set"], "by_person": 0, "creation": [">", since]}
 	)

@@ -12,7 +12,8 @@ from huf.ai.core.mail_types import MailEvent
 from huf.ai.core.types import Effect
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
-from huf.ai.mail.drafts import Reply, enqueue_sending
+from huf.ai.mail.drafts import Reply
+from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_mail
 
@@ -35,7 +36,7 @@ def send_reply(to: str, subject: str, body: str) -> dict:
 		return draft_reply(answers, Reply(recipients, subject, body, reason))
 	name = drafts.write_reply(answers, Reply(recipients, subject, body), frappe.flags.huf_run)
 	enqueue_sending(name)
-	return {"status": "sent", "mail": name}
+	return {"status": "queued", "mail": name}
 
 
 @tool(effect=Effect.WRITE, documents_only=True)
@@ -79,6 +80,8 @@ def find_approval_reason(answers, recipients: tuple[str, ...]) -> str | None:
 	"""Why a person must approve a reply before it is sent, or None."""
 	if outsiders := find_outsiders(recipients, threads.read_participants(answers.thread)):
 		return f"{', '.join(outsiders)} takes no part in this thread."
+	if problem := find_sending_problem(store.read_mailbox(answers.mailbox).email):
+		return problem
 	agent = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "agent")
 	if not frappe.get_cached_value("Agent", agent, "may_send_mail"):
 		return "The agent may not send mail by itself."

@@ -8,9 +8,9 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import dump_definition, read_cases
 from huf.ai.mail.config import Profile, read_config
-from huf.ai.mail.dispatch import RULE, rule_to_fields
-from huf.ai.mail.import_export import COLUMNS, POSITION_STEP, guess_provider
-from huf.ai.mail.rules import Rule
+from huf.ai.mail.dispatch import RULE, read_positions, rule_to_fields
+from huf.ai.mail.import_export import COLUMNS, guess_provider
+from huf.ai.mail.rules import plan_positions
 from huf.ai.packs.manifest import EVALS_FILE, Pack, PackEntry, naming_file, read_pack_file
 from huf.ai.packs.shipped import PackSource
 from huf.ai.tools import registry
@@ -131,12 +131,13 @@ def read_mail_entries(pack: Pack) -> Iterable[PackEntry]:
 		config = read_config(read_pack_file(pack.folder, pack.mail))
 		for profile in config.profiles or ():
 			yield build_agent_entry(profile, pack)
-	for place, rule in enumerate(config.rules or (), 1):
+	positions = plan_positions([rule.name for rule in config.rules or ()], read_positions())
+	for rule in config.rules or ():
 		yield PackEntry(
 			RULE,
 			{"rule_name": rule.name, **rule_to_fields(rule)},
 			pack.mail,
-			{"position": choose_position(rule, place)},
+			{"position": positions[rule.name]},
 		)
 
 
@@ -159,12 +160,3 @@ def build_agent_entry(profile: Profile, pack: Pack) -> PackEntry:
 		**{column: getattr(profile, column) for column in COLUMNS},
 	}
 	return PackEntry("Agent", values, f"{pack.mail}: Line {profile.line}")
-
-
-def choose_position(rule: Rule, place: int) -> int:
-	"""The position of a new rule: after the site's rules, but before one that matches every mail."""
-	rules = frappe.get_all(RULE, {}, ["position", "match_all"], order_by="position asc")
-	for_all = [row.position for row in rules if row.match_all]
-	if for_all and not rule.match.get("all"):
-		return for_all[0] - 1
-	return max((row.position for row in rules), default=0) + place * POSITION_STEP

@@ -10,8 +10,15 @@ from secrets import token_hex
 from typing import Any
 
 from huf.ai.core.types import CallRequest, ModelReply, Usage
+from huf.ai.providers.failures import AnswerTooLarge
+from huf.ai.providers.repetition import RepetitionWatch
 from huf.ai.providers.response_guard import ResponseGuard
 from huf.ai.providers.text_tool_calls import ToolSchemas
+
+MAX_ANSWER_CHARS = 2_000_000
+"""Of text and arguments: more than any model writes at once, and what the journal stores of a call."""
+CALL_CHARS = 100
+"""What a call counts in addition to its name and arguments."""
 
 
 class TextRelay:
@@ -42,20 +49,34 @@ class AnswerBuilder:
 	"""An answer as it arrives. `on_text` receives its text; `usage` is what the provider reports, None until
 	then.
 
-	With `tools` the answer is a local model's and passes the response guard.
+	With `tools` the answer is a local model's: it passes the response guard, and is stopped once it only
+	repeats itself.
 	"""
 
 	def __init__(self, on_text: Callable[[str], None], tools: ToolSchemas | None = None):
 		self.parts: list[str] = []
 		self.calls: dict[int, dict[str, str]] = {}
+		self.chars = 0
 		self.finish_reason = ""
 		self.usage: Any = None
 		self.guard = None if tools is None else ResponseGuard(tools, on_text)
+		self.repetition = None if tools is None else RepetitionWatch()
 		self.on_text = on_text
 
 	@property
 	def text(self) -> str:
 		return self.guard.text if self.guard else "".join(self.parts)
+
+	@property
+	def fault(self) -> str | None:
+		"""Why an answer that arrived without an error cannot be used; None if it can."""
+		if not self.finish_reason:
+			return "The connection broke off in the middle of the answer. Try again."
+		if self.finish_reason == "content_filter":
+			return "The provider's content filter stopped the answer. Word the request differently."
+		if self.is_empty and self.finish_reason != "length":
+			return "The model sent an empty answer. Try again."
+		return None
 
 	@property
 	def is_empty(self) -> bool:
@@ -69,6 +90,9 @@ class AnswerBuilder:
 				self.add_text(choice.delta.content)
 				for part in choice.delta.tool_calls or ():
 					self.add_call(part, part.index or 0)
+			if self.repetition and self.repetition.is_endless:
+				self.finish_reason = "repetition"
+				break
 		self.finish()
 
 	def read_response(self, response) -> None:
@@ -80,7 +104,16 @@ class AnswerBuilder:
 				self.add_call(part, index)
 		self.finish()
 
+	def count(self, chars: int) -> None:
+		"""Raises AnswerTooLarge."""
+		self.chars += chars
+		if self.chars > MAX_ANSWER_CHARS:
+			raise AnswerTooLarge(MAX_ANSWER_CHARS, "characters")
+
 	def add_text(self, text: str | None) -> None:
+		self.count(len(text or ""))
+		if text and self.repetition:
+			self.repetition.feed(text)
 		if text and self.guard:
 			self.guard.feed(text)
 		elif text:
@@ -92,12 +125,16 @@ class AnswerBuilder:
 			self.guard.finish()
 
 	def add_call(self, part, index: int) -> None:
+		self.count(CALL_CHARS * (index not in self.calls))
 		call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
 		call["id"] = part.id or call["id"]
-		call["name"] += part.function.name or ""
-		arguments = part.function.arguments or ""
-		# Some local servers send an object where text belongs.
-		call["arguments"] += arguments if isinstance(arguments, str) else json.dumps(arguments)
+		name, arguments = part.function.name or "", part.function.arguments or ""
+		if not isinstance(arguments, str):
+			# Some local servers send an object where text belongs.
+			arguments = json.dumps(arguments)
+		self.count(len(name) + len(arguments))
+		call["name"] += name
+		call["arguments"] += arguments
 
 	def to_reply(self, model: str, usage: Usage) -> ModelReply:
 		calls = tuple(

@@ -13,8 +13,10 @@ from typing import Any
 
 import aiohttp
 
+from huf.ai.core.telemetry import trace_headers
 from huf.ai.providers.answers import AnswerBuilder
-from huf.ai.providers.http_connections import post, read_lines
+from huf.ai.providers.failures import AnswerTooLarge
+from huf.ai.providers.http_connections import post, read_body, read_error, read_lines
 
 CALL_ONLY_ARGUMENTS = {"model", "messages", "api_key", "api_base", "timeout", "num_retries"}
 """Arguments of a LiteLLM call that are not options of the model."""
@@ -83,7 +85,10 @@ class RequestTemplate:
 
 
 class DirectPath:
-	"""Calls one model of one provider through LiteLLM's translation. Raises what LiteLLM raises."""
+	"""Calls one model of one provider through LiteLLM's translation.
+
+	Raises what LiteLLM raises, or AnswerTooLarge.
+	"""
 
 	def __init__(self, litellm, name: str, base: str | None):
 		self.litellm, self.base = litellm, base
@@ -116,7 +121,7 @@ class DirectPath:
 		body = self.config.transform_request(
 			model=self.model,
 			messages=self.fix_messages([dict(message) for message in kwargs["messages"]]),
-			optional_params=pickle.loads(self.options(json.dumps(wanted))),
+			optional_params=pickle.loads(self.options(json.dumps(wanted))),  # noqa: S301 (made above, never stored)
 			litellm_params={"custom_llm_provider": self.provider, "api_base": self.base},
 			headers={},
 		)
@@ -155,6 +160,8 @@ class DirectPath:
 		"""
 		try:
 			await self.send(template, kwargs, answer)
+		except AnswerTooLarge:
+			raise
 		except (TimeoutError, aiohttp.ServerTimeoutError) as error:
 			raise self.litellm.Timeout(
 				f"Nothing came for {kwargs['timeout']} seconds. {error}", self.model, self.provider
@@ -172,15 +179,16 @@ class DirectPath:
 	async def send(self, template: RequestTemplate, kwargs: dict, answer: AnswerBuilder) -> None:
 		body = self.build_body(kwargs)
 		url, headers = template.fill_key(kwargs["api_key"])
+		headers |= trace_headers()
 		verify = self.verify if url.startswith("https:") else True
 		async with post(url, headers, template.serialize(body), kwargs["timeout"], verify) as response:
 			if response.status >= 400:
-				message = await response.text(errors="replace")
+				message = await read_error(response.content)
 				raise self.config.get_error_class(message, response.status, dict(response.headers))
 			if kwargs.get("stream"):
 				await answer.read_stream(self.parse_stream(read_lines(response.content)))
 			else:
-				answer.read_response(self.parse_response(kwargs, body, await response.read()))
+				answer.read_response(self.parse_response(kwargs, body, await read_body(response.content)))
 
 	def map_error(self, error: Exception) -> Exception:
 		"""The exception that LiteLLM raises for an error of its translation."""

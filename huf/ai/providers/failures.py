@@ -1,7 +1,7 @@
 """Turns failures of a model into ModelErrors that tell the operator what to do and contain no API key."""
 
 from huf.ai.core.arguments import HIDDEN, mask_secrets
-from huf.ai.core.errors import ModelError
+from huf.ai.core.errors import ModelError, add_details
 from huf.ai.core.types import Usage
 
 MAX_MESSAGE_CHARS = 300
@@ -9,18 +9,27 @@ RETRIED_STATUS = {408, 409, 429, 500, 502, 503, 504, 529}
 CONNECTION_ERRORS = {"APIConnectionError", "Timeout", "TransportError", "ClientError", "TimeoutError"}
 ADVICE = {
 	400: "The provider did not accept the request. Check the agent's settings and tools.",
-	401: "The provider refused the API key. Check it in AI Provider {provider}.",
-	403: "The provider refused the API key. Check it in AI Provider {provider}.",
+	401: "The provider refused the API key. Check the API Key of {provider} under Models.",
+	403: "The provider refused the API key. Check the API Key of {provider} under Models.",
 	404: "The provider does not know this model. Check the Model Name in AI Model.",
-	408: "The model did not answer in time. Try again, or raise Model Timeout in Huf Settings.",
+	408: "The model sent nothing for too long. Try again, or raise Model Timeout in Huf Settings.",
 	422: "The provider did not accept the request. Check the agent's settings and tools.",
 	429: "The provider's rate limit or quota is used up. Wait, or check your plan with the provider.",
 }
 TOO_LONG = (
 	"The conversation is too long for this model. Start a new one, or choose a model with a larger window."
 )
-UNREACHABLE = "The provider could not be reached. Check API Base in AI Provider {provider} and the network."
+UNREACHABLE = (
+	"The provider could not be reached. Check the Address of {provider} under Models, and the network."
+)
 FAULT = "The provider failed. Try again later."
+
+
+class AnswerTooLarge(Exception):
+	"""A response exceeds a limit. It is not requested again."""
+
+	def __init__(self, limit: int, unit: str):
+		super().__init__(f"The answer is larger than {limit:,} {unit}.")
 
 
 def model_error(
@@ -30,10 +39,10 @@ def model_error(
 
 	`is_partly_displayed`: a reader has seen part of the answer, so the call must not be retried.
 	"""
-	status = getattr(error, "status_code", None)
+	status = 408 if "Timeout" in type(error).__name__ else getattr(error, "status_code", None)
 	reason = hide_secret(first_line(str(error)), secret)
 	is_retryable = not is_partly_displayed and (status in RETRIED_STATUS or is_connection_error(error))
-	message = f"{provider} / {model}: {advise(error, status, provider)} ({reason})"
+	message = add_details(f"{provider} / {model}: {advise(error, status, provider)}", reason)
 	# Providers do not charge for refused requests; after any other error the usage is unknown.
 	usage = Usage() if status and 400 <= status < 500 and status != 408 else None
 	return ModelError(message, provider=provider, status=status, retryable=is_retryable, usage=usage)
@@ -48,11 +57,8 @@ def invalid_answer_error(
 
 def advise(error: Exception, status: int | None, provider: str) -> str:
 	"""A sentence about what happened and what the operator can do."""
-	name = type(error).__name__
-	if name == "ContextWindowExceededError":
+	if type(error).__name__ == "ContextWindowExceededError":
 		return TOO_LONG
-	if "Timeout" in name:
-		return ADVICE[408]
 	if is_connection_error(error) and status in (None, 500):
 		return UNREACHABLE.format(provider=provider)
 	return ADVICE.get(status or 0, FAULT).format(provider=provider)

@@ -1,13 +1,16 @@
-"""Pools HTTP connections per event loop for calls to models. Knows no provider and no frappe, and never
-retries.
+"""Pools HTTP connections per event loop for calls to models. Knows no provider and no frappe.
+
+Retries nothing but a request for which the server has closed a kept connection, once, on a fresh one.
 """
 
 import asyncio
 import atexit
 import os
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -15,6 +18,13 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 
+from huf.ai.providers.failures import AnswerTooLarge
+
+MAX_BODY_BYTES = 16_000_000
+MAX_STREAM_BYTES = 64_000_000
+"""Of a streamed body, where each token comes in an envelope of a few hundred bytes."""
+MAX_LINE_BYTES = 8_000_000
+MAX_ERROR_BYTES = 100_000
 KEEPALIVE_S = 30
 """How long an idle connection stays open."""
 
@@ -23,9 +33,21 @@ _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.Clien
 )
 
 
-def post(
+@dataclass
+class ConnectionUse:
+	"""Whether a request went over a connection that another one had used."""
+
+	is_reused: bool = False
+
+
+async def note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, params: Any) -> None:
+	context.trace_request_ctx.is_reused = True
+
+
+@asynccontextmanager
+async def post(
 	url: str, headers: dict[str, str], body: bytes, timeout_s: float, verify: Any
-) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+) -> AsyncIterator[aiohttp.ClientResponse]:
 	"""Send a request; status and headers are available once the context is entered. Raises what aiohttp
 	raises.
 
@@ -33,16 +55,38 @@ def post(
 		timeout_s: seconds without a byte, on connecting or reading, before the request is given up
 		verify: how to verify the server's certificate, as aiohttp takes it for `ssl`
 	"""
-	timeout = aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s)
-	return get_session().post(
-		url,
-		data=body,
-		headers=headers,
-		timeout=timeout,
-		ssl=verify,
-		proxy=find_proxy(url),
-		allow_redirects=False,
-	)
+	request: dict[str, Any] = {
+		"data": body,
+		"headers": headers,
+		"timeout": aiohttp.ClientTimeout(total=None, sock_connect=timeout_s, sock_read=timeout_s),
+		"ssl": verify,
+		"proxy": find_proxy(url),
+		"allow_redirects": False,
+	}
+	if response := await post_on_kept_connection(url, request):
+		async with response:
+			yield response
+		return
+	async with (
+		make_session() as fresh,
+		fresh.post(url, **request, trace_request_ctx=ConnectionUse()) as response,
+	):
+		yield response
+
+
+async def post_on_kept_connection(url: str, request: dict[str, Any]) -> aiohttp.ClientResponse | None:
+	"""The response; None if a reused connection broke before any byte of it.
+
+	llama.cpp's server closes a connection after each stream without a word, and the next request may be sent
+	before its end arrives.
+	"""
+	use = ConnectionUse()
+	try:
+		return await get_session().post(url, **request, trace_request_ctx=use)
+	except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+		if not use.is_reused:
+			raise
+		return None
 
 
 def get_session() -> aiohttp.ClientSession:
@@ -52,13 +96,20 @@ def get_session() -> aiohttp.ClientSession:
 	if session is None or pid != os.getpid() or session.closed:
 		# No limit: admission limits concurrent runs, and a request that waits for a connection would time out
 		# here.
-		session = aiohttp.ClientSession(
-			connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),
-			skip_auto_headers=("User-Agent",),
-			cookie_jar=aiohttp.DummyCookieJar(),
-		)
+		session = make_session()
 		_sessions[loop] = (os.getpid(), session)
 	return session
+
+
+def make_session() -> aiohttp.ClientSession:
+	trace = aiohttp.TraceConfig()
+	trace.on_connection_reuseconn.append(note_reuse)
+	return aiohttp.ClientSession(
+		connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),
+		skip_auto_headers=("User-Agent",),
+		cookie_jar=aiohttp.DummyCookieJar(),
+		trace_configs=[trace],
+	)
 
 
 @atexit.register
@@ -79,11 +130,38 @@ def find_proxy(url: str) -> str | None:
 	return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
-async def read_lines(content: aiohttp.StreamReader) -> AsyncIterator[str]:
-	"""The non-empty lines of a body, as they arrive."""
-	rest = b""
+async def read_body(content: aiohttp.StreamReader, limit: int = MAX_BODY_BYTES) -> bytes:
+	"""A body as a whole. Raises AnswerTooLarge."""
+	pieces, size = [], 0
 	async for piece in content.iter_any():
+		size += len(piece)
+		if size > limit:
+			raise AnswerTooLarge(limit, "bytes")
+		pieces.append(piece)
+	return b"".join(pieces)
+
+
+async def read_error(content: aiohttp.StreamReader) -> str:
+	"""The beginning of a body."""
+	pieces, size = [], 0
+	async for piece in content.iter_any():
+		pieces.append(piece)
+		size += len(piece)
+		if size >= MAX_ERROR_BYTES:
+			break
+	return b"".join(pieces)[:MAX_ERROR_BYTES].decode("utf-8", "replace")
+
+
+async def read_lines(content: aiohttp.StreamReader) -> AsyncIterator[str]:
+	"""The non-empty lines of a body, as they arrive. Raises AnswerTooLarge."""
+	rest, size = b"", 0
+	async for piece in content.iter_any():
+		size += len(piece)
 		*whole, rest = (rest + piece).split(b"\n")
+		if size > MAX_STREAM_BYTES:
+			raise AnswerTooLarge(MAX_STREAM_BYTES, "bytes")
+		if len(rest) > MAX_LINE_BYTES:
+			raise AnswerTooLarge(MAX_LINE_BYTES, "bytes in one line")
 		for line in whole:
 			if line and line != b"\r":
 				yield line.decode("utf-8", "replace")

@@ -8,10 +8,10 @@ Keys travel with each call, never through the environment, and are cut out of ev
 """
 
 import gc
+import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -19,15 +19,25 @@ from huf.ai.concurrency.event_loops import run_on_model_loop
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
 from huf.ai.core.settings import find_cached, get_settings
+from huf.ai.core.telemetry import trace_headers
 from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW, Room
 from huf.ai.loop.model import Model, OnText
 from huf.ai.loop.planner import PlanningModel
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.answers import AnswerBuilder, TextRelay
-from huf.ai.providers.failures import invalid_answer_error, model_error
+from huf.ai.providers.failures import AnswerTooLarge, invalid_answer_error, model_error
 from huf.ai.providers.images import insert_images
-from huf.ai.providers.models import Prices, estimate_max_tokens, read_model_facts, uses_planner
+from huf.ai.providers.models import (
+	CallWay,
+	Prices,
+	UnsavedProvider,
+	estimate_max_tokens,
+	hides_tools,
+	read_model_facts,
+	read_model_id,
+	uses_planner,
+)
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
 from huf.ai.providers.tokens import TokenCounter
 
@@ -41,15 +51,20 @@ __all__ = [
 
 ALIASES = {"gemini": "google", "grok": "xai", "claude": "anthropic", "x.ai": "xai", "mistralai": "mistral"}
 PREFIXES = {"google": "gemini", "ollama": "ollama_chat", "lm studio": "lm_studio", "azure openai": "azure"}
+HIDDEN_TOOLS = (
+	"%s read %d tokens, fewer than the tools of the run have: its server does not show them to the model. "
+	"Test the model again under Models."
+)
+SCHEMA_REFUSALS = {400, 415, 422, 500, 501}
+LOCAL_ANSWER_SHARE = 4
+"""A local model's answer takes a quarter of its window at most, unless its agent says how much."""
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
+WHOLE_ANSWER_TIMEOUT_S = 120
+"""At least this long is waited for an answer that does not stream: it shows no token before its end."""
 
 
-class CallWay(str, Enum):
-	"""How the models of a provider are asked, as AI Provider says."""
-
-	AUTOMATIC = "Automatic"
-	DIRECT = "Direct"
-	WRAPPED = "Wrapped"
+def ignore_text(text: str) -> None:
+	"""A plan is not shown as it comes."""
 
 
 @lru_cache(maxsize=1)
@@ -101,30 +116,38 @@ async def run(
 	return await run_sdk_agent(agent, enhanced_prompt, first, context, escalate)
 
 
-def connect(provider: str, model: str, wanted: dict[str, Any], stream: bool) -> "ModelCall":
+def connect(
+	provider: str, model: str, wanted: dict[str, Any], stream: bool, unsaved: UnsavedProvider | None = None
+) -> "ModelCall":
 	"""What every call of a run has in common. Raises ModelError where the provider is not set up.
 
-	`stream`: somebody watches. An answer nobody watches is asked for whole, which costs a fraction.
+	`stream`: somebody watches. An answer nobody watches is asked for whole, which costs a fraction; except
+	from a local model, which may be slow: while it works, tokens arrive.
+	`unsaved` takes the place of the AI Provider.
 	"""
 	settings = get_settings()
-	name = _normalize_model_name(model, provider)
+	row = unsaved or find_cached("AI Provider", provider)
+	stream = stream or bool(row and row.is_local)
+	name = _normalize_model_name(read_model_id(model), provider)
 	fixed = {
 		**wanted,
 		"model": name,
-		"timeout": settings.model_timeout,
+		"timeout": settings.model_timeout if stream else max(settings.model_timeout, WHOLE_ANSWER_TIMEOUT_S),
 		# Ours are the retries: LiteLLM's would repeat an answer that a reader has seen begin.
 		"num_retries": 0,
 		"max_retries": 0,
 	}
 	if stream:
 		fixed |= STREAMED
-	_setup_api_key(provider, read_key(provider), fixed)
+	_setup_api_key(provider, unsaved.api_key if unsaved else read_key(provider), fixed, row)
 	site, table = read_model_facts(model), listed(name)
 	answer_tokens = site.max_answer_tokens or int(min(settings.answer_tokens, listed_answer(name)))
 	prices = site.prices or listed_prices(name)
 	window = site.window or table.get("max_input_tokens") or DEFAULT_WINDOW
 	sees = table.get("supports_vision") if site.supports_vision is None else site.supports_vision
-	row = find_cached("AI Provider", provider)
+	if row.is_local:
+		# A small model may never end by itself.
+		fixed.setdefault("max_tokens", max(1, min(answer_tokens, window // LOCAL_ANSWER_SHARE)))
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
 		CallWay(row.call_way or CallWay.AUTOMATIC),
@@ -163,9 +186,11 @@ def is_known(prefix: str) -> bool:
 	return prefix in load().provider_list
 
 
-def _setup_api_key(provider_name: str, api_key: str | None, completion_kwargs: dict[str, Any]) -> None:
+def _setup_api_key(
+	provider_name: str, api_key: str | None, completion_kwargs: dict[str, Any], row: Any = None
+) -> None:
 	"""Put the key into the call. Raises ModelError where one is needed and missing."""
-	row = find_cached("AI Provider", provider_name)
+	row = row or find_cached("AI Provider", provider_name)
 	if not row:
 		raise ModelError(f"There is no AI Provider {provider_name!r}.", provider=provider_name)
 	if row.api_base:
@@ -207,6 +232,8 @@ class ModelCall:
 	"""Whether it is shown pictures."""
 
 	reports_prompt_tokens: bool = True
+	refused_schemas: list[str] = field(default_factory=list, compare=False)
+	"""Why the server takes no JSON schema, once it has said so in this run."""
 
 	async def complete(
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
@@ -214,7 +241,31 @@ class ModelCall:
 		"""Call the model once and return the whole reply; text is passed on as it streams in. Raises
 		ModelError.
 		"""
-		kwargs = {**self.fixed, "messages": insert_images(messages, self.sees)}
+		return await self.request(messages, tools, on_text, max_tokens)
+
+	async def complete_json(
+		self, messages: list[dict], schema: dict, max_tokens: int | None = None
+	) -> ModelReply:
+		"""A reply that fits a JSON schema, where the server takes one. Raises ModelError."""
+		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+		if not self.refused_schemas:
+			try:
+				return await self.request(messages, [], ignore_text, max_tokens, {"response_format": form})
+			except ModelError as error:
+				if error.status not in SCHEMA_REFUSALS:
+					raise
+				self.refused_schemas.append(str(error))
+		return await self.request(messages, [], ignore_text, max_tokens)
+
+	async def request(
+		self,
+		messages: list[dict],
+		tools: list[Tool],
+		on_text: OnText,
+		max_tokens: int | None,
+		options: Mapping[str, Any] | None = None,
+	) -> ModelReply:
+		kwargs = {**self.fixed, "messages": insert_images(messages, self.sees), **(options or {})}
 		if tools:
 			kwargs["tools"] = [tool.as_spec() for tool in tools]
 		if max_tokens is not None:
@@ -224,6 +275,10 @@ class ModelCall:
 		answer = AnswerBuilder(relay.add, known)
 		try:
 			await fetch(kwargs, answer, self.way)
+		except AnswerTooLarge as error:
+			raise invalid_answer_error(
+				str(error), self.provider, self.model, retryable=False, usage=Usage(cost=None)
+			) from None
 		except known_errors() as error:
 			secret = self.fixed.get("api_key")
 			raise model_error(
@@ -232,7 +287,9 @@ class ModelCall:
 		finally:
 			relay.flush()
 		usage = self.usage_of(answer.usage)
-		if fault := fault_of(answer):
+		if self.is_local and hides_tools(tools, usage.input_tokens):
+			logging.getLogger("huf").warning(HIDDEN_TOOLS, self.model, usage.input_tokens)
+		if fault := answer.fault:
 			raise invalid_answer_error(
 				fault, self.provider, self.model, retryable=answer.is_empty, usage=usage
 			)
@@ -273,6 +330,8 @@ async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:
 			return await path.complete(template, kwargs, answer)
 		if way is CallWay.DIRECT:
 			raise ValueError(f"Connection is Direct, but this model cannot be called that way. {found}")
+	if headers := trace_headers():
+		kwargs = {**kwargs, "extra_headers": headers}
 	await run_on_model_loop(ask_wrapped(kwargs, answer))
 
 
@@ -297,17 +356,6 @@ async def direct_way(kwargs: dict):
 	# quarter of a second.
 	gc.freeze()
 	return found
-
-
-def fault_of(answer: AnswerBuilder) -> str | None:
-	"""Why an answer that arrived without an error cannot be used; None if it can."""
-	if not answer.finish_reason:
-		return "The connection broke off in the middle of the answer. Try again."
-	if answer.finish_reason == "content_filter":
-		return "The provider's content filter stopped the answer. Word the request differently."
-	if answer.is_empty and answer.finish_reason != "length":
-		return "The model sent an empty answer. Try again."
-	return None
 
 
 def listed(name: str) -> dict:

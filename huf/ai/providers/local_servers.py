@@ -1,22 +1,36 @@
-"""Finds model servers on this machine: Ollama and LM Studio, only at their default addresses."""
+"""Finds model servers on this machine at their default addresses, and reads what they say of a model."""
 
+import ipaddress
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from http.client import HTTPException
+from typing import Any
 from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 TIMEOUT_S = 1.0
 """A server on the same machine answers faster than this."""
+SERVER_TIMEOUT_S = 5.0
+MAX_MODELS = 500
 MAX_ANSWER_BYTES = 1_000_000
 EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
 """Parts of the names of embedding models, which cannot chat."""
+OLLAMA_WINDOW = 4096
+"""Tokens that Ollama reads unless the model says another num_ctx, however long a context it knows."""
+HTTP_ADDRESS = re.compile(r"https?://[^/\s]+")
+NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+LOCAL_SUFFIXES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
+READ_FAULTS = (URLError, OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration)
 
 
 @dataclass(frozen=True)
 class LocalServer:
-	"""`base` becomes the API Base of an AI Provider; `path` lists the models, `read` extracts their names."""
+	"""`base` becomes the address of an AI Provider; `path` lists the models, `read` extracts their names."""
 
 	provider: str
 	base: str
@@ -25,13 +39,23 @@ class LocalServer:
 
 
 def known_servers() -> list[LocalServer]:
-	ollama = read_ollama_address()
 	return [
-		LocalServer("Ollama", ollama, "/api/tags", lambda body: [each["name"] for each in body["models"]]),
-		LocalServer(
-			"LM Studio", "http://127.0.0.1:1234/v1", "/models", lambda body: [e["id"] for e in body["data"]]
-		),
+		LocalServer("Ollama", read_ollama_address(), "/api/tags", partial(read_column, "models", "name")),
+		LocalServer("LM Studio", "http://127.0.0.1:1234/v1", "/models", partial(read_column, "data", "id")),
+		LocalServer("llama.cpp", "http://127.0.0.1:8080/v1", "/models", read_llama_cpp_names),
 	]
+
+
+def read_column(rows: str, column: str, body: dict) -> list[str]:
+	return [row[column] for row in body[rows]]
+
+
+def read_llama_cpp_names(body: dict) -> list[str]:
+	"""Raises KeyError for other servers, many of which use the same port."""
+	names = [row["id"] for row in body["data"] if row["owned_by"] == "llamacpp"]
+	if not names:
+		raise KeyError("owned_by")
+	return names
 
 
 def read_ollama_address() -> str:
@@ -40,7 +64,7 @@ def read_ollama_address() -> str:
 	if host.startswith("https://"):
 		return host
 	name, _, port = host.partition(":")
-	return f"http://{'127.0.0.1' if name in ('', '0.0.0.0', 'localhost') else name}:{port or 11434}"
+	return f"http://{'127.0.0.1' if name in ('', '0.0.0.0', 'localhost') else name}:{port or 11434}"  # noqa: S104 (an address to compare)
 
 
 def find_local_servers() -> list[dict]:
@@ -53,12 +77,92 @@ def find_local_servers() -> list[dict]:
 	]
 
 
+def fetch_server_models(base: str, key: str = "") -> list[str]:
+	"""The chat models of an OpenAI-compatible server at an address; [] if it does not answer."""
+	if not HTTP_ADDRESS.match(base):
+		return []
+	headers = {"Authorization": f"Bearer {key}"} if key else {}
+	request = Request(f"{base.rstrip('/')}/models", headers=headers)  # noqa: S310 -- the scheme was just checked
+	try:
+		with build_opener(NoRedirects()).open(request, timeout=SERVER_TIMEOUT_S) as answer:
+			names = [str(each["id"]) for each in json.loads(answer.read(MAX_ANSWER_BYTES))["data"]]
+	except (URLError, OSError, ValueError, KeyError, TypeError, HTTPException):
+		return []
+	return [name for name in names if not any(part in name.lower() for part in EMBEDDING_NAME_PARTS)][
+		:MAX_MODELS
+	]
+
+
+class NoRedirects(HTTPRedirectHandler):
+	"""The key goes to the server that was named only."""
+
+	def redirect_request(self, *args, **kwargs):
+		return None
+
+
 def fetch_models(server: LocalServer) -> list[str] | None:
 	"""Names of the server's chat models; None if it does not answer."""
 	try:
-		# A proxy from the environment must not be used for this machine itself.
-		with build_opener(ProxyHandler({})).open(server.base + server.path, timeout=TIMEOUT_S) as answer:
-			names = server.read(json.loads(answer.read(MAX_ANSWER_BYTES)))
-	except (URLError, OSError, ValueError, KeyError, TypeError):
+		names = server.read(fetch_json(server.base + server.path))
+	except READ_FAULTS:
 		return None
 	return [name for name in names if not any(part in name.lower() for part in EMBEDDING_NAME_PARTS)]
+
+
+def is_local_address(url: str | None) -> bool:
+	"""Whether a URL names this machine or a private network, without looking its name up."""
+	host = (urlsplit(url or "").hostname or "").lower()
+	try:
+		return not ipaddress.ip_address(host).is_global
+	except ValueError:
+		return host == "localhost" or host.endswith(LOCAL_SUFFIXES)
+
+
+def read_window(api_base: str, model: str) -> int:
+	"""The context window in tokens that a local server says it has for a model; 0: it says nothing.
+
+	Knows /v1/models of llama.cpp and vLLM, llama.cpp's /props, LM Studio's list, and Ollama's show.
+	"""
+	if not HTTP_ADDRESS.match(api_base):
+		return 0
+	base = api_base.rstrip("/")
+	root = base.removesuffix("/v1")
+	readers: tuple[Callable[[], Any], ...] = (
+		lambda: fetch_json(f"{root}/props")["default_generation_settings"]["n_ctx"],
+		lambda: read_listed_window(find_row(fetch_json(f"{base}/models"), model)),
+		lambda: find_row(fetch_json(f"{root}/api/v0/models"), model)["loaded_context_length"],
+		lambda: fetch_ollama_window(root, model),
+	)
+	for read in readers:
+		try:
+			if window := int(read()):
+				return window
+		except READ_FAULTS:
+			continue
+	return 0
+
+
+def find_row(body: dict, model: str) -> dict:
+	return next(row for row in [*body["data"], {}] if row.get("id") in (model, None))
+
+
+def read_listed_window(row: dict) -> int:
+	meta = row.get("meta") or {}
+	return row.get("max_model_len") or meta.get("n_ctx") or meta.get("n_ctx_train") or 0
+
+
+def fetch_ollama_window(root: str, model: str) -> int:
+	# Others may take any POST for a request to their model.
+	fetch_json(f"{root}/api/tags")["models"]
+	body = fetch_json(f"{root}/api/show", {"model": model})
+	known = next(value for name, value in body["model_info"].items() if name.endswith(".context_length"))
+	chosen = NUM_CTX.search(body.get("parameters") or "")
+	return min(known, int(chosen[1]) if chosen else OLLAMA_WINDOW)
+
+
+def fetch_json(url: str, body: dict | None = None) -> Any:
+	data = None if body is None else json.dumps(body).encode()
+	# A proxy from the environment must not be used for this machine itself.
+	request = Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 -- callers give http(s) only
+	with build_opener(ProxyHandler({}), NoRedirects()).open(request, timeout=TIMEOUT_S) as answer:
+		return json.loads(answer.read(MAX_ANSWER_BYTES))

@@ -1,7 +1,9 @@
 """Chooses an agent's model; reads limits and prices from AI Model and AI Provider. Calls no provider."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import frappe
 
@@ -11,6 +13,26 @@ from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import DIRECT, OFFLINE, Tool
 
 TOKENS_PER_PRICE = 1_000_000
+MAX_BYTES_PER_TOKEN = 8
+"""No tokenizer makes fewer tokens of tool schemas."""
+
+
+class CallWay(str, Enum):
+	"""How the models of a provider are asked, as AI Provider says."""
+
+	AUTOMATIC = "Automatic"
+	DIRECT = "Direct"
+	WRAPPED = "Wrapped"
+
+
+@dataclass(frozen=True)
+class UnsavedProvider:
+	"""A provider as a form describes it, to be tested before it is stored."""
+
+	api_key: str | None
+	api_base: str | None
+	is_local: bool
+	call_way: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +101,23 @@ def uses_planner(agent_name: str | None, model: str) -> bool:
 	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))
 
 
+def read_model_id(model: str) -> str:
+	"""The name that the provider has for an AI Model: its Model ID, else its own name."""
+	row = find_cached("AI Model", model)
+	return (row and row.model_id) or model
+
+
+def is_local_provider(provider: str | None) -> bool:
+	row = find_cached("AI Provider", provider)
+	return bool(row and row.is_local)
+
+
+def asks_before_writes(model: str) -> bool:
+	"""Whether a person allows each write that this model asks for, because it is weak."""
+	row = find_cached("AI Model", model)
+	return bool(row and row.ask_before_writes)
+
+
 def read_model_facts(model: str) -> ModelFacts:
 	doc = find_cached("AI Model", model)
 	if not doc:
@@ -97,6 +136,13 @@ def read_site_prices(doc) -> Prices | None:
 		)
 	local = frappe.get_cached_value("AI Provider", doc.provider, "is_local")
 	return Prices(0.0, 0.0, 0.0) if local else None
+
+
+def hides_tools(tools: Sequence[Tool], input_tokens: int) -> bool:
+	"""Whether a server counted fewer prompt tokens than the tools alone have, so does not show them to the
+	model. 0 tokens: it has not counted.
+	"""
+	return 0 < input_tokens < len(json.dumps([tool.as_spec() for tool in tools])) // MAX_BYTES_PER_TOKEN
 
 
 def estimate_max_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)) -> int:

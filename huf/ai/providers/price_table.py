@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts
+from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts, read_model_id
 
 FILE = "model_prices_and_context_window_backup.json"
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
@@ -29,6 +29,7 @@ def find_prefix(provider: str) -> str:
 
 
 def find_rows(provider: str, model: str) -> Iterator[dict]:
+	model = read_model_id(model)
 	names = (f"{find_prefix(provider)}/{model}", model, model.partition("/")[2])
 	return (row for name in names if (row := load_table().get(name)))
 

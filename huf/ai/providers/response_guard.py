@@ -41,6 +41,9 @@ from huf.ai.providers.text_tool_calls import (
 	read_calls,
 )
 
+PIECE_CHARS = 2_000
+MAX_PENDING_CHARS = 200_000
+"""Longer text is decided on as it is: no call is that long."""
 NAME_START = re.compile(r"[\w.-]*")
 
 
@@ -84,8 +87,9 @@ class ResponseGuard:
 
 	def feed(self, text: str) -> None:
 		self.received.append(text)
-		self.pending += text
-		self.process(ended=False)
+		for start in range(0, len(text), PIECE_CHARS):
+			self.pending += text[start : start + PIECE_CHARS]
+			self.process(ended=len(self.pending) > MAX_PENDING_CHARS)
 
 	def finish(self) -> None:
 		"""Decide on the pending text: nothing follows it."""
@@ -175,7 +179,9 @@ class ResponseGuard:
 				# Some other object: nothing inside it is a call either.
 				self.quoted, self.brackets = "{", BracketTracker()
 				return ReadResult(0)
-			return ReadResult(1)
+			# What does not begin calls after several brackets does not begin them after fewer.
+			brackets = len(self.pending) - len(self.pending.lstrip("[ \t\r\n"))
+			return ReadResult(max(1, brackets))
 		end = self.brackets.closing(self.pending)
 		if end is None and not ended:
 			raise NeedsMoreText
@@ -315,6 +321,9 @@ class ResponseGuard:
 	def skip_thinking(self, closer: str, ended: bool) -> None:
 		end = self.pending.find(closer)
 		if end < 0 and not ended:
+			# The rest is searched again with what follows it, the beginning is not needed.
+			opener = OPENER.match(self.pending)
+			self.pending = (opener[0] if opener else "") + self.pending[1 - len(closer) :]
 			raise NeedsMoreText
 		self.remove(len(self.pending) if end < 0 else end + len(closer))
 

@@ -16,6 +16,7 @@ from huf.ai.providers.litellm import (
 	prices_of,
 	read_key,
 )
+from huf.ai.providers.models import read_model_id
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.ai.storage.standalone_calls import budgeted_call
 
@@ -28,7 +29,7 @@ async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> 
 	"""
 	audio = content.encode() if isinstance(content, str) else content
 	row = find_cached("AI Model", model)
-	name = _normalize_model_name(model, row.provider)
+	name = _normalize_model_name(read_model_id(model), row.provider)
 	kwargs: dict[str, Any] = {"model": name, "file": (file_name, audio), "max_retries": 0}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
 	prices = read_speech_prices(model, name)
@@ -50,7 +51,7 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 	transaction.
 	"""
 	row = find_cached("AI Model", model)
-	name = _normalize_model_name(model, row.provider)
+	name = _normalize_model_name(read_model_id(model), row.provider)
 	kwargs: dict[str, Any] = {
 		"model": name,
 		"input": texts,
@@ -72,7 +73,9 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 
 def embedding_worst_case(model: str, texts: list[str]) -> WorstCase:
 	"""The most that `embed` can use: a token has at least one byte."""
-	prices = prices_of(model, _normalize_model_name(model, find_cached("AI Model", model).provider))
+	prices = prices_of(
+		model, _normalize_model_name(read_model_id(model), find_cached("AI Model", model).provider)
+	)
 	tokens = sum(len(text.encode()) for text in texts)
 	return WorstCase(model, tokens, 0, prices.input if prices else None, 0.0)
 

@@ -42,6 +42,7 @@ XML_PARAMETER = re.compile(
 	re.DOTALL,
 )
 GLM_CALL = re.compile(rf"(?:^|<tool_call>)\s*({NAME})\s*(<arg_key>.*)", re.DOTALL)
+MAX_XML_PARAMETERS = 200
 SEPARATOR = re.compile(r"[\s,;]*")
 NAME_PAIR = re.compile(rf"""["']?\b(?:{"|".join(NAME_KEYS)})["']?\s*[:=]\s*["']({NAME})["']""")
 CONSTANTS = {"true": True, "false": False, "null": None}
@@ -168,6 +169,9 @@ def read_named_bodies(text: str, tools: ToolSchemas) -> list[TextCall]:
 
 
 def read_xml_parameters(body: str) -> dict[str, str] | str:
+	if body.count("<parameter") + body.count("<arg_key>") > MAX_XML_PARAMETERS:
+		# The pattern searches the whole text for the end of each.
+		return body.strip()
 	found = {a or c: b or d for a, b, c, d in XML_PARAMETER.findall(body)}
 	return found or body.strip()
 

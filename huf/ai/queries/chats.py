@@ -11,7 +11,7 @@ EXCERPT_MARGIN_CHARS = 70
 
 def list_chats(user: str, agent: str | None, start: int, limit: int) -> list:
 	"""Chats, newest first: [{name, title, agent, modified, total_messages, is_shared}]."""
-	filters = {"channel": CHAT, **({"agent": agent} if agent else {})}
+	filters = {"channel": CHAT, "is_superseded": 0, **({"agent": agent} if agent else {})}
 	mine = [["owner", "=", user]]
 	if shared := get_shared(CONVERSATION, user):
 		mine.append(["name", "in", shared])
@@ -72,3 +72,10 @@ def find_excerpt(text: str | None, words: str) -> str | None:
 		return None
 	start, end = max(0, place - EXCERPT_MARGIN_CHARS), place + len(words) + EXCERPT_MARGIN_CHARS
 	return f"{'…' if start else ''}{line[start:end].strip()}{'…' if end < len(line) else ''}"
+
+
+def get_readable_conversation(name: str):
+	doc = frappe.get_doc("Agent Conversation", name) if frappe.db.exists("Agent Conversation", name) else None
+	if not doc or not doc.has_permission("read"):
+		raise frappe.PermissionError(f"There is no conversation {name!r} that you may read.")
+	return doc

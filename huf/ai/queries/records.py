@@ -118,7 +118,9 @@ def choose_columns(meta, readable: list[str]) -> list[str]:
 	return named[:MAX_COLUMNS]
 
 
-def list_records(doctype: str, text: str = "", filters: dict | None = None, start: int = 0, limit: int = 50):
+def list_records(
+	doctype: str, text: str = "", filters: dict | list | None = None, start: int = 0, limit: int = 50
+):
 	"""Records that the user may read, last modified first: {name, modified, docstatus, title, columns}."""
 	meta = frappe.get_meta(doctype)
 	columns = describe_doctype(doctype)["columns"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import frappe
 
-from huf.ai.core.types import EventKind, RunEvent, RunStatus
+from huf.ai.core.types import CallRequest, EventKind, RunEvent, RunStatus
 from huf.ai.queries.runs import describe_runs
 from huf.ai.storage.drafts import PENDING, describe_draft, read_drafts
 from huf.ai.storage.recorded_run import read_recorded
@@ -26,22 +26,24 @@ def replay_events(run: str, with_end: bool = True) -> Iterator[RunEvent]:
 			yield RunEvent(EventKind.TEXT_DELTA, run, {"step": step, "text": reply.text})
 		for position, request in enumerate(reply.calls):
 			if call := recorded.calls.get((step, position)):
-				yield from replay_call(run, request.id, call)
+				yield from replay_call(run, request, call)
 	if with_end and row["status"] == RunStatus.WAITING.value:
-		for draft in read_drafts(run).values():
-			if draft.status == PENDING:
-				card = describe_draft(draft)
-				yield RunEvent(EventKind.DRAFT_CREATED, run, card)
-				yield RunEvent(EventKind.RUN_WAITING, run, {**row, "draft": card["draft"]})
+		pending = [each for each in read_drafts(run).values() if each.status == PENDING]
+		for draft in pending:
+			yield RunEvent(EventKind.DRAFT_CREATED, run, describe_draft(draft))
+		names = [draft.name for draft in pending]
+		yield RunEvent(EventKind.RUN_WAITING, run, {**row, "draft": next(iter(names), None), "drafts": names})
 	elif with_end:
 		yield RunEvent(EventKind.RUN_FINISHED, run, row)
 
 
-def replay_call(run: str, call_id: str, call) -> Iterator[RunEvent]:
-	call_data = {"step": call.step, "call_id": call_id, "tool": call.tool}
+def replay_call(run: str, request: CallRequest, call) -> Iterator[RunEvent]:
+	call_data = {"step": call.step, "call_id": request.id, "tool": call.tool}
 	arguments = (
 		frappe.parse_json(call.arguments) if (call.arguments or "").startswith("{") else call.arguments
 	)
-	yield RunEvent(EventKind.TOOL_STARTED, run, {**call_data, "effect": call.effect, "arguments": arguments})
+	reason = {"reason": request.reason} if request.reason else {}
+	started = {**call_data, "effect": call.effect, "arguments": arguments, **reason}
+	yield RunEvent(EventKind.TOOL_STARTED, run, started)
 	ended = {"ok": call.status == "Success", "result": call.result or "", "duration_ms": call.duration_ms}
 	yield RunEvent(EventKind.TOOL_FINISHED, run, {**call_data, **ended})

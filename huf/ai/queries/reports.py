@@ -5,7 +5,7 @@ import frappe
 from huf.permissions import list_condition
 
 MAX_ROWS = 1000
-GROUPS = {"Agent": "agent", "Model": "model", "User": "run_as"}
+GROUPS = {"Agent": "agent", "Model": "model", "User": "run_as", "Trigger": "`trigger`"}
 RUN, CALL = "Agent Run", "Agent Tool Call"
 
 
@@ -39,7 +39,7 @@ def list_newest_runs(filters: dict) -> list[dict]:
 
 
 def sum_costs(filters: dict) -> list[dict]:
-	"""Runs, tokens and USD by `group_by` (Agent, Model or User); the cost of `unpriced` runs is not fully
+	"""Runs, tokens and USD by `group_by` (one of GROUPS); the cost of `unpriced` runs is not fully
 	known.
 	"""
 	group = GROUPS.get(filters.get("group_by") or "", "agent")

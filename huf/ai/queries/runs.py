@@ -7,7 +7,9 @@ import frappe
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import OFFLINE
+from huf.ai.storage.stops import describe_stop, read_stops
 from huf.ai.tools.sources import read_sources
+from huf.ai.tools.taint import find_origins
 
 RUN_FIELDS = [
 	"name",
@@ -37,11 +39,17 @@ RUN_FIELDS = [
 	"output_tokens",
 	"cached_tokens",
 	"total_cost",
+	"models",
 	"unpriced_calls",
 	"reference_doctype",
 	"reference_name",
+	"is_undo",
+	"held_by",
+	"claims",
+	"unconfirmed_claims",
 ]
-LIST_FIELDS = [field for field in RUN_FIELDS if field not in ("response", "attempts")]
+SEARCHED_FIELDS = ("name", "prompt", "response", "error_message")
+LIST_FIELDS = [field for field in RUN_FIELDS if field not in ("response", "attempts", "claims")]
 MODEL_CALL_FIELDS = [
 	"name",
 	"step",
@@ -72,14 +80,19 @@ TOOL_CALL_FIELDS = [
 	"started_at",
 	"duration_ms",
 	"call_id",
+	"reason",
+	"origin",
 ]
 
 
-def list_runs(filters: dict, start: int = 0, limit: int = 50) -> list[dict]:
-	"""Runs that the user may see, newest first."""
+def list_runs(filters: dict | list, start: int = 0, limit: int = 50, text: str = "") -> list[dict]:
+	"""Runs that the user may see, newest first; with `text`, those whose name, prompt, answer or error
+	contains it. `%` and `_` in it are wildcards.
+	"""
 	rows = frappe.get_list(
 		"Agent Run",
 		filters=filters,
+		or_filters=[[field, "like", f"%{text}%"] for field in SEARCHED_FIELDS] if text else None,
 		fields=LIST_FIELDS,
 		order_by="creation desc",
 		limit_start=start,
@@ -115,13 +128,32 @@ def describe_run_row(row) -> dict:
 		**row,
 		"run": row.name,
 		"error": row.error_message,
+		"models": json.loads(row.models or "[]"),
 		"total_cost": None if row.unpriced_calls else row.total_cost,
 		"offline": row.model == OFFLINE,
+		"claims": parse_result(row.get("claims")) or [],
+		"held": describe_held(row.held_by),
 	}
 
 
+def describe_held(stop: str | None) -> str | None:
+	"""Who stopped what and why, if the stop that held the run is still active."""
+	active = read_stops() if stop else []
+	return next((describe_stop(each) for each in active if each["name"] == stop), None)
+
+
+def list_undos(run: str) -> list[str]:
+	"""The undos that took back changes of a run."""
+	undone = {"run": run, "undone_by": ["is", "set"]}
+	names = frappe.get_all("Agent Change", undone, pluck="undone_by", order_by="creation asc")
+	return list(dict.fromkeys(names))
+
+
 def read_timeline(run: str) -> dict:
-	"""{run, steps: [{step, model_calls, tool_calls}], children}. Raises PermissionError."""
+	"""{run, steps: [{step, model_calls, tool_calls}], children, undos, changes}. Raises PermissionError.
+
+	`untrusted` of the run, and `origin` of a call: where untrusted content came from.
+	"""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	model_calls = [
 		describe_model_call(row) for row in read_call_rows("Agent LLM Call", run, MODEL_CALL_FIELDS)
@@ -132,7 +164,7 @@ def read_timeline(run: str) -> dict:
 		"Agent Run", filters={"parent_run": run}, fields=["name", "agent", "status"], order_by="creation asc"
 	)
 	return {
-		"run": describe_runs([run])[run],
+		"run": {**describe_runs([run])[run], "untrusted": list(find_origins(run))},
 		"steps": [
 			{
 				"step": step,
@@ -142,12 +174,14 @@ def read_timeline(run: str) -> dict:
 			for step in steps
 		],
 		"children": children,
+		"undos": list_undos(run),
+		"changes": frappe.db.count("Agent Change", {"run": run, "undone_by": ["is", "not set"]}),
 	}
 
 
 def list_tool_calls(runs: list[str]) -> list:
 	"""Tool calls of runs in a conversation that the user may read; the caller checks that."""
-	fields = ["run", "step", "call_id", "effect", "status", "duration_ms", "error_message"]
+	fields = ["run", "step", "call_id", "effect", "reason", "status", "duration_ms", "error_message"]
 	filters = {"run": ["in", runs]}
 	return frappe.get_all(
 		"Agent Tool Call",

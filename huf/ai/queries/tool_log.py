@@ -20,9 +20,11 @@ def read_tool_log(run: str) -> list[dict[str, Any]]:
 
 def build_entry(row) -> dict[str, Any]:
 	arguments, result = parse_result(row.arguments), parse_result(row.result)
+	if row.status != "Success" and not (isinstance(result, dict) and "error" in result):
+		result = {"error": result or row.status}
 	return {
 		"tool": row.tool,
 		"arguments": arguments if isinstance(arguments, dict) else {},
-		"result": result if row.status == "Success" else {"error": row.result or row.status},
+		"result": result,
 		"iteration": row.step,
 	}

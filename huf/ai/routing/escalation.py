@@ -85,6 +85,8 @@ STALE = (
 	r"(me|moje) (znalosti|informace|data) (konci|sahaji|jsou (jen )?k|pochazeji)|"
 	r"k datu me posledni aktualizace)\b"
 )
+BARE = r"^\W*(informacion actualizada|updated information|aktuelle informationen|aktualni informace)\W*$"
+"""An answer of these words alone announces what it does not have."""
 CHECK_ELSEWHERE = (
 	r"\b(check|visit|consult|see|refer to) [^?!]{0,60}\b(for (the )?(latest|current|most recent|"
 	r"up[- ]to[- ]date|real[- ]?time))\b|"
@@ -124,7 +126,7 @@ PHRASES = (
 	("not_current", _compile(STALE)),
 	("not_current", _compile(CHECK_ELSEWHERE)),
 )
-_PROMISE = _compile(PROMISE)
+_PROMISE, _BARE = _compile(PROMISE), _compile(BARE)
 
 
 def check_dynamic_escalation(response: str, language: str | None = None) -> Escalation:
@@ -146,6 +148,8 @@ def match_sentences(text: str) -> str | None:
 	for sentence in re.split(r"(?<=[.!?])\s+|\n+", text):
 		if key := match_sentence(sentence):
 			return key
+	if _BARE.match(text):
+		return "not_current"
 	return "promise" if len(text.split()) <= MAX_PROMISE_WORDS and _PROMISE.match(text) else None
 
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.settings import find_cached
+from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest
-from huf.ai.storage import budgets
+from huf.ai.storage import budgets, stops
 from huf.ai.storage.limits import read_runs_per_hour
 
 
@@ -54,6 +54,34 @@ def has_role(agent, user: str) -> bool:
 	"""Whether the user has one of the agent's roles, if it names any."""
 	wanted = {row.role for row in agent.roles}
 	return not wanted or bool(wanted & set(frappe.get_roles(user))) or user == "Administrator"
+
+
+def admit_model(agent, user: str, provider: str | None, model: str | None) -> None:
+	"""Raise PermissionError if `user` may not choose this model or provider for a run of the agent.
+
+	Everybody may choose the agent's own model and the tiers of an agent that chooses by task, each with the
+	provider of its record. Any other choice is for those who may change the agent, such as a Huf Manager.
+	"""
+	if frappe.has_permission("Agent", "write", doc=agent, user=user):
+		return
+	settings = get_settings()
+	own = agent.model or settings.default_model
+	allowed = {own, *(settings.tier_models if agent.choose_by_task else ())} - {None}
+	chosen = model or own
+	record = find_cached("AI Model", chosen) if chosen in allowed else None
+	if not record or provider not in (None, "", record.provider):
+		raise frappe.PermissionError(
+			f"You may not choose {model or provider!r} for {agent.name}. Leave model and provider out, or "
+			"ask a Huf Manager to choose the agent's model."
+		)
+
+
+def check_stops(request: AgentRequest, provider: str | None) -> None:
+	"""Raises UsageError if a stop covers a run that would begin now. A queued run waits instead."""
+	trigger = request.origin.trigger if request.origin else None
+	run = {"agent": request.agent, "provider": provider, "run_as": request.user, "trigger": trigger}
+	if stop := stops.find_stop(stops.read_stops(), run):
+		raise UsageError(f"{stops.describe_stop(stop)}. A Huf Manager can release it.")
 
 
 def count_run(request: AgentRequest, agent) -> None:

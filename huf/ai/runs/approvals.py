@@ -8,17 +8,19 @@ with the same call; what happens then depends on its draft alone, whatever the t
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import frappe
 
 from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import RunPaused, ToolError
+from huf.ai.core.flow import Concern
 from huf.ai.core.types import Call, DraftStatus, Effect, Emit, EventKind, Tool
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.tool_calls import perform
+from huf.ai.providers.models import asks_before_writes
 from huf.ai.storage import drafts, leases
 from huf.ai.storage.drafts import Proposal
 from huf.ai.storage.journal import RunJournal
@@ -56,48 +58,72 @@ class Approvals:
 		self.run = journal.run
 		self.drafts = drafts.read_drafts(self.run) if is_resumed else {}
 
-	async def approve(self, step: int, call: Call) -> Call:
+	async def approve(self, step: int, call: Call, later: Sequence[Call] = ()) -> Call:
 		"""The call as it may be made, or with the error that keeps it from it.
 
-		Raises RunPaused where a person is asked.
+		Raises RunPaused where a person is asked, at once for all calls of the turn from this one on.
 		"""
-		draft = self.drafts.get(self.journal.keys[call.position])
+		draft = self.find_draft(call)
 		if draft is None:
-			if call.tool is None or call.error or not (call.tool.needs_approval or self.needs_person(call)):
-				return call
-			return await self.propose(step, call, call.tool)
+			return await self.propose(step, call, later) if self.is_asked(call) else call
 		if draft.status == DraftStatus.PENDING.value:
-			self.pause(step, call, draft.name)
+			self.pause([each.name for each in self.drafts.values() if each.status == draft.status])
 		if draft.status != DraftStatus.APPROVED.value:
 			return replace(call, error=describe_refusal(draft))
-		return self.as_approved(step, replace(call, draft=draft.name), draft)
+		return self.as_approved(replace(call, draft=draft.name), draft)
 
-	def needs_person(self, call: Call) -> bool:
-		"""Whether an external call could send untrusted content somewhere new (see `huf.ai.core.egress`)."""
-		tool = self.tools.get(call.request.name) if call.effect is Effect.EXTERNAL else None
-		return bool(tool and tool.why_person and tool.why_person(call.arguments or {}))
+	def find_draft(self, call: Call) -> Any:
+		return self.drafts.get(self.journal.keys[call.position])
 
-	async def propose(self, step: int, call: Call, loop_tool: Tool) -> Call:
-		"""Store a draft and pause the run.
+	def is_asked(self, call: Call) -> bool:
+		"""Whether a person has to allow this call."""
+		if call.tool is None or call.error:
+			return False
+		# The journal knows the run's present model, also after an escalation.
+		is_asked = call.effect is not Effect.READ and asks_before_writes(self.journal.model)
+		return call.tool.needs_approval or is_asked or bool(self.find_concern(call))
+
+	def find_concern(self, call: Call) -> Concern | None:
+		"""Why this call needs a person because of untrusted content in the run (`huf.ai.core.flow`)."""
+		tool = None if call.effect is Effect.READ else self.tools.get(call.request.name)
+		return tool.find_concern(call.arguments or {}) if tool and tool.find_concern else None
+
+	async def propose(self, step: int, call: Call, later: Sequence[Call]) -> Call:
+		"""Store a draft of the call, and of later ones that need a person as well, and pause the run.
 
 		A call that cannot even be proposed returns with its error, for the model.
 		"""
+		proposal = await self.prepare(step, call)
+		if isinstance(proposal, str):
+			return replace(call, error=proposal)
+		wanted = [(call, proposal)]
+		for each in later:
+			if self.find_draft(each) is None and self.is_asked(each):
+				proposal = await self.prepare(step, each)
+				# One that cannot be proposed comes here again, by itself, when it is its turn.
+				wanted += [] if isinstance(proposal, str) else [(each, proposal)]
+		approver = find_approver(self.run)
+		for each, proposal in wanted:
+			name, concern = self.journal.keys[each.position], self.find_concern(each)
+			drafts.insert_draft(name, self.run, step, each, proposal, approver, concern)
+		self.pause([self.journal.keys[each.position] for each, _ in wanted])
+
+	async def prepare(self, step: int, call: Call) -> Proposal | str:
+		"""What the call would do, or why it cannot be done. Leaves nothing open."""
+		loop_tool = cast("Tool", call.tool)
+		self.journal.commit_open_row()
 		self.journal.lease.renew(loop_tool.timeout or 0)
 		tool = self.tools[loop_tool.name]
 		proposals: list[Proposal] = []
 
-		async def prepare(arguments: dict) -> None:
+		async def run(arguments: dict) -> None:
 			proposals.append(await run_in_thread(lambda: propose(tool, arguments)))
 
-		result = await perform(replace(call, tool=replace(loop_tool, run=prepare)), self.guards, step)
-		if not proposals:
-			frappe.db.rollback()
-			return replace(call, error=json.loads(result.text)["error"])
-		name = self.journal.keys[call.position]
-		drafts.insert_draft(name, self.run, step, call, proposals[0], find_approver(self.run))
-		self.pause(step, call, name)
+		result = await perform(replace(call, tool=replace(loop_tool, run=run)), self.guards, step)
+		frappe.db.rollback()
+		return proposals[0] if proposals else json.loads(result.text)["error"]
 
-	def as_approved(self, step: int, call: Call, draft: Any) -> Call:
+	def as_approved(self, call: Call, draft: Any) -> Call:
 		"""The call with the approved arguments.
 
 		What is committed is what was approved, or the person is asked again.
@@ -113,7 +139,7 @@ class Approvals:
 			except PreviewChanged as changed:
 				frappe.db.rollback()
 				drafts.renew_draft(draft, preview_proposal(changed.preview, tool))
-				self.pause(step, call, draft.name)
+				self.pause([draft.name])
 
 		if not tool.can_dry_run:
 			try:
@@ -122,22 +148,23 @@ class Approvals:
 				return replace(call, error=str(error))
 			if proposal.digest != draft.digest:
 				drafts.renew_draft(draft, proposal)
-				self.pause(step, call, draft.name)
-		return replace(call, arguments=arguments, tool=replace(call.tool, run=make))
+				self.pause([draft.name])
+		return replace(call, arguments=arguments, tool=replace(call.tool, run=make, run_beside=None))
 
-	def pause(self, step: int, call: Call, name: str) -> NoReturn:
-		"""Pause the run, in one commit with its draft.
+	def pause(self, names: Sequence[str]) -> NoReturn:
+		"""Pause the run, in one commit with its drafts.
 
 		Raises RunPaused, or LeaseLost with nothing written.
 		"""
 		leases.suspend_run(self.journal.lease)
 		frappe.db.commit()
-		card = drafts.describe_draft(drafts.read_draft(name))
-		self.emit(EventKind.DRAFT_CREATED, {**card, "step": step, "call_id": call.request.id})
-		if card["approver"] and card["approver"] != frappe.session.user:
-			message = {"draft": name, "run": self.run, "agent": card["agent"], "tool": card["tool"]}
-			frappe.publish_realtime("huf_draft", message, user=card["approver"])
-		raise RunPaused(card)
+		cards = [drafts.describe_draft(drafts.read_draft(name)) for name in names]
+		for card in cards:
+			self.emit(EventKind.DRAFT_CREATED, card)
+			if card["approver"] and card["approver"] != frappe.session.user:
+				message = {key: card[key] for key in ("draft", "run", "agent", "tool")}
+				frappe.publish_realtime("huf_draft", message, user=card["approver"])
+		raise RunPaused(cards)
 
 
 async def make_approved(tool: "EffectTool", arguments: dict, approved_digest: str) -> Any:

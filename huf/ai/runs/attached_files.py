@@ -15,7 +15,8 @@ from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.files import get_full_file_name, read_file_content
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge.chunking import Part
-from huf.ai.knowledge.reading import READERS, read_file
+from huf.ai.knowledge.reader_process import read_file
+from huf.ai.knowledge.reading import READERS
 from huf.ai.loop.context_window import DEFAULT_WINDOW
 from huf.ai.loop.tool_results import PIECE_CHARS, read_on
 from huf.ai.providers.models import read_model_facts

@@ -4,16 +4,27 @@
 """
 
 from collections.abc import Generator, Iterable
+from dataclasses import replace
 
 import frappe
 
 from huf.ai.concurrency.event_loops import iterate
-from huf.ai.core.errors import UsageError
-from huf.ai.core.types import AgentRequest, EventKind, Listener, Mode, RunEvent, RunResult
+from huf.ai.core.errors import ConversationBusy, UsageError
+from huf.ai.core.types import (
+	AgentRequest,
+	EventKind,
+	Listener,
+	Mode,
+	RunEvent,
+	RunResult,
+	RunStatus,
+	Usage,
+)
+from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start, execute_run
-from huf.ai.runs.queue import call_next, end_run, enqueue_run
-from huf.ai.runs.start import start_run
+from huf.ai.runs.queue import end_run, end_run_async, enqueue_run, follow_up
+from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.runs.task_routing import route_task
 
 
@@ -29,16 +40,19 @@ def run_agent_sync(
 	attachments: list[str] | str | None = None,
 ):
 	"""Run an agent as the signed-in user and wait for its answer. `attachments`: Files by name or URL, also
-	as JSON.
+	as JSON. `admission.admit_model` says which model and provider the user may choose.
 
 	Returns {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
 	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}. A failed run is returned like any
 	other; only a request that cannot be started raises PermissionError or UsageError.
 	"""
+	user = frappe.session.user
+	if model or provider:
+		admission.admit_model(admission.admit(agent_name, user), user, provider, model)
 	request = AgentRequest(
 		agent=agent_name,
 		prompt=prompt,
-		user=frappe.session.user,
+		user=user,
 		conversation=conversation_id,
 		channel=channel_id or "api",
 		external_id=external_id,
@@ -58,26 +72,61 @@ def read_names(given: list[str] | str | None) -> tuple[str, ...]:
 
 
 def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Run to the end and return the result. Raises only what prevents a run from starting."""
+	"""Run to the end and return the result; where another run of the conversation has not ended, queue it.
+
+	Raises only what prevents a run from starting.
+	"""
 	with acting_as(request.user):
-		return end_run(start_run(route_task(request)), listeners)
+		request = route_task(request)
+		try:
+			run = start_run(request)
+		except ConversationBusy:
+			return describe_queued(enqueue_run(replace(request, mode=Mode.BACKGROUND)))
+		return end_run(run, listeners)
+
+
+def describe_queued(run: OpenRun) -> RunResult:
+	return RunResult(
+		run=run.name,
+		conversation=run.conversation,
+		status=RunStatus.QUEUED,
+		stop_reason=None,
+		response="",
+		error=None,
+		usage=Usage(),
+		steps=0,
+		duration_ms=0,
+		provider=run.manager.provider,
+		model=run.manager.model,
+	)
+
+
+async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
+	"""`run_agent` on the event loop that runs, as the session user."""
+	return await end_run_async(start_run(route_task(request)), listeners)
 
 
 def stream_agent(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
 	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
 
-	The run continues to its end even if the reader disconnects. A background task is only queued: RUN_QUEUED
-	is its one event. Otherwise the first item is None, after the run is on record and before any work. Frappe
-	ends the request with a commit or rollback before it reads the response further; by then no tool may be
-	using the same connection in another thread.
+	The run continues to its end even if the reader disconnects. A background task is only queued, and so is a
+	message to a conversation whose last run has not ended: RUN_QUEUED is the one event. Otherwise the first
+	item is None, after the run is on record and before any work. Frappe ends the request with a commit or
+	rollback before it reads the response further; by then no tool may be using the same connection in another
+	thread.
 	"""
 	with acting_as(request.user):
 		request = route_task(request)
-		if request.mode is Mode.BACKGROUND:
-			run = enqueue_run(request)
+		try:
+			run = enqueue_run(request) if request.mode is Mode.BACKGROUND else start_run(request)
+		except ConversationBusy:
+			run = enqueue_run(replace(request, mode=Mode.BACKGROUND))
+		if run.mode is Mode.BACKGROUND:
 			yield RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))
 			return
-		run = start_run(request)
 		yield None
-		yield from iterate(lambda put: execute_run(run, [put]))
-		call_next(run.conversation)
+
+		async def execute(put: Listener) -> None:
+			follow_up(await execute_run(run, [put]))
+
+		yield from iterate(execute)

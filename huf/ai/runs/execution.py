@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import frappe
 
 from huf.ai.concurrency.tool_threads import is_tool_running
-from huf.ai.core.errors import LeaseLost, RunPaused, UsageError
+from huf.ai.core.call_key import CALL_KEY
+from huf.ai.core.errors import LeaseLost, RunHeld, RunPaused, UsageError
 from huf.ai.core.types import (
 	OFFLINE,
 	AgentRequest,
@@ -20,32 +21,40 @@ from huf.ai.core.types import (
 	StopReason,
 	Usage,
 )
-from huf.ai.loop.guards import NUDGE, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
+from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import RunContext
 from huf.ai.runs.approvals import Approvals
 from huf.ai.runs.attached_files import add_file_reader
-from huf.ai.runs.finish import finish_run, pause_run, settle_broken_run
+from huf.ai.runs.finish import finish_run, hold_run, pause_run, settle_broken_run
 from huf.ai.runs.messages import build_messages
 from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.runs.summaries import SummaryJournal, summarize
+from huf.ai.runs.tracing import TracedJournal, choose_journal, keeps_contents, traced
 from huf.ai.storage import leases
-from huf.ai.storage.drafts import expire_pending
+from huf.ai.storage.drafts import describe_draft, expire_pending, read_pending_below
 from huf.ai.storage.events import RunEventEmitter
-from huf.ai.storage.journal import RunJournal, elapsed, store_opening
+from huf.ai.storage.journal import RunJournal, elapsed, is_cancel_cached, store_opening
 from huf.ai.storage.limits import Limit, read_limits
 from huf.ai.storage.recorded_run import RecordedRun
+from huf.ai.undo.capture import CallChanges
 
 MAX_ATTEMPTS = 5
 TOO_MANY_ATTEMPTS = f"{MAX_ATTEMPTS} workers were lost during this run, so it is not resumed again."
 FAULT = "The run ended by a fault inside Huf. A manager finds the details in the Error Log."
+CHILD_KEYS = ("run", "status", "response", "error")
 MAX_DEPTH = 3
 """How many agents may call one another."""
-CHILD_WAITS = "It waits for a person's approval and continues by itself. Its answer will not come here."
 
 
 async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Work on a run until it ends, or until it waits for a person. Raises LeaseLost."""
+	"""Work on a run until it ends, waits for a person, or is held by a stop. Raises LeaseLost."""
+	with traced(run) as trace:
+		trace.result = await work_on_run(run, listeners)
+		return trace.result
+
+
+async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 	emit = RunEventEmitter(run.name, run.request, listeners, run.manager, run.attempts)
 	emit(EventKind.RUN_STARTED, describe_start(run))
 	started = time.monotonic()
@@ -55,11 +64,21 @@ async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunRe
 	try:
 		outcome = await run_agent_of(run, emit)
 	except RunPaused as paused:
-		result = pause_run(run, paused.draft, elapsed(started))
-		emit(EventKind.RUN_WAITING, {**result.as_dict(), "draft": paused.draft["draft"]})
+		if waits_for_child(run.name, paused):
+			leases.suspend_run(run.lease)
+			frappe.db.commit()
+		result = pause_run(run, paused.drafts, elapsed(started))
+		names = [each["draft"] for each in paused.drafts]
+		emit(EventKind.RUN_WAITING, {**result.as_dict(), "draft": next(iter(names), None), "drafts": names})
+		return result
+	except RunHeld as held:
+		result = hold_run(run, held.stop, elapsed(started))
+		emit(EventKind.RUN_QUEUED, {**describe_start(run), **result.as_dict(), "held": held.stop})
 		return result
 	finally:
 		frappe.flags.huf_run, frappe.flags.huf_lease = caller, run.lease.caller
+		# A call outside a run must not be sent with the key of an earlier one.
+		CALL_KEY.set(None)
 	result = finish_run(run, outcome, elapsed(started) + round(run.recorded.seconds * 1000))
 	emit(EventKind.RUN_FINISHED, result.as_dict())
 	return result
@@ -96,7 +115,7 @@ async def run_agent_of(run: OpenRun, emit: RunEventEmitter) -> Outcome:
 	except asyncio.CancelledError:
 		# The run that has called this one was stopped, or took too long.
 		return end_with_record(StopReason.CANCELLED, settle_broken_run(run.name))
-	except (LeaseLost, RunPaused):
+	except (LeaseLost, RunHeld, RunPaused):
 		raise
 	except Exception:  # the boundary around a run
 		recorded = settle_broken_run(run.name)
@@ -139,14 +158,18 @@ async def call_provider(
 
 def make_journal(run: OpenRun, limits: list[Limit]) -> RunJournal:
 	manager = run.manager
-	return RunJournal(
+	journal = choose_journal()(
 		run.lease,
 		manager.provider,
 		manager.model,
 		lambda *step: run.conversations.add_step(run.name, *step),
 		run.recorded,
 		limits,
+		CallChanges(),
 	)
+	if isinstance(journal, TracedJournal):
+		journal.has_contents = keeps_contents(run)
+	return journal
 
 
 async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dict], Usage]:
@@ -158,7 +181,13 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 	half_time = Deadline(timeout_of(run) / 2, lambda: time.monotonic() - started)
 	without_runs = [run.name, *leases.read_queued_runs(run.conversation)]
 	guards: list[Guard] = [cancel_guard(journal), half_time]
-	usage = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
+	try:
+		usage = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
+	except LeaseLost:
+		raise
+	except Exception:  # a boundary: the run can do without a summary
+		usage = settle_broken_run(run.name).spent
+		frappe.log_error(f"Agent Run {run.name} begins without a summary of its conversation")
 	run.lease.hold()
 	messages, _ = build_messages(manager, run.conversation, run.request, without_runs)
 	store_opening(run.name, messages)
@@ -168,7 +197,7 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
 	manager, started = run.manager, time.monotonic() - run.recorded.seconds
 	return [
-		StepCap(manager.steps),
+		StepCap(manager.steps, SUM_UP),
 		cancel_guard(journal),
 		Deadline(timeout_of(run), lambda: time.monotonic() - started),
 		ToolFailures(manager.settings.max_tool_failures),
@@ -178,7 +207,11 @@ def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
 
 def cancel_guard(journal: RunJournal) -> Cancelled:
 	# A running tool has the connection to itself, so nobody can look there whether the run was cancelled.
-	return Cancelled(lambda waiting: not is_tool_running() and journal.cancel_requested(waiting))
+	return Cancelled(
+		lambda waiting: (
+			is_cancel_cached(journal.run) if is_tool_running() else journal.cancel_requested(waiting)
+		)
+	)
 
 
 def timeout_of(run: OpenRun) -> int:
@@ -192,19 +225,48 @@ def timeout_of(run: OpenRun) -> int:
 async def run_child(agent_name: str, prompt: str) -> dict:
 	"""Run another agent as a tool of the present run, in a conversation of its own.
 
-	Returns {run, status, response, error}, with a note where it waits for a person. Raises UsageError where
-	agents call one another more than MAX_DEPTH deep.
+	Returns {run, status, response, error}. Raises RunPaused where it waits for a person: the present run
+	waits as well, and comes here again once the other has ended. Raises UsageError where agents call one
+	another more than MAX_DEPTH deep.
 	"""
-	parent = frappe.flags.huf_run
+	parent, call = frappe.flags.huf_run, CALL_KEY.get()
+	if started := find_child(parent, call):
+		return read_child(started)
 	if depth_of(parent) >= MAX_DEPTH:
 		raise UsageError(f"Agents may call one another {MAX_DEPTH} deep, no further.")
 	request = AgentRequest(
-		agent_name, prompt, frappe.session.user, channel="agent", external_id=parent, parent_run=parent
+		agent_name,
+		prompt,
+		frappe.session.user,
+		channel="agent",
+		# Calls of one turn run side by side, each in a conversation of its own.
+		external_id=call or parent,
+		parent_run=parent,
+		parent_call=call,
 	)
 	result = await execute_run(start_run(request))
+	if result.status in (RunStatus.WAITING, RunStatus.QUEUED):
+		raise RunPaused(list(result.drafts))
 	described = result.as_dict()
-	answer = {key: described[key] for key in ("run", "status", "response", "error")}
-	return {**answer, "note": CHILD_WAITS} if result.status is RunStatus.WAITING else answer
+	return {key: described[key] for key in CHILD_KEYS}
+
+
+def find_child(parent: str | None, call: str | None) -> str | None:
+	"""The run that an earlier worker started for this call."""
+	filters = {"parent_run": parent, "parent_call": call}
+	return frappe.db.get_value("Agent Run", filters, "name") if parent and call else None
+
+
+def read_child(run: str) -> dict:
+	"""What a called run has answered. Raises RunPaused while it has not ended."""
+	row = frappe.db.get_value("Agent Run", run, ["status", "response", "error_message"], as_dict=True)
+	if row.status in leases.OPEN_STATUSES:
+		raise RunPaused([describe_draft(each) for each in read_pending_below(run)])
+	return {"run": run, "status": row.status, "response": row.response, "error": row.error_message}
+
+
+def waits_for_child(run: str, paused: RunPaused) -> bool:
+	return all(each["run"] != run for each in paused.drafts)
 
 
 def depth_of(run: str | None) -> int:

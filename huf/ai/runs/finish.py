@@ -3,15 +3,18 @@
 import frappe
 
 from huf.ai.core.types import AgentRequest, EventKind, Mode, Outcome, RunResult, RunStatus, StopReason
+from huf.ai.receipts.answers import check_run
+from huf.ai.runs.result_notice import send_result_notice
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import leases
 from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import close_drafts
 from huf.ai.storage.events import RunEventEmitter
-from huf.ai.storage.journal import close_run
+from huf.ai.storage.journal import close_run, request_cancel
 from huf.ai.storage.leases import Lease
-from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded, sum_by_model
+from huf.ai.storage.stops import describe_stop
 
 
 def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
@@ -22,6 +25,8 @@ def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
 			outcome.text = f"{outcome.text}\n\n{offer}"
 	if run.is_resumed:
 		close_drafts(run.name)
+	if outcome.status is RunStatus.SUCCESS and run.manager.agent_doc.agent_tool:
+		outcome.claims = check_run(run.name, outcome.text, run.messages)
 	manager = run.manager
 	return store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
 
@@ -31,7 +36,7 @@ def step_warning(steps: int) -> str:
 	return f"[WARNING: Max steps ({steps}) reached. Response may be incomplete.]"
 
 
-def pause_run(run: OpenRun, draft: dict, duration_ms: int) -> RunResult:
+def pause_run(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunResult:
 	"""The result of a run that waits for a person; its lease has been released."""
 	recorded = read_recorded(run.name)
 	return RunResult(
@@ -46,7 +51,29 @@ def pause_run(run: OpenRun, draft: dict, duration_ms: int) -> RunResult:
 		duration_ms=duration_ms,
 		provider=run.manager.provider,
 		model=run.manager.model,
-		draft=draft,
+		drafts=tuple(drafts),
+	)
+
+
+def hold_run(run: OpenRun, stop: dict, duration_ms: int) -> RunResult:
+	"""Queue a run that a stop holds; it resumes from its journal. Commits."""
+	frappe.db.rollback()
+	settle_lost_runs([run.name])
+	leases.requeue_run(run.lease, stop["name"])
+	frappe.db.commit()
+	recorded = read_recorded(run.name)
+	return RunResult(
+		run=run.name,
+		conversation=run.conversation,
+		status=RunStatus.QUEUED,
+		stop_reason=None,
+		response=recorded.text,
+		error=describe_stop(stop),
+		usage=recorded.usage,
+		steps=len(recorded.replies),
+		duration_ms=duration_ms,
+		provider=run.manager.provider,
+		model=run.manager.model,
 	)
 
 
@@ -90,11 +117,16 @@ def store_end(
 	"""Write the answer or the error into the conversation, and close the run. Raises LeaseLost; commits."""
 	run, conversation = lease.run, conversations.conversation or ""
 	lease.hold()
+	for child in leases.read_children(run):
+		# It could not be ended in time; the worker that takes it up ends it.
+		request_cancel(child)
 	if outcome.text and not outcome.is_recorded:
 		conversations.add_message("agent", outcome.text, run=run, step=outcome.steps)
 	if outcome.error:
 		conversations.add_message("system", outcome.error, kind="Error", run=run, step=outcome.steps)
-	close_run(run, conversations.agent_name, outcome, duration_ms)
+	models = sum_by_model(run)
+	close_run(run, conversations.agent_name, outcome, duration_ms, models)
+	send_result_notice(run, outcome)
 	leases.release_conversation(conversation, run)
 	conversations.persist_conversation()
 	return RunResult(
@@ -109,5 +141,7 @@ def store_end(
 		duration_ms=duration_ms,
 		provider=provider,
 		model=model,
+		claims=tuple(outcome.claims),
+		models=tuple(models),
 		tool_results=tuple(outcome.tool_results) if outcome.stop_reason is StopReason.TOOL_FAILURES else (),
 	)

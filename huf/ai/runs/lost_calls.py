@@ -3,6 +3,7 @@
 import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import CallRequest, CallStatus, ToolResult
 from huf.ai.loop.tool_calls import perform, prepare_one
@@ -50,9 +51,10 @@ def retry_call(name: str) -> str:
 	tool_result = ToolResult(call, CallStatus.UNKNOWN, "It was repeated, and its worker was lost.")
 	try:
 		with acting_as(run.run_as):
-			frappe.flags.huf_call_key = row.idempotency_key
+			CALL_KEY.set(row.idempotency_key)
 			tool_result = run_coroutine(perform(call))
 	finally:
+		CALL_KEY.set(None)
 		resolve_lost_call(row.name, tool_result.status, tool_result.text)
 		frappe.db.commit()
 	return tool_result.text

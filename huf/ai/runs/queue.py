@@ -13,10 +13,13 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import execute_run
 from huf.ai.runs.finish import fail_run
 from huf.ai.runs.start import OpenRun, load_run, start_run
-from huf.ai.storage import leases
+from huf.ai.runs.tracing import continuing, trace_of_request
+from huf.ai.storage import leases, stops
 from huf.ai.storage.budgets import settle_abandoned_calls, settle_lost_runs
+from huf.ai.storage.drafts import has_pending
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.leases import Lease
+from huf.ai.storage.rows import update_row
 
 JOB_TIMEOUT_S = 3600
 """Seconds a job may take before the queue ends it; a run has limits of its own."""
@@ -30,15 +33,20 @@ def enqueue_run(request: AgentRequest) -> OpenRun:
 
 
 def enqueue_work(run: str, **how) -> None:
+	if trace := trace_of_request():
+		how["trace"] = trace
 	enqueue_job("huf.ai.runs.queue.work_on", queue="long", timeout=JOB_TIMEOUT_S, run=run, **how)
 
 
-def work_on(run: str, now: datetime | None = None) -> RunResult | None:
+def work_on(run: str, now: datetime | None = None, trace: dict | None = None) -> RunResult | None:
 	"""Execute a queued or abandoned run unless another worker has it; the job's outermost function.
 
-	Returns None if another worker has it, if it has ended, or if another run of its conversation is active,
-	which will enqueue it when it ends.
+	Returns None if another worker has it, if it has ended, if a stop holds it, or if another run of its
+	conversation is active, which will enqueue it when it ends. `trace`: the trace that the run belongs to.
 	"""
+	if stop := stops.find_stop_of_run(run):
+		hold_queued(run, stop)
+		return None
 	conversation = frappe.db.get_value("Agent Run", run, "conversation")
 	if conversation and not leases.claim_conversation(conversation, run, now):
 		frappe.db.rollback()
@@ -47,12 +55,18 @@ def work_on(run: str, now: datetime | None = None) -> RunResult | None:
 	if lease is None:
 		return None
 	user = frappe.db.get_value("Agent Run", run, "run_as")
-	with acting_as(user):
+	with acting_as(user), continuing(trace):
 		try:
 			return carry_on(run, lease)
 		except LeaseLost:
 			frappe.db.rollback()
 			return None
+
+
+def hold_queued(run: str, stop: dict) -> None:
+	"""Show on a queued run which stop holds it. Commits."""
+	update_row("Agent Run", run, {"held_by": stop["name"]})
+	frappe.db.commit()
 
 
 def carry_on(run: str, lease: Lease) -> RunResult:
@@ -61,16 +75,41 @@ def carry_on(run: str, lease: Lease) -> RunResult:
 		opened = load_run(run, lease)
 	except (UsageError, frappe.PermissionError, frappe.DoesNotExistError) as error:
 		result = fail_run(lease, str(error))
-		call_next(result.conversation)
+		follow_up(result)
 		return result
 	return end_run(opened)
 
 
 def end_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Execute an open run to its end, then enqueue the next one of its conversation."""
-	result = run_coroutine(execute_run(run, listeners))
-	call_next(run.conversation)
+	"""Execute an open run to its end, then enqueue what waits for it."""
+	return run_coroutine(end_run_async(run, listeners))
+
+
+async def end_run_async(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
+	result = await execute_run(run, listeners)
+	follow_up(result)
 	return result
+
+
+def follow_up(result: RunResult) -> None:
+	"""Enqueue what waits for a run that has ended: the next one of its conversation, and the run that called
+	it.
+	"""
+	call_next(result.conversation)
+	if result.status is RunStatus.WAITING:
+		# A run that it called may have ended while it was being suspended.
+		if not has_pending(result.run) and not leases.read_children(result.run):
+			wake(result.run)
+	elif parent := frappe.db.get_value("Agent Run", result.run, "parent_run"):
+		if frappe.db.get_value("Agent Run", parent, "status") == RunStatus.WAITING.value:
+			wake(parent)
+
+
+def wake(run: str) -> None:
+	"""Enqueue a waiting run. Commits first, so that the worker finds what it waited for."""
+	leases.wake_run(run)
+	frappe.db.commit()
+	enqueue_work(run)
 
 
 def call_next(conversation: str) -> None:
@@ -79,13 +118,18 @@ def call_next(conversation: str) -> None:
 
 
 def recover(now: datetime | None = None) -> list[str]:
-	"""Enqueue runs whose worker was lost; return their names. Scheduled every minute."""
+	"""Enqueue runs whose worker was lost, or the worker that was to wake them; return their names. Scheduled
+	every minute.
+	"""
 	abandoned = leases.read_abandoned_runs(now)
 	# Other runs must not wait for what lost calls have reserved of a budget.
 	settle_lost_runs(abandoned)
 	settle_abandoned_calls(add_to_date(now or now_datetime(), seconds=-JOB_TIMEOUT_S, as_datetime=True))
+	answered = leases.read_answered_runs()
+	for run in answered:
+		leases.wake_run(run)
 	frappe.db.commit()
-	lost = [*abandoned, *leases.read_stuck_runs(now)]
+	lost = [*abandoned, *leases.read_stuck_runs(now), *answered]
 	for run in lost:
 		# Deduplicated: a run that waits in a long queue for minutes must not be enqueued again each minute.
 		enqueue_work(run, job_id=f"huf-recover-{run}", deduplicate=True)

@@ -11,10 +11,10 @@ import frappe
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.types import Call, Effect, ModelReply, Outcome, RunStatus, StopReason, Tool, ToolResult
 from huf.ai.loop.engine import run_loop
-from huf.ai.loop.guards import NUDGE, Stall, StepCap
+from huf.ai.loop.guards import NUDGE, SUM_UP, Stall, StepCap
 from huf.ai.loop.journal import NoJournal
 from huf.ai.loop.model import FreeModel, Model
 from huf.ai.loop.run_context import RunContext
@@ -83,13 +83,20 @@ def replay(run: str) -> Replay:
 			json.loads(row.opening),
 			recorded_tools(recorded),
 			NoModel(),
-			guards=[StepCap(len(recorded.replies)), Stall(stall_message(row.agent))],
+			guards=[step_cap(row, recorded), Stall(stall_message(row.agent))],
 			journal=tape,
 			escalate=tape.escalate,
 		)
 	)
 	outcome = as_it_ended(outcome, row)
 	return Replay(run, outcome, digest_transcript(outcome) == row.transcript_digest)
+
+
+def step_cap(row, recorded: RecordedRun) -> StepCap:
+	"""Ends a replay where the record does. At the step limit the model was asked once more."""
+	if row.stop_reason == StopReason.MAX_STEPS.value:
+		return StepCap(row.steps, SUM_UP)
+	return StepCap(len(recorded.replies))
 
 
 def recorded_tools(recorded: RecordedRun) -> list[Tool]:
@@ -107,9 +114,10 @@ async def never_called(*args: Any) -> Any:
 
 
 class NoModel(FreeModel):
-	"""The model of a replay, which is never called."""
+	"""The model of a replay; whatever it is asked beyond the record failed then, and fails again."""
 
-	complete = staticmethod(never_called)
+	async def complete(self, *args: Any) -> ModelReply:
+		raise ModelError("The record has no reply to this.")
 
 
 def as_it_ended(outcome: Outcome, row) -> Outcome:
@@ -134,7 +142,7 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	costs.
 	"""
 	row, recorded = read_run(run), read_recorded(run)
-	manager = AgentManager(row.agent, None, model)
+	manager = AgentManager(row.agent, None, model, is_chat=row.route == "chat")
 	messages = json.loads(row.opening)
 	context = RunContext(row.agent, messages, [StepCap(manager.steps)], Tape(recorded, replies=False))
 	agent = add_file_reader(manager.create_agent(), messages, row.conversation)

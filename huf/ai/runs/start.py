@@ -7,8 +7,9 @@ import frappe
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import read_message_files
-from huf.ai.core.errors import RunAlreadyOpened, UsageError
-from huf.ai.core.types import OFFLINE, AgentRequest, Mode, Routed, RunStatus
+from huf.ai.core.errors import ConversationBusy, RunAlreadyOpened, UsageError
+from huf.ai.core.routed import Routed
+from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.attached_files import read_attached_files
 from huf.ai.runs.messages import build_messages
@@ -18,6 +19,7 @@ from huf.ai.storage.journal import insert_run, mark_lost_calls, store_opening
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.message_files import attach_files
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+from huf.ai.storage.route_decisions import link_run
 
 BUSY = "The agent is still answering the previous message. Wait for its answer, or cancel that run."
 
@@ -52,10 +54,6 @@ class OpenRun:
 		return self.conversations.conversation or ""
 
 
-class ConversationBusy(UsageError):
-	"""Another run of the conversation is active."""
-
-
 def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> OpenRun:
 	"""Admit the request and write the run and its message in one commit.
 
@@ -77,7 +75,8 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		raise UsageError("The prompt is empty. Write what the agent should do.")
 	agent = admission.admit(request.agent, request.user)
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
-	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode)
+	is_chat = bool(request.routed and request.routed.is_chat)
+	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)
 	message_files = read_attached_files(request.attachments, request.user, manager.provider, manager.model)
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
@@ -90,10 +89,14 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	)
 	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
 	messages, is_long = build_messages(manager, conversation, request)
+	if status is RunStatus.STARTED:
+		admission.check_stops(request, manager.provider)
 	admission.count_run(request, agent)
 	lease = insert_run(
 		replace(request, mode=mode), conversation, manager.provider, manager.model, status, messages
 	)
+	if request.routed and request.routed.decision:
+		link_run(request.routed.decision, lease.run, request.routed.is_escalated, conversation)
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
 		frappe.db.rollback()
 		raise ConversationBusy(BUSY)
@@ -117,7 +120,8 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	else:
 		admission.admit(row.agent, row.run_as)
 	request, mode = read_request(row), Mode(row.mode or Mode.INLINE)
-	manager = AgentManager(row.agent, row.provider, request.model, request.tier, mode)
+	is_chat = bool(request.routed and request.routed.is_chat)
+	manager = AgentManager(row.agent, row.provider, request.model, request.tier, mode, is_chat)
 	conversations = ConversationManager(row.agent, user=row.run_as)
 	conversations.conversation = row.conversation
 	if is_resumed:
@@ -129,6 +133,12 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	messages, is_long = build_messages(manager, row.conversation, request, waiting_runs)
 	store_opening(name, messages)
 	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
+
+
+def read_routed(row) -> Routed | None:
+	if not row.route:
+		return None
+	return Routed(row.confidence, tuple(json.loads(row.plan or "[]")), row.route == "chat")
 
 
 def read_request(row) -> AgentRequest:
@@ -145,11 +155,12 @@ def read_request(row) -> AgentRequest:
 		message.content if message else "",
 		row.run_as,
 		row.conversation,
-		history=None if row.conversation else (),
+		# A call without a model needs none.
+		history=None if row.conversation and row.model != DIRECT else (),
 		provider=row.provider,
 		model=None if row.model == OFFLINE else row.model,
 		parent_run=row.parent_run,
 		tier=row.tier or None,
-		routed=Routed(row.confidence, tuple(json.loads(row.plan or "[]"))) if row.route else None,
+		routed=read_routed(row),
 		message_files=read_message_files(message or {}),
 	)

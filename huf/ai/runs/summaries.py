@@ -2,21 +2,22 @@
 summary.
 
 Without a model, or where it fails, nothing is moved: the run begins with a line that says what is left
-out.
+out. A local model's summary that loses names and numbers is replaced by the last messages, shortened.
 """
 
 from collections.abc import Sequence
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.costs import Grant
-from huf.ai.core.types import RunStatus, Usage
+from huf.ai.core.types import Call, ModelReply, RunStatus, ToolResult, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW
 from huf.ai.loop.guards import Guard, StepCap
 from huf.ai.loop.journal import MeasureCost
 from huf.ai.loop.messages import opening_messages
 from huf.ai.loop.run_context import RunContext
-from huf.ai.providers.models import read_model_facts
+from huf.ai.providers.models import is_local_provider, read_model_facts
 from huf.ai.runs.provider import RunProvider
+from huf.ai.runs.summary_facts import loses_facts, trim
 from huf.ai.storage.history import (
 	move_watermark,
 	read_summary,
@@ -29,6 +30,8 @@ from huf.ai.storage.rows import clip
 MAX_SUMMARY_CHARS, MAX_READ = 4_000, 24_000
 """Characters of a summary, and of the messages it is made from; fewer where the model's window is small.
 """
+SUMMARY_SHARE = 4
+"""Tokens of the window per character of a summary: tools and the last messages need the rest."""
 INSTRUCTIONS = (
 	"You keep the record of a conversation between a person and an agent. Sum up what you are given in 250 "
 	"words at most, in the language of the conversation, so that the agent can go on with nothing else: "
@@ -40,12 +43,22 @@ INSTRUCTIONS = (
 
 
 class SummaryJournal(RunJournal):
-	"""Records the one model call that summarizes a conversation, as step 0 of the run."""
+	"""Records the one model call that summarizes a conversation, as step 0 of the run.
+
+	Tool calls in the answer are refused, because no tool is offered, and leave no record.
+	"""
 
 	call_type = "summary"
 
 	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
 		return super().start_model_call(0, measure_cost)
+
+	def find_tool_result(self, step: int, call: Call) -> ToolResult | None:
+		return None
+
+	def start_tool_call(self, step: int, call: Call) -> None: ...
+	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None: ...
+	def finish_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None: ...
 
 
 async def summarize(
@@ -63,7 +76,8 @@ async def summarize(
 	if not rows:
 		return Usage()
 	before, _ = read_summary(conversation)
-	prompt = f"Summary so far:\n{before or 'none'}\n\nMessages since:\n{render_for_summary(rows, room)}"
+	lines = render_for_summary(rows, room)
+	prompt = f"Summary so far:\n{before or 'none'}\n\nMessages since:\n{lines}"
 	context = RunContext(
 		agent_name=manager.agent_doc.name,
 		messages=opening_messages(INSTRUCTIONS, (), prompt),
@@ -74,6 +88,9 @@ async def summarize(
 		agent.clone(tools=[], instructions=INSTRUCTIONS), prompt, manager.provider, manager.model, context
 	)
 	if outcome.status is RunStatus.SUCCESS and outcome.text.strip():
-		summary = clip(outcome.text.strip(), min(MAX_SUMMARY_CHARS, window))
+		max_chars = min(MAX_SUMMARY_CHARS, window // SUMMARY_SHARE)
+		summary = clip(outcome.text.strip(), max_chars)
+		if is_local_provider(manager.provider) and loses_facts(summary, prompt):
+			summary = trim(before, render_for_summary(rows, max_chars), max_chars)
 		move_watermark(conversation, until, rows[-1].sequence, summary)
 	return outcome.usage

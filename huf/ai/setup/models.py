@@ -1,16 +1,31 @@
-"""Lists models with their prices, and adds a provider with a model in one step. Calls no model.
+"""Lists models with their prices, and adds a provider with a model once a test call has passed.
 
 Saves with the user's permissions.
 """
 
 import frappe
+from frappe import _
 
 from huf.ai.core.errors import UsageError
-from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts
+from huf.ai.core.stored_secrets import refuse_address
+from huf.ai.providers.local_servers import is_local_address, read_window
+from huf.ai.providers.models import TOKENS_PER_PRICE, UnsavedProvider, read_model_facts
 from huf.ai.providers.price_table import find_price
+from huf.ai.setup.model_check import check_model, store_findings
 
 PROVIDER_FIELDS = ("name", "is_local", "api_base", "api_key")
-MODEL_FIELDS = ("name", "provider", "tier", "context_window", "without_tool_calls", "own_prices")
+MODEL_FIELDS = (
+	"name",
+	"provider",
+	"tier",
+	"context_window",
+	"without_tool_calls",
+	"ask_before_writes",
+	"tool_calls",
+	"tokens_per_second",
+	"checked_at",
+	"own_prices",
+)
 
 
 def describe_models() -> dict:
@@ -44,36 +59,72 @@ def describe_price(row) -> dict:
 
 def connect_model(
 	provider: str, model: str, api_key: str | None, api_base: str | None, is_local: bool
-) -> str:
-	"""Store a provider with its key and one of its models; returns the AI Model's name. The first model
-	becomes the default.
+) -> dict:
+	"""Test a model of a provider, then store both; returns {model, ...} with `check_model`'s result.
 
-	Existing records are kept; a new key or URL replaces the stored one. Raises UsageError.
+	Nothing is stored before the test passes. The first model becomes the default. Existing records are
+	kept; a new key or address replaces the stored one. Raises UsageError.
 	"""
 	if not (provider and model):
 		raise UsageError("Say which provider, and which of its models.")
-	store_provider(provider, api_key, api_base, is_local)
+	for doctype in ("AI Provider", "AI Model"):
+		frappe.has_permission(doctype, "create", throw=True)
+	name = find_model_name(provider, model)
+	unsaved = describe_unsaved(provider, api_key, (api_base or "").strip() or None, is_local)
+	result, checked = check_model(model, provider, unsaved)
+	if checked:
+		# The server is asked before anything is written.
+		local = read_local_facts(unsaved.api_base, model) if unsaved.is_local else {}
+		store_provider(provider, {"api_key": api_key, "api_base": api_base}, unsaved.is_local)
+		store_model(name, provider, model, local)
+		store_findings(name, checked)
+	return {"model": name, **result}
+
+
+def find_model_name(provider: str, model: str) -> str:
+	"""The AI Model's name: the model's own, or `provider/model` if another provider has it as well."""
+	same = frappe.db.get_value("AI Model", {"provider": provider, "model_id": model})
 	known = frappe.db.get_value("AI Model", model, "provider")
-	if known and known != provider:
-		raise UsageError(
-			f"There is an AI Model {model} already, of {known}. Open it under Models to change its provider."
-		)
-	if not known:
-		frappe.get_doc({"doctype": "AI Model", "model_name": model, "provider": provider}).insert()
+	return same or (model if known in (None, provider) else f"{provider}/{model}")
+
+
+def describe_unsaved(
+	provider: str, api_key: str | None, api_base: str | None, is_local: bool
+) -> UnsavedProvider:
+	"""The provider as the form has it; what the form leaves out is the stored provider's."""
+	if not frappe.db.exists("AI Provider", provider):
+		return UnsavedProvider(api_key or None, api_base, is_local or is_local_address(api_base))
+	doc = frappe.get_doc("AI Provider", provider)
+	doc.check_permission("write")
+	stored = doc.get_password("api_key", raise_exception=False)
+	if stored and not api_key and api_base and api_base != doc.api_base:
+		refuse_address(doc, "api_base", _(doc.meta.get_label("api_key")))
+	base = api_base or doc.api_base
+	is_local = bool(doc.is_local) or is_local_address(base)
+	return UnsavedProvider(api_key or stored, base, is_local, doc.call_way)
+
+
+def store_model(name: str, provider: str, model: str, local: dict) -> None:
+	"""Store an AI Model, unless it exists, with the fields of `read_local_facts`."""
+	if not frappe.db.exists("AI Model", name):
+		frappe.get_doc({"doctype": "AI Model", "model_name": model, "provider": provider, **local}).insert()
 	settings = frappe.get_doc("Huf Settings")
 	if not settings.default_model:
-		settings.default_model = model
+		settings.default_model = name
 		settings.save()
-	return model
 
 
-def store_provider(provider: str, api_key: str | None, api_base: str | None, is_local: bool) -> None:
-	given = {"api_key": api_key, "api_base": api_base}
+def read_local_facts(api_base: str | None, model: str) -> dict:
+	"""Fields of a local server's AI Model: its window, and that agents ask before they write."""
+	return {"context_window": read_window(api_base, model) if api_base else 0, "ask_before_writes": 1}
+
+
+def store_provider(provider: str, given: dict, is_local: bool) -> None:
 	given = {field: value.strip() for field, value in given.items() if value and value.strip()}
 	if not frappe.db.exists("AI Provider", provider):
 		values = {"doctype": "AI Provider", "provide_name": provider, "is_local": int(is_local)}
 		frappe.get_doc({**values, **given}).insert()
 	elif given:
 		doc = frappe.get_doc("AI Provider", provider)
-		doc.update(given)
+		doc.update({**given, "is_local": int(doc.is_local or is_local)})
 		doc.save()

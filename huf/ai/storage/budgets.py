@@ -91,7 +91,7 @@ def check_measurable(limits: list[Limit], worst: WorstCase | None) -> WorstCase:
 def find_grant(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) -> Grant:
 	"""The longest answer that all limits allow. Raises RunStopped, BudgetReserved."""
 	rows = read_budgets(named, now)
-	max_tokens, exhausted = worst.output_tokens, None
+	max_tokens, short_by, exhausted = worst.output_tokens, "", None
 	for name, limit in named:
 		row = rows[name]
 		sides = (
@@ -107,11 +107,13 @@ def find_grant(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) 
 			elif allowed < min(MIN_ANSWER_TOKENS, worst.output_tokens):
 				frappe.db.rollback()
 				raise RunStopped(StopReason.MONEY_BUDGET, describe_exhausted_limit(limit, cap, used, now))
-			max_tokens = min(max_tokens, allowed)
+			if allowed < max_tokens:
+				short_by = describe_exhausted_limit(limit, cap, used, now, "a longer answer")
+				max_tokens = allowed
 	if exhausted:
 		frappe.db.rollback()
 		raise BudgetReserved(f"{exhausted} The rest is reserved for calls that are running.")
-	return Grant(max_tokens, max_tokens < worst.output_tokens)
+	return Grant(max_tokens, short_by)
 
 
 def find_max_answer_tokens(
@@ -129,7 +131,9 @@ def find_max_answer_tokens(
 	return floor((left + ROUNDING) / amount_per_token) if amount_per_token else wanted
 
 
-def describe_exhausted_limit(limit: Limit, cap: Cap, spent: float, now: datetime) -> str:
+def describe_exhausted_limit(
+	limit: Limit, cap: Cap, spent: float, now: datetime, wanted: str = "another answer"
+) -> str:
 	holder = limit.scope.title.format(holder=limit.holder, period=limit.period(now))
 	amounts = (
 		(f"{cap.amount:g} USD", f"{spent:.4f} USD")
@@ -137,7 +141,7 @@ def describe_exhausted_limit(limit: Limit, cap: Cap, spent: float, now: datetime
 		else (f"{cap.amount:,} tokens", f"{spent:,}")
 	)
 	return (
-		f"The limit of {amounts[0]} for {holder} leaves too little for another answer: {amounts[1]} spent. "
+		f"The limit of {amounts[0]} for {holder} leaves too little for {wanted}: {amounts[1]} spent. "
 		f"A Huf Manager can raise it: {cap.where}."
 	)
 

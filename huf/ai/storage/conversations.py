@@ -137,6 +137,14 @@ class ConversationManager:
 		]
 		insert_rows("Agent Message", rows, owner=self.user)
 
+	def remove_messages(self, run: str) -> None:
+		"""Remove a run's messages, because another run answers instead. Does not commit."""
+		frappe.db.delete("Agent Message", {"run": run})
+		newest = frappe.db.get_value(
+			"Agent Message", {"conversation": self.conversation}, "sequence", order_by="sequence desc"
+		)
+		frappe.db.set_value("Agent Conversation", self.conversation, "total_messages", newest or 0)
+
 	def add_step(self, run: str, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
 		"""Append a step: its text, then each tool call followed by its result."""
 		rows = [build_message_row("agent", reply.text, "Message", step)] if reply.text else []

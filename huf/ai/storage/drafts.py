@@ -7,7 +7,7 @@ counts. Nothing here commits.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
 from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.flow import Concern
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Call, DraftStatus, ToolResult
 from huf.ai.storage.rows import clip, insert_row, update_row
@@ -36,6 +37,7 @@ FIELDS = [
 	"arguments",
 	"edited_arguments",
 	"difference",
+	"concern",
 	"digest",
 	"against",
 	"reference_doctype",
@@ -87,7 +89,13 @@ class DraftAnswer:
 
 
 def insert_draft(
-	name: str, run: str, step: int, call: Call, proposal: Proposal, approver: str | None
+	name: str,
+	run: str,
+	step: int,
+	call: Call,
+	proposal: Proposal,
+	approver: str | None,
+	concern: Concern | None = None,
 ) -> None:
 	row = frappe.db.get_value("Agent Run", run, ["agent", "conversation", "run_as"], as_dict=True)
 	values = {
@@ -103,6 +111,7 @@ def insert_draft(
 		"approver": approver,
 		"expires_at": draft_expiry(),
 		"arguments": json.dumps(call.arguments, ensure_ascii=False),
+		"concern": concern and json.dumps(asdict(concern), ensure_ascii=False),
 		**proposal.as_row(),
 	}
 	insert_row(DRAFT, values, owner=row.run_as, name=name)
@@ -121,6 +130,23 @@ def read_drafts(run: str) -> dict[str, Any]:
 	"""A run's drafts by name, which is also the idempotency key of the call."""
 	rows = frappe.get_all(DRAFT, {"run": run}, FIELDS, order_by="step asc, position asc")
 	return {row.name: row for row in rows}
+
+
+def is_pending(name: str) -> bool:
+	return frappe.db.get_value(DRAFT, name, "status") == PENDING
+
+
+def read_pending_below(run: str) -> list:
+	"""The unanswered drafts of a run and of the runs it called, whose answers it waits for."""
+	own = [each for each in read_drafts(run).values() if each.status == PENDING]
+	waiting = {"parent_run": run, "status": "Waiting"}
+	children = frappe.get_all("Agent Run", waiting, pluck="name", order_by="creation asc")
+	return [*own, *(draft for child in children for draft in read_pending_below(child))]
+
+
+def has_pending(run: str) -> bool:
+	"""Whether a person has still to answer a draft of the run."""
+	return bool(frappe.db.exists(DRAFT, {"run": run, "status": PENDING}))
 
 
 def renew_draft(row, proposal: Proposal) -> None:
@@ -195,6 +221,6 @@ def describe_draft(row: Mapping[str, Any]) -> dict:
 	"""A draft as pages show it: `draft` (its name) and FIELDS, with JSON fields parsed."""
 	left_out = ("answer_key", "against", "owner", "name")
 	values = {key: value for key, value in row.items() if key not in left_out}
-	for key in ("arguments", "edited_arguments", "difference"):
+	for key in ("arguments", "edited_arguments", "difference", "concern"):
 		values[key] = json.loads(row[key]) if row[key] else None
 	return {"draft": row["name"], **values}

@@ -17,6 +17,7 @@ from dataclasses import replace
 import frappe
 from frappe.utils import add_to_date, get_datetime, now, now_datetime
 
+from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.types import (
@@ -30,6 +31,7 @@ from huf.ai.core.types import (
 	ToolResult,
 	Usage,
 )
+from huf.ai.storage.agent_changes import ChangeRecorder, insert_changes
 from huf.ai.storage.budgets import Reservation, reserve_budget, settle_lost_runs, settle_reservation
 from huf.ai.storage.drafts import fail_lost_drafts, record_draft_result
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
@@ -38,6 +40,7 @@ from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
 from huf.ai.storage.rows import clip, digest, insert_row, update_row
 
 RETRY_CLAIMED = "It is being made again."
+CANCEL_LIFETIME_S = 3600
 RETRY_CLAIM_S = 600
 """A claim older than this is void: its worker is gone."""
 
@@ -71,12 +74,13 @@ def insert_run(
 			"tier": request.tier or 0,
 			"run_as": request.user,
 			"parent_run": request.parent_run,
+			"parent_call": request.parent_call,
 			"trigger": origin.trigger if origin else None,
 			"caused_by": origin.caused_by if origin else None,
 			"depth": origin.depth if origin else 0,
 			"reference_doctype": origin.reference_doctype if origin else None,
 			"reference_name": origin.reference_name if origin else None,
-			"route": "agent" if routed else None,
+			"route": routed.route if routed else None,
 			"confidence": routed.confidence if routed else 0,
 			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,
 			"started_at": now() if started else None,
@@ -89,7 +93,7 @@ def insert_run(
 	return Lease(name, worker)
 
 
-def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
+def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: list[dict]) -> None:
 	"""Store how the run ended, and count it on its agent. Does not commit."""
 	usage = outcome.usage
 	ended = now()
@@ -108,10 +112,13 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int) -> None:
 			"total_cost": usage.cost or 0,
 			"unpriced_calls": usage.unpriced_calls,
 			"steps": outcome.steps,
+			"models": json.dumps(models, ensure_ascii=False),
 			"duration_ms": duration_ms,
 			"ended_at": ended,
 			"lease_until": None,
 			"transcript_digest": digest_transcript(outcome),
+			"claims": json.dumps(outcome.claims, ensure_ascii=False) if outcome.claims else None,
+			"unconfirmed_claims": sum(not claim["confirmed"] for claim in outcome.claims),
 		},
 	)
 	frappe.db.sql(
@@ -125,8 +132,18 @@ def digest_transcript(outcome: Outcome) -> str:
 
 
 def request_cancel(run: str) -> None:
-	"""Ask a run to end at its next step."""
+	"""Ask a run to end: at its next step, or at once while it waits for a tool or a model."""
 	update_row("Agent Run", run, {"cancel_requested": 1})
+	# While a synchronous tool has the run's connection, only the cache can be asked.
+	frappe.cache.set_value(cancel_key(run), 1, expires_in_sec=CANCEL_LIFETIME_S)
+
+
+def is_cancel_cached(run: str) -> bool:
+	return bool(frappe.cache.get_value(cancel_key(run), expires=True))
+
+
+def cancel_key(run: str) -> str:
+	return f"huf_cancel:{run}"
 
 
 def store_opening(run: str, opening: list[dict]) -> None:
@@ -177,7 +194,8 @@ class RunJournal:
 	"""Writes the record of one run; see `huf.ai.loop.journal.Journal`.
 
 	`keep_messages(step, reply, tool_results)` writes a step to the conversation. `recorded` is what an
-	earlier worker wrote, if the run is resumed. `limits` bound its model calls.
+	earlier worker wrote, if the run is resumed. `limits` bound its model calls. `changes` records what a tool
+	call changes.
 	"""
 
 	call_type = STEP_CALL_TYPE
@@ -190,12 +208,14 @@ class RunJournal:
 		keep_messages,
 		recorded: RecordedRun | None = None,
 		limits: list[Limit] | None = None,
+		changes: ChangeRecorder | None = None,
 	):
 		self.lease, self.run = lease, lease.run
 		self.provider, self.model = provider, model
 		self.keep_messages = keep_messages
 		self.recorded = recorded or RecordedRun()
 		self.limits = limits or []
+		self.changes = changes
 		self.model_call: tuple[str, float, Reservation | None] = ("", 0.0, None)
 		self.call_counts: Counter[str] = Counter()
 		self.keys: dict[int, str] = {}
@@ -223,11 +243,13 @@ class RunJournal:
 		key = hashlib.sha256(f"{self.run}\n{same}\n{count}".encode()).hexdigest()[:32]
 		self.keys[call.position] = key
 		self.call_counts[same] += 1
+		return self.recorded.tool_result(step, call)
+
+	def commit_open_row(self) -> None:
+		"""Commit the previous call's row: what follows may take long, or be rolled back."""
 		if self.is_open:
-			# Commit the previous call's row: this call may take long, or be rolled back.
 			frappe.db.commit()
 			self.is_open = False
-		return self.recorded.tool_result(step, call)
 
 	def start_model_call(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
@@ -249,6 +271,9 @@ class RunJournal:
 			**(reservation.as_row() if reservation else {}),
 		}
 		name = insert_row("Agent LLM Call", row)
+		# After the insert, so that on SQLite nobody can stop the run between this check and the commit.
+		self.lease.read()
+		self.lease.check_stops()
 		frappe.db.commit()
 		self.model_call = (name, time.monotonic(), reservation)
 		return reservation.grant if reservation else None
@@ -256,10 +281,11 @@ class RunJournal:
 	def finish_model_call(self, step: int, reply: ModelReply) -> None:
 		usage = reply.usage
 		original = {} if reply.original_text is None else {"said": reply.original_text}
+		reasons = {call.id: call.reason for call in reply.calls if call.reason}
 		self.end_model_call(
 			usage,
 			status="Success",
-			response=json.dumps(reply.as_message() | original, ensure_ascii=False),
+			response=json.dumps(reply.as_message() | original | {"reasons": reasons}, ensure_ascii=False),
 			corrected=int(reply.corrected),
 			finish_reason=reply.finish_reason,
 			input_tokens=usage.input_tokens,
@@ -283,45 +309,64 @@ class RunJournal:
 
 	def start_tool_call(self, step: int, call: Call) -> None:
 		"""Before a tool call: commit the intent of an external one, in case the worker is lost."""
+		self.commit_open_row()
+		# For tools that pass it on: a service that has seen the key does not act on it again.
+		CALL_KEY.set(self.keys[call.position])
 		# The lease cannot be renewed while a tool uses the connection.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:
 			self.lease.hold()
+		self.lease.check_stops(call.request.name)
+		if call.effect is Effect.EXTERNAL and not call.error:
 			self.intents[call.position] = insert_row(
 				"Agent Tool Call", self.row(step, call, CallStatus.STARTED)
 			)
 			frappe.db.commit()
-			# For tools that pass it on: a service that has seen the key does not act on it again.
-			frappe.flags.huf_call_key = self.keys[call.position]
+		if self.changes:
+			self.changes.begin()
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None:
-		"""After a tool call: commit its row together with what it wrote. A failed call is rolled back and
-		keeps its row.
+		"""After a tool call: commit its row together with what it wrote; of a failed call only the row.
 
 		The row of a read is committed with what follows at once, the next call or the step, unless calls run
-		concurrently. Raises LeaseLost, with nothing written, if another worker has the run.
+		concurrently. Raises LeaseLost, with nothing written, if another worker has the run, and RunHeld where
+		a stop covers a write.
 		"""
 		call = tool_result.call
+		changes = self.changes.end() if self.changes else []
 		if not tool_result.ok:
 			frappe.db.rollback()
 		if call.effect is Effect.WRITE:
 			self.lease.hold()
+			if tool_result.ok:
+				self.lease.check_stops(call.request.name)
 		ending = {
 			"status": tool_result.status.value,
 			"result": tool_result.text,
 			"error_message": None if tool_result.ok else clip(tool_result.text),
 			"duration_ms": tool_result.duration_ms,
 			"cached": int(tool_result.cached),
+			"origin": "\n".join(tool_result.origins) or None,
 		}
 		if call.effect is Effect.EXTERNAL and not call.error:
-			update_row("Agent Tool Call", self.intents[call.position], ending)
+			name = self.intents[call.position]
+			update_row("Agent Tool Call", name, ending)
 		else:
-			insert_row("Agent Tool Call", {**self.row(step, call, tool_result.status), **ending})
+			name = insert_row("Agent Tool Call", {**self.row(step, call, tool_result.status), **ending})
+		if tool_result.ok:
+			insert_changes(self.run, name, changes)
 		if call.draft:
 			record_draft_result(call.draft, tool_result)
-		self.is_open = call.effect is Effect.READ and not (call.tool and call.tool.concurrent)
+		self.is_open = call.effect is Effect.READ and not call.is_beside
 		if not self.is_open:
 			frappe.db.commit()
+
+	def withdraw_tool_call(self, call: Call) -> None:
+		"""Delete the intent of a call that waits for a person. Commits."""
+		if intent := self.intents.pop(call.position, None):
+			self.lease.hold()
+			frappe.db.sql("delete from `tabAgent Tool Call` where name = %s", (intent,))
+		frappe.db.commit()
 
 	def finish_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
 		"""Write the step to the conversation. Does not commit: the next step or the run's end follows at
@@ -344,6 +389,7 @@ class RunJournal:
 			"status": status.value,
 			"call_id": call.request.id,
 			"idempotency_key": self.keys[call.position],
+			"reason": clip(request.reason, 1000),
 			"arguments": arguments,
 			"started_at": now(),
 		}

@@ -13,11 +13,13 @@ import socket
 import threading
 import time
 from datetime import datetime
+from typing import Any
 
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
-from huf.ai.core.errors import LeaseLost
+from huf.ai.core.errors import LeaseLost, RunHeld
+from huf.ai.storage.stops import find_stop, read_run_with_stops
 
 OPEN_STATUSES = ("Queued", "Started", "Waiting")
 """Statuses of a run that has not ended."""
@@ -32,6 +34,8 @@ class Lease:
 		self.run, self.worker = run, worker
 		self.caller: Lease | None = None
 		self.until = time.monotonic() + LEASE_S
+		self.row: Any = None
+		self.stops: list[dict] = []
 
 	def renew(self, during: float = 0) -> None:
 		"""Extend the lease, and the caller's, if it is old or must last `during` seconds of work.
@@ -51,10 +55,20 @@ class Lease:
 			"update `tabAgent Run` set lease_until = %s where name = %s and worker = %s",
 			(lease_expiry(seconds=seconds), self.run, self.worker),
 		)
-		# A locking read: any other may see the row as it was when this transaction began.
-		if frappe.db.get_value("Agent Run", self.run, "worker", for_update=True) != self.worker:
-			raise LeaseLost(self.run)
+		self.read()
 		self.until = time.monotonic() + seconds
+
+	def read(self) -> None:
+		"""Read the run and the active stops. Raises LeaseLost."""
+		# A locking read: any other may see the rows as they were when this transaction began.
+		self.row, self.stops = read_run_with_stops(self.run)
+		if self.row is None or self.row.worker != self.worker:
+			raise LeaseLost(self.run)
+
+	def check_stops(self, tool: str | None = None) -> None:
+		"""Raises RunHeld if a stop covers the run, or a call of `tool`, as of the last `hold` or `read`."""
+		if self.stops and (stop := find_stop(self.stops, self.row, tool)):
+			raise RunHeld(stop)
 
 
 def new_worker() -> str:
@@ -70,7 +84,7 @@ def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
 	"""Take a run that nobody holds; None if somebody does, or it has ended. Commits."""
 	now, worker = now or now_datetime(), new_worker()
 	frappe.db.sql(
-		"""update `tabAgent Run` set worker = %s, lease_until = %s, status = 'Started',
+		"""update `tabAgent Run` set worker = %s, lease_until = %s, status = 'Started', held_by = null,
 		attempts = attempts + 1, started_at = coalesce(started_at, %s)
 		where name = %s and status in ('Queued', 'Started') and (lease_until is null or lease_until < %s)""",
 		(worker, lease_expiry(now), now, run, now),
@@ -92,6 +106,23 @@ def suspend_run(lease: Lease) -> None:
 		where name = %s and worker = %s""",
 		(lease.run, lease.worker),
 	)
+
+
+def requeue_run(lease: Lease, stop: str) -> None:
+	"""Queue a run that a stop holds, to be resumed after the release. Does not commit.
+
+	`attempts` starts over: no worker was lost.
+	"""
+	frappe.db.sql(
+		"""update `tabAgent Run` set worker = null, lease_until = null, attempts = 1, status = 'Queued',
+		held_by = %s where name = %s and worker = %s""",
+		(stop, lease.run, lease.worker),
+	)
+
+
+def read_all_queued_runs() -> list[str]:
+	"""Every queued run, oldest first."""
+	return frappe.get_all("Agent Run", {"status": "Queued"}, pluck="name", order_by="creation asc")
 
 
 def wake_run(run: str) -> None:
@@ -135,10 +166,32 @@ def read_open_runs(conversation: str) -> list[str]:
 	return frappe.get_all("Agent Run", filters=still, pluck="name", order_by="creation asc")
 
 
+def read_children(run: str) -> list[str]:
+	"""The runs called by a run that have not ended, oldest first."""
+	open_children = {"parent_run": run, "status": ["in", OPEN_STATUSES]}
+	return frappe.get_all("Agent Run", filters=open_children, pluck="name", order_by="creation asc")
+
+
 def read_abandoned_runs(now: datetime | None = None) -> list[str]:
 	"""Runs whose lease has expired, oldest first."""
 	lost = {"status": "Started", "lease_until": ["<", now or now_datetime()]}
 	return frappe.get_all("Agent Run", filters=lost, pluck="name", order_by="creation asc", limit=100)
+
+
+def read_answered_runs() -> list[str]:
+	"""Runs that wait though all their drafts are answered and the runs they called have ended, oldest first.
+
+	Here the worker was lost before it could wake them.
+	"""
+	return frappe.db.sql(
+		"""select run.name from `tabAgent Run` run where run.status = 'Waiting'
+		and not exists (select 1 from `tabAgent Draft` draft
+			where draft.run = run.name and draft.status = 'Pending')
+		and not exists (select 1 from `tabAgent Run` child
+			where child.parent_run = run.name and child.status in ('Queued', 'Started', 'Waiting'))
+		order by run.creation limit 100""",
+		pluck=True,
+	)
 
 
 def read_stuck_runs(now: datetime | None = None) -> list[str]:

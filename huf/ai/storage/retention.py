@@ -13,11 +13,12 @@ from huf.ai.storage.message_files import delete_run_files
 from huf.ai.storage.rows import blank_fields, process_in_batches
 
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
-RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan")
+RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims")
 CONTENTS = {
 	"Agent LLM Call": ("response", "error_message"),
 	"Agent Tool Call": ("arguments", "result", "error_message"),
 	"Agent Message": ("content", "attachments", "attached_text"),
+	"Agent Change": ("before", "after", "file_content"),
 	"Agent Draft": ("arguments", "edited_arguments", "difference", "reason", "result"),
 }
 """Fields to blank in the rows of a run; who, when, how long and how much stays."""

@@ -4,7 +4,7 @@ Nothing here commits, except the functions that clear old rows.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -78,9 +78,20 @@ def get_agent_score(row: Mapping[str, Any]) -> float:
 	return float(row["confidence"] if row["route"] == AGENT else row["other_confidence"])
 
 
-def link_run(decision: str, run: str, escalated: bool) -> None:
+def link_run(decision: str, run: str, escalated: bool, conversation: str | None = None) -> None:
 	"""Store which run came of a decision. `escalated`: the chat was to answer, but the agent did."""
-	update_row(DECISION, decision, {"run": run, "escalated": int(escalated)})
+	known = {"conversation": conversation} if conversation else {}
+	update_row(DECISION, decision, {"run": run, "escalated": int(escalated), **known})
+
+
+def read_decisions(runs: Sequence[str]) -> dict[str, dict]:
+	"""{run: {route, confidence, reasons, escalated}} of runs that came of a decision."""
+	fields = ["run", "route", "confidence", "reasons", "escalated"]
+	rows = frappe.get_all(DECISION, {"run": ["in", runs]}, fields, order_by="creation asc") if runs else []
+	return {
+		row.pop("run"): {**row, "reasons": json.loads(row.reasons or "[]"), "escalated": bool(row.escalated)}
+		for row in rows
+	}
 
 
 def read_last_route(conversation: str) -> tuple[str | None, bool]:

@@ -1,9 +1,9 @@
 """Finds functions of apps by dotted path, describes them by their signature, and calls them as tools.
 
-A person types the path into a form, so it must not reach all of Python: only functions that an installed app
-defines are found, and of Frappe's own only whitelisted ones.
+A person types the path into a form, so it reaches only functions that an installed app offers.
 """
 
+import importlib
 import inspect
 import re
 from collections.abc import Callable
@@ -29,8 +29,38 @@ JSON_TYPES: dict[type, str] = {
 }
 
 
+PUBLIC_FUNCTIONS = "huf.ai.tool_functions"
+"""Huf's functions that every custom function may be, besides those that its hook or `@tool` offers."""
+
+
+def find_offered_function(path: str) -> Callable:
+	"""The function at `path`, for a path that a person typed.
+
+	An app offers a function by `@tool`, by its hook `huf_tools` or by `frappe.whitelist`. Huf's own endpoints
+	are whitelisted for pages and not offered: one of them approves drafts. Raises UsageError.
+	"""
+	function = find_app_function(path)
+	if hasattr(function, "huf_tool") or is_named_by_hook(path) or is_public(function):
+		return function
+	if function in frappe.whitelisted and not path.startswith("huf."):
+		return function
+	raise UsageError(
+		f"{path!r} is not offered to agents. Mark the function with @tool (of huf.ai.tools.registry) or with "
+		"@frappe.whitelist(), or name it in the hook huf_tools of its app."
+	)
+
+
+def is_named_by_hook(path: str) -> bool:
+	entries = frappe.get_hooks("huf_tools") or []
+	return any(isinstance(entry, dict) and entry.get("function_path") == path for entry in entries)
+
+
+def is_public(function: Callable) -> bool:
+	return any(function is offered for offered in vars(importlib.import_module(PUBLIC_FUNCTIONS)).values())
+
+
 def find_app_function(path: str) -> Callable:
-	"""The function at `path`. Raises UsageError with the reason if it cannot be a tool."""
+	"""The function at `path`, which an installed app defines. Raises UsageError with the reason."""
 	app = (path or "").partition(".")[0]
 	if app not in frappe.get_installed_apps():
 		raise UsageError(f"{path!r} is not in an installed app. Give a path such as my_app.api.my_function.")
@@ -41,8 +71,6 @@ def find_app_function(path: str) -> Callable:
 	defining_app = (getattr(function, "__module__", None) or "").partition(".")[0]
 	if not inspect.isroutine(function) or defining_app != app:
 		raise UsageError(f"{path!r} is not a function that the app {app!r} defines.")
-	if app == "frappe" and function not in frappe.whitelisted:
-		raise UsageError(f"{path!r} is internal to Frappe. Only its whitelisted functions can be tools.")
 	return function
 
 

@@ -21,6 +21,7 @@ from huf.ai.tools.fields import (
 	list_summary_fields,
 	to_visible_dict,
 )
+from huf.ai.tools.reads import record_reads
 
 MAX_ROWS = 500
 MAX_SUMMARY_CHARS = 200
@@ -57,6 +58,7 @@ def get_list(
 		limit_start=start,
 		limit_page_length=limit + 1,
 	)
+	record_reads(doctype, [row.name for row in rows])
 	visible = [{field: row.get(field) for field in fields} for row in rows[:limit]]
 	return {"doctype": doctype, "rows": visible, "count": len(visible), "more": len(rows) > limit}
 
@@ -196,6 +198,7 @@ def get_report_result(report: str, filters: Mapping[str, Any] | None = None) -> 
 
 	result = run(report, filters=dict(filters or {}))
 	rows = result.get("result") or []
+	record_reads(frappe.db.get_value("Report", report, "ref_doctype"), [None])
 	columns = [
 		column if isinstance(column, str) else column.get("fieldname") or column.get("label")
 		for column in result.get("columns") or []
@@ -228,6 +231,7 @@ def get_permitted_document(doctype: str, name: str, ptype: str):
 	if not doc or not doc.has_permission("read"):
 		raise ToolError(f"There is no {doctype} {name!r} that you may read. Look it up first.")
 	doc.check_permission(ptype)
+	record_reads(doctype, [doc.name])
 	return doc
 
 

@@ -3,7 +3,8 @@
 Errors are for the model: a ToolError names the fields it may use.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, time
 from typing import Any
 
 import frappe
@@ -29,34 +30,46 @@ def to_visible_dict(doc) -> dict:
 	allowed = set(list_readable_fields(doc.doctype)) - set(OMITTED_FIELDS)
 	if not doc.meta.is_submittable:
 		allowed.discard("docstatus")
+	levels = doc.meta.get_permlevel_access("read")
 	values = {"doctype": doc.doctype}
 	for key, value in doc.as_dict(convert_dates_to_str=True).items():
 		if key not in allowed or value is None or value == "" or value == []:
 			continue
-		values[key] = [to_visible_row(row) for row in value] if isinstance(value, list) else value
+		values[key] = [to_visible_row(row, levels) for row in value] if isinstance(value, list) else value
 	return values
 
 
-def to_visible_row(row: Mapping[str, Any]) -> dict:
-	allowed = set(list_data_fields(row["doctype"])) - set(STANDARD_FIELDS)
+def to_visible_row(row: Mapping[str, Any], levels: Sequence[int]) -> dict:
+	"""A row of a child table; `levels`: the permission levels that the user has on the document."""
+	allowed = set(list_data_fields(row["doctype"], levels)) - set(STANDARD_FIELDS)
 	return {key: value for key, value in row.items() if key in allowed and value not in (None, "")}
 
 
-def list_data_fields(doctype: str) -> list[str]:
-	"""All fields except secrets."""
-	return [df.fieldname for df in frappe.get_meta(doctype).fields if not is_secret(df)]
+def list_data_fields(doctype: str, levels: Sequence[int] | None = None) -> list[str]:
+	"""All fields of these permission levels (None: of all levels), except secrets."""
+	return [
+		df.fieldname
+		for df in frappe.get_meta(doctype).fields
+		if not is_secret(df) and (levels is None or not df.permlevel or df.permlevel in levels)
+	]
 
 
 def list_readable_fields(doctype: str, ptype: str = "read") -> list[str]:
 	"""Fields the user may read (or write) by permission level, standard fields first."""
-	meta = frappe.get_meta(doctype)
-	levels = meta.get_permlevel_access(ptype)
-	mine = [
-		df.fieldname
-		for df in meta.fields
-		if not is_secret(df) and (not df.permlevel or df.permlevel in levels)
-	]
-	return [*READABLE_SYSTEM_FIELDS, *mine]
+	levels = frappe.get_meta(doctype).get_permlevel_access(ptype)
+	return [*READABLE_SYSTEM_FIELDS, *list_data_fields(doctype, levels)]
+
+
+TIME_FORMATS: dict[str, tuple[Callable[[str], Any], str]] = {
+	"Date": (datetime.fromisoformat, "YYYY-MM-DD"),
+	"Datetime": (datetime.fromisoformat, "YYYY-MM-DD HH:MM:SS"),
+	"Time": (time.fromisoformat, "HH:MM:SS"),
+}
+
+
+def may_read_instructions() -> bool:
+	"""Whether the session user may read the instructions of agents, a field for managers."""
+	return "instructions" in list_readable_fields("Agent")
 
 
 def list_default_fields(doctype: str, allowed: Sequence[str]) -> list[str]:
@@ -154,3 +167,21 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 	allowed = set(list_readable_fields(doctype, "write"))
 	if forbidden := [field for field in values if field not in allowed]:
 		raise frappe.PermissionError(f"You may not write {', '.join(forbidden)} of {doctype}.")
+	check_times(meta, values)
+
+
+def check_times(meta, values: Mapping[str, Any]) -> None:
+	"""Raise ToolError for texts that are no dates or times: databases refuse them with words of their own."""
+	for field, value in values.items():
+		df = meta.get_field(field)
+		if df and df.fieldtype == "Table" and isinstance(value, list):
+			for row in value:
+				check_times(frappe.get_meta(df.options), row)
+		elif df and df.fieldtype in TIME_FORMATS and isinstance(value, str) and value:
+			read, form = TIME_FORMATS[df.fieldtype]
+			try:
+				read(value)
+			except ValueError:
+				raise ToolError(
+					f"{field}: {value!r} is not a {df.fieldtype.lower()}. Write it as {form}."
+				) from None

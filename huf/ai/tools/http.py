@@ -14,6 +14,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from huf.ai.core.arguments import HIDDEN
 from huf.ai.core.errors import ToolError
+from huf.ai.core.telemetry import trace_headers
 
 MAX_RESPONSE_BYTES = 2_000_000
 MAX_REDIRECTS = 5
@@ -52,7 +53,11 @@ async def send_request(
 	import aiohttp
 
 	url = resolve_url(url, base_url, tied=bool(headers))
-	sent = {**(headers or {}), **({"Idempotency-Key": idempotency_key} if idempotency_key else {})}
+	sent = {
+		**trace_headers(),
+		**(headers or {}),
+		**({"Idempotency-Key": idempotency_key} if idempotency_key else {}),
+	}
 	connector = aiohttp.TCPConnector(
 		socket_factory=make_socket_factory(allow_private), limit=1, force_close=True
 	)

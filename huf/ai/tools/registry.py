@@ -12,14 +12,15 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import Effect, describe_tools
+from huf.ai.core.types import Effect
+from huf.ai.loop.planner import describe_tools
 from huf.ai.tools import custom_functions
 from huf.ai.tools.types import TOOL_NAME
 
@@ -27,20 +28,66 @@ FOLDER = "huf_tools"
 
 
 @dataclass(frozen=True)
+class Declarations:
+	"""What the author of a tool says about its calls.
+
+	Without any, it counts as external, its results as outside content, all parameters as sensitive.
+
+	`untrusted_result`: results carry text that others wrote, also as names and labels. `sensitive`:
+	parameters that decide where something goes or who is affected, such as a recipient, an account, an
+	amount, a role or a link; None: all. `destructive`: a call deletes, or changes passwords, sharing, roles
+	or what others act on. `documents_only`: a call changes nothing but documents, through Frappe, so an
+	approval can do a dry run and show the real difference; other approvals show the arguments and run
+	nothing.
+	"""
+
+	effect: Effect = Effect.EXTERNAL
+	untrusted_result: bool = True
+	sensitive: tuple[str, ...] | None = None
+	destructive: bool = False
+	documents_only: bool = False
+
+
+def declare(
+	effect: Effect | str | None = None,
+	untrusted_result: bool | None = None,
+	sensitive: Iterable[str] | None = None,
+	destructive: bool = False,
+	documents_only: bool = False,
+) -> Declarations:
+	"""Declarations with defaults filled in; `untrusted_result` None: as for the effect.
+
+	Raises ValueError for an unknown effect.
+	"""
+	if effect is None:
+		effect = Effect.WRITE if documents_only else Effect.EXTERNAL
+	effect = Effect(effect)
+	if untrusted_result is None:
+		untrusted_result = effect is Effect.EXTERNAL
+	names = None if sensitive is None else tuple(sensitive)
+	return Declarations(effect, untrusted_result, names, destructive, documents_only)
+
+
+DECLARATIONS = tuple(each.name for each in fields(Declarations))
+
+
+@dataclass(frozen=True)
 class CodeTool:
 	"""A function as a tool of `app`.
 
-	`parameters` is a JSON schema. `documents_only`: it changes nothing but documents, through Frappe, so it
-	can be run dry.
+	`parameters` is a JSON schema. The declarations are those of `tool`, with their defaults filled in.
 	"""
 
 	name: str
 	app: str
 	description: str
 	parameters: dict
-	effect: Effect
-	documents_only: bool
+	declared: Declarations
 	function: Callable
+
+	@property
+	def effect(self) -> Effect:
+		return self.declared.effect
 
 	@property
 	def module(self) -> str:
@@ -74,25 +121,16 @@ def tool(
 	description: str | None = None,
 	*,
 	name: str | None = None,
-	effect: Effect | str = Effect.WRITE,
-	documents_only: bool = False,
 	parameters: dict | None = None,
+	**declared: Any,
 ) -> Callable[[Callable], Callable]:
 	"""Mark a function as a tool. Omitted values come from its name, docstring and signature.
 
-	`documents_only` declares that a call changes nothing but documents, through Frappe: an approval then does
-	a dry run and shows the real difference. Otherwise an approval shows the arguments and runs nothing.
+	`declared`: what is known of its calls, see `Declarations` and `declare`.
 	"""
 
 	def mark(function: Callable) -> Callable:
-		register_tool(
-			name or function.__name__,
-			function,
-			description,
-			effect=effect,
-			documents_only=documents_only,
-			parameters=parameters,
-		)
+		register_tool(name or function.__name__, function, description, parameters=parameters, **declared)
 		return function
 
 	return mark
@@ -103,9 +141,8 @@ def register_tool(
 	func: Callable,
 	description: str | None = None,
 	*,
-	effect: Effect | str = Effect.WRITE,
-	documents_only: bool = False,
 	parameters: dict | None = None,
+	**declared: Any,
 ) -> None:
 	"""Mark a function as a tool under a name, usually an `async (args, user_context)`.
 
@@ -119,7 +156,7 @@ def register_tool(
 	if any(each.name == name and each.function is not func for each in find_marked_tools(func.__module__)):
 		raise ValueError(f"Tool {name!r} is already registered by {func.__module__}")
 	func.huf_tool = build_code_tool(  # type: ignore[attr-defined]
-		name, func, description, effect=effect, documents_only=documents_only, parameters=parameters
+		name, func, description, parameters=parameters, **declared
 	)
 
 
@@ -129,9 +166,8 @@ def build_code_tool(
 	description: str | None = None,
 	*,
 	app: str | None = None,
-	effect: Effect | str = Effect.WRITE,
-	documents_only: bool = False,
 	parameters: dict | None = None,
+	**declared: Any,
 ) -> CodeTool:
 	summary = (inspect.getdoc(function) or "").partition("\n\n")[0]
 	return CodeTool(
@@ -139,8 +175,7 @@ def build_code_tool(
 		app or function.__module__.partition(".")[0],
 		description or " ".join(summary.split()) or name.replace("_", " "),
 		parameters or custom_functions.build_schema(function),
-		Effect(effect),
-		documents_only,
+		declare(**declared),
 		function,
 	)
 
@@ -233,5 +268,5 @@ def find_marked_tools(module: str) -> list[CodeTool]:
 
 def build_hook_tool(app: str, entry: dict) -> CodeTool:
 	function = custom_functions.find_app_function(entry["function_path"])
-	more = {key: entry[key] for key in ("effect", "documents_only", "parameters") if key in entry}
+	more = {key: entry[key] for key in (*DECLARATIONS, "parameters") if key in entry}
 	return build_code_tool(entry["tool_name"], function, entry.get("description"), app=app, **more)

@@ -1,93 +1,172 @@
-"""Finds untrusted content in the context of a run, and its sources. Changes nothing."""
+"""Finds untrusted content in the context of a run, and sorts by author what the run has read.
+
+All is derived from the record: the calls of the run's conversation, its messages, what started it, and the
+runs that called it. So a resumed, replayed or branched run is judged as the first one was.
+"""
+
+from collections.abc import Iterator
 
 import frappe
 
-from huf.ai.core.egress import TYPES_WITHOUT_DESTINATION, UntrustedSource
-from huf.ai.tools.types import KNOWLEDGE
+from huf.ai.core.flow import Evidence, ReadText, Text, index_text
+from huf.ai.storage.untrusted_records import find_marked, find_outsider
+from huf.ai.tools.reads import MAIL_DOCTYPES
 
-MAIL_DOCTYPES = ("Agent Mail", "Communication")
-READ_DOCTYPE = """case when made.result like '%%"doctype": "Agent Mail"%%'
-	or made.result like '%%"doctype": "Communication"%%'
-	then 'Communication' else tool.reference_doctype end"""
-"""SQL: the DocType that a call read; for a knowledge search, from its results."""
-MAX_UNTRUSTED_CHARS = 500_000
+MAX_READ_CHARS = 2_000_000
+"""Of texts of one run that are compared with its calls; the latest count."""
+RUNS = """(run.conversation = %(conversation)s or run.name in (
+	select message.run from `tabAgent Message` message where message.conversation = %(conversation)s))"""
+"""SQL: a condition for the runs of a conversation, and of those that it was branched from."""
+CALLS = f"from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run where {RUNS}"
+"""SQL: the calls of these runs."""
+CHANNELS = {"mail": "mail", "webhook": "webhook", "mcp": "a connected program"}
+"""Channels of conversations in which outsiders speak, or a program that may have read anything, with their
+origins.
+"""
+RUN_FIELDS = [
+	"name",
+	"agent",
+	"conversation",
+	"prompt",
+	"trigger",
+	"reference_doctype",
+	"reference_name",
+	"parent_run",
+]
 
 
-def find_untrusted_sources(run: str | None) -> set[UntrustedSource]:
-	"""The untrusted sources in the context of a run: its own, its conversation's, and those of the runs that
-	called it.
+def find_origins(run: str | None) -> tuple[str, ...]:
+	"""Where the untrusted content in the context of a run came from: its own, its conversation's, and that of
+	the runs that called it. Empty: there is none.
 	"""
-	found: set[UntrustedSource] = set()
-	while run:
-		row = frappe.db.get_value(
-			"Agent Run", run, ["conversation", "reference_doctype", "parent_run"], as_dict=True
-		)
-		if not row:
-			break
-		channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
-		if channel == "mail" or row.reference_doctype in MAIL_DOCTYPES:
-			found.add(UntrustedSource.MAIL)
+	found: dict[str, None] = {}
+	for row in list_run_chain(run):
+		if origin := find_start_origin(row):
+			found[origin] = None
 		if has_attachments(row.conversation):
-			found.add(UntrustedSource.FILE)
-		for doctype in find_doctypes_read(row.conversation):
-			found.add(UntrustedSource.MAIL if doctype in MAIL_DOCTYPES else UntrustedSource.WEB)
+			found["files"] = None
+		made = frappe.db.sql(
+			f"select distinct made.origin {CALLS} and made.origin is not null",
+			{"conversation": row.conversation},
+		)
+		found.update(dict.fromkeys(origin for (text,) in made for origin in text.splitlines()))
+	return tuple(found)
+
+
+def list_run_chain(run: str | None) -> Iterator:
+	"""The rows of a run and of the runs that called it."""
+	while run:
+		row = frappe.db.get_value("Agent Run", run, RUN_FIELDS, as_dict=True)
+		if not row:
+			return
+		yield row
 		run = row.parent_run
-	return found
 
 
-def has_attachments(conversation: str) -> bool:
+def find_start_origin(row) -> str | None:
+	"""Where the untrusted content came from that started a run, or an earlier run of its conversation.
+
+	None: a person or the site started it.
+	"""
+	channel = frappe.db.get_value("Agent Conversation", row.conversation, "channel")
+	if channel in CHANNELS or row.reference_doctype in MAIL_DOCTYPES:
+		return CHANNELS.get(channel, "mail")
+	if row.reference_doctype and row.reference_name:
+		doctype, names = row.reference_doctype, [row.reference_name]
+		if origin := find_marked(doctype, names) or find_outsider(doctype, names):
+			return origin
+	return find_earlier_origin(row.conversation) if row.trigger else None
+
+
+def find_earlier_origin(conversation: str) -> str | None:
+	"""The same for all runs of a conversation that triggers started."""
+	known = {"conversation": conversation}
+	marked = frappe.db.sql(
+		f"""select marked.reference_doctype, marked.reference_name from `tabAgent Run` run
+		join `tabAgent Untrusted Record` marked on marked.reference_doctype = run.reference_doctype
+			and marked.reference_name = run.reference_name
+		where {RUNS} and marked.cleared_by is null limit 1""",
+		known,
+	)
+	trigger = frappe.db.sql(
+		f"""select 'trigger', started.name from `tabAgent Run` run
+		join `tabAgent Trigger` started on started.name = run.`trigger`
+		where {RUNS} and (started.untrusted = 1 or started.trigger_type = 'Webhook') limit 1""",
+		known,
+	)
+	return next((" ".join(found) for found in (*marked, *trigger)), None)
+
+
+def has_attachments(conversation: str | None) -> bool:
 	"""Whether somebody attached a file in the conversation; nobody knows who wrote it, so it is untrusted."""
 	return bool(
-		frappe.db.exists("Agent Message", {"conversation": conversation, "attachments": ["is", "set"]})
+		conversation
+		and frappe.db.exists("Agent Message", {"conversation": conversation, "attachments": ["is", "set"]})
 	)
 
 
-def find_doctypes_read(conversation: str) -> list[str]:
-	"""DocTypes from which tools read untrusted content in a conversation; "" stands for content from outside
-	the site.
-	"""
-	rows = find_untrusted_calls(conversation, f"distinct {READ_DOCTYPE} as doctype", "")
-	return [row.doctype or "" for row in rows]
+def read_evidence(run: str, settings: str = "") -> Evidence:
+	"""What a run has read, by author. `settings`: text of the agent's record that names destinations."""
+	named, untrusted, later = [settings], [], []
+	for row in list_run_chain(run):
+		start = find_start_origin(row)
+		named.append(read_settings(row))
+		messages = read_messages(row.conversation)
+		texts = [row.prompt or "", *(each.content or "" for each in messages)]
+		if start:
+			untrusted += [(start, text) for text in texts]
+		elif not row.parent_run or not find_origins(row.parent_run):
+			named += texts
+		untrusted += [
+			("files", each.attached_text or each.attachments) for each in messages if each.attachments
+		]
+		is_later = bool(untrusted)
+		for made in read_calls(row.conversation):
+			if made.origin:
+				untrusted.append((made.origin.splitlines()[0], made.result))
+			elif is_later or untrusted:
+				later.append((made.tool, made.result))
+	return Evidence(Text(*named), to_texts(untrusted), to_texts(later))
 
 
-def read_untrusted_text(run: str) -> str:
-	"""The results of calls with untrusted content in a run's conversation, and the person's prompt."""
-	conversation, prompt = frappe.db.get_value("Agent Run", run, ["conversation", "prompt"])
-	rows = find_untrusted_calls(conversation, "made.result as result", "order by made.creation limit 200")
-	return "\n".join([prompt or "", *(row.result or "" for row in rows)])[:MAX_UNTRUSTED_CHARS]
+def read_settings(row) -> str:
+	"""What the agent's author and its trigger's author have written."""
+	instructions = frappe.get_cached_value("Agent", row.agent, "instructions") or ""
+	prompt = row.trigger and frappe.db.get_value("Agent Trigger", row.trigger, "prompt")
+	return f"{instructions}\n{prompt or ''}"
 
 
-def find_untrusted_calls(conversation: str, columns: str, ending: str) -> list:
-	"""Successful calls with untrusted results, of a conversation or of the one it was branched from."""
+def read_messages(conversation: str | None) -> list:
+	"""The messages of people in a conversation."""
+	return frappe.get_all(
+		"Agent Message",
+		{"conversation": conversation or "", "role": "user", "kind": "Message"},
+		["content", "attachments", "attached_text"],
+		order_by="sequence asc",
+	)
+
+
+def read_calls(conversation: str | None) -> list:
+	"""The calls of a conversation in order, with their results."""
 	return frappe.db.sql(
-		f"""select {columns} from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
-		join `tabAgent Tool Function` tool on tool.name = made.tool
-		where (run.conversation = %s or run.name in (
-			select message.run from `tabAgent Message` message where message.conversation = %s))
-			and made.status = 'Success' and (
-			(made.effect = 'external' and tool.types not in %s) or tool.reference_doctype in %s
-			or (tool.types = %s and made.result like %s)) {ending}""",
-		(
-			conversation,
-			conversation,
-			TYPES_WITHOUT_DESTINATION,
-			MAIL_DOCTYPES,
-			KNOWLEDGE,
-			'%"untrusted": true%',
-		),
+		f"""select made.tool, made.result, made.origin {CALLS} and made.result is not null
+		order by made.creation, made.step, made.position""",
+		{"conversation": conversation},
 		as_dict=True,
 	)
 
 
+def to_texts(found: list[tuple[str, str]]) -> list[ReadText]:
+	"""The texts with their origins, up to MAX_READ_CHARS of the latest."""
+	texts, room = [], MAX_READ_CHARS
+	for origin, text in reversed(found):
+		texts.append(ReadText(origin, index_text(text[:room])))
+		room = max(0, room - len(text))
+	return texts
+
+
 def find_mail(run: str | None) -> str | None:
 	"""The Agent Mail that a run, or one of its parent runs, is about."""
-	while run:
-		row = frappe.db.get_value(
-			"Agent Run", run, ["reference_doctype", "reference_name", "parent_run"], as_dict=True
-		)
-		if not row:
-			return None
-		if row.reference_doctype == "Agent Mail":
-			return row.reference_name
-		run = row.parent_run
-	return None
+	return next(
+		(row.reference_name for row in list_run_chain(run) if row.reference_doctype == "Agent Mail"), None
+	)

@@ -58,8 +58,12 @@ READ_DOCUMENT, DETAIL_SUFFIX = "Read Document", "_detail"
 """The type that makes two tools, and the suffix of the second tool's name."""
 KNOWLEDGE = "Search Knowledge"
 RUN_AGENT = "Run Agent"
+MCP_TOOL = "MCP Tool"
+SEND_MAIL, NOTIFY = "Send Mail", "Notify"
 CODE_TYPES = ("Custom Function", "App Provided")
 """Types whose calls run an app's own code."""
+NO_PARAMETERS = "-"
+"""In Sensitive Parameters: none of them. Blank means all."""
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names that all models accept."""
 FILTERS_SCHEMA = {
@@ -201,6 +205,21 @@ def search_schema(tool) -> tuple[dict, list[str]]:
 	}, ["query"]
 
 
+RECIPIENTS = {"type": ["array", "string"], "items": {"type": "string"}}
+
+
+def mail_schema(tool) -> tuple[dict, list[str]]:
+	to = {**RECIPIENTS, "description": "Addresses, or names of users and contacts"}
+	properties = {"to": to, "subject": text_schema("The subject"), "body": text_schema("The text, plain")}
+	return properties, ["to", "subject", "body"]
+
+
+def notify_schema(tool) -> tuple[dict, list[str]]:
+	to = {**RECIPIENTS, "description": "Users: their addresses or full names"}
+	properties = {"to": to, "subject": text_schema("One line"), "text": text_schema("More, if needed")}
+	return properties, ["to", "subject"]
+
+
 @dataclass(frozen=True)
 class ToolType:
 	"""`schema(row)` returns (properties, required names); `needs` names the field that a row of this type
@@ -228,8 +247,8 @@ TOOL_TYPES = {
 	"Submit Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
 	"Cancel Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
 	"Get Amended Document": ToolType(READ, name_schema, DOCTYPE_FIELD),
-	"Custom Function": ToolType(WRITE, empty_schema, "function_path"),
-	"App Provided": ToolType(WRITE, empty_schema, "provider_app"),
+	"Custom Function": ToolType(EXTERNAL, empty_schema, "function_path"),
+	"App Provided": ToolType(EXTERNAL, empty_schema, "provider_app"),
 	"Attach File to Document": ToolType(WRITE, attach_schema),
 	"Get Report Result": ToolType(READ, report_schema, "report"),
 	"Get Value": ToolType(READ, get_value_schema, DOCTYPE_FIELD),
@@ -239,6 +258,9 @@ TOOL_TYPES = {
 	RUN_AGENT: ToolType(EXTERNAL, run_agent_schema, "agent"),
 	KNOWLEDGE: ToolType(READ, search_schema),
 	"Speech to Text": ToolType(EXTERNAL, speech_schema, "model"),
+	MCP_TOOL: ToolType(EXTERNAL, empty_schema, "mcp_connection"),
+	SEND_MAIL: ToolType(EXTERNAL, mail_schema),
+	NOTIFY: ToolType(EXTERNAL, notify_schema),
 }
 
 

@@ -35,7 +35,7 @@ NO_SEARCH = (
 )
 
 
-@tool(effect=Effect.EXTERNAL)
+@tool(effect=Effect.EXTERNAL, sensitive=())
 async def web_search(query: str, limit: int = 5) -> dict:
 	"""Search the web. Returns titles, addresses and short texts of the results.
 
@@ -51,7 +51,7 @@ async def web_search(query: str, limit: int = 5) -> dict:
 	return {"query": query, "results": results, "untrusted": True}
 
 
-@tool(effect=Effect.EXTERNAL)
+@tool(effect=Effect.EXTERNAL, sensitive=["url"])
 async def open_url(url: str) -> dict:
 	"""Open a web page and return its readable text.
 

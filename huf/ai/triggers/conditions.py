@@ -11,16 +11,19 @@ from typing import Any
 
 import frappe
 from jinja2 import Environment, TemplateSyntaxError
+from jinja2.nodes import Extends, FromImport, Import, Include
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.trigger_types import ConditionResult
 from huf.ai.storage.rows import clip
+from huf.ai.triggers.expressions import Limits, evaluate_expression, parse_expression
 
 NAMES = {"doc", "now", "user", "int", "float", "round"}
 MAX_VALUE_CHARS = 60
 MAX_ERROR_CHARS = 300
 HIDDEN = {"Password"}
 NO_VALUE = {"Table", "Table MultiSelect", "Section Break", "Column Break", "Tab Break", "HTML", "Button"}
+OTHER_TEMPLATES = (Extends, FromImport, Import, Include)
 TEMPLATE_OVERRIDES: dict[str, Any] = {"frappe": {}, "FrappeClient": None, "run_script": None}
 """Hides what Frappe offers to templates beyond values: who writes a trigger must not read past permissions.
 """
@@ -110,9 +113,9 @@ def evaluate_condition(
 	Parts after the first that is not true are not evaluated; their `ok` is None.
 	"""
 	checks: list[ConditionResult] = []
-	parts = split_conjunction(condition)
+	parts, limits = split_conjunction(condition), Limits()
 	for place, part in enumerate(parts):
-		value, error = evaluate_expression(part, {"doc": doc, "now": now, "user": user})
+		value, error = evaluate_part(part, {"doc": doc, "now": now, "user": user}, limits)
 		checks.append(ConditionResult(part, bool(value) and not error, error or describe_fields(part, doc)))
 		if error or not value:
 			rest = [ConditionResult(part, None) for part in parts[place + 1 :]]
@@ -125,15 +128,15 @@ def split_conjunction(condition: str | None) -> list[str]:
 	text = (condition or "").strip()
 	if not text:
 		return []
-	body = ast.parse(f"(\n{text}\n)", mode="eval").body
+	body = parse_expression(text).body
 	parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
 	return [ast.unparse(part) for part in parts]
 
 
-def evaluate_expression(expression: str, names: dict) -> tuple[Any, str | None]:
+def evaluate_part(part: str, names: dict, limits: Limits | None = None) -> tuple[Any, str | None]:
 	"""(value, None), or (None, error message): an expression that a person wrote may raise anything."""
 	try:
-		return frappe.safe_eval(expression, dict(names)), None
+		return evaluate_expression(part, names, limits), None
 	except Exception as error:  # the boundary around an expression
 		return None, f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
 
@@ -165,8 +168,8 @@ def validate_condition(condition: str | None) -> None:
 		if unknown:
 			raise UsageError(f"A condition may use doc, now and user, but not {', '.join(unknown)}.")
 		empty = {"doc": Snapshot({}), "now": datetime(2000, 1, 1), "user": "Guest"}
-		_value, failure = evaluate_expression(part, empty)
-		if failure and failure.startswith("SyntaxError"):
+		_value, failure = evaluate_part(part, empty)
+		if failure and failure.startswith(("SyntaxError", "TooMuchWork")):
 			raise UsageError(f"The condition {part} uses something that is not allowed: {failure}")
 
 
@@ -183,19 +186,25 @@ def find_free_names(expression: str) -> set[str]:
 def validate_prompt(template: str | None) -> None:
 	"""Raises UsageError for a prompt that can never be rendered."""
 	try:
-		Environment().parse(template or "")
+		tree = Environment().parse(template or "")  # noqa: S701 (parsed only)
 	except TemplateSyntaxError as error:
 		raise UsageError(
 			f"The prompt is not a Jinja template: {error.message} (line {error.lineno})."
 		) from None
 	if ".__" in (template or ""):
 		raise UsageError("Names with two underscores are not allowed in a prompt.")
+	if next(tree.find_all(OTHER_TEMPLATES), None):
+		# On a bench these read any template file of an app, and an app's source may hold more than a prompt.
+		raise UsageError(
+			"A prompt cannot include, import or extend another template. Write the text into it."
+		)
 
 
 def render_prompt(template: str, names: dict) -> str:
 	"""The rendered prompt. Raises UsageError for a template that cannot be rendered, or whose result is
 	empty.
 	"""
+	validate_prompt(template)
 	message_count = len(frappe.local.message_log)
 	try:
 		# Frappe takes a single line for the path of a template file.

@@ -13,9 +13,12 @@ from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import record_event
 from huf.ai.storage.rows import clip
+from huf.ai.storage.untrusted_records import mark_record
+from huf.ai.tools.taint import find_origins
 from huf.ai.triggers.conditions import Snapshot, loggable_values, read_field_changes, take_snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
 from huf.ai.triggers.registry import APP_EVENTS, get_watched_triggers, invalidate_watched_triggers
+from huf.ai.undo.capture import note_change
 
 EVENTS = {
 	"after_insert": "created",
@@ -33,6 +36,7 @@ UNWATCHED = frozenset(
 	(
 		"Access Log",
 		"Activity Log",
+		"Agent Change",
 		"Agent Conversation",
 		"Agent Draft",
 		"Agent LLM Call",
@@ -41,6 +45,7 @@ UNWATCHED = frozenset(
 		"Agent Tool Call",
 		"Agent Trigger",
 		"Agent Trigger Event",
+		"Agent Untrusted Record",
 		"Custom Field",
 		"Deleted Document",
 		"DocShare",
@@ -87,8 +92,13 @@ def clear_doc_event_agents_cache(doc=None, method: str | None = None, *_args) ->
 
 def run_hooked_agents(doc, method: str) -> None:
 	"""Called by Frappe for every document and event; runs no query if no trigger watches the DocType."""
-	if record_event(doc) or doc.doctype in UNWATCHED:
+	if record_event(doc):
 		return
+	note_change(doc, method)
+	if doc.doctype in UNWATCHED:
+		return
+	if frappe.flags.huf_run and method == "on_change":
+		mark_written(doc.doctype, doc.name, frappe.flags.huf_run)
 	flags, modified = doc.flags, doc.modified
 	cached = flags.get("huf_watched")
 	if cached is None or cached[0] != modified:
@@ -98,6 +108,12 @@ def run_hooked_agents(doc, method: str) -> None:
 		flags["huf_watched"] = None
 	if cached[1] and (triggers := cached[1].get(method)):
 		dispatch_document_event(doc, method, triggers)
+
+
+def mark_written(doctype: str, name: str, run: str) -> None:
+	"""Mark what a run writes after it has read untrusted content, for other runs that read it."""
+	if origins := find_origins(run):
+		mark_record(doctype, name, origins, run)
 
 
 def dispatch_document_event(doc, method: str, triggers: list) -> list[str]:

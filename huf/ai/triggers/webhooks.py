@@ -3,12 +3,7 @@
 A sender without the secret learns nothing, not even whether the webhook exists.
 """
 
-import base64
-import hashlib
-import hmac
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -20,37 +15,15 @@ from huf.ai.storage import trigger_events
 from huf.ai.triggers.conditions import Snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
 from huf.ai.triggers.registry import read_triggers
+from huf.ai.triggers.webhook_signatures import Delivery, find_delivery_key
 
 MAX_DELIVERY_BYTES = 1024 * 1024
-SECRET_HEADER = "X-Huf-Secret"
-SIGNATURE_HEADER = "X-Huf-Signature"
-DELIVERY_HEADERS = (
-	"X-Huf-Delivery",
-	"Idempotency-Key",
-	"Webhook-Id",
-	"X-GitHub-Delivery",
-	"X-Gitlab-Event-UUID",
-	"X-Shopify-Webhook-Id",
-)
-"""Where senders put an id that stays the same when a delivery is repeated; the first header present counts.
-"""
-
 WEBHOOK = "webhook"
 FORM = "application/x-www-form-urlencoded"
 
 
 class DeliveryRefused(Exception):
-	"""There is no such webhook, or the secret or signature is wrong."""
-
-
-@dataclass(frozen=True)
-class Delivery:
-	"""What was sent: the slug of the address, headers (names in any case) and the raw body."""
-
-	slug: str
-	headers: Mapping[str, str]
-	body: bytes
-	content_type: str = ""
+	"""There is no such webhook, or the secret or signature is wrong, or the signature is old."""
 
 
 def accept_delivery(delivery: Delivery) -> dict:
@@ -58,14 +31,13 @@ def accept_delivery(delivery: Delivery) -> dict:
 
 	Raises DeliveryRefused, or UsageError for an authenticated sender whose delivery cannot be processed.
 	"""
-	trigger = authenticate(delivery)
+	trigger, key = authenticate(delivery)
 	if trigger.disabled:
 		raise UsageError("This webhook is disabled.")
 	payload = parse_body(delivery)
-	sent_id = next((delivery.headers[name] for name in DELIVERY_HEADERS if delivery.headers.get(name)), None)
 	source = SourceEvent(
 		event=WEBHOOK,
-		key=sent_id or frappe.generate_hash(length=20),
+		key=key or frappe.generate_hash(length=20),
 		user=trigger.owner,
 		doc=Snapshot(payload if isinstance(payload, dict) else {}),
 		payload=payload,
@@ -84,8 +56,8 @@ def describe_event(row, repeated: bool = False) -> dict:
 	return {**answer, "reason": row.reason} if row.reason else answer
 
 
-def authenticate(delivery: Delivery):
-	"""The trigger of a delivery whose sender knows its secret. Raises DeliveryRefused."""
+def authenticate(delivery: Delivery) -> tuple[Any, str]:
+	"""(trigger, key) of a delivery whose sender knows the secret. Raises DeliveryRefused."""
 	found = read_triggers("t.trigger_type = 'Webhook' and t.webhook_slug = %s", (delivery.slug,))
 	trigger = found[0] if found else None
 	secret = trigger and get_decrypted_password(
@@ -93,26 +65,10 @@ def authenticate(delivery: Delivery):
 	)
 	# Do the same work for an unknown slug, so that the response time does not reveal which slugs exist.
 	header = trigger.signature_header if trigger else None
-	is_right = has_secret(secret or frappe.generate_hash(length=32), header, delivery)
-	if not secret or not is_right:
+	key = find_delivery_key(secret or frappe.generate_hash(length=32), header, delivery)
+	if not secret or key is None:
 		raise DeliveryRefused
-	return trigger
-
-
-def has_secret(secret: str, signature_header: str | None, delivery: Delivery) -> bool:
-	"""Whether a delivery carries the secret, or an HMAC-SHA256 signature of its body made with it."""
-	signed = delivery.headers.get(signature_header or SIGNATURE_HEADER)
-	if signed or signature_header:
-		digest = hmac.new(secret.encode(), delivery.body, hashlib.sha256).digest()
-		signed = (signed or "").strip().removeprefix("sha256=")
-		is_hex = is_equal(signed.lower(), digest.hex())
-		return is_equal(signed, base64.b64encode(digest).decode()) or is_hex
-	return is_equal(delivery.headers.get(SECRET_HEADER) or "", secret)
-
-
-def is_equal(given: str, expected: str) -> bool:
-	"""Compare in constant time."""
-	return hmac.compare_digest(given.encode(), expected.encode())
+	return trigger, key
 
 
 def parse_body(delivery: Delivery) -> Any:

@@ -40,6 +40,9 @@ from huf.ai.core.types import EventKind, RunEvent, RunStatus
 from huf.api.wire.emitted_text import EmittedText
 
 VERSION = "1.0"
+STEP = "current_step"
+PLAN, EXECUTE, VALIDATE = "plan", "execute", "validate"
+"""What a run is at: the model decides, a tool is called, the answer is there."""
 STATE = "huf"
 """Huf's key in the shared state; other keys are the client's and are kept."""
 RESPONSE_SCHEMA = {
@@ -64,13 +67,15 @@ class RunEncoder:
 		self.message_ids: set[str] = set()
 		self.call_ids: set[str] = set()
 		self.result_ids: set[str] = set()
-		self.draft: dict = {}
+		self.drafts: list[dict] = []
+		self.step = PLAN
 		self.encoders: dict[EventKind, Callable[[RunEvent], Iterator[BaseEvent]]] = {
 			EventKind.RUN_STARTED: self.encode_run_started,
 			EventKind.PROGRESS: self.encode_progress,
 			EventKind.TEXT_DELTA: self.encode_text_delta,
 			EventKind.TOOL_STARTED: self.encode_tool_started,
 			EventKind.TOOL_FINISHED: self.encode_tool_finished,
+			EventKind.DRAFT_CREATED: self.encode_draft_created,
 			EventKind.RUN_WAITING: self.encode_run_waiting,
 			EventKind.RUN_FINISHED: self.encode_run_finished,
 		}
@@ -91,25 +96,32 @@ class RunEncoder:
 			if event.kind not in (EventKind.TEXT_DELTA, EventKind.PROGRESS):
 				yield from self.encode_text(event)
 				yield from self.end_text()
-			if event.kind is EventKind.DRAFT_CREATED:
-				self.draft = event.data
-			elif encoder := self.encoders.get(event.kind):
+			if encoder := self.encoders.get(event.kind):
 				yield from encoder(event)
 
-	def skip_calls(self, run: str, calls: Iterable[tuple[int, str]], waiting: tuple[int, str]) -> None:
+	def skip_calls(
+		self, run: str, calls: Iterable[tuple[int, str]], waiting: Iterable[tuple[int, str]]
+	) -> None:
 		"""Mark what the client received before the run waited, each call as (step, call id).
 
-		`calls` are complete with their results; of `waiting`, the call that needs approval, the result is
+		`calls` are complete with their results; of `waiting`, the calls that need approval, the results are
 		still to come.
 		"""
 		self.result_ids = {format_call_id(run, *call) for call in calls}
-		self.call_ids = {*self.result_ids, format_call_id(run, *waiting)}
+		self.call_ids = self.result_ids | {format_call_id(run, *call) for call in waiting}
 
 	def encode_run_started(self, event: RunEvent) -> Iterator[BaseEvent]:
 		known = {key: event.data.get(key) for key in ("conversation", "agent", "model")}
 		yield StateSnapshotEvent(
-			snapshot={**self.state, STATE: {"run": event.run, **known, "progress": None}}
+			snapshot={**self.state, STATE: {"run": event.run, **known, "progress": None, STEP: self.step}}
 		)
+
+	def move_to(self, step: str) -> Iterator[BaseEvent]:
+		"""Say that the run has come to a step of its work: plan, execute or validate."""
+		if step != self.step:
+			self.step = step
+			patch = {"op": "add", "path": f"/{STATE}/{STEP}", "value": step}
+			yield StateDeltaEvent.model_validate({"delta": [patch]})
 
 	def encode_progress(self, event: RunEvent) -> Iterator[BaseEvent]:
 		patch = {"op": "add", "path": f"/{STATE}/progress", "value": event.data}
@@ -140,6 +152,7 @@ class RunEncoder:
 			self.open_message = None
 
 	def encode_tool_started(self, event: RunEvent) -> Iterator[BaseEvent]:
+		yield from self.move_to(EXECUTE)
 		call = call_id_of(event)
 		if call not in self.call_ids:
 			yield from self.encode_call(call, event.data["tool"], event.data["arguments"])
@@ -160,20 +173,28 @@ class RunEncoder:
 		result = event.data["result"]
 		yield ToolCallResultEvent(message_id=f"{call}-result", tool_call_id=call, content=result, role="tool")
 
+	def encode_draft_created(self, event: RunEvent) -> Iterator[BaseEvent]:
+		self.drafts.append(event.data)
+		if (call := call_id_of(event)) not in self.call_ids:
+			yield from self.encode_call(call, event.data["tool"], event.data["arguments"])
+
 	def encode_run_waiting(self, event: RunEvent) -> Iterator[BaseEvent]:
-		draft = self.draft
-		interrupt = Interrupt(
+		interrupts = [self.build_interrupt(event.run, draft) for draft in self.drafts]
+		yield self.finish(event, RunFinishedInterruptOutcome(interrupts=interrupts))
+
+	def build_interrupt(self, run: str, draft: dict) -> Interrupt:
+		return Interrupt(
 			id=f"{draft.get('draft')}.{draft.get('digest')}",
 			reason="approval",
 			message=f"{draft.get('tool')} waits for approval.",
-			tool_call_id=format_call_id(event.run, draft.get("step"), draft.get("call_id")),
+			tool_call_id=format_call_id(run, draft.get("step"), draft.get("call_id")),
 			response_schema=RESPONSE_SCHEMA,
 			expires_at=str(draft["expires_at"]) if draft.get("expires_at") else None,
 			metadata={key: draft.get(key) for key in ("tool", "arguments", "difference", "approver")},
 		)
-		yield self.finish(event, RunFinishedInterruptOutcome(interrupts=[interrupt]))
 
 	def encode_run_finished(self, event: RunEvent) -> Iterator[BaseEvent]:
+		yield from self.move_to(VALIDATE)
 		status = event.data["status"]
 		if status == RunStatus.FAILED.value:
 			error = event.data["error"] or "The run failed."
@@ -193,6 +214,11 @@ class RunEncoder:
 		keys = ("conversation", "status", "stop_reason", "response", "error")
 		result = {"run": event.run, **{key: data.get(key) for key in keys}}
 		return RunFinishedEvent(**self.ids, result=result, outcome=outcome, usage=[usage])
+
+
+def describe_step(status: RunStatus) -> dict:
+	"""What a run that no longer works is at, as JSON answers say it."""
+	return {STEP: EXECUTE if status is RunStatus.WAITING else VALIDATE}
 
 
 def call_id_of(event: RunEvent) -> str:

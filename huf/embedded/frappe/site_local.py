@@ -6,6 +6,7 @@ if it is run with `contextvars.copy_context().run`, on both.
 
 import json
 import os
+import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -59,6 +60,7 @@ def init(site: str, sites_path: str = ".", new_site: bool = False, force: bool =
 	local.sites_path = os.path.abspath(sites_path)
 	local.site_path = os.path.join(local.sites_path, site or "")
 	local.conf = _dict(get_site_config())
+	add_app_paths(local.sites_path, local.conf.installed_apps or ())
 	local.db = None
 	local.lang = local.conf.lang or "en"
 	local.flags = _dict(in_test=False, currently_saving=[], ran_schedulers=[])
@@ -71,6 +73,14 @@ def init(site: str, sites_path: str = ".", new_site: bool = False, force: bool =
 	local.session = _dict(user=None, sid=None, data=_dict())
 	clear_request_cache()
 	local.initialised = True
+
+
+def add_app_paths(sites_path: str, apps) -> None:
+	"""Make the apps beside the sites importable, which lie in apps/NAME as on a bench."""
+	for app in apps:
+		folder = os.path.join(os.path.dirname(sites_path), "apps", app)
+		if folder not in sys.path and os.path.isdir(folder):
+			sys.path.append(folder)
 
 
 def connect(site: str | None = None, db_name: str | None = None, set_admin_as_user: bool = True):

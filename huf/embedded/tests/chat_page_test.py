@@ -36,6 +36,29 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 			self.assertTrue(page.get_by_test_id("conversation-item").count())
 
+	def test_auto_shows_how_the_router_decided_also_after_a_reload(self):
+		with ModelServer() as model, open_browser(self.server.url) as page:
+			model.script(
+				text("I need to search for current information."), text("Bern."), text("A big town.")
+			)
+			self.use_model(model)
+			sign_in(page, PASSWORD)
+			page.get_by_test_id("route").select_option("auto")
+			say(page, "What is the capital of Switzerland?")
+			self.assertIn("Bern.", page.get_by_test_id("message-agent").last.inner_text())
+			decision = page.get_by_test_id("run-route")
+			self.assertEqual(decision.locator("summary").inner_text(), "Passed on from the chat to the agent")
+			say(page, "What is a city?")
+			self.assertRegex(
+				decision.last.locator("summary").inner_text(), r"Answered without tools \(\d+ % sure\)"
+			)
+			page.reload()
+			decision.nth(1).wait_for()
+			decision.nth(1).locator("summary").click()
+			decision.nth(1).get_by_text("To decide yourself").wait_for()
+			self.assertEqual(page.get_by_test_id("message-agent").count(), 2)
+			self.assertEqual(page.get_by_test_id("route").input_value(), "auto")
+
 	def test_a_reload_in_the_middle_of_an_answer_goes_on_with_it(self):
 		answer = " ".join(f"Sentence {number}." for number in range(40))
 		with ModelServer() as model, open_browser(self.server.url) as page:
@@ -54,7 +77,9 @@ class TestChatPage(PageTestCase):
 			page.get_by_test_id("run-footer").wait_for()
 			said = page.get_by_test_id("message-agent").last.inner_text()
 			self.assertEqual(" ".join(said.split()).count(answer), 1)
-			self.assertEqual(said.count("Sentence 3."), 1)
+			# The claims below the answer quote it again.
+			claims = page.get_by_test_id("claims").locator("q").filter(has_text="Sentence 3.").count()
+			self.assertEqual(said.count("Sentence 3."), 1 + claims)
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 
 	def test_older_messages_come_when_the_reader_goes_up_and_all_is_there_once(self):
@@ -82,10 +107,11 @@ class TestChatPage(PageTestCase):
 		self.call("/api/method/huf.embedded.tests.samples.add_messages", wish)
 
 	def use_model(self, model):
-		self.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=model.base_url)
-		self.make("AI Model", model_name="scripted", provider="Scripted")
+		name = f"Scripted {self._testMethodName}"
+		self.make("AI Provider", provide_name=name, api_key="sk-test", api_base=model.base_url)
+		self.make("AI Model", model_name=name, provider=name)
 		address = "/api/resource/Agent/Office%20Assistant"
-		self.call(address, {"model": "scripted"}, "PUT")
+		self.call(address, {"model": name}, "PUT")
 		self.addCleanup(self.call, address, {"model": ""}, "PUT")
 
 	def test_a_wrong_password_is_told_and_lets_nobody_in(self):

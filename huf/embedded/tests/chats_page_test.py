@@ -1,7 +1,8 @@
-"""Chats on the page: found by their words, said anew in other words, branched off, and shared with a reader."""
+"""Chats on the page: found by their words, edited in versions, rated, branched off, and shared with a reader."""
 
 from contextlib import contextmanager
 
+from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say, wait_to_hear
 from huf.embedded.tests.pages import PageTestCase
 from huf.tests.model_server import ModelServer, text
@@ -12,16 +13,19 @@ BERTA = "berta@example.com"
 
 @needs_browser
 class TestChatsPage(PageTestCase):
+	has_counter = False
+
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
 		cls.add_user(BERTA, "Huf User")
 
-	def test_a_message_is_said_anew_in_a_chat_of_its_own(self):
+	def test_an_edited_message_is_a_version_and_both_can_be_read(self):
 		with self.open_page() as page:
 			say(page, "How many users are there?")
 			say(page, "List my open todos")
 			address = page.url
+			listed = page.get_by_test_id("conversation-item").count()
 			reach(page, page.get_by_test_id("message-user").last)
 			page.get_by_test_id("edit").last.click()
 			page.get_by_test_id("edit-message").press("Escape")
@@ -29,11 +33,68 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("edit-message").fill("List the notes")
 			page.keyboard.press("Enter")
 			page.get_by_test_id("message-user").filter(has_text="List the notes").wait_for()
-			page.get_by_test_id("run-footer").nth(1).wait_for()
+			versions = page.get_by_test_id("versions")
+			versions.filter(has_text="2/2").wait_for()
 			self.assertNotEqual(page.url, address)
 			self.assertEqual(self.said(page), ["How many users are there?", "List the notes"])
-			page.goto(address)
+			self.assertEqual(page.get_by_test_id("conversation-item").count(), listed)
+			page.get_by_test_id("version-previous").press("Enter")
 			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
+			versions.filter(has_text="1/2").wait_for()
+			self.assertEqual(page.url, address)
+			page.reload()
+			versions.filter(has_text="1/2").wait_for()
+			self.assertEqual(page.get_by_test_id("conversation-item").count(), listed)
+
+	def test_an_answer_is_generated_again_beside_the_first_one(self):
+		with ModelServer() as model:
+			model.script(text("Four."), text("Five."))
+			self.use_scripted_model(model)
+			with self.open_page("/huf/chat?agent=Counter") as page:
+				say(page, "How many?")
+				page.get_by_test_id("regenerate").click()
+				page.get_by_test_id("versions").filter(has_text="2/2").wait_for()
+				page.get_by_text("Five.", exact=True).wait_for()
+				self.assertEqual(self.said(page), ["How many?"])
+				page.get_by_test_id("version-previous").click()
+				page.get_by_text("Four.", exact=True).wait_for()
+
+	def test_an_answer_is_rated_and_a_bad_one_becomes_an_eval_case(self):
+		with self.open_page() as page:
+			say(page, "How many users are there?")
+			run = page.get_by_test_id("run-footer").get_attribute("data-run")
+			page.get_by_test_id("rate-Good").click()
+			page.locator("[data-testid=rating][data-verdict=Good]").wait_for(state="attached")
+			self.assertEqual(
+				self.call(f"/api/resource/Agent Run/{run}".replace(" ", "%20"))["data"]["verdict"], "Good"
+			)
+			page.get_by_test_id("rate-Bad").click()
+			page.get_by_test_id("rating-note").fill("It counted the disabled ones.")
+			self.assertEqual(faults_of(page), [])
+			page.get_by_test_id("rating-case").click()
+			page.get_by_text("Saved as an eval case").wait_for()
+			page.reload()
+			page.locator("[data-testid=rating][data-verdict=Bad]").wait_for(state="attached")
+			cases = self.call("/api/method/huf.api.eval.get_cases?agent=Office%20Assistant")["message"][
+				"cases"
+			]
+			self.assertEqual(
+				[each["note"] for each in cases if each["run"] == run], ["It counted the disabled ones."]
+			)
+
+	def test_code_formulas_and_task_lists_of_an_answer_are_set(self):
+		answer = "- [x] Counted\n\nSo $a^2$ is\n\n```python\nreturn 4\n```\n"
+		with ModelServer() as model:
+			model.script(text(answer))
+			self.use_scripted_model(model)
+			with self.open_page("/huf/chat?agent=Counter") as page:
+				say(page, "Show it")
+				page.locator(".prose .hljs-keyword").filter(has_text="return").wait_for()
+				self.assertEqual(page.locator(".prose math msup").count(), 1)
+				self.assertEqual("".join(page.locator(".prose math").text_content().split()), "a2")
+				page.get_by_role("img", name="Done").wait_for()
+				self.assertEqual(page.locator(".prose > div").first.get_attribute("dir"), "auto")
+				self.assertEqual(faults_of(page), [])
 
 	def test_words_that_are_being_changed_stay_when_the_chat_is_read_again(self):
 		with self.open_page() as page:
@@ -43,7 +104,11 @@ class TestChatsPage(PageTestCase):
 			page.get_by_test_id("edit").click()
 			page.get_by_test_id("edit-message").fill("How many roles")
 			conversation = page.url.rpartition("/")[2]
-			said = {"message": "List my open todos", "conversation": conversation}
+			said = {
+				"agent": "Office Assistant",
+				"message": "List my open todos",
+				"conversation": conversation,
+			}
 			self.call("/api/method/huf.api.agent.chat", said)
 			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
 			page.get_by_test_id("run-footer").nth(1).wait_for()
@@ -123,6 +188,19 @@ class TestChatsPage(PageTestCase):
 		reader.goto(address)
 		yield reader
 		context.close()
+
+	def use_scripted_model(self, model) -> None:
+		"""An agent Counter whose model answers as scripted; made anew for each test."""
+		provider, name = (
+			f"Scripted {model.base_url}",
+			f"scripted {model.base_url[-12:]}".replace("/", "-").replace(":", "-"),
+		)
+		self.make("AI Provider", provide_name=provider, api_key="sk-1", api_base=model.base_url)
+		self.make("AI Model", model_name=name, provider=provider)
+		if not self.has_counter:
+			self.make("Agent", agent_name="Counter")
+			type(self).has_counter = True
+		self.call("/api/resource/Agent/Counter", {"model": name}, "PUT")
 
 	def said(self, page) -> list[str]:
 		"""What people have said in the chat whose page it is."""

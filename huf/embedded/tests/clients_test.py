@@ -184,7 +184,7 @@ class TestRejoining(ClientTestCase):
 		while not any("event: run_finished" in each for each in whole):
 			address = f"/api/method/huf.api.chat.rejoin?run={run}&after={last}"
 			with self.server.call(address, cookie=self.cookie) as stream:
-				piece = stream.read(chance.randint(1, 3000)).decode()
+				piece = stream.read(chance.randint(1, 12_000)).decode()
 			whole += piece.split("\n\n")[:-1]
 			last = max([last, *(int(each.split("\n")[0][4:]) for each in whole if each.startswith("id: "))])
 		return text_of(whole)

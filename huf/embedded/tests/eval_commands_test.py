@@ -21,6 +21,17 @@ class TestCommands(SiteTestCase):
 		self.assertIn("2 times each, by Recorded\npass^1 1.00  pass^2 1.00", said.output)
 		self.assertIn("Removed: Agent pharmacy", self.run_huf("remove", "pharmacy").output)
 
+	def test_a_pack_passes_its_cases_on_a_site_with_records_of_its_own(self):
+		self.run_huf("import", "pharmacy")
+		for drug in ("Paralen 500", "Ibuprofen 400"):
+			for patient in ("jana@patient.example", "petr@patient.example", "jane@patient.example"):
+				branch = frappe.db.get_value("Pharmacy Branch", {}, order_by="name asc")
+				values = {"drug": drug, "branch": branch, "patient_email": patient, "status": "Open"}
+				make("Pharmacy Reservation", **values)
+		frappe.db.commit()
+		said = self.run_huf("eval", "pharmacy", "--model", "Recorded")
+		self.assertEqual(said.exit_code, 0, said.output)
+
 	def test_a_pack_is_written_to_a_folder_and_comes_from_there(self):
 		self.run_huf("import", "pharmacy")
 		folder = self.home / "my_pharmacy"

@@ -13,6 +13,7 @@ from frappe.utils import now_datetime
 
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
+from huf.ai.tools.registry import tool
 from huf.embedded.tests.sites import SiteTestCase
 from huf.tests.base import enter
 from huf.tests.factories import make_agent, make_model, make_tool
@@ -22,6 +23,7 @@ HERE = "huf.embedded.tests.faults_test"
 FAULTS: list = []
 
 
+@tool()
 def write_in_bad_times():
 	"""A tool that writes a note, after which the database breaks in the way the test wants."""
 	frappe.get_doc({"doctype": "Note", "title": f"Written {frappe.generate_hash(length=6)}"}).insert()

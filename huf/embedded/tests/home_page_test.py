@@ -56,7 +56,7 @@ class TestHomePage(PageTestCase):
 				chat.get_by_test_id("send").click()
 				chat.locator("[data-testid=draft], [data-testid=error]").first.wait_for()
 			failed = page.get_by_test_id("failures").get_by_test_id("home-item").filter(has_text="Fail")
-			failed.get_by_text("Broken").wait_for()
+			failed.get_by_text("did not accept the request").wait_for()
 			page.get_by_test_id("waiting").get_by_text("Create a new Note").wait_for()
 			failed.get_by_role("link").click()
 			page.locator("[data-testid=run][data-status=Failed]").wait_for()

@@ -24,6 +24,8 @@ class TestMailPage(PageTestCase):
 				self.deliver(inbox)
 				self.see_the_draft(page)
 				self.allow(page, postman)
+				model.script(text("Nothing to add."))
+				self.assign_and_run_again(page)
 				self.try_the_rule(page)
 
 	def set_up_mailbox(self, page, inbox: ImapServer, postman: Postman) -> None:
@@ -68,7 +70,13 @@ class TestMailPage(PageTestCase):
 	def see_the_draft(self, page) -> None:
 		"""Nobody asks for it: the server waits for mail."""
 		page.get_by_test_id("view-mails").click()
-		page.locator("[data-testid=mail-item][data-status=Done]").click(timeout=30_000)
+		item = page.locator("[data-testid=mail-item][data-status=Done]")
+		item.wait_for(timeout=30_000)
+		self.assertIn("Reply waiting", item.inner_text())
+		page.goto("/huf")
+		page.get_by_test_id("waiting").get_by_test_id("reply-item").wait_for()
+		page.goto("/huf/drafts")
+		page.get_by_test_id("drafts-replies").get_by_test_id("reply-item").click()
 		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
 		self.assertIn("may not send mail by itself", page.get_by_test_id("draft-reason").inner_text())
 		self.assertIn("Can I come on Friday?", page.get_by_test_id("mail-prompt").inner_text())
@@ -79,7 +87,7 @@ class TestMailPage(PageTestCase):
 		page.get_by_test_id("draft-text").fill("Yes, on Friday at nine.")
 		page.get_by_test_id("approve").click()
 		page.locator("[data-testid=draft][data-status=Sent]").wait_for()
-		page.locator("[data-kind=sent]").wait_for()
+		page.locator("[data-kind=queued]").wait_for()
 		deadline = 100
 		while not postman.mails and deadline:
 			page.wait_for_timeout(100)
@@ -89,6 +97,17 @@ class TestMailPage(PageTestCase):
 			(to, mail.get_content().strip()), (["anna@customer.example"], "Yes, on Friday at nine.")
 		)
 		self.assertEqual(mail["In-Reply-To"], "<made@customer.example>")
+
+	def assign_and_run_again(self, page) -> None:
+		page.get_by_test_id("assign").click()
+		page.get_by_test_id("assign-user").fill("Administrator")
+		page.get_by_test_id("link-choice").first.click()
+		page.get_by_test_id("assign-save").click()
+		page.locator("[data-kind=escalated]").wait_for()
+		page.get_by_test_id("turn").click()
+		page.locator("[data-kind=given_back]").wait_for()
+		page.get_by_test_id("run-again").click()
+		page.locator("[data-kind=run_again]").wait_for()
 
 	def try_the_rule(self, page) -> None:
 		page.goto("/huf/mail?view=rules")

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
-from huf.tests.model_server import ModelServer, error, text
+from huf.tests.model_server import ModelServer, error, tool_call
 
 KEY = "sk-of-the-test-9876543210"
 
@@ -74,7 +74,7 @@ class TestModelsPage(PageTestCase):
 		)
 		self.make("AI Model", model_name="zeta-0", provider="Zeta")
 		with ModelServer() as server, self.open_page("/huf/models") as page:
-			server.script(error(401, "Incorrect API key provided"), text("OK"))
+			server.script(error(401, "Incorrect API key provided"), tool_call("take_note", {"text": "OK"}))
 			page.get_by_test_id("add-model").click()
 			page.get_by_test_id("provider-Other").click()
 			page.get_by_test_id("connect").click()
@@ -82,6 +82,9 @@ class TestModelsPage(PageTestCase):
 			page.get_by_test_id("field-provider").fill("Zeta")
 			page.get_by_test_id("field-api_base").fill(server.base_url)
 			page.get_by_test_id("field-model").fill("zeta-1")
+			page.get_by_test_id("connect").click()
+			page.get_by_text("Enter API Key again").first.wait_for()
+			page.get_by_test_id("field-api_key").fill("sk-wrong")
 			page.get_by_test_id("connect").click()
 			page.get_by_text("refused the API key").wait_for()
 			page.get_by_test_id("field-api_key").fill(KEY)

@@ -44,6 +44,7 @@ class TestNewcomer(PageTestCase):
 				by("field-instructions"),
 				"You look after the to-dos. Say what is open, and add what is asked for.",
 			)
+			self.assertIn("A System Manager can create a DocType", by("maker-own").inner_text())
 			hand.choose(by("maker-doctype"), "ToDo")
 			hand.click(by("maker-create"))
 			hand.click(by("make-tools"))

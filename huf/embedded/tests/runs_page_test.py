@@ -2,6 +2,7 @@
 all.
 """
 
+from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, open_browser, say, sign_in
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
 
@@ -67,6 +68,23 @@ class TestRunsPage(PageTestCase):
 			page.get_by_test_id("run-item").nth(1).get_by_test_id("pick").check()
 			page.get_by_test_id("compare").click()
 			self.assertIn("took the same steps", page.get_by_test_id("compare-summary").inner_text())
+
+	def test_runs_are_searched_and_one_is_replayed(self):
+		with open_browser(self.server.url) as page:
+			self.open_list(page)
+			page.get_by_test_id("runs-search").fill("my open TODOS")
+			page.wait_for_function("() => document.querySelectorAll('[data-testid=run-item]').length === 1")
+			self.assertIn("text=my+open+TODOS", page.url)
+			page.get_by_test_id("runs-more-filters").click()
+			page.get_by_test_id("filter-user").fill("nobody@example.com")
+			page.get_by_test_id("filter-user").press("Enter")
+			page.get_by_test_id("runs-empty").wait_for()
+			self.assertEqual(faults_of(page), [])
+			page.get_by_test_id("filter-user").fill("Administrator")
+			page.get_by_test_id("filter-user").press("Enter")
+			page.get_by_test_id("run-item").get_by_role("link").click()
+			page.get_by_test_id("replay-run").click()
+			self.assertEqual(page.get_by_test_id("replayed").get_attribute("data-identical"), "true")
 
 	def test_filters_are_in_the_address_keys_lead_on_and_embedding_stays(self):
 		with open_browser(self.server.url) as page:

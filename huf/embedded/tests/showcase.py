@@ -38,6 +38,7 @@ PAGES = (
 	PageOf("chat", "/huf/chat/{conversation}", "run-footer"),
 	PageOf("drafts", "/huf/drafts/{draft}", "draft"),
 	PageOf("runs", "/huf/runs", "run-item"),
+	PageOf("costs", "/huf/costs", "costs"),
 	PageOf("run", "/huf/runs/{run}", "timeline"),
 	PageOf("compare", "/huf/runs/{run}/compare/{other}", "comparison"),
 	PageOf("triggers", "/huf/triggers", "trigger-item"),

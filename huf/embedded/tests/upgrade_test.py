@@ -51,4 +51,13 @@ class TestUpgrade(unittest.TestCase):
 				self.assertTrue(callable(frappe.get_attr(path)))
 			tool = frappe.get_doc("Agent Tool Function", "sales_report_tool")
 			tool.save()
-			self.assertEqual(tool.effect, "read")
+			self.assertEqual((tool.effect, tool.untrusted_result), ("read", 0))
+			undeclared = frappe.get_all(
+				"Agent Tool Function",
+				{"types": "Custom Function"},
+				["untrusted_result", "sensitive_parameters"],
+				order_by="tool_name asc",
+			)
+			self.assertEqual(
+				[(row.untrusted_result, row.sensitive_parameters) for row in undeclared], [(1, None)] * 2
+			)

@@ -69,7 +69,7 @@ def get_patient() -> str:
 	row = mail and frappe.db.get_value("Agent Mail", mail, ["sender", "prepared"], as_dict=True)
 	if not row:
 		return frappe.session.user
-	return frappe.parse_json(row.prepared or "{}").get("patient_email") or row.sender
+	return frappe.parse_json(row.prepared or "{}").get("patient_email", row.sender)
 
 
 def create_reservation(drug: str, branch: str | None, patient: str) -> dict:

@@ -5,7 +5,9 @@ from unittest.mock import patch
 
 import frappe
 
+from huf.ai.core.errors import UsageError
 from huf.ai.tools import registry
+from huf.api import agent as api
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_file, make_model, make_tool, make_user, unique
@@ -122,3 +124,36 @@ class TestAgentChat(FrontEndTestCase):
 					(answer.status_code, set(answer.json)), (status, {"error", "code", "suggestion"})
 				)
 		self.assertEqual(send("/agent/chat", method="POST", json={"message": "Hi"}).status_code, 403)
+
+
+class TestCreate(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		frappe.set_user(make_user("Huf Manager"))
+
+	def test_an_agent_is_created_with_its_tools_and_the_agents_that_it_may_call(self):
+		other = make_agent(description="Counts")
+		values = {"agent_name": unique("Agent"), "owner": "Guest", "total_run": 7}
+		made = api.create(values, {"ToDo": ["list", "create"]}, [other], needs_approval=True)
+		doc = frappe.get_doc("Agent", made["name"])
+		self.assertEqual((doc.owner, doc.total_run), (frappe.session.user, 0))
+		rows = [
+			(frappe.db.get_value("Agent Tool Function", row.tool, "types"), row) for row in doc.agent_tool
+		]
+		approval = [(types, row.requires_approval) for types, row in rows]
+		self.assertEqual(approval, [("Get List", 0), ("Create Document", 1), ("Run Agent", 0)])
+		tool = frappe.get_doc("Agent Tool Function", doc.agent_tool[2].tool)
+		self.assertEqual((tool.agent, tool.description), (other, "Counts"))
+		again = api.create({"agent_name": unique("Agent")}, agents=[other])
+		self.assertEqual(again["tools"], [tool.name])
+
+	def test_what_the_user_may_not_do_leaves_nothing_behind(self):
+		wrong = ({"doctypes": {"ToDo": ["burn"]}}, {"agents": '{"a": 1}'}, {"doctypes": '["ToDo"]'})
+		for given in wrong:
+			with self.subTest(given), self.assertRaises(UsageError):
+				api.create({"agent_name": "Never"}, **given)
+		frappe.set_user("Administrator")
+		frappe.set_user(make_user("Huf User"))
+		with self.assertRaises(frappe.PermissionError):
+			api.create({"agent_name": "Never"}, {"ToDo": ["list"]})
+		self.assertFalse(frappe.db.exists("Agent", "Never"))

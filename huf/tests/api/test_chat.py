@@ -37,6 +37,23 @@ class TestChat(SiteTestCase):
 		)
 		self.assertEqual(json.loads(events[-1]["data"])["status"], "Success")
 
+	def test_a_test_chat_is_not_among_the_chats(self):
+		with ModelServer() as server, acting_as(self.owner):
+			agent = self.make_agent_of(server)
+			server.script(text("Hello you."), text("Again."))
+			tried = self.last_event(chat.stream(agent, "Hi", is_test=True))["conversation"]
+			self.assertNotIn(tried, [each.name for each in chat.get_conversations()])
+			self.assertEqual(self.last_event(chat.stream(agent, "And?", tried))["conversation"], tried)
+			self.assertNotIn(tried, [each.name for each in chat.get_conversations()])
+
+	def make_agent_of(self, server) -> str:
+		with acting_as("Administrator"):
+			return make_agent(make_model(server))
+
+	def last_event(self, response) -> dict:
+		block = response.get_data(as_text=True).strip().split("\n\n")[-1]
+		return json.loads(dict(line.split(": ", 1) for line in block.split("\n"))["data"])
+
 	def test_nothing_is_done_before_the_stream_is_read(self):
 		"""Until then the request works with the same connection: it ends with a commit or a rollback."""
 		agent = make_agent()

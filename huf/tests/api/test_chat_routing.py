@@ -22,7 +22,7 @@ class RoutingTestCase(SiteTestCase):
 		doc.api_key, doc.api_secret = frappe.generate_hash(length=15), "secret-of-this-test"
 		doc.save()
 		self.headers = {"Authorization": f"token {doc.api_key}:secret-of-this-test"}
-		self.addCleanup(self.set_settings, router_agent=None, max_steps=10, enable_dynamic_escalation=1)
+		self.addCleanup(self.set_settings, router_agent=None, max_steps=8, enable_dynamic_escalation=1)
 
 	def set_settings(self, **values):
 		frappe.get_doc("Huf Settings").update(values).save()
@@ -175,11 +175,12 @@ class TestAgentRun(RoutingTestCase):
 		self.set_settings(max_steps=1)
 		with ModelServer() as server:
 			self.use_agent(server)
-			server.script(tool_call(self.tool, {}))
+			server.script(tool_call(self.tool, {}), text("One so far."))
 			answer = self.ask(RUN, self.BODY)
 		self.assertEqual((answer.status_code, answer.json["success"]), (200, False))
 		warning = "[WARNING: Max steps (1) reached. Response may be incomplete.]"
-		self.assertTrue(answer.json["result"].startswith(warning))
+		self.assertEqual(answer.json["result"], f"{warning}\n\nOne so far.")
+		self.assertEqual(answer.json["state"]["stepsCompleted"], 1)
 		self.assertEqual(answer.json["state"]["status"], "failed")
 
 	def test_a_tool_that_keeps_failing_ends_it_with_its_name(self):

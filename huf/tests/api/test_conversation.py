@@ -5,12 +5,11 @@ import base64
 import frappe
 
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
-from huf.ai.core.egress import UntrustedSource
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import enqueue_run
-from huf.ai.tools.taint import find_untrusted_sources
+from huf.ai.tools.taint import find_origins
 from huf.api import chat, conversation
 from huf.api.agent import get_agents
 from huf.tests.base import SiteTestCase
@@ -67,6 +66,66 @@ class TestConversation(SiteTestCase):
 		self.assertEqual(self.said(whole, self.owner), ["Paint the fence 100% green"])
 		self.assertEqual(self.said(self.name, self.owner), ["Paint the fence 100% green", "Then the door"])
 
+	def edit(self, name: str, run: str, words: str) -> dict:
+		version = conversation.edit(name, run)
+		said = self.say(words, version)
+		conversation.show(version)
+		return said
+
+	def test_versions_of_a_message_are_found_from_each_of_them_and_one_is_listed(self):
+		with acting_as(self.owner):
+			gate = self.edit(self.name, self.second["run"], "Then the gate")
+			roof = self.edit(gate["conversation"], gate["run"], "Then the roof")
+			names = [self.name, gate["conversation"], roof["conversation"]]
+			for place, name in enumerate(names):
+				(point,) = conversation.get_versions(name)
+				self.assertEqual((point["place"], point["conversations"]), (place, names))
+			self.assertEqual([row.name for row in chat.get_conversations()], [names[2]])
+			conversation.show(names[0])
+			self.assertEqual([row.name for row in chat.get_conversations()], [names[0]])
+		self.assertEqual(self.said(names[1], self.owner), ["Paint the fence 100% green", "Then the gate"])
+
+	def test_versions_of_an_earlier_and_a_later_message_stand_beside_each_other(self):
+		with acting_as(self.owner):
+			gate = self.edit(self.name, self.second["run"], "Then the gate")["conversation"]
+			first_in_gate = get_agent_chat_messages(gate)["messages"][0].run
+			wall = self.edit(gate, first_in_gate, "Paint the wall")["conversation"]
+			self.assertEqual(
+				[p["conversations"] for p in conversation.get_versions(wall)], [[self.name, wall]]
+			)
+			places = [(p["place"], p["conversations"]) for p in conversation.get_versions(gate)]
+		self.assertEqual(places, [(0, [self.name, wall]), (1, [self.name, gate])])
+
+	def test_a_version_in_which_nothing_was_sent_hides_nothing(self):
+		with acting_as(self.owner):
+			version = conversation.edit(self.name, self.second["run"])
+			self.assertEqual([row.name for row in chat.get_conversations()], [self.name])
+			self.assertEqual(conversation.get_versions(self.name), [])
+			self.assertEqual(self.said(version, self.owner), ["Paint the fence 100% green"])
+
+	def test_a_chat_is_deleted_with_its_versions_and_a_single_deletion_hides_none(self):
+		with acting_as(self.owner):
+			gate = self.edit(self.name, self.second["run"], "Then the gate")["conversation"]
+			roof = self.edit(self.name, self.second["run"], "Then the roof")["conversation"]
+			frappe.delete_doc("Agent Conversation", roof)
+			self.assertEqual([row.name for row in chat.get_conversations()], [gate])
+			chat.delete_conversation(gate)
+		self.assertEqual(frappe.get_all("Agent Conversation", {"owner": self.owner}), [])
+
+	def test_an_edit_in_another_user_s_chat_is_a_branch_and_a_shared_version_stays_listed(self):
+		with acting_as(self.owner):
+			conversation.share(self.name, self.other, write=True)
+		with acting_as(self.other):
+			branch = conversation.edit(self.name, self.second["run"])
+			self.assertEqual(conversation.get_versions(self.name), [])
+			self.assertEqual({row.name for row in chat.get_conversations()}, {self.name, branch})
+		with acting_as(self.owner):
+			self.edit(self.name, self.second["run"], "Then the gate")
+			self.assertEqual(len(chat.get_conversations()), 2)
+		with acting_as(self.other):
+			self.assertIn(self.name, {row.name for row in chat.get_conversations()})
+			self.assertEqual(conversation.get_versions(self.name), [])
+
 	def test_what_is_still_to_be_answered_stays_behind(self):
 		with acting_as(self.owner):
 			enqueue_run(AgentRequest(self.agent, "A secret", self.owner, self.name, channel="chat"))
@@ -99,6 +158,9 @@ class TestConversation(SiteTestCase):
 				lambda: conversation.share(self.name, self.other),
 				lambda: conversation.unshare(self.name, self.other),
 				lambda: conversation.get_shares(self.name),
+				lambda: conversation.edit(self.name, self.first["run"]),
+				lambda: conversation.show(self.name),
+				lambda: conversation.get_versions(self.name),
 			):
 				with self.assertRaises(frappe.PermissionError):
 					call()
@@ -109,6 +171,7 @@ class TestConversation(SiteTestCase):
 				"doctype": "Agent Tool Call",
 				"run": self.first["run"],
 				"tool": make_tool("GET", base_url="https://example.com"),
+				"origin": "web example.com",
 				"effect": "external",
 				"status": "Success",
 				"step": 1,
@@ -117,7 +180,7 @@ class TestConversation(SiteTestCase):
 		with acting_as(self.owner):
 			branch = conversation.branch(self.name, self.first["run"])
 			run = self.say("Go on", branch)["run"]
-		self.assertEqual(find_untrusted_sources(run), {UntrustedSource.WEB})
+		self.assertEqual(find_origins(run), ("web example.com",))
 
 	def test_a_reader_reads_and_writes_nothing_until_it_is_allowed(self):
 		with acting_as(self.owner):

@@ -10,13 +10,15 @@ from ag_ui.core import Event
 from pydantic import TypeAdapter
 
 from huf.ai.chat import approvals
+from huf.ai.runs import queue
 from huf.ai.runs.queue import work_on
 from huf.tests.api.test_agent import FrontEndTestCase
 from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.doctypes import make_order
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool
 from huf.tests.http import post
-from huf.tests.model_server import error, text, tool_call
+from huf.tests.model_server import call, error, text, tool_call, tool_calls
 
 
 def read_events(response) -> list[dict]:
@@ -90,9 +92,13 @@ class TestStream(FrontEndTestCase):
 		self.assertEqual(
 			[kind for before, kind in zip([None, *kinds], kinds, strict=False) if kind != before],
 			["RUN_STARTED", "STATE_SNAPSHOT", *text_message]
-			+ ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "STATE_DELTA", "TOOL_CALL_RESULT"]
-			+ [*text_message, "RUN_FINISHED"],
+			+ ["STATE_DELTA", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "STATE_DELTA"]
+			+ ["TOOL_CALL_RESULT", *text_message, "STATE_DELTA", "RUN_FINISHED"],
 		)
+		snapshot = next(each["snapshot"]["huf"] for each in events if each["type"] == "STATE_SNAPSHOT")
+		patches = [each["delta"][0] for each in events if each["type"] == "STATE_DELTA"]
+		steps = [each["value"] for each in patches if each["path"] == "/huf/current_step"]
+		self.assertEqual([snapshot["current_step"], *steps], ["plan", "execute", "validate"])
 		self.assertEqual(
 			(events[0]["threadId"], events[0]["runId"], events[0]["protocolVersion"]), ("t1", "r1", "1.0")
 		)
@@ -157,7 +163,7 @@ class TestInterrupts(DraftTestCase):
 		"""Resume, with a worker that takes the run up at once."""
 		self.server.script(*turns)
 		entry = {"interruptId": name or self.interrupt["id"], "status": status, "payload": payload}
-		with patch.object(approvals, "enqueue_work", work_on):
+		with patch.object(queue, "enqueue_work", work_on):
 			return self.stream(resume=[entry])
 
 	def kinds(self, events) -> list[str]:
@@ -177,6 +183,29 @@ class TestInterrupts(DraftTestCase):
 		self.assertEqual((kinds.count("TOOL_CALL_START"), kinds.count("TOOL_CALL_RESULT")), (0, 1))
 		self.assertEqual("".join(e["delta"] for e in events if e["type"] == "TEXT_MESSAGE_CONTENT"), "Done.")
 		self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "new")
+
+	def test_two_changes_of_a_turn_are_two_interrupts_that_are_answered_together(self):
+		other = make_order(note="old")
+		changes = [
+			call(self.update, {"name": name, "values": {"note": "new"}})
+			for name in (self.order.name, other.name)
+		]
+		self.server.script(tool_calls(changes))
+		events = self.stream(("user", "Change both"), thread="t2")
+		interrupts = events[-1]["outcome"]["interrupts"]
+		self.assertEqual(self.kinds(events).count("TOOL_CALL_START"), 2)
+		self.assertEqual(len({each["toolCallId"] for each in interrupts}), 2)
+		entries = [
+			{"interruptId": each["id"], "status": "resolved", "payload": {"approved": True}}
+			for each in interrupts
+		]
+		self.server.script(text("Both."))
+		with patch.object(queue, "enqueue_work", work_on):
+			events = self.stream(resume=entries, thread="t2")
+		self.assertEqual(
+			(self.kinds(events).count("TOOL_CALL_START"), events[-1]["result"]["response"]), (0, "Both.")
+		)
+		self.assertEqual(frappe.db.get_value(other.doctype, other.name, "note"), "new")
 
 	def test_a_no_is_read_by_the_agent(self):
 		for refusal in ({"payload": {"approved": False, "reason": "Too dear"}}, {"status": "cancelled"}):
@@ -210,6 +239,6 @@ class TestInterrupts(DraftTestCase):
 		}
 		answer = post("/copilotkit/action", json=body, headers=self.headers)
 		self.assertEqual((answer.status_code, answer.json["status"]), (202, "Waiting"))
-		with patch.object(approvals, "enqueue_work", work_on):
+		with patch.object(queue, "enqueue_work", work_on):
 			approvals.approve_call(answer.json["draft"]["draft"], answer.json["draft"]["digest"])
 		self.assertEqual(frappe.db.get_value(self.order.doctype, self.order.name, "note"), "x")

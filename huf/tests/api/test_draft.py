@@ -15,7 +15,7 @@ from huf.tests.contract.connections import together
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool, make_user
 from huf.tests.http import send
-from huf.tests.model_server import text, tool_call
+from huf.tests.model_server import text, tool_call, tool_calls
 
 
 class TestAccess(DraftTestCase):
@@ -56,6 +56,22 @@ class TestAccess(DraftTestCase):
 		frappe.db.set_value("Agent Draft", self.name, "tool", "gone")
 		with acting_as(self.approver):
 			self.assertIsNone(get_draft(self.name)["parameters"])
+
+	def test_one_draft_comes_with_the_others_of_its_turn_and_what_the_model_said(self):
+		look = self.change("newer")
+		second = {**look.message["tool_calls"][0], "id": "c2"}
+		changes = [
+			{**second, "id": "c1"},
+			{**second, "function": self.change("x").message["tool_calls"][0]["function"]},
+		]
+		result = self.start(tool_calls(changes, content="I change it twice."))
+		with acting_as(self.approver):
+			shown = get_draft(result["drafts"][1]["draft"])
+		self.assertEqual(shown["text"], "I change it twice.")
+		self.assertEqual(
+			[each["draft"] for each in shown["turn"]], [each["draft"] for each in result["drafts"]]
+		)
+		self.assertTrue(all(each["may_answer"] and each["parameters"] for each in shown["turn"]))
 
 	def test_only_the_approver_and_managers_may_answer(self):
 		for user in (self.user, self.other, "Guest"):

@@ -2,27 +2,116 @@
 
 import frappe
 
-from huf.ai.core.errors import UsageError
 from huf.ai.providers.price_table import find_price, list_chat_models
 from huf.api import model
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import SECRET, make_model, make_user, unique
-from huf.tests.model_server import ModelServer, error, text
+from huf.tests.factories import SECRET, make_agent, make_model, make_user, unique
+from huf.tests.model_server import ModelServer, error, text, tool_call
 
 
 class TestModels(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.addCleanup(self.set_default, frappe.db.get_single_value("Huf Settings", "default_model"))
+
+	def set_default(self, name: str | None):
+		"""The first model becomes the default, also of other tests."""
+		frappe.db.rollback()
+		frappe.set_user("Administrator")
+		frappe.db.set_single_value("Huf Settings", "default_model", name)
+		frappe.db.commit()
+
+	def connect(self, server: ModelServer, *args, **values) -> str:
+		server.script(tool_call("take_note", {"text": "OK"}))
+		result = model.connect(*args, **values)
+		self.assertTrue(result["ok"], result)
+		return result["model"]
+
 	def test_a_provider_and_its_model_are_stored_in_one_step_and_kept(self):
 		provider, name = unique("Provider"), unique("model")
-		base = "http://127.0.0.1:9/v1"
-		self.assertEqual(model.connect(provider, name, SECRET, base), name)
-		model.connect(provider, name, api_key=f"{SECRET}-new")
+		with ModelServer() as server:
+			base = server.base_url
+			self.assertEqual(self.connect(server, provider, name, SECRET, base), name)
+			self.connect(server, provider, name, api_key=f"{SECRET}-new")
+			self.assertEqual(server.headers[-1]["authorization"], f"Bearer {SECRET}-new")
 		doc = frappe.get_doc("AI Provider", provider)
 		self.assertEqual((doc.get_password("api_key"), doc.api_base), (f"{SECRET}-new", base))
-		self.assertRaises(UsageError, model.connect, unique("Another"), name)
 		listed = model.get_models()
 		row = next(row for row in listed["models"] if row["name"] == name)
-		self.assertEqual((row["provider"], row["price"]), (provider, None))
+		free = {"input": 0.0, "output": 0.0, "cached": 0.0}
+		self.assertEqual((row["provider"], row["price"]), (provider, free))
 		self.assertNotIn(SECRET, str(listed))
+
+	def test_nothing_is_stored_before_the_test_passes(self):
+		provider, name = unique("Provider"), unique("model")
+		default = frappe.db.get_single_value("Huf Settings", "default_model")
+		with ModelServer() as server:
+			server.script(error(401, "no"))
+			failed = model.connect(provider, name, SECRET, server.base_url)
+		self.assertEqual((failed["ok"], "refused the API key" in failed["error"]), (False, True))
+		self.assertIsNone(frappe.db.exists("AI Provider", provider))
+		self.assertIsNone(frappe.db.exists("AI Model", name))
+		self.assertEqual(frappe.db.get_single_value("Huf Settings", "default_model"), default)
+
+	def test_what_a_library_says_stands_behind_the_words_for_people(self):
+		failed = model.connect(unique("Provider"), unique("model"), SECRET, "http://127.0.0.1:9/v1")
+		words, _mark, details = failed["error"].partition("\nDetails: ")
+		self.assertIn("Check the Address of", words)
+		self.assertNotIn("API Base", failed["error"])
+		self.assertNotRegex(words, "ssl|Connect|127.0.0.1")
+		self.assertIn("onnect", details)
+
+	def test_a_stored_key_is_not_tried_at_another_address(self):
+		provider, name = unique("Provider"), unique("model")
+		with ModelServer() as server, ModelServer() as other:
+			self.connect(server, provider, name, SECRET, server.base_url)
+			with self.assertRaisesRegex(frappe.ValidationError, "Enter API Key again"):
+				model.connect(provider, name, api_base=other.base_url)
+			self.assertEqual(other.requests, [])
+
+	def test_one_model_name_exists_under_two_providers(self):
+		first, second, name = unique("First"), unique("Second"), unique("model")
+		with ModelServer() as server:
+			one = self.connect(server, first, name, SECRET, server.base_url)
+			other = self.connect(server, second, name, SECRET, server.base_url)
+			self.assertEqual(self.connect(server, second, name), other)
+			self.assertEqual((one, other), (name, f"{second}/{name}"))
+			server.script(tool_call("take_note", {"text": "OK"}))
+			self.assertTrue(model.check(other)["ok"])
+			self.assertEqual({body["model"] for body in server.requests}, {name})
+		agent = frappe.get_doc("Agent", make_agent(one))
+		self.assertEqual(agent.provider, first)
+		agent.update({"provider": second}).save()
+		self.assertEqual((agent.model, agent.provider), (other, second))
+		agent.update({"model": one}).save()
+		self.assertEqual((agent.model, agent.provider), (one, first))
+
+	def test_a_record_of_a_name_that_another_provider_has_is_named_by_both(self):
+		first, second = (frappe.get_doc("AI Model", make_model_on(None)) for _ in range(2))
+		values = {"doctype": "AI Model", "model_name": first.name, "provider": second.provider}
+		doc = frappe.get_doc(values).insert()
+		self.assertEqual((doc.name, doc.model_id), (f"{second.provider}/{first.name}", first.name))
+		self.assertRaises(frappe.DuplicateEntryError, frappe.get_doc(values).insert)
+
+	def test_an_agent_s_provider_that_lacks_its_model_is_refused(self):
+		name = make_model_on(None)
+		agent = frappe.get_doc("Agent", make_agent(name))
+		other = frappe.db.get_value("AI Model", make_model_on(None), "provider")
+		message = f"is of {agent.provider}, not of {other}. Choose a model of {other}."
+		with self.assertRaisesRegex(frappe.ValidationError, message):
+			agent.update({"provider": other}).save()
+		agent.reload()
+		agent.update({"model": None}).save()
+		self.assertIsNone(agent.provider)
+		with self.assertRaisesRegex(frappe.ValidationError, "Choose a model of"):
+			agent.update({"provider": other}).save()
+
+	def test_a_server_lists_its_own_models(self):
+		with ModelServer() as server:
+			server.models = ["small", "large", "text-embed"]
+			self.assertEqual(model.list_server_models(f"{server.base_url}/", SECRET), ["small", "large"])
+		self.assertEqual(model.list_server_models("http://127.0.0.1:9/v1"), [])
+		self.assertEqual(model.list_server_models("file:///etc"), [])
 
 	def test_only_who_may_set_models_up_does(self):
 		name = make_model_on(None)
@@ -31,16 +120,33 @@ class TestModels(SiteTestCase):
 		for function, *given in asks:
 			self.assertRaises(frappe.PermissionError, function, *given)
 
-	def test_a_model_is_asked_for_one_word_or_says_what_is_wrong(self):
+	def test_a_model_is_asked_to_call_a_tool_or_says_what_is_wrong(self):
 		with ModelServer() as server:
-			server.script(text("OK"), error(401, f"bad key {SECRET}"))
+			server.script(tool_call("take_note", {"text": "OK"}), error(401, f"bad key {SECRET}"))
 			name = make_model_on(server)
 			self.assertEqual((tried := model.check(name))["ok"], True, tried)
-			self.assertEqual(tried["said"], "OK")
-			self.assertEqual(server.requests[0]["max_tokens"], 16)
+			self.assertEqual((tried["tool_calls"], tried["note"]), ("Native", ""))
+			self.assertEqual(server.requests[0]["max_tokens"], 64)
 			refused = model.check(name)
 		self.assertIn("refused the API key", refused["error"])
 		self.assertNotIn(SECRET, refused["error"])
+		row = frappe.get_doc("AI Model", name)
+		self.assertEqual((row.tool_calls, row.without_tool_calls, row.ask_before_writes), ("Native", 0, 0))
+		self.assertTrue(row.checked_at)
+
+	def test_a_model_that_ignores_tools_gets_the_planner_and_it_is_said(self):
+		plan = text('{"tool": "take_note", "arguments": {"text": "OK"}}')
+		for answer, found in ((plan, "By schema"), (text("I am a plan."), "None")):
+			with self.subTest(found), ModelServer(strict=False) as server:
+				server.script(text("OK"), answer, text("Noted."))
+				name = make_model_on(server)
+				tried = model.check(name)
+				self.assertEqual((tried["ok"], tried["said"], tried["tool_calls"]), (True, "OK", found))
+				self.assertIn("now use the planner", tried["note"])
+				row = frappe.get_doc("AI Model", name)
+				self.assertEqual(
+					(row.tool_calls, row.without_tool_calls, row.ask_before_writes), (found, 1, 1)
+				)
 
 	def test_the_table_knows_prices_and_names(self):
 		self.assertEqual(find_price("OpenAI", "gpt-4o-mini")["input"], 0.15)

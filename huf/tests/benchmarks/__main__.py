@@ -17,8 +17,11 @@ BENCHMARKS = (
 	"streaming",
 	"knowledge",
 	"search",
+	"mcp",
 	"ui",
 )
+ON_DEMAND = ("agentdojo",)
+"""Need a package that Huf does not."""
 
 
 def main(names: list[str]) -> None:

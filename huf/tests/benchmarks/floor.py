@@ -22,6 +22,7 @@ from huf.ai.providers.direct_path_check import find_direct_path
 from huf.ai.providers.litellm import load
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.ai.runs.provider import RunProvider
+from huf.ai.tools.registry import tool
 from huf.api.wire.sse import encode_events
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
@@ -39,6 +40,7 @@ MANY_AIMS = (0.41, 1.03)
 SYSTEM = {"role": "system", "content": "You are an agent under test."}
 
 
+@tool()
 def look(n: int) -> str:
 	"""The tool: it costs nothing, and what it gives is new each time."""
 	return f"found {n}"

@@ -3,6 +3,8 @@
 from contextvars import copy_context
 
 import frappe
+from frappe.utils import get_datetime, get_url, nowdate
+from frappe.utils.password import get_encryption_key
 
 from huf.tests.base import SiteTestCase
 
@@ -29,3 +31,19 @@ class TestLocal(SiteTestCase):
 
 		self.assertIs(copy_context().run(detach), frappe.local.db)
 		self.assertFalse(hasattr(frappe.local, "huf_test"))
+
+
+class TestAddress(SiteTestCase):
+	def test_the_site_s_address_is_the_configured_one(self):
+		before = frappe.local.conf.host_name
+		self.addCleanup(frappe.local.conf.__setitem__, "host_name", before)
+		frappe.local.conf["host_name"] = "https://erp.example.com"
+		self.assertEqual(get_url("/huf/drafts"), "https://erp.example.com/huf/drafts")
+
+	def test_the_site_s_key_stays_and_is_long_enough_to_derive_others(self):
+		self.assertEqual(get_encryption_key(), get_encryption_key())
+		self.assertEqual(get_encryption_key(), frappe.conf.encryption_key)
+		self.assertGreaterEqual(len(get_encryption_key()), 32)
+
+	def test_the_day_is_a_date_as_text(self):
+		self.assertEqual(str(get_datetime(nowdate()).date()), nowdate())

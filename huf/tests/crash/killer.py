@@ -1,7 +1,9 @@
 """A process that forks workers and has them killed: `python -m huf.tests.crash.killer SITE SITES_PATH`.
 
-Reads one JSON object a line: {"run", "kill_at" (number of a commit, 0: let it live), "when" ("before" or
-"after"), "later" (seconds by which this worker's clock is ahead)}; answers each with {"commits", "killed"}.
+Reads one JSON object a line: {"run" (or "undo" and "digest"), "kill_at" (number of a commit, 0: let it
+live), "when" ("before" or "after"), "later" (seconds by which this worker's clock is ahead)}; answers each
+with {"commits", "killed"}. With "request" (arguments of werkzeug's test client) instead of "run" it is a web
+worker that is killed.
 It has one thread and has imported what a worker needs, so that a worker is a fork away.
 """
 
@@ -25,6 +27,7 @@ def preload() -> None:
 
 	huf.embedded.install()
 	import huf.ai.agents.tool_factory
+	import huf.ai.mcp_server.http
 	import huf.ai.runs.queue
 	from huf.ai.providers import litellm
 
@@ -54,16 +57,36 @@ def work(site: str, sites_path: str, order: dict, there: int) -> None:
 	frappe.init(site, sites_path=sites_path)
 	frappe.connect()
 	frappe.flags.in_test = True
-	commits = count_commits(frappe.db, order)
-	from huf.ai.runs.queue import work_on
+	# A request connects by itself; tools of a run that read side by side have connections that do not count.
+	commits = count_commits(type(frappe.db) if "request" in order else frappe.db, order)
+	if request := order.get("request"):
+		serve(site, sites_path, request)
+		os.write(there, str(commits[0]).encode())
+		return
+	if "undo" in order:
+		from huf.ai.undo.undo import Scope, apply_undo
 
-	work_on(order["run"], now_datetime() + timedelta(seconds=order["later"]))
+		apply_undo(Scope((order["undo"],)), order["digest"])
+	else:
+		from huf.ai.runs.queue import work_on
+
+		work_on(order["run"], now_datetime() + timedelta(seconds=order["later"]))
 	frappe.db.commit()
 	os.write(there, str(commits[0]).encode())
 
 
+def serve(site: str, sites_path: str, request: dict) -> None:
+	import frappe.app
+	from werkzeug.test import Client
+
+	frappe.app._site, frappe.app._sites_path = site, sites_path
+	response = Client(frappe.app.application).open(**request)
+	response.get_data()
+	response.close()
+
+
 def count_commits(database, order: dict) -> list[int]:
-	"""Count the database's commits, and die at the one that was ordered."""
+	"""Count the commits of a connection, or of a class of them, and die at the one that was ordered."""
 	seen, commit = [0], database.commit
 
 	def counted(*args, **kwargs):

@@ -82,9 +82,9 @@ class TestCrash(SiteTestCase):
 		"""
 		self.shop.keys.clear()
 		session = frappe.generate_hash(length=8)
-		request = AgentRequest(
-			self.agent, "Do the work", "Administrator", channel="crash", external_id=session
-		)
+		# After the order's answer, which is outside content, a mail goes unasked only as the person named it.
+		prompt = "Do the work, and mail anna@example.com: crash mail"
+		request = AgentRequest(self.agent, prompt, "Administrator", channel="crash", external_id=session)
 		frappe.db.rollback()
 		run = start_run(request, RunStatus.QUEUED).name
 		before = business_state()

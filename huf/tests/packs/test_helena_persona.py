@@ -85,12 +85,14 @@ class TestPersona(HelenaTestCase):
 		self.assertTrue(all(e.data["is_own"] for e in events if e.kind is EventKind.PROGRESS))
 
 	def test_after_five_steps_inline_she_offers_to_go_on_in_the_background(self):
-		result = self.ask("Such", *(self.read(number) for number in range(5)))
+		result = self.ask("Such", *(self.read(number) for number in range(5)), text("Bisher nichts."))
 		self.assertEqual((result.stop_reason.value, result.steps), ("max_steps", 5))
 		self.assertTrue(result.response.endswith(OFFER), result.response)
 
 	def test_in_the_background_she_has_twenty_steps_and_offers_nothing(self):
-		result = self.ask("Such", *(self.read(number) for number in range(20)), mode=Mode.BACKGROUND)
+		result = self.ask(
+			"Such", *(self.read(number) for number in range(20)), text("Nichts."), mode=Mode.BACKGROUND
+		)
 		self.assertEqual((result.stop_reason.value, result.steps), ("max_steps", 20))
 		self.assertNotIn(OFFER, result.response)
 

@@ -77,5 +77,5 @@ class TestWebAssistant(ShippedPackCase):
 
 	def test_its_steps_are_counted(self):
 		again = [tool_call("extract_text", {"content": f"Text {place}"}) for place in range(8)]
-		result, _ = self.ask("Read all of this", *again)
+		result, _ = self.ask("Read all of this", *again, text("Half of it is read."))
 		self.assertTrue(result["response"].startswith("[WARNING: Max steps (8) reached."), result["response"])

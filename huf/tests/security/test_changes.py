@@ -36,14 +36,14 @@ class TestChanges(SiteTestCase):
 
 	@stricter_than_frappe
 	def test_a_document_sent_whole_is_judged_as_it_is_stored(self):
-		name = self.create(self.owner, "ToDo", description="mine")
+		name = self.create(self.owner, "ToDo", description="mine", assigned_by=self.owner.user)
 		doc = {"doctype": "ToDo", "name": name, "allocated_to": self.other.user, "owner": self.other.user}
 		doc["modified"] = str(frappe.db.get_value("ToDo", name, "modified"))
 		answer = self.other.send("/api/method/frappe.client.submit", "POST", json={"doc": json.dumps(doc)})
 		self.assertEqual(answer.status_code, 403, answer.text)
 
 	def test_the_owner_changes_and_hands_on_a_document(self):
-		name = self.create(self.owner, "ToDo", description="mine")
+		name = self.create(self.owner, "ToDo", description="mine", assigned_by=self.owner.user)
 		values = {"allocated_to": self.other.user}
 		answer = self.owner.send(f"/api/resource/ToDo/{name}", "PUT", json=values)
 		self.assertEqual(answer.status_code, 200, answer.text)
@@ -58,7 +58,7 @@ class TestChanges(SiteTestCase):
 		refused = manager.send("/api/resource/AI Provider", "POST", json={**values, **hiding})
 		honest = manager.send("/api/resource/AI Provider", "POST", json=values)
 		self.assertEqual(refused.status_code, honest.status_code)
-		name = self.create(self.owner, "ToDo", description="mine")
+		name = self.create(self.owner, "ToDo", description="mine", assigned_by=self.owner.user)
 		answer = self.other.send(
 			f"/api/resource/ToDo/{name}", "PUT", json={"check_permission": "x", "has_permission": "x"}
 		)
@@ -79,7 +79,8 @@ class TestChanges(SiteTestCase):
 	@stricter_than_frappe
 	def test_state_of_the_runtime_is_not_taken_from_a_request(self):
 		for key, value in (("flags", {"ignore_permissions": True}), ("_action", "cancel"), ("__islocal", 0)):
-			answer = self.owner.send("/api/resource/ToDo", "POST", json={"description": "x", key: value})
+			values = {"description": "x", "assigned_by": self.owner.user, key: value}
+			answer = self.owner.send("/api/resource/ToDo", "POST", json=values)
 			self.assertEqual(answer.status_code, 200, answer.text)
 			self.assertNotIn(key, answer.json["data"])
 			self.assertTrue(frappe.db.exists("ToDo", answer.json["data"]["name"]))

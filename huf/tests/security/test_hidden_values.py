@@ -8,6 +8,8 @@ import frappe
 from huf.tests.base import SiteTestCase
 from huf.tests.security.clients import Client, give_api_key, stricter_than_frappe
 
+PRIVATE_TEXTS = (("Agent Run", "prompt"), ("Agent Conversation", "title"), ("Agent Message", "content"))
+
 
 class TestHiddenValues(SiteTestCase):
 	@classmethod
@@ -15,7 +17,7 @@ class TestHiddenValues(SiteTestCase):
 		super().setUpClass()
 		cls.owner, cls.other, cls.manager = Client("Huf User"), Client("Huf User"), Client("System Manager")
 		cls.secret = frappe.generate_hash(length=12)
-		todo = {"description": cls.secret}
+		todo = {"description": cls.secret, "assigned_by": cls.owner.user}
 		cls.name = cls.owner.send("/api/resource/ToDo", "POST", json=todo).json["data"]["name"]
 		cls.key = give_api_key("Administrator").partition(":")[0]
 		cls.addClassCleanup(cls.take_key_away)
@@ -33,6 +35,15 @@ class TestHiddenValues(SiteTestCase):
 	def rows(self, client: Client, doctype: str, **arguments):
 		query = urlencode({key: json.dumps(value).strip('"') for key, value in arguments.items()})
 		return client.send(f"/api/resource/{doctype}?{query}")
+
+	def test_a_range_of_texts_finds_nothing_of_others(self):
+		"""Frappe 15 loses the upper bound of such a filter, and reads the user's condition in its place."""
+		for doctype, fieldname in PRIVATE_TEXTS:
+			frappe.new_doc(doctype, **{fieldname: self.secret}).insert(ignore_mandatory=True)
+			frappe.db.commit()
+			filters = {fieldname: ["between", [self.secret, self.secret]]}
+			with self.subTest(doctype):
+				self.assertFalse(self.rows(self.other, doctype, filters=filters).json.get("data"))
 
 	@stricter_than_frappe
 	def test_a_filter_that_fits_a_foreign_document_is_answered_like_one_that_fits_none(self):

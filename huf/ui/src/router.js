@@ -28,6 +28,7 @@ export const routes = [
 	page("/runs", "runs", "runs", () => import("./runs/RunsPage.vue")),
 	page("/runs/:name", "run", "runs", () => import("./runs/RunPage.vue")),
 	page("/runs/:name/compare/:other", "compare", "runs", () => import("./runs/ComparePage.vue")),
+	page("/costs", "costs", "costs", () => import("./costs/CostsPage.vue")),
 	page("/drafts/:name?", "drafts", "drafts", () => import("./drafts/DraftsPage.vue")),
 	page("/knowledge", "knowledge", "knowledge", () => import("./knowledge/KnowledgePage.vue")),
 	page("/triggers", "triggers", "triggers", () => import("./triggers/TriggersPage.vue")),
@@ -44,6 +45,7 @@ export const routes = [
 	page("/tools/:name", "tool", "tools", () => import("./tools/ToolPage.vue")),
 	page("/models", "models", "models", () => import("./models/ModelsPage.vue")),
 	page("/settings", "settings", "settings", () => import("./settings/SettingsPage.vue")),
+	page("/profile", "profile", "settings", () => import("./settings/ProfilePage.vue")),
 	record("/models/:name", "model", "models", "AI Model"),
 	record("/providers/:name", "provider", "models", "AI Provider"),
 	page("/records", "doctypes", "records", () => import("./records/DoctypesPage.vue")),
@@ -57,8 +59,8 @@ export const router = createRouter({ history: createWebHistory("/huf"), routes }
 
 /** The embedding of a page (?embed=1) survives every step inside it. */
 router.beforeEach((to, from) => {
-	if (from.query.embed && !to.query.embed)
-		return { ...to, query: { ...to.query, embed: from.query.embed }, replace: true };
+	const { embed, test } = from.query;
+	if (embed && !to.query.embed) return { ...to, query: { ...to.query, embed, test }, replace: true };
 });
 
 /** A page could not be fetched: the site cannot be reached, or has been renewed since this one was opened. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gistOf, headlineOf, isLong, readDifference } from "../src/lib/drafts.ts";
+import { gistOf, headlineOf, isLong, readDifference, groupByTurn } from "../src/lib/drafts.ts";
 
 const field = (fieldname, before, after, more = {}) => ({ fieldname, label: "", before, after, ...more });
 const change = (action, doctype, name, more = {}) => ({
@@ -64,7 +64,7 @@ test("a name that is only given when it is done is not shown", () => {
 test("of a request the parts that say something are shown", () => {
 	const request = { method: "POST", url: "https://shop/orders", headers: {}, body: { item: 1 } };
 	assert.deepEqual(readDifference({ difference: { request } }).request, {
-		line: "POST https://shop/orders",
+		line: "POST https://shop/orders", isUntried: false,
 		parts: [{ key: "body", value: { item: 1 } }],
 	});
 	const call = { tool: "run_code", arguments: { code: "1" } };
@@ -94,4 +94,9 @@ test("the gist of a draft is one line of what would be", () => {
 
 test("only long texts and those of several lines stand below one another", () => {
 	assert.deepEqual(["short", "a\nb", "x".repeat(61), 12, null].map(isLong), [false, true, true, false, false]);
+});
+
+test("the changes of one turn stand together in the list", () => {
+	const drafts = [{ run: "R1", step: 1 }, { run: "R2", step: 1 }, { run: "R1", step: 1 }, { run: "R1", step: 2 }];
+	assert.deepEqual(groupByTurn(drafts).map((turn) => turn.length), [2, 1, 1]);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isSafeImage, isSafeLink, newCache, toBlocks } from "../src/lib/markdown.ts";
+import { richText } from "../src/lib/richText.ts";
 
 const html = (text) =>
 	toBlocks(text, (made) => made)
@@ -129,4 +130,49 @@ test("of a long text that grows only the end is read again", () => {
 	toBlocks(text, (part) => part, cache);
 	assert.ok(cache.end > text.length - 100);
 	assert.equal(toBlocks(`${text}One more.`, (part) => part, cache).length, 501);
+});
+
+const rich = (text) =>
+	toBlocks(text, (made) => made, newCache(richText))
+		.map((block) => block.html)
+		.join("");
+
+test("task lists say whether a task is done, without a form field", () => {
+	const made = html("- [x] Call Anna\n- [ ] Order toner");
+	assert.doesNotMatch(made, /<input/);
+	assert.match(made, /role="img" aria-label="[^"]+">☑<\/span> Call Anna/);
+	assert.match(made, />☐<\/span> Order toner/);
+});
+
+test("code is coloured in a language that is known, and escaped in any", () => {
+	assert.match(rich("```python\nreturn '<b>'\n```"), /hljs-keyword">return<\/span> <span class="hljs-string">&#x27;&lt;b&gt;/);
+	for (const language of ["", "nosuch", "<script>"]) {
+		assert.match(rich(`\`\`\`${language}\n<b>\n\`\`\``), /<code>&lt;b&gt;<\/code>/, language);
+	}
+	assert.doesNotMatch(html("```python\nreturn 1\n```"), /hljs/);
+});
+
+test("formulas become MathML, and are shown as written until their renderer is there", () => {
+	for (const text of ["so $a^2$ is", "so \\(a^2\\) is"]) {
+		assert.match(rich(text), /<math[\s\S]*<msup>/, text);
+		assert.match(html(text), /<code>.*a\^2.*<\/code>/, text);
+	}
+	for (const text of ["$$\n\\frac{1}{2}\n$$", "\\[\\frac{1}{2}\\]"]) assert.match(rich(text), /display="block"[\s\S]*<mfrac>/, text);
+	assert.doesNotMatch(rich("$a$"), /annotation|href/);
+	assert.match(rich("$\\href{javascript:alert(1)}{x}$"), /<math/);
+	assert.doesNotMatch(rich("$\\href{javascript:alert(1)}{x}$"), /href="/);
+});
+
+test("amounts of money are not formulas", () => {
+	for (const text of ["from $5 to $10", "$ 5 and 6$", "costs $3, or $4", "`$a$`", "US$5 and US$7"]) {
+		assert.doesNotMatch(rich(text), /<math/, text);
+	}
+});
+
+test("a growing text is read the same in pieces as at once, also with formulas and code", () => {
+	const text = "Given $x$:\n\n$$\ny = x^2\n$$\n\n```js\nconst a = 1;\n```\n\n- [x] done\n";
+	const cache = newCache(richText);
+	let blocks = [];
+	for (let end = 1; end <= text.length; end++) blocks = toBlocks(text.slice(0, end), (made) => made, cache);
+	assert.equal(blocks.map((block) => block.html).join(""), rich(text));
 });

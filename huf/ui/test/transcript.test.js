@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
 	answerText,
 	applyEvent,
+	blocksOf,
 	buildTurns,
 	joinTurns,
 	keepShown,
@@ -266,4 +267,26 @@ test("what was read again keeps its place on the page, and what the reader has o
 	assert.deepEqual(again.map((turn) => turn.key), ["u1", "a1", "later"]);
 	assert.equal(again[0].rewording, "Good day");
 	assert.equal(again[1].parts[0].isOpened, true);
+});
+
+test("drafts of one turn are one card, of another turn another", () => {
+	const turn = newAgentTurn("t", "R1");
+	for (const [id, step] of [["1", 1], ["2", 1], ["3", 2]])
+		applyEvent(turn, "draft_created", draftOf(id, "Pending", { step, arguments: {}, effect: "write" }));
+	const blocks = blocksOf(turn.parts);
+	assert.deepEqual(
+		blocks.map((block) => block.type === "drafts" ? block.parts.map((part) => part.draft.draft) : block.draft.draft),
+		[["d1", "d2"], "d3"],
+	);
+});
+
+test("a message that waits for the run before it is queued, and has no answer yet", () => {
+	const messages = [said("user", "First"), said("user", "Second", { run: "R2" })];
+	const turns = buildTurns(messages, { R1: { status: "Waiting" }, R2: { status: "Queued" } });
+	assert.deepEqual(
+		turns.map((turn) => [turn.role, turn.isQueued ?? null]),
+		[["user", false], ["agent", null], ["user", true]],
+	);
+	const [, , third] = buildTurns(messages, { R1: { status: "Success" }, R2: { status: "Queued" } });
+	assert.equal(third.isQueued, false);
 });

@@ -42,6 +42,9 @@ test("what a type needs is missed, and nothing else", () => {
 	assert.deepEqual(missing({ trigger_type: "Webhook" }), ["webhook_secret"]);
 	assert.deepEqual(missing({ trigger_type: "Webhook" }, { hasSecret: true }), []);
 	assert.deepEqual(missing({ trigger_type: "Schedule" }, { isAdministrator: true }), ["run_as"]);
+	assert.deepEqual(missing({ trigger_type: "App Event", event_name: "paid" }, { isAdministrator: true }), ["run_as"]);
+	const others = { ...valuesOf({ trigger_type: "App Event", event_name: "paid" }), only_others: true };
+	assert.deepEqual(missingFields(others, { isAdministrator: true }), []);
 	assert.deepEqual(missing({ trigger_type: "Manual" }, { isAdministrator: true }), []);
 	assert.deepEqual(missingFields(toValues({ trigger_type: "Manual" })), ["trigger_name", "agent"]);
 });

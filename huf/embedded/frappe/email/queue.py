@@ -118,10 +118,11 @@ def claim(name: str) -> bool:
 def send(name: str, moment) -> bool:
 	doc = frappe.get_doc("Email Queue", name)
 	frappe.db.commit()
+	account = find_account(doc.sender)
+	if not account:
+		finish(name, status="Error", error="There is no Email Account to send by")
+		return False
 	try:
-		account = find_account(doc.sender)
-		if not account:
-			raise ConnectionError("There is no Email Account to send by: set one up.")
 		with connect(account) as server:
 			for each in doc.recipients:
 				if each.status != "Sent":

@@ -52,7 +52,7 @@ def sync_reports(app: str):
 def import_doctype(file: Path) -> str | None:
 	"""Replace the DocType's rows by the file's; None if the file is the same as last time."""
 	text = file.read_text(encoding="utf-8")
-	definition, digest = json.loads(text), hashlib.md5(text.encode()).hexdigest()
+	definition, digest = json.loads(text), hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 	name = definition["name"]
 	if frappe.db.get_value("DocType", name, HASH_COLUMN) == digest:
 		return None

@@ -47,7 +47,7 @@ class Cache:
 		"""The value, else what `generator()` returns, which is then stored; None without either."""
 		expiry, stored = self._values.get(self._place(key), (0, b""))
 		if expiry > time.monotonic():
-			return pickle.loads(stored)
+			return pickle.loads(stored)  # noqa: S301 (of this process)
 		value = generator() if generator else None
 		if value is not None:
 			self.set_value(key, value)

@@ -67,9 +67,15 @@ def decrypt(txt: str, encryption_key: str | None = None, key: str | None = None)
 
 
 def cipher(encryption_key: str | None = None):
-	from cryptography.fernet import Fernet
+	from cryptography.fernet import Fernet, MultiFernet
 
-	return Fernet((encryption_key or get_encryption_key()).encode())
+	# `huf rotate-keys` keeps old keys until every secret has the new one.
+	keys = [encryption_key] if encryption_key else [get_encryption_key(), *get_old_encryption_keys()]
+	return MultiFernet([Fernet(key.encode()) for key in keys])
+
+
+def get_old_encryption_keys() -> list[str]:
+	return frappe.local.conf.get("old_encryption_keys") or []
 
 
 def get_encryption_key() -> str:

@@ -12,6 +12,7 @@ HELD_FIELDS = ("instructions", "model", "provider")
 
 class Agent(Document):
 	def validate(self):
+		self.match_provider()
 		self.check_tools()
 		self.check_range("temperature", 2)
 		self.check_range("top_p", 1)
@@ -32,6 +33,30 @@ class Agent(Document):
 				{**json.loads(self.pending_changes or "{}"), **changes}, indent=1
 			)
 			self.update({name: before.get(name) for name in changes})
+
+	def match_provider(self):
+		"""Keep provider and model consistent: a model brings its provider, a provider needs a model."""
+		before = self.get_doc_before_save()
+		is_asked = self.provider and (not before or self.provider != before.provider)
+		of_model = frappe.db.get_value("AI Model", self.model, "provider") if self.model else None
+		if is_asked and not self.model:
+			frappe.throw(_("Choose a model of {0}, or leave the provider blank.").format(self.provider))
+		if is_asked and self.provider != of_model:
+			is_new_model = not before or self.model != before.model
+			same = None if is_new_model else self.find_model_at(self.provider)
+			if not same:
+				message = _("The model {0} is of {1}, not of {2}. Choose a model of {2}.")
+				frappe.throw(message.format(self.model, of_model, self.provider))
+			self.model, of_model = same, self.provider
+		self.provider = of_model
+
+	def find_model_at(self, provider: str) -> str | None:
+		"""The AI Model that is this agent's model at another provider."""
+		model_id = frappe.db.get_value("AI Model", self.model, "model_id") or self.model
+		for own in ({"name": model_id}, {"model_id": model_id}):
+			if found := frappe.db.get_value("AI Model", {"provider": provider, **own}):
+				return found
+		return None
 
 	def on_trash(self):
 		"""Delete the agent's eval cases with it."""

@@ -4,6 +4,7 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
+from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.mail import store
 
 STATE_FIELDS = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
@@ -19,6 +20,8 @@ class AgentMailbox(Document):
 		self.keep_state()
 		self.check_address()
 		self.check_run_as()
+		require_secret_again(self, "imap_host", "imap_password")
+		require_secret_again(self, "smtp_host", "smtp_password")
 
 	def on_update(self):
 		if self.smtp_host:

@@ -2,7 +2,7 @@ frappe.ui.form.on("Agent Run", {
 	refresh(frm) {
 		frm.disable_form();
 		frm.add_custom_button(__("Timeline"), () => window.open(`/huf/runs/${encodeURIComponent(frm.doc.name)}`));
-		if (frm.doc.stop_reason === "max_steps" && frm.doc.conversation) {
+		if (["max_steps", "timeout"].includes(frm.doc.stop_reason) && frm.doc.conversation) {
 			frm.add_custom_button(__("Continue"), () =>
 				frappe
 					.call("huf.api.run.go_on", { run: frm.doc.name })

@@ -1,16 +1,38 @@
 import json
 import re
+from collections.abc import Iterable
 
 import frappe
 from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.stored_secrets import keeps_secret, refuse_address
+from huf.ai.core.types import Effect
+from huf.ai.mcp_client.connections import find_chosen
+from huf.ai.mcp_client.definitions import ToolDefinition
 from huf.ai.tools import custom_functions, registry
-from huf.ai.tools.types import TOOL_NAME, TOOL_TYPES, build_description, build_parameters, list_tool_names
+from huf.ai.tools.registry import Declarations
+from huf.ai.tools.types import (
+	MCP_TOOL,
+	NO_PARAMETERS,
+	TOOL_NAME,
+	TOOL_TYPES,
+	build_description,
+	build_parameters,
+	list_tool_names,
+)
 
-CONFIGURABLE_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent"}
+CONFIGURABLE_EFFECT = {"Custom Function", "App Provided", "GET", "POST", "Run Agent", MCP_TOOL}
 """Types whose effect the type alone does not determine."""
+
+EXTERNAL_RESULTS = {"GET", "POST", "Run Agent", "Speech to Text", MCP_TOOL}
+"""Types of Huf whose results are outside content."""
+
+
+def format_sensitive(names: Iterable[str] | None) -> str:
+	"""The names for the field; blank: all parameters."""
+	return "" if names is None else "\n".join(names) or NO_PARAMETERS
 
 
 class AgentToolFunction(Document):
@@ -19,10 +41,11 @@ class AgentToolFunction(Document):
 	def validate(self):
 		self.check_name()
 		self.check_needs()
+		self.copy_mcp_tool()
 		self.check_parameters()
 		self.check_address()
 		self.set_effect()
-		self.set_documents_only()
+		self.set_declarations()
 		self.set_definition()
 
 	def check_name(self):
@@ -37,6 +60,18 @@ class AgentToolFunction(Document):
 			)
 		if self.reference_doctype and frappe.get_meta(self.reference_doctype).istable:
 			frappe.throw(_("{0} is a child table. Choose its parent DocType.").format(self.reference_doctype))
+
+	def copy_mcp_tool(self):
+		"""What people chose in the connection counts: one place for the effect and the approval."""
+		if self.types != MCP_TOOL:
+			self.mcp_connection = self.mcp_tool = None
+			return
+		connection = frappe.get_doc("MCP Server Connection", self.mcp_connection)
+		row = find_chosen(connection, self.mcp_tool)
+		if row is None:
+			frappe.throw(_("Choose the tool in its MCP Server Connection; that makes its record here."))
+		self.description, self.effect = row.description, row.effect
+		self.requires_approval, self.base_url = row.requires_approval, connection.origin
 
 	def check_parameters(self):
 		names = [row.fieldname for row in self.parameters]
@@ -55,6 +90,15 @@ class AgentToolFunction(Document):
 			)
 		if self.base_url and not re.match(r"https?://[^/\s]+", self.base_url):
 			frappe.throw(_("Base URL must begin with http:// or https://"))
+		before = self.get_doc_before_save()
+		if before and before.base_url and before.base_url != self.base_url:
+			self.check_headers()
+
+	def check_headers(self):
+		"""Header values are sent to Base URL: a new address needs them again."""
+		for row in self.headers:
+			if keeps_secret(row, "value"):
+				refuse_address(self, "base_url", row.header)
 
 	def set_effect(self):
 		"""The type determines the effect, except for types that can do anything; these default to what the
@@ -62,15 +106,25 @@ class AgentToolFunction(Document):
 		"""
 		if self.types not in CONFIGURABLE_EFFECT:
 			self.effect = TOOL_TYPES[self.types].effect.value
+		if not self.effect and self.types == "Custom Function" and self.documents_only:
+			self.effect = Effect.WRITE.value
 		if not self.effect:
 			known = self.offered() or TOOL_TYPES[self.types]
 			self.effect = known.effect.value
 
-	def set_documents_only(self):
-		"""What an app's tool declares counts; a person may say it of a custom function only."""
-		if self.types != "Custom Function":
-			offered = self.offered()
-			self.documents_only = int(bool(offered and offered.documents_only))
+	def set_declarations(self):
+		"""What an app's tool declares counts; a person declares custom functions, and in part MCP tools."""
+		if self.types == "Custom Function":
+			return
+		if self.types == MCP_TOOL:
+			self.documents_only, self.untrusted_result = 0, 1
+			return
+		offered = self.offered()
+		declared = offered.declared if offered else Declarations()
+		self.documents_only = int(bool(offered) and declared.documents_only)
+		self.destructive = int(declared.destructive)
+		self.untrusted_result = int(declared.untrusted_result if offered else self.types in EXTERNAL_RESULTS)
+		self.sensitive_parameters = format_sensitive(declared.sensitive)
 
 	def set_definition(self):
 		definition = {
@@ -81,6 +135,9 @@ class AgentToolFunction(Document):
 		self.function_definition = json.dumps(definition, indent=1, ensure_ascii=False)
 
 	def schema(self) -> dict:
+		if self.types == MCP_TOOL:
+			connection = frappe.get_doc("MCP Server Connection", self.mcp_connection)
+			return ToolDefinition.parse(find_chosen(connection, self.mcp_tool).definition).input_schema
 		if self.types in ("Custom Function", "App Provided") and not self.parameters:
 			offered = self.offered()
 			return offered.parameters if offered else custom_functions.build_schema(self.function())
@@ -90,7 +147,7 @@ class AgentToolFunction(Document):
 
 	def function(self):
 		try:
-			return custom_functions.find_app_function(self.function_path)
+			return custom_functions.find_offered_function(self.function_path)
 		except UsageError as error:
 			frappe.throw(str(error))
 

@@ -8,6 +8,7 @@ from frappe.utils import get_datetime, now_datetime
 from huf.ai.core.errors import UsageError
 from huf.ai.storage import trigger_events
 from huf.ai.triggers import conditions
+from huf.ai.triggers.condition_fields import check_condition_fields
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS
 from huf.ai.triggers.doc_events import EVENTS, UNWATCHED
 from huf.ai.triggers.due_times import Plan, check_cron
@@ -124,6 +125,8 @@ class AgentTrigger(Document):
 	def check_texts(self):
 		try:
 			conditions.validate_condition(self.condition)
+			if self.trigger_type == "Doc Event":
+				check_condition_fields(self.condition, frappe.get_meta(self.reference_doctype))
 			conditions.validate_prompt(self.prompt)
 		except UsageError as error:
 			frappe.throw(str(error))
@@ -139,6 +142,10 @@ class AgentTrigger(Document):
 					).format(user)
 				)
 			self.run_as = user
+		if self.trigger_type == "Doc Event" and not self.run_as and not has_other_users():
+			frappe.throw(
+				_("Choose Run As. Administrator is the only user here, and starts no agent unless chosen.")
+			)
 		if not self.run_as or not self.has_value_changed("run_as"):
 			return
 		if self.run_as == "Guest" or not frappe.db.get_value("User", self.run_as, "enabled"):
@@ -159,3 +166,9 @@ class AgentTrigger(Document):
 		if is_known and not any(map(self.has_value_changed, PLAN_FIELDS)):
 			return
 		self.next_execution = build_plan(self).next_due(now_datetime())
+
+
+def has_other_users() -> bool:
+	"""Whether somebody besides Administrator can save documents."""
+	filters = {"enabled": 1, "name": ["not in", ("Administrator", "Guest")]}
+	return bool(frappe.db.exists("User", filters))

@@ -4,6 +4,7 @@ import frappe
 from frappe.utils import get_datetime, now_datetime
 
 from huf.ai.runs.admission import acting_as
+from huf.api.trigger import propose_run_as
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_user, unique
 
@@ -29,6 +30,8 @@ class TestAgentTrigger(SiteTestCase):
 			({"reference_doctype": "Version"}, "cannot have triggers"),
 			({"doc_event": "on_submit"}, "not submittable"),
 			({"condition": "doc.status =="}, "not a Python expression"),
+			({"condition": "doc.stat == 'Open'"}, "ToDo has no field stat.* Did you mean status"),
+			({"condition": "doc.get('prioriti')"}, "no field prioriti.*priority"),
 			({"condition": "frappe.db.count('User')"}, "but not frappe"),
 			({"condition": "doc._values"}, "not allowed"),
 			({"prompt": "{% if doc %}"}, "not a Jinja template"),
@@ -119,3 +122,16 @@ class TestAgentTrigger(SiteTestCase):
 		self.assertTrue(frappe.db.count("Agent Trigger Event", {"trigger": trigger.name}))
 		frappe.delete_doc("Agent Trigger", trigger.name)
 		self.assertFalse(frappe.db.count("Agent Trigger Event", {"trigger": trigger.name}))
+
+	def test_a_document_trigger_that_never_fires_is_refused_and_a_user_is_proposed(self):
+		manager = make_user("Huf Manager")
+		self.assertTrue(
+			self.make(condition="doc.status == 'Open' and doc.has_value_changed('priority')").name
+		)
+		frappe.db.sql("update `tabUser` set enabled = 0 where name not in ('Administrator', %s)", (manager,))
+		self.addCleanup(frappe.db.rollback)
+		self.assertEqual(propose_run_as(), manager)
+		frappe.db.sql("update `tabUser` set enabled = 0 where name = %s", (manager,))
+		self.assertRaisesRegex(frappe.ValidationError, "Choose Run As", self.make)
+		self.assertEqual(propose_run_as(), "Administrator")
+		self.assertTrue(self.make(run_as="Administrator").name)

@@ -4,8 +4,11 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
+from huf.ai.core.stored_secrets import require_secret_again
+
 
 class AIProvider(Document):
 	def validate(self):
 		if self.api_base and not re.match(r"https?://[^/\s]+", self.api_base):
-			frappe.throw(_("API Base must begin with http:// or https://"))
+			frappe.throw(_("Address must begin with http:// or https://"))
+		require_secret_again(self, "api_base", "api_key")

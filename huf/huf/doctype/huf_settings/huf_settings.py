@@ -4,6 +4,7 @@ from frappe.model.document import Document
 from frappe.utils import flt
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.providers.masking import read_patterns
 from huf.ai.routing.safe_pattern import check_safe_pattern
 
@@ -12,6 +13,7 @@ class HufSettings(Document):
 	def validate(self):
 		self.keep_triggers_changed()
 		self.check_patterns()
+		require_secret_again(self, "search_base_url", "search_api_key")
 		self.check_threshold()
 		self.check_route_patterns()
 

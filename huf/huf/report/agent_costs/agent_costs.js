@@ -11,7 +11,7 @@ frappe.query_reports["Agent Costs"] = {
 			fieldname: "group_by",
 			label: __("Group By"),
 			fieldtype: "Select",
-			options: ["Agent", "Model", "User"],
+			options: ["Agent", "Model", "User", "Trigger"],
 			default: "Agent",
 		},
 	],

@@ -1,10 +1,14 @@
 """Nothing of a dry run gets out; counted against the same change when it is made."""
 
+import asyncio
 import os
 from collections import Counter
 
+import aiohttp
 import frappe
 import httpx
+import requests
+import urllib3
 from frappe import realtime
 from frappe.utils.background_jobs import is_job_enqueued
 
@@ -165,14 +169,45 @@ class TestKeptConnections(PreviewTestCase):
 	"""A tool with a connection opened before must not send anything while its approval is prepared."""
 
 	def test_a_proposal_of_an_undeclared_write_sends_nothing_on_it(self):
-		with Shop() as shop, httpx.Client(base_url=shop.url) as client:
-			client.post("/warm-up", json={})
+		with Shop() as shop:
+			for library, send in self.open_clients(shop.url).items():
+				with self.subTest(library):
+					send({})
+					self.assertEqual(shop.bodies.pop(), {})
 
-			def post(title: str) -> str:
-				return client.post("/orders", json={"title": title}).reason_phrase
+					def post(title: str, send=send) -> str:
+						send({"title": title})
+						return "sent"
 
-			tool = create_function_tool("post", "Posts", {"type": "object"}, post, Effect.WRITE)
-			proposal = propose(tool, {"title": "secret"})
-			self.assertEqual(shop.bodies, [{}])
-		self.assertEqual(proposal.preview["request"]["arguments"], {"title": "secret"})
-		self.assertIn("has not been tried", proposal.preview["request"]["note"])
+					for effect in (Effect.WRITE, Effect.EXTERNAL):
+						tool = create_function_tool("post", "Posts", {"type": "object"}, post, effect)
+						proposal = propose(tool, {"title": "secret"})
+						self.assertEqual(shop.bodies, [])
+						self.assertEqual(proposal.preview["request"]["arguments"], {"title": "secret"})
+						is_noted = "has not been tried" in proposal.preview["request"].get("note", "")
+						self.assertEqual(is_noted, effect is Effect.WRITE)
+
+	def open_clients(self, url: str) -> dict:
+		"""Functions that post JSON, each on a connection that its library keeps open."""
+		client, session, pool = httpx.Client(), requests.Session(), urllib3.PoolManager()
+		loop = asyncio.new_event_loop()
+
+		async def open_session() -> aiohttp.ClientSession:
+			return aiohttp.ClientSession()
+
+		kept = loop.run_until_complete(open_session())
+		self.addCleanup(client.close)
+		self.addCleanup(session.close)
+		self.addCleanup(loop.close)
+		self.addCleanup(lambda: loop.run_until_complete(kept.close()))
+
+		async def post(body: dict) -> None:
+			async with kept.post(url, json=body) as response:
+				await response.read()
+
+		return {
+			"httpx": lambda body: client.post(url, json=body),
+			"requests": lambda body: session.post(url, json=body),
+			"urllib3": lambda body: pool.request("POST", url, json=body),
+			"aiohttp": lambda body: loop.run_until_complete(post(body)),
+		}

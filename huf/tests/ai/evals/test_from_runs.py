@@ -42,6 +42,21 @@ class TestMarking(EvalTestCase):
 		self.assertEqual(api.mark(self.run_name, False)["case"], first)
 		self.assertEqual(frappe.db.count("Agent Eval Case", {"agent": self.agent}), 1)
 
+	def test_a_rating_makes_no_case_and_can_be_removed(self):
+		self.assertEqual(api.rate(self.run_name, "Bad", "Too long."), {"case": None, "verdict": "Bad"})
+		stored = frappe.db.get_value("Agent Run", self.run_name, ["verdict", "verdict_note"])
+		self.assertEqual(tuple(stored), ("Bad", "Too long."))
+		self.assertFalse(frappe.db.exists("Agent Eval Case", {"run": self.run_name}))
+		api.rate(self.run_name, "")
+		self.assertFalse(frappe.db.get_value("Agent Run", self.run_name, "verdict"))
+		with self.assertRaises(UsageError):
+			api.rate(self.run_name, "Splendid")
+
+	def test_a_new_rating_brings_the_run_s_case_up_to_date(self):
+		case = api.mark(self.run_name, False)["case"]
+		self.assertEqual(api.rate(self.run_name, "Good")["case"], case)
+		self.assertEqual(frappe.db.get_value("Agent Eval Case", case, "verdict"), "Good")
+
 	def test_only_who_may_read_a_run_may_judge_it(self):
 		user = make_user("Huf User")
 		with acting_as(user), self.assertRaises(frappe.PermissionError):

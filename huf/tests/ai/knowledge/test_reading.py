@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from huf.ai.core.errors import UsageError
 from huf.ai.knowledge.chunking import MAX_CHUNK_CHARS, Part, split_into_chunks, split_markdown
-from huf.ai.knowledge.reading import MAX_UNPACKED_BYTES, READERS, read_file
+from huf.ai.knowledge.reader_process import read_file
+from huf.ai.knowledge.reading import MAX_UNPACKED_BYTES, READERS
 
 MARKDOWN = (
 	"# Leave\n\nAsk Ms Müller.\n\n## Terms\n\nTwo weeks.\n\n```\n# no heading\n```\n\n# Pay\n\nMonthly."

@@ -2,6 +2,7 @@
 
 import asyncio
 import unittest
+from dataclasses import replace
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import CallRequest, CallStatus, Effect, ModelReply, RunStatus, StopReason, Tool
@@ -35,19 +36,28 @@ class LoopTestCase(unittest.TestCase):
 			tool("look", Effect.READ, self.look),
 			tool("count", Effect.READ, self.count_up),
 			tool("write", Effect.WRITE, self.look),
-			tool("fail", Effect.READ, self.fail),
+			tool("fail", Effect.READ, self.break_down),
+			tool("send", Effect.EXTERNAL, self.look),
+			tool("send_quietly", Effect.EXTERNAL, self.keep_quiet),
 			tool("twice", Effect.READ, self.count_up, max_calls=2),
-			tool("fetch", Effect.READ, self.fetch, concurrent=True),
+			tool("search", Effect.READ, self.search),
+			tool("fetch", Effect.READ, self.fetch, run_beside=self.fetch),
 		]
 
 	async def look(self, arguments):
 		return f"seen {arguments}"
 
+	async def search(self, arguments):
+		return {**arguments, "results": [], "more": False}
+
 	async def count_up(self, arguments):
 		self.count += 1
 		return self.count
 
-	async def fail(self, arguments):
+	async def keep_quiet(self, arguments):
+		return "sent"
+
+	async def break_down(self, arguments):
 		self.count += 1
 		raise ToolError(f"out of order, {self.count}")
 
@@ -74,6 +84,11 @@ class TestStall(LoopTestCase):
 		outcome = self.run_loop(*tried, ModelReply("I cannot."), guards=[Stall()])
 		self.assertEqual((outcome.stop_reason, outcome.steps), (StopReason.STALLED, 4))
 
+	def test_three_empty_results_are_a_stall_although_each_repeats_its_query(self):
+		searches = [calls("search", n) for n in range(3)]
+		outcome = self.run_loop(*searches, ModelReply("Nothing to be found."), guards=[Stall()])
+		self.assertEqual((outcome.stop_reason, outcome.text), (StopReason.STALLED, "Nothing to be found."))
+
 	def test_two_turns_without_news_are_none(self):
 		tried = [calls("nothing", n) for n in range(2)]
 		self.assertEqual(self.run_loop(*tried, DONE, guards=[Stall()]).status, RunStatus.SUCCESS)
@@ -81,6 +96,29 @@ class TestStall(LoopTestCase):
 	def test_looking_again_after_a_change_is_no_stall(self):
 		outcome = self.run_loop(calls("look"), calls("write"), calls("look"), DONE, guards=[Stall()])
 		self.assertEqual(outcome.status, RunStatus.SUCCESS)
+
+	def test_looking_again_after_an_external_change_is_no_stall(self):
+		outcome = self.run_loop(calls("look"), calls("send"), calls("look"), DONE, guards=[Stall()])
+		self.assertEqual(outcome.status, RunStatus.SUCCESS)
+
+	def test_changes_with_equal_results_are_no_stall(self):
+		turns = [calls("send_quietly", n) for n in range(5)]
+		self.assertEqual(self.run_loop(*turns, DONE, guards=[Stall()]).status, RunStatus.SUCCESS)
+
+	def test_the_same_external_call_again_is_a_stall(self):
+		outcome = self.run_loop(calls("send"), calls("send"), DONE, guards=[Stall()])
+		self.assertEqual(outcome.stop_reason, StopReason.STALLED)
+
+	def test_calls_that_a_person_refuses_are_no_stall(self):
+		async def approve(step, call, later):
+			return replace(call, error="Rejected.") if call.tool.name == "send" else call
+
+		turns = [calls("look"), *(calls("send", n) for n in range(4)), calls("look")]
+		outcome = self.run_loop(*turns, DONE, guards=[Stall()], approve=approve)
+		self.assertEqual(outcome.status, RunStatus.SUCCESS)
+		turns = [calls("send", 1)] * 4
+		outcome = self.run_loop(*turns, DONE, guards=[Stall()], approve=approve)
+		self.assertEqual(outcome.stop_reason, StopReason.STALLED)
 
 	def test_the_same_call_twice_in_one_turn_is_no_stall(self):
 		outcome = self.run_loop(several("look", [1, 1]), DONE, guards=[Stall()])

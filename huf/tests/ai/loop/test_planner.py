@@ -6,12 +6,15 @@ import json
 
 import frappe
 
+from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.loop.guards import SUM_UP
 from huf.ai.loop.planner import list_results, read_plan
+from huf.ai.queries.replayed_events import replay_events
 from huf.ai.queries.runs import read_tool_results
-from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool
-from huf.tests.model_server import ModelServer, text
+from huf.tests.model_server import ModelServer, error, text
 
 EXAMPLE = {
 	"tool": "sales_report_tool",
@@ -52,19 +55,37 @@ class TestPlans(SiteTestCase):
 		self.assertNotIn("Arguments:", answering[1]["content"])
 		self.assertEqual(answering[2:], again[2:])
 
+	def test_the_reason_of_a_plan_is_on_the_call_and_in_the_stream(self):
+		self.server.script(self.plan(self.tool, limit=1), self.plan("none"), text("There are some."))
+		agent = make_agent(make_model(self.server), (self.tool,), tool_mode="Planner")
+		events = [
+			each
+			for each in stream_agent(AgentRequest(agent, "How many?", "Administrator", channel="s"))
+			if each
+		]
+		[started] = [each for each in events if each.kind is EventKind.TOOL_STARTED]
+		run = events[-1].run
+		self.assertEqual(started.data["reason"], "Why not.")
+		self.assertEqual(frappe.db.get_value("Agent Tool Call", {"run": run}, "reason"), "Why not.")
+		[replayed] = [each for each in replay_events(run) if each.kind is EventKind.TOOL_STARTED]
+		self.assertEqual(replayed.data["reason"], "Why not.")
+
 	def test_what_is_asked_in_one_step_is_counted_together(self):
 		result = self.run_agent(self.plan("none"), text("Hello."))
 		self.assertEqual((result["steps"], result["input_tokens"], result["output_tokens"]), (1, 200, 20))
 
 	def test_plans_go_on_up_to_the_cap(self):
 		plans = [self.plan(self.tool, limit=number) for number in (1, 2, 3)]
-		result = self.run_agent(*plans, max_iterations=3)
+		result = self.run_agent(*plans, text("Three so far."), max_iterations=3)
 		self.assertEqual((result["stop_reason"], len(read_tool_results(result["run"]))), ("max_steps", 3))
+		last = self.server.requests[-1]["messages"]
+		self.assertEqual({each["role"] for each in last}, {"system", "user"})
+		self.assertEqual(last[-1]["content"], SUM_UP)
 
 	def test_a_tool_that_is_not_there_and_arguments_that_do_not_fit_come_back_as_results(self):
 		broken = text(f'{{"tool": "{self.tool}", "arguments": {{"limit": 1')
 		wrong = self.plan(self.tool, limit="many")
-		result = self.run_agent(self.plan("nothing"), wrong, broken, self.plan("none"), text("Sorry."))
+		result = self.run_agent(self.plan("nothing"), wrong, broken, text("Sorry."))
 		self.assertEqual(result["response"], "Sorry.")
 		rows = frappe.get_all("Agent Tool Call", {"run": result["run"]}, ["status"], order_by="step asc")
 		self.assertEqual([row.status for row in rows], ["Refused"] * 3)
@@ -148,3 +169,39 @@ class TestReading(SiteTestCase):
 		self.assertEqual(
 			json.loads(list_results(messages)), {"tool": "a", "arguments": {"b": 1}, "result": {"c": 2}}
 		)
+
+
+class TestSchemas(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer())
+		self.tool = make_tool("Get List", reference_doctype="ToDo", description="Lists todos. Say which.")
+
+	def run_agent(self, *answers, **model):
+		self.server.script(*answers)
+		agent = make_agent(make_model(self.server, **model), (self.tool,), tool_mode="Planner")
+		return run_agent_sync(agent, "How many todos?")
+
+	def test_a_plan_is_held_to_the_tools_and_their_arguments(self):
+		self.run_agent(text('{"tool": "none"}'), text("Hello."))
+		plan, answer = self.server.requests
+		schema = plan["response_format"]["json_schema"]["schema"]
+		listed, none = (each["properties"] for each in schema["anyOf"])
+		self.assertEqual((listed["tool"], none["tool"]), ({"const": self.tool}, {"const": "none"}))
+		self.assertIn("limit", listed["arguments"]["properties"])
+		self.assertNotIn("response_format", answer)
+
+	def test_a_server_that_takes_no_schema_is_asked_without_one_from_then_on(self):
+		refusal = error(400, "response_format is not supported")
+		plan = text(json.dumps({"tool": self.tool, "arguments": {"limit": 1}}))
+		result = self.run_agent(refusal, plan, text('{"tool": "none"}'), text("One."))
+		self.assertEqual((result["status"], result["response"]), ("Success", "One."))
+		self.assertEqual(
+			["response_format" in each for each in self.server.requests], [True, False, False, False]
+		)
+
+	def test_tools_are_described_briefly_where_the_window_is_small(self):
+		self.run_agent(text('{"tool": "none"}'), text("Hello."), context_window=2048)
+		described = self.server.requests[0]["messages"][1]["content"]
+		self.assertIn(f"- {self.tool}(", described)
+		self.assertIn("): Lists todos\n", described)

@@ -169,7 +169,7 @@ class TestHandingOver(DraftingTestCase):
 		self.assertRaises(ToolError, send_reply, ANNA, "S", "B")
 		api.give_back(self.mail)
 		frappe.db.commit()
-		self.assertEqual(self.reply()["status"], "sent")
+		self.assertEqual(self.reply()["status"], "queued")
 		self.assertEqual(row(self.take(answer_to(self.mail, to=self.address))).status, "Queued")
 
 	def test_what_was_to_be_sent_is_held_when_the_thread_is_handed_over_before(self):

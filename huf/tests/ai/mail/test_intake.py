@@ -150,6 +150,10 @@ class TestAgentRoute(MailTestCase):
 		self.assertEqual(entry["arguments"]["to"], "anna@customer.example")
 		self.assertEqual(read_tool_log(run), [entry])
 
+	def test_the_error_of_a_call_is_no_json_inside_json(self):
+		(entry,) = read_tool_log(row(self.reply("nobody")).run)
+		self.assertTrue(entry["result"]["error"].startswith("'nobody' is not an address"), entry)
+
 	def test_a_job_that_was_lost_is_given_to_a_worker_again(self):
 		self.agent()
 		name = self.take()
@@ -199,7 +203,8 @@ class TestAgentRoute(MailTestCase):
 class TestPipeline(MailTestCase):
 	def test_without_a_model_a_mail_stays_unclassified(self):
 		done = self.work(self.take())
-		self.assertEqual((done.status, done.category, done.run), ("Done", "unclassified", None))
+		self.assertEqual((done.status, done.category, done.run), ("Failed", "unclassified", None))
+		self.assertIn("There is no model", done.reason)
 
 	def test_a_mail_is_put_into_a_category_and_a_reply_is_drafted(self):
 		with ModelServer() as server:

@@ -69,6 +69,29 @@ class TestPreprocessors(unittest.TestCase):
 		prepared = prepare_mail(parse_message(raw), CRISP)
 		self.assertEqual((prepared.preprocessor, prepared.answer_to), ("crisp", ""))
 
+	def test_a_name_after_a_colon_and_a_customer_s_label_are_read(self):
+		for head, name, address in (
+			("New message from: Jane", "Jane", ""),
+			("Nová zpráva od: Jana", "Jana", ""),
+			("Customer Name: Jane\nCustomer Email: jane@x.example", "Jane", "jane@x.example"),
+			("Visitor's email: jane@x.example", "jane@x.example", "jane@x.example"),
+			("E-mail zákazníka: jana@x.example", "jana@x.example", "jana@x.example"),
+		):
+			with self.subTest(head):
+				raw = f"From: n@crisp.chat\r\nSubject: S\r\n\r\n{head}\n\nMessage:\nHello".encode()
+				fields = prepare_mail(parse_message(raw), CRISP).fields
+				found = (fields["patient_name"], fields["patient_email"], fields["original_message"])
+				self.assertEqual(found, (name, address, "Hello"))
+
+	def test_the_forwarder_s_address_is_never_the_customer_s(self):
+		heads = "From: Shop <shop@site.example>\r\nReply-To: info@site.example\r\nTo: office@site.example\r\nX-Crisp: 1"
+		for line in ("", "From: Shop <shop@site.example>", "Contact: info@site.example"):
+			with self.subTest(line):
+				raw = f"{heads}\r\nSubject: S\r\n\r\n{line}\n\nMessage:\nHello".encode()
+				prepared = prepare_mail(parse_message(raw), CRISP)
+				self.assertEqual((prepared.fields["patient_email"], prepared.answer_to), ("", ""))
+				self.assertIn("(unknown):", prepared.prompt)
+
 	def test_braces_in_a_mail_are_no_template(self):
 		raw = b"From: n@crisp.chat\r\nSubject: {patient_email}\r\n\r\nName: {0}\nEmail: j@x.example\n\nMessage:\n{x}"
 		self.assertIn("Subject: {patient_email}\n\n{x}", prepare_mail(parse_message(raw), CRISP).prompt)

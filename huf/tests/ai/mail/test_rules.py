@@ -5,8 +5,21 @@ import unittest
 
 from huf.ai.core.errors import UsageError
 from huf.ai.mail.config import read_config, write_config
+from huf.ai.mail.import_export import import_config
 from huf.ai.mail.message import parse_message
-from huf.ai.mail.rules import MailRoute, Rule, check_rule, find_route, try_rule
+from huf.ai.mail.rules import (
+	MailRoute,
+	Rule,
+	RulePosition,
+	check_rule,
+	find_route,
+	find_unreachable,
+	plan_positions,
+	try_rule,
+)
+from huf.api.mail import get_rules
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make, unique
 
 EXAMPLE = """
 routing:
@@ -132,6 +145,51 @@ class TestOrder(unittest.TestCase):
 			check_rule(Rule("r", {"all": True}, MailRoute.AGENT))
 		with self.assertRaises(UsageError):
 			check_rule(Rule("r", {"header_match": {"X": "a" * 501}}))
+
+
+class TestPositions(unittest.TestCase):
+	def place(self, names: str, *rows: tuple) -> list[int]:
+		found = plan_positions(list(names), [RulePosition(*row) for row in rows])
+		return [found[name] for name in names]
+
+	def test_rules_of_a_file_come_last_but_before_one_for_every_mail(self):
+		self.assertEqual(self.place("abc"), [10, 20, 30])
+		self.assertEqual(self.place("ab", ("x", 40, False)), [50, 60])
+		rows = ("x", 10, False), ("all", 20, True)
+		self.assertEqual(self.place("abcd", *rows), [12, 14, 16, 18])
+		self.assertEqual(self.place("a", ("all", 1, True)), [0])
+		self.assertEqual(self.place("ab", ("x", 10, False), ("all", 11, True)), [9, 10])
+
+	def test_new_rules_of_a_known_file_continue_its_positions(self):
+		rows = ("x", 10, False), ("a", 20, False), ("b", 30, True), ("y", 90, False)
+		self.assertEqual(self.place("abc", *rows), [20, 30, 40])
+
+	def test_rules_behind_one_that_takes_their_mail_are_found(self):
+		rules = [
+			Rule("shop", {"sender_domain": "shop.example"}),
+			Rule("invoice", {"sender_domain": "shop.example", "subject_contains": "invoice"}),
+			Rule("other", {"sender_domain": "other.example"}),
+			Rule("all", {"all": True}),
+			Rule("late", {"sender_email": "a@late.example"}),
+		]
+		self.assertEqual(find_unreachable(rules), {"invoice": "shop", "late": "all"})
+
+
+class TestImport(SiteTestCase):
+	def test_imported_rules_fire_on_a_site_that_has_a_rule_for_every_mail(self):
+		default = make(
+			"Agent Route Rule", rule_name=unique("Rest"), position=20, match_all=1, route="pipeline"
+		)
+		names = [unique("Rule") for _ in range(5)]
+		rules = [f"{{name: {name}, match: {{subject_contains: {name}}}}}" for name in names]
+		done = import_config(f"routing: {{rules: [{', '.join(rules)}]}}", lambda path: "")
+		listed = [(each["name"], each["blocked_by"]) for each in get_rules()]
+		self.assertEqual([each for each in listed if each[0] in names], [(name, None) for name in names])
+		self.assertEqual((done.unreachable, listed[-1]), ({}, (default.name, None)))
+		make("Agent Route Rule", rule_name="Late", position=30, subject_contains="x", route="pipeline")
+		self.assertEqual(get_rules()[-1]["blocked_by"], default.name)
+		again = import_config(f"routing: {{rules: [{', '.join(rules)}]}}", lambda path: "")
+		self.assertEqual(again.unreachable, {"Late": default.name})
 
 
 class TestFile(unittest.TestCase):

@@ -8,7 +8,8 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Effect, Tool, Usage
-from huf.ai.providers.litellm import CallWay, connect
+from huf.ai.providers.litellm import connect
+from huf.ai.providers.models import CallWay
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import SECRET, make_model
 from huf.tests.model_server import (
@@ -154,7 +155,7 @@ class TestBothWays(SiteTestCase):
 		return connect(provider, name, wanted, stream)
 
 
-def ask(model, tools=(), said=lambda failed: str(failed).partition(" (")[0]):
+def ask(model, tools=(), said=lambda failed: str(failed).partition("\nDetails: ")[0]):
 	"""(reply, text as it was shown) or what failed, as far as the loop and the operator see it."""
 	shown: list[str] = []
 	try:

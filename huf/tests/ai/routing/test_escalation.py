@@ -31,6 +31,7 @@ ADMITS = (
 
 ANSWERS = (
 	"Una nota de crédito reduce el importe de una factura anterior.",
+	"Información actualizada\nEl precio es de 5 euros desde enero.",
 	"Si no tienes acceso a la cuenta, pide la contraseña al administrador.",
 	"Para buscar duplicados en Excel, usa el formato condicional.",
 	"Si no tengo acceso a un archivo, suele ser por los permisos; así lo diría un usuario.",
@@ -52,6 +53,11 @@ ANSWERS = (
 
 
 class TestEscalation(unittest.TestCase):
+	def test_a_bare_announcement_of_current_information_is_taken_over(self):
+		for response in ("Información actualizada", "Información actualizada..."):
+			expected = {"shouldEscalate": True, "reason": "Necesita información actualizada"}
+			self.assertEqual(check_dynamic_escalation(response, "es").as_dict(), expected)
+
 	def test_an_answer_that_admits_a_need_is_taken_over_for_that_reason(self):
 		for response, reason in ADMITS:
 			with self.subTest(response):

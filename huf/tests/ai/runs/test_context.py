@@ -8,6 +8,7 @@ from huf.ai.core.types import MAX_RESULT_CHARS, AgentRequest, EventKind
 from huf.ai.loop.tool_results import READ_MORE
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.replay import replay
+from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, text, tool_call, tool_calls
@@ -16,6 +17,7 @@ HERE = __name__
 LINE = "row {:07d}: nothing of note was found here\n"
 
 
+@tool()
 def read_book(size: int = 5_000_000):
 	"""A tool with a long result; one line of it is like no other."""
 	lines = [LINE.format(number + size) for number in range(size // len(LINE.format(0)))]

@@ -1,6 +1,7 @@
 """A run that needs a person's word: it proposes, waits without a worker, and goes on as it was answered."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from unittest.mock import patch
 
@@ -12,13 +13,13 @@ from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts, propo
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.entry import stream_agent
+from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run, recover, work_on
 from huf.ai.runs.replay import replay
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
 from huf.tests.drafting import DraftTestCase, Shop
 from huf.tests.factories import make_tool, make_trigger, make_user
-from huf.tests.model_server import call, text, tool_call, tool_calls
+from huf.tests.model_server import text, tool_call
 
 LATER = timedelta(hours=1)
 
@@ -43,9 +44,25 @@ class TestWaiting(DraftTestCase):
 		self.assertEqual((run.status, run.worker, run.lease_until), ("Waiting", None, None))
 		self.assertNotIn(run.name, recover(now_datetime() + LATER))
 		self.assertIsNone(work_on(run.name))
-		with acting_as(self.user), self.assertRaisesRegex(UsageError, "still answering"):
-			request = AgentRequest(self.agent, "More", self.user, conversation=result["conversation"])
-			list(stream_agent(request))
+
+	def test_a_conversation_whose_run_waits_takes_further_messages_in_line(self):
+		result = self.start_change("new")
+		with acting_as(self.user):
+			request = AgentRequest(
+				self.agent, "And the price?", self.user, conversation=result["conversation"]
+			)
+			[queued] = list(stream_agent(request))
+			again = run_agent(replace(request, prompt="And the date?"))
+		self.assertEqual((queued.kind, again.status.value), (EventKind.RUN_QUEUED, "Queued"))
+		self.assertIsNone(work_on(queued.run))
+		with acting_as(self.user):
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
+		self.server.script(text("Changed."), text("It costs two."), text("Today."))
+		self.assertEqual(self.go_on(result["run"]).response, "Changed.")
+		self.assertEqual(work_on(queued.run).response, "It costs two.")
+		said = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "user"]
+		self.assertEqual(said, ["Change the order", "And the price?"])
+		self.assertEqual(work_on(again.run).response, "Today.")
 
 	def test_a_stream_ends_with_the_draft(self):
 		self.server.script(self.change("new"))
@@ -224,23 +241,6 @@ class TestAnswers(DraftTestCase):
 		with acting_as(self.user):
 			approve_call(row.name, row.digest)
 		self.assertEqual(self.go_on(result["run"]).status.value, "Success")
-
-	def test_several_calls_of_a_turn_are_asked_one_by_one_and_done_once_each(self):
-		other = make_order(note="old")
-		calls = [
-			call(self.update, {"name": name, "values": {"note": "new"}})
-			for name in (self.order.name, other.name)
-		]
-		first = self.start(tool_calls(calls), text("Both."))
-		self.approve_call(first)
-		second = self.go_on(first["run"]).as_dict()
-		self.assertNotEqual(first["draft"]["draft"], second["draft"]["draft"])
-		self.approve_call(second)
-		ended = self.go_on(first["run"])
-		self.assertEqual(ended.response, "Both.")
-		self.assertEqual(self.calls(first["run"]), [(self.update, "Success")] * 2)
-		self.assertEqual(frappe.db.get_value(ORDER, other.name, "note"), "new")
-		self.assertEqual(len(self.server.requests), 2)
 
 	def test_it_fails_if_it_cannot_be_done_any_more_and_the_model_hears_of_it(self):
 		result = self.start_change("new", "Oh.")

@@ -17,6 +17,7 @@ from huf.ai.runs.queue import recover, work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage import leases
 from huf.ai.storage.journal import RunJournal, claim_retry, mark_lost_calls
+from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
@@ -26,6 +27,7 @@ HERE = __name__
 SENT: list[str] = []
 
 
+@tool()
 def send(what: str):
 	SENT.append(what)
 	if len(SENT) == 1:
@@ -33,6 +35,7 @@ def send(what: str):
 	return f"sent {what}"
 
 
+@tool()
 def look_at_the_caller() -> str:
 	"""How many seconds are left of the lease on the run that has called this one."""
 	caller = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "parent_run")

@@ -31,6 +31,10 @@ class TestReplay(SiteTestCase):
 
 	def shapes(self):
 		find, create = self.find, self.create
+		# Three lists of something, not three empty ones, which are a stall.
+		for _ in range(3):
+			frappe.get_doc({"doctype": "ToDo", "description": "x"}).insert()
+		frappe.db.commit()
 		broken = cut(text("This breaks off in the middle"), after_chunks=2)
 		return (
 			("an answer", [text("Hello.")]),
@@ -56,7 +60,11 @@ class TestReplay(SiteTestCase):
 			("a refused key", [error(401)]),
 			("a failing provider after a step", [tool_call(find, {"limit": 1}), error(400)]),
 			("an answer that breaks off", [broken]),
-			("the step cap", [tool_call(find, {"limit": 1})] * 3),
+			("the step cap", [*[tool_call(find, {"limit": n}) for n in (1, 2, 3)], text("So far.")]),
+			(
+				"the step cap and no summary",
+				[*[tool_call(find, {"limit": n}) for n in (1, 2, 3)], error(400)],
+			),
 			("the step cap with text", [tool_calls([call(find, {})], content="Looking.")] * 3),
 			("no usage", [text("Hello.", usage=None)]),
 		)

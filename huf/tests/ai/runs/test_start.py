@@ -6,10 +6,12 @@ import time
 import frappe
 
 from huf.ai.agents.tool_factory import create_tool
+from huf.ai.chat.messages import continue_in_background
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.loop.guards import SUM_UP
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
-from huf.ai.runs.queue import end_run
+from huf.ai.runs.queue import end_run, work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage.journal import request_cancel
 from huf.tests.base import SiteTestCase
@@ -121,11 +123,17 @@ class TestRun(SiteTestCase):
 			seen = [frappe.db.transaction_writes for event in events if event]
 		self.assertEqual(set(seen), {0})
 
-	def test_only_what_waits_for_the_network_is_called_side_by_side(self):
-		fetch = make_tool("GET", effect="read")
-		ask = make_tool("Run Agent", agent=make_agent(), effect="read")
-		made = [create_tool(frappe.get_doc("Agent Tool Function", name)) for name in (fetch, ask)]
-		self.assertEqual([tool.concurrent for tool in made], [True, False])
+	def test_reads_and_agents_run_side_by_side_and_writes_do_not(self):
+		made = [
+			make_tool("GET"),
+			make_tool("Run Agent", agent=make_agent()),
+			make_tool("Get List", reference_doctype="ToDo"),
+			make_tool("Search Knowledge"),
+			make_tool("POST"),
+			make_tool("Create Document", reference_doctype="ToDo"),
+		]
+		tools = [create_tool(frappe.get_doc("Agent Tool Function", name)) for name in made]
+		self.assertEqual([bool(tool.run_beside) for tool in tools], [True, True, True, False, False, False])
 
 	def test_several_calls_of_one_turn_are_answered_each(self):
 		with ModelServer() as server:
@@ -165,13 +173,29 @@ class TestRun(SiteTestCase):
 	def test_the_step_cap_stops_a_run_that_never_answers(self):
 		with ModelServer() as server:
 			agent = self.todo_agent(server, max_iterations=2)
-			server.forever(tool_call(self.list, {"limit": 1}))
+			calls = [tool_call(self.list, {"limit": 1}), tool_call(self.list, {"limit": 2})]
+			server.script(*calls, text("I found one so far."))
 			result = run_agent_sync(agent, "Go on for ever")
+			*_, second, last = server.requests
 		self.assertEqual(
 			(result["status"], result["stop_reason"], result["steps"]), ("Stopped", "max_steps", 2)
 		)
-		self.assertTrue(result["response"].startswith("[WARNING: Max steps (2) reached."))
-		self.assertEqual(len(server.requests), 2)
+		warning = "[WARNING: Max steps (2) reached. Response may be incomplete.]"
+		self.assertEqual(result["response"], f"{warning}\n\nI found one so far.")
+		self.assertEqual(
+			(last["messages"][-1]["content"], "tools" in second, "tools" in last), (SUM_UP, True, False)
+		)
+
+	def test_a_model_that_calls_on_at_the_step_limit_ends_the_run_with_what_it_said_before(self):
+		with ModelServer() as server:
+			agent = self.todo_agent(server, max_iterations=1)
+			server.script(
+				tool_call(self.list, {"limit": 1}, content="I look."), tool_call(self.list, {"limit": 2})
+			)
+			result = run_agent_sync(agent, "Go on for ever")
+		self.assertEqual((result["stop_reason"], result["steps"]), ("max_steps", 1))
+		self.assertTrue(result["response"].endswith("I look."))
+		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": result["run"]}), 1)
 
 	def test_events_tell_the_run_as_it_happens(self):
 		with ModelServer() as server:
@@ -244,7 +268,7 @@ class TestProviderErrors(SiteTestCase):
 	def test_each_error_ends_the_run_as_failed_and_says_what_to_do(self):
 		refused = error(401, f"Incorrect API key provided: {SECRET}")
 		for answers, advice in (
-			([refused], "Check it in AI Provider"),
+			([refused], "Check the API Key"),
 			([error(429)] * 3, "rate limit"),
 			([error(500)] * 3, "The provider failed"),
 			([error(404)], "Model Name"),
@@ -263,7 +287,40 @@ class TestProviderErrors(SiteTestCase):
 		settings = frappe.get_doc("Huf Settings")
 		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
 		self.set_patience(1, 0)
-		self.assert_fails([slow(30, text("Too late."))], "raise Model Timeout in Huf Settings")
+		self.assert_fails(
+			[slow(30, text("Too late."))], "raise Model Timeout in Huf Settings", [lambda event: None]
+		)
+
+	def test_an_answer_that_streams_on_takes_as_long_as_it_takes(self):
+		settings = frappe.get_doc("Huf Settings")
+		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
+		self.set_patience(1, 0)
+		for values in ({}, {"call_way": "Wrapped"}, {"is_local": 1}):
+			with self.subTest(values), ModelServer() as server:
+				model = make_model(server)
+				provider = frappe.get_doc("AI Provider", frappe.db.get_value("AI Model", model, "provider"))
+				provider.update(values).save()
+				server.script(text("One word after another comes, slowly.", chunk_size=6, pace=0.25))
+				# Nobody watches the local one; it streams all the same.
+				watchers = [] if "is_local" in values else [lambda event: None]
+				result = run_agent(AgentRequest(make_agent(model), "Hi", "Administrator"), watchers)
+			self.assertEqual(result.response, "One word after another comes, slowly.")
+			self.assertGreater(result.duration_ms, 1500)
+
+	def test_a_model_that_falls_silent_in_its_answer_stops_the_run_which_can_go_on(self):
+		settings = frappe.get_doc("Huf Settings")
+		self.addCleanup(self.set_patience, settings.model_timeout, settings.model_retries)
+		self.set_patience(1, 0)
+		with ModelServer() as server:
+			agent = make_agent(make_model(server))
+			server.script(stall(text("Half of the answer is here, the rest never comes."), 2))
+			*_, last = stream_agent(AgentRequest(agent, "Answer", "Administrator"))
+			self.assertEqual((last.data["status"], last.data["stop_reason"]), ("Stopped", "timeout"))
+			self.assertIn("sent nothing for too long", last.data["error"])
+			self.assertTrue(last.data["response"])
+			server.script(text("Here is the rest."))
+			queued = continue_in_background(last.run)
+			self.assertEqual(work_on(queued["run"]).response, "Here is the rest.")
 
 	def set_patience(self, seconds, retries):
 		settings = frappe.get_doc("Huf Settings")

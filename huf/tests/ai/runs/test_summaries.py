@@ -93,6 +93,30 @@ class TestSummaries(SiteTestCase):
 		self.assertIn("10 earlier messages are not shown: Message 1. / Message 3.", opened[0]["content"])
 		self.assertEqual(said_in(opened[1:]), [11, 12, 13, 14, 15])
 
+	def test_a_tool_call_instead_of_a_summary_harms_neither_this_run_nor_the_next(self):
+		with ModelServer() as server:
+			agent, conversation = self.long_conversation(server, messages=2 * LIMIT + 1)
+			server.script(tool_call("search", {"query": "tea"}), text("Well."))
+			first = run_agent_sync(agent, "Well?", conversation_id=conversation)
+			server.script(text(SUMMARY), text("Tea it is."))
+			second = run_agent_sync(agent, "And now?", conversation_id=conversation)
+		self.assertEqual((first["status"], first["response"]), ("Success", "Well."))
+		self.assertEqual((second["status"], read_summary(conversation)[0]), ("Success", SUMMARY))
+		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": first["run"]}), 0)
+		self.assertEqual(first["input_tokens"], 200)
+
+	def test_a_summary_that_breaks_is_left_out_and_the_run_goes_on(self):
+		with ModelServer() as server:
+			agent, conversation = self.long_conversation(server, messages=2 * LIMIT + 1)
+			server.script(text(SUMMARY), text("Well."))
+			# A conversation with a message that nobody can read.
+			broken = {"conversation": conversation, "sequence": 1}
+			frappe.db.set_value("Agent Message", broken, {"kind": "Tool Call", "content": "no JSON"})
+			frappe.db.commit()
+			server.strict = False
+			result = run_agent_sync(agent, "Well?", conversation_id=conversation)
+		self.assertEqual(result["status"], "Success")
+
 	def test_without_a_model_it_is_said_what_is_not_shown(self):
 		agent, conversation = self.long_conversation(None, messages=15)
 		run = run_agent_sync(agent, "Hello", conversation_id=conversation)["run"]

@@ -7,6 +7,7 @@ import frappe
 from huf.ai.chat.messages import continue_in_background, stream_chat
 from huf.ai.core.errors import UsageError
 from huf.ai.providers.tiers import ModelTiers
+from huf.ai.queries.runs import describe_runs
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.replay import replay
@@ -78,6 +79,11 @@ class TestRunsByTask(SiteTestCase):
 		self.assertEqual((result["status"], result["response"]), ("Success", "There is one."))
 		self.assertEqual(self.models_of(result["run"]), [self.models[0]] * 2 + [self.models[1]])
 		self.assertTrue(replay(result["run"]).identical)
+		answered = [(each["model"], each["calls"], each["input_tokens"]) for each in result["models"]]
+		self.assertEqual(answered, [(self.models[0], 2, 200), (self.models[1], 1, 100)])
+		self.assertAlmostEqual(sum(each["cost"] for each in result["models"]), result["total_cost"], places=9)
+		shown = describe_runs([result["run"]])[result["run"]]
+		self.assertEqual(shown["models"], result["models"])
 
 	def test_a_model_that_is_down_is_stood_in_for(self):
 		self.small.script(error(503, "down"))
@@ -104,7 +110,7 @@ class TestRunsByTask(SiteTestCase):
 	def test_a_run_that_used_up_its_steps_goes_on_in_the_background(self):
 		self.put(inline_steps=1)
 		self.addCleanup(self.put, inline_steps=5)
-		self.small.script(tool_call(self.tool, {"limit": 1}), text("Now I know."))
+		self.small.script(tool_call(self.tool, {"limit": 1}), text("Not yet."), text("Now I know."))
 		*_, last = stream_chat(self.agent, "What is there?")
 		self.assertEqual(last.data["stop_reason"], "max_steps")
 		queued = continue_in_background(last.run)

@@ -11,6 +11,7 @@ from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.providers.litellm import warm_up
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
+from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, call, stall, text, tool_call, tool_calls
@@ -21,6 +22,7 @@ ENDED = threading.Event()
 SEEN: list[tuple] = []
 
 
+@tool()
 def hang_after_writing(title: str):
 	"""Writes, never comes back by itself, and then wants to write more."""
 	frappe.get_doc({"doctype": "Note", "title": title}).insert()
@@ -32,33 +34,40 @@ def hang_after_writing(title: str):
 		ENDED.set()
 
 
+@tool()
 def hang_as_somebody_else():
 	with acting_as("Administrator"):
 		frappe.flags.huf_test_flag = True
 		RELEASE.wait(30)
 
 
+@tool()
 def hang_with_a_connection_of_its_own(title: str):
 	frappe.connect(set_admin_as_user=False)
 	hang_after_writing(title)
 
 
+@tool()
 def who():
 	SEEN.append((frappe.session.user, frappe.flags.huf_test_flag))
 
 
+@tool()
 async def hang_outside():
 	await asyncio.sleep(30)
 
 
+@tool()
 def never_works(no: int):
 	raise ValueError(f"out of order: {no}")
 
 
+@tool()
 def fifty_megabytes():
 	return "x" * 50_000_000
 
 
+@tool()
 def no_json():
 	return {"when": time.localtime(), "what": object(), "raw": b"\xff\xfe", "half": "\ud83d"}
 
@@ -129,7 +138,7 @@ class TestTimeouts(SiteTestCase):
 
 	def test_a_run_ends_at_its_deadline_while_a_tool_hangs_and_begins_no_other_call(self):
 		self.put("tool_timeout", 60)
-		agent = self.make_agent("hang_outside", "read", run_timeout=1)
+		agent = self.make_agent("hang_outside", "write", run_timeout=1)
 		self.server.script(tool_calls([call(self.tool), call(self.tool)]))
 		result = run_agent_sync(agent, "Wait")
 		self.assertEqual((result["status"], result["stop_reason"]), ("Stopped", "timeout"))

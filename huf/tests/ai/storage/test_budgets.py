@@ -69,7 +69,10 @@ class TestRunsWithLimits(BudgetTestCase):
 		result = run_agent_sync(agent, "Tell me all")
 		self.assertLess(self.server.requests[0]["max_tokens"], 2000)
 		self.assertEqual((result["stop_reason"], result["response"]), ("money_budget", "So far"))
-		self.assertIn("budget", result["error"])
+		self.assertIn("The limit of 2,000 tokens for the agent", result["error"])
+		self.assertIn(
+			"leaves too little for a longer answer: 0 spent. A Huf Manager can raise it", result["error"]
+		)
 
 	def test_without_a_known_price_no_model_is_asked_where_money_is_limited(self):
 		agent = self.make_agent(make_model(self.server, own_prices=0), run_cost_limit=1)

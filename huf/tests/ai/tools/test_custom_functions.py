@@ -1,20 +1,27 @@
 """Functions that apps lend: which are found, how they are described, how they are called."""
 
 import functools
+from unittest import mock
 
 import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.tools import custom_functions
+from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_tool
 
 HERE = __name__
 
 
+@tool()
 def add(a: int, b: int = 1, note: str | None = None) -> int:
 	return a + b
+
+
+def subtract(a: int, b: int) -> int:
+	return a - b
 
 
 async def sales_report(args, user_context):
@@ -36,10 +43,36 @@ class TestCustomFunctions(SiteTestCase):
 			with self.subTest(path), self.assertRaises(UsageError):
 				custom_functions.find_app_function(path)
 
-	def test_of_frappe_only_whitelisted_functions_are_found(self):
-		self.assertTrue(custom_functions.find_app_function("frappe.client.get_list"))
-		with self.assertRaisesRegex(UsageError, "internal to Frappe"):
-			custom_functions.find_app_function("frappe.get_all")
+	def test_what_an_app_offers_is_found(self):
+		for path in (
+			f"{HERE}.add",
+			"frappe.client.get_list",
+			"huf.ai.tool_functions.create_document",
+			"huf.ai.mail.tools.escalate",
+		):
+			with self.subTest(path):
+				self.assertTrue(callable(custom_functions.find_offered_function(path)))
+		offer = {"tool_name": "subtract", "function_path": f"{HERE}.subtract"}
+		with mock.patch.object(frappe, "get_hooks", return_value=[offer]):
+			self.assertIs(custom_functions.find_offered_function(f"{HERE}.subtract"), subtract)
+
+	def test_what_an_app_does_not_offer_is_refused_with_the_way_to_offer_it(self):
+		for path in (
+			"frappe.get_all",
+			"frappe.set_user",
+			"frappe.db.sql",
+			"frappe.utils.password.get_decrypted_password",
+			"huf.ai.storage.rows.insert_row",
+			"huf.ai.tools.custom_functions.find_app_function",
+			"huf.ai.agent_manager.run_agent_sync",
+			"huf.api.draft.approve",
+			"huf.api.agent.chat",
+			"huf.permissions.has_permission",
+			f"{HERE}.subtract",
+		):
+			with self.subTest(path), self.assertRaises(UsageError) as refused:
+				custom_functions.find_offered_function(path)
+			self.assertRegex(str(refused.exception), "@tool.*whitelist.*huf_tools|not a function|no function")
 
 	def test_the_signature_gives_the_schema(self):
 		schema = custom_functions.build_schema(add)
@@ -77,8 +110,9 @@ class TestCustomFunctions(SiteTestCase):
 		self.assertEqual(definition["parameters"]["required"], ["a"])
 
 	def test_a_tool_record_with_a_wrong_path_says_so_when_it_is_saved(self):
-		with self.assertRaisesRegex(frappe.ValidationError, "installed app"):
-			make_tool("Custom Function", function_path="os.system")
+		for path, reason in (("os.system", "installed app"), (f"{HERE}.subtract", "not offered to agents")):
+			with self.assertRaisesRegex(frappe.ValidationError, reason):
+				make_tool("Custom Function", function_path=path)
 
 	def test_an_offered_tool_is_found_by_its_app_and_name(self):
 		name = make_tool("App Provided", provider_app="huf", function_path="get_list")

@@ -5,38 +5,15 @@ import unittest
 
 import frappe
 
-from huf.ai.core.egress import (
-	OutboundCall,
-	UntrustedSource,
-	find_egress_risk,
-	find_outsiders,
-	is_allowed_host,
-)
+from huf.ai.core.egress import find_outsiders, is_allowed_address, is_allowed_host, parse_host
 from huf.ai.runs.entry import run_agent_sync
-from huf.ai.tools.egress_check import to_outbound_call
 from huf.tests.drafting import Shop
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.mail import MailTestCase, outgoing, queued, row, send_all
 from huf.tests.model_server import ModelServer, text, tool_call
 
-MAIL, WEB = {UntrustedSource.MAIL}, {UntrustedSource.WEB}
-ELSEWHERE = "https://evil.example/c?d=secret"
 
-
-def get(url, types="GET", base_url=None, **more):
-	return OutboundCall("fetch", types, {"url": url, **more}, base_url)
-
-
-class TestDecision(unittest.TestCase):
-	def test_a_run_that_has_read_nothing_strange_may_reach_anywhere(self):
-		self.assertIsNone(find_egress_risk(get(ELSEWHERE), (), ()))
-
-	def test_after_a_mail_only_hosts_of_the_list_and_a_tool_s_own_are_reached(self):
-		self.assertIn("evil.example", find_egress_risk(get(ELSEWHERE), MAIL, ["api.example"]))
-		self.assertIsNone(find_egress_risk(get("https://api.example/x"), MAIL, ["api.example"]))
-		self.assertIsNone(find_egress_risk(get("/orders", base_url="https://shop.example/v1"), MAIL, ()))
-		self.assertIn("evil", find_egress_risk(get(ELSEWHERE, base_url="https://shop.example"), MAIL, ()))
-
+class TestHosts(unittest.TestCase):
 	def test_names_that_look_like_a_listed_host_are_not_it(self):
 		for host in ("api.example.evil.example", "evilapi.example", "xapi.example", ""):
 			self.assertFalse(is_allowed_host(host, ["api.example", "*.api.example"]), host)
@@ -46,46 +23,17 @@ class TestDecision(unittest.TestCase):
 			"https://evil.example#api.example",
 			"https://evil.example\\@x/",
 		):
-			self.assertIsNotNone(find_egress_risk(get(url), MAIL, ["api.example"]), url)
+			self.assertFalse(is_allowed_host(parse_host(url), ["api.example"]), url)
 
-	def test_a_link_that_a_page_shows_may_be_followed_as_it_is_and_one_from_a_mail_may_not(self):
-		seen = "See https://news.example/today for more"
-		link = get("https://news.example/today")
-		self.assertIsNone(find_egress_risk(link, WEB, (), seen))
-		self.assertIsNotNone(find_egress_risk(link, MAIL, (), seen))
-		self.assertIsNotNone(find_egress_risk(get("https://news.example/today?d=secret"), WEB, (), seen))
-		self.assertIsNotNone(
-			find_egress_risk(get("https://news.example/today", params={"d": "secret"}), WEB, (), seen)
-		)
-		self.assertIsNotNone(find_egress_risk(get("https://news.example/today", types="POST"), WEB, (), seen))
-
-	def test_after_a_file_a_person_is_asked_as_after_a_mail(self):
-		link = get("https://news.example/today")
-		self.assertIn(
-			"files", find_egress_risk(link, {UntrustedSource.FILE}, (), "See https://news.example/today")
-		)
-		self.assertIn(
-			"files and web",
-			find_egress_risk(link, {UntrustedSource.FILE, UntrustedSource.WEB}, (), link.urls[0]),
-		)
-		self.assertIsNone(find_egress_risk(link, {UntrustedSource.FILE}, ["news.example"]))
-
-	def test_what_says_nothing_of_its_receiver_needs_a_person_and_what_has_a_fixed_one_does_not(self):
-		self.assertIsNotNone(
-			find_egress_risk(OutboundCall("publish", "Custom Function", {"text": "x"}), MAIL, ())
-		)
-		self.assertIsNone(
-			find_egress_risk(OutboundCall("web_search", "App Provided", {"query": "x"}), MAIL, ())
-		)
-		self.assertIsNone(find_egress_risk(OutboundCall("helper", "Run Agent", {"prompt": "x"}), MAIL, ()))
-
-	def test_a_tool_of_an_app_is_itself_under_another_name_and_no_other_can_pass_for_it(self):
-		def named(types):
-			row = {"tool_name": "look", "types": types, "function_path": "web_search", "base_url": None}
-			return to_outbound_call(frappe._dict(row), {"query": "x"})
-
-		self.assertIsNone(find_egress_risk(named("App Provided"), MAIL, ()))
-		self.assertIsNotNone(find_egress_risk(named("Custom Function"), MAIL, ()))
+	def test_a_mail_domain_is_listed_with_an_at_sign(self):
+		self.assertTrue(is_allowed_address("Anna@Office.example", ["@office.example"]))
+		for address in (
+			"anna@evil.example",
+			"anna@x.office.example",
+			"office.example",
+			"a@office.example.evil",
+		):
+			self.assertFalse(is_allowed_address(address, ["@office.example", "office.example"]), address)
 
 	def test_who_takes_no_part_in_a_thread_is_an_outsider(self):
 		self.assertEqual(

@@ -31,9 +31,18 @@ ARGUMENTS = {
 	"Get Value": lambda name: {"name": name, "fieldname": "title"},
 	"Set Value": lambda name: {"name": name, "fieldname": "status", "value": "Closed"},
 }
-ELSEWHERE = {"GET", "POST", "Run Agent", "Search Knowledge", "Speech to Text"}
-"""Types that read no document of the DocType: see the tests below, and test_http, test_admission and
-test_canary.
+ELSEWHERE = {
+	"GET",
+	"POST",
+	"Run Agent",
+	"Search Knowledge",
+	"Speech to Text",
+	"MCP Tool",
+	"Send Mail",
+	"Notify",
+}
+"""Types that read no document of the DocType: see the tests below, and test_http, test_admission,
+test_canary, test_connections and test_messages.
 """
 
 
@@ -125,7 +134,8 @@ class TestToolPermissions(SiteTestCase):
 
 	def test_credentials_of_a_user_are_no_fields_for_an_agent(self):
 		user = frappe.get_doc("User", make_user("Huf User"))
-		user.db_set("api_key", "secret-key")
+		secret = frappe.generate_hash(length=15)
+		user.db_set("api_key", secret)
 		for types, arguments in (
 			("Get Document", {"name": user.name}),
 			("Get List", {"filters": {"api_key": ["like", "secret%"]}}),
@@ -134,7 +144,7 @@ class TestToolPermissions(SiteTestCase):
 		):
 			with self.subTest(types, arguments=arguments):
 				ok, text = invoke("Administrator", types, arguments, reference_doctype="User")
-				self.assertNotIn("secret-key", text)
+				self.assertNotIn(secret, text)
 				self.assertEqual(ok, types == "Get Document", text)
 
 	def test_a_password_is_for_no_agent_not_even_of_an_administrator(self):

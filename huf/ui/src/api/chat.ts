@@ -3,7 +3,7 @@ import { createSseParser, type SseParser } from "../lib/sse.ts";
 import { parseJson } from "../lib/transcript.ts";
 import { ApiError, type ErrorKind } from "./errors.ts";
 import { callGet, callPost, openReading, openStream } from "./http.ts";
-import type { ChatAgent, ConversationItem, EventData, RunRequest, Share, StoredChat } from "./types.ts";
+import type { ChatAgent, ConversationItem, EventData, MessageVersions, RunRequest, Share, StoredChat } from "./types.ts";
 
 export const PAGE_LENGTH = 30;
 /** Messages per page; older pages are read when the reader scrolls near them. */
@@ -23,9 +23,16 @@ export const fetchMessages = (conversation: string, before: number | null = null
 	callGet<StoredChat>("huf.ai.agent_chat.get_agent_chat_messages", { conversation, limit: MESSAGE_LIMIT, before });
 export const searchConversations = (text: string) =>
 	callGet<ConversationItem[]>("huf.api.conversation.search", { text, limit: PAGE_LENGTH });
-/** A new conversation with what was said before a run, and in it if `keep` -> its name */
-export const branchConversation = (conversation: string, run: string, keep: boolean) =>
-	callPost<string>("huf.api.conversation.branch", { conversation, run, keep });
+/** A new conversation with what was said up to the end of a run -> its name */
+export const branchConversation = (conversation: string, run: string) =>
+	callPost<string>("huf.api.conversation.branch", { conversation, run });
+/** A version of a conversation with what was said before a run, to send another message there -> its name */
+export const editConversation = (conversation: string, run: string) =>
+	callPost<string>("huf.api.conversation.edit", { conversation, run });
+/** Lists a version instead of the others of its conversation. */
+export const showVersion = (conversation: string) => callPost("huf.api.conversation.show", { conversation });
+export const fetchVersions = (conversation: string) =>
+	callGet<MessageVersions[]>("huf.api.conversation.get_versions", { conversation });
 /** With whom a conversation is shared, now */
 export const fetchShares = (conversation: string) =>
 	callGet<Share[]>("huf.api.conversation.get_shares", { conversation });
@@ -74,11 +81,11 @@ const isKind = (error: unknown, ...kinds: ErrorKind[]) => error instanceof ApiEr
  * ApiError "cut" when the stream ends before it and cannot be rejoined, and with AbortError when the signal aborts it.
  */
 export async function streamRun(
-	{ agent, prompt, conversation, attachments }: RunRequest,
+	request: RunRequest,
 	{ signal, onEvent }: StreamOptions,
 ): Promise<void> {
 	const place: Place = { run: null, last: 0 };
-	const response = await openStream("huf.api.chat.stream", { agent, prompt, conversation, attachments }, signal);
+	const response = await openStream("huf.api.chat.stream", { ...request }, signal);
 	try {
 		await readEvents(response, place, { signal, onEvent });
 	} catch (error) {

@@ -1,6 +1,6 @@
 /** The endpoints about mail, one function each. What they answer is described in huf/api/mail.py. */
 import { callGet, callPost } from "./http.ts";
-import type { Condition, Mail, Mailbox, MailRule, MailStory } from "./types.ts";
+import type { Condition, Mail, Mailbox, MailRule, MailStory, WaitingReply } from "./types.ts";
 
 const CALL = "huf.api.mail.";
 export const PAGE_LENGTH = 50;
@@ -13,10 +13,21 @@ export const testRule = (rule: string, mail: string) =>
 	callGet<{ rule: string; fits: boolean; checks: Condition[] }>(`${CALL}test_rule`, { rule, mail });
 export const backtestRule = (rule: string, days: number) =>
 	callGet<{ looked_at: number; taken: { mail: string; sender: string; subject: string }[] }>(`${CALL}backtest_rule`, { rule, days });
-export const saveDraft = (name: string, text: string) => callPost(`${CALL}save_draft`, { name, text });
-export const approveDraft = (name: string, text: string) => callPost(`${CALL}approve_draft`, { name, text });
+export interface ReplyFields {
+	text: string;
+	subject: string;
+	to: string;
+}
+export const saveDraft = (name: string, fields: ReplyFields) => callPost(`${CALL}save_draft`, { name, ...fields });
+export const approveDraft = (name: string, fields: ReplyFields) => callPost(`${CALL}approve_draft`, { name, ...fields });
 export const discardDraft = (name: string) => callPost(`${CALL}discard_draft`, { name });
 export const handOver = (mail: string) => callPost(`${CALL}hand_over`, { mail });
+export const fetchWaitingReplies = () => callGet<WaitingReply[]>(`${CALL}get_waiting_replies`);
+export const beginReply = (mail: string) => callPost<{ name: string }>(`${CALL}reply`, { mail });
+export const assign = (mail: string, user: string) => callPost(`${CALL}assign`, { mail, user });
+/** Without a category a model chooses. */
+export const reclassify = (mail: string, category?: string) => callPost(`${CALL}reclassify`, { mail, category });
+export const runAgain = (mail: string) => callPost(`${CALL}run_again`, { mail });
 export const giveBack = (mail: string) => callPost(`${CALL}give_back`, { mail });
 export const testMailbox = (mailbox: string) =>
 	callPost<{ part: string; error: string | null }[]>(`${CALL}test_mailbox`, { mailbox });

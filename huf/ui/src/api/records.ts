@@ -28,6 +28,13 @@ export const submitRecord = (doc: Values) => callPost("frappe.client.submit", { 
 export const cancelRecord = (doctype: string, name: string) =>
 	callPost("frappe.client.cancel", { doctype, name });
 
+/** Reads the tools of an MCP Server Connection; `error` says what failed. */
+export const refreshConnection = (connection: string) =>
+	callPost<{ server: string; error: string | null }>("huf.api.mcp_connection.refresh", { connection });
+/** The address where a manager signs in at the server; null if it asks for none. */
+export const signIn = (connection: string) =>
+	callPost<string | null>("huf.api.mcp_connection.sign_in", { connection });
+
 /** Attaches a file to a record, privately -> the File. */
 export async function uploadFile(
 	file: File,

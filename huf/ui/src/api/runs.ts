@@ -1,6 +1,6 @@
 /** The endpoints about runs, one function each. What they answer is described in huf/api/run.py. */
 import { callGet, callPost } from "./http.ts";
-import type { Comparison, Run, RunFilters, Timeline } from "./types.ts";
+import type { Comparison, Replayed, Run, RunFilters, Timeline } from "./types.ts";
 
 export { cancelRun } from "./chat.ts";
 
@@ -11,6 +11,11 @@ export const fetchRuns = (filters: RunFilters, start = 0) =>
 export const fetchRun = (run: string) => callGet<Timeline>("huf.api.run.get_run", { run });
 export const compareRuns = (run: string, other: string) =>
 	callGet<Comparison>("huf.api.run.compare", { run, other });
+/** Makes an ended run again from its record, without a model or a tool. */
+export const replayRun = (run: string) => callPost<Replayed>("huf.api.run.replay_run", { run });
+/** Stores a verdict, or removes it with ""; makes no case. */
+export const rateRun = (run: string, verdict: "Good" | "Bad" | "", note = "") =>
+	callPost<{ case: string | null; verdict: string }>("huf.api.eval.rate", { run, verdict, note });
 /** Makes a case of the run's agent; see huf/api/eval.py. */
 export const markRun = (run: string, good: boolean, note: string) =>
 	callPost("huf.api.eval.mark", { run, good, note });

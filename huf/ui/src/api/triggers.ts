@@ -9,6 +9,8 @@ export const EVENTS_LENGTH = 20;
 
 export const fetchTriggers = (start = 0) =>
 	callGet<Trigger[]>("huf.api.trigger.get_triggers", { start, limit: PAGE_LENGTH });
+/** A user that a trigger may run as instead of Administrator. */
+export const proposeRunAs = () => callGet<string>("huf.api.trigger.propose_run_as");
 export const fetchEvents = ({ trigger, status }: { trigger: string; status?: string }, start = 0) =>
 	callGet<TriggerEvent[]>("huf.api.trigger.get_events", { trigger, status, start, limit: EVENTS_LENGTH });
 export const setEnabled = (trigger: string, enabled: boolean) =>

@@ -14,6 +14,8 @@ export type Check = number;
 // Agents and tools
 
 export interface ChatAgent {
+	/** Who answers a new chat. */
+	is_default?: boolean;
 	name: string;
 	description: string;
 	provider: string;
@@ -66,7 +68,20 @@ export interface ToolDryRun {
 export type RunStatus = "Queued" | "Started" | "Waiting" | "Success" | "Stopped" | "Failed" | "Cancelled";
 
 /** An Agent Run; the event `run_finished` has the same fields. */
+/** A sentence of an answer that claims something, with the calls and documents that prove it. */
+export interface Claim {
+	text: string;
+	confirmed: boolean;
+	calls: string[];
+	documents: [string, string][];
+	why: string | null;
+}
+
 export interface Run {
+	claims?: Claim[];
+	/** Who stopped what and why, if a stop holds the run. */
+	held?: string | null;
+	is_undo?: 0 | 1;
 	name: string;
 	run: string;
 	agent: string;
@@ -135,6 +150,10 @@ export interface Timeline {
 	run: Run;
 	steps: Step[];
 	children: { name: string; agent: string; status: RunStatus }[];
+	/** Runs that undid changes of this one. */
+	undos: string[];
+	/** Number of changes that can be undone. */
+	changes: number;
 }
 
 export interface ComparedStep {
@@ -155,6 +174,39 @@ export interface RunFilters {
 	agent?: string;
 	status?: string;
 	trigger?: string;
+	user?: string;
+	from_date?: string;
+	to_date?: string;
+	min_cost?: string;
+	text?: string;
+}
+
+/** A run made again from its record. */
+export interface Replayed {
+	identical: boolean;
+	status: string;
+	stop_reason: string | null;
+	steps: number;
+}
+
+// Costs, in USD
+
+export interface CostGroup {
+	grouped: string | null;
+	runs: number;
+	successes: number;
+	tokens: number | null;
+	cost: number | null;
+	/** Runs whose cost is not fully known. */
+	unpriced: number;
+}
+
+export interface Costs {
+	days: { day: string; runs: number; cost: number | null; unpriced: number }[];
+	groups: CostGroup[];
+	month: { spent: number; forecast: number };
+	/** A limit of 0 is none. */
+	budgets: { scope: string; holder: string; cost_limit: number; cost: number; token_limit: number; tokens: number }[];
 }
 
 // Drafts
@@ -194,6 +246,8 @@ export interface ExternalRequest {
 	headers?: JsonObject;
 	body?: Json;
 	arguments?: JsonObject;
+	/** Set for a call that was not tried, although it writes here. */
+	note?: string;
 }
 
 /** What a call would do: a request, or changes of documents, other tables and what would be sent. */
@@ -205,6 +259,12 @@ export interface Difference {
 }
 
 export type DraftStatus = "Pending" | "Approved" | "Applied" | "Rejected" | "Failed" | "Expired";
+
+/** Why a call needs a person: where untrusted content came from, and what it may have decided. */
+export interface Concern {
+	origins: string[];
+	values: { parameter: string; value: string; origin: string | null }[];
+}
 
 export interface Draft {
 	draft: string;
@@ -221,11 +281,25 @@ export interface Draft {
 	arguments: JsonObject;
 	edited_arguments: JsonObject | null;
 	difference: Difference | null;
+	concern: Concern | null;
 	digest: string;
 	reference_doctype: string | null;
 	reference_name: string | null;
 	creation: string;
+	step: number;
+	/** What the model said beside the call; only of one draft, not in lists. */
+	text?: string;
+	/** The drafts of the same turn, this one among them; only of one draft. */
+	turn?: Draft[];
 	[field: string]: unknown;
+}
+
+/** A message of a chat that has versions: the conversation of each, and which of them is read. */
+export interface MessageVersions {
+	run: string;
+	at: number;
+	place: number;
+	conversations: string[];
 }
 
 // Conversations
@@ -285,7 +359,12 @@ export interface RunRequest {
 	conversation?: string;
 	/** Names of Files. */
 	attachments?: string[];
+	is_test?: boolean;
+	/** Who answers: see docs/router.md. */
+	route?: RouteChoice;
 }
+
+export type RouteChoice = "auto" | "chat" | "agent";
 
 /** A live event's data; which fields it has depends on its kind. */
 export interface EventData {
@@ -353,6 +432,18 @@ export interface MailStory {
 	drafts: JsonObject[];
 	events: { name: string; kind: string; creation: string; summary: string }[];
 	with_person: boolean;
+	categories: string[];
+}
+
+/** An unsent reply to a mail. */
+export interface WaitingReply {
+	name: string;
+	subject: string;
+	recipients: string;
+	status: string;
+	reason: string | null;
+	reply_to_mail: string | null;
+	creation: string;
 }
 
 export interface MailRule {
@@ -362,6 +453,8 @@ export interface MailRule {
 	route: string;
 	profile: string | null;
 	match: JsonObject;
+	/** An earlier rule that takes all mail of this one. */
+	blocked_by: string | null;
 }
 
 export interface Mailbox {
@@ -415,6 +508,8 @@ export interface ModelCheck {
 	said: string | null;
 	error: string | null;
 	took_ms: number;
+	tool_calls: "Native" | "By schema" | "None" | null;
+	note: string;
 }
 
 export interface LocalServer {

@@ -9,6 +9,7 @@ export const MAIN = [
 	{ name: "chat", icon: "chat", label: "section.chat" },
 	{ name: "drafts", icon: "inbox", label: "section.drafts", isCounted: true },
 	{ name: "runs", icon: "pulse", label: "section.runs" },
+	{ name: "costs", icon: "coin", label: "section.costs" },
 ].filter(isSeen);
 
 /** Where things are set up. */

@@ -18,7 +18,7 @@ interface ChangedTable {
 /**
  * A draft's difference -> {request, changes, tables, kept}
  *
- * request: {line, parts: [{key, value}]} of a call that reaches outside, else null. changes: the document that it is about
+ * request: {line, isUntried, parts: [{key, value}]} of a call that reaches outside, else null. changes: the document that it is about
  * first, each {key, action, doctype, name, isNew, hidden, fields: [{key, label, before, after, isProvisional}], tables:
  * [{key, label, rows: [{key, idx, action, fields}]}]}; name is null for a new document, or one the reader may not see.
  */
@@ -29,9 +29,10 @@ export function readDifference({ difference, reference_doctype: doctype, referen
 	return { request: request && readRequest(request), changes: sorted.map(readChange), tables, kept };
 }
 
-function readRequest({ method, url, headers = {}, body, tool, arguments: given }: ExternalRequest) {
+function readRequest({ method, url, headers = {}, body, tool, arguments: given, note }: ExternalRequest) {
 	const parts = Object.entries({ headers, body, arguments: given }).map(([key, value]) => ({ key, value }));
-	return { line: method ? `${method} ${url}` : tool || "", parts: parts.filter(({ value }) => !isNothing(value)) };
+	const line = method ? `${method} ${url}` : tool || "";
+	return { line, isUntried: Boolean(note), parts: parts.filter(({ value }) => !isNothing(value)) };
 }
 
 function isNothing(value: unknown): boolean {
@@ -88,6 +89,16 @@ export function gistOf(draft: Proposal, max = 120): string {
 		.join(", ")
 		.replace(/\s+/g, " ");
 	return line.length > max ? `${line.slice(0, max - 1)}…` : line;
+}
+
+/** Drafts by turn, in the order of their first ones: those of one turn are asked, and shown, together. */
+export function groupByTurn<T extends { run: string; step: number }>(drafts: T[]): T[][] {
+	const turns = new Map<string, T[]>();
+	for (const draft of drafts) {
+		const key = `${draft.run} ${draft.step}`;
+		turns.set(key, [...(turns.get(key) || []), draft]);
+	}
+	return [...turns.values()];
 }
 
 /** Long values stand below one another, short ones in a line. */

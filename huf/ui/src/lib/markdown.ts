@@ -3,13 +3,20 @@
  * shown as text, links open apart, images of other hosts become links. This is the first of two walls: sanitize.js is the
  * second, and nothing reaches the page without both.
  */
-import { Marked, type RendererObject, type Token, type Tokens } from "marked";
+import { Marked, type RendererObject, type Token, type TokenizerAndRendererExtension, type Tokens } from "marked";
 import { t } from "../i18n/index.ts";
 import { escapeHtml } from "./values.ts";
 
 const SAFE_LINK = /^(https?:\/\/|mailto:|\/(?![/\\])|#)/i;
 /** Only stored files: an image address must never be able to call a method of the site. */
 const SAFE_IMAGE = /^\/(files|private\/files|assets)\/[^\\]*$/;
+
+/** What is loaded only when an answer needs it; see richText.ts. Both return HTML. */
+export interface RichText {
+	/** null for a language that is not known */
+	highlight: (code: string, language: string) => string | null;
+	renderMath: (tex: string, isDisplay: boolean) => string;
+}
 
 export function isSafeLink(href: string): boolean {
 	return SAFE_LINK.test(String(href).trim());
@@ -24,7 +31,7 @@ function anchor(href: string, html: string, title?: string | null): string {
 	return `<a href="${escapeHtml(href)}"${hint} target="_blank" rel="noopener noreferrer">${html}</a>`;
 }
 
-const renderer: RendererObject = {
+const createRenderer = (rich: RichText | null): RendererObject => ({
 	html({ text }) {
 		return escapeHtml(text);
 	},
@@ -43,7 +50,12 @@ const renderer: RendererObject = {
 		const language = escapeHtml((lang || "").split(/\s/)[0]);
 		const copy = `<button type="button" data-copy>${escapeHtml(t("action.copy"))}</button>`;
 		const bar = `<div class="code-bar"><span>${language || escapeHtml(t("markdown.code"))}</span>${copy}</div>`;
-		return `<div class="code">${bar}<pre tabindex="0"><code>${escapeHtml(text)}</code></pre></div>\n`;
+		const html = (language && rich?.highlight(text, language)) || escapeHtml(text);
+		return `<div class="code">${bar}<pre tabindex="0" dir="ltr"><code>${html}</code></pre></div>\n`;
+	},
+	checkbox({ checked }) {
+		const label = escapeHtml(t(checked ? "markdown.task.done" : "markdown.task.open"));
+		return `<span class="task" role="img" aria-label="${label}">${checked ? "☑" : "☐"}</span> `;
 	},
 	table({ header, rows }) {
 		const cells = (list: Tokens.TableCell[], tag: string) => list.map((cell) => cellHtml(this.parser, cell, tag)).join("");
@@ -51,14 +63,46 @@ const renderer: RendererObject = {
 		const table = `<table><thead><tr>${cells(header, "th")}</tr></thead><tbody>${body}</tbody></table>`;
 		return `<div class="table-scroll" tabindex="0">${table}</div>\n`;
 	},
-};
+});
+
+/** `$…$` is a formula only where its signs touch it and no digit follows: "from $5 to $10" is money. */
+const INLINE_MATH = /^(?:\\\((.+?)\\\)|\$(?![\s$])((?:\\.|[^\\$\n])*?[^\s\\$])\$(?![\d$]))/;
+/** Without blank lines, so that of a growing text a formula stays within one block. */
+const BLOCK_MATH = /^(?:\$\$((?:(?!\n\s*\n)[\s\S])+?)\$\$|\\\[((?:(?!\n\s*\n)[\s\S])+?)\\\])[^\S\n]*(?:\n|$)/;
+/** Marked ends a paragraph where a block may begin. */
+const MATH_STARTS = { blockMath: /(?<=\n)(?:\$\$|\\\[)/, inlineMath: /\$|\\\(/ };
+
+/** A formula of one kind: as it was written until the renderer of formulas is there. */
+function mathExtension(rich: RichText | null, isDisplay: boolean): TokenizerAndRendererExtension {
+	const name = isDisplay ? "blockMath" : "inlineMath";
+	return {
+		name,
+		level: isDisplay ? "block" : "inline",
+		start: (source) => source.match(MATH_STARTS[name])?.index,
+		tokenizer(source) {
+			const found = (isDisplay ? BLOCK_MATH : INLINE_MATH).exec(source);
+			return found ? { type: name, raw: found[0], text: (found[1] ?? found[2]).trim() } : undefined;
+		},
+		renderer: ({ raw, text }) => rich?.renderMath(text, isDisplay) ?? `<code>${escapeHtml(raw.trim())}</code>`,
+	};
+}
 
 function cellHtml(parser: { parseInline: (tokens: Token[]) => string }, cell: Tokens.TableCell, tag: string): string {
 	const align = cell.align ? ` align="${cell.align}"` : "";
 	return `<${tag}${align}>${parser.parseInline(cell.tokens)}</${tag}>`;
 }
 
-const marked = new Marked({ gfm: true, breaks: true, renderer });
+const createMarked = (rich: RichText | null) =>
+	new Marked({
+		gfm: true,
+		breaks: true,
+		renderer: createRenderer(rich),
+		extensions: [mathExtension(rich, true), mathExtension(rich, false)],
+	});
+
+const PLAIN = createMarked(null);
+/** Whether a text may hold code in a language or a formula. */
+export const needsRichText = (text: string) => /```\s*\w|~~~\s*\w|\$[^$]+\$|\\[([]/.test(text);
 
 /** How many blocks at the end may still change as a text grows: `1` becomes `1.` and belongs to the list before it. */
 const OPEN_BLOCKS = 2;
@@ -70,6 +114,7 @@ export interface MarkdownCache {
 	end: number;
 	blocks: Block[];
 	hasReferences: boolean;
+	marked: Marked;
 }
 
 export interface Block {
@@ -79,8 +124,9 @@ export interface Block {
 	start: number;
 }
 
-export function newCache(): MarkdownCache {
-	return { html: new Map(), text: "", end: 0, blocks: [], hasReferences: false };
+export function newCache(rich: RichText | null = null): MarkdownCache {
+	const marked = rich ? createMarked(rich) : PLAIN;
+	return { html: new Map(), text: "", end: 0, blocks: [], hasReferences: false, marked };
 }
 
 type Sanitize = (html: string) => string;
@@ -91,7 +137,7 @@ export function toBlocks(text: string, sanitize: Sanitize, cache = newCache()): 
 	// A reference may be defined anywhere, so where there is one, all of the text is read again.
 	const isGrown = cache.end && !cache.hasReferences && whole.startsWith(cache.text);
 	const start = isGrown ? cache.end : 0;
-	const tokens = marked.lexer(whole.slice(start));
+	const tokens = cache.marked.lexer(whole.slice(start));
 	const hasReferences = Object.keys(tokens.links).length > 0;
 	Object.assign(cache, { text: whole, hasReferences });
 	if (isGrown && hasReferences) return toBlocks(whole, sanitize, cache);
@@ -110,6 +156,6 @@ export function toBlocks(text: string, sanitize: Sanitize, cache = newCache()): 
 
 function toBlock(token: Token, references: string, sanitize: Sanitize, cache: MarkdownCache, start: number): Block {
 	const key = `${references}:${token.raw}`;
-	if (!cache.html.has(key)) cache.html.set(key, sanitize(marked.parser([token])));
+	if (!cache.html.has(key)) cache.html.set(key, sanitize(cache.marked.parser([token])));
 	return { type: token.type, html: cache.html.get(key)!, start };
 }

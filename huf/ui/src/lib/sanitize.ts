@@ -3,7 +3,8 @@ import DOMPurify from "dompurify";
 import { isSafeImage } from "./markdown.ts";
 
 const OPTIONS = {
-	USE_PROFILES: { html: true },
+	USE_PROFILES: { html: true, mathMl: true },
+	ADD_TAGS: ["semantics"],
 	ADD_ATTR: ["target"],
 	FORBID_TAGS: ["style", "form", "video", "audio", "picture", "source", "select", "textarea", "dialog"],
 	FORBID_ATTR: ["style", "id", "name", "srcset", "background", "action", "formaction"],

@@ -59,6 +59,8 @@ export interface UserTurn extends Places {
 	unsent: "refused" | "unsure" | null;
 	/** The text in which the reader is about to send it again. */
 	rewording: string | null;
+	/** It waits until the run before it has ended. */
+	isQueued: boolean;
 }
 
 export interface NoteTurn extends Places {
@@ -92,7 +94,7 @@ export function newUserTurn(
 	key: string,
 	{ at = null, run = null, attachments = [] }: Partial<Pick<UserTurn, "at" | "run" | "attachments">> = {},
 ): UserTurn {
-	const state = { unsent: null, first: null, last: null, rewording: null };
+	const state = { unsent: null, first: null, last: null, rewording: null, isQueued: false };
 	return { key, role: "user", run, text, attachments, at, ...state };
 }
 
@@ -123,12 +125,14 @@ export function buildTurns(
 		turn.last = sequence;
 	}
 	const whole = withSilentRuns(turns, runs);
+	const inLine = runsInLine(runs);
+	for (const turn of whole) if (turn.role === "user") turn.isQueued = inLine.has(turn.run!);
 	for (const turn of whole.filter(isAgentTurn)) {
 		if (timeline && turn.run === timeline.run.name) addBegunStep(turn, timeline.steps, messages);
 		closeStored(turn, runs[turn.run!]);
 		for (const draft of drafts.toReversed()) if (draft.run === turn.run) addDraft(turn, draft);
 	}
-	return whole;
+	return whole.filter((turn) => !isAgentTurn(turn) || !inLine.has(turn.run!));
 }
 
 /**
@@ -291,6 +295,25 @@ function closeStored(turn: AgentTurn, run: Run | undefined): void {
 	if (run.status === "Failed") turn.error = turn.error || run.error || null;
 }
 
+/** Parts as the page shows them: neighbours whose drafts belong to one turn are one block {type: "drafts", parts}. */
+export function blocksOf(parts: Part[]): (Part | { type: "drafts"; parts: ToolPart[] })[] {
+	const blocks: (Part | { type: "drafts"; parts: ToolPart[] })[] = [];
+	for (const part of parts) {
+		const last = blocks.at(-1);
+		const step = part.type === "tool" && part.draft?.step;
+		if (part.type === "tool" && step && last?.type === "drafts" && last.parts[0].draft!.step === step) last.parts.push(part);
+		else if (part.type === "tool" && step) blocks.push({ type: "drafts", parts: [part] });
+		else blocks.push(part);
+	}
+	return blocks.map((block) => (block.type === "drafts" && block.parts.length === 1 ? block.parts[0] : block));
+}
+
+/** The runs that wait until the one before them has ended. */
+function runsInLine(runs: Record<string, Run>): Set<string> {
+	const open = Object.entries(runs).filter(([, run]) => !isOver(run.status));
+	return new Set(open.slice(1).filter(([, run]) => run.status === "Queued").map(([name]) => name));
+}
+
 export function isOver(status: string): boolean {
 	return ["Success", "Stopped", "Failed", "Cancelled"].includes(status);
 }
@@ -332,8 +355,11 @@ const eventHandlers: Record<string, (turn: AgentTurn, data: EventData) => unknow
 		});
 	},
 	draft_created(turn, data) {
-		const part = findTool(turn, data.call_id);
-		if (part) part.draft = data as unknown as Draft;
+		if (!findTool(turn, data.call_id)) {
+			const part = { ...newToolPart(data.call_id, data.tool), arguments: data.arguments };
+			turn.parts.push({ ...part, effect: data.effect, status: "unknown" });
+		}
+		findTool(turn, data.call_id)!.draft = data as unknown as Draft;
 	},
 	run_waiting: (turn) => Object.assign(turn, { isWaiting: true }),
 	run_finished(turn, data) {

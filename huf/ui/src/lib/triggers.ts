@@ -23,9 +23,10 @@ export const DOC_EVENTS = [
 	"after_delete",
 ];
 export const INTERVALS = ["Minutely", "Hourly", "Daily", "Weekly", "Monthly", "Yearly"];
+export const NOTIFY_ON = ["Result", "Failure", "Result or failure"];
 export const CATCH_UP = ["Run once", "Skip"];
 
-const COMMON = { agent: "", trigger_type: "Doc Event", disabled: 0, run_as: "", condition: "", prompt: "" };
+const COMMON = { agent: "", trigger_type: "Doc Event", disabled: 0, run_as: "", condition: "", prompt: "", notify_user: "", notify_on: "Result or failure", notify_by_mail: 0 };
 const OWN: Record<string, Values> = {
 	"Doc Event": { reference_doctype: "", doc_event: "on_update", fire_on_own_changes: 0 },
 	Schedule: { cron: "", scheduled_interval: "Daily", interval_count: 1, starts_on: "", catch_up: "Run once" },
@@ -63,6 +64,9 @@ export function isChanged(values: Values, saved: Values): boolean {
 /** Types that run as the user who saved the trigger, unless a user is named. */
 export const actsAsSaver = (type: string) => type === "Schedule" || type === "Webhook";
 
+/** Types that do not start for what Administrator does, unless a user is named. */
+export const skipsAdministrator = (type: string) => type === "Doc Event" || type === "App Event";
+
 /** Names of the fields that must be filled in before it is worth asking the site. */
 export function missingFields(values: Values, { hasSecret = false, isAdministrator = false } = {}) {
 	const needed: Record<string, string[]> = {
@@ -72,7 +76,8 @@ export function missingFields(values: Values, { hasSecret = false, isAdministrat
 		"App Event": ["event_name"],
 		Manual: [],
 	};
-	const runAs = isAdministrator && actsAsSaver(values.trigger_type) ? ["run_as"] : [];
+	const isAsked = actsAsSaver(values.trigger_type) || (skipsAdministrator(values.trigger_type) && !values.only_others);
+	const runAs = isAdministrator && isAsked ? ["run_as"] : [];
 	return ["trigger_name", ...needed[values.trigger_type], "agent", ...runAs].filter((name) => !values[name]);
 }
 

@@ -9,7 +9,7 @@ const AGENTS = { queryKey: ["agents", "chat"], queryFn: async () => (await fetch
 
 const picked = ref(recall("agent"));
 
-/** -> {list, isLoaded, error, find(name), picked}; `picked` is the agent for a new chat: the last choice, else the first. */
+/** -> {list, isLoaded, error, find(name), picked}; `picked` is the agent for a new chat: the last choice here, else the default. */
 export function useAgents() {
 	const query = useData(AGENTS);
 	const list = computed(() => query.data || []);
@@ -18,7 +18,7 @@ export function useAgents() {
 		list,
 		isLoaded: computed(() => Boolean(query.data)),
 		error: computed(() => query.error),
-		picked: computed(() => find(picked.value) || list.value[0] || null),
+		picked: computed(() => find(picked.value) || list.value.find((agent) => agent.is_default) || list.value[0] || null),
 		find,
 		refetch: query.refetch,
 	});

@@ -4,9 +4,10 @@ import type { ApiError } from "../api/errors.ts";
 import type { Attachment, EventData } from "../api/types.ts";
 import { type AgentTurn, applyEvent, markInterrupted, newAgentTurn, newUserTurn, type UserTurn } from "../lib/transcript.ts";
 import { moveAttachments } from "./attachments.ts";
+import { route } from "./route.ts";
 import { loadChat } from "./chatMessages.ts";
 import { type Chat, type LiveRun, nameChat, NEW, openChat } from "./chats.ts";
-import { refreshHistory, touchConversation } from "./conversations.ts";
+import { refreshHistory, showVersion, touchConversation } from "./conversations.ts";
 import { remember } from "./storage.ts";
 
 const CANCEL_GRACE_MS = 4_000;
@@ -18,14 +19,17 @@ let nextKey = 1;
 
 /** Sends a prompt and streams the run into the chat. Never throws: what goes wrong is kept as chat.problem. */
 export async function sendPrompt(chat: Chat, prompt: string, agent: string, attachments: Attachment[] = []): Promise<void> {
-	if (chat.live) return;
+	if (isBusy(chat)) return queuePrompt(chat, prompt, attachments);
 	const live = beginLive(chat, prompt, attachments);
 	Object.assign(chat, { live, streams: chat.streams + 1, phase: "running", problem: null, agent: agent || chat.agent });
 	const request = {
 		agent: chat.agent,
 		prompt,
 		conversation: chat.conversation || undefined,
+		// The chat beside an agent's form is not listed among the chats.
+		is_test: new URLSearchParams(globalThis.location?.search).has("test") || undefined,
 		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
+		route: route.value === "agent" ? undefined : route.value,
 	};
 	try {
 		await api.streamRun(request, {
@@ -36,11 +40,46 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 		fail(chat, chat.live!, error as ApiError);
 	} finally {
 		const { outcome, isWaiting, isOngoing } = chat.live!.turn;
+		const isFollowed = chat.turns.some((turn) => turn.role === "user" && turn.isQueued);
 		Object.assign(chat, { live: null, phase: "idle", isLoaded: Boolean(chat.conversation) });
 		refreshHistory();
 		// What goes on without this page, or waits for a person, is followed from here.
-		if (!outcome && (isWaiting || isOngoing || !chat.problem)) loadChat(chat);
+		if (isFollowed || (!outcome && (isWaiting || isOngoing || !chat.problem))) loadChat(chat);
 	}
+}
+
+/** Whether a message to this chat has to wait until the run before it has ended. */
+export const isBusy = (chat: Chat) => Boolean(chat.live || chat.ongoing || chat.waiting);
+
+/** Sends a message while a run has not ended: the site takes it, and answers it when its turn comes. */
+async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]): Promise<void> {
+	const user = newUserTurn(prompt, `u${nextKey++}`, { at: new Date(), attachments });
+	chat.turns.push({ ...user, isQueued: true });
+	const turn = chat.turns.at(-1) as UserTurn;
+	const controller = new AbortController();
+	const request = {
+		agent: chat.agent,
+		prompt,
+		conversation: chat.conversation!,
+		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
+		route: route.value === "agent" ? undefined : route.value,
+	};
+	const onEvent: api.StreamOptions["onEvent"] = (kind, { run }) => {
+		turn.run = run!;
+		remember(`draft:${chat.conversation}`, null);
+		// The run before it had ended after all: it runs on the site, and is followed from there.
+		if (kind !== "run_queued") controller.abort();
+	};
+	try {
+		await api.streamRun(request, { signal: controller.signal, onEvent });
+	} catch (error) {
+		if (!turn.run) {
+			turn.unsent = REFUSALS.includes((error as ApiError).kind) ? "refused" : "unsure";
+			chat.problem = { error: error as ApiError, prompt, hasStarted: false };
+			return;
+		}
+	}
+	loadChat(chat);
 }
 
 function beginLive(chat: Chat, prompt: string, attachments: Attachment[]): LiveRun {
@@ -71,6 +110,8 @@ function begin(chat: Chat, live: LiveRun, { run, conversation, agent }: EventDat
 		nameChat(chat, conversation);
 	}
 	chat.agent = agent || chat.agent;
+	if (chat.isUnlisted) showVersion(conversation);
+	chat.isUnlisted = false;
 	touchConversation({ name: conversation, title: chat.title, agent: chat.agent });
 	// The text is safe on the site now; until here a reload would have brought it back.
 	remember(`draft:${draft}`, null);
@@ -130,15 +171,20 @@ export async function goOn(chat: Chat, run: string): Promise<void> {
 	await loadChat(chat);
 }
 
-/**
- * A chat of its own with what was said before a run, and in it if `keep`; the other stays as it is. Rejects with what the
- * site says.
- */
-export async function branchOff(chat: Chat, run: string, keep: boolean): Promise<Chat> {
-	const branch = openChat(await api.branchConversation(chat.conversation!, run, keep));
+/** A chat of its own with what was said up to the end of a run; the other stays as it is. Rejects with what the site says. */
+export async function branchOff(chat: Chat, run: string): Promise<Chat> {
+	const branch = openChat(await api.branchConversation(chat.conversation!, run));
 	refreshHistory();
 	await loadChat(branch);
 	return branch;
+}
+
+/** A version of a chat that ends before a run, to send another message there. Rejects with what the site says. */
+export async function startVersion(chat: Chat, run: string): Promise<Chat> {
+	const version = openChat(await api.editConversation(chat.conversation!, run));
+	version.isUnlisted = true;
+	await loadChat(version);
+	return version;
 }
 
 /** Sends the same text again, with its files. An unsent message is replaced; one that reached the site stays where it is. */

@@ -43,6 +43,8 @@ export interface Chat {
 	mayWrite: boolean;
 	problem: Problem | null;
 	live: LiveRun | null;
+	/** A version of another chat that takes its place in the list once a message is sent. */
+	isUnlisted: boolean;
 	/** Counts the runs streamed here: an answer that was asked for before one of them began is out of date. */
 	streams: number;
 	/** The run that goes on without this page. */
@@ -74,6 +76,7 @@ function createChat(conversation: string | null): Chat {
 		mayWrite: true,
 		problem: null,
 		live: null,
+		isUnlisted: false,
 		streams: 0,
 		ongoing: null,
 		unfollowed: null,

@@ -1,14 +1,29 @@
 /** The history list: newest first, a page at a time. */
 import type { InfiniteData } from "@tanstack/vue-query";
+import type { Ref } from "vue";
 import * as api from "../api/chat.ts";
 import type { ApiError } from "../api/errors.ts";
 import type { ConversationItem } from "../api/types.ts";
 import { parseSiteTime } from "../lib/time.ts";
 import { showError } from "./notices.ts";
-import { invalidate, queryClient, useList } from "./queries.ts";
+import { invalidate, queryClient, useData, useList } from "./queries.ts";
 import { boot } from "./session.ts";
 
 const KEY = ["conversations"];
+
+/** The versions of a chat's messages; read again with the history. `name` is a ref. */
+export const useVersions = (name: Ref<string | null>) =>
+	useData({
+		queryKey: [...KEY, "versions", name],
+		queryFn: () => api.fetchVersions(name.value!),
+		enabled: () => Boolean(name.value),
+	});
+
+/** Opens a version: it is listed instead of the one that was read. Who may only read the chat changes nothing by this. */
+export async function showVersion(name: string): Promise<void> {
+	await api.showVersion(name).catch(() => {});
+	refreshHistory();
+}
 
 export type HistoryItem = ConversationItem & { at: Date | null };
 

@@ -2,6 +2,7 @@
 import type { InfiniteData } from "@tanstack/vue-query";
 import { computed, reactive } from "vue";
 import { countDrafts, fetchDrafts, PAGE_LENGTH } from "../api/drafts.ts";
+import { fetchWaitingReplies } from "../api/mail.ts";
 import type { Draft } from "../api/types.ts";
 import { invalidate, queryClient, useData, useList } from "./queries.ts";
 
@@ -31,6 +32,16 @@ export function usePendingDrafts() {
 		error: computed(() => query.error),
 		isLoaded: computed(() => Boolean(query.data)),
 	});
+}
+
+/** -> a ref with the mail replies that this person may send */
+export function useWaitingReplies() {
+	const query = useData({
+		queryKey: ["drafts", "replies"],
+		queryFn: fetchWaitingReplies,
+		refetchInterval: DRAFTS_REFRESH_MS,
+	});
+	return computed(() => query.data || []);
 }
 
 /** Of any status: those that have been answered are among them. */

@@ -92,7 +92,10 @@ class File(Document):
 			)
 		if not self.file_name:
 			self.file_name = frappe.generate_hash(length=10)
-		self.content_hash, self.file_size = hashlib.md5(content).hexdigest(), len(content)
+		self.content_hash, self.file_size = (
+			hashlib.md5(content, usedforsecurity=False).hexdigest(),
+			len(content),
+		)
 		# The write lock keeps other uploads from choosing the same path, or sharing content a rollback
 		# removes.
 		frappe.db.begin()

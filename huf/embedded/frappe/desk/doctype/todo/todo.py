@@ -2,6 +2,7 @@
 
 import frappe
 from frappe.model.document import Document
+from frappe.permissions import AUTOMATIC_ROLES
 
 
 class ToDo(Document):
@@ -10,14 +11,18 @@ class ToDo(Document):
 
 def get_permission_query_conditions(user):
 	user = user or frappe.session.user
-	if "System Manager" in frappe.get_roles(user):
+	if has_todo_role(user, "read"):
 		return ""
 	name = frappe.db.escape(user)
-	return f"(`tabToDo`.allocated_to = {name} or `tabToDo`.assigned_by = {name} or `tabToDo`.owner = {name})"
+	return f"(`tabToDo`.allocated_to = {name} or `tabToDo`.assigned_by = {name})"
 
 
 def has_permission(doc, ptype="read", user=None):
 	user = user or frappe.session.user
-	if "System Manager" in frappe.get_roles(user) or ptype == "create":
-		return True
-	return user in (doc.allocated_to, doc.assigned_by, doc.owner)
+	return has_todo_role(user, ptype) or user in (doc.allocated_to, doc.assigned_by)
+
+
+def has_todo_role(user: str, ptype: str) -> bool:
+	"""Whether a role that was given to the user, and not one that all users have, permits this."""
+	roles = {row.role for row in frappe.get_meta("ToDo").permissions if row.get(ptype)}
+	return bool(roles.difference(AUTOMATIC_ROLES) & set(frappe.get_roles(user)))

@@ -1,0 +1,239 @@
+"""Decides which calls of a run that has read untrusted content need a person. Pure.
+
+Anyone who writes a mail, a page or a file can write instructions into it, and a model may follow them. A call
+is therefore judged by where its values come from. What the person or the agent's settings name is theirs.
+What repeats untrusted content was decided by a stranger, and what nobody named may have been.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property, lru_cache
+from typing import Any
+
+from huf.ai.core.types import Effect
+
+MAX_VALUES = 200
+"""Values of one call that are examined; a call with more needs a person."""
+SHINGLE_WORDS = 4
+"""This many consecutive words that also occur in untrusted content count as copied."""
+MAX_COINCIDENCE_CHARS = 3
+"""A value this short may occur in the person's text by coincidence."""
+MAX_DISPLAYED_CHARS = 80
+WORD = re.compile(r"\w+")
+DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?|\d\d:\d\d(:\d\d)?")
+NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,6})?")
+IDENTIFIER = re.compile(
+	r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"  # an e-mail address
+	r"|(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s\"'<>)\]]*)?"  # a link or a host
+	r"|\b(?=\w*\d)\w{6,}\b",  # an account or another long number
+	re.IGNORECASE,
+)
+
+
+class Caution(str, Enum):
+	"""How an agent treats untrusted content.
+
+	Strict: every external or destructive call needs a person. Standard: those with values that the person did
+	not name. Off: none.
+	"""
+
+	STRICT = "Strict"
+	STANDARD = "Standard"
+	OFF = "Off"
+
+
+class Text:
+	"""A text in which values are found as whole words, regardless of case and white space."""
+
+	def __init__(self, *texts: str):
+		self.plain = "\n".join(normalize(text) for text in texts if text)
+
+	def __contains__(self, value: str) -> bool:
+		return any(self.has(each) for each in list_spellings(value))
+
+	def has(self, normalized: str) -> bool:
+		start = self.plain.find(normalized)
+		while start >= 0:
+			if not self.cuts_word(start) and not self.cuts_word(start + len(normalized)):
+				return True
+			start = self.plain.find(normalized, start + 1)
+		return False
+
+	def cuts_word(self, at: int) -> bool:
+		text = self.plain
+		return 0 < at < len(text) and is_word_char(text[at - 1]) and is_word_char(text[at])
+
+	@cached_property
+	def shingles(self) -> frozenset[int]:
+		return frozenset(map(hash, list_shingles(self.plain)))
+
+	def has_shingle(self, words: str) -> bool:
+		return hash(words) in self.shingles
+
+
+@lru_cache(maxsize=64)
+def index_text(text: str) -> Text:
+	"""A Text that is made once: the results of a run's earlier calls are compared with each later call."""
+	return Text(text)
+
+
+def normalize(text: str) -> str:
+	"""Lower case and single spaces; the escapes of JSON text are undone as far as words are concerned."""
+	text = text.replace("\\n", " ").replace("\\t", " ").replace("\\r", " ").replace('\\"', '"')
+	return " ".join(text.casefold().split())
+
+
+def list_spellings(value: str) -> Iterator[str]:
+	"""How a value may be written: 10.0 is also 10 and 10.00."""
+	plain = normalize(value).strip(" .,;:!?\"'")
+	if not plain:
+		return
+	yield plain
+	if NUMBER.fullmatch(plain):
+		number = float(plain)
+		yield from {f"{number:.2f}", f"{number:.1f}", f"{number:g}"} - {plain}
+
+
+def is_word_char(char: str) -> bool:
+	return char.isalnum() or char == "_"
+
+
+@dataclass(frozen=True)
+class ReadText:
+	"""A text that a run has read; `origin` says for people where it comes from."""
+
+	origin: str
+	text: Text
+
+
+@dataclass(frozen=True)
+class Evidence:
+	"""What a run has read, by author.
+
+	`named`: what the person wrote to the agent, and the agent's settings. `later`: this site's own data that
+	was read after untrusted content, which may have had it read.
+	"""
+
+	named: Text
+	untrusted: Sequence[ReadText] = ()
+	later: Sequence[ReadText] = ()
+
+	@property
+	def origins(self) -> tuple[str, ...]:
+		return tuple(dict.fromkeys(each.origin for each in self.untrusted))
+
+	def is_named(self, value: str) -> bool:
+		is_certain = len(value) > MAX_COINCIDENCE_CHARS or not self.find_origin(value)
+		return value in self.named and is_certain
+
+	def find_origin(self, value: str) -> str | None:
+		return next((each.origin for each in self.untrusted if value in each.text), None)
+
+	def find_copied(self, text: str) -> tuple[str, str] | None:
+		"""(origin, part): a part of a text that occurs in what was read, and not in what the person named."""
+		for part in list_identifiers(text):
+			if part not in self.named:
+				for each in (*self.untrusted, *self.later):
+					if part in each.text:
+						return each.origin, part
+		for words in list_shingles(text):
+			if not self.named.has_shingle(words):
+				for each in (*self.untrusted, *self.later):
+					if each.text.has_shingle(words):
+						return each.origin, words
+		return None
+
+
+def list_identifiers(text: str) -> Iterator[str]:
+	"""Addresses, links and long numbers in a text."""
+	return (found[0] for found in IDENTIFIER.finditer(text) if not DATE.fullmatch(found[0]))
+
+
+def list_shingles(text: str) -> Iterator[str]:
+	words = WORD.findall(normalize(text))
+	return (" ".join(words[i : i + SHINGLE_WORDS]) for i in range(len(words) - SHINGLE_WORDS + 1))
+
+
+@dataclass(frozen=True)
+class ToolPolicy:
+	"""What is declared about the calls of a tool.
+
+	`sensitive`: the parameters that decide where something goes or who is affected; None: not declared, so
+	all of them are. `destructive`: a call deletes, or changes passwords, sharing, roles or what others act
+	on.
+	"""
+
+	effect: Effect
+	sensitive: frozenset[str] | None = None
+	destructive: bool = False
+
+	def is_sensitive(self, path: Sequence[str]) -> bool:
+		"""`path`: the parameter, and the keys inside it."""
+		return self.destructive or self.sensitive is None or not self.sensitive.isdisjoint(path)
+
+
+@dataclass(frozen=True)
+class UnnamedValue:
+	"""A value of a call that the person did not name. `origin`: where the run has read it, or None."""
+
+	parameter: str
+	value: str
+	origin: str | None
+
+
+@dataclass(frozen=True)
+class Concern:
+	"""Why a call needs a person: where untrusted content came from, and what in the call it may decide."""
+
+	origins: tuple[str, ...]
+	values: tuple[UnnamedValue, ...] = ()
+
+
+def find_concern(
+	policy: ToolPolicy, arguments: Mapping[str, Any], evidence: Evidence, caution: Caution = Caution.STANDARD
+) -> Concern | None:
+	"""Why a call needs a person's approval; None if it may be made."""
+	if not evidence.untrusted or caution is Caution.OFF or policy.effect is Effect.READ:
+		return None
+	values = list(list_values(arguments))
+	unnamed = tuple(found for each in values[:MAX_VALUES] if (found := judge_value(policy, *each, evidence)))
+	is_grave = policy.effect is Effect.EXTERNAL or policy.destructive
+	is_vague = (policy.sensitive is None or policy.destructive) and not any(
+		evidence.is_named(value) for _, value in values
+	)
+	if unnamed or is_vague or len(values) > MAX_VALUES or (is_grave and caution is Caution.STRICT):
+		return Concern(evidence.origins, unnamed)
+	return None
+
+
+def judge_value(
+	policy: ToolPolicy, path: Sequence[str], value: str, evidence: Evidence
+) -> UnnamedValue | None:
+	"""What is wrong with one value: a sensitive one is not named, or another carries out what was read."""
+	if evidence.is_named(value):
+		return None
+	parameter = ".".join(path)
+	if policy.is_sensitive(path):
+		return UnnamedValue(parameter, shorten_value(value), evidence.find_origin(value))
+	if policy.effect is Effect.EXTERNAL and (copied := evidence.find_copied(value)):
+		return UnnamedValue(parameter, shorten_value(copied[1]), copied[0])
+	return None
+
+
+def list_values(arguments: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+	"""(path of keys, value as text) of each value that is neither empty nor false."""
+	if isinstance(arguments, Mapping):
+		for key, value in arguments.items():
+			yield from list_values(value, (*path, str(key)))
+	elif isinstance(arguments, Iterable) and not isinstance(arguments, str):
+		for each in arguments:
+			yield from list_values(each, path)
+	elif arguments not in (None, "") and arguments is not False:
+		yield path, "true" if arguments is True else str(arguments)
+
+
+def shorten_value(value: str) -> str:
+	text = " ".join(value.split())
+	return text if len(text) <= MAX_DISPLAYED_CHARS else f"{text[: MAX_DISPLAYED_CHARS - 1]}…"

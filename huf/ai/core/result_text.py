@@ -1,0 +1,41 @@
+"""The text of a tool result: where untrusted content in it came from, whether it is empty, its beginning."""
+
+import json
+from collections.abc import Iterable
+
+MAX_EMPTY_CHARS = 20_000
+"""A longer tool result is not empty, whatever it says."""
+
+
+class ResultText(str):
+	"""A tool's result with the places from which untrusted content in it came."""
+
+	origins: tuple[str, ...] = ()
+
+	@classmethod
+	def of(cls, text: str, origins: Iterable[str]) -> "ResultText":
+		result = cls(text)
+		result.origins = tuple(dict.fromkeys(origins))
+		return result
+
+
+def is_empty_result(text: str) -> bool:
+	"""Whether a result holds nothing: an empty value, or an object with `empty` true, else with an empty list
+	of `results` or `rows`. What else is in the object, such as the query, does not count.
+	"""
+	if not text or len(text) > MAX_EMPTY_CHARS:
+		return not text
+	try:
+		result = json.loads(text)
+	except ValueError:
+		return not text.strip()
+	if isinstance(result, dict) and result:
+		lists = [result[key] for key in ("results", "rows") if isinstance(result.get(key), list)]
+		return bool(result.get("empty", lists and not any(lists)))
+	return result is None or result in ([], {}, "")
+
+
+def shorten(text: str, max_chars: int) -> str:
+	"""The text, or its beginning with a line that says so, in at most `max_chars` characters."""
+	line = f"\n[Cut off: of {len(text):,} characters this is the beginning. Ask for less at a time.]"
+	return text if len(text) <= max_chars else text[: max_chars - len(line)] + line

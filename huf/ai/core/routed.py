@@ -1,0 +1,23 @@
+"""The decision of the router that a request carries."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Routed:
+	"""The router's decision behind a request: its confidence in the agent, the steps it suggests, the route
+	taken.
+
+	`is_chat`: the answer needs no tools, so the run has none. `decision`: the Agent Route Decision that the
+	run belongs to; `is_escalated`: the agent takes over from the chat.
+	"""
+
+	confidence: float
+	plan: tuple[str, ...] = ()
+	is_chat: bool = False
+	decision: str | None = None
+	is_escalated: bool = False
+
+	@property
+	def route(self) -> str:
+		return "chat" if self.is_chat else "agent"

@@ -1,0 +1,33 @@
+"""Keeps a stored secret from being sent to an address that its owner did not choose."""
+
+from typing import Any
+
+import frappe
+from frappe import _
+
+
+def require_secret_again(doc: Any, address_field: str, *secret_fields: str) -> None:
+	"""Refuse a document whose address changed while a stored secret stays.
+
+	Who may write a document may not read its secrets, and could otherwise have them sent to a server of
+	their own.
+	"""
+	before = doc.get_doc_before_save()
+	if not before or (before.get(address_field) or "") == (doc.get(address_field) or ""):
+		return
+	for field in secret_fields:
+		if keeps_secret(doc, field):
+			refuse_address(doc, address_field, _(doc.meta.get_label(field)))
+
+
+def refuse_address(doc: Any, address_field: str, secret: str) -> None:
+	address = _(doc.meta.get_label(address_field))
+	frappe.throw(_("{0} has changed. Enter {1} again, because it is sent there.").format(address, secret))
+
+
+def keeps_secret(doc: Any, field: str) -> bool:
+	"""Whether the stored value of a password field stays: Frappe shows it as asterisks, and removes it if the
+	field is empty.
+	"""
+	value = doc.get(field) or ""
+	return bool(value) and not value.strip("*")

@@ -1,0 +1,116 @@
+"""Reads files in a child process with limits of time, memory and output, because their parsers have none.
+
+Plain text and small HTML are read in this process. Run as a module, this is the child; it knows no site.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from threading import BoundedSemaphore
+
+from huf.ai.core.errors import UsageError
+from huf.ai.knowledge import reading
+from huf.ai.knowledge.chunking import Part
+
+PROCESSOR_S = 30
+TIMEOUT_S = 120
+MAX_MEMORY_BYTES = 1_000_000_000
+MAX_OUTPUT_BYTES = 50_000_000
+MAX_INLINE_HTML_CHARS = 50_000
+HTML_ENDINGS = ("html", "htm")
+COUNT = BoundedSemaphore(2)
+"""How many children this process has at once."""
+
+
+def read_file(name: str, content: bytes) -> list[Part]:
+	"""The parts of a file. Raises UsageError for one that is unknown, broken or takes too much to read."""
+	ending = reading.get_ending(name)
+	small = ending in HTML_ENDINGS and len(content) <= MAX_INLINE_HTML_CHARS
+	if small or ending in reading.PLAIN_READERS or ending not in reading.READERS:
+		return reading.parse_file(name, content)
+	return read_in_child(name, content)
+
+
+def split_html(html: str) -> list[Part]:
+	"""As `reading.split_html`; HTML that takes too much to read has no parts."""
+	if len(html) <= MAX_INLINE_HTML_CHARS:
+		return reading.split_html(html)
+	try:
+		return read_in_child("text.html", html.encode("utf-8", "replace"))
+	except UsageError:
+		return []
+
+
+def convert_html(html: str) -> str:
+	"""HTML as Markdown; "" for HTML that takes too much to read."""
+	if len(html) <= MAX_INLINE_HTML_CHARS:
+		return reading.convert_html(html)
+	return "".join(part.text for part in split_html(html))
+
+
+def read_in_child(name: str, content: bytes) -> list[Part]:
+	command = [sys.executable, "-m", __name__, name]
+	environment = {
+		**{key: os.environ[key] for key in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH") if key in os.environ},
+		"PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+		# Each thread of OpenBLAS, which openpyxl loads by way of numpy, reserves address space.
+		"OPENBLAS_NUM_THREADS": "1",
+	}
+	with COUNT:
+		try:
+			done = subprocess.run(
+				command, input=content, env=environment, capture_output=True, timeout=TIMEOUT_S
+			)
+		except subprocess.TimeoutExpired:
+			raise UsageError(describe_excess(name)) from None
+	if done.returncode:
+		raise UsageError(describe_excess(name))
+	answer = json.loads(done.stdout)
+	if "error" in answer:
+		raise UsageError(answer["error"])
+	return [Part(text, heading, page, start) for text, heading, page, start in answer["parts"]]
+
+
+def describe_excess(name: str) -> str:
+	return f"{name} takes too much time or memory to be read. Send a smaller file, or its text."
+
+
+# --- in the child ---
+
+
+def main(name: str) -> None:
+	content = sys.stdin.buffer.read()
+	limit_resources()
+	try:
+		parts = reading.parse_file(name, content)
+		answer: dict = {"parts": [(part.text, part.heading, part.page, part.start) for part in parts]}
+	except UsageError as error:
+		answer = {"error": str(error)}
+	except MemoryError:
+		answer = {"error": describe_excess(name)}
+	output = json.dumps(answer).encode()
+	sys.stdout.buffer.write(
+		output if len(output) <= MAX_OUTPUT_BYTES else json.dumps({"error": describe_excess(name)}).encode()
+	)
+
+
+def limit_resources() -> None:
+	try:
+		import resource
+	except ImportError:
+		# Windows: the time limit of the parent and the limits of `reading` remain.
+		return
+	for kind, limit in (
+		(resource.RLIMIT_CPU, PROCESSOR_S),
+		(resource.RLIMIT_AS, MAX_MEMORY_BYTES),
+		(resource.RLIMIT_FSIZE, 0),
+		(resource.RLIMIT_CORE, 0),
+	):
+		_soft, hard = resource.getrlimit(kind)
+		lower = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+		resource.setrlimit(kind, (lower, lower))
+
+
+if __name__ == "__main__":
+	main(sys.argv[1])

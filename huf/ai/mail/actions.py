@@ -1,0 +1,182 @@
+"""What people do with mail: write, edit, send and discard replies, assign threads, and have a mail processed
+again.
+"""
+
+import frappe
+from frappe import _
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
+from huf.ai.mail import drafts, store, threads
+from huf.ai.mail.compose import read_recipients
+from huf.ai.mail.drafts import Reply
+from huf.ai.mail.intake import enqueue_mail
+from huf.ai.mail.jobs import get_categories, message_from_row
+from huf.ai.mail.triage import needs_reply
+from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
+
+UNSENT = (MailStatus.DRAFT, MailStatus.HELD, MailStatus.FAILED)
+"""Statuses of outgoing mail that a person may send or discard."""
+ENDED = (MailStatus.DONE, MailStatus.FAILED, MailStatus.SKIPPED, MailStatus.WITH_PERSON)
+"""Statuses of incoming mail that agents no longer work on."""
+MAX_WAITING = 200
+WAITING_FIELDS = [
+	"name",
+	"subject",
+	"recipients",
+	"text",
+	"status",
+	"reason",
+	"reply_to_mail",
+	"creation",
+	"run",
+]
+
+
+# --- replies ---
+
+
+def list_waiting_replies() -> list:
+	"""Unsent replies that the session user may send, newest first."""
+	filters = {"direction": Direction.OUTGOING.value, "status": ["in", [each.value for each in UNSENT]]}
+	if not frappe.has_permission(store.MAIL, "read"):
+		return []
+	return frappe.get_list(
+		store.MAIL,
+		filters=filters,
+		fields=WAITING_FIELDS,
+		order_by="creation desc",
+		limit_page_length=MAX_WAITING,
+	)
+
+
+def mark_waiting_replies(rows: list) -> list:
+	"""Sets `reply_waiting` on the rows of mails: the name of an unsent reply, or None."""
+	filters = {
+		"reply_to_mail": ["in", [row.name for row in rows]],
+		"status": ["in", [each.value for each in UNSENT]],
+	}
+	found = (
+		frappe.get_all(store.MAIL, filters, ["name", "reply_to_mail"], order_by="creation asc")
+		if rows
+		else []
+	)
+	waiting = {each.reply_to_mail: each.name for each in found}
+	for row in rows:
+		row.reply_waiting = waiting.get(row.name)
+	return rows
+
+
+def begin_reply(doc) -> dict:
+	"""Open an empty draft of a person for an incoming mail, or the draft that its thread already has."""
+	if draft := store.read_open_draft(doc.thread):
+		return {"name": draft.name}
+	answer_to = (frappe.parse_json(doc.prepared or "{}") or {}).get("answer_to")
+	_outcome, name = drafts.write_draft(doc, Reply((answer_to or doc.sender,), doc.subject or "", ""), None)
+	store.update_mail(name, edited_by=frappe.session.user)
+	return {"name": name}
+
+
+def read_edits(doc, text: str | None, subject: str | None, to: str | None) -> dict:
+	"""The fields a person has changed. Raises UsageError for an invalid address."""
+	values = {"text": text, "subject": subject, "recipients": to}
+	values = {key: value for key, value in values.items() if value is not None and value != doc.get(key)}
+	try:
+		read_recipients(values.get("recipients", doc.recipients) or "")
+	except ValueError as error:
+		raise UsageError(str(error)) from None
+	return {**values, "edited_by": frappe.session.user} if values else {}
+
+
+def edit_reply(doc, text: str, subject: str | None, to: str | None) -> dict:
+	values = read_edits(doc, text, subject, to)
+	status = MailStatus.DRAFT
+	if values and store.change_status(doc.name, status, status, **values):
+		store.write_event(doc, MailEvent.DRAFT_CHANGED, f"By {frappe.session.user}", run=doc.run)
+	return {"name": doc.name, "status": status.value}
+
+
+def approve_reply(doc, text: str | None, subject: str | None, to: str | None) -> dict:
+	if problem := find_sending_problem(doc.sender):
+		raise UsageError(problem)
+	values = {
+		**read_edits(doc, text, subject, to),
+		"approved_by": frappe.session.user,
+		"reason": None,
+		"attempts": 0,
+	}
+	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.APPROVED, **values):
+		store.write_event(doc, MailEvent.APPROVED, f"By {frappe.session.user}", run=doc.run)
+		enqueue_sending(doc.name)
+	return {"name": doc.name, "status": MailStatus.APPROVED.value}
+
+
+def discard_reply(doc) -> dict:
+	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.DISCARDED):
+		store.write_event(doc, MailEvent.DISCARDED, f"By {frappe.session.user}", run=doc.run)
+	return {"name": doc.name, "status": MailStatus.DISCARDED.value}
+
+
+# --- threads ---
+
+
+def assign_thread(doc, user: str, reason: str) -> dict:
+	"""Hand a thread to a user, who may then read and answer it; agents leave it alone."""
+	if not frappe.db.get_value("User", user, "enabled") or not frappe.has_permission(
+		store.MAIL, "read", user=user
+	):
+		raise UsageError(
+			_("{0} cannot read mail. Choose an enabled user with the role Huf User.").format(user)
+		)
+	store.assign_thread(doc.thread, user)
+	store.write_event(doc, MailEvent.ESCALATED, f"To {user} {reason}".strip())
+	return {"thread": doc.thread, "with_person": True, "assigned_to": user}
+
+
+def hand_over_thread(doc, reason: str) -> dict:
+	if not threads.is_with_person(doc.thread):
+		store.write_event(doc, MailEvent.ESCALATED, reason or f"Taken over by {frappe.session.user}")
+	return {"thread": doc.thread, "with_person": True}
+
+
+def return_thread(doc) -> dict:
+	if threads.is_with_person(doc.thread):
+		store.assign_thread(doc.thread, None)
+		store.write_event(doc, MailEvent.GIVEN_BACK, f"By {frappe.session.user}")
+	return {"thread": doc.thread, "with_person": False}
+
+
+# --- processing again ---
+
+
+def reclassify(doc, category: str | None) -> dict:
+	"""Put a mail into a category and have a due reply drafted; without a category a model is asked."""
+	if category is None:
+		return queue_again(doc, MailJob.CLASSIFY)
+	categories = get_categories()
+	if category not in [each.name for each in categories]:
+		raise UsageError(_("There is no category {0}.").format(category))
+	store.write_event(doc, MailEvent.CLASSIFIED, f"{category}: {frappe.session.user}")
+	store.update_mail(doc.name, category=category)
+	if needs_reply(message_from_row(doc), category, categories) and not threads.is_with_person(doc.thread):
+		return queue_again(doc, MailJob.DRAFT)
+	if doc.status == MailStatus.FAILED.value:
+		store.change_status(doc.name, MailStatus.FAILED, MailStatus.DONE, reason=None)
+	return {"name": doc.name, "category": category}
+
+
+def run_again(doc) -> dict:
+	"""Have agents process an incoming mail again, from the beginning."""
+	return queue_again(doc, MailJob.AGENT_PROCESS if doc.agent else MailJob.CLASSIFY)
+
+
+def queue_again(doc, job: MailJob) -> dict:
+	if doc.direction != Direction.INCOMING.value or doc.status not in [each.value for each in ENDED]:
+		raise UsageError(_("This mail is being processed, or is outgoing. Wait until it is done."))
+	if threads.is_with_person(doc.thread):
+		raise UsageError(_("The thread is with a person. Return it to agents first."))
+	values = {"job": job.value, "attempts": 0, "reason": None}
+	if store.change_status(doc.name, MailStatus(doc.status), MailStatus.QUEUED, **values):
+		store.write_event(doc, MailEvent.RUN_AGAIN, f"{job.value}: {frappe.session.user}")
+		enqueue_mail(doc.name)
+	return {"name": doc.name, "status": MailStatus.QUEUED.value}

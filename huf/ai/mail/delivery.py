@@ -1,0 +1,88 @@
+"""Follows outgoing mail through the site's Email Queue: Queued, then Sent or Failed with the reason.
+
+Frappe's queue reports nothing: it is read once a minute (`follow_queue`), and whenever a page shows mail.
+"""
+
+from collections.abc import Iterable
+
+import frappe
+from frappe import _
+
+from huf.ai.core.errors import add_details
+from huf.ai.core.mail_types import Direction, MailEvent, MailStatus
+from huf.ai.mail import store
+from huf.ai.storage.rows import clip
+
+FAILED_STATUSES = ("Error", "Expired", "Partially Errored")
+MAX_ERROR_CHARS = 300
+
+
+def follow_queue() -> list[str]:
+	"""Store what became of queued mail; returns the names of mails that were sent or failed. Scheduled every
+	minute. Commits.
+	"""
+	queued = frappe.get_all(
+		store.MAIL,
+		{"status": MailStatus.QUEUED.value, "direction": Direction.OUTGOING.value},
+		["*"],
+		order_by="creation asc",
+		limit=500,
+	)
+	settled = []
+	for row, (status, reason) in zip(queued, read_states(queued), strict=True):
+		if status is MailStatus.QUEUED:
+			if reason != row.reason:
+				store.update_mail(row.name, reason=reason)
+		elif store.change_status(row.name, MailStatus.QUEUED, status, reason=reason):
+			kind = MailEvent.SENT if status is MailStatus.SENT else MailEvent.FAILED
+			store.write_event(row, kind, reason or f"To {row.recipients}", run=row.run, queue=row.email_queue)
+			settled.append(row.name)
+	frappe.db.commit()
+	return settled
+
+
+def show_present_states(rows: list) -> list:
+	"""The rows of mails, those in the queue with the status and reason that they have there now."""
+	queued = [
+		row
+		for row in rows
+		if row.status == MailStatus.QUEUED.value and row.direction == Direction.OUTGOING.value
+	]
+	for row, (status, reason) in zip(queued, read_states(queued), strict=True):
+		row.status, row.reason = status.value, reason
+	return rows
+
+
+def read_states(rows: Iterable) -> list[tuple[MailStatus, str | None]]:
+	"""(status, reason) of mails in the queue, read from their Email Queue rows."""
+	names = [row.email_queue for row in rows]
+	fields = ["name", "status", "error"]
+	found = (
+		frappe.get_all("Email Queue", {"name": ["in", names]}, fields, order_by="name asc") if names else []
+	)
+	by_name = {each.name: each for each in found}
+	return [to_state(by_name.get(name)) for name in names]
+
+
+def to_state(queued) -> tuple[MailStatus, str | None]:
+	if queued is None:
+		reason = _("The entry in the mail queue is gone, so it is not known whether it was sent.")
+		return MailStatus.FAILED, reason
+	if queued.status == "Sent":
+		return MailStatus.SENT, None
+	lines = (queued.error or "").strip().splitlines() or [""]
+	error = clip(lines[-1].strip().rstrip("."), MAX_ERROR_CHARS)
+	if queued.status in FAILED_STATUSES:
+		advice = _("Check the outgoing mail server, then send it again.")
+		return MailStatus.FAILED, add_details(
+			f"{_('The mail server did not take it.')} {advice}", error or queued.status
+		)
+	if error:
+		return MailStatus.QUEUED, add_details(_("It could not be sent yet and is tried again."), error)
+	return MailStatus.QUEUED, None
+
+
+def list_reached(queue: str | None) -> set[str]:
+	"""The recipients whom an Email Queue row has already reached."""
+	filters = {"parent": queue or "", "parenttype": "Email Queue", "status": "Sent"}
+	return set(frappe.get_all("Email Queue Recipient", filters, pluck="recipient", order_by="recipient asc"))

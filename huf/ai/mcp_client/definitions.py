@@ -1,0 +1,175 @@
+"""Tools as an MCP server describes them: cleaned, compared with the accepted description, named. Pure.
+
+A server's description and schema go to the model, so they are data from outside: bounded, without invisible
+characters, and without what would make checking arguments against them slow or reach elsewhere.
+"""
+
+import difflib
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.types import Effect
+
+MAX_TOOLS = 200
+MAX_NAME_CHARS = 128
+MAX_DESCRIPTION_CHARS = 4_000
+MAX_SCHEMA_CHARS = 30_000
+MAX_SCHEMA_DEPTH = 24
+MAX_TOOL_NAME_CHARS = 64
+NAMED_SCHEMAS = ("properties", "dependentSchemas")
+"""Keywords whose keys are names of the server's own choice."""
+LITERALS = ("enum", "const", "default", "examples", "required", "dependentRequired")
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+DROPPED = {
+	"$schema",
+	"$id",
+	"$anchor",
+	"$dynamicAnchor",
+	"$recursiveAnchor",
+	"$vocabulary",
+	"$defs",
+	"definitions",
+	"pattern",
+	"patternProperties",
+}
+"""Keywords that are inlined, or left to the server: a hostile pattern can take a regular expression hours."""
+
+
+class UnusableTool(ValueError):
+	"""A tool that cannot be offered to a model; the message says why."""
+
+
+@dataclass(frozen=True)
+class ToolDefinition:
+	"""What a person accepts of a tool: all that the model sees, and the server's annotations."""
+
+	name: str
+	description: str
+	input_schema: dict
+	annotations: dict
+
+	@classmethod
+	def clean(cls, name: str, description: str | None, schema: Any, annotations: Mapping) -> "ToolDefinition":
+		"""A definition from a server's answer. Raises UnusableTool."""
+		if not name or len(name) > MAX_NAME_CHARS or strip_invisible(name) != name:
+			raise UnusableTool(f"{name[:MAX_NAME_CHARS]!a} is not a usable name.")
+		text = strip_invisible(description or "").strip()[:MAX_DESCRIPTION_CHARS]
+		hints = {key: value for key, value in annotations.items() if isinstance(value, bool)}
+		return cls(name, text or name, clean_schema(schema), hints)
+
+	@classmethod
+	def parse(cls, text: str) -> "ToolDefinition":
+		return cls(**json.loads(text))
+
+	def as_json(self) -> str:
+		return json.dumps(vars(self), ensure_ascii=False, indent=1, sort_keys=True)
+
+	@property
+	def digest(self) -> str:
+		return hashlib.sha256(to_canonical_json(vars(self)).encode()).hexdigest()[:32]
+
+	@property
+	def proposed_effect(self) -> Effect:
+		"""The server's own word, so only a proposal."""
+		return Effect.READ if self.annotations.get("readOnlyHint") is True else Effect.EXTERNAL
+
+
+def strip_invisible(text: str) -> str:
+	"""Without control, format and private characters, in which instructions can hide from people."""
+	kept = (char for char in text if char in "\n\t" or unicodedata.category(char)[0] != "C")
+	return "".join(kept)
+
+
+def strip_invisible_json(value: Any) -> Any:
+	return json.loads(strip_invisible(json.dumps(value, ensure_ascii=False)))
+
+
+def clean_schema(schema: Any) -> dict:
+	"""A schema of arguments without references, patterns and invisible characters. Raises UnusableTool."""
+	from jsonschema import Draft202012Validator, SchemaError
+
+	if not isinstance(schema, Mapping):
+		raise UnusableTool("Its schema is not an object.")
+	cleaned = SchemaCleaner(schema).clean(schema)
+	cleaned["type"] = "object"
+	try:
+		Draft202012Validator.check_schema(cleaned)
+	except SchemaError as error:
+		raise UnusableTool(f"Its schema is not valid: {error.message[:200]}") from None
+	return cleaned
+
+
+class SchemaCleaner:
+	"""Copies a schema; counts what it has copied, so that references cannot multiply it."""
+
+	def __init__(self, root: Mapping):
+		self.root, self.size = root, 0
+
+	def clean(self, node: Any, depth: int = 0, inlined: tuple[str, ...] = ()) -> Any:
+		if depth > MAX_SCHEMA_DEPTH:
+			raise UnusableTool(f"Its schema is nested more than {MAX_SCHEMA_DEPTH} deep.")
+		if isinstance(node, Mapping):
+			return self.clean_object(node, depth, inlined)
+		if isinstance(node, list):
+			return [self.clean(each, depth + 1, inlined) for each in node]
+		text = strip_invisible(node) if isinstance(node, str) else node
+		self.count(len(str(text)))
+		return text
+
+	def clean_object(self, node: Mapping, depth: int, inlined: tuple[str, ...]) -> dict:
+		found: dict[str, Any] = {}
+		for key, value in node.items():
+			self.count(len(key) + 4)
+			if key in NAMED_SCHEMAS and isinstance(value, Mapping):
+				named = {
+					strip_invisible(name): self.clean(each, depth + 1, inlined)
+					for name, each in value.items()
+				}
+				found[key] = named
+			elif key in LITERALS:
+				self.count(len(json.dumps(value, ensure_ascii=False)))
+				found[key] = strip_invisible_json(value)
+			elif key in REFERENCES:
+				found = {**self.inline(value, depth, inlined), **found}
+			elif key not in DROPPED:
+				found[key] = self.clean(value, depth + 1, inlined)
+		return found
+
+	def inline(self, reference: Any, depth: int, inlined: tuple[str, ...]) -> dict:
+		"""What a reference within the schema names; {} (anything) where a schema contains itself."""
+		if reference in inlined:
+			return {}
+		target: Any = self.root
+		if not isinstance(reference, str) or not reference.startswith("#"):
+			raise UnusableTool("Its schema refers to another document.")
+		for part in filter(None, reference[1:].split("/")):
+			target = target.get(part) if isinstance(target, Mapping) else None
+		if not isinstance(target, Mapping):
+			raise UnusableTool(f"Its schema has no {reference[:100]}.")
+		return self.clean(target, depth + 1, (*inlined, reference))
+
+	def count(self, size: int) -> None:
+		self.size += size
+		if self.size > MAX_SCHEMA_CHARS:
+			raise UnusableTool(f"Its schema has more than {MAX_SCHEMA_CHARS:,} characters.")
+
+
+def describe_change(accepted: ToolDefinition | None, offered: ToolDefinition | None) -> str:
+	"""A unified diff of two definitions; empty if they are equal."""
+	before, after = (each.as_json().splitlines() if each else [] for each in (accepted, offered))
+	return "\n".join(difflib.unified_diff(before, after, "accepted", "offered", lineterm="", n=2))
+
+
+def make_tool_name(prefix: str, name: str, taken: Iterable[str] = ()) -> str:
+	"""The name for models: letters, digits, _ and -; a digest is added where it was cut or is taken."""
+	wanted = re.sub(r"[^A-Za-z0-9_-]", "_", f"{prefix}{name}")
+	if len(wanted) <= MAX_TOOL_NAME_CHARS and wanted not in set(taken):
+		return wanted
+	suffix = hashlib.sha256(name.encode()).hexdigest()[:6]
+	return f"{wanted[: MAX_TOOL_NAME_CHARS - 7]}_{suffix}"

@@ -1,0 +1,91 @@
+"""The HTTP connection to an MCP server: to addresses that a tool may reach, with a limit on bytes."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import httpx2
+
+from huf.ai.core.errors import ToolError
+from huf.ai.core.telemetry import trace_headers
+from huf.ai.tools.http import explain_error, make_socket_factory
+
+NOT_FORWARDED = (b"host", b"content-length", b"transfer-encoding", b"accept-encoding")
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+	"""Sends httpx requests by aiohttp, whose sockets are checked as for HTTP tools.
+
+	`fault`: why it broke off; the SDK above reports only that something failed. Compressed answers are
+	refused: their size is not known before they are unpacked.
+	"""
+
+	def __init__(self, allow_private: bool, max_bytes: int, timeout_s: float):
+		self.factory = make_socket_factory(allow_private)
+		self.remaining, self.max_bytes, self.timeout_s = max_bytes, max_bytes, timeout_s
+		self.fault: str | None = None
+		self.session: aiohttp.ClientSession | None = None
+
+	async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+		if self.session is None:
+			self.session = aiohttp.ClientSession(
+				connector=aiohttp.TCPConnector(socket_factory=self.factory),
+				timeout=aiohttp.ClientTimeout(total=self.timeout_s),
+				auto_decompress=False,
+				trust_env=False,
+				cookie_jar=aiohttp.DummyCookieJar(),
+			)
+		headers = [(k.decode(), v.decode()) for k, v in request.headers.raw if k.lower() not in NOT_FORWARDED]
+		body = await request.aread()
+		url = str(request.url)
+		try:
+			response = await self.session.request(
+				request.method,
+				url,
+				headers=[*headers, *trace_headers().items(), ("Accept-Encoding", "identity")],
+				data=body or None,
+				allow_redirects=False,
+			)
+		except (aiohttp.ClientError, OSError, ValueError) as error:
+			raise self.fail(explain_error(error, url)) from None
+		if response.headers.get("Content-Encoding", "identity") != "identity":
+			response.close()
+			raise self.fail("The server compresses its answers, which is not supported.")
+		return httpx2.Response(
+			response.status,
+			headers=list(response.raw_headers),
+			stream=CountedStream(self, response),
+			request=request,
+		)
+
+	def take(self, size: int) -> None:
+		"""Count received bytes. Raises once the limit is exceeded."""
+		self.remaining -= size
+		if self.remaining < 0:
+			raise self.fail(f"The server sent more than {self.max_bytes:,} bytes.")
+
+	def fail(self, fault: str) -> ToolError:
+		self.fault = self.fault or fault
+		return ToolError(fault)
+
+	async def aclose(self) -> None:
+		if self.session:
+			await self.session.close()
+
+
+class CountedStream(httpx2.AsyncByteStream):
+	"""The body of an answer."""
+
+	def __init__(self, transport: GuardedTransport, response: aiohttp.ClientResponse):
+		self.transport, self.response = transport, response
+
+	async def __aiter__(self) -> AsyncIterator[bytes]:
+		try:
+			async for piece in self.response.content.iter_any():
+				self.transport.take(len(piece))
+				yield piece
+		except (aiohttp.ClientError, OSError) as error:
+			raise httpx2.ReadError(str(error)) from None
+
+	async def aclose(self) -> None:
+		# Unread bodies are not waited for: a stream may be endless.
+		self.response.close()

@@ -1,0 +1,88 @@
+"""A call that needs a person, answered in the client: the revision's input-required flow with the difference.
+
+The draft is the usual one, which can also be answered on a page or by REST; the first answer counts.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import frappe
+from mcp.server.context import ServerRequestContext
+from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequests
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from huf.ai.chat import approvals
+from huf.ai.core.errors import UsageError
+from huf.ai.mcp_server.run_state import RunState, read_state
+from huf.ai.runs.queue import work_on
+from huf.ai.storage import drafts
+
+MAX_DIFFERENCE_CHARS = 8_000
+WAIT_S, POLL_S = 300, 0.1
+"""How long a request waits for a run that another worker has, and how often it looks."""
+NOTE_SCHEMA = {"type": "object", "properties": {"reason": {"type": "string", "title": "Reason to decline"}}}
+
+
+def may_ask(ctx: ServerRequestContext, state: RunState) -> bool:
+	"""Whether the client can put the draft before its user, who may answer it."""
+	capabilities = ctx.session.client_capabilities
+	return bool(
+		state.draft
+		and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+		and capabilities
+		and capabilities.elicitation
+		and approvals.may_answer_draft(state.draft)
+	)
+
+
+def build_question(state: RunState) -> InputRequests:
+	"""The request that shows the change. Its key changes with the change."""
+	draft = drafts.describe_draft(state.draft)
+	difference = json.dumps(draft["difference"], ensure_ascii=False, indent=1, default=str)
+	if len(difference) > MAX_DIFFERENCE_CHARS:
+		difference = f"{difference[:MAX_DIFFERENCE_CHARS]}\n… The whole: {state.url}"
+	message = f"Allow {draft['agent']} to call {draft['tool']}? It would do this:\n{difference}"
+	params = ElicitRequestFormParams(message=message, requested_schema=NOTE_SCHEMA)
+	return {key_of(state): ElicitRequest(params=params)}
+
+
+def key_of(state: RunState) -> str:
+	return f"{state.draft.name}.{state.draft.digest[:16]}"
+
+
+def answer_draft(state: RunState, responses: Mapping[str, Any] | None) -> None:
+	"""Store the user's answer to the draft that the run waits for, if there is one.
+
+	An answer to an earlier preview counts for nothing, nor does one that comes after another's.
+	"""
+	given = (responses or {}).get(key_of(state)) if state.draft else None
+	try:
+		response = ElicitResult.model_validate(given, from_attributes=True)
+	except ValidationError:
+		return
+	if response.action == "cancel":
+		return
+	name, digest = state.draft.name, state.draft.digest
+	try:
+		if response.action == "accept":
+			approvals.approve_call(name, digest)
+		else:
+			reason = (response.content or {}).get("reason")
+			approvals.reject_call(name, digest, reason if isinstance(reason, str) else None)
+	except UsageError:
+		# It was answered elsewhere, or changed: the record says how it goes on.
+		frappe.db.rollback()
+
+
+async def continue_run(run: str) -> RunState:
+	"""Execute a run that was resumed, or wait for the worker that does."""
+	deadline = time.monotonic() + WAIT_S
+	if read_state(run).is_open:
+		work_on(run)
+	while (state := read_state(run)).is_open and time.monotonic() < deadline:
+		await asyncio.sleep(POLL_S)
+	return state

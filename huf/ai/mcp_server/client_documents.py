@@ -1,0 +1,85 @@
+"""Clients whose id is the https address of a Client ID Metadata Document; they need no registration.
+
+Strangers choose the addresses, so only public hosts are asked, with limits of size, time and number.
+"""
+
+import time
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
+
+import frappe
+from frappe.utils import get_url
+
+from huf.ai.core.errors import ToolError
+from huf.ai.tools.http import send_request
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+TIMEOUT_S = 5
+MAX_DOCUMENT_CHARS = 10_000
+MAX_FETCHES_PER_MINUTE = 30
+DOCUMENT_TTL_S, FAULT_TTL_S = 3600, 60
+
+
+def is_document_address(client_id: str) -> bool:
+	try:
+		parts = urlsplit(client_id)
+	except ValueError:
+		return False
+	is_plain = not (
+		parts.fragment or parts.username or parts.password or {".", ".."} & {*parts.path.split("/")}
+	)
+	is_secure = parts.scheme == "https" or (parts.scheme == "http" and is_local(client_id))
+	return is_plain and is_secure and bool(parts.hostname) and len(parts.path) > 1
+
+
+def is_local(address: str) -> bool:
+	"""Whether the address and this site are both on this computer, as in development."""
+	return {urlsplit(each).hostname for each in (address, get_url())} <= {*LOOPBACK}
+
+
+async def read_document(client_id: str) -> dict[str, Any] | None:
+	"""The document of a client, kept for an hour; None if there is none that is valid."""
+	key = f"mcp_client_document:{sha256(client_id.encode()).hexdigest()}"
+	found = frappe.cache.get_value(key, expires=True)
+	if found is None and may_fetch():
+		found = await fetch_document(client_id) or {}
+		frappe.cache.set_value(key, found, expires_in_sec=DOCUMENT_TTL_S if found else FAULT_TTL_S)
+	return found or None
+
+
+def may_fetch() -> bool:
+	key = f"mcp_client_fetches:{int(time.time()) // 60}"
+	count = frappe.cache.get_value(key, expires=True) or 0
+	frappe.cache.set_value(key, count + 1, expires_in_sec=60)
+	return count < MAX_FETCHES_PER_MINUTE
+
+
+async def fetch_document(client_id: str) -> dict[str, Any] | None:
+	async def refuse_redirects(address: str) -> None:
+		if address != client_id:
+			raise ToolError("A Client ID Metadata Document is not redirected.")
+
+	frappe.db.rollback()
+	try:
+		answer = await send_request(
+			"GET",
+			client_id,
+			timeout=TIMEOUT_S,
+			allow_private=is_local(client_id),
+			before_each=refuse_redirects,
+		)
+	except ToolError:
+		return None
+	return answer["body"] if answer["status"] == 200 and is_valid(answer["body"], client_id) else None
+
+
+def is_valid(document: Any, client_id: str) -> bool:
+	"""Whether it is of this client, small, and of one without a secret: everybody can read it."""
+	return (
+		isinstance(document, dict)
+		and len(str(document)) <= MAX_DOCUMENT_CHARS
+		and document.get("client_id") == client_id
+		and not document.get("client_secret")
+		and document.get("token_endpoint_auth_method", "none") == "none"
+	)

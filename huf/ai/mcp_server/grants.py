@@ -1,0 +1,91 @@
+"""Tokens by which programs act as a user, and the MCP Grant records that they depend on.
+
+A token is sealed by the site's key and says what it is for; nothing of it is stored. It is void when its
+grant is deleted. A code and a refresh token are good once: using one again deletes the grant, because
+somebody has copied it.
+"""
+
+import json
+import time
+from typing import Any
+
+import frappe
+from frappe.utils.password import get_encryption_key
+from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
+
+from huf.ai.core.settings import find_cached
+from huf.ai.storage.rows import digest, insert_row, update_row
+
+GRANT = "MCP Grant"
+CODE, ACCESS, REFRESH, CLIENT, REQUEST = "code", "access", "refresh", "client", "request"
+LIFETIME_S = {CODE: 60, ACCESS: 3600, REFRESH: 30 * 24 * 3600, REQUEST: 900}
+"""Of each kind of token; the registration of a client does not end."""
+
+
+def seal(kind: str, **claims: Any) -> str:
+	lifetime = LIFETIME_S.get(kind)
+	expires = {"exp": int(time.time()) + lifetime} if lifetime else {}
+	payload = {"kind": kind, "site": frappe.local.site, "id": frappe.generate_hash(length=20)}
+	return codec().seal(json.dumps({**payload, **expires, **claims}).encode())
+
+
+def unseal(kind: str, token: str) -> dict | None:
+	"""The claims of a token of this kind, unless it is not one, or not valid any more."""
+	try:
+		claims = json.loads(codec().unseal(token))
+	except (InvalidRequestState, ValueError):
+		return None
+	is_valid = claims.get("kind") == kind and claims.get("site") == frappe.local.site
+	return claims if is_valid and claims.get("exp", float("inf")) > time.time() else None
+
+
+def codec() -> AESGCMRequestStateCodec:
+	return AESGCMRequestStateCodec([get_encryption_key()])
+
+
+def insert_grant(code: str, user: str, client: str, client_name: str, resource: str) -> str | None:
+	"""The grant of a code with this id; None if it was used before, which ends its grant. Commits."""
+	name = digest(code)
+	is_new = not frappe.db.exists(GRANT, name)
+	if is_new:
+		row = {"client": digest(client), "client_name": client_name[:140], "user": user, "resource": resource}
+		insert_row(GRANT, {**row, "renewals": 0}, owner=user, name=name)
+	else:
+		delete_grant(name)
+	frappe.db.commit()
+	return name if is_new else None
+
+
+def find_grant(claims: dict, client: str | None = None):
+	"""The grant of a token, while its user is enabled; `client`: which client has to hold it."""
+	fields = ["name", "user", "client", "resource", "renewals"]
+	row = frappe.db.get_value(GRANT, claims["grant"], fields, as_dict=True)
+	user = row and find_cached("User", row.user)
+	if not user or not user.enabled or (client and row.client != digest(client)):
+		return None
+	return row
+
+
+def renew_grant(row, number: int) -> bool:
+	"""Use up refresh token `number`; a token that was used before takes the grant away. Commits."""
+	update_row(GRANT, row.name, {"renewals": number + 1}, renewals=number)
+	is_first = row.renewals == number and (
+		frappe.db.get_value(GRANT, row.name, "renewals", for_update=True) == number + 1
+	)
+	if not is_first:
+		delete_grant(row.name)
+	frappe.db.commit()
+	return is_first
+
+
+def delete_grant(name: str) -> None:
+	frappe.db.delete(GRANT, {"name": name})
+
+
+def find_user(token: str, resource: str) -> str | None:
+	"""The user of an access token that was issued for this address, or for one above it."""
+	claims = unseal(ACCESS, token)
+	row = claims and find_grant(claims)
+	if not row or not f"{resource}/".startswith(f"{row.resource}/"):
+		return None
+	return row.user

@@ -1,0 +1,79 @@
+"""Which MCP server an address means, and what it offers to the session user.
+
+Without a record, /mcp lets programs ask every agent that the user may chat with, and read all knowledge that
+they may search.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.runs import admission
+
+SERVER = "MCP Server"
+DEFAULT_SLUG = "default"
+NEVER, IF_POSSIBLE, ALWAYS = "Never", "If Possible", "Always"
+MISSING = "There is no MCP server at this address that you may use."
+
+
+@dataclass(frozen=True)
+class ServerOffer:
+	"""What one server offers. `tools`: names of Agent Tool Function records, which run as tools of `agent`.
+
+	`background`: which of them become tasks (NEVER, IF_POSSIBLE, ALWAYS). `agents`, `sources` and `packs`:
+	None means all that the user may use. `skills`: agents whose instructions everyone here may read.
+	"""
+
+	name: str = "Huf"
+	instructions: str | None = None
+	agent: str | None = None
+	tools: tuple[str, ...] = ()
+	background: Mapping[str, str] = field(default_factory=dict)
+	agents: tuple[str, ...] | None = None
+	doctypes: tuple[str, ...] = ()
+	sources: tuple[str, ...] | None = None
+	packs: tuple[str, ...] | None = None
+	skills: tuple[str, ...] = ()
+
+
+def find_server(slug: str) -> ServerOffer:
+	"""The server at /mcp/SLUG, or at /mcp for "". Raises UsageError if this user may use none."""
+	name = frappe.db.get_value(SERVER, {"slug": slug or DEFAULT_SLUG})
+	if name is None and not slug:
+		return ServerOffer()
+	doc = frappe.get_cached_doc(SERVER, name) if name else None
+	if doc is None or not doc.enabled or not frappe.has_permission(SERVER, "read", doc=doc):
+		raise UsageError(MISSING)
+
+	def list_offers(offer_type: str) -> tuple[str, ...]:
+		return tuple(row.offer for row in doc.offers if row.offer_type == offer_type)
+
+	return ServerOffer(
+		doc.server_name,
+		doc.instructions,
+		doc.agent,
+		list_offers("Agent Tool Function"),
+		{row.offer: row.background for row in doc.offers},
+		list_offers("Agent"),
+		list_offers("DocType"),
+		list_offers("Knowledge Source"),
+		list_offers("Agent Pack"),
+		tuple(row.offer for row in doc.offers if row.offer_type == "Agent" and row.as_skill),
+	)
+
+
+def list_agents(offer: ServerOffer) -> list:
+	"""The offered Agent documents that the user may chat with, by name."""
+	return list_usable_agents(
+		{"allow_chat": 1, **({} if offer.agents is None else {"name": ["in", offer.agents]})}
+	)
+
+
+def list_usable_agents(filters: dict) -> list:
+	"""The Agent documents that fit and that the user may use, by name."""
+	filters = {"disabled": 0, **filters}
+	names = frappe.get_list("Agent", filters, pluck="name", order_by="name asc", limit_page_length=0)
+	docs = [frappe.get_cached_doc("Agent", name) for name in names]
+	return [doc for doc in docs if admission.may_use(doc, frappe.session.user)]

@@ -1,0 +1,31 @@
+"""Notices that an answer repeats itself without end, as small models do. Pure."""
+
+MIN_REPEATED_CHARS = 400
+MIN_REPETITIONS = 4
+MAX_PERIOD_CHARS = 400
+CHECK_EVERY_CHARS = 64
+
+
+class RepetitionWatch:
+	"""Fed with an answer piece by piece; its state does not depend on where the pieces are cut."""
+
+	def __init__(self):
+		self.tail, self.unchecked, self.is_endless = "", 0, False
+
+	def feed(self, text: str) -> None:
+		for start in range(0, len(text), CHECK_EVERY_CHARS):
+			piece = text[start : start + CHECK_EVERY_CHARS]
+			self.tail = (self.tail + piece)[-(MIN_REPETITIONS + 1) * MAX_PERIOD_CHARS :]
+			self.unchecked += len(piece)
+			if self.unchecked >= CHECK_EVERY_CHARS:
+				self.unchecked = 0
+				self.is_endless = self.is_endless or is_repetitive(self.tail)
+
+
+def is_repetitive(text: str) -> bool:
+	"""Whether the end of a text is the same few hundred characters again and again."""
+	for period in range(1, MAX_PERIOD_CHARS + 1):
+		length = max(MIN_REPEATED_CHARS, MIN_REPETITIONS * period)
+		if len(text) >= length + period and text[-length:] == text[-length - period : -period]:
+			return True
+	return False

@@ -1,0 +1,92 @@
+"""What runs cost by day and group, what is used of budgets, and a forecast. Read-only, with
+the user's permissions.
+"""
+
+from calendar import monthrange
+from datetime import date, datetime, timedelta
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.queries.reports import RUN, build_conditions, run_query, sum_costs
+from huf.ai.storage.limits import AGENT, SITE, USER, Limit, build_limit
+from huf.permissions import is_manager
+
+
+def read_costs(first: date, last: date, group: str) -> dict:
+	"""{days, groups, month, budgets}; see the functions below. Costs in USD."""
+	period = {"from_date": str(first), "to_date": str(last)}
+	return {
+		"days": list_days(first, last),
+		"groups": sum_costs({**period, "group_by": group}),
+		"month": forecast(now_datetime()),
+		"budgets": list_budgets(now_datetime()),
+	}
+
+
+def list_days(first: date, last: date) -> list[dict]:
+	"""Every day of a period: [{day, runs, cost, unpriced}].
+
+	The cost of `unpriced` runs is not fully known.
+	"""
+	period = {"from_date": str(first), "to_date": str(last)}
+	rows = run_query(
+		f"""select date(creation) as day, count(*) as runs, sum(total_cost) as cost,
+		sum(case when unpriced_calls > 0 then 1 else 0 end) as unpriced
+		from `tabAgent Run` where {build_conditions(RUN, period)}
+		group by date(creation) order by date(creation)""",
+		period,
+	)
+	found = {str(row["day"]): row for row in rows}
+	days = [str(first + timedelta(days=number)) for number in range((last - first).days + 1)]
+	empty = {"runs": 0, "cost": 0, "unpriced": 0}
+	return [{**empty, **found.get(day, {}), "day": day} for day in days]
+
+
+def forecast(now: datetime) -> dict:
+	"""{spent, forecast}: the cost of this month so far, and of all of it at the same rate."""
+	first = now.date().replace(day=1)
+	spent = sum(day["cost"] or 0 for day in list_days(first, now.date()))
+	return {"spent": spent, "forecast": spent / elapsed_share(now)}
+
+
+def elapsed_share(now: datetime) -> float:
+	"""How much of a month is over, 0 to 1; at least its first day, because a rate over hours says little."""
+	elapsed = now - now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+	return max(elapsed / timedelta(days=1), 1) / monthrange(now.year, now.month)[1]
+
+
+def list_budgets(now: datetime) -> list[dict]:
+	"""[{scope, holder, cost_limit, cost, token_limit, tokens}] of limits in force, 0 for no limit.
+
+	Managers see those of the site, the agents and themselves; others their own. What is used includes what is
+	reserved.
+	"""
+	limits = [limit for limit in read_visible_limits() if limit.cost.amount or limit.tokens.amount]
+	names = [limit.budget(now) for limit in limits]
+	rows = frappe.get_all(
+		"Agent Budget", {"name": ["in", names]}, ["name", "cost", "tokens"], order_by="name asc"
+	)
+	used = {row.name: row for row in rows}
+	return [describe_budget(limit, used.get(name) or {}) for limit, name in zip(limits, names, strict=True)]
+
+
+def read_visible_limits() -> list[Limit]:
+	settings, user = frappe.get_cached_doc("Huf Settings"), frappe.session.user
+	own = build_limit(USER, user, settings, "")
+	if not is_manager(user):
+		return [own]
+	agents = frappe.get_list("Agent", {"disabled": 0}, pluck="name", order_by="name asc", limit_page_length=0)
+	of_agents = [build_limit(AGENT, agent, settings, agent) for agent in agents]
+	return [build_limit(SITE, "site", settings, ""), *of_agents, own]
+
+
+def describe_budget(limit: Limit, used: dict) -> dict:
+	return {
+		"scope": limit.scope.key,
+		"holder": limit.holder,
+		"cost_limit": limit.cost.amount,
+		"cost": used.get("cost") or 0,
+		"token_limit": limit.tokens.amount,
+		"tokens": used.get("tokens") or 0,
+	}

@@ -1,0 +1,59 @@
+"""Checks the answer of a run against its journal."""
+
+import json
+
+import frappe
+
+from huf.ai.core.arguments import parse_result
+from huf.ai.receipts.claims import check_answer
+from huf.ai.receipts.evidence import CallEvidence, Evidence
+from huf.ai.storage.agent_changes import CHANGE
+
+MAX_PROMPT_CHARS = 20_000
+
+
+def check_run(run: str, answer: str, opening: list[dict]) -> list[dict]:
+	"""The claims of an answer, each with the calls that prove it; see `Claim.as_dict`.
+
+	`opening`: the messages that began the run. Numbers of its instructions are known.
+	Takes two statements, and some milliseconds for answers of usual length.
+	"""
+	if not answer:
+		return []
+	users = [message for message in opening if message["role"] == "user"]
+	given = text_of(users[-1]) if users else ""
+	others = [text_of(message) for message in opening if message["role"] in ("system", "tool")]
+	evidence = Evidence(read_calls(run), given[:MAX_PROMPT_CHARS], "\n".join(others)[:MAX_PROMPT_CHARS])
+	return [claim.as_dict() for claim in check_answer(answer, evidence)]
+
+
+def text_of(message: dict) -> str:
+	content = message.get("content") or ""
+	return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def read_calls(run: str) -> tuple[CallEvidence, ...]:
+	rows = frappe.get_all(
+		"Agent Tool Call",
+		{"run": run},
+		["name", "tool", "effect", "status", "arguments", "result"],
+		order_by="step asc, position asc",
+	)
+	changes: dict[str, list[tuple[str, str, str]]] = {}
+	if any(row.effect != "read" for row in rows):
+		fields = ["tool_call", "reference_doctype", "reference_name", "action"]
+		for each in frappe.get_all(CHANGE, {"run": run}, fields, order_by="creation asc, position asc"):
+			change = (each.reference_doctype, each.reference_name, each.action)
+			changes.setdefault(each.tool_call, []).append(change)
+	return tuple(
+		CallEvidence(
+			row.name,
+			row.tool,
+			row.effect,
+			row.status == "Success",
+			parse_result(row.arguments),
+			parse_result(row.result),
+			tuple(changes.get(row.name, ())),
+		)
+		for row in rows
+	)

@@ -1,0 +1,219 @@
+"""Matches what an answer claims with what its run did. Pure: text and evidence in, claims out."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from huf.ai.receipts.evidence import CallEvidence, Evidence, parse_number
+from huf.ai.receipts.language import (
+	EXISTENCE_NONE,
+	NUMBER_WORDS,
+	find_effects,
+	split_sentences,
+	verb_patterns,
+)
+
+MAX_CLAIMS = 100
+MAX_ANSWER_CHARS = 10_000
+PROVEN_BY = {
+	"create": {"create"},
+	"write": {"create", "update", "send", "submit"},
+	"update": {"update", "submit", "cancel"},
+	"delete": {"delete"},
+	"remove": {"delete", "update", "cancel"},
+	"send": {"send"},
+	"submit": {"submit", "update", "create"},
+	"cancel": {"cancel", "update", "delete"},
+}
+"""Kinds of effect on record that prove a claimed one."""
+NAMED_KINDS = ("cancel", "submit")
+"""Kinds that an update may have, if its values say so."""
+DATED = re.compile(r"\b(?:19|20)\d\d\b|\bby\s+\S+@|\b\d{1,2}[./]\s?\d{1,2}[./]")
+STATE_KINDS = ("update", "submit", "cancel", "send", "write", "remove")
+"""Kinds whose state a document can hold, such as a status."""
+NUMBER = re.compile(
+	r"(?<![\w#./-])[-−]?(\d{1,3}(?:[.,\u00a0 ’']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?![\w/]|-\w|[.:]\d)"
+)
+CODE = re.compile(r"(?<![\w.])(?=[\w#./-]*\d)(?=[\w#./-]*[A-Za-z])#?\w[\w/-]*\w|#\w+")
+EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]*\w")
+QUOTED = re.compile(r"[\"“„«‚‘`]([^\"”“»‘’`\n]{2,80})[\"”“»’`]|\*\*([^*\n]{2,80})\*\*")
+CAPITALISED = re.compile(r"(?<![.!?:\w]\s)(?<![\"“„«(\w])(?<!^)\b([A-ZÁČĎÉĚÍŇÓŘŠŤÚŮÝŽÑ][\w’'-]{2,})")
+TO_SOMEBODY = re.compile(r"\ban\s+([A-ZÄÖÜ][\wäöüß-]{2,})")
+LIST_MARKER = re.compile(r"^\s*(?:[-*•]\s+)?\d{1,3}[.)]\s+")
+ORDINAL_OR_UNIT = re.compile(r"^(?:st|nd|rd|th|\.\s|º|ª|°|:\d)")
+GERMAN = re.compile(
+	r"\b(?:ich|wir|der|die|das|wurden?|habe|haben|ist|und|mit|für|eine?[nmr]?|den|dem)\b", re.IGNORECASE
+)
+KNOWN_WORDS = frozenset(
+	"""monday tuesday wednesday thursday friday saturday sunday january february march april may june july
+	august september october november december todo todos crm erp email e-mail excel pdf csv html api url id
+	okay done yes sure""".split()
+)
+"""Capitalised words that name no record."""
+
+
+@dataclass(frozen=True)
+class Claim:
+	"""A sentence that claims something. `receipts`: the calls that prove it; `why`: what is missing."""
+
+	text: str
+	kinds: tuple[str, ...]
+	is_confirmed: bool
+	receipts: tuple[str, ...] = ()
+	documents: tuple[tuple[str, str], ...] = ()
+	why: str | None = None
+
+	def as_dict(self) -> dict:
+		return {
+			"text": self.text,
+			"kinds": list(self.kinds),
+			"confirmed": self.is_confirmed,
+			"calls": list(self.receipts),
+			"documents": [list(each) for each in self.documents],
+			"why": self.why,
+		}
+
+
+def check_answer(answer: str, evidence: Evidence) -> list[Claim]:
+	"""The claims of an answer, in their order, each confirmed by calls or not."""
+	sentences = split_sentences(answer[:MAX_ANSWER_CHARS])
+	claims = (check_sentence(sentence, evidence) for sentence in sentences)
+	return list(islice((claim for claim in claims if claim), MAX_CLAIMS))
+
+
+def check_sentence(sentence: str, evidence: Evidence) -> Claim | None:
+	if sentence.rstrip().endswith("?"):
+		return None
+	effects = find_effects(sentence)
+	receipts: dict[str, CallEvidence] = {}
+	missing: list[str] = []
+	for kind, is_first in effects:
+		proof = find_proof(kind, is_first, sentence, evidence)
+		if proof is None:
+			missing.append("no_call")
+		else:
+			receipts |= {call.name: call for call in proof}
+	is_none = bool(EXISTENCE_NONE.search(sentence))
+	stated = list(find_numbers(sentence))
+	numbers = [written for written, values in stated if not proves(values, evidence)]
+	names = list(find_unknown_names(sentence, bool(effects), evidence))
+	if is_none and not evidence.successes:
+		missing.append("no_call")
+	if numbers:
+		missing.append(f"number {numbers[0]}")
+	if names:
+		missing.append(f"name {names[0]}")
+	kinds = [kind for kind, _ in effects]
+	if stated:
+		kinds.append("number")
+	if is_none:
+		kinds.append("none")
+	if not kinds and not names:
+		return None
+	documents = {
+		(doctype, name) for call in receipts.values() for doctype, name, _ in call.changes if call.is_write
+	}
+	why = missing[0] if missing else None
+	return Claim(sentence[:300], tuple(kinds), not missing, tuple(receipts), tuple(sorted(documents)), why)
+
+
+# --- effects ---
+
+
+def find_proof(kind: str, is_first: bool, sentence: str, evidence: Evidence) -> list[CallEvidence] | None:
+	"""The calls that prove an effect; None if there are none."""
+	writes = [call for call in evidence.successes if call.is_write]
+	if kind == "read":
+		return evidence.successes or None
+	if kind == "done":
+		tried = [call for call in evidence.calls if call.is_write]
+		return writes if writes else None if tried else evidence.successes or None
+	proof = [call for call in writes if is_proof(kind, call)]
+	if proof:
+		return proof
+	reads = [call for call in evidence.successes if not call.is_write]
+	if not is_first and reads and is_state_of_record(kind, sentence, evidence):
+		return reads
+	return None
+
+
+def is_proof(kind: str, call: CallEvidence) -> bool:
+	"""Whether a call did it; where it did something wider, its values must name the effect."""
+	if kind in call.kinds:
+		return True
+	return bool(call.kinds & PROVEN_BY[kind]) and (kind not in NAMED_KINDS or names_kind(kind, call.text))
+
+
+def names_kind(kind: str, text: str) -> bool:
+	return any(
+		pattern.search(text)
+		for patterns in verb_patterns().values()
+		for each, pattern in patterns
+		if each == kind
+	)
+
+
+def is_state_of_record(kind: str, sentence: str, evidence: Evidence) -> bool:
+	"""Whether a sentence describes a document that was read, such as "The order was cancelled on 3 May"."""
+	return bool(DATED.search(sentence)) or (kind in STATE_KINDS and names_kind(kind, evidence.text))
+
+
+# --- numbers ---
+
+
+def find_numbers(sentence: str) -> Iterator[tuple[str, list[float]]]:
+	"""Numbers that say how many or how much, as written, with their possible values."""
+	sentence = LIST_MARKER.sub("", sentence)
+	sentence = EMAIL.sub(" ", re.sub(r"https?://\S+", " ", sentence))
+	for match in NUMBER.finditer(sentence):
+		if not ORDINAL_OR_UNIT.match(sentence[match.end() :]):
+			yield match[0], parse_number(match[1])
+	for word in re.findall(r"[^\W\d_]+", sentence.lower()):
+		if word in NUMBER_WORDS:
+			yield word, [float(NUMBER_WORDS[word])]
+
+
+def proves(values: list[float], evidence: Evidence) -> bool:
+	"""Whether any reading of a number, or a number that it rounds, is on record."""
+	return any(value in evidence.known_numbers for value in values)
+
+
+# --- names ---
+
+
+def find_unknown_names(sentence: str, is_effect: bool, evidence: Evidence) -> Iterator[str]:
+	"""Names of records, people and addresses that appear nowhere in the run."""
+	for name in EMAIL.findall(sentence):
+		if name.lower() not in evidence.text:
+			yield name
+	bare = EMAIL.sub(" ", re.sub(r"https?://\S+", " ", sentence))
+	for code in CODE.findall(bare):
+		if looks_like_name(code) and code.lower().strip("#") not in evidence.text:
+			yield code
+	if not is_effect:
+		return
+	for groups in QUOTED.findall(bare):
+		quoted = (groups[0] or groups[1]).strip(" .,:;!")
+		if quoted and not is_known(quoted, evidence) and not re.fullmatch(r"[\d.,\s]+", quoted):
+			yield quoted
+	is_german = bool(GERMAN.search(bare))
+	for word in (TO_SOMEBODY if is_german else CAPITALISED).findall(bare):
+		if word.lower() not in KNOWN_WORDS and not is_known(word, evidence):
+			yield word
+
+
+def is_known(name: str, evidence: Evidence) -> bool:
+	"""Whether a name is on record, also where one of its endings differs."""
+	words = [word for word in re.findall(r"\w+", name.lower()) if len(word) > 2]
+	return name.lower() in evidence.text or all(
+		(word if len(word) < 5 else word[: max(4, len(word) - 3)]) in evidence.text for word in words
+	)
+
+
+def looks_like_name(code: str) -> bool:
+	"""Codes of records have digits and letters; dates, times and units do not count."""
+	return (
+		not re.fullmatch(r"#?\d+(?:[./:-]\d+)*\w{0,3}|[A-Za-z]{1,2}\d{0,1}|\d+[a-zA-Z]+", code)
+		and len(code) > 3
+	)

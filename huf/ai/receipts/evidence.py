@@ -1,0 +1,178 @@
+"""What a run's journal can prove: calls with their effects, the texts and numbers that they contain."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+MAX_TEXT_CHARS = 100_000
+"""Of all results together; what was read last counts first."""
+NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?:[.,\s\u00a0’']\d{3})*(?:[.,]\d+)?(?![A-Za-z\d])")
+PLAIN_NUMBER = re.compile(r"(?<![A-Za-z\d])\d+(?![A-Za-z\d])")
+NAME_HINTS = (
+	("create", re.compile(r"create|insert|new|add|book|open|generate|draft|register")),
+	(
+		"update",
+		re.compile(r"update|set|edit|change|modify|rename|move|mark|assign|close|complete|exchange|return"),
+	),
+	("delete", re.compile(r"delete|remove|erase|purge")),
+	("cancel", re.compile(r"cancel|void|refund|revoke")),
+	("submit", re.compile(r"submit|approve|confirm|finali[sz]e|pay|order|buy|transfer")),
+	(
+		"send",
+		re.compile(r"send|mail|notify|message|reply|post|sms|slack|forward|invite|publish|chat|webhook"),
+	),
+)
+SEND_DOCTYPES = ("Communication", "Email Queue", "Agent Mail", "Comment", "Notification Log")
+RECIPIENT_KEYS = {"to", "recipient", "recipients", "email", "cc", "phone", "channel"}
+
+
+@dataclass(frozen=True)
+class CallEvidence:
+	"""One tool call. `changes`: (DocType, name, action) of the documents that it changed."""
+
+	name: str
+	tool: str
+	effect: str
+	is_success: bool
+	arguments: Any
+	result: Any
+	changes: tuple[tuple[str, str, str], ...] = ()
+
+	@property
+	def is_write(self) -> bool:
+		return self.effect != "read"
+
+	@cached_property
+	def text(self) -> str:
+		return f"{to_text(self.arguments)}\n{to_text(self.result)}"[:MAX_TEXT_CHARS]
+
+	@cached_property
+	def kinds(self) -> frozenset[str]:
+		"""The kinds of effect it may have had: of the changes on record, and those its name speaks of."""
+		tool = self.tool.lower()
+		kinds = {action for _, _, action in self.changes}
+		kinds |= {kind for kind, pattern in NAME_HINTS if pattern.search(tool)} if self.is_write else set()
+		if any(doctype in SEND_DOCTYPES for doctype, _, _ in self.changes):
+			kinds.add("send")
+		if isinstance(self.arguments, dict) and RECIPIENT_KEYS & set(self.arguments) and not self.changes:
+			kinds.add("send")
+		if not kinds and self.is_write:
+			kinds = {"create", "update", "delete", "cancel", "submit", "send"}
+		return frozenset(kinds)
+
+
+@dataclass(frozen=True)
+class Evidence:
+	"""`calls` of a run, oldest first; `given`: the prompt; `background`: instructions and attached texts."""
+
+	calls: Sequence[CallEvidence]
+	given: str = ""
+	background: str = ""
+
+	@cached_property
+	def successes(self) -> list[CallEvidence]:
+		return [call for call in self.calls if call.is_success]
+
+	@cached_property
+	def text(self) -> str:
+		"""All that was read, written or asked, in lower case."""
+		parts = [call.text for call in reversed(self.successes)]
+		parts += [f"{doctype} {name}" for call in self.calls for doctype, name, _ in call.changes]
+		parts += [call.tool for call in self.calls]
+		return "\n".join([*parts, self.given, self.background])[:MAX_TEXT_CHARS].lower()
+
+	@cached_property
+	def numbers(self) -> frozenset[float]:
+		"""Numbers that the calls prove: contained, counted, or the sum of a column."""
+		found = set(derive_numbers(self.successes))
+		texts = [call.text for call in reversed(self.successes)]
+		found |= read_numbers("\n".join(texts)[:MAX_TEXT_CHARS])
+		return frozenset(found)
+
+	@cached_property
+	def known_numbers(self) -> frozenset[float]:
+		"""Numbers that an answer may state; those of the prompt count once something was looked up."""
+		exact = self.numbers | read_numbers(self.background)
+		if self.successes:
+			exact |= read_numbers(self.given)
+		fractions = [number for number in exact if number != int(number)]
+		return (
+			exact
+			| {float(round(number)) for number in fractions}
+			| {round(number, 1) for number in fractions}
+		)
+
+
+def to_text(value: Any) -> str:
+	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def read_numbers(text: str) -> set[float]:
+	"""Every number in a text, in each way it may be read: 1.234,5 as well as the parts of 2026-11-22."""
+	found: set[float] = {float(part[:15]) for part in PLAIN_NUMBER.findall(text)}
+	for written in NUMBER.findall(text):
+		found.update(parse_number(written))
+	return found
+
+
+def parse_number(written: str) -> list[float]:
+	"""The values that a number can stand for, with either decimal sign."""
+	digits = re.sub(r"[\s\u00a0’']", "", written)
+	readings = {digits.replace(",", ""), digits.replace(".", "").replace(",", ".")}
+	values = []
+	for reading in readings:
+		try:
+			values.append(round(float(reading), 4))
+		except ValueError:
+			continue
+	return values
+
+
+def derive_numbers(calls: Iterable[CallEvidence]) -> Iterator[float]:
+	"""Numbers of calls and changes, lengths of lists, how often a value occurs, and sums of columns."""
+	calls = list(calls)
+	by_kind: dict[str, int] = {}
+	for call in calls:
+		for _, _, action in call.changes:
+			by_kind[action] = by_kind.get(action, 0) + 1
+		if call.is_write and not call.changes:
+			for kind in call.kinds:
+				by_kind[kind] = by_kind.get(kind, 0) + 1
+	yield from map(float, by_kind.values())
+	total_rows = 0
+	for call in calls:
+		for rows in find_lists(call.result):
+			yield float(len(rows))
+			yield from describe_rows(rows)
+			total_rows += len(rows)
+	yield float(total_rows)
+
+
+def find_lists(value: Any, depth: int = 0) -> Iterator[list]:
+	if depth > 4:
+		return
+	if isinstance(value, list):
+		yield value
+	children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+	for child in list(children)[:200]:
+		yield from find_lists(child, depth + 1)
+
+
+def describe_rows(rows: list) -> Iterator[float]:
+	columns: dict[str, list] = {}
+	for row in rows[:500]:
+		for key, value in row.items() if isinstance(row, dict) else ():
+			columns.setdefault(key, []).append(value)
+	for values in columns.values():
+		counts: dict[str, int] = {}
+		for value in values:
+			counts[str(value)] = counts.get(str(value), 0) + 1
+		yield from map(float, counts.values())
+		yield float(len(counts))
+		numeric = [value for value in values if isinstance(value, int | float)]
+		if numeric:
+			yield round(float(sum(numeric)), 4)
+			yield round(sum(numeric) / len(numeric), 2)

@@ -1,0 +1,84 @@
+"""The stop switch: managers stop something, see what is still under way, release it and resume the queue."""
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.runs.queue import enqueue_work, recover
+from huf.ai.storage import leases, stops
+from huf.permissions import is_manager
+
+TARGETS = {
+	"Agent": "Agent",
+	"Provider": "AI Provider",
+	"User": "User",
+	"Trigger": "Agent Trigger",
+}
+"""DocTypes of targets; a tool is named as the model knows it."""
+MAX_REASON_CHARS = 500
+
+
+def stop(scope: str, target: str | None = None, reason: str | None = None) -> dict:
+	"""Stop everything, or an agent, tool, provider, user or trigger: {stop, running}. Commits.
+
+	`running`: external calls and model calls that had begun, which are left to end. Raises PermissionError,
+	UsageError.
+	"""
+	check_manager()
+	if scope not in stops.SCOPES:
+		raise UsageError(f"{scope!r} cannot be stopped. Choose one of: {', '.join(stops.SCOPES)}.")
+	target = None if scope == "All" else (target or "").strip()
+	check_target(scope, target)
+	frappe.db.commit()
+	added = stops.add_stop(scope, target, (reason or "").strip()[:MAX_REASON_CHARS])
+	frappe.db.commit()
+	frappe.publish_realtime("huf_stops", {"stop": added["name"]})
+	return {"stop": added, "running": list_running(added)}
+
+
+def release(name: str) -> list[str]:
+	"""Release a stop and enqueue the runs that waited, oldest first; returns them. Commits."""
+	check_manager()
+	frappe.db.commit()
+	if not stops.remove_stop(name):
+		frappe.db.rollback()
+		raise UsageError("This stop is not active: it was released before.")
+	frappe.db.commit()
+	frappe.publish_realtime("huf_stops", {"released": name})
+	waiting = [run for run in leases.read_all_queued_runs() if not stops.find_stop_of_run(run)]
+	for run in waiting:
+		enqueue_work(run)
+	recover()
+	return waiting
+
+
+def check_manager() -> None:
+	if not is_manager(frappe.session.user):
+		raise frappe.PermissionError("Only a Huf Manager can stop and release agents.")
+
+
+def check_target(scope: str, target: str | None) -> None:
+	if scope == "All":
+		return
+	if not target:
+		raise UsageError(f"Say which {scope.lower()} to stop.")
+	if scope in TARGETS and not frappe.db.exists(TARGETS[scope], target):
+		raise UsageError(f"There is no {scope.lower()} {target!r}.")
+
+
+def list_running(stop: dict) -> list[dict]:
+	"""Calls of covered runs that had begun before the stop: [{run, agent, kind, tool}]."""
+	calls = frappe.db.sql(
+		"""select 'tool' as kind, each.tool as tool, each.run as run, run.agent, run.provider, run.run_as,
+			run.`trigger` from `tabAgent Tool Call` each join `tabAgent Run` run on run.name = each.run
+			where each.status = 'Started' and run.status = 'Started'
+		union all
+		select 'model', null, each.run, run.agent, run.provider, run.run_as, run.`trigger`
+			from `tabAgent LLM Call` each join `tabAgent Run` run on run.name = each.run
+			where each.status = 'Started' and run.status = 'Started' """,
+		as_dict=True,
+	)
+	return [
+		{key: call[key] for key in ("run", "agent", "kind", "tool")}
+		for call in calls
+		if stops.find_stop([stop], call, call.tool)
+	]

@@ -1,0 +1,62 @@
+"""Rows of Agent Change: what a tool call changed, in one commit with its journal row."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import frappe
+
+from huf.ai.storage.rows import insert_rows
+
+CHANGE = "Agent Change"
+FIELDS = [
+	"name",
+	"creation",
+	"run",
+	"tool_call",
+	"position",
+	"reference_doctype",
+	"reference_name",
+	"action",
+	"before",
+	"after",
+	"file_content",
+	"undone_by",
+]
+
+
+class ChangeRecorder(Protocol):
+	"""Records what one tool call after the other changes."""
+
+	def begin(self) -> None: ...
+
+	def end(self) -> list[dict]:
+		"""Agent Change rows since `begin`, without run and call."""
+		...
+
+
+def insert_changes(run: str, tool_call: str, changes: Sequence[dict]) -> None:
+	"""Store the changes of a call with one statement. Does not commit."""
+	insert_rows(CHANGE, [{"run": run, "tool_call": tool_call, **each} for each in changes])
+
+
+def read_changes(filters: dict) -> list[Any]:
+	"""Changes, newest first."""
+	return frappe.get_all(CHANGE, filters, FIELDS, order_by="creation desc, position desc")
+
+
+def lock_changes(names: Sequence[str]) -> bool:
+	"""Lock changes until the commit; False if any of them has been undone meanwhile."""
+	for name in sorted(names):
+		if frappe.db.get_value(CHANGE, name, "undone_by", for_update=True):
+			return False
+	return True
+
+
+def mark_undone(names: Sequence[str], undo: str) -> None:
+	"""Record which run undid these changes, and that what it undid was an undo itself. Does not commit."""
+	frappe.db.set_value(CHANGE, {"name": ["in", names]}, "undone_by", undo, update_modified=False)
+
+
+def mark_redone(undos: Sequence[str]) -> None:
+	"""Record that these undos were undone themselves: their changes are in effect again. Does not commit."""
+	frappe.db.set_value(CHANGE, {"undone_by": ["in", undos]}, "undone_by", None, update_modified=False)

@@ -1,0 +1,120 @@
+"""Stops: what a manager has halted, and the one row that every worker reads before it goes on.
+
+The row Agent Stop Switch holds all active stops as JSON. A worker reads it with a shared lock in the
+transaction of its journal row; a stop waits for these transactions. After the commit of a
+stop no step is begun and no write is committed by a run that it covers.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import frappe
+from frappe.utils import now
+
+from huf.ai.storage.rows import insert_row, insert_rows, update_row
+
+STOP, SWITCH, SWITCH_NAME = "Agent Stop", "Agent Stop Switch", "switch"
+SCOPES = {
+	"All": None,
+	"Agent": "agent",
+	"Provider": "provider",
+	"User": "run_as",
+	"Trigger": "trigger",
+	"Tool": "tool",
+}
+"""Each with the column of a run that it compares; a tool is that of the call."""
+SHARED_LOCK = {"mariadb": "lock in share mode", "postgres": "for share"}
+RUN_COLUMNS = "run.worker, run.agent, run.provider, run.run_as, run.`trigger`"
+
+
+def read_run_with_stops(run: str) -> tuple[Any, list[dict]]:
+	"""The run's row and the active stops, both as last committed and locked against changes."""
+	query = f"""select {RUN_COLUMNS}, switch.stops from `tabAgent Run` run, `tabAgent Stop Switch` switch
+		where run.name = %s and switch.name = %s {SHARED_LOCK.get(frappe.db.db_type, "")}"""
+	rows = frappe.db.sql(query, (run, SWITCH_NAME), as_dict=True)
+	if not rows and frappe.db.exists("Agent Run", run):
+		ensure_switch()
+		rows = frappe.db.sql(query, (run, SWITCH_NAME), as_dict=True)
+	row = rows[0] if rows else None
+	return row, parse_stops(row.stops if row else None)
+
+
+def read_stops() -> list[dict]:
+	"""The active stops: [{name, scope, target, reason, stopped_by, stopped_at}], oldest first."""
+	return parse_stops(frappe.db.get_value(SWITCH, SWITCH_NAME, "stops"))
+
+
+def parse_stops(text: str | None) -> list[dict]:
+	return json.loads(text) if text else []
+
+
+def find_stop(stops: Iterable[dict], run: Mapping, tool: str | None = None) -> dict | None:
+	"""The first stop that covers a run (its columns, see SCOPES) and the call of a tool."""
+	values = {**run, "tool": tool}
+	for stop in stops:
+		column = SCOPES[stop["scope"]]
+		if column is None or (stop["target"] and values.get(column) == stop["target"]):
+			return stop
+	return None
+
+
+def find_stop_of_run(run: str) -> dict | None:
+	"""The stop that keeps a queued run waiting: one that covers it, or that of the tool it was held at."""
+	stops = read_stops()
+	if not stops:
+		return None
+	row = frappe.db.get_value(
+		"Agent Run", run, ["agent", "provider", "run_as", "trigger", "held_by"], as_dict=True
+	)
+	if not row:
+		return None
+	return find_stop(stops, row) or next((stop for stop in stops if stop["name"] == row.held_by), None)
+
+
+def describe_stop(stop: Mapping) -> str:
+	"""What a person reads: who stopped what, and why."""
+	what = "Everything" if stop["scope"] == "All" else f"The {stop['scope'].lower()} {stop['target']}"
+	reason = f": {stop['reason']}" if stop["reason"] else ""
+	return f"{what} is stopped by {stop['stopped_by']} since {stop['stopped_at'][:16]}{reason}"
+
+
+def add_stop(scope: str, target: str | None, reason: str) -> dict:
+	"""Store a stop and add it to the switch. Does not commit."""
+	stops = lock_switch()
+	stop = {
+		"scope": scope,
+		"target": target,
+		"reason": reason,
+		"stopped_by": frappe.session.user,
+		"stopped_at": now(),
+	}
+	named = {"name": insert_row(STOP, stop), **stop}
+	write_switch([*stops, named])
+	return named
+
+
+def remove_stop(name: str) -> bool:
+	"""Release a stop; False if it is not active. Does not commit."""
+	stops = lock_switch()
+	rest = [stop for stop in stops if stop["name"] != name]
+	if len(rest) == len(stops):
+		return False
+	update_row(STOP, name, {"released_by": frappe.session.user, "released_at": now()})
+	write_switch(rest)
+	return True
+
+
+def lock_switch() -> list[dict]:
+	ensure_switch()
+	return parse_stops(frappe.db.get_value(SWITCH, SWITCH_NAME, "stops", for_update=True))
+
+
+def write_switch(stops: list[dict]) -> None:
+	update_row(SWITCH, SWITCH_NAME, {"stops": json.dumps(stops) if stops else None})
+
+
+def ensure_switch() -> None:
+	"""Insert the switch unless it exists. Does not commit."""
+	if not frappe.db.exists(SWITCH, SWITCH_NAME):
+		insert_rows(SWITCH, [{"stops": None}], names=[SWITCH_NAME])

@@ -1,0 +1,56 @@
+"""Stores which records hold untrusted content, where it came from, and who cleared it.
+
+A row has a name made of its record's, so a record has one row. Nothing here commits.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import frappe
+from frappe.utils import now
+
+from huf.ai.storage.rows import clip, digest, insert_row, update_row
+
+UNTRUSTED = "Agent Untrusted Record"
+MAX_NAMES = 500
+
+
+def mark_record(doctype: str, name: str, origins: Sequence[str], run: str | None) -> None:
+	"""Record that a run which had read untrusted content wrote this document."""
+	key = digest(doctype, name)
+	values = {"origin": clip("\n".join(origins), 1000), "run": run, "cleared_by": None, "cleared_at": None}
+	if frappe.db.exists(UNTRUSTED, key):
+		update_row(UNTRUSTED, key, values)
+	else:
+		insert_row(UNTRUSTED, {"reference_doctype": doctype, "reference_name": name, **values}, name=key)
+
+
+def find_marked(doctype: str, names: Iterable[str] | None) -> str | None:
+	"""Where the content of one of these records came from; None: trusted. Without `names`: any record."""
+	filters: dict = {"reference_doctype": doctype, "cleared_by": ["is", "not set"]}
+	if names is not None:
+		filters["reference_name"] = ["in", list(names)[:MAX_NAMES]]
+	row = frappe.db.get_value(
+		UNTRUSTED, filters, ["reference_name", "origin"], as_dict=True, order_by="creation asc"
+	)
+	return row and f"{doctype} {row.reference_name}: {row.origin}"
+
+
+def clear_record(doctype: str, name: str, user: str) -> bool:
+	"""Trust a record from now on; False if it was trusted. The row keeps who did it, and when."""
+	key = digest(doctype, name)
+	if not frappe.db.exists(UNTRUSTED, {"name": key, "cleared_by": ["is", "not set"]}):
+		return False
+	update_row(UNTRUSTED, key, {"cleared_by": user, "cleared_at": now()})
+	return True
+
+
+def find_outsider(doctype: str, names: Iterable[str]) -> str | None:
+	"""The first of these documents that a guest or a portal user owns, for people; None if there is none."""
+	if not (names := list(names)[:MAX_NAMES]) or frappe.get_meta(doctype).issingle:
+		return None
+	found = frappe.db.sql(
+		f"""select doc.name from `tab{doctype}` doc left join `tabUser` user on user.name = doc.owner
+		where doc.name in %s and (doc.owner = 'Guest' or user.user_type = 'Website User') limit 1""",
+		(tuple(names),),
+	)
+	return f"{doctype} {found[0][0]}" if found else None

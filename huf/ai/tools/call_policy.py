@@ -1,0 +1,197 @@
+"""Decides whether a call of the current run needs a person because of untrusted content (see `core/flow.py`).
+
+For Huf's own tool types it knows which fields and DocTypes matter; other tools declare it.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import frappe
+
+from huf.ai.core.egress import (
+	GATEWAY_TYPES,
+	MAX_FOLLOWED_LINKS,
+	TOOLS_WITH_FIXED_DESTINATION,
+	TYPES_WITHOUT_DESTINATION,
+	is_allowed_address,
+	is_allowed_host,
+	is_plain_link,
+	list_urls,
+	parse_host,
+)
+from huf.ai.core.flow import Caution, Concern, Evidence, ToolPolicy, find_concern
+from huf.ai.core.types import Effect
+from huf.ai.tools.taint import CALLS, find_origins, read_evidence
+from huf.ai.tools.types import CODE_TYPES, MCP_TOOL, NO_PARAMETERS, NOTIFY, SEND_MAIL
+
+HTTP_TYPES = ("GET", "POST")
+DESTRUCTIVE_TYPES = (
+	"Delete Document",
+	"Delete Multiple Documents",
+	"Submit Document",
+	"Cancel Document",
+)
+PROTECTED_DOCTYPES = frozenset(
+	[
+		"User",
+		"Role",
+		"Role Profile",
+		"Has Role",
+		"User Permission",
+		"DocPerm",
+		"Custom DocPerm",
+		"DocShare",
+		"OAuth Client",
+		"Email Account",
+		"Email Queue",
+		"Communication",
+		"Newsletter",
+		"Notification",
+		"Auto Email Report",
+		"Assignment Rule",
+		"Webhook",
+		"Server Script",
+		"Client Script",
+		"System Settings",
+		"Agent",
+		"Agent Tool Function",
+		"Agent Trigger",
+		"Agent Mailbox",
+		"AI Provider",
+		"AI Model",
+		"Huf Settings",
+		"Knowledge Source",
+	]
+)
+"""Documents about access, about messages to people, and about what runs by itself."""
+SENSITIVE_OPTIONS = frozenset(["User", "Role", "Email", "Phone", "URL", "IBAN", "Bank Account"])
+"""Link targets and formats of fields that decide who gets something, or who may do something."""
+PUBLISHING = re.compile(r"(is_)?(public|published|publish|shared|everyone)|publish_\w+|show_(in|on)_\w+")
+MENTION = re.compile(r"class=.{0,3}mention|data-id=|(?<!\w)@\w")
+
+
+def find_call_concern(row, agent, arguments: dict) -> Concern | None:
+	"""Why a call of the current run needs a person; None if it may be made. `row`: the tool's record."""
+	run = frappe.flags.huf_run
+	if row.effect == Effect.READ.value or is_exempt(row) or not (origins := find_origins(run)):
+		return None
+	caution = find_caution(agent, origins)
+	if caution is Caution.OFF:
+		return None
+	hosts = ((agent and agent.allowed_hosts) or "").split()
+	evidence = read_evidence(run, " ".join(hosts))
+	if is_link_tool(row) and is_known_destination(row, arguments, hosts, evidence):
+		return None
+	judged = drop_allowed(name_values(row, arguments), hosts)
+	return find_concern(build_policy(row, arguments), judged, evidence, caution)
+
+
+def is_exempt(row) -> bool:
+	"""Whether a tool's destination is fixed, or checked elsewhere."""
+	offered = row.function_path if row.types == "App Provided" else None
+	is_fixed = row.types == "App Provided" and (offered or row.tool_name) in TOOLS_WITH_FIXED_DESTINATION
+	return is_fixed or row.types in TYPES_WITHOUT_DESTINATION
+
+
+def find_caution(agent, origins: tuple[str, ...]) -> Caution:
+	"""What the agent's record says; blank: Strict for mail, otherwise Standard."""
+	if agent and agent.get("caution"):
+		return Caution(agent.caution)
+	return Caution.STRICT if "mail" in origins else Caution.STANDARD
+
+
+def is_link_tool(row) -> bool:
+	"""Whether the destination alone decides; for a gateway unless its calls are declared."""
+	if row.types in GATEWAY_TYPES:
+		return not (row.sensitive_parameters or row.destructive)
+	return row.types in HTTP_TYPES or (
+		row.types == "App Provided" and "open_url" in (row.function_path, row.tool_name)
+	)
+
+
+def is_known_destination(row, arguments: Mapping[str, Any], hosts: list[str], evidence: Evidence) -> bool:
+	"""Whether all links go to hosts of the agent or the tool, or were named, or found by a web search."""
+	urls, own_host = list_urls(arguments), parse_host(row.base_url or "")
+	reached = [parse_host(url, row.base_url) for url in urls]
+	if row.types in GATEWAY_TYPES:
+		return all(is_allowed_host(host, hosts) for host in [own_host, *reached])
+	if not urls:
+		return bool(own_host)
+	if all(is_allowed_host(host, [*hosts, own_host]) for host in reached):
+		return True
+	if row.types == "POST" or not is_plain_link(arguments):
+		return False
+	return all(url in evidence.named for url in urls) or is_search_result(row, urls)
+
+
+def is_search_result(row, urls: list[str]) -> bool:
+	"""Whether the site's web search has found the links, and few of them were opened."""
+	conversation = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "conversation")
+	known = {"conversation": conversation, "search": TOOLS_WITH_FIXED_DESTINATION, "tool": row.tool_name}
+	found = frappe.db.sql(
+		f"""select made.result {CALLS} and made.status = 'Success' and made.tool in (
+			select tool_name from `tabAgent Tool Function` where types = 'App Provided'
+			and ifnull(nullif(function_path, ''), tool_name) in %(search)s)""",
+		known,
+	)
+	opened = frappe.db.sql(f"select count(*) {CALLS} and made.tool = %(tool)s", known)[0][0]
+	listed = [text for (text,) in found]
+	return opened <= MAX_FOLLOWED_LINKS and all(any(f'"{url}"' in text for text in listed) for url in urls)
+
+
+def drop_allowed(value: Any, hosts: list[str]) -> Any:
+	"""Arguments without the user's own name and the addresses of the agent's own mail domains: what goes
+	there harms nobody.
+	"""
+	if isinstance(value, Mapping):
+		return {key: drop_allowed(each, hosts) for key, each in value.items()}
+	if isinstance(value, list):
+		return [drop_allowed(each, hosts) for each in value]
+	is_own = isinstance(value, str) and (value == frappe.session.user or is_allowed_address(value, hosts))
+	return None if is_own else value
+
+
+def name_values(row, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+	"""The arguments; a field that is set, by its name."""
+	if row.types == "Set Value":
+		return {arguments.get("fieldname") or "value": arguments.get("value")}
+	return arguments
+
+
+def build_policy(row, arguments: Mapping[str, Any]) -> ToolPolicy:
+	"""The policy of a tool's calls, from its declarations or its type."""
+	effect = Effect(row.effect or Effect.EXTERNAL)
+	if row.types in (*CODE_TYPES, MCP_TOOL):
+		if row.documents_only and not row.sensitive_parameters:
+			return ToolPolicy(effect, frozenset(), bool(row.destructive))
+		return ToolPolicy(effect, parse_sensitive(row.sensitive_parameters), bool(row.destructive))
+	if row.types in HTTP_TYPES:
+		return ToolPolicy(effect, frozenset(["url"]))
+	if row.types in (SEND_MAIL, NOTIFY):
+		# A notification stays on the site, so its text may repeat what was read.
+		return ToolPolicy(Effect.WRITE if row.types == NOTIFY else effect, frozenset(["to"]))
+	doctype = row.reference_doctype or arguments.get("doctype")
+	if row.types in DESTRUCTIVE_TYPES or doctype in PROTECTED_DOCTYPES:
+		return ToolPolicy(effect, None, destructive=True)
+	if doctype == "Comment":
+		return ToolPolicy(effect, frozenset(), destructive=bool(MENTION.search(str(arguments))))
+	return ToolPolicy(effect, list_sensitive_fields(doctype) if doctype else frozenset())
+
+
+def parse_sensitive(text: str | None) -> frozenset[str] | None:
+	"""The names in Sensitive Parameters; None if it is blank, which means all."""
+	names = (text or "").split()
+	return frozenset(names) - {NO_PARAMETERS} if names else None
+
+
+def list_sensitive_fields(doctype: str) -> frozenset[str]:
+	"""Fields, also of child tables, that decide who gets something, who may do something or who sees it."""
+	meta = frappe.get_meta(doctype)
+	metas = [meta, *(frappe.get_meta(df.options) for df in meta.get_table_fields())]
+	return frozenset(df.fieldname for each in metas for df in each.fields if is_sensitive_field(df))
+
+
+def is_sensitive_field(df) -> bool:
+	is_flag = df.fieldtype == "Check" and PUBLISHING.fullmatch(df.fieldname)
+	return bool(is_flag) or df.fieldtype == "Password" or (df.options or "") in SENSITIVE_OPTIONS

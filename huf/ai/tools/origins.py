@@ -1,0 +1,42 @@
+"""Says where the untrusted content in a tool's result comes from, in words for people."""
+
+import json
+import re
+
+from huf.ai.core.egress import list_urls, parse_host
+from huf.ai.tools.taint import find_origins
+from huf.ai.tools.types import CODE_TYPES, KNOWLEDGE, MCP_TOOL, RUN_AGENT
+
+MARK = re.compile(r'"untrusted":\s*true')
+"""How a result says that it carries outside content."""
+
+
+def name_origin(row) -> str | None:
+	"""The origin of all results of a tool; None if they carry no outside content, or not always."""
+	if row.types in CODE_TYPES and row.untrusted_result:
+		return f"tool {row.tool_name}"
+	if row.types == MCP_TOOL:
+		return f"mcp {parse_host(row.base_url or '')}".strip()
+	if row.types in ("GET", "POST"):
+		return f"web {parse_host(row.base_url)}" if row.base_url else "web"
+	return "audio" if row.types == "Speech to Text" else None
+
+
+def find_result_origins(row, arguments: dict, text: str) -> list[str]:
+	"""The origins of one result, more exactly where it says so itself."""
+	if row.types == RUN_AGENT:
+		return list(find_origins(read_child_run(text)))
+	hosts = [host for url in list_urls(arguments) if (host := parse_host(url, row.base_url))]
+	if hosts and name_origin(row) and row.types != MCP_TOOL:
+		return [f"web {host}" for host in hosts]
+	if MARK.search(text):
+		return ["knowledge" if row.types == KNOWLEDGE else f"tool {row.tool_name}"]
+	return []
+
+
+def read_child_run(text: str) -> str | None:
+	try:
+		result = json.loads(text)
+	except ValueError:
+		return None
+	return result.get("run") if isinstance(result, dict) else None

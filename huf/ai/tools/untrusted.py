@@ -1,0 +1,16 @@
+"""Lets a person who has read a record say that its content is to be trusted."""
+
+import frappe
+
+from huf.ai.storage.untrusted_records import clear_record
+
+
+def trust_record(doctype: str, name: str) -> bool:
+	"""Trust a record from now on; False if it was trusted. Commits.
+
+	The Agent Untrusted Record keeps who did it. Raises PermissionError for users who may not write it.
+	"""
+	frappe.get_doc(doctype, name).check_permission("write")
+	is_cleared = clear_record(doctype, name, frappe.session.user)
+	frappe.db.commit()
+	return is_cleared

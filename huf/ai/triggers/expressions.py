@@ -1,0 +1,242 @@
+"""Evaluates an expression that a person wrote, within limits of time and size.
+
+Frappe's `safe_eval` decides what an expression may reach, and bounds no work. Before evaluation, operators,
+calls, displays and loops are replaced by functions of `Limits`: no single step is large, and all are counted.
+"""
+
+import ast
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import frappe
+
+MAX_EXPRESSION_CHARS = 5_000
+MAX_PROCESSOR_S = 0.5
+MAX_ITERATIONS = 20_000
+MAX_CHARS = 10_000_000
+"""Of all texts that one evaluation makes."""
+MAX_ITEMS = 1_000_000
+MAX_BITS = 4_096
+MAX_WIDTH = 1_000
+"""Of padding by methods such as `zfill`, and of a text with %."""
+MAX_DIGITS = 100
+"""In the second argument of `round`."""
+MAX_FORMATTED_VALUES = 20
+
+TEXT_METHODS = """
+	capitalize casefold center count endswith find index isalnum isalpha isdecimal isdigit islower isnumeric
+	isspace istitle isupper join ljust lower lstrip partition removeprefix removesuffix replace rfind rindex
+	rjust rpartition rsplit rstrip split splitlines startswith strip swapcase title upper zfill
+"""
+METHODS: dict[type, set[str]] = {
+	str: set(TEXT_METHODS.split()),
+	bytes: set(),
+	int: {"bit_length", "is_integer"},
+	float: {"is_integer"},
+	list: {"copy", "count", "index"},
+	tuple: {"count", "index"},
+	dict: {"get", "items", "keys", "values"},
+	set: {"difference", "intersection", "isdisjoint", "issubset", "issuperset", "union"},
+}
+"""What may be called on values of these types: nothing that changes them or whose work is not bounded."""
+PADDING = {"center", "ljust", "rjust", "zfill"}
+WIDE_SPEC = re.compile(r"\d{4}|\{")
+WIDE_PERCENT = re.compile(r"%(?:\([^)]*\)+)?[-#0 +]*(?:\d{0,3}\.)?(?:\d{4}|\*)")
+
+
+class TooMuchWork(Exception):
+	"""An expression exceeded a limit."""
+
+
+def evaluate_expression(expression: str, names: dict, limits: "Limits | None" = None) -> Any:
+	"""The value. Raises SyntaxError for what is not allowed, TooMuchWork, and whatever the expression raises.
+
+	Parts of one condition share `limits`.
+	"""
+	limits = limits or Limits()
+	return frappe.safe_eval(build_bounded_source(expression), {**names, **limits.list_functions()})
+
+
+def parse_expression(expression: str) -> ast.Expression:
+	"""Raises SyntaxError, also for an expression that is too long or nested too deeply to be parsed."""
+	if len(expression) > MAX_EXPRESSION_CHARS:
+		raise SyntaxError(f"it is longer than {MAX_EXPRESSION_CHARS:,} characters")
+	try:
+		return ast.parse(f"(\n{expression}\n)", mode="eval")
+	except (RecursionError, MemoryError, ValueError):
+		raise SyntaxError("it is nested too deeply, or has characters that are no text") from None
+
+
+@lru_cache(maxsize=1024)
+def build_bounded_source(expression: str) -> str:
+	return ast.unparse(ast.fix_missing_locations(Bounded().visit(parse_expression(expression))))
+
+
+class Bounded(ast.NodeTransformer):
+	"""Replaces what can be large by calls of the functions of `Limits`."""
+
+	def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+		self.generic_visit(node)
+		name = OPERATORS.get(type(node.op))
+		return build_call(name, node.left, node.right) if name else build_call("limited", node)
+
+	def visit_Call(self, node: ast.Call) -> ast.AST:
+		self.generic_visit(node)
+		return ast.Call(ast.Name("limited_call", ast.Load()), [node.func, *node.args], node.keywords)
+
+	def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+		self.generic_visit(node)
+		node.iter = build_call("limited_loop", node.iter)
+		return node
+
+	def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+		if len(node.values) > MAX_FORMATTED_VALUES:
+			raise SyntaxError(f"a text with more than {MAX_FORMATTED_VALUES} parts is not allowed")
+		return self.limit_value(node)
+
+	def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+		if node.format_spec and WIDE_SPEC.search(ast.unparse(node.format_spec)):
+			raise SyntaxError("a format takes numbers of up to three digits, and no values")
+		node.value = self.visit(node.value)
+		return node
+
+	def visit_Starred(self, node: ast.Starred) -> ast.AST:
+		raise SyntaxError("* before a value is not allowed")
+
+	def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+		raise SyntaxError("lambda is not allowed")
+
+	def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+		return self.limit_value(node) if isinstance(node.ctx, ast.Load) else node
+
+	def limit_value(self, node: ast.expr) -> ast.AST:
+		self.generic_visit(node)
+		return build_call("limited", node)
+
+	visit_List = visit_Set = visit_Dict = visit_ListComp = visit_SetComp = visit_DictComp = limit_value
+
+
+OPERATORS = {
+	ast.LShift: "limited_shift",
+	ast.Mod: "limited_modulo",
+	ast.Mult: "limited_product",
+	ast.Pow: "limited_power",
+}
+
+
+def build_call(name: str, *arguments: ast.expr) -> ast.Call:
+	return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+@dataclass
+class Limits:
+	"""What one evaluation in this thread may still do. `ends` is a value of `time.thread_time()`."""
+
+	ends: float = field(default_factory=lambda: time.thread_time() + MAX_PROCESSOR_S)
+	iterations: int = 0
+	items: int = 0
+	chars: int = 0
+
+	def list_functions(self) -> dict[str, Callable]:
+		return {
+			"limited": self.limit,
+			"limited_call": self.call,
+			"limited_loop": self.loop,
+			"limited_modulo": self.modulo,
+			"limited_power": self.power,
+			"limited_product": self.multiply,
+			"limited_shift": self.shift,
+		}
+
+	def limit(self, value: Any) -> Any:
+		self.check_time()
+		items, chars = measure(value)
+		self.items += items
+		self.chars += chars
+		check(self.items <= MAX_ITEMS and self.chars <= MAX_CHARS, "its values are too large")
+		return value
+
+	def check_time(self) -> None:
+		check(time.thread_time() < self.ends, "it takes too long")
+
+	def loop(self, values: Iterable) -> Iterator:
+		for value in values:
+			self.iterations += 1
+			check(self.iterations <= MAX_ITERATIONS, "it has too many iterations")
+			self.check_time()
+			yield value
+
+	def call(self, function: Callable, *arguments: Any, **options: Any) -> Any:
+		owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+		methods = next((methods for kind, methods in METHODS.items() if isinstance(owner, kind)), None)
+		if methods is not None and name not in methods:
+			raise SyntaxError(f"the method {name} is not allowed")
+		if function is round:
+			check_number((*arguments[1:], *options.values()), MAX_DIGITS)
+		elif isinstance(owner, str) and name in PADDING:
+			check_number(arguments, MAX_WIDTH)
+		elif isinstance(owner, str) and name == "replace":
+			check_replacement(owner, *arguments)
+		elif isinstance(owner, str) and name == "join":
+			arguments = (self.limit(list(*arguments)),)
+			check(len(owner) * len(arguments[0]) <= MAX_CHARS, "its values are too large")
+		return self.limit(function(*arguments, **options))
+
+	def power(self, base: Any, exponent: Any) -> Any:
+		if isinstance(base, int) and isinstance(exponent, int):
+			check(base.bit_length() * abs(exponent) <= MAX_BITS, "a number is too large")
+		return self.limit(base**exponent)
+
+	def multiply(self, left: Any, right: Any) -> Any:
+		for value, times in ((left, right), (right, left)):
+			if isinstance(value, str | bytes | list | tuple) and isinstance(times, int):
+				limit = MAX_CHARS if isinstance(value, str | bytes) else MAX_ITEMS
+				check(len(value) * times <= limit, "its values are too large")
+		return self.limit(left * right)
+
+	def shift(self, value: Any, places: Any) -> Any:
+		check_number([places], MAX_BITS)
+		return self.limit(value << places)
+
+	def modulo(self, left: Any, right: Any) -> Any:
+		if isinstance(left, str | bytes):
+			text = left if isinstance(left, str) else left.decode("latin-1")
+			check(len(text) <= MAX_WIDTH and not WIDE_PERCENT.search(text), "a format is too wide")
+			check(text.count("%") * measure(right)[1] <= MAX_CHARS, "its values are too large")
+		return self.limit(left % right)
+
+
+def measure(value: Any) -> tuple[int, int]:
+	"""(items, characters) of a value. What occurs twice counts twice, as it does in printing."""
+	pending, items, chars = [value], 0, 0
+	while pending:
+		each = pending.pop()
+		items += 1
+		if isinstance(each, dict):
+			pending.extend((*each.keys(), *each.values()))
+		elif isinstance(each, list | tuple | set | frozenset):
+			pending.extend(each)
+		elif isinstance(each, str | bytes):
+			chars += len(each)
+		elif isinstance(each, int):
+			check(each.bit_length() <= MAX_BITS, "a number is too large")
+		check(items + len(pending) <= MAX_ITEMS, "its values are too large")
+	return items, chars
+
+
+def check(within: bool, reason: str) -> None:
+	if not within:
+		raise TooMuchWork(reason)
+
+
+def check_number(numbers: Iterable, limit: int) -> None:
+	check(not any(isinstance(each, int) and abs(each) > limit for each in numbers), "a number is too large")
+
+
+def check_replacement(text: str, old: Any = None, new: Any = None, *_count: Any) -> None:
+	if isinstance(old, str) and isinstance(new, str):
+		check(len(text) + text.count(old) * len(new) <= MAX_CHARS, "its values are too large")

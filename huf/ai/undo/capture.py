@@ -1,0 +1,124 @@
+"""Records what a tool call changes, from the document events that Frappe raises anyway.
+
+The image before comes from what Frappe has loaded for its own checks, so recording runs no statement. Writes
+past documents (`frappe.db.sql`, `frappe.db.set_value`) raise no event and are not seen.
+"""
+
+import base64
+import json
+from threading import Lock
+from typing import Any
+
+import frappe
+from frappe.core.doctype.file.file import File
+
+from huf.ai.dry_run.change_tracking import BOOKKEEPING_DOCTYPES
+from huf.ai.dry_run.isolation import is_dry_run, wrap_frappe
+from huf.ai.undo.images import split_difference, take_image
+
+MAX_FILE_BYTES = 4_000_000
+"""A larger file that a call deletes cannot be restored."""
+DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
+_lock = Lock()
+
+
+class Capture:
+	"""The documents that one call changed, each with its images before and after (None: no document)."""
+
+	def __init__(self) -> None:
+		self.images: dict[tuple[str, str], tuple[dict | None, dict | None]] = {}
+		self.contents: dict[str, str] = {}
+
+	def note(self, doc: Any, method: str) -> None:
+		key = (doc.doctype, str(doc.name))
+		known = self.images.get(key)
+		if method == "after_insert":
+			self.images[key] = (known[0] if known else None, take_image(doc))
+		elif method == "after_delete":
+			self.images[key] = (known[0] if known else take_image(doc), None)
+		elif method == "on_change" and (known or doc.get_doc_before_save()):
+			before = known[0] if known else take_image(doc.get_doc_before_save())
+			self.images[key] = (before, take_image(doc))
+
+	def note_file(self, file: Any) -> None:
+		"""Keep the content of a File that is about to be deleted."""
+		content = file.get_content()
+		content = content.encode() if isinstance(content, str) else content
+		if len(content) <= MAX_FILE_BYTES:
+			self.contents[str(file.name)] = base64.b64encode(content).decode()
+
+	def as_rows(self) -> list[dict]:
+		"""Agent Change rows without their run and call, in the order of the changes."""
+		rows: list[dict] = []
+		for (doctype, name), (before, after) in self.images.items():
+			action = find_action(before, after)
+			if before and after:
+				before, after = split_difference(before, after)
+			if before or after:
+				rows.append(
+					{
+						"position": len(rows),
+						"reference_doctype": doctype,
+						"reference_name": name,
+						"action": action,
+						"before": to_json(before),
+						"after": to_json(after),
+						"file_content": self.contents.get(name) if doctype == "File" else None,
+					}
+				)
+		return rows
+
+
+def find_action(before: dict | None, after: dict | None) -> str:
+	if before is None:
+		return "create"
+	if after is None:
+		return "delete"
+	return DOCSTATUS_ACTIONS.get((before["docstatus"], after["docstatus"]), "update")
+
+
+def to_json(image: dict | None) -> str | None:
+	return None if image is None else json.dumps(image, ensure_ascii=False)
+
+
+class CallChanges:
+	"""The `ChangeRecorder` of runs: one capture per call, in `frappe.flags`, which a tool's thread shares."""
+
+	def begin(self) -> None:
+		wrap_file_deletion()
+		frappe.flags.huf_changes = Capture()
+
+	def end(self) -> list[dict]:
+		capture, frappe.flags.huf_changes = frappe.flags.huf_changes, None
+		return capture.as_rows() if capture else []
+
+
+def note_change(doc: Any, method: str) -> None:
+	"""Take note of a document event. Costs an attribute look-up outside tool calls."""
+	capture = frappe.flags.huf_changes
+	if capture is not None and doc.doctype not in BOOKKEEPING_DOCTYPES and not is_log_entry(doc):
+		capture.note(doc, method)
+
+
+def is_log_entry(doc: Any) -> bool:
+	"""Whether Frappe wrote the document by itself, as it does for attachments and shares."""
+	return doc.doctype == "Comment" and doc.comment_type != "Comment"
+
+
+def wrap_file_deletion() -> None:
+	"""Note the content of a File before its controller deletes it; hooks of the document come later."""
+	wrap_frappe()
+	with _lock:
+		original = File.delete_file_data_content
+		if hasattr(original, "huf_noted"):
+			return
+
+		def delete_noted(file: Any, *args: Any, **kwargs: Any) -> Any:
+			capture = frappe.flags.huf_changes
+			if capture is not None and not is_dry_run():
+				capture.note_file(file)
+			return original(file, *args, **kwargs)
+
+		# A dry run looks for the first of these marks before it wraps the method.
+		delete_noted.huf_original = delete_noted.huf_noted = original  # type: ignore[attr-defined]
+		File.delete_file_data_content = delete_noted

@@ -1,0 +1,174 @@
+"""Takes recorded changes back from a document's present image, newest first.
+
+What others changed since stays and becomes a conflict, unless a person decides to restore it. Pure: images
+in, an image and conflicts out (see `images.py`).
+"""
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KEEP, RESTORE = "keep", "restore"
+
+
+@dataclass(frozen=True)
+class Change:
+	"""A recorded change of one document; `before` and `after` as in `images.split_difference`, or None."""
+
+	before: Mapping | None
+	after: Mapping | None
+
+
+@dataclass(frozen=True)
+class Conflict:
+	"""A value that is no longer what the run left: by default it is kept.
+
+	`path`: () for the whole document, (fieldname,), (table, row) or (table, row, fieldname). `restored` would
+	be put back, `written` was left by the run, `current` is there now. A missing document or row is None.
+	"""
+
+	path: tuple[str, ...]
+	restored: Any
+	written: Any
+	current: Any
+	can_restore: bool = True
+
+
+@dataclass
+class Folded:
+	"""`target`: the image that the document should have again; None: it should not exist."""
+
+	target: dict | None
+	conflicts: list[Conflict] = field(default_factory=list)
+
+
+def fold(
+	current: Mapping | None, changes: Iterable[Change], decisions: Mapping[tuple[str, ...], str]
+) -> Folded:
+	"""Take back `changes`, newest first. `decisions`: what to do by path of a conflict."""
+	folding = Folding(decisions)
+	state: dict | None = copy.deepcopy(dict(current)) if current is not None else None
+	for change in changes:
+		state = folding.take_back(state, change)
+	return Folded(state, list(folding.conflicts.values()))
+
+
+class Folding:
+	"""The conflicts met so far while one document's changes are taken back."""
+
+	def __init__(self, decisions: Mapping[tuple[str, ...], str]):
+		self.decisions = decisions
+		self.conflicts: dict[tuple[str, ...], Conflict] = {}
+		self.edited: set[tuple[str, ...]] = set()
+		"""Values that somebody changed after the change that was taken back last."""
+
+	def is_restored(
+		self, path: tuple[str, ...], restored: Any, written: Any, current: Any, can_restore: bool = True
+	) -> bool:
+		"""Report a conflict; True if a person decided to restore."""
+		newer = self.conflicts.get(path)
+		written = newer.written if newer else written
+		self.conflicts[path] = Conflict(path, restored, written, current, can_restore)
+		return can_restore and self.decisions.get(path, KEEP) == RESTORE
+
+	def take_back(self, state: dict | None, change: Change) -> dict | None:
+		if change.before is None:
+			return self.take_back_creation(state, change.after or {})
+		if change.after is None:
+			return self.take_back_deletion(state, change.before)
+		if state is None:
+			self.is_restored((), summarize(change.before), summarize(change.after), None, can_restore=False)
+			return None
+		self.take_back_update(state, change.before, change.after)
+		return state
+
+	def take_back_creation(self, state: dict | None, after: Mapping) -> dict | None:
+		if state is None:
+			return None
+		written, current = describe_difference(after, state)
+		if written != current and not self.is_restored((), None, written, current):
+			return state
+		return None
+
+	def take_back_deletion(self, state: dict | None, before: Mapping) -> dict:
+		if state is None:
+			return copy.deepcopy(dict(before))
+		# Somebody made a document of that name again.
+		self.is_restored((), summarize(before), None, summarize(state), can_restore=False)
+		return state
+
+	def take_back_update(self, state: dict, before: Mapping, after: Mapping) -> None:
+		if "docstatus" in after:
+			self.take_back_value(state, "docstatus", ("docstatus",), before["docstatus"], after["docstatus"])
+		for name, written in after.get("fields", {}).items():
+			self.take_back_value(state["fields"], name, (name,), before["fields"].get(name), written)
+		for table, rows in after.get("rows", {}).items():
+			there = state["rows"].setdefault(table, {})
+			for name, written in rows.items():
+				self.take_back_row(there, (table, name), before["rows"][table].get(name), written)
+
+	def take_back_value(
+		self, values: dict, name: str, path: tuple[str, ...], restored: Any, written: Any
+	) -> None:
+		current = values.get(name)
+		if current != written:
+			self.edited.add(path)
+		if current == restored:
+			return
+		# An edited value may equal what an older change wrote, and still is the editor's.
+		if path not in self.edited or self.is_restored(path, restored, written, current):
+			values[name] = restored
+			self.edited.discard(path)
+
+	def take_back_row(
+		self, rows: dict, path: tuple[str, ...], before: Mapping | None, after: Mapping | None
+	) -> None:
+		name = path[-1]
+		current = rows.get(name)
+		if before is None:
+			if current is not None and (
+				without_place(current) == without_place(after or {})
+				or self.is_restored(path, None, after, current)
+			):
+				del rows[name]
+		elif after is None:
+			if current is None:
+				rows[name] = dict(before)
+			elif without_place(current) != without_place(before):
+				self.is_restored(path, before, None, current, can_restore=False)
+		elif current is None:
+			self.is_restored(path, before, after, None, can_restore=False)
+		else:
+			for field_name, written in after.items():
+				if field_name == "idx":
+					# The place moves with the rows around it.
+					current["idx"] = before["idx"] if current["idx"] == written else current["idx"]
+				else:
+					self.take_back_value(
+						current, field_name, (*path, field_name), before.get(field_name), written
+					)
+
+
+def without_place(row: Mapping) -> dict:
+	return {name: value for name, value in row.items() if name != "idx"}
+
+
+def summarize(image: Mapping) -> dict:
+	"""The values of an image that say something."""
+	return {name: value for name, value in image.get("fields", {}).items() if value not in (None, "", 0)}
+
+
+def describe_difference(written: Mapping, current: Mapping) -> tuple[dict, dict]:
+	"""The fields, tables and state in which two images of a document differ: as they were, as they are."""
+	left = {**written["fields"], **strip_rows(written), "docstatus": written["docstatus"]}
+	right = {**current["fields"], **strip_rows(current), "docstatus": current["docstatus"]}
+	differing = [name for name in {**left, **right} if left.get(name) != right.get(name)]
+	return {name: left.get(name) for name in differing}, {name: right.get(name) for name in differing}
+
+
+def strip_rows(image: Mapping) -> dict:
+	return {
+		table: {name: without_place(row) for name, row in rows.items()}
+		for table, rows in image["rows"].items()
+	}

@@ -1,0 +1,235 @@
+"""Brings documents to the state they should have again, with Frappe's own methods, checks and events.
+
+All acts as the session user and leaves the transaction to the caller.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+import frappe
+from frappe.utils import strip_html
+
+from huf.ai.undo.images import differing, pick, read_image
+
+SAVEPOINT = "huf_undo"
+DRAFT, SUBMITTED, CANCELLED = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Target:
+	"""A document with its present image and the one it should have; None: no document."""
+
+	doctype: str
+	name: str
+	current: Mapping | None
+	wanted: Mapping | None
+	file_content: str | None = None
+
+	@property
+	def action(self) -> str | None:
+		"""create, delete, update, cancel or amend; None if nothing is to be done."""
+		if self.current is None:
+			return None if self.wanted is None else "create"
+		now = self.current["docstatus"]
+		if self.wanted is None:
+			return "cancel" if now == SUBMITTED else "delete"
+		wanted = self.wanted["docstatus"]
+		if now == wanted:
+			return "update" if differing(self.current, self.wanted) else None
+		return "cancel" if now == SUBMITTED else "amend" if now == CANCELLED else "submit"
+
+
+@dataclass
+class Restored:
+	"""What was done to one document. `name` is the new one of an amended document."""
+
+	doctype: str
+	name: str
+	action: str
+	left: list[str] = field(default_factory=list)
+	"""Fields that have another value than wanted: the user may not write them, or Frappe computes them."""
+	note: str | None = None
+
+	def as_dict(self) -> dict:
+		return asdict(self)
+
+
+@dataclass(frozen=True)
+class Problem:
+	"""A document that cannot be restored, and why."""
+
+	doctype: str
+	name: str
+	error: str
+
+	def as_dict(self) -> dict:
+		return asdict(self)
+
+
+def restore_all(targets: Sequence[Target]) -> tuple[list[Restored], list[Problem]]:
+	"""Restore documents in an order that their links allow; what cannot be restored stays as it is."""
+	waiting, restored = list(targets), []
+	while waiting:
+		problems, postponed = [], []
+		for target in waiting:
+			done = try_restore(target)
+			if isinstance(done, Restored):
+				restored.append(done)
+			else:
+				postponed.append(target)
+				problems.append(done)
+		if len(postponed) == len(waiting):
+			return restored, problems
+		waiting = postponed
+	return restored, []
+
+
+def try_restore(target: Target) -> Restored | Problem:
+	"""Restore one document inside a savepoint."""
+	capture, messages = frappe.flags.huf_changes, len(frappe.local.message_log)
+	noted = dict(capture.images) if capture else {}
+	saving = list(frappe.flags.currently_saving or ())
+	frappe.db.savepoint(SAVEPOINT)
+	try:
+		return restore(target)
+	except (frappe.ValidationError, frappe.PermissionError, frappe.DoesNotExistError) as error:
+		frappe.db.rollback(save_point=SAVEPOINT)
+		frappe.clear_document_cache(target.doctype, target.name)
+		frappe.flags.currently_saving = saving
+		if capture:
+			capture.images = noted
+		return Problem(target.doctype, target.name, describe(error, target))
+	finally:
+		del frappe.local.message_log[messages:]
+
+
+def describe(error: Exception, target: Target) -> str:
+	if isinstance(error, frappe.PermissionError):
+		return f"You may not {target.action} this {target.doctype}."
+	return strip_html(str(error)) or type(error).__name__
+
+
+def restore(target: Target) -> Restored:
+	action = target.action
+	if action == "create":
+		return create_again(target)
+	doc = frappe.get_doc(target.doctype, target.name, for_update=True)
+	if action == "delete":
+		doc.delete()
+		return Restored(target.doctype, target.name, action)
+	if action == "cancel":
+		doc.cancel()
+		note = "It stays as a cancelled document." if target.wanted is None else None
+		return Restored(target.doctype, target.name, action, note=note)
+	if action == "amend":
+		return amend(target, doc)
+	if action == "submit":
+		frappe.throw(frappe._("It is a draft again; submit it yourself."))
+	set_values(doc, target)
+	doc.save()
+	set_origin(target, target.name)
+	return Restored(target.doctype, target.name, "update", find_left(target, target.name))
+
+
+def create_again(target: Target) -> Restored:
+	wanted = target.wanted or {}
+	if wanted["docstatus"] == CANCELLED:
+		frappe.throw(frappe._("It was a cancelled document, and these cannot be created again."))
+	values = {**wanted["fields"], **to_rows(wanted, with_names=True), **read_content(target)}
+	doc = frappe.get_doc({"doctype": target.doctype, **values})
+	doc.insert(set_name=target.name, set_child_names=False)
+	set_origin(target, doc.name)
+	left = find_left(target, doc.name)
+	if left:
+		# Defaults filled empty fields; saving again empties them.
+		doc = frappe.get_doc(target.doctype, doc.name)
+		set_values(doc, target)
+		doc.save()
+		left = find_left(target, doc.name)
+	return Restored(target.doctype, doc.name, "create", left)
+
+
+def set_origin(target: Target, name: str) -> None:
+	"""Restore who created the document and when; Frappe names the user who creates it again."""
+	wanted = pick(target.wanted or {}, ["owner", "creation"])
+	if wanted != pick(target.current or {}, ["owner", "creation"]):
+		frappe.db.set_value(target.doctype, name, wanted, update_modified=False)
+
+
+def read_content(target: Target) -> dict:
+	"""The content of a File that was deleted with it."""
+	if target.doctype != "File" or not target.file_content:
+		return {}
+	return {"content": base64.b64decode(target.file_content), "file_url": None}
+
+
+def amend(target: Target, doc) -> Restored:
+	"""A copy of a cancelled document with the wanted values; submitted if the document was."""
+	wanted = target.wanted or {}
+	if not doc.meta.has_field("amended_from"):
+		frappe.throw(frappe._("It was cancelled, and a {0} cannot be amended.").format(target.doctype))
+	copied = {df.fieldname for df in doc.meta.fields if not df.no_copy}
+	values = {name: value for name, value in wanted["fields"].items() if name in copied}
+	amended = frappe.get_doc(
+		{"doctype": target.doctype, **values, **to_rows(wanted, False), "amended_from": target.name}
+	)
+	amended.insert()
+	if wanted["docstatus"] == SUBMITTED:
+		amended.submit()
+	return Restored(target.doctype, amended.name, "amend", note=f"It amends {target.name}.")
+
+
+def set_values(doc, target: Target) -> None:
+	"""Set the fields and rows in which the document differs from what is wanted."""
+	wanted = target.wanted or {}
+	present = read_image(target.doctype, target.name) or wanted
+	for name in differing(present["fields"], wanted["fields"]):
+		doc.set(name, wanted["fields"][name])
+	for table in differing(present["rows"], wanted["rows"]):
+		set_rows(doc, table, wanted["rows"][table])
+
+
+def set_rows(doc, table: str, wanted: Mapping[str, Mapping]) -> None:
+	existing = {str(row.name): row for row in doc.get(table)}
+	doc.set(table, [])
+	for name, values in in_order(wanted):
+		if name in existing:
+			row = doc.append(table, existing[name])
+			row.update(values)
+		else:
+			row = doc.append(table, dict(values))
+			row.name = name
+		row.idx = len(doc.get(table))
+
+
+def to_rows(image: Mapping, with_names: bool) -> dict[str, list[dict]]:
+	return {
+		table: [{**values, **({"name": name} if with_names else {})} for name, values in in_order(rows)]
+		for table, rows in image["rows"].items()
+	}
+
+
+def in_order(rows: Mapping[str, Mapping]) -> list[tuple[str, Mapping]]:
+	return sorted(rows.items(), key=lambda each: each[1]["idx"] or 0)
+
+
+def find_left(target: Target, name: str) -> list[str]:
+	"""The fields and tables in which the stored document differs from what is wanted."""
+	present = read_image(target.doctype, name)
+	wanted = target.wanted
+	if present is None or wanted is None:
+		return []
+	tables = [
+		table
+		for table in differing(present["rows"], wanted["rows"])
+		if without_places(present["rows"].get(table, {})) != without_places(wanted["rows"].get(table, {}))
+	]
+	return [*differing(present["fields"], wanted["fields"]), *tables]
+
+
+def without_places(rows: Mapping[str, Mapping]) -> list:
+	"""Rows in their order, without the numbers of their places."""
+	return [
+		(name, {key: value for key, value in row.items() if key != "idx"}) for name, row in in_order(rows)
+	]

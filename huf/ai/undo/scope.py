@@ -1,0 +1,140 @@
+"""What an undo covers: the recorded changes of runs, and their calls that cannot be taken back."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import frappe
+from frappe.utils import get_datetime
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import Effect
+from huf.ai.storage.agent_changes import read_changes
+from huf.ai.storage.leases import OPEN_STATUSES
+from huf.ai.undo.compensation import describe_compensation
+
+MAX_RUNS = 200
+MAX_CHANGES = 2000
+CALL_FIELDS = ["name", "run", "step", "tool", "effect", "status", "arguments", "result", "started_at"]
+
+
+@dataclass(frozen=True)
+class Scope:
+	"""Runs by name, or the runs of an agent; `since` leaves out what was done before."""
+
+	runs: tuple[str, ...] = ()
+	agent: str | None = None
+	since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class UndoScope:
+	"""`changes`: Agent Change rows, newest first. `external` and `untraced`: see `describe_call`."""
+
+	runs: tuple[str, ...]
+	changes: tuple[Any, ...]
+	external: tuple[dict, ...]
+	untraced: tuple[dict, ...]
+
+
+def parse_scope(
+	runs: Sequence[str] | str | None = None, agent: str | None = None, since: str | None = None
+) -> Scope:
+	"""A scope from what a caller passed; `runs` may be JSON. Raises UsageError."""
+	names = frappe.parse_json(runs) if isinstance(runs, str) and runs.startswith("[") else runs
+	names = [names] if isinstance(names, str) else names or []
+	if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+		raise UsageError("runs must be a list of names of Agent Runs.")
+	if bool(names) == bool(agent):
+		raise UsageError("Name the runs to undo, or an agent and a time.")
+	if agent and not since:
+		raise UsageError("Say since when to undo what the agent did.")
+	try:
+		moment = get_datetime(since) if since else None
+	except ValueError:
+		raise UsageError(f"{since!r} is not a time, such as 2026-11-22 09:00.") from None
+	return Scope(tuple(dict.fromkeys(names)), agent, moment)
+
+
+def read_scope(scope: Scope) -> UndoScope:
+	"""The runs that the user may read, with all they did. Raises PermissionError, UsageError."""
+	runs = find_runs(scope)
+	filters: dict[str, Any] = {"run": ["in", runs]}
+	since = {"creation": [">=", scope.since]} if scope.since else {}
+	changes = [row for row in read_changes({**filters, **since}) if not row.undone_by]
+	if len(changes) > MAX_CHANGES:
+		raise UsageError(f"These are {len(changes)} changes. Undo at most {MAX_CHANGES} at a time.")
+	if any(row.before is None and row.after is None for row in changes):
+		raise UsageError(
+			"The contents of these runs were cleared after their retention time, so they cannot be undone."
+		)
+	calls = frappe.get_all(
+		"Agent Tool Call",
+		{**filters, **({"started_at": [">=", scope.since]} if scope.since else {}), "effect": ["!=", "read"]},
+		CALL_FIELDS,
+		order_by="started_at asc, position asc",
+	)
+	traced = {row.tool_call for row in read_changes(filters)}
+	done = [call for call in calls if call.status in ("Success", "Unknown", "Started")]
+	external = [call for call in done if call.effect == Effect.EXTERNAL.value and call.name not in traced]
+	untraced = [call for call in done if call.effect == Effect.WRITE.value and call.name not in traced]
+	return UndoScope(
+		tuple(runs),
+		tuple(changes),
+		tuple(describe_call(call) for call in external),
+		tuple(describe_call(call) for call in untraced),
+	)
+
+
+def find_runs(scope: Scope) -> list[str]:
+	"""The runs of a scope and the runs that they started. All must have ended."""
+	if scope.agent:
+		of_agent = {"agent": scope.agent, "is_undo": 0}
+		still = list_runs({**of_agent, "status": ["in", OPEN_STATUSES]})
+		names = [*list_runs({**of_agent, "ended_at": [">=", scope.since]}), *still]
+	else:
+		names = list(scope.runs)
+		for name in names:
+			frappe.get_doc("Agent Run", name).check_permission("read")
+	if not names:
+		raise UsageError("There is no run of this agent since then that you may read.")
+	for name in names:
+		names += [run for run in list_runs({"parent_run": name}) if run not in names]
+		if len(names) > MAX_RUNS:
+			raise UsageError(f"These are more than {MAX_RUNS} runs. Undo fewer at a time.")
+	still = frappe.get_all(
+		"Agent Run", {"name": ["in", names], "status": ["in", OPEN_STATUSES]}, pluck="name", order_by="name"
+	)
+	if still:
+		raise UsageError(f"These runs have not ended: {', '.join(still)}. Cancel them first.")
+	return names
+
+
+def list_runs(filters: dict) -> list[str]:
+	"""Names of runs that the user may read."""
+	return frappe.get_list(
+		"Agent Run", filters, pluck="name", order_by="creation asc", limit_page_length=MAX_RUNS + 1
+	)
+
+
+def describe_call(call: Any) -> dict:
+	"""A call that is not taken back: {call, run, step, tool, effect, status, arguments, compensate}."""
+	return {
+		"call": call.name,
+		"run": call.run,
+		"step": call.step,
+		"tool": call.tool,
+		"effect": call.effect,
+		"status": call.status,
+		"arguments": call.arguments,
+		"compensate": describe_compensation(call.tool, parse(call.arguments), parse(call.result)),
+	}
+
+
+def parse(text: str | None) -> Any:
+	try:
+		return json.loads(text or "null")
+	except ValueError:
+		return text

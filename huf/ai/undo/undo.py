@@ -1,0 +1,246 @@
+"""Takes back what runs changed: previews it, and makes it in one transaction as a run of its own.
+
+The session user undoes: Frappe checks their permissions on every document. What others changed since is kept
+unless the caller decides to restore it; what cannot be restored must be left by decision, or nothing is done.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import frappe
+
+from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.errors import UsageError
+from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
+from huf.ai.storage.agent_changes import lock_changes
+from huf.ai.storage.rows import digest
+from huf.ai.undo.capture import CallChanges
+from huf.ai.undo.folding import KEEP, RESTORE, Change, Conflict, fold
+from huf.ai.undo.images import read_image
+from huf.ai.undo.record import record_undo
+from huf.ai.undo.restoring import Problem, Restored, Target, restore_all
+from huf.ai.undo.scope import Scope, UndoScope, read_scope
+
+Decisions = Mapping[str, str]
+"""By key of a conflict or of a document (see `to_key`): keep or restore. The key "*" is for all others."""
+CHANGED = "What this undo would do has changed since you saw it. Look at it again."
+NOTHING = "There is nothing to undo: these runs changed no document, or it was undone before."
+
+
+@dataclass(frozen=True)
+class DocumentPlan:
+	"""One changed document: what it should become, and what stands against it."""
+
+	target: Target
+	conflicts: tuple[Conflict, ...]
+	is_left: bool
+	"""The caller decided to leave it as it is."""
+
+
+def preview_undo(scope: Scope, decisions: Decisions | str | None = None) -> dict:
+	"""What an undo would change, in the form of `describe`. Changes nothing."""
+	decisions = check_decisions(decisions)
+	found = read_scope(scope)
+	frappe.db.rollback()
+	plans = make_plans(found, decisions)
+	outcome: list[Any] = []
+	preview = preview_changes(lambda: outcome.append(restore_all(list_targets(plans))))
+	restored, problems = outcome[0]
+	frappe.db.rollback()
+	return describe(found, plans, preview, restored, problems, decisions)
+
+
+def apply_undo(scope: Scope, approved: str, decisions: Decisions | str | None = None) -> dict:
+	"""Undo what was previewed as `approved` (its digest): {run, restored: [...]}. Commits.
+
+	Raises UsageError, with nothing changed, if it would do something else by now, or if a document cannot be
+	restored and the caller did not decide to keep it.
+	"""
+	decisions = check_decisions(decisions)
+	found = read_scope(scope)
+	frappe.db.rollback()
+	changes = CallChanges()
+	try:
+		changes.begin()
+		restored = make_undo(found, approved, decisions)
+		run = record_undo(found, restored, changes.end())
+	except BaseException as error:
+		changes.end()
+		frappe.db.rollback()
+		if isinstance(error, PreviewChanged):
+			raise UsageError(CHANGED) from None
+		raise
+	frappe.db.commit()
+	return {"run": run, "restored": [each.as_dict() for each in restored]}
+
+
+def make_undo(found: UndoScope, approved: str, decisions: Decisions) -> list[Restored]:
+	# The lock comes first: of two who undo the same, the second sees what the first has done.
+	if not found.changes or not lock_changes([row.name for row in found.changes]):
+		raise UsageError(NOTHING)
+	plans = make_plans(found, decisions, lock=True)
+	targets = list_targets(plans)
+	prefix, _, difference = approved.partition(".")
+	if prefix != digest_plans(found, decisions):
+		raise UsageError(CHANGED)
+
+	def work() -> list[Restored]:
+		restored, problems = restore_all(targets)
+		if problems:
+			names = "; ".join(f"{each.doctype} {each.name}: {each.error}" for each in problems)
+			raise UsageError(f"This cannot be undone. Keep these documents, or repair them first: {names}")
+		return restored
+
+	return apply_approved(work, difference)
+
+
+# --- plans ---
+
+
+def make_plans(found: UndoScope, decisions: Decisions, lock: bool = False) -> list[DocumentPlan]:
+	"""One plan per changed document, the document that was changed last first."""
+	by_document: dict[tuple[str, str], list[Any]] = {}
+	for row in found.changes:
+		by_document.setdefault((row.reference_doctype, row.reference_name), []).append(row)
+	return [make_plan(*key, rows, decisions, lock) for key, rows in by_document.items()]
+
+
+def make_plan(doctype: str, name: str, rows: list[Any], decisions: Decisions, lock: bool) -> DocumentPlan:
+	current = read_image(doctype, name, lock)
+	changes = [Change(parse(row.before), parse(row.after)) for row in rows]
+	of_paths = PathDecisions(doctype, name, decisions)
+	folded = fold(current, changes, of_paths)
+	content = next((row.file_content for row in rows if row.file_content), None)
+	is_left = decisions.get(to_key(doctype, name)) == KEEP
+	return DocumentPlan(
+		Target(doctype, name, current, folded.target, content), tuple(folded.conflicts), is_left
+	)
+
+
+class PathDecisions(dict):
+	"""The decisions about one document, by path of a conflict."""
+
+	def __init__(self, doctype: str, name: str, decisions: Decisions):
+		self.key, self.decisions = (doctype, name), decisions
+
+	def get(self, path: Any, default: Any = None) -> Any:
+		return self.decisions.get(to_key(*self.key, *path), self.decisions.get("*", default))
+
+
+def to_key(*parts: str) -> str:
+	"""The key of a document (DocType, name) or of a conflict (with its path)."""
+	return "/".join(parts)
+
+
+def parse(image: str | None) -> dict | None:
+	return frappe.parse_json(image) if image else None
+
+
+def list_targets(plans: list[DocumentPlan]) -> list[Target]:
+	return [plan.target for plan in plans if not plan.is_left and plan.target.action]
+
+
+def check_decisions(decisions: Decisions | str | None) -> Decisions:
+	"""Raises UsageError for what is no decision."""
+	read = frappe.parse_json(decisions) if isinstance(decisions, str) else decisions or {}
+	if not isinstance(read, dict) or not set(read.values()) <= {KEEP, RESTORE}:
+		raise UsageError(f"decisions must map keys of conflicts to {KEEP} or {RESTORE}.")
+	return read
+
+
+def digest_plans(found: UndoScope, decisions: Decisions) -> str:
+	"""Identifies which changes are undone with which decisions."""
+	return digest(to_canonical_json([sorted(row.name for row in found.changes), dict(decisions)]))[:12]
+
+
+# --- description ---
+
+
+def describe(
+	found: UndoScope,
+	plans: list[DocumentPlan],
+	preview: Preview,
+	restored: list[Restored],
+	problems: list[Problem],
+	decisions: Decisions,
+) -> dict:
+	"""{runs, digest, difference, conflicts, problems, notes, external, untraced, hidden}.
+
+	`difference` is that of a draft. `conflicts`: values that others changed since. `problems`: documents that
+	must be kept, and why. `external` and `untraced`: calls that are not taken back. `hidden`: the number of
+	conflicts and problems that the user may not read.
+	"""
+	named = [(plan.target, conflict) for plan in plans if not plan.is_left for conflict in plan.conflicts]
+	conflicts = [describe_conflict(target, conflict, decisions) for target, conflict in named]
+	unreadable = [each for each in problems if not may_read(each.doctype, each.name)]
+	return {
+		"runs": list(found.runs),
+		"digest": f"{digest_plans(found, decisions)}.{preview.digest}",
+		"difference": preview.as_dict(),
+		"conflicts": [each for each in conflicts if each],
+		"problems": [
+			{**each.as_dict(), "key": to_key(each.doctype, each.name)}
+			for each in problems
+			if each not in unreadable
+		],
+		"kept": [to_key(plan.target.doctype, plan.target.name) for plan in plans if plan.is_left],
+		"notes": [each.as_dict() for each in restored if each.note or each.left],
+		"external": list(found.external),
+		"untraced": list(found.untraced),
+		"hidden": conflicts.count(None) + len(unreadable),
+	}
+
+
+def describe_conflict(target: Target, conflict: Conflict, decisions: Decisions) -> dict | None:
+	"""{key, doctype, name, path, label, restored, written, current, changed_by, changed_at, decision,
+	can_restore}; None if the user may not read it.
+	"""
+	if not may_read(target.doctype, target.name) or not may_read_path(target.doctype, conflict.path):
+		return None
+	stamp = frappe.db.get_value(target.doctype, target.name, ["modified_by", "modified"])
+	key = to_key(target.doctype, target.name, *conflict.path)
+	return {
+		"key": key,
+		"doctype": target.doctype,
+		"name": target.name,
+		"path": list(conflict.path),
+		"label": label_of(target.doctype, conflict.path),
+		"restored": conflict.restored,
+		"written": conflict.written,
+		"current": conflict.current,
+		"changed_by": stamp[0] if stamp else None,
+		"changed_at": str(stamp[1]) if stamp else None,
+		"can_restore": conflict.can_restore,
+		"decision": PathDecisions(target.doctype, target.name, decisions).get(conflict.path, KEEP),
+	}
+
+
+def may_read(doctype: str, name: str) -> bool:
+	"""Read permission on the document, or on its DocType where the document is gone."""
+	doc = name if frappe.db.exists(doctype, name) else None
+	return bool(frappe.has_permission(doctype, "read", doc=doc))
+
+
+def may_read_path(doctype: str, path: tuple[str, ...]) -> bool:
+	"""Whether the field is within the user's permission levels; whole documents and rows count as all."""
+	meta = frappe.get_meta(doctype)
+	levels = {0, *meta.get_permlevel_access("read")}
+	table = meta.get_field(path[0]) if path else None
+	if len(path) == 1 and table:
+		return (table.permlevel or 0) in levels
+	whole = frappe.get_meta(table.options) if table else meta
+	inner = whole.get_field(path[2]) if len(path) == 3 else None
+	if inner and table:
+		return {inner.permlevel or 0, table.permlevel or 0} <= levels
+	return all((df.permlevel or 0) in levels for df in whole.fields)
+
+
+def label_of(doctype: str, path: tuple[str, ...]) -> str:
+	if not path:
+		return doctype
+	meta = frappe.get_meta(doctype)
+	label = meta.get_label(path[0]) or path[0]
+	if len(path) == 3 and (table := meta.get_field(path[0])):
+		return f"{label}: {frappe.get_meta(table.options).get_label(path[2])}"
+	return label

@@ -1,0 +1,68 @@
+"""The endpoint of the Model Context Protocol: /mcp, and /mcp/SLUG for an MCP Server record.
+
+A caller is a Frappe user, by API key (`Authorization: Bearer <api key>:<api secret>`, or Frappe's own
+`token`) or by an OAuth token.
+"""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import frappe
+from werkzeug.wrappers import Response
+
+from huf.ai.core.errors import UsageError
+from huf.ai.mcp_server.servers import find_server
+from huf.api.wire.json_body import json_response
+
+ADDRESS = "/mcp"
+METHODS = ["GET", "POST", "DELETE"]
+SIGN_IN = "Sign in: send an access token, or Authorization: Bearer <api key>:<api secret> of a Frappe user."
+
+
+@frappe.whitelist(allow_guest=True, xss_safe=True, methods=METHODS)
+def serve(**_):
+	"""One MCP request, also at /mcp. Returns JSON, or server-sent events if the caller wants progress."""
+	request = frappe.local.request
+	if frappe.session.user == "Guest":
+		return Response(SIGN_IN, 401)
+	if request.method != "POST":
+		# No stream without a request, and no session that could be ended.
+		return Response(status=405, headers={"Allow": "POST"})
+	try:
+		offer = find_server(find_slug(request))
+	except UsageError as error:
+		return json_response({"error": str(error)}, 404)
+	# The SDK takes part of a second to import.
+	from huf.ai.mcp_server.http import create_app
+	from huf.api.wire.asgi import respond
+
+	app = create_app(offer, list_trusted_hosts(request), wants_progress(request))
+	return respond(app, request, request.environ.get("huf.address", ADDRESS))
+
+
+def find_slug(request) -> str:
+	return request.environ.get("huf.address", ADDRESS).removeprefix(ADDRESS).strip("/")
+
+
+def list_trusted_hosts(request) -> list[str]:
+	"""The request's host, if it is a name of this site or one that DNS rebinding cannot claim."""
+	name = urlsplit(f"//{request.host}").hostname or ""
+	conf = frappe.conf
+	domains = [each.get("domain") if isinstance(each, dict) else each for each in conf.domains or ()]
+	named = urlsplit(conf.host_name if "//" in (conf.host_name or "") else f"//{conf.host_name}").hostname
+	is_own = name in ("localhost", frappe.local.site, named, *domains) or is_address(name)
+	return [request.host] if is_own else []
+
+
+def is_address(name: str) -> bool:
+	try:
+		return bool(ip_address(name))
+	except ValueError:
+		return False
+
+
+def wants_progress(request) -> bool:
+	body = request.get_json(silent=True)
+	params = body.get("params") if isinstance(body, dict) else None
+	meta = params.get("_meta") if isinstance(params, dict) else None
+	return isinstance(meta, dict) and "progressToken" in meta

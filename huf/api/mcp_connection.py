@@ -1,0 +1,47 @@
+"""Endpoints about MCP Server Connections, for people who set up agents."""
+
+import json
+from urllib.parse import quote
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.mcp_client import connections
+
+
+@frappe.whitelist(methods=["POST"])
+def refresh(connection: str):
+	"""Test a connection and read its tools; see `huf.ai.mcp_client.connections.refresh`."""
+	return connections.refresh(connection)
+
+
+@frappe.whitelist(methods=["POST"])
+def sign_in(connection: str):
+	"""Begin a sign-in at the server with OAuth. Returns the address to open, or None if it asks for none."""
+	from huf.ai.mcp_client import sign_in
+
+	doc = frappe.get_doc(connections.CONNECTION, connection)
+	doc.check_permission("write")
+	return sign_in.sign_in(doc, connections.make_target(doc))
+
+
+@frappe.whitelist(methods=["GET"])
+def callback(state: str = "", code: str = "", iss: str | None = None, error: str = ""):
+	"""Where an authorization server sends the person's browser back; leads on to the connection's page."""
+	from huf.ai.mcp_client.sign_in import finish_sign_in
+
+	if error or not code:
+		raise UsageError(f"The sign-in was refused: {error[:200] or 'there is no code'}.")
+	connection = finish_sign_in(state, code, iss)
+	frappe.local.flags.redirect_location = f"/huf/records/{quote(connections.CONNECTION)}/{quote(connection)}"
+	raise frappe.Redirect
+
+
+@frappe.whitelist(methods=["GET"], allow_guest=True)
+def client_metadata():
+	"""The Client ID Metadata Document, for authorization servers that need no registration."""
+	from werkzeug.wrappers import Response
+
+	from huf.ai.mcp_client.sign_in import describe_client
+
+	return Response(json.dumps(describe_client()), mimetype="application/json")

@@ -1,0 +1,34 @@
+"""Why a program does not work with this site's MCP server: an endpoint, and the hook that it goes by."""
+
+import frappe
+from werkzeug.wrappers import Response
+
+from huf.ai.mcp_server import diagnosis
+from huf.api.mcp import find_slug
+
+
+@frappe.whitelist(methods=["GET"])
+def diagnose(server: str = ""):
+	"""For the session user's programs at /mcp/SERVER; see `mcp_server.diagnosis.diagnose`."""
+	return diagnosis.diagnose(str(server))
+
+
+def record_exchange(request, response: Response) -> None:
+	user = frappe.session.user or diagnosis.GUEST
+	diagnosis.record_request(find_slug(request), user, describe_exchange(request, response))
+
+
+def describe_exchange(request, response: Response) -> dict:
+	"""What the diagnosis keeps of a request: nothing that the program or the tool has written."""
+	body = request.get_json(silent=True)
+	method = str(body.get("method", ""))[:40] if isinstance(body, dict) else ""
+	reply = response.get_json(silent=True) if response.mimetype == "application/json" else None
+	reply = reply if isinstance(reply, dict) else {}
+	error, result = reply.get("error"), reply.get("result")
+	return {
+		"method": method,
+		"status": response.status_code,
+		"code": error.get("code") if isinstance(error, dict) else None,
+		"is_error": bool(isinstance(result, dict) and result.get("isError")),
+		"has_token": "Authorization" in request.headers,
+	}

@@ -1,0 +1,106 @@
+"""Signing in a program that speaks MCP, as a user: metadata, the OAuth endpoints, and the page that asks.
+
+A program finds /.well-known/oauth-protected-resource, registers itself, sends the user's browser to
+/mcp-oauth/authorize, and gets tokens that are good for /mcp alone.
+"""
+
+from html import escape
+from urllib.parse import quote, urlsplit
+
+import frappe
+from frappe.sessions import get_csrf_token
+from werkzeug.utils import redirect
+from werkzeug.wrappers import Response
+
+from huf.api.wire.json_body import json_response
+
+RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
+METHODS = ["GET", "POST", "OPTIONS"]
+OPEN = {"Access-Control-Allow-Origin": "*"}
+PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}}
+button{{font:inherit;padding:.5rem 1rem;margin-right:.5rem}}</style></head><body>
+<h1>{title}</h1><p>{about}</p><p>{returns}</p>
+<form method="post"><input type="hidden" name="request" value="{request}">
+<input type="hidden" name="csrf_token" value="{csrf_token}">
+<button name="decision" value="allow">{allow}</button>
+<button name="decision" value="deny">{deny}</button></form></body></html>"""
+ABOUT = (
+	"It will act as {0} at {1}: with your permissions, within the limits of each agent. "
+	"What needs approval still needs it."
+)
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' {origin}; frame-ancestors 'none'"
+
+
+@frappe.whitelist(allow_guest=True, methods=["GET"])
+def describe_resource(**_):
+	"""RFC 9728, for the address that follows the well-known path."""
+	from huf.ai.mcp_server import oauth
+
+	path = frappe.local.request.environ.get("huf.address", "").removeprefix(RESOURCE_METADATA)
+	return with_headers(json_response(oauth.describe_resource(path)))
+
+
+@frappe.whitelist(allow_guest=True, methods=["GET"])
+def describe_server(**_):
+	"""RFC 8414."""
+	from huf.ai.mcp_server import oauth
+
+	return with_headers(json_response(oauth.describe_server()))
+
+
+@frappe.whitelist(allow_guest=True, xss_safe=True, methods=METHODS)
+def serve(**_):
+	"""The endpoints of OAuth: authorize, token and register."""
+	from huf.ai.mcp_server import oauth
+	from huf.api.wire.asgi import respond
+
+	request = frappe.local.request
+	path = request.environ.get("huf.address", "").removeprefix(oauth.ISSUER_PATH)
+	try:
+		return respond(oauth.create_oauth_app(), request, path)
+	except ValueError:
+		return json_response({"error": "Signing in programs needs https. Set host_name of the site."}, 400)
+
+
+@frappe.whitelist(allow_guest=True, methods=["GET", "POST"])
+def consent(request=None, decision=None, **_):
+	"""Asks the signed-in user whether the program may act as them, and sends the browser back to it."""
+	from huf.ai.mcp_server import oauth
+
+	if frappe.session.user == "Guest":
+		target = quote(f"{oauth.CONSENT_PATH}?request={quote(str(request))}")
+		return redirect(f"/login?redirect-to={target}")
+	asked = oauth.read_consent_request(str(request))
+	if asked is None:
+		return Response(frappe._("This request has expired. Connect the program again."), 400)
+	if frappe.local.request.method != "POST":
+		return ask_user(str(request), asked)
+	return redirect(oauth.allow(asked) if decision == "allow" else oauth.deny(asked))
+
+
+def ask_user(sealed: str, asked: dict) -> Response:
+	target = urlsplit(asked["redirect_uri"])
+	name, user = asked["client_name"], frappe.utils.get_fullname(frappe.session.user)
+	texts = {
+		"title": frappe._("Allow {0} to connect?").format(name),
+		"about": frappe._(ABOUT).format(user, asked["resource"]),
+		"returns": frappe._("You return to {0}.").format(target.netloc or asked["redirect_uri"]),
+		"allow": frappe._("Allow"),
+		"deny": frappe._("Deny"),
+		"request": sealed,
+		"csrf_token": get_csrf_token(),
+	}
+	# Frappe rolls back what a GET writes, but the CSRF token must persist.
+	frappe.db.commit()
+	page = PAGE.format(**{key: escape(str(value)) for key, value in texts.items()})
+	# Browsers apply form-action to the redirect that follows the answer as well.
+	origin = f"{target.scheme}://{target.netloc}" if target.netloc else f"{target.scheme}:"
+	policy = {"Content-Security-Policy": POLICY.format(origin=origin)}
+	return Response(page, mimetype="text/html", headers=policy)
+
+
+def with_headers(response: Response) -> Response:
+	response.headers.update(OPEN)
+	return response

@@ -1,0 +1,54 @@
+"""Endpoints of a user's own profile: name, language, default agent, password."""
+
+import frappe
+from frappe import _
+from frappe.utils.password import check_password
+
+from huf.ai.core.errors import UsageError
+from huf.ai.storage.users import save_own_user
+from huf.api.agent import USER_SETTINGS
+
+LANGUAGES = ("", "de", "en", "es", "cs")
+FIELDS = ["first_name", "last_name", "language"]
+
+
+@frappe.whitelist(methods=["GET"])
+def get_profile():
+	"""{user, first_name, last_name, language, default_agent} of the session user."""
+	user = require_user()
+	row = frappe.db.get_value("User", user, FIELDS, as_dict=True)
+	return {**row, "user": user, "default_agent": frappe.db.get_value(USER_SETTINGS, user, "default_agent")}
+
+
+@frappe.whitelist(methods=["POST"])
+def save_profile(first_name: str, last_name: str = "", language: str = "", default_agent: str | None = None):
+	"""Save the session user's own profile; other fields of the user stay as they are."""
+	user = require_user()
+	if not first_name.strip():
+		raise UsageError(_("Enter a name."))
+	if language not in LANGUAGES:
+		raise UsageError(_("There is no language {0}.").format(language))
+	save_own_user(
+		{"first_name": first_name.strip(), "last_name": last_name.strip(), "language": language or None}
+	)
+	known = frappe.db.exists(USER_SETTINGS, user)
+	settings = frappe.get_doc(USER_SETTINGS, user) if known else frappe.get_doc({"doctype": USER_SETTINGS})
+	settings.update({"user": user, "default_agent": default_agent or None}).save()
+	return get_profile()
+
+
+@frappe.whitelist(methods=["POST"])
+def change_password(old_password: str, new_password: str):
+	"""Change the session user's password; the site's password policy applies."""
+	user = require_user()
+	try:
+		check_password(user, old_password)
+	except frappe.AuthenticationError:
+		raise UsageError(_("The old password is not right.")) from None
+	save_own_user({"new_password": new_password})
+
+
+def require_user() -> str:
+	if frappe.session.user == "Guest":
+		raise frappe.PermissionError
+	return frappe.session.user

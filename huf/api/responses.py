@@ -1,0 +1,186 @@
+"""The endpoint of OpenAI's Responses, where agents appear as models; see `docs/front-ends.md`.
+
+A response is a run: `resp_` and the run's name. A conversation is what the caller named, `conv_...`, or the
+conversation of the response that `previous_response_id` names.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import frappe
+from werkzeug.wrappers import Response
+
+from huf.ai.chat import approvals
+from huf.ai.chat.external import answer_and_follow, build_external_request, follow_request
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, RunEvent
+from huf.ai.queries.event_stream import follow_run_events
+from huf.ai.runs import admission
+from huf.ai.runs.queue import enqueue_run
+from huf.ai.storage.drafts import is_pending
+from huf.api.openai import OWN_TOOLS, ModelNotFound, describe_missing, keep_image
+from huf.api.wire.json_body import BadRequest, json_response, read_flag
+from huf.api.wire.openai import read_image_urls
+from huf.api.wire.openai_errors import openai_error
+from huf.api.wire.response_input import Input, read_input, read_prompt
+from huf.api.wire.responses import RESPONSE, SERVER_LABEL, ResponseBuilder
+from huf.api.wire.sse import HEADERS, PING
+
+CHANNEL = "openai"
+CONVERSATION = "conv_"
+MAX_METADATA = 16
+
+
+class NotFound(Exception):
+	"""There is no such response or conversation for this user."""
+
+
+def refusing(function):
+	"""Turn what keeps a request from being carried out into OpenAI's errors."""
+
+	@wraps(function)
+	def answer(*args, **kwargs):
+		try:
+			return function(*args, **kwargs)
+		except ModelNotFound as error:
+			return openai_error(404, str(error), "model_not_found")
+		except (NotFound, frappe.DoesNotExistError) as error:
+			return openai_error(404, str(error), "not_found")
+		except BadRequest as error:
+			return openai_error(400, str(error), "invalid_value")
+		except frappe.PermissionError as error:
+			return openai_error(403, str(error) or "You may not do this.", "permission_denied")
+		except UsageError as error:
+			return openai_error(429 if error.http_status_code == 429 else 400, str(error))
+
+	return answer
+
+
+@frappe.whitelist(methods=["POST"])
+@refusing
+def create(model=None, input=None, stream=None, background=None, tools=None, metadata=None, **others):
+	"""Run an agent, or answer a call that waits for approval. Also at /v1/responses."""
+	given, asks = read_input(input), read_tools(tools)
+	is_background = read_flag(background, "background")
+	fields = {
+		"background": is_background,
+		"metadata": read_metadata(metadata),
+		"previous_response_id": others.get("previous_response_id"),
+		"instructions": others.get("instructions"),
+	}
+	if conversation := read_conversation_id(others.get("conversation")):
+		fields["conversation"] = {"id": conversation}
+	if given.message is None:
+		builder, events = answer_approvals(given, fields)
+	else:
+		request = read_request(model, given, conversation, others)
+		builder = ResponseBuilder(request.agent, asks=asks, fields=fields)
+		events = enqueue(request, builder) if is_background else follow_request(request)
+	if read_flag(stream, "stream"):
+		return stream_response(builder, events)
+	if is_background:
+		return json_response(builder.as_dict("queued"))
+	return json_response(builder.collect(events))
+
+
+def enqueue(request: AgentRequest, builder: ResponseBuilder) -> Iterator[RunEvent | None]:
+	"""Queue a run; the events, which nobody has to read, are those of its worker."""
+	run = enqueue_run(request).name
+	builder.run = run
+	return follow_run_events(run)
+
+
+def stream_response(builder: ResponseBuilder, events: Iterator[RunEvent | None]) -> Response:
+	builder.run = ""
+	lines = (PING if each is None else each for each in builder.stream(events))
+	return Response(lines, mimetype="text/event-stream", headers=HEADERS)
+
+
+def read_request(model, given: Input, conversation: str | None, others: dict) -> AgentRequest:
+	try:
+		admission.admit(str(model), frappe.session.user, chat=True)
+	except (frappe.PermissionError, UsageError):
+		raise ModelNotFound(describe_missing(model)) from None
+	previous = others.get("previous_response_id")
+	if previous and conversation:
+		raise BadRequest("Send previous_response_id or conversation, not both.")
+	continued = read_run(str(previous)).conversation if previous else None
+	message = given.message or {}
+	files = tuple(map(keep_image, read_image_urls(message)))
+	prompt = read_prompt(message)
+	is_kept = bool(continued or conversation)
+	request = build_external_request(
+		CHANNEL,
+		model,
+		prompt,
+		thread=conversation,
+		conversation=continued,
+		history=None if is_kept else given.earlier,
+		attachments=files,
+	)
+	return add_instructions(request, others.get("instructions"))
+
+
+def add_instructions(request: AgentRequest, instructions: Any) -> AgentRequest:
+	"""The caller's instructions count as the user's: only those of the agent's record are the system's."""
+	if not instructions:
+		return request
+	if not isinstance(instructions, str):
+		raise BadRequest("instructions must be text.")
+	if request.history is None:
+		return replace(request, prompt=f"{instructions}\n\n{request.prompt}")
+	return replace(request, history=({"role": "user", "content": instructions}, *request.history))
+
+
+def read_tools(tools: Any) -> bool:
+	"""Whether the client can answer approvals: it lists the server `huf` as a tool. Raises BadRequest."""
+	for tool in tools or ():
+		if (
+			not isinstance(tool, dict)
+			or tool.get("type") != "mcp"
+			or tool.get("server_label") != SERVER_LABEL
+		):
+			raise BadRequest(OWN_TOOLS)
+	return bool(tools)
+
+
+def read_metadata(metadata: Any) -> dict[str, str]:
+	if metadata is None:
+		return {}
+	if not isinstance(metadata, dict) or len(metadata) > MAX_METADATA:
+		raise BadRequest(f"metadata must be an object of at most {MAX_METADATA} texts.")
+	return {str(key)[:64]: str(value)[:512] for key, value in metadata.items()}
+
+
+def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Iterator[RunEvent | None]]:
+	"""Answer the drafts that the approval responses name; what their run does then is the response.
+
+	Clients that keep the conversation send earlier answers again, so those that were given count no more.
+	"""
+	answers = [each for each in given.approvals if is_pending(each.draft)] or [given.approvals[-1]]
+	read_run(f"{RESPONSE}{approvals.get_open_draft(answers[-1].draft, answers[-1].digest).run}")
+	run, made, _, events = answer_and_follow(answers)
+	agent = frappe.db.get_value("Agent Run", run, "agent")
+	skipped = frozenset(call.call_id for call in made)
+	return ResponseBuilder(agent, asks=True, skipped=skipped, fields=fields), events
+
+
+def read_run(response: str) -> Any:
+	"""The Agent Run of a response that the user may read. Raises NotFound."""
+	name = response.removeprefix(RESPONSE)
+	if not response.startswith(RESPONSE) or not frappe.db.exists("Agent Run", name):
+		raise NotFound(f"There is no response {response!r}.")
+	doc = frappe.get_doc("Agent Run", name)
+	if not doc.has_permission("read"):
+		raise NotFound(f"There is no response {response!r}.")
+	return doc
+
+
+def read_conversation_id(given: Any) -> str | None:
+	"""Raises BadRequest."""
+	name = given.get("id") if isinstance(given, dict) else given
+	if name is not None and not (isinstance(name, str) and name.startswith(CONVERSATION) and len(name) < 100):
+		raise BadRequest(f"conversation must be an id that begins with {CONVERSATION}.")
+	return name

@@ -1,0 +1,24 @@
+"""Endpoints of the stop switch: everybody sees what is stopped; Huf Managers stop and release."""
+
+import frappe
+
+from huf.ai.runs import stopping
+from huf.ai.storage.stops import describe_stop, read_stops
+
+
+@frappe.whitelist(methods=["GET"])
+def get_stops():
+	"""The active stops: [{name, scope, target, reason, stopped_by, stopped_at, text}]."""
+	return [{**stop, "text": describe_stop(stop)} for stop in read_stops()]
+
+
+@frappe.whitelist(methods=["POST"])
+def stop(scope: str = "All", target: str | None = None, reason: str | None = None):
+	"""Stop All, or an Agent, Tool, Provider, User or Trigger: {stop, running}."""
+	return stopping.stop(scope, target, reason)
+
+
+@frappe.whitelist(methods=["POST"])
+def release(stop: str):
+	"""Release a stop. Returns the runs that are resumed."""
+	return stopping.release(stop)

@@ -1,0 +1,33 @@
+"""Endpoints that undo what runs changed, as the session user; see `huf.ai.undo.undo`."""
+
+import frappe
+
+from huf.ai.undo import undo
+from huf.ai.undo.scope import parse_scope
+
+
+@frappe.whitelist(methods=["POST"])
+def preview(
+	runs: list[str] | str | None = None,
+	agent: str | None = None,
+	since: str | None = None,
+	decisions: dict | str | None = None,
+):
+	"""What undoing these runs, or what an agent did since a time, would change. Changes nothing.
+
+	Returns {runs, digest, difference, conflicts, problems, notes, external, untraced, hidden, kept}; pass the
+	digest and the decisions about conflicts to `apply`.
+	"""
+	return undo.preview_undo(parse_scope(runs, agent, since), decisions)
+
+
+@frappe.whitelist(methods=["POST"])
+def apply(
+	digest: str,
+	runs: list[str] | str | None = None,
+	agent: str | None = None,
+	since: str | None = None,
+	decisions: dict | str | None = None,
+):
+	"""Undo what the preview with this digest showed, in one transaction: {run, restored}."""
+	return undo.apply_undo(parse_scope(runs, agent, since), digest, decisions)

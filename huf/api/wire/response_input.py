@@ -1,0 +1,65 @@
+"""Reads the input items of OpenAI's Responses: messages, and answers to approval requests."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from huf.ai.chat.external import GivenAnswer
+from huf.api.wire.json_body import BadRequest
+from huf.api.wire.openai import IMAGE, read_earlier_message, read_message_text
+
+APPROVAL = "mcpr_"
+"""What the id of an approval request begins with; the draft and its digest follow."""
+NOT_ITEMS = "input must be text, or a list of items: messages and approval responses."
+TEXT_TYPES = ("input_text", "output_text", "text")
+
+
+@dataclass(frozen=True)
+class Input:
+	"""`message`: the last one, the user's, in OpenAI's chat form; `earlier` ones; answers to approvals."""
+
+	message: dict | None
+	earlier: tuple[dict, ...] = ()
+	approvals: tuple[GivenAnswer, ...] = ()
+
+
+def read_input(given: Any) -> Input:
+	"""Raises BadRequest."""
+	items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+	if not isinstance(items, list) or not items or not all(isinstance(item, dict) for item in items):
+		raise BadRequest(NOT_ITEMS)
+	approvals = tuple(read_approval(item) for item in items if item.get("type") == "mcp_approval_response")
+	if items[-1].get("type") == "mcp_approval_response":
+		return Input(None, approvals=approvals)
+	messages = [to_chat_message(item) for item in items if item.get("type", "message") == "message"]
+	if not messages or messages[-1].get("role") != "user":
+		raise BadRequest("The last item of input must be the user's message, or an approval response.")
+	earlier = filter(None, map(read_earlier_message, messages[:-1]))
+	return Input(messages[-1], tuple(earlier), approvals)
+
+
+def to_chat_message(item: dict) -> dict:
+	content = item.get("content")
+	if isinstance(content, list):
+		content = [to_chat_part(part) for part in content]
+	return {"role": item.get("role"), "content": content}
+
+
+def to_chat_part(part: Any) -> Any:
+	kind = part.get("type") if isinstance(part, dict) else None
+	if kind in TEXT_TYPES:
+		return {"type": "text", "text": part.get("text")}
+	if kind == "refusal":
+		return {"type": "text", "text": part.get("refusal")}
+	return {"type": IMAGE, IMAGE: part.get("image_url")} if kind == "input_image" else part
+
+
+def read_approval(item: dict) -> GivenAnswer:
+	name = str(item.get("approval_request_id") or "")
+	draft, _, digest = name.removeprefix(APPROVAL).partition("_")
+	if not name.startswith(APPROVAL) or not digest or not isinstance(item.get("approve"), bool):
+		raise BadRequest("An approval response needs approval_request_id and approve (true or false).")
+	return GivenAnswer(draft, digest, item["approve"], reason=item.get("reason"))
+
+
+def read_prompt(message: dict) -> str:
+	return read_message_text(message, image_text="")

@@ -1,0 +1,246 @@
+"""OpenAI's Responses: writes responses and their stream events from a run's events.
+
+A tool call of the agent is an `mcp_call` item of the server `huf`: official clients know such a call as made
+elsewhere and do not try to run it. A call that waits for a person is an `mcp_approval_request`.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from huf.ai.core.types import EventKind, RunEvent
+from huf.api.wire.emitted_text import EmittedText
+from huf.api.wire.openai import find_failure, waiting_notice
+from huf.api.wire.response_input import APPROVAL
+
+SERVER_LABEL = "huf"
+RESPONSE = "resp_"
+"""What the id of a response begins with; the name of its run follows."""
+STATUSES = {
+	"Queued": "queued",
+	"Started": "in_progress",
+	"Waiting": "completed",
+	"Success": "completed",
+	"Stopped": "incomplete",
+	"Failed": "failed",
+	"Cancelled": "cancelled",
+}
+
+
+@dataclass
+class ResponseBuilder:
+	"""Collects a run's events into a response and the events of its stream.
+
+	`asks`: the client understands approval requests; otherwise a text says what the run waits for. `skipped`:
+	ids of calls that an earlier response has shown. `fields` are those of the request that are echoed.
+	"""
+
+	agent: str
+	run: str = ""
+	asks: bool = False
+	skipped: frozenset[str] = frozenset()
+	fields: dict[str, Any] = field(default_factory=dict)
+	result: dict[str, Any] = field(default_factory=dict)
+	output: list[dict] = field(default_factory=list)
+	created_at: float = field(default_factory=time.time)
+	number: int = -1
+
+	def __post_init__(self) -> None:
+		self.emitted, self.message = EmittedText(), ""
+		self.is_open = False
+		self.calls: dict[str, int] = {}
+
+	def stream(self, events: Iterable[RunEvent | None]) -> Iterator[str | None]:
+		"""Server-sent events as text; None where there is nothing to send yet."""
+		for event in events:
+			if event is None:
+				yield None
+				continue
+			if not self.run:
+				self.run = event.run
+				for kind in ("response.created", "response.in_progress"):
+					yield self.encode(kind, response=self.as_dict("in_progress"))
+			for kind, data in self.add(event):
+				yield self.encode(kind, **data)
+		status = self.status
+		kind = status if status in ("completed", "failed", "incomplete") else "failed"
+		yield self.encode(f"response.{kind}", response=self.as_dict())
+
+	def collect(self, events: Iterable[RunEvent | None]) -> dict:
+		"""The response once the events have ended."""
+		for event in filter(None, events):
+			self.run = event.run
+			for _ in self.add(event):
+				pass
+		return self.as_dict()
+
+	def encode(self, kind: str, **data: Any) -> str:
+		self.number += 1
+		body = {"type": kind, "sequence_number": self.number, **data}
+		return f"event: {kind}\ndata: {json.dumps(body, ensure_ascii=False, default=str)}\n\n"
+
+	def add(self, event: RunEvent) -> Iterator[tuple[str, dict]]:
+		"""Take an event; yield what a stream says about it."""
+		text = self.emitted.add_event(event)
+		if event.kind is EventKind.TOOL_STARTED:
+			yield from self.start_call(event.data)
+		elif event.kind is EventKind.TOOL_FINISHED:
+			yield from self.finish_call(event.data)
+		elif event.kind is EventKind.DRAFT_CREATED:
+			yield from self.ask(event.data)
+		if text:
+			yield from self.add_text(text)
+		if event.kind in (EventKind.RUN_FINISHED, EventKind.RUN_WAITING):
+			self.result = event.data
+			yield from self.close_message()
+
+	# --- text ---
+
+	def add_text(self, text: str) -> Iterator[tuple[str, dict]]:
+		if not self.is_open:
+			self.is_open, self.message = True, ""
+			text = text.lstrip("\n")
+			yield self.add_item(self.message_item("in_progress"))
+			part = {"type": "output_text", "text": "", "annotations": []}
+			yield "response.content_part.added", {**self.place(), "content_index": 0, "part": part}
+		self.message += text
+		yield (
+			"response.output_text.delta",
+			{**self.place(), "content_index": 0, "delta": text, "logprobs": []},
+		)
+
+	def close_message(self) -> Iterator[tuple[str, dict]]:
+		if not self.is_open:
+			return
+		self.is_open = False
+		item = self.output[-1] = self.message_item("completed")
+		place = {**self.place(), "content_index": 0}
+		yield "response.output_text.done", {**place, "text": self.message, "logprobs": []}
+		yield "response.content_part.done", {**place, "part": item["content"][0]}
+		yield "response.output_item.done", {"output_index": len(self.output) - 1, "item": item}
+
+	def message_item(self, status: str) -> dict:
+		index = len(self.output) - (0 if status == "in_progress" else 1)
+		part = {"type": "output_text", "text": self.message, "annotations": [], "logprobs": []}
+		content = [part] if status == "completed" else []
+		return {
+			"id": f"msg_{self.run}_{index}",
+			"type": "message",
+			"role": "assistant",
+			"status": status,
+			"content": content,
+		}
+
+	# --- calls ---
+
+	def start_call(self, data: dict) -> Iterator[tuple[str, dict]]:
+		if data["call_id"] in self.skipped or data["call_id"] in self.calls:
+			return
+		yield from self.close_message()
+		self.calls[data["call_id"]] = len(self.output)
+		yield self.add_item(self.call_item(data, "in_progress", arguments=to_json(data["arguments"])))
+
+	def finish_call(self, data: dict) -> Iterator[tuple[str, dict]]:
+		index = self.calls.get(data["call_id"])
+		if index is None or self.output[index]["status"] != "in_progress":
+			return
+		ended = {"output": data["result"]} if data["ok"] else {"error": data["result"]}
+		arguments = self.output[index]["arguments"]
+		item = self.call_item(data, "completed" if data["ok"] else "failed", arguments=arguments, **ended)
+		self.output[index] = item
+		yield "response.output_item.done", {"output_index": index, "item": item}
+
+	def call_item(self, data: dict, status: str, **more: Any) -> dict:
+		return {
+			"id": f"mcp_{self.run}_{data['call_id']}",
+			"type": "mcp_call",
+			"server_label": SERVER_LABEL,
+			"name": data["tool"],
+			"status": status,
+			"approval_request_id": None,
+			"output": None,
+			"error": None,
+			**more,
+		}
+
+	def ask(self, draft: dict) -> Iterator[tuple[str, dict]]:
+		"""A call that waits for a person takes the place of the call that was begun."""
+		yield from self.close_message()
+		if self.output and self.output[-1].get("status") == "in_progress":
+			self.output.pop()
+		if not self.asks:
+			yield from self.add_text(waiting_notice(draft["tool"], self.run))
+			return
+		item = {
+			"id": f"{APPROVAL}{draft['draft']}_{draft['digest']}",
+			"type": "mcp_approval_request",
+			"server_label": SERVER_LABEL,
+			"name": draft["tool"],
+			"arguments": to_json(draft["edited_arguments"] or draft["arguments"]),
+			"preview": draft["difference"],
+		}
+		yield self.add_item(item)
+		yield "response.output_item.done", {"output_index": len(self.output) - 1, "item": item}
+
+	def add_item(self, item: dict) -> tuple[str, dict]:
+		self.output.append(item)
+		return "response.output_item.added", {"output_index": len(self.output) - 1, "item": item}
+
+	def place(self) -> dict:
+		return {"item_id": self.output[-1]["id"], "output_index": len(self.output) - 1}
+
+	# --- the whole ---
+
+	@property
+	def status(self) -> str:
+		return STATUSES.get(self.result.get("status") or "Started", "in_progress")
+
+	def as_dict(self, status: str | None = None) -> dict:
+		status = status or self.status
+		result = self.result
+		failure = find_failure(result) if result else None
+		return {
+			"id": f"{RESPONSE}{self.run}",
+			"object": "response",
+			"created_at": int(self.created_at),
+			"status": status,
+			"model": self.agent,
+			"output": self.output,
+			"error": {"code": "server_error", "message": failure} if failure else None,
+			"incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
+			"usage": encode_usage(result) if result.get("input_tokens") is not None else None,
+			"instructions": None,
+			"parallel_tool_calls": True,
+			"temperature": None,
+			"top_p": None,
+			"tool_choice": "auto",
+			"tools": [],
+			"text": {"format": {"type": "text"}},
+			"truncation": "disabled",
+			"background": False,
+			"previous_response_id": None,
+			"store": True,
+			**self.fields,
+			"metadata": {
+				**(self.fields.get("metadata") or {}),
+				"run": self.run,
+				**({"stop_reason": str(result["stop_reason"])} if result.get("stop_reason") else {}),
+			},
+		}
+
+
+def to_json(arguments: Any) -> str:
+	return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def encode_usage(result: dict) -> dict:
+	sent, received = result["input_tokens"] or 0, result["output_tokens"] or 0
+	return {
+		"input_tokens": sent,
+		"input_tokens_details": {"cached_tokens": result.get("cached_tokens") or 0, "cache_write_tokens": 0},
+		"output_tokens": received,
+		"output_tokens_details": {"reasoning_tokens": 0},
+		"total_tokens": sent + received,
+	}

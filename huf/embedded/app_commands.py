@@ -1,0 +1,77 @@
+"""The command `huf new-app`: a place for own Python tools beside the site."""
+
+import re
+from pathlib import Path
+
+import click
+
+from huf.embedded import site
+from huf.embedded.cli import cli, connected
+
+NAME = re.compile(r"[a-z][a-z0-9_]{1,39}")
+HOOKS = """app_name = "{name}"
+app_title = "{title}"
+app_publisher = "{title}"
+app_description = "Own tools for agents"
+app_email = "nobody@example.com"
+app_license = "MIT"
+"""
+EXAMPLE = '''"""Tools of this app: each function marked with @tool. Every file in this folder is read."""
+
+from huf.ai.tools.registry import tool
+
+
+@tool(effect="read")
+def add_vat(net: float, percent: float = 20) -> dict:
+	"""Add value-added tax to a net price.
+
+	Args:
+		net: The price without tax
+		percent: The rate in percent
+	"""
+	return {{"gross": round(net * (1 + percent / 100), 2)}}
+'''
+FILES = {
+	"__init__.py": '__version__ = "0.0.1"\n',
+	"hooks.py": HOOKS,
+	"modules.txt": "{title}\n",
+	"patches.txt": "",
+	"{name}/__init__.py": "",
+	"huf_tools/__init__.py": "",
+	"huf_tools/example.py": EXAMPLE,
+}
+
+
+@cli.command("new-app")
+@click.argument("name")
+@click.pass_obj
+def new_app(home, name):
+	"""Create an app for own Python tools and install it."""
+	if not NAME.fullmatch(name):
+		raise click.ClickException("A name has lowercase letters, digits and _, such as my_tools.")
+	with connected(home):
+		package = home / "apps" / name / name
+		if package.exists() or is_importable(name):
+			raise click.ClickException(f"There is a Python package {name} already. Choose another name.")
+	write_files(package, name)
+	site.install_app(home, name)
+	site.migrate(home)
+	click.echo(f"  Created and installed the app {name}")
+	click.echo(f"  Tools     {package / 'huf_tools'}   (each function marked with @tool)")
+	click.echo("  Example   add_vat, among the tools of agents; as a Custom Function it is")
+	click.echo(f"            {name}.huf_tools.example.add_vat")
+	click.echo("  After a change: restart `huf start`, which also lists new tools.")
+
+
+def is_importable(name: str) -> bool:
+	from importlib.util import find_spec
+
+	return find_spec(name) is not None
+
+
+def write_files(package: Path, name: str) -> None:
+	title = name.replace("_", " ").title()
+	for path, text in FILES.items():
+		file = package / path.format(name=name)
+		file.parent.mkdir(parents=True, exist_ok=True)
+		file.write_text(text.format(name=name, title=title), encoding="utf-8")

@@ -1,0 +1,227 @@
+"""Writes a site into one file and reads it back: a zip of the databases, the configuration and the files.
+
+The last member is a manifest with the SHA-256 of every other, so a file that is torn or changed is refused.
+With a passphrase the zip is encrypted in chunks by AES-GCM, with a key from scrypt.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import struct
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO
+
+import huf
+from huf.embedded import site
+
+MANIFEST = "manifest.json"
+DATABASES = ("site.db", "jobs.db")
+FOLDERS = ("public", "private")
+MAGIC = b"HUFBACKUP1\n"
+CHUNK_BYTES = 1_000_000
+TAG_BYTES = 16
+SCRYPT = {"n": 2**16, "r": 8, "p": 1}
+
+
+class BackupFault(Exception):
+	"""The file is no whole backup, or the passphrase is wrong; the message says which."""
+
+
+def write_backup(home: Path, target: Path, passphrase: str | None = None) -> int:
+	"""Write the site, which may be running, and return the size in bytes.
+
+	`target` exists only when it is complete.
+	"""
+	partial = target.with_name(f"{target.name}.partial")
+	try:
+		with partial.open("wb") as out:
+			with encrypted(out, passphrase) if passphrase else plain(out) as stream:
+				write_zip(site.site_path(home), stream)
+			out.flush()
+			os.fsync(out.fileno())
+		partial.replace(target)
+	finally:
+		partial.unlink(missing_ok=True)
+	return target.stat().st_size
+
+
+def write_zip(folder: Path, out: IO[bytes]) -> None:
+	hashes: dict[str, str] = {}
+	with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
+		add_files(package, folder, hashes)
+		with tempfile.TemporaryDirectory(dir=folder) as copies:
+			for name in filter(lambda name: (folder / name).exists(), DATABASES):
+				copy_database(folder / name, Path(copies, name))
+				add_file(package, Path(copies, name), name, hashes)
+		# Files that came while the others were copied: the database may name them.
+		add_files(package, folder, hashes)
+		add_file(package, folder / "site_config.json", "site_config.json", hashes)
+		made = datetime.now(timezone.utc).isoformat(timespec="seconds")
+		package.writestr(MANIFEST, json.dumps({"huf": huf.__version__, "made": made, "sha256": hashes}))
+
+
+def copy_database(source: Path, target: Path) -> None:
+	"""A consistent copy, while others write."""
+	with closing(sqlite3.connect(source)) as database, closing(sqlite3.connect(target)) as copy:
+		database.backup(copy)
+		copy.execute("PRAGMA journal_mode=DELETE")
+
+
+def add_files(package: zipfile.ZipFile, folder: Path, hashes: dict[str, str]) -> None:
+	for part in FOLDERS:
+		for path in sorted((folder / part).rglob("*")):
+			name = path.relative_to(folder).as_posix()
+			if path.is_file() and name not in hashes:
+				try:
+					add_file(package, path, name, hashes)
+				except FileNotFoundError:
+					continue  # deleted meanwhile
+
+
+def add_file(package: zipfile.ZipFile, path: Path, name: str, hashes: dict[str, str]) -> None:
+	digest = hashlib.sha256()
+	with path.open("rb") as source, package.open(name, "w", force_zip64=True) as member:
+		while piece := source.read(CHUNK_BYTES):
+			digest.update(piece)
+			member.write(piece)
+	hashes[name] = digest.hexdigest()
+
+
+def restore_backup(file: Path, home: Path, passphrase: str | None = None) -> dict:
+	"""Check a backup as a whole, then put it into an empty home; returns its manifest. Raises BackupFault."""
+	folder = site.site_path(home)
+	folder.parent.mkdir(parents=True, exist_ok=True)
+	with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+		plain_file = Path(scratch, "backup.zip")
+		decrypt_file(file, plain_file, passphrase)
+		unpacked = Path(scratch, "site")
+		manifest = unpack(plain_file, unpacked)
+		for name in site.FOLDERS:
+			(unpacked / name).mkdir(parents=True, exist_ok=True)
+		unpacked.rename(folder)
+	return manifest
+
+
+def unpack(file: Path, target: Path) -> dict:
+	try:
+		with zipfile.ZipFile(file) as package:
+			manifest = json.loads(package.read(MANIFEST))
+			if set(package.namelist()) != {MANIFEST, *manifest["sha256"]}:
+				raise BackupFault("The backup does not contain the files that its manifest lists.")
+			for name, expected in manifest["sha256"].items():
+				extract(package, name, expected, target)
+	except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
+		raise BackupFault(f"The file is not a whole backup ({error}).") from None
+	for name in sorted(set(DATABASES) & set(manifest["sha256"])):
+		with closing(sqlite3.connect(target / name)) as database:
+			found = database.execute("PRAGMA integrity_check").fetchone()[0]
+			if found != "ok":
+				raise BackupFault(f"{name} in the backup is damaged: {found}")
+	return manifest
+
+
+def extract(package: zipfile.ZipFile, name: str, expected: str, target: Path) -> None:
+	path = (target / name).resolve()
+	if not path.is_relative_to(target.resolve()):
+		raise BackupFault(f"{name} in the backup leads out of the site.")
+	path.parent.mkdir(parents=True, exist_ok=True)
+	digest = hashlib.sha256()
+	with package.open(name) as member, path.open("wb") as out:
+		while piece := member.read(CHUNK_BYTES):
+			digest.update(piece)
+			out.write(piece)
+	if digest.hexdigest() != expected:
+		raise BackupFault(f"{name} in the backup has changed.")
+
+
+# --- encryption ---
+
+
+@contextmanager
+def plain(out: IO[bytes]) -> Iterator[IO[bytes]]:
+	yield out
+
+
+@contextmanager
+def encrypted(out: IO[bytes], passphrase: str) -> Iterator["EncryptedWriter"]:
+	writer = EncryptedWriter(out, passphrase)
+	yield writer
+	writer.finish()
+
+
+class EncryptedWriter:
+	"""Encrypts what is written. Chunks are numbered and the last is marked: none can be missing or moved."""
+
+	def __init__(self, out: IO[bytes], passphrase: str):
+		salt = os.urandom(16)
+		self.out, self.cipher = out, make_cipher(passphrase, salt)
+		self.pending, self.number = bytearray(), 0
+		out.write(MAGIC + salt)
+
+	def write(self, data: bytes) -> int:
+		self.pending += data
+		while len(self.pending) > CHUNK_BYTES:
+			self.write_chunk(bytes(self.pending[:CHUNK_BYTES]), is_last=False)
+			del self.pending[:CHUNK_BYTES]
+		return len(data)
+
+	def flush(self) -> None:
+		pass
+
+	def finish(self) -> None:
+		self.write_chunk(bytes(self.pending), is_last=True)
+
+	def write_chunk(self, data: bytes, is_last: bool) -> None:
+		self.out.write(self.cipher.encrypt(build_nonce(self.number, is_last), data, None))
+		self.number += 1
+
+
+def decrypt_file(file: Path, target: Path, passphrase: str | None) -> None:
+	with file.open("rb") as source:
+		if source.read(len(MAGIC)) != MAGIC:
+			shutil.copyfile(file, target)
+			return
+		if not passphrase:
+			raise BackupFault("The backup is encrypted. Give its passphrase.")
+		cipher = make_cipher(passphrase, source.read(16))
+		with target.open("wb") as out:
+			for number, (chunk, is_last) in enumerate(read_chunks(source)):
+				out.write(decrypt_chunk(cipher, number, chunk, is_last))
+
+
+def read_chunks(source: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
+	chunk = source.read(CHUNK_BYTES + TAG_BYTES)
+	while True:
+		following = source.read(CHUNK_BYTES + TAG_BYTES)
+		yield chunk, not following
+		if not following:
+			return
+		chunk = following
+
+
+def decrypt_chunk(cipher, number: int, chunk: bytes, is_last: bool) -> bytes:
+	from cryptography.exceptions import InvalidTag
+
+	try:
+		return cipher.decrypt(build_nonce(number, is_last), chunk, None)
+	except (InvalidTag, ValueError):
+		reason = "The passphrase is wrong" if number == 0 and not is_last else "The file is torn or changed"
+		raise BackupFault(f"{reason}: chunk {number + 1} cannot be read.") from None
+
+
+def make_cipher(passphrase: str, salt: bytes):
+	from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+	key = hashlib.scrypt(passphrase.encode(), salt=salt, dklen=32, maxmem=2**28, **SCRYPT)
+	return AESGCM(key)
+
+
+def build_nonce(number: int, is_last: bool) -> bytes:
+	return struct.pack(">QI", number, int(is_last))

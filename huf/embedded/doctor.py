@@ -1,0 +1,97 @@
+"""Checks a site for an operator: disk, databases, secrets, queue, mail, models."""
+
+import platform
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import huf
+from huf.embedded import site
+
+MIN_FREE_BYTES = 1_000_000_000
+MAX_WAIT_S = 600
+
+
+@dataclass(frozen=True)
+class CheckResult:
+	"""What was checked, whether it is as it should be, and what was seen."""
+
+	name: str
+	is_good: bool
+	text: str
+
+
+def examine(frappe, home: Path) -> Iterator[CheckResult]:
+	folder = site.site_path(home)
+	yield CheckResult("version", True, f"Huf {huf.__version__}, Python {platform.python_version()}, {home}")
+	free = shutil.disk_usage(folder).free
+	yield CheckResult("disk", free >= MIN_FREE_BYTES, f"{free / 1e9:.1f} GB free")
+	for name in ("site.db", "jobs.db"):
+		if (folder / name).exists():
+			yield check_database(folder / name)
+	yield check_secrets(frappe)
+	yield from check_queue(frappe)
+	yield from check_mail(frappe)
+	yield check_models(frappe)
+
+
+def check_database(path: Path) -> CheckResult:
+	with closing(sqlite3.connect(path)) as database:
+		found = database.execute("PRAGMA quick_check").fetchone()[0]
+	size = path.stat().st_size / 1e6
+	return CheckResult(path.name, found == "ok", f"{found}, {size:.1f} MB")
+
+
+def check_secrets(frappe) -> CheckResult:
+	from frappe.utils.password import decrypt
+
+	rows = frappe.db.execute(
+		"SELECT doctype, name, fieldname, password FROM `__Auth` WHERE encrypted = 1"
+	).fetchall()
+	unreadable = []
+	for doctype, name, fieldname, stored in rows:
+		try:
+			decrypt(stored)
+		except frappe.ValidationError:
+			unreadable.append(f"{doctype} {name} {fieldname}")
+	frappe.clear_messages()
+	seen = f"not readable with the encryption_key: {', '.join(unreadable)}" if unreadable else "all readable"
+	return CheckResult("secrets", not unreadable, f"{len(rows)} stored, {seen}")
+
+
+def check_queue(frappe) -> Iterator[CheckResult]:
+	from frappe.utils.jobs_db import connect
+
+	rows = connect().execute("SELECT status, count(*), min(created) FROM job GROUP BY status").fetchall()
+	counts = {row[0]: (row[1], row[2]) for row in rows}
+	waiting, since = counts.get("queued", (0, time.time()))
+	wait_s = int(time.time() - since)
+	yield CheckResult(
+		"queue", not waiting or wait_s < MAX_WAIT_S, f"{waiting} jobs waiting, the oldest for {wait_s} s"
+	)
+	failed = counts.get("failed", (0, 0))[0]
+	yield CheckResult("jobs", True, f"{counts.get('started', (0, 0))[0]} running, {failed} failed")
+
+
+def check_mail(frappe) -> Iterator[CheckResult]:
+	for row in frappe.get_all(
+		"Agent Mailbox", fields=["name", "last_sync", "last_error", "enabled"], order_by="name asc"
+	):
+		state = row.last_error or f"last read {row.last_sync or 'never'}" if row.enabled else "disabled"
+		yield CheckResult(f"mailbox {row.name}", not (row.enabled and row.last_error), state)
+
+
+def check_models(frappe) -> CheckResult:
+	default = frappe.get_doc("Huf Settings").default_model
+	count = frappe.db.count("AI Model")
+	if not default:
+		return CheckResult(
+			"models", True, f"{count} models; no default model: agents without a model are offline"
+		)
+	provider = frappe.db.get_value("AI Model", default, "provider")
+	known = bool(provider and frappe.db.exists("AI Provider", provider))
+	return CheckResult("models", known, f"{count} models; default {default} of {provider or 'no provider'}")

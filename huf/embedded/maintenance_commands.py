@@ -1,0 +1,101 @@
+"""The commands `huf backup`, `huf restore`, `huf doctor` and `huf rotate-keys`."""
+
+import os
+import sys
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from huf.embedded import site
+from huf.embedded.cli import cli, connected
+from huf.embedded.server import CannotStart, only_server
+
+PASSPHRASE = "HUF_BACKUP_PASSPHRASE"
+
+
+def encrypting(purpose: str):
+	help = f"Ask for a passphrase that {purpose} the backup; {PASSPHRASE} is used without asking."
+	return click.option("--encrypted", is_flag=True, help=help)
+
+
+@cli.command()
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@encrypting("encrypts")
+@click.pass_obj
+def backup(home, file, encrypted):
+	"""Write the site into one file, also while it runs."""
+	from huf.embedded.backup import write_backup
+
+	with connected(home):
+		pass
+	file = file or Path(f"huf-{datetime.now():%Y-%m-%d-%H%M%S}.backup")
+	if file.exists():
+		raise click.ClickException(f"{file} exists already. Choose another name.")
+	passphrase = read_passphrase(encrypted, confirm=True)
+	size = write_backup(home, file, passphrase)
+	click.echo(f"Wrote {file}, {size / 1e6:.1f} MB.")
+	if not passphrase:
+		click.echo(
+			"It holds the site's keys in readable form: keep it as safe as the site, or use --encrypted."
+		)
+
+
+@cli.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@encrypting("decrypts")
+@click.pass_obj
+def restore(home, file, encrypted):
+	"""Check a backup and put it into an empty home."""
+	from huf.embedded.backup import BackupFault, restore_backup
+
+	if site.site_path(home).exists():
+		raise click.ClickException(
+			f"{home} has a site. Restore into another home: huf --home <folder> restore {file}"
+		)
+	try:
+		manifest = restore_backup(file, home, read_passphrase(encrypted, confirm=False))
+	except BackupFault as error:
+		raise click.ClickException(f"{file} was not restored. {error}") from None
+	click.echo(f"Restored the site of {manifest['made']} (Huf {manifest['huf']}) into {home}.")
+
+
+def read_passphrase(encrypted: bool, confirm: bool) -> str | None:
+	if given := os.environ.get(PASSPHRASE):
+		return given
+	return click.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm) if encrypted else None
+
+
+@cli.command()
+@click.pass_obj
+def doctor(home):
+	"""Check disk, databases, secrets, queue, mail and models; exits with 1 if something is wrong."""
+	from huf.embedded.doctor import examine
+
+	with connected(home) as frappe:
+		results = list(examine(frappe, home))
+	for result in results:
+		click.echo(f"{'ok   ' if result.is_good else 'WRONG'}  {result.name:<12} {result.text}")
+	if not all(result.is_good for result in results):
+		sys.exit(1)
+
+
+@cli.command("rotate-keys")
+@click.pass_obj
+def rotate_keys(home):
+	"""Encrypt all stored secrets with a new key. Stop the server and the workers first."""
+	from huf.embedded import rotation
+
+	with stopped(home), connected(home) as frappe:
+		count = rotation.rotate_keys(frappe, home)
+	click.echo(f"{count} secrets are encrypted with a new key. Backups made before hold the old one.")
+
+
+@contextmanager
+def stopped(home: Path):
+	try:
+		with only_server(home, "huf rotate-keys"):
+			yield
+	except CannotStart as error:
+		raise click.ClickException(str(error)) from None

@@ -1,0 +1,32 @@
+"""Replaces the key that encrypts a site's secrets."""
+
+from pathlib import Path
+
+from huf.embedded import site
+
+
+def rotate_keys(frappe, home: Path) -> int:
+	"""Encrypt all stored secrets with a new key and return how many there are.
+
+	Until all are, the configuration has both keys: a crash at any point leaves a site that can read them.
+	"""
+	from frappe.utils.password import decrypt, encrypt
+
+	folder = site.site_path(home)
+	config = site.read_config(folder)
+	old, new = config["encryption_key"], site.new_encryption_key()
+	earlier = [old, *config.get("old_encryption_keys", ())]
+	config = {**config, "encryption_key": new, "old_encryption_keys": earlier}
+	site.write_config(folder, config)
+	frappe.local.conf.update(config)
+	rows = frappe.db.execute(
+		"SELECT doctype, name, fieldname, password FROM `__Auth` WHERE encrypted = 1"
+	).fetchall()
+	for doctype, name, fieldname, stored in rows:
+		frappe.db.execute(
+			"UPDATE `__Auth` SET password = ? WHERE doctype = ? AND name = ? AND fieldname = ?",
+			(encrypt(decrypt(stored, key=f"{doctype}.{name}.{fieldname}")), doctype, name, fieldname),
+		)
+	frappe.db.commit()
+	site.write_config(folder, {key: value for key, value in config.items() if key != "old_encryption_keys"})
+	return len(rows)

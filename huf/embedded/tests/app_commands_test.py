@@ -1,0 +1,43 @@
+"""`huf new-app`: own Python tools, found by agents and by Custom Function."""
+
+import frappe
+from click.testing import CliRunner
+
+from huf.ai.runs.entry import run_agent_sync
+from huf.embedded.cli import cli
+from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.model_server import ModelServer, text, tool_call
+
+
+class TestNewApp(SiteTestCase):
+	def run_huf(self, *arguments: str):
+		return isolated(CliRunner().invoke, cli, ["--home", str(self.home), *arguments])
+
+	def make_app(self) -> str:
+		name = f"tools_{frappe.generate_hash(length=6)}"
+		said = self.run_huf("new-app", name)
+		self.assertEqual(said.exit_code, 0, said.output)
+		self.assertIn(f"{name}.huf_tools.example.add_vat", said.output)
+		frappe.init(frappe.local.site, sites_path=self.sites_path, force=True)
+		frappe.connect()
+		return name
+
+	def test_an_own_tool_of_a_new_app_is_called_by_an_agent(self):
+		name = self.make_app()
+		self.assertEqual(frappe.db.get_value("Agent Tool Function", "add_vat", "provider_app"), name)
+		path = f"{name}.huf_tools.example.add_vat"
+		own = make_tool("Custom Function", function_path=path, effect="read")
+		with ModelServer() as server:
+			agent = make_agent(make_model(server), ("add_vat", own))
+			server.script(tool_call("add_vat", {"net": 10}), tool_call(own, {"net": 10}), text("12."))
+			result = run_agent_sync(agent, unique("What is 10 with tax?"))
+		self.assertEqual(result["response"], "12.", result)
+		said = [each["content"] for each in server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(said, ['{"gross": 12.0}'] * 2)
+
+	def test_a_name_that_is_taken_or_none_is_refused_and_nothing_is_made(self):
+		for name in ("json", "huf", "My App", "../up"):
+			said = self.run_huf("new-app", name)
+			self.assertEqual(said.exit_code, 1, said.output)
+		self.assertFalse((self.home / "apps" / "json").exists())

@@ -1,0 +1,168 @@
+"""`huf backup`, `restore`, `doctor` and `rotate-keys`, as typed, on a site that people write to."""
+
+import json
+import shutil
+import tempfile
+import threading
+import unittest
+import zipfile
+from pathlib import Path
+from unittest import mock
+
+import frappe
+from click.testing import CliRunner
+
+from huf.ai.runs.entry import run_agent_sync
+from huf.embedded import backup, site
+from huf.embedded.cli import cli
+from huf.embedded.server import only_server
+from huf.embedded.tests.sites import PASSWORD, isolated
+from huf.tests.factories import SECRET, make, make_file, unique
+
+PASSPHRASE = "violet kettle 93 moss"
+
+
+class TestMaintenance(unittest.TestCase):
+	def setUp(self):
+		self.folder = Path(tempfile.mkdtemp(prefix="huf-backup-"))
+		self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+		self.home, self.file = self.folder / "home", self.folder / "site.backup"
+		isolated(site.create, self.home, PASSWORD)
+		isolated(self.fill)
+
+	def fill(self):
+		with site.opened(self.home):
+			self.provider = make("AI Provider", provide_name=unique("Provider"), api_key=SECRET).name
+			self.agent = make("Agent", agent_name=unique("Agent"), instructions="Answer.").name
+			self.secret_file = make_file("note.txt", b"a private note")
+			self.run_name = run_agent_sync(self.agent, "Hello")["run"]
+			frappe.db.commit()
+
+	def huf(self, *arguments: str, home: Path | None = None, passphrase: str = ""):
+		environment = {"HUF_BACKUP_PASSPHRASE": passphrase}
+		command = ["--home", str(home or self.home), *map(str, arguments)]
+		return isolated(CliRunner().invoke, cli, command, env=environment)
+
+	def assert_whole(self, home: Path):
+		def look():
+			with site.opened(home):
+				self.assertEqual(frappe.get_doc("AI Provider", self.provider).get_password("api_key"), SECRET)
+				self.assertEqual(frappe.get_doc("File", self.secret_file).get_content(), "a private note")
+				self.assertEqual(frappe.db.get_value("Agent Run", self.run_name, "status"), "Success")
+				self.assertTrue(run_agent_sync(self.agent, "Hello again")["success"])
+
+		isolated(look)
+
+	def test_a_backup_under_write_load_restores_to_a_site_that_works(self):
+		ended, written = threading.Event(), []
+
+		def write():
+			with site.opened(self.home):
+				while not ended.is_set():
+					written.append(make("ToDo", description="under load").name)
+					make_file(f"{len(written)}.txt", f"file {len(written)}")
+					frappe.db.commit()
+
+		writer = threading.Thread(target=isolated, args=(write,))
+		writer.start()
+		try:
+			while len(written) < 5:
+				self.assertTrue(writer.is_alive())
+			answer = self.huf("backup", self.file)
+		finally:
+			ended.set()
+			writer.join()
+		self.assertEqual(answer.exit_code, 0, answer.output)
+		answer = self.huf("restore", self.file, home=self.folder / "other")
+		self.assertEqual(answer.exit_code, 0, answer.output)
+		self.assert_whole(self.folder / "other")
+		isolated(self.check_files, self.folder / "other")
+
+	def check_files(self, home: Path):
+		with site.opened(home):
+			names = frappe.get_all("File", {"is_folder": 0}, pluck="name", order_by="creation asc")
+			self.assertGreater(len(names), 5)
+			for name in names:
+				self.assertTrue(frappe.get_doc("File", name).get_content())
+
+	def test_an_encrypted_backup_needs_its_passphrase(self):
+		self.assertEqual(self.huf("backup", self.file, passphrase=PASSPHRASE).exit_code, 0)
+		self.assertFalse(zipfile.is_zipfile(self.file))
+		self.assertNotIn(b"encryption_key", self.file.read_bytes())
+		for wrong in ("", "another passphrase"):
+			answer = self.huf("restore", self.file, home=self.folder / "other", passphrase=wrong)
+			self.assertEqual(answer.exit_code, 1)
+			self.assertRegex(
+				answer.output, "was not restored. The (backup is encrypted|passphrase|file is torn)"
+			)
+			self.assertFalse(site.exists(self.folder / "other"))
+		answer = self.huf("restore", self.file, home=self.folder / "other", passphrase=PASSPHRASE)
+		self.assertEqual(answer.exit_code, 0, answer.output)
+		self.assert_whole(self.folder / "other")
+
+	def test_a_torn_or_changed_backup_is_refused(self):
+		for passphrase in ("", PASSPHRASE):
+			with mock.patch.object(backup, "CHUNK_BYTES", 10_000):
+				self.huf("backup", self.file, passphrase=passphrase)
+				whole = self.file.read_bytes()
+				middle = len(whole) // 2
+				flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+				cuts = [b"", whole[:20], whole[:middle], whole[:-1], whole[: -len(whole) % 10_016 - 10_016]]
+				for number, content in enumerate([*cuts, flipped, whole[:middle] + whole[middle + 500 :]]):
+					torn = self.folder / f"torn{number}"
+					torn.write_bytes(content)
+					answer = self.huf("restore", torn, home=self.folder / "other", passphrase=passphrase)
+					self.assertEqual(answer.exit_code, 1, (number, answer.output))
+					self.assertIn("was not restored", answer.output)
+					self.assertFalse(site.exists(self.folder / "other"))
+			self.file.unlink()
+
+	def test_a_backup_does_not_write_outside_of_its_site(self):
+		self.huf("backup", self.file)
+		with zipfile.ZipFile(self.file) as package:
+			manifest = json.loads(package.read(backup.MANIFEST))
+			members = {name: package.read(name) for name in package.namelist() if name != backup.MANIFEST}
+		manifest["sha256"]["../../evil"] = manifest["sha256"]["site.db"]
+		with zipfile.ZipFile(self.file, "w") as package:
+			for name, content in {**members, "../../evil": members["site.db"]}.items():
+				package.writestr(name, content)
+			package.writestr(backup.MANIFEST, json.dumps(manifest))
+		answer = self.huf("restore", self.file, home=self.folder / "other")
+		self.assertIn("leads out of the site", answer.output)
+		self.assertEqual(list(self.folder.rglob("evil")), [])
+
+	def test_nothing_is_overwritten(self):
+		self.huf("backup", self.file)
+		self.assertIn("exists already", self.huf("backup", self.file).output)
+		self.assertIn("has a site", self.huf("restore", self.file).output)
+
+	def test_the_doctor_finds_what_is_wrong(self):
+		answer = self.huf("doctor")
+		self.assertEqual(answer.exit_code, 0, answer.output)
+		self.assertRegex(answer.output, r"ok +site.db +ok, [\d.]+ MB")
+		self.assertRegex(answer.output, r"ok +secrets +1 stored, all readable")
+		folder = site.site_path(self.home)
+		site.write_config(folder, {**site.read_config(folder), "encryption_key": site.new_encryption_key()})
+		answer = self.huf("doctor")
+		self.assertEqual(answer.exit_code, 1)
+		self.assertRegex(answer.output, rf"WRONG +secrets +1 stored, not readable.*{self.provider}")
+
+	def test_rotated_keys_read_every_secret_also_after_a_crash(self):
+		folder = site.site_path(self.home)
+		before = site.read_config(folder)["encryption_key"]
+		with only_server(self.home, "http://127.0.0.1:1"):
+			self.assertIn("already running", self.huf("rotate-keys").output)
+		write = site.write_config
+
+		def write_once(*given):
+			patched.side_effect = OSError("crash")
+			write(*given)
+
+		with mock.patch.object(site, "write_config", side_effect=write_once) as patched:
+			self.assertNotEqual(self.huf("rotate-keys").exit_code, 0)
+		self.assert_whole(self.home)
+		self.assertIn("1 secrets", self.huf("rotate-keys").output)
+		config = site.read_config(folder)
+		self.assertNotIn("old_encryption_keys", config)
+		self.assertNotEqual(config["encryption_key"], before)
+		self.assert_whole(self.home)

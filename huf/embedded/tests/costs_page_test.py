@@ -1,0 +1,43 @@
+"""The costs page: what is spent by day and group, budgets, and the same as CSV."""
+
+from pathlib import Path
+
+from huf.embedded.tests.accessibility_test import faults_of
+from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.model_server import ModelServer, text
+
+
+@needs_browser
+class TestCostsPage(PageTestCase):
+	def test_spend_is_shown_by_agent_and_user_with_its_budget_and_downloaded(self):
+		with ModelServer() as model:
+			model.script(text("Four."))
+			self.make("AI Provider", provide_name="Priced", api_key="sk-1", api_base=model.base_url)
+			prices = {"input_price": 1_000_000, "output_price": 0}
+			self.make("AI Model", model_name="priced", provider="Priced", own_prices=1, **prices)
+			self.make("Agent", agent_name="Counter", model="priced", daily_cost_limit=1_000_000)
+			with self.open_page("/huf/chat?agent=Counter") as page:
+				say(page, "How many?")
+				page.goto("/huf/costs")
+				row = page.get_by_test_id("cost-row").filter(has_text="Counter")
+				row.wait_for()
+				cost = row.locator("td").nth(4).inner_text()
+				self.assertRegex(cost, r"^\$[1-9]")
+				for name in ("period", "month"):
+					self.assertIn(cost, page.get_by_test_id(f"costs-{name}").inner_text())
+				self.assertIn(f"{cost} of $1,000,000", page.get_by_test_id("budget").inner_text())
+				with page.expect_download() as caught:
+					page.get_by_test_id("costs-csv").click()
+				lines = Path(caught.value.path()).read_text("utf-8-sig").splitlines()
+				self.assertEqual(lines[0], "Agent,Runs,Successes,Tokens,Cost (USD),Cost unknown")
+				self.assertTrue(lines[1].startswith("Counter,1,1,"))
+				page.get_by_test_id("costs-group").select_option("User")
+				page.get_by_test_id("cost-row").filter(has_text="Administrator").wait_for()
+				self.assertIn("group=User", page.url)
+				page.get_by_test_id("costs-to").fill("2020-01-31")
+				page.get_by_test_id("costs-from").fill("2020-01-01")
+				page.get_by_text("There were no runs in this period.").wait_for()
+				self.assertEqual(faults_of(page), [])
+				page.set_viewport_size({"width": 360, "height": 740})
+				self.assertFalse(page.evaluate("() => document.documentElement.scrollWidth > innerWidth"))

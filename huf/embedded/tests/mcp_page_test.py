@@ -1,0 +1,41 @@
+"""An MCP server is connected on the page: found under Tools, tested, and its tools chosen."""
+
+from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.base import enter
+from huf.tests.mcp_servers import INJECTION, McpServer
+
+
+@needs_browser
+class TestConnectionPage(PageTestCase):
+	def stored(self) -> dict:
+		return self.call("/api/resource/MCP%20Server%20Connection/Notes")["data"]
+
+	def test_tools_are_listed_chosen_and_a_change_is_accepted(self):
+		server = enter(self, McpServer())
+		with self.open_page("/huf/tools") as page:
+			page.get_by_test_id("mcp-connections").click()
+			page.get_by_test_id("new-record").click()
+			page.get_by_test_id("field-connection_name").fill("Notes")
+			page.get_by_test_id("field-name_prefix").fill("notes_")
+			page.get_by_test_id("field-url").fill(server.url)
+			page.get_by_test_id("field-allow_private_hosts").click()
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("mcp-refresh").click()
+			page.get_by_text("search.notes").first.wait_for()
+			self.assertEqual(self.stored()["state"], "Connected")
+			self.assertEqual({row["status"] for row in self.stored()["tools"]}, {"New"})
+			self.call("/api/resource/MCP%20Server%20Connection/Notes", {"tools": self.choose()}, "PUT")
+			server.set(description=INJECTION)
+			page.get_by_test_id("mcp-refresh").click()
+			page.get_by_text("Status: Changed").wait_for()
+			changed = next(row for row in self.stored()["tools"] if row["status"] == "Changed")
+			self.assertIn(f'+ "description": "{INJECTION}"', changed["change"])
+			page.get_by_test_id("row-open").first.click()
+			page.get_by_test_id("field-accept_change").click()
+			page.get_by_test_id("save").click()
+			page.get_by_text("Status: Accepted").wait_for()
+		self.assertEqual({row["status"] for row in self.stored()["tools"]}, {"Accepted", "New"})
+
+	def choose(self) -> list[dict]:
+		return [{**row, "chosen": int(row["tool_name"] == "search.notes")} for row in self.stored()["tools"]]

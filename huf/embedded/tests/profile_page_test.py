@@ -1,0 +1,34 @@
+"""A Huf User's pages: the profile, the list of agents without what managers do, and a chat opened by its address."""
+
+from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.pages import PASSWORD, PageTestCase
+
+
+@needs_browser
+class TestProfilePage(PageTestCase):
+	def test_the_profile_is_saved_and_a_weak_password_is_refused(self):
+		with self.open_page("/huf/profile") as page:
+			page.get_by_test_id("first-name").fill("Jana")
+			page.get_by_test_id("last-name").fill("Nová")
+			page.get_by_test_id("save-profile").click()
+			page.get_by_test_id("profile-done").wait_for()
+			page.get_by_test_id("old-password").fill(PASSWORD)
+			page.get_by_test_id("new-password").fill("anna")
+			page.get_by_test_id("change-password").click()
+			page.get_by_test_id("error").get_by_text("too easy to guess").wait_for()
+
+	def test_a_huf_user_sees_the_agents_and_no_button_to_make_one(self):
+		self.add_user("jana@office.example", "Huf User")
+		with self.open_page("/huf/agents", "jana@office.example") as page:
+			page.get_by_test_id("agent-item").first.wait_for()
+			self.assertEqual(page.get_by_test_id("new-agent").count(), 0)
+
+	def test_a_chat_opened_by_its_address_logs_no_error(self):
+		with self.open_page("/huf/chat") as page:
+			page.get_by_test_id("composer").fill("How many notes are there?")
+			page.get_by_test_id("composer").press("Enter")
+			page.wait_for_url("**/huf/chat/*")
+			page.get_by_test_id("run-footer").wait_for()
+			page.reload()
+			page.get_by_text("How many notes are there?").first.wait_for()
+			page.wait_for_timeout(500)

@@ -1,0 +1,207 @@
+"""Responses and Conversations of a started Huf, by the packages openai and openai-agents."""
+
+import asyncio
+import json
+import time
+
+import openai
+from agents import Agent, HostedMCPTool, OpenAIResponsesModel, Runner, set_tracing_disabled
+
+from huf.embedded.tests.clients_test import ANSWER, ClientTestCase
+from huf.tests.model_server import error, text, tool_call, usage
+
+APPROVALS = {
+	"type": "mcp",
+	"server_label": "huf",
+	"server_url": "https://huf.example.com",
+	"require_approval": "always",
+}
+
+
+class ResponsesTestCase(ClientTestCase):
+	def setUp(self):
+		self.client = openai.OpenAI(base_url=f"{self.server.url}/v1", api_key=self.key, max_retries=0)
+		self.addCleanup(self.client.close)
+
+	def ask(self, text: str = "How many todos?", model: str = "Reader", **more):
+		return self.client.responses.create(model=model, input=text, **more)
+
+	def wait(self, response, status: str = "completed"):
+		deadline = time.monotonic() + 30
+		while response.status in ("queued", "in_progress") and time.monotonic() < deadline:
+			time.sleep(0.2)
+			response = self.client.responses.retrieve(response.id)
+		self.assertEqual(response.status, status, response)
+		return response
+
+	def todos(self) -> list:
+		address = "/api/resource/ToDo?fields=[%22description%22]&limit_page_length=0"
+		answer = json.load(self.server.call(address, cookie=self.cookie))
+		return [row["description"] for row in answer["data"]]
+
+
+class TestResponses(ResponsesTestCase):
+	def test_an_answer_after_a_tool(self):
+		self.model.script(tool_call("todos", {"limit": 1}), text("None.", usage=usage(50, 5)))
+		answer = self.ask(metadata={"mine": "1"})
+		self.assertEqual((answer.status, answer.output_text), ("completed", "None."))
+		self.assertEqual([each.type for each in answer.output], ["mcp_call", "message"])
+		self.assertEqual((answer.output[0].name, answer.output[0].status), ("todos", "completed"))
+		self.assertEqual((answer.usage.input_tokens, answer.usage.total_tokens), (150, 165))
+		self.assertEqual(answer.metadata["mine"], "1")
+		again = self.client.responses.retrieve(answer.id)
+		self.assertEqual((again.output_text, again.output[0].name), ("None.", "todos"))
+		items = self.client.responses.input_items.list(answer.id)
+		self.assertEqual(items.data[0].content[0].text, "How many todos?")
+
+	def test_a_stream_after_a_tool(self):
+		self.model.script(tool_call("todos", {"limit": 1}), text(ANSWER))
+		with self.client.responses.stream(model="Reader", input="How many?") as stream:
+			events = list(stream)
+			final = stream.get_final_response()
+		kinds = [event.type for event in events]
+		self.assertEqual(kinds[:2], ["response.created", "response.in_progress"])
+		self.assertEqual(kinds[-1], "response.completed")
+		self.assertEqual([event.sequence_number for event in events], list(range(len(events))))
+		deltas = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+		self.assertEqual((deltas, final.output_text), (ANSWER, ANSWER))
+
+	def test_a_previous_response_is_continued(self):
+		self.model.script(text("Hello Anna."), text("You are Anna."))
+		first = self.ask("I am Anna.")
+		second = self.ask("Who am I?", previous_response_id=first.id)
+		self.assertEqual((second.output_text, second.previous_response_id), ("You are Anna.", first.id))
+		sent = [message["content"] for message in self.model.requests[-1]["messages"]]
+		self.assertIn("Hello Anna.", sent)
+
+	def test_earlier_messages_of_the_caller_are_read(self):
+		self.model.script(text("You are Anna."))
+		items = [
+			{"role": "user", "content": "I am Anna."},
+			{"role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]},
+			{"role": "user", "content": [{"type": "input_text", "text": "Who am I?"}]},
+		]
+		self.ask(items, instructions="Be short.")
+		sent = self.model.requests[-1]["messages"]
+		self.assertEqual(
+			[each["content"] for each in sent[-4:]], ["Be short.", "I am Anna.", "Hello.", "Who am I?"]
+		)
+		self.assertEqual([each["role"] for each in sent[-4:]], ["user", "user", "assistant", "user"])
+
+	def test_a_background_response_is_polled_and_one_is_cancelled(self):
+		self.model.script(text("Done."))
+		queued = self.ask(background=True)
+		self.assertEqual((queued.status, queued.background), ("queued", True))
+		self.assertEqual(self.wait(queued).output_text, "Done.")
+		self.model.script(tool_call("write_todo", {"description": "Never"}))
+		waiting = self.wait(self.ask(model="Writer", background=True, tools=[APPROVALS]))
+		self.client.responses.cancel(waiting.id)
+		self.wait(self.client.responses.retrieve(waiting.id), "cancelled")
+		self.assertNotIn("Never", self.todos())
+
+	def test_an_approval_is_asked_for_and_given(self):
+		self.model.script(
+			tool_call("write_todo", {"description": "Call Anna"}, content="I will."), text("It is written.")
+		)
+		waiting = self.ask("Remind me", model="Writer", tools=[APPROVALS])
+		request = next(each for each in waiting.output if each.type == "mcp_approval_request")
+		self.assertEqual((request.name, request.server_label), ("write_todo", "huf"))
+		self.assertIn("Call Anna", request.arguments)
+		self.assertNotIn("Call Anna", self.todos())
+		answer = {"type": "mcp_approval_response", "approval_request_id": request.id, "approve": True}
+		done = self.ask([answer], model="Writer", previous_response_id=waiting.id)
+		self.assertEqual((done.status, done.output_text), ("completed", "It is written."))
+		self.assertEqual([each.name for each in done.output if each.type == "mcp_call"], ["write_todo"])
+		self.assertIn("Call Anna", self.todos())
+		with self.assertRaises(openai.BadRequestError):
+			self.ask([answer], model="Writer", previous_response_id=waiting.id)
+
+	def test_a_client_that_cannot_answer_reads_what_is_waited_for(self):
+		self.model.script(tool_call("write_todo", {"description": "Quietly"}))
+		waiting = self.ask("Remind me", model="Writer")
+		self.assertIn("waits until a person approves write_todo", waiting.output_text)
+		self.client.responses.cancel(waiting.id)
+		self.wait(self.client.responses.retrieve(waiting.id), "cancelled")
+
+	def test_a_conversation_is_named_listed_and_deleted(self):
+		self.model.script(text("Hello."), text("Again."))
+		conversation = self.client.conversations.create()
+		for words in ("Hi", "Hi again"):
+			answer = self.ask(words, conversation=conversation.id)
+			self.assertEqual(answer.conversation.id, conversation.id)
+		self.assertIn("Hello.", [each["content"] for each in self.model.requests[-1]["messages"]])
+		items = self.client.conversations.items.list(conversation.id).data
+		self.assertEqual([item.content[0].text for item in items], ["Hi", "Hello.", "Hi again", "Again."])
+		self.assertEqual(self.client.conversations.retrieve(conversation.id).id, conversation.id)
+		self.assertTrue(self.client.conversations.delete(conversation.id).deleted)
+		with self.assertRaises(openai.NotFoundError):
+			self.client.conversations.retrieve(conversation.id)
+
+	def test_a_response_is_deleted(self):
+		self.model.script(text("Hello."))
+		answer = self.ask()
+		self.client.responses.delete(answer.id)
+		with self.assertRaises(openai.NotFoundError):
+			self.client.responses.retrieve(answer.id)
+
+	def test_refusals_and_failures_are_the_errors_that_the_client_knows(self):
+		with self.assertRaises(openai.NotFoundError) as caught:
+			self.ask(model="Nobody")
+		self.assertEqual(caught.exception.code, "model_not_found")
+		for more in (
+			{"tools": [{"type": "function", "name": "mine", "parameters": {}}]},
+			{"conversation": "conv_x", "previous_response_id": "resp_x"},
+		):
+			with self.subTest(more), self.assertRaises(openai.BadRequestError):
+				self.ask(**more)
+		with self.assertRaises(openai.NotFoundError):
+			self.ask(previous_response_id="resp_missing")
+		with self.assertRaises(openai.AuthenticationError):
+			self.client.with_options(api_key="callers-key:wrong").responses.retrieve("resp_x")
+		self.model.script(error(401, "no"))
+		failed = self.ask()
+		self.assertEqual((failed.status, failed.error.code), ("failed", "server_error"))
+
+
+class TestAgentsSDK(ResponsesTestCase):
+	def setUp(self):
+		super().setUp()
+		set_tracing_disabled(True)
+		self.answers: list = []
+
+	def run_agent(self, model: str, prompt: str, tools=(), stream: bool = False):
+		async def run():
+			client = openai.AsyncOpenAI(base_url=f"{self.server.url}/v1", api_key=self.key, max_retries=0)
+			agent = Agent(
+				name="Outer",
+				instructions="Be brief.",
+				model=OpenAIResponsesModel(model, openai_client=client),
+				tools=list(tools),
+			)
+			if not stream:
+				return await Runner.run(agent, prompt)
+			result = Runner.run_streamed(agent, prompt)
+			async for _ in result.stream_events():
+				pass
+			return result
+
+		return asyncio.run(run())
+
+	def test_a_conversation_with_a_tool(self):
+		self.model.script(tool_call("todos", {"limit": 1}), text("None."))
+		self.assertEqual(self.run_agent("Reader", "How many?").final_output, "None.")
+
+	def test_a_stream(self):
+		self.model.script(tool_call("todos", {"limit": 1}), text("None."))
+		self.assertEqual(self.run_agent("Reader", "How many?", stream=True).final_output, "None.")
+
+	def test_an_approval_is_given_by_the_callback(self):
+		def approve(request):
+			self.answers.append(request.data.name)
+			return {"approve": True}
+
+		self.model.script(tool_call("write_todo", {"description": "By callback"}), text("Written."))
+		tool = HostedMCPTool(tool_config=APPROVALS, on_approval_request=approve)
+		self.assertEqual(self.run_agent("Writer", "Remind me", [tool]).final_output, "Written.")
+		self.assertEqual(self.answers, ["write_todo"])
+		self.assertIn("By callback", self.todos())

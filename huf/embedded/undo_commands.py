@@ -1,0 +1,92 @@
+"""The commands `huf undo`, `huf stop` and `huf release`."""
+
+import click
+
+from huf.embedded.cli import cli, connected
+
+
+@cli.command()
+@click.argument("runs", nargs=-1)
+@click.option("--agent", help="Undo what this agent did.")
+@click.option("--since", help='With --agent: since this time, such as "2026-11-22 09:00".')
+@click.option("--restore", is_flag=True, help="Also restore what others changed since.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--user", default="Administrator", show_default=True, help="User who undoes.")
+@click.pass_obj
+def undo(home, runs, agent, since, restore, yes, user):
+	"""Take back what runs changed; shows it first."""
+	with connected(home, user):
+		from huf.ai.undo.scope import parse_scope
+		from huf.ai.undo.undo import apply_undo, preview_undo
+
+		scope = parse_scope(list(runs), agent, since)
+		decisions = {"*": "restore"} if restore else {}
+		preview = preview_undo(scope, decisions)
+		click.echo("\n".join(describe_lines(preview)))
+		decisions |= {problem["key"]: "keep" for problem in preview["problems"]}
+		if preview["problems"]:
+			preview = preview_undo(scope, decisions)
+		if not preview["difference"]["changes"]:
+			click.echo("Nothing to undo.")
+			return
+		if yes or click.confirm("Undo this?"):
+			done = apply_undo(scope, preview["digest"], decisions)
+			click.echo(f"Undone by {done['run']}; `huf undo {done['run']}` takes it back.")
+
+
+def describe_lines(preview: dict) -> list[str]:
+	"""A preview in lines."""
+	lines = []
+	for change in preview["difference"]["changes"]:
+		lines.append(f"{change['action']} {change['doctype']} {change['name'] or '(not readable)'}")
+		lines += [
+			f"  {field['label']}: {field['before']} -> {field['after']}"
+			for field in change["fields"]
+			if change["action"] == "update"
+		]
+	for each in preview["conflicts"]:
+		verb = "restored" if each["decision"] == "restore" else "kept"
+		lines.append(
+			f"{verb}: {each['doctype']} {each['name']} {each['label']} is {each['current']!r}, "
+			f"changed by {each['changed_by']} since; it was {each['restored']!r}"
+		)
+	lines += [f"kept: {each['doctype']} {each['name']}: {each['error']}" for each in preview["problems"]]
+	lines += [f"not reversible: {each['tool']} {each['arguments']}" for each in preview["external"]]
+	return lines
+
+
+@cli.command()
+@click.argument("target", required=False)
+@click.option("--agent", "scope", flag_value="Agent", help="TARGET is an agent.")
+@click.option("--tool", "scope", flag_value="Tool", help="TARGET is a tool.")
+@click.option("--provider", "scope", flag_value="Provider", help="TARGET is a provider.")
+@click.option("--user", "scope", flag_value="User", help="TARGET is a user.")
+@click.option("--trigger", "scope", flag_value="Trigger", help="TARGET is a trigger.")
+@click.option("--reason", default="", help="What others read.")
+@click.pass_obj
+def stop(home, target, scope, reason):
+	"""Stop all agents, or what TARGET names; see `huf release`."""
+	with connected(home):
+		from huf.ai.runs import stopping
+
+		if bool(target) != bool(scope):
+			raise click.UsageError("Name a target with --agent, --tool, --provider, --user or --trigger.")
+		done = stopping.stop(scope or "All", target, reason)
+		click.echo(f"Stopped ({done['stop']['name']}).")
+		for call in done["running"]:
+			what = call["tool"] or "model call"
+			click.echo(f"  still under way: {what} of {call['agent']}, run {call['run']}")
+
+
+@cli.command()
+@click.argument("stop", required=False)
+@click.pass_obj
+def release(home, stop):
+	"""Release a stop, or all of them, and resume the queue."""
+	with connected(home):
+		from huf.ai.runs import stopping
+		from huf.ai.storage.stops import read_stops
+
+		for name in [stop] if stop else [each["name"] for each in read_stops()]:
+			runs = stopping.release(name)
+			click.echo(f"Released {name}; {len(runs)} runs resume.")

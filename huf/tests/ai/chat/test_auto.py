@@ -1,0 +1,133 @@
+"""Messages answered by their route: as a chat without tools, by the agent, or first by one and then the other."""
+
+import json
+
+import frappe
+
+from huf.ai.chat import messages
+from huf.ai.core.errors import UsageError
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.http import post
+from huf.tests.model_server import ModelServer, text, tool_call
+
+SIMPLE, TASK = "What is a capital city?", "Use the agent and count the open to-dos"
+LACKS = "I need to search for current information to answer that."
+
+
+class TestAuto(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer())
+		self.tool = make_tool("Get List", reference_doctype="ToDo")
+		self.agent = make_agent(make_model(self.server), (self.tool,))
+
+	def send(self, prompt: str, route: str | None = "auto") -> dict:
+		return messages.send_agent_chat_message(self.agent, prompt, route=route)
+
+	def decision(self, run: str):
+		return frappe.get_last_doc("Agent Route Decision", {"run": run})
+
+	def read(self, conversation: str) -> tuple[list, dict]:
+		"""(what is said, the runs' decisions), as the page reads them."""
+		read = messages.get_agent_chat_messages(conversation)
+		said = [row.content for row in read["messages"] if row.kind == "Message"]
+		return said, {name: run.get("route") for name, run in read["runs"].items()}
+
+	def test_a_simple_question_is_answered_without_tools(self):
+		self.server.script(text("A seat of government."))
+		result = self.send(SIMPLE)
+		self.assertNotIn("tools", self.server.requests[0])
+		decision = self.decision(result["run"])
+		known = (decision.route, decision.escalated, decision.conversation)
+		self.assertEqual(known, ("chat", 0, result["conversation"]))
+		said, shown = self.read(result["conversation"])
+		self.assertEqual(said, [SIMPLE, "A seat of government."])
+		route = shown[result["run"]]
+		self.assertEqual((route["route"], route["escalated"]), ("chat", False))
+		self.assertGreater(route["confidence"], 0)
+		self.assertTrue(route["reasons"])
+
+	def test_a_question_that_needs_tools_goes_to_the_agent(self):
+		self.server.script(tool_call(self.tool, {}), text("None."))
+		result = self.send(TASK)
+		self.assertEqual(result["response"], "None.")
+		self.assertIn("tools", self.server.requests[0])
+		self.assertEqual(self.decision(result["run"]).route, "agent")
+		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "route"), "agent")
+
+	def test_an_answer_without_current_data_is_replaced_by_the_agent_s(self):
+		self.server.script(text(LACKS), tool_call(self.tool, {}), text(LACKS))
+		result = self.send(SIMPLE)
+		self.assertEqual((result["response"], len(self.server.requests)), (LACKS, 3), "it is escalated once")
+		self.assertNotIn(LACKS, json.dumps(self.server.requests[1]["messages"]))
+		self.assertEqual(self.decision(result["run"]).escalated, 1)
+		said, shown = self.read(result["conversation"])
+		self.assertEqual((said, list(shown)), ([SIMPLE, LACKS], [result["run"]]))
+		total = frappe.db.get_value("Agent Conversation", result["conversation"], "total_messages")
+		rows = frappe.get_all(
+			"Agent Message", {"conversation": result["conversation"]}, order_by="sequence asc"
+		)
+		self.assertEqual(total, len(rows))
+
+	def test_a_stream_shows_the_agent_s_answer_alone(self):
+		self.server.script(text(LACKS), text("Bern."))
+		events = [event for event in messages.stream_chat(self.agent, SIMPLE, route="auto") if event]
+		self.assertEqual(len({event.run for event in events}), 1)
+		last = events[-1].data
+		self.assertEqual((last["response"], last["route"]["escalated"]), ("Bern.", True))
+
+	def test_a_chosen_chat_is_not_escalated_and_a_chosen_agent_not_decided(self):
+		self.server.script(text(LACKS), text("Yes."), text("No."))
+		before = frappe.db.count("Agent Route Decision")
+		self.assertEqual(self.send(SIMPLE, "chat")["response"], LACKS)
+		self.assertEqual(self.send(SIMPLE, "agent")["response"], "Yes.")
+		self.assertEqual(self.send(SIMPLE, None)["response"], "No.")
+		offered = ["tools" in request for request in self.server.requests]
+		self.assertEqual(offered, [False, True, True])
+		self.assertEqual(frappe.db.count("Agent Route Decision"), before)
+		with self.assertRaises(UsageError):
+			self.send(SIMPLE, "maybe")
+
+	def test_a_site_can_switch_the_escalation_off(self):
+		self.set_escalation(0)
+		self.addCleanup(self.set_escalation, 1)
+		self.server.script(text(LACKS))
+		self.assertEqual(self.send(SIMPLE)["response"], LACKS)
+
+	def set_escalation(self, value: int):
+		frappe.get_doc("Huf Settings").update({"enable_dynamic_escalation": value}).save()
+		frappe.db.commit()
+
+	def test_auto_without_a_model_is_routed_and_answered_offline(self):
+		agent = make_agent(None, (self.tool,))
+		for prompt in (SIMPLE, TASK):
+			result = messages.send_agent_chat_message(agent, prompt, route="auto")
+			self.assertEqual(result["status"], "Success", result)
+			self.assertTrue(result["response"])
+
+	def test_every_entry_point_takes_the_route(self):
+		user = make_user("Huf User")
+		doc = frappe.get_doc("User", user)
+		doc.api_key, doc.api_secret = frappe.generate_hash(length=15), "secret-of-this-test"
+		doc.save()
+		headers = {"Authorization": f"token {doc.api_key}:secret-of-this-test"}
+		say = [{"id": "1", "role": "user", "content": SIMPLE}]
+		agui = {"threadId": "t", "runId": "r", "state": {}, "messages": say, "tools": [], "context": []}
+		named = {"agent": self.agent, "route": "auto"}
+		calls = (
+			("/agent/chat", {**named, "message": SIMPLE}),
+			("/agent/stream", {**named, "message": SIMPLE}),
+			("/api/method/huf.api.chat.stream", {**named, "prompt": SIMPLE}),
+			("/copilotkit/action", {**named, "action": "chat", "message": SIMPLE}),
+			("/copilotkit/stream", {**agui, "forwardedProps": named}),
+			("/v1/chat/completions", {"model": self.agent, "messages": say, "metadata": {"route": "auto"}}),
+		)
+		for path, body in calls:
+			with self.subTest(path):
+				self.server.script(text("A seat of government."))
+				answer = post(path, json=body, headers=headers)
+				self.assertEqual(answer.status_code, 200, answer.get_data())
+				self.assertIn(b"seat of", answer.get_data())
+				self.assertNotIn("tools", self.server.requests[-1])
+				self.assertEqual(frappe.get_last_doc("Agent Run", {"run_as": user}).route, "chat")

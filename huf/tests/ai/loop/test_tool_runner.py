@@ -1,0 +1,60 @@
+"""An identical write is made once in a run; what another write may have changed is made again."""
+
+import asyncio
+import unittest
+
+from huf.ai.core.types import CallRequest, Effect, Tool
+from huf.ai.loop.journal import NoJournal
+from huf.ai.loop.run_context import ignore
+from huf.ai.loop.tool_calls import prepare
+from huf.ai.loop.tool_runner import ToolRunner
+
+ANY = {"type": "object", "properties": {}}
+
+
+class TestIdenticalWrites(unittest.TestCase):
+	def setUp(self):
+		self.made: list[str] = []
+		self.approved: list[str] = []
+
+	def run_calls(self, *wanted: str) -> list:
+		"""Make calls, each written as tool:argument, one in a turn."""
+		names = {each.partition(":")[0] for each in wanted}
+		tools = {name: self.make_tool(name) for name in names}
+		runner = ToolRunner((), NoJournal(), ignore, self.approve)
+
+		async def run():
+			results = []
+			for number, each in enumerate(wanted):
+				name, _, value = each.partition(":")
+				request = CallRequest(f"c{number}", name, f'{{"value": "{value}"}}')
+				results += await runner.run(number, prepare((request,), tools))
+			return results
+
+		return asyncio.run(run())
+
+	def make_tool(self, name: str) -> Tool:
+		async def work(arguments):
+			self.made.append(f"{name}:{arguments['value']}")
+			return f"{name} number {len(self.made)}"
+
+		effect = Effect.READ if name == "read" else Effect.WRITE
+		return Tool(name, name, ANY, effect, work, creates=name == "create")
+
+	async def approve(self, step, call, later):
+		self.approved.append(call.request.id)
+		return call
+
+	def test_the_second_gets_the_result_of_the_first_and_asks_nobody(self):
+		first, second = self.run_calls("create:a", "create:a")
+		self.assertEqual((self.made, second.text, second.cached), (["create:a"], first.text, True))
+		self.assertEqual(self.approved, ["c0"])
+
+	def test_documents_created_between_do_not_matter(self):
+		self.run_calls("create:a", "create:b", "create:a", "read:x", "create:b")
+		self.assertEqual(self.made, ["create:a", "create:b", "read:x"])
+
+	def test_what_another_write_may_have_taken_back_is_made_again(self):
+		wanted = ["set:open", "set:closed", "set:open", "create:a", "delete:a", "create:a"]
+		self.run_calls(*wanted)
+		self.assertEqual(self.made, wanted)

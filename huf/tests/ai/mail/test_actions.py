@@ -1,0 +1,114 @@
+"""What people do with a mail: answer it, assign it, put it into a category, have it processed again."""
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.api import draft as drafts_api
+from huf.api import mail as api
+from huf.tests.ai.mail.test_drafts import ANNA, DraftingTestCase
+from huf.tests.factories import make_model, make_user
+from huf.tests.mail import MailTestCase, answer_to, outgoing, row
+from huf.tests.model_server import ModelServer, text
+
+CATEGORIES = "question: Questions\n- newsletter: Advertising"
+
+
+class TestReplies(DraftingTestCase):
+	def as_user(self, user: str):
+		frappe.set_user(user)
+		self.addCleanup(frappe.set_user, "Administrator")
+
+	def test_a_drafted_reply_waits_under_approvals_and_its_mail_says_so(self):
+		stranger = make_user("Huf User")
+		self.as_user(self.user)
+		before = drafts_api.count_drafts()
+		frappe.set_user("Administrator")
+		name = self.draft("Hello")["draft"]
+		self.as_user(self.user)
+		self.assertEqual(drafts_api.count_drafts(), before + 1)
+		self.assertIn(name, [each.name for each in api.get_waiting_replies()])
+		(listed,) = [each for each in api.get_mails(mailbox=self.mailbox) if each.name == self.mail]
+		self.assertEqual(listed.reply_waiting, name)
+		self.as_user(stranger)
+		self.assertEqual((drafts_api.count_drafts(), api.get_waiting_replies()), (0, []))
+		self.as_user(self.user)
+		api.approve_draft(name)
+		self.assertEqual(drafts_api.count_drafts(), before)
+
+	def test_a_person_answers_a_mail_themselves(self):
+		stranger = make_user("Huf User")
+		self.as_user(self.user)
+		name = api.reply(self.mail)["name"]
+		self.assertEqual(api.reply(self.mail)["name"], name, "a thread has one draft")
+		self.assertEqual((row(name).recipients, row(name).subject), (ANNA, "Re: A question"))
+		frappe.set_user("Administrator")
+		self.assertEqual(self.draft("By the agent")["status"], "kept")
+		self.as_user(stranger)
+		self.assertRaises(frappe.PermissionError, api.reply, self.mail)
+
+	def test_who_a_thread_is_assigned_to_reads_and_answers_it(self):
+		stranger, name, colleague = make_user(), self.draft("Hello")["draft"], make_user("Huf User")
+		self.as_user(colleague)
+		self.assertRaises(frappe.PermissionError, api.get_mail, self.mail)
+		self.as_user(self.user)
+		self.assertRaises(UsageError, api.assign, self.mail, stranger)
+		api.assign(self.mail, colleague, "You know her")
+		self.as_user(colleague)
+		self.assertIn("You know her", api.get_mail(self.mail)["events"][-1]["summary"])
+		self.assertEqual([each.name for each in api.get_waiting_replies()], [name])
+		self.assertEqual(api.save_draft(name, "Hello, Anna")["status"], "Draft")
+		frappe.set_user("Administrator")
+		later = self.take(answer_to(self.mail, to=self.address))
+		self.assertEqual((row(later).status, row(later).assigned_to), ("With Person", colleague))
+		api.give_back(self.mail)
+		self.as_user(colleague)
+		self.assertRaises(frappe.PermissionError, api.get_mail, self.mail)
+
+
+class TestProcessingAgain(MailTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = ModelServer().__enter__()
+		self.addCleanup(self.server.__exit__, None, None, None)
+		before = frappe.db.get_singles_dict("Huf Settings")
+		self.set_up(before.get("mail_categories"), before.get("default_model"), self.addCleanup)
+		self.set_up(CATEGORIES, make_model(self.server))
+
+	def set_up(self, categories: str | None, model: str | None, call=lambda function, *args: function(*args)):
+		call(frappe.db.commit)
+		call(frappe.db.set_single_value, "Huf Settings", "default_model", model)
+		call(frappe.db.set_single_value, "Huf Settings", "mail_categories", categories)
+		call(frappe.db.commit)
+
+	def test_what_could_not_be_classified_has_failed_and_is_classified_again(self):
+		self.server.script(text("I cannot say"), text("question"), text("Yes, we do."))
+		mail = self.take()
+		done = self.work(mail)
+		self.assertEqual((done.status, done.category), ("Failed", "unclassified"))
+		self.assertIn("named none of the categories", done.reason)
+		self.assertEqual(api.run_again(mail)["status"], "Queued")
+		self.assertRaises(UsageError, api.run_again, mail)
+		frappe.db.commit()
+		done = self.work(mail)
+		self.assertEqual((done.status, done.category, done.reason), ("Done", "question", None))
+		self.assertEqual([each.text for each in outgoing(mail)], ["Yes, we do."])
+
+	def test_a_person_names_the_category_and_a_reply_is_drafted(self):
+		self.server.script(text("I cannot say"), text("Yes, we do."))
+		mail = self.take()
+		self.work(mail)
+		self.assertRaises(UsageError, api.reclassify, mail, "gone")
+		api.reclassify(mail, "question")
+		frappe.db.commit()
+		done = self.work(mail)
+		self.assertEqual((done.status, done.category), ("Done", "question"))
+		self.assertEqual([each.text for each in outgoing(mail)], ["Yes, we do."])
+		self.assertEqual(api.reclassify(mail, "newsletter")["category"], "newsletter")
+		self.assertEqual(row(mail).status, "Done")
+
+	def test_a_thread_with_a_person_is_not_processed_again(self):
+		self.server.script(text("newsletter"))
+		mail = self.take()
+		self.work(mail)
+		api.hand_over(mail)
+		self.assertRaises(UsageError, api.run_again, mail)

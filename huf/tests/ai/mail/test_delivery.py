@@ -1,0 +1,124 @@
+"""What is said of outgoing mail is what happened to it: queued, sent, or failed for a reason."""
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.mail.delivery import follow_queue
+from huf.ai.mail.jobs import process_mail, recover_mails
+from huf.ai.mail.outbox import send_mail
+from huf.ai.storage.outgoing_mail import find_sending_problem
+from huf.api import mail as api
+from huf.tests.ai.mail.test_drafts import ANNA, DraftingTestCase
+from huf.tests.mail import make_mailbox, outgoing, queued, row, send_all
+
+
+class TestDelivery(DraftingTestCase):
+	def setUp(self):
+		super().setUp()
+		self.reply()
+		self.name = outgoing(self.mail)[0].name
+
+	def queue(self, **values) -> None:
+		"""What Frappe writes into its queue, past documents and their events."""
+		frappe.db.set_value("Email Queue", row(self.name).email_queue, values)
+		frappe.db.commit()
+
+	def states(self) -> tuple:
+		"""(stored status, as listed, as on the mail's page)"""
+		listed = [each for each in api.get_mails(mailbox=self.mailbox) if each.name == self.name]
+		shown = [each for each in api.get_mail(self.mail)["drafts"] if each.name == self.name]
+		own = api.get_mail(self.name)["mail"]
+		return listed[0].status, shown[0].status, own["status"]
+
+	def test_a_mail_in_the_queue_is_not_called_sent(self):
+		self.assertEqual(send_all(self.mail), [True])
+		self.assertEqual((row(self.name).status, self.states()), ("Queued", ("Queued",) * 3))
+		self.assertNotIn("sent", self.kinds(self.name))
+
+	def test_it_is_sent_once_the_queue_says_so(self):
+		send_all(self.mail)
+		self.queue(status="Sent")
+		self.assertEqual(self.states(), ("Sent",) * 3, "before anything is stored")
+		self.assertEqual(follow_queue(), [self.name])
+		self.assertEqual(row(self.name).status, "Sent")
+		self.assertEqual(follow_queue(), [])
+		self.assertEqual(self.kinds(self.name), ["queued", "sent"])
+
+	def test_what_is_tried_again_says_why_it_waits(self):
+		send_all(self.mail)
+		self.queue(status="Not Sent", error="Traceback\nConnectionRefusedError: refused")
+		self.assertEqual(follow_queue(), [])
+		self.assertEqual(row(self.name).status, "Queued")
+		self.assertIn("ConnectionRefusedError: refused", row(self.name).reason)
+
+	def test_a_failure_has_its_reason_and_is_sent_again_to_those_who_were_not_reached(self):
+		send_all(self.mail)
+		self.queue(status="Error", error="Traceback\nSMTPDataError: mailbox full")
+		follow_queue()
+		self.assertEqual(row(self.name).status, "Failed")
+		self.assertIn(
+			"Check the outgoing mail server, then send it again.\nDetails: SMTPDataError: mailbox full",
+			row(self.name).reason,
+		)
+		api.approve_draft(self.name)
+		frappe.db.commit()
+		self.assertTrue(send_mail(self.name))
+		self.assertEqual((row(self.name).status, row(self.name).reason), ("Queued", None))
+		self.assertEqual(len(queued(self.name)), 2)
+
+	def test_an_entry_that_is_gone_is_not_called_sent(self):
+		send_all(self.mail)
+		frappe.db.delete("Email Queue", {"name": row(self.name).email_queue})
+		follow_queue()
+		self.assertEqual(row(self.name).status, "Failed")
+
+	def test_a_queued_mail_is_no_work_for_agents(self):
+		send_all(self.mail)
+		process_mail(self.name)
+		later = frappe.utils.add_to_date(frappe.utils.now_datetime(), minutes=10, as_datetime=True)
+		self.assertNotIn(self.name, recover_mails(later))
+		self.assertEqual((row(self.name).status, row(self.name).run), ("Queued", row(self.name).run))
+
+
+class TestNoServer(DraftingTestCase):
+	def setUp(self):
+		super().setUp()
+		frappe.db.set_value("Email Account", {"enable_outgoing": 1}, "enable_outgoing", 0)
+		frappe.db.commit()
+		self.addCleanup(self.enable)
+
+	def enable(self):
+		frappe.db.rollback()
+		frappe.db.set_value("Email Account", {"enable_outgoing": 0}, "enable_outgoing", 1)
+		frappe.db.commit()
+
+	def test_without_a_server_sending_is_refused_at_once(self):
+		answer = self.reply()
+		self.assertEqual((answer["status"], row(answer["draft"]).status), ("created", "Draft"))
+		self.assertIn("No outgoing mail server", answer["message"])
+		with self.assertRaisesRegex(UsageError, "No outgoing mail server is set up"):
+			api.approve_draft(answer["draft"])
+		self.assertEqual(row(answer["draft"]).status, "Draft")
+
+	def test_a_server_that_is_taken_away_holds_what_was_approved(self):
+		self.enable()
+		self.reply()
+		frappe.db.set_value("Email Account", {"enable_outgoing": 1}, "enable_outgoing", 0)
+		self.assertEqual(send_all(self.mail), [False])
+		(held,) = outgoing(self.mail)
+		self.assertEqual((held.status, bool(held.reason)), ("Held", True))
+		self.assertEqual(queued(held.name), [])
+
+	def test_the_test_of_a_mailbox_says_what_is_missing(self):
+		frappe.db.set_value("Agent Mailbox", self.mailbox, "last_error", "an old error")
+		tested = {each["part"]: each["error"] for each in api.test_mailbox(self.mailbox)}
+		self.assertIn("No server to receive from", tested["IMAP"])
+		self.assertIn("No outgoing mail server", tested["SMTP"])
+		self.assertEqual(frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"), "an old error")
+		self.enable()
+		self.assertIsNone(api.test_mailbox(self.mailbox)[1]["error"])
+
+	def test_an_account_of_the_mailbox_s_own_address_is_enough(self):
+		_name, address = make_mailbox(self.user, smtp_host="127.0.0.1", smtp_port=9, smtp_security="None")
+		self.assertIsNone(find_sending_problem(address))
+		self.assertIsNotNone(find_sending_problem(ANNA))

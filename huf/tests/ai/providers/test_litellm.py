@@ -1,0 +1,80 @@
+"""How a provider and a model of the records become a call: names, settings, keys, and providers that apps add."""
+
+import sys
+import types
+from unittest.mock import patch
+
+import frappe
+
+from huf.ai.core.errors import ModelError
+from huf.ai.core.types import Outcome
+from huf.ai.providers.litellm import _normalize_model_name, connect
+from huf.ai.runs.entry import run_agent_sync
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make, make_agent, make_model, unique
+from huf.tests.model_server import ModelServer, text
+
+NAMES = (
+	("gpt-4-turbo", "OpenAI", "openai/gpt-4-turbo"),
+	("openai/gpt-4-turbo", "OpenAI", "openai/gpt-4-turbo"),
+	("claude-3-opus", "anthropic", "anthropic/claude-3-opus"),
+	("gemini-2.5-pro", "Google", "gemini/gemini-2.5-pro"),
+	("gemini-2.5-pro", "gemini", "gemini/gemini-2.5-pro"),
+	("grok-4", "Grok", "xai/grok-4"),
+	("xai/grok-4", "Somebody", "xai/grok-4"),
+	("mistral/mistral-large", "Mistral", "mistral/mistral-large"),
+	("openai/gpt-4o", "OpenRouter", "openrouter/openai/gpt-4o"),
+	("qwen3.5:35b", "Ollama", "ollama_chat/qwen3.5:35b"),
+	("own-model", "Our Server", "openai/own-model"),
+)
+
+
+class TestLiteLLM(SiteTestCase):
+	def test_model_names_are_brought_into_litellm_s_form(self):
+		for model, provider, name in NAMES:
+			with self.subTest(model, provider=provider):
+				self.assertEqual(_normalize_model_name(model, provider), name)
+
+	def test_the_agent_s_settings_and_its_provider_s_key_are_sent(self):
+		with ModelServer() as server:
+			server.script(text("Yes."))
+			agent = make_agent(make_model(server), temperature=0.2, top_p=0.5, max_tokens=77)
+			self.assertEqual(run_agent_sync(agent, "Well?")["response"], "Yes.")
+		(sent,) = server.requests
+		self.assertEqual((sent["temperature"], sent["top_p"], sent["max_tokens"]), (0.2, 0.5, 77))
+		self.assertTrue(server.headers[0]["authorization"].startswith("Bearer sk-secret"))
+
+	def test_a_setting_that_a_model_does_not_take_is_dropped(self):
+		import litellm
+
+		connect_to = make("AI Provider", provide_name=unique("OpenAI"), api_key="sk-test").name
+		call = connect(connect_to, "gpt-5-mini", {"temperature": 0.2, "top_p": None}, True)
+		self.assertTrue(litellm.drop_params)
+		self.assertEqual(call.fixed["temperature"], 0.2)
+		taken = litellm.get_optional_params(model="gpt-5-mini", custom_llm_provider="openai", temperature=0.2)
+		self.assertNotIn("temperature", taken)
+
+	def test_a_provider_without_a_key_or_an_address_says_where_to_enter_one(self):
+		provider = make("AI Provider", provide_name=unique("OpenAI")).name
+		with self.assertRaisesRegex(ModelError, "has no API key"):
+			connect(provider, "gpt-4-turbo", {}, True)
+
+	def test_an_app_adds_a_provider_by_a_hook(self):
+		name, module = unique("Own"), types.ModuleType("huf_test_provider")
+
+		async def run(agent, enhanced_prompt, provider, model, context):
+			return Outcome(text=f"{provider} says {model}")
+
+		module.run = run
+		make("AI Provider", provide_name=name, api_key="sk-test")
+		model = make("AI Model", model_name=unique("own"), provider=name).name
+		agent = make_agent(model)
+		hooks = frappe.get_hooks
+
+		def with_provider(hook=None, *args, **kwargs):
+			own = {name: [module.__name__]}
+			return own if hook == "huf_providers" else hooks(hook, *args, **kwargs)
+
+		with patch.dict(sys.modules, {module.__name__: module}), patch("frappe.get_hooks", with_provider):
+			result = run_agent_sync(agent, "Hello")
+		self.assertEqual((result["status"], result["response"]), ("Success", f"{name} says {model}"), result)

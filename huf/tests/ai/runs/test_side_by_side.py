@@ -1,0 +1,184 @@
+"""Calls of one turn that run side by side, and agents that call agents which wait for a person."""
+
+import time
+from unittest.mock import patch
+
+import frappe
+
+from huf.ai.chat.approvals import approve_call, cancel_run, reject_call
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.call_key import CALL_KEY
+from huf.ai.core.types import AgentRequest
+from huf.ai.providers.litellm import warm_up
+from huf.ai.runs import queue
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
+from huf.ai.runs.queue import work_on
+from huf.ai.runs.replay import replay
+from huf.ai.tools.registry import tool
+from huf.tests.base import enter
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.model_server import ModelServer, call, slow, text, tool_call, tool_calls
+
+HERE = __name__
+SLEEP_S = 0.5
+
+
+@tool(effect="read")
+def read_slowly(no: int):
+	time.sleep(SLEEP_S)
+	return {"no": no, "user": frappe.session.user, "todos": frappe.db.count("ToDo")}
+
+
+class SideBySideTestCase(DraftTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		# A run with a second to live must not spend it on the first import of a process.
+		run_coroutine(warm_up())
+
+	def make_child(self, *tools) -> tuple[ModelServer, str]:
+		"""An agent with a model of its own, and a tool that calls it."""
+		server = enter(self, ModelServer())
+		child = make_agent(make_model(server), tools)
+		return server, make_tool("Run Agent", agent=child)
+
+
+class TestSideBySide(SideBySideTestCase):
+	def test_two_agents_of_two_seconds_each_take_less_than_four(self):
+		children = [self.make_child() for _ in range(2)]
+		for server, _ in children:
+			server.script(slow(2, text("Done.")))
+		agent = self.make_agent(*(tool for _, tool in children))
+		self.server.script(
+			tool_calls([call(tool, {"prompt": "Work"}) for _, tool in children]), text("Both.")
+		)
+		began = time.monotonic()
+		result = run_agent_sync(agent, "Have it done")
+		self.assertEqual((result["response"], result["status"]), ("Both.", "Success"))
+		self.assertLess(time.monotonic() - began, 3.9)
+		runs = frappe.get_all("Agent Run", {"parent_run": result["run"]}, pluck="status", order_by="name asc")
+		self.assertEqual(runs, ["Success", "Success"])
+		self.assertTrue(replay(result["run"]).identical)
+		self.assertIsNone(CALL_KEY.get())
+
+	def test_one_agent_called_twice_in_a_turn_works_on_both(self):
+		server, tool = self.make_child()
+		server.forever(lambda body: text(f"About {body['messages'][-1]['content']}."))
+		agent = self.make_agent(tool)
+		self.server.script(tool_calls([call(tool, {"prompt": what}) for what in ("A", "B")]), text("Both."))
+		self.assertEqual(run_agent_sync(agent, "Ask twice")["response"], "Both.")
+		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(["About A." in told[0], "About B." in told[1]], [True, True])
+
+	def test_reads_run_side_by_side_each_with_a_connection_of_its_own(self):
+		tool = make_tool("Custom Function", function_path=f"{HERE}.read_slowly", effect="read")
+		self.server.script(tool_calls([call(tool, {"no": no}) for no in range(4)]), text("Four."))
+		request = AgentRequest(self.make_agent(tool), "Read", self.user)
+		began = time.monotonic()
+		result = run_agent(request)
+		self.assertLess(time.monotonic() - began, 4 * SLEEP_S)
+		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual([f'"no": {no}' in each for no, each in enumerate(told)], [True] * 4)
+		self.assertTrue(all(self.user in each for each in told))
+		self.assertEqual(self.calls(result.run), [(tool, "Success")] * 4)
+
+	def test_a_run_that_is_stopped_ends_all_the_runs_it_has_called(self):
+		children = [self.make_child() for _ in range(2)]
+		for server, _ in children:
+			server.script(slow(20, text("Too late.")))
+		agent = self.make_agent(*(tool for _, tool in children), run_timeout=1)
+		self.server.script(tool_calls([call(tool, {"prompt": "Work"}) for _, tool in children]))
+		result = run_agent_sync(agent, "Have it done")
+		self.assertEqual(result["stop_reason"], "timeout")
+		frappe.db.rollback()
+		fields = ["status", "cancel_requested"]
+		runs = frappe.get_all("Agent Run", {"parent_run": result["run"]}, fields, order_by="name asc")
+		self.assertEqual(len(runs), 2)
+		# One that did not end in time is ended by the worker that takes it up.
+		self.assertTrue(all(run.status == "Cancelled" or run.cancel_requested for run in runs), runs)
+
+
+class TestChildThatWaits(SideBySideTestCase):
+	def setUp(self):
+		super().setUp()
+		self.child_server, self.ask = self.make_child(self.update)
+		self.parent = self.make_agent(self.ask)
+
+	def start_parent(self, *answers) -> dict:
+		"""A run whose called agent waits for approval of a change."""
+		self.child_server.script(self.change("new"))
+		result = self.start(tool_call(self.ask, {"prompt": "Change it"}), *answers, agent=self.parent)
+		self.assertEqual(result["status"], "Waiting", result)
+		return result
+
+	def answer(self, result: dict, answer=approve_call):
+		"""Answer the first draft, with workers that take the runs up at once."""
+		card = result["draft"]
+		with patch.object(queue, "enqueue_work", work_on), acting_as(self.user):
+			answer(card["draft"], card["digest"])
+
+	def outcome(self, result: dict):
+		frappe.db.rollback()
+		return frappe.db.get_value("Agent Run", result["run"], ["status", "response"])
+
+	def test_the_caller_waits_and_goes_on_with_its_answer(self):
+		result = self.start_parent(text("It is changed."))
+		self.assertEqual(result["draft"]["tool"], self.update)
+		self.assertEqual(self.calls(result["run"]), [])
+		self.child_server.script(text("I changed it."))
+		self.answer(result)
+		self.assertEqual(self.outcome(result), ("Success", "It is changed."))
+		self.assertIn("I changed it.", self.seen())
+		self.assertEqual((self.note(), self.calls(result["run"])), ("new", [(self.ask, "Success")]))
+		self.assertEqual(frappe.db.count("Agent Run", {"parent_run": result["run"]}), 1)
+		self.assertTrue(replay(result["run"]).identical)
+
+	def test_a_no_comes_back_to_the_caller_as_well(self):
+		result = self.start_parent(text("It stays."))
+		self.child_server.script(text("They said no."))
+		self.answer(result, reject_call)
+		self.assertEqual(self.outcome(result), ("Success", "It stays."))
+		self.assertIn("They said no.", self.seen())
+
+	def test_a_caller_that_nobody_woke_is_found_by_the_next_look(self):
+		result = self.start_parent(text("It is changed."))
+		self.child_server.script(text("I changed it."))
+		with acting_as(self.user):
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
+		self.assertNotIn(result["run"], queue.recover())
+		child = frappe.db.get_value("Agent Run", {"parent_run": result["run"]}, "name")
+		with patch.object(queue, "follow_up"):
+			self.go_on(child)
+		self.assertEqual(self.outcome(result)[0], "Waiting")
+		self.assertIn(result["run"], queue.recover())
+		self.assertEqual(self.go_on(result["run"]).response, "It is changed.")
+
+	def test_an_agent_beside_the_one_that_waits_finishes_and_is_not_asked_again(self):
+		other_server, other = self.make_child()
+		other_server.script(text("Nothing to approve."))
+		agent = self.make_agent(self.ask, other)
+		self.child_server.script(self.change("new"))
+		both = [call(name, {"prompt": "Work"}) for name in (self.ask, other)]
+		result = self.start(tool_calls(both), text("Merged."), agent=agent)
+		self.assertEqual(self.calls(result["run"]), [(other, "Success")])
+		self.child_server.script(text("I changed it."))
+		self.answer(result)
+		self.assertEqual(self.outcome(result), ("Success", "Merged."))
+		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(["I changed it." in told[0], "Nothing to approve." in told[1]], [True, True])
+
+	def test_a_stream_of_the_caller_ends_with_what_is_waited_for(self):
+		self.child_server.script(self.change("new"))
+		self.server.script(tool_call(self.ask, {"prompt": "Change it"}))
+		*_, last = stream_agent(AgentRequest(self.parent, "Go", self.user, channel="s"))
+		self.assertEqual((last.kind.value, len(last.data["drafts"])), ("run_waiting", 1))
+
+	def test_cancelling_the_caller_ends_the_called_run(self):
+		result = self.start_parent()
+		with patch.object(queue, "enqueue_work", work_on):
+			cancel_run(result["run"])
+		child = frappe.db.get_value("Agent Run", {"parent_run": result["run"]}, "status")
+		self.assertEqual((self.outcome(result)[0], child), ("Cancelled", "Cancelled"))
+		self.assertEqual(self.draft(result).status, "Expired")

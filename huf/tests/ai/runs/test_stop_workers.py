@@ -1,0 +1,115 @@
+"""Many runs on three workers, one of them killed: after a stop nothing is written and no model call begins.
+
+HUF_STOP_RUNS: the number of runs, 30 by default.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import frappe
+from frappe.utils import add_to_date, now_datetime
+
+from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.runs.queue import work_on
+from huf.ai.runs.start import start_run
+from huf.ai.runs.stopping import release, stop
+from huf.ai.storage.stops import read_stops, remove_stop
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.model_server import ModelServer, text, tool_call
+
+RUNS = int(os.environ.get("HUF_STOP_RUNS", 30))
+STEPS = 3
+TIMEOUT_S = 60
+
+
+class TestStopWorkers(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer(strict=False))
+		tool = make_tool("Create Document", reference_doctype="ToDo")
+		self.word = unique("worker")
+
+		def answer(request):
+			time.sleep(0.01)
+			done = sum(message["role"] == "tool" for message in request["messages"])
+			# The prompt says which run it is, so that every run's writes can be counted.
+			label = next(message["content"] for message in request["messages"] if message["role"] == "user")
+			return tool_call(tool, {"description": f"{label}.{done}"}) if done < STEPS else text("Done.")
+
+		self.server.forever(answer)
+		self.agent = make_agent(make_model(self.server), (tool,), persist_conversation=0)
+		self.addCleanup(self.release_all)
+
+	def release_all(self):
+		for each in read_stops():
+			remove_stop(each["name"])
+		frappe.db.commit()
+
+	def test_after_its_commit_nothing_is_written_or_asked_and_the_release_ends_every_run_once(self):
+		runs = [self.enqueue(number) for number in range(RUNS)]
+		workers = [self.start_worker(runs[number::3]) for number in range(3)]
+		self.wait_until(lambda: self.count() >= RUNS // 3)
+		workers[0].kill()
+		workers[0].wait(TIMEOUT_S)
+		name = stop("All", None, "test")["stop"]["name"]
+		before = self.count(), self.count_model_calls(runs)
+		for worker in workers[1:]:
+			worker.wait(TIMEOUT_S)
+		self.assertEqual((self.count(), self.count_model_calls(runs)), before)
+		self.assertLess(before[0], RUNS * STEPS)
+		waiting = release(name)
+		self.assertTrue(waiting)
+		# The killed worker's run is taken over once its lease has run out.
+		later = add_to_date(now_datetime(), seconds=3600, as_datetime=True)
+		for run in runs:
+			work_on(run, later)
+		frappe.db.rollback()
+		ended = frappe.get_all("Agent Run", {"name": ["in", runs]}, pluck="status", order_by="creation asc")
+		self.assertEqual(ended, ["Success"] * RUNS)
+		written = frappe.get_all(
+			"ToDo", {"description": ["like", f"%{self.word}%"]}, pluck="description", order_by="name"
+		)
+		self.assertEqual(len(set(written)), RUNS * STEPS)
+		self.assertEqual(len(written), RUNS * STEPS)
+
+	def enqueue(self, number: int) -> str:
+		request = AgentRequest(
+			self.agent, f"{self.word} {number}", "Administrator", external_id=unique("worker")
+		)
+		return start_run(request, RunStatus.QUEUED).name
+
+	def start_worker(self, runs: list[str]) -> subprocess.Popen:
+		sites_path = os.path.abspath(frappe.local.sites_path)
+		root = Path(__file__).resolve().parents[4]
+		cwd = root if "huf.embedded" in sys.modules else sites_path
+		worker = subprocess.Popen(
+			[sys.executable, "-m", "huf.tests.ai.runs.stop_worker", frappe.local.site, sites_path],
+			stdin=subprocess.PIPE,
+			stdout=subprocess.PIPE,
+			text=True,
+			env={**os.environ, "PYTHONPATH": str(root)},
+			cwd=cwd,
+		)
+		self.addCleanup(worker.stdout.close)
+		self.addCleanup(worker.wait, TIMEOUT_S)
+		self.addCleanup(worker.kill)
+		worker.stdin.write("\n".join(runs) + "\n")
+		worker.stdin.close()
+		return worker
+
+	def wait_until(self, is_so) -> None:
+		until = time.monotonic() + TIMEOUT_S
+		while not is_so():
+			self.assertLess(time.monotonic(), until, "the workers did nothing")
+			time.sleep(0.01)
+
+	def count(self) -> int:
+		frappe.db.rollback()
+		return frappe.db.count("ToDo", {"description": ["like", f"%{self.word}%"]})
+
+	def count_model_calls(self, runs: list[str]) -> int:
+		return frappe.db.count("Agent LLM Call", {"run": ["in", runs]})

@@ -1,0 +1,143 @@
+"""The stop switch: what it keeps from happening, who may use it, and what a release resumes."""
+
+from contextvars import copy_context
+
+import frappe
+
+from huf.ai.chat.approvals import approve_call
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.runs.entry import run_agent
+from huf.ai.runs.queue import work_on
+from huf.ai.runs.start import start_run
+from huf.ai.runs.stopping import release, stop
+from huf.ai.storage.stops import read_stops, remove_stop
+from huf.ai.tools.registry import tool
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.contract.connections import elsewhere
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
+from huf.tests.model_server import ModelServer, text, tool_call
+
+
+class TestStops(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer(strict=False))
+		self.tool = make_tool("Create Document", reference_doctype="ToDo")
+		self.model = make_model(self.server)
+		self.agent = make_agent(self.model, (self.tool,), persist_conversation=0)
+		self.word = unique("stopped")
+		self.addCleanup(self.release_all)
+
+	def release_all(self):
+		for each in read_stops():
+			remove_stop(each["name"])
+		frappe.db.commit()
+
+	def request(self, **values) -> AgentRequest:
+		return AgentRequest(self.agent, "Go", "Administrator", external_id=unique("stop"), **values)
+
+	def stop_during(self, calls: int, scope: str, target: str | None) -> None:
+		"""The model stops something while it answers its call of that number."""
+		seen, context = [], copy_context()
+
+		def answer(request):
+			seen.append(1)
+			if len(seen) == calls:
+				context.run(stop_elsewhere, scope, target)
+			done = sum(message["role"] == "tool" for message in request["messages"])
+			return text("Done.") if done else tool_call(self.tool, {"description": self.word})
+
+		self.seen = seen
+		self.server.forever(answer)
+
+	def written(self) -> int:
+		frappe.db.rollback()
+		return frappe.db.count("ToDo", {"description": ["like", f"%{self.word}%"]})
+
+	def test_no_write_is_committed_after_a_stop_and_the_release_ends_the_run_once(self):
+		for scope, target in (
+			("All", None),
+			("Agent", self.agent),
+			("Tool", self.tool),
+			("Provider", frappe.db.get_value("AI Model", self.model, "provider")),
+			("User", "Administrator"),
+		):
+			with self.subTest(scope):
+				self.word = unique("stopped")
+				self.stop_during(1, scope, target)
+				result = run_agent(self.request())
+				self.assertEqual((result.status, self.written()), (RunStatus.QUEUED, 0))
+				held = frappe.db.get_value("Agent Run", result.run, ["status", "held_by", "worker"])
+				self.assertEqual(held, ("Queued", read_stops()[0]["name"], None))
+				self.assertIsNone(work_on(result.run))
+				self.assertEqual((self.written(), len(self.seen)), (0, 1))
+				self.assertIn(result.run, release(read_stops()[0]["name"]))
+				work_on(result.run)
+				status = frappe.db.get_value("Agent Run", result.run, ["status", "held_by"])
+				self.assertEqual((status, self.written(), len(self.seen)), (("Success", None), 1, 2))
+
+	def test_no_model_call_begins_after_a_stop(self):
+		note = make_tool(
+			"Custom Function", function_path="huf.tests.ai.runs.test_stops.stop_all", effect="read"
+		)
+		agent = make_agent(self.model, (note,), persist_conversation=0)
+		self.server.forever(lambda request: tool_call(note, {}))
+		result = run_agent(AgentRequest(agent, "Go", "Administrator", external_id=unique("x")))
+		self.assertEqual(result.status, RunStatus.QUEUED)
+		self.assertEqual(frappe.db.count("Agent LLM Call", {"run": result.run}), 1)
+
+	def test_a_stop_of_something_else_stops_nothing(self):
+		self.stop_during(1, "Agent", make_agent())
+		result = run_agent(self.request())
+		self.assertEqual((result.status, self.written()), (RunStatus.SUCCESS, 1))
+
+	def test_queued_runs_wait_and_inline_ones_are_refused_with_who_and_why(self):
+		self.stop_during(0, "All", None)
+		name = stop("Agent", self.agent, "It deletes things")["stop"]["name"]
+		run = start_run(self.request(), RunStatus.QUEUED).name
+		self.assertIsNone(work_on(run))
+		self.assertEqual(frappe.db.get_value("Agent Run", run, ["status", "held_by"]), ("Queued", name))
+		with self.assertRaisesRegex(UsageError, "Administrator.*It deletes things"):
+			run_agent(self.request())
+		self.assertEqual(self.seen, [])
+
+	def test_drafts_cannot_be_applied(self):
+		frappe.db.set_value("Agent Tool Function", self.tool, "requires_approval", 1)
+		frappe.db.commit()
+		frappe.clear_cache()
+		self.stop_during(0, "All", None)
+		draft = run_agent(self.request()).draft
+		name = stop("Tool", self.tool, "wait")["stop"]["name"]
+		with self.assertRaisesRegex(UsageError, "wait"):
+			approve_call(draft["draft"], draft["digest"])
+		release(name)
+		approve_call(draft["draft"], draft["digest"])
+		work_on(draft["run"])
+		self.assertEqual(self.written(), 1)
+
+	def test_only_managers_stop_and_release(self):
+		name = stop("All", None, "x")["stop"]["name"]
+		frappe.set_user(make_user("Huf User"))
+		with self.assertRaises(frappe.PermissionError):
+			stop("All")
+		with self.assertRaises(frappe.PermissionError):
+			release(name)
+		self.assertEqual([each["name"] for each in read_stops()], [name])
+
+	def test_what_does_not_exist_is_not_stopped(self):
+		for scope, target in (("Agent", "nobody"), ("Weather", None), ("Agent", None)):
+			with self.assertRaises(UsageError):
+				stop(scope, target)
+		self.assertEqual(read_stops(), [])
+
+
+@tool()
+def stop_all() -> str:
+	stop_elsewhere("All", None)
+	return "ok"
+
+
+def stop_elsewhere(scope: str, target: str | None) -> None:
+	"""Stop as another request does, with a connection of its own."""
+	elsewhere(stop, scope, target, "test")

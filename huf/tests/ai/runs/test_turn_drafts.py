@@ -1,0 +1,77 @@
+"""Several calls of one turn that need a person: asked at once, and each done as it is answered."""
+
+import frappe
+
+from huf.ai.chat.approvals import approve_call, reject_call
+from huf.ai.runs.admission import acting_as
+from huf.tests.doctypes import ORDER, make_order
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_tool
+from huf.tests.model_server import call, text, tool_calls
+
+
+class TestTurns(DraftTestCase):
+	def approve_call(self, result: dict) -> None:
+		with acting_as(self.user):
+			approve_call(result["draft"]["draft"], result["draft"]["digest"])
+
+	def change_three(self, *answers) -> tuple[dict, list]:
+		"""A run whose model changes three orders in one turn, and the orders."""
+		orders = [self.order, make_order(note="old"), make_order(note="old")]
+		calls = [call(self.update, {"name": order.name, "values": {"note": "new"}}) for order in orders]
+		result = self.start(tool_calls(calls, content="I change three orders."), *answers)
+		return result, orders
+
+	def notes(self, orders) -> list[str]:
+		return [frappe.db.get_value(ORDER, order.name, "note") for order in orders]
+
+	def test_several_calls_of_a_turn_are_asked_at_once_and_each_is_done_as_answered(self):
+		result, orders = self.change_three(text("Two of three."))
+		first, second, third = result["drafts"]
+		self.assertEqual(result["draft"], first)
+		self.assertEqual(result["response"], "I change three orders.")
+		with acting_as(self.user):
+			approve_call(first["draft"], first["digest"])
+			reject_call(second["draft"], reason="Not this one")
+			# Before the last answer nothing is done.
+			self.assertIsNone(self.go_on(result["run"]))
+			self.assertEqual(self.notes(orders), ["old"] * 3)
+		with acting_as(self.user):
+			edited = {"name": orders[2].name, "values": {"note": "newer"}}
+			approve_call(third["draft"], third["digest"], edited)
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.response, len(self.server.requests)), ("Two of three.", 2))
+		self.assertEqual(self.notes(orders), ["new", "old", "newer"])
+		statuses = [status for _, status in self.calls(result["run"])]
+		self.assertEqual(statuses, ["Success", "Refused", "Success"])
+
+	def test_calls_of_a_turn_before_the_first_that_is_asked_are_made(self):
+		look = make_tool("Get List", reference_doctype=ORDER)
+		agent = self.make_agent(look, self.update)
+		calls = [
+			call(look, {"limit": 1}),
+			call(self.update, {"name": self.order.name, "values": {"note": "new"}}),
+		]
+		result = self.start(tool_calls([*calls, call(look, {"limit": 2})]), text("Done."), agent=agent)
+		self.assertEqual(self.calls(result["run"]), [(look, "Success")])
+		self.approve_call(result)
+		self.assertEqual(self.go_on(result["run"]).response, "Done.")
+		self.assertEqual(
+			self.calls(result["run"]), [(look, "Success"), (self.update, "Success"), (look, "Success")]
+		)
+
+	def test_two_changes_of_one_document_in_a_turn_are_both_done_as_approved(self):
+		calls = [
+			call(self.update, {"name": self.order.name, "values": values})
+			for values in ({"note": "new"}, {"note": "newer"})
+		]
+		result = self.start(tool_calls(calls), text("Done."))
+		self.assertEqual(len(result["drafts"]), 2)
+		with acting_as(self.user):
+			for card in result["drafts"]:
+				approve_call(card["draft"], card["digest"])
+		# The second change would no longer be the one that was shown, so it is shown again.
+		again = self.go_on(result["run"])
+		self.assertEqual((again.status.value, self.note()), ("Waiting", "new"))
+		self.approve_call(again.as_dict())
+		self.assertEqual((self.go_on(result["run"]).response, self.note()), ("Done.", "newer"))

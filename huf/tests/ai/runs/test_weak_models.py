@@ -1,0 +1,142 @@
+"""Ask Before Writes of an AI Model: each write that the model asks for waits for a person, whatever the tool says."""
+
+import json
+
+import frappe
+
+from huf.ai.chat.approvals import approve_call, reject_call
+from huf.ai.runs.entry import run_agent_sync
+from huf.tests.doctypes import ORDER
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.model_server import call, text, tool_call, tool_calls
+
+
+class TestAskBeforeWrites(DraftTestCase):
+	def setUp(self):
+		super().setUp()
+		self.model = make_model(self.server, ask_before_writes=1)
+		self.create = make_tool("Create Document", reference_doctype=ORDER)
+		self.change_tool = make_tool("Update Document", reference_doctype=ORDER)
+		self.look = make_tool("Get List", reference_doctype=ORDER)
+		self.note_text = unique("note")
+		self.weak = self.make_weak()
+
+	def make_weak(self, **values) -> str:
+		return make_agent(self.model, (self.create, self.change_tool, self.look), **values)
+
+	def arguments(self, note: str | None = None) -> dict:
+		return {"customer": "Anna", "note": note or self.note_text}
+
+	def write(self, note: str | None = None) -> dict:
+		return tool_call(self.create, self.arguments(note))
+
+	def plan(self, tool: str, arguments: dict | None = None) -> dict:
+		return text(json.dumps({"tool": tool, "arguments": arguments or {}}))
+
+	def made(self) -> int:
+		frappe.db.rollback()
+		return frappe.db.count(ORDER, {"note": self.note_text})
+
+	def drafts(self, run: str) -> int:
+		return frappe.db.count("Agent Draft", {"run": run})
+
+	def answer(self, result: dict, answer=approve_call) -> None:
+		frappe.set_user(self.user)
+		for card in result["drafts"]:
+			args = (card["draft"], card["digest"]) if answer is approve_call else (card["draft"],)
+			answer(*args)
+		frappe.set_user("Administrator")
+
+	def test_a_write_waits_and_a_read_does_not(self):
+		result = self.start(tool_call(self.look, {"limit": 1}), self.write(), text("Done."), agent=self.weak)
+		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
+		self.assertEqual(self.calls(result["run"]), [(self.look, "Success")])
+		self.answer(result)
+		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Done.", 1))
+
+	def test_also_in_planner_mode(self):
+		plan = self.plan(self.create, self.arguments())
+		agent = self.make_weak(tool_mode="Planner")
+		result = self.start(plan, plan, text("Done."), agent=agent)
+		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
+		self.answer(result)
+		# The second plan asks for the same again: nobody is asked, it is not made, and the run has stalled.
+		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Done.", 1))
+		self.assertEqual(self.drafts(result["run"]), 1)
+
+	def test_identical_calls_of_a_turn_are_asked_once_and_made_once(self):
+		same = [call(self.create, self.arguments()) for _ in range(3)]
+		other = call(self.create, self.arguments("another"))
+		result = self.start(tool_calls([*same, other]), text("Done."), agent=self.weak)
+		self.assertEqual((len(result["drafts"]), self.made()), (2, 0))
+		self.answer(result)
+		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Done.", 1))
+		self.assertEqual(self.calls(result["run"]), [(self.create, "Success")] * 4)
+		told = [each["content"] for each in self.server.requests[-1]["messages"] if each["role"] == "tool"]
+		self.assertEqual(told[0], told[1])
+		self.assertEqual(told[1], told[2])
+
+	def test_a_refusal_holds_for_identical_calls_of_the_turn(self):
+		same = [call(self.create, self.arguments()) for _ in range(2)]
+		result = self.start(tool_calls(same), text("Not done."), agent=self.weak)
+		self.answer(result, reject_call)
+		self.assertEqual((self.go_on(result["run"]).response, self.made()), ("Not done.", 0))
+		self.assertEqual((self.drafts(result["run"]), len(self.calls(result["run"]))), (1, 2))
+
+	def test_what_was_changed_on_approval_is_not_made_again_as_first_asked(self):
+		same = [call(self.create, self.arguments()) for _ in range(2)]
+		result = self.start(tool_calls(same), text("Done."), agent=self.weak)
+		[card] = result["drafts"]
+		frappe.set_user(self.user)
+		approve_call(card["draft"], card["digest"], self.arguments("edited"))
+		ended = self.go_on(result["run"])
+		self.assertEqual((ended.response, self.made(), self.drafts(result["run"])), ("Done.", 0, 1))
+
+	def test_a_repeated_write_after_another_change_is_asked_again(self):
+		change = {"name": self.order.name, "values": {"note": "new"}}
+		back = {"name": self.order.name, "values": {"note": "old"}}
+		turns = [tool_call(self.change_tool, each) for each in (change, back, change)]
+		result = self.start(*turns, text("Done."), agent=self.weak)
+		for note in ("old", "new", "old"):
+			self.assertEqual((result["status"], self.note()), ("Waiting", note))
+			self.answer(result)
+			result = self.go_on(result["run"]).as_dict()
+		self.assertEqual((result["status"], self.note()), ("Success", "new"))
+
+	def test_a_call_that_does_not_fit_the_tool_is_refused_and_not_asked(self):
+		result = self.start(tool_call(self.create, {"color": "red"}), text("Not done."), agent=self.weak)
+		self.assertEqual((result["status"], self.made()), ("Success", 0))
+		self.assertEqual(self.calls(result["run"]), [(self.create, "Refused")])
+
+	def test_it_holds_from_the_moment_it_is_set(self):
+		frappe.get_doc("AI Model", self.model).update({"ask_before_writes": 0}).save()
+		free = self.start(self.write(), text("Done."), agent=self.weak)
+		self.assertEqual((free["status"], self.made()), ("Success", 1))
+		frappe.get_doc("AI Model", self.model).update({"ask_before_writes": 1}).save()
+		frappe.db.commit()
+		self.assertEqual(self.start(self.write(), agent=self.weak)["status"], "Waiting")
+		self.assertEqual(self.made(), 1)
+
+	def test_it_is_the_model_of_the_run_that_counts(self):
+		other = make_agent(make_model(self.server), (self.create,))
+		self.server.script(self.write())
+		result = run_agent_sync(other, "Write", model=self.model)
+		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
+
+	def test_a_run_that_goes_over_to_such_a_model_asks_from_then_on(self):
+		strong = make_model(self.server)
+		settings = frappe.get_doc("Huf Settings")
+		settings.update({"tier1_model": strong, "tier2_model": self.model}).save()
+		frappe.db.commit()
+		self.addCleanup(self.forget_tiers)
+		agent = make_agent(None, (self.look, self.create), choose_by_task=1)
+		self.server.script(*[tool_call(self.look, {"limit": 1})] * 2, self.write())
+		result = run_agent_sync(agent, "What is there?")
+		self.assertEqual((result["status"], self.made()), ("Waiting", 0))
+
+	def forget_tiers(self) -> None:
+		frappe.db.rollback()
+		frappe.set_user("Administrator")
+		frappe.get_doc("Huf Settings").update({"tier1_model": None, "tier2_model": None}).save()
+		frappe.db.commit()

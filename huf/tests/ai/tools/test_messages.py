@@ -1,0 +1,129 @@
+"""Agents write to people on their own: new mail, notifications, and the result of a triggered run."""
+
+import frappe
+
+from huf.ai.mail.outbox import send_mail
+from huf.ai.storage import outgoing_mail
+from huf.ai.tools import messages
+from huf.api import home, notification
+from huf.api import mail as mail_api
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.mail import MAIL, make_outgoing_account, queued, row
+from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.triggers import TriggerTestCase, runs_of, todo, work_off
+
+BOSS = "boss@elsewhere.example"
+
+
+class MessagesTestCase(TriggerTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		make_outgoing_account()
+
+	def fire(self, *answers, tools=(), **trigger):
+		"""A trigger of an agent with these tools fires, and its run is done as the user; returns the trigger."""
+		server = ModelServer().__enter__()
+		self.addCleanup(server.__exit__, None, None, None)
+		server.script(*answers)
+		agent = make_agent(make_model(server), tools=tools)
+		values = {"reference_doctype": "ToDo", "doc_event": "after_insert", "run_as": self.user, **trigger}
+		trigger = self.trigger("Doc Event", agent=agent, **values)
+		frappe.db.commit()
+		todo()
+		work_off(trigger)
+		return trigger
+
+	def notices(self, user: str) -> list:
+		frappe.set_user(user)
+		self.addCleanup(frappe.set_user, "Administrator")
+		found = notification.get_notifications()
+		frappe.set_user("Administrator")
+		return found
+
+
+class TestSendMail(MessagesTestCase):
+	def test_a_triggered_agent_mails_a_summary_to_an_address_and_a_user(self):
+		tool = make_tool("Send Mail", mail_template="{{ body }}\n-- \nThe office")
+		mail = {"to": [BOSS, self.user], "subject": "Overdue", "body": "Three to-dos."}
+		trigger = self.fire(tool_call(tool, mail), text("Sent."), tools=(tool,))
+		(run,) = runs_of(trigger)
+		name = frappe.db.get_value(MAIL, {"run": run.name})
+		self.assertEqual((row(name).status, row(name).owner), ("Approved", self.user))
+		self.assertTrue(send_mail(name))
+		(sent,) = queued(name)
+		self.assertEqual((sent["To"], sent["Subject"]), (f"{BOSS}, {self.user}", "Overdue"))
+		self.assertEqual(sent.get_content().split(), "Three to-dos. -- The office".split())
+		self.assertEqual(sent["Auto-Submitted"], "auto-generated")
+		frappe.set_user(self.user)
+		self.assertIn(name, [each.name for each in mail_api.get_mails()])
+		frappe.set_user("Administrator")
+
+	def test_a_tool_that_needs_approval_waits_for_a_person(self):
+		tool = make_tool("Send Mail", requires_approval=1)
+		trigger = self.fire(tool_call(tool, {"to": BOSS, "subject": "S", "body": "B"}), tools=(tool,))
+		(run,) = runs_of(trigger)
+		self.assertEqual((run.status, frappe.db.exists(MAIL, {"run": run.name})), ("Waiting", None))
+
+	def test_names_that_nobody_has_are_told_to_the_model(self):
+		for to in ("", "Nobody At All", ["a@b.example"] * 51, "Guest"):
+			with self.subTest(to), self.assertRaises(messages.ToolError):
+				messages.send_mail(to, "S", "B")
+		full_name = frappe.db.get_value("User", self.user, "full_name")
+		self.assertIn(messages.find_address(full_name), (self.user, None))
+
+	def test_without_a_server_the_model_is_told_at_once(self):
+		frappe.db.set_value("Email Account", {"enable_outgoing": 1}, "enable_outgoing", 0)
+		with self.assertRaisesRegex(messages.ToolError, "No outgoing mail server"):
+			messages.send_mail(BOSS, "S", "B")
+		self.assertIsNone(outgoing_mail.find_sender())
+		frappe.db.rollback()
+
+
+class TestNotify(MessagesTestCase):
+	def test_a_user_is_notified_and_only_that_user_reads_it(self):
+		tool, other = make_tool("Notify"), make_user("Huf User")
+		call = tool_call(tool, {"to": self.user, "subject": "Stock is low", "text": "Two left."})
+		self.fire(call, text("Done."), tools=(tool,))
+		(notice,) = [each for each in self.notices(self.user) if each.subject == "Stock is low"]
+		self.assertEqual(
+			(notice.email_content, notice.document_type, notice.read), ("Two left.", "Agent Run", 0)
+		)
+		self.assertEqual(self.notices(other), [])
+		frappe.set_user(other)
+		notification.mark_read(notice.name)
+		self.assertEqual(self.notices(self.user)[0].read, 0)
+		frappe.set_user(self.user)
+		notification.mark_read(notice.name)
+		self.assertEqual(self.notices(self.user)[0].read, 1)
+
+	def test_a_notification_goes_by_mail_where_the_tool_says_so(self):
+		tool = make_tool("Notify", notify_by_mail=1)
+		trigger = self.fire(
+			tool_call(tool, {"to": self.user, "subject": "Low"}), text("Done."), tools=(tool,)
+		)
+		self.assertEqual(
+			frappe.db.get_value(MAIL, {"run": runs_of(trigger)[0].name}, "recipients"), self.user
+		)
+
+
+class TestResults(MessagesTestCase):
+	def test_a_trigger_names_who_is_told_of_its_result(self):
+		other = make_user("Huf User")
+		trigger = self.fire(text("All is well."), notify_user=other, notify_by_mail=1)
+		(notice,) = self.notices(other)
+		self.assertEqual((notice.subject, notice.email_content), (f"{trigger.name}: Success", "All is well."))
+		(mail,) = frappe.get_all(
+			MAIL, {"run": runs_of(trigger)[0].name}, ["recipients", "text"], order_by="name"
+		)
+		self.assertEqual((mail.recipients, mail.text), (other, "All is well."))
+
+	def test_or_only_of_a_failure(self):
+		other = make_user("Huf User")
+		self.fire(text("All is well."), notify_user=other, notify_on="Failure")
+		self.assertEqual(self.notices(other), [])
+
+	def test_results_of_one_s_triggers_are_on_the_home_page(self):
+		trigger = self.fire(text("All is well."))
+		(run,) = [each for each in home.get_home()["results"] if each["trigger"] == trigger.name]
+		self.assertEqual(run["response"], "All is well.")

@@ -1,0 +1,115 @@
+"""Expressions of people: what they calculate, and that none of them takes long or becomes large."""
+
+import time
+import tracemalloc
+from datetime import datetime
+
+from huf.ai.core.errors import UsageError
+from huf.ai.triggers.conditions import Snapshot, evaluate_condition, validate_condition
+from huf.ai.triggers.expressions import TooMuchWork, evaluate_expression
+from huf.tests.base import SiteTestCase
+
+TEXT = "Urgent: the printer is on fire. " * 100_000
+"""3.2 million characters."""
+DOC = Snapshot(
+	{"text": TEXT, "title": "Fire", "amount": 12.5, "items": [{"qty": 2}, {"qty": 3}], "tags": ["a"]}
+)
+NOW = datetime(2026, 3, 2, 9, 30)
+
+ORDINARY = (
+	("doc.title.lower() == 'fire' and doc.amount > 10", True),
+	("'urgent' in doc.text.lower()", True),
+	("[row.qty * 2 for row in doc.items] == [4, 6]", True),
+	("doc.amount ** 2 + 2 ** 10 % 7", 158.25),
+	("f'{doc.title}: {doc.amount:>8.2f}'", "Fire:    12.50"),
+	("'%s costs %05.1f in %%' % (doc.title, doc.amount)", "Fire costs 012.5 in %"),
+	("'-' * 20 + doc.title.zfill(10)", "-" * 20 + "000000Fire"),
+	("', '.join(str_.upper() for str_ in ['a', 'b'])", "A, B"),
+	("{key: value for key, value in [('a', 1)]}.get('a')", 1),
+	("now.strftime('%H:%M') == '09:30' and now.weekday() < 5", True),
+	("round(doc.amount / 3, 2)", 4.17),
+	("doc.get('missing', 'x') in ('x', 'y')", True),
+	("(1 << 8 | 1) - ~2", 260),
+	("doc.missing or not doc.tags or doc.tags[0]", "a"),
+)
+
+NESTED = "[[a, a, a, a] for a in [[a, a, a, a] for a in [[a, a, a, a] for a in [0]]]]"
+BOMBS = (
+	"9**9**9 > 1",
+	"(-9)**-(9**9)",
+	"2**doc.amount.is_integer() + 10**(10**10)",
+	"1 << 10**10",
+	"7 * (7 ** 1000) * (7 ** 1000)",
+	"'a' * 10**9",
+	"10**9 * [0]",
+	"(0,) * 10**9 == ()",
+	"b'a' * 10**10",
+	"'%1000000000d' % 1",
+	"'%(a)-1000000000d' % {'a': 1}",
+	"'%.1000000000f' % 1",
+	"'%*d' % (10**9, 1)",
+	"b'%1000000000d' % 1",
+	"f'{1:1000000000}'",
+	"f'{1:{doc.amount}}'",
+	"f'{1:>{10**9}}'",
+	"'a'.zfill(10**9)",
+	"'a'.center(10**9)",
+	"'a'.expandtabs(10**9)",
+	"'\\t'.expandtabs(10**9)",
+	"doc.text.replace('', doc.text)",
+	"doc.text.replace('e', 'e' * 1000)",
+	"doc.text.translate({101: doc.text})",
+	"doc.text.join(doc.text)",
+	"doc.text.join([doc.text for a in doc.text])",
+	"[0 for a in doc.text for b in doc.text for c in doc.text]",
+	"[b for a in doc.text.split() for b in doc.text.split() if b == 'x']",
+	"[doc.text.upper() for a in doc.text]",
+	"['a' * 1000000 for a in doc.text]",
+	"f'{doc.text}' + doc.text + doc.text + doc.text",
+	NESTED.replace("[0]", NESTED.replace("[0]", NESTED.replace("[0]", NESTED))),
+	"[[*a, *a] for a in [[0]]]",
+	"(lambda f: f(f))(lambda f: f(f) or f(f))",
+	"[a.append(a) for a in [[]] for b in doc.text]",
+	"[a.extend(a) for a in [[0]] for b in doc.text]",
+	"round(1, -10**9)",
+	"round(1, ndigits=-10**9)",
+	"(1).to_bytes(10**9, 'big')",
+	"int('1' * 100000, 2)",
+	"'x' in '-' * 10**9",
+	"-" * 4000 + "1",
+	"(" * 400 + "1" + ")" * 400,
+	"1 + " * 3000 + "1",
+	"[" * 90 + "]" * 90 + "*10**8",
+)
+
+
+class TestExpressions(SiteTestCase):
+	def test_ordinary_expressions_are_calculated(self):
+		for expression, value in ORDINARY:
+			with self.subTest(expression):
+				names = {"doc": DOC, "now": NOW, "user": "a@example.com"}
+				self.assertEqual(evaluate_expression(expression, names), value)
+
+	def test_no_expression_takes_long_or_becomes_large(self):
+		for expression in BOMBS:
+			with self.subTest(expression[:80]):
+				tracemalloc.start()
+				self.addCleanup(tracemalloc.stop)
+				before = time.thread_time()
+				with self.assertRaises((TooMuchWork, SyntaxError, ValueError, AttributeError)):
+					evaluate_expression(expression, {"doc": DOC, "now": NOW, "user": "x"})
+				self.assertLess(time.thread_time() - before, 3)
+				_now, peak = tracemalloc.get_traced_memory()
+				self.assertLess(peak, 200_000_000)
+
+	def test_the_parts_of_a_condition_share_the_limits(self):
+		part = "[0 for a in doc.text[:15000]] != 0"
+		checks, error = evaluate_condition(f"{part} and {part}", DOC, "x", NOW)
+		self.assertEqual([check.ok for check in checks], [True, False])
+		self.assertIn("too many iterations", error)
+
+	def test_what_can_be_known_is_refused_when_the_trigger_is_saved(self):
+		for condition in ("9**9**9 > 1", "(lambda: 1)()", "'a' * 10**9 == doc.x", "-" * 4000 + "1"):
+			with self.subTest(condition[:40]), self.assertRaises(UsageError):
+				validate_condition(condition)
+		validate_condition("doc.amount ** 2 > 100 and doc.title.lower() != 'x'")

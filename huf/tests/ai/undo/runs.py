@@ -1,0 +1,56 @@
+"""Runs that make given tool calls, to be undone."""
+
+import frappe
+
+from huf.ai.runs.entry import run_agent_sync
+from huf.ai.undo.scope import Scope
+from huf.ai.undo.undo import apply_undo, preview_undo
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.model_server import ModelServer, text, tool_call
+
+
+class Worker:
+	"""An agent that makes the calls it is given: [(tool, arguments)]."""
+
+	def __init__(self, server: ModelServer, doctypes: tuple[str, ...], *more_tools: str):
+		self.server = server
+		self.tools = {
+			(types, doctype): make_tool(types, reference_doctype=doctype)
+			for doctype in doctypes
+			for types in (
+				"Create Document",
+				"Update Document",
+				"Delete Document",
+				"Submit Document",
+				"Cancel Document",
+				"Attach File to Document",
+			)
+			if frappe.get_meta(doctype).is_submittable or not types.startswith(("Submit", "Cancel"))
+		}
+		self.agent = make_agent(
+			make_model(server),
+			(*self.tools.values(), *more_tools),
+			max_iterations=40,
+			persist_conversation=0,
+		)
+
+	def run(self, *calls: tuple) -> str:
+		"""Run (type of tool, DocType, arguments) calls; returns the run's name."""
+		named = [(self.tools.get(call[:2], call[0]), call[2]) for call in calls]
+
+		def answer(request):
+			done = sum(message["role"] == "tool" for message in request["messages"])
+			return tool_call(*named[done]) if done < len(named) else text("All done.")
+
+		self.server.forever(answer)
+		result = run_agent_sync(self.agent, "Go", external_id=frappe.generate_hash(length=8))
+		assert result["status"] == "Success", result
+		return result["run"]
+
+
+def undo(*runs: str, **decisions: str) -> dict:
+	"""Preview and apply; returns {run, restored, preview}."""
+	scope = Scope(runs)
+	chosen = {key: value for key, value in decisions.items()}
+	preview = preview_undo(scope, chosen)
+	return {**apply_undo(scope, preview["digest"], chosen), "preview": preview}

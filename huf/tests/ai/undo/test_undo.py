@@ -1,0 +1,358 @@
+"""Undo of every kind of change, what stands in its way, and undo of an undo."""
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.storage.retention import blank_runs
+from huf.ai.undo.images import read_image
+from huf.ai.undo.scope import Scope, parse_scope
+from huf.ai.undo.undo import apply_undo, preview_undo
+from huf.tests.ai.undo.runs import Worker, undo
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.doctypes import CASE, CUSTOMER, EDITOR, ORDER, make_case, make_doctypes, make_order
+from huf.tests.factories import make_tool, make_user, unique
+from huf.tests.model_server import ModelServer
+
+CREATE, UPDATE, DELETE = "Create Document", "Update Document", "Delete Document"
+SUBMIT, CANCEL, ATTACH = "Submit Document", "Cancel Document", "Attach File to Document"
+
+
+class UndoTestCase(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		make_doctypes()
+		cls.server = enter(cls, ModelServer(strict=False))
+		cls.worker = Worker(cls.server, (CASE, CUSTOMER, ORDER, "ToDo"))
+
+	def run_calls(self, *calls):
+		return self.worker.run(*calls)
+
+
+class TestKinds(UndoTestCase):
+	def test_changed_fields_get_their_earlier_values(self):
+		case = make_case(amount=3)
+		before = read_image(CASE, case.name)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 9, "status": "Closed"}}))
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 9)
+		undo(run)
+		self.assertEqual(read_image(CASE, case.name), before)
+
+	def test_several_changes_of_one_document_go_back_to_the_first_state(self):
+		case = make_case(amount=3)
+		before = read_image(CASE, case.name)
+		steps = [(UPDATE, CASE, {"name": case.name, "values": {"amount": number}}) for number in (4, 5, 6)]
+		undo(self.run_calls(*steps))
+		self.assertEqual(read_image(CASE, case.name), before)
+
+	def test_changed_added_and_removed_rows_come_back_with_their_names(self):
+		order = make_order("nail", "screw", "bolt")
+		before = read_image(ORDER, order.name)
+		lines = [{"item": "glue"}, {"item": "screw", "qty": 7}]
+		run = self.run_calls((UPDATE, ORDER, {"name": order.name, "values": {"lines": lines}}))
+		self.assertEqual(len(read_image(ORDER, order.name)["rows"]["lines"]), 2)
+		undo(run)
+		self.assertEqual(read_image(ORDER, order.name), before)
+
+	def test_a_created_document_is_deleted(self):
+		run = self.run_calls((CREATE, "ToDo", {"description": "undo me"}))
+		(name,) = changed_names(run)
+		preview = undo(run)["preview"]
+		self.assertEqual([each["action"] for each in preview["difference"]["changes"]], ["delete"])
+		self.assertFalse(frappe.db.exists("ToDo", name))
+
+	def test_a_deleted_document_is_created_again_as_it_was(self):
+		order = make_order("nail", "screw", note="keep")
+		frappe.db.set_value(ORDER, order.name, "owner", make_user(EDITOR), update_modified=False)
+		frappe.db.commit()
+		before = read_image(ORDER, order.name)
+		undo(self.run_calls((DELETE, ORDER, {"name": order.name})))
+		self.assertEqual(read_image(ORDER, order.name), before)
+
+	def test_an_emptied_field_with_a_default_is_empty_again(self):
+		case = make_case()
+		case.db_set("status", "")
+		frappe.db.commit()
+		before = read_image(CASE, case.name)
+		undo(self.run_calls((DELETE, CASE, {"name": case.name})))
+		self.assertEqual(read_image(CASE, case.name), before)
+
+	def test_a_submitted_document_is_cancelled(self):
+		order = make_order()
+		undo(self.run_calls((SUBMIT, ORDER, {"name": order.name})))
+		self.assertEqual(frappe.db.get_value(ORDER, order.name, "docstatus"), 2)
+
+	def test_a_cancelled_document_is_amended_and_submitted(self):
+		order = make_order("nail", "screw")
+		order.submit()
+		frappe.db.commit()
+		done = undo(self.run_calls((CANCEL, ORDER, {"name": order.name})))
+		amended = frappe.get_doc(ORDER, done["restored"][0]["name"])
+		self.assertEqual((amended.amended_from, amended.docstatus), (order.name, 1))
+		self.assertEqual([row.item for row in amended.lines], ["nail", "screw"])
+
+	def test_a_document_created_and_submitted_stays_as_a_cancelled_one(self):
+		self.run_calls((CREATE, CUSTOMER, {"title": "Anna"})) if not frappe.db.exists(CUSTOMER, "Anna") else 0
+		run = self.run_calls((CREATE, ORDER, {"customer": "Anna", "lines": [{"item": "nail"}]}))
+		(name,) = changed_names(run)
+		second = self.run_calls((SUBMIT, ORDER, {"name": name}))
+		done = undo(run, second)
+		self.assertEqual(frappe.db.get_value(ORDER, name, "docstatus"), 2)
+		self.assertIn("cancelled", done["restored"][0]["note"])
+
+	def test_an_attached_file_is_deleted_and_a_deleted_one_comes_back(self):
+		case = make_case()
+		run = self.run_calls(
+			(ATTACH, CASE, {"name": case.name, "file_name": "a.txt", "content": unique("text")})
+		)
+		attached = {"attached_to_doctype": CASE, "attached_to_name": case.name}
+		name = frappe.db.get_value("File", attached)
+		file = frappe.get_doc("File", name)
+		content, url = file.get_content(), file.file_url
+		first = undo(run)["run"]
+		self.assertFalse(frappe.db.exists("File", attached))
+		undo(first)
+		again = frappe.get_doc("File", frappe.db.get_value("File", attached))
+		self.assertEqual((again.name, again.get_content(), again.file_url), (name, content, url))
+
+	def test_documents_that_link_to_one_another_are_undone_in_the_order_their_links_allow(self):
+		title = unique("Customer")
+		run = self.run_calls(
+			(CREATE, CUSTOMER, {"title": title}),
+			(CREATE, ORDER, {"customer": title, "lines": [{"item": "nail"}]}),
+			(UPDATE, CUSTOMER, {"name": title, "values": {"city": "Oslo"}}),
+		)
+		first = undo(run)["run"]
+		self.assertFalse(frappe.db.exists(CUSTOMER, title))
+		undo(first)
+		self.assertEqual(frappe.db.get_value(CUSTOMER, title, "city"), "Oslo")
+		self.assertTrue(frappe.db.exists(ORDER, {"customer": title}))
+
+	def test_a_child_run_is_undone_with_the_run_that_started_it(self):
+		tool = make_tool("Run Agent", agent=self.worker.agent)
+		parent = Worker(self.server, (), tool)
+		from huf.tests.model_server import text, tool_call
+
+		todo = self.worker.tools[CREATE, "ToDo"]
+		description = unique("by a child")
+
+		def answer(request):
+			names = {each["function"]["name"] for each in request["tools"]}
+			if any(message["role"] == "tool" for message in request["messages"]):
+				return text("Done.")
+			return (
+				tool_call(tool, {"prompt": "go"})
+				if tool in names
+				else tool_call(todo, {"description": description})
+			)
+
+		self.server.forever(answer)
+		from huf.ai.runs.entry import run_agent_sync
+
+		run = run_agent_sync(parent.agent, "Go", external_id=unique("x"))["run"]
+		self.assertTrue(frappe.db.exists("ToDo", {"description": ["like", f"%{description}%"]}))
+		undo(run)
+		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", f"%{description}%"]}))
+
+
+class TestConflicts(UndoTestCase):
+	def test_what_a_person_changed_since_stays_and_is_shown(self):
+		case = make_case(amount=1)
+		values = {"amount": 2, "status": "Closed"}
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": values}))
+		edit(CASE, case.name, amount=50)
+		done = undo(run)
+		(conflict,) = done["preview"]["conflicts"]
+		self.assertEqual(
+			(conflict["path"], conflict["restored"], conflict["written"], conflict["current"]),
+			(["amount"], 1, 2, 50),
+		)
+		self.assertEqual(conflict["changed_by"], "Administrator")
+		stored = frappe.db.get_value(CASE, case.name, ["amount", "status"])
+		self.assertEqual(tuple(stored), (50, "Open"))
+
+	def test_a_person_may_decide_to_restore_it(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		edit(CASE, case.name, amount=50)
+		undo(run, **{f"{CASE}/{case.name}/amount": "restore"})
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
+
+	def test_an_edit_between_two_changes_of_the_run_is_kept(self):
+		case = make_case(amount=1)
+		first = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		edit(CASE, case.name, amount=50)
+		second = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 3}}))
+		done = undo(first, second)
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 50)
+		self.assertEqual(len(done["preview"]["conflicts"]), 1)
+
+	def test_a_field_that_the_run_did_not_touch_is_no_conflict(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		edit(CASE, case.name, title="Cellar")
+		self.assertEqual(undo(run)["preview"]["conflicts"], [])
+		self.assertEqual(tuple(frappe.db.get_value(CASE, case.name, ["amount", "title"])), (1, "Cellar"))
+
+	def test_an_edited_row_and_an_added_row_of_a_person_stay(self):
+		order = make_order("nail")
+		run = self.run_calls(
+			(UPDATE, ORDER, {"name": order.name, "values": {"lines": [{"item": "glue"}, {"item": "tape"}]}})
+		)
+		doc = frappe.get_doc(ORDER, order.name)
+		doc.lines[0].qty = 40
+		doc.append("lines", {"item": "rope"})
+		doc.save()
+		frappe.db.commit()
+		done = undo(run)
+		items = {row.item for row in frappe.get_doc(ORDER, order.name).lines}
+		self.assertEqual(items, {"nail", "glue", "rope"})
+		self.assertEqual(len(done["preview"]["conflicts"]), 1)
+
+	def test_a_created_document_that_a_person_changed_is_kept(self):
+		run = self.run_calls((CREATE, "ToDo", {"description": "mine now"}))
+		(name,) = changed_names(run)
+		edit("ToDo", name, priority="High")
+		(conflict,) = undo(run)["preview"]["conflicts"]
+		self.assertEqual((conflict["path"], conflict["current"]), ([], {"priority": "High"}))
+		self.assertTrue(frappe.db.exists("ToDo", name))
+
+	def test_a_document_that_a_person_deleted_is_named(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		frappe.delete_doc(CASE, case.name)
+		frappe.db.commit()
+		(conflict,) = undo(run)["preview"]["conflicts"]
+		self.assertFalse(conflict["can_restore"])
+
+	def test_a_document_that_another_links_to_is_named_and_nothing_is_done(self):
+		title, case = unique("Customer"), make_case(amount=1)
+		run = self.run_calls(
+			(CREATE, CUSTOMER, {"title": title}), (UPDATE, CASE, {"name": case.name, "values": {"amount": 2}})
+		)
+		order = make_order(customer=title)
+		preview = preview_undo(Scope((run,)))
+		(problem,) = preview["problems"]
+		self.assertEqual(problem["name"], title)
+		self.assertIn(order.name, problem["error"])
+		with self.assertRaises(UsageError):
+			apply_undo(Scope((run,)), preview["digest"])
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
+		undo(run, **{f"{CUSTOMER}/{title}": "keep"})
+		self.assertTrue(frappe.db.exists(CUSTOMER, title))
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
+
+	def test_what_changed_after_the_preview_is_not_done(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2, "status": "Closed"}}))
+		preview = preview_undo(Scope((run,)))
+		edit(CASE, case.name, amount=7)
+		with self.assertRaises(UsageError):
+			apply_undo(Scope((run,)), preview["digest"])
+		self.assertEqual(tuple(frappe.db.get_value(CASE, case.name, ["amount", "status"])), (7, "Closed"))
+
+
+class TestScope(UndoTestCase):
+	def test_an_undo_is_a_run_that_can_be_undone_and_nothing_is_undone_twice(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		first = undo(run)["run"]
+		self.assertEqual(frappe.db.get_value("Agent Run", first, ["status", "is_undo"]), ("Success", 1))
+		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": first}), 1)
+		with self.assertRaises(UsageError):
+			apply_undo(Scope((run,)), "x.y")
+		undo(first)
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 2)
+		undo(run)
+		self.assertEqual(frappe.db.get_value(CASE, case.name, "amount"), 1)
+
+	def test_everything_an_agent_did_since_a_time(self):
+		case, other = make_case(amount=1), make_case(amount=1)
+		worker = Worker(self.server, (CASE,))
+		worker.run((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		since = frappe.utils.now()
+		worker.run((UPDATE, CASE, {"name": case.name, "values": {"amount": 3}}))
+		worker.run((UPDATE, CASE, {"name": other.name, "values": {"amount": 3}}))
+		scope = parse_scope(agent=worker.agent, since=since)
+		preview = preview_undo(scope)
+		self.assertEqual(len(preview["runs"]), 2)
+		apply_undo(scope, preview["digest"])
+		amounts = [frappe.db.get_value(CASE, name, "amount") for name in (case.name, other.name)]
+		self.assertEqual(amounts, [2, 1])
+
+	def test_calls_to_the_outside_are_listed_with_what_would_take_them_back(self):
+		from huf.ai.storage.rows import insert_row
+
+		tool = make_tool(
+			"POST",
+			base_url="http://127.0.0.1:9",
+			compensate='{"method": "DELETE", "url": "/orders/{result.id}"}',
+		)
+		run = self.run_calls((CREATE, "ToDo", {"description": "x"}))
+		insert_row(
+			"Agent Tool Call",
+			{
+				"run": run,
+				"tool": tool,
+				"effect": "external",
+				"status": "Success",
+				"step": 1,
+				"position": 1,
+				"arguments": '{"url": "/orders"}',
+				"result": '{"status": 201, "body": {"id": 17}}',
+			},
+		)
+		frappe.db.commit()
+		(call,) = preview_undo(Scope((run,)))["external"]
+		self.assertEqual(call["compensate"], {"method": "DELETE", "url": "/orders/17"})
+
+	def test_after_retention_nothing_is_undone(self):
+		case = make_case(amount=1)
+		run = self.run_calls((UPDATE, CASE, {"name": case.name, "values": {"amount": 2}}))
+		blank_runs([run])
+		frappe.db.commit()
+		with self.assertRaisesRegex(UsageError, "retention"):
+			preview_undo(Scope((run,)))
+
+
+class TestPermission(UndoTestCase):
+	def setUp(self):
+		super().setUp()
+		self.case = make_case(amount=1)
+		self.run_name = self.run_calls(
+			(UPDATE, CASE, {"name": self.case.name, "values": {"amount": 2, "fee": "new fee"}})
+		)
+
+	def test_a_user_who_may_not_read_the_run_undoes_nothing(self):
+		frappe.set_user(make_user("Huf User", EDITOR))
+		with self.assertRaises(frappe.PermissionError):
+			preview_undo(Scope((self.run_name,)))
+
+	def test_a_user_who_may_not_write_the_document_undoes_nothing(self):
+		frappe.set_user(make_user("Huf Manager"))
+		preview = preview_undo(Scope((self.run_name,)))
+		self.assertEqual((preview["problems"], preview["hidden"]), ([], 1))
+		self.assertNotIn(self.case.name, frappe.as_json(preview))
+		with self.assertRaises(UsageError):
+			apply_undo(Scope((self.run_name,)), preview["digest"])
+		self.assertEqual(frappe.db.get_value(CASE, self.case.name, "amount"), 2)
+
+	def test_a_field_above_the_users_level_stays_and_is_named(self):
+		frappe.set_user(make_user("Huf Manager", EDITOR))
+		done = undo(self.run_name)
+		self.assertEqual(done["restored"][0]["left"], ["fee"])
+		stored = frappe.db.get_value(CASE, self.case.name, ["amount", "fee"])
+		self.assertEqual(tuple(stored), (1, "new fee"))
+		self.assertNotIn("SECRET-FEE", frappe.as_json(done["preview"]))
+
+
+def edit(doctype: str, name: str, **values) -> None:
+	"""Change a document as a person would; commits."""
+	doc = frappe.get_doc(doctype, name)
+	doc.update(values)
+	doc.save()
+	frappe.db.commit()
+
+
+def changed_names(run: str) -> list[str]:
+	return frappe.get_all("Agent Change", {"run": run}, pluck="reference_name", order_by="creation asc")

@@ -1,0 +1,73 @@
+"""tau2-bench retail: the gold calls of its tasks as Huf tools, and the undo of each task that writes."""
+
+import copy
+import os
+import unittest
+from pathlib import Path
+
+import frappe
+
+from huf.tests.ai.undo.runs import Worker, undo
+from huf.tests.ai.undo.tau2 import Shop, make_shop_doctypes
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make_tool
+from huf.tests.model_server import ModelServer
+
+ROOT = os.environ.get("HUF_TAU2", "")
+TASKS = 114
+
+
+@unittest.skipUnless(ROOT, "HUF_TAU2 names no checkout of sierra-research/tau2-bench")
+class TestTau2(SiteTestCase):
+	def test_every_task_ends_in_its_hash_and_its_undo_restores_the_hash_before(self):
+		make_shop_doctypes()
+		shop = Shop(Path(ROOT))
+		shop.fill()
+		parameters = [
+			{"fieldname": "name", "type": "string", "required": 1},
+			{"fieldname": "arguments", "type": "object", "required": 1},
+		]
+		tool = make_tool(
+			"Custom Function",
+			function_path="huf.tests.ai.undo.tau2.call_shop",
+			effect="write",
+			documents_only=1,
+			parameters=parameters,
+		)
+		worker = Worker(enter(self, ModelServer(strict=False)), (), tool)
+		start, written = shop.database.get_hash(), 0
+		self.assertEqual(len(shop.tasks), TASKS)
+		for task in shop.tasks:
+			with self.subTest(task["id"]):
+				actions = task["evaluation_criteria"]["actions"] or []
+				wanted = self.run_in_memory(shop, actions)
+				run = worker.run(
+					*(
+						(tool, None, {"name": each["name"], "arguments": each["arguments"]})
+						for each in actions
+					)
+				)
+				changed = frappe.get_all(
+					"Agent Change",
+					{"run": run},
+					["reference_doctype", "reference_name"],
+					order_by="creation asc",
+				)
+				names = [(row.reference_doctype, row.reference_name) for row in changed]
+				self.assertEqual(shop.reload(names), wanted)
+				if names:
+					written += 1
+					undo(run)
+				self.assertEqual(shop.reload(names), start)
+		print(f"\n{TASKS} tasks of tau2-bench retail, {written} of them write")
+
+	def run_in_memory(self, shop: Shop, actions: list[dict]) -> str:
+		"""tau2's hash after the gold calls, on a copy of its database."""
+		database = copy.deepcopy(shop.database)
+		tools = type(shop.tools)(database)
+		for action in actions:
+			try:
+				getattr(tools, action["name"])(**action["arguments"])
+			except ValueError:
+				continue
+		return database.get_hash()

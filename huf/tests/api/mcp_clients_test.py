@@ -1,0 +1,139 @@
+"""The SDK's own client over real HTTP, at each revision that clients speak."""
+
+import asyncio
+import time
+from unittest.mock import patch
+
+import frappe
+import requests
+from mcp import Client
+from mcp.types import ElicitResult, TextContent
+
+from huf.tests.api.test_mcp import McpTestCase
+from huf.tests.base import enter
+from huf.tests.factories import unique
+from huf.tests.mcp_fixture.server import make_fixture_server, serve
+from huf.tests.model_server import text, tool_call
+
+
+class TestClients(McpTestCase):
+	def setUp(self):
+		super().setUp()
+		frappe.db.set_value("Agent", self.asked, "starters", "What is due?")
+		frappe.clear_document_cache("Agent", self.asked)
+		frappe.db.commit()
+		self.url = f"{enter(self, serve(self.user))}/mcp/{self.slug}"
+
+	def use(self, work, revision: str, **options):
+		"""Run `work(client)` with a client of this revision."""
+
+		async def run():
+			mode = revision if revision == "2026-07-28" else "legacy"
+			with patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", revision):
+				async with Client(self.url, mode=mode, **options) as client:
+					self.assertEqual(client.protocol_version, revision)
+					return await work(client)
+
+		return asyncio.run(run())
+
+	def test_every_revision_lists_calls_and_asks(self):
+		for revision in ("2025-06-18", "2025-11-25", "2026-07-28"):
+			with self.subTest(revision):
+				self.server.script(tool_call(self.read, {"limit": 1}), text("Nothing is due."))
+				description, progress = unique("Call"), []
+
+				async def on_progress(done, total, message, progress=progress):
+					progress.append(message)
+
+				async def work(client, description=description, on_progress=on_progress):
+					tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+					ask = next(name for name in tools if name.startswith("ask_"))
+					self.assertTrue(tools[self.read].annotations.read_only_hint)
+					values = {"description": description, "allocated_to": self.user}
+					made = await client.call_tool(self.create, values)
+					asked = await client.call_tool(ask, {"message": "Due?"}, progress_callback=on_progress)
+					prompts = (await client.list_prompts()).prompts
+					prompt = await client.get_prompt(prompts[0].name)
+					return made, asked, prompt
+
+				made, asked, prompt = self.use(work, revision)
+				self.assertFalse(made.is_error, made)
+				self.assertTrue(frappe_exists("ToDo", description=description))
+				self.assertEqual(asked.structured_content["answer"], "Nothing is due.")
+				self.assertEqual(asked.content, [TextContent(text="Nothing is due.")])
+				self.assertTrue([each for each in progress if "Step 1" in each], progress)
+				self.assertIn("What is due?", prompt.messages[0].content.text)
+
+	def test_a_change_is_approved_in_a_client_of_the_newest_revision(self):
+		slug = self.make_server(self.agent, (self.update,))
+		self.url = self.url.replace(self.slug, slug)
+		questions = []
+
+		async def on_question(context, params):
+			questions.append(params.message)
+			return ElicitResult(action="accept")
+
+		async def work(client):
+			return await client.call_tool(self.update, {"name": self.order.name, "values": {"note": "new"}})
+
+		result = self.use(work, "2026-07-28", elicitation_callback=on_question)
+		self.assertFalse(result.is_error, result)
+		self.assertEqual((len(questions), self.note()), (1, "new"))
+
+	def test_calls_side_by_side_are_all_made_and_a_slow_one_is_cancelled(self):
+		slug = make_fixture_server()
+		self.url = self.url.replace(self.slug, slug)
+
+		async def work(client):
+			calls = [client.call_tool("slow_compute", {"seconds": 1, "label": each}) for each in "abc"]
+			return await asyncio.gather(*calls)
+
+		results = self.use(work, "2025-11-25")
+		self.assertEqual(
+			[each.content[0].text for each in results], [f"Computed {each} for 1 s" for each in "abc"]
+		)
+
+	def test_a_run_is_cancelled_while_a_synchronous_tool_runs(self):
+		slug = make_fixture_server()
+		self.url = self.url.replace(self.slug, slug)
+
+		async def work(client):
+			call = asyncio.ensure_future(client.call_tool("slow_compute", {"seconds": 20}))
+			run = await asyncio.to_thread(self.find_started_run)
+			requests.post(
+				f"{self.url.partition('/mcp')[0]}/api/method/huf.api.run.cancel", json={"run": run}
+			).raise_for_status()
+			return await call
+
+		started = time.monotonic()
+		result = self.use(work, "2025-11-25")
+		self.assertLess(time.monotonic() - started, 15)
+		self.assertTrue(result.is_error)
+
+	def find_started_run(self) -> str:
+		for _ in range(100):
+			frappe.db.rollback()
+			if run := frappe.db.get_value(
+				"Agent Tool Call", {"tool": "slow_compute", "status": "Started"}, "run"
+			):
+				return run
+			if run := frappe.db.get_value("Agent Run", {"status": "Started", "owner": self.user}):
+				return run
+			time.sleep(0.1)
+		raise AssertionError("no run has started")
+
+	def test_an_older_client_is_sent_to_the_page(self):
+		slug = self.make_server(self.agent, (self.update,))
+		self.url = self.url.replace(self.slug, slug)
+
+		async def work(client):
+			return await client.call_tool(self.update, {"name": self.order.name, "values": {"note": "new"}})
+
+		result = self.use(work, "2025-11-25")
+		self.assertIn("/huf/runs/", result.content[0].text)
+		self.assertEqual(self.note(), "old")
+
+
+def frappe_exists(doctype: str, **values) -> bool:
+	frappe.db.rollback()
+	return bool(frappe.db.exists(doctype, values))

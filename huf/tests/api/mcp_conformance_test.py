@@ -1,0 +1,110 @@
+"""The protocol's own conformance suite against a served site, at the newest revision.
+
+It is an npm package; offline the tests are skipped.
+"""
+
+import json
+import socket
+import tempfile
+from pathlib import Path
+
+import frappe
+import requests
+from frappe.utils.job_worker import Worker
+
+from huf.tests.api.test_mcp_oauth import OAuthTestCase
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make_user
+from huf.tests.mcp_fixture.server import fixture_catalog, make_fixture_server, serve
+from huf.tests.npm import TIMEOUT_S, install_package, run_node, start_node
+
+VERSION = "0.2.0-alpha.12"
+REVISION = "2026-07-28"
+PACKAGE = "@modelcontextprotocol/conformance"
+SKILLS = ("sep-2640-skills-enumeration", "sep-2640-skills-manifest")
+SIGN_IN = {"authorization-server-metadata", "authorization-server-metadata-cimd", "authorization-code-grant"}
+EXCUSED = {
+	"sep-2663-tasks-get-status-failed": "Needs a tool that breaks the protocol; a tool's fault is its result here.",
+	"tasks-mrtr-partial-fulfillment": "Needs two questions at once; a run asks one at a time.",
+	"sep-2663-mrtr-synchronous-before-task-creation": "Needs a question before the task; a task asks itself.",
+}
+"""Checks of the extension for tasks, none of them required, with the reason why they do not apply."""
+
+
+class SuiteTestCase(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.cli = install_package(PACKAGE, VERSION) / "dist" / "index.js"
+		self.results = Path(enter(self, tempfile.TemporaryDirectory()))
+
+	def read_checks(self) -> list[dict]:
+		"""The checks that were made; none may have failed that is not excused."""
+		checks = [
+			check | {"scenario": path.parent.name}
+			for path in sorted(self.results.rglob("checks.json"))
+			for check in json.loads(path.read_text())
+		]
+		failed = [c for c in checks if c["status"] == "FAILURE" and c["id"] not in EXCUSED]
+		self.assertEqual(failed, [], json.dumps(failed, indent=1))
+		return checks
+
+
+class TestConformance(SuiteTestCase):
+	def serve_fixture(self) -> str:
+		"""The address of a server that offers what the suite calls."""
+		slug = make_fixture_server()
+		enter(self, fixture_catalog())
+		return f"{enter(self, serve(make_user('Huf User')))}/mcp/{slug}"
+
+	def run_suite(self, *arguments: str) -> list[dict]:
+		done = run_node(self.cli, *arguments, "-o", str(self.results))
+		checks = self.read_checks()
+		self.assertEqual(done.returncode, 0, done.stdout[-4000:])
+		return checks
+
+	def test_every_required_scenario_passes(self):
+		url = self.serve_fixture()
+		worker = Worker(frappe.local.site, frappe.local.sites_path, threads=2).start()
+		self.addCleanup(worker.stop, seconds=5)
+		self.run_suite("server", "--url", url, "--requirements", REVISION)
+
+	def test_skills_pass_without_warnings(self):
+		url = self.serve_fixture()
+		for scenario in SKILLS:
+			with self.subTest(scenario):
+				checks = self.run_suite("server", "--url", url, "--scenario", scenario)
+				odd = [c for c in checks if c["status"] not in ("SUCCESS", "INFO")]
+				self.assertEqual(odd, [], json.dumps(odd, indent=1))
+
+
+class TestAuthorization(SuiteTestCase, OAuthTestCase):
+	"""The suite as a program that signs in, with a person's browser in between."""
+
+	def test_the_authorization_server_passes(self):
+		port = find_free_port()
+		registered = requests.post(
+			f"{self.base}/mcp-oauth/register",
+			json={
+				"client_name": "Suite",
+				"redirect_uris": [f"http://127.0.0.1:{port}/callback"],
+				"token_endpoint_auth_method": "none",
+			},
+		).json()
+		command = [self.cli, "authorization", "--url", f"{self.base}/mcp-oauth", "--resource", self.url]
+		command += ["--client-id", registered["client_id"], "-p", str(port), "-o", str(self.results)]
+		suite = start_node(*command)
+		self.addCleanup(suite.stdout.close)
+		self.addCleanup(suite.kill)
+		address = next(line.strip() for line in suite.stdout if "/authorize?" in line)
+		requests.get(self.answer(address, "allow", "Suite")).raise_for_status()
+		suite.wait(TIMEOUT_S)
+		checks = self.read_checks()
+		odd = [each for each in checks if each["status"] != "SUCCESS"]
+		self.assertEqual((odd, suite.returncode), ([], 0), json.dumps(odd, indent=1))
+		self.assertEqual({each["id"] for each in checks}, SIGN_IN)
+
+
+def find_free_port() -> int:
+	with socket.socket() as found:
+		found.bind(("127.0.0.1", 0))
+		return found.getsockname()[1]

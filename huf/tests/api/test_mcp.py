@@ -1,0 +1,307 @@
+"""MCP over HTTP, byte for byte: sign-in, lists, calls as runs, and who sees what."""
+
+import json
+from unittest.mock import patch
+
+import frappe
+from frappe.utils import add_to_date, now_datetime
+
+from huf.ai.chat import approvals
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import recover
+from huf.ai.storage import leases
+from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.doctypes import ORDER, make_order
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
+from huf.tests.http import send
+from huf.tests.model_server import text
+
+REVISION = "2026-07-28"
+META = {
+	"io.modelcontextprotocol/protocolVersion": REVISION,
+	"io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+	"io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+ELICITATION = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+TASKS = {
+	"io.modelcontextprotocol/clientCapabilities": {
+		"elicitation": {},
+		"extensions": {"io.modelcontextprotocol/tasks": {}},
+	}
+}
+
+
+class McpTestCase(DraftTestCase):
+	def setUp(self):
+		super().setUp()
+		self.headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
+		self.create = make_tool("Create Document", reference_doctype="ToDo")
+		self.read = make_tool("Get List", reference_doctype="ToDo")
+		self.hidden = make_tool("Get List", reference_doctype="ToDo", roles=[{"role": make_role()}])
+		self.asked = make_agent(make_model(self.server), (self.create, self.read, self.hidden))
+		self.slug = self.make_server(self.asked, (self.create, self.read, self.hidden), (self.asked,))
+
+	def make_server(self, agent, tools=(), agents=(), **values) -> str:
+		offers = [{"offer_type": "Agent Tool Function", "offer": each} for each in tools]
+		offers += [{"offer_type": "Agent", "offer": each} for each in agents]
+		server = make("MCP Server", server_name=unique("Server"), agent=agent, offers=offers, **values)
+		frappe.db.commit()
+		return server.slug
+
+	def post(self, method: str, params: dict | None = None, path: str | None = None, **options):
+		"""A request of the newest revision; `headers` and `meta` add to what such a request has."""
+		return send(**self.build_request(method, params, path, **options))
+
+	def build_request(self, method: str, params: dict | None = None, path: str | None = None, **options):
+		params = {**(params or {}), "_meta": {**META, **options.pop("meta", {})}}
+		headers = {
+			"Accept": "application/json, text/event-stream",
+			"MCP-Protocol-Version": REVISION,
+			"Mcp-Method": method,
+			"Mcp-Name": next((params[each] for each in ("name", "uri", "taskId") if each in params), ""),
+			**self.headers,
+			**options.pop("headers", {}),
+		}
+		return {
+			"path": path or f"/mcp/{self.slug}",
+			"method": "POST",
+			"json": {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+			"headers": headers,
+			"base_url": "http://127.0.0.1:8000",
+		}
+
+	def result(self, method: str, params: dict | None = None, **options) -> dict:
+		response = self.post(method, params, **options)
+		self.assertEqual(response.status_code, 200, response.get_data(as_text=True))
+		self.assertIn("result", response.json)
+		return response.json["result"]
+
+	def call(self, name: str, arguments: dict | None = None, **options) -> dict:
+		return self.result("tools/call", {"name": name, "arguments": arguments or {}}, **options)
+
+	def names(self, **options) -> list[str]:
+		return [each["name"] for each in self.result("tools/list", **options)["tools"]]
+
+
+class TestSignIn(McpTestCase):
+	def test_a_stranger_is_asked_to_sign_in(self):
+		self.headers = {}
+		response = self.post("tools/list")
+		self.assertEqual(response.status_code, 401)
+		self.assertTrue(response.headers["WWW-Authenticate"].startswith("Bearer"))
+
+	def test_a_key_is_taken_as_bearer_and_as_frappe_s_own_token(self):
+		key = self.headers["Authorization"].partition(" ")[2]
+		self.assertEqual(self.names(headers={"Authorization": f"token {key}"}), self.names())
+
+
+class TestTools(McpTestCase):
+	def test_a_tool_is_called_in_a_run_of_the_server_s_agent(self):
+		description = unique("Call Anna")
+		result = self.call(self.create, {"description": description, "allocated_to": self.user})
+		self.assertFalse(result.get("isError"), result)
+		made = result["structuredContent"]
+		self.assertEqual(frappe.db.get_value("ToDo", {"description": description}, "owner"), self.user)
+		self.assertEqual(json.loads(result["content"][0]["text"]), made)
+		run = frappe.get_last_doc("Agent Run", {"agent": self.asked})
+		self.assertEqual((run.run_as, run.status), (self.user, "Success"))
+		self.assertEqual(self.calls(run.name), [(self.create, "Success")])
+
+	def test_an_agent_is_asked_and_its_conversation_continued(self):
+		ask = next(name for name in self.names() if name.startswith("ask_"))
+		self.server.script(text("Anna."), text("Anna, I said."))
+		first = self.call(ask, {"message": "Who?"})["structuredContent"]
+		self.assertEqual((first["answer"], first["status"]), ("Anna.", "Success"))
+		second = self.call(ask, {"message": "Who?", "conversation": first["conversation"]})
+		self.assertEqual(second["structuredContent"]["conversation"], first["conversation"])
+		self.assertEqual(second["content"][0]["text"], "Anna, I said.")
+		self.assertIn("Anna.", [each["content"] for each in self.server.requests[-1]["messages"]])
+
+
+class TestApproval(McpTestCase):
+	"""A call that needs a person: the difference goes to the client, and one answer counts."""
+
+	def setUp(self):
+		super().setUp()
+		self.slug = self.make_server(self.agent, (self.update,))
+		self.arguments = {"name": self.order.name, "values": {"note": "new"}}
+
+	def ask(self, **options) -> dict:
+		return self.call(self.update, self.arguments, meta=ELICITATION, **options)
+
+	def answer(self, asked: dict, action: str, **content) -> dict:
+		(key,) = asked["inputRequests"]
+		response = {"action": action, **({"content": content} if content else {})}
+		params = {
+			"name": self.update,
+			"arguments": self.arguments,
+			"inputResponses": {key: response},
+			"requestState": asked["requestState"],
+		}
+		return self.result("tools/call", params, meta=ELICITATION)
+
+	def test_the_change_is_asked_and_made_when_the_user_accepts(self):
+		asked = self.ask()
+		self.assertEqual(asked["resultType"], "input_required")
+		((_key, request),) = asked["inputRequests"].items()
+		self.assertEqual(request["method"], "elicitation/create")
+		self.assertIn('"new"', request["params"]["message"])
+		self.assertEqual(self.note(), "old")
+		done = self.answer(asked, "accept")
+		self.assertFalse(done.get("isError"), done)
+		self.assertEqual(self.note(), "new")
+
+	def test_the_first_answer_counts_wherever_it_was_given(self):
+		asked = self.ask()
+		draft = frappe.get_last_doc("Agent Draft", {"tool": self.update})
+		with acting_as(self.user):
+			approvals.reject_call(draft.name, draft.digest, "Not by mail")
+		done = self.answer(asked, "accept")
+		self.assertIn("Not by mail", done["content"][0]["text"])
+		self.assertEqual(self.note(), "old")
+
+	def test_a_change_of_what_was_asked_is_asked_again(self):
+		asked = self.ask()
+		frappe.get_doc(ORDER, self.order.name).update({"note": "other"}).save()
+		frappe.db.commit()
+		again = self.answer(asked, "accept")
+		self.assertEqual(again["resultType"], "input_required")
+		self.assertIn('"other"', next(iter(again["inputRequests"].values()))["params"]["message"])
+		self.assertEqual(self.note(), "other")
+		self.assertFalse(self.answer(again, "accept").get("isError"))
+		self.assertEqual(self.note(), "new")
+
+	def test_a_client_that_cannot_ask_gets_the_page(self):
+		waiting = self.call(self.update, self.arguments)
+		self.assertIn("/huf/runs/", waiting["content"][0]["text"])
+		self.assertEqual(waiting["structuredContent"]["tool"], self.update)
+
+	def test_a_user_who_may_not_answer_is_not_asked(self):
+		frappe.db.set_value("Agent", self.agent, "approver", make_user("Huf User"))
+		frappe.clear_document_cache("Agent", self.agent)
+		frappe.db.commit()
+		self.assertIn("/huf/runs/", self.ask()["content"][0]["text"])
+
+	def test_what_the_user_declines_is_not_done(self):
+		done = self.answer(self.ask(), "decline", reason="Not today")
+		self.assertTrue(done["isError"])
+		self.assertIn("Not today", done["content"][0]["text"])
+		self.assertEqual(self.note(), "old")
+
+
+class TestTasks(McpTestCase):
+	"""A task is a queued run: any process may start it, work on it and answer for it."""
+
+	def setUp(self):
+		super().setUp()
+		self.slug = self.make_server(self.agent, (self.update,), (self.agent,))
+		frappe.db.set_value("MCP Server Offer", {"offer": self.update}, "background", "If Possible")
+		frappe.db.commit()
+		frappe.clear_document_cache("MCP Server", frappe.db.get_value("MCP Server", {"slug": self.slug}))
+		self.arguments = {"name": self.order.name, "values": {"note": "new"}}
+
+	def task(self, method: str, task: str, **params) -> dict:
+		return self.result(f"tasks/{method}", {"taskId": task, **params}, meta=TASKS)
+
+	def test_a_task_waits_for_a_person_and_goes_on_in_another_process(self):
+		task = self.call(self.update, self.arguments, meta=TASKS)
+		self.assertEqual((task["resultType"], task["status"]), ("task", "working"))
+		self.go_on(task["taskId"])
+		asked = self.task("get", task["taskId"])
+		self.assertEqual(asked["status"], "input_required", asked)
+		(key,) = asked["inputRequests"]
+		self.task("update", task["taskId"], inputResponses={key: {"action": "accept"}})
+		self.go_on(task["taskId"])
+		done = self.task("get", task["taskId"])
+		self.assertEqual((done["status"], done["result"]["isError"]), ("completed", False))
+		self.assertEqual(self.note(), "new")
+
+	def test_a_lost_worker_changes_nothing_for_the_client(self):
+		task = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
+		self.go_on(task)
+		(key,) = self.task("get", task)["inputRequests"]
+		self.task("update", task, inputResponses={key: {"action": "accept"}})
+		lost = leases.acquire_lease(task, add_to_date(now_datetime(), minutes=-10, as_datetime=True))
+		self.assertIsNotNone(lost)
+		self.assertEqual(self.task("get", task)["status"], "working")
+		self.assertIn(task, recover())
+		self.go_on(task)
+		self.assertEqual(self.task("get", task)["status"], "completed")
+		self.assertEqual(self.calls(task), [(self.update, "Success")])
+
+	def test_a_task_that_waits_for_a_person_holds_up_no_other(self):
+		first = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
+		self.go_on(first)
+		second = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
+		self.go_on(second)
+		for task in (first, second):
+			self.assertEqual(self.task("get", task)["status"], "input_required")
+
+	def test_a_waiting_task_is_cancelled(self):
+		task = self.call(self.update, self.arguments, meta=TASKS)["taskId"]
+		self.go_on(task)
+		self.task("cancel", task)
+		self.go_on(task)
+		self.assertEqual(self.task("get", task)["status"], "cancelled")
+		self.assertEqual(self.note(), "old")
+
+	def test_an_agent_s_answer_is_a_task_s_result(self):
+		(ask,) = [name for name in self.names() if name.startswith("ask_")]
+		self.server.script(text("Done."))
+		task = self.call(ask, {"message": "Do it"}, meta=TASKS)["taskId"]
+		self.go_on(task)
+		self.assertEqual(self.task("get", task)["result"]["structuredContent"]["answer"], "Done.")
+
+
+class TestLimits(McpTestCase):
+	def test_a_program_may_have_read_anything_so_a_new_destination_needs_a_person(self):
+		post = make_tool("POST")
+		agent = make_agent(None, (post,))
+		self.slug = self.make_server(agent, (post,))
+		asked = self.call(post, {"url": "https://new.example/x", "body": {}}, meta=ELICITATION)
+		self.assertEqual(asked["resultType"], "input_required")
+		self.assertIn("new.example", next(iter(asked["inputRequests"].values()))["params"]["message"])
+
+	def test_runs_per_hour_hold(self):
+		frappe.db.set_value("Agent", self.asked, "runs_per_hour", 1)
+		frappe.clear_document_cache("Agent", self.asked)
+		frappe.db.commit()
+		self.assertFalse(self.call(self.read).get("isError"))
+		refused = self.call(self.read)
+		self.assertTrue(refused["isError"])
+		self.assertIn("hour", refused["content"][0]["text"])
+
+	def test_arguments_that_do_not_fit_start_nothing(self):
+		before = frappe.db.count("Agent Run")
+		refused = self.call(self.read, {"limit": "many"})
+		self.assertTrue(refused["isError"])
+		self.assertEqual(frappe.db.count("Agent Run"), before)
+
+	def test_a_large_body_is_refused(self):
+		params = {"name": self.read, "arguments": {"filters": {"description": "x" * (4 * 1024 * 1024)}}}
+		self.assertEqual(self.post("tools/call", params).status_code, 413)
+
+	def test_a_foreign_host_and_a_foreign_page_are_refused(self):
+		for header in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+			self.assertIn(self.post("tools/list", headers=header).status_code, (403, 421), header)
+
+	def test_lists_come_in_pages(self):
+		for _ in range(3):
+			make_order("nail")
+		self.slug = make(
+			"MCP Server", server_name=unique("Docs"), offers=[{"offer_type": "DocType", "offer": ORDER}]
+		).slug
+		frappe.db.commit()
+		whole = self.result("resources/list")["resources"]
+		with patch("huf.ai.mcp_server.server.PAGE_SIZE", 2):
+			pages, cursor = [], None
+			while cursor != "":
+				page = self.result("resources/list", {"cursor": cursor} if cursor else {})
+				self.assertLessEqual(len(page["resources"]), 2)
+				pages += page["resources"]
+				cursor = page.get("nextCursor", "")
+		self.assertEqual(pages, whole)
+		self.assertIn("error", self.post("resources/list", {"cursor": "nonsense"}).json)

@@ -1,0 +1,178 @@
+"""Secrets under every kind of permission: a program that connects as a user gets none that the user may not
+read.
+"""
+
+import json
+from urllib.parse import quote
+
+import frappe
+
+from huf.tests.ai.knowledge.test_canary import KINDS, by_level_in_a_row
+from huf.tests.api.test_mcp import ELICITATION, TASKS, McpTestCase
+from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.doctypes import CASE, EDITOR
+from huf.tests.factories import make, make_agent, make_role, make_tool, make_user, unique
+
+
+class TestMcpCanaries(McpTestCase):
+	def test_no_kind_of_secret_comes_out_and_who_may_read_it_gets_it(self):
+		for kind in KINDS:
+			with self.subTest(kind.__name__):
+				frappe.set_user("Administrator")
+				canary = f"canary{frappe.generate_hash(length=12)}"
+				user, source, other = kind(canary)
+				if kind is by_level_in_a_row:
+					canary = "4815162342"
+				self.offer_all(source)
+				self.assertNotIn(canary, self.collect(user, canary))
+				self.assertIn(canary, self.collect(other, canary))
+
+	def offer_all(self, source: str) -> None:
+		"""A server with a source, its DocType, and tools that read both."""
+		row = frappe.db.get_value(
+			"Knowledge Source", source, ["reference_doctype", "document_fields"], as_dict=True
+		)
+		self.doctype = row.reference_doctype
+		self.search = make_tool("Search Knowledge")
+		tools = [self.search]
+		if self.doctype:
+			self.reader = make_tool("Get List", reference_doctype=self.doctype)
+			tools.append(self.reader)
+		agent = make_agent(None, tuple(tools), knowledge=[{"source": source}])
+		offers = [{"offer_type": "Agent Tool Function", "offer": each} for each in tools]
+		offers.append({"offer_type": "Knowledge Source", "offer": source})
+		if self.doctype:
+			offers.append({"offer_type": "DocType", "offer": self.doctype})
+		self.slug = make("MCP Server", server_name=unique("All"), agent=agent, offers=offers).slug
+		frappe.db.commit()
+
+	def collect(self, user: str, word: str) -> str:
+		"""Everything that a program of this user is sent, asking for the roof and for `word`."""
+		frappe.set_user("Administrator")
+		self.headers = {"Authorization": f"Bearer {make_key(user)}:{SECRET}"}
+		sent = [
+			self.post(f"{what}/list").get_data(as_text=True) for what in ("tools", "resources", "prompts")
+		]
+		sent += [each for query in ("roof", word) if query for each in self.ask(query)]
+		listed = self.result("resources/list")["resources"]
+		names = frappe.get_all(self.doctype, pluck="name", order_by="name asc") if self.doctype else []
+		uris = {each["uri"] for each in listed} | {
+			f"huf://document/{quote(self.doctype, safe='')}/{name}" for name in names[-20:]
+		}
+		sent += [self.post("resources/read", {"uri": uri}).get_data(as_text=True) for uri in sorted(uris)]
+		# What was asked for comes back in errors and arguments; that is no secret.
+		return "\n".join(sent).replace(f"knowledge/{word}", "")
+
+	def ask(self, query: str) -> list[str]:
+		answers = [
+			self.post("resources/read", {"uri": f"huf://knowledge/{query}"}),
+			self.post("tools/call", {"name": self.search, "arguments": {"query": query}}),
+		]
+		if self.doctype:
+			ref = {"type": "ref/resource", "uri": f"huf://document/{quote(self.doctype, safe='')}/{{name}}"}
+			argument = {"name": "name", "value": ""}
+			answers += [
+				self.post("tools/call", {"name": self.reader, "arguments": {"limit": 100}}),
+				self.post("completion/complete", {"ref": ref, "argument": argument}),
+			]
+		return [drop_query(each.json) for each in answers]
+
+
+def drop_query(body: dict) -> str:
+	"""The body without the query that a search repeats."""
+
+	def clean(value):
+		if isinstance(value, dict):
+			return {key: clean(each) for key, each in value.items() if key not in ("query", "uri")}
+		if isinstance(value, list):
+			return [clean(each) for each in value]
+		if isinstance(value, str) and value.startswith("{"):
+			try:
+				return clean(json.loads(value))
+			except ValueError:
+				return value
+		return value
+
+	return json.dumps(clean(body))
+
+
+class TestWhatIsOffered(McpTestCase):
+	"""What a user may not use is not there, and cannot be told from what never was."""
+
+	def setUp(self):
+		super().setUp()
+		self.key = self.headers
+
+	def assert_unknown(self, name: str):
+		arguments = {"message": "Hi"} if name.startswith("ask_") else {}
+		refused = self.post("tools/call", {"name": name, "arguments": arguments}).json["error"]
+		missing = self.post("tools/call", {"name": f"{name}x", "arguments": {}}).json["error"]
+		self.assertEqual(refused["code"], missing["code"])
+		self.assertEqual(refused["message"].replace(name, "?"), missing["message"].replace(f"{name}x", "?"))
+		self.assertNotIn(name, self.names())
+
+	def test_a_tool_of_another_role(self):
+		self.assertIn(self.read, self.names())
+		self.assert_unknown(self.hidden)
+
+	def test_an_agent_of_another_role_a_disabled_one_and_one_that_does_not_chat(self):
+		values = ({"roles": [{"role": make_role()}]}, {"disabled": 1}, {"allow_chat": 0})
+		agents = [make_agent(None, (self.read,), **each) for each in values]
+		self.slug = self.make_server(self.asked, (), (self.asked, *agents))
+		(shown,) = self.names()
+		for agent in agents:
+			self.assertNotIn(agent, json.dumps(self.result("tools/list")))
+			self.assert_unknown(f"ask_{agent.lower().replace(' ', '_')}")
+		self.assertTrue(shown.startswith("ask_"))
+
+	def test_tools_of_an_agent_that_the_user_may_not_run(self):
+		agent = make_agent(None, (self.read,), roles=[{"role": make_role()}])
+		self.slug = self.make_server(agent, (self.read,))
+		self.assertEqual(self.names(), [])
+		self.assert_unknown(self.read)
+
+	def test_a_server_of_another_role_or_a_disabled_one_answers_as_one_that_never_was(self):
+		answers = [self.post("tools/list", path="/mcp/never-was")]
+		for values in ({"roles": [{"role": make_role()}]}, {"enabled": 0}):
+			slug = self.make_server(self.asked, (self.read,), **values)
+			answers.append(self.post("tools/list", path=f"/mcp/{slug}"))
+		self.assertEqual({(each.status_code, each.get_data()) for each in answers}, {(404, answers[0].data)})
+
+	def test_a_run_of_another_user(self):
+		description = unique("Mine")
+		self.call(self.create, {"description": description, "allocated_to": self.user})
+		run = frappe.get_last_doc("Agent Run", {"agent": self.asked}).name
+		self.headers = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
+
+		errors = [
+			self.post(f"tasks/{method}", {"taskId": task}, meta=TASKS).json["error"]
+			for task in (run, "nothing")
+			for method in ("get", "cancel")
+		]
+		self.assertEqual({(each["code"], each["message"]) for each in errors}, {(-32602, "Task not found")})
+
+	def test_a_state_is_bound_to_its_user(self):
+
+		self.slug = self.make_server(self.agent, (self.update,))
+		arguments = {"name": self.order.name, "values": {"note": "new"}}
+		asked = self.call(self.update, arguments, meta=ELICITATION)
+		(key,) = asked["inputRequests"]
+
+		other = make_user("Huf User", EDITOR)
+		self.headers = {"Authorization": f"Bearer {make_key(other)}:{SECRET}"}
+		answer = {
+			"name": self.update,
+			"arguments": arguments,
+			"inputResponses": {key: {"action": "accept"}},
+			"requestState": asked["requestState"],
+		}
+		refused = self.post("tools/call", answer, meta=ELICITATION)
+		self.assertEqual(refused.json["error"]["message"], "Invalid or expired requestState")
+		self.assertEqual(self.note(), "old")
+
+	def test_a_document_that_is_not_offered_is_not_read(self):
+		uri = f"huf://document/User/{quote(self.user, safe='')}"
+		self.assertEqual(
+			self.post("resources/read", {"uri": uri}).json["error"]["message"], "Resource not found"
+		)
+		self.assertTrue(frappe.db.exists("DocType", CASE))

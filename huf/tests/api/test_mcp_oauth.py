@@ -1,0 +1,303 @@
+"""Signing in a program: the SDK's own OAuth client against the site, with a person's browser in between."""
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+import threading
+from html import unescape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from unittest.mock import patch
+from urllib.parse import parse_qs, urlsplit
+
+import frappe
+import httpx2
+import requests
+from mcp import Client
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientMetadata
+
+from huf.ai.mcp_server import client_documents, grants
+from huf.tests.api.test_mcp import McpTestCase
+from huf.tests.base import enter
+from huf.tests.factories import unique
+from huf.tests.mcp_fixture.server import serve
+
+PASSWORD = "A long one for 2 tests!"
+RETURN = "http://127.0.0.1:9/callback"
+
+
+class Storage:
+	def __init__(self):
+		self.tokens = self.client = None
+
+	async def get_tokens(self):
+		return self.tokens
+
+	async def set_tokens(self, tokens):
+		self.tokens = tokens
+
+	async def get_client_info(self):
+		return self.client
+
+	async def set_client_info(self, client_info):
+		self.client = client_info
+
+
+class OAuthTestCase(McpTestCase):
+	def setUp(self):
+		super().setUp()
+		doc = frappe.get_doc("User", self.user)
+		doc.new_password = PASSWORD
+		doc.save()
+		frappe.db.commit()
+		self.base = enter(self, serve())
+		self.url = f"{self.base}/mcp/{self.slug}"
+		self.storage = Storage()
+
+	def sign_in(self) -> requests.Session:
+		browser = requests.Session()
+		answer = browser.post(f"{self.base}/api/method/login", {"usr": self.user, "pwd": PASSWORD})
+		self.assertEqual(answer.status_code, 200, answer.text)
+		return browser
+
+	def decide(self, address: str, decision: str, shown: str = "Inspector &lt;b&gt;") -> dict:
+		"""What the browser brings back after the person has decided."""
+		back = self.answer(address, decision, shown)
+		self.assertTrue(back.startswith(RETURN), back)
+		return {key: value[0] for key, value in parse_qs(urlsplit(back).query).items()}
+
+	def answer(self, address: str, decision: str, shown: str) -> str:
+		"""Where the browser is sent after the person has decided."""
+		browser = self.sign_in()
+		page = browser.get(address)
+		self.assertIn(shown, page.text)
+		fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page.text))
+		form = {name: unescape(value) for name, value in fields.items()} | {"decision": decision}
+		answer = browser.post(page.url, form, allow_redirects=False)
+		return answer.headers.get("Location", answer.text)
+
+	def connect(self, work, decision: str = "allow"):
+		"""Run `work(client)` with a client that signs in as soon as it is asked to."""
+		found = {}
+
+		async def open_browser(address):
+			found.update(await asyncio.to_thread(self.decide, address, decision))
+
+		async def come_back():
+			return AuthorizationCodeResult(
+				code=found.get("code", ""), state=found.get("state"), iss=found.get("iss")
+			)
+
+		metadata = OAuthClientMetadata(client_name="Inspector <b>", redirect_uris=[RETURN])
+		auth = OAuthClientProvider(self.url, metadata, self.storage, open_browser, come_back)
+
+		async def run():
+			async with httpx2.AsyncClient(auth=auth, timeout=30) as http:
+				async with Client(streamable_http_client(self.url, http_client=http)) as client:
+					return await work(client)
+
+		return asyncio.run(run())
+
+	def list_tools(self):
+		async def work(client):
+			return [tool.name for tool in (await client.list_tools()).tools]
+
+		return self.connect(work)
+
+	def ask_with(self, token: str, path: str | None = None) -> int:
+		body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+		headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+		return requests.post(self.base + path if path else self.url, json=body, headers=headers).status_code
+
+
+class TestOAuth(OAuthTestCase):
+	def test_a_program_finds_signs_in_lists_and_calls(self):
+		description = unique("By OAuth")
+
+		async def work(client):
+			names = [tool.name for tool in (await client.list_tools()).tools]
+			values = {"description": description, "allocated_to": self.user}
+			return names, await client.call_tool(self.create, values)
+
+		names, called = self.connect(work)
+		self.assertIn(self.create, names)
+		self.assertFalse(called.is_error)
+		frappe.db.rollback()
+		self.assertEqual(frappe.db.get_value("ToDo", {"description": description}, "owner"), self.user)
+
+	def test_a_token_is_good_for_its_server_alone_and_until_the_user_takes_it_back(self):
+		self.list_tools()
+		token = self.storage.tokens.access_token
+		other = self.make_server(self.asked, (self.read,))
+		self.assertEqual(self.ask_with(token), 200)
+		self.assertEqual(self.ask_with(token, f"/mcp/{other}"), 401)
+		self.assertEqual(self.ask_with(token, "/api/method/frappe.auth.get_logged_user"), 401)
+		self.assertEqual(self.ask_with(f"{token}x"), 401)
+		frappe.set_user(self.user)
+		(grant,) = frappe.get_list(grants.GRANT, pluck="name", order_by="name asc")
+		frappe.delete_doc(grants.GRANT, grant)
+		frappe.db.commit()
+		self.assertEqual(self.ask_with(token), 401)
+
+	def test_a_refresh_token_is_good_once_and_a_copied_one_ends_the_grant(self):
+		self.list_tools()
+		first = self.storage.tokens
+
+		def refresh(token):
+			form = {
+				"grant_type": "refresh_token",
+				"refresh_token": token,
+				"client_id": self.storage.client.client_id,
+			}
+			if self.storage.client.client_secret:
+				form["client_secret"] = self.storage.client.client_secret
+			return requests.post(f"{self.base}/mcp-oauth/token", form)
+
+		second = refresh(first.refresh_token)
+		self.assertEqual(second.status_code, 200, second.text)
+		self.assertEqual(self.ask_with(second.json()["access_token"]), 200)
+		self.assertEqual(refresh(first.refresh_token).status_code, 400)
+		self.assertEqual(self.ask_with(second.json()["access_token"]), 401)
+
+	def test_a_person_may_say_no(self):
+		with self.assertRaises(Exception):  # noqa: B017 (an exception group of the SDK)
+			self.connect(lambda client: client.list_tools(), "deny")
+		self.assertIsNone(self.storage.tokens)
+
+	def test_a_disabled_user_s_token_is_void(self):
+		self.list_tools()
+		frappe.set_user("Administrator")
+		frappe.get_doc("User", self.user).update({"enabled": 0}).save()
+		frappe.db.commit()
+		self.assertEqual(self.ask_with(self.storage.tokens.access_token), 401)
+
+	def test_a_stranger_is_told_where_to_sign_in(self):
+		answer = requests.post(self.url, json={})
+		self.assertEqual(answer.status_code, 401)
+		address = re.search(r'resource_metadata="([^"]+)"', answer.headers["WWW-Authenticate"])[1]
+		self.assertEqual(address, f"{self.base}/.well-known/oauth-protected-resource/mcp/{self.slug}")
+		described = requests.get(address).json()
+		self.assertEqual(described["resource"], self.url)
+		(issuer,) = described["authorization_servers"]
+		server = requests.get(f"{self.base}/.well-known/oauth-authorization-server/mcp-oauth").json()
+		self.assertEqual((server["issuer"], server["code_challenge_methods_supported"]), (issuer, ["S256"]))
+		self.assertTrue(server["authorization_response_iss_parameter_supported"])
+
+	def test_only_safe_addresses_are_returned_to(self):
+		for uri in ("http://evil.example/x", "javascript:alert(1)//x"):
+			answer = requests.post(f"{self.base}/mcp-oauth/register", json={"redirect_uris": [uri]})
+			self.assertEqual((answer.status_code, answer.json()["error"]), (400, "invalid_redirect_uri"), uri)
+
+
+class Documents(BaseHTTPRequestHandler):
+	"""A host of Client ID Metadata Documents; {path: (status, document)}, or an address to redirect to."""
+
+	def do_GET(self):
+		self.server.asked.append(self.path)
+		status, document = self.server.documents[self.path]
+		body = json.dumps(document).encode()
+		self.send_response(status)
+		self.send_header(
+			"Location" if status == 302 else "Content-Type", document if status == 302 else "application/json"
+		)
+		self.send_header("Content-Length", str(len(body)))
+		self.end_headers()
+		self.wfile.write(body)
+
+	def log_message(self, *args):
+		pass
+
+
+class TestClientDocuments(OAuthTestCase):
+	"""A client whose id is the address of its document."""
+
+	def setUp(self):
+		super().setUp()
+		self.host = ThreadingHTTPServer(("127.0.0.1", 0), Documents)
+		self.host.documents, self.host.asked = {}, []
+		threading.Thread(target=self.host.serve_forever, args=(0.02,), daemon=True).start()
+		self.addCleanup(self.host.server_close)
+		self.addCleanup(self.host.shutdown)
+		self.address = f"http://127.0.0.1:{self.host.server_port}/{frappe.generate_hash(length=8)}"
+		self.verifier = "v" * 60
+
+	def publish(self, status: int = 200, **values) -> None:
+		document = {"client_id": self.address, "client_name": "Cloud", "redirect_uris": [RETURN], **values}
+		self.host.documents[urlsplit(self.address).path] = (status, values.get("Location", document))
+
+	def begin(self, client_id: str | None = None, redirect_uri: str = RETURN) -> requests.Response:
+		"""The first request of the user's browser, as the program has written it."""
+		digest = hashlib.sha256(self.verifier.encode()).digest()
+		query = {
+			"response_type": "code",
+			"client_id": client_id or self.address,
+			"redirect_uri": redirect_uri,
+			"code_challenge": base64.urlsafe_b64encode(digest).decode().rstrip("="),
+			"code_challenge_method": "S256",
+			"resource": self.url,
+			"state": "s",
+			"scope": "mcp",
+		}
+		return requests.get(f"{self.base}/mcp-oauth/authorize", query, allow_redirects=False)
+
+	def test_it_signs_in_without_registration_and_is_asked_for_once(self):
+		self.publish()
+		shown = f"Cloud (127.0.0.1:{self.host.server_port})"
+		found = self.decide(self.begin().headers["Location"], "allow", shown)
+		form = {
+			"grant_type": "authorization_code",
+			"code": found["code"],
+			"redirect_uri": RETURN,
+			"client_id": self.address,
+			"code_verifier": self.verifier,
+		}
+		answer = requests.post(f"{self.base}/mcp-oauth/token", form)
+		self.assertEqual(answer.status_code, 200, answer.text)
+		self.assertEqual(self.ask_with(answer.json()["access_token"]), 200)
+		self.assertEqual(len(self.host.asked), 1)
+
+	def test_any_port_of_the_user_s_computer_is_returned_to_and_no_other_place(self):
+		self.publish(redirect_uris=["http://127.0.0.1/callback"])
+		self.assertEqual(self.begin(redirect_uri="http://127.0.0.1:5/callback").status_code, 302)
+		for other in (
+			"http://127.0.0.1:5/other",
+			"https://evil.example/callback",
+			"http://evil.example:5/callback",
+		):
+			self.assertEqual(self.begin(redirect_uri=other).status_code, 400, other)
+
+	def test_documents_that_are_not_the_client_s_are_refused(self):
+		odd = [
+			{"client_id": "https://other.example/client"},
+			{"client_secret": "known to all"},
+			{"token_endpoint_auth_method": "client_secret_post"},
+			{"redirect_uris": ["javascript:alert(1)//"]},
+			{"redirect_uris": []},
+			{"filler": "x" * 20_000},
+			{"status": 404},
+			{"status": 302, "Location": f"{self.base}/"},
+		]
+		for values in odd:
+			with self.subTest(str(values)[:60]):
+				self.address = f"{self.address}x"
+				self.publish(**values)
+				self.assertEqual(self.begin().status_code, 400)
+		self.assertEqual(len(self.host.asked), len(odd))
+
+	def test_private_hosts_are_not_asked(self):
+		for address in ("https://169.254.169.254/client", "http://192.168.0.1/client", f"{self.address}#x"):
+			self.assertEqual(self.begin(address).status_code, 400, address)
+		self.publish()
+		with patch.dict(frappe.local.conf, {"host_name": "https://erp.example"}):
+			self.assertFalse(client_documents.is_document_address(self.address))
+			self.assertIsNone(asyncio.run(client_documents.fetch_document(self.address)))
+		self.assertEqual(self.host.asked, [])
+
+	def test_strangers_cannot_make_the_site_ask_without_end(self):
+		with patch.object(client_documents, "MAX_FETCHES_PER_MINUTE", 0):
+			self.publish()
+			self.assertEqual(self.begin().status_code, 400)
+		self.assertEqual(self.host.asked, [])

@@ -1,0 +1,72 @@
+"""A user's own profile: name, language, default agent and password; and what users see of agents."""
+
+import frappe
+from frappe.utils.password import check_password
+
+from huf.ai.core.errors import UsageError
+from huf.ai.runs.admission import acting_as
+from huf.api import agent, profile
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_user
+
+
+class TestProfile(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.user = make_user("Huf User")
+		self.agent = make_agent(instructions="SECRET-INSTRUCTIONS")
+		frappe.db.commit()
+
+	def default(self) -> list[str]:
+		return [each["name"] for each in agent.get_agents() if each["is_default"]]
+
+	def test_users_save_their_own_profile_and_nothing_else(self):
+		with acting_as(self.user):
+			saved = profile.save_profile("Jana", "Nová", "cs", self.agent)
+			self.assertEqual((saved["first_name"], saved["language"]), ("Jana", "cs"))
+			self.assertEqual(self.default(), [self.agent])
+			self.assertRaises(UsageError, profile.save_profile, "Jana", language="xx")
+		self.assertEqual(frappe.db.get_value("User", self.user, "full_name"), "Jana Nová")
+		with acting_as("Guest"):
+			self.assertRaises(frappe.PermissionError, profile.get_profile)
+
+	def test_a_password_needs_the_old_one_and_meets_the_policy(self):
+		user = frappe.get_doc("User", self.user)
+		user.new_password = old = "correct-horse-battery-7"
+		user.save()
+		with acting_as(self.user):
+			self.assertRaises(UsageError, profile.change_password, "wrong", "another-good-phrase-8")
+			self.assertRaises(frappe.ValidationError, profile.change_password, old, "anna")
+			profile.change_password(old, "another-good-phrase-8")
+		self.assertEqual(check_password(self.user, "another-good-phrase-8"), self.user)
+		with self.assertRaises(frappe.ValidationError):
+			values = {"email": "anna@example.com", "first_name": "Anna", "new_password": "anna"}
+			frappe.get_doc({"doctype": "User", **values}).insert()
+
+	def test_the_default_agent_is_the_site_s_setting_or_the_oldest(self):
+		make_agent(agent_name=f"AAA {frappe.generate_hash(length=6)}")
+		oldest = frappe.db.get_value("Agent", {"disabled": 0, "allow_chat": 1}, order_by="creation asc")
+		self.assertEqual(self.default(), [oldest])
+		settings = frappe.get_doc("Huf Settings")
+		settings.default_agent = self.agent
+		settings.save()
+		self.assertEqual(self.default(), [self.agent])
+		frappe.db.rollback()
+
+	def test_huf_users_see_agents_but_not_their_instructions_and_settings(self):
+		frappe.db.set_value("Agent", self.agent, "caution", "Off")
+		with acting_as(self.user):
+			self.assertIn(self.agent, [each["name"] for each in agent.get_overview()])
+			doc = frappe.get_doc("Agent", self.agent)
+			doc.apply_fieldlevel_read_permissions()
+			self.assertEqual((doc.get("instructions"), doc.get("caution")), (None, None))
+			self.assertEqual(doc.agent_name, self.agent)
+			self.assertNotIn("SECRET", str(frappe.get_list("Agent", fields=["*"], order_by="name asc")))
+		manager = make_user("Huf Manager")
+		with acting_as(manager):
+			doc = frappe.get_doc("Agent", self.agent)
+			doc.apply_fieldlevel_read_permissions()
+			self.assertEqual((doc.instructions, doc.caution), ("SECRET-INSTRUCTIONS", "Off"))
+			doc.instructions = "New"
+			doc.save()
+		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "New")

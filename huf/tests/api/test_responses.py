@@ -1,0 +1,113 @@
+"""Whose responses, conversations and approvals a caller of /v1/responses reaches. The wire itself is tested with
+OpenAI's clients in responses_clients_test.
+"""
+
+import json
+from unittest.mock import patch
+
+import frappe
+
+from huf.ai.chat import approvals
+from huf.ai.runs import queue
+from huf.ai.runs.queue import work_on
+from huf.tests.api.test_openai import SECRET, OpenAITestCase, make_key
+from huf.tests.doctypes import make_order
+from huf.tests.factories import make_agent, make_user
+from huf.tests.http import send
+from huf.tests.model_server import call, text, tool_calls
+
+
+class TestResponses(OpenAITestCase):
+	def setUp(self):
+		super().setUp()
+		self.other = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
+
+	def create(self, headers=None, **body):
+		body = {"model": self.asked, "input": "Hi", **body}
+		return send("/v1/responses", method="POST", json=body, headers=headers or self.headers)
+
+	def test_only_its_user_reads_continues_and_cancels_a_response(self):
+		self.server.script(text("Hello."))
+		answer = self.create().json
+		self.assertEqual((answer["status"], answer["object"]), ("completed", "response"))
+		address = f"/v1/responses/{answer['id']}"
+		for method, path in (("GET", ""), ("GET", "/input_items"), ("POST", "/cancel"), ("DELETE", "")):
+			with self.subTest(method + path):
+				refused = send(address + path, method=method, headers=self.other)
+				self.assertEqual((refused.status_code, refused.json["error"]["code"]), (404, "not_found"))
+				self.assertNotIn("Hello", refused.text)
+		self.assertEqual(self.create(self.other, previous_response_id=answer["id"]).status_code, 404)
+		self.assertEqual(
+			send(address, headers=self.headers).json["output"][0]["content"][0]["text"], "Hello."
+		)
+		self.assertEqual(send(address).status_code, 401)
+
+	def test_a_run_can_be_deleted_by_managers_only(self):
+		self.server.script(text("Hello."))
+		address = f"/v1/responses/{self.create().json['id']}"
+		self.assertEqual(send(address, method="DELETE", headers=self.headers).status_code, 403)
+		self.assertEqual(send(address, headers=self.headers).status_code, 200)
+
+	def test_a_conversation_belongs_to_its_user(self):
+		self.server.script(text("Hello."), text("Who are you?"))
+		name = send("/v1/conversations", method="POST", json={}, headers=self.headers).json["id"]
+		self.create(conversation=name)
+		self.assertEqual(send(f"/v1/conversations/{name}/items", headers=self.other).status_code, 404)
+		self.create(self.other, conversation=name)
+		self.assertNotIn("Hello.", json.dumps(self.server.requests[-1]["messages"]))
+
+	def test_an_approval_is_answered_by_who_may_and_as_it_was_presented(self):
+		self.server.script(self.change("new"))
+		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
+		waiting = self.create(model=self.agent, tools=tools).json
+		request = next(each for each in waiting["output"] if each["type"] == "mcp_approval_request")
+		self.assertTrue(request["preview"]["changes"])
+		answer = {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": True}
+		self.assertEqual(self.create(self.other, input=[answer]).status_code, 403)
+		stale = {**answer, "approval_request_id": f"{request['id'][:-4]}0000"}
+		self.assertEqual(self.create(input=[stale]).status_code, 400)
+		for broken in ({**answer, "approve": "yes"}, {**answer, "approval_request_id": "mcpr_x"}):
+			self.assertEqual(self.create(input=[broken]).status_code, 400)
+		self.assertEqual(self.note(), "old")
+		approvals.cancel_run(waiting["metadata"]["run"])
+
+	def test_calls_of_one_turn_are_answered_together(self):
+		other = make_order("screw", note="old")
+		arguments = [{"name": name, "values": {"note": "new"}} for name in (self.order.name, other.name)]
+		self.server.script(tool_calls([call(self.update, each) for each in arguments]), text("Both."))
+		tools = [{"type": "mcp", "server_label": "huf", "server_url": "https://example.com"}]
+		waiting = self.create(model=self.agent, tools=tools).json
+		requests = [each for each in waiting["output"] if each["type"] == "mcp_approval_request"]
+		self.assertEqual([json.loads(each["arguments"]) for each in requests], arguments)
+		answers = [
+			{"type": "mcp_approval_response", "approval_request_id": each["id"], "approve": True}
+			for each in requests
+		]
+		with patch.object(queue, "enqueue_work", work_on):
+			done = self.create(input=answers).json
+		self.assertEqual([each["type"] for each in done["output"]], ["mcp_call", "mcp_call", "message"])
+		self.assertEqual(done["output"][-1]["content"][0]["text"], "Both.")
+
+	def test_an_agent_of_others_is_no_model(self):
+		hidden = make_agent(roles=[{"role": "System Manager"}])
+		self.assertEqual(self.create(model=hidden).json["error"]["code"], "model_not_found")
+
+	def test_broken_requests_are_refused_with_the_reason(self):
+		for body in (
+			{"input": []},
+			{"input": 5},
+			{"input": [{"role": "assistant", "content": "Hi"}]},
+			{"input": [{"role": "user", "content": [{"type": "input_audio"}]}]},
+			{"tools": [{"type": "web_search"}]},
+			{"tools": ["mine"]},
+			{"metadata": {str(n): "x" for n in range(20)}},
+			{"conversation": "mine"},
+			{"instructions": ["x"]},
+			{"stream": "perhaps"},
+		):
+			with self.subTest(body):
+				answer = self.create(**body)
+				self.assertEqual(
+					(answer.status_code, answer.json["error"]["type"]), (400, "invalid_request_error")
+				)
+		self.assertEqual(frappe.session.user, "Administrator")

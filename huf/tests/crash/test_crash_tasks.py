@@ -1,0 +1,101 @@
+"""Workers and web workers killed at every commit of an MCP task: the client's poll ends in the same result, once."""
+
+import os
+import unittest
+
+import frappe
+
+from huf.ai.runs.queue import recover
+from huf.tests.api.test_mcp import TASKS, McpTestCase
+from huf.tests.crash.test_crash import LATER, TestCrash
+from huf.tests.factories import make, make_agent, make_tool, unique
+
+WHEN = ("before", "after")
+
+
+@unittest.skipUnless(hasattr(os, "fork"), "workers are forked")
+class TestCrashTasks(McpTestCase):
+	start_killer, stop_killer, command = TestCrash.start_killer, TestCrash.stop_killer, TestCrash.order
+
+	def setUp(self):
+		super().setUp()
+		self.tool = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
+		offer = {"offer_type": "Agent Tool Function", "offer": self.tool, "background": "If Possible"}
+		agent = make_agent(None, (self.tool,))
+		self.slug = make("MCP Server", server_name=unique("Tasks"), agent=agent, offers=[offer]).slug
+		frappe.db.commit()
+		self.killer = self.start_killer()
+		self.addCleanup(self.stop_killer)
+
+	def test_killed_at_any_commit_the_poll_ends_in_the_same_result_once(self):
+		stages = self.tell()
+		self.assertGreater(min(stages.values()), 0, stages)
+		tried = 0
+		for stage, commits in stages.items():
+			for when in WHEN:
+				for number in range(1, commits + 1):
+					with self.subTest(f"{when} commit {number} of {commits}, {stage}"):
+						self.tell({stage: (number, when)})
+						tried += 1
+		print(f"\n{tried} boundaries tried: {stages}")
+
+	def tell(self, kills: dict | None = None) -> dict[str, int]:
+		"""One task from its call to its result. `kills`: {stage: (number of the commit, when)}.
+
+		Returns the number of commits of each stage, counted where nothing is killed.
+		"""
+		self.kills, self.commits, self.is_counting = kills or {}, {}, not kills
+		description = unique("Task")
+		task = self.begin({"description": description, "allocated_to": self.user})
+		self.work("asking", task)
+		asked = self.poll(task)
+		self.assertEqual(asked["status"], "input_required", asked)
+		self.answer(task, asked)
+		self.work("doing", task)
+		done = self.poll(task)
+		self.assertEqual((done["status"], done["result"]["isError"]), ("completed", False))
+		self.assertEqual(self.poll(task)["result"], done["result"])
+		self.assertEqual(self.calls(task), [(self.tool, "Success")])
+		(made,) = frappe.get_all("ToDo", {"description": description}, pluck="name", order_by="name asc")
+		self.assertEqual(done["result"]["structuredContent"]["name"], made)
+		return self.commits
+
+	def begin(self, arguments: dict) -> str:
+		"""A client that got no answer knows no task and calls again; the first task waits for a person."""
+		return self.request("calling", "tools/call", {"name": self.tool, "arguments": arguments})["taskId"]
+
+	def answer(self, task: str, asked: dict) -> None:
+		"""A client that got no answer sends the person's answer again; what was stored goes on by itself."""
+		(key,) = asked["inputRequests"]
+		self.request(
+			"answering", "tasks/update", {"taskId": task, "inputResponses": {key: {"action": "accept"}}}
+		)
+		recover()
+
+	def request(self, stage: str, method: str, params: dict) -> dict:
+		"""The client's request; where the web worker is to be killed, it is sent to that one first."""
+		if self.is_counting or stage in self.kills:
+			self.kill(stage, request=self.build_request(method, params, meta=TASKS))
+		return self.result(method, params, meta=TASKS)
+
+	def work(self, stage: str, task: str) -> None:
+		"""A worker, and if it is killed another an hour later; the client polls in between."""
+		if not self.is_counting and stage not in self.kills:
+			self.go_on(task)
+			return
+		self.kill(stage, run=task)
+		if stage in self.kills:
+			self.assertIn(self.poll(task)["status"], ("working", "input_required", "completed"))
+			self.command(run=task, kill_at=0, when="before", later=LATER)
+
+	def kill(self, stage: str, **order) -> None:
+		number, when = self.kills.get(stage, (0, "before"))
+		ended = self.command(kill_at=number, when=when, later=0, **order)
+		self.assertEqual(ended["killed"], bool(number))
+		self.commits[stage] = ended["commits"]
+
+	def poll(self, task: str) -> dict:
+		return self.result("tasks/get", {"taskId": task}, meta=TASKS)
+
+
+del McpTestCase, TestCrash

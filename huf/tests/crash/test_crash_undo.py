@@ -1,0 +1,70 @@
+"""Workers killed at every commit of an undo: it is done, or it is not, and never half."""
+
+import json
+import os
+import unittest
+
+import frappe
+
+from huf.ai.undo.images import read_image
+from huf.ai.undo.scope import Scope
+from huf.ai.undo.undo import apply_undo, preview_undo
+from huf.tests.ai.undo.runs import Worker
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.crash.test_crash import TestCrash
+from huf.tests.doctypes import CASE, ORDER, make_case, make_doctypes, make_order
+from huf.tests.model_server import ModelServer
+
+
+@unittest.skipUnless(hasattr(os, "fork"), "workers are forked")
+class TestCrashUndo(SiteTestCase):
+	start_killer, stop_killer, order = TestCrash.start_killer, TestCrash.stop_killer, TestCrash.order
+
+	def setUp(self):
+		super().setUp()
+		make_doctypes()
+		self.worker = Worker(enter(self, ModelServer(strict=False)), (CASE, ORDER))
+		self.killer = self.start_killer()
+		self.addCleanup(self.stop_killer)
+
+	def test_killed_before_or_after_any_commit_it_is_done_or_not_done(self):
+		commits = self.story(0, "before")
+		self.assertGreater(commits, 0)
+		for when in ("before", "after"):
+			for number in range(1, commits + 1):
+				with self.subTest(f"{when} commit {number} of {commits}"):
+					self.story(number, when)
+
+	def story(self, kill_at: int, when: str) -> int:
+		"""A run that updates, deletes and cancels, and an undo of it, killed at a commit (0: not)."""
+		self.case, self.gone, self.submitted = make_case(amount=1), make_order("nail"), make_order("bolt")
+		self.submitted.submit()
+		frappe.db.commit()
+		before = self.state()
+		run = self.worker.run(
+			("Update Document", CASE, {"name": self.case.name, "values": {"amount": 2}}),
+			("Delete Document", ORDER, {"name": self.gone.name}),
+			("Cancel Document", ORDER, {"name": self.submitted.name}),
+		)
+		changed = self.state()
+		digest = preview_undo(Scope((run,)))["digest"]
+		ended = self.order(undo=run, digest=digest, kill_at=kill_at, when=when)
+		frappe.db.rollback()
+		undone = frappe.db.count("Agent Change", {"run": run, "undone_by": ["is", "set"]})
+		self.assertIn((undone, self.state()), [(0, changed), (3, before)])
+		self.assertEqual(ended["killed"], bool(kill_at))
+		if not undone:
+			apply_undo(Scope((run,)), preview_undo(Scope((run,)))["digest"])
+		self.assertEqual(self.state(), before)
+		self.assertEqual(frappe.db.count("Agent Change", {"run": run, "undone_by": ["is", "set"]}), 3)
+		return ended["commits"]
+
+	def state(self) -> str:
+		frappe.db.rollback()
+		in_effect = frappe.db.count(ORDER, {"amended_from": self.submitted.name, "docstatus": 1})
+		in_effect += frappe.db.get_value(ORDER, self.submitted.name, "docstatus") == 1
+		images = [read_image(CASE, self.case.name), read_image(ORDER, self.gone.name), in_effect]
+		return json.dumps(images, sort_keys=True, default=str)
+
+
+del TestCrash

@@ -1,0 +1,75 @@
+"""A site over real HTTP for programs that speak MCP: every request is one of the given user's."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import frappe
+import frappe.app
+from werkzeug.serving import make_server
+
+from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.factories import make, make_agent, make_tool, unique
+from huf.tests.mcp_fixture import tools
+
+CATALOG = "huf.tests.mcp_fixture.catalog.FixtureCatalog"
+
+
+def make_fixture_server() -> str:
+	"""An MCP Server record with the tools of the suite; returns its slug."""
+	offers = []
+	for function in (*tools.SYNCHRONOUS, *tools.BACKGROUND):
+		name = function.__name__
+		if not frappe.db.exists("Agent Tool Function", name):
+			path = f"{tools.__name__}.{name}"
+			asks = name == "confirm_delete"
+			effect = "write" if asks else "read"
+			make_tool("Custom Function", name, function_path=path, effect=effect, requires_approval=int(asks))
+		offers.append(
+			{
+				"offer_type": "Agent Tool Function",
+				"offer": name,
+				"background": tools.BACKGROUND.get(function, "Never"),
+			}
+		)
+	agent = make_agent(
+		None, tuple(each["offer"] for each in offers), instructions="Call the tool that is asked for."
+	)
+	offers.append({"offer_type": "Agent", "offer": agent, "as_skill": 1})
+	server = make("MCP Server", server_name=unique("Conformance"), agent=agent, offers=offers)
+	frappe.db.commit()
+	return server.slug
+
+
+@contextmanager
+def serve(user: str | None = None) -> Iterator[str]:
+	"""The address of a server; with `user`, requests without a key of their own have this user's."""
+	key = f"token {make_key(user)}:{SECRET}" if user else None
+	frappe.app._site, frappe.app._sites_path = frappe.local.site, frappe.local.sites_path
+
+	def application(environ, start_response):
+		if key:
+			environ.setdefault("HTTP_AUTHORIZATION", key)
+		return frappe.app.application(environ, start_response)
+
+	server = make_server("127.0.0.1", 0, application, threaded=True)
+	thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+	thread.start()
+	try:
+		yield f"http://127.0.0.1:{server.server_port}"
+	finally:
+		server.shutdown()
+		thread.join()
+		server.server_close()
+
+
+@contextmanager
+def fixture_catalog() -> Iterator[None]:
+	known = frappe.get_hooks
+
+	def get_hooks(name=None, *args, **kwargs):
+		return [CATALOG] if name == "huf_mcp_catalogs" else known(name, *args, **kwargs)
+
+	with patch("frappe.get_hooks", get_hooks):
+		yield

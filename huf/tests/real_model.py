@@ -1,0 +1,120 @@
+"""A real small model for tests and benchmarks: its server, its AI Model, and requests with the right tool."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import frappe
+
+from huf.ai.core.types import Effect, Tool
+from huf.ai.loop.planner import PLAN, describe_tools, plan_schema
+from huf.ai.setup.models import connect_model
+from huf.tests.factories import make_agent, make_tool, unique
+
+START_TIMEOUT_S = 120
+LIST, CREATE, NOTE = "list_todos", "create_todo", "create_note"
+TOOLS = {
+	LIST: ("Get List", "ToDo", "Lists the person's open to-dos and tasks."),
+	CREATE: ("Create Document", "ToDo", "Creates a new to-do, a task or a reminder."),
+	NOTE: ("Create Document", "Note", "Writes a note with a title and a text."),
+}
+CHOICES = (
+	("Remind me to call Anna", CREATE),
+	("Create a to-do: buy paper", CREATE),
+	("Add a task to send the invoice", CREATE),
+	("I have to pay the rent, create a to-do", CREATE),
+	("Erinnere mich daran, Anna anzurufen: lege eine Aufgabe an", CREATE),
+	("Lege ein To-do an: Rechnung senden", CREATE),
+	("Crea una tarea: llamar a Ana", CREATE),
+	("Vytvoř úkol: zavolat Anně", CREATE),
+	("List my to-dos", LIST),
+	("Which tasks are open?", LIST),
+	("Show me all my open to-dos", LIST),
+	("What do I have to do?", LIST),
+	("Zeige meine offenen To-dos", LIST),
+	("Welche Aufgaben sind offen?", LIST),
+	("Muestra mis tareas pendientes", LIST),
+	("Ukaž moje úkoly", LIST),
+	("Write a note with the title Paris and the text Hotel at nine", NOTE),
+	("Make a note titled Ideas: a new logo", NOTE),
+	("Note that the office is closed on Monday", NOTE),
+	("Schreibe eine Notiz mit dem Titel Umzug", NOTE),
+	("Escribe una nota con el título Viaje", NOTE),
+	("Napiš poznámku s názvem Dovolená", NOTE),
+)
+"""(request, the tool that is right for it)"""
+
+
+class RealModel:
+	"""The server in a `with`; `base_url` is its OpenAI address."""
+
+	def __enter__(self) -> "RealModel":
+		with socket.socket() as free:
+			free.bind(("127.0.0.1", 0))
+			port = free.getsockname()[1]
+		self.base_url = f"http://127.0.0.1:{port}/v1"
+		command = [sys.executable, "-m", "huf.tests.real_model_server", str(port)]
+		self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+		end = time.monotonic() + START_TIMEOUT_S
+		while time.monotonic() < end and self.process.poll() is None:
+			try:
+				self.name = fetch(f"{self.base_url}/models")["data"][0]["id"]
+				return self
+			except (URLError, OSError, KeyError):
+				time.sleep(0.3)
+		self.__exit__()
+		raise RuntimeError("The real model's server did not start.")
+
+	def __exit__(self, *_) -> None:
+		self.process.kill()
+		self.process.wait()
+
+	def connect(self) -> dict:
+		"""Connect it as the page does: `connect_model`'s result."""
+		frappe.delete_doc("AI Model", self.name, force=True, ignore_missing=True)
+		return connect_model(unique("llama.cpp"), self.name, None, self.base_url, False)
+
+	def ask(self, messages: list[dict], **options) -> str:
+		"""The text of an answer, without Huf."""
+		body = {"model": self.name, "messages": messages, "max_tokens": 100, "temperature": 0, **options}
+		return fetch(f"{self.base_url}/chat/completions", body)["choices"][0]["message"]["content"]
+
+	def choose_directly(self, request: str, tools: list[Tool]) -> str:
+		"""The tool that the model chooses by the same prompt and schema, without Huf."""
+		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": plan_schema(tools)}}
+		messages = [
+			{"role": "system", "content": PLAN.format(tools=describe_tools(tools))},
+			{"role": "user", "content": request},
+		]
+		return json.loads(self.ask(messages, response_format=form, max_tokens=200))["tool"]
+
+
+def fetch(url: str, body: dict | None = None) -> dict:
+	data = None if body is None else json.dumps(body).encode()
+	with urlopen(Request(url, data, {"Content-Type": "application/json"}), timeout=START_TIMEOUT_S) as answer:
+		return json.load(answer)
+
+
+def make_office_agent(model: str, **values) -> tuple[str, list[str]]:
+	"""An agent with a tool of each kind; returns (agent, its tools' names)."""
+	names = []
+	for name, (types, doctype, description) in TOOLS.items():
+		if not frappe.db.exists("Agent Tool Function", name):
+			make_tool(types, name, reference_doctype=doctype, description=description)
+		names.append(name)
+	settings = {"instructions": "You keep to-dos and notes.", "temperature": 0, "max_tokens": 200}
+	return make_agent(model, names, **{**settings, **values}), names
+
+
+def read_tools(agent: str) -> list[Tool]:
+	"""The agent's tools as a model is shown them."""
+	from huf.ai.agents.tool_factory import create_agent_tools
+
+	return [
+		Tool(each.name, each.description, each.params_json_schema, Effect.READ, each.start)
+		for each in create_agent_tools(agent)
+	]

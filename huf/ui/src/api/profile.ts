@@ -1,0 +1,15 @@
+/** The endpoints about the user's own profile, one function each. */
+import { callGet, callPost } from "./http.ts";
+
+export interface Profile {
+	user: string;
+	first_name: string;
+	last_name: string | null;
+	language: string | null;
+	default_agent: string | null;
+}
+
+export const fetchProfile = () => callGet<Profile>("huf.api.profile.get_profile");
+export const saveProfile = (profile: object) => callPost<Profile>("huf.api.profile.save_profile", profile);
+export const changePassword = (old_password: string, new_password: string) =>
+	callPost("huf.api.profile.change_password", { old_password, new_password });

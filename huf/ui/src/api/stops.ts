@@ -1,0 +1,13 @@
+/** The endpoints of the stop switch; what they answer is described in huf/api/stop.py. */
+import { callGet, callPost } from "./http.ts";
+
+export interface Stop {
+	name: string;
+	scope: string;
+	target: string | null;
+	text: string;
+}
+
+export const fetchStops = () => callGet<Stop[]>("huf.api.stop.get_stops");
+export const stopAll = (reason: string) => callPost("huf.api.stop.stop", { scope: "All", reason });
+export const releaseStop = (stop: string) => callPost("huf.api.stop.release", { stop });

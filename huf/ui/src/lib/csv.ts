@@ -1,0 +1,15 @@
+/** Rows as CSV for spreadsheets. */
+
+/** What a spreadsheet would take for a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+/** Numbers stay numbers; text that begins like a formula gets an apostrophe in front. */
+function toCell(value: string | number | null | undefined): string {
+	if (typeof value === "number") return String(value);
+	const text = FORMULA.test(value || "") ? `'${value}` : value || "";
+	return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function toCsv(rows: (string | number | null | undefined)[][]): string {
+	return rows.map((row) => `${row.map(toCell).join(",")}\r\n`).join("");
+}

@@ -1,0 +1,31 @@
+/** How a turn of the agent ended, as the page says it. */
+import type { AgentTurn } from "./transcript.ts";
+
+export interface Ending {
+	kind: "failed" | "stopped" | "cancelled" | null;
+	/** Key of the reason, below "stop.". */
+	reason: string;
+	/** What the server says of it: of a limit which one, how much is spent, and who can raise it. */
+	detail: string;
+	/** Whether part of an answer stands above. */
+	isPartial: boolean;
+	/** Whether the run can continue in the background. */
+	canGoOn: boolean;
+}
+
+const CONTINUED = ["max_steps", "timeout"];
+/** The line above an answer that the step limit cut short is no answer. */
+const WARNING = /^\[WARNING: [^\]]*\]/;
+
+export function endingOf(turn: AgentTurn): Ending {
+	const { status, stop_reason: reason, error } = turn.outcome || {};
+	const kind =
+		status === "Stopped" ? "stopped" : status === "Cancelled" ? "cancelled" : turn.error || status === "Failed" ? "failed" : null;
+	return {
+		kind,
+		reason: reason || "other",
+		detail: error || turn.error || "",
+		isPartial: turn.parts.some((part) => part.type === "text" && part.text.replace(WARNING, "").trim()),
+		canGoOn: kind === "stopped" && CONTINUED.includes(reason || ""),
+	};
+}

@@ -1,0 +1,12 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { toCsv } from "../src/lib/csv.ts";
+
+test("signs of CSV are quoted, and numbers are not", () => {
+	assert.equal(toCsv([["A, B", 'say "x"', "two\nlines", null, -1.5]]), '"A, B","say ""x""","two\nlines",,-1.5\r\n');
+});
+
+test("text that begins like a formula is none in a spreadsheet", () => {
+	for (const text of ["=1+1", "+1", "-1", "@SUM(A1)"]) assert.equal(toCsv([[text]]), `'${text}\r\n`);
+	assert.equal(toCsv([['=HYPERLINK("x","y")']]), `"'=HYPERLINK(""x"",""y"")"\r\n`);
+});
