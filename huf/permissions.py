@@ -6,6 +6,7 @@ True or False: Frappe 16 takes None for a refusal.
 """
 
 import frappe
+from frappe.share import get_shared
 
 
 def is_manager(user: str) -> bool:
@@ -15,7 +16,13 @@ def is_manager(user: str) -> bool:
 def list_condition(user: str | None = None, doctype: str | None = None) -> str:
 	"""SQL for `permission_query_conditions`; empty for managers."""
 	user = user or frappe.session.user
-	return "" if is_manager(user) else or_null(f"`tab{doctype}`.`owner` = {frappe.db.escape(user)}")
+	if is_manager(user):
+		return ""
+	own = f"`tab{doctype}`.`owner` = {frappe.db.escape(user)}"
+	# Frappe adds shared documents only for roles with "Only If Creator" and for User Permissions.
+	if shared := get_shared(doctype, user):
+		own += f" or `tab{doctype}`.`name` in ({', '.join(map(frappe.db.escape, shared))})"
+	return or_null(own)
 
 
 def or_null(condition: str) -> str:

@@ -37,3 +37,16 @@ def enter(test: unittest.TestCase | type[unittest.TestCase], context: AbstractCo
 	entered = context.__enter__()
 	(test.addClassCleanup if isinstance(test, type) else test.addCleanup)(context.__exit__, None, None, None)
 	return entered
+
+
+def keep_default_model(test: unittest.TestCase):
+	"""Give the site its default model back after a test: the first that is connected becomes it."""
+
+	def restore():
+		frappe.set_user("Administrator")
+		frappe.db.rollback()
+		frappe.db.set_single_value("Huf Settings", "default_model", default)
+		frappe.db.commit()
+
+	default = frappe.db.get_single_value("Huf Settings", "default_model")
+	test.addCleanup(restore)

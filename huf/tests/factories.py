@@ -3,6 +3,7 @@
 import frappe
 from faker import Faker
 
+from huf.ai.storage.stops import read_stops, remove_stop
 from huf.tests.model_server import ModelServer
 
 fake = Faker()
@@ -84,3 +85,11 @@ def make_agent(model: str | None = None, tools: tuple[str, ...] = (), **values) 
 	agent = make("Agent", model=model, agent_tool=[{"tool": tool} for tool in tools], **values)
 	frappe.db.commit()
 	return agent.name
+
+
+def remove_stops() -> None:
+	"""Nothing on the site is stopped any more."""
+	frappe.db.rollback()
+	for each in read_stops():
+		remove_stop(each["name"])
+	frappe.db.commit()

@@ -9,6 +9,7 @@ from typing import Any
 
 import frappe
 from agents import FunctionTool
+from frappe.utils import strip_html
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.concurrency.tool_threads import run_in_thread
@@ -177,9 +178,16 @@ class ToolFunction:
 
 @contextmanager
 def messages_dropped() -> Iterator[None]:
-	"""Messages of frappe.throw and msgprint inside a tool are for the model, not for the caller's browser."""
-	messages = len(frappe.local.message_log)
+	"""Messages of frappe.throw and msgprint inside a tool are for the model, not for the caller's browser.
+
+	What a document says of a missing permission, which Frappe keeps in a flag, becomes the error's text.
+	"""
+	messages, frappe.flags.error_message = len(frappe.local.message_log), None
 	try:
 		yield
+	except frappe.PermissionError as error:
+		if str(error) or not frappe.flags.error_message:
+			raise
+		raise frappe.PermissionError(strip_html(frappe.flags.error_message)) from error
 	finally:
 		del frappe.local.message_log[messages:]

@@ -101,7 +101,9 @@ class TestAttachmentsPage(PageTestCase):
 			self.model.script(text("Four o'clock."))
 			page.get_by_test_id("edit-message").fill("And when is tea today?")
 			page.get_by_test_id("edit-send").click()
-			page.get_by_test_id("message-agent").get_by_text("Four o'clock.").wait_for()
+			page.get_by_test_id("message-agent").get_by_role("paragraph").get_by_text(
+				"Four o'clock."
+			).wait_for()
 			self.assertEqual(page.get_by_test_id("attachment").count(), 2)
 			self.assertIn("Tea is at four.", self.model.requests[1]["messages"][-1]["content"][0]["text"])
 

@@ -24,6 +24,7 @@ SECRET = "a-secret-of-this-test"
 UI = Path(huf.__file__).parent / "ui"
 ANSWER = " ".join(f"Sentence {number}." for number in range(60))
 READERS = 50
+CALLER = "caller@example.com"
 
 
 def find_node() -> str | None:
@@ -58,7 +59,7 @@ class ClientTestCase(unittest.TestCase):
 		cls.make("Agent", agent_name="Writer", model="scripted", agent_tool=[{"tool": "write_todo"}])
 		cls.make(
 			"User",
-			email="caller@example.com",
+			email=CALLER,
 			first_name="Caller",
 			api_key="callers-key",
 			api_secret=SECRET,
@@ -124,7 +125,7 @@ class TestAGUI(ClientTestCase):
 		cls.model.script(
 			tool_call("todos", {"limit": 1}),
 			text("You have none."),
-			tool_call("write_todo", {"description": "Call Anna"}, content="I will."),
+			tool_call("write_todo", {"description": "Call Anna", "allocated_to": CALLER}, content="I will."),
 			text("It is written down."),
 		)
 		command = [find_node(), str(UI / "test" / "agui-client.mjs"), cls.server.url, cls.key]

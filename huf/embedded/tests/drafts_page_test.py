@@ -133,6 +133,10 @@ class TestDraftsPage(PageTestCase):
 			self.assertIn(THIEF, values[0])
 			self.assertIn("web 127.0.0.1", values[0])
 			self.assertIn("boss@other.example", values[1])
+			self.model.script(text("Nothing is sent."))
+			page.get_by_test_id("draft-reject").click()
+			page.get_by_test_id("reject-confirm").click()
+			page.locator("[data-testid=run-footer][data-status=Success]").wait_for()
 
 	def test_a_change_is_refused_with_a_reason_that_the_agent_reads(self):
 		self.model.script(self.change(priority="High"), text("All right."))

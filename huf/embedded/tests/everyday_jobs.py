@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from huf.embedded.tests.pages import ADMIN, PageTestCase
 from huf.tests.base import enter
-from huf.tests.model_server import ModelServer, text
+from huf.tests.model_server import ModelServer, tool_call
 
 MANAGER, CLERK, BOSS = "manager@office.example", "clerk@office.example", "boss@office.example"
 MAX_STEPS = 4
@@ -26,10 +26,12 @@ class JobTestCase(PageTestCase):
 		cls.add_user(MANAGER, "Huf Manager")
 		cls.add_user(CLERK, "Huf User")
 		cls.add_user(BOSS, "Huf User")
-		cls.model.script(text("OK"))
+		cls.model.script(tool_call("take_note", {"text": "OK"}))
 		given = {"provider": "Scripted", "model": "scripted", "api_key": "sk-test"}
 		connected = cls.method("model.connect", {**given, "api_base": cls.model.base_url})
 		assert connected["ok"], connected
+		# A model on this computer asks before it writes, unless its users trust it.
+		cls.call("/api/resource/AI%20Model/scripted", {"ask_before_writes": 0}, "PUT")
 
 	def setUp(self):
 		self.steps = 0

@@ -142,6 +142,8 @@ class Showcase:
 	def open(self, page, one: PageOf) -> None:
 		page.goto(self.address_of(one))
 		page.get_by_test_id(one.ready).first.wait_for()
+		# Code is coloured, and so drawn anew, once what colours it has been loaded.
+		page.wait_for_load_state("networkidle")
 
 
 @contextmanager

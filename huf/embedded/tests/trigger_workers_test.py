@@ -24,7 +24,7 @@ SAVES, TRIGGERS = 500, 3
 class TestWorkers(SiteTestCase):
 	def test_500_saves_while_two_workers_work_and_one_is_killed_are_1500_runs(self):
 		agent = make_agent(history_limit=1)
-		triggers = [make_trigger(agent, prompt="Hello").name for _ in range(TRIGGERS)]
+		triggers = [make_trigger(agent, prompt="Hello", run_as="Administrator").name for _ in range(TRIGGERS)]
 		killed, other = self.start_worker(), self.start_worker()
 		wanted = Counter(save_together(SAVES))
 		self.wait_until(lambda: self.count("Success") > SAVES // 2)

@@ -295,7 +295,8 @@ class TestLimits(McpTestCase):
 			"MCP Server", server_name=unique("Docs"), offers=[{"offer_type": "DocType", "offer": ORDER}]
 		).slug
 		frappe.db.commit()
-		whole = self.result("resources/list")["resources"]
+		with patch("huf.ai.mcp_server.server.PAGE_SIZE", 10_000):
+			whole = self.result("resources/list")["resources"]
 		with patch("huf.ai.mcp_server.server.PAGE_SIZE", 2):
 			pages, cursor = [], None
 			while cursor != "":

@@ -44,7 +44,12 @@ class TestSkills(McpTestCase):
 		self.serve(*({"offer_type": "Agent", "offer": each, "as_skill": as_skill} for each in agents))
 
 	def list_skills(self, **options) -> list[dict]:
-		return self.result("skills/list", **options)["skills"]
+		skills, cursor = [], None
+		while cursor != "":
+			page = self.result("skills/list", {"cursor": cursor} if cursor else {}, **options)
+			skills += page["skills"]
+			cursor = page.get("nextCursor", "")
+		return skills
 
 	def collect(self, **options) -> str:
 		"""All that a program is sent about skills, asking for each by its address as well."""

@@ -4,7 +4,7 @@ import frappe
 
 from huf.ai.providers.price_table import find_price, list_chat_models
 from huf.api import model
-from huf.tests.base import SiteTestCase
+from huf.tests.base import SiteTestCase, keep_default_model
 from huf.tests.factories import SECRET, make_agent, make_model, make_user, unique
 from huf.tests.model_server import ModelServer, error, text, tool_call
 
@@ -12,14 +12,7 @@ from huf.tests.model_server import ModelServer, error, text, tool_call
 class TestModels(SiteTestCase):
 	def setUp(self):
 		super().setUp()
-		self.addCleanup(self.set_default, frappe.db.get_single_value("Huf Settings", "default_model"))
-
-	def set_default(self, name: str | None):
-		"""The first model becomes the default, also of other tests."""
-		frappe.db.rollback()
-		frappe.set_user("Administrator")
-		frappe.db.set_single_value("Huf Settings", "default_model", name)
-		frappe.db.commit()
+		keep_default_model(self)
 
 	def connect(self, server: ModelServer, *args, **values) -> str:
 		server.script(tool_call("take_note", {"text": "OK"}))

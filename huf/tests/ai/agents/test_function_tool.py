@@ -61,6 +61,14 @@ class TestFunctionTools(SiteTestCase):
 				self.assertEqual(made.status, CallStatus.FAILED)
 				self.assertIn("unexpected keyword argument", made.text)
 
+	def test_a_missing_permission_is_named_to_the_model(self):
+		def write():
+			frappe.get_doc("User", "Administrator").raise_no_permission_to("write")
+
+		made = call(write, "{}")
+		self.assertEqual(made.status, CallStatus.FAILED)
+		self.assertIn("You need the 'write' permission on User Administrator", made.text)
+
 	def test_whoever_is_not_admitted_is_told_and_nothing_is_called(self):
 		def refuse():
 			raise ToolError("Not you.")

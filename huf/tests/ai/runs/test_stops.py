@@ -11,11 +11,11 @@ from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.runs.stopping import release, stop
-from huf.ai.storage.stops import read_stops, remove_stop
+from huf.ai.storage.stops import read_stops
 from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere
-from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, remove_stops, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
@@ -27,12 +27,7 @@ class TestStops(SiteTestCase):
 		self.model = make_model(self.server)
 		self.agent = make_agent(self.model, (self.tool,), persist_conversation=0)
 		self.word = unique("stopped")
-		self.addCleanup(self.release_all)
-
-	def release_all(self):
-		for each in read_stops():
-			remove_stop(each["name"])
-		frappe.db.commit()
+		self.addCleanup(remove_stops)
 
 	def request(self, **values) -> AgentRequest:
 		return AgentRequest(self.agent, "Go", "Administrator", external_id=unique("stop"), **values)

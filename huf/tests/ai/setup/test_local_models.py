@@ -9,7 +9,7 @@ import frappe
 
 from huf.ai.providers import local_servers
 from huf.ai.setup.models import connect_model
-from huf.tests.base import SiteTestCase, enter
+from huf.tests.base import SiteTestCase, enter, keep_default_model
 from huf.tests.factories import unique
 from huf.tests.model_server import ModelServer, tool_call
 
@@ -89,6 +89,10 @@ class TestDiscovery(unittest.TestCase):
 
 
 class TestConnect(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		keep_default_model(self)
+
 	def connect(self, **values) -> str:
 		server, name = enter(self, ModelServer()), unique("small")
 		server.models, server.model_facts = [name], {"meta": {"n_ctx": 8192}}

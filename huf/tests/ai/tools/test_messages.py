@@ -7,7 +7,7 @@ from huf.ai.storage import outgoing_mail
 from huf.ai.tools import messages
 from huf.api import home, notification
 from huf.api import mail as mail_api
-from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.mail import MAIL, make_outgoing_account, queued, row
 from huf.tests.model_server import ModelServer, text, tool_call
 from huf.tests.triggers import TriggerTestCase, runs_of, todo, work_off
@@ -69,8 +69,15 @@ class TestSendMail(MessagesTestCase):
 		for to in ("", "Nobody At All", ["a@b.example"] * 51, "Guest"):
 			with self.subTest(to), self.assertRaises(messages.ToolError):
 				messages.send_mail(to, "S", "B")
-		full_name = frappe.db.get_value("User", self.user, "full_name")
-		self.assertIn(messages.find_address(full_name), (self.user, None))
+
+	def test_a_user_is_found_by_a_name_that_only_one_has(self):
+		name = unique("George")
+		frappe.db.set_value("User", self.user, "full_name", name)
+		self.assertEqual(messages.find_address(name), self.user)
+		frappe.db.set_value("User", make_user(), "full_name", name)
+		with self.assertRaises(messages.ToolError):
+			messages.find_address(name)
+		frappe.db.rollback()
 
 	def test_without_a_server_the_model_is_told_at_once(self):
 		frappe.db.set_value("Email Account", {"enable_outgoing": 1}, "enable_outgoing", 0)
