@@ -137,7 +137,7 @@ def start(home, port, host, open_browser):
 
 @cli.command()
 @click.option(
-	"--threads", default=4, show_default=True, type=click.IntRange(2), help="Number of jobs at a time."
+	"--threads", default=16, show_default=True, type=click.IntRange(2), help="Number of jobs at a time."
 )
 @click.pass_obj
 def worker(home, threads):

@@ -15,7 +15,10 @@ RECEIVE_TIMEOUT_S = 15
 MIN_BYTES_PER_S = 20_000
 """This many received bytes buy a slow client another second."""
 
-MAX_RECEIVING, MAX_RECEIVING_PER_ADDRESS = 100, 50
+SPARE_THREADS = 20
+"""Where fewer are free, those who are still sending lose their places, the longest waiting first."""
+PATIENCE_S = 0.5
+"""Nobody loses it sooner: a quick client may have to wait for its thread."""
 MAX_CONNECTIONS_PER_ADDRESS = 400
 MAX_BODY_BYTES = 32 * 1024 * 1024
 BODY_IN_MEMORY_BYTES = 256 * 1024
@@ -46,30 +49,37 @@ class BoundedWorker(ThreadWorker):
 	def __init__(self, *args, **kwargs):
 		super().__init__(*args, **kwargs)
 		self.open: dict[object, str] = {}
-		self.receiving: dict[object, str] = {}
-		"""{connection: address}, the longest waiting first."""
+		self.busy: set[object] = set()
+		self.receiving: dict[object, float] = {}
+		"""{connection: when it began}, the longest waiting first."""
 
 	def enqueue_req(self, conn):
 		"""A request begins: a new connection, or a kept one from which something can be read."""
 		address = str(conn.client[0])
 		if not isinstance(conn.sock, TimedSocket):
 			conn.sock = TimedSocket(fileno=conn.sock.detach())
-		conn.sock.deadline = time.monotonic() + RECEIVE_TIMEOUT_S
+		now = time.monotonic()
+		conn.sock.deadline = now + RECEIVE_TIMEOUT_S
 		self.open = {each: place for each, place in self.open.items() if each.sock.fileno() != -1}
 		self.open[conn] = address
-		self.receiving[conn] = address
+		self.busy.add(conn)
+		self.receiving[conn] = now
 		if list(self.open.values()).count(address) > MAX_CONNECTIONS_PER_ADDRESS:
-			self.cut(conn)
-		self.make_room(address)
+			self.cut(next(each for each in list(self.receiving) if self.open.get(each) == address))
+		self.make_room()
 		super().enqueue_req(conn)
 
-	def make_room(self, address: str):
-		receiving = list(self.receiving.items())
-		same = [conn for conn, place in receiving if place == address]
-		if len(same) > MAX_RECEIVING_PER_ADDRESS:
-			self.cut(same[0])
-		elif len(receiving) > MAX_RECEIVING:
-			self.cut(receiving[0][0])
+	def murder_keepalived(self, *arguments, **options):
+		"""gunicorn calls this about once a second."""
+		super().murder_keepalived(*arguments, **options)
+		self.make_room()
+
+	def make_room(self):
+		too_many = len(self.busy) - (self.cfg.threads - SPARE_THREADS)
+		latest = time.monotonic() - PATIENCE_S
+		for conn, began in list(self.receiving.items())[: max(too_many, 0)]:
+			if began < latest:
+				self.cut(conn)
 
 	def cut(self, conn):
 		"""A thread that waits for this connection finds it closed."""
@@ -84,6 +94,7 @@ class BoundedWorker(ThreadWorker):
 			return super().handle(conn)
 		finally:
 			self.receiving.pop(conn, None)
+			self.busy.discard(conn)
 
 	def handle_request(self, req, conn):
 		sent = req.body

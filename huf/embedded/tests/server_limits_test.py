@@ -6,9 +6,11 @@ import shutil
 import socket
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from werkzeug.test import Client, EnvironBuilder
@@ -69,6 +71,21 @@ class TestSlowClients(unittest.TestCase):
 				is_open = False
 		self.assertFalse(is_open)
 		self.assertLess(time.perf_counter() - began, 25)
+
+	def test_a_burst_of_quick_requests_from_one_address_is_answered(self):
+		together = threading.Barrier(256)
+
+		def ask(_number: int) -> int:
+			together.wait(30)
+			connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+			try:
+				connection.request("POST", "/api/method/ping", "{}")
+				return connection.getresponse().status
+			finally:
+				connection.close()
+
+		with ThreadPoolExecutor(256) as pool:
+			self.assertEqual(set(pool.map(ask, range(256))), {200})
 
 	def test_a_connection_is_kept_for_more_requests(self):
 		connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)

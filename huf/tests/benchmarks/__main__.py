@@ -11,6 +11,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 BENCHMARKS = (
 	"floor",
 	"table_size",
+	"http",
 	"run_cost",
 	"journal_cost",
 	"save_cost",

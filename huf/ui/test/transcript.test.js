@@ -282,7 +282,8 @@ test("drafts of one turn are one card, of another turn another", () => {
 
 test("a message that waits for the run before it is queued, and has no answer yet", () => {
 	const messages = [said("user", "First"), said("user", "Second", { run: "R2" })];
-	const turns = buildTurns(messages, { R1: { status: "Waiting" }, R2: { status: "Queued" } });
+	const [first, second] = [{ status: "Waiting", creation: "2026-01-01" }, { status: "Queued", creation: "2026-01-02" }];
+	const turns = buildTurns(messages, { R2: second, R1: first });
 	assert.deepEqual(
 		turns.map((turn) => [turn.role, turn.isQueued ?? null]),
 		[["user", false], ["agent", null], ["user", true]],

@@ -14,6 +14,7 @@ from collections import deque
 from decimal import Decimal
 from pathlib import Path
 
+from frappe.database import idle
 from frappe.database.turns import turns_of
 from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
 
@@ -94,6 +95,11 @@ def to_column(value):
 	)
 
 
+CLOSED = sqlite3.connect(":memory:", check_same_thread=False)
+"""In place of the connection of a closed one, so that using it raises ProgrammingError."""
+CLOSED.close()
+
+
 class Connection:
 	"""`transaction_writes` counts the writes since the last commit or rollback; 0 means no lock is held."""
 
@@ -106,16 +112,8 @@ class Connection:
 
 	def __init__(self, path: str | Path):
 		self.path = str(path)
-		self._connection = sqlite3.connect(
-			self.path,
-			isolation_level=None,
-			timeout=BUSY_TIMEOUT,
-			check_same_thread=False,
-			detect_types=sqlite3.PARSE_DECLTYPES,
-			cached_statements=512,
-		)
-		self._connection.execute("PRAGMA synchronous = NORMAL")
-		add_functions(self._connection)
+		self._file = idle.identify(self.path)
+		self._connection = idle.take(self._file) or connect(self.path)
 		self.transaction_writes = 0
 		self._disable_transaction_control = 0
 		self._began = 0.0
@@ -227,13 +225,19 @@ class Connection:
 		return self._began if self._connection.in_transaction else None
 
 	def close(self):
-		"""What is not committed is lost."""
+		"""What is not committed is lost. SQLite's connection is kept for whoever opens the file next."""
+		if self._connection is CLOSED:
+			return
+		used, self._connection = self._connection, CLOSED
 		try:
-			if self._connection.in_transaction:
-				self._connection.rollback()
+			if used.in_transaction:
+				used.rollback()
+			idle.give(self._file, used)
+		except sqlite3.Error:
+			used.close()
+			raise
 		finally:
 			self._turns.give(self._me)
-			self._connection.close()
 
 	@staticmethod
 	def is_primary_key_violation(error) -> bool:
@@ -250,6 +254,20 @@ class Connection:
 	@staticmethod
 	def is_missing_column(error) -> bool:
 		return isinstance(error, sqlite3.OperationalError) and "no such column" in str(error)
+
+
+def connect(path: str) -> sqlite3.Connection:
+	connection = sqlite3.connect(
+		path,
+		isolation_level=None,
+		timeout=BUSY_TIMEOUT,
+		check_same_thread=False,
+		detect_types=sqlite3.PARSE_DECLTYPES,
+		cached_statements=512,
+	)
+	connection.execute("PRAGMA synchronous = NORMAL")
+	add_functions(connection)
+	return connection
 
 
 def add_functions(connection: sqlite3.Connection):

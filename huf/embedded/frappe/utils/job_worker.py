@@ -27,7 +27,7 @@ class Worker:
 	however it dies, and so every other worker can tell its unfinished jobs from those of a living one.
 	"""
 
-	def __init__(self, site: str, sites_path: str = ".", threads: int = 4):
+	def __init__(self, site: str, sites_path: str = ".", threads: int = 16):
 		self.site, self.sites_path = site, os.path.abspath(sites_path)
 		self.folder = os.path.join(self.sites_path, site)
 		self.file = os.path.join(self.folder, "jobs.db")

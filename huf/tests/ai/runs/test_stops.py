@@ -4,7 +4,7 @@ from contextvars import copy_context
 
 import frappe
 
-from huf.ai.chat.approvals import approve_call
+from huf.ai.chat.approvals import approve_call, cancel_run
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.entry import run_agent
@@ -81,6 +81,11 @@ class TestStops(SiteTestCase):
 		result = run_agent(AgentRequest(agent, "Go", "Administrator", external_id=unique("x")))
 		self.assertEqual(result.status, RunStatus.QUEUED)
 		self.assertEqual(frappe.db.count("Agent LLM Call", {"run": result.run}), 1)
+		# Recovered in another test, it would stop everything again.
+		cancel_run(result.run)
+		remove_stops()
+		work_on(result.run)
+		self.assertEqual(frappe.db.get_value("Agent Run", result.run, "status"), "Cancelled")
 
 	def test_a_stop_of_something_else_stops_nothing(self):
 		self.stop_during(1, "Agent", make_agent())

@@ -308,9 +308,12 @@ export function blocksOf(parts: Part[]): (Part | { type: "drafts"; parts: ToolPa
 	return blocks.map((block) => (block.type === "drafts" && block.parts.length === 1 ? block.parts[0] : block));
 }
 
-/** The runs that wait until the one before them has ended. */
+/** The runs that wait until the one before them has ended. JSON has them in no order. */
 function runsInLine(runs: Record<string, Run>): Set<string> {
-	const open = Object.entries(runs).filter(([, run]) => !isOver(run.status));
+	const byCreation = ([, a]: [string, Run], [, b]: [string, Run]) => (a.creation < b.creation ? -1 : 1);
+	const open = Object.entries(runs)
+		.filter(([, run]) => !isOver(run.status))
+		.sort(byCreation);
 	return new Set(open.slice(1).filter(([, run]) => run.status === "Queued").map(([name]) => name));
 }
 

@@ -1,0 +1,48 @@
+"""SQLite connections that nobody uses, kept for the next request: opening one and reading the schema takes
+longer than most requests need the database.
+"""
+
+import os
+import sqlite3
+from collections import defaultdict
+
+MAX_IDLE = 32
+"""Connections of a file; more are closed. Each keeps a few hundred kilobytes."""
+
+_idle: dict[tuple, list[sqlite3.Connection]] = defaultdict(list)
+_inherited: list[dict] = []
+
+
+def identify(path: str) -> tuple | None:
+	"""The file that is now at a path, if there is one: a restored site has another one there."""
+	try:
+		found = os.stat(path)
+	except OSError:
+		return None
+	return found.st_dev, found.st_ino
+
+
+def take(file: tuple | None) -> sqlite3.Connection | None:
+	try:
+		return _idle[file].pop()
+	except IndexError:
+		return None
+
+
+def give(file: tuple | None, connection: sqlite3.Connection) -> None:
+	"""Keep a connection without a transaction, or close it."""
+	if file is None or len(_idle[file]) >= MAX_IDLE:
+		connection.close()
+	else:
+		_idle[file].append(connection)
+
+
+def forget() -> None:
+	"""A forked process must neither use nor close its parent's connections."""
+	global _idle
+	_inherited.append(_idle)
+	_idle = defaultdict(list)
+
+
+if hasattr(os, "register_at_fork"):
+	os.register_at_fork(after_in_child=forget)

@@ -1,0 +1,80 @@
+"""Closed connections are kept for the next request, which finds them as if they were new."""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+import unittest
+from pathlib import Path
+
+from frappe.database import idle
+from frappe.database.connection import Connection
+
+
+class TestIdleConnections(unittest.TestCase):
+	def setUp(self):
+		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, folder)
+		self.path = folder / "site.db"
+		first = Connection(self.path)
+		first.define("PRAGMA journal_mode = WAL")
+		first.define("CREATE TABLE note (name TEXT)")
+		first.close()
+
+	def open(self) -> Connection:
+		connection = Connection(self.path)
+		self.addCleanup(connection.close)
+		return connection
+
+	def count(self, connection: Connection) -> int:
+		return connection.execute("SELECT count(*) FROM note").fetchone()[0]
+
+	def test_it_is_used_again_without_what_was_not_committed(self):
+		first = Connection(self.path)
+		kept = first._connection
+		first.execute("INSERT INTO note VALUES ('lost')")
+		first.close()
+		second = self.open()
+		self.assertIs(second._connection, kept)
+		self.assertEqual((self.count(second), second.transaction_writes), (0, 0))
+
+	def test_whoever_has_closed_it_cannot_use_it(self):
+		first = Connection(self.path)
+		first.close()
+		self.open()
+		for use in (lambda: self.count(first), lambda: first.execute("INSERT INTO note VALUES ('x')")):
+			with self.assertRaises(sqlite3.ProgrammingError):
+				use()
+		first.close()
+
+	def test_it_sees_what_others_have_committed_meanwhile(self):
+		Connection(self.path).close()
+		with sqlite3.connect(self.path) as other:
+			other.execute("INSERT INTO note VALUES ('one')")
+			other.execute("CREATE TABLE later (name TEXT)")
+		other.close()
+		connection = self.open()
+		self.assertEqual(self.count(connection), 1)
+		self.assertEqual(connection.execute("SELECT count(*) FROM later").fetchone()[0], 0)
+
+	def test_another_file_at_the_same_path_has_connections_of_its_own(self):
+		with sqlite3.connect(restored := self.path.with_name("restored.db")) as other:
+			other.execute("CREATE TABLE note (name TEXT)")
+			other.execute("INSERT INTO note VALUES ('restored')")
+		other.close()
+		os.replace(restored, self.path)
+		self.assertEqual(self.count(self.open()), 1)
+
+	def test_few_are_kept(self):
+		for connection in [Connection(self.path) for _ in range(idle.MAX_IDLE + 5)]:
+			connection.close()
+		self.assertEqual(len(idle._idle[idle.identify(self.path)]), idle.MAX_IDLE)
+
+	@unittest.skipUnless(hasattr(os, "fork"), "This system does not fork.")
+	def test_a_forked_process_opens_its_own(self):
+		Connection(self.path).close()
+		child = os.fork()
+		if child == 0:
+			os._exit(0 if idle.take(idle.identify(self.path)) is None else 1)
+		self.assertEqual(os.waitpid(child, 0)[1], 0)
+		self.assertIsNotNone(idle.take(idle.identify(self.path)))
