@@ -55,6 +55,16 @@ class TestRoles(PermissionTestCase):
 		with self.assertRaises(frappe.PermissionError):
 			log.save()
 
+	def test_a_refused_document_leaves_its_reason_in_a_flag_and_an_empty_error(self):
+		log = frappe.get_doc(dict(doctype="Error Log", method="m", error="e")).insert(ignore_permissions=True)
+		log = frappe.get_doc("Error Log", log.name)
+		frappe.set_user(self.make_user())
+		frappe.flags.error_message = None
+		with self.assertRaises(frappe.PermissionError) as refused:
+			log.check_permission("write")
+		self.assertEqual(str(refused.exception), "")
+		self.assertIn("Error Log", frappe.flags.error_message)
+
 
 class TestOwnersAndHooks(PermissionTestCase):
 	def test_nobody_becomes_the_owner_by_saying_so(self):
