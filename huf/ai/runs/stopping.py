@@ -68,13 +68,13 @@ def check_target(scope: str, target: str | None) -> None:
 def list_running(stop: dict) -> list[dict]:
 	"""Calls of covered runs that had begun before the stop: [{run, agent, kind, tool}]."""
 	calls = frappe.db.sql(
-		"""select 'tool' as kind, each.tool as tool, each.run as run, run.agent, run.provider, run.run_as,
-			run.`trigger` from `tabAgent Tool Call` each join `tabAgent Run` run on run.name = each.run
-			where each.status = 'Started' and run.status = 'Started'
+		"""select 'tool' as kind, step.tool as tool, step.run as run, run.agent, run.provider, run.run_as,
+			run.`trigger` from `tabAgent Tool Call` step join `tabAgent Run` run on run.name = step.run
+			where step.status = 'Started' and run.status = 'Started'
 		union all
-		select 'model', null, each.run, run.agent, run.provider, run.run_as, run.`trigger`
-			from `tabAgent LLM Call` each join `tabAgent Run` run on run.name = each.run
-			where each.status = 'Started' and run.status = 'Started' """,
+		select 'model', null, step.run, run.agent, run.provider, run.run_as, run.`trigger`
+			from `tabAgent LLM Call` step join `tabAgent Run` run on run.name = step.run
+			where step.status = 'Started' and run.status = 'Started' """,
 		as_dict=True,
 	)
 	return [
