@@ -143,8 +143,16 @@ def record_event(doc: Any) -> bool:
 	tracker = _tracker.get()
 	if tracker is None:
 		return False
-	tracker.record(doc.doctype, doc.name)
+	if is_log_entry(doc):
+		tracker.traces[doc.doctype] += 1
+	else:
+		tracker.record(doc.doctype, doc.name)
 	return tracker.is_dry_run
+
+
+def is_log_entry(doc: Any) -> bool:
+	"""Whether Frappe wrote the document by itself, as it does for attachments, shares and deletions."""
+	return doc.doctype in BOOKKEEPING_DOCTYPES or doc.doctype == "Comment" and doc.comment_type != "Comment"
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 import frappe
 from frappe.core.doctype.file.file import File
 
-from huf.ai.dry_run.change_tracking import BOOKKEEPING_DOCTYPES
+from huf.ai.dry_run.change_tracking import is_log_entry
 from huf.ai.dry_run.isolation import is_dry_run, wrap_frappe
 from huf.ai.undo.images import split_difference, take_image
 
@@ -96,13 +96,8 @@ class CallChanges:
 def note_change(doc: Any, method: str) -> None:
 	"""Take note of a document event. Costs an attribute look-up outside tool calls."""
 	capture = frappe.flags.huf_changes
-	if capture is not None and doc.doctype not in BOOKKEEPING_DOCTYPES and not is_log_entry(doc):
+	if capture is not None and not is_log_entry(doc):
 		capture.note(doc, method)
-
-
-def is_log_entry(doc: Any) -> bool:
-	"""Whether Frappe wrote the document by itself, as it does for attachments and shares."""
-	return doc.doctype == "Comment" and doc.comment_type != "Comment"
 
 
 def wrap_file_deletion() -> None:

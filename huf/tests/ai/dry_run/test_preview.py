@@ -39,8 +39,7 @@ class PreviewTestCase(SiteTestCase):
 		return seen
 
 	def single(self, work) -> dict:
-		# Frappe 15 comments on a deletion.
-		(change,) = (each for each in self.look(work).changes if each["doctype"] != "Comment")
+		(change,) = self.look(work).changes
 		return change
 
 
