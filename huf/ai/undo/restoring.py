@@ -139,6 +139,7 @@ def create_again(target: Target) -> Restored:
 	values = {**wanted["fields"], **to_rows(wanted, with_names=True), **read_content(target)}
 	doc = frappe.get_doc({"doctype": target.doctype, **values})
 	doc.insert(set_name=target.name, set_child_names=False)
+	advance_series(str(doc.name))
 	set_origin(target, doc.name)
 	left = find_left(target, doc.name)
 	if left:
@@ -148,6 +149,16 @@ def create_again(target: Target) -> Restored:
 		doc.save()
 		left = find_left(target, doc.name)
 	return Restored(target.doctype, doc.name, "create", left)
+
+
+def advance_series(name: str) -> None:
+	"""Keep a naming series from assigning this name again: Frappe takes the last number back on deletion."""
+	prefixes = [name[:end] for end in range(len(name.rstrip("0123456789")), len(name))]
+	found = "select name from `tabSeries` where name in %s order by length(name) desc limit 1"
+	for prefix in frappe.db.sql(found, (prefixes,), pluck=True) if prefixes else ():
+		number = int(name.removeprefix(prefix))
+		advance = "update `tabSeries` set current = %s where name = %s and current < %s"
+		frappe.db.sql(advance, (number, prefix, number))
 
 
 def set_origin(target: Target, name: str) -> None:

@@ -7,6 +7,7 @@ from frappe.model.naming import make_autoname
 
 from huf.tests.base import SiteTestCase
 from huf.tests.contract.connections import elsewhere, together
+from huf.tests.doctypes import make_doctypes, make_order
 
 THREADS, ROUNDS = 8, 40
 
@@ -143,6 +144,12 @@ class TestCounters(SiteTestCase):
 		together([(increment,)] * THREADS)
 		frappe.db.rollback()
 		self.assertEqual(frappe.db.get_value("ToDo", todo.name, "idx"), THREADS * ROUNDS)
+
+	def test_deleting_the_last_of_a_series_gives_its_number_back(self):
+		make_doctypes()
+		last = make_order()
+		last.delete()
+		self.assertEqual(make_order().name, last.name)
 
 	def test_a_series_never_gives_a_name_twice(self):
 		series = f"{frappe.generate_hash(length=6)}-.######"

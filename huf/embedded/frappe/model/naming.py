@@ -115,10 +115,7 @@ def getseries(key: str, digits: int) -> str:
 
 def revert_series_if_last(key: str, name: str, doc=None):
 	"""Give the number back if the deleted document had the last one."""
-	before, _dot, after = key.partition(".#")
-	if not _dot or "#" not in after + "#":
-		return
-	prefix = parse_naming_series(before, doc=doc)
+	prefix = parse_naming_series(key.partition(".#")[0], doc=doc)
 	number = cint(name[len(prefix) :]) if name.startswith(prefix) else 0
 	if number:
 		frappe.db.execute(

@@ -69,6 +69,11 @@ class TestKinds(UndoTestCase):
 		undo(self.run_calls((DELETE, ORDER, {"name": order.name})))
 		self.assertEqual(read_image(ORDER, order.name), before)
 
+	def test_the_number_of_a_document_that_came_back_is_not_given_to_another(self):
+		order = make_order()
+		undo(self.run_calls((DELETE, ORDER, {"name": order.name})))
+		self.assertEqual(make_order().name, f"HUF-ORD-{int(order.name[-5:]) + 1:05}")
+
 	def test_an_emptied_field_with_a_default_is_empty_again(self):
 		case = make_case()
 		case.db_set("status", "")
