@@ -179,8 +179,11 @@ def tracking(is_dry_run: bool) -> Iterator[ChangeTracker]:
 	def record_rows(dt: str, dn: Any = None, *args: Any, **kwargs: Any) -> None:
 		tracker.record_rows(dt, dn)
 
-	def record_table(doctype: str, *args: Any, **kwargs: Any) -> None:
-		tracker.record_table(doctype)
+	def record_table(table: Any, *args: Any, run: bool = True, **kwargs: Any) -> None:
+		"""Frappe's own controllers name some tables by its query builder; what is not `run` writes nothing."""
+		if run:
+			named = isinstance(table, str)
+			tracker.record_table(table if named else table.get_table_name().removeprefix("tab"))
 
 	def record_statement(query: Any, *args: Any, **kwargs: Any) -> None:
 		tracker.record_statement(query)
