@@ -180,7 +180,7 @@ def tracking(is_dry_run: bool) -> Iterator[ChangeTracker]:
 		tracker.record_rows(dt, dn)
 
 	def record_table(table: Any, *args: Any, run: bool = True, **kwargs: Any) -> None:
-		"""Frappe's own controllers name some tables by its query builder; what is not `run` writes nothing."""
+		"""Controllers of Frappe name some tables by its query builder; without `run` nothing is written."""
 		if run:
 			named = isinstance(table, str)
 			tracker.record_table(table if named else table.get_table_name().removeprefix("tab"))
