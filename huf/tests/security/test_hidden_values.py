@@ -91,4 +91,4 @@ class TestHiddenValues(SiteTestCase):
 		answer = self.rows(self.owner, "ToDo", filters={"no_such": 1})
 		self.assertEqual(answer.status_code, 417)
 		answer = self.rows(self.owner, "ToDo", order_by="no_such asc")
-		self.assertIn(answer.status_code, (417, 500), "Frappe 15 passes the database's error on")
+		self.assertIn(answer.status_code, (403, 417, 500), "500: Frappe 15 passes the database's error on")
