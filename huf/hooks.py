@@ -51,6 +51,11 @@ has_permission = {
 	"MCP Server": "huf.permissions.has_named_role",
 }
 
+override_whitelisted_methods = {
+	"frappe.client.get": "huf.api.client.get",
+	"frappe.client.get_count": "huf.api.client.get_count",
+}
+
 # Tools that Huf offers to agents. Any app may use this hook: functions, as {tool_name, description,
 # function_path} with optional effect and parameters (a JSON schema, by default taken from the signature), or
 # dotted paths of modules whose functions are marked @tool (huf/ai/tools/registry.py). Files in an app's

@@ -45,6 +45,23 @@ class TestHiddenValues(SiteTestCase):
 			with self.subTest(doctype):
 				self.assertFalse(self.rows(self.other, doctype, filters=filters).json.get("data"))
 
+	def test_texts_of_others_are_neither_counted_nor_told_by_the_refusal(self):
+		manager = Client("Huf Manager")
+		for doctype, fieldname in PRIVATE_TEXTS:
+			frappe.new_doc(doctype, **{fieldname: self.secret}).insert(ignore_mandatory=True)
+			frappe.db.commit()
+			fits, fits_not = {fieldname: ["like", self.secret[:3] + "%"]}, {fieldname: "no such text"}
+			with self.subTest(doctype):
+				for filters in (fits, fits_not):
+					answer = self.call(self.other, "get_count", doctype=doctype, filters=filters)
+					self.assertEqual((answer.status_code, answer.json["message"]), (200, 0))
+					answer = self.call(self.other, "get", doctype=doctype, filters=filters)
+					self.assertEqual(answer.status_code, 404)
+				answer = self.call(manager, "get_count", doctype=doctype, filters=fits)
+				self.assertGreaterEqual(answer.json["message"], 1)
+				answer = self.call(manager, "get", doctype=doctype, filters=fits)
+				self.assertEqual(answer.json["message"][fieldname], self.secret)
+
 	@stricter_than_frappe
 	def test_a_filter_that_fits_a_foreign_document_is_answered_like_one_that_fits_none(self):
 		for filters in ({"description": self.secret}, {"description": ["like", self.secret[:3] + "%"]}):
