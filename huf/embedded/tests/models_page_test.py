@@ -64,6 +64,8 @@ class TestModelsPage(PageTestCase):
 			page.get_by_test_id("check-ok").wait_for()
 			item = page.locator("[data-testid=model-item][data-name='tiny:1b']")
 			self.assertIn("free", item.inner_text())
+			self.assertIn("tool calls: none", item.get_by_test_id("abilities").inner_text())
+			self.assertRegex(item.get_by_test_id("abilities").inner_text(), r"tokens/s · tested \d\d:\d\d")
 			self.assertEqual(item.get_by_test_id("default").count(), 1)
 		provider = self.call("/api/resource/AI%20Provider/Ollama")["data"]
 		self.assertEqual(provider["is_local"], 1)
