@@ -45,19 +45,45 @@ CHOICES = (
 	("Schreibe eine Notiz mit dem Titel Umzug", NOTE),
 	("Escribe una nota con el título Viaje", NOTE),
 	("Napiš poznámku s názvem Dovolená", NOTE),
+	("Create a task: order the cake for Friday", CREATE),
+	("Add a reminder to water the plants", CREATE),
+	("Neue Aufgabe: Drucker reparieren", CREATE),
+	("Erstelle eine Erinnerung: Zahnarzt am Montag", CREATE),
+	("Recuérdame comprar leche: crea una tarea", CREATE),
+	("Añade una tarea: enviar el informe", CREATE),
+	("Přidej úkol: zaplatit nájem", CREATE),
+	("Připomeň mi koupit chleba: založ úkol", CREATE),
+	("List all tasks", LIST),
+	("Liste meine Aufgaben auf", LIST),
+	("¿Qué tareas están abiertas?", LIST),
+	("Lista mis tareas", LIST),
+	("Jaké úkoly jsou otevřené?", LIST),
+	("Vypiš moje úkoly", LIST),
+	("Write a note: the code of the door is 4711", NOTE),
+	("Notiere: das Büro ist am Montag zu", NOTE),
+	("Anota que la oficina cierra el lunes", NOTE),
+	("Zapiš poznámku: kancelář je v pondělí zavřená", NOTE),
 )
-"""(request, the tool that is right for it)"""
+"""(request, the tool that is right for it), in four languages."""
+TOOL_REQUESTS = 22
+"""The first of them are those that the docs give figures for."""
 
 
 class RealModel:
-	"""The server in a `with`; `base_url` is its OpenAI address."""
+	"""The server in a `with`; `base_url` is its OpenAI address.
+
+	Each of `parallel` requests at once has a `window` of its own, in tokens.
+	"""
+
+	def __init__(self, window: int = 8192, parallel: int = 1):
+		self.arguments = [str(window), str(parallel)]
 
 	def __enter__(self) -> "RealModel":
 		with socket.socket() as free:
 			free.bind(("127.0.0.1", 0))
 			port = free.getsockname()[1]
 		self.base_url = f"http://127.0.0.1:{port}/v1"
-		command = [sys.executable, "-m", "huf.tests.real_model_server", str(port)]
+		command = [sys.executable, "-m", "huf.tests.real_model_server", str(port), *self.arguments]
 		self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 		end = time.monotonic() + START_TIMEOUT_S
 		while time.monotonic() < end and self.process.poll() is None:

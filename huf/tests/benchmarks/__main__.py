@@ -21,8 +21,8 @@ BENCHMARKS = (
 	"mcp",
 	"ui",
 )
-ON_DEMAND = ("agentdojo",)
-"""Need a package that Huf does not."""
+ON_DEMAND = ("agentdojo", "local_model")
+"""Need packages that Huf does not."""
 
 
 def main(names: list[str]) -> None:
