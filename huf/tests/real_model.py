@@ -11,11 +11,13 @@ from urllib.request import Request, urlopen
 import frappe
 
 from huf.ai.core.types import Effect, Tool
-from huf.ai.loop.planner import PLAN, describe_tools, plan_schema
+from huf.ai.loop.planner import NAMED_TOOL, PLAN, describe_briefly, plan_schema
 from huf.ai.setup.models import connect_model
 from huf.tests.factories import make_agent, make_tool, unique
 
 START_TIMEOUT_S = 120
+MAX_PLAN_TOKENS = 32
+"""The tool comes first in a plan; its arguments are not needed to see which it is."""
 LIST, CREATE, NOTE = "list_todos", "create_todo", "create_note"
 TOOLS = {
 	LIST: ("Get List", "ToDo", "Lists the person's open to-dos and tasks."),
@@ -112,11 +114,11 @@ class RealModel:
 	def choose_directly(self, request: str, tools: list[Tool]) -> str:
 		"""The tool that the model chooses by the same prompt and schema, without Huf."""
 		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": plan_schema(tools)}}
-		messages = [
-			{"role": "system", "content": PLAN.format(tools=describe_tools(tools))},
-			{"role": "user", "content": request},
-		]
-		return json.loads(self.ask(messages, response_format=form, max_tokens=200))["tool"]
+		content = f"Request: {request}\n\n{PLAN.format(tools=describe_briefly(tools))}"
+		plan = self.ask(
+			[{"role": "user", "content": content}], response_format=form, max_tokens=MAX_PLAN_TOKENS
+		)
+		return named[1] if (named := NAMED_TOOL.search(plan)) else ""
 
 
 def fetch(url: str, body: dict | None = None) -> dict:

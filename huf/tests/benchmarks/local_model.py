@@ -13,14 +13,21 @@ import frappe
 from huf.ai.core.types import AgentRequest, EventKind, RunEvent, RunResult
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.history import read_history
-from huf.tests.benchmarks.floor import connect
-from huf.tests.factories import make_agent, unique
-from huf.tests.real_model import CHOICES, LIST, TOOL_REQUESTS, RealModel, make_office_agent, read_tools
+from huf.tests.benchmarks import floor
+from huf.tests.factories import make_agent, make_tool, unique
+from huf.tests.real_model import (
+	CHOICES,
+	MAX_PLAN_TOKENS,
+	TOOL_REQUESTS,
+	RealModel,
+	make_office_agent,
+	read_tools,
+)
 from huf.tests.real_model_server import missing_packages
 
 RUNS = 200
 EXCHANGES, SMALL_WINDOW, ASK_EVERY = 60, 2048, 6
-CHATS, CHAT_TOKENS = 8, 48
+CHATS, CHAT_TOKENS, ROUNDS = 8, 32, 3
 RUNAWAY_TOKENS = 1_000
 NAMES = ("Anna", "Boris", "Carla", "David", "Elena", "Frank", "Greta", "Hugo", "Irena", "Jonas")
 CHAT_PROMPTS = (
@@ -79,7 +86,7 @@ def watch(agent: str, prompt: str, conversation: str | None = None) -> Watched:
 
 def print_choices(server: RealModel, model: str) -> None:
 	"""The first tool for each request, through Huf and from the same model with the same schema."""
-	agent, _ = make_office_agent(model, max_iterations=1, max_tokens=60)
+	agent, _ = make_office_agent(model, max_iterations=1, max_tokens=MAX_PLAN_TOKENS)
 	tools, right, statuses = read_tools(agent), Counter(), Counter()
 	for number, (request, wanted) in enumerate(CHOICES):
 		seen = watch(agent, request)
@@ -129,9 +136,10 @@ def print_tool_requests(model: str) -> None:
 
 
 def print_connections(model: str) -> None:
-	agent = make_agent(model, (LIST,), instructions="List.", temperature=0, max_tokens=16, max_iterations=2)
+	tool = make_tool("Custom Function", "look", function_path=f"{floor.__name__}.look", effect="read")
+	agent = make_agent(model, (tool,), instructions="", temperature=0, max_tokens=12, max_iterations=2)
 	before = frappe.db.count("Agent LLM Call")
-	statuses = Counter(watch(agent, "List my to-dos").result.status.value for _ in range(RUNS))
+	statuses = Counter(watch(agent, "Look").result.status.value for _ in range(RUNS))
 	calls = frappe.db.count("Agent LLM Call") - before
 	failed = frappe.get_all(
 		"Agent LLM Call", {"model": model, "status": "Failed"}, pluck="error_message", order_by="creation asc"
@@ -145,7 +153,7 @@ def print_chats(server: RealModel, model: str) -> None:
 	"""Chats at once, and the same messages with answers of the same length asked directly."""
 	agent = make_agent(model, instructions="You help.", temperature=0, max_tokens=CHAT_TOKENS)
 	where, ratios = (frappe.local.site, frappe.local.sites_path), []
-	with ThreadPoolExecutor(CHATS, initializer=connect, initargs=where) as pool:
+	with ThreadPoolExecutor(CHATS, initializer=floor.connect, initargs=where) as pool:
 
 		def chat(prompt: str) -> int:
 			return watch(agent, prompt).result.usage.output_tokens
@@ -154,7 +162,7 @@ def print_chats(server: RealModel, model: str) -> None:
 			messages = [{"role": "system", "content": "You help."}, {"role": "user", "content": prompt}]
 			server.ask(messages, max_tokens=tokens)
 
-		for _ in range(4):
+		for _ in range(ROUNDS + 1):
 			tokens, huf = timed(lambda: list(pool.map(chat, CHAT_PROMPTS)))
 			_, direct = timed(lambda: list(pool.map(ask, CHAT_PROMPTS, tokens)))  # noqa: B023 (runs at once)
 			ratios.append(huf / direct)

@@ -49,11 +49,12 @@ class TestPlans(SiteTestCase):
 		)
 		planning, again, answering = (each["messages"] for each in self.server.requests)
 		self.assertTrue(all("tools" not in each for each in self.server.requests))
-		self.assertIn(f"- {self.tool}: Lists todos Arguments: {{", planning[1]["content"])
-		self.assertEqual([each["role"] for each in again], ["system", "system", "system", "user"])
-		self.assertEqual(json.loads(again[2]["content"].splitlines()[-1])["tool"], self.tool)
-		self.assertNotIn("Arguments:", answering[1]["content"])
-		self.assertEqual(answering[2:], again[2:])
+		self.assertIn(f"- {self.tool}: Lists todos Arguments: {{", planning[-1]["content"])
+		self.assertTrue(planning[-1]["content"].startswith("Request: How many todos?\n"))
+		self.assertEqual([each["role"] for each in again], ["system", "system", "user"])
+		self.assertEqual(json.loads(again[1]["content"].splitlines()[-1])["tool"], self.tool)
+		self.assertEqual([each["role"] for each in answering], ["system", "system", "system", "user"])
+		self.assertEqual((answering[2], answering[3]["content"]), (again[1], "How many todos?"))
 
 	def test_the_reason_of_a_plan_is_on_the_call_and_in_the_stream(self):
 		self.server.script(self.plan(self.tool, limit=1), self.plan("none"), text("There are some."))
@@ -189,6 +190,7 @@ class TestSchemas(SiteTestCase):
 		listed, none = (each["properties"] for each in schema["anyOf"])
 		self.assertEqual((listed["tool"], none["tool"]), ({"const": self.tool}, {"const": "none"}))
 		self.assertIn("limit", listed["arguments"]["properties"])
+		self.assertEqual(("reason" in listed, "reason" in none), (True, False))
 		self.assertNotIn("response_format", answer)
 
 	def test_a_server_that_takes_no_schema_is_asked_without_one_from_then_on(self):
@@ -202,6 +204,6 @@ class TestSchemas(SiteTestCase):
 
 	def test_tools_are_described_briefly_where_the_window_is_small(self):
 		self.run_agent(text('{"tool": "none"}'), text("Hello."), context_window=2048)
-		described = self.server.requests[0]["messages"][1]["content"]
+		described = self.server.requests[0]["messages"][-1]["content"]
 		self.assertIn(f"- {self.tool}(", described)
 		self.assertIn("): Lists todos\n", described)
