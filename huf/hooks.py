@@ -38,6 +38,7 @@ permission_query_conditions = {
 	**collect_hooks("huf.packs", "permission_query_conditions"),
 	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.list_condition"),
 	"Agent Draft": "huf.permissions.draft_condition",
+	"Agent Memory": "huf.permissions.memory_condition",
 	"Agent Mail": "huf.permissions.mail_condition",
 	"Knowledge Source": "huf.permissions.role_condition",
 	"MCP Server": "huf.permissions.role_condition",
@@ -46,6 +47,7 @@ has_permission = {
 	**collect_hooks("huf.packs", "has_permission"),
 	**dict.fromkeys(_PRIVATE_DOCTYPES, "huf.permissions.has_permission"),
 	"Agent Draft": "huf.permissions.has_draft_permission",
+	"Agent Memory": "huf.permissions.has_memory_permission",
 	"Agent Mail": "huf.permissions.has_mail_permission",
 	"Knowledge Source": "huf.permissions.has_named_role",
 	"MCP Server": "huf.permissions.has_named_role",
@@ -134,6 +136,7 @@ ignore_links_on_delete = [
 	"Agent Mail Event",
 	"Knowledge Item",
 	"Agent Untrusted Record",
+	"Agent Memory",
 ]
 
 scheduler_events = {

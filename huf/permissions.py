@@ -81,3 +81,82 @@ def has_named_role(doc, ptype: str | None = None, user: str | None = None) -> bo
 		or not doc.roles
 		or bool({row.role for row in doc.roles} & set(frappe.get_roles(user)))
 	)
+
+
+MEMORY = "Agent Memory"
+MEMORY_FIELDS = ["scope", "user", "role", "reference_doctype", "reference_name"]
+MAX_MEMORY_RECORDS = 500
+"""Records whose facts a list shows, those with the newest facts; the agent finds others by their record."""
+
+
+def memory_condition(user: str | None = None, doctype: str | None = None) -> str:
+	user = user or frappe.session.user
+	return "" if is_manager(user) else or_null(memory_audience(user))
+
+
+def memory_audience(user: str) -> str:
+	"""SQL: the facts meant for a user, for their roles, or for records that they may read."""
+	table, quote = f"`tab{MEMORY}`", frappe.db.escape
+	roles = ", ".join(map(quote, frappe.get_roles(user)))
+	parts = [
+		f"({table}.`scope` = 'User' and {table}.`user` = {quote(user)})",
+		f"({table}.`scope` = 'Role' and {table}.`role` in ({roles}))",
+	]
+	for reference_doctype, names in list_readable_references(user).items():
+		parts.append(
+			f"({table}.`scope` = 'Record' and {table}.`reference_doctype` = {quote(reference_doctype)} "
+			f"and {table}.`reference_name` in ({', '.join(map(quote, names))}))"
+		)
+	return f"({' or '.join(parts)})"
+
+
+def list_readable_references(user: str) -> dict[str, list[str]]:
+	"""Names by DocType of the records with facts that a user may read."""
+	rows = frappe.db.sql(
+		f"""select reference_doctype, reference_name from `tab{MEMORY}` where scope = 'Record'
+		group by reference_doctype, reference_name order by max(creation) desc limit {MAX_MEMORY_RECORDS}"""
+	)
+	named: dict[str, list[str]] = {}
+	for reference_doctype, name in rows:
+		named.setdefault(reference_doctype, []).append(name)
+	readable = {doctype: filter_permitted(doctype, names, "read", user) for doctype, names in named.items()}
+	return {doctype: names for doctype, names in readable.items() if names}
+
+
+def has_memory_permission(doc, ptype: str | None = None, user: str | None = None) -> bool:
+	"""Judged on what is stored: a changed audience must not open the fact to who changes it."""
+	user = user or frappe.session.user
+	stored = None if doc.is_new() else frappe.db.get_value(MEMORY, doc.name, MEMORY_FIELDS, as_dict=True)
+	# The reasons that Frappe collects for a refusal would name the record that the fact is about.
+	reasons, frappe.flags.has_permission_check_logs = frappe.flags.has_permission_check_logs, None
+	try:
+		return may_use_memory(stored or doc, ptype or "read", user)
+	finally:
+		frappe.flags.has_permission_check_logs = reasons
+
+
+def may_use_memory(row, ptype: str, user: str) -> bool:
+	if is_manager(user):
+		return True
+	if row.scope == "Role":
+		return row.role in frappe.get_roles(user)
+	if row.scope == "Record":
+		right = "write" if ptype in ("write", "create", "delete") else "read"
+		return bool(filter_permitted(row.reference_doctype, [row.reference_name], right, user))
+	return (row.user or user) == user
+
+
+def filter_permitted(doctype: str, names: list[str], right: str, user: str) -> list[str]:
+	"""Names of existing documents on which a user has a right: by each document's own rules, and for the
+	session user by those of lists.
+	"""
+	if doctype == MEMORY or not frappe.db.exists("DocType", doctype):
+		return []
+	meta = frappe.get_meta(doctype)
+	if meta.issingle or meta.istable or not frappe.has_permission(doctype, "read", user=user):
+		return []
+	read = frappe.get_list if user == frappe.session.user else frappe.get_all
+	listed = read(
+		doctype, filters={"name": ["in", names]}, pluck="name", order_by="name asc", limit=len(names)
+	)
+	return [str(name) for name in listed if frappe.has_permission(doctype, right, doc=name, user=user)]

@@ -78,6 +78,11 @@ class AgentManager:
 		return choose_model(self.agent_doc, None, model) if model else None
 
 	@property
+	def tool_types(self) -> set[str]:
+		slots = self.agent_doc.agent_tool
+		return {frappe.get_cached_doc("Agent Tool Function", slot.tool).types for slot in slots}
+
+	@property
 	def history_limit(self) -> int:
 		return self.agent_doc.history_limit or self.settings.history_limit
 

@@ -23,6 +23,7 @@ from huf.ai.tools.types import (
 	CODE_TYPES,
 	DETAIL_SUFFIX,
 	KNOWLEDGE,
+	MEMORY_TYPES,
 	NAME_PROPERTY,
 	READ_DOCUMENT,
 	RUN_AGENT,
@@ -99,6 +100,8 @@ def can_dry_run(row) -> bool:
 
 def get_fixed_arguments(row, agent) -> dict:
 	"""Arguments that are set by the Agent record; the model neither sees nor chooses them."""
+	if row.types in MEMORY_TYPES:
+		return {"agent": agent and agent.name}
 	if row.types != KNOWLEDGE or not agent or not agent.knowledge:
 		return {}
 	return {"sources": [each.source for each in agent.knowledge]}

@@ -10,11 +10,12 @@ import frappe
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
+from huf.ai.knowledge import memory
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.mcp_client import connections
 from huf.ai.tools import custom_functions, document_tools, messages, registry
 from huf.ai.tools.sources import number_results
-from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, NOTIFY, READ_DOCUMENT, SEND_MAIL
+from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, NOTIFY, READ_DOCUMENT, RECALL, REMEMBER, SEND_MAIL
 
 RunChild = Callable[[str, str], Awaitable[dict]]
 """Runs another agent as a tool call of the present run: (agent name, prompt) -> {run, status, response,
@@ -168,6 +169,14 @@ def handle_notify(tool, to, subject, text=""):
 	return messages.notify(to, subject, text, bool(tool.notify_by_mail))
 
 
+def handle_remember(tool, fact, agent=None, **where):
+	return memory.remember(fact, agent, **where)
+
+
+def handle_recall(tool, query="", agent=None, **where):
+	return memory.recall(query, agent, **where)
+
+
 HANDLERS: dict[str, Callable] = {
 	"Get Document": handle_get_document,
 	"Get Multiple Documents": handle_get_documents,
@@ -195,5 +204,7 @@ HANDLERS: dict[str, Callable] = {
 	MCP_TOOL: handle_mcp_tool,
 	SEND_MAIL: handle_send_mail,
 	NOTIFY: handle_notify,
+	REMEMBER: handle_remember,
+	RECALL: handle_recall,
 }
 """By type; Run Agent has none here, because its handler needs a `RunChild`."""

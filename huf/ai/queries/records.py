@@ -168,7 +168,7 @@ def read_record(doctype: str, name: str) -> dict:
 
 
 def list_used_doctypes(language: str | None = None) -> list[dict]:
-	"""DocTypes that tools use and custom DocTypes of the site: [{name, label}]."""
+	"""DocTypes that tools use, custom DocTypes of the site, and the facts of agents: [{name, label}]."""
 	named = frappe.get_all(
 		"Agent Tool Function",
 		filters={"reference_doctype": ["is", "set"]},
@@ -176,6 +176,6 @@ def list_used_doctypes(language: str | None = None) -> list[dict]:
 		order_by="reference_doctype asc",
 	)
 	own = frappe.get_all("DocType", filters={"custom": 1, "istable": 0}, pluck="name", order_by="name asc")
-	names = sorted({*named, *own})
+	names = sorted({*named, *own, "Agent Memory"})
 	names = [name for name in names if frappe.db.exists("DocType", name) and has_right(name, "read")]
 	return [{"name": name, "label": get_translator(language)(name)} for name in names]

@@ -189,7 +189,8 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 		usage = settle_broken_run(run.name).spent
 		frappe.log_error(f"Agent Run {run.name} begins without a summary of its conversation")
 	run.lease.hold()
-	messages, _ = build_messages(manager, run.conversation, run.request, without_runs)
+	record = frappe.db.get_value("Agent Run", run.name, ["reference_doctype", "reference_name"])
+	messages, _ = build_messages(manager, run.conversation, run.request, without_runs, record)
 	store_opening(run.name, messages)
 	return messages, usage
 

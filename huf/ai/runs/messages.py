@@ -2,21 +2,31 @@
 
 from collections.abc import Sequence
 
+import frappe
+
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.types import AgentRequest
+from huf.ai.knowledge.memory import offer_facts
 from huf.ai.loop.messages import opening_messages
 from huf.ai.storage.history import read_history
+from huf.ai.tools.taint import CHANNELS
+from huf.ai.tools.types import MEMORY_TYPES
 
 
 def build_messages(
-	manager: AgentManager, conversation: str, request: AgentRequest, without_runs: Sequence[str] = ()
+	manager: AgentManager,
+	conversation: str,
+	request: AgentRequest,
+	without_runs: Sequence[str] = (),
+	record: tuple[str | None, ...] = (),
 ) -> tuple[list[dict], bool]:
 	"""The messages in OpenAI's form, and whether the conversation is due for a summary.
 
-	`without_runs`: runs whose messages are left out, such as those that wait in line.
+	`without_runs`: runs whose messages are left out, such as those that wait in line. `record`: the
+	document that the run is about, as (DocType, name).
 	"""
 	plan = request.routed.plan if request.routed else ()
-	instructions = add_plan(manager.agent_doc.instructions, plan)
+	instructions = add_facts(add_plan(manager.agent_doc.instructions, plan), manager, conversation, record)
 	if request.history is not None:
 		return opening_messages(instructions, request.history, request.prompt, request.message_files), False
 	past = read_history(conversation, manager.history_limit, without_runs)
@@ -32,3 +42,18 @@ def add_plan(instructions: str | None, plan: Sequence[str]) -> str | None:
 		return instructions
 	steps = "\n".join(f"{number}. {step}" for number, step in enumerate(plan, 1))
 	return f"{instructions or ''}\n\nSuggested steps; take others where these do not fit:\n{steps}".strip()
+
+
+def add_facts(
+	instructions: str | None, manager: AgentManager, conversation: str, record: tuple[str | None, ...]
+) -> str | None:
+	"""The instructions with what the agent remembers, if it has a memory.
+
+	Only in the user's own conversation, without outsiders, with what it remembers about the user.
+	"""
+	if not MEMORY_TYPES & manager.tool_types:
+		return instructions
+	row = frappe.db.get_value("Agent Conversation", conversation, ["owner", "channel"], as_dict=True)
+	is_private = bool(row) and row.owner == frappe.session.user and row.channel not in CHANNELS
+	facts = offer_facts(manager.agent_doc.name, record, is_private)
+	return f"{instructions or ''}\n\n{facts}".strip() if facts else instructions

@@ -88,7 +88,9 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		is_active=not is_separate,
 	)
 	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
-	messages, is_long = build_messages(manager, conversation, request)
+	origin = request.origin
+	record = (origin.reference_doctype, origin.reference_name) if origin else ()
+	messages, is_long = build_messages(manager, conversation, request, record=record)
 	if status is RunStatus.STARTED:
 		admission.check_stops(request, manager.provider)
 	admission.count_run(request, agent)
@@ -130,7 +132,9 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 		messages, recorded = json.loads(row.opening), read_recorded(name)
 		return OpenRun(request, manager, conversations, lease, messages, recorded, row.attempts, mode)
 	waiting_runs = [name, *leases.read_queued_runs(row.conversation)]
-	messages, is_long = build_messages(manager, row.conversation, request, waiting_runs)
+	messages, is_long = build_messages(
+		manager, row.conversation, request, waiting_runs, (row.reference_doctype, row.reference_name)
+	)
 	store_opening(name, messages)
 	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
 

@@ -1,16 +1,19 @@
-"""Applies the retention settings to ended runs and route decisions: blanks old contents, deletes old rows."""
+"""Applies the retention settings to ended runs and route decisions: blanks old contents, deletes old rows.
+
+Facts of agents are deleted when their last day is over.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
 
 import frappe
-from frappe.utils import add_to_date, now_datetime
+from frappe.utils import add_to_date, getdate, now_datetime
 
 from huf.ai.core.settings import get_settings
 from huf.ai.storage import route_decisions
 from huf.ai.storage.history import blank_summaries
 from huf.ai.storage.message_files import delete_run_files
-from huf.ai.storage.rows import blank_fields, process_in_batches
+from huf.ai.storage.rows import blank_fields, delete_rows, process_in_batches
 
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
 RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims")
@@ -27,6 +30,7 @@ CONTENTS = {
 def apply_retention(now: datetime | None = None) -> dict[str, int]:
 	"""Do what Huf Settings say and return {"blanked", "deleted"}. Scheduled daily; commits each batch."""
 	now, settings = now or now_datetime(), get_settings()
+	delete_rows("Agent Memory", {"expires_on": ["<", getdate(now)]})
 	if settings.keep_contents_days:
 		route_decisions.blank_decisions(add_to_date(now, days=-settings.keep_contents_days, as_datetime=True))
 	if settings.keep_runs_days:

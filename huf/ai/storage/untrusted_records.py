@@ -35,6 +35,19 @@ def find_marked(doctype: str, names: Iterable[str] | None) -> str | None:
 	return row and f"{doctype} {row.reference_name}: {row.origin}"
 
 
+def list_untrusted(doctype: str, names: Iterable[str]) -> set[str]:
+	"""Those of the documents that hold untrusted content, or whose owner is a guest or a portal user."""
+	found = frappe.db.sql(
+		f"""select doc.name from `tab{doctype}` doc left join `tabUser` user on user.name = doc.owner
+		left join `tab{UNTRUSTED}` marked on marked.reference_doctype = %(doctype)s
+			and marked.reference_name = doc.name and ifnull(marked.cleared_by, '') = ''
+		where doc.name in %(names)s and (marked.name is not null or doc.owner = 'Guest'
+			or user.user_type = 'Website User')""",
+		{"doctype": doctype, "names": (*names, "")},
+	)
+	return {name for (name,) in found}
+
+
 def clear_record(doctype: str, name: str, user: str) -> bool:
 	"""Trust a record from now on; False if it was trusted. The row keeps who did it, and when."""
 	key = digest(doctype, name)

@@ -23,7 +23,7 @@ from huf.ai.core.egress import (
 from huf.ai.core.flow import Caution, Concern, Evidence, ToolPolicy, find_concern
 from huf.ai.core.types import Effect
 from huf.ai.tools.taint import CALLS, find_origins, read_evidence
-from huf.ai.tools.types import CODE_TYPES, MCP_TOOL, NO_PARAMETERS, NOTIFY, SEND_MAIL
+from huf.ai.tools.types import CODE_TYPES, MCP_TOOL, NO_PARAMETERS, NOTIFY, REMEMBER, SEND_MAIL
 
 HTTP_TYPES = ("GET", "POST")
 DESTRUCTIVE_TYPES = (
@@ -171,6 +171,9 @@ def build_policy(row, arguments: Mapping[str, Any]) -> ToolPolicy:
 	if row.types in (SEND_MAIL, NOTIFY):
 		# A notification stays on the site, so its text may repeat what was read.
 		return ToolPolicy(Effect.WRITE if row.types == NOTIFY else effect, frozenset(["to"]))
+	if row.types == REMEMBER:
+		# A fact for the user alone is kept apart until a person trusts it; for others, a person decides.
+		return ToolPolicy(effect, frozenset(["role", "doctype", "name"]))
 	doctype = row.reference_doctype or arguments.get("doctype")
 	if row.types in DESTRUCTIVE_TYPES or doctype in PROTECTED_DOCTYPES:
 		return ToolPolicy(effect, None, destructive=True)

@@ -60,6 +60,8 @@ KNOWLEDGE = "Search Knowledge"
 RUN_AGENT = "Run Agent"
 MCP_TOOL = "MCP Tool"
 SEND_MAIL, NOTIFY = "Send Mail", "Notify"
+REMEMBER, RECALL = "Remember", "Recall"
+MEMORY_TYPES = frozenset([REMEMBER, RECALL])
 CODE_TYPES = ("Custom Function", "App Provided")
 """Types whose calls run an app's own code."""
 NO_PARAMETERS = "-"
@@ -220,6 +222,28 @@ def notify_schema(tool) -> tuple[dict, list[str]]:
 	return properties, ["to", "subject"]
 
 
+RECORD_PROPERTIES = {
+	"doctype": text_schema("DocType of the record that the fact is about"),
+	"name": text_schema("Name (ID) of that record"),
+}
+
+
+def remember_schema(tool) -> tuple[dict, list[str]]:
+	properties = {
+		"fact": text_schema("One short sentence that is useful later, without passwords"),
+		"role": text_schema("For everyone with this role; without role and record, for the user alone"),
+		**RECORD_PROPERTIES,
+		"expires_on": text_schema("The last day it is true, YYYY-MM-DD; leave out if it stays true"),
+	}
+	return properties, ["fact"]
+
+
+def recall_schema(tool) -> tuple[dict, list[str]]:
+	query = text_schema("The words that matter; leave out for the newest facts")
+	limit = {"type": "integer", "minimum": 1, "maximum": 50, "description": "Facts at most; 10 unless given"}
+	return {"query": query, **RECORD_PROPERTIES, "limit": limit}, []
+
+
 @dataclass(frozen=True)
 class ToolType:
 	"""`schema(row)` returns (properties, required names); `needs` names the field that a row of this type
@@ -261,6 +285,8 @@ TOOL_TYPES = {
 	MCP_TOOL: ToolType(EXTERNAL, empty_schema, "mcp_connection"),
 	SEND_MAIL: ToolType(EXTERNAL, mail_schema),
 	NOTIFY: ToolType(EXTERNAL, notify_schema),
+	REMEMBER: ToolType(WRITE, remember_schema),
+	RECALL: ToolType(READ, recall_schema),
 }
 
 

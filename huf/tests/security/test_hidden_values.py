@@ -8,7 +8,12 @@ import frappe
 from huf.tests.base import SiteTestCase
 from huf.tests.security.clients import Client, give_api_key, stricter_than_frappe
 
-PRIVATE_TEXTS = (("Agent Run", "prompt"), ("Agent Conversation", "title"), ("Agent Message", "content"))
+PRIVATE_TEXTS = (
+	("Agent Run", "prompt"),
+	("Agent Conversation", "title"),
+	("Agent Message", "content"),
+	("Agent Memory", "fact"),
+)
 
 
 class TestHiddenValues(SiteTestCase):

@@ -40,9 +40,11 @@ ELSEWHERE = {
 	"MCP Tool",
 	"Send Mail",
 	"Notify",
+	"Remember",
+	"Recall",
 }
 """Types that read no document of the DocType: see the tests below, and test_http, test_admission,
-test_canary, test_connections and test_messages.
+test_canary, test_connections, test_memory and test_messages.
 """
 
 
