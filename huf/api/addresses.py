@@ -14,6 +14,7 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/api/chat/escalation-check", "huf.api.chat.escalation_check"),
 	("/agent/chat", "huf.api.agent.chat"),
 	("/agent/stream", "huf.api.agent.stream"),
+	("/agent/approval", "huf.api.approval_link.answer"),
 	("/copilotkit/action", "huf.api.copilotkit.action"),
 	("/copilotkit/stream", "huf.api.copilotkit.stream"),
 	("/v1/models", "huf.api.openai.models"),

@@ -13,7 +13,7 @@ from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.types import DraftStatus
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.approvals import propose
+from huf.ai.runs.approvals import mail_approver, propose
 from huf.ai.runs.queue import enqueue_work, wake
 from huf.ai.storage import drafts, leases, stops
 from huf.ai.storage.drafts import DraftAnswer, Proposal
@@ -132,6 +132,7 @@ def check_fresh(row) -> None:
 		return
 	drafts.renew_draft(row, propose_again(row, drafts.get_effective_arguments(row)))
 	frappe.db.commit()
+	mail_approver(row.agent, row.name)
 	raise UsageError(CHANGED)
 
 

@@ -29,6 +29,7 @@ class Settings:
 	search_provider: str | None
 	search_base_url: str | None
 	draft_expiry_hours: int
+	approval_links_without_sign_in: bool
 	inline_steps: int
 	background_steps: int
 	tier_models: tuple[str | None, ...]
@@ -75,6 +76,7 @@ def read_settings(doc: Any) -> Settings:
 		search_provider=doc.search_provider or None,
 		search_base_url=doc.search_base_url or None,
 		draft_expiry_hours=read_int(doc, "draft_expiry_hours"),
+		approval_links_without_sign_in=bool(doc.approval_links_without_sign_in),
 		inline_steps=read_int(doc, "inline_steps"),
 		background_steps=read_int(doc, "background_steps"),
 		tier_models=(doc.tier1_model or None, doc.tier2_model or None, doc.tier3_model or None),

@@ -255,8 +255,11 @@ def insert_at(answers, row: Mapping[str, Any], status: MailStatus, place: int) -
 	return name, insert_mail(name, values, answers.run_as)
 
 
-def queue_mail(row, message: str, recipients: Sequence[str]) -> str:
-	"""Insert the Email Queue row of a mail and return its name; Frappe sends it once, after the commit."""
+def queue_mail(row, message: str, recipients: Sequence[str], doctype: str = MAIL) -> str:
+	"""Insert the Email Queue row of a mail and return its name; Frappe sends it once, after the commit.
+
+	`row`: {name, sender, message_id, cc} of a record of `doctype`.
+	"""
 	doc = frappe.get_doc(
 		{
 			"doctype": "Email Queue",
@@ -265,7 +268,7 @@ def queue_mail(row, message: str, recipients: Sequence[str]) -> str:
 			"message": message,
 			"message_id": row.message_id,
 			"status": "Not Sent",
-			"reference_doctype": MAIL,
+			"reference_doctype": doctype,
 			"reference_name": row.name,
 			"show_as_cc": row.cc or "",
 			"expose_recipients": "header",

@@ -5,14 +5,12 @@ grant is deleted. A code and a refresh token are good once: using one again dele
 somebody has copied it.
 """
 
-import json
-import time
 from typing import Any
 
 import frappe
-from frappe.utils.password import get_encryption_key
-from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
 
+from huf.ai.core import sealed_tokens
+from huf.ai.core.sealed_tokens import unseal
 from huf.ai.core.settings import find_cached
 from huf.ai.storage.rows import digest, insert_row, update_row
 
@@ -23,24 +21,7 @@ LIFETIME_S = {CODE: 60, ACCESS: 3600, REFRESH: 30 * 24 * 3600, REQUEST: 900}
 
 
 def seal(kind: str, **claims: Any) -> str:
-	lifetime = LIFETIME_S.get(kind)
-	expires = {"exp": int(time.time()) + lifetime} if lifetime else {}
-	payload = {"kind": kind, "site": frappe.local.site, "id": frappe.generate_hash(length=20)}
-	return codec().seal(json.dumps({**payload, **expires, **claims}).encode())
-
-
-def unseal(kind: str, token: str) -> dict | None:
-	"""The claims of a token of this kind, unless it is not one, or not valid any more."""
-	try:
-		claims = json.loads(codec().unseal(token))
-	except (InvalidRequestState, ValueError):
-		return None
-	is_valid = claims.get("kind") == kind and claims.get("site") == frappe.local.site
-	return claims if is_valid and claims.get("exp", float("inf")) > time.time() else None
-
-
-def codec() -> AESGCMRequestStateCodec:
-	return AESGCMRequestStateCodec([get_encryption_key()])
+	return sealed_tokens.seal(kind, LIFETIME_S.get(kind), **claims)
 
 
 def insert_grant(code: str, user: str, client: str, client_name: str, resource: str) -> str | None:

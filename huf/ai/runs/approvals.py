@@ -23,6 +23,7 @@ from huf.ai.loop.tool_calls import perform
 from huf.ai.providers.models import asks_before_writes
 from huf.ai.storage import drafts, leases
 from huf.ai.storage.drafts import Proposal
+from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.rows import digest
 from huf.permissions import may_answer
@@ -164,6 +165,7 @@ class Approvals:
 			if card["approver"] and card["approver"] != frappe.session.user:
 				message = {key: card[key] for key in ("draft", "run", "agent", "tool")}
 				frappe.publish_realtime("huf_draft", message, user=card["approver"])
+			mail_approver(card["agent"], card["draft"])
 		raise RunPaused(cards)
 
 
@@ -184,6 +186,12 @@ def describe_edit(draft: Any, result: Any) -> Any:
 		return result
 	arguments = json.loads(draft.edited_arguments)
 	return {"note": f"{draft.answered_by} changed the arguments.", "arguments": arguments, "result": result}
+
+
+def mail_approver(agent: str, draft: str) -> None:
+	"""Enqueue the mail with the link by which the approver can answer, if the agent's record says so."""
+	if frappe.get_cached_value("Agent", agent, "approval_mail"):
+		enqueue_job("huf.ai.mail.approval_links.send_link", queue="short", draft=draft)
 
 
 def find_approver(run: str) -> str | None:

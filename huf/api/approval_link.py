@@ -1,0 +1,169 @@
+"""The page behind the link of an approval mail, at /agent/approval.
+
+It shows what a call would do and asks with buttons: opening the link decides nothing.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+import frappe
+from frappe.sessions import get_csrf_token
+from werkzeug.utils import redirect
+from werkzeug.wrappers import Response
+
+from huf.ai.chat import approvals
+from huf.ai.core.errors import UsageError
+from huf.ai.core.settings import get_settings
+from huf.ai.mail.approval_links import PATH, ApprovalLink, read_link
+from huf.ai.runs.admission import acting_as, check_enabled
+from huf.ai.storage import drafts
+from huf.ai.storage.rows import clip
+
+MAX_VALUE_CHARS, MAX_REST_CHARS, MAX_REASON_CHARS = 2_000, 20_000, 1_000
+HEADERS = {
+	"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
+	"frame-ancestors 'none'; base-uri 'none'",
+	"Cache-Control": "no-store",
+	"Referrer-Policy": "no-referrer",
+	"X-Content-Type-Options": "nosniff",
+}
+PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}}
+table{{border-collapse:collapse;width:100%}}td,th{{border-top:1px solid #ccc;padding:.3rem .5rem;
+text-align:left;vertical-align:top;overflow-wrap:anywhere}}
+pre{{white-space:pre-wrap;overflow-wrap:anywhere}}del{{color:#a00}}ins{{color:#070}}
+button,input{{font:inherit;padding:.5rem 1rem;margin:.5rem .5rem 0 0}}</style></head><body>
+<h1>{title}</h1>{body}</body></html>"""
+FORM = """<form method="post"><input type="hidden" name="csrf_token" value="{csrf_token}">
+<p><input name="reason" maxlength="1000" placeholder="{reason}"></p>
+<button name="decision" value="approve">{approve}</button>
+<button name="decision" value="reject">{reject}</button></form>"""
+CHANGED = "What this call would do has changed since the mail was sent. Open it in Huf."
+
+
+@frappe.whitelist(allow_guest=True, xss_safe=True, methods=["GET", "POST"])
+def answer(token=None, decision=None, reason=None, **_):
+	"""GET: the page. POST with `decision` (approve or reject): the answer, in the name of the mail's reader.
+
+	The reader signs in first, unless Huf Settings say otherwise.
+	"""
+	link = read_link(str(token or ""))
+	if link is None:
+		return show_page(frappe._("This link is not valid any more."), "", 410)
+	if not get_settings().approval_links_without_sign_in:
+		if frappe.session.user == "Guest":
+			return redirect(f"/login?redirect-to={quote(f'{PATH}?token={quote(str(token))}')}")
+		if frappe.session.user != link.user:
+			return show_page(frappe._("This link was sent to another user. Sign in as that user."), "", 403)
+	csrf_token = read_csrf_token()
+	with acting_as(link.user):
+		return handle(link, str(token), decision, reason, csrf_token)
+
+
+def read_csrf_token() -> str:
+	"""Of the browser's session; Frappe asks for it if somebody is signed in."""
+	if frappe.session.user == "Guest":
+		return ""
+	csrf_token = get_csrf_token()
+	# Frappe rolls back what a GET writes, but the CSRF token must persist.
+	frappe.db.commit()
+	return csrf_token
+
+
+def handle(link: ApprovalLink, token: str, decision: Any, reason: Any, csrf_token: str) -> Response:
+	"""As the user to whom the link was sent."""
+	try:
+		check_enabled(link.user)
+		if not approvals.may_answer_draft(link.draft):
+			raise UsageError(frappe._("You may not answer this any more."))
+		if frappe.local.request.method == "POST" and link.is_current:
+			decide(link, decision, clip(str(reason or ""), MAX_REASON_CHARS))
+			link = read_link(token) or link
+	except UsageError as error:
+		return show_page(str(error), show_way(link), 409)
+	return show_draft(link, csrf_token)
+
+
+def decide(link: ApprovalLink, decision: Any, reason: str) -> None:
+	name, digest = link.draft.name, link.draft.digest
+	if decision == "approve":
+		approvals.approve_call(name, digest)
+	elif decision == "reject":
+		approvals.reject_call(name, digest, reason)
+	else:
+		raise UsageError(frappe._("Choose one of the two buttons."))
+
+
+def show_draft(link: ApprovalLink, csrf_token: str) -> Response:
+	language = frappe.db.get_value("User", link.user, "language") or None
+	translate = partial(frappe._, lang=language)
+	row = link.draft
+	title = translate("Allow {0} to call {1}?").format(row.agent, row.tool)
+	if not link.is_current:
+		is_open = row.status == drafts.PENDING
+		return show_page(translate(CHANGED) if is_open else approvals.describe_answer(row), show_way(link))
+	draft = drafts.describe_draft(row)
+	parts = [
+		f"<p>{escape(translate('It would act as {0}:').format(row.owner))}</p>",
+		render_concern(draft["concern"], translate),
+		*render_difference(draft["difference"] or {}, translate),
+		render_form(translate, csrf_token),
+	]
+	return show_page(title, "".join(parts) + show_way(link))
+
+
+def show_way(link: ApprovalLink) -> str:
+	return f'<p><a href="/huf/drafts/{quote(link.draft.name)}">{escape(frappe._("Open in Huf"))}</a></p>'
+
+
+def render_concern(concern: dict | None, translate: Callable) -> str:
+	if not concern:
+		return ""
+	origins = ", ".join(concern["origins"])
+	return f"<p><b>{escape(translate('The run has read content from outside: {0}').format(origins))}</b></p>"
+
+
+def render_form(translate: Callable, csrf_token: str) -> str:
+	texts = {
+		"csrf_token": csrf_token,
+		"reason": translate("Reason, if you reject it"),
+		"approve": translate("Approve"),
+		"reject": translate("Reject"),
+	}
+	return FORM.format(**{key: escape(str(value)) for key, value in texts.items()})
+
+
+def render_difference(difference: dict, translate: Callable) -> Iterator[str]:
+	for change in difference.get("changes") or ():
+		action = translate(change["action"].title())
+		yield f"<h2>{escape(' '.join([action, change['doctype'], str(change['name'] or '')]))}</h2>"
+		yield f"<table>{''.join(render_fields(change, translate))}</table>"
+	rest = {key: value for key, value in difference.items() if key != "changes" and value}
+	if rest:
+		text = clip(json.dumps(rest, ensure_ascii=False, indent=1), MAX_REST_CHARS)
+		yield f"<pre>{escape(text)}</pre>"
+
+
+def render_fields(change: dict, translate: Callable, above: str = "") -> Iterator[str]:
+	for field in change["fields"]:
+		label = escape(above + translate(field["label"] or field["fieldname"]))
+		yield (
+			f"<tr><th>{label}</th><td><del>{render_value(field['before'])}</del></td>"
+			f"<td><ins>{render_value(field['after'])}</ins></td></tr>"
+		)
+	for row in change.get("rows") or ():
+		yield from render_fields(row, translate, f"{translate(row['label'])} {row['idx']} · ")
+
+
+def render_value(value: Any) -> str:
+	return "" if value is None else escape(clip(str(value), MAX_VALUE_CHARS))
+
+
+def show_page(title: str, body: str, status: int = 200) -> Response:
+	page = PAGE.format(title=escape(title), body=body)
+	return Response(page, status=status, mimetype="text/html", headers=HEADERS)

@@ -1,0 +1,191 @@
+"""Approval by mail: who gets a link, what its page shows, that opening it decides nothing, and that it works once."""
+
+import re
+from email import message_from_string, policy
+from html import unescape
+from unittest.mock import patch
+from urllib.parse import unquote, urlsplit
+
+import frappe
+from frappe.utils import add_to_date, now_datetime
+
+from huf.ai.core import sealed_tokens
+from huf.ai.mail.approval_links import send_link
+from huf.ai.runs.admission import acting_as
+from huf.api.draft import approve
+from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.doctypes import EDITOR
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_user
+from huf.tests.http import send
+from huf.tests.mail import make_outgoing_account
+from huf.tests.model_server import text
+
+
+def set_sign_in(is_needed: bool) -> None:
+	frappe.db.set_single_value("Huf Settings", "approval_links_without_sign_in", int(not is_needed))
+	frappe.clear_document_cache("Huf Settings", "Huf Settings")
+	frappe.db.commit()
+
+
+class LinkTestCase(DraftTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		make_outgoing_account()
+
+	def setUp(self):
+		super().setUp()
+		self.approver = make_user("Huf User", EDITOR)
+		frappe.db.set_value("Agent", self.agent, {"approver": self.approver, "approval_mail": 1})
+		frappe.clear_document_cache("Agent", self.agent)
+		self.addCleanup(set_sign_in, True)
+		set_sign_in(False)
+
+	def mails(self, draft: str) -> list:
+		rows = frappe.get_all(
+			"Email Queue", {"reference_name": draft}, ["message"], order_by="creation asc, name asc"
+		)
+		return [message_from_string(row.message, policy=policy.default) for row in rows]
+
+	def link(self, draft: str) -> str:
+		"""The path and query of the link in the last mail about a draft."""
+		send_link(draft)
+		found = re.search(r"https?://\S+/agent/approval\?token=\S+", self.mails(draft)[-1].get_content())
+		parts = urlsplit(found.group())
+		return f"{parts.path}?{parts.query}"
+
+	def wait(self, note: str = "new") -> tuple[str, str]:
+		"""A draft that waits, with its link."""
+		name = self.start_change(note)["draft"]["draft"]
+		return name, self.link(name)
+
+	def status(self, draft: str) -> str:
+		frappe.db.rollback()
+		return frappe.db.get_value("Agent Draft", draft, "status")
+
+
+class TestApprovalLink(LinkTestCase):
+	def test_the_approver_is_mailed_once_and_answers_by_the_link_once(self):
+		name, link = self.wait("by mail")
+		self.assertFalse(send_link(name))
+		(mail,) = self.mails(name)
+		self.assertEqual(mail["To"], self.approver)
+		self.assertNotIn("by mail", mail.get_content())
+		shown = send(link)
+		self.assertEqual(shown.status_code, 200)
+		page = unescape(shown.text)
+		for part in ("<del>old</del>", "<ins>by mail</ins>", self.order.name, self.user, 'value="approve"'):
+			self.assertIn(part, page)
+		self.assertEqual(shown.headers["Cache-Control"], "no-store")
+		self.assertEqual(self.status(name), "Pending")
+		answered = send(link, method="POST", data={"decision": "approve"})
+		self.assertIn(f"answered before: Approved by {self.approver}", answered.text)
+		self.assertNotIn("<form", answered.text)
+		row = frappe.db.get_value("Agent Draft", name, ["run", "answered_by"], as_dict=True)
+		self.assertEqual(row.answered_by, self.approver)
+		again = send(link, method="POST", data={"decision": "reject"})
+		self.assertIn("answered before: Approved", again.text)
+		self.server.script(text("Done."))
+		self.go_on(row.run)
+		self.assertEqual(self.note(), "by mail")
+
+	def test_a_rejection_carries_its_reason(self):
+		name, link = self.wait()
+		send(link, method="POST", data={"decision": "reject", "reason": "Not <today>"})
+		frappe.db.rollback()
+		row = frappe.db.get_value("Agent Draft", name, ["status", "reason", "answered_by"])
+		self.assertEqual(row, ("Rejected", "Not <today>", self.approver))
+
+	def test_opening_the_link_in_any_way_decides_nothing(self):
+		name, link = self.wait()
+		for method, query in (("GET", "&decision=approve"), ("HEAD", "&decision=approve"), ("POST", "")):
+			with self.subTest(method):
+				send(f"{link}{query}", method=method)
+				self.assertEqual(self.status(name), "Pending")
+
+	def test_what_was_decided_elsewhere_is_shown_as_decided(self):
+		name, link = self.wait()
+		with acting_as(self.approver):
+			approve(name, frappe.db.get_value("Agent Draft", name, "digest"))
+		self.assertIn("answered before: Approved", send(link).text)
+
+	def test_values_are_shown_as_text(self):
+		name, link = self.wait("<script>alert(1)</script>")
+		shown = send(link)
+		self.assertNotIn("<script>", shown.text)
+		self.assertIn("default-src 'none'", shown.headers["Content-Security-Policy"])
+
+	def test_a_changed_late_or_forged_link_decides_nothing(self):
+		name, link = self.wait()
+		for broken in (f"{link[:-3]}abc", "/agent/approval?token=x", "/agent/approval"):
+			answer = send(broken, method="POST", data={"decision": "approve"})
+			self.assertEqual((answer.status_code, self.status(name)), (410, "Pending"))
+		token = sealed_tokens.seal(
+			"access", 60, draft=name, user=self.approver, digest="x", until="2099-01-01"
+		)
+		self.assertEqual(send(f"/agent/approval?token={token}").status_code, 410)
+		later = sealed_tokens.time.time() + 73 * 3600
+		with patch.object(sealed_tokens.time, "time", return_value=later):
+			self.assertEqual(send(link).status_code, 410)
+		frappe.db.set_value("Agent Draft", name, "expires_at", add_to_date(now_datetime(), hours=1))
+		self.assertIn(
+			"has changed since the mail", send(link, method="POST", data={"decision": "approve"}).text
+		)
+		self.assertEqual(self.status(name), "Pending")
+
+	def test_a_change_of_the_record_asks_again_with_a_new_link(self):
+		name, link = self.wait()
+		self.order.reload()
+		self.order.note = "changed by a person"
+		self.order.save()
+		frappe.db.commit()
+		with patch("frappe.enqueue") as enqueue:
+			answer = self.send_here(link)
+		self.assertIn("Look at it again", answer)
+		self.assertIn("huf.ai.mail.approval_links.send_link", str(enqueue.call_args_list))
+		self.assertEqual(self.status(name), "Pending")
+		new = self.link(name)
+		self.assertNotEqual(new, link)
+		self.assertIn("changed by a person", send(new).text)
+		send(new, method="POST", data={"decision": "approve"})
+		self.assertEqual(self.status(name), "Approved")
+
+	def send_here(self, link: str) -> str:
+		return unescape(send(link, method="POST", data={"decision": "approve"}).text)
+
+	def test_who_lost_the_right_to_answer_cannot_use_the_link(self):
+		name, link = self.wait()
+		frappe.db.set_value("Agent Draft", name, "approver", self.user)
+		self.assertEqual(send(link, method="POST", data={"decision": "approve"}).status_code, 409)
+		frappe.db.set_value("Agent Draft", name, "approver", self.approver)
+		frappe.db.set_value("User", self.approver, "enabled", 0)
+		frappe.clear_document_cache("User", self.approver)
+		self.assertEqual(send(link, method="POST", data={"decision": "approve"}).status_code, 409)
+		self.assertEqual(self.status(name), "Pending")
+
+	def test_where_the_settings_say_so_the_approver_signs_in_first(self):
+		name, link = self.wait()
+		set_sign_in(True)
+		for method in ("GET", "POST"):
+			sent = send(link, method=method, data={"decision": "approve"} if method == "POST" else None)
+			self.assertEqual(sent.status_code, 302)
+			target = unquote(sent.headers["Location"].partition("redirect-to=")[2])
+			self.assertEqual(unquote(target), unquote(link))
+		for user, status in ((self.user, 403), (self.approver, 200)):
+			headers = {"Authorization": f"token {make_key(user)}:{SECRET}"}
+			self.assertEqual(send(link, headers=headers).status_code, status)
+			self.assertEqual(self.status(name), "Pending")
+		send(link, method="POST", data={"decision": "approve"}, headers=headers)
+		self.assertEqual(self.status(name), "Approved")
+
+	def test_without_the_agent_s_setting_nobody_is_mailed(self):
+		for value, count in ((0, 0), (1, 1)):
+			frappe.db.set_value("Agent", self.agent, "approval_mail", value)
+			frappe.clear_document_cache("Agent", self.agent)
+			with patch("huf.ai.runs.approvals.enqueue_job") as enqueue:
+				self.start_change(f"note {value}")
+			sent = [
+				call for call in enqueue.call_args_list if call.args[0].endswith("approval_links.send_link")
+			]
+			self.assertEqual(len(sent), count)
