@@ -12,7 +12,7 @@ from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.model import Escalate, Model, no_larger_model
 from huf.ai.loop.model_calls import call_model
-from huf.ai.loop.run_context import Approve, ignore
+from huf.ai.loop.run_context import Approve, Review, accept, ignore
 from huf.ai.loop.tool_calls import prepare
 from huf.ai.loop.tool_runner import ToolRunner
 from huf.ai.loop.transcript_view import TranscriptView
@@ -32,6 +32,7 @@ async def run_loop(
 	emit: Emit = ignore,
 	approve: Approve | None = None,
 	escalate: Escalate = no_larger_model,
+	review: Review = accept,
 ) -> Outcome:
 	"""Run until the model answers without asking for a tool; return how it ended, with the whole
 	transcript.
@@ -41,6 +42,7 @@ async def run_loop(
 		about.
 		escalate: returns a larger model, for a run whose own is unreachable, stalls or writes its calls
 		wrongly.
+		review: returns why the model must look at its answer again, or None; what it answers then is final.
 
 	Raises RunPaused where `approve` does: the run waits for a person. A ModelError ends the outcome
 	instead.
@@ -49,12 +51,15 @@ async def run_loop(
 	runner = ToolRunner(guards, journal, emit, approve)
 	outcome = Outcome(messages=list(messages))
 	last_chance: Verdict | None = None
+	refused: FinalAnswer | None = None
 	view, judged = TranscriptView(outcome, tools, model), 0
 	while True:
 		step = outcome.steps + 1
 		if verdict := first_verdict(guards, Progress(step, turns=outcome.turns[judged:])):
 			if not verdict.nudge:
 				return end(outcome, verdict.reason, verdict.why)
+			if refused:
+				return keep_refused(outcome, refused, emit)
 			if verdict.reason is StopReason.STALLED and (larger := escalate(False)):
 				# It was the smaller model that stalled; the larger one is judged by its own turns.
 				model, judged = view.switch_model(larger), len(outcome.turns)
@@ -74,6 +79,8 @@ async def run_loop(
 			if last_chance:
 				outcome.messages.pop()
 				return end(outcome, last_chance.reason, last_chance.why)
+			if refused:
+				return keep_refused(outcome, refused, emit)
 			# A model that falls silent in the middle of an answer leaves one that can be continued.
 			is_partial = error.is_timeout and outcome.text and not outcome.is_recorded
 			return end(outcome, StopReason.TIMEOUT if is_partial else StopReason.ERROR, str(error))
@@ -87,6 +94,13 @@ async def run_loop(
 		if reply.corrected and (larger := escalate(False)):
 			model = view.switch_model(larger)
 		turn = read_turn(reply)
+		is_new_answer = isinstance(turn, FinalAnswer) and not refused and not last_chance
+		if is_new_answer and (objection := review(turn.text)):
+			refused = FinalAnswer(turn.text)
+			emit(EventKind.TEXT_VOID, {"step": step})
+			outcome.text, outcome.is_recorded = turn.text, False
+			outcome.messages += [reply.as_message(), {"role": "user", "content": objection}]
+			continue
 		if last_chance or not isinstance(turn, CallTools):
 			return finish(outcome, turn, last_chance)
 		tool_results = await runner.run(step, prepare(turn.requests, view.tools_by_name))
@@ -97,6 +111,12 @@ async def run_loop(
 		outcome.messages += [reply.as_message(), *(each.as_message() for each in tool_results)]
 		if given := next((r for r in tool_results if r.ok and r.call.request.name == FINAL_ANSWER), None):
 			return finish(outcome, FinalAnswer(given.text), None)
+
+
+def keep_refused(outcome: Outcome, refused: FinalAnswer, emit: Emit) -> Outcome:
+	"""End with the answer that the model could not look at again; readers of the stream get it after all."""
+	emit(EventKind.TEXT_DELTA, {"step": outcome.steps, "text": refused.text})
+	return finish(outcome, refused, None)
 
 
 def finish(outcome: Outcome, turn: Turn, last_chance: Verdict | None) -> Outcome:

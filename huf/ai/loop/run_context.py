@@ -19,6 +19,13 @@ LargerModel = Callable[[bool], tuple[str | None, str] | None]
 The argument says whether the present one cannot be reached.
 """
 
+Review = Callable[[str], str | None]
+"""Returns why the model must look at its answer again, as a message for it, or None."""
+
+
+def accept(answer: str) -> None:
+	"""A `Review` that objects to nothing."""
+
 
 def ignore(kind: EventKind, data: dict[str, Any]) -> None:
 	"""Takes events that nobody listens to."""
@@ -30,7 +37,8 @@ class RunContext:
 
 	`agent_name` names the Agent record with its settings. `messages` begin the transcript, in OpenAI's form;
 	without them the agent's instructions and the prompt do. `is_streamed`: somebody reads along.
-	`larger_model` is asked when the run does not get on with its own.
+	`larger_model` is asked when the run does not get on with its own. `review`: checks the answer before
+	anybody reads it.
 	"""
 
 	agent_name: str | None = None
@@ -41,6 +49,7 @@ class RunContext:
 	approve: Approve | None = None
 	is_streamed: bool = False
 	larger_model: LargerModel | None = None
+	review: Review = accept
 
 	@classmethod
 	def of(cls, context: "RunContext | Mapping[str, Any] | None") -> "RunContext":

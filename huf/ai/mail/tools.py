@@ -13,10 +13,13 @@ from huf.ai.core.types import Effect
 from huf.ai.mail import drafts, store, threads
 from huf.ai.mail.compose import read_recipients
 from huf.ai.mail.drafts import Reply
+from huf.ai.receipts.answers import list_unconfirmed_claims
 from huf.ai.storage.outgoing_mail import enqueue_sending, find_sending_problem
+from huf.ai.storage.rows import clip
 from huf.ai.tools.registry import tool
 from huf.ai.tools.taint import find_mail
 
+MAX_CLAIM_CHARS = 300
 APPROVAL_NEEDED = "A person reads it before it is sent."
 
 
@@ -31,7 +34,7 @@ def send_reply(to: str, subject: str, body: str) -> dict:
 	"""
 	recipients = parse_recipients(to)
 	answers = get_answerable_mail(recipients)
-	reason = find_approval_reason(answers, recipients)
+	reason = find_approval_reason(answers, recipients, body)
 	if reason:
 		return draft_reply(answers, Reply(recipients, subject, body, reason))
 	name = drafts.write_reply(answers, Reply(recipients, subject, body), frappe.flags.huf_run)
@@ -76,7 +79,7 @@ def draft_reply(answers, reply: Reply) -> dict:
 	return {"status": "created", "draft": name, "message": message}
 
 
-def find_approval_reason(answers, recipients: tuple[str, ...]) -> str | None:
+def find_approval_reason(answers, recipients: tuple[str, ...], body: str) -> str | None:
 	"""Why a person must approve a reply before it is sent, or None."""
 	if outsiders := find_outsiders(recipients, threads.read_participants(answers.thread)):
 		return f"{', '.join(outsiders)} takes no part in this thread."
@@ -88,6 +91,8 @@ def find_approval_reason(answers, recipients: tuple[str, ...]) -> str | None:
 	draft = store.read_open_draft(answers.thread)
 	if draft and draft.edited_by:
 		return "A person is editing the draft of this thread."
+	if claims := list_unconfirmed_claims(frappe.flags.huf_run, body):
+		return f"No result of the run confirms this: {clip(' '.join(claims), MAX_CLAIM_CHARS)}"
 	return None
 
 

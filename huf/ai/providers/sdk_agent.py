@@ -9,9 +9,10 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Effect, Outcome, Tool
 from huf.ai.loop.engine import run_loop
+from huf.ai.loop.held_text import HeldText
 from huf.ai.loop.messages import opening_messages
 from huf.ai.loop.model import Escalate, Model, no_larger_model
-from huf.ai.loop.run_context import RunContext
+from huf.ai.loop.run_context import RunContext, accept
 from huf.ai.providers.masking import MaskedModel, Masker, read_patterns
 
 
@@ -29,16 +30,22 @@ async def run_sdk_agent(
 		larger = escalate(is_unreachable)
 		return larger and mask_personal_data(larger, context.agent_name)
 
-	return await run_loop(
-		context.messages or opening_messages(agent.instructions, (), prompt),
-		[to_loop_tool(tool) for tool in agent.tools],
-		mask_personal_data(model, context.agent_name),
-		guards=context.guards,
-		journal=context.journal,
-		emit=context.emit,
-		approve=context.approve,
-		escalate=escalate_masked,
-	)
+	emit = context.emit if context.review is accept else HeldText(context.emit)
+	try:
+		return await run_loop(
+			context.messages or opening_messages(agent.instructions, (), prompt),
+			[to_loop_tool(tool) for tool in agent.tools],
+			mask_personal_data(model, context.agent_name),
+			guards=context.guards,
+			journal=context.journal,
+			emit=emit,
+			approve=context.approve,
+			escalate=escalate_masked,
+			review=context.review,
+		)
+	finally:
+		if isinstance(emit, HeldText):
+			emit.release()
 
 
 def mask_personal_data(model: Model, agent_name: str | None) -> Model:

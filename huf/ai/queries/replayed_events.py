@@ -22,7 +22,8 @@ def replay_events(run: str, with_end: bool = True) -> Iterator[RunEvent]:
 	yield RunEvent(EventKind.RUN_STARTED, run, {**start, "kept_steps": 0})
 	recorded = read_recorded(run)
 	for step, reply in sorted(recorded.replies.items()):
-		if reply.text:
+		# An answer after which the run went on was refused, and never shown.
+		if reply.text and (reply.calls or step == max(recorded.replies)):
 			yield RunEvent(EventKind.TEXT_DELTA, run, {"step": step, "text": reply.text})
 		for position, request in enumerate(reply.calls):
 			if call := recorded.calls.get((step, position)):

@@ -10,6 +10,11 @@ from huf.ai.receipts.evidence import CallEvidence, Evidence
 from huf.ai.storage.agent_changes import CHANGE
 
 MAX_PROMPT_CHARS = 20_000
+OBJECTION = (
+	"Your answer was not sent yet, because no result of your tools confirms this:\n{}\n\n"
+	"Do what is missing with your tools if it was asked for, or correct the answer. "
+	"Then write the whole answer again, without a word about this check."
+)
 
 
 def check_run(run: str, answer: str, opening: list[dict]) -> list[dict]:
@@ -25,6 +30,24 @@ def check_run(run: str, answer: str, opening: list[dict]) -> list[dict]:
 	others = [text_of(message) for message in opening if message["role"] in ("system", "tool")]
 	evidence = Evidence(read_calls(run), given[:MAX_PROMPT_CHARS], "\n".join(others)[:MAX_PROMPT_CHARS])
 	return [claim.as_dict() for claim in check_answer(answer, evidence)]
+
+
+def find_objection(run: str, answer: str, opening: list[dict]) -> str | None:
+	"""A message that asks the model to correct the unconfirmed claims of its answer, or None."""
+	claims = list_unconfirmed(run, answer, opening)
+	return OBJECTION.format("\n".join(f"- {text}" for text in claims)) if claims else None
+
+
+def list_unconfirmed_claims(run: str, text: str) -> list[str]:
+	"""Sentences of a text, such as a mail's, that claim what the run has not done so far."""
+	opening = frappe.db.get_value("Agent Run", run, "opening")
+	return list_unconfirmed(run, text, json.loads(opening or "[]"))
+
+
+def list_unconfirmed(run: str, text: str, opening: list[dict]) -> list[str]:
+	return list(
+		dict.fromkeys(each["text"] for each in check_run(run, text, opening) if not each["confirmed"])
+	)
 
 
 def text_of(message: dict) -> str:

@@ -22,7 +22,8 @@ from huf.ai.core.types import (
 	Usage,
 )
 from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
-from huf.ai.loop.run_context import RunContext
+from huf.ai.loop.run_context import Review, RunContext, accept
+from huf.ai.receipts.answers import find_objection
 from huf.ai.runs.approvals import Approvals
 from huf.ai.runs.attached_files import add_file_reader
 from huf.ai.runs.finish import finish_run, hold_run, pause_run, settle_broken_run
@@ -150,10 +151,19 @@ async def call_provider(
 		approve=approvals.approve,
 		is_streamed=emit.is_watched,
 		larger_model=manager.escalate,
+		review=choose_review(run),
 	)
 	outcome = await RunProvider.run(agent, run.request.prompt, manager.provider, manager.model, context)
 	outcome.usage = outcome.usage + spent
 	return outcome
+
+
+def choose_review(run: OpenRun) -> Review:
+	"""With strict receipts, an answer with unconfirmed claims goes back to the model once."""
+	doc = run.manager.agent_doc
+	if not (doc.strict_receipts and doc.agent_tool):
+		return accept
+	return lambda answer: find_objection(run.name, answer, run.messages)
 
 
 def make_journal(run: OpenRun, limits: list[Limit]) -> RunJournal:

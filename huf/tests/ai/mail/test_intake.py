@@ -133,6 +133,12 @@ class TestAgentRoute(MailTestCase):
 			(mail["Auto-Submitted"], mail.get_content().strip()), ("auto-replied", "Yes, we do.")
 		)
 
+	def test_a_mail_that_claims_what_the_run_has_not_done_waits_for_a_person(self):
+		name = self.reply("anna@customer.example", "Yes, I have created an order for you.", may_send_mail=1)
+		(draft,) = outgoing(name)
+		self.assertEqual(draft.status, "Draft")
+		self.assertIn("I have created an order", draft.reason)
+
 	def test_to_somebody_outside_the_thread_a_person_has_to_allow_it_whatever_the_agent_may(self):
 		name = self.reply("mallory@evil.example", may_send_mail=1)
 		(draft,) = outgoing(name)
@@ -187,12 +193,12 @@ class TestAgentRoute(MailTestCase):
 		os.remove(frappe.get_doc("File", file).get_full_path())
 		self.assertIn("aspirin", message_from_row(row(name)).text)
 
-	def reply(self, to: str, **agent) -> str:
+	def reply(self, to: str, body: str = "Yes, we do.", **agent) -> str:
 		"""A mail whose agent calls send_reply."""
 		with ModelServer() as server:
 			self.agent(server, **agent)
 			server.script(
-				tool_call("send_reply", {"to": to, "subject": "A question", "body": "Yes, we do."}),
+				tool_call("send_reply", {"to": to, "subject": "A question", "body": body}),
 				text("Done."),
 			)
 			name = self.take()

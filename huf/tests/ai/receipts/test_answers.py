@@ -4,10 +4,12 @@ import json
 
 import frappe
 
-from huf.ai.runs.entry import run_agent_sync
+from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.queries.replayed_events import replay_events
+from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
-from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.model_server import ModelServer, error, text, tool_call
 
 
 class TestAnswers(SiteTestCase):
@@ -36,3 +38,68 @@ class TestAnswers(SiteTestCase):
 		result = self.ask(text("Done! I created the todo. There are 12 enabled users."))
 		self.assertEqual([claim["confirmed"] for claim in result["claims"]], [False, False, False])
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "unconfirmed_claims"), 3)
+
+
+class TestStrictReceipts(SiteTestCase):
+	"""With strict receipts, the model is asked once to correct itself, before anybody reads the answer."""
+
+	LIE, TRUTH = "Done, I created the todo.", "I have not created anything."
+
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer())
+		self.tool = make_tool("Create Document", reference_doctype="ToDo")
+		self.agent = make_agent(make_model(self.server), (self.tool,), strict_receipts=1)
+
+	def stream(self, *turns, **values) -> list:
+		self.server.script(*turns)
+		request = AgentRequest(
+			self.agent, "Create a todo: Call Anna", "Administrator", external_id=unique("s")
+		)
+		return [event for event in stream_agent(request) if event]
+
+	def text_of(self, events) -> str:
+		return "".join(event.data["text"] for event in events if event.kind is EventKind.TEXT_DELTA)
+
+	def test_a_lie_goes_back_once_and_the_correction_is_all_that_is_read(self):
+		events = self.stream(text(self.LIE), text(self.TRUTH))
+		self.assertEqual(self.text_of(events), self.TRUTH)
+		result = events[-1].data
+		self.assertEqual((result["response"], result["status"]), (self.TRUTH, "Success"))
+		self.assertIn(f"- {self.LIE}", self.server.requests[-1]["messages"][-1]["content"])
+		self.assertEqual(self.text_of(replay_events(events[-1].run)), self.TRUTH)
+		said = frappe.get_all(
+			"Agent Message",
+			{"run": events[-1].run, "role": "agent"},
+			pluck="content",
+			order_by="sequence asc",
+		)
+		self.assertEqual(said, [self.TRUTH])
+
+	def test_the_model_may_do_what_it_had_claimed(self):
+		call = tool_call(self.tool, {"description": unique("Call Anna")})
+		events = self.stream(text(self.LIE), call, text(self.LIE))
+		self.assertEqual(self.text_of(events), self.LIE)
+		self.assertEqual([claim["confirmed"] for claim in events[-1].data["claims"]], [True])
+
+	def test_who_lies_again_is_shown_with_its_mark(self):
+		events = self.stream(text(self.LIE), text(self.LIE))
+		self.assertEqual(self.text_of(events), self.LIE)
+		self.assertEqual([claim["confirmed"] for claim in events[-1].data["claims"]], [False])
+
+	def test_a_model_that_cannot_answer_again_has_its_first_answer_shown(self):
+		events = self.stream(text(self.LIE), error(400, "broken"))
+		self.assertEqual((self.text_of(events), events[-1].data["status"]), (self.LIE, "Success"))
+
+	def test_the_step_limit_does_not_cut_the_answer_short(self):
+		frappe.db.set_value("Agent", self.agent, "max_iterations", 1)
+		frappe.clear_document_cache("Agent", self.agent)
+		events = self.stream(text(self.LIE))
+		self.assertEqual(
+			(events[-1].data["response"], events[-1].data["stop_reason"]), (self.LIE, "final_answer")
+		)
+
+	def test_what_is_confirmed_is_answered_at_once(self):
+		events = self.stream(tool_call(self.tool, {"description": unique("Call Anna")}), text(self.LIE))
+		self.assertEqual(len(self.server.requests), 2)
+		self.assertEqual(self.text_of(events), self.LIE)

@@ -1,0 +1,32 @@
+"""Withholds an answer's text from a stream until it has been checked."""
+
+from typing import Any
+
+from huf.ai.core.types import Emit, EventKind
+
+TEXT_KINDS = (EventKind.TEXT_DELTA, EventKind.TEXT_DONE)
+
+
+class HeldText:
+	"""An `Emit` that keeps the text of a step back until the next other event, or `release`.
+
+	Text that becomes void meanwhile has never been shown.
+	"""
+
+	def __init__(self, emit: Emit):
+		self.emit = emit
+		self.held: list[tuple[EventKind, dict[str, Any]]] = []
+
+	def __call__(self, kind: EventKind, data: dict[str, Any]) -> None:
+		if kind in TEXT_KINDS:
+			self.held.append((kind, data))
+		elif kind is EventKind.TEXT_VOID and self.held:
+			self.held = []
+		else:
+			self.release()
+			self.emit(kind, data)
+
+	def release(self) -> None:
+		held, self.held = self.held, []
+		for kind, data in held:
+			self.emit(kind, data)
