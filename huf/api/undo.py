@@ -11,14 +11,18 @@ def preview(
 	runs: list[str] | str | None = None,
 	agent: str | None = None,
 	since: str | None = None,
+	trigger: str | None = None,
+	doctype: str | None = None,
+	name: str | None = None,
 	decisions: dict | str | None = None,
 ):
-	"""What undoing these runs, or what an agent did since a time, would change. Changes nothing.
+	"""What would change if these runs were undone, or what an agent, the runs of a trigger, or runs on one
+	record (`doctype` and `name`) did since a time. Changes nothing.
 
 	Returns {runs, digest, difference, conflicts, problems, notes, external, untraced, hidden, kept}; pass the
 	digest and the decisions about conflicts to `apply`.
 	"""
-	return undo.preview_undo(parse_scope(runs, agent, since), decisions)
+	return undo.preview_undo(parse_scope(runs, agent, since, trigger, doctype, name), decisions)
 
 
 @frappe.whitelist(methods=["POST"])
@@ -27,7 +31,10 @@ def apply(
 	runs: list[str] | str | None = None,
 	agent: str | None = None,
 	since: str | None = None,
+	trigger: str | None = None,
+	doctype: str | None = None,
+	name: str | None = None,
 	decisions: dict | str | None = None,
 ):
 	"""Undo what the preview with this digest showed, in one transaction: {run, restored}."""
-	return undo.apply_undo(parse_scope(runs, agent, since), digest, decisions)
+	return undo.apply_undo(parse_scope(runs, agent, since, trigger, doctype, name), digest, decisions)

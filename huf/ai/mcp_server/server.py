@@ -37,8 +37,9 @@ from huf.ai.mcp_server.skills import EXTENSION as SKILLS
 from huf.ai.mcp_server.skills import Skills
 from huf.ai.mcp_server.starters import Starters
 from huf.ai.mcp_server.tasks import add_tasks
+from huf.ai.mcp_server.undo import Undo
 
-CATALOGS = (Tools, Documents, Knowledge, Starters, Skills)
+CATALOGS = (Tools, Undo, Documents, Knowledge, Starters, Skills)
 PAGE_SIZE = 100
 CACHE_TTL_MS = 60_000
 """How long a client may keep a list or a resource, for itself: rights and records change."""

@@ -24,6 +24,7 @@ class ServerOffer:
 
 	`background`: which of them become tasks (NEVER, IF_POSSIBLE, ALWAYS). `agents`, `sources` and `packs`:
 	None means all that the user may use. `skills`: agents whose instructions everyone here may read.
+	`undo`: users may take back what runs did.
 	"""
 
 	name: str = "Huf"
@@ -36,6 +37,7 @@ class ServerOffer:
 	sources: tuple[str, ...] | None = None
 	packs: tuple[str, ...] | None = None
 	skills: tuple[str, ...] = ()
+	undo: bool = False
 
 
 def find_server(slug: str) -> ServerOffer:
@@ -61,6 +63,7 @@ def find_server(slug: str) -> ServerOffer:
 		list_offers("Knowledge Source"),
 		list_offers("Agent Pack"),
 		tuple(row.offer for row in doc.offers if row.offer_type == "Agent" and row.as_skill),
+		bool(doc.offer_undo),
 	)
 
 

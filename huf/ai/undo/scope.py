@@ -22,11 +22,16 @@ CALL_FIELDS = ["name", "run", "step", "tool", "effect", "status", "arguments", "
 
 @dataclass(frozen=True)
 class Scope:
-	"""Runs by name, or the runs of an agent; `since` leaves out what was done before."""
+	"""Runs by name, the runs of an agent or a trigger, or what runs changed on one record as (DocType, name).
+
+	`since` leaves out what was done before.
+	"""
 
 	runs: tuple[str, ...] = ()
 	agent: str | None = None
 	since: datetime | None = None
+	trigger: str | None = None
+	record: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -40,22 +45,28 @@ class UndoScope:
 
 
 def parse_scope(
-	runs: Sequence[str] | str | None = None, agent: str | None = None, since: str | None = None
+	runs: Sequence[str] | str | None = None,
+	agent: str | None = None,
+	since: str | None = None,
+	trigger: str | None = None,
+	doctype: str | None = None,
+	name: str | None = None,
 ) -> Scope:
 	"""A scope from what a caller passed; `runs` may be JSON. Raises UsageError."""
 	names = frappe.parse_json(runs) if isinstance(runs, str) and runs.startswith("[") else runs
 	names = [names] if isinstance(names, str) else names or []
 	if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
 		raise UsageError("runs must be a list of names of Agent Runs.")
-	if bool(names) == bool(agent):
-		raise UsageError("Name the runs to undo, or an agent and a time.")
-	if agent and not since:
-		raise UsageError("Say since when to undo what the agent did.")
+	record = (str(doctype), str(name)) if doctype and name else None
+	if sum(map(bool, (names, agent, trigger, record))) != 1:
+		raise UsageError("Name the runs to undo, or an agent, a trigger or a record and a time.")
+	if not names and not since:
+		raise UsageError("Say since when to undo what was done.")
 	try:
 		moment = get_datetime(since) if since else None
 	except ValueError:
 		raise UsageError(f"{since!r} is not a time, such as 2026-11-22 09:00.") from None
-	return Scope(tuple(dict.fromkeys(names)), agent, moment)
+	return Scope(tuple(dict.fromkeys(names)), agent, moment, trigger, record)
 
 
 def read_scope(scope: Scope) -> UndoScope:
@@ -63,13 +74,18 @@ def read_scope(scope: Scope) -> UndoScope:
 	runs = find_runs(scope)
 	filters: dict[str, Any] = {"run": ["in", runs]}
 	since = {"creation": [">=", scope.since]} if scope.since else {}
-	changes = [row for row in read_changes({**filters, **since}) if not row.undone_by]
+	of_record = {}
+	if scope.record:
+		of_record = {"reference_doctype": scope.record[0], "reference_name": scope.record[1]}
+	changes = [row for row in read_changes({**filters, **since, **of_record}) if not row.undone_by]
 	if len(changes) > MAX_CHANGES:
 		raise UsageError(f"These are {len(changes)} changes. Undo at most {MAX_CHANGES} at a time.")
 	if any(row.before is None and row.after is None for row in changes):
 		raise UsageError(
 			"The contents of these runs were cleared after their retention time, so they cannot be undone."
 		)
+	if scope.record:
+		return UndoScope(tuple(runs), tuple(changes), (), ())
 	calls = frappe.get_all(
 		"Agent Tool Call",
 		{**filters, **({"started_at": [">=", scope.since]} if scope.since else {}), "effect": ["!=", "read"]},
@@ -90,17 +106,17 @@ def read_scope(scope: Scope) -> UndoScope:
 
 def find_runs(scope: Scope) -> list[str]:
 	"""The runs of a scope and the runs that they started. All must have ended."""
-	if scope.agent:
-		of_agent = {"agent": scope.agent, "is_undo": 0}
-		still = list_runs({**of_agent, "status": ["in", OPEN_STATUSES]})
-		names = [*list_runs({**of_agent, "ended_at": [">=", scope.since]}), *still]
-	else:
+	if scope.runs:
 		names = list(scope.runs)
 		for name in names:
 			frappe.get_doc("Agent Run", name).check_permission("read")
+	else:
+		chosen = {**choose_runs(scope), "is_undo": 0}
+		still = list_runs({**chosen, "status": ["in", OPEN_STATUSES]})
+		names = [*list_runs({**chosen, "ended_at": [">=", scope.since]}), *still]
 	if not names:
-		raise UsageError("There is no run of this agent since then that you may read.")
-	for name in names:
+		raise UsageError("There is no run since then that did something here and that you may read.")
+	for name in () if scope.record else names:
 		names += [run for run in list_runs({"parent_run": name}) if run not in names]
 		if len(names) > MAX_RUNS:
 			raise UsageError(f"These are more than {MAX_RUNS} runs. Undo fewer at a time.")
@@ -110,6 +126,15 @@ def find_runs(scope: Scope) -> list[str]:
 	if still:
 		raise UsageError(f"These runs have not ended: {', '.join(still)}. Cancel them first.")
 	return names
+
+
+def choose_runs(scope: Scope) -> dict:
+	"""Filters of the runs of an agent or a trigger, or of those that changed a record."""
+	if not scope.record:
+		return {"agent": scope.agent} if scope.agent else {"trigger": scope.trigger}
+	changed = {"reference_doctype": scope.record[0], "reference_name": scope.record[1]}
+	since = {"creation": [">=", scope.since]}
+	return {"name": ["in", [row.run for row in read_changes({**changed, **since})] or [""]]}
 
 
 def list_runs(filters: dict) -> list[str]:

@@ -10,7 +10,7 @@ from huf.ai.undo.undo import apply_undo, preview_undo
 from huf.tests.ai.undo.runs import Worker, undo
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.doctypes import CASE, CUSTOMER, EDITOR, ORDER, make_case, make_doctypes, make_order
-from huf.tests.factories import make_tool, make_user, unique
+from huf.tests.factories import make, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer
 
 CREATE, UPDATE, DELETE = "Create Document", "Update Document", "Delete Document"
@@ -284,6 +284,33 @@ class TestScope(UndoTestCase):
 		apply_undo(scope, preview["digest"])
 		amounts = [frappe.db.get_value(CASE, name, "amount") for name in (case.name, other.name)]
 		self.assertEqual(amounts, [2, 1])
+
+	def test_what_runs_did_to_one_record_and_what_a_trigger_s_runs_did_since_a_time(self):
+		order, other = make_order("nail", note="before"), make_order("screw", note="before")
+		worker = Worker(self.server, (ORDER,))
+		since = frappe.utils.now()
+		run = worker.run(
+			(UPDATE, ORDER, {"name": order.name, "values": {"note": "after"}}),
+			(UPDATE, ORDER, {"name": other.name, "values": {"note": "after"}}),
+		)
+		trigger = make("Agent Trigger", agent=worker.agent, trigger_type="Manual", trigger_name=unique("T"))
+		frappe.db.set_value("Agent Run", run, "trigger", trigger.name)
+		frappe.db.commit()
+		scope = parse_scope(doctype=ORDER, name=order.name, since=since)
+		preview = preview_undo(scope)
+		self.assertEqual([each["name"] for each in preview["difference"]["changes"]], [order.name])
+		apply_undo(scope, preview["digest"])
+		self.assertEqual(frappe.db.get_value(ORDER, other.name, "note"), "after")
+		scope = parse_scope(trigger=trigger.name, since=since)
+		apply_undo(scope, preview_undo(scope)["digest"])
+		self.assertEqual(frappe.db.get_value(ORDER, other.name, "note"), "before")
+		for broken in (
+			{},
+			{"trigger": "x"},
+			{"doctype": ORDER, "name": "x"},
+			{"agent": "x", "trigger": "x", "since": since},
+		):
+			self.assertRaises(UsageError, parse_scope, **broken)
 
 	def test_calls_to_the_outside_are_listed_with_what_would_take_them_back(self):
 		from huf.ai.storage.rows import insert_row

@@ -27,7 +27,17 @@ export interface UndoPreview {
 	hidden: number;
 }
 
-export const previewUndo = (runs: string[], decisions: Record<string, Decision> = {}) =>
-	callPost<UndoPreview>("huf.api.undo.preview", { runs, decisions });
-export const applyUndo = (runs: string[], digest: string, decisions: Record<string, Decision>) =>
-	callPost<{ run: string }>("huf.api.undo.apply", { runs, digest, decisions });
+/** Runs by name; or all that an agent, a trigger's runs or runs on one record did since a time. */
+export interface UndoScope {
+	runs?: string[];
+	agent?: string;
+	trigger?: string;
+	doctype?: string;
+	name?: string;
+	since?: string;
+}
+
+export const previewUndo = (scope: UndoScope, decisions: Record<string, Decision> = {}) =>
+	callPost<UndoPreview>("huf.api.undo.preview", { ...scope, decisions });
+export const applyUndo = (scope: UndoScope, digest: string, decisions: Record<string, Decision>) =>
+	callPost<{ run: string }>("huf.api.undo.apply", { ...scope, digest, decisions });
