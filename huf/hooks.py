@@ -143,6 +143,7 @@ scheduler_events = {
 	"cron": {
 		"* * * * *": [
 			"huf.ai.runs.queue.recover",
+			"huf.ai.runs.stop_rules.check_working_agents",
 			"huf.ai.triggers.runs.recover_events",
 			"huf.ai.agent_scheduler.run_due_triggers",
 			"huf.ai.chat.approvals.expire_drafts",

@@ -30,6 +30,10 @@ class Settings:
 	search_base_url: str | None
 	draft_expiry_hours: int
 	approval_links_without_sign_in: bool
+	stop_after_failures: int
+	stop_after_cost: float
+	stop_after_refusals: int
+	stop_after_record_writes: int
 	inline_steps: int
 	background_steps: int
 	tier_models: tuple[str | None, ...]
@@ -77,6 +81,10 @@ def read_settings(doc: Any) -> Settings:
 		search_base_url=doc.search_base_url or None,
 		draft_expiry_hours=read_int(doc, "draft_expiry_hours"),
 		approval_links_without_sign_in=bool(doc.approval_links_without_sign_in),
+		stop_after_failures=int(doc.stop_after_failures or 0),
+		stop_after_cost=float(doc.stop_after_cost or 0),
+		stop_after_refusals=int(doc.stop_after_refusals or 0),
+		stop_after_record_writes=int(doc.stop_after_record_writes or 0),
 		inline_steps=read_int(doc, "inline_steps"),
 		background_steps=read_int(doc, "background_steps"),
 		tier_models=(doc.tier1_model or None, doc.tier2_model or None, doc.tier3_model or None),

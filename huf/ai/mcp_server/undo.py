@@ -18,7 +18,7 @@ from huf.ai.undo.undo import apply_undo, preview_undo
 NAME = "undo"
 DESCRIPTION = (
 	"Take back what agents changed on this site. Name runs, or an agent, a trigger or a record, with since. "
-	"Call it first without digest: it changes nothing and returns the difference, the conflicts and a digest. "
+	"Call it first without digest: it changes nothing and returns the difference, conflicts and a digest. "
 	"Show the difference to the user. If they agree, call it again with the same arguments and the digest."
 )
 SCHEMA = closed_object(

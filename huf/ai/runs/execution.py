@@ -30,6 +30,7 @@ from huf.ai.runs.finish import finish_run, hold_run, pause_run, settle_broken_ru
 from huf.ai.runs.messages import build_messages
 from huf.ai.runs.provider import RunProvider
 from huf.ai.runs.start import OpenRun, start_run
+from huf.ai.runs.stop_rules import apply_stop_rules
 from huf.ai.runs.summaries import SummaryJournal, summarize
 from huf.ai.runs.tracing import TracedJournal, choose_journal, keeps_contents, traced
 from huf.ai.storage import leases
@@ -82,6 +83,7 @@ async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 		CALL_KEY.set(None)
 	result = finish_run(run, outcome, elapsed(started) + round(run.recorded.seconds * 1000))
 	emit(EventKind.RUN_FINISHED, result.as_dict())
+	apply_stop_rules(run.request.agent)
 	return result
 
 

@@ -1,6 +1,7 @@
 """Rows of Agent Change: what a tool call changed, in one commit with its journal row."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 import frappe
@@ -42,6 +43,18 @@ def insert_changes(run: str, tool_call: str, changes: Sequence[dict]) -> None:
 def read_changes(filters: dict) -> list[Any]:
 	"""Changes, newest first."""
 	return frappe.get_all(CHANGE, filters, FIELDS, order_by="creation desc, position desc")
+
+
+def find_top_changed(agent: str, since: datetime) -> tuple[int, str]:
+	"""How often an agent has changed the record that it changed most, and which that is."""
+	found = frappe.db.sql(
+		"""select count(*), made.reference_doctype, made.reference_name from `tabAgent Change` made
+		join `tabAgent Run` run on run.name = made.run
+		where run.agent = %s and run.is_undo = 0 and made.creation >= %s
+		group by made.reference_doctype, made.reference_name order by count(*) desc limit 1""",
+		(agent, since),
+	)
+	return (found[0][0], f"{found[0][1]} {found[0][2]}") if found else (0, "")
 
 
 def lock_changes(names: Sequence[str]) -> bool:

@@ -79,14 +79,14 @@ def describe_stop(stop: Mapping) -> str:
 	return f"{what} is stopped by {stop['stopped_by']} since {stop['stopped_at'][:16]}{reason}"
 
 
-def add_stop(scope: str, target: str | None, reason: str) -> dict:
-	"""Store a stop and add it to the switch. Does not commit."""
+def add_stop(scope: str, target: str | None, reason: str, stopped_by: str | None = None) -> dict:
+	"""Store a stop, by the session user by default, and add it to the switch. Does not commit."""
 	stops = lock_switch()
 	stop = {
 		"scope": scope,
 		"target": target,
 		"reason": reason,
-		"stopped_by": frappe.session.user,
+		"stopped_by": stopped_by or frappe.session.user,
 		"stopped_at": now(),
 	}
 	named = {"name": insert_row(STOP, stop), **stop}
