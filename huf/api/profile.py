@@ -10,18 +10,27 @@ from huf.api.agent import USER_SETTINGS
 
 LANGUAGES = ("", "de", "en", "es", "cs")
 FIELDS = ["first_name", "last_name", "language"]
+CHOSEN = ["default_agent", "deputy", "away_until"]
 
 
 @frappe.whitelist(methods=["GET"])
 def get_profile():
-	"""{user, first_name, last_name, language, default_agent} of the session user."""
+	"""{user, first_name, last_name, language, default_agent, deputy, away_until} of the session user."""
 	user = require_user()
 	row = frappe.db.get_value("User", user, FIELDS, as_dict=True)
-	return {**row, "user": user, "default_agent": frappe.db.get_value(USER_SETTINGS, user, "default_agent")}
+	chosen = frappe.db.get_value(USER_SETTINGS, user, CHOSEN, as_dict=True) or dict.fromkeys(CHOSEN)
+	return {**row, "user": user, **chosen}
 
 
 @frappe.whitelist(methods=["POST"])
-def save_profile(first_name: str, last_name: str = "", language: str = "", default_agent: str | None = None):
+def save_profile(
+	first_name: str,
+	last_name: str = "",
+	language: str = "",
+	default_agent: str | None = None,
+	deputy: str | None = None,
+	away_until: str | None = None,
+):
 	"""Save the session user's own profile; other fields of the user stay as they are."""
 	user = require_user()
 	if not first_name.strip():
@@ -33,7 +42,8 @@ def save_profile(first_name: str, last_name: str = "", language: str = "", defau
 	)
 	known = frappe.db.exists(USER_SETTINGS, user)
 	settings = frappe.get_doc(USER_SETTINGS, user) if known else frappe.get_doc({"doctype": USER_SETTINGS})
-	settings.update({"user": user, "default_agent": default_agent or None}).save()
+	chosen = {"default_agent": default_agent, "deputy": deputy, "away_until": away_until}
+	settings.update({"user": user, **{field: value or None for field, value in chosen.items()}}).save()
 	return get_profile()
 
 

@@ -26,6 +26,7 @@ from huf.ai.storage.drafts import Proposal
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.rows import digest
+from huf.ai.storage.users import read_deputy
 from huf.permissions import may_answer
 
 if TYPE_CHECKING:
@@ -195,11 +196,16 @@ def mail_approver(agent: str, draft: str) -> None:
 
 
 def find_approver(run: str) -> str | None:
-	"""The person named by the trigger, or by the agent, or else the run's user. None: any Huf Manager."""
+	"""The person named by the trigger, or by the agent, or else the run's user. None: any Huf Manager.
+
+	Who is away is represented by their deputy, but nobody approves the calls of their own runs that way.
+	"""
 	row = frappe.db.get_value("Agent Run", run, ["agent", "trigger", "run_as"], as_dict=True)
 	named = row.trigger and frappe.db.get_value("Agent Trigger", row.trigger, "approver")
 	candidates = (named, frappe.db.get_value("Agent", row.agent, "approver"), row.run_as)
-	return next((user for user in candidates if user and may_answer(user)), None)
+	approver = next((user for user in candidates if user and may_answer(user)), None)
+	deputy = approver and read_deputy(approver)
+	return deputy if deputy and deputy != row.run_as and may_answer(deputy) else approver
 
 
 # --- proposals ---

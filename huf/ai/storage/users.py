@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import frappe
+from frappe.utils import today
 
 OWN_FIELDS = ("first_name", "last_name", "language", "new_password")
 
@@ -13,3 +14,9 @@ def save_own_user(values: Mapping[str, Any]) -> None:
 	doc = frappe.get_doc("User", frappe.session.user)
 	doc.update({name: value for name, value in values.items() if name in OWN_FIELDS})
 	doc.save(ignore_permissions=True)
+
+
+def read_deputy(user: str) -> str | None:
+	"""Who answers for a user who is away today."""
+	away = {"user": user, "away_until": [">=", today()]}
+	return frappe.db.get_value("Huf User Settings", away, "deputy")

@@ -7,12 +7,13 @@ from unittest.mock import patch
 from urllib.parse import unquote, urlsplit
 
 import frappe
-from frappe.utils import add_to_date, now_datetime
+from frappe.utils import add_to_date, now_datetime, today
 
 from huf.ai.core import sealed_tokens
 from huf.ai.mail.approval_links import send_link
 from huf.ai.runs.admission import acting_as
 from huf.api.draft import approve
+from huf.api.profile import save_profile
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.doctypes import EDITOR
 from huf.tests.drafting import DraftTestCase
@@ -178,6 +179,20 @@ class TestApprovalLink(LinkTestCase):
 			self.assertEqual(self.status(name), "Pending")
 		send(link, method="POST", data={"decision": "approve"}, headers=headers)
 		self.assertEqual(self.status(name), "Approved")
+
+	def test_while_the_approver_is_away_the_deputy_is_asked_but_never_about_own_runs(self):
+		deputy = make_user("Huf User", EDITOR)
+		for name, days, expected in (
+			(deputy, 0, deputy),
+			(deputy, -1, self.approver),
+			(self.user, 0, self.approver),
+		):
+			with acting_as(self.approver):
+				save_profile("Anna", deputy=name, away_until=str(add_to_date(today(), days=days)))
+			draft = self.start_change(f"note {name} {days}")["draft"]["draft"]
+			self.assertEqual(frappe.db.get_value("Agent Draft", draft, "approver"), expected)
+		self.link(draft)
+		self.assertEqual(self.mails(draft)[-1]["To"], self.approver)
 
 	def test_without_the_agent_s_setting_nobody_is_mailed(self):
 		for value, count in ((0, 0), (1, 1)):

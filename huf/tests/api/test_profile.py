@@ -22,6 +22,8 @@ class TestProfile(SiteTestCase):
 
 	def test_users_save_their_own_profile_and_nothing_else(self):
 		with acting_as(self.user):
+			for nobody in (self.user, "Guest", "nobody@example.com"):
+				self.assertRaises(frappe.ValidationError, profile.save_profile, "Jana", deputy=nobody)
 			saved = profile.save_profile("Jana", "Nová", "cs", self.agent)
 			self.assertEqual((saved["first_name"], saved["language"]), ("Jana", "cs"))
 			self.assertEqual(self.default(), [self.agent])

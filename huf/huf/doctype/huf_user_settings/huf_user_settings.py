@@ -2,6 +2,8 @@ import frappe
 from frappe import _
 from frappe.model.document import Document
 
+from huf.permissions import may_answer
+
 
 class HufUserSettings(Document):
 	"""What a user has chosen for themselves."""
@@ -9,3 +11,5 @@ class HufUserSettings(Document):
 	def validate(self):
 		if self.user != frappe.session.user:
 			frappe.throw(_("Choose these settings for yourself only."), frappe.PermissionError)
+		if self.deputy and (self.deputy == self.user or not may_answer(self.deputy)):
+			frappe.throw(_("{0} cannot be your deputy. Choose another user of Huf.").format(self.deputy))

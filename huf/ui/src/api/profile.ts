@@ -7,6 +7,8 @@ export interface Profile {
 	last_name: string | null;
 	language: string | null;
 	default_agent: string | null;
+	deputy: string | null;
+	away_until: string | null;
 }
 
 export const fetchProfile = () => callGet<Profile>("huf.api.profile.get_profile");
