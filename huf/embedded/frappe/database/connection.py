@@ -225,7 +225,7 @@ class Connection:
 		return self._began if self._connection.in_transaction else None
 
 	def close(self):
-		"""What is not committed is lost. SQLite's connection is kept for whoever opens the file next."""
+		"""What is not committed is lost. SQLite's connection is kept for the next one who opens the file."""
 		if self._connection is CLOSED:
 			return
 		used, self._connection = self._connection, CLOSED
