@@ -58,6 +58,9 @@ override_whitelisted_methods = {
 	"frappe.client.get_count": "huf.api.client.get_count",
 }
 
+# Fields whose values agents with "Mask Personal Data" mask, {DocType: [fieldnames]}. Apps may use it, too.
+huf_personal_data = collect_hooks("huf.packs", "huf_personal_data")
+
 # Tools that Huf offers to agents. Any app may use this hook: functions, as {tool_name, description,
 # function_path} with optional effect and parameters (a JSON schema, by default taken from the signature), or
 # dotted paths of modules whose functions are marked @tool (huf/ai/tools/registry.py). Files in an app's

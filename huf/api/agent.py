@@ -9,8 +9,9 @@ from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest
-from huf.ai.providers.models import find_listed_model
+from huf.ai.providers.models import find_listed_model, is_local_provider
 from huf.ai.providers.price_table import supports_vision
+from huf.ai.providers.site_masking import masks_for
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
@@ -95,7 +96,7 @@ def describe_agent(doc) -> dict:
 		"model": model,
 		"is_offline": model == OFFLINE,
 		"hears": find_transcription_tool(doc) is not None,
-		"sees": supports_vision(provider, model) and not doc.mask_personal_data,
+		"sees": supports_vision(provider, model) and not masks_for(doc, is_local_provider(provider)),
 		"tools": [
 			describe_tool(frappe.get_cached_doc("Agent Tool Function", row.tool)) for row in doc.agent_tool
 		],

@@ -15,7 +15,8 @@ from huf.ai.core.routed import Routed
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import AgentRequest, ModelReply, RunResult
 from huf.ai.providers import litellm
-from huf.ai.providers.masking import MaskedModel, Masker, read_patterns
+from huf.ai.providers.masking import MaskedModel
+from huf.ai.providers.site_masking import make_masker
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.routing.continuity import Previous
 from huf.ai.routing.escalation import Escalation, check_dynamic_escalation
@@ -121,7 +122,7 @@ class RouteModel:
 			self.provider, self.model, {"temperature": 0, "max_tokens": MAX_ANSWER_TOKENS}, False
 		)
 		quick = replace(call, fixed={**call.fixed, "timeout": MODEL_TIMEOUT_S})
-		masked = MaskedModel(quick, Masker(read_patterns(get_settings().mask_patterns)))
+		masked = MaskedModel(quick, make_masker())
 		with budgeted_call(masked.worst_case(messages, [])) as used:
 			self.reply = run_coroutine(masked.complete(messages, [], lambda text: None))
 			used.usage = self.reply.usage

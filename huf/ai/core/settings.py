@@ -26,6 +26,8 @@ class Settings:
 	trace_contents: bool
 	max_trigger_depth: int
 	mask_patterns: str
+	personal_fields: str
+	mask_for_local_models: bool
 	search_provider: str | None
 	search_base_url: str | None
 	draft_expiry_hours: int
@@ -77,6 +79,8 @@ def read_settings(doc: Any) -> Settings:
 		trace_contents=bool(doc.trace_contents),
 		max_trigger_depth=read_int(doc, "max_trigger_depth"),
 		mask_patterns=doc.mask_patterns or "",
+		personal_fields=doc.personal_fields or "",
+		mask_for_local_models=bool(doc.mask_for_local_models),
 		search_provider=doc.search_provider or None,
 		search_base_url=doc.search_base_url or None,
 		draft_expiry_hours=read_int(doc, "draft_expiry_hours"),

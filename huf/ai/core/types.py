@@ -186,6 +186,7 @@ class ModelReply:
 	original_text: str | None = None  # where the response guard or the planner changed it
 	corrected: bool = False  # tool calls were found in its text
 	cut_by: str = ""  # the limit that cut it, in words
+	masked: dict[str, int] | None = None  # how many values of each kind were masked in the run so far
 
 	def as_message(self) -> dict:
 		"""The assistant message in OpenAI's form."""

@@ -19,6 +19,10 @@ class Model(Protocol):
 		"""How often a failed call may be made again."""
 
 	@property
+	def is_local(self) -> bool:
+		"""Whether what it reads stays on the organisation's machines."""
+
+	@property
 	def reports_prompt_tokens(self) -> bool:
 		"""Whether the usage of a reply counts the messages as the loop sent them."""
 
@@ -64,6 +68,7 @@ class FreeModel:
 
 	name = ""
 	retries = 0
+	is_local = True
 	reports_prompt_tokens = False
 
 	def worst_case(

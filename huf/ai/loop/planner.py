@@ -46,6 +46,10 @@ class PlanningModel:
 	def retries(self) -> int:
 		return self.model.retries
 
+	@property
+	def is_local(self) -> bool:
+		return self.model.is_local
+
 	async def complete(
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
 	) -> ModelReply:

@@ -5,7 +5,8 @@ same value has the same placeholder.
 """
 
 import re
-from collections.abc import Callable, Mapping
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,79 +15,55 @@ from huf.ai.core.costs import WorstCase
 from huf.ai.core.types import PAST, ModelReply, Tool
 from huf.ai.loop.context_window import Room
 from huf.ai.loop.model import Model, OnText
+from huf.ai.providers.personal_patterns import KINDS, NUMERIC_KINDS, Kinds, find_birth_dates, find_digit_spans
+from huf.ai.providers.record_values import Match, RecordValues
 
-PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+\]")
-BEGINNING = re.compile(r"\[(?:[A-Z][A-Z0-9_]*(?:-\d*)?)?$")
+PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+(?:\.\d+)?\]")
+BEGINNING = re.compile(r"\[(?:[A-Z][A-Z0-9_]*(?:-(?:\d+(?:\.\d*)?)?)?)?$")
 """A placeholder whose end has not arrived yet."""
-KEPT = re.compile(rf'({PLACEHOLDER.pattern}|\\u[0-9a-fA-F]{{4}}|\\.|["\x00-\x1f])')
+KEPT = re.compile(rf'{PLACEHOLDER.pattern}|\\u[0-9a-fA-F]{{4}}|\\.|["\x00-\x1f]')
 """What no match may reach over: so every value can be put into JSON text and taken out of it as it is."""
-SITE_PATTERN = re.compile(r"([A-Z][A-Z0-9_]*)\s*:\s*(\S.*)")
-PHONE = "|".join(
-	(
-		r"(?<![\w+])(?:\+|00)[1-9](?:[ ./()-]{0,2}\d){6,13}(?!\w)",
-		r"(?<![\w./:,-])\(?0[1-9]\d{0,4}\)?[ /-]{0,2}\d(?:[ /.-]?\d){4,10}(?![\w-])",
-		r"(?<![\w.,-])\(?[2-9]\d{2}\)?[ .-]\d{3}[ .-]\d{4}(?![\w-])",
-		r"(?<![\w.,-])[6-9]\d{2} \d{3} \d{3}(?![\w-])",
-	)
-)
-DATE = re.compile(r"\d{1,2}([-./ ])\d{1,2}\1\d{4}")
-
-
-def is_iban(text: str) -> bool:
-	plain = text.replace(" ", "")
-	return int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1
-
-
-def is_card(text: str) -> bool:
-	digits = [int(sign) for sign in text if sign.isdigit()][::-1]
-	return (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
-
-
-def is_phone(text: str) -> bool:
-	return not DATE.match(text)
-
-
-Kinds = Mapping[str, tuple[re.Pattern, Callable[[str], bool]]]
-KINDS: Kinds = {
-	"EMAIL": (re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), bool),
-	"IBAN": (re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"), is_iban),
-	"CARD": (re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])"), is_card),
-	"PHONE": (re.compile(PHONE), is_phone),
-}
-"""What is masked for every site: a pattern, and what tells it from what only looks like it. Repetitions are
-bounded, so that no text takes long to read.
-"""
-
-
-def read_patterns(text: str | None) -> Kinds:
-	"""A site's own patterns, one `NAME: regular expression` a line. Raises ValueError that names the line."""
-	kinds: dict[str, tuple[re.Pattern, Callable[[str], bool]]] = {}
-	for line in filter(None, map(str.strip, (text or "").splitlines())):
-		parts = SITE_PATTERN.fullmatch(line)
-		if not parts:
-			raise ValueError(f"{line!r} is not NAME: regular expression, with NAME in capitals.")
-		name, expression = parts.groups()
-		if name in {**KINDS, **kinds}:
-			raise ValueError(f"{line!r}: {name} is there already. Choose another name.")
-		try:
-			kinds[name] = (re.compile(expression), bool)
-		except re.error as error:
-			raise ValueError(f"{line!r} is not a regular expression: {error}.") from None
-		if kinds[name][0].match(""):
-			raise ValueError(f"{line!r} fits an empty text, too.")
-	return kinds
+ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(0[0-9a-fA-F]{3}|1[0-9a-fA-F]{3})")
+NO_VALUES = RecordValues()
 
 
 NO_IMAGES = "Images are left out, because personal data in them cannot be masked. Say so where it matters."
 
 
-class Masker:
-	"""The placeholders of one run."""
+def read_escape(found: re.Match) -> str:
+	r"""The character of \u00fc in JSON text; what JSON must escape stays."""
+	code = int(found[2], 16)
+	return found[1] + chr(code) if code >= 0xA0 else found[0]
 
-	def __init__(self, site_patterns: Kinds | None = None):
-		self.kinds = {**(site_patterns or {}), **KINDS}
-		self.placeholders: dict[str, str] = {}
+
+def compact(text: str) -> str:
+	return "".join(each for each in text.casefold() if each.isalnum())
+
+
+def merge(matches: Iterable[Match]) -> list[Match]:
+	"""Matches from left to right; those that overlap become one, so that no part of them is left over."""
+	merged: list[Match] = []
+	for _, match in sorted(enumerate(matches), key=lambda each: (each[1].start, each[0])):
+		if not merged or match.start >= merged[-1].end:
+			merged.append(match)
+		elif match.end > merged[-1].end:
+			merged[-1] = replace(merged[-1], end=match.end, key=(*merged[-1].key, *match.key), base="")
+	return merged
+
+
+class Masker:
+	"""The placeholders of one run.
+
+	[NAME-1] stands for a value in its basic form, [NAME-1.2] for another form of it. Endings that are added
+	to the basic form stay outside: [NAME-1]s.
+	"""
+
+	def __init__(self, site_patterns: Kinds = (), records: RecordValues = NO_VALUES):
+		self.kinds = (*site_patterns, *KINDS)
+		self.records = records
+		self.numbers: dict[tuple[str, tuple[str, ...]], int] = {}
 		self.values: dict[str, str] = {}
+		self.forms: dict[tuple[str, str], str] = {}
 		self.counts: dict[str, int] = {}
 		self.known: dict[str, str] = {}
 
@@ -97,23 +74,49 @@ class Masker:
 		return self.known[text]
 
 	def mask_new(self, text: str) -> str:
-		for kind, (pattern, fits) in self.kinds.items():
-			parts = KEPT.split(text)
-			parts[::2] = [self.replace_in(part, kind, pattern, fits) for part in parts[::2]]
-			text = "".join(parts)
-		return text
+		if "\\u" in text:
+			text = ESCAPE.sub(read_escape, text)
+		text = unicodedata.normalize("NFC", text)
+		parts, place = [], 0
+		for match in merge(self.find(KEPT.sub(lambda kept: "\x00" * len(kept[0]), text))):
+			parts += [text[place : match.start], self.placeholder(match, text[match.start : match.end])]
+			place = match.end
+		return "".join([*parts, text[place:]])
 
-	def replace_in(self, text: str, kind: str, pattern: re.Pattern, fits: Callable[[str], bool]) -> str:
-		return pattern.sub(
-			lambda found: self.placeholder(kind, found[0]) if fits(found[0]) else found[0], text
-		)
+	def find(self, text: str) -> Iterator[Match]:
+		"""What is personal in a text; of matches that overlap, the first one names the kind."""
+		spans = find_digit_spans(text)
+		for kind, pattern, fits in self.kinds:
+			group = "value" if "value" in pattern.groupindex else 0
+			for start, end in spans if kind in NUMERIC_KINDS else ((0, len(text)),):
+				for found in pattern.finditer(text, start, end):
+					if fits(found[group]):
+						yield Match(*found.span(group), kind, (compact(found[group]),), found[group])
+		for found in find_birth_dates(text, self.records.dates):
+			yield Match(*found.span(), "BIRTH_DATE", (compact(found[0]),), found[0])
+		yield from self.records.find(text)
 
-	def placeholder(self, kind: str, value: str) -> str:
-		if value not in self.placeholders:
-			self.counts[kind] = self.counts.get(kind, 0) + 1
-			self.placeholders[value] = name = f"[{kind}-{self.counts[kind]}]"
-			self.values[name] = value
-		return self.placeholders[value]
+	def placeholder(self, match: Match, text: str) -> str:
+		number = self.number(match)
+		name = f"[{match.kind}-{number}]"
+		base = self.values.setdefault(name, match.base or text)
+		if text == base:
+			return name
+		if (name, text) not in self.forms:
+			form = 2 + sum(each == name for each, _ in self.forms)
+			self.forms[name, text] = other = f"[{match.kind}-{number}.{form}]"
+			self.values[other] = text
+		return self.forms[name, text]
+
+	def number(self, match: Match) -> int:
+		"""The number of a value; a single name that is part of one full name so far has that one's."""
+		kind, key = match.kind, match.key
+		if (kind, key) not in self.numbers:
+			whole = [n for (k, full), n in self.numbers.items() if k == kind and set(key) < set(full)]
+			if len(whole) != 1:
+				self.counts[kind] = self.counts.get(kind, 0) + 1
+			self.numbers[kind, key] = whole[0] if len(whole) == 1 else self.counts[kind]
+		return self.numbers[kind, key]
 
 	def unmask(self, text: str) -> str:
 		"""Text with the real values; a placeholder that stands for nothing stays."""
@@ -147,6 +150,10 @@ class MaskedModel:
 		return self.model.retries
 
 	@property
+	def is_local(self) -> bool:
+		return self.model.is_local
+
+	@property
 	def reports_prompt_tokens(self) -> bool:
 		return self.model.reports_prompt_tokens
 
@@ -162,7 +169,8 @@ class MaskedModel:
 		finally:
 			stream.end()
 		calls = tuple(replace(call, arguments=self.masker.unmask(call.arguments)) for call in reply.calls)
-		return replace(reply, text=self.masker.unmask(reply.text), calls=calls)
+		masked = dict(self.masker.counts)
+		return replace(reply, text=self.masker.unmask(reply.text), calls=calls, masked=masked)
 
 	def worst_case(
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)

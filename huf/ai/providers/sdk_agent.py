@@ -6,14 +6,13 @@ from typing import Any
 
 from huf.ai.core.arguments import parse_arguments
 from huf.ai.core.errors import ToolError
-from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Effect, Outcome, Tool
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.held_text import HeldText
 from huf.ai.loop.messages import opening_messages
 from huf.ai.loop.model import Escalate, Model, no_larger_model
 from huf.ai.loop.run_context import RunContext, accept
-from huf.ai.providers.masking import MaskedModel, Masker, read_patterns
+from huf.ai.providers.site_masking import MaskedModels
 
 
 async def run_sdk_agent(
@@ -25,17 +24,18 @@ async def run_sdk_agent(
 ) -> Outcome:
 	"""Run an SDK agent with a model to its end. `escalate` is as in `run_loop`."""
 	context = RunContext.of(context)
+	masks = MaskedModels(context.agent_name)
 
 	def escalate_masked(is_unreachable: bool) -> Model | None:
 		larger = escalate(is_unreachable)
-		return larger and mask_personal_data(larger, context.agent_name)
+		return larger and masks.mask(larger)
 
 	emit = context.emit if context.review is accept else HeldText(context.emit)
 	try:
 		return await run_loop(
 			context.messages or opening_messages(agent.instructions, (), prompt),
 			[to_loop_tool(tool) for tool in agent.tools],
-			mask_personal_data(model, context.agent_name),
+			masks.mask(model),
 			guards=context.guards,
 			journal=context.journal,
 			emit=emit,
@@ -46,14 +46,6 @@ async def run_sdk_agent(
 	finally:
 		if isinstance(emit, HeldText):
 			emit.release()
-
-
-def mask_personal_data(model: Model, agent_name: str | None) -> Model:
-	"""The model behind a mask, where the Agent record asks for it."""
-	doc = find_cached("Agent", agent_name)
-	if not doc or not doc.mask_personal_data:
-		return model
-	return MaskedModel(model, Masker(read_patterns(get_settings().mask_patterns)))
 
 
 def to_loop_tool(tool: Any) -> Tool:

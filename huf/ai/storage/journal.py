@@ -113,6 +113,7 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: 
 			"unpriced_calls": usage.unpriced_calls,
 			"steps": outcome.steps,
 			"models": json.dumps(models, ensure_ascii=False),
+			"masked": read_masked(run),
 			"duration_ms": duration_ms,
 			"ended_at": ended,
 			"lease_until": None,
@@ -124,6 +125,15 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: 
 	frappe.db.sql(
 		"update `tabAgent` set total_run = total_run + 1, last_run = %s where name = %s", (ended, agent)
 	)
+
+
+def read_masked(run: str) -> str | None:
+	"""What was masked for the run's last model call, as JSON. Each call masks the whole transcript."""
+	filters = {"run": run, "masked": ["is", "set"]}
+	rows = frappe.get_all(
+		"Agent LLM Call", filters, pluck="masked", order_by="step desc, creation desc", limit=1
+	)
+	return rows[0] if rows else None
 
 
 def digest_transcript(outcome: Outcome) -> str:
@@ -287,6 +297,7 @@ class RunJournal:
 			status="Success",
 			response=json.dumps(reply.as_message() | original | {"reasons": reasons}, ensure_ascii=False),
 			corrected=int(reply.corrected),
+			masked=json.dumps(reply.masked) if reply.masked else None,
 			finish_reason=reply.finish_reason,
 			input_tokens=usage.input_tokens,
 			output_tokens=usage.output_tokens,

@@ -9,4 +9,5 @@ _CASE_DOCTYPES = (
 	"Helena Hinweis",
 )
 permission_query_conditions = dict.fromkeys(_CASE_DOCTYPES, "huf.packs.helena.access.list_condition")
+huf_personal_data = {"Helena Beteiligter": ["beteiligter", "telefon", "anschrift"]}
 has_permission = dict.fromkeys(_CASE_DOCTYPES, "huf.packs.helena.access.has_permission")

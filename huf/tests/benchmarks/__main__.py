@@ -19,6 +19,7 @@ BENCHMARKS = (
 	"knowledge",
 	"search",
 	"mcp",
+	"masking",
 	"ui",
 )
 ON_DEMAND = ("agentdojo", "local_model")

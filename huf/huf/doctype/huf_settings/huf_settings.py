@@ -5,7 +5,8 @@ from frappe.utils import flt
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.stored_secrets import require_secret_again
-from huf.ai.providers.masking import read_patterns
+from huf.ai.providers.personal_patterns import read_patterns
+from huf.ai.providers.personal_records import check_fields
 from huf.ai.routing.safe_pattern import check_safe_pattern
 
 
@@ -20,6 +21,7 @@ class HufSettings(Document):
 	def check_patterns(self):
 		try:
 			read_patterns(self.mask_patterns)
+			check_fields(self.personal_fields)
 		except ValueError as error:
 			frappe.throw(str(error))
 

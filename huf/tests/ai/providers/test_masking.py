@@ -8,7 +8,8 @@ import frappe
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest, EventKind, ModelReply
 from huf.ai.loop.model import FreeModel
-from huf.ai.providers.masking import MaskedModel, Masker, UnmaskedStream, read_patterns
+from huf.ai.providers.masking import MaskedModel, Masker, UnmaskedStream
+from huf.ai.providers.personal_patterns import read_patterns
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_tool, unique

@@ -1,0 +1,257 @@
+"""Personal data that its form or its context shows, checked by libraries where they know the form."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import phonenumbers
+from stdnum import iban, luhn
+from stdnum.at import vnr
+from stdnum.ch import ssn as ahv
+from stdnum.cz import rc
+from stdnum.de import idnr
+from stdnum.es import nie, nif
+from stdnum.eu import vat
+from stdnum.gb import nhs
+from stdnum.us import ssn
+
+REGIONS = ("DE", "AT", "CH", "GB", "US", "ES", "CZ")
+SITE_PATTERN = re.compile(r"([A-Z][A-Z0-9_]*)\s*:\s*(\S.*)")
+PHONE = "|".join(
+	(
+		r"(?<![\w+])(?:\+|00)[1-9](?:[ ./()-]{0,2}\d){6,13}(?!\w)",
+		r"(?<![\w./:,-])\(?0[1-9]\d{0,4}\)?[ /-]{0,2}\d(?:[ /.-]?\d){4,10}(?![\w-])",
+		r"(?<![\w.,-])\(?[2-9]\d{2}\)?[ .-]\d{3}[ .-]\d{4}(?![\w-])",
+		r"(?<![\w.,-])[6-9]\d{2} \d{3} \d{3}(?![\w-])",
+	)
+)
+NUMERIC_DATE = re.compile(r"\d{1,2}([-./ ])\d{1,2}\1\d{4}")
+
+
+def is_phone(text: str) -> bool:
+	return not NUMERIC_DATE.match(text) and any(map(lambda region: is_possible_phone(text, region), REGIONS))
+
+
+def is_possible_phone(text: str, region: str) -> bool:
+	try:
+		return phonenumbers.is_possible_number(phonenumbers.parse(text, region))
+	except phonenumbers.NumberParseException:
+		return False
+
+
+def is_card(text: str) -> bool:
+	return luhn.is_valid(re.sub(r"\D", "", text))
+
+
+def is_vat(text: str) -> bool:
+	return any(map(str.isdigit, text)) and vat.is_valid(text)
+
+
+def is_tax_number(text: str) -> bool:
+	"""Forms without a check digit have separators that nothing else has."""
+	has_own_form = "/" in text and not re.fullmatch(r"\d{6}/\d{3,4}", text)
+	return has_own_form or any(each.is_valid(text) for each in (idnr, nif, nie, rc, ahv, ssn))
+
+
+def is_insurance_number(text: str) -> bool:
+	digits = re.sub(r"[ /]", "", text)
+	return not digits.isdigit() or len(digits) == 12 or vnr.is_valid(digits) or nhs.is_valid(digits)
+
+
+TAX_NUMBER = r"""
+	(?<![\w.,/-])(?:
+		[XYZ]?[ -]?\d{7,8}[ -]?[A-Z]            # Spain: NIF, NIE
+		| \d{2}\ ?\d{3}\ ?\d{3}\ ?\d{3}         # Germany: tax identification number
+		| \d{2,3}/\d{3,4}/\d{4,5}               # Germany: tax number; Austria
+		| \d{6}/\d{3,4}                         # Czechia: rodné číslo
+		| 756\.\d{4}\.\d{4}\.\d{2}              # Switzerland: AHV number
+		| \d{3}-\d{2}-\d{4}                     # USA: social security number
+	)(?![\w/-])
+"""
+INSURANCE_NUMBER = r"""
+	(?<![\w.,-])(?:
+		\d{2}\ ?(?:[0-6]\d)(?:0[1-9]|1[0-2])\d{2}\ ?[A-Z]\ ?\d{3}   # Germany: pension insurance
+		| [A-Z]{2}\ ?\d{2}\ ?\d{2}\ ?\d{2}\ ?[A-D]     # United Kingdom: national insurance
+		| \d{2}[ /]\d{8}[ /]\d{2}                                  # Spain: social security
+		| \d{4}\ \d{6} | \d{3}\ \d{3}\ \d{4}                       # Austria: social insurance; UK: NHS
+	)(?![\w-])
+"""
+LABELS = (
+	r"(?:Umsatz)?[Ss]teuer-?(?:[Nn]ummer|[Nn]r|I[Dd](?:[Nn]r)?|[Ii]dentifikationsnummer)|St\.?-?Nr"
+	r"|I[Dd]Nr|U[Ss][Tt]-?I[Dd](?:-?Nr)?",
+	r"(?:Renten|Sozial|Kranken|Unfall|Pflege|Lebens|Haftpflicht)?-?"
+	r"[Vv]ersich(?:erungs|erten)-?(?:[Nn]ummer|[Nn]r)|VSNR|SVNR|SV-?Nr|KVNR",
+	r"[Pp]olicen?-?(?:[Nn]ummer|[Nn]r)"
+	r"|(?:[Aa]usweis|[Pp]ass|[Pp]ersonal|[Pp]atienten|[Mm]itglieds)-?(?:[Nn]ummer|[Nn]r)",
+	r"(?:[Tt]ax|[Ii]nsurance|[Pp]olicy|[Ss]ecurity|[Pp]assport|[Mm]ember|[Pp]atient|NHS|NI|VAT)[ ]"
+	r"(?i:number|no|id|identification[ ]number)",
+	r"SSN|TIN|UTR|NINO|NIF|NIE|DNI|NUSS|CIF|DIČ|IČO|RČ",
+	r"[Ii]dentificación[ ][Ff]iscal|[Pp]óliza|[Aa]filiación(?:[ ]a[ ]la[ ][Ss]eguridad[ ][Ss]ocial)?"
+	r"|[Ss]eguridad[ ][Ss]ocial"
+	r"|[Pp]asaporte|[Aa]segurad[oa]|[Ss]eguro(?:[ ][Ss]ocial|[ ][Mm]édico)?",
+	r"[Rr]odn(?:é|ého|ém|ým)[ ]čísl(?:o|a|u|em)|[Pp]ojištěnce|[Pp]ojistky|[Pp]ojištění|[Pp]ojistné[ ]smlouvy"
+	r"|číslo[ ]pasu|občanského[ ]průkazu",
+)
+"""German (three), English, short forms, Spanish, Czech."""
+FILLERS = "lautet|ist|war|is|was|es|je|zní|bylo|von|nr|no|n[º°]|č|[.:#=(]"
+LABELLED_NUMBER = rf"""
+	(?<!\w)(?=[A-ZČacimprstuvč])(?:{"|".join(LABELS)})(?!\w)(?:[ ]?(?:{FILLERS})\.?(?![^\W\d_])){{0,3}}[ ]?
+	(?P<value>(?:[A-Z]{{1,4}}[ -]?)?\d[A-Z0-9]{{0,15}}
+	(?:[ /.-]?[A-Z]?\d[A-Z0-9]{{0,14}}|[ -]?[A-Z](?!\w)){{0,6}})
+"""
+UPPER = "A-ZÄÖÜÁÉÍÓÚÑČŠŽŘĎŤŇÝĚŮ"
+CAPITAL = rf"\b[{UPPER}][\w'’]{{1,30}}\.?"
+SMALL = r"(?:am|an[ ]der|im|de|del|la|las|los|el|y|nad|pod|upon|on)[ ]"
+CITY = rf"{CAPITAL}(?:[ -](?:{SMALL})?{CAPITAL}){{0,2}}"
+UNITS = (
+	"Euro|EUR|USD|CZK|Kč|GBP|Dollar|Franken|Stück|Personen|Menschen|Leute|Einwohner|Mitarbeiter|Mitglieder|Kilometer"
+	"|Meter|Tonnen|Liter|Zeichen|Wörter|Jahre|Stunden|Minuten|Tage|Seiten|Exemplare|Besucher|Kunden|Nutzer|Fälle"
+	"|Zeilen|Token|Tokens|Byte|Bytes|KB|MB"
+)
+HOUSE = r"[ ]?[ ]\d{1,5}(?:[ ]?[a-hA-H]\b)?(?:[ ]?[-–/][ ]?\d{1,5}[a-h]?)?\b"
+GERMAN_WAY = (
+	"stra(?:ß|ss)e|str\\.|weg|platz|allee|gasse|damm|ufer|chaussee|graben|steig|promenade|ring|markt|hof|berg"
+	"|tor"
+)
+ENGLISH_WAY = (
+	"Street|St|Road|Rd|Avenue|Ave|Lane|Ln|Drive|Dr|Court|Ct|Square|Sq|Boulevard|Blvd|Close|Crescent|Terrace|Place"
+	"|Gardens|Row|Mews|Grove|Hill|Way"
+)
+SPANISH_WAY = "(?i:calle|avenida|avda\\.|plaza|paseo|camino|ronda|carrer|travesía|gran[ ]vía)[ ]|C/[ ]?"
+CZECH_WAY = "(?i:ulic[eíi]|ul\\.|náměstí|nám\\.|tříd[aěuy]|tř\\.|nábřeží)"
+PLACES = (
+	rf"(?:[,;\n\x00-][ ]?|(?:in|en|aus|nach|PLZ|CP)[ ]|^)(?P<value>\d{{5}}[ ](?!(?:{UNITS})\b){CITY})",
+	rf"\b\d{{3}}[ ]\d{{2}}[ ](?!(?:{UNITS})\b){CITY}(?:[ ]\d{{1,2}}\b)?",
+	rf"{CITY}(?:,?[ ][A-Z]{{1,2}}\d[A-Z\d]?[ ]\d[A-Z]{{2}}|,[ ][A-Z]{{2}}[ ]\d{{5}}(?:-\d{{4}})?)\b",
+)
+"""Postcode and city: Germany and Spain, Czechia, the United Kingdom, the USA."""
+STREETS = (
+	rf"(?<![\w-])[{UPPER}][\w-]{{0,40}}(?:{GERMAN_WAY}){HOUSE}",
+	rf"\b(?:Am|An|Im|In|Auf|Zum|Zur|Unter|Alte[rs]?|Hinter)[ ](?:(?:de[rmn])[ ])?{CAPITAL}{HOUSE}"
+	r"(?=[ ,;\n\x00]+(?:in[ ])?\d{5}\b)",
+	rf"\b\d{{1,5}}[a-d]?[ ](?:{CAPITAL}[ ]){{1,3}}(?:{ENGLISH_WAY})\b\.?",
+	rf"\b(?:{SPANISH_WAY})(?:{SMALL}){{0,3}}{CAPITAL}(?:[ ](?:{SMALL}){{0,3}}{CAPITAL}){{0,3}}"
+	r",?[ ](?:n\.?[º°o]\.?[ ]?|n[úu]m(?:ero|\.)[ ])?\d{1,4}\b",
+	rf"\b{CZECH_WAY}[ ]\w+(?:[ ]\w+)?{HOUSE}",
+	rf"{CAPITAL}(?:[ -](?i:{GERMAN_WAY}){HOUSE}"
+	rf"|(?:[ ]\w+)?[ ]\d{{1,5}}(?:/\d{{1,4}}[a-z]?)?(?=,[ ]\d{{3}}[ ]\d{{2}}[ ]))",
+	rf"\b[{UPPER}]\w+(?:ova|ská|cká|ná|há|rá|lá|ého|ných|ských)[ ]"
+	rf"[1-9]\d{{0,4}}(?:/\d{{1,4}}[a-z]?)?(?![\w/.])",
+)
+"""Street and number: Germany, the English-speaking countries, Spain, Czechia (the middle one German too)."""
+MONTHS = (
+	"jan feb mar|mär|mrz apr may|mai jun jul aug sep oct|okt nov dec|dez",
+	"ene feb mar abr may jun jul ago sep|set oct nov dic",
+	"led úno bře dub kvě čer červenc srp zář říj lis pro",
+)
+MONTH_NUMBERS = {
+	beginning: number
+	for language in MONTHS
+	for number, each in enumerate(language.split(), 1)
+	for beginning in each.split("|")
+}
+DATE = re.compile(
+	r"""
+	(?<![\w./-])(?:
+		(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})
+		| (?P<a>\d{1,2})(?P<separator>[./-]|\.[ ])[ ]?(?P<b>\d{1,2})(?:[./-]|\.[ ])[ ]?(?P<year>\d{4}|\d{2})
+		| (?P<day>\d{1,2})(?:\.|st|nd|rd|th)?[ ](?:de[ ]|of[ ])?
+			(?P<month>[^\W\d_]{3,10})\.?,?[ ](?:del?[ ])?(?P<year2>\d{4})
+		| (?P<month2>[A-Z][a-z]{2,8})\.?[ ](?P<day2>\d{1,2})(?:st|nd|rd|th)?,?[ ](?P<year3>\d{4})
+	)(?![\w/-]|\.\d)
+	""",
+	re.VERBOSE,
+)
+BORN = re.compile(
+	r"""(?ix)(?:
+		\b(?:geb(?:oren(?:e[nr]?)?|\.)?|geburts(?:tag|datum)|born|birth(?:\ ?day|\ ?date)?|dob|d\.o\.b\.
+		|nacid[oa]s?|naci[óo]|nacimiento|fec(?:ha|\.)\ (?:de\ )?nac(?:imiento|\.)
+		|naroz(?:en[aáoýé]?|ení)|nar\.|narození|narozenin(?:y|ami)?|dat(?:um|a|em)\ naroz(?:ení|\.))
+		|(?<![*])[*†](?=[ ]?\d|[ ]?$)
+	)(?:[\s:=*)(,.-]|am|is|on|of|el|día|je|dne|ist|lautet|war|was|his|her|es|fue|the){0,6}$"""
+)
+BORN_AFTER = re.compile(r"(?: in [^\W\d_]+)? (?:geboren|geb\.|narozen[aý]?)\b")
+CONTEXT_CHARS = 40
+Dates = frozenset[tuple[int, int, int]] | set[tuple[int, int, int]]
+
+
+def find_birth_dates(text: str, known: Dates) -> Iterator[re.Match]:
+	"""Dates of birth: those of records, and those after a word such as geb., born, nacido, narozen."""
+	for found in DATE.finditer(text):
+		is_born = BORN.search(text, max(0, found.start() - CONTEXT_CHARS), found.start())
+		if is_born or BORN_AFTER.match(text, found.end()) or known & read_dates(found):
+			yield found
+
+
+def read_dates(found: re.Match) -> set[tuple[int, int, int]]:
+	"""What a date may mean: 3/4/1970 is in March or in April."""
+	part = found.groupdict()
+	if part["y"]:
+		return {(int(part["y"]), int(part["m"]), int(part["d"]))}
+	if part["a"]:
+		year, a, b = int(part["year"]), int(part["a"]), int(part["b"])
+		years = (year,) if year > 99 else (1900 + year, 2000 + year)
+		return {each for full in years for each in ((full, b, a), (full, a, b))}
+	name = (part["month"] or part["month2"]).lower()
+	month = next(
+		(MONTH_NUMBERS[name[:end]] for end in range(len(name), 2, -1) if name[:end] in MONTH_NUMBERS), 0
+	)
+	return {(int(part["year2"] or part["year3"]), month, int(part["day"] or part["day2"]))}
+
+
+def always(text: str) -> bool:
+	return True
+
+
+Kinds = Sequence[tuple[str, re.Pattern, Callable[[str], bool]]]
+"""(kind, pattern, what tells it from what only looks like it)."""
+KINDS: Kinds = (
+	("EMAIL", re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), always),
+	("IBAN", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"), iban.is_valid),
+	("CARD", re.compile(r"(?<![\w-])\d(?:[ -]?\d){12,18}(?![\w-])"), is_card),
+	("ID", re.compile(LABELLED_NUMBER, re.VERBOSE), always),
+	("VAT_ID", re.compile(r"\b[A-Z]{2}[ ]?[A-Z0-9]{2,4}(?:[ .]?[A-Z0-9]{2,4}){1,3}\b"), is_vat),
+	("TAX_ID", re.compile(TAX_NUMBER, re.VERBOSE), is_tax_number),
+	("INSURANCE_ID", re.compile(INSURANCE_NUMBER, re.VERBOSE), is_insurance_number),
+	*(("ADDRESS", re.compile(each, re.VERBOSE), always) for each in (*STREETS, *PLACES)),
+	("PHONE", re.compile(rf"(?=[+(\d])(?:{PHONE})"), is_phone),
+)
+"""What is masked for every site: a pattern, and what tells it from what only looks like it. A group `value`
+is the part that is masked. Repetitions are bounded, so that no text takes long to read.
+"""
+
+
+NUMERIC_KINDS = frozenset(kind for kind, *_ in KINDS) - {"EMAIL"}
+"""What has digits, and is looked for around digits only, which is fast in most texts."""
+DIGITS = re.compile(r"\d+")
+REACH_CHARS = 100
+
+
+def find_digit_spans(text: str) -> list[tuple[int, int]]:
+	"""Parts of a text that hold all of its digits with what may belong to them."""
+	spans: list[tuple[int, int]] = []
+	for found in DIGITS.finditer(text):
+		start, end = max(0, found.start() - REACH_CHARS), min(len(text), found.end() + REACH_CHARS)
+		if spans and start <= spans[-1][1]:
+			spans[-1] = spans[-1][0], end
+		else:
+			spans.append((start, end))
+	return spans
+
+
+def read_patterns(text: str | None) -> Kinds:
+	"""A site's own patterns, one `NAME: regular expression` a line. Raises ValueError that names the line."""
+	kinds: dict[str, re.Pattern] = {}
+	for line in filter(None, map(str.strip, (text or "").splitlines())):
+		parts = SITE_PATTERN.fullmatch(line)
+		if not parts:
+			raise ValueError(f"{line!r} is not NAME: regular expression, with NAME in capitals.")
+		name, expression = parts.groups()
+		if name in kinds or any(name == kind for kind, *_ in KINDS):
+			raise ValueError(f"{line!r}: {name} is there already. Choose another name.")
+		try:
+			kinds[name] = re.compile(expression)
+		except re.error as error:
+			raise ValueError(f"{line!r} is not a regular expression: {error}.") from None
+		if kinds[name].match(""):
+			raise ValueError(f"{line!r} fits an empty text, too.")
+	return tuple((name, pattern, always) for name, pattern in kinds.items())

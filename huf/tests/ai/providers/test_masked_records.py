@@ -1,0 +1,257 @@
+"""Values of records reach no model that is not local: names in their forms, addresses, dates of birth, numbers."""
+
+import json
+import time
+import unittest
+
+import frappe
+
+from huf.ai.chat.messages import send_agent_chat_message
+from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.providers.masking import Masker
+from huf.ai.providers.personal_records import get_record_values
+from huf.ai.providers.record_values import RecordValues
+from huf.ai.runs.entry import run_agent_sync, stream_agent
+from huf.packs.helena import hooks
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.doctypes import PLAIN, field, make_doctype
+from huf.tests.factories import make, make_agent, make_file, make_model, make_tool, make_user
+from huf.tests.model_answers import Answer
+from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.personal_data import make_people, make_sentences, read_neutral_sentences
+
+PERSON = "Huf Test Person"
+FIELDS = ("full_name", "address", "tax_number", "insurance_number", "born_on")
+ERIKA = "Erika Mustermann, geb. 12.03.1970, Heidestraße 17, 51147 Köln, Steuer-ID 65 929 970 489"
+SENTENCES_A_RUN = 30
+
+
+def make_person_doctype() -> None:
+	"""A DocType whose fields are personal by Huf Settings, with the people of the sentences; commits."""
+	if not frappe.db.exists("DocType", PERSON):
+		types = {"address": "Small Text", "born_on": "Date"}
+		fields = [field(each, types.get(each, "Data")) for each in FIELDS]
+		make_doctype(PERSON, fields, [{**PLAIN, "role": "System Manager"}], autoname="hash")
+		for person in make_people():
+			make(PERSON, **person.as_record())
+	settings = frappe.get_doc("Huf Settings")
+	settings.personal_fields = f"{PERSON}: {', '.join(FIELDS)}"
+	settings.save()
+	frappe.db.commit()
+
+
+def forget_person_fields() -> None:
+	frappe.db.rollback()
+	settings = frappe.get_doc("Huf Settings")
+	settings.update({"personal_fields": "", "mask_for_local_models": 0})
+	settings.save()
+	frappe.db.commit()
+
+
+def read_contents(body: dict) -> str:
+	"""All that a request brings from people and tools."""
+	return "\n".join(str(each.get("content")) for each in body["messages"] if each["role"] != "system")
+
+
+def repeat_all(body: dict) -> Answer:
+	"""Answers with all that it has read."""
+	return text(read_contents(body))
+
+
+class RecordsCase(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		make_person_doctype()
+		self.addCleanup(forget_person_fields)
+		self.server = enter(self, ModelServer())
+
+	def agent(self, *tools: str, **values) -> str:
+		return make_agent(make_model(self.server), tools, **{"mask_personal_data": 1, **values})
+
+	def sent(self) -> str:
+		return "\n".join(map(read_contents, self.server.requests))
+
+
+class TestSentences(RecordsCase):
+	def test_none_of_three_hundred_sentences_reaches_the_model_and_the_answer_reads_as_they_do(self):
+		read = make_tool("Get Document", reference_doctype="Note")
+		agent, sentences = self.agent(read), make_sentences()
+		self.assertEqual(len(sentences), 300)
+		for start in range(0, len(sentences), SENTENCES_A_RUN):
+			some = sentences[start : start + SENTENCES_A_RUN]
+			half = SENTENCES_A_RUN // 2
+			spoken, noted = ("\n".join(each for _, each in part) for part in (some[:half], some[half:]))
+			note = make("Note", title=frappe.generate_hash(), content=noted).name
+			self.server.requests.clear()
+			self.server.script(tool_call(read, {"name": note}), repeat_all)
+			answer = run_agent_sync(agent, spoken)["response"]
+			sent = self.sent()
+			for person, sentence in some:
+				with self.subTest(sentence):
+					self.assertIn(sentence, answer)
+					self.assertFalse(person.find_secrets(sent))
+
+	def test_at_most_one_of_a_hundred_neutral_sentences_is_masked(self):
+		values, neutral = get_record_values(), read_neutral_sentences()
+		self.assertEqual(len(neutral), 1000)
+		masked = [each for each in neutral if Masker((), values).mask(each) != each]
+		self.assertLessEqual(len(masked), 10, masked)
+
+
+class TestRecords(RecordsCase):
+	def test_the_case_of_a_law_firm(self):
+		self.server.script(text("[NAME-1]s Anschrift ist [ADDRESS-1]."))
+		make(PERSON, full_name="Erika Mustermann")
+		frappe.db.commit()
+		result = run_agent_sync(self.agent(), f"Mandantin: {ERIKA}. Setze Mustermanns Vertrag auf.")
+		sent = self.sent()
+		for word in ("Erika", "Mustermann", "1970", "Heidestra", "51147", "Köln", "970 489"):
+			self.assertNotIn(word, sent)
+		self.assertEqual(result["response"], "Erika Mustermanns Anschrift ist Heidestraße 17.")
+
+	def test_a_run_and_its_calls_say_what_kinds_were_masked_and_how_many(self):
+		self.server.script(text("Ja."))
+		run = run_agent_sync(self.agent(), ERIKA.removeprefix("Erika Mustermann, ").replace("Steuer-", ""))[
+			"run"
+		]
+		counts = {"BIRTH_DATE": 1, "ADDRESS": 2, "TAX_ID": 1}
+		for doctype, filters in (("Agent Run", {"name": run}), ("Agent LLM Call", {"run": run})):
+			masked = frappe.db.get_value(doctype, filters, "masked")
+			self.assertEqual(json.loads(masked), counts)
+
+	def test_a_changed_a_new_and_a_deleted_record_count_at_once(self):
+		doc = make(PERSON, full_name="Xaverine Quastlhuber")
+		self.assertEqual(self.mask("Xaverine Quastlhuber"), "[NAME-1]")
+		doc.update({"full_name": "Xaverine Zwirbelhofer"}).save()
+		self.assertEqual(self.mask("Frau Zwirbelhofer, Quastlhuber"), "Frau [NAME-1], Quastlhuber")
+		doc.delete()
+		self.assertEqual(self.mask("Zwirbelhofer"), "Zwirbelhofer")
+
+	def mask(self, said: str) -> str:
+		return Masker((), get_record_values()).mask(said)
+
+	def test_users_are_masked_without_a_declaration_but_standard_users_are_not(self):
+		user = frappe.get_doc("User", make_user("Huf User"))
+		user.update({"first_name": "Zdislava", "last_name": "Křepelková", "birth_date": "1981-07-09"}).save()
+		self.assertEqual(self.mask("Zdislava Křepelková, Administrator"), "[NAME-1], Administrator")
+		self.assertEqual(self.mask("am 9. Juli 1981, 09.07.1981"), "am [BIRTH_DATE-1], [BIRTH_DATE-2]")
+
+	def test_packs_and_apps_declare_fields_by_a_hook(self):
+		declared = frappe.get_hooks("huf_personal_data")
+		self.assertEqual(declared["Helena Beteiligter"], hooks.huf_personal_data["Helena Beteiligter"])
+
+	def test_settings_refuse_fields_that_the_site_does_not_have(self):
+		for line, reason in (
+			(f"{PERSON}: shoe_size", "shoe_size is not a field"),
+			("Contact", "is not DocType"),
+		):
+			settings = frappe.get_doc("Huf Settings")
+			settings.personal_fields = line
+			with self.subTest(line), self.assertRaisesRegex(frappe.ValidationError, reason):
+				settings.save()
+
+	def test_the_values_are_read_once_as_long_as_no_record_changes(self):
+		self.assertIs(get_record_values(), get_record_values())
+
+	def test_attached_files_are_masked(self):
+		self.server.script(text("Gelesen."))
+		file = make_file("akte.txt", f"Akte {ERIKA} und Frau {self.someone().last}")
+		send_agent_chat_message(self.agent(), "Lies.", None, [file])
+		self.assertIn("Akte", self.sent())
+		self.assertNotIn("51147", self.sent())
+		self.assertNotIn(self.someone().last, self.sent())
+
+	def someone(self):
+		return make_people()[0]
+
+	def test_a_tool_gets_the_real_name_and_a_stream_says_it_however_its_placeholder_is_cut(self):
+		person, create = self.someone(), make_tool("Create Document", reference_doctype="ToDo")
+		name = f"{person.first} {person.last}"
+		self.server.script(
+			tool_call(create, {"description": "Rufe [NAME-1] an, [NAME-1]s Akte"}),
+			text("[NAME-1] und [NAME-1.2] sind dieselbe Person."),
+		)
+		request = AgentRequest(self.agent(create), f"Rufe {name} an, {person.last}!", "Administrator")
+		said = [e.data["text"] for e in stream_agent(request) if e and e.kind is EventKind.TEXT_DELTA]
+		self.assertEqual("".join(said), f"{name} und {person.last} sind dieselbe Person.")
+		self.assertTrue(
+			frappe.db.exists("ToDo", {"description": ["like", f"%Rufe {name} an, {name}s Akte%"]})
+		)
+
+	def test_local_models_read_the_values_unless_the_site_says_otherwise(self):
+		agent, name = self.agent(), self.someone().last
+		provider = frappe.db.get_value("AI Model", frappe.db.get_value("Agent", agent, "model"), "provider")
+		frappe.db.set_value("AI Provider", provider, "is_local", 1)
+		for setting, is_read in ((0, True), (1, False)):
+			settings = frappe.get_doc("Huf Settings")
+			settings.mask_for_local_models = setting
+			settings.save()
+			frappe.db.commit()
+			self.server.requests.clear()
+			self.server.script(text("Ja."))
+			run_agent_sync(agent, f"Wer ist {name}?")
+			self.assertEqual(name in self.sent(), is_read)
+
+
+class TestForms(unittest.TestCase):
+	"""What is one name, and what is none."""
+
+	def setUp(self):
+		self.values = RecordValues()
+		for name in ("Thomas Müller", "Jan Novák", "Eva Svobodová", "Mark Lang", "Ludwig van Beethoven"):
+			self.values.add_person(name)
+		self.values.add_number("DE123456789")
+
+	def mask(self, said: str) -> str:
+		masker = Masker((), self.values)
+		masked = masker.mask(said)
+		self.assertEqual(masker.unmask(masked), said)
+		return masked
+
+	def test_forms_of_a_name(self):
+		for said, masked in (
+			("Thomas Müllers Akte, Müller's, Müller’s", "[NAME-1]s Akte, [NAME-1.2]'s, [NAME-1.2]’s"),
+			("MÜLLER, Mueller und Muller", "[NAME-1.2], [NAME-1.3] und [NAME-1.4]"),
+			("thomas müller", "[NAME-1.2]"),
+			("Píšu Janu Novákovi o Evě Svobodové", "Píšu [NAME-1.2]ovi o [NAME-2.2]"),
+			("Beethovens Noten", "[NAME-1]s Noten"),
+			("DE 123 456 789", "[ID-1.2]"),
+		):
+			with self.subTest(said):
+				self.assertEqual(self.mask(said), masked)
+
+	def test_escaped_and_decomposed_letters_are_read(self):
+		masker = Masker((), self.values)
+		self.assertEqual(masker.mask('{"n": "M\\u00fcller"}'), '{"n": "[NAME-1]"}')
+		self.assertEqual(masker.mask("Mu\u0308ller"), "[NAME-1]")
+
+	def test_common_words_are_names_only_beside_a_name_or_after_a_title(self):
+		for said in ("Lang ist der Weg.", "ein müller mahlt", "der Markt, die Marke", "Janine und Evi"):
+			self.assertEqual(self.mask(said), said)
+		self.assertEqual(self.mask("Herr Lang, Mark Lang"), "Herr [NAME-1], [NAME-2]")
+
+	def test_a_name_torn_apart_by_a_match_beside_it_leaves_nothing(self):
+		self.values.add_phrase("Müller Straße 5", "ADDRESS")
+		self.assertNotIn("Müller", self.mask("Thomas Müller Straße 5"))
+
+
+class TestTime(unittest.TestCase):
+	def test_hostile_text_takes_no_longer_than_other_text(self):
+		values = RecordValues()
+		values.add_person("Anna Berg")
+		values.add_number("12 34 56 78 90")
+		for unit in (
+			"Anna ",
+			"12 ",
+			"A",
+			"A-",
+			"1/",
+			"Am An der ",
+			"calle de la ",
+			"Ulice ",
+			"99999 A ",
+			"[NAME-",
+		):
+			started = time.perf_counter()
+			Masker((), values).mask(unit * (20_000 // len(unit)))
+			self.assertLess(time.perf_counter() - started, 2, unit)
