@@ -1,6 +1,6 @@
 """Stores which records hold untrusted content, where it came from, and who cleared it.
 
-A row has a name made of its record's, so a record has one row. Nothing here commits.
+A renamed record keeps its row, because Frappe renames links. Nothing here commits.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,12 +16,12 @@ MAX_NAMES = 500
 
 def mark_record(doctype: str, name: str, origins: Sequence[str], run: str | None) -> None:
 	"""Record that a run which had read untrusted content wrote this document."""
-	key = digest(doctype, name)
+	record = {"reference_doctype": doctype, "reference_name": name}
 	values = {"origin": clip("\n".join(origins), 1000), "run": run, "cleared_by": None, "cleared_at": None}
-	if frappe.db.exists(UNTRUSTED, key):
-		update_row(UNTRUSTED, key, values)
+	if row := frappe.db.exists(UNTRUSTED, record):
+		update_row(UNTRUSTED, row, values)
 	else:
-		insert_row(UNTRUSTED, {"reference_doctype": doctype, "reference_name": name, **values}, name=key)
+		insert_row(UNTRUSTED, {**record, **values}, name=digest(doctype, name, now()))
 
 
 def find_marked(doctype: str, names: Iterable[str] | None) -> str | None:
@@ -50,11 +50,11 @@ def list_untrusted(doctype: str, names: Iterable[str]) -> set[str]:
 
 def clear_record(doctype: str, name: str, user: str) -> bool:
 	"""Trust a record from now on; False if it was trusted. The row keeps who did it, and when."""
-	key = digest(doctype, name)
-	if not frappe.db.exists(UNTRUSTED, {"name": key, "cleared_by": ["is", "not set"]}):
-		return False
-	update_row(UNTRUSTED, key, {"cleared_by": user, "cleared_at": now()})
-	return True
+	record = {"reference_doctype": doctype, "reference_name": name, "cleared_by": ["is", "not set"]}
+	rows = frappe.get_all(UNTRUSTED, record, pluck="name", order_by="name asc")
+	for row in rows:
+		update_row(UNTRUSTED, row, {"cleared_by": user, "cleared_at": now()})
+	return bool(rows)
 
 
 def find_outsider(doctype: str, names: Iterable[str]) -> str | None:
