@@ -25,6 +25,7 @@ class Settings:
 	keep_runs_days: int
 	trace_contents: bool
 	max_trigger_depth: int
+	allowed_hosts: str
 	mask_patterns: str
 	personal_fields: str
 	mask_for_local_models: bool
@@ -78,6 +79,7 @@ def read_settings(doc: Any) -> Settings:
 		keep_runs_days=int(doc.keep_runs_days or 0),
 		trace_contents=bool(doc.trace_contents),
 		max_trigger_depth=read_int(doc, "max_trigger_depth"),
+		allowed_hosts=doc.allowed_hosts or "",
 		mask_patterns=doc.mask_patterns or "",
 		personal_fields=doc.personal_fields or "",
 		mask_for_local_models=bool(doc.mask_for_local_models),

@@ -21,6 +21,7 @@ from huf.ai.core.egress import (
 	parse_host,
 )
 from huf.ai.core.flow import Caution, Concern, Evidence, ToolPolicy, find_concern
+from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
 from huf.ai.tools.taint import CALLS, find_origins, read_evidence
 from huf.ai.tools.types import CODE_TYPES, MCP_TOOL, NO_PARAMETERS, NOTIFY, REMEMBER, SEND_MAIL
@@ -79,12 +80,17 @@ def find_call_concern(row, agent, arguments: dict) -> Concern | None:
 	caution = find_caution(agent, origins)
 	if caution is Caution.OFF:
 		return None
-	hosts = ((agent and agent.allowed_hosts) or "").split()
+	hosts = list_allowed_hosts(agent)
 	evidence = read_evidence(run, " ".join(hosts))
 	if is_link_tool(row) and is_known_destination(row, arguments, hosts, evidence):
 		return None
 	judged = drop_allowed(name_values(row, arguments), hosts)
 	return find_concern(build_policy(row, arguments), judged, evidence, caution)
+
+
+def list_allowed_hosts(agent) -> list[str]:
+	"""Hosts, mail domains and MCP servers that the agent and the site allow."""
+	return f"{(agent and agent.allowed_hosts) or ''}\n{get_settings().allowed_hosts}".split()
 
 
 def is_exempt(row) -> bool:

@@ -288,6 +288,21 @@ class TestCalls(TaintCase):
 		)
 		self.assertEqual((result["status"], self.outside.paths), ("Success", ["/page", "/link/7"]))
 
+	def test_a_host_that_the_site_allows_needs_nobody(self):
+		self.addCleanup(self.allow_for_all, "")
+		result = self.run_agent(self.read_page(), self.drop(), tools=(self.fetch, self.post))
+		self.assert_waits(result)
+		self.allow_for_all("127.0.0.1")
+		self.run_agent(self.read_page(), self.drop(), text("Posted."), tools=(self.fetch, self.post))
+		self.assertEqual(len(self.outside.bodies), 1)
+
+	def allow_for_all(self, hosts: str):
+		frappe.db.rollback()
+		settings = frappe.get_doc("Huf Settings")
+		settings.allowed_hosts = hosts
+		settings.save()
+		frappe.db.commit()
+
 	def test_a_tool_that_declares_nothing_is_not_called_with_values_that_nobody_named(self):
 		tool = make_tool("Custom Function", function_path=f"{HERE}.publish")
 		call = tool_call(tool, {"text": "DE02120300000000202051"})
