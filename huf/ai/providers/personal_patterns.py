@@ -223,7 +223,7 @@ is the part that is masked. Repetitions are bounded, so that no text takes long 
 NUMERIC_KINDS = frozenset(kind for kind, *_ in KINDS) - {"EMAIL"}
 """What has digits, and is looked for around digits only, which is fast in most texts."""
 DIGITS = re.compile(r"\d+")
-REACH_CHARS = 100
+REACH_CHARS = 64
 
 
 def find_digit_spans(text: str) -> list[tuple[int, int]]:
