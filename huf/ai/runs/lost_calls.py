@@ -9,7 +9,7 @@ from huf.ai.core.types import CallRequest, CallStatus, ToolResult
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool
 from huf.ai.runs.admission import acting_as, check_enabled
-from huf.ai.storage.journal import claim_retry, resolve_lost_call
+from huf.ai.storage.lost_calls import claim_retry, resolve_lost_call
 from huf.permissions import is_manager
 
 VERDICTS = {"done": CallStatus.SUCCESS, "not_done": CallStatus.FAILED}

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import frappe
-from frappe.utils import add_to_date, get_datetime, now, now_datetime
+from frappe.utils import now
 
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.canonical_json import to_canonical_json
@@ -32,17 +32,14 @@ from huf.ai.core.types import (
 	Usage,
 )
 from huf.ai.storage.agent_changes import ChangeRecorder, insert_changes
-from huf.ai.storage.budgets import Reservation, reserve_budget, settle_lost_runs, settle_reservation
-from huf.ai.storage.drafts import fail_lost_drafts, record_draft_result
+from huf.ai.storage.budgets import Reservation, reserve_budget, settle_reservation
+from huf.ai.storage.drafts import record_draft_result
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
 from huf.ai.storage.rows import clip, digest, insert_row, update_row
 
-RETRY_CLAIMED = "It is being made again."
 CANCEL_LIFETIME_S = 3600
-RETRY_CLAIM_S = 600
-"""A claim older than this is void: its worker is gone."""
 
 
 def insert_run(
@@ -160,44 +157,6 @@ def store_opening(run: str, opening: list[dict]) -> None:
 	"""Store the first messages of a queued run that begins now. Commits."""
 	update_row("Agent Run", run, {"opening": to_canonical_json(opening)})
 	frappe.db.commit()
-
-
-def mark_lost_calls(run: str) -> None:
-	"""Mark unfinished calls of a lost worker as failed or unknown; model calls cost their reservation.
-	Commits.
-	"""
-	settle_lost_runs([run])
-	frappe.db.sql(
-		"update `tabAgent Tool Call` set status = %s where run = %s and status = 'Started'",
-		(CallStatus.UNKNOWN.value, run),
-	)
-	frappe.db.sql(
-		"""update `tabAgent LLM Call` set status = 'Failed', error_message = %s
-		where run = %s and status = 'Started'""",
-		("The worker that asked was lost.", run),
-	)
-	fail_lost_drafts(run)
-	frappe.db.commit()
-
-
-def claim_retry(row) -> bool:
-	"""Claim the repetition of a call with unknown outcome (its row as read); False if another has it.
-	Commits.
-	"""
-	moment = now_datetime()
-	since = add_to_date(moment, seconds=-RETRY_CLAIM_S, as_datetime=True)
-	if row.result == RETRY_CLAIMED and get_datetime(row.modified) > since:
-		return False
-	expected = {"status": CallStatus.UNKNOWN.value, "modified": row.modified}
-	update_row("Agent Tool Call", row.name, {"result": RETRY_CLAIMED, "modified": moment}, **expected)
-	is_mine = get_datetime(frappe.db.get_value("Agent Tool Call", row.name, "modified")) == moment
-	frappe.db.commit()
-	return is_mine
-
-
-def resolve_lost_call(name: str, status: CallStatus, result: str) -> None:
-	"""Store the outcome of a call whose worker was lost."""
-	update_row("Agent Tool Call", name, {"status": status.value, "result": result, "error_message": None})
 
 
 class RunJournal:

@@ -16,7 +16,8 @@ from huf.ai.runs.lost_calls import retry_call, settle_call
 from huf.ai.runs.queue import recover, work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage import leases
-from huf.ai.storage.journal import RunJournal, claim_retry, mark_lost_calls
+from huf.ai.storage.journal import RunJournal
+from huf.ai.storage.lost_calls import claim_retry, mark_lost_calls
 from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere

@@ -1,0 +1,51 @@
+"""Calls whose worker was lost before their outcome was on record."""
+
+import frappe
+from frappe.utils import add_to_date, get_datetime, now_datetime
+
+from huf.ai.core.types import CallStatus
+from huf.ai.storage.budgets import settle_lost_runs
+from huf.ai.storage.drafts import fail_lost_drafts
+from huf.ai.storage.rows import update_row
+
+RETRY_CLAIMED = "It is being made again."
+RETRY_CLAIM_S = 600
+"""A claim older than this is void: its worker is gone."""
+
+
+def mark_lost_calls(run: str) -> None:
+	"""Mark unfinished calls of a lost worker as failed or unknown; model calls cost their reservation.
+	Commits.
+	"""
+	settle_lost_runs([run])
+	frappe.db.sql(
+		"update `tabAgent Tool Call` set status = %s where run = %s and status = 'Started'",
+		(CallStatus.UNKNOWN.value, run),
+	)
+	frappe.db.sql(
+		"""update `tabAgent LLM Call` set status = 'Failed', error_message = %s
+		where run = %s and status = 'Started'""",
+		("The worker that asked was lost.", run),
+	)
+	fail_lost_drafts(run)
+	frappe.db.commit()
+
+
+def claim_retry(row) -> bool:
+	"""Claim the repetition of a call with unknown outcome (its row as read); False if another has it.
+	Commits.
+	"""
+	moment = now_datetime()
+	since = add_to_date(moment, seconds=-RETRY_CLAIM_S, as_datetime=True)
+	if row.result == RETRY_CLAIMED and get_datetime(row.modified) > since:
+		return False
+	expected = {"status": CallStatus.UNKNOWN.value, "modified": row.modified}
+	update_row("Agent Tool Call", row.name, {"result": RETRY_CLAIMED, "modified": moment}, **expected)
+	is_mine = get_datetime(frappe.db.get_value("Agent Tool Call", row.name, "modified")) == moment
+	frappe.db.commit()
+	return is_mine
+
+
+def resolve_lost_call(name: str, status: CallStatus, result: str) -> None:
+	"""Store the outcome of a call whose worker was lost."""
+	update_row("Agent Tool Call", name, {"status": status.value, "result": result, "error_message": None})

@@ -1,0 +1,150 @@
+"""Which calls of a run that has read untrusted content need a person."""
+
+import json
+
+import frappe
+
+from huf.ai.chat.approvals import approve_call, reject_call
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.queue import work_on
+from huf.ai.runs.replay import replay
+from huf.tests.ai.runs.test_taint import HERE, MESSAGE_TEXT, SENT, STRANGER, TaintCase
+from huf.tests.base import enter
+from huf.tests.factories import make, make_model, make_tool, make_user, unique
+from huf.tests.model_server import ModelServer, text, tool_call, tool_calls
+
+
+class TestCalls(TaintCase):
+	def test_a_link_of_a_page_is_not_opened_unasked_so_that_which_one_says_nothing(self):
+		link = tool_call(self.fetch, {"url": f"{self.outside.url}/link/77"})
+		result = self.run_agent(self.read_page(), link, tools=(self.fetch,))
+		self.assert_waits(result)
+		self.assertEqual(self.outside.paths, ["/page"])
+
+	def test_links_that_the_person_named_are_opened(self):
+		link = tool_call(self.fetch, {"url": f"{self.outside.url}/link/7"})
+		result = self.run_agent(
+			self.read_page(),
+			link,
+			text("Read."),
+			tools=(self.fetch,),
+			prompt=f"Read {self.outside.url}/page and {self.outside.url}/link/7",
+		)
+		self.assertEqual((result["status"], self.outside.paths), ("Success", ["/page", "/link/7"]))
+
+	def test_a_host_that_the_site_allows_needs_nobody(self):
+		self.addCleanup(self.allow_for_all, "")
+		result = self.run_agent(self.read_page(), self.drop(), tools=(self.fetch, self.post))
+		self.assert_waits(result)
+		self.allow_for_all("127.0.0.1")
+		self.run_agent(self.read_page(), self.drop(), text("Posted."), tools=(self.fetch, self.post))
+		self.assertEqual(len(self.outside.bodies), 1)
+
+	def allow_for_all(self, hosts: str):
+		frappe.db.rollback()
+		settings = frappe.get_doc("Huf Settings")
+		settings.allowed_hosts = hosts
+		settings.save()
+		frappe.db.commit()
+
+	def test_a_tool_that_declares_nothing_is_not_called_with_values_that_nobody_named(self):
+		tool = make_tool("Custom Function", function_path=f"{HERE}.publish")
+		call = tool_call(tool, {"text": "DE02120300000000202051"})
+		result = self.run_agent(self.read_page(), call, tools=(self.fetch, tool))
+		self.assertEqual((result["status"], SENT), ("Waiting", []))
+		concern = json.loads(self.draft_of(result["run"]).concern)
+		(value,) = concern["values"]
+		self.assertEqual(
+			(value["parameter"], value["value"], value["origin"]),
+			("text", "DE02120300000000202051", "web 127.0.0.1"),
+		)
+
+	def test_without_untrusted_content_it_is_called(self):
+		tool = make_tool("Custom Function", function_path=f"{HERE}.publish")
+		result = self.run_agent(
+			tool_call(tool, {"text": "Hi"}), text("Done."), tools=(tool,), prompt="Publish"
+		)
+		self.assertEqual((result["status"], SENT), ("Success", [{"text": "Hi"}]))
+
+	def test_deleting_publishing_assigning_and_users_need_a_person_and_filing_for_oneself_does_not(self):
+		with acting_as(self.person):
+			note = make("Note", title=unique("Note"), content="x", public=0).name
+		frappe.db.commit()
+		for types, doctype, arguments in (
+			("Delete Document", "Note", {"name": note}),
+			("Update Document", "Note", {"name": note, "values": {"public": 1}}),
+			("Set Value", "Note", {"name": note, "fieldname": "public", "value": 1}),
+			("Create Document", "ToDo", {"description": "x", "allocated_to": "Administrator"}),
+			("Update Document", "User", {"name": self.person, "values": {"first_name": "Mallory"}}),
+			("Delete Document", "User", {"name": self.person}),
+		):
+			with self.subTest(types=types, doctype=doctype):
+				tool = make_tool(types, reference_doctype=doctype)
+				result = self.run_agent(
+					self.read_page(), tool_call(tool, arguments), tools=(self.fetch, tool)
+				)
+				self.assertEqual(result["status"], "Waiting", result)
+		tool = make_tool("Create Document", reference_doctype="ToDo")
+		filing = tool_call(tool, {"description": STRANGER, "allocated_to": self.person})
+		result = self.run_agent(self.read_page(), filing, text("Filed."), tools=(self.fetch, tool))
+		self.assertEqual(result["status"], "Success")
+
+	def test_mail_and_notifications_go_unasked_only_to_those_whom_the_person_named(self):
+		known = make_user("Huf User")
+		prompt = f"Read {self.outside.url}/page, then write to anna@a.example and {known}"
+		for types, to, words, status in (
+			("Send Mail", ["thief@evil.example"], "Hello", "Waiting"),
+			("Send Mail", "thief@evil.example, me@ours.example", "Hello", "Waiting"),
+			("Send Mail", ["anna@a.example"], STRANGER, "Waiting"),
+			("Send Mail", ["anna@a.example", "me@ours.example"], "Hello", "Success"),
+			("Notify", [make_user("Huf User")], "Hello", "Waiting"),
+			("Notify", [known], STRANGER, "Success"),
+		):
+			with self.subTest(types=types, to=to, words=words):
+				tool = make_tool(types)
+				call = tool_call(tool, {"to": to, "subject": "News", MESSAGE_TEXT[types]: words})
+				ending = () if status == "Waiting" else (text("Done."),)
+				hosts = {"allowed_hosts": "@ours.example"}
+				result = self.run_agent(
+					self.read_page(), call, *ending, tools=(self.fetch, tool), prompt=prompt, **hosts
+				)
+				self.assertEqual(result["status"], status, result)
+
+	def test_calls_side_by_side_are_judged_before_a_neighbour_reads_anything(self):
+		"""Their arguments were written before, so what the neighbour reads cannot have decided them."""
+		link = tool_call(self.fetch, {"url": f"{self.outside.url}/link/7"})
+		both = tool_calls([*self.read_page().message["tool_calls"], *link.message["tool_calls"]])
+		result = self.run_agent(both, self.drop(), tools=(self.fetch, self.post))
+		self.assertEqual(sorted(self.outside.paths), ["/link/7", "/page"])
+		self.assert_waits(result)
+
+	def test_the_agent_s_setting_decides(self):
+		tool = make_tool(
+			"Custom Function", function_path=f"{HERE}.publish", effect="external", sensitive_parameters="-"
+		)
+		call = tool_call(tool, {"text": "A new sentence"})
+		for caution, status in (("Strict", "Waiting"), ("Standard", "Success"), ("Off", "Success")):
+			self.server.close()
+			self.server = enter(self, ModelServer())
+			self.model = make_model(self.server)
+			ending = () if status == "Waiting" else (text("Done."),)
+			result = self.run_agent(
+				self.read_page(), call, *ending, tools=(self.fetch, tool), caution=caution
+			)
+			self.assertEqual(result["status"], status, caution)
+
+	def test_a_resumed_run_is_still_tainted_and_its_replay_is_identical(self):
+		tool = make_tool("Custom Function", function_path=f"{HERE}.publish")
+		call = lambda words: tool_call(tool, {"text": words})  # noqa: E731
+		result = self.run_agent(
+			self.read_page(), call("One"), call("Two"), text("Done."), tools=(self.fetch, tool)
+		)
+		for answer in (approve_call, reject_call):
+			draft = self.draft_of(result["run"])
+			answer(draft.name, draft.digest)
+			frappe.db.commit()
+			frappe.set_user("Administrator")
+			work_on(result["run"])
+		self.assertEqual(SENT, [{"text": "One"}])
+		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "status"), "Success")
+		self.assertTrue(replay(result["run"]).identical)
