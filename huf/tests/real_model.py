@@ -11,13 +11,14 @@ from urllib.request import Request, urlopen
 import frappe
 
 from huf.ai.core.types import Effect, Tool
-from huf.ai.loop.planner import NAMED_TOOL, PLAN, describe_briefly, plan_schema
+from huf.ai.loop.planner import NAMED_TOOL, describe_choice, plan_schema
 from huf.ai.setup.models import connect_model
 from huf.tests.factories import make_agent, make_tool, unique
 
 START_TIMEOUT_S = 120
 MAX_PLAN_TOKENS = 32
 """The tool comes first in a plan; its arguments are not needed to see which it is."""
+INSTRUCTIONS = "You keep to-dos and notes."
 LIST, CREATE, NOTE = "list_todos", "create_todo", "create_note"
 TOOLS = {
 	LIST: ("Get List", "ToDo", "Lists the person's open to-dos and tasks."),
@@ -114,10 +115,11 @@ class RealModel:
 	def choose_directly(self, request: str, tools: list[Tool]) -> str:
 		"""The tool that the model chooses by the same prompt and schema, without Huf."""
 		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": plan_schema(tools)}}
-		content = f"Request: {request}\n\n{PLAN.format(tools=describe_briefly(tools))}"
-		plan = self.ask(
-			[{"role": "user", "content": content}], response_format=form, max_tokens=MAX_PLAN_TOKENS
-		)
+		messages = [
+			{"role": "system", "content": INSTRUCTIONS},
+			{"role": "user", "content": f"Request: {request}\n\n{describe_choice(tools, is_small=True)}"},
+		]
+		plan = self.ask(messages, response_format=form, max_tokens=MAX_PLAN_TOKENS)
 		return named[1] if (named := NAMED_TOOL.search(plan)) else ""
 
 
@@ -134,7 +136,7 @@ def make_office_agent(model: str, **values) -> tuple[str, list[str]]:
 		if not frappe.db.exists("Agent Tool Function", name):
 			make_tool(types, name, reference_doctype=doctype, description=description)
 		names.append(name)
-	settings = {"instructions": "You keep to-dos and notes.", "temperature": 0, "max_tokens": 200}
+	settings = {"instructions": INSTRUCTIONS, "temperature": 0, "max_tokens": 200}
 	return make_agent(model, names, **{**settings, **values}), names
 
 

@@ -207,3 +207,4 @@ class TestSchemas(SiteTestCase):
 		described = self.server.requests[0]["messages"][-1]["content"]
 		self.assertIn(f"- {self.tool}(", described)
 		self.assertIn("): Lists todos\n", described)
+		self.assertNotIn("reason", described)
