@@ -15,7 +15,7 @@ from huf.ai.loop.planner import NAMED_TOOL, describe_choice, plan_schema
 from huf.ai.setup.models import connect_model
 from huf.tests.factories import make_agent, make_tool, unique
 
-START_TIMEOUT_S = 120
+START_TIMEOUT_S, CONNECT_TRIES = 120, 3
 MAX_PLAN_TOKENS = 32
 """The tool comes first in a plan; its arguments are not needed to see which it is."""
 INSTRUCTIONS = "You keep to-dos and notes."
@@ -103,9 +103,17 @@ class RealModel:
 		self.process.wait()
 
 	def connect(self) -> dict:
-		"""Connect it as the page does: `connect_model`'s result."""
+		"""Connect it as the page does: `connect_model`'s result.
+
+		The test of a model waits for a person's patience only; on a busy machine it is made again.
+		"""
 		frappe.delete_doc("AI Model", self.name, force=True, ignore_missing=True)
-		return connect_model(unique("llama.cpp"), self.name, None, self.base_url, False)
+		provider = unique("llama.cpp")
+		for _ in range(CONNECT_TRIES):
+			result = connect_model(provider, self.name, None, self.base_url, False)
+			if result["ok"]:
+				break
+		return result
 
 	def ask(self, messages: list[dict], **options) -> str:
 		"""The text of an answer, without Huf."""

@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 TIMEOUT_S = 1.0
-"""A server on the same machine answers faster than this."""
+"""Where nobody has named a server: one on the same machine answers faster than this."""
 SERVER_TIMEOUT_S = 5.0
+"""A server that computes an answer may take seconds to say what it has."""
 MAX_MODELS = 500
 MAX_ANSWER_BYTES = 1_000_000
 EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
@@ -103,7 +104,7 @@ class NoRedirects(HTTPRedirectHandler):
 def fetch_models(server: LocalServer) -> list[str] | None:
 	"""Names of the server's chat models; None if it does not answer."""
 	try:
-		names = server.read(fetch_json(server.base + server.path))
+		names = server.read(fetch_json(server.base + server.path, timeout_s=TIMEOUT_S))
 	except READ_FAULTS:
 		return None
 	return [name for name in names if not any(part in name.lower() for part in EMBEDDING_NAME_PARTS)]
@@ -160,9 +161,9 @@ def fetch_ollama_window(root: str, model: str) -> int:
 	return min(known, int(chosen[1]) if chosen else OLLAMA_WINDOW)
 
 
-def fetch_json(url: str, body: dict | None = None) -> Any:
+def fetch_json(url: str, body: dict | None = None, timeout_s: float = SERVER_TIMEOUT_S) -> Any:
 	data = None if body is None else json.dumps(body).encode()
 	# A proxy from the environment must not be used for this machine itself.
 	request = Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 -- callers give http(s) only
-	with build_opener(ProxyHandler({}), NoRedirects()).open(request, timeout=TIMEOUT_S) as answer:
+	with build_opener(ProxyHandler({}), NoRedirects()).open(request, timeout=timeout_s) as answer:
 		return json.loads(answer.read(MAX_ANSWER_BYTES))

@@ -96,7 +96,9 @@ def check_tool_calls(provider: str, model: str, unsaved: UnsavedProvider | None)
 	speed = reply.usage.output_tokens / (time.perf_counter() - began)
 	if reply.calls:
 		return CheckedModel(reply, NATIVE, speed, NOTES[NATIVE])
-	found = BY_SCHEMA if writes_plan(PlanningModel(quick)) else NONE
+	# Chance does not decide what a weak model is found to do.
+	steady = replace(quick, fixed={**quick.fixed, "temperature": 0})
+	found = BY_SCHEMA if writes_plan(PlanningModel(steady)) else NONE
 	return CheckedModel(reply, found, speed, f"{NOTES[found]}{describe_prompt(reply)}")
 
 

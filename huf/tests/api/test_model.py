@@ -136,6 +136,7 @@ class TestModels(SiteTestCase):
 				tried = model.check(name)
 				self.assertEqual((tried["ok"], tried["said"], tried["tool_calls"]), (True, "OK", found))
 				self.assertIn("now use the planner", tried["note"])
+				self.assertEqual(server.requests[1]["temperature"], 0)
 				row = frappe.get_doc("AI Model", name)
 				self.assertEqual(
 					(row.tool_calls, row.without_tool_calls, row.ask_before_writes), (found, 1, 1)

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -19,11 +20,12 @@ OLLAMA = {"/api/tags": {"models": []}}
 
 
 class Listing:
-	"""A server that answers these paths with JSON."""
+	"""A server that answers these paths with JSON, each after a pause in seconds."""
 
-	def __init__(self, test: unittest.TestCase, pages: dict[str, dict]):
+	def __init__(self, test: unittest.TestCase, pages: dict[str, dict], pause_s: float = 0):
 		class Handler(BaseHTTPRequestHandler):
 			def do_GET(self):
+				time.sleep(pause_s)
 				body = json.dumps(pages.get(self.path, {})).encode()
 				self.send_response(200 if self.path in pages else 404)
 				self.send_header("Content-Length", str(len(body)))
@@ -65,6 +67,10 @@ class TestWindow(unittest.TestCase):
 		):
 			with self.subTest(pages):
 				self.assertEqual(local_servers.read_window(Listing(self, pages).base, "small"), window)
+
+	def test_a_server_that_is_busy_is_waited_for(self):
+		base = Listing(self, {"/v1/models": LLAMA_CPP}, local_servers.TIMEOUT_S + 0.2).base
+		self.assertEqual(local_servers.read_window(base, "small"), 8192)
 
 	def test_private_addresses_are_local_and_public_ones_are_not(self):
 		for url in (
