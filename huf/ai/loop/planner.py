@@ -23,7 +23,7 @@ PLAN = """Choose the tool for the person's request. The tools:
 
 Answer with JSON: {form}"""
 NO_TOOL_HELPS = "no tool helps"
-RESULTS_ARE_ENOUGH = f"{NO_TOOL_HELPS}, or the results so far are enough"
+NO_TOOL_NEEDED = f"{NO_TOOL_HELPS}, or the results so far are enough"
 FORM = '{"tool": "name", "reason": "one sentence", "arguments": {}}'
 SHORT_FORM = '{"tool": "name", "arguments": {}}'
 """Very small models only repeat the words of the longer form."""
@@ -100,7 +100,7 @@ def describe_choice(tools: Sequence[Tool], is_small: bool, has_results: bool = F
 	"""The tools to choose from and the form of a plan; in few words for a small window."""
 	return PLAN.format(
 		tools=describe_briefly(tools) if is_small else describe_tools(tools),
-		none=RESULTS_ARE_ENOUGH if has_results else NO_TOOL_HELPS,
+		none=NO_TOOL_NEEDED if has_results else NO_TOOL_HELPS,
 		form=SHORT_FORM if is_small else FORM,
 	)
 
