@@ -8,7 +8,8 @@ import unittest
 
 import frappe
 
-from huf.ai.runs.entry import run_agent_sync
+from huf.ai.core.types import AgentRequest
+from huf.ai.runs.entry import run_agent
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.real_model import CHOICES, RealModel, make_office_agent
 from huf.tests.real_model_server import missing_packages
@@ -43,11 +44,12 @@ class TestRealModel(SiteTestCase):
 		for request, _ in CHOICES[::2]:
 			with self.subTest(request):
 				before = frappe.db.count("ToDo"), frappe.db.count("Note")
-				result = run_agent_sync(agent, request, external_id=frappe.generate_hash(length=8))
-				self.assertIn(result["status"], ("Success", "Waiting", "Stopped"), result)
+				own = frappe.generate_hash(length=8)
+				result = run_agent(AgentRequest(agent, request, "Administrator", external_id=own))
+				self.assertIn(result.status.value, ("Success", "Waiting", "Stopped"), result)
 				# Each write waits for a person: nothing has changed, and no answer is confirmed that says so.
 				self.assertEqual((frappe.db.count("ToDo"), frappe.db.count("Note")), before)
-				confirmed = {kind for each in result["claims"] if each["confirmed"] for kind in each["kinds"]}
+				confirmed = {kind for each in result.claims if each["confirmed"] for kind in each["kinds"]}
 				self.assertFalse(confirmed & {"create", "delete", "send"}, result)
 		self.assertEqual(len(CHOICES[::2]), REQUESTS)
 		failed = frappe.get_all(
