@@ -17,7 +17,7 @@ from unittest import mock
 
 import frappe
 from click.testing import CliRunner
-from frappe.database import connection
+from frappe.database import connection, idle
 
 from huf.embedded import site
 from huf.embedded.cli import cli
@@ -36,7 +36,17 @@ def full_disk():
 		pages = self._connection.execute("pragma page_count").fetchone()[0]
 		self._connection.execute(f"pragma max_page_count = {pages}")
 
-	with mock.patch.object(connection.Connection, "__init__", open_full):
+	with new_connections(), mock.patch.object(connection.Connection, "__init__", open_full):
+		yield
+
+
+@contextlib.contextmanager
+def new_connections():
+	"""No connection is used that was there before, and none of these later."""
+	with (
+		mock.patch.object(idle, "take", return_value=None),
+		mock.patch.object(idle, "give", lambda _file, used: used.close()),
+	):
 		yield
 
 
@@ -55,7 +65,7 @@ class TestFaults(SiteTestCase):
 	def test_a_locked_database_is_busy_once_and_not_twice(self):
 		browser = self.admin()
 		other = self.other_writer()
-		with mock.patch.object(connection, "BUSY_TIMEOUT", 0.5):
+		with new_connections(), mock.patch.object(connection, "BUSY_TIMEOUT", 0.5):
 			began = time.perf_counter()
 			answer = browser.post("/api/resource/Note", json={"title": "later"})
 			self.assert_sentence(answer, 503, "busy")
