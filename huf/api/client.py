@@ -14,6 +14,7 @@ import frappe.client
 @frappe.whitelist()
 def get_count(doctype: str, filters: Any = None, debug: Any = False, cache: Any = False) -> int:
 	"""How many documents the filters find; of Huf's DocTypes, of those that the user may read."""
+	check_filters(filters)
 	if is_stricter(doctype):
 		return len(find_names(doctype, filters))
 	return frappe.client.get_count(doctype, filters, debug, cache)
@@ -22,12 +23,19 @@ def get_count(doctype: str, filters: Any = None, debug: Any = False, cache: Any 
 @frappe.whitelist()
 def get(doctype: str, name: Any = None, filters: Any = None, parent: str | None = None) -> dict:
 	"""A document by name, or the first that the filters find; of Huf's, the first that the user may read."""
+	check_filters(filters)
 	if not name and filters is not None and is_stricter(doctype):
 		found = find_names(doctype, filters, parent_doctype=parent, limit=1)
 		if not found:
 			frappe.throw(frappe._("{0} {1} not found").format(doctype, filters), frappe.DoesNotExistError)
 		name = found[0]
 	return frappe.client.get(doctype, name, filters, parent)
+
+
+def check_filters(filters: Any) -> None:
+	"""Raise ValidationError for what Frappe breaks on."""
+	if not isinstance(frappe.parse_json(filters), dict | list | str | None):
+		frappe.throw(frappe._("Filters are an object or a list, as JSON."))
 
 
 def is_stricter(doctype: str) -> bool:

@@ -7,7 +7,7 @@ import time
 import openai
 from agents import Agent, HostedMCPTool, OpenAIResponsesModel, Runner, set_tracing_disabled
 
-from huf.embedded.tests.clients_test import ANSWER, ClientTestCase
+from huf.embedded.tests.clients_test import ANSWER, CALLER, ClientTestCase
 from huf.tests.model_server import error, text, tool_call, usage
 
 APPROVALS = {
@@ -93,7 +93,7 @@ class TestResponses(ResponsesTestCase):
 		queued = self.ask(background=True)
 		self.assertEqual((queued.status, queued.background), ("queued", True))
 		self.assertEqual(self.wait(queued).output_text, "Done.")
-		self.model.script(tool_call("write_todo", {"description": "Never"}))
+		self.model.script(tool_call("write_todo", {"description": "Never", "allocated_to": CALLER}))
 		waiting = self.wait(self.ask(model="Writer", background=True, tools=[APPROVALS]))
 		self.client.responses.cancel(waiting.id)
 		self.wait(self.client.responses.retrieve(waiting.id), "cancelled")
@@ -101,7 +101,8 @@ class TestResponses(ResponsesTestCase):
 
 	def test_an_approval_is_asked_for_and_given(self):
 		self.model.script(
-			tool_call("write_todo", {"description": "Call Anna"}, content="I will."), text("It is written.")
+			tool_call("write_todo", {"description": "Call Anna", "allocated_to": CALLER}, content="I will."),
+			text("It is written."),
 		)
 		waiting = self.ask("Remind me", model="Writer", tools=[APPROVALS])
 		request = next(each for each in waiting.output if each.type == "mcp_approval_request")
@@ -117,7 +118,7 @@ class TestResponses(ResponsesTestCase):
 			self.ask([answer], model="Writer", previous_response_id=waiting.id)
 
 	def test_a_client_that_cannot_answer_reads_what_is_waited_for(self):
-		self.model.script(tool_call("write_todo", {"description": "Quietly"}))
+		self.model.script(tool_call("write_todo", {"description": "Quietly", "allocated_to": CALLER}))
 		waiting = self.ask("Remind me", model="Writer")
 		self.assertIn("waits until a person approves write_todo", waiting.output_text)
 		self.client.responses.cancel(waiting.id)
@@ -200,7 +201,9 @@ class TestAgentsSDK(ResponsesTestCase):
 			self.answers.append(request.data.name)
 			return {"approve": True}
 
-		self.model.script(tool_call("write_todo", {"description": "By callback"}), text("Written."))
+		self.model.script(
+			tool_call("write_todo", {"description": "By callback", "allocated_to": CALLER}), text("Written.")
+		)
 		tool = HostedMCPTool(tool_config=APPROVALS, on_approval_request=approve)
 		self.assertEqual(self.run_agent("Writer", "Remind me", [tool]).final_output, "Written.")
 		self.assertEqual(self.answers, ["write_todo"])
