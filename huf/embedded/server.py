@@ -21,6 +21,8 @@ from huf.embedded.site import SITE
 
 THREADS, MAX_STREAMS = 320, 256
 """Each stream and each open page holds a thread while it lasts; the rest is left for other requests."""
+KEEP_ALIVE_S = 75
+"""Longer than clients and proxies keep a connection: one that the server closes may be in use again."""
 SWITCH_INTERVAL_S = 0.001
 """How long a busy thread keeps Python to itself: a fifth of the default."""
 
@@ -188,6 +190,7 @@ def run_gunicorn(sites_path: str, host: str, port: int, on_ready: Callable[[], N
 				"workers": 1,
 				"worker_class": BoundedWorker,
 				"threads": THREADS,
+				"keepalive": KEEP_ALIVE_S,
 				"graceful_timeout": 1,
 				"timeout": 120,
 				"loglevel": "error",
