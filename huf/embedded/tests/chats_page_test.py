@@ -37,14 +37,19 @@ class TestChatsPage(PageTestCase):
 			versions.filter(has_text="2/2").wait_for()
 			self.assertNotEqual(page.url, address)
 			self.assertEqual(self.said(page), ["How many users are there?", "List the notes"])
-			self.assertEqual(page.get_by_test_id("conversation-item").count(), listed)
+			self.wait_for_chats(page, listed)
 			page.get_by_test_id("version-previous").press("Enter")
 			page.get_by_test_id("message-user").filter(has_text="List my open todos").wait_for()
 			versions.filter(has_text="1/2").wait_for()
 			self.assertEqual(page.url, address)
 			page.reload()
 			versions.filter(has_text="1/2").wait_for()
-			self.assertEqual(page.get_by_test_id("conversation-item").count(), listed)
+			self.wait_for_chats(page, listed)
+
+	def wait_for_chats(self, page, count: int):
+		"""The list is fetched anew a moment after a chat has changed."""
+		is_so = "(count) => document.querySelectorAll('[data-testid=conversation-item]').length === count"
+		page.wait_for_function(is_so, arg=count)
 
 	def test_an_answer_is_generated_again_beside_the_first_one(self):
 		with ModelServer() as model:
