@@ -101,7 +101,7 @@ def needs_agent(result: dict) -> bool:
 
 
 def take_over(request: AgentRequest, run: str, conversation: str) -> AgentRequest:
-	"""The request for the agent in the same conversation, without what the chat has said there. Commits."""
+	"""The agent's request in the same conversation, without the answer of the chat. Commits."""
 	conversations = ConversationManager(request.agent, user=request.user)
 	conversations.conversation = conversation
 	conversations.remove_messages(run)

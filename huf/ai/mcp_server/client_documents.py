@@ -39,7 +39,7 @@ def is_local(address: str) -> bool:
 
 
 async def read_document(client_id: str) -> dict[str, Any] | None:
-	"""The document of a client, kept for an hour; None if there is none that is valid."""
+	"""The metadata document of a client, cached for an hour; None if it is missing or invalid."""
 	key = f"mcp_client_document:{sha256(client_id.encode()).hexdigest()}"
 	found = frappe.cache.get_value(key, expires=True)
 	if found is None and may_fetch():

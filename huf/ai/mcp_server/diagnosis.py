@@ -56,7 +56,7 @@ def key_of(slug: str, user: str) -> str:
 
 
 def diagnose(slug: str) -> dict[str, Any]:
-	"""{steps: [{step, ok, message}], requests} for the session user; `ok` is None where nothing is known."""
+	"""{steps: [{step, ok, message}], requests} for the session user; `ok` is None if unknown."""
 	own, strange = read_requests(slug, frappe.session.user), read_requests(slug, GUEST)
 	try:
 		offer = find_server(slug)
