@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
 
-from huf.embedded.tests.browser import needs_browser, wait_to_hear
+from huf.embedded.tests.browser import needs_browser, reach, wait_to_hear
 from huf.embedded.tests.pages import ADMIN, PageTestCase
 from huf.tests.base import enter
 from huf.tests.model_server import Gate, ModelServer, call, text, tool_call, tool_calls
@@ -328,6 +328,7 @@ class TestDraftsPage(PageTestCase):
 			group.get_by_text("3 changes").wait_for()
 			page.reload()
 			page.get_by_test_id("message-agent").get_by_text("I move all three up.").wait_for()
+			reach(page, page.get_by_test_id("draft-open").first)
 			page.get_by_test_id("draft-open").first.click()
 			page.get_by_test_id("draft-others").filter(has_text="and 2 more changes").wait_for()
 			page.get_by_test_id("draft-text").filter(has_text="I move all three up.").wait_for()
