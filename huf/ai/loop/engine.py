@@ -7,7 +7,7 @@ Knows no frappe, no litellm and no database: the model, tools, journal and liste
 from collections.abc import Sequence
 
 from huf.ai.core.errors import ModelError, RunStopped
-from huf.ai.core.types import Emit, EventKind, Outcome, StopReason, Tool
+from huf.ai.core.types import Emit, EventKind, ModelReply, Outcome, StopReason, Tool
 from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.model import Escalate, Model, no_larger_model
@@ -47,76 +47,126 @@ async def run_loop(
 	Raises RunPaused where `approve` does: the run waits for a person. A ModelError ends the outcome
 	instead.
 	"""
-	journal = journal or NoJournal()
-	runner = ToolRunner(guards, journal, emit, approve)
-	outcome = Outcome(messages=list(messages))
-	last_chance: Verdict | None = None
-	refused: FinalAnswer | None = None
-	view, judged = TranscriptView(outcome, tools, model), 0
-	while True:
-		step = outcome.steps + 1
-		if verdict := first_verdict(guards, Progress(step, turns=outcome.turns[judged:])):
+	loop = AgentLoop(messages, tools, model, guards, journal or NoJournal(), emit, approve, escalate, review)
+	while not (outcome := await loop.run_step()):
+		pass
+	return outcome
+
+
+class AgentLoop:
+	"""A run in progress: its outcome so far, and what earlier steps decided for the next ones.
+
+	`last_chance`: the guard that asked for an answer at once. `refused`: the answer that `review` sent back.
+	"""
+
+	def __init__(
+		self,
+		messages: list[dict],
+		tools: list[Tool],
+		model: Model,
+		guards: Sequence[Guard],
+		journal: Journal,
+		emit: Emit,
+		approve: Approve | None,
+		escalate: Escalate,
+		review: Review,
+	):
+		self.guards, self.journal, self.emit = guards, journal, emit
+		self.escalate, self.review = escalate, review
+		self.runner = ToolRunner(guards, journal, emit, approve)
+		self.outcome = Outcome(messages=list(messages))
+		self.view = TranscriptView(self.outcome, tools, model)
+		self.model = model
+		self.judged_from = 0
+		self.last_chance: Verdict | None = None
+		self.refused: FinalAnswer | None = None
+
+	async def run_step(self) -> Outcome | None:
+		"""Ask the model once and make the calls it asks for; the outcome once the run has ended."""
+		step = self.outcome.steps + 1
+		progress = Progress(step, turns=self.outcome.turns[self.judged_from :])
+		if verdict := first_verdict(self.guards, progress):
 			if not verdict.nudge:
-				return end(outcome, verdict.reason, verdict.why)
-			if refused:
-				return keep_refused(outcome, refused, emit)
-			if verdict.reason is StopReason.STALLED and (larger := escalate(False)):
+				return end(self.outcome, verdict.reason, verdict.why)
+			if self.refused:
+				return self.keep_refused(self.refused)
+			if verdict.reason is StopReason.STALLED and self.switch_to_larger(unreachable=False):
 				# It was the smaller model that stalled; the larger one is judged by its own turns.
-				model, judged = view.switch_model(larger), len(outcome.turns)
-				continue
-			outcome.messages.append({"role": "user", "content": verdict.nudge})
-			last_chance = verdict
+				self.judged_from = len(self.outcome.turns)
+				return None
+			self.outcome.messages.append({"role": "user", "content": verdict.nudge})
+			self.last_chance = verdict
 		try:
-			reply = journal.find_reply(step) or await call_model(
-				outcome, step, view.fit(with_tools=not last_chance), model, guards, journal, emit
-			)
+			reply = self.journal.find_reply(step) or await self.ask_model(step)
 		except ModelError as error:
-			if larger := escalate(True):
-				# The call may have failed in the middle of an answer, which now begins again.
-				emit(EventKind.TEXT_VOID, {"step": step})
-				model = view.switch_model(larger)
-				continue
-			if last_chance:
-				outcome.messages.pop()
-				return end(outcome, last_chance.reason, last_chance.why)
-			if refused:
-				return keep_refused(outcome, refused, emit)
-			# A model that falls silent in the middle of an answer leaves one that can be continued.
-			is_partial = error.is_timeout and outcome.text and not outcome.is_recorded
-			return end(outcome, StopReason.TIMEOUT if is_partial else StopReason.ERROR, str(error))
+			return self.handle_model_error(step, error)
 		except RunStopped as stopped:
-			if last_chance:
-				# Nobody answered the nudge, so it is no part of the transcript.
-				outcome.messages.pop()
-			return end(outcome, stopped.reason, stopped.why)
-		outcome.steps, outcome.usage = step, outcome.usage + reply.usage
-		view.count_tokens(reply.usage)
-		if reply.corrected and (larger := escalate(False)):
-			model = view.switch_model(larger)
+			self.withdraw_nudge()
+			return end(self.outcome, stopped.reason, stopped.why)
+		self.outcome.steps, self.outcome.usage = step, self.outcome.usage + reply.usage
+		self.view.count_tokens(reply.usage)
+		if reply.corrected:
+			self.switch_to_larger(unreachable=False)
 		turn = read_turn(reply)
-		is_new_answer = isinstance(turn, FinalAnswer) and not refused and not last_chance
-		if is_new_answer and (objection := review(turn.text)):
-			refused = FinalAnswer(turn.text)
-			emit(EventKind.TEXT_VOID, {"step": step})
-			outcome.text, outcome.is_recorded = turn.text, False
-			outcome.messages += [reply.as_message(), {"role": "user", "content": objection}]
-			continue
-		if last_chance or not isinstance(turn, CallTools):
-			return finish(outcome, turn, last_chance)
-		tool_results = await runner.run(step, prepare(turn.requests, view.tools_by_name))
-		journal.finish_step(step, reply, tool_results)
+		if isinstance(turn, FinalAnswer) and self.send_back(step, reply):
+			return None
+		if self.last_chance or not isinstance(turn, CallTools):
+			return finish(self.outcome, turn, self.last_chance)
+		return await self.call_tools(step, reply, turn)
+
+	async def ask_model(self, step: int) -> ModelReply:
+		sent = self.view.fit(with_tools=not self.last_chance)
+		return await call_model(self.outcome, step, sent, self.model, self.guards, self.journal, self.emit)
+
+	def handle_model_error(self, step: int, error: ModelError) -> Outcome | None:
+		"""Go on with a larger model if there is one; else end with what there is."""
+		if self.switch_to_larger(unreachable=True):
+			# The call may have failed in the middle of an answer, which now begins again.
+			self.emit(EventKind.TEXT_VOID, {"step": step})
+			return None
+		if self.last_chance:
+			self.withdraw_nudge()
+			return end(self.outcome, self.last_chance.reason, self.last_chance.why)
+		if self.refused:
+			return self.keep_refused(self.refused)
+		# A model that falls silent in the middle of an answer leaves one that can be continued.
+		is_partial = error.is_timeout and self.outcome.text and not self.outcome.is_recorded
+		return end(self.outcome, StopReason.TIMEOUT if is_partial else StopReason.ERROR, str(error))
+
+	def switch_to_larger(self, *, unreachable: bool) -> bool:
+		if larger := self.escalate(unreachable):
+			self.model = self.view.switch_model(larger)
+		return larger is not None
+
+	def withdraw_nudge(self) -> None:
+		"""Nobody answered the nudge, so it is no part of the transcript."""
+		if self.last_chance:
+			self.outcome.messages.pop()
+
+	def send_back(self, step: int, reply: ModelReply) -> bool:
+		"""Have the model look at its answer again if the review objects to it, once in a run."""
+		if self.refused or self.last_chance or not (objection := self.review(reply.text)):
+			return False
+		self.refused = FinalAnswer(reply.text)
+		self.emit(EventKind.TEXT_VOID, {"step": step})
+		self.outcome.text, self.outcome.is_recorded = reply.text, False
+		self.outcome.messages += [reply.as_message(), {"role": "user", "content": objection}]
+		return True
+
+	def keep_refused(self, refused: FinalAnswer) -> Outcome:
+		"""End with the answer that was sent back; readers of the stream get it after all."""
+		self.emit(EventKind.TEXT_DELTA, {"step": self.outcome.steps, "text": refused.text})
+		return finish(self.outcome, refused, None)
+
+	async def call_tools(self, step: int, reply: ModelReply, turn: CallTools) -> Outcome | None:
+		tool_results = await self.runner.run(step, prepare(turn.requests, self.view.tools_by_name))
+		self.journal.finish_step(step, reply, tool_results)
 		if reply.text:
-			outcome.text, outcome.is_recorded = reply.text, True
-		outcome.turns.append(tool_results)
-		outcome.messages += [reply.as_message(), *(each.as_message() for each in tool_results)]
-		if given := next((r for r in tool_results if r.ok and r.call.request.name == FINAL_ANSWER), None):
-			return finish(outcome, FinalAnswer(given.text), None)
-
-
-def keep_refused(outcome: Outcome, refused: FinalAnswer, emit: Emit) -> Outcome:
-	"""End with the answer that the model could not look at again; readers of the stream get it after all."""
-	emit(EventKind.TEXT_DELTA, {"step": outcome.steps, "text": refused.text})
-	return finish(outcome, refused, None)
+			self.outcome.text, self.outcome.is_recorded = reply.text, True
+		self.outcome.turns.append(tool_results)
+		self.outcome.messages += [reply.as_message(), *(each.as_message() for each in tool_results)]
+		given = next((r for r in tool_results if r.ok and r.call.request.name == FINAL_ANSWER), None)
+		return finish(self.outcome, FinalAnswer(given.text), None) if given else None
 
 
 def finish(outcome: Outcome, turn: Turn, last_chance: Verdict | None) -> Outcome:
