@@ -26,10 +26,26 @@ class SiteTestCase(unittest.TestCase):
 		frappe.db.rollback()
 		frappe.set_user("Administrator")
 
+	@classmethod
+	def tearDownClass(cls):
+		remove_jobs()
+
 
 def allow_many_users():
 	"""Frappe lets a site make 60 users an hour; these tests make more."""
 	frappe.local.conf["throttle_user_limit"] = 100_000
+
+
+def remove_jobs():
+	"""Take what tests have queued out of a bench's queues: a full queue refuses more, and workers would run it."""
+	try:
+		from frappe.utils.background_jobs import get_queues
+	except ImportError:
+		return  # an embedded site has a queue of its own
+	for queue in get_queues():
+		for job_id in queue.get_job_ids():
+			if job_id.startswith((f"{frappe.local.site}::", f"{frappe.local.site}||")):
+				queue.remove(job_id)
 
 
 def enter(test: unittest.TestCase | type[unittest.TestCase], context: AbstractContextManager) -> Any:

@@ -10,6 +10,7 @@ from huf.ai.dry_run.isolation import is_dry_run
 from huf.ai.knowledge import sources, store
 from huf.ai.knowledge.indexing import enqueue_index
 from huf.ai.knowledge.store import SOURCE, Reference
+from huf.ai.storage.shared_values import share_value
 
 CACHE_KEY = "huf:knowledge_doctypes"
 CACHE_TTL_S = 24 * 3600
@@ -58,7 +59,7 @@ def get_sources_by_doctype() -> dict[str, list[str]]:
 	cached = frappe.cache.get_value(CACHE_KEY, expires=True)
 	if cached is None:
 		cached = read_sources_by_doctype()
-		frappe.cache.set_value(CACHE_KEY, cached, expires_in_sec=CACHE_TTL_S)
+		share_value(CACHE_KEY, cached, CACHE_TTL_S)
 	return cached
 
 
@@ -91,4 +92,4 @@ def forget_cached_sources() -> None:
 
 def clear_cached_sources() -> None:
 	frappe.flags.huf_sources_changed = False
-	frappe.cache.set_value(CACHE_KEY, None, expires_in_sec=1)
+	share_value(CACHE_KEY, None, 1)

@@ -14,7 +14,7 @@ from typing import Any
 
 import frappe
 
-MAX_EXPRESSION_CHARS = 5_000
+MAX_EXPRESSION_CHARS, MAX_DEPTH = 5_000, 100
 MAX_PROCESSOR_S = 0.5
 MAX_ITERATIONS = 20_000
 MAX_CHARS = 10_000_000
@@ -66,9 +66,21 @@ def parse_expression(expression: str) -> ast.Expression:
 	if len(expression) > MAX_EXPRESSION_CHARS:
 		raise SyntaxError(f"it is longer than {MAX_EXPRESSION_CHARS:,} characters")
 	try:
-		return ast.parse(f"(\n{expression}\n)", mode="eval")
+		tree = ast.parse(f"(\n{expression}\n)", mode="eval")
 	except (RecursionError, MemoryError, ValueError):
 		raise SyntaxError("it is nested too deeply, or has characters that are no text") from None
+	if measure_depth(tree) > MAX_DEPTH:
+		raise SyntaxError(f"it is nested more than {MAX_DEPTH} levels deep")
+	return tree
+
+
+def measure_depth(tree: ast.AST) -> int:
+	"""The levels of a syntax tree. Not recursive: the parser takes deeper trees than its visitors do."""
+	level, depth = [tree], 0
+	while level:
+		level = [child for node in level for child in ast.iter_child_nodes(node)]
+		depth += 1
+	return depth
 
 
 @lru_cache(maxsize=1024)

@@ -14,6 +14,7 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.core.trigger_types import TriggerType
+from huf.ai.storage.shared_values import share_value
 
 CACHE_KEY = "huf:doc_event_agents"
 CACHE_LIFETIME_S = 30 * 24 * 3600
@@ -95,8 +96,7 @@ def read_version() -> str:
 
 
 def publish_version(version: str) -> None:
-	# With an expiry, because Frappe caches values without one for the rest of the request.
-	frappe.cache.set_value(CACHE_KEY, version, expires_in_sec=CACHE_LIFETIME_S)
+	share_value(CACHE_KEY, version, CACHE_LIFETIME_S)
 
 
 def invalidate_watched_triggers() -> None:

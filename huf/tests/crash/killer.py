@@ -58,7 +58,7 @@ def work(site: str, sites_path: str, order: dict, there: int) -> None:
 	frappe.connect()
 	frappe.flags.in_test = True
 	# A request connects by itself; tools of a run that read side by side have connections that do not count.
-	commits = count_commits(type(frappe.db) if "request" in order else frappe.db, order)
+	commits = count_commits(type(frappe.local.db) if "request" in order else frappe.db, order)
 	if request := order.get("request"):
 		serve(site, sites_path, request)
 		os.write(there, str(commits[0]).encode())

@@ -20,6 +20,7 @@ BY_THE_WAY = (
 		"tabVersion",
 		"tabComment",
 		"tabActivity Log",
+		"tabPatch Log",
 		"tabRoute History",
 	),
 	*("tabAccess Log", "tabScheduled Job Log", "tabNotification Log", "tabEmail Queue"),

@@ -29,7 +29,7 @@ class TestFiles(SiteTestCase):
 		self.assertEqual(cited["source"], source)
 
 	def test_a_file_that_cannot_be_read_is_told_and_keeps_no_other_back(self):
-		source = make_source(("a.pdf", b"no pdf"), ("b.txt", "The roof leaks"))
+		source = make_source(("a.docx", b"no docx"), ("b.txt", "The roof leaks"))
 		states = {row.state: row.error for row in store.read_items(source).values()}
 		self.assertIn("could not be read", states["Failed"])
 		self.assertEqual(len(find("roof", source)), 1)

@@ -23,7 +23,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 RUNS = int(os.environ.get("HUF_STOP_RUNS", 30))
 STEPS = 3
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 
 
 class TestStopWorkers(SiteTestCase):

@@ -98,7 +98,7 @@ class TestExpressions(SiteTestCase):
 				before = time.thread_time()
 				with self.assertRaises((TooMuchWork, SyntaxError, ValueError, AttributeError)):
 					evaluate_expression(expression, {"doc": DOC, "now": NOW, "user": "x"})
-				self.assertLess(time.thread_time() - before, 3)
+				self.assertLess(time.thread_time() - before, 10)
 				_now, peak = tracemalloc.get_traced_memory()
 				self.assertLess(peak, 200_000_000)
 
