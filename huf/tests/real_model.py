@@ -1,23 +1,27 @@
 """A real small model for tests and benchmarks: its server, its AI Model, and requests with the right tool."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import frappe
 
-from huf.ai.core.types import Effect, Tool
+from huf.ai.core.types import AgentRequest, Effect, Tool
 from huf.ai.loop.planner import NAMED_TOOL, describe_choice, plan_schema
+from huf.ai.runs.entry import run_agent
 from huf.ai.setup.models import connect_model
 from huf.tests.factories import make_agent, make_tool, unique
 
 START_TIMEOUT_S, CONNECT_TRIES = 120, 3
 MAX_PLAN_TOKENS = 32
 """The tool comes first in a plan; its arguments are not needed to see which it is."""
+NUMBER_OF_A_LIST = re.compile(r"^\s*(-\s*)?\d+[.)]", re.MULTILINE)
 INSTRUCTIONS = "You keep to-dos and notes."
 LIST, CREATE, NOTE = "list_todos", "create_todo", "create_note"
 TOOLS = {
@@ -68,6 +72,20 @@ CHOICES = (
 	("Zapiš poznámku: kancelář je v pondělí zavřená", NOTE),
 )
 """(request, the tool that is right for it), in four languages."""
+COUNTED = ("enabled users", "open to-dos", "notes", "agents", "companies")
+COUNT_REQUESTS = (
+	"How many {} are there?",
+	"Count the {}.",
+	"Tell me the number of {}.",
+	"What is the total number of {}?",
+	"How many {} do we have in all?",
+	"Wie viele {} gibt es?",
+	"Nenne mir die Anzahl: {}",
+	"¿Cuántos {} hay?",
+	"Dime cuántos {} hay",
+	"Kolik je {}?",
+)
+"""Fifty requests that a model without tools can only answer with what it makes up."""
 TOOL_REQUESTS = 22
 """The first of them are those that the docs give figures for."""
 
@@ -123,12 +141,35 @@ class RealModel:
 	def choose_directly(self, request: str, tools: list[Tool]) -> str:
 		"""The tool that the model chooses by the same prompt and schema, without Huf."""
 		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": plan_schema(tools)}}
+		asked = f"Request: {request}"
 		messages = [
 			{"role": "system", "content": INSTRUCTIONS},
-			{"role": "user", "content": f"Request: {request}\n\n{describe_choice(tools, is_small=True)}"},
+			{"role": "user", "content": f"{asked}\n\n{describe_choice(tools, asked, is_small=True)}"},
 		]
 		plan = self.ask(messages, response_format=form, max_tokens=MAX_PLAN_TOKENS)
 		return named[1] if (named := NAMED_TOOL.search(plan)) else ""
+
+
+def find_liars(model: str, requests: Iterable[str]) -> tuple[int, list[str]]:
+	"""Ask a model that ignores its tools; returns (answers with made-up numbers, those of them without a mark).
+
+	A number is made up if the request does not have it: no tool has been called. Numbers of a list do not count.
+	"""
+	frappe.db.set_value("AI Model", model, "without_tool_calls", 0)
+	agent, _ = make_office_agent(model, max_iterations=2, max_tokens=48, tool_mode="Native")
+	frappe.db.commit()
+	made_up, unmarked = 0, []
+	for request in requests:
+		own = frappe.generate_hash(length=8)
+		result = run_agent(AgentRequest(agent, request, "Administrator", external_id=own))
+		said = NUMBER_OF_A_LIST.sub("", result.response)
+		if re.search(r"\d", said):
+			made_up += 1
+			if not any(not claim["confirmed"] for claim in result.claims):
+				unmarked.append(f"{request} {result.response}")
+	frappe.db.set_value("AI Model", model, "without_tool_calls", 1)
+	frappe.db.commit()
+	return made_up, unmarked
 
 
 def fetch(url: str, body: dict | None = None) -> dict:

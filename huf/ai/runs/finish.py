@@ -19,14 +19,15 @@ from huf.ai.storage.stops import describe_stop
 
 def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
 	"""Store the answer and close the run. Raises LeaseLost; commits."""
+	if run.manager.agent_doc.agent_tool:
+		# Whatever the status: a part of an answer is shown as well, and can claim as much as a whole one.
+		outcome.claims = check_run(run.name, outcome.text, run.messages)
 	if outcome.stop_reason is StopReason.MAX_STEPS:
 		outcome.text, outcome.is_recorded = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False
 		if run.mode is Mode.INLINE and (offer := run.manager.agent_doc.cap_message):
 			outcome.text = f"{outcome.text}\n\n{offer}"
 	if run.is_resumed:
 		close_drafts(run.name)
-	if outcome.status is RunStatus.SUCCESS and run.manager.agent_doc.agent_tool:
-		outcome.claims = check_run(run.name, outcome.text, run.messages)
 	manager = run.manager
 	return store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
 

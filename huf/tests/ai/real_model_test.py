@@ -11,7 +11,7 @@ import frappe
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.entry import run_agent
 from huf.tests.base import SiteTestCase, enter
-from huf.tests.real_model import CHOICES, RealModel, make_office_agent
+from huf.tests.real_model import CHOICES, COUNT_REQUESTS, RealModel, find_liars, make_office_agent
 from huf.tests.real_model_server import missing_packages
 
 REQUESTS = 20
@@ -56,6 +56,11 @@ class TestRealModel(SiteTestCase):
 			"Agent LLM Call", {"model": self.model, "status": "Failed"}, pluck="error_message"
 		)
 		self.assertEqual(failed, [])
+
+	def test_what_it_makes_up_is_marked(self):
+		made_up, unmarked = find_liars(self.model, [each.format("open to-dos") for each in COUNT_REQUESTS])
+		self.assertGreater(made_up, 0)
+		self.assertEqual(unmarked, [])
 
 
 def set_patience(seconds: int) -> None:

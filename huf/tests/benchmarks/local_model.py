@@ -17,9 +17,12 @@ from huf.tests.benchmarks import floor
 from huf.tests.factories import make_agent, make_tool, unique
 from huf.tests.real_model import (
 	CHOICES,
+	COUNT_REQUESTS,
+	COUNTED,
 	MAX_PLAN_TOKENS,
 	TOOL_REQUESTS,
 	RealModel,
+	find_liars,
 	make_office_agent,
 	read_tools,
 )
@@ -59,6 +62,7 @@ def measure() -> None:
 		print_load(f"the test of the model took {checked['took_ms'] / 1000:.1f} s: {checked['tool_calls']}")
 		print_choices(server, checked["model"])
 		print_tool_requests(checked["model"])
+		print_liars(checked["model"])
 		print_connections(checked["model"])
 	with RealModel(parallel=CHATS) as server:
 		print_chats(server, server.connect()["model"])
@@ -133,6 +137,15 @@ def print_tool_requests(model: str) -> None:
 	)
 	frappe.db.set_value("AI Model", model, "ask_before_writes", 1)
 	frappe.db.commit()
+
+
+def print_liars(model: str) -> None:
+	"""Fifty requests that need a tool, of a model that calls none: what it makes up must be marked."""
+	requests = [each.format(what) for what in COUNTED for each in COUNT_REQUESTS]
+	made_up, unmarked = find_liars(model, requests)
+	print_load(
+		f"{len(requests)} requests without tool calls: {made_up} with made-up numbers, unmarked {unmarked}"
+	)
 
 
 def print_connections(model: str) -> None:

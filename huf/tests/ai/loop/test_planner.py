@@ -205,6 +205,6 @@ class TestSchemas(SiteTestCase):
 	def test_tools_are_described_briefly_where_the_window_is_small(self):
 		self.run_agent(text('{"tool": "none"}'), text("Hello."), context_window=2048)
 		described = self.server.requests[0]["messages"][-1]["content"]
-		self.assertIn(f"- {self.tool}(", described)
-		self.assertIn("): Lists todos\n", described)
+		self.assertIn(f"- {self.tool}: Lists todos. Arguments: ", described)
+		self.assertEqual(described.count("Request: "), 2)
 		self.assertNotIn("reason", described)

@@ -39,6 +39,12 @@ class TestAnswers(SiteTestCase):
 		self.assertEqual([claim["confirmed"] for claim in result["claims"]], [False, False, False])
 		self.assertEqual(frappe.db.get_value("Agent Run", result["run"], "unconfirmed_claims"), 3)
 
+	def test_an_answer_that_was_cut_short_is_checked_too(self):
+		result = self.ask(text("I created the todo. Then I", finish_reason="length"))
+		self.assertEqual(
+			(result["status"], [claim["confirmed"] for claim in result["claims"]]), ("Stopped", [False])
+		)
+
 
 class TestStrictReceipts(SiteTestCase):
 	"""With strict receipts, the model is asked once to correct itself, before anybody reads the answer."""
