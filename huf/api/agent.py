@@ -4,7 +4,6 @@ import json
 
 import frappe
 
-from huf.ai.chat.auto import read_choice, run_routed
 from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
@@ -15,7 +14,7 @@ from huf.ai.providers.site_masking import masks_for
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_names
+from huf.ai.runs.entry import read_names, run_agent
 from huf.ai.setup.agents import make_agent
 from huf.api.wire.agui import describe_step
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
@@ -141,8 +140,7 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 	run waits for a person.
 	"""
 	try:
-		request = build_agent_request(message, agent, conversation, thread, attachments)
-		result = run_routed(request, read_choice(route))
+		result = run_agent(build_agent_request(message, agent, conversation, thread, attachments, route))
 	except REFUSED as error:
 		return refusal_response(error)
 	body = {**result.as_dict(), **describe_step(result.status), "tool_results": read_tool_results(result.run)}
@@ -157,14 +155,14 @@ def stream(message=None, agent=None, conversation=None, thread=None, attachments
 	"""
 	try:
 		return stream_events(
-			follow_request(build_agent_request(message, agent, conversation, thread, attachments), route)
+			follow_request(build_agent_request(message, agent, conversation, thread, attachments, route))
 		)
 	except REFUSED as error:
 		return refusal_response(error)
 
 
-def build_agent_request(message, agent, conversation, thread, attachments=None) -> AgentRequest:
-	named = {"agent": agent, "conversation": conversation, "thread": thread}
+def build_agent_request(message, agent, conversation, thread, attachments=None, route=None) -> AgentRequest:
+	named = {"agent": agent, "conversation": conversation, "thread": thread, "route": route}
 	named = {key: read_string(value, key, required=False) or None for key, value in named.items()}
 	files = read_names(attachments)
 	return build_external_request(CHANNEL, prompt=read_string(message, "message"), attachments=files, **named)

@@ -13,6 +13,7 @@ from huf.ai.queries import chats
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.run_store import list_tools_by_run
 from huf.ai.runs.entry import read_names
+from huf.ai.runs.routing import check_escalation
 from huf.ai.storage.chat_versions import read_versions
 from huf.ai.storage.run_log import EXTERNAL_FAILED, EXTERNAL_STATUSES
 from huf.api.wire.json_body import (
@@ -160,4 +161,4 @@ def escalation_check(response=None):
 		text = read_string(response, "response")
 	except BadRequest as error:
 		return refusal_response(error)
-	return json_response(routed.check_escalation(text).as_dict())
+	return json_response(check_escalation(text).as_dict())

@@ -14,7 +14,6 @@ import frappe
 from ag_ui.core import ResumeEntry, RunAgentInput, TextPart
 from pydantic import ValidationError
 
-from huf.ai.chat.auto import read_choice, run_routed
 from huf.ai.chat.external import (
 	GivenAnswer,
 	answer_and_follow,
@@ -28,6 +27,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest, CallStatus, RunEvent, RunResult
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
+from huf.ai.runs.entry import run_agent
 from huf.ai.storage.conversations import ConversationManager
 from huf.api.wire.agui import RunEncoder, describe_step, encode_event, encode_history
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
@@ -50,8 +50,9 @@ def action(action=None, agent=None, message=None, messages=None, arguments=None,
 	"""
 	try:
 		if read_string(action, "action") == CHAT:
-			request = build_external_request(CHANNEL, agent, read_message(message, messages), thread=threadId)
-			result = run_routed(request, read_choice(route))
+			prompt = read_message(message, messages)
+			request = build_external_request(CHANNEL, agent, prompt, thread=threadId, route=route)
+			result = run_agent(request)
 			body = {
 				**result.as_dict(),
 				**describe_step(result.status),
@@ -125,12 +126,16 @@ def start_events(run_input: RunAgentInput) -> Iterator:
 	encoder = RunEncoder(run_input.thread_id, run_input.run_id, run_input.state)
 	prompt = read_prompt(run_input)
 	request = build_external_request(
-		CHANNEL, read_agent_name(run_input), prompt or "", thread=run_input.thread_id
+		CHANNEL,
+		read_agent_name(run_input),
+		prompt or "",
+		thread=run_input.thread_id,
+		route=read_forwarded(run_input).get("route"),
 	)
 	if run_input.resume:
 		return encode_run(encoder, resume_with_answers(encoder, run_input.resume))
 	if prompt:
-		return encode_run(encoder, follow_request(request, read_forwarded(run_input).get("route")))
+		return encode_run(encoder, follow_request(request))
 	return join_thread(encoder, request, run_input.thread_id)
 
 

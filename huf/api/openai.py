@@ -5,16 +5,16 @@ X-Conversation-Id, or `conversation_id` in `metadata`, Huf keeps the conversatio
 message; otherwise the conversation is what the caller sends. `user` names a person, not a conversation, and
 is ignored, as are sampling parameters, which the agent sets.
 
-`route` in `metadata` is auto, chat or agent: see `docs/router.md`.
+`route` in `metadata` is auto, chat or agent, and the decision comes back as `route`: see `docs/router.md`.
 """
 
 import frappe
 
-from huf.ai.chat.auto import read_choice, run_routed
 from huf.ai.chat.external import build_external_request, follow_request, store_image
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
+from huf.ai.runs.entry import run_agent
 from huf.api.agent import get_agents
 from huf.api.wire.json_body import BadRequest, json_response
 from huf.api.wire.openai import (
@@ -72,11 +72,10 @@ def chat_completions(
 		if n not in (None, 1):
 			raise BadRequest("An agent returns one answer. Leave n out.")
 		request = read_completion_request(model, messages, metadata)
-		route = metadata.get("route") if isinstance(metadata, dict) else None
 		if stream:
 			usage = isinstance(stream_options, dict) and bool(stream_options.get("include_usage"))
-			return stream_data(encode_chunks(follow_request(request, route), request.agent, usage))
-		result = run_routed(request, read_choice(route))
+			return stream_data(encode_chunks(follow_request(request), request.agent, usage))
+		result = run_agent(request)
 		if error := find_failure(result.as_dict()):
 			return openai_error(500, error, "agent_error")
 		return json_response(encode_completion(result, request.agent))
@@ -98,18 +97,26 @@ def read_completion_request(model, messages, metadata) -> AgentRequest:
 	*earlier, last = messages
 	if last.get("role") != "user":
 		raise BadRequest("The last message must be the user's.")
-	thread = read_thread(metadata)
+	named = metadata if isinstance(metadata, dict) else {}
+	thread = read_thread(named)
 	history = None if thread else tuple(filter(None, map(read_earlier_message, earlier)))
 	prompt = read_message_text(last, image_text="")
 	files = tuple(map(keep_image, read_image_urls(last)))
-	return build_external_request(CHANNEL, model, prompt, thread=thread, history=history, attachments=files)
+	return build_external_request(
+		CHANNEL,
+		model,
+		prompt,
+		thread=thread,
+		history=history,
+		attachments=files,
+		route=named.get("route"),
+	)
 
 
-def read_thread(metadata) -> str | None:
+def read_thread(metadata: dict) -> str | None:
 	"""The caller's name for a conversation that Huf keeps."""
-	named = metadata.get("conversation_id") if isinstance(metadata, dict) else None
 	request = frappe.local.request
-	return named or (request.headers.get("X-Conversation-Id") if request else None)
+	return metadata.get("conversation_id") or (request.headers.get("X-Conversation-Id") if request else None)
 
 
 def keep_image(url) -> str:

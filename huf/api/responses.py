@@ -1,7 +1,8 @@
 """The endpoint of OpenAI's Responses, where agents appear as models; see `docs/front-ends.md`.
 
 A response is a run: `resp_` and the run's name. A conversation is what the caller named, `conv_...`, or the
-conversation of the response that `previous_response_id` names.
+conversation of the response that `previous_response_id` names. `route` in `metadata` is auto, chat or agent: see
+`docs/router.md`.
 """
 
 from collections.abc import Iterator
@@ -62,11 +63,11 @@ def refusing(function):
 @refusing
 def create(model=None, input=None, stream=None, background=None, tools=None, metadata=None, **others):
 	"""Run an agent, or answer a call that waits for approval. Also at /v1/responses."""
-	given, asks = read_input(input), read_tools(tools)
+	given, asks, named = read_input(input), read_tools(tools), read_metadata(metadata)
 	is_background = read_flag(background, "background")
 	fields = {
 		"background": is_background,
-		"metadata": read_metadata(metadata),
+		"metadata": named,
 		"previous_response_id": others.get("previous_response_id"),
 		"instructions": others.get("instructions"),
 	}
@@ -75,7 +76,7 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 	if given.message is None:
 		builder, events = answer_approvals(given, fields)
 	else:
-		request = read_request(model, given, conversation, others)
+		request = read_request(model, given, conversation, others, named.get("route"))
 		builder = ResponseBuilder(request.agent, asks=asks, fields=fields)
 		events = enqueue(request, builder) if is_background else follow_request(request)
 	if read_flag(stream, "stream"):
@@ -98,7 +99,9 @@ def stream_response(builder: ResponseBuilder, events: Iterator[RunEvent | None])
 	return Response(lines, mimetype="text/event-stream", headers=HEADERS)
 
 
-def read_request(model, given: Input, conversation: str | None, others: dict) -> AgentRequest:
+def read_request(
+	model, given: Input, conversation: str | None, others: dict, route: str | None
+) -> AgentRequest:
 	try:
 		admission.admit(str(model), frappe.session.user, chat=True)
 	except (frappe.PermissionError, UsageError):
@@ -119,6 +122,7 @@ def read_request(model, given: Input, conversation: str | None, others: dict) ->
 		conversation=continued,
 		history=None if is_kept else given.earlier,
 		attachments=files,
+		route=route,
 	)
 	return add_instructions(request, others.get("instructions"))
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import frappe
 
 from huf.ai.chat import approvals
-from huf.ai.chat.auto import read_choice, stream_routed
 from huf.ai.chat.routed import choose_agent
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
@@ -20,7 +19,8 @@ from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
 from huf.ai.queries.runs import list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import run_agent
+from huf.ai.runs.entry import run_agent, stream_agent
+from huf.ai.runs.route_choice import read_choice
 from huf.ai.storage import drafts
 from huf.ai.storage.live_events import first_event_number
 
@@ -36,12 +36,13 @@ def build_external_request(
 	conversation: str | None = None,
 	history: tuple[dict, ...] | None = None,
 	attachments: tuple[str, ...] = (),
+	route: str | None = None,
 ) -> AgentRequest:
 	"""A request of the session user to an agent, or to the site's default agent.
 
 	`thread`: the front end's name of a conversation to continue; without it a new one begins. `history`: the
-	messages so far, if the front end stores the conversation. `attachments`: Files by name or URL. Raises
-	PermissionError, UsageError.
+	messages so far, if the front end stores the conversation. `attachments`: Files by name or URL.
+	`route`: auto, chat or agent, see `docs/router.md`. Raises PermissionError, UsageError.
 	"""
 	user = frappe.session.user
 	name = admission.admit(agent, user, chat=True).name if agent else choose_agent(user)
@@ -55,6 +56,7 @@ def build_external_request(
 		mode=None if history is None else Mode.INLINE,
 		history=history,
 		attachments=attachments,
+		choice=read_choice(route),
 	)
 
 
@@ -71,12 +73,9 @@ def store_image(url) -> str:
 	return frappe.get_doc(values).insert().name
 
 
-def follow_request(request: AgentRequest, route: str | None = None) -> Iterator[RunEvent | None]:
-	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start.
-
-	`route`: auto, chat or agent, see `huf.ai.chat.auto`.
-	"""
-	events = stream_routed(request, read_choice(route))
+def follow_request(request: AgentRequest) -> Iterator[RunEvent | None]:
+	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start."""
+	events = stream_agent(request)
 	first = next(events)
 
 	def follow() -> Iterator[RunEvent | None]:

@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import frappe
 
-from huf.ai.chat.auto import read_choice, run_routed, stream_routed
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, RunEvent, StopReason
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.queries.runs import describe_runs, list_tool_calls
 from huf.ai.runs import admission
-from huf.ai.runs.entry import read_names
+from huf.ai.runs.entry import read_names, run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run
-from huf.ai.storage import route_decisions
+from huf.ai.runs.route_choice import read_choice
 
 CHANNEL = "chat"
 TEST_CHANNEL = "test"
@@ -71,8 +70,6 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 		"may_share": doc.has_permission("share"),
 	}
 	runs = describe_runs(names, in_conversation=True)
-	for name, decision in route_decisions.read_decisions(names).items():
-		runs.get(name, {})["route"] = decision
 	return {"conversation": about, "messages": rows, "runs": runs}
 
 
@@ -102,10 +99,10 @@ def send_agent_chat_message(
 ):
 	"""Send a message and wait for the answer; returns the same as `run_agent_sync`.
 
-	`attachments`: Files by name or URL. `route`: auto, chat or agent, see `huf.ai.chat.auto`.
+	`attachments`: Files by name or URL. `route`: auto, chat or agent, see `docs/router.md`.
 	"""
-	request = build_chat_request(agent, prompt, conversation, read_names(attachments))
-	return run_routed(request, read_choice(route)).as_dict()
+	request = build_chat_request(agent, prompt, conversation, read_names(attachments), route)
+	return run_agent(request).as_dict()
 
 
 def stream_chat(
@@ -117,10 +114,10 @@ def stream_chat(
 	route: str | None = None,
 ) -> Iterator[RunEvent | None]:
 	"""Send a message and follow the run. Raises at once if it cannot start."""
-	request = build_chat_request(agent, prompt, conversation, attachments)
+	request = build_chat_request(agent, prompt, conversation, attachments, route)
 	if is_test:
 		request = replace(request, channel=TEST_CHANNEL)
-	events = stream_routed(request, read_choice(route))
+	events = stream_agent(request)
 	first = next(events)
 
 	def follow() -> Iterator[RunEvent | None]:
@@ -143,7 +140,11 @@ def continue_in_background(run: str) -> dict:
 
 
 def build_chat_request(
-	agent: str, prompt: str, conversation: str | None, attachments: Sequence[str] = ()
+	agent: str,
+	prompt: str,
+	conversation: str | None,
+	attachments: Sequence[str] = (),
+	route: str | None = None,
 ) -> AgentRequest:
 	"""A request to an agent that takes part in chats; without a conversation a new one begins."""
 	admission.admit(agent, frappe.session.user, chat=True)
@@ -155,4 +156,5 @@ def build_chat_request(
 		channel=CHANNEL,
 		external_id=None if conversation else frappe.generate_hash(length=10),
 		attachments=tuple(attachments),
+		choice=read_choice(route),
 	)

@@ -1,6 +1,15 @@
-"""The decision of the router that a request carries."""
+"""What a request carries about its route: the caller's choice, and the decision of the router."""
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class RouteChoice(str, Enum):
+	"""What a person chose for a message; without a choice the agent answers, and nothing is decided."""
+
+	AUTO = "auto"
+	CHAT = "chat"
+	AGENT = "agent"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 from huf.ai.core.attachments import NO_FILES, MessageFiles
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.result_text import is_empty_result, shorten
-from huf.ai.core.routed import Routed
+from huf.ai.core.routed import RouteChoice, Routed
 from huf.ai.core.trigger_types import Origin
 
 OFFLINE = "Offline"
@@ -107,7 +107,7 @@ class AgentRequest:
 	`parent_call`: the idempotency key of the call of `parent_run` that this run answers. `mode` and `tier`
 	are set where the agent's model is chosen by task. `history`: earlier messages in OpenAI's form, from a
 	client that keeps the conversation itself; None: the record has them. `attachments`: Files by name or
-	address; `message_files`: their contents.
+	address; `message_files`: their contents. `choice`: the caller's, until the request is routed by it.
 	"""
 
 	agent: str
@@ -124,6 +124,7 @@ class AgentRequest:
 	origin: Origin | None = None
 	mode: Mode | None = None
 	tier: int | None = None
+	choice: RouteChoice | None = None
 	routed: Routed | None = None
 	history: tuple[dict, ...] | None = None
 	attachments: tuple[str, ...] = ()
@@ -344,7 +345,8 @@ class RunResult:
 
 	`model`: the one it began with; `models`: those that answered, with tokens and cost
 	(`storage.recorded_run.sum_by_model`). `tool_results`: set where failing tools ended it. `drafts`: what a
-	Waiting run waits for; it has no `stop_reason`.
+	Waiting run waits for; it has no `stop_reason`. `route`: the router's decision, if there was one
+	(`storage.route_decisions.read_decisions`).
 	"""
 
 	run: str
@@ -362,6 +364,7 @@ class RunResult:
 	tool_results: tuple[ToolResult, ...] = ()
 	drafts: tuple[dict[str, Any], ...] = ()
 	claims: tuple[dict[str, Any], ...] = ()
+	route: dict[str, Any] | None = None
 
 	@property
 	def draft(self) -> dict[str, Any] | None:
@@ -393,4 +396,5 @@ class RunResult:
 			**({"observations": [o.as_dict() for o in self.tool_results]} if self.tool_results else {}),
 			**({"draft": self.draft, "drafts": list(self.drafts)} if self.drafts else {}),
 			**({"claims": list(self.claims)} if self.claims else {}),
+			**({"route": self.route} if self.route else {}),
 		}

@@ -10,7 +10,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from huf.ai.core.types import DIRECT, CallStatus, DraftStatus, RunStatus
-from huf.ai.storage import drafts
+from huf.ai.storage import drafts, route_decisions
 
 RUN = "Agent Run"
 FIELDS = ("status", "conversation", "response", "error_message", "model", "creation", "modified")
@@ -76,6 +76,7 @@ def describe_answer(state: RunState) -> CallToolResult:
 			"run": state.run,
 			"error": row.error_message,
 			"approval": describe_approval(state),
+			"route": route_decisions.read_decisions([state.run]).get(state.run),
 		},
 		is_error=state.status is RunStatus.FAILED,
 	)

@@ -13,10 +13,12 @@ from frappe.utils import nowdate
 from mcp_types import Tool, ToolAnnotations
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import DIRECT, AgentRequest, Effect, Mode
 from huf.ai.mcp_server.servers import IF_POSSIBLE, NEVER, ServerOffer, list_agents
 from huf.ai.providers.direct import write_prompt
 from huf.ai.runs import admission
+from huf.ai.runs.route_choice import read_choice
 from huf.ai.tools.types import closed_object, text_schema
 
 CHANNEL = "mcp"
@@ -25,6 +27,12 @@ ASK_SCHEMA = closed_object(
 	{
 		"message": text_schema("What the agent should do or answer"),
 		"conversation": text_schema("Of an earlier answer, to continue its conversation"),
+		"route": {
+			"type": "string",
+			"enum": [choice.value for choice in RouteChoice],
+			"default": RouteChoice.AGENT.value,
+			"description": "agent: with its tools; chat: without; auto: Huf decides, and says so in `route`",
+		},
 	},
 	["message"],
 )
@@ -37,6 +45,7 @@ ANSWER_SCHEMA = {
 		"run": text_schema("The record of this run"),
 		"error": {"type": ["string", "null"]},
 		"approval": {"type": ["object", "null"], "description": "What a person is asked to approve"},
+		"route": {"type": ["object", "null"], "description": "What the router decided, how sure and why"},
 	},
 	"required": ["answer", "status", "conversation", "run"],
 }
@@ -75,6 +84,7 @@ def offer_agent(agent) -> OfferedTool:
 			conversation,
 			CHANNEL,
 			None if conversation else frappe.generate_hash(length=10),
+			choice=read_choice(arguments.get("route")),
 		)
 
 	spec = Tool(

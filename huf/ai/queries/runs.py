@@ -7,6 +7,7 @@ import frappe
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import OFFLINE
+from huf.ai.storage.route_decisions import read_decisions
 from huf.ai.storage.stops import describe_stop, read_stops
 from huf.ai.tools.sources import read_sources
 from huf.ai.tools.taint import find_origins
@@ -110,7 +111,7 @@ def list_newest_runs(statuses: Iterable[str], limit: int) -> list[dict]:
 
 def describe_runs(names: list[str], in_conversation: bool = False) -> dict[str, dict]:
 	"""{name: run} of runs that the user may see; `in_conversation`: they belong to a conversation the user
-	may read.
+	may read. A run that the router decided about has its decision as `route`.
 	"""
 	read = frappe.get_all if in_conversation else frappe.get_list
 	rows = read(
@@ -120,7 +121,9 @@ def describe_runs(names: list[str], in_conversation: bool = False) -> dict[str, 
 		order_by="creation asc",
 		limit_page_length=0,
 	)
-	return {row.name: describe_run_row(row) for row in rows}
+	decisions = read_decisions([row.name for row in rows])
+	routes = {name: {"route": decision} for name, decision in decisions.items()}
+	return {row.name: {**describe_run_row(row), **routes.get(row.name, {})} for row in rows}
 
 
 def describe_run_row(row) -> dict:

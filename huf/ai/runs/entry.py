@@ -24,6 +24,14 @@ from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start, execute_run
 from huf.ai.runs.queue import end_run, end_run_async, enqueue_run, follow_up
+from huf.ai.runs.route_choice import (
+	find_takeover,
+	may_escalate,
+	needs_agent,
+	read_choice,
+	route_request,
+	take_over,
+)
 from huf.ai.runs.start import OpenRun, start_run
 from huf.ai.runs.task_routing import route_task
 
@@ -38,13 +46,16 @@ def run_agent_sync(
 	external_id: str | None = None,
 	conversation_id: str | None = None,
 	attachments: list[str] | str | None = None,
+	route: str | None = None,
 ):
 	"""Run an agent as the signed-in user and wait for its answer. `attachments`: Files by name or URL, also
-	as JSON. `admission.admit_model` says which model and provider the user may choose.
+	as JSON. `admission.admit_model` says which model and provider the user may choose. `route`: auto, chat or
+	agent (the default), see `docs/router.md`.
 
 	Returns {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
-	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}. A failed run is returned like any
-	other; only a request that cannot be started raises PermissionError or UsageError.
+	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}, in Auto also `route`, the decision. A
+	failed run is returned like any other; only a request that cannot be started raises PermissionError or
+	UsageError.
 	"""
 	user = frappe.session.user
 	if model or provider:
@@ -59,6 +70,7 @@ def run_agent_sync(
 		provider=provider,
 		model=model,
 		attachments=read_names(attachments),
+		choice=read_choice(route),
 	)
 	return run_agent(request).as_dict()
 
@@ -74,15 +86,17 @@ def read_names(given: list[str] | str | None) -> tuple[str, ...]:
 def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""Run to the end and return the result; where another run of the conversation has not ended, queue it.
 
-	Raises only what prevents a run from starting.
+	A chat that needs the agent returns the agent's result. Raises only what prevents a run from starting.
 	"""
 	with acting_as(request.user):
-		request = route_task(request)
+		request = route_task(route_request(request))
 		try:
 			run = start_run(request)
 		except ConversationBusy:
 			return describe_queued(enqueue_run(replace(request, mode=Mode.BACKGROUND)))
-		return end_run(run, listeners)
+		result = end_run(run, listeners)
+		agent = find_takeover(request, result)
+		return run_agent(agent, listeners) if agent else result
 
 
 def describe_queued(run: OpenRun) -> RunResult:
@@ -103,7 +117,10 @@ def describe_queued(run: OpenRun) -> RunResult:
 
 async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
 	"""`run_agent` on the event loop that runs, as the session user."""
-	return await end_run_async(start_run(route_task(request)), listeners)
+	request = route_task(route_request(request))
+	result = await end_run_async(start_run(request), listeners)
+	agent = find_takeover(request, result)
+	return await run_to_end(agent, listeners) if agent else result
 
 
 def stream_agent(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
@@ -113,20 +130,41 @@ def stream_agent(request: AgentRequest) -> Generator[RunEvent | None, None, None
 	message to a conversation whose last run has not ended: RUN_QUEUED is the one event. Otherwise the first
 	item is None, after the run is on record and before any work. Frappe ends the request with a commit or
 	rollback before it reads the response further; by then no tool may be using the same connection in another
-	thread.
+	thread. A chat that the agent may take over emits nothing before it has ended, since its answer may be
+	replaced.
 	"""
 	with acting_as(request.user):
-		request = route_task(request)
-		try:
-			run = enqueue_run(request) if request.mode is Mode.BACKGROUND else start_run(request)
-		except ConversationBusy:
-			run = enqueue_run(replace(request, mode=Mode.BACKGROUND))
-		if run.mode is Mode.BACKGROUND:
-			yield RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))
+		request = route_task(route_request(request))
+		yield from stream_held(request) if may_escalate(request) else stream_run(request)
+
+
+def stream_held(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
+	held: list[RunEvent] = []
+	for event in stream_run(request):
+		if event and event.kind is EventKind.RUN_QUEUED:
+			yield event
 			return
+		if event:
+			held.append(event)
 		yield None
+	last = held[-1]
+	if last.kind is EventKind.RUN_FINISHED and needs_agent(last.data):
+		yield from stream_run(take_over(request, last.run, last.data["conversation"]))
+	else:
+		yield from held
 
-		async def execute(put: Listener) -> None:
-			follow_up(await execute_run(run, [put]))
 
-		yield from iterate(execute)
+def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
+	try:
+		run = enqueue_run(request) if request.mode is Mode.BACKGROUND else start_run(request)
+	except ConversationBusy:
+		run = enqueue_run(replace(request, mode=Mode.BACKGROUND))
+	if run.mode is Mode.BACKGROUND:
+		yield RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))
+		return
+	yield None
+
+	async def execute(put: Listener) -> None:
+		follow_up(await execute_run(run, [put]))
+
+	yield from iterate(execute)

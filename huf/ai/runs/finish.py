@@ -1,5 +1,7 @@
 """Ends a run on record, or pauses it: its last message and its row, in one commit."""
 
+from dataclasses import replace
+
 import frappe
 
 from huf.ai.core.types import AgentRequest, EventKind, Mode, Outcome, RunResult, RunStatus, StopReason
@@ -14,6 +16,7 @@ from huf.ai.storage.events import RunEventEmitter
 from huf.ai.storage.journal import close_run, request_cancel
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded, sum_by_model
+from huf.ai.storage.route_decisions import read_decisions
 from huf.ai.storage.stops import describe_stop
 
 
@@ -29,7 +32,12 @@ def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
 	if run.is_resumed:
 		close_drafts(run.name)
 	manager = run.manager
-	return store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
+	result = store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
+	return replace(result, route=read_decision(run))
+
+
+def read_decision(run: OpenRun) -> dict | None:
+	return read_decisions([run.name]).get(run.name) if run.request.routed else None
 
 
 def step_warning(steps: int) -> str:
@@ -53,6 +61,7 @@ def pause_run(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunResult:
 		provider=run.manager.provider,
 		model=run.manager.model,
 		drafts=tuple(drafts),
+		route=read_decision(run),
 	)
 
 

@@ -12,6 +12,7 @@ from huf.ai.core.types import AgentRequest, Listener, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import execute_run
 from huf.ai.runs.finish import fail_run
+from huf.ai.runs.route_choice import route_request
 from huf.ai.runs.start import OpenRun, load_run, start_run
 from huf.ai.runs.tracing import continuing, trace_of_request
 from huf.ai.storage import leases, stops
@@ -27,7 +28,7 @@ JOB_TIMEOUT_S = 3600
 
 def enqueue_run(request: AgentRequest) -> OpenRun:
 	"""Store a run and enqueue its job. Raises what prevents it from starting."""
-	run = start_run(request, RunStatus.QUEUED)
+	run = start_run(route_request(request), RunStatus.QUEUED)
 	enqueue_work(run.name)
 	return run
 

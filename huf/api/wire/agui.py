@@ -211,7 +211,7 @@ class RunEncoder:
 			input_tokens=data.get("input_tokens") or 0,
 			output_tokens=data.get("output_tokens") or 0,
 		)
-		keys = ("conversation", "status", "stop_reason", "response", "error")
+		keys = ("conversation", "status", "stop_reason", "response", "error", "route")
 		result = {"run": event.run, **{key: data.get(key) for key in keys}}
 		return RunFinishedEvent(**self.ids, result=result, outcome=outcome, usage=[usage])
 

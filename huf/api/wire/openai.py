@@ -85,6 +85,7 @@ def encode_completion(result: RunResult, agent: str) -> dict:
 		"choices": [choice],
 		"usage": encode_usage(fields),
 		"metadata": {"run": result.run, "conversation": result.conversation},
+		**encode_route(fields),
 	}
 
 
@@ -112,7 +113,7 @@ def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: boo
 			if error := find_failure(event.data):
 				yield json.dumps(error_body(500, error, "agent_error"))
 				break
-			yield encode_chunk(header, {}, finish_reason(event.data))
+			yield encode_chunk({**header, **encode_route(event.data)}, {}, finish_reason(event.data))
 			if with_usage:
 				yield json.dumps({**header, "choices": [], "usage": encode_usage(event.data)})
 	yield "[DONE]"
@@ -120,6 +121,11 @@ def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: boo
 
 def encode_header(kind: str, run: str, agent: str) -> dict:
 	return {"id": f"chatcmpl-{run}", "object": kind, "created": int(time.time()), "model": agent}
+
+
+def encode_route(result: dict) -> dict:
+	"""The router's decision, a field that OpenAI does not have."""
+	return {"route": result["route"]} if result.get("route") else {}
 
 
 def encode_chunk(header: dict, delta: dict, reason: str | None = None) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from huf.ai.core.types import EventKind, RunEvent
 from huf.api.wire.emitted_text import EmittedText
-from huf.api.wire.openai import find_failure, waiting_notice
+from huf.api.wire.openai import encode_route, find_failure, waiting_notice
 from huf.api.wire.response_input import APPROVAL
 
 SERVER_LABEL = "huf"
@@ -222,6 +222,7 @@ class ResponseBuilder:
 			"background": False,
 			"previous_response_id": None,
 			"store": True,
+			**encode_route(result),
 			**self.fields,
 			"metadata": {
 				**(self.fields.get("metadata") or {}),

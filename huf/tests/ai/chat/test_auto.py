@@ -6,6 +6,11 @@ import frappe
 
 from huf.ai.chat import messages
 from huf.ai.core.errors import UsageError
+from huf.ai.core.routed import RouteChoice
+from huf.ai.core.types import AgentRequest
+from huf.ai.mcp_server.tools import name_of_agent
+from huf.ai.runs.queue import enqueue_run, work_on
+from huf.tests.api.test_mcp import META, REVISION
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
 from huf.tests.http import post
@@ -115,19 +120,46 @@ class TestAuto(SiteTestCase):
 		say = [{"id": "1", "role": "user", "content": SIMPLE}]
 		agui = {"threadId": "t", "runId": "r", "state": {}, "messages": say, "tools": [], "context": []}
 		named = {"agent": self.agent, "route": "auto"}
+		openai = {"model": self.agent, "metadata": {"route": "auto"}}
+		asked = {"name": name_of_agent(self.agent), "arguments": {"message": SIMPLE, "route": "auto"}}
+		ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**asked, "_meta": META}}
+		mcp = {"Mcp-Method": "tools/call", "Mcp-Name": asked["name"], "MCP-Protocol-Version": REVISION}
+		headers |= {"Accept": "application/json, text/event-stream", **mcp}
 		calls = (
 			("/agent/chat", {**named, "message": SIMPLE}),
 			("/agent/stream", {**named, "message": SIMPLE}),
 			("/api/method/huf.api.chat.stream", {**named, "prompt": SIMPLE}),
 			("/copilotkit/action", {**named, "action": "chat", "message": SIMPLE}),
 			("/copilotkit/stream", {**agui, "forwardedProps": named}),
-			("/v1/chat/completions", {"model": self.agent, "messages": say, "metadata": {"route": "auto"}}),
+			("/v1/chat/completions", {**openai, "messages": say}),
+			("/v1/chat/completions", {**openai, "messages": say, "stream": True}),
+			("/v1/responses", {**openai, "input": SIMPLE}),
+			("/v1/responses", {**openai, "input": SIMPLE, "stream": True}),
+			("/mcp", ask),
+			(
+				"/api/method/huf.ai.agent_integration.run_agent_sync",
+				{"agent_name": self.agent, "prompt": SIMPLE, "route": "auto"},
+			),
 		)
 		for path, body in calls:
 			with self.subTest(path):
 				self.server.script(text("A seat of government."))
-				answer = post(path, json=body, headers=headers)
+				answer = post(path, json=body, headers=headers, base_url="http://127.0.0.1:8000")
 				self.assertEqual(answer.status_code, 200, answer.get_data())
 				self.assertIn(b"seat of", answer.get_data())
 				self.assertNotIn("tools", self.server.requests[-1])
 				self.assertEqual(frappe.get_last_doc("Agent Run", {"run_as": user}).route, "chat")
+				self.assertRegex(answer.get_data(as_text=True), r'"route": ?\{[^}]*"route": ?"chat"')
+
+				self.server.script(text(LACKS), text("Bern."))
+				answer = post(path, json=body, headers=headers, base_url="http://127.0.0.1:8000")
+				self.assertIn(b"Bern.", answer.get_data(), "the agent took over")
+				self.assertNotIn(b"need to search", answer.get_data())
+
+	def test_a_queued_message_is_routed(self):
+		self.server.script(text("A seat of government."))
+		run = enqueue_run(AgentRequest(self.agent, SIMPLE, "Administrator", choice=RouteChoice.AUTO)).name
+		self.assertEqual(frappe.db.get_value("Agent Run", run, "route"), "chat")
+		result = work_on(run)
+		self.assertEqual(result.route["route"], "chat")
+		self.assertNotIn("tools", self.server.requests[0])

@@ -12,6 +12,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.core.types import AgentRequest
 from huf.ai.routing.types import Route, Stage
 from huf.ai.runs.admission import acting_as
+from huf.ai.runs.routing import check_escalation
 from huf.ai.runs.start import start_run
 from huf.ai.storage import route_decisions
 from huf.ai.storage.retention import apply_retention
@@ -179,7 +180,7 @@ class TestSettings(DecidingTestCase):
 		}
 		with mock.patch.dict(os.environ, given):
 			found = get_settings()
-			self.assertFalse(routed.check_escalation("I need to search for that.").should_escalate)
+			self.assertFalse(check_escalation("I need to search for that.").should_escalate)
 		self.assertEqual((found.router_confidence_threshold, found.max_steps), (0.7, 8))
 		self.assertFalse(found.enable_dynamic_escalation)
 

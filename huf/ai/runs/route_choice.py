@@ -1,0 +1,68 @@
+"""Routes a request by the caller's choice: to the chat, which has no tools, or to the agent with all of them.
+
+A chat answer that says it lacks tools or current data is replaced by the agent's, once.
+"""
+
+from dataclasses import replace
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.routed import RouteChoice, Routed
+from huf.ai.core.types import AgentRequest, RunResult, RunStatus
+from huf.ai.routing.types import Route
+from huf.ai.runs import admission
+from huf.ai.runs.routing import check_escalation, decide_and_record, get_route_model
+from huf.ai.storage.conversations import ConversationManager
+
+
+def read_choice(choice: str | None) -> RouteChoice | None:
+	"""The choice that a caller named. Raises UsageError."""
+	if not choice:
+		return None
+	try:
+		return RouteChoice(choice)
+	except ValueError:
+		raise UsageError("route must be auto, chat or agent.") from None
+
+
+def route_request(request: AgentRequest) -> AgentRequest:
+	"""The request with its route. Auto decides, and stores the decision before anything else is on record."""
+	choice, request = request.choice, replace(request, choice=None)
+	if choice is RouteChoice.CHAT:
+		return replace(request, routed=Routed(0, is_chat=True))
+	if choice is not RouteChoice.AUTO:
+		return request
+	admission.admit(request.agent, request.user)
+	decision, name = decide_and_record(
+		request.prompt, bool(request.attachments), request.conversation, get_route_model()
+	)
+	is_chat = decision.route is Route.CHAT
+	return replace(request, routed=Routed(decision.agent_score, decision.plan_hint, is_chat, name))
+
+
+def may_escalate(request: AgentRequest) -> bool:
+	"""A chat that a person chose stays one."""
+	return bool(request.routed and request.routed.is_chat and request.routed.decision)
+
+
+def find_takeover(request: AgentRequest, result: RunResult) -> AgentRequest | None:
+	"""The agent's request where the chat's answer needs it, else None."""
+	if may_escalate(request) and needs_agent(result.as_dict()):
+		return take_over(request, result.run, result.conversation)
+	return None
+
+
+def needs_agent(result: dict) -> bool:
+	is_answer = result["status"] == RunStatus.SUCCESS.value and result["response"]
+	return bool(is_answer) and check_escalation(result["response"]).should_escalate
+
+
+def take_over(request: AgentRequest, run: str, conversation: str) -> AgentRequest:
+	"""The agent's request in the same conversation, without the answer of the chat. Commits."""
+	conversations = ConversationManager(request.agent, user=request.user)
+	conversations.conversation = conversation
+	conversations.remove_messages(run)
+	frappe.db.commit()
+	routed = request.routed and replace(request.routed, is_chat=False, is_escalated=True)
+	return replace(request, conversation=conversation, external_id=None, routed=routed)
