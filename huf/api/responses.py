@@ -1,8 +1,8 @@
 """The endpoint of OpenAI's Responses, where agents appear as models; see `docs/front-ends.md`.
 
 A response is a run: `resp_` and the run's name. A conversation is what the caller named, `conv_...`, or the
-conversation of the response that `previous_response_id` names. `route` in `metadata` is auto, chat or agent: see
-`docs/router.md`.
+conversation of the response that `previous_response_id` names. `route` in `metadata` is auto, chat or
+agent: see `docs/router.md`.
 """
 
 from collections.abc import Iterator

@@ -11,6 +11,7 @@ The hostile one speaks just enough of the protocol to misbehave: see `HOSTILE`.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import socket
 import subprocess
@@ -27,7 +28,7 @@ HOSTILE = ("hang", "endless", "huge", "huge_json", "gzip", "redirect", "slow_clo
 
 
 class McpServer:
-	"""A server process. `mode`: "good", or one of HOSTILE."""
+	"""A server process. `mode`: "good", "stream" (answers as event streams), or one of HOSTILE."""
 
 	def __init__(self, mode: str = "good", token: str | None = None):
 		self.mode, self.token = mode, token
@@ -113,16 +114,20 @@ def build_server(folder: str):
 			return CallToolResult(
 				content=[TextContent(type="text", text=json.dumps(data))], structured_content=data
 			)
+		for part in range(1, read_state().get("parts", 0) + 1):
+			await asyncio.sleep(0.6)
+			await context.session.report_progress(part, total=4, message=f"Part {part}")
+		await asyncio.sleep(read_state().get("pause", 0))
 		found = read_state().get("result", f"3 notes about {params.arguments.get('query')}")
 		return CallToolResult(content=[TextContent(type="text", text=found)])
 
 	return Server("notes", version="1.0", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def serve_good(port: int, folder: str, token: str | None) -> None:
+def serve_good(port: int, folder: str, token: str | None, mode: str) -> None:
 	import uvicorn
 
-	app = build_server(folder).streamable_http_app(json_response=True)
+	app = build_server(folder).streamable_http_app(json_response=mode != "stream")
 
 	async def guarded(scope, receive, send):
 		headers = dict(scope.get("headers", ()))
@@ -342,8 +347,8 @@ if __name__ == "__main__":
 	parser.add_argument("folder")
 	parser.add_argument("token", nargs="?")
 	given = parser.parse_args()
-	if given.mode == "good":
-		serve_good(given.port, given.folder, given.token)
+	if given.mode in ("good", "stream"):
+		serve_good(given.port, given.folder, given.token, given.mode)
 	elif given.mode == "oauth":
 		Hostile.folder = given.folder
 		ThreadingHTTPServer(("127.0.0.1", given.port), Authorized).serve_forever()

@@ -8,6 +8,7 @@ from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from huf.ai.core import progress as tool_progress
 from huf.ai.core.arguments import check_arguments, mask_secrets, parse_arguments, to_text
 from huf.ai.core.errors import RunPaused, RunStopped, ToolError, ToolTimeout
 from huf.ai.core.result_text import ResultText
@@ -37,11 +38,14 @@ def prepare_one(request: CallRequest, position: int, tools: Mapping[str, Tool]) 
 	return Call(request, position, tool, arguments)
 
 
-async def perform(call: Call, guards: Sequence[Guard] = (), step: int = 0) -> ToolResult:
+async def perform(
+	call: Call, guards: Sequence[Guard] = (), step: int = 0, listen: tool_progress.Listen | None = None
+) -> ToolResult:
 	"""Make a prepared call. A tool's error becomes its result and never ends the run. Raises RunPaused.
 
 	A tool that takes too long is abandoned, as is one during which a guard stops the run. Then its effects
-	outside are unknown, and what it changed here is rolled back by the caller.
+	outside are unknown, and what it changed here is rolled back by the caller. `listen` gets the progress
+	that it reports.
 	"""
 	if call.error or call.tool is None or call.arguments is None:
 		return ToolResult(call, CallStatus.REFUSED, to_text({"error": call.error}))
@@ -49,13 +53,18 @@ async def perform(call: Call, guards: Sequence[Guard] = (), step: int = 0) -> To
 	# A guard may end the read transaction to see what others did. That must not end a write tool's own in the
 	# middle.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
+	reported = tool_progress.ToolProgress(listen)
+	token = tool_progress.CURRENT.set(reported)
 	try:
 		run = (call.is_beside and call.tool.run_beside) or call.tool.run
-		finished = await watch(run(call.arguments), guards, progress, call.tool.timeout)
+		finished = await watch(run(call.arguments), guards, progress, call.tool.timeout, reported)
 		status, text, origins = read_finished(finished)
 	except (ToolTimeout, RunStopped) as error:
 		stopped = isinstance(error, RunStopped)
 		status, text, origins = status_of_abandoned(call), to_text(describe_error(error)), ()
+	finally:
+		reported.end()
+		tool_progress.CURRENT.reset(token)
 	if call.tool.origin and call.tool.origin not in origins:
 		origins = (*origins, call.tool.origin)
 	duration_ms = round((time.monotonic() - started) * 1000)

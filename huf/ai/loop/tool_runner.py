@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from huf.ai.core.errors import RunPaused
+from huf.ai.core.progress import Listen
 from huf.ai.core.types import Call, Effect, Emit, EventKind, ToolResult
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.journal import Journal
@@ -90,7 +91,7 @@ class ToolRunner:
 		if result is None:
 			self.journal.start_tool_call(step, call)
 			try:
-				result = cached or await perform(call, self.guards, step)
+				result = cached or await perform(call, self.guards, step, self.listener_of(step, call))
 			except RunPaused:
 				self.journal.withdraw_tool_call(call)
 				raise
@@ -99,6 +100,16 @@ class ToolRunner:
 		ended = {"ok": result.ok, "result": result.display_text, "duration_ms": result.duration_ms}
 		self.emit(EventKind.TOOL_FINISHED, {**event_of(step, call), **ended})
 		return result
+
+	def listener_of(self, step: int, call: Call) -> Listen:
+		"""Emits the progress that a call reports, and lets the journal know that it goes on."""
+
+		def listen(text: str, fraction: float | None) -> None:
+			reported = {"text": text, "fraction": fraction, "is_own": True}
+			self.emit(EventKind.PROGRESS, {**event_of(step, call), **reported})
+			self.journal.keep_alive(call)
+
+		return listen
 
 	def find_later(self, call: Call) -> list[Call]:
 		"""The calls of the turn after this one that are still to be made, identical ones once."""

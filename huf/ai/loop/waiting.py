@@ -7,6 +7,7 @@ from typing import Any
 
 from huf.ai.concurrency.event_loops import CarriedContext
 from huf.ai.core.errors import RunStopped, ToolTimeout
+from huf.ai.core.progress import ToolProgress
 from huf.ai.loop.guards import Guard, Progress, first_verdict
 
 GUARD_INTERVAL_S = 0.5
@@ -34,29 +35,42 @@ async def watched(waiting: Awaitable, guards: Iterable[Guard], progress: Progres
 
 
 async def watch(
-	waiting: Awaitable, guards: Iterable[Guard], progress: Progress, timeout_s: float | None = None
+	waiting: Awaitable,
+	guards: Iterable[Guard],
+	progress: Progress,
+	timeout_s: float | None = None,
+	reported: ToolProgress | None = None,
 ) -> Finished:
 	"""Wait until it is done, and keep what it raised apart from what ends the wait.
 
-	Raises RunStopped when a guard ends the wait, ToolTimeout after `timeout_s` (None: never).
+	Raises RunStopped when a guard ends the wait, ToolTimeout after `timeout_s` (None: never), counted from
+	the last progress that was `reported`.
 	"""
 	carried, clock = CarriedContext(), asyncio.get_running_loop().time
 	task = asyncio.ensure_future(carried.run(finish(waiting)))
-	deadline = clock() + timeout_s if timeout_s else float("inf")
+	began = clock()
 	try:
 		while True:
+			last_sign = reported.reported_at if reported else began
+			deadline = last_sign + timeout_s if timeout_s else float("inf")
 			await asyncio.wait({task}, timeout=max(0, min(GUARD_INTERVAL_S, deadline - clock())))
 			if task.done():
 				return task.result()
 			if verdict := first_verdict(guards, progress):
 				raise RunStopped(verdict.reason, verdict.why)
-			if clock() >= deadline:
-				raise ToolTimeout(f"It did not end within {timeout_s:g} seconds and was abandoned.")
+			if clock() >= deadline and (reported is None or reported.reported_at == last_sign):
+				raise ToolTimeout(describe_timeout(timeout_s or 0, began < last_sign))
 	finally:
 		if not task.done():
 			task.cancel()
 			await asyncio.wait({task}, timeout=CANCEL_GRACE_S)
 		carried.restore()
+
+
+def describe_timeout(timeout_s: float, has_reported: bool) -> str:
+	if has_reported:
+		return f"It reported no progress for {timeout_s:g} seconds and was abandoned."
+	return f"It did not end within {timeout_s:g} seconds and was abandoned."
 
 
 async def finish(waiting: Awaitable) -> Finished:

@@ -16,12 +16,15 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 	"""Sends httpx requests by aiohttp, whose sockets are checked as for HTTP tools.
 
 	`fault`: why it broke off; the SDK above reports only that something failed. Compressed answers are
-	refused: their size is not known before they are unpacked.
+	refused: their size is not known before they are unpacked. `by_silence`: the time-out counts from the last
+	bytes, and the caller limits the whole.
 	"""
 
-	def __init__(self, allow_private: bool, max_bytes: int, timeout_s: float):
+	def __init__(self, allow_private: bool, max_bytes: int, timeout_s: float, by_silence: bool = False):
 		self.factory = make_socket_factory(allow_private)
-		self.remaining, self.max_bytes, self.timeout_s = max_bytes, max_bytes, timeout_s
+		self.remaining, self.max_bytes = max_bytes, max_bytes
+		total = None if by_silence else timeout_s
+		self.timeout = aiohttp.ClientTimeout(total, sock_connect=timeout_s, sock_read=timeout_s)
 		self.fault: str | None = None
 		self.session: aiohttp.ClientSession | None = None
 
@@ -29,7 +32,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 		if self.session is None:
 			self.session = aiohttp.ClientSession(
 				connector=aiohttp.TCPConnector(socket_factory=self.factory),
-				timeout=aiohttp.ClientTimeout(total=self.timeout_s),
+				timeout=self.timeout,
 				auto_decompress=False,
 				trust_env=False,
 				cookie_jar=aiohttp.DummyCookieJar(),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.progress import report_progress
 from huf.ai.mcp_client.definitions import MAX_TOOLS, ToolDefinition, UnusableTool, strip_invisible
 
 if TYPE_CHECKING:
@@ -21,13 +22,15 @@ CLOSE_TIMEOUT_S = 2.0
 MAX_SERVER_TEXT_CHARS = 500
 """Of an error or a name that a server sends."""
 T = TypeVar("T")
+Renew = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class ServerTarget:
 	"""Where a server is and how it may be used: a URL, or a command from the site's configuration.
 
-	`headers` and `auth` hold credentials and appear in no message. `timeout_s` is for a whole session.
+	`headers` and `auth` hold credentials and appear in no message. `timeout_s` is for a whole session,
+	and begins anew with each progress that the server reports.
 	"""
 
 	name: str
@@ -53,7 +56,7 @@ class Offer:
 async def read_offer(target: ServerTarget) -> Offer:
 	"""Connect and list the tools. Raises ToolError."""
 
-	async def read(client: "Client") -> Offer:
+	async def read(client: "Client", renew: Renew) -> Offer:
 		tools, faults = await list_tools(client)
 		info = client.server_info
 		server = strip_invisible(f"{info.name} {info.version}" if info else "")[:140]
@@ -69,11 +72,15 @@ async def call_tool(target: ServerTarget, accepted: ToolDefinition, arguments: d
 	"""
 	from huf.ai.mcp_client.results import read_result
 
-	async def call(client: "Client") -> dict:
+	async def call(client: "Client", renew: Renew) -> dict:
+		async def report(progress: float, total: float | None, message: str | None) -> None:
+			renew()
+			report_progress(strip_invisible(message or accepted.name), progress / total if total else None)
+
 		offered = await find_tool(client, accepted.name)
 		if offered != accepted:
 			raise ToolChanged(offered)
-		return read_result(await client.call_tool(accepted.name, arguments))
+		return read_result(await client.call_tool(accepted.name, arguments, progress_callback=report))
 
 	return await within_limits(target, call)
 
@@ -87,16 +94,23 @@ class ToolChanged(ToolError):
 		self.offered = offered
 
 
-async def within_limits(target: ServerTarget, work: Callable[["Client"], Awaitable[T]]) -> T:
-	"""Run `work` in a session that ends with it. Raises ToolError for whatever goes wrong."""
+async def within_limits(target: ServerTarget, work: Callable[["Client", Renew], Awaitable[T]]) -> T:
+	"""Run `work` in a session that ends with it; each sign of life renews its time-out by `renew`.
+
+	Raises ToolError for whatever goes wrong.
+	"""
 	import anyio
 
 	faults: list[Callable[[], str | None]] = []
 	results: list[T] = []
 	try:
 		with anyio.fail_after(target.timeout_s) as limit:
+
+			def renew() -> None:
+				limit.deadline = anyio.current_time() + target.timeout_s
+
 			async with open_session(target, faults) as client:
-				results.append(await work(client))
+				results.append(await work(client, renew))
 				limit.deadline = min(limit.deadline, anyio.current_time() + CLOSE_TIMEOUT_S)
 	except TimeoutError:
 		if results:
@@ -130,7 +144,9 @@ async def open_session(
 		if target.command is not None:
 			server: Any = StdioServerParameters(**target.command)
 		else:
-			guard = GuardedTransport(target.allow_private, target.max_bytes, target.timeout_s)
+			guard = GuardedTransport(
+				target.allow_private, target.max_bytes, target.timeout_s, by_silence=True
+			)
 			faults.append(lambda: guard.fault)
 			http = httpx2.AsyncClient(
 				transport=guard, headers=dict(target.headers), auth=target.auth, timeout=target.timeout_s

@@ -7,16 +7,19 @@ and `find_tool_result` first, so a new write here must survive a worker that is 
 (tests/crash).
 """
 
+import asyncio
 import hashlib
 import json
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import frappe
 from frappe.utils import now
 
+from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.costs import Grant, WorstCase
@@ -190,6 +193,7 @@ class RunJournal:
 		self.keys: dict[int, str] = {}
 		self.intents: dict[int, str] = {}
 		self.is_open = False
+		self.renewal: asyncio.Task | None = None
 
 	def cancel_requested(self, waiting: bool) -> bool:
 		"""Whether the run is to end. A waiting run needs a new transaction to see what others committed."""
@@ -294,6 +298,15 @@ class RunJournal:
 			frappe.db.commit()
 		if self.changes:
 			self.changes.begin()
+
+	def keep_alive(self, call: Call) -> None:
+		"""Extend the lease, on a connection of its own: the call may be using the run's."""
+		during = (call.tool and call.tool.timeout) or 0
+		if self.lease.is_old(during) and (self.renewal is None or self.renewal.done()):
+			renewing = run_in_thread(partial(self.lease.renew, during), is_apart=True)
+			self.renewal = asyncio.ensure_future(renewing)
+			# Where the lease is lost, `finish_tool_call` says so.
+			self.renewal.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None:
 		"""After a tool call: commit its row together with what it wrote; of a failed call only the row.

@@ -44,9 +44,12 @@ class Lease:
 		"""
 		if self.caller:
 			self.caller.renew(during)
-		if self.until - time.monotonic() < max(LEASE_S - RENEW_AFTER_S, during):
+		if self.is_old(during):
 			self.hold(during)
 			frappe.db.commit()
+
+	def is_old(self, during: float = 0) -> bool:
+		return self.until - time.monotonic() < max(LEASE_S - RENEW_AFTER_S, during)
 
 	def hold(self, during: float = 0) -> None:
 		"""Extend the lease and lock the run until the commit. Raises LeaseLost."""

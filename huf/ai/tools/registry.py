@@ -19,6 +19,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.progress import report_progress as report_progress
 from huf.ai.core.types import Effect
 from huf.ai.loop.planner import describe_tools
 from huf.ai.tools import custom_functions

@@ -11,7 +11,7 @@ from mcp.types import ElicitResult, TextContent
 
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.base import enter
-from huf.tests.factories import unique
+from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.mcp_fixture.server import make_fixture_server, serve
 from huf.tests.model_server import text, tool_call
 
@@ -63,6 +63,23 @@ class TestClients(McpTestCase):
 				self.assertEqual(asked.content, [TextContent(text="Nothing is due.")])
 				self.assertTrue([each for each in progress if "Step 1" in each], progress)
 				self.assertIn("What is due?", prompt.messages[0].content.text)
+
+	def test_progress_that_a_tool_reports_is_shown_in_the_client(self):
+		path = "huf.tests.ai.runs.test_timeouts.work_through"
+		slow = make_tool("Custom Function", function_path=path, effect="read")
+		slug = self.make_server(make_agent(make_model(self.server), (slow,)), (slow,))
+		self.url = self.url.replace(self.slug, slug)
+		shown = []
+
+		async def work(client):
+			async def on_progress(done, total, message):
+				shown.append(message)
+
+			arguments = {"rows": 2, "pause": 0}
+			return await client.call_tool(slow, arguments, progress_callback=on_progress)
+
+		self.assertFalse(self.use(work, "2026-07-28").is_error)
+		self.assertEqual(shown[-2:], ["Row 0 of 2", "Row 1 of 2"])
 
 	def test_a_change_is_approved_in_a_client_of_the_newest_revision(self):
 		slug = self.make_server(self.agent, (self.update,))

@@ -9,9 +9,10 @@ import frappe
 from huf.ai.agents.tool_factory import create_tool, find_tool
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
+from huf.ai.core.types import AgentRequest, EventKind
 from huf.ai.mcp_client.connections import COMMANDS_KEY
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.api import mcp_connection
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_user, unique
@@ -266,6 +267,22 @@ class TestRuns(ConnectionTestCase):
 		)
 		self.assertEqual([row.status for row in rows], ["Success"])
 		self.assertIn("3 notes about Anna", rows[0].result)
+
+	def test_progress_of_the_server_renews_the_time_out_and_is_shown(self):
+		server = enter(self, McpServer("stream"))
+		self.connect(server, ["search.notes"], timeout=1)
+		agent = make_agent(make_model(self.model), (self.name_of("search.notes"),))
+		for parts, status in ((4, "Success"), (0, "Failed")):
+			server.set(parts=parts, pause=0 if parts else 3)
+			self.model.script(tool_call(self.name_of("search.notes"), {"query": "Anna"}), text("Three."))
+			events = [
+				event for event in stream_agent(AgentRequest(agent, unique("Look"), self.user)) if event
+			]
+			shown = [event.data for event in events if event.kind is EventKind.PROGRESS]
+			lines = [(each["text"], each["fraction"]) for each in shown if "fraction" in each]
+			self.assertEqual(lines, [(f"Part {n}", n / 4) for n in range(1, parts + 1)])
+			call = frappe.get_last_doc("Agent Tool Call", {"run": events[-1].run})
+			self.assertEqual(call.status, status, call.result)
 
 	def test_a_tool_that_declares_nothing_asks_a_person(self):
 		sent = tool_call(self.name_of("send_note"), {"to": "anna", "text": "Hi"})

@@ -3,15 +3,17 @@
 import asyncio
 import threading
 import time
+from unittest.mock import patch
 
 import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.core.types import AgentRequest, EventKind, RunStatus
 from huf.ai.providers.litellm import warm_up
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.entry import run_agent, run_agent_sync
-from huf.ai.tools.registry import tool
+from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
+from huf.ai.storage import leases
+from huf.ai.tools.registry import report_progress, tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, call, stall, text, tool_call, tool_calls
@@ -58,6 +60,31 @@ async def hang_outside():
 
 
 @tool()
+def work_through(rows: int, pause: float = 0.6):
+	"""Reports each row; then it falls silent, if it is to end late."""
+	SEEN.append(read_lease())
+	for row in range(rows):
+		time.sleep(0.6)
+		report_progress(f"Row {row}\nof {rows}", row / rows)
+	SEEN.append(read_lease())
+	RELEASE.wait(pause)
+	return "done"
+
+
+@tool()
+async def work_through_beside(rows: int):
+	for row in range(rows):
+		await asyncio.sleep(0.6)
+		report_progress(f"Row {row}", 7)
+	return "done"
+
+
+def read_lease():
+	frappe.db.rollback()
+	return frappe.db.get_value("Agent Run", {"status": "Started"}, "lease_until", order_by="creation desc")
+
+
+@tool()
 def never_works(no: int):
 	raise ValueError(f"out of order: {no}")
 
@@ -95,6 +122,44 @@ class TestTimeouts(SiteTestCase):
 	def make_agent(self, function: str, effect: str, **values) -> str:
 		self.tool = make_tool("Custom Function", function_path=f"{HERE}.{function}", effect=effect)
 		return make_agent(make_model(self.server), (self.tool,), **values)
+
+	def progress_of(self, function: str, effect: str, **arguments) -> tuple[list, str, str]:
+		"""([(text, fraction)] that the call reported, its status, its error)"""
+		agent = self.make_agent(function, effect)
+		self.server.script(tool_call(self.tool, arguments), text("It ended."))
+		events = [event for event in stream_agent(AgentRequest(agent, "Work", "Administrator")) if event]
+		reports = [event.data for event in events if event.kind is EventKind.PROGRESS]
+		row = self.call_row(events[-1].run)
+		shown = [(each["text"], each["fraction"]) for each in reports if "fraction" in each]
+		return shown, row.status, row.error_message or ""
+
+	def test_a_tool_that_reports_progress_takes_longer_than_the_time_out(self):
+		for effect in ("read", "write"):
+			with self.subTest(effect):
+				shown, status, error = self.progress_of("work_through", effect, rows=3)
+				self.assertEqual((status, error), ("Success", ""))
+				self.assertEqual(shown, [(f"Row {n} of 3", n / 3) for n in range(3)])
+		shown, status, _ = self.progress_of("work_through_beside", "external", rows=2)
+		self.assertEqual((shown, status), ([("Row 0", 1.0), ("Row 1", 1.0)], "Success"))
+
+	def test_a_tool_that_falls_silent_after_its_reports_is_left_behind(self):
+		RELEASE.clear()
+		self.addCleanup(RELEASE.set)
+		shown, status, error = self.progress_of("work_through", "write", rows=1, pause=30)
+		self.assertEqual((len(shown), status), (1, "Failed"))
+		self.assertIn("reported no progress for 1 seconds", error)
+
+	def test_the_lease_lasts_as_long_as_a_tool_reports(self):
+		SEEN.clear()
+		# Each look at the lease finds it old.
+		with patch.object(leases, "RENEW_AFTER_S", -1):
+			_, status, _ = self.progress_of("work_through", "read", rows=4)
+		self.assertEqual(status, "Success")
+		begun, later = SEEN
+		self.assertGreater((later - begun).total_seconds(), 1)
+
+	def test_progress_outside_a_call_is_nothing(self):
+		self.assertIsNone(report_progress("Nobody listens", 0.5))
 
 	def call_row(self, run: str):
 		return frappe.get_last_doc("Agent Tool Call", {"run": run})

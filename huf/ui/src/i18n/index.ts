@@ -50,5 +50,7 @@ export async function loadLocale(wanted: readonly (string | undefined)[]): Promi
 
 /** The progress of a run, in its agent's own words where it has any. */
 export function progressText(progress: { is_own?: boolean; text?: string; [value: string]: unknown }): string {
-	return progress.is_own ? progress.text || "" : t("run.progress", progress);
+	const line = progress.is_own ? progress.text || "" : t("run.progress", progress);
+	const share = progress.fraction;
+	return typeof share === "number" ? `${line} (${Math.round(share * 100)} %)` : line;
 }
