@@ -15,7 +15,7 @@ from frappe.utils import now_datetime
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
 from huf.ai.core.types import StopReason, Usage
-from huf.ai.storage.limits import Cap, Limit
+from huf.ai.storage.limits import Cap, Limit, translate
 from huf.ai.storage.rows import digest, insert_rows
 
 BUDGET = "Agent Budget"
@@ -24,6 +24,17 @@ MIN_ANSWER_TOKENS = 128
 ROUNDING = 1e-9
 HOUR = timedelta(hours=1)
 MAX_ATTEMPTS = 20
+EXHAUSTED = (
+	"The limit of {limit} for {holder} leaves too little for another answer: {spent} spent. "
+	"A Huf Manager can raise it: {where}."
+)
+CUT_SHORT = (
+	"The limit of {limit} for {holder} leaves too little for a longer answer: {spent} spent. "
+	"A Huf Manager can raise it: {where}."
+)
+TOO_MANY_RUNS = (
+	"You may start {limit} runs of {agent} an hour. Come back at {time}. A Huf Manager can raise it: {where}."
+)
 NOT_PRICED = (
 	"The price of {model} is not known, so {where} cannot be enforced. "
 	"A Huf Manager can enter its prices in AI Model."
@@ -82,9 +93,10 @@ def check_measurable(limits: list[Limit], worst: WorstCase | None) -> WorstCase:
 	cost = next((limit.cost for limit in limits if limit.cost.amount), None)
 	if worst is None:
 		where = (cost or limits[0].tokens).where
-		raise RunStopped(StopReason.MONEY_BUDGET, NOT_MEASURED.format(where=where))
+		raise RunStopped(StopReason.MONEY_BUDGET, translate(NOT_MEASURED, where=where))
 	if cost and not worst.is_priced:
-		raise RunStopped(StopReason.MONEY_BUDGET, NOT_PRICED.format(model=worst.model, where=cost.where))
+		why = translate(NOT_PRICED, model=worst.model, where=cost.where)
+		raise RunStopped(StopReason.MONEY_BUDGET, why)
 	return worst
 
 
@@ -108,11 +120,11 @@ def find_grant(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) 
 				frappe.db.rollback()
 				raise RunStopped(StopReason.MONEY_BUDGET, describe_exhausted_limit(limit, cap, used, now))
 			if allowed < max_tokens:
-				short_by = describe_exhausted_limit(limit, cap, used, now, "a longer answer")
+				short_by = describe_exhausted_limit(limit, cap, used, now, CUT_SHORT)
 				max_tokens = allowed
 	if exhausted:
 		frappe.db.rollback()
-		raise BudgetReserved(f"{exhausted} The rest is reserved for calls that are running.")
+		raise BudgetReserved(f"{exhausted} {translate('The rest is reserved for calls that are running.')}")
 	return Grant(max_tokens, short_by)
 
 
@@ -132,18 +144,15 @@ def find_max_answer_tokens(
 
 
 def describe_exhausted_limit(
-	limit: Limit, cap: Cap, spent: float, now: datetime, wanted: str = "another answer"
+	limit: Limit, cap: Cap, spent: float, now: datetime, text: str = EXHAUSTED
 ) -> str:
-	holder = limit.scope.title.format(holder=limit.holder, period=limit.period(now))
 	amounts = (
 		(f"{cap.amount:g} USD", f"{spent:.4f} USD")
 		if cap is limit.cost
-		else (f"{cap.amount:,} tokens", f"{spent:,}")
+		else (translate("{amount} tokens", amount=f"{cap.amount:,}"), f"{spent:,}")
 	)
-	return (
-		f"The limit of {amounts[0]} for {holder} leaves too little for {wanted}: {amounts[1]} spent. "
-		f"A Huf Manager can raise it: {cap.where}."
-	)
+	holder = translate(limit.scope.title, holder=limit.holder, period=limit.period(now))
+	return translate(text, limit=amounts[0], holder=holder, spent=amounts[1], where=cap.where)
 
 
 def read_budgets(named: list[tuple[str, Limit]], now: datetime) -> dict:
@@ -280,10 +289,8 @@ def count_run_start(user: str, agent: str, cap: Cap, now: datetime | None = None
 		insert_rows(BUDGET, [first], "Administrator", [name])
 		row = increment_run_count(name, int(cap.amount), now, stamp)
 	if row.stamp != stamp:
-		raise TooManyRuns(
-			f"You may start {cap.amount:g} runs of {agent} an hour. Come back at {row.since + HOUR:%H:%M}. "
-			f"A Huf Manager can raise it: {cap.where}."
-		)
+		known = {"limit": f"{cap.amount:g}", "agent": agent, "time": f"{row.since + HOUR:%H:%M}"}
+		raise TooManyRuns(translate(TOO_MANY_RUNS, **known, where=cap.where))
 
 
 def increment_run_count(name: str, max_runs: int, now: datetime, stamp: str):

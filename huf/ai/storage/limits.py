@@ -116,15 +116,23 @@ def build_limit(scope: Scope, holder: str, settings, agent: str) -> Limit:
 def read_cap(own, own_field: str, settings, field: str) -> Cap:
 	"""The agent's own cap if it has one, else the one of Huf Settings."""
 	doc, name = (own, own_field) if own and own.get(own_field) else (settings, field)
-	return Cap(doc.get(name) or 0, f"{doc.meta.get_label(name)} of {describe_source(doc)}")
+	return build_cap(doc, name)
 
 
-def describe_source(doc) -> str:
-	return doc.doctype if doc.meta.issingle else f"{doc.doctype} {doc.name}"
+def build_cap(doc, field: str) -> Cap:
+	if not (amount := doc.get(field)):
+		return Cap(0, "")
+	source = translate(doc.doctype) + ("" if doc.meta.issingle else f" {doc.name}")
+	label = translate(doc.meta.get_label(field))
+	return Cap(amount, translate("{field} of {record}", field=label, record=source))
+
+
+def translate(text: str, **values) -> str:
+	"""A text in the language of the run's user; a worker has no request that would say which it is."""
+	language = frappe.get_cached_value("User", frappe.session.user, "language") or frappe.local.lang
+	return frappe._(text, lang=language).format(**values)
 
 
 def read_runs_per_hour(agent) -> Cap:
 	"""How many runs one user may start with an agent in an hour."""
-	settings = frappe.get_cached_doc("Huf Settings")
-	doc = agent if agent.runs_per_hour else settings
-	return Cap(doc.runs_per_hour or 0, f"Runs per Hour of {describe_source(doc)}")
+	return build_cap(agent if agent.runs_per_hour else frappe.get_cached_doc("Huf Settings"), "runs_per_hour")

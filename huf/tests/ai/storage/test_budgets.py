@@ -9,9 +9,11 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, RunStopped, TooManyRuns
+from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.queue import recover, work_on
+from huf.ai.storage import budgets, limits
 from huf.ai.storage.budgets import release_reservation, reserve_budget
 from huf.ai.storage.limits import AGENT, SITE, USER, Cap, Limit, read_limits
 from huf.ai.storage.standalone_calls import budgeted_call
@@ -62,6 +64,32 @@ class TestRunsWithLimits(BudgetTestCase):
 			f"Cost per Day of Agent {agent}",
 		):
 			self.assertIn(part, result["error"])
+
+	def test_a_budget_stop_speaks_the_language_of_the_run_s_user(self):
+		agent = self.make_agent(daily_token_limit=2000, max_tokens=4000)
+		user = make_user("Huf User")
+		for language, words in (
+			("de", ("Vom Limit 2,000 Token für den Agenten", "Ein Huf-Manager kann es erhöhen")),
+			("es", ("El límite de 2,000 tokens para el agente", "Un administrador de Huf puede subirlo")),
+			("cs", ("Z limitu 2,000 tokenů pro agenta", "Správce Huf ho může zvýšit")),
+		):
+			with self.subTest(language):
+				frappe.db.set_value("User", user, "language", language)
+				frappe.clear_document_cache("User", user)
+				self.server.script(text("So far", finish_reason="length", usage=usage(100, 20)))
+				error = run_agent(AgentRequest(agent, unique("Tell me all"), user)).error
+				for each in (*words, agent):
+					self.assertIn(each, error)
+				for english in ("The limit", "tokens per Day", "Tokens per Day", " of "):
+					self.assertNotIn(english, error)
+
+	def test_every_text_about_limits_is_translated(self):
+		texts = [budgets.EXHAUSTED, budgets.CUT_SHORT, budgets.TOO_MANY_RUNS]
+		texts += [budgets.NOT_PRICED, budgets.NOT_MEASURED]
+		texts += [scope.title for scope in (limits.RUN, limits.AGENT, limits.USER, limits.SITE)]
+		for language in ("de", "es", "cs"):
+			for each in texts:
+				self.assertNotEqual(frappe._(each, lang=language), each, language)
 
 	def test_an_answer_is_kept_to_what_is_left_and_says_so(self):
 		agent = self.make_agent(daily_token_limit=2000, max_tokens=4000)
