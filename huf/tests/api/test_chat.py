@@ -5,6 +5,7 @@ import json
 import frappe
 
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
+from huf.ai.core.errors import UsageError
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.api import chat, run
@@ -121,6 +122,12 @@ class TestChat(SiteTestCase):
 		with acting_as(make_user("Huf Manager")):
 			self.assertTrue(frappe.get_doc("Agent Run", self.result["run"]).has_permission("read"))
 			self.assertTrue(frappe.get_list("Agent Run", filters={"name": self.result["run"]}))
+
+	def test_an_agent_that_allows_no_chat_is_neither_shown_nor_asked(self):
+		silent = make_agent(allow_chat=0)
+		self.assertNotIn(silent, [agent["name"] for agent in get_agents()])
+		with self.assertRaisesRegex(UsageError, "chat"):
+			send_agent_chat_message(silent, "Hello")
 
 	def test_an_agent_for_certain_roles_is_shown_to_them_only(self):
 		hidden = make_agent(roles=[{"role": "System Manager"}])

@@ -13,6 +13,7 @@ from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.chat.approvals import approve_call, reject_call
 from huf.ai.core.errors import ToolError
 from huf.ai.core.types import AgentRequest, Effect
+from huf.ai.routing.languages import detect_language
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import work_on
@@ -41,6 +42,12 @@ WRITTEN_BY = {
 
 
 class TestRights(HelenaTestCase):
+	def test_tools_are_described_in_english_with_the_office_s_german_terms(self):
+		described = [tool.description for tool in self.as_user(create_agent_tools, "Helena")]
+		self.assertEqual({detect_language(each) for each in described}, {"en"})
+		for term in ("Akte", "Dokument", "Frist", "Urteil", "Muster", "Notiz"):
+			self.assertTrue([each for each in described if term in each], term)
+
 	def test_each_role_has_the_tools_that_it_should(self):
 		for role in ROLES:
 			user = make_user("Huf User", role)

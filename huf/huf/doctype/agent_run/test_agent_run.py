@@ -1,4 +1,5 @@
 import frappe
+from frappe.utils import get_datetime
 
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
@@ -22,4 +23,7 @@ class TestAgentRun(SiteTestCase):
 			server.script(text("One."), text("Two."))
 			run_agent_sync(agent, "Hi")
 			run_agent_sync(agent, "Hi")
-		self.assertEqual(frappe.db.get_value("Agent", agent, "total_run"), 2)
+		total, last = frappe.db.get_value("Agent", agent, ["total_run", "last_run"])
+		newest = frappe.get_last_doc("Agent Run", {"agent": agent})
+		self.assertEqual(total, 2)
+		self.assertLess(abs((get_datetime(last) - get_datetime(newest.creation)).total_seconds()), 30)

@@ -1,0 +1,18 @@
+"""What an installation says to the person who makes it."""
+
+import unittest
+from contextlib import redirect_stdout
+from io import StringIO
+from unittest.mock import patch
+
+from huf import install
+
+
+class TestLiteLLM(unittest.TestCase):
+	def test_a_missing_litellm_is_named_with_what_to_do(self):
+		for found, said in ((None, "bench setup requirements"), (object(), "")):
+			with patch.object(install, "find_spec", lambda name, found=found: found):
+				with redirect_stdout(StringIO()) as output:
+					install.warn_if_litellm_is_missing()
+			self.assertIn(said, output.getvalue())
+			self.assertEqual(bool(output.getvalue()), bool(said))
