@@ -150,6 +150,7 @@ scheduler_events = {
 			"huf.ai.triggers.runs.recover_events",
 			"huf.ai.agent_scheduler.run_due_triggers",
 			"huf.ai.chat.approvals.expire_drafts",
+			"huf.ai.chat.passing_on.pass_on_drafts",
 			"huf.ai.mail.jobs.recover_mails",
 			"huf.ai.mail.delivery.follow_queue",
 			"huf.ai.agent_email.poll_mailboxes",

@@ -19,6 +19,7 @@ from huf.ai.core.flow import Concern
 from huf.ai.core.result_text import ResultText
 from huf.ai.core.types import Effect
 from huf.ai.tools.reads import Reads, tracking_reads
+from huf.ai.tools.second_person import SecondPerson
 from huf.ai.tools.types import KNOWLEDGE, RUN_AGENT
 
 Label = Callable[[dict, str], Iterable[str]]
@@ -44,7 +45,7 @@ class EffectTool(FunctionTool):
 	`start` (takes checked arguments), `run_beside`, `work` and `describe` are those of `ToolFunction`.
 	`can_dry_run`: it changes nothing but documents, through Frappe. `progress`: what people read while it
 	runs. `find_concern`: why a call needs a person now, or None. `origin`: where the outside content in its
-	results comes from.
+	results comes from. `second_person`: which calls somebody else than the run's user has to approve.
 	"""
 
 	effect: Effect = Effect.READ
@@ -61,6 +62,7 @@ class EffectTool(FunctionTool):
 	work: Callable[[dict], str] = not_callable
 	describe: Callable[[dict], dict] = not_callable
 	find_concern: Callable[[dict], Concern | None] | None = None
+	second_person: SecondPerson | None = None
 	origin: str | None = None
 
 

@@ -20,6 +20,7 @@ from huf.ai.storage.drafts import DraftAnswer, Proposal
 from huf.ai.storage.journal import request_cancel
 from huf.permissions import is_manager
 
+SECOND_PERSON = "Somebody else has to approve this, because the run acts for you. You can cancel the run."
 CHANGED = "What this call would do has changed since you saw it. Look at it again, then answer."
 
 
@@ -40,6 +41,8 @@ def approve_call(name: str, digest: str, arguments: dict | None = None) -> dict:
 		answer = DraftAnswer(DraftStatus.APPROVED, frappe.session.user)
 	else:
 		proposal = propose_again(row, arguments)
+		if proposal.second_person and frappe.session.user == row.owner:
+			raise frappe.PermissionError(SECOND_PERSON)
 		answer = DraftAnswer(
 			DraftStatus.APPROVED, frappe.session.user, arguments=arguments, proposal=proposal
 		)
@@ -97,6 +100,8 @@ def end_runs_of(conversation: str) -> None:
 
 def may_answer_draft(row) -> bool:
 	user = frappe.session.user
+	if row.second_person and user == row.owner:
+		return False
 	return is_manager(user) or (row.approver == user and user != "Guest")
 
 
@@ -105,6 +110,8 @@ def get_open_draft(name: str, digest: str | None):
 	UsageError.
 	"""
 	row = drafts.read_draft(name)
+	if row and row.second_person and frappe.session.user == row.owner:
+		raise frappe.PermissionError(SECOND_PERSON)
 	if not row or not may_answer_draft(row):
 		raise frappe.PermissionError(f"There is no draft {name!r} that you may answer.")
 	if row.status != drafts.PENDING:

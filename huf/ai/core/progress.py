@@ -20,14 +20,14 @@ class ToolProgress:
 	def __init__(self, listen: Listen | None = None):
 		self.loop, self.listen = asyncio.get_running_loop(), listen
 		self.reported_at = self.loop.time()
-		self.shown_at = 0.0
+		self.displayed_at = 0.0
 
 	def report(self, text: str, fraction: float | None) -> None:
 		"""From any thread."""
 		self.reported_at = now = self.loop.time()
-		if now - self.shown_at < PAUSE_S:
+		if now - self.displayed_at < PAUSE_S:
 			return
-		self.shown_at = now
+		self.displayed_at = now
 		with suppress(RuntimeError):  # the loop is closed: nobody waits any more
 			self.loop.call_soon_threadsafe(self.pass_on, text, fraction)
 

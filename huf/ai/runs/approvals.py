@@ -83,7 +83,9 @@ class Approvals:
 			return False
 		# The journal knows the run's present model, also after an escalation.
 		is_asked = call.effect is not Effect.READ and asks_before_writes(self.journal.model)
-		return call.tool.needs_approval or is_asked or bool(self.find_concern(call))
+		tool = self.tools.get(call.tool.name)
+		needs_second = tool is not None and needs_second_person(tool, call.arguments or {})
+		return call.tool.needs_approval or is_asked or needs_second or bool(self.find_concern(call))
 
 	def find_concern(self, call: Call) -> Concern | None:
 		"""Why this call needs a person because of untrusted content in the run (`huf.ai.core.flow`)."""
@@ -104,8 +106,8 @@ class Approvals:
 				proposal = await self.prepare(step, each)
 				# One that cannot be proposed comes here again, by itself, when it is its turn.
 				wanted += [] if isinstance(proposal, str) else [(each, proposal)]
-		approver = find_approver(self.run)
 		for each, proposal in wanted:
+			approver = find_approver(self.run, proposal.second_person)
 			name, concern = self.journal.keys[each.position], self.find_concern(each)
 			drafts.insert_draft(name, self.run, step, each, proposal, approver, concern)
 		self.pause([self.journal.keys[each.position] for each, _ in wanted])
@@ -140,7 +142,7 @@ class Approvals:
 				return describe_edit(draft, await make_approved(tool, arguments, draft.digest))
 			except PreviewChanged as changed:
 				frappe.db.rollback()
-				drafts.renew_draft(draft, preview_proposal(changed.preview, tool))
+				drafts.renew_draft(draft, preview_proposal(changed.preview, tool, arguments))
 				self.pause([draft.name])
 
 		if not tool.can_dry_run:
@@ -195,15 +197,17 @@ def mail_approver(agent: str, draft: str) -> None:
 		enqueue_job("huf.ai.mail.approval_links.send_link", queue="short", draft=draft)
 
 
-def find_approver(run: str) -> str | None:
+def find_approver(run: str, second_person: bool = False) -> str | None:
 	"""The person named by the trigger, or by the agent, or else the run's user. None: any Huf Manager.
 
+	Where a `second_person` is needed, it is not the run's user.
 	Who is away is represented by their deputy, but nobody approves the calls of their own runs that way.
 	"""
 	row = frappe.db.get_value("Agent Run", run, ["agent", "trigger", "run_as"], as_dict=True)
 	named = row.trigger and frappe.db.get_value("Agent Trigger", row.trigger, "approver")
 	candidates = (named, frappe.db.get_value("Agent", row.agent, "approver"), row.run_as)
-	approver = next((user for user in candidates if user and may_answer(user)), None)
+	excluded = row.run_as if second_person else None
+	approver = next((user for user in candidates if user and user != excluded and may_answer(user)), None)
 	deputy = approver and read_deputy(approver)
 	return deputy if deputy and deputy != row.run_as and may_answer(deputy) else approver
 
@@ -218,14 +222,18 @@ def propose(tool: "EffectTool", arguments: dict) -> Proposal:
 	"""
 	if not tool.can_dry_run:
 		return request_proposal(tool, arguments)
-	return preview_proposal(preview_changes(lambda: tool.work(arguments)), tool)
+	return preview_proposal(preview_changes(lambda: tool.work(arguments)), tool, arguments)
 
 
-def preview_proposal(preview: Preview, tool: "EffectTool") -> Proposal:
+def preview_proposal(preview: Preview, tool: "EffectTool", arguments: dict) -> Proposal:
 	named = [(each["doctype"], each["name"]) for each in preview.changes if each["action"] != "create"]
 	own = [pair for pair in named if pair[0] == tool.reference_doctype and pair[1]]
 	return Proposal(
-		preview.as_dict(), preview.digest, preview.against, next(iter([*own, *named]), (None, None))
+		preview.as_dict(),
+		preview.digest,
+		preview.against,
+		next(iter([*own, *named]), (None, None)),
+		needs_second_person(tool, arguments),
 	)
 
 
@@ -234,4 +242,9 @@ def request_proposal(tool: "EffectTool", arguments: dict) -> Proposal:
 	request = tool.describe(arguments)
 	if tool.effect is Effect.WRITE:
 		request = {**request, "note": NOT_TRIED}
-	return Proposal({"request": request}, digest(to_canonical_json(request)))
+	known = digest(to_canonical_json(request))
+	return Proposal({"request": request}, known, second_person=needs_second_person(tool, arguments))
+
+
+def needs_second_person(tool: "EffectTool", arguments: dict) -> bool:
+	return tool.second_person is not None and tool.second_person.is_needed(arguments)

@@ -33,6 +33,9 @@ FIELDS = [
 	"step",
 	"call_id",
 	"approver",
+	"second_person",
+	"passed_on_from",
+	"passed_on_at",
 	"owner",
 	"arguments",
 	"edited_arguments",
@@ -56,13 +59,15 @@ FIELDS = [
 class Proposal:
 	"""What a person is asked to approve: `preview` is a difference or a request, `digest` identifies it.
 
-	`against`: the documents it would change, each as (DocType, name, modified).
+	`against`: the documents it would change, each as (DocType, name, modified). `second_person`: somebody
+	else than the run's user has to approve.
 	"""
 
 	preview: dict
 	digest: str
 	against: tuple[tuple[str, str, str], ...] = ()
 	reference: tuple[str | None, str | None] = (None, None)
+	second_person: bool = False
 
 	def as_row(self) -> dict[str, Any]:
 		return {
@@ -71,6 +76,7 @@ class Proposal:
 			"against": to_canonical_json(self.against),
 			"reference_doctype": self.reference[0],
 			"reference_name": self.reference[1],
+			"second_person": int(self.second_person),
 		}
 
 
@@ -215,6 +221,18 @@ def read_overdue_drafts(moment: datetime | None = None) -> list:
 	"""Drafts that were not answered in time, oldest first: [{name, run, digest}]."""
 	late = {"status": PENDING, "expires_at": ["<", moment or now_datetime()]}
 	return frappe.get_all(DRAFT, late, ["name", "run", "digest"], order_by="expires_at asc", limit=500)
+
+
+def read_unanswered_drafts(since: datetime) -> list:
+	"""Pending drafts from before a time that were not passed on yet, oldest first, as `read_draft`."""
+	waiting = {"status": PENDING, "creation": ["<", since], "passed_on_at": ["is", "not set"]}
+	return frappe.get_all(DRAFT, waiting, FIELDS, order_by="creation asc", limit=500)
+
+
+def pass_on_draft(row, approver: str | None, now: datetime) -> None:
+	"""Ask somebody else, unless the draft was answered. `approver` None: any Huf Manager."""
+	passed = {"approver": approver, "passed_on_from": row.approver, "passed_on_at": now}
+	update_row(DRAFT, row.name, passed, status=PENDING)
 
 
 def describe_draft(row: Mapping[str, Any]) -> dict:

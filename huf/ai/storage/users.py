@@ -20,3 +20,16 @@ def read_deputy(user: str) -> str | None:
 	"""Who answers for a user who is away today."""
 	away = {"user": user, "away_until": [">=", today()]}
 	return frappe.db.get_value("Huf User Settings", away, "deputy")
+
+
+def read_named_deputy(user: str) -> str | None:
+	"""Whom a user has named as deputy, away or not."""
+	return frappe.db.get_value("Huf User Settings", {"user": user}, "deputy")
+
+
+def list_managers() -> list[str]:
+	"""Enabled users with the role Huf Manager."""
+	having = {"role": "Huf Manager", "parenttype": "User"}
+	names = frappe.get_all("Has Role", having, pluck="parent", order_by="creation asc")
+	enabled = {"name": ["in", names], "enabled": 1}
+	return frappe.get_all("User", enabled, pluck="name", order_by="creation asc") if names else []

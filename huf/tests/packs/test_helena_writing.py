@@ -45,7 +45,7 @@ class TestRights(HelenaTestCase):
 	def test_tools_are_described_in_english_with_the_office_s_german_terms(self):
 		described = [tool.description for tool in self.as_user(create_agent_tools, "Helena")]
 		self.assertEqual({detect_language(each) for each in described}, {"en"})
-		for term in ("Akte", "Dokument", "Frist", "Urteil", "Muster", "Notiz"):
+		for term in ("Akte", "Dokument", "Frist", "Muster", "Notiz", "Rechtsgebiet"):
 			self.assertTrue([each for each in described if term in each], term)
 
 	def test_each_role_has_the_tools_that_it_should(self):

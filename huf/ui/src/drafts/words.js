@@ -15,6 +15,7 @@ export function standing(draft) {
 	const { status, reason, approver } = draft;
 	if (status === "Pending") {
 		if (draft.may_answer) return t("draft.waits.mine");
+		if (draft.second_person && draft.user === boot.user) return t("draft.waits.second");
 		return approver ? t("draft.waits.other", { approver: nameOf(approver) }) : t("draft.waits.manager");
 	}
 	if (status === "Expired" && reason) return t("draft.Expired.reason", { reason });

@@ -1,0 +1,63 @@
+"""The rule of a tool whose calls somebody else than the run's user has to approve."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import frappe
+
+NAMES = ("name", "names")
+"""Arguments that name existing documents."""
+
+
+@dataclass(frozen=True)
+class SecondPerson:
+	"""`amount_field`: only calls where this field, of the arguments or of a document they name, is above
+	`above`.
+	"""
+
+	amount_field: str = ""
+	above: float = 0
+	doctype: str | None = None
+
+	def is_needed(self, arguments: dict) -> bool:
+		"""An amount that is not known, or is no number, counts as above."""
+		if not self.amount_field:
+			return True
+		amounts = [*find_values(arguments, (self.amount_field,)), *self.read_stored(arguments)]
+		return not amounts or any(self.is_above(each) for each in amounts)
+
+	def read_stored(self, arguments: dict) -> list:
+		if not self.doctype or not frappe.get_meta(self.doctype).has_field(self.amount_field):
+			return []
+		names = [name for name in find_values(arguments, NAMES) if isinstance(name, str)]
+		stored = [frappe.db.get_value(self.doctype, name, self.amount_field) for name in names]
+		return [each for each in stored if each is not None]
+
+	def is_above(self, amount: Any) -> bool:
+		try:
+			return not abs(float(amount)) <= self.above
+		except (TypeError, ValueError):
+			return True
+
+
+def find_values(value: Any, keys: tuple[str, ...]) -> Iterator[Any]:
+	"""The values of these keys at any depth; a list counts as its items."""
+	if isinstance(value, list):
+		for each in value:
+			yield from find_values(each, keys)
+	elif isinstance(value, dict):
+		for key, each in value.items():
+			if key in keys:
+				yield from each if isinstance(each, list) else [each]
+			else:
+				yield from find_values(each, keys)
+
+
+def read_rule(row: Any, slot: Any) -> SecondPerson | None:
+	"""The rule of an Agent Tool Function in an agent's Agent Tool row, whose own setting is for all calls."""
+	if slot.second_person:
+		return SecondPerson()
+	if row.second_person:
+		return SecondPerson(row.amount_field or "", row.amount_above or 0, row.reference_doctype)
+	return None

@@ -1,0 +1,84 @@
+"""Drafts that nobody answers are passed on to somebody else, who is told."""
+
+import frappe
+from frappe.utils import add_to_date, now_datetime, today
+
+from huf.ai.chat import approvals
+from huf.ai.chat.passing_on import pass_on_drafts
+from huf.ai.runs.admission import acting_as
+from huf.ai.storage.users import list_managers
+from huf.api.profile import save_profile
+from huf.tests.doctypes import EDITOR
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_user
+
+
+class TestPassingOn(DraftTestCase):
+	def setUp(self):
+		super().setUp()
+		self.approver, self.deputy, self.named = (make_user("Huf User", EDITOR) for _ in range(3))
+		self.agent = self.make_agent(self.update, approver=self.approver)
+		self.put(pass_on_hours=4, pass_on_to=self.named)
+		self.addCleanup(self.put, pass_on_hours=0, pass_on_to=None)
+
+	def put(self, **values):
+		frappe.db.rollback()
+		frappe.get_doc("Huf Settings").update(values).save()
+		frappe.db.commit()
+
+	def pass_on(self, draft, hours: float = 5) -> bool:
+		frappe.set_user("Administrator")
+		return draft.name in pass_on_drafts(add_to_date(now_datetime(), hours=hours, as_datetime=True))
+
+	def row(self, draft):
+		return frappe.db.get_value("Agent Draft", draft.name, ["approver", "passed_on_from"])
+
+	def notices(self, user: str, run: str) -> list[str]:
+		filters = {"for_user": user, "document_name": run}
+		return frappe.get_all("Notification Log", filters, pluck="subject", order_by="creation asc")
+
+	def test_it_goes_to_the_named_user_who_may_then_answer(self):
+		draft = self.draft(self.start_change())
+		self.assertFalse(self.pass_on(draft, hours=3))
+		self.assertTrue(self.pass_on(draft))
+		self.assertEqual(self.row(draft), (self.named, self.approver))
+		(subject,) = self.notices(self.named, draft.run)
+		self.assertIn(self.agent, subject)
+		self.assertFalse(self.pass_on(draft, hours=9), "once only")
+		with acting_as(self.approver), self.assertRaises(frappe.PermissionError):
+			approvals.approve_call(draft.name, draft.digest)
+		with acting_as(self.named):
+			self.assertEqual(approvals.approve_call(draft.name, draft.digest)["status"], "Approved")
+
+	def test_the_approver_s_own_deputy_comes_first(self):
+		with acting_as(self.approver):
+			save_profile("Anna", deputy=self.deputy, away_until=str(add_to_date(today(), days=-1)))
+		draft = self.draft(self.start_change())
+		self.pass_on(draft)
+		self.assertEqual(self.row(draft), (self.deputy, self.approver))
+
+	def test_without_anybody_named_all_managers_are_asked(self):
+		manager = make_user("Huf User", "Huf Manager")
+		self.put(pass_on_to=None)
+		draft = self.draft(self.start_change())
+		self.pass_on(draft)
+		self.assertEqual(self.row(draft), (None, self.approver))
+		self.assertIn(manager, list_managers())
+		self.assertTrue(self.notices(manager, draft.run))
+
+	def test_nobody_gets_a_draft_of_their_own_run(self):
+		self.put(pass_on_to=self.user)
+		draft = self.draft(self.start_change())
+		self.pass_on(draft)
+		self.assertIsNone(self.row(draft)[0])
+
+	def test_it_is_off_unless_a_time_is_set(self):
+		self.put(pass_on_hours=0)
+		self.assertFalse(self.pass_on(self.draft(self.start_change()), hours=50))
+
+	def test_the_new_approver_reads_in_their_language(self):
+		frappe.db.set_value("User", self.named, "language", "de")
+		frappe.clear_document_cache("User", self.named)
+		draft = self.draft(self.start_change())
+		self.pass_on(draft)
+		self.assertIn("wartet auf Ihre Freigabe", self.notices(self.named, draft.run)[0])

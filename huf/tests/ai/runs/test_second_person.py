@@ -1,0 +1,104 @@
+"""Calls that somebody else than the user of the run has to approve, all of them or those above an amount."""
+
+import frappe
+
+from huf.ai.chat import approvals
+from huf.ai.runs.admission import acting_as
+from huf.ai.tools.second_person import SecondPerson
+from huf.api.draft import get_draft
+from huf.tests.doctypes import CASE, EDITOR, make_case
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_tool, make_user
+from huf.tests.model_server import text, tool_call
+
+
+class TestSecondPerson(DraftTestCase):
+	def setUp(self):
+		super().setUp()
+		self.asker = make_user("Huf User", "Huf Manager", EDITOR)
+		self.other = make_user("Huf User", EDITOR)
+		self.case = make_case(amount=5)
+		frappe.db.commit()
+
+	def make_tool(self, **rule) -> str:
+		self.update = make_tool("Update Document", reference_doctype=CASE, second_person=1, **rule)
+		self.agent = self.make_agent(self.update, approver=self.other)
+		return self.update
+
+	def change_case(self, title: str, **values) -> dict:
+		return tool_call(self.update, {"name": self.case.name, "values": {"title": title, **values}})
+
+	def title(self) -> str:
+		frappe.db.rollback()
+		return frappe.db.get_value(CASE, self.case.name, "title")
+
+	def answer(self, draft, user: str, **options) -> str:
+		with acting_as(user):
+			approvals.approve_call(draft.name, draft.digest, **options)
+		return self.draft_status(draft)
+
+	def draft_status(self, draft) -> str:
+		return frappe.db.get_value("Agent Draft", draft.name, "status")
+
+	def test_a_manager_does_not_approve_what_runs_for_themselves(self):
+		self.make_tool()
+		result = self.start(self.change_case("new"), text("Changed."), user=self.asker)
+		self.assertEqual(result["status"], "Waiting", "the setting alone requires approval")
+		draft = self.draft(result)
+		self.assertEqual((draft.second_person, draft.approver), (1, self.other))
+		with acting_as(self.asker):
+			self.assertFalse(get_draft(draft.name)["may_answer"])
+		with self.assertRaisesRegex(frappe.PermissionError, "Somebody else"):
+			self.answer(draft, self.asker)
+		self.assertEqual(self.answer(draft, self.other), "Approved")
+		self.go_on(result["run"])
+		self.assertEqual(self.title(), "new")
+
+	def test_an_agent_asks_for_it_where_the_tool_does_not(self):
+		self.update = make_tool("Update Document", reference_doctype=CASE)
+		doc = frappe.get_doc("Agent", self.make_agent(self.update, approver=self.asker))
+		doc.agent_tool[0].second_person = 1
+		doc.save()
+		frappe.db.commit()
+		draft = self.draft(self.start(self.change_case("new"), agent=doc.name, user=self.asker))
+		self.assertEqual((draft.second_person, draft.approver), (1, None), "not even as the agent's approver")
+		with self.assertRaises(frappe.PermissionError):
+			self.answer(draft, self.asker)
+
+	def test_up_to_the_amount_nobody_is_asked_and_above_it_somebody_else(self):
+		self.make_tool(amount_field="amount", amount_above=100)
+		result = self.start(self.change_case("few", amount=100), text("Changed."), user=self.asker)
+		self.assertEqual((result["status"], self.title()), ("Success", "few"))
+		draft = self.draft(self.start(self.change_case("many", amount=101), user=self.asker))
+		self.assertEqual(draft.second_person, 1)
+
+	def test_an_amount_that_is_edited_upwards_needs_somebody_else(self):
+		self.make_tool(requires_approval=1, amount_field="amount", amount_above=100)
+		draft = self.draft(self.start(self.change_case("few", amount=7), user=self.asker))
+		self.assertEqual(draft.second_person, 0)
+		edited = {"name": self.case.name, "values": {"title": "many", "amount": 5000}}
+		with self.assertRaisesRegex(frappe.PermissionError, "Somebody else"):
+			self.answer(draft, self.asker, arguments=edited)
+		self.assertEqual(self.draft_status(draft), "Pending")
+		self.assertEqual(self.answer(draft, self.asker), "Approved", "as it was proposed it is below")
+
+	def test_the_stored_amount_counts_where_the_call_names_a_document(self):
+		frappe.db.set_value(CASE, self.case.name, "amount", 900)
+		rule = SecondPerson("amount", 100, CASE)
+		self.assertTrue(rule.is_needed({"name": self.case.name, "values": {"title": "x"}}))
+		self.assertTrue(rule.is_needed({"names": [self.case.name], "values": {"amount": 1}}))
+		frappe.db.set_value(CASE, self.case.name, "amount", 9)
+		self.assertFalse(rule.is_needed({"name": self.case.name, "values": {"title": "x"}}))
+
+	def test_an_amount_that_cannot_be_compared_counts_as_above(self):
+		rule = SecondPerson("amount", 100)
+		for amount in ("a lot", None, {"of": "money"}, float("nan"), "1e9", -5000):
+			self.assertTrue(rule.is_needed({"rows": [{"amount": amount}]}), amount)
+		self.assertTrue(rule.is_needed({"note": "x"}))
+		self.assertFalse(rule.is_needed({"rows": [{"amount": "99.5"}, {"amount": 100}]}))
+
+	def test_reads_need_nobody(self):
+		read = make_tool("Get List", reference_doctype=CASE, second_person=1)
+		agent = self.make_agent(read)
+		result = self.start(tool_call(read, {}), text("None."), agent=agent)
+		self.assertEqual(result["status"], "Success")
