@@ -31,7 +31,8 @@ def get_records(
 
 @frappe.whitelist(methods=["GET"])
 def get_record(doctype: str, name: str):
-	"""One record with the user's permissions on it and its attachments: {doc, can, files}."""
+	"""One record with the user's permissions on it and its attachments: {doc, can, files,
+	untrusted}."""
 	return records.read_record(doctype, name)
 
 

@@ -1,4 +1,4 @@
-"""Passes drafts that nobody answers on to somebody else, who is told. Scheduled every minute."""
+"""Passes drafts that nobody answers on to somebody else, and notifies them. Scheduled every minute."""
 
 from datetime import datetime
 

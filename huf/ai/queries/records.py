@@ -9,6 +9,7 @@ from functools import partial
 import frappe
 from frappe import _
 
+from huf.ai.storage.untrusted_records import read_origin
 from huf.ai.tools.types import LAYOUT_FIELDS
 
 FIELD_PROPERTIES = (
@@ -149,7 +150,10 @@ def list_search_fields(meta) -> list[str]:
 
 
 def read_record(doctype: str, name: str) -> dict:
-	"""{doc, can, files} of a record. Passwords are masked. Raises PermissionError."""
+	"""{doc, can, files, untrusted} of a record. Passwords are masked. Raises PermissionError.
+
+	`untrusted`: where outside content in it came from, until somebody trusts it; else None.
+	"""
 	doc = frappe.get_doc(doctype, name)
 	doc.check_permission("read")
 	doc.apply_fieldlevel_read_permissions()
@@ -164,6 +168,7 @@ def read_record(doctype: str, name: str) -> dict:
 		"doc": doc.as_dict(),
 		"can": {right: has_right(doctype, right, doc) for right in rights},
 		"files": files,
+		"untrusted": read_origin(doctype, doc.name),
 	}
 
 

@@ -35,6 +35,12 @@ def find_marked(doctype: str, names: Iterable[str] | None) -> str | None:
 	return row and f"{doctype} {row.reference_name}: {row.origin}"
 
 
+def read_origin(doctype: str, name: str) -> str | None:
+	"""Where the content of a record came from; None: it is trusted."""
+	filters = {"reference_doctype": doctype, "reference_name": name, "cleared_by": ["is", "not set"]}
+	return frappe.db.get_value(UNTRUSTED, filters, "origin", order_by="creation asc")
+
+
 def list_untrusted(doctype: str, names: Iterable[str]) -> set[str]:
 	"""Those of the documents that hold untrusted content, or whose owner is a guest or a portal user."""
 	found = frappe.db.sql(

@@ -27,6 +27,9 @@ export const fetchRecords = (
 export const submitRecord = (doc: Values) => callPost("frappe.client.submit", { doc: JSON.stringify(doc) });
 export const cancelRecord = (doctype: string, name: string) =>
 	callPost("frappe.client.cancel", { doctype, name });
+/** Agents that read it then treat its content as the site's own. */
+export const trustRecord = (doctype: string, name: string) =>
+	callPost<{ cleared: boolean }>("huf.api.record.trust_record", { doctype, name });
 
 /** Reads the tools of an MCP Server Connection; `error` says what failed. */
 export const refreshConnection = (connection: string) =>

@@ -574,6 +574,7 @@ export interface RecordAnswer {
 	doc: Values;
 	can: Record<string, boolean>;
 	files: Attachment[];
+	untrusted: string | null;
 }
 
 export interface LinkChoice {

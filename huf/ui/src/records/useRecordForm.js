@@ -22,6 +22,8 @@ export function useRecordForm(doctype) {
 		doc: null,
 		can: {},
 		files: [],
+		/** Where outside content in it came from, as agents are told. */
+		untrusted: null,
 		values: {},
 		saved: {},
 		isLoading: false,
@@ -68,6 +70,7 @@ export function useRecordForm(doctype) {
 			doc: read?.doc || null,
 			can: read?.can || { write: meta.can.create },
 			files: read?.files || [],
+			untrusted: read?.untrusted || null,
 			saved,
 			values: copy(saved),
 			...{ isTried: false, problem: null, isConflict: false, wasRestored: false },

@@ -1,0 +1,159 @@
+"""Undo on the pages of runs, agents, triggers and records, the stop switch, and trust in a record."""
+
+import time
+from urllib.error import HTTPError
+
+from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.base import enter
+from huf.tests.model_server import ModelServer, text, tool_call
+
+RUN = "/api/method/huf.ai.agent_integration.run_agent_sync"
+CHANGE = "keep_todo"
+
+
+@needs_browser
+class TestUndoPages(PageTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		cls.model = enter(cls, ModelServer())
+		cls.make("AI Provider", provide_name="Scripted", api_key="sk-1", api_base=cls.model.base_url)
+		cls.make("AI Model", model_name="scripted", provider="Scripted")
+		values = {"types": "Update Document", "reference_doctype": "ToDo", "description": "Change a to-do"}
+		cls.make("Agent Tool Function", tool_name=CHANGE, **values)
+
+	def setUp(self):
+		self.agent = f"Keeper {self._testMethodName[5:40]}"
+		values = {"model": "scripted", "instructions": "Keep", "agent_tool": [{"tool": CHANGE}]}
+		self.make("Agent", agent_name=self.agent, **values)
+		self.todo = self.make("ToDo", description="old")["name"]
+
+	def change(self, words: str, **request) -> str:
+		"""A run in which the agent changes the to-do; returns its name."""
+		self.model.script(
+			tool_call(CHANGE, {"name": self.todo, "values": {"description": words}}), text("Done.")
+		)
+		prompt = {"agent_name": self.agent, "prompt": f"Write {words!r}", **request}
+		result = self.call(RUN, prompt)["message"]
+		self.assertEqual(result["status"], "Success", result)
+		return result["run"]
+
+	def description(self) -> str:
+		return self.call(f"/api/resource/ToDo/{self.todo}")["data"]["description"]
+
+	def apply(self, page) -> None:
+		page.get_by_test_id("undo-panel").get_by_text("old").first.wait_for()
+		before = page.url
+		page.locator("[data-testid=undo-apply]:not([disabled])").click()
+		page.wait_for_url(lambda url: "/huf/runs/" in url and url != before)
+		page.get_by_test_id("timeline").wait_for()
+
+	def test_a_run_is_undone_on_its_page_and_says_so(self):
+		run = self.change("new")
+		with self.open_page(f"/huf/runs/{run}") as page:
+			page.get_by_test_id("undo").click()
+			self.apply(page)
+			self.assertFalse(page.url.endswith(run))
+			self.assertEqual(self.description(), "old")
+			page.goto(f"/huf/runs/{run}")
+			page.get_by_test_id("notice").filter(has_text="undone").wait_for()
+			page.get_by_test_id("notice").get_by_role("link").click()
+			page.wait_for_url(lambda url: "/huf/runs/" in url and not url.endswith(run))
+
+	def test_what_a_person_changed_since_is_shown_and_kept_unless_they_choose_otherwise(self):
+		run = self.change("new")
+		self.call(f"/api/resource/ToDo/{self.todo}", {"description": "mine"}, "PUT")
+		with self.open_page(f"/huf/runs/{run}") as page:
+			page.get_by_test_id("undo").click()
+			conflicts = page.get_by_test_id("undo-conflicts")
+			conflicts.wait_for()
+			self.assertIn("mine", conflicts.inner_text())
+			self.assertTrue(page.get_by_test_id("undo-apply").is_disabled(), "all of it is kept")
+			conflicts.get_by_role("radio").last.check()
+			self.apply(page)
+		self.assertEqual(self.description(), "old")
+
+	def test_what_an_agent_did_since_a_time_is_undone_on_its_page(self):
+		self.change("first")
+		self.change("second")
+		with self.open_page(f"/huf/agents/{self.agent}") as page:
+			page.get_by_test_id("undo-since-open").click()
+			self.apply(page)
+		self.assertEqual(self.description(), "old")
+
+	def test_nothing_was_done_since_a_later_time(self):
+		self.change("new")
+		with self.open_page(f"/huf/agents/{self.agent}") as page:
+			page.get_by_test_id("undo-since-open").click()
+			page.get_by_test_id("undo-panel").get_by_text("old").first.wait_for()
+			page.get_by_test_id("undo-since").fill("2199-01-01T00:00")
+			page.get_by_test_id("undo-panel").get_by_text("old").first.wait_for(state="detached")
+			self.assertTrue(page.get_by_test_id("undo-apply").is_disabled())
+		self.assertEqual(self.description(), "new")
+
+	def test_the_runs_of_a_trigger_are_undone_on_its_page(self):
+		trigger = self.make(
+			"Agent Trigger",
+			trigger_name=self.agent,
+			agent=self.agent,
+			trigger_type="Manual",
+			prompt="Write 'new'",
+			run_as="Administrator",
+		)["name"]
+		self.change("by hand")
+		self.call(f"/api/resource/ToDo/{self.todo}", {"description": "old"}, "PUT")
+		self.model.script(
+			tool_call(CHANGE, {"name": self.todo, "values": {"description": "new"}}), text("Done.")
+		)
+		self.call("/api/method/huf.api.trigger.fire", {"trigger": trigger})
+		self.wait_for(lambda: self.description() == "new")
+		with self.open_page(f"/huf/triggers/{trigger}") as page:
+			page.get_by_test_id("undo-since-open").click()
+			self.apply(page)
+		self.assertEqual(self.description(), "old")
+
+	def test_what_agents_did_to_a_record_is_undone_on_its_page(self):
+		self.change("new")
+		with self.open_page(f"/huf/records/ToDo/{self.todo}") as page:
+			page.get_by_test_id("undo-since-open").click()
+			self.apply(page)
+		self.assertEqual(self.description(), "old")
+
+	def wait_for(self, is_so) -> None:
+		deadline = time.monotonic() + 20
+		while not is_so():
+			self.assertLess(time.monotonic(), deadline, "it did not happen")
+			time.sleep(0.1)
+
+	def test_the_stop_switch_stops_all_and_is_released(self):
+		with self.open_page("/huf/runs") as page:
+			page.get_by_test_id("stop-all").click()
+			page.get_by_test_id("confirm").click()
+			page.get_by_test_id("stops").wait_for()
+			self.assertIn("Administrator", page.get_by_test_id("stops").inner_text())
+			asked = len(self.model.requests)
+			with self.assertRaises(HTTPError) as refused:
+				self.call(RUN, {"agent_name": self.agent, "prompt": "Write 'new'"})
+			self.assertIn("stopped", refused.exception.read().decode().lower())
+			self.assertEqual(len(self.model.requests), asked)
+			page.goto("/huf/chat")
+			page.get_by_test_id("stops").wait_for()
+			page.get_by_test_id("release").click()
+			page.get_by_test_id("stops").wait_for(state="detached")
+		self.change("new")
+		self.assertEqual(self.description(), "new")
+
+	def test_a_record_with_outside_content_is_trusted_by_a_button(self):
+		file = self.make("File", file_name="letter.txt", content="A letter from outside", is_private=1)[
+			"name"
+		]
+		self.change("new", attachments=[file])
+		with self.open_page(f"/huf/records/ToDo/{self.todo}") as page:
+			page.get_by_test_id("untrusted").wait_for()
+			self.assertIn("files", page.get_by_test_id("untrusted").inner_text())
+			page.get_by_test_id("trust-record").click()
+			page.get_by_test_id("confirm").click()
+			page.get_by_test_id("untrusted").wait_for(state="detached")
+		record = self.call(f"/api/method/huf.api.record.get_record?doctype=ToDo&name={self.todo}")["message"]
+		self.assertIsNone(record["untrusted"])
