@@ -155,7 +155,9 @@ def stream(message=None, agent=None, conversation=None, thread=None, attachments
 	"""
 	try:
 		return stream_events(
-			follow_request(build_agent_request(message, agent, conversation, thread, attachments, route))
+			follow_request(
+				build_agent_request(message, agent, conversation, thread, attachments, route), can_void=True
+			)
 		)
 	except REFUSED as error:
 		return refusal_response(error)

@@ -73,9 +73,12 @@ def store_image(url) -> str:
 	return frappe.get_doc(values).insert().name
 
 
-def follow_request(request: AgentRequest) -> Iterator[RunEvent | None]:
-	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start."""
-	events = stream_agent(request)
+def follow_request(request: AgentRequest, can_void: bool = False) -> Iterator[RunEvent | None]:
+	"""The events of a new run to its end, also if a worker executes it. Raises at once if it cannot start.
+
+	`can_void`: the reader understands `text_void`.
+	"""
+	events = stream_agent(request, can_void)
 	first = next(events)
 
 	def follow() -> Iterator[RunEvent | None]:

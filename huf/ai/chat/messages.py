@@ -117,7 +117,7 @@ def stream_chat(
 	request = build_chat_request(agent, prompt, conversation, attachments, route)
 	if is_test:
 		request = replace(request, channel=TEST_CHANNEL)
-	events = stream_agent(request)
+	events = stream_agent(request, can_void=True)
 	first = next(events)
 
 	def follow() -> Iterator[RunEvent | None]:

@@ -23,6 +23,7 @@ from huf.ai.core.types import (
 from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start, execute_run
+from huf.ai.runs.held_chat import HeldChat
 from huf.ai.runs.queue import end_run, end_run_async, enqueue_run, follow_up
 from huf.ai.runs.route_choice import (
 	find_takeover,
@@ -123,35 +124,34 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 	return await run_to_end(agent, listeners) if agent else result
 
 
-def stream_agent(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
+def stream_agent(request: AgentRequest, can_void: bool = False) -> Generator[RunEvent | None, None, None]:
 	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
 
 	The run continues to its end even if the reader disconnects. A background task is only queued, and so is a
 	message to a conversation whose last run has not ended: RUN_QUEUED is the one event. Otherwise the first
 	item is None, after the run is on record and before any work. Frappe ends the request with a commit or
 	rollback before it reads the response further; by then no tool may be using the same connection in another
-	thread. A chat that the agent may take over emits nothing before it has ended, since its answer may be
-	replaced.
+	thread. Of a chat that the agent may take over, complete sentences are passed on if the reader understands
+	`text_void` (`can_void`), otherwise nothing before it has ended.
 	"""
 	with acting_as(request.user):
 		request = route_task(route_request(request))
-		yield from stream_held(request) if may_escalate(request) else stream_run(request)
+		yield from stream_chat(request, can_void) if may_escalate(request) else stream_run(request)
 
 
-def stream_held(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
-	held: list[RunEvent] = []
+def stream_chat(request: AgentRequest, can_void: bool) -> Generator[RunEvent | None, None, None]:
+	held = HeldChat(can_void)
 	for event in stream_run(request):
+		if event and event.kind is EventKind.RUN_FINISHED and needs_agent(event.data):
+			yield from held.void(event)
+			yield from stream_run(take_over(request, event.run, event.data["conversation"]))
+			return
 		if event and event.kind is EventKind.RUN_QUEUED:
 			yield event
 			return
-		if event:
-			held.append(event)
-		yield None
-	last = held[-1]
-	if last.kind is EventKind.RUN_FINISHED and needs_agent(last.data):
-		yield from stream_run(take_over(request, last.run, last.data["conversation"]))
-	else:
-		yield from held
+		released: list[RunEvent | None] = [*held.add(event)] if event else []
+		yield from released or [None]
+	yield from held.events
 
 
 def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:

@@ -7,9 +7,12 @@ import frappe
 from huf.ai.chat import messages
 from huf.ai.core.errors import UsageError
 from huf.ai.core.routed import RouteChoice
-from huf.ai.core.types import AgentRequest
+from huf.ai.core.types import AgentRequest, EventKind, RunEvent
 from huf.ai.mcp_server.tools import name_of_agent
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.held_chat import HeldChat
 from huf.ai.runs.queue import enqueue_run, work_on
+from huf.ai.runs.start import start_run
 from huf.tests.api.test_mcp import META, REVISION
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_agent, make_model, make_tool, make_user
@@ -74,6 +77,52 @@ class TestAuto(SiteTestCase):
 			"Agent Message", {"conversation": result["conversation"]}, order_by="sequence asc"
 		)
 		self.assertEqual(total, len(rows))
+
+	def stream(self, *answers) -> list:
+		self.server.script(*answers)
+		return [event for event in messages.stream_chat(self.agent, SIMPLE, route="auto") if event]
+
+	def test_a_chat_s_answer_streams_sentence_by_sentence(self):
+		answer = "Bern is one. Paris is another. Rome"
+		self.server.script(text(answer, pace=0.05, chunk_size=6))
+		shown = []
+		for event in messages.stream_chat(self.agent, SIMPLE, route="auto"):
+			if event and event.kind is EventKind.TEXT_DELTA:
+				run = frappe.db.get_value("Agent Run", event.run, "status")
+				shown.append((event.data["text"], run))
+		self.assertEqual("".join(piece for piece, _ in shown), answer)
+		self.assertEqual(shown[0][1], "Started", "before the answer was complete")
+
+	def test_a_later_sentence_that_needs_the_agent_takes_back_what_was_shown(self):
+		events = self.stream(text(f"Bern is one. {LACKS} Wait.", pace=0.03, chunk_size=6), text("Bern."))
+		kinds = [event.kind for event in events]
+		first = "".join(
+			event.data["text"] for event in events[: kinds.index(EventKind.TEXT_VOID)] if "text" in event.data
+		)
+		self.assertIn("Bern is", first)
+		self.assertNotIn("search", first)
+		self.assertEqual(len({event.run for event in events}), 2)
+		self.assertEqual(events[-1].data["response"], "Bern.")
+
+	def test_a_model_that_begins_again_is_held_from_its_new_beginning(self):
+		def said(words: str) -> RunEvent:
+			return RunEvent(EventKind.TEXT_DELTA, "r", {"step": 1, "text": words})
+
+		held, void = HeldChat(can_void=True), RunEvent(EventKind.TEXT_VOID, "r", {"step": 1})
+		self.assertEqual(held.add(said("Bern is ")), [])
+		self.assertEqual(held.add(void), [], "nothing was shown")
+		first, rest = said("Paris. "), said("Rome ")
+		self.assertEqual(held.add(first), [void])
+		self.assertEqual((held.add(rest), held.events), ([], [first, rest]))
+		self.assertEqual(held.add(said("is old. ")), [first, rest])
+
+	def test_a_message_behind_another_run_is_queued_at_once(self):
+		self.server.script(text("Yes."))
+		conversation = self.send(SIMPLE, None)["conversation"]
+		with acting_as("Administrator"):
+			start_run(AgentRequest(self.agent, "Busy", "Administrator", conversation))
+		first = next(messages.stream_chat(self.agent, SIMPLE, conversation, route="auto"))
+		self.assertEqual(first.kind, EventKind.RUN_QUEUED)
 
 	def test_a_stream_shows_the_agent_s_answer_alone(self):
 		self.server.script(text(LACKS), text("Bern."))

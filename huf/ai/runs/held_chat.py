@@ -1,0 +1,58 @@
+"""Withholds the answer of a chat from a stream as long as the agent may have to take over."""
+
+import re
+
+from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.runs.routing import check_escalation
+
+SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
+
+
+class HeldChat:
+	"""The events of a chat that is still answering.
+
+	With `can_void` they are passed on up to the last sentence that is complete, unless what is said so far
+	needs the agent; without, for readers who cannot take text back, all are kept to the end.
+	"""
+
+	def __init__(self, can_void: bool):
+		self.can_void = can_void
+		self.events: list[RunEvent] = []
+		self.text = ""
+		self.checked = self.passed_on = 0
+
+	def add(self, event: RunEvent) -> list[RunEvent]:
+		"""Take an event; returns those that can be passed on now, in order."""
+		self.events.append(event)
+		if event.kind is EventKind.TEXT_VOID:
+			return self.begin_again()
+		if not self.can_void or event.kind is not EventKind.TEXT_DELTA:
+			return []
+		self.text += event.data["text"]
+		end = max((found.end() for found in SENTENCE_END.finditer(self.text, self.checked)), default=0)
+		if end <= self.checked:
+			return []
+		self.checked = end
+		return [] if check_escalation(self.text[:end]).should_escalate else self.release(end)
+
+	def begin_again(self) -> list[RunEvent]:
+		"""Another model answers: only the event that says so is passed on, if text had been."""
+		kept = [each for each in self.events if each.kind is not EventKind.TEXT_DELTA]
+		released, self.events = (kept, []) if self.passed_on else ([], kept)
+		self.text, self.checked, self.passed_on = "", 0, 0
+		return released
+
+	def release(self, end: int) -> list[RunEvent]:
+		"""The events whose text lies before `end`; a piece that goes beyond waits for its sentence."""
+		count = 0
+		for event in self.events:
+			length = len(event.data["text"]) if event.kind is EventKind.TEXT_DELTA else 0
+			if self.passed_on + length > end:
+				break
+			self.passed_on, count = self.passed_on + length, count + 1
+		released, self.events = self.events[:count], self.events[count:]
+		return released
+
+	def void(self, last: RunEvent) -> list[RunEvent]:
+		"""What takes back the text that was passed on, once the chat has ended with `last`."""
+		return [RunEvent(EventKind.TEXT_VOID, last.run, {"step": 1}, last.number)] if self.passed_on else []
