@@ -70,8 +70,11 @@ def describe_with_parameters(row) -> dict:
 @frappe.whitelist(methods=["GET"])
 def count_drafts():
 	"""The number of drafts and replies that wait for this user."""
-	mine = {} if is_manager(frappe.session.user) else {"approver": frappe.session.user}
-	return frappe.db.count(drafts.DRAFT, {"status": drafts.PENDING, **mine}) + len(list_waiting_replies())
+	user = frappe.session.user
+	mine = {"status": drafts.PENDING, **({} if is_manager(user) else {"approver": user})}
+	own = {**mine, "second_person": 1, "owner": user}
+	waiting = frappe.db.count(drafts.DRAFT, mine) - frappe.db.count(drafts.DRAFT, own)
+	return waiting + len(list_waiting_replies())
 
 
 @frappe.whitelist(methods=["POST"])

@@ -5,7 +5,7 @@ import frappe
 from huf.ai.chat import approvals
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools.second_person import SecondPerson
-from huf.api.draft import get_draft
+from huf.api.draft import count_drafts, get_draft
 from huf.tests.doctypes import CASE, EDITOR, make_case
 from huf.tests.drafting import DraftTestCase
 from huf.tests.factories import make_tool, make_user
@@ -42,12 +42,15 @@ class TestSecondPerson(DraftTestCase):
 
 	def test_a_manager_does_not_approve_what_runs_for_themselves(self):
 		self.make_tool()
+		with acting_as(self.asker):
+			before = count_drafts()
 		result = self.start(self.change_case("new"), text("Changed."), user=self.asker)
 		self.assertEqual(result["status"], "Waiting", "the setting alone requires approval")
 		draft = self.draft(result)
 		self.assertEqual((draft.second_person, draft.approver), (1, self.other))
 		with acting_as(self.asker):
 			self.assertFalse(get_draft(draft.name)["may_answer"])
+			self.assertEqual(count_drafts(), before)
 		with self.assertRaisesRegex(frappe.PermissionError, "Somebody else"):
 			self.answer(draft, self.asker)
 		self.assertEqual(self.answer(draft, self.other), "Approved")
