@@ -27,9 +27,9 @@ class TestAgentsPage(PageTestCase):
 			page.locator("[data-testid=agent-tool]").nth(1).wait_for()
 			page.get_by_test_id("search-tools").fill("create note")
 			page.get_by_test_id("tool-create_note").check()
-			page.locator("[data-testid=agent-tool][data-name=create_note]").get_by_test_id(
-				"ask-first"
-			).check()
+			row = page.locator("[data-testid=agent-tool][data-name=create_note]")
+			row.get_by_test_id("ask-first").check()
+			row.get_by_test_id("second-person").check()
 			page.get_by_test_id("save").click()
 			page.wait_for_url("**/huf/agents/Notekeeper")
 			chat = page.frame_locator("iframe")
@@ -41,6 +41,7 @@ class TestAgentsPage(PageTestCase):
 		rows = self.stored("Notekeeper")["agent_tool"]
 		self.assertEqual([row["tool"] for row in rows], ["list_role", "read_role", "create_note"])
 		self.assertEqual([row["requires_approval"] for row in rows], [0, 0, 1])
+		self.assertEqual([row["second_person"] for row in rows], [0, 0, 1])
 
 	def test_instructions_are_compared_and_brought_back(self):
 		self.make_agent("Changeable")
