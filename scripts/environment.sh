@@ -17,7 +17,7 @@ sources() {
 	find huf/ui -name node_modules -prune -o -type f -print 2>/dev/null | LC_ALL=C sort
 }
 
-# use_environment EXTRAS: puts .venv on the PATH, with the package and these extras installed.
+# use_environment EXTRAS: puts .venv on the PATH, with the package, what requirements.lock pins, and these extras installed.
 use_environment() {
 	local extras=$1 stale='' extra python stamp
 	if [ ! -x .venv/bin/python ]; then
@@ -31,13 +31,20 @@ use_environment() {
 	fi
 	PATH="$PWD/.venv/bin:$PATH"
 	export PATH
-	stamp="$( { cat pyproject.toml setup.py; sources | xargs cat; } | cksum) ${HUF_SKIP_UI:-}"
+	stamp="$( { cat pyproject.toml setup.py requirements.lock; sources | xargs cat; } | cksum) ${HUF_SKIP_UI:-}"
 	for extra in ${extras//,/ }; do
 		[ "$(cat ".venv/huf-$extra" 2>/dev/null)" = "$stamp" ] || stale=1
 	done
 	[ -n "$stale" ] || return 0
 	echo "Installing Huf into .venv (only when its sources ask for it; the first time takes a minute or two) ..." >&2
-	python -m pip install -qq --disable-pip-version-check --editable ".[$extras]"
+	# requirements.lock holds what runs and what builds it; only extras for developers are looked up.
+	local install=(python -m pip install -qq --disable-pip-version-check)
+	"${install[@]}" --require-hashes --requirement requirements.lock
+	if [ "$extras" = embedded ]; then
+		"${install[@]}" --no-build-isolation --no-deps --editable .
+	else
+		"${install[@]}" --no-build-isolation --editable ".[$extras]"
+	fi
 	for extra in ${extras//,/ }; do
 		echo "$stamp" >".venv/huf-$extra"
 	done
