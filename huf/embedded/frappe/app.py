@@ -50,7 +50,7 @@ HSTS = "max-age=31536000"
 CONTENT_SECURITY_POLICY = "; ".join(
 	(
 		"default-src 'self'",
-		"script-src 'self' 'unsafe-eval'",
+		"script-src 'self'",
 		"style-src 'self' 'unsafe-inline'",
 		"img-src 'self' data: blob:",
 		"media-src 'self' data: blob:",
@@ -61,10 +61,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 		"frame-ancestors 'self'",
 	)
 )
-"""No inline script runs, and nothing is loaded from elsewhere.
-
-Forms evaluate the `eval:` conditions of DocTypes, as the Desk does; hence 'unsafe-eval'.
-"""
+"""No inline script and no evaluated text runs, and nothing is loaded from elsewhere."""
 
 HEADERS = {
 	"Content-Security-Policy": CONTENT_SECURITY_POLICY,

@@ -25,3 +25,11 @@ class TestContentPolicy(PageTestCase):
 		with self.open_page("/huf/chat") as page:
 			page.get_by_test_id("composer").wait_for()
 			self.assertIsNone(page.evaluate(INLINE))
+
+	def test_no_text_is_evaluated(self):
+		"""Playwright's own evaluate runs beside the policy; a timer's text is under it, as the page's code is."""
+		with self.open_page("/huf/chat") as page:
+			page.get_by_test_id("composer").wait_for()
+			page.evaluate("() => { setTimeout('window.evaluated = 1', 0) }")
+			page.wait_for_timeout(200)
+			self.assertIsNone(page.evaluate("() => window.evaluated ?? null"))

@@ -157,7 +157,7 @@ class TestAnswers(SiteTestCase):
 				answer = browser.open(path, headers={"Accept": "text/html"})
 				policy = answer.headers["Content-Security-Policy"]
 				rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
-				self.assertEqual(rules["script-src"], "'self' 'unsafe-eval'", path)
+				self.assertEqual(rules["script-src"], "'self'", path)
 				self.assertEqual(rules["object-src"], "'none'")
 				self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff", path)
 

@@ -4,6 +4,7 @@
  */
 
 import type { Field, Meta, Values } from "../api/types.ts";
+import { evaluate } from "./expression.ts";
 
 /** What of a meta a form is made of. */
 export type FormMeta = Pick<Meta, "fields" | "tables">;
@@ -74,7 +75,7 @@ export function holds(condition: string | undefined, doc: Values): boolean {
 	if (!condition) return true;
 	if (!condition.startsWith("eval:")) return isGiven(doc[condition]);
 	try {
-		return Boolean(new Function("doc", `return (${condition.slice(5)});`)(doc));
+		return Boolean(evaluate(condition.slice(5), { doc }));
 	} catch {
 		return true;
 	}
