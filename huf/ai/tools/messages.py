@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import frappe
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.templates import render_template
 from huf.ai.core.text_decoding import EMAIL_ADDRESS, strip_control_chars
 from huf.ai.storage import notifications, outgoing_mail
 
@@ -22,7 +23,7 @@ def send_mail(to: Iterable[str] | str, subject: str, body: str, template: str | 
 	subject = " ".join(strip_control_chars(subject).split())
 	if template:
 		user = frappe.session.user
-		body = frappe.render_template(template, {"body": body, "subject": subject, "user": user})
+		body = render_template(template, {"body": body, "subject": subject, "user": user})
 	name = outgoing_mail.insert_new_mail(sender, recipients, subject, body, frappe.flags.huf_run)
 	return {"status": "queued", "mail": name, "to": recipients}
 

@@ -14,9 +14,10 @@ from jinja2 import Environment, TemplateSyntaxError
 from jinja2.nodes import Extends, FromImport, Import, Include
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.expressions import Limits, evaluate_expression, parse_expression
+from huf.ai.core.templates import render_template
 from huf.ai.core.trigger_types import ConditionResult
 from huf.ai.storage.rows import clip
-from huf.ai.triggers.expressions import Limits, evaluate_expression, parse_expression
 
 NAMES = {"doc", "now", "user", "int", "float", "round"}
 MAX_VALUE_CHARS = 60
@@ -24,9 +25,8 @@ MAX_ERROR_CHARS = 300
 HIDDEN = {"Password"}
 NO_VALUE = {"Table", "Table MultiSelect", "Section Break", "Column Break", "Tab Break", "HTML", "Button"}
 OTHER_TEMPLATES = (Extends, FromImport, Import, Include)
-TEMPLATE_OVERRIDES: dict[str, Any] = {"frappe": {}, "FrappeClient": None, "run_script": None}
-"""Hides what Frappe offers to templates beyond values: who writes a trigger must not read past permissions.
-"""
+TEMPLATE_OVERRIDES: dict[str, Any] = {"frappe": {}}
+"""Templates get values only: who writes a trigger must not read past permissions."""
 
 
 class Snapshot:
@@ -207,13 +207,12 @@ def render_prompt(template: str, names: dict) -> str:
 	validate_prompt(template)
 	message_count = len(frappe.local.message_log)
 	try:
-		# Frappe takes a single line for the path of a template file.
-		text = frappe.render_template(template + "\n", {**names, **TEMPLATE_OVERRIDES}).strip()
+		text = render_template(template, {**names, **TEMPLATE_OVERRIDES}).strip()
 	except Exception as error:  # the boundary around a template
-		# Frappe shows the error to the user, who only saved a document, and wraps the exception.
-		del frappe.local.message_log[message_count:]
-		cause = error.__context__ or error
-		message = f"{type(cause).__name__}: {cause}"[:MAX_ERROR_CHARS]
+		del frappe.local.message_log[
+			message_count:
+		]  # a filter of Frappe shows its errors to the user, who only saved
+		message = f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
 		raise UsageError(f"The prompt cannot be rendered: {message}") from None
 	if not text:
 		raise UsageError("The rendered prompt is empty.")

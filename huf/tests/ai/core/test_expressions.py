@@ -5,8 +5,8 @@ import tracemalloc
 from datetime import datetime
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.expressions import TooMuchWork, evaluate_expression
 from huf.ai.triggers.conditions import Snapshot, evaluate_condition, validate_condition
-from huf.ai.triggers.expressions import TooMuchWork, evaluate_expression
 from huf.tests.base import SiteTestCase
 
 TEXT = "Urgent: the printer is on fire. " * 100_000

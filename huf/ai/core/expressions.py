@@ -152,6 +152,7 @@ class Limits:
 	iterations: int = 0
 	items: int = 0
 	chars: int = 0
+	methods: dict[type, set[str]] = field(default_factory=lambda: METHODS)
 
 	def list_functions(self) -> dict[str, Callable]:
 		return {
@@ -183,8 +184,12 @@ class Limits:
 			yield value
 
 	def call(self, function: Callable, *arguments: Any, **options: Any) -> Any:
+		return self.limit(function(*self.check_call(function, arguments, options), **options))
+
+	def check_call(self, function: Callable, arguments: tuple, options: dict) -> tuple:
+		"""The arguments of a call that may be made."""
 		owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
-		methods = next((methods for kind, methods in METHODS.items() if isinstance(owner, kind)), None)
+		methods = next((methods for kind, methods in self.methods.items() if isinstance(owner, kind)), None)
 		if methods is not None and name not in methods:
 			raise SyntaxError(f"the method {name} is not allowed")
 		if function is round:
@@ -194,9 +199,13 @@ class Limits:
 		elif isinstance(owner, str) and name == "replace":
 			check_replacement(owner, *arguments)
 		elif isinstance(owner, str) and name == "join":
-			arguments = (self.limit(list(*arguments)),)
-			check(len(owner) * len(arguments[0]) <= MAX_CHARS, "its values are too large")
-		return self.limit(function(*arguments, **options))
+			return (self.limit_joined(owner, *arguments),)
+		return arguments
+
+	def limit_joined(self, separator: str, values: Iterable) -> list:
+		joined = self.limit(list(values))
+		check(len(separator) * len(joined) <= MAX_CHARS, "its values are too large")
+		return joined
 
 	def power(self, base: Any, exponent: Any) -> Any:
 		if isinstance(base, int) and isinstance(exponent, int):
