@@ -17,6 +17,7 @@ from huf.ai.runs.start import OpenRun, load_run, start_run
 from huf.ai.runs.tracing import continuing, trace_of_request
 from huf.ai.storage import leases, stops
 from huf.ai.storage.budgets import settle_abandoned_calls, settle_lost_runs
+from huf.ai.storage.chats import is_run_of_chat
 from huf.ai.storage.drafts import has_pending
 from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.leases import Lease
@@ -34,9 +35,11 @@ def enqueue_run(request: AgentRequest) -> OpenRun:
 
 
 def enqueue_work(run: str, **how) -> None:
+	"""Enqueue the job of a run. Chats go to the front of the queue, because a person waits for them."""
 	if trace := trace_of_request():
 		how["trace"] = trace
-	enqueue_job("huf.ai.runs.queue.work_on", queue="long", timeout=JOB_TIMEOUT_S, run=run, **how)
+	options = {"queue": "long", "timeout": JOB_TIMEOUT_S, "at_front": is_run_of_chat(run)}
+	enqueue_job("huf.ai.runs.queue.work_on", **options, run=run, **how)
 
 
 def work_on(run: str, now: datetime | None = None, trace: dict | None = None) -> RunResult | None:

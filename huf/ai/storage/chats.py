@@ -59,3 +59,9 @@ def share_chat(conversation: str, user: str, write: bool) -> None:
 
 def unshare_chat(conversation: str, user: str) -> None:
 	remove(CONVERSATION, conversation, user, flags={"ignore_permissions": True})
+
+
+def is_run_of_chat(run: str) -> bool:
+	"""Whether a person waits for its answer in a chat."""
+	conversation = frappe.db.get_value("Agent Run", run, "conversation")
+	return frappe.db.get_value("Agent Conversation", conversation, "channel") == CHAT

@@ -81,3 +81,8 @@ def add_messages(conversation, count):
 	manager = ConversationManager(agent)
 	manager.get_or_create_conversation(conversation)
 	manager.add_messages([build_message_row("user", f"Message {number}.") for number in range(int(count))])
+
+
+def nap(seconds: float):
+	time.sleep(seconds)
+	SEEN.append(frappe.session.user)

@@ -60,7 +60,8 @@ def enqueue(
 	"""Run `method(**kwargs)` in a worker, as the current user.
 
 	With `deduplicate` nothing is added while a job of that `job_id` is queued or running.  `timeout` is in
-	seconds. `at_front` and `event` are accepted and ignored; callbacks are not part of embedded mode.
+	seconds. A job `at_front` is taken before all others. `event` is accepted and ignored; callbacks are not
+	part of embedded mode.
 	"""
 	if on_success or on_failure:
 		raise NotImplementedError("enqueue(on_success, on_failure) is not part of embedded mode")
@@ -79,6 +80,7 @@ def enqueue(
 		"user": frappe.session.user,
 		"timeout": timeout or TIMEOUTS[queue],
 		"deduplicate": bool(deduplicate),
+		"at_front": bool(at_front),
 	}
 	if enqueue_after_commit:
 		frappe.db.after_commit.add(lambda: waiting.enqueue_call(row))
@@ -106,8 +108,8 @@ def _name_of(method: str | Callable) -> str:
 
 def _add(file: str, row: dict) -> Job | None:
 	cursor = jobs_db.connect(file).execute(
-		"""INSERT INTO job (job_id, queue, method, call, user, timeout, status, created)
-		SELECT :job_id, :queue, :method, :call, :user, :timeout, 'queued', :now
+		"""INSERT INTO job (job_id, queue, method, call, user, timeout, at_front, status, created)
+		SELECT :job_id, :queue, :method, :call, :user, :timeout, :at_front, 'queued', :now
 		WHERE NOT (:deduplicate AND EXISTS
 			(SELECT 1 FROM job WHERE job_id = :job_id AND status IN ('queued', 'started')))""",
 		{**row, "now": time.time()},

@@ -21,7 +21,8 @@ KEEP_SECONDS = {"finished": 600, "failed": 7 * 24 * 3600}
 
 
 class Worker:
-	"""Threads that run the jobs of one site.  One of them keeps out of the "long" queue.
+	"""Threads that run the jobs of one site.  One of them keeps out of the "long" queue, but for
+	jobs at its front.
 
 	While it lives it holds a file lock of its name: the operating system releases that when the process dies,
 	however it dies, and so every other worker can tell its unfinished jobs from those of a living one.
@@ -35,7 +36,7 @@ class Worker:
 		self.lock = FileLock(self._lock_file(self.name), thread_local=False)
 		self.stopping = threading.Event()
 		self.running: dict[int, Run] = {}
-		quick = [threading.Thread(target=self._loop, args=(("short", "default"),), daemon=True)]
+		quick = [threading.Thread(target=self._loop, args=(("short", "default"), True), daemon=True)]
 		rest = [
 			threading.Thread(target=self._loop, args=(tuple(TIMEOUTS),), daemon=True)
 			for _ in range(threads - 1)
@@ -87,30 +88,40 @@ class Worker:
 	def _db(self):
 		return jobs_db.connect(self.file)
 
-	def claim(self, queues: tuple[str, ...]):
-		"""Take the oldest waiting job of the first queue that has one; None if none waits."""
+	def claim(self, queues: tuple[str, ...], any_front: bool = False):
+		"""Take a waiting job; None if none waits.
+
+		Jobs at the front go first, then the queues in their order. Among equals it is the turn of the user
+		whose last job began longest ago, so that nobody waits for all jobs of somebody else. `any_front`:
+		those at the front of every queue as well.
+		"""
 		order = " ".join(f"WHEN '{queue}' THEN {place}" for place, queue in enumerate(queues))
-		marks = ", ".join("?" * len(queues))
 		rows = self._db.execute(
 			f"""UPDATE job SET status = 'started', worker = ?, started = ? WHERE id = (
-				SELECT id FROM job WHERE status = 'queued' AND queue IN ({marks})
-				ORDER BY CASE queue {order} END, id LIMIT 1) RETURNING *""",
+				SELECT min(id) FROM job WHERE {self._waiting(queues, any_front)}
+				GROUP BY at_front, queue, user
+				ORDER BY at_front DESC, CASE queue {order} ELSE {len(queues)} END,
+					(SELECT max(started) FROM job AS earlier WHERE earlier.user = job.user), min(id)
+				LIMIT 1) RETURNING *""",
 			(self.name, time.time(), *queues),
 		).fetchall()
 		return rows[0] if rows else None
 
-	def _loop(self, queues: tuple[str, ...]):
+	def _waiting(self, queues: tuple[str, ...], any_front: bool) -> str:
+		in_queues = f"queue IN ({', '.join('?' * len(queues))})"
+		return f"status = 'queued' AND ({in_queues}{' OR at_front' if any_front else ''})"
+
+	def _loop(self, queues: tuple[str, ...], any_front: bool = False):
 		while not self.stopping.is_set():
 			seen = bell.count
-			if not self._has_work(queues):
+			if not self._has_work(queues, any_front):
 				bell.wait(seen)
-			elif row := self.claim(queues):
+			elif row := self.claim(queues, any_front):
 				self.run(row)
 
-	def _has_work(self, queues: tuple[str, ...]) -> bool:
+	def _has_work(self, queues: tuple[str, ...], any_front: bool) -> bool:
 		"""A look that takes no write lock, so that idle workers do not queue for it."""
-		marks = ", ".join("?" * len(queues))
-		query = f"SELECT 1 FROM job WHERE status = 'queued' AND queue IN ({marks}) LIMIT 1"
+		query = f"SELECT 1 FROM job WHERE {self._waiting(queues, any_front)} LIMIT 1"
 		return self._db.execute(query, queues).fetchone() is not None
 
 	def run(self, row):

@@ -15,12 +15,18 @@ import frappe
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS job (
 	id INTEGER PRIMARY KEY, job_id TEXT, queue TEXT NOT NULL, method TEXT NOT NULL, call BLOB NOT NULL, user TEXT NOT NULL,
-	timeout REAL NOT NULL, status TEXT NOT NULL, worker TEXT, created REAL NOT NULL, started REAL, ended REAL, error TEXT);
-CREATE INDEX IF NOT EXISTS job_by_status ON job (status, queue);
+	timeout REAL NOT NULL, status TEXT NOT NULL, worker TEXT, created REAL NOT NULL, started REAL, ended REAL, error TEXT,
+	at_front INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX IF NOT EXISTS job_by_job_id ON job (job_id);
 CREATE TABLE IF NOT EXISTS schedule (event TEXT PRIMARY KEY, last_run TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY, event TEXT, message TEXT, room TEXT);
 """  # noqa: E501
+INDEXES = """
+DROP INDEX IF EXISTS job_by_status;
+CREATE INDEX IF NOT EXISTS job_by_turn ON job (status, at_front, queue, user);
+CREATE INDEX IF NOT EXISTS job_by_user ON job (user, started);
+"""
+ADD_AT_FRONT = "ALTER TABLE job ADD COLUMN at_front INTEGER NOT NULL DEFAULT 0"
 
 _connections = threading.local()
 
@@ -45,6 +51,18 @@ def _open(file: str) -> sqlite3.Connection:
 	db.row_factory = sqlite3.Row
 	db.execute("PRAGMA journal_mode = WAL")
 	db.execute("PRAGMA synchronous = NORMAL")
-	if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'outbox'").fetchone():
-		db.executescript(SCHEMA)
+	if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'job_by_turn'").fetchone():
+		make_tables(db)
 	return db
+
+
+def make_tables(db: sqlite3.Connection) -> None:
+	"""Also brings a file of an earlier version up to date. Two processes may do it at once."""
+	db.executescript(SCHEMA)
+	if not db.execute("SELECT 1 FROM pragma_table_info('job') WHERE name = 'at_front'").fetchone():
+		try:
+			db.execute(ADD_AT_FRONT)
+		except sqlite3.OperationalError as error:
+			if "duplicate column" not in str(error):
+				raise
+	db.executescript(INDEXES)

@@ -1,0 +1,113 @@
+"""Workers serve users in turn: many jobs of one do not hold those of another."""
+
+import sqlite3
+import tempfile
+import time
+from pathlib import Path
+
+import frappe
+from frappe.utils import jobs_db
+from frappe.utils.background_jobs import enqueue
+from frappe.utils.job_worker import Worker
+
+from huf.ai.core.types import AgentRequest
+from huf.ai.runs.queue import enqueue_run
+from huf.embedded.site import SITE
+from huf.embedded.tests import samples
+from huf.embedded.tests.sites import SiteTestCase
+from huf.tests.factories import make_agent
+
+NAP = "huf.embedded.tests.samples.nap"
+QUEUES = ("short", "default", "long")
+OLD_JOBS = """
+CREATE TABLE job (
+	id INTEGER PRIMARY KEY, job_id TEXT, queue TEXT NOT NULL, method TEXT NOT NULL, call BLOB NOT NULL, user TEXT NOT NULL,
+	timeout REAL NOT NULL, status TEXT NOT NULL, worker TEXT, created REAL NOT NULL, started REAL, ended REAL, error TEXT);
+CREATE INDEX job_by_status ON job (status, queue);
+CREATE TABLE schedule (event TEXT PRIMARY KEY, last_run TEXT NOT NULL);
+CREATE TABLE outbox (id INTEGER PRIMARY KEY, event TEXT, message TEXT, room TEXT);
+INSERT INTO job VALUES (1, 'a', 'long', 'm', x'00', 'Guest', 300, 'queued', NULL, 1.0, NULL, NULL, NULL);
+"""
+
+
+class TestFairQueue(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		samples.SEEN.clear()
+		jobs_db.connect().execute("DELETE FROM job")
+		self.ann, self.bob = self.make_user("ann@example.com"), self.make_user("bob@example.com")
+		frappe.db.commit()
+		self.worker = Worker(SITE, self.sites_path, threads=4)
+
+	def enqueue(self, user: str, count: int = 1, **options):
+		frappe.set_user(user)
+		for _ in range(count):
+			enqueue(NAP, queue="long", seconds=0.02, **options)
+		frappe.set_user("Administrator")
+
+	def claim_users(self, count: int) -> list[str]:
+		return [self.worker.claim(QUEUES)["user"] for _ in range(count)]
+
+	def test_users_take_turns(self):
+		self.enqueue(self.ann, 5)
+		self.enqueue(self.bob, 2)
+		self.enqueue("Guest", 1)
+		ann, bob = self.ann, self.bob
+		self.assertEqual(self.claim_users(8), [ann, bob, "Guest", ann, bob, ann, ann, ann])
+
+	def test_who_was_served_before_waits_for_who_was_not(self):
+		self.enqueue(self.ann, 3)
+		self.assertEqual(self.claim_users(2), [self.ann, self.ann])
+		self.enqueue(self.bob, 1)
+		self.assertEqual(self.claim_users(2), [self.bob, self.ann])
+
+	def test_the_jobs_of_a_user_keep_their_order(self):
+		self.enqueue(self.ann, 4)
+		ids = [self.worker.claim(QUEUES)["id"] for _ in range(4)]
+		self.assertEqual(ids, sorted(ids))
+
+	def test_jobs_at_the_front_go_first_also_to_the_thread_that_takes_short_ones_only(self):
+		self.enqueue(self.ann, 2)
+		self.enqueue(self.ann, 1, at_front=True)
+		row = self.worker.claim(("short", "default"), any_front=True)
+		self.assertEqual((row["queue"], row["at_front"]), ("long", 1))
+		self.assertIsNone(self.worker.claim(("short", "default"), any_front=True))
+
+	def test_300_jobs_of_one_user_do_not_hold_a_job_of_another(self):
+		self.enqueue(self.ann, 300)
+		self.worker.start()
+		self.addCleanup(self.worker.stop)
+		while len(samples.SEEN) < 20:
+			time.sleep(0.005)
+		before = samples.SEEN.count(self.ann)
+		self.enqueue(self.bob)
+		while self.bob not in samples.SEEN:
+			time.sleep(0.002)
+		between = samples.SEEN.index(self.bob) - before
+		self.assertLess(between, 20, "more of Ann's jobs than threads could have begun")
+
+	def test_picking_among_2_000_jobs_is_quick(self):
+		self.enqueue(self.ann, 2000)
+		self.enqueue(self.bob, 20)
+		began = time.perf_counter()
+		self.claim_users(40)
+		self.assertLess((time.perf_counter() - began) / 40, 0.05)
+
+	def test_a_queued_chat_goes_before_background_runs(self):
+		agent = make_agent()
+		enqueue_run(AgentRequest(agent, "in the background", "Administrator"))
+		enqueue_run(AgentRequest(agent, "in a chat", "Administrator", channel="chat"))
+		frappe.db.commit()
+		rows = jobs_db.connect().execute("SELECT at_front FROM job ORDER BY id").fetchall()
+		self.assertEqual([row["at_front"] for row in rows], [0, 1])
+
+	def test_a_file_of_an_earlier_version_is_brought_up_to_date(self):
+		with tempfile.TemporaryDirectory() as folder:
+			file = Path(folder) / "jobs.db"
+			db = sqlite3.connect(file)
+			db.executescript(OLD_JOBS)
+			db.close()
+			for _again in range(2):
+				db = jobs_db._open(str(file))
+				self.assertEqual(db.execute("SELECT user, at_front FROM job").fetchone()[:], ("Guest", 0))
+				db.close()
