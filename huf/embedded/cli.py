@@ -26,7 +26,7 @@ SECTIONS = {
 	"Packs": ("packs", "import", "remove", "export"),
 	"Measure": ("eval", "router"),
 	"Maintain": ("init", "migrate", "new-app", "set-password", "execute", "console"),
-	"Operate": ("backup", "restore", "doctor", "rotate-keys"),
+	"Operate": ("audit", "backup", "restore", "doctor", "rotate-keys"),
 }
 
 

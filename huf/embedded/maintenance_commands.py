@@ -1,4 +1,4 @@
-"""The commands `huf backup`, `huf restore`, `huf doctor` and `huf rotate-keys`."""
+"""The commands `huf audit`, `huf backup`, `huf restore`, `huf doctor` and `huf rotate-keys`."""
 
 import os
 import sys
@@ -18,6 +18,23 @@ PASSPHRASE = "HUF_BACKUP_PASSPHRASE"
 def encrypting(purpose: str):
 	help = f"Ask for a passphrase that {purpose} the backup; {PASSPHRASE} is used without asking."
 	return click.option("--encrypted", is_flag=True, help=help)
+
+
+@cli.command()
+@click.option("--since", type=click.DateTime(), help="Only what happened after this time.")
+@click.option("--until", type=click.DateTime(), help="Only what happened up to this time.")
+@click.pass_obj
+def audit(home, since, until):
+	"""Print logins, changes and approvals as JSON lines."""
+	import json
+
+	with connected(home):
+		from huf.ai.queries.audit import read_audit
+
+		while entries := read_audit(since, until, is_system_manager=True):
+			for entry in entries:
+				click.echo(json.dumps(entry, ensure_ascii=False, default=str))
+			since = datetime.fromisoformat(entries[-1]["time"])
 
 
 @cli.command()

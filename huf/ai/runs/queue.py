@@ -38,8 +38,8 @@ def enqueue_work(run: str, **how) -> None:
 	"""Enqueue the job of a run. Chats go to the front of the queue, because a person waits for them."""
 	if trace := trace_of_request():
 		how["trace"] = trace
-	options = {"queue": "long", "timeout": JOB_TIMEOUT_S, "at_front": is_run_of_chat(run)}
-	enqueue_job("huf.ai.runs.queue.work_on", **options, run=run, **how)
+	how.update(queue="long", timeout=JOB_TIMEOUT_S, at_front=is_run_of_chat(run))
+	enqueue_job("huf.ai.runs.queue.work_on", run=run, **how)
 
 
 def work_on(run: str, now: datetime | None = None, trace: dict | None = None) -> RunResult | None:

@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 
 import frappe
 from frappe import _
+from frappe.core.doctype.activity_log.activity_log import add_authentication_log
 from frappe.login_attempts import api_secrets, logins
 from frappe.sessions import delete_session, find_session, get_expiry_in_seconds, guest_session, start_session
 from frappe.utils.password import check_password, get_decrypted_password
@@ -80,6 +81,7 @@ class LoginManager:
 		frappe.local.session = start_session(self.user, self.full_name, self.user_type)
 		_run_hooks("on_login", self)
 		self.answer("Logged In" if self.user_type == "System User" else "No App")
+		add_authentication_log(_("{0} logged in").format(self.full_name), self.user)
 		_run_hooks("on_session_creation", self)
 
 	def resume(self):
@@ -106,15 +108,16 @@ class LoginManager:
 			try:
 				name = check_password(name, password)
 			except frappe.AuthenticationError:
-				fail(_("Invalid login credentials"))
+				fail(_("Invalid login credentials"), name)
 			if not (name == "Administrator" or frappe.db.get_value("User", name, "enabled")):
-				fail(_("User disabled or missing"))
+				fail(_("User disabled or missing"), name)
 		return name
 
 	def logout(self, arg="", user: str | None = None):
 		_run_hooks("on_logout", self)
 		if frappe.session.sid != "Guest":
 			delete_session(frappe.session.sid)
+			add_authentication_log(_("{0} logged out").format(self.full_name), self.user, "Logout")
 		self.clear_cookies()
 		frappe.local.session = guest_session()
 		self.user = "Guest"
@@ -155,7 +158,11 @@ def get_home() -> str:
 	return next((screen["route"] for screen in screens if screen.get("route")), "/app")
 
 
-def fail(message: str):
+def fail(message: str, user: str | None = None):
+	"""Refuse a login. A name that is no account is not recorded: people type passwords there."""
+	if user:
+		known = user if frappe.db.exists("User", user) else _("Unknown User")
+		add_authentication_log(message, known, status="Failed")
 	frappe.local.response["message"] = message
 	raise frappe.AuthenticationError
 

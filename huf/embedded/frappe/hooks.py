@@ -13,6 +13,9 @@ has_permission = {
 	"Note": "frappe.desk.doctype.note.note.has_permission",
 	"ToDo": "frappe.desk.doctype.todo.todo.has_permission",
 }
-ignore_links_on_delete = ["Comment", "DocShare", "Error Log", "File", "ToDo", "Version"]
+ignore_links_on_delete = ["Activity Log", "Comment", "DocShare", "Error Log", "File", "ToDo", "Version"]
 
-scheduler_events = {"cron": {"* * * * *": ["frappe.email.queue.flush"]}}
+scheduler_events = {
+	"cron": {"* * * * *": ["frappe.email.queue.flush"]},
+	"daily": ["frappe.core.doctype.activity_log.activity_log.clear_old_logs"],
+}

@@ -48,6 +48,7 @@ def delete_doc(
 		delete_rows(document)
 		document.run_method("after_delete")
 		delete_what_belongs_to(document)
+		record_deletion(document)
 		document.clear_cache()
 
 
@@ -82,6 +83,13 @@ def delete_rows(document):
 		frappe.db.execute(
 			f"DELETE FROM `tab{child_doctype}` WHERE parent = ? AND parenttype = ?", (name, doctype)
 		)
+
+
+def record_deletion(document):
+	"""Who deleted what, for DocTypes whose changes are kept; without its values, as nothing restores them."""
+	if document.meta.track_changes:
+		values = {"deleted_doctype": document.doctype, "deleted_name": document.name}
+		frappe.get_doc({"doctype": "Deleted Document", **values}).insert(ignore_permissions=True)
 
 
 def delete_what_belongs_to(document):

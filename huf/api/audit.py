@@ -1,0 +1,36 @@
+"""The endpoint of the audit log, for managers."""
+
+import json
+from datetime import datetime
+
+import frappe
+from werkzeug.wrappers import Response
+
+from huf.ai.core.errors import UsageError
+from huf.ai.queries.audit import MAX_ENTRIES, read_audit
+
+MANAGERS = {"Huf Manager", "System Manager"}
+
+
+@frappe.whitelist(methods=["GET"])
+def export(since: str = "", until: str = "", limit: int = MAX_ENTRIES):
+	"""Entries after `since` up to `until` as JSON lines, oldest first; see `huf.ai.queries.audit`.
+
+	At most 5,000: ask again with the `time` of the last one as `since`. Huf Managers see what concerns
+	agents, System Managers also logins, users, roles and shares.
+	"""
+	roles = set(frappe.get_roles())
+	if not roles & MANAGERS:
+		raise frappe.PermissionError
+	if not 1 <= int(limit) <= MAX_ENTRIES:
+		raise UsageError(f"Choose a limit of 1 to {MAX_ENTRIES:,}.")
+	entries = read_audit(read_time(since), read_time(until), "System Manager" in roles, int(limit))
+	text = "".join(json.dumps(entry, ensure_ascii=False, default=str) + "\n" for entry in entries)
+	return Response(text, mimetype="application/x-ndjson")
+
+
+def read_time(text: str) -> datetime | None:
+	try:
+		return datetime.fromisoformat(text) if text else None
+	except ValueError:
+		raise UsageError("Write times as 2026-01-31 or 2026-01-31 09:00:00.") from None

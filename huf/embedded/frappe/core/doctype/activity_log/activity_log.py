@@ -1,0 +1,35 @@
+"""Who signed in and out, and who tried to."""
+
+import sqlite3
+import sys
+
+import frappe
+from frappe.model.document import Document
+
+KEEP_DAYS = 90
+
+
+class ActivityLog(Document):
+	def before_insert(self):
+		self.full_name = frappe.db.get_value("User", self.user, "full_name")
+		self.communication_date = frappe.utils.now()
+		self.ip_address = frappe.local.request_ip
+
+
+def clear_old_logs(days: int = KEEP_DAYS):
+	oldest = frappe.utils.add_to_date(frappe.utils.now_datetime(), days=-days)
+	frappe.db.delete("Activity Log", {"modified": ["<", frappe.utils.get_datetime_str(oldest)]})
+
+
+def add_authentication_log(subject: str, user: str, operation: str = "Login", status: str = "Success"):
+	"""Write a row and commit.  A full or locked database does not keep anybody from signing in or out."""
+	values = {"user": user, "subject": subject, "operation": operation, "status": status}
+	try:
+		with frappe.db.without_waiting():
+			frappe.get_doc({"doctype": "Activity Log", **values}).insert(
+				ignore_permissions=True, ignore_links=True
+			)
+			frappe.db.commit()
+	except (frappe.QueryTimeoutError, sqlite3.Error) as error:
+		frappe.db.rollback()
+		print(f"A row of the Activity Log was not written: {error}", file=sys.stderr)
