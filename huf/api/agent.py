@@ -16,6 +16,8 @@ from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission
 from huf.ai.runs.entry import read_names, run_agent
 from huf.ai.setup.agents import make_agent
+from huf.ai.setup.proposals import propose_agent
+from huf.ai.setup.proposed_agents import create_proposed
 from huf.api.wire.agui import describe_step
 from huf.api.wire.json_body import BadRequest, json_response, read_string, refusal_response
 from huf.api.wire.sse import stream_events
@@ -125,6 +127,21 @@ def create(
 	if not (isinstance(values, dict) and isinstance(by_doctype, dict) and isinstance(names, list)):
 		raise UsageError("values and doctypes must be JSON objects, agents a list of names.")
 	return make_agent(values, by_doctype, names, bool(needs_approval))
+
+
+@frappe.whitelist(methods=["POST"])
+def propose(sentence: str):
+	"""Propose an agent from one sentence; nothing is saved: see `huf.ai.setup.proposals`."""
+	return propose_agent(sentence)
+
+
+@frappe.whitelist(methods=["POST"])
+def create_from_proposal(proposal: dict | str):
+	"""Create what a person accepted of a proposal: {name, tools, trigger, cases}."""
+	accepted = frappe.parse_json(proposal)
+	if not isinstance(accepted, dict):
+		raise UsageError("proposal must be a JSON object.")
+	return create_proposed(accepted)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -1,6 +1,6 @@
 /** The endpoints about agents as they are set up, and about their tools. What they answer is described in huf/api. */
 import { callGet, callPost } from "./http.ts";
-import type { AgentOverview, AgentVersion, JsonObject, Tool, ToolDryRun } from "./types.ts";
+import type { AgentOverview, AgentVersion, JsonObject, Proposal, Tool, ToolDryRun } from "./types.ts";
 
 export const fetchOverview = () => callGet<AgentOverview[]>("huf.api.agent.get_overview");
 export const fetchVersions = (agent: string) => callGet<AgentVersion[]>("huf.api.agent.get_versions", { agent });
@@ -10,3 +10,7 @@ export const tryTool = (request: { tool: string; user: string; arguments: JsonOb
 /** Tools for a DocType -> their names; kinds: list, read, create, update, delete */
 export const makeTools = (doctype: string, kinds: string[]) =>
 	callPost<string[]>("huf.api.tool.make_for", { doctype, kinds });
+/** A proposal of an agent from one sentence; nothing is saved. */
+export const proposeAgent = (sentence: string) => callPost<Proposal>("huf.api.agent.propose", { sentence });
+export const createProposed = (proposal: object) =>
+	callPost<{ name: string; tools: string[]; trigger: string | null; cases: string[] }>("huf.api.agent.create_from_proposal", { proposal });

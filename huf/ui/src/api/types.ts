@@ -582,3 +582,18 @@ export interface LinkChoice {
 	description: string;
 	label?: string;
 }
+
+/** What huf/ai/setup/proposals.py proposes for a sentence. */
+export interface Proposal {
+	name: string;
+	description: string;
+	instructions: string;
+	tools: { doctype: string; label: string; kinds: string[]; allowed: string[] }[];
+	trigger: { trigger_type: string; cron?: string; reference_doctype?: string; doc_event?: string; prompt: string; run_as: string } | null;
+	max_iterations: number;
+	daily_cost_limit: number;
+	cases: { prompt: string; doctype: string; kind: string; question: string }[];
+	source: "model" | "words";
+	model: string | null;
+	problem: string | null;
+}
