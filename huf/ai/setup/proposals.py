@@ -43,7 +43,7 @@ schema, in the person's language.
 - trigger: Schedule with a cron expression in five fields, Doc Event for each new or changed record of a
   doctype, or None if the person only asks questions. prompt: the message to the agent each time.
 - max_iterations: steps per run, 5 to 20. daily_cost_limit: USD per day, 0.5 to 5.
-- cases: three tests of the agent. prompt: what a user says. doctype and kind: the tool that must be called, or
+- cases: three tests of the agent. prompt: what a user says. doctype and kind: the tool it must call, or
   empty. question: about the answer, to which yes means passed."""
 
 

@@ -2,6 +2,7 @@
 themselves.
 """
 
+from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, wait_to_hear
 from huf.embedded.tests.pages import ADMIN, PageTestCase, choose
 from huf.tests.model_server import Gate, ModelServer, text, tool_call
@@ -38,6 +39,7 @@ class TestTriggersPage(PageTestCase):
 		with self.open_page(PAGE) as page:
 			begin(page, "Look at todos", "Doc Event")
 			choose(page, "reference_doctype", "ToDo")
+			page.get_by_test_id("condition-view").click()
 			page.get_by_test_id("field-condition").fill("doc.priority == 'High' and doc.description")
 			page.get_by_test_id("field-prompt").fill("List my open todos")
 			page.get_by_test_id("backtest-look").click()
@@ -58,6 +60,47 @@ class TestTriggersPage(PageTestCase):
 			answers = [checks.nth(place).get_attribute("data-ok") for place in range(checks.count())]
 			self.assertEqual(answers, ["false", "null"])
 			self.assertIn("priority = 'Low'", checks.first.inner_text())
+
+	def test_a_condition_is_made_of_rows_and_python_that_rows_can_show_comes_back_as_rows(self):
+		python = "doc.priority == 'High' and 'offer' in (doc.description or '')"
+		with self.open_page(PAGE) as page:
+			begin(page, "Urgent offers", "Doc Event")
+			choose(page, "reference_doctype", "ToDo")
+			for place, (field, operator, value) in enumerate(
+				(("priority", "is", "High"), ("description", "contains", "offer"))
+			):
+				page.get_by_test_id("add-condition").click()
+				row = page.get_by_test_id("condition-row").nth(place)
+				row.get_by_test_id("condition-field").select_option(field)
+				row.get_by_test_id("condition-operator").select_option(operator)
+				fill = row.get_by_test_id("condition-value")
+				fill.select_option(value) if field == "priority" else fill.fill(value)
+			self.assertEqual(faults_of(page), [])
+			page.get_by_test_id("condition-view").click()
+			self.assertEqual(page.get_by_test_id("field-condition").input_value(), python)
+			page.get_by_test_id("create-off").click()
+			page.get_by_test_id("view-settings").click()
+			self.assertEqual(page.get_by_test_id("condition-row").count(), 2)
+			self.assertEqual(page.get_by_test_id("condition-value").nth(0).input_value(), "High")
+			page.get_by_test_id("remove-condition").nth(1).click()
+			page.get_by_test_id("condition-view").click()
+			page.get_by_test_id("field-condition").fill("doc.priority == 'High' or doc.date")
+			page.keyboard.press("Control+s")
+			page.get_by_test_id("saved").wait_for()
+			page.reload()
+			page.get_by_test_id("condition-python-only").wait_for()
+		stored = self.call("/api/resource/Agent%20Trigger/Urgent%20offers")["data"]
+		self.assertEqual(stored["condition"], "doc.priority == 'High' or doc.date")
+
+	def test_a_schedule_shows_its_words_and_its_next_five_times(self):
+		with self.open_page(f"{PAGE[:4]}/new-trigger?type=Schedule") as page:
+			page.get_by_test_id("plan-cron").click()
+			page.get_by_test_id("field-cron").fill("0 9 * * 1-5")
+			page.locator("strong", has_text="Monday to Friday at 09:00").wait_for()
+			page.get_by_test_id("coming-time").filter(has_text="09:00").nth(4).wait_for()
+			times = page.get_by_test_id("coming-time").all_inner_texts()
+			self.assertEqual(len(times), 5)
+			self.assertTrue(all("09:00" in each for each in times), times)
 
 	def test_what_is_missing_or_wrong_is_told_and_nothing_is_lost(self):
 		with self.open_page(PAGE) as page:

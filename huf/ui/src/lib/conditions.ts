@@ -1,0 +1,90 @@
+/** A trigger's condition as rows of field, operator and value, and as the Python expression that is stored. Pure. */
+
+export interface ConditionRow {
+	field: string;
+	operator: string;
+	value: string;
+}
+
+export const OPERATORS = ["is", "is_not", "contains", "above", "at_least", "below", "at_most", "set", "unset", "changed"];
+/** Operators without a value. */
+export const ALONE = ["set", "unset", "changed"];
+const EQUALITY: Record<string, string> = { is: "==", is_not: "!=" };
+const ORDER: Record<string, string> = { above: ">", at_least: ">=", below: "<", at_most: "<=" };
+const NUMBERS = ["Int", "Float", "Currency", "Percent", "Check", "Long Int", "Rating", "Duration"];
+const MOMENTS = ["Date", "Datetime", "Time"];
+
+const FIELD = "doc\\.([A-Za-z_]\\w*)";
+const NUMBER = "-?\\d+(?:\\.\\d+)?";
+const TEXT = "'(?:[^'\\\\\\n]|\\\\['\"\\\\n])*'|\"(?:[^\"\\\\\\n]|\\\\['\"\\\\n])*\"";
+const COMPARISON = new RegExp(`^${FIELD} *(==|!=) *(${NUMBER}|${TEXT})$`);
+const MEASURE = new RegExp(`^(?:${FIELD}|\\(${FIELD} or 0\\)) *(>=|<=|>|<) *(${NUMBER})$`);
+const CONTAINED = new RegExp(`^(${TEXT}) in (?:${FIELD}|\\(${FIELD} or ''\\))$`);
+const PRESENCE = new RegExp(`^(not )?${FIELD}$`);
+const CHANGE = new RegExp(`^doc\\.has_value_changed\\((${TEXT})\\)$`);
+
+/** The operators that make sense for a field of this type; "" is one whose type is not known. */
+export function operatorsOf(fieldtype: string): string[] {
+	if (MOMENTS.includes(fieldtype)) return ALONE;
+	if (NUMBERS.includes(fieldtype)) return OPERATORS.filter((each) => each !== "contains");
+	return fieldtype ? OPERATORS.filter((each) => !(each in ORDER)) : OPERATORS;
+}
+
+/** Rows as an expression; rows without a field, or without a value that they need, are left out. */
+export function writeCondition(rows: ConditionRow[], typeOf: (field: string) => string = () => ""): string {
+	return rows.map((row) => writeRow(row, typeOf(row.field))).filter(Boolean).join(" and ");
+}
+
+function writeRow({ field, operator, value }: ConditionRow, fieldtype: string): string {
+	if (!/^[A-Za-z_]\w*$/.test(field)) return "";
+	if (operator === "set") return `doc.${field}`;
+	if (operator === "unset") return `not doc.${field}`;
+	if (operator === "changed") return `doc.has_value_changed(${quote(field)})`;
+	const isNumber = new RegExp(`^${NUMBER}$`).test(value.trim());
+	if (operator in ORDER) return isNumber ? `(doc.${field} or 0) ${ORDER[operator]} ${value.trim()}` : "";
+	if (!value) return "";
+	if (operator === "contains") return `${quote(value)} in (doc.${field} or '')`;
+	const asNumber = isNumber && (!fieldtype || NUMBERS.includes(fieldtype));
+	return `doc.${field} ${EQUALITY[operator]} ${asNumber ? value.trim() : quote(value)}`;
+}
+
+/** The rows of an expression; null where it is more than rows can say. */
+export function readCondition(text: string): ConditionRow[] | null {
+	const parts = splitParts(text.trim());
+	const rows = parts.map(readRow);
+	return rows.every((row) => row !== null) ? (rows as ConditionRow[]) : null;
+}
+
+function readRow(part: string): ConditionRow | null {
+	let found = COMPARISON.exec(part);
+	if (found) return { field: found[1], operator: found[2] === "==" ? "is" : "is_not", value: unquote(found[3]) };
+	found = MEASURE.exec(part);
+	if (found) return { field: found[1] || found[2], operator: keyOf(ORDER, found[3]), value: found[4] };
+	found = CONTAINED.exec(part);
+	if (found) return { field: found[2] || found[3], operator: "contains", value: unquote(found[1]) };
+	found = CHANGE.exec(part);
+	if (found) return { field: unquote(found[1]), operator: "changed", value: "" };
+	found = PRESENCE.exec(part);
+	return found && { field: found[2], operator: found[1] ? "unset" : "set", value: "" };
+}
+
+/** Parts joined by "and" outside of quotes. */
+function splitParts(text: string): string[] {
+	if (!text) return [];
+	const tokens = text.match(new RegExp(`${TEXT}|\\s+and\\s+|[\\s\\S]`, "g")) || [];
+	const parts = [""];
+	for (const token of tokens) {
+		if (/^\s+and\s+$/.test(token)) parts.push("");
+		else parts[parts.length - 1] += token;
+	}
+	return parts.map((part) => part.trim());
+}
+
+const keyOf = (table: Record<string, string>, sign: string) => Object.keys(table).find((key) => table[key] === sign)!;
+const ESCAPES: Record<string, string> = { "\\": "\\\\", "'": "\\'", "\n": "\\n" };
+const quote = (text: string) => `'${text.replace(/[\\'\n]/g, (char) => ESCAPES[char])}'`;
+
+function unquote(literal: string): string {
+	if (!/^['"]/.test(literal)) return literal;
+	return literal.slice(1, -1).replace(/\\(.)/g, (_, char) => (char === "n" ? "\n" : char));
+}

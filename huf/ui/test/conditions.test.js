@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { operatorsOf, readCondition, writeCondition } from "../src/lib/conditions.ts";
+
+const row = (field, operator, value = "") => ({ field, operator, value });
+const ROWS = [
+	[row("status", "is", "Open"), "doc.status == 'Open'"],
+	[row("status", "is_not", "It's \\ \"so\"\nand new"), "doc.status != 'It\\'s \\\\ \"so\"\\nand new'"],
+	[row("qty", "is", "3"), "doc.qty == 3"],
+	[row("amount", "above", "100.5"), "(doc.amount or 0) > 100.5"],
+	[row("amount", "at_least", "-1"), "(doc.amount or 0) >= -1"],
+	[row("amount", "below", "7"), "(doc.amount or 0) < 7"],
+	[row("amount", "at_most", "7"), "(doc.amount or 0) <= 7"],
+	[row("subject", "contains", "rock and roll"), "'rock and roll' in (doc.subject or '')"],
+	[row("date", "set"), "doc.date"],
+	[row("date", "unset"), "not doc.date"],
+	[row("status", "changed"), "doc.has_value_changed('status')"],
+];
+
+test("each operator is written as Python and read back", () => {
+	for (const [one, text] of ROWS) {
+		assert.equal(writeCondition([one]), text);
+		assert.deepEqual(readCondition(text), [one]);
+	}
+});
+
+test("all rows together are joined by and", () => {
+	const rows = ROWS.map(([one]) => one);
+	assert.deepEqual(readCondition(writeCondition(rows)), rows);
+	assert.deepEqual(readCondition(""), []);
+	assert.equal(writeCondition([]), "");
+});
+
+test("what a person writes in another way is read as well", () => {
+	assert.deepEqual(readCondition('doc.a=="x"  and doc.b > 2 and "y" in doc.c'), [
+		row("a", "is", "x"),
+		row("b", "above", "2"),
+		row("c", "contains", "y"),
+	]);
+});
+
+test("more than rows can say stays Python", () => {
+	const texts = ["doc.a == 1 or doc.b", "doc.a.b", "doc.a == doc.b", "len(doc.items) > 1", "now.day < 8", "doc.a == 'x", "(doc.a)", "doc.a == None"];
+	for (const text of texts) assert.equal(readCondition(text), null, text);
+});
+
+test("a number is written as text where the field holds text", () => {
+	assert.equal(writeCondition([row("zip", "is", "01234")], () => "Data"), "doc.zip == '01234'");
+	assert.equal(writeCondition([row("qty", "is", "5")], () => "Int"), "doc.qty == 5");
+});
+
+test("rows that lack something are left out", () => {
+	assert.equal(writeCondition([row("", "is", "x"), row("a", "is"), row("b", "above", "much"), row("c; d", "set")]), "");
+});
+
+test("a date is only looked at for being there or changed", () => {
+	assert.deepEqual(operatorsOf("Date"), ["set", "unset", "changed"]);
+	assert.ok(operatorsOf("Currency").includes("above") && !operatorsOf("Data").includes("above"));
+});
