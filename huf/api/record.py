@@ -36,6 +36,12 @@ def get_record(doctype: str, name: str):
 	return records.read_record(doctype, name)
 
 
+@frappe.whitelist(methods=["GET"])
+def get_card(doctype: str, name: str, language: str | None = None):
+	"""A record in short: {doctype, title, fields: [{label, value}]}; see `records.read_card`."""
+	return records.read_card(doctype, name, language)
+
+
 @frappe.whitelist(methods=["POST"])
 def trust_record(doctype: str, name: str):
 	"""Trust a record that a run wrote after it had read untrusted content, or that holds such content.

@@ -6,7 +6,7 @@ import frappe
 
 from huf.ai.chat import approvals, messages
 from huf.ai.core.errors import UsageError
-from huf.ai.queries import runs
+from huf.ai.queries import named_records, runs
 from huf.ai.runs import lost_calls, replay
 
 MAX_RUNS = 200
@@ -52,6 +52,12 @@ def read_date(text: str) -> date:
 def get_run(run: str):
 	"""A run's timeline: {run, steps: [{step, model_calls, tool_calls}], children}."""
 	return runs.read_timeline(run)
+
+
+@frappe.whitelist(methods=["GET"])
+def get_records(run: str):
+	"""The records that a run's calls name: [{doctype, name, title}]; see `huf.ai.queries.named_records`."""
+	return named_records.list_named_records(run)
 
 
 @frappe.whitelist(methods=["GET"])

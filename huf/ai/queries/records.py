@@ -8,6 +8,7 @@ from functools import partial
 
 import frappe
 from frappe import _
+from frappe.utils import strip_html
 
 from huf.ai.storage.untrusted_records import read_origin
 from huf.ai.tools.types import LAYOUT_FIELDS
@@ -43,6 +44,7 @@ UNLISTED_TYPES = {*LAYOUT_FIELDS, "Table", "Code", "JSON", "Long Text"}
 DEFAULT_COLUMNS = 3
 """Columns of a list if the DocType selects none."""
 MAX_COLUMNS = 6
+MAX_CARD_CHARS = 120
 
 
 def describe_doctype(doctype: str, language: str | None = None) -> dict:
@@ -170,6 +172,33 @@ def read_record(doctype: str, name: str) -> dict:
 		"files": files,
 		"untrusted": read_origin(doctype, doc.name),
 	}
+
+
+def read_card(doctype: str, name: str, language: str | None = None) -> dict:
+	"""{doctype, title, fields: [{label, value}]} of a record, `doctype` and labels translated: the columns of
+	its list that have a value. Raises PermissionError.
+	"""
+	doc = frappe.get_doc(doctype, name)
+	doc.check_permission("read")
+	doc.apply_fieldlevel_read_permissions()
+	meta = describe_doctype(doctype, language)
+	labels = {field["fieldname"]: field.get("label") or field["fieldname"] for field in meta["fields"]}
+	values = {field: doc.get(field) for field in meta["columns"] if field in labels}
+	return {
+		"doctype": meta["label"],
+		"title": shorten(doc.get(meta["title_field"]) if meta["title_field"] else None) or name,
+		"fields": [
+			{"label": labels[field], "value": shorten(value)}
+			for field, value in values.items()
+			if value not in (None, "")
+		],
+	}
+
+
+def shorten(value) -> str:
+	"""A value as one short line of plain text."""
+	text = " ".join(strip_html(str(value or "")).split())
+	return text if len(text) <= MAX_CARD_CHARS else f"{text[: MAX_CARD_CHARS - 1]}…"
 
 
 def list_used_doctypes(language: str | None = None) -> list[dict]:

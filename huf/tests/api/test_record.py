@@ -35,3 +35,14 @@ class TestRecords(SiteTestCase):
 		read = record.get_record("AI Provider", name)
 		self.assertNotIn(SECRET, str(read))
 		self.assertTrue(read["can"]["delete"])
+
+	def test_a_card_shows_the_title_and_the_columns_of_a_list_to_those_who_may_read_it(self):
+		name = make("ToDo", description="<p>Call <b>Anna</b></p>" + "x" * 300, priority="High").name
+		card = record.get_card("ToDo", name, "de")
+		values = {field["label"]: field["value"] for field in card["fields"]}
+		self.assertIn("Open", values.values())
+		self.assertTrue(
+			all("<" not in value and len(value) <= 120 for value in (card["title"], *values.values()))
+		)
+		frappe.set_user(make_user("Huf User"))
+		self.assertRaises(frappe.PermissionError, record.get_card, "ToDo", name)

@@ -10,6 +10,13 @@ export const fetchMeta = (doctype: string, language: string) =>
 	callGet<Meta>("huf.api.record.get_meta", { doctype, language });
 export const fetchRecord = (doctype: string, name: string) =>
 	callGet<RecordAnswer>("huf.api.record.get_record", { doctype, name });
+/** A record in short; see huf/api/record.py. */
+export const fetchCard = (doctype: string, name: string, language: string) =>
+	callGet<{ doctype: string; title: string; fields: { label: string; value: string }[] }>("huf.api.record.get_card", {
+		doctype,
+		name,
+		language,
+	});
 export const fetchDoctypes = (language: string) =>
 	callGet<{ name: string; label: string }[]>("huf.api.record.get_doctypes", { language });
 export const fetchRecords = (

@@ -1,6 +1,6 @@
 /** The endpoints about runs, one function each. What they answer is described in huf/api/run.py. */
 import { callGet, callPost } from "./http.ts";
-import type { Comparison, Replayed, Run, RunFilters, Timeline } from "./types.ts";
+import type { Comparison, NamedRecord, Replayed, Run, RunFilters, Timeline } from "./types.ts";
 
 export { cancelRun } from "./chat.ts";
 
@@ -9,6 +9,8 @@ export const PAGE_LENGTH = 50;
 export const fetchRuns = (filters: RunFilters, start = 0) =>
 	callGet<Run[]>("huf.api.run.get_runs", { ...filters, start, limit: PAGE_LENGTH });
 export const fetchRun = (run: string) => callGet<Timeline>("huf.api.run.get_run", { run });
+/** The records that the run's calls name. */
+export const fetchNamedRecords = (run: string) => callGet<NamedRecord[]>("huf.api.run.get_records", { run });
 export const compareRuns = (run: string, other: string) =>
 	callGet<Comparison>("huf.api.run.compare", { run, other });
 /** Makes an ended run again from its record, without a model or a tool. */

@@ -583,6 +583,13 @@ export interface LinkChoice {
 	label?: string;
 }
 
+/** A record that a run's calls name. */
+export interface NamedRecord {
+	doctype: string;
+	name: string;
+	title: string | null;
+}
+
 /** What huf/ai/setup/proposals.py proposes for a sentence. */
 export interface Proposal {
 	name: string;

@@ -1,0 +1,57 @@
+"""Records that an answer or a tool names: links with a card, in the chat and on the page of the run."""
+
+from huf.embedded.tests.accessibility_test import faults_of
+from huf.embedded.tests.browser import needs_browser, reach, say
+from huf.embedded.tests.pages import PageTestCase
+from huf.tests.base import enter
+from huf.tests.model_server import ModelServer, text, tool_call
+
+ANSWER = "Two are open: **{0}** and `{1}`, but not x{0}x.\n\n```\n{0}\n```\n"
+
+
+@needs_browser
+class TestRecordLinks(PageTestCase):
+	@classmethod
+	def setUpClass(cls):
+		cls.model = enter(cls, ModelServer())
+		super().setUpClass()
+		cls.todos = [
+			cls.make("ToDo", description=text, priority="High")["name"]
+			for text in ("Call Anna", "Water the plants")
+		]
+		cls.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=cls.model.base_url)
+		cls.make("AI Model", model_name="scripted", provider="Scripted")
+		tools = [{"tool": "list_todos"}]
+		cls.make("Agent", agent_name="Linker", model="scripted", instructions="List.", agent_tool=tools)
+
+	def test_names_in_answers_and_results_are_links_with_a_card(self):
+		first, second = self.todos
+		self.model.script(tool_call("list_todos", {}), text(ANSWER.format(first, second)))
+		with self.open_page("/huf/chat?agent=Linker") as page:
+			say(page, "What is open?")
+			answer = page.locator(".prose", has_text="Two are open")
+			links = answer.locator("a[data-record]")
+			links.nth(1).wait_for()
+			self.assertEqual(links.all_inner_texts(), [first, second])
+			in_table = page.get_by_test_id("tool-result").locator(f"a[data-record='{first}']")
+			self.assertEqual(in_table.all_inner_texts(), [first, "Call Anna"])
+			reach(page, links.first)
+			card = page.get_by_test_id("record-card")
+			card.filter(has_text="Call Anna").wait_for()
+			self.assertEqual(faults_of(page), [])
+			page.keyboard.press("Escape")
+			card.wait_for(state="detached")
+			links.nth(1).focus()
+			card.filter(has_text="Water the plants").wait_for()
+			page.keyboard.press("Enter")
+			page.wait_for_url(f"**/huf/records/ToDo/{second}")
+			page.get_by_test_id("record-form").wait_for()
+
+	def test_the_page_of_a_run_links_them_as_well(self):
+		first, second = self.todos
+		self.model.script(tool_call("list_todos", {}), text(ANSWER.format(first, second)))
+		values = {"agent": "Linker", "prompt": "What is open?"}
+		run = self.call("/api/method/huf.ai.agent_chat.send_agent_chat_message", values)["message"]["run"]
+		with self.open_page(f"/huf/runs/{run}") as page:
+			page.locator(f".prose a[data-record='{first}']").click()
+			page.wait_for_url(f"**/huf/records/ToDo/{first}")

@@ -1,0 +1,22 @@
+/** The records that a run names: read once it has ended, offered to the texts and values below. */
+import { computed, inject, provide } from "vue";
+import { fetchNamedRecords } from "../api/runs.ts";
+import { byText } from "../lib/recordLinks.ts";
+import { useData } from "../state/queries.ts";
+
+const KEY = Symbol("named records");
+const NONE = computed(() => new Map());
+
+/** `run`: () -> the name of an ended run that has called tools, else null. */
+export function provideNamedRecords(run) {
+	const query = useData({
+		queryKey: ["runs", "records", computed(run)],
+		queryFn: () => fetchNamedRecords(run()),
+		enabled: () => Boolean(run()),
+		staleTime: Infinity,
+	});
+	provide(KEY, computed(() => byText(query.data || [])));
+}
+
+/** A computed Map: text -> {doctype, name, title}. */
+export const useNamedRecords = () => inject(KEY, NONE);

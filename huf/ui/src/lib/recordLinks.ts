@@ -1,0 +1,66 @@
+/** Links the records that a run has named, in the HTML of its answer. The address of a record is all that it knows of it. */
+import type { NamedRecord } from "../api/types.ts";
+
+export type RecordsByText = Map<string, NamedRecord>;
+
+const MAX_LINKED = 100;
+/** Their text is not prose: links stay as they are, code is copied. */
+const LEFT_ALONE = "a, pre, button, math";
+
+/** What a text may say of a record: its name and its title; of two records with one title neither. */
+export function byText(records: NamedRecord[]): RecordsByText {
+	const found: RecordsByText = new Map();
+	const twice = new Set<string>();
+	for (const record of records) {
+		if (!record.title) continue;
+		if (found.has(record.title)) twice.add(record.title);
+		found.set(record.title, record);
+	}
+	for (const title of twice) found.delete(title);
+	for (const record of records) found.set(record.name, record);
+	return found;
+}
+
+export const addressOf = ({ doctype, name }: NamedRecord): string =>
+	`/huf/records/${encodeURIComponent(doctype)}/${encodeURIComponent(name)}`;
+
+/** The HTML with the records' names as links; `html` has been sanitized. */
+export function linkRecords(html: string, records: RecordsByText): string {
+	const pattern = patternOf(records);
+	if (!pattern || !pattern.test(html.replace(/&amp;/g, "&"))) return html;
+	const template = document.createElement("template");
+	template.innerHTML = html;
+	const walker = document.createTreeWalker(template.content, NodeFilter.SHOW_TEXT);
+	const nodes: Text[] = [];
+	while (walker.nextNode()) nodes.push(walker.currentNode as Text);
+	for (const node of nodes) {
+		if (!node.parentElement?.closest(LEFT_ALONE)) linkText(node, new RegExp(pattern.source, "gu"), records);
+	}
+	return template.innerHTML;
+}
+
+function linkText(node: Text, pattern: RegExp, records: RecordsByText): void {
+	const pieces: (string | Node)[] = [];
+	let at = 0;
+	for (const match of node.data.matchAll(pattern)) {
+		pieces.push(node.data.slice(at, match.index), makeLink(match[0], records.get(match[0])!));
+		at = match.index + match[0].length;
+	}
+	if (pieces.length) node.replaceWith(...pieces, node.data.slice(at));
+}
+
+function makeLink(text: string, record: NamedRecord): HTMLAnchorElement {
+	const link = document.createElement("a");
+	link.href = addressOf(record);
+	link.dataset.record = record.name;
+	link.dataset.doctype = record.doctype;
+	link.textContent = text;
+	return link;
+}
+
+/** Whole words only, the longest first. */
+function patternOf(records: RecordsByText): RegExp | null {
+	const texts = [...records.keys()].sort((a, b) => b.length - a.length).slice(0, MAX_LINKED);
+	const escaped = texts.map((text) => text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"));
+	return escaped.length ? new RegExp(`(?<![\\p{L}\\p{N}_])(?:${escaped.join("|")})(?![\\p{L}\\p{N}_])`, "u") : null;
+}
