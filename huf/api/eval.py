@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.evals import from_runs, pending_changes
+from huf.ai.evals import from_runs, history, pending_changes
 from huf.ai.evals.runner import MAX_TIMES
 
 CASE = "Agent Eval Case"
@@ -29,13 +29,13 @@ def rate(run: str, verdict: str, note: str = ""):
 @frappe.whitelist(methods=["GET"])
 def get_cases(agent: str):
 	"""{cases: [{name, case_name, prompt, disabled, passed, times, last_run, last_fault, ...}], waiting:
-	{field: value}}.
+	{field: value}, evals: [{name, creation, status, model, cases, done, ...}]}; see `history.list_evals`.
 	"""
 	check_manageable(agent)
 	rows = frappe.get_list(
 		CASE, filters={"agent": agent}, fields=[*FIELDS, *LAST_RESULT_FIELDS], order_by="case_name asc"
 	)
-	return {"cases": rows, "waiting": pending_changes.read_changes(agent)}
+	return {"cases": rows, "waiting": pending_changes.read_changes(agent), "evals": history.list_evals(agent)}
 
 
 @frappe.whitelist(methods=["POST"])
@@ -43,14 +43,15 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 	"""Queue a job that runs an agent's cases; held changes are tested and made if all cases pass.
 
 	`get_cases` returns the results. `model`: an AI Model, "Offline" or "Recorded"; by default the agent's
-	own.
+	own. Returns {enqueued, eval}: the Agent Eval Run that says how far it is.
 	"""
 	check_manageable(agent)
 	if not 1 <= times <= MAX_TIMES:
 		raise UsageError(f"A case can be run 1 to {MAX_TIMES} times.")
-	values = {"agent": agent, "times": times, "model": model, "judge": judge}
+	record = history.begin_eval(agent, model, times)
+	values = {"agent": agent, "times": times, "model": model, "judge": judge, "record": record}
 	frappe.enqueue("huf.ai.evals.pending_changes.run_job", queue="long", timeout=3600, **values)
-	return {"enqueued": True}
+	return {"enqueued": True, "eval": record}
 
 
 @frappe.whitelist(methods=["POST"])

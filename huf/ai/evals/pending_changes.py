@@ -5,10 +5,12 @@ The Agent's controller holds changes back; see `huf/huf/doctype/agent/agent.py`.
 
 import json
 from dataclasses import dataclass
+from functools import partial
 
 import frappe
 
 from huf.ai.core.errors import UsageError
+from huf.ai.evals import history
 from huf.ai.evals.runner import EvalReport, evaluate_agent
 
 AGENT = "Agent"
@@ -60,8 +62,19 @@ def discard_pending_changes(agent: str) -> None:
 	doc.save()
 
 
-def run_job(agent: str, times: int, model: str | None, judge: str | None) -> None:
-	"""Background job: evaluate with the pending changes, or the agent as it is. Results go to the case
-	records.
+def run_job(agent: str, times: int, model: str | None, judge: str | None, record: str | None = None) -> None:
+	"""Background job: evaluate with the pending changes, or the agent as it is.
+
+	Results go to the case records, and to the Agent Eval Run `record`.
 	"""
-	(try_changes if read_changes(agent) else evaluate_agent)(agent, times, model, judge)
+	evaluate = try_changes if read_changes(agent) else evaluate_agent
+	if record is None:
+		evaluate(agent, times, model, judge)
+		return
+	try:
+		evaluate(agent, times, model, judge, on_result=partial(history.add_result, record))
+	except Exception as error:  # the boundary of the job: its record would stay open
+		frappe.db.rollback()
+		history.end_eval(record, str(error))
+		raise
+	history.end_eval(record)

@@ -51,6 +51,7 @@ PAGES = (
 	PageOf("agents", "/huf/agents", "agent-item"),
 	PageOf("agent", "/huf/agents/Office%20Assistant", "agent-tool"),
 	PageOf("agent-versions", "/huf/agents/Office%20Assistant?view=versions", "version"),
+	PageOf("agent-evals", "/huf/agents/Office%20Assistant?view=evals", "evals"),
 	PageOf("new-agent", "/huf/new-agent", "tool-choices"),
 	PageOf("tools", "/huf/tools", "tool-item"),
 	PageOf("tool", "/huf/tools/create_todo", "try-tool"),

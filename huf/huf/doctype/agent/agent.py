@@ -59,8 +59,9 @@ class Agent(Document):
 		return None
 
 	def on_trash(self):
-		"""Delete the agent's eval cases with it."""
-		frappe.db.delete("Agent Eval Case", {"agent": self.name})
+		"""Delete the agent's eval cases and their results with it."""
+		for doctype in ("Agent Eval Case", "Agent Eval Run"):
+			frappe.db.delete(doctype, {"agent": self.name})
 
 	def check_tools(self):
 		tools = [

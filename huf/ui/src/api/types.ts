@@ -583,6 +583,25 @@ export interface LinkChoice {
 	label?: string;
 }
 
+/** An agent's eval cases and the results of earlier evals; see huf/api/eval.py. */
+export interface Evals {
+	cases: { name: string; case_name: string; prompt: string | null; disabled: number; passed: number; times: number; last_run: string | null; last_fault: string | null }[];
+	waiting: Values;
+	evals: {
+		name: string;
+		creation: string;
+		status: "Queued" | "Started" | "Finished" | "Failed";
+		error: string | null;
+		model: string;
+		instructions_version: number;
+		with_changes: number;
+		cases: number;
+		done: number;
+		attempts: number;
+		passed: number;
+	}[];
+}
+
 /** A record that a run's calls name. */
 export interface NamedRecord {
 	doctype: string;

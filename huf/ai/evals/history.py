@@ -1,0 +1,101 @@
+"""Agent Eval Runs: how far a queued eval of an agent is, and what earlier ones have shown."""
+
+from datetime import datetime, timedelta
+
+import frappe
+from frappe import _
+from frappe.utils import get_datetime, now, now_datetime
+
+from huf.ai.agents.manager import AgentManager
+from huf.ai.core.errors import UsageError
+from huf.ai.evals.runner import CASE, CaseResult
+from huf.ai.queries.versions import list_instruction_versions
+from huf.ai.storage.rows import clip, insert_row, update_row
+
+EVAL = "Agent Eval Run"
+RUNNING = ("Queued", "Started")
+MAX_HOURS = 1
+"""As long as the job may take: one that says nothing for longer was lost."""
+MAX_EVALS = 50
+MAX_ERROR_CHARS = 500
+FIELDS = [
+	"name",
+	"creation",
+	"ended_at",
+	"status",
+	"error",
+	"model",
+	"instructions_version",
+	"with_changes",
+	"cases",
+	"done",
+	"attempts",
+	"passed",
+]
+
+
+def begin_eval(agent: str, model: str | None, times: int) -> str:
+	"""A record of an eval that is about to be queued; returns its name. Does not commit.
+
+	Raises UsageError without enabled cases, or while another eval of the agent runs.
+	"""
+	cases = frappe.db.count(CASE, {"agent": agent, "disabled": 0})
+	if not cases:
+		raise UsageError(_("The agent {0} has no eval cases.").format(agent))
+	if any(row.status in RUNNING for row in list_evals(agent)):
+		raise UsageError(_("The eval cases of {0} are being run. Wait until they have ended.").format(agent))
+	doc = frappe.get_doc("Agent", agent)
+	changes = frappe.parse_json(doc.pending_changes or "{}")
+	values = {
+		"agent": agent,
+		"model": model or changes.get("model") or AgentManager(agent).model,
+		"instructions_version": len(list_instruction_versions(doc)) + ("instructions" in changes),
+		"with_changes": int(bool(changes)),
+		"status": "Queued",
+		"cases": cases,
+		"done": 0,
+		"attempts": 0,
+		"passed": 0,
+	}
+	return insert_row(EVAL, values)
+
+
+def add_result(record: str, result: CaseResult) -> None:
+	"""Count the result of a case, and commit."""
+	row = frappe.db.get_value(EVAL, record, ["done", "attempts", "passed"], as_dict=True)
+	values = {
+		"status": "Started",
+		"modified": now(),
+		"done": row.done + 1,
+		"attempts": row.attempts + len(result.attempts),
+		"passed": row.passed + result.passed,
+	}
+	update_row(EVAL, record, values)
+	frappe.db.commit()
+
+
+def end_eval(record: str, error: str | None = None) -> None:
+	"""Close a record, with the error that ended the eval early. Commits."""
+	status = "Failed" if error else "Finished"
+	values = {"status": status, "error": clip(error or "", MAX_ERROR_CHARS) or None, "ended_at": now()}
+	update_row(EVAL, record, values)
+	frappe.db.commit()
+
+
+def list_evals(agent: str) -> list:
+	"""The newest evals of an agent first, with FIELDS. One whose job was lost is Failed."""
+	rows = frappe.get_all(
+		EVAL,
+		filters={"agent": agent},
+		fields=[*FIELDS, "modified"],
+		order_by="creation desc",
+		limit_page_length=MAX_EVALS,
+	)
+	oldest = now_datetime() - timedelta(hours=MAX_HOURS)
+	return [close_lost(row, oldest) for row in rows]
+
+
+def close_lost(row, oldest: datetime):
+	if row.status in RUNNING and get_datetime(row.pop("modified")) < oldest:
+		row.update(status="Failed", error=_("The job was lost. Run the cases again."))
+	return row

@@ -1,0 +1,60 @@
+"""Evals of an agent on record: how far one is, and what earlier ones have shown."""
+
+from unittest.mock import patch
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.evals import history, pending_changes
+from huf.ai.evals.runner import RECORDED
+from huf.api import eval as api
+from huf.tests.ai.evals.test_runner import EvalTestCase
+
+
+class TestHistory(EvalTestCase):
+	def setUp(self):
+		super().setUp()
+		self.case({"says": "yes"}, name="good", answers=[{"say": "yes"}])
+		self.case({"says": "yes"}, name="bad", answers=[{"say": "no"}])
+
+	def run_now(self) -> list:
+		with patch.object(frappe, "enqueue") as enqueue:
+			record = api.run(self.agent, 2, RECORDED)["eval"]
+		values = enqueue.call_args.kwargs
+		frappe.db.commit()
+		self.assertEqual(values["record"], record)
+		pending_changes.run_job(
+			**{key: values[key] for key in ("agent", "times", "model", "judge", "record")}
+		)
+		return api.get_cases(self.agent)["evals"]
+
+	def test_attempts_are_counted_by_version_and_model(self):
+		(first,) = self.run_now()
+		self.assertEqual((first.status, first.cases, first.done), ("Finished", 2, 2))
+		self.assertEqual((first.attempts, first.passed, first.model), (4, 2, RECORDED))
+		frappe.get_doc("Agent", self.agent).update({"instructions": "Say yes."}).save(ignore_version=False)
+		second, again = self.run_now()
+		self.assertEqual(again.name, first.name)
+		self.assertEqual(second.instructions_version, first.instructions_version + 1)
+
+	def test_one_eval_of_an_agent_runs_at_a_time_and_a_lost_one_is_over(self):
+		record = history.begin_eval(self.agent, RECORDED, 1)
+		self.assertRaises(UsageError, history.begin_eval, self.agent, RECORDED, 1)
+		frappe.db.set_value(history.EVAL, record, "modified", "2026-01-01 00:00:00", update_modified=False)
+		(lost,) = history.list_evals(self.agent)
+		self.assertEqual(lost.status, "Failed")
+		self.assertNotEqual(history.begin_eval(self.agent, RECORDED, 1), record)
+
+	def test_what_ends_an_eval_early_is_on_its_record(self):
+		record = history.begin_eval(self.agent, "No such model", 1)
+		frappe.db.commit()
+		with self.assertRaises(UsageError):
+			pending_changes.run_job(self.agent, 1, "No such model", None, record)
+		(failed,) = history.list_evals(self.agent)
+		self.assertEqual(failed.status, "Failed")
+		self.assertIn("No such model", failed.error)
+
+	def test_records_go_with_their_agent(self):
+		self.run_now()
+		frappe.delete_doc("Agent", self.agent)
+		self.assertEqual(frappe.db.count(history.EVAL, {"agent": self.agent}), 0)
