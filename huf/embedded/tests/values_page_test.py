@@ -1,4 +1,4 @@
-"""Records that an answer or a tool names: links with a card, in the chat and on the page of the run."""
+"""Values that runs show: records as links with a card, numbers as bars, and how many were masked."""
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say
@@ -10,7 +10,7 @@ ANSWER = "Two are open: **{0}** and `{1}`, but not x{0}x.\n\n```\n{0}\n```\n"
 
 
 @needs_browser
-class TestRecordLinks(PageTestCase):
+class TestValues(PageTestCase):
 	@classmethod
 	def setUpClass(cls):
 		cls.model = enter(cls, ModelServer())
@@ -55,3 +55,26 @@ class TestRecordLinks(PageTestCase):
 		with self.open_page(f"/huf/runs/{run}") as page:
 			page.locator(f".prose a[data-record='{first}']").click()
 			page.wait_for_url(f"**/huf/records/ToDo/{first}")
+
+	def test_a_table_of_numbers_is_shown_as_bars_and_the_run_says_what_was_masked(self):
+		for name, price in (("cheap", 1), ("dear", 4)):
+			prices = {"own_prices": 1, "input_price": price}
+			self.make("AI Model", model_name=name, provider="Scripted", **prices)
+		tool = {"types": "Get List", "reference_doctype": "AI Model", "description": "Models"}
+		self.make("Agent Tool Function", tool_name="list_models", **tool)
+		agent = {"model": "scripted", "instructions": "List.", "agent_tool": [{"tool": "list_models"}]}
+		self.make("Agent", agent_name="Charter", mask_personal_data=1, **agent)
+		fields = {"fields": ["name", "input_price"], "filters": {"own_prices": 1}}
+		self.model.script(tool_call("list_models", fields), text("Told [EMAIL-1]."))
+		values = {"agent": "Charter", "prompt": "What do models cost? Tell anna@example.com"}
+		run = self.call("/api/method/huf.ai.agent_chat.send_agent_chat_message", values)["message"]["run"]
+		with self.open_page(f"/huf/runs/{run}") as page:
+			self.assertIn("mail addresses: 1", page.get_by_test_id("run-masked").inner_text())
+			page.get_by_test_id("fold-all").click()
+			page.get_by_test_id("show-chart").click()
+			page.get_by_test_id("bar").nth(1).wait_for()
+			bars = sorted(page.get_by_test_id("bar").all_inner_texts())
+			self.assertEqual([" ".join(bar.split()) for bar in bars], ["cheap 1", "dear 4"])
+			self.assertEqual(faults_of(page), [])
+			page.get_by_test_id("show-chart").click()
+			page.get_by_role("table").first.wait_for()
