@@ -1,4 +1,4 @@
-"""Values that runs show: records as links with a card, numbers as bars, and how many were masked."""
+"""What runs show: records as links with a card, numbers as bars, how many were masked, and what can be undone."""
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say
@@ -78,3 +78,20 @@ class TestValues(PageTestCase):
 			self.assertEqual(faults_of(page), [])
 			page.get_by_test_id("show-chart").click()
 			page.get_by_role("table").first.wait_for()
+
+	def test_changes_of_a_run_are_taken_back_on_its_page(self):
+		todo = self.make("ToDo", description="Send the offer", priority="Low")["name"]
+		tool = {"types": "Update Document", "reference_doctype": "ToDo", "description": "Change a to-do"}
+		self.make("Agent Tool Function", tool_name="change", **tool)
+		agent = {"model": "scripted", "instructions": "Change.", "agent_tool": [{"tool": "change"}]}
+		self.make("Agent", agent_name="Changer", **agent)
+		self.model.script(tool_call("change", {"name": todo, "values": {"priority": "High"}}), text("Done."))
+		values = {"agent": "Changer", "prompt": "Raise it"}
+		run = self.call("/api/method/huf.ai.agent_chat.send_agent_chat_message", values)["message"]["run"]
+		self.assertEqual(self.call(f"/api/resource/ToDo/{todo}")["data"]["priority"], "High")
+		with self.open_page(f"/huf/runs/{run}") as page:
+			page.get_by_test_id("undo").click()
+			page.get_by_test_id("undo-panel").get_by_text("Low").first.wait_for()
+			page.get_by_test_id("undo-apply").click()
+			page.wait_for_url(lambda url: "/huf/runs/" in url and run not in url)
+		self.assertEqual(self.call(f"/api/resource/ToDo/{todo}")["data"]["priority"], "Low")
