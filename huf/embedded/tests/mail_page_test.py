@@ -31,9 +31,13 @@ class TestMailPage(PageTestCase):
 	def set_up_mailbox(self, page, inbox: ImapServer, postman: Postman) -> None:
 		page.goto("/huf/mail?view=mailboxes")
 		page.get_by_test_id("new-mailbox").click()
+		page.get_by_test_id("field-email").fill("office@gmail.com")
+		page.get_by_test_id("preset-Gmail").click()
+		self.assertEqual(page.get_by_test_id("field-smtp_host").input_value(), "smtp.gmail.com")
+		self.assertEqual(page.get_by_test_id("field-imap_user").input_value(), "office@gmail.com")
 		fields = {"mailbox_name": "Office", "email": "office@office.example", "imap_host": "127.0.0.1"}
 		fields |= {"imap_port": str(inbox.port), "imap_user": USER, "imap_password": PASSWORD}
-		fields |= {"smtp_host": "127.0.0.1", "smtp_port": str(postman.port)}
+		fields |= {"smtp_host": "127.0.0.1", "smtp_port": str(postman.port), "smtp_user": ""}
 		for name, value in fields.items():
 			page.get_by_test_id(f"field-{name}").fill(value)
 		for name, value in {

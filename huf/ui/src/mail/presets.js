@@ -1,0 +1,18 @@
+/** Servers of mail providers that take a password of their own for programs. Others are filled in as they say. */
+const on = (imap, smtp, isTls = true) => ({
+	imap_host: imap,
+	imap_port: 993,
+	imap_security: "SSL/TLS",
+	smtp_host: smtp,
+	smtp_port: isTls ? 465 : 587,
+	smtp_security: isTls ? "SSL/TLS" : "STARTTLS",
+});
+
+export const PRESETS = {
+	Gmail: on("imap.gmail.com", "smtp.gmail.com"),
+	Fastmail: on("imap.fastmail.com", "smtp.fastmail.com"),
+	iCloud: on("imap.mail.me.com", "smtp.mail.me.com", false),
+};
+
+/** The provider whose servers a mailbox has; "" is one of its own. */
+export const presetOf = (values) => Object.keys(PRESETS).find((name) => PRESETS[name].imap_host === values.imap_host) || "";
