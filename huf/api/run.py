@@ -7,7 +7,7 @@ import frappe
 from huf.ai.chat import approvals, messages
 from huf.ai.core.errors import UsageError
 from huf.ai.queries import named_records, runs
-from huf.ai.runs import lost_calls, replay
+from huf.ai.runs import lost_calls, model_input, replay
 
 MAX_RUNS = 200
 MAX_TEXT_CHARS = 200
@@ -58,6 +58,12 @@ def get_run(run: str):
 def get_records(run: str):
 	"""The records that a run's calls name: [{doctype, name, title}]; see `huf.ai.queries.named_records`."""
 	return named_records.list_named_records(run)
+
+
+@frappe.whitelist(methods=["GET"])
+def get_model_input(run: str, step: int):
+	"""What the model was sent at a step of an ended run: see `huf.ai.runs.model_input`."""
+	return model_input.read_model_input(run, step)
 
 
 @frappe.whitelist(methods=["GET"])

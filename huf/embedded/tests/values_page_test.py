@@ -1,4 +1,4 @@
-"""What runs show: records as links with a card, numbers as bars, how many were masked, and what can be undone."""
+"""What runs show: records as links, numbers as bars, what was masked or sent, and what can be undone."""
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say
@@ -47,13 +47,23 @@ class TestValues(PageTestCase):
 			page.wait_for_url(f"**/huf/records/ToDo/{second}")
 			page.get_by_test_id("record-form").wait_for()
 
-	def test_the_page_of_a_run_links_them_as_well(self):
+	def test_the_page_of_a_run_links_them_and_shows_what_the_model_was_sent(self):
 		first, second = self.todos
 		self.model.script(tool_call("list_todos", {}), text(ANSWER.format(first, second)))
 		values = {"agent": "Linker", "prompt": "What is open?"}
 		run = self.call("/api/method/huf.ai.agent_chat.send_agent_chat_message", values)["message"]["run"]
 		with self.open_page(f"/huf/runs/{run}") as page:
-			page.locator(f".prose a[data-record='{first}']").click()
+			page.get_by_test_id("fold-all").click()
+			page.get_by_test_id("show-input").nth(1).click()
+			sent = page.locator("[data-testid=input-message]")
+			sent.nth(3).wait_for()
+			roles = [sent.nth(place).get_attribute("data-role") for place in range(sent.count())]
+			self.assertEqual(roles, ["system", "user", "assistant", "tool"])
+			self.assertIn(first, sent.nth(3).inner_text())
+			page.get_by_test_id("input-tools").click()
+			page.get_by_test_id("model-input").get_by_text("list_todos").first.wait_for()
+			self.assertEqual(faults_of(page), [])
+			page.locator(f".prose a[data-record='{first}']").first.click()
 			page.wait_for_url(f"**/huf/records/ToDo/{first}")
 
 	def test_a_table_of_numbers_is_shown_as_bars_and_the_run_says_what_was_masked(self):

@@ -7,7 +7,8 @@ from huf.ai.core.errors import UsageError
 from huf.ai.runs.admission import acting_as
 from huf.api import run as api
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make_agent, make_user
+from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.model_server import ModelServer, text, tool_call
 
 
 class TestRunSearch(SiteTestCase):
@@ -52,6 +53,22 @@ class TestRunSearch(SiteTestCase):
 			self.assertEqual(api.get_runs(text="xylophone"), [])
 			with self.assertRaises(frappe.PermissionError):
 				api.replay_run(self.name)
+
+	def test_what_the_model_was_sent_at_each_step_is_read_from_the_record_by_managers(self):
+		tool = make_tool("Get List", reference_doctype="User")
+		with ModelServer() as server:
+			server.script(tool_call(tool, {}), text("One."))
+			agent = make_agent(make_model(server), (tool,), instructions="Count them.")
+			run = send_agent_chat_message(agent, "How many users?")["run"]
+			sent = [request["messages"] for request in server.requests]
+		for step, messages in enumerate(sent, 1):
+			read = api.get_model_input(run, step)
+			self.assertEqual([each["role"] for each in read["messages"]], [each["role"] for each in messages])
+			self.assertEqual(read["messages"][-1]["content"], messages[-1]["content"])
+			self.assertEqual([each["name"] for each in read["tools"]], [tool])
+		self.assertRaises(UsageError, api.get_model_input, run, 3)
+		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
+			api.get_model_input(self.name, 1)
 
 	def test_a_replay_says_whether_the_record_leads_to_the_same_end(self):
 		with acting_as(self.owner):

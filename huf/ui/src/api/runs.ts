@@ -1,6 +1,6 @@
 /** The endpoints about runs, one function each. What they answer is described in huf/api/run.py. */
 import { callGet, callPost } from "./http.ts";
-import type { Comparison, NamedRecord, Replayed, Run, RunFilters, Timeline } from "./types.ts";
+import type { Comparison, NamedRecord, Replayed, Run, RunFilters, Timeline, Values } from "./types.ts";
 
 export { cancelRun } from "./chat.ts";
 
@@ -9,6 +9,9 @@ export const PAGE_LENGTH = 50;
 export const fetchRuns = (filters: RunFilters, start = 0) =>
 	callGet<Run[]>("huf.api.run.get_runs", { ...filters, start, limit: PAGE_LENGTH });
 export const fetchRun = (run: string) => callGet<Timeline>("huf.api.run.get_run", { run });
+/** What the model was sent at a step of an ended run. */
+export const fetchModelInput = (run: string, step: number) =>
+	callGet<{ messages: Values[]; tools: { name: string; description: string; parameters: object }[] }>("huf.api.run.get_model_input", { run, step });
 /** The records that the run's calls name. */
 export const fetchNamedRecords = (run: string) => callGet<NamedRecord[]>("huf.api.run.get_records", { run });
 export const compareRuns = (run: string, other: string) =>

@@ -1,0 +1,58 @@
+"""What a model was sent at a step of an ended run, by the record. Calls no model, runs no tool."""
+
+import json
+from typing import Any
+
+import frappe
+from frappe import _
+
+from huf.ai.agents.manager import AgentManager
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import ModelError, UsageError
+from huf.ai.core.types import ModelReply
+from huf.ai.loop.engine import run_loop
+from huf.ai.loop.guards import Stall
+from huf.ai.loop.model import FreeModel
+from huf.ai.runs.replay import Tape, read_run, recorded_tools, stall_message, step_cap
+from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+
+
+class RecordedModel(FreeModel):
+	"""Gives the recorded replies, and keeps what it is sent, by step."""
+
+	def __init__(self, recorded: RecordedRun, tape: Tape):
+		self.recorded, self.tape = recorded, tape
+		self.inputs: dict[int, list[dict]] = {}
+
+	async def complete(self, messages: list[dict], *args: Any) -> ModelReply:
+		self.inputs[self.tape.step] = json.loads(json.dumps(messages))
+		reply = self.recorded.replies.get(self.tape.step)
+		if reply is None:
+			raise ModelError("The record has no reply to this.")
+		return reply
+
+
+def read_model_input(run: str, step: int) -> dict:
+	"""{messages, tools: [{name, description, parameters}]} of a model call, for users who may change the agent.
+
+	Long results may have been shortened for the model's window. The tools are those the agent has now.
+	Raises UsageError if the record does not reach that step, PermissionError.
+	"""
+	row = read_run(run)
+	frappe.get_doc("Agent", row.agent).check_permission("write")
+	recorded = read_recorded(run)
+	tape = Tape(recorded, replies=False)
+	model = RecordedModel(recorded, tape)
+	guards = [step_cap(row, recorded), Stall(stall_message(row.agent))]
+	tools = recorded_tools(recorded)
+	run_coroutine(run_loop(json.loads(row.opening), tools, model, guards=guards, journal=tape))
+	if step not in model.inputs:
+		raise UsageError(_("The record of this run has no model call at step {0}.").format(step))
+	manager = AgentManager(row.agent, is_chat=row.route == "chat")
+	return {
+		"messages": model.inputs[step],
+		"tools": [
+			{"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
+			for tool in manager.create_agent().tools
+		],
+	}
