@@ -11,14 +11,14 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.types import ModelReply
 from huf.ai.loop.engine import run_loop
-from huf.ai.loop.guards import Stall
+from huf.ai.loop.guards import Guard, Stall
 from huf.ai.loop.model import FreeModel
 from huf.ai.runs.replay import Tape, read_run, recorded_tools, stall_message, step_cap
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
 
 class RecordedModel(FreeModel):
-	"""Gives the recorded replies, and keeps what it is sent, by step."""
+	"""Returns the recorded replies, and keeps what it is sent, by step."""
 
 	def __init__(self, recorded: RecordedRun, tape: Tape):
 		self.recorded, self.tape = recorded, tape
@@ -33,9 +33,9 @@ class RecordedModel(FreeModel):
 
 
 def read_model_input(run: str, step: int) -> dict:
-	"""{messages, tools: [{name, description, parameters}]} of a model call, for users who may change the agent.
+	"""{messages, tools: [{name, description, parameters}]} of a model call.
 
-	Long results may have been shortened for the model's window. The tools are those the agent has now.
+	Only for users who may change the agent. Long results may have been shortened for the model's window. The tools are those the agent has now.
 	Raises UsageError if the record does not reach that step, PermissionError.
 	"""
 	row = read_run(run)
@@ -43,7 +43,7 @@ def read_model_input(run: str, step: int) -> dict:
 	recorded = read_recorded(run)
 	tape = Tape(recorded, replies=False)
 	model = RecordedModel(recorded, tape)
-	guards = [step_cap(row, recorded), Stall(stall_message(row.agent))]
+	guards: list[Guard] = [step_cap(row, recorded), Stall(stall_message(row.agent))]
 	tools = recorded_tools(recorded)
 	run_coroutine(run_loop(json.loads(row.opening), tools, model, guards=guards, journal=tape))
 	if step not in model.inputs:
