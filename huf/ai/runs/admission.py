@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import frappe
+from frappe import _
 
-from huf.ai.core.errors import UsageError
+from huf.ai.core.errors import TooManyRuns, UsageError
 from huf.ai.core.settings import find_cached, get_settings
-from huf.ai.core.types import AgentRequest
+from huf.ai.core.types import AgentRequest, Mode, RunStatus
 from huf.ai.storage import budgets, stops
-from huf.ai.storage.limits import read_runs_per_hour
+from huf.ai.storage.limits import read_runs_at_once, read_runs_per_hour
 
 
 def admit(agent_name: str, user: str, chat: bool = False):
@@ -92,6 +93,19 @@ def count_run(request: AgentRequest, agent) -> None:
 	cap = read_runs_per_hour(agent)
 	if cap.amount and not request.origin and not request.parent_run:
 		budgets.count_run_start(request.user, request.agent, cap)
+
+
+def check_runs_at_once(request: AgentRequest) -> None:
+	"""Raises TooManyRuns if the user waits for more runs than they may, this one included.
+
+	Called in the transaction that has written the run, so that runs begun at once see each other.
+	"""
+	limit = read_runs_at_once()
+	if not limit or request.origin or request.parent_run:
+		return
+	begun = {"run_as": request.user, "status": RunStatus.STARTED.value, "mode": Mode.INLINE.value}
+	if frappe.db.count("Agent Run", begun) > limit:
+		raise TooManyRuns(_("{0} of your runs are working. Wait until one has ended.").format(limit))
 
 
 def admit_file(wanted: str, user: str):

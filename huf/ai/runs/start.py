@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.attachments import read_message_files
-from huf.ai.core.errors import ConversationBusy, RunAlreadyOpened, UsageError
+from huf.ai.core.errors import ConversationBusy, RunAlreadyOpened, TooManyRuns, UsageError
 from huf.ai.core.routed import Routed
 from huf.ai.core.types import DIRECT, OFFLINE, AgentRequest, Mode, RunStatus
 from huf.ai.runs import admission
@@ -103,6 +103,12 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
 		frappe.db.rollback()
 		raise ConversationBusy(BUSY)
+	if status is RunStatus.STARTED:
+		try:
+			admission.check_runs_at_once(request)
+		except TooManyRuns:
+			frappe.db.rollback()
+			raise
 	if request.origin and not trigger_events.claim_origin(request.origin, lease.run):
 		frappe.db.rollback()
 		raise RunAlreadyOpened(request.origin.event)

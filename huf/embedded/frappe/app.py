@@ -14,6 +14,7 @@ import traceback
 import frappe
 import frappe.api
 import frappe.handler
+from frappe import proxies
 from frappe.auth import (
 	LOGIN_PATHS,
 	UNSAFE_HTTP_METHODS,
@@ -23,6 +24,7 @@ from frappe.auth import (
 	validate_csrf_token,
 )
 from frappe.database.faults import describe_fault
+from frappe.request_limits import count_request
 from frappe.sessions import touch
 from frappe.utils.error import try_to_log_error
 from frappe.utils.response import (
@@ -91,7 +93,8 @@ def init_request(request: Request):
 	"""Open the site; find out who asks and with which arguments."""
 	frappe.init(_site, sites_path=_sites_path, force=True)
 	frappe.local.request = request
-	frappe.local.request_ip = request.remote_addr or "127.0.0.1"
+	frappe.local.request_ip = proxies.read_address(request)
+	proxies.take_scheme(request)
 	if is_static(request.path):
 		return
 	frappe.connect(set_admin_as_user=False)
@@ -106,6 +109,7 @@ def init_request(request: Request):
 	for hook in frappe.get_hooks("before_request"):
 		frappe.call(hook)
 	validate_auth()
+	count_request()
 
 
 def body_limit() -> int:

@@ -1,6 +1,7 @@
 """Who is asking: login, logout, the session cookie, the CSRF token, API keys.
 
-There is no other way to sign in: no OAuth, no second factor, no session id in a URL.
+A trusted proxy may name the user (proxies.py).  There is no other way to sign in: no OAuth, no second factor,
+no session id in a URL.
 """
 
 import base64
@@ -10,7 +11,7 @@ import hmac
 from urllib.parse import quote, unquote
 
 import frappe
-from frappe import _
+from frappe import _, proxies
 from frappe.core.doctype.activity_log.activity_log import add_authentication_log
 from frappe.login_attempts import api_secrets, logins
 from frappe.sessions import delete_session, find_session, get_expiry_in_seconds, guest_session, start_session
@@ -93,7 +94,23 @@ class LoginManager:
 		frappe.local.session = session or guest_session()
 		self.user = frappe.local.session.user
 		self.read_user()
+		self.take_user_of_proxy()
 		self.set_cookies()
+
+	def take_user_of_proxy(self):
+		"""Begin a session for the user that an authenticating proxy has signed in."""
+		named = proxies.read_user(frappe.local.request)
+		if not named or frappe.get_request_header("Authorization"):
+			return
+		user = find_user(named[:MAX_USER_CHARS])
+		if user in frappe.STANDARD_USERS or not frappe.db.get_value("User", user, "enabled"):
+			fail(_("User disabled or missing"), user)
+		if user != self.user:
+			self.user = user
+			self.read_user()
+			frappe.local.session = start_session(user, self.full_name, self.user_type)
+			frappe.local.cookie_manager.to_delete.clear()
+			add_authentication_log(_("{0} logged in").format(self.full_name), user)
 
 	def authenticate(self, user: str | None, password: str | None) -> str:
 		"""The user's name, if the password is right; AuthenticationError (401) or TooManyRequestsError (429)

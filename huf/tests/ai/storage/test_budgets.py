@@ -232,6 +232,30 @@ class TestReservations(SiteTestCase):
 		self.assertEqual(reserve_budget(plenty, WorstCase("m", 0, 10_000)).grant.max_tokens, 10_000)
 
 
+class TestRunsAtOnce(BudgetTestCase):
+	def test_a_user_waits_for_a_limited_number_of_runs(self):
+		frappe.db.set_single_value("Huf Settings", "runs_at_once", 2)
+		frappe.clear_document_cache("Huf Settings", "Huf Settings")
+		agent = self.make_agent()
+		self.server.script(*(text("Done.") for _ in range(4)))
+		working = run_agent_sync(agent, "Hi")["run"]
+		run_agent_sync(agent, "Two were not at once")
+		before = frappe.db.count("Agent Run")
+		self.make_working(working)
+		self.assertEqual(run_agent_sync(agent, "One works")["status"], "Success")
+		self.make_working(run_agent_sync(agent, "Hi")["run"])
+		with self.assertRaisesRegex(TooManyRuns, "2 of your runs are working"):
+			run_agent_sync(agent, "Two work")
+		self.assertEqual(frappe.db.count("Agent Run"), before + 2, "the refused run is not on record")
+		frappe.db.set_value("Agent Run", working, "status", "Success")
+		self.server.script(text("Done."))
+		self.assertEqual(run_agent_sync(agent, "One has ended")["status"], "Success")
+
+	def make_working(self, run: str):
+		frappe.db.set_value("Agent Run", run, "status", "Started")
+		self.addCleanup(frappe.db.set_value, "Agent Run", run, "status", "Success")
+
+
 class TestRunsPerHour(BudgetTestCase):
 	def test_who_has_started_enough_runs_is_told_when_to_come_back(self):
 		agent = self.make_agent(runs_per_hour=2)

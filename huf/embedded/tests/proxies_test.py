@@ -1,0 +1,116 @@
+"""Headers of proxies count only from peers that the site's configuration trusts."""
+
+import json
+
+import frappe
+
+from huf.embedded.site import SITE
+from huf.embedded.tests.sites import Browser, SiteTestCase
+
+PROXY, CLIENT, OTHER = "10.1.2.3", "203.0.113.7", "198.51.100.9"
+WHO = "/api/method/frappe.auth.get_logged_user"
+
+
+class ProxyTestCase(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.user = self.make_user("proxied@example.com", "System Manager")
+		frappe.db.commit()
+
+	def configure(self, **values):
+		file = self.home / "sites" / SITE / "site_config.json"
+		before = file.read_text()
+		self.addCleanup(file.write_text, before)
+		file.write_text(json.dumps({**json.loads(before), **values}))
+
+	def open(self, path: str, peer: str, browser: Browser | None = None, **headers):
+		headers = {name.replace("_", "-"): value for name, value in headers.items()}
+		return (browser or Browser()).open(path, headers=headers, environ_base={"REMOTE_ADDR": peer})
+
+	def address(self, peer: str, **headers) -> str:
+		browser = Browser()
+		headers = {name.replace("_", "-"): value for name, value in headers.items()}
+		data = {"usr": self.user, "pwd": "wrong"}
+		browser.post("/api/method/login", data=data, headers=headers, environ_base={"REMOTE_ADDR": peer})
+		frappe.db.rollback()
+		return frappe.get_all("Activity Log", pluck="ip_address", order_by="creation desc", limit=1)[0]
+
+
+class TestAddress(ProxyTestCase):
+	def test_without_a_trusted_proxy_the_peer_is_the_client(self):
+		self.assertEqual(self.address(PROXY, X_Forwarded_For=CLIENT), PROXY)
+		self.configure(trusted_proxies=["10.0.0.0/8"])
+		self.assertEqual(self.address(OTHER, X_Forwarded_For=CLIENT), OTHER)
+
+	def test_a_trusted_proxy_names_the_client_and_a_client_cannot_add_another(self):
+		self.configure(trusted_proxies=["10.0.0.0/8"])
+		self.assertEqual(self.address(PROXY, X_Forwarded_For=CLIENT), CLIENT)
+		self.assertEqual(self.address(PROXY, X_Forwarded_For=f"{OTHER}, {CLIENT}"), CLIENT)
+		self.assertEqual(self.address(PROXY, X_Forwarded_For=f"{CLIENT}, 10.9.9.9"), CLIENT)
+		self.assertEqual(self.address(PROXY, X_Forwarded_For="<script>"), PROXY)
+		self.assertEqual(self.address(PROXY), PROXY)
+
+	def test_only_a_trusted_proxy_says_that_the_client_uses_tls(self):
+		self.configure(trusted_proxies=[PROXY])
+		for peer, expected in ((PROXY, True), (OTHER, False)):
+			answer = self.open("/login", peer, X_Forwarded_Proto="https")
+			self.assertEqual("Strict-Transport-Security" in answer.headers, expected)
+
+
+class TestUser(ProxyTestCase):
+	def who(self, peer: str, browser: Browser | None = None, **headers) -> str | int:
+		answer = self.open(WHO, peer, browser, **headers)
+		return answer.json["message"] if answer.status_code == 200 else answer.status_code
+
+	def test_off_by_default_and_from_untrusted_peers(self):
+		for peer in (PROXY, OTHER):
+			self.assertEqual(self.who(peer, X_Remote_User=self.user), 403)
+		self.configure(proxy_user_header="X-Remote-User")
+		self.assertEqual(self.who(PROXY, X_Remote_User=self.user), 403)
+		self.configure(trusted_proxies=[PROXY])
+		self.assertEqual(self.who(OTHER, X_Remote_User=self.user), 403)
+		self.assertEqual(self.who(OTHER, X_Remote_User=self.user, X_Forwarded_For=PROXY), 403)
+
+	def test_a_trusted_proxy_signs_in_its_user_in_one_session(self):
+		self.configure(proxy_user_header="X-Remote-User", trusted_proxies=[PROXY])
+		browser = Browser()
+		for _again in range(3):
+			self.assertEqual(self.who(PROXY, browser, X_Remote_User=self.user), self.user)
+		frappe.db.rollback()
+		self.assertEqual(len(frappe.db.sql("SELECT 1 FROM `tabSessions` WHERE user = %s", self.user)), 1)
+		other = self.make_user("second@example.com")
+		frappe.db.commit()
+		self.assertEqual(self.who(PROXY, browser, X_Remote_User=other), other)
+
+	def test_no_header_makes_an_administrator_or_an_account(self):
+		self.configure(proxy_user_header="X-Remote-User", trusted_proxies=[PROXY])
+		for name in ("Administrator", "Guest", "nobody@example.com"):
+			self.assertEqual(self.who(PROXY, X_Remote_User=name), 401, name)
+		frappe.db.set_value("User", self.user, "enabled", 0)
+		frappe.db.commit()
+		self.assertEqual(self.who(PROXY, X_Remote_User=self.user), 401)
+		frappe.db.set_value("User", self.user, "enabled", 1)
+		frappe.db.commit()
+
+	def test_writes_need_the_csrf_token_as_in_every_session(self):
+		self.configure(proxy_user_header="X-Remote-User", trusted_proxies=[PROXY])
+		browser = Browser()
+		options = {"headers": {"X-Remote-User": self.user}, "environ_base": {"REMOTE_ADDR": PROXY}}
+		refused = browser.post("/api/resource/Note", json={"title": "forged"}, **options)
+		self.assertEqual(refused.status_code, 400)
+
+
+class TestRequests(ProxyTestCase):
+	def test_a_user_who_sends_too_many_is_refused_and_others_are_not(self):
+		from frappe.request_limits import counts
+
+		counts.clear()
+		self.addCleanup(counts.clear)
+		self.configure(requests_per_minute=20)
+		eager, calm = Browser(), Browser()
+		eager.login(self.user)
+		calm.login()
+		statuses = [eager.open(WHO).status_code for _request in range(25)]
+		self.assertEqual(statuses[0], 200)
+		self.assertEqual(statuses[-1], 429)
+		self.assertEqual(calm.open(WHO).status_code, 200)
