@@ -1,11 +1,12 @@
-"""Endpoints of a user's own profile: name, language, default agent, password."""
+"""Endpoints of a user's own profile: name, language, default agent, password, sessions."""
 
 import frappe
 from frappe import _
+from frappe.sessions import clear_sessions
 from frappe.utils.password import check_password
 
 from huf.ai.core.errors import UsageError
-from huf.ai.storage.users import save_own_user
+from huf.ai.storage.users import read_sessions, save_own_user
 from huf.api.agent import USER_SETTINGS
 
 LANGUAGES = ("", "de", "en", "es", "cs")
@@ -56,6 +57,19 @@ def change_password(old_password: str, new_password: str):
 	except frappe.AuthenticationError:
 		raise UsageError(_("The old password is not right.")) from None
 	save_own_user({"new_password": new_password})
+
+
+@frappe.whitelist(methods=["GET"])
+def get_sessions():
+	"""Where the session user is signed in: [{last_used, address, is_current}], the last used first."""
+	return read_sessions(require_user(), frappe.session.sid)
+
+
+@frappe.whitelist(methods=["POST"])
+def end_other_sessions():
+	"""Sign the session user out everywhere but here. With an API key: everywhere."""
+	clear_sessions(require_user(), keep_current=True, force=True)
+	return get_sessions()
 
 
 def require_user() -> str:

@@ -1,11 +1,18 @@
-"""Saves what users may change of their own User record, which Frappe lets only System Managers write."""
+"""Saves what users may change of their own User record, which Frappe lets only System Managers write.
 
+Also reads their sessions.
+"""
+
+import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import frappe
 from frappe.utils import today
 
+ADDRESS = re.compile(r"""['"]session_ip['"]: ?['"]([0-9a-fA-F.:]{2,45})['"]""")
+"""In the data of a session, which is JSON or, on a bench, a dict as Python prints it."""
 OWN_FIELDS = ("first_name", "last_name", "language", "new_password")
 
 
@@ -33,3 +40,20 @@ def list_managers() -> list[str]:
 	names = frappe.get_all("Has Role", having, pluck="parent", order_by="creation asc")
 	enabled = {"name": ["in", names], "enabled": 1}
 	return frappe.get_all("User", enabled, pluck="name", order_by="creation asc") if names else []
+
+
+def read_sessions(user: str, sid: str) -> list[dict]:
+	"""A user's sessions, the last used first: {last_used, address, is_current}. `sid`: the caller's."""
+	query = """select sid, lastupdate, sessiondata from `tabSessions`
+		where user = %s order by lastupdate desc limit 100"""
+	# The embedded runtime stores a digest of the id.
+	own = {sid, hashlib.sha256(sid.encode()).hexdigest()}
+	return [
+		{"last_used": str(last_used), "address": find_address(data), "is_current": each in own}
+		for each, last_used, data in frappe.db.sql(query, user)
+	]
+
+
+def find_address(sessiondata: str | None) -> str | None:
+	found = ADDRESS.search(sessiondata or "")
+	return found[1] if found else None

@@ -187,3 +187,18 @@ class TestAnswers(SiteTestCase):
 		answer = admin.open("/api/method/frappe.client.get_list")
 		self.assertEqual((answer.status_code, answer.json["exc_type"]), (417, "FrappeTypeError"))
 		self.assertIn("doctype", answer.text)
+
+
+class TestOwnSessions(SiteTestCase):
+	def test_ending_the_others_keeps_this_one(self):
+		user = self.make_user("roaming@example.com")
+		here, there = Browser(), Browser()
+		for browser in (here, there):
+			browser.login(user)
+		sessions = here.open("/api/method/huf.api.profile.get_sessions").json["message"]
+		self.assertEqual(sorted(each["is_current"] for each in sessions), [False, True])
+		self.assertEqual({each["address"] for each in sessions}, {"127.0.0.1"})
+		left = here.post("/api/method/huf.api.profile.end_other_sessions").json["message"]
+		self.assertEqual([each["is_current"] for each in left], [True])
+		who = "/api/method/frappe.auth.get_logged_user"
+		self.assertEqual((here.open(who).status_code, there.open(who).status_code), (200, 403))

@@ -17,6 +17,16 @@ class TestProfilePage(PageTestCase):
 			page.get_by_test_id("change-password").click()
 			page.get_by_test_id("error").get_by_text("too easy to guess").wait_for()
 
+	def test_other_sessions_are_ended(self):
+		self.add_user("roaming@office.example", "Huf User")
+		self.server.login(PASSWORD, "roaming@office.example")
+		with self.open_page("/huf/profile", "roaming@office.example") as page:
+			page.get_by_test_id("session").nth(1).wait_for()
+			page.get_by_test_id("end-sessions").click()
+			page.get_by_test_id("profile-done").wait_for()
+			self.assertEqual(page.get_by_test_id("session").count(), 1)
+			self.assertIn("this browser", page.get_by_test_id("session").inner_text())
+
 	def test_a_huf_user_sees_the_agents_and_no_button_to_make_one(self):
 		self.add_user("jana@office.example", "Huf User")
 		with self.open_page("/huf/agents", "jana@office.example") as page:

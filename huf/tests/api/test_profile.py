@@ -1,5 +1,7 @@
 """A user's own profile: name, language, default agent and password; and what users see of agents."""
 
+import json
+
 import frappe
 from frappe.utils.password import check_password
 
@@ -82,3 +84,32 @@ class TestProfile(SiteTestCase):
 			doc.instructions = "New"
 			doc.save()
 		self.assertEqual(frappe.db.get_value("Agent", self.agent, "instructions"), "New")
+
+
+class TestSessions(SiteTestCase):
+	"""Rows of the table that Frappe and the embedded runtime share; the embedded one stores digests of ids."""
+
+	def insert_session(self, user: str, sid: str, address: str) -> None:
+		data = json.dumps({"user": user, "session_ip": address})
+		frappe.db.sql(
+			"insert into `tabSessions` (sid, user, sessiondata, lastupdate) values (%s, %s, %s, %s)",
+			(sid, user, data, frappe.utils.now()),
+		)
+		self.addCleanup(frappe.db.sql, "delete from `tabSessions` where user = %s", user)
+
+	def test_users_see_and_end_their_own_sessions_only(self):
+		user, other = make_user("Huf User"), make_user("Huf User")
+		self.insert_session(user, "one-" + user, "203.0.113.7")
+		self.insert_session(user, "two-" + user, "2001:db8::7")
+		self.insert_session(other, "one-" + other, "203.0.113.8")
+		with acting_as(user):
+			sessions = profile.get_sessions()
+			self.assertEqual({each["address"] for each in sessions}, {"203.0.113.7", "2001:db8::7"})
+			self.assertEqual([each["is_current"] for each in sessions], [False, False])
+			self.assertEqual(set(sessions[0]), {"last_used", "address", "is_current"})
+			self.assertEqual(profile.end_other_sessions(), [])
+		with acting_as(other):
+			self.assertEqual(len(profile.get_sessions()), 1)
+		with acting_as("Guest"):
+			self.assertRaises(frappe.PermissionError, profile.get_sessions)
+			self.assertRaises(frappe.PermissionError, profile.end_other_sessions)

@@ -15,3 +15,12 @@ export const fetchProfile = () => callGet<Profile>("huf.api.profile.get_profile"
 export const saveProfile = (profile: object) => callPost<Profile>("huf.api.profile.save_profile", profile);
 export const changePassword = (old_password: string, new_password: string) =>
 	callPost("huf.api.profile.change_password", { old_password, new_password });
+
+export interface Session {
+	last_used: string;
+	address: string | null;
+	is_current: boolean;
+}
+
+export const fetchSessions = () => callGet<Session[]>("huf.api.profile.get_sessions");
+export const endOtherSessions = () => callPost<Session[]>("huf.api.profile.end_other_sessions");
