@@ -1,0 +1,151 @@
+"""A started server under one fault after another: it answers others, holds its memory, and loses nothing."""
+
+import io
+import json
+import re
+import shutil
+import socket
+import sqlite3
+import sys
+import threading
+import time
+import unittest
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+
+from docx import Document
+
+from huf.embedded.site import SITE
+from huf.tests.base import enter
+from huf.tests.benchmarks.http import Site, read_memory
+from huf.tests.benchmarks.quick_model import quick_model
+from huf.tests.factories import SECRET
+from huf.tests.security.test_answer_limits import STREAMS, WHOLE, Endless, serving
+
+MAX_MEMORY_MB = 1_000
+MAX_ANSWER_S = 5.0
+"""Under a second on an idle machine."""
+STREAM_COUNT, STREAM_SECONDS = 200, 4
+RUN = "/api/method/huf.ai.agent_integration.run_agent_sync"
+STREAM = "/api/method/huf.api.chat.stream"
+
+
+class MemorySampler(threading.Thread):
+	"""The most that the server's processes held, in megabytes."""
+
+	def __init__(self, process: int):
+		super().__init__(daemon=True)
+		self.process, self.most, self.ended = process, 0.0, threading.Event()
+
+	def run(self):
+		while not self.ended.wait(0.1):
+			self.most = max(self.most, read_memory(self.process))
+
+
+def pack_bomb() -> bytes:
+	"""A docx file of less than a megabyte that unpacks to a hundred."""
+	document, out, packed = Document(), io.BytesIO(), io.BytesIO()
+	document.save(out)
+	with zipfile.ZipFile(out) as package:
+		members = {name: package.read(name) for name in package.namelist()}
+	rows = b"<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 3_000_000
+	members["word/document.xml"] = re.sub(
+		rb"<w:body>", lambda found: found[0] + rows, members["word/document.xml"]
+	)
+	with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as package:
+		for name, content in members.items():
+			package.writestr(name, content)
+	return packed.getvalue()
+
+
+@unittest.skipUnless(sys.platform == "linux", "memory is read from ps; gunicorn is POSIX")
+class TestFaults(unittest.TestCase):
+	@classmethod
+	def setUpClass(cls):
+		model = quick_model("look")
+		cls.site = Site(model.__enter__())
+		cls.addClassCleanup(model.__exit__, None, None, None)
+		cls.addClassCleanup(shutil.rmtree, cls.site.home, ignore_errors=True)
+		cls.addClassCleanup(cls.site.server.stop)
+		cls.memory = MemorySampler(cls.site.server.process.pid)
+		cls.memory.start()
+
+	def setUp(self):
+		self.site.run("1 0")
+
+	def tearDown(self):
+		self.assert_answers()
+		self.site.run("1 0")
+		self.assertLess(self.memory.most, MAX_MEMORY_MB)
+
+	@classmethod
+	def tearDownClass(cls):
+		cls.memory.ended.set()
+		print(f"\nThe server's processes held {cls.memory.most:.0f} MB at most.")
+
+	def assert_answers(self):
+		began = time.perf_counter()
+		answer = self.site.pool.request("GET", "/api/method/ping", headers=self.site.headers)
+		self.assertEqual(answer.json()["message"], "pong")
+		self.assertLess(time.perf_counter() - began, MAX_ANSWER_S)
+
+	def test_huge_answers_of_models(self):
+		address = enter(self, serving())
+		self.site.make("AI Provider", provide_name="Endless", api_key=SECRET, api_base=address)
+		self.site.make("AI Model", model_name="endless", provider="Endless", own_prices=1)
+		self.site.make("Agent", agent_name="Endless", model="endless")
+		for name, answer in {**WHOLE, **STREAMS}.items():
+			Endless.answer = answer
+			if name in WHOLE:
+				result = self.site.post(RUN, {"agent_name": "Endless", "prompt": "Hi"})["message"]
+				self.assertEqual(result["status"], "Failed", name)
+			else:
+				ended = self.stream("Endless", "Hi")
+				self.assertIn("larger than", ended[-2000:], name)
+			self.assert_answers()
+
+	def stream(self, agent: str, prompt: str, **values) -> str:
+		values = {"agent": agent, "prompt": prompt, **values}
+		answer = self.site.pool.request("POST", STREAM, json=values, headers=self.site.headers)
+		self.assertEqual(answer.status, 200, answer.data[:300])
+		return answer.data.decode()
+
+	def test_a_file_that_unpacks_to_much_more(self):
+		fields = {"file": ("bomb.docx", pack_bomb()), "is_private": "1"}
+		headers = self.site.headers
+		upload = self.site.pool.request("POST", "/api/method/upload_file", fields=fields, headers=headers)
+		url = upload.json()["message"]["file_url"]
+		values = {"agent": "Bench", "prompt": "1 0", "attachments": [url]}
+		answer = self.site.pool.request("POST", STREAM, json=values, headers=headers)
+		self.assertRegex(answer.data.decode(), "takes too much time or memory")
+
+	def test_200_streams_beside_other_requests_and_half_sent_bodies(self):
+		head = b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nhalf"
+		for _slow in range(60):
+			client = socket.create_connection(("127.0.0.1", self.site.pool.port), timeout=30)
+			self.addCleanup(client.close)
+			client.sendall(head)
+		with ThreadPoolExecutor(STREAM_COUNT) as pool:
+			prompts = [f"20 {STREAM_SECONDS}"] * STREAM_COUNT
+			streams = [pool.submit(self.stream, "Bench", prompt) for prompt in prompts]
+			while not all(stream.done() for stream in streams):
+				self.assert_answers()
+				time.sleep(0.2)
+			texts = [stream.result() for stream in streams]
+		self.assertEqual([text for text in texts if '"status": "Success"' not in text], [])
+
+	def test_a_locked_database(self):
+		file = self.site.home / "sites" / SITE / "site.db"
+		with ThreadPoolExecutor(20) as pool:
+			other = sqlite3.connect(file, isolation_level=None)
+			other.execute("BEGIN IMMEDIATE")
+			waiting = [pool.submit(self.site.run, "1 0") for _run in range(20)]
+			for _look in range(10):
+				self.assert_answers()
+				time.sleep(0.2)
+			other.execute("ROLLBACK")
+			other.close()
+			for run in waiting:
+				run.result()
+		counted = {"doctype": "Agent Run", "filters": json.dumps({"status": ["in", ["Queued", "Started"]]})}
+		self.assertEqual(self.site.post("/api/method/frappe.client.get_count", counted)["message"], 0)
