@@ -35,7 +35,7 @@ class RecordedModel(FreeModel):
 def read_model_input(run: str, step: int) -> dict:
 	"""{messages, tools: [{name, description, parameters}]} of a model call.
 
-	Only for users who may change the agent. Long results may have been shortened for the model's window; the
+	Only for users who may change the agent. Long results may have been shortened for the model's window. The
 	tools are those the agent has now.
 	Raises UsageError if the record does not reach that step, PermissionError.
 	"""

@@ -225,6 +225,10 @@ def fill(rest: Rest, model: ModelServer, home: Path) -> dict[str, str]:
 		run_as="Administrator",
 		prompt="List my open todos",
 	)
+	for prompt, tool in (("How many users are there?", "list_users"), ("List my open todos", "create_todo")):
+		case = {"case_name": prompt, "prompt": prompt, "definition": f"expect:\n- calls: {tool}\n"}
+		rest.make("Agent Eval Case", agent=AGENT, **case)
+	rest.method("huf.api.eval.run", agent=AGENT)
 	return {
 		"conversation": said["conversation"],
 		"run": said["run"],
