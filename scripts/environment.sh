@@ -39,11 +39,11 @@ use_environment() {
 	echo "Installing Huf into .venv (only when its sources ask for it; the first time takes a minute or two) ..." >&2
 	# requirements.lock holds what runs and what builds it; only extras for developers are looked up.
 	local install=(python -m pip install -qq --disable-pip-version-check)
-	"${install[@]}" --require-hashes --requirement requirements.lock
+	"${install[@]}" --require-hashes --requirement requirements.lock || return 1
 	if [ "$extras" = embedded ]; then
-		"${install[@]}" --no-build-isolation --no-deps --editable .
+		"${install[@]}" --no-build-isolation --no-deps --editable . || return 1
 	else
-		"${install[@]}" --no-build-isolation --editable ".[$extras]"
+		"${install[@]}" --no-build-isolation --editable ".[$extras]" || return 1
 	fi
 	for extra in ${extras//,/ }; do
 		echo "$stamp" >".venv/huf-$extra"
