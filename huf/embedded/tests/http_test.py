@@ -198,7 +198,7 @@ class TestFiles(SiteTestCase):
 				self.assertEqual(gzip.decompress(gzipped.data), plain.data)
 			total += len(small.data)
 		self.assertGreaterEqual(len(assets), 3)
-		self.assertLess(total, 175_000)
+		self.assertLess(total, 180_000)
 
 	def upload(self, browser, name, content, **form):
 		file = (io.BytesIO(content), name)

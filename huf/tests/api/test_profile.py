@@ -41,6 +41,8 @@ class TestProfile(SiteTestCase):
 			settings.update({"enable_password_policy": 1, "minimum_password_score": "2"})
 			settings.flags.ignore_mandatory = True
 			settings.save()
+			frappe.local.system_settings = settings
+			self.addCleanup(setattr, frappe.local, "system_settings", None)
 			self.addCleanup(frappe.clear_document_cache, "System Settings", "System Settings")
 
 	def test_a_password_needs_the_old_one_and_meets_the_policy(self):
