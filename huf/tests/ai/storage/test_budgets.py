@@ -234,8 +234,8 @@ class TestReservations(SiteTestCase):
 
 class TestRunsAtOnce(BudgetTestCase):
 	def test_a_user_waits_for_a_limited_number_of_runs(self):
-		frappe.db.set_single_value("Huf Settings", "runs_at_once", 2)
-		frappe.clear_document_cache("Huf Settings", "Huf Settings")
+		self.limit_runs_at_once(2)
+		self.addCleanup(self.limit_runs_at_once, 0)
 		agent = self.make_agent()
 		self.server.script(*(text("Done.") for _ in range(4)))
 		working = run_agent_sync(agent, "Hi")["run"]
@@ -251,9 +251,18 @@ class TestRunsAtOnce(BudgetTestCase):
 		self.server.script(text("Done."))
 		self.assertEqual(run_agent_sync(agent, "One has ended")["status"], "Success")
 
+	def limit_runs_at_once(self, limit: int):
+		frappe.db.set_single_value("Huf Settings", "runs_at_once", limit)
+		frappe.db.commit()
+		frappe.clear_document_cache("Huf Settings", "Huf Settings")
+
 	def make_working(self, run: str):
 		frappe.db.set_value("Agent Run", run, "status", "Started")
-		self.addCleanup(frappe.db.set_value, "Agent Run", run, "status", "Success")
+		self.addCleanup(self.end_run, run)
+
+	def end_run(self, run: str):
+		frappe.db.set_value("Agent Run", run, "status", "Success")
+		frappe.db.commit()
 
 
 class TestRunsPerHour(BudgetTestCase):
