@@ -6,6 +6,7 @@ from frappe.sessions import clear_sessions
 from frappe.utils.password import check_password
 
 from huf.ai.core.errors import UsageError
+from huf.ai.storage import users
 from huf.ai.storage.users import read_sessions, save_own_user
 from huf.api.agent import USER_SETTINGS
 
@@ -61,7 +62,7 @@ def change_password(old_password: str, new_password: str):
 
 @frappe.whitelist(methods=["GET"])
 def get_sessions():
-	"""Where the session user is signed in: [{last_used, address, is_current}], the last used first."""
+	"""Where the session user is signed in: [{id, last_used, address, is_current}], the last used first."""
 	return read_sessions(require_user(), frappe.session.sid)
 
 
@@ -69,6 +70,14 @@ def get_sessions():
 def end_other_sessions():
 	"""Sign the session user out everywhere but here. With an API key: everywhere."""
 	clear_sessions(require_user(), keep_current=True, force=True)
+	return get_sessions()
+
+
+@frappe.whitelist(methods=["POST"])
+def end_session(session: str):
+	"""End one of the session user's sessions, named by its `id`."""
+	if not users.end_session(require_user(), session):
+		raise UsageError(_("This session has ended already."))
 	return get_sessions()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import frappe
+from frappe.sessions import delete_session
 from frappe.utils import today
 
 ADDRESS = re.compile(r"""['"]session_ip['"]: ?['"]([0-9a-fA-F.:]{2,45})['"]""")
@@ -43,15 +44,37 @@ def list_managers() -> list[str]:
 
 
 def read_sessions(user: str, sid: str) -> list[dict]:
-	"""A user's sessions, the last used first: {last_used, address, is_current}. `sid`: the caller's."""
-	query = """select sid, lastupdate, sessiondata from `tabSessions`
-		where user = %s order by lastupdate desc limit 100"""
+	"""A user's sessions, the last used first: {id, last_used, address, is_current}. `sid`: the caller's."""
 	# The embedded runtime stores a digest of the id.
 	own = {sid, hashlib.sha256(sid.encode()).hexdigest()}
 	return [
-		{"last_used": str(last_used), "address": find_address(data), "is_current": each in own}
-		for each, last_used, data in frappe.db.sql(query, user)
+		{
+			"id": name_session(each),
+			"last_used": str(last_used),
+			"address": find_address(data),
+			"is_current": each in own,
+		}
+		for each, last_used, data in list_sessions(user)
 	]
+
+
+def end_session(user: str, name: str) -> bool:
+	"""End the session of this user that `read_sessions` calls `name`; whether there was one. Commits."""
+	sid = next((each for each, *_rest in list_sessions(user) if name_session(each) == name), None)
+	if sid:
+		delete_session(sid=sid, user=user, reason="Ended by the user")
+	return bool(sid)
+
+
+def list_sessions(user: str) -> list:
+	query = """select sid, lastupdate, sessiondata from `tabSessions`
+		where user = %s order by lastupdate desc limit 100"""
+	return frappe.db.sql(query, user)
+
+
+def name_session(sid: str) -> str:
+	"""What a page may know of a session: nothing that opens it."""
+	return hashlib.sha256(f"name of {sid}".encode()).hexdigest()[:32]
 
 
 def find_address(sessiondata: str | None) -> str | None:

@@ -100,8 +100,9 @@ def _save():
 	frappe.db.commit()
 
 
-def delete_session(sid: str):
-	frappe.db.sql("DELETE FROM `tabSessions` WHERE sid = %s", _digest(sid))
+def delete_session(sid: str, user: str | None = None, reason: str = "Session Expired"):
+	"""End a session, named by its id or by what the table holds."""
+	frappe.db.sql("DELETE FROM `tabSessions` WHERE sid IN (%s, %s)", (_digest(sid), sid))
 	frappe.db.commit()
 
 

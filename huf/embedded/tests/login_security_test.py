@@ -198,6 +198,14 @@ class TestOwnSessions(SiteTestCase):
 		sessions = here.open("/api/method/huf.api.profile.get_sessions").json["message"]
 		self.assertEqual(sorted(each["is_current"] for each in sessions), [False, True])
 		self.assertEqual({each["address"] for each in sessions}, {"127.0.0.1"})
+		third = Browser()
+		third.login(user)
+		path = "/api/method/huf.api.profile.end_session"
+		known = {each["id"] for each in sessions}
+		now = here.open("/api/method/huf.api.profile.get_sessions").json["message"]
+		(name,) = {each["id"] for each in now} - known
+		self.assertEqual(len(here.post(path, json={"session": name}).json["message"]), 2)
+		self.assertEqual(third.open("/api/method/frappe.auth.get_logged_user").status_code, 403)
 		left = here.post("/api/method/huf.api.profile.end_other_sessions").json["message"]
 		self.assertEqual([each["is_current"] for each in left], [True])
 		who = "/api/method/frappe.auth.get_logged_user"

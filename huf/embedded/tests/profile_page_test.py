@@ -22,6 +22,11 @@ class TestProfilePage(PageTestCase):
 		self.server.login(PASSWORD, "roaming@office.example")
 		with self.open_page("/huf/profile", "roaming@office.example") as page:
 			page.get_by_test_id("session").nth(1).wait_for()
+			page.get_by_test_id("end-session").first.click()
+			page.get_by_text("Signed out there.").wait_for()
+			self.server.login(PASSWORD, "roaming@office.example")
+			page.reload()
+			page.get_by_test_id("session").nth(1).wait_for()
 			page.get_by_test_id("end-sessions").click()
 			page.get_by_test_id("profile-done").wait_for()
 			self.assertEqual(page.get_by_test_id("session").count(), 1)

@@ -108,10 +108,19 @@ class TestSessions(SiteTestCase):
 			sessions = profile.get_sessions()
 			self.assertEqual({each["address"] for each in sessions}, {"203.0.113.7", "2001:db8::7"})
 			self.assertEqual([each["is_current"] for each in sessions], [False, False])
-			self.assertEqual(set(sessions[0]), {"last_used", "address", "is_current"})
+			self.assertEqual(set(sessions[0]), {"id", "last_used", "address", "is_current"})
+			names = {each["address"]: each["id"] for each in sessions}
+			self.assertNotIn("one-" + user, str(sessions))
+			left = profile.end_session(names["203.0.113.7"])
+			self.assertEqual([each["address"] for each in left], ["2001:db8::7"])
+			self.assertRaises(UsageError, profile.end_session, names["203.0.113.7"])
+			self.assertRaises(UsageError, profile.end_session, "two-" + user)
+			with acting_as(other):
+				self.assertRaises(UsageError, profile.end_session, names["2001:db8::7"])
 			self.assertEqual(profile.end_other_sessions(), [])
 		with acting_as(other):
 			self.assertEqual(len(profile.get_sessions()), 1)
 		with acting_as("Guest"):
 			self.assertRaises(frappe.PermissionError, profile.get_sessions)
 			self.assertRaises(frappe.PermissionError, profile.end_other_sessions)
+			self.assertRaises(frappe.PermissionError, profile.end_session, "x")

@@ -17,6 +17,7 @@ export const changePassword = (old_password: string, new_password: string) =>
 	callPost("huf.api.profile.change_password", { old_password, new_password });
 
 export interface Session {
+	id: string;
 	last_used: string;
 	address: string | null;
 	is_current: boolean;
@@ -24,3 +25,4 @@ export interface Session {
 
 export const fetchSessions = () => callGet<Session[]>("huf.api.profile.get_sessions");
 export const endOtherSessions = () => callPost<Session[]>("huf.api.profile.end_other_sessions");
+export const endSession = (session: string) => callPost<Session[]>("huf.api.profile.end_session", { session });
