@@ -25,7 +25,7 @@ def get(doctype: str, name: Any = None, filters: Any = None, parent: str | None 
 	"""A document by name, or the first that the filters find; of Huf's, the first that the user may read."""
 	check_filters(filters)
 	if not name and filters is not None and is_stricter(doctype):
-		found = find_names(doctype, filters, parent_doctype=parent, limit=1)
+		found = find_names(doctype, filters, parent, limit=1)
 		if not found:
 			frappe.throw(frappe._("{0} {1} not found").format(doctype, filters), frappe.DoesNotExistError)
 		name = found[0]
@@ -34,7 +34,11 @@ def get(doctype: str, name: Any = None, filters: Any = None, parent: str | None 
 
 def check_filters(filters: Any) -> None:
 	"""Raise ValidationError for what Frappe breaks on."""
-	if not isinstance(frappe.parse_json(filters), dict | list | str | None):
+	try:
+		is_known = isinstance(frappe.parse_json(filters), dict | list | str | None)
+	except ValueError:
+		is_known = False
+	if not is_known:
 		frappe.throw(frappe._("Filters are an object or a list, as JSON."))
 
 
@@ -42,12 +46,13 @@ def is_stricter(doctype: str) -> bool:
 	return frappe.db.get_value("DocType", doctype, "module", cache=True) == "Huf"
 
 
-def find_names(doctype: str, filters: Any, limit: int = 0, **arguments: Any) -> list:
-	return frappe.get_list(
+def find_names(doctype: str, filters: Any, parent: str | None = None, limit: int = 0) -> list:
+	rows = frappe.client.get_list(
 		doctype,
-		filters=frappe.parse_json(filters),
-		pluck="name",
+		["name"],
+		frappe.parse_json(filters),
 		order_by="name asc",
-		limit=limit,
-		**arguments,
+		limit_page_length=limit,
+		parent=parent,
 	)
+	return [row["name"] for row in rows]

@@ -124,7 +124,10 @@ def read_form(request: Request):
 	text = request.get_data()
 	if not (text and request.is_json):
 		return frappe._dict({**request.args.to_dict(), **request.form.to_dict()})
-	body = json.loads(text)
+	try:
+		body = json.loads(text)
+	except ValueError:
+		frappe.throw(frappe._("Invalid request arguments"))
 	if isinstance(body, list):
 		return frappe._dict(data=body)
 	if not isinstance(body, dict):

@@ -2,7 +2,7 @@
 
 import frappe
 from frappe import _
-from frappe.model.request_values import document_from_request
+from frappe.model.request_values import document_from_request, query_values
 
 
 def _check_parent(doctype: str, parent: str | None):
@@ -29,7 +29,7 @@ def get_list(
 ):
 	"""Rows the user may read; `fields`, `filters`, `or_filters` may be JSON text."""
 	_check_parent(doctype, parent)
-	try:
+	with query_values():
 		return frappe.get_list(
 			doctype,
 			fields=_parse(fields),
@@ -42,10 +42,6 @@ def get_list(
 			parent_doctype=parent,
 			as_list=not as_dict,
 		)
-	except frappe.db.OperationalError as error:
-		if not frappe.db.is_missing_column(error):
-			raise
-		frappe.throw(_("Field not permitted in query"), frappe.DataError)
 
 
 def _parse(value):
@@ -77,9 +73,10 @@ def get(doctype, name=None, filters=None, parent=None):
 
 def _find(doctype: str, filters, parent: str | None):
 	"""The answer is the same whether no document fits or the user may not read the one that does."""
-	names = frappe.get_list(
-		doctype, filters=filters, pluck="name", limit_page_length=1, parent_doctype=parent
-	)
+	with query_values():
+		names = frappe.get_list(
+			doctype, filters=filters, pluck="name", limit_page_length=1, parent_doctype=parent
+		)
 	doc = frappe.get_doc(doctype, names[0]) if names else None
 	if not (doc and doc.has_permission("read")):
 		message = _("{0} {1} not found").format(_(doctype), filters)
@@ -99,6 +96,8 @@ def get_value(doctype, fieldname, filters=None, as_dict=True, debug=False, paren
 	fields, filters = _parse(fieldname), _parse(filters)
 	fields = [fields] if isinstance(fields, str) else fields
 	filters = {"name": filters} if isinstance(filters, (str, int)) else filters
+	if not (isinstance(fields, list) and fields and all(isinstance(field, str) for field in fields)):
+		frappe.throw(_("Invalid query: {0}").format("fieldname"), frappe.DataError)
 	if frappe.get_meta(doctype).issingle:
 		rows = [{field: frappe.db.get_single_value(doctype, field) for field in fields}]
 	else:
@@ -130,6 +129,7 @@ def submit(doc: dict | str):
 
 @frappe.whitelist(methods=["POST", "PUT"])
 def cancel(doctype: str, name: str):
+	frappe.get_meta(doctype)
 	document = frappe.get_doc(doctype, name)
 	document.cancel()
 	return document.as_dict()

@@ -3,7 +3,7 @@
 import frappe
 import frappe.client
 import frappe.handler
-from frappe.model.request_values import field_values
+from frappe.model.request_values import field_values, parse_object
 from werkzeug.routing import Rule
 
 
@@ -15,7 +15,6 @@ def call_method(method: str):
 def document_list(doctype: str):
 	"""A list by the query's `fields`, `filters`, `order_by`, `limit_start`, `limit_page_length` (20) ..."""
 	form = frappe.form_dict
-	form.fields = frappe.parse_json(form.get("fields"))
 	form.limit_page_length = form.get("limit_page_length") or form.get("limit") or 20
 	return frappe.call(frappe.client.get_list, **{**form, "doctype": doctype})
 
@@ -32,10 +31,16 @@ def new_document(doctype: str, data: dict):
 def read_doc(doctype: str, name: str):
 	if "run_method" in frappe.form_dict:
 		return run_method(doctype, name)
-	doc = frappe.get_doc(doctype, name)
+	doc = load(doctype, name)
 	doc.check_permission("read")
 	doc.apply_fieldlevel_read_permissions()
 	return doc
+
+
+def load(doctype: str, name: str):
+	"""DoesNotExistError (404) for a DocType that does not exist, too."""
+	frappe.get_meta(doctype)
+	return frappe.get_doc(doctype, name)
 
 
 def update_doc(doctype: str, name: str):
@@ -44,7 +49,7 @@ def update_doc(doctype: str, name: str):
 
 def change_document(doctype: str, name: str, data: dict):
 	"""Save the fields in `data`; a child row's parent is saved as well."""
-	doc = frappe.get_doc(doctype, name)
+	doc = load(doctype, name)
 	doc.update(field_values(doctype, data))
 	doc.save()
 	if doc.get("parenttype"):
@@ -61,7 +66,7 @@ def delete_doc(doctype: str, name: str):
 def run_method(doctype: str, name: str, method: str | None = None):
 	"""Call a whitelisted method of the document; a POST needs write permission."""
 	method = method or frappe.form_dict.pop("run_method")
-	doc = frappe.get_doc(doctype, name)
+	doc = load(doctype, name)
 	doc.is_whitelisted(method)
 	doc.check_permission("read" if frappe.local.request.method == "GET" else "write")
 	return doc.run_method(method, **frappe.handler.form_arguments(doc.find_method(method)))
@@ -76,7 +81,7 @@ def post_to_doc(doctype: str, name: str):
 def request_data() -> dict:
 	"""The fields a client sent: as JSON, as the form field `data` with JSON in it, or as a form."""
 	data = frappe.form_dict.get("data")
-	data = frappe.parse_json(data) if isinstance(data, str) else data
+	data = parse_object(data) if isinstance(data, str) else data
 	return data if isinstance(data, dict) else frappe.form_dict
 
 

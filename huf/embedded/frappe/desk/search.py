@@ -3,6 +3,7 @@
 import re
 
 import frappe
+from frappe.model.request_values import query_values
 from frappe.utils import cint, cstr
 
 SEARCHABLE = frozenset(
@@ -40,7 +41,11 @@ def search_widget(doctype: str, txt: str, searchfield: str | None, page_length: 
 
 	Names that begin with `txt` come first.
 	"""
-	filters = frappe.parse_json(filters)
+	with query_values():
+		return _search(doctype, txt, searchfield, page_length, frappe.parse_json(filters))
+
+
+def _search(doctype: str, txt: str, searchfield: str | None, page_length: int, filters) -> list:
 	if searchfield and not re.fullmatch(r"\w+", searchfield):
 		frappe.throw(frappe._("Invalid Search Field {0}").format(searchfield), frappe.DataError)
 	meta = frappe.get_meta(doctype)

@@ -127,6 +127,8 @@ class DatabaseQuery:
 				frappe.throw(
 					"Aggregates as fields differ between Frappe's versions: use frappe.db.count or frappe.db.sql"  # noqa: E501
 				)
+			if not isinstance(field, str | None):
+				raise TypeError(f"Fields must be names, not {field!r}")
 			if field := (field or "").strip():
 				self.add_field(field)
 

@@ -1,8 +1,12 @@
 """Which of a request's values a document takes: fields of its DocType and rows of its child tables, nothing
-else.
+else; and values that no query takes.
 """
 
+import sqlite3
+from contextlib import contextmanager
+
 import frappe
+from frappe.database.faults import describe_fault
 from frappe.model.controllers import get_controller
 
 
@@ -28,9 +32,33 @@ def table_rows(child_doctype: str, fieldname: str, rows) -> list[dict]:
 	return [field_values(child_doctype, row) for row in rows]
 
 
+def parse_object(value):
+	"""The value of JSON text.  Raises ValidationError for broken JSON."""
+	try:
+		return frappe.parse_json(value)
+	except ValueError as error:
+		frappe.throw(frappe._("Invalid JSON: {0}").format(error))
+
+
 def document_from_request(doc):
 	"""A document of a dict, or of its JSON text; not saved.  Raises ValidationError for anything else."""
-	values = frappe.parse_json(doc)
+	values = parse_object(doc)
 	if not (isinstance(values, dict) and isinstance(values.get("doctype"), str)):
 		frappe.throw(frappe._("A document needs a doctype"))
 	return frappe.get_doc({**field_values(values["doctype"], values), "doctype": values["doctype"]})
+
+
+@contextmanager
+def query_values():
+	"""DataError (417) for fields and filters that no query can be made of.
+
+	Faults of the database stay faults: an error without a code of SQLite's is about a value, whatever words that contains.
+	"""
+	try:
+		yield
+	except (TypeError, ValueError, OverflowError, sqlite3.Error) as error:
+		if describe_fault(error) and hasattr(error, "sqlite_errorcode"):
+			raise
+		if frappe.db.is_missing_column(error):
+			frappe.throw(frappe._("Field not permitted in query"), frappe.DataError)
+		frappe.throw(frappe._("Invalid query: {0}").format(error), frappe.DataError)

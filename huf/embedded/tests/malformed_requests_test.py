@@ -1,0 +1,97 @@
+"""Requests of Frappe's own endpoints whose values make no sense: the caller's mistake, so no answer is 5xx."""
+
+import json
+from collections.abc import Iterator
+from urllib.parse import quote, urlencode
+
+from huf.embedded.tests.sites import Browser, SiteTestCase
+
+FIELDS = ("name", "date", "creation", "idx", "nope", None, 1, "a b")
+OPERATORS = ("=", "in", "is", "between", "timespan", None, 1)
+VALUES = ("x", "full", None, 1e400, [], ["a", "b"], {"a": 1}, [[1], [2]], 10**30, "\0", "2020-99-99")
+TEXTS = (
+	"",
+	"x",
+	"[null]",
+	"[[]]",
+	'{"a": {}}',
+	"[1]",
+	"1e999",
+	'["count(name)"]',
+	"name, name",
+	"name desc, nope",
+	"9" * 25,
+)
+PARAMETERS = (
+	"filters",
+	"or_filters",
+	"fields",
+	"order_by",
+	"group_by",
+	"limit_start",
+	"limit_page_length",
+	"parent",
+)
+DOCTYPES = ("ToDo", "Agent Run", "Huf Settings", "Has Role", "Nope", "", "../x")
+BODIES = (
+	1, "x", [], None, {"doctype": 1}, {"description": {"a": 1}}, {"description": "x", "date": "x"}, {"description": 10**30},
+	{"description": "x", "idx": "x"}, {"description": "x", "allocated_to": [1]}, {"data": "{"}, {"data": "[1]"},
+)  # fmt: skip
+
+
+def write_paths() -> Iterator[str]:
+	for field in FIELDS:
+		for operator in OPERATORS:
+			for value in VALUES:
+				filters = json.dumps([[field, operator, value]])
+				yield f"/api/resource/ToDo?{urlencode({'filters': filters})}"
+	for text in TEXTS:
+		for parameter in PARAMETERS:
+			query = urlencode({parameter: text})
+			yield f"/api/resource/ToDo?{query}"
+			yield f"/api/v2/document/Agent%20Run?{query}"
+		for doctype in DOCTYPES:
+			for method in ("get", "get_value", "get_count", "get_list"):
+				query = urlencode({"doctype": doctype, "fieldname": text, "filters": text})
+				yield f"/api/method/frappe.client.{method}?{query}"
+		for parameter in ("filters", "page_length", "searchfield", "doctype"):
+			query = urlencode({"doctype": "ToDo", "txt": "a", parameter: text})
+			yield f"/api/method/frappe.desk.search.search_link?{query}"
+
+
+class TestMalformedRequests(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.browser = Browser()
+		self.browser.login(self.make_user("curious@example.com", "Huf User"))
+		self.faults: list[str] = []
+
+	def send(self, path: str, method: str = "GET", **options) -> None:
+		answer = self.browser.open(path, method, **options)
+		if answer.status_code >= 500:
+			self.faults.append(f"{method} {path} {options}: {answer.status_code} {answer.text[:200]}")
+
+	def test_queries(self):
+		for path in write_paths():
+			self.send(path)
+		self.assertFalse(self.faults, "\n".join(self.faults[:20]))
+
+	def test_bodies_and_addresses(self):
+		for body in BODIES:
+			for path in ("/api/resource/ToDo", "/api/v2/document/ToDo"):
+				self.send(path, "POST", json=body)
+			for method in ("insert", "submit", "cancel"):
+				values = {"doc": body, "doctype": str(body), "name": "x"}
+				self.send(f"/api/method/frappe.client.{method}", "POST", json=values)
+		for raw in (b"{", b"\xff", b"", b"nul"):
+			self.send("/api/resource/ToDo", "POST", data=raw, content_type="application/json")
+		for doctype in DOCTYPES:
+			for method in ("GET", "PUT", "DELETE", "POST"):
+				self.send(f"/api/resource/{quote(doctype)}/x", method, json={"a": 1})
+		self.assertFalse(self.faults, "\n".join(self.faults[:20]))
+
+	def test_the_message_says_what_is_wrong(self):
+		filters = json.dumps([["description", "between", ["a", "b"]]])
+		answer = self.browser.open(f"/api/resource/ToDo?{urlencode({'filters': filters})}")
+		self.assertEqual((answer.status_code, answer.json["exc_type"]), (417, "DataError"))
+		self.assertIn("needs a Date or Datetime field", answer.text)
