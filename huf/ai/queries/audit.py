@@ -93,10 +93,11 @@ def build_entry(time: Any, user: str, action: str, **values: Any) -> Entry:
 
 def read_logins(period: list, limit: int) -> Iterator[Entry]:
 	fields = ["creation", "user", "operation", "status", "ip_address"]
-	filters = [*period, ["operation", "in", ["Login", "Logout", "Impersonate"]]]
+	filters = [*period, ["operation", "in", ["Login", "Logout", "Impersonate", "Reset Password"]]]
 	for row in list_rows("Activity Log", filters, fields, limit):
 		status = row.status.lower() if row.operation == "Login" else None
-		yield build_entry(row.creation, row.user, row.operation.lower(), status=status, ip=row.ip_address)
+		action = frappe.scrub(row.operation)
+		yield build_entry(row.creation, row.user, action, status=status, ip=row.ip_address)
 
 
 def read_creations(doctype: str, period: list, limit: int) -> Iterator[Entry]:

@@ -75,6 +75,10 @@ class LoginManager:
 		self.user = self.authenticate(user, password)
 		self.post_login()
 
+	def login_as(self, user: str):
+		self.user = user
+		self.post_login()
+
 	def post_login(self):
 		if old := frappe.local.request.cookies.get("sid"):
 			delete_session(unquote(old))

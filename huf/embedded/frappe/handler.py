@@ -18,6 +18,8 @@ SERVED = frozenset(
 		"frappe.client.get_value",
 		"frappe.client.insert",
 		"frappe.client.submit",
+		"frappe.core.doctype.user.user.reset_password",
+		"frappe.core.doctype.user.user.update_password",
 		"frappe.desk.search.search_link",
 	)
 )

@@ -25,9 +25,9 @@ class PageTestCase(unittest.TestCase):
 
 	@classmethod
 	def setUpClass(cls):
-		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
-		cls.addClassCleanup(shutil.rmtree, home, ignore_errors=True)
-		cls.server = Server(home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD, **cls.environment)
+		cls.home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
+		cls.server = Server(cls.home, free_port(), HUF_ADMIN_PASSWORD=PASSWORD, **cls.environment)
 		cls.addClassCleanup(cls.server.stop)
 		cls.sessions = {ADMIN: cls.server.login(PASSWORD)}
 		cls.tokens: dict[str, str] = {}

@@ -52,7 +52,8 @@ def document_from_request(doc):
 def query_values():
 	"""DataError (417) for fields and filters that no query can be made of.
 
-	Faults of the database stay faults: an error without a code of SQLite's is about a value, whatever words that contains.
+	Faults of the database stay faults: an error without a code of SQLite's is about a value, whatever words
+	that contains.
 	"""
 	try:
 		yield

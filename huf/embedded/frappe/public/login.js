@@ -1,13 +1,5 @@
-const form = document.getElementById("login"), error = document.getElementById("error");
-const [usr, pwd, show, go] = ["#usr", "#pwd", ".show", ".go"].map((part) => form.querySelector(part));
-
-show.addEventListener("click", () => {
-	const hidden = pwd.type === "password";
-	pwd.type = hidden ? "text" : "password";
-	show.textContent = hidden ? "Hide" : "Show";
-	show.setAttribute("aria-pressed", String(hidden));
-	pwd.focus();
-});
+const form = document.getElementById("login");
+const [error, usr, pwd, go] = [".error", "#usr", "#pwd", ".go"].map((part) => form.querySelector(part));
 
 function fail(text, field) {
 	error.textContent = text;

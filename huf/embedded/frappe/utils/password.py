@@ -91,6 +91,9 @@ def get_encryption_key() -> str:
 def update_password(user, pwd, doctype="User", fieldname="password", logout_all_sessions=False):
 	"""Set the password a user logs in with."""
 	store(doctype, user, fieldname, hash_password(pwd), encrypted=0)
+	if doctype == "User":
+		# A mailed link is for the password there was.
+		frappe.db.set_value("User", user, "reset_password_key", None, update_modified=False)
 	if logout_all_sessions:
 		from frappe.sessions import clear_sessions
 

@@ -4,6 +4,7 @@ from urllib.parse import urlsplit
 
 import frappe
 from frappe.auth import get_home
+from frappe.password_reset import is_possible
 from frappe.website.page import redirect
 
 
@@ -11,9 +12,14 @@ def get_context(context):
 	context.redirect_to = get_safe_path(frappe.form_dict.get("redirect-to")) or get_home()
 	if frappe.session.user != "Guest":
 		redirect(context.redirect_to)
+	context.can_reset = is_possible()
+	context.is_first_login = not frappe.db.get_value("User", "Administrator", "last_login")
+	return add_app(context)
+
+
+def add_app(context):
 	context.app_title = (frappe.get_hooks("app_title") or ["Frappe"])[-1]
 	context.logo = next((screen.get("logo") for screen in frappe.get_hooks("add_to_apps_screen")), None)
-	context.is_first_login = not frappe.db.get_value("User", "Administrator", "last_login")
 	return context
 
 

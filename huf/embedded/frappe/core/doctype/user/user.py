@@ -1,6 +1,8 @@
 """A person, or an API client, that can log in."""
 
 import frappe
+from frappe import password_reset
+from frappe.auth import MAX_PASSWORD_CHARS, MAX_USER_CHARS, get_home
 from frappe.model.document import Document
 from frappe.utils.data import cint
 from frappe.utils.password_strength import check_password_strength
@@ -39,6 +41,7 @@ class User(Document):
 
 		if self._new_password and not self.is_dummy_password(self._new_password):
 			update_password(self.name, self._new_password, logout_all_sessions=cint(self.logout_all_sessions))
+			self.reset_password_key = None
 		if not cint(self.enabled) and self.name in frappe.STANDARD_USERS:
 			frappe.throw(frappe._("User {0} cannot be disabled").format(self.name))
 
@@ -55,3 +58,37 @@ class User(Document):
 			if role not in present:
 				self.append("roles", dict(role=role))
 		self.save(ignore_permissions=True)
+
+
+@frappe.whitelist(allow_guest=True, methods=["POST"])
+def reset_password(user: str):
+	"""Mail a link for a new password to an account.
+
+	The answer is the same whether there is such an account.
+	"""
+	if not password_reset.is_possible():
+		frappe.throw(frappe._("This site sends no links for new passwords. Ask an administrator."))
+	password_reset.count_request()
+	password_reset.send_link_later(user.strip()[:MAX_USER_CHARS])
+	message = frappe._(
+		"If your email is registered with us, we have sent password reset instructions to it. "
+		"Please check your inbox."
+	)
+	frappe.msgprint(message, title=frappe._("Password Email Sent"))
+
+
+@frappe.whitelist(allow_guest=True, methods=["POST"], xss_safe=True)
+def update_password(new_password: str, key: str):
+	"""Set the password by the key of a mailed link, end the user's sessions and begin one.
+
+	Returns the address of the page to open. By the old password, as Frappe allows here too, the profile page
+	changes it.
+	"""
+	if len(new_password) > MAX_PASSWORD_CHARS:
+		frappe.throw(frappe._("Password size exceeded the maximum allowed size"))
+	user = password_reset.set_password(key, new_password)
+	if not user:
+		frappe.local.response["http_status_code"] = 410
+		return frappe._("The reset password link has either been used before or is invalid")
+	frappe.local.login_manager.login_as(user)
+	return get_home()
