@@ -23,7 +23,7 @@ SECTIONS = {
 	"Start": ("start", "worker"),
 	"Use": ("ask", "mail", "replay", "diff", "undo"),
 	"Stop": ("stop", "release"),
-	"Packs": ("packs", "import", "remove", "export"),
+	"Packs": ("packs", "import", "import-openapi", "remove", "export"),
 	"Measure": ("eval", "router"),
 	"Maintain": ("init", "migrate", "new-app", "set-password", "execute", "console"),
 	"Operate": ("audit", "backup", "restore", "doctor", "rotate-keys"),
@@ -283,6 +283,7 @@ from huf.embedded import (  # noqa: E402
 	eval_commands,  # noqa: F401
 	mail_commands,  # noqa: F401
 	maintenance_commands,  # noqa: F401
+	openapi_commands,  # noqa: F401
 	pack_commands,  # noqa: F401
 	undo_commands,  # noqa: F401
 )

@@ -14,6 +14,7 @@ from huf.ai.knowledge import memory
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.mcp_client import connections
 from huf.ai.tools import custom_functions, document_tools, messages, registry
+from huf.ai.tools.operations import Operation
 from huf.ai.tools.sources import number_results
 from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, NOTIFY, READ_DOCUMENT, RECALL, REMEMBER, SEND_MAIL
 
@@ -101,37 +102,41 @@ def handle_app_provided(tool, **arguments):
 	return custom_functions.call_function(offer.function, arguments)
 
 
-async def handle_get(tool, url="", params=None):
-	return await call_http(tool, "GET", url, params)
-
-
-async def handle_post(tool, url="", params=None, body=None):
-	return await call_http(tool, "POST", url, params, body)
-
-
-def call_http(tool, method, url, params, body=None):
+async def handle_http(tool, /, **arguments):
 	from huf.ai.tools import http
 
-	return http.send_request(
-		method,
-		url,
+	request = build_request(tool, arguments)
+	return await http.send_request(
+		request.pop("method"),
+		request.pop("url"),
 		base_url=tool.base_url,
-		headers=tool_headers(tool),
-		idempotency_key=CALL_KEY.get() if method == "POST" else None,
-		params=params,
-		body=body,
+		headers={**request.pop("headers"), **tool_headers(tool)},
+		idempotency_key=CALL_KEY.get() if tool.types == "POST" else None,
 		allow_private=bool(tool.allow_private_hosts),
 		timeout=get_settings().tool_timeout,
+		**request,
 	)
 
 
-def describe_http(tool, url="", params=None, body=None):
+def build_request(tool, arguments) -> dict:
+	"""{method, url, headers, body, params} of a call, without the tool's own headers."""
+	if not tool.operation:
+		return {"method": tool.types, "url": "", "headers": {}, **arguments}
+	operation = Operation.parse(tool.operation)
+	request = operation.build_request(tool.base_url, arguments)
+	own = {row.header.lower() for row in tool.headers}
+	headers = {name: value for name, value in request.headers.items() if name.lower() not in own}
+	return {"method": operation.method, "url": request.url, "headers": headers, "body": request.body}
+
+
+def describe_http(tool, /, **arguments):
 	from huf.ai.tools import http
 
-	headers = [row.header for row in tool.headers]
-	return http.describe_request(
-		tool.types, url, base_url=tool.base_url, headers=headers, params=params, body=body
-	)
+	request = build_request(tool, arguments)
+	sent = request.pop("headers")
+	own = [row.header for row in tool.headers]
+	described = http.describe_request(**request, base_url=tool.base_url, headers=[*sent, *own])
+	return {**described, "headers": {**described["headers"], **sent}}
 
 
 def tool_headers(tool) -> dict[str, str]:
@@ -197,8 +202,8 @@ HANDLERS: dict[str, Callable] = {
 	"Get Report Result": handle_get_report_result,
 	"Get Value": handle_get_value,
 	"Set Value": handle_set_value,
-	"GET": handle_get,
-	"POST": handle_post,
+	"GET": handle_http,
+	"POST": handle_http,
 	KNOWLEDGE: handle_search_knowledge,
 	"Speech to Text": handle_speech_to_text,
 	MCP_TOOL: handle_mcp_tool,

@@ -90,13 +90,16 @@ def strip_invisible_json(value: Any) -> Any:
 	return json.loads(strip_invisible(json.dumps(value, ensure_ascii=False)))
 
 
-def clean_schema(schema: Any) -> dict:
-	"""A schema of arguments without references, patterns and invisible characters. Raises UnusableTool."""
+def clean_schema(schema: Any, cleaner: "SchemaCleaner | None" = None) -> dict:
+	"""A schema of arguments without references, patterns and invisible characters. Raises UnusableTool.
+
+	`cleaner`: of the document that the schema's references are resolved in, unless it is the schema itself.
+	"""
 	from jsonschema import Draft202012Validator, SchemaError
 
 	if not isinstance(schema, Mapping):
 		raise UnusableTool("Its schema is not an object.")
-	cleaned = SchemaCleaner(schema).clean(schema)
+	cleaned = (cleaner or SchemaCleaner(schema)).clean(schema)
 	cleaned["type"] = "object"
 	try:
 		Draft202012Validator.check_schema(cleaned)
@@ -145,19 +148,25 @@ class SchemaCleaner:
 		"""What a reference within the schema names; {} (anything) where a schema contains itself."""
 		if reference in inlined:
 			return {}
-		target: Any = self.root
-		if not isinstance(reference, str) or not reference.startswith("#"):
-			raise UnusableTool("Its schema refers to another document.")
-		for part in filter(None, reference[1:].split("/")):
-			target = target.get(part) if isinstance(target, Mapping) else None
-		if not isinstance(target, Mapping):
-			raise UnusableTool(f"Its schema has no {reference[:100]}.")
-		return self.clean(target, depth + 1, (*inlined, reference))
+		return self.clean(find_reference(self.root, reference), depth + 1, (*inlined, reference))
 
 	def count(self, size: int) -> None:
 		self.size += size
 		if self.size > MAX_SCHEMA_CHARS:
 			raise UnusableTool(f"Its schema has more than {MAX_SCHEMA_CHARS:,} characters.")
+
+
+def find_reference(root: Mapping, reference: Any) -> Mapping:
+	"""What a JSON pointer within a document (#/a/b) names. Raises UnusableTool."""
+	target: Any = root
+	if not isinstance(reference, str) or not reference.startswith("#"):
+		raise UnusableTool("Its schema refers to another document.")
+	for part in filter(None, reference[1:].split("/")):
+		key = part.replace("~1", "/").replace("~0", "~")
+		target = target.get(key) if isinstance(target, Mapping) else None
+	if not isinstance(target, Mapping):
+		raise UnusableTool(f"Its schema has no {reference[:100]}.")
+	return target
 
 
 def describe_change(accepted: ToolDefinition | None, offered: ToolDefinition | None) -> str:

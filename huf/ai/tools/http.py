@@ -20,7 +20,17 @@ MAX_RESPONSE_BYTES = 2_000_000
 MAX_REDIRECTS = 5
 NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")
 REDIRECT_STATUSES = {301, 302, 303, 307, 308}
-TEXT_TYPES = ("text/", "application/json", "application/xml", "application/javascript", "application/xhtml")
+TEXT_TYPES = (
+	"text/",
+	"application/json",
+	"application/problem+json",
+	"application/xml",
+	"application/javascript",
+	"application/xhtml",
+	"application/yaml",
+	"application/x-yaml",
+	"application/vnd.oai.openapi",
+)
 
 
 class PrivateAddress(OSError):

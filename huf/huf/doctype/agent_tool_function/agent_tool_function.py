@@ -12,6 +12,7 @@ from huf.ai.core.types import Effect
 from huf.ai.mcp_client.connections import find_chosen
 from huf.ai.mcp_client.definitions import ToolDefinition
 from huf.ai.tools import custom_functions, registry
+from huf.ai.tools.operations import Operation
 from huf.ai.tools.registry import Declarations
 from huf.ai.tools.types import (
 	MCP_TOOL,
@@ -44,6 +45,7 @@ class AgentToolFunction(Document):
 		self.copy_mcp_tool()
 		self.check_parameters()
 		self.check_address()
+		self.check_operation()
 		self.set_effect()
 		self.set_declarations()
 		self.set_definition()
@@ -94,6 +96,25 @@ class AgentToolFunction(Document):
 		if before and before.base_url and before.base_url != self.base_url:
 			self.check_headers()
 
+	def check_operation(self):
+		if not self.operation:
+			return
+		operation = self.parse_operation()
+		if operation.tool_type != self.types or not self.base_url:
+			frappe.throw(
+				_("An operation with {0} needs the type {1} and a Base URL.").format(
+					operation.method, operation.tool_type
+				)
+			)
+		if self.parameters:
+			frappe.throw(_("The operation defines the parameters. Remove the rows under Parameters."))
+
+	def parse_operation(self) -> Operation:
+		try:
+			return Operation.parse(self.operation)
+		except UsageError as error:
+			frappe.throw(str(error))
+
 	def check_headers(self):
 		"""Header values are sent to Base URL: a new address needs them again."""
 		for row in self.headers:
@@ -138,6 +159,8 @@ class AgentToolFunction(Document):
 		if self.types == MCP_TOOL:
 			connection = frappe.get_doc("MCP Server Connection", self.mcp_connection)
 			return ToolDefinition.parse(find_chosen(connection, self.mcp_tool).definition).input_schema
+		if self.operation:
+			return self.parse_operation().schema
 		if self.types in ("Custom Function", "App Provided") and not self.parameters:
 			offered = self.offered()
 			return offered.parameters if offered else custom_functions.build_schema(self.function())

@@ -1,0 +1,74 @@
+"""Reads an OpenAPI 3 document from a text or a URL, within bounds of size, time and address."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.errors import ToolError, UsageError
+
+MAX_CHARS = 2_000_000
+TIMEOUT_S = 30
+UNREADABLE = "This is not an OpenAPI document: it is neither JSON nor YAML."
+
+
+def fetch_text(url: str, allow_private: bool = False) -> str:
+	"""Raises UsageError with the reason."""
+	from huf.ai.tools import http
+
+	try:
+		answer = run_coroutine(http.send_request("GET", url, allow_private=allow_private, timeout=TIMEOUT_S))
+	except ToolError as error:
+		raise UsageError(str(error)) from None
+	if answer["status"] != 200 or answer["body"] is None:
+		raise UsageError(
+			f"{url} answered with status {answer['status']} and {answer['content_type'] or 'no type'}."
+		)
+	body = answer["body"]
+	return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+
+
+def parse_document(text: str) -> dict:
+	"""The document as JSON values. Raises UsageError."""
+	if len(text) > MAX_CHARS:
+		raise UsageError(f"The document has more than {MAX_CHARS:,} characters.")
+	try:
+		document = parse_text(text)
+	except RecursionError:
+		raise UsageError("The document is nested too deep.") from None
+	if not isinstance(document, dict):
+		raise UsageError(UNREADABLE)
+	if "swagger" in document:
+		raise UsageError("This is Swagger 2. Convert it to OpenAPI 3, for example with swagger2openapi.")
+	if not re.match(r"3\.\d", str(document.get("openapi", ""))) or not isinstance(
+		document.get("paths"), dict
+	):
+		raise UsageError("This is not an OpenAPI 3 document: it needs `openapi: 3.x` and `paths`.")
+	return document
+
+
+def parse_text(text: str) -> Any:
+	import yaml
+
+	try:
+		return json.loads(text)
+	except ValueError:
+		pass
+	loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+	try:
+		if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
+			# A few lines of aliases can stand for gigabytes.
+			raise UsageError(
+				"The document has YAML aliases (*name). Replace them by $ref, or convert it to JSON."
+			)
+		data = yaml.load(text, Loader=loader)  # noqa: S506 (both are safe loaders)
+		return json.loads(json.dumps(data, default=str))
+	except (yaml.YAMLError, ValueError, TypeError):
+		raise UsageError(UNREADABLE) from None
+
+
+def digest_document(document: Mapping) -> str:
+	"""Tells a document that has changed since it was listed."""
+	return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:32]

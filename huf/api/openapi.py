@@ -1,0 +1,60 @@
+"""Endpoints that make tools from an OpenAPI document, for people who set up agents."""
+
+import frappe
+from frappe.utils import cint
+
+from huf.ai.core.errors import UsageError
+from huf.ai.setup import openapi_document, openapi_import
+
+TOOL = "Agent Tool Function"
+
+
+@frappe.whitelist(methods=["POST"])
+def preview(
+	url: str = "",
+	content: str = "",
+	base_url: str = "",
+	prefix: str = "",
+	allow_private: bool | int | str = False,
+):
+	"""What an import from a URL or from the document's text would make; see
+	`huf.ai.setup.openapi_import.preview_import`. `allow_private`: the document or the service may have a
+	private address.
+	"""
+	document = read_document(url, content, allow_private)
+	return openapi_import.preview_import(document, url, base_url, prefix)
+
+
+@frappe.whitelist(methods=["POST"])
+def create(
+	operations: list | str,
+	digest: str,
+	url: str = "",
+	content: str = "",
+	base_url: str = "",
+	prefix: str = "",
+	allow_private: bool | int | str = False,
+	headers: dict | str | None = None,
+	replace: list | str | None = None,
+):
+	"""Make the tools of chosen operations; see `huf.ai.setup.openapi_import.import_tools`."""
+	document = read_document(url, content, allow_private)
+	return openapi_import.import_tools(
+		document,
+		frappe.parse_json(operations),
+		source=url,
+		base_url=base_url,
+		prefix=prefix,
+		digest=digest,
+		headers=frappe.parse_json(headers or "{}"),
+		replace=frappe.parse_json(replace or "[]"),
+		allow_private=bool(cint(allow_private)),
+	)
+
+
+def read_document(url: str, content: str, allow_private: bool | int | str) -> dict:
+	frappe.has_permission(TOOL, "create", throw=True)
+	if bool(url) == bool(content):
+		raise UsageError("Give the URL of an OpenAPI document, or its text.")
+	text = content or openapi_document.fetch_text(url, bool(cint(allow_private)))
+	return openapi_document.parse_document(text)

@@ -1,0 +1,54 @@
+"""`huf import-openapi` as it is typed."""
+
+import json
+
+import frappe
+from click.testing import CliRunner
+
+from huf.embedded.cli import cli
+from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.tests.ai.setup.test_openapi_import import make_document
+
+SECRET = "sk-typed-at-the-prompt"
+TOOL = "Agent Tool Function"
+
+
+class TestImportOpenapi(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.file = self.home / "orders.json"
+		self.file.write_text(json.dumps(make_document()))
+
+	def run_huf(self, *words: str, typed: str = ""):
+		command = ["--home", str(self.home), "import-openapi", str(self.file), *words]
+		return isolated(CliRunner().invoke, cli, command, input=typed)
+
+	def test_it_lists_first_and_makes_what_was_chosen(self):
+		listed = self.run_huf("--base-url", "https://orders.example")
+		self.assertIn("GET /orders/{orderId}  getOrder  read  needs X-Key", listed.output)
+		self.assertRegex(listed.output, "POST /files +cannot: It needs the body")
+		self.assertFalse(frappe.db.exists(TOOL, "getOrder"))
+		words = (
+			"--only",
+			"GET /orders/{orderId}",
+			"--base-url",
+			"https://orders.example",
+			"--header",
+			"X-Key",
+		)
+		made = self.run_huf(*words, typed=f"{SECRET}\n")
+		self.assertIn("Made getOrder (GET /orders/{orderId})", made.output)
+		self.assertNotIn(SECRET, made.output)
+		frappe.db.rollback()
+		self.assertEqual(frappe.get_doc(TOOL, "getOrder").headers[0].get_password("value"), SECRET)
+		again = self.run_huf(*words[:4])
+		self.assertEqual(again.exit_code, 1)
+		self.assertIn("The tool getOrder exists", again.output)
+		self.assertIn("Replaced getOrder", self.run_huf(*words[:4], "--replace", "getOrder").output)
+
+	def test_without_a_server_it_says_what_is_missing(self):
+		self.assertIn("Give a base URL", self.run_huf().output)
+		self.file.write_text("nothing")
+		said = self.run_huf()
+		self.assertEqual(said.exit_code, 1)
+		self.assertIn("not an OpenAPI document", said.output)
