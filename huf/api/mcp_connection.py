@@ -16,6 +16,14 @@ def refresh(connection: str):
 
 
 @frappe.whitelist(methods=["POST"])
+def check(connection: str):
+	"""Which step of using a connection fails, and what to do; see `mcp_client.connection_check.check`."""
+	from huf.ai.mcp_client import connection_check
+
+	return connection_check.check(connection)
+
+
+@frappe.whitelist(methods=["POST"])
 def sign_in(connection: str):
 	"""Begin a sign-in at the server with OAuth. Returns the address to open, or None if it asks for none."""
 	from huf.ai.mcp_client import sign_in

@@ -109,9 +109,15 @@ def refresh(name: str) -> dict:
 		store.write_state(name, state="Failed", error=str(error)[:1000])
 		frappe.db.commit()
 		return {"ok": False, "server": None, "error": str(error), "faults": []}
+	server = store_offer(name, offer)
+	return {"ok": True, "server": server, "error": None, "faults": list(offer.faults)}
+
+
+def store_offer(name: str, offer: session.Offer) -> str:
+	"""Store what a server offers, and what it says it is; returns that. Commits."""
 	server = f"{offer.server}, MCP {offer.protocol}"
 	faults = "\n".join(offer.faults)[:1000] or None
 	store.write_offered(name, list(offer.tools), state="Connected", server=server, error=faults)
 	frappe.get_doc(CONNECTION, name).save()
 	frappe.db.commit()
-	return {"ok": True, "server": server, "error": None, "faults": list(offer.faults)}
+	return server

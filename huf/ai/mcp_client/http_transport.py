@@ -1,6 +1,6 @@
 """The HTTP connection to an MCP server: to addresses that a tool may reach, with a limit on bytes."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import aiohttp
 import httpx2
@@ -20,7 +20,15 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 	bytes, and the caller limits the whole.
 	"""
 
-	def __init__(self, allow_private: bool, max_bytes: int, timeout_s: float, by_silence: bool = False):
+	def __init__(
+		self,
+		allow_private: bool,
+		max_bytes: int,
+		timeout_s: float,
+		by_silence: bool = False,
+		on_status: Callable[[int], None] | None = None,
+	):
+		self.on_status = on_status
 		self.factory = make_socket_factory(allow_private)
 		self.remaining, self.max_bytes = max_bytes, max_bytes
 		total = None if by_silence else timeout_s
@@ -50,6 +58,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 			)
 		except (aiohttp.ClientError, OSError, ValueError) as error:
 			raise self.fail(explain_error(error, url)) from None
+		if self.on_status:
+			self.on_status(response.status)
 		if response.headers.get("Content-Encoding", "identity") != "identity":
 			response.close()
 			raise self.fail("The server compresses its answers, which is not supported.")

@@ -30,7 +30,7 @@ class ServerTarget:
 	"""Where a server is and how it may be used: a URL, or a command from the site's configuration.
 
 	`headers` and `auth` hold credentials and appear in no message. `timeout_s` is for a whole session,
-	and begins anew with each progress that the server reports.
+	and begins anew with each progress that the server reports. `on_status` gets the status of each answer.
 	"""
 
 	name: str
@@ -41,6 +41,7 @@ class ServerTarget:
 	allow_private: bool = False
 	timeout_s: float = 30
 	max_bytes: int = 2_000_000
+	on_status: Callable[[int], None] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,12 @@ class Offer:
 	faults: tuple[str, ...] = ()
 
 
-async def read_offer(target: ServerTarget) -> Offer:
-	"""Connect and list the tools. Raises ToolError."""
+async def read_offer(target: ServerTarget, on_step: Callable[[str], None] | None = None) -> Offer:
+	"""Connect and list the tools. Raises ToolError. `on_step` is told when the session is open."""
 
 	async def read(client: "Client", renew: Renew) -> Offer:
+		if on_step:
+			on_step("initialize")
 		tools, faults = await list_tools(client)
 		info = client.server_info
 		server = strip_invisible(f"{info.name} {info.version}" if info else "")[:140]
@@ -145,7 +148,11 @@ async def open_session(
 			server: Any = StdioServerParameters(**target.command)
 		else:
 			guard = GuardedTransport(
-				target.allow_private, target.max_bytes, target.timeout_s, by_silence=True
+				target.allow_private,
+				target.max_bytes,
+				target.timeout_s,
+				by_silence=True,
+				on_status=target.on_status,
 			)
 			faults.append(lambda: guard.fault)
 			http = httpx2.AsyncClient(
