@@ -39,3 +39,27 @@ class TestConnectionPage(PageTestCase):
 
 	def choose(self) -> list[dict]:
 		return [{**row, "chosen": int(row["tool_name"] == "search.notes")} for row in self.stored()["tools"]]
+
+	def check(self, page) -> None:
+		page.get_by_test_id("mcp-check").click()
+		page.get_by_test_id("mcp-check-result").wait_for()
+
+	def test_a_check_shows_each_step_and_what_to_do(self):
+		server = enter(self, McpServer())
+		values = {"connection_name": "Checked", "name_prefix": "checked_", "url": server.url}
+		self.make("MCP Server Connection", **values)
+		with self.open_page("/huf/records/MCP%20Server%20Connection/Checked") as page:
+			self.check(page)
+			failed = page.locator("[data-testid=mcp-step][data-state=failed]")
+			self.assertEqual(failed.get_attribute("data-step"), "dns")
+			failed.get_by_text("tick Allow Private Addresses").wait_for()
+			self.assertEqual(page.locator("[data-testid=mcp-step][data-state=unknown]").count(), 5)
+			page.get_by_test_id("mcp-check-close").click()
+			page.get_by_test_id("field-allow_private_hosts").click()
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("saved").wait_for()
+			self.check(page)
+			page.locator("[data-testid=mcp-check-result][data-ok=true]").wait_for()
+			page.locator("[data-testid=mcp-step][data-step=tools]").get_by_text("4 tools").wait_for()
+			page.get_by_test_id("mcp-check-close").click()
+			page.get_by_text("search.notes").first.wait_for()

@@ -41,6 +41,12 @@ export const trustRecord = (doctype: string, name: string) =>
 /** Reads the tools of an MCP Server Connection; `error` says what failed. */
 export const refreshConnection = (connection: string) =>
 	callPost<{ server: string; error: string | null }>("huf.api.mcp_connection.refresh", { connection });
+/** Checks a connection to an MCP server; `ok` of a step is null if it was not reached. */
+export const checkConnection = (connection: string) =>
+	callPost<{ ok: boolean; steps: { step: string; ok: boolean | null; message: string }[] }>(
+		"huf.api.mcp_connection.check",
+		{ connection },
+	);
 /** The address where a manager signs in at the server; null if it asks for none. */
 export const signIn = (connection: string) =>
 	callPost<string | null>("huf.api.mcp_connection.sign_in", { connection });
