@@ -55,7 +55,7 @@ class Offer:
 
 
 async def read_offer(target: ServerTarget, on_step: Callable[[str], None] | None = None) -> Offer:
-	"""Connect and list the tools. Raises ToolError. `on_step` is told when the session is open."""
+	"""Connect and list the tools. Raises ToolError. `on_step` is called once the session is open."""
 
 	async def read(client: "Client", renew: Renew) -> Offer:
 		if on_step:
