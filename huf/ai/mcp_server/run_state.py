@@ -10,6 +10,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from huf.ai.core.types import DIRECT, CallStatus, DraftStatus, RunStatus
+from huf.ai.mcp_server.output_schemas import SHAPES, find_tool_type, structure_result
 from huf.ai.storage import drafts, route_decisions
 
 RUN = "Agent Run"
@@ -85,22 +86,22 @@ def describe_answer(state: RunState) -> CallToolResult:
 def describe_tool_result(state: RunState) -> CallToolResult:
 	"""The result of the run's one tool call. A result with `content` as MCP has it is passed on as it is."""
 	call = frappe.db.get_value(
-		"Agent Tool Call", {"run": state.run}, ["status", "result"], order_by="step asc", as_dict=True
+		"Agent Tool Call", {"run": state.run}, ["tool", "status", "result"], order_by="step asc", as_dict=True
 	)
 	if call is None or state.notice:
 		text = state.notice or state.row.error_message or "The tool was not called."
-		approval = describe_approval(state)
+		structured = describe_approval(state) or {"result": text}
 		return CallToolResult(
-			content=[TextContent(text=text)], structured_content=approval, is_error=not state.notice
+			content=[TextContent(text=text)], structured_content=structured, is_error=not state.notice
 		)
 	is_error = call.status != CallStatus.SUCCESS.value
-	value = parse(call.result)
-	if isinstance(value, dict) and isinstance(value.get("content"), list):
+	value, types = parse(call.result), find_tool_type(call.tool)
+	if types not in SHAPES and isinstance(value, dict) and isinstance(value.get("content"), list):
 		try:
 			return CallToolResult.model_validate({**value, "isError": is_error})
 		except ValidationError:
 			pass  # a document with a field of that name
-	structured = value if isinstance(value, dict) else {"result": value}
+	structured = structure_result(types, value, call.result or "")
 	return CallToolResult(
 		content=[TextContent(text=call.result or "")], structured_content=structured, is_error=is_error
 	)

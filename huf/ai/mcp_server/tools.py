@@ -15,6 +15,7 @@ from mcp_types import Tool, ToolAnnotations
 from huf.ai.core.errors import UsageError
 from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import DIRECT, AgentRequest, Effect, Mode
+from huf.ai.mcp_server.output_schemas import find_output_schema
 from huf.ai.mcp_server.servers import IF_POSSIBLE, NEVER, ServerOffer, list_agents
 from huf.ai.providers.direct import write_prompt
 from huf.ai.runs import admission
@@ -155,6 +156,7 @@ def offer_tool(agent: str, tool, background: str) -> OfferedTool:
 		name=tool.name,
 		description=tool.description,
 		input_schema=tool.params_json_schema,
+		output_schema=find_output_schema(tool.types),
 		annotations=annotate_tool(tool.effect, tool.types),
 	)
 	return OfferedTool(spec, background, build_request)

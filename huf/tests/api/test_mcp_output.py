@@ -1,0 +1,79 @@
+"""What document tools declare about their results over MCP, and that results keep to it."""
+
+import frappe
+from jsonschema import Draft202012Validator
+
+from huf.ai.mcp_server.output_schemas import SHAPES, structure_result
+from huf.tests.api.test_mcp import McpTestCase
+from huf.tests.doctypes import ORDER
+from huf.tests.factories import make_agent, make_model, make_tool
+
+
+class TestOutputSchemas(McpTestCase):
+	def offer(self, **types: dict) -> dict[str, str]:
+		"""Tools of these types at a server of their own: {type: tool name}."""
+		names = {each: make_tool(each, reference_doctype=ORDER, **values) for each, values in types.items()}
+		agent = make_agent(make_model(self.server), tuple(names.values()))
+		self.slug = self.make_server(agent, tuple(names.values()))
+		return names
+
+	def schemas(self) -> dict[str, dict]:
+		tools = self.result("tools/list")["tools"]
+		return {each["name"]: each["outputSchema"] for each in tools if "outputSchema" in each}
+
+	def assert_keeps(self, tool: str, arguments: dict, form: int = 0) -> dict:
+		"""A call's result has the declared form of this place: 0 the shape itself, 1 text, 2 a draft."""
+		schema = self.schemas()[tool]
+		Draft202012Validator.check_schema(schema)
+		result = self.call(tool, arguments)
+		self.assertFalse(result.get("isError"), result)
+		Draft202012Validator(schema).validate(result["structuredContent"])
+		Draft202012Validator(schema["anyOf"][form]).validate(result["structuredContent"])
+		return result["structuredContent"]
+
+	def test_results_keep_to_what_their_tools_declare(self):
+		kinds = (
+			"Get Document",
+			"Get Multiple Documents",
+			"Get List",
+			"Read Document",
+			"Get Value",
+			"Set Value",
+		)
+		names = self.offer(**dict.fromkeys([*kinds, "Update Document", "Delete Document"], {}))
+		order = self.order.name
+		for types, arguments in (
+			("Get Document", {"name": order}),
+			("Get Multiple Documents", {"names": [order]}),
+			("Get List", {"limit": 1}),
+			("Read Document", {"limit": 1}),
+			("Get Value", {"name": order, "fieldname": "note"}),
+			("Set Value", {"name": order, "fieldname": "note", "value": "set"}),
+			("Update Document", {"name": order, "values": {"note": "updated"}}),
+		):
+			with self.subTest(types):
+				self.assert_keeps(names[types], arguments)
+			if types == "Read Document":
+				self.assert_keeps(f"{names[types]}_detail", {"name": order})
+		# What a program asks for counts as outside content, so a person decides about a deletion.
+		self.assert_keeps(names["Delete Document"], {"name": order}, form=2)
+
+	def test_a_call_that_waits_and_a_result_that_was_cut_keep_to_it_too(self):
+		names = self.offer(
+			**{"Update Document": {"requires_approval": 1}, "Get Document": {"result_limit": 40}}
+		)
+		arguments = {"name": self.order.name, "values": {"note": "later"}}
+		waiting = self.assert_keeps(names["Update Document"], arguments, form=2)
+		self.assertTrue(frappe.db.exists("Agent Draft", waiting["draft"]))
+		self.assert_keeps(names["Get Document"], {"name": self.order.name}, form=1)
+
+	def test_tools_without_a_known_shape_declare_none(self):
+		name = make_tool("GET", base_url="https://example.com", effect="read")
+		agent = make_agent(make_model(self.server), (name,))
+		self.slug = self.make_server(agent, (name,))
+		self.assertEqual((self.names(), self.schemas()), ([name], {}))
+
+	def test_a_document_with_a_field_of_another_kind_is_given_as_text(self):
+		for types in SHAPES:
+			self.assertEqual(structure_result(types, {"rows": 1}, "as text"), {"result": "as text"})
+		self.assertEqual(structure_result("GET", {"rows": 1}, "as text"), {"rows": 1})
