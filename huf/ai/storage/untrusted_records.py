@@ -1,6 +1,6 @@
 """Stores which records hold untrusted content, where it came from, and who cleared it.
 
-A renamed record keeps its row, because Frappe renames links. Nothing here commits.
+A renamed record keeps its row (`renames.py`). Nothing here commits.
 """
 
 from collections.abc import Iterable, Sequence

@@ -20,7 +20,7 @@ BY_THE_WAY = (
 		"tabVersion",
 		"tabComment",
 		"tabActivity Log",
-		"tabPatch Log",
+		"tabPermission Log",
 		"tabRoute History",
 	),
 	*("tabAccess Log", "tabScheduled Job Log", "tabNotification Log", "tabEmail Queue"),

@@ -1,0 +1,18 @@
+"""Follows renamed documents in the tables that are written by statement (see `rows.py`).
+
+Since version 16 Frappe caches which DocTypes a Dynamic Link names, and does not notice such rows.
+"""
+
+import frappe
+
+TABLES = ("Agent Untrusted Record", "Agent Change", "Agent Draft", "Agent Run", "Agent Trigger Event")
+
+
+def follow_rename(doc, method: str, old: str, new: str, *_merge: bool) -> None:
+	"""Document event: a document was renamed. Does not commit."""
+	where = "reference_doctype = %s and reference_name = %s"
+	for table in TABLES:
+		# Documents may be renamed before the site has been migrated to this version of the app.
+		if frappe.db.table_exists(table):
+			query = f"update `tab{table}` set reference_name = %s where {where}"
+			frappe.db.sql(query, (str(new), doc.doctype, str(old)))
