@@ -38,6 +38,7 @@ class TestRecords(JobTestCase):
 		(todo,) = self.rows("ToDo", name=made["name"])
 		self.assertEqual((todo["priority"], todo["modified_by"]), ("High", CLERK))
 		self.assertEqual(len(self.rows("Agent Run", agent="Sorter")), 1, "its own change sets off nothing")
+		self.assertEqual(self.steps, 2)
 
 	def test_a_table_in_a_chat_becomes_to_dos(self):
 		agent = self.agent("Importer", doctypes={"ToDo": ["create"]})
@@ -60,6 +61,7 @@ class TestRecords(JobTestCase):
 		made = {(row["description"], row["date"]) for row in self.rows("ToDo", owner=CLERK, status="Open")}
 		wanted = {("Call Anna", "2026-12-01"), ("Pay rent", "2026-12-02"), ("Water plants", "2026-12-03")}
 		self.assertLessEqual(wanted, made)
+		self.assertEqual(self.steps, 1)
 
 	def test_open_to_dos_become_a_spreadsheet(self):
 		agent = self.agent("Reporter", "generate_file", doctypes={"ToDo": ["list"]})
@@ -92,6 +94,7 @@ class TestRecords(JobTestCase):
 			self.server.call(quote(url), cookie=self.sessions[CLERK])
 		refused.exception.close()
 		self.assertEqual(refused.exception.code, 403)
+		self.assertEqual(self.steps, 1)
 
 	def test_a_lead_from_a_webhook_is_one_record_however_often_it_is_delivered(self):
 		self.own_doctype("Sales Lead", "full_name", "email")
@@ -115,6 +118,7 @@ class TestRecords(JobTestCase):
 		self.assertTrue(again["repeated"] and again["run"])
 		(made,) = self.rows("Sales Lead")
 		self.assertEqual((made["full_name"], made["email"], made["owner"]), (*lead.values(), MANAGER))
+		self.assertEqual(self.steps, 3)
 
 	def deliver(self, body: dict) -> dict:
 		headers = {
@@ -149,6 +153,7 @@ class TestPeopleAndAgents(JobTestCase):
 		self.wait_for(lambda: self.rows("Agent Run", agent="Contract Clerk", status="Success"))
 		(made,) = self.rows("Contract Note")
 		self.assertEqual((made["title"], made["text"], made["owner"]), ("Rent", "Rent rises in May", CLERK))
+		self.assertEqual(self.steps, 2)
 
 	def test_two_agents_work_side_by_side_and_one_waits_for_a_person(self):
 		waits = self.agent("Planner", doctypes={"ToDo": ["create"]}, needs_approval=True, approver=BOSS)
@@ -184,3 +189,4 @@ class TestPeopleAndAgents(JobTestCase):
 		runs = {row["agent"]: row for row in self.rows("Agent Run", parent_run=run["name"])}
 		self.assertEqual(sorted(runs), ["Counter", "Planner"])
 		self.assertLess(runs["Counter"]["started_at"], runs["Planner"]["ended_at"])
+		self.assertEqual(self.steps, 3)

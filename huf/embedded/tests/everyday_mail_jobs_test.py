@@ -51,6 +51,7 @@ class TestMailJobs(JobTestCase):
 		self.assertEqual(
 			(to, mail["Subject"], mail.get_content().strip()), ([MANAGER], "Overdue", "Tax return")
 		)
+		self.assertEqual(self.steps, 4)
 
 	@needs_dovecot
 	def test_mail_about_stock_is_answered_from_an_own_doctype(self):
@@ -82,6 +83,7 @@ class TestMailJobs(JobTestCase):
 			self.wait_for(lambda: self.sent_mails())
 		self.assertEqual((to, mail["From"]), (["anna@customer.example"], "stock@office.example"))
 		self.assertEqual(mail.get_content().strip(), "We have 120 Nails.")
+		self.assertEqual(self.steps, 4)
 
 
 class TestKnowledgeAndWeb(JobTestCase):
@@ -104,6 +106,7 @@ class TestKnowledgeAndWeb(JobTestCase):
 		self.assertEqual((cited["number"], cited["position"], cited["source"]), (1, "Holidays", "Handbook"))
 		page = self.server.call(cited["link"], cookie=self.sessions[CLERK]).read()
 		self.assertIn(b"27 days", page)
+		self.assertEqual(self.steps, 3)
 
 	def test_prices_are_looked_up_on_the_web(self):
 		site = Site(self)
@@ -133,3 +136,4 @@ class TestKnowledgeAndWeb(JobTestCase):
 		self.assertEqual((answer["status"], answer["response"]), ("Success", "4.20 EUR"), answer)
 		results = [m["content"] for m in self.model.requests[-1]["messages"] if m["role"] == "tool"]
 		self.assertIn("private address", results[1], "pages of the own network are not opened by themselves")
+		self.assertEqual(self.steps, 3)
