@@ -8,6 +8,7 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.settings import read_settings
 from huf.ai.core.types import AgentRequest, EventKind, RunStatus
 from huf.ai.providers.litellm import warm_up
 from huf.ai.runs.admission import acting_as
@@ -132,6 +133,12 @@ class TestTimeouts(SiteTestCase):
 		row = self.call_row(events[-1].run)
 		shown = [(each["text"], each["fraction"]) for each in reports if "fraction" in each]
 		return shown, row.status, row.error_message or ""
+
+	def test_by_default_a_minute_of_silence_is_allowed_and_ten_minutes_in_total(self):
+		settings = read_settings(frappe.new_doc("Huf Settings"))
+		self.assertEqual(
+			(settings.model_timeout, settings.tool_timeout, settings.inline_timeout), (60, 60, 600)
+		)
 
 	def test_a_tool_that_reports_progress_takes_longer_than_the_time_out(self):
 		for effect in ("read", "write"):

@@ -7,12 +7,14 @@ from huf.ai.storage import outgoing_mail
 from huf.ai.tools import messages
 from huf.api import home, notification
 from huf.api import mail as mail_api
-from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
+from huf.tests.doctypes import make_doctype
+from huf.tests.factories import make, make_agent, make_model, make_tool, make_user, unique
 from huf.tests.mail import MAIL, make_outgoing_account, queued, row
-from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.model_server import ModelServer, error, text, tool_call
 from huf.tests.triggers import TriggerTestCase, runs_of, todo, work_off
 
 BOSS = "boss@elsewhere.example"
+CONTACT_FIELDS = ("first_name", "full_name", "email_id")
 
 
 class MessagesTestCase(TriggerTestCase):
@@ -79,6 +81,33 @@ class TestSendMail(MessagesTestCase):
 			messages.find_address(name)
 		frappe.db.rollback()
 
+	def test_a_contact_is_written_to_by_its_name_and_by_who_may_read_it(self):
+		self.make_contacts()
+		name, address = unique("Jana"), f"{frappe.generate_hash(length=8)}@customer.example"
+		self.contact(name, address.title())
+		sent = messages.send_mail([name, BOSS], "Overdue", "Three to-dos.")
+		self.assertEqual(sent["to"], [address, BOSS])
+		self.assertEqual(row(sent["mail"]).recipients, f"{address}, {BOSS}")
+		self.addCleanup(frappe.set_user, "Administrator")
+		frappe.set_user(self.user)
+		self.assertRaises(messages.ToolError, messages.send_mail, name, "S", "B")
+		frappe.set_user("Administrator")
+		self.contact(name, "another@customer.example")
+		self.assertRaises(messages.ToolError, messages.send_mail, name, "S", "B")
+
+	def make_contacts(self):
+		"""The DocType Contact, which a bench has."""
+		if not frappe.db.exists("DocType", "Contact"):
+			fields = [{"fieldname": each, "fieldtype": "Data", "label": each} for each in CONTACT_FIELDS]
+			make_doctype("Contact", fields, [{"role": "System Manager", "read": 1, "create": 1}])
+			self.addCleanup(frappe.delete_doc, "DocType", "Contact")
+
+	def contact(self, full_name: str, address: str):
+		doc = make("Contact", first_name=unique("Contact"))
+		self.addCleanup(frappe.delete_doc, "Contact", doc.name)
+		# A bench derives both from other fields.
+		frappe.db.set_value("Contact", doc.name, {"full_name": full_name, "email_id": address})
+
 	def test_without_a_server_the_model_is_told_at_once(self):
 		frappe.db.set_value("Email Account", {"enable_outgoing": 1}, "enable_outgoing", 0)
 		with self.assertRaisesRegex(messages.ToolError, "No outgoing mail server"):
@@ -129,6 +158,20 @@ class TestResults(MessagesTestCase):
 		other = make_user("Huf User")
 		self.fire(text("All is well."), notify_user=other, notify_on="Failure")
 		self.assertEqual(self.notices(other), [])
+
+	def test_a_failure_is_told_to_whom_the_trigger_names_with_its_reason(self):
+		both, only, results = (make_user("Huf User") for _ in range(3))
+		for user, notify_on in ((both, "Result or failure"), (only, "Failure"), (results, "Result")):
+			broken = error(400, "Broken")
+			trigger = self.fire(broken, notify_user=user, notify_on=notify_on, notify_by_mail=1)
+			(run,) = runs_of(trigger)
+			notices = self.notices(user)
+			self.assertEqual((run.status, len(notices)), ("Failed", notify_on != "Result"))
+			for notice in notices:
+				self.assertEqual(notice.subject, f"{trigger.name}: Failed")
+				self.assertEqual((notice.document_name, notice.email_content), (run.name, run.error_message))
+			mails = frappe.get_all(MAIL, {"run": run.name}, pluck="recipients", order_by="name")
+			self.assertEqual(mails, [user] * len(notices))
 
 	def test_results_of_one_s_triggers_are_on_the_home_page(self):
 		trigger = self.fire(text("All is well."))

@@ -1,0 +1,33 @@
+"""`huf import` of mail rules as it is typed."""
+
+from click.testing import CliRunner
+
+from huf.embedded.cli import cli
+from huf.embedded.tests.sites import SiteTestCase, isolated
+
+RULES = """
+routing:
+  rules:
+    - {name: everything, match: {all: true}}
+    - {name: invoices, match: {subject_contains: invoice}}
+"""
+
+
+class TestImportRules(SiteTestCase):
+	def test_a_rule_behind_one_that_takes_every_mail_is_warned_of(self):
+		head, everything, invoices = RULES.rsplit("    - ", 2)
+		self.assertEqual(
+			self.import_text(RULES).splitlines(),
+			[
+				"Agents: none. Rules: everything, invoices.",
+				"Warning: invoices never fires: everything takes its mail first.",
+			],
+		)
+		self.assertNotIn("Warning", self.import_text(f"{head}    - {invoices}    - {everything}"))
+
+	def import_text(self, rules: str) -> str:
+		file = self.home / "rules.yaml"
+		file.write_text(rules)
+		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(file)])
+		self.assertEqual(said.exit_code, 0, said.output)
+		return said.output
