@@ -37,6 +37,33 @@ class TestRest(SiteTestCase):
 		self.assertEqual((second["response"], prompts), ("Still done.", ["Plan my day", "And now?"]))
 		self.assertEqual(frappe.db.count("ToDo", {"description": ["like", "%Call Anna%"]}), 1)
 
+	def test_an_agent_s_model_and_provider_stay_consistent_over_http(self):
+		self.browser = self.admin()
+		for provider in ("North", "South"):
+			self.post("/api/resource/AI Provider", provide_name=provider, api_key="sk-of-rest-123456")
+			own = {"model_name": f"Own of {provider}", "model_id": f"own-{provider}", "provider": provider}
+			self.post("/api/resource/AI Model", **own)
+			shared = {"model_name": f"Shared of {provider}", "model_id": "shared", "provider": provider}
+			self.post("/api/resource/AI Model", **shared)
+		self.post("/api/resource/Agent", agent_name="Traveller", model="Own of North")
+		self.assertEqual(self.put_agent(model="Own of South"), ("Own of South", "South"))
+		both = {"model": "Shared of North", "provider": "North"}
+		self.assertEqual(self.put_agent(**both), ("Shared of North", "North"))
+		self.assertEqual(self.put_agent(provider="South"), ("Shared of South", "South"))
+		self.put_agent(model="Own of South")
+		for values in ({"provider": "North"}, {"model": "Shared of South", "provider": "North"}):
+			with self.subTest(values):
+				answer = self.browser.open("/api/resource/Agent/Traveller", "PUT", json=values)
+				self.assertEqual(answer.status_code, 417, answer.text)
+				self.assertIn("is of South, not of North. Choose a model of North", answer.text)
+				self.assertEqual(self.put_agent(), ("Own of South", "South"))
+
+	def put_agent(self, **values) -> tuple[str, str]:
+		"""(model, provider) after these values were put."""
+		answer = self.browser.open("/api/resource/Agent/Traveller", "PUT", json=values)
+		self.assertEqual(answer.status_code, 200, answer.text)
+		return answer.json["data"]["model"], answer.json["data"]["provider"]
+
 	def set_up(self, server):
 		self.post(
 			"/api/resource/AI Provider",
