@@ -196,6 +196,30 @@ class TestDraftsPage(PageTestCase):
 			modes = page.get_by_test_id("run-badge").evaluate_all("all => all.map(e => e.dataset.mode)")
 			self.assertEqual(modes, ["Inline", "Background"])
 
+	def test_enter_queues_a_message_while_a_run_works_in_the_background(self):
+		self.call(f"/api/resource/Agent/{quote(self.agent)}", {"max_iterations": 1}, method="PUT")
+		later = Gate()
+		answers = (
+			tool_call("list_users", {}),
+			text("Not done."),
+			later(text("There is one.")),
+			text("Monday."),
+		)
+		self.model.script(*answers)
+		with self.open_chat("How many?") as page:
+			page.get_by_test_id("go-on").click()
+			self.assertTrue(later.reached.wait(30))
+			page.get_by_test_id("ongoing").wait_for()
+			page.get_by_test_id("composer").fill("What day is it?")
+			page.get_by_test_id("composer").press("Enter")
+			waits = "answered when the run before it has ended"
+			page.get_by_test_id("queued").filter(has_text=waits).wait_for()
+			self.assertEqual(page.get_by_test_id("composer").input_value(), "")
+			later.open()
+			page.get_by_test_id("message-agent").get_by_text("Monday.", exact=True).wait_for()
+			page.get_by_test_id("message-agent").get_by_text("There is one.", exact=True).wait_for()
+			self.assertEqual(page.get_by_test_id("queued").count(), 0)
+
 	# --- on their own page ---
 
 	def test_keys_lead_through_the_list_and_answer(self):

@@ -61,6 +61,31 @@ class TestHomePage(PageTestCase):
 			failed.get_by_role("link").click()
 			page.locator("[data-testid=run][data-status=Failed]").wait_for()
 
+	def test_a_notice_of_a_trigger_s_result_opens_its_run_and_is_read_then(self):
+		with ModelServer() as server, self.open_page("/huf") as page:
+			self.make("Agent", agent_name="Watch", instructions="Watch.", model=self.make_model(server))
+			server.script(text("All is well."))
+			told = {"notify_user": "Administrator", "notify_on": "Result"}
+			trigger = {
+				"trigger_name": "Night watch",
+				"agent": "Watch",
+				"trigger_type": "Manual",
+				"prompt": "Go",
+			}
+			self.make("Agent Trigger", **trigger, **told, run_as="Administrator")
+			self.call("/api/method/huf.api.trigger.fire", {"trigger": "Night watch"})
+			notice = (
+				page.get_by_test_id("notices")
+				.get_by_test_id("notice")
+				.filter(has_text="Night watch: Success")
+			)
+			notice.get_by_text("All is well.").wait_for(timeout=40_000)
+			self.assertEqual(notice.get_attribute("data-read"), "false")
+			notice.click()
+			page.locator("[data-testid=run][data-status=Success]").wait_for()
+			page.get_by_test_id("section-home").click()
+			page.locator("[data-testid=notice][data-read=true]").filter(has_text="Night watch").wait_for()
+
 	def test_others_figures_are_not_told(self):
 		self.add_user(CLERK, "Huf User")
 		with self.open_page() as page:

@@ -83,6 +83,15 @@ def add_messages(conversation, count):
 	manager.add_messages([build_message_row("user", f"Message {number}.") for number in range(int(count))])
 
 
+@frappe.whitelist()
+def take_mail(mailbox, subject):
+	"""A mail arrives in a mailbox that needs no server for that."""
+	from huf.ai.mail.intake import ingest_raw
+	from huf.tests.mail import make_mail
+
+	return ingest_raw(mailbox, make_mail(subject=subject))[0]
+
+
 def nap(seconds: float):
 	time.sleep(seconds)
 	SEEN.append(frappe.session.user)

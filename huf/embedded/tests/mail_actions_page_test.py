@@ -1,0 +1,83 @@
+"""What a person does with a mail on its page, above all one that could not be classified; and the list of rules."""
+
+from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.pages import ADMIN, PageTestCase
+from huf.tests.base import enter
+from huf.tests.model_server import ModelServer, text
+
+SETTINGS = "/api/resource/Huf%20Settings/Huf%20Settings"
+NO_CATEGORY = "named none of the categories"
+
+
+@needs_browser
+class TestMailActions(PageTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		cls.model = enter(cls, ModelServer())
+		cls.make("AI Provider", provide_name="Scripted", api_key="sk-test", api_base=cls.model.base_url)
+		cls.make("AI Model", model_name="scripted", provider="Scripted")
+		categories = "question: Questions\n- newsletter: Advertising"
+		cls.call(SETTINGS, {"default_model": "scripted", "mail_categories": categories}, "PUT")
+		cls.make("Agent Mailbox", mailbox_name="Office", email="office@office.example", run_as=ADMIN)
+
+	def test_a_mail_that_could_not_be_classified_is_put_into_a_category(self):
+		page = self.open_unclassified("Aspirin")
+		for name in ("reply", "assign", "reclassify", "run-again"):
+			self.assertTrue(page.get_by_test_id(name).is_enabled(), name)
+		self.model.script(text("Yes, we do."))
+		page.get_by_test_id("reclassify").click()
+		page.get_by_test_id("category").select_option("question")
+		page.get_by_test_id("category-save").click()
+		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
+		self.assertEqual(page.get_by_test_id("draft-text").input_value(), "Yes, we do.")
+		page.locator("[data-testid=mail][data-status=Done]").wait_for()
+		self.assertEqual(page.locator("[data-testid=mail] header").get_by_text(NO_CATEGORY).count(), 0)
+
+	def test_or_is_classified_again_by_the_model(self):
+		page = self.open_unclassified("Sale")
+		self.model.script(text("newsletter"))
+		page.get_by_test_id("run-again").click()
+		page.locator("[data-testid=mail][data-status=Done]").wait_for()
+		page.get_by_test_id("mail-run").get_by_text("newsletter").wait_for()
+
+	def test_or_is_answered_by_a_person(self):
+		page = self.open_unclassified("Bandages")
+		page.get_by_test_id("reply").click()
+		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
+		page.get_by_test_id("draft-text").fill("We have ten.")
+		page.get_by_test_id("save-draft").click()
+		page.goto("/huf/drafts")
+		page.get_by_test_id("drafts-replies").get_by_text("Re: Bandages").click()
+		page.locator("[data-testid=draft][data-status=Draft]").wait_for()
+		self.assertEqual(page.get_by_test_id("draft-text").input_value(), "We have ten.")
+
+	def open_unclassified(self, subject: str):
+		"""The page of a mail whose classification has failed, opened from the list."""
+		self.model.script(text("I cannot say"))
+		self.call(
+			"/api/method/huf.embedded.tests.samples.take_mail", {"mailbox": "Office", "subject": subject}
+		)
+		page = enter(self, self.open_page("/huf/mail"))
+		failed = page.locator("[data-testid=mail-item][data-status=Failed]").filter(has_text=subject)
+		failed.wait_for(timeout=30_000)
+		failed.click()
+		page.locator("[data-testid=mail][data-status=Failed] header").get_by_text(NO_CATEGORY).wait_for()
+		return page
+
+	def test_a_rule_that_never_fires_is_marked_with_the_rule_before_it(self):
+		rules = ("Invoices", 10, {"subject_contains": "invoice"}), ("Rest", 20, {"match_all": 1})
+		for name, position, match in (*rules, ("Late", 30, {"sender_domain": "late.example"})):
+			self.make("Agent Route Rule", rule_name=name, position=position, route="pipeline", **match)
+		self.addCleanup(self.remove_rules, "Invoices", "Rest", "Late")
+		with self.open_page("/huf/mail?view=rules") as page:
+			blocked = page.get_by_test_id("rule-blocked")
+			blocked.wait_for()
+			self.assertEqual(blocked.count(), 1)
+			marked = page.get_by_test_id("rule-item").filter(has=blocked)
+			self.assertEqual(marked.get_by_test_id("rule-open").get_attribute("data-name"), "Late")
+			self.assertIn("Rest", blocked.inner_text())
+
+	def remove_rules(self, *names: str) -> None:
+		for name in names:
+			self.call(f"/api/resource/Agent%20Route%20Rule/{name}", method="DELETE")
