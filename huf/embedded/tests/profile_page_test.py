@@ -37,6 +37,11 @@ class TestProfilePage(PageTestCase):
 		with self.open_page("/huf/agents", "jana@office.example") as page:
 			page.get_by_test_id("agent-item").first.wait_for()
 			self.assertEqual(page.get_by_test_id("new-agent").count(), 0)
+			self.assertEqual(page.get_by_role("link", name="New agent").count(), 0)
+			page.wait_for_load_state("networkidle")
+			self.assertEqual(page.get_by_test_id("error").count(), 0)
+			self.assertEqual(page.get_by_role("alert").count(), 0)
+			self.assertNotIn("permi", page.locator("main").inner_text().lower())
 
 	def test_a_chat_opened_by_its_address_logs_no_error(self):
 		with self.open_page("/huf/chat") as page:

@@ -8,6 +8,7 @@ from huf.embedded.tests.pages import ADMIN, PageTestCase, choose
 from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
 AGENT, PAGE = "Office Assistant", "/huf/triggers"
+MANAGER = "manager@office.example"
 
 
 @needs_browser
@@ -172,6 +173,25 @@ class TestTriggersPage(PageTestCase):
 				ends.open()
 				chat.get_by_test_id("run-footer").wait_for()
 				page.locator("[data-testid=run][data-status=Success]").wait_for()
+
+	def test_saves_by_administrator_that_would_start_nothing_are_asked_about(self):
+		self.add_user(MANAGER, "Huf Manager")
+		with self.open_page(PAGE) as page:
+			page.get_by_test_id("new-trigger").click()
+			page.get_by_test_id("field-trigger_name").fill("Look at new to-dos")
+			page.get_by_test_id("type-Doc Event").click()
+			choose(page, "reference_doctype", "ToDo")
+			choose(page, "agent", AGENT)
+			page.get_by_test_id("ask-run-as").wait_for()
+			page.get_by_test_id("create-off").click()
+			page.locator("[data-testid=field-run_as][aria-invalid=true]").wait_for()
+			page.get_by_test_id("take-run-as").filter(has_text=MANAGER).click()
+			self.assertEqual(page.get_by_test_id("field-run_as").input_value(), MANAGER)
+			self.assertEqual(page.get_by_test_id("ask-run-as").count(), 0)
+			page.get_by_test_id("create-off").click()
+			page.get_by_test_id("turn-on").wait_for()
+		stored = self.call("/api/resource/Agent%20Trigger/Look%20at%20new%20to-dos")["data"]
+		self.assertEqual(stored["run_as"], MANAGER)
 
 	def fire_in_background(self, server: ModelServer) -> str:
 		"""Fire a trigger of an agent whose model is the scripted server; gives the event."""
