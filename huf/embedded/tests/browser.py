@@ -20,6 +20,8 @@ ARGUMENTS = [
 	"--disable-sync",
 	"--use-fake-device-for-media-stream",
 ]
+HARMLESS = ("Failed to load resource",)
+"""How lines of the console begin that are no fault: an answer of 4xx, which the page shows in its own words."""
 
 
 def needs_browser(test):
@@ -47,9 +49,15 @@ def open_browser(url: str, width: int = 1280, height: int = 900, **options) -> I
 		page.set_default_timeout(15_000)
 		faults: list[str] = []
 		page.on("pageerror", lambda error: faults.append(str(error)))
+		page.on("console", lambda line: faults.append(line.text) if is_fault(line) else None)
 		yield page
 		browser.close()
 	assert not faults, faults
+
+
+def is_fault(line) -> bool:
+	"""Whether a line of the console tells of an error; Vue's production build writes those of components there."""
+	return line.type == "error" and not line.text.startswith(HARMLESS)
 
 
 def read_boot(page: str) -> dict:

@@ -239,6 +239,22 @@ class TestDraftsPage(PageTestCase):
 			page.goto("/huf/drafts/nowhere")
 			page.get_by_test_id("error").wait_for()
 
+	def test_what_is_answered_no_longer_waits_without_a_reload(self):
+		name = self.propose(priority="High")
+		self.model.script(text("Moved up."))
+		with self.open_page("/huf") as home:
+			page = home.context.new_page()
+			page.goto(f"/huf/drafts/{name}")
+			link = home.get_by_test_id("waiting").locator(f"a[href$='{name}']")
+			link.wait_for()
+			waiting = page.get_by_test_id("drafts-mine").locator(f"[data-name='{name}']")
+			waiting.wait_for()
+			page.get_by_test_id("draft-approve").click()
+			self.item(page, name, "Applied").wait_for()
+			waiting.wait_for(state="detached")
+			page.get_by_test_id("drafts-here").locator(f"[data-name='{name}']").wait_for()
+			link.wait_for(state="detached")
+
 	def test_nothing_overflows_in_the_dark_or_on_a_phone(self):
 		long = "a-word-without-any-place-to-break " * 3 + "x" * 120
 		name = self.propose(description=f"{long}\n\nAnd a second line.", priority="High")

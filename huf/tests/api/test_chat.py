@@ -6,9 +6,10 @@ import frappe
 
 from huf.ai.chat.messages import get_agent_chat_messages, send_agent_chat_message
 from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.entry import run_agent_sync
-from huf.api import chat, run
+from huf.ai.runs.entry import run_agent, run_agent_sync
+from huf.api import chat, conversation, run
 from huf.api.agent import get_agents
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_user
@@ -46,6 +47,15 @@ class TestChat(SiteTestCase):
 			self.assertNotIn(tried, [each.name for each in chat.get_conversations()])
 			self.assertEqual(self.last_event(chat.stream(agent, "And?", tried))["conversation"], tried)
 			self.assertNotIn(tried, [each.name for each in chat.get_conversations()])
+
+	def test_prompts_of_mails_and_other_runs_are_not_among_the_chats(self):
+		with acting_as(self.owner):
+			for channel in ("mail", "schedule", "agent", "api"):
+				request = AgentRequest(self.agent, "Classify this mail", self.owner, channel=channel)
+				other = run_agent(request).conversation
+				self.assertEqual(frappe.db.get_value("Agent Conversation", other, "owner"), self.owner)
+				self.assertEqual([each.name for each in chat.get_conversations()], [self.conversation])
+				self.assertEqual(conversation.search("classify"), [])
 
 	def make_agent_of(self, server) -> str:
 		with acting_as("Administrator"):
