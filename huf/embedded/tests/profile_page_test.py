@@ -52,3 +52,21 @@ class TestProfilePage(PageTestCase):
 			page.reload()
 			page.get_by_text("How many notes are there?").first.wait_for()
 			page.wait_for_timeout(500)
+
+	def test_nothing_is_said_to_work_for_somebody_who_is_signed_out(self):
+		with self.open_page("/huf/chat") as page:
+			page.evaluate(
+				"""() => new MutationObserver(() => (window.said = (window.said || "")
+					+ document.querySelector("[data-testid=live-region]").textContent))
+					.observe(document.querySelector("[data-testid=live-region]"),
+						{ childList: true, characterData: true, subtree: true })"""
+			)
+			page.get_by_test_id("composer").fill("How many notes are there?")
+			page.get_by_test_id("send").click()
+			page.wait_for_function("window.said?.includes('Answer')")
+			heard = len(page.evaluate("window.said"))
+			page.context.clear_cookies()
+			page.get_by_test_id("composer").fill("And how many users?")
+			page.get_by_test_id("send").click()
+			page.get_by_role("link", name="Sign in").wait_for()
+			self.assertEqual(page.evaluate("window.said")[heard:], "")
