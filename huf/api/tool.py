@@ -4,6 +4,7 @@ import json
 
 import frappe
 
+from huf.ai.setup import doctype_requests
 from huf.ai.setup.tool_check import try_tool
 from huf.ai.setup.tool_templates import make_tools
 
@@ -49,6 +50,16 @@ def make_for(doctype: str, kinds: list | str):
 	"""
 	frappe.has_permission(TOOL, "create", throw=True)
 	return make_tools(doctype, json.loads(kinds) if isinstance(kinds, str) else kinds)
+
+
+@frappe.whitelist(methods=["POST"])
+def ask_for_doctype(request: str):
+	"""Ask the System Managers for a DocType, for who may create tools; returns the names of who was asked.
+
+	`request`: what its records are, up to 140 characters. The same request is sent once a day.
+	"""
+	frappe.has_permission(TOOL, "create", throw=True)
+	return doctype_requests.ask_for_doctype(request)
 
 
 @frappe.whitelist(methods=["POST"])

@@ -35,9 +35,9 @@ def read_named_deputy(user: str) -> str | None:
 	return frappe.db.get_value("Huf User Settings", {"user": user}, "deputy")
 
 
-def list_managers() -> list[str]:
-	"""Enabled users with the role Huf Manager."""
-	having = {"role": "Huf Manager", "parenttype": "User"}
+def list_managers(role: str = "Huf Manager") -> list[str]:
+	"""Enabled users with a role."""
+	having = {"role": role, "parenttype": "User"}
 	names = frappe.get_all("Has Role", having, pluck="parent", order_by="creation asc")
 	enabled = {"name": ["in", names], "enabled": 1}
 	return frappe.get_all("User", enabled, pluck="name", order_by="creation asc") if names else []

@@ -6,6 +6,7 @@ from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
 
 CLERK = "clerk@example.com"
+MANAGER = "manager@example.com"
 
 
 @needs_browser
@@ -91,6 +92,18 @@ class TestAgentsPage(PageTestCase):
 			page.get_by_test_id("confirm").click()
 			page.wait_for_url("**/huf/agents")
 		self.assertRaises(HTTPError, self.stored, "Doomed")
+
+	def test_who_may_not_create_a_doctype_asks_those_who_may(self):
+		self.add_user(MANAGER, "Huf Manager", "Huf User")
+		with self.open_page("/huf/new-agent", user=MANAGER) as page:
+			page.get_by_test_id("maker-wish").fill("stock")
+			page.get_by_test_id("maker-ask-them").click()
+			page.get_by_test_id("maker-asked").filter(has_text="Asked: Administrator").wait_for()
+		with self.open_page("/huf") as page:
+			page.get_by_test_id("notice").filter(has_text="Manager asks for a DocType: stock").click()
+			page.wait_for_url("**/huf/new-record/DocType")
+			page.get_by_test_id("field-name").or_(page.get_by_test_id("save")).first.wait_for()
+			self.assertEqual(page.get_by_test_id("maker-ask").count(), 0)
 
 	def test_who_only_uses_agents_sets_none_up(self):
 		self.add_user(CLERK, "Huf User")

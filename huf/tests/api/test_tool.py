@@ -25,6 +25,36 @@ class TestToolMaking(SiteTestCase):
 		self.assertRaises(frappe.PermissionError, tool.make_for, "Error Log", ["list"])
 		self.assertRaises(UsageError, tool.make_for, "ToDo", ["drop"])
 
+	def test_system_managers_are_asked_for_a_doctype_once_a_day_and_request(self):
+		system, manager = make_user("System Manager"), make_user("Huf Manager")
+		names = frappe.get_all("User", {"name": ["in", [system, manager]]}, ["name", "full_name"])
+		full = {row.name: row.full_name for row in names}
+		frappe.set_user(manager)
+		for request in ("Stock <b>of\nscrews</b>", "stock bof screws/b"):
+			asked = tool.ask_for_doctype(request)
+			self.assertIn(full[system], asked)
+			self.assertNotIn(full[manager], asked)
+		fields = ["subject", "document_type", "document_name", "for_user"]
+		told = frappe.get_all("Notification Log", {"from_user": manager}, fields)
+		self.assertEqual(len(told), len(asked))
+		(notice,) = [row for row in told if row.for_user == system]
+		self.assertEqual(notice.subject, f"{full[manager]} asks for a DocType: Stock bof screws/b")
+		self.assertEqual((notice.document_type, notice.document_name), ("DocType", "new"))
+
+	def test_requests_for_a_doctype_are_bounded_and_only_for_who_makes_tools(self):
+		user, manager = make_user("Huf User"), make_user("Huf Manager")
+		frappe.set_user(manager)
+		for request in ("", " \n<>", "x" * 141):
+			self.assertRaises(UsageError, tool.ask_for_doctype, request)
+		for number in range(10):
+			tool.ask_for_doctype(f"Part {number}")
+		self.assertRaises(UsageError, tool.ask_for_doctype, "One more")
+		self.assertTrue(tool.ask_for_doctype("Part 9"))
+		frappe.set_user(user)
+		self.assertRaises(frappe.PermissionError, tool.ask_for_doctype, "Stock")
+		frappe.set_user("Administrator")
+		self.assertRaises(UsageError, tool.ask_for_doctype, "Stock")
+
 	def test_the_list_says_which_agents_have_a_tool_and_whose_it_is(self):
 		name = make_tool("Get List", reference_doctype="ToDo", roles=[{"role": "Huf Manager"}])
 		owner = make_agent(tools=(name,))

@@ -10,6 +10,8 @@ export const tryTool = (request: { tool: string; user: string; arguments: JsonOb
 /** Tools for a DocType -> their names; kinds: list, read, create, update, delete */
 export const makeTools = (doctype: string, kinds: string[]) =>
 	callPost<string[]>("huf.api.tool.make_for", { doctype, kinds });
+/** Ask the System Managers for a DocType -> the names of who was asked */
+export const askForDoctype = (request: string) => callPost<string[]>("huf.api.tool.ask_for_doctype", { request });
 /** A proposal of an agent from one sentence; nothing is saved. */
 export const proposeAgent = (sentence: string) => callPost<Proposal>("huf.api.agent.propose", { sentence });
 export const createProposed = (proposal: object) =>
