@@ -63,7 +63,7 @@ class TestProfilePage(PageTestCase):
 			)
 			page.get_by_test_id("composer").fill("How many notes are there?")
 			page.get_by_test_id("send").click()
-			page.wait_for_function("window.said?.includes('Answer')")
+			page.wait_for_function("() => window.said?.includes('Answer')")
 			heard = len(page.evaluate("window.said"))
 			page.context.clear_cookies()
 			page.get_by_test_id("composer").fill("And how many users?")
