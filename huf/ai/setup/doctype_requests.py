@@ -19,7 +19,7 @@ NO_TAGS = str.maketrans("", "", "<>")
 
 
 def ask_for_doctype(request: str) -> list[str]:
-	"""Notify the System Managers, once per day and request; returns the full names of those who were asked."""
+	"""Notify the System Managers, once per day and request; returns the full names of who was asked."""
 	user = frappe.session.user
 	if SYSTEM_MANAGER in frappe.get_roles(user):
 		raise UsageError(_("You are a System Manager: create the DocType yourself."))
@@ -41,4 +41,5 @@ def read_todays_requests(user: str) -> set[str]:
 	"""The subjects, in lower case, by which a user has asked today."""
 	doctype, name = NEW_DOCTYPE
 	own = {"from_user": user, "document_type": doctype, "document_name": name, "creation": [">=", today()]}
-	return {each.casefold() for each in frappe.get_all(notifications.NOTIFICATION, own, pluck="subject")}
+	rows = frappe.get_all(notifications.NOTIFICATION, own, pluck="subject", order_by="creation asc")
+	return {each.casefold() for each in rows}

@@ -68,5 +68,5 @@ class TestProfilePage(PageTestCase):
 			page.context.clear_cookies()
 			page.get_by_test_id("composer").fill("And how many users?")
 			page.get_by_test_id("send").click()
-			page.get_by_role("link", name="Sign in").wait_for()
+			page.get_by_test_id("error").get_by_role("link", name="Sign in").wait_for()
 			self.assertEqual(page.evaluate("window.said")[heard:], "")
