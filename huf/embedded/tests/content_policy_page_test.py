@@ -22,13 +22,13 @@ class TestContentPolicy(PageTestCase):
 			self.assertIn(page.locator("html").get_attribute("data-theme"), ("light", "dark"))
 
 	def test_an_injected_script_does_not_run(self):
-		with self.open_page("/huf/chat") as page:
+		with self.open_page("/huf/chat", expected="Content Security Policy") as page:
 			page.get_by_test_id("composer").wait_for()
 			self.assertIsNone(page.evaluate(INLINE))
 
 	def test_no_text_is_evaluated(self):
 		"""Playwright's own evaluate runs beside the policy; a timer's text is under it, as the page's code is."""
-		with self.open_page("/huf/chat") as page:
+		with self.open_page("/huf/chat", expected="Content Security Policy") as page:
 			page.get_by_test_id("composer").wait_for()
 			page.evaluate("() => { setTimeout('window.evaluated = 1', 0) }")
 			page.wait_for_timeout(200)

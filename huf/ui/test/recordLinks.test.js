@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf, byText } from "../src/lib/recordLinks.ts";
+import { addressOf, byText, patternOf } from "../src/lib/recordLinks.ts";
 
 const record = (name, title = null) => ({ doctype: "ToDo", name, title });
 
@@ -13,4 +13,10 @@ test("a record is found by its name and its title, a title of two records by nei
 
 test("every name has an address", () => {
 	assert.equal(addressOf(record("50% off? #1/a")), "/huf/records/ToDo/50%25%20off%3F%20%231%2Fa");
+});
+
+test("names with signs of regular expressions are found as they are", () => {
+	for (const name of ["2026-014", "VIII ZR 271/17", "a.b (c) [d] {e} ^f$ g|h i\\j *+?"]) {
+		assert.equal(patternOf(byText([record(name)])).exec(`See ${name}, please`)?.[0], name);
+	}
 });

@@ -59,8 +59,8 @@ function makeLink(text: string, record: NamedRecord): HTMLAnchorElement {
 }
 
 /** Whole words only, the longest first. */
-function patternOf(records: RecordsByText): RegExp | null {
+export function patternOf(records: RecordsByText): RegExp | null {
 	const texts = [...records.keys()].sort((a, b) => b.length - a.length).slice(0, MAX_LINKED);
-	const escaped = texts.map((text) => text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"));
+	const escaped = texts.map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
 	return escaped.length ? new RegExp(`(?<![\\p{L}\\p{N}_])(?:${escaped.join("|")})(?![\\p{L}\\p{N}_])`, "u") : null;
 }
