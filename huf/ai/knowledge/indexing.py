@@ -62,15 +62,20 @@ def index_source(source: str, gather: bool = True, again: bool = False) -> None:
 	except UsageError as error:
 		frappe.db.rollback()
 		store.set_state(source, IndexState.FAILED, error=str(error))
-	else:
-		store.set_state(source, IndexState.READY, indexed_at=now())
+		frappe.db.commit()
+		return
+	store.set_state(source, IndexState.READY, indexed_at=now())
 	frappe.db.commit()
+	if store.list_waiting_items(source, 1):
+		# They came after the last look, and were not queued because this job was still running.
+		index_source(source, gather=False)
 
 
 def sync_items(source, again: bool = False) -> None:
 	"""Insert and delete items to match what the source covers, and mark changed ones as waiting."""
-	current = {each.item_name(source.name): each for each in sources.list_references(source)}
+	# In this order: an item that comes between the two is not taken for one that is gone.
 	known = store.read_items(source.name)
+	current = {each.item_name(source.name): each for each in sources.list_references(source)}
 	store.insert_items(source.name, [each for name, each in current.items() if name not in known])
 	store.delete_items([name for name in known if name not in current])
 	changed = known if again or source.source_type == "URLs" else find_stale_items(known)

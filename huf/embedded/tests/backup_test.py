@@ -11,6 +11,7 @@ from unittest import mock
 
 import frappe
 from click.testing import CliRunner
+from frappe.core.doctype.file.file import write_file
 
 from huf.ai.runs.entry import run_agent_sync
 from huf.embedded import backup, site
@@ -84,6 +85,22 @@ class TestMaintenance(unittest.TestCase):
 			self.assertGreater(len(names), 5)
 			for name in names:
 				self.assertTrue(frappe.get_doc("File", name).get_content())
+
+	def test_a_file_is_at_its_address_only_when_it_is_whole(self):
+		target, seen = self.folder / "files" / "report.txt", []
+		write_bytes = Path.write_bytes
+
+		def write_slowly(path, content):
+			write_bytes(path, content[:5])
+			seen.append(target.exists())
+			write_bytes(path, content)
+
+		def write():
+			with site.opened(self.home), mock.patch.object(Path, "write_bytes", write_slowly):
+				write_file(target, b"all of it")
+
+		isolated(write)
+		self.assertEqual((seen, target.read_bytes()), ([False], b"all of it"))
 
 	def test_an_encrypted_backup_needs_its_passphrase(self):
 		self.assertEqual(self.huf("backup", self.file, passphrase=PASSPHRASE).exit_code, 0)

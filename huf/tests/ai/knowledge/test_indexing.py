@@ -4,9 +4,10 @@ from functools import partial
 from unittest.mock import patch
 
 import frappe
+from frappe.utils import now
 
 from huf.ai.dry_run.preview import preview_changes
-from huf.ai.knowledge import indexing, store
+from huf.ai.knowledge import indexing, sources, store
 from huf.ai.knowledge.indexing import index_source
 from huf.ai.knowledge.store import CHUNK, ITEM, SOURCE
 from huf.ai.tools import document_tools
@@ -34,6 +35,31 @@ class TestFiles(SiteTestCase):
 		self.assertIn("could not be read", states["Failed"])
 		self.assertEqual(len(find("roof", source)), 1)
 		self.assertEqual(frappe.db.get_value(SOURCE, source, "state"), "Ready")
+
+	def test_a_file_that_comes_while_its_source_is_listed_is_kept(self):
+		source = make_source()
+		list_references = sources.list_references
+
+		def attach_afterwards(doc):
+			yield from list(list_references(doc))
+			attach(SOURCE, source, "b.txt", "The roof leaks")
+
+		with patch.object(sources, "list_references", attach_afterwards):
+			index_source(source)
+		self.assertEqual(len(find("roof", source)), 1)
+
+	def test_a_file_that_comes_at_the_end_of_the_job_is_indexed_by_it(self):
+		source = make_source()
+		late = iter([("b.txt", "The roof leaks")])
+
+		def attach_late():
+			for name, content in late:
+				attach(SOURCE, source, name, content)
+			return now()
+
+		with patch.object(indexing, "now", attach_late):
+			index_source(source)
+		self.assertEqual(len(find("roof", source)), 1)
 
 	def test_a_file_that_is_deleted_is_not_found_any_more(self):
 		source = make_source(("b.txt", "The roof leaks"))

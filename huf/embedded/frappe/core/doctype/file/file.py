@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import tempfile
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -164,13 +165,15 @@ def delete_unused_content(file_url: str, path: Path):
 
 
 def write_file(path: Path, content: bytes):
-	"""Write the whole file or leave nothing behind, as on a full disk."""
+	"""Put the whole file at its address at once, so that readers and backups never see a part of it.
+
+	If the disk is full, nothing is left behind.
+	"""
 	path.parent.mkdir(parents=True, exist_ok=True)
-	try:
-		path.write_bytes(content)
-	except OSError:
-		path.unlink(missing_ok=True)
-		raise
+	with tempfile.TemporaryDirectory(dir=frappe.get_site_path()) as folder:
+		partial_file = Path(folder, "content")
+		partial_file.write_bytes(content)
+		partial_file.replace(path)
 
 
 def safe_name(file_name: str) -> str:
