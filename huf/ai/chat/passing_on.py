@@ -1,4 +1,4 @@
-"""Passes drafts that nobody answers on to somebody else, and notifies them. Scheduled every minute."""
+"""Passes unanswered drafts on to another approver, and notifies them. Scheduled every minute."""
 
 from datetime import datetime
 
@@ -21,7 +21,7 @@ def pass_on_drafts(now: datetime | None = None) -> list[str]:
 	for row in rows:
 		approver = find_next_approver(row)
 		drafts.pass_on_draft(row, approver, now)
-		tell(row, [approver] if approver else list_managers())
+		notify(row, [approver] if approver else list_managers())
 		frappe.db.commit()
 		mail_approver(row.agent, row.name)
 	return [row.name for row in rows]
@@ -35,11 +35,11 @@ def find_next_approver(row) -> str | None:
 
 
 def is_eligible(user: str, row) -> bool:
-	"""Nobody gets a draft of an own run that way, nor one that they have left unanswered."""
+	"""Not the user of the run, and not the approver who left the draft unanswered."""
 	return user not in (row.owner, row.approver) and may_answer(user)
 
 
-def tell(row, users: list[str]) -> None:
+def notify(row, users: list[str]) -> None:
 	for user in users:
 		language = frappe.get_cached_value("User", user, "language")
 		subject = frappe._("{0} waits for your approval: {1}", lang=language).format(row.agent, row.tool)

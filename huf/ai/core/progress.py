@@ -44,7 +44,7 @@ CURRENT: ContextVar[ToolProgress | None] = ContextVar("huf_tool_progress", defau
 
 
 def report_progress(text: str, fraction: float | None = None) -> None:
-	"""Say how far the tool call that is being made has come. Outside a call nothing happens.
+	"""Report the progress of the current tool call; does nothing outside a call.
 
 	Each report renews the Tool Timeout, so that a long call is abandoned only if it falls silent.
 

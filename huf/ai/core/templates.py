@@ -1,4 +1,4 @@
-"""Renders Jinja templates that people wrote, within limits of time and size, the same on every runtime.
+"""Renders Jinja templates written by users, within limits of time and size, the same on every runtime.
 
 Jinja's sandbox decides what a template may reach, and bounds no work. Here operators, calls, filters, loops
 and output pass through the `Limits` of expressions.

@@ -119,7 +119,7 @@ class AgentLoop:
 		return await call_model(self.outcome, step, sent, self.model, self.guards, self.journal, self.emit)
 
 	def handle_model_error(self, step: int, error: ModelError) -> Outcome | None:
-		"""Go on with a larger model if there is one; else end with what there is."""
+		"""Continue with a larger model if there is one; otherwise end the run."""
 		if self.switch_to_larger(unreachable=True):
 			# The call may have failed in the middle of an answer, which now begins again.
 			self.emit(EventKind.TEXT_VOID, {"step": step})
@@ -139,12 +139,12 @@ class AgentLoop:
 		return larger is not None
 
 	def withdraw_nudge(self) -> None:
-		"""Nobody answered the nudge, so it is no part of the transcript."""
+		"""Remove a nudge that was not answered from the transcript."""
 		if self.last_chance:
 			self.outcome.messages.pop()
 
 	def send_back(self, step: int, reply: ModelReply) -> bool:
-		"""Have the model look at its answer again if the review objects to it, once in a run."""
+		"""Send the answer back to the model if the review objects to it, once in a run."""
 		if self.refused or self.last_chance or not (objection := self.review(reply.text)):
 			return False
 		self.refused = FinalAnswer(reply.text)

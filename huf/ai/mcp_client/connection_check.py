@@ -35,7 +35,7 @@ class Failure(Exception):
 
 
 def check(name: str) -> dict[str, Any]:
-	"""{ok, steps: [{step, ok, message}]}; `ok` of a step is None if it was not reached. Commits.
+	"""{ok, steps: [{step, ok, message}]}; a step that was not reached has `ok` None. Commits.
 
 	Raises PermissionError where the user may not change the connection.
 	"""
@@ -59,7 +59,7 @@ def describe_step(step: str, ok: bool | None, messages: dict[str, str]) -> dict[
 
 
 def take_steps(doc: Any, messages: dict[str, str]) -> None:
-	"""Notes what each step found. Raises Failure."""
+	"""Take the steps in order and store what each one found in `messages`. Raises Failure."""
 	if doc.disabled:
 		raise Failure("address", _("The connection is disabled. Enable it to use its tools."))
 	try:
@@ -99,7 +99,7 @@ async def resolve_host(target: ServerTarget) -> list[str]:
 
 
 async def connect(target: ServerTarget, address: str) -> str:
-	"""Open and close a connection; the TLS version, or a remark that there is none."""
+	"""Open and close a connection; returns the TLS version, or "Not encrypted"."""
 	parts = urlsplit(target.url)
 	context = ssl.create_default_context() if parts.scheme == "https" else None
 	name = parts.hostname if context else None

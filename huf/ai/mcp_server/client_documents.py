@@ -12,6 +12,7 @@ import frappe
 from frappe.utils import get_url
 
 from huf.ai.core.errors import ToolError
+from huf.ai.storage.shared_values import share_value
 from huf.ai.tools.http import send_request
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -44,14 +45,14 @@ async def read_document(client_id: str) -> dict[str, Any] | None:
 	found = frappe.cache.get_value(key, expires=True)
 	if found is None and may_fetch():
 		found = await fetch_document(client_id) or {}
-		frappe.cache.set_value(key, found, expires_in_sec=DOCUMENT_TTL_S if found else FAULT_TTL_S)
+		share_value(key, found, DOCUMENT_TTL_S if found else FAULT_TTL_S)
 	return found or None
 
 
 def may_fetch() -> bool:
 	key = f"mcp_client_fetches:{int(time.time()) // 60}"
 	count = frappe.cache.get_value(key, expires=True) or 0
-	frappe.cache.set_value(key, count + 1, expires_in_sec=60)
+	share_value(key, count + 1, 60)
 	return count < MAX_FETCHES_PER_MINUTE
 
 

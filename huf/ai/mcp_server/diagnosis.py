@@ -12,6 +12,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.mcp_server.servers import DEFAULT_SLUG, SERVER, ServerOffer, find_server
 from huf.ai.mcp_server.tools import list_tools
 from huf.ai.runs import admission
+from huf.ai.storage.shared_values import share_value
 
 MAX_REQUESTS = 20
 LIFETIME_S = 24 * 3600
@@ -43,7 +44,7 @@ def record_request(slug: str, user: str, request: dict[str, Any]) -> None:
 		return
 	kept = read_requests(slug, user)[1 - MAX_REQUESTS :]
 	at = now_datetime().isoformat(" ", "seconds")
-	frappe.cache.set_value(key_of(slug, user), [*kept, {"at": at, **request}], expires_in_sec=LIFETIME_S)
+	share_value(key_of(slug, user), [*kept, {"at": at, **request}], LIFETIME_S)
 
 
 def read_requests(slug: str, user: str) -> list[dict[str, Any]]:
@@ -56,7 +57,7 @@ def key_of(slug: str, user: str) -> str:
 
 
 def diagnose(slug: str) -> dict[str, Any]:
-	"""{steps: [{step, ok, message}], requests} for the session user; `ok` is None if unknown."""
+	"""{steps: [{step, ok, message}], requests} for the session user; unknown steps have `ok` None."""
 	own, strange = read_requests(slug, frappe.session.user), read_requests(slug, GUEST)
 	try:
 		offer = find_server(slug)

@@ -6,6 +6,7 @@ import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.types import RunStatus
+from huf.ai.storage.shared_values import share_value
 from huf.permissions import list_condition
 
 UNDER_WAY = (RunStatus.QUEUED.value, RunStatus.STARTED.value)
@@ -61,5 +62,5 @@ def read_daily_rows(first: date, end: date | None, cache_ttl_s: int) -> list:
 		as_dict=True,
 	)
 	if sum(row.runs for row in rows) > MAX_UNCACHED_RUNS:
-		frappe.cache.set_value(key, rows, expires_in_sec=cache_ttl_s)
+		share_value(key, rows, cache_ttl_s)
 	return rows

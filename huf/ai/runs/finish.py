@@ -23,7 +23,7 @@ from huf.ai.storage.stops import describe_stop
 def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
 	"""Store the answer and close the run. Raises LeaseLost; commits."""
 	if run.manager.agent_doc.agent_tool:
-		# Whatever the status: a part of an answer is shown as well, and can claim as much as a whole one.
+		# Whatever the status: a partial answer is shown too, and makes claims like a whole one.
 		outcome.claims = check_run(run.name, outcome.text, run.messages)
 	if outcome.stop_reason is StopReason.MAX_STEPS:
 		outcome.text, outcome.is_recorded = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False

@@ -54,5 +54,6 @@ def make_agent_tool(agent: str) -> str:
 		"agent": agent,
 		"description": called.description or _("Ask the agent {0}").format(agent),
 	}
-	name = find_free_name(f"ask_{re.sub('[^a-z0-9]+', '_', agent.lower()).strip('_')}"[:60])
+	wanted = f"ask_{re.sub('[^a-z0-9]+', '_', agent.lower()).strip('_')}"[:60]
+	name = find_free_name("Agent Tool Function", wanted, "_")
 	return frappe.get_doc({"doctype": TOOL, "tool_name": name, **values}).insert().name

@@ -12,7 +12,7 @@ from huf.ai.knowledge.stemming import STEMMERS, stem_word
 from huf.ai.queries.records import list_used_doctypes
 
 RIGHTS = {"list": "read", "read": "read", "create": "create", "update": "write"}
-"""Kinds of tools that are proposed, none of them delete, and the right on the DocType that each needs."""
+"""Kinds of tools that are proposed (never delete), each with the right on the DocType that it needs."""
 MAX_CANDIDATES = 120
 FRAMEWORK_MODULES = (
 	"Automation",
@@ -45,7 +45,7 @@ class Candidate:
 
 	@classmethod
 	def find(cls, doctype: Any, score: float = 0) -> "Candidate | None":
-		"""A DocType that the user may read and list; None if there is none of this name."""
+		"""The DocType, or None if it does not exist or the user may not read and list it."""
 		facts = ["istable", "issingle"]
 		row = isinstance(doctype, str) and frappe.db.get_value("DocType", doctype, facts, as_dict=True)
 		if not row or row.istable or row.issingle or not frappe.has_permission(doctype, "read"):

@@ -170,7 +170,7 @@ def read_tools(raw: Any) -> list[dict]:
 
 
 def read_trigger(raw: Any) -> dict | None:
-	"""The trigger, or None if there is none, or one that cannot work."""
+	"""The trigger; None if it is missing or cannot work."""
 	if not isinstance(raw, Mapping):
 		return None
 	prompt = {"prompt": read_text(raw.get("prompt"), PROMPT_CHARS)}

@@ -7,7 +7,7 @@ import yaml
 
 from huf.ai.setup.agents import make_agent
 from huf.ai.setup.proposals import read_proposal
-from huf.ai.setup.tool_templates import find_existing_tool
+from huf.ai.setup.tool_templates import find_existing_tool, find_free_name
 
 CASE_NAME_CHARS = 80
 
@@ -53,12 +53,3 @@ def make_case(agent: str, number: int, case: Mapping) -> str:
 		"definition": yaml.safe_dump({"expect": checks}, sort_keys=False, allow_unicode=True),
 	}
 	return frappe.get_doc({"doctype": "Agent Eval Case", **values}).insert().name
-
-
-def find_free_name(doctype: str, wanted: str) -> str:
-	"""The name itself, or with the first number that no record has."""
-	number, name = 1, wanted
-	while frappe.db.exists(doctype, name):
-		number += 1
-		name = f"{wanted} {number}"
-	return name

@@ -38,14 +38,15 @@ def find_existing_tool(doctype: str, kind: str) -> str | None:
 def make_tool(doctype: str, kind: str) -> str:
 	types, description = KINDS[kind]
 	values = {"types": types, "reference_doctype": doctype, "description": _(description).format(_(doctype))}
-	name = find_free_name(f"{kind}_{re.sub('[^a-z0-9]+', '_', doctype.lower()).strip('_')}"[:60])
+	wanted = f"{kind}_{re.sub('[^a-z0-9]+', '_', doctype.lower()).strip('_')}"[:60]
+	name = find_free_name("Agent Tool Function", wanted, "_")
 	return frappe.get_doc({"doctype": "Agent Tool Function", "tool_name": name, **values}).insert().name
 
 
-def find_free_name(wanted: str) -> str:
-	"""The name itself, or with the first number that no tool has."""
+def find_free_name(doctype: str, wanted: str, separator: str = " ") -> str:
+	"""The name itself, or with the first number that no record has."""
 	number, name = 1, wanted
-	while frappe.db.exists("Agent Tool Function", name):
+	while frappe.db.exists(doctype, name):
 		number += 1
-		name = f"{wanted}_{number}"
+		name = f"{wanted}{separator}{number}"
 	return name

@@ -41,6 +41,7 @@ from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
 from huf.ai.storage.rows import clip, digest, insert_row, update_row
+from huf.ai.storage.shared_values import share_value
 
 CANCEL_LIFETIME_S = 3600
 
@@ -145,7 +146,7 @@ def request_cancel(run: str) -> None:
 	"""Ask a run to end: at its next step, or at once while it waits for a tool or a model."""
 	update_row("Agent Run", run, {"cancel_requested": 1})
 	# While a synchronous tool has the run's connection, only the cache can be asked.
-	frappe.cache.set_value(cancel_key(run), 1, expires_in_sec=CANCEL_LIFETIME_S)
+	share_value(cancel_key(run), 1, CANCEL_LIFETIME_S)
 
 
 def is_cancel_cached(run: str) -> bool:

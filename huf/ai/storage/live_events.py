@@ -6,6 +6,7 @@ The journal is the record: an event that is lost here is replayed from there.
 import frappe
 
 from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.storage.shared_values import share_value
 
 LIFETIME_S = 3600
 NUMBERS_PER_ATTEMPT = 1_000_000
@@ -19,9 +20,7 @@ def first_event_number(attempts: int) -> int:
 
 
 def store_live_event(event: RunEvent) -> None:
-	frappe.cache.set_value(
-		live_event_key(event.run, event.number), (event.kind.value, event.data), expires_in_sec=LIFETIME_S
-	)
+	share_value(live_event_key(event.run, event.number), (event.kind.value, event.data), LIFETIME_S)
 
 
 def find_live_event(run: str, number: int) -> RunEvent | None:

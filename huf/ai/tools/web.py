@@ -15,6 +15,7 @@ import frappe
 from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
+from huf.ai.storage.shared_values import share_value
 from huf.ai.tools import http
 from huf.ai.tools.registry import tool
 
@@ -105,7 +106,7 @@ async def fetch_robots(origin: str) -> str:
 		raise ToolError(f"{http.host_of(origin)} did not return its robots.txt: status {answer['status']}.")
 	found = answer["status"] == 200 and isinstance(answer["body"], str)
 	rules = answer["body"][:MAX_ROBOTS_BYTES] if found else ""
-	frappe.cache.set_value(key, rules, expires_in_sec=ROBOTS_TTL_S)
+	share_value(key, rules, ROBOTS_TTL_S)
 	return rules
 
 

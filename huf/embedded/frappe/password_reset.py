@@ -1,7 +1,6 @@
 """A new password by a link in a mail, asked for on the login page; valid once, and for an hour.
 
-The user's record holds a digest of the link's key. The answer, and the work until then, is the same for
-every name.
+The user's record holds a digest of the link's key. Every name gets the same answer after the same work.
 """
 
 import datetime
@@ -41,7 +40,7 @@ def count_request() -> None:
 
 
 def send_link_later(text: str) -> None:
-	"""Leave a job that mails a link to the account of this name, if there is one.
+	"""Enqueue a job that mails a link to the account of this name, if it exists.
 
 	An unknown name is not kept: people type passwords there.
 	"""
@@ -55,7 +54,7 @@ def send_link(user: str | None) -> None:
 	if not user:
 		return
 	fields = ["email", "language", "last_reset_password_key_generated_on"]
-	# Under the lock of the database, so that of two jobs for one account one sends.
+	# The row is locked, so that only one of two jobs for an account sends a link.
 	row = frappe.db.get_value("User", user, fields, as_dict=True, for_update=True)
 	if age_s(row.last_reset_password_key_generated_on) < LINK_INTERVAL_S:
 		return
@@ -83,7 +82,7 @@ def set_password(key: str, password: str) -> str | None:
 		return None
 	names = frappe.db.get_value("User", user, ["first_name", "middle_name", "last_name", "email"])
 	check_password_strength(password, *names)
-	# Under the lock of the database: of two uses at the same moment the second finds no key.
+	# The row is locked: the second of two simultaneous uses finds no key.
 	if not find_user_of_link(key, for_update=True):
 		return None
 	update_password(user, password, logout_all_sessions=True)

@@ -1,7 +1,7 @@
-"""What a trusted proxy says of a request: the client's address, its scheme, the user that it has signed in.
+"""Reads what a trusted proxy says about a request: the client's address, the scheme, the signed-in user.
 
 Off unless the site's configuration names `trusted_proxies`, addresses or networks such as "10.0.0.0/8".  From
-any other peer these headers are ignored: everybody could send them.
+any other peer these headers are ignored, because anybody can send them.
 """
 
 import ipaddress
@@ -41,7 +41,7 @@ def take_scheme(request: Request) -> None:
 
 
 def read_user(request: Request) -> str | None:
-	"""The user named by the header `proxy_user_header`; None if there is none, or nobody trusted sent it."""
+	"""The user that a trusted proxy names in the header `proxy_user_header`, or None."""
 	header = frappe.conf.proxy_user_header
 	if not header or not is_trusted(request.remote_addr):
 		return None

@@ -3,7 +3,7 @@ import { parseSiteTime } from "./time.ts";
 
 const DAY = 24 * 3600 * 1000;
 
-/** Milliseconds since 1970 of a site's time, with its fraction of a second; null for what is no time. */
+/** Milliseconds since 1970 of a site's time, with its fraction of a second; null if it is not a time. */
 export function millisOf(text: string | null | undefined, zone: string | null = null): number | null {
 	const date = parseSiteTime(text, zone);
 	if (!date) return null;

@@ -1,4 +1,4 @@
-/** Links the records that a run has named, in the HTML of its answer. The address of a record is all that it knows of it. */
+/** Links the records that a run has named, in the HTML of its answer. */
 import type { NamedRecord } from "../api/types.ts";
 
 export type RecordsByText = Map<string, NamedRecord>;
