@@ -54,6 +54,7 @@ class TestAttachmentsPage(PageTestCase):
 		cls.add_user(ANNA, "Huf User")
 
 	def setUp(self):
+		super().setUp()
 		self.model = enter(self, ModelServer())
 		base = {
 			"provide_name": f"Scripted {self._testMethodName}",

@@ -14,6 +14,7 @@ class TestContinuedRuns(PageTestCase):
 	made = 0
 
 	def setUp(self):
+		super().setUp()
 		self.model = enter(self, ModelServer())
 		type(self).made += 1
 		self.agent, provider = f"Counter {self.made}", f"Scripted {self.made}"

@@ -59,6 +59,7 @@ class TestDraftsPage(PageTestCase):
 		cls.add_user(ANNA, "Huf Manager", "Huf User", "System Manager")
 
 	def setUp(self):
+		super().setUp()
 		self.model = enter(self, ModelServer())
 		type(self).made += 1
 		self.agent, self.tool = f"Secretary {self.made}", f"change_todo_{self.made}"

@@ -24,6 +24,7 @@ class TestUndoPages(PageTestCase):
 		cls.make("Agent Tool Function", tool_name=CHANGE, **values)
 
 	def setUp(self):
+		super().setUp()
 		self.agent = f"Keeper {self._testMethodName[5:40]}"
 		values = {"model": "scripted", "instructions": "Keep", "agent_tool": [{"tool": CHANGE}]}
 		self.make("Agent", agent_name=self.agent, **values)
