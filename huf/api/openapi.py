@@ -1,6 +1,7 @@
 """Endpoints that make tools from an OpenAPI document, for people who set up agents."""
 
 import frappe
+from frappe import _
 from frappe.utils import cint
 
 from huf.ai.core.errors import UsageError
@@ -55,6 +56,6 @@ def create(
 def read_document(url: str, content: str, allow_private: bool | int | str) -> dict:
 	frappe.has_permission(TOOL, "create", throw=True)
 	if bool(url) == bool(content):
-		raise UsageError("Give the URL of an OpenAPI document, or its text.")
+		raise UsageError(_("Enter the URL of an OpenAPI document, or its text."))
 	text = content or openapi_document.fetch_text(url, bool(cint(allow_private)))
 	return openapi_document.parse_document(text)

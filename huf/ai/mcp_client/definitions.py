@@ -1,4 +1,4 @@
-"""Tools as an MCP server describes them: cleaned, compared with the accepted description, named. Pure.
+"""Tools as an MCP server describes them: cleaned, compared with the accepted description, named.
 
 A server's description and schema go to the model, so they are data from outside: bounded, without invisible
 characters, and without what would make checking arguments against them slow or reach elsewhere.
@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from frappe import _
 
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.types import Effect
@@ -58,7 +60,7 @@ class ToolDefinition:
 	def clean(cls, name: str, description: str | None, schema: Any, annotations: Mapping) -> "ToolDefinition":
 		"""A definition from a server's answer. Raises UnusableTool."""
 		if not name or len(name) > MAX_NAME_CHARS or strip_invisible(name) != name:
-			raise UnusableTool(f"{name[:MAX_NAME_CHARS]!a} is not a usable name.")
+			raise UnusableTool(_("{0} is not a usable name.").format(ascii(name[:MAX_NAME_CHARS])))
 		text = strip_invisible(description or "").strip()[:MAX_DESCRIPTION_CHARS]
 		hints = {key: value for key, value in annotations.items() if isinstance(value, bool)}
 		return cls(name, text or name, clean_schema(schema), hints)
@@ -98,13 +100,13 @@ def clean_schema(schema: Any, cleaner: "SchemaCleaner | None" = None) -> dict:
 	from jsonschema import Draft202012Validator, SchemaError
 
 	if not isinstance(schema, Mapping):
-		raise UnusableTool("Its schema is not an object.")
+		raise UnusableTool(_("Its schema is not an object."))
 	cleaned = (cleaner or SchemaCleaner(schema)).clean(schema)
 	cleaned["type"] = "object"
 	try:
 		Draft202012Validator.check_schema(cleaned)
 	except SchemaError as error:
-		raise UnusableTool(f"Its schema is not valid: {error.message[:200]}") from None
+		raise UnusableTool(_("Its schema is not valid: {0}").format(error.message[:200])) from None
 	return cleaned
 
 
@@ -116,7 +118,7 @@ class SchemaCleaner:
 
 	def clean(self, node: Any, depth: int = 0, inlined: tuple[str, ...] = ()) -> Any:
 		if depth > MAX_SCHEMA_DEPTH:
-			raise UnusableTool(f"Its schema is nested more than {MAX_SCHEMA_DEPTH} deep.")
+			raise UnusableTool(_("Its schema is nested more than {0} levels deep.").format(MAX_SCHEMA_DEPTH))
 		if isinstance(node, Mapping):
 			return self.clean_object(node, depth, inlined)
 		if isinstance(node, list):
@@ -153,19 +155,19 @@ class SchemaCleaner:
 	def count(self, size: int) -> None:
 		self.size += size
 		if self.size > MAX_SCHEMA_CHARS:
-			raise UnusableTool(f"Its schema has more than {MAX_SCHEMA_CHARS:,} characters.")
+			raise UnusableTool(_("Its schema has more than {0} characters.").format(f"{MAX_SCHEMA_CHARS:,}"))
 
 
 def find_reference(root: Mapping, reference: Any) -> Mapping:
 	"""What a JSON pointer within a document (#/a/b) names. Raises UnusableTool."""
 	target: Any = root
 	if not isinstance(reference, str) or not reference.startswith("#"):
-		raise UnusableTool("Its schema refers to another document.")
+		raise UnusableTool(_("Its schema refers to another document."))
 	for part in filter(None, reference[1:].split("/")):
 		key = part.replace("~1", "/").replace("~0", "~")
 		target = target.get(key) if isinstance(target, Mapping) else None
 	if not isinstance(target, Mapping):
-		raise UnusableTool(f"Its schema has no {reference[:100]}.")
+		raise UnusableTool(_("Its schema has no {0}.").format(reference[:100]))
 	return target
 
 

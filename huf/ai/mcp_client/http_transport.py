@@ -7,7 +7,7 @@ import httpx2
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.telemetry import trace_headers
-from huf.ai.tools.http import explain_error, make_socket_factory
+from huf.ai.tools.http import make_socket_factory, to_tool_error
 
 NOT_FORWARDED = (b"host", b"content-length", b"transfer-encoding", b"accept-encoding")
 
@@ -57,7 +57,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 				allow_redirects=False,
 			)
 		except (aiohttp.ClientError, OSError, ValueError) as error:
-			raise self.fail(explain_error(error, url)) from None
+			raise self.fail(str(to_tool_error(error, url))) from None
 		if self.on_status:
 			self.on_status(response.status)
 		if response.headers.get("Content-Encoding", "identity") != "identity":

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from frappe import _
+
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError, UsageError
 
 MAX_CHARS = 2_000_000
 TIMEOUT_S = 30
-UNREADABLE = "This is not an OpenAPI document: it is neither JSON nor YAML."
 
 
 def fetch_text(url: str, allow_private: bool = False) -> str:
@@ -20,11 +21,19 @@ def fetch_text(url: str, allow_private: bool = False) -> str:
 
 	try:
 		answer = run_coroutine(http.send_request("GET", url, allow_private=allow_private, timeout=TIMEOUT_S))
+	except http.PrivateAddressRefused as error:
+		raise UsageError(
+			_("{0} is a private address. If it is a server of your own network, tick {1}.").format(
+				error.host, _("Allow Private Addresses")
+			)
+		) from None
 	except ToolError as error:
-		raise UsageError(str(error)) from None
+		raise UsageError(_("The document could not be read: {0}").format(error)) from None
 	if answer["status"] != 200 or answer["body"] is None:
 		raise UsageError(
-			f"{url} answered with status {answer['status']} and {answer['content_type'] or 'no type'}."
+			_("{0} answered with status {1} and content of the type {2}, not with a document.").format(
+				url, answer["status"], answer["content_type"] or "?"
+			)
 		)
 	body = answer["body"]
 	return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
@@ -33,19 +42,19 @@ def fetch_text(url: str, allow_private: bool = False) -> str:
 def parse_document(text: str) -> dict:
 	"""The document as JSON values. Raises UsageError."""
 	if len(text) > MAX_CHARS:
-		raise UsageError(f"The document has more than {MAX_CHARS:,} characters.")
+		raise UsageError(_("The document has more than {0} characters.").format(f"{MAX_CHARS:,}"))
 	try:
 		document = parse_text(text)
 	except RecursionError:
-		raise UsageError("The document is nested too deep.") from None
+		raise UsageError(_("The document is nested too deep.")) from None
 	if not isinstance(document, dict):
-		raise UsageError(UNREADABLE)
+		raise UsageError(_("This is not an OpenAPI document: it is neither JSON nor YAML."))
 	if "swagger" in document:
-		raise UsageError("This is Swagger 2. Convert it to OpenAPI 3, for example with swagger2openapi.")
+		raise UsageError(_("This is Swagger 2. Convert it to OpenAPI 3, for example with swagger2openapi."))
 	if not re.match(r"3\.\d", str(document.get("openapi", ""))) or not isinstance(
 		document.get("paths"), dict
 	):
-		raise UsageError("This is not an OpenAPI 3 document: it needs `openapi: 3.x` and `paths`.")
+		raise UsageError(_("This is not an OpenAPI 3 document: it needs `openapi: 3.x` and `paths`."))
 	return document
 
 
@@ -61,12 +70,12 @@ def parse_text(text: str) -> Any:
 		if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
 			# A few lines of aliases can stand for gigabytes.
 			raise UsageError(
-				"The document has YAML aliases (*name). Replace them by $ref, or convert it to JSON."
+				_("The document has YAML aliases (*name). Replace them by $ref, or convert it to JSON.")
 			)
 		data = yaml.load(text, Loader=loader)  # noqa: S506 (both are safe loaders)
 		return json.loads(json.dumps(data, default=str))
 	except (yaml.YAMLError, ValueError, TypeError):
-		raise UsageError(UNREADABLE) from None
+		raise UsageError(_("This is not an OpenAPI document: it is neither JSON nor YAML.")) from None
 
 
 def digest_document(document: Mapping) -> str:

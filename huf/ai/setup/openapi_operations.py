@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from frappe import _
+
 from huf.ai.core.types import Effect
 from huf.ai.mcp_client.definitions import (
 	SchemaCleaner,
@@ -63,9 +65,8 @@ def plan_tools(
 	for path, method, item in iterate_operations(document):
 		key = f"{method.upper()} {strip_invisible(path)[:200]}"
 		if len(plans) + len(refused) >= MAX_OPERATIONS:
-			refused.append(
-				{"operation": key, "reason": f"Operations after the first {MAX_OPERATIONS} are left out."}
-			)
+			reason = _("Operations after the first {0} are left out.").format(MAX_OPERATIONS)
+			refused.append({"operation": key, "reason": reason})
 			break
 		try:
 			builder = PlanBuilder(document, resolve(document, item), method)
@@ -73,7 +74,7 @@ def plan_tools(
 		except UnusableTool as error:
 			refused.append({"operation": key, "reason": str(error)})
 		except (AttributeError, TypeError, KeyError):
-			refused.append({"operation": key, "reason": "It is not described as OpenAPI asks for."})
+			refused.append({"operation": key, "reason": _("It is not described as OpenAPI requires.")})
 		else:
 			plans.append(replace_name(plan, prefix, [each.tool for each in plans]))
 	return plans, refused
@@ -89,11 +90,11 @@ def iterate_operations(document: Mapping) -> Iterator[tuple[str, str, Any]]:
 
 
 def resolve(document: Mapping, node: Any) -> Any:
-	for _ in range(MAX_REFERENCES):
+	for _step in range(MAX_REFERENCES):
 		if not isinstance(node, Mapping) or "$ref" not in node:
 			return node
 		node = find_reference(document, node["$ref"])
-	raise UnusableTool("Its references do not end.")
+	raise UnusableTool(_("Its references do not end."))
 
 
 def replace_name(plan: PlannedTool, prefix: str, taken: Iterable[str]) -> PlannedTool:
@@ -110,9 +111,9 @@ def choose_server(sources: Iterable[Mapping], source: str, base_url: str) -> str
 	url = urljoin(source, url) if source else url
 	parts = urlsplit(url)
 	if parts.scheme not in ("http", "https") or not parts.hostname or "{" in url:
-		raise UnusableTool("The document does not say which server it is for. Give a base URL.")
+		raise UnusableTool(_("The document does not say which server it is for. Enter a base URL."))
 	if parts.username or parts.query or parts.fragment:
-		raise UnusableTool("The server's URL has credentials or a query. Give a base URL without them.")
+		raise UnusableTool(_("The server's URL has credentials or a query. Enter a base URL without them."))
 	return url.rstrip("/")
 
 
@@ -121,7 +122,7 @@ class PlanBuilder:
 
 	def __init__(self, document: Mapping, item: Mapping, method: str):
 		if method not in item:
-			raise UnusableTool("There is no such operation.")
+			raise UnusableTool(_("There is no such operation."))
 		self.document, self.item, self.spec, self.method = document, item, item[method], method
 		self.sources = (self.spec, item, document)
 		self.properties: dict[str, Any] = {}
@@ -131,7 +132,7 @@ class PlanBuilder:
 
 	def build(self, key: str, path: str, base_url: str) -> PlannedTool:
 		if self.method not in KNOWN_METHODS:
-			raise UnusableTool(f"Tools do not send {self.method.upper()}.")
+			raise UnusableTool(_("Tools do not send {0}.").format(self.method.upper()))
 		headers = self.find_credentials()
 		for each in self.list_parameters():
 			if each["in"] != "header" or each["name"] not in headers:
@@ -144,8 +145,10 @@ class PlanBuilder:
 		)
 		try:
 			operation.check()
-		except ValueError as error:
-			raise UnusableTool(f"It cannot be called: {error}.") from None
+		except ValueError:
+			raise UnusableTool(
+				_("Its path does not begin with /, or has characters that a path cannot have.")
+			) from None
 		name = self.spec.get("operationId") or re.sub(r"[\W_]+", "_", f"{self.method}_{path}").strip("_")
 		return PlannedTool(key, name, self.describe(key), base_url, operation, headers, tuple(self.left_out))
 
@@ -170,7 +173,7 @@ class PlanBuilder:
 			return
 		schema = resolve(self.document, parameter.get("schema"))
 		if reason := find_unsupported(parameter, schema):
-			self.leave_out(f"{place} parameter {name}", reason, is_required)
+			self.leave_out(_("parameter {0} ({1})").format(name, place), reason, is_required)
 			return
 		argument = self.add_argument(name, parameter["schema"], parameter.get("description"), is_required)
 		self.parameters[argument] = {
@@ -188,13 +191,17 @@ class PlanBuilder:
 
 	def leave_out(self, part: str, reason: str, is_required: bool) -> None:
 		if is_required:
-			raise UnusableTool(f"It needs the {part}, {reason}.")
-		self.left_out.append(f"{part}: {reason}")
+			raise UnusableTool(_("A required part cannot be sent: {0}.").format(f"{part}, {reason}"))
+		self.left_out.append(f"{part}, {reason}")
 
 	def check_path(self, path: str) -> None:
 		described = {each["name"] for each in self.parameters.values() if each["in"] == "path"}
 		if missing := set(re.findall(r"\{([^}]*)\}", path)) - described:
-			raise UnusableTool(f"The path's {', '.join(sorted(missing))} is not described.")
+			raise UnusableTool(
+				_("The document does not describe this part of the path: {0}.").format(
+					", ".join(sorted(missing))
+				)
+			)
 
 	def add_body(self) -> tuple[str | None, str]:
 		"""(argument, content type) of a body in JSON."""
@@ -209,7 +216,8 @@ class PlanBuilder:
 			if re.fullmatch(r"application/([\w.-]+\+)?json", kind.partition(";")[0].strip())
 		]
 		if not kinds:
-			self.leave_out("body", f"which is {' or '.join(content) or 'of no type'}, not JSON", is_required)
+			reason = _("which is {0}, not JSON").format(", ".join(content) or _("of no type"))
+			self.leave_out(_("body"), reason, is_required)
 			return None, default
 		schema = content[kinds[0]].get("schema") or {}
 		return self.add_argument("body", schema, request_body.get("description"), is_required), kinds[0]
@@ -223,7 +231,7 @@ class PlanBuilder:
 			if all(headers):
 				return tuple(dict.fromkeys(filter(None, headers)))
 		raise UnusableTool(
-			"It wants a key outside the headers (query, cookie or certificate). Huf keeps keys in headers."
+			_("It expects a key in the query, a cookie or a certificate. Tools send keys in headers.")
 		)
 
 
@@ -236,12 +244,12 @@ def find_header(scheme: Mapping) -> str | None:
 def find_unsupported(parameter: Mapping, schema: Any) -> str | None:
 	place, styles = parameter["in"], {"path": "simple", "query": "form", "header": "simple"}
 	if place not in styles:
-		return "which is not sent" if place == "cookie" else f"of the unknown place {place}"
+		return _("which is not sent")
 	if parameter.get("style", styles[place]) != styles[place]:
-		return f"which is written in the style {parameter['style']}"
+		return _("which is written in the style {0}").format(parameter["style"])
 	if not isinstance(schema, Mapping) or schema.get("type") == "object" or "properties" in schema:
-		return "which is not a plain value or list"
-	return "which may hold reserved characters" if parameter.get("allowReserved") else None
+		return _("which is not a plain value or list")
+	return _("which may contain reserved characters") if parameter.get("allowReserved") else None
 
 
 class OpenApiSchemaCleaner(SchemaCleaner):

@@ -37,6 +37,12 @@ class PrivateAddress(OSError):
 	pass
 
 
+class PrivateAddressRefused(ToolError):
+	def __init__(self, host: str):
+		super().__init__(f"{host} is a private address. This tool may only reach public ones.")
+		self.host = host
+
+
 async def send_request(
 	method: str,
 	url: str,
@@ -80,7 +86,7 @@ async def send_request(
 	except asyncio.TimeoutError:
 		raise ToolError(f"{host_of(url)} did not answer within {timeout:g} seconds.") from None
 	except (aiohttp.ClientError, OSError, ValueError) as error:
-		raise ToolError(explain_error(error, url)) from None
+		raise to_tool_error(error, url) from None
 
 
 def describe_request(
@@ -204,11 +210,11 @@ def to_query_value(value: Any) -> str:
 	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def explain_error(error: BaseException, url: str) -> str:
+def to_tool_error(error: BaseException, url: str) -> ToolError:
 	seen: BaseException | None = error
 	while seen is not None:
 		inner = [seen, *getattr(seen, "exceptions", ())]
 		if any(isinstance(each, PrivateAddress) for each in inner) or "is not a public address" in str(seen):
-			return f"{host_of(url)} is a private address. This tool may only reach public ones."
+			return PrivateAddressRefused(host_of(url))
 		seen = seen.__cause__ or seen.__context__
-	return f"{host_of(url)} could not be reached: {error}"
+	return ToolError(f"{host_of(url)} could not be reached: {error}")

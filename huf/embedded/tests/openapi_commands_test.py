@@ -26,7 +26,7 @@ class TestImportOpenapi(SiteTestCase):
 	def test_it_lists_first_and_makes_what_was_chosen(self):
 		listed = self.run_huf("--base-url", "https://orders.example")
 		self.assertIn("GET /orders/{orderId}  getOrder  read  needs X-Key", listed.output)
-		self.assertRegex(listed.output, "POST /files +cannot: It needs the body")
+		self.assertRegex(listed.output, "POST /files +cannot: A required part cannot be sent: body")
 		self.assertFalse(frappe.db.exists(TOOL, "getOrder"))
 		words = (
 			"--only",
@@ -47,7 +47,7 @@ class TestImportOpenapi(SiteTestCase):
 		self.assertIn("Replaced getOrder", self.run_huf(*words[:4], "--replace", "getOrder").output)
 
 	def test_without_a_server_it_says_what_is_missing(self):
-		self.assertIn("Give a base URL", self.run_huf().output)
+		self.assertIn("Enter a base URL", self.run_huf().output)
 		self.file.write_text("nothing")
 		said = self.run_huf()
 		self.assertEqual(said.exit_code, 1)

@@ -55,6 +55,7 @@ PAGES = (
 	PageOf("new-agent", "/huf/new-agent", "tool-choices"),
 	PageOf("tools", "/huf/tools", "tool-item"),
 	PageOf("tool", "/huf/tools/create_todo", "try-tool"),
+	PageOf("import-tools", "/huf/import-tools", "openapi-form"),
 	PageOf("models", "/huf/models", "model-item"),
 	PageOf("model", "/huf/models/house-large", "record-form"),
 	PageOf("doctypes", "/huf/records", "doctype"),

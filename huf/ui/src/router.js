@@ -42,6 +42,7 @@ export const routes = [
 	page("/agents/:name", "agent", "agents", () => import("./agents/AgentPage.vue")),
 	page("/tools", "tools", "tools", () => import("./tools/ToolsPage.vue")),
 	page("/new-tool", "new-tool", "tools", () => import("./tools/ToolPage.vue")),
+	page("/import-tools", "import-tools", "tools", () => import("./tools/ImportToolsPage.vue")),
 	page("/tools/:name", "tool", "tools", () => import("./tools/ToolPage.vue")),
 	page("/models", "models", "models", () => import("./models/ModelsPage.vue")),
 	page("/settings", "settings", "settings", () => import("./settings/SettingsPage.vue")),

@@ -140,13 +140,13 @@ class TestPreview(ImportTestCase):
 		first = tools["GET /orders"]
 		self.assertEqual((first["description"], first["base_url"]), ("Lists orders", f"{self.host}/v1"))
 		self.assertEqual((first["headers"], first["exists"]), (["X-Key"], False))
-		self.assertEqual(first["left_out"], ["cookie parameter trace: which is not sent"])
+		self.assertEqual(first["left_out"], ["parameter trace (cookie), which is not sent"])
 		for key, reason in (
 			("HEAD /orders", "do not send HEAD"),
 			("POST /files", "multipart/form-data"),
-			("GET /lost/{id}", "not described"),
+			("GET /lost/{id}", "does not describe"),
 			("POST /elsewhere", "another document"),
-			("GET /secret", "outside the headers"),
+			("GET /secret", "in the query"),
 		):
 			self.assertIn(reason, refused.pop(key))
 		self.assertEqual((refused, frappe.db.count(TOOL), self.service.requests), ({}, before, []))
@@ -166,10 +166,22 @@ class TestPreview(ImportTestCase):
 			({"content": "openapi: 3.1.0\npaths: {a: &a [1], b: [*a, *a]}"}, "aliases"),
 			({"content": "x" * 2_000_001}, "more than 2,000,000"),
 			({"content": "[" * 100_000}, "not an OpenAPI document|nested too deep"),
-			({}, "Give the URL"),
+			({}, "Enter the URL"),
 		):
 			with self.subTest(str(values)[:60]), self.assertRaisesRegex(UsageError, reason):
 				openapi.preview(**values)
+
+	def test_refusals_are_in_the_language_of_the_user(self):
+		self.addCleanup(setattr, frappe.local, "lang", frappe.local.lang)
+		reasons = {}
+		for language in ("en", "de", "es", "cs"):
+			frappe.local.lang = language
+			reasons[language] = [each["reason"] for each in openapi.preview(**self.source)["refused"]]
+		for said in zip(*reasons.values(), strict=True):
+			self.assertEqual(len(set(said)), 4, said)
+		frappe.local.lang = "de"
+		with self.assertRaisesRegex(UsageError, "private Adresse"):
+			openapi.preview(url=self.source["url"])
 
 	def test_yaml_says_the_same_as_json(self):
 		text_ = "openapi: 3.1.0\ninfo: {title: T}\nservers: [{url: 'https://a.example'}]\npaths: {/a: {get: {summary: A}}}"

@@ -55,6 +55,33 @@ export interface Tool {
 	roles: string[];
 }
 
+export interface OpenapiOperation {
+	/** "METHOD /path" */
+	operation: string;
+	tool: string;
+	description: string;
+	effect: Effect;
+	requires_approval: boolean;
+	base_url: string;
+	headers: string[];
+	left_out: string[];
+	exists: boolean;
+}
+
+export interface OpenapiPreview {
+	title: string;
+	digest: string;
+	tools: OpenapiOperation[];
+	refused: { operation: string; reason: string }[];
+}
+
+export interface OpenapiImported {
+	operation: string;
+	tool: string;
+	replaced: boolean;
+	missing_headers: string[];
+}
+
 export interface ToolDryRun {
 	ok: boolean;
 	text: string;

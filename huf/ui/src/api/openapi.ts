@@ -1,0 +1,24 @@
+/** The endpoints that make tools from an OpenAPI document. What they answer is described in huf/ai/setup/openapi_import.py. */
+import { callPost } from "./http.ts";
+import type { OpenapiImported, OpenapiPreview } from "./types.ts";
+
+/** Where the document comes from, `url` or `content`, and how its tools are called. */
+export interface OpenapiSource {
+	url: string;
+	content: string;
+	base_url: string;
+	prefix: string;
+	allow_private: boolean;
+}
+
+export interface OpenapiChoice {
+	operations: string[];
+	digest: string;
+	headers: Record<string, string>;
+	replace: string[];
+}
+
+/** What would be made and what cannot; nothing is saved. */
+export const previewOpenapi = (source: OpenapiSource) => callPost<OpenapiPreview>("huf.api.openapi.preview", source);
+export const importOpenapi = (source: OpenapiSource, choice: OpenapiChoice) =>
+	callPost<OpenapiImported[]>("huf.api.openapi.create", { ...source, ...choice });
