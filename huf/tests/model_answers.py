@@ -66,9 +66,10 @@ class Gate:
 Scripted = Answer | Callable[[dict], Answer]
 
 
-def text(content: str, **how: Any) -> Answer:
+def text(content: str, reasoning: str = "", **how: Any) -> Answer:
 	"""A final answer. `how` takes Answer's fields: usage, finish_reason, chunk_size ..."""
-	return Answer({"role": "assistant", "content": content}, **how)
+	thought = {"reasoning_content": reasoning} if reasoning else {}
+	return Answer({"role": "assistant", "content": content, **thought}, **how)
 
 
 def call(name: str, args: dict | str | None = None, id: str | None = None, as_object: bool = False) -> dict:
@@ -85,9 +86,18 @@ def tool_calls(calls: list[dict], content: str | None = None, **how: Any) -> Ans
 
 
 def tool_call(
-	name: str, args: dict | str | None = None, *, id: str | None = None, as_object: bool = False, **how: Any
+	name: str,
+	args: dict | str | None = None,
+	*,
+	id: str | None = None,
+	as_object: bool = False,
+	reasoning: str = "",
+	**how: Any,
 ) -> Answer:
-	return tool_calls([call(name, args, id, as_object)], **how)
+	answer = tool_calls([call(name, args, id, as_object)], **how)
+	return (
+		replace(answer, message={**answer.message, "reasoning_content": reasoning}) if reasoning else answer
+	)
 
 
 def error(
@@ -157,6 +167,8 @@ def chunks(answer: Answer, request: dict, id: str) -> Iterator[dict]:
 
 def _deltas(answer: Answer) -> Iterator[dict]:
 	yield {"role": "assistant", "content": ""}
+	for piece in _pieces(answer.message.get("reasoning_content") or "", answer.chunk_size):
+		yield {"reasoning_content": piece}
 	for piece in _pieces(answer.message.get("content") or "", answer.chunk_size):
 		yield {"content": piece}
 	for index, one in enumerate(answer.message.get("tool_calls") or ()):

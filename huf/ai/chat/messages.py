@@ -9,7 +9,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, RunEvent, StopReason
 from huf.ai.queries.chats import get_readable_conversation
-from huf.ai.queries.runs import describe_runs, list_tool_calls
+from huf.ai.queries.runs import describe_runs, list_reasoning, list_tool_calls
 from huf.ai.runs import admission
 from huf.ai.runs.entry import read_names, run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run
@@ -60,6 +60,7 @@ def get_agent_chat_messages(conversation: str, limit: int = 200, before: int | N
 	)[::-1]
 	names = list(dict.fromkeys(row.run for row in rows if row.run))
 	add_call_details(rows, names)
+	add_reasoning(rows, names)
 	for row in rows:
 		row.attachments = json.loads(row.attachments or "[]")
 	about = {
@@ -87,6 +88,14 @@ def add_call_details(rows: list, runs: list[str]) -> None:
 				duration_ms=call.duration_ms,
 				error=call.error_message,
 			)
+
+
+def add_reasoning(rows: list, runs: list[str]) -> None:
+	"""Add a step's reasoning to the first message of the step."""
+	known = {(each.run, each.step): each.reasoning for each in list_reasoning(runs)} if runs else {}
+	for row in rows:
+		if row.role != "user" and (reasoning := known.pop((row.run, row.step), None)):
+			row.reasoning = reasoning
 
 
 @frappe.whitelist(methods=["POST"])

@@ -91,6 +91,7 @@ class EventKind(str, Enum):
 	TEXT_DONE = "text_done"
 	"""Flushes text that is held back; listeners never receive it."""
 	TEXT_VOID = "text_void"
+	REASONING_DELTA = "reasoning_delta"
 	TOOL_STARTED = "tool_started"
 	PROGRESS = "progress"
 	TOOL_FINISHED = "tool_finished"
@@ -187,6 +188,7 @@ class ModelReply:
 	original_text: str | None = None  # where the response guard or the planner changed it
 	corrected: bool = False  # tool calls were found in its text
 	cut_by: str = ""  # the limit that cut it, in words
+	reasoning: str = ""  # for people to read; never part of a message
 	masked: dict[str, int] | None = None  # how many values of each kind were masked in the run so far
 
 	def as_message(self) -> dict:

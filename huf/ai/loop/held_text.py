@@ -1,10 +1,10 @@
-"""Withholds an answer's text from a stream until it has been checked."""
+"""Withholds an answer's text and reasoning from a stream until it has been checked."""
 
 from typing import Any
 
 from huf.ai.core.types import Emit, EventKind
 
-TEXT_KINDS = (EventKind.TEXT_DELTA, EventKind.TEXT_DONE)
+TEXT_KINDS = (EventKind.TEXT_DELTA, EventKind.REASONING_DELTA, EventKind.TEXT_DONE)
 
 
 class HeldText:

@@ -7,8 +7,15 @@ from huf.ai.core.costs import WorstCase
 from huf.ai.core.types import ModelReply, Tool
 from huf.ai.loop.context_window import Room
 
-OnText = Callable[[str], None]
-"""Receives an answer's text piece by piece, as it streams in."""
+
+class OnText(Protocol):
+	"""Receives an answer piece by piece, as it streams in: its text, and the reasoning before it."""
+
+	def __call__(self, text: str, is_reasoning: bool = False) -> None: ...
+
+
+def ignore_text(text: str, is_reasoning: bool = False) -> None:
+	"""For answers that nobody follows."""
 
 
 class Model(Protocol):

@@ -78,10 +78,15 @@ async def call_once(
 	emit: Emit,
 ) -> ModelReply:
 	parts: list[str] = []
+	has_reasoned = False
 
-	def on_text(text: str) -> None:
-		parts.append(text)
-		emit(EventKind.TEXT_DELTA, {"step": step, "text": text})
+	def on_text(text: str, is_reasoning: bool = False) -> None:
+		nonlocal has_reasoned
+		has_reasoned |= is_reasoning
+		if not is_reasoning:
+			parts.append(text)
+		kind = EventKind.REASONING_DELTA if is_reasoning else EventKind.TEXT_DELTA
+		emit(kind, {"step": step, "text": text})
 
 	try:
 		call = model.complete(sent.messages, sent.tools, on_text, grant.max_tokens if grant else None)
@@ -91,8 +96,11 @@ async def call_once(
 		journal.fail_model_call(step, str(error), partial, getattr(error, "usage", None))
 		if partial:
 			outcome.text, outcome.is_recorded = partial, False
+		elif has_reasoned:
+			# The next try reasons anew.
+			emit(EventKind.TEXT_VOID, {"step": step})
 		raise
-	if parts:
+	if parts or has_reasoned:
 		emit(EventKind.TEXT_DONE, {"step": step})
 		# Readers of a stream get the last words before the database is waited for.
 		await asyncio.sleep(0)

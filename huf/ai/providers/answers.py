@@ -4,12 +4,15 @@ import asyncio
 import contextvars
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from secrets import token_hex
 from typing import Any
 
 from huf.ai.core.types import CallRequest, ModelReply, Usage
+from huf.ai.loop.model import OnText
 from huf.ai.providers.failures import AnswerTooLarge
 from huf.ai.providers.repetition import RepetitionWatch
 from huf.ai.providers.response_guard import ResponseGuard
@@ -19,21 +22,23 @@ MAX_ANSWER_CHARS = 2_000_000
 """Of text and arguments: more than any model writes at once, and what the journal stores of a call."""
 CALL_CHARS = 100
 """What a call counts in addition to its name and arguments."""
+MAX_REASONING_CHARS = 50_000
+"""Of reasoning that is passed on and stored; it is for people, who read no more."""
 
 
 class TextRelay:
-	"""Passes text on to `on_text`, in order, on the event loop and in the context that created the relay.
+	"""Passes pieces on to `on_text`, in order, on the event loop and in the context that created the relay.
 
-	Any thread may add text. What is added while the loop is busy is passed on in one piece, which costs less.
+	Any thread may add some. What is added while the loop is busy is passed on in one piece, which costs less.
 	"""
 
-	def __init__(self, on_text: Callable[[str], None]):
+	def __init__(self, on_text: OnText):
 		self.on_text = on_text
-		self.waiting: deque[str] = deque()
+		self.waiting: deque[tuple[str, bool]] = deque()
 		self.loop, self.context = asyncio.get_running_loop(), contextvars.copy_context()
 
-	def add(self, text: str) -> None:
-		self.waiting.append(text)
+	def add(self, text: str, is_reasoning: bool = False) -> None:
+		self.waiting.append((text, is_reasoning))
 		if len(self.waiting) == 1:
 			self.loop.call_soon_threadsafe(self.flush, context=self.context)
 
@@ -41,8 +46,8 @@ class TextRelay:
 		parts = []
 		while self.waiting:
 			parts.append(self.waiting.popleft())
-		if parts:
-			self.on_text("".join(parts))
+		for is_reasoning, pieces in groupby(parts, key=itemgetter(1)):
+			self.on_text("".join(text for text, _ in pieces), is_reasoning=is_reasoning)
 
 
 class AnswerBuilder:
@@ -53,13 +58,14 @@ class AnswerBuilder:
 	repeats itself.
 	"""
 
-	def __init__(self, on_text: Callable[[str], None], tools: ToolSchemas | None = None):
+	def __init__(self, on_text: OnText, tools: ToolSchemas | None = None):
 		self.parts: list[str] = []
+		self.reasoning = ""
 		self.calls: dict[int, dict[str, str]] = {}
 		self.chars = 0
 		self.finish_reason = ""
 		self.usage: Any = None
-		self.guard = None if tools is None else ResponseGuard(tools, on_text)
+		self.guard = None if tools is None else ResponseGuard(tools, on_text, self.keep_reasoning)
 		self.repetition = None if tools is None else RepetitionWatch()
 		self.on_text = on_text
 
@@ -87,6 +93,7 @@ class AnswerBuilder:
 			self.usage = getattr(chunk, "usage", None) or self.usage
 			for choice in chunk.choices[:1]:
 				self.finish_reason = choice.finish_reason or self.finish_reason
+				self.add_reasoning(choice.delta)
 				self.add_text(choice.delta.content)
 				for part in choice.delta.tool_calls or ():
 					self.add_call(part, part.index or 0)
@@ -99,6 +106,7 @@ class AnswerBuilder:
 		self.usage = getattr(response, "usage", None)
 		for choice in response.choices[:1]:
 			self.finish_reason = choice.finish_reason or ""
+			self.add_reasoning(choice.message)
 			self.add_text(choice.message.content)
 			for index, part in enumerate(choice.message.tool_calls or ()):
 				self.add_call(part, index)
@@ -119,6 +127,18 @@ class AnswerBuilder:
 		elif text:
 			self.parts.append(text)
 			self.on_text(text)
+
+	def add_reasoning(self, message) -> None:
+		"""LiteLLM has the thinking of every provider in this field, which other messages lack."""
+		if text := getattr(message, "reasoning_content", None):
+			self.count(len(text))
+			self.keep_reasoning(text)
+
+	def keep_reasoning(self, text: str) -> None:
+		text = text[: MAX_REASONING_CHARS - len(self.reasoning)]
+		if text:
+			self.reasoning += text
+			self.on_text(text, is_reasoning=True)
 
 	def finish(self) -> None:
 		if self.guard:
@@ -141,7 +161,9 @@ class AnswerBuilder:
 			CallRequest(call["id"] or new_call_id(), call["name"], call["arguments"])
 			for _, call in sorted(self.calls.items())
 		)
-		reply = ModelReply(self.text, calls, usage, self.finish_reason, model)
+		reply = ModelReply(
+			self.text, calls, usage, self.finish_reason, model, reasoning=self.reasoning.strip()
+		)
 		return add_text_calls(reply, self.guard) if self.guard else reply
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from huf.ai.loop.model import ignore_text
 from huf.ai.providers.answers import AnswerBuilder
 from huf.ai.providers.direct_path import JSON_STYLES, DirectPath, RequestTemplate
 from huf.ai.providers.direct_path_samples import ANTHROPIC, MESSAGES, OPENAI, TOOLS, ResponseSamples
@@ -83,7 +84,7 @@ async def check_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
 		found = learn_template(request, path.build_body(deep_copy(arguments)))
 		if found is None or template not in (None, found):
 			return "The request differs from what LiteLLM sends."
-		template, ours = found, AnswerBuilder(discard_text)
+		template, ours = found, AnswerBuilder(ignore_text)
 		if stream:
 			await ours.read_stream(path.parse_stream(stream_lines(sample)))
 		else:
@@ -101,7 +102,7 @@ async def call_litellm_offline(
 	"""Have LiteLLM make a call over a mock transport: (the request it sends, the answer it reads in
 	`sample`).
 	"""
-	litellm, requests, answer = path.litellm, [], AnswerBuilder(discard_text)
+	litellm, requests, answer = path.litellm, [], AnswerBuilder(ignore_text)
 
 	def receive(request: httpx.Request) -> httpx.Response:
 		requests.append(request)
@@ -153,7 +154,7 @@ def summarize_answer(answer: AnswerBuilder) -> tuple:
 	usage = answer.usage
 	cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0
 	tokens = (usage.prompt_tokens, usage.completion_tokens, cached)
-	return answer.text, answer.calls, answer.finish_reason, tokens
+	return answer.text, answer.reasoning, answer.calls, answer.finish_reason, tokens
 
 
 def deep_copy(kwargs: dict) -> dict:
@@ -164,7 +165,3 @@ async def stream_lines(sample: list[str]) -> AsyncIterator[str]:
 	for line in sample:
 		if line:
 			yield line
-
-
-def discard_text(text: str) -> None:
-	"""Discard the text of a sample."""

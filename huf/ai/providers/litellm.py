@@ -22,7 +22,7 @@ from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.telemetry import trace_headers
 from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW, Room
-from huf.ai.loop.model import Model, OnText
+from huf.ai.loop.model import Model, OnText, ignore_text
 from huf.ai.loop.planner import PlanningModel
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.answers import AnswerBuilder, TextRelay
@@ -61,10 +61,6 @@ LOCAL_ANSWER_SHARE = 4
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 WHOLE_ANSWER_TIMEOUT_S = 120
 """At least this long is waited for an answer that does not stream: it shows no token before its end."""
-
-
-def ignore_text(text: str) -> None:
-	"""A plan is not shown as it comes."""
 
 
 @lru_cache(maxsize=1)

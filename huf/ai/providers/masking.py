@@ -6,7 +6,7 @@ same value has the same placeholder.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -170,7 +170,8 @@ class MaskedModel:
 			stream.end()
 		calls = tuple(replace(call, arguments=self.masker.unmask(call.arguments)) for call in reply.calls)
 		masked = dict(self.masker.counts)
-		return replace(reply, text=self.masker.unmask(reply.text), calls=calls, masked=masked)
+		text, reasoning = self.masker.unmask(reply.text), self.masker.unmask(reply.reasoning)
+		return replace(reply, text=text, reasoning=reasoning, calls=calls, masked=masked)
 
 	def worst_case(
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
@@ -184,18 +185,22 @@ class MaskedModel:
 class UnmaskedStream:
 	"""Passes text on with the real values in it; holds back what may be the beginning of a placeholder."""
 
-	def __init__(self, masker: Masker, on_text: Callable[[str], None]):
-		self.masker, self.on_text, self.held = masker, on_text, ""
+	def __init__(self, masker: Masker, on_text: OnText):
+		self.masker, self.on_text, self.held, self.is_reasoning = masker, on_text, "", False
 
-	def add(self, text: str) -> None:
+	def add(self, text: str, is_reasoning: bool = False) -> None:
+		if is_reasoning != self.is_reasoning:
+			self.end()
+			self.is_reasoning = is_reasoning
 		text = self.held + text
 		beginning = BEGINNING.search(text)
 		self.held = beginning[0] if beginning else ""
 		self.pass_on(text[: len(text) - len(self.held)])
 
 	def end(self) -> None:
-		self.pass_on(self.held)
+		held, self.held = self.held, ""
+		self.pass_on(held)
 
 	def pass_on(self, text: str) -> None:
 		if text:
-			self.on_text(self.masker.unmask(text))
+			self.on_text(self.masker.unmask(text), is_reasoning=self.is_reasoning)

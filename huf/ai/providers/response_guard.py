@@ -60,13 +60,16 @@ class ReadResult:
 
 
 class ResponseGuard:
-	"""Filters an answer as it streams. `on_text` receives what a reader may see; `calls` are the calls found.
+	"""Filters an answer as it streams. `on_text` receives what a reader may see, `on_reasoning` what the
+	model thought before; `calls` are the calls found.
 
 	`text` is everything released so far, `raw` everything received.
 	"""
 
-	def __init__(self, tools: ToolSchemas, on_text: Callable[[str], None]):
-		self.tools, self.on_text = tools, on_text
+	def __init__(
+		self, tools: ToolSchemas, on_text: Callable[[str], None], on_reasoning: Callable[[str], None]
+	):
+		self.tools, self.on_text, self.on_reasoning = tools, on_text, on_reasoning
 		self.calls: list[TextCall] = []
 		self.released: list[str] = []
 		self.received: list[str] = []
@@ -123,7 +126,7 @@ class ResponseGuard:
 	def handle_opener(self, opener: str, ended: bool) -> None:
 		first = not self.released or self.after_call
 		if opener in THINKING_MARKERS:
-			return self.skip_thinking(THINKING_MARKERS[opener], ended) if first else self.release(len(opener))
+			return self.read_thinking(opener, ended) if first else self.release(len(opener))
 		if opener in INVENTED_RESULT_MARKERS:
 			self.in_invented_result = self.after_call
 			return self.release(len(opener))
@@ -318,13 +321,16 @@ class ResponseGuard:
 		# Text before and after the removed part stays apart.
 		self.space = (self.space or "\n") if self.released else ""
 
-	def skip_thinking(self, closer: str, ended: bool) -> None:
-		end = self.pending.find(closer)
+	def read_thinking(self, opener: str, ended: bool) -> None:
+		closer, start = THINKING_MARKERS[opener], len(opener)
+		end = self.pending.find(closer, start)
 		if end < 0 and not ended:
 			# The rest is searched again with what follows it, the beginning is not needed.
-			opener = OPENER.match(self.pending)
-			self.pending = (opener[0] if opener else "") + self.pending[1 - len(closer) :]
+			known = max(start, len(self.pending) + 1 - len(closer))
+			self.on_reasoning(self.pending[start:known])
+			self.pending = opener + self.pending[known:]
 			raise NeedsMoreText
+		self.on_reasoning(self.pending[start : len(self.pending) if end < 0 else end])
 		self.remove(len(self.pending) if end < 0 else end + len(closer))
 
 

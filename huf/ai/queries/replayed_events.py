@@ -23,7 +23,10 @@ def replay_events(run: str, with_end: bool = True) -> Iterator[RunEvent]:
 	recorded = read_recorded(run)
 	for step, reply in sorted(recorded.replies.items()):
 		# An answer after which the run went on was refused, and never shown.
-		if reply.text and (reply.calls or step == max(recorded.replies)):
+		is_displayed = bool(reply.calls) or step == max(recorded.replies)
+		if reply.reasoning and is_displayed:
+			yield RunEvent(EventKind.REASONING_DELTA, run, {"step": step, "text": reply.reasoning})
+		if reply.text and is_displayed:
 			yield RunEvent(EventKind.TEXT_DELTA, run, {"step": step, "text": reply.text})
 		for position, request in enumerate(reply.calls):
 			if call := recorded.calls.get((step, position)):

@@ -7,6 +7,7 @@ import frappe
 
 from huf.ai.core.arguments import parse_result
 from huf.ai.core.types import OFFLINE
+from huf.ai.storage.recorded_run import STEP_CALL_TYPE
 from huf.ai.storage.route_decisions import read_decisions
 from huf.ai.storage.stops import describe_stop, read_stops
 from huf.ai.tools.sources import read_sources
@@ -65,6 +66,7 @@ MODEL_CALL_FIELDS = [
 	"cost",
 	"cost_known",
 	"response",
+	"reasoning",
 	"finish_reason",
 	"corrected",
 	"error_message",
@@ -193,6 +195,24 @@ def list_tool_calls(runs: list[str]) -> list:
 		filters=filters,
 		fields=fields,
 		order_by="step asc, position asc",
+		limit_page_length=0,
+	)
+
+
+def list_reasoning(runs: list[str]) -> list:
+	"""The steps of runs in which the model gave its reasoning: [{run, step, reasoning}]; the caller checks
+	that the user may read the conversation.
+	"""
+	return frappe.get_all(
+		"Agent LLM Call",
+		filters={
+			"run": ["in", runs],
+			"call_type": STEP_CALL_TYPE,
+			"status": "Success",
+			"reasoning": ["is", "set"],
+		},
+		fields=["run", "step", "reasoning"],
+		order_by="creation asc",
 		limit_page_length=0,
 	)
 

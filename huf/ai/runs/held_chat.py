@@ -37,7 +37,8 @@ class HeldChat:
 
 	def begin_again(self) -> list[RunEvent]:
 		"""Another model answers: only the event that says so is passed on, if text had been."""
-		kept = [each for each in self.events if each.kind is not EventKind.TEXT_DELTA]
+		void = (EventKind.TEXT_DELTA, EventKind.REASONING_DELTA)
+		kept = [each for each in self.events if each.kind not in void]
 		released, self.events = (kept, []) if self.passed_on else ([], kept)
 		self.text, self.checked, self.passed_on = "", 0, 0
 		return released

@@ -12,6 +12,7 @@ import frappe
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import ModelReply
+from huf.ai.loop.model import ignore_text
 from huf.ai.providers import litellm
 from huf.ai.providers.masking import MaskedModel
 from huf.ai.providers.site_masking import make_masker
@@ -103,7 +104,7 @@ class RouteModel:
 		quick = replace(call, fixed={**call.fixed, "timeout": MODEL_TIMEOUT_S})
 		masked = MaskedModel(quick, make_masker())
 		with budgeted_call(masked.worst_case(messages, [])) as used:
-			self.reply = run_coroutine(masked.complete(messages, [], lambda text: None))
+			self.reply = run_coroutine(masked.complete(messages, [], ignore_text))
 			used.usage = self.reply.usage
 		return self.reply.text
 

@@ -12,6 +12,7 @@ from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
 from huf.ai.core.types import Effect, ModelReply, Tool
+from huf.ai.loop.model import ignore_text
 from huf.ai.loop.planner import PlanningModel
 from huf.ai.providers import litellm
 from huf.ai.providers.models import UnsavedProvider, hides_tools
@@ -111,7 +112,7 @@ def writes_plan(planner: PlanningModel) -> bool:
 
 
 def complete(model: litellm.ModelCall | PlanningModel) -> Coroutine[Any, Any, ModelReply]:
-	return model.complete(PROMPT, [NOTE_TOOL], litellm.ignore_text)
+	return model.complete(PROMPT, [NOTE_TOOL], ignore_text)
 
 
 def call_within_budget(

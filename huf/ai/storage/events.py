@@ -52,12 +52,13 @@ class RunEventEmitter:
 		self.number = self.first_number = first_event_number(attempts)
 		self.step = 0
 		self.buffered: list[str] = []
+		self.buffered_kind = EventKind.TEXT_DELTA
 		self.timer: asyncio.TimerHandle | None = None
 		self.text_emitted_at = 0.0
 
 	def __call__(self, kind: EventKind, data: dict) -> None:
-		if kind is EventKind.TEXT_DELTA:
-			return self.buffer_text(**data)
+		if kind in (EventKind.TEXT_DELTA, EventKind.REASONING_DELTA):
+			return self.buffer_text(kind, **data)
 		self.emit_buffered()
 		if kind is EventKind.TEXT_DONE:
 			return
@@ -65,11 +66,11 @@ class RunEventEmitter:
 		if kind is EventKind.TOOL_STARTED:
 			self.emit(EventKind.PROGRESS, describe_progress(data["step"], data["tool"], self.agent))
 
-	def buffer_text(self, step: int, text: str) -> None:
+	def buffer_text(self, kind: EventKind, step: int, text: str) -> None:
 		"""Emit the first piece at once, and what follows within a pause together."""
-		if step != self.step:
+		if (step, kind) != (self.step, self.buffered_kind):
 			self.emit_buffered()
-		self.step = step
+		self.step, self.buffered_kind = step, kind
 		self.buffered.append(text)
 		if self.timer is None:
 			loop = asyncio.get_running_loop()
@@ -87,7 +88,7 @@ class RunEventEmitter:
 		if self.buffered:
 			text, self.buffered = "".join(self.buffered), []
 			self.text_emitted_at = asyncio.get_running_loop().time()
-			self.emit(EventKind.TEXT_DELTA, {"step": self.step, "text": text})
+			self.emit(self.buffered_kind, {"step": self.step, "text": text})
 
 	def emit(self, kind: EventKind, data: dict) -> None:
 		self.number += 1

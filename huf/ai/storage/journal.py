@@ -260,6 +260,7 @@ class RunJournal:
 			usage,
 			status="Success",
 			response=json.dumps(reply.as_message() | original | {"reasons": reasons}, ensure_ascii=False),
+			reasoning=reply.reasoning or None,
 			corrected=int(reply.corrected),
 			masked=json.dumps(reply.masked) if reply.masked else None,
 			finish_reason=reply.finish_reason,

@@ -63,6 +63,7 @@ def read_recorded(run: str) -> RecordedRun:
 			"model",
 			"corrected",
 			"response",
+			"reasoning",
 			"finish_reason",
 			"input_tokens",
 			"output_tokens",
@@ -141,6 +142,7 @@ def parse_reply(row) -> ModelReply:
 		row.finish_reason or "stop",
 		row.model,
 		corrected=bool(row.corrected),
+		reasoning=row.reasoning or "",
 	)
 
 

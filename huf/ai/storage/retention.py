@@ -18,7 +18,7 @@ from huf.ai.storage.rows import blank_fields, delete_rows, process_in_batches
 ENDED = ("Success", "Stopped", "Failed", "Cancelled")
 RUN_CONTENTS = ("prompt", "response", "error_message", "opening", "plan", "claims")
 CONTENTS = {
-	"Agent LLM Call": ("response", "error_message"),
+	"Agent LLM Call": ("response", "reasoning", "error_message"),
 	"Agent Tool Call": ("arguments", "result", "error_message"),
 	"Agent Message": ("content", "attachments", "attached_text"),
 	"Agent Change": ("before", "after", "file_content"),

@@ -82,6 +82,34 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(said.count("Sentence 3."), 1 + claims)
 			self.assertEqual(page.get_by_test_id("tool-call").count(), 1)
 
+	def test_the_reasoning_of_a_model_is_folded_and_there_again_after_a_reload_and_in_the_run(self):
+		with ModelServer() as model, open_browser(self.server.url) as page:
+			gate = Gate()
+			model.script(
+				tool_call("list_users", {"limit": 1}, reasoning="I have to look **first**."),
+				gate(text("There is one.", reasoning="One row came back.")),
+			)
+			self.use_model(model)
+			sign_in(page, PASSWORD)
+			page.get_by_test_id("composer").fill("How many users are there?")
+			page.get_by_test_id("send").click()
+			reasoning = page.get_by_test_id("reasoning")
+			reasoning.get_by_role("button").click()
+			reasoning.locator("strong", has_text="first").wait_for()
+			gate.open()
+			page.get_by_test_id("run-footer").wait_for()
+			self.assertEqual(reasoning.count(), 2)
+			self.assertNotIn("One row came back", page.get_by_test_id("message-agent").inner_text())
+			page.reload()
+			page.get_by_test_id("run-footer").wait_for()
+			self.assertEqual(reasoning.count(), 2)
+			reasoning.last.get_by_role("button", name="Reasoning").click()
+			reasoning.last.get_by_text("One row came back.").wait_for()
+			page.goto(f"/huf/runs/{page.get_by_test_id('run-footer').get_attribute('data-run')}")
+			page.get_by_test_id("fold-all").click()
+			reasoning.last.get_by_role("button").click()
+			reasoning.last.get_by_text("One row came back.").wait_for()
+
 	def test_older_messages_come_when_the_reader_goes_up_and_all_is_there_once(self):
 		with open_browser(self.server.url) as page:
 			sign_in(page, PASSWORD)

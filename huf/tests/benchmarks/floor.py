@@ -17,6 +17,7 @@ from huf.ai.agents.manager import AgentManager
 from huf.ai.concurrency.event_loops import run_coroutine, run_on_model_loop
 from huf.ai.core.types import AgentRequest
 from huf.ai.loop.guards import StepCap
+from huf.ai.loop.model import ignore_text
 from huf.ai.providers.answers import AnswerBuilder
 from huf.ai.providers.direct_path_check import find_direct_path
 from huf.ai.providers.litellm import load
@@ -136,7 +137,7 @@ async def bare_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
 	fixed = {"model": "openai/quick", "api_base": base_url, "api_key": SECRET, "timeout": 10, "tools": tools}
 	path, template = await find_direct_path(load(), fixed)
 	while True:
-		answer = AnswerBuilder(lambda text: None)
+		answer = AnswerBuilder(ignore_text)
 		await path.complete(template, {**fixed, "messages": messages}, answer)
 		if not answer.calls:
 			return
@@ -258,13 +259,13 @@ def streaming(base_url: str) -> dict:
 
 
 async def read_call(base_url: str) -> None:
-	await AnswerBuilder(lambda text: None).read_stream(await load().acompletion(**streaming(base_url)))
+	await AnswerBuilder(ignore_text).read_stream(await load().acompletion(**streaming(base_url)))
 
 
 async def read_bare(base_url: str) -> None:
 	kwargs = streaming(base_url)
 	path, template = await find_direct_path(load(), kwargs)
-	await path.complete(template, kwargs, AnswerBuilder(lambda text: None))
+	await path.complete(template, kwargs, AnswerBuilder(ignore_text))
 
 
 def print_many(base_url: str, agent: str, tools: list[dict]) -> None:

@@ -36,7 +36,7 @@ UNITS = """
 
 def guard(text: str) -> None:
 	for size in (16, len(text)):
-		found = ResponseGuard(TOOLS, lambda _text: None)
+		found = ResponseGuard(TOOLS, [].append, [].append)
 		for start in range(0, len(text), size):
 			found.feed(text[start : start + size])
 		found.finish()

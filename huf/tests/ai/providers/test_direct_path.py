@@ -46,6 +46,7 @@ MESSAGES = [
 LONG = "A longer answer, naïve and 100 € worth. " * 20
 SAID = {
 	"words": text(LONG, chunk_size=3),
+	"reasoning before words": text(LONG, reasoning="Let me see. " * 5),
 	"a call": tool_call("look", {"n": 2}, id="call_2"),
 	"calls beside words": tool_calls(
 		[call("look", {"n": n}, id=f"call_{n}") for n in (2, 3)], "I look.", chunk_size=2
@@ -159,7 +160,9 @@ def ask(model, tools=(), said=lambda failed: str(failed).partition("\nDetails: "
 	"""(reply, text as it was shown) or what failed, as far as the loop and the operator see it."""
 	shown: list[str] = []
 	try:
-		reply = run_coroutine(model.complete(MESSAGES, list(tools), shown.append))
+		reply = run_coroutine(
+			model.complete(MESSAGES, list(tools), lambda text, is_reasoning: shown.append(text))
+		)
 	except ModelError as failed:
 		return said(failed), failed.status, failed.retryable, failed.usage, "".join(shown)
 	return reply, "".join(shown)

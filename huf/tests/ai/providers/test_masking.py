@@ -75,11 +75,14 @@ class TestMasker(unittest.TestCase):
 		said = masker.mask("Ask a@b.de [now] or c@d.de")
 		for size in range(1, len(said)):
 			parts = []
-			stream = UnmaskedStream(masker, parts.append)
-			for start in range(0, len(said), size):
-				stream.add(said[start : start + size])
+			stream = UnmaskedStream(masker, lambda text, is_reasoning: parts.append((is_reasoning, text)))  # noqa: B023
+			for is_reasoning in (True, False):
+				for start in range(0, len(said), size):
+					stream.add(said[start : start + size], is_reasoning)
 			stream.end()
-			self.assertEqual("".join(parts), "Ask a@b.de [now] or c@d.de")
+			for kind in (True, False):
+				text = "".join(text for is_reasoning, text in parts if is_reasoning is kind)
+				self.assertEqual(text, "Ask a@b.de [now] or c@d.de")
 
 
 class TestMaskedModel(unittest.TestCase):

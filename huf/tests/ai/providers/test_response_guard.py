@@ -69,9 +69,20 @@ class TestSamples(unittest.TestCase):
 		screen = passed('<think>{"name": "look", "arguments": {}}\nHm.</think>\n\nThree.', [4] * 99)
 		self.assertEqual((screen.text, screen.calls), ("Three.", []))
 
+	def test_thinking_is_passed_on_apart_however_the_answer_is_cut(self):
+		answer = '<think>{"name": "look"} </thin Hm.</think>\n\nThree.'
+		for size in range(1, len(answer) + 1):
+			with self.subTest(size=size):
+				thought = []
+				screen = ResponseGuard(TOOLS, [].append, thought.append)
+				for start in range(0, len(answer), size):
+					screen.feed(answer[start : start + size])
+				screen.finish()
+				self.assertEqual(("".join(thought), screen.text), ('{"name": "look"} </thin Hm.', "Three."))
+
 	def test_what_may_become_a_call_is_not_shown_before_it_is_clear(self):
 		seen = []
-		screen = ResponseGuard(TOOLS, seen.append)
+		screen = ResponseGuard(TOOLS, seen.append, [].append)
 		screen.feed('One moment. {"name": "lo')
 		self.assertEqual(seen, ["One moment."])
 		screen.feed('st and found", "price": 3} was')
@@ -79,7 +90,7 @@ class TestSamples(unittest.TestCase):
 
 	def test_nothing_is_held_back_of_an_ordinary_answer_but_the_space_at_its_end(self):
 		seen = []
-		screen = ResponseGuard(TOOLS, seen.append)
+		screen = ResponseGuard(TOOLS, seen.append, [].append)
 		for word in ("Here ", 'is {"title": ', '"Tea", ', "and [a list] "):
 			screen.feed(word)
 		self.assertEqual("".join(seen), 'Here is {"title": "Tea", and [a list]')
@@ -110,7 +121,7 @@ class TestAnyAnswer(unittest.TestCase):
 
 def passed(text, sizes, let=lambda text: None, tools=TOOLS) -> ResponseGuard:
 	"""A text sent through in chunks of these sizes."""
-	screen, place = ResponseGuard(tools, let), 0
+	screen, place = ResponseGuard(tools, let, [].append), 0
 	for size in sizes:
 		if place < len(text):
 			screen.feed(text[place : place + size])

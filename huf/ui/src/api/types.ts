@@ -149,6 +149,7 @@ export interface ModelCall {
 	started_at: string | null;
 	duration_ms: number | null;
 	text?: string | null;
+	reasoning?: string | null;
 	[field: string]: unknown;
 }
 
@@ -355,6 +356,8 @@ export interface Message {
 	role: "user" | "agent" | "system";
 	kind: string;
 	content: string;
+	/** Of the first message of a step whose model gave its reasoning. */
+	reasoning?: string;
 	run?: string | null;
 	step?: number;
 	tool_name?: string | null;

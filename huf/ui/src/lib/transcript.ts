@@ -27,6 +27,14 @@ export interface TextPart {
 	text: string;
 }
 
+/** What a model thought before it answered, where it gives that. */
+export interface ReasoningPart {
+	type: "reasoning";
+	step: number | null | undefined;
+	text: string;
+	isOpened: boolean | null;
+}
+
 export interface ToolPart {
 	type: "tool";
 	callId: string;
@@ -47,7 +55,7 @@ export interface ToolPart {
 	isOpened: boolean | null;
 }
 
-export type Part = TextPart | ToolPart;
+export type Part = TextPart | ReasoningPart | ToolPart;
 
 export interface UserTurn extends Places {
 	key: string;
@@ -152,13 +160,13 @@ function joinParts(earlier: Part[], later: Part[]): Part[] {
 	const isSame = (one: Part, other: Part) =>
 		one.type === "tool"
 			? other.type === "tool" && one.callId === other.callId
-			: other.type === "text" && one.step === other.step && one.text === other.text;
+			: other.type === one.type && one.step === other.step && one.text === other.text;
 	const rest = [...later];
 	const joined = earlier.map((part) => {
 		const at = rest.findIndex((other) => isSame(part, other));
 		if (at < 0) return part;
 		const [known] = rest.splice(at, 1);
-		if (part.type === "text" || known.type === "text") return known;
+		if (part.type !== "tool" || known.type !== "tool") return known;
 		return { ...known, arguments: part.arguments, effect: part.effect || known.effect };
 	});
 	return [...joined, ...rest];
@@ -183,7 +191,8 @@ export function keepShown(known: Turn[], turns: Turn[]): Turn[] {
 		if (turn.role === "user" && before.role === "user") turn.rewording = before.rewording;
 		if (turn.role !== "agent" || before.role !== "agent") continue;
 		for (const part of before.parts) {
-			const again = part.type === "tool" && findTool(turn, part.callId);
+			if (part.type === "text") continue;
+			const again = part.type === "tool" ? findTool(turn, part.callId) : findReasoning(turn, part.step);
 			if (again) again.isOpened = part.isOpened;
 		}
 	}
@@ -215,6 +224,7 @@ function agentTurnFor(turns: Turn[], message: Message): AgentTurn {
 const isAgentTurn = (turn: Turn): turn is AgentTurn => turn.role === "agent";
 
 function addStored(turn: AgentTurn, message: Message): void {
+	if (message.reasoning) turn.parts.push(newReasoningPart(message.step, message.reasoning));
 	if (message.kind === "Tool Call") addStoredCall(turn, message);
 	else if (message.kind === "Tool Result") addStoredResult(turn, message);
 	else if (message.kind === "Error") turn.error = message.content;
@@ -255,7 +265,8 @@ function addBegunStep(turn: AgentTurn, steps: Step[], messages: Message[]): void
 	if (!begun?.step) return;
 	const { step, model_calls: modelCalls, tool_calls: toolCalls } = begun;
 	if (messages.some((message) => message.run === turn.run && message.step === step)) return;
-	const text = modelCalls.at(-1)?.text;
+	const { text, reasoning } = modelCalls.at(-1) || {};
+	if (reasoning) turn.parts.push(newReasoningPart(step, reasoning));
 	if (text) turn.parts.push({ type: "text", step, text });
 	for (const call of toolCalls) {
 		const given = parseJson(call.arguments) ?? call.arguments;
@@ -338,6 +349,11 @@ const eventHandlers: Record<string, (turn: AgentTurn, data: EventData) => unknow
 		if (last?.type === "text" && last.step === data.step) last.text += data.text;
 		else turn.parts.push({ type: "text", step: data.step, text: data.text });
 	},
+	reasoning_delta(turn, data) {
+		const last = turn.parts.at(-1);
+		if (last?.type === "reasoning" && last.step === data.step) last.text += data.text;
+		else turn.parts.push(newReasoningPart(data.step, data.text));
+	},
 	tool_started(turn, data) {
 		if (findTool(turn, data.call_id)) return; // repeated by a run that was resumed
 		turn.parts.push({
@@ -373,9 +389,9 @@ const eventHandlers: Record<string, (turn: AgentTurn, data: EventData) => unknow
 	},
 };
 
-/** The text of this step and later ones is void: the run repeats it. */
+/** Text and reasoning of this step and later ones are void: the run repeats it. */
 function dropText(turn: AgentTurn, step: number): void {
-	turn.parts = turn.parts.filter((part) => part.type !== "text" || part.step! < step);
+	turn.parts = turn.parts.filter((part) => part.type === "tool" || part.step! < step);
 }
 
 function begin(turn: AgentTurn, data: EventData): AgentTurn {
@@ -410,6 +426,10 @@ export function answerText(turn: AgentTurn): string {
 		.trim();
 }
 
+function newReasoningPart(step: number | null | undefined, text: string): ReasoningPart {
+	return { type: "reasoning", step, text, isOpened: null };
+}
+
 function newToolPart(callId: string, tool: unknown): ToolPart {
 	return {
 		type: "tool",
@@ -430,6 +450,10 @@ function newToolPart(callId: string, tool: unknown): ToolPart {
 
 function findTool(turn: AgentTurn, callId: string): ToolPart | undefined {
 	return turn.parts.find((part): part is ToolPart => part.type === "tool" && part.callId === callId);
+}
+
+function findReasoning(turn: AgentTurn, step: number | null | undefined): ReasoningPart | undefined {
+	return turn.parts.find((part): part is ReasoningPart => part.type === "reasoning" && part.step === step);
 }
 
 /** Older records do not say whether a call went well; a failure must not pass for a success. */
