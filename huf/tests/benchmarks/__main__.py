@@ -22,7 +22,7 @@ BENCHMARKS = (
 	"masking",
 	"ui",
 )
-ON_DEMAND = ("agentdojo", "local_model")
+ON_DEMAND = ("peers", "agentdojo", "local_model")
 """Need packages that Huf does not."""
 
 

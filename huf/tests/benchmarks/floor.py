@@ -1,6 +1,4 @@
-"""How near a run is to the floor: beside LiteLLM's call, its translation alone, and Agno where that is
-installed.
-"""
+"""How near a run is to the floor: beside LiteLLM's call and its translation alone."""
 
 import asyncio
 import json
@@ -8,7 +6,6 @@ import statistics
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
 
 import frappe
@@ -73,18 +70,13 @@ def print_turns(base_url: str, agent: str, tools: list[dict]) -> None:
 		),
 		"run without journal": lambda: run_coroutine(without_journal(agent, prompt)),
 		"run with journal and conversation": lambda: with_journal(agent, prompt),
-		**agno_loop(base_url, prompt, tools[0]["function"]["name"]),
 	}
 	found = compare(ways)
-	called, translated, bare, kept, *agno = found
+	called, translated, bare, kept = found
 	print(f"\n{TURNS} tool turns and an answer")
 	print_times(ways, found)
-	print_ratio("  with journal / litellm.acompletion", kept, called, 0.6)
+	print_ratio("  with journal / litellm.acompletion", kept, called, 0.45)
 	print_ratio("  without journal / translation", bare, translated, 1.5)
-	if agno:
-		print_ratio("  with journal / Agno", kept, agno[0], 0.95)
-	else:
-		print("  Agno: not installed (pip install '.[bench]')")
 
 
 def compare(ways: dict[str, Callable[[], None]], rounds: int = ROUNDS) -> list[list[Times]]:
@@ -164,25 +156,6 @@ async def without_journal(agent: str, prompt: str) -> None:
 def with_journal(agent: str, prompt: str) -> None:
 	result = run_agent_sync(agent, prompt, external_id=frappe.generate_hash(length=8))
 	assert result["response"] == "That is all.", result["error"]
-
-
-def agno_loop(base_url: str, prompt: str, tool: str) -> dict[str, Callable[[], None]]:
-	if find_spec("agno") is None:
-		return {}
-	from agno.agent import Agent
-	from agno.models.openai.like import OpenAILike
-
-	def found(n: int) -> str:
-		"""Looks."""
-		return look(n)
-
-	found.__name__ = tool
-
-	def run() -> None:
-		model = OpenAILike(id="quick", api_key=SECRET, base_url=base_url)
-		Agent(model=model, tools=[found], instructions=SYSTEM["content"], telemetry=False).run(prompt)
-
-	return {"Agno": run}
 
 
 def print_history(agent: str) -> None:

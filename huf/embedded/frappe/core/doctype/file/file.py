@@ -167,7 +167,7 @@ def delete_unused_content(file_url: str, path: Path):
 def write_file(path: Path, content: bytes):
 	"""Put the whole file at its address at once, so that readers and backups never see a part of it.
 
-	If the disk is full, nothing is left behind.
+	If the disk is full, no file is left.
 	"""
 	path.parent.mkdir(parents=True, exist_ok=True)
 	with tempfile.TemporaryDirectory(dir=frappe.get_site_path()) as folder:
