@@ -71,7 +71,6 @@ CASE_FIELDS = [
 	field("team", "Link", options=TEAM),
 	field("fee", "Data", permlevel=1),
 	field("pin", "Password"),
-	field("amended_from", "Link", options=CASE, read_only=1, no_copy=1),
 ]
 CASE_RULES = [
 	{**NONE, "role": READER, "read": 1, "report": 1},
@@ -106,7 +105,6 @@ ORDER_FIELDS = [
 	field("ordered_at", "Datetime"),
 	field("lines", "Table", options=LINE),
 	field("note", "Text"),
-	field("amended_from", "Link", options=ORDER, read_only=1, no_copy=1),
 ]
 ORDER_RULES = [
 	{**NONE, "role": READER, "read": 1},

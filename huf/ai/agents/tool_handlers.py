@@ -80,6 +80,10 @@ def handle_cancel_document(tool, name):
 	return document_tools.cancel_document(tool.reference_doctype, name)
 
 
+def handle_amend_document(tool, name, values=None):
+	return document_tools.amend_document(tool.reference_doctype, name, values or {})
+
+
 def handle_get_amended_document(tool, name):
 	return document_tools.get_amended_document(tool.reference_doctype, name)
 
@@ -195,6 +199,7 @@ HANDLERS: dict[str, Callable] = {
 	"Delete Multiple Documents": handle_delete_documents,
 	"Submit Document": handle_submit_document,
 	"Cancel Document": handle_cancel_document,
+	"Amend Document": handle_amend_document,
 	"Get Amended Document": handle_get_amended_document,
 	"Custom Function": handle_custom_function,
 	"App Provided": handle_app_provided,

@@ -68,6 +68,7 @@ SHAPES = {
 	"Delete Multiple Documents": shape({"result": {"type": "array", "items": DELETED}}),
 	"Submit Document": DOCUMENT,
 	"Cancel Document": DOCUMENT,
+	"Amend Document": DOCUMENT,
 	"Get Amended Document": DOCUMENT,
 	"Get Report Result": REPORT,
 	"Attach File to Document": FILE,

@@ -22,6 +22,7 @@ from huf.ai.tools.fields import (
 	to_visible_dict,
 )
 from huf.ai.tools.reads import record_reads
+from huf.ai.tools.workflows import check_workflow_allows, first_state, move_to_state, take_state
 
 MAX_ROWS = 500
 MAX_SUMMARY_CHARS = 200
@@ -105,12 +106,17 @@ def create_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> li
 
 
 def update_document(doctype: str, name: str, values: Mapping[str, Any]) -> dict:
-	"""Change fields of a document and save it; return what was stored."""
+	"""Change fields of a document and save it; return what was stored.
+
+	A new workflow state is reached by the workflow's action, which may submit or cancel the document.
+	"""
 	check_writable(doctype, values)
 	doc = get_permitted_document(doctype, name, "write")
-	doc.update(values)
-	doc.save()
-	return to_visible_dict(doc)
+	state, values = take_state(doc, values)
+	if values or not state:
+		doc.update(values)
+		doc.save()
+	return to_visible_dict(move_to_state(doc, state) if state else doc)
 
 
 def update_documents(doctype: str, documents: Iterable[Mapping[str, Any]]) -> list[dict]:
@@ -132,6 +138,7 @@ def delete_documents(doctype: str, names: Iterable[str]) -> list[dict]:
 
 def submit_document(doctype: str, name: str) -> dict:
 	doc = get_submittable_document(doctype, name, "submit")
+	check_workflow_allows(doc, "submit")
 	if doc.docstatus != 0:
 		raise ToolError(f"{doctype} {name} is not a draft, so it cannot be submitted.")
 	doc.submit()
@@ -140,10 +147,25 @@ def submit_document(doctype: str, name: str) -> dict:
 
 def cancel_document(doctype: str, name: str) -> dict:
 	doc = get_submittable_document(doctype, name, "cancel")
+	check_workflow_allows(doc, "cancel")
 	if doc.docstatus != 1:
 		raise ToolError(f"{doctype} {name} is not submitted, so it cannot be cancelled.")
 	doc.cancel()
 	return to_visible_dict(doc)
+
+
+def amend_document(doctype: str, name: str, values: Mapping[str, Any]) -> dict:
+	"""Insert a draft that amends a cancelled document: its values, with these changed."""
+	check_writable(doctype, values)
+	doc = get_submittable_document(doctype, name, "amend")
+	if doc.docstatus != 2:
+		raise ToolError(f"{doctype} {name} is not cancelled, so it cannot be amended. Cancel it first.")
+	if frappe.db.exists(doctype, {"amended_from": name}):
+		raise ToolError(f"{doctype} {name} has been amended already.")
+	amendment = frappe.copy_doc(doc)
+	amendment.update({**values, "amended_from": name, "docstatus": 0, **first_state(doctype)})
+	amendment.insert()
+	return to_visible_dict(amendment)
 
 
 def get_amended_document(doctype: str, name: str) -> dict:

@@ -12,6 +12,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.types import Effect
+from huf.ai.tools.workflows import state_property
 
 JSON_TYPES = {
 	"string": "string",
@@ -125,8 +126,15 @@ def create_schema(tool) -> tuple[dict, list[str]]:
 
 
 def update_schema(tool) -> tuple[dict, list[str]]:
-	values, _ = create_schema(tool)
+	values = create_schema(tool)[0] | state_property(tool.reference_doctype)
 	return {**NAME_PROPERTY, "values": closed_object(values, [], "The fields to change")}, ["name", "values"]
+
+
+def amend_schema(tool) -> tuple[dict, list[str]]:
+	values, _ = create_schema(tool)
+	return {**NAME_PROPERTY, "values": closed_object(values, [], "Fields that differ from the original")}, [
+		"name"
+	]
 
 
 def create_many_schema(tool) -> tuple[dict, list[str]]:
@@ -270,6 +278,7 @@ TOOL_TYPES = {
 	"Delete Multiple Documents": ToolType(WRITE, names_schema, DOCTYPE_FIELD),
 	"Submit Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
 	"Cancel Document": ToolType(WRITE, name_schema, DOCTYPE_FIELD),
+	"Amend Document": ToolType(WRITE, amend_schema, DOCTYPE_FIELD),
 	"Get Amended Document": ToolType(READ, name_schema, DOCTYPE_FIELD),
 	"Custom Function": ToolType(EXTERNAL, empty_schema, "function_path"),
 	"App Provided": ToolType(EXTERNAL, empty_schema, "provider_app"),

@@ -1,6 +1,7 @@
 """Documents: loaded, inserted, saved, submitted and deleted, with their events in Frappe's order."""
 
 import frappe
+from frappe.model.amendments import copy_attachments_from_amended_from, validate_amended_from
 from frappe.model.base_document import BaseDocument
 from frappe.model.create_new import get_new_doc
 from frappe.model.docstatus import DocStatus
@@ -162,6 +163,9 @@ class Document(Lifecycle, Checks, BaseDocument):
 		self.set_docstatus()
 		self._write_new_rows(ignore_if_duplicate)
 		self.run_method("after_insert")
+		if self.get("amended_from"):
+			validate_amended_from(self)
+			copy_attachments_from_amended_from(self)
 		self.run_post_save_methods()
 		self.flags.in_insert = False
 		self.__dict__.pop("__islocal", None)

@@ -105,6 +105,11 @@ class Meta:
 			permissions=[rule.copy() for rule in self.permissions],
 		)
 
+	def get_workflow(self) -> str | None:
+		from frappe.model.workflow import get_workflow_name
+
+		return get_workflow_name(self.name)
+
 	# --- fields ---
 
 	def get_field(self, fieldname: str) -> _dict | None:

@@ -23,6 +23,7 @@ ARGUMENTS = {
 	"Delete Multiple Documents": lambda name: {"names": [name]},
 	"Submit Document": lambda name: {"name": name},
 	"Cancel Document": lambda name: {"name": name},
+	"Amend Document": lambda name: {"name": name},
 	"Get Amended Document": lambda name: {"name": name},
 	"Custom Function": lambda name: {"doctype": CASE, "name": name},
 	"App Provided": lambda name: {"doctype": CASE, "name": name},

@@ -25,6 +25,7 @@ class DocType(Document):
 			frappe.throw(frappe._("Not in Developer Mode! Set in site_config.json or make 'Custom' DocType."))
 		if not NAME.fullmatch(self.name) or len(self.name) > 61:
 			frappe.throw(frappe._("DocType's name should start with a letter and have at most 61 characters"))
+		self.make_amendable()
 		for field in self.fields:
 			if self.autoname == f"field:{field.fieldname}":
 				field.unique = 1
@@ -36,6 +37,18 @@ class DocType(Document):
 			frappe.throw(frappe._("{0}: No basic permissions set").format(self.name))
 		for rule in self.permissions:
 			self.check_rule(rule)
+
+	def make_amendable(self):
+		if self.is_submittable and not any(field.fieldname == "amended_from" for field in self.fields):
+			linked = {
+				"fieldname": "amended_from",
+				"fieldtype": "Link",
+				"options": self.name,
+				"label": "Amended From",
+			}
+			self.append(
+				"fields", {**linked, "read_only": 1, "no_copy": 1, "search_index": 1, "print_hide": 1}
+			)
 
 	def check_rule(self, rule):
 		"""Refuse rights that make no sense together, or on this DocType."""

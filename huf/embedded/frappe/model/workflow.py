@@ -1,0 +1,19 @@
+"""Workflows are not part of embedded mode: no DocType has one, and what would follow one says so."""
+
+import frappe
+
+
+def get_workflow_name(doctype: str) -> None:
+	return None
+
+
+def get_transitions(doc, workflow=None, raise_exception=False):
+	refuse()
+
+
+def apply_workflow(doc, action):
+	refuse()
+
+
+def refuse():
+	frappe.throw(frappe._("Workflows are not part of embedded mode: use a bench"))
