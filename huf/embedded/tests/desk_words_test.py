@@ -30,7 +30,7 @@ OF_FRAPPE = {
 		"Other",
 		"Reports",
 	),
-	*("Run", "Huf", "Field", "Before"),
+	*("Run", "Huf", "Field", "Before", "Submitted", "Cancelled", "Deleted", "Webhook"),
 }
 
 

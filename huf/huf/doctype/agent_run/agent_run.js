@@ -1,6 +1,8 @@
 frappe.ui.form.on("Agent Run", {
 	refresh(frm) {
 		frm.disable_form();
+		show_cost(frm);
+		frm.set_df_property("model", "description", frm.doc.model === "Offline" ? __("Offline: no model is configured") : "");
 		frm.add_custom_button(__("Timeline"), () => window.open(`/huf/runs/${encodeURIComponent(frm.doc.name)}`));
 		if (["max_steps", "timeout"].includes(frm.doc.stop_reason) && frm.doc.conversation) {
 			frm.add_custom_button(__("Continue"), () =>
@@ -23,6 +25,14 @@ frappe.ui.form.on("Agent Run", {
 		}
 	},
 });
+
+// Calls without a known price count as 0 in the field.
+function show_cost(frm) {
+	const format = frappe.form.get_formatter("Currency");
+	frm.set_df_property("total_cost", "formatter", (value, df, options, doc) =>
+		doc?.unpriced_calls ? __("unknown") : format(value, df, options, doc)
+	);
+}
 
 function mark(frm, good) {
 	frappe.prompt(

@@ -1,5 +1,8 @@
 frappe.listview_settings["Agent Run"] = {
-	add_fields: ["status"],
+	add_fields: ["status", "unpriced_calls"],
+	formatters: {
+		total_cost: (value, df, doc) => (doc.unpriced_calls ? __("unknown") : frappe.format(value, df, null, doc)),
+	},
 	hide_name_column: true,
 	get_indicator({ status }) {
 		const colours = {

@@ -21,6 +21,21 @@ frappe.ui.form.on("Agent Trigger", {
 		frm.refresh();
 	},
 
+	// Asks once: a trigger that Administrator tries out with their own changes would start nothing.
+	before_save(frm) {
+		const { trigger_type, run_as } = frm.doc;
+		if (!frm.is_new() || trigger_type !== "Doc Event" || run_as || frappe.session.user !== "Administrator") return;
+		return new Promise((resolve) => {
+			const go_back = () => {
+				frappe.validated = false;
+				frm.scroll_to_field("run_as");
+				resolve();
+			};
+			const text = __("Run As is blank: changes by Administrator will start no agent. Save anyway?");
+			frappe.confirm(text, resolve, go_back);
+		});
+	},
+
 	show_address(frm) {
 		if (frm.doc.trigger_type !== "Webhook" || !frm.doc.webhook_slug) return;
 		const address = `${window.location.origin}/agent/hook/${frm.doc.webhook_slug}`;

@@ -227,6 +227,7 @@ class TestCustomFields(ErpTestCase):
 				ImportError, lambda: make("Custom Field", **values), "not part of embedded mode"
 			)
 		custom = make("Custom Field", **values)
+		self.addCleanup(frappe.db.commit)
 		self.addCleanup(frappe.clear_cache, doctype=INVOICE)
 		self.addCleanup(frappe.delete_doc, "Custom Field", custom.name)
 		with acting_as(self.user):
@@ -257,6 +258,8 @@ class TestServerScripts(ErpTestCase):
 			)
 		with server_scripts_enabled():
 			script = make("Server Script", **values)
+			frappe.db.commit()
+			self.addCleanup(frappe.db.commit)
 			self.addCleanup(frappe.delete_doc, "Server Script", script.name)
 			with acting_as(self.user):
 				self.assertEqual(str(self.create()["due_on"]), "2031-02-03")

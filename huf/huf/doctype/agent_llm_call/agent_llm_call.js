@@ -1,0 +1,8 @@
+frappe.ui.form.on("Agent LLM Call", {
+	refresh(frm) {
+		const format = frappe.form.get_formatter("Currency");
+		frm.set_df_property("cost", "formatter", (value, df, options, doc) =>
+			doc && !doc.cost_known ? __("unknown") : format(value, df, options, doc)
+		);
+	},
+});
