@@ -1,0 +1,99 @@
+"""Desk's scripts of forms and lists, run by Node against the few names of Desk that they use."""
+
+import json
+import unittest
+from pathlib import Path
+
+from huf.tests.npm import run_node
+
+DOCTYPES = Path(__file__).resolve().parents[2] / "huf" / "doctype"
+DESK = """
+const handlers = {};
+let confirmed = true;
+globalThis.__ = (text) => text;
+globalThis.frappe = {
+	ui: { form: { on: (doctype, given) => Object.assign(handlers, given) } },
+	form: { get_formatter: () => (value) => `$ ${value}` },
+	format: (value) => `$ ${value}`,
+	utils: { escape_html: (text) => text.replace(/</g, "&lt;") },
+	session: { user: "Administrator" },
+	listview_settings: {},
+	confirm: (text, yes, no) => { frappe.asked = text; confirmed ? yes() : no(); },
+	validated: true,
+};
+const make_form = (doc) => ({
+	doc,
+	properties: {},
+	is_new: () => doc.is_new,
+	disable_form() {},
+	add_custom_button() {},
+	scroll_to_field(name) { this.scrolled = name; },
+	set_df_property(field, property, value) { this.properties[`${field}.${property}`] = value; },
+});
+"""
+
+
+def run_script(doctype: str, work: str, kind: str = ""):
+	"""What `work`, the body of an async function, returns once the script of a DocType has been loaded."""
+	script = (DOCTYPES / doctype / f"{doctype}{kind}.js").read_text()
+	program = f"{DESK}\n{script}\n(async () => {{ {work} }})().then((it) => console.log(JSON.stringify(it)));"
+	done = run_node("-e", program)
+	assert done.returncode == 0, done.stderr
+	return json.loads(done.stdout)
+
+
+class TestCosts(unittest.TestCase):
+	def test_a_list_says_unknown_where_a_price_is_not_known(self):
+		work = """const show = frappe.listview_settings["Agent Run"].formatters.total_cost;
+			return [show(0, {}, { unpriced_calls: 1 }), show(0.5, {}, { unpriced_calls: 0 })];"""
+		self.assertEqual(run_script("agent_run", work, "_list"), ["unknown", "$ 0.5"])
+
+	def test_forms_say_unknown_too(self):
+		for doctype, field, unknown, known in (
+			("agent_run", "total_cost", {"unpriced_calls": 2}, {"unpriced_calls": 0}),
+			("agent_llm_call", "cost", {"cost_known": 0}, {"cost_known": 1}),
+			("agent_route_decision", "cost", {"cost_known": 0}, {"cost_known": 1}),
+		):
+			with self.subTest(doctype):
+				work = f"""const form = make_form({{ status: "Started" }});
+					handlers.refresh(form);
+					const show = form.properties["{field}.formatter"];
+					return [show(0, {{}}, null, {json.dumps(unknown)}), show(1, {{}}, null, {json.dumps(known)})];"""
+				self.assertEqual(run_script(doctype, work), ["unknown", "$ 1"])
+
+	def test_a_run_with_a_model_does_not_speak_of_offline(self):
+		work = """const forms = ["gpt", "Offline"].map((model) => make_form({ model }));
+			forms.forEach(handlers.refresh);
+			return forms.map((form) => form.properties["model.description"]);"""
+		self.assertEqual(run_script("agent_run", work), ["", "Offline: no model is configured"])
+
+
+class TestTriggerEvents(unittest.TestCase):
+	def test_events_are_named_in_words(self):
+		work = """const show = frappe.listview_settings["Agent Trigger Event"].formatters.event;
+			return ["on_update", "order.paid<", null].map(show);"""
+		shown = run_script("agent_trigger_event", work, "_list")
+		self.assertEqual(shown, ["Created or saved", "order.paid&lt;", ""])
+
+
+class TestRunAs(unittest.TestCase):
+	NEW = {"is_new": True, "trigger_type": "Doc Event", "run_as": ""}
+
+	def save(self, doc: dict, confirmed: bool = True, user: str = "Administrator") -> dict:
+		work = f"""frappe.session.user = {json.dumps(user)};
+			confirmed = {json.dumps(confirmed)};
+			const form = make_form({json.dumps(doc)});
+			await handlers.before_save(form);
+			return {{ asked: !!frappe.asked, saved: frappe.validated, scrolled: form.scrolled }};"""
+		return run_script("agent_trigger", work)
+
+	def test_administrator_is_asked_once_and_may_go_back_to_the_field(self):
+		self.assertEqual(self.save(self.NEW), {"asked": True, "saved": True})
+		expected = {"asked": True, "saved": False, "scrolled": "run_as"}
+		self.assertEqual(self.save(self.NEW, confirmed=False), expected)
+
+	def test_nobody_else_is_asked_and_no_trigger_that_names_a_user(self):
+		quiet = {"asked": False, "saved": True}
+		self.assertEqual(self.save(self.NEW, user="anna@example.com"), quiet)
+		for other in ({"run_as": "anna@example.com"}, {"is_new": False}, {"trigger_type": "Schedule"}):
+			self.assertEqual(self.save({**self.NEW, **other}), quiet)
