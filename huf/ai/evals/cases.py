@@ -3,6 +3,7 @@
 - case: a short name
   agent: the agent under test
   prompt: the user's message; or mail: a raw mail with its headers
+  untrusted: where untrusted content in the case came from
   roles: [roles of a temporary user the agent acts for; without them, the user who runs the case]
   records: [documents that exist during the case only]
   history: [earlier messages, as OpenAI chat messages]
@@ -42,7 +43,7 @@ DEFINITION = {
 	"answers": list,
 	"expect": list,
 }
-CASE = {"case": str, "agent": str, "prompt": str, **DEFINITION}
+CASE = {"case": str, "agent": str, "prompt": str, "untrusted": str, **DEFINITION}
 TURN = {"call": str, "with": dict, "calls": list, "say": str}
 
 

@@ -15,6 +15,8 @@ from huf.ai.mail import store
 from huf.ai.runs.admission import acting_as
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.rows import clip, update_row
+from huf.ai.storage.untrusted_records import mark_record
+from huf.ai.tools.taint import find_origins
 
 CASE = "Agent Eval Case"
 ENDED = ("Success", "Stopped", "Failed")
@@ -56,7 +58,10 @@ def mark_run(run: str, good: bool, note: str = "") -> str:
 		"note": note,
 	}
 	with acting_as("Administrator"):
-		return save_case(row, values)
+		case = save_case(row, values)
+	if origins := find_origins(run):
+		mark_record(CASE, case, origins, run)
+	return case
 
 
 def read_ratable_run(run: str):

@@ -11,7 +11,7 @@ from huf.ai.mail.config import Profile, read_config
 from huf.ai.mail.dispatch import RULE, read_positions, rule_to_fields
 from huf.ai.mail.import_export import COLUMNS, guess_provider
 from huf.ai.mail.rules import plan_positions
-from huf.ai.packs.manifest import EVALS_FILE, Pack, PackEntry, naming_file, read_pack_file
+from huf.ai.packs.manifest import EVALS_FILE, UNTRUSTED, Pack, PackEntry, naming_file, read_pack_file
 from huf.ai.packs.shipped import PackSource
 from huf.ai.tools import registry
 
@@ -148,7 +148,8 @@ def read_eval_entries(pack: Pack) -> Iterable[PackEntry]:
 		for case in read_cases(read_pack_file(pack.folder, EVALS_FILE)):
 			about = {"case_name": case["case"], "agent": case["agent"], "prompt": case.get("prompt")}
 			values = {**about, "definition": dump_definition(case)}
-			yield PackEntry("Agent Eval Case", values, f"{EVALS_FILE}: Line {case.line}")
+			place = f"{EVALS_FILE}: Line {case.line}"
+			yield PackEntry("Agent Eval Case", values, place, untrusted=case.get(UNTRUSTED))
 
 
 def build_agent_entry(profile: Profile, pack: Pack) -> PackEntry:

@@ -19,6 +19,7 @@ from huf.ai.packs.merging import (
 	merge_parts,
 	split_document_parts,
 )
+from huf.ai.storage.untrusted_records import mark_record
 
 FORMAT_FIELD = re.compile(r"\{(\w+)\}")
 UNCOMPARED_TYPES = {"Password"}
@@ -74,7 +75,10 @@ def insert_entry(entry: PackEntry):
 	with naming_entry(entry):
 		doc = frappe.get_doc(values)
 		given = entry.values.get("name") if entry.doctype != "DocType" else None
-		return doc.insert(set_name=given) if given else doc.insert()
+		doc = doc.insert(set_name=given) if given else doc.insert()
+	if entry.untrusted:
+		mark_record(doc.doctype, doc.name, [entry.untrusted], None)
+	return doc
 
 
 @contextmanager
@@ -123,6 +127,8 @@ def update_entry(entry: PackEntry, name: str, kept: Digests) -> tuple[Merged, Di
 			doc = frappe.get_doc(entry.doctype, name)
 			write_parts(doc, deepcopy(merged.changes))
 			doc.save()
+		if entry.untrusted:
+			mark_record(entry.doctype, name, [entry.untrusted], None)
 	stored = read_stored_parts(entry.doctype, name, given)
 	return merged, build_digests(kept, given, stored, merged.edited)
 

@@ -14,7 +14,8 @@ from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import parse_definition
 from huf.ai.mail.config import write_config
 from huf.ai.mail.dispatch import read_rules
-from huf.ai.packs.manifest import EVALS_FILE, MANIFEST_FILE, NO_RIGHTS, PACK_NAME
+from huf.ai.packs.manifest import EVALS_FILE, MANIFEST_FILE, NO_RIGHTS, PACK_NAME, UNTRUSTED
+from huf.ai.storage.untrusted_records import find_outsider, read_origin
 
 TOOL = "Agent Tool Function"
 RULES_FILE = "mail.yaml"
@@ -168,7 +169,14 @@ def dump_records(doctype: str) -> Iterable[dict]:
 			"doctype": doctype,
 			**({} if named else {"name": name}),
 			**dump_document(get_readable_doc(doctype, name)),
+			**dump_origin(doctype, name),
 		}
+
+
+def dump_origin(doctype: str, name: str) -> dict:
+	"""Where untrusted content in a document came from, so that it stays untrusted on another site."""
+	origin = read_origin(doctype, name) or find_outsider(doctype, [name])
+	return {UNTRUSTED: origin} if origin else {}
 
 
 def dump_cases(agent: str) -> Iterable[dict]:
@@ -176,6 +184,7 @@ def dump_cases(agent: str) -> Iterable[dict]:
 	for name in list_names("Agent Eval Case", rows):
 		doc = get_readable_doc("Agent Eval Case", name)
 		about = {"case": doc.case_name, "agent": agent, "prompt": doc.prompt}
+		about |= dump_origin("Agent Eval Case", name)
 		yield {**{k: v for k, v in about.items() if v}, **parse_definition(doc.definition or "")}
 
 

@@ -18,6 +18,8 @@ from huf.ai.core.yaml_lines import LineMapping, check_mapping, line_error, load_
 MANIFEST_FILE = "pack.yaml"
 TOOLS_FILE = "tools.py"
 EVALS_FILE = "evals.yaml"
+UNTRUSTED = "untrusted"
+"""Key of a record or an eval case: where untrusted content in it came from."""
 PACK_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 MANIFEST_KEYS = {
 	"pack": str,
@@ -34,12 +36,15 @@ MANIFEST_KEYS = {
 
 @dataclass(frozen=True)
 class PackEntry:
-	"""A document of a pack. `place`: its file and line. `initial_values`: set only when it is created."""
+	"""A document of a pack. `place`: its file and line. `initial_values`: set only when it is created.
+	`untrusted`: where untrusted content in it came from.
+	"""
 
 	doctype: str
 	values: dict
 	place: str
 	initial_values: dict | None = None
+	untrusted: str | None = None
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,9 @@ def read_json_entries(folder: Path, name: str, doctype: str | None = None) -> It
 		check_document(values, place, doctype)
 		if values["doctype"] == "DocType":
 			values["permissions"] = [NO_RIGHTS | rule for rule in values.get("permissions", ())]
-		yield PackEntry(values["doctype"], {k: v for k, v in values.items() if k != "doctype"}, place)
+		untrusted = None if values["doctype"] == "DocType" else values.pop(UNTRUSTED, None)
+		own = {k: v for k, v in values.items() if k != "doctype"}
+		yield PackEntry(values["doctype"], own, place, untrusted=untrusted and str(untrusted))
 
 
 def check_document(values: Any, place: str, doctype: str | None) -> None:

@@ -21,6 +21,8 @@ from huf.ai.storage.lost_calls import mark_lost_calls
 from huf.ai.storage.message_files import attach_files
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.route_decisions import link_run
+from huf.ai.storage.untrusted_records import mark_conversations
+from huf.ai.tools.taint import find_history_origins
 
 BUSY = "The agent is still answering the previous message. Wait for its answer, or cancel that run."
 
@@ -88,6 +90,9 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		persist=bool(agent.persist_conversation) and not is_separate,
 		is_active=not is_separate,
 	)
+	if request.history:
+		origins = find_history_origins(request.agent, request.user, request.history)
+		mark_conversations([conversation], origins)
 	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
 	origin = request.origin
 	record = (origin.reference_doctype, origin.reference_name) if origin else ()

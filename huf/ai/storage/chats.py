@@ -8,6 +8,7 @@ from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.history import MESSAGE_FIELDS
 from huf.ai.storage.leases import read_open_runs
 from huf.ai.storage.message_files import copy_files
+from huf.ai.storage.untrusted_records import mark_conversations
 
 CHAT = "chat"
 CONVERSATION = "Agent Conversation"
@@ -35,6 +36,7 @@ def branch_chat(source, run: str, keep: bool, user: str) -> str:
 	rows = [row for row in rows if row.run not in not_ended]
 	manager = ConversationManager(source.agent, CHAT, frappe.generate_hash(length=10), user)
 	manager.conversation = manager.create_conversation(source.title)
+	mark_conversations([manager.conversation], (source.origin or "").splitlines())
 	for row in rows:
 		row.attachments = copy_files(manager.conversation, row.attachments, user)
 	if rows:

@@ -1,4 +1,4 @@
-"""Stores which records hold untrusted content, where it came from, and who cleared it.
+"""Stores which records and conversations hold untrusted content, where it came from, and who cleared it.
 
 A renamed record keeps its row (`renames.py`). Nothing here commits.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import frappe
 from frappe.utils import now
 
-from huf.ai.storage.rows import clip, digest, insert_row, update_row
+from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, update_row
 
 UNTRUSTED = "Agent Untrusted Record"
 MAX_NAMES = 500
@@ -73,3 +73,11 @@ def find_outsider(doctype: str, names: Iterable[str]) -> str | None:
 		(tuple(names),),
 	)
 	return f"{doctype} {found[0][0]}" if found else None
+
+
+def mark_conversations(names: Iterable[str], origins: Sequence[str]) -> None:
+	"""Record that conversations hold untrusted content that no call of theirs on record has read."""
+	for name in names if origins else ():
+		known = (frappe.db.get_value("Agent Conversation", name, "origin") or "").splitlines()
+		text = clip("\n".join(dict.fromkeys([*known, *origins])), 1000)
+		update_cached_row("Agent Conversation", name, {"origin": text})

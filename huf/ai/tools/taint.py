@@ -1,14 +1,18 @@
 """Finds untrusted content in the context of a run, and sorts by author what the run has read.
 
 All is derived from the record: the calls of the run's conversation, its messages, what started it, and the
-runs that called it. So a resumed, replayed or branched run is judged as the first one was.
+runs that called it. So a resumed, replayed or branched run is judged as the first one was. What came into a
+conversation without a journal, its Agent Conversation says.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 
 import frappe
+from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.flow import Evidence, ReadText, Text, index_text
+from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import find_marked, find_outsider
 from huf.ai.tools.reads import MAIL_DOCTYPES
 
@@ -23,6 +27,9 @@ CHANNELS = {"mail": "mail", "webhook": "webhook", "mcp": "a connected program"}
 """Channels of conversations in which outsiders speak, or a program that may have read anything, with their
 origins.
 """
+CALLER = "earlier messages of the caller"
+"""The origin of an assistant's message that a caller sent, and that no recent run of the caller has given."""
+RECENT_DAYS = 7
 RUN_FIELDS = [
 	"name",
 	"agent",
@@ -43,6 +50,7 @@ def find_origins(run: str | None) -> tuple[str, ...]:
 	for row in list_run_chain(run):
 		if origin := find_start_origin(row):
 			found[origin] = None
+		found.update(dict.fromkeys(read_conversation_origins(row.conversation)))
 		if has_attachments(row.conversation):
 			found["files"] = None
 		made = frappe.db.sql(
@@ -50,6 +58,26 @@ def find_origins(run: str | None) -> tuple[str, ...]:
 			{"conversation": row.conversation},
 		)
 		found.update(dict.fromkeys(origin for (text,) in made for origin in text.splitlines()))
+	return tuple(found)
+
+
+def read_conversation_origins(conversation: str | None) -> list[str]:
+	return (frappe.db.get_value("Agent Conversation", conversation, "origin") or "").splitlines()
+
+
+def find_history_origins(agent: str, user: str, history: Iterable[dict]) -> tuple[str, ...]:
+	"""Where untrusted content came from in earlier messages that a caller sent.
+
+	An answer of one of the caller's recent runs carries what that run had read; another one may carry
+	anything.
+	"""
+	answers = {clip(each["content"]) for each in history if each["role"] == "assistant" and each["content"]}
+	since = add_to_date(now_datetime(), days=-RECENT_DAYS)
+	own = {"agent": agent, "run_as": user, "creation": [">", since], "response": ["in", list(answers)]}
+	given = answers and frappe.get_all("Agent Run", own, ["name", "response"], order_by="creation asc")
+	found = {} if answers <= {each.response for each in given} else {CALLER: None}
+	for each in given:
+		found.update(dict.fromkeys(find_origins(each.name)))
 	return tuple(found)
 
 
@@ -75,12 +103,12 @@ def find_start_origin(row) -> str | None:
 		doctype, names = row.reference_doctype, [row.reference_name]
 		if origin := find_marked(doctype, names) or find_outsider(doctype, names):
 			return origin
-	return find_earlier_origin(row.conversation) if row.trigger else None
+	return find_earlier_origin(row.conversation)
 
 
-def find_earlier_origin(conversation: str) -> str | None:
-	"""The same for all runs of a conversation that triggers started."""
-	known = {"conversation": conversation}
+def find_earlier_origin(conversation: str | None) -> str | None:
+	"""The same for all runs of a conversation, and of those that it was branched from."""
+	known = {"conversation": conversation, "channels": tuple(CHANNELS)}
 	marked = frappe.db.sql(
 		f"""select marked.reference_doctype, marked.reference_name from `tabAgent Run` run
 		join `tabAgent Untrusted Record` marked on marked.reference_doctype = run.reference_doctype
@@ -94,7 +122,14 @@ def find_earlier_origin(conversation: str) -> str | None:
 		where {RUNS} and (started.untrusted = 1 or started.trigger_type = 'Webhook') limit 1""",
 		known,
 	)
-	return next((" ".join(found) for found in (*marked, *trigger)), None)
+	channel = frappe.db.sql(
+		f"""select conv.channel from `tabAgent Run` run
+		join `tabAgent Conversation` conv on conv.name = run.conversation
+		where {RUNS} and conv.channel in %(channels)s limit 1""",
+		known,
+	)
+	named = [(CHANNELS[each],) for (each,) in channel]
+	return next((" ".join(found) for found in (*marked, *trigger, *named)), None)
 
 
 def has_attachments(conversation: str | None) -> bool:
@@ -112,11 +147,19 @@ def read_evidence(run: str, settings: str = "") -> Evidence:
 		start = find_start_origin(row)
 		named.append(read_settings(row))
 		messages = read_messages(row.conversation)
-		texts = [row.prompt or "", *(each.content or "" for each in messages)]
+		earlier = read_earlier(row.name)
+		by_person = [each.content or "" for each in messages if each.by_person or not start]
+		if not start:
+			by_person.append(row.prompt or "")
+			# With one message on record, the caller sent those before it.
+			by_person += earlier["user"] if len(messages) == 1 else []
+		if not row.parent_run or not find_origins(row.parent_run):
+			named += by_person
 		if start:
-			untrusted += [(start, text) for text in texts]
-		elif not row.parent_run or not find_origins(row.parent_run):
-			named += texts
+			untrusted += [(start, each.content or "") for each in messages if not each.by_person]
+			untrusted.append((start, ""))
+		for origin in read_conversation_origins(row.conversation):
+			untrusted += [(origin, text) for text in ("", *earlier["assistant"])]
 		untrusted += [
 			("files", each.attached_text or each.attachments) for each in messages if each.attachments
 		]
@@ -129,6 +172,16 @@ def read_evidence(run: str, settings: str = "") -> Evidence:
 	return Evidence(Text(*named), to_texts(untrusted), to_texts(later))
 
 
+def read_earlier(run: str) -> dict[str, list[str]]:
+	"""{role: texts} of the messages before a run's own, as its model read them."""
+	opening = frappe.db.get_value("Agent Run", run, "opening") or "[]"
+	found: dict[str, list[str]] = {"user": [], "assistant": []}
+	for each in json.loads(opening)[:-1]:
+		if each["role"] in found and isinstance(each.get("content"), str):
+			found[each["role"]].append(each["content"])
+	return found
+
+
 def read_settings(row) -> str:
 	"""What the agent's author and its trigger's author have written."""
 	instructions = frappe.get_cached_value("Agent", row.agent, "instructions") or ""
@@ -137,12 +190,17 @@ def read_settings(row) -> str:
 
 
 def read_messages(conversation: str | None) -> list:
-	"""The messages of people in a conversation."""
-	return frappe.get_all(
-		"Agent Message",
-		{"conversation": conversation or "", "role": "user", "kind": "Message"},
-		["content", "attachments", "attached_text"],
-		order_by="sequence asc",
+	"""The messages of a conversation that are no agent's; `by_person`: whether a person wrote it here."""
+	return frappe.db.sql(
+		"""select message.content, message.attachments, message.attached_text, run.name is not null
+			and ifnull(run.`trigger`, '') = '' and ifnull(run.reference_name, '') = ''
+			and ifnull(conv.channel, '') not in %(channels)s as by_person
+		from `tabAgent Message` message left join `tabAgent Run` run on run.name = message.run
+		left join `tabAgent Conversation` conv on conv.name = run.conversation
+		where message.conversation = %(conversation)s and message.role = 'user' and message.kind = 'Message'
+		order by message.sequence""",
+		{"conversation": conversation or "", "channels": tuple(CHANNELS)},
+		as_dict=True,
 	)
 
 

@@ -13,7 +13,7 @@ from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import record_event
 from huf.ai.storage.rows import clip
-from huf.ai.storage.untrusted_records import mark_record
+from huf.ai.storage.untrusted_records import mark_record, read_origin
 from huf.ai.tools.taint import find_origins
 from huf.ai.triggers.conditions import Snapshot, loggable_values, read_field_changes, take_snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
@@ -99,6 +99,8 @@ def run_hooked_agents(doc, method: str) -> None:
 		return
 	if frappe.flags.huf_run and method == "on_change":
 		mark_written(doc.doctype, doc.name, frappe.flags.huf_run)
+	if method == "after_insert" and doc.get("amended_from"):
+		mark_amended(doc)
 	flags, modified = doc.flags, doc.modified
 	cached = flags.get("huf_watched")
 	if cached is None or cached[0] != modified:
@@ -114,6 +116,12 @@ def mark_written(doctype: str, name: str, run: str) -> None:
 	"""Mark what a run writes after it has read untrusted content, for other runs that read it."""
 	if origins := find_origins(run):
 		mark_record(doctype, name, origins, run)
+
+
+def mark_amended(doc) -> None:
+	"""An amended document has the contents of the cancelled one."""
+	if origin := read_origin(doc.doctype, doc.amended_from):
+		mark_record(doc.doctype, doc.name, origin.splitlines(), None)
 
 
 def dispatch_document_event(doc, method: str, triggers: list) -> list[str]:

@@ -1,10 +1,17 @@
 import frappe
 from frappe.model.document import Document
 
+from huf.ai.storage.untrusted_records import mark_conversations
+from huf.ai.tools.taint import find_origins
+
 
 class AgentRun(Document):
 	def on_trash(self):
-		"""Delete the run's journal with it; the conversation's messages stay."""
+		"""Delete the run's journal with it; the messages stay, and what they may repeat stays untrusted."""
+		holders = frappe.get_all(
+			"Agent Message", {"run": self.name}, pluck="conversation", distinct=True, order_by="conversation"
+		)
+		mark_conversations(holders, find_origins(self.name))
 		for doctype in ("Agent LLM Call", "Agent Tool Call", "Agent Draft", "Agent Change"):
 			frappe.db.delete(doctype, {"run": self.name})
 		frappe.db.set_value("Agent Message", {"run": self.name}, "run", None, update_modified=False)
