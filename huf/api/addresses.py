@@ -30,6 +30,8 @@ ADDRESSES: tuple[tuple[str, str], ...] = (
 	("/.well-known/oauth-authorization-server/mcp-oauth", "huf.api.mcp_oauth.describe_server"),
 	("/mcp-oauth/consent", "huf.api.mcp_oauth.consent"),
 	("/mcp-oauth/*", "huf.api.mcp_oauth.serve"),
+	("/.well-known/oauth-protected-resource/a2a", "huf.api.mcp_oauth.describe_resource"),
+	("/a2a/*", "huf.api.a2a.serve"),
 	("/mcp", "huf.api.mcp.serve"),
 	("/mcp/*", "huf.api.mcp.serve"),
 )

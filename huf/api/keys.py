@@ -15,7 +15,9 @@ from huf.api.wire.openai_errors import error_body
 
 PATHS = ("/api/method/huf.api.openai.", "/api/method/huf.api.response")
 MCP_PATH = "/api/method/huf.api.mcp."
-BEARER_PATHS = (*PATHS, MCP_PATH)
+A2A_PATH = "/api/method/huf.api.a2a."
+TOKEN_PATHS = (MCP_PATH, A2A_PATH)
+BEARER_PATHS = (*PATHS, *TOKEN_PATHS)
 TOKEN_PREFIX = "v1."
 STATUSES = {405: 400, 417: 400}
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
@@ -30,11 +32,11 @@ def take_bearer_key() -> None:
 
 
 def take_access_token() -> None:
-	"""before_request: sign in the user of a token that this site has issued for its MCP server."""
+	"""before_request: sign in the user of a token that this site has issued for its MCP or A2A server."""
 	request = frappe.local.request
 	kind, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
 	is_token = kind.lower() == "bearer" and token.startswith(TOKEN_PREFIX)
-	if not is_token or not request.path.startswith(MCP_PATH):
+	if not is_token or not request.path.startswith(TOKEN_PATHS):
 		return
 	from huf.ai.mcp_server.grants import find_user
 
@@ -47,10 +49,12 @@ def take_access_token() -> None:
 
 
 def name_sign_in(response: Response | None = None, request=None) -> None:
-	"""after_request: tell a program that has not signed in to the MCP server where it can."""
-	if response is None or response.status_code != 401 or not request.path.startswith(MCP_PATH):
+	"""after_request: tell a program that has not signed in to the MCP or A2A server where it can."""
+	if response is None or response.status_code != 401 or not request.path.startswith(TOKEN_PATHS):
 		return
-	metadata = get_url(f"/.well-known/oauth-protected-resource{request.environ.get('huf.address', '/mcp')}")
+	is_a2a = request.path.startswith(A2A_PATH)
+	resource = "/a2a" if is_a2a else request.environ.get("huf.address", "/mcp")
+	metadata = get_url(f"/.well-known/oauth-protected-resource{resource}")
 	# Newer versions of Frappe name their own OAuth server after this hook, then apply `response_headers`.
 	headers = getattr(frappe.local, "response_headers", response.headers)
 	headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"'

@@ -27,6 +27,8 @@ from huf.ai.mcp_server.client_documents import is_document_address, read_documen
 ISSUER_PATH = "/mcp-oauth"
 CONSENT_PATH = f"{ISSUER_PATH}/consent"
 RESOURCE_PATH = "/mcp"
+RESOURCE_PATHS = (RESOURCE_PATH, "/a2a")
+"""What tokens can be for; the first one unless a client names another."""
 SCOPE = "mcp"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 REGISTERED = (
@@ -149,7 +151,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
 	async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
 		resource = (params.resource or get_url(RESOURCE_PATH)).rstrip("/")
-		if not f"{resource}/".startswith(f"{get_url(RESOURCE_PATH)}/"):
+		if not f"{resource}/".startswith(tuple(f"{get_url(path)}/" for path in RESOURCE_PATHS)):
 			raise AuthorizeError("invalid_target", "This server has no such resource.")
 		request = grants.seal(
 			grants.REQUEST,

@@ -1,0 +1,47 @@
+"""The endpoint of A2A 1.0, where each agent has an address: /a2a/AGENT, its card below it.
+
+Callers sign in as at /mcp.
+"""
+
+from urllib.parse import quote
+
+import frappe
+from frappe.utils import get_url
+from werkzeug.wrappers import Response
+
+from huf.ai.core.errors import UsageError
+from huf.ai.runs import admission
+from huf.api.wire.json_body import json_response
+
+ADDRESS = "/a2a/"
+CARD = "/.well-known/agent-card.json"
+MAX_BODY_BYTES = 4 * 1024 * 1024
+SIGN_IN = "Sign in: send an access token, or Authorization: Bearer <api key>:<api secret> of a Frappe user."
+NOT_INSTALLED = "A2A is not installed on this site. Install it with: pip install 'huf[a2a]'"
+
+
+@frappe.whitelist(allow_guest=True, xss_safe=True, methods=["GET", "POST"])
+def serve(**_):
+	"""One A2A request by JSON-RPC, or the agent's card. Returns JSON, or server-sent events."""
+	request = frappe.local.request
+	if frappe.session.user == "Guest":
+		return Response(SIGN_IN, 401)
+	if len(request.get_data()) > MAX_BODY_BYTES:
+		return json_response({"error": f"A request has at most {MAX_BODY_BYTES:,} bytes."}, 413)
+	address = request.environ.get("huf.address", "")
+	try:
+		name = address.removeprefix(ADDRESS).removesuffix(CARD)
+		agent = admission.admit(name, frappe.session.user, chat=True)
+	except (UsageError, frappe.PermissionError) as error:
+		return json_response({"error": str(error)}, 404)
+	try:
+		# The SDK takes part of a second to import, and is an extra.
+		from huf.api.a2a_app import create_app
+	except ModuleNotFoundError as error:
+		if (error.name or "").partition(".")[0] not in ("a2a", "google"):
+			raise
+		return json_response({"error": NOT_INSTALLED}, 501)
+	from huf.api.wire.asgi import respond
+
+	path = CARD if address.endswith(CARD) else "/"
+	return respond(create_app(agent, get_url(f"{ADDRESS}{quote(agent.name)}")), request, path)

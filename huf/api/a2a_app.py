@@ -1,0 +1,33 @@
+"""The A2A server of one request: the SDK's routes over Huf's handler, acting as the session user."""
+
+from collections.abc import Callable
+from typing import Any
+
+from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+from starlette.applications import Starlette
+
+from huf.ai.concurrency.event_loops import CarriedContext
+from huf.api.a2a_handler import Handler
+from huf.api.wire.a2a import build_card
+
+
+def create_app(agent: Any, url: str) -> Callable[..., Any]:
+	"""An ASGI application for one request to an Agent document, with its card.
+
+	Args:
+		url: where clients reach it
+	"""
+	carried = CarriedContext()
+	routes = [
+		*create_agent_card_routes(build_card(agent, url), cache_control="private, no-cache"),
+		*create_jsonrpc_routes(Handler(agent.name, carried), "/"),
+	]
+	application = Starlette(routes=routes)
+
+	async def app(scope: Any, receive: Any, send: Any) -> None:
+		try:
+			await application(scope, receive, send)
+		finally:
+			carried.restore()
+
+	return app

@@ -1,0 +1,254 @@
+"""The requests of A2A, answered by runs; the SDK's routes read and write the protocol."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import frappe
+from a2a.server.request_handlers.request_handler import RequestHandler, validate_request_params
+from a2a.types import (
+	CancelTaskRequest,
+	GetTaskRequest,
+	ListTasksRequest,
+	ListTasksResponse,
+	Message,
+	SendMessageRequest,
+	SubscribeToTaskRequest,
+	Task,
+)
+from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
+from a2a.utils.errors import (
+	A2AError,
+	ExtendedAgentCardNotConfiguredError,
+	InternalError,
+	InvalidParamsError,
+	PushNotificationNotSupportedError,
+	TaskNotCancelableError,
+	TaskNotFoundError,
+	UnsupportedOperationError,
+)
+from a2a.utils.task import validate_page_size
+
+from huf.ai.chat import approvals
+from huf.ai.chat.external import build_external_request, store_image
+from huf.ai.concurrency.event_loops import CarriedContext
+from huf.ai.core.errors import ConversationBusy, UsageError
+from huf.ai.core.types import AgentRequest, Mode, RunEvent, RunStatus
+from huf.ai.mcp_server.approvals import continue_run
+from huf.ai.mcp_server.run_state import RUN, RunState, read_state
+from huf.ai.queries.event_stream import follow_run_events
+from huf.ai.runs.queue import end_run_async, enqueue_run
+from huf.ai.runs.start import OpenRun, start_run
+from huf.ai.runs.task_routing import route_task
+from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_prompt
+
+CHANNEL = "a2a"
+OPEN = (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)
+MAX_LISTED = 1_000
+NOT_WAITING = "The task waits for no answer. To continue the conversation, send its contextId without taskId."
+
+
+def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+	"""Refusals become errors of the protocol; an unforeseen one goes to the Error Log."""
+
+	@wraps(method)
+	async def answer(self: "Handler", *args: Any) -> Any:
+		try:
+			return await self.carried.run(method(self, *args))
+		except Exception as error:  # the boundary around a request
+			raise to_protocol_error(error) from None
+
+	return answer
+
+
+def to_protocol_error(error: Exception) -> A2AError:
+	frappe.db.rollback()
+	if isinstance(error, A2AError):
+		return error
+	if isinstance(error, UsageError | frappe.PermissionError | frappe.DoesNotExistError):
+		return InvalidParamsError(str(error) or "You may not do this.")
+	frappe.log_error("A2A request failed")
+	return InternalError()
+
+
+class Handler(RequestHandler):
+	"""Acts as the session user. `agent`: the name of the agent at this address."""
+
+	def __init__(self, agent: str, carried: CarriedContext):
+		self.agent, self.carried = agent, carried
+
+	@validate_request_params
+	@guarded
+	async def on_message_send(self, params: SendMessageRequest, context: Any) -> Task | Message:
+		if params.message.task_id:
+			return encode_task(await continue_run(self.answer_task(params.message)))
+		request = self.build_request(params.message)
+		if params.configuration.return_immediately:
+			return encode_task(read_state(enqueue_run(replace(request, mode=Mode.BACKGROUND)).name))
+		run = start(request)
+		if run.mode is Mode.BACKGROUND:
+			return encode_task(await continue_run(run.name))
+		await end_run_async(run)
+		return encode_task(read_state(run.name))
+
+	@validate_request_params
+	async def on_message_send_stream(self, params: SendMessageRequest, context: Any) -> Any:
+		try:
+			if params.message.task_id:
+				run, events = self.answer_task(params.message), None
+			else:
+				opened = start(self.build_request(params.message))
+				run = opened.name
+				events = None if opened.mode is Mode.BACKGROUND else self.execute(opened)
+			state = read_state(run)
+			encoder = EventEncoder(state)
+			# The response begins here, before any tool uses the database connection.
+			yield encode_task(state)
+			if events is None:
+				state = await self.carried.run(continue_run(run))
+			else:
+				async for event in events:
+					for update in encoder.encode(event):
+						yield update
+				state = read_state(run)
+			for update in encoder.encode_end(state):
+				yield update
+		except Exception as error:  # the boundary around a request
+			raise to_protocol_error(error) from None
+
+	async def execute(self, run: OpenRun) -> AsyncIterator[RunEvent]:
+		"""Execute an open run and yield its events as they come."""
+		events: asyncio.Queue[RunEvent | None] = asyncio.Queue()
+		work = asyncio.ensure_future(self.carried.run(end_run_async(run, [events.put_nowait])))
+		work.add_done_callback(lambda _: events.put_nowait(None))
+		while event := await events.get():
+			yield event
+		await work
+		self.carried.restore()
+
+	@validate_request_params
+	async def on_subscribe_to_task(self, params: SubscribeToTaskRequest, context: Any) -> Any:
+		try:
+			state = self.find_task(params.id)
+			if state.status not in OPEN:
+				raise UnsupportedOperationError("The task has ended. Get it instead.")
+			encoder = EventEncoder(state)
+			yield encode_task(state)
+			for event in follow_run_events(state.run):
+				# In silence the transport sends its own sign of life.
+				await asyncio.sleep(0)
+				for update in encoder.encode(event) if event else ():
+					yield update
+			for update in encoder.encode_end(read_state(state.run)):
+				yield update
+		except Exception as error:  # the boundary around a request
+			raise to_protocol_error(error) from None
+
+	@validate_request_params
+	@guarded
+	async def on_get_task(self, params: GetTaskRequest, context: Any) -> Task | None:
+		return encode_task(self.find_task(params.id))
+
+	@validate_request_params
+	@guarded
+	async def on_list_tasks(self, params: ListTasksRequest, context: Any) -> ListTasksResponse:
+		size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
+		validate_page_size(size)
+		start_at = params.page_token or "0"
+		if not (start_at.isascii() and start_at.isdigit()):
+			raise InvalidParamsError("pageToken is not one of this list.")
+		names = self.list_runs(params)
+		end = int(start_at) + size
+		page = names[int(start_at) : end]
+		tasks = [encode_task(read_state(name), params.include_artifacts) for name in page]
+		token = str(end) if end < len(names) else ""
+		return ListTasksResponse(tasks=tasks, next_page_token=token, page_size=size, total_size=len(names))
+
+	def list_runs(self, params: ListTasksRequest) -> list[str]:
+		"""The caller's own runs of the agent, newest first."""
+		filters: dict[str, Any] = {"agent": self.agent, "run_as": frappe.session.user}
+		if params.context_id:
+			filters["conversation"] = params.context_id
+		if params.status:
+			filters["status"] = ["in", list_statuses(params.status)]
+		if params.HasField("status_timestamp_after"):
+			filters["modified"] = [">", params.status_timestamp_after.ToDatetime()]
+		return frappe.get_list(
+			RUN, filters, pluck="name", order_by="modified desc, name desc", limit_page_length=MAX_LISTED
+		)
+
+	@validate_request_params
+	@guarded
+	async def on_cancel_task(self, params: CancelTaskRequest, context: Any) -> Task | None:
+		if self.find_task(params.id).status not in OPEN:
+			raise TaskNotCancelableError("The task has ended.")
+		approvals.cancel_run(params.id)
+		return encode_task(await continue_run(params.id))
+
+	def find_task(self, run: str) -> RunState:
+		"""Raises TaskNotFoundError for what is not a run of this agent that the user may see."""
+		try:
+			state = read_state(run)
+		except frappe.PermissionError:
+			raise TaskNotFoundError() from None
+		if frappe.db.get_value(RUN, run, "agent") != self.agent:
+			raise TaskNotFoundError()
+		return state
+
+	def build_request(self, message: Message) -> AgentRequest:
+		prompt, images = read_prompt(message)
+		try:
+			files = tuple(map(store_image, images))
+		except ValueError as error:
+			raise InvalidParamsError(str(error)) from None
+		conversation = message.context_id or None
+		return build_external_request(
+			CHANNEL, self.agent, prompt, conversation=conversation, attachments=files
+		)
+
+	def answer_task(self, message: Message) -> str:
+		"""Store the user's answer to the draft that a task waits for; returns the run."""
+		state = self.find_task(message.task_id)
+		if not state.draft:
+			raise UnsupportedOperationError(NOT_WAITING)
+		answer = read_answer(message)
+		if answer.draft != state.draft.name:
+			raise InvalidParamsError(f"The task waits for the draft {state.draft.name}.")
+		if answer.is_approved:
+			approvals.approve_call(answer.draft, answer.digest)
+		else:
+			approvals.reject_call(answer.draft, answer.digest, answer.reason)
+		return state.run
+
+	async def on_get_extended_agent_card(self, params: Any, context: Any) -> Any:
+		raise ExtendedAgentCardNotConfiguredError()
+
+	async def refuse_push(self, params: Any, context: Any) -> Any:
+		raise PushNotificationNotSupportedError()
+
+	on_create_task_push_notification_config = refuse_push
+	on_get_task_push_notification_config = refuse_push
+	on_list_task_push_notification_configs = refuse_push
+	on_delete_task_push_notification_config = refuse_push
+
+
+def start(request: AgentRequest) -> OpenRun:
+	"""The run on record; queued where its agent or a run that goes on in its conversation asks for that."""
+	request = route_task(request)
+	if request.mode is not Mode.BACKGROUND:
+		try:
+			return start_run(request)
+		except ConversationBusy:
+			request = replace(request, mode=Mode.BACKGROUND)
+	return enqueue_run(request)
+
+
+def list_statuses(state: int) -> list[str]:
+	"""The statuses of runs that can be in this state of a task."""
+	from a2a.types import TaskState
+
+	if state == TaskState.TASK_STATE_INPUT_REQUIRED:
+		return [RunStatus.WAITING.value]
+	return [status.value for status, each in STATES.items() if each == state] or [""]

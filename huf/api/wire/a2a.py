@@ -1,0 +1,182 @@
+"""A2A 1.0: agent cards, messages and tasks in the SDK's types. Reads and writes no record.
+
+A task is a run. It waits for a person as `input-required`; the answer is a data part that names the draft and
+the digest of the change that was shown.
+"""
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timezone
+from typing import Any
+
+from a2a.helpers import new_message
+from a2a.types import (
+	AgentCapabilities,
+	AgentCard,
+	AgentInterface,
+	AgentSkill,
+	Artifact,
+	HTTPAuthSecurityScheme,
+	Message,
+	Part,
+	SecurityRequirement,
+	SecurityScheme,
+	StringList,
+	Task,
+	TaskArtifactUpdateEvent,
+	TaskState,
+	TaskStatus,
+	TaskStatusUpdateEvent,
+)
+from a2a.utils.constants import PROTOCOL_VERSION_1_0, TransportProtocol
+from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
+from frappe.utils import get_datetime
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.struct_pb2 import Value
+
+import huf
+from huf.ai.core.attachments import IMAGE_TYPES
+from huf.ai.core.types import EventKind, RunEvent, RunStatus
+from huf.ai.mcp_server.run_state import RunState, describe_approval
+
+ANSWER = "answer"
+TEXT_TYPES = ("text/plain", "application/json")
+STATES = {
+	RunStatus.QUEUED: TaskState.TASK_STATE_SUBMITTED,
+	RunStatus.STARTED: TaskState.TASK_STATE_WORKING,
+	RunStatus.WAITING: TaskState.TASK_STATE_WORKING,
+	RunStatus.SUCCESS: TaskState.TASK_STATE_COMPLETED,
+	RunStatus.STOPPED: TaskState.TASK_STATE_FAILED,
+	RunStatus.FAILED: TaskState.TASK_STATE_FAILED,
+	RunStatus.CANCELLED: TaskState.TASK_STATE_CANCELED,
+}
+BEARER = "API key and secret of a Frappe user (KEY:SECRET), or an OAuth access token for this address"
+STOPPED = "The agent was stopped before it had finished. The answer is a part of one."
+HOW_TO_ANSWER = "Answer with a data part: draft, digest, approve (true or false), reason (may be left out)."
+
+
+def build_card(agent: Any, url: str) -> AgentCard:
+	"""The card of an Agent document that is asked at `url`."""
+	description = agent.description or f"The agent {agent.name}."
+	starters = [line.strip() for line in (agent.starters or "").split("\n") if line.strip()]
+	skill = AgentSkill(
+		id="ask", name=f"Ask {agent.name}", description=description, tags=["agent"], examples=starters
+	)
+	bearer = HTTPAuthSecurityScheme(scheme="bearer", description=BEARER)
+	return AgentCard(
+		name=agent.name,
+		description=description,
+		version=huf.__version__,
+		supported_interfaces=[
+			AgentInterface(
+				url=url,
+				protocol_binding=TransportProtocol.JSONRPC.value,
+				protocol_version=PROTOCOL_VERSION_1_0,
+			)
+		],
+		capabilities=AgentCapabilities(streaming=True, push_notifications=False, extended_agent_card=False),
+		security_schemes={"bearer": SecurityScheme(http_auth_security_scheme=bearer)},
+		security_requirements=[SecurityRequirement(schemes={"bearer": StringList()})],
+		default_input_modes=[*TEXT_TYPES, *sorted(set(IMAGE_TYPES.values()))],
+		default_output_modes=[*TEXT_TYPES],
+		skills=[skill],
+	)
+
+
+@dataclass(frozen=True)
+class Answer:
+	"""A person's answer to a draft as it was shown."""
+
+	draft: str
+	digest: str
+	is_approved: bool
+	reason: str | None
+
+
+def read_answer(message: Message) -> Answer:
+	"""Raises InvalidParamsError where no part is an answer."""
+	for part in message.parts:
+		given = MessageToDict(part.data) if part.HasField("data") else None
+		if isinstance(given, dict) and isinstance(given.get("approve"), bool):
+			draft, digest = str(given.get("draft") or ""), str(given.get("digest") or "")
+			return Answer(draft, digest, given["approve"], str(given.get("reason") or "") or None)
+	raise InvalidParamsError(HOW_TO_ANSWER)
+
+
+def read_prompt(message: Message) -> tuple[str, tuple[str, ...]]:
+	"""(text, images as data URLs). Raises ContentTypeNotSupportedError, InvalidParamsError."""
+	texts: list[str] = []
+	images: list[str] = []
+	for part in message.parts:
+		if part.HasField("text"):
+			texts.append(part.text)
+		elif part.HasField("data"):
+			texts.append(json.dumps(MessageToDict(part.data), ensure_ascii=False))
+		elif part.HasField("raw") and part.media_type in IMAGE_TYPES.values():
+			images.append(f"data:{part.media_type};base64,{base64.b64encode(part.raw).decode()}")
+		else:
+			raise ContentTypeNotSupportedError("Send text, data, or the bytes of an image.")
+	if not any(text.strip() for text in texts):
+		raise InvalidParamsError("The message has no text.")
+	return "\n\n".join(texts), tuple(images)
+
+
+def encode_task(state: RunState, with_artifacts: bool = True) -> Task:
+	artifacts = [encode_artifact(state.row.response)] if with_artifacts and state.row.response else []
+	return Task(
+		id=state.run, context_id=state.row.conversation, status=encode_status(state), artifacts=artifacts
+	)
+
+
+def encode_status(state: RunState) -> TaskStatus:
+	status = TaskState.TASK_STATE_INPUT_REQUIRED if state.draft else STATES[state.status]
+	at = get_datetime(state.row.modified).astimezone(timezone.utc)
+	parts = list_status_parts(state)
+	message = new_message(parts, state.row.conversation, state.run) if parts else None
+	return TaskStatus(state=status, timestamp=at, message=message)
+
+
+def list_status_parts(state: RunState) -> list[Part]:
+	if state.draft:
+		text = Part(text=f"{state.notice}\n{HOW_TO_ANSWER}")
+		return [text, Part(data=ParseDict(describe_approval(state), Value()))]
+	stopped = STOPPED if state.status is RunStatus.STOPPED else None
+	message = state.row.error_message or stopped or state.notice
+	return [Part(text=message)] if message else []
+
+
+def encode_artifact(text: str) -> Artifact:
+	return Artifact(artifact_id=ANSWER, name=ANSWER, parts=[Part(text=text, media_type="text/plain")])
+
+
+class EventEncoder:
+	"""Encodes the events of one run. Text of a later step replaces that of the one before."""
+
+	def __init__(self, state: RunState):
+		self.ids = {"task_id": state.run, "context_id": state.row.conversation}
+		self.step: int | None = None
+
+	def encode(self, event: RunEvent) -> Sequence[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:
+		if event.kind is EventKind.TEXT_DELTA:
+			is_continued, self.step = self.step == event.data["step"], event.data["step"]
+			artifact = encode_artifact(event.data["text"])
+			return [TaskArtifactUpdateEvent(artifact=artifact, append=is_continued, **self.ids)]
+		if event.kind is EventKind.TEXT_VOID:
+			self.step = None
+		if event.kind is EventKind.PROGRESS and event.data.get("text"):
+			return [self.encode_progress(event)]
+		return []
+
+	def encode_progress(self, event: RunEvent) -> TaskStatusUpdateEvent:
+		parts = [Part(text=str(event.data["text"]))]
+		status = TaskStatus(state=TaskState.TASK_STATE_WORKING, message=new_message(parts, **self.ids))
+		return TaskStatusUpdateEvent(status=status, **self.ids)
+
+	def encode_end(self, state: RunState) -> Iterator[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:
+		"""The answer as it is on record, then the status that ends the stream."""
+		if state.row.response:
+			artifact = encode_artifact(state.row.response)
+			yield TaskArtifactUpdateEvent(artifact=artifact, append=False, last_chunk=True, **self.ids)
+		yield TaskStatusUpdateEvent(status=encode_status(state), **self.ids)

@@ -1,0 +1,280 @@
+"""A2A 1.0: the SDK's own client over real HTTP asks agents, follows, approves and cancels."""
+
+import asyncio
+import sys
+from unittest.mock import patch
+from urllib.parse import quote
+
+import frappe
+import httpx
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.types import (
+	CancelTaskRequest,
+	GetTaskRequest,
+	ListTasksRequest,
+	Message,
+	Part,
+	Role,
+	SendMessageConfiguration,
+	SendMessageRequest,
+	SubscribeToTaskRequest,
+	TaskState,
+)
+from a2a.utils.errors import A2AError
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.struct_pb2 import Value
+
+from huf.ai.mcp_server import grants
+from huf.ai.mcp_server.oauth import issue_tokens
+from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.base import enter
+from huf.tests.drafting import DraftTestCase
+from huf.tests.factories import make_role, make_user, unique
+from huf.tests.http import send
+from huf.tests.mcp_fixture.server import serve
+from huf.tests.model_server import error, text
+
+COMPLETED, FAILED = TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_FAILED
+INPUT_REQUIRED, CANCELED = TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_CANCELED
+SUBMITTED = TaskState.TASK_STATE_SUBMITTED
+CARD = "/.well-known/agent-card.json"
+
+
+class A2ATestCase(DraftTestCase):
+	def setUp(self):
+		super().setUp()
+		self.site = enter(self, serve())
+
+	def address(self, agent: str | None = None) -> str:
+		return f"/a2a/{quote(agent or self.agent)}"
+
+	def use(self, work, user: str | None = None, agent: str | None = None, streaming: bool = False):
+		"""Run `work(client)` with a client that has read the agent's card."""
+		frappe.db.commit()
+		headers = {"Authorization": f"Bearer {make_key(user or self.user)}:{SECRET}"}
+		frappe.db.commit()
+
+		async def run():
+			async with httpx.AsyncClient(headers=headers, timeout=30) as http:
+				card = await A2ACardResolver(http, self.site + self.address(agent)).get_agent_card()
+				card.supported_interfaces[0].url = self.site + self.address(agent)
+				config = ClientConfig(httpx_client=http, streaming=streaming)
+				return await work(ClientFactory(config).create(card))
+
+		found = asyncio.run(run())
+		frappe.db.rollback()
+		return found
+
+	def send(self, *parts, streaming: bool = False, immediately: bool = False, user=None, **ids) -> list:
+		"""The responses to one message: a text, or data."""
+		made = [
+			Part(text=each) if isinstance(each, str) else Part(data=ParseDict(each, Value()))
+			for each in parts
+		]
+		message = Message(message_id=frappe.generate_hash(), role=Role.ROLE_USER, parts=made, **ids)
+		configuration = SendMessageConfiguration(return_immediately=immediately)
+		request = SendMessageRequest(message=message, configuration=configuration)
+
+		async def work(client):
+			return [each async for each in client.send_message(request)]
+
+		return self.use(work, user, streaming=streaming)
+
+	def ask(self, *parts, **options):
+		"""The task of one message that is not streamed."""
+		(response,) = self.send(*parts, **options)
+		return response.task
+
+	def ask_for_change(self, *then):
+		self.server.script(self.change("new"), *then)
+		task = self.ask("Change the order")
+		self.assertEqual(task.status.state, INPUT_REQUIRED)
+		return task, MessageToDict(task.status.message.parts[1].data)
+
+	def get(self, task: str, **options):
+		async def work(client):
+			return await client.get_task(GetTaskRequest(id=task))
+
+		return self.use(work, **options)
+
+
+class TestCard(A2ATestCase):
+	def test_a_card_names_the_agent_and_its_address_for_who_may_use_it(self):
+		frappe.db.set_value("Agent", self.agent, {"description": "Knows orders", "starters": "What is due?"})
+		frappe.clear_document_cache("Agent", self.agent)
+		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
+		card = send(self.address() + CARD, method="GET", headers=headers).json
+		self.assertEqual((card["name"], card["description"]), (self.agent, "Knows orders"))
+		interface = card["supportedInterfaces"][0]
+		self.assertTrue(interface["url"].endswith(self.address()))
+		self.assertEqual((interface["protocolBinding"], interface["protocolVersion"]), ("JSONRPC", "1.0"))
+		self.assertEqual(card["skills"][0]["examples"], ["What is due?"])
+		self.assertTrue(card["capabilities"]["streaming"])
+
+	def test_a_stranger_is_asked_to_sign_in_and_who_may_not_use_the_agent_finds_none(self):
+		refused = send(self.address() + CARD, method="GET")
+		self.assertEqual(refused.status_code, 401)
+		self.assertIn("/.well-known/oauth-protected-resource/a2a", refused.headers["WWW-Authenticate"])
+		described = send("/.well-known/oauth-protected-resource/a2a", method="GET").json
+		self.assertTrue(described["resource"].endswith("/a2a"))
+		hidden = self.make_agent(self.update, roles=[{"role": make_role()}])
+		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
+		for agent in (hidden, "Nobody"):
+			for method, address in (("GET", CARD), ("POST", "")):
+				found = send(self.address(agent) + address, method=method, headers=headers)
+				self.assertEqual(found.status_code, 404, agent)
+		self.assertFalse(frappe.db.exists("Agent Run", {"agent": hidden}))
+
+	def test_a_token_for_this_address_signs_in_and_one_for_another_does_not(self):
+		for resource, status in (("/a2a", 200), ("/mcp", 401)):
+			grant = grants.insert_grant(unique("code"), self.user, "client", "A client", self.site + resource)
+			token = issue_tokens(grant, 0).access_token
+			headers = {"Authorization": f"Bearer {token}"}
+			answer = httpx.get(self.site + self.address() + CARD, headers=headers)
+			self.assertEqual(answer.status_code, status, resource)
+
+	def test_without_the_sdk_it_says_how_to_install_it(self):
+		headers = {"Authorization": f"Bearer {make_key(self.user)}:{SECRET}"}
+		hidden = {name: None for name in sys.modules if name.partition(".")[0] == "a2a"}
+		own = [name for name in sys.modules if name.startswith("huf.api.") and "a2a_" in name]
+		with patch.dict(sys.modules, {**hidden, "a2a": None}):
+			for name in [*own, "huf.api.wire.a2a"]:
+				sys.modules.pop(name, None)
+			answer = send(self.address() + CARD, method="GET", headers=headers)
+		self.assertEqual(answer.status_code, 501)
+		self.assertIn("pip install 'huf[a2a]'", answer.json["error"])
+
+
+class TestMessages(A2ATestCase):
+	def test_a_message_is_a_run_of_the_user_and_its_conversation_continues(self):
+		self.server.script(text("Anna."), text("Anna, I said."))
+		first = self.ask("Who?")
+		self.assertEqual((first.status.state, first.artifacts[0].parts[0].text), (COMPLETED, "Anna."))
+		run = frappe.get_doc("Agent Run", first.id)
+		self.assertEqual((run.run_as, run.agent, run.conversation), (self.user, self.agent, first.context_id))
+		second = self.ask("Who?", context_id=first.context_id)
+		self.assertEqual(second.context_id, first.context_id)
+		self.assertNotEqual(second.id, first.id)
+		self.assertIn("Anna.", [each["content"] for each in self.server.requests[-1]["messages"]])
+
+	def test_a_stream_begins_with_the_task_and_ends_with_its_status(self):
+		self.server.script(text("Nothing is due."))
+		responses = self.send("Due?", streaming=True)
+		self.assertEqual(responses[0].task.id, frappe.get_last_doc("Agent Run", {"agent": self.agent}).name)
+		artifacts = [each.artifact_update for each in responses if each.HasField("artifact_update")]
+		streamed = "".join(each.artifact.parts[0].text for each in artifacts[:-1])
+		self.assertEqual(streamed, "Nothing is due.")
+		self.assertTrue(artifacts[-1].last_chunk and not artifacts[-1].append)
+		self.assertEqual(artifacts[-1].artifact.parts[0].text, "Nothing is due.")
+		self.assertEqual(responses[-1].status_update.status.state, COMPLETED)
+
+	def test_a_failed_run_is_a_failed_task_and_no_protocol_error(self):
+		self.server.script(error(401, "No such key"))
+		task = self.ask("Due?")
+		self.assertEqual(task.status.state, FAILED)
+		self.assertTrue(task.status.message.parts[0].text)
+
+	def test_what_no_agent_can_read_is_refused_and_starts_nothing(self):
+		before = frappe.db.count("Agent Run")
+		for parts, ids in (((" ",), {}), (("Who?",), {"context_id": "of somebody else"})):
+			with self.subTest(ids), self.assertRaises(A2AError):
+				self.ask(*parts, **ids)
+		self.assertEqual(frappe.db.count("Agent Run"), before)
+
+
+class TestTasks(A2ATestCase):
+	def test_a_task_that_is_not_waited_for_is_found_done_later(self):
+		self.server.script(text("Anna."))
+		task = self.ask("Who?", immediately=True)
+		self.assertEqual(task.status.state, SUBMITTED)
+		self.go_on(task.id)
+		found = self.get(task.id)
+		self.assertEqual((found.status.state, found.artifacts[0].parts[0].text), (COMPLETED, "Anna."))
+
+	def test_tasks_of_others_are_not_found_listed_cancelled_or_answered(self):
+		task, asked = self.ask_for_change()
+		other = make_user("Huf User")
+
+		async def work(client):
+			return await client.list_tasks(ListTasksRequest())
+
+		async def cancel(client):
+			return await client.cancel_task(CancelTaskRequest(id=task.id))
+
+		self.assertEqual(self.use(work, user=other).total_size, 0)
+		for attempt in (
+			lambda: self.get(task.id, user=other),
+			lambda: self.use(cancel, user=other),
+			lambda: self.ask({**asked, "approve": True}, task_id=task.id, user=other),
+		):
+			with self.assertRaisesRegex(A2AError, "not found"):
+				attempt()
+		self.assertEqual(self.note(), "old")
+
+	def test_own_tasks_are_listed_by_pages(self):
+		self.server.script(*[text("Yes.")] * 3)
+		ids = [self.ask("Yes?").id for _ in range(3)]
+
+		async def work(client):
+			first = await client.list_tasks(ListTasksRequest(page_size=2))
+			rest = await client.list_tasks(ListTasksRequest(page_size=2, page_token=first.next_page_token))
+			done = await client.list_tasks(ListTasksRequest(status=CANCELED))
+			return first, rest, done
+
+		first, rest, done = self.use(work)
+		self.assertEqual([each.id for each in (*first.tasks, *rest.tasks)], ids[::-1])
+		self.assertEqual((first.total_size, rest.next_page_token, done.total_size), (3, "", 0))
+
+	def test_a_waiting_task_is_cancelled_and_a_finished_one_cannot_be(self):
+		task, _ = self.ask_for_change()
+
+		async def work(client):
+			return await client.cancel_task(CancelTaskRequest(id=task.id))
+
+		self.assertEqual(self.use(work).status.state, CANCELED)
+		with self.assertRaisesRegex(A2AError, "has ended"):
+			self.use(work)
+		self.assertEqual(self.note(), "old")
+
+	def test_a_reader_joins_and_leaves_where_the_task_waits(self):
+		task, _ = self.ask_for_change()
+
+		async def work(client):
+			return [each async for each in client.subscribe(SubscribeToTaskRequest(id=task.id))]
+
+		responses = self.use(work, streaming=True)
+		self.assertEqual(responses[0].task.id, task.id)
+		self.assertEqual(responses[-1].status_update.status.state, INPUT_REQUIRED)
+
+
+class TestApproval(A2ATestCase):
+	def test_who_may_approve_reads_the_difference_and_approves_it(self):
+		task, asked = self.ask_for_change(text("Changed."))
+		self.assertIn("new", str(asked["difference"]))
+		with self.assertRaisesRegex(A2AError, "data part"):
+			self.ask("Yes, do it", task_id=task.id)
+		with self.assertRaisesRegex(A2AError, "changed"):
+			self.ask({**asked, "digest": "of another change", "approve": True}, task_id=task.id)
+		self.assertEqual(self.note(), "old")
+		done = self.ask(
+			{"draft": asked["draft"], "digest": asked["digest"], "approve": True}, task_id=task.id
+		)
+		self.assertEqual((done.status.state, done.artifacts[0].parts[0].text), (COMPLETED, "Changed."))
+		self.assertEqual(self.note(), "new")
+		with self.assertRaisesRegex(A2AError, "waits for no answer"):
+			self.ask({**asked, "approve": True}, task_id=task.id)
+
+	def test_a_rejection_is_streamed_to_the_end(self):
+		task, asked = self.ask_for_change(text("Then not."))
+		answer = {"draft": asked["draft"], "digest": asked["digest"], "approve": False, "reason": "Too late"}
+		responses = self.send(answer, task_id=task.id, streaming=True)
+		self.assertEqual(responses[-1].status_update.status.state, COMPLETED)
+		self.assertIn("Too late", self.seen())
+		self.assertEqual(self.note(), "old")
+
+	def test_who_may_not_approve_is_refused(self):
+		self.agent = self.make_agent(self.update, approver=make_user("Huf User"))
+		task, asked = self.ask_for_change()
+		with self.assertRaisesRegex(A2AError, "may answer"):
+			self.ask({**asked, "approve": True}, task_id=task.id)
+		self.assertEqual(self.note(), "old")
