@@ -12,8 +12,8 @@ from urllib.request import Request, urlopen
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, Effect, Tool
-from huf.ai.loop.planner import NAMED_TOOL, describe_choice, plan_schema
+from huf.ai.core.types import AgentRequest, Tool
+from huf.ai.loop.planner import NAMED_TOOL, describe_choice, plan_schema, shorten_tools
 from huf.ai.runs.entry import run_agent
 from huf.ai.setup.models import connect_model
 from huf.tests.factories import make_agent, make_tool, unique
@@ -190,10 +190,12 @@ def make_office_agent(model: str, **values) -> tuple[str, list[str]]:
 
 
 def read_tools(agent: str) -> list[Tool]:
-	"""The agent's tools as a model is shown them."""
+	"""The agent's tools as a model with a small window is shown them."""
 	from huf.ai.agents.tool_factory import create_agent_tools
 
-	return [
-		Tool(each.name, each.description, each.params_json_schema, Effect.READ, each.start)
-		for each in create_agent_tools(agent)
-	]
+	return shorten_tools(
+		[
+			Tool(each.name, each.description, each.params_json_schema, each.effect, each.start)
+			for each in create_agent_tools(agent)
+		]
+	)

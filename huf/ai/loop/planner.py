@@ -13,7 +13,7 @@ from typing import Any
 from huf.ai.core.arguments import FENCE, parse_arguments
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ToolError
-from huf.ai.core.types import CallRequest, ModelReply, Tool
+from huf.ai.core.types import CallRequest, Effect, ModelReply, Tool
 from huf.ai.loop.context_window import Room
 from huf.ai.loop.model import OnText, SchemaModel
 
@@ -70,7 +70,8 @@ class PlanningModel:
 		if not tools:
 			return await self.model.complete(to_plain(messages), tools, on_text, max_tokens)
 		half = None if max_tokens is None else max(1, max_tokens // 2)
-		plan = await self.model.complete_json(self.to_plan(messages, tools), plan_schema(tools), half)
+		offered = shorten_tools(tools) if self.is_small() else tools
+		plan = await self.model.complete_json(self.to_plan(messages, offered), plan_schema(offered), half)
 		request = read_plan(plan.text)
 		if request or plan.finish_reason in CUT_REASONS:
 			calls, reason = ((request,), "tool_calls") if request else ((), plan.finish_reason)
@@ -95,9 +96,12 @@ class PlanningModel:
 	def room(self, tools: list[Tool]) -> Room | None:
 		return self.model.room(tools)
 
-	def to_plan(self, messages: list[dict], tools: list[Tool]) -> list[dict]:
+	def is_small(self) -> bool:
 		room = self.model.room([])
-		is_small = room is not None and room.window <= SMALL_WINDOW
+		return room is not None and room.window <= SMALL_WINDOW
+
+	def to_plan(self, messages: list[dict], tools: list[Tool]) -> list[dict]:
+		is_small = self.is_small()
 		has_results = any(each["role"] == "tool" for each in messages)
 		*before, last = without_calls(messages)
 		if last["role"] != "user":
@@ -115,6 +119,19 @@ def describe_choice(tools: Sequence[Tool], request: str, is_small: bool, has_res
 		return PLAN.format(tools=describe_tools(tools), none=none, form=FORM)
 	repeated = textwrap.shorten(request, MAX_REPEATED_CHARS, placeholder=" ...")
 	return SHORT_PLAN.format(tools=describe_briefly(tools), none=none, request=repeated, form=SHORT_FORM)
+
+
+def shorten_tools(tools: Sequence[Tool]) -> list[Tool]:
+	"""Tools for a small window. Those that change something ask for their required arguments only, because
+	small models fill the others with invented values.
+	"""
+	return [each if each.effect is Effect.READ else only_required(each) for each in tools]
+
+
+def only_required(tool: Tool) -> Tool:
+	properties, required = tool.parameters.get("properties", {}), tool.parameters.get("required")
+	kept = {name: properties[name] for name in required or properties}
+	return replace(tool, parameters={**tool.parameters, "properties": kept})
 
 
 def describe_briefly(tools: Sequence[Tool]) -> str:

@@ -208,3 +208,17 @@ class TestSchemas(SiteTestCase):
 		self.assertIn(f"- {self.tool}: Lists todos. Arguments: ", described)
 		self.assertEqual(described.count("Request: "), 2)
 		self.assertNotIn("reason", described)
+
+	def test_writes_ask_for_required_arguments_only_where_the_window_is_small(self):
+		tool = make_tool("Create Document", reference_doctype="ToDo")
+		for window, names in ((2048, {"description"}), (32_000, {"description", "date", "priority"})):
+			with self.subTest(window):
+				agent = make_agent(
+					make_model(self.server), (tool, self.tool), tool_mode="Planner", context_window=window
+				)
+				self.run_agent(text('{"tool": "none"}'), text("Hello."), agent=agent)
+				schema = self.server.requests[-2]["response_format"]["json_schema"]["schema"]
+				created, listed, _ = (each["properties"] for each in schema["anyOf"])
+				offered = set(created["arguments"]["properties"])
+				self.assertEqual(offered if window == 2048 else offered & names, names)
+				self.assertIn("limit", listed["arguments"]["properties"])
