@@ -14,6 +14,7 @@ from huf.ai.knowledge import memory
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.mcp_client import connections
 from huf.ai.tools import custom_functions, document_tools, messages, registry
+from huf.ai.tools.call_policy import make_redirect_check
 from huf.ai.tools.operations import Operation
 from huf.ai.tools.sources import number_results
 from huf.ai.tools.types import KNOWLEDGE, MCP_TOOL, NOTIFY, READ_DOCUMENT, RECALL, REMEMBER, SEND_MAIL
@@ -118,6 +119,7 @@ async def handle_http(tool, /, **arguments):
 		idempotency_key=CALL_KEY.get() if tool.types == "POST" else None,
 		allow_private=bool(tool.allow_private_hosts),
 		timeout=get_settings().tool_timeout,
+		before_each=make_redirect_check(tool.base_url),
 		**request,
 	)
 

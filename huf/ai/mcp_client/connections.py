@@ -10,6 +10,7 @@ from typing import Any
 import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.contacts import record_contact
 from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.mcp_client import session, store
 from huf.ai.mcp_client.definitions import ToolDefinition
@@ -37,6 +38,7 @@ def get_command(name: str | None) -> dict:
 def make_target(doc: Any) -> ServerTarget:
 	"""Where a connection leads, with its credentials. Raises UsageError."""
 	if doc.transport == "Command":
+		record_contact("mcp", doc.command)
 		return ServerTarget(doc.name, command=get_command(doc.command), timeout_s=doc.timeout or 30)
 	return ServerTarget(
 		doc.name,

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Callable
 import aiohttp
 import httpx2
 
+from huf.ai.core.contacts import record_contact
 from huf.ai.core.errors import ToolError
 from huf.ai.core.telemetry import trace_headers
-from huf.ai.tools.http import make_socket_factory, to_tool_error
+from huf.ai.tools.http import host_of, make_socket_factory, to_tool_error
 
 NOT_FORWARDED = (b"host", b"content-length", b"transfer-encoding", b"accept-encoding")
 
@@ -48,6 +49,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 		headers = [(k.decode(), v.decode()) for k, v in request.headers.raw if k.lower() not in NOT_FORWARDED]
 		body = await request.aread()
 		url = str(request.url)
+		record_contact("http", host_of(url))
 		try:
 			response = await self.session.request(
 				request.method,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from huf.ai.concurrency.event_loops import run_on_model_loop
+from huf.ai.core.contacts import record_contact
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError
 from huf.ai.core.settings import find_cached, get_settings
@@ -85,6 +86,7 @@ async def search_web(query: str, limit: int) -> list[dict]:
 	from frappe.utils.password import get_decrypted_password
 
 	settings = get_settings()
+	record_contact("search", settings.search_provider or "")
 	key = get_decrypted_password("Huf Settings", "Huf Settings", "search_api_key", raise_exception=False)
 	kwargs = {
 		"query": query,

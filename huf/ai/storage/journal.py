@@ -12,7 +12,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +22,7 @@ from frappe.utils import now
 from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.contacts import CONTACTS, list_refused
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.types import (
 	AgentRequest,
@@ -193,6 +194,7 @@ class RunJournal:
 		self.call_counts: Counter[str] = Counter()
 		self.keys: dict[int, str] = {}
 		self.intents: dict[int, str] = {}
+		self.contacts: dict[int, dict[str, None]] = {}
 		self.is_open = False
 		self.renewal: asyncio.Task | None = None
 
@@ -288,6 +290,8 @@ class RunJournal:
 		self.commit_open_row()
 		# For tools that pass it on: a service that has seen the key does not act on it again.
 		CALL_KEY.set(self.keys[call.position])
+		CONTACTS.set(contacts := {})
+		self.contacts[call.position] = contacts
 		# The lease cannot be renewed while a tool uses the connection.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:
@@ -332,6 +336,7 @@ class RunJournal:
 			"duration_ms": tool_result.duration_ms,
 			"cached": int(tool_result.cached),
 			"origin": "\n".join(tool_result.origins) or None,
+			"contacts": clip("\n".join(self.list_contacts(tool_result))) or None,
 		}
 		if call.effect is Effect.EXTERNAL and not call.error:
 			name = self.intents[call.position]
@@ -345,6 +350,12 @@ class RunJournal:
 		self.is_open = call.effect is Effect.READ and not call.is_beside
 		if not self.is_open:
 			frappe.db.commit()
+
+	def list_contacts(self, tool_result: ToolResult) -> Iterable[str]:
+		"""Whom the call has contacted, or would have, if it was refused."""
+		call = tool_result.call
+		is_refused = tool_result.status is CallStatus.REFUSED and call.effect is Effect.EXTERNAL
+		return list_refused(call.arguments) if is_refused else self.contacts.pop(call.position, {})
 
 	def withdraw_tool_call(self, call: Call) -> None:
 		"""Delete the intent of a call that waits for a person. Commits."""

@@ -4,11 +4,12 @@ For Huf's own tool types it knows which fields and DocTypes matter; other tools 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import frappe
 
+from huf.ai.core.contacts import record_contact
 from huf.ai.core.egress import (
 	GATEWAY_TYPES,
 	MAX_FOLLOWED_LINKS,
@@ -20,6 +21,7 @@ from huf.ai.core.egress import (
 	list_urls,
 	parse_host,
 )
+from huf.ai.core.errors import ToolError
 from huf.ai.core.flow import Caution, Concern, Evidence, ToolPolicy, find_concern
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
@@ -69,6 +71,7 @@ PROTECTED_DOCTYPES = frozenset(
 SENSITIVE_OPTIONS = frozenset(["User", "Role", "Email", "Phone", "URL", "IBAN", "Bank Account"])
 """Link targets and formats of fields that decide who gets something, or who may do something."""
 PUBLISHING = re.compile(r"(is_)?(public|published|publish|shared|everyone)|publish_\w+|show_(in|on)_\w+")
+REDIRECTED = "{} redirects to {}, not one of the Allowed Hosts. Call that address itself: a person decides."
 MENTION = re.compile(r"class=.{0,3}mention|data-id=|(?<!\w)@\w")
 
 
@@ -86,6 +89,35 @@ def find_call_concern(row, agent, arguments: dict) -> Concern | None:
 		return None
 	judged = drop_allowed(name_values(row, arguments), hosts)
 	return find_concern(build_policy(row, arguments), judged, evidence, caution)
+
+
+def make_redirect_check(base_url: str | None = None) -> Callable[[str], Awaitable[None]]:
+	"""A `before_each` of `http.send_request` that calls `check_redirect`."""
+	urls: list[str] = []
+
+	async def check(url: str) -> None:
+		urls.append(url)
+		check_redirect(urls[0], url, base_url)
+
+	return check
+
+
+def check_redirect(start: str, target: str, base_url: str | None = None) -> None:
+	"""Raise ToolError where an allowed host passes a call on to a host that nobody allowed or named.
+
+	Only once a run has read untrusted content: the address may hold what it has read.
+	"""
+	run, hosts_between = frappe.flags.huf_run, (parse_host(start), parse_host(target))
+	if hosts_between[0] == hosts_between[1] or not (origins := find_origins(run)):
+		return
+	agent = frappe.get_cached_doc("Agent", frappe.db.get_value("Agent Run", run, "agent"))
+	hosts = [*list_allowed_hosts(agent), parse_host(base_url or "")]
+	is_leaving = is_allowed_host(hosts_between[0], hosts) and not is_allowed_host(hosts_between[1], hosts)
+	if not is_leaving or find_caution(agent, origins) is Caution.OFF:
+		return
+	if start not in read_evidence(run).named:
+		record_contact("http", hosts_between[1], refused=True)
+		raise ToolError(REDIRECTED.format(*hosts_between))
 
 
 def list_allowed_hosts(agent) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from huf.ai.core.arguments import HIDDEN
+from huf.ai.core.contacts import record_contact
 from huf.ai.core.errors import ToolError
 from huf.ai.core.telemetry import trace_headers
 
@@ -115,6 +116,7 @@ async def follow_redirects(session, method, url, tied_base_url, headers, params,
 	for _ in range(MAX_REDIRECTS + 1):
 		if before_each:
 			await before_each(url)
+		record_contact("http", host_of(url))
 		options = {"headers": headers, "params": params or None, "allow_redirects": False}
 		if body is not None:
 			options["json"] = body
@@ -166,6 +168,7 @@ def resolve_url(url: str, base_url: str | None, tied: bool) -> str:
 	if urlsplit(whole).scheme not in ("http", "https") or not urlsplit(whole).hostname:
 		raise ToolError(f"{whole!r} is not an http(s) address.")
 	if base_url and tied and origin_of(whole) != origin_of(base_url):
+		record_contact("http", host_of(whole), refused=True)
 		raise ToolError(f"This tool carries credentials and may only call {host_of(base_url)}.")
 	return whole
 
@@ -185,6 +188,7 @@ def make_socket_factory(allow_private: bool):
 	def open_socket(address_info):
 		family, kind, protocol, _, address = address_info
 		if not allow_private and not is_public(address[0]):
+			record_contact("http", address[0], refused=True)
 			raise PrivateAddress(f"{address[0]} is not a public address")
 		return socket.socket(family=family, type=kind, proto=protocol)
 

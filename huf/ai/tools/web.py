@@ -17,6 +17,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
 from huf.ai.storage.shared_values import share_value
 from huf.ai.tools import http
+from huf.ai.tools.call_policy import make_redirect_check
 from huf.ai.tools.registry import tool
 
 USER_AGENT = "Huf"
@@ -61,8 +62,14 @@ async def open_url(url: str) -> dict:
 	"""
 	if urlsplit(url).username is not None:
 		raise ToolError(f"{http.host_of(url)}: an address with a user name in it is not opened.")
+	check_redirect = make_redirect_check()
+
+	async def check(each: str) -> None:
+		await check_redirect(each)
+		await check_robots(each)
+
 	page = await http.send_request(
-		"GET", url, headers=HEADERS, timeout=get_settings().tool_timeout, before_each=check_robots
+		"GET", url, headers=HEADERS, timeout=get_settings().tool_timeout, before_each=check
 	)
 	if page["status"] >= 400:
 		raise ToolError(f"{http.host_of(url)} answered with status {page['status']}.")
