@@ -13,7 +13,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.knowledge import memory
 from huf.ai.knowledge.search import search_knowledge
 from huf.ai.mcp_client import connections
-from huf.ai.tools import custom_functions, document_tools, messages, registry
+from huf.ai.tools import custom_functions, document_tools, extraction, messages, registry
 from huf.ai.tools.call_policy import make_redirect_check
 from huf.ai.tools.operations import Operation
 from huf.ai.tools.sources import number_results
@@ -156,7 +156,11 @@ def handle_search_knowledge(tool, query, limit=6, sources=None):
 async def handle_run_agent(run_child: RunChild | None, tool, prompt):
 	if run_child is None:
 		raise ToolError("Another agent can be run only from within a run.")
-	return await run_child(tool.agent, prompt)
+	if not tool.result_schema:
+		return await run_child(tool.agent, prompt)
+	schema = extraction.parse_schema(tool.result_schema)
+	result = await run_child(tool.agent, extraction.build_prompt(prompt, schema))
+	return extraction.extract_fields(result, tool.agent, schema)
 
 
 async def handle_speech_to_text(tool, file_url):

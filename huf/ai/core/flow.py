@@ -21,6 +21,10 @@ SHINGLE_WORDS = 4
 MAX_COINCIDENCE_CHARS = 3
 """A value this short may occur in the person's text by coincidence."""
 MAX_DISPLAYED_CHARS = 80
+TYPED = "fields read by "
+"""How the origin of values begins that carry no instructions: another agent has read them, and their types
+are closed.
+"""
 WORD = re.compile(r"\w+")
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?|\d\d:\d\d(:\d\d)?")
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,6})?")
@@ -121,6 +125,11 @@ class Evidence:
 	later: Sequence[ReadText] = ()
 
 	@property
+	def is_typed(self) -> bool:
+		"""Whether nothing that was read can carry instructions."""
+		return all(each.origin.startswith(TYPED) for each in self.untrusted)
+
+	@property
 	def origins(self) -> tuple[str, ...]:
 		return tuple(dict.fromkeys(each.origin for each in self.untrusted))
 
@@ -199,6 +208,10 @@ def find_concern(
 		return None
 	values = list(list_values(arguments))
 	unnamed = tuple(found for each in values[:MAX_VALUES] if (found := judge_value(policy, *each, evidence)))
+	if evidence.is_typed:
+		# Nobody can have told the model what to do; a stranger may have decided the values it passes on.
+		repeated = tuple(each for each in unnamed if each.origin)
+		return Concern(evidence.origins, repeated) if repeated or len(values) > MAX_VALUES else None
 	is_grave = policy.effect is Effect.EXTERNAL or policy.destructive
 	is_vague = (policy.sensitive is None or policy.destructive) and not any(
 		evidence.is_named(value) for _, value in values

@@ -1,14 +1,16 @@
 """Says where the untrusted content in a tool's result comes from, in words for people."""
 
-import json
 import re
 
 from huf.ai.core.egress import list_urls, parse_host
+from huf.ai.core.flow import TYPED
+from huf.ai.tools.extraction import is_closed, parse_schema
 from huf.ai.tools.taint import find_origins
 from huf.ai.tools.types import CODE_TYPES, KNOWLEDGE, MCP_TOOL, RUN_AGENT
 
 MARK = re.compile(r'"untrusted":\s*true')
 """How a result says that it carries outside content."""
+CHILD_RUN = re.compile(r'\{"run": "([^"]+)"')
 
 
 def name_origin(row) -> str | None:
@@ -25,7 +27,10 @@ def name_origin(row) -> str | None:
 def find_result_origins(row, arguments: dict, text: str) -> list[str]:
 	"""The origins of one result, more exactly where it says so itself."""
 	if row.types == RUN_AGENT:
-		return list(find_origins(read_child_run(text)))
+		origins = find_origins(read_child_run(text))
+		if origins and row.result_schema and is_closed(parse_schema(row.result_schema)):
+			return [f"{TYPED}{row.agent}"]
+		return list(origins)
 	hosts = [host for url in list_urls(arguments) if (host := parse_host(url, row.base_url))]
 	if hosts and name_origin(row) and row.types != MCP_TOOL:
 		return [f"web {host}" for host in hosts]
@@ -35,8 +40,6 @@ def find_result_origins(row, arguments: dict, text: str) -> list[str]:
 
 
 def read_child_run(text: str) -> str | None:
-	try:
-		result = json.loads(text)
-	except ValueError:
-		return None
-	return result.get("run") if isinstance(result, dict) else None
+	"""The run that a result begins with; its end may be cut off."""
+	found = CHILD_RUN.match(text)
+	return found and found[1]

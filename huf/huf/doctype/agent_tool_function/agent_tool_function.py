@@ -12,11 +12,13 @@ from huf.ai.core.types import Effect
 from huf.ai.mcp_client.connections import find_chosen
 from huf.ai.mcp_client.definitions import ToolDefinition
 from huf.ai.tools import custom_functions, registry
+from huf.ai.tools.extraction import parse_schema
 from huf.ai.tools.operations import Operation
 from huf.ai.tools.registry import Declarations
 from huf.ai.tools.types import (
 	MCP_TOOL,
 	NO_PARAMETERS,
+	RUN_AGENT,
 	TOOL_NAME,
 	TOOL_TYPES,
 	build_description,
@@ -46,6 +48,7 @@ class AgentToolFunction(Document):
 		self.check_parameters()
 		self.check_address()
 		self.check_operation()
+		self.check_result_schema()
 		self.set_effect()
 		self.set_declarations()
 		self.set_definition()
@@ -114,6 +117,15 @@ class AgentToolFunction(Document):
 			return Operation.parse(self.operation)
 		except UsageError as error:
 			frappe.throw(str(error))
+
+	def check_result_schema(self):
+		if self.types != RUN_AGENT:
+			self.result_schema = None
+		if self.result_schema:
+			try:
+				parse_schema(self.result_schema)
+			except UsageError as error:
+				frappe.throw(str(error))
 
 	def check_headers(self):
 		"""Header values are sent to Base URL: a new address needs them again."""

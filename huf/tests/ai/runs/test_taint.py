@@ -254,6 +254,18 @@ class TestSources(TaintCase):
 		)
 		self.assert_waits(result)
 
+	def test_a_result_that_is_cut_off_carries_it_as_well(self):
+		ask = make_tool("Run Agent", agent=make_agent(self.model, (self.fetch,)), result_limit=60)
+		result = self.run_agent(
+			tool_call(ask, {"prompt": "Read the page"}),
+			self.read_page(),
+			text(STRANGER),
+			self.drop(),
+			tools=(ask, self.post),
+			prompt="Ask your helper",
+		)
+		self.assert_waits(result)
+
 	def test_an_agent_that_a_tainted_run_calls_is_tainted(self):
 		helper = make_agent(self.model, (self.post,))
 		ask = make_tool("Run Agent", agent=helper)
