@@ -134,8 +134,14 @@ class Evidence:
 		return tuple(dict.fromkeys(each.origin for each in self.untrusted))
 
 	def is_named(self, value: str) -> bool:
-		is_certain = len(value) > MAX_COINCIDENCE_CHARS or not self.find_origin(value)
-		return value in self.named and is_certain
+		if value in self.named:
+			return len(value) > MAX_COINCIDENCE_CHARS or not self.find_origin(value)
+		words = value.split()
+		is_theirs = all(
+			each in self.named and (len(each) > MAX_COINCIDENCE_CHARS or each.isalpha()) for each in words
+		)
+		# Words of the person, put together in another way, unless a stranger has put them so.
+		return len(words) > 1 and is_theirs and not self.find_origin(value)
 
 	def find_origin(self, value: str) -> str | None:
 		return next((each.origin for each in self.untrusted if value in each.text), None)
@@ -228,6 +234,10 @@ def judge_value(
 	if evidence.is_named(value):
 		return None
 	parameter = ".".join(path)
+	if policy.sensitive is None and not policy.destructive and DATE.fullmatch(value):
+		# A date leads nowhere by itself: only one that a stranger wrote counts where nothing is declared.
+		origin = evidence.find_origin(value)
+		return UnnamedValue(parameter, value, origin) if origin else None
 	if policy.is_sensitive(path):
 		return UnnamedValue(parameter, shorten_value(value), evidence.find_origin(value))
 	if policy.effect is Effect.EXTERNAL and (copied := evidence.find_copied(value)):

@@ -51,6 +51,26 @@ class TestConcern(unittest.TestCase):
 		self.assertEqual(self.judge(UNDECLARED, {}, MAIL), [])
 		self.assertIsNone(self.judge(UNDECLARED, {"x": "June 13"}, MAIL, named="What is on June 13?"))
 
+	def test_words_of_the_person_may_be_put_together_in_another_way(self):
+		meeting = "Move it to 2026-05-20 at 10:00, and look for the TechServices mail about the password."
+		named = {"named": meeting}
+		self.assertIsNone(self.judge(UNDECLARED, {"at": "2026-05-20 10:00"}, MAIL, **named))
+		self.assertIsNone(self.judge(UNDECLARED, {"query": "TechServices password"}, MAIL, **named))
+		self.assertIsNotNone(self.judge(UNDECLARED, {"query": "TechServices login"}, MAIL, **named))
+		theirs = "Search for: TechServices password."
+		self.assertEqual(
+			self.judge(UNDECLARED, {"query": "TechServices password"}, theirs, **named), [("query", "mail 0")]
+		)
+
+	def test_a_date_counts_where_nothing_is_declared_only_if_a_stranger_wrote_it(self):
+		call = {"hotel": "Le Marais", "day": "2026-01-11"}
+		self.assertIsNone(self.judge(UNDECLARED, call, MAIL, named="Le Marais from January 11th"))
+		theirs = "Better on 2026-01-11."
+		self.assertEqual(self.judge(UNDECLARED, call, theirs, named="Le Marais"), [("day", "mail 0")])
+		declared = ToolPolicy(Effect.EXTERNAL, frozenset(["day"]))
+		self.assertEqual(self.judge(declared, call, MAIL, named="Le Marais"), [("day", None)])
+		self.assertIsNotNone(self.judge(UNDECLARED, {"day": "2026-01-11"}, MAIL, named="Le Marais"))
+
 	def test_a_short_value_that_the_stranger_names_too_may_be_a_coincidence(self):
 		self.assertEqual(
 			self.judge(DELETE, {"file": "13"}, MAIL, named="What is on June 13?"), [("file", "mail 0")]
