@@ -92,7 +92,7 @@ class Masker:
 				for found in pattern.finditer(text, start, end):
 					if fits(found[group]):
 						yield Match(*found.span(group), kind, (compact(found[group]),), found[group])
-		for found in find_birth_dates(text, self.records.dates):
+		for found in find_birth_dates(text, spans, self.records.dates):
 			yield Match(*found.span(), "BIRTH_DATE", (compact(found[0]),), found[0])
 		yield from self.records.find(text)
 

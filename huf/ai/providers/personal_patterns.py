@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 import phonenumbers
 from stdnum import iban, luhn
@@ -174,9 +175,9 @@ CONTEXT_CHARS = 40
 Dates = frozenset[tuple[int, int, int]] | set[tuple[int, int, int]]
 
 
-def find_birth_dates(text: str, known: Dates) -> Iterator[re.Match]:
-	"""Dates of birth: those of records, and those after a word such as geb., born, nacido, narozen."""
-	for found in DATE.finditer(text):
+def find_birth_dates(text: str, spans: Sequence[tuple[int, int]], known: Dates) -> Iterator[re.Match]:
+	"""Dates of birth in parts of a text: those of records, and those after a word such as geb., born."""
+	for found in chain.from_iterable(DATE.finditer(text, *span) for span in spans):
 		is_born = BORN.search(text, max(0, found.start() - CONTEXT_CHARS), found.start())
 		if is_born or BORN_AFTER.match(text, found.end()) or known & read_dates(found):
 			yield found
