@@ -216,11 +216,12 @@ def find_concern(
 	unnamed = tuple(found for each in values[:MAX_VALUES] if (found := judge_value(policy, *each, evidence)))
 	if evidence.is_typed:
 		# Nobody can have told the model what to do; a stranger may have decided the values it passes on.
-		repeated = tuple(each for each in unnamed if each.origin)
-		return Concern(evidence.origins, repeated) if repeated or len(values) > MAX_VALUES else None
+		unnamed = tuple(each for each in unnamed if each.origin)
 	is_grave = policy.effect is Effect.EXTERNAL or policy.destructive
-	is_vague = (policy.sensitive is None or policy.destructive) and not any(
-		evidence.is_named(value) for _, value in values
+	is_vague = (
+		not evidence.is_typed
+		and (policy.sensitive is None or policy.destructive)
+		and not any(evidence.is_named(value) for _, value in values)
 	)
 	if unnamed or is_vague or len(values) > MAX_VALUES or (is_grave and caution is Caution.STRICT):
 		return Concern(evidence.origins, unnamed)

@@ -55,8 +55,8 @@ def read_call_contacts(period: dict) -> Iterator[Entry]:
 	for row in calls:
 		about = {"agent": row.agent, "run": row.run, "tool": row.tool, "status": row.status}
 		for line in row.contacts.splitlines():
-			kind, destination, *refused = line.split()
-			action = "refused" if refused else "contact"
+			kind, _, destination = line.removesuffix(" refused").partition(" ")
+			action = "refused" if line.endswith(" refused") else "contact"
 			yield build_entry(row.creation, row.run_as, action, kind=kind, destination=destination, **about)
 
 

@@ -290,8 +290,8 @@ class RunJournal:
 		self.commit_open_row()
 		# For tools that pass it on: a service that has seen the key does not act on it again.
 		CALL_KEY.set(self.keys[call.position])
-		CONTACTS.set(contacts := {})
-		self.contacts[call.position] = contacts
+		self.contacts[call.position] = {}
+		CONTACTS.set(self.contacts[call.position])
 		# The lease cannot be renewed while a tool uses the connection.
 		self.lease.renew((call.tool and call.tool.timeout) or 0)
 		if call.effect is Effect.EXTERNAL and not call.error:

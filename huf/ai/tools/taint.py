@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
-from huf.ai.core.flow import Evidence, ReadText, Text, index_text
+from huf.ai.core.flow import TYPED, Evidence, ReadText, Text, index_text
 from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import find_marked, find_outsider
 from huf.ai.tools.reads import MAIL_DOCTYPES
@@ -166,7 +166,8 @@ def read_evidence(run: str, settings: str = "") -> Evidence:
 		is_later = bool(untrusted)
 		for made in read_calls(row.conversation):
 			if made.origin:
-				untrusted.append((made.origin.splitlines()[0], made.result))
+				origin = min(made.origin.splitlines(), key=lambda each: each.startswith(TYPED))
+				untrusted.append((origin, made.result))
 			elif is_later or untrusted:
 				later.append((made.tool, made.result))
 	return Evidence(Text(*named), to_texts(untrusted), to_texts(later))
