@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import frappe
+from mcp.server.apps import client_supports_apps
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -91,7 +92,7 @@ async def resume(params: CallToolRequestParams) -> RunState:
 
 
 def describe(ctx: ServerRequestContext, state: RunState) -> HandlerResult:
-	if may_ask(ctx, state):
+	if may_ask(ctx, state) and not client_supports_apps(ctx):
 		return InputRequiredResult(
 			input_requests=build_question(state), request_state=json.dumps({"run": state.run})
 		)

@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import frappe
 from frappe.utils.password import get_encryption_key
+from mcp.server.apps import EXTENSION_ID as APPS
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
@@ -29,6 +30,7 @@ from mcp_types import (
 import huf
 from huf.ai.concurrency.event_loops import CarriedContext
 from huf.ai.core.errors import UsageError
+from huf.ai.mcp_server.apps import Apps, offer_cards
 from huf.ai.mcp_server.calls import Tools
 from huf.ai.mcp_server.catalog import load_catalogs
 from huf.ai.mcp_server.documents import Documents, Knowledge
@@ -39,7 +41,7 @@ from huf.ai.mcp_server.starters import Starters
 from huf.ai.mcp_server.tasks import add_tasks
 from huf.ai.mcp_server.undo import Undo
 
-CATALOGS = (Tools, Undo, Documents, Knowledge, Starters, Skills)
+CATALOGS = (Tools, Undo, Documents, Knowledge, Starters, Skills, Apps)
 PAGE_SIZE = 100
 CACHE_TTL_MS = 60_000
 """How long a client may keep a list or a resource, for itself: rights and records change."""
@@ -79,6 +81,7 @@ def create_server(offer: ServerOffer, carried: CarriedContext) -> Server:
 	)
 	add_tasks(server, guard)
 	server.extensions[SKILLS] = {}
+	server.extensions[APPS] = {}
 	server.add_request_handler("skills/list", PaginatedRequestParams, guard(handlers.list_skills))
 	server.add_request_handler("skills/get", ReadResourceRequestParams, guard(handlers.get_skill))
 	security = RequestStateSecurity(
@@ -113,7 +116,7 @@ class Handlers:
 
 	async def list_tools(self, ctx: ServerRequestContext, params: PaginatedRequestParams) -> ListToolsResult:
 		items, cursor = cut_page((each.list_tools() for each in self.catalogs), params)
-		return ListToolsResult(tools=items, next_cursor=cursor)
+		return ListToolsResult(tools=offer_cards(ctx, items), next_cursor=cursor)
 
 	def find_input_schema(self, name: str) -> dict[str, Any] | None:
 		"""For the SDK's check of headers that repeat an argument."""

@@ -1,0 +1,122 @@
+"""MCP Apps: a call that waits for a person is a card in clients that show cards, and only its answer counts."""
+
+import base64
+import hashlib
+import re
+
+import frappe
+
+from huf.ai.chat import approvals
+from huf.ai.mcp_server.apps import ANSWER, CARD
+from huf.ai.runs.admission import acting_as
+from huf.tests.api.test_mcp import McpTestCase
+from huf.tests.api.test_openai import SECRET, make_key
+from huf.tests.doctypes import ORDER
+from huf.tests.factories import make_user
+
+UI = "io.modelcontextprotocol/ui"
+MIME = "text/html;profile=mcp-app"
+APPS = {
+	"io.modelcontextprotocol/clientCapabilities": {
+		"elicitation": {},
+		"extensions": {UI: {"mimeTypes": [MIME]}},
+	}
+}
+
+
+class AppsTestCase(McpTestCase):
+	def setUp(self):
+		super().setUp()
+		self.slug = self.make_server(self.agent, (self.update,), (self.agent,))
+		self.arguments = {"name": self.order.name, "values": {"note": "new"}}
+
+	def tools(self, **options) -> dict[str, dict]:
+		return {each["name"]: each for each in self.result("tools/list", **options)["tools"]}
+
+	def ask(self) -> dict:
+		return self.call(self.update, self.arguments, meta=APPS)
+
+	def answer(self, asked: dict, approve: bool, **others) -> dict:
+		given = {key: asked["structuredContent"][key] for key in ("draft", "digest")}
+		return self.call(ANSWER, {**given, "approve": approve, **others}, meta=APPS)
+
+	def read_card(self) -> dict:
+		(content,) = self.result("resources/read", {"uri": CARD}, meta=APPS)["contents"]
+		return content
+
+
+class TestCard(AppsTestCase):
+	def test_tools_that_may_wait_have_the_card_in_clients_that_show_it(self):
+		tools = self.tools(meta=APPS)
+		self.assertEqual(tools[self.update]["_meta"]["ui"]["resourceUri"], CARD)
+		ask = next(each for name, each in tools.items() if name.startswith("ask_"))
+		self.assertEqual(ask["_meta"]["ui"]["resourceUri"], CARD)
+		self.assertNotIn("_meta", self.tools()[self.update])
+		self.assertEqual(tools[ANSWER]["_meta"]["ui"]["visibility"], ["app"])
+
+	def test_the_card_may_load_and_send_nothing_and_runs_its_own_script_only(self):
+		content = self.read_card()
+		self.assertEqual((content["mimeType"], content["_meta"]["ui"]["csp"]), (MIME, {}))
+		policy = re.search(r'Content-Security-Policy" content="([^"]+)"', content["text"])[1]
+		script = re.search(r"<script>(.*)</script>", content["text"], re.DOTALL)[1]
+		digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+		self.assertIn(f"script-src 'sha256-{digest}'", policy)
+		self.assertIn("default-src 'none'", policy)
+		self.assertNotRegex(content["text"], r"https?://")
+
+	def test_clients_without_cards_have_neither_the_tool_nor_its_answer(self):
+		asked = self.ask()
+		self.assertNotIn(ANSWER, self.tools())
+		given = {key: asked["structuredContent"][key] for key in ("draft", "digest")}
+		refused = self.post("tools/call", {"name": ANSWER, "arguments": {**given, "approve": True}})
+		self.assertIn("Unknown tool", refused.json["error"]["message"])
+		self.assertEqual(self.note(), "old")
+
+
+class TestAnswer(AppsTestCase):
+	def test_the_result_has_the_true_difference_and_the_answer_makes_the_change(self):
+		asked = self.ask()
+		self.assertEqual(asked["structuredContent"]["tool"], self.update)
+		(change,) = asked["structuredContent"]["difference"]["changes"]
+		fields = {each["fieldname"]: (each["before"], each["after"]) for each in change["fields"]}
+		self.assertEqual(fields["note"], ("old", "new"))
+		self.assertEqual(self.note(), "old")
+		done = self.answer(asked, True)
+		self.assertFalse(done.get("isError"), done)
+		self.assertEqual(self.note(), "new")
+
+	def test_a_rejection_reaches_the_agent_with_its_reason(self):
+		done = self.answer(self.ask(), False, reason="Not today")
+		self.assertIn("Not today", done["content"][0]["text"])
+		self.assertEqual(self.note(), "old")
+
+	def test_what_has_changed_meanwhile_is_shown_again(self):
+		asked = self.ask()
+		frappe.get_doc(ORDER, self.order.name).update({"note": "other"}).save()
+		frappe.db.commit()
+		again = self.answer(asked, True)
+		self.assertTrue(again["isError"])
+		self.assertIn("has changed", again["content"][0]["text"])
+		self.assertIn('"other"', str(again["structuredContent"]).replace("'", '"'))
+		self.assertEqual(self.note(), "other")
+		self.assertFalse(
+			self.answer({"structuredContent": again["structuredContent"]["approval"]}, True).get("isError")
+		)
+		self.assertEqual(self.note(), "new")
+
+	def test_the_first_answer_counts_wherever_it_was_given(self):
+		asked = self.ask()
+		with acting_as(self.user):
+			approvals.reject_call(asked["structuredContent"]["draft"], None, "By mail")
+		late = self.answer(asked, True)
+		self.assertTrue(late["isError"])
+		self.assertIn("answered before", late["content"][0]["text"])
+		self.assertEqual(self.note(), "old")
+
+	def test_who_may_not_answer_learns_nothing_of_the_draft(self):
+		asked = self.ask()
+		self.headers = {"Authorization": f"Bearer {make_key(make_user('Huf User'))}:{SECRET}"}
+		refused = self.answer(asked, True)
+		self.assertTrue(refused["isError"])
+		self.assertEqual(refused.get("structuredContent"), {})
+		self.assertEqual(self.note(), "old")
