@@ -279,6 +279,7 @@ def main():
 
 # Commands of their own module; they need what stands above.
 from huf.embedded import (  # noqa: E402
+	agent_commands,  # noqa: F401
 	app_commands,  # noqa: F401
 	eval_commands,  # noqa: F401
 	mail_commands,  # noqa: F401

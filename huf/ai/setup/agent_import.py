@@ -1,0 +1,50 @@
+"""Makes agents from an export of another program, with a report of what did not map."""
+
+from typing import Any
+
+import frappe
+from frappe import _
+
+from huf.ai.setup.agent_exports import ExportedAgent, parse_export
+from huf.ai.setup.tool_templates import find_free_name
+
+AGENT, MODEL = "Agent", "AI Model"
+MAX_NAME_CHARS = 100
+
+
+def import_agents(text: str, is_dry_run: bool = False) -> dict[str, Any]:
+	"""Make an Agent of each agent of an export, all or none, with the user's permissions. Does not commit.
+
+	Returns {agents: [{name, model, settings, unmapped}], unmapped}. `unmapped`: what did not map, as lines.
+	`model`: the AI Model, None for the site's default. Raises UsageError, PermissionError.
+	"""
+	frappe.has_permission(AGENT, "create", throw=True)
+	exported, unmapped = parse_export(text)
+	return {"agents": [import_agent(each, is_dry_run) for each in exported], "unmapped": unmapped}
+
+
+def import_agent(exported: ExportedAgent, is_dry_run: bool) -> dict[str, Any]:
+	name = find_free_name(AGENT, " ".join(exported.name.split())[:MAX_NAME_CHARS] or _("Imported agent"))
+	model, unmapped = find_model(exported.model), list(exported.unmapped)
+	if exported.model and not model:
+		unmapped.append(
+			_("The model {0} is not connected here; the agent uses the default.").format(exported.model)
+		)
+	if not is_dry_run:
+		values = {
+			"agent_name": name,
+			"instructions": exported.instructions,
+			"model": model,
+			**exported.settings,
+		}
+		frappe.get_doc({"doctype": AGENT, **values}).insert()
+	return {"name": name, "model": model, "settings": exported.settings, "unmapped": unmapped}
+
+
+def find_model(wanted: str) -> str | None:
+	"""The AI Model of this name, or with this ID at its provider."""
+	if not wanted:
+		return None
+	return frappe.db.get_value(MODEL, {"model_name": wanted}) or frappe.db.get_value(
+		MODEL, {"model_id": wanted}, order_by="name asc"
+	)

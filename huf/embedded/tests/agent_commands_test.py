@@ -1,0 +1,31 @@
+"""`huf import-agent` as it is typed."""
+
+import json
+
+import frappe
+from click.testing import CliRunner
+
+from huf.embedded.cli import cli
+from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.tests.ai.setup.test_agent_import import make_workflow
+
+
+class TestImportAgent(SiteTestCase):
+	def run_huf(self, *words: str):
+		return isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import-agent", *words])
+
+	def test_it_reports_first_and_makes_the_agent_then(self):
+		file = self.home / "workflow.json"
+		file.write_text(json.dumps(make_workflow()))
+		listed = self.run_huf(str(file), "--dry-run")
+		self.assertIn("Would make Order Agent", listed.output)
+		self.assertFalse(frappe.db.exists("Agent", "Order Agent"))
+		made = self.run_huf(str(file))
+		self.assertIn("Made Order Agent (model: default)", made.output)
+		self.assertIn("not mapped: Look up (toolHttpRequest)", made.output)
+		frappe.db.rollback()
+		self.assertTrue(frappe.db.exists("Agent", "Order Agent"))
+		file.write_text("nothing")
+		failed = self.run_huf(str(file))
+		self.assertEqual(failed.exit_code, 1)
+		self.assertIn("has 0 agents", failed.output)

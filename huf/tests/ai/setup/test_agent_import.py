@@ -1,0 +1,148 @@
+"""Exports of n8n and of Agent Builder become agents, with a report of what did not map."""
+
+import json
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.setup.agent_exports import parse_export
+from huf.ai.setup.agent_import import import_agents
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make_model, make_user, unique
+from huf.tests.model_server import ModelServer
+
+CHAT = "@n8n/n8n-nodes-langchain."
+BUILDER = '''
+from agents import Agent, ModelSettings, RunConfig, Runner, WebSearchTool, trace
+from pydantic import BaseModel
+
+web_search = WebSearchTool(search_context_size="medium")
+
+
+class SortSchema(BaseModel):
+  topic: str
+
+
+def order_instructions(run_context, _agent):
+  return f"Answer about {run_context.context.topic}"
+
+
+PROMPT = """Sort the question by topic."""
+
+sort = Agent(
+  name="Sort",
+  instructions=PROMPT,
+  model="gpt-4.1-mini",
+  output_type=SortSchema,
+  model_settings=ModelSettings(temperature=0.5, top_p=1, max_tokens=2048, store=True),
+)
+orders = Agent(name="Orders", instructions=order_instructions, model="gpt-4.1", tools=[web_search])
+
+
+async def run_workflow(workflow_input):
+  raise SystemExit("This must never run")
+
+raise SystemExit("This must never run")
+'''
+
+
+def make_workflow(model: str = "gpt-4o-mini") -> dict:
+	nodes = {
+		"When a message comes": (f"{CHAT}chatTrigger", {}),
+		"Order Agent": (
+			f"{CHAT}agent",
+			{
+				"promptType": "define",
+				"text": "={{ $json.chatInput }}",
+				"options": {"systemMessage": "=You know orders. Today is {{ $now }}.", "maxIterations": 7},
+			},
+		),
+		"Chat Model": (
+			f"{CHAT}lmChatOpenAi",
+			{
+				"model": {"__rl": True, "mode": "list", "value": model},
+				"options": {"temperature": 0.2, "maxTokens": 500, "timeout": 9},
+			},
+		),
+		"Memory": (f"{CHAT}memoryBufferWindow", {}),
+		"Look up": (f"{CHAT}toolHttpRequest", {"url": "https://shop.example"}),
+		"A note": ("n8n-nodes-base.stickyNote", {"content": "Read me"}),
+	}
+	kinds = {"Chat Model": "ai_languageModel", "Memory": "ai_memory", "Look up": "ai_tool"}
+	link = {
+		name: {kind: [[{"node": "Order Agent", "type": kind, "index": 0}]]} for name, kind in kinds.items()
+	}
+	link["When a message comes"] = {"main": [[{"node": "Order Agent", "type": "main", "index": 0}]]}
+	return {
+		"nodes": [
+			{"name": name, "type": each, "parameters": values, "typeVersion": 1.8}
+			for name, (each, values) in nodes.items()
+		],
+		"connections": link,
+	}
+
+
+class TestImport(SiteTestCase):
+	def test_a_workflow_of_n8n_becomes_an_agent_with_its_model(self):
+		model = unique("gpt-test")
+		stored = make_model(enter(self, ModelServer()), model_id=model)
+		report = import_agents(json.dumps(make_workflow(model)))
+		(made,) = report["agents"]
+		doc = frappe.get_doc("Agent", made["name"])
+		self.assertEqual(doc.instructions, "You know orders. Today is {{ $now }}.")
+		self.assertEqual((doc.model, doc.max_iterations, doc.max_tokens), (stored, 7, 500))
+		self.assertEqual(doc.temperature, 0.2)
+		lines = "\n".join(made["unmapped"])
+		for part in (
+			"not evaluated",
+			"$json.chatInput",
+			"Memory (memoryBufferWindow)",
+			"Look up (toolHttpRequest)",
+			"options.timeout",
+		):
+			self.assertIn(part, lines)
+		self.assertEqual(report["unmapped"], ["When a message comes (chatTrigger)"])
+
+	def test_a_name_that_is_taken_and_a_model_that_is_missing_are_reported(self):
+		workflow = json.dumps(make_workflow("no-such-model"))
+		first, second = (import_agents(workflow)["agents"][0] for _ in range(2))
+		self.assertNotEqual(first["name"], second["name"])
+		self.assertIsNone(first["model"])
+		self.assertIn("no-such-model is not connected", first["unmapped"][-1])
+
+	def test_a_dry_run_makes_nothing(self):
+		before = frappe.db.count("Agent")
+		self.assertEqual(len(import_agents(BUILDER, is_dry_run=True)["agents"]), 2)
+		self.assertEqual(frappe.db.count("Agent"), before)
+
+	def test_code_of_agent_builder_is_read_and_never_run(self):
+		(sort, orders), unmapped = parse_export(BUILDER)
+		self.assertEqual(
+			(sort.name, sort.instructions, sort.model),
+			("Sort", "Sort the question by topic.", "gpt-4.1-mini"),
+		)
+		self.assertEqual(sort.settings, {"temperature": 0.5, "top_p": 1, "max_tokens": 2048})
+		self.assertEqual(sort.unmapped, ["model_settings: store=True", "output_type: SortSchema"])
+		self.assertEqual((orders.name, orders.instructions), ("Orders", ""))
+		self.assertIn("order_instructions", orders.unmapped[0])
+		self.assertEqual(orders.unmapped[1], "tools: [web_search]")
+		self.assertIn("run_workflow", unmapped[0])
+
+	def test_what_is_no_export_is_refused(self):
+		for text, reason in (
+			("{", "not valid JSON"),
+			('{"nodes": []}', "not a workflow of n8n"),
+			('{"nodes": [], "connections": {}}', "has 0 agents"),
+			('{"nodes": [{"name": 1}], "connections": {}}', "not built as"),
+			('{"nodes": [7], "connections": {}}', "not built as"),
+			('import { Agent } from "@openai/agents";', "neither JSON nor Python"),
+			("print('hello')", "has 0 agents"),
+			("(" * 100_000, "neither JSON nor Python|not built as"),
+			("x" * 2_000_001, "more than 2,000,000"),
+		):
+			with self.subTest(text[:40]), self.assertRaisesRegex(UsageError, reason):
+				parse_export(text)
+
+	def test_only_who_may_create_agents_imports_them(self):
+		frappe.set_user(make_user("Huf User"))
+		self.assertRaises(frappe.PermissionError, import_agents, BUILDER)
