@@ -18,7 +18,7 @@ STYLES = set(
 	list-style-type margin max-width padding text-align text-decoration vertical-align white-space width""".split()  # noqa: E501
 )
 URL_SCHEMES = {"http", "https", "mailto", "tel", "cid", "data"}
-TAG = re.compile(r"</?([a-zA-Z][\w:-]*)\b[^<>]*>?|<!--|-->|<[!?][^<>]*>?")
+TAG = re.compile(r"</?([a-zA-Z][\w:-]*)\b(?:[^<>]*>|(?=[\s/])[^<>]*)|<!--|-->|<[!?][^<>]*>?")
 
 
 def sanitize_html(html, linkify: bool = False, strip_comments: bool = True, always_sanitize: bool = False):
