@@ -177,10 +177,11 @@ class TestSchemas(SiteTestCase):
 		super().setUp()
 		self.server = enter(self, ModelServer())
 		self.tool = make_tool("Get List", reference_doctype="ToDo", description="Lists todos. Say which.")
+		self.tools: tuple[str, ...] = (self.tool,)
 
 	def run_agent(self, *answers, **model):
 		self.server.script(*answers)
-		agent = make_agent(make_model(self.server, **model), (self.tool,), tool_mode="Planner")
+		agent = make_agent(make_model(self.server, **model), self.tools, tool_mode="Planner")
 		return run_agent_sync(agent, "How many todos?")
 
 	def test_a_plan_is_held_to_the_tools_and_their_arguments(self):
@@ -210,13 +211,10 @@ class TestSchemas(SiteTestCase):
 		self.assertNotIn("reason", described)
 
 	def test_writes_ask_for_required_arguments_only_where_the_window_is_small(self):
-		tool = make_tool("Create Document", reference_doctype="ToDo")
+		self.tools = (make_tool("Create Document", reference_doctype="ToDo"), self.tool)
 		for window, names in ((2048, {"description"}), (32_000, {"description", "date", "priority"})):
 			with self.subTest(window):
-				agent = make_agent(
-					make_model(self.server), (tool, self.tool), tool_mode="Planner", context_window=window
-				)
-				self.run_agent(text('{"tool": "none"}'), text("Hello."), agent=agent)
+				self.run_agent(text('{"tool": "none"}'), text("Hello."), context_window=window)
 				schema = self.server.requests[-2]["response_format"]["json_schema"]["schema"]
 				created, listed, _ = (each["properties"] for each in schema["anyOf"])
 				offered = set(created["arguments"]["properties"])
