@@ -31,8 +31,9 @@ REFUSED = (BadRequest, UsageError, frappe.PermissionError)
 def get_agents():
 	"""Agents the user may chat with.
 
-	[{name, description, provider, model, is_offline, hears, sees, tools: [{name, description, effect}],
-	starters: [text], is_default}]. The default is the user's own, else the site's, else the oldest agent.
+	[{name, description, provider, model, is_offline, hears, sees, models: [{name, sees}], tools: [{name,
+	description, effect}], starters: [text], is_default}]. `models` may be chosen instead of `model`. The default
+	is the user's own, else the site's, else the oldest agent.
 	"""
 	names = frappe.get_list(
 		"Agent",
@@ -97,12 +98,21 @@ def describe_agent(doc) -> dict:
 		"model": model,
 		"is_offline": model == OFFLINE,
 		"hears": find_transcription_tool(doc) is not None,
-		"sees": supports_vision(provider, model) and not masks_for(doc, is_local_provider(provider)),
+		"sees": can_see(doc, provider, model),
+		"models": [
+			{"name": name, "sees": can_see(doc, frappe.get_cached_value("AI Model", name, "provider"), name)}
+			for name in admission.list_chat_models(doc)
+		],
 		"tools": [
 			describe_tool(frappe.get_cached_doc("Agent Tool Function", row.tool)) for row in doc.agent_tool
 		],
 		"starters": [line.strip() for line in (doc.starters or "").split("\n") if line.strip()],
 	}
+
+
+def can_see(agent, provider: str | None, model: str) -> bool:
+	"""Whether the model is shown pictures in a run of the agent."""
+	return supports_vision(provider, model) and not masks_for(agent, is_local_provider(provider))
 
 
 def describe_tool(tool) -> dict:

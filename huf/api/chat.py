@@ -39,13 +39,16 @@ def stream(
 	attachments: list[str] | str | None = None,
 	is_test: bool = False,
 	route: str | None = None,
+	model: str | None = None,
 ):
 	"""Send a message; streams the run's events (see `huf.ai.core.types.EventKind`).
 
 	`attachments`: Files, by name or URL. A new chat that `is_test` is not listed among the user's chats.
 	`route`: auto (the router decides, see `docs/router.md`), chat (without tools) or agent (the default).
+	`model`: one that the agent lets its chats choose, instead of its own.
 	"""
-	return stream_events(stream_chat(agent, prompt, conversation, read_names(attachments), is_test, route))
+	files = read_names(attachments)
+	return stream_events(stream_chat(agent, prompt, conversation, files, is_test, route, model))
 
 
 @frappe.whitelist(methods=["GET"])

@@ -121,9 +121,10 @@ def stream_chat(
 	attachments: Sequence[str] = (),
 	is_test: bool = False,
 	route: str | None = None,
+	model: str | None = None,
 ) -> Iterator[RunEvent | None]:
 	"""Send a message and follow the run. Raises at once if it cannot start."""
-	request = build_chat_request(agent, prompt, conversation, attachments, route)
+	request = build_chat_request(agent, prompt, conversation, attachments, route, model)
 	if is_test:
 		request = replace(request, channel=TEST_CHANNEL)
 	events = stream_agent(request, can_void=True)
@@ -154,9 +155,10 @@ def build_chat_request(
 	conversation: str | None,
 	attachments: Sequence[str] = (),
 	route: str | None = None,
+	model: str | None = None,
 ) -> AgentRequest:
 	"""A request to an agent that takes part in chats; without a conversation a new one begins."""
-	admission.admit(agent, frappe.session.user, chat=True)
+	admission.admit_chat_model(admission.admit(agent, frappe.session.user, chat=True), model)
 	return AgentRequest(
 		agent=agent,
 		prompt=prompt,
@@ -166,4 +168,5 @@ def build_chat_request(
 		external_id=None if conversation else frappe.generate_hash(length=10),
 		attachments=tuple(attachments),
 		choice=read_choice(route),
+		model=model or None,
 	)

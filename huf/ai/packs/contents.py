@@ -115,11 +115,12 @@ def find_missing_models(agents: list[PackEntry], made: set[tuple[str, str]]) -> 
 	"""Models that the agents name and the site lacks, with their providers (still without a key)."""
 	more = {}
 	for entry in agents:
-		model = entry.values.get("model")
-		if model and (not frappe.db.exists("AI Model", model) or ("AI Model", model) in made):
-			provider = guess_provider(model)
-			more[provider] = PackEntry("AI Provider", {"provide_name": provider}, entry.place)
-			more[model] = PackEntry("AI Model", {"model_name": model, "provider": provider}, entry.place)
+		choices = [row["model"] for row in entry.values.get("chat_models") or ()]
+		for model in filter(None, (entry.values.get("model"), *choices)):
+			if not frappe.db.exists("AI Model", model) or ("AI Model", model) in made:
+				provider = guess_provider(model)
+				more[provider] = PackEntry("AI Provider", {"provide_name": provider}, entry.place)
+				more[model] = PackEntry("AI Model", {"model_name": model, "provider": provider}, entry.place)
 	return list(more.values())
 
 

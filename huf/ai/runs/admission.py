@@ -60,20 +60,35 @@ def has_role(agent, user: str) -> bool:
 def admit_model(agent, user: str, provider: str | None, model: str | None) -> None:
 	"""Raise PermissionError if `user` may not choose this model or provider for a run of the agent.
 
-	Everybody may choose the agent's own model and the tiers of an agent that chooses by task, each with the
-	provider of its record. Any other choice is for those who may change the agent, such as a Huf Manager.
+	Everybody may choose the agent's own model, those it allows in chats, and the tiers of an agent that
+	chooses by task, each with the provider of its record. Any other choice is for those who may change the
+	agent, such as a Huf Manager.
 	"""
 	if frappe.has_permission("Agent", "write", doc=agent, user=user):
 		return
 	settings = get_settings()
 	own = agent.model or settings.default_model
-	allowed = {own, *(settings.tier_models if agent.choose_by_task else ())} - {None}
+	tiers = settings.tier_models if agent.choose_by_task else ()
+	allowed = {own, *list_chat_models(agent), *tiers} - {None}
 	chosen = model or own
 	record = find_cached("AI Model", chosen) if chosen in allowed else None
 	if not record or provider not in (None, "", record.provider):
 		raise frappe.PermissionError(
 			f"You may not choose {model or provider!r} for {agent.name}. Leave model and provider out, or "
 			"ask a Huf Manager to choose the agent's model."
+		)
+
+
+def list_chat_models(agent) -> list[str]:
+	"""The AI Models that may be chosen in a chat instead of the agent's own."""
+	return [row.model for row in agent.chat_models]
+
+
+def admit_chat_model(agent, model: str | None) -> None:
+	"""Raise PermissionError for a model that the agent does not let its chats choose, also for a Huf Manager."""
+	if model and model not in list_chat_models(agent):
+		raise frappe.PermissionError(
+			_("{0} does not allow {1} in its chats. Choose another model.").format(agent.name, model)
 		)
 
 

@@ -110,6 +110,28 @@ class TestChatPage(PageTestCase):
 			reasoning.last.get_by_role("button").click()
 			reasoning.last.get_by_text("One row came back.").wait_for()
 
+	def test_a_model_is_chosen_in_the_chat_where_the_agent_allows_it(self):
+		with ModelServer() as model, open_browser(self.server.url) as page:
+			model.script(text("By the large one."), text("Again."))
+			own = self.use_model(model)
+			large = self.make("AI Model", model_name=f"Large {own}", provider=own)["name"]
+			address = "/api/resource/Agent/Office%20Assistant"
+			sign_in(page, PASSWORD)
+			page.get_by_test_id("route").wait_for()
+			self.assertEqual(page.get_by_test_id("model").count(), 0)
+			self.call(address, {"chat_models": [{"model": large}]}, "PUT")
+			self.addCleanup(self.call, address, {"chat_models": []}, "PUT")
+			page.reload()
+			page.get_by_test_id("model").select_option(large)
+			say(page, "Hello")
+			self.assertEqual(model.requests[-1]["model"], large)
+			page.reload()
+			page.get_by_test_id("run-footer").wait_for()
+			self.assertEqual(page.get_by_test_id("model").input_value(), large)
+			page.get_by_test_id("model").select_option("")
+			say(page, "And now?")
+			self.assertEqual(model.requests[-1]["model"], own)
+
 	def test_older_messages_come_when_the_reader_goes_up_and_all_is_there_once(self):
 		with open_browser(self.server.url) as page:
 			sign_in(page, PASSWORD)
@@ -134,13 +156,14 @@ class TestChatPage(PageTestCase):
 		wish = {"conversation": conversation, "count": count}
 		self.call("/api/method/huf.embedded.tests.samples.add_messages", wish)
 
-	def use_model(self, model):
+	def use_model(self, model) -> str:
 		name = f"Scripted {self._testMethodName}"
 		self.make("AI Provider", provide_name=name, api_key="sk-test", api_base=model.base_url)
 		self.make("AI Model", model_name=name, provider=name)
 		address = "/api/resource/Agent/Office%20Assistant"
 		self.call(address, {"model": name}, "PUT")
 		self.addCleanup(self.call, address, {"model": ""}, "PUT")
+		return name
 
 	def test_a_wrong_password_is_told_and_lets_nobody_in(self):
 		with open_browser(self.server.url) as page:

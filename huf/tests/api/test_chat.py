@@ -139,6 +139,25 @@ class TestChat(SiteTestCase):
 		with self.assertRaisesRegex(UsageError, "chat"):
 			send_agent_chat_message(silent, "Hello")
 
+	def test_a_chat_chooses_only_a_model_that_the_agent_allows(self):
+		with ModelServer() as server:
+			own, allowed, other = (make_model(server) for _ in range(3))
+			agent = make_agent(own, chat_models=[{"model": allowed}])
+			server.script(text("By the other one."), text("By mine."))
+			with acting_as(self.owner):
+				listed = next(each for each in get_agents() if each["name"] == agent)
+				self.assertEqual([each["name"] for each in listed["models"]], [allowed])
+				asked = self.last_event(chat.stream(agent, "Hi", model=allowed))
+				again = self.last_event(chat.stream(agent, "Hi", asked["conversation"]))
+				self.assertEqual((asked["model"], again["model"]), (allowed, own))
+			for user in (self.owner, "Administrator"):
+				with acting_as(user), self.assertRaisesRegex(frappe.PermissionError, "does not allow"):
+					chat.stream(agent, "Hi", model=other)
+			self.assertEqual(frappe.db.count("Agent Run", {"agent": agent}), 2)
+			frappe.get_doc("Agent", agent).update({"chat_models": []}).save()
+			with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
+				chat.stream(agent, "Hi", model=allowed)
+
 	def test_an_agent_for_certain_roles_is_shown_to_them_only(self):
 		hidden = make_agent(roles=[{"role": "System Manager"}])
 		with acting_as(self.owner):

@@ -23,6 +23,8 @@ export interface ChatAgent {
 	is_offline: boolean;
 	hears: boolean;
 	sees: boolean;
+	/** What may be chosen instead of `model`. */
+	models: { name: string; sees: boolean }[];
 	tools: { name: string; description: string; effect: Effect }[];
 	starters: string[];
 }
@@ -390,6 +392,8 @@ export interface RunRequest {
 	/** Names of Files. */
 	attachments?: string[];
 	is_test?: boolean;
+	/** One of the agent's `models`. */
+	model?: string;
 	/** Who answers: see docs/router.md. */
 	route?: RouteChoice;
 }

@@ -1,5 +1,5 @@
 /** The agents this user may talk to, and which one was picked last. */
-import { computed, reactive, ref } from "vue";
+import { computed, reactive, ref, shallowReactive } from "vue";
 import { fetchAgents } from "../api/chat.ts";
 import type { ChatAgent, Effect } from "../api/types.ts";
 import { queryClient, useData } from "./queries.ts";
@@ -29,10 +29,26 @@ export function pickAgent(name: string): void {
 	remember("agent", name);
 }
 
+const chosenModels = shallowReactive(new Map<string, string>());
+
+/** The model that was chosen in this browser for an agent's chats; "": its own. */
+export function chosenModel(agent: ChatAgent | null | undefined): string {
+	if (!agent) return "";
+	const name = chosenModels.get(agent.name) ?? recall(`model:${agent.name}`);
+	return agent.models.some((model) => model.name === name) ? name : "";
+}
+
+export function chooseModel(agent: ChatAgent, name: string): void {
+	chosenModels.set(agent.name, name);
+	remember(`model:${agent.name}`, name || null);
+}
+
+export const knownAgent = (name: string): ChatAgent | undefined =>
+	queryClient.getQueryData<ChatAgent[]>(AGENTS.queryKey)?.find((agent) => agent.name === name);
+
 /** The effect of an agent's tool, as far as the agents have been read. */
 export function effectOf(agentName: string, toolName: string): Effect | null {
-	const agent = queryClient.getQueryData<ChatAgent[]>(AGENTS.queryKey)?.find(({ name }) => name === agentName);
-	return agent?.tools?.find((tool) => tool.name === toolName)?.effect || null;
+	return knownAgent(agentName)?.tools?.find((tool) => tool.name === toolName)?.effect || null;
 }
 
 /** Resolves when the agents are known. */

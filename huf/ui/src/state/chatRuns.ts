@@ -3,6 +3,7 @@ import * as api from "../api/chat.ts";
 import type { ApiError } from "../api/errors.ts";
 import type { Attachment, EventData } from "../api/types.ts";
 import { type AgentTurn, applyEvent, markInterrupted, newAgentTurn, newUserTurn, type UserTurn } from "../lib/transcript.ts";
+import { chosenModel, knownAgent } from "./agents.ts";
 import { moveAttachments } from "./attachments.ts";
 import { route } from "./route.ts";
 import { loadChat } from "./chatMessages.ts";
@@ -30,6 +31,7 @@ export async function sendPrompt(chat: Chat, prompt: string, agent: string, atta
 		is_test: new URLSearchParams(globalThis.location?.search).has("test") || undefined,
 		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
 		route: route.value === "agent" ? undefined : route.value,
+		model: chosenModel(knownAgent(chat.agent)) || undefined,
 	};
 	try {
 		await api.streamRun(request, {
@@ -63,6 +65,7 @@ async function queuePrompt(chat: Chat, prompt: string, attachments: Attachment[]
 		conversation: chat.conversation!,
 		attachments: attachments.length ? attachments.map((file) => file.name) : undefined,
 		route: route.value === "agent" ? undefined : route.value,
+		model: chosenModel(knownAgent(chat.agent)) || undefined,
 	};
 	const onEvent: api.StreamOptions["onEvent"] = (kind, { run }) => {
 		turn.run = run!;

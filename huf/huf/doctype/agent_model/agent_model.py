@@ -1,0 +1,5 @@
+from frappe.model.document import Document
+
+
+class AgentModel(Document):
+	pass
