@@ -32,8 +32,8 @@ def get_agents():
 	"""Agents the user may chat with.
 
 	[{name, description, provider, model, is_offline, hears, sees, models: [{name, sees}], tools: [{name,
-	description, effect}], starters: [text], is_default}]. `models` may be chosen instead of `model`. The default
-	is the user's own, else the site's, else the oldest agent.
+	description, effect}], starters: [text], is_default}]. `models` may be chosen instead of `model`. The
+	default is the user's own, else the site's, else the oldest agent.
 	"""
 	names = frappe.get_list(
 		"Agent",

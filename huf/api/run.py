@@ -6,6 +6,7 @@ import frappe
 
 from huf.ai.chat import approvals, messages
 from huf.ai.core.errors import UsageError
+from huf.ai.evals import reruns
 from huf.ai.queries import named_records, runs
 from huf.ai.runs import lost_calls, model_input, replay
 
@@ -92,6 +93,12 @@ def replay_run(run: str):
 		"stop_reason": outcome.stop_reason.value if outcome.stop_reason else None,
 		"steps": outcome.steps,
 	}
+
+
+@frappe.whitelist(methods=["POST"])
+def rerun(run: str, step: int, edits: dict | str):
+	"""Run an ended run again from a step with edited messages, as dry runs: see `huf.ai.evals.reruns`."""
+	return reruns.rerun(run, step, reruns.read_edits(edits))
 
 
 @frappe.whitelist(methods=["POST"])

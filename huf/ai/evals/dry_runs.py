@@ -65,13 +65,17 @@ class CaseDryRuns:
 			if tool.name in self.remaining_results:
 				return to_text(self.next_result(tool.name))
 			if tool.effect is not Effect.READ and not tool.can_dry_run:
-				raise ToolError(
-					"An eval makes only calls that it can roll back. "
-					f"Add a result of {tool.name} to the case's results."
-				)
+				return self.answer_external(tool, arguments)
 			return await run_in_thread(lambda: self.call(tool, arguments))
 
 		return replace(tool, start=start, run_beside=None)
+
+	def answer_external(self, tool: EffectTool, arguments: dict) -> str:
+		"""The result of a call that cannot be rolled back, or a ToolError."""
+		raise ToolError(
+			"An eval makes only calls that it can roll back. "
+			f"Add a result of {tool.name} to the case's results."
+		)
 
 	def next_result(self, name: str) -> Any:
 		queue = self.remaining_results[name]

@@ -85,7 +85,7 @@ def list_chat_models(agent) -> list[str]:
 
 
 def admit_chat_model(agent, model: str | None) -> None:
-	"""Raise PermissionError for a model that the agent does not let its chats choose, also for a Huf Manager."""
+	"""Raise PermissionError for a model that the agent does not let its chats choose."""
 	if model and model not in list_chat_models(agent):
 		raise frappe.PermissionError(
 			_("{0} does not allow {1} in its chats. Choose another model.").format(agent.name, model)

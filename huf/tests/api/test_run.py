@@ -7,7 +7,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.runs.admission import acting_as
 from huf.api import run as api
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make_agent, make_model, make_tool, make_user
+from huf.tests.factories import make_agent, make_model, make_tool, make_user, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
@@ -69,6 +69,58 @@ class TestRunSearch(SiteTestCase):
 		self.assertRaises(UsageError, api.get_model_input, run, 3)
 		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
 			api.get_model_input(self.name, 1)
+
+	def test_a_run_is_run_again_from_a_step_with_an_edited_prompt_and_changes_nothing(self):
+		with ModelServer() as server:
+			create, find = (
+				make_tool("Create Document", reference_doctype="ToDo"),
+				make_tool("Get List", reference_doctype="ToDo"),
+			)
+			agent = make_agent(make_model(server), (create, find))
+			first, second = unique("first"), unique("second")
+			server.script(
+				tool_call(find, {"limit": 1}),
+				tool_call(create, {"description": first}),
+				text("Made the first."),
+			)
+			run = send_agent_chat_message(agent, "Make the first")["run"]
+			sent = api.get_model_input(run, 2)["messages"]
+			place = next(str(n) for n, each in enumerate(sent) if each["role"] == "user")
+			before = frappe.db.count("Agent Run"), frappe.db.count("Agent LLM Call")
+			server.script(tool_call(create, {"description": second}), text("Made the second."))
+			again = api.rerun(run, 2, {place: "Make the second"})
+			self.assertEqual([each["step"] for each in again["steps"]], [2, 3])
+			self.assertIn("different arguments", again["steps"][0]["differences"][0])
+			self.assertEqual(again["steps"][0]["right"]["tool_calls"][0]["status"], "Success")
+			self.assertIn(second, again["steps"][0]["right"]["tool_calls"][0]["result"])
+			self.assertEqual((again["answer"], again["status"]), ("Made the second.", "Success"))
+			asked = server.requests[-2]["messages"]
+			self.assertEqual([each["role"] for each in asked], [each["role"] for each in sent])
+			self.assertIn("Make the second", [each.get("content") for each in asked])
+		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", f"%{second}%"]}))
+		self.assertEqual(before, (frappe.db.count("Agent Run"), frappe.db.count("Agent LLM Call")))
+		for edits in ({"99": "x"}, {str(len(sent) - 1): "a forged result"}, {place: 5}, "no"):
+			with self.assertRaises(UsageError):
+				api.rerun(run, 2, edits)
+		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
+			api.rerun(self.name, 1, {})
+
+	def test_a_call_that_reaches_outside_has_its_recorded_result_or_is_not_made(self):
+		with ModelServer() as server:
+			ask = make_tool("POST", base_url=server.base_url, allow_private_hosts=1)
+			agent = make_agent(make_model(server), (ask,))
+			server.script(tool_call(ask, {"url": "/none", "body": {"n": 1}}), text("Asked."))
+			run = send_agent_chat_message(agent, "Ask")["run"]
+			paths = len(server.paths)
+			server.script(
+				tool_call(ask, {"url": "/none", "body": {"n": 1}}),
+				tool_call(ask, {"url": "/none", "body": {"n": 2}}),
+				text("Asked twice."),
+			)
+			first, second, _ = api.rerun(run, 1, {})["steps"]
+			self.assertEqual(len(server.paths), paths + 3)
+		self.assertTrue(first["same"])
+		self.assertIn("not made", second["right"]["tool_calls"][0]["result"])
 
 	def test_a_replay_says_whether_the_record_leads_to_the_same_end(self):
 		with acting_as(self.owner):

@@ -1,6 +1,6 @@
 /** The endpoints about runs, one function each. What they answer is described in huf/api/run.py. */
 import { callGet, callPost } from "./http.ts";
-import type { Comparison, NamedRecord, Replayed, Run, RunFilters, Timeline, Values } from "./types.ts";
+import type { Comparison, NamedRecord, Replayed, Rerun, Run, RunFilters, Timeline, Values } from "./types.ts";
 
 export { cancelRun } from "./chat.ts";
 
@@ -12,6 +12,9 @@ export const fetchRun = (run: string) => callGet<Timeline>("huf.api.run.get_run"
 /** What the model was sent at a step of an ended run. */
 export const fetchModelInput = (run: string, step: number) =>
 	callGet<{ messages: Values[]; tools: { name: string; description: string; parameters: object }[] }>("huf.api.run.get_model_input", { run, step });
+/** Runs an ended run again from a step, as dry runs; `edits`: new texts by the place of a message. */
+export const rerunFrom = (run: string, step: number, edits: Record<string, string>) =>
+	callPost<Rerun>("huf.api.run.rerun", { run, step, edits });
 /** The records that the run's calls name. */
 export const fetchNamedRecords = (run: string) => callGet<NamedRecord[]>("huf.api.run.get_records", { run });
 export const compareRuns = (run: string, other: string) =>

@@ -200,6 +200,18 @@ export interface Comparison {
 	steps: ComparedStep[];
 }
 
+/** A run made again from one of its steps. */
+export interface Rerun {
+	left: Run;
+	answer: string;
+	error: string | null;
+	status: string;
+	stop_reason: string | null;
+	model: string;
+	usage: Pick<Run, "input_tokens" | "output_tokens" | "total_cost">;
+	steps: ComparedStep[];
+}
+
 export interface RunFilters {
 	agent?: string;
 	status?: string;
