@@ -53,6 +53,7 @@ export const routes = [
 	page("/records/:doctype", "records", "records", () => import("./records/RecordsPage.vue")),
 	page("/new-record/:doctype", "new-record", "records", () => import("./records/RecordPage.vue")),
 	page("/records/:doctype/:name", "record", "records", () => import("./records/RecordPage.vue")),
+	page("/help/:page", "help", null, () => import("./help/HelpPage.vue")),
 	{ path: "/:path(.*)*", name: "missing", component: MissingPage },
 ];
 

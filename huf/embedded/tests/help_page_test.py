@@ -1,0 +1,44 @@
+"""Each page explains itself: a ? with two sentences, and the documentation that says more, in the app itself."""
+
+import os
+
+from huf.embedded.tests.accessibility_test import faults_of
+from huf.embedded.tests.browser import needs_browser
+from huf.embedded.tests.pages import PageTestCase
+
+SECTIONS = (
+	*("", "chat", "drafts", "runs", "costs", "agents", "triggers", "mail", "knowledge", "tools", "models"),
+	*("packs", "records", "settings"),
+)
+
+
+@needs_browser
+class TestHelpPage(PageTestCase):
+	def test_each_section_has_two_sentences_and_a_page_of_the_documentation(self):
+		with self.open_page("/huf") as page:
+			for section in SECTIONS:
+				with self.subTest(section):
+					page.goto(f"/huf/{section}")
+					page.get_by_test_id("help").click()
+					said = page.get_by_test_id("help-text")
+					text = said.locator("p").inner_text()
+					self.assertEqual(text.count("."), 2, text)
+					said.get_by_role("link").click()
+					page.get_by_test_id("help-page").get_by_role("heading", level=1).first.wait_for()
+
+	def test_pages_of_the_documentation_lead_to_each_other_and_are_accessible(self):
+		with self.open_page("/huf/help/approvals") as page:
+			article = page.get_by_test_id("help-page")
+			article.get_by_role("heading", level=1).wait_for()
+			self.assertEqual(faults_of(page), [])
+			if pictures := os.environ.get("HUF_PICTURES"):
+				page.screenshot(path=f"{pictures}/help.png")
+				page.get_by_test_id("theme-toggle").click()
+				page.set_viewport_size({"width": 390, "height": 800})
+				page.goto("/huf/runs")
+				page.get_by_test_id("help").click()
+				page.screenshot(path=f"{pictures}/help-phone.png")
+			page.goto("/huf/help/there-is-none")
+			page.get_by_text("There is no such help page").wait_for()
+			page.goto("/huf/help/approvals")
+			self.assertTrue(article.locator("a[href='/huf/help/untrusted-content']").first.is_visible())
