@@ -1,6 +1,7 @@
 /** The endpoints about agents as they are set up, and about their tools. What they answer is described in huf/api. */
 import { callGet, callPost } from "./http.ts";
-import type { AgentOverview, AgentVersion, JsonObject, Proposal, Tool, ToolDryRun } from "./types.ts";
+import type { AgentOverview, AgentVersion, Proposal, Tool, ToolDryRun } from "./types/agents.ts";
+import type { JsonObject } from "./types/values.ts";
 
 export const fetchOverview = () => callGet<AgentOverview[]>("huf.api.agent.get_overview");
 export const fetchVersions = (agent: string) => callGet<AgentVersion[]>("huf.api.agent.get_versions", { agent });

@@ -2,7 +2,7 @@
 import { boot } from "../state/session.ts";
 import { ApiError, readError } from "./errors.ts";
 import { isSignedIn } from "./http.ts";
-import type { Attachment } from "./types.ts";
+import type { Attachment } from "./types/conversations.ts";
 
 export { deleteRecord } from "./resource.ts";
 

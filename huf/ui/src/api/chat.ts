@@ -3,7 +3,9 @@ import { createSseParser, type SseParser } from "../lib/sse.ts";
 import { parseJson } from "../lib/transcript.ts";
 import { ApiError, type ErrorKind } from "./errors.ts";
 import { callGet, callPost, openReading, openStream } from "./http.ts";
-import type { ChatAgent, ConversationItem, EventData, MessageVersions, RunRequest, Share, StoredChat } from "./types.ts";
+import type { ChatAgent } from "./types/agents.ts";
+import type { ConversationItem, EventData, RunRequest, Share, StoredChat } from "./types/conversations.ts";
+import type { MessageVersions } from "./types/drafts.ts";
 
 export const PAGE_LENGTH = 30;
 /** Messages per page; older pages are read when the reader scrolls near them. */

@@ -1,7 +1,8 @@
 /** The endpoints about drafts, one function each. What they answer is described in huf/api/draft.py. */
 import { callGet, callPost } from "./http.ts";
 import type { Schema } from "../lib/argumentForm.ts";
-import type { Draft, JsonObject } from "./types.ts";
+import type { Draft } from "./types/drafts.ts";
+import type { JsonObject } from "./types/values.ts";
 
 export const PAGE_LENGTH = 50;
 

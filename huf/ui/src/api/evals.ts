@@ -1,6 +1,6 @@
 /** The endpoints about eval cases, one function each. What they answer is described in huf/api/eval.py. */
 import { callGet, callPost } from "./http.ts";
-import type { Evals } from "./types.ts";
+import type { Evals } from "./types/agents.ts";
 
 export const fetchEvals = (agent: string) => callGet<Evals>("huf.api.eval.get_cases", { agent });
 export const runCases = (agent: string, times: number) =>

@@ -1,7 +1,7 @@
 /** The endpoints about knowledge, one function each. What they answer is described in huf/api/knowledge.py. */
 import { callGet, callPost, request } from "./http.ts";
 import { deleteRecord } from "./resource.ts";
-import type { KnowledgeItem, KnowledgeSource, Passage } from "./types.ts";
+import type { KnowledgeItem, KnowledgeSource, Passage } from "./types/setup.ts";
 
 const CALL = "huf.api.knowledge.";
 export const SOURCE = "Knowledge Source";

@@ -1,6 +1,6 @@
 /** The endpoints about mail, one function each. What they answer is described in huf/api/mail.py. */
 import { callGet, callPost } from "./http.ts";
-import type { Condition, Mail, Mailbox, MailRule, MailStory, WaitingReply } from "./types.ts";
+import type { Condition, Mail, MailRule, MailStory, Mailbox, WaitingReply } from "./types/triggers.ts";
 
 const CALL = "huf.api.mail.";
 export const PAGE_LENGTH = 50;

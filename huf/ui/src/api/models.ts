@@ -1,6 +1,6 @@
 /** The endpoints about models and providers, one function each. What they answer is described in huf/api/model.py. */
 import { callGet, callPost } from "./http.ts";
-import type { LocalServer, ModelCheck, Models } from "./types.ts";
+import type { LocalServer, ModelCheck, Models } from "./types/setup.ts";
 
 const CALL = "huf.api.model.";
 

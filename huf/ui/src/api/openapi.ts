@@ -1,6 +1,6 @@
 /** The endpoints that make tools from an OpenAPI document. What they answer is described in huf/ai/setup/openapi_import.py. */
 import { callPost } from "./http.ts";
-import type { OpenapiImported, OpenapiPreview } from "./types.ts";
+import type { OpenapiImported, OpenapiPreview } from "./types/agents.ts";
 
 /** Where the document comes from, `url` or `content`, and how its tools are called. */
 export interface OpenapiSource {

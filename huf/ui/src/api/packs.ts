@@ -1,6 +1,6 @@
 /** The endpoints about packs, one function each. What they answer is described in huf/api/pack.py. */
 import { callGet, callPost } from "./http.ts";
-import type { Pack, PackDetails } from "./types.ts";
+import type { Pack, PackDetails } from "./types/setup.ts";
 
 const CALL = "huf.api.pack.";
 

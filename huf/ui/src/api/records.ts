@@ -1,6 +1,7 @@
 /** The endpoints about records of any DocType, one function each. What they answer is described in huf/api/record.py. */
 import { callGet, callPost, request } from "./http.ts";
-import type { Attachment, Meta, RecordAnswer, Values } from "./types.ts";
+import type { Attachment } from "./types/conversations.ts";
+import type { Meta, RecordAnswer, Values } from "./types/records.ts";
 
 export { createRecord, deleteRecord, searchLink, updateRecord } from "./resource.ts";
 

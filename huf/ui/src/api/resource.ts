@@ -1,6 +1,6 @@
 /** Records of the site by Frappe's REST, and the choices of a link field. */
 import { callGet, request } from "./http.ts";
-import type { LinkChoice, Values } from "./types.ts";
+import type { LinkChoice, Values } from "./types/records.ts";
 
 function address(doctype: string, name?: string): string {
 	const path = `/api/resource/${encodeURIComponent(doctype)}`;

@@ -1,6 +1,7 @@
 /** The endpoints about runs, one function each. What they answer is described in huf/api/run.py. */
 import { callGet, callPost } from "./http.ts";
-import type { Comparison, NamedRecord, Replayed, Rerun, Run, RunFilters, Timeline, Values } from "./types.ts";
+import type { Values } from "./types/records.ts";
+import type { Comparison, NamedRecord, Replayed, Rerun, Run, RunFilters, Timeline } from "./types/runs.ts";
 
 export { cancelRun } from "./chat.ts";
 

@@ -1,7 +1,8 @@
 /** The endpoints about triggers, one function each. What they answer is described in huf/api/trigger.py. */
 import { callGet, callPost } from "./http.ts";
 import { createRecord, deleteRecord, readRecord, updateRecord } from "./resource.ts";
-import type { Backtest, Explanation, Trigger, TriggerEvent, Values } from "./types.ts";
+import type { Values } from "./types/records.ts";
+import type { Backtest, Explanation, Trigger, TriggerEvent } from "./types/triggers.ts";
 
 const DOCTYPE = "Agent Trigger";
 export const PAGE_LENGTH = 50;

@@ -1,6 +1,6 @@
 /** The endpoints that undo runs; what they answer is described in huf/api/undo.py. */
 import { callPost } from "./http.ts";
-import type { Difference } from "./types.ts";
+import type { Difference } from "./types/drafts.ts";
 
 export type Decision = "keep" | "restore";
 

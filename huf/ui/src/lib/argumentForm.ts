@@ -2,7 +2,7 @@
  * The arguments of a call as fields of a form, by their JSON schema, and back. Unedited values are returned exactly as
  * they came. Pure.
  */
-import type { Json, JsonObject } from "../api/types.ts";
+import type { Json, JsonObject } from "../api/types/values.ts";
 import { parseJson } from "./transcript.ts";
 
 /** The part of JSON schema that tools use. */

@@ -1,5 +1,5 @@
 /** Passages that a tool's result cites: {number, title, position, link, source, text}. Pure. */
-import type { Passage } from "../api/types.ts";
+import type { Passage } from "../api/types/setup.ts";
 import { parseJson, type Part, type TextPart, type ToolPart } from "./transcript.ts";
 
 export interface Citation extends Passage {

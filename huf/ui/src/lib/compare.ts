@@ -1,5 +1,6 @@
 /** Two sides of a step laid beside each other, call by call. Pure. */
-import type { Json, Step, ToolCall } from "../api/types.ts";
+import type { Step, ToolCall } from "../api/types/runs.ts";
+import type { Json } from "../api/types/values.ts";
 import { parseJson } from "./transcript.ts";
 
 const same = (left: unknown, right: unknown) => canonical(left) === canonical(right);

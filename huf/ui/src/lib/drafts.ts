@@ -1,6 +1,6 @@
 /** Drafts as data: what is proposed as rows for a page, and in which words it is named. Pure. */
 
-import type { Difference, DocumentChange, ExternalRequest, FieldChange, RowChange } from "../api/types.ts";
+import type { Difference, DocumentChange, ExternalRequest, FieldChange, RowChange } from "../api/types/drafts.ts";
 
 /** What a draft, or the dry run of a tool, would do. */
 export interface Proposal {

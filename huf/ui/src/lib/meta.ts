@@ -3,7 +3,7 @@
  * it begins with and what is sent. Pure.
  */
 
-import type { Field, Meta, Values } from "../api/types.ts";
+import type { Field, Meta, Values } from "../api/types/records.ts";
 import { evaluate } from "./expression.ts";
 
 /** What of a meta a form is made of. */

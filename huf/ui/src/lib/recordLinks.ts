@@ -1,5 +1,5 @@
 /** Links the records that a run has named, in the HTML of its answer. */
-import type { NamedRecord } from "../api/types.ts";
+import type { NamedRecord } from "../api/types/runs.ts";
 
 export type RecordsByText = Map<string, NamedRecord>;
 

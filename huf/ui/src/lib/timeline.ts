@@ -1,5 +1,5 @@
 /** Lays the calls of a run out on its time, as shares of the whole in percent. Pure; asks no clock. */
-import type { ModelCall, Run, Step, Timeline, ToolCall } from "../api/types.ts";
+import type { ModelCall, Run, Step, Timeline, ToolCall } from "../api/types/runs.ts";
 import { millisOf } from "./moments.ts";
 
 /** A call that has just begun is still to be seen. */

@@ -2,18 +2,11 @@
  * Builds what the thread shows: a list of turns. Stored messages and live stream events end in the same shapes, so that a
  * reload looks like the run did. Pure: no fetch, no Vue, no clock.
  */
-import type {
-	Attachment,
-	Draft,
-	Effect,
-	EventData,
-	Json,
-	Message,
-	Passage,
-	Run,
-	Step,
-	Timeline,
-} from "../api/types.ts";
+import type { Attachment, EventData, Message } from "../api/types/conversations.ts";
+import type { Draft } from "../api/types/drafts.ts";
+import type { Run, Step, Timeline } from "../api/types/runs.ts";
+import type { Passage } from "../api/types/setup.ts";
+import type { Effect, Json } from "../api/types/values.ts";
 
 /** The places of a turn's first and last message in the conversation; null where they are not known. */
 interface Places {

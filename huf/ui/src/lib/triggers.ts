@@ -1,5 +1,5 @@
 /** Triggers as data: which fields a type needs, what a form sends, and what a trigger waits for. Pure. */
-import type { Values } from "../api/types.ts";
+import type { Values } from "../api/types/records.ts";
 import { describeCron } from "./cron.ts";
 
 export const TYPES = ["Doc Event", "Schedule", "Webhook", "App Event", "Manual"];

@@ -1,7 +1,8 @@
 /** The agents this user may talk to, and which one was picked last. */
 import { computed, reactive, ref, shallowReactive } from "vue";
 import { fetchAgents } from "../api/chat.ts";
-import type { ChatAgent, Effect } from "../api/types.ts";
+import type { ChatAgent } from "../api/types/agents.ts";
+import type { Effect } from "../api/types/values.ts";
 import { queryClient, useData } from "./queries.ts";
 import { recall, remember } from "./storage.ts";
 

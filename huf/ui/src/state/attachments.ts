@@ -4,7 +4,7 @@
  */
 import { reactive } from "vue";
 import { deleteRecord, uploadFile } from "../api/attachments.ts";
-import type { Attachment } from "../api/types.ts";
+import type { Attachment } from "../api/types/conversations.ts";
 import { t } from "../i18n/index.ts";
 import { isPicture, type Limits, NO_LIMITS, problemOf } from "../lib/attachments.ts";
 import { parseJson } from "../lib/transcript.ts";

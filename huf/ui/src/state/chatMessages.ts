@@ -3,7 +3,9 @@ import * as api from "../api/chat.ts";
 import { fetchDrafts } from "../api/drafts.ts";
 import type { ApiError } from "../api/errors.ts";
 import { fetchRun } from "../api/runs.ts";
-import type { Draft, Message, Run, StoredChat, Timeline } from "../api/types.ts";
+import type { Message, StoredChat } from "../api/types/conversations.ts";
+import type { Draft } from "../api/types/drafts.ts";
+import type { Run, Timeline } from "../api/types/runs.ts";
 import {
 	type AgentTurn,
 	applyEvent,

@@ -1,7 +1,7 @@
 /** Runs that a chat's page starts: a prompt is sent and its answer streamed, stopped, continued, or begun again in a branch. */
 import * as api from "../api/chat.ts";
 import type { ApiError } from "../api/errors.ts";
-import type { Attachment, EventData } from "../api/types.ts";
+import type { Attachment, EventData } from "../api/types/conversations.ts";
 import { type AgentTurn, applyEvent, markInterrupted, newAgentTurn, newUserTurn, type UserTurn } from "../lib/transcript.ts";
 import { chosenModel, knownAgent } from "./agents.ts";
 import { moveAttachments } from "./attachments.ts";

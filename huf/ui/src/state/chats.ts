@@ -4,7 +4,7 @@
  */
 import { reactive, shallowReactive } from "vue";
 import type { ApiError } from "../api/errors.ts";
-import type { Draft } from "../api/types.ts";
+import type { Draft } from "../api/types/drafts.ts";
 import type { AgentTurn, Turn, UserTurn } from "../lib/transcript.ts";
 
 export const NEW = "new";

@@ -3,7 +3,7 @@ import type { InfiniteData } from "@tanstack/vue-query";
 import type { Ref } from "vue";
 import * as api from "../api/chat.ts";
 import type { ApiError } from "../api/errors.ts";
-import type { ConversationItem } from "../api/types.ts";
+import type { ConversationItem } from "../api/types/conversations.ts";
 import { parseSiteTime } from "../lib/time.ts";
 import { showError } from "./notices.ts";
 import { invalidate, queryClient, useData, useList } from "./queries.ts";

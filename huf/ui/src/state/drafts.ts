@@ -3,7 +3,7 @@ import type { InfiniteData } from "@tanstack/vue-query";
 import { computed, reactive } from "vue";
 import { countDrafts, fetchDrafts, PAGE_LENGTH } from "../api/drafts.ts";
 import { fetchWaitingReplies } from "../api/mail.ts";
-import type { Draft } from "../api/types.ts";
+import type { Draft } from "../api/types/drafts.ts";
 import { invalidate, queryClient, useData, useList } from "./queries.ts";
 
 const COUNT_MS = 60_000;

@@ -1,6 +1,6 @@
 /** Who answers the next message, as the user chose it in this browser: the router's choice, the chat or the agent. */
 import { ref, watch } from "vue";
-import type { RouteChoice } from "../api/types.ts";
+import type { RouteChoice } from "../api/types/conversations.ts";
 import { recall, remember } from "./storage.ts";
 
 export const ROUTES: RouteChoice[] = ["agent", "auto", "chat"];

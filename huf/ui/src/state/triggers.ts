@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/vue-query";
 import { computed } from "vue";
 import { setEnabled } from "../api/triggers.ts";
-import type { Trigger } from "../api/types.ts";
+import type { Trigger } from "../api/types/triggers.ts";
 import { showError } from "./notices.ts";
 import { invalidate } from "./queries.ts";
 

@@ -1,0 +1,93 @@
+/** Calls that wait for a person, and what they would change. */
+import type { Effect, Json, JsonObject } from "./values.ts";
+
+export interface FieldChange {
+	fieldname: string;
+	label?: string;
+	before?: Json;
+	after?: Json;
+	provisional?: boolean;
+}
+
+export interface RowChange {
+	fieldname: string;
+	label?: string;
+	row: string;
+	idx: number;
+	action: "add" | "change" | "remove";
+	fields: FieldChange[];
+}
+
+export interface DocumentChange {
+	doctype: string;
+	name: string | null;
+	action: string;
+	provisional?: boolean;
+	hidden?: number;
+	fields: FieldChange[];
+	rows?: RowChange[];
+}
+
+/** A call that reaches outside the site. */
+export interface ExternalRequest {
+	method?: string;
+	url?: string;
+	tool?: string;
+	headers?: JsonObject;
+	body?: Json;
+	arguments?: JsonObject;
+	/** Set for a call that was not tried, although it writes here. */
+	note?: string;
+}
+
+/** What a call would do: a request, or changes of documents, other tables and what would be sent. */
+export interface Difference {
+	request?: ExternalRequest | null;
+	changes?: DocumentChange[];
+	tables?: string[];
+	kept?: Record<string, number>;
+}
+
+export type DraftStatus = "Pending" | "Approved" | "Applied" | "Rejected" | "Failed" | "Expired";
+
+/** Why a call needs a person: where untrusted content came from, and what it may have decided. */
+export interface Concern {
+	origins: string[];
+	values: { parameter: string; value: string; origin: string | null }[];
+}
+
+export interface Draft {
+	draft: string;
+	run: string;
+	call_id: string;
+	conversation: string;
+	agent: string;
+	tool: string;
+	effect: Effect;
+	status: DraftStatus;
+	user: string;
+	approver: string | null;
+	may_answer: boolean;
+	arguments: JsonObject;
+	edited_arguments: JsonObject | null;
+	difference: Difference | null;
+	concern: Concern | null;
+	digest: string;
+	reference_doctype: string | null;
+	reference_name: string | null;
+	creation: string;
+	step: number;
+	/** What the model said beside the call; only of one draft, not in lists. */
+	text?: string;
+	/** The drafts of the same turn, this one among them; only of one draft. */
+	turn?: Draft[];
+	[field: string]: unknown;
+}
+
+/** A message of a chat that has versions: the conversation of each, and which of them is read. */
+export interface MessageVersions {
+	run: string;
+	at: number;
+	place: number;
+	conversations: string[];
+}
