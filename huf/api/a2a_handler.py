@@ -35,7 +35,8 @@ from huf.ai.chat import approvals
 from huf.ai.chat.external import build_external_request, store_image
 from huf.ai.concurrency.event_loops import CarriedContext
 from huf.ai.core.errors import ConversationBusy, UsageError
-from huf.ai.core.types import AgentRequest, Mode, RunEvent, RunStatus
+from huf.ai.core.events import RunEvent
+from huf.ai.core.types import AgentRequest, Mode, RunStatus
 from huf.ai.mcp_server.approvals import continue_run
 from huf.ai.mcp_server.run_state import RUN, RunState, read_state
 from huf.ai.queries.event_stream import follow_run_events

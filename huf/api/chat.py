@@ -41,7 +41,7 @@ def stream(
 	route: str | None = None,
 	model: str | None = None,
 ):
-	"""Send a message; streams the run's events (see `huf.ai.core.types.EventKind`).
+	"""Send a message; streams the run's events (see `huf.ai.core.events.EventKind`).
 
 	`attachments`: Files, by name or URL. A new chat that `is_test` is not listed among the user's chats.
 	`route`: auto (the router decides, see `docs/router.md`), chat (without tools) or agent (the default).

@@ -24,7 +24,8 @@ from huf.ai.chat.external import (
 	follow_request,
 )
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import AgentRequest, CallStatus, RunEvent, RunResult
+from huf.ai.core.events import RunEvent
+from huf.ai.core.types import AgentRequest, CallStatus, RunResult
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.queries.runs import list_tool_calls, read_tool_results
 from huf.ai.runs.entry import run_agent

@@ -16,7 +16,8 @@ from werkzeug.wrappers import Response
 from huf.ai.chat import approvals
 from huf.ai.chat.external import answer_and_follow, build_external_request, follow_request
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import AgentRequest, RunEvent
+from huf.ai.core.events import RunEvent
+from huf.ai.core.types import AgentRequest
 from huf.ai.queries.event_stream import follow_run_events
 from huf.ai.runs import admission
 from huf.ai.runs.queue import enqueue_run

@@ -14,7 +14,8 @@ from huf.ai.chat import approvals
 from huf.ai.chat.routed import choose_agent
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import DIRECT, AgentRequest, EventKind, Mode, RunEvent, RunResult, RunStatus
+from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.types import DIRECT, AgentRequest, Mode, RunResult, RunStatus
 from huf.ai.providers.direct import write_prompt
 from huf.ai.queries.event_stream import follow_run_events, read_run_state
 from huf.ai.queries.runs import list_tool_calls

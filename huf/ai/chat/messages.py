@@ -7,7 +7,8 @@ from dataclasses import replace
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, RunEvent, StopReason
+from huf.ai.core.events import RunEvent
+from huf.ai.core.types import OFFLINE, AgentRequest, CallStatus, Mode, StopReason
 from huf.ai.queries.chats import get_readable_conversation
 from huf.ai.queries.runs import describe_runs, list_reasoning, list_tool_calls
 from huf.ai.runs import admission

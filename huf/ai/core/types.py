@@ -1,4 +1,4 @@
-"""Value types of a run: its request, model replies, tool calls and their results, events, and how it ended.
+"""Value types of a run: its request, model replies, tool calls and their results, and how it ended.
 
 Plain data: knows no frappe, no litellm and no database.
 """
@@ -84,22 +84,6 @@ class DraftStatus(str, Enum):
 	EXPIRED = "Expired"
 
 
-class EventKind(str, Enum):
-	RUN_QUEUED = "run_queued"
-	RUN_STARTED = "run_started"
-	TEXT_DELTA = "text_delta"
-	TEXT_DONE = "text_done"
-	"""Flushes text that is held back; listeners never receive it."""
-	TEXT_VOID = "text_void"
-	REASONING_DELTA = "reasoning_delta"
-	TOOL_STARTED = "tool_started"
-	PROGRESS = "progress"
-	TOOL_FINISHED = "tool_finished"
-	DRAFT_CREATED = "draft_created"
-	RUN_WAITING = "run_waiting"
-	RUN_FINISHED = "run_finished"
-
-
 @dataclass(frozen=True)
 class AgentRequest:
 	"""A request to run an agent, as an entry point builds it. The run acts with the permissions of `user`.
@@ -130,22 +114,6 @@ class AgentRequest:
 	history: tuple[dict, ...] | None = None
 	attachments: tuple[str, ...] = ()
 	message_files: MessageFiles = NO_FILES
-
-
-@dataclass(frozen=True)
-class RunEvent:
-	"""Something that happened in a run.
-
-	`number`: its place among the run's events; 0 for one replayed from the record.
-	"""
-
-	kind: EventKind
-	run: str
-	data: dict[str, Any] = field(default_factory=dict)
-	number: int = 0
-
-
-Listener = Callable[[RunEvent], None]
 
 
 @dataclass(frozen=True)
@@ -336,9 +304,6 @@ class Outcome:
 		return "\n".join(
 			json.dumps(each, ensure_ascii=False, sort_keys=True) for each in [*self.messages, ending]
 		)
-
-
-Emit = Callable[[EventKind, dict[str, Any]], None]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ Knows no frappe, no litellm and no database: the model, tools, journal and liste
 from collections.abc import Sequence
 
 from huf.ai.core.errors import ModelError, RunStopped
-from huf.ai.core.types import Emit, EventKind, ModelReply, Outcome, StopReason, Tool
+from huf.ai.core.events import Emit, EventKind
+from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool
 from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.model import Escalate, Model, no_larger_model

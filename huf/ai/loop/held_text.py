@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from huf.ai.core.types import Emit, EventKind
+from huf.ai.core.events import Emit, EventKind
 
 TEXT_KINDS = (EventKind.TEXT_DELTA, EventKind.REASONING_DELTA, EventKind.TEXT_DONE)
 

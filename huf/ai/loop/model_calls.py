@@ -7,7 +7,8 @@ from itertools import count
 
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
-from huf.ai.core.types import Emit, EventKind, ModelReply, Outcome, StopReason
+from huf.ai.core.events import Emit, EventKind
+from huf.ai.core.types import ModelReply, Outcome, StopReason
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.journal import Journal
 from huf.ai.loop.model import Model

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from huf.ai.core.types import Call, Emit, EventKind
+from huf.ai.core.events import Emit, EventKind
+from huf.ai.core.types import Call
 from huf.ai.loop.guards import Guard, StepCap
 from huf.ai.loop.journal import Journal, NoJournal
 

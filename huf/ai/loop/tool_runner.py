@@ -11,8 +11,9 @@ from itertools import groupby
 from typing import Any
 
 from huf.ai.core.errors import RunPaused
+from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.progress import Listen
-from huf.ai.core.types import Call, Effect, Emit, EventKind, ToolResult
+from huf.ai.core.types import Call, Effect, ToolResult
 from huf.ai.loop.guards import Guard
 from huf.ai.loop.journal import Journal
 from huf.ai.loop.run_context import Approve

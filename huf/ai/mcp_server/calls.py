@@ -20,7 +20,8 @@ from mcp_types import (
 
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ConversationBusy, ToolError, UsageError
-from huf.ai.core.types import AgentRequest, EventKind, RunEvent
+from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.types import AgentRequest
 from huf.ai.mcp_server import tasks
 from huf.ai.mcp_server.approvals import answer_draft, build_question, continue_run, may_ask
 from huf.ai.mcp_server.catalog import Catalog

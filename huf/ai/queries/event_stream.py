@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import frappe
 
-from huf.ai.core.types import EventKind, RunEvent, RunStatus
+from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.types import RunStatus
 from huf.ai.queries.replayed_events import replay_events
 from huf.ai.storage.live_events import find_live_event, first_event_number
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import frappe
 
-from huf.ai.core.types import CallRequest, EventKind, RunEvent, RunStatus
+from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.types import CallRequest, RunStatus
 from huf.ai.queries.runs import describe_runs
 from huf.ai.storage.drafts import PENDING, describe_draft, read_drafts
 from huf.ai.storage.recorded_run import read_recorded

@@ -10,16 +10,8 @@ import frappe
 
 from huf.ai.concurrency.event_loops import iterate
 from huf.ai.core.errors import ConversationBusy, UsageError
-from huf.ai.core.types import (
-	AgentRequest,
-	EventKind,
-	Listener,
-	Mode,
-	RunEvent,
-	RunResult,
-	RunStatus,
-	Usage,
-)
+from huf.ai.core.events import EventKind, Listener, RunEvent
+from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus, Usage
 from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start, execute_run

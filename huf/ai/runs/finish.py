@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, EventKind, Mode, Outcome, RunResult, RunStatus, StopReason
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest, Mode, Outcome, RunResult, RunStatus, StopReason
 from huf.ai.receipts.answers import check_run
 from huf.ai.runs.result_notice import send_result_notice
 from huf.ai.runs.start import OpenRun

@@ -2,7 +2,7 @@
 
 import re
 
-from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.runs.routing import check_escalation
 
 SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")

@@ -8,7 +8,8 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import LeaseLost, UsageError
-from huf.ai.core.types import AgentRequest, Listener, RunResult, RunStatus
+from huf.ai.core.events import Listener
+from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import execute_run
 from huf.ai.runs.finish import fail_run

@@ -11,7 +11,8 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, EventKind, Listener, RunEvent
+from huf.ai.core.events import EventKind, Listener, RunEvent
+from huf.ai.core.types import AgentRequest
 from huf.ai.storage.live_events import first_event_number, store_live_event
 from huf.ai.storage.run_log import build_log_listener
 
@@ -32,7 +33,7 @@ LONG_PAUSE_AFTER_EVENTS = 20_000
 
 
 class RunEventEmitter:
-	"""Numbers the events of one run and passes them to its listeners; see `huf.ai.core.types.Emit`.
+	"""Numbers the events of one run and passes them to its listeners; see `huf.ai.core.events.Emit`.
 
 	`agent` has the `tools` of the run and its maximum number of `steps`; `attempts` counts workers. Called
 	only on the event loop of the run.

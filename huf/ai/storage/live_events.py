@@ -5,7 +5,7 @@ The journal is the record: an event that is lost here is replayed from there.
 
 import frappe
 
-from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.storage.shared_values import share_value
 
 LIFETIME_S = 3600

@@ -10,7 +10,8 @@ from datetime import datetime, timezone
 
 import frappe
 
-from huf.ai.core.types import EventKind, Listener, RunEvent, RunStatus, StopReason
+from huf.ai.core.events import EventKind, Listener, RunEvent
+from huf.ai.core.types import RunStatus, StopReason
 from huf.ai.storage.rows import clip
 
 EXTERNAL_STATUSES = {RunStatus.SUCCESS.value: "completed", RunStatus.CANCELLED.value: "cancelled"}

@@ -38,7 +38,8 @@ from google.protobuf.struct_pb2 import Value
 
 import huf
 from huf.ai.core.attachments import IMAGE_TYPES
-from huf.ai.core.types import EventKind, RunEvent, RunStatus
+from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.types import RunStatus
 from huf.ai.mcp_server.run_state import RunState, describe_approval
 
 ANSWER = "answer"

@@ -36,7 +36,8 @@ from ag_ui.core import (
 )
 
 from huf.ai.core.arguments import to_text
-from huf.ai.core.types import EventKind, RunEvent, RunStatus
+from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.types import RunStatus
 from huf.api.wire.emitted_text import EmittedText
 
 VERSION = "1.0"

@@ -1,6 +1,6 @@
 """Turns a run's events into text that only ever grows, for protocols that cannot take text back."""
 
-from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.core.events import EventKind, RunEvent
 
 
 class EmittedText:

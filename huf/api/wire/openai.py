@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from huf.ai.core.types import EventKind, RunEvent, RunResult, RunStatus, StopReason
+from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.types import RunResult, RunStatus, StopReason
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.json_body import BadRequest
 from huf.api.wire.openai_errors import error_body

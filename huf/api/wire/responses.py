@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.core.events import EventKind, RunEvent
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.openai import encode_route, find_failure, waiting_notice
 from huf.api.wire.response_input import APPROVAL

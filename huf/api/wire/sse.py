@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from werkzeug.wrappers import Response
 
-from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.tools.sources import read_sources
 
 MAX_RESULT_CHARS = 4000

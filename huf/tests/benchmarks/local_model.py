@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, EventKind, RunEvent, RunResult
+from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.types import AgentRequest, RunResult
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.history import read_history
 from huf.tests.benchmarks import floor

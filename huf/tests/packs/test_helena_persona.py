@@ -4,7 +4,8 @@ import json
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, EventKind, Mode
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest, Mode
 from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.tools.sources import read_sources
 from huf.api.agent import get_agents

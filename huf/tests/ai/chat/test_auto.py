@@ -6,8 +6,9 @@ import frappe
 
 from huf.ai.chat import messages
 from huf.ai.core.errors import UsageError
+from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.routed import RouteChoice
-from huf.ai.core.types import AgentRequest, EventKind, RunEvent
+from huf.ai.core.types import AgentRequest
 from huf.ai.mcp_server.tools import name_of_agent
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.held_chat import HeldChat

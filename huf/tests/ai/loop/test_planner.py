@@ -6,7 +6,8 @@ import json
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest
 from huf.ai.loop.guards import SUM_UP
 from huf.ai.loop.planner import list_results, read_plan
 from huf.ai.queries.replayed_events import replay_events

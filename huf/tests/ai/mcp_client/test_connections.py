@@ -9,7 +9,8 @@ import frappe
 from huf.ai.agents.tool_factory import create_tool, find_tool
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
-from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest
 from huf.ai.mcp_client.connections import COMMANDS_KEY
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync, stream_agent

@@ -7,7 +7,8 @@ import unittest
 import frappe
 
 from huf.ai.chat.messages import send_agent_chat_message
-from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest
 from huf.ai.providers.masking import Masker
 from huf.ai.providers.personal_records import get_record_values
 from huf.ai.providers.record_values import RecordValues

@@ -6,7 +6,8 @@ import unittest
 import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.core.types import AgentRequest, EventKind, ModelReply
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest, ModelReply
 from huf.ai.loop.model import FreeModel
 from huf.ai.providers.masking import MaskedModel, Masker, UnmaskedStream
 from huf.ai.providers.personal_patterns import read_patterns

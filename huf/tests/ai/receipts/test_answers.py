@@ -4,7 +4,8 @@ import json
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest
 from huf.ai.queries.replayed_events import replay_events
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.tests.base import SiteTestCase, enter

@@ -4,7 +4,8 @@ import json
 
 import frappe
 
-from huf.ai.core.types import MAX_RESULT_CHARS, AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import MAX_RESULT_CHARS, AgentRequest
 from huf.ai.loop.tool_results import READ_MORE
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.runs.replay import replay

@@ -9,7 +9,8 @@ from frappe.utils import now_datetime
 
 from huf.ai.chat.approvals import approve_call, expire_drafts
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import enqueue_run, work_on

@@ -11,7 +11,8 @@ from frappe.utils import now_datetime
 from huf.ai.chat import approvals
 from huf.ai.chat.approvals import approve_call, cancel_run, expire_drafts, propose_again, reject_call
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run, recover, work_on

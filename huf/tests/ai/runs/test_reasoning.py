@@ -4,7 +4,8 @@ import json
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest
 from huf.ai.providers.answers import MAX_REASONING_CHARS
 from huf.ai.queries.replayed_events import replay_events
 from huf.ai.queries.runs import read_timeline

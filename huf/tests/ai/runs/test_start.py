@@ -8,7 +8,8 @@ import frappe
 from huf.ai.agents.tool_factory import create_tool
 from huf.ai.chat.messages import continue_in_background
 from huf.ai.core.errors import UsageError
-from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest
 from huf.ai.loop.guards import SUM_UP
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
 from huf.ai.runs.queue import end_run, work_on

@@ -8,8 +8,9 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.events import EventKind
 from huf.ai.core.settings import read_settings
-from huf.ai.core.types import AgentRequest, EventKind, RunStatus
+from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.providers.litellm import warm_up
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent

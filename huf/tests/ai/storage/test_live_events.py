@@ -6,7 +6,8 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.core.types import AgentRequest, EventKind
+from huf.ai.core.events import EventKind
+from huf.ai.core.types import AgentRequest
 from huf.ai.runs import queue
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import stream_agent

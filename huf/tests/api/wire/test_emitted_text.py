@@ -1,6 +1,6 @@
 import unittest
 
-from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.core.events import EventKind, RunEvent
 from huf.api.wire.emitted_text import EmittedText
 
 

@@ -1,7 +1,7 @@
 import json
 import unittest
 
-from huf.ai.core.types import EventKind, RunEvent
+from huf.ai.core.events import EventKind, RunEvent
 from huf.api.wire.sse import MAX_RESULT_CHARS, PING, encode_events, stream_data
 
 
