@@ -44,7 +44,7 @@ def load_controller(doctype: str, module: str) -> type:
 		if error.name == f"{path}.{folder}":
 			return Document
 		raise ImportError(
-			f"Module import failed for {doctype}: the DocType was deleted, or is not part of embedded mode.\n"
+			f"Module import failed for {doctype}, the DocType you're trying to open might be deleted.\n"
 			f"Error: No module named '{path}'"
 		) from error
 	name = doctype.replace(" ", "").replace("-", "")
