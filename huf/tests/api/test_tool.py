@@ -31,6 +31,8 @@ class TestToolMaking(SiteTestCase):
 		self.addCleanup(setattr, doctype_requests, "MAX_ASKED", doctype_requests.MAX_ASKED)
 		doctype_requests.MAX_ASKED = 10_000
 		system, manager = make_user("System Manager"), make_user("Huf Manager")
+		for user in (system, manager):
+			frappe.get_doc("User", user).update({"first_name": unique("Name"), "last_name": ""}).save()
 		names = frappe.get_all("User", {"name": ["in", [system, manager]]}, ["name", "full_name"])
 		full = {row.name: row.full_name for row in names}
 		frappe.set_user(manager)
