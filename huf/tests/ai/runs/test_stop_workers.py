@@ -4,16 +4,19 @@ HUF_STOP_RUNS: the number of runs, 30 by default.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
+import unittest
+from contextlib import suppress
 from pathlib import Path
 
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.types import AgentRequest, RunStatus
-from huf.ai.runs.queue import work_on
+from huf.ai.runs.queue import enqueue_work, work_on
 from huf.ai.runs.start import start_run
 from huf.ai.runs.stopping import release, stop
 from huf.ai.storage.stops import read_stops, remove_stop
@@ -23,7 +26,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 RUNS = int(os.environ.get("HUF_STOP_RUNS", 30))
 STEPS = 3
-TIMEOUT_S = 180
+TIMEOUT_S = 600
 
 
 class TestStopWorkers(SiteTestCase):
@@ -51,10 +54,9 @@ class TestStopWorkers(SiteTestCase):
 
 	def test_after_its_commit_nothing_is_written_or_asked_and_the_release_ends_every_run_once(self):
 		runs = [self.enqueue(number) for number in range(RUNS)]
-		workers = [self.start_worker(runs[number::3]) for number in range(3)]
+		workers = self.start_workers(runs)
 		self.wait_until(lambda: self.count() >= RUNS // 3)
-		workers[0].kill()
-		workers[0].wait(TIMEOUT_S)
+		self.kill(workers[0])
 		name = stop("All", None, "test")["stop"]["name"]
 		before = self.count(), self.count_model_calls(runs)
 		for worker in workers[1:]:
@@ -63,10 +65,7 @@ class TestStopWorkers(SiteTestCase):
 		self.assertLess(before[0], RUNS * STEPS)
 		waiting = release(name)
 		self.assertTrue(waiting)
-		# The killed worker's run is taken over once its lease has run out.
-		later = add_to_date(now_datetime(), seconds=3600, as_datetime=True)
-		for run in runs:
-			work_on(run, later)
+		self.work_on_released(runs)
 		frappe.db.rollback()
 		ended = frappe.get_all("Agent Run", {"name": ["in", runs]}, pluck="status", order_by="creation asc")
 		self.assertEqual(ended, ["Success"] * RUNS)
@@ -81,6 +80,19 @@ class TestStopWorkers(SiteTestCase):
 			self.agent, f"{self.word} {number}", "Administrator", external_id=unique("worker")
 		)
 		return start_run(request, RunStatus.QUEUED).name
+
+	def start_workers(self, runs: list[str]) -> list[subprocess.Popen]:
+		return [self.start_worker(runs[number::3]) for number in range(3)]
+
+	def kill(self, worker: subprocess.Popen) -> None:
+		worker.kill()
+		worker.wait(TIMEOUT_S)
+
+	def work_on_released(self, runs: list[str]) -> None:
+		"""The killed worker's run is taken over once its lease has run out."""
+		later = add_to_date(now_datetime(), seconds=3600, as_datetime=True)
+		for run in runs:
+			work_on(run, later)
 
 	def start_worker(self, runs: list[str]) -> subprocess.Popen:
 		sites_path = os.path.abspath(frappe.local.sites_path)
@@ -113,3 +125,36 @@ class TestStopWorkers(SiteTestCase):
 
 	def count_model_calls(self, runs: list[str]) -> int:
 		return frappe.db.count("Agent LLM Call", {"run": ["in", runs]})
+
+
+@unittest.skipIf("huf.embedded" in sys.modules, "RQ is a bench's")
+class TestStopRq(TestStopWorkers):
+	"""The same with a bench's own workers, which fork a process for each job."""
+
+	def start_workers(self, runs: list[str]) -> list[subprocess.Popen]:
+		for run in runs:
+			enqueue_work(run)
+		return self.start_rq_workers()
+
+	def start_rq_workers(self) -> list[subprocess.Popen]:
+		command = [sys.executable, "-m", "frappe.utils.bench_helper", "frappe", "worker", "--queue", "long"]
+		workers = [
+			subprocess.Popen([*command, "--burst", "--quiet"], cwd=os.path.abspath(frappe.local.sites_path))
+			for _ in range(3)
+		]
+		for worker in workers:
+			self.addCleanup(worker.wait, TIMEOUT_S)
+			self.addCleanup(worker.terminate)
+		return workers
+
+	def kill(self, worker: subprocess.Popen) -> None:
+		children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()
+		super().kill(worker)
+		for child in children:
+			with suppress(ProcessLookupError):
+				os.kill(int(child), signal.SIGKILL)
+
+	def work_on_released(self, runs: list[str]) -> None:
+		for worker in self.start_rq_workers():
+			worker.wait(TIMEOUT_S)
+		super().work_on_released(runs)
