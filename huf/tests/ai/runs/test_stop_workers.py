@@ -26,7 +26,7 @@ from huf.tests.model_server import ModelServer, text, tool_call
 
 RUNS = int(os.environ.get("HUF_STOP_RUNS", 30))
 STEPS = 3
-TIMEOUT_S = 600
+TIMEOUT_S = 1_800
 
 
 class TestStopWorkers(SiteTestCase):
