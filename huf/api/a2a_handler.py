@@ -217,10 +217,7 @@ class Handler(RequestHandler):
 		answer = read_answer(message)
 		if answer.draft != state.draft.name:
 			raise InvalidParamsError(f"The task waits for the draft {state.draft.name}.")
-		if answer.is_approved:
-			approvals.approve_call(answer.draft, answer.digest)
-		else:
-			approvals.reject_call(answer.draft, answer.digest, answer.reason)
+		approvals.answer_call(answer.draft, answer.digest, answer.is_approved, answer.reason)
 		return state.run
 
 	async def on_get_extended_agent_card(self, params: Any, context: Any) -> Any:

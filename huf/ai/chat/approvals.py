@@ -64,6 +64,13 @@ def reject_call(name: str, digest: str | None = None, reason: str | None = None)
 	)
 
 
+def answer_call(
+	name: str, digest: str, is_approved: bool, reason: str | None = None, arguments: dict | None = None
+) -> dict:
+	"""Approve a draft, with edited arguments if there are any, or reject it with a reason. Commits."""
+	return approve_call(name, digest, arguments) if is_approved else reject_call(name, digest, reason)
+
+
 def expire_drafts(now: datetime | None = None) -> list[str]:
 	"""Expire drafts that nobody answered in time and return their names. Scheduled every minute; commits
 	each.

@@ -131,10 +131,7 @@ def answer_and_follow(answers: list[GivenAnswer]) -> tuple[str, list, list, Iter
 	made, waited_for = list_tool_calls([run]), list(drafts.read_drafts(run).values())
 	_, attempts = read_run_state(run)
 	for each in answers:
-		if each.is_approved:
-			approvals.approve_call(each.draft, each.digest, each.arguments)
-		else:
-			approvals.reject_call(each.draft, each.digest, each.reason)
+		approvals.answer_call(each.draft, each.digest, each.is_approved, each.reason, each.arguments)
 	return run, made, waited_for, follow_run_events(run, first_event_number(attempts + 1))
 
 

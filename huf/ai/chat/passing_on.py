@@ -7,7 +7,7 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.runs.approvals import mail_approver
 from huf.ai.storage import drafts, notifications
-from huf.ai.storage.users import list_managers, read_named_deputy
+from huf.ai.storage.users import list_users_with_role, read_named_deputy
 from huf.permissions import may_answer
 
 
@@ -21,7 +21,7 @@ def pass_on_drafts(now: datetime | None = None) -> list[str]:
 	for row in rows:
 		approver = find_next_approver(row)
 		drafts.pass_on_draft(row, approver, now)
-		notify(row, [approver] if approver else list_managers())
+		notify(row, [approver] if approver else list_users_with_role("Huf Manager"))
 		frappe.db.commit()
 		mail_approver(row.agent, row.name)
 	return [row.name for row in rows]

@@ -215,7 +215,7 @@ def find_concern(
 	values = list(list_values(arguments))
 	unnamed = tuple(found for each in values[:MAX_VALUES] if (found := judge_value(policy, *each, evidence)))
 	if evidence.is_typed:
-		# Nobody can have told the model what to do; a stranger may have decided the values it passes on.
+		# Typed values carry no instructions, but a stranger may have chosen the values themselves.
 		unnamed = tuple(each for each in unnamed if each.origin)
 	is_grave = policy.effect is Effect.EXTERNAL or policy.destructive
 	is_vague = (

@@ -129,8 +129,9 @@ def shorten_tools(tools: Sequence[Tool]) -> list[Tool]:
 
 
 def only_required(tool: Tool) -> Tool:
-	properties, required = tool.parameters.get("properties", {}), tool.parameters.get("required")
-	kept = {name: properties[name] for name in required or properties}
+	properties = tool.parameters.get("properties", {})
+	required = tool.parameters.get("required") or properties
+	kept = {name: each for name, each in properties.items() if name in required}
 	return replace(tool, parameters={**tool.parameters, "properties": kept})
 
 

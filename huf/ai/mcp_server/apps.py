@@ -88,21 +88,12 @@ class Apps(Catalog):
 		given = params.arguments or {}
 		try:
 			check_arguments(given, SCHEMA)
-			run = answer_draft(**given)
+			run = approvals.get_open_draft(given["draft"], given["digest"]).run
+			approvals.answer_call(given["draft"], given["digest"], given["approve"], given.get("reason"))
 		except (ToolError, UsageError, frappe.PermissionError) as error:
 			frappe.db.rollback()
 			return describe_refusal(str(given.get("draft")), str(error))
 		return describe_result(await continue_run(run))
-
-
-def answer_draft(draft: str, digest: str, approve: bool, reason: str | None = None) -> str:
-	"""Store the answer of a user who may give it; returns the run. Raises as `approvals.approve_call`."""
-	run = approvals.get_open_draft(draft, digest).run
-	if approve:
-		approvals.approve_call(draft, digest)
-	else:
-		approvals.reject_call(draft, digest, reason)
-	return run
 
 
 def describe_refusal(draft: str, reason: str) -> CallToolResult:

@@ -7,7 +7,7 @@ from frappe.utils import get_fullname, today
 from huf.ai.core.errors import UsageError
 from huf.ai.core.text_decoding import strip_control_chars
 from huf.ai.storage import notifications
-from huf.ai.storage.users import list_managers
+from huf.ai.storage.users import list_users_with_role
 
 MAX_REQUEST_CHARS = 140
 MAX_REQUESTS_PER_DAY = 10
@@ -27,7 +27,7 @@ def ask_for_doctype(request: str) -> list[str]:
 	if not request or len(request) > MAX_REQUEST_CHARS:
 		raise UsageError(_("Say in 1 to {0} characters which records are missing.").format(MAX_REQUEST_CHARS))
 	subject = _("{0} asks for a DocType: {1}").format(get_fullname(user).translate(NO_TAGS), request)
-	asked = list_managers(SYSTEM_MANAGER)[:MAX_ASKED] or ["Administrator"]
+	asked = list_users_with_role(SYSTEM_MANAGER)[:MAX_ASKED] or ["Administrator"]
 	before = read_todays_requests(user)
 	if subject.casefold() not in before:
 		if len(before) >= MAX_REQUESTS_PER_DAY:

@@ -35,7 +35,7 @@ def read_named_deputy(user: str) -> str | None:
 	return frappe.db.get_value("Huf User Settings", {"user": user}, "deputy")
 
 
-def list_managers(role: str = "Huf Manager") -> list[str]:
+def list_users_with_role(role: str) -> list[str]:
 	"""Enabled users with a role."""
 	having = {"role": role, "parenttype": "User"}
 	names = frappe.get_all("Has Role", having, pluck="parent", order_by="creation asc")

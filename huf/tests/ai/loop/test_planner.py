@@ -7,9 +7,9 @@ import json
 import frappe
 
 from huf.ai.core.events import EventKind
-from huf.ai.core.types import AgentRequest
+from huf.ai.core.types import AgentRequest, Effect, Tool
 from huf.ai.loop.guards import SUM_UP
-from huf.ai.loop.planner import list_results, read_plan
+from huf.ai.loop.planner import list_results, read_plan, shorten_tools
 from huf.ai.queries.replayed_events import replay_events
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.entry import run_agent_sync, stream_agent
@@ -221,3 +221,8 @@ class TestSchemas(SiteTestCase):
 				offered = set(created["arguments"]["properties"])
 				self.assertEqual(offered if window == 2048 else offered & names, names)
 				self.assertIn("limit", listed["arguments"]["properties"])
+
+	def test_a_foreign_schema_may_require_what_it_does_not_describe(self):
+		schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "missing"]}
+		(tool,) = shorten_tools([Tool("write", "", schema, Effect.WRITE, None)])
+		self.assertEqual(tool.parameters["properties"], {"a": {}})

@@ -91,7 +91,7 @@ class TestReasoning(SiteTestCase):
 		self.assertEqual(self.spoken(events[void:], EventKind.REASONING_DELTA), {1: "Right"})
 
 	def spoken(self, events: list, kind: EventKind) -> dict[int, str]:
-		"""What was said in each step."""
+		"""The messages of each step."""
 		steps: dict[int, str] = {}
 		for event in events:
 			if event.kind is kind:
