@@ -66,7 +66,7 @@ def edit_messages(messages: list[dict], edits: Mapping[str, str]) -> list[dict]:
 		raise UsageError(_("The edited messages are longer than {0} characters.").format(MAX_EDITED_CHARS))
 	edited = list(messages)
 	for place, text in edits.items():
-		number = int(place) if place.isdecimal() else len(messages)
+		number = int(place[:10]) if place.isdecimal() else len(messages)
 		message = messages[number] if number < len(messages) else {}
 		if message.get("role") not in EDITABLE_ROLES or not isinstance(message.get("content"), str):
 			raise UsageError(_("Message {0} cannot be edited.").format(place[:10]))
@@ -193,5 +193,5 @@ def read_edits(edits: Any) -> dict[str, str]:
 	except ValueError:
 		values = None
 	if not isinstance(values, dict) or not all(isinstance(text, str) for text in values.values()):
-		raise UsageError(_("The edits are not an object of texts."))
+		raise UsageError(_("The edits must be an object whose values are texts."))
 	return {str(place): text for place, text in values.items()}

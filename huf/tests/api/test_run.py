@@ -99,7 +99,13 @@ class TestRunSearch(SiteTestCase):
 			self.assertIn("Make the second", [each.get("content") for each in asked])
 		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", f"%{second}%"]}))
 		self.assertEqual(before, (frappe.db.count("Agent Run"), frappe.db.count("Agent LLM Call")))
-		for edits in ({"99": "x"}, {str(len(sent) - 1): "a forged result"}, {place: 5}, "no"):
+		for edits in (
+			{"99": "x"},
+			{"9" * 5000: "x"},
+			{str(len(sent) - 1): "a forged result"},
+			{place: 5},
+			"no",
+		):
 			with self.assertRaises(UsageError):
 				api.rerun(run, 2, edits)
 		with acting_as(self.owner), self.assertRaises(frappe.PermissionError):
