@@ -22,12 +22,12 @@ PLAN = """Choose the tool for the person's request. The tools:
 {tools}
 - none: {none}
 
-Answer with JSON: {form}"""
+{results}Answer with JSON: {form}"""
 SHORT_PLAN = """Which tool fits this request?
 {tools}
 - none: {none}
 
-{request}
+{results}{request}
 Answer with JSON: {form}"""
 """Very small models choose better from a question, with the request on both sides of the tools."""
 NO_TOOL_HELPS = "no tool helps"
@@ -101,24 +101,28 @@ class PlanningModel:
 		return room is not None and room.window <= SMALL_WINDOW
 
 	def to_plan(self, messages: list[dict], tools: list[Tool]) -> list[dict]:
-		is_small = self.is_small()
-		has_results = any(each["role"] == "tool" for each in messages)
+		"""The conversation and, at its end, the tools to choose from and the results so far.
+
+		What comes before the results is the same in each step: a local server has it in its cache.
+		"""
+		is_small, results = self.is_small(), describe_results(messages)
 		*before, last = without_calls(messages)
 		if last["role"] != "user":
-			plan = describe_choice(tools, "", is_small, has_results)
-			return [*before, last, {"role": "user", "content": plan}]
+			choice = describe_choice(tools, "", is_small, results)
+			return [*before, last, {"role": "user", "content": choice}]
 		request = f"Request: {last.get('content') or ''}"
-		plan = describe_choice(tools, request, is_small, has_results)
-		return [*before, {**last, "content": f"{request}\n\n{plan}"}]
+		choice = describe_choice(tools, request, is_small, results)
+		return [*before, {**last, "content": f"{request}\n\n{choice}"}]
 
 
-def describe_choice(tools: Sequence[Tool], request: str, is_small: bool, has_results: bool = False) -> str:
-	"""The tools to choose from and the form of a plan; in few words for a small window."""
-	none = NO_TOOL_NEEDED if has_results else NO_TOOL_HELPS
+def describe_choice(tools: Sequence[Tool], request: str, is_small: bool, results: str = "") -> str:
+	"""The tools to choose from, the results so far and the form of a plan; brief for a small window."""
+	none = NO_TOOL_NEEDED if results else NO_TOOL_HELPS
 	if not is_small:
-		return PLAN.format(tools=describe_tools(tools), none=none, form=FORM)
+		return PLAN.format(tools=describe_tools(tools), none=none, results=results, form=FORM)
 	repeated = textwrap.shorten(request, MAX_REPEATED_CHARS, placeholder=" ...")
-	return SHORT_PLAN.format(tools=describe_briefly(tools), none=none, request=repeated, form=SHORT_FORM)
+	described = describe_briefly(tools)
+	return SHORT_PLAN.format(tools=described, none=none, results=results, request=repeated, form=SHORT_FORM)
 
 
 def shorten_tools(tools: Sequence[Tool]) -> list[Tool]:
@@ -163,7 +167,9 @@ def plan_of(tool: str, fields: dict, required: list[str]) -> dict:
 
 
 def to_answer(messages: list[dict]) -> list[dict]:
-	return without_calls(messages, ANSWER)
+	"""The conversation with the results ahead of it: small models repeat what stands at the end."""
+	extra = [{"role": "system", "content": each} for each in (ANSWER, describe_results(messages)) if each]
+	return without_calls([*messages, *extra])
 
 
 def to_plain(messages: list[dict]) -> list[dict]:
@@ -171,18 +177,19 @@ def to_plain(messages: list[dict]) -> list[dict]:
 	return to_answer(messages) if any(each["role"] == "tool" for each in messages) else messages
 
 
-def without_calls(messages: list[dict], *instructions: str) -> list[dict]:
-	"""The conversation without its tool calls, whose results become one more system message."""
-	system = [each for each in messages if each["role"] == "system"]
-	conversation = [
+def without_calls(messages: list[dict]) -> list[dict]:
+	"""The conversation without tool calls and results; its system messages come first."""
+	kept = [
 		{name: each[name] for name in ("role", "content", "images") if name in each}
 		for each in messages
-		if each["role"] in ("user", "assistant") and (each.get("content") or each.get("images"))
+		if each["role"] != "tool" and (each.get("content") or each.get("images"))
 	]
-	summary = list_results(messages)
-	results = [{"role": "system", "content": RESULTS + summary}] if summary else []
-	more = [{"role": "system", "content": each} for each in instructions]
-	return [*system, *more, *results, *conversation]
+	return sorted(kept, key=lambda each: each["role"] != "system")
+
+
+def describe_results(messages: list[dict]) -> str:
+	results = list_results(messages)
+	return f"{RESULTS}{results}\n\n" if results else ""
 
 
 def list_results(messages: list[dict]) -> str:

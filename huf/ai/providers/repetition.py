@@ -1,8 +1,9 @@
 """Notices that an answer repeats itself without end, as small models do. Pure."""
 
-MIN_REPEATED_CHARS = 400
+MIN_REPEATED_CHARS, MAX_REPEATED_CHARS = 400, 1_600
+"""So much of an answer must repeat what stands before it: four periods, or two of the longest."""
 MIN_REPETITIONS = 4
-MAX_PERIOD_CHARS = 400
+MAX_PERIOD_CHARS = 800
 CHECK_EVERY_CHARS = 64
 
 
@@ -15,7 +16,7 @@ class RepetitionWatch:
 	def feed(self, text: str) -> None:
 		for start in range(0, len(text), CHECK_EVERY_CHARS):
 			piece = text[start : start + CHECK_EVERY_CHARS]
-			self.tail = (self.tail + piece)[-(MIN_REPETITIONS + 1) * MAX_PERIOD_CHARS :]
+			self.tail = (self.tail + piece)[-(MAX_REPEATED_CHARS + MAX_PERIOD_CHARS) :]
 			self.unchecked += len(piece)
 			if self.unchecked >= CHECK_EVERY_CHARS:
 				self.unchecked = 0
@@ -25,7 +26,7 @@ class RepetitionWatch:
 def is_repetitive(text: str) -> bool:
 	"""Whether the end of a text is the same few hundred characters again and again."""
 	for period in range(1, MAX_PERIOD_CHARS + 1):
-		length = max(MIN_REPEATED_CHARS, MIN_REPETITIONS * period)
+		length = max(MIN_REPEATED_CHARS, min(MIN_REPETITIONS * period, MAX_REPEATED_CHARS))
 		if len(text) >= length + period and text[-length:] == text[-length - period : -period]:
 			return True
 	return False

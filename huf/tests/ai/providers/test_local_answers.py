@@ -25,6 +25,7 @@ class TestRepetition(unittest.TestCase):
 		for size in (1, 7, 64, 5_000):
 			self.assertTrue(self.is_endless(f"Here they are: {LOOP}", size), size)
 			self.assertTrue(self.is_endless("x" * 600, size), size)
+			self.assertTrue(self.is_endless("".join(f'{{"row": {n}}},' for n in range(55)) * 4, size), size)
 
 	def test_lists_tables_and_code_are_no_loop(self):
 		table = "|---|---|---|\n" * 3 + "".join(f"| {n} | Anna {n} | open |\n" for n in range(200))
