@@ -27,7 +27,7 @@ def get_cost(filters: str | dict | list | None = None):
 	longer numbers.
 	"""
 	cost = sum(day["cost"] for day in read_month())
-	return {"value": round(cost, 2), "fieldtype": "Currency", "options": "USD", "route": COSTS_REPORT}
+	return {"value": round(cost, 2), "fieldtype": "Float", "route": COSTS_REPORT}
 
 
 def read_month() -> list[dict]:
@@ -44,7 +44,7 @@ def get_days(filters: str | dict | list | None = None):
 	days = daily_counts.count_days(DAYS)
 	kinds = {"done": _("Succeeded"), "failed": _("Unsuccessful"), "other": _("Other")}
 	if isinstance(chosen, dict) and chosen.get("figure") == "cost":
-		kinds = {"cost": _("Cost")}
+		kinds = {"cost": _("Cost (USD)")}
 	return {
 		"labels": [day["day"] for day in days],
 		"datasets": [{"name": name, "values": [day[kind] for day in days]} for kind, name in kinds.items()],

@@ -68,6 +68,34 @@ class TestCosts(unittest.TestCase):
 		self.assertEqual(run_script("agent_run", work), ["", "Offline: no model is configured"])
 
 
+class TestDefaults(unittest.TestCase):
+	"""What the Desk of a site that writes 1.000,5 makes of the default 0.3: 3."""
+
+	def test_fractions_are_those_of_the_doctype_in_every_number_format(self):
+		agent = """globalThis.flt = (text) => Number(text.replace(".", ""));
+			const forms = [3, 0.7].map((temperature) => make_form({ is_new: true, temperature }));
+			forms.forEach(handlers.onload);
+			return forms.map((form) => form.doc.temperature);"""
+		self.assertEqual(run_script("agent", agent), [0.3, 0.7])
+		row = """globalThis.flt = (text) => Number(text.replace(".", ""));
+			globalThis.locals = { "Agent Route Pattern": { new: { confidence: 9 } } };
+			handlers.route_patterns_add({}, "Agent Route Pattern", "new");
+			return locals["Agent Route Pattern"].new.confidence;"""
+		self.assertEqual(run_script("huf_settings", row), 0.9)
+
+	def test_no_other_fraction_is_a_default_of_a_form(self):
+		fractions = {
+			(doctype["name"], field["fieldname"])
+			for doctype in map(json.loads, (path.read_text() for path in DOCTYPES.glob("*/*.json")))
+			for field in doctype.get("fields", ())
+			if field["fieldtype"] in ("Float", "Percent") and "." in str(field.get("default"))
+		}
+		# Huf Settings has been stored by the time that its form is opened.
+		stored = ("Huf Settings", "router_confidence_threshold")
+		expected = {("Agent", "temperature"), ("Agent Route Pattern", "confidence"), stored}
+		self.assertEqual(fractions, expected)
+
+
 class TestTriggerEvents(unittest.TestCase):
 	def test_events_are_named_in_words(self):
 		work = """const show = frappe.listview_settings["Agent Trigger Event"].formatters.event;

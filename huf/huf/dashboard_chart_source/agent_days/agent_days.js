@@ -9,7 +9,7 @@ frappe.dashboards.chart_sources["Agent Days"] = {
 			fieldtype: "Select",
 			options: [
 				{ value: "runs", label: __("Runs") },
-				{ value: "cost", label: __("Cost") },
+				{ value: "cost", label: __("Cost (USD)") },
 			],
 			default: "runs",
 		},

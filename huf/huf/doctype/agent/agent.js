@@ -1,4 +1,9 @@
 frappe.ui.form.on("Agent", {
+	onload(frm) {
+		// The Desk reads a default in the site's number format: 0.3 is 3 where the point separates thousands.
+		if (frm.is_new() && frm.doc.temperature === flt("0.3")) frm.doc.temperature = 0.3;
+	},
+
 	refresh(frm) {
 		if (frm.is_new()) return;
 		if (frm.doc.allow_chat && !frm.doc.disabled) {
@@ -43,11 +48,11 @@ function ask_for_test(frm) {
 
 function show_answer(answer) {
 	const escape = frappe.utils.escape_html;
-	const text = escape(answer.response || answer.error || "").replaceAll("\n", "<br>");
+	const text = frappe.markdown(escape(answer.response || answer.error || ""));
 	const run = `<a href="/huf/runs/${encodeURIComponent(answer.run)}" target="_blank">${__("Timeline")}</a>`;
 	frappe.msgprint({
 		title: __(answer.status),
 		indicator: answer.success ? "green" : "red",
-		message: `<p>${text}</p><p>${run}</p>`,
+		message: `${text}<p>${run}</p>`,
 	});
 }

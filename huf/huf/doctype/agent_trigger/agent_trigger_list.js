@@ -1,5 +1,6 @@
 frappe.listview_settings["Agent Trigger"] = {
 	add_fields: ["disabled"],
+	hide_name_column: true,
 	get_indicator: ({ disabled }) =>
 		disabled ? [__("Disabled"), "gray", "disabled,=,1"] : [__("Enabled"), "green", "disabled,=,0"],
 };

@@ -4,13 +4,13 @@ from frappe import _
 
 from huf.ai.queries import reports
 
-USD = {"fieldtype": "Currency", "options": "USD", "precision": 4}
+USD = {"fieldtype": "Float", "precision": 4}
 COLUMNS = (
 	{"fieldname": "grouped", "label": "Group", "fieldtype": "Data", "width": 220},
 	{"fieldname": "runs", "label": "Runs", "fieldtype": "Int", "width": 80},
 	{"fieldname": "successes", "label": "Successes", "fieldtype": "Int", "width": 100},
 	{"fieldname": "tokens", "label": "Tokens", "fieldtype": "Int", "width": 110},
-	{"fieldname": "cost", "label": "Cost", "width": 110, **USD},
+	{"fieldname": "cost", "label": "Cost (USD)", "width": 110, **USD},
 	{"fieldname": "unpriced", "label": "Unpriced Runs", "fieldtype": "Int", "width": 160},
 )
 
@@ -26,7 +26,7 @@ def draw(rows: list[dict]) -> dict:
 	dearest = [row for row in rows if row["cost"]][:5]
 	data = {
 		"labels": [row["grouped"] or "" for row in dearest],
-		"datasets": [{"name": _("Cost"), "values": [row["cost"] for row in dearest]}],
+		"datasets": [{"name": _("Cost (USD)"), "values": [row["cost"] for row in dearest]}],
 	}
 	# Without an axis, on which the Desk rounds what is below a dollar.
 	return {"data": data, "type": "percentage", "height": 140} if dearest else {}

@@ -4,7 +4,7 @@ from frappe import _
 
 from huf.ai.queries import reports
 
-USD = {"fieldtype": "Currency", "options": "USD", "precision": 4}
+USD = {"fieldtype": "Float", "precision": 4}
 COLUMNS = (
 	{"fieldname": "name", "label": "Run", "fieldtype": "Link", "options": "Agent Run", "width": 120},
 	{"fieldname": "creation", "label": "Created", "fieldtype": "Datetime", "width": 190},
@@ -15,7 +15,7 @@ COLUMNS = (
 	{"fieldname": "run_as", "label": "User", "fieldtype": "Link", "options": "User", "width": 160},
 	{"fieldname": "steps", "label": "Steps", "fieldtype": "Int", "width": 70},
 	{"fieldname": "total_tokens", "label": "Tokens", "fieldtype": "Int", "width": 90},
-	{"fieldname": "total_cost", "label": "Cost", "width": 90, **USD},
+	{"fieldname": "total_cost", "label": "Cost (USD)", "width": 90, **USD},
 	{"fieldname": "duration_ms", "label": "Duration (ms)", "fieldtype": "Int", "width": 100},
 )
 

@@ -74,7 +74,7 @@ class TestReports(SiteTestCase):
 		self.assertEqual(desk.get_success_rate()["value"], 50)
 		self.assertEqual(desk.get_cost()["value"], 0.25)
 		self.assertEqual(self.chart("runs"), {"Succeeded": 1, "Unsuccessful": 1, "Other": 0})
-		self.assertEqual(self.chart("cost"), {"Cost": 0.254})
+		self.assertEqual(self.chart("cost"), {"Cost (USD)": 0.254})
 
 	def chart(self, figure: str) -> dict:
 		"""What a chart says of today."""
