@@ -32,7 +32,8 @@ def serve(port: int, window: int, parallel: int) -> None:
 	params.model.path = str(find_model_file())
 	params.hostnames, params.port = ["127.0.0.1"], port
 	params.n_ctx, params.n_parallel, params.use_jinja = window * parallel, parallel, True
-	params.cpuparams.n_threads = 1
+	# Several threads wait for each other in a loop: on a busy machine one is faster.
+	params.cpuparams.n_threads = int(os.environ.get("HUF_REAL_MODEL_THREADS", "1"))
 	server = xllamacpp.Server(params)
 	print(server.listening_address, flush=True)
 	# A test process that is killed ends it as well.
