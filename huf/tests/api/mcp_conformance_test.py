@@ -4,7 +4,6 @@ It is an npm package; offline the tests are skipped.
 """
 
 import json
-import socket
 import tempfile
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from frappe.utils.job_worker import Worker
 from huf.tests.api.test_mcp_oauth import OAuthTestCase
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make_user
+from huf.tests.http import find_free_port
 from huf.tests.mcp_fixture.server import fixture_catalog, make_fixture_server, serve
 from huf.tests.npm import TIMEOUT_S, install_package, run_node, start_node
 
@@ -105,9 +105,3 @@ class TestAuthorization(SuiteTestCase, OAuthTestCase):
 		odd = [each for each in checks if each["status"] != "SUCCESS"]
 		self.assertEqual((odd, suite.returncode), ([], 0), json.dumps(odd, indent=1))
 		self.assertEqual({each["id"] for each in checks}, SIGN_IN)
-
-
-def find_free_port() -> int:
-	with socket.socket() as found:
-		found.bind(("127.0.0.1", 0))
-		return found.getsockname()[1]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import threading
+import unittest
 from html import unescape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from unittest.mock import patch
@@ -20,11 +21,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 
 from huf.ai.mcp_server import client_documents, grants
-from huf.tests.api.test_mcp import McpTestCase
+from huf.tests.api.test_mcp import REVISION, McpTestCase
 from huf.tests.base import enter
 from huf.tests.factories import unique
-from huf.tests.mcp_fixture.server import serve
+from huf.tests.mcp_fixture.server import SERVED_URL, serve_site
 
+OLDER_REVISIONS = ("2025-06-18", "2025-11-25")
 PASSWORD = "A long one for 2 tests!"
 RETURN = "http://127.0.0.1:9/callback"
 
@@ -53,7 +55,7 @@ class OAuthTestCase(McpTestCase):
 		doc.new_password = PASSWORD
 		doc.save()
 		frappe.db.commit()
-		self.base = enter(self, serve())
+		self.base = enter(self, serve_site())
 		self.url = f"{self.base}/mcp/{self.slug}"
 		self.storage = Storage()
 
@@ -79,8 +81,23 @@ class OAuthTestCase(McpTestCase):
 		answer = browser.post(page.url, form, allow_redirects=False)
 		return answer.headers.get("Location", answer.text)
 
-	def connect(self, work, decision: str = "allow"):
-		"""Run `work(client)` with a client that signs in as soon as it is asked to."""
+	def use(self, work, revision: str | None = None, auth=None, **options):
+		"""Run `work(client)` with a client of this revision, which signs in by `auth` or has the user's key."""
+
+		async def run():
+			mode = "auto" if revision is None else revision if revision == REVISION else "legacy"
+			headers = {} if auth else self.headers
+			async with httpx2.AsyncClient(auth=auth, headers=headers, timeout=30) as http:
+				transport = streamable_http_client(self.url, http_client=http)
+				async with Client(transport, mode=mode, **options) as client:
+					self.assertIn(revision, (None, client.protocol_version))
+					return await work(client)
+
+		with patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", revision or OLDER_REVISIONS[-1]):
+			return asyncio.run(run())
+
+	def make_auth(self, decision: str = "allow") -> OAuthClientProvider:
+		"""Signs a client in as soon as it is asked to, with a person who decides."""
 		found = {}
 
 		async def open_browser(address):
@@ -92,20 +109,13 @@ class OAuthTestCase(McpTestCase):
 			)
 
 		metadata = OAuthClientMetadata(client_name="Inspector <b>", redirect_uris=[RETURN])
-		auth = OAuthClientProvider(self.url, metadata, self.storage, open_browser, come_back)
-
-		async def run():
-			async with httpx2.AsyncClient(auth=auth, timeout=30) as http:
-				async with Client(streamable_http_client(self.url, http_client=http)) as client:
-					return await work(client)
-
-		return asyncio.run(run())
+		return OAuthClientProvider(self.url, metadata, self.storage, open_browser, come_back)
 
 	def list_tools(self):
 		async def work(client):
 			return [tool.name for tool in (await client.list_tools()).tools]
 
-		return self.connect(work)
+		return self.use(work, auth=self.make_auth())
 
 	def ask_with(self, token: str, path: str | None = None) -> int:
 		body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -114,19 +124,22 @@ class OAuthTestCase(McpTestCase):
 
 
 class TestOAuth(OAuthTestCase):
-	def test_a_program_finds_signs_in_lists_and_calls(self):
-		description = unique("By OAuth")
+	def test_a_program_of_each_revision_finds_signs_in_lists_and_calls(self):
+		for revision in (*OLDER_REVISIONS, REVISION):
+			with self.subTest(revision):
+				description, self.storage = unique("By OAuth"), Storage()
 
-		async def work(client):
-			names = [tool.name for tool in (await client.list_tools()).tools]
-			values = {"description": description, "allocated_to": self.user}
-			return names, await client.call_tool(self.create, values)
+				async def work(client, description=description):
+					names = [tool.name for tool in (await client.list_tools()).tools]
+					values = {"description": description, "allocated_to": self.user}
+					return names, await client.call_tool(self.create, values)
 
-		names, called = self.connect(work)
-		self.assertIn(self.create, names)
-		self.assertFalse(called.is_error)
-		frappe.db.rollback()
-		self.assertEqual(frappe.db.get_value("ToDo", {"description": description}, "owner"), self.user)
+				names, called = self.use(work, revision, self.make_auth())
+				self.assertIn(self.create, names)
+				self.assertFalse(called.is_error)
+				frappe.db.rollback()
+				owner = frappe.db.get_value("ToDo", {"description": description}, "owner")
+				self.assertEqual(owner, self.user)
 
 	def test_a_token_is_good_for_its_server_alone_and_until_the_user_takes_it_back(self):
 		self.list_tools()
@@ -164,7 +177,7 @@ class TestOAuth(OAuthTestCase):
 
 	def test_a_person_may_say_no(self):
 		with self.assertRaises(Exception):  # noqa: B017 (an exception group of the SDK)
-			self.connect(lambda client: client.list_tools(), "deny")
+			self.use(lambda client: client.list_tools(), auth=self.make_auth("deny"))
 		self.assertIsNone(self.storage.tokens)
 
 	def test_a_disabled_user_s_token_is_void(self):
@@ -296,6 +309,7 @@ class TestClientDocuments(OAuthTestCase):
 			self.assertIsNone(asyncio.run(client_documents.fetch_document(self.address)))
 		self.assertEqual(self.host.asked, [])
 
+	@unittest.skipIf(SERVED_URL, "the limit is that of another process")
 	def test_strangers_cannot_make_the_site_ask_without_end(self):
 		with patch.object(client_documents, "MAX_FETCHES_PER_MINUTE", 0):
 			self.publish()

@@ -1,5 +1,9 @@
-"""A site over real HTTP for programs that speak MCP: every request is one of the given user's."""
+"""The site over real HTTP for programs that speak MCP.
 
+HUF_MCP_URL names a server that serves this site already, as `bench serve` does; else one is started here.
+"""
+
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +17,7 @@ from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.factories import make, make_agent, make_tool, unique
 from huf.tests.mcp_fixture import tools
 
+SERVED_URL = os.environ.get("HUF_MCP_URL", "").rstrip("/")
 CATALOG = "huf.tests.mcp_fixture.catalog.FixtureCatalog"
 
 
@@ -43,8 +48,18 @@ def make_fixture_server() -> str:
 
 
 @contextmanager
+def serve_site() -> Iterator[str]:
+	"""The address of a server for requests that sign in themselves."""
+	if SERVED_URL:
+		yield SERVED_URL
+	else:
+		with serve() as address:
+			yield address
+
+
+@contextmanager
 def serve(user: str | None = None) -> Iterator[str]:
-	"""The address of a server; with `user`, requests without a key of their own have this user's."""
+	"""The address of a server in this process; with `user`, requests without a key of their own have this user's."""
 	key = f"token {make_key(user)}:{SECRET}" if user else None
 	frappe.app._site, frappe.app._sites_path = frappe.local.site, frappe.local.sites_path
 

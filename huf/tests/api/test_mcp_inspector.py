@@ -11,10 +11,10 @@ import tempfile
 import frappe
 import requests
 
-from huf.tests.api.mcp_conformance_test import find_free_port
 from huf.tests.api.test_mcp_oauth import OAuthTestCase
 from huf.tests.base import enter
 from huf.tests.factories import make, make_agent, unique
+from huf.tests.http import find_free_port
 from huf.tests.npm import TIMEOUT_S, install_package, run_node, start_node
 
 PACKAGE, VERSION = "@modelcontextprotocol/inspector", "2.12.0"

@@ -2,42 +2,26 @@
 
 import asyncio
 import time
-from unittest.mock import patch
 
 import frappe
 import requests
-from mcp import Client
 from mcp.types import ElicitResult, TextContent
 
-from huf.tests.api.test_mcp import McpTestCase
-from huf.tests.base import enter
+from huf.tests.api.test_mcp_oauth import OLDER_REVISIONS, REVISION, OAuthTestCase
 from huf.tests.factories import make_agent, make_model, make_tool, unique
-from huf.tests.mcp_fixture.server import make_fixture_server, serve
+from huf.tests.mcp_fixture.server import make_fixture_server
 from huf.tests.model_server import text, tool_call
 
 
-class TestClients(McpTestCase):
+class TestClients(OAuthTestCase):
 	def setUp(self):
 		super().setUp()
 		frappe.db.set_value("Agent", self.asked, "starters", "What is due?")
 		frappe.clear_document_cache("Agent", self.asked)
 		frappe.db.commit()
-		self.url = f"{enter(self, serve(self.user))}/mcp/{self.slug}"
-
-	def use(self, work, revision: str, **options):
-		"""Run `work(client)` with a client of this revision."""
-
-		async def run():
-			mode = revision if revision == "2026-07-28" else "legacy"
-			with patch("mcp.client.session.LATEST_HANDSHAKE_VERSION", revision):
-				async with Client(self.url, mode=mode, **options) as client:
-					self.assertEqual(client.protocol_version, revision)
-					return await work(client)
-
-		return asyncio.run(run())
 
 	def test_every_revision_lists_calls_and_asks(self):
-		for revision in ("2025-06-18", "2025-11-25", "2026-07-28"):
+		for revision in (*OLDER_REVISIONS, REVISION):
 			with self.subTest(revision):
 				self.server.script(tool_call(self.read, {"limit": 1}), text("Nothing is due."))
 				description, progress = unique("Call"), []
@@ -78,7 +62,7 @@ class TestClients(McpTestCase):
 			arguments = {"rows": 2, "pause": 0}
 			return await client.call_tool(slow, arguments, progress_callback=on_progress)
 
-		self.assertFalse(self.use(work, "2026-07-28").is_error)
+		self.assertFalse(self.use(work, REVISION).is_error)
 		self.assertEqual(shown[-2:], ["Row 0 of 2", "Row 1 of 2"])
 
 	def test_a_change_is_approved_in_a_client_of_the_newest_revision(self):
@@ -93,7 +77,7 @@ class TestClients(McpTestCase):
 		async def work(client):
 			return await client.call_tool(self.update, {"name": self.order.name, "values": {"note": "new"}})
 
-		result = self.use(work, "2026-07-28", elicitation_callback=on_question)
+		result = self.use(work, REVISION, elicitation_callback=on_question)
 		self.assertFalse(result.is_error, result)
 		self.assertEqual((len(questions), self.note()), (1, "new"))
 
@@ -117,9 +101,9 @@ class TestClients(McpTestCase):
 		async def work(client):
 			call = asyncio.ensure_future(client.call_tool("slow_compute", {"seconds": 20}))
 			run = await asyncio.to_thread(self.find_started_run)
-			requests.post(
-				f"{self.url.partition('/mcp')[0]}/api/method/huf.api.run.cancel", json={"run": run}
-			).raise_for_status()
+			cancel = f"{self.base}/api/method/huf.api.run.cancel"
+			headers = {"Authorization": self.headers["Authorization"].replace("Bearer", "token")}
+			requests.post(cancel, json={"run": run}, headers=headers).raise_for_status()
 			return await call
 
 		started = time.monotonic()
