@@ -9,36 +9,40 @@ from huf.ai.setup.agent_exports import ExportedAgent, parse_export
 from huf.ai.setup.tool_templates import find_free_name
 
 AGENT, MODEL = "Agent", "AI Model"
+SAVEPOINT = "huf_agent_import"
 MAX_NAME_CHARS = 100
 
 
 def import_agents(text: str, is_dry_run: bool = False) -> dict[str, Any]:
 	"""Make an Agent of each agent of an export, all or none, with the user's permissions. Does not commit.
 
-	Returns {agents: [{name, model, settings, unmapped}], unmapped}. `unmapped`: what did not map, as lines.
-	`model`: the AI Model, None for the site's default. Raises UsageError, PermissionError.
+	Returns {agents: [{name, instructions, model, settings, unmapped}], unmapped}. `unmapped`: what did not
+	map, as lines. `model`: the AI Model, None for the site's default. A dry run makes the agents and takes
+	them back. Raises UsageError, PermissionError, ValidationError.
 	"""
 	frappe.has_permission(AGENT, "create", throw=True)
 	exported, unmapped = parse_export(text)
-	return {"agents": [import_agent(each, is_dry_run) for each in exported], "unmapped": unmapped}
+	frappe.db.savepoint(SAVEPOINT)
+	try:
+		agents = [import_agent(each) for each in exported]
+	except Exception:  # whatever refuses one agent leaves none of them
+		frappe.db.rollback(save_point=SAVEPOINT)
+		raise
+	if is_dry_run:
+		frappe.db.rollback(save_point=SAVEPOINT)
+	return {"agents": agents, "unmapped": unmapped}
 
 
-def import_agent(exported: ExportedAgent, is_dry_run: bool) -> dict[str, Any]:
+def import_agent(exported: ExportedAgent) -> dict[str, Any]:
 	name = find_free_name(AGENT, " ".join(exported.name.split())[:MAX_NAME_CHARS] or _("Imported agent"))
 	model, unmapped = find_model(exported.model), list(exported.unmapped)
 	if exported.model and not model:
 		unmapped.append(
 			_("The model {0} is not connected here; the agent uses the default.").format(exported.model)
 		)
-	if not is_dry_run:
-		values = {
-			"agent_name": name,
-			"instructions": exported.instructions,
-			"model": model,
-			**exported.settings,
-		}
-		frappe.get_doc({"doctype": AGENT, **values}).insert()
-	return {"name": name, "model": model, "settings": exported.settings, "unmapped": unmapped}
+	mapped = {"instructions": exported.instructions, "model": model}
+	frappe.get_doc({"doctype": AGENT, "agent_name": name, **mapped, **exported.settings}).insert()
+	return {"name": name, **mapped, "settings": exported.settings, "unmapped": unmapped}
 
 
 def find_model(wanted: str) -> str | None:

@@ -53,6 +53,7 @@ PAGES = (
 	PageOf("agent-versions", "/huf/agents/Office%20Assistant?view=versions", "version"),
 	PageOf("agent-evals", "/huf/agents/Office%20Assistant?view=evals", "evals"),
 	PageOf("new-agent", "/huf/new-agent", "tool-choices"),
+	PageOf("import-agents", "/huf/import-agents", "import-agents-page"),
 	PageOf("tools", "/huf/tools", "tool-item"),
 	PageOf("tool", "/huf/tools/create_todo", "try-tool"),
 	PageOf("import-tools", "/huf/import-tools", "openapi-form"),

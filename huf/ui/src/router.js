@@ -39,6 +39,7 @@ export const routes = [
 	page("/packs", "packs", "packs", () => import("./packs/PacksPage.vue")),
 	page("/agents", "agents", "agents", () => import("./agents/AgentsPage.vue")),
 	page("/new-agent", "new-agent", "agents", () => import("./agents/AgentPage.vue")),
+	page("/import-agents", "import-agents", "agents", () => import("./agents/ImportAgentsPage.vue")),
 	page("/agents/:name", "agent", "agents", () => import("./agents/AgentPage.vue")),
 	page("/tools", "tools", "tools", () => import("./tools/ToolsPage.vue")),
 	page("/new-tool", "new-tool", "tools", () => import("./tools/ToolPage.vue")),

@@ -115,6 +115,19 @@ class TestImport(SiteTestCase):
 		self.assertEqual(len(import_agents(BUILDER, is_dry_run=True)["agents"]), 2)
 		self.assertEqual(frappe.db.count("Agent"), before)
 
+	def test_a_dry_run_finds_what_saving_would_refuse_and_one_refusal_makes_nothing(self):
+		text = BUILDER.replace("temperature=0.5", "temperature=7")
+		before = frappe.db.count("Agent")
+		for is_dry_run in (True, False):
+			with self.assertRaises(frappe.ValidationError):
+				import_agents(text.replace("sort =", "last ="), is_dry_run)
+			self.assertEqual(frappe.db.count("Agent"), before)
+
+	def test_agents_of_one_name_get_a_number_in_the_report_too(self):
+		text = BUILDER.replace('"Orders"', '"Sort"')
+		first, second = (each["name"] for each in import_agents(text, is_dry_run=True)["agents"])
+		self.assertNotEqual(first, second)
+
 	def test_code_of_agent_builder_is_read_and_never_run(self):
 		(sort, orders), unmapped = parse_export(BUILDER)
 		self.assertEqual(

@@ -1,6 +1,6 @@
 /** The endpoints about agents as they are set up, and about their tools. What they answer is described in huf/api. */
 import { callGet, callPost } from "./http.ts";
-import type { AgentOverview, AgentVersion, Proposal, Tool, ToolDryRun } from "./types/agents.ts";
+import type { AgentOverview, AgentsImported, AgentVersion, Proposal, Tool, ToolDryRun } from "./types/agents.ts";
 import type { JsonObject } from "./types/values.ts";
 
 export const fetchOverview = () => callGet<AgentOverview[]>("huf.api.agent.get_overview");
@@ -17,3 +17,6 @@ export const askForDoctype = (request: string) => callPost<string[]>("huf.api.to
 export const proposeAgent = (sentence: string) => callPost<Proposal>("huf.api.agent.propose", { sentence });
 export const createProposed = (proposal: object) =>
 	callPost<{ name: string; tools: string[]; trigger: string | null; cases: string[] }>("huf.api.agent.create_from_proposal", { proposal });
+/** What an export of another program would become, and what of it does not map; nothing is saved. */
+export const previewImport = (content: string) => callPost<AgentsImported>("huf.api.agent_import.preview", { content });
+export const importAgents = (content: string) => callPost<AgentsImported>("huf.api.agent_import.create", { content });

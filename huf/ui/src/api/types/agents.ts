@@ -115,3 +115,16 @@ export interface Proposal {
 	model: string | null;
 	problem: string | null;
 }
+
+/** An import of agents; `unmapped` are lines about parts that the agents do not have. */
+export interface AgentsImported {
+	agents: {
+		name: string;
+		instructions: string;
+		/** null: the site's default */
+		model: string | null;
+		settings: Record<string, number>;
+		unmapped: string[];
+	}[];
+	unmapped: string[];
+}
