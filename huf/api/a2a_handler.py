@@ -33,20 +33,20 @@ from a2a.utils.task import validate_page_size
 
 from huf.ai.chat import approvals
 from huf.ai.chat.external import build_external_request, store_image
+from huf.ai.chat.run_states import RUN, RunState, continue_run, read_state
 from huf.ai.concurrency.event_loops import CarriedContext
-from huf.ai.core.errors import ConversationBusy, UsageError
+from huf.ai.core.errors import UsageError
 from huf.ai.core.events import RunEvent
+from huf.ai.core.times import from_utc
 from huf.ai.core.types import AgentRequest, Mode, RunStatus
-from huf.ai.mcp_server.approvals import continue_run
-from huf.ai.mcp_server.run_state import RUN, RunState, read_state
 from huf.ai.queries.event_stream import follow_run_events
+from huf.ai.runs.entry import open_run
 from huf.ai.runs.queue import end_run_async, enqueue_run
-from huf.ai.runs.start import OpenRun, start_run
+from huf.ai.runs.start import OpenRun
 from huf.ai.runs.task_routing import route_task
 from huf.api.wire.a2a import STATES, EventEncoder, encode_task, read_answer, read_prompt
 
 CHANNEL = "a2a"
-OPEN = (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)
 MAX_LISTED = 1_000
 NOT_WAITING = "The task waits for no answer. To continue the conversation, send its contextId without taskId."
 
@@ -88,7 +88,7 @@ class Handler(RequestHandler):
 		request = self.build_request(params.message)
 		if params.configuration.return_immediately:
 			return encode_task(read_state(enqueue_run(replace(request, mode=Mode.BACKGROUND)).name))
-		run = start(request)
+		run = open_run(route_task(request))
 		if run.mode is Mode.BACKGROUND:
 			return encode_task(await continue_run(run.name))
 		await end_run_async(run)
@@ -100,7 +100,7 @@ class Handler(RequestHandler):
 			if params.message.task_id:
 				run, events = self.answer_task(params.message), None
 			else:
-				opened = start(self.build_request(params.message))
+				opened = open_run(route_task(self.build_request(params.message)))
 				run = opened.name
 				events = None if opened.mode is Mode.BACKGROUND else self.execute(opened)
 			state = read_state(run)
@@ -133,7 +133,7 @@ class Handler(RequestHandler):
 	async def on_subscribe_to_task(self, params: SubscribeToTaskRequest, context: Any) -> Any:
 		try:
 			state = self.find_task(params.id)
-			if state.status not in OPEN:
+			if state.has_ended:
 				raise UnsupportedOperationError("The task has ended. Get it instead.")
 			encoder = EventEncoder(state)
 			yield encode_task(state)
@@ -175,7 +175,7 @@ class Handler(RequestHandler):
 		if params.status:
 			filters["status"] = ["in", list_statuses(params.status)]
 		if params.HasField("status_timestamp_after"):
-			filters["modified"] = [">", params.status_timestamp_after.ToDatetime()]
+			filters["modified"] = [">", from_utc(params.status_timestamp_after.ToDatetime())]
 		return frappe.get_list(
 			RUN, filters, pluck="name", order_by="modified desc, name desc", limit_page_length=MAX_LISTED
 		)
@@ -183,7 +183,7 @@ class Handler(RequestHandler):
 	@validate_request_params
 	@guarded
 	async def on_cancel_task(self, params: CancelTaskRequest, context: Any) -> Task | None:
-		if self.find_task(params.id).status not in OPEN:
+		if self.find_task(params.id).has_ended:
 			raise TaskNotCancelableError("The task has ended.")
 		approvals.cancel_run(params.id)
 		return encode_task(await continue_run(params.id))
@@ -230,17 +230,6 @@ class Handler(RequestHandler):
 	on_get_task_push_notification_config = refuse_push
 	on_list_task_push_notification_configs = refuse_push
 	on_delete_task_push_notification_config = refuse_push
-
-
-def start(request: AgentRequest) -> OpenRun:
-	"""The run on record; queued where its agent or a run that goes on in its conversation asks for that."""
-	request = route_task(request)
-	if request.mode is not Mode.BACKGROUND:
-		try:
-			return start_run(request)
-		except ConversationBusy:
-			request = replace(request, mode=Mode.BACKGROUND)
-	return enqueue_run(request)
 
 
 def list_statuses(state: int) -> list[str]:

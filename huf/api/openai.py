@@ -12,6 +12,7 @@ import frappe
 
 from huf.ai.chat.external import build_external_request, follow_request, store_image
 from huf.ai.core.errors import UsageError
+from huf.ai.core.times import to_utc
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs import admission
 from huf.ai.runs.entry import run_agent
@@ -54,7 +55,7 @@ def models():
 
 def describe_model(name: str) -> dict:
 	created = frappe.get_cached_doc("Agent", name).creation
-	return encode_model(name, frappe.utils.get_datetime(created))
+	return encode_model(name, to_utc(created))
 
 
 def describe_missing(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import frappe
 
 from huf.ai.chat import approvals
+from huf.ai.core.times import to_utc
 from huf.ai.queries.replayed_events import replay_events
 from huf.api.responses import (
 	CHANNEL,
@@ -46,7 +47,7 @@ def describe_run(run: str) -> dict:
 	"""The response of a run as it stands on record."""
 	frappe.db.rollback()
 	row = frappe.get_doc("Agent Run", run)
-	created = frappe.utils.get_datetime(row.creation).timestamp()
+	created = to_utc(row.creation).timestamp()
 	fields = {"background": row.mode == "Background"}
 	builder = ResponseBuilder(row.agent, run=run, asks=True, fields=fields, created_at=created)
 	status = STATUSES[row.status]
@@ -106,7 +107,7 @@ def conversation(**others):
 		return json_response(encode_list(list_items(doc.name)))
 	if action:
 		raise NotFound("Unknown address.")
-	return json_response(encode_conversation(name, frappe.utils.get_datetime(doc.creation).timestamp(), {}))
+	return json_response(encode_conversation(name, to_utc(doc.creation).timestamp(), {}))
 
 
 def find_conversation(name: str) -> Any:

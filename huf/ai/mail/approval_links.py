@@ -12,6 +12,7 @@ import frappe
 from frappe.utils import get_datetime, get_url, now_datetime
 
 from huf.ai.core.sealed_tokens import seal, unseal
+from huf.ai.core.times import to_utc
 from huf.ai.mail.compose import OutgoingMail, compose
 from huf.ai.mail.store import queue_mail
 from huf.ai.storage import drafts
@@ -69,7 +70,7 @@ def write_mail(mail, row, to) -> str:
 		message_id=mail.message_id,
 		in_reply_to="",
 		references=(),
-		date=now_datetime().astimezone(),
+		date=to_utc(now_datetime()),
 		automatic=True,
 	)
 	return compose(outgoing)

@@ -4,6 +4,7 @@ import frappe
 from frappe.utils import add_to_date, get_datetime, now_datetime
 
 from huf.ai.core.mail_types import MailEvent, MailStatus
+from huf.ai.core.times import to_utc
 from huf.ai.mail import store, threads
 from huf.ai.mail.compose import OutgoingMail, compose, read_recipients
 from huf.ai.mail.delivery import list_reached
@@ -77,7 +78,7 @@ def queue_approved(row) -> None:
 		message_id=row.message_id,
 		in_reply_to=row.in_reply_to or "",
 		references=(row.message_references or "").split(),
-		date=now_datetime().astimezone(),
+		date=to_utc(now_datetime()),
 		automatic=not row.approved_by,
 	)
 	reached = list_reached(row.email_queue)

@@ -3,9 +3,7 @@
 The draft is the usual one, which can also be answered on a page or by REST; the first answer counts.
 """
 
-import asyncio
 import json
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,14 +14,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from huf.ai.chat import approvals
+from huf.ai.chat.run_states import RunState
 from huf.ai.core.errors import UsageError
-from huf.ai.mcp_server.run_state import RunState, read_state
-from huf.ai.runs.queue import work_on
 from huf.ai.storage import drafts
 
 MAX_DIFFERENCE_CHARS = 8_000
-WAIT_S, POLL_S = 300, 0.1
-"""How long a request waits for a run that another worker has, and how often it looks."""
 NOTE_SCHEMA = {"type": "object", "properties": {"reason": {"type": "string", "title": "Reason to decline"}}}
 
 
@@ -76,13 +71,3 @@ def answer_draft(state: RunState, responses: Mapping[str, Any] | None) -> None:
 	except UsageError:
 		# It was answered elsewhere, or changed: the record says how it goes on.
 		frappe.db.rollback()
-
-
-async def continue_run(run: str) -> RunState:
-	"""Execute a run that was resumed, or wait for the worker that does."""
-	deadline = time.monotonic() + WAIT_S
-	if read_state(run).is_open:
-		work_on(run)
-	while (state := read_state(run)).is_open and time.monotonic() < deadline:
-		await asyncio.sleep(POLL_S)
-	return state

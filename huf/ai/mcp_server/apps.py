@@ -26,11 +26,11 @@ from mcp_types import (
 
 import huf
 from huf.ai.chat import approvals
+from huf.ai.chat.run_states import continue_run, describe_approval, read_state
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.mcp_server.approvals import continue_run
 from huf.ai.mcp_server.catalog import Catalog
-from huf.ai.mcp_server.run_state import describe_approval, describe_result, read_state
+from huf.ai.mcp_server.results import describe_result
 from huf.ai.storage import drafts
 from huf.ai.tools.types import closed_object, text_schema
 

@@ -18,14 +18,15 @@ from mcp_types import (
 	Tool,
 )
 
+from huf.ai.chat.run_states import RunState, continue_run, read_state
 from huf.ai.core.arguments import check_arguments
 from huf.ai.core.errors import ConversationBusy, ToolError, UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.types import AgentRequest
 from huf.ai.mcp_server import tasks
-from huf.ai.mcp_server.approvals import answer_draft, build_question, continue_run, may_ask
+from huf.ai.mcp_server.approvals import answer_draft, build_question, may_ask
 from huf.ai.mcp_server.catalog import Catalog
-from huf.ai.mcp_server.run_state import RunState, describe_result, read_state
+from huf.ai.mcp_server.results import describe_result
 from huf.ai.mcp_server.servers import ALWAYS, NEVER
 from huf.ai.mcp_server.tools import OfferedTool, list_tools
 from huf.ai.runs.entry import run_to_end

@@ -3,11 +3,9 @@
 A task is queued like any background run, so it survives a lost worker, and any process answers for it.
 """
 
-from datetime import timezone
 from typing import Any
 
 import frappe
-from frappe.utils import get_datetime
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -23,15 +21,14 @@ from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
 from huf.ai.chat.approvals import cancel_run
+from huf.ai.chat.run_states import RunState, read_state
 from huf.ai.core.types import DIRECT, AgentRequest, RunStatus
 from huf.ai.mcp_server.approvals import answer_draft, build_question, may_ask
-from huf.ai.mcp_server.run_state import RunState, describe_result, read_state
+from huf.ai.mcp_server.results import describe_result
 from huf.ai.runs.queue import enqueue_run
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 POLL_INTERVAL_MS = 1000
-WORKING = (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)
-STATUSES = {**dict.fromkeys(WORKING, "working"), RunStatus.CANCELLED: "cancelled"}
 
 
 class TaskParams(RequestParams):
@@ -98,7 +95,7 @@ async def update_task(ctx: ServerRequestContext, params: UpdateTaskParams) -> Ha
 
 
 async def cancel_task(ctx: ServerRequestContext, params: TaskParams) -> HandlerResult:
-	if find_task(ctx, params).status in WORKING:
+	if not find_task(ctx, params).has_ended:
 		cancel_run(params.task_id)
 	return {}
 
@@ -115,22 +112,20 @@ def find_task(ctx: ServerRequestContext, params: TaskParams) -> RunState:
 
 def describe_task(state: RunState) -> dict[str, Any]:
 	"""An agent that fails has `completed` all the same: its failure is the tool's result."""
-	status = STATUSES.get(state.status, "completed")
-	if state.status is RunStatus.FAILED and state.row.model == DIRECT:
+	status = "completed" if state.has_ended else "working"
+	if state.status is RunStatus.CANCELLED:
+		status = "cancelled"
+	elif state.status is RunStatus.FAILED and state.row.model == DIRECT:
 		status = "failed"
 	return {
 		"taskId": state.run,
 		"status": status,
 		**({"statusMessage": state.notice} if state.notice else {}),
-		"createdAt": to_iso(state.row.creation),
-		"lastUpdatedAt": to_iso(state.row.modified),
+		"createdAt": state.created_at.isoformat(),
+		"lastUpdatedAt": state.changed_at.isoformat(),
 		"ttlMs": None,
 		"pollIntervalMs": POLL_INTERVAL_MS,
 	}
-
-
-def to_iso(value: Any) -> str:
-	return get_datetime(value).astimezone(timezone.utc).isoformat()
 
 
 def dump(model: Any) -> dict:

@@ -146,11 +146,16 @@ def stream_chat(request: AgentRequest, can_void: bool) -> Generator[RunEvent | N
 	yield from held.events
 
 
-def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
+def open_run(request: AgentRequest) -> OpenRun:
+	"""A run on record; queued where the request asks for that, or a run of its conversation has not ended."""
 	try:
-		run = enqueue_run(request) if request.mode is Mode.BACKGROUND else start_run(request)
+		return enqueue_run(request) if request.mode is Mode.BACKGROUND else start_run(request)
 	except ConversationBusy:
-		run = enqueue_run(replace(request, mode=Mode.BACKGROUND))
+		return enqueue_run(replace(request, mode=Mode.BACKGROUND))
+
+
+def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
+	run = open_run(request)
 	if run.mode is Mode.BACKGROUND:
 		yield RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))
 		return

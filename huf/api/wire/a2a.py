@@ -8,7 +8,6 @@ import base64
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timezone
 from typing import Any
 
 from a2a.helpers import new_message
@@ -32,15 +31,14 @@ from a2a.types import (
 )
 from a2a.utils.constants import PROTOCOL_VERSION_1_0, TransportProtocol
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
-from frappe.utils import get_datetime
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
 import huf
+from huf.ai.chat.run_states import RunState, describe_approval
 from huf.ai.core.attachments import IMAGE_TYPES
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.types import RunStatus
-from huf.ai.mcp_server.run_state import RunState, describe_approval
 
 ANSWER = "answer"
 TEXT_TYPES = ("text/plain", "application/json")
@@ -133,10 +131,9 @@ def encode_task(state: RunState, with_artifacts: bool = True) -> Task:
 
 def encode_status(state: RunState) -> TaskStatus:
 	status = TaskState.TASK_STATE_INPUT_REQUIRED if state.draft else STATES[state.status]
-	at = get_datetime(state.row.modified).astimezone(timezone.utc)
 	parts = list_status_parts(state)
 	message = new_message(parts, state.row.conversation, state.run) if parts else None
-	return TaskStatus(state=status, timestamp=at, message=message)
+	return TaskStatus(state=status, timestamp=state.changed_at, message=message)
 
 
 def list_status_parts(state: RunState) -> list[Part]:

@@ -51,7 +51,7 @@ class CookieManager:
 		for key, options in self.cookies.items():
 			if key not in self.to_delete:
 				response.set_cookie(key, **options)
-		yesterday = datetime.datetime.now() - datetime.timedelta(days=1)
+		yesterday = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=1)
 		for key in self.to_delete:
 			response.set_cookie(key, "", expires=yesterday)
 

@@ -7,6 +7,7 @@ import re
 import secrets
 from calendar import monthrange
 from urllib.parse import quote, urljoin
+from zoneinfo import ZoneInfo
 
 import frappe
 
@@ -114,7 +115,9 @@ def is_html(text) -> bool:
 
 
 def now_datetime() -> datetime.datetime:
-	return datetime.datetime.now()
+	"""In the zone of the site's configuration, else of the machine."""
+	zone = (getattr(frappe.local, "conf", None) or {}).get("time_zone")
+	return datetime.datetime.now(ZoneInfo(zone) if zone else None).replace(tzinfo=None)
 
 
 def now() -> str:
@@ -242,7 +245,7 @@ def format_datetime(datetime_string, format_string: str | None = None) -> str:
 def get_system_timezone() -> str:
 	"""The name of the zone of the site's configuration, else of the machine."""
 	if zone := frappe.local.conf.time_zone or os.environ.get("TZ"):
-		return zone
+		return zone.removeprefix(":")
 	link = os.path.realpath("/etc/localtime")
 	return link.split("/zoneinfo/", 1)[1] if "/zoneinfo/" in link else "UTC"
 

@@ -1,62 +1,16 @@
-"""A run as its client gets it, read from its record: any worker may have executed it."""
+"""Results of tool calls from their runs: an agent's answer, or what the one tool returned."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import frappe
-from frappe.utils import get_url
 from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
-from huf.ai.core.types import DIRECT, CallStatus, DraftStatus, RunStatus
+from huf.ai.chat.run_states import RunState, describe_approval
+from huf.ai.core.types import DIRECT, CallStatus, RunStatus
 from huf.ai.mcp_server.output_schemas import SHAPES, find_tool_type, structure_result
-from huf.ai.storage import drafts, route_decisions
-
-RUN = "Agent Run"
-FIELDS = ("status", "conversation", "response", "error_message", "model", "creation", "modified")
-WAITS = "A person has to approve this first: {url}"
-WORKS = "The agent is still working on it: {url}"
-OPEN = (RunStatus.QUEUED.value, RunStatus.STARTED.value)
-
-
-@dataclass(frozen=True)
-class RunState:
-	"""An Agent Run with the draft it waits for, if it does (a row of `drafts.FIELDS`)."""
-
-	run: str
-	row: Any
-	draft: Any = None
-
-	@property
-	def status(self) -> RunStatus:
-		return RunStatus(self.row.status)
-
-	@property
-	def is_open(self) -> bool:
-		"""Whether a worker has it or will have it."""
-		return self.row.status in OPEN
-
-	@property
-	def url(self) -> str:
-		return get_url(f"/huf/runs/{self.run}")
-
-	@property
-	def notice(self) -> str | None:
-		if self.draft:
-			return WAITS.format(url=self.url)
-		return WORKS.format(url=self.url) if self.is_open else None
-
-
-def read_state(run: str) -> RunState:
-	"""The state on record. Raises PermissionError for a run the user may not see, or that does not exist."""
-	frappe.db.rollback()
-	if not frappe.db.exists(RUN, run) or not frappe.has_permission(RUN, "read", doc=frappe.get_doc(RUN, run)):
-		raise frappe.PermissionError(f"There is no run {run!r}.")
-	row = frappe.db.get_value(RUN, run, FIELDS, as_dict=True)
-	pending = {"run": run, "status": DraftStatus.PENDING.value}
-	name = frappe.db.get_value(drafts.DRAFT, pending) if row.status == RunStatus.WAITING.value else None
-	return RunState(run, row, drafts.read_draft(name) if name else None)
+from huf.ai.storage import route_decisions
 
 
 def describe_result(state: RunState) -> CallToolResult:
@@ -112,12 +66,3 @@ def parse(text: str) -> Any:
 		return json.loads(text)
 	except ValueError:
 		return text
-
-
-def describe_approval(state: RunState) -> dict | None:
-	"""What a waiting run waits for, with the page where it can be answered."""
-	if not state.draft:
-		return None
-	described = drafts.describe_draft(state.draft)
-	kept = {key: described[key] for key in ("draft", "tool", "arguments", "difference", "digest")}
-	return json.loads(json.dumps({**kept, "run": state.run, "url": state.url}, default=str))

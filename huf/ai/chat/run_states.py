@@ -1,0 +1,94 @@
+"""A run as programs of other protocols get it, read from its record: any worker may have executed it."""
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import frappe
+from frappe.utils import get_url
+
+from huf.ai.core.times import to_utc
+from huf.ai.core.types import DraftStatus, RunStatus
+from huf.ai.runs.queue import work_on
+from huf.ai.storage import drafts
+
+RUN = "Agent Run"
+FIELDS = ("status", "conversation", "response", "error_message", "model", "creation", "modified")
+WAITS = "A person has to approve this first: {url}"
+WORKS = "The agent is still working on it: {url}"
+OPEN = (RunStatus.QUEUED, RunStatus.STARTED)
+WAIT_S, POLL_S = 300, 0.1
+"""How long a request waits for a run that another worker has, and how often it looks."""
+
+
+@dataclass(frozen=True)
+class RunState:
+	"""An Agent Run with the draft it waits for, if it does (a row of `drafts.FIELDS`)."""
+
+	run: str
+	row: Any
+	draft: Any = None
+
+	@property
+	def status(self) -> RunStatus:
+		return RunStatus(self.row.status)
+
+	@property
+	def is_open(self) -> bool:
+		"""Whether a worker has it or will have it."""
+		return self.status in OPEN
+
+	@property
+	def has_ended(self) -> bool:
+		return not self.is_open and self.status is not RunStatus.WAITING
+
+	@property
+	def created_at(self) -> datetime:
+		return to_utc(self.row.creation)
+
+	@property
+	def changed_at(self) -> datetime:
+		return to_utc(self.row.modified)
+
+	@property
+	def url(self) -> str:
+		return get_url(f"/huf/runs/{self.run}")
+
+	@property
+	def notice(self) -> str | None:
+		if self.draft:
+			return WAITS.format(url=self.url)
+		return WORKS.format(url=self.url) if self.is_open else None
+
+
+def read_state(run: str) -> RunState:
+	"""The state on record. Raises PermissionError for a run the user may not see, or that does not exist."""
+	frappe.db.rollback()
+	if not frappe.db.exists(RUN, run) or not frappe.has_permission(RUN, "read", doc=frappe.get_doc(RUN, run)):
+		raise frappe.PermissionError(f"There is no run {run!r}.")
+	row = frappe.db.get_value(RUN, run, FIELDS, as_dict=True)
+	pending = {"run": run, "status": DraftStatus.PENDING.value}
+	name = frappe.db.get_value(drafts.DRAFT, pending) if row.status == RunStatus.WAITING.value else None
+	return RunState(run, row, drafts.read_draft(name) if name else None)
+
+
+async def continue_run(run: str) -> RunState:
+	"""Execute a run that was resumed, or wait for the worker that does."""
+	deadline = time.monotonic() + WAIT_S
+	if read_state(run).is_open:
+		work_on(run)
+	while (state := read_state(run)).is_open and time.monotonic() < deadline:
+		await asyncio.sleep(POLL_S)
+	return state
+
+
+def describe_approval(state: RunState) -> dict | None:
+	"""What a waiting run waits for, with the page where it can be answered."""
+	if not state.draft:
+		return None
+	described = drafts.describe_draft(state.draft)
+	kept = {key: described[key] for key in ("draft", "tool", "arguments", "difference", "digest")}
+	return json.loads(json.dumps({**kept, "run": state.run, "url": state.url}, default=str))

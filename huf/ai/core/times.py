@@ -1,0 +1,18 @@
+"""Times on record are without a zone and mean the site's; other programs want UTC."""
+
+from datetime import datetime, timezone
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from frappe.utils import get_datetime, get_system_timezone
+
+
+def to_utc(recorded: Any) -> datetime:
+	"""A time as it is on record, a datetime or text, as an aware one in UTC."""
+	return get_datetime(recorded).replace(tzinfo=ZoneInfo(get_system_timezone())).astimezone(timezone.utc)
+
+
+def from_utc(moment: datetime) -> datetime:
+	"""An aware time, or a naive one in UTC, as records have it."""
+	aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+	return aware.astimezone(ZoneInfo(get_system_timezone())).replace(tzinfo=None)
