@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 	from mcp import Client
 
 MAX_PAGES = 50
+MAX_SESSION_S = 3600
+"""However often a server reports progress."""
 CLOSE_TIMEOUT_S = 2.0
 """How long the end of a session is waited for once the result is there."""
 MAX_SERVER_TEXT_CHARS = 500
@@ -30,7 +32,8 @@ class ServerTarget:
 	"""Where a server is and how it may be used: a URL, or a command from the site's configuration.
 
 	`headers` and `auth` hold credentials and appear in no message. `timeout_s` is for a whole session,
-	and begins anew with each progress that the server reports. `on_status` gets the status of each answer.
+	and begins anew with each progress that the server reports, up to MAX_SESSION_S. `on_status` gets the
+	status of each answer.
 	"""
 
 	name: str
@@ -108,9 +111,10 @@ async def within_limits(target: ServerTarget, work: Callable[["Client", Renew], 
 	results: list[T] = []
 	try:
 		with anyio.fail_after(target.timeout_s) as limit:
+			last = anyio.current_time() + MAX_SESSION_S
 
 			def renew() -> None:
-				limit.deadline = anyio.current_time() + target.timeout_s
+				limit.deadline = min(anyio.current_time() + target.timeout_s, last)
 
 			async with open_session(target, faults) as client:
 				results.append(await work(client, renew))
@@ -118,7 +122,8 @@ async def within_limits(target: ServerTarget, work: Callable[["Client", Renew], 
 	except TimeoutError:
 		if results:
 			return results[0]
-		message = f"{target.name} did not answer within {target.timeout_s:g} seconds."
+		seconds = MAX_SESSION_S if anyio.current_time() >= last else target.timeout_s
+		message = f"{target.name} did not answer within {seconds:g} seconds."
 		raise ToolError(f"{message} Whether it did anything is not known.") from None
 	except Exception as error:  # the boundary around a server and the SDK, which raises groups of anything
 		if results:

@@ -13,6 +13,9 @@ from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.doctypes import CASE, EDITOR
 from huf.tests.factories import make, make_agent, make_role, make_tool, make_user, unique
 
+SEARCHES = 2
+"""Of the answers to `ask`, those that depend on the word alone."""
+
 
 class TestMcpCanaries(McpTestCase):
 	def test_no_kind_of_secret_comes_out_and_who_may_read_it_gets_it(self):
@@ -25,6 +28,9 @@ class TestMcpCanaries(McpTestCase):
 					canary = "4815162342"
 				self.offer_all(source)
 				self.assertNotIn(canary, self.collect(user, canary))
+				# Neither does a count, a score or an error say that the word is somewhere.
+				unknown = canary[:-4] + "".join(reversed(canary[-4:])) + "7"
+				self.assertEqual(*(self.ask(word)[:SEARCHES] for word in (canary, unknown)))
 				self.assertIn(canary, self.collect(other, canary))
 
 	def offer_all(self, source: str) -> None:
