@@ -4,6 +4,7 @@ import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.mcp_server import diagnosis
+from huf.ai.mcp_server.servers import list_servers
 from huf.api.mcp import find_slug
 
 
@@ -11,6 +12,12 @@ from huf.api.mcp import find_slug
 def diagnose(server: str = ""):
 	"""For the session user's programs at /mcp/SERVER; see `mcp_server.diagnosis.diagnose`."""
 	return diagnosis.diagnose(str(server))
+
+
+@frappe.whitelist(methods=["GET"])
+def get_servers():
+	"""The addresses that the session user may enter in a program: [{slug, name, url}]."""
+	return list_servers()
 
 
 def record_exchange(request, response: Response) -> None:

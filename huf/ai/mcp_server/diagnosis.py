@@ -6,6 +6,7 @@ Goes by the client's last requests, which are cached without their contents, and
 from typing import Any
 
 import frappe
+from frappe import _
 from frappe.utils import get_url, now_datetime
 
 from huf.ai.core.errors import UsageError
@@ -34,6 +35,8 @@ NO_AGENT = "0 tools: no agent takes part in chats. Switch on Allow Chat of one, 
 NO_ROLE = "0 tools: no agent is open to you. Ask a Huf Manager for one of the roles that the agents name."
 EMPTY = "0 tools: the MCP Server record {name} offers no agent and no tool. Add them under Offers."
 CLOSED = "0 tools: nothing that {name} offers is open to you. Check the roles of its agents and tools."
+NO_CALL = "No tool has been called in the last requests."
+COUNT = "Tools that you are offered: {count}"
 REFUSED = "The last call was refused with code {code}: list the tools again."
 FAILED = "The tool reported an error; its run says why: /huf/runs"
 
@@ -57,7 +60,10 @@ def key_of(slug: str, user: str) -> str:
 
 
 def diagnose(slug: str) -> dict[str, Any]:
-	"""{steps: [{step, ok, message}], requests} for the session user; unknown steps have `ok` None."""
+	"""{steps: [{step, ok, message}], requests: [{at, method, status, code, is_error}]} for the session user.
+
+	Unknown steps have `ok` None.
+	"""
 	own, strange = read_requests(slug, frappe.session.user), read_requests(slug, GUEST)
 	try:
 		offer = find_server(slug)
@@ -78,41 +84,39 @@ def step(name: str, ok: bool | None, message: str = "") -> dict[str, Any]:
 
 def check_connection(slug: str, requests: list[dict]) -> dict[str, Any]:
 	if not requests:
-		return step("connect", None, SILENT.format(url=get_url(f"/mcp/{slug}".rstrip("/"))))
+		return step("connect", None, _(SILENT).format(url=get_url(f"/mcp/{slug}".rstrip("/"))))
 	is_foreign = requests[-1]["status"] in (403, 421)
-	return step("connect", not is_foreign, FOREIGN_HOST if is_foreign else "")
+	return step("connect", not is_foreign, _(FOREIGN_HOST) if is_foreign else "")
 
 
 def check_sign_in(own: list[dict], strange: list[dict]) -> dict[str, Any]:
 	if own or not strange:
 		return step("authorize", bool(own) or None)
-	return step("authorize", False, BAD_TOKEN if strange[-1]["has_token"] else NO_TOKEN)
+	return step("authorize", False, _(BAD_TOKEN if strange[-1]["has_token"] else NO_TOKEN))
 
 
 def check_list(offer: ServerOffer) -> dict[str, Any]:
 	count = len(list_tools(offer))
-	return step("list", bool(count), f"{count} tools" if count else explain_no_tools(offer))
+	return step("list", bool(count), _(COUNT).format(count=count) if count else explain_no_tools(offer))
 
 
 def explain_no_tools(offer: ServerOffer) -> str:
 	if offer.agents is None:
-		return NO_ROLE if frappe.db.count("Agent", {"disabled": 0, "allow_chat": 1}) else NO_AGENT
+		return _(NO_ROLE if frappe.db.count("Agent", {"disabled": 0, "allow_chat": 1}) else NO_AGENT)
 	if not offer.agents and not offer.tools:
-		return EMPTY.format(name=offer.name)
+		return _(EMPTY).format(name=offer.name)
 	if offer.tools and offer.agent:
 		try:
 			admission.admit(offer.agent, frappe.session.user)
 		except (UsageError, frappe.PermissionError) as error:
 			return f"0 tools: {error}"
-	return CLOSED.format(name=offer.name)
+	return _(CLOSED).format(name=offer.name)
 
 
 def check_call(own: list[dict]) -> dict[str, Any]:
 	last = next((each for each in reversed(own) if each["method"] == "tools/call"), None)
 	if last is None:
-		return step("call", None, "No tool has been called in the last requests.")
+		return step("call", None, _(NO_CALL))
 	if last["code"] is not None:
-		return step(
-			"call", False, f"The last call was refused with code {last['code']}: list the tools again."
-		)
-	return step("call", not last["is_error"], FAILED if last["is_error"] else "")
+		return step("call", False, _(REFUSED).format(code=last["code"]))
+	return step("call", not last["is_error"], _(FAILED) if last["is_error"] else "")

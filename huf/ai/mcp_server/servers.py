@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import frappe
+from frappe.utils import get_url
 
 from huf.ai.core.errors import UsageError
 from huf.ai.runs import admission
@@ -65,6 +66,19 @@ def find_server(slug: str) -> ServerOffer:
 		tuple(row.offer for row in doc.offers if row.offer_type == "Agent" and row.as_skill),
 		bool(doc.offer_undo),
 	)
+
+
+def list_servers() -> list[dict]:
+	"""{slug, name, url} of each server that the user may use; first the one at /mcp, whose slug is ""."""
+	rows = frappe.get_list(
+		SERVER, {"enabled": 1}, ["slug", "server_name"], order_by="server_name asc", limit_page_length=0
+	)
+	names = {row.slug: row.server_name for row in rows}
+	first = names.pop(DEFAULT_SLUG, "Huf")
+	servers = [{"slug": "", "name": first, "url": get_url("/mcp")}]
+	return servers + [
+		{"slug": slug, "name": name, "url": get_url(f"/mcp/{slug}")} for slug, name in names.items()
+	]
 
 
 def list_agents(offer: ServerOffer) -> list:

@@ -62,6 +62,7 @@ PAGES = (
 	PageOf("doctypes", "/huf/records", "doctype"),
 	PageOf("records", "/huf/records/ToDo", "record-item"),
 	PageOf("record", "/huf/new-record/ToDo", "record-form"),
+	PageOf("programs", "/huf/programs", "programs"),
 	PageOf("settings", "/huf/settings", "record-form"),
 	PageOf("knowledge", "/huf/knowledge", "sources-empty"),
 	PageOf("packs", "/huf/packs", "pack"),

@@ -47,6 +47,7 @@ export const routes = [
 	page("/tools/:name", "tool", "tools", () => import("./tools/ToolPage.vue")),
 	page("/models", "models", "models", () => import("./models/ModelsPage.vue")),
 	page("/settings", "settings", "settings", () => import("./settings/SettingsPage.vue")),
+	page("/programs", "programs", "settings", () => import("./settings/ProgramsPage.vue")),
 	page("/profile", "profile", "settings", () => import("./settings/ProfilePage.vue")),
 	record("/models/:name", "model", "models", "AI Model"),
 	record("/providers/:name", "provider", "models", "AI Provider"),

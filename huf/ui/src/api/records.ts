@@ -2,6 +2,7 @@
 import { callGet, callPost, request } from "./http.ts";
 import type { Attachment } from "./types/conversations.ts";
 import type { Meta, RecordAnswer, Values } from "./types/records.ts";
+import type { CheckStep } from "./types/setup.ts";
 
 export { createRecord, deleteRecord, searchLink, updateRecord } from "./resource.ts";
 
@@ -42,12 +43,9 @@ export const trustRecord = (doctype: string, name: string) =>
 /** Reads the tools of an MCP Server Connection; `error` says what failed. */
 export const refreshConnection = (connection: string) =>
 	callPost<{ server: string; error: string | null }>("huf.api.mcp_connection.refresh", { connection });
-/** Checks a connection to an MCP server; `ok` of a step is null if it was not reached. */
+/** Checks a connection to an MCP server. */
 export const checkConnection = (connection: string) =>
-	callPost<{ ok: boolean; steps: { step: string; ok: boolean | null; message: string }[] }>(
-		"huf.api.mcp_connection.check",
-		{ connection },
-	);
+	callPost<{ ok: boolean; steps: CheckStep[] }>("huf.api.mcp_connection.check", { connection });
 /** The address where a manager signs in at the server; null if it asks for none. */
 export const signIn = (connection: string) =>
 	callPost<string | null>("huf.api.mcp_connection.sign_in", { connection });

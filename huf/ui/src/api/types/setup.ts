@@ -37,6 +37,13 @@ export interface Models {
 	providers: { name: string; api_base: string | null; has_key: boolean; is_local: boolean }[];
 }
 
+/** A step of a check; `ok` is null if it was not reached. */
+export interface CheckStep {
+	step: string;
+	ok: boolean | null;
+	message: string;
+}
+
 export interface ModelCheck {
 	ok: boolean;
 	said: string | null;

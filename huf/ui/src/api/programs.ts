@@ -1,0 +1,28 @@
+/** The endpoints about programs that use this site by the Model Context Protocol; see huf/api/mcp_diagnosis.py. */
+import { callGet } from "./http.ts";
+import type { CheckStep } from "./types/setup.ts";
+
+export interface McpServer {
+	/** "" for the server at /mcp */
+	slug: string;
+	name: string;
+	url: string;
+}
+/** What a program of the user asked for lately, without its contents. */
+export interface McpRequest {
+	at: string;
+	method: string;
+	/** of HTTP */
+	status: number;
+	/** of a JSON-RPC error */
+	code: number | null;
+	is_error: boolean;
+}
+export interface McpDiagnosis {
+	steps: CheckStep[];
+	/** oldest first */
+	requests: McpRequest[];
+}
+
+export const fetchServers = () => callGet<McpServer[]>("huf.api.mcp_diagnosis.get_servers");
+export const diagnose = (server: string) => callGet<McpDiagnosis>("huf.api.mcp_diagnosis.diagnose", { server });
