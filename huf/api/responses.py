@@ -169,7 +169,7 @@ def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Itera
 	run, made, _, events = answer_and_follow(answers)
 	agent = frappe.db.get_value("Agent Run", run, "agent")
 	skipped = frozenset(call.call_id for call in made)
-	return ResponseBuilder(agent, asks=True, skipped=skipped, fields=fields), events
+	return ResponseBuilder(agent, run=run, asks=True, skipped=skipped, fields=fields), events
 
 
 def read_run(response: str) -> Any:

@@ -99,6 +99,40 @@ class TestResponses(ResponsesTestCase):
 		self.wait(self.client.responses.retrieve(waiting.id), "cancelled")
 		self.assertNotIn("Never", self.todos())
 
+	def test_a_background_response_is_streamed_by_its_worker(self):
+		self.model.script(tool_call("todos", {"limit": 1}), text(ANSWER))
+		events = list(self.ask(background=True, stream=True))
+		self.assertEqual((events[0].type, events[-1].type), ("response.created", "response.completed"))
+		final = events[-1].response
+		self.assertEqual((final.output_text, final.background), (ANSWER, True))
+		self.assertEqual([each.type for each in final.output], ["mcp_call", "message"])
+		self.assertEqual(self.client.responses.retrieve(final.id).output_text, ANSWER)
+
+	def test_an_approval_of_a_background_response_is_given_in_the_background(self):
+		self.model.script(
+			tool_call("write_todo", {"description": "Later", "allocated_to": CALLER}), text("It is written.")
+		)
+		waiting = self.wait(self.ask(model="Writer", background=True, tools=[APPROVALS]))
+		(request,) = [each for each in waiting.output if each.type == "mcp_approval_request"]
+		answer = {"type": "mcp_approval_response", "approval_request_id": request.id, "approve": True}
+		more = {"previous_response_id": waiting.id, "background": True, "tools": [APPROVALS]}
+		done = self.wait(self.ask([answer], model="Writer", **more))
+		self.assertEqual(done.output_text, "It is written.")
+		self.assertEqual(self.todos().count("Later"), 1)
+
+	def test_an_approval_is_asked_for_and_refused_in_a_stream(self):
+		self.model.script(
+			tool_call("write_todo", {"description": "Not now", "allocated_to": CALLER}), text("I will not.")
+		)
+		events = list(self.ask("Remind me", model="Writer", tools=[APPROVALS], stream=True))
+		items = [each.item for each in events if each.type == "response.output_item.done"]
+		(request,) = [each for each in items if each.type == "mcp_approval_request"]
+		answer = {"type": "mcp_approval_response", "approval_request_id": request.id, "approve": False}
+		previous = events[-1].response.id
+		events = list(self.ask([answer], model="Writer", previous_response_id=previous, stream=True))
+		self.assertEqual(events[-1].response.output_text, "I will not.")
+		self.assertNotIn("Not now", self.todos())
+
 	def test_an_approval_is_asked_for_and_given(self):
 		self.model.script(
 			tool_call("write_todo", {"description": "Call Anna", "allocated_to": CALLER}, content="I will."),
@@ -170,7 +204,7 @@ class TestAgentsSDK(ResponsesTestCase):
 		set_tracing_disabled(True)
 		self.answers: list = []
 
-	def run_agent(self, model: str, prompt: str, tools=(), stream: bool = False):
+	def run_agent(self, model: str, prompt: str, tools=(), stream: bool = False, **more):
 		async def run():
 			client = openai.AsyncOpenAI(base_url=f"{self.server.url}/v1", api_key=self.key, max_retries=0)
 			agent = Agent(
@@ -180,8 +214,8 @@ class TestAgentsSDK(ResponsesTestCase):
 				tools=list(tools),
 			)
 			if not stream:
-				return await Runner.run(agent, prompt)
-			result = Runner.run_streamed(agent, prompt)
+				return await Runner.run(agent, prompt, **more)
+			result = Runner.run_streamed(agent, prompt, **more)
 			async for _ in result.stream_events():
 				pass
 			return result
@@ -189,8 +223,14 @@ class TestAgentsSDK(ResponsesTestCase):
 		return asyncio.run(run())
 
 	def test_a_conversation_with_a_tool(self):
-		self.model.script(tool_call("todos", {"limit": 1}), text("None."))
-		self.assertEqual(self.run_agent("Reader", "How many?").final_output, "None.")
+		self.model.script(tool_call("todos", {"limit": 1}), text("None."), text("You asked how many."))
+		first = self.run_agent("Reader", "How many?")
+		self.assertEqual(first.final_output, "None.")
+		kinds = [each.raw_item.type for each in first.new_items]
+		self.assertEqual(kinds, ["mcp_call", "message"])
+		second = self.run_agent("Reader", "What did I ask?", previous_response_id=first.last_response_id)
+		self.assertEqual(second.final_output, "You asked how many.")
+		self.assertIn("None.", [each.get("content") for each in self.model.requests[-1]["messages"]])
 
 	def test_a_stream(self):
 		self.model.script(tool_call("todos", {"limit": 1}), text("None."))
