@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import frappe
 import httpx2
 import requests
+from frappe.utils import add_to_date, now_datetime
 from mcp import Client
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
@@ -23,7 +24,7 @@ from mcp.shared.auth import OAuthClientMetadata
 from huf.ai.mcp_server import client_documents, grants
 from huf.tests.api.test_mcp import REVISION, McpTestCase
 from huf.tests.base import enter
-from huf.tests.factories import unique
+from huf.tests.factories import make, unique
 from huf.tests.mcp_fixture.server import SERVED_URL, serve_site
 
 OLDER_REVISIONS = ("2025-06-18", "2025-11-25")
@@ -186,6 +187,18 @@ class TestOAuth(OAuthTestCase):
 		frappe.get_doc("User", self.user).update({"enabled": 0}).save()
 		frappe.db.commit()
 		self.assertEqual(self.ask_with(self.storage.tokens.access_token), 401)
+
+	def test_a_token_of_frappe_s_own_provider_signs_in_on_a_bench(self):
+		if not frappe.db.exists("DocType", "OAuth Bearer Token"):
+			self.skipTest("The embedded runtime has no provider of its own.")
+		uri = {"redirect_uris": RETURN, "default_redirect_uri": RETURN}
+		client = make("OAuth Client", app_name=unique("Program"), scopes="all openid", **uri)
+		token = frappe.generate_hash(length=30)
+		values = {"client": client.name, "user": self.user, "scopes": "all openid", "access_token": token}
+		end = add_to_date(now_datetime(), hours=1)
+		make("OAuth Bearer Token", refresh_token=f"{token}r", expires_in=3600, expiration_time=end, **values)
+		frappe.db.commit()
+		self.assertEqual([self.ask_with(each) for each in (token, f"{token}x")], [200, 401])
 
 	def test_a_stranger_is_told_where_to_sign_in(self):
 		answer = requests.post(self.url, json={})
