@@ -78,10 +78,7 @@ def read_n8n_agent(node: Mapping, parts: list[tuple[str, dict]]) -> ExportedAgen
 	options = parameters.get("options") or {}
 	instructions = str(options.get("systemMessage") or parameters.get("systemMessage") or "")
 	agent = ExportedAgent(node["name"], instructions.removeprefix("="))
-	if "{{" in instructions:
-		agent.unmapped.append(
-			_("Expressions in the instructions ({{ ... }}) are kept as text and not evaluated.")
-		)
+	check_expressions(agent)
 	if isinstance(options.get("maxIterations"), int):
 		agent.settings["max_iterations"] = options["maxIterations"]
 	list_others(agent, options, ("systemMessage", "maxIterations"))
@@ -94,6 +91,13 @@ def read_n8n_agent(node: Mapping, parts: list[tuple[str, dict]]) -> ExportedAgen
 		else:
 			agent.unmapped.append(describe_node(part))
 	return agent
+
+
+def check_expressions(agent: ExportedAgent) -> None:
+	if "{{" in agent.instructions:
+		agent.unmapped.append(
+			_("Expressions in the instructions ({{ ... }}) are kept as text and not evaluated.")
+		)
 
 
 def read_n8n_model(agent: ExportedAgent, parameters: Mapping) -> None:
@@ -129,6 +133,7 @@ def parse_agent_builder(text: str) -> tuple[list[ExportedAgent], list[str]]:
 		and isinstance(each.value, ast.Constant)
 		and isinstance(each.value.value, str)
 	}
+	texts |= {each.name: read_returned_text(each) for each in tree.body if isinstance(each, ast.FunctionDef)}
 	calls: list[Any] = [each for each in ast.walk(tree) if is_call(each, "Agent")]
 	agents = [
 		read_sdk_agent({word.arg: word.value for word in each.keywords if word.arg}, texts) for each in calls
@@ -137,6 +142,22 @@ def parse_agent_builder(text: str) -> tuple[list[ExportedAgent], list[str]]:
 		isinstance(each, ast.AsyncFunctionDef) and each.name == "run_workflow" for each in ast.walk(tree)
 	)
 	return agents, [_("run_workflow: the order of the agents, conditions and approvals")] if flow else []
+
+
+def read_returned_text(function: ast.FunctionDef) -> str:
+	"""The text that a function returns, {{ expression }} for what it fills in; "" if made otherwise."""
+	last: Any = function.body[-1]
+	value = last.value if isinstance(last, ast.Return) else None
+	pieces = value.values if isinstance(value, ast.JoinedStr) else [value]
+	found = []
+	for piece in pieces:
+		if isinstance(piece, ast.FormattedValue):
+			found.append(f"{{{{ {ast.unparse(piece.value)} }}}}")
+		elif isinstance(piece, ast.Constant) and isinstance(piece.value, str):
+			found.append(piece.value)
+		else:
+			return ""
+	return "".join(found)
 
 
 def is_call(node: Any, name: str) -> bool:
@@ -155,6 +176,7 @@ def read_sdk_agent(words: Mapping[str, ast.expr], texts: Mapping[str, str]) -> E
 		agent.unmapped.append(
 			_("The instructions are made by code: {0}").format(ast.unparse(words["instructions"])[:200])
 		)
+	check_expressions(agent)
 	settings: Any = words.get("model_settings")
 	for word in settings.keywords if is_call(settings, "ModelSettings") else ():
 		value: Any = getattr(word.value, "value", None)

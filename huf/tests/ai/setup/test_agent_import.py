@@ -24,7 +24,7 @@ class SortSchema(BaseModel):
 
 
 def order_instructions(run_context, _agent):
-  return f"Answer about {run_context.context.topic}"
+  return " ".join(["Answer about", run_context.context.topic])
 
 
 PROMPT = """Sort the question by topic."""
@@ -140,6 +140,19 @@ class TestImport(SiteTestCase):
 		self.assertIn("order_instructions", orders.unmapped[0])
 		self.assertEqual(orders.unmapped[1], "tools: [web_search]")
 		self.assertIn("run_workflow", unmapped[0])
+
+	def test_instructions_that_a_function_fills_in_are_kept_with_their_expressions(self):
+		export = """
+def instructions(run_context: RunContextWrapper[Context], _agent: Agent[Context]):
+  city = run_context.context.state_city
+  return f\"\"\"Answer about {city}, {city.upper()!r}.
+Return {{"ok": true}}.\"\"\"
+guide = Agent(name="Guide", instructions=instructions, model="gpt-4.1")
+"""
+		((guide,), _) = parse_export(export)
+		text = 'Answer about {{ city }}, {{ city.upper() }}.\nReturn {"ok": true}.'
+		self.assertEqual(guide.instructions, text)
+		self.assertIn("kept as text and not evaluated", guide.unmapped[0])
 
 	def test_what_is_no_export_is_refused(self):
 		for text, reason in (
