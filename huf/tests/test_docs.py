@@ -8,12 +8,14 @@ ROOT = Path(__file__).parents[2]
 PAGES = (
 	"AGENTS.md",
 	"README.md",
+	"SECURITY.md",
 	"docs/architecture.md",
 	"docs/web.md",
 	"docs/speed.md",
 	"huf/embedded/README.md",
 	"huf/ui/README.md",
 )
+SECURITY_TESTS = ROOT / "huf/tests/security"
 PATH = re.compile(r"`([\w./-]+(?:\.(?:py|ts|js|json|yaml|md|txt|csv)|/))`")
 TEST = re.compile(r"`(test_\w+|Test\w+)`")
 DEFINED = re.compile(r"(?:def|class) ([Tt]est\w+)\(")
@@ -23,7 +25,7 @@ class TestDocs(unittest.TestCase):
 	def test_every_file_that_a_page_names_exists(self):
 		for page in PAGES:
 			own = (ROOT / page).parent
-			bases = (ROOT, ROOT / "huf", ROOT / "huf" / "ai", own, own / "src", own / "frappe")
+			bases = (ROOT, ROOT / "huf", ROOT / "huf" / "ai", own, own / "src", own / "frappe", SECURITY_TESTS)
 			names = set(PATH.findall((ROOT / page).read_text()))
 			self.assertTrue(names, page)
 			missing = [name for name in names if not any((base / name).exists() for base in bases)]

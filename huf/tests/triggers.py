@@ -1,13 +1,18 @@
 """What tests of triggers share: triggers that are gone after a test, and a worker that carries events out."""
 
+import json
+
 import frappe
 
 from huf.ai.triggers.doc_events import run_agent_for_doc
 from huf.tests.base import SiteTestCase, allow_many_users
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make_agent, make_trigger, make_user
+from huf.tests.http import post
 
 EVENT = "Agent Trigger Event"
+SECRET = "the secret of this test"
+RECEIVE = "/api/method/huf.api.webhook.receive?slug="
 
 
 class TriggerTestCase(SiteTestCase):
@@ -28,6 +33,19 @@ class TriggerTestCase(SiteTestCase):
 		frappe.db.rollback()
 		frappe.set_user("Administrator")
 		elsewhere(lambda: frappe.delete_doc("Agent Trigger", name, ignore_missing=True))
+
+
+class WebhookTestCase(TriggerTestCase):
+	"""Makes webhooks with a known secret, and delivers to them as a stranger does."""
+
+	def webhook(self, **values):
+		return self.trigger("Webhook", run_as=self.user, webhook_secret=SECRET, **values)
+
+	def deliver(self, trigger, body=None, path: str = RECEIVE, **headers):
+		headers = {name.replace("_", "-"): value for name, value in headers.items()}
+		data = body if isinstance(body, bytes | str) else json.dumps(body or {"order": "SO-1"})
+		options = {"data": data, "content_type": "application/json", "headers": headers}
+		return post(path + trigger.webhook_slug, **options)
 
 
 def todo(**values):
