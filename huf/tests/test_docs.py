@@ -25,7 +25,15 @@ class TestDocs(unittest.TestCase):
 	def test_every_file_that_a_page_names_exists(self):
 		for page in PAGES:
 			own = (ROOT / page).parent
-			bases = (ROOT, ROOT / "huf", ROOT / "huf" / "ai", own, own / "src", own / "frappe", SECURITY_TESTS)
+			bases = (
+				ROOT,
+				ROOT / "huf",
+				ROOT / "huf" / "ai",
+				own,
+				own / "src",
+				own / "frappe",
+				SECURITY_TESTS,
+			)
 			names = set(PATH.findall((ROOT / page).read_text()))
 			self.assertTrue(names, page)
 			missing = [name for name in names if not any((base / name).exists() for base in bases)]

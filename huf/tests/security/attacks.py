@@ -3,25 +3,39 @@
 Runs in `test_attacks.py` and, on a served site that is only for tests, as a script:
 
 	HUF_BENCH_URL=http://127.0.0.1:8000 HUF_BENCH_USER=Administrator HUF_BENCH_PASSWORD=... \
-		python -m huf.tests.security.attacks
+		python -m huf.tests.security.attacks [--embedded | --record VERSION]
+
+`--embedded` also compares the answers with those of a bench, which `--record` writes.
 """
 
-import ast
+import argparse
 import json
 import os
 import random
 import re
 import secrets
-from collections import Counter
-from collections.abc import Callable, Iterator
+import urllib.error
+import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
+from http.cookiejar import CookieJar
 from typing import Any
 from urllib.parse import quote, urlencode
 
-HUF = Path(__file__).resolve().parents[2]
+from huf.tests.security.answers import Answers, compare
+from huf.tests.security.targets import Target, list_endpoints, list_targets
+
 ATTEMPTS = 200
 SYSTEM_FIELDS = ("owner", "modified_by", "creation", "docstatus", "idx", "parent", "parenttype", "_user_tags")
+EXAMPLES = {
+	"Agent Route Rule": {"match_all": 1, "disabled": 1},
+	"Agent Trigger": {"trigger_type": "Manual", "disabled": 1},
+	"Agent Eval Case": {"prompt": "Hi", "definition": "expect:\n  - says: Hi"},
+	"Agent Mailbox": {"enabled": 0},
+	"MCP Server Connection": {"url": "http://127.0.0.1:9/mcp"},
+	"MCP Server": {"url": "http://127.0.0.1:9/mcp", "enabled": 0},
+}
+"""Values of documents that are made to be attacked, besides those that are mandatory."""
 PERSONAL = ("ToDo", "File", "Agent Run", "Agent Conversation", "Agent Message", "Agent LLM Call")
 """DocTypes in which the victim owns a document."""
 Send = Callable[[str, str, str | None, Any], tuple[int, str]]
@@ -36,18 +50,28 @@ class Attacks:
 	admin: str
 	marker: str = field(default_factory=lambda: f"secret{secrets.token_hex(8)}")
 	allows_faults_of_frappe: bool = True
-	counts: Counter = field(default_factory=Counter)
+	answers: Answers = field(default_factory=Answers)
 	failures: list[str] = field(default_factory=list)
 	people: dict[str, str | None] = field(default_factory=dict)
 	emails: dict[str, str] = field(default_factory=dict)
 	documents: dict[str, str] = field(default_factory=dict)
+	"""The victim's, by DocType."""
+	others: dict[str, str] = field(default_factory=dict)
+	targets: dict[str, Target] = field(
+		default_factory=lambda: {each.doctype: each for each in list_targets()}
+	)
+	base: str = field(default_factory=lambda: f"attack-{secrets.token_hex(4)}")
 	file_url: str = ""
 	agent: str = ""
 
 	def run(self) -> None:
+		self.release_stops()
 		self.prepare()
+		for doctype in [name for name, target in self.targets.items() if not target.parent]:
+			self.find_other(doctype)
 		for attack in (self.attack_endpoints, self.attack_fields, self.attack_values):
 			attack()
+		self.release_stops()
 		self.check_victim()
 
 	# --- preparation, as Administrator and as the victim ---
@@ -55,7 +79,7 @@ class Attacks:
 	def prepare(self) -> None:
 		roles = {"plain": [], "other": ["Huf User"], "victim": ["Huf User"], "manager": ["Huf Manager"]}
 		self.people = {"guest": None, **{name: self.add_person(name, each) for name, each in roles.items()}}
-		base = f"attack-{secrets.token_hex(4)}"
+		base = self.base
 		# Nobody listens there: the run fails, and its conversation stays.
 		provider = {"provide_name": base, "api_base": "http://127.0.0.1:9/v1", "is_local": 1}
 		self.make("AI Provider", self.admin, **provider)
@@ -66,6 +90,9 @@ class Attacks:
 		# Frappe lets a user make a to-do only for themselves or in their own name.
 		todo = {"description": self.marker, "allocated_to": self.emails["victim"]}
 		self.documents["ToDo"] = self.make("ToDo", victim, **todo)["name"]
+		settings = {"user": self.emails["victim"]}
+		self.documents["Huf User Settings"] = self.make("Huf User Settings", victim, **settings)["name"]
+		self.documents["Agent Memory"] = self.make("Agent Memory", victim, fact=self.marker)["name"]
 		file = {"file_name": f"{base}.txt", "content": self.marker, "is_private": 1}
 		made = self.make("File", victim, **file)
 		self.documents["File"], self.file_url = made["name"], made["file_url"]
@@ -96,12 +123,51 @@ class Attacks:
 		assert status == 200, f"{method} {path}: {status} {text[:500]}"
 		return json.loads(text)["data"]
 
+	def find_other(self, doctype: str) -> str:
+		"""A document of Administrator's, made where the DocType has none."""
+		target = self.targets[doctype]
+		if doctype not in self.others:
+			self.others[doctype] = (
+				doctype if target.is_single else self.find_any(doctype) or self.make_other(target)
+			)
+		return self.others[doctype]
+
+	def find_any(self, doctype: str) -> str | None:
+		rows = self.data("GET", f"/api/resource/{quote(doctype)}?limit_page_length=1", self.admin)
+		return str(rows[0]["name"]) if rows else None
+
+	def make_other(self, target: Target) -> str:
+		needed = [each for each in target.fields if each.get("reqd") and not each.get("default")]
+		values = {each["fieldname"]: self.make_value(each) for each in needed}
+		values |= {"name": f"{self.base}-{target.doctype}", **EXAMPLES.get(target.doctype, {})}
+		return str(self.make(target.doctype, self.admin, **values)["name"])
+
+	def make_value(self, described: dict) -> str:
+		"""A value for a mandatory field, as its JSON describes it."""
+		kind, options = described["fieldtype"], described.get("options") or ""
+		if kind == "Link":
+			others = {"User": self.emails["victim"], "DocType": "ToDo"}
+			return others.get(options) or self.find_other(options)
+		if kind == "Dynamic Link":
+			return self.documents["ToDo"]
+		if kind == "Select":
+			return options.split()[0]
+		return f"{self.base}@example.com" if options == "Email" else self.base
+
 	# --- attacks ---
 
-	def attempt(self, kind: str, who: str, method: str, path: str, body: Any = None) -> tuple[int, str]:
-		"""Send a request that must not show the victim's secret, nor break the server."""
+	def attempt(
+		self, name: tuple[str, str, str], who: str, method: str, path: str, body: Any = None,
+		has_effect: Callable[[int, str], bool] = lambda _status, _text: True,
+	) -> tuple[int, str]:  # fmt: skip
+		"""Send a request that must not show the victim's secret, nor break the server.
+
+		`name` is its kind, target and variant; `has_effect` judges an answer with a status of 2xx.
+		"""
 		status, text = self.send(method, path, self.people[who], body)
-		self.counts[f"{kind}: {status // 100}xx"] += 1
+		kind, target, variant = name
+		effect = status < 300 and has_effect(status, text)
+		self.answers.add(kind, target, f"{who} {method}", variant, status, effect)
 		if who != "manager" and self.marker in text and self.marker not in path + json.dumps(body):
 			self.failures.append(f"{who} {method} {path} {body}: shows the secret")
 		# Frappe answers 500 where an argument is missing, and where no query can be made of a filter.
@@ -121,7 +187,8 @@ class Attacks:
 				method = "GET" if "GET" in endpoint.methods else "POST"
 				for values in ({},) if who == "manager" else ({}, filled):
 					query = f"?{urlencode(values)}" if method == "GET" else ""
-					status, text = self.attempt("endpoints", who, method, path + query, values)
+					name = ("endpoints", endpoint.path, "with arguments" if values else "")
+					status, text = self.attempt(name, who, method, path + query, values)
 					if who == "guest" and status == 200 and not endpoint.allow_guest:
 						self.failures.append(f"guest {method} {path}: {text[:200]}")
 
@@ -143,48 +210,45 @@ class Attacks:
 
 	def attack_fields(self) -> None:
 		"""Every field of every DocType, changed in a document of somebody else."""
-		for doctype, fields in list_fields():
-			self.attack_creation(doctype, fields)
-			name = self.documents.get(doctype) or self.find_any(doctype)
-			if not name:
+		for target in self.targets.values():
+			self.attack_creation(target)
+			if target.parent:
 				continue
-			path = f"/api/resource/{quote(doctype)}/{quote(name, safe='')}"
+			name = self.documents.get(target.doctype) or self.find_other(target.doctype)
+			path = f"/api/resource/{quote(target.doctype)}/{quote(name, safe='')}"
 			_status, before = self.send("GET", path, self.admin, None)
-			values = dict.fromkeys((*fields, *SYSTEM_FIELDS), "1")
-			for who, each in (
-				("guest", values),
-				("plain", values),
-				*(("other", {fieldname: "1"}) for fieldname in values),
-			):
-				status, _text = self.attempt("fields", who, "PUT", path, each)
+			values = dict.fromkeys((*target.fieldnames, *SYSTEM_FIELDS), "1")
+			singly = [("other", fieldname, {fieldname: "1"}) for fieldname in values]
+			for who, variant, each in (("guest", "all", values), ("plain", "all", values), *singly):
+				status, _text = self.attempt(("fields", target.doctype, variant), who, "PUT", path, each)
 				if status == 200:
 					self.failures.append(f"{who} PUT {path} {each}: 200")
 			for who in ("guest", "plain", "other"):
-				if self.attempt("fields", who, "DELETE", path)[0] in (200, 202):
+				if self.attempt(("fields", target.doctype, ""), who, "DELETE", path)[0] in (200, 202):
 					self.failures.append(f"{who} DELETE {path}: deleted")
 			if self.send("GET", path, self.admin, None)[1] != before:
 				self.failures.append(f"{path} has changed")
 
-	def attack_creation(self, doctype: str, fields: list[str]) -> None:
-		"""Every field of a document of one's own, where only managers make such documents."""
-		if doctype in ("ToDo", "File"):
+	def attack_creation(self, target: Target) -> None:
+		"""Every field of a document of one's own, where only managers make such documents.
+
+		A row of a child table gets a parent that is not one's own.
+		"""
+		if target.doctype in ("ToDo", "File"):
 			return
-		path, system = f"/api/resource/{quote(doctype)}", dict.fromkeys(SYSTEM_FIELDS, "1")
-		attempts = [(who, dict.fromkeys(fields, "1")) for who in ("guest", "plain", "other")]
-		for who, values in [*attempts, *(("other", {fieldname: "1"}) for fieldname in fields)]:
-			values = {**system, **values, "name": secrets.token_hex(4)}
-			if self.attempt("creation", who, "POST", path, values)[0] == 200:
+		path, given = f"/api/resource/{quote(target.doctype)}", dict.fromkeys(SYSTEM_FIELDS, "1")
+		if target.parent:
+			parent = {"parent": self.find_other(target.parent[0]), "parenttype": target.parent[0]}
+			given |= {**parent, "parentfield": target.parent[1], "docstatus": 0, "idx": 1}
+		fields = target.fieldnames
+		attempts = [(who, "all", dict.fromkeys(fields, "1")) for who in ("guest", "plain", "other")]
+		for who, variant, values in [*attempts, *(("other", each, {each: "1"}) for each in fields)]:
+			values = {**given, **values, "name": secrets.token_hex(4)}
+			if self.attempt(("creation", target.doctype, variant), who, "POST", path, values)[0] == 200:
 				self.failures.append(f"{who} POST {path} {values}: created")
 
 	def names_victim(self, text: str) -> bool:
 		return any(str(each) in text for each in (*self.documents.values(), self.file_url))
-
-	def find_any(self, doctype: str) -> str | None:
-		status, text = self.send(
-			"GET", f"/api/resource/{quote(doctype)}?limit_page_length=1", self.admin, None
-		)
-		rows = json.loads(text).get("data") if status == 200 else None
-		return str(rows[0]["name"]) if rows else None
 
 	def attack_values(self) -> None:
 		"""Generated look-ups of the victim's files, names and texts."""
@@ -192,19 +256,32 @@ class Attacks:
 		for _ in range(ATTEMPTS):
 			who = choose.choice(("guest", "plain", "other"))
 			path = choose.choice((self.write_file_path, self.write_list_path, self.write_method_path))(choose)
-			status, text = self.attempt("values", who, "GET", path)
-			rows = read_rows(text) if status == 200 else None
-			# A site may have rows that everybody reads; lists are judged by what is the victim's.
-			is_found = bool(rows) if isinstance(rows, int) else bool(rows) and self.names_victim(text)
+			name = ("values", self.mask(path), "")
+			status, text = self.attempt(name, who, "GET", path, has_effect=self.finds)
 			# Frappe 15 counts without looking at permissions.
-			is_found = is_found and not (self.allows_faults_of_frappe and "client.get_count" in path)
-			if is_found and "Note" not in path:
-				self.failures.append(f"{who} GET {path}: finds {str(rows)[:200]}")
+			is_fault_of_frappe = self.allows_faults_of_frappe and "client.get_count" in path
+			if self.finds(status, text) and not is_fault_of_frappe:
+				self.failures.append(f"{who} GET {path}: finds {text[:200]}")
+
+	def finds(self, status: int, text: str) -> bool:
+		"""A site may have rows that everybody reads: lists are judged by what is the victim's."""
+		rows = read_rows(text) if status == 200 else None
+		return bool(rows) if isinstance(rows, int) else bool(rows) and self.names_victim(text)
+
+	def mask(self, path: str) -> str:
+		"""The path without what differs between two runs."""
+		stem = self.file_url.rsplit("/", 1)[1]
+		known = {stem: "FILE", stem.upper(): "FILE-UPPER", stem.title(): "FILE-TITLE", stem[1:]: "FILE-TAIL"}
+		known |= {self.marker: "SECRET", **{name: doctype for doctype, name in self.documents.items()}}
+		known |= {name[2:-2]: f"{each}-PART" for name, each in known.items()}
+		for name in sorted(known, key=len, reverse=True):
+			path = path.replace(name, known[name])
+		return path
 
 	def write_file_path(self, choose: random.Random) -> str:
 		stem = self.file_url.rsplit("/", 1)[1]
 		name = choose.choice(
-			(stem, stem.upper(), stem.title(), quote(stem[0]) + stem[1:], f"{stem}%00", f"{stem}.")
+			(stem, stem.upper(), stem.title(), f"%{ord(stem[0]):02x}{stem[1:]}", f"{stem}%00", f"{stem}.")
 		)
 		folder = choose.choice(("/private/files/", "/files/", "/private/files//", "/files/../private/files/"))
 		folder = choose.choice(
@@ -242,7 +319,8 @@ class Attacks:
 	def write_list_path(self, choose: random.Random) -> str:
 		doctype = choose.choice(PERSONAL)
 		extra = choose.choice(({}, {"fields": '["*"]'}, {"order_by": "modified desc"}, {"group_by": "owner"}))
-		return f"/api/resource/{quote(doctype)}?{urlencode({**self.write_filters(choose, doctype), **extra})}"
+		root = choose.choice(("/api/resource", "/api/resource", "/api/v1/resource", "/api/v2/document"))
+		return f"{root}/{quote(doctype)}?{urlencode({**self.write_filters(choose, doctype), **extra})}"
 
 	def write_method_path(self, choose: random.Random) -> str:
 		doctype = choose.choice(PERSONAL)
@@ -251,6 +329,12 @@ class Attacks:
 		values["filters"] = values.pop("or_filters", values.get("filters"))
 		values |= {"fieldname": "name"} if method == "get_value" else {}
 		return f"/api/method/frappe.client.{method}?{urlencode(values)}"
+
+	def release_stops(self) -> None:
+		"""A manager who calls every endpoint stops all agents."""
+		_status, text = self.send("GET", "/api/method/huf.api.stop.get_stops", self.admin, None)
+		for stop in json.loads(text)["message"]:
+			self.send("POST", "/api/method/huf.api.stop.release", self.admin, {"stop": stop["name"]})
 
 	def check_victim(self) -> None:
 		"""Everything of the victim's is still there, and as it was."""
@@ -263,57 +347,6 @@ class Attacks:
 			self.failures.append("the victim's file has changed")
 
 
-@dataclass(frozen=True)
-class Endpoint:
-	path: str
-	parameters: tuple[str, ...]
-	methods: tuple[str, ...]
-	allow_guest: bool
-
-
-def list_endpoints() -> Iterator[Endpoint]:
-	"""Every function that Huf's source marks with `frappe.whitelist`."""
-	for file in sorted(HUF.rglob("*.py")):
-		parts = file.relative_to(HUF.parent).with_suffix("").parts
-		if {"tests", "embedded", "ui", "public"} & set(parts):
-			continue
-		body = ast.parse(file.read_text()).body
-		constants = {
-			ast.unparse(each.targets[0]): each.value for each in body if isinstance(each, ast.Assign)
-		}
-		for node in body:
-			if not isinstance(node, ast.FunctionDef):
-				continue
-			for mark in node.decorator_list:
-				if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "frappe.whitelist":
-					values = {each.arg: each.value for each in mark.keywords}
-					given = {
-						name: ast.literal_eval(constants.get(ast.unparse(value), value))
-						for name, value in values.items()
-					}
-					names = tuple(each.arg for each in (*node.args.args, *node.args.kwonlyargs))
-					path = ".".join((*parts, node.name))
-					methods = tuple(given.get("methods") or ("GET", "POST"))
-					yield Endpoint(path, names, methods, bool(given.get("allow_guest")))
-
-
-def list_fields() -> Iterator[tuple[str, list[str]]]:
-	"""(DocType, its field names) of Huf's DocTypes with documents of their own, and of two of Frappe's."""
-	yield "ToDo", ["description", "allocated_to", "status", "reference_type", "reference_name", "assigned_by"]
-	yield (
-		"File",
-		["file_url", "is_private", "attached_to_doctype", "attached_to_name", "content", "is_folder"],
-	)
-	for file in sorted((HUF / "huf" / "doctype").glob("*/*.json")):
-		described = json.loads(file.read_text())
-		if (
-			described.get("doctype") == "DocType"
-			and not described.get("istable")
-			and not described.get("issingle")
-		):
-			yield described["name"], [each["fieldname"] for each in described["fields"]]
-
-
 def read_rows(text: str) -> Any:
 	try:
 		body = json.loads(text)
@@ -323,9 +356,13 @@ def read_rows(text: str) -> Any:
 	return [found] if isinstance(found, dict) and found else found
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+	def redirect_request(self, *_arguments):
+		return None
+
+
 def send_over_http(base: str) -> Send:
-	import urllib.error
-	import urllib.request
+	opener = urllib.request.build_opener(NoRedirects)
 
 	def send(method: str, path: str, person: str | None, body: Any) -> tuple[int, str]:
 		headers = {"Accept": "application/json", "Content-Type": "application/json"}
@@ -334,7 +371,7 @@ def send_over_http(base: str) -> Send:
 		data = None if body is None else json.dumps(body).encode()
 		request = urllib.request.Request(base + path.split("#")[0], data, headers, method=method)
 		try:
-			with urllib.request.urlopen(request, timeout=60) as answer:
+			with opener.open(request, timeout=60) as answer:
 				return answer.status, answer.read().decode("utf-8", "replace")
 		except urllib.error.HTTPError as error:
 			return error.code, error.read().decode("utf-8", "replace")
@@ -344,9 +381,6 @@ def send_over_http(base: str) -> Send:
 
 def take_admin_key(send: Send, base: str, user: str, password: str) -> str:
 	"""`key:secret` of a signed-in System Manager."""
-	import urllib.request
-	from http.cookiejar import CookieJar
-
 	opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 	form = urlencode({"usr": user, "pwd": password}).encode()
 	opener.open(f"{base}/api/method/login", form, timeout=60).close()
@@ -361,16 +395,25 @@ def take_admin_key(send: Send, base: str, user: str, password: str) -> str:
 
 
 def main() -> None:
+	parser = argparse.ArgumentParser()
+	parser.add_argument(
+		"--embedded", action="store_true", help="compare with the recorded answers of a bench"
+	)
+	parser.add_argument("--record", metavar="VERSION", help="write the answers of a bench with this Frappe")
+	options = parser.parse_args()
 	base = os.environ["HUF_BENCH_URL"].rstrip("/")
 	send = send_over_http(base)
 	key = os.environ.get("HUF_BENCH_API_KEY") or take_admin_key(
 		send, base, os.environ["HUF_BENCH_USER"], os.environ["HUF_BENCH_PASSWORD"]
 	)
-	attacks = Attacks(send, key)
+	attacks = Attacks(send, key, allows_faults_of_frappe=not options.embedded)
 	attacks.run()
-	print(json.dumps(dict(sorted(attacks.counts.items())), indent=1))
-	print("\n".join(attacks.failures) or "No attack succeeded.")
-	raise SystemExit(bool(attacks.failures))
+	print(json.dumps(dict(sorted(attacks.answers.counts.items())), indent=1))
+	failures = attacks.failures + (compare(attacks.answers) if options.embedded else [])
+	print("\n".join(failures) or "No attack succeeded.")
+	if options.record:
+		attacks.answers.write(options.record)
+	raise SystemExit(bool(failures))
 
 
 if __name__ == "__main__":

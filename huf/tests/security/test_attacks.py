@@ -1,12 +1,28 @@
 """The attacks of `attacks.py` on this site, through its WSGI application."""
 
 import json
+import unittest
 
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import remove_stops
 from huf.tests.http import send
+from huf.tests.security.answers import Answers, compare
 from huf.tests.security.attacks import ATTEMPTS, Attacks
-from huf.tests.security.clients import Client
+from huf.tests.security.clients import give_api_key
+
+
+class TestAnswers(unittest.TestCase):
+	def test_what_a_bench_refuses_may_not_have_an_effect_here(self):
+		answers = Answers()
+		for doctype, status in (("Agent", 200), ("Agent", 403), ("Agent Run", 200)):
+			actor = "other PUT" if doctype == "Agent" else "guest DELETE"
+			answers.add("fields", doctype, actor, f"owner {status}", status, has_effect=True)
+		self.assertEqual(
+			compare(answers),
+			[
+				"fields Agent other PUT owner 200: allowed here, 4xx on a bench",
+				"fields Agent Run guest DELETE owner 200: allowed here, 4xx on a bench",
+			],
+		)
 
 
 class TestAttacks(SiteTestCase):
@@ -28,16 +44,13 @@ class TestAttacks(SiteTestCase):
 		return True
 
 	def test_no_attack_succeeds(self):
-		# A user of its own: the key of Administrator stays as it is.
-		admin = Client("System Manager", "Huf Manager", "Huf User")
-		key = admin.headers["Authorization"].partition(" ")[2]
-		attacks = Attacks(self.send, key, allows_faults_of_frappe=self.is_bench)
-		# A manager who calls every endpoint stops all agents.
-		self.addCleanup(remove_stops)
+		attacks = Attacks(self.send, give_api_key("Administrator"), allows_faults_of_frappe=self.is_bench)
 		attacks.run()
-		print(json.dumps(dict(sorted(attacks.counts.items()))))
-		self.assertFalse(attacks.failures, "\n".join(attacks.failures))
-		self.assertGreaterEqual(sum(attacks.counts.values()), ATTEMPTS + 500)
+		counts = attacks.answers.counts
+		print(json.dumps(dict(sorted(counts.items()))))
+		failures = attacks.failures + ([] if self.is_bench else compare(attacks.answers))
+		self.assertFalse(failures, "\n".join(failures))
+		self.assertGreaterEqual(sum(counts.values()), ATTEMPTS + 2_000)
 
 	@staticmethod
 	def send(method: str, path: str, person: str | None, body) -> tuple[int, str]:

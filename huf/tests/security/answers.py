@@ -1,0 +1,85 @@
+"""What came of each attack, beside what a bench answered: nothing may be allowed here that Frappe refuses there.
+
+`answers_of_frappe.json` is a run of `attacks.py --record` against a served bench.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+RECORDED = Path(__file__).with_name("answers_of_frappe.json")
+EFFECT = "2xx effect"
+"""Answered, and something was found, changed or carried out."""
+MAX_UNKNOWN = 100
+Tree = dict[str, dict[str, dict[str, dict[str, str]]]]
+
+
+class Answers:
+	"""{kind: {target: {"who METHOD": {variant: outcome}}}}; an outcome is a class of status, or EFFECT."""
+
+	def __init__(self):
+		self.tree: Tree = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+		self.counts: Counter = Counter()
+
+	def add(self, kind: str, target: str, actor: str, variant: str, status: int, has_effect: bool) -> None:
+		outcome = EFFECT if has_effect and 200 <= status < 300 else f"{status // 100}xx"
+		variants = self.tree[kind][target][actor]
+		variants[variant] = EFFECT if variants.get(variant) == EFFECT else outcome
+		self.counts[f"{kind}: {outcome}"] += 1
+
+	def list_attacks(self) -> Iterator[tuple[str, str, str, str, str]]:
+		"""(kind, target, actor, variant, outcome) of each."""
+		for kind, targets in self.tree.items():
+			for target, actors in targets.items():
+				for actor, variants in actors.items():
+					for variant, outcome in variants.items():
+						yield kind, target, actor, variant, outcome
+
+	def write(self, version: str) -> None:
+		"""The most usual outcome of an actor at a target stands for the variants that are not named."""
+		tree = {
+			kind: {
+				target: {actor: shorten(variants) for actor, variants in actors.items()}
+				for target, actors in targets.items()
+			}
+			for kind, targets in self.tree.items()
+		}
+		text = json.dumps(
+			{"frappe": version, "counts": self.counts, "answers": tree}, indent=1, sort_keys=True
+		)
+		RECORDED.write_text(text + "\n")
+
+
+def shorten(variants: dict[str, str]) -> dict[str, str | list[str]]:
+	usual = Counter(variants.values()).most_common(1)[0][0]
+	others = defaultdict(list)
+	for variant, outcome in variants.items():
+		if outcome != usual:
+			others[outcome].append(variant)
+	return {"": usual, **others}
+
+
+def compare(answers: Answers) -> list[str]:
+	"""A sentence for each attack that had an effect here and none on the bench.
+
+	Endpoints and fields that are newer than the record are printed; too many of them make it worthless.
+	"""
+	recorded = json.loads(RECORDED.read_text())["answers"]
+	failures, unknown = [], []
+	for kind, target, actor, variant, outcome in answers.list_attacks():
+		attack = f"{kind} {target} {actor} {variant}".rstrip()
+		known = recorded.get(kind, {}).get(target, {}).get(actor)
+		if known is None:
+			unknown.append(attack)
+		elif outcome == EFFECT != (there := read_outcome(known, variant)):
+			failures.append(f"{attack}: allowed here, {there} on a bench")
+	print("\n".join(f"{attack}: not recorded" for attack in unknown))
+	if len(unknown) > MAX_UNKNOWN:
+		failures.append(f"{len(unknown)} attacks are not recorded. Run attacks.py --record against a bench.")
+	return failures
+
+
+def read_outcome(known: dict[str, str | list[str]], variant: str) -> str:
+	named = (outcome for outcome, variants in known.items() if outcome and variant in variants)
+	return next(named, known[""])
