@@ -27,12 +27,15 @@ def free_port() -> int:
 
 
 class Server:
-	"""`huf start` in a process of its own; `output` is what it said until it was ready."""
+	"""`huf start` in a process of its own; `output` is what it said until it was ready.
 
-	def __init__(self, home: Path, port: int, **environment):
+	`within` is a command that runs the one that follows it.
+	"""
+
+	def __init__(self, home: Path, port: int, within: tuple[str, ...] = (), **environment):
 		self.url, self.began, self.output = f"http://127.0.0.1:{port}", time.perf_counter(), ""
 		self.tokens: dict[str, str] = {}
-		command = [*PYTHON, "--home", str(home), "start", "--port", str(port)]
+		command = [*within, *PYTHON, "--home", str(home), "start", "--port", str(port)]
 		environment = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
 		self.process = subprocess.Popen(
 			command,

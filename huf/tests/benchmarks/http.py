@@ -31,10 +31,11 @@ LOOK = {
 class Site:
 	"""A started site with an agent that calls the tool `look`."""
 
-	def __init__(self, base_url: str):
+	def __init__(self, base_url: str, within: tuple[str, ...] = ()):
 		self.home = Path(tempfile.mkdtemp(prefix="huf-bench-"))
 		port = free_port()
-		self.server = Server(self.home, port, HUF_ADMIN_PASSWORD=PASSWORD)
+		within = tuple(each.replace("HOME", str(self.home)) for each in within)
+		self.server = Server(self.home, port, within, HUF_ADMIN_PASSWORD=PASSWORD)
 		cookie = self.server.login(PASSWORD)
 		self.headers = {"Cookie": cookie, "X-Frappe-CSRF-Token": self.server.csrf_token(cookie)}
 		self.pool = HTTPConnectionPool("127.0.0.1", port, maxsize=max(AT_ONCE), timeout=120)

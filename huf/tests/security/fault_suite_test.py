@@ -1,17 +1,19 @@
 """A started server under one fault after another: it answers others, holds its memory, and loses nothing."""
 
+import contextlib
 import io
-import json
 import re
 import shutil
 import socket
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
 import unittest
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from docx import Document
 
@@ -23,11 +25,13 @@ from huf.tests.factories import SECRET
 from huf.tests.security.test_answer_limits import STREAMS, WHOLE, Endless, serving
 
 MAX_MEMORY_MB = 1_000
-MAX_ANSWER_S = 5.0
-"""Under a second on an idle machine."""
+MAX_ANSWER_S, MAX_ANSWER_AFTERWARDS_S = 5.0, 1.0
+"""Beside a fault, and the best of three once it is over."""
+SMALL_DISK = ("unshare", "-Urm", "sh", "-c", 'mount -t tmpfs -o size=48m disk HOME && exec "$@"', "sh")
 STREAM_COUNT, STREAM_SECONDS = 200, 4
 RUN = "/api/method/huf.ai.agent_integration.run_agent_sync"
 STREAM = "/api/method/huf.api.chat.stream"
+RUNS = "/api/method/huf.api.run.get_runs"
 
 
 class MemorySampler(threading.Thread):
@@ -58,13 +62,14 @@ def pack_bomb() -> bytes:
 	return packed.getvalue()
 
 
-@unittest.skipUnless(sys.platform == "linux", "memory is read from ps; gunicorn is POSIX")
-class TestFaults(unittest.TestCase):
+class FaultTestCase(unittest.TestCase):
+	"""A started site, with the memory of its processes and the time of its answers measured."""
+
+	within: tuple[str, ...] = ()
+
 	@classmethod
 	def setUpClass(cls):
-		model = quick_model("look")
-		cls.site = Site(model.__enter__())
-		cls.addClassCleanup(model.__exit__, None, None, None)
+		cls.site = Site(enter(cls, quick_model("look")), cls.within)
 		cls.addClassCleanup(shutil.rmtree, cls.site.home, ignore_errors=True)
 		cls.addClassCleanup(cls.site.server.stop)
 		cls.memory = MemorySampler(cls.site.server.process.pid)
@@ -74,7 +79,9 @@ class TestFaults(unittest.TestCase):
 		self.site.run("1 0")
 
 	def tearDown(self):
-		self.assert_answers()
+		best = min(self.measure_answer() for _try in range(3))
+		self.assertLess(best, MAX_ANSWER_AFTERWARDS_S)
+		print(f"\nanswered in {best * 1000:.0f} ms after {self._testMethodName}")
 		self.site.run("1 0")
 		self.assertLess(self.memory.most, MAX_MEMORY_MB)
 
@@ -83,12 +90,23 @@ class TestFaults(unittest.TestCase):
 		cls.memory.ended.set()
 		print(f"\nThe server's processes held {cls.memory.most:.0f} MB at most.")
 
-	def assert_answers(self):
+	def measure_answer(self) -> float:
+		"""Seconds until a page's data are answered, which the server reads from the database."""
 		began = time.perf_counter()
-		answer = self.site.pool.request("GET", "/api/method/ping", headers=self.site.headers)
-		self.assertEqual(answer.json()["message"], "pong")
-		self.assertLess(time.perf_counter() - began, MAX_ANSWER_S)
+		answer = self.site.pool.request("GET", RUNS, headers=self.site.headers)
+		self.assertEqual(answer.status, 200, answer.data)
+		return time.perf_counter() - began
 
+	def count_runs(self) -> int:
+		counted = {"doctype": "Agent Run", "filters": {"status": "Success"}}
+		return self.site.post("/api/method/frappe.client.get_count", counted)["message"]
+
+	def assert_answers(self):
+		self.assertLess(self.measure_answer(), MAX_ANSWER_S)
+
+
+@unittest.skipUnless(sys.platform == "linux", "memory is read from ps; gunicorn is POSIX")
+class TestFaults(FaultTestCase):
 	def test_huge_answers_of_models(self):
 		address = enter(self, serving())
 		self.site.make("AI Provider", provide_name="Endless", api_key=SECRET, api_base=address)
@@ -147,5 +165,30 @@ class TestFaults(unittest.TestCase):
 			other.close()
 			for run in waiting:
 				run.result()
-		counted = {"doctype": "Agent Run", "filters": json.dumps({"status": ["in", ["Queued", "Started"]]})}
-		self.assertEqual(self.site.post("/api/method/frappe.client.get_count", counted)["message"], 0)
+		self.assertEqual(self.site.count_open(), 0)
+
+
+@unittest.skipUnless(
+	sys.platform == "linux" and not subprocess.run(["unshare", "-Urm", "true"], check=False).returncode,
+	"a small disk is mounted in a user namespace",
+)
+class TestFullDisk(FaultTestCase):
+	within = SMALL_DISK
+
+	def test_reading_goes_on_and_writing_when_there_is_room_again(self):
+		home = Path(f"/proc/{self.site.server.process.pid}/root{self.site.home}")
+		self.fill(home / "fill")
+		values, done = {"agent_name": "Bench", "prompt": "1 0"}, self.count_runs()
+		for _try in range(5):
+			answer = self.site.pool.request("POST", RUN, json=values, headers=self.site.headers)
+			self.assertNotIn("Traceback", answer.data.decode())
+			self.assertRegex(answer.data.decode(), "disk|full|space")
+			self.assert_answers()
+		(home / "fill").unlink()
+		self.site.run("1 0")
+		self.assertEqual(self.count_runs(), done + 1)
+
+	def fill(self, file: Path):
+		with contextlib.suppress(OSError), open(file, "wb", buffering=0) as opened:
+			while True:
+				opened.write(bytes(4096))

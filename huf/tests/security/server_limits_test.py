@@ -20,8 +20,8 @@ from huf.embedded.server import StreamLimit
 from huf.embedded.tests.server_test import Server, free_port
 
 PASSWORD = "violet kettle 93 moss"
-ENOUGH_S = 5.0
-"""Under a second on an idle machine."""
+MAX_ANSWER_S = 1.0
+"""The best of three."""
 
 
 @unittest.skipIf(sys.platform == "win32", "gunicorn is POSIX")
@@ -41,10 +41,13 @@ class TestSlowClients(unittest.TestCase):
 		return client
 
 	def assert_answers(self):
+		self.assertLess(min(self.measure_answer() for _try in range(3)), MAX_ANSWER_S)
+
+	def measure_answer(self) -> float:
 		began = time.perf_counter()
 		answer = self.server.call("/api/method/frappe.auth.get_logged_user", cookie=self.cookie)
 		self.assertEqual(json.load(answer)["message"], "Administrator")
-		self.assertLess(time.perf_counter() - began, ENOUGH_S)
+		return time.perf_counter() - began
 
 	def test_half_sent_bodies_stop_nobody(self):
 		head = b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nhalf"
