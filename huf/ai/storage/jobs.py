@@ -4,26 +4,42 @@ A full or missing queue must not refuse the save that caused the job. The record
 its kind, scheduled every minute, enqueues it again.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import frappe
 
 
-def enqueue_job(method: str, *, after_commit: bool = False, **options: Any) -> bool:
+def enqueue_job(
+	method: str, *, after_commit: bool = False, for_user: str | None = None, **options: Any
+) -> bool:
 	"""Enqueue `method` with options of `frappe.enqueue`. If the queue refuses it, log that and return False.
 
 	With `after_commit` it is enqueued when the transaction is committed, and a refusal is only logged.
+	`for_user`: whose job it is, by default the session's; a fair queue serves users in turn.
 	"""
 	if after_commit:
-		frappe.db.after_commit.add(partial(enqueue_job, method, **options))
+		frappe.db.after_commit.add(partial(enqueue_job, method, for_user=for_user, **options))
 		return True
 	messages = len(frappe.local.message_log)
 	try:
-		frappe.enqueue(method, **options)
+		with session_of(for_user or frappe.session.user):
+			frappe.enqueue(method, **options)
 	except Exception as error:  # the boundary around the queue: full, or its server is out of reach
 		if len(frappe.local.message_log) > messages:
 			frappe.clear_last_message()
 		frappe.logger("huf").warning(f"{method} was not enqueued and will be tried again: {error!r}")
 		return False
 	return True
+
+
+@contextmanager
+def session_of(user: str) -> Iterator[None]:
+	"""Frappe notes the session's user in a job. No permission is judged meanwhile."""
+	before, frappe.session.user = frappe.session.user, user
+	try:
+		yield
+	finally:
+		frappe.session.user = before

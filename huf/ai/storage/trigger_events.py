@@ -122,11 +122,11 @@ def count_event_attempt(name: str) -> None:
 
 
 def read_overdue_events(now: datetime | None = None) -> list:
-	"""Queued events whose run should be open by now, oldest first: [{name, attempts}]."""
+	"""Queued events whose run should be open by now, oldest first: [{name, attempts, run_as}]."""
 	before = add_to_date(now or now_datetime(), seconds=-OVERDUE_AFTER_S, as_datetime=True)
 	waiting = {"status": TriggerEventStatus.QUEUED.value, "creation": ["<", before]}
 	return frappe.get_all(
-		EVENT, waiting, ["name", "attempts"], order_by="creation asc", limit=MAX_OVERDUE_EVENTS
+		EVENT, waiting, ["name", "attempts", "run_as"], order_by="creation asc", limit=MAX_OVERDUE_EVENTS
 	)
 
 

@@ -181,18 +181,22 @@ def dispatch_events(evaluated: Iterable[TriggerEvent]) -> list[str]:
 	for name, trigger_event in zip(names, evaluated, strict=True):
 		# A failed event has a job too, which shows the failure on the trigger.
 		if trigger_event.status is not TriggerEventStatus.SKIPPED:
-			enqueue_event(name)
+			enqueue_event(name, trigger_event.run_as)
 	return names
 
 
-def enqueue_event(name: str, attempt: int = 0, after_commit: bool = True) -> bool:
-	"""Enqueue the job that opens the run of an event; False if the queue refuses it."""
+def enqueue_event(name: str, run_as: str | None, attempt: int = 0, after_commit: bool = True) -> bool:
+	"""Enqueue the job that opens the run of an event; False if the queue refuses it.
+
+	It is the job of the run's user: deliveries to webhooks of different users come from the same guest.
+	"""
 	return enqueue_job(
 		"huf.ai.agent_hooks.run_agent_for_doc",
 		queue="long",
 		timeout=JOB_TIMEOUT_S,
 		job_id=event_job_id(name, attempt),
 		after_commit=after_commit,
+		for_user=run_as,
 		trigger_event=name,
 	)
 

@@ -99,7 +99,7 @@ def recover_events(now: datetime | None = None) -> list[str]:
 			trigger_events.fail_trigger_event(
 				event.name, "Its run could not be opened. A manager finds the reason in the Error Log."
 			)
-		elif enqueue_event(event.name, event.attempts + 1, after_commit=False):
+		elif enqueue_event(event.name, event.run_as, event.attempts + 1, after_commit=False):
 			trigger_events.count_event_attempt(event.name)
 			enqueued.append(event.name)
 	frappe.db.commit()

@@ -20,6 +20,7 @@ BENCHMARKS = (
 	"search",
 	"mcp",
 	"masking",
+	"queue",
 	"ui",
 )
 ON_DEMAND = ("peers", "agentdojo", "local_model")

@@ -14,8 +14,9 @@ from huf.ai.core.types import AgentRequest
 from huf.ai.runs.queue import enqueue_run
 from huf.embedded.site import SITE
 from huf.embedded.tests import samples
-from huf.embedded.tests.sites import SiteTestCase
-from huf.tests.factories import make_agent
+from huf.embedded.tests.sites import Browser, SiteTestCase
+from huf.tests.factories import make_agent, make_trigger
+from huf.tests.triggers import RECEIVE, SECRET
 
 NAP = "huf.embedded.tests.samples.nap"
 QUEUES = ("short", "default", "long")
@@ -92,6 +93,17 @@ class TestFairQueue(SiteTestCase):
 		began = time.perf_counter()
 		self.claim_users(40)
 		self.assertLess((time.perf_counter() - began) / 40, 0.05)
+
+	def test_deliveries_to_a_webhook_are_jobs_of_the_user_it_runs_as(self):
+		values = {"webhook_secret": SECRET, "agent": make_agent()}
+		slugs = [
+			make_trigger(trigger_type="Webhook", run_as=user, **values).webhook_slug
+			for user in (self.ann, self.bob)
+		]
+		for slug in (slugs[0], slugs[0], slugs[1]):
+			answer = Browser().post(RECEIVE + slug, json={}, headers={"X-Huf-Secret": SECRET})
+			self.assertEqual(answer.status_code, 202, answer.text)
+		self.assertEqual(self.claim_users(3), [self.ann, self.bob, self.ann])
 
 	def test_a_queued_chat_goes_before_background_runs(self):
 		agent = make_agent()
