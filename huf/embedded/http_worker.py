@@ -1,7 +1,8 @@
-"""gunicorn's threaded worker, with limits for clients that send slowly or open many connections.
+"""gunicorn's threaded worker, with limits for clients that send or read slowly or open many connections.
 
-A request is read whole before the application sees it.  Until then its connection may be closed: when it is
-too slow, or when others need its thread, the longest waiting first.
+A request is read whole before the application sees it.  Until then, and while a client does not read its
+answer, a connection may be closed: when it is too slow, or when others need its thread, the longest waiting
+first.
 """
 
 import errno
@@ -11,9 +12,9 @@ import time
 
 from gunicorn.workers.gthread import ThreadWorker
 
-RECEIVE_TIMEOUT_S = 15
+RECEIVE_TIMEOUT_S = SEND_TIMEOUT_S = 15
 MIN_BYTES_PER_S = 20_000
-"""This many received bytes buy a slow client another second."""
+"""This many bytes buy a slow client another second."""
 
 SPARE_THREADS = 20
 """Where fewer are free, those who are still sending lose their places, the longest waiting first."""
@@ -26,10 +27,13 @@ CHUNK_BYTES = 64 * 1024
 
 
 class TimedSocket(socket.socket):
-	"""A connection that is reset when its deadline passes while it receives."""
+	"""A connection that is reset when it receives beyond its deadline, or when its answer is not read."""
 
 	deadline: float | None = None
 	"""Of time.monotonic(); None for no limit."""
+	waited_s = 0.0
+	"""Seconds for which the answer had to wait for its reader, before this call of `sendall`."""
+	sending_since: float | None = None
 
 	def recv(self, size: int, flags: int = 0) -> bytes:
 		if self.deadline is None:
@@ -43,6 +47,22 @@ class TimedSocket(socket.socket):
 			self.settimeout(None)
 		self.deadline += len(data) / MIN_BYTES_PER_S
 		return data
+
+	def sendall(self, data: bytes, flags: int = 0) -> None:
+		self.sending_since = time.monotonic()
+		self.settimeout(SEND_TIMEOUT_S + len(data) / MIN_BYTES_PER_S)
+		try:
+			super().sendall(data, flags)
+		except TimeoutError:
+			raise ConnectionResetError(errno.ECONNRESET, "The client reads its answer too slowly") from None
+		finally:
+			self.settimeout(None)
+			self.waited_s, self.sending_since = self.measure_wait(), None
+
+	def measure_wait(self) -> float:
+		"""Seconds for which this answer has waited for its reader until now."""
+		since = self.sending_since
+		return self.waited_s + (time.monotonic() - since if since else 0)
 
 
 class BoundedWorker(ThreadWorker):
@@ -59,7 +79,7 @@ class BoundedWorker(ThreadWorker):
 		if not isinstance(conn.sock, TimedSocket):
 			conn.sock = TimedSocket(fileno=conn.sock.detach())
 		now = time.monotonic()
-		conn.sock.deadline = now + RECEIVE_TIMEOUT_S
+		conn.sock.deadline, conn.sock.waited_s = now + RECEIVE_TIMEOUT_S, 0
 		self.open = {each: place for each, place in self.open.items() if each.sock.fileno() != -1}
 		self.open[conn] = address
 		self.busy.add(conn)
@@ -76,10 +96,15 @@ class BoundedWorker(ThreadWorker):
 
 	def make_room(self):
 		too_many = len(self.busy) - (self.cfg.threads - SPARE_THREADS)
+		if too_many <= 0:
+			return
 		latest = time.monotonic() - PATIENCE_S
-		for conn, began in list(self.receiving.items())[: max(too_many, 0)]:
-			if began < latest:
-				self.cut(conn)
+		unread = [(conn.sock.measure_wait(), conn) for conn in list(self.busy) if conn.sock.sending_since]
+		unread.sort(key=lambda pair: pair[0], reverse=True)
+		slow = [conn for waited, conn in unread if waited > PATIENCE_S]
+		slow += [conn for conn, began in list(self.receiving.items()) if began < latest]
+		for conn in slow[:too_many]:
+			self.cut(conn)
 
 	def cut(self, conn):
 		"""A thread that waits for this connection finds it closed."""

@@ -193,6 +193,7 @@ def run_gunicorn(sites_path: str, host: str, port: int, on_ready: Callable[[], N
 				"keepalive": KEEP_ALIVE_S,
 				"graceful_timeout": 1,
 				"timeout": 120,
+				"sendfile": False,  # it would pass the limits of TimedSocket by
 				"loglevel": "error",
 				"proc_name": "huf",
 				"post_worker_init": lambda worker: (self.services.start(), on_ready()),

@@ -34,9 +34,13 @@ class TestSlowClients(unittest.TestCase):
 		cls.addClassCleanup(cls.server.stop)
 		cls.cookie = cls.server.login(PASSWORD)
 
-	def connect(self, sent: bytes) -> socket.socket:
-		client = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+	def connect(self, sent: bytes, receive_bytes: int | None = None) -> socket.socket:
+		client = socket.socket()
 		self.addCleanup(client.close)
+		if receive_bytes:
+			client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+		client.settimeout(30)
+		client.connect(("127.0.0.1", self.port))
 		client.sendall(sent)
 		return client
 
@@ -74,6 +78,14 @@ class TestSlowClients(unittest.TestCase):
 				is_open = False
 		self.assertFalse(is_open)
 		self.assertLess(time.perf_counter() - began, 25)
+
+	def test_answers_that_nobody_reads_stop_nobody(self):
+		file = {"file_name": "large.txt", "content": "x" * 8_000_000}
+		url = json.load(self.server.call("/api/resource/File", file, self.cookie))["data"]["file_url"]
+		for _client in range(390):
+			self.connect(f"GET {url} HTTP/1.1\r\nHost: x\r\n\r\n".encode(), receive_bytes=4096)
+		time.sleep(3)
+		self.assert_answers()
 
 	def test_a_burst_of_quick_requests_from_one_address_is_answered(self):
 		together = threading.Barrier(256)
