@@ -8,7 +8,7 @@ from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
 from huf.ai.queries.audit import MAX_ENTRIES, Entry, read_audit
-from huf.ai.queries.contacts import read_contacts
+from huf.ai.queries.contacts import list_destinations, read_contacts
 
 MANAGERS = {"Huf Manager", "System Manager"}
 
@@ -32,6 +32,13 @@ def contacts(since: str = "", until: str = "", agent: str = "", limit: int = MAX
 	"""
 	check_request(limit)
 	return write_lines(read_contacts(read_time(since), read_time(until), agent, int(limit)))
+
+
+@frappe.whitelist(methods=["GET"])
+def destinations(since: str = "", until: str = "", agent: str = "", limit: int = MAX_ENTRIES):
+	"""The same, each destination once by agent, with how often, first and last."""
+	check_request(limit)
+	return write_lines(list_destinations(read_time(since), read_time(until), agent, int(limit)))
 
 
 def check_request(limit: int) -> set[str]:

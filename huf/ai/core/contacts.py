@@ -1,13 +1,14 @@
 """Collects whom a tool call contacts outside the site, for the journal. Pure.
 
-A line is `http HOST`, `http ADDRESS`, `mcp COMMAND` or `search PROVIDER`, with ` refused` where Huf or a
-person did not allow it, or `mail @DOMAIN refused`; mail that was written is in Agent Mail. Paths and names of
-people are left out; the call's arguments have them.
+A line is `http HOST`, `http ADDRESS`, `mcp COMMAND`, `search PROVIDER` or `model HOST`, with ` refused` where
+Huf or a person did not allow it, or `mail @DOMAIN refused`; mail that was written is in Agent Mail. Paths and
+names of people are left out; the call's arguments have them.
 """
 
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
+from urllib.parse import urlsplit
 
 from huf.ai.core.egress import list_urls, parse_host
 
@@ -22,6 +23,11 @@ def record_contact(kind: str, destination: str, refused: bool = False) -> None:
 	contacts = CONTACTS.get()
 	if contacts is not None and len(contacts) < MAX_CONTACTS:
 		contacts[f"{kind} {destination}{' refused' if refused else ''}"] = None
+
+
+def name_model_host(provider: str | None, base: str | None) -> str:
+	"""The host of a provider's address; the provider's name where LiteLLM knows the address."""
+	return urlsplit(base or "").netloc.rpartition("@")[2].lower() or provider or ""
 
 
 def list_refused(arguments: Mapping[str, Any] | None) -> list[str]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from huf.ai.concurrency.event_loops import run_on_model_loop
-from huf.ai.core.contacts import record_contact
+from huf.ai.core.contacts import name_model_host, record_contact
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError
 from huf.ai.core.settings import find_cached, get_settings
@@ -33,6 +33,7 @@ async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> 
 	name = _normalize_model_name(read_model_id(model), row.provider)
 	kwargs: dict[str, Any] = {"model": name, "file": (file_name, audio), "max_retries": 0}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
+	record_contact("model", name_model_host(row.provider, kwargs.get("api_base")))
 	prices = read_speech_prices(model, name)
 	try:
 		with budgeted_call(speech_worst_case(model, file_name, len(audio), prices)) as used:
@@ -60,6 +61,7 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 		"max_retries": 0,
 	}
 	_setup_api_key(row.provider, read_key(row.provider), kwargs)
+	record_contact("model", name_model_host(row.provider, kwargs.get("api_base")))
 	try:
 		answer = await run_on_model_loop(load().aembedding(**kwargs))
 	except known_errors() as error:

@@ -1,27 +1,31 @@
 """Lists whom runs have contacted outside the site, or were not allowed to contact.
 
-It is read from the journal (Agent Tool Call) and from Agent Mail.
+It is read from the journal (Agent LLM Call, Agent Tool Call) and from Agent Mail. A model's host is that of
+its AI Provider as it is now.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 import frappe
 
-from huf.ai.core.contacts import list_domains
+from huf.ai.core.contacts import list_domains, name_model_host
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.queries.audit import MAX_ENTRIES, Entry, build_entry
 
-IN_PERIOD = """{table}.creation > %(since)s and {table}.creation <= %(until)s
-	and %(agent)s in ('', run.agent) order by {table}.creation, {table}.name limit %(limit)s"""
 ACTIONS = {
 	MailStatus.DRAFT.value: "waiting",
 	MailStatus.HELD.value: "refused",
 	MailStatus.DISCARDED.value: "refused",
 }
 """By status of a mail; of another one, "contact"."""
+IN_PERIOD = "made.creation > %(since)s and made.creation <= %(until)s and %(agent)s in ('', run.agent)"
+Contact = tuple[str, str, str]
+"""(action, kind, destination)"""
 
 
 def read_contacts(
@@ -30,47 +34,118 @@ def read_contacts(
 	"""The first entries after `since`, oldest first: {time, user, action, kind, destination, agent, run ...}.
 
 	`action`: "contact", "refused" where Huf or a person did not allow it, or "waiting" of a mail that a
-	person has to approve. `status`: of the call or the mail.
+	person has to approve. `status`: of the call or the mail. Without `agent`: a model call outside runs.
 	"""
-	period = {
+	period = describe_period(since, until, agent, limit)
+	merged = heapq.merge(*(source.read(period) for source in SOURCES), key=lambda entry: entry["time"])
+	return list(islice(merged, limit))
+
+
+def list_destinations(
+	since: datetime | None, until: datetime | None, agent: str | None = None, limit: int = MAX_ENTRIES
+) -> list[dict[str, Any]]:
+	"""Each destination once by agent, in order: {agent, kind, destination, action, count, first, last}.
+
+	At most `limit` kinds of calls and of mails are read, those of the period's latest first.
+	"""
+	period = describe_period(since, until, agent, limit)
+	found: dict[tuple[str, ...], list] = {}
+	for source in SOURCES:
+		for row in source.count(period):
+			for action, kind, destination in source.parse(row):
+				key = row.agent or "", kind, destination, action
+				known = found.setdefault(key, [0, str(row.first), str(row.last)])
+				known[0] += row.number
+				known[1:] = min(known[1], str(row.first)), max(known[2], str(row.last))
+	names = ("agent", "kind", "destination", "action", "count", "first", "last")
+	return [dict(zip(names, (*key, *found[key]), strict=True)) for key in sorted(found)]
+
+
+def describe_period(since: datetime | None, until: datetime | None, agent: str | None, limit: int) -> dict:
+	return {
 		"since": since or datetime(1970, 1, 1),
 		"until": until or datetime(9999, 1, 1),
 		"agent": agent or "",
 		"limit": limit,
+		"outgoing": Direction.OUTGOING.value,
 	}
-	merged = heapq.merge(
-		read_call_contacts(period), read_mail_contacts(period), key=lambda entry: entry["time"]
-	)
-	return list(islice(merged, limit))
 
 
-def read_call_contacts(period: dict) -> Iterator[Entry]:
-	calls = frappe.db.sql(
-		f"""select made.creation, run.run_as, run.agent, made.run, made.tool, made.status, made.contacts
-		from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run
-		where ifnull(made.contacts, '') != '' and {IN_PERIOD.format(table="made")}""",
-		period,
-		as_dict=True,
-	)
-	for row in calls:
-		about = {"agent": row.agent, "run": row.run, "tool": row.tool, "status": row.status}
-		for line in row.contacts.splitlines():
-			kind, _, destination = line.removesuffix(" refused").partition(" ")
-			action = "refused" if line.endswith(" refused") else "contact"
-			yield build_entry(row.creation, row.run_as, action, kind=kind, destination=destination, **about)
+@dataclass(frozen=True)
+class Source:
+	"""A table of contacts, `made` in SQL.
+
+	`values`: columns from which `parse` reads the contacts of a row. `about`: more columns of an entry.
+	"""
+
+	tables: str
+	condition: str
+	values: str
+	about: str
+	parse: Callable[[Any], Iterable[Contact]]
+
+	def read(self, period: dict) -> Iterator[Entry]:
+		rows = frappe.db.sql(
+			f"""select made.creation, run.agent, made.run, {self.values}, {self.about} from {self.tables}
+			where {self.condition} and {IN_PERIOD} order by made.creation, made.name limit %(limit)s""",
+			period,
+			as_dict=True,
+		)
+		for row in rows:
+			about = {name: row.get(name) for name in ("agent", "run", "tool", "mail", "model", "status")}
+			for action, kind, destination in self.parse(row):
+				yield build_entry(
+					row.creation, row.run_as, action, kind=kind, destination=destination, **about
+				)
+
+	def count(self, period: dict) -> list:
+		"""How many rows there are with the same values, and when: {agent, number, first, last, ...}."""
+		return frappe.db.sql(
+			f"""select run.agent, {self.values}, count(*) as number, min(made.creation) as first,
+			max(made.creation) as last from {self.tables} where {self.condition} and {IN_PERIOD}
+			group by run.agent, {self.values} order by last desc limit %(limit)s""",
+			period,
+			as_dict=True,
+		)
 
 
-def read_mail_contacts(period: dict) -> Iterator[Entry]:
-	mails = frappe.db.sql(
-		f"""select mail.creation, mail.run_as, run.agent, mail.run, mail.name, mail.status, mail.recipients,
-			mail.cc
-		from `tabAgent Mail` mail join `tabAgent Run` run on run.name = mail.run
-		where mail.direction = %(direction)s and {IN_PERIOD.format(table="mail")}""",
-		{**period, "direction": Direction.OUTGOING.value},
-		as_dict=True,
-	)
-	for row in mails:
-		action = ACTIONS.get(row.status, "contact")
-		about = {"agent": row.agent, "run": row.run, "mail": row.name, "status": row.status}
-		for domain in list_domains(f"{row.recipients or ''},{row.cc or ''}".split(",")):
-			yield build_entry(row.creation, row.run_as, action, kind="mail", destination=domain, **about)
+def parse_call(row) -> Iterator[Contact]:
+	for line in row.contacts.splitlines():
+		kind, _, destination = line.removesuffix(" refused").partition(" ")
+		yield "refused" if line.endswith(" refused") else "contact", kind, destination
+
+
+def parse_mail(row) -> Iterator[Contact]:
+	for domain in list_domains(f"{row.recipients or ''},{row.cc or ''}".split(",")):
+		yield ACTIONS.get(row.status, "contact"), "mail", domain
+
+
+def parse_model_call(row) -> Iterator[Contact]:
+	yield "contact", "model", name_model_host(row.provider, row.api_base)
+
+
+RUN = "join `tabAgent Run` run on run.name = made.run"
+SOURCES = (
+	Source(
+		f"`tabAgent Tool Call` made {RUN}",
+		"ifnull(made.contacts, '') != ''",
+		"made.contacts",
+		"run.run_as, made.tool, made.status",
+		parse_call,
+	),
+	Source(
+		f"`tabAgent Mail` made {RUN}",
+		"made.direction = %(outgoing)s",
+		"made.recipients, made.cc, made.status",
+		"made.run_as, made.name as mail",
+		parse_mail,
+	),
+	Source(
+		f"""`tabAgent LLM Call` made left {RUN}
+		left join `tabAI Provider` provider on provider.name = made.provider""",
+		"ifnull(made.provider, '') != ''",
+		"made.provider, provider.api_base",
+		"ifnull(run.run_as, made.owner) as run_as, made.model, made.status",
+		parse_model_call,
+	),
+)

@@ -260,16 +260,16 @@ def settle_lost_runs(runs: list[str]) -> None:
 
 
 def settle_abandoned_calls(before: datetime) -> None:
-	"""The same for calls outside runs that began before a time. Their rows are deleted."""
+	"""The same for calls outside runs that began before a time."""
 	calls = frappe.db.sql(
 		"""select name, budgets, reserved_cost, reserved_tokens from `tabAgent LLM Call`
 		where run is null and status = 'Started' and started_at < %s order by name""",
 		(before,),
 		as_dict=True,
 	)
-	charge_reservations(calls)
-	if calls:
-		frappe.db.delete("Agent LLM Call", {"name": ["in", [call.name for call in calls]]})
+	charge_reservations([call for call in calls if call.budgets])
+	for call in calls:
+		frappe.db.sql("update `tabAgent LLM Call` set status = 'Failed' where name = %s", (call.name,))
 
 
 def charge_reservations(calls: list) -> None:

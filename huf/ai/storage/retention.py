@@ -34,7 +34,9 @@ def apply_retention(now: datetime | None = None) -> dict[str, int]:
 	if settings.keep_contents_days:
 		route_decisions.blank_decisions(add_to_date(now, days=-settings.keep_contents_days, as_datetime=True))
 	if settings.keep_runs_days:
-		route_decisions.clear_decisions(add_to_date(now, days=-settings.keep_runs_days, as_datetime=True))
+		before = add_to_date(now, days=-settings.keep_runs_days, as_datetime=True)
+		route_decisions.clear_decisions(before)
+		delete_rows("Agent LLM Call", {"run": ["is", "not set"], "creation": ["<", before]})
 	return {
 		"blanked": process_old_runs(now, settings.keep_contents_days, blank_runs, {"opening": ["is", "set"]}),
 		"deleted": process_old_runs(now, settings.keep_runs_days, delete_runs, {}),

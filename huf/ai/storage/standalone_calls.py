@@ -1,6 +1,7 @@
-"""Reserves and settles model calls outside runs, such as route decisions, vectors and speech.
+"""Reserves, settles and records model calls outside runs, such as route decisions, vectors and speech.
 
-They count for their user and the site. Without a known price there is no call where money is limited.
+They count for their user and the site. Without a known price there is no call where money is limited. Each
+keeps a row without contents.
 """
 
 from collections.abc import Iterator
@@ -12,13 +13,16 @@ from frappe.utils import now
 
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import UsageError
+from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Usage
 from huf.ai.storage.budgets import reserve_budget, settle_reservation
 from huf.ai.storage.limits import read_limits_outside_runs
-from huf.ai.storage.rows import insert_row
+from huf.ai.storage.rows import insert_row, update_row
 from huf.ai.storage.stops import describe_stop, find_stop, read_stops
 
 CALL = "Agent LLM Call"
+OUTSIDE = "outside"
+"""`call_type` of a model call outside runs."""
 
 
 @dataclass
@@ -32,23 +36,40 @@ class CallUsage:
 def budgeted_call(worst: WorstCase | None) -> Iterator[CallUsage]:
 	"""Reserve the worst case of a call, and settle it afterwards with the usage the caller sets.
 
-	Commits, so that no transaction is open during the call. While it runs, a row lets
-	`settle_abandoned_calls` find the reservation of a lost process. Raises RunStopped, BudgetReserved, and
-	UsageError while a stop covers the user.
+	Commits, so that no transaction is open during the call. The row lets `settle_abandoned_calls` find the
+	reservation of a lost process, and managers whom the site has contacted. Raises RunStopped,
+	BudgetReserved, and UsageError while a stop covers the user.
 	"""
 	user = {"run_as": frappe.session.user}
 	if stop := find_stop(read_stops(), user):
 		raise UsageError(f"{describe_stop(stop)}. No model is called meanwhile.")
 	limits, used = read_limits_outside_runs(frappe.session.user), CallUsage()
 	reservation = reserve_budget(limits, worst) if limits else None
-	if reservation:
-		row = {"call_type": "outside", "status": "Started", "started_at": now(), **reservation.as_row()}
-		name = insert_row(CALL, row)
+	name = insert_row(CALL, describe_call(worst) | (reservation.as_row() if reservation else {}))
 	frappe.db.commit()
 	try:
 		yield used
 	finally:
 		if reservation:
 			settle_reservation(name, reservation, used.usage)
-			frappe.db.delete(CALL, {"name": name})
-			frappe.db.commit()
+		update_row(CALL, name, describe_end(used.usage))
+		frappe.db.commit()
+
+
+def describe_call(worst: WorstCase | None) -> dict:
+	model = worst.model if worst else ""
+	row = find_cached("AI Model", model) if model else None
+	return {
+		"call_type": OUTSIDE,
+		"status": "Started",
+		"started_at": now(),
+		"provider": row.provider if row else None,
+		"model": model,
+	}
+
+
+def describe_end(usage: Usage | None) -> dict:
+	if usage is None:
+		return {"status": "Failed"}
+	tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+	return {"status": "Success", **tokens, "cost": usage.cost or 0, "cost_known": int(usage.cost is not None)}

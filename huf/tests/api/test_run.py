@@ -11,6 +11,11 @@ from huf.tests.factories import make_agent, make_model, make_tool, make_user, un
 from huf.tests.model_server import ModelServer, text, tool_call
 
 
+def count_rows() -> tuple[int, int]:
+	"""Runs, and model calls of runs."""
+	return frappe.db.count("Agent Run"), frappe.db.count("Agent LLM Call", {"run": ["is", "set"]})
+
+
 class TestRunSearch(SiteTestCase):
 	def setUp(self):
 		super().setUp()
@@ -86,7 +91,7 @@ class TestRunSearch(SiteTestCase):
 			run = send_agent_chat_message(agent, "Make the first")["run"]
 			sent = api.get_model_input(run, 2)["messages"]
 			place = next(str(n) for n, each in enumerate(sent) if each["role"] == "user")
-			before = frappe.db.count("Agent Run"), frappe.db.count("Agent LLM Call")
+			before = count_rows()
 			server.script(tool_call(create, {"description": second}), text("Made the second."))
 			again = api.rerun(run, 2, {place: "Make the second"})
 			self.assertEqual([each["step"] for each in again["steps"]], [2, 3])
@@ -98,7 +103,7 @@ class TestRunSearch(SiteTestCase):
 			self.assertEqual([each["role"] for each in asked], [each["role"] for each in sent])
 			self.assertIn("Make the second", [each.get("content") for each in asked])
 		self.assertFalse(frappe.db.exists("ToDo", {"description": ["like", f"%{second}%"]}))
-		self.assertEqual(before, (frappe.db.count("Agent Run"), frappe.db.count("Agent LLM Call")))
+		self.assertEqual(before, count_rows())
 		for edits in (
 			{"99": "x"},
 			{"9" * 5000: "x"},

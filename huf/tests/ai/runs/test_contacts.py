@@ -1,5 +1,6 @@
 """Whom runs contact outside the site, or may not contact, is on record for managers."""
 
+import contextlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,12 +10,15 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.chat.approvals import reject_call
+from huf.ai.core.errors import ModelError
+from huf.ai.knowledge.vectors import embed_texts
 from huf.ai.queries.contacts import read_contacts
+from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.tests.ai.mcp_client.test_connections import ConnectionTestCase
 from huf.tests.ai.runs.test_taint import TaintCase
-from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.factories import make_agent, make_file, make_model, make_tool, unique
 from huf.tests.mail import make_outgoing_account
 from huf.tests.mcp_servers import McpServer
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -28,7 +32,9 @@ def list_contacts(run: str) -> list[tuple[str, str, str]]:
 	frappe.db.rollback()
 	since = add_to_date(now_datetime(), **HOUR_AGO)
 	agent = frappe.db.get_value("Agent Run", run, "agent")
-	found = [each for each in read_contacts(since, None, agent) if each["run"] == run]
+	found = [
+		each for each in read_contacts(since, None, agent) if each["run"] == run and not each.get("model")
+	]
 	return [(each["action"], each["kind"], each["destination"]) for each in found]
 
 
@@ -119,9 +125,44 @@ class TestContacts(TaintCase):
 		agent = frappe.db.get_value("Agent Run", result["run"], "agent")
 		path = f"{PATH}?{urlencode({'since': since, 'agent': agent})}"
 		answer = Client("Huf Manager").send(path)
-		(entry,) = map(json.loads, answer.get_data(as_text=True).splitlines())
-		self.assertEqual((entry["run"], entry["user"]), (result["run"], self.person))
+		entries = [json.loads(line) for line in answer.get_data(as_text=True).splitlines()]
+		self.assertEqual([each["kind"] for each in entries], ["model", "http", "model"])
+		self.assertEqual({(each["run"], each["user"]) for each in entries}, {(result["run"], self.person)})
 		self.assertEqual(Client("Huf User").send(path).status_code, 403)
+
+	def test_each_destination_is_listed_once_by_agent(self):
+		result = self.run_agent(self.read_page(), self.read_page(), text("Read."), tools=(self.fetch,))
+		agent = frappe.db.get_value("Agent Run", result["run"], "agent")
+		path = PATH.replace("contacts", "destinations") + "?" + urlencode({"agent": agent})
+		answer = Client("Huf Manager").send(path)
+		found = [json.loads(line) for line in answer.get_data(as_text=True).splitlines()]
+		places = [each.split("/")[2] for each in (self.outside.url, self.server.base_url)]
+		self.assertEqual(
+			[(each["agent"], each["kind"], each["destination"], each["count"]) for each in found],
+			[(agent, "http", places[0], 2), (agent, "model", places[1], 3)],
+		)
+		self.assertLess(found[1]["first"], found[1]["last"])
+		self.assertEqual(Client("Huf User").send(path).status_code, 403)
+
+	def test_a_model_that_a_tool_calls_is_listed_with_the_call(self):
+		speech = make_tool("Speech to Text", model=self.model)
+		sound = make_file("a.wav", b"s" * 30_000, self.person)
+		call = tool_call(speech, {"file_url": frappe.db.get_value("File", sound, "file_url")})
+		result = self.run_agent(call, text("Hello."), text("Heard."), tools=(speech,), prompt="Listen")
+		place = self.server.base_url.split("/")[2]
+		self.assertEqual(list_contacts(result["run"]), [("contact", "model", place)])
+
+	def test_model_calls_outside_runs_are_listed_with_their_user(self):
+		since = now_datetime()
+		with acting_as(self.person), contextlib.suppress(ModelError):
+			embed_texts(self.model, ["The quarterly plan"])
+		found = [each for each in read_contacts(since, None) if each["user"] == self.person]
+		self.assertEqual(
+			[(each["kind"], each["destination"]) for each in found],
+			[("model", self.server.base_url.split("/")[2])],
+		)
+		self.assertNotIn("run", found[0])
+		self.assertFalse(read_contacts(since, None, "another agent"))
 
 
 class TestServers(ConnectionTestCase):
