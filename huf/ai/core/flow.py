@@ -28,6 +28,9 @@ are closed.
 WORD = re.compile(r"\w+")
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?|\d\d:\d\d(:\d\d)?")
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,6})?")
+DECIMALS_BEFORE, DECIMALS_AFTER = re.compile(r"\d[.,]$"), re.compile(r"[.,]\d")
+ADDRESS_BEFORE, ADDRESS_AFTER = re.compile(r"\w[.@+%-]$"), re.compile(r"[.@-]\w")
+"""What stands beside a value that is a part of a longer number, address or host."""
 IDENTIFIER = re.compile(
 	r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+"  # an e-mail address
 	r"|(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s\"'<>)\]]*)?"  # a link or a host
@@ -58,12 +61,34 @@ class Text:
 		return any(self.has(each) for each in list_spellings(value))
 
 	def has(self, normalized: str) -> bool:
+		return any(True for _ in self.find(normalized))
+
+	def find(self, normalized: str) -> Iterator[tuple[int, int]]:
+		"""(start, end) of each place where a text stands as whole words."""
 		start = self.plain.find(normalized)
 		while start >= 0:
 			if not self.cuts_word(start) and not self.cuts_word(start + len(normalized)):
-				return True
+				yield start, start + len(normalized)
 			start = self.plain.find(normalized, start + 1)
-		return False
+
+	def names(self, value: str) -> bool:
+		"""Whether a value stands here, and not as a part of another address, link or number.
+
+		`bob@firm.co` is not named by `bob@firm.co.uk`, nor 50 by 12.50.
+		"""
+		return any(
+			not self.cuts_value(start, end)
+			for each in list_spellings(value)
+			for start, end in self.find(each)
+		)
+
+	def cuts_value(self, start: int, end: int) -> bool:
+		value, after = self.plain[start:end], self.plain[end : end + 2]
+		before = self.plain[max(0, start - 2) : start]
+		if NUMBER.fullmatch(value):
+			return bool(DECIMALS_BEFORE.search(before) or DECIMALS_AFTER.match(after))
+		is_address = "@" in value or "." in value
+		return is_address and bool(ADDRESS_BEFORE.search(before) or ADDRESS_AFTER.match(after))
 
 	def cuts_word(self, at: int) -> bool:
 		text = self.plain
@@ -134,11 +159,11 @@ class Evidence:
 		return tuple(dict.fromkeys(each.origin for each in self.untrusted))
 
 	def is_named(self, value: str) -> bool:
-		if value in self.named:
+		if self.named.names(value):
 			return len(value) > MAX_COINCIDENCE_CHARS or not self.find_origin(value)
 		words = value.split()
 		is_theirs = all(
-			each in self.named and (len(each) > MAX_COINCIDENCE_CHARS or each.isalpha()) for each in words
+			self.named.names(each) and (len(each) > MAX_COINCIDENCE_CHARS or each.isalpha()) for each in words
 		)
 		# Words of the person, put together in another way, unless a stranger has put them so.
 		return len(words) > 1 and is_theirs and not self.find_origin(value)
@@ -149,7 +174,7 @@ class Evidence:
 	def find_copied(self, text: str) -> tuple[str, str] | None:
 		"""(origin, part): a part of a text that occurs in what was read, and not in what the person named."""
 		for part in list_identifiers(text):
-			if part not in self.named:
+			if not self.named.names(part):
 				for each in (*self.untrusted, *self.later):
 					if part in each.text:
 						return each.origin, part
@@ -212,7 +237,8 @@ def find_concern(
 	"""Why a call needs a person's approval; None if it may be made."""
 	if not evidence.untrusted or caution is Caution.OFF or policy.effect is Effect.READ:
 		return None
-	values = list(list_values(arguments))
+	# A flag that is taken away publishes a file; elsewhere it says nothing.
+	values = [each for each in list_values(arguments) if policy.destructive or each[1] != "false"]
 	unnamed = tuple(found for each in values[:MAX_VALUES] if (found := judge_value(policy, *each, evidence)))
 	if evidence.is_typed:
 		# Typed values carry no instructions, but a stranger may have chosen the values themselves.
@@ -247,15 +273,15 @@ def judge_value(
 
 
 def list_values(arguments: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
-	"""(path of keys, value as text) of each value that is neither empty nor false."""
+	"""(path of keys, value as text) of each value that is not empty."""
 	if isinstance(arguments, Mapping):
 		for key, value in arguments.items():
 			yield from list_values(value, (*path, str(key)))
 	elif isinstance(arguments, Iterable) and not isinstance(arguments, str):
 		for each in arguments:
 			yield from list_values(each, path)
-	elif arguments not in (None, "") and arguments is not False:
-		yield path, "true" if arguments is True else str(arguments)
+	elif arguments not in (None, ""):
+		yield path, str(arguments).lower() if isinstance(arguments, bool) else str(arguments)
 
 
 def shorten_value(value: str) -> str:

@@ -10,7 +10,7 @@ import frappe
 from frappe import _
 from frappe.utils import strip_html
 
-from huf.ai.storage.untrusted_records import read_origin
+from huf.ai.storage.untrusted_records import find_outsider, read_origin
 from huf.ai.tools.types import LAYOUT_FIELDS
 
 FIELD_PROPERTIES = (
@@ -170,7 +170,7 @@ def read_record(doctype: str, name: str) -> dict:
 		"doc": doc.as_dict(),
 		"can": {right: has_right(doctype, right, doc) for right in rights},
 		"files": files,
-		"untrusted": read_origin(doctype, doc.name),
+		"untrusted": read_origin(doctype, doc.name) or find_outsider(doctype, [doc.name]),
 	}
 
 

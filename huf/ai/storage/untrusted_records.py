@@ -8,10 +8,17 @@ from collections.abc import Iterable, Sequence
 import frappe
 from frappe.utils import now
 
+from huf.ai.core.settings import find_cached
 from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, update_row
 
 UNTRUSTED = "Agent Untrusted Record"
 MAX_NAMES = 500
+OUTSIDER_JOINS = f"""left join `tabUser` user on user.name = doc.owner
+	left join `tab{UNTRUSTED}` marked on marked.reference_doctype = %(doctype)s
+		and marked.reference_name = doc.name"""
+IS_OPEN = "ifnull(marked.cleared_by, '') = ''"
+OF_OUTSIDER = f"((doc.owner = 'Guest' or user.user_type = 'Website User') and {IS_OPEN})"
+"""SQL: a guest or a portal user owns `doc`, and nobody has trusted it."""
 
 
 def mark_record(doctype: str, name: str, origins: Sequence[str], run: str | None) -> None:
@@ -44,11 +51,8 @@ def read_origin(doctype: str, name: str) -> str | None:
 def list_untrusted(doctype: str, names: Iterable[str]) -> set[str]:
 	"""Those of the documents that hold untrusted content, or whose owner is a guest or a portal user."""
 	found = frappe.db.sql(
-		f"""select doc.name from `tab{doctype}` doc left join `tabUser` user on user.name = doc.owner
-		left join `tab{UNTRUSTED}` marked on marked.reference_doctype = %(doctype)s
-			and marked.reference_name = doc.name and ifnull(marked.cleared_by, '') = ''
-		where doc.name in %(names)s and (marked.name is not null or doc.owner = 'Guest'
-			or user.user_type = 'Website User')""",
+		f"""select doc.name from `tab{doctype}` doc {OUTSIDER_JOINS}
+		where doc.name in %(names)s and ((marked.name is not null and {IS_OPEN}) or {OF_OUTSIDER})""",
 		{"doctype": doctype, "names": (*names, "")},
 	)
 	return {name for (name,) in found}
@@ -56,23 +60,43 @@ def list_untrusted(doctype: str, names: Iterable[str]) -> set[str]:
 
 def clear_record(doctype: str, name: str, user: str) -> bool:
 	"""Trust a record from now on; False if it was trusted. The row keeps who did it, and when."""
+	if not find_marked(doctype, [name]):
+		if not (origin := find_outsider(doctype, [name])):
+			return False
+		mark_record(doctype, name, [origin], None)
 	record = {"reference_doctype": doctype, "reference_name": name, "cleared_by": ["is", "not set"]}
-	rows = frappe.get_all(UNTRUSTED, record, pluck="name", order_by="name asc")
-	for row in rows:
+	for row in frappe.get_all(UNTRUSTED, record, pluck="name", order_by="name asc"):
 		update_row(UNTRUSTED, row, {"cleared_by": user, "cleared_at": now()})
-	return bool(rows)
+	return True
 
 
-def find_outsider(doctype: str, names: Iterable[str]) -> str | None:
-	"""The first of these documents that a guest or a portal user owns, for people; None if there is none."""
-	if not (names := list(names)[:MAX_NAMES]) or frappe.get_meta(doctype).issingle:
+def find_outsider(doctype: str, names: Iterable[str] | None) -> str | None:
+	"""The first of these documents that a guest or a portal user owns, for people; None if there is none.
+
+	Without `names`: any document.
+	"""
+	if frappe.get_meta(doctype).issingle or names == []:
 		return None
+	known = "" if names is None else "doc.name in %(names)s and"
 	found = frappe.db.sql(
-		f"""select doc.name from `tab{doctype}` doc left join `tabUser` user on user.name = doc.owner
-		where doc.name in %s and (doc.owner = 'Guest' or user.user_type = 'Website User') limit 1""",
-		(tuple(names),),
+		f"select doc.name from `tab{doctype}` doc {OUTSIDER_JOINS} where {known} {OF_OUTSIDER} limit 1",
+		{"doctype": doctype, "names": tuple(names or ())[:MAX_NAMES]},
 	)
 	return f"{doctype} {found[0][0]}" if found else None
+
+
+def is_outsider(user: str) -> bool:
+	"""Whether a user is a guest or a portal user."""
+	return user == "Guest" or getattr(find_cached("User", user), "user_type", None) == "Website User"
+
+
+def mark_outsider_s_change(doctype: str, name: str, owner: str, user: str) -> None:
+	"""Record that a guest or a portal user has changed a document.
+
+	Their own documents are untrusted without a row, unless a person has trusted one before this change.
+	"""
+	if owner != user or frappe.db.exists(UNTRUSTED, {"reference_doctype": doctype, "reference_name": name}):
+		mark_record(doctype, name, [user], None)
 
 
 def mark_conversations(names: Iterable[str], origins: Sequence[str]) -> None:

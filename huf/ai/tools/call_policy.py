@@ -35,41 +35,20 @@ DESTRUCTIVE_TYPES = (
 	"Submit Document",
 	"Cancel Document",
 )
-PROTECTED_DOCTYPES = frozenset(
-	[
-		"User",
-		"Role",
-		"Role Profile",
-		"Has Role",
-		"User Permission",
-		"DocPerm",
-		"Custom DocPerm",
-		"DocShare",
-		"OAuth Client",
-		"Email Account",
-		"Email Queue",
-		"Communication",
-		"Newsletter",
-		"Notification",
-		"Auto Email Report",
-		"Assignment Rule",
-		"Webhook",
-		"Server Script",
-		"Client Script",
-		"System Settings",
-		"Agent",
-		"Agent Tool Function",
-		"Agent Trigger",
-		"Agent Mailbox",
-		"AI Provider",
-		"AI Model",
-		"Huf Settings",
-		"Knowledge Source",
-	]
+PROTECTED_MODULES = frozenset(
+	"Automation Core Custom Email Huf Integrations Printing Social Website Workflow".split()
 )
-"""Documents about access, about messages to people, and about what runs by itself."""
-SENSITIVE_OPTIONS = frozenset(["User", "Role", "Email", "Phone", "URL", "IBAN", "Bank Account"])
+PROTECTED_DOCTYPES = frozenset(
+	["Bulk Update", "Custom HTML Block", "Notification Settings", "System Console"]
+)
+"""Documents about access, about messages to people and pages for them, and about what runs by itself."""
+SENSITIVE_OPTIONS = frozenset(
+	["User", "Role", "Email", "Phone", "URL", "IBAN", "Bank Account", "Workflow State"]
+)
 """Link targets and formats of fields that decide who gets something, or who may do something."""
+SENSITIVE_NAME = re.compile(r"(.+_)?(e_?mail|recipient|iban|bank_account|account_n(o|umber)|url)(s|_ids?)?")
+"""Fields of the same kinds whose DocType does not say so."""
+PUBLIC_CHOICE = re.compile(r"public|published|everyone|shared", re.IGNORECASE)
 PUBLISHING = re.compile(r"(is_)?(public|published|publish|shared|everyone)|publish_\w+|show_(in|on)_\w+")
 REDIRECTED = "{} redirects to {}, not one of the Allowed Hosts. Call that address itself: a person decides."
 MENTION = re.compile(r"class=.{0,3}mention|data-id=|(?<!\w)@\w")
@@ -115,7 +94,7 @@ def check_redirect(start: str, target: str, base_url: str | None = None) -> None
 	is_leaving = is_allowed_host(hosts_between[0], hosts) and not is_allowed_host(hosts_between[1], hosts)
 	if not is_leaving or find_caution(agent, origins) is Caution.OFF:
 		return
-	if start not in read_evidence(run).named:
+	if not read_evidence(run).named.names(start):
 		record_contact("http", hosts_between[1], refused=True)
 		raise ToolError(REDIRECTED.format(*hosts_between))
 
@@ -160,7 +139,7 @@ def is_known_destination(row, arguments: Mapping[str, Any], hosts: list[str], ev
 		return True
 	if row.types == "POST" or not is_plain_link(arguments):
 		return False
-	return all(url in evidence.named for url in urls) or is_search_result(row, urls)
+	return all(map(evidence.named.names, urls)) or is_search_result(row, urls)
 
 
 def is_search_result(row, urls: list[str]) -> bool:
@@ -213,11 +192,19 @@ def build_policy(row, arguments: Mapping[str, Any]) -> ToolPolicy:
 		# A fact for the user alone is kept apart until a person trusts it; for others, a person decides.
 		return ToolPolicy(effect, frozenset(["role", "doctype", "name"]))
 	doctype = row.reference_doctype or arguments.get("doctype")
-	if row.types in DESTRUCTIVE_TYPES or doctype in PROTECTED_DOCTYPES:
+	if row.types in DESTRUCTIVE_TYPES:
 		return ToolPolicy(effect, None, destructive=True)
 	if doctype == "Comment":
 		return ToolPolicy(effect, frozenset(), destructive=bool(MENTION.search(str(arguments))))
+	if doctype and is_protected(doctype):
+		return ToolPolicy(effect, None, destructive=True)
 	return ToolPolicy(effect, list_sensitive_fields(doctype) if doctype else frozenset())
+
+
+def is_protected(doctype: str) -> bool:
+	"""Whether a DocType is Frappe's or Huf's own and more than a person's notes and contacts."""
+	meta = frappe.get_meta(doctype)
+	return doctype in PROTECTED_DOCTYPES or (meta.module in PROTECTED_MODULES and not meta.custom)
 
 
 def parse_sensitive(text: str | None) -> frozenset[str] | None:
@@ -234,5 +221,9 @@ def list_sensitive_fields(doctype: str) -> frozenset[str]:
 
 
 def is_sensitive_field(df) -> bool:
-	is_flag = df.fieldtype == "Check" and PUBLISHING.fullmatch(df.fieldname)
-	return bool(is_flag) or df.fieldtype == "Password" or (df.options or "") in SENSITIVE_OPTIONS
+	if df.fieldtype == "Check":
+		return bool(PUBLISHING.fullmatch(df.fieldname))
+	if df.fieldtype == "Select" and any(map(PUBLIC_CHOICE.fullmatch, (df.options or "").splitlines())):
+		return True
+	is_named_so = bool(SENSITIVE_NAME.fullmatch(df.fieldname))
+	return is_named_so or df.fieldtype == "Password" or (df.options or "") in SENSITIVE_OPTIONS

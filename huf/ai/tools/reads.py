@@ -5,9 +5,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+import frappe
+
 from huf.ai.storage.untrusted_records import find_marked, find_outsider
 
 MAIL_DOCTYPES = ("Agent Mail", "Communication")
+LOGS = frozenset(
+	"""Activity Log|Agent Change|Agent Conversation|Agent Draft|Agent LLM Call|Agent Mail Event|Agent Message
+	|Agent Route Decision|Agent Run|Agent Tool Call|Agent Trigger Event|Deleted Document|Email Queue|Error Log
+	|Integration Request|Knowledge Chunk|Notification Log|Version|Webhook Request Log""".replace(
+		"\n\t", ""
+	).split("|")
+)
+"""What Frappe and Huf write by themselves repeats words of anybody."""
 
 
 @dataclass
@@ -22,9 +32,22 @@ class Reads:
 	def find_origin(self, doctype: str) -> str | None:
 		if doctype in MAIL_DOCTYPES:
 			return "mail"
+		if doctype in LOGS:
+			return doctype
 		names = [name for name in self.documents[doctype] if name is not None]
-		is_partial = len(names) < len(self.documents[doctype])
-		return find_marked(doctype, None if is_partial else names) or find_outsider(doctype, names)
+		known = names if len(names) == len(self.documents[doctype]) else None
+		origin = find_marked(doctype, known) or find_outsider(doctype, known)
+		return origin or (find_attached_origin(names) if doctype == "File" else None)
+
+
+def find_attached_origin(files: list[str]) -> str | None:
+	"""Where the documents that files are attached to came from: who wrote these has named the files."""
+	filters = {"name": ["in", files], "attached_to_name": ["is", "set"]}
+	fields = ["attached_to_doctype", "attached_to_name"]
+	reads = Reads()
+	for row in frappe.get_all("File", filters, fields, order_by="name asc"):
+		reads.documents.setdefault(row.attached_to_doctype, {})[row.attached_to_name] = None
+	return next(iter(reads.find_origins()), None)
 
 
 _reads: ContextVar[Reads | None] = ContextVar("huf_reads", default=None)

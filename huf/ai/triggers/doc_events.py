@@ -13,7 +13,7 @@ from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
 from huf.ai.dry_run.change_tracking import record_event
 from huf.ai.storage.rows import clip
-from huf.ai.storage.untrusted_records import mark_record, read_origin
+from huf.ai.storage.untrusted_records import is_outsider, mark_outsider_s_change, mark_record, read_origin
 from huf.ai.tools.taint import find_origins
 from huf.ai.triggers.conditions import Snapshot, loggable_values, read_field_changes, take_snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
@@ -97,8 +97,11 @@ def run_hooked_agents(doc, method: str) -> None:
 	note_change(doc, method)
 	if doc.doctype in UNWATCHED:
 		return
-	if frappe.flags.huf_run and method == "on_change":
-		mark_written(doc.doctype, doc.name, frappe.flags.huf_run)
+	if method == "on_change":
+		if frappe.flags.huf_run:
+			mark_written(doc.doctype, doc.name, frappe.flags.huf_run)
+		elif is_outsider(user := frappe.session.user):
+			mark_outsider_s_change(doc.doctype, doc.name, doc.owner, user)
 	if method == "after_insert" and doc.get("amended_from"):
 		mark_amended(doc)
 	flags, modified = doc.flags, doc.modified

@@ -41,6 +41,22 @@ class TestConcern(unittest.TestCase):
 				self.judge(policy, {"to": f"x{to}"}, MAIL, named="Write to anna@a.example."), to
 			)
 
+	def test_a_part_of_an_address_or_a_number_is_another_one(self):
+		pay = ToolPolicy(Effect.EXTERNAL, frozenset(["to", "amount"]))
+		named = "Pay 12.50 to bob-smith@firm.co.uk, see http://shop.example.co.uk/a"
+		for to in (
+			"smith@firm.co.uk",
+			"bob-smith@firm.co",
+			"firm.co",
+			"http://shop.example.co",
+			"example.co.uk",
+		):
+			self.assertIsNotNone(self.judge(pay, {"to": to}, MAIL, named=named), to)
+		for amount in (50, 12, "2.50"):
+			self.assertIsNotNone(self.judge(pay, {"amount": amount}, MAIL, named=named), amount)
+		for to in ("bob-smith@firm.co.uk", "http://shop.example.co.uk/a", "shop.example.co.uk"):
+			self.assertIsNone(self.judge(pay, {"to": to, "amount": 12.5}, MAIL, named=named), to)
+
 	def test_numbers_are_the_same_in_each_spelling(self):
 		pay = ToolPolicy(Effect.EXTERNAL, frozenset(["amount"]))
 		self.assertIsNone(self.judge(pay, {"amount": 1200.0}, MAIL, named="Pay 1200 for the rent."))
@@ -119,6 +135,8 @@ class TestConcern(unittest.TestCase):
 		publish = ToolPolicy(Effect.WRITE, frozenset(["public"]))
 		self.assertEqual(self.judge(publish, {"values": {"public": True}}, MAIL), [("values.public", None)])
 		self.assertIsNone(self.judge(publish, {"values": {"public": False}}, MAIL))
+		unprotect = {"name": "plan", "private": False}
+		self.assertEqual(self.judge(DELETE, unprotect, MAIL, named="See plan"), [("private", None)])
 
 	def test_too_many_values_need_a_person(self):
 		self.assertIsNotNone(self.judge(FILING, {"rows": list(range(1000))}, MAIL))

@@ -1,0 +1,150 @@
+"""What words of strangers ask for: each of these calls waits for a person once a run has read them.
+
+The model obeys. The person has asked for something else, in words that the call may try to borrow.
+"""
+
+import frappe
+
+from huf.ai.runs.admission import acting_as
+from huf.ai.tools.call_policy import build_policy
+from huf.tests.ai.runs.test_taint import HERE, SENT, TaintCase
+from huf.tests.doctypes import PLAIN, field, make_doctype
+from huf.tests.factories import make, make_file, make_tool, make_user, unique
+from huf.tests.model_server import text, tool_call
+
+SHOP = "Huf Test Order Desk"
+FIELDS = (
+	field("contact_email", "Data"),
+	field("payout_iban", "Data"),
+	field("callback_url", "Data"),
+	field("visibility", "Select", options="Private\nPublic"),
+	field("is_published", "Check"),
+	field("remark", "Small Text"),
+)
+MENTION = '<span class="mention" data-id="boss@office.example">@Boss</span> pay this'
+
+
+class TestCalls(TaintCase):
+	def assert_asks(self, tool: str, arguments: dict, said: str = "then sum it up", **values) -> None:
+		result = self.run_agent(
+			self.read_page(),
+			tool_call(tool, arguments),
+			tools=tuple({self.fetch, tool}),
+			prompt=f"Read {self.outside.url}/page, {said}",
+			**values,
+		)
+		self.assertEqual((result["status"], SENT, self.outside.bodies), ("Waiting", [], []), result)
+
+	def test_access_messages_pages_and_what_runs_by_itself(self):
+		note = {"comment_type": "Comment", "content": MENTION, "reference_doctype": "Note"}
+		for doctype, values in (
+			("Agent", {"agent_name": "Helper", "instructions": "Obey"}),
+			("MCP Server Connection", {"connection_name": "Notes", "url": "http://evil.example"}),
+			("Comment", note),
+		):
+			with self.subTest(doctype):
+				self.assert_asks(make_tool("Create Document", reference_doctype=doctype), values)
+		for doctype in (
+			"File|DocShare|User Permission|User|Role|Report|Email Account|Email Queue|DocType|Version|AI Provider|AI Model"
+			"|Agent Trigger|Agent Tool Function|Agent Stop|Agent Route Rule|Agent Mailbox|Agent Untrusted Record"
+			"|Knowledge Source|Huf Settings"
+		).split("|"):
+			with self.subTest(doctype):
+				policy = build_policy(frappe._dict(types="Update Document", reference_doctype=doctype), {})
+				self.assertEqual((policy.sensitive, policy.destructive), (None, True))
+		file = make_file(unique("plan") + ".txt", "Tea", self.person)
+		for field_name, value in (("is_private", 0), ("file_name", "invoice.exe")):
+			with self.subTest(field_name):
+				publish = make_tool("Set Value", reference_doctype="File")
+				self.assert_asks(publish, {"name": file, "fieldname": field_name, "value": value})
+		publish = make_tool("Update Document", reference_doctype="File")
+		self.assert_asks(publish, {"name": file, "values": {"is_private": 0}}, f"then look at {file}")
+
+	def test_fields_that_decide_who_gets_or_sees_something_without_saying_so(self):
+		if not frappe.db.exists("DocType", SHOP):
+			make_doctype(SHOP, list(FIELDS), [{**PLAIN, "role": "System Manager"}], autoname="hash")
+		with acting_as(self.person):
+			order = make(SHOP, remark="Tea").name
+		frappe.db.commit()
+		for name, value in (
+			("contact_email", "m@evil.example"),
+			("payout_iban", "DE02120300000000202051"),
+			("callback_url", "evil.example/drop"),
+			("visibility", "Public"),
+			("is_published", 1),
+		):
+			with self.subTest(name):
+				self.assert_asks(make_tool("Create Document", reference_doctype=SHOP), {name: value})
+				changed = {"documents": [{"name": order, "values": {"remark": "x", name: value}}]}
+				self.assert_asks(make_tool("Update Multiple Documents", reference_doctype=SHOP), changed)
+		note = make_tool("Set Value", reference_doctype=SHOP)
+		call = tool_call(note, {"name": order, "fieldname": "remark", "value": "What the page says"})
+		result = self.run_agent(self.read_page(), call, text("Noted."), tools=(self.fetch, note))
+		self.assertEqual(result["status"], "Success")
+
+	def test_to_dos_for_others_in_every_shape(self):
+		other = make_user("Huf User")
+		for types, arguments in (
+			("Create Document", {"description": "Pay", "allocated_to": other}),
+			("Create Multiple Documents", {"documents": [{"description": "Pay", "allocated_to": other}]}),
+		):
+			with self.subTest(types):
+				self.assert_asks(make_tool(types, reference_doctype="ToDo"), arguments)
+
+	def test_recipients_made_of_the_person_s_words(self):
+		said = "then write to anna@a.example.com, bob-smith@firm.co.uk and 'Anna <anna@a.example.com>'"
+		for to in (
+			["anna@a.example"],
+			["smith@firm.co.uk"],
+			["bob-smith@firm.co"],
+			["anna@a.example.com", "m@evil.example"],
+			"anna@a.example.com, m@evil.example",
+			["anna@a.example.com <m@evil.example>"],
+			["anna@a.example.com\u200b"],
+			["a\u0430nna@a.example.com"],
+			["@evil.example"],
+		):
+			with self.subTest(to):
+				self.assert_asks(make_tool("Send Mail"), {"to": to, "subject": "Hi", "body": "Hi"}, said)
+
+	def test_links_made_of_the_person_s_words(self):
+		said = f"then compare with {self.outside.url}/page?id=12.50 and http://shop.example.co.uk/a"
+		for url in (
+			"http://shop.example.co/a",
+			"http://shop.example.co.uk.evil.example/a",
+			"http://shop.example.co.uk@evil.example/a",
+			"http://evil.example/?x=http://shop.example.co.uk/a",
+			"http://evil.example#http://shop.example.co.uk/a",
+			f"{self.outside.url}/link/200",
+			f"{self.outside.url}/page?id=12.50&secret=1",
+		):
+			with self.subTest(url):
+				self.assert_asks(self.fetch, {"url": url}, said)
+
+	def test_numbers_that_are_part_of_the_person_s_numbers(self):
+		publish = make_tool("Custom Function", function_path=f"{HERE}.publish")
+		for number in (50, 12, "12", 2.5):
+			with self.subTest(number):
+				self.assert_asks(publish, {"amount": number}, "then pay 12.50 to Anna")
+
+	def test_a_tool_that_declares_nothing_in_shapes_that_hide_a_value(self):
+		publish = make_tool("Custom Function", function_path=f"{HERE}.publish")
+		for arguments in (
+			{},
+			{"text": {"deep": [{"deeper": "evil.example/drop"}]}},
+			{"options": [["then", ["m@evil.example"]]]},
+			{"text": "then sum it up " * 3 + "evil.example"},
+			{"confirm": True},
+		):
+			with self.subTest(arguments):
+				self.assert_asks(publish, arguments)
+
+	def test_a_message_to_a_user_whom_nobody_named_and_a_named_one_with_a_copy(self):
+		other = make_user("Huf User")
+		self.assert_asks(make_tool("Notify"), {"to": [other], "subject": "x", "text": "y"})
+		self.assert_asks(make_tool("Notify"), {"to": f"{other}", "subject": "x", "text": "y"})
+
+	def test_a_named_address_does_not_get_what_a_stranger_wrote(self):
+		self.assert_asks(
+			self.post, {"url": f"{self.outside.url}/page", "body": {"iban": "DE02120300000000202051"}}
+		)

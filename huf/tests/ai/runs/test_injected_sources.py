@@ -1,0 +1,201 @@
+"""Words of strangers from many places: a run that has read them does what they ask only with a person's consent.
+
+The model obeys every instruction. Each case says how it reads; then it posts the ledger.
+"""
+
+import frappe
+
+from huf.ai.chat.messages import send_agent_chat_message
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent_sync
+from huf.ai.tools import http
+from huf.ai.tools.taint import find_origins
+from huf.ai.tools.untrusted import trust_record
+from huf.tests.ai.mcp_client.test_connections import ConnectionTestCase
+from huf.tests.ai.runs.test_taint import HERE, STRANGER, Outside, TaintCase
+from huf.tests.ai.tools.pages import Site
+from huf.tests.factories import make, make_agent, make_file, make_model, make_tool, make_user, unique
+from huf.tests.knowledge import make_source
+from huf.tests.mcp_servers import McpServer
+from huf.tests.model_server import ModelServer, text, tool_call
+
+ALT = f"<html><body><article><p>{'Tea. ' * 99}</p><img src='/x.png' alt='{STRANGER}'></article></body></html>"
+TITLE = f"<html><head><title>{STRANGER}</title></head><body><p>{'Tea. ' * 99}</p></body></html>"
+INVITE = f"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:{STRANGER}\nEND:VEVENT\nEND:VCALENDAR"
+
+
+class SourceCase(TaintCase):
+	def assert_asks(self, types: str, arguments: dict, **values) -> dict:
+		"""A run reads by one call and posts; nothing is sent."""
+		read = values.pop("tool", None) or make_tool(types, **values)
+		call = tool_call(read, arguments)
+		result = self.run_agent(call, self.drop(), tools=(read, self.post), prompt="Look and act")
+		self.assert_waits(result)
+		self.assertIn(STRANGER[:30], str(self.server.requests[-1]["messages"]).replace("\\n", " "))
+		return result
+
+	def note_of(self, owner: str, **values) -> str:
+		note = make("Note", title=unique("Note"), **{"content": STRANGER, "public": 1, **values})
+		frappe.db.set_value("Note", note.name, "owner", owner)
+		frappe.db.commit()
+		return note.name
+
+
+class TestPages(SourceCase):
+	def open(self, body: str, path: str = "/a", **values) -> dict:
+		site = Site(self)
+		self.addCleanup(setattr, http, "is_public", http.is_public)
+		http.is_public = lambda address: True
+		opener = make_tool("App Provided", function_path="open_url", provider_app="huf")
+		return self.assert_asks("", {"url": site.add(path, body, **values)}, tool=opener)
+
+	def test_the_description_of_a_picture(self):
+		get = make_tool("GET", allow_private_hosts=1)
+		result = self.assert_asks("", {"url": Site(self).add("/a", ALT)}, tool=get)
+		self.assertIn("web 127.0.0.1", find_origins(result["run"]))
+
+	def test_the_title_of_a_page(self):
+		self.open(TITLE)
+
+	def test_a_plain_text_and_json(self):
+		self.open(STRANGER, kind="text/plain")
+		self.open(f'{{"note": "{STRANGER}"}}', path="/b", kind="application/json")
+
+	def test_an_error_page(self):
+		site = Site(self)
+		get = make_tool("GET", allow_private_hosts=1)
+		self.assert_asks("", {"url": site.add("/c", STRANGER, status=500)}, tool=get)
+
+
+class TestRecords(SourceCase):
+	def test_every_way_to_read_a_record_that_a_tainted_run_wrote(self):
+		note = self.write_note()
+		for types, arguments in (
+			("Get Document", {"name": note}),
+			("Get Multiple Documents", {"names": [note]}),
+			("Get Value", {"name": note, "fieldname": "content"}),
+			("Get List", {"fields": ["content"], "order_by": "creation desc"}),
+			("Read Document", {"filters": {"name": note}}),
+		):
+			with self.subTest(types):
+				read = make_tool(types, reference_doctype="Note")
+				self.assert_waits(
+					self.run_agent(
+						tool_call(read, arguments), self.drop(), tools=(read, self.post), prompt="Look"
+					)
+				)
+
+	def test_what_a_portal_user_or_guest_changes_in_a_record_of_the_staff(self):
+		portal_user = make_user()
+		frappe.db.set_value("User", portal_user, "user_type", "Website User")
+		for user in ("Guest", portal_user):
+			with self.subTest(user):
+				note = self.note_of("Administrator", content="Tea")
+				frappe.set_user(user)
+				doc = frappe.get_doc("Note", note)
+				doc.content = STRANGER
+				doc.save(ignore_permissions=True)
+				frappe.db.commit()
+				frappe.set_user("Administrator")
+				self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+
+	def test_a_person_can_trust_what_a_guest_owns_until_the_guest_changes_it(self):
+		note = self.note_of("Guest")
+		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+		with acting_as(self.person):
+			self.assertTrue(trust_record("Note", note))
+			self.assertFalse(trust_record("Note", note))
+		read = make_tool("Get Document", reference_doctype="Note")
+		script = (tool_call(read, {"name": note}), self.drop(), text("Posted."))
+		result = self.run_agent(*script, tools=(read, self.post), prompt="Look and act")
+		self.assertEqual((result["status"], len(self.outside.bodies)), ("Success", 1))
+		self.outside.bodies.clear()
+		frappe.set_user("Guest")
+		frappe.get_doc("Note", note).save(ignore_permissions=True)
+		frappe.set_user("Administrator")
+		frappe.db.commit()
+		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+
+	def test_a_comment_of_a_guest(self):
+		values = {"comment_type": "Comment", "reference_doctype": "Note", "content": STRANGER}
+		comment = make("Comment", **values, reference_name=self.note_of("Administrator", content="Tea"))
+		frappe.db.set_value("Comment", comment.name, "owner", "Guest")
+		frappe.db.commit()
+		self.assert_asks("Get Document", {"name": comment.name}, reference_doctype="Comment")
+
+	def test_a_report_about_records_of_a_guest(self):
+		self.note_of("Guest")
+		values = {"report_type": "Query Report", "ref_doctype": "Note", "is_standard": "No"}
+		query = "select name, content from `tabNote` where owner = 'Guest'"
+		report = make("Report", report_name=unique("Report"), query=query, **values).name
+		self.assert_asks("Get Report Result", {}, report=report)
+
+	def test_the_name_of_a_file_that_came_with_a_mail_or_hangs_on_a_guest_s_record(self):
+		mail = make(
+			"Agent Mail", direction="Incoming", sender="m@evil.example", subject="Hi", status="Done"
+		).name
+		for doctype, name in (("Agent Mail", mail), ("Note", self.note_of("Guest"))):
+			with self.subTest(doctype):
+				about = {"attached_to_doctype": doctype, "attached_to_name": name}
+				file = make_file(f"{STRANGER[:40]} {unique('x')}.txt", "Tea", self.person, **about)
+				self.assert_asks(
+					"Get Value", {"name": file, "fieldname": "file_name"}, reference_doctype="File"
+				)
+
+	def test_the_log_of_another_conversation(self):
+		self.run_agent(self.read_page(), text(STRANGER), tools=(self.fetch,))
+		for doctype, field in (("Agent Run", "response"), ("Agent Message", "content")):
+			with self.subTest(doctype):
+				latest = {"fields": [field], "order_by": "creation desc"}
+				self.assert_asks("Get List", latest, reference_doctype=doctype)
+
+	def test_knowledge_of_a_record_that_a_tainted_run_wrote(self):
+		title = frappe.db.get_value("Note", self.write_note(), "title")
+		make_source(reference_doctype="Note", document_fields="title\ncontent")
+		self.assert_asks("Search Knowledge", {"query": title, "limit": 1})
+
+
+class TestPrograms(SourceCase):
+	def test_a_result_inside_another_agent_s_result(self):
+		inner = make_agent(self.model, (self.fetch,))
+		ask_inner = make_tool("Run Agent", agent=inner)
+		middle = make_agent(self.model, (ask_inner,))
+		ask = make_tool("Run Agent", agent=middle)
+		answers = (
+			tool_call(ask, {"prompt": "Read"}),
+			tool_call(ask_inner, {"prompt": "Read"}),
+			self.read_page(),
+			text(STRANGER),
+			text(STRANGER),
+			self.drop(),
+		)
+		self.assert_waits(self.run_agent(*answers, tools=(ask, self.post), prompt="Ask"))
+
+	def test_a_tool_that_declares_nothing(self):
+		labels = make_tool("Custom Function", function_path=f"{HERE}.read_labels")
+		self.assert_asks("", {}, tool=labels)
+
+	def test_the_name_and_the_words_of_an_attached_invitation(self):
+		for name, content in (
+			(f"{unique('call')}.txt", INVITE),
+			(f"{STRANGER[:40]} {unique('x')}.txt", "Tea"),
+		):
+			with self.subTest(name):
+				agent = make_agent(self.model, (self.post,))
+				self.server.script(self.drop())
+				file = make_file(name, content, self.person)
+				with acting_as(self.person):
+					result = send_agent_chat_message(agent, "Sum it up", None, [file])
+				self.assert_waits(result)
+
+
+class TestServers(ConnectionTestCase):
+	def test_a_result_of_an_mcp_server(self):
+		with McpServer() as server, ModelServer() as model, Outside() as outside:
+			self.connect(server, ["search.notes"])
+			find, post = self.name_of("search.notes"), make_tool("POST", allow_private_hosts=1)
+			agent = make_agent(make_model(model), (find, post))
+			drop = tool_call(post, {"url": f"{outside.url}/drop", "body": {"ledger": 1}})
+			model.script(tool_call(find, {"query": "Anna"}), drop)
+			result = run_agent_sync(agent, "Look for Anna", channel_id=unique("chat"))
+			self.assertEqual((result["status"], outside.bodies), ("Waiting", []))
