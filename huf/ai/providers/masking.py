@@ -4,6 +4,7 @@ Records, tools and people have the real values, the model has placeholders such 
 same value has the same placeholder.
 """
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ from huf.ai.core.costs import WorstCase
 from huf.ai.core.types import PAST, ModelReply, Tool
 from huf.ai.loop.context_window import Room
 from huf.ai.loop.model import Model, OnText
-from huf.ai.providers.personal_patterns import KINDS, NUMERIC_KINDS, Kinds, find_birth_dates, find_digit_spans
+from huf.ai.providers.personal_patterns import AT, DIGITS, KINDS, Kinds, find_birth_dates, find_spans
 from huf.ai.providers.record_values import Match, RecordValues
 
 PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+(?:\.\d+)?\]")
@@ -24,6 +25,9 @@ BEGINNING = re.compile(r"\[(?:[A-Z][A-Z0-9_]*(?:-(?:\d+(?:\.\d*)?)?)?)?$")
 KEPT = re.compile(rf'{PLACEHOLDER.pattern}|\\u[0-9a-fA-F]{{4}}|\\.|["\x00-\x1f]')
 """What no match may reach over: so every value can be put into JSON text and taken out of it as it is."""
 ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(0[0-9a-fA-F]{3}|1[0-9a-fA-F]{3})")
+ENTITY = re.compile(
+	r"&(?:[A-Za-z]{1,2}(?:uml|acute|grave|circ|caron|cedil|tilde|ring)|szlig|nbsp|#\d{3,5}|#[xX][\da-fA-F]{2,4});"
+)
 NO_VALUES = RecordValues()
 
 
@@ -34,6 +38,12 @@ def read_escape(found: re.Match) -> str:
 	r"""The character of \u00fc in JSON text; what JSON must escape stays."""
 	code = int(found[2], 16)
 	return found[1] + chr(code) if code >= 0xA0 else found[0]
+
+
+def read_entity(found: re.Match) -> str:
+	"""The letter of &uuml; in HTML; what HTML must escape stays."""
+	char = html.unescape(found[0])
+	return char if len(char) == 1 and ord(char) >= 0xA0 else found[0]
 
 
 def compact(text: str) -> str:
@@ -76,6 +86,8 @@ class Masker:
 	def mask_new(self, text: str) -> str:
 		if "\\u" in text:
 			text = ESCAPE.sub(read_escape, text)
+		if "&" in text:
+			text = ENTITY.sub(read_entity, text)
 		text = unicodedata.normalize("NFC", text)
 		parts, place = [], 0
 		for match in merge(self.find(KEPT.sub(lambda kept: "\x00" * len(kept[0]), text))):
@@ -85,15 +97,17 @@ class Masker:
 
 	def find(self, text: str) -> Iterator[Match]:
 		"""What is personal in a text; of matches that overlap, the first one names the kind."""
-		spans = find_digit_spans(text)
+		numbers = find_spans(text, DIGITS)
+		spans = dict.fromkeys((kind for kind, *_ in KINDS), numbers) | {"EMAIL": find_spans(text, AT)}
 		for kind, pattern, fits in self.kinds:
 			group = "value" if "value" in pattern.groupindex else 0
-			for start, end in spans if kind in NUMERIC_KINDS else ((0, len(text)),):
-				for found in pattern.finditer(text, start, end):
+			for span in spans.get(kind, [(0, len(text))]):
+				for found in pattern.finditer(text, *span):
 					if fits(found[group]):
 						yield Match(*found.span(group), kind, (compact(found[group]),), found[group])
-		for found in find_birth_dates(text, spans, self.records.dates):
-			yield Match(*found.span(), "BIRTH_DATE", (compact(found[0]),), found[0])
+		for start, end in find_birth_dates(text, numbers, self.records.dates):
+			date = text[start:end]
+			yield Match(start, end, "BIRTH_DATE", (compact(date),), date)
 		yield from self.records.find(text)
 
 	def placeholder(self, match: Match, text: str) -> str:

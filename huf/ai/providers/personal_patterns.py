@@ -97,7 +97,7 @@ FILLERS = "lautet|ist|war|is|was|es|je|zní|bylo|von|nr|no|n[º°]|č|[.:#=(]"
 LABELLED_NUMBER = rf"""
 	(?<!\w)(?=[A-ZČacimprstuvč])(?:{"|".join(LABELS)})(?!\w)(?:[ ]?(?:{FILLERS})\.?(?![^\W\d_])){{0,3}}[ ]?
 	(?P<value>(?:[A-Z]{{1,4}}[ -]?)?\d[A-Z0-9]{{0,15}}
-	(?:[ /.-]?[A-Z]?\d[A-Z0-9]{{0,14}}|[ -]?[A-Z](?!\w)){{0,6}})
+	(?:(?:[ ]?[/.-][ ]?|[ ])?[A-Z]?\d[A-Z0-9]{{0,14}}|[ -]?[A-Z](?!\w)){{0,6}})
 """
 UPPER = "A-ZÄÖÜÁÉÍÓÚÑČŠŽŘĎŤŇÝĚŮ"
 CAPITAL = rf"\b[{UPPER}][\w'’]{{1,30}}\.?"
@@ -162,25 +162,41 @@ DATE = re.compile(
 	""",
 	re.VERBOSE,
 )
+BORN_WORD = r"""(?:
+	\b(?:geb(?:oren(?:e[nr]?)?|\.)?|geburts(?:tag|datum|jahr)
+	|born|birth(?:\ ?day|\ ?date)?|dob|d\.o\.b\.
+	|nacid[oa]s?|naci[óo]|nacimiento|fec(?:ha|\.)\ (?:de\ )?nac(?:imiento|\.)
+	|naroz(?:en[aáoýé]?|ení)|nar\.|narození|narozenin(?:y|ami)?|dat(?:um|a|em)\ naroz(?:ení|\.))
+	|(?<![*])[*†](?=[ ]?\d|[ ]?$)
+)"""
 BORN = re.compile(
-	r"""(?ix)(?:
-		\b(?:geb(?:oren(?:e[nr]?)?|\.)?|geburts(?:tag|datum)|born|birth(?:\ ?day|\ ?date)?|dob|d\.o\.b\.
-		|nacid[oa]s?|naci[óo]|nacimiento|fec(?:ha|\.)\ (?:de\ )?nac(?:imiento|\.)
-		|naroz(?:en[aáoýé]?|ení)|nar\.|narození|narozenin(?:y|ami)?|dat(?:um|a|em)\ naroz(?:ení|\.))
-		|(?<![*])[*†](?=[ ]?\d|[ ]?$)
-	)(?:[\s:=*)(,.-]|am|is|on|of|el|día|je|dne|ist|lautet|war|was|his|her|es|fue|the){0,6}$"""
+	rf"(?ix){BORN_WORD}(?:[\s:=*)(,.-]|am|is|on|of|el|día|je|dne|ist|lautet|war|was|his|her|es|fue|the){{0,6}}$"
 )
+YEAR = re.compile(r"(?:1[89]|20)\d\d(?!\w|[./-]\d)")
+BORN_WORDS = re.compile(
+	rf"""(?ix){BORN_WORD}(?:[\s:=*)(,-]|\b(?:am|is|on|of|el|día|je|dne|ist|war|was|the|in|im|en|v)\b){{0,8}}
+	(?P<value>(?:(?:[^\W\d_]+|\d{{1,2}})(?:\.|st|nd|rd|th)?[\s-]){{0,4}}
+	(?:(?:{"|".join(MONTH_NUMBERS)})[^\W\d_]{{0,7}}|(?:I{{1,3}}|I?[VX]|VI{{1,3}}|XI{{1,2}})\b)[.,]?[\s-]
+	(?:(?:(?:the|of|de|del|des|año|year|jahres|roku)|\d{{1,2}}(?:st|nd|rd|th)?,?)[\s-]){{0,3}}
+	|(?:year|jahre?|año|roce|roku)?[ ]?)$"""
+)
+"""A date of birth in words up to its year, or a year of birth."""
 BORN_AFTER = re.compile(r"(?: in [^\W\d_]+)? (?:geboren|geb\.|narozen[aý]?)\b")
-CONTEXT_CHARS = 40
+CONTEXT_CHARS, WORDS_CHARS = 40, 80
 Dates = frozenset[tuple[int, int, int]] | set[tuple[int, int, int]]
 
 
-def find_birth_dates(text: str, spans: Sequence[tuple[int, int]], known: Dates) -> Iterator[re.Match]:
-	"""Dates of birth in parts of a text: those of records, and those after a word such as geb., born."""
+def find_birth_dates(text: str, spans: Sequence[tuple[int, int]], known: Dates) -> Iterator[tuple[int, int]]:
+	"""(start, end) of dates of birth in parts of a text: those of records, those after a word such as geb. or
+	born, also in words.
+	"""
 	for found in chain.from_iterable(DATE.finditer(text, *span) for span in spans):
 		is_born = BORN.search(text, max(0, found.start() - CONTEXT_CHARS), found.start())
 		if is_born or BORN_AFTER.match(text, found.end()) or known & read_dates(found):
-			yield found
+			yield found.span()
+	for found in chain.from_iterable(YEAR.finditer(text, *span) for span in spans):
+		if born := BORN_WORDS.search(text, max(0, found.start() - WORDS_CHARS), found.start()):
+			yield born.start("value"), found.end()
 
 
 def read_dates(found: re.Match) -> set[tuple[int, int, int]]:
@@ -221,17 +237,18 @@ is the part that is masked. Repetitions are bounded, so that no text takes long 
 """
 
 
-NUMERIC_KINDS = frozenset(kind for kind, *_ in KINDS) - {"EMAIL"}
-"""What has digits, and is looked for around digits only, which is fast in most texts."""
-DIGITS = re.compile(r"\d+")
-REACH_CHARS = 64
+DIGITS, AT = (re.compile(r"\d+"), 64), (re.compile("@"), 256)
+"""What every match has, and how many characters of the match may stand before and after it."""
 
 
-def find_digit_spans(text: str) -> list[tuple[int, int]]:
-	"""Parts of a text that hold all of its digits with what may belong to them."""
+def find_spans(text: str, sign: tuple[re.Pattern, int]) -> list[tuple[int, int]]:
+	"""Parts of a text that hold all signs with what may belong to them. Looking there only is fast in most
+	texts.
+	"""
 	spans: list[tuple[int, int]] = []
-	for found in DIGITS.finditer(text):
-		start, end = max(0, found.start() - REACH_CHARS), min(len(text), found.end() + REACH_CHARS)
+	pattern, reach = sign
+	for found in pattern.finditer(text):
+		start, end = max(0, found.start() - reach), min(len(text), found.end() + reach)
 		if spans and start <= spans[-1][1]:
 			spans[-1] = spans[-1][0], end
 		else:

@@ -12,15 +12,24 @@ from dataclasses import dataclass, field
 ACCENTED = re.compile("[\u00c0-\u024f]")
 FOLDED = {chr(code): unicodedata.normalize("NFKD", chr(code))[0] for code in range(0xC0, 0x250)}
 WORD = re.compile(r"[^\W_]+")
+HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 DIGRAPH = re.compile(r"(?<!q)([aou])e")
-CZECH_TEXT = re.compile(r"[ěřůčšžďťňĚŘŮČŠŽĎŤŇ]|\b(?:jsem|jsme|pan|pana|panu|byl|byla)\b")
+CZECH_CHARS = re.compile(r"[ěřůčšžďťňĚŘŮČŠŽĎŤŇ]")
+CZECH_WORDS = frozenset(
+	"jsem jsme jsou pan pana pane panem pani panu byl byla neni jeho jeji ktery ktera take nebo smlouva "
+	"smlouvu smlouvy dopis rodne bydli klient klientka klientky".split()
+)
+"""Folded words that no other language of the four has."""
 VOWELS = "aeiouy"
 LONG_ENDINGS = frozenset(
-	"ovi em ova ove ovou uv ych ym eho emu ou ovych ovym iho imu im ami um ech ich in ina inu".split()
+	"ovi em ova ove ovou uv ych ym eho emu ou ovych ovym iho imu im ami um ech ich in ina inu "
+	"sche schem schen scher sches".split()
 )
 ENDINGS = LONG_ENDINGS | set(VOWELS)
 MAX_ENDING = 5
-"""Czech cases and feminine surnames, without accents. Short ones count in Czech texts only."""
+"""Czech cases and feminine surnames, without accents, and German adjectives. Short ones count in Czech texts
+only, and for names side by side.
+"""
 GENITIVE = "s"
 TITLES = frozenset(
 	"herr herrn frau familie dr prof mr mrs ms miss sir senor senora senorita sr sra don dona pan pani "
@@ -118,6 +127,10 @@ class RecordValues:
 					self.names.setdefault(spelling, (root, word))
 					for stem in cut_stems(spelling):
 						self.stems.setdefault(stem, spelling)
+		for whole in HYPHENATED.findall(text):
+			# Hans-Peter is also written Hanspeter.
+			for spelling in umlaut_spellings(whole.replace("-", "")):
+				self.names.setdefault(spelling, (fold(whole), whole))
 		if len(words) > 1:
 			self.add_phrase(text, NAME)
 
@@ -137,9 +150,12 @@ class RecordValues:
 
 	def find(self, text: str) -> list[Match]:
 		"""Every value in the text, from left to right, without overlaps."""
+		if not (self.lengths or self.names or self.numbers):
+			return []
 		words = list(WORD.finditer(fold(text)))
 		texts = [found[0] for found in words]
-		reading = Reading(self, text, words, texts, bool(CZECH_TEXT.search(text)))
+		is_czech = bool(CZECH_CHARS.search(text)) or not CZECH_WORDS.isdisjoint(texts)
+		reading = Reading(self, text, words, texts, is_czech)
 		if len(self.passed) > MAX_PASSED:
 			self.passed.clear()
 		found: list[Match] = []
@@ -229,20 +245,31 @@ class Reading:
 
 	def find_names(self, place: int) -> tuple[Match, int] | None:
 		"""Names side by side are one value."""
-		found: list[tuple[str, str, int]] = []
-		base, end = "", place
-		while end < len(self.words) and (not found or self.gap(end) in GAPS):
-			name = self.read_name(end)
-			if not name:
-				break
-			base += (self.gap(end) if found else "") + name[1]
-			found.append(name)
-			end += 1
+		found = self.list_names(place, ENDINGS)
+		if len(found) == 1 and not self.is_czech:
+			found = self.list_names(place, LONG_ENDINGS)
+		end = place + len(found)
 		is_common = all(each in COMMON_WORDS for each in self.texts[place:end])
 		if not found or ((len(found) == 1 or is_common) and not self.is_name_alone(place)):
 			return None
 		start, stop = self.words[place].start(), self.words[end - 1].end() - found[-1][2]
+		gaps = [self.gap(each) for each in range(place + 1, end)]
+		base = "".join(
+			part for gap, (_, name, _) in zip(["", *gaps], found, strict=True) for part in (gap, name)
+		)
 		return Match(start, stop, NAME, tuple(root for root, *_ in found), base), end
+
+	def list_names(self, place: int, endings: Container[str]) -> list[tuple[str, str, int]]:
+		"""What `RecordValues.read_name` returns for each of the names side by side."""
+		found: list[tuple[str, str, int]] = []
+		for end in range(place, len(self.words)):
+			allowed = endings if self.has_capital(end) else ()
+			if (found and self.gap(end) not in GAPS) or not (
+				name := self.values.read_name(self.texts[end], allowed)
+			):
+				break
+			found.append(name)
+		return found
 
 	def gap(self, place: int) -> str:
 		"""The text before a word and after the one before it."""
@@ -254,7 +281,3 @@ class Reading:
 
 	def has_capital(self, place: int) -> bool:
 		return self.text[self.words[place].start()].isupper()
-
-	def read_name(self, place: int) -> tuple[str, str, int] | None:
-		endings: Container[str] = ENDINGS if self.is_czech else LONG_ENDINGS
-		return self.values.read_name(self.texts[place], endings if self.has_capital(place) else ())

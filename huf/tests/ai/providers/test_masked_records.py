@@ -9,8 +9,8 @@ import frappe
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
-from huf.ai.providers.masking import Masker
-from huf.ai.providers.personal_records import get_record_values
+from huf.ai.providers.masking import ENTITY, Masker, read_entity
+from huf.ai.providers.personal_records import add_value, get_record_values
 from huf.ai.providers.record_values import RecordValues
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.packs.helena import hooks
@@ -20,6 +20,7 @@ from huf.tests.factories import make, make_agent, make_file, make_model, make_to
 from huf.tests.model_answers import Answer
 from huf.tests.model_server import ModelServer, text, tool_call
 from huf.tests.personal_data import make_people, make_sentences, read_neutral_sentences
+from huf.tests.personal_shapes import PEOPLE, TEXTS
 
 PERSON = "Huf Test Person"
 FIELDS = ("full_name", "address", "tax_number", "insurance_number", "born_on")
@@ -97,6 +98,31 @@ class TestSentences(RecordsCase):
 		self.assertEqual(len(neutral), 1000)
 		masked = [each for each in neutral if Masker((), values).mask(each) != each]
 		self.assertLessEqual(len(masked), 10, masked)
+
+
+class TestShapes(unittest.TestCase):
+	def test_tables_markup_other_forms_dates_in_words_and_broken_lines(self):
+		values = RecordValues()
+		for *fields, born in PEOPLE:
+			for fieldname, value in zip(FIELDS, fields, strict=False):
+				add_value(values, fieldname, value, True)
+			values.dates.add(born)
+		for shape, secrets in TEXTS:
+			with self.subTest(shape):
+				masker = Masker((), values)
+				masked = masker.mask(shape)
+				self.assertEqual([each for each in secrets.split("|") if each in masked], [])
+				self.assertEqual(masker.unmask(masked), ENTITY.sub(read_entity, shape))
+
+	def test_what_only_looks_like_a_birth_date_stays(self):
+		for sentence in (
+			"Frau Keller, geb. Mai, ist seit 1990 dabei.",
+			"He was born to lead, and in 1990 he did.",
+			"Der Jahrgang 2015 ist im März 2020 verkauft worden.",
+			"Nació la idea de vender en mayo; en 2019 se vendió.",
+		):
+			with self.subTest(sentence):
+				self.assertEqual(Masker((), RecordValues()).mask(sentence), sentence)
 
 
 class TestRecords(RecordsCase):
