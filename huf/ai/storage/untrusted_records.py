@@ -6,6 +6,7 @@ A renamed record keeps its row (`renames.py`). Nothing here commits.
 from collections.abc import Iterable, Sequence
 
 import frappe
+from frappe.model.document import Document
 from frappe.utils import now
 
 from huf.ai.core.settings import find_cached
@@ -21,25 +22,47 @@ OF_OUTSIDER = f"((doc.owner = 'Guest' or user.user_type = 'Website User') and {I
 """SQL: a guest or a portal user owns `doc`, and nobody has trusted it."""
 
 
-def mark_record(doctype: str, name: str, origins: Sequence[str], run: str | None) -> None:
-	"""Record that a run which had read untrusted content wrote this document."""
+def mark_record(
+	doctype: str, name: str, origins: Sequence[str], run: str | None, fields: Sequence[str] | None = None
+) -> None:
+	"""Record that a document holds untrusted content, in these fields; None: in any. `run`: who wrote it."""
 	record = {"reference_doctype": doctype, "reference_name": name}
-	values = {"origin": clip("\n".join(origins), 1000), "run": run, "cleared_by": None, "cleared_at": None}
-	if row := frappe.db.exists(UNTRUSTED, record):
-		update_row(UNTRUSTED, row, values)
+	known = frappe.db.get_value(
+		UNTRUSTED,
+		record,
+		["name", "cleared_by", "origin", "fieldnames"],
+		as_dict=True,
+		order_by="creation asc",
+	)
+	if known and not known.cleared_by:
+		origins = list(dict.fromkeys([*(known.origin or "").splitlines(), *origins]))
+		fields = sorted({*known.fieldnames.split(), *fields}) if known.fieldnames and fields else None
+	values = {
+		"origin": clip("\n".join(origins), 1000),
+		"fieldnames": " ".join(fields or ()) or None,
+		"run": run,
+		"cleared_by": None,
+		"cleared_at": None,
+	}
+	if known:
+		update_row(UNTRUSTED, known.name, values)
 	else:
 		insert_row(UNTRUSTED, {**record, **values}, name=digest(doctype, name, now()))
 
 
-def find_marked(doctype: str, names: Iterable[str] | None) -> str | None:
-	"""Where the content of one of these records came from; None: trusted. Without `names`: any record."""
+def find_marked(doctype: str, names: Iterable[str] | None, fields: Iterable[str] | None = None) -> str | None:
+	"""Where the content of one of these records came from; None: trusted. Without `names`: any record; with
+	`fields`: as far as these hold it.
+	"""
 	filters: dict = {"reference_doctype": doctype, "cleared_by": ["is", "not set"]}
 	if names is not None:
 		filters["reference_name"] = ["in", list(names)[:MAX_NAMES]]
-	row = frappe.db.get_value(
-		UNTRUSTED, filters, ["reference_name", "origin"], as_dict=True, order_by="creation asc"
-	)
-	return row and f"{doctype} {row.reference_name}: {row.origin}"
+	read, columns = set(fields or ()), ["reference_name", "origin", "fieldnames"]
+	first = 0 if fields else 1
+	for row in frappe.get_all(UNTRUSTED, filters, columns, order_by="creation asc", limit=first):
+		if not (fields and row.fieldnames and read.isdisjoint(row.fieldnames.split())):
+			return f"{doctype} {row.reference_name}: {row.origin}"
+	return None
 
 
 def read_origin(doctype: str, name: str) -> str | None:
@@ -90,13 +113,14 @@ def is_outsider(user: str) -> bool:
 	return user == "Guest" or getattr(find_cached("User", user), "user_type", None) == "Website User"
 
 
-def mark_outsider_s_change(doctype: str, name: str, owner: str, user: str) -> None:
+def mark_outsider_s_change(doc: Document, user: str, fields: Sequence[str] | None) -> None:
 	"""Record that a guest or a portal user has changed a document.
 
 	Their own documents are untrusted without a row, unless a person has trusted one before this change.
 	"""
-	if owner != user or frappe.db.exists(UNTRUSTED, {"reference_doctype": doctype, "reference_name": name}):
-		mark_record(doctype, name, [user], None)
+	record = {"reference_doctype": doc.doctype, "reference_name": doc.name}
+	if doc.owner != user or frappe.db.exists(UNTRUSTED, record):
+		mark_record(doc.doctype, doc.name, [user], None, fields)
 
 
 def mark_conversations(names: Iterable[str], origins: Sequence[str]) -> None:

@@ -59,7 +59,7 @@ def get_list(
 		limit_start=start,
 		limit_page_length=limit + 1,
 	)
-	record_reads(doctype, [row.name for row in rows])
+	record_reads(doctype, [row.name for row in rows], fields)
 	visible = [{field: row.get(field) for field in fields} for row in rows[:limit]]
 	return {"doctype": doctype, "rows": visible, "count": len(visible), "more": len(rows) > limit}
 

@@ -22,9 +22,11 @@ LOGS = frozenset(
 
 @dataclass
 class Reads:
-	"""Names of documents by DocType; None stands for documents without known names."""
+	"""Names of documents by DocType, with the fields that were read; None stands for documents without known
+	names, and for all fields.
+	"""
 
-	documents: dict[str, dict[str | None, None]] = field(default_factory=dict)
+	documents: dict[str, dict[str | None, frozenset[str] | None]] = field(default_factory=dict)
 
 	def find_origins(self) -> list[str]:
 		return [origin for doctype in self.documents if (origin := self.find_origin(doctype))]
@@ -34,9 +36,12 @@ class Reads:
 			return "mail"
 		if doctype in LOGS:
 			return doctype
-		names = [name for name in self.documents[doctype] if name is not None]
-		known = names if len(names) == len(self.documents[doctype]) else None
-		origin = find_marked(doctype, known) or find_outsider(doctype, known)
+		documents = self.documents[doctype]
+		names = [name for name in documents if name is not None]
+		known = names if len(names) == len(documents) else None
+		parts = [each for each in documents.values() if each is not None]
+		fields = frozenset().union(*parts) if len(parts) == len(documents) else None
+		origin = find_marked(doctype, known, fields) or find_outsider(doctype, known)
 		return origin or (find_attached_origin(names) if doctype == "File" else None)
 
 
@@ -62,7 +67,10 @@ def tracking_reads() -> Iterator[Reads]:
 		_reads.reset(token)
 
 
-def record_reads(doctype: str, names: Iterable[str | None]) -> None:
-	"""Note that the present call has read these documents."""
+def record_reads(doctype: str, names: Iterable[str | None], fields: Iterable[str] | None = None) -> None:
+	"""Note that the present call has read these documents, or these fields of them."""
 	if reads := _reads.get():
-		reads.documents.setdefault(doctype, {}).update(dict.fromkeys(names))
+		known = reads.documents.setdefault(doctype, {})
+		for name in names:
+			before = known.get(name, frozenset())
+			known[name] = None if fields is None or before is None else before.union(fields)

@@ -98,10 +98,7 @@ def run_hooked_agents(doc, method: str) -> None:
 	if doc.doctype in UNWATCHED:
 		return
 	if method == "on_change":
-		if frappe.flags.huf_run:
-			mark_written(doc.doctype, doc.name, frappe.flags.huf_run)
-		elif is_outsider(user := frappe.session.user):
-			mark_outsider_s_change(doc.doctype, doc.name, doc.owner, user)
+		mark_written(doc)
 	if method == "after_insert" and doc.get("amended_from"):
 		mark_amended(doc)
 	flags, modified = doc.flags, doc.modified
@@ -115,10 +112,20 @@ def run_hooked_agents(doc, method: str) -> None:
 		dispatch_document_event(doc, method, triggers)
 
 
-def mark_written(doctype: str, name: str, run: str) -> None:
-	"""Mark what a run writes after it has read untrusted content, for other runs that read it."""
-	if origins := find_origins(run):
-		mark_record(doctype, name, origins, run)
+def mark_written(doc) -> None:
+	"""Mark what a run writes after it has read untrusted content, and what outsiders change."""
+	run, user = frappe.flags.huf_run, frappe.session.user
+	if run and (origins := find_origins(run)):
+		mark_record(doc.doctype, doc.name, origins, run, list_changed_fields(doc))
+	elif not run and is_outsider(user):
+		mark_outsider_s_change(doc, user, list_changed_fields(doc))
+
+
+def list_changed_fields(doc) -> list[str] | None:
+	"""The fields that a save has changed; None: any, as in a new document."""
+	if not (before := doc.get_doc_before_save()):
+		return None
+	return [df.fieldname for df in doc.meta.fields if before.get(df.fieldname) != doc.get(df.fieldname)]
 
 
 def mark_amended(doc) -> None:

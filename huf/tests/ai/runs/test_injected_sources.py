@@ -85,6 +85,32 @@ class TestRecords(SourceCase):
 					)
 				)
 
+	def test_only_the_fields_that_a_tainted_run_has_changed(self):
+		with acting_as(self.person):
+			note = make("Note", title=unique("Note"), content="Tea").name
+		frappe.db.commit()
+		change = make_tool("Set Value", reference_doctype="Note")
+		call = tool_call(change, {"name": note, "fieldname": "content", "value": STRANGER})
+		self.run_agent(self.read_page(), call, text("Noted."), tools=(self.fetch, change))
+		values = {"name": note, "fieldname": "content"}
+		self.assert_asks("Get Value", values, reference_doctype="Note")
+		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+		read = make_tool("Get Value", reference_doctype="Note")
+		call = tool_call(read, {"name": note, "fieldname": "title"})
+		script = (call, self.drop(), text("Posted."))
+		result = self.run_agent(*script, tools=(read, self.post), prompt="Look and act")
+		self.assertEqual((result["status"], len(self.outside.bodies)), ("Success", 1))
+		self.outside.bodies.clear()
+		call = tool_call(change, {"name": note, "fieldname": "title", "value": STRANGER[:40]})
+		self.run_agent(self.read_page(), call, text("Noted."), tools=(self.fetch, change))
+		fields = frappe.db.get_value("Agent Untrusted Record", {"reference_name": note}, "fieldnames")
+		self.assertEqual(fields, "content title")
+		with acting_as(self.person):
+			self.assertTrue(trust_record("Note", note))
+		script = (tool_call(read, values), self.drop(), text("Posted."))
+		result = self.run_agent(*script, tools=(read, self.post), prompt="Look and act")
+		self.assertEqual(result["status"], "Success")
+
 	def test_what_a_portal_user_or_guest_changes_in_a_record_of_the_staff(self):
 		portal_user = make_user()
 		frappe.db.set_value("User", portal_user, "user_type", "Website User")
