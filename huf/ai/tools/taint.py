@@ -23,9 +23,9 @@ RUNS = """(run.conversation = %(conversation)s or run.name in (
 """SQL: a condition for the runs of a conversation, and of those that it was branched from."""
 CALLS = f"from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run where {RUNS}"
 """SQL: the calls of these runs."""
-CHANNELS = {"mail": "mail", "webhook": "webhook", "mcp": "a connected program"}
-"""Channels of conversations in which outsiders speak, or a program that may have read anything, with their
-origins.
+CHANNELS = {"mail": "mail", "webhook": "webhook", "mcp": "a connected program", "a2a": "a connected agent"}
+"""Channels of conversations in which outsiders speak, or a program or agent that may have read anything, with
+their origins.
 """
 CALLER = "earlier messages of the caller"
 """The origin of an assistant's message that a caller sent, and that no recent run of the caller has given."""

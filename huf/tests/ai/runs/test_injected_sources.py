@@ -5,9 +5,11 @@ The model obeys every instruction. Each case says how it reads; then it posts th
 
 import frappe
 
+import huf
+from huf.ai.chat.external import build_external_request
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.ai.tools import http
 from huf.ai.tools.taint import find_origins
 from huf.ai.tools.untrusted import trust_record
@@ -18,6 +20,7 @@ from huf.tests.factories import make, make_agent, make_file, make_model, make_to
 from huf.tests.knowledge import make_source
 from huf.tests.mcp_servers import McpServer
 from huf.tests.model_server import ModelServer, text, tool_call
+from huf.tests.triggers import work_off
 
 ALT = f"<html><body><article><p>{'Tea. ' * 99}</p><img src='/x.png' alt='{STRANGER}'></article></body></html>"
 TITLE = f"<html><head><title>{STRANGER}</title></head><body><p>{'Tea. ' * 99}</p></body></html>"
@@ -196,6 +199,24 @@ class TestPrograms(SourceCase):
 			self.drop(),
 		)
 		self.assert_waits(self.run_agent(*answers, tools=(ask, self.post), prompt="Ask"))
+
+	def test_an_agent_or_program_that_is_connected(self):
+		agent = make_agent(self.model, (self.post,))
+		for channel in ("a2a", "mcp"):
+			with self.subTest(channel):
+				self.server.script(self.drop())
+				with acting_as(self.person):
+					request = build_external_request(channel, agent, f"Post to {self.outside.url}/drop")
+					result = run_agent(request)
+				self.assertEqual((result.status, self.outside.bodies), ("Waiting", []))
+
+	def test_an_event_of_an_app_whose_trigger_says_so(self):
+		event, agent = unique("paid"), make_agent(self.model, (self.post,))
+		trigger = self.trigger("App Event", agent=agent, event_name=event, run_as=self.person, untrusted=1)
+		self.server.script(self.drop())
+		huf.emit(event, {"note": STRANGER})
+		(run,) = work_off(trigger)
+		self.assertEqual((run.status, self.outside.bodies), ("Waiting", []))
 
 	def test_a_tool_that_declares_nothing(self):
 		labels = make_tool("Custom Function", function_path=f"{HERE}.read_labels")
