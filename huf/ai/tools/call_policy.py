@@ -15,6 +15,7 @@ from huf.ai.core.egress import (
 	MAX_FOLLOWED_LINKS,
 	TOOLS_WITH_FIXED_DESTINATION,
 	TYPES_WITHOUT_DESTINATION,
+	URL_ARGUMENTS,
 	is_allowed_address,
 	is_allowed_host,
 	is_plain_link,
@@ -22,9 +23,20 @@ from huf.ai.core.egress import (
 	parse_host,
 )
 from huf.ai.core.errors import ToolError
-from huf.ai.core.flow import Caution, Concern, Evidence, ToolPolicy, find_concern
+from huf.ai.core.flow import (
+	MAX_VALUES,
+	Caution,
+	Concern,
+	Evidence,
+	ToolPolicy,
+	UnnamedValue,
+	find_concern,
+	list_values,
+	shorten_value,
+)
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Effect
+from huf.ai.tools.sensitive_fields import is_protected, is_sensitive_name, list_sensitive_fields
 from huf.ai.tools.taint import CALLS, find_origins, read_evidence
 from huf.ai.tools.types import CODE_TYPES, MCP_TOOL, NO_PARAMETERS, NOTIFY, REMEMBER, SEND_MAIL
 
@@ -35,21 +47,6 @@ DESTRUCTIVE_TYPES = (
 	"Submit Document",
 	"Cancel Document",
 )
-PROTECTED_MODULES = frozenset(
-	"Automation Core Custom Email Huf Integrations Printing Social Website Workflow".split()
-)
-PROTECTED_DOCTYPES = frozenset(
-	["Bulk Update", "Custom HTML Block", "Notification Settings", "System Console"]
-)
-"""Documents about access, about messages to people and pages for them, and about what runs by itself."""
-SENSITIVE_OPTIONS = frozenset(
-	["User", "Role", "Email", "Phone", "URL", "IBAN", "Bank Account", "Workflow State"]
-)
-"""Link targets and formats of fields that decide who gets something, or who may do something."""
-SENSITIVE_NAME = re.compile(r"(.+_)?(e_?mail|recipient|iban|bank_account|account_n(o|umber)|url)(s|_ids?)?")
-"""Fields of the same kinds whose DocType does not say so."""
-PUBLIC_CHOICE = re.compile(r"public|published|everyone|shared", re.IGNORECASE)
-PUBLISHING = re.compile(r"(is_)?(public|published|publish|shared|everyone)|publish_\w+|show_(in|on)_\w+")
 REDIRECTED = "{} redirects to {}, not one of the Allowed Hosts. Call that address itself: a person decides."
 MENTION = re.compile(r"class=.{0,3}mention|data-id=|(?<!\w)@\w")
 
@@ -65,9 +62,21 @@ def find_call_concern(row, agent, arguments: dict) -> Concern | None:
 	hosts = list_allowed_hosts(agent)
 	evidence = read_evidence(run, " ".join(hosts))
 	if is_link_tool(row) and is_known_destination(row, arguments, hosts, evidence):
-		return None
+		return find_decided(arguments, evidence)
 	judged = drop_allowed(name_values(row, arguments), hosts)
 	return find_concern(build_policy(row, arguments), judged, evidence, caution)
+
+
+def find_decided(arguments: Mapping[str, Any], evidence: Evidence) -> Concern | None:
+	"""Why a call to a known destination needs a person: a stranger chose who gets something, or how much."""
+	sent = {name: value for name, value in arguments.items() if name not in URL_ARGUMENTS}
+	values = [each for each in list_values(sent) if any(map(is_sensitive_name, each[0]))]
+	decided = tuple(
+		UnnamedValue(".".join(path), shorten_value(value), origin)
+		for path, value in values[:MAX_VALUES]
+		if not evidence.is_named(value) and (origin := evidence.find_origin(value))
+	)
+	return Concern(evidence.origins, decided) if decided or len(values) > MAX_VALUES else None
 
 
 def make_redirect_check(base_url: str | None = None) -> Callable[[str], Awaitable[None]]:
@@ -201,29 +210,7 @@ def build_policy(row, arguments: Mapping[str, Any]) -> ToolPolicy:
 	return ToolPolicy(effect, list_sensitive_fields(doctype) if doctype else frozenset())
 
 
-def is_protected(doctype: str) -> bool:
-	"""Whether a DocType is Frappe's or Huf's own and more than a person's notes and contacts."""
-	meta = frappe.get_meta(doctype)
-	return doctype in PROTECTED_DOCTYPES or (meta.module in PROTECTED_MODULES and not meta.custom)
-
-
 def parse_sensitive(text: str | None) -> frozenset[str] | None:
 	"""The names in Sensitive Parameters; None if it is blank, which means all."""
 	names = (text or "").split()
 	return frozenset(names) - {NO_PARAMETERS} if names else None
-
-
-def list_sensitive_fields(doctype: str) -> frozenset[str]:
-	"""Fields, also of child tables, that decide who gets something, who may do something or who sees it."""
-	meta = frappe.get_meta(doctype)
-	metas = [meta, *(frappe.get_meta(df.options) for df in meta.get_table_fields())]
-	return frozenset(df.fieldname for each in metas for df in each.fields if is_sensitive_field(df))
-
-
-def is_sensitive_field(df) -> bool:
-	if df.fieldtype == "Check":
-		return bool(PUBLISHING.fullmatch(df.fieldname))
-	if df.fieldtype == "Select" and any(map(PUBLIC_CHOICE.fullmatch, (df.options or "").splitlines())):
-		return True
-	is_named_so = bool(SENSITIVE_NAME.fullmatch(df.fieldname))
-	return is_named_so or df.fieldtype == "Password" or (df.options or "") in SENSITIVE_OPTIONS

@@ -144,6 +144,19 @@ class TestCalls(TaintCase):
 		self.assert_asks(make_tool("Notify"), {"to": [other], "subject": "x", "text": "y"})
 		self.assert_asks(make_tool("Notify"), {"to": f"{other}", "subject": "x", "text": "y"})
 
+	def test_a_known_address_does_not_get_a_payee_or_an_amount_that_a_stranger_chose(self):
+		iban = "DE02120300000000202051"
+		pay = make_tool("POST", allow_private_hosts=1, base_url=self.outside.url)
+		for body in ({"payeeIban": iban}, {"transfer": {"to": [iban]}}, {"account-number": iban}):
+			with self.subTest(body):
+				self.assert_asks(pay, {"url": "/transfers", "body": body})
+				self.assert_asks(
+					self.post, {"url": f"{self.outside.url}/t", "body": body}, allowed_hosts="127.0.0.1"
+				)
+		call = tool_call(pay, {"url": "/notes", "body": {"remark": "What the page says", "to": "Anna"}})
+		result = self.run_agent(self.read_page(), call, text("Done."), tools=(self.fetch, pay))
+		self.assertEqual((result["status"], len(self.outside.bodies)), ("Success", 1))
+
 	def test_a_named_address_does_not_get_what_a_stranger_wrote(self):
 		self.assert_asks(
 			self.post, {"url": f"{self.outside.url}/page", "body": {"iban": "DE02120300000000202051"}}

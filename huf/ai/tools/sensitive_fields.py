@@ -1,0 +1,51 @@
+"""Which DocTypes, fields and keys decide who gets something, who may do or see something, or how much."""
+
+import re
+
+import frappe
+
+PROTECTED_MODULES = frozenset(
+	"Automation Core Custom Email Huf Integrations Printing Social Website Workflow".split()
+)
+PROTECTED_DOCTYPES = frozenset(
+	["Bulk Update", "Custom HTML Block", "Notification Settings", "System Console"]
+)
+"""Documents about access, about messages to people and pages for them, and about what runs by itself."""
+SENSITIVE_OPTIONS = frozenset(
+	["User", "Role", "Email", "Phone", "URL", "IBAN", "Bank Account", "Workflow State"]
+)
+"""Link targets and formats of fields that decide who gets something, or who may do something."""
+SENSITIVE_NAME = re.compile(r"(.+_)?(e_?mail|recipient|iban|bank_account|account_n(o|umber)|url)(s|_ids?)?")
+"""Fields of the same kinds whose DocType does not say so."""
+SENSITIVE_KEY = re.compile(r"(.+_)?(to|cc|bcc|payee|bic|amount|role|user|password|link)s?")
+WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])")
+PUBLIC_CHOICE = re.compile(r"public|published|everyone|shared", re.IGNORECASE)
+PUBLISHING = re.compile(r"(is_)?(public|published|publish|shared|everyone)|publish_\w+|show_(in|on)_\w+")
+
+
+def is_protected(doctype: str) -> bool:
+	"""Whether a DocType is Frappe's or Huf's own and more than a person's notes and contacts."""
+	meta = frappe.get_meta(doctype)
+	return doctype in PROTECTED_DOCTYPES or (meta.module in PROTECTED_MODULES and not meta.custom)
+
+
+def is_sensitive_name(name: str) -> bool:
+	"""Whether a key in what a call sends, such as payeeIban, decides who gets something, or how much."""
+	words = WORD_BOUNDARY.sub("_", name).lower().replace("-", "_")
+	return bool(SENSITIVE_NAME.fullmatch(words) or SENSITIVE_KEY.fullmatch(words))
+
+
+def list_sensitive_fields(doctype: str) -> frozenset[str]:
+	"""Fields, also of child tables, that decide who gets something, who may do something or who sees it."""
+	meta = frappe.get_meta(doctype)
+	metas = [meta, *(frappe.get_meta(df.options) for df in meta.get_table_fields())]
+	return frozenset(df.fieldname for each in metas for df in each.fields if is_sensitive_field(df))
+
+
+def is_sensitive_field(df) -> bool:
+	if df.fieldtype == "Check":
+		return bool(PUBLISHING.fullmatch(df.fieldname))
+	if df.fieldtype == "Select" and any(map(PUBLIC_CHOICE.fullmatch, (df.options or "").splitlines())):
+		return True
+	is_named_so = bool(SENSITIVE_NAME.fullmatch(df.fieldname))
+	return is_named_so or df.fieldtype == "Password" or (df.options or "") in SENSITIVE_OPTIONS
