@@ -8,8 +8,10 @@ users of the desk.
 import json
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable
 from http.cookies import SimpleCookie
+from urllib.parse import parse_qs
 
 import frappe
 import socketio
@@ -17,8 +19,11 @@ from frappe.realtime import emitters, may_subscribe
 from frappe.sessions import find_session
 from frappe.site_local import opened
 from frappe.utils import jobs_db
+from werkzeug.wrappers import Response
 
 POLL_SECONDS = 0.2
+MAX_REQUESTS_PER_USER = 40
+"""Each open page holds one; all users share the places for streams."""
 
 
 class RealtimeServer:
@@ -30,7 +35,9 @@ class RealtimeServer:
 		self.site, self.sites_path, self.namespace = site, sites_path, f"/{site}"
 		self.jobs_file = os.path.join(sites_path, site, "jobs.db")
 		self.users: dict[str, str] = {}
-		self.stopping = threading.Event()
+		self.open: Counter[str] = Counter()
+		"""{user: requests that are being answered}"""
+		self.stopping, self.lock = threading.Event(), threading.Lock()
 		self.server = socketio.Server(async_mode="threading", async_handlers=False)
 		handlers = {
 			"connect": self.on_connect,
@@ -49,7 +56,31 @@ class RealtimeServer:
 			self.server.on(event, handler, namespace=self.namespace)
 
 	def wrap(self, application):
-		return socketio.WSGIApp(self.server, application)
+		realtime = socketio.WSGIApp(self.server, application)
+
+		def answer(environ: dict, start_response: Callable):
+			if not environ["PATH_INFO"].startswith("/socket.io"):
+				return application(environ, start_response)
+			# Only the first request of a connection has the cookie for sure.
+			connection = parse_qs(environ["QUERY_STRING"]).get("sid", [""])[0]
+			user = self.find_user(self.server.environ.get(connection, environ))[0]
+			if user in (None, "Guest"):
+				return Response("Sign in first.\n", 403)(environ, start_response)
+			with self.lock:
+				self.open[user] += 1
+			try:
+				if self.open[user] > MAX_REQUESTS_PER_USER:
+					return Response("Close other pages first.\n", 429)(environ, start_response)
+				return realtime(environ, start_response)
+			finally:
+				with self.lock:
+					self.open[user] -= 1
+
+		return answer
+
+	def find_user(self, environ: dict) -> tuple[str | None, str | None]:
+		cookie = SimpleCookie(environ.get("HTTP_COOKIE", "")).get("sid")
+		return self._as(None, lambda: _user_of(cookie.value if cookie else None))
 
 	def start(self) -> "RealtimeServer":
 		"""Begin to send.  What other processes left for an earlier server is old news: it is dropped."""
@@ -66,8 +97,7 @@ class RealtimeServer:
 		self.server.emit(event, json.loads(message), room=room, namespace=self.namespace)
 
 	def on_connect(self, sid: str, environ: dict, auth=None):
-		cookie = SimpleCookie(environ.get("HTTP_COOKIE", "")).get("sid")
-		user, user_type = self._as(None, lambda: _user_of(cookie.value if cookie else None))
+		user, user_type = self.find_user(environ)
 		if not user:
 			raise socketio.exceptions.ConnectionRefusedError("Unauthorized")
 		self.users[sid] = user

@@ -13,9 +13,11 @@ import urllib.error
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import simple_websocket
 from werkzeug.test import Client, EnvironBuilder
 from werkzeug.wrappers import Response
 
+from huf.embedded.realtime_server import MAX_REQUESTS_PER_USER
 from huf.embedded.server import StreamLimit
 from huf.embedded.tests.server_test import Server, free_port
 
@@ -86,6 +88,16 @@ class TestSlowClients(unittest.TestCase):
 			self.connect(f"GET {url} HTTP/1.1\r\nHost: x\r\n\r\n".encode(), receive_bytes=4096)
 		time.sleep(3)
 		self.assert_answers()
+
+	def test_guests_and_a_user_with_many_pages_leave_room_for_the_streams_of_others(self):
+		url = f"ws://127.0.0.1:{self.port}/socket.io/?EIO=4&transport=websocket"
+		for cookie in ("", "sid=Guest", "sid=wrong"):
+			with self.assertRaisesRegex(simple_websocket.ConnectionError, "403"):
+				simple_websocket.Client(url, headers={"Cookie": cookie})
+		with self.assertRaisesRegex(simple_websocket.ConnectionError, "429"):
+			for _page in range(MAX_REQUESTS_PER_USER + 1):
+				page = simple_websocket.Client(url, headers={"Cookie": self.cookie})
+				self.addCleanup(page.close)
 
 	def test_a_burst_of_quick_requests_from_one_address_is_answered(self):
 		together = threading.Barrier(256)
