@@ -45,6 +45,7 @@ DEFAULT_COLUMNS = 3
 """Columns of a list if the DocType selects none."""
 MAX_COLUMNS = 6
 MAX_CARD_CHARS = 120
+MAX_SHORTENED_CHARS = 5_000
 
 
 def describe_doctype(doctype: str, language: str | None = None) -> dict:
@@ -197,7 +198,8 @@ def read_card(doctype: str, name: str, language: str | None = None) -> dict:
 
 def shorten(value) -> str:
 	"""A value as one short line of plain text."""
-	text = " ".join(strip_html(str(value or "")).split())
+	# Frappe's strip_html takes the square of the text's length where brackets do not end.
+	text = " ".join(strip_html(str(value or "")[:MAX_SHORTENED_CHARS]).split())
 	return text if len(text) <= MAX_CARD_CHARS else f"{text[: MAX_CARD_CHARS - 1]}…"
 
 

@@ -125,14 +125,20 @@ def read_form(request: Request):
 	if not (text and request.is_json):
 		return frappe._dict({**request.args.to_dict(), **request.form.to_dict()})
 	try:
-		body = json.loads(text)
-	except ValueError:
+		body = json.loads(text, parse_constant=refuse_constant)
+		if b"\\u" in text:
+			json.dumps(body, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+	except (ValueError, RecursionError):
 		frappe.throw(frappe._("Invalid request arguments"))
 	if isinstance(body, list):
 		return frappe._dict(data=body)
 	if not isinstance(body, dict):
 		frappe.throw(frappe._("Invalid request arguments"))
 	return frappe._dict(body)
+
+
+def refuse_constant(name: str):
+	raise ValueError(f"{name} is not JSON")
 
 
 def is_static(path: str) -> bool:

@@ -8,7 +8,7 @@ from huf.embedded.tests.sites import Browser, SiteTestCase
 
 FIELDS = ("name", "date", "creation", "idx", "nope", None, 1, "a b")
 OPERATORS = ("=", "in", "is", "between", "timespan", None, 1)
-VALUES = ("x", "full", None, 1e400, [], ["a", "b"], {"a": 1}, [[1], [2]], 10**30, "\0", "2020-99-99")
+VALUES = ("x", "full", None, 1e400, [], ["a", "b"], {"a": 1}, [[1], [2]], 10**30, "\0", "\ud800", "2020-99-99")
 TEXTS = (
 	"",
 	"x",
@@ -59,6 +59,15 @@ def write_paths() -> Iterator[str]:
 			yield f"/api/method/frappe.desk.search.search_link?{query}"
 
 
+RAW_BODIES = (
+	'{"description": ' + "[" * 100_000 + "]" * 100_000 + "}",
+	'{"description": "x", "idx": NaN}',
+	'{"description": "\\ud800"}',
+	'{"description": "x", "idx": -Infinity}',
+	"[" * 100_000,
+)
+
+
 class TestMalformedRequests(SiteTestCase):
 	def setUp(self):
 		super().setUp()
@@ -89,6 +98,12 @@ class TestMalformedRequests(SiteTestCase):
 			for method in ("GET", "PUT", "DELETE", "POST"):
 				self.send(f"/api/resource/{quote(doctype)}/x", method, json={"a": 1})
 		self.assertFalse(self.faults, "\n".join(self.faults[:20]))
+
+	def test_what_is_no_json(self):
+		for body in RAW_BODIES:
+			for path in ("/api/resource/ToDo", "/api/method/frappe.client.insert", "/api/method/login"):
+				self.send(path, "POST", data=body, content_type="application/json")
+		self.assertEqual(self.faults, [])
 
 	def test_the_message_says_what_is_wrong(self):
 		filters = json.dumps([["description", "between", ["a", "b"]]])

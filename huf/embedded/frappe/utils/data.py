@@ -94,7 +94,8 @@ def generate_hash(txt: str | None = None, length: int = 56) -> str:
 
 def strip_html(text: str) -> str:
 	"""Without anything in angle brackets."""
-	return re.sub(r"<[^>]*>", "", text)
+	end = text.rfind(">") + 1  # behind it the pattern would look for an end in vain, from every bracket
+	return re.sub(r"<[^>]*>", "", text[:end]) + text[end:]
 
 
 def escape_html(text: str) -> str:
@@ -108,7 +109,7 @@ def escape_html(text: str) -> str:
 
 
 def is_html(text) -> bool:
-	return isinstance(text, str) and bool(re.search(r"<[^>]+>", text))
+	return isinstance(text, str) and bool(re.search(r"<[^>]+>", text[: text.rfind(">") + 1]))
 
 
 # --- dates and times ---

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from functools import cache
 from html import escape
 
@@ -18,13 +19,20 @@ STYLES = set(
 	list-style-type margin max-width padding text-align text-decoration vertical-align white-space width""".split()  # noqa: E501
 )
 URL_SCHEMES = {"http", "https", "mailto", "tel", "cid", "data"}
+MAX_DEPTH = 200
+"""Open tags; the time that nh3 takes grows with the product of tags and depth."""
+UNNESTED = set(
+	"""area base br col embed hr img input link meta param source track wbr
+	dd dt li option p tbody td tfoot th thead tr""".split()
+)
+"""Tags that have no end, or that end where the next begins."""
 TAG = re.compile(r"</?([a-zA-Z][\w:-]*)\b(?:[^<>]*>|(?=[\s/])[^<>]*)|<!--|-->|<[!?][^<>]*>?")
 
 
 def sanitize_html(html, linkify: bool = False, strip_comments: bool = True, always_sanitize: bool = False):
 	"""Plain tags stay, event attributes go; script tags and names that are no tags become text.
 
-	JSON, and text without tags, is returned as it is.
+	JSON, and text without tags, is returned as it is; tags that are nested too deeply become text.
 	"""
 	if not isinstance(html, str) or not TAG.search(html) or (is_json(html) and not always_sanitize):
 		return html
@@ -33,6 +41,8 @@ def sanitize_html(html, linkify: bool = False, strip_comments: bool = True, alwa
 	html = TAG.sub(hidden_unless_allowed, html)
 	if not TAG.search(html):
 		return html
+	if measure_depth(html) > MAX_DEPTH:
+		return escape(html, quote=False)
 	return nh3.clean(
 		html,
 		tags=allowed_tags(),
@@ -43,6 +53,20 @@ def sanitize_html(html, linkify: bool = False, strip_comments: bool = True, alwa
 		url_schemes=URL_SCHEMES,
 		link_rel=None,
 	)
+
+
+def measure_depth(html: str) -> int:
+	"""How many tags are open at a time, at most."""
+	names, depth, deepest = Counter(), 0, 0
+	for tag in TAG.finditer(html):
+		name = (tag[1] or "").lower()
+		step = -1 if tag[0].startswith("</") else 1
+		if not name or name in UNNESTED or (step < 0 and not names[name]):
+			continue
+		names[name] += step
+		depth += step
+		deepest = max(deepest, depth)
+	return deepest
 
 
 def hidden_unless_allowed(found: re.Match) -> str:

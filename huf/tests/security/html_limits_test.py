@@ -1,0 +1,34 @@
+"""HTML made to be slow: what embedded does with it takes time in proportion to its length."""
+
+import time
+import unittest
+
+from frappe.utils import is_html, sanitize_html, strip_html
+
+CHARS = 300_000
+UNITS = (
+	"<", "<a ", "<a x=1 ", "<!--", "<ul><li>", "<div><p>", "<div></p>", "<b></div>", "<section>", "<blockquote>",
+	"<table><b>", "<li><p>", "<td><p>", "<option>", "<svg><a>", "</b>", "<p><b>", "<font>", "<UL><Li>",
+)  # fmt: skip
+
+
+class TestHtml(unittest.TestCase):
+	def test_no_html_takes_long(self):
+		for read in (sanitize_html, strip_html, is_html):
+			for unit in UNITS:
+				for last in ("", "!", ">"):
+					with self.subTest(read.__name__, unit=unit, last=last):
+						text, before = unit * (CHARS // len(unit)) + last, time.process_time()
+						read(text)
+						self.assertLess(time.process_time() - before, 1.5)
+
+	def test_ordinary_html_is_kept(self):
+		for html in (
+			"<p>one<p>two<br>" * 1000,
+			"<ul><li>a<li>b</ul>" * 1000,
+			"<div><b>x</b></div>" * 1000,
+			"<table><tbody><tr><td>1</td></tr></tbody></table>" * 500,
+			"<blockquote>" * 50 + "deep" + "</blockquote>" * 50,
+		):
+			with self.subTest(html[:30]):
+				self.assertNotIn("&lt;", sanitize_html(html))
