@@ -25,7 +25,7 @@ SECTIONS = {
 	"Stop": ("stop", "release"),
 	"Packs": ("packs", "import", "import-openapi", "remove", "export"),
 	"Measure": ("eval", "router"),
-	"Maintain": ("init", "migrate", "new-app", "set-password", "execute", "console"),
+	"Maintain": ("init", "migrate", "new-app", "set-password", "api-key", "execute", "console"),
 	"Operate": ("audit", "backup", "restore", "doctor", "rotate-keys"),
 }
 
@@ -237,6 +237,22 @@ def set_password(home, user, password):
 		update_password(user, password)
 		clear_sessions(user)
 	click.echo(f"The password of {user} is changed.")
+
+
+@cli.command("api-key")
+@click.argument("user")
+@click.pass_obj
+def api_key(home, user):
+	"""Give a user a new API key for scripts, and print KEY:SECRET. An earlier secret ends."""
+	with connected(home) as frappe:
+		if not frappe.db.exists("User", user):
+			raise click.ClickException(f"There is no user {user}.")
+		doc = frappe.get_doc("User", user)
+		doc.api_key = doc.api_key or frappe.generate_hash(length=15)
+		doc.api_secret = secret = frappe.generate_hash(length=15)
+		doc.save()
+		frappe.db.commit()
+		click.echo(f"{doc.api_key}:{secret}")
 
 
 @cli.command()

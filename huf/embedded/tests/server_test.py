@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import requests
 import simple_websocket
 
 PYTHON = [sys.executable, "-m", "huf.embedded"]
@@ -154,6 +155,18 @@ class TestServer(unittest.TestCase):
 			self.server.call("/api/method/frappe.auth.get_logged_user", cookie=cookie)
 		refused.exception.close()
 		self.assertTrue(self.server.login("another good one 3"))
+
+	def test_an_api_key_opens_mcp_until_the_next_one_is_made(self):
+		def ask(key: str) -> int:
+			headers = {"Authorization": f"Bearer {key}", "Accept": "application/json, text/event-stream"}
+			body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+			return requests.post(f"{self.server.url}/mcp", json=body, headers=headers).status_code
+
+		first = self.run_huf("api-key", "Administrator")
+		self.assertEqual((first.returncode, ask(first.stdout.strip())), (0, 200), first.stderr)
+		second = self.run_huf("api-key", "Administrator")
+		self.assertEqual([ask(each.stdout.strip()) for each in (first, second)], [401, 200])
+		self.assertIn("There is no user", self.run_huf("api-key", "nobody@example.com").stderr)
 
 	def test_help_and_version_need_no_site(self):
 		for option, text in (("--help", "Maintain"), ("--version", "Huf 0.")):
