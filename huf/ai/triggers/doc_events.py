@@ -5,9 +5,10 @@ agent runs in a worker, after the commit.
 """
 
 import json
+from datetime import timedelta
 
 import frappe
-from frappe.utils import get_datetime
+from frappe.utils import get_datetime, now_datetime
 
 from huf.ai.core.trigger_types import TriggerEvent
 from huf.ai.core.types import RunResult
@@ -31,6 +32,7 @@ EVENTS = {
 	"after_delete": "deleted",
 }
 """The document events that a trigger can watch, each with its verb in the prompt."""
+MAILED_WITHIN = timedelta(minutes=1)
 DELETE_EVENTS = ("on_trash", "after_delete")
 UNWATCHED = frozenset(
 	(
@@ -101,6 +103,8 @@ def run_hooked_agents(doc, method: str) -> None:
 		mark_written(doc)
 	if method == "after_insert" and doc.get("amended_from"):
 		mark_amended(doc)
+	if method == "after_insert" and doc.doctype == "Communication":
+		mark_mailed(doc)
 	flags, modified = doc.flags, doc.modified
 	cached = flags.get("huf_watched")
 	if cached is None or cached[0] != modified:
@@ -132,6 +136,16 @@ def mark_amended(doc) -> None:
 	"""An amended document has the contents of the cancelled one."""
 	if origin := read_origin(doc.doctype, doc.amended_from):
 		mark_record(doc.doctype, doc.name, origin.splitlines(), None)
+
+
+def mark_mailed(communication) -> None:
+	"""Mark the document that a mail to an Email Account has made; Frappe inserts both at once."""
+	doctype, name = communication.reference_doctype, communication.reference_name
+	if communication.sent_or_received != "Received" or not (doctype and name):
+		return
+	made = frappe.db.get_value(doctype, name, "creation")
+	if made and now_datetime() - get_datetime(made) < MAILED_WITHIN:
+		mark_record(doctype, name, ["mail"], None)
 
 
 def dispatch_document_event(doc, method: str, triggers: list) -> list[str]:

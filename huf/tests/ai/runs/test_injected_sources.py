@@ -10,9 +10,11 @@ from huf.ai.chat.external import build_external_request
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
+from huf.ai.storage.untrusted_records import find_marked
 from huf.ai.tools import http
 from huf.ai.tools.taint import find_origins
 from huf.ai.tools.untrusted import trust_record
+from huf.ai.triggers.doc_events import mark_mailed
 from huf.tests.ai.mcp_client.test_connections import ConnectionTestCase
 from huf.tests.ai.runs.test_taint import HERE, STRANGER, Outside, TaintCase
 from huf.tests.ai.tools.pages import Site
@@ -57,12 +59,10 @@ class TestPages(SourceCase):
 		result = self.assert_asks("", {"url": Site(self).add("/a", ALT)}, tool=get)
 		self.assertIn("web 127.0.0.1", find_origins(result["run"]))
 
-	def test_the_title_of_a_page(self):
+	def test_a_title_a_plain_text_and_json(self):
 		self.open(TITLE)
-
-	def test_a_plain_text_and_json(self):
-		self.open(STRANGER, kind="text/plain")
-		self.open(f'{{"note": "{STRANGER}"}}', path="/b", kind="application/json")
+		self.open(STRANGER, path="/b", kind="text/plain")
+		self.open(f'{{"note": "{STRANGER}"}}', path="/c", kind="application/json")
 
 	def test_an_error_page(self):
 		site = Site(self)
@@ -143,6 +143,14 @@ class TestRecords(SourceCase):
 		frappe.get_doc("Note", note).save(ignore_permissions=True)
 		frappe.set_user("Administrator")
 		frappe.db.commit()
+		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
+
+	def test_a_record_that_a_mail_to_an_email_account_has_made(self):
+		note = self.note_of("Administrator")
+		about = {"reference_doctype": "Note", "reference_name": note}
+		for kind in ("Sent", "Received"):
+			self.assertIsNone(find_marked("Note", [note]))
+			mark_mailed(frappe._dict(about, sent_or_received=kind))
 		self.assert_asks("Get Document", {"name": note}, reference_doctype="Note")
 
 	def test_a_comment_of_a_guest(self):
