@@ -28,6 +28,8 @@ ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(0[0-9a-fA-F]{3}|1[0-9a-fA-F]{3})")
 ENTITY = re.compile(
 	r"&(?:[A-Za-z]{1,2}(?:uml|acute|grave|circ|caron|cedil|tilde|ring)|szlig|nbsp|#\d{3,5}|#[xX][\da-fA-F]{2,4});"
 )
+INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
+"""Characters that break words without being seen."""
 NO_VALUES = RecordValues()
 
 
@@ -88,7 +90,8 @@ class Masker:
 			text = ESCAPE.sub(read_escape, text)
 		if "&" in text:
 			text = ENTITY.sub(read_entity, text)
-		text = unicodedata.normalize("NFC", text)
+		if not text.isascii():
+			text = INVISIBLE.sub("", unicodedata.normalize("NFC", text))
 		parts, place = [], 0
 		for match in merge(self.find(KEPT.sub(lambda kept: "\x00" * len(kept[0]), text))):
 			parts += [text[place : match.start], self.placeholder(match, text[match.start : match.end])]

@@ -108,7 +108,7 @@ UNITS = (
 	"|Meter|Tonnen|Liter|Zeichen|Wörter|Jahre|Stunden|Minuten|Tage|Seiten|Exemplare|Besucher|Kunden|Nutzer|Fälle"
 	"|Zeilen|Token|Tokens|Byte|Bytes|KB|MB"
 )
-HOUSE = r"[ ]?[ ]\d{1,5}(?:[ ]?[a-hA-H]\b)?(?:[ ]?[-–/][ ]?\d{1,5}[a-h]?)?\b"
+HOUSE = r"[ ]?[ ](?:Nr\.?[ ]?)?\d{1,5}(?:[ ]?[a-hA-H]\b)?(?:[ ]?[-–/][ ]?\d{1,5}[a-h]?)?\b"
 GERMAN_WAY = (
 	"stra(?:ß|ss)e|str\\.|weg|platz|allee|gasse|damm|ufer|chaussee|graben|steig|promenade|ring|markt|hof|berg"
 	"|tor"
@@ -117,7 +117,7 @@ ENGLISH_WAY = (
 	"Street|St|Road|Rd|Avenue|Ave|Lane|Ln|Drive|Dr|Court|Ct|Square|Sq|Boulevard|Blvd|Close|Crescent|Terrace|Place"
 	"|Gardens|Row|Mews|Grove|Hill|Way"
 )
-SPANISH_WAY = "(?i:calle|avenida|avda\\.|plaza|paseo|camino|ronda|carrer|travesía|gran[ ]vía)[ ]|C/[ ]?"
+SPANISH_WAY = "(?i:calle|avenida|avda\\.|plaza|paseo|camino|ronda|carrer|travesía|gran[ ]vía)[ ]|[Cc]/[ ]?"
 CZECH_WAY = "(?i:ulic[eíi]|ul\\.|náměstí|nám\\.|tříd[aěuy]|tř\\.|nábřeží)"
 PLACES = (
 	rf"(?:[,;\n\x00-][ ]?|(?:in|en|aus|nach|PLZ|CP)[ ]|^)(?P<value>\d{{5}}[ ](?!(?:{UNITS})\b){CITY})",
@@ -155,10 +155,10 @@ DATE = re.compile(
 	(?<![\w./-])(?:
 		(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})
 		| (?P<a>\d{1,2})(?P<separator>[./-]|\.[ ])[ ]?(?P<b>\d{1,2})(?:[./-]|\.[ ])[ ]?(?P<year>\d{4}|\d{2})
-		| (?P<day>\d{1,2})(?:\.|st|nd|rd|th)?[ ](?:de[ ]|of[ ])?
+		| (?P<day>\d{1,2})(?:\.|(?:\.|st|nd|rd|th)?[ ])(?:de[ ]|of[ ])?
 			(?P<month>[^\W\d_]{3,10})\.?,?[ ](?:del?[ ])?(?P<year2>\d{4})
 		| (?P<month2>[A-Z][a-z]{2,8})\.?[ ](?P<day2>\d{1,2})(?:st|nd|rd|th)?,?[ ](?P<year3>\d{4})
-	)(?![\w/-]|\.\d)
+	)(?:(?=T\d\d:)|(?![\w/-]|\.\d))
 	""",
 	re.VERBOSE,
 )

@@ -121,7 +121,7 @@ def add_records(values: RecordValues, doctype: str, names: tuple[str, ...]) -> N
 			value = " ".join(str(row[part]) for part in name.split("+") if row[part])
 			if value and name in dates:
 				day = getdate(value)
-				values.dates.add((day.year, day.month, day.day))
+				values.add_date(day.year, day.month, day.day)
 			elif value:
 				add_value(values, name, value, is_person)
 

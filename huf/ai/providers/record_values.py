@@ -22,7 +22,7 @@ CZECH_WORDS = frozenset(
 """Folded words that no other language of the four has."""
 VOWELS = "aeiouy"
 LONG_ENDINGS = frozenset(
-	"ovi em ova ove ovou uv ych ym eho emu ou ovych ovym iho imu im ami um ech ich in ina inu "
+	"ovi ovic em ova ove ovou uv ych ym eho emu ou ovych ovym iho imu im ami um ech ich in ina inu "
 	"sche schem schen scher sches".split()
 )
 ENDINGS = LONG_ENDINGS | set(VOWELS)
@@ -147,6 +147,11 @@ class RecordValues:
 		if len(compact) >= MIN_NUMBER_CHARS:
 			self.numbers.setdefault(compact, text)
 			self.number_heads |= {compact[:length] for length in range(1, HEAD_CHARS + 1)}
+
+	def add_date(self, year: int, month: int, day: int) -> None:
+		self.dates.add((year, month, day))
+		self.add_number(f"{day:02}{month:02}{year}")
+		self.add_number(f"{year}{month:02}{day:02}")
 
 	def find(self, text: str) -> list[Match]:
 		"""Every value in the text, from left to right, without overlaps."""

@@ -2,6 +2,7 @@
 
 import json
 import time
+import unicodedata
 import unittest
 
 import frappe
@@ -9,7 +10,7 @@ import frappe
 from huf.ai.chat.messages import send_agent_chat_message
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest
-from huf.ai.providers.masking import ENTITY, Masker, read_entity
+from huf.ai.providers.masking import ENTITY, INVISIBLE, Masker, read_entity
 from huf.ai.providers.personal_records import add_value, get_record_values
 from huf.ai.providers.record_values import RecordValues
 from huf.ai.runs.entry import run_agent_sync, stream_agent
@@ -106,13 +107,14 @@ class TestShapes(unittest.TestCase):
 		for *fields, born in PEOPLE:
 			for fieldname, value in zip(FIELDS, fields, strict=False):
 				add_value(values, fieldname, value, True)
-			values.dates.add(born)
+			values.add_date(*born)
 		for shape, secrets in TEXTS:
 			with self.subTest(shape):
 				masker = Masker((), values)
 				masked = masker.mask(shape)
 				self.assertEqual([each for each in secrets.split("|") if each in masked], [])
-				self.assertEqual(masker.unmask(masked), ENTITY.sub(read_entity, shape))
+				whole = unicodedata.normalize("NFC", ENTITY.sub(read_entity, shape))
+				self.assertEqual(masker.unmask(masked), INVISIBLE.sub("", whole))
 
 	def test_what_only_looks_like_a_birth_date_stays(self):
 		for sentence in (
