@@ -73,7 +73,7 @@ def read_audit(
 		*(read_creations(doctype, period, limit) for doctype in doctypes if not is_single(doctype)),
 	]
 	if is_system_manager:
-		sources.append(read_logins(period, limit))
+		sources += [read_logins(period, limit), read_comments(period, limit)]
 	merged = heapq.merge(*sources, key=lambda entry: entry["time"])
 	return list(islice(merged, limit))
 
@@ -98,6 +98,14 @@ def read_logins(period: list, limit: int) -> Iterator[Entry]:
 		status = row.status.lower() if row.operation == "Login" else None
 		action = frappe.scrub(row.operation)
 		yield build_entry(row.creation, row.user, action, status=status, ip=row.ip_address)
+
+
+def read_comments(period: list, limit: int) -> Iterator[Entry]:
+	"""What was done to users without changing them, such as making a link for a new password."""
+	filters = [*period, ["reference_doctype", "=", "User"], ["comment_type", "=", "Info"]]
+	for row in list_rows("Comment", filters, ["creation", "owner", "reference_name", "content"], limit):
+		place = {"doctype": "User", "name": row.reference_name}
+		yield build_entry(row.creation, row.owner, "comment", **place, text=shorten(row.content))
 
 
 def read_creations(doctype: str, period: list, limit: int) -> Iterator[Entry]:

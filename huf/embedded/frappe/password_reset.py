@@ -1,5 +1,6 @@
-"""A new password by a link in a mail, asked for on the login page; valid once, and for an hour.
+"""A new password by a link, valid once and for an hour.
 
+It is mailed to who asks for it on the login page, or made by a System Manager.
 The user's record holds a digest of the link's key. Every name gets the same answer after the same work.
 """
 
@@ -58,11 +59,8 @@ def send_link(user: str | None) -> None:
 	row = frappe.db.get_value("User", user, fields, as_dict=True, for_update=True)
 	if age_s(row.last_reset_password_key_generated_on) < LINK_INTERVAL_S:
 		return
-	key = frappe.generate_hash(length=64)
-	values = {"reset_password_key": digest(key), "last_reset_password_key_generated_on": now()}
-	frappe.db.set_value("User", user, values, update_modified=False)
 	frappe.local.lang = row.language or frappe.local.lang
-	link, address = escape_html(get_url(f"/update-password?key={key}")), escape_html(row.email)
+	link, address = escape_html(make_link(user)), escape_html(row.email)
 	texts = (
 		_("Somebody, probably you, wants a new password for {0}.").format(address),
 		f'<a href="{link}">{_("Set a new password")}</a>',
@@ -70,6 +68,14 @@ def send_link(user: str | None) -> None:
 	)
 	message = "".join(f"<p>{text}</p>" for text in texts)
 	frappe.sendmail(recipients=[row.email], subject=_("Password Reset"), message=message)
+
+
+def make_link(user: str) -> str:
+	"""The address of a new link for an account, whose earlier link ends."""
+	key = frappe.generate_hash(length=64)
+	values = {"reset_password_key": digest(key), "last_reset_password_key_generated_on": now()}
+	frappe.db.set_value("User", user, values, update_modified=False)
+	return get_url(f"/update-password?key={key}")
 
 
 def set_password(key: str, password: str) -> str | None:
@@ -87,7 +93,7 @@ def set_password(key: str, password: str) -> str | None:
 		return None
 	update_password(user, password, logout_all_sessions=True)
 	frappe.db.commit()
-	add_authentication_log(_("Password set by a link in a mail"), user, "Reset Password")
+	add_authentication_log(_("Password set by a link"), user, "Reset Password")
 	return user
 
 

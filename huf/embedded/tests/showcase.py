@@ -63,6 +63,7 @@ PAGES = (
 	PageOf("records", "/huf/records/ToDo", "record-item"),
 	PageOf("record", "/huf/new-record/ToDo", "record-form"),
 	PageOf("programs", "/huf/programs", "programs"),
+	PageOf("people", "/huf/people?person=eva@office.example", "usable-agents"),
 	PageOf("settings", "/huf/settings", "record-form"),
 	PageOf("knowledge", "/huf/knowledge", "sources-empty"),
 	PageOf("packs", "/huf/packs", "pack"),
@@ -189,6 +190,9 @@ def todo_in(wish: str) -> str:
 
 def fill(rest: Rest, model: ModelServer, home: Path) -> dict[str, str]:
 	rest.change("User", "Administrator", first_name="Clara", last_name="Novak")
+	for first_name, role in (("Anna", "Huf Manager"), ("Eva", "Huf User"), ("Jan", "Huf User")):
+		email = f"{first_name.lower()}@office.example"
+		rest.make("User", email=email, first_name=first_name, send_welcome_email=0, roles=[{"role": role}])
 	todo = [
 		rest.make("ToDo", description=words, priority=priority)["name"]
 		for words, priority in (

@@ -48,6 +48,7 @@ export const routes = [
 	page("/models", "models", "models", () => import("./models/ModelsPage.vue")),
 	page("/settings", "settings", "settings", () => import("./settings/SettingsPage.vue")),
 	page("/programs", "programs", "settings", () => import("./settings/ProgramsPage.vue")),
+	page("/people", "people", "people", () => import("./people/PeoplePage.vue")),
 	page("/profile", "profile", "settings", () => import("./settings/ProfilePage.vue")),
 	record("/models/:name", "model", "models", "AI Model"),
 	record("/providers/:name", "provider", "models", "AI Provider"),

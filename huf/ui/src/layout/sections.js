@@ -1,7 +1,8 @@
 /** The app's sections as the sidebar lists them, and who sees them. */
 import { boot } from "../state/session.ts";
 
-const isSeen = (section) => boot.is_manager || !section.isForManagers;
+const isSeen = (section) =>
+	(boot.is_manager || !section.isForManagers) && (boot.is_system_manager || !section.isForSystemManagers);
 
 /** Where one is every day. */
 export const MAIN = [
@@ -22,5 +23,6 @@ export const SETUP = [
 	{ name: "models", icon: "signal", label: "section.models", isForManagers: true },
 	{ name: "packs", icon: "box", label: "section.packs", isForManagers: true },
 	{ name: "records", to: "doctypes", icon: "table", label: "section.records" },
+	{ name: "people", icon: "people", label: "section.people", isForSystemManagers: true },
 	{ name: "settings", icon: "sliders", label: "section.settings", isForManagers: true },
 ].filter(isSeen);

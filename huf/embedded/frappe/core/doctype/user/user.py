@@ -51,6 +51,10 @@ class User(Document):
 		frappe.db.delete("DocShare", {"user": self.name})
 		frappe.db.delete("User Permission", {"user": self.name})
 
+	def reset_password(self) -> str:
+		"""A link by which a password can be set once; Frappe's options for a mail are missing."""
+		return password_reset.make_link(self.name)
+
 	def add_roles(self, *roles):
 		"""Give the user roles, and save."""
 		present = {row.role for row in self.roles}

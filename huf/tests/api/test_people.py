@@ -1,0 +1,118 @@
+"""People: who manages them, invitations by a link, roles, disabling, and the agents they may run."""
+
+import hashlib
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.queries.audit import read_audit
+from huf.ai.runs.admission import acting_as
+from huf.api import people
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make, make_agent, make_role, make_user
+from huf.tests.mail import make_outgoing_account
+
+
+class TestPeople(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.manager = make_user("System Manager")
+		self.user = make_user("Huf User")
+		self.address = f"{frappe.generate_hash(length=10)}@example.com"
+
+	def invite(self, **values) -> dict:
+		with acting_as(self.manager):
+			return people.invite(self.address, "Eva", "Malá", **values)
+
+	def stored_key(self, user: str) -> str:
+		return frappe.db.get_value("User", user, "reset_password_key")
+
+	def digest_in(self, link: str) -> str:
+		return hashlib.sha256(link.partition("/update-password?key=")[2].encode()).hexdigest()
+
+	def test_only_system_managers_manage_people(self):
+		for user in (self.user, make_user("Huf Manager"), "Guest"):
+			with acting_as(user):
+				self.assertRaises(frappe.PermissionError, people.get_people)
+				self.assertRaises(frappe.PermissionError, people.invite, self.address, "Eva")
+				self.assertRaises(frappe.PermissionError, people.make_link, user)
+				self.assertRaises(frappe.PermissionError, people.save_person, user, ["System Manager"], 1)
+				self.assertRaises(frappe.PermissionError, people.get_usable_agents, user)
+
+	def test_an_invited_person_has_roles_a_link_and_who_invited_them_in_the_audit_log(self):
+		answer = self.invite(roles=["Huf User"])
+		self.assertEqual(self.digest_in(answer["link"]), self.stored_key(self.address))
+		person = answer["person"]
+		self.assertEqual((person["roles"], person["invited_by"]), (["Huf User"], self.manager))
+		self.assertEqual((person["full_name"], person["enabled"]), ("Eva Malá", 1))
+		with acting_as(self.manager):
+			listed = people.get_people(text=self.address)["people"]
+			self.assertEqual(
+				[(each["name"], each["roles"]) for each in listed], [(self.address, ["Huf User"])]
+			)
+			self.assertRaises(UsageError, people.invite, self.address, "Eva")
+			self.assertRaises(UsageError, people.invite, "x@example.com", "Eva", roles=["Accounts Manager"])
+			self.assertRaises(frappe.ValidationError, people.invite, "no address", "Eva")
+		created = [each for each in read_audit(None, None, True) if each.get("name") == self.address]
+		done = [(each["user"], each["action"]) for each in created]
+		self.assertEqual(done, [(self.manager, "create"), (self.manager, "comment")])
+		self.assertEqual(created[1]["text"], "A link for a new password was made.")
+
+	def test_an_invitation_is_mailed_and_the_link_is_not_returned(self):
+		make_outgoing_account()
+		with acting_as(self.manager):
+			self.assertTrue(people.get_people()["can_mail"])
+		self.assertIsNone(self.invite(roles=["Huf User"], by_mail=1)["link"])
+		recipient = frappe.get_all("Email Queue Recipient", {"recipient": self.address}, pluck="parent")
+		self.assertEqual(len(recipient), 1)
+		self.assertIn("/update-password?key", frappe.db.get_value("Email Queue", recipient[0], "message"))
+
+	def test_a_new_link_ends_the_one_before(self):
+		first = self.invite()["link"]
+		with acting_as(self.manager):
+			second = people.make_link(self.address)["link"]
+		self.assertNotEqual(self.digest_in(first), self.stored_key(self.address))
+		self.assertEqual(self.digest_in(second), self.stored_key(self.address))
+
+	def test_roles_are_given_and_taken_others_stay_and_a_disabled_person_gets_no_link(self):
+		other = make_role()
+		user = make_user("Huf User", other)
+		with acting_as(self.manager):
+			changed = people.save_person(user, ["Huf Manager"], 0)
+			self.assertEqual((changed["roles"], changed["other_roles"]), (["Huf Manager"], [other]))
+			self.assertFalse(frappe.db.get_value("User", user, "enabled"))
+			self.assertRaises(UsageError, people.make_link, user)
+			self.assertEqual(people.save_person(user, [], 1)["roles"], [])
+			self.assertRaises(UsageError, people.save_person, user, [other], 1)
+
+	def test_nobody_locks_themselves_out_and_accounts_of_the_system_stay(self):
+		with acting_as(self.manager):
+			self.assertRaises(UsageError, people.save_person, self.manager, ["System Manager"], 0)
+			self.assertRaises(UsageError, people.save_person, self.manager, ["Huf User"], 1)
+			self.assertEqual(
+				people.save_person(self.manager, ["Huf User", "System Manager"], 1)["enabled"], 1
+			)
+			for user in ("Administrator", "Guest"):
+				self.assertRaises(UsageError, people.save_person, user, [], 0)
+				self.assertRaises(UsageError, people.make_link, user)
+			self.assertNotIn("Administrator", [each["name"] for each in people.get_people()["people"]])
+
+	def test_the_agents_are_those_that_the_person_may_run(self):
+		role = make_role()
+		everyone, limited = make_agent(), make_agent(roles=[{"role": role}])
+		disabled, other = make_agent(disabled=1), make_user("Huf User", role)
+		with acting_as(self.manager):
+			agents, others = people.get_usable_agents(self.user), people.get_usable_agents(other)
+			nobody = people.get_usable_agents(make_user())
+		self.assertEqual([name in agents for name in (everyone, limited, disabled)], [True, False, False])
+		self.assertEqual([name in others for name in (everyone, limited, disabled)], [True, True, False])
+		self.assertEqual([name in nobody for name in (everyone, limited)], [False, False])
+
+	def test_the_list_is_read_in_pages(self):
+		word = frappe.generate_hash(length=8)
+		for number in range(3):
+			make("User", email=f"{word}{number}@example.com", first_name="Page", send_welcome_email=0)
+		with acting_as(self.manager):
+			self.assertEqual(len(people.get_people(text=word)["people"]), 3)
+			rest = people.get_people(start=2, text=word)["people"]
+		self.assertEqual([each["name"] for each in rest], [f"{word}2@example.com"])

@@ -1,0 +1,29 @@
+"""The link of a password reset, and a mail in the queue, as Frappe makes them."""
+
+import hashlib
+
+import frappe
+
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_user
+from huf.tests.mail import make_outgoing_account
+
+
+class TestLinksAndMail(SiteTestCase):
+	def test_the_link_has_a_key_of_which_the_user_keeps_a_digest(self):
+		user = frappe.get_doc("User", make_user("Huf User"))
+		link = (getattr(user, "_reset_password", None) or user.reset_password)()
+		key = link.partition("/update-password?key=")[2]
+		fields = ["reset_password_key", "last_reset_password_key_generated_on"]
+		stored, generated = frappe.db.get_value("User", user.name, fields)
+		self.assertEqual(stored, hashlib.sha256(key.encode()).hexdigest())
+		self.assertTrue(generated)
+
+	def test_a_mail_is_a_row_of_the_queue_with_its_recipients(self):
+		make_outgoing_account()
+		address = f"{frappe.generate_hash(length=10)}@example.com"
+		frappe.sendmail(recipients=[address], subject="A subject", message="<p>Words</p>")
+		(parent,) = frappe.get_all("Email Queue Recipient", {"recipient": address}, pluck="parent")
+		message = frappe.db.get_value("Email Queue", parent, "message")
+		self.assertIn("Subject: A subject", message)
+		self.assertIn("Words", message)
