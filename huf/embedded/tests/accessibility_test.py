@@ -50,10 +50,9 @@ OPENERS = (
 	("new-chat", "[data-testid=user-menu]", "menu"),
 	("new-chat", "[data-testid=agent-picker]", "dialog"),
 	("chat", "[data-testid=conversation-item] button", "menu"),
-	("chat", "[data-testid=conversation-item] button | [role=menuitem]:last-child", "alertdialog"),
 	("drafts", "[data-testid=keys]", "dialog"),
 	("trigger", "[data-testid=fire]", "dialog"),
-	("trigger", "[data-testid=delete-trigger]", "alertdialog"),
+	("runs", "[data-testid=stop-all]", "alertdialog"),
 )
 """What opens over which page, by what: a second choice, inside of what the first one opened, behind a bar."""
 

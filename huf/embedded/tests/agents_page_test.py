@@ -3,7 +3,7 @@
 from urllib.error import HTTPError
 
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageTestCase
+from huf.embedded.tests.pages import PageTestCase, wait_for_deletion
 
 CLERK = "clerk@example.com"
 MANAGER = "manager@example.com"
@@ -89,8 +89,8 @@ class TestAgentsPage(PageTestCase):
 			self.call("/api/resource/Agent%20Trigger/Press%20me", method="DELETE")
 			page.go_back()
 			page.get_by_test_id("delete-agent").click()
-			page.get_by_test_id("confirm").click()
 			page.wait_for_url("**/huf/agents")
+			wait_for_deletion(page)
 		self.assertRaises(HTTPError, self.stored, "Doomed")
 
 	def test_who_may_not_create_a_doctype_asks_those_who_may(self):

@@ -46,10 +46,8 @@ class TestKnowledgePage(PageTestCase):
 			page.get_by_test_id("nothing-found").wait_for()
 
 			page.locator("[data-testid=item][data-state=Failed]").get_by_test_id("remove-item").click()
-			page.get_by_test_id("confirm").click()
 			page.locator("[data-testid=item][data-state=Failed]").wait_for(state="detached")
 			page.get_by_test_id("delete").click()
-			page.get_by_test_id("confirm").click()
 			page.get_by_test_id("sources-empty").wait_for()
 
 	def test_records_are_a_source_and_what_is_wrong_with_one_is_told(self):

@@ -75,6 +75,13 @@ class PageTestCase(unittest.TestCase):
 		return json.load(urllib.request.urlopen(request, timeout=20))
 
 
+def wait_for_deletion(page) -> None:
+	"""Until what the page deletes can no longer be taken back, and is gone."""
+	page.get_by_test_id("deletion").wait_for()
+	with page.expect_response(lambda response: response.request.method == "DELETE"):
+		page.get_by_test_id("deletion").wait_for(state="detached")
+
+
 def choose(page, field: str, value: str) -> None:
 	"""Finds a record in a link field and takes it."""
 	page.get_by_test_id(f"field-{field}").fill(value)

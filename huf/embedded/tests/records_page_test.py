@@ -5,7 +5,7 @@ deleted.
 from urllib.error import HTTPError
 
 from huf.embedded.tests.browser import needs_browser
-from huf.embedded.tests.pages import PageTestCase, choose
+from huf.embedded.tests.pages import PageTestCase, choose, wait_for_deletion
 
 CLERK = "clerk@example.com"
 ALL = ("read", "write", "create", "delete", "submit", "cancel")
@@ -95,8 +95,8 @@ class TestRecordsPage(PageTestCase):
 				page.locator(f"[data-testid=record][data-docstatus='{docstatus}']").wait_for()
 				self.assertEqual(page.get_by_test_id("row-add").count(), 0)
 			page.get_by_test_id("delete-record").click()
-			page.get_by_test_id("confirm").click()
 			page.wait_for_url("**/huf/records/Order")
+			wait_for_deletion(page)
 		self.assertRaises(HTTPError, self.stored, order["name"])
 
 	def test_what_is_typed_survives_a_reload_and_nobody_s_change_is_lost(self):

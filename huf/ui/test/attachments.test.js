@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { acceptedEndings, filesOf, fitWithin, formatSize, problemOf } from "../src/lib/attachments.ts";
-import { buildTurns } from "../src/lib/transcript.ts";
+import { buildTurns } from "../src/lib/storedTurns.ts";
 
 const limits = { endings: ["txt", "pdf"], pictures: ["png"], most_files: 2, most_bytes: 2e7, most_picture_bytes: 3_750_000 };
 

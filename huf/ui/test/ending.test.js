@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { endingOf } from "../src/lib/ending.ts";
-import { applyEvent, buildTurns, newAgentTurn } from "../src/lib/transcript.ts";
+import { buildTurns } from "../src/lib/storedTurns.ts";
+import { applyEvent } from "../src/lib/turnEvents.ts";
+import { newAgentTurn } from "../src/lib/turns.ts";
 
 const LIMIT = "The limit of 5 USD for the agent Ann leaves too little for another answer: 4.9990 USD spent.";
 const ended = (data, text = "") => {

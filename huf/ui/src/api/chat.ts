@@ -1,6 +1,6 @@
 /** The chat's endpoints, one function each. What they answer is described in huf/api. */
 import { createSseParser, type SseParser } from "../lib/sse.ts";
-import { parseJson } from "../lib/transcript.ts";
+import { parseJson } from "../lib/json.ts";
 import { ApiError, type ErrorKind } from "./errors.ts";
 import { callGet, callPost, openReading, openStream } from "./http.ts";
 import type { ChatAgent } from "./types/agents.ts";
@@ -45,7 +45,7 @@ export const unshareConversation = (conversation: string, user: string) =>
 export const renameConversation = (conversation: string, title: string) =>
 	callPost("huf.api.chat.rename_conversation", { conversation, title });
 export const deleteConversation = (conversation: string) =>
-	callPost("huf.api.chat.delete_conversation", { conversation });
+	callPost("huf.api.chat.delete_conversation", { conversation }, true);
 /** What is said in a recording, a Blob -> {text} */
 export async function transcribe(agent: string, recording: Blob): Promise<{ text: string }> {
 	const bytes = new Uint8Array(await recording.arrayBuffer());

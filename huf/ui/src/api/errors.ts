@@ -3,7 +3,7 @@
  * shows nothing itself.
  */
 import { t } from "../i18n/index.ts";
-import { parseJson } from "../lib/transcript.ts";
+import { parseJson } from "../lib/json.ts";
 
 /**
  * session (signed out), stale (page older than the session), permission, missing, rejected (the site says why), server (5xx),

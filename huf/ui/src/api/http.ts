@@ -10,8 +10,9 @@ export async function callGet<Answer = any>(method: string, params: Record<strin
 	return readMessage(await request(METHOD + method + (query ? `?${query}` : ""), { method: "GET" }));
 }
 
-export async function callPost<Answer = any>(method: string, body: object = {}): Promise<Answer> {
-	return readMessage(await request(METHOD + method, postOptions(body)));
+/** `keepalive`: it is sent even if the page is being left. */
+export async function callPost<Answer = any>(method: string, body: object = {}, keepalive = false): Promise<Answer> {
+	return readMessage(await request(METHOD + method, { ...postOptions(body), keepalive }));
 }
 
 /** The open response of a streaming function; the caller reads its body. */

@@ -1,6 +1,5 @@
 /** The endpoints about knowledge, one function each. What they answer is described in huf/api/knowledge.py. */
 import { callGet, callPost, request } from "./http.ts";
-import { deleteRecord } from "./resource.ts";
 import type { KnowledgeItem, KnowledgeSource, Passage } from "./types/setup.ts";
 
 const CALL = "huf.api.knowledge.";
@@ -15,9 +14,7 @@ export const fetchItems = (source: string, start = 0) =>
 export const searchKnowledge = (query: string, source: string) =>
 	callPost<{ query: string; results: Passage[]; more: boolean }>(`${CALL}search`, { query, sources: source ? [source] : null, limit: 10 });
 export const indexSource = (source: string) => callPost(`${CALL}index`, { source, again: true });
-export const removeItem = (item: string) => callPost(`${CALL}remove_item`, { item });
-
-export const removeSource = (name: string) => deleteRecord(SOURCE, name);
+export const removeItem = (item: string) => callPost(`${CALL}remove_item`, { item }, true);
 
 /** A private file of a source; reading it begins by itself. */
 export async function uploadFile(source: string, file: File): Promise<void> {

@@ -9,7 +9,8 @@ function address(doctype: string, name?: string): string {
 
 async function send<Answer = Values>(url: string, method: string, body?: object): Promise<Answer> {
 	const options = body && { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
-	const response = await request(url, { method, ...options });
+	// A deletion is also sent by a page that is being left.
+	const response = await request(url, { method, keepalive: method === "DELETE", ...options });
 	return (await response.json()).data;
 }
 

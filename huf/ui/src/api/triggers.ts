@@ -1,6 +1,6 @@
 /** The endpoints about triggers, one function each. What they answer is described in huf/api/trigger.py. */
 import { callGet, callPost } from "./http.ts";
-import { createRecord, deleteRecord, readRecord, updateRecord } from "./resource.ts";
+import { createRecord, readRecord, updateRecord } from "./resource.ts";
 import type { Values } from "./types/records.ts";
 import type { Backtest, Explanation, Trigger, TriggerEvent } from "./types/triggers.ts";
 
@@ -27,4 +27,3 @@ export const readTrigger = (name: string) => readRecord<Trigger>(DOCTYPE, name);
 export const createTrigger = (values: Values) => createRecord<Trigger>(DOCTYPE, values);
 export const updateTrigger = (name: string, values: Values) =>
 	updateRecord<Trigger>(DOCTYPE, name, values);
-export const deleteTrigger = (name: string) => deleteRecord(DOCTYPE, name);

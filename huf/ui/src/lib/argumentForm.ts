@@ -3,7 +3,7 @@
  * they came. Pure.
  */
 import type { Json, JsonObject } from "../api/types/values.ts";
-import { parseJson } from "./transcript.ts";
+import { parseJson } from "./json.ts";
 
 /** The part of JSON schema that tools use. */
 export interface Schema {

@@ -1,6 +1,7 @@
 /** Passages that a tool's result cites: {number, title, position, link, source, text}. Pure. */
 import type { Passage } from "../api/types/setup.ts";
-import { parseJson, type Part, type TextPart, type ToolPart } from "./transcript.ts";
+import { parseJson } from "./json.ts";
+import { type Part, type TextPart, type ToolPart } from "./turns.ts";
 
 export interface Citation extends Passage {
 	number: number;

@@ -1,7 +1,7 @@
 /** Two sides of a step laid beside each other, call by call. Pure. */
 import type { Step, ToolCall } from "../api/types/runs.ts";
 import type { Json } from "../api/types/values.ts";
-import { parseJson } from "./transcript.ts";
+import { parseJson } from "./json.ts";
 
 const same = (left: unknown, right: unknown) => canonical(left) === canonical(right);
 

@@ -1,5 +1,5 @@
 /** How a turn of the agent ended, as the page says it. */
-import type { AgentTurn } from "./transcript.ts";
+import type { AgentTurn } from "./turns.ts";
 
 export interface Ending {
 	kind: "failed" | "stopped" | "cancelled" | null;

@@ -2,7 +2,7 @@
  * Decides how a tool's arguments and results are shown: as text, a list of fields, a table or indented JSON. Pure data in,
  * pure data out; escaping is done here only for the coloured JSON.
  */
-import { parseJson } from "./transcript.ts";
+import { parseJson } from "./json.ts";
 
 const MAX_COLUMNS = 12;
 

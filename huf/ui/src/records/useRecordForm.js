@@ -6,7 +6,7 @@ import { computed, markRaw, reactive, watch } from "vue";
 import { createRecord, fetchRecord, updateRecord } from "../api/records.ts";
 import { t } from "../i18n/index.ts";
 import { isChanged, missingOf, toBody, toValues, withoutSecrets } from "../lib/meta.ts";
-import { parseJson } from "../lib/transcript.ts";
+import { parseJson } from "../lib/json.ts";
 import { invalidateAll } from "../state/queries.ts";
 import { recall, remember } from "../state/storage.ts";
 import { readMeta } from "./metas.js";

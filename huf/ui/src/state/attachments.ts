@@ -7,7 +7,7 @@ import { deleteRecord, uploadFile } from "../api/attachments.ts";
 import type { Attachment } from "../api/types/conversations.ts";
 import { t } from "../i18n/index.ts";
 import { isPicture, type Limits, NO_LIMITS, problemOf } from "../lib/attachments.ts";
-import { parseJson } from "../lib/transcript.ts";
+import { parseJson } from "../lib/json.ts";
 import { boot } from "./session.ts";
 import { recall, remember } from "./storage.ts";
 

@@ -6,17 +6,10 @@ import { fetchRun } from "../api/runs.ts";
 import type { Message, StoredChat } from "../api/types/conversations.ts";
 import type { Draft } from "../api/types/drafts.ts";
 import type { Run, Timeline } from "../api/types/runs.ts";
-import {
-	type AgentTurn,
-	applyEvent,
-	buildTurns,
-	isOver,
-	joinTurns,
-	keepShown,
-	newAgentTurn,
-	type Turn,
-	turnsBefore,
-} from "../lib/transcript.ts";
+import { joinTurns, keepShown, turnsBefore } from "../lib/joinTurns.ts";
+import { buildTurns } from "../lib/storedTurns.ts";
+import { applyEvent } from "../lib/turnEvents.ts";
+import { type AgentTurn, isOver, newAgentTurn, type Turn } from "../lib/turns.ts";
 import { effectOf } from "./agents.ts";
 import { type Chat, openChats } from "./chats.ts";
 import type { RunNews } from "./realtime.ts";

@@ -2,7 +2,8 @@
 import * as api from "../api/chat.ts";
 import type { ApiError } from "../api/errors.ts";
 import type { Attachment, EventData } from "../api/types/conversations.ts";
-import { type AgentTurn, applyEvent, markInterrupted, newAgentTurn, newUserTurn, type UserTurn } from "../lib/transcript.ts";
+import { applyEvent } from "../lib/turnEvents.ts";
+import { type AgentTurn, markInterrupted, newAgentTurn, newUserTurn, type UserTurn } from "../lib/turns.ts";
 import { chosenModel, knownAgent } from "./agents.ts";
 import { moveAttachments } from "./attachments.ts";
 import { route } from "./route.ts";

@@ -5,7 +5,7 @@
 import { reactive, shallowReactive } from "vue";
 import type { ApiError } from "../api/errors.ts";
 import type { Draft } from "../api/types/drafts.ts";
-import type { AgentTurn, Turn, UserTurn } from "../lib/transcript.ts";
+import type { AgentTurn, Turn, UserTurn } from "../lib/turns.ts";
 
 export const NEW = "new";
 

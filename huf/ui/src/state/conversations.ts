@@ -2,14 +2,16 @@
 import type { InfiniteData } from "@tanstack/vue-query";
 import type { Ref } from "vue";
 import * as api from "../api/chat.ts";
-import type { ApiError } from "../api/errors.ts";
 import type { ConversationItem } from "../api/types/conversations.ts";
+import { t } from "../i18n/index.ts";
 import { parseSiteTime } from "../lib/time.ts";
+import { deleteLater } from "./deletions.ts";
 import { showError } from "./notices.ts";
 import { invalidate, queryClient, useData, useList } from "./queries.ts";
 import { boot } from "./session.ts";
 
 const KEY = ["conversations"];
+export const CONVERSATION = "Agent Conversation";
 
 /** The versions of a chat's messages; read again with the history. `name` is a ref. */
 export const useVersions = (name: Ref<string | null>) =>
@@ -62,17 +64,6 @@ export async function renameConversation({ name }: { name: string }, title: stri
 	refreshHistory();
 }
 
-/** -> whether it is gone */
-export async function deleteConversation({ name }: { name: string }): Promise<boolean> {
-	try {
-		await api.deleteConversation(name);
-	} catch (error) {
-		if ((error as ApiError).kind !== "missing") {
-			showError(error as ApiError);
-			return false;
-		}
-	}
-	updatePages((items) => items.filter((item) => item.name !== name));
-	refreshHistory();
-	return true;
-}
+/** With all its versions, unless it is taken back. */
+export const deleteConversation = ({ name, title }: { name: string; title: string }): void =>
+	deleteLater({ doctype: CONVERSATION, name, title: title || t("chat.untitled"), send: () => api.deleteConversation(name) });

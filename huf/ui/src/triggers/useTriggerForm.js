@@ -5,7 +5,7 @@
 import { computed, reactive, ref, watch } from "vue";
 import { createTrigger, readTrigger, updateTrigger } from "../api/triggers.ts";
 import { t } from "../i18n/index.ts";
-import { parseJson } from "../lib/transcript.ts";
+import { parseJson } from "../lib/json.ts";
 import { isChanged, missingFields, toBody, toValues } from "../lib/triggers.ts";
 import { boot } from "../state/session.ts";
 import { invalidateAll } from "../state/queries.ts";

@@ -1,0 +1,61 @@
+"""Deleting with a way back: hidden at once, taken back by a key, sent when the page is left, shown again if refused."""
+
+import time
+import urllib.error
+
+from huf.embedded.tests.browser import needs_browser, say
+from huf.embedded.tests.pages import PageTestCase
+
+
+@needs_browser
+class TestDeletions(PageTestCase):
+	def exists(self, path: str) -> bool:
+		try:
+			return bool(self.call(f"/api/resource/{path}"))
+		except urllib.error.HTTPError as error:
+			self.assertEqual(error.code, 404)
+			return False
+
+	def wait_until_gone(self, path: str) -> None:
+		end = time.monotonic() + 20
+		while self.exists(path) and time.monotonic() < end:
+			time.sleep(0.1)
+		self.assertFalse(self.exists(path))
+
+	def test_a_chat_is_hidden_at_once_and_back_after_undo(self):
+		with self.open_page("/huf/chat") as page:
+			say(page, "How many users are there?")
+			item = page.get_by_test_id("conversation-item")
+			item.hover()
+			item.get_by_role("button").click()
+			page.get_by_role("menuitem").last.click()
+			page.get_by_test_id("deletion").wait_for()
+			self.assertEqual(item.count(), 0)
+			page.get_by_test_id("undo-deletion").press("Enter")
+			item.wait_for()
+			page.wait_for_timeout(11_000)
+			page.reload()
+			item.wait_for()
+
+	def test_a_page_that_is_left_deletes_at_once(self):
+		note = self.make("ToDo", description="Leave")["name"]
+		with self.open_page(f"/huf/records/ToDo/{note}") as page:
+			page.get_by_test_id("delete-record").click()
+			page.get_by_test_id("deletion").wait_for()
+			self.assertTrue(self.exists(f"ToDo/{note}"))
+			page.goto("about:blank")
+			self.wait_until_gone(f"ToDo/{note}")
+
+	def test_what_the_site_refuses_is_shown_again_with_the_reason(self):
+		values = {"types": "Get List", "reference_doctype": "ToDo", "description": "List to-dos"}
+		self.make("Agent Tool Function", tool_name="kept_tool", **values)
+		self.make("Agent", agent_name="Keeper", instructions="Keep.", agent_tool=[{"tool": "kept_tool"}])
+		with self.open_page("/huf/tools/kept_tool") as page:
+			page.get_by_test_id("delete-tool").click()
+			page.wait_for_url("**/huf/tools")
+			item = page.locator("[data-testid=tool-item][data-name=kept_tool]")
+			page.get_by_test_id("tool-item").first.wait_for()
+			self.assertEqual(item.count(), 0)
+			page.get_by_test_id("error").wait_for()
+			item.wait_for()
+		self.assertTrue(self.exists("Agent%20Tool%20Function/kept_tool"))

@@ -1,0 +1,168 @@
+/** What the thread shows: turns of people and agents, with their parts. Pure, like what builds them: no fetch, no Vue, no clock. */
+import type { Attachment } from "../api/types/conversations.ts";
+import type { Draft } from "../api/types/drafts.ts";
+import type { Run } from "../api/types/runs.ts";
+import type { Passage } from "../api/types/setup.ts";
+import type { Effect, Json } from "../api/types/values.ts";
+
+/** The places of a turn's first and last message in the conversation; null where they are not known. */
+interface Places {
+	first: number | null;
+	last: number | null;
+}
+
+export interface TextPart {
+	type: "text";
+	step: number | null | undefined;
+	text: string;
+}
+
+/** What a model thought before it answered, where it gives that. */
+export interface ReasoningPart {
+	type: "reasoning";
+	step: number | null | undefined;
+	text: string;
+	isOpened: boolean | null;
+}
+
+export interface ToolPart {
+	type: "tool";
+	callId: string;
+	tool: string;
+	effect: Effect | null;
+	arguments: Json;
+	/** unknown: no result is on record */
+	status: "running" | "done" | "failed" | "unknown";
+	result: string | null;
+	cut: boolean;
+	/** Of a result that was cut. */
+	sources: Passage[] | null;
+	ms: number | null;
+	error: string | null;
+	/** What a person is asked about the call. */
+	draft: Draft | null;
+	/** As the reader has chosen. */
+	isOpened: boolean | null;
+}
+
+export type Part = TextPart | ReasoningPart | ToolPart;
+
+export interface UserTurn extends Places {
+	key: string;
+	role: "user";
+	run: string | null;
+	text: string;
+	attachments: Attachment[];
+	at: Date | string | null;
+	unsent: "refused" | "unsure" | null;
+	/** The text in which the reader is about to send it again. */
+	rewording: string | null;
+	/** It waits until the run before it has ended. */
+	isQueued: boolean;
+}
+
+export interface NoteTurn extends Places {
+	key: string;
+	role: "note";
+	text: string;
+	run?: undefined;
+}
+
+export interface AgentTurn extends Places {
+	key: string;
+	role: "agent";
+	run: string | null;
+	parts: Part[];
+	/** null while it is running or unknown */
+	outcome: Partial<Run> | null;
+	error: string | null;
+	offline: boolean;
+	mode: string | null;
+	tier: number | null;
+	/** The run goes on without this page. */
+	isOngoing: boolean;
+	/** The run waits for a person. */
+	isWaiting: boolean;
+}
+
+export type Turn = UserTurn | NoteTurn | AgentTurn;
+
+export function newUserTurn(
+	text: string,
+	key: string,
+	{ at = null, run = null, attachments = [] }: Partial<Pick<UserTurn, "at" | "run" | "attachments">> = {},
+): UserTurn {
+	const state = { unsent: null, first: null, last: null, rewording: null, isQueued: false };
+	return { key, role: "user", run, text, attachments, at, ...state };
+}
+
+export function newAgentTurn(key: string, run: string | null = null): AgentTurn {
+	const state = { offline: false, mode: null, tier: null, isOngoing: false, isWaiting: false };
+	return { key, role: "agent", run, parts: [], outcome: null, error: null, first: null, last: null, ...state };
+}
+
+export function newReasoningPart(step: number | null | undefined, text: string): ReasoningPart {
+	return { type: "reasoning", step, text, isOpened: null };
+}
+
+export function newToolPart(callId: string, tool: unknown): ToolPart {
+	return {
+		type: "tool",
+		callId,
+		tool: String(tool || ""),
+		effect: null,
+		arguments: null,
+		status: "running",
+		result: null,
+		cut: false,
+		sources: null,
+		ms: null,
+		error: null,
+		draft: null,
+		isOpened: null,
+	};
+}
+
+export const isAgentTurn = (turn: Turn): turn is AgentTurn => turn.role === "agent";
+
+export function findTool(turn: AgentTurn, callId: string): ToolPart | undefined {
+	return turn.parts.find((part): part is ToolPart => part.type === "tool" && part.callId === callId);
+}
+
+export function findReasoning(turn: AgentTurn, step: number | null | undefined): ReasoningPart | undefined {
+	return turn.parts.find((part): part is ReasoningPart => part.type === "reasoning" && part.step === step);
+}
+
+/** Parts as the page shows them: neighbours whose drafts belong to one turn are one block {type: "drafts", parts}. */
+export function blocksOf(parts: Part[]): (Part | { type: "drafts"; parts: ToolPart[] })[] {
+	const blocks: (Part | { type: "drafts"; parts: ToolPart[] })[] = [];
+	for (const part of parts) {
+		const last = blocks.at(-1);
+		const step = part.type === "tool" && part.draft?.step;
+		if (part.type === "tool" && step && last?.type === "drafts" && last.parts[0].draft!.step === step) last.parts.push(part);
+		else if (part.type === "tool" && step) blocks.push({ type: "drafts", parts: [part] });
+		else blocks.push(part);
+	}
+	return blocks.map((block) => (block.type === "drafts" && block.parts.length === 1 ? block.parts[0] : block));
+}
+
+export function answerText(turn: AgentTurn): string {
+	return turn.parts
+		.filter((part): part is TextPart => part.type === "text")
+		.map((part) => part.text)
+		.join("\n\n")
+		.trim();
+}
+
+export function replaceStatus(turn: AgentTurn, from: ToolPart["status"], to: ToolPart["status"]): void {
+	for (const part of turn.parts) if (part.type === "tool" && part.status === from) part.status = to;
+}
+
+/** The connection is gone: nothing may go on spinning as if news could still come. */
+export function markInterrupted(turn: AgentTurn): void {
+	replaceStatus(turn, "running", "unknown");
+}
+
+export function isOver(status: string): boolean {
+	return ["Success", "Stopped", "Failed", "Cancelled"].includes(status);
+}

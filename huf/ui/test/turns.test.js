@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { applyEvent } from "../src/lib/turnEvents.ts";
+import { blocksOf, newAgentTurn } from "../src/lib/turns.ts";
+import { draftOf } from "./messages.js";
+
+test("drafts of one turn are one card, of another turn another", () => {
+	const turn = newAgentTurn("t", "R1");
+	for (const [id, step] of [["1", 1], ["2", 1], ["3", 2]])
+		applyEvent(turn, "draft_created", draftOf(id, "Pending", { step, arguments: {}, effect: "write" }));
+	const blocks = blocksOf(turn.parts);
+	assert.deepEqual(
+		blocks.map((block) => block.type === "drafts" ? block.parts.map((part) => part.draft.draft) : block.draft.draft),
+		[["d1", "d2"], "d3"],
+	);
+});
