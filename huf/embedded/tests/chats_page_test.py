@@ -1,6 +1,7 @@
 """Chats on the page: found by their words, edited in versions, rated, branched off, and shared with a reader."""
 
 from contextlib import contextmanager
+from urllib.parse import unquote
 
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, reach, say, wait_to_hear
@@ -100,6 +101,28 @@ class TestChatsPage(PageTestCase):
 				page.get_by_role("img", name="Done").wait_for()
 				self.assertEqual(page.locator(".prose > div").first.get_attribute("dir"), "auto")
 				self.assertEqual(faults_of(page), [])
+
+	def test_a_mermaid_diagram_is_a_picture_and_what_is_none_stays_code(self):
+		diagram = "flowchart LR\n  A[Order] --> B{Paid?}\n  B -->|yes| C[Ship]"
+		answer = f"It goes so:\n\n```mermaid\n{diagram}\n```\n\nAnd:\n\n```mermaid\nno such diagram\n```\n"
+		with ModelServer() as model:
+			model.script(text(answer))
+			self.use_scripted_model(model)
+			with self.open_page("/huf/chat?agent=Counter") as page:
+				violations = []
+				page.on("console", lambda message: violations.append(message.text))
+				say(page, "Draw it")
+				picture = page.get_by_test_id("diagram").locator("img")
+				picture.wait_for()
+				self.assertGreater(picture.evaluate("(each) => each.naturalWidth"), 100)
+				self.assertIn("Paid?", picture.get_attribute("alt"))
+				self.assertIn("Ship", unquote(picture.get_attribute("src")))
+				self.assertEqual(page.get_by_test_id("diagram").count(), 1)
+				page.locator(".prose pre").filter(has_text="no such diagram").wait_for()
+				self.assertEqual(faults_of(page), [])
+				page.get_by_test_id("diagram-code").press("Enter")
+				page.locator(".prose pre").filter(has_text="flowchart LR").wait_for()
+				self.assertEqual([each for each in violations if "Content Security Policy" in each], [])
 
 	def test_words_that_are_being_changed_stay_when_the_chat_is_read_again(self):
 		with self.open_page() as page:

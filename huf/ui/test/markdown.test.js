@@ -176,3 +176,18 @@ test("a growing text is read the same in pieces as at once, also with formulas a
 	for (let end = 1; end <= text.length; end++) blocks = toBlocks(text.slice(0, end), (made) => made, cache);
 	assert.equal(blocks.map((block) => block.html).join(""), rich(text));
 });
+
+test("a diagram is drawn only if it can load nothing", () => {
+	const diagramOf = (source) => toBlocks("```mermaid\n" + source + "\n```\n\nEnd", (html) => html)[0].diagram;
+	assert.equal(diagramOf("flowchart LR\n  A --> B\n  B --- C"), "flowchart LR\n  A --> B\n  B --- C");
+	for (const line of [
+		'A@{ img: "x.png" }',
+		"A[https://evil.example]",
+		"style A filter:url(x)",
+		"style A filter:u\\72l(x)",
+		"%%{init: {}}%%",
+	])
+		assert.equal(diagramOf(`flowchart LR\n  ${line}`), undefined, line);
+	assert.equal(diagramOf("---\nconfig: {}\n---\nflowchart LR"), undefined);
+	assert.equal(diagramOf("flowchart LR\n" + "A --> B\n".repeat(2000)), undefined);
+});

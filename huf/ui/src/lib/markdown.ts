@@ -18,6 +18,14 @@ export interface RichText {
 	renderMath: (tex: string, isDisplay: boolean) => string;
 }
 
+/** Longer diagrams stay code: laying them out would hold up the page. */
+const MAX_DIAGRAM_CHARS = 10_000;
+/** By which a diagram could make the page load something: addresses, CSS, pictures, escapes, settings of its own. */
+const LOADS = /\/\/|url\s*\(|@import|\bimg["']?\s*:|\\|%%\{|^\s*---/i;
+
+/** Whether a Mermaid diagram is drawn. Where one names an address, its code is shown: an answer must not load anything. */
+export const isDrawable = (source: string) => source.length <= MAX_DIAGRAM_CHARS && !LOADS.test(source);
+
 export function isSafeLink(href: string): boolean {
 	return SAFE_LINK.test(String(href).trim());
 }
@@ -122,6 +130,8 @@ export interface Block {
 	html: string;
 	/** Where it begins in the text. */
 	start: number;
+	/** The source of a Mermaid diagram, which `html` shows as code. */
+	diagram?: string;
 }
 
 export function newCache(rich: RichText | null = null): MarkdownCache {
@@ -157,5 +167,7 @@ export function toBlocks(text: string, sanitize: Sanitize, cache = newCache()): 
 function toBlock(token: Token, references: string, sanitize: Sanitize, cache: MarkdownCache, start: number): Block {
 	const key = `${references}:${token.raw}`;
 	if (!cache.html.has(key)) cache.html.set(key, sanitize(cache.marked.parser([token])));
-	return { type: token.type, html: cache.html.get(key)!, start };
+	const block: Block = { type: token.type, html: cache.html.get(key)!, start };
+	const isDiagram = token.type === "code" && token.lang === "mermaid" && isDrawable(token.text);
+	return isDiagram ? { ...block, diagram: token.text } : block;
 }
