@@ -1,20 +1,20 @@
-/** A run's numbers as short texts. */
+/** Numbers of runs and sums of them as short texts. */
 import { currentLocale, t } from "../i18n/index.ts";
 import { formatCost, formatDuration, formatNumber } from "../lib/format.ts";
 
+export const money = (value) => formatCost(value || 0, currentLocale());
+export const number = (value) => formatNumber(value, currentLocale());
 export const durationOf = (call) => formatDuration(call.duration_ms, currentLocale());
 
 /** Unknown costs are called unknown, never zero; a run without a model has none. */
 export function costOf(call, isOffline) {
 	const cost = "total_cost" in call ? call.total_cost : call.cost;
 	if (cost === null || cost === undefined) return t("run.cost.unknown");
-	return isOffline ? t("run.cost.none") : formatCost(cost, currentLocale());
+	return isOffline ? t("run.cost.none") : money(cost);
 }
 
 export function tokensOf(call) {
-	const [input, output] = [call.input_tokens, call.output_tokens].map((n) =>
-		formatNumber(n, currentLocale()),
-	);
+	const [input, output] = [call.input_tokens, call.output_tokens].map(number);
 	return t("run.figure.in_out", { input, output });
 }
 
