@@ -9,6 +9,7 @@ from pathlib import Path
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 BENCHMARKS = (
+	"load",
 	"floor",
 	"table_size",
 	"http",
@@ -23,8 +24,8 @@ BENCHMARKS = (
 	"queue",
 	"ui",
 )
-ON_DEMAND = ("peers", "agentdojo", "local_model")
-"""Need packages that Huf does not."""
+ON_DEMAND = ("peers", "agentdojo", "local_model", "soak")
+"""Need packages that Huf does not, or take long."""
 
 
 def main(names: list[str]) -> None:

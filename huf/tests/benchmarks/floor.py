@@ -179,7 +179,7 @@ def print_history(agent: str) -> None:
 	print_ratio(f"  {LONG} / {SHORT} messages", long, short, 1.5)
 
 
-def messages_of(conversation: str, count: int) -> tuple[list[str], list[tuple]]:
+def messages_of(conversation: str, count: int, text: str = "Said") -> tuple[list[str], list[tuple]]:
 	fields = ["name", "owner", "creation", "modified", "modified_by", "docstatus", "idx"]
 	fields += ["conversation", "sequence", "role", "kind", "content", "step"]
 	now = frappe.utils.now()
@@ -191,7 +191,7 @@ def messages_of(conversation: str, count: int) -> tuple[list[str], list[tuple]]:
 			3 + n,
 			"agent" if n % 2 else "user",
 			"Message",
-			f"Said {n}",
+			f"{text} {n}",
 			0,
 		)
 		for n in range(count)

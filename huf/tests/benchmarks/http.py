@@ -1,10 +1,13 @@
 """Runs over HTTP: beside the same run in process, many at once, and queued, on a started `huf start`."""
 
+import os
 import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,12 +36,12 @@ class Site:
 
 	def __init__(self, base_url: str, within: tuple[str, ...] = ()):
 		self.home = Path(tempfile.mkdtemp(prefix="huf-bench-"))
-		port = free_port()
+		self.port = free_port()
 		within = tuple(each.replace("HOME", str(self.home)) for each in within)
-		self.server = Server(self.home, port, within, HUF_ADMIN_PASSWORD=PASSWORD)
+		self.server = Server(self.home, self.port, within, HUF_ADMIN_PASSWORD=PASSWORD)
 		cookie = self.server.login(PASSWORD)
 		self.headers = {"Cookie": cookie, "X-Frappe-CSRF-Token": self.server.csrf_token(cookie)}
-		self.pool = HTTPConnectionPool("127.0.0.1", port, maxsize=max(AT_ONCE), timeout=120)
+		self.pool = HTTPConnectionPool("127.0.0.1", self.port, maxsize=max(AT_ONCE), timeout=120)
 		self.make("AI Provider", provide_name="Quick", api_key=SECRET, api_base=base_url)
 		self.make("AI Model", model_name="quick", provider="Quick", own_prices=1)
 		self.make("Agent Tool Function", tool_name="look", **LOOK)
@@ -67,62 +70,105 @@ class Site:
 		return self.post("/api/method/frappe.client.get_count", counted)["message"]
 
 
+@dataclass(frozen=True)
+class Many:
+	"""Runs at once: how many a second, seconds of one, and milliseconds of the server's processor for one."""
+
+	rate: float
+	p50: float
+	p99: float
+	cpu_ms: float
+
+
 def measure() -> None:
 	with quick_model("look") as base_url:
 		site = Site(base_url)
 		try:
-			print_overhead(site, base_url)
+			by_rest, in_process, ratio = measure_overhead(site, base_url)
+			print(f"{TURNS} tool turns and an answer: REST {by_rest:.1f} ms", end=", ")
+			print(f"in process {in_process:.1f} ms, ratio {ratio:.2f} (aim 1.3)")
 			for at_once in AT_ONCE:
-				print_many(site, at_once)
-			print_queued(site)
+				many = measure_many(site, at_once)
+				print(f"  {at_once} at once: {many.rate:.0f} runs/s, p50 {many.p50:.2f} s", end=", ")
+				print(
+					f"p99 {many.p99:.2f} s, p99/p50 {many.p99 / many.p50:.2f}, {many.cpu_ms:.1f} ms CPU a run"
+				)
+			print(f"  queued: {measure_queued(site):.0f} runs/s with the default worker (aim 60)")
 			print(f"  memory of the server's processes     {read_memory(site.server.process.pid):8.0f} MB")
 		finally:
 			site.server.stop()
 
 
-def print_overhead(site: Site, base_url: str) -> None:
-	tool = make("Agent Tool Function", tool_name="look", **LOOK).name
-	provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url)
-	model = make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1).name
-	agent = make_agent(model, (tool,), max_iterations=20)
+def measure_overhead(site: Site, base_url: str) -> tuple[float, float, float]:
+	"""Milliseconds by REST and in process, in turn, and the median of their ratios."""
+	agent = make_own_agent(base_url)
 	prompt = f"{TURNS} 0"
 	pairs = [
 		(clocked(lambda: site.run(prompt))[0], clocked(lambda: run_agent_sync(agent, prompt))[0])
 		for _ in range(ROUNDS + 5)
 	][5:]
 	by_rest, in_process = (statistics.median(side) for side in zip(*pairs, strict=True))
-	ratio = statistics.median(ours / theirs for ours, theirs in pairs)
-	print(
-		f"{TURNS} tool turns and an answer: REST {by_rest:.1f} ms, in process {in_process:.1f} ms", end=", "
-	)
-	print(f"ratio {ratio:.2f} (aim 1.3)")
+	return by_rest, in_process, statistics.median(ours / theirs for ours, theirs in pairs)
 
 
-def print_many(site: Site, at_once: int) -> None:
-	prompt = f"{TURNS_AT_ONCE} {PAUSE_S}"
-	seconds: list[float] = []
+def make_own_agent(base_url: str, **tool) -> str:
+	"""An agent of this process, with the same tool or another."""
+	name = make("Agent Tool Function", **{"tool_name": "look", **LOOK, **tool}).name
+	provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url)
+	model = make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1).name
+	return make_agent(model, (name,), max_iterations=20)
+
+
+def measure_many(site: Site, at_once: int) -> Many:
+	prompt, server = f"{TURNS_AT_ONCE} {PAUSE_S}", site.server.process.pid
 	with ThreadPoolExecutor(at_once) as pool:
 		list(pool.map(lambda _: site.run(prompt), range(at_once)))
-		began = time.perf_counter()
-		seconds += pool.map(lambda _: clocked(lambda: site.run(prompt))[0] / 1000, range(RUNS))
-		whole = time.perf_counter() - began
-	seconds.sort()
+		began, worked = time.perf_counter(), read_cpu_s(server)
+		seconds = sorted(pool.map(lambda _: clocked(lambda: site.run(prompt))[0] / 1000, range(RUNS)))
+		whole, worked = time.perf_counter() - began, read_cpu_s(server) - worked
 	p50, p99 = seconds[len(seconds) // 2], seconds[int(len(seconds) * 0.99)]
-	print(f"  {at_once} at once: {RUNS / whole:.0f} runs/s, p50 {p50:.2f} s, p99 {p99:.2f} s", end=", ")
-	print(f"p99/p50 {p99 / p50:.2f}")
+	return Many(RUNS / whole, p50, p99, worked / RUNS * 1000)
 
 
-def print_queued(site: Site) -> None:
+def measure_queued(site: Site) -> float:
+	"""Runs a second, from the first request to the last answer."""
 	began = time.perf_counter()
 	for _ in range(RUNS):
 		site.enqueue(f"{TURNS_AT_ONCE} {PAUSE_S}")
 	while site.count_open():
 		time.sleep(0.2)
-	print(f"  queued: {RUNS / (time.perf_counter() - began):.0f} runs/s with the default worker (aim 60)")
+	return RUNS / (time.perf_counter() - began)
+
+
+def list_processes(parent: int) -> list[int]:
+	"""A process and its children."""
+	listed = subprocess.run(["ps", "-eo", "pid,ppid"], capture_output=True, text=True, check=True)  # noqa: S607
+	rows = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()[1:]]
+	return [pid for pid, ppid in rows if parent in (pid, ppid)]
 
 
 def read_memory(parent: int) -> float:
 	"""Resident megabytes of a process and its children."""
-	listed = subprocess.run(["ps", "-eo", "pid,ppid,rss"], capture_output=True, text=True, check=True)  # noqa: S607
-	rows = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()[1:]]
-	return sum(rss for pid, ppid, rss in rows if parent in (pid, ppid)) / 1024
+	return sum(map(read_status("VmRSS"), list_processes(parent))) / 1024
+
+
+def count_threads(parent: int) -> int:
+	return sum(map(read_status("Threads"), list_processes(parent)))
+
+
+def read_status(name: str) -> Callable[[int], int]:
+	"""A reader of that number in the status of a process."""
+
+	def read(pid: int) -> int:
+		lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+		return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+
+	return read
+
+
+def read_cpu_s(parent: int) -> float:
+	"""Seconds of the processor that a process and its children have used."""
+	fields = [
+		Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in list_processes(parent)
+	]
+	return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")

@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,8 +58,8 @@ def measure() -> None:
 
 
 @contextmanager
-def open_contestants(base_url: str) -> Iterator[dict[str, Answer]]:
-	processes = {name: start_peer(name, base_url) for name in peer.PEERS}
+def open_contestants(base_url: str, names: Iterable[str] = tuple(peer.PEERS)) -> Iterator[dict[str, Answer]]:
+	processes = {name: start_peer(name, base_url) for name in names}
 	site = Site(base_url)
 	try:
 		yield {
@@ -136,11 +136,16 @@ def answer_in_threads(pool: ThreadPoolExecutor, run: Callable[[str], None], prom
 	return (time.perf_counter() - began) * 1000, seconds
 
 
-def print_single(contestants: dict[str, Answer]) -> None:
-	rounds = [
+def measure_single(contestants: dict[str, Answer]) -> list[dict[str, float]]:
+	"""Milliseconds of one run of each, for each round."""
+	return [
 		{name: answer([f"{TURNS} 0"], 1).seconds[0] * 1000 for name, answer in contestants.items()}
 		for _ in range(WARM_UPS + ROUNDS)
 	][WARM_UPS:]
+
+
+def print_single(contestants: dict[str, Answer]) -> None:
+	rounds = measure_single(contestants)
 	print(f"\n{TURNS} tool turns and an answer, one at a time; ratios are medians of {ROUNDS} rounds")
 	print(f"  {'':16}{'ms':>8}   (least to most)   {OURS[0]} / it   {OURS[1]} / it")
 	for name in contestants:

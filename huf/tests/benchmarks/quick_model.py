@@ -3,8 +3,8 @@ floor.
 
 	python -m huf.tests.benchmarks.quick_model TOOL     prints its base URL, and ends with its standard input
 
-The prompt says what it does: "5 0.05" is five tool turns and an answer, each after so many seconds. A
-streamed answer is of the first number's many chunks.
+The prompt says what it does: "5 0.05" is five tool turns and an answer, each after so many seconds; with a
+third number, as "1 0 8", of that many calls each. A streamed answer is of the first number's many chunks.
 """
 
 import asyncio
@@ -54,26 +54,30 @@ class Connection(asyncio.Protocol):
 		said = messages[last]["content"]
 		words = said.split()
 		# Anything else, such as the request to sum up what was said, is answered at once.
-		turns, pause = words if len(words) == 2 else (0, 0)
-		done = sum(each["role"] == "tool" for each in messages[last:])
+		turns, pause, calls = map(float, (*words, 1)[:3] if len(words) in (2, 3) else (0, 0, 1))
+		done = sum(bool(each.get("tool_calls")) for each in messages[last:])
 		if body.get("stream"):
 			made = streamed(int(turns))
 		else:
-			made = whole(self.tool, done) if done < int(turns) else whole(None, done)
-		asyncio.get_running_loop().call_later(float(pause), self.transport.write, made)
+			made = whole(self.tool, done, int(calls)) if done < turns else whole(None, done)
+		asyncio.get_running_loop().call_later(pause, self.transport.write, made)
 
 
-def whole(tool: str | None, number: int) -> bytes:
+def whole(tool: str | None, turn: int, calls: int = 1) -> bytes:
 	message: dict = {"role": "assistant", "content": None if tool else "That is all."}
 	if tool:
-		function = {"name": tool, "arguments": json.dumps({"n": number})}
-		message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
+		message["tool_calls"] = [describe_call(tool, turn * calls + number) for number in range(calls)]
 	choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if tool else "stop"}
 	body = json.dumps({**HEAD, "object": "chat.completion", "choices": [choice], "usage": USAGE}).encode()
 	return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
 		len(body),
 		body,
 	)
+
+
+def describe_call(tool: str, number: int) -> dict:
+	function = {"name": tool, "arguments": json.dumps({"n": number})}
+	return {"id": f"call_{number}", "type": "function", "function": function}
 
 
 def streamed(chunks: int) -> bytes:

@@ -18,11 +18,12 @@ from frappe.utils import now_datetime
 from huf.ai.queries.chats import list_chats
 from huf.ai.queries.runs import list_runs
 from huf.api.home import get_home
-from huf.tests.benchmarks.floor import TURNS, compare, connect, print_ratio, print_times, with_journal
+from huf.tests.benchmarks.floor import TURNS, Times, compare, connect, print_ratio, print_times, with_journal
 from huf.tests.benchmarks.quick_model import quick_model
 from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
 
 ROWS, AT_ONCE, ROUNDS, PAGES = 1_000_000, 20_000, 60, 10
+START_PAGE, CHATS = f"the start page, {PAGES} times", f"the list of chats, {PAGES} times"
 FIELDS = ("name", "owner", "creation", "modified", "modified_by", "docstatus", "idx")
 FIELDS += (
 	"agent",
@@ -45,6 +46,13 @@ def measure() -> None:
 	if frappe.db.db_type != "sqlite":
 		print("It needs a copy of the site, which is a folder on the embedded home alone: not measured here.")
 		return
+	for name, found in compare_sizes(ROWS, ROUNDS).items():
+		print_times((f"{name}, few", f"{name}, many"), found)
+		print_ratio("  many / few", *reversed(found), 1.1)
+
+
+def compare_sizes(rows: int, rounds: int) -> dict[str, list[list[Times]]]:
+	"""{work: [times beside a few runs, times beside `rows` of them]}"""
 	look = "huf.tests.benchmarks.floor.look"
 	tool = make_tool("Custom Function", function_path=look, effect="read", description="Looks.")
 	with quick_model(tool) as base_url:
@@ -53,19 +61,17 @@ def measure() -> None:
 		agent = make_agent(model, (tool,), max_iterations=20)
 		frappe.db.commit()
 		with working_on(frappe.local.site) as few, working_on(copied(frappe.local.site)) as many:
-			print(f"{ROWS:,} runs put on record in {many(lambda: fill(agent)):.0f} s")
-			for name, work in {
+			print(f"{rows:,} runs put on record in {many(lambda: fill(agent, rows)):.0f} s")
+			works = {
 				f"a run of {TURNS} tool turns": lambda: with_journal(agent, f"{TURNS} 0"),
 				f"the newest runs, {PAGES} times": lambda: [list_runs({}, 0, 20) for _ in range(PAGES)],
-				f"the start page, {PAGES} times": lambda: [get_home() for _ in range(PAGES)],
-				f"the list of chats, {PAGES} times": lambda: [list_own_chats() for _ in range(PAGES)],
-			}.items():
-				names = (f"{name}, few", f"{name}, many")
-				found = compare(
-					dict(zip(names, (partial(few, work), partial(many, work)), strict=True)), ROUNDS
-				)
-				print_times(names, found)
-				print_ratio("  many / few", *reversed(found), 1.1)
+				START_PAGE: lambda: [get_home() for _ in range(PAGES)],
+				CHATS: lambda: [list_own_chats() for _ in range(PAGES)],
+			}
+			return {
+				name: compare({"few": partial(few, work), "many": partial(many, work)}, rounds)
+				for name, work in works.items()
+			}
 
 
 def copied(site: str) -> str:
@@ -83,17 +89,17 @@ def working_on(site: str) -> Iterator[Callable[[Callable], Any]]:
 		yield lambda function: pool.submit(function).result()
 
 
-def fill(agent: str) -> float:
+def fill(agent: str, rows: int) -> float:
 	start, now = time.perf_counter(), now_datetime()
-	for first in range(0, ROWS, AT_ONCE):
+	for first in range(0, rows, AT_ONCE):
 		frappe.db.bulk_insert(
 			"Agent Run",
 			list(FIELDS),
 			[row(n, agent, now) for n in range(first, first + AT_ONCE)],
 		)
 		if first % (AT_ONCE * CHATS_EVERY) == 0:
-			rows = [chat(n, agent, now) for n in range(first // CHATS_EVERY, first // CHATS_EVERY + AT_ONCE)]
-			frappe.db.bulk_insert("Agent Conversation", list(CHAT_FIELDS), rows)
+			chats = [chat(n, agent, now) for n in range(first // CHATS_EVERY, first // CHATS_EVERY + AT_ONCE)]
+			frappe.db.bulk_insert("Agent Conversation", list(CHAT_FIELDS), chats)
 		frappe.db.commit()
 	return time.perf_counter() - start
 

@@ -1,0 +1,34 @@
+"""Memory that a server keeps of its runs: HUF_BENCH_RUNS (1,000) by REST, then HUF_BENCH_PAUSE_S (10) of rest."""
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from huf.tests.benchmarks.goals import Goal
+from huf.tests.benchmarks.http import Site, read_memory
+from huf.tests.benchmarks.quick_model import quick_model
+
+RUNS = int(os.environ.get("HUF_BENCH_RUNS", 1_000))
+PAUSE_S = float(os.environ.get("HUF_BENCH_PAUSE_S", 10))
+WARM_UPS, AT_ONCE = 200, 8
+KEPT = Goal(
+	"memory kept of a run", 1, "KB", leaves_out="the first 200 runs, which fill caches of bounded size"
+)
+
+
+def measure() -> None:
+	with quick_model("look") as base_url:
+		site = Site(base_url)
+		try:
+			before, after = (measure_memory(site, count) for count in (WARM_UPS, RUNS))
+		finally:
+			site.server.stop()
+	KEPT.print((after - before) * 1024 / RUNS, f"{before:.0f} MB, after {RUNS:,} runs {after:.0f} MB")
+
+
+def measure_memory(site: Site, runs: int) -> float:
+	"""Megabytes after so many runs and the pause."""
+	with ThreadPoolExecutor(AT_ONCE) as pool:
+		list(pool.map(site.run, ["1 0"] * runs))
+	time.sleep(PAUSE_S)
+	return read_memory(site.server.process.pid)

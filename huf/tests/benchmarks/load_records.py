@@ -1,0 +1,24 @@
+"""Lists beside 100,000 runs on record, to those beside a few; `table_size` takes a million."""
+
+import frappe
+
+from huf.tests.benchmarks.floor import middle
+from huf.tests.benchmarks.goals import Goal, print_missing
+from huf.tests.benchmarks.table_size import CHATS, PAGES, START_PAGE, compare_sizes
+
+ROWS, ROUNDS = 100_000, 20
+GOALS = {
+	CHATS: Goal("list_chats beside 100,000 runs / beside a few", 3),
+	START_PAGE: Goal("get_home, the same", 3),
+}
+
+
+def measure() -> None:
+	if frappe.db.db_type != "sqlite":
+		return print_missing(
+			CHATS, "it needs a copy of the site, which is a folder on the embedded home alone"
+		)
+	found = compare_sizes(ROWS, ROUNDS)
+	for name, goal in GOALS.items():
+		few, many = (middle(times)[1] / PAGES for times in found[name])
+		goal.print(many / few, f"{many:.2f} and {few:.2f} ms of the processor")
