@@ -71,21 +71,18 @@ class BoundedWorker(ThreadWorker):
 		self.open: dict[object, str] = {}
 		self.busy: set[object] = set()
 		self.receiving: dict[object, float] = {}
-		"""{connection: when it began}, the longest waiting first."""
+		"""{connection: when its thread began to read from it}, the longest waiting first."""
 
 	def enqueue_req(self, conn):
 		"""A request begins: a new connection, or a kept one from which something can be read."""
 		address = str(conn.client[0])
 		if not isinstance(conn.sock, TimedSocket):
 			conn.sock = TimedSocket(fileno=conn.sock.detach())
-		now = time.monotonic()
-		conn.sock.deadline, conn.sock.waited_s = now + RECEIVE_TIMEOUT_S, 0
 		self.open = {each: place for each, place in self.open.items() if each.sock.fileno() != -1}
 		self.open[conn] = address
 		self.busy.add(conn)
-		self.receiving[conn] = now
 		if list(self.open.values()).count(address) > MAX_CONNECTIONS_PER_ADDRESS:
-			self.cut(next(each for each in list(self.receiving) if self.open.get(each) == address))
+			self.cut(next((each for each in list(self.receiving) if self.open.get(each) == address), conn))
 		self.make_room()
 		super().enqueue_req(conn)
 
@@ -115,6 +112,9 @@ class BoundedWorker(ThreadWorker):
 			pass  # it is closed already
 
 	def handle(self, conn):
+		# Only from here on: who waits in line for a thread is not slow.
+		now = self.receiving[conn] = time.monotonic()
+		conn.sock.deadline, conn.sock.waited_s = now + RECEIVE_TIMEOUT_S, 0
 		try:
 			return super().handle(conn)
 		finally:

@@ -26,10 +26,11 @@ REALTIME_KINDS = {
 OMITTED_FROM_REALTIME = ("arguments", "result", "response", "difference")
 MAX_STEP_CHARS = 80
 DEFAULT_PROGRESS = "Step {step} of {of}: {what}"
-PAUSE_S, LONG_PAUSE_S = 1 / 60, 1.0
-"""Text that arrives within a pause is emitted together; the long pause limits the events of endless answers.
+PAUSES_S = ((0, 0.001), (10_000, 1 / 60), (30_000, 1.0))
+"""(events of the run so far, pause): text that arrives within a pause is emitted together. The longer ones limit
+the events of endless answers. What arrives while a reader is written to comes in one piece as well: see
+`TextRelay` in providers/answers.py.
 """
-LONG_PAUSE_AFTER_EVENTS = 20_000
 
 
 class RunEventEmitter:
@@ -75,8 +76,10 @@ class RunEventEmitter:
 		self.buffered.append(text)
 		if self.timer is None:
 			loop = asyncio.get_running_loop()
-			is_long = self.number - self.first_number >= LONG_PAUSE_AFTER_EVENTS
-			due = self.text_emitted_at + (LONG_PAUSE_S if is_long else PAUSE_S)
+			emitted = self.number - self.first_number
+			due = self.text_emitted_at + next(
+				pause for start, pause in reversed(PAUSES_S) if emitted >= start
+			)
 			if loop.time() >= due:
 				self.emit_buffered()
 			else:

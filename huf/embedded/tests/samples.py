@@ -20,6 +20,12 @@ def csrf_token():
 
 
 @frappe.whitelist()
+def wait(seconds: float):
+	"""Hold a thread that long."""
+	time.sleep(seconds)
+
+
+@frappe.whitelist()
 def stream():
 	"""Three server-sent events; the last one reads the database while the answer is under way."""
 

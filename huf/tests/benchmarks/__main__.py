@@ -1,4 +1,7 @@
-"""`python -m huf.tests.benchmarks [NAME ...]`: on a fresh embedded site, or on HUF_TEST_SITE of a bench."""
+"""`python -m huf.tests.benchmarks [NAME [NUMBER] ...]`: on a fresh embedded site, or on HUF_TEST_SITE of a bench.
+
+`soak` takes a number: its seconds.
+"""
 
 import os
 import sys
@@ -31,12 +34,24 @@ ON_DEMAND = ("peers", "agentdojo", "local_model", "soak")
 def main(names: list[str]) -> None:
 	with tempfile.TemporaryDirectory(prefix="huf-bench-") as home:
 		open_site(Path(home))
-		for name in names or BENCHMARKS:
-			print(f"\n{name}: {import_module(f'huf.tests.benchmarks.{name}').__doc__.splitlines()[0]}\n")
-			import_module(f"huf.tests.benchmarks.{name}").measure()
+		for name, *numbers in read_names(names) or [(name,) for name in BENCHMARKS]:
+			module = import_module(f"huf.tests.benchmarks.{name}")
+			print(f"\n{name}: {module.__doc__.splitlines()[0]}\n")
+			module.measure(*map(int, numbers))
 		import frappe
 
 		frappe.destroy()
+
+
+def read_names(given: list[str]) -> list[list[str]]:
+	"""Each name with the numbers that follow it."""
+	found: list[list[str]] = []
+	for each in given:
+		if each.isdigit() and found:
+			found[-1].append(each)
+		else:
+			found.append([each])
+	return found
 
 
 def open_site(home: Path) -> None:

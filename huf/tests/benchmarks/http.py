@@ -1,13 +1,15 @@
 """Runs over HTTP: beside the same run in process, many at once, and queued, on a started `huf start`."""
 
+import json
 import os
 import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
 
@@ -64,8 +66,25 @@ class Site:
 	def enqueue(self, prompt: str) -> None:
 		self.post("/v1/responses", {"model": "Bench", "input": prompt, "background": True})
 
+	def run_from(self, address: str, prompt: str) -> None:
+		"""`run` over a new connection from that address of this machine."""
+		connection = HTTPConnection("127.0.0.1", self.port, timeout=120, source_address=(address, 0))
+		try:
+			body = json.dumps({"agent_name": "Bench", "prompt": prompt})
+			headers = {**self.headers, "Content-Type": "application/json"}
+			connection.request("POST", RUN_PATH, body, headers)
+			answer = connection.getresponse()
+			text = answer.read()
+			assert answer.status == 200, text[:300]
+			assert json.loads(text)["message"]["success"], text[:300]
+		finally:
+			connection.close()
+
 	def count_open(self) -> int:
-		filters = {"status": ["in", ["Queued", "Started"]]}
+		return self.count_runs(["Queued", "Started"])
+
+	def count_runs(self, statuses: Sequence[str] = ("Success", "Failed", "Stopped", "Cancelled")) -> int:
+		filters = {"status": ["in", list(statuses)]}
 		counted = {"doctype": "Agent Run", "filters": filters}
 		return self.post("/api/method/frappe.client.get_count", counted)["message"]
 

@@ -108,14 +108,15 @@ def make_clock(server, cookie: str, name: str, base_url: str) -> None:
 class Reader:
 	"""Reads one stream; `delays`: seconds from a text's last chunk leaving the model to its arrival here."""
 
-	def __init__(self, url: str, session: dict, prompt: str, agent: str = CLOCK):
+	def __init__(self, url: str, session: dict, prompt: str, agent: str = CLOCK, source: str | None = None):
 		self.host, self.session, self.prompt, self.agent = url.removeprefix("http://"), session, prompt, agent
+		self.source = (source, 0) if source else None
 		self.arrivals: list[float] = []
 		self.delays: list[float] = []
 		self.chunks = 0
 
 	def read(self) -> None:
-		connection = HTTPConnection(self.host, timeout=60)
+		connection = HTTPConnection(self.host, timeout=60, source_address=self.source)
 		headers = {"Content-Type": "application/json", **self.session}
 		body = json.dumps({"agent": self.agent, "prompt": self.prompt})
 		connection.request("POST", "/api/method/huf.api.chat.stream", body, headers)

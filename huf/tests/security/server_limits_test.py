@@ -24,6 +24,7 @@ from huf.embedded.tests.server_test import Server, free_port
 PASSWORD = "violet kettle 93 moss"
 MAX_ANSWER_S = 1.0
 """The best of three."""
+LINE, WAIT = 380, "/api/method/huf.embedded.tests.samples.wait"
 
 
 @unittest.skipIf(sys.platform == "win32", "gunicorn is POSIX")
@@ -113,6 +114,22 @@ class TestSlowClients(unittest.TestCase):
 
 		with ThreadPoolExecutor(256) as pool:
 			self.assertEqual(set(pool.map(ask, range(256))), {200})
+
+	def test_requests_that_wait_in_line_for_a_thread_are_answered(self):
+		"""More than there are threads, and each takes a while: nobody is cut off for waiting."""
+		together = threading.Barrier(LINE)
+
+		def ask(_number: int) -> int:
+			together.wait(30)
+			connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+			try:
+				connection.request("GET", f"{WAIT}?seconds=1.5", headers={"Cookie": self.cookie})
+				return connection.getresponse().status
+			finally:
+				connection.close()
+
+		with ThreadPoolExecutor(LINE) as pool:
+			self.assertEqual(set(pool.map(ask, range(LINE))), {200})
 
 	def test_a_connection_is_kept_for_more_requests(self):
 		connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)

@@ -1,5 +1,6 @@
 """A run's stream, cut anywhere and rejoined: the same text, once."""
 
+import asyncio
 import json
 import random
 from unittest.mock import patch
@@ -54,7 +55,7 @@ class Reader:
 
 
 class TestRejoining(SiteTestCase):
-	@patch.object(events, "PAUSE_S", 0)
+	@patch.object(events, "PAUSES_S", ((0, 0),))
 	def test_a_stream_cut_at_any_point_and_rejoined_gives_the_same_text_once(self):
 		told = self.run_to_the_end()
 		whole = "".join(encode_events(told))
@@ -93,6 +94,24 @@ class TestRejoining(SiteTestCase):
 		deltas = [each.data["text"] for each in self.run_to_the_end() if each.kind is EventKind.TEXT_DELTA]
 		self.assertEqual("".join(deltas), "Let me look." + ANSWER)
 		self.assertLess(len(deltas), len(ANSWER) // 2)
+
+	def test_text_that_comes_slowly_is_told_piece_by_piece_until_there_are_very_many_events(self):
+		for emitted, is_together in ((0, False), (10_000, True)):
+			deltas = asyncio.run(self.emit_slowly(emitted, "a b c d e".split()))
+			self.assertEqual("".join(deltas), "abcde")
+			self.assertEqual(len(deltas) < 5, is_together, deltas)
+
+	async def emit_slowly(self, emitted: int, pieces: list[str]) -> list[str]:
+		"""The texts of the events of pieces that come 3 ms apart, in a run with so many events before."""
+		told = []
+		request = AgentRequest("Any", "Tell me", "Administrator")
+		emit = events.RunEventEmitter("any-run", request, [told.append], None)
+		emit.number += emitted
+		for piece in pieces:
+			emit(EventKind.TEXT_DELTA, {"step": 1, "text": piece})
+			await asyncio.sleep(0.003)
+		emit(EventKind.TEXT_DONE, {})
+		return [each.data["text"] for each in told]
 
 	def test_numbers_rise_by_one_and_are_the_stream_s_ids(self):
 		told = self.run_to_the_end()
