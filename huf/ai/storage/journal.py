@@ -202,10 +202,15 @@ class RunJournal:
 		"""Whether the run is to end. A waiting run needs a new transaction to see what others committed."""
 		# Writes that are open belong to a called run that is about to end; committing them here would be too
 		# early.
-		if waiting and not frappe.db.transaction_writes:
+		ends_transaction = waiting and not frappe.db.transaction_writes
+		if ends_transaction:
 			frappe.db.commit()
 			self.lease.renew()
-		return bool(frappe.db.get_value("Agent Run", self.run, "cancel_requested"))
+		is_requested = bool(frappe.db.get_value("Agent Run", self.run, "cancel_requested"))
+		if ends_transaction:
+			# No connection is held for reading while the run waits.
+			frappe.db.commit()
+		return is_requested
 
 	def find_reply(self, step: int) -> ModelReply | None:
 		return self.recorded.replies.get(step)

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 from frappe.database import idle
-from frappe.database.connection import Connection
+from frappe.database.connection import BUSY_TIMEOUT, Connection
 
 
 class TestIdleConnections(unittest.TestCase):
@@ -19,6 +19,7 @@ class TestIdleConnections(unittest.TestCase):
 		first = Connection(self.path)
 		first.define("PRAGMA journal_mode = WAL")
 		first.define("CREATE TABLE note (name TEXT)")
+		first.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 		first.close()
 
 	def open(self) -> Connection:
@@ -31,12 +32,30 @@ class TestIdleConnections(unittest.TestCase):
 
 	def test_it_is_used_again_without_what_was_not_committed(self):
 		first = Connection(self.path)
-		kept = first._connection
 		first.execute("INSERT INTO note VALUES ('lost')")
+		kept = first._connection
 		first.close()
 		second = self.open()
 		self.assertIs(second._connection, kept)
 		self.assertEqual((self.count(second), second.transaction_writes), (0, 0))
+
+	def test_who_has_ended_the_transaction_holds_none_until_the_next_statement(self):
+		waiting, other = self.open(), self.open()
+		for end in (waiting.commit, waiting.rollback):
+			waiting.execute("INSERT INTO note VALUES ('one')")
+			used = waiting._connection
+			end()
+			self.assertEqual(self.count(other), 1)
+			self.assertIs(other._connection, used)
+			other.rollback()
+
+	def test_its_waiting_time_is_restored_before_another_has_it(self):
+		first = self.open()
+		with first.without_waiting():
+			first.execute("INSERT INTO note VALUES ('one')")
+			first.commit()
+		first.rollback()
+		self.assertEqual(self.open().execute("PRAGMA busy_timeout").fetchone()[0], BUSY_TIMEOUT * 1000)
 
 	def test_whoever_has_closed_it_cannot_use_it(self):
 		first = Connection(self.path)
@@ -66,13 +85,17 @@ class TestIdleConnections(unittest.TestCase):
 		self.assertEqual(self.count(self.open()), 1)
 
 	def test_few_are_kept(self):
-		for connection in [Connection(self.path) for _ in range(idle.MAX_IDLE + 5)]:
-			connection.close()
+		connections = [Connection(self.path) for _ in range(idle.MAX_IDLE + 5)]
+		for use in (self.count, Connection.close):
+			for connection in connections:
+				use(connection)
 		self.assertEqual(len(idle._idle[idle.identify(self.path)]), idle.MAX_IDLE)
 
 	@unittest.skipUnless(hasattr(os, "fork"), "This system does not fork.")
 	def test_a_forked_process_opens_its_own(self):
-		Connection(self.path).close()
+		parent = self.open()
+		self.count(parent)
+		parent.close()
 		child = os.fork()
 		if child == 0:
 			os._exit(0 if idle.take(idle.identify(self.path)) is None else 1)

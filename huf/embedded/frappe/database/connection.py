@@ -1,4 +1,7 @@
-"""One SQLite connection with Frappe's transaction rules.  Knows nothing of DocTypes.
+"""A connection to a site's SQLite file with Frappe's transaction rules.  Knows nothing of DocTypes.
+
+SQLite's own connection is borrowed from the first statement to the end of the transaction: whoever waits for a
+model or for a client has none, so that many can wait.
 
 Reads are free; `BEGIN IMMEDIATE` comes before the first write, so that a transaction never has to upgrade
 its lock.
@@ -112,14 +115,37 @@ class Connection:
 
 	def __init__(self, path: str | Path):
 		self.path = str(path)
-		self._file = idle.identify(self.path)
-		self._connection = idle.take(self._file) or connect(self.path)
+		self._file: tuple | None = None
+		self._borrowed: sqlite3.Connection | None = None
+		self._is_pinned = False
 		self.transaction_writes = 0
 		self._disable_transaction_control = 0
 		self._began = 0.0
 		self._turns, self._me = turns_of(self.path), object()
 		self.before_commit, self.after_commit = CallbackManager(), CallbackManager()
 		self.before_rollback, self.after_rollback = CallbackManager(), CallbackManager()
+
+	@property
+	def _connection(self) -> sqlite3.Connection:
+		if self._borrowed is None:
+			self._file, self._places = idle.identify(self.path), idle.places
+			self._places.take()
+			try:
+				self._borrowed = idle.take(self._file) or connect(self.path)
+			except BaseException:
+				self._places.leave()
+				raise
+		return self._borrowed
+
+	@property
+	def _is_in_transaction(self) -> bool:
+		return self._borrowed is not None and self._borrowed.in_transaction
+
+	def _give_back(self):
+		if self._borrowed is not None and not self._is_pinned:
+			used, self._borrowed = self._borrowed, None
+			idle.give(self._file, used)
+			self._places.leave()
 
 	def execute(self, query: str, parameters=()) -> sqlite3.Cursor:
 		"""Run SQL with `?` parameters.  A write begins the transaction if none is open."""
@@ -141,6 +167,7 @@ class Connection:
 
 	def begin(self):
 		"""Take the write lock.  Raises QueryTimeoutError if another transaction held it for 30 seconds."""
+		# First a place, then the turn: who has the turn waits for nobody.
 		if not self._connection.in_transaction:
 			self._turns.take(self._me)
 			try:
@@ -193,13 +220,14 @@ class Connection:
 		self.after_rollback.run()
 
 	def _end(self, statement):
-		if self._connection.in_transaction:
+		if self._is_in_transaction:
 			self._run(statement)
 			held = time.monotonic() - self._began
 			if held > SLOW_TRANSACTION:
 				logger.warning("A write transaction was open for %.1f s; all other writers waited", held)
 		self._turns.give(self._me)
 		self.transaction_writes = 0
+		self._give_back()
 
 	def savepoint(self, save_point: str):
 		self.begin()
@@ -212,9 +240,11 @@ class Connection:
 	def without_waiting(self):
 		"""Fail at once, instead of after half a minute, where another process holds the write lock."""
 		self._run("PRAGMA busy_timeout = 0")
+		self._is_pinned = True
 		try:
 			yield
 		finally:
+			self._is_pinned = False
 			self._run(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT * 1000)}")
 
 	def write_began(self) -> float | None:
@@ -222,13 +252,15 @@ class Connection:
 
 		Until its end nobody else commits.
 		"""
-		return self._began if self._connection.in_transaction else None
+		return self._began if self._is_in_transaction else None
 
 	def close(self):
 		"""What is not committed is lost. SQLite's connection is kept for the next one who opens the file."""
-		if self._connection is CLOSED:
+		if self._borrowed is CLOSED:
 			return
-		used, self._connection = self._connection, CLOSED
+		used, self._borrowed = self._borrowed, CLOSED
+		if used is None:
+			return
 		try:
 			if used.in_transaction:
 				used.rollback()
@@ -237,6 +269,7 @@ class Connection:
 			used.close()
 			raise
 		finally:
+			self._places.leave()
 			self._turns.give(self._me)
 
 	@staticmethod
