@@ -7,8 +7,10 @@ same way.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
+from typing import Protocol
 
 from huf.ai.core.attachments import IMAGE_TOKENS, count_images
 from huf.ai.core.types import MAX_RESULT_CHARS
@@ -24,7 +26,13 @@ Cut = dict[int, dict | None]
 """Messages by position, and what is sent instead; None: nothing."""
 
 
-def estimate(messages: list[dict]) -> int:
+class Count(Protocol):
+	"""Counts the tokens of messages; where there are more than `limit`, it may return any number above it."""
+
+	def __call__(self, messages: list[dict], limit: float = inf) -> int: ...
+
+
+def estimate(messages: list[dict], limit: float = inf) -> int:
 	"""Tokens of messages, without a tokenizer."""
 	words = sum(len(str(message)) for message in messages) // CHARS_PER_TOKEN
 	return words + IMAGE_TOKENS * count_images(messages)
@@ -35,7 +43,7 @@ class Room:
 	"""How much a model can be sent. `window` is in tokens; `count` returns those of messages."""
 
 	window: int = DEFAULT_WINDOW
-	count: Callable[[list[dict]], int] = estimate
+	count: Count = estimate
 	share: float = INPUT_SHARE
 
 	@property
@@ -101,7 +109,7 @@ def fit(messages: list[dict], prompt_at: int, room: Room) -> Fitted | TooLong:
 		return apply(messages, steps[: number + 1])
 
 	def fits(number: int) -> bool:
-		return room.count(after(number)) <= room.allowed
+		return room.count(after(number), room.allowed) <= room.allowed
 
 	number = 0
 	if not fits(0):

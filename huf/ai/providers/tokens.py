@@ -6,7 +6,7 @@ Pure: a tokenizer is handed to it.
 import json
 from collections.abc import Callable
 from functools import cached_property
-from hashlib import blake2b
+from math import inf
 
 from huf.ai.core.attachments import IMAGE_TOKENS, count_images
 from huf.ai.core.types import Tool
@@ -26,15 +26,20 @@ class TokenCounter:
 		self.count, self.exact_above_tokens = count, exact_above_tokens
 		self.specs = json.dumps([tool.as_spec() for tool in tools], ensure_ascii=False)
 		self.seen: tuple[list[dict], int] = ([], 0)
-		self.known: dict[bytes, int] = {}
+		self.known: dict[str, int] = {}
 
-	def __call__(self, messages: list[dict]) -> int:
-		max_tokens = len(self.specs.encode()) + self.estimate(messages)
-		return (
-			max_tokens
-			if max_tokens <= self.exact_above_tokens
-			else self.tools + sum(map(self.tokens, messages))
-		)
+	def __call__(self, messages: list[dict], limit: float = inf) -> int:
+		"""The newest messages are counted until `limit` is exceeded: most of a long history is not."""
+		if not self.known:
+			max_tokens = len(self.specs.encode()) + self.estimate(messages)
+			if max_tokens <= self.exact_above_tokens:
+				return max_tokens
+		tokens = self.tools
+		for message in reversed(messages):
+			tokens += self.tokens(message)
+			if tokens > limit:
+				break
+		return tokens
 
 	def estimate(self, messages: list[dict]) -> int:
 		"""An upper bound for messages; those of the previous call are not measured again."""
@@ -51,14 +56,15 @@ class TokenCounter:
 
 	def tokens(self, message: dict) -> int:
 		text = to_tokenized_text(message)
-		key = blake2b(text, digest_size=16).digest()
-		if key not in self.known:
-			self.known[key] = self.count(text.decode())
-		return self.known[key] + count_overhead(message)
+		if text not in self.known:
+			self.known[text] = self.count(text.encode("utf-8", "replace").decode())
+		return self.known[text] + count_overhead(message)
 
 
 def count_max_tokens(message: dict) -> int:
-	return len(to_tokenized_text(message)) + count_overhead(message)
+	text = to_tokenized_text(message)
+	is_ascii = text.isascii()
+	return (len(text) if is_ascii else len(text.encode("utf-8", "replace"))) + count_overhead(message)
 
 
 def count_overhead(message: dict) -> int:
@@ -68,9 +74,9 @@ def count_overhead(message: dict) -> int:
 	)
 
 
-def to_tokenized_text(message: dict) -> bytes:
+def to_tokenized_text(message: dict) -> str:
 	"""The text of a message that a tokenizer reads: content, and names and arguments of calls."""
 	text = message.get("content") or ""
 	for call in message.get("tool_calls") or ():
 		text += f"\n{call['function']['name']} {call['function']['arguments']}"
-	return text.encode("utf-8", "replace")
+	return text

@@ -27,8 +27,8 @@ OMITTED_FROM_REALTIME = ("arguments", "result", "response", "difference")
 MAX_STEP_CHARS = 80
 DEFAULT_PROGRESS = "Step {step} of {of}: {what}"
 PAUSES_S = ((0, 0.001), (10_000, 1 / 60), (30_000, 1.0))
-"""(events of the run so far, pause): text that arrives within a pause is emitted together. The longer ones limit
-the events of endless answers. What arrives while a reader is written to comes in one piece as well: see
+"""(events of the run so far, pause): text that arrives within a pause is emitted together. The longer ones
+limit the events of endless answers. What arrives while a reader is written to comes in one piece as well: see
 `TextRelay` in providers/answers.py.
 """
 

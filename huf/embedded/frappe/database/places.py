@@ -1,7 +1,7 @@
 """How many threads of the process use a database at once: the others wait in line.
 
-One interpreter works for one thread at a time, so more at once would only take memory and make all of them late.
-Who waits for a model, a client or a tool of its own holds no place.
+One interpreter works for one thread at a time, so more at once would only take memory and make all of them
+late. Who waits for a model or a client holds no place.
 """
 
 from collections import deque

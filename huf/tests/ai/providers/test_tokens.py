@@ -1,0 +1,37 @@
+"""How the tokens of messages are counted."""
+
+from unittest import TestCase
+
+from huf.ai.providers.tokens import OVERHEAD_TOKENS, TokenCounter
+
+HISTORY = [{"role": "user", "content": f"word {number}"} for number in range(100)]
+
+
+class TestTokenCounter(TestCase):
+	def setUp(self):
+		self.counted = []
+
+		def count(text: str) -> int:
+			self.counted.append(text)
+			return len(text.split())
+
+		self.tokens = TokenCounter(count, [], 0)
+		self.one = 2 + OVERHEAD_TOKENS
+
+	def test_beyond_a_limit_only_the_newest_messages_are_counted(self):
+		self.assertGreater(self.tokens(HISTORY, 10 * self.one), 10 * self.one)
+		self.assertLess(len(self.counted), 14)
+		self.assertIn("word 99", self.counted)
+		self.assertNotIn("word 50", self.counted)
+
+	def test_within_a_limit_and_without_one_all_are_counted_once(self):
+		whole = self.tokens(HISTORY)
+		self.assertEqual(whole, self.tokens(HISTORY, whole))
+		self.assertEqual(whole - self.tokens([]), 100 * self.one)
+		self.assertEqual(len(self.counted), len(set(self.counted)))
+
+	def test_few_bytes_are_not_counted_and_those_of_other_writings_are_not_taken_for_characters(self):
+		rough = TokenCounter(self.fail, [], 1000)
+		self.assertEqual(
+			rough([{"role": "user", "content": "ěšč"}]) - rough([{"role": "user", "content": "abc"}]), 3
+		)
