@@ -67,7 +67,14 @@ WHOLE_ANSWER_TIMEOUT_S = 120
 def load():
 	"""litellm itself, set up to make no calls of its own. Takes seconds the first time."""
 	os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-	import litellm
+	# None of what is imported is garbage, and looking for some takes a fifth of the time.
+	is_collecting = gc.isenabled()
+	gc.disable()
+	try:
+		import litellm
+	finally:
+		if is_collecting:
+			gc.enable()
 
 	litellm.telemetry = False
 	litellm.suppress_debug_info = True
