@@ -200,8 +200,7 @@ class RunJournal:
 
 	def cancel_requested(self, waiting: bool) -> bool:
 		"""Whether the run is to end. A waiting run needs a new transaction to see what others committed."""
-		# Writes that are open belong to a called run that is about to end; committing them here would be too
-		# early.
+		# Open writes belong to a called run that is about to end: to commit them here would be too early.
 		ends_transaction = waiting and not frappe.db.transaction_writes
 		if ends_transaction:
 			frappe.db.commit()

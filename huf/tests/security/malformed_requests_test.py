@@ -8,7 +8,20 @@ from huf.embedded.tests.sites import Browser, SiteTestCase
 
 FIELDS = ("name", "date", "creation", "idx", "nope", None, 1, "a b")
 OPERATORS = ("=", "in", "is", "between", "timespan", None, 1)
-VALUES = ("x", "full", None, 1e400, [], ["a", "b"], {"a": 1}, [[1], [2]], 10**30, "\0", "\ud800", "2020-99-99")
+VALUES = (
+	"x",
+	"full",
+	None,
+	1e400,
+	[],
+	["a", "b"],
+	{"a": 1},
+	[[1], [2]],
+	10**30,
+	"\0",
+	"\ud800",
+	"2020-99-99",
+)
 TEXTS = (
 	"",
 	"x",

@@ -1,7 +1,7 @@
 """A connection to a site's SQLite file with Frappe's transaction rules.  Knows nothing of DocTypes.
 
-SQLite's own connection is borrowed from the first statement to the end of the transaction: whoever waits for
-a model or for a client has none, so that many can wait.
+SQLite's own connection is borrowed from the first statement to the end of the transaction: a request or job
+that waits for a model or for a client has none, so that many can wait.
 
 Reads are free; `BEGIN IMMEDIATE` comes before the first write, so that a transaction never has to upgrade
 its lock.

@@ -56,8 +56,8 @@ def sanitize_html(html, linkify: bool = False, strip_comments: bool = True, alwa
 
 
 def measure_depth(html: str) -> int:
-	"""How many tags are open at a time, at most."""
-	names, depth, deepest = Counter(), 0, 0
+	"""The largest number of tags that are open at a time."""
+	names, depth, max_depth = Counter(), 0, 0
 	for tag in TAG.finditer(html):
 		name = (tag[1] or "").lower()
 		step = -1 if tag[0].startswith("</") else 1
@@ -65,8 +65,8 @@ def measure_depth(html: str) -> int:
 			continue
 		names[name] += step
 		depth += step
-		deepest = max(deepest, depth)
-	return deepest
+		max_depth = max(max_depth, depth)
+	return max_depth
 
 
 def hidden_unless_allowed(found: re.Match) -> str:
