@@ -170,7 +170,9 @@ class AgentToolFunction(Document):
 	def schema(self) -> dict:
 		if self.types == MCP_TOOL:
 			connection = frappe.get_doc("MCP Server Connection", self.mcp_connection)
-			return ToolDefinition.parse(find_chosen(connection, self.mcp_tool).definition).input_schema
+			if (row := find_chosen(connection, self.mcp_tool)) is None:
+				frappe.throw(_("Choose the tool in its MCP Server Connection; that makes its record here."))
+			return ToolDefinition.parse(row.definition).input_schema
 		if self.operation:
 			return self.parse_operation().schema
 		if self.types in ("Custom Function", "App Provided") and not self.parameters:

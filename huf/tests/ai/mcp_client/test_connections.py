@@ -17,6 +17,7 @@ from huf.ai.mcp_client.connections import COMMANDS_KEY
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync, stream_agent
 from huf.api import mcp_connection
+from huf.install import refresh_definitions
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.factories import make, make_agent, make_model, make_user, unique
 from huf.tests.mcp_servers import HOSTILE, INJECTION, SECRET, McpServer
@@ -88,6 +89,14 @@ class TestRefresh(ConnectionTestCase):
 		self.assertEqual(self.server.calls()[-1], {"tool": "search.notes", "arguments": {"query": "Anna"}})
 		frappe.delete_doc(CONNECTION, connection)
 		self.assertFalse(frappe.db.exists(FUNCTION, function.name))
+
+	def test_a_tool_whose_row_is_lost_keeps_its_definition_through_a_migration(self):
+		connection = self.connect(self.server, ["search.notes"])
+		frappe.db.set_value("MCP Server Tool", self.row(connection, "search.notes").name, "chosen", 0)
+		before = frappe.db.get_value(FUNCTION, self.name_of("search.notes"), "function_definition")
+		refresh_definitions()
+		after = frappe.db.get_value(FUNCTION, self.name_of("search.notes"), "function_definition")
+		self.assertEqual(after, before)
 
 	def test_a_tool_that_an_agent_has_cannot_be_dropped(self):
 		connection = self.connect(self.server, ["search.notes"])
