@@ -14,15 +14,13 @@ import os
 import random
 import re
 import secrets
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.cookiejar import CookieJar
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from huf.tests.security.answers import Answers, compare
+from huf.tests.security.http_client import Send, send_over_http, take_admin_key
 from huf.tests.security.targets import Target, list_endpoints, list_targets
 
 ATTEMPTS = 200
@@ -38,8 +36,6 @@ EXAMPLES = {
 """Values of documents that are made to be attacked, besides those that are mandatory."""
 PERSONAL = ("ToDo", "File", "Agent Run", "Agent Conversation", "Agent Message", "Agent LLM Call")
 """DocTypes in which the victim owns a document."""
-Send = Callable[[str, str, str | None, Any], tuple[int, str]]
-"""(method, path, credentials, JSON body or None) -> (status, text)."""
 
 
 @dataclass
@@ -354,44 +350,6 @@ def read_rows(text: str) -> Any:
 		return None
 	found = body.get("data", body.get("message")) if isinstance(body, dict) else None
 	return [found] if isinstance(found, dict) and found else found
-
-
-class NoRedirects(urllib.request.HTTPRedirectHandler):
-	def redirect_request(self, *_arguments):
-		return None
-
-
-def send_over_http(base: str) -> Send:
-	opener = urllib.request.build_opener(NoRedirects)
-
-	def send(method: str, path: str, person: str | None, body: Any) -> tuple[int, str]:
-		headers = {"Accept": "application/json", "Content-Type": "application/json"}
-		if person:
-			headers["Authorization"] = f"token {person}"
-		data = None if body is None else json.dumps(body).encode()
-		request = urllib.request.Request(base + path.split("#")[0], data, headers, method=method)
-		try:
-			with opener.open(request, timeout=60) as answer:
-				return answer.status, answer.read().decode("utf-8", "replace")
-		except urllib.error.HTTPError as error:
-			return error.code, error.read().decode("utf-8", "replace")
-
-	return send
-
-
-def take_admin_key(send: Send, base: str, user: str, password: str) -> str:
-	"""`key:secret` of a signed-in System Manager."""
-	opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-	form = urlencode({"usr": user, "pwd": password}).encode()
-	opener.open(f"{base}/api/method/login", form, timeout=60).close()
-	page = opener.open(f"{base}/huf", timeout=60).read().decode()
-	token = page.partition("csrf_token")[2].strip("\"': =").split('"')[0].split("'")[0]
-	key, secret = secrets.token_hex(8), secrets.token_hex(12)
-	body = json.dumps({"api_key": key, "api_secret": secret}).encode()
-	headers = {"Content-Type": "application/json", "X-Frappe-CSRF-Token": token}
-	request = urllib.request.Request(f"{base}/api/resource/User/{quote(user)}", body, headers, method="PUT")
-	opener.open(request, timeout=60).close()
-	return f"{key}:{secret}"
 
 
 def main() -> None:
