@@ -17,7 +17,7 @@ from huf.ai.knowledge.terms import IndexTerm, build_terms
 from huf.ai.tools.reads import MAIL_DOCTYPES, record_reads
 
 MAX_RESULTS = 50
-MAX_RANKED_CHUNKS = 200
+MAX_RANKED_CHUNKS = 140
 """Readable chunks that are ranked by their words."""
 MAX_NEAR_CHUNKS = 51
 """Readable chunks that are ranked by their vectors."""

@@ -47,6 +47,7 @@ DESTRUCTIVE_TYPES = (
 	"Submit Document",
 	"Cancel Document",
 )
+CREATING_TYPES = ("Create Document", "Create Multiple Documents")
 REDIRECTED = "{} redirects to {}, not one of the Allowed Hosts. Call that address itself: a person decides."
 MENTION = re.compile(r"class=.{0,3}mention|data-id=|(?<!\w)@\w")
 
@@ -207,7 +208,8 @@ def build_policy(row, arguments: Mapping[str, Any]) -> ToolPolicy:
 		return ToolPolicy(effect, frozenset(), destructive=bool(MENTION.search(str(arguments))))
 	if doctype and is_protected(doctype):
 		return ToolPolicy(effect, None, destructive=True)
-	return ToolPolicy(effect, list_sensitive_fields(doctype) if doctype else frozenset())
+	sensitive = list_sensitive_fields(doctype, row.types in CREATING_TYPES) if doctype else frozenset()
+	return ToolPolicy(effect, sensitive)
 
 
 def parse_sensitive(text: str | None) -> frozenset[str] | None:

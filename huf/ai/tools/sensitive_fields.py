@@ -15,8 +15,11 @@ SENSITIVE_OPTIONS = frozenset(
 	["User", "Role", "Email", "Phone", "URL", "IBAN", "Bank Account", "Workflow State"]
 )
 """Link targets and formats of fields that decide who gets something, or who may do something."""
-SENSITIVE_NAME = re.compile(r"(.+_)?(e_?mail|recipient|iban|bank_account|account_n(o|umber)|url)(s|_ids?)?")
-"""Fields of the same kinds whose DocType does not say so."""
+SENSITIVE_NAME = re.compile(r"(.+_)?(recipient|iban|bank_account|account_n(o|umber)|url)(s|_ids?)?")
+MAIL_NAME = re.compile(r"(.+_)?e_?mail(s|_ids?)?")
+"""Fields of the same kinds whose DocType does not say so. The mail address of a new record, such as that of a
+lead, is only what the sender says; a changed one redirects what others get.
+"""
 SENSITIVE_KEY = re.compile(r"(.+_)?(to|cc|bcc|payee|bic|amount|role|user|password|link)s?")
 WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])")
 PUBLIC_CHOICE = re.compile(r"public|published|everyone|shared", re.IGNORECASE)
@@ -32,20 +35,20 @@ def is_protected(doctype: str) -> bool:
 def is_sensitive_name(name: str) -> bool:
 	"""Whether a key in what a call sends, such as payeeIban, decides who gets something, or how much."""
 	words = WORD_BOUNDARY.sub("_", name).lower().replace("-", "_")
-	return bool(SENSITIVE_NAME.fullmatch(words) or SENSITIVE_KEY.fullmatch(words))
+	return any(each.fullmatch(words) for each in (SENSITIVE_NAME, MAIL_NAME, SENSITIVE_KEY))
 
 
-def list_sensitive_fields(doctype: str) -> frozenset[str]:
+def list_sensitive_fields(doctype: str, is_new: bool = False) -> frozenset[str]:
 	"""Fields, also of child tables, that decide who gets something, who may do something or who sees it."""
 	meta = frappe.get_meta(doctype)
 	metas = [meta, *(frappe.get_meta(df.options) for df in meta.get_table_fields())]
-	return frozenset(df.fieldname for each in metas for df in each.fields if is_sensitive_field(df))
+	return frozenset(df.fieldname for each in metas for df in each.fields if is_sensitive_field(df, is_new))
 
 
-def is_sensitive_field(df) -> bool:
+def is_sensitive_field(df, is_new: bool) -> bool:
 	if df.fieldtype == "Check":
 		return bool(PUBLISHING.fullmatch(df.fieldname))
 	if df.fieldtype == "Select" and any(map(PUBLIC_CHOICE.fullmatch, (df.options or "").splitlines())):
 		return True
-	is_named_so = bool(SENSITIVE_NAME.fullmatch(df.fieldname))
-	return is_named_so or df.fieldtype == "Password" or (df.options or "") in SENSITIVE_OPTIONS
+	is_named_so = SENSITIVE_NAME.fullmatch(df.fieldname) or (not is_new and MAIL_NAME.fullmatch(df.fieldname))
+	return bool(is_named_so) or df.fieldtype == "Password" or (df.options or "") in SENSITIVE_OPTIONS

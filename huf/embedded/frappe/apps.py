@@ -45,11 +45,16 @@ def call(fn, *args, **kwargs):
 
 def get_newargs(fn, kwargs: dict) -> dict:
 	"""Those of kwargs that the function takes."""
-	parameters = inspect.signature(fn).parameters
+	names, takes_all = _parameters_of(fn)
 	kwargs = {key: value for key, value in kwargs.items() if key not in ("ignore_permissions", "flags")}
-	if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-		return kwargs
-	return {key: value for key, value in kwargs.items() if key in parameters}
+	return kwargs if takes_all else {key: value for key, value in kwargs.items() if key in names}
+
+
+@lru_cache(maxsize=1024)
+def _parameters_of(fn) -> tuple[frozenset[str], bool]:
+	"""Names of parameters, and whether it takes any keyword."""
+	parameters = inspect.signature(fn).parameters
+	return frozenset(parameters), any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 
 
 # --- files ---
