@@ -48,7 +48,8 @@ def print_throughput(base_url: str) -> None:
 		make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1).name
 	)
 	for _ in range(RUNS):
-		enqueue_run(AgentRequest(agent, PROMPT, "Administrator"))
+		# In conversations of their own: the runs of one go one after another.
+		enqueue_run(AgentRequest(agent, PROMPT, "Administrator", external_id=unique("queue")))
 	frappe.db.commit()
 	with workers() as process:
 		wait_for(lambda: count_done(agent) >= WARM_UP)

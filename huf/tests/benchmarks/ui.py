@@ -122,7 +122,7 @@ def print_first_page(open_browser, url: str, rest) -> None:
 def gzipped(address: str) -> int:
 	import huf
 
-	file = Path(huf.__file__).parent / "public" / "frontend" / address.rsplit("/", 1)[1]
+	file = Path(huf.__file__).parent / "public" / address.partition("/assets/huf/")[2].partition("?")[0]
 	return len(gzip.compress(file.read_bytes(), 6))
 
 
