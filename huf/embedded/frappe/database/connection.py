@@ -128,13 +128,8 @@ class Connection:
 	@property
 	def _connection(self) -> sqlite3.Connection:
 		if self._borrowed is None:
-			self._file, self._places = idle.identify(self.path), idle.places
-			self._places.take()
-			try:
-				self._borrowed = idle.take(self._file) or connect(self.path)
-			except BaseException:
-				self._places.leave()
-				raise
+			self._file = idle.identify(self.path)
+			self._borrowed = idle.take(self._file) or connect(self.path)
 		return self._borrowed
 
 	@property
@@ -145,7 +140,6 @@ class Connection:
 		if self._borrowed is not None and not self._is_pinned:
 			used, self._borrowed = self._borrowed, None
 			idle.give(self._file, used)
-			self._places.leave()
 
 	def execute(self, query: str, parameters=()) -> sqlite3.Cursor:
 		"""Run SQL with `?` parameters.  A write begins the transaction if none is open."""
@@ -167,7 +161,6 @@ class Connection:
 
 	def begin(self):
 		"""Take the write lock.  Raises QueryTimeoutError if another transaction held it for 30 seconds."""
-		# First a place, then the turn: who has the turn waits for nobody.
 		if not self._connection.in_transaction:
 			self._turns.take(self._me)
 			try:
@@ -269,7 +262,6 @@ class Connection:
 			used.close()
 			raise
 		finally:
-			self._places.leave()
 			self._turns.give(self._me)
 
 	@staticmethod

@@ -6,12 +6,9 @@ import os
 import sqlite3
 from collections import defaultdict
 
-from frappe.database.places import Places
-
 MAX_IDLE = 32
 """Connections of a file; more are closed. Each keeps a few hundred kilobytes."""
 
-places = Places()
 _idle: dict[tuple, list[sqlite3.Connection]] = defaultdict(list)
 _inherited: list[dict] = []
 
@@ -42,9 +39,9 @@ def give(file: tuple | None, connection: sqlite3.Connection) -> None:
 
 def forget() -> None:
 	"""A forked process must neither use nor close its parent's connections."""
-	global _idle, places
+	global _idle
 	_inherited.append(_idle)
-	_idle, places = defaultdict(list), Places()
+	_idle = defaultdict(list)
 
 
 if hasattr(os, "register_at_fork"):
