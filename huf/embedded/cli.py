@@ -243,7 +243,7 @@ def set_password(home, user, password):
 @click.argument("user")
 @click.pass_obj
 def api_key(home, user):
-	"""Give a user a new API key for scripts, and print KEY:SECRET. An earlier secret ends."""
+	"""Give a user a new API key for scripts, and print KEY:SECRET. The previous secret stops working."""
 	with connected(home) as frappe:
 		if not frappe.db.exists("User", user):
 			raise click.ClickException(f"There is no user {user}.")

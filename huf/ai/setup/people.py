@@ -76,7 +76,7 @@ def create_person(email: str, first_name: str, last_name: str, roles: Sequence[s
 
 
 def change_person(user: str, roles: Sequence[str], is_enabled: bool) -> None:
-	"""Give and take ROLES, enable or disable. Nobody can lock themselves out."""
+	"""Set which of ROLES a user has, and enable or disable the account. Refuses to lock out the caller."""
 	doc, wanted = load_person(user), set(check_roles(roles))
 	if user == frappe.session.user and not (is_enabled and "System Manager" in wanted):
 		raise UsageError(_("You cannot disable yourself or give up System Manager. Ask another one."))

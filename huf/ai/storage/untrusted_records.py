@@ -94,7 +94,7 @@ def clear_record(doctype: str, name: str, user: str) -> bool:
 
 
 def find_outsider(doctype: str, names: Iterable[str] | None) -> str | None:
-	"""The first of these documents that a guest or a portal user owns, for people; None if there is none.
+	"""A label of the first of these documents that a guest or a portal user owns, or None.
 
 	Without `names`: any document.
 	"""
