@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.mcp_client import session
+from huf.ai.mcp_client import session, session_pool
 from huf.ai.mcp_client.http_transport import GuardedTransport
 from huf.ai.mcp_client.oauth import OAuthClient, SignInNeeded, SignInProvider, exchange_code, make_provider
 from huf.ai.mcp_client.session import ServerTarget
@@ -102,7 +102,9 @@ class Client:
 
 	async def call(self, tool, arguments: dict) -> None:
 		try:
-			result = await self.signed_in(lambda target: session.call_tool(target, tool, arguments))
+			result = await self.signed_in(
+				lambda target: session_pool.call_tool(target, tool, arguments, "suite")
+			)
 			print(tool.name, json.dumps(result)[:200])
 		except ToolError as error:
 			print(tool.name, "failed:", error)

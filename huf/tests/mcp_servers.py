@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -49,6 +50,10 @@ class McpServer:
 	def received(self) -> list[dict]:
 		"""The calls that a hostile server got; `calls` are what reached the place that it redirects to."""
 		return self.read_log("received.jsonl")
+
+	def starts(self) -> list[int]:
+		"""The process ids of servers that speak over standard input."""
+		return self.read_log("starts.jsonl")
 
 	def read_log(self, name: str) -> list[dict]:
 		log = Path(self.folder.name, name)
@@ -152,6 +157,8 @@ def serve_stdio(folder: str) -> None:
 
 	async def run() -> None:
 		server = build_server(folder)
+		with Path(folder, "starts.jsonl").open("a") as file:
+			file.write(f"{os.getpid()}\n")
 		async with stdio_server() as (read, write):
 			await server.run(read, write, server.create_initialization_options())
 

@@ -19,7 +19,8 @@ from huf.ai.concurrency.tool_threads import abandon_calls, on_cancel
 _idle_loops: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
 """By process id: a forked process must not use its parent's. The last one used has the freshest connections.
 """
-_model_loops: dict[int, asyncio.AbstractEventLoop] = {}
+_background_loops: dict[tuple[str, int], asyncio.AbstractEventLoop] = {}
+"""By name and process id."""
 
 
 class CarriedContext:
@@ -131,20 +132,27 @@ def is_loop_running() -> bool:
 async def run_on_model_loop(coroutine: Coroutine) -> Any:
 	"""Run a coroutine on the one loop of this process for LiteLLM, whose clients and logging queue belong to
 	one loop.
+	"""
+	return await run_in_background("models", coroutine)
+
+
+async def run_in_background(name: str, coroutine: Coroutine) -> Any:
+	"""Run a coroutine on a loop of this process that never stops, so that tasks it leaves there go on.
 
 	Cancelling the wait cancels the coroutine. It sees no context variables, so nothing of frappe.
 	"""
-	loop = get_model_loop(os.getpid())
+	loop = get_background_loop(name, os.getpid())
 	future = contextvars.Context().run(asyncio.run_coroutine_threadsafe, coroutine, loop)
 	return await asyncio.wrap_future(future)
 
 
-def get_model_loop(process: int) -> asyncio.AbstractEventLoop:
-	if process not in _model_loops:
+def get_background_loop(name: str, process: int) -> asyncio.AbstractEventLoop:
+	key = (name, process)
+	if key not in _background_loops:
 		loop = asyncio.new_event_loop()
 		# Of threads that come here at once, the first one's loop is everybody's.
-		if _model_loops.setdefault(process, loop) is loop:
-			threading.Thread(target=loop.run_forever, name="huf-models", daemon=True).start()
+		if _background_loops.setdefault(key, loop) is loop:
+			threading.Thread(target=loop.run_forever, name=f"huf-{name}", daemon=True).start()
 		else:
 			loop.close()
-	return _model_loops[process]
+	return _background_loops[key]

@@ -12,7 +12,7 @@ import frappe
 from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.contacts import record_contact
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.mcp_client import session, store
+from huf.ai.mcp_client import session, session_pool, store
 from huf.ai.mcp_client.definitions import ToolDefinition
 from huf.ai.mcp_client.session import ServerTarget, ToolChanged
 
@@ -72,12 +72,19 @@ async def call_tool(connection: str, tool: str, arguments: dict) -> dict:
 	doc = frappe.get_cached_doc(CONNECTION, connection)
 	accepted = find_accepted(doc, tool)
 	try:
-		return await session.call_tool(make_target(doc), accepted, arguments)
+		return await session_pool.call_tool(make_target(doc), accepted, arguments, name_owner())
 	except UsageError as error:
 		raise ToolError(str(error)) from None
 	except ToolChanged as changed:
 		store.note_change(connection, tool, changed.offered)
 		raise
+
+
+def name_owner() -> tuple[str, ...]:
+	"""Whose sessions the present call may use: those of this user and this conversation."""
+	run = frappe.flags.huf_run
+	conversation = frappe.db.get_value("Agent Run", run, "conversation") if run else None
+	return (frappe.local.site, frappe.session.user, conversation or run or "")
 
 
 def find_accepted(doc: Any, tool: str) -> ToolDefinition:

@@ -1,6 +1,7 @@
 """The HTTP connection to an MCP server: to addresses that a tool may reach, with a limit on bytes."""
 
 from collections.abc import AsyncIterator, Callable
+from contextvars import Context, copy_context
 
 import aiohttp
 import httpx2
@@ -18,7 +19,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 	`fault`: why it broke off; the SDK above reports only that something failed. Compressed answers are
 	refused: their size is not known before they are unpacked. `by_silence`: the time-out counts from the last
-	bytes, and the caller limits the whole.
+	bytes, and the caller limits the whole. `begin` starts the count of bytes anew, for the next call of a
+	kept session, and notes in whose context contacts and traces are recorded.
 	"""
 
 	def __init__(
@@ -31,16 +33,22 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 	):
 		self.on_status = on_status
 		self.factory = make_socket_factory(allow_private)
-		self.remaining, self.max_bytes = max_bytes, max_bytes
+		self.max_bytes = max_bytes
+		self.begin(copy_context())
 		total = None if by_silence else timeout_s
 		self.timeout = aiohttp.ClientTimeout(total, sock_connect=timeout_s, sock_read=timeout_s)
-		self.fault: str | None = None
 		self.session: aiohttp.ClientSession | None = None
+
+	def begin(self, context: Context) -> None:
+		self.context, self.remaining = context, self.max_bytes
+		self.fault: str | None = None
 
 	async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
 		if self.session is None:
 			self.session = aiohttp.ClientSession(
-				connector=aiohttp.TCPConnector(socket_factory=self.factory),
+				connector=aiohttp.TCPConnector(
+					socket_factory=lambda address: self.context.run(self.factory, address)
+				),
 				timeout=self.timeout,
 				auto_decompress=False,
 				trust_env=False,
@@ -49,12 +57,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 		headers = [(k.decode(), v.decode()) for k, v in request.headers.raw if k.lower() not in NOT_FORWARDED]
 		body = await request.aread()
 		url = str(request.url)
-		record_contact("http", host_of(url))
+		self.context.run(record_contact, "http", host_of(url))
 		try:
 			response = await self.session.request(
 				request.method,
 				url,
-				headers=[*headers, *trace_headers().items(), ("Accept-Encoding", "identity")],
+				headers=[*headers, *self.context.run(trace_headers).items(), ("Accept-Encoding", "identity")],
 				data=body or None,
 				allow_redirects=False,
 			)

@@ -4,9 +4,10 @@ Whatever a server does ends within the target's time and size as a result or a T
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from huf.ai.core.errors import ToolError
 from huf.ai.core.progress import report_progress
@@ -25,6 +26,17 @@ MAX_SERVER_TEXT_CHARS = 500
 """Of an error or a name that a server sends."""
 T = TypeVar("T")
 Renew = Callable[[], None]
+
+
+class Faulty(Protocol):
+	"""What may know why a session broke off, of which the SDK reports only that it did."""
+
+	@property
+	def fault(self) -> str | None: ...
+
+
+Open = Callable[["ServerTarget", list[Faulty]], AbstractAsyncContextManager["Client"]]
+"""Opens a session, and appends to the list what may know why it fails."""
 
 
 @dataclass(frozen=True)
@@ -71,24 +83,37 @@ async def read_offer(target: ServerTarget, on_step: Callable[[str], None] | None
 	return await within_limits(target, read)
 
 
-async def call_tool(target: ServerTarget, accepted: ToolDefinition, arguments: dict) -> dict:
+async def call_tool(
+	target: ServerTarget,
+	accepted: ToolDefinition,
+	arguments: dict,
+	open_for_call: Open | None = None,
+	on_call: Callable[[], None] | None = None,
+	context: Context | None = None,
+) -> dict:
 	"""The result of a call, if the server still describes the tool as it was accepted.
 
-	Raises ToolError, and ToolChanged with the present definition.
+	`on_call` is called before the arguments are sent; progress is reported in `context`. Raises ToolError,
+	and ToolChanged with the present definition.
 	"""
 	from huf.ai.mcp_client.results import read_result
+
+	context = context or copy_context()
 
 	async def call(client: "Client", renew: Renew) -> dict:
 		async def report(progress: float, total: float | None, message: str | None) -> None:
 			renew()
-			report_progress(strip_invisible(message or accepted.name), progress / total if total else None)
+			text = strip_invisible(message or accepted.name)
+			context.run(report_progress, text, progress / total if total else None)
 
 		offered = await find_tool(client, accepted.name)
 		if offered != accepted:
 			raise ToolChanged(offered)
+		if on_call:
+			on_call()
 		return read_result(await client.call_tool(accepted.name, arguments, progress_callback=report))
 
-	return await within_limits(target, call)
+	return await within_limits(target, call, open_for_call)
 
 
 class ToolChanged(ToolError):
@@ -100,14 +125,16 @@ class ToolChanged(ToolError):
 		self.offered = offered
 
 
-async def within_limits(target: ServerTarget, work: Callable[["Client", Renew], Awaitable[T]]) -> T:
-	"""Run `work` in a session that ends with it; each sign of life renews its time-out by `renew`.
+async def within_limits(
+	target: ServerTarget, work: Callable[["Client", Renew], Awaitable[T]], open_for_work: Open | None = None
+) -> T:
+	"""Run `work` in a session, a new one by default; each sign of life renews its time-out by `renew`.
 
 	Raises ToolError for whatever goes wrong.
 	"""
 	import anyio
 
-	faults: list[Callable[[], str | None]] = []
+	faulty: list[Faulty] = []
 	results: list[T] = []
 	try:
 		with anyio.fail_after(target.timeout_s) as limit:
@@ -116,7 +143,7 @@ async def within_limits(target: ServerTarget, work: Callable[["Client", Renew], 
 			def renew() -> None:
 				limit.deadline = min(anyio.current_time() + target.timeout_s, last)
 
-			async with open_session(target, faults) as client:
+			async with (open_for_work or open_session)(target, faulty) as client:
 				results.append(await work(client, renew))
 				limit.deadline = min(limit.deadline, anyio.current_time() + CLOSE_TIMEOUT_S)
 	except TimeoutError:
@@ -131,15 +158,13 @@ async def within_limits(target: ServerTarget, work: Callable[["Client", Renew], 
 		known = find_error(error, ToolError)
 		if known is not None:
 			raise known from None
-		reason = next(filter(None, (read() for read in faults)), None) or describe_failure(error)
+		reason = next((each.fault for each in faulty if each.fault), None) or describe_failure(error)
 		raise ToolError(f"{target.name} failed: {reason}") from None
 	return results[0]
 
 
 @asynccontextmanager
-async def open_session(
-	target: ServerTarget, faults: list[Callable[[], str | None]]
-) -> AsyncIterator["Client"]:
+async def open_session(target: ServerTarget, faulty: list[Faulty]) -> AsyncIterator["Client"]:
 	import httpx2
 	from mcp import Client, StdioServerParameters
 	from mcp.client.streamable_http import streamable_http_client
@@ -159,7 +184,7 @@ async def open_session(
 				by_silence=True,
 				on_status=target.on_status,
 			)
-			faults.append(lambda: guard.fault)
+			faulty.append(guard)
 			http = httpx2.AsyncClient(
 				transport=guard, headers=dict(target.headers), auth=target.auth, timeout=target.timeout_s
 			)
@@ -214,7 +239,8 @@ async def find_tool(client: "Client", name: str) -> ToolDefinition | None:
 async def iterate_tools(client: "Client") -> AsyncIterator[Any]:
 	cursor = None
 	for _ in range(MAX_PAGES):
-		page = await client.list_tools(cursor=cursor)
+		# However long the server says that its answer holds: a kept session would not notice a change.
+		page = await client.list_tools(cursor=cursor, cache_mode="bypass")
 		for tool in page.tools:
 			yield tool
 		cursor = page.next_cursor

@@ -1,7 +1,7 @@
 """Who is asking: login, logout, the session cookie, the CSRF token, API keys.
 
-A trusted proxy may name the user (proxies.py).  There is no other way to sign in: no OAuth, no second factor,
-no session id in a URL.
+A trusted proxy may name the user (proxies.py), and an app may by `auth_hooks`.  There is no other way to sign
+in: no OAuth, no second factor, no session id in a URL.
 """
 
 import base64
@@ -221,20 +221,21 @@ def require_csrf_token():
 
 
 def validate_auth():
-	"""Apply an `Authorization: token key:secret` header (or `Basic`); AuthenticationError if it opens
-	nothing.
+	"""Apply an `Authorization: token key:secret` header (or `Basic`), then the apps' `auth_hooks`.
+
+	Raises AuthenticationError if a header opens nothing.
 	"""
 	words = frappe.get_request_header("Authorization", "").split(" ")
-	if len(words) != 2:
-		return
-	scheme, value = words
-	if pair := _key_and_secret(scheme.lower(), value):
+	is_named = len(words) == 2
+	if is_named and (pair := _key_and_secret(words[0].lower(), words[1])):
 		form_dict = frappe.local.form_dict
 		with api_secrets.attempt(pair[0]):
 			user = check_api_key(*pair)
 		frappe.set_user(user)
 		frappe.local.form_dict = form_dict
-	if frappe.session.user == "Guest":
+	for hook in frappe.get_hooks("auth_hooks"):
+		frappe.get_attr(hook)()
+	if is_named and frappe.session.user == "Guest":
 		raise frappe.AuthenticationError
 
 

@@ -1,4 +1,4 @@
-"""The protocol's own conformance suite against a served site and against Huf's client, at the newest revision.
+"""The protocol's own conformance suite against `huf start` and against Huf's client, at the newest revision.
 
 It is an npm package; offline the tests are skipped.
 """
@@ -9,18 +9,18 @@ import re
 import subprocess
 import sys
 import tempfile
+import unittest
 from pathlib import Path
 
-import frappe
 import requests
-from frappe.utils import jobs_db
-from frappe.utils.job_worker import Worker
 
-from huf.tests.api.test_mcp_oauth import OAuthTestCase
-from huf.tests.base import SiteTestCase, enter
-from huf.tests.factories import make_user
+from huf.embedded import site
+from huf.embedded.tests.server_test import Server
+from huf.embedded.tests.sites import PASSWORD, isolated
+from huf.tests.api.test_mcp_oauth import decide, sign_in
+from huf.tests.base import enter
 from huf.tests.http import find_free_port
-from huf.tests.mcp_fixture.server import fixture_catalog, make_fixture_server, serve
+from huf.tests.mcp_fixture.pack import install_pack
 from huf.tests.npm import TIMEOUT_S, install_package, run_node, start_node
 
 VERSION = "0.2.0-alpha.12"
@@ -36,9 +36,8 @@ EXCUSED = {
 """Checks of the extension for tasks, none of them required, with the reason why they do not apply."""
 
 
-class SuiteTestCase(SiteTestCase):
+class SuiteTestCase(unittest.TestCase):
 	def setUp(self):
-		super().setUp()
 		self.cli = install_package(PACKAGE, VERSION) / "dist" / "index.js"
 		self.results = Path(enter(self, tempfile.TemporaryDirectory()))
 
@@ -54,32 +53,33 @@ class SuiteTestCase(SiteTestCase):
 		return checks
 
 
-class TestConformance(SuiteTestCase):
-	def serve_fixture(self) -> str:
-		"""The address of a server that offers what the suite calls."""
-		slug = make_fixture_server()
-		enter(self, fixture_catalog())
-		return f"{enter(self, serve(make_user('Huf User')))}/mcp/{slug}"
+class StartedTestCase(SuiteTestCase):
+	"""`huf start` on a site with the pack that offers what the suite calls."""
 
+	@classmethod
+	def setUpClass(cls):
+		home = Path(enter(cls, tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+		isolated(site.create, home, PASSWORD)
+		slug = isolated(install_pack, home)
+		cls.server = Server(home, find_free_port())
+		cls.addClassCleanup(cls.server.stop)
+		cls.url = f"{cls.server.url}/mcp/{slug}"
+
+
+class TestConformance(StartedTestCase):
 	def run_suite(self, *arguments: str) -> list[dict]:
-		done = run_node(self.cli, *arguments, "-o", str(self.results))
+		done = run_node(self.cli, "server", "--url", self.url, *arguments, "-o", str(self.results))
 		checks = self.read_checks()
 		self.assertEqual(done.returncode, 0, done.stdout[-4000:])
 		return checks
 
 	def test_every_required_scenario_passes(self):
-		url = self.serve_fixture()
-		# What other tests have enqueued would keep the suite's tasks waiting.
-		jobs_db.connect().execute("DELETE FROM job")
-		worker = Worker(frappe.local.site, frappe.local.sites_path, threads=2).start()
-		self.addCleanup(worker.stop, seconds=5)
-		self.run_suite("server", "--url", url, "--requirements", REVISION)
+		self.run_suite("--requirements", REVISION)
 
 	def test_skills_pass_without_warnings(self):
-		url = self.serve_fixture()
 		for scenario in SKILLS:
 			with self.subTest(scenario):
-				checks = self.run_suite("server", "--url", url, "--scenario", scenario)
+				checks = self.run_suite("--scenario", scenario)
 				odd = [c for c in checks if c["status"] not in ("SUCCESS", "INFO")]
 				self.assertEqual(odd, [], json.dumps(odd, indent=1))
 
@@ -104,26 +104,27 @@ class TestClient(SuiteTestCase):
 				self.assertEqual(alone.returncode, 0, alone.stdout[-4000:])
 
 
-class TestAuthorization(SuiteTestCase, OAuthTestCase):
+class TestAuthorization(StartedTestCase):
 	"""The suite as a program that signs in, with a person's browser in between."""
 
 	def test_the_authorization_server_passes(self):
-		port = find_free_port()
+		port, base = find_free_port(), self.server.url
 		registered = requests.post(
-			f"{self.base}/mcp-oauth/register",
+			f"{base}/mcp-oauth/register",
 			json={
 				"client_name": "Suite",
 				"redirect_uris": [f"http://127.0.0.1:{port}/callback"],
 				"token_endpoint_auth_method": "none",
 			},
 		).json()
-		command = [self.cli, "authorization", "--url", f"{self.base}/mcp-oauth", "--resource", self.url]
+		command = [self.cli, "authorization", "--url", f"{base}/mcp-oauth", "--resource", self.url]
 		command += ["--client-id", registered["client_id"], "-p", str(port), "-o", str(self.results)]
 		suite = start_node(*command)
 		self.addCleanup(suite.stdout.close)
 		self.addCleanup(suite.kill)
 		address = next(line.strip() for line in suite.stdout if "/authorize?" in line)
-		requests.get(self.answer(address, "allow", "Suite")).raise_for_status()
+		browser = sign_in(base, "Administrator", PASSWORD)
+		requests.get(decide(browser, address, "allow")).raise_for_status()
 		suite.wait(TIMEOUT_S)
 		checks = self.read_checks()
 		odd = [each for each in checks if each["status"] != "SUCCESS"]

@@ -49,6 +49,22 @@ class Storage:
 		self.client = client_info
 
 
+def sign_in(base: str, user: str, password: str) -> requests.Session:
+	"""A person's browser."""
+	browser = requests.Session()
+	browser.post(f"{base}/api/method/login", {"usr": user, "pwd": password}).raise_for_status()
+	return browser
+
+
+def decide(browser: requests.Session, address: str, decision: str) -> str:
+	"""Answer the page that asks the person; returns where it sends the browser."""
+	page = browser.get(address)
+	fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page.text))
+	form = {name: unescape(value) for name, value in fields.items()} | {"decision": decision}
+	answer = browser.post(page.url, form, allow_redirects=False)
+	return answer.headers.get("Location", answer.text)
+
+
 class OAuthTestCase(McpTestCase):
 	def setUp(self):
 		super().setUp()
@@ -61,10 +77,7 @@ class OAuthTestCase(McpTestCase):
 		self.storage = Storage()
 
 	def sign_in(self) -> requests.Session:
-		browser = requests.Session()
-		answer = browser.post(f"{self.base}/api/method/login", {"usr": self.user, "pwd": PASSWORD})
-		self.assertEqual(answer.status_code, 200, answer.text)
-		return browser
+		return sign_in(self.base, self.user, PASSWORD)
 
 	def decide(self, address: str, decision: str, shown: str = "Inspector &lt;b&gt;") -> dict:
 		"""What the browser brings back after the person has decided."""
@@ -75,12 +88,8 @@ class OAuthTestCase(McpTestCase):
 	def answer(self, address: str, decision: str, shown: str) -> str:
 		"""Where the browser is sent after the person has decided."""
 		browser = self.sign_in()
-		page = browser.get(address)
-		self.assertIn(shown, page.text)
-		fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page.text))
-		form = {name: unescape(value) for name, value in fields.items()} | {"decision": decision}
-		answer = browser.post(page.url, form, allow_redirects=False)
-		return answer.headers.get("Location", answer.text)
+		self.assertIn(shown, browser.get(address).text)
+		return decide(browser, address, decision)
 
 	def use(self, work, revision: str | None = None, auth=None, **options):
 		"""Run `work(client)` with a client of this revision, which signs in by `auth` or has the user's key."""

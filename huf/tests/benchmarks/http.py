@@ -13,6 +13,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
 
+import frappe
 from urllib3 import HTTPConnectionPool
 
 from huf.ai.runs.entry import run_agent_sync
@@ -132,7 +133,9 @@ def measure_overhead(site: Site, base_url: str) -> tuple[float, float, float]:
 
 def make_own_agent(base_url: str, **tool) -> str:
 	"""An agent of this process, with the same tool or another."""
-	name = make("Agent Tool Function", **{"tool_name": "look", **LOOK, **tool}).name
+	values = {"tool_name": "look", **LOOK, **tool}
+	name = frappe.db.exists("Agent Tool Function", values["tool_name"])
+	name = name or make("Agent Tool Function", **values).name
 	provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url)
 	model = make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1).name
 	return make_agent(model, (name,), max_iterations=20)

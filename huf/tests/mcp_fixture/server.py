@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from unittest.mock import patch
 
 import frappe
 import frappe.app
@@ -18,7 +17,6 @@ from huf.tests.factories import make, make_agent, make_tool, unique
 from huf.tests.mcp_fixture import tools
 
 SERVED_URL = os.environ.get("HUF_MCP_URL", "").rstrip("/")
-CATALOG = "huf.tests.mcp_fixture.catalog.FixtureCatalog"
 
 
 def make_fixture_server() -> str:
@@ -77,14 +75,3 @@ def serve(user: str | None = None) -> Iterator[str]:
 		server.shutdown()
 		thread.join()
 		server.server_close()
-
-
-@contextmanager
-def fixture_catalog() -> Iterator[None]:
-	known = frappe.get_hooks
-
-	def get_hooks(name=None, *args, **kwargs):
-		return [CATALOG] if name == "huf_mcp_catalogs" else known(name, *args, **kwargs)
-
-	with patch("frappe.get_hooks", get_hooks):
-		yield

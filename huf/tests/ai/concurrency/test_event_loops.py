@@ -136,16 +136,16 @@ class TestIterating(unittest.TestCase):
 			self.assertEqual(run_coroutine(asyncio.sleep(0.001, "done")), "done")
 
 
-class TestModelLoop(unittest.TestCase):
+class TestBackgroundLoop(unittest.TestCase):
 	def test_threads_that_call_at_once_share_one_loop(self):
 		no_process, ready = -1, threading.Barrier(16)
 
 		def find():
 			ready.wait()
-			return event_loops.get_model_loop(no_process)
+			return event_loops.get_background_loop("models", no_process)
 
 		with ThreadPoolExecutor(16) as pool:
 			loops = {future.result() for future in [pool.submit(find) for _ in range(16)]}
 		(loop,) = loops
 		loop.call_soon_threadsafe(loop.stop)
-		del event_loops._model_loops[no_process]
+		del event_loops._background_loops["models", no_process]

@@ -1,0 +1,39 @@
+"""An app that offers what the conformance suite of MCP calls, on a site of its own behind `huf start`."""
+
+from pathlib import Path
+
+import frappe
+
+from huf.embedded import site
+from huf.embedded.app_commands import write_files
+from huf.tests.factories import make_user
+from huf.tests.mcp_fixture.server import make_fixture_server
+
+APP = "mcp_fixture_pack"
+HOOKS = f"""
+huf_mcp_catalogs = ["huf.tests.mcp_fixture.catalog.FixtureCatalog"]
+auth_hooks = ["{__name__}.sign_in"]
+"""
+SERVE = "/huf.api.mcp.serve"
+USER_KEY = "mcp_fixture_user"
+
+
+def install_pack(home: Path) -> str:
+	"""Install the app and make its records; returns the slug of the MCP Server."""
+	package = home / "apps" / APP / APP
+	write_files(package, APP)
+	with (package / "hooks.py").open("a", encoding="utf-8") as hooks:
+		hooks.write(HOOKS)
+	site.install_app(home, APP)
+	with site.opened(home):
+		slug, user = make_fixture_server(), make_user("Huf User")
+		frappe.db.commit()
+	folder = site.site_path(home)
+	site.write_config(folder, {**site.read_config(folder), USER_KEY: user})
+	return slug
+
+
+def sign_in() -> None:
+	"""The suite sends no credentials with its requests to the server."""
+	if frappe.session.user == "Guest" and frappe.local.request.path.endswith(SERVE):
+		frappe.set_user(frappe.conf[USER_KEY])
