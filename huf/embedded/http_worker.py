@@ -49,15 +49,27 @@ class TimedSocket(socket.socket):
 		return data
 
 	def sendall(self, data: bytes, flags: int = 0) -> None:
+		rest = memoryview(data)[self.send_at_once(data, flags) :]
+		if not rest:
+			return
 		self.sending_since = time.monotonic()
-		self.settimeout(SEND_TIMEOUT_S + len(data) / MIN_BYTES_PER_S)
+		self.settimeout(SEND_TIMEOUT_S + len(rest) / MIN_BYTES_PER_S)
 		try:
-			super().sendall(data, flags)
+			super().sendall(rest, flags)
 		except TimeoutError:
 			raise ConnectionResetError(errno.ECONNRESET, "The client reads its answer too slowly") from None
 		finally:
 			self.settimeout(None)
 			self.waited_s, self.sending_since = self.measure_wait(), None
+
+	def send_at_once(self, data: bytes, flags: int) -> int:
+		"""Send what needs no waiting for the reader, and return its length. Time that a busy process takes for
+		that is not the reader's.
+		"""
+		try:
+			return super().send(data, flags | socket.MSG_DONTWAIT)
+		except BlockingIOError:
+			return 0
 
 	def measure_wait(self) -> float:
 		"""Seconds for which this answer has waited for its reader until now."""

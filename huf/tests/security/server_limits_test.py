@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import shutil
 import socket
 import sys
@@ -17,6 +18,7 @@ import simple_websocket
 from werkzeug.test import Client, EnvironBuilder
 from werkzeug.wrappers import Response
 
+from huf.embedded.http_worker import TimedSocket
 from huf.embedded.realtime_server import MAX_REQUESTS_PER_USER
 from huf.embedded.server import StreamLimit
 from huf.embedded.tests.server_test import Server, free_port
@@ -197,3 +199,26 @@ class TestStreamLimit(unittest.TestCase):
 		for _attempt in range(3):
 			with self.assertRaises(OSError):
 				limit(EnvironBuilder("/socket.io/").get_environ(), lambda *_: None)
+
+
+class TestWaits(unittest.TestCase):
+	def test_only_waiting_for_the_reader_counts_against_a_connection(self):
+		ours, reader = socket.socketpair()
+		self.addCleanup(reader.close)
+		sender = TimedSocket(fileno=ours.detach())
+		self.addCleanup(sender.close)
+		sender.sendall(b"x" * 100)
+		self.assertEqual(sender.waited_s, 0, "the reader has room, however busy this process is")
+		data, received = os.urandom(5_000_000), bytearray()
+
+		def read() -> None:
+			time.sleep(0.3)
+			while len(received) < 100 + len(data):
+				received.extend(reader.recv(65_536))
+
+		thread = threading.Thread(target=read)
+		thread.start()
+		sender.sendall(data)
+		thread.join()
+		self.assertEqual(received[100:], data)
+		self.assertGreaterEqual(sender.waited_s, 0.2)
