@@ -6,7 +6,7 @@ from typing import Any
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from starlette.applications import Starlette
 
-from huf.ai.concurrency.event_loops import CarriedContext
+from huf.ai.core.event_loops import CarriedContext
 from huf.api.a2a_handler import Handler
 from huf.api.wire.a2a import build_card
 

@@ -34,8 +34,8 @@ from a2a.utils.task import validate_page_size
 from huf.ai.chat import approvals
 from huf.ai.chat.external import build_external_request, store_image
 from huf.ai.chat.run_states import RUN, RunState, continue_run, read_state
-from huf.ai.concurrency.event_loops import CarriedContext
 from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import CarriedContext
 from huf.ai.core.events import RunEvent
 from huf.ai.core.times import from_utc
 from huf.ai.core.types import AgentRequest, Mode, RunStatus

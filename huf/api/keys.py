@@ -38,7 +38,7 @@ def take_access_token() -> None:
 	is_token = kind.lower() == "bearer" and token.startswith(TOKEN_PREFIX)
 	if not is_token or not request.path.startswith(TOKEN_PATHS):
 		return
-	from huf.ai.mcp_server.grants import find_user
+	from huf.ai.mcp.server.grants import find_user
 
 	if user := find_user(token.strip(), get_url(request.environ.get("huf.address", "/mcp"))):
 		form = frappe.local.form_dict

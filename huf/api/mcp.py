@@ -11,7 +11,7 @@ import frappe
 from werkzeug.wrappers import Response
 
 from huf.ai.core.errors import UsageError
-from huf.ai.mcp_server.servers import find_server
+from huf.ai.mcp.server.servers import find_server
 from huf.api.wire.json_body import json_response
 
 ADDRESS = "/mcp"
@@ -33,7 +33,7 @@ def serve(**_):
 	except UsageError as error:
 		return json_response({"error": str(error)}, 404)
 	# The SDK takes part of a second to import.
-	from huf.ai.mcp_server.http import create_app
+	from huf.ai.mcp.server.http import create_app
 	from huf.api.wire.asgi import respond
 
 	app = create_app(offer, list_trusted_hosts(request), wants_progress(request))

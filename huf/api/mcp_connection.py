@@ -6,19 +6,19 @@ from urllib.parse import quote
 import frappe
 
 from huf.ai.core.errors import UsageError
-from huf.ai.mcp_client import connections
+from huf.ai.mcp.client import connections
 
 
 @frappe.whitelist(methods=["POST"])
 def refresh(connection: str):
-	"""Test a connection and read its tools; see `huf.ai.mcp_client.connections.refresh`."""
+	"""Test a connection and read its tools; see `huf.ai.mcp.client.connections.refresh`."""
 	return connections.refresh(connection)
 
 
 @frappe.whitelist(methods=["POST"])
 def check(connection: str):
-	"""Which step of using a connection fails, and what to do; see `mcp_client.connection_check.check`."""
-	from huf.ai.mcp_client import connection_check
+	"""Which step of using a connection fails, and what to do; see `mcp.client.connection_check.check`."""
+	from huf.ai.mcp.client import connection_check
 
 	return connection_check.check(connection)
 
@@ -26,7 +26,7 @@ def check(connection: str):
 @frappe.whitelist(methods=["POST"])
 def sign_in(connection: str):
 	"""Begin a sign-in at the server with OAuth. Returns the address to open, or None if it asks for none."""
-	from huf.ai.mcp_client import sign_in
+	from huf.ai.mcp.client import sign_in
 
 	doc = frappe.get_doc(connections.CONNECTION, connection)
 	doc.check_permission("write")
@@ -36,7 +36,7 @@ def sign_in(connection: str):
 @frappe.whitelist(methods=["GET"])
 def callback(state: str = "", code: str = "", iss: str | None = None, error: str = ""):
 	"""Where an authorization server sends the person's browser back; leads on to the connection's page."""
-	from huf.ai.mcp_client.sign_in import finish_sign_in
+	from huf.ai.mcp.client.sign_in import finish_sign_in
 
 	if error or not code:
 		raise UsageError(f"The sign-in was refused: {error[:200] or 'there is no code'}.")
@@ -50,6 +50,6 @@ def client_metadata():
 	"""The Client ID Metadata Document, for authorization servers that need no registration."""
 	from werkzeug.wrappers import Response
 
-	from huf.ai.mcp_client.sign_in import describe_client
+	from huf.ai.mcp.client.sign_in import describe_client
 
 	return Response(json.dumps(describe_client()), mimetype="application/json")

@@ -3,14 +3,14 @@
 import frappe
 from werkzeug.wrappers import Response
 
-from huf.ai.mcp_server import diagnosis
-from huf.ai.mcp_server.servers import list_servers
+from huf.ai.mcp.server import diagnosis
+from huf.ai.mcp.server.servers import list_servers
 from huf.api.mcp import find_slug
 
 
 @frappe.whitelist(methods=["GET"])
 def diagnose(server: str = ""):
-	"""For the session user's programs at /mcp/SERVER; see `mcp_server.diagnosis.diagnose`."""
+	"""For the session user's programs at /mcp/SERVER; see `mcp.server.diagnosis.diagnose`."""
 	return diagnosis.diagnose(str(server))
 
 

@@ -36,7 +36,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' {ori
 @frappe.whitelist(allow_guest=True, methods=["GET"])
 def describe_resource(**_):
 	"""RFC 9728, for the address that follows the well-known path."""
-	from huf.ai.mcp_server import oauth
+	from huf.ai.mcp.server import oauth
 
 	path = frappe.local.request.environ.get("huf.address", "").removeprefix(RESOURCE_METADATA)
 	return with_headers(json_response(oauth.describe_resource(path)))
@@ -45,7 +45,7 @@ def describe_resource(**_):
 @frappe.whitelist(allow_guest=True, methods=["GET"])
 def describe_server(**_):
 	"""RFC 8414."""
-	from huf.ai.mcp_server import oauth
+	from huf.ai.mcp.server import oauth
 
 	return with_headers(json_response(oauth.describe_server()))
 
@@ -53,7 +53,7 @@ def describe_server(**_):
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=METHODS)
 def serve(**_):
 	"""The endpoints of OAuth: authorize, token and register."""
-	from huf.ai.mcp_server import oauth
+	from huf.ai.mcp.server import oauth
 	from huf.api.wire.asgi import respond
 
 	request = frappe.local.request
@@ -67,7 +67,7 @@ def serve(**_):
 @frappe.whitelist(allow_guest=True, methods=["GET", "POST"])
 def consent(request=None, decision=None, **_):
 	"""Asks the signed-in user whether the program may act as them, and sends the browser back to it."""
-	from huf.ai.mcp_server import oauth
+	from huf.ai.mcp.server import oauth
 
 	if frappe.session.user == "Guest":
 		target = quote(f"{oauth.CONSENT_PATH}?request={quote(str(request))}")

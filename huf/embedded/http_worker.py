@@ -63,8 +63,9 @@ class TimedSocket(socket.socket):
 			self.waited_s, self.sending_since = self.measure_wait(), None
 
 	def send_at_once(self, data: bytes, flags: int) -> int:
-		"""Send what needs no waiting for the reader, and return its length. Time that a busy process takes for
-		that is not the reader's.
+		"""Send what needs no waiting for the reader, and return its length.
+
+		Time that a busy process takes for that does not count against the reader.
 		"""
 		try:
 			return super().send(data, flags | socket.MSG_DONTWAIT)

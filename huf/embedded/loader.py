@@ -21,7 +21,7 @@ class Loader:
 		with opened(self.site, self.sites_path):
 			needed = bool(frappe.db.count("AI Model"))
 		if needed:
-			from huf.ai.concurrency.event_loops import run_on_model_loop
+			from huf.ai.core.event_loops import run_on_model_loop
 			from huf.ai.providers.litellm import warm_up
 
 			asyncio.run(run_on_model_loop(warm_up()))

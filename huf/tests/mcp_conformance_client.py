@@ -15,10 +15,10 @@ from urllib.parse import parse_qs, urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.mcp_client import session, session_pool
-from huf.ai.mcp_client.http_transport import GuardedTransport
-from huf.ai.mcp_client.oauth import OAuthClient, SignInNeeded, SignInProvider, exchange_code, make_provider
-from huf.ai.mcp_client.session import ServerTarget
+from huf.ai.mcp.client import session, session_pool
+from huf.ai.mcp.client.http_transport import GuardedTransport
+from huf.ai.mcp.client.oauth import OAuthClient, SignInNeeded, SignInProvider, exchange_code, make_provider
+from huf.ai.mcp.client.session import ServerTarget
 
 REDIRECT = "http://localhost:3000/callback"
 METADATA = "https://conformance-test.local/client-metadata.json"

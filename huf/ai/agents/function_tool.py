@@ -11,12 +11,12 @@ import frappe
 from agents import FunctionTool
 from frappe.utils import strip_html
 
-from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.arguments import check_arguments, parse_arguments, truncate_result
 from huf.ai.core.errors import ToolError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.flow import Concern
 from huf.ai.core.result_text import ResultText
+from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
 from huf.ai.tools.reads import Reads, tracking_reads
 from huf.ai.tools.second_person import SecondPerson

@@ -12,7 +12,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge import memory
 from huf.ai.knowledge.search import search_knowledge
-from huf.ai.mcp_client import connections
+from huf.ai.mcp.client import connections
 from huf.ai.tools import custom_functions, document_tools, extraction, messages, registry
 from huf.ai.tools.call_policy import make_redirect_check
 from huf.ai.tools.operations import Operation

@@ -5,8 +5,8 @@ import binascii
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.providers import services
 from huf.ai.runs import admission
 

@@ -18,10 +18,10 @@ import frappe
 
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.tool_factory import create_agent_tools
-from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError
 from huf.ai.core.mail_types import Direction, MailStatus
+from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
 from huf.ai.dry_run import isolation
 from huf.ai.dry_run.change_tracking import ChangeTracker, tracking

@@ -3,8 +3,8 @@
 import json
 import re
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import RunStatus
 from huf.ai.evals.checks import Trace

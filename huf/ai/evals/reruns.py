@@ -10,9 +10,9 @@ from frappe import _
 
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.manager import AgentManager
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import OFFLINE, AgentRequest, ModelReply, Outcome, ToolResult, Usage
 from huf.ai.evals.cases import EvalCase
 from huf.ai.evals.dry_runs import CaseDryRuns

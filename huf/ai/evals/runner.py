@@ -14,8 +14,8 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool, ToolResult
 from huf.ai.evals.cases import EvalCase, parse_case
 from huf.ai.evals.checks import Evidence, Trace, TracedCall, estimate_pass_hat, find_faults

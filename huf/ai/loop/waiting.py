@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from huf.ai.concurrency.event_loops import CarriedContext
 from huf.ai.core.errors import RunStopped, ToolTimeout
+from huf.ai.core.event_loops import CarriedContext
 from huf.ai.core.progress import ToolProgress
 from huf.ai.loop.guards import Guard, Progress, first_verdict
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from huf.ai.concurrency.event_loops import run_on_model_loop
 from huf.ai.core.contacts import name_model_host, record_contact
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError
+from huf.ai.core.event_loops import run_on_model_loop
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Usage
 from huf.ai.providers.failures import first_line, hide_secret, model_error

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import frappe
 
-from huf.ai.concurrency.event_loops import iterate
 from huf.ai.core.errors import ConversationBusy, UsageError
+from huf.ai.core.event_loops import iterate
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus, Usage
 from huf.ai.runs import admission

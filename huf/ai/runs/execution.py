@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import frappe
 
-from huf.ai.concurrency.tool_threads import is_tool_running
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import LeaseLost, RunHeld, RunPaused, UsageError
 from huf.ai.core.events import EventKind, Listener
+from huf.ai.core.tool_threads import is_tool_running
 from huf.ai.core.types import OFFLINE, AgentRequest, Mode, Outcome, RunResult, RunStatus, StopReason, Usage
 from huf.ai.loop.guards import NUDGE, SUM_UP, Cancelled, Deadline, Guard, Stall, StepCap, ToolFailures
 from huf.ai.loop.run_context import Review, RunContext, accept

@@ -2,9 +2,9 @@
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import CallRequest, CallStatus, ToolResult
 from huf.ai.loop.tool_calls import perform, prepare_one
 from huf.ai.providers.sdk_agent import to_loop_tool

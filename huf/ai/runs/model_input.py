@@ -7,8 +7,8 @@ import frappe
 from frappe import _
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import ModelReply
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Guard, Stall

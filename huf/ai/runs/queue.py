@@ -6,8 +6,8 @@ from datetime import datetime
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import LeaseLost, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import Listener
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as

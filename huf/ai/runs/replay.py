@@ -10,8 +10,8 @@ from typing import Any
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Call, Effect, ModelReply, Outcome, RunStatus, StopReason, Tool, ToolResult
 from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import NUDGE, SUM_UP, Stall, StepCap

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import ModelReply
 from huf.ai.loop.model import ignore_text

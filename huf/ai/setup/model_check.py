@@ -8,9 +8,9 @@ from typing import Any
 import frappe
 from frappe.utils import now
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Effect, ModelReply, Tool
 from huf.ai.loop.model import ignore_text
 from huf.ai.loop.planner import PlanningModel

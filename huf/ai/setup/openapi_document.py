@@ -8,8 +8,8 @@ from typing import Any
 
 from frappe import _
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.event_loops import run_coroutine
 
 MAX_CHARS = 2_000_000
 TIMEOUT_S = 30

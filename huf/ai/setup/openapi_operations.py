@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 from frappe import _
 
 from huf.ai.core.types import Effect
-from huf.ai.mcp_client.definitions import (
+from huf.ai.mcp.client.definitions import (
 	SchemaCleaner,
 	UnusableTool,
 	clean_schema,

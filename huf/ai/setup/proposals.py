@@ -12,9 +12,9 @@ from typing import Any
 import frappe
 from frappe import _
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.arguments import FENCE, parse_arguments
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.providers import litellm
 from huf.ai.setup.proposal_doctypes import RIGHTS, Candidate, find_candidates

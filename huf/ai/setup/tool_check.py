@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
-from huf.ai.concurrency.tool_threads import run_in_thread
 from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import CallRequest, CallStatus, Effect
 from huf.ai.dry_run.preview import preview_changes
 from huf.ai.loop.tool_calls import perform, prepare_one

@@ -7,8 +7,8 @@ from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
-from huf.ai.concurrency.event_loops import iterate
-from huf.ai.concurrency.tool_threads import is_tool_running
+from huf.ai.core.event_loops import iterate
+from huf.ai.core.tool_threads import is_tool_running
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

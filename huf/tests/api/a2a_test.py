@@ -24,8 +24,8 @@ from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
-from huf.ai.mcp_server import grants
-from huf.ai.mcp_server.oauth import issue_tokens
+from huf.ai.mcp.server import grants
+from huf.ai.mcp.server.oauth import issue_tokens
 from huf.tests.api.test_openai import SECRET, make_key
 from huf.tests.base import enter
 from huf.tests.drafting import DraftTestCase

@@ -295,9 +295,9 @@ class TestLimits(McpTestCase):
 			"MCP Server", server_name=unique("Docs"), offers=[{"offer_type": "DocType", "offer": ORDER}]
 		).slug
 		frappe.db.commit()
-		with patch("huf.ai.mcp_server.server.PAGE_SIZE", 10_000):
+		with patch("huf.ai.mcp.server.server.PAGE_SIZE", 10_000):
 			whole = self.result("resources/list")["resources"]
-		with patch("huf.ai.mcp_server.server.PAGE_SIZE", 2):
+		with patch("huf.ai.mcp.server.server.PAGE_SIZE", 2):
 			pages, cursor = [], None
 			while cursor != "":
 				page = self.result("resources/list", {"cursor": cursor} if cursor else {})

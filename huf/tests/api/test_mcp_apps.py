@@ -7,7 +7,7 @@ import re
 import frappe
 
 from huf.ai.chat import approvals
-from huf.ai.mcp_server.apps import ANSWER, CARD
+from huf.ai.mcp.server.apps import ANSWER, CARD
 from huf.ai.runs.admission import acting_as
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.api.test_openai import SECRET, make_key

@@ -4,7 +4,7 @@ import json
 
 import frappe
 
-from huf.ai.mcp_server.diagnosis import MAX_REQUESTS
+from huf.ai.mcp.server.diagnosis import MAX_REQUESTS
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.factories import make_agent, make_role, unique
 from huf.tests.http import send

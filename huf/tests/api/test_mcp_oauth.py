@@ -21,7 +21,7 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
 
-from huf.ai.mcp_server import client_documents, grants
+from huf.ai.mcp.server import client_documents, grants
 from huf.tests.api.test_mcp import REVISION, McpTestCase
 from huf.tests.base import enter
 from huf.tests.factories import make, unique

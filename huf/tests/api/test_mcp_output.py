@@ -3,7 +3,7 @@
 import frappe
 from jsonschema import Draft202012Validator
 
-from huf.ai.mcp_server.output_schemas import SHAPES, structure_result
+from huf.ai.mcp.server.output_schemas import SHAPES, structure_result
 from huf.tests.api.test_mcp import McpTestCase
 from huf.tests.doctypes import ORDER
 from huf.tests.factories import make_agent, make_model, make_tool

@@ -7,7 +7,7 @@ import frappe
 
 from huf.ai.chat.run_states import read_state
 from huf.ai.core.types import AgentRequest
-from huf.ai.mcp_server.tasks import describe_task
+from huf.ai.mcp.server.tasks import describe_task
 from huf.ai.runs.queue import enqueue_run
 from huf.api.response_records import describe_run
 from huf.api.wire.a2a import encode_task

@@ -11,7 +11,7 @@ from pathlib import Path
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.concurrency.event_loops import run_coroutine, run_on_model_loop
+from huf.ai.core.event_loops import run_coroutine, run_on_model_loop
 from huf.ai.core.types import AgentRequest
 from huf.ai.loop.guards import StepCap
 from huf.ai.loop.model import ignore_text

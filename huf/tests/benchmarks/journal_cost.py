@@ -5,7 +5,7 @@ import statistics
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.execution import execute_run
 from huf.ai.runs.provider import RunProvider

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine, run_on_model_loop
+from huf.ai.core.event_loops import run_coroutine, run_on_model_loop
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.benchmarks.stub import list_tool, model_process
 from huf.tests.factories import SECRET, make, make_agent, unique

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine, run_on_model_loop
+from huf.ai.core.event_loops import run_coroutine, run_on_model_loop
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.entry import stream_agent
 from huf.api.wire.sse import encode_events

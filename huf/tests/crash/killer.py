@@ -27,7 +27,7 @@ def preload() -> None:
 
 	huf.embedded.install()
 	import huf.ai.agents.tool_factory
-	import huf.ai.mcp_server.http
+	import huf.ai.mcp.server.http
 	import huf.ai.runs.queue
 	from huf.ai.providers import litellm
 

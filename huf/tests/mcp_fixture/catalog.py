@@ -7,7 +7,7 @@ import re
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from huf.ai.mcp_server.catalog import Catalog
+from huf.ai.mcp.server.catalog import Catalog
 from huf.tests.mcp_fixture.tools import IMAGE
 
 NO_ARGUMENTS = {"type": "object", "properties": {}}

@@ -2,8 +2,8 @@
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.evals.runner import evaluate_agent
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync

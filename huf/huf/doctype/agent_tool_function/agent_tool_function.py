@@ -9,8 +9,8 @@ from frappe.model.document import Document
 from huf.ai.core.errors import UsageError
 from huf.ai.core.stored_secrets import keeps_secret, refuse_address
 from huf.ai.core.types import Effect
-from huf.ai.mcp_client.connections import find_chosen
-from huf.ai.mcp_client.definitions import ToolDefinition
+from huf.ai.mcp.client.connections import find_chosen
+from huf.ai.mcp.client.definitions import ToolDefinition
 from huf.ai.tools import custom_functions, registry
 from huf.ai.tools.extraction import parse_schema
 from huf.ai.tools.operations import Operation

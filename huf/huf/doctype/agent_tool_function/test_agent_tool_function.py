@@ -3,7 +3,7 @@ import json
 import frappe
 
 from huf.ai.agents.tool_factory import create_tool
-from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.event_loops import run_coroutine
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_tool
 

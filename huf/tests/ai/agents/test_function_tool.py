@@ -3,8 +3,8 @@ import time
 import frappe
 
 from huf.ai.agents.function_tool import create_function_tool
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import CallRequest, CallStatus, Effect
 from huf.ai.loop.tool_calls import perform, prepare
 from huf.ai.providers.sdk_agent import to_loop_tool

@@ -9,7 +9,7 @@ from huf.ai.core.errors import UsageError
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import AgentRequest
-from huf.ai.mcp_server.tools import name_of_agent
+from huf.ai.mcp.server.tools import name_of_agent
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.held_chat import HeldChat
 from huf.ai.runs.queue import enqueue_run, work_on

@@ -4,8 +4,8 @@ read.
 
 from dataclasses import replace
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ModelError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Effect, Tool, Usage
 from huf.ai.providers.litellm import connect

@@ -5,7 +5,7 @@ import unittest
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest, ModelReply
 from huf.ai.loop.model import FreeModel

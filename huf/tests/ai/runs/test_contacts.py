@@ -16,7 +16,7 @@ from huf.ai.queries.contacts import read_contacts
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
-from huf.tests.ai.mcp_client.test_connections import ConnectionTestCase
+from huf.tests.ai.mcp.client.test_connections import ConnectionTestCase
 from huf.tests.ai.runs.test_taint import TaintCase
 from huf.tests.factories import make_agent, make_file, make_model, make_tool, unique
 from huf.tests.mail import make_outgoing_account

@@ -15,7 +15,7 @@ from huf.ai.tools import http
 from huf.ai.tools.taint import find_origins
 from huf.ai.tools.untrusted import trust_record
 from huf.ai.triggers.doc_events import mark_mailed
-from huf.tests.ai.mcp_client.test_connections import ConnectionTestCase
+from huf.tests.ai.mcp.client.test_connections import ConnectionTestCase
 from huf.tests.ai.runs.test_taint import HERE, STRANGER, Outside, TaintCase
 from huf.tests.ai.tools.pages import Site
 from huf.tests.factories import make, make_agent, make_file, make_model, make_tool, make_user, unique

@@ -6,8 +6,8 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.chat.approvals import approve_call, cancel_run, reject_call
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.call_key import CALL_KEY
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest
 from huf.ai.providers.litellm import warm_up
 from huf.ai.runs import queue

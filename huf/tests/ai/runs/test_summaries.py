@@ -8,7 +8,7 @@ from datetime import timedelta
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.execution import summarize_first

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.events import EventKind
 from huf.ai.core.settings import read_settings
 from huf.ai.core.types import AgentRequest, RunStatus

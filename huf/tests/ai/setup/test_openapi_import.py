@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import frappe
 
 from huf.ai.agents.tool_factory import create_tool
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.setup.openapi_document import parse_document
 from huf.ai.setup.openapi_operations import plan_tools

@@ -5,8 +5,8 @@ from unittest import mock
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.tools import custom_functions
 from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase

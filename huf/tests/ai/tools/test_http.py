@@ -5,8 +5,8 @@ import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.tools import http
 from huf.tests.base import SiteTestCase
 

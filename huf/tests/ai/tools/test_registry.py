@@ -9,8 +9,8 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.agents.tool_factory import create_tool
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Effect
 from huf.ai.tools import registry
 from huf.ai.tools.custom_functions import build_user_context

@@ -6,8 +6,8 @@ import socket
 import threading
 from unittest.mock import patch
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.tools import http
 from huf.ai.tools.web import open_url
 from huf.tests.ai.tools.pages import ARTICLE, Site, public

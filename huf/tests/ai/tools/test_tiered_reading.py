@@ -3,7 +3,7 @@
 import frappe
 
 from huf.ai.agents.tool_factory import create_tools
-from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase

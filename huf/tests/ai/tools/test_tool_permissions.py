@@ -2,7 +2,7 @@
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.runs.admission import acting_as
 from huf.ai.tools.types import TOOL_TYPES
 from huf.tests.base import SiteTestCase

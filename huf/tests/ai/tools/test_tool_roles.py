@@ -5,8 +5,8 @@ called.
 import frappe
 
 from huf.ai.agents.manager import AgentManager
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent

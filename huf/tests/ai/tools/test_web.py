@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
 from huf.ai.core.errors import ToolError
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Effect
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.tools import registry

@@ -1,0 +1,158 @@
+"""Runs coroutines from Frappe's synchronous code, on event loops that are cached with their connections.
+
+`frappe.local` lives in context variables. A task has a copy of them, so what it changed there is carried back
+at its end.
+"""
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from huf.ai.core.tool_threads import abandon_calls, on_cancel
+
+_idle_loops: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
+"""By process id: a forked process must not use its parent's. The last one used has the freshest connections.
+"""
+_background_loops: dict[tuple[str, int], asyncio.AbstractEventLoop] = {}
+"""By name and process id."""
+
+
+class CarriedContext:
+	"""Carries context variables from the task that awaits something back to the one that waits for the
+	task.
+	"""
+
+	def __init__(self) -> None:
+		self.context: contextvars.Context | None = None
+
+	async def run(self, awaitable: Awaitable) -> Any:
+		try:
+			return await awaitable
+		finally:
+			self.context = contextvars.copy_context()
+
+	def restore(self) -> None:
+		for variable, value in (self.context or {}).items():
+			if variable.get(None) is not value:
+				variable.set(value)
+
+
+def run_coroutine(coroutine: Coroutine) -> Any:
+	"""Run to the end and return the result; also where this thread's event loop already runs."""
+	carried = CarriedContext()
+	try:
+		with borrowed_loop() as loop:
+			if not is_loop_running():
+				return run_until_complete(loop, carried.run(coroutine))
+			context = contextvars.copy_context()
+			with ThreadPoolExecutor(1) as pool:
+				return pool.submit(context.run, loop.run_until_complete, carried.run(coroutine)).result()
+	finally:
+		carried.restore()
+
+
+def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) -> Any:
+	task = loop.create_task(coroutine)
+	on_cancel(lambda: loop.call_soon_threadsafe(task.cancel))
+	try:
+		return loop.run_until_complete(task)
+	except BaseException:
+		if not task.done():
+			# A signal: no tool may go on beside what this thread does next.
+			abandon_calls()
+		raise
+
+
+def iterate(start: Callable[[Callable[[Any], None]], Coroutine], pause_s: float = 15) -> Iterator[Any]:
+	"""Run `start(put)` and yield what it puts, as it comes; its exception is raised at the end.
+
+	Yields None after `pause_s` seconds of silence, so that a stream can send a sign of life. A reader who
+	leaves early does not stop the coroutine: it runs to its end.
+	"""
+	items: deque = deque()
+	carried = CarriedContext()
+	with borrowed_loop() as loop:
+
+		def put(item: Any) -> None:
+			items.append(item)
+			# Let the reader have it before the coroutine goes on.
+			loop.stop()
+
+		async def work() -> None:
+			try:
+				await carried.run(start(put))
+			finally:
+				loop.stop()
+
+		task = loop.create_task(work())
+		try:
+			while items or not task.done():
+				if not items:
+					sign_of_life = loop.call_later(pause_s, put, None)
+					loop.run_forever()
+					sign_of_life.cancel()
+				while items:
+					yield items.popleft()
+			task.result()
+		finally:
+			while not task.done():
+				loop.run_forever()
+			carried.restore()
+
+
+@contextmanager
+def borrowed_loop() -> Iterator[asyncio.AbstractEventLoop]:
+	"""A cached event loop, or a new one. One that still has tasks is dropped: they must not go on in another
+	run.
+	"""
+	idle = _idle_loops[os.getpid()]
+	loop = idle.pop() if idle else asyncio.new_event_loop()
+	try:
+		yield loop
+	finally:
+		if not asyncio.all_tasks(loop):
+			idle.append(loop)
+
+
+def is_loop_running() -> bool:
+	"""Whether an event loop runs in this thread."""
+	try:
+		asyncio.get_running_loop()
+	except RuntimeError:
+		return False
+	return True
+
+
+async def run_on_model_loop(coroutine: Coroutine) -> Any:
+	"""Run a coroutine on the one loop of this process for LiteLLM, whose clients and logging queue belong to
+	one loop.
+	"""
+	return await run_in_background("models", coroutine)
+
+
+async def run_in_background(name: str, coroutine: Coroutine) -> Any:
+	"""Run a coroutine on a loop of this process that never stops, so that tasks it leaves there go on.
+
+	Cancelling the wait cancels the coroutine. It sees no context variables, so nothing of frappe.
+	"""
+	loop = get_background_loop(name, os.getpid())
+	future = contextvars.Context().run(asyncio.run_coroutine_threadsafe, coroutine, loop)
+	return await asyncio.wrap_future(future)
+
+
+def get_background_loop(name: str, process: int) -> asyncio.AbstractEventLoop:
+	key = (name, process)
+	if key not in _background_loops:
+		loop = asyncio.new_event_loop()
+		# Of threads that come here at once, the first one's loop is everybody's.
+		if _background_loops.setdefault(key, loop) is loop:
+			threading.Thread(target=loop.run_forever, name=f"huf-{name}", daemon=True).start()
+		else:
+			loop.close()
+	return _background_loops[key]

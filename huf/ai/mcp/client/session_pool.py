@@ -1,0 +1,178 @@
+"""Keeps sessions with MCP servers between the calls of a conversation: processes go on, and so does what a
+server remembers of a session.
+
+They live on an event loop of their own. A session serves one call at a time, and never another conversation
+or user. One that signs in by OAuth is not kept: its provider reads and writes the site's secrets.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import Context, copy_context
+from dataclasses import asdict, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from huf.ai.core.errors import ToolError
+from huf.ai.core.event_loops import run_in_background
+from huf.ai.mcp.client import session
+from huf.ai.mcp.client.definitions import ToolDefinition
+from huf.ai.mcp.client.session import Faulty, ServerTarget, ToolChanged
+
+if TYPE_CHECKING:
+	from mcp import Client
+
+IDLE_S = 60.0
+"""How long a session is kept after a call."""
+MAX_IDLE = 32
+"""Of a process; the one that was used longest ago is closed first."""
+
+
+async def call_tool(target: ServerTarget, accepted: ToolDefinition, arguments: dict, owner: Hashable) -> dict:
+	"""As `session.call_tool`, in a session that `owner` has used before if there is one."""
+	if target.auth:
+		return await session.call_tool(target, accepted, arguments)
+	key = (os.getpid(), owner, make_fingerprint(target))
+	call = call_in_kept_session(key, target, accepted, arguments, copy_context())
+	return await run_in_background("mcp", call)
+
+
+def make_fingerprint(target: ServerTarget) -> str:
+	"""Differs where another address, command, credential or limit is to be used; tells none of them."""
+	parts = asdict(replace(target, auth=None, on_status=None))
+	return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+async def call_in_kept_session(
+	key: Hashable, target: ServerTarget, accepted: ToolDefinition, arguments: dict, context: Context
+) -> dict:
+	while True:
+		loan = Loan(key, context)
+		try:
+			return await session.call_tool(target, accepted, arguments, loan.open, loan.note_call, context)
+		except ToolError as error:
+			# The server may have ended it meanwhile. Nothing has been called yet.
+			if isinstance(error, ToolChanged) or not loan.is_stale:
+				raise
+
+
+class Loan:
+	"""A session for one call."""
+
+	def __init__(self, key: Hashable, context: Context):
+		self.key, self.context = key, context
+		self.is_stale = False
+
+	def note_call(self) -> None:
+		self.is_stale = False
+
+	@asynccontextmanager
+	async def open(self, target: ServerTarget, faulty: list[Faulty]) -> AsyncIterator["Client"]:
+		import anyio
+
+		kept = take(self.key)
+		self.is_stale = kept is not None
+		kept = kept or KeptSession(self.key, target)
+		faulty.append(kept)
+		with anyio.CancelScope() as scope, kept.watched(scope.cancel):
+			try:
+				yield await kept.begin(self.context)
+			except BaseException:
+				kept.close()
+				raise
+			keep(kept)
+		if scope.cancelled_caught:
+			kept.raise_failure()
+
+
+class KeptSession:
+	"""An open session, held by a task of its own: the SDK closes it in the task that opened it."""
+
+	def __init__(self, key: Hashable, target: ServerTarget):
+		self.key, self.faulty = key, list[Faulty]()
+		self.loop = asyncio.get_running_loop()
+		self.opened: asyncio.Future[Client] = self.loop.create_future()
+		self.closing = asyncio.Event()
+		self.timer: asyncio.TimerHandle | None = None
+		self.task = self.loop.create_task(self.hold(target))
+		self.task.add_done_callback(read_exception)
+
+	async def hold(self, target: ServerTarget) -> None:
+		async with session.open_session(target, self.faulty) as client:
+			self.opened.set_result(client)
+			await self.closing.wait()
+
+	@property
+	def fault(self) -> str | None:
+		return next((each.fault for each in self.faulty if each.fault), None)
+
+	@property
+	def is_usable(self) -> bool:
+		return not (self.task.done() or self.fault)
+
+	async def begin(self, context: Context) -> "Client":
+		"""The client for the next call, made on behalf of `context`."""
+		from huf.ai.mcp.client.http_transport import GuardedTransport
+
+		for guard in self.faulty:
+			if isinstance(guard, GuardedTransport):
+				guard.begin(context)
+		return await asyncio.shield(self.opened)
+
+	@contextmanager
+	def watched(self, on_end: Callable[[], None]) -> Iterator[None]:
+		"""Call `on_end` if the session ends meanwhile: nobody else would answer its requests."""
+
+		def end(task: asyncio.Task) -> None:
+			on_end()
+
+		self.task.add_done_callback(end)
+		try:
+			yield
+		finally:
+			self.task.remove_done_callback(end)
+
+	def raise_failure(self) -> None:
+		self.task.result()
+		raise ToolError(self.fault or "The session ended.")
+
+	def close(self) -> None:
+		self.closing.set()
+		self.loop.call_later(session.CLOSE_TIMEOUT_S, self.task.cancel)
+
+
+def read_exception(task: asyncio.Task) -> None:
+	"""Asyncio logs exceptions that nobody has read."""
+	if not task.cancelled():
+		task.exception()
+
+
+_idle: list[KeptSession] = []
+"""The one that was used last is at the end. Used on the loop of the sessions only."""
+
+
+def take(key: Hashable) -> KeptSession | None:
+	"""A session that is open and free. Those that have ended are forgotten."""
+	for kept in [each for each in reversed(_idle) if each.key == key]:
+		_idle.remove(kept)
+		assert kept.timer is not None
+		kept.timer.cancel()
+		if kept.is_usable:
+			return kept
+		kept.close()
+	return None
+
+
+def keep(kept: KeptSession) -> None:
+	_idle.append(kept)
+	kept.timer = kept.loop.call_later(IDLE_S, drop, kept)
+	while len(_idle) > MAX_IDLE:
+		drop(_idle[0])
+
+
+def drop(kept: KeptSession) -> None:
+	if kept in _idle:
+		_idle.remove(kept)
+		kept.close()

@@ -1,0 +1,60 @@
+"""Writes what servers say into MCP Server Connection rows, also for users who may not change them."""
+
+import json
+from typing import Any
+
+import frappe
+from frappe.utils import now
+from frappe.utils.password import get_decrypted_password, set_encrypted_password
+
+from huf.ai.mcp.client.definitions import ToolDefinition
+
+CONNECTION, TOOL = "MCP Server Connection", "MCP Server Tool"
+GRANT = "oauth_grant"
+"""Key of the OAuth tokens among a connection's secrets; no field of the DocType, so no form can carry it."""
+
+
+def read_offered(text: str | None) -> dict[str, ToolDefinition]:
+	"""The tools of a connection's field `offered`, by name."""
+	return {each["name"]: ToolDefinition(**each) for each in json.loads(text or "[]")}
+
+
+def write_offered(connection: str, tools: list[ToolDefinition], **state: Any) -> None:
+	"""Store what the server offers now. Does not commit."""
+	offered = json.dumps([vars(each) for each in tools], ensure_ascii=False)
+	write_state(connection, offered=offered, **state)
+
+
+def write_state(connection: str, **values: Any) -> None:
+	values = {"checked_at": now(), "error": None, **values}
+	frappe.db.set_value(CONNECTION, connection, values, update_modified=False)
+	frappe.clear_document_cache(CONNECTION, connection)
+
+
+def note_change(connection: str, tool: str, offered: ToolDefinition | None) -> None:
+	"""Hold a tool back whose description changed since it was accepted. Commits."""
+	tools = read_offered(frappe.db.get_value(CONNECTION, connection, "offered"))
+	tools.pop(tool, None)
+	if offered:
+		tools[tool] = offered
+	write_offered(connection, list(tools.values()))
+	status = "Changed" if offered else "Gone"
+	row = frappe.db.get_value(TOOL, {"parent": connection, "tool_name": tool})
+	frappe.db.set_value(TOOL, row, {"status": status}, update_modified=False)
+	frappe.db.commit()
+
+
+def read_grant(connection: str) -> dict:
+	"""The OAuth client, tokens and metadata of a connection; {} before a sign-in."""
+	return json.loads(get_decrypted_password(CONNECTION, connection, GRANT, raise_exception=False) or "{}")
+
+
+def clear_grant(connection: str) -> None:
+	"""Forget the tokens of another server. Does not commit."""
+	set_encrypted_password(CONNECTION, connection, "{}", GRANT)
+
+
+def write_grant(connection: str, grant: dict) -> None:
+	"""Commits at once: an authorization server may accept a refresh token only once."""
+	set_encrypted_password(CONNECTION, connection, json.dumps(grant), GRANT)
+	frappe.db.commit()

@@ -1,0 +1,145 @@
+"""MCP Apps (extension io.modelcontextprotocol/ui): a call that waits for a person is a card in the client.
+
+The card is a `ui://` resource; it shows the draft's difference and answers by a tool that only it may call.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import frappe
+from frappe import _
+from mcp.server.apps import APP_MIME_TYPE, client_supports_apps
+from mcp.server.context import HandlerResult, ServerRequestContext
+from mcp_types import (
+	CallToolRequestParams,
+	CallToolResult,
+	ReadResourceRequestParams,
+	ReadResourceResult,
+	TextContent,
+	TextResourceContents,
+	Tool,
+)
+
+import huf
+from huf.ai.chat import approvals
+from huf.ai.chat.run_states import continue_run, describe_approval, read_state
+from huf.ai.core.arguments import check_arguments
+from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.mcp.server.catalog import Catalog
+from huf.ai.mcp.server.results import describe_result
+from huf.ai.storage import drafts
+from huf.ai.tools.types import closed_object, text_schema
+
+CARD = "ui://huf/approval"
+ANSWER = "answer_approval"
+SCHEMA = closed_object(
+	{
+		"draft": text_schema("The call that waits"),
+		"digest": text_schema("Of the change that was shown"),
+		"approve": {"type": "boolean"},
+		"reason": text_schema("Why not; the agent reads it"),
+	},
+	["draft", "digest", "approve"],
+)
+POLICY = (
+	"default-src 'none'; style-src 'unsafe-inline'; script-src '{hash}'; form-action 'none'; base-uri 'none'"
+)
+
+
+def offer_cards(ctx: ServerRequestContext, tools: Iterable[Tool]) -> list[Tool]:
+	"""The tools with the card of those that may wait for a person, for clients that show it."""
+	if not client_supports_apps(ctx):
+		return [tool for tool in tools if tool.name != ANSWER]
+	return [add_card(tool) if may_wait(tool) else tool for tool in tools]
+
+
+def may_wait(tool: Tool) -> bool:
+	return tool.name != ANSWER and not (tool.annotations and tool.annotations.read_only_hint)
+
+
+def add_card(tool: Tool) -> Tool:
+	return tool.model_copy(update={"meta": {**(tool.meta or {}), "ui": {"resourceUri": CARD}}})
+
+
+class Apps(Catalog):
+	"""The card, and the tool by which it answers. Both exist only for clients that show cards."""
+
+	def list_tools(self) -> list[Tool]:
+		description = "Answers a call that waits for a person. Only the card of the call uses it."
+		meta = {"ui": {"visibility": ["app"]}}
+		return [Tool(name=ANSWER, description=description, input_schema=SCHEMA, _meta=meta)]
+
+	async def read_resource(
+		self, ctx: ServerRequestContext, params: ReadResourceRequestParams
+	) -> HandlerResult:
+		if params.uri != CARD:
+			return None
+		meta = {"ui": {"csp": {}, "prefersBorder": True}}
+		content = TextResourceContents(uri=CARD, mime_type=APP_MIME_TYPE, text=build_card(), _meta=meta)
+		return ReadResourceResult(contents=[content])
+
+	async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> HandlerResult:
+		if params.name != ANSWER or not client_supports_apps(ctx):
+			return None
+		given = params.arguments or {}
+		try:
+			check_arguments(given, SCHEMA)
+			run = approvals.get_open_draft(given["draft"], given["digest"]).run
+			approvals.answer_call(given["draft"], given["digest"], given["approve"], given.get("reason"))
+		except (ToolError, UsageError, frappe.PermissionError) as error:
+			frappe.db.rollback()
+			return describe_refusal(str(given.get("draft")), str(error))
+		return describe_result(await continue_run(run))
+
+
+def describe_refusal(draft: str, reason: str) -> CallToolResult:
+	"""What keeps an answer from counting, with the change as it is by now where the call still waits."""
+	row = drafts.read_draft(draft)
+	is_open = row and row.status == drafts.PENDING and approvals.may_answer_draft(row)
+	state = read_state(row.run) if row and is_open else None
+	structured = {"approval": describe_approval(state)} if state and state.draft else {}
+	return CallToolResult(content=[TextContent(text=reason)], structured_content=structured, is_error=True)
+
+
+def build_card() -> str:
+	"""The card's HTML in the user's language, for which its own script is the only one."""
+	template, script = read_parts()
+	digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+	texts = json.dumps(list_texts(), ensure_ascii=False).replace("<", "\\u003c")
+	parts = {"{policy}": POLICY.format(hash=f"sha256-{digest}"), "{texts}": texts, "{script}": script}
+	for place, value in parts.items():
+		template = template.replace(place, value, 1)
+	return template
+
+
+@cache
+def read_parts() -> tuple[str, str]:
+	here = Path(__file__).with_name("approval_card.html")
+	return here.read_text("utf-8"), here.with_suffix(".js").read_text("utf-8")
+
+
+def list_texts() -> dict:
+	return {
+		"tool": ANSWER,
+		"version": huf.__version__,
+		"title": _("Allow the call of {0}?"),
+		"done": _("Answered"),
+		"approve": _("Approve"),
+		"reject": _("Reject"),
+		"reason": _("Reason to reject, for the agent"),
+		"hidden": _("{0} changes are in fields that you may not see."),
+		"actions": {
+			"create": _("Create"),
+			"update": _("Change"),
+			"delete": _("Delete"),
+			"submit": _("Submit"),
+			"cancel": _("Cancel"),
+			"add": _("added"),
+			"change": _("changed"),
+			"remove": _("removed"),
+		},
+	}

@@ -1,0 +1,129 @@
+"""Calls of tools, each a run: started, waited for, and continued when a person has answered."""
+
+import asyncio
+import json
+from dataclasses import replace
+from functools import cached_property
+
+import frappe
+from mcp.server.apps import client_supports_apps
+from mcp.server.context import HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+	INVALID_PARAMS,
+	CallToolRequestParams,
+	CallToolResult,
+	InputRequiredResult,
+	TextContent,
+	Tool,
+)
+
+from huf.ai.chat.run_states import RunState, continue_run, read_state
+from huf.ai.core.arguments import check_arguments
+from huf.ai.core.errors import ConversationBusy, ToolError, UsageError
+from huf.ai.core.events import EventKind, RunEvent
+from huf.ai.core.types import AgentRequest
+from huf.ai.mcp.server import tasks
+from huf.ai.mcp.server.approvals import answer_draft, build_question, may_ask
+from huf.ai.mcp.server.catalog import Catalog
+from huf.ai.mcp.server.results import describe_result
+from huf.ai.mcp.server.servers import ALWAYS, NEVER
+from huf.ai.mcp.server.tools import OfferedTool, list_tools
+from huf.ai.runs.entry import run_to_end
+
+
+class Tools(Catalog):
+	"""Agents that can be asked, and the tools of the server's agent."""
+
+	@cached_property
+	def offered(self) -> dict[str, OfferedTool]:
+		"""By name. Within one request the list does not change; a run checks the user's rights again."""
+		return {tool.name: tool for tool in list_tools(self.offer)}
+
+	def list_tools(self) -> list[Tool]:
+		return [each.spec for each in self.offered.values()]
+
+	async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> HandlerResult:
+		tool = self.offered.get(params.name)
+		if tool is None:
+			return None
+		try:
+			if params.request_state:
+				return describe(ctx, await resume(params))
+			check_arguments(params.arguments or {}, tool.spec.input_schema)
+			return await start(ctx, tool, params.arguments or {})
+		except (ToolError, UsageError, frappe.PermissionError) as error:
+			frappe.db.rollback()
+			return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+
+
+async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -> HandlerResult:
+	request = tool.build_request(arguments, find_client_name(ctx))
+	if tool.background == ALWAYS:
+		tasks.check_supported(ctx)
+	if tool.background != NEVER and tasks.is_supported(ctx):
+		# A task may wait for a person for days; in a conversation of its own it holds up no other.
+		return tasks.create_task(separate(request))
+	progress = ProgressReporter(ctx)
+	# The response begins now, before any tool uses the database connection.
+	await progress.report(f"{tool.name} begins")
+	try:
+		result = await run_to_end(request, progress.listeners)
+	except ConversationBusy:
+		# A client may make several calls at once; a conversation has one active run.
+		if request.conversation:
+			raise
+		result = await run_to_end(separate(request), progress.listeners)
+	await progress.flush()
+	return describe(ctx, read_state(result.run))
+
+
+def separate(request: AgentRequest) -> AgentRequest:
+	"""The request in a conversation of its own, unless it names one."""
+	return request if request.conversation else replace(request, external_id=frappe.generate_hash(length=10))
+
+
+async def resume(params: CallToolRequestParams) -> RunState:
+	"""Continue the run that an earlier answer has named in its state, with what the user has decided."""
+	try:
+		run = json.loads(params.request_state or "")["run"]
+	except (ValueError, KeyError, TypeError):
+		raise MCPError(code=INVALID_PARAMS, message="Invalid or expired requestState") from None
+	answer_draft(read_state(run), params.input_responses)
+	return await continue_run(run)
+
+
+def describe(ctx: ServerRequestContext, state: RunState) -> HandlerResult:
+	if may_ask(ctx, state) and not client_supports_apps(ctx):
+		return InputRequiredResult(
+			input_requests=build_question(state), request_state=json.dumps({"run": state.run})
+		)
+	return describe_result(state)
+
+
+def find_client_name(ctx: ServerRequestContext) -> str:
+	params = ctx.session.client_params
+	return params.client_info.name if params and params.client_info else "client"
+
+
+class ProgressReporter:
+	"""Reports the events of a run to a client that has asked for progress; else it has no listeners."""
+
+	def __init__(self, ctx: ServerRequestContext):
+		self.session = ctx.session
+		self.count = 0
+		self.reports: list[asyncio.Task] = []
+		self.is_wanted = "progress_token" in (ctx.meta or {}) or "progressToken" in (ctx.meta or {})
+		self.listeners = [self.listen] if self.is_wanted else []
+
+	def listen(self, event: RunEvent) -> None:
+		if event.kind is EventKind.PROGRESS:
+			self.reports.append(asyncio.ensure_future(self.report(str(event.data.get("text") or ""))))
+
+	async def report(self, message: str) -> None:
+		self.count += 1
+		if self.is_wanted:
+			await self.session.report_progress(self.count, message=message)
+
+	async def flush(self) -> None:
+		await asyncio.gather(*self.reports)

@@ -1,0 +1,48 @@
+"""The server over HTTP: the SDK's stateless transport, for every revision it speaks.
+
+There are no sessions: each request stands for itself, so any worker can answer it. What lasts is on record.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+
+from huf.ai.core.event_loops import CarriedContext
+from huf.ai.mcp.server.server import create_server
+from huf.ai.mcp.server.servers import ServerOffer
+
+LOCAL_ORIGINS = [f"http://{host}{port}" for host in ("localhost", "127.0.0.1") for port in ("", ":*")]
+"""Where inspectors of MCP run."""
+MAX_BODY_BYTES = 4 * 1024 * 1024
+
+
+def create_app(offer: ServerOffer, trusted_hosts: Sequence[str], is_streamed: bool) -> Callable[..., Any]:
+	"""An ASGI application for one request.
+
+	Args:
+		trusted_hosts: what the headers Host and Origin may name, beside pages on this computer.
+		is_streamed: the client wants progress notifications.
+	"""
+	origins = [f"{scheme}://{host}" for host in trusted_hosts for scheme in ("http", "https")]
+	security = TransportSecuritySettings(
+		allowed_hosts=[*trusted_hosts], allowed_origins=[*origins, *LOCAL_ORIGINS]
+	)
+	carried = CarriedContext()
+	manager = StreamableHTTPSessionManager(
+		create_server(offer, carried),
+		json_response=not is_streamed,
+		stateless=True,
+		security_settings=security,
+		max_request_body_size=MAX_BODY_BYTES,
+	)
+
+	async def app(scope: Any, receive: Any, send: Any) -> None:
+		try:
+			async with manager.run():
+				await manager.handle_request(scope, receive, send)
+		finally:
+			carried.restore()
+
+	return app

@@ -1,0 +1,68 @@
+"""Results of tool calls from their runs: an agent's answer, or what the one tool returned."""
+
+import json
+from typing import Any
+
+import frappe
+from mcp_types import CallToolResult, TextContent
+from pydantic import ValidationError
+
+from huf.ai.chat.run_states import RunState, describe_approval
+from huf.ai.core.types import DIRECT, CallStatus, RunStatus
+from huf.ai.mcp.server.output_schemas import SHAPES, find_tool_type, structure_result
+from huf.ai.storage import route_decisions
+
+
+def describe_result(state: RunState) -> CallToolResult:
+	"""The result of the tool call that the run was started for."""
+	return describe_tool_result(state) if state.row.model == DIRECT else describe_answer(state)
+
+
+def describe_answer(state: RunState) -> CallToolResult:
+	"""The answer of an agent. A run that a guard stopped has a part of one, and is no error."""
+	row = state.row
+	lines = [row.response, row.error_message, state.notice]
+	return CallToolResult(
+		content=[TextContent(text="\n\n".join(filter(None, lines)))],
+		structured_content={
+			"answer": row.response or "",
+			"status": row.status,
+			"conversation": row.conversation,
+			"run": state.run,
+			"error": row.error_message,
+			"approval": describe_approval(state),
+			"route": route_decisions.read_decisions([state.run]).get(state.run),
+		},
+		is_error=state.status is RunStatus.FAILED,
+	)
+
+
+def describe_tool_result(state: RunState) -> CallToolResult:
+	"""The result of the run's one tool call. A result with `content` as MCP has it is passed on as it is."""
+	call = frappe.db.get_value(
+		"Agent Tool Call", {"run": state.run}, ["tool", "status", "result"], order_by="step asc", as_dict=True
+	)
+	if call is None or state.notice:
+		text = state.notice or state.row.error_message or "The tool was not called."
+		structured = describe_approval(state) or {"result": text}
+		return CallToolResult(
+			content=[TextContent(text=text)], structured_content=structured, is_error=not state.notice
+		)
+	is_error = call.status != CallStatus.SUCCESS.value
+	value, types = parse(call.result), find_tool_type(call.tool)
+	if types not in SHAPES and isinstance(value, dict) and isinstance(value.get("content"), list):
+		try:
+			return CallToolResult.model_validate({**value, "isError": is_error})
+		except ValidationError:
+			pass  # a document with a field of that name
+	structured = structure_result(types, value, call.result or "")
+	return CallToolResult(
+		content=[TextContent(text=call.result or "")], structured_content=structured, is_error=is_error
+	)
+
+
+def parse(text: str) -> Any:
+	try:
+		return json.loads(text)
+	except ValueError:
+		return text

@@ -1,0 +1,191 @@
+"""The MCP server of one request: the SDK's server with Huf's catalogs, acting as the session user."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, get_args
+
+import frappe
+from frappe.utils.password import get_encryption_key
+from mcp.server.apps import EXTENSION_ID as APPS
+from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+	INTERNAL_ERROR,
+	INVALID_PARAMS,
+	CallToolRequestParams,
+	CompleteRequestParams,
+	CompleteResult,
+	Completion,
+	GetPromptRequestParams,
+	ListPromptsResult,
+	ListResourcesResult,
+	ListResourceTemplatesResult,
+	ListToolsResult,
+	PaginatedRequestParams,
+	ReadResourceRequestParams,
+)
+
+import huf
+from huf.ai.core.errors import UsageError
+from huf.ai.core.event_loops import CarriedContext
+from huf.ai.mcp.server.apps import Apps, offer_cards
+from huf.ai.mcp.server.calls import Tools
+from huf.ai.mcp.server.catalog import load_catalogs
+from huf.ai.mcp.server.documents import Documents, Knowledge
+from huf.ai.mcp.server.servers import ServerOffer
+from huf.ai.mcp.server.skills import EXTENSION as SKILLS
+from huf.ai.mcp.server.skills import Skills
+from huf.ai.mcp.server.starters import Starters
+from huf.ai.mcp.server.tasks import add_tasks
+from huf.ai.mcp.server.undo import Undo
+
+CATALOGS = (Tools, Undo, Documents, Knowledge, Starters, Skills, Apps)
+PAGE_SIZE = 100
+CACHE_TTL_MS = 60_000
+"""How long a client may keep a list or a resource, for itself: rights and records change."""
+CACHE_HINTS: dict[CacheableMethod, CacheHint] = dict.fromkeys(
+	get_args(CacheableMethod), CacheHint(CACHE_TTL_MS)
+)
+CACHED_RESULT = {"resultType": "complete", "ttlMs": CACHE_TTL_MS, "cacheScope": "private"}
+"""The same for methods of extensions, whose results are plain dicts."""
+STATE_TTL_S = 24 * 3600
+"""How long a client may take to bring a person's answer."""
+
+
+def create_server(offer: ServerOffer, carried: CarriedContext) -> Server:
+	"""`carried` brings what a handler changed in `frappe.local` back to the request."""
+	handlers = Handlers(load_catalogs(offer, CATALOGS))
+
+	def guard(handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+		async def guarded(ctx: ServerRequestContext, params: Any) -> Any:
+			return await carried.run(answer(handler, ctx, params))
+
+		return guarded
+
+	server = Server(
+		offer.name,
+		version=huf.__version__,
+		instructions=offer.instructions,
+		cache_hints=CACHE_HINTS,
+		get_tool_input_schema=handlers.find_input_schema,
+		on_list_tools=guard(handlers.list_tools),
+		on_call_tool=guard(handlers.call_tool),
+		on_list_resources=guard(handlers.list_resources),
+		on_list_resource_templates=guard(handlers.list_resource_templates),
+		on_read_resource=guard(handlers.read_resource),
+		on_list_prompts=guard(handlers.list_prompts),
+		on_get_prompt=guard(handlers.get_prompt),
+		on_completion=guard(handlers.complete),
+	)
+	add_tasks(server, guard)
+	server.extensions[SKILLS] = {}
+	server.extensions[APPS] = {}
+	server.add_request_handler("skills/list", PaginatedRequestParams, guard(handlers.list_skills))
+	server.add_request_handler("skills/get", ReadResourceRequestParams, guard(handlers.get_skill))
+	security = RequestStateSecurity(
+		keys=[get_encryption_key()], ttl=STATE_TTL_S, bind_principal=lambda ctx: frappe.session.user
+	)
+	server.middleware.append(
+		RequestStateBoundary(security, default_audience=f"{frappe.local.site}/{offer.name}")
+	)
+	return server
+
+
+async def answer(handler: Callable[..., Awaitable[Any]], ctx: ServerRequestContext, params: Any) -> Any:
+	"""The handler's result. An unforeseen error goes to the Error Log, and a plain one to the client."""
+	try:
+		return await handler(ctx, params)
+	except MCPError:
+		raise
+	except (UsageError, frappe.PermissionError) as error:
+		frappe.db.rollback()
+		raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
+	except Exception:  # the boundary around a request
+		frappe.db.rollback()
+		frappe.log_error(f"MCP request {ctx.method} failed")
+		raise MCPError(code=INTERNAL_ERROR, message="Internal error") from None
+
+
+class Handlers:
+	"""The requests of one server's clients, answered by its catalogs."""
+
+	def __init__(self, catalogs: Sequence[Any]):
+		self.catalogs = catalogs
+
+	async def list_tools(self, ctx: ServerRequestContext, params: PaginatedRequestParams) -> ListToolsResult:
+		items, cursor = cut_page((each.list_tools() for each in self.catalogs), params)
+		return ListToolsResult(tools=offer_cards(ctx, items), next_cursor=cursor)
+
+	def find_input_schema(self, name: str) -> dict[str, Any] | None:
+		"""For the SDK's check of headers that repeat an argument."""
+		tools = (tool for each in self.catalogs for tool in each.list_tools())
+		return next((tool.input_schema for tool in tools if tool.name == name), None)
+
+	async def list_resources(
+		self, ctx: ServerRequestContext, params: PaginatedRequestParams
+	) -> ListResourcesResult:
+		items, cursor = cut_page((each.list_resources() for each in self.catalogs), params)
+		return ListResourcesResult(resources=items, next_cursor=cursor)
+
+	async def list_resource_templates(
+		self, ctx: ServerRequestContext, params: PaginatedRequestParams
+	) -> ListResourceTemplatesResult:
+		items, cursor = cut_page((each.list_resource_templates() for each in self.catalogs), params)
+		return ListResourceTemplatesResult(resource_templates=items, next_cursor=cursor)
+
+	async def list_prompts(
+		self, ctx: ServerRequestContext, params: PaginatedRequestParams
+	) -> ListPromptsResult:
+		items, cursor = cut_page((each.list_prompts() for each in self.catalogs), params)
+		return ListPromptsResult(prompts=items, next_cursor=cursor)
+
+	async def call_tool(self, ctx: ServerRequestContext, params: CallToolRequestParams) -> HandlerResult:
+		for catalog in self.catalogs:
+			if (result := await catalog.call_tool(ctx, params)) is not None:
+				return result
+		raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {params.name}")
+
+	async def read_resource(
+		self, ctx: ServerRequestContext, params: ReadResourceRequestParams
+	) -> HandlerResult:
+		for catalog in self.catalogs:
+			if (result := await catalog.read_resource(ctx, params)) is not None:
+				return result
+		raise MCPError(code=INVALID_PARAMS, message="Resource not found", data={"uri": params.uri})
+
+	async def get_prompt(self, ctx: ServerRequestContext, params: GetPromptRequestParams) -> HandlerResult:
+		for catalog in self.catalogs:
+			if (result := await catalog.get_prompt(ctx, params)) is not None:
+				return result
+		raise MCPError(code=INVALID_PARAMS, message=f"Unknown prompt: {params.name}")
+
+	async def list_skills(self, ctx: ServerRequestContext, params: PaginatedRequestParams) -> HandlerResult:
+		items, cursor = cut_page((each.list_skills() for each in self.catalogs), params)
+		skills = [each.describe() for each in items]
+		return {"skills": skills, **CACHED_RESULT, **({"nextCursor": cursor} if cursor else {})}
+
+	async def get_skill(self, ctx: ServerRequestContext, params: ReadResourceRequestParams) -> HandlerResult:
+		skills = (skill for each in self.catalogs for skill in each.list_skills())
+		for skill in skills:
+			if skill.uri == params.uri:
+				return {"skill": skill.describe(), **CACHED_RESULT}
+		raise MCPError(code=INVALID_PARAMS, message="Skill not found", data={"uri": params.uri})
+
+	async def complete(self, ctx: ServerRequestContext, params: CompleteRequestParams) -> CompleteResult:
+		found = (catalog.complete(params) for catalog in self.catalogs)
+		values = next((each for each in found if each is not None), ())
+		return CompleteResult(completion=Completion(values=list(values)))
+
+
+def cut_page(
+	lists: Iterable[Sequence[Any]], params: PaginatedRequestParams | None
+) -> tuple[list, str | None]:
+	"""A page of all lists, and the cursor of the next one: the number of items before it."""
+	items = [item for each in lists for item in each]
+	cursor = (params.cursor if params else None) or "0"
+	if not (cursor.isascii() and cursor.isdigit()) or int(cursor) > len(items):
+		raise MCPError(code=INVALID_PARAMS, message="Invalid cursor")
+	end = int(cursor) + PAGE_SIZE
+	return items[int(cursor) : end], str(end) if end < len(items) else None

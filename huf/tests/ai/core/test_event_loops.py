@@ -1,0 +1,151 @@
+"""Event loops are cached for the next run, with their connections, whichever thread that is in."""
+
+import asyncio
+import threading
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+from huf.ai.core import event_loops
+from huf.ai.core.event_loops import iterate, run_coroutine
+from huf.ai.providers.http_connections import post
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+async def running() -> asyncio.AbstractEventLoop:
+	return asyncio.get_running_loop()
+
+
+async def ask(url: str) -> bytes:
+	async with post(url, {}, b"{}", 5, True) as response:
+		return await response.read()
+
+
+def in_another_thread(function):
+	given = []
+	thread = threading.Thread(target=lambda: given.append(function()))
+	thread.start()
+	thread.join(20)
+	return given[0]
+
+
+class TestEventLoops(unittest.TestCase):
+	def test_the_next_thread_goes_on_with_the_loop_of_the_last(self):
+		first = in_another_thread(lambda: run_coroutine(running()))
+		self.assertIs(first, in_another_thread(lambda: run_coroutine(running())))
+
+	def test_a_loop_in_which_something_is_left_goes_to_nobody(self):
+		async def leave_something():
+			asyncio.get_running_loop().left = asyncio.ensure_future(asyncio.Event().wait())
+			return asyncio.get_running_loop()
+
+		left = run_coroutine(leave_something())
+		self.assertIsNot(left, run_coroutine(running()))
+		left.left.cancel()
+		left.run_until_complete(asyncio.gather(left.left, return_exceptions=True))
+		left.close()
+
+	def test_a_coroutine_within_one_has_a_loop_of_its_own(self):
+		async def outer():
+			return asyncio.get_running_loop(), run_coroutine(running())
+
+		mine, inner = run_coroutine(outer())
+		self.assertIsNot(mine, inner)
+
+
+class TestConnections(unittest.TestCase):
+	def setUp(self):
+		"""A server that keeps a connection open for one answer, and says nothing of it."""
+		self.loop, self.connections, self.closed = asyncio.new_event_loop(), 0, threading.Event()
+		thread = threading.Thread(target=self.loop.run_forever)
+		thread.start()
+
+		async def serve(reader, writer):
+			self.connections += 1
+			await reader.readuntil(b"\r\n\r\n{}")
+			writer.write(ANSWER)
+			await writer.drain()
+			await asyncio.sleep(0.05)
+			writer.close()
+			await writer.wait_closed()
+			self.closed.set()
+
+		server = asyncio.start_server(serve, "127.0.0.1", 0)
+		self.server = asyncio.run_coroutine_threadsafe(server, self.loop).result(5)
+		self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}/"
+		self.addCleanup(thread.join, 5)
+		self.addCleanup(self.loop.call_soon_threadsafe, self.loop.stop)
+
+	def test_a_connection_closed_between_two_runs_is_not_used_again(self):
+		async def asked_in_a_run():
+			# As every run does: it waits in a task of its own.
+			return await asyncio.ensure_future(ask(self.url))
+
+		for expected in (1, 2):
+			self.assertEqual(run_coroutine(asked_in_a_run()), b"ok")
+			self.assertTrue(self.closed.wait(5))
+			self.closed.clear()
+			self.assertEqual(self.connections, expected)
+
+
+class TestIterating(unittest.TestCase):
+	def test_what_is_put_is_read_before_the_coroutine_goes_on(self):
+		happened = []
+
+		async def tell(put):
+			for number in range(3):
+				put(number)
+				await asyncio.sleep(0)
+				happened.append(f"after {number}")
+
+		for item in iterate(tell):
+			happened.append(item)
+		self.assertEqual(happened, [0, "after 0", 1, "after 1", 2, "after 2"])
+
+	def test_what_is_put_last_is_read_and_its_error_is_raised_behind_it(self):
+		async def fail(put):
+			put("said")
+			raise ZeroDivisionError
+
+		read = []
+		with self.assertRaises(ZeroDivisionError):
+			for item in iterate(fail):
+				read.append(item)
+		self.assertEqual(read, ["said"])
+
+	def test_a_silence_is_told_and_a_reader_who_leaves_stops_nothing(self):
+		done = []
+
+		async def wait(put):
+			await asyncio.sleep(0.05)
+			put("late")
+			await asyncio.sleep(0.01)
+			done.append(True)
+
+		reading = iterate(wait, pause_s=0.02)
+		self.assertIsNone(next(reading))
+		reading.close()
+		self.assertEqual(done, [True])
+
+	def test_the_loop_is_fit_for_the_next_however_the_last_ended(self):
+		async def put_and_end(put):
+			put(1)
+
+		for _ in range(3):
+			self.assertEqual(list(iterate(put_and_end)), [1])
+			self.assertEqual(run_coroutine(asyncio.sleep(0.001, "done")), "done")
+
+
+class TestBackgroundLoop(unittest.TestCase):
+	def test_threads_that_call_at_once_share_one_loop(self):
+		no_process, ready = -1, threading.Barrier(16)
+
+		def find():
+			ready.wait()
+			return event_loops.get_background_loop("models", no_process)
+
+		with ThreadPoolExecutor(16) as pool:
+			loops = {future.result() for future in [pool.submit(find) for _ in range(16)]}
+		(loop,) = loops
+		loop.call_soon_threadsafe(loop.stop)
+		del event_loops._background_loops["models", no_process]

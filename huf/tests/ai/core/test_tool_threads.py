@@ -1,0 +1,142 @@
+"""Synchronous tools run in threads that can be abandoned, each with its own `frappe.local`."""
+
+import asyncio
+import signal
+import threading
+
+import frappe
+
+from huf.ai.core.errors import RunStopped
+from huf.ai.core.event_loops import run_coroutine
+from huf.ai.core.tool_threads import is_tool_running, run_in_thread
+from huf.ai.loop.guards import Cancelled, Progress
+from huf.ai.loop.waiting import watch
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_user, unique
+
+
+class TestCalls(SiteTestCase):
+	def test_a_call_runs_in_another_thread_on_the_same_connection(self):
+		thread, db = run_coroutine(run_in_thread(lambda: (threading.get_ident(), frappe.local.db)))
+		self.assertNotEqual(thread, threading.get_ident())
+		self.assertIs(db, frappe.local.db)
+
+	def test_an_idle_thread_is_used_again(self):
+		used = {run_coroutine(run_in_thread(threading.get_ident)) for _ in range(20)}
+		self.assertLess(len(used), 10)
+
+	def test_what_it_raises_is_raised(self):
+		def fail():
+			raise ZeroDivisionError
+
+		with self.assertRaises(ZeroDivisionError):
+			run_coroutine(run_in_thread(fail))
+
+	def test_a_call_may_run_a_coroutine(self):
+		inner = run_coroutine(run_in_thread(lambda: run_coroutine(asyncio.sleep(0, "inner"))))
+		self.assertEqual(inner, "inner")
+
+	def test_calls_that_wait_for_one_another_run_side_by_side(self):
+		both = threading.Barrier(2, timeout=5)
+
+		async def call_both():
+			return await asyncio.gather(run_in_thread(both.wait), run_in_thread(both.wait))
+
+		self.assertEqual(sorted(run_coroutine(call_both())), [0, 1])
+
+	def test_flags_and_messages_come_back_and_a_user_does_not(self):
+		other = make_user("Huf User")
+
+		def change():
+			frappe.flags.huf_test_flag = True
+			frappe.msgprint("from the call")
+			frappe.set_user(other)
+
+		self.addCleanup(frappe.flags.pop, "huf_test_flag", None)
+		run_coroutine(run_in_thread(change))
+		self.assertTrue(frappe.flags.huf_test_flag)
+		self.assertEqual(frappe.session.user, "Administrator")
+		self.assertIn("from the call", str(frappe.local.message_log.pop()))
+
+	def test_a_running_call_is_known_until_it_ends(self):
+		async def look():
+			go_on = threading.Event()
+			call = asyncio.ensure_future(run_in_thread(lambda: go_on.wait(5)))
+			await asyncio.sleep(0.01)
+			during = is_tool_running()
+			go_on.set()
+			return during, await call, is_tool_running()
+
+		self.assertEqual(run_coroutine(look()), (True, True, False))
+
+
+class TestAbandoned(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.title = unique("Note")
+		self.written, self.go_on, self.ended = threading.Event(), threading.Event(), threading.Event()
+		self.errors: list[Exception] = []
+		self.addCleanup(self.go_on.set)
+
+	def write_twice(self):
+		"""Writes, acts as somebody else, waits, and writes again."""
+		frappe.get_doc({"doctype": "Note", "title": self.title}).insert()
+		self.written.set()
+		frappe.session.user, frappe.flags.huf_test_flag = "Guest", True
+		self.go_on.wait(10)
+		try:
+			frappe.get_doc({"doctype": "Note", "title": f"{self.title} later"}).insert(
+				ignore_permissions=True
+			)
+			frappe.db.commit()
+		except Exception as error:
+			self.errors.append(error)
+		self.ended.set()
+
+	def abandon(self):
+		async def fail_run():
+			with self.assertRaises(RunStopped):
+				# Abandoned once it has written, however long that takes.
+				guard = Cancelled(lambda waiting: self.written.is_set())
+				await watch(run_in_thread(self.write_twice), [guard], Progress(1))
+
+		run_coroutine(fail_run())
+
+	def test_it_writes_nothing_and_changes_neither_user_nor_flags(self):
+		before = frappe.local.db
+		self.abandon()
+		self.assertIsNot(frappe.local.db, before)
+		self.assertEqual((frappe.session.user, frappe.flags.huf_test_flag), ("Administrator", None))
+		self.go_on.set()
+		self.assertTrue(self.ended.wait(10))
+		self.assertEqual(len(self.errors), 1)
+		self.assertEqual(
+			frappe.get_all("Note", {"title": ["like", f"{self.title}%"]}, order_by="name asc"), []
+		)
+
+	def test_a_signal_abandons_what_still_runs(self):
+		went_on = []
+
+		class Stopped(Exception):
+			pass
+
+		def stop(*_):
+			raise Stopped
+
+		async def call():
+			await run_in_thread(lambda: self.go_on.wait(5))
+			went_on.append(True)
+
+		before = frappe.local.db
+		self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, stop))
+		signal.setitimer(signal.ITIMER_REAL, 0.1)
+		with self.assertRaises(Stopped):
+			run_coroutine(call())
+		self.assertEqual((went_on, is_tool_running()), ([], False))
+		self.assertIsNot(frappe.local.db, before)
+		self.assertEqual(run_coroutine(asyncio.sleep(0, "next")), "next")
+
+	def test_the_next_call_has_the_new_connection(self):
+		self.abandon()
+		name = frappe.get_doc({"doctype": "Note", "title": unique("Note")}).insert().name
+		self.assertTrue(run_coroutine(run_in_thread(lambda: frappe.db.exists("Note", name))))

@@ -1,0 +1,94 @@
+"""Which step of a connection fails, with real servers on loopback."""
+
+import threading
+from http.server import ThreadingHTTPServer
+
+import frappe
+
+from huf.api import mcp_connection
+from huf.tests.ai.mcp.client.test_connections import CONNECTION, ConnectionTestCase
+from huf.tests.ai.setup.test_openapi_import import Service
+from huf.tests.base import enter
+from huf.tests.factories import make_user
+from huf.tests.mcp_servers import INJECTION, SECRET, McpServer
+
+
+class TestCheck(ConnectionTestCase):
+	@classmethod
+	def setUpClass(cls):
+		cls.server = enter(cls, McpServer())
+
+	def setUp(self):
+		super().setUp()
+		self.server.set()
+
+	def check(self, connection: str, **values) -> dict[str, tuple]:
+		"""{step: (ok, message)}; `values` are set in the connection first."""
+		if values:
+			frappe.db.set_value(CONNECTION, connection, values)
+			frappe.clear_document_cache(CONNECTION, connection)
+			frappe.db.commit()
+		checked = mcp_connection.check(connection)
+		steps = {each["step"]: (each["ok"], each["message"]) for each in checked["steps"]}
+		self.assertEqual(checked["ok"], all(ok for ok, _ in steps.values()))
+		return steps
+
+	def assert_fails(self, steps: dict[str, tuple], step: str, reason: str) -> None:
+		"""Exactly this step has failed: those before it passed, those after it are unknown."""
+		names = list(steps)
+		place = names.index(step)
+		expected = [True] * place + [False] + [None] * (len(names) - place - 1)
+		self.assertEqual([ok for ok, _ in steps.values()], expected, steps)
+		self.assertRegex(steps[step][1], reason)
+
+	def test_every_step_of_a_good_connection_says_what_it_found(self):
+		steps = self.check(self.connect(self.server))
+		self.assertEqual([ok for ok, _ in steps.values()], [True] * 7)
+		self.assertEqual(steps["address"][1], self.server.url)
+		self.assertEqual((steps["dns"][1], steps["network"][1]), ("127.0.0.1", "Not encrypted"))
+		self.assertEqual(steps["initialize"][1], "notes 1.0, MCP 2026-07-28")
+		self.assertEqual(steps["tools"][1], "4 tools")
+
+	def test_each_fault_is_found_at_its_step_with_what_to_do(self):
+		connection = self.connect(self.server)
+		port = self.server.port
+		for values, step, reason in (
+			({"disabled": 1}, "address", "Enable it"),
+			({"disabled": 0, "url": "http://no-such-name.invalid/mcp"}, "dns", "Check the URL"),
+			({"url": self.server.url, "allow_private_hosts": 0}, "dns", "tick Allow Private Addresses"),
+			({"allow_private_hosts": 1, "url": "http://127.0.0.1:1/mcp"}, "network", "Check the port"),
+			({"url": f"https://127.0.0.1:{port}/mcp"}, "network", "certificate"),
+			({"url": f"http://127.0.0.1:{port}/elsewhere"}, "initialize", "end of the URL"),
+		):
+			with self.subTest(values):
+				self.assert_fails(self.check(connection, **values), step, reason)
+
+	def test_refused_credentials_are_told_from_a_server_of_another_kind(self):
+		guarded = enter(self, McpServer(token=SECRET))
+		steps = self.check(self.connect(guarded))
+		self.assert_fails(steps, "authorize", "status 401. Check Authentication")
+		connection = self.connect(guarded, auth="Bearer", bearer_token=SECRET)
+		self.assertTrue(all(ok for ok, _ in self.check(connection).values()))
+		other = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+		other.requests = []
+		self.addCleanup(other.server_close)
+		self.addCleanup(other.shutdown)
+		threading.Thread(target=other.serve_forever, args=(0.02,), daemon=True).start()
+		steps = self.check(connection, url=f"http://127.0.0.1:{other.server_address[1]}/mcp", auth="None")
+		self.assert_fails(steps, "initialize", "does not answer as an MCP server")
+		self.assertNotIn(SECRET, str(steps))
+
+	def test_a_changed_tool_is_named_and_the_change_is_stored(self):
+		connection = self.connect(self.server, ["search.notes"])
+		self.server.set(description=INJECTION)
+		self.assert_fails(self.check(connection), "changes", "search.notes. Look at each change")
+		self.assertEqual(self.row(connection, "search.notes").status, "Changed")
+
+	def test_a_server_without_tools_fails_at_its_tools(self):
+		self.server.set(gone=["search.notes", "send_note", "fail", "structured"])
+		self.assert_fails(self.check(self.connect(self.server)), "tools", "0 tools")
+
+	def test_only_managers_check(self):
+		connection = self.connect(self.server)
+		frappe.set_user(make_user("Huf User"))
+		self.assertRaises(frappe.PermissionError, mcp_connection.check, connection)

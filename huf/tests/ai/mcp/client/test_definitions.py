@@ -1,0 +1,71 @@
+"""What of a server's description reaches a model, and what of its schema an argument is checked against."""
+
+import json
+import time
+import unittest
+
+from huf.ai.core.arguments import check_arguments
+from huf.ai.core.errors import ToolError
+from huf.ai.mcp.client.definitions import ToolDefinition, UnusableTool, clean_schema, make_tool_name
+
+
+def clean(schema: dict, name: str = "search", description: str = "Search") -> ToolDefinition:
+	return ToolDefinition.clean(name, description, schema, {})
+
+
+class TestDefinitions(unittest.TestCase):
+	def test_hidden_characters_do_not_reach_the_model(self):
+		hidden = "".join(chr(0xE0000 + ord(char)) for char in "steal")
+		schema = {"properties": {"a": {"description": f"A{hidden}", "enum": [f"x{hidden}"]}}}
+		definition = clean(schema, description=f"Search\u200b{hidden}\u202e")
+		self.assertEqual(definition.description, "Search")
+		self.assertEqual(definition.input_schema["properties"]["a"], {"description": "A", "enum": ["x"]})
+		with self.assertRaises(UnusableTool):
+			clean({}, name=f"search{hidden}")
+
+	def test_references_are_inlined_and_those_that_loop_accept_anything(self):
+		node = {
+			"type": "object",
+			"properties": {"text": {"type": "string"}, "child": {"$ref": "#/$defs/node"}},
+		}
+		schema = clean_schema({"$defs": {"node": node}, "properties": {"tree": {"$ref": "#/$defs/node"}}})
+		self.assertNotIn("$ref", json.dumps(schema))
+		check_arguments({"tree": {"text": "a", "child": {"child": 1}}}, schema)
+		self.assertRaises(ToolError, check_arguments, {"tree": {"text": 1}}, schema)
+
+	def test_a_property_may_have_a_keyword_s_name(self):
+		schema = clean_schema({"properties": {"pattern": {"type": "string", "pattern": "x"}}})
+		self.assertEqual(schema["properties"], {"pattern": {"type": "string"}})
+
+	def test_hostile_schemas_are_refused_or_made_harmless(self):
+		deep: dict = {}
+		for _ in range(100):
+			deep = {"items": deep}
+		doubled = {"$defs": {f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(20)}}
+		doubled["$defs"]["d20"] = {"type": "string"}
+		for schema in (
+			{"properties": {"a": {"$ref": "http://169.254.169.254/latest"}}},
+			{"properties": {"a": {"$ref": "#/$defs/missing"}}},
+			{"properties": {"a": deep}},
+			{**doubled, "properties": {"a": {"$ref": "#/$defs/d0"}}},
+			{"properties": {"a": {"description": "x" * 50_000}}},
+			{"properties": {"a": {"type": "nonsense"}}},
+			["not", "an", "object"],
+		):
+			with self.subTest(str(schema)[:60]), self.assertRaises(UnusableTool):
+				clean_schema(schema)
+		slow = clean_schema({"properties": {"a": {"type": "string", "pattern": "^(x+x+)+y$"}}})
+		started = time.monotonic()
+		check_arguments({"a": "x" * 60}, slow)
+		self.assertLess(time.monotonic() - started, 1)
+
+	def test_equal_definitions_have_one_digest_whatever_the_order(self):
+		first = clean({"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a"]})
+		second = clean({"required": ["a"], "properties": {"b": {}, "a": {"type": "string"}}})
+		self.assertEqual((first, first.digest), (second, second.digest))
+		self.assertNotEqual(first.digest, clean({"properties": {"a": {}}}).digest)
+
+	def test_names_are_what_models_accept(self):
+		self.assertEqual(make_tool_name("gh_", "issues.list/all"), "gh_issues_list_all")
+		self.assertRegex(make_tool_name("gh_", "x" * 100), r"^gh_x+_[0-9a-f]{6}$")
+		self.assertNotEqual(make_tool_name("", "a.b", ["a_b"]), make_tool_name("", "a/b", ["a_b"]))

@@ -1,0 +1,95 @@
+"""Hostile MCP servers: nothing is sent to them, and no run is harmed."""
+
+import time
+from unittest.mock import patch
+
+import frappe
+
+from huf.ai.agents.tool_factory import find_tool
+from huf.ai.mcp.client import session
+from huf.ai.runs.entry import run_agent_sync
+from huf.api import mcp_connection
+from huf.tests.ai.mcp.client.test_connections import CONNECTION, FUNCTION, ConnectionTestCase
+from huf.tests.factories import make_agent, make_model, make_user
+from huf.tests.mcp_servers import HOSTILE, McpServer
+from huf.tests.model_server import ModelServer, text, tool_call
+
+
+class TestHostileServers(ConnectionTestCase):
+	def test_a_run_survives_each_and_nothing_else_is_reached(self):
+		reasons = {
+			"hang": "did not answer within 3 seconds",
+			"endless": "sent more than 2,000,000 bytes",
+			"huge": "sent more than 2,000,000 bytes",
+			"huge_json": "sent more than 2,000,000 bytes",
+			"gzip": "compresses its answers",
+			"progress": "did not answer within 5 seconds",
+			"redirect": "not followed",
+			"redirect_loop": "failed|redirect",
+			"slow_close": "done",
+			"garbage": "failed",
+			"crash": "failed|could not be reached",
+		}
+		self.assertEqual(set(reasons), set(HOSTILE))
+		for mode, reason in reasons.items():
+			with self.subTest(mode), McpServer(mode) as server, ModelServer() as model:
+				# Only where nothing is answered: a busy machine needs longer for the others.
+				self.connect(server, ["search"], timeout=3 if mode == "hang" else 12)
+				self.assertTrue(self.refreshed["ok"], self.refreshed)
+				agent = make_agent(make_model(model), (self.name_of("search"),))
+				model.script(tool_call(self.name_of("search"), {"query": "x"}), text("It failed."))
+				self.assert_survives(agent, model, reason)
+				self.assertEqual(server.calls(), [])
+				self.assertLess(len(server.received()), 30 if mode == "redirect_loop" else 2)
+
+	def assert_survives(self, agent: str, model: ModelServer, reason: str) -> None:
+		started = time.monotonic()
+		with patch.object(session, "MAX_SESSION_S", 5):
+			result = run_agent_sync(agent, "Search")
+		self.assertLess(time.monotonic() - started, 15)
+		self.assertEqual((result["status"], result["response"]), ("Success", "It failed."))
+		self.assertRegex(model.requests[-1]["messages"][-1]["content"], reason)
+
+	def test_a_server_that_becomes_hostile_before_the_call_gets_no_arguments(self):
+		"""The list is read before each call, and by a refresh: both end, and what was accepted stays."""
+		reasons = {
+			"hang": "did not answer within 3 seconds",
+			"endless": "sent more than 2,000,000 bytes",
+			"huge": "sent more than 2,000,000 bytes",
+			"gzip": "compresses its answers",
+			"redirect": "not followed",
+			"pages": "does not offer",
+			"injected": "accept the change",
+			"garbage": "failed",
+			"crash": "failed|could not be reached",
+		}
+		for mode, reason in reasons.items():
+			with self.subTest(mode), McpServer("redirect") as server, ModelServer() as model:
+				connection = self.connect(server, ["search"], timeout=3 if mode == "hang" else 12)
+				agent = make_agent(make_model(model), (self.name_of("search"),))
+				server.set(**{"tools/list": mode})
+				model.script(tool_call(self.name_of("search"), {"query": "secret"}), text("It failed."))
+				self.assert_survives(agent, model, reason)
+				started = time.monotonic()
+				refreshed = mcp_connection.refresh(connection)
+				self.assertLess(time.monotonic() - started, 15)
+				self.assertEqual(refreshed["ok"], mode in ("pages", "injected"), refreshed)
+				self.assertLess(len(frappe.get_doc(CONNECTION, connection).tools), 210)
+				definition = frappe.db.get_value(FUNCTION, self.name_of("search"), "function_definition")
+				self.assertNotIn("Ignore all", definition)
+				self.assertEqual(server.calls() + server.received(), [])
+
+	def test_a_private_address_is_not_reached_unless_a_manager_allows_it(self):
+		with McpServer("crash") as server:
+			self.connect(server, allow_private_hosts=0)
+			self.assertFalse(self.refreshed["ok"])
+			self.assertIn("private address", self.refreshed["error"])
+
+	def test_a_model_s_agent_finds_the_tool_only_by_its_own_roles(self):
+		with McpServer() as server:
+			self.connect(server, ["search.notes"])
+			agent = make_agent(
+				tools=(self.name_of("search.notes"),), tool_roles=[{"role": "Huf Manager", "read": 1}]
+			)
+			frappe.set_user(make_user("Huf User"))
+			self.assertIsNone(find_tool(agent, self.name_of("search.notes")))

@@ -1,0 +1,122 @@
+"""Sessions that are kept between calls, with real servers: processes of commands, and one behind HTTP."""
+
+import os
+import signal
+import sys
+import time
+from unittest.mock import patch
+
+import frappe
+
+from huf.ai.core.errors import ToolError
+from huf.ai.mcp.client import session_pool
+from huf.ai.mcp.client.connections import COMMANDS_KEY
+from huf.ai.runs.admission import acting_as
+from huf.ai.runs.entry import run_agent_sync
+from huf.tests.ai.mcp.client.test_connections import ConnectionTestCase
+from huf.tests.base import enter
+from huf.tests.factories import make_agent, make_model, make_user
+from huf.tests.mcp_servers import INJECTION, McpServer
+from huf.tests.model_server import ModelServer, text, tool_call
+
+
+class TestCommands(ConnectionTestCase):
+	"""Each session is a process, so its id says which one answered."""
+
+	def setUp(self):
+		super().setUp()
+		self.server = McpServer()
+		self.addCleanup(self.server.folder.cleanup)
+		arguments = ["-m", "huf.tests.mcp_servers", "stdio", "0", self.server.folder.name]
+		environment = {"PYTHONPATH": ":".join(sys.path)}
+		command = {"command": sys.executable, "args": arguments, "env": environment}
+		frappe.local.conf[COMMANDS_KEY] = {"notes": command}
+		self.addCleanup(frappe.local.conf.pop, COMMANDS_KEY)
+		self.connect(self.server, ["search.notes"], transport="Command", command="notes", timeout=60)
+		self.before = len(self.server.starts())
+
+	def started(self) -> list[int]:
+		"""The processes since the connection was tested."""
+		return self.server.starts()[self.before :]
+
+	def search(self) -> str:
+		return self.call("search.notes", query="x")
+
+	def test_calls_of_a_conversation_share_one_and_others_have_their_own(self):
+		model = enter(self, ModelServer())
+		agent = make_agent(make_model(model), (self.name_of("search.notes"),))
+		users = [make_user("Huf User") for _ in range(2)]
+		turns = [tool_call(self.name_of("search.notes"), {"query": each}) for each in ("Anna", "Ben")]
+
+		def run(user: str, external_id: str) -> None:
+			model.script(*turns, text("Three."))
+			with acting_as(user):
+				result = run_agent_sync(agent, "Look", external_id=external_id)
+			self.assertEqual(result["status"], "Success", result)
+
+		for user, conversation, count in ((0, "one", 1), (0, "one", 1), (0, "two", 2), (1, "one", 3)):
+			run(users[user], conversation)
+			self.assertEqual(len(self.started()), count)
+		self.assertEqual(len(self.server.calls()), 8)
+
+	def test_one_that_has_ended_is_replaced_and_each_call_is_made_once(self):
+		self.search()
+		os.kill(self.started()[0], signal.SIGKILL)
+		self.assertIn("3 notes", self.search())
+		self.assertEqual((len(self.started()), len(self.server.calls())), (2, 2))
+
+	def test_it_is_closed_after_a_while(self):
+		with patch.object(session_pool, "IDLE_S", 0.2):
+			self.search()
+		self.assert_ends(self.started()[0])
+
+	def test_only_so_many_are_kept(self):
+		with patch.object(session_pool, "MAX_IDLE", 1):
+			self.search()
+			frappe.set_user(make_user("Huf User"))
+			self.search()
+		first, second = self.started()
+		self.assert_ends(first)
+		os.kill(second, 0)
+
+	def assert_ends(self, process: int) -> None:
+		deadline = time.monotonic() + 20
+		while is_alive(process):
+			self.assertLess(time.monotonic(), deadline, "the server's process goes on")
+			time.sleep(0.05)
+
+
+def is_alive(process: int) -> bool:
+	try:
+		os.kill(process, 0)
+	except ProcessLookupError:
+		return False
+	return True
+
+
+class TestHttp(ConnectionTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, McpServer())
+
+	def test_a_change_is_noticed_in_a_kept_one(self):
+		self.connect(self.server, ["search.notes"])
+		self.call("search.notes", query="x")
+		self.server.set(description=INJECTION)
+		with self.assertRaisesRegex(ToolError, "accept the change"):
+			self.call("search.notes", query="secret")
+		self.assertEqual(len(self.server.calls()), 1)
+
+	def test_a_server_may_be_restarted(self):
+		self.connect(self.server, ["search.notes"])
+		for _ in range(2):
+			self.assertIn("3 notes", self.call("search.notes", query="x"))
+			self.server.process.kill()
+			self.server.process.wait()
+			self.server.__enter__()
+		self.assertEqual(len(self.server.calls()), 2)
+
+	def test_the_limit_on_bytes_is_for_each_call(self):
+		self.connect(self.server, ["search.notes"], max_bytes=8_000)
+		for _ in range(10):
+			self.assertIn("3 notes", self.call("search.notes", query="x"))

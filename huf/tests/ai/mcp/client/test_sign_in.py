@@ -1,0 +1,71 @@
+"""Sign-in with OAuth at a server on loopback, by the endpoints that a manager's browser uses."""
+
+import time
+from urllib.parse import parse_qs, urlsplit
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.api import mcp_connection
+from huf.tests.ai.mcp.client.test_connections import CONNECTION, ConnectionTestCase
+from huf.tests.base import enter
+from huf.tests.factories import make_user
+from huf.tests.http import send
+from huf.tests.mcp_conformance_client import follow_as_browser
+from huf.tests.mcp_servers import SECRET, McpServer
+
+
+class TestSignIn(ConnectionTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, McpServer("oauth"))
+		self.connection = self.connect(self.server, auth="OAuth")
+
+	def test_a_manager_signs_in_once_and_calls_refresh_the_token(self):
+		self.assertFalse(self.refreshed["ok"])
+		self.assertIn("Nobody is signed in", self.refreshed["error"])
+		self.assertIsNone(self.sign_in())
+		self.assertTrue(mcp_connection.refresh(self.connection)["ok"])
+		self.choose(self.connection, search=1)
+		time.sleep(1.2)
+		self.assertIn("done", self.call("search", query="x"))
+		grants = [each["grant"] for each in self.server.calls()]
+		self.assertEqual(grants[0], "authorization_code")
+		self.assertEqual(set(grants[1:]), {"refresh_token"})
+		self.assertNotIn(SECRET, repr(frappe.get_doc(CONNECTION, self.connection).as_dict()))
+
+	def test_an_answer_counts_once_and_only_from_who_began(self):
+		answer = follow_as_browser(mcp_connection.sign_in(self.connection))
+		frappe.set_user(make_user("Huf User"))
+		with self.assertRaises((UsageError, frappe.PermissionError)):
+			mcp_connection.callback(**answer)
+		frappe.set_user("Administrator")
+		with self.assertRaises(UsageError):
+			mcp_connection.callback(**{**answer, "state": "another"})
+		with self.assertRaises(frappe.Redirect):
+			mcp_connection.callback(**answer)
+		with self.assertRaises(UsageError):
+			mcp_connection.callback(**answer)
+
+	def test_tokens_do_not_follow_a_changed_address(self):
+		self.sign_in()
+		doc = frappe.get_doc(CONNECTION, self.connection)
+		doc.url = f"{self.server.url}/other"
+		doc.save()
+		frappe.db.commit()
+		self.assertIn("Nobody is signed in", mcp_connection.refresh(self.connection)["error"])
+
+	def test_the_request_has_pkce_and_the_client_s_document_is_public(self):
+		address = urlsplit(mcp_connection.sign_in(self.connection))
+		query = parse_qs(address.query)
+		self.assertEqual(query["code_challenge_method"], ["S256"])
+		answer = send("/api/method/huf.api.mcp_connection.client_metadata")
+		self.assertEqual(answer.status_code, 200)
+		self.assertEqual(
+			answer.json["redirect_uris"][0].rpartition("/")[2], "huf.api.mcp_connection.callback"
+		)
+
+	def sign_in(self) -> None:
+		answer = follow_as_browser(mcp_connection.sign_in(self.connection))
+		with self.assertRaises(frappe.Redirect):
+			mcp_connection.callback(**answer)
