@@ -8,8 +8,12 @@ first.
 import errno
 import socket
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from gunicorn.util import write_error
 from gunicorn.workers.gthread import ThreadWorker
 
 RECEIVE_TIMEOUT_S = SEND_TIMEOUT_S = 15
@@ -24,6 +28,10 @@ MAX_CONNECTIONS_PER_ADDRESS = 400
 MAX_BODY_BYTES = 32 * 1024 * 1024
 BODY_IN_MEMORY_BYTES = 256 * 1024
 CHUNK_BYTES = 64 * 1024
+LARGE_BODY_BYTES = 1024 * 1024
+MAX_LARGE_BYTES = 64 * 1024 * 1024
+"""Of all large bodies that are worked on at once. Others wait on disk: strangers must not fill the memory."""
+MAX_WAIT_S = 15
 
 
 class TimedSocket(socket.socket):
@@ -78,9 +86,32 @@ class TimedSocket(socket.socket):
 		return self.waited_s + (time.monotonic() - since if since else 0)
 
 
+class LargeBodies:
+	"""Lets large bodies into memory as there is room for them."""
+
+	def __init__(self):
+		self.free, self.changed = MAX_LARGE_BYTES, threading.Condition()
+
+	@contextmanager
+	def admitted(self, size: int) -> Iterator[bool]:
+		"""Whether there was room for a body within MAX_WAIT_S; it is taken until the end of the block."""
+		wanted = size if size > LARGE_BODY_BYTES else 0
+		with self.changed:
+			is_admitted = self.changed.wait_for(lambda: self.free >= wanted, MAX_WAIT_S)
+			taken = wanted if is_admitted else 0
+			self.free -= taken
+		try:
+			yield is_admitted
+		finally:
+			with self.changed:
+				self.free += taken
+				self.changed.notify_all()
+
+
 class BoundedWorker(ThreadWorker):
 	def __init__(self, *args, **kwargs):
 		super().__init__(*args, **kwargs)
+		self.large_bodies = LargeBodies()
 		self.open: dict[object, str] = {}
 		self.busy: set[object] = set()
 		self.receiving: dict[object, float] = {}
@@ -139,13 +170,19 @@ class BoundedWorker(ThreadWorker):
 		with tempfile.SpooledTemporaryFile(BODY_IN_MEMORY_BYTES) as body:
 			while body.tell() <= MAX_BODY_BYTES and (data := sent.read(CHUNK_BYTES)):
 				body.write(data)
-			if body.tell() > MAX_BODY_BYTES:
+			if (size := body.tell()) > MAX_BODY_BYTES:
 				req.force_close()
 			body.seek(0)
 			conn.sock.deadline = None
 			self.receiving.pop(conn, None)
 			req.body = body
 			try:
-				return super().handle_request(req, conn)
+				with self.large_bodies.admitted(size) as is_admitted:
+					if is_admitted:
+						return super().handle_request(req, conn)
+				write_error(
+					conn.sock, 503, "Service Unavailable", "Too many large requests. Try again later."
+				)
+				return False
 			finally:
 				req.body = sent  # gunicorn looks there for the end of the request

@@ -75,7 +75,8 @@ HEADERS = {
 
 
 def application(environ, start_response):
-	response = respond(Request(environ))
+	# Without this, the request would be a part of its own environment, and its body stay until a collection.
+	response = respond(Request(environ, populate_request=False))
 	return ClosingIterator(response(environ, start_response), frappe.destroy)
 
 

@@ -151,6 +151,20 @@ class TestSlowClients(unittest.TestCase):
 		created = json.load(self.server.call("/api/resource/Note", note, self.cookie))["data"]
 		self.assertEqual(len(created["content"]), 1_000_000)
 
+	def test_large_bodies_of_strangers_do_not_fill_the_memory(self):
+		body = json.dumps({"text": "x" * 18_000_000, "more": list(range(200_000))}).encode()
+
+		def send(_number: int) -> int:
+			connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+			connection.request("POST", "/api/method/ping", body, {"Content-Type": "application/json"})
+			return connection.getresponse().status
+
+		with ThreadPoolExecutor(60) as pool:
+			statuses = set(pool.map(send, range(60)))
+		self.assertLessEqual(statuses, {200, 503})
+		self.assertIn(200, statuses)
+		self.assertLess(read_peak_mb(self.server.process.pid), 900)
+
 	def test_an_address_holds_only_so_many_connections(self):
 		clients = [self.connect(b"") for _client in range(600)]
 		self.assert_answers()
@@ -199,6 +213,18 @@ class TestStreamLimit(unittest.TestCase):
 		for _attempt in range(3):
 			with self.assertRaises(OSError):
 				limit(EnvironBuilder("/socket.io/").get_environ(), lambda *_: None)
+
+
+def read_peak_mb(process: int) -> float:
+	"""Of the largest memory that a process or one of its children has had."""
+	children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+	sizes = [
+		int(line.split()[1])
+		for each in (process, *children)
+		for line in Path(f"/proc/{each}/status").read_text().splitlines()
+		if line.startswith("VmHWM")
+	]
+	return max(sizes) / 1024
 
 
 class TestWaits(unittest.TestCase):
