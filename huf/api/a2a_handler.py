@@ -177,7 +177,7 @@ class Handler(RequestHandler):
 		if params.HasField("status_timestamp_after"):
 			filters["modified"] = [">", from_utc(params.status_timestamp_after.ToDatetime())]
 		return frappe.get_list(
-			RUN, filters, pluck="name", order_by="modified desc, name desc", limit_page_length=MAX_LISTED
+			RUN, filters, pluck="name", order_by="creation desc, name desc", limit_page_length=MAX_LISTED
 		)
 
 	@validate_request_params

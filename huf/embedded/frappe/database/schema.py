@@ -1,5 +1,5 @@
-"""Tables of DocTypes: column types, created tables, added columns and indexes.  Never drops or retypes a
-column.
+"""Tables of DocTypes: column types, created tables, added columns, and indexes, which are dropped as well.
+Never drops or retypes a column.
 """
 
 import datetime
@@ -85,8 +85,13 @@ def sync_table(meta):
 	for name, kind in wanted.items():
 		if present and name not in present:
 			frappe.db.define(f"ALTER TABLE `{table}` ADD COLUMN `{name}` {kind}")
-	for name, is_unique in indexes_of(meta).items():
+	wanted_indexes = indexes_of(meta)
+	for name, is_unique in wanted_indexes.items():
 		create_index(table, (name,), unique=is_unique)
+	indexes = {row[1] for row in frappe.db.execute(f"PRAGMA index_list(`{table}`)")}
+	for name in {"modified", *(field.fieldname for field in meta.fields)} - wanted_indexes.keys():
+		if (index := name_index(table, (name,))) in indexes:
+			frappe.db.define(f"DROP INDEX `{index}`")
 
 
 def columns_of(meta) -> dict[str, str]:
@@ -111,8 +116,10 @@ def default_of(field) -> str:
 
 
 def indexes_of(meta) -> dict[str, bool]:
-	"""{column: unique}"""
-	indexes = {"parent": False} if meta.istable else {"modified": False}
+	"""{column: unique}; `modified` where lists are sorted by it, as in Frappe 16."""
+	indexes = {"parent": False} if meta.istable else {}
+	if not meta.istable and meta.sort_field in (None, "", "modified"):
+		indexes["modified"] = False
 	for field in meta.fields:
 		if field.fieldtype in COLUMN_TYPES and (field.unique or field.search_index):
 			indexes[field.fieldname] = bool(field.unique)
@@ -120,11 +127,15 @@ def indexes_of(meta) -> dict[str, bool]:
 
 
 def create_index(table: str, columns, *, unique=False, name: str | None = None):
-	name = name or f"{table}_{'_'.join(columns)}" + ("_unique" if unique else "_index")
+	name = name or name_index(table, columns, unique)
 	listed = ", ".join(f"`{column}`" for column in columns)
 	frappe.db.define(
 		f"CREATE {'UNIQUE ' if unique else ''}INDEX IF NOT EXISTS `{name}` ON `{table}` ({listed})"
 	)
+
+
+def name_index(table: str, columns, unique: bool = False) -> str:
+	return f"{table}_{'_'.join(columns)}" + ("_unique" if unique else "_index")
 
 
 @lru_cache(maxsize=1024)
