@@ -116,7 +116,7 @@ class Approvals:
 	async def prepare(self, step: int, call: Call) -> Proposal | str:
 		"""What the call would do, or why it cannot be done. Leaves nothing open."""
 		loop_tool = cast("Tool", call.tool)
-		self.journal.commit_open_row()
+		self.journal.commit_open_rows()
 		self.journal.lease.renew(loop_tool.timeout or 0)
 		tool = self.tools[loop_tool.name]
 		proposals: list[Proposal] = []
@@ -162,7 +162,7 @@ class Approvals:
 		Raises RunPaused, or LeaseLost with nothing written.
 		"""
 		leases.suspend_run(self.journal.lease)
-		frappe.db.commit()
+		self.journal.commit(with_messages=True)
 		cards = [drafts.describe_draft(drafts.read_draft(name)) for name in names]
 		for card in cards:
 			self.emit(EventKind.DRAFT_CREATED, card)

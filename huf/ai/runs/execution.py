@@ -49,29 +49,29 @@ async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunRe
 async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 	emit = RunEventEmitter(run.name, run.request, listeners, run.manager, run.attempts)
 	emit(EventKind.RUN_STARTED, describe_start(run))
-	started = time.monotonic()
+	started, journal = time.monotonic(), make_journal(run)
 	# Changes made from here on are this run's, and its lease is renewed with its caller's.
 	caller, run.lease.caller = frappe.flags.huf_run, frappe.flags.huf_lease
 	frappe.flags.huf_run, frappe.flags.huf_lease = run.name, run.lease
 	try:
-		outcome = await run_agent_of(run, emit)
+		outcome = await run_agent_of(run, journal, emit)
 	except RunPaused as paused:
 		if waits_for_child(run.name, paused):
 			leases.suspend_run(run.lease)
-			frappe.db.commit()
+			journal.commit(with_messages=True)
 		result = pause_run(run, paused.drafts, elapsed(started))
 		names = [each["draft"] for each in paused.drafts]
 		emit(EventKind.RUN_WAITING, {**result.as_dict(), "draft": next(iter(names), None), "drafts": names})
 		return result
 	except RunHeld as held:
-		result = hold_run(run, held.stop, elapsed(started))
+		result = hold_run(run, journal, held.stop, elapsed(started))
 		emit(EventKind.RUN_QUEUED, {**describe_start(run), **result.as_dict(), "held": held.stop})
 		return result
 	finally:
 		frappe.flags.huf_run, frappe.flags.huf_lease = caller, run.lease.caller
 		# A call outside a run must not be sent with the key of an earlier one.
 		CALL_KEY.set(None)
-	result = finish_run(run, outcome, elapsed(started) + round(run.recorded.seconds * 1000))
+	result = finish_run(run, journal, outcome, elapsed(started) + round(run.recorded.seconds * 1000))
 	emit(EventKind.RUN_FINISHED, result.as_dict())
 	apply_stop_rules(run.request.agent)
 	return result
@@ -92,25 +92,27 @@ def describe_start(run: OpenRun) -> dict:
 	}
 
 
-async def run_agent_of(run: OpenRun, emit: RunEventEmitter) -> Outcome:
+async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter) -> Outcome:
 	"""Run the agent by its provider. An unforeseen error ends the run as Failed, and never leaves it open."""
-	limits = read_limits(run.name, run.request.agent, run.request.user, run.request.parent_run)
-	journal = make_journal(run, limits)
 	if run.attempts > MAX_ATTEMPTS:
 		return end_with_record(StopReason.ERROR, run.recorded, error=TOO_MANY_ATTEMPTS)
-	if run.is_resumed and journal.cancel_requested(waiting=False):
+	if run.is_resumed and journal.cancel_requested(waiting=True):
 		expire_pending(run.name, "The run was cancelled")
 		return end_with_record(StopReason.CANCELLED, run.recorded, run.recorded.text)
 	try:
-		return await call_provider(run, journal, limits, emit)
+		return await call_provider(run, journal, emit)
 	except UsageError as error:
 		return Outcome(StopReason.ERROR, error=str(error))
 	except asyncio.CancelledError:
 		# The run that has called this one was stopped, or took too long.
+		journal.rollback()
+		journal.commit()
 		return end_with_record(StopReason.CANCELLED, settle_broken_run(run.name))
 	except (LeaseLost, RunHeld, RunPaused):
 		raise
 	except Exception:  # the boundary around a run
+		journal.rollback()
+		journal.commit()
 		recorded = settle_broken_run(run.name)
 		frappe.log_error(f"Agent Run {run.name} failed")
 		return end_with_record(StopReason.ERROR, recorded, error=FAULT)
@@ -123,9 +125,7 @@ def end_with_record(
 	return Outcome(reason, text, bool(text), error, recorded.usage, len(recorded.replies))
 
 
-async def call_provider(
-	run: OpenRun, journal: RunJournal, limits: list[Limit], emit: RunEventEmitter
-) -> Outcome:
+async def call_provider(run: OpenRun, journal: RunJournal, emit: RunEventEmitter) -> Outcome:
 	manager, messages, spent = run.manager, run.messages, run.recorded.spent
 	agent = manager.create_agent(run_child)
 	guards = make_guards(run, journal)
@@ -133,7 +133,7 @@ async def call_provider(
 	if manager.model != OFFLINE:
 		agent = add_file_reader(agent, messages, run.conversation)
 		if run.is_long:
-			messages, spent = await summarize_first(run, agent, limits)
+			messages, spent = await summarize_first(run, agent, journal.limits)
 	context = RunContext(
 		agent_name=run.request.agent,
 		messages=messages,
@@ -158,13 +158,14 @@ def choose_review(run: OpenRun) -> Review:
 	return lambda answer: find_objection(run.name, answer, run.messages)
 
 
-def make_journal(run: OpenRun, limits: list[Limit]) -> RunJournal:
+def make_journal(run: OpenRun) -> RunJournal:
 	manager = run.manager
+	limits = read_limits(run.name, run.request.agent, run.request.user, run.request.parent_run)
 	journal = choose_journal()(
 		run.lease,
 		manager.provider,
 		manager.model,
-		lambda *step: run.conversations.add_step(run.name, *step),
+		run.conversations,
 		run.recorded,
 		limits,
 		CallChanges(),
@@ -210,11 +211,13 @@ def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
 
 def cancel_guard(journal: RunJournal) -> Cancelled:
 	# A running tool has the connection to itself, so nobody can look there whether the run was cancelled.
-	return Cancelled(
-		lambda waiting: (
-			is_cancel_cached(journal.run) if is_tool_running() else journal.cancel_requested(waiting)
-		)
-	)
+	def requested(waiting: bool) -> bool:
+		if not is_tool_running():
+			return journal.cancel_requested(waiting)
+		journal.keep_reply()
+		return is_cancel_cached(journal.run)
+
+	return Cancelled(requested)
 
 
 def timeout_of(run: OpenRun) -> int:

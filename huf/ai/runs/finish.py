@@ -1,27 +1,28 @@
 """Ends a run on record, or pauses it: its last message and its row, in one commit."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import frappe
 
 from huf.ai.core.events import EventKind
-from huf.ai.core.types import AgentRequest, Mode, Outcome, RunResult, RunStatus, StopReason
+from huf.ai.core.types import AgentRequest, Call, Mode, Outcome, RunResult, RunStatus, StopReason
 from huf.ai.receipts.answers import check_run
 from huf.ai.runs.result_notice import send_result_notice
 from huf.ai.runs.start import OpenRun
 from huf.ai.storage import leases
 from huf.ai.storage.budgets import settle_lost_runs
-from huf.ai.storage.conversations import ConversationManager
+from huf.ai.storage.conversations import ConversationManager, build_message_row
 from huf.ai.storage.drafts import close_drafts
 from huf.ai.storage.events import RunEventEmitter
-from huf.ai.storage.journal import close_run, request_cancel
+from huf.ai.storage.journal import RunJournal, close_run, request_cancel
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded, sum_by_model
 from huf.ai.storage.route_decisions import read_decisions
 from huf.ai.storage.stops import describe_stop
 
 
-def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
+def finish_run(run: OpenRun, journal: RunJournal, outcome: Outcome, duration_ms: int) -> RunResult:
 	"""Store the answer and close the run. Raises LeaseLost; commits."""
 	if run.manager.agent_doc.agent_tool:
 		# Whatever the status: a partial answer is shown too, and makes claims like a whole one.
@@ -32,6 +33,8 @@ def finish_run(run: OpenRun, outcome: Outcome, duration_ms: int) -> RunResult:
 			outcome.text = f"{outcome.text}\n\n{offer}"
 	if run.is_resumed:
 		close_drafts(run.name)
+		add_recorded_steps(run.conversations, run.recorded, journal.finished_steps)
+	journal.write_reply()
 	manager = run.manager
 	result = store_end(run.lease, run.conversations, outcome, duration_ms, manager.provider, manager.model)
 	return replace(result, route=read_decision(run))
@@ -66,12 +69,12 @@ def pause_run(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunResult:
 	)
 
 
-def hold_run(run: OpenRun, stop: dict, duration_ms: int) -> RunResult:
+def hold_run(run: OpenRun, journal: RunJournal, stop: dict, duration_ms: int) -> RunResult:
 	"""Queue a run that a stop holds; it resumes from its journal. Commits."""
-	frappe.db.rollback()
+	journal.rollback()
 	settle_lost_runs([run.name])
 	leases.requeue_run(run.lease, stop["name"])
-	frappe.db.commit()
+	journal.commit(with_messages=True)
 	recorded = read_recorded(run.name)
 	return RunResult(
 		run=run.name,
@@ -96,6 +99,7 @@ def fail_run(lease: Lease, error: str) -> RunResult:
 	row = frappe.db.get_value("Agent Run", lease.run, fields, as_dict=True)
 	conversations = ConversationManager(row.agent, user=row.run_as)
 	conversations.conversation = row.conversation
+	add_recorded_steps(conversations, recorded, recorded.steps_in_conversation)
 	outcome = Outcome(
 		StopReason.ERROR, recorded.text, True, error, recorded.usage, steps=len(recorded.replies)
 	)
@@ -104,6 +108,17 @@ def fail_run(lease: Lease, error: str) -> RunResult:
 	emit = RunEventEmitter(lease.run, AgentRequest(row.agent, "", row.run_as), (), None, row.attempts)
 	emit(EventKind.RUN_FINISHED, result.as_dict())
 	return result
+
+
+def add_recorded_steps(
+	conversations: ConversationManager, recorded: RecordedRun, known: Collection[int]
+) -> None:
+	"""Add the messages of steps that an earlier worker has recorded, except of those that are `known`."""
+	for step, reply in sorted(recorded.replies.items()):
+		calls = [Call(request, place) for place, request in enumerate(reply.calls)]
+		results = [result for call in calls if (result := recorded.tool_result(step, call))]
+		if calls and len(results) == len(calls) and step not in known:
+			conversations.add_step(step, reply, results)
 
 
 def settle_broken_run(run: str) -> RecordedRun:
@@ -131,13 +146,15 @@ def store_end(
 	for child in leases.read_children(run):
 		# It could not be ended in time; the worker that takes it up ends it.
 		request_cancel(child)
+	last = []
 	if outcome.text and not outcome.is_recorded:
-		conversations.add_message("agent", outcome.text, run=run, step=outcome.steps)
+		last.append(build_message_row("agent", outcome.text, step=outcome.steps))
 	if outcome.error:
-		conversations.add_message("system", outcome.error, kind="Error", run=run, step=outcome.steps)
+		last.append(build_message_row("system", outcome.error, "Error", outcome.steps))
+	conversations.write_steps(run, *last)
 	models = sum_by_model(run)
 	close_run(run, conversations.agent_name, outcome, duration_ms, models)
-	send_result_notice(run, outcome)
+	send_result_notice(run, lease.row.trigger, outcome)
 	leases.release_conversation(conversation, run)
 	conversations.persist_conversation()
 	return RunResult(

@@ -8,9 +8,8 @@ from huf.ai.storage import notifications, outgoing_mail
 ON_RESULT, ON_FAILURE, ON_BOTH = "Result", "Failure", "Result or failure"
 
 
-def send_result_notice(run: str, outcome: Outcome) -> None:
+def send_result_notice(run: str, trigger: str | None, outcome: Outcome) -> None:
 	"""Write the notification of a triggered run that ends. Does not commit."""
-	trigger = frappe.db.get_value("Agent Run", run, "trigger")
 	if not trigger or not frappe.db.exists("Agent Trigger", trigger):
 		return
 	doc = frappe.get_cached_doc("Agent Trigger", trigger)

@@ -84,7 +84,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	conversations = ConversationManager(
 		request.agent, request.channel, request.external_id, request.user, request.shared
 	)
-	conversation = conversations.get_or_create_conversation(
+	conversation = conversations.choose_conversation(
 		request.conversation,
 		title=request.prompt or message_files.title,
 		persist=bool(agent.persist_conversation) and not is_separate,
@@ -96,16 +96,20 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
 	origin = request.origin
 	record = (origin.reference_doctype, origin.reference_name) if origin else ()
-	messages, is_long = build_messages(manager, conversation, request, record=record)
+	# A new conversation has no history to read.
+	known = replace(request, history=request.history or ()) if conversations.is_new else request
+	messages, is_long = build_messages(manager, conversation, known, record=record)
 	if status is RunStatus.STARTED:
 		admission.check_stops(request, manager.provider)
+	else:
+		conversations.create_chosen()
 	admission.count_run(request, agent)
 	lease = insert_run(
 		replace(request, mode=mode), conversation, manager.provider, manager.model, status, messages
 	)
 	if request.routed and request.routed.decision:
 		link_run(request.routed.decision, lease.run, request.routed.is_escalated, conversation)
-	if status is RunStatus.STARTED and not leases.claim_conversation(conversation, lease.run):
+	if status is RunStatus.STARTED and not conversations.claim(lease.run):
 		frappe.db.rollback()
 		raise ConversationBusy(BUSY)
 	if status is RunStatus.STARTED:

@@ -5,7 +5,9 @@ The only writer of Agent Conversation and Agent Message rows during a run. Nothi
 """
 
 import json
+import time
 from collections.abc import Sequence
+from typing import Any
 
 import frappe
 from frappe.utils import now
@@ -13,9 +15,12 @@ from frappe.utils import now
 from huf.ai.core.attachments import NO_FILES, MessageFiles, read_message_files
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import ModelReply, ToolResult
+from huf.ai.storage.leases import claim_conversation, read_active_run
 from huf.ai.storage.rows import clip, digest, insert_row, insert_rows
 
 MAX_TITLE_CHARS = 60
+MESSAGES_AFTER_S = 1.0
+"""How long the messages of a step may wait for those of the next. They are in the journal meanwhile."""
 ROLES = {"user": "user", "agent": "assistant", "system": "system"}
 
 
@@ -42,6 +47,9 @@ class ConversationManager:
 		self.owner = SHARED_OWNER if shared else self.user
 		self.session_id = f"{channel}:{external_id or self.user}"
 		self.conversation: str | None = None
+		self.is_new, self.row = False, dict[str, Any]()
+		self.steps: list[dict] = []
+		self.steps_since = 0.0
 
 	def get_or_create_conversation(
 		self,
@@ -53,17 +61,47 @@ class ConversationManager:
 		"""Name of the conversation: the given one, else the session's active one if `persist`, else a new
 		one, which later requests of the session continue if it `is_active`.
 
-		Raises PermissionError for a conversation the user may not write to, UsageError for another agent's.
+		Raises PermissionError for a conversation the user may not write to, UsageError for another agent's. A
+		new conversation of the session is committed.
 		"""
+		name = self.choose_conversation(conversation, title, persist, is_active)
+		self.create_chosen()
+		return name
+
+	def choose_conversation(
+		self, conversation: str | None, title: str, persist: bool = True, is_active: bool = True
+	) -> str:
+		"""The same without writing: a new conversation is created by `create_chosen` or `claim`."""
+		self.is_new = False
 		if conversation:
 			self.conversation = self.check_conversation(conversation)
-		else:
-			self.conversation = (
-				self.find_or_create(title)
-				if persist
-				else self.create_conversation(title, is_active=is_active)
-			)
+			return self.conversation
+		active, name = self.find_active() if persist else (None, frappe.generate_hash(length=10))
+		self.is_new, self.conversation = active is None, active or name
+		self.row = self.build_row(title, is_active)
 		return self.conversation
+
+	def create_chosen(self) -> None:
+		"""Create the chosen conversation if it is new. Commits then.
+
+		A worker whose insert finds the row shares a lock on it, and would block the others' updates.
+		"""
+		if self.is_new:
+			insert_row("Agent Conversation", self.row, self.owner, self.conversation)
+			self.is_new = False
+			frappe.db.commit()
+
+	def claim(self, run: str) -> bool:
+		"""Make `run` the active run of the chosen conversation; False while another one is. Does not commit.
+
+		If it is False, end the transaction: where two workers create the same conversation, the second one's
+		insert finds the row and shares a lock on it.
+		"""
+		if not self.is_new:
+			return claim_conversation(self.conversation or "", run)
+		insert_row("Agent Conversation", {**self.row, "active_run": run}, self.owner, self.conversation)
+		self.is_new = False
+		return read_active_run(self.conversation or "") == run
 
 	def check_conversation(self, name: str) -> str:
 		row = frappe.db.get_value("Agent Conversation", name, ["agent", "owner"], as_dict=True)
@@ -77,8 +115,8 @@ class ConversationManager:
 			)
 		return name
 
-	def find_or_create(self, title: str) -> str:
-		"""The newest active conversation of this session and owner, or a new one, which is committed at once.
+	def find_active(self) -> tuple[str | None, str]:
+		"""The newest active conversation of this session and owner, and the name of a new one.
 
 		A new name derives from the conversation before it, so that two workers create the same row.
 		"""
@@ -88,16 +126,15 @@ class ConversationManager:
 			fields=["name", "is_active"],
 			order_by="creation desc, name desc",
 		)
-		if active := next((row.name for row in known if row.is_active), None):
-			return active
+		active = next((row.name for row in known if row.is_active), None)
 		before = known[0].name if known else ""
-		name = self.create_conversation(title, digest(self.agent_name, self.session_id, self.owner, before))
-		# A worker whose insert finds the row shares a lock on it, and would block the others' updates.
-		self.persist_conversation()
-		return name
+		return active, digest(self.agent_name, self.session_id, self.owner, before)
 
-	def create_conversation(self, title: str, name: str | None = None, is_active: bool = True) -> str:
-		row = {
+	def create_conversation(self, title: str) -> str:
+		return insert_row("Agent Conversation", self.build_row(title), self.owner)
+
+	def build_row(self, title: str, is_active: bool = True) -> dict:
+		return {
 			"title": shorten_title(title) or self.agent_name,
 			"agent": self.agent_name,
 			"session_id": self.session_id,
@@ -106,7 +143,6 @@ class ConversationManager:
 			"is_active": int(is_active),
 			"total_messages": 0,
 		}
-		return insert_row("Agent Conversation", row, self.owner, name)
 
 	def add_message(
 		self,
@@ -145,8 +181,13 @@ class ConversationManager:
 		)
 		frappe.db.set_value("Agent Conversation", self.conversation, "total_messages", newest or 0)
 
-	def add_step(self, run: str, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
-		"""Append a step: its text, then each tool call followed by its result."""
+	@property
+	def is_due(self) -> bool:
+		"""Whether steps have waited so long that readers of the conversation should see them."""
+		return bool(self.steps) and time.monotonic() - self.steps_since > MESSAGES_AFTER_S
+
+	def add_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
+		"""Keep a step for `write_steps`: its text, then each tool call followed by its result."""
 		rows = [build_message_row("agent", reply.text, "Message", step)] if reply.text else []
 		for result in tool_results:
 			request, arguments = result.call.request, result.call.arguments
@@ -163,7 +204,15 @@ class ConversationManager:
 				}
 			)
 			rows.append({**build_message_row("system", result.display_text, "Tool Result", step), **named})
-		self.add_messages(rows, run)
+		self.steps_since = self.steps_since if self.steps else time.monotonic()
+		self.steps += rows
+
+	def write_steps(self, run: str, *last: dict) -> None:
+		"""Write the steps that wait, and the `last` messages after them; the caller clears `steps` after the
+		commit.
+		"""
+		if rows := [*self.steps, *last]:
+			self.add_messages(rows, run)
 
 	def get_conversation_history(self, limit: int = 20, without: Sequence[str] = ()) -> list[dict]:
 		"""The last `limit` messages in OpenAI's format, oldest first, except those of the runs `without`.

@@ -2,9 +2,10 @@
 
 Every step is on record before the next begins. No write transaction is open while a run waits for a model, a
 network or a person: each method of RunJournal after which the run may wait commits before it returns. What a
-write tool changed is committed together with its journal row. A worker that resumes a run asks `find_reply`
-and `find_tool_result` first, so a new write here must survive a worker that is killed at any commit
-(tests/crash).
+write tool changed is committed together with its journal row. A model's reply is committed before the first
+call that is no read, else with the results of its reads or the end of the run; alone, if a read takes long.
+A worker that resumes a run asks `find_reply` and `find_tool_result` first, so a new write here must survive a
+worker that is killed at any commit (tests/crash).
 """
 
 import asyncio
@@ -13,7 +14,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import frappe
@@ -23,6 +24,7 @@ from huf.ai.core.call_key import CALL_KEY
 from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.contacts import CONTACTS, list_refused
 from huf.ai.core.costs import Grant, WorstCase
+from huf.ai.core.errors import RunStopped
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import (
 	AgentRequest,
@@ -32,11 +34,13 @@ from huf.ai.core.types import (
 	ModelReply,
 	Outcome,
 	RunStatus,
+	StopReason,
 	ToolResult,
 	Usage,
 )
 from huf.ai.storage.agent_changes import ChangeRecorder, insert_changes
-from huf.ai.storage.budgets import Reservation, reserve_budget, settle_reservation
+from huf.ai.storage.budgets import Reservation, release_reservation, reserve_budget, settle_reservation
+from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import record_draft_result
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.limits import Limit
@@ -167,9 +171,8 @@ def store_opening(run: str, opening: list[dict]) -> None:
 class RunJournal:
 	"""Writes the record of one run; see `huf.ai.loop.journal.Journal`.
 
-	`keep_messages(step, reply, tool_results)` writes a step to the conversation. `recorded` is what an
-	earlier worker wrote, if the run is resumed. `limits` bound its model calls. `changes` records what a tool
-	call changes.
+	`conversations` gets the messages of each step. `recorded` is what an earlier worker wrote, if the run is
+	resumed. `limits` bound its model calls. `changes` records what a tool call changes.
 	"""
 
 	call_type = STEP_CALL_TYPE
@@ -179,14 +182,14 @@ class RunJournal:
 		lease: Lease,
 		provider: str | None,
 		model: str,
-		keep_messages,
+		conversations: ConversationManager | None,
 		recorded: RecordedRun | None = None,
 		limits: list[Limit] | None = None,
 		changes: ChangeRecorder | None = None,
 	):
 		self.lease, self.run = lease, lease.run
 		self.provider, self.model = provider, model
-		self.keep_messages = keep_messages
+		self.conversations = conversations
 		self.recorded = recorded or RecordedRun()
 		self.limits = limits or []
 		self.changes = changes
@@ -196,14 +199,22 @@ class RunJournal:
 		self.intents: dict[int, str] = {}
 		self.contacts: dict[int, dict[str, None]] = {}
 		self.is_open = False
+		self.reply: HeldReply | None = None
+		self.running: set[int] = set()
+		self.finished_steps = set(self.recorded.steps_in_conversation)
 		self.renewal: asyncio.Task | None = None
 
 	def cancel_requested(self, waiting: bool) -> bool:
-		"""Whether the run is to end. A waiting run needs a new transaction to see what others committed."""
+		"""Whether the run is to end. A waiting run needs a new transaction to see what others committed.
+
+		At the beginning of a step the answer is False: `start_model_call` looks.
+		"""
+		if not (waiting or self.running):
+			return False
 		# Open writes belong to a called run that is about to end: to commit them here would be too early.
 		ends_transaction = waiting and not frappe.db.transaction_writes
 		if ends_transaction:
-			frappe.db.commit()
+			self.commit()
 			self.lease.renew()
 		is_requested = bool(frappe.db.get_value("Agent Run", self.run, "cancel_requested"))
 		if ends_transaction:
@@ -225,18 +236,55 @@ class RunJournal:
 		self.call_counts[same] += 1
 		return self.recorded.tool_result(step, call)
 
-	def commit_open_row(self) -> None:
-		"""Commit the previous call's row: what follows may take long, or be rolled back."""
-		if self.is_open:
+	def commit(self, with_messages: bool = False) -> None:
+		"""Commit with what has waited for it: the last reply, and messages if they are due or asked for."""
+		self.write_reply()
+		conversations = self.conversations
+		if conversations and (with_messages or conversations.is_due):
+			conversations.write_steps(self.run)
 			frappe.db.commit()
-			self.is_open = False
+			conversations.steps.clear()
+		else:
+			frappe.db.commit()
+		self.is_open, self.reply = False, None
+
+	def rollback(self) -> None:
+		"""Roll back; what was on its way to the record is written again with the next commit."""
+		frappe.db.rollback()
+		self.is_open = False
+		if self.reply:
+			self.reply.is_written = False
+
+	def commit_open_rows(self) -> None:
+		"""Commit the last reply and the last call's row: what follows may take long, or be rolled back."""
+		if self.is_open or self.reply:
+			self.commit()
+
+	def write_reply(self) -> None:
+		"""Write the last reply if that waits. Does not commit."""
+		if self.reply and not self.reply.is_written:
+			self.reply.write()
+			self.reply.is_written = True
+
+	def keep_reply(self) -> None:
+		"""Commit the last reply on a connection of its own: a call takes long, and uses the run's."""
+		reply = self.reply
+		if reply is None or reply.is_written or (self.renewal and not self.renewal.done()):
+			return
+
+		def forget(task: asyncio.Task) -> None:
+			if not task.cancelled() and not task.exception() and self.reply is reply:
+				self.reply = None
+
+		self.renewal = asyncio.ensure_future(run_in_thread(reply.write, is_apart=True))
+		self.renewal.add_done_callback(forget)
 
 	def start_model_call(self, step: int, worst: Callable[[], WorstCase | None]) -> Grant | None:
 		self.lease.renew()
 		reservation = None
 		if self.limits:
 			# `reserve` may roll back several times; nothing else may be open.
-			frappe.db.commit()
+			self.commit()
 			reservation = reserve_budget(self.limits, worst())
 		row = {
 			"run": self.run,
@@ -253,8 +301,11 @@ class RunJournal:
 		name = insert_row("Agent LLM Call", row)
 		# After the insert, so that on SQLite nobody can stop the run between this check and the commit.
 		self.lease.read()
+		if self.lease.row.cancel_requested:
+			withdraw_model_call(name, reservation)
+			raise RunStopped(StopReason.CANCELLED)
 		self.lease.check_stops()
-		frappe.db.commit()
+		self.commit()
 		self.model_call = (name, time.monotonic(), reservation)
 		return reservation.grant if reservation else None
 
@@ -264,6 +315,8 @@ class RunJournal:
 		reasons = {call.id: call.reason for call in reply.calls if call.reason}
 		self.end_model_call(
 			usage,
+			# What a budget waits for is committed at once.
+			is_held=self.call_type == STEP_CALL_TYPE and not self.model_call[2],
 			status="Success",
 			response=json.dumps(reply.as_message() | original | {"reasons": reasons}, ensure_ascii=False),
 			reasoning=reply.reasoning or None,
@@ -281,17 +334,18 @@ class RunJournal:
 		response = json.dumps({"role": "assistant", "content": partial}) if partial else None
 		self.end_model_call(usage, status="Failed", error_message=clip(why), response=response)
 
-	def end_model_call(self, usage: Usage | None, **values) -> None:
+	def end_model_call(self, usage: Usage | None, is_held: bool = False, **values) -> None:
 		name, since, reservation = self.model_call
 		if reservation:
 			settle_reservation(name, reservation, usage)
-		# If the lease was lost, the row is not Started any more: drop this late answer.
-		update_row("Agent LLM Call", name, {**values, "duration_ms": elapsed(since)}, status="Started")
-		frappe.db.commit()
+		self.reply = HeldReply(name, {**values, "duration_ms": elapsed(since)})
+		if not is_held:
+			self.commit()
 
 	def start_tool_call(self, step: int, call: Call) -> None:
 		"""Before a tool call: commit the intent of an external one, in case the worker is lost."""
-		self.commit_open_row()
+		if self.is_open or call.effect is not Effect.READ:
+			self.commit_open_rows()
 		# For tools that pass it on: a service that has seen the key does not act on it again.
 		CALL_KEY.set(self.keys[call.position])
 		self.contacts[call.position] = {}
@@ -306,6 +360,7 @@ class RunJournal:
 				"Agent Tool Call", self.row(step, call, CallStatus.STARTED)
 			)
 			frappe.db.commit()
+		self.running.add(call.position)
 		if self.changes:
 			self.changes.begin()
 
@@ -326,9 +381,12 @@ class RunJournal:
 		a stop covers a write.
 		"""
 		call = tool_result.call
+		self.running.discard(call.position)
 		changes = self.changes.end() if self.changes else []
 		if not tool_result.ok:
-			frappe.db.rollback()
+			self.rollback()
+		# Not after the call's row: a lease that is renewed commits what is open.
+		self.write_reply()
 		if call.effect is Effect.WRITE:
 			self.lease.hold()
 			if tool_result.ok:
@@ -353,7 +411,7 @@ class RunJournal:
 			record_draft_result(call.draft, tool_result)
 		self.is_open = call.effect is Effect.READ and not call.is_beside
 		if not self.is_open:
-			frappe.db.commit()
+			self.commit()
 
 	def list_contacts(self, tool_result: ToolResult) -> Iterable[str]:
 		"""Whom the call has contacted, or would have, if it was refused."""
@@ -363,17 +421,17 @@ class RunJournal:
 
 	def withdraw_tool_call(self, call: Call) -> None:
 		"""Delete the intent of a call that waits for a person. Commits."""
+		self.running.discard(call.position)
 		if intent := self.intents.pop(call.position, None):
 			self.lease.hold()
 			frappe.db.sql("delete from `tabAgent Tool Call` where name = %s", (intent,))
-		frappe.db.commit()
+		self.commit()
 
 	def finish_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
-		"""Write the step to the conversation. Does not commit: the next step or the run's end follows at
-		once.
-		"""
-		if step not in self.recorded.steps_in_conversation:
-			self.keep_messages(step, reply, tool_results)
+		"""Pass the step to the conversation, which writes it with a later commit."""
+		if step not in self.finished_steps and self.conversations:
+			self.conversations.add_step(step, reply, tool_results)
+		self.finished_steps.add(step)
 
 	def row(self, step: int, call: Call, status: CallStatus) -> dict:
 		request = call.request
@@ -393,6 +451,26 @@ class RunJournal:
 			"arguments": arguments,
 			"started_at": now(),
 		}
+
+
+@dataclass
+class HeldReply:
+	"""How a model call ended, as it will stand in its row; `is_written` in the open transaction."""
+
+	call: str
+	values: dict
+	is_written: bool = False
+
+	def write(self) -> None:
+		# If the lease was lost, the row is not Started any more: drop this late answer.
+		update_row("Agent LLM Call", self.call, self.values, status="Started")
+
+
+def withdraw_model_call(call: str, reservation: Reservation | None) -> None:
+	"""Delete a model call that is not made after all. Does not commit."""
+	if reservation:
+		release_reservation(reservation, 0, 0)
+	frappe.db.sql("delete from `tabAgent LLM Call` where name = %s", (call,))
 
 
 def elapsed(since: float) -> int:

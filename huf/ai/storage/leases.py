@@ -19,7 +19,7 @@ import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import LeaseLost, RunHeld
-from huf.ai.storage.stops import find_stop, read_run_with_stops
+from huf.ai.storage.stops import SHARED_LOCK, find_stop, read_run_with_stops
 
 OPEN_STATUSES = ("Queued", "Started", "Waiting")
 """Statuses of a run that has not ended."""
@@ -145,6 +145,16 @@ def claim_conversation(conversation: str, run: str, now: datetime | None = None)
 		(run, conversation, run, now or now_datetime()),
 	)
 	return frappe.db.get_value("Agent Conversation", conversation, "active_run", for_update=True) == run
+
+
+def read_active_run(conversation: str) -> str | None:
+	"""The active run of a conversation, as last committed and locked against changes."""
+	rows = frappe.db.sql(
+		f"""select active_run from `tabAgent Conversation` where name = %s
+		{SHARED_LOCK.get(frappe.db.db_type, "")}""",
+		(conversation,),
+	)
+	return rows[0][0] if rows else None
 
 
 def release_conversation(conversation: str, run: str) -> None:

@@ -25,7 +25,7 @@ SCOPES = {
 }
 """Each with the column of a run that it compares; a tool is that of the call."""
 SHARED_LOCK = {"mariadb": "lock in share mode", "postgres": "for share"}
-RUN_COLUMNS = "run.worker, run.agent, run.provider, run.run_as, run.`trigger`"
+RUN_COLUMNS = "run.worker, run.cancel_requested, run.agent, run.provider, run.run_as, run.`trigger`"
 
 
 def read_run_with_stops(run: str) -> tuple[Any, list[dict]]:
