@@ -22,6 +22,8 @@ from frappe.database.turns import turns_of
 from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
 
 BUSY_TIMEOUT = 30.0
+PAGE_BYTES = 2048
+"""Of a new file: a commit writes each page that it touches as a whole, and a row touches one of each index."""
 SLOW_TRANSACTION = 2.0
 """Seconds: SQLite has one writer, so a transaction held longer than this keeps others waiting."""
 
@@ -290,6 +292,7 @@ def connect(path: str) -> sqlite3.Connection:
 		detect_types=sqlite3.PARSE_DECLTYPES,
 		cached_statements=512,
 	)
+	connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
 	connection.execute("PRAGMA synchronous = NORMAL")
 	add_functions(connection)
 	return connection
