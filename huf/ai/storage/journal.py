@@ -45,7 +45,7 @@ from huf.ai.storage.drafts import record_draft_result
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
-from huf.ai.storage.rows import clip, digest, insert_row, update_row
+from huf.ai.storage.rows import clip, commit_before_effect, digest, insert_row, update_row
 from huf.ai.storage.shared_values import share_value
 
 CANCEL_LIFETIME_S = 3600
@@ -359,7 +359,7 @@ class RunJournal:
 			self.intents[call.position] = insert_row(
 				"Agent Tool Call", self.row(step, call, CallStatus.STARTED)
 			)
-			frappe.db.commit()
+			commit_before_effect()
 		self.running.add(call.position)
 		if self.changes:
 			self.changes.begin()

@@ -6,7 +6,7 @@ from frappe.utils import add_to_date, get_datetime, now_datetime
 from huf.ai.core.types import CallStatus
 from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.drafts import fail_lost_drafts
-from huf.ai.storage.rows import update_row
+from huf.ai.storage.rows import commit_before_effect, update_row
 
 RETRY_CLAIMED = "It is being made again."
 RETRY_CLAIM_S = 600
@@ -42,7 +42,7 @@ def claim_retry(row) -> bool:
 	expected = {"status": CallStatus.UNKNOWN.value, "modified": row.modified}
 	update_row("Agent Tool Call", row.name, {"result": RETRY_CLAIMED, "modified": moment}, **expected)
 	is_mine = get_datetime(frappe.db.get_value("Agent Tool Call", row.name, "modified")) == moment
-	frappe.db.commit()
+	commit_before_effect()
 	return is_mine
 
 

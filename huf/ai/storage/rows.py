@@ -74,6 +74,18 @@ def update_cached_row(doctype: str, name: str, values: Mapping[str, Any]) -> Non
 	frappe.db.set_value(doctype, name, dict(values), update_modified=False)
 
 
+def commit_before_effect() -> None:
+	"""Commit before something that cannot be taken back, so that the record outlives the machine as well.
+
+	MariaDB and Postgres write every commit to the disk; the embedded runtime does so where it is told.
+	"""
+	frappe.flags.huf_effect_follows = True
+	try:
+		frappe.db.commit()
+	finally:
+		frappe.flags.huf_effect_follows = None
+
+
 def process_in_batches(doctype: str, filters: Mapping[str, Any], process: Callable[[list[str]], None]) -> int:
 	"""Pass the names of matching rows, oldest first, to `process`, and return how many there were. Commits
 	each batch.

@@ -23,7 +23,7 @@ from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
 
 BUSY_TIMEOUT = 30.0
 PAGE_BYTES = 2048
-"""Of a new file: a commit writes each page that it touches as a whole, and a row touches one of each index."""
+"""Of a new file: a commit writes each page that it touches as a whole, and a row touches one an index."""
 SLOW_TRANSACTION = 2.0
 """Seconds: SQLite has one writer, so a transaction held longer than this keeps others waiting."""
 
@@ -114,6 +114,7 @@ class Connection:
 	InternalError = sqlite3.InternalError
 	DatabaseError = sqlite3.DatabaseError
 	db_type = "sqlite"
+	synchronous = "NORMAL"
 
 	def __init__(self, path: str | Path):
 		self.path = str(path)
@@ -131,7 +132,7 @@ class Connection:
 	def _connection(self) -> sqlite3.Connection:
 		if self._borrowed is None:
 			self._file = idle.identify(self.path)
-			self._borrowed = idle.take(self._file) or connect(self.path)
+			self._borrowed = idle.take(self._file) or connect(self.path, self.synchronous)
 		return self._borrowed
 
 	@property
@@ -283,7 +284,7 @@ class Connection:
 		return isinstance(error, sqlite3.OperationalError) and "no such column" in str(error)
 
 
-def connect(path: str) -> sqlite3.Connection:
+def connect(path: str, synchronous: str) -> sqlite3.Connection:
 	connection = sqlite3.connect(
 		path,
 		isolation_level=None,
@@ -293,7 +294,7 @@ def connect(path: str) -> sqlite3.Connection:
 		cached_statements=512,
 	)
 	connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-	connection.execute("PRAGMA synchronous = NORMAL")
+	connection.execute(f"PRAGMA synchronous = {synchronous}")
 	add_functions(connection)
 	return connection
 

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 import frappe
+from frappe.database import durability
 from frappe.database import filters as filtering
 from frappe.database.connection import Connection, to_column
 from frappe.database.schema import create_index, get_table_name, to_field
@@ -22,16 +23,23 @@ EMPTY = object()
 class Database(Connection):
 	def __init__(self, path):
 		super().__init__(path)
+		self.durability = durability.read_level()
+		if self.durability == "step":
+			self.synchronous = "FULL"
 		self.versions = Versions(self)
 
 	def __getattr__(self, name):
 		raise AttributeError(f"frappe.db.{name} is not part of embedded mode: see huf/embedded/README.md")
 
 	def _end(self, statement):
+		is_synced = False
 		if statement == "COMMIT":
 			self.versions.write()
+			is_synced = durability.is_synced(self.durability, self.transaction_writes > 0)
 		super()._end(statement)
 		self.versions.forget()
+		if is_synced:
+			durability.sync_log(self.path)
 
 	def rollback(self, *, save_point=None):
 		super().rollback(save_point=save_point)

@@ -1,0 +1,91 @@
+"""Which commits outlive the machine and not only the process: `durability` in site_config.json.
+
+A commit is in SQLite's log at once, but in the operating system's memory until the log is synced. Commits
+that wait for that together share one sync.
+"""
+
+import os
+import threading
+from contextlib import suppress
+
+import frappe
+
+LEVELS = ("process", "effects", "machine", "step")
+"""Which commits are synced: none; those that an effect outside follows; all, several at once; each by itself,
+before anybody sees it.
+"""
+DEFAULT = "effects"
+
+
+def read_level() -> str:
+	conf = getattr(frappe.local, "conf", None) or {}
+	level = conf.get("durability") or DEFAULT
+	if level not in LEVELS:
+		raise ValueError(f"durability in site_config.json is {level!r}. Use one of: {', '.join(LEVELS)}.")
+	return level
+
+
+def is_synced(level: str, has_written: bool) -> bool:
+	"""Whether a commit waits for a sync; with `step` SQLite has done it."""
+	if level == "effects":
+		return bool(frappe.flags.huf_effect_follows)
+	return level == "machine" and has_written
+
+
+class LogSync:
+	"""Syncs the log of one file for the threads of this process."""
+
+	def __init__(self, path: str):
+		self.log = f"{path}-wal"
+		self.turn = threading.Condition()
+		self.asked = self.done = 0
+		self.is_syncing = False
+
+	def wait(self) -> None:
+		"""Return once everything committed until now is on the disk. Raises OSError."""
+		with self.turn:
+			self.asked += 1
+			mine = self.asked
+			while self.done < mine and self.is_syncing:
+				self.turn.wait()
+			if self.done >= mine:
+				return
+			self.is_syncing, until = True, self.asked
+		try:
+			sync_file(self.log)
+		except BaseException:
+			self.end(self.done)
+			raise
+		self.end(until)
+
+	def end(self, done: int) -> None:
+		with self.turn:
+			self.is_syncing, self.done = False, done
+			self.turn.notify_all()
+
+
+def sync_file(path: str) -> None:
+	# Without a log there is nothing to sync: all of it is in the file itself.
+	with suppress(FileNotFoundError):
+		for name in (path, os.path.dirname(path) or "."):
+			descriptor = os.open(name, os.O_RDONLY)
+			try:
+				os.fsync(descriptor)
+			finally:
+				os.close(descriptor)
+
+
+_syncs: dict[str, LogSync] = {}
+
+
+def sync_log(path: str) -> None:
+	_syncs.setdefault(path, LogSync(path)).wait()
+
+
+def forget() -> None:
+	"""A forked process has no thread that would end its parent's syncs."""
+	_syncs.clear()
+
+
+if hasattr(os, "register_at_fork"):
+	os.register_at_fork(after_in_child=forget)
