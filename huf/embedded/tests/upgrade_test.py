@@ -49,6 +49,11 @@ class TestUpgrade(unittest.TestCase):
 			self.assertEqual(paths, ["huf.ai.mail.tools.escalate", "huf.ai.tool_functions.get_list"])
 			for path in paths:
 				self.assertTrue(callable(frappe.get_attr(path)))
+			self.assertEqual(
+				list_indexed("Agent Run") & {"status", "lease_until", "modified", "creation", "conversation"},
+				{"creation", "conversation"},
+			)
+			self.assertLessEqual({"modified", "session_id"}, list_indexed("Agent Conversation"))
 			tool = frappe.get_doc("Agent Tool Function", "sales_report_tool")
 			tool.save()
 			self.assertEqual((tool.effect, tool.untrusted_result), ("read", 0))
@@ -61,3 +66,9 @@ class TestUpgrade(unittest.TestCase):
 			self.assertEqual(
 				[(row.untrusted_result, row.sensitive_parameters) for row in undeclared], [(1, None)] * 2
 			)
+
+
+def list_indexed(doctype: str) -> set[str]:
+	"""The columns that have an index for themselves; the version before had more."""
+	names = [row[1] for row in frappe.db.sql(f"PRAGMA index_list(`tab{doctype}`)")]
+	return {name.removeprefix(f"tab{doctype}_").removesuffix("_index") for name in names}

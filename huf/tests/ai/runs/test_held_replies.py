@@ -99,9 +99,7 @@ class TestHeldReplies(SiteTestCase):
 	def test_a_run_that_was_cancelled_asks_no_model_and_leaves_no_call_of_it(self):
 		result = self.run_agent(tool_call(self.cancel))
 		self.assertEqual((result["status"], len(self.server.requests)), ("Cancelled", 1))
-		self.assertEqual(
-			read_record(result["run"]), (["Success"], ["Message", "Tool Call", "Tool Result"])
-		)
+		self.assertEqual(read_record(result["run"]), (["Success"], ["Message", "Tool Call", "Tool Result"]))
 
 	def test_steps_of_a_lost_worker_are_in_the_conversation_however_the_run_ends(self):
 		for end in ("Success", "Cancelled", "Failed"):
@@ -120,7 +118,9 @@ class TestHeldReplies(SiteTestCase):
 
 	def lose_worker(self) -> str:
 		self.server.script(tool_call(self.look), tool_call(self.end))
-		request = AgentRequest(self.agent, "Look", "Administrator", channel="lost", external_id=unique("lost"))
+		request = AgentRequest(
+			self.agent, "Look", "Administrator", channel="lost", external_id=unique("lost")
+		)
 		run = start_run(request, RunStatus.QUEUED).name
 		with self.assertRaises(KeyboardInterrupt):
 			work_on(run)
