@@ -19,14 +19,20 @@ def build_messages(
 	request: AgentRequest,
 	without_runs: Sequence[str] = (),
 	record: tuple[str | None, ...] = (),
+	holder: dict | None = None,
 ) -> tuple[list[dict], bool]:
 	"""The messages in OpenAI's form, and whether the conversation is due for a summary.
 
 	`without_runs`: runs whose messages are left out, such as those that wait in line. `record`: the
-	document that the run is about, as (DocType, name).
+	document that the run is about, as (DocType, name). `holder`: owner and channel of a conversation that is
+	about to be created.
 	"""
 	plan = request.routed.plan if request.routed else ()
-	instructions = add_facts(add_plan(manager.agent_doc.instructions, plan), manager, conversation, record)
+	instructions = add_plan(manager.agent_doc.instructions, plan)
+	# Without a memory nothing is read.
+	if MEMORY_TYPES & manager.tool_types:
+		holder = holder or read_holder(conversation)
+		instructions = add_facts(instructions, manager, holder, record)
 	if request.history is not None:
 		return opening_messages(instructions, request.history, request.prompt, request.message_files), False
 	past = read_history(conversation, manager.history_limit, without_runs)
@@ -45,15 +51,16 @@ def add_plan(instructions: str | None, plan: Sequence[str]) -> str | None:
 
 
 def add_facts(
-	instructions: str | None, manager: AgentManager, conversation: str, record: tuple[str | None, ...]
+	instructions: str | None, manager: AgentManager, holder: dict | None, record: tuple[str | None, ...]
 ) -> str | None:
-	"""The instructions with what the agent remembers, if it has a memory.
+	"""The instructions with what the agent remembers.
 
 	Only in the user's own conversation, without outsiders, with what it remembers about the user.
 	"""
-	if not MEMORY_TYPES & manager.tool_types:
-		return instructions
-	row = frappe.db.get_value("Agent Conversation", conversation, ["owner", "channel"], as_dict=True)
-	is_private = bool(row) and row.owner == frappe.session.user and row.channel not in CHANNELS
+	is_private = bool(holder and holder["owner"] == frappe.session.user and holder["channel"] not in CHANNELS)
 	facts = offer_facts(manager.agent_doc.name, record, is_private)
 	return f"{instructions or ''}\n\n{facts}".strip() if facts else instructions
+
+
+def read_holder(conversation: str) -> dict | None:
+	return frappe.db.get_value("Agent Conversation", conversation, ["owner", "channel"], as_dict=True)

@@ -90,15 +90,15 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		persist=bool(agent.persist_conversation) and not is_separate,
 		is_active=not is_separate,
 	)
-	if request.history:
-		origins = find_history_origins(request.agent, request.user, request.history)
-		mark_conversations([conversation], origins)
 	request = replace(request, message_files=attach_files(conversation, message_files, request.user))
 	origin = request.origin
 	record = (origin.reference_doctype, origin.reference_name) if origin else ()
-	# A new conversation has no history to read.
-	known = replace(request, history=request.history or ()) if conversations.is_new else request
-	messages, is_long = build_messages(manager, conversation, known, record=record)
+	known, holder = request, None
+	if conversations.is_new:
+		# There is no history to read, and no row yet.
+		known = replace(request, history=request.history or ())
+		holder = {"owner": conversations.owner, "channel": conversations.channel}
+	messages, is_long = build_messages(manager, conversation, known, record=record, holder=holder)
 	if status is RunStatus.STARTED:
 		admission.check_stops(request, manager.provider)
 	else:
@@ -118,6 +118,9 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		except TooManyRuns:
 			frappe.db.rollback()
 			raise
+	if request.history:
+		origins = find_history_origins(request.agent, request.user, request.history)
+		mark_conversations([conversation], origins)
 	if request.origin and not trigger_events.claim_origin(request.origin, lease.run):
 		frappe.db.rollback()
 		raise RunAlreadyOpened(request.origin.event)

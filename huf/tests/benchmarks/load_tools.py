@@ -108,6 +108,7 @@ def print_disk(agent: str) -> None:
 	run()
 	seen = count_statements(run)
 	log, connection = f"{frappe.db.path}-wal", frappe.db._connection
+	(pages,) = connection.execute("PRAGMA wal_autocheckpoint").fetchone()
 	connection.execute("PRAGMA wal_autocheckpoint = 0")
 	written, texts = [], []
 	for _ in range(ROUNDS):
@@ -115,7 +116,7 @@ def print_disk(agent: str) -> None:
 		run()
 		written.append(os.path.getsize(log))
 		texts.append(text_of_last_run())
-	connection.execute("PRAGMA wal_autocheckpoint = 1000")
+	connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
 	bytes_, text = statistics.median(written), statistics.median(texts)
 	WRITTEN.print(bytes_ / text, f"{bytes_ / 1024:.0f} KB of log for {text / 1024:.1f} KB of values")
 	STATEMENTS.print(sum(not is_bracket(sql) for sql in seen))

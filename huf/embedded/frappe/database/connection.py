@@ -22,8 +22,10 @@ from frappe.database.turns import turns_of
 from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
 
 BUSY_TIMEOUT = 30.0
-PAGE_BYTES = 2048
+PAGE_BYTES = 1024
 """Of a new file: a commit writes each page that it touches as a whole, and a row touches one an index."""
+LOG_BYTES = 4_096_000
+"""Of the log, when SQLite carries it over into the file."""
 SLOW_TRANSACTION = 2.0
 """Seconds: SQLite has one writer, so a transaction held longer than this keeps others waiting."""
 
@@ -295,6 +297,8 @@ def connect(path: str, synchronous: str) -> sqlite3.Connection:
 	)
 	connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
 	connection.execute(f"PRAGMA synchronous = {synchronous}")
+	(page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+	connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_BYTES // page_bytes}")
 	add_functions(connection)
 	return connection
 
