@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import frappe
-from agents import FunctionTool
 from frappe.utils import strip_html
 
 from huf.ai.core.arguments import check_arguments, parse_arguments, truncate_result
@@ -39,8 +38,9 @@ def not_callable(arguments: dict) -> Any:
 
 
 @dataclass
-class EffectTool(FunctionTool):
-	"""The SDK's tool with its effect and its origin.
+class EffectTool:
+	"""A tool of an agent, with its effect and its origin. The first five fields are those of the Agents SDK's
+	FunctionTool.
 
 	`start` (takes checked arguments), `run_beside`, `work` and `describe` are those of `ToolFunction`.
 	`can_dry_run`: it changes nothing but documents, through Frappe. `progress`: what people read while it
@@ -48,6 +48,11 @@ class EffectTool(FunctionTool):
 	results comes from. `second_person`: which calls somebody else than the run's user has to approve.
 	"""
 
+	name: str
+	description: str
+	params_json_schema: dict[str, Any]
+	on_invoke_tool: Callable[[Any, str], Awaitable[str]]
+	strict_json_schema: bool = False
 	effect: Effect = Effect.READ
 	types: str = ""
 	reference_doctype: str | None = None
@@ -95,7 +100,6 @@ def create_function_tool(
 		description=description,
 		params_json_schema=parameters,
 		on_invoke_tool=calls.invoke,
-		strict_json_schema=False,
 		effect=effect,
 		types=types,
 		reference_doctype=reference_doctype,

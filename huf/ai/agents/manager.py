@@ -6,6 +6,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.agents.runnable import ModelSettings, RunnableAgent
 from huf.ai.agents.tool_handlers import RunChild
 from huf.ai.core.settings import Settings, get_settings
 from huf.ai.core.types import Mode
@@ -15,7 +16,7 @@ from huf.ai.providers.tiers import ModelTiers
 
 @dataclass(frozen=True)
 class Recipe:
-	"""What an SDK agent is built from, as a cache key: saved versions of its documents, the user and
+	"""What an agent is built from, as a cache key: saved versions of its documents, the user and
 	their roles.
 	"""
 
@@ -47,7 +48,13 @@ class AgentManager:
 		self.tools: list = []
 
 	def create_agent(self, run_child: RunChild | None = None):
-		"""An `agents.Agent` with the record's instructions, tools and model settings.
+		"""What `prepare_agent` returns, as an `agents.Agent`."""
+		from huf.ai.agents.sdk import to_sdk_agent
+
+		return to_sdk_agent(self.prepare_agent(run_child))
+
+	def prepare_agent(self, run_child: RunChild | None = None) -> RunnableAgent:
+		"""The agent with the record's instructions, tools and model settings.
 
 		It is cached and shared between runs: change a clone. A run that is only a chat has no tools.
 		"""
@@ -88,16 +95,14 @@ class AgentManager:
 
 
 @lru_cache(maxsize=256)
-def build_agent(recipe: Recipe, run_child: RunChild | None):
-	from agents import Agent, ModelSettings
-
+def build_agent(recipe: Recipe, run_child: RunChild | None) -> RunnableAgent:
 	from huf.ai.agents.tool_factory import create_agent_tools
 
 	doc = recipe.doc
 	settings = ModelSettings(
 		temperature=doc.temperature, top_p=doc.top_p or None, max_tokens=doc.max_tokens or None
 	)
-	return Agent(
+	return RunnableAgent(
 		name=doc.agent_name,
 		instructions=doc.instructions or "",
 		model=recipe.model,

@@ -3,6 +3,7 @@
 import json
 import re
 
+from huf.ai.agents.runnable import RunnableAgent
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached, get_settings
@@ -28,8 +29,6 @@ def judge_answer(model: str | None, prompt: str, trace: Trace, question: str) ->
 
 	`model` is an AI Model; None: the site's Default Model. Raises UsageError for an unknown model.
 	"""
-	from agents import Agent
-
 	model = model or get_settings().default_model
 	if not model:
 		return NO_JUDGE.format(question=question)
@@ -40,7 +39,7 @@ def judge_answer(model: str | None, prompt: str, trace: Trace, question: str) ->
 	subject = {"question": question, "asked": prompt, "calls": calls, "answer": trace.answer}
 	message = json.dumps(subject, ensure_ascii=False, default=str)
 	context = RunContext(messages=opening_messages(INSTRUCTIONS, (), message), guards=[StepCap(1)])
-	agent = Agent(name="Judge", instructions=INSTRUCTIONS, model=model)
+	agent = RunnableAgent(name="Judge", instructions=INSTRUCTIONS, model=model)
 	outcome = run_coroutine(RunProvider.run(agent, message, row.provider, model, context))
 	if outcome.status is not RunStatus.SUCCESS:
 		return f"the judge could not be asked: {outcome.error}"

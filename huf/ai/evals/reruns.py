@@ -54,7 +54,7 @@ def rerun(run: str, step: int, edits: Mapping[str, str]) -> dict:
 	context = RunContext(
 		row.agent, messages, make_guards(doc, manager, step), tape, larger_model=manager.escalate
 	)
-	agent = add_file_reader(manager.create_agent().clone(tools=tools), messages, row.conversation)
+	agent = add_file_reader(manager.prepare_agent().clone(tools=tools), messages, row.conversation)
 	outcome = run_coroutine(RunProvider.run(agent, row.prompt, manager.provider, manager.model, context))
 	frappe.db.rollback()
 	return {**describe_outcome(outcome, manager.model), **compare_with(run, step, tape.steps)}

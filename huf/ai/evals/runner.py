@@ -189,7 +189,7 @@ class EvalRunner:
 		return CaseAttempt(tuple(find_faults(case, trace, evidence)), trace)
 
 	async def run_loop(self, case: EvalCase, dry_runs: CaseDryRuns, prompt: str) -> Outcome:
-		agent = self.manager.create_agent().clone(tools=dry_runs.tools)
+		agent = self.manager.prepare_agent().clone(tools=dry_runs.tools)
 		started = time.monotonic()
 		settings = self.manager.settings
 		timeout_s = self.doc.run_timeout or settings.background_timeout

@@ -31,7 +31,7 @@ from huf.ai.storage.users import read_deputy
 from huf.permissions import may_answer
 
 if TYPE_CHECKING:
-	from huf.ai.agents.function_tool import EffectTool  # loads the SDK, which takes seconds
+	from huf.ai.agents.function_tool import EffectTool
 
 REFUSALS = {
 	DraftStatus.REJECTED.value: "{by} rejected it{reason}. It was not done.",

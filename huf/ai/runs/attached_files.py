@@ -117,7 +117,7 @@ def render_part(part: Part) -> str:
 
 
 def add_file_reader(agent, messages: Sequence[dict], conversation: str):
-	"""The SDK agent, with a tool that reads on in the conversation's files where one of them was cut off."""
+	"""The agent, with a tool that reads on in the conversation's files where one of them was cut off."""
 	if not any(READ_ATTACHMENT in (each.get("content") or "") for each in messages):
 		return agent
 	from huf.ai.agents.function_tool import create_function_tool

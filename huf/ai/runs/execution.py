@@ -127,7 +127,7 @@ def end_with_record(
 
 async def call_provider(run: OpenRun, journal: RunJournal, emit: RunEventEmitter) -> Outcome:
 	manager, messages, spent = run.manager, run.messages, run.recorded.spent
-	agent = manager.create_agent(run_child)
+	agent = manager.prepare_agent(run_child)
 	guards = make_guards(run, journal)
 	approvals = Approvals(agent.tools, journal, guards, emit, run.is_resumed)
 	if manager.model != OFFLINE:

@@ -54,6 +54,6 @@ def read_model_input(run: str, step: int) -> dict:
 		"messages": model.inputs[step],
 		"tools": [
 			{"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
-			for tool in manager.create_agent().tools
+			for tool in manager.prepare_agent().tools
 		],
 	}

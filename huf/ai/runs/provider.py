@@ -8,6 +8,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.agents.runnable import RunnableAgent
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import DIRECT, OFFLINE, Outcome
 from huf.ai.loop.run_context import RunContext
@@ -20,7 +21,7 @@ class RunProvider:
 
 	An app adds a provider by the hook `huf_providers = {"Its Name": "its_app.module"}`; the module has an
 	async `run(agent, enhanced_prompt, provider, model, context)` that returns an Outcome; `context` is a
-	RunContext.
+	RunContext, `agent` an `agents.Agent`.
 	"""
 
 	@staticmethod
@@ -31,11 +32,15 @@ class RunProvider:
 		model: str,
 		context: RunContext | Mapping[str, Any] | None = None,
 	) -> Outcome:
-		"""Run an SDK agent to its end. Raises UsageError where no module can do it.
+		"""Run an agent, which may be an SDK agent, to its end. Raises UsageError where no module can do it.
 
 		`context` may be a plain dict with some of the fields of RunContext, or nothing.
 		"""
 		module = find_module(provider, model)
+		if isinstance(agent, RunnableAgent) and not module.__name__.startswith("huf.ai.providers."):
+			from huf.ai.agents.sdk import to_sdk_agent
+
+			agent = to_sdk_agent(agent)
 		return await module.run(agent, enhanced_prompt, provider, model, RunContext.of(context))
 
 

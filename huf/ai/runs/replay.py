@@ -145,7 +145,7 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	manager = AgentManager(row.agent, None, model, is_chat=row.route == "chat")
 	messages = json.loads(row.opening)
 	context = RunContext(row.agent, messages, [StepCap(manager.steps)], Tape(recorded, replies=False))
-	agent = add_file_reader(manager.create_agent(), messages, row.conversation)
+	agent = add_file_reader(manager.prepare_agent(), messages, row.conversation)
 	try:
 		return run_coroutine(
 			RunProvider.run(agent, row.prompt, manager.provider, manager.model, context)

@@ -147,7 +147,7 @@ async def bare_loop(base_url: str, prompt: str, tools: list[dict]) -> None:
 
 async def without_journal(agent: str, prompt: str) -> None:
 	manager = AgentManager(agent)
-	made = manager.create_agent()
+	made = manager.prepare_agent()
 	context = {"agent_name": agent, "guards": (StepCap(20),)}
 	outcome = await RunProvider.run(made, prompt, manager.provider, manager.model, context)
 	assert outcome.text == "That is all.", outcome.error

@@ -38,7 +38,7 @@ def measure() -> None:
 
 def without_journal(agent: str) -> float:
 	manager = AgentManager(agent)
-	made = manager.create_agent()
+	made = manager.prepare_agent()
 	context = {"agent_name": agent, "guards": ()}
 	return timed(lambda: run_coroutine(RunProvider.run(made, "Go", manager.provider, manager.model, context)))
 

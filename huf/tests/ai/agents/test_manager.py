@@ -14,7 +14,7 @@ class TestAgentManager(SiteTestCase):
 		self.agent = make_agent(tools=(self.tool,))
 
 	def made(self):
-		return AgentManager(self.agent).create_agent()
+		return AgentManager(self.agent).prepare_agent()
 
 	def test_it_is_made_once(self):
 		self.assertIs(self.made(), self.made())

@@ -5,6 +5,7 @@ import types
 from unittest.mock import patch
 
 import frappe
+from agents import Agent
 
 from huf.ai.core.errors import ModelError
 from huf.ai.core.types import Outcome
@@ -63,6 +64,7 @@ class TestLiteLLM(SiteTestCase):
 		name, module = unique("Own"), types.ModuleType("huf_test_provider")
 
 		async def run(agent, enhanced_prompt, provider, model, context):
+			self.assertIsInstance(agent, Agent)
 			return Outcome(text=f"{provider} says {model}")
 
 		module.run = run

@@ -132,7 +132,7 @@ class TestSummaries(SiteTestCase):
 			name = start_run(request, RunStatus.QUEUED).name
 			run = load_run(name, leases.acquire_lease(name))
 			self.assertTrue(run.is_long)
-			messages, used = run_coroutine(summarize_first(run, run.manager.create_agent(), []))
+			messages, used = run_coroutine(summarize_first(run, run.manager.prepare_agent(), []))
 			again = load_run(name, leases.acquire_lease(name, now_datetime() + timedelta(hours=1)))
 		self.assertEqual((again.messages, again.is_long), (messages, False))
 		self.assertEqual(again.recorded.replies, {})

@@ -49,7 +49,7 @@ class TestToolRoles(SiteTestCase):
 
 	def offered(self, *roles: str) -> set[str]:
 		with acting_as(make_user("Huf User", *roles)):
-			names = {tool.name for tool in AgentManager(self.agent).create_agent().tools}
+			names = {tool.name for tool in AgentManager(self.agent).prepare_agent().tools}
 		return {word for word, name in self.tools.items() if name in names}
 
 	def test_each_role_is_offered_its_tools(self):
@@ -86,7 +86,7 @@ class TestToolRoles(SiteTestCase):
 	def test_a_role_that_was_taken_away_meanwhile_counts_at_the_call(self):
 		user = make_user("Huf User", SEKRETARIAT)
 		with acting_as(user):
-			tools = {tool.name: tool for tool in AgentManager(self.agent).create_agent().tools}
+			tools = {tool.name: tool for tool in AgentManager(self.agent).prepare_agent().tools}
 		doc = frappe.get_doc("User", user)
 		doc.roles = [row for row in doc.roles if row.role != SEKRETARIAT]
 		doc.save()
