@@ -1,6 +1,7 @@
 """The newcomer's first minute: `huf start`, sign in, talk to the demo agent, without any model."""
 
 from huf.embedded.tests.browser import needs_browser, open_browser, say, sign_in
+from huf.embedded.tests.first_page import loaded_bytes, open_first_page
 from huf.embedded.tests.pages import PASSWORD, PageTestCase
 from huf.tests.model_server import Gate, ModelServer, text, tool_call
 
@@ -23,6 +24,14 @@ class TestChatPage(PageTestCase):
 			self.assertEqual(created.get_attribute("data-tool"), "create_todo")
 			self.assertIn("Anna", created.get_by_test_id("tool-arguments").inner_text())
 			self.assertEqual(self.count("ToDo"), before + 1)
+
+	def test_the_first_page_is_small(self):
+		with self.open_page() as page:
+			open_first_page(page)
+			javascript, everything = loaded_bytes(page)
+		self.assertGreater(javascript, 50_000)
+		self.assertLess(javascript, 160_000)
+		self.assertLess(everything, 170_000)
 
 	def test_a_conversation_is_there_again_after_a_reload(self):
 		with open_browser(self.server.url) as page:

@@ -180,8 +180,8 @@ class TestFiles(SiteTestCase):
 			self.assertIn(answer.status_code, (403, 404), path)
 			self.assertNotIn(b"encryption_key", answer.data)
 
-	def test_assets_are_sent_compressed_and_the_first_page_is_small(self):
-		browser, total = Browser(), 0
+	def test_assets_are_sent_compressed(self):
+		browser = Browser()
 		page = HUF_PAGE.read_text()
 		assets = set(re.findall(r"/assets/huf/frontend/[\w.-]+\.(?:js|css|woff2)", page))
 		for url in assets:
@@ -196,9 +196,7 @@ class TestFiles(SiteTestCase):
 				)
 				gzipped = browser.open(url, headers={"Accept-Encoding": "gzip"})
 				self.assertEqual(gzip.decompress(gzipped.data), plain.data)
-			total += len(small.data)
 		self.assertGreaterEqual(len(assets), 3)
-		self.assertLess(total, 180_000)
 
 	def upload(self, browser, name, content, **form):
 		file = (io.BytesIO(content), name)

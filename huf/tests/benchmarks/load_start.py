@@ -1,9 +1,7 @@
-"""From cold: from ready to the first answer of a model, and the bytes of the first page."""
+"""From cold: from ready to the first answer of a model."""
 
-import re
 import statistics
 import time
-from pathlib import Path
 
 from huf.embedded.tests.server_test import Server
 from huf.tests.benchmarks.goals import Goal
@@ -15,16 +13,12 @@ FIRST = Goal(
 	"from ready to the first model answer", 1.2, "s", leaves_out="the start of the process until it is ready"
 )
 MEMORY = Goal("  memory of the process that answered", 160, "MB")
-PAGE = Goal(
-	"bytes of the first page, as a browser accepts them", 170, "KB", leaves_out="parts loaded by its scripts"
-)
 
 
 def measure() -> None:
 	with quick_model("look") as base_url:
 		site = Site(base_url)
 		try:
-			PAGE.print(read_page(site) / 1000)
 			found = [start_again(site) for _ in range(ROUNDS)]
 		finally:
 			site.server.stop()
@@ -43,14 +37,3 @@ def start_again(site: Site) -> tuple[float, float, float, float]:
 	time.sleep(SETTLE_S)
 	memory = max(map(read_status("VmRSS"), list_processes(site.server.process.pid))) / 1024
 	return seconds, memory, worked, site.server.seconds
-
-
-def read_page(site: Site) -> int:
-	"""Bytes that are sent for the page of chats, and for all that it names."""
-	headers = {**site.headers, "Accept-Encoding": "br, gzip", "Accept": "text/html"}
-	page = site.pool.request("GET", "/huf/chat", headers=headers, decode_content=False)
-	text = page.data.decode("utf-8", "replace")
-	named = set(re.findall(r'(?:src|href)="(/assets/[^"]+\.(?:js|css))"', text))
-	assert page.status == 200 and named, Path("/huf/chat")
-	sent = [site.pool.request("GET", path, headers=headers, decode_content=False).data for path in named]
-	return len(page.data) + sum(map(len, sent))

@@ -1,12 +1,10 @@
 import { VueQueryPlugin } from "@tanstack/vue-query";
 import { createApp } from "vue";
 import App from "./App.vue";
-import { loadMarkdown } from "./components/markdownLoader.js";
 import { loadLocale } from "./i18n/index.ts";
 import { router } from "./router.js";
 import { queryClient } from "./state/queries.ts";
 import { boot } from "./state/session.ts";
 import "./styles.css";
 
-loadMarkdown();
 loadLocale([boot.lang, ...navigator.languages]).then(() => createApp(App).use(VueQueryPlugin, { queryClient }).use(router).mount("#app"));

@@ -3,13 +3,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { serverMessage } from "../src/api/errors.ts";
-import en from "../src/i18n/en.json" with { type: "json" };
-import { progressText, t } from "../src/i18n/index.ts";
+import { loadOtherTexts, progressText, t } from "../src/i18n/index.ts";
 import { formatCost, formatDuration, initials } from "../src/lib/format.ts";
+import { allTexts, namedKeys } from "./texts.js";
 
-const texts = Object.fromEntries(
-	Object.entries(en).flatMap(([area, entries]) => Object.entries(entries).map(([key, text]) => [`${area}.${key}`, text])),
-);
+const texts = allTexts("en");
 const SOURCES = path.resolve(import.meta.dirname, "../src");
 
 function sources() {
@@ -30,14 +28,8 @@ test("every text that the sources ask for exists", () => {
 });
 
 test("no text is left over", () => {
-	const all = sources().join("\n");
-	const quoted = new Set([...all.matchAll(/["']([\w.-]+)["'](?!:)/g)].map((match) => match[1]));
-	const made = [...all.matchAll(/`([\w.]+\.)\$\{/g)].map((match) => match[1]);
-	const isUsed = (key) => quoted.has(key) || made.some((beginning) => key.startsWith(beginning));
-	assert.deepEqual(
-		Object.keys(texts).filter((key) => !isUsed(key)),
-		[],
-	);
+	const keys = Object.keys(texts);
+	assert.deepEqual(namedKeys(keys, sources().join("\n")), keys);
 });
 
 test("progress is shown in an agent's own words where it has any", () => {
@@ -47,7 +39,8 @@ test("progress is shown in an agent's own words where it has any", () => {
 	assert.equal(progressText({ text: "Row 4 of 9", is_own: true, fraction: 4 / 9 }), "Row 4 of 9 (44 %)");
 });
 
-test("values are filled in and counted forms are chosen", () => {
+test("values are filled in and counted forms are chosen", async () => {
+	await loadOtherTexts();
 	assert.equal(t("welcome.morning.name", { name: "Anna" }), "Good morning, Anna");
 	assert.equal(t("agent.tools", { count: 1 }), "1 tool");
 	assert.equal(t("agent.tools", { count: 0 }), "0 tools");

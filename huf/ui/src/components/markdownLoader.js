@@ -1,6 +1,6 @@
 /**
- * Fetches the markdown renderer beside the first page instead of with it. Until it is there (or if it cannot be had), answers
- * are shown as the plain text they are.
+ * Fetches the markdown renderer when someone begins to write or an answer is shown. Until it is there (or if it cannot be
+ * had), answers are shown as the plain text they are.
  */
 import { shallowRef } from "vue";
 

@@ -1,15 +1,23 @@
 /**
- * Every text of the pages: one JSON catalogue per language, grouped by area ("runs.filter.agent" is the key "filter.agent" of
- * the area "runs"). English is part of the first load; another language is fetched when it is wanted.
+ * Every text of the pages: two JSON catalogues per language, grouped by area ("runs.filter.agent" is the key "filter.agent" of
+ * the area "runs"). `first/` holds the texts of the first page; the others are fetched with what shows them. English is part
+ * of the first load; another language is fetched when it is wanted.
  */
 import { createI18n } from "vue-i18n";
-import en from "./en.json" with { type: "json" };
+import first from "./first/en.json" with { type: "json" };
 
 type Catalogue = Record<string, Record<string, string>>;
+type Loaders = Record<string, () => Promise<{ default: Catalogue }>>;
 
-const LOADERS: Record<string, () => Promise<{ default: Catalogue }>> = {
+const FIRST: Loaders = {
+	cs: () => import("./first/cs.json", { with: { type: "json" } }),
+	de: () => import("./first/de.json", { with: { type: "json" } }),
+	es: () => import("./first/es.json", { with: { type: "json" } }),
+};
+const OTHERS: Loaders = {
 	cs: () => import("./cs.json", { with: { type: "json" } }),
 	de: () => import("./de.json", { with: { type: "json" } }),
+	en: () => import("./en.json", { with: { type: "json" } }),
 	es: () => import("./es.json", { with: { type: "json" } }),
 };
 
@@ -29,7 +37,7 @@ const i18n = createI18n({
 	legacy: false,
 	locale: "en",
 	fallbackLocale: "en",
-	messages: { en: en as Catalogue },
+	messages: { en: first as Catalogue },
 	messageResolver: resolveMessage,
 	pluralRules: { cs: pluralOfCzech },
 });
@@ -42,11 +50,32 @@ export const currentLocale = (): string => i18n.global.locale.value;
 /** Shows the first wanted language that exists. Called once, before the page is mounted. */
 export async function loadLocale(wanted: readonly (string | undefined)[]): Promise<void> {
 	const languages = wanted.map((tag) => String(tag || "").slice(0, 2));
-	const locale = languages.find((language) => language === "en" || LOADERS[language]) || "en";
-	if (LOADERS[locale]) i18n.global.setLocaleMessage(locale, (await LOADERS[locale]()).default);
+	const locale = languages.find((language) => OTHERS[language]) || "en";
+	if (FIRST[locale]) i18n.global.setLocaleMessage(locale, (await FIRST[locale]()).default);
 	i18n.global.locale.value = locale as "en";
 	if (typeof document !== "undefined") document.documentElement.lang = locale;
 }
+
+const loading: Record<string, Promise<void>> = {};
+
+/** Adds the texts that the first page does without. */
+export function loadOtherTexts(): Promise<void> {
+	const locale = currentLocale();
+	loading[locale] ||= OTHERS[locale]().then(
+		({ default: texts }) => i18n.global.mergeLocaleMessage(locale, texts),
+		(error) => {
+			delete loading[locale];
+			throw error;
+		},
+	);
+	return loading[locale];
+}
+
+/** A page or dialog that is fetched when it is opened, together with the texts that the first page does without. */
+export const later =
+	<Module>(load: () => Promise<Module>) =>
+	(): Promise<Module> =>
+		Promise.all([load(), loadOtherTexts()]).then(([module]) => module);
 
 /** The progress of a run, in its agent's own words where it has any. */
 export function progressText(progress: { is_own?: boolean; text?: string; [value: string]: unknown }): string {

@@ -1,0 +1,34 @@
+"""What the first page loads, for its test and its benchmark: a new chat, until it is usable and nothing more is fetched."""
+
+import gzip
+from pathlib import Path
+
+import huf
+
+ADDRESS = "/huf/chat?agent=Office%20Assistant"
+IS_USABLE = """() => {
+	const field = document.querySelector("[data-testid=composer]");
+	return field && document.querySelector("[data-testid=starter]") && performance.now();
+}"""
+LOADED = """() => performance.getEntriesByType("resource")
+	.map(({ name, encodedBodySize }) => [new URL(name).pathname, encodedBodySize])
+	.filter(([path]) => path.startsWith("/assets/"))"""
+PUBLIC = Path(huf.__file__).parent / "public"
+
+
+def open_first_page(page) -> float:
+	"""Milliseconds until it can be used, for a person who is signed in."""
+	page.goto(ADDRESS)
+	usable = page.wait_for_function(IS_USABLE, polling="raf").json_value()
+	page.wait_for_load_state("networkidle")
+	return usable
+
+
+def loaded_bytes(page) -> tuple[int, int]:
+	"""(JavaScript with gzip, all scripts, styles, fonts and pictures as they were sent)."""
+	loaded = dict(page.evaluate(LOADED))
+	return sum(gzipped(path) for path in loaded if path.endswith(".js")), sum(loaded.values())
+
+
+def gzipped(path: str) -> int:
+	return len(gzip.compress((PUBLIC / path.removeprefix("/assets/huf/")).read_bytes(), 6))

@@ -1,0 +1,27 @@
+/** The messages of a chat, and what renders them, are fetched when someone begins to write or opens a conversation. */
+import { defineAsyncComponent } from "vue";
+import { loadMarkdown } from "../components/markdownLoader.js";
+import { t } from "../i18n/index.ts";
+import { showError } from "../state/notices.ts";
+
+let loading = null;
+
+function loadThread() {
+	loadMarkdown();
+	loading ||= import("./ChatThread.vue").catch((error) => {
+		loading = null;
+		throw error;
+	});
+	return loading;
+}
+
+export const ChatThread = defineAsyncComponent({
+	loader: loadThread,
+	onError(error, retry, fail) {
+		showError({ message: t("error.page"), kind: "stale" });
+		fail(error);
+	},
+});
+
+/** Fetched ahead; a failure is told when the thread is to be shown. */
+export const fetchThread = () => loadThread().catch(() => {});
