@@ -2,11 +2,13 @@
 replies.
 """
 
+from urllib.parse import urlencode
+
 import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.mail_types import Direction, MailStatus
-from huf.ai.mail import actions, delivery, review
+from huf.ai.mail import actions, delivery, oauth, review
 from huf.ai.queries.tool_log import read_tool_log
 from huf.permissions import has_mail_permission
 
@@ -92,6 +94,31 @@ def test_mailbox(mailbox: str):
 	"""Sign in to a mailbox's servers: [{part, error}]; None as the error means success."""
 	doc = frappe.get_doc(MAILBOX, mailbox)
 	doc.check_permission("write")
+	return review.check_servers(doc)
+
+
+@frappe.whitelist(methods=["POST"])
+def make_sign_in_app(provider: str):
+	"""The Connected App of a mail provider, made if there is none: {name, redirect_uri, client_id}."""
+	app = oauth.make_app(provider)
+	return {"name": app.name, "redirect_uri": app.redirect_uri, "client_id": app.client_id}
+
+
+@frappe.whitelist(methods=["POST"])
+def begin_sign_in(mailbox: str):
+	"""The address at which this user lets a mailbox with OAuth in; it leads back to the page."""
+	doc = frappe.get_doc(MAILBOX, mailbox)
+	doc.check_permission("write")
+	return oauth.begin_sign_in(doc, f"/huf/mail?{urlencode({'view': 'mailboxes', 'signed_in': doc.name})}")
+
+
+@frappe.whitelist(methods=["POST"])
+def finish_sign_in(mailbox: str):
+	"""After the sign-in: save the account that the mailbox sends by, and test its servers."""
+	doc = frappe.get_doc(MAILBOX, mailbox)
+	doc.check_permission("write")
+	doc.save()
+	frappe.db.commit()
 	return review.check_servers(doc)
 
 

@@ -33,6 +33,7 @@ mail_location = maildir:{home}/mail
 mail_uid = {uid}
 mail_gid = {gid}
 
+{oauth}
 passdb {{
   driver = static
   args = password={password}
@@ -58,11 +59,31 @@ service stats {{
 }}
 """
 
+OAUTH = """
+auth_mechanisms = xoauth2
+passdb {{
+  driver = oauth2
+  mechanisms = xoauth2
+  args = {settings}
+}}
+"""
+INTROSPECTION = """
+introspection_mode = post
+introspection_url = {url}
+active_attribute = active
+active_value = true
+username_attribute = username
+"""
+
 
 class ImapServer:
-	"""`port` is where it listens; mails are put into the folder as a delivery would."""
+	"""`port` is where it listens; mails are put into the folder as a delivery would.
 
-	def __init__(self):
+	With `introspect_url` it takes access tokens (XOAUTH2) that are valid there, and no password.
+	"""
+
+	def __init__(self, introspect_url: str | None = None):
+		self.introspect_url = introspect_url
 		self.home = Path(tempfile.mkdtemp(prefix="huf-imap-"))
 		self.port = free_port()
 		self.process: subprocess.Popen | None = None
@@ -70,7 +91,8 @@ class ImapServer:
 
 	def __enter__(self) -> "ImapServer":
 		config = self.home / "dovecot.conf"
-		config.write_text(CONFIG.format(home=self.home, port=self.port, password=PASSWORD, **users()))
+		values = {"home": self.home, "port": self.port, "password": PASSWORD, "oauth": self.oauth()}
+		config.write_text(CONFIG.format(**values, **users()))
 		self.home.chmod(0o755)
 		(self.home / "run").mkdir()
 		self.make_folder(self.home / "mail")
@@ -83,6 +105,13 @@ class ImapServer:
 		self.process.wait(10)
 		self.process.stderr.close()
 		shutil.rmtree(self.home, ignore_errors=True)
+
+	def oauth(self) -> str:
+		if not self.introspect_url:
+			return ""
+		settings = self.home / "oauth.conf"
+		settings.write_text(INTROSPECTION.format(url=self.introspect_url))
+		return OAUTH.format(settings=settings)
 
 	def wait(self) -> None:
 		deadline = time.monotonic() + 10

@@ -33,6 +33,8 @@ class Account:
 	user: str
 	password: str
 	folder: str = "INBOX"
+	token: str | None = None
+	"""An access token, which takes the place of the password (XOAUTH2)."""
 
 
 class Inbox:
@@ -82,7 +84,7 @@ class Inbox:
 @contextmanager
 def open_inbox(account: Account) -> Iterator[Inbox]:
 	try:
-		with open_connection(account).login(account.user, account.password, initial_folder=None) as box:
+		with sign_in(account) as box:
 			yield Inbox(box, account.folder)
 	except ImapToolsError as error:
 		message = f"{account.host} refused {account.user}. Check the IMAP user, password and folder."
@@ -90,6 +92,13 @@ def open_inbox(account: Account) -> Iterator[Inbox]:
 	except (imaplib.IMAP4.error, OSError, EOFError) as error:
 		message = f"{account.host}:{account.port} cannot be read as {account.user}."
 		raise InboxError(add_details(f"{message} Check the IMAP host, port and login.", error)) from None
+
+
+def sign_in(account: Account) -> BaseMailBox:
+	box = open_connection(account)
+	if account.token:
+		return box.xoauth2(account.user, account.token, initial_folder=None)
+	return box.login(account.user, account.password, initial_folder=None)
 
 
 def open_connection(account: Account) -> BaseMailBox:

@@ -12,7 +12,7 @@ from mimetypes import guess_type
 import frappe
 
 from huf.ai.core.mail_types import Direction, MailEvent, MailJob, MailStatus
-from huf.ai.mail import store, threads
+from huf.ai.mail import oauth, store, threads
 from huf.ai.mail.dispatch import route_mail
 from huf.ai.mail.inbox import Account, Inbox, InboxError, open_inbox
 from huf.ai.mail.message import Attachment, MailMessage, first_id, has_tags, html_to_text, parse_message
@@ -214,14 +214,15 @@ def ingest_sent(name: str) -> None:
 def build_account(mailbox) -> Account:
 	if not mailbox.imap_host:
 		raise InboxError(f"The mailbox {mailbox.name} has no server to receive from.")
-	password = mailbox.get_password("imap_password", raise_exception=False) or ""
+	token = oauth.read_token(mailbox) if mailbox.auth_method == oauth.OAUTH else None
 	return Account(
 		mailbox.imap_host,
 		mailbox.imap_port or 993,
 		mailbox.imap_security,
 		mailbox.imap_user or mailbox.email,
-		password,
+		mailbox.get_password("imap_password", raise_exception=False) or "",
 		mailbox.folder or "INBOX",
+		token,
 	)
 
 

@@ -11,7 +11,7 @@ from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.errors import add_details
 from huf.ai.core.mail_types import Direction
-from huf.ai.mail import store, threads
+from huf.ai.mail import oauth, store, threads
 from huf.ai.mail.delivery import show_present_states
 from huf.ai.mail.dispatch import RULE, read_rules, route_mail, rule_from_row
 from huf.ai.mail.inbox import InboxError, open_inbox
@@ -197,12 +197,21 @@ def find_receiving_problem(mailbox) -> str | None:
 def check_smtp(mailbox) -> str | None:
 	if not mailbox.smtp_host:
 		return find_sending_problem(mailbox.email)
+	try:
+		token = oauth.read_token(mailbox) if mailbox.auth_method == oauth.OAUTH else None
+	except oauth.SignInError as error:
+		return str(error)
 	kind = smtplib.SMTP_SSL if mailbox.smtp_security == "SSL/TLS" else smtplib.SMTP
 	try:
 		with kind(mailbox.smtp_host, mailbox.smtp_port or 0, timeout=SMTP_TIMEOUT_S) as server:
 			if mailbox.smtp_security == "STARTTLS":
 				server.starttls()
-			if mailbox.smtp_user:
+			if token:
+				server.ehlo()
+				user = mailbox.smtp_user or mailbox.email
+				answer = oauth.xoauth2_string(user, token)
+				server.auth("XOAUTH2", lambda challenge=None: answer, initial_response_ok=False)
+			elif mailbox.smtp_user:
 				server.login(
 					mailbox.smtp_user, mailbox.get_password("smtp_password", raise_exception=False) or ""
 				)

@@ -296,7 +296,15 @@ def save_email_account(mailbox, password: str | None) -> None:
 		"login_id": mailbox.smtp_user,
 		"password": password,
 		"no_smtp_authentication": int(not mailbox.smtp_user),
+		"auth_method": "Basic",
 	}
+	if mailbox.auth_method == "OAuth":
+		values |= {
+			"auth_method": "OAuth",
+			"connected_app": mailbox.connected_app,
+			"connected_user": mailbox.connected_user,
+			"no_smtp_authentication": 0,
+		}
 	if frappe.db.exists("Email Account", name):
 		doc = frappe.get_doc("Email Account", name).update(values)
 	else:

@@ -21,6 +21,7 @@ SERVED = frozenset(
 		"frappe.core.doctype.user.user.reset_password",
 		"frappe.core.doctype.user.user.update_password",
 		"frappe.desk.search.search_link",
+		"frappe.integrations.doctype.connected_app.connected_app.callback",
 	)
 )
 """The functions of Frappe that answer at /api/method: those the pages use and other programs rely on."""

@@ -5,6 +5,7 @@ and sent.
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.mail_test import Postman
 from huf.embedded.tests.pages import PageTestCase, choose
+from huf.tests.authorization_server import AuthorizationServer
 from huf.tests.imap_server import PASSWORD, USER, ImapServer, needs_dovecot
 from huf.tests.mail_samples.made import base
 from huf.tests.model_server import ModelServer, text, tool_call
@@ -13,6 +14,8 @@ from huf.tests.model_server import ModelServer, text, tool_call
 @needs_browser
 @needs_dovecot
 class TestMailPage(PageTestCase):
+	environment = {"OAUTHLIB_INSECURE_TRANSPORT": "1"}
+
 	def test_from_an_empty_page_to_a_mail_that_was_answered(self):
 		with ImapServer() as inbox, Postman() as postman, ModelServer() as model:
 			self.make_agent(model)
@@ -27,6 +30,43 @@ class TestMailPage(PageTestCase):
 				model.script(text("Nothing to add."))
 				self.assign_and_run_again(page)
 				self.try_the_rule(page)
+
+	def test_a_mailbox_signs_in_by_oauth(self):
+		"""The app of Microsoft 365 is set up; then its addresses are those of a server of this machine."""
+		address = "helpdesk@office.example"
+		with (
+			AuthorizationServer(address) as provider,
+			ImapServer(f"{provider.url}/introspect") as inbox,
+			Postman(is_valid=provider.grants.is_valid) as postman,
+			self.open_page("/huf/mail?view=mailboxes") as page,
+		):
+			page.get_by_test_id("new-mailbox").click()
+			page.get_by_test_id("field-email").fill(address)
+			page.get_by_test_id("preset-Microsoft 365").click()
+			self.assertEqual(page.get_by_test_id("field-auth_method").input_value(), "OAuth")
+			self.assertEqual(page.get_by_test_id("field-imap_password").count(), 0)
+			page.get_by_test_id("make-app").click()
+			redirect = page.get_by_test_id("redirect-uri").input_value()
+			self.assertTrue(redirect.startswith(self.server.url))
+			app = redirect.rpartition("/")[2]
+			self.call(f"/api/resource/Connected App/{app}".replace(" ", "%20"), provider.settings, "PUT")
+			fields = {"mailbox_name": "By OAuth", "imap_host": "127.0.0.1", "imap_port": str(inbox.port)}
+			fields |= {"smtp_host": "127.0.0.1", "smtp_port": str(postman.port)}
+			for name, value in fields.items():
+				page.get_by_test_id(f"field-{name}").fill(value)
+			for name in ("imap_security", "smtp_security"):
+				page.get_by_test_id(f"field-{name}").select_option("None")
+			choose(page, "run_as", "Administrator")
+			page.get_by_test_id("save").click()
+			box = page.locator("[data-testid=mailbox-item][data-name='By OAuth']")
+			self.assertIn("nobody is signed in", box.inner_text())
+			box.get_by_test_id("sign-in").click()
+			page.get_by_role("button", name="Allow").click()
+			self.assertEqual(
+				box.get_by_test_id("tested").inner_text().split("\n"), ["IMAP: works", "SMTP: works"]
+			)
+			self.assertIn("signed in as Administrator", box.inner_text())
+		self.call("/api/resource/Agent%20Mailbox/By%20OAuth", method="DELETE")
 
 	def set_up_mailbox(self, page, inbox: ImapServer, postman: Postman) -> None:
 		page.goto("/huf/mail?view=mailboxes")

@@ -3,11 +3,13 @@ mailbox.
 """
 
 import email
+from collections.abc import Callable
 from email.policy import default
 from pathlib import Path
 
 import frappe
 from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
 from click.testing import CliRunner
 from frappe.email.queue import claim, flush
 
@@ -29,13 +31,22 @@ PACK = Path(pack.__file__).parent / "pharmacy.yaml"
 
 
 class Postman:
-	"""An SMTP server that keeps what it is given; the first `refused` mails it does not take."""
+	"""An SMTP server that keeps what it is given; the first `refused` mails it does not take.
 
-	def __init__(self, refused: int = 0):
+	With `is_valid` it takes mail only after XOAUTH2 with an access token of which that is true.
+	"""
+
+	def __init__(self, refused: int = 0, is_valid: Callable[[str], bool] | None = None):
 		self.mails: list = []
-		self.refused = refused
-		self.controller = Controller(self, hostname="127.0.0.1", port=free_port())
+		self.refused, self.is_valid = refused, is_valid
+		options = {"auth_required": True, "auth_require_tls": False} if is_valid else {}
+		self.controller = Controller(self, hostname="127.0.0.1", port=free_port(), **options)
 		self.port = self.controller.port
+
+	async def auth_XOAUTH2(self, server, arguments):
+		answer = await server.challenge_auth("")
+		user, _between, token = answer.decode().strip("\1").partition("\1auth=Bearer ")
+		return AuthResult(success=user.startswith("user=") and self.is_valid(token))
 
 	async def handle_DATA(self, server, session, envelope):
 		if self.refused:

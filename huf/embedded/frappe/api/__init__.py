@@ -8,6 +8,7 @@ from frappe.api.v2 import url_rules as v2_rules
 from frappe.utils.response import as_json
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Map, Submount
+from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
 API_URL_MAP = Map(
@@ -18,7 +19,10 @@ API_URL_MAP = Map(
 
 
 def handle(request: Request) -> Response:
-	"""Call the endpoint of the request's path; what it returns is `data`, unless it is a Response."""
+	"""Call the endpoint of the request's path; what it returns is `data`, unless it is a Response.
+
+	An endpoint may set the type of `frappe.local.response` to "redirect", and its location.
+	"""
 	try:
 		endpoint, arguments = API_URL_MAP.bind_to_environ(request.environ).match()
 	except NotFound:
@@ -30,4 +34,6 @@ def handle(request: Request) -> Response:
 		return data
 	if data is not None:
 		frappe.response["data"] = data
+	if frappe.response.get("type") == "redirect":
+		return redirect(frappe.response["location"])
 	return as_json()

@@ -149,10 +149,23 @@ def connect(account) -> smtplib.SMTP:
 		server = smtplib.SMTP(host, port or 587, timeout=TIMEOUT)
 		if account.use_tls:
 			server.starttls(context=ssl.create_default_context())
+	sign_in(server, account)
+	return server
+
+
+def sign_in(server: smtplib.SMTP, account) -> None:
+	user = account.login_id or account.email_id
+	if account.auth_method == "OAuth":
+		cache = account.get_oauth_token()
+		if not cache:
+			raise OSError(f"Please Authorize OAuth for Email Account {account.name}")
+		answer = f"user={user}\1auth=Bearer {cache.get_password('access_token')}\1\1"
+		server.ehlo()
+		server.auth("XOAUTH2", lambda challenge=None: answer, initial_response_ok=False)
+		return
 	password = account.get_password("password", raise_exception=False)
 	if password and not account.no_smtp_authentication:
-		server.login(account.login_id or account.email_id, password)
-	return server
+		server.login(user, password)
 
 
 def fail(doc, error: str, moment) -> None:

@@ -5,9 +5,10 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.stored_secrets import require_secret_again
-from huf.ai.mail import store
+from huf.ai.mail import oauth, store
 
 STATE_FIELDS = ("uidvalidity", "last_uid", "since", "last_sync", "last_error")
+SIGN_IN_FIELDS = ("connected_user", "connected_app", "imap_host", "smtp_host")
 NOBODY = ("Guest",)
 
 
@@ -22,9 +23,11 @@ class AgentMailbox(Document):
 		self.check_run_as()
 		require_secret_again(self, "imap_host", "imap_password")
 		require_secret_again(self, "smtp_host", "smtp_password")
+		self.check_sign_in()
 
 	def on_update(self):
-		if self.smtp_host:
+		# Without a token Frappe would refuse the Email Account: it is saved again after the sign-in.
+		if self.smtp_host and (self.auth_method != oauth.OAUTH or oauth.is_signed_in(self)):
 			store.save_email_account(self, self.get_password("smtp_password", raise_exception=False))
 
 	def keep_state(self):
@@ -39,6 +42,17 @@ class AgentMailbox(Document):
 		filters = {"email": self.email, "name": ["!=", self.name]}
 		if other := frappe.db.get_value("Agent Mailbox", filters):
 			frappe.throw(_("The mailbox {0} already has the address {1}.").format(other, self.email))
+
+	def check_sign_in(self):
+		"""A token goes only to servers that its user has chosen; others have to sign in again."""
+		if self.auth_method != oauth.OAUTH:
+			self.connected_app = self.connected_user = None
+			return
+		if not self.connected_app:
+			frappe.throw(_("Choose the Connected App that this mailbox signs in with."))
+		self.imap_password = self.smtp_password = None
+		if self.connected_user != frappe.session.user and any(map(self.has_value_changed, SIGN_IN_FIELDS)):
+			self.connected_user = None
 
 	def check_run_as(self):
 		"""Anybody can write to a mailbox, so only the user whose permissions are used, or a System Manager,

@@ -31,12 +31,19 @@ export const runAgain = (mail: string) => callPost(`${CALL}run_again`, { mail })
 export const giveBack = (mail: string) => callPost(`${CALL}give_back`, { mail });
 export const testMailbox = (mailbox: string) =>
 	callPost<{ part: string; error: string | null }[]>(`${CALL}test_mailbox`, { mailbox });
+/** The Connected App of a provider, made if there is none. */
+export const makeSignInApp = (provider: string) =>
+	callPost<{ name: string; redirect_uri: string; client_id: string | null }>(`${CALL}make_sign_in_app`, { provider });
+/** -> the provider's page where this person lets the mailbox in. */
+export const beginSignIn = (mailbox: string) => callPost<string>(`${CALL}begin_sign_in`, { mailbox });
+export const finishSignIn = (mailbox: string) =>
+	callPost<{ part: string; error: string | null }[]>(`${CALL}finish_sign_in`, { mailbox });
 export const syncMailbox = (mailbox: string) => callPost(`${CALL}sync_mailbox`, { mailbox });
 
 export const fetchMailboxes = () =>
 	callGet<Mailbox[]>("frappe.client.get_list", {
 		doctype: "Agent Mailbox",
-		fields: JSON.stringify(["name", "email", "enabled", "last_sync", "last_error"]),
+		fields: JSON.stringify(["name", "email", "enabled", "last_sync", "last_error", "auth_method", "connected_user"]),
 		order_by: "name asc",
 		limit_page_length: 100,
 	});

@@ -1,5 +1,6 @@
-/** Servers of mail providers that take a password of their own for programs. Others are filled in as they say. */
-const on = (imap, smtp, isTls = true) => ({
+/** Servers of mail providers, and whether they take a password for programs or want OAuth. Others are filled in as they say. */
+const on = (imap, smtp, isTls = true, isOAuth = false) => ({
+	auth_method: isOAuth ? "OAuth" : "Password",
 	imap_host: imap,
 	imap_port: 993,
 	imap_security: "SSL/TLS",
@@ -12,6 +13,7 @@ export const PRESETS = {
 	Gmail: on("imap.gmail.com", "smtp.gmail.com"),
 	Fastmail: on("imap.fastmail.com", "smtp.fastmail.com"),
 	iCloud: on("imap.mail.me.com", "smtp.mail.me.com", false),
+	"Microsoft 365": on("outlook.office365.com", "smtp.office365.com", false, true),
 };
 
 /** The provider whose servers a mailbox has; "" is one of its own. */

@@ -90,4 +90,6 @@ export interface Mailbox {
 	enabled: Check;
 	last_sync: string | null;
 	last_error: string | null;
+	auth_method: "Password" | "OAuth" | null;
+	connected_user: string | null;
 }

@@ -1,0 +1,137 @@
+"""A mailbox whose provider wants OAuth: a person signs in, tokens are renewed, mail is read and sent."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import frappe
+import requests
+from frappe.email.queue import flush
+
+from huf.ai.mail.intake import read_mailbox_once
+from huf.api.mail import make_sign_in_app
+from huf.embedded.tests.mail_test import Postman
+from huf.embedded.tests.sites import Browser, SiteTestCase
+from huf.tests.authorization_server import SECRET, AuthorizationServer
+from huf.tests.base import enter
+from huf.tests.factories import make, make_user
+from huf.tests.imap_server import ImapServer, needs_dovecot
+from huf.tests.mail import make_mail
+
+ADDRESS = "office@office.example"
+
+
+@needs_dovecot
+class TestMailOAuth(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.provider = enter(self, AuthorizationServer(ADDRESS))
+		self.inbox = enter(self, ImapServer(f"{self.provider.url}/introspect"))
+		self.postman = enter(self, Postman(is_valid=self.provider.grants.is_valid))
+		self.browser = self.admin()
+		self.app = make("Connected App", provider_name="Office", **self.provider.settings)
+		self.mailbox = self.make_mailbox()
+		frappe.db.commit()
+
+	def test_who_signs_in_reads_and_sends_mail_without_a_password(self):
+		self.assertIn("Sign in", self.call("test_mailbox")[0]["error"])
+		address = self.sign_in()
+		self.assertEqual(parse_qs(urlsplit(address).query)["signed_in"], [self.mailbox])
+		self.assertEqual([each["error"] for each in self.call("finish_sign_in")], [None, None])
+		self.inbox.deliver(make_mail(ADDRESS))
+		frappe.db.rollback()
+		self.assertEqual(len(read_mailbox_once(self.mailbox)), 1)
+		frappe.sendmail("anna@customer.example", sender=ADDRESS, subject="Yes", message="On Friday.")
+		frappe.db.commit()
+		self.assertEqual(flush(), 1)
+		((to, mail),) = self.postman.mails
+		self.assertEqual((to, mail["Subject"]), (["anna@customer.example"], "Yes"))
+
+	def test_an_expired_token_is_renewed_before_it_is_used(self):
+		self.sign_in()
+		self.expire()
+		self.assertEqual([each["error"] for each in self.call("finish_sign_in")], [None, None])
+		self.assertEqual(self.provider.grants.refreshed, 1)
+
+	def test_a_sign_in_that_the_provider_took_back_is_told_on_the_mailbox(self):
+		self.sign_in()
+		self.expire()
+		self.provider.grants.refresh_tokens.clear()
+		self.assertEqual(read_mailbox_once(self.mailbox), [])
+		self.assertIn("Sign in", frappe.db.get_value("Agent Mailbox", self.mailbox, "last_error"))
+
+	def test_a_token_goes_only_to_servers_that_its_user_has_chosen(self):
+		self.sign_in()
+		frappe.set_user(make_user("Huf Manager"))
+		doc = frappe.get_doc("Agent Mailbox", self.mailbox).update({"sender_name": "Office"})
+		self.assertEqual(doc.save().connected_user, "Administrator")
+		self.assertIsNone(doc.update({"imap_host": "localhost"}).save().connected_user)
+		self.assertIsNone(doc.update({"connected_user": "Administrator"}).save().connected_user)
+
+	def test_tokens_and_secrets_are_stored_encrypted_only(self):
+		self.sign_in()
+		self.call("finish_sign_in")
+		frappe.db.rollback()
+		secrets = [SECRET, *self.provider.grants.tokens, *self.provider.grants.refresh_tokens]
+		for doctype in (
+			"Connected App",
+			"Token Cache",
+			"Agent Mailbox",
+			"Email Account",
+			"Version",
+			"Error Log",
+		):
+			rows = str(frappe.db.sql(f"select * from `tab{doctype}`"))
+			self.assertEqual([secret for secret in secrets if secret in rows], [], doctype)
+
+	def test_an_answer_to_another_question_is_refused_and_a_guest_signs_in_first(self):
+		callback = self.allow(self.call("begin_sign_in"))
+		forged = callback.replace("state=", "state=x")
+		self.assertEqual(self.browser.open(forged).status_code, 417)
+		self.assertEqual(self.browser.open(callback.partition("?")[0] + "?code=x").status_code, 417)
+		guest = Browser().open(callback)
+		self.assertEqual(guest.status_code, 302)
+		self.assertTrue(guest.headers["Location"].startswith("/login?redirect-to="))
+		self.assertFalse(frappe.db.get_value("Token Cache", {"user": "Administrator"}, "access_token"))
+
+	def test_the_app_of_a_known_provider_is_made_once_and_only_by_who_may_make_one(self):
+		made = self.call("make_sign_in_app", provider="Microsoft 365")
+		self.assertTrue(made["redirect_uri"].endswith(f"connected_app.callback/{made['name']}"))
+		self.assertEqual(self.call("make_sign_in_app", provider="Microsoft 365")["name"], made["name"])
+		app = frappe.get_doc("Connected App", made["name"])
+		self.assertIn("offline_access", app.get_scopes())
+		frappe.set_user(make_user("Huf Manager"))
+		with self.assertRaises(frappe.PermissionError):
+			make_sign_in_app("Gmail")
+
+	def make_mailbox(self) -> str:
+		frappe.db.delete("Agent Mailbox")
+		servers = {key: value for key, value in self.inbox.settings.items() if key != "imap_password"}
+		servers |= {**self.postman.settings, "imap_user": ADDRESS}
+		sign_in = {"auth_method": "OAuth", "connected_app": self.app.name}
+		values = {"email": ADDRESS, "run_as": "Administrator", "take": "All of the inbox"}
+		return make("Agent Mailbox", mailbox_name="Office", **values, **servers, **sign_in).name
+
+	def call(self, endpoint: str, **values):
+		frappe.db.rollback()
+		data = values or {"mailbox": self.mailbox}
+		answer = self.browser.post(f"/api/method/huf.api.mail.{endpoint}", data=data)
+		self.assertEqual(answer.status_code, 200, answer.data)
+		frappe.db.rollback()
+		return answer.json["message"]
+
+	def sign_in(self) -> str:
+		"""As a browser would; gives the address where it ends."""
+		answer = self.browser.open(self.allow(self.call("begin_sign_in")))
+		self.assertEqual(answer.status_code, 302, answer.data)
+		frappe.db.rollback()
+		return answer.headers["Location"]
+
+	def allow(self, address: str) -> str:
+		"""The person allows it on the provider's page; gives the path that it leads back to."""
+		answer = requests.post(address, allow_redirects=False, timeout=10)
+		found = urlsplit(answer.headers["Location"])
+		return f"{found.path}?{found.query}"
+
+	def expire(self) -> None:
+		self.provider.expire_tokens()
+		frappe.db.sql("update `tabToken Cache` set modified = '2026-01-01 00:00:00'")
+		frappe.db.commit()
