@@ -1,4 +1,4 @@
-"""Loads what asks models, in the background of a started server; only on a site that has a model."""
+"""Loads what calls models, in the background of a started server; only on a site that has a model."""
 
 import asyncio
 import threading
@@ -19,9 +19,13 @@ class Loader:
 
 	def load(self):
 		with opened(self.site, self.sites_path):
-			needed = bool(frappe.db.count("AI Model"))
-		if needed:
+			if not frappe.db.count("AI Model"):
+				return
+			import huf.ai.agents.tool_factory
+			import huf.ai.runs.entry  # noqa: F401
 			from huf.ai.core.event_loops import run_on_model_loop
+			from huf.ai.providers.learned_calls import open_site_store
 			from huf.ai.providers.litellm import warm_up
 
-			asyncio.run(run_on_model_loop(warm_up()))
+			needs_litellm = open_site_store().needs_litellm
+		asyncio.run(run_on_model_loop(warm_up(needs_litellm)))

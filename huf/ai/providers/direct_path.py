@@ -7,6 +7,7 @@ Translation is a tenth of what a LiteLLM call costs. The URL and headers of a re
 import json
 import pickle
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import Any
@@ -20,6 +21,12 @@ from huf.ai.providers.http_connections import post, read_body, read_error, read_
 
 CALL_ONLY_ARGUMENTS = {"model", "messages", "api_key", "api_base", "timeout", "num_retries"}
 """Arguments of a LiteLLM call that are not options of the model."""
+TRANSLATION = (
+	"transform_request",
+	"_transform_messages",
+	"transform_response",
+	"get_model_response_iterator",
+)
 JSON_STYLES: tuple[Callable[[Any], str], ...] = (
 	partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
 	json.dumps,
@@ -56,6 +63,14 @@ class RawResponse:
 
 	def json(self) -> dict:
 		return self.parsed
+
+
+class RefusedRequest(Exception):
+	"""A response with an error status."""
+
+	def __init__(self, status: int, message: str, headers: dict[str, str]):
+		super().__init__(message)
+		self.status, self.message, self.headers = status, message, headers
 
 
 @dataclass(frozen=True)
@@ -98,6 +113,12 @@ class DirectPath:
 		)
 		self.fix_messages = litellm.utils.validate_and_fix_openai_messages
 		self.options = lru_cache(maxsize=64)(self.make_options)
+
+	@property
+	def has_openai_format(self) -> bool:
+		"""Whether LiteLLM translates messages and responses of this provider as it does for OpenAI's."""
+		own, common = type(self.config), self.litellm.OpenAIGPTConfig
+		return all(getattr(own, name) is getattr(common, name) for name in TRANSLATION)
 
 	@cached_property
 	def verify(self) -> Any:
@@ -162,33 +183,33 @@ class DirectPath:
 			await self.send(template, kwargs, answer)
 		except AnswerTooLarge:
 			raise
-		except (TimeoutError, aiohttp.ServerTimeoutError) as error:
-			raise self.litellm.Timeout(
-				f"Nothing came for {kwargs['timeout']} seconds. {error}", self.model, self.provider
-			) from None
-		except ValueError as error:
-			raise self.litellm.InternalServerError(
-				f"The answer cannot be read. {error}", self.provider, self.model
-			) from None
-		except (aiohttp.ClientError, OSError) as error:
-			raise self.litellm.APIConnectionError(str(error), self.provider, self.model) from None
 		except Exception as error:
 			# The boundary around LiteLLM's translation: a response can make it raise anything.
-			raise self.map_error(error) from None
+			raise self.translate_error(error, kwargs) from None
 
 	async def send(self, template: RequestTemplate, kwargs: dict, answer: AnswerBuilder) -> None:
 		body = self.build_body(kwargs)
 		url, headers = template.fill_key(kwargs["api_key"])
-		headers |= trace_headers()
 		verify = self.verify if url.startswith("https:") else True
-		async with post(url, headers, template.serialize(body), kwargs["timeout"], verify) as response:
-			if response.status >= 400:
-				message = await read_error(response.content)
-				raise self.config.get_error_class(message, response.status, dict(response.headers))
+		async with post_request(url, headers, template.serialize(body), kwargs, verify) as content:
 			if kwargs.get("stream"):
-				await answer.read_stream(self.parse_stream(read_lines(response.content)))
+				await answer.read_stream(self.parse_stream(read_lines(content)))
 			else:
-				answer.read_response(self.parse_response(kwargs, body, await read_body(response.content)))
+				answer.read_response(self.parse_response(kwargs, body, await read_body(content)))
+
+	def translate_error(self, error: Exception, kwargs: dict) -> Exception:
+		"""The exception that `litellm.acompletion` raises for an error of `send`."""
+		if isinstance(error, TimeoutError | aiohttp.ServerTimeoutError):
+			message = f"Nothing came for {kwargs['timeout']} seconds. {error}"
+			return self.litellm.Timeout(message, self.model, self.provider)
+		if isinstance(error, ValueError):
+			message = f"The answer cannot be read. {error}"
+			return self.litellm.InternalServerError(message, self.provider, self.model)
+		if isinstance(error, aiohttp.ClientError | OSError):
+			return self.litellm.APIConnectionError(str(error), self.provider, self.model)
+		if isinstance(error, RefusedRequest):
+			error = self.config.get_error_class(error.message, error.status, error.headers)
+		return self.map_error(error)
 
 	def map_error(self, error: Exception) -> Exception:
 		"""The exception that LiteLLM raises for an error of its translation."""
@@ -198,3 +219,15 @@ class DirectPath:
 			)
 		except self.litellm.openai.APIError as mapped:
 			return mapped
+
+
+@asynccontextmanager
+async def post_request(
+	url: str, headers: dict[str, str], body: bytes, kwargs: dict, verify: Any
+) -> AsyncIterator[aiohttp.StreamReader]:
+	"""The body of the response to a model call. Raises RefusedRequest, and what `post` raises."""
+	async with post(url, headers | trace_headers(), body, kwargs["timeout"], verify) as response:
+		if response.status >= 400:
+			message = await read_error(response.content)
+			raise RefusedRequest(response.status, message, dict(response.headers))
+		yield response.content

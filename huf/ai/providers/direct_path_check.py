@@ -7,6 +7,7 @@ send the same bytes and read the same answer. Nothing here opens a connection.
 import asyncio
 import json
 import os
+import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -16,6 +17,8 @@ from huf.ai.loop.model import ignore_text
 from huf.ai.providers.answers import AnswerBuilder
 from huf.ai.providers.direct_path import JSON_STYLES, DirectPath, RequestTemplate
 from huf.ai.providers.direct_path_samples import ANTHROPIC, MESSAGES, OPENAI, TOOLS, ResponseSamples
+from huf.ai.providers.learned_calls import FREE_ARGUMENTS, LearnedCall, make_tls, parse_stream
+from huf.ai.providers.openai_format import read_response
 
 KEY_PLACEHOLDER = "huf-is-only-looking"
 CANDIDATES: dict[str, tuple[str, ResponseSamples]] = {
@@ -28,12 +31,18 @@ CANDIDATES: dict[str, tuple[str, ResponseSamples]] = {
 """Providers for which LiteLLM accepts a client, the kind of client, and samples of their responses."""
 PER_REQUEST_HEADERS = ("host", "content-length", "connection", "accept-encoding", "x-stainless-")
 """Headers that differ by request or by client, so no template has them."""
+PROBE = 1357
+"""Tokens of an answer at most, to find the name under which the limit is sent."""
 TIMEOUT_S = 60
 """A check takes hundredths of a second, but the first one of a process imports most of LiteLLM."""
 
 VerifiedPath = tuple[DirectPath, RequestTemplate]
 results: dict[tuple, VerifiedPath | str] = {}
 running_checks: dict[tuple, asyncio.Task] = {}
+
+
+class FailedCheck(str):
+	"""Why a check came to no result. Another process may have more luck."""
 
 
 async def find_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
@@ -63,7 +72,7 @@ async def check_safely(litellm, kwargs: dict) -> VerifiedPath | str:
 	except (
 		Exception
 	) as error:  # the boundary around the check: without a verified path, LiteLLM's call is used
-		return f"{type(error).__name__}: {error}"
+		return FailedCheck(f"{type(error).__name__}: {error}")
 
 
 async def check_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
@@ -94,6 +103,71 @@ async def check_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
 			return "The answer differs from what LiteLLM reads."
 	assert template is not None
 	return path, template
+
+
+async def learn_call(found: VerifiedPath | str, kwargs: dict) -> LearnedCall | None:
+	"""The call as it is made without LiteLLM; None where that would not send and read the same."""
+	if isinstance(found, str):
+		return None
+	try:
+		return await learn_from_path(*found, kwargs)
+	except Exception:  # noqa: BLE001 (as in `check_safely`: LiteLLM makes the call)
+		return None
+
+
+async def learn_from_path(path: DirectPath, template: RequestTemplate, kwargs: dict) -> LearnedCall | None:
+	if CANDIDATES[path.provider][1] is not OPENAI or not path.has_openai_format:
+		return None
+	limit = {"max_tokens": PROBE} if "max_tokens" in kwargs else {}
+	fixed = {name: value for name, value in kwargs.items() if name not in FREE_ARGUMENTS} | limit
+	options = path.build_body(deep_copy({**fixed, "messages": MESSAGES}))
+	model = options.pop("model")
+	options.pop("messages")
+	(token_field,) = [name for name, value in options.items() if value == PROBE] or [""]
+	options.pop(token_field, None)
+	ciphers = find_ciphers(path) if template.url.startswith("https:") else ""
+	call = LearnedCall(template, model, options, token_field, ciphers)
+	for tools in ({}, {"tools": TOOLS}):
+		arguments = {**fixed, **tools, "messages": MESSAGES}
+		if call.write_body(arguments) != template.serialize(path.build_body(deep_copy(arguments))):
+			return None
+		if not await reads_the_same(path, bool(kwargs.get("stream")), with_calls=bool(tools)):
+			return None
+	return call
+
+
+async def reads_the_same(path: DirectPath, stream: bool, with_calls: bool) -> bool:
+	sample: Any = OPENAI[stream](with_calls)
+	ours, theirs = AnswerBuilder(ignore_text), AnswerBuilder(ignore_text)
+	if stream:
+		await ours.read_stream(parse_stream(stream_lines(sample), refuse_litellm))
+		await theirs.read_stream(path.parse_stream(stream_lines(sample)))
+	else:
+		content = json.dumps(sample).encode()
+		ours.read_response(read_response(content))
+		theirs.read_response(path.parse_response({"messages": MESSAGES}, {}, content))
+	return summarize_answer(ours) == summarize_answer(theirs)
+
+
+async def refuse_litellm() -> DirectPath:
+	raise ValueError("The sample needs LiteLLM's translation.")
+
+
+def find_ciphers(path: DirectPath) -> str:
+	"""The ciphers with which `make_tls` makes LiteLLM's certificate settings. Raises ValueError."""
+	theirs = path.verify
+	if not isinstance(theirs, ssl.SSLContext):
+		raise ValueError("LiteLLM's certificate settings are not the usual ones.")
+	names = [each["name"] for each in theirs.get_ciphers() if each["protocol"] != "TLSv1.3"]
+	if describe_tls(make_tls(":".join(names))) != describe_tls(theirs):
+		raise ValueError("LiteLLM's certificate settings are not the usual ones.")
+	return ":".join(names)
+
+
+def describe_tls(context: ssl.SSLContext) -> tuple:
+	versions = context.minimum_version, context.maximum_version
+	checks = context.verify_mode, context.check_hostname, context.verify_flags, context.options
+	return context.get_ciphers(), context.get_ca_certs(), versions, checks
 
 
 async def call_litellm_offline(

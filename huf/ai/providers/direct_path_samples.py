@@ -37,9 +37,18 @@ TOOLS = [
 				"type": "object",
 				"properties": {
 					"n": {"type": "integer", "description": "How many"},
-					"kinds": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+					"kinds": {
+						"type": "array",
+						"items": {"type": "string", "enum": ["a", "b"]},
+						"maxItems": 3,
+					},
+					"at": {"$ref": "#/$defs/At", "default": None, "examples": [{"x": 1}]},
+					"by": {"anyOf": [{"type": "string", "format": "date"}, {"const": "now"}]},
 				},
 				"required": ["n"],
+				"additionalProperties": False,
+				"title": "Look",
+				"$defs": {"At": {"type": "object", "properties": {"x": {"type": "number", "minimum": 0}}}},
 			},
 		},
 	}

@@ -1,5 +1,7 @@
 """Turns failures of a model into ModelErrors that tell the operator what to do and contain no API key."""
 
+from functools import lru_cache
+
 from huf.ai.core.arguments import HIDDEN, mask_secrets
 from huf.ai.core.errors import ModelError, add_details
 from huf.ai.core.types import Usage
@@ -77,3 +79,13 @@ def hide_secret(text: str, secret: str | None) -> str:
 def first_line(text: str) -> str:
 	line = text.strip().split("\n", 1)[0]
 	return line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…"
+
+
+@lru_cache(maxsize=1)
+def known_errors() -> tuple[type[Exception], ...]:
+	"""What a failing provider or connection raises through LiteLLM."""
+	import aiohttp
+	import httpx
+	import openai
+
+	return (openai.APIError, httpx.HTTPError, aiohttp.ClientError, TimeoutError, ConnectionError, ValueError)

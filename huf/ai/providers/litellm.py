@@ -1,18 +1,19 @@
 """Asks models through LiteLLM. The only module that imports litellm, and only when a model is asked.
 
-There are two ways: LiteLLM's translation over our own connections (`direct_path.py`), where
-`direct_path_check.py` finds that it does the same, and else LiteLLM's call as a whole, which costs ten times
-as much.
+There are three ways: calls in OpenAI's format that have been checked once (`learned_calls.py`), which do not
+even import LiteLLM; its translation over our own connections (`direct_path.py`), where `direct_path_check.py`
+finds that it does the same; and else LiteLLM's call as a whole, which costs ten times as much.
 
 Keys travel with each call, never through the environment, and are cut out of every message that leaves here.
 """
 
+import asyncio
 import gc
 import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from huf.ai.core.costs import WorstCase
@@ -26,7 +27,7 @@ from huf.ai.loop.model import Model, OnText, ignore_text
 from huf.ai.loop.planner import PlanningModel
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.answers import AnswerBuilder, TextRelay
-from huf.ai.providers.failures import AnswerTooLarge, invalid_answer_error, model_error
+from huf.ai.providers.failures import AnswerTooLarge, invalid_answer_error, known_errors, model_error
 from huf.ai.providers.images import insert_images
 from huf.ai.providers.models import (
 	CallWay,
@@ -37,6 +38,13 @@ from huf.ai.providers.models import (
 	read_model_facts,
 	read_model_id,
 	uses_planner,
+)
+from huf.ai.providers.price_table import (
+	list_providers,
+	listed,
+	listed_answer,
+	listed_prices,
+	load_table,
 )
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
 from huf.ai.providers.tokens import TokenCounter
@@ -84,10 +92,14 @@ def load():
 	return litellm
 
 
-async def warm_up() -> None:
-	"""Import what the first call would import. Asks nobody, and leaves no thread and no connection behind."""
+async def warm_up(needs_litellm: bool = True) -> None:
+	"""Load what the first call would load. Asks nobody, and leaves no thread and no connection behind."""
+	list_providers()
+	load_table()
+	if not needs_litellm:
+		return
 	for wishes in ({}, STREAMED):
-		await direct_way({"model": "openai/gpt-4o-mini", **wishes})
+		await check_directly({"model": "openai/gpt-4o-mini", **wishes})
 
 
 async def run(
@@ -186,7 +198,7 @@ def _normalize_model_name(model: str, provider: str | None) -> str:
 
 
 def is_known(prefix: str) -> bool:
-	return prefix in load().provider_list
+	return prefix in list_providers()
 
 
 def _setup_api_key(
@@ -282,7 +294,10 @@ class ModelCall:
 			raise invalid_answer_error(
 				str(error), self.provider, self.model, retryable=False, usage=Usage(cost=None)
 			) from None
-		except known_errors() as error:
+		except Exception as error:
+			# Not before: these classes are imported for an error only.
+			if not isinstance(error, known_errors()):
+				raise
 			secret = self.fixed.get("api_key")
 			raise model_error(
 				error, self.provider, self.model, secret, is_partly_displayed=bool(answer.text)
@@ -308,10 +323,10 @@ class ModelCall:
 
 	def room(self, tools: list[Tool]) -> Room:
 		"""How much can be sent, by LiteLLM's tokenizer for the model."""
-		name = self.fixed["model"]
+		name, allowed = self.fixed["model"], Room(self.window).allowed
 		return Room(
 			self.window,
-			TokenCounter(lambda text: load().token_counter(model=name, text=text), tools, self.window // 2),
+			TokenCounter(lambda text: load().token_counter(model=name, text=text), tools, allowed),
 		)
 
 	def usage_of(self, usage: Any) -> Usage:
@@ -327,6 +342,11 @@ class ModelCall:
 async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:
 	"""One call over the wire. Raises ValueError where only the direct way may be gone and it cannot."""
 	if way is not CallWay.WRAPPED:
+		from huf.ai.providers.learned_calls import find_learned
+
+		learned = find_learned(kwargs)
+		if learned and (body := learned.write_body(kwargs)) is not None:
+			return await learned.complete(body, kwargs, answer, partial(load_path, kwargs))
 		found = await direct_way(kwargs)
 		if not isinstance(found, str):
 			path, template = found
@@ -338,6 +358,13 @@ async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:
 	await run_on_model_loop(ask_wrapped(kwargs, answer))
 
 
+async def load_path(kwargs: dict):
+	"""LiteLLM's translation for a call. It is imported beside the event loop, on which others may wait."""
+	from huf.ai.providers.direct_path import DirectPath
+
+	return DirectPath(await asyncio.to_thread(load), kwargs["model"], kwargs.get("api_base"))
+
+
 async def ask_wrapped(kwargs: dict, answer: AnswerBuilder) -> None:
 	response = await load().acompletion(**kwargs)
 	if kwargs.get("stream"):
@@ -347,9 +374,17 @@ async def ask_wrapped(kwargs: dict, answer: AnswerBuilder) -> None:
 
 
 async def direct_way(kwargs: dict):
-	"""How a call can be made directly, or why it cannot; see `direct_path_check`, which brings HTTP clients
-	that only calls need.
-	"""
+	"""How a call can be made directly, or why it cannot. What is learned of the call is stored."""
+	from huf.ai.providers import direct_path_check, learned_calls
+
+	found = await check_directly(kwargs)
+	if not isinstance(found, direct_path_check.FailedCheck):
+		await learned_calls.learn(kwargs, partial(direct_path_check.learn_call, found, kwargs))
+	return found
+
+
+async def check_directly(kwargs: dict):
+	"""See `direct_path_check`, which brings HTTP clients that only calls need."""
 	from huf.ai.providers import direct_path_check
 
 	if found := direct_path_check.results.get(direct_path_check.make_cache_key(kwargs)):
@@ -359,40 +394,3 @@ async def direct_way(kwargs: dict):
 	# quarter of a second.
 	gc.freeze()
 	return found
-
-
-def listed(name: str) -> dict:
-	"""What LiteLLM's table says of a model."""
-	table = load().model_cost
-	return table.get(name) or table.get(name.partition("/")[2]) or {}
-
-
-def listed_answer(name: str) -> float:
-	"""Tokens of an answer at most; endless where LiteLLM's table does not say."""
-	return listed(name).get("max_output_tokens") or float("inf")
-
-
-def prices_of(model: str, name: str) -> Prices | None:
-	"""The site's own for an AI Model, else what LiteLLM's table says of its name there; None: nobody says."""
-	return read_model_facts(model).prices or listed_prices(name)
-
-
-def listed_prices(name: str) -> Prices | None:
-	"""What LiteLLM's table says a model costs; None: it does not say."""
-	row = listed(name)
-	price = row.get("input_cost_per_token")
-	if price is None:
-		return None
-	return Prices(
-		price, row.get("output_cost_per_token") or 0, row.get("cache_read_input_token_cost") or price
-	)
-
-
-@lru_cache(maxsize=1)
-def known_errors() -> tuple[type[Exception], ...]:
-	"""What a failing provider or connection raises through LiteLLM."""
-	import aiohttp
-	import httpx
-	import openai
-
-	return (openai.APIError, httpx.HTTPError, aiohttp.ClientError, TimeoutError, ConnectionError, ValueError)

@@ -1,26 +1,67 @@
-"""What LiteLLM's own table says of models: prices, names, windows, whether they see. Read from its file, so
-that no page loads LiteLLM for it.
+"""What LiteLLM's own files say of providers and models: names, prices, windows, whether they see. Read
+without importing LiteLLM.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from huf.ai.providers.models import TOKENS_PER_PRICE, read_model_facts, read_model_id
+from huf.ai.providers.models import TOKENS_PER_PRICE, Prices, read_model_facts, read_model_id
 
 FILE = "model_prices_and_context_window_backup.json"
+PROVIDERS = re.compile(r"^class LlmProviders\(.*\):\n((?:[ \t]+.*\n|\s*\n)*)", re.MULTILINE)
+PROVIDER = re.compile(r"^[ \t]+[A-Z][A-Z0-9_]* = \"([^\"]+)\"", re.MULTILINE)
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
 """Providers whose name in the table differs."""
 
 
 @lru_cache(maxsize=1)
 def load_table() -> dict[str, dict]:
+	return json.loads(read_file(FILE) or "{}")
+
+
+@lru_cache(maxsize=1)
+def list_providers() -> frozenset[str]:
+	"""Names of the providers that LiteLLM knows."""
+	found = PROVIDERS.search(read_file("types", "utils.py"))
+	return frozenset(PROVIDER.findall(found[1]) if found else ())
+
+
+def read_file(*names: str) -> str:
+	"""The text of one of LiteLLM's files; "" without it."""
 	spec = find_spec("litellm")
-	locations = (spec and spec.submodule_search_locations) or []
-	path = Path(locations[0], FILE) if locations else None
-	return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else {}
+	path = Path((spec and spec.submodule_search_locations or [""])[0], *names)
+	return path.read_text(encoding="utf-8") if spec and path.exists() else ""
+
+
+def listed(name: str) -> dict:
+	"""The table's row for a model by LiteLLM's name."""
+	table = load_table()
+	return table.get(name) or table.get(name.partition("/")[2]) or {}
+
+
+def listed_answer(name: str) -> float:
+	"""Tokens of an answer at most; endless where the table does not say."""
+	return listed(name).get("max_output_tokens") or float("inf")
+
+
+def listed_prices(name: str) -> Prices | None:
+	"""What the table says a model costs; None: it does not say."""
+	row = listed(name)
+	price = row.get("input_cost_per_token")
+	if price is None:
+		return None
+	return Prices(
+		price, row.get("output_cost_per_token") or 0, row.get("cache_read_input_token_cost") or price
+	)
+
+
+def prices_of(model: str, name: str) -> Prices | None:
+	"""The site's own for an AI Model, else what the table says of its name there; None: nobody says."""
+	return read_model_facts(model).prices or listed_prices(name)
 
 
 def find_prefix(provider: str) -> str:

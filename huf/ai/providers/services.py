@@ -8,16 +8,15 @@ from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped, ToolError
 from huf.ai.core.event_loops import run_on_model_loop
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import Usage
-from huf.ai.providers.failures import first_line, hide_secret, model_error
+from huf.ai.providers.failures import first_line, hide_secret, known_errors, model_error
 from huf.ai.providers.litellm import (
 	_normalize_model_name,
 	_setup_api_key,
-	known_errors,
 	load,
-	prices_of,
 	read_key,
 )
 from huf.ai.providers.models import read_model_id
+from huf.ai.providers.price_table import prices_of
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.ai.storage.standalone_calls import budgeted_call
 

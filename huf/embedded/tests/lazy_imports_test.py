@@ -1,11 +1,14 @@
 """What a process pays for only when it uses it."""
 
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+from huf.tests.model_server import ModelServer, text, tool_call
 
 HEAVY = ("litellm", "agents", "openai", "aiohttp")
 SERVE = """
@@ -25,6 +28,32 @@ for path in ("/huf", "/api/method/huf.api.agent.get_agents", "/api/resource/Agen
 import huf.ai.agent_integration, huf.api.chat
 """
 
+RUN = """
+import sys, huf.embedded
+huf.embedded.install()
+from pathlib import Path
+from huf.embedded import site
+from frappe.site_local import opened
+
+home, base_url = Path(sys.argv[1]), sys.argv[2]
+if base_url:
+	site.create(home, "a good password 7")
+with opened(site.SITE, sys.argv[1] + "/sites"):
+	import frappe
+	from huf.ai.agent_integration import run_agent_sync
+	from huf.tests.factories import make
+
+	frappe.set_user("Administrator")
+	if base_url:
+		make("AI Provider", provide_name="Own", api_key="sk-test", api_base=base_url)
+		make("AI Model", model_name="own", provider="Own")
+		make("Agent Tool Function", tool_name="find_todos", types="Get List", reference_doctype="ToDo", description="ToDos")
+		make("Agent", agent_name="Own", model="own", agent_tool=[{"tool": "find_todos"}])
+		frappe.db.commit()
+	result = run_agent_sync("Own", "Which ToDos are there?")
+	assert result["response"] == "None.", result
+"""
+
 
 class TestLazyImports(unittest.TestCase):
 	def test_importing_huf_imports_nothing_else(self):
@@ -39,6 +68,16 @@ class TestLazyImports(unittest.TestCase):
 		read = "import sys, huf.embedded; huf.embedded.install(); sys.argv[1:] = {}; import huf.commands"
 		self.assertEqual(self.imported(read.format(["frappe", "migrate"])), [])
 		self.assertIn("litellm", self.imported(read.format(["frappe", "worker", "--queue", "long"])))
+
+	def test_a_run_loads_neither_litellm_nor_the_sdk_once_its_call_has_been_learned(self):
+		home = tempfile.mkdtemp(prefix="huf-test-")
+		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+		with ModelServer() as server:
+			server.script(*[tool_call("find_todos", {}), text("None.")] * 2)
+			self.assertIn("litellm", self.imported(RUN, home, server.base_url))
+			self.assertEqual(self.imported(RUN, home, ""), ["aiohttp"])
+			sent = [json.loads(body) | {"messages": None} for body in server.bodies]
+			self.assertEqual([list(sent[0].items())] * 4, [list(each.items()) for each in sent])
 
 	def imported(self, code: str, *arguments: str) -> list[str]:
 		"""Which of the heavy packages are loaded after this code has run in a process of its own."""

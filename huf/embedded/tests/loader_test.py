@@ -1,13 +1,20 @@
 """What asks models is loaded beside the server where there is a model, and nowhere else."""
 
 import contextvars
+import tempfile
+from pathlib import Path
+from unittest.mock import patch
 
 import frappe
 
-from huf.ai.providers import direct_path_check
+from huf.ai.providers import direct_path_check, learned_calls
+from huf.ai.providers.direct_path import RequestTemplate
+from huf.ai.providers.learned_calls import CallStore, LearnedCall
 from huf.embedded.loader import Loader
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, unique
+
+LEARNED = LearnedCall(RequestTemplate("http://127.0.0.1:1", (), {}, 0, ""), "local", {}, "", "")
 
 
 class TestLoader(SiteTestCase):
@@ -17,15 +24,28 @@ class TestLoader(SiteTestCase):
 		known = dict(direct_path_check.results)
 		direct_path_check.results.clear()
 		self.addCleanup(direct_path_check.results.update, known)
+		folder = tempfile.TemporaryDirectory()
+		self.addCleanup(folder.cleanup)
+		self.store = CallStore(str(Path(folder.name, "calls.json")))
+		patched = patch.object(learned_calls, "open_site_store", lambda: self.store)
+		patched.start()
+		self.addCleanup(patched.stop)
 
 	def test_the_first_call_finds_everything_loaded(self):
-		provider = make("AI Provider", provide_name=unique("Local"), is_local=1)
-		make("AI Model", model_name=unique("local"), provider=provider.name)
-		frappe.db.commit()
+		self.make_model()
 		self.load()
 		self.assertEqual(
 			[found for found in direct_path_check.results.values() if isinstance(found, str)], []
 		)
+		self.assertEqual(len(direct_path_check.results), 2)
+
+	def test_litellm_is_loaded_where_not_all_calls_have_been_learned(self):
+		self.make_model()
+		self.store.add("one", LEARNED)
+		self.load()
+		self.assertEqual(direct_path_check.results, {})
+		self.store.add("other", None)
+		self.load()
 		self.assertEqual(len(direct_path_check.results), 2)
 
 	def test_without_a_model_nothing_is_loaded(self):
@@ -34,6 +54,11 @@ class TestLoader(SiteTestCase):
 		frappe.db.commit()
 		self.load()
 		self.assertEqual(direct_path_check.results, {})
+
+	def make_model(self):
+		provider = make("AI Provider", provide_name=unique("Local"), is_local=1)
+		make("AI Model", model_name=unique("local"), provider=provider.name)
+		frappe.db.commit()
 
 	def load(self):
 		# It has a connection of its own, as on its thread.

@@ -1,6 +1,7 @@
 """What of `frappe.local` may be put in place of itself."""
 
 from contextvars import copy_context
+from pathlib import Path
 
 import frappe
 from frappe.utils import get_datetime, get_url, nowdate
@@ -31,6 +32,12 @@ class TestLocal(SiteTestCase):
 
 		self.assertIs(copy_context().run(detach), frappe.local.db)
 		self.assertFalse(hasattr(frappe.local, "huf_test"))
+
+	def test_the_path_of_the_site_s_folder_is_absolute_or_starts_at_the_current_one(self):
+		folder = Path(frappe.get_site_path("private"))
+		self.assertTrue(folder.is_dir())
+		self.assertEqual(Path(frappe.get_site_path("private", "x.json")), folder / "x.json")
+		self.assertEqual(folder.parent.name, frappe.local.site)
 
 
 class TestAddress(SiteTestCase):

@@ -1,13 +1,15 @@
-"""The two ways to a model, over the same wire: what is sent is the same byte for byte, and so is what is
+"""The three ways to a model, over the same wire: what is sent is the same byte for byte, and so is what is
 read.
 """
 
 from dataclasses import replace
+from unittest.mock import patch
 
 from huf.ai.core.errors import ModelError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached
 from huf.ai.core.types import Effect, Tool, Usage
+from huf.ai.providers.learned_calls import find_learned
 from huf.ai.providers.litellm import connect
 from huf.ai.providers.models import CallWay
 from huf.tests.base import SiteTestCase
@@ -27,7 +29,8 @@ from huf.tests.model_server import (
 	usage,
 )
 
-WAYS = (CallWay.DIRECT, CallWay.WRAPPED)
+LEARNED, TRANSLATED, WRAPPED = "learned", "translated", "wrapped"
+WAYS = (LEARNED, TRANSLATED, WRAPPED)
 LOOK = Tool(
 	"look",
 	"Looks for n things, naïvely.",
@@ -105,15 +108,19 @@ class TestBothWays(SiteTestCase):
 	def test_a_server_that_is_not_there_is_told_in_the_same_way(self):
 		with ModelServer() as server:
 			model = self.connect(server, False)
-		told = [without_words(ask(replace(model, way=way))) for way in WAYS]
-		self.assertEqual(*told)
+			server.script(text("Hi."))
+			ask(model)
+		learned, translated, wrapped = (ask_by(way, model) for way in WAYS)
+		self.assertEqual(learned, translated)
+		self.assertEqual(without_words(learned), without_words(wrapped))
 
 	def test_what_a_provider_does_not_count_is_of_unknown_cost(self):
 		for stream in (False, True):
 			with ModelServer() as server:
-				server.script(text("Uncounted.", usage=None))
-				reply, _ = ask(replace(self.connect(server, stream), way=CallWay.DIRECT))
-				self.assertEqual(reply.usage, Usage(cost=None))
+				for way in (LEARNED, TRANSLATED):
+					server.script(text("Uncounted.", usage=None))
+					reply, _ = ask_by(way, self.connect(server, stream))
+					self.assertEqual(reply.usage, Usage(cost=None))
 
 	def test_without_a_way_a_model_is_asked_directly_where_the_check_allows_it(self):
 		with ModelServer() as server:
@@ -137,23 +144,44 @@ class TestBothWays(SiteTestCase):
 			self.assert_same(text("Yes."), stream, tools=[], temperature=None)
 
 	def assert_same(self, answer, stream, tools=(LOOK,), timeout=10, seen=lambda told: told, **wishes):
-		told = []
 		with ModelServer() as server:
 			model = self.connect(server, stream, **wishes)
+			model = replace(model, fixed={**model.fixed, "timeout": timeout})
+			# The first call is checked, and the ways of the others are free.
+			server.script(text("Hi."))
+			ask(model, list(tools))
+			self.assertIsNotNone(find_learned(model.fixed))
+			told = []
 			for way in WAYS:
 				server.script(answer)
-				fixed = {**model.fixed, "timeout": timeout}
-				told.append(seen(ask(replace(model, fixed=fixed, way=way), list(tools))))
-			self.assertEqual(*told)
-			self.assertEqual(*server.bodies)
-			keys = [headers["authorization"] for headers in server.headers]
-			self.assertEqual((keys, *server.paths), ([f"Bearer {SECRET}"] * 2, *["/v1/chat/completions"] * 2))
+				told.append(ask_by(way, model, list(tools)))
+			self.assertEqual(told[0], told[1])
+			self.assertEqual(seen(told[0]), seen(told[2]))
+			bodies, paths = server.bodies[1:], server.paths[1:]
+			self.assertEqual([bodies[0]] * 3, bodies)
+			keys = [headers["authorization"] for headers in server.headers[1:]]
+			self.assertEqual((keys, paths), ([f"Bearer {SECRET}"] * 3, ["/v1/chat/completions"] * 3))
+			sent = [without_own_headers(headers) for headers in server.headers[1:]]
+			self.assertEqual(sent[0], sent[1])
 
 	def connect(self, server, stream, temperature=0.5):
 		name = make_model(server)
 		provider = find_cached("AI Model", name).provider
 		wanted = {} if temperature is None else {"temperature": temperature, "max_tokens": 50}
 		return connect(provider, name, wanted, stream)
+
+
+def ask_by(way, model, tools=()):
+	model = replace(model, way=CallWay.WRAPPED if way == WRAPPED else CallWay.DIRECT)
+	if way == LEARNED:
+		return ask(model, tools)
+	with patch("huf.ai.providers.learned_calls.find_learned", return_value=None):
+		return ask(model, tools)
+
+
+def without_own_headers(headers):
+	"""Those of a request that are the same in the next one."""
+	return {name: value for name, value in headers.items() if name.lower() not in ("host", "traceparent")}
 
 
 def ask(model, tools=(), said=lambda failed: str(failed).partition("\nDetails: ")[0]):

@@ -1,0 +1,212 @@
+"""Model calls that need no LiteLLM: what `direct_path_check.py` has learned of them, stored per site.
+
+`import litellm` and the check take two seconds and 200 MB in each process. A call in OpenAI's format is
+therefore checked once per site, model and options; later ones, in any process, are made from what is stored.
+LiteLLM still translates errors and responses of a rare form.
+"""
+
+import json
+import os
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import frappe
+
+from huf.ai.providers import answers, direct_path, openai_format
+from huf.ai.providers.answers import AnswerBuilder
+from huf.ai.providers.direct_path import DirectPath, RequestTemplate, post_request
+from huf.ai.providers.failures import AnswerTooLarge
+from huf.ai.providers.http_connections import read_body, read_lines
+
+FREE_ARGUMENTS = {"messages", "tools", "api_key", "timeout", "max_tokens"}
+"""Arguments of a LiteLLM call whose values change nothing but their own places in the request."""
+LIBRARIES = ("litellm", "openai", "httpx", "certifi")
+VARIABLES = ("LITELLM", "OPENAI", "LM_STUDIO", "CEREBRAS", "SSL_")
+"""Beginnings of the names of environment variables that LiteLLM may read for calls in OpenAI's format."""
+CALLS_FILE = ("private", "huf-model-calls.json")
+"""In the site's folder. It contains no keys."""
+MAX_CALLS = 1000
+FindPath = Callable[[], Awaitable[DirectPath]]
+
+
+@dataclass(frozen=True)
+class LearnedCall:
+	"""A call in OpenAI's format: what is the same in each request with the same options.
+
+	`token_field`: the name of the limit of the answer; "" if none is sent. `ciphers`: for HTTPS.
+	"""
+
+	template: RequestTemplate
+	model: str
+	options: dict[str, Any]
+	token_field: str
+	ciphers: str
+
+	@classmethod
+	def of(cls, stored: dict) -> "LearnedCall":
+		template = {**stored["template"], "headers": tuple(map(tuple, stored["template"]["headers"]))}
+		return cls(**{**stored, "template": RequestTemplate(**template)})
+
+	def write_body(self, kwargs: dict) -> bytes | None:
+		"""The body of a request; None where its messages or tools need LiteLLM's translation."""
+		messages, tools = openai_format.write_messages(kwargs["messages"]), kwargs.get("tools")
+		if messages is None or not openai_format.has_usual_tools(tools or []):
+			return None
+		body = {"model": self.model, "messages": messages, **self.options}
+		if tools:
+			body["tools"] = tools
+		if self.token_field:
+			body[self.token_field] = kwargs["max_tokens"]
+		return self.template.serialize(body)
+
+	async def complete(self, body: bytes, kwargs: dict, answer: AnswerBuilder, find_path: FindPath) -> None:
+		"""As `DirectPath.complete`; `find_path` loads LiteLLM where it is needed."""
+		try:
+			await self.send(body, kwargs, answer, find_path)
+		except AnswerTooLarge:
+			raise
+		except Exception as error:
+			# The boundary around a provider's response, as in `DirectPath.complete`.
+			raise (await find_path()).translate_error(error, kwargs) from None
+
+	async def send(self, body: bytes, kwargs: dict, answer: AnswerBuilder, find_path: FindPath) -> None:
+		url, headers = self.template.fill_key(kwargs["api_key"])
+		verify = make_tls(self.ciphers) if url.startswith("https:") else True
+		async with post_request(url, headers, body, kwargs, verify) as content:
+			if kwargs.get("stream"):
+				await answer.read_stream(parse_stream(read_lines(content), find_path))
+				return
+			whole = await read_body(content)
+			response = openai_format.read_response(whole)
+			answer.read_response(response or (await find_path()).parse_response(kwargs, {}, whole))
+
+
+async def parse_stream(lines: AsyncIterator[str], find_path: FindPath) -> AsyncIterator[Any]:
+	"""The chunks of a stream; from one of a rare form on, LiteLLM's translation reads it."""
+	async for line in lines:
+		chunk = openai_format.read_chunk(line)
+		if chunk is None:
+			path = await find_path()
+			async for each in path.parse_stream(prepend(line, lines)):
+				yield each
+			return
+		yield chunk
+
+
+async def prepend(line: str, lines: AsyncIterator[str]) -> AsyncIterator[str]:
+	yield line
+	async for each in lines:
+		yield each
+
+
+@lru_cache(maxsize=4)
+def make_tls(ciphers: str) -> ssl.SSLContext:
+	"""LiteLLM's certificate settings, unless other environment variables than SSL_CERT_FILE change them."""
+	import certifi
+
+	own = os.environ.get("SSL_CERT_FILE")
+	context = ssl.create_default_context(cafile=own if own and os.path.exists(own) else certifi.where())
+	context.minimum_version = ssl.TLSVersion.TLSv1_2
+	context.set_ciphers(ciphers)
+	return context
+
+
+def make_key(kwargs: dict) -> str:
+	"""Calls with the same key differ in nothing but FREE_ARGUMENTS."""
+	fixed = {name: value for name, value in kwargs.items() if name not in FREE_ARGUMENTS}
+	text = json.dumps([fixed, "max_tokens" in kwargs], sort_keys=True)
+	return sha256(text.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=1)
+def make_stamp() -> str:
+	"""Differs where LiteLLM or Huf may send or read something else than when a call was learned."""
+	own = [Path(str(each.__file__)).read_bytes() for each in (answers, direct_path, openai_format)]
+	own.append(Path(__file__).read_bytes())
+	variables = sorted(
+		(name, value)
+		for name, value in os.environ.items()
+		if name.startswith(VARIABLES) and not name.endswith(("KEY", "TOKEN"))
+	)
+	versions = [version(name) for name in LIBRARIES]
+	return sha256(repr((versions, variables, own)).encode()).hexdigest()
+
+
+class CallStore:
+	"""Learned calls by `make_key`, in a file that the processes of a site share; None: needs LiteLLM."""
+
+	def __init__(self, path: str):
+		self.path = Path(path)
+		self.calls: dict[str, LearnedCall | None] = {}
+		self.read_at = 0
+
+	def find(self, key: str) -> LearnedCall | None:
+		"""Raises KeyError for a call that nobody has checked."""
+		if key not in self.calls:
+			self.refresh()
+		return self.calls[key]
+
+	@property
+	def needs_litellm(self) -> bool:
+		"""Whether calls of this site were not all learned; also where none was made yet."""
+		self.refresh()
+		return not self.calls or None in self.calls.values()
+
+	def refresh(self) -> None:
+		try:
+			changed_at = self.path.stat().st_mtime_ns
+			if changed_at == self.read_at:
+				return
+			stored = json.loads(self.path.read_bytes())
+			if stored["stamp"] == make_stamp():
+				calls = stored["calls"].items()
+				self.calls |= {key: None if call is None else LearnedCall.of(call) for key, call in calls}
+			self.read_at = changed_at
+		except (OSError, ValueError, KeyError, TypeError):
+			# What cannot be read is learned again.
+			return
+
+	def add(self, key: str, call: LearnedCall | None) -> None:
+		"""Calls that another process adds at the same moment may be lost; they are learned again."""
+		self.refresh()
+		self.calls[key] = call
+		newest = [*self.calls.items()][-MAX_CALLS:]
+		stored = {"stamp": make_stamp(), "calls": {name: each and asdict(each) for name, each in newest}}
+		draft = self.path.with_suffix(f".{uuid4().hex}")
+		try:
+			draft.write_text(json.dumps(stored), encoding="utf-8")
+			draft.replace(self.path)
+		except OSError:
+			# Without a place to write, each process learns for itself.
+			draft.unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=64)
+def open_store(path: str) -> CallStore:
+	return CallStore(path)
+
+
+def open_site_store() -> CallStore:
+	return open_store(frappe.get_site_path(*CALLS_FILE))
+
+
+def find_learned(kwargs: dict) -> LearnedCall | None:
+	"""The call as it can be made without LiteLLM; None if it cannot, or if nobody has checked."""
+	try:
+		return open_site_store().find(make_key(kwargs))
+	except KeyError:
+		return None
+
+
+async def learn(kwargs: dict, check: Callable[[], Awaitable[LearnedCall | None]]) -> None:
+	"""Store what `check` finds for a call that is not in the site's store."""
+	store, key = open_site_store(), make_key(kwargs)
+	if key not in store.calls:
+		store.add(key, await check())

@@ -1,0 +1,153 @@
+"""What is learned of model calls is stored per site, and used by every process that would learn the same."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from unittest.mock import patch
+
+import frappe
+
+from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.types import Effect, Tool
+from huf.ai.loop.model import ignore_text
+from huf.ai.providers import learned_calls, price_table
+from huf.ai.providers.direct_path_check import learn_call
+from huf.ai.providers.learned_calls import CallStore, find_learned, open_site_store
+from huf.ai.providers.litellm import STREAMED, check_directly, connect, load
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import SECRET, make_model
+from huf.tests.model_server import ModelServer, garbage, text, tool_call
+
+PATTERNED = {"type": "object", "properties": {"n": {"type": "string", "pattern": "^(?<n>a)$"}}}
+
+
+class TestLearnedCalls(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		folder = tempfile.TemporaryDirectory()
+		self.addCleanup(folder.cleanup)
+		self.path = os.path.join(folder.name, "calls.json")
+		store = CallStore(self.path)
+		patched = patch.object(learned_calls, "open_site_store", lambda: store)
+		patched.start()
+		self.addCleanup(patched.stop)
+
+	def test_a_call_is_learned_once_and_known_to_other_processes(self):
+		with ModelServer() as server:
+			server.script(text("Hi."))
+			model = self.connect(server, temperature=0.5)
+			self.complete(model)
+			known = CallStore(self.path).find(learned_calls.make_key(model.fixed))
+			self.assertEqual(known, find_learned(model.fixed))
+			self.assertEqual(known.options, {"temperature": 0.5})
+			other = self.connect(server, temperature=0.6)
+			self.assertIsNone(find_learned(other.fixed))
+		self.assertNotIn(SECRET, Path(self.path).read_text())
+
+	def test_with_another_version_or_environment_it_is_learned_anew(self):
+		with ModelServer() as server:
+			server.script(text("Hi."))
+			model = self.connect(server)
+			self.complete(model)
+		key = learned_calls.make_key(model.fixed)
+		self.addCleanup(learned_calls.make_stamp.cache_clear)
+		for changed in (
+			patch.dict(os.environ, OPENAI_BASE_URL="http://127.0.0.1:1"),
+			patch.object(learned_calls, "version", lambda name: f"{name} 2"),
+		):
+			with changed:
+				learned_calls.make_stamp.cache_clear()
+				with self.assertRaises(KeyError):
+					CallStore(self.path).find(key)
+		learned_calls.make_stamp.cache_clear()
+		self.assertIsNotNone(CallStore(self.path).find(key))
+
+	def test_a_file_that_cannot_be_read_or_written_is_as_none(self):
+		with ModelServer() as server:
+			server.script(text("Hi."))
+			model = self.connect(server)
+			for broken in (
+				"",
+				"[]",
+				"{",
+				'{"stamp": 1}',
+				json.dumps({"stamp": learned_calls.make_stamp(), "calls": {"a": {}}}),
+			):
+				Path(self.path).write_text(broken)
+				self.assertTrue(CallStore(self.path).needs_litellm, broken)
+			nowhere = CallStore("/proc/none/calls.json")
+			with patch.object(learned_calls, "open_site_store", lambda: nowhere):
+				self.complete(model)
+				self.assertIsNotNone(find_learned(model.fixed))
+
+	def test_openai_s_models_are_learned_with_the_options_that_litellm_sends(self):
+		call = self.learn("openai/gpt-5-mini", temperature=0.2, max_tokens=9, **STREAMED)
+		self.assertEqual((call.options, call.token_field), (STREAMED, "max_completion_tokens"))
+		self.assertEqual(call.template.url, "https://api.openai.com/v1/chat/completions")
+		self.assertEqual(self.learn("openai/gpt-4o", temperature=0.2).options, {"temperature": 0.2})
+		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}}}
+		self.assertEqual(self.learn("openai/gpt-4o", response_format=form).options, {"response_format": form})
+
+	def test_providers_with_a_translation_of_their_own_are_left_to_litellm(self):
+		for name in (
+			"anthropic/claude-sonnet-4-5",
+			"mistral/mistral-large-latest",
+			"openai/o3",
+			"gemini/gemini-2.0-flash",
+		):
+			self.assertIsNone(self.learn(name), name)
+
+	def test_what_has_a_rare_form_is_translated_by_litellm(self):
+		tool = Tool("look", "Looks", PATTERNED, Effect.READ, None)
+		rare = {
+			"choices": [
+				{
+					"message": {"role": "assistant", "content": "<think>Hm.</think>Yes."},
+					"finish_reason": "eos",
+				}
+			]
+		}
+		with ModelServer() as server:
+			model = self.connect(server)
+			server.script(text("Hi."), text("Hi."), garbage(json.dumps(rare), "application/json"))
+			self.complete(model)
+			self.complete(model, [tool])
+			# Python cannot read the pattern, so LiteLLM does not send it.
+			self.assertNotIn("pattern", json.dumps(server.requests[-1]["tools"]))
+			reply = self.complete(model)
+			self.assertEqual((reply.text, reply.reasoning, reply.finish_reason), ("Yes.", "Hm.", "stop"))
+
+	def test_a_tool_call_is_read(self):
+		with ModelServer() as server:
+			server.script(text("Hi."), tool_call("look", {"n": 2}, id="call_2"))
+			model = self.connect(server)
+			self.complete(model)
+			self.assertIsNotNone(find_learned(model.fixed))
+			(call,) = self.complete(model).calls
+			self.assertEqual((call.id, call.name, call.arguments), ("call_2", "look", '{"n": 2}'))
+
+	def test_litellm_s_files_say_what_it_says(self):
+		litellm = load()
+		self.assertEqual(price_table.list_providers(), {each.value for each in litellm.provider_list})
+		table = dict(price_table.load_table())
+		table.pop("fallback_generalizations", None)
+		self.assertEqual(table, litellm.model_cost)
+
+	def connect(self, server, **wanted):
+		name = make_model(server)
+		return connect(frappe.db.get_value("AI Model", name, "provider"), name, wanted, False)
+
+	def complete(self, model, tools=()):
+		return run_coroutine(model.complete([{"role": "user", "content": "Hi"}], list(tools), ignore_text))
+
+	def learn(self, name, **options):
+		kwargs = {"model": name, "api_key": SECRET, "timeout": 5, **options}
+		return run_coroutine(learn_call(run_coroutine(check_directly(kwargs)), kwargs))
+
+
+class TestSiteStore(SiteTestCase):
+	def test_each_site_has_a_file_of_its_own_among_its_private_ones(self):
+		self.assertEqual(
+			open_site_store().path, Path(frappe.get_site_path("private", "huf-model-calls.json"))
+		)
