@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import frappe
 
-from huf.ai.providers import answers, direct_path, openai_format
+from huf.ai.providers import openai_format
 from huf.ai.providers.answers import AnswerBuilder
 from huf.ai.providers.direct_path import DirectPath, RequestTemplate, post_request
 from huf.ai.providers.failures import AnswerTooLarge
@@ -33,6 +33,15 @@ VARIABLES = ("LITELLM", "OPENAI", "LM_STUDIO", "CEREBRAS", "SSL_")
 CALLS_FILE = ("private", "huf-model-calls.json")
 """In the site's folder. It contains no keys."""
 MAX_CALLS = 1000
+SOURCES = (
+	"answers",
+	"direct_path",
+	"direct_path_check",
+	"direct_path_samples",
+	"learned_calls",
+	"openai_format",
+)
+"""Modules of this package whose change may change a request, or how a response is read."""
 FindPath = Callable[[], Awaitable[DirectPath]]
 
 
@@ -56,8 +65,12 @@ class LearnedCall:
 
 	def write_body(self, kwargs: dict) -> bytes | None:
 		"""The body of a request; None where its messages or tools need LiteLLM's translation."""
-		messages, tools = openai_format.write_messages(kwargs["messages"]), kwargs.get("tools")
-		if messages is None or not openai_format.has_usual_tools(tools or []):
+		tools = kwargs.get("tools")
+		try:
+			messages = openai_format.write_messages(kwargs["messages"])
+			if messages is None or not openai_format.has_usual_tools(tools or []):
+				return None
+		except openai_format.WRONG_SHAPE:
 			return None
 		body = {"model": self.model, "messages": messages, **self.options}
 		if tools:
@@ -128,8 +141,7 @@ def make_key(kwargs: dict) -> str:
 @lru_cache(maxsize=1)
 def make_stamp() -> str:
 	"""Differs where LiteLLM or Huf may send or read something else than when a call was learned."""
-	own = [Path(str(each.__file__)).read_bytes() for each in (answers, direct_path, openai_format)]
-	own.append(Path(__file__).read_bytes())
+	own = [Path(__file__).with_name(f"{name}.py").read_bytes() for name in SOURCES]
 	variables = sorted(
 		(name, value)
 		for name, value in os.environ.items()
@@ -178,9 +190,9 @@ class CallStore:
 		self.refresh()
 		self.calls[key] = call
 		newest = [*self.calls.items()][-MAX_CALLS:]
-		stored = {"stamp": make_stamp(), "calls": {name: each and asdict(each) for name, each in newest}}
 		draft = self.path.with_suffix(f".{uuid4().hex}")
 		try:
+			stored = {"stamp": make_stamp(), "calls": {name: each and asdict(each) for name, each in newest}}
 			draft.write_text(json.dumps(stored), encoding="utf-8")
 			draft.replace(self.path)
 		except OSError:

@@ -118,6 +118,12 @@ class TestLearnedCalls(SiteTestCase):
 			reply = self.complete(model)
 			self.assertEqual((reply.text, reply.reasoning, reply.finish_reason), ("Yes.", "Hm.", "stop"))
 
+	def test_a_schema_of_no_known_shape_is_left_to_litellm(self):
+		call = self.learn("openai/gpt-4o")
+		for wrong in ({"properties": []}, {"properties": {"n": 5}}, {"properties": {"n": {"anyOf": 5}}}, []):
+			tool = {"type": "function", "function": {"name": "look", "parameters": wrong}}
+			self.assertIsNone(call.write_body({"messages": [], "tools": [tool]}), wrong)
+
 	def test_a_tool_call_is_read(self):
 		with ModelServer() as server:
 			server.script(text("Hi."), tool_call("look", {"n": 2}, id="call_2"))
