@@ -19,7 +19,6 @@ def measure() -> None:
 	with quick_model("look") as base_url:
 		site = Site(base_url)
 		try:
-			PAGE.print(read_page(site) / 1000)
 			began = time.perf_counter()
 			site.run("0 0")
 			learned = time.perf_counter() - began

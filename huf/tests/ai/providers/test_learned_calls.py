@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import frappe
 
-from huf.ai.concurrency.event_loops import run_coroutine
+from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import Effect, Tool
 from huf.ai.loop.model import ignore_text
 from huf.ai.providers import learned_calls, price_table
