@@ -62,18 +62,21 @@ def get_overview():
 	"""All agents, for people who set them up: [{name, description, disabled, allow_chat, last_run, total_run,
 	model, is_offline, tools, triggers}]; `tools` and `triggers` are counts.
 	"""
-	names = frappe.get_list("Agent", pluck="name", order_by="agent_name asc", limit_page_length=0)
+	fields = ["name", "last_run", "total_run"]
+	agents = frappe.get_list("Agent", fields=fields, order_by="agent_name asc", limit_page_length=0)
 	triggers = []
 	if frappe.has_permission("Agent Trigger", "read"):
 		triggers = frappe.get_list("Agent Trigger", pluck="agent", order_by="name asc", limit_page_length=0)
-	return [summarize_agent(frappe.get_cached_doc("Agent", name), triggers.count(name)) for name in names]
+	return [summarize_agent(agent, triggers.count(agent.name)) for agent in agents]
 
 
-def summarize_agent(doc, triggers: int) -> dict:
+def summarize_agent(row, triggers: int) -> dict:
+	# Runs are counted in the table, past the cached document.
+	doc = frappe.get_cached_doc("Agent", row.name)
 	_provider, model = find_listed_model(doc)
-	keys = ("name", "description", "disabled", "allow_chat", "last_run", "total_run")
 	return {
-		**{key: doc.get(key) for key in keys},
+		**{key: doc.get(key) for key in ("description", "disabled", "allow_chat")},
+		**row,
 		"model": model,
 		"is_offline": model == OFFLINE,
 		"tools": len(doc.agent_tool),

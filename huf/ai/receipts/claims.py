@@ -40,7 +40,7 @@ EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]*\w")
 QUOTED = re.compile(r"[\"“„«‚‘`]([^\"”“»‘’`\n]{2,80})[\"”“»’`]|\*\*([^*\n]{2,80})\*\*")
 CAPITALISED = re.compile(r"(?<![.!?:\w]\s)(?<![\"“„«(\w])(?<!^)\b([A-ZÁČĎÉĚÍŇÓŘŠŤÚŮÝŽÑ][\w’'-]{2,})")
 TO_SOMEBODY = re.compile(r"\ban\s+([A-ZÄÖÜ][\wäöüß-]{2,})")
-LIST_MARKER = re.compile(r"^\s*(?:[-*•]\s+)?\d{1,3}[.)]\s+")
+LIST_MARKER = re.compile(r"^\s*(?:[-*•]\s+)?\d{1,3}[.)](?:\s+|$)")
 ORDINAL_OR_UNIT = re.compile(r"^(?:st|nd|rd|th|\.\s|º|ª|°|:\d)")
 GERMAN = re.compile(
 	r"\b(?:ich|wir|der|die|das|wurden?|habe|haben|ist|und|mit|für|eine?[nmr]?|den|dem)\b", re.IGNORECASE

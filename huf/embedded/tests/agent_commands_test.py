@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from huf.embedded.cli import cli
 from huf.embedded.tests.sites import SiteTestCase, isolated
-from huf.tests.ai.setup.test_agent_import import make_workflow
+from huf.tests.agent_exports import make_workflow
 
 
 class TestImportAgent(SiteTestCase):

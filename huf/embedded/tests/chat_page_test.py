@@ -25,6 +25,21 @@ class TestChatPage(PageTestCase):
 			self.assertIn("Anna", created.get_by_test_id("tool-arguments").inner_text())
 			self.assertEqual(self.count("ToDo"), before + 1)
 
+	def test_the_agent_of_a_chat_is_chosen_by_keyboard(self):
+		self.make("Agent", agent_name="Zoe", allow_chat=1)
+		with self.open_page() as page:
+			picker = page.get_by_test_id("agent-picker")
+			picker.filter(has_text="Office Assistant").wait_for()
+			picker.press("Enter")
+			page.get_by_test_id("agent-option").filter(has_text="Zoe").wait_for()
+			page.keyboard.press("End")
+			page.keyboard.press("Enter")
+			picker.filter(has_text="Zoe").wait_for()
+			say(page, "List my open todos")
+			name = page.url.rpartition("/")[2]
+		conversation = self.call(f"/api/resource/Agent%20Conversation/{name}")["data"]
+		self.assertEqual(conversation["agent"], "Zoe")
+
 	def test_the_first_page_is_small(self):
 		with self.open_page() as page:
 			open_first_page(page)

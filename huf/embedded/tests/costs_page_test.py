@@ -5,7 +5,7 @@ from pathlib import Path
 from huf.embedded.tests.accessibility_test import faults_of
 from huf.embedded.tests.browser import needs_browser, say
 from huf.embedded.tests.pages import PageTestCase
-from huf.tests.model_server import ModelServer, text
+from huf.tests.model_server import ModelServer, text, tool_call
 
 
 @needs_browser
@@ -26,6 +26,7 @@ class TestCostsPage(PageTestCase):
 				self.assertRegex(cost, r"^\$[1-9]")
 				for name in ("period", "month"):
 					self.assertIn(cost, page.get_by_test_id(f"costs-{name}").inner_text())
+				self.assertRegex(page.get_by_test_id("costs-forecast").inner_text(), r"\$[1-9]")
 				self.assertIn(f"{cost} of $1,000,000", page.get_by_test_id("budget").inner_text())
 				with page.expect_download() as caught:
 					page.get_by_test_id("costs-csv").click()
@@ -41,3 +42,24 @@ class TestCostsPage(PageTestCase):
 				self.assertEqual(faults_of(page), [])
 				page.set_viewport_size({"width": 360, "height": 740})
 				self.assertFalse(page.evaluate("() => document.documentElement.scrollWidth > innerWidth"))
+
+	def test_each_model_call_of_a_run_says_its_tokens_and_cost(self):
+		with ModelServer() as model:
+			model.script(tool_call("list_todos", {}), text("None."))
+			self.make("AI Provider", provide_name="Dear", api_key="sk-1", api_base=model.base_url)
+			prices = {"input_price": 1_000_000, "output_price": 0}
+			self.make("AI Model", model_name="dear", provider="Dear", own_prices=1, **prices)
+			self.make("Agent", agent_name="Teller", model="dear", agent_tool=[{"tool": "list_todos"}])
+			with self.open_page("/huf/chat?agent=Teller") as page:
+				# The first model call of a server loads LiteLLM.
+				page.set_default_timeout(60_000)
+				run = say(page, "What is open?").get_attribute("data-run")
+				page.goto(f"/huf/runs/{run}")
+				page.get_by_test_id("fold-all").click()
+				calls = page.get_by_test_id("model-call")
+				calls.nth(1).wait_for()
+				for each in calls.all():
+					self.assertRegex(each.inner_text(), r"[1-9]\d* · \$[1-9]")
+				details = page.get_by_test_id("call-details").first.inner_text()
+				self.assertRegex(details, r"\d+ in, \d+ out")
+				self.assertIn("Cost $", details)

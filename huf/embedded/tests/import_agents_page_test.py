@@ -4,7 +4,7 @@ import json
 
 from huf.embedded.tests.browser import needs_browser
 from huf.embedded.tests.pages import PageTestCase
-from huf.tests.ai.setup.test_agent_import import BUILDER, make_workflow
+from huf.tests.agent_exports import BUILDER, make_workflow
 
 CLERK = "clerk@example.com"
 AGENT = "/api/resource/Agent"

@@ -6,14 +6,16 @@ import subprocess
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from huf.embedded.tests.browser import read_boot
 from huf.embedded.tests.server_test import PYTHON, Server, free_port
+from huf.tests.agent_exports import make_workflow
 from huf.tests.model_answers import Answer, call, text, tool_calls
 from huf.tests.model_server import ModelServer
 
@@ -24,22 +26,45 @@ AGENT = "Office Assistant"
 @dataclass(frozen=True)
 class PageOf:
 	"""`address`: with the names of records as {run}; `ready`: the test id of what shows that the page is
-	there.
+	there, after a person has done `prepare`.
 	"""
 
 	name: str
 	address: str
 	ready: str
+	prepare: Callable[[Any], None] | None = None
+
+
+def press(test_id: str) -> Callable[[Any], None]:
+	return lambda page: page.get_by_test_id(test_id).first.click()
+
+
+def wait_for_colours(page) -> None:
+	"""Code is coloured, and so drawn anew, once what colours it has been loaded."""
+	page.locator("pre code span").first.wait_for()
+
+
+def choose_export(page) -> None:
+	upload = {"name": "orders.json", "mimeType": "text/plain", "buffer": json.dumps(make_workflow()).encode()}
+	page.get_by_test_id("agents-file").set_input_files(upload)
+
+
+def set_up_sign_in(page) -> None:
+	page.get_by_test_id("new-mailbox").click()
+	page.get_by_test_id("preset-Microsoft 365").click()
+	page.get_by_test_id("make-app").click()
 
 
 PAGES = (
 	PageOf("home", "/huf", "charts"),
 	PageOf("new-chat", "/huf/chat?agent=Office%20Assistant", "starter"),
-	PageOf("chat", "/huf/chat/{conversation}", "run-footer"),
+	PageOf("chat", "/huf/chat/{conversation}", "run-footer", wait_for_colours),
+	PageOf("diagram", "/huf/chat/{diagram}", "diagram"),
 	PageOf("drafts", "/huf/drafts/{draft}", "draft"),
 	PageOf("runs", "/huf/runs", "run-item"),
 	PageOf("costs", "/huf/costs", "costs"),
-	PageOf("run", "/huf/runs/{run}", "timeline"),
+	PageOf("run", "/huf/runs/{run}", "timeline", wait_for_colours),
+	PageOf("undo", "/huf/runs/{changed}", "undo-apply", press("undo")),
 	PageOf("compare", "/huf/runs/{run}/compare/{other}", "comparison"),
 	PageOf("triggers", "/huf/triggers", "trigger-item"),
 	PageOf("new-trigger", "/huf/new-trigger?type=Schedule", "trigger-form"),
@@ -47,13 +72,14 @@ PAGES = (
 	PageOf("mails", "/huf/mail", "mail-item"),
 	PageOf("mail-rules", "/huf/mail?view=rules", "rule-item"),
 	PageOf("mailboxes", "/huf/mail?view=mailboxes", "mailbox-item"),
+	PageOf("mail-oauth", "/huf/mail?view=mailboxes", "redirect-uri", set_up_sign_in),
 	PageOf("mail", "/huf/mail/{mail}", "mail-events"),
 	PageOf("agents", "/huf/agents", "agent-item"),
 	PageOf("agent", "/huf/agents/Office%20Assistant", "agent-tool"),
 	PageOf("agent-versions", "/huf/agents/Office%20Assistant?view=versions", "version"),
 	PageOf("agent-evals", "/huf/agents/Office%20Assistant?view=evals", "evals"),
 	PageOf("new-agent", "/huf/new-agent", "tool-choices"),
-	PageOf("import-agents", "/huf/import-agents", "import-agents-page"),
+	PageOf("import-agents", "/huf/import-agents", "imported-agent", choose_export),
 	PageOf("tools", "/huf/tools", "tool-item"),
 	PageOf("tool", "/huf/tools/create_todo", "try-tool"),
 	PageOf("import-tools", "/huf/import-tools", "openapi-form"),
@@ -62,8 +88,13 @@ PAGES = (
 	PageOf("doctypes", "/huf/records", "doctype"),
 	PageOf("records", "/huf/records/ToDo", "record-item"),
 	PageOf("record", "/huf/new-record/ToDo", "record-form"),
+	PageOf(
+		"connection", "/huf/records/MCP%20Server%20Connection/Notes", "mcp-check-result", press("mcp-check")
+	),
 	PageOf("programs", "/huf/programs", "programs"),
 	PageOf("people", "/huf/people?person=eva@office.example", "usable-agents"),
+	PageOf("profile", "/huf/profile", "profile"),
+	PageOf("help", "/huf/help/approvals", "help-page"),
 	PageOf("settings", "/huf/settings", "record-form"),
 	PageOf("knowledge", "/huf/knowledge", "sources-empty"),
 	PageOf("packs", "/huf/packs", "pack"),
@@ -86,6 +117,16 @@ frappe.get_list("ToDo", filters={"status": "Open", "date": ["<", today()]})
 
 1. The offer waits for prices, which came in this morning.
 2. Shall I move *Order toner* to somebody else?
+"""
+
+DIAGRAM = """An order takes this way:
+
+```mermaid
+flowchart LR
+  order[Order] --> check{In stock?}
+  check -- yes --> ship[Ship it]
+  check -- no --> buy[Order from the supplier] --> ship
+```
 """
 
 
@@ -146,8 +187,9 @@ class Showcase:
 
 	def open(self, page, one: PageOf) -> None:
 		page.goto(self.address_of(one))
+		if one.prepare:
+			one.prepare(page)
 		page.get_by_test_id(one.ready).first.wait_for()
-		# Code is coloured, and so drawn anew, once what colours it has been loaded.
 		page.wait_for_load_state("networkidle")
 
 
@@ -177,6 +219,8 @@ def answer_like_a_model(request: dict) -> Answer:
 	if "Friday" in wish and not is_done:
 		reply = {"to": "anna@customer.example", "subject": "Re: An appointment", "body": "Yes, at nine."}
 		return tool_calls([call("send_reply", reply)])
+	if "diagram" in wish:
+		return text(DIAGRAM)
 	if "priority" in wish and not is_done:
 		return tool_calls([call("raise_todo", {"name": todo_in(wish), "values": {"priority": "High"}})])
 	if "open" in wish and not is_done:
@@ -222,6 +266,20 @@ def fill(rest: Rest, model: ModelServer, home: Path) -> dict[str, str]:
 	)
 	said = ask(rest, "Front Desk", "What is still open this week?")
 	other = ask(rest, AGENT, "How many users are there?")
+	diagram = ask(rest, "Front Desk", "Draw a diagram of an order.")
+	changed = rest.method(
+		"huf.ai.agent_integration.run_agent_sync",
+		agent_name=AGENT,
+		prompt="Create a todo to call Anna tomorrow",
+	)
+	# Nobody listens there: the check says which step fails, and what to do.
+	rest.make(
+		"MCP Server Connection",
+		connection_name="Notes",
+		name_prefix="notes_",
+		url="http://127.0.0.1:9/mcp",
+		allow_private_hosts=1,
+	)
 	waiting = ask(rest, "Front Desk", f"Give the to-do {todo} the highest priority.")
 	rest.make(
 		"Agent Trigger",
@@ -240,6 +298,8 @@ def fill(rest: Rest, model: ModelServer, home: Path) -> dict[str, str]:
 		"conversation": said["conversation"],
 		"run": said["run"],
 		"other": other["run"],
+		"diagram": diagram["conversation"],
+		"changed": changed["run"],
 		"draft": waiting["draft"]["draft"],
 		"trigger": "Every morning",
 		"mail": fill_mail(rest, home),
@@ -272,5 +332,15 @@ def fill_mail(rest: Rest, home: Path) -> str:
 	)
 	command = [*PYTHON, "--home", str(home), "mail", str(letter)]
 	subprocess.run(command, check=True, capture_output=True, timeout=120)
+	app = rest.method("huf.api.mail.make_sign_in_app", provider="Microsoft 365")["name"]
+	rest.make(
+		"Agent Mailbox",
+		mailbox_name="Orders",
+		email="orders@office.example",
+		run_as="Administrator",
+		enabled=0,
+		auth_method="OAuth",
+		connected_app=app,
+	)
 	# What came, not the answer that was drafted to it.
 	return rest.call('/api/resource/Agent%20Mail?filters={"direction":"Incoming"}')["data"][0]["name"]

@@ -10,7 +10,7 @@ from huf.ai.core.types import AgentRequest
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, run_agent_sync
 from huf.api import chat, conversation, run
-from huf.api.agent import get_agents
+from huf.api.agent import get_agents, get_overview
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_user
 from huf.tests.model_server import ModelServer, text
@@ -132,6 +132,13 @@ class TestChat(SiteTestCase):
 		with acting_as(make_user("Huf Manager")):
 			self.assertTrue(frappe.get_doc("Agent Run", self.result["run"]).has_permission("read"))
 			self.assertTrue(frappe.get_list("Agent Run", filters={"name": self.result["run"]}))
+
+	def test_the_list_of_agents_says_when_each_ran_last(self):
+		before = next(each for each in get_overview() if each["name"] == self.agent)
+		run_agent(AgentRequest(self.agent, "Once more", self.owner))
+		after = next(each for each in get_overview() if each["name"] == self.agent)
+		self.assertEqual(after["total_run"], before["total_run"] + 1)
+		self.assertTrue(after["last_run"])
 
 	def test_an_agent_that_allows_no_chat_is_neither_shown_nor_asked(self):
 		silent = make_agent(allow_chat=0)

@@ -60,6 +60,9 @@ class TestClaims(unittest.TestCase):
 		self.assertEqual((claim.is_confirmed, claim.receipts), (True, ("call0",)))
 		self.assertEqual(claim.documents, (("ToDo", "t9z8y7x6w5"),))
 
+	def test_the_number_of_a_list_item_claims_nothing(self):
+		self.assertEqual(check_answer("1. Is it late?\n2. Shall I move it?", self.runs["created"]), [])
+
 	def test_a_long_answer_over_large_results_is_checked_in_time(self):
 		rows = [{"name": f"INV-{n:05}", "customer": f"Customer {n}", "total": n * 1.5} for n in range(3000)]
 		evidence = Evidence((CallEvidence("c", "list", "read", True, {}, {"rows": rows}),))
