@@ -6,7 +6,6 @@ that wait for that together share one sync.
 
 import os
 import threading
-from contextlib import suppress
 
 import frappe
 
@@ -40,6 +39,7 @@ class LogSync:
 		self.turn = threading.Condition()
 		self.asked = self.done = 0
 		self.is_syncing = False
+		self.inode: int | None = None
 
 	def wait(self) -> None:
 		"""Return once everything committed until now is on the disk. Raises OSError."""
@@ -52,11 +52,18 @@ class LogSync:
 				return
 			self.is_syncing, until = True, self.asked
 		try:
-			sync_file(self.log)
+			self.sync()
 		except BaseException:
 			self.end(self.done)
 			raise
 		self.end(until)
+
+	def sync(self) -> None:
+		inode = sync_log_file(self.log)
+		if inode not in (None, self.inode):
+			# The name of a new log is on the disk with its folder.
+			sync_file(os.path.dirname(self.log) or ".")
+			self.inode = inode
 
 	def end(self, done: int) -> None:
 		with self.turn:
@@ -64,15 +71,21 @@ class LogSync:
 			self.turn.notify_all()
 
 
-def sync_file(path: str) -> None:
-	# Without a log there is nothing to sync: all of it is in the file itself.
-	with suppress(FileNotFoundError):
-		for name in (path, os.path.dirname(path) or "."):
-			descriptor = os.open(name, os.O_RDONLY)
-			try:
-				os.fsync(descriptor)
-			finally:
-				os.close(descriptor)
+def sync_log_file(path: str) -> int | None:
+	"""Sync a log and return its inode; None where there is none, because all of it is in the file itself."""
+	try:
+		return sync_file(path)
+	except FileNotFoundError:
+		return None
+
+
+def sync_file(path: str) -> int:
+	descriptor = os.open(path, os.O_RDONLY)
+	try:
+		getattr(os, "fdatasync", os.fsync)(descriptor)
+		return os.fstat(descriptor).st_ino
+	finally:
+		os.close(descriptor)
 
 
 _syncs: dict[str, LogSync] = {}

@@ -62,7 +62,7 @@ class TestWritesOfARun(SiteTestCase):
 		self.assertLessEqual(sum(map(is_commit, seen)), 8)
 
 	def test_the_record_of_an_external_call_is_on_the_disk_before_it_is_made(self):
-		with patch.object(durability, "sync_file", wraps=durability.sync_file) as sync:
+		with patch.object(durability, "sync_log_file", wraps=durability.sync_log_file) as sync:
 			self.run_with_call(sync)
 			self.assertEqual((self.shop.syncs, sync.call_count), ([1], 1))
 			self.assertEqual(sync.call_args.args[0], f"{frappe.db.path}-wal")
@@ -70,7 +70,7 @@ class TestWritesOfARun(SiteTestCase):
 	def test_with_the_level_process_nothing_is_synced(self):
 		frappe.db.durability = "process"
 		self.addCleanup(setattr, frappe.db, "durability", durability.DEFAULT)
-		with patch.object(durability, "sync_file", wraps=durability.sync_file) as sync:
+		with patch.object(durability, "sync_log_file", wraps=durability.sync_log_file) as sync:
 			self.run_with_call(sync)
 			self.assertEqual((self.shop.syncs, sync.call_count), ([0], 0))
 
@@ -93,7 +93,7 @@ class TestLevels(unittest.TestCase):
 		folder = Path(tempfile.mkdtemp(prefix="huf-test-"))
 		self.addCleanup(shutil.rmtree, folder)
 		self.path = str(folder / "site.db")
-		self.syncs = enter(self, patch.object(durability, "sync_file", wraps=durability.sync_file))
+		self.syncs = enter(self, patch.object(durability, "sync_log_file", wraps=durability.sync_log_file))
 
 	def open(self, level: str | None) -> Database:
 		with patch.dict(frappe.local.conf, {"durability": level}):
