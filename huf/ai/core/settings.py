@@ -123,9 +123,14 @@ def read_switch(doc: Any, fieldname: str) -> bool:
 
 
 def find_cached(doctype: str, name: str | None) -> Any:
-	"""A document from the cache, else from the database; None if it does not exist."""
+	"""A document from the cache, else from the database; None if it does not exist.
+
+	Databases may compare names without regard to case. The cache does not, and is cleared only under the
+	stored name, so that one is used.
+	"""
 	try:
-		return frappe.get_cached_doc(doctype, name) if name else None
+		doc = frappe.get_cached_doc(doctype, name) if name else None
+		return doc if not doc or doc.name == name else frappe.get_cached_doc(doctype, doc.name)
 	except frappe.DoesNotExistError:
 		frappe.clear_last_message()
 		return None

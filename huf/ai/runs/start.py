@@ -77,6 +77,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	if not (request.prompt or "").strip() and not request.attachments:
 		raise UsageError("The prompt is empty. Write what the agent should do.")
 	agent = admission.admit(request.agent, request.user)
+	request = replace(request, agent=agent.name)  # as stored: stops, limits and budgets compare it
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	is_chat = bool(request.routed and request.routed.is_chat)
 	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)

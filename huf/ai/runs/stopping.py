@@ -12,8 +12,9 @@ TARGETS = {
 	"Provider": "AI Provider",
 	"User": "User",
 	"Trigger": "Agent Trigger",
+	"Tool": "Agent Tool Function",
 }
-"""DocTypes of targets; a tool is named as the model knows it."""
+"""DocTypes of targets."""
 MAX_REASON_CHARS = 500
 
 
@@ -26,8 +27,7 @@ def stop(scope: str, target: str | None = None, reason: str | None = None) -> di
 	check_manager()
 	if scope not in stops.SCOPES:
 		raise UsageError(f"{scope!r} cannot be stopped. Choose one of: {', '.join(stops.SCOPES)}.")
-	target = None if scope == "All" else (target or "").strip()
-	check_target(scope, target)
+	target = find_target(scope, (target or "").strip())
 	frappe.db.commit()
 	added = stops.add_stop(scope, target, (reason or "").strip()[:MAX_REASON_CHARS])
 	frappe.db.commit()
@@ -41,6 +41,8 @@ def release(name: str) -> list[str]:
 	frappe.db.commit()
 	if not stops.remove_stop(name):
 		frappe.db.rollback()
+		if not frappe.db.exists(stops.STOP, name):
+			raise UsageError(f"There is no stop {name!r}.")
 		raise UsageError("This stop is not active: it was released before.")
 	frappe.db.commit()
 	frappe.publish_realtime("huf_stops", {"released": name})
@@ -56,13 +58,16 @@ def check_manager() -> None:
 		raise frappe.PermissionError("Only a Huf Manager can stop and release agents.")
 
 
-def check_target(scope: str, target: str | None) -> None:
+def find_target(scope: str, target: str) -> str | None:
+	"""The target's name as stored, which is what runs are compared with. Raises UsageError."""
 	if scope == "All":
-		return
+		return None
 	if not target:
 		raise UsageError(f"Say which {scope.lower()} to stop.")
-	if scope in TARGETS and not frappe.db.exists(TARGETS[scope], target):
+	stored = frappe.db.get_value(TARGETS[scope], target, "name")
+	if not stored:
 		raise UsageError(f"There is no {scope.lower()} {target!r}.")
+	return stored
 
 
 def list_running(stop: dict) -> list[dict]:

@@ -1,11 +1,13 @@
 """The stop switch: what it keeps from happening, who may use it, and what a release resumes."""
 
 from contextvars import copy_context
+from dataclasses import replace
 
 import frappe
 
 from huf.ai.chat.approvals import approve_call, cancel_run
 from huf.ai.core.errors import UsageError
+from huf.ai.core.settings import find_cached
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs.entry import run_agent
 from huf.ai.runs.queue import work_on
@@ -126,10 +128,32 @@ class TestStops(SiteTestCase):
 		self.assertEqual([each["name"] for each in read_stops()], [name])
 
 	def test_what_does_not_exist_is_not_stopped(self):
-		for scope, target in (("Agent", "nobody"), ("Weather", None), ("Agent", None)):
+		for scope, target in (("Agent", "nobody"), ("Tool", "nothing"), ("Weather", None), ("Agent", None)):
 			with self.assertRaises(UsageError):
 				stop(scope, target)
 		self.assertEqual(read_stops(), [])
+		with self.assertRaisesRegex(UsageError, "There is no stop 'nothing'"):
+			release("nothing")
+
+	def test_another_spelling_of_a_name_is_the_same_agent(self):
+		"""MariaDB and SQLite find names in any case; Postgres finds no agent of another spelling."""
+		other = self.agent.upper()
+		if not frappe.db.exists("Agent", other):
+			self.skipTest("This database tells the case of names apart")
+		self.stop_during(0, "All", None)
+		run = run_agent(replace(self.request(), agent=other)).run
+		self.assertEqual(frappe.db.get_value("Agent Run", run, "agent"), self.agent)
+		stop("Agent", self.agent)
+		with self.assertRaisesRegex(UsageError, "is stopped"):
+			run_agent(replace(self.request(), agent=other))
+		remove_stops()
+		self.assertEqual(stop("Agent", other)["stop"]["target"], self.agent)
+
+	def test_another_spelling_of_a_name_is_not_cached_apart(self):
+		other = self.agent.upper()
+		self.assertEqual(find_cached("Agent", other) is None, not frappe.db.exists("Agent", other))
+		frappe.get_doc("Agent", self.agent).update({"disabled": 1}).save()
+		self.assertTrue(find_cached("Agent", other) is None or find_cached("Agent", other).disabled)
 
 
 @tool()
