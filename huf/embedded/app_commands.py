@@ -1,4 +1,4 @@
-"""The command `huf new-app`: a place for own Python tools beside the site."""
+"""The command `huf new-app`: a place for your own Python tools beside the site."""
 
 import re
 from pathlib import Path
@@ -46,7 +46,7 @@ FILES = {
 @click.argument("name")
 @click.pass_obj
 def new_app(home, name):
-	"""Create an app for own Python tools and install it."""
+	"""Create an app for your own Python tools and install it."""
 	if not NAME.fullmatch(name):
 		raise click.ClickException("A name has lowercase letters, digits and _, such as my_tools.")
 	with connected(home):

@@ -23,7 +23,7 @@ SECTIONS = {
 	"Start": ("start", "worker"),
 	"Use": ("ask", "mail", "replay", "diff", "undo"),
 	"Stop": ("stop", "release"),
-	"Packs": ("packs", "import", "import-openapi", "remove", "export"),
+	"Packs": ("packs", "import", "import-agent", "import-openapi", "remove", "export"),
 	"Measure": ("eval", "router"),
 	"Maintain": ("init", "migrate", "new-app", "set-password", "api-key", "execute", "console"),
 	"Operate": ("audit", "backup", "restore", "doctor", "rotate-keys"),
@@ -31,7 +31,7 @@ SECTIONS = {
 
 
 class Sections(click.Group):
-	"""Lists the commands under headings; faults of the disk and the database end in one sentence."""
+	"""Lists the commands under headings; faults of files and the database end in one sentence."""
 
 	def invoke(self, context):
 		from frappe.database.faults import describe_fault
@@ -39,16 +39,18 @@ class Sections(click.Group):
 		try:
 			return super().invoke(context)
 		except Exception as error:
-			fault = describe_fault(error)
-			if not fault or isinstance(error, click.ClickException):
+			fault, place = describe_fault(error), getattr(error, "filename", None)
+			if isinstance(error, click.ClickException) or not (
+				fault or (place and isinstance(error, OSError))
+			):
 				raise
-			place = getattr(error, "filename", None) or context.obj
-			raise click.ClickException(f"{place}: {fault[1]}") from None
+			sentence = fault[1] if fault else f"{error.strerror}. Name another place."
+			raise click.ClickException(f"{place or context.obj}: {sentence}") from None
 
 	def format_commands(self, context, formatter):
 		for title, names in SECTIONS.items():
 			with formatter.section(title):
-				formatter.write_dl([(name, self.commands[name].get_short_help_str(70)) for name in names])
+				formatter.write_dl([(name, self.commands[name].get_short_help_str(120)) for name in names])
 
 
 def default_home() -> Path:
@@ -116,7 +118,7 @@ def connected(home: Path, user: str = "Administrator"):
 
 
 @cli.command()
-@click.option("--port", default=8000, show_default=True, envvar="HUF_PORT")
+@click.option("--port", default=8000, show_default=True, envvar="HUF_PORT", type=click.IntRange(0, 65535))
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 admits other machines.")
 @click.option("--open/--no-open", "open_browser", default=False, help="Open a browser when it is ready.")
 @click.pass_obj
@@ -160,7 +162,7 @@ def ask(home, agent, prompt, user, as_json):
 	"""Ask an agent and print its answer."""
 	with connected(home, user) as frappe:
 		result = run_agent(agent, prompt)
-		click.echo(frappe.as_json(result) if as_json else result.get("response") or result.get("error"))
+		click.echo(frappe.as_json(result) if as_json else describe_result(result))
 		if not result.get("success"):
 			sys.exit(1)
 
@@ -170,6 +172,18 @@ def run_agent(agent: str, prompt: str) -> dict:
 	from huf.ai.runs.entry import run_agent_sync
 
 	return run_agent_sync(agent_name=agent, prompt=prompt)
+
+
+def describe_result(result: dict) -> str:
+	"""The answer or the error; of a run that has neither yet, what it waits for."""
+	waiting = [
+		f"It waits for approval of {draft['tool']}. Answer in the web app: /huf/drafts/{draft['draft']}"
+		for draft in result.get("drafts") or ()
+	]
+	text = result["response"] or result["error"]
+	return (
+		"\n".join([text] * bool(text) + waiting) or f"The run {result['run']} is {result['status'].lower()}."
+	)
 
 
 @cli.command()
@@ -261,10 +275,25 @@ def api_key(home, user):
 @click.pass_obj
 def execute(home, path, kwargs):
 	"""Call a function on the site, commit, and print its result."""
+	values = read_arguments(kwargs)
 	with connected(home) as frappe:
-		result = frappe.call(path, **json.loads(kwargs))
+		try:
+			function = frappe.get_attr(path)
+		except (ImportError, AttributeError, frappe.ValidationError) as error:
+			raise click.ClickException(f"There is no function {path}: {error}") from None
+		result = frappe.call(function, **values)
 		if result is not None:
 			click.echo(frappe.as_json(result))
+
+
+def read_arguments(text: str) -> dict:
+	try:
+		values = json.loads(text)
+	except ValueError as error:
+		raise click.BadParameter(f"This is not JSON: {error}.", param_hint="--kwargs") from None
+	if not isinstance(values, dict):
+		raise click.BadParameter('Write an object, such as {"name": 1}.', param_hint="--kwargs")
+	return values
 
 
 @cli.command()

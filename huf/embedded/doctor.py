@@ -37,6 +37,7 @@ def examine(frappe, home: Path) -> Iterator[CheckResult]:
 	yield from check_queue(frappe)
 	yield from check_mail(frappe)
 	yield check_models(frappe)
+	yield check_tools()
 
 
 def check_database(path: Path) -> CheckResult:
@@ -89,9 +90,17 @@ def check_models(frappe) -> CheckResult:
 	default = frappe.get_doc("Huf Settings").default_model
 	count = frappe.db.count("AI Model")
 	if not default:
-		return CheckResult(
-			"models", True, f"{count} models; no default model: agents without a model are offline"
-		)
+		state = "no default model: agents without a model answer offline"
+		return CheckResult("models", True, f"number of models: {count}; {state}")
 	provider = frappe.db.get_value("AI Model", default, "provider")
 	known = bool(provider and frappe.db.exists("AI Provider", provider))
-	return CheckResult("models", known, f"{count} models; default {default} of {provider or 'no provider'}")
+	return CheckResult(
+		"models", known, f"number of models: {count}; default {default} of {provider or 'no provider'}"
+	)
+
+
+def check_tools() -> CheckResult:
+	from huf.ai.tools.registry import list_tool_faults
+
+	faults = list_tool_faults()
+	return CheckResult("tools", not faults, " ".join(faults) or "all tools of apps and packs could be loaded")

@@ -67,8 +67,10 @@ def bring_mail(home, path, name):
 
 def only_mailbox(frappe) -> str:
 	names = frappe.get_all("Agent Mailbox", pluck="name", order_by="name asc")
-	if len(names) != 1:
-		raise click.ClickException(f"Choose one with --mailbox. Mailboxes: {', '.join(names) or 'none yet'}.")
+	if not names:
+		raise click.ClickException("There is no mailbox yet. Create one in the web app under Mail.")
+	if len(names) > 1:
+		raise click.ClickException(f"Choose one with --mailbox. Mailboxes: {', '.join(names)}.")
 	return names[0]
 
 

@@ -112,7 +112,7 @@ def rotate_keys(home):
 @contextmanager
 def stopped(home: Path):
 	try:
-		with only_server(home, "huf rotate-keys"):
+		with only_server(home, "huf rotate-keys", "Stop it first, and start it again afterwards."):
 			yield
 	except CannotStart as error:
 		raise click.ClickException(str(error)) from None

@@ -30,6 +30,8 @@ def import_openapi(home, source, chosen, is_all, base_url, prefix, headers, repl
 		from huf.ai.setup.openapi_import import import_tools, preview_import
 
 		url = source if "://" in source else ""
+		if not url and not Path(source).is_file():
+			raise click.ClickException(f"There is no file {source}.")
 		try:
 			document = parse_document(
 				fetch_text(url, allow_private) if url else Path(source).read_text("utf-8")

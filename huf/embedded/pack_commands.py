@@ -69,7 +69,7 @@ def packs(home):
 @click.option("--records", is_flag=True, help="Include the records of the DocTypes.")
 @click.pass_obj
 def export_things(home, target, agents, doctypes, pack, records):
-	"""Write a pack to the folder TARGET: agents, DocTypes, or an installed pack.
+	"""Write agents, DocTypes or an installed pack to the folder TARGET.
 
 	With none of these, TARGET is a file for the mail rules and their agents; without it, the rules are shown.
 	"""

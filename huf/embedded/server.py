@@ -6,6 +6,7 @@ same folder.
 """
 
 import contextlib
+import errno
 import json
 import os
 import socket
@@ -25,6 +26,9 @@ KEEP_ALIVE_S = 75
 """Longer than clients and proxies keep a connection: one that the server closes may be in use again."""
 SWITCH_INTERVAL_S = 0.001
 """How long a busy thread keeps Python to itself: a fifth of the default."""
+
+
+NOT_HERE = "{0} is not an address of this machine. Leave --host out, or use 0.0.0.0."
 
 
 class CannotStart(Exception):
@@ -111,7 +115,8 @@ def serve(home: Path, host: str, port: int, prepare: Callable[[], None], on_read
 
 	`prepare` makes or migrates the site: it is called when nothing stands in the way of serving it.
 	"""
-	with only_server(home, url_of(host, port)):
+	advice = "Open that address, or use another home: huf --home <folder> start"
+	with only_server(home, url_of(host, port), advice):
 		refuse_if_port_is_taken(host, port)
 		prepare()
 		run = run_werkzeug if sys.platform == "win32" else run_gunicorn
@@ -125,8 +130,8 @@ def url_of(host: str, port: int) -> str:
 
 
 @contextlib.contextmanager
-def only_server(home: Path, url: str) -> Iterator[None]:
-	"""Hold the folder's lock; server.json beside it says who does."""
+def only_server(home: Path, url: str, advice: str) -> Iterator[None]:
+	"""Hold the folder's lock; server.json beside it says who does. CannotStart ends with `advice`."""
 	from filelock import FileLock, Timeout
 
 	home.mkdir(parents=True, exist_ok=True)
@@ -134,7 +139,7 @@ def only_server(home: Path, url: str) -> Iterator[None]:
 	try:
 		lock.acquire(timeout=0)
 	except Timeout:
-		raise CannotStart(_who_runs(home, note)) from None
+		raise CannotStart(f"{_who_runs(home, note)}\n{advice}") from None
 	try:
 		note.write_text(json.dumps({"pid": os.getpid(), "url": url}))
 		yield
@@ -147,11 +152,10 @@ def _who_runs(home: Path, note: Path) -> str:
 	try:
 		other = json.loads(note.read_text())
 	except (OSError, ValueError):
-		return f"Another Huf is using {home}. Stop it, or use another home: huf --home <folder> start"
+		return f"Another Huf is using {home}."
 	return (
 		f"Huf is already running for {home}: {other['url']} (pid {other['pid']}).\n"
-		f"Open that address, stop it with Ctrl-C in its terminal or `kill {other['pid']}`, "
-		"or use another home: huf --home <folder> start"
+		f"Ctrl-C in its terminal or `kill {other['pid']}` stops it."
 	)
 
 
@@ -163,17 +167,17 @@ def refuse_if_port_is_taken(host: str, port: int):
 				probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 			probe.bind(address)
 	except socket.gaierror:
-		raise CannotStart(
-			f"{host} is no address of this machine. Leave --host out, or use 0.0.0.0."
-		) from None
+		raise CannotStart(NOT_HERE.format(host)) from None
 	except PermissionError:
 		raise CannotStart(
-			f"Port {port} needs special rights. Take a port above 1023: huf start --port 8000"
+			f"Port {port} needs special rights. Take a port above 1023, such as --port 8000."
 		) from None
 	except OSError as error:
+		if error.errno == errno.EADDRNOTAVAIL:
+			raise CannotStart(NOT_HERE.format(host)) from None
 		raise CannotStart(
 			f"Port {port} on {host} is taken or not usable ({error.strerror}).\n"
-			f"Take another one: huf start --port {port + 1}"
+			f"Take another one, such as --port {port + 1 if port < 65535 else 8000}."
 		) from None
 
 

@@ -15,6 +15,10 @@ from huf.embedded.cli import cli, connected
 @click.pass_obj
 def undo(home, runs, agent, since, restore, yes, user):
 	"""Take back what runs changed; shows it first."""
+	if bool(runs) == bool(agent):
+		raise click.UsageError("Name the runs to undo, or an agent with --agent.")
+	if agent and not since:
+		raise click.UsageError('With --agent, say since when, such as --since "2026-11-22 09:00".')
 	with connected(home, user):
 		from huf.ai.undo.scope import parse_scope
 		from huf.ai.undo.undo import apply_undo, preview_undo
@@ -87,6 +91,9 @@ def release(home, stop):
 		from huf.ai.runs import stopping
 		from huf.ai.storage.stops import read_stops
 
-		for name in [stop] if stop else [each["name"] for each in read_stops()]:
+		names = [stop] if stop else [each["name"] for each in read_stops()]
+		if not names:
+			click.echo("Nothing is stopped.")
+		for name in names:
 			runs = stopping.release(name)
-			click.echo(f"Released {name}; {len(runs)} runs resume.")
+			click.echo(f"Released {name}. Runs that resume: {len(runs)}.")

@@ -167,7 +167,7 @@ class TestMaintenance(unittest.TestCase):
 	def test_rotated_keys_read_every_secret_also_after_a_crash(self):
 		folder = site.site_path(self.home)
 		before = site.read_config(folder)["encryption_key"]
-		with only_server(self.home, "http://127.0.0.1:1"):
+		with only_server(self.home, "http://127.0.0.1:1", "Stop it."):
 			self.assertIn("already running", self.huf("rotate-keys").output)
 		write = site.write_config
 

@@ -3,7 +3,9 @@ import json
 import frappe
 from frappe import _
 from frappe.model.document import Document
+from frappe.utils import flt
 
+from huf.ai.core.field_values import check_field_values
 from huf.ai.tools.types import list_tool_names
 
 HELD_FIELDS = ("instructions", "model", "provider")
@@ -12,6 +14,7 @@ HELD_FIELDS = ("instructions", "model", "provider")
 
 class Agent(Document):
 	def validate(self):
+		check_field_values(self)
 		self.match_provider()
 		self.check_tools()
 		self.check_range("temperature", 2)
@@ -77,7 +80,7 @@ class Agent(Document):
 			)
 
 	def check_range(self, fieldname: str, maximum: float):
-		if not 0 <= (self.get(fieldname) or 0) <= maximum:
+		if not 0 <= flt(self.get(fieldname)) <= maximum:
 			frappe.throw(
 				_("{0} must be between 0 and {1}.").format(_(self.meta.get_label(fieldname)), maximum)
 			)

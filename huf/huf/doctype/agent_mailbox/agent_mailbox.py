@@ -58,6 +58,8 @@ class AgentMailbox(Document):
 		"""Anybody can write to a mailbox, so only the user whose permissions are used, or a System Manager,
 		may choose them.
 		"""
+		if not self.run_as:
+			frappe.throw(_("Choose Run As: the user with whose permissions agents answer this mailbox."))
 		if self.run_as in NOBODY or not frappe.db.get_value("User", self.run_as, "enabled"):
 			frappe.throw(_("Agents cannot act as {0}, who is not an enabled user.").format(self.run_as))
 		user = frappe.session.user

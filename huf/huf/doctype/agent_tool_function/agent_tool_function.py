@@ -7,6 +7,7 @@ from frappe import _
 from frappe.model.document import Document
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import keeps_secret, refuse_address
 from huf.ai.core.types import Effect
 from huf.ai.mcp.client.connections import find_chosen
@@ -42,6 +43,7 @@ class AgentToolFunction(Document):
 	"""A tool. Each save rebuilds the function definition that is sent to the model."""
 
 	def validate(self):
+		check_field_values(self)
 		self.check_name()
 		self.check_needs()
 		self.copy_mcp_tool()

@@ -3,14 +3,15 @@ import re
 import frappe
 from frappe import _
 from frappe.model.document import Document
-from frappe.utils import get_datetime, now_datetime
+from frappe.utils import cint, get_datetime, now_datetime
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.field_values import check_field_values
 from huf.ai.storage import trigger_events
 from huf.ai.triggers import conditions
 from huf.ai.triggers.condition_fields import check_condition_fields
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS
-from huf.ai.triggers.doc_events import EVENTS, UNWATCHED
+from huf.ai.triggers.doc_events import UNWATCHED
 from huf.ai.triggers.due_times import Plan, check_cron
 from huf.ai.triggers.schedules import build_plan
 
@@ -32,6 +33,7 @@ class AgentTrigger(Document):
 	def validate(self):
 		self.keep_state()
 		self.clear_other_types()
+		check_field_values(self)
 		self.check_needs()
 		self.check_doctype()
 		self.check_plan()
@@ -65,8 +67,6 @@ class AgentTrigger(Document):
 	def check_doctype(self):
 		if self.trigger_type != "Doc Event":
 			return
-		if self.doc_event not in EVENTS:
-			frappe.throw(_("{0} is not a document event.").format(self.doc_event))
 		meta = frappe.get_meta(self.reference_doctype)
 		if meta.istable:
 			frappe.throw(_("{0} is a child table. Choose its parent DocType.").format(self.reference_doctype))
@@ -92,7 +92,7 @@ class AgentTrigger(Document):
 			if wrong := check_cron(self.cron):
 				frappe.throw(_("{0} is not a cron expression. {1}").format(self.cron, wrong))
 			return
-		self.interval_count = self.interval_count or 1
+		self.interval_count = cint(self.interval_count) or 1
 		if self.starts_on:
 			self.starts_on = get_datetime(self.starts_on)
 		else:

@@ -1,8 +1,13 @@
 import frappe
 from frappe.model.document import Document
 
+from huf.ai.core.field_values import check_field_values
+
 
 class AIModel(Document):
+	def validate(self):
+		check_field_values(self)
+
 	def before_naming(self):
 		"""Where another provider has a model of this name, this one is named provider/model."""
 		if self.model_name and self.provider:

@@ -4,6 +4,7 @@ from frappe.model.document import Document
 from frappe.utils import flt
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.field_values import check_field_values
 from huf.ai.core.stored_secrets import require_secret_again
 from huf.ai.providers.personal_patterns import read_patterns
 from huf.ai.providers.personal_records import check_fields
@@ -12,6 +13,7 @@ from huf.ai.routing.safe_pattern import check_safe_pattern
 
 class HufSettings(Document):
 	def validate(self):
+		check_field_values(self)
 		self.keep_triggers_changed()
 		self.check_patterns()
 		require_secret_again(self, "search_base_url", "search_api_key")

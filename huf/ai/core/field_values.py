@@ -1,0 +1,47 @@
+"""Checks the types of a document's values, which Frappe does only after `validate`, or not at all."""
+
+import frappe
+from frappe import _
+from frappe.utils import get_datetime
+
+NUMBERS = ("Int", "Float", "Currency", "Percent")
+
+
+def check_field_values(doc) -> None:
+	"""Throw for a choice, number or time that is none. Frappe stores a number that it cannot read as 0, which
+	in a limit means no limit.
+	"""
+	for field in doc.meta.fields:
+		value = doc.get(field.fieldname)
+		if value in (None, ""):
+			continue
+		message = describe_wrong_value(field, value)
+		if message:
+			frappe.throw(message.format(_(field.label), value))
+
+
+def describe_wrong_value(field, value) -> str | None:
+	if field.fieldtype in NUMBERS and not is_number(value):
+		return _("{0} must be a number.")
+	if field.fieldtype == "Datetime" and not is_time(value):
+		return _("{0} must be a date and time, such as 2026-11-22 09:00.")
+	if field.fieldtype == "Select" and field.options and str(value).strip() not in field.options.split("\n"):
+		choices = ", ".join(filter(None, field.options.split("\n")))
+		return _("{0} cannot be {1}. Choose one of: {2}.").replace("{2}", choices)
+	return None
+
+
+def is_number(value) -> bool:
+	try:
+		float(str(value).replace(",", ""))
+	except ValueError:
+		return value in (True, False)
+	return True
+
+
+def is_time(value) -> bool:
+	try:
+		get_datetime(value)
+	except (ValueError, OverflowError, TypeError):
+		return False
+	return True

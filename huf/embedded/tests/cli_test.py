@@ -1,0 +1,61 @@
+"""The command `huf` as it is mistyped, and what it prints about runs that have no answer yet."""
+
+import frappe
+from click.testing import CliRunner
+
+from huf.ai.runs.stopping import stop
+from huf.embedded.cli import SECTIONS, cli
+from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.model_server import ModelServer, tool_call
+
+
+class TestCommandLine(SiteTestCase):
+	def run_huf(self, *words: str, home=None):
+		return isolated(CliRunner().invoke, cli, ["--home", str(home or self.home), *words])
+
+	def assert_refused(self, said, *words: str) -> None:
+		self.assertIn(said.exit_code, (1, 2), said.output)
+		self.assertNotIsInstance(said.exception, (OSError, ValueError, TypeError), said.output)
+		for word in words:
+			self.assertIn(word, said.output)
+
+	def test_help_lists_every_command_in_a_whole_sentence(self):
+		self.assertEqual({name for names in SECTIONS.values() for name in names}, set(cli.commands))
+		self.assertNotIn("...\n", self.run_huf("--help").output.partition("Start:")[2])
+
+	def test_a_run_that_waits_says_for_what_and_where(self):
+		tool = make_tool("Create Document", reference_doctype="ToDo", requires_approval=1)
+		with ModelServer() as server:
+			agent = make_agent(make_model(server), (tool,))
+			server.script(tool_call(tool, {"description": "Call Anna"}))
+			said = self.run_huf("ask", agent, "Create a todo")
+		frappe.db.rollback()
+		draft = frappe.db.get_value("Agent Draft", {"tool": tool}, "name")
+		self.assert_refused(said, f"waits for approval of {tool}", f"/huf/drafts/{draft}")
+
+	def test_a_place_that_cannot_be_written_is_named(self):
+		for words in (("start", "--port", "0"), ("init",)):
+			self.assert_refused(self.run_huf(*words, home="/proc/nowhere"), "/proc/nowhere: ")
+		self.assert_refused(self.run_huf("backup", "/proc/nowhere/site.backup"), "Name another place")
+		self.assert_refused(self.run_huf("export", "/proc/nowhere.yaml"), "/proc/nowhere.yaml: ")
+		self.assert_refused(self.run_huf("import-openapi", "nowhere.yaml"), "There is no file nowhere.yaml.")
+
+	def test_a_port_and_a_host_that_do_not_exist(self):
+		home = self.home / "unused"
+		self.assert_refused(self.run_huf("start", "--port", "99999", home=home), "0<=x<=65535")
+		self.assert_refused(self.run_huf("start", "--host", "192.0.2.1", home=home), "--host")
+		self.assertFalse((home / "sites").exists())
+
+	def test_execute_says_what_is_wrong_with_its_arguments(self):
+		for kwargs, word in (("{bad", "not JSON"), ("[1]", "an object")):
+			self.assert_refused(self.run_huf("execute", "frappe.get_all", "--kwargs", kwargs), word)
+		for path in ("nothing", "frappe.nothing", "huf.nothing.here"):
+			self.assert_refused(self.run_huf("execute", path), f"There is no function {path}")
+
+	def test_undo_and_release_say_what_they_need(self):
+		self.assert_refused(self.run_huf("undo"), "--agent")
+		self.assert_refused(self.run_huf("undo", "--agent", "Planner"), "--since")
+		self.assertIn("Nothing is stopped.", self.run_huf("release").output)
+		stop("All")
+		self.assertIn("Released", self.run_huf("release").output)
