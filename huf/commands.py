@@ -1,14 +1,32 @@
-"""Imported by bench for every command. It adds no commands, and preloads LiteLLM in workers.
+"""Imported by bench for every command: adds `huf-worker`, and preloads LiteLLM in workers.
 
 RQ workers fork for each job. Without the preload, every job would import LiteLLM again, which takes seconds.
 """
 
 import asyncio
+import signal
 import sys
 
-WORKERS = {"worker", "worker-pool"}
+import click
 
-commands: list = []
+WORKERS = {"worker", "worker-pool", "huf-worker"}
+
+
+@click.command("huf-worker")
+@click.option("--threads", default=8, show_default=True, help="Runs at a time.")
+@click.pass_context
+def huf_worker(context: click.Context, threads: int) -> None:
+	"""Execute queued runs of a site, and resume those whose worker was killed."""
+	from huf.ai.runs.worker import RunWorker
+
+	(site,) = context.obj["sites"]
+	worker = RunWorker(site, threads=threads)
+	for number in (signal.SIGINT, signal.SIGTERM):
+		signal.signal(number, lambda *_: worker.stop())
+	worker.work()
+
+
+commands = [huf_worker]
 
 
 def load_for_jobs() -> None:

@@ -103,12 +103,11 @@ class ToolRunner:
 		return result
 
 	def listener_of(self, step: int, call: Call) -> Listen:
-		"""Emits the progress that a call reports, and lets the journal know that it goes on."""
+		"""Emits the progress that a call reports."""
 
 		def listen(text: str, fraction: float | None) -> None:
 			reported = {"text": text, "fraction": fraction, "is_own": True}
 			self.emit(EventKind.PROGRESS, {**event_of(step, call), **reported})
-			self.journal.keep_alive(call)
 
 		return listen
 

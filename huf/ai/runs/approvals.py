@@ -117,7 +117,7 @@ class Approvals:
 		"""What the call would do, or why it cannot be done. Leaves nothing open."""
 		loop_tool = cast("Tool", call.tool)
 		self.journal.commit_open_rows()
-		self.journal.lease.renew(loop_tool.timeout or 0)
+		self.journal.lease.renew()
 		tool = self.tools[loop_tool.name]
 		proposals: list[Proposal] = []
 

@@ -210,14 +210,17 @@ def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
 
 
 def cancel_guard(journal: RunJournal) -> Cancelled:
-	# A running tool has the connection to itself, so nobody can look there whether the run was cancelled.
-	def requested(waiting: bool) -> bool:
+	"""Also renews the lease: guards are asked twice a second while the run waits."""
+
+	def is_requested(waiting: bool) -> bool:
 		if not is_tool_running():
 			return journal.cancel_requested(waiting)
+		# A running tool has the connection to itself, so nobody can look there whether the run was cancelled.
 		journal.keep_reply()
+		journal.keep_alive()
 		return is_cancel_cached(journal.run)
 
-	return Cancelled(requested)
+	return Cancelled(is_requested)
 
 
 def timeout_of(run: OpenRun) -> int:

@@ -126,6 +126,21 @@ def recover(now: datetime | None = None) -> list[str]:
 	"""Enqueue runs whose worker was lost, or the worker that was to wake them; return their names. Scheduled
 	every minute.
 	"""
+	lost = [*settle_lost(now), *leases.read_stuck_runs(now)]
+	attempts = frappe.get_all(
+		"Agent Run", {"name": ["in", lost]}, ["name", "attempts"], order_by="creation asc"
+	)
+	for run in attempts:
+		# Deduplicated: a run that waits in a long queue for minutes must not be enqueued again each minute.
+		# The queue may believe for long that a killed job still runs, so each attempt has a job of its own.
+		enqueue_work(run.name, job_id=f"huf-recover-{run.name}-{run.attempts}", deduplicate=True)
+	return lost
+
+
+def settle_lost(now: datetime | None = None) -> list[str]:
+	"""Charge what lost workers had reserved, and queue the runs they were to wake; returns the runs that can
+	go on. Commits.
+	"""
 	abandoned = leases.read_abandoned_runs(now)
 	# Other runs must not wait for what lost calls have reserved of a budget.
 	settle_lost_runs(abandoned)
@@ -134,8 +149,4 @@ def recover(now: datetime | None = None) -> list[str]:
 	for run in answered:
 		leases.wake_run(run)
 	frappe.db.commit()
-	lost = [*abandoned, *leases.read_stuck_runs(now), *answered]
-	for run in lost:
-		# Deduplicated: a run that waits in a long queue for minutes must not be enqueued again each minute.
-		enqueue_work(run, job_id=f"huf-recover-{run}", deduplicate=True)
-	return lost
+	return [*abandoned, *answered]

@@ -15,7 +15,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import frappe
 from frappe.utils import now
@@ -216,6 +215,8 @@ class RunJournal:
 		if ends_transaction:
 			self.commit()
 			self.lease.renew()
+		elif waiting:
+			self.keep_alive()
 		is_requested = bool(frappe.db.get_value("Agent Run", self.run, "cancel_requested"))
 		if ends_transaction:
 			# No connection is held for reading while the run waits.
@@ -350,8 +351,7 @@ class RunJournal:
 		CALL_KEY.set(self.keys[call.position])
 		self.contacts[call.position] = {}
 		CONTACTS.set(self.contacts[call.position])
-		# The lease cannot be renewed while a tool uses the connection.
-		self.lease.renew((call.tool and call.tool.timeout) or 0)
+		self.lease.renew()
 		if call.effect is Effect.EXTERNAL and not call.error:
 			self.lease.hold()
 		self.lease.check_stops(call.request.name)
@@ -364,11 +364,10 @@ class RunJournal:
 		if self.changes:
 			self.changes.begin()
 
-	def keep_alive(self, call: Call) -> None:
-		"""Extend the lease, on a connection of its own: the call may be using the run's."""
-		during = (call.tool and call.tool.timeout) or 0
-		if self.lease.is_old(during) and (self.renewal is None or self.renewal.done()):
-			renewing = run_in_thread(partial(self.lease.renew, during), is_apart=True)
+	def keep_alive(self) -> None:
+		"""Extend the lease, on a connection of its own: a tool may be using the run's."""
+		if self.lease.is_old() and (self.renewal is None or self.renewal.done()):
+			renewing = run_in_thread(self.lease.renew, is_apart=True)
 			self.renewal = asyncio.ensure_future(renewing)
 			# Where the lease is lost, `finish_tool_call` says so.
 			self.renewal.add_done_callback(lambda task: task.cancelled() or task.exception())

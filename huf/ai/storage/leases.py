@@ -23,8 +23,9 @@ from huf.ai.storage.stops import SHARED_LOCK, find_stop, read_run_with_stops
 
 OPEN_STATUSES = ("Queued", "Started", "Waiting")
 """Statuses of a run that has not ended."""
-LEASE_S = 90
-RENEW_AFTER_S = 25
+LEASE_S = 25
+"""A run whose worker was killed can go on after this time. Guards renew the lease of a run that waits."""
+RENEW_AFTER_S = 5
 
 
 class Lease:
@@ -37,29 +38,25 @@ class Lease:
 		self.row: Any = None
 		self.stops: list[dict] = []
 
-	def renew(self, during: float = 0) -> None:
-		"""Extend the lease, and the caller's, if it is old or must last `during` seconds of work.
-
-		Raises LeaseLost; commits only if it writes.
-		"""
+	def renew(self) -> None:
+		"""Extend the lease, and the caller's, if it is old. Raises LeaseLost; commits only if it writes."""
 		if self.caller:
-			self.caller.renew(during)
-		if self.is_old(during):
-			self.hold(during)
+			self.caller.renew()
+		if self.is_old():
+			self.hold()
 			frappe.db.commit()
 
-	def is_old(self, during: float = 0) -> bool:
-		return self.until - time.monotonic() < max(LEASE_S - RENEW_AFTER_S, during)
+	def is_old(self) -> bool:
+		return self.until - time.monotonic() < LEASE_S - RENEW_AFTER_S
 
-	def hold(self, during: float = 0) -> None:
+	def hold(self) -> None:
 		"""Extend the lease and lock the run until the commit. Raises LeaseLost."""
-		seconds = during + LEASE_S
 		frappe.db.sql(
 			"update `tabAgent Run` set lease_until = %s where name = %s and worker = %s",
-			(lease_expiry(seconds=seconds), self.run, self.worker),
+			(lease_expiry(), self.run, self.worker),
 		)
 		self.read()
-		self.until = time.monotonic() + seconds
+		self.until = time.monotonic() + LEASE_S
 
 	def read(self) -> None:
 		"""Read the run and the active stops. Raises LeaseLost."""
@@ -79,8 +76,8 @@ def new_worker() -> str:
 	return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}:{frappe.generate_hash(length=8)}"
 
 
-def lease_expiry(now: datetime | None = None, seconds: float = LEASE_S) -> datetime:
-	return add_to_date(now or now_datetime(), seconds=seconds, as_datetime=True)
+def lease_expiry(now: datetime | None = None) -> datetime:
+	return add_to_date(now or now_datetime(), seconds=LEASE_S, as_datetime=True)
 
 
 def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
@@ -215,15 +212,29 @@ def read_stuck_runs(now: datetime | None = None) -> list[str]:
 	"""
 	before = add_to_date(now or now_datetime(), seconds=-LEASE_S, as_datetime=True)
 	return frappe.db.sql(
-		"""select run.name from `tabAgent Run` run
-		left join `tabAgent Conversation` conversation on conversation.name = run.conversation
-		where run.status = 'Queued' and run.creation < %s and not exists (
-			select 1 from `tabAgent Run` other where other.name = conversation.active_run
-			and other.status in ('Started', 'Waiting'))
-		and not exists (
-			select 1 from `tabAgent Run` earlier where earlier.conversation = run.conversation
-			and earlier.status = 'Queued' and earlier.creation < run.creation)
-		order by run.creation limit 100""",
+		f"""select run.name from {BEGINNABLE} and run.creation < %s order by run.creation limit 100""",
 		(before,),
 		pluck=True,
 	)
+
+
+def read_claimable_runs(now: datetime | None = None) -> list[str]:
+	"""Up to 100 runs that a worker may begin: abandoned ones, those of chats, then the oldest queued ones."""
+	queued = frappe.db.sql(
+		f"""select run.name from {BEGINNABLE} and not exists (
+			select 1 from `tabAgent Stop` held where held.name = run.held_by and held.released_at is null)
+		order by case conversation.channel when 'chat' then 0 else 1 end, run.creation limit 100""",
+		pluck=True,
+	)
+	return [*read_abandoned_runs(now), *queued][:100]
+
+
+BEGINNABLE = """`tabAgent Run` run
+	left join `tabAgent Conversation` conversation on conversation.name = run.conversation
+	where run.status = 'Queued' and not exists (
+		select 1 from `tabAgent Run` other where other.name = conversation.active_run
+		and other.status in ('Started', 'Waiting'))
+	and not exists (
+		select 1 from `tabAgent Run` earlier where earlier.conversation = run.conversation
+		and earlier.status = 'Queued' and earlier.creation < run.creation)"""
+"""The first queued run of each conversation in which no run is active."""

@@ -1,5 +1,6 @@
 """What of `frappe.local` may be put in place of itself."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
 
@@ -38,6 +39,23 @@ class TestLocal(SiteTestCase):
 		self.assertTrue(folder.is_dir())
 		self.assertEqual(Path(frappe.get_site_path("private", "x.json")), folder / "x.json")
 		self.assertEqual(folder.parent.name, frappe.local.site)
+
+	def test_a_thread_opens_the_site_by_itself_and_closes_it(self):
+		site, sites_path = frappe.local.site, frappe.local.sites_path
+
+		def look():
+			frappe.init(site, sites_path=sites_path)
+			frappe.connect()
+			try:
+				return frappe.session.user, frappe.db.get_value("User", "Guest", "name"), frappe.local.db
+			finally:
+				frappe.destroy()
+
+		with ThreadPoolExecutor(1) as pool:
+			looks = [pool.submit(look).result() for _ in range(2)]
+		self.assertEqual([each[:2] for each in looks], [("Administrator", "Guest")] * 2)
+		self.assertNotIn(frappe.local.db, [each[2] for each in looks])
+		self.assertEqual(frappe.db.get_value("User", "Guest", "name"), "Guest")
 
 
 class TestAddress(SiteTestCase):

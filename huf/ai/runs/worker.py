@@ -1,0 +1,93 @@
+"""A worker that finds queued and abandoned runs in the database: `bench --site SITE huf-worker`.
+
+It needs no job in Redis, and looks so often that a run whose worker was killed goes on within 30 seconds.
+Workers of the queue may run beside it: the one that takes the lease of a run executes it.
+"""
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import frappe
+
+from huf.ai.runs.queue import settle_lost, work_on
+from huf.ai.storage import leases
+
+THREADS = 8
+"""Runs that a worker executes at a time."""
+POLL_S = 1.0
+"""How often it looks for runs while it is idle."""
+SETTLE_S = 5.0
+"""How often it settles what lost workers have left."""
+REFUSED_S = 15.0
+"""After this time it tries a run again that it could not begin: a stop holds it, or another worker has it."""
+
+
+class RunWorker:
+	"""Executes runs in threads until `stop`."""
+
+	def __init__(self, site: str, sites_path: str = ".", threads: int = THREADS):
+		self.site, self.sites_path, self.threads = site, sites_path, threads
+		self.stopping, self.freed = threading.Event(), threading.Event()
+		self.running: set[str] = set()
+		self.refused: dict[str, float] = {}
+		self.settles_at = 0.0
+
+	def work(self) -> None:
+		"""Returns when `stop` was called and the runs under way have ended."""
+		with ThreadPoolExecutor(self.threads, thread_name_prefix="huf-run") as pool:
+			while not self.stopping.is_set():
+				self.freed.clear()
+				begun = self.look(pool)
+				if not begun or len(self.running) >= self.threads:
+					self.freed.wait(POLL_S)
+
+	def stop(self) -> None:
+		self.stopping.set()
+		self.freed.set()
+
+	def look(self, pool: ThreadPoolExecutor) -> int:
+		"""Begin the runs that can be begun; how many. A database that is out of reach is tried again."""
+		try:
+			self.open()
+			found = self.find_runs()
+		except Exception as error:  # the boundary around the database
+			frappe.logger("huf").warning(f"huf-worker could not look for runs and will try again: {error!r}")
+			return 0
+		finally:
+			frappe.destroy()
+		for run in found:
+			self.running.add(run)
+			pool.submit(self.execute, run)
+		return len(found)
+
+	def find_runs(self) -> list[str]:
+		now = time.monotonic()
+		if now >= self.settles_at:
+			self.settles_at = now + SETTLE_S
+			settle_lost()
+		free = self.threads - len(self.running)
+		if free <= 0:
+			return []
+		self.refused = {run: until for run, until in self.refused.items() if until > now}
+		found = [run for run in leases.read_claimable_runs() if run not in self.running | self.refused.keys()]
+		# Workers that look at the same moment should not all try the same runs.
+		return random.sample(found, min(free, len(found)))
+
+	def execute(self, run: str) -> None:
+		try:
+			self.open()
+			if work_on(run) is None:
+				self.refused[run] = time.monotonic() + REFUSED_S
+		except Exception:  # the boundary around a run: its lease runs out, and it is tried again
+			self.refused[run] = time.monotonic() + REFUSED_S
+			frappe.logger("huf").exception(f"huf-worker could not execute {run}")
+		finally:
+			frappe.destroy()
+			self.running.discard(run)
+			self.freed.set()
+
+	def open(self) -> None:
+		frappe.init(self.site, sites_path=self.sites_path)
+		frappe.connect()

@@ -1,0 +1,121 @@
+"""A worker that finds runs in the database: without a job, beside others, after a loss, and held by a stop."""
+
+import threading
+import time
+from datetime import timedelta
+from unittest.mock import patch
+
+import frappe
+from frappe.utils import now_datetime
+
+from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.runs import worker
+from huf.ai.runs.start import start_run
+from huf.ai.runs.worker import RunWorker
+from huf.ai.storage import leases
+from huf.ai.tools.registry import tool
+from huf.tests.base import SiteTestCase, enter
+from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.model_server import ModelServer, text, tool_call
+
+LEFT: list[float] = []
+
+
+@tool()
+def work_in_silence(seconds: float) -> str:
+	"""Notes how many seconds are left of the run's lease in the end."""
+	time.sleep(seconds)
+	frappe.db.rollback()
+	until = frappe.db.get_value("Agent Run", frappe.flags.huf_run, "lease_until")
+	LEFT.append((frappe.utils.get_datetime(until) - now_datetime()).total_seconds())
+	return "done"
+
+
+class TestRunWorker(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		self.server = enter(self, ModelServer(strict=False))
+		self.agent = make_agent(make_model(self.server))
+		enter(self, patch.object(worker, "POLL_S", 0.1))
+		self.addCleanup(frappe.db.rollback)
+
+	def test_queued_runs_are_executed_once_by_two_workers_without_a_job(self):
+		self.server.script(*[text("Done.")] * 12)
+		runs = [self.queue() for _ in range(12)]
+		self.work_until_ended(runs, workers=2)
+		self.assertEqual([self.status(run) for run in runs], ["Success"] * 12)
+		self.assertEqual(len(self.server.requests), 12)
+
+	def test_runs_of_a_conversation_go_one_after_another(self):
+		self.server.script(text("One."), text("Two."), text("Three."))
+		conversation = unique("thread")
+		runs = [self.queue(conversation) for _ in range(3)]
+		self.work_until_ended(runs)
+		rows = frappe.get_all(
+			"Agent Run", {"name": ["in", runs]}, ["started_at", "ended_at"], order_by="creation asc"
+		)
+		for earlier, later in zip(rows, rows[1:], strict=False):
+			self.assertGreaterEqual(later.started_at, earlier.ended_at)
+
+	def test_a_run_goes_on_as_soon_as_the_lease_of_its_lost_worker_is_over(self):
+		self.server.script(text("Done."))
+		run = self.queue()
+		leases.acquire_lease(run, now_datetime() - timedelta(seconds=leases.LEASE_S - 2))
+		began = time.monotonic()
+		self.work_until_ended([run])
+		self.assertGreater(time.monotonic() - began, 1)
+		self.assertEqual(frappe.db.get_value("Agent Run", run, ["status", "attempts"]), ("Success", 2))
+		self.assertLess(leases.LEASE_S + worker.POLL_S + 2, 30, "a lost run is to go on within 30 seconds")
+
+	def test_a_run_that_a_stop_holds_keeps_no_other_from_its_turn(self):
+		from huf.ai.storage import stops
+
+		self.server.script(text("Done."))
+		held = self.queue()
+		stop = stops.add_stop("Agent", self.agent, "for the test")
+		frappe.db.commit()
+		self.addCleanup(frappe.db.commit)
+		self.addCleanup(stops.remove_stop, stop["name"])
+		frappe.db.set_value("Agent Run", held, "held_by", stop["name"])
+		frappe.db.commit()
+		self.assertNotIn(held, leases.read_claimable_runs())
+		stops.remove_stop(stop["name"])
+		frappe.db.commit()
+		self.assertIn(held, leases.read_claimable_runs())
+
+	def test_the_lease_is_renewed_while_a_tool_works_in_silence(self):
+		LEFT.clear()
+		for effect in ("read", "write"):
+			made = make_tool("Custom Function", function_path=f"{__name__}.work_in_silence", effect=effect)
+			agent = make_agent(make_model(self.server), (made,))
+			self.server.script(tool_call(made, {"seconds": 2.5}), text("Done."))
+			with patch.object(leases, "RENEW_AFTER_S", 0.5):
+				self.work_until_ended([self.queue(agent=agent)])
+		self.assertEqual(len(LEFT), 2)
+		self.assertGreater(min(LEFT), leases.LEASE_S - 2)
+
+	def queue(self, conversation: str | None = None, agent: str | None = None) -> str:
+		external_id = conversation or unique("thread")
+		request = AgentRequest(agent or self.agent, "Work", "Administrator", external_id=external_id)
+		run = start_run(request, RunStatus.QUEUED).name
+		frappe.db.commit()
+		return run
+
+	def work_until_ended(self, runs: list[str], workers: int = 1, seconds: float = 60):
+		made = [RunWorker(frappe.local.site, frappe.local.sites_path, threads=3) for _ in range(workers)]
+		threads = [threading.Thread(target=each.work, daemon=True) for each in made]
+		for thread in threads:
+			thread.start()
+		ends = time.monotonic() + seconds
+		while any(self.status(run) in leases.OPEN_STATUSES for run in runs) and time.monotonic() < ends:
+			time.sleep(0.1)
+		for each in made:
+			each.stop()
+		for thread in threads:
+			thread.join(20)
+		frappe.db.rollback()
+
+	@staticmethod
+	def status(run: str) -> str:
+		frappe.db.rollback()
+		return frappe.db.get_value("Agent Run", run, "status")
