@@ -1,5 +1,7 @@
 """Checks the types of a document's values, which Frappe does only after `validate`, or not at all."""
 
+from typing import Any
+
 import frappe
 from frappe import _
 from frappe.utils import get_datetime
@@ -7,7 +9,7 @@ from frappe.utils import get_datetime
 NUMBERS = ("Int", "Float", "Currency", "Percent")
 
 
-def check_field_values(doc) -> None:
+def check_field_values(doc: Any) -> None:
 	"""Throw for a choice, number or time that is none. Frappe stores a number that it cannot read as 0, which
 	in a limit means no limit.
 	"""
@@ -20,7 +22,7 @@ def check_field_values(doc) -> None:
 			frappe.throw(message.format(_(field.label), value))
 
 
-def describe_wrong_value(field, value) -> str | None:
+def describe_wrong_value(field: Any, value: Any) -> str | None:
 	if field.fieldtype in NUMBERS and not is_number(value):
 		return _("{0} must be a number.")
 	if field.fieldtype == "Datetime" and not is_time(value):
@@ -31,7 +33,7 @@ def describe_wrong_value(field, value) -> str | None:
 	return None
 
 
-def is_number(value) -> bool:
+def is_number(value: Any) -> bool:
 	try:
 		float(str(value).replace(",", ""))
 	except ValueError:
@@ -39,7 +41,7 @@ def is_number(value) -> bool:
 	return True
 
 
-def is_time(value) -> bool:
+def is_time(value: Any) -> bool:
 	try:
 		get_datetime(value)
 	except (ValueError, OverflowError, TypeError):
