@@ -4,7 +4,6 @@ RQ workers fork for each job. Without the preload, every job would import LiteLL
 """
 
 import asyncio
-import signal
 import sys
 
 import click
@@ -13,17 +12,15 @@ WORKERS = {"worker", "worker-pool", "huf-worker"}
 
 
 @click.command("huf-worker")
-@click.option("--threads", default=8, show_default=True, help="Runs at a time.")
+@click.option("--processes", default=1, show_default=True, help="Each uses one processor; memory is shared.")
+@click.option("--threads", default=8, show_default=True, help="Runs at a time of each process.")
 @click.pass_context
-def huf_worker(context: click.Context, threads: int) -> None:
+def huf_worker(context: click.Context, processes: int, threads: int) -> None:
 	"""Execute queued runs of a site, and resume those whose worker was killed."""
-	from huf.ai.runs.worker import RunWorker
+	from huf.ai.runs.worker import serve
 
 	(site,) = context.obj["sites"]
-	worker = RunWorker(site, threads=threads)
-	for number in (signal.SIGINT, signal.SIGTERM):
-		signal.signal(number, lambda *_: worker.stop())
-	worker.work()
+	serve(site, processes, threads)
 
 
 commands = [huf_worker]

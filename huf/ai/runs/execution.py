@@ -32,7 +32,8 @@ from huf.ai.storage.recorded_run import RecordedRun
 from huf.ai.undo.capture import CallChanges
 
 MAX_ATTEMPTS = 5
-TOO_MANY_ATTEMPTS = f"{MAX_ATTEMPTS} workers were lost during this run, so it is not resumed again."
+"""How many workers may be lost in a run, and one more for each step that it has made."""
+TOO_MANY_ATTEMPTS = "Too many workers were lost during this run, so it is not resumed again."
 FAULT = "The run ended by a fault inside Huf. A manager finds the details in the Error Log."
 CHILD_KEYS = ("run", "status", "response", "error")
 MAX_DEPTH = 3
@@ -94,7 +95,7 @@ def describe_start(run: OpenRun) -> dict:
 
 async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter) -> Outcome:
 	"""Run the agent by its provider. An unforeseen error ends the run as Failed, and never leaves it open."""
-	if run.attempts > MAX_ATTEMPTS:
+	if run.attempts > MAX_ATTEMPTS + len(run.recorded.replies):
 		return end_with_record(StopReason.ERROR, run.recorded, error=TOO_MANY_ATTEMPTS)
 	if run.is_resumed and journal.cancel_requested(waiting=True):
 		expire_pending(run.name, "The run was cancelled")

@@ -4,10 +4,13 @@ It needs no job in Redis, and looks so often that a run whose worker was killed 
 Workers of the queue may run beside it: the one that takes the lease of a run executes it.
 """
 
+import os
 import random
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import frappe
 
@@ -23,6 +26,11 @@ SETTLE_S = 5.0
 REFUSED_S = 15.0
 """After this time it tries a run again that it could not begin: a stop holds it, or another worker has it."""
 
+SPREAD = 2
+"""Of how many times as many runs as it can begin a worker chooses."""
+RESTART_S = 0.5
+"""How long after a worker died another is started."""
+
 
 class RunWorker:
 	"""Executes runs in threads until `stop`."""
@@ -33,11 +41,12 @@ class RunWorker:
 		self.running: set[str] = set()
 		self.refused: dict[str, float] = {}
 		self.settles_at = 0.0
+		self.parent = os.getppid()
 
 	def work(self) -> None:
-		"""Returns when `stop` was called and the runs under way have ended."""
+		"""Until `stop` is called or the parent process is gone; runs under way end first."""
 		with ThreadPoolExecutor(self.threads, thread_name_prefix="huf-run") as pool:
-			while not self.stopping.is_set():
+			while not self.stopping.is_set() and os.getppid() == self.parent:
 				self.freed.clear()
 				begun = self.look(pool)
 				if not begun or len(self.running) >= self.threads:
@@ -72,8 +81,9 @@ class RunWorker:
 			return []
 		self.refused = {run: until for run, until in self.refused.items() if until > now}
 		found = [run for run in leases.read_claimable_runs() if run not in self.running | self.refused.keys()]
-		# Workers that look at the same moment should not all try the same runs.
-		return random.sample(found, min(free, len(found)))
+		# Workers that look at the same moment should not all try the same runs, but begin with the first ones.
+		first = found[: SPREAD * free]
+		return random.sample(first, min(free, len(first)))
 
 	def execute(self, run: str) -> None:
 		try:
@@ -91,3 +101,41 @@ class RunWorker:
 	def open(self) -> None:
 		frappe.init(self.site, sites_path=self.sites_path)
 		frappe.connect()
+
+
+def serve(site: str, processes: int, threads: int = THREADS) -> None:
+	"""Keep worker processes until SIGINT or SIGTERM; one that dies is replaced.
+
+	It forks, so it must be called before threads start.
+	"""
+	children: set[int] = set()
+	stopping = threading.Event()
+
+	def stop(*_args) -> None:
+		stopping.set()
+		for child in children:
+			with suppress(ProcessLookupError):
+				os.kill(child, signal.SIGTERM)
+
+	for number in (signal.SIGINT, signal.SIGTERM):
+		signal.signal(number, stop)
+	while not stopping.is_set():
+		while len(children) < processes:
+			children.add(fork_worker(site, threads))
+		children.discard(os.wait()[0])
+		stopping.wait(RESTART_S)
+	for child in children:
+		os.waitpid(child, 0)
+
+
+def fork_worker(site: str, threads: int) -> int:
+	"""The process id of a worker that shares the memory of what is loaded."""
+	if child := os.fork():
+		return child
+	try:
+		worker = RunWorker(site, threads=threads)
+		signal.signal(signal.SIGINT, signal.SIG_IGN)
+		signal.signal(signal.SIGTERM, lambda *_: worker.stop())
+		worker.work()
+	finally:
+		os._exit(0)

@@ -9,8 +9,10 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.errors import LeaseLost, UsageError
 from huf.ai.core.types import AgentRequest, ModelReply, RunStatus
+from huf.ai.runs import queue
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.execution import MAX_ATTEMPTS
 from huf.ai.runs.lost_calls import retry_call, settle_call
 from huf.ai.runs.queue import recover, work_on
 from huf.ai.runs.start import start_run
@@ -128,11 +130,29 @@ class TestLostWorker(SiteTestCase):
 
 	def test_a_run_that_costs_one_worker_after_another_is_given_up(self):
 		run = self.lose_worker()
-		frappe.db.set_value("Agent Run", run, "attempts", 5)
+		# It has made one step, so it may cost one worker more.
+		frappe.db.set_value("Agent Run", run, "attempts", MAX_ATTEMPTS + 1)
 		frappe.db.commit()
 		result = work_on(run, an_hour_on())
 		self.assertEqual((result.status, result.usage.input_tokens), (RunStatus.FAILED, 100))
-		self.assertIn("5 workers", result.error)
+		self.assertIn("Too many workers", result.error)
+
+	def test_a_run_that_makes_steps_may_cost_more_workers(self):
+		run = self.lose_worker()
+		frappe.db.set_value("Agent Run", run, "attempts", MAX_ATTEMPTS)
+		frappe.db.commit()
+		self.server.script(text("I do not know whether it was sent."))
+		self.assertEqual(work_on(run, an_hour_on()).status, RunStatus.SUCCESS)
+
+	def test_a_recovery_job_that_was_killed_keeps_no_later_one_from_the_queue(self):
+		run, jobs = self.open(), []
+		for attempts in (1, 2):
+			row = {"status": "Started", "worker": "gone", "lease_until": "2020-01-01", "attempts": attempts}
+			frappe.db.set_value("Agent Run", run, row)
+			frappe.db.commit()
+			with patch.object(queue, "enqueue_work", lambda name, **how: jobs.append((name, how["job_id"]))):
+				queue.recover()
+		self.assertEqual(len({job for name, job in jobs if name == run}), 2)
 
 	def test_only_a_run_whose_lease_is_over_is_taken_up(self):
 		run = self.lose_worker()
