@@ -81,7 +81,7 @@ class RunWorker:
 			return []
 		self.refused = {run: until for run, until in self.refused.items() if until > now}
 		found = [run for run in leases.read_claimable_runs() if run not in self.running | self.refused.keys()]
-		# Workers that look at the same moment should not all try the same runs, but begin with the first ones.
+		# Workers that look at the same moment should not all try the same runs.
 		first = found[: SPREAD * free]
 		return random.sample(first, min(free, len(first)))
 

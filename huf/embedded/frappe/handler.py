@@ -102,6 +102,9 @@ def upload_file():
 	content, name = (upload.stream.read(), upload.filename) if upload else (None, form.file_name)
 	if content is not None and not is_allowed_type(name):
 		frappe.throw(_("You can only upload JPG, PNG, PDF, TXT or CSV files."))
+	if content == b"":
+		# Frappe stores nothing of it, and then misses the file.
+		frappe.throw(_("File {0} does not exist").format(name), OSError)
 	return frappe.get_doc(
 		{
 			"doctype": "File",

@@ -54,29 +54,53 @@ def build_rows() -> list[dict]:
 	]
 
 
-def generate(count: int, seed: int) -> list[dict]:
+def conditions(column: str, values: list):
+	"""A strategy of filters `[column, operator, value]`."""
+	from hypothesis import strategies as st
+
+	one = st.sampled_from(values)
+	by_operator = {
+		"in": st.lists(one, max_size=3),
+		"not in": st.lists(one, max_size=3),
+		"is": st.sampled_from(["set", "not set"]),
+		"between": st.lists(one.filter(lambda value: value is not None), min_size=2, max_size=2),
+		"like": st.sampled_from(["%a%", "%", "", "a_b", "50\\%", "%b%", "S0%"]),
+	}
+	by_operator["not like"] = by_operator["like"]
+	return st.sampled_from(OPERATORS).flatmap(
+		lambda operator: by_operator.get(operator, one).map(lambda value: [column, operator, value])
+	)
+
+
+def collect(strategy, count: int, seed: int) -> list[dict]:
+	"""Examples of a strategy."""
 	from hypothesis import HealthCheck, Phase, given, settings
 	from hypothesis import seed as seeded
+
+	found: list[dict] = []
+
+	@seeded(seed)
+	@settings(
+		max_examples=count,
+		database=None,
+		deadline=None,
+		phases=[Phase.generate],
+		suppress_health_check=list(HealthCheck),
+	)
+	@given(strategy)
+	def add(operation):
+		found.append(operation)
+
+	add()
+	return found
+
+
+def generate(count: int, seed: int) -> list[dict]:
 	from hypothesis import strategies as st
 
 	columns = st.sampled_from([*VALUES, "name"])
 	values = {**VALUES, "name": ["S01", "S02", "S99", "", "S%"]}
-
-	def condition(column: str):
-		one = st.sampled_from(values[column])
-		by_operator = {
-			"in": st.lists(one, max_size=3),
-			"not in": st.lists(one, max_size=3),
-			"is": st.sampled_from(["set", "not set"]),
-			"between": st.lists(one.filter(lambda value: value is not None), min_size=2, max_size=2),
-			"like": st.sampled_from(["%a%", "%", "", "a_b", "50\\%", "%b%", "S0%"]),
-		}
-		by_operator["not like"] = by_operator["like"]
-		return st.sampled_from(OPERATORS).flatmap(
-			lambda operator: by_operator.get(operator, one).map(lambda value: [column, operator, value])
-		)
-
-	filters = st.lists(columns.flatmap(condition), max_size=2)
+	filters = st.lists(columns.flatmap(lambda column: conditions(column, values[column])), max_size=2)
 	order = st.tuples(columns, st.sampled_from(["asc", "desc"])).map(" ".join).map("{}, name asc".format)
 	listed = st.fixed_dictionaries(
 		{
@@ -87,7 +111,7 @@ def generate(count: int, seed: int) -> list[dict]:
 			"limit": st.sampled_from([0, 1, 5, 50]),
 		}
 	)
-	counted = st.fixed_dictionaries({"do": st.just("count"), "filters": filters})
+	counted = st.fixed_dictionaries({"do": st.sampled_from(["count", "rest_count"]), "filters": filters})
 	grouped = st.fixed_dictionaries(
 		{"do": st.just("group"), "column": st.sampled_from(list(VALUES)), "filters": filters}
 	)
@@ -103,22 +127,7 @@ def generate(count: int, seed: int) -> list[dict]:
 			"values": st.one_of(given_values, odd),
 		}
 	)
-	found: list[dict] = []
-
-	@seeded(seed)
-	@settings(
-		max_examples=count,
-		database=None,
-		deadline=None,
-		phases=[Phase.generate],
-		suppress_health_check=list(HealthCheck),
-	)
-	@given(st.one_of(listed, listed, counted, grouped, written))
-	def collect(operation):
-		found.append(operation)
-
-	collect()
-	return found
+	return collect(st.one_of(listed, listed, counted, grouped, written), count, seed)
 
 
 class Replay:
@@ -156,6 +165,13 @@ class Replay:
 
 	def count(self, filters):
 		return frappe.db.count(SPECIMEN, filters)
+
+	def rest_count(self, filters):
+		"""The answer and its status, as `frappe.client.get_count` gives them."""
+		query = {"doctype": SPECIMEN, "filters": json.dumps(filters)}
+		response = send("/api/method/frappe.client.get_count", headers=self.headers, query_string=query)
+		body = response.get_json(silent=True) or {}
+		return [response.status_code, body.get("message"), body.get("exc_type")]
 
 	def group(self, column, filters):
 		rows = frappe.get_all(

@@ -1,20 +1,29 @@
-"""Generated operations have the answers that Frappe 15.55.1 and 17.0.0-dev gave alike (see `operations.py`)."""
+"""Generated operations have the answers that Frappe 15.55.1 and 17.0.0-dev gave alike (see `operations.py` and
+`parcel_operations.py`).
+"""
 
 import json
 from pathlib import Path
 
 from huf.tests.base import SiteTestCase
+from huf.tests.contract import parcel_operations
 from huf.tests.contract.operations import Replay
 
 RECORDED = Path(__file__).with_name("recorded_operations.jsonl")
+RECORDED_PARCELS = Path(__file__).with_name("recorded_parcels.jsonl")
 
 
 class TestOperations(SiteTestCase):
 	maxDiff = None
 
 	def test_every_recorded_operation_has_the_recorded_answer(self):
-		replay = Replay()
-		for line in RECORDED.read_text().splitlines():
+		self.assert_answers(Replay(), RECORDED)
+
+	def test_so_has_every_one_of_several_people_on_child_tables_shares_names_and_uploads(self):
+		self.assert_answers(parcel_operations.Replay(), RECORDED_PARCELS)
+
+	def assert_answers(self, replay, recorded: Path):
+		for line in recorded.read_text().split("\n")[:-1]:
 			case = json.loads(line)
 			with self.subTest(line):
 				self.assertEqual(replay.run(case["operation"]), case["answer"])

@@ -99,18 +99,27 @@ def field_types(doctype: str, fieldnames: Sequence[str]) -> list[str | None]:
 	return [kind or found.get(name) for kind, name in zip(standard, fieldnames, strict=True)]
 
 
-def condition(one: Filter, *, count_nulls: bool, column: str | None = None) -> tuple[str, list]:
-	"""SQL and its parameters.  `count_nulls`: treat NULL as the type's empty value, as lists do."""
+def condition(
+	one: Filter, *, count_nulls: bool, column: str | None = None, is_joined: bool = False
+) -> tuple[str, list]:
+	"""SQL and its parameters.  `count_nulls`: treat NULL as the type's empty value, as lists do.
+
+	`is_joined`: of a table whose row may be missing; lists mind that for fields that are in no DocType.
+	"""
 	fieldtype = field_type(one.doctype, one.field)
 	column = column or f"`{get_table_name(one.doctype)}`.`{one.field}`"
 	is_number = COLUMN_TYPES.get(fieldtype, "").startswith((INTEGER, DECIMAL)) or fieldtype == "Int"
-	nullable = count_nulls and one.field not in NEVER_NULL and not is_number
+	nullable = (
+		count_nulls
+		and one.field not in NEVER_NULL
+		and (not is_number or (is_joined and one.field in STANDARD_TYPES))
+	)
 	if one.operator == "is":
 		return is_set(column, one.value, is_number)
 	if one.operator == "between":
 		return between(column, one.value, fieldtype)
 	if one.operator in ("in", "not in"):
-		return membership(column, one, fieldtype, nullable)
+		return membership(column, one, fieldtype, nullable, count_nulls)
 	if one.value is None:
 		if count_nulls:
 			frappe.throw(
@@ -119,8 +128,11 @@ def condition(one: Filter, *, count_nulls: bool, column: str | None = None) -> t
 		return f"{column} IS {'NOT ' if one.operator == '!=' else ''}NULL", []
 	value = compared(one.value, fieldtype, one.field, is_number)
 	if one.operator in ("like", "not like"):
-		nulls = f" OR {column} IS NULL" if nullable and one.operator == "not like" and value != "%" else ""
-		return f"({column} {one.operator.upper()} ?{nulls})", [cstr(one.value)]
+		# The empty text that NULL stands for is like "" and like "%"; of days Frappe makes another value.
+		is_unlike_empty = one.operator == "not like" and (cstr(one.value).strip("%") or fieldtype == "Date")
+		nulls = f" OR {column} IS NULL" if nullable and is_unlike_empty else ""
+		escape = "" if count_nulls else r" ESCAPE '\'"
+		return f"({column} {one.operator.upper()} ?{escape}{nulls})", [cstr(one.value)]
 	if nullable and null_matches(one.operator, value, fieldtype):
 		return f"({column} {one.operator} ? OR {column} IS NULL)", [value]
 	return f"{column} {one.operator} ?", [value]
@@ -152,18 +164,28 @@ def end_of_day(value):
 	return f"{value} 23:59:59.999999" if is_day else value
 
 
-def membership(column, one: Filter, fieldtype, nullable):
+def membership(column, one: Filter, fieldtype, nullable, is_list):
+	"""Lists strip the values and take None as the empty text; counts take them as they are."""
 	values = one.value
 	if isinstance(values, str):
 		values = values.split(",")
 	values = list(values or ("",))
-	texts = [flt(value) if isinstance(value, bool) else cstr(value).strip() for value in values]
+	texts = [flt(value) if isinstance(value, bool) else cstr(value) for value in values]
+	if is_list:
+		texts = [text.strip() if isinstance(text, str) else text for text in texts]
+	else:
+		texts = [None if value is None else text for value, text in zip(values, texts, strict=True)]
 	if fieldtype in ("Date", "Datetime"):
 		texts = [to_field(text, fieldtype) if text else text for text in texts]
 	marks = ", ".join("?" * len(texts))
 	has_empty = "" in texts
 	sql = f"{column} {one.operator.upper()} ({marks})"
 	if nullable and (has_empty if one.operator == "in" else not has_empty):
+		if fieldtype == "Datetime":
+			frappe.throw(
+				f"{one.field}: Frappe compares moments that may be empty as text, and finds none by "
+				f"'{one.operator}'. Use '>=' and '<='."
+			)
 		sql = f"({sql} OR {column} IS NULL)"
 	return sql, texts
 

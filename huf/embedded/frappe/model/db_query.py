@@ -10,7 +10,7 @@ from frappe import permissions, share
 from frappe.database import filters as filtering
 from frappe.database.database import ORDER, checked_order, shape
 from frappe.database.schema import get_table_name
-from frappe.model import optional_fields
+from frappe.model import default_fields, optional_fields
 from frappe.model.meta import get_permitted_fields
 from frappe.utils.data import cint
 
@@ -85,6 +85,8 @@ class DatabaseQuery:
 			query += f" GROUP BY {self.qualified_order(group_by)}"
 		if order_by == "KEEP_DEFAULT_ORDERING":
 			order_by = "" if distinct else self.default_order()
+		elif order_by:
+			self.refuse_ambiguous(order_by)
 		if order_by:
 			query += f" ORDER BY {self.qualified_order(order_by)}"
 		if limit := cint(limit):
@@ -115,6 +117,17 @@ class DatabaseQuery:
 				column = self.column(bare)
 			parts.append(f"{column}{(direction or '').lower()}")
 		return ", ".join(parts)
+
+	def refuse_ambiguous(self, order: str) -> None:
+		"""Frappe 15 does not name the table of such a column, and the database refuses it unless it is
+		selected.
+		"""
+		columns = {part.split()[0].strip("`") for part in order.split(",")}
+		columns -= {column.rpartition(".")[2].strip("`") for column in self.columns}
+		for doctype, *link in self.joins:
+			for column in () if link else columns:
+				if column in default_fields or frappe.get_meta(doctype).has_field(column):
+					raise frappe.db.OperationalError(f"Column '{column}' in order clause is ambiguous")
 
 	# --- fields ---
 
@@ -249,10 +262,11 @@ class DatabaseQuery:
 		return filtering.parse(self.doctype, filters)
 
 	def condition(self, one: filtering.Filter) -> str:
-		if one.doctype != self.doctype:
+		is_joined = one.doctype != self.doctype
+		if is_joined:
 			self.join_child(one.doctype)
 		self.check_query_field(one.doctype, one.field)
-		sql, parameters = filtering.condition(one, count_nulls=self.count_nulls)
+		sql, parameters = filtering.condition(one, count_nulls=self.count_nulls, is_joined=is_joined)
 		self.parameters.extend(parameters)
 		return sql
 

@@ -11,15 +11,19 @@ ALSO_NAMED = (
 	("DocShare", "share_doctype", "share_name"),
 )
 
+MAX_NAME_CHARS = 140
+
 
 def rename_doc(
 	doctype, old, new, force=False, merge=False, ignore_permissions=False, ignore_if_exists=False, show_alert=True,  # noqa: E501
 	rebuild_search=True,
 ) -> str:  # fmt: skip
 	"""Returns the new name.  Raises PermissionError, ValidationError if the DocType does not allow it."""
+	if not (old and new):
+		raise TypeError("rename_doc needs the old name and a new one")
+	document = frappe.get_doc(doctype, old)
 	if merge:
 		frappe.throw("rename_doc(merge=True) is not part of embedded mode: see huf/embedded/README.md")
-	document = frappe.get_doc(doctype, old)
 	old = document.name
 	new = new.strip()
 	if old == new:
@@ -32,10 +36,12 @@ def rename_doc(
 			return old
 		frappe.throw(frappe._("Another {0} with name {1} exists, select another name").format(doctype, new))
 	if not (ignore_permissions or document.has_permission("write")):
-		frappe.throw(frappe._("You need write permission to rename"), frappe.PermissionError)
+		frappe.throw(frappe._("You need write permission to rename"))
 	if not (force or ignore_permissions) and not document.meta.allow_rename:
 		frappe.throw(frappe._("{0} not allowed to be renamed").format(frappe._(doctype)))
 	new = validate_name(doctype, new)
+	if len(new) > MAX_NAME_CHARS:
+		raise frappe.DataError(f"A name has at most {MAX_NAME_CHARS} characters")
 	rename_row(document, old, new)
 	rename_links(doctype, old, new)
 	document.clear_cache()
