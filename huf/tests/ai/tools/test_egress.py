@@ -8,7 +8,7 @@ import frappe
 from huf.ai.core.egress import find_outsiders, is_allowed_address, is_allowed_host, parse_host
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.drafting import Shop
-from huf.tests.factories import make_agent, make_model, make_tool
+from huf.tests.factories import make, make_agent, make_model, make_tool
 from huf.tests.mail import MailTestCase, outgoing, queued, row, send_all
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -153,9 +153,11 @@ class TestWhatWasRead(MailTestCase):
 			todos = make_tool("Get List", reference_doctype="ToDo")
 			agent = make_agent(make_model(server), (post, read, todos))
 			order = tool_call(post, {"url": shop.url, "body": {"order": 1}})
-			for first, status in ((todos, "Success"), (read, "Waiting")):
+			# Others' to-dos on a bench may be of portal users, which are untrusted.
+			own = {"filters": {"name": make("ToDo", description="Order one").name}}
+			for first, arguments, status in ((todos, own, "Success"), (read, {}, "Waiting")):
 				server.script(
-					tool_call(first, {}), order, *([text("Ordered.")] if status == "Success" else [])
+					tool_call(first, arguments), order, *([text("Ordered.")] if status == "Success" else [])
 				)
 				said = run_agent_sync(agent, "Order one", channel_id=frappe.generate_hash(length=8))
 				self.assertEqual(said["status"], status)

@@ -164,8 +164,8 @@ class TestRecovery(TriggerTestCase):
 		self.age("Agent Run", first)
 		self.age("Agent Run", second, creation="2020-01-02 00:00:00")
 		self.assertEqual([run for run in recover() if run in (first, second)], [first])
-		self.assertTrue(is_job_enqueued(f"huf-recover-{first}"))
-		self.assertFalse(is_job_enqueued(f"huf-recover-{second}"))
+		self.assertTrue(is_job_enqueued(f"huf-recover-{first}-0"))
+		self.assertFalse(is_job_enqueued(f"huf-recover-{second}-0"))
 
 	def lost_event(self):
 		"""An event that was written down but never queued."""
