@@ -24,6 +24,8 @@ from huf.ai.storage.jobs import enqueue_job
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.rows import update_row
 
+CLAIM_ATTEMPTS = 3
+"""How often a deadlock is tried again."""
 JOB_TIMEOUT_S = 3600
 """Seconds a job may take before the queue ends it; a run has limits of its own."""
 
@@ -52,11 +54,7 @@ def work_on(run: str, now: datetime | None = None, trace: dict | None = None) ->
 	if stop := stops.find_stop_of_run(run):
 		hold_queued(run, stop)
 		return None
-	conversation = frappe.db.get_value("Agent Run", run, "conversation")
-	if conversation and not leases.claim_conversation(conversation, run, now):
-		frappe.db.rollback()
-		return None
-	lease = leases.acquire_lease(run, now)
+	lease = claim(run, now)
 	if lease is None:
 		return None
 	user = frappe.db.get_value("Agent Run", run, "run_as")
@@ -66,6 +64,22 @@ def work_on(run: str, now: datetime | None = None, trace: dict | None = None) ->
 		except LeaseLost:
 			frappe.db.rollback()
 			return None
+
+
+def claim(run: str, now: datetime | None = None) -> Lease | None:
+	"""The lease of a run, or None if another worker has it or its conversation. Commits."""
+	conversation = frappe.db.get_value("Agent Run", run, "conversation")
+	for _ in range(CLAIM_ATTEMPTS):
+		try:
+			if not conversation or leases.claim_conversation(conversation, run, now):
+				return leases.acquire_lease(run, now)
+		except frappe.QueryDeadlockError:
+			# A run of the conversation ends right now: it locks its own row first, a claim the conversation.
+			frappe.db.rollback()
+		else:
+			frappe.db.rollback()
+			return None
+	return None
 
 
 def hold_queued(run: str, stop: dict) -> None:

@@ -47,6 +47,10 @@ class TooManyRequestsError(Exception):
 	http_status_code = 429
 
 
+class QueryDeadlockError(Exception):
+	"""SQLite has one writer, so nothing here raises it; MariaDB and Postgres do."""
+
+
 class QueryTimeoutError(Exception):
 	pass
 

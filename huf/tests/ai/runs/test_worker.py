@@ -10,6 +10,7 @@ from frappe.utils import now_datetime
 
 from huf.ai.core.types import AgentRequest, RunStatus
 from huf.ai.runs import worker
+from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.runs.worker import RunWorker
 from huf.ai.storage import leases
@@ -66,6 +67,19 @@ class TestRunWorker(SiteTestCase):
 		self.assertGreater(time.monotonic() - began, 1)
 		self.assertEqual(frappe.db.get_value("Agent Run", run, ["status", "attempts"]), ("Success", 2))
 		self.assertLess(leases.LEASE_S + worker.POLL_S + 2, 30, "a lost run is to go on within 30 seconds")
+
+	def test_a_deadlock_while_a_run_is_claimed_is_tried_again(self):
+		self.server.script(text("Done."))
+		run, claim = self.queue(), leases.claim_conversation
+		faults = [frappe.QueryDeadlockError, frappe.QueryDeadlockError]
+
+		def claim_at_last(*arguments):
+			if faults:
+				raise faults.pop()
+			return claim(*arguments)
+
+		with patch.object(leases, "claim_conversation", claim_at_last):
+			self.assertEqual(work_on(run).status, RunStatus.SUCCESS)
 
 	def test_a_run_that_a_stop_holds_keeps_no_other_from_its_turn(self):
 		from huf.ai.storage import stops
