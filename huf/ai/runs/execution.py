@@ -31,7 +31,7 @@ from huf.ai.storage.limits import Limit, read_limits
 from huf.ai.storage.recorded_run import RecordedRun
 from huf.ai.undo.capture import CallChanges
 
-MAX_ATTEMPTS = 5
+MAX_ATTEMPTS = 10
 """How many workers may be lost in a run, and one more for each step that it has made."""
 TOO_MANY_ATTEMPTS = "Too many workers were lost during this run, so it is not resumed again."
 FAULT = "The run ended by a fault inside Huf. A manager finds the details in the Error Log."
