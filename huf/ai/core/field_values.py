@@ -10,8 +10,9 @@ NUMBERS = ("Int", "Float", "Currency", "Percent")
 
 
 def check_field_values(doc: Any) -> None:
-	"""Throw for a choice, number or time that is none. Frappe stores a number that it cannot read as 0, which
-	in a limit means no limit.
+	"""Throw for a value that is not one of the choices, no number or no time.
+
+	Frappe stores 0 for a number that it cannot read, which in a limit means no limit.
 	"""
 	for field in doc.meta.fields:
 		value = doc.get(field.fieldname)
