@@ -69,6 +69,6 @@ class TestClaims(unittest.TestCase):
 		answer = "I found the invoice INV-00017 with a total of 25.5. The list has more of them. " * 50
 		check_answer("warm up", evidence)
 		fresh = Evidence(evidence.calls)
-		started = time.perf_counter()
+		started = time.process_time()
 		check_answer(answer, fresh)
-		self.assertLess(time.perf_counter() - started, MAX_SECONDS * 5)  # a busy machine
+		self.assertLess(time.process_time() - started, MAX_SECONDS * 5)  # a busy machine

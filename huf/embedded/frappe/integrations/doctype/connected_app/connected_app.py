@@ -126,10 +126,3 @@ def callback(code: str | None = None, state: str | None = None):
 
 def redirect(address: str) -> None:
 	frappe.local.response.update({"type": "redirect", "location": address})
-
-
-def has_token(connected_app: str, connected_user: str | None = None) -> bool:
-	cache = frappe.get_doc("Connected App", connected_app).get_token_cache(
-		connected_user or frappe.session.user
-	)
-	return bool(cache and cache.get_password("access_token", False))
