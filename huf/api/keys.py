@@ -20,6 +20,7 @@ TOKEN_PATHS = (MCP_PATH, A2A_PATH)
 BEARER_PATHS = (*PATHS, *TOKEN_PATHS)
 TOKEN_PREFIX = "v1."
 STATUSES = {405: 400, 417: 400}
+WRONG_KEY = "This API key was not accepted. Check it, or make a new one; the form is <api key>:<api secret>."
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
 
 
@@ -77,6 +78,7 @@ def format_refusal(response: Response | None = None, request=None) -> None:
 		return
 	guest = frappe.session.user in (None, "", "Guest") and response.status_code in (401, 403)
 	status = 401 if guest else STATUSES.get(response.status_code, response.status_code)
-	message = NO_KEY if guest else f"Frappe refused this request: {response.status}"
+	missing = WRONG_KEY if request.headers.get("Authorization") else NO_KEY
+	message = missing if guest else f"Frappe refused this request: {response.status}"
 	response.status_code, response.content_type = status, "application/json"
 	response.set_data(json.dumps(error_body(status, message)))

@@ -13,7 +13,10 @@ ADVICE = {
 	400: "The provider did not accept the request. Check the agent's settings and tools.",
 	401: "The provider refused the API key. Check the API Key of {provider} under Models.",
 	403: "The provider refused the API key. Check the API Key of {provider} under Models.",
-	404: "The provider does not know this model. Check the Model Name in AI Model.",
+	404: (
+		"The provider does not know this model. Check the Model Name in AI Model and, for a server of your "
+		"own, the Address of {provider} under Models: most end in /v1."
+	),
 	408: "The model sent nothing for too long. Try again, or raise Model Timeout in Huf Settings.",
 	422: "The provider did not accept the request. Check the agent's settings and tools.",
 	429: "The provider's rate limit or quota is used up. Wait, or check your plan with the provider.",

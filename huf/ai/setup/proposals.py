@@ -67,14 +67,14 @@ def propose_agent(sentence: str) -> dict:
 		try:
 			raw = ask_model(model, sentence, candidates)
 			return {**read_proposal(raw), "source": "model", "model": model, "problem": None}
-		except (ModelError, RunStopped, BudgetReserved, ToolError, UsageError) as error:
+		except (ModelError, RunStopped, BudgetReserved, UsageError) as error:
 			problem = str(error)
 	proposal = read_proposal(write_template(sentence, candidates))
 	return {**proposal, "source": "words", "model": model, "problem": problem}
 
 
 def ask_model(model: str, sentence: str, candidates: Sequence[Candidate]) -> dict:
-	"""The model's proposal, unchecked. Raises ModelError, ToolError for an answer that is no JSON."""
+	"""The model's proposal, unchecked. Raises ModelError, UsageError for an answer that is not JSON."""
 	row = find_cached("AI Model", model)
 	if not row:
 		raise UsageError(_("There is no AI Model {0}.").format(model))
@@ -85,7 +85,10 @@ def ask_model(model: str, sentence: str, candidates: Sequence[Candidate]) -> dic
 	with budgeted_call(call.worst_case(messages, [])) as used:
 		reply = run_coroutine(call.complete_json(messages, make_schema(candidates), MAX_ANSWER_TOKENS))
 		used.usage = reply.usage
-	return parse_arguments(FENCE.sub(r"\1", reply.text.strip()))
+	try:
+		return parse_arguments(FENCE.sub(r"\1", reply.text.strip()))
+	except ToolError:
+		raise UsageError(_("{0} did not answer with JSON. A larger model may.").format(model)) from None
 
 
 def make_schema(candidates: Sequence[Candidate]) -> dict:

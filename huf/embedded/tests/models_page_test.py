@@ -97,7 +97,7 @@ class TestModelsPage(PageTestCase):
 			item = page.locator("[data-testid=model-item][data-name='zeta-1']")
 			server.script(error(404, "no such model"))
 			item.get_by_test_id("check-model").click()
-			item.get_by_text("does not know this model").wait_for()
+			item.get_by_text("most end in /v1").wait_for()
 			item.get_by_role("link", name="zeta-1").click()
 			page.get_by_test_id("field-own_prices").check()
 			page.get_by_test_id("field-input_price").fill("1.5")

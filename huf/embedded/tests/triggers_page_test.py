@@ -39,7 +39,11 @@ class TestTriggersPage(PageTestCase):
 		self.save_todo("Before it was there", priority="High")
 		with self.open_page(PAGE) as page:
 			begin(page, "Look at todos", "Doc Event")
+			page.get_by_test_id("backtest-look").click()
+			problem = page.get_by_test_id("backtest").get_by_role("alert")
+			problem.wait_for()
 			choose(page, "reference_doctype", "ToDo")
+			problem.wait_for(state="detached")
 			page.get_by_test_id("condition-view").click()
 			page.get_by_test_id("field-condition").fill("doc.priority == 'High' and doc.description")
 			page.get_by_test_id("field-prompt").fill("List my open todos")

@@ -77,6 +77,8 @@ class TestModels(OpenAITestCase):
 			self.assertEqual(answer.status_code, status, header)
 			if status == 401:
 				self.assertEqual(answer.json["error"]["code"], "invalid_api_key")
+				expected = "not accepted" if header else "Send the API key"
+				self.assertIn(expected, answer.json["error"]["message"])
 
 	def test_a_bearer_key_opens_nothing_but_this_wire(self):
 		answer = self.get("/api/method/frappe.auth.get_logged_user")

@@ -56,11 +56,14 @@ class TestProposalsOfAModel(SiteTestCase):
 		self.assertIn(SENTENCE, request["messages"][1]["content"])
 
 	def test_a_model_that_fails_leaves_a_proposal_from_the_words(self):
-		for answer in (error(401, "wrong key"), text("I would rather not.")):
+		for answer, problem in (
+			(error(401, "wrong key"), "API key"),
+			(text("I would rather not."), "did not answer with JSON"),
+		):
 			self.server.script(answer)
 			proposal = propose_agent(SENTENCE)
 			self.assertEqual(proposal["source"], "words")
-			self.assertTrue(proposal["problem"])
+			self.assertIn(problem, proposal["problem"])
 			self.assertEqual([tool["doctype"] for tool in proposal["tools"]], ["ToDo"])
 
 	def test_a_person_is_offered_only_what_they_may_use(self):
