@@ -19,9 +19,12 @@ def import_pack(home, what):
 	with connected(home) as frappe:
 		from huf.ai.core.errors import UsageError
 		from huf.ai.packs.install import format_report, install_pack
+		from huf.ai.packs.manifest import MANIFEST_FILE
 		from huf.ai.packs.shipped import find_pack, get_pack_source
 
 		path = Path(what)
+		if path.is_dir() and not (path / MANIFEST_FILE).is_file():
+			raise click.ClickException(f"{what} is not a pack: it has no {MANIFEST_FILE}.")
 		try:
 			if path.is_file():
 				click.echo(import_rules(frappe, path))

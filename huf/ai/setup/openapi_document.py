@@ -15,6 +15,15 @@ MAX_CHARS = 2_000_000
 TIMEOUT_S = 30
 
 
+class PrivateAddress(UsageError):
+	"""The document is at a private address, and nobody has allowed that."""
+
+	def __init__(self, host: str):
+		self.host = host
+		text = _("{0} is a private address. If it is a server of your own network, tick {1}.")
+		super().__init__(text.format(host, _("Allow Private Addresses")))
+
+
 def fetch_text(url: str, allow_private: bool = False) -> str:
 	"""Raises UsageError with the reason."""
 	from huf.ai.tools import http
@@ -22,11 +31,7 @@ def fetch_text(url: str, allow_private: bool = False) -> str:
 	try:
 		answer = run_coroutine(http.send_request("GET", url, allow_private=allow_private, timeout=TIMEOUT_S))
 	except http.PrivateAddressRefused as error:
-		raise UsageError(
-			_("{0} is a private address. If it is a server of your own network, tick {1}.").format(
-				error.host, _("Allow Private Addresses")
-			)
-		) from None
+		raise PrivateAddress(error.host) from None
 	except ToolError as error:
 		raise UsageError(_("The document could not be read: {0}").format(error)) from None
 	if answer["status"] != 200 or answer["body"] is None:

@@ -40,6 +40,9 @@ class TestCommandLine(SiteTestCase):
 		self.assert_refused(self.run_huf("backup", "/proc/nowhere/site.backup"), "Name another place")
 		self.assert_refused(self.run_huf("export", "/proc/nowhere.yaml"), "/proc/nowhere.yaml: ")
 		self.assert_refused(self.run_huf("import-openapi", "nowhere.yaml"), "There is no file nowhere.yaml.")
+		self.assert_refused(self.run_huf("import", str(self.home)), "is not a pack: it has no pack.yaml")
+		said = self.run_huf("import-openapi", "http://127.0.0.1:1/openapi.json")
+		self.assert_refused(said, "private address", "--allow-private")
 
 	def test_a_port_and_a_host_that_do_not_exist(self):
 		home = self.home / "unused"
