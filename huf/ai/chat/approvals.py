@@ -17,7 +17,7 @@ from huf.ai.runs.approvals import mail_approver, propose
 from huf.ai.runs.queue import enqueue_work, wake
 from huf.ai.storage import drafts, leases, stops
 from huf.ai.storage.drafts import DraftAnswer, Proposal
-from huf.ai.storage.journal import request_cancel
+from huf.ai.storage.run_rows import request_cancel
 from huf.permissions import is_manager
 
 SECOND_PERSON = "Somebody else has to approve this, because the run acts for you. You can cancel the run."

@@ -26,9 +26,10 @@ from huf.ai.runs.tracing import TracedJournal, choose_journal, keeps_contents, t
 from huf.ai.storage import leases
 from huf.ai.storage.drafts import describe_draft, expire_pending, read_pending_below
 from huf.ai.storage.events import RunEventEmitter
-from huf.ai.storage.journal import RunJournal, elapsed, is_cancel_cached, store_opening
+from huf.ai.storage.journal import RunJournal, elapsed
 from huf.ai.storage.limits import Limit, read_limits
 from huf.ai.storage.recorded_run import RecordedRun
+from huf.ai.storage.run_rows import is_cancel_cached, store_opening
 from huf.ai.undo.capture import CallChanges
 
 MAX_ATTEMPTS = 10

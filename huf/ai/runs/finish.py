@@ -15,10 +15,11 @@ from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager, build_message_row
 from huf.ai.storage.drafts import close_drafts
 from huf.ai.storage.events import RunEventEmitter
-from huf.ai.storage.journal import RunJournal, close_run, request_cancel
+from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded, sum_by_model
 from huf.ai.storage.route_decisions import read_decisions
+from huf.ai.storage.run_rows import close_run, request_cancel
 from huf.ai.storage.stops import describe_stop
 
 

@@ -20,8 +20,8 @@ from huf.ai.loop.model import FreeModel, Model
 from huf.ai.loop.run_context import RunContext
 from huf.ai.runs.attached_files import add_file_reader
 from huf.ai.runs.provider import RunProvider
-from huf.ai.storage.journal import digest_transcript
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
+from huf.ai.storage.run_rows import digest_transcript
 
 ENDED = {RunStatus.SUCCESS, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.CANCELLED}
 

@@ -15,12 +15,12 @@ from huf.ai.runs.attached_files import read_attached_files
 from huf.ai.runs.messages import build_messages
 from huf.ai.storage import leases, trigger_events
 from huf.ai.storage.conversations import ConversationManager
-from huf.ai.storage.journal import insert_run, store_opening
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.lost_calls import mark_lost_calls
 from huf.ai.storage.message_files import attach_files
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.route_decisions import link_run
+from huf.ai.storage.run_rows import insert_run, store_opening
 from huf.ai.storage.untrusted_records import mark_conversations
 from huf.ai.tools.taint import find_history_origins
 

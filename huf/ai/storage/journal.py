@@ -14,7 +14,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import frappe
 from frappe.utils import now
@@ -26,13 +26,10 @@ from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import RunStopped
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import (
-	AgentRequest,
 	Call,
 	CallStatus,
 	Effect,
 	ModelReply,
-	Outcome,
-	RunStatus,
 	StopReason,
 	ToolResult,
 	Usage,
@@ -41,130 +38,10 @@ from huf.ai.storage.agent_changes import ChangeRecorder, insert_changes
 from huf.ai.storage.budgets import Reservation, release_reservation, reserve_budget, settle_reservation
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.drafts import record_draft_result
-from huf.ai.storage.leases import Lease, lease_expiry, new_worker
+from huf.ai.storage.leases import Lease
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
-from huf.ai.storage.rows import clip, commit_before_effect, digest, insert_row, update_row
-from huf.ai.storage.shared_values import share_value
-
-CANCEL_LIFETIME_S = 3600
-
-
-def insert_run(
-	request: AgentRequest,
-	conversation: str,
-	provider: str | None,
-	model: str,
-	status: RunStatus,
-	opening: list[dict],
-) -> Lease:
-	"""Insert the Agent Run; a Started one gets a lease at once. Does not commit.
-
-	`opening`: the first messages of the model; with them and the journal a run can be replayed.
-	"""
-	started = status is RunStatus.STARTED
-	worker = new_worker()
-	origin, routed = request.origin, request.routed
-	name = insert_row(
-		"Agent Run",
-		{
-			"agent": request.agent,
-			"conversation": conversation,
-			"provider": provider,
-			"model": model,
-			"prompt": clip(request.prompt or request.message_files.title),
-			"opening": to_canonical_json(opening),
-			"status": status.value,
-			"mode": request.mode.value if request.mode else None,
-			"tier": request.tier or 0,
-			"run_as": request.user,
-			"parent_run": request.parent_run,
-			"parent_call": request.parent_call,
-			"trigger": origin.trigger if origin else None,
-			"caused_by": origin.caused_by if origin else None,
-			"depth": origin.depth if origin else 0,
-			"reference_doctype": origin.reference_doctype if origin else None,
-			"reference_name": origin.reference_name if origin else None,
-			"route": routed.route if routed else None,
-			"confidence": routed.confidence if routed else 0,
-			"plan": json.dumps(routed.plan, ensure_ascii=False) if routed else None,
-			"started_at": now() if started else None,
-			"worker": worker if started else None,
-			"lease_until": lease_expiry() if started else None,
-			"attempts": int(started),
-		},
-		owner=request.user,
-	)
-	return Lease(name, worker)
-
-
-def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: list[dict]) -> None:
-	"""Store how the run ended, and count it on its agent. Does not commit."""
-	usage = outcome.usage
-	ended = now()
-	update_row(
-		"Agent Run",
-		run,
-		{
-			"status": outcome.status.value,
-			"stop_reason": outcome.stop_reason.value,
-			"response": clip(outcome.text),
-			"error_message": clip(outcome.error),
-			"input_tokens": usage.input_tokens,
-			"output_tokens": usage.output_tokens,
-			"total_tokens": usage.input_tokens + usage.output_tokens,
-			"cached_tokens": usage.cached_tokens,
-			"total_cost": usage.cost or 0,
-			"unpriced_calls": usage.unpriced_calls,
-			"steps": outcome.steps,
-			"models": json.dumps(models, ensure_ascii=False),
-			"masked": read_masked(run),
-			"duration_ms": duration_ms,
-			"ended_at": ended,
-			"lease_until": None,
-			"transcript_digest": digest_transcript(outcome),
-			"claims": json.dumps(outcome.claims, ensure_ascii=False) if outcome.claims else None,
-			"unconfirmed_claims": sum(not claim["confirmed"] for claim in outcome.claims),
-		},
-	)
-	frappe.db.sql(
-		"update `tabAgent` set total_run = total_run + 1, last_run = %s where name = %s", (ended, agent)
-	)
-
-
-def read_masked(run: str) -> str | None:
-	"""What was masked for the run's last model call, as JSON. Each call masks the whole transcript."""
-	filters = {"run": run, "masked": ["is", "set"]}
-	rows = frappe.get_all(
-		"Agent LLM Call", filters, pluck="masked", order_by="step desc, creation desc", limit=1
-	)
-	return rows[0] if rows else None
-
-
-def digest_transcript(outcome: Outcome) -> str:
-	"""Digest of a transcript as far as the record holds it, to compare a replay with."""
-	return digest(replace(outcome, text=clip(outcome.text), error=clip(outcome.error)).transcript())
-
-
-def request_cancel(run: str) -> None:
-	"""Ask a run to end: at its next step, or at once while it waits for a tool or a model."""
-	update_row("Agent Run", run, {"cancel_requested": 1})
-	# While a synchronous tool has the run's connection, only the cache can be asked.
-	share_value(cancel_key(run), 1, CANCEL_LIFETIME_S)
-
-
-def is_cancel_cached(run: str) -> bool:
-	return bool(frappe.cache.get_value(cancel_key(run), expires=True))
-
-
-def cancel_key(run: str) -> str:
-	return f"huf_cancel:{run}"
-
-
-def store_opening(run: str, opening: list[dict]) -> None:
-	"""Store the first messages of a queued run that begins now. Commits."""
-	update_row("Agent Run", run, {"opening": to_canonical_json(opening)})
-	frappe.db.commit()
+from huf.ai.storage.rows import clip, commit_before_effect, insert_row, update_row
 
 
 class RunJournal:

@@ -12,7 +12,7 @@ from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on
 from huf.ai.runs.start import start_run
 from huf.ai.storage import conversations
-from huf.ai.storage.journal import request_cancel
+from huf.ai.storage.run_rows import request_cancel
 from huf.ai.tools.registry import tool
 from huf.tests.base import SiteTestCase, enter
 from huf.tests.contract.connections import elsewhere

@@ -14,7 +14,7 @@ from huf.ai.loop.guards import SUM_UP
 from huf.ai.runs.entry import run_agent, run_agent_sync, stream_agent
 from huf.ai.runs.queue import end_run, work_on
 from huf.ai.runs.start import start_run
-from huf.ai.storage.journal import request_cancel
+from huf.ai.storage.run_rows import request_cancel
 from huf.tests.base import SiteTestCase
 from huf.tests.drafting import Shop
 from huf.tests.factories import SECRET, make_agent, make_model, make_tool, unique
