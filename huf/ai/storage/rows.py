@@ -77,7 +77,7 @@ def update_cached_row(doctype: str, name: str, values: Mapping[str, Any]) -> Non
 def commit_before_effect() -> None:
 	"""Commit before something that cannot be taken back, so that the record outlives the machine as well.
 
-	MariaDB and Postgres write every commit to the disk; the embedded runtime only those before which the flag is set.
+	MariaDB and Postgres write every commit to the disk; the embedded runtime does so where the flag is set.
 	"""
 	frappe.flags.huf_effect_follows = True
 	try:
