@@ -30,11 +30,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 		timeout_s: float,
 		by_silence: bool = False,
 		on_status: Callable[[int], None] | None = None,
+		context: Context | None = None,
 	):
 		self.on_status = on_status
 		self.factory = make_socket_factory(allow_private)
 		self.max_bytes = max_bytes
-		self.begin(copy_context())
+		self.begin(context or copy_context())
 		total = None if by_silence else timeout_s
 		self.timeout = aiohttp.ClientTimeout(total, sock_connect=timeout_s, sock_read=timeout_s)
 		self.session: aiohttp.ClientSession | None = None

@@ -45,7 +45,8 @@ class ServerTarget:
 
 	`headers` and `auth` hold credentials and appear in no message. `timeout_s` is for a whole session,
 	and begins anew with each progress that the server reports, up to MAX_SESSION_S. `on_status` gets the
-	status of each answer.
+	status of each answer. `context`: where contacts, traces and progress are recorded; the present one by
+	default.
 	"""
 
 	name: str
@@ -57,6 +58,7 @@ class ServerTarget:
 	timeout_s: float = 30
 	max_bytes: int = 2_000_000
 	on_status: Callable[[int], None] | None = field(default=None, repr=False)
+	context: Context | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -89,16 +91,15 @@ async def call_tool(
 	arguments: dict,
 	open_for_call: Open | None = None,
 	on_call: Callable[[], None] | None = None,
-	context: Context | None = None,
 ) -> dict:
 	"""The result of a call, if the server still describes the tool as it was accepted.
 
-	`on_call` is called before the arguments are sent; progress is reported in `context`. Raises ToolError,
-	and ToolChanged with the present definition.
+	`on_call` is called before the arguments are sent. Raises ToolError, and ToolChanged with the present
+	definition.
 	"""
 	from huf.ai.mcp.client.results import read_result
 
-	context = context or copy_context()
+	context = target.context or copy_context()
 
 	async def call(client: "Client", renew: Renew) -> dict:
 		async def report(progress: float, total: float | None, message: str | None) -> None:
@@ -183,6 +184,7 @@ async def open_session(target: ServerTarget, faulty: list[Faulty]) -> AsyncItera
 				target.timeout_s,
 				by_silence=True,
 				on_status=target.on_status,
+				context=target.context,
 			)
 			faulty.append(guard)
 			http = httpx2.AsyncClient(

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -35,8 +35,8 @@ async def call_tool(target: ServerTarget, accepted: ToolDefinition, arguments: d
 	if target.auth:
 		return await session.call_tool(target, accepted, arguments)
 	key = (os.getpid(), owner, make_fingerprint(target))
-	call = call_in_kept_session(key, target, accepted, arguments, copy_context())
-	return await run_in_background("mcp", call)
+	target = replace(target, context=copy_context())
+	return await run_in_background("mcp", call_in_kept_session(key, target, accepted, arguments))
 
 
 def make_fingerprint(target: ServerTarget) -> str:
@@ -46,12 +46,12 @@ def make_fingerprint(target: ServerTarget) -> str:
 
 
 async def call_in_kept_session(
-	key: Hashable, target: ServerTarget, accepted: ToolDefinition, arguments: dict, context: Context
+	key: Hashable, target: ServerTarget, accepted: ToolDefinition, arguments: dict
 ) -> dict:
 	while True:
-		loan = Loan(key, context)
+		loan = Loan(key)
 		try:
-			return await session.call_tool(target, accepted, arguments, loan.open, loan.note_call, context)
+			return await session.call_tool(target, accepted, arguments, loan.open, loan.note_call)
 		except ToolError as error:
 			# The server may have ended it meanwhile. Nothing has been called yet.
 			if isinstance(error, ToolChanged) or not loan.is_stale:
@@ -61,9 +61,8 @@ async def call_in_kept_session(
 class Loan:
 	"""A session for one call."""
 
-	def __init__(self, key: Hashable, context: Context):
-		self.key, self.context = key, context
-		self.is_stale = False
+	def __init__(self, key: Hashable):
+		self.key, self.is_stale = key, False
 
 	def note_call(self) -> None:
 		self.is_stale = False
@@ -78,7 +77,7 @@ class Loan:
 		faulty.append(kept)
 		with anyio.CancelScope() as scope, kept.watched(scope.cancel):
 			try:
-				yield await kept.begin(self.context)
+				yield await kept.begin(target)
 			except BaseException:
 				kept.close()
 				raise
@@ -112,13 +111,13 @@ class KeptSession:
 	def is_usable(self) -> bool:
 		return not (self.task.done() or self.fault)
 
-	async def begin(self, context: Context) -> "Client":
-		"""The client for the next call, made on behalf of `context`."""
+	async def begin(self, target: ServerTarget) -> "Client":
+		"""The client for the next call."""
 		from huf.ai.mcp.client.http_transport import GuardedTransport
 
 		for guard in self.faulty:
-			if isinstance(guard, GuardedTransport):
-				guard.begin(context)
+			if isinstance(guard, GuardedTransport) and target.context:
+				guard.begin(target.context)
 		return await asyncio.shield(self.opened)
 
 	@contextmanager
