@@ -33,6 +33,8 @@ class TestToolMaking(SiteTestCase):
 		system, manager = make_user("System Manager"), make_user("Huf Manager")
 		for user in (system, manager):
 			frappe.get_doc("User", user).update({"first_name": unique("Name"), "last_name": ""}).save()
+		# Frappe keeps full names until a request ends.
+		frappe.local.fullnames = {}
 		names = frappe.get_all("User", {"name": ["in", [system, manager]]}, ["name", "full_name"])
 		full = {row.name: row.full_name for row in names}
 		frappe.set_user(manager)
