@@ -128,6 +128,10 @@ def start(home, port, host, open_browser):
 
 	def on_ready():
 		click.echo(f"  Huf {huf.__version__} is ready at {url_of(host, port)}   (stop with Ctrl-C)\n")
+		if not has_web_app(Path(huf.__file__).parent):
+			click.echo(
+				"  The web app is not built, so /huf is missing. Install without HUF_SKIP_UI to build it.\n"
+			)
 		if open_browser:
 			webbrowser.open(url_of(host, port))
 
@@ -135,6 +139,10 @@ def start(home, port, host, open_browser):
 		serve(home, host, port, lambda: make_or_migrate_site(home), on_ready)
 	except CannotStart as error:
 		raise click.ClickException(str(error)) from None
+
+
+def has_web_app(package: Path) -> bool:
+	return (package / "www" / "huf.html").exists()
 
 
 @cli.command()

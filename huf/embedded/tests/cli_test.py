@@ -1,8 +1,11 @@
 """The command `huf` as it is mistyped, and what it prints about runs that have no answer yet."""
 
+from unittest import mock
+
 import frappe
 from click.testing import CliRunner
 
+import huf
 from huf.ai.runs.stopping import stop
 from huf.embedded.cli import SECTIONS, cli
 from huf.embedded.tests.sites import SiteTestCase, isolated
@@ -49,6 +52,21 @@ class TestCommandLine(SiteTestCase):
 		self.assert_refused(self.run_huf("start", "--port", "99999", home=home), "0<=x<=65535")
 		self.assert_refused(self.run_huf("start", "--host", "192.0.2.1", home=home), "--host")
 		self.assertFalse((home / "sites").exists())
+
+	def test_a_start_without_the_built_web_app_says_so(self):
+		def serve(_home, _host, _port, _prepare, on_ready):
+			on_ready()
+
+		for is_built in (False, True):
+			if is_built:
+				(self.home / "www").mkdir()
+				(self.home / "www" / "huf.html").touch()
+			with (
+				mock.patch("huf.embedded.cli.serve", side_effect=serve),
+				mock.patch.object(huf, "__file__", str(self.home / "__init__.py")),
+			):
+				said = self.run_huf("start").output
+			self.assertEqual("web app is not built" in said, not is_built, said)
 
 	def test_execute_says_what_is_wrong_with_its_arguments(self):
 		for kwargs, word in (("{bad", "not JSON"), ("[1]", "an object")):
