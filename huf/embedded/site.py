@@ -46,6 +46,7 @@ def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE)
 	write_config(folder, {"encryption_key": new_encryption_key(), "installed_apps": ["frappe"]})
 	password = admin_password or secrets.token_urlsafe(12)
 	with opened(home, site) as frappe:
+		frappe.db.is_alone = True
 		from frappe.core.doctype.file.file import make_home_folders
 		from frappe.model import sync
 
@@ -58,12 +59,15 @@ def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE)
 		frappe.db.commit()
 	for app in apps:
 		if app != "frappe":
-			install_app(home, app, site)
+			install_app(home, app, site, is_new=True)
 	return password
 
 
-def install_app(home, app: str, site: str = SITE):
-	"""Import the app's DocTypes and run its `after_install`; nothing happens if it is installed."""
+def install_app(home, app: str, site: str = SITE, is_new: bool = False):
+	"""Import the app's DocTypes and run its `after_install`; nothing happens if it is installed.
+
+	`is_new`: the site is being made, so nobody else writes to it.
+	"""
 	folder = site_path(home, site)
 	config = read_config(folder)
 	if app in config["installed_apps"]:
@@ -71,6 +75,7 @@ def install_app(home, app: str, site: str = SITE):
 	write_config(folder, {**config, "installed_apps": [*config["installed_apps"], app]})
 	with opened(home, site) as frappe:
 		frappe.flags.in_install = app
+		frappe.db.is_alone = is_new
 		sync_app(frappe, app)
 		run_hooks(frappe, "after_install", app)
 		frappe.db.commit()

@@ -1,5 +1,6 @@
 """The command `huf` as it is mistyped, and what it prints about runs that have no answer yet."""
 
+import tempfile
 from unittest import mock
 
 import frappe
@@ -52,6 +53,14 @@ class TestCommandLine(SiteTestCase):
 		self.assert_refused(self.run_huf("start", "--port", "99999", home=home), "0<=x<=65535")
 		self.assert_refused(self.run_huf("start", "--host", "192.0.2.1", home=home), "--host")
 		self.assertFalse((home / "sites").exists())
+
+	def test_a_new_site_warns_of_no_waiting_writers(self):
+		with (
+			tempfile.TemporaryDirectory() as home,
+			mock.patch("frappe.database.connection.SLOW_TRANSACTION", 0),
+			self.assertNoLogs("frappe.database"),
+		):
+			self.assertEqual(self.run_huf("init", home=home).exit_code, 0)
 
 	def test_a_start_without_the_built_web_app_says_so(self):
 		def serve(_home, _host, _port, _prepare, on_ready):

@@ -126,6 +126,7 @@ class Connection:
 		self.transaction_writes = 0
 		self._disable_transaction_control = 0
 		self._began = 0.0
+		self.is_alone = False  # nobody waits for a transaction of it, however long
 		self._turns, self._me = turns_of(self.path), object()
 		self.before_commit, self.after_commit = CallbackManager(), CallbackManager()
 		self.before_rollback, self.after_rollback = CallbackManager(), CallbackManager()
@@ -221,7 +222,7 @@ class Connection:
 		if self._is_in_transaction:
 			self._run(statement)
 			held = time.monotonic() - self._began
-			if held > SLOW_TRANSACTION:
+			if held > SLOW_TRANSACTION and not self.is_alone:
 				logger.warning("A write transaction was open for %.1f s; all other writers waited", held)
 		self._turns.give(self._me)
 		self.transaction_writes = 0
