@@ -21,7 +21,7 @@ from huf.tests.factories import make_agent, make_tool, unique
 START_TIMEOUT_S, CONNECT_TRIES = 120, 3
 MAX_PLAN_TOKENS = 32
 """The tool comes first in a plan; its arguments are not needed to see which it is."""
-NUMBER_OF_A_LIST = re.compile(r"^\s*(-\s*)?\d+[.)]", re.MULTILINE)
+NUMBER_OF_A_LIST = re.compile(r"^\s*(-\s*)?\d+[.)](\s*\d+(\.\d+){2,})?", re.MULTILINE)
 INSTRUCTIONS = "You keep to-dos and notes."
 LIST, CREATE, NOTE = "list_todos", "create_todo", "create_note"
 TOOLS = {

@@ -5,7 +5,7 @@ call.
 from dataclasses import dataclass
 
 from huf.ai.core.errors import RunStopped
-from huf.ai.core.types import Outcome, StopReason, Tool, ToolResult, Usage
+from huf.ai.core.types import Outcome, StopReason, Tool, Usage
 from huf.ai.loop.context_window import Room, TooLong, fit
 from huf.ai.loop.model import Model
 from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS, PIECE_CHARS, READ_MORE, make_reader
@@ -36,6 +36,8 @@ class TranscriptView:
 	def __init__(self, outcome: Outcome, tools: list[Tool], model: Model):
 		self.outcome, self.tools = outcome, tools
 		self.prompt_at = len(outcome.messages) - 1
+		# The reader knows the outcome, not this view: a cycle would keep the messages until a collection.
+		self.results = lambda: outcome.tool_results
 		self.tools_by_name = {READ_MORE: make_reader(self.results)} | {tool.name: tool for tool in tools}
 		self.tools_with_reader = list(self.tools_by_name.values())
 		self.sent = ModelInput(outcome.messages, tools)
@@ -50,9 +52,6 @@ class TranscriptView:
 			piece = min(PIECE_CHARS, max(MIN_EXCERPT_CHARS, self.room.allowed) - HEADER_CHARS)
 			self.tools_by_name[READ_MORE] = make_reader(self.results, piece)
 		return model
-
-	def results(self) -> list[ToolResult]:
-		return self.outcome.tool_results
 
 	def fit(self, with_tools: bool = True) -> ModelInput:
 		"""What to send now; without tools where only an answer is wanted.

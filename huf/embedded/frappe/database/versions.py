@@ -9,6 +9,7 @@ other's changes at once, and is right a moment later when another process has wr
 
 from threading import Lock
 from time import monotonic
+from weakref import proxy
 
 MOMENT = 0.001
 """Seconds for which what other processes change may go unseen."""
@@ -33,7 +34,8 @@ _lock = Lock()
 
 class Versions:
 	def __init__(self, connection):
-		self._connection = connection
+		# The connection has this object: in a cycle, both would stay until a collection.
+		self._connection = proxy(connection)
 		self._entries = _shared.setdefault(connection.path, {})
 		self._known: dict[str, int] = {}
 		self._total: int | None = None

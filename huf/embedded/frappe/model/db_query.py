@@ -123,10 +123,11 @@ class DatabaseQuery:
 		selected.
 		"""
 		columns = {part.split()[0].strip("`") for part in order.split(",")}
-		columns -= {column.rpartition(".")[2].strip("`") for column in self.columns}
+		columns -= {column.rsplit(" AS ", 1)[-1].rpartition(".")[2].strip("`") for column in self.columns}
 		for doctype, *link in self.joins:
 			for column in () if link else columns:
-				if column in default_fields or frappe.get_meta(doctype).has_field(column):
+				is_in_both = self.meta.has_field(column) and frappe.get_meta(doctype).has_field(column)
+				if column in default_fields or is_in_both:
 					raise frappe.db.OperationalError(f"Column '{column}' in order clause is ambiguous")
 
 	# --- fields ---
