@@ -24,15 +24,16 @@ class TestCostsPage(PageTestCase):
 				row.wait_for()
 				cost = row.locator("td").nth(4).inner_text()
 				self.assertRegex(cost, r"^\$[1-9]")
+				total = f"${sum(self.read_costs(page)):,.2f}"
 				for name in ("period", "month"):
-					self.assertIn(cost, page.get_by_test_id(f"costs-{name}").inner_text())
+					self.assertIn(total, page.get_by_test_id(f"costs-{name}").inner_text())
 				self.assertRegex(page.get_by_test_id("costs-forecast").inner_text(), r"\$[1-9]")
 				self.assertIn(f"{cost} of $1,000,000", page.get_by_test_id("budget").inner_text())
 				with page.expect_download() as caught:
 					page.get_by_test_id("costs-csv").click()
 				lines = Path(caught.value.path()).read_text("utf-8-sig").splitlines()
 				self.assertEqual(lines[0], "Agent,Runs,Successes,Tokens,Cost (USD),Cost unknown")
-				self.assertTrue(lines[1].startswith("Counter,1,1,"))
+				self.assertTrue(any(line.startswith("Counter,1,1,") for line in lines), lines)
 				page.get_by_test_id("costs-group").select_option("User")
 				page.get_by_test_id("cost-row").filter(has_text="Administrator").wait_for()
 				self.assertIn("group=User", page.url)
@@ -42,6 +43,11 @@ class TestCostsPage(PageTestCase):
 				self.assertEqual(faults_of(page), [])
 				page.set_viewport_size({"width": 360, "height": 740})
 				self.assertFalse(page.evaluate("() => document.documentElement.scrollWidth > innerWidth"))
+
+	def read_costs(self, page) -> list[float]:
+		"""Of every agent that has spent something; other tests use the same site."""
+		cells = [row.locator("td").nth(4).inner_text() for row in page.get_by_test_id("cost-row").all()]
+		return [float(each[1:].replace(",", "")) for each in cells if each.startswith("$")]
 
 	def test_each_model_call_of_a_run_says_its_tokens_and_cost(self):
 		with ModelServer() as model:
