@@ -99,7 +99,7 @@ def test_mailbox(mailbox: str):
 
 @frappe.whitelist(methods=["POST"])
 def make_sign_in_app(provider: str):
-	"""The Connected App of a mail provider, made if there is none: {name, redirect_uri, client_id}."""
+	"""Find or create the Connected App of a mail provider: {name, redirect_uri, client_id}."""
 	app = oauth.make_app(provider)
 	return {"name": app.name, "redirect_uri": app.redirect_uri, "client_id": app.client_id}
 

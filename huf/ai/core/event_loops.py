@@ -137,7 +137,7 @@ async def run_on_model_loop(coroutine: Coroutine) -> Any:
 
 
 async def run_in_background(name: str, coroutine: Coroutine) -> Any:
-	"""Run a coroutine on a loop of this process that never stops, so that tasks it leaves there go on.
+	"""Run a coroutine on an event loop that never stops, so that tasks it starts there keep running.
 
 	Cancelling the wait cancels the coroutine. It sees no context variables, so nothing of frappe.
 	"""

@@ -48,7 +48,7 @@ PROVIDERS = {
 
 
 def make_app(provider: str):
-	"""The provider's Connected App, made if there is none; the client's ID and secret are entered later.
+	"""Return the provider's Connected App, or create it; the client's ID and secret are entered later.
 
 	Raises PermissionError for a user who may not create one.
 	"""

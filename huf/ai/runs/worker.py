@@ -24,12 +24,12 @@ POLL_S = 1.0
 SETTLE_S = 5.0
 """How often it settles what lost workers have left."""
 REFUSED_S = 15.0
-"""After this time it tries a run again that it could not begin: a stop holds it, or another worker has it."""
+"""How long it leaves a run alone that it could not start: a stop holds it, or another worker has it."""
 
 SPREAD = 2
-"""Of how many times as many runs as it can begin a worker chooses."""
+"""A worker chooses at random among this many times the runs that it can start."""
 RESTART_S = 0.5
-"""How long after a worker died another is started."""
+"""Delay before a dead worker process is replaced."""
 
 
 class RunWorker:
@@ -44,7 +44,7 @@ class RunWorker:
 		self.parent = os.getppid()
 
 	def work(self) -> None:
-		"""Until `stop` is called or the parent process is gone; runs under way end first."""
+		"""Work until `stop` is called or the parent process is gone, and finish the runs in progress."""
 		with ThreadPoolExecutor(self.threads, thread_name_prefix="huf-run") as pool:
 			while not self.stopping.is_set() and os.getppid() == self.parent:
 				self.freed.clear()
@@ -57,7 +57,7 @@ class RunWorker:
 		self.freed.set()
 
 	def look(self, pool: ThreadPoolExecutor) -> int:
-		"""Begin the runs that can be begun; how many. A database that is out of reach is tried again."""
+		"""Start the runs that can start, and return how many: 0 as well if the database cannot be reached."""
 		try:
 			self.open()
 			found = self.find_runs()
@@ -79,7 +79,7 @@ class RunWorker:
 		free = self.threads - len(self.running)
 		if free <= 0:
 			return []
-		self.refused = {run: until for run, until in self.refused.items() if until > now}
+		self.refused = {run: until for run, until in list(self.refused.items()) if until > now}
 		found = [run for run in leases.read_claimable_runs() if run not in self.running | self.refused.keys()]
 		# Workers that look at the same moment should not all try the same runs.
 		first = found[: SPREAD * free]

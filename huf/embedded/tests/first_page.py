@@ -1,4 +1,4 @@
-"""What the first page loads, for its test and its benchmark: a new chat, until it is usable and nothing more is fetched."""
+"""What the first page, a new chat, loads until nothing more is fetched; for its test and its benchmark."""
 
 import gzip
 from pathlib import Path

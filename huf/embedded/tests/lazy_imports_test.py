@@ -23,7 +23,8 @@ site.create(Path(sys.argv[1]), "a good password 7")
 frappe.app._site, frappe.app._sites_path = site.SITE, sys.argv[1] + "/sites"
 client = Client(frappe.app.application)
 client.post("/api/method/login", data={"usr": "Administrator", "pwd": "a good password 7"})
-for path in ("/huf", "/api/method/huf.api.agent.get_agents", "/api/resource/Agent", "/api/method/huf.api.chat.get_conversations"):
+paths = ("/huf", "/api/method/huf.api.agent.get_agents", "/api/resource/Agent")
+for path in (*paths, "/api/method/huf.api.chat.get_conversations"):
 	assert client.get(path).status_code in (200, 404), path
 import huf.ai.agent_integration, huf.api.chat
 """
@@ -47,7 +48,8 @@ with opened(site.SITE, sys.argv[1] + "/sites"):
 	if base_url:
 		make("AI Provider", provide_name="Own", api_key="sk-test", api_base=base_url)
 		make("AI Model", model_name="own", provider="Own")
-		make("Agent Tool Function", tool_name="find_todos", types="Get List", reference_doctype="ToDo", description="ToDos")
+		tool = {"tool_name": "find_todos", "types": "Get List", "description": "ToDos"}
+		make("Agent Tool Function", reference_doctype="ToDo", **tool)
 		make("Agent", agent_name="Own", model="own", agent_tool=[{"tool": "find_todos"}])
 		frappe.db.commit()
 	result = run_agent_sync("Own", "Which ToDos are there?")

@@ -1,9 +1,9 @@
-"""Worker processes on one database: runs a second of three to one, and runs while they are killed and Redis is flushed.
+"""Worker processes on one database: three beside one, and three that are killed while Redis is flushed.
 
 	cd sites; HUF_TEST_SITE=SITE HUF_TEST_SITES=. python -m huf.tests.benchmarks workers 300
 
-The number says how many runs. It needs a bench, on which nobody else works for SITE, and a Redis that may be flushed:
-name one in the site's `redis_cache` and `redis_queue`.
+The number says how many runs. It needs a bench on which nobody else works for SITE, and a Redis that may be
+flushed, named in the site's `redis_cache` and `redis_queue`.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Generated operations by several people: child tables, shares, names, uploads and both REST APIs.
 
-Like `operations.py`, with another DocType: `generate` makes operations, `Replay` answers them. Each operation finds the
-same documents.
+Like `operations.py`, with another DocType: `generate` makes operations, `Replay` answers them. Each operation
+finds the same documents.
 """
 
 import json

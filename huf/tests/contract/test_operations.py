@@ -1,5 +1,6 @@
-"""Generated operations have the answers that Frappe 15.55.1 and 17.0.0-dev gave alike (see `operations.py` and
-`parcel_operations.py`).
+"""Generated operations get the answers on which Frappe 15.55.1 and 17.0.0-dev agreed.
+
+See `operations.py` and `parcel_operations.py`.
 """
 
 import json

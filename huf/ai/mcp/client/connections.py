@@ -81,7 +81,7 @@ async def call_tool(connection: str, tool: str, arguments: dict) -> dict:
 
 
 def name_owner() -> tuple[str, ...]:
-	"""Whose sessions the present call may use: those of this user and this conversation."""
+	"""The key of the sessions that this call may use: site, user and conversation."""
 	run = frappe.flags.huf_run
 	conversation = frappe.db.get_value("Agent Run", run, "conversation") if run else None
 	return (frappe.local.site, frappe.session.user, conversation or run or "")

@@ -29,14 +29,14 @@ Renew = Callable[[], None]
 
 
 class Faulty(Protocol):
-	"""What may know why a session broke off, of which the SDK reports only that it did."""
+	"""Something that may know why a session failed; the SDK reports only that it did."""
 
 	@property
 	def fault(self) -> str | None: ...
 
 
 Open = Callable[["ServerTarget", list[Faulty]], AbstractAsyncContextManager["Client"]]
-"""Opens a session, and appends to the list what may know why it fails."""
+"""Opens a session, and appends to the list whatever may know why it failed."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ async def find_tool(client: "Client", name: str) -> ToolDefinition | None:
 async def iterate_tools(client: "Client") -> AsyncIterator[Any]:
 	cursor = None
 	for _ in range(MAX_PAGES):
-		# However long the server says that its answer holds: a kept session would not notice a change.
+		# Not from the SDK's cache, whatever lifetime the server claims: a change must be noticed.
 		page = await client.list_tools(cursor=cursor, cache_mode="bypass")
 		for tool in page.tools:
 			yield tool

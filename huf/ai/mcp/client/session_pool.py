@@ -1,5 +1,5 @@
-"""Keeps sessions with MCP servers between the calls of a conversation: processes go on, and so does what a
-server remembers of a session.
+"""Keeps sessions with MCP servers open between the calls of a conversation, so that a local server is started
+once and a server can keep state.
 
 They live on an event loop of their own. A session serves one call at a time, and never another conversation
 or user. One that signs in by OAuth is not kept: its provider reads and writes the site's secrets.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 IDLE_S = 60.0
 """How long a session is kept after a call."""
 MAX_IDLE = 32
-"""Of a process; the one that was used longest ago is closed first."""
+"""Per process. The least recently used session is closed first."""
 
 
 async def call_tool(target: ServerTarget, accepted: ToolDefinition, arguments: dict, owner: Hashable) -> dict:
@@ -40,7 +40,7 @@ async def call_tool(target: ServerTarget, accepted: ToolDefinition, arguments: d
 
 
 def make_fingerprint(target: ServerTarget) -> str:
-	"""Differs where another address, command, credential or limit is to be used; tells none of them."""
+	"""A hash of the address, command, credentials and limits, none of which can be read from it."""
 	parts = asdict(replace(target, auth=None, on_status=None))
 	return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -53,7 +53,7 @@ async def call_in_kept_session(
 		try:
 			return await session.call_tool(target, accepted, arguments, loan.open, loan.note_call)
 		except ToolError as error:
-			# The server may have ended it meanwhile. Nothing has been called yet.
+			# The server may have ended the session while it was idle. Nothing has been called yet.
 			if isinstance(error, ToolChanged) or not loan.is_stale:
 				raise
 
@@ -78,7 +78,7 @@ class Loan:
 		with anyio.CancelScope() as scope, kept.watched(scope.cancel):
 			try:
 				yield await kept.begin(target)
-			except BaseException:
+			except BaseException:  # a cancelled call, too, leaves the session in an unknown state
 				kept.close()
 				raise
 			keep(kept)
@@ -122,7 +122,7 @@ class KeptSession:
 
 	@contextmanager
 	def watched(self, on_end: Callable[[], None]) -> Iterator[None]:
-		"""Call `on_end` if the session ends meanwhile: nobody else would answer its requests."""
+		"""Call `on_end` if the session ends during the block: requests would then wait for ever."""
 
 		def end(task: asyncio.Task) -> None:
 			on_end()
@@ -143,17 +143,17 @@ class KeptSession:
 
 
 def read_exception(task: asyncio.Task) -> None:
-	"""Asyncio logs exceptions that nobody has read."""
+	"""Keep asyncio from logging the exception as one that was never retrieved."""
 	if not task.cancelled():
 		task.exception()
 
 
 _idle: list[KeptSession] = []
-"""The one that was used last is at the end. Used on the loop of the sessions only."""
+"""The most recently used session is last. Accessed only on the event loop of the sessions."""
 
 
 def take(key: Hashable) -> KeptSession | None:
-	"""A session that is open and free. Those that have ended are forgotten."""
+	"""An open session that is not in use, or None. Sessions that have ended are dropped."""
 	for kept in [each for each in reversed(_idle) if each.key == key]:
 		_idle.remove(kept)
 		assert kept.timer is not None

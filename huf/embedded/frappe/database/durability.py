@@ -10,8 +10,8 @@ import threading
 import frappe
 
 LEVELS = ("process", "effects", "machine", "step")
-"""Which commits are synced: none; those that an effect outside follows; all, several at once; each by itself,
-before anybody sees it.
+"""process: no commit is synced. effects: those before an external call. machine: every commit; those that
+wait at the same time share a sync. step: every commit separately, before other connections see it.
 """
 DEFAULT = "effects"
 
@@ -72,7 +72,7 @@ class LogSync:
 
 
 def sync_log_file(path: str) -> int | None:
-	"""Sync a log and return its inode; None where there is none, because all of it is in the file itself."""
+	"""Sync a log and return its inode; None if there is no log: everything is in the database file."""
 	try:
 		return sync_file(path)
 	except FileNotFoundError:

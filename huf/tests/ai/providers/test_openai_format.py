@@ -1,4 +1,4 @@
-"""OpenAI's format without LiteLLM: whatever is read or written at all is what LiteLLM's translation makes of it."""
+"""OpenAI's format without LiteLLM: what is read or written is what LiteLLM's translation makes of it."""
 
 import asyncio
 import copy

@@ -1,4 +1,4 @@
-"""A worker that finds runs in the database: without a job, beside others, after a loss, and held by a stop."""
+"""A worker that finds runs in the database: without a job, beside others, after a loss, under a stop."""
 
 import threading
 import time
