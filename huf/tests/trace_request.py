@@ -1,21 +1,24 @@
 """Traces one chat message with one write tool through huf/api and huf/ai, on an embedded site of its own.
 
 A move is a call of a function in another file than that of the last function called; functions outside
-huf/api and huf/ai are passed over.
+huf/api and huf/ai are passed over, and a coroutine or generator that goes on is no new call.
 """
 
 import argparse
+import inspect
 import shutil
 import sys
 import tempfile
 import threading
 from pathlib import Path
+from types import FrameType
 
 import huf.embedded
 
 huf.embedded.install()
 
 HUF = Path(__file__).resolve().parent.parent
+RESUMABLE = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 TRACED = tuple(str(HUF / folder) + "/" for folder in ("api", "ai"))
 
 
@@ -27,10 +30,15 @@ class Trace:
 	def __init__(self) -> None:
 		self.files: dict[str, None] = {}
 		self.last, self.moves = "", 0
+		self.begun: set[FrameType] = set()
 
-	def __call__(self, frame, event: str, argument) -> None:
+	def __call__(self, frame: FrameType, event: str, argument) -> None:
 		name = frame.f_code.co_filename
-		if event != "call" or name == self.last or not name.startswith(TRACED):
+		if event != "call" or not name.startswith(TRACED) or frame in self.begun:
+			return
+		if frame.f_code.co_flags & RESUMABLE:
+			self.begun.add(frame)
+		if name == self.last:
 			return
 		self.moves += bool(self.last)
 		self.last = name

@@ -214,7 +214,7 @@ class Call:
 	draft: str | None = None
 	is_beside: bool = False
 
-	@property
+	@cached_property
 	def effect(self) -> Effect:
 		return self.tool.effect if self.tool else Effect.READ
 
@@ -239,7 +239,7 @@ class ToolResult:
 	cached: bool = False
 	origins: tuple[str, ...] = ()
 
-	@property
+	@cached_property
 	def ok(self) -> bool:
 		return self.status is CallStatus.SUCCESS
 

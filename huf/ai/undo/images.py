@@ -13,7 +13,7 @@ import frappe
 from frappe.utils import flt, get_datetime, getdate
 
 from huf.ai.core.canonical_json import to_canonical_json
-from huf.ai.tools.fields import is_secret
+from huf.ai.tools.fields import list_data_fields
 
 TABLE_FIELDTYPES = ("Table", "Table MultiSelect")
 DECIMALS = 9
@@ -46,14 +46,11 @@ def read_image(doctype: str, name: str, lock: bool = False) -> dict | None:
 
 
 def read_fields(doc: Any) -> dict[str, Any]:
-	stored = set(doc.meta.get_valid_columns())
+	shown = {*doc.meta.get_valid_columns()}.intersection(list_data_fields(doc.doctype)).difference(TREE_FIELDS)
 	return {
 		df.fieldname: to_plain_value(doc.get(df.fieldname), df.fieldtype)
 		for df in doc.meta.fields
-		if df.fieldname in stored
-		and df.fieldname not in TREE_FIELDS
-		and df.fieldtype not in TABLE_FIELDTYPES
-		and not is_secret(df)
+		if df.fieldname in shown and df.fieldtype not in TABLE_FIELDTYPES
 	}
 
 
