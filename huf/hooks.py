@@ -122,6 +122,7 @@ before_request = [
 ]
 after_request = [
 	"huf.api.keys.format_refusal",
+	"huf.api.keys.answer_parse_error",
 	"huf.api.keys.name_sign_in",
 	"huf.api.keys.record_mcp_request",
 ]

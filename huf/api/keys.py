@@ -11,6 +11,7 @@ import frappe
 from frappe.utils import get_url
 from werkzeug.wrappers import Response
 
+from huf.api.addresses import find_function
 from huf.api.wire.openai_errors import error_body
 
 PATHS = ("/api/method/huf.api.openai.", "/api/method/huf.api.response")
@@ -20,6 +21,7 @@ TOKEN_PATHS = (MCP_PATH, A2A_PATH)
 BEARER_PATHS = (*PATHS, *TOKEN_PATHS)
 TOKEN_PREFIX = "v1."
 STATUSES = {405: 400, 417: 400}
+PARSE_ERROR = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
 WRONG_KEY = "This API key was not accepted. Check it, or make a new one; the form is <api key>:<api secret>."
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
 
@@ -59,6 +61,29 @@ def name_sign_in(response: Response | None = None, request=None) -> None:
 	# Newer versions of Frappe name their own OAuth server after this hook, then apply `response_headers`.
 	headers = getattr(frappe.local, "response_headers", response.headers)
 	headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"'
+
+
+def answer_parse_error(response: Response | None = None, request=None) -> None:
+	"""after_request: answer broken JSON sent to the MCP or A2A server as JSON-RPC does.
+
+	Frappe parses the body before it calls any hook or endpoint, and answers with its own error body.
+	"""
+	if response is None or response.status_code < 400 or response.status_code == 413:
+		return
+	# The address is not rewritten yet where the body was refused.
+	function = find_function(request.path)
+	path = f"/api/method/{function}" if function else request.path
+	if path.startswith(TOKEN_PATHS) and request.is_json and not is_json(request.get_data()):
+		response.status_code, response.content_type = 400, "application/json"
+		response.set_data(json.dumps(PARSE_ERROR))
+
+
+def is_json(text: bytes) -> bool:
+	try:
+		json.loads(text)
+	except (ValueError, RecursionError):
+		return False
+	return True
 
 
 def record_mcp_request(response: Response | None = None, request=None) -> None:

@@ -1,5 +1,8 @@
 """Turns failures of a model into ModelErrors that tell the operator what to do and contain no API key."""
 
+import re
+import socket
+from collections.abc import Iterator
 from functools import lru_cache
 
 from huf.ai.core.arguments import HIDDEN, mask_secrets
@@ -27,7 +30,16 @@ TOO_LONG = (
 UNREACHABLE = (
 	"The provider could not be reached. Check the Address of {provider} under Models, and the network."
 )
+REFUSED = (
+	"Nothing listens at the address of the provider. Start its server, or correct the Address of {provider} "
+	"under Models."
+)
+UNKNOWN_HOST = (
+	"The host name in the address of the provider is unknown. Correct the Address of {provider} under Models, "
+	"or check the network."
+)
 FAULT = "The provider failed. Try again later."
+ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
 
 class AnswerTooLarge(Exception):
@@ -65,8 +77,24 @@ def advise(error: Exception, status: int | None, provider: str) -> str:
 	if type(error).__name__ == "ContextWindowExceededError":
 		return TOO_LONG
 	if is_connection_error(error) and status in (None, 500):
-		return UNREACHABLE.format(provider=provider)
+		return describe_connection_error(error).format(provider=provider)
 	return ADVICE.get(status or 0, FAULT).format(provider=provider)
+
+
+def describe_connection_error(error: Exception) -> str:
+	causes = list(list_causes(error))
+	if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+		return REFUSED
+	if any(isinstance(cause, socket.gaierror) for cause in causes):
+		return UNKNOWN_HOST
+	return UNREACHABLE
+
+
+def list_causes(error: BaseException | None) -> Iterator[BaseException]:
+	"""An error and what caused it, outermost first."""
+	while error is not None:
+		yield error
+		error = error.__cause__ or error.__context__
 
 
 def is_connection_error(error: Exception) -> bool:
@@ -80,7 +108,7 @@ def hide_secret(text: str, secret: str | None) -> str:
 
 
 def first_line(text: str) -> str:
-	line = text.strip().split("\n", 1)[0]
+	line = ERRNO.sub("", text.strip().split("\n", 1)[0])
 	return line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…"
 
 

@@ -280,6 +280,15 @@ class TestLimits(McpTestCase):
 		self.assertTrue(refused["isError"])
 		self.assertEqual(frappe.db.count("Agent Run"), before)
 
+	def test_broken_json_is_a_parse_error_of_json_rpc(self):
+		for path in (f"/mcp/{self.slug}", "/mcp", "/api/method/huf.api.mcp.serve", f"/a2a/{self.asked}"):
+			with self.subTest(path):
+				request = self.build_request("tools/list", path=path)
+				del request["json"]
+				answer = send(**request, data='{"jsonrpc": "2.0", ', content_type="application/json")
+				self.assertEqual(answer.status_code, 400)
+				self.assertEqual((answer.json["error"]["code"], answer.json["id"]), (-32700, None))
+
 	def test_a_large_body_is_refused(self):
 		params = {"name": self.read, "arguments": {"filters": {"description": "x" * (4 * 1024 * 1024)}}}
 		self.assertEqual(self.post("tools/call", params).status_code, 413)

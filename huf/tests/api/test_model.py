@@ -49,10 +49,22 @@ class TestModels(SiteTestCase):
 	def test_what_a_library_says_stands_behind_the_words_for_people(self):
 		failed = model.connect(unique("Provider"), unique("model"), SECRET, "http://127.0.0.1:9/v1")
 		words, _mark, details = failed["error"].partition("\nDetails: ")
-		self.assertIn("Check the Address of", words)
+		self.assertIn("correct the Address of", words)
 		self.assertNotIn("API Base", failed["error"])
 		self.assertNotRegex(words, "ssl|Connect|127.0.0.1")
 		self.assertIn("onnect", details)
+
+	def test_an_address_where_nothing_listens_is_reported_in_words(self):
+		with ModelServer() as server:
+			base = server.base_url
+			name = self.connect(server, provider := unique("Provider"), unique("model"), SECRET, base)
+		unknown = model.connect(provider, unique("model"), SECRET, "http://no-such-host.invalid/v1")
+		for error, expected in (
+			(model.check(name)["error"], "Nothing listens at the address .* Start its server"),
+			(unknown["error"], "host name .* is unknown"),
+		):
+			self.assertRegex(error, expected)
+			self.assertNotIn("Errno", error)
 
 	def test_a_stored_key_is_not_tried_at_another_address(self):
 		provider, name = unique("Provider"), unique("model")
