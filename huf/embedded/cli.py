@@ -38,7 +38,7 @@ class Sections(click.Group):
 
 		try:
 			return super().invoke(context)
-		except Exception as error:
+		except Exception as error:  # any driver's fault may come; what is not described is raised again
 			fault, place = describe_fault(error), getattr(error, "filename", None)
 			if isinstance(error, click.ClickException) or not (
 				fault or (place and isinstance(error, OSError))

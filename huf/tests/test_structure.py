@@ -4,7 +4,6 @@ import ast
 import re
 import unittest
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 HUF = Path(__file__).resolve().parent.parent
@@ -134,14 +133,23 @@ class TestPackages(unittest.TestCase):
 		]
 		self.assertEqual(reserved, [])
 
-	def test_a_broad_except_says_what_it_protects(self):
-		broad = []
-		for path in sources():
-			lines = path.read_text().splitlines()
-			for line, following in pairwise([*lines, ""]):
-				if line.strip().startswith("except Exception") and "#" not in line + following:
-					broad.append((name_of(path), line.strip()))
-		self.assertEqual(broad, [])
+	def test_a_broad_except_gives_its_reason(self):
+		found = [(path, line) for path in product_sources() for line in broad_handlers(path.read_text())]
+		silent = [(name_of(path), line) for path, line in found if len(reason_of(line).split()) < 3]
+		self.assertGreater(len(found), 30)
+		self.assertEqual(silent, [])
+
+	def test_a_broad_except_is_found_in_each_form(self):
+		for clause in (
+			"except Exception",
+			"except:",
+			"except (OSError, Exception) as error",
+			"except BaseException",
+		):
+			text = f"try:\n\tf()\n{clause.removesuffix(':')}:  # noqa: BLE001\n\tpass\n"
+			(line,) = broad_handlers(text)
+			self.assertEqual(reason_of(line), "", line)
+		self.assertEqual(broad_handlers("try:\n\tf()\nexcept OSError:\n\tpass\n"), [])
 
 	def test_the_core_names_no_pack(self):
 		names = [path.name for path in (HUF / "packs").iterdir() if (path / "pack.yaml").is_file()]
@@ -160,6 +168,26 @@ class TestFrappeNames(unittest.TestCase):
 
 
 @cache
+def broad_handlers(text: str) -> list[str]:
+	"""The lines of handlers that catch any exception."""
+	lines = text.splitlines()
+	return [
+		lines[node.lineno - 1]
+		for node in ast.walk(ast.parse(text))
+		if isinstance(node, ast.ExceptHandler) and (node.type is None or catches_all(node.type))
+	]
+
+
+def catches_all(caught: ast.expr) -> bool:
+	names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+	return any(isinstance(name, ast.Name) and name.id in ("Exception", "BaseException") for name in names)
+
+
+def reason_of(line: str) -> str:
+	"""The comment of a line, without the rules that it switches off."""
+	return re.sub(r"noqa: [A-Z0-9, ]+", "", line.partition("#")[2]).strip()
+
+
 def sources() -> list[Path]:
 	"""The app's own modules: without the embedded runtime, tests and packs."""
 	left_out = {"embedded", "tests", "ui", "public", "node_modules"}
@@ -168,6 +196,16 @@ def sources() -> list[Path]:
 		for p in sorted(HUF.rglob("*.py"))
 		if not left_out & set(p.relative_to(HUF).parts) and not p.name.startswith("test_")
 	]
+
+
+def product_sources() -> list[Path]:
+	"""The app's own modules and those of the embedded runtime."""
+	embedded = [
+		p
+		for p in sorted((HUF / "embedded").rglob("*.py"))
+		if not {"tests", "fixtures"} & set(p.relative_to(HUF).parts)
+	]
+	return [*sources(), *embedded]
 
 
 def name_of(path: Path) -> str:

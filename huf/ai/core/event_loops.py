@@ -62,7 +62,7 @@ def run_until_complete(loop: asyncio.AbstractEventLoop, coroutine: Coroutine) ->
 	on_cancel(lambda: loop.call_soon_threadsafe(task.cancel))
 	try:
 		return loop.run_until_complete(task)
-	except BaseException:
+	except BaseException:  # re-raised: also an interrupt abandons the calls
 		if not task.done():
 			# A signal: no tool may go on beside what this thread does next.
 			abandon_calls()

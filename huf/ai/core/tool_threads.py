@@ -58,7 +58,7 @@ async def run_in_thread(function: Callable[[], Any], is_apart: bool = False) -> 
 	def work() -> None:
 		try:
 			outcome: tuple[Any, BaseException | None] = call.context.run(call_in_thread, function, call), None
-		except BaseException as error:
+		except BaseException as error:  # raised again in the coroutine that waits for the tool
 			outcome = None, error
 		with suppress(RuntimeError):  # the loop is closed: nobody waits any more
 			loop.call_soon_threadsafe(settle, future, outcome)

@@ -79,5 +79,5 @@ async def finish(waiting: Awaitable) -> Finished:
 	"""
 	try:
 		return Finished(await waiting)
-	except BaseException as error:
+	except BaseException as error:  # handed to the waiting coroutine, as the docstring says
 		return Finished(error=error)

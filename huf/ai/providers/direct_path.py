@@ -183,8 +183,7 @@ class DirectPath:
 			await self.send(template, kwargs, answer)
 		except AnswerTooLarge:
 			raise
-		except Exception as error:
-			# The boundary around LiteLLM's translation: a response can make it raise anything.
+		except Exception as error:  # re-raised as LiteLLM's: its parser may raise anything
 			raise self.translate_error(error, kwargs) from None
 
 	async def send(self, template: RequestTemplate, kwargs: dict, answer: AnswerBuilder) -> None:

@@ -69,9 +69,7 @@ def make_cache_key(kwargs: dict) -> tuple:
 async def check_safely(litellm, kwargs: dict) -> VerifiedPath | str:
 	try:
 		return await asyncio.wait_for(check_direct_path(litellm, kwargs), TIMEOUT_S)
-	except (
-		Exception
-	) as error:  # the boundary around the check: without a verified path, LiteLLM's call is used
+	except Exception as error:  # the boundary around LiteLLM's internals: without a path, it makes the call
 		return FailedCheck(f"{type(error).__name__}: {error}")
 
 
@@ -111,7 +109,7 @@ async def learn_call(found: VerifiedPath | str, kwargs: dict) -> LearnedCall | N
 		return None
 	try:
 		return await learn_from_path(*found, kwargs)
-	except Exception:  # noqa: BLE001 (as in `check_safely`: LiteLLM makes the call)
+	except Exception:  # noqa: BLE001 (the boundary around LiteLLM's internals, as in `check_safely`)
 		return None
 
 

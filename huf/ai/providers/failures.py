@@ -35,8 +35,8 @@ REFUSED = (
 	"under Models."
 )
 UNKNOWN_HOST = (
-	"The host name in the address of the provider is unknown. Correct the Address of {provider} under Models, "
-	"or check the network."
+	"The host name in the address of the provider is unknown. Correct the Address of {provider} under "
+	"Models, or check the network."
 )
 FAULT = "The provider failed. Try again later."
 ERRNO = re.compile(r"\[Errno -?\d+\] ")

@@ -85,8 +85,7 @@ class LearnedCall:
 			await self.send(body, kwargs, answer, find_path)
 		except AnswerTooLarge:
 			raise
-		except Exception as error:
-			# The boundary around a provider's response, as in `DirectPath.complete`.
+		except Exception as error:  # re-raised as LiteLLM's, as in `DirectPath.complete`
 			raise (await find_path()).translate_error(error, kwargs) from None
 
 	async def send(self, body: bytes, kwargs: dict, answer: AnswerBuilder, find_path: FindPath) -> None:

@@ -294,8 +294,7 @@ class ModelCall:
 			raise invalid_answer_error(
 				str(error), self.provider, self.model, retryable=False, usage=Usage(cost=None)
 			) from None
-		except Exception as error:
-			# Not before: these classes are imported for an error only.
+		except Exception as error:  # the clients' classes are imported only after an error
 			if not isinstance(error, known_errors()):
 				raise
 			secret = self.fixed.get("api_key")

@@ -78,7 +78,7 @@ def traced(run: OpenRun) -> Iterator[TracedRun]:
 	span = OpenSpan(names.INVOKE_AGENT, run.request.agent, SpanKind.INTERNAL, attributes, find_parent())
 	try:
 		yield state
-	except BaseException as error:
+	except BaseException as error:  # re-raised: a cancelled run ends its span as well
 		span.end({}, type(error).__name__, str(error))
 		raise
 	end_run_span(span, run, state.result)

@@ -25,7 +25,7 @@ def import_agents(text: str, is_dry_run: bool = False) -> dict[str, Any]:
 	frappe.db.savepoint(SAVEPOINT)
 	try:
 		agents = [import_agent(each) for each in exported]
-	except Exception:  # whatever refuses one agent leaves none of them
+	except Exception:  # re-raised: if one agent is refused, none is imported
 		frappe.db.rollback(save_point=SAVEPOINT)
 		raise
 	if is_dry_run:

@@ -209,9 +209,8 @@ def render_prompt(template: str, names: dict) -> str:
 	try:
 		text = render_template(template, {**names, **TEMPLATE_OVERRIDES}).strip()
 	except Exception as error:  # the boundary around a template
-		del frappe.local.message_log[
-			message_count:
-		]  # a filter of Frappe shows its errors to the user, who only saved
+		# Frappe's filters show their errors to the user, who only saved a document.
+		del frappe.local.message_log[message_count:]
 		message = f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
 		raise UsageError(f"The prompt cannot be rendered: {message}") from None
 	if not text:

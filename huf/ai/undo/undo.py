@@ -65,7 +65,7 @@ def apply_undo(scope: Scope, approved: str, decisions: Decisions | str | None = 
 		changes.begin()
 		restored = make_undo(found, approved, decisions)
 		run = record_undo(found, restored, changes.end())
-	except BaseException as error:
+	except BaseException as error:  # re-raised: even an interrupt must leave nothing half undone
 		changes.end()
 		frappe.db.rollback()
 		if isinstance(error, PreviewChanged):

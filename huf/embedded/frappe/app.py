@@ -214,7 +214,7 @@ def handle_exception(error: Exception) -> Response:
 		if response.status_code >= 500 and not fault:
 			try_to_log_error(f"{frappe.local.request.method} {frappe.local.request.path}")
 		return response
-	except Exception:
+	except Exception:  # the last resort: a broken error page must not end the server's thread
 		print(f"The answer to an error failed: {traceback.format_exc()}", file=sys.stderr)
 		return Response("Something went wrong. See the server's output.\n", 500, mimetype="text/plain")
 

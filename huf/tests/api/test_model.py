@@ -59,12 +59,12 @@ class TestModels(SiteTestCase):
 			base = server.base_url
 			name = self.connect(server, provider := unique("Provider"), unique("model"), SECRET, base)
 		unknown = model.connect(provider, unique("model"), SECRET, "http://no-such-host.invalid/v1")
-		for error, expected in (
+		for message, expected in (
 			(model.check(name)["error"], "Nothing listens at the address .* Start its server"),
 			(unknown["error"], "host name .* is unknown"),
 		):
-			self.assertRegex(error, expected)
-			self.assertNotIn("Errno", error)
+			self.assertRegex(message, expected)
+			self.assertNotIn("Errno", message)
 
 	def test_a_stored_key_is_not_tried_at_another_address(self):
 		provider, name = unique("Provider"), unique("model")

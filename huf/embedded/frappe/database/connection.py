@@ -171,7 +171,7 @@ class Connection:
 			self._turns.take(self._me)
 			try:
 				self._run("BEGIN IMMEDIATE")
-			except BaseException:
+			except BaseException:  # re-raised: an interrupt, too, must free the write lock
 				self._turns.give(self._me)
 				raise
 			self._turns.keep(self._me)

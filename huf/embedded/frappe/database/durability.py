@@ -53,7 +53,7 @@ class LogSync:
 			self.is_syncing, until = True, self.asked
 		try:
 			self.sync()
-		except BaseException:
+		except BaseException:  # re-raised: the others who wait for this sync must not wait for ever
 			self.end(self.done)
 			raise
 		self.end(until)

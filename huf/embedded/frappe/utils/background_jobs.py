@@ -163,6 +163,6 @@ def execute_job(site, sites_path, method, name: str, kwargs: dict, user: str):
 			result = frappe.call(method, **kwargs)
 			frappe.db.commit()
 			return result
-		except BaseException:
+		except BaseException:  # re-raised: a job that calls sys.exit() is logged as well
 			try_to_log_error(name)
 			raise

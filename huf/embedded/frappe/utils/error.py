@@ -21,7 +21,7 @@ def try_to_log_error(title: str):
 		frappe.db.rollback()
 		frappe.log_error(title=title[:140])
 		frappe.db.commit()
-	except Exception as error:
+	except Exception as error:  # logging must not hide the error that is being logged
 		print(f"{title} failed, and there is no Error Log of it: {error}", file=sys.stderr)
 
 
