@@ -38,7 +38,7 @@ class TriggerEvent:
 	"""One event, evaluated for one trigger, and the run it requests.
 
 	`key` identifies it uniquely together with the trigger and the document. `initiating_user` caused it; the
-	run has the permissions of `run_as`.
+	run has the permissions of `run_as`. Deliveries with one `conversation_key` continue one conversation.
 	"""
 
 	trigger: str
@@ -56,6 +56,7 @@ class TriggerEvent:
 	payload: str | None = None
 	caused_by: str | None = None
 	depth: int = 0
+	conversation_key: str | None = None
 
 
 @dataclass(frozen=True)

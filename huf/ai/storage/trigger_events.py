@@ -83,6 +83,7 @@ def as_trigger_event_row(trigger_event: TriggerEvent) -> dict:
 		"reason": clip(trigger_event.reason, MAX_REASON_CHARS),
 		"checks": json.dumps(checks, ensure_ascii=False) if checks else None,
 		"prompt": trigger_event.prompt,
+		"conversation_key": trigger_event.conversation_key,
 		"payload": clip(trigger_event.payload),
 	}
 

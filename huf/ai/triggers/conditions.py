@@ -201,21 +201,24 @@ def validate_prompt(template: str | None) -> None:
 
 
 def render_prompt(template: str, names: dict) -> str:
-	"""The rendered prompt. Raises UsageError for a template that cannot be rendered, or whose result is
-	empty.
-	"""
+	"""The rendered prompt. Raises UsageError if it cannot be rendered or is empty."""
+	text = render_text(template, names)
+	if not text:
+		raise UsageError("The rendered prompt is empty.")
+	return text
+
+
+def render_text(template: str, names: dict) -> str:
+	"""The rendered template without surrounding spaces. Raises UsageError if it cannot be rendered."""
 	validate_prompt(template)
 	message_count = len(frappe.local.message_log)
 	try:
-		text = render_template(template, {**names, **TEMPLATE_OVERRIDES}).strip()
+		return render_template(template, {**names, **TEMPLATE_OVERRIDES}).strip()
 	except Exception as error:  # the boundary around a template
 		# Frappe's filters show their errors to the user, who only saved a document.
 		del frappe.local.message_log[message_count:]
 		message = f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
-		raise UsageError(f"The prompt cannot be rendered: {message}") from None
-	if not text:
-		raise UsageError("The rendered prompt is empty.")
-	return text
+		raise UsageError(f"The template cannot be rendered: {message}") from None
 
 
 def payload_as_text(payload: Any, max_chars: int) -> str:

@@ -16,7 +16,14 @@ from huf.ai.core.settings import get_settings
 from huf.ai.core.trigger_types import ConditionResult, TriggerEvent, TriggerEventStatus, TriggerType
 from huf.ai.storage import trigger_events
 from huf.ai.storage.jobs import enqueue_job
-from huf.ai.triggers.conditions import Snapshot, evaluate_condition, payload_as_text, render_prompt
+from huf.ai.storage.rows import digest
+from huf.ai.triggers.conditions import (
+	Snapshot,
+	evaluate_condition,
+	payload_as_text,
+	render_prompt,
+	render_text,
+)
 
 MAX_PAYLOAD_CHARS = 20_000
 EXPLICIT_RUN_AS_USERS = ("Administrator", "Guest")
@@ -164,9 +171,23 @@ def write_event_prompt(
 		**source.names,
 	}
 	try:
-		return replace(trigger_event, prompt=render_prompt(template, names))
+		return replace(
+			trigger_event,
+			prompt=render_prompt(template, names),
+			conversation_key=build_conversation_key(trigger, names),
+		)
 	except UsageError as error:
 		return replace(trigger_event, status=TriggerEventStatus.FAILED, reason=str(error))
+
+
+def build_conversation_key(trigger, names: Mapping[str, Any]) -> str | None:
+	"""The same for the events of a trigger whose runs continue one conversation; None for a new conversation.
+
+	A digest, because the payload decides how long the rendered text is.
+	"""
+	text = render_text(trigger.conversation_key or "", dict(names))
+	# Jinja writes null as None: deliveries without a value have nothing in common.
+	return digest(trigger.name, text) if text not in ("", "None") else None
 
 
 # --- dispatch ---

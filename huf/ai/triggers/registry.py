@@ -22,6 +22,7 @@ SETTINGS, STAMP_FIELD = "Huf Settings", "triggers_changed"
 FIELDS = """t.name, t.agent, t.trigger_type, t.reference_doctype, t.doc_event, t.event_name, t.`condition`,
 	t.prompt, t.run_as, t.fire_on_own_changes, t.owner, t.disabled, t.cron, t.scheduled_interval,
 	t.interval_count, t.starts_on, t.catch_up, t.next_execution, t.webhook_slug, t.signature_header,
+	t.conversation_key,
 	a.disabled as agent_disabled,
 	a.persist_user_history, a.instructions, a.provider, a.model"""
 APP_EVENTS = ""

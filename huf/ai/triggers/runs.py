@@ -10,7 +10,7 @@ import frappe
 from frappe.utils.background_jobs import get_job_status
 
 from huf.ai.core.errors import RunAlreadyOpened, UsageError
-from huf.ai.core.trigger_types import Origin, TriggerEventStatus
+from huf.ai.core.trigger_types import Origin, TriggerEventStatus, TriggerType
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.queue import work_on
@@ -76,12 +76,23 @@ def build_event_request(row) -> AgentRequest:
 		prompt=row.prompt,
 		user=row.run_as,
 		channel=frappe.scrub(trigger_type or "trigger"),
-		external_id=row.initiating_user if per_user else f"shared:{row.agent}",
+		external_id=choose_session(row, trigger_type, per_user),
 		shared=not per_user,
 		origin=Origin(
 			row.name, row.trigger, row.caused_by_run, row.depth, row.reference_doctype, row.reference_name
 		),
 	)
+
+
+def choose_session(row, trigger_type: str | None, per_user: bool) -> str:
+	"""The session whose conversation the event's run continues.
+
+	Deliveries of a webhook concern different things, and come from different people, unless the trigger's
+	conversation key connects them.
+	"""
+	if trigger_type == TriggerType.WEBHOOK.value:
+		return row.conversation_key or row.name
+	return row.initiating_user if per_user else f"shared:{row.agent}"
 
 
 def recover_events(now: datetime | None = None) -> list[str]:

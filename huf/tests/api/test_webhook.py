@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import frappe
 
 from huf.ai.triggers.webhooks import MAX_DELIVERY_BYTES
+from huf.tests.factories import make_agent
 from huf.tests.http import post, send
 from huf.tests.triggers import RECEIVE, SECRET, WebhookTestCase, events_of, runs_of, work_off
 
@@ -33,6 +34,34 @@ class TestWebhook(WebhookTestCase):
 				self.assertEqual((again.json["event"], again.json["repeated"]), (first.json["event"], True))
 				self.assertEqual(again.json["run"], runs_of(trigger)[-1].name)
 		self.assertEqual(len(runs_of(trigger)), 3)
+
+	def test_each_delivery_starts_a_conversation(self):
+		for per_user in (0, 1):
+			trigger = self.webhook(agent=make_agent(persist_user_history=per_user))
+			for order in ("SO-1", "SO-2"):
+				self.deliver(trigger, {"order": order}, X_Huf_Secret=SECRET)
+			self.assertEqual(len({run.conversation for run in work_off(trigger)}), 2, per_user)
+
+	def test_deliveries_with_the_same_conversation_key_continue_one_conversation(self):
+		trigger = self.webhook(conversation_key="{{ payload.ticket }}")
+		tickets = ["T-1", "T-2", "T-1", None, None, "x" * 500]
+		for ticket in tickets:
+			self.deliver(trigger, {"ticket": ticket}, X_Huf_Secret=SECRET)
+			work_off(trigger)
+		first, second, third, *others = [run.conversation for run in runs_of(trigger)]
+		self.assertEqual(first, third)
+		self.assertEqual(len({first, second, *others}), 5)
+		other = self.webhook(conversation_key="{{ payload.ticket }}")
+		self.deliver(other, {"ticket": "T-1"}, X_Huf_Secret=SECRET)
+		self.assertNotEqual(work_off(other)[0].conversation, first, "another trigger's key")
+
+	def test_a_conversation_key_that_cannot_be_rendered_fails_the_event(self):
+		trigger = self.webhook(conversation_key="{{ payload.ticket.id }}")
+		answer = self.deliver(trigger, {"order": "SO-1"}, X_Huf_Secret=SECRET)
+		self.assertEqual(answer.json["status"], "Failed")
+		self.assertIn("cannot be rendered", answer.json["reason"])
+		with self.assertRaisesRegex(frappe.ValidationError, "not a Jinja template"):
+			self.webhook(conversation_key="{{ payload.")
 
 	def test_a_delivery_sent_twice_at_once_runs_once(self):
 		trigger = self.webhook()

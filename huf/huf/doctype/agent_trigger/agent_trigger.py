@@ -20,7 +20,7 @@ MIN_SECRET_CHARS = 16
 OWN_FIELDS = {
 	"Doc Event": ("reference_doctype", "doc_event"),
 	"Schedule": ("cron", "scheduled_interval", "starts_on", "next_execution"),
-	"Webhook": ("webhook_slug", "signature_header"),
+	"Webhook": ("webhook_slug", "signature_header", "conversation_key"),
 	"App Event": ("event_name",),
 	"Manual": (),
 }
@@ -128,6 +128,7 @@ class AgentTrigger(Document):
 			if self.trigger_type == "Doc Event":
 				check_condition_fields(self.condition, frappe.get_meta(self.reference_doctype))
 			conditions.validate_prompt(self.prompt)
+			conditions.validate_prompt(self.conversation_key)
 		except UsageError as error:
 			frappe.throw(str(error))
 

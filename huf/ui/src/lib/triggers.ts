@@ -30,7 +30,7 @@ const COMMON = { agent: "", trigger_type: "Doc Event", disabled: 0, run_as: "", 
 const OWN: Record<string, Values> = {
 	"Doc Event": { reference_doctype: "", doc_event: "on_update", fire_on_own_changes: 0 },
 	Schedule: { cron: "", scheduled_interval: "Daily", interval_count: 1, starts_on: "", catch_up: "Run once" },
-	Webhook: { webhook_slug: "", webhook_secret: "", signature_header: "" },
+	Webhook: { webhook_slug: "", webhook_secret: "", signature_header: "", conversation_key: "" },
 	"App Event": { event_name: "", fire_on_own_changes: 0 },
 	Manual: {},
 };
