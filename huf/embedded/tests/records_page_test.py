@@ -113,6 +113,28 @@ class TestRecordsPage(PageTestCase):
 		now = self.stored(order)
 		self.assertEqual((now["kind"], now["margin"]), ("Web", 5))
 
+	def test_an_empty_color_is_not_shown_as_black_and_can_be_cleared(self):
+		todo = self.make("ToDo", description="Paint the fence")["name"]
+		with self.open_page(f"/huf/records/ToDo/{todo}") as page:
+			field, empty = page.get_by_test_id("field-color"), page.get_by_text("No color")
+			empty.wait_for()
+			self.assertEqual(field.input_value(), "#ffffff")
+			self.assertIsNone(self.color_of(todo))
+			field.fill("#ff0000")
+			self.assertEqual(empty.count(), 0)
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("saved").wait_for()
+			self.assertEqual(self.color_of(todo), "#ff0000")
+			page.get_by_test_id("clear-color").click()
+			empty.wait_for()
+			page.get_by_test_id("save").click()
+			page.get_by_test_id("save").wait_for(state="hidden")
+			page.get_by_test_id("saved").wait_for()
+		self.assertFalse(self.color_of(todo))
+
+	def color_of(self, todo: str) -> str | None:
+		return self.call(f"/api/resource/ToDo/{todo}")["data"].get("color")
+
 	def test_a_file_is_attached_and_found_by_the_list_s_search(self):
 		order = self.make("Order", customer="Guest")["name"]
 		self.make("Order", customer="Administrator")
