@@ -1,4 +1,4 @@
-"""Assembles a model's answer from a response or a stream of chunks in OpenAI's form."""
+"""Assembles a model's answer from a response, or a stream of chunks, in OpenAI's format."""
 
 import asyncio
 import contextvars
@@ -19,17 +19,19 @@ from huf.ai.providers.response_guard import ResponseGuard
 from huf.ai.providers.text_tool_calls import ToolSchemas
 
 MAX_ANSWER_CHARS = 2_000_000
-"""Of text and arguments: more than any model writes at once, and what the journal stores of a call."""
+"""Text and arguments together. More than any model writes at once, and the most that the journal stores of a
+call.
+"""
 CALL_CHARS = 100
-"""What a call counts in addition to its name and arguments."""
+"""Added to the length of a call's name and arguments."""
 MAX_REASONING_CHARS = 50_000
-"""Of reasoning that is passed on and stored; it is for people, who read no more."""
+"""Reasoning beyond this is neither streamed nor stored: it serves people only, and they read no more."""
 
 
 class TextRelay:
-	"""Passes pieces on to `on_text`, in order, on the event loop and in the context that created the relay.
+	"""Passes text to `on_text` in order, on the event loop and in the context that created the relay.
 
-	Any thread may add some. What is added while the loop is busy is passed on in one piece, which costs less.
+	Any thread may add text. Text added while the loop is busy is passed on in one piece, which is cheaper.
 	"""
 
 	def __init__(self, on_text: OnText):
@@ -51,11 +53,11 @@ class TextRelay:
 
 
 class AnswerBuilder:
-	"""An answer as it arrives. `on_text` receives its text; `usage` is what the provider reports, None until
-	then.
+	"""An answer under construction. `on_text` receives its text; `usage` is None until the provider reports
+	it.
 
-	With `tools` the answer is a local model's: it passes the response guard, and is stopped once it only
-	repeats itself.
+	`tools` marks the answer of a local model: it goes through the response guard, and ends when it repeats
+	itself.
 	"""
 
 	def __init__(self, on_text: OnText, tools: ToolSchemas | None = None):
@@ -75,7 +77,7 @@ class AnswerBuilder:
 
 	@property
 	def fault(self) -> str | None:
-		"""Why an answer that arrived without an error cannot be used; None if it can."""
+		"""Why a complete answer is unusable, or None."""
 		if not self.finish_reason:
 			return "The connection broke off in the middle of the answer. Try again."
 		if self.finish_reason == "content_filter":
@@ -113,7 +115,7 @@ class AnswerBuilder:
 		self.finish()
 
 	def count(self, chars: int) -> None:
-		"""Raises AnswerTooLarge."""
+		"""Add to the length of the answer. Raises AnswerTooLarge."""
 		self.chars += chars
 		if self.chars > MAX_ANSWER_CHARS:
 			raise AnswerTooLarge(MAX_ANSWER_CHARS, "characters")
@@ -129,7 +131,7 @@ class AnswerBuilder:
 			self.on_text(text)
 
 	def add_reasoning(self, message) -> None:
-		"""LiteLLM has the thinking of every provider in this field, which other messages lack."""
+		"""LiteLLM puts every provider's reasoning into this field; messages without reasoning lack it."""
 		if text := getattr(message, "reasoning_content", None):
 			self.count(len(text))
 			self.keep_reasoning(text)
@@ -168,12 +170,12 @@ class AnswerBuilder:
 
 
 def add_text_calls(reply: ModelReply, guard: ResponseGuard) -> ModelReply:
-	"""Add the calls that were written as text, unless the model made real calls: then only those count."""
+	"""Add calls found in the text, unless the model also made real calls: then only those count."""
 	written = () if reply.calls else tuple(CallRequest(new_call_id(), *call) for call in guard.calls)
 	original = guard.raw if guard.raw != guard.text else None
 	return replace(reply, calls=reply.calls or written, original_text=original, corrected=bool(written))
 
 
 def new_call_id() -> str:
-	"""An ID for a call that came without one; nine characters, because Mistral accepts no other length."""
+	"""An ID for a call that has none. Nine characters: Mistral accepts no other length."""
 	return token_hex(5)[:9]

@@ -1,6 +1,6 @@
-"""Makes one tool call that a client asks for, without a model: {"tool", "arguments"} as JSON is the prompt.
+"""Makes one tool call for a client, without a model. The prompt is JSON: {"tool", "arguments"}.
 
-It is a run like any other: the same checks, the same record, and it waits where the call needs approval.
+The call is a normal run: same checks, same records, and it waits if the call needs approval.
 """
 
 import json
@@ -25,7 +25,7 @@ async def run(
 
 
 class DirectCall(FreeModel):
-	"""Takes the place of a model: asks for the one call, then answers with its result."""
+	"""Stands in for a model: requests the call, then returns its result as the answer."""
 
 	name = DIRECT
 

@@ -1,7 +1,7 @@
-"""The direct path to a model: LiteLLM's translation of request and response, over our own connections.
+"""The direct path to a model: requests and responses translated by LiteLLM, sent over our own connections.
 
-Translation is a tenth of what a LiteLLM call costs. The URL and headers of a request are not known here:
-`direct_path_check.py` learns them from LiteLLM, and verifies that both paths send and read the same.
+Translation takes a tenth of the time of a LiteLLM call. `direct_path_check.py` learns the URL and headers of
+a request from LiteLLM, and verifies that both paths send and read the same.
 """
 
 import json
@@ -31,11 +31,11 @@ JSON_STYLES: tuple[Callable[[Any], str], ...] = (
 	partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
 	json.dumps,
 )
-"""The ways a provider's client may serialize a body; the check finds out which one LiteLLM uses."""
+"""How a provider's client may serialize a body; the check finds out which style LiteLLM uses."""
 
 
 class NullLogging:
-	"""Stands in for LiteLLM's log of a call and records nothing."""
+	"""A null object for LiteLLM's call log."""
 
 	def __init__(self):
 		self.model_call_details: dict = {}
@@ -46,7 +46,9 @@ class NullLogging:
 
 
 class RawResponse:
-	"""A response body as LiteLLM's translation expects one. Raises ValueError if it is not a JSON object."""
+	"""A response body in the form that LiteLLM's translation expects. Raises ValueError if it is not a JSON
+	object.
+	"""
 
 	status_code = 200
 
@@ -75,7 +77,7 @@ class RefusedRequest(Exception):
 
 @dataclass(frozen=True)
 class RequestTemplate:
-	"""What every request to a model shares: URL, headers and how the body is serialized.
+	"""What all requests to a model share: URL, headers, body serialization.
 
 	`keys`: the position of each key of the body. `style`: index into JSON_STYLES. `placeholder` stands for
 	the API key in the URL and the headers.
@@ -88,7 +90,7 @@ class RequestTemplate:
 	placeholder: str
 
 	def fill_key(self, key: str) -> tuple[str, dict[str, str]]:
-		"""(URL, headers) with the API key in its places."""
+		"""(URL, headers) with the API key filled in."""
 		return self.url.replace(self.placeholder, key), {
 			name: value.replace(self.placeholder, key) for name, value in self.headers
 		}
@@ -126,18 +128,18 @@ class DirectPath:
 		return self.litellm.llms.custom_httpx.http_handler.get_ssl_configuration()
 
 	def make_options(self, wanted_json: str) -> bytes:
-		"""The model options of a call as the provider names them, pickled, because LiteLLM may change what it
-		gets.
+		"""The call's model options under the provider's names. Pickled, because LiteLLM may mutate its
+		arguments.
 		"""
 		wanted = {"stream": None, "drop_params": True, **json.loads(wanted_json)}
 		options = self.litellm.utils.get_optional_params(
 			model=self.model, custom_llm_provider=self.provider, **wanted
 		)
-		# Options that LiteLLM does not know are added to the body unchanged.
+		# LiteLLM adds options it does not know to the body unchanged.
 		return pickle.dumps(options | options.pop("extra_body", {}))
 
 	def build_body(self, kwargs: dict) -> dict:
-		"""The body of a request, from the arguments of a LiteLLM call."""
+		"""The request body for the arguments of a LiteLLM call."""
 		wanted = {key: value for key, value in kwargs.items() if key not in CALL_ONLY_ARGUMENTS}
 		body = self.config.transform_request(
 			model=self.model,
@@ -151,7 +153,7 @@ class DirectPath:
 		return body
 
 	def parse_response(self, kwargs: dict, body: dict, content: bytes) -> Any:
-		"""A complete response as LiteLLM's ModelResponse."""
+		"""A non-streamed response as LiteLLM's ModelResponse."""
 		return self.config.transform_response(
 			model=self.model,
 			raw_response=RawResponse(content),
@@ -165,7 +167,7 @@ class DirectPath:
 		)
 
 	async def parse_stream(self, lines: AsyncIterator[str]) -> AsyncIterator[Any]:
-		"""The chunks of a streamed response as LiteLLM's objects; chunks without content are left out."""
+		"""The chunks of a streamed response as LiteLLM's objects, without those that have no content."""
 		# LiteLLM keeps the stream reader for Anthropic outside its configuration.
 		read = self.config.get_model_response_iterator
 		if self.provider == "anthropic":
@@ -224,7 +226,7 @@ class DirectPath:
 async def post_request(
 	url: str, headers: dict[str, str], body: bytes, kwargs: dict, verify: Any
 ) -> AsyncIterator[aiohttp.StreamReader]:
-	"""The body of the response to a model call. Raises RefusedRequest, and what `post` raises."""
+	"""POST a model call and yield the response body. Raises RefusedRequest, and whatever `post` raises."""
 	async with post(url, headers | trace_headers(), body, kwargs["timeout"], verify) as response:
 		if response.status >= 400:
 			message = await read_error(response.content)

@@ -1,7 +1,7 @@
-"""Verifies, at a model's first use in a process, that the direct path does what LiteLLM's own call does.
+"""Verifies that the direct path sends and reads exactly what LiteLLM's own call does.
 
-LiteLLM makes a call with sample messages and a placeholder key over a mock transport. The direct path must
-send the same bytes and read the same answer. Nothing here opens a connection.
+Runs at a model's first use in a process. LiteLLM makes a call with sample messages and a placeholder key over
+a mock transport; the direct path must send the same bytes and read the same answer. No connection is opened.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ CANDIDATES: dict[str, tuple[str, ResponseSamples]] = {
 	),
 	"anthropic": ("http", ANTHROPIC),
 }
-"""Providers for which LiteLLM accepts a client, the kind of client, and samples of their responses."""
+"""By provider: the HTTP client that LiteLLM accepts for it, and sample responses."""
 PER_REQUEST_HEADERS = ("host", "content-length", "connection", "accept-encoding", "x-stainless-")
-"""Headers that differ by request or by client, so no template has them."""
+"""Headers that vary by request or client; not part of a template."""
 PROBE = 1357
-"""Tokens of an answer at most, to find the name under which the limit is sent."""
+"""A value of max_tokens by which the field that carries it is recognised in the body."""
 TIMEOUT_S = 60
-"""A check takes hundredths of a second, but the first one of a process imports most of LiteLLM."""
+"""A check takes tens of milliseconds, but the first one in a process imports most of LiteLLM."""
 
 VerifiedPath = tuple[DirectPath, RequestTemplate]
 results: dict[tuple, VerifiedPath | str] = {}
@@ -42,16 +42,16 @@ running_checks: dict[tuple, asyncio.Task] = {}
 
 
 class FailedCheck(str):
-	"""Why a check came to no result. Another process may have more luck."""
+	"""The reason why a check failed to run. Another process may succeed."""
 
 
 async def find_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
-	"""The direct path for a LiteLLM call's arguments, or the reason why there is none. Checked once per
+	"""The direct path for the arguments of a LiteLLM call, or the reason why it has none. Checked once per
 	model.
 	"""
 	key = make_cache_key(kwargs)
 	if key not in results:
-		# A forked process inherits its parent's results, but not its running checks.
+		# A forked process inherits the results of its parent's checks, not the running ones.
 		check = (os.getpid(), key)
 		running_checks[check] = running_checks.get(check) or asyncio.ensure_future(
 			check_safely(litellm, kwargs)
@@ -104,7 +104,7 @@ async def check_direct_path(litellm, kwargs: dict) -> VerifiedPath | str:
 
 
 async def learn_call(found: VerifiedPath | str, kwargs: dict) -> LearnedCall | None:
-	"""The call as it is made without LiteLLM; None where that would not send and read the same."""
+	"""The call in the form that needs no LiteLLM; None if that would not send and read the same."""
 	if isinstance(found, str):
 		return None
 	try:
@@ -152,7 +152,7 @@ async def refuse_litellm() -> DirectPath:
 
 
 def find_ciphers(path: DirectPath) -> str:
-	"""The ciphers with which `make_tls` makes LiteLLM's certificate settings. Raises ValueError."""
+	"""The ciphers with which `make_tls` reproduces LiteLLM's TLS settings. Raises ValueError if it cannot."""
 	theirs = path.verify
 	if not isinstance(theirs, ssl.SSLContext):
 		raise ValueError("LiteLLM's certificate settings are not the usual ones.")
@@ -171,7 +171,7 @@ def describe_tls(context: ssl.SSLContext) -> tuple:
 async def call_litellm_offline(
 	path: DirectPath, client: str, kwargs: dict, sample: Any
 ) -> tuple[httpx.Request, AnswerBuilder]:
-	"""Have LiteLLM make a call over a mock transport: (the request it sends, the answer it reads in
+	"""Let LiteLLM make a call over a mock transport. Returns (the request it sends, the answer it reads from
 	`sample`).
 	"""
 	litellm, requests, answer = path.litellm, [], AnswerBuilder(ignore_text)
@@ -207,7 +207,7 @@ def make_client(path: DirectPath, client: str, http: httpx.AsyncClient) -> Any:
 
 
 def learn_template(request: httpx.Request, body: dict) -> RequestTemplate | None:
-	"""The template of a request that LiteLLM sent; None if no style serializes our body to the same bytes."""
+	"""The template of a request that LiteLLM sent; None if no JSON style reproduces its bytes."""
 	sent = request.content
 	keys = {name: place for place, name in enumerate(json.loads(sent))}
 	headers = tuple(

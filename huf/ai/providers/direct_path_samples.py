@@ -1,4 +1,4 @@
-"""Sample messages and responses for the check of the direct path: all shapes that a run sends, in each wire
+"""Sample messages and responses for checking the direct path: every shape that a run sends, in each wire
 format.
 """
 
@@ -132,6 +132,6 @@ def anthropic_stream(with_calls: bool) -> list[str]:
 
 
 ResponseSamples = tuple[Callable[[bool], dict], Callable[[bool], list[str]]]
-"""Functions for a complete and for a streamed response; their argument says whether it has tool calls."""
+"""(complete response, streamed response): functions of whether the response has tool calls."""
 OPENAI: ResponseSamples = (openai_whole, openai_stream)
 ANTHROPIC: ResponseSamples = (anthropic_whole, anthropic_stream)

@@ -1,4 +1,4 @@
-"""Turns failures of a model into ModelErrors that tell the operator what to do and contain no API key."""
+"""Converts exceptions of providers' clients to ModelErrors, which advise the operator and contain no API key."""
 
 import re
 import socket
@@ -43,7 +43,7 @@ ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
 
 class AnswerTooLarge(Exception):
-	"""A response exceeds a limit. It is not requested again."""
+	"""A response exceeds a limit. The call is not retried."""
 
 	def __init__(self, limit: int, unit: str):
 		super().__init__(f"The answer is larger than {limit:,} {unit}.")
@@ -68,12 +68,12 @@ def model_error(
 def invalid_answer_error(
 	message: str, provider: str, model: str, retryable: bool, usage: Usage
 ) -> ModelError:
-	"""The ModelError for an unusable answer; `usage` is what the provider reports for it."""
+	"""The ModelError for an unusable answer; `usage` is what the provider reported."""
 	return ModelError(f"{provider} / {model}: {message}", provider=provider, retryable=retryable, usage=usage)
 
 
 def advise(error: Exception, status: int | None, provider: str) -> str:
-	"""A sentence about what happened and what the operator can do."""
+	"""What happened and what the operator can do about it."""
 	if type(error).__name__ == "ContextWindowExceededError":
 		return TOO_LONG
 	if is_connection_error(error) and status in (None, 500):
@@ -114,7 +114,7 @@ def first_line(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def known_errors() -> tuple[type[Exception], ...]:
-	"""What a failing provider or connection raises through LiteLLM."""
+	"""The exceptions that a failing provider or connection raises through LiteLLM."""
 	import aiohttp
 	import httpx
 	import openai

@@ -1,6 +1,6 @@
-"""Pools HTTP connections per event loop for calls to models. Knows no provider and no frappe.
+"""HTTP connection pools for model calls, one per event loop. Independent of providers and frappe.
 
-Retries nothing but a request for which the server has closed a kept connection, once, on a fresh one.
+The only retry: if the server has closed a pooled connection, the request is sent once more on a new one.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from huf.ai.providers.failures import AnswerTooLarge
 
 MAX_BODY_BYTES = 16_000_000
 MAX_STREAM_BYTES = 64_000_000
-"""Of a streamed body, where each token comes in an envelope of a few hundred bytes."""
+"""For streamed bodies, in which each token has an envelope of a few hundred bytes."""
 MAX_LINE_BYTES = 8_000_000
 MAX_ERROR_BYTES = 100_000
 KEEPALIVE_S = 30
@@ -35,7 +35,7 @@ _sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[int, aiohttp.Clien
 
 @dataclass
 class ConnectionUse:
-	"""Whether a request went over a connection that another one had used."""
+	"""Records whether a request reused a pooled connection."""
 
 	is_reused: bool = False
 
@@ -48,11 +48,11 @@ async def note_reuse(session: aiohttp.ClientSession, context: SimpleNamespace, p
 async def post(
 	url: str, headers: dict[str, str], body: bytes, timeout_s: float, verify: Any
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-	"""Send a request; status and headers are available once the context is entered. Raises what aiohttp
+	"""Send a request; entering the context yields the response with status and headers. Raises what aiohttp
 	raises.
 
 	Args:
-		timeout_s: seconds without a byte, on connecting or reading, before the request is given up
+		timeout_s: seconds without a byte, on connecting or reading, before the request fails
 		verify: how to verify the server's certificate, as aiohttp takes it for `ssl`
 	"""
 	request: dict[str, Any] = {
@@ -75,10 +75,10 @@ async def post(
 
 
 async def post_on_kept_connection(url: str, request: dict[str, Any]) -> aiohttp.ClientResponse | None:
-	"""The response; None if a reused connection broke before any byte of it.
+	"""The response; None if a pooled connection broke before its first byte.
 
-	llama.cpp's server closes a connection after each stream without a word, and the next request may be sent
-	before its end arrives.
+	llama.cpp's server closes the connection after each stream without announcing it, so the next request may
+	be sent on a connection that is about to close.
 	"""
 	use = ConnectionUse()
 	try:
@@ -94,8 +94,8 @@ def get_session() -> aiohttp.ClientSession:
 	loop = asyncio.get_running_loop()
 	pid, session = _sessions.get(loop, (0, None))
 	if session is None or pid != os.getpid() or session.closed:
-		# No limit: admission limits concurrent runs, and a request that waits for a connection would time out
-		# here.
+		# No limit: admission limits concurrent runs, and waiting for a free connection would count as a
+		# time-out.
 		session = make_session()
 		_sessions[loop] = (os.getpid(), session)
 	return session
@@ -125,13 +125,13 @@ def close_sessions() -> None:
 
 @lru_cache(maxsize=256)
 def find_proxy(url: str) -> str | None:
-	"""The proxy that the environment configures for a URL, read once per URL."""
+	"""The proxy configured in the environment for a URL. Cached per URL."""
 	parts = urlsplit(url)
 	return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
 async def read_body(content: aiohttp.StreamReader, limit: int = MAX_BODY_BYTES) -> bytes:
-	"""A body as a whole. Raises AnswerTooLarge."""
+	"""The whole body. Raises AnswerTooLarge."""
 	pieces, size = [], 0
 	async for piece in content.iter_any():
 		size += len(piece)
@@ -142,7 +142,7 @@ async def read_body(content: aiohttp.StreamReader, limit: int = MAX_BODY_BYTES) 
 
 
 async def read_error(content: aiohttp.StreamReader) -> str:
-	"""The beginning of a body."""
+	"""The beginning of an error's body."""
 	pieces, size = [], 0
 	async for piece in content.iter_any():
 		pieces.append(piece)
@@ -153,7 +153,7 @@ async def read_error(content: aiohttp.StreamReader) -> str:
 
 
 async def read_lines(content: aiohttp.StreamReader) -> AsyncIterator[str]:
-	"""The non-empty lines of a body, as they arrive. Raises AnswerTooLarge."""
+	"""Yield the non-empty lines of a body as they arrive. Raises AnswerTooLarge."""
 	rest, size = b"", 0
 	async for piece in content.iter_any():
 		size += len(piece)

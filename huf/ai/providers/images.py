@@ -1,6 +1,6 @@
-"""Adds the images of a transcript to a model request, as data URLs. Reads Files and writes nothing.
+"""Adds the images of a transcript to a model request, as data URLs.
 
-Permission is checked when a file is attached: a transcript names only files of its own conversation.
+Permission was checked when each file was attached: a transcript names only files of its conversation.
 """
 
 import base64
@@ -13,13 +13,15 @@ from huf.ai.core.attachments import IMAGE_TYPES, drop_images
 from huf.ai.core.files import read_file_content
 
 MAX_IMAGES_CHARS = 20_000_000
-"""Characters of all data URLs in one request; the newest images are sent."""
+"""Limit for all data URLs of a request; the newest images are sent."""
 NO_VISION_NOTE = "You cannot see pictures. Where it matters, tell the person that this model cannot."
 REMOVED_NOTE = "A picture is no longer shown."
 
 
 def insert_images(messages: list[dict], supports_vision: bool) -> list[dict]:
-	"""Messages in OpenAI's form: with images as content parts, or with a note that the model sees none."""
+	"""Messages in OpenAI's format, with images as content parts, or with a note that the model cannot see
+	them.
+	"""
 	if not supports_vision:
 		return [drop_images(each, NO_VISION_NOTE) for each in messages]
 	left, sent = MAX_IMAGES_CHARS, []
@@ -33,7 +35,7 @@ def insert_images(messages: list[dict], supports_vision: bool) -> list[dict]:
 
 
 def read_images(names: Iterable[str], left: int) -> Iterator[str]:
-	"""The data URLs of the images that still exist, as many as fit into `left` characters."""
+	"""Data URLs of the images that still exist, as many as fit into `left` characters."""
 	for name in names:
 		if url := read_image(name, left):
 			left -= len(url)
@@ -49,7 +51,7 @@ def to_content_parts(message: dict, urls: list[str]) -> dict:
 
 
 def read_image(name: str, max_chars: int) -> str | None:
-	"""A File as a data URL of `max_chars` characters; None where it is gone, or longer."""
+	"""A File as a data URL of at most `max_chars` characters; None if it is longer or was deleted."""
 	if not frappe.db.exists("File", {"name": name, "attached_to_doctype": "Agent Conversation"}):
 		return None
 	file = frappe.get_doc("File", name)

@@ -1,8 +1,8 @@
-"""Model calls that need no LiteLLM: what `direct_path_check.py` has learned of them, stored per site.
+"""Model calls that run without importing LiteLLM, stored per site.
 
-`import litellm` and the check take two seconds and 200 MB in each process. A call in OpenAI's format is
-therefore checked once per site, model and options; later ones, in any process, are made from what is stored.
-LiteLLM still translates errors and responses of a rare form.
+`import litellm` and the check of the direct path cost two seconds and 200 MB per process. A call in OpenAI's
+format is therefore checked once per site, model and options by `direct_path_check.py`, and what was learned
+is stored for all processes. Errors and responses of unusual form still go through LiteLLM.
 """
 
 import json
@@ -26,12 +26,12 @@ from huf.ai.providers.failures import AnswerTooLarge
 from huf.ai.providers.http_connections import read_body, read_lines
 
 FREE_ARGUMENTS = {"messages", "tools", "api_key", "timeout", "max_tokens"}
-"""Arguments of a LiteLLM call whose values change nothing but their own places in the request."""
+"""Arguments of a LiteLLM call whose values affect only their own fields of the request."""
 LIBRARIES = ("litellm", "openai", "httpx", "certifi")
 VARIABLES = ("LITELLM", "OPENAI", "LM_STUDIO", "CEREBRAS", "SSL_")
-"""Beginnings of the names of environment variables that LiteLLM may read for calls in OpenAI's format."""
+"""Prefixes of environment variables that LiteLLM may read for calls in OpenAI's format."""
 CALLS_FILE = ("private", "huf-model-calls.json")
-"""In the site's folder. It contains no keys."""
+"""In the site's folder. Contains no API keys."""
 MAX_CALLS = 1000
 SOURCES = (
 	"answers",
@@ -41,15 +41,16 @@ SOURCES = (
 	"learned_calls",
 	"openai_format",
 )
-"""Modules of this package whose change may change a request, or how a response is read."""
+"""Modules of this package that determine requests and how responses are read. A change invalidates the store.
+"""
 FindPath = Callable[[], Awaitable[DirectPath]]
 
 
 @dataclass(frozen=True)
 class LearnedCall:
-	"""A call in OpenAI's format: what is the same in each request with the same options.
+	"""A call in OpenAI's format: what requests with the same options share.
 
-	`token_field`: the name of the limit of the answer; "" if none is sent. `ciphers`: for HTTPS.
+	`token_field`: under which name max_tokens is sent, "" if it is not. `ciphers`: for HTTPS.
 	"""
 
 	template: RequestTemplate
@@ -64,7 +65,7 @@ class LearnedCall:
 		return cls(**{**stored, "template": RequestTemplate(**template)})
 
 	def write_body(self, kwargs: dict) -> bytes | None:
-		"""The body of a request; None where its messages or tools need LiteLLM's translation."""
+		"""The request body; None if the messages or tools need LiteLLM's translation."""
 		tools = kwargs.get("tools")
 		try:
 			messages = openai_format.write_messages(kwargs["messages"])
@@ -80,7 +81,7 @@ class LearnedCall:
 		return self.template.serialize(body)
 
 	async def complete(self, body: bytes, kwargs: dict, answer: AnswerBuilder, find_path: FindPath) -> None:
-		"""As `DirectPath.complete`; `find_path` loads LiteLLM where it is needed."""
+		"""Like `DirectPath.complete`. `find_path` loads LiteLLM if it turns out to be needed."""
 		try:
 			await self.send(body, kwargs, answer, find_path)
 		except AnswerTooLarge:
@@ -101,7 +102,7 @@ class LearnedCall:
 
 
 async def parse_stream(lines: AsyncIterator[str], find_path: FindPath) -> AsyncIterator[Any]:
-	"""The chunks of a stream; from one of a rare form on, LiteLLM's translation reads it."""
+	"""The chunks of a stream. From the first chunk of unusual form on, LiteLLM's translation reads it."""
 	async for line in lines:
 		chunk = openai_format.read_chunk(line)
 		if chunk is None:
@@ -120,7 +121,7 @@ async def prepend(line: str, lines: AsyncIterator[str]) -> AsyncIterator[str]:
 
 @lru_cache(maxsize=4)
 def make_tls(ciphers: str) -> ssl.SSLContext:
-	"""LiteLLM's certificate settings, unless other environment variables than SSL_CERT_FILE change them."""
+	"""TLS settings like LiteLLM's, of whose environment variables only SSL_CERT_FILE is supported."""
 	import certifi
 
 	own = os.environ.get("SSL_CERT_FILE")
@@ -131,7 +132,7 @@ def make_tls(ciphers: str) -> ssl.SSLContext:
 
 
 def make_key(kwargs: dict) -> str:
-	"""Calls with the same key differ in nothing but FREE_ARGUMENTS."""
+	"""A cache key: calls with equal keys differ only in FREE_ARGUMENTS."""
 	fixed = {name: value for name, value in kwargs.items() if name not in FREE_ARGUMENTS}
 	text = json.dumps([fixed, "max_tokens" in kwargs], sort_keys=True)
 	return sha256(text.encode()).hexdigest()[:32]
@@ -139,7 +140,7 @@ def make_key(kwargs: dict) -> str:
 
 @lru_cache(maxsize=1)
 def make_stamp() -> str:
-	"""Differs where LiteLLM or Huf may send or read something else than when a call was learned."""
+	"""A version stamp: changes whenever LiteLLM or Huf might send or read a call differently."""
 	own = [Path(__file__).with_name(f"{name}.py").read_bytes() for name in SOURCES]
 	variables = sorted(
 		(name, value)
@@ -151,7 +152,7 @@ def make_stamp() -> str:
 
 
 class CallStore:
-	"""Learned calls by `make_key`, in a file that the processes of a site share; None: needs LiteLLM."""
+	"""Learned calls by `make_key`, in a file that all processes of a site share. None means: needs LiteLLM."""
 
 	def __init__(self, path: str):
 		self.path = Path(path)
@@ -159,14 +160,14 @@ class CallStore:
 		self.read_at = 0
 
 	def find(self, key: str) -> LearnedCall | None:
-		"""Raises KeyError for a call that nobody has checked."""
+		"""The stored result for a call. Raises KeyError if it has not been checked."""
 		if key not in self.calls:
 			self.refresh()
 		return self.calls[key]
 
 	@property
 	def needs_litellm(self) -> bool:
-		"""Whether calls of this site were not all learned; also where none was made yet."""
+		"""Whether the site has calls that need LiteLLM, or has not made any call yet."""
 		self.refresh()
 		return not self.calls or None in self.calls.values()
 
@@ -181,11 +182,11 @@ class CallStore:
 				self.calls |= {key: None if call is None else LearnedCall.of(call) for key, call in calls}
 			self.read_at = changed_at
 		except (OSError, ValueError, KeyError, TypeError):
-			# What cannot be read is learned again.
+			# An unreadable store is learned again.
 			return
 
 	def add(self, key: str, call: LearnedCall | None) -> None:
-		"""Calls that another process adds at the same moment may be lost; they are learned again."""
+		"""Store a result. Concurrent additions by other processes may be lost; those calls are learned again."""
 		self.refresh()
 		self.calls[key] = call
 		newest = [*self.calls.items()][-MAX_CALLS:]
@@ -195,7 +196,7 @@ class CallStore:
 			draft.write_text(json.dumps(stored), encoding="utf-8")
 			draft.replace(self.path)
 		except OSError:
-			# Without a place to write, each process learns for itself.
+			# If the folder is not writable, each process learns on its own.
 			draft.unlink(missing_ok=True)
 
 
@@ -209,7 +210,7 @@ def open_site_store() -> CallStore:
 
 
 def find_learned(kwargs: dict) -> LearnedCall | None:
-	"""The call as it can be made without LiteLLM; None if it cannot, or if nobody has checked."""
+	"""The call in the form that needs no LiteLLM; None if it needs LiteLLM or has not been checked."""
 	try:
 		return open_site_store().find(make_key(kwargs))
 	except KeyError:
@@ -217,7 +218,7 @@ def find_learned(kwargs: dict) -> LearnedCall | None:
 
 
 async def learn(kwargs: dict, check: Callable[[], Awaitable[LearnedCall | None]]) -> None:
-	"""Store what `check` finds for a call that is not in the site's store."""
+	"""Store the result of `check` for a call that the site has not stored."""
 	store, key = open_site_store(), make_key(kwargs)
 	if key not in store.calls:
 		store.add(key, await check())

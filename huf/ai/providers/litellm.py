@@ -1,10 +1,10 @@
-"""Asks models through LiteLLM. The only module that imports litellm, and only when a model is asked.
+"""Calls models through LiteLLM. The only module that imports litellm, and only on a model call.
 
-There are three ways: calls in OpenAI's format that have been checked once (`learned_calls.py`), which do not
-even import LiteLLM; its translation over our own connections (`direct_path.py`), where `direct_path_check.py`
-finds that it does the same; and else LiteLLM's call as a whole, which costs ten times as much.
+A call takes the first of three routes that is available: without LiteLLM, if it is in OpenAI's format and was
+checked before (`learned_calls.py`); LiteLLM's translation over our own connections, if `direct_path_check.py`
+finds it equivalent (`direct_path.py`); `litellm.acompletion`, which costs ten times as much.
 
-Keys travel with each call, never through the environment, and are cut out of every message that leaves here.
+API keys are passed with each call, never through the environment, and are removed from all error messages.
 """
 
 import asyncio
@@ -65,17 +65,17 @@ HIDDEN_TOOLS = (
 )
 SCHEMA_REFUSALS = {400, 415, 422, 500, 501}
 LOCAL_ANSWER_SHARE = 4
-"""A local model's answer takes a quarter of its window at most, unless its agent says how much."""
+"""By default a local model's answer is limited to 1/4 of its context window."""
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 WHOLE_ANSWER_TIMEOUT_S = 120
-"""At least this long is waited for an answer that does not stream: it shows no token before its end."""
+"""Minimum time-out of an answer that is not streamed: no token arrives before its end."""
 
 
 @lru_cache(maxsize=1)
 def load():
-	"""litellm itself, set up to make no calls of its own. Takes seconds the first time."""
+	"""The litellm module, configured to make no requests of its own. The first call takes seconds."""
 	os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-	# None of what is imported is garbage, and looking for some takes a fifth of the time.
+	# Collecting garbage during the import takes a fifth of the time and finds none.
 	is_collecting = gc.isenabled()
 	gc.disable()
 	try:
@@ -93,7 +93,7 @@ def load():
 
 
 async def warm_up(needs_litellm: bool = True) -> None:
-	"""Load what the first call would load. Asks nobody, and leaves no thread and no connection behind."""
+	"""Import what the first call would import. Opens no connection and leaves no thread behind."""
 	list_providers()
 	load_table()
 	if not needs_litellm:
@@ -109,7 +109,7 @@ async def run(
 	model: str,
 	context: RunContext | Mapping[str, Any] | None = None,
 ) -> Outcome:
-	"""Run an SDK agent with a model of `provider`. A model that fails ends the Outcome; it does not raise."""
+	"""Run an SDK agent with a model of `provider`. A failing model becomes an Outcome, not an exception."""
 	context = RunContext.of(context)
 	settings = request_settings(agent, context.agent_name)
 
@@ -134,11 +134,10 @@ async def run(
 def connect(
 	provider: str, model: str, wanted: dict[str, Any], stream: bool, unsaved: UnsavedProvider | None = None
 ) -> "ModelCall":
-	"""What every call of a run has in common. Raises ModelError where the provider is not set up.
+	"""The arguments that all calls of a run share. Raises ModelError if the provider is not set up.
 
-	`stream`: somebody watches. An answer nobody watches is asked for whole, which costs a fraction; except
-	from a local model, which may be slow: while it works, tokens arrive.
-	`unsaved` takes the place of the AI Provider.
+	`stream`: a person watches. Otherwise the answer is requested whole, which is much cheaper; except from
+	local models, which may be slow: arriving tokens show that they work. `unsaved` replaces the AI Provider.
 	"""
 	settings = get_settings()
 	row = unsaved or find_cached("AI Provider", provider)
@@ -148,7 +147,7 @@ def connect(
 		**wanted,
 		"model": name,
 		"timeout": settings.model_timeout if stream else max(settings.model_timeout, WHOLE_ANSWER_TIMEOUT_S),
-		# Ours are the retries: LiteLLM's would repeat an answer that a reader has seen begin.
+		# The loop retries. LiteLLM would also repeat answers of which a reader has seen the beginning.
 		"num_retries": 0,
 		"max_retries": 0,
 	}
@@ -161,7 +160,7 @@ def connect(
 	window = site.window or table.get("max_input_tokens") or DEFAULT_WINDOW
 	sees = table.get("supports_vision") if site.supports_vision is None else site.supports_vision
 	if row.is_local:
-		# A small model may never end by itself.
+		# A small model may never stop.
 		fixed.setdefault("max_tokens", max(1, min(answer_tokens, window // LOCAL_ANSWER_SHARE)))
 	return ModelCall(
 		*(provider, model, fixed, prices, settings.model_retries, answer_tokens, window, bool(row.is_local)),
@@ -171,8 +170,8 @@ def connect(
 
 
 def request_settings(agent: Any, agent_name: str | None) -> dict[str, Any]:
-	"""temperature, top_p and max_tokens: the Agent record's, else the SDK agent's. What a model does not take
-	is dropped.
+	"""temperature, top_p and max_tokens of the Agent record, else of the SDK agent, without those that the
+	model does not support.
 	"""
 	doc = find_cached("Agent", agent_name)
 	fallback = agent.model_settings
@@ -185,7 +184,7 @@ def request_settings(agent: Any, agent_name: str | None) -> dict[str, Any]:
 
 
 def _normalize_model_name(model: str, provider: str | None) -> str:
-	"""The model in LiteLLM's form: gpt-4-turbo of OpenAI is openai/gpt-4-turbo; what has its prefix stays."""
+	"""LiteLLM's name of a model: OpenAI's gpt-4-turbo is openai/gpt-4-turbo. Names with a prefix are kept."""
 	name = ALIASES.get((provider or "").strip().lower(), (provider or "").strip().lower())
 	if name == "openrouter":
 		return model if model.startswith("openrouter/") else f"openrouter/{model}"
@@ -193,7 +192,7 @@ def _normalize_model_name(model: str, provider: str | None) -> str:
 	if slash and is_known(head):
 		return model
 	prefix = PREFIXES.get(name, name.replace(" ", "_"))
-	# A provider LiteLLM does not know is somebody's own server; those speak OpenAI's language.
+	# A provider that LiteLLM does not know is a self-hosted server; those speak OpenAI's protocol.
 	return f"{prefix if is_known(prefix) else 'openai'}/{model}"
 
 
@@ -204,7 +203,7 @@ def is_known(prefix: str) -> bool:
 def _setup_api_key(
 	provider_name: str, api_key: str | None, completion_kwargs: dict[str, Any], row: Any = None
 ) -> None:
-	"""Put the key into the call. Raises ModelError where one is needed and missing."""
+	"""Add the API key to the call. Raises ModelError if a required key is missing."""
 	row = row or find_cached("AI Provider", provider_name)
 	if not row:
 		raise ModelError(f"There is no AI Provider {provider_name!r}.", provider=provider_name)
@@ -213,7 +212,7 @@ def _setup_api_key(
 	if api_key:
 		completion_kwargs["api_key"] = api_key
 	elif row.is_local or row.api_base:
-		# LiteLLM's clients insist on some key, and would look for one in the environment.
+		# LiteLLM's clients require a key and would otherwise read one from the environment.
 		completion_kwargs["api_key"] = "not-needed"
 	else:
 		raise ModelError(
@@ -230,7 +229,7 @@ def read_key(provider_name: str) -> str | None:
 
 @dataclass(frozen=True)
 class ModelCall:
-	"""One model as a run asks it; `fixed` are the arguments of LiteLLM that stay the same."""
+	"""A model as a run calls it. `fixed`: the LiteLLM arguments that do not change between calls."""
 
 	provider: str
 	model: str
@@ -238,22 +237,22 @@ class ModelCall:
 	prices: Prices | None
 	retries: int
 	answer_tokens: int
-	"""How long an answer may be where a limit has to be kept and the agent does not say."""
+	"""Length of an answer that budgets assume if the agent sets none."""
 	window: int
 	is_local: bool
-	"""What it answers passes the response guard."""
+	"""Its answers go through the response guard."""
 	way: CallWay
 	sees: bool = False
-	"""Whether it is shown pictures."""
+	"""Whether images are sent to it."""
 
 	reports_prompt_tokens: bool = True
 	refused_schemas: list[str] = field(default_factory=list, compare=False)
-	"""Why the server takes no JSON schema, once it has said so in this run."""
+	"""Errors with which the server rejected JSON schemas in this run; empty if it accepts them."""
 
 	async def complete(
 		self, messages: list[dict], tools: list[Tool], on_text: OnText, max_tokens: int | None = None
 	) -> ModelReply:
-		"""Call the model once and return the whole reply; text is passed on as it streams in. Raises
+		"""Call the model once and return the whole reply; text is passed on while it streams. Raises
 		ModelError.
 		"""
 		return await self.request(messages, tools, on_text, max_tokens)
@@ -261,7 +260,7 @@ class ModelCall:
 	async def complete_json(
 		self, messages: list[dict], schema: dict, max_tokens: int | None = None
 	) -> ModelReply:
-		"""A reply that fits a JSON schema, where the server takes one. Raises ModelError."""
+		"""A reply that conforms to a JSON schema, if the server supports schemas. Raises ModelError."""
 		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 		if not self.refused_schemas:
 			try:
@@ -315,13 +314,13 @@ class ModelCall:
 	def worst_case(
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
 	) -> WorstCase:
-		"""The most that this call can use."""
+		"""The most that this call can cost and use."""
 		prices = self.prices.max_prices if self.prices else (None, None)
 		output = self.fixed.get("max_tokens") or self.answer_tokens
 		return WorstCase(self.model, estimate_max_tokens(messages, tools, counted), output, *prices)
 
 	def room(self, tools: list[Tool]) -> Room:
-		"""How much can be sent, by LiteLLM's tokenizer for the model."""
+		"""The room in the context window, counted by LiteLLM's tokenizer for the model."""
 		name, allowed = self.fixed["model"], Room(self.window).allowed
 		return Room(
 			self.window,
@@ -331,7 +330,7 @@ class ModelCall:
 	def usage_of(self, usage: Any) -> Usage:
 		"""Tokens and cost of a call; without usage, or without a price, the cost is unknown."""
 		if usage is None or not (usage.prompt_tokens or usage.completion_tokens):
-			# LiteLLM puts zeros where a provider said nothing.
+			# LiteLLM reports zeros if the provider reported nothing.
 			return Usage(cost=None)
 		cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0
 		tokens = (usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
@@ -339,7 +338,9 @@ class ModelCall:
 
 
 async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:
-	"""One call over the wire. Raises ValueError where only the direct way may be gone and it cannot."""
+	"""Make one call by the first available route. Raises ValueError if the provider allows only the direct
+	path and there is none.
+	"""
 	if way is not CallWay.WRAPPED:
 		from huf.ai.providers.learned_calls import find_learned
 
@@ -358,7 +359,9 @@ async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:
 
 
 async def load_path(kwargs: dict):
-	"""LiteLLM's translation for a call. It is imported beside the event loop, on which others may wait."""
+	"""LiteLLM's translation for a call. Imported in a thread, so that other tasks of the event loop can go
+	on.
+	"""
 	from huf.ai.providers.direct_path import DirectPath
 
 	return DirectPath(await asyncio.to_thread(load), kwargs["model"], kwargs.get("api_base"))
@@ -373,7 +376,7 @@ async def ask_wrapped(kwargs: dict, answer: AnswerBuilder) -> None:
 
 
 async def direct_way(kwargs: dict):
-	"""How a call can be made directly, or why it cannot. What is learned of the call is stored."""
+	"""The direct path for a call, or the reason why it has none. Stores what is learned of the call."""
 	from huf.ai.providers import direct_path_check, learned_calls
 
 	found = await check_directly(kwargs)
@@ -383,13 +386,13 @@ async def direct_way(kwargs: dict):
 
 
 async def check_directly(kwargs: dict):
-	"""See `direct_path_check`, which brings HTTP clients that only calls need."""
+	"""See `direct_path_check`, which imports HTTP clients that only a call needs."""
 	from huf.ai.providers import direct_path_check
 
 	if found := direct_path_check.results.get(direct_path_check.make_cache_key(kwargs)):
 		return found
 	found = await run_on_model_loop(direct_path_check.find_direct_path(load(), kwargs))
-	# Half a million objects are here to stay: to look through them for garbage holds all threads up for a
-	# quarter of a second.
+	# Freeze the half million objects of the import: scanning them would pause all threads for a quarter of a
+	# second.
 	gc.freeze()
 	return found

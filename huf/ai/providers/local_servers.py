@@ -1,4 +1,4 @@
-"""Finds model servers on this machine at their default addresses, and reads what they say of a model."""
+"""Finds model servers on this machine at their default addresses, and reads models' properties from them."""
 
 import ipaddress
 import json
@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 TIMEOUT_S = 1.0
-"""Where nobody has named a server: one on the same machine answers faster than this."""
+"""For probing default addresses: a server on the same machine answers faster."""
 SERVER_TIMEOUT_S = 5.0
-"""A server that computes an answer may take seconds to say what it has."""
+"""For a configured server: one that is busy generating may take seconds to list its models."""
 MAX_MODELS = 500
 MAX_ANSWER_BYTES = 1_000_000
 EMBEDDING_NAME_PARTS = ("embed", "bge-", "minilm")
-"""Parts of the names of embedding models, which cannot chat."""
+"""Marks names of embedding models, which cannot chat."""
 OLLAMA_WINDOW = 4096
-"""Tokens that Ollama reads unless the model says another num_ctx, however long a context it knows."""
+"""Ollama's default num_ctx in tokens, which applies whatever context length the model supports."""
 HTTP_ADDRESS = re.compile(r"https?://[^/\s]+")
 NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 LOCAL_SUFFIXES = (".local", ".localhost", ".lan", ".internal", ".home.arpa")
@@ -95,7 +95,7 @@ def fetch_server_models(base: str, key: str = "") -> list[str]:
 
 
 class NoRedirects(HTTPRedirectHandler):
-	"""The key goes to the server that was named only."""
+	"""Keeps the key from being sent to a server that a redirect names."""
 
 	def redirect_request(self, *args, **kwargs):
 		return None
@@ -111,7 +111,7 @@ def fetch_models(server: LocalServer) -> list[str] | None:
 
 
 def is_local_address(url: str | None) -> bool:
-	"""Whether a URL names this machine or a private network, without looking its name up."""
+	"""Whether a URL names this machine or a private network. Does not resolve host names."""
 	host = (urlsplit(url or "").hostname or "").lower()
 	try:
 		return not ipaddress.ip_address(host).is_global
@@ -120,9 +120,9 @@ def is_local_address(url: str | None) -> bool:
 
 
 def read_window(api_base: str, model: str) -> int:
-	"""The context window in tokens that a local server says it has for a model; 0: it says nothing.
+	"""A model's context window in tokens, as a local server reports it; 0 if it does not.
 
-	Knows /v1/models of llama.cpp and vLLM, llama.cpp's /props, LM Studio's list, and Ollama's show.
+	Reads /v1/models of llama.cpp and vLLM, llama.cpp's /props, LM Studio's list, and Ollama's show.
 	"""
 	if not HTTP_ADDRESS.match(api_base):
 		return 0
@@ -153,7 +153,7 @@ def read_listed_window(row: dict) -> int:
 
 
 def fetch_ollama_window(root: str, model: str) -> int:
-	# Others may take any POST for a request to their model.
+	# Other servers may take any POST for a request to their model.
 	fetch_json(f"{root}/api/tags")["models"]
 	body = fetch_json(f"{root}/api/show", {"model": model})
 	known = next(value for name, value in body["model_info"].items() if name.endswith(".context_length"))
@@ -163,7 +163,7 @@ def fetch_ollama_window(root: str, model: str) -> int:
 
 def fetch_json(url: str, body: dict | None = None, timeout_s: float = SERVER_TIMEOUT_S) -> Any:
 	data = None if body is None else json.dumps(body).encode()
-	# A proxy from the environment must not be used for this machine itself.
+	# A proxy from the environment does not apply to this machine.
 	request = Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 -- callers give http(s) only
 	with build_opener(ProxyHandler({}), NoRedirects()).open(request, timeout=timeout_s) as answer:
 		return json.loads(answer.read(MAX_ANSWER_BYTES))

@@ -1,7 +1,7 @@
-"""Masks personal data in what a model reads, and puts the real values back into what it writes.
+"""Masks personal data in what a model reads, and restores the real values in what it writes.
 
-Records, tools and people have the real values, the model has placeholders such as [EMAIL-1]. Within a run the
-same value has the same placeholder.
+Records, tools and people see the real values; the model sees placeholders such as [EMAIL-1]. Within a run a
+value keeps its placeholder.
 """
 
 import html
@@ -21,15 +21,15 @@ from huf.ai.providers.record_values import Match, RecordValues
 
 PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+(?:\.\d+)?\]")
 BEGINNING = re.compile(r"\[(?:[A-Z][A-Z0-9_]*(?:-(?:\d+(?:\.\d*)?)?)?)?$")
-"""A placeholder whose end has not arrived yet."""
+"""The beginning of a placeholder whose end has not arrived yet."""
 KEPT = re.compile(rf'{PLACEHOLDER.pattern}|\\u[0-9a-fA-F]{{4}}|\\.|["\x00-\x1f]')
-"""What no match may reach over: so every value can be put into JSON text and taken out of it as it is."""
+"""A match must not span these, so that values can be replaced in JSON text without escaping."""
 ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(0[0-9a-fA-F]{3}|1[0-9a-fA-F]{3})")
 ENTITY = re.compile(
 	r"&(?:[A-Za-z]{1,2}(?:uml|acute|grave|circ|caron|cedil|tilde|ring)|szlig|nbsp|#\d{3,5}|#[xX][\da-fA-F]{2,4});"
 )
 INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
-"""Characters that break words without being seen."""
+"""Invisible characters that break words."""
 NO_VALUES = RecordValues()
 
 
@@ -37,13 +37,13 @@ NO_IMAGES = "Images are left out, because personal data in them cannot be masked
 
 
 def read_escape(found: re.Match) -> str:
-	r"""The character of \u00fc in JSON text; what JSON must escape stays."""
+	r"""Decode \u00fc in JSON text; characters that JSON must escape stay escaped."""
 	code = int(found[2], 16)
 	return found[1] + chr(code) if code >= 0xA0 else found[0]
 
 
 def read_entity(found: re.Match) -> str:
-	"""The letter of &uuml; in HTML; what HTML must escape stays."""
+	"""Decode &uuml; in HTML; characters that HTML must escape stay escaped."""
 	char = html.unescape(found[0])
 	return char if len(char) == 1 and ord(char) >= 0xA0 else found[0]
 
@@ -53,7 +53,7 @@ def compact(text: str) -> str:
 
 
 def merge(matches: Iterable[Match]) -> list[Match]:
-	"""Matches from left to right; those that overlap become one, so that no part of them is left over."""
+	"""Sorted matches; overlapping ones are merged, so that no part of them stays unmasked."""
 	merged: list[Match] = []
 	for _, match in sorted(enumerate(matches), key=lambda each: (each[1].start, each[0])):
 		if not merged or match.start >= merged[-1].end:
@@ -66,8 +66,8 @@ def merge(matches: Iterable[Match]) -> list[Match]:
 class Masker:
 	"""The placeholders of one run.
 
-	[NAME-1] stands for a value in its basic form, [NAME-1.2] for another form of it. Endings that are added
-	to the basic form stay outside: [NAME-1]s.
+	[NAME-1] stands for a value in its base form, [NAME-1.2] for another grammatical form. Endings added to
+	the base form stay outside: [NAME-1]s.
 	"""
 
 	def __init__(self, site_patterns: Kinds = (), records: RecordValues = NO_VALUES):
@@ -80,7 +80,7 @@ class Masker:
 		self.known: dict[str, str] = {}
 
 	def mask(self, text: str) -> str:
-		"""The text with placeholders; what it was once, it stays."""
+		"""The text with placeholders. Equal texts get equal placeholders for the whole run."""
 		if text not in self.known:
 			self.known[text] = self.mask_new(text)
 		return self.known[text]
@@ -99,7 +99,7 @@ class Masker:
 		return "".join([*parts, text[place:]])
 
 	def find(self, text: str) -> Iterator[Match]:
-		"""What is personal in a text; of matches that overlap, the first one names the kind."""
+		"""The personal data in a text; of overlapping matches, the first determines the kind."""
 		numbers = find_spans(text, DIGITS)
 		spans = dict.fromkeys((kind for kind, *_ in KINDS), numbers) | {"EMAIL": find_spans(text, AT)}
 		for kind, pattern, fits in self.kinds:
@@ -126,7 +126,9 @@ class Masker:
 		return self.forms[name, text]
 
 	def number(self, match: Match) -> int:
-		"""The number of a value; a single name that is part of one full name so far has that one's."""
+		"""The number of a value. A single name that is part of exactly one known full name gets that name's
+		number.
+		"""
 		kind, key = match.kind, match.key
 		if (kind, key) not in self.numbers:
 			whole = [n for (k, full), n in self.numbers.items() if k == kind and set(key) < set(full)]
@@ -136,11 +138,13 @@ class Masker:
 		return self.numbers[kind, key]
 
 	def unmask(self, text: str) -> str:
-		"""Text with the real values; a placeholder that stands for nothing stays."""
+		"""Text with the real values; unknown placeholders stay."""
 		return PLACEHOLDER.sub(lambda found: self.values.get(found[0], found[0]), text)
 
 	def mask_message(self, message: dict) -> dict:
-		"""A message in OpenAI's form as the model may read it. What an agent's author wrote is left alone."""
+		"""A masked message in OpenAI's format. System messages, which the agent's author wrote, are not
+		masked.
+		"""
 		if message["role"] != "system":
 			return self.mask_within(message)
 		own, mark, past = message["content"].partition(PAST)
@@ -157,7 +161,7 @@ class Masker:
 
 @dataclass(frozen=True)
 class MaskedModel:
-	"""The same model, which never reads personal data; its replies have the real values in them again."""
+	"""A model behind a Masker: it reads placeholders, and its replies are returned with the real values."""
 
 	model: Model
 	masker: Masker
@@ -200,7 +204,7 @@ class MaskedModel:
 
 
 class UnmaskedStream:
-	"""Passes text on with the real values in it; holds back what may be the beginning of a placeholder."""
+	"""Streams text with the real values; holds back what may be the beginning of a placeholder."""
 
 	def __init__(self, masker: Masker, on_text: OnText):
 		self.masker, self.on_text, self.held, self.is_reasoning = masker, on_text, "", False

@@ -14,11 +14,11 @@ from huf.ai.core.types import DIRECT, OFFLINE, Tool
 
 TOKENS_PER_PRICE = 1_000_000
 MAX_BYTES_PER_TOKEN = 8
-"""No tokenizer makes fewer tokens of tool schemas."""
+"""An upper bound for tool schemas over all tokenizers."""
 
 
 class CallWay(str, Enum):
-	"""How the models of a provider are asked, as AI Provider says."""
+	"""How a provider's models are called, by its AI Provider record."""
 
 	AUTOMATIC = "Automatic"
 	DIRECT = "Direct"
@@ -27,7 +27,7 @@ class CallWay(str, Enum):
 
 @dataclass(frozen=True)
 class UnsavedProvider:
-	"""A provider as a form describes it, to be tested before it is stored."""
+	"""A provider that is tested before its record is stored."""
 
 	api_key: str | None
 	api_base: str | None
@@ -55,7 +55,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class ModelFacts:
-	"""What an AI Model record says of a model; None and 0 stand for nothing entered."""
+	"""The facts of an AI Model record; None and 0 mean: not entered."""
 
 	prices: Prices | None = None
 	window: int = 0
@@ -63,14 +63,14 @@ class ModelFacts:
 	max_answer_tokens: int = 0
 	"""Largest answer in tokens."""
 	supports_vision: bool | None = None
-	"""Whether images are sent to it."""
+	"""Whether images are sent to the model."""
 
 
 def choose_model(agent, provider: str | None = None, model: str | None = None) -> tuple[str | None, str]:
-	"""(provider, model) for a run: as asked for, else the agent's, else the default; (None, "Offline")
-	without any.
+	"""(provider, model) for a run: those requested, else the agent's, else the default, else (None,
+	"Offline").
 
-	Raises UsageError for a model or provider that is not on record.
+	Raises UsageError for a model or provider that does not exist.
 	"""
 	if model == DIRECT:
 		return None, DIRECT
@@ -87,7 +87,7 @@ def choose_model(agent, provider: str | None = None, model: str | None = None) -
 
 
 def find_listed_model(agent) -> tuple[str | None, str]:
-	"""As `choose_model`, for a list of agents: a missing model must not hide the other agents."""
+	"""Like `choose_model`, but never raises: a missing model must not break the list of agents."""
 	try:
 		return choose_model(agent)
 	except UsageError:
@@ -95,14 +95,14 @@ def find_listed_model(agent) -> tuple[str | None, str]:
 
 
 def uses_planner(agent_name: str | None, model: str) -> bool:
-	"""Whether the agent writes plans instead of tool calls: by its setting, else by what the model needs."""
+	"""Whether the agent writes plans instead of tool calls: by its setting, else by its model's."""
 	agent, row = find_cached("Agent", agent_name), find_cached("AI Model", model)
 	chosen = agent.tool_mode if agent else None
 	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))
 
 
 def read_model_id(model: str) -> str:
-	"""The name that the provider has for an AI Model: its Model ID, else its own name."""
+	"""The provider's name for an AI Model: its Model ID, else its record name."""
 	row = find_cached("AI Model", model)
 	return (row and row.model_id) or model
 
@@ -113,7 +113,7 @@ def is_local_provider(provider: str | None) -> bool:
 
 
 def asks_before_writes(model: str) -> bool:
-	"""Whether a person allows each write that this model asks for, because it is weak."""
+	"""Whether a person must approve each write of this model, because it is weak."""
 	row = find_cached("AI Model", model)
 	return bool(row and row.ask_before_writes)
 
@@ -139,17 +139,17 @@ def read_site_prices(doc) -> Prices | None:
 
 
 def hides_tools(tools: Sequence[Tool], input_tokens: int) -> bool:
-	"""Whether a server counted fewer prompt tokens than the tools alone have, so does not show them to the
-	model. 0 tokens: it has not counted.
+	"""Whether a server does not pass tools on to its model: it counted fewer prompt tokens than the tools
+	alone have. 0 tokens means that it did not count.
 	"""
 	return 0 < input_tokens < len(json.dumps([tool.as_spec() for tool in tools])) // MAX_BYTES_PER_TOKEN
 
 
 def estimate_max_tokens(messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)) -> int:
-	"""More tokens than any model makes of this: a token is a byte at least, and a message has a few around
-	it; of a picture as many as most models make.
+	"""An upper bound for the tokens of a request: a token has at least one byte, and a message adds a few. An
+	image counts as in most models.
 
-	`counted`: how many of the messages, with the tools, a provider has counted already, and what it said.
+	`counted`: (number of messages that the provider has counted, tokens of these messages and the tools).
 	"""
 	known, tokens = counted
 	rest = [*messages[known:], *([] if known else [tool.as_spec() for tool in tools])]

@@ -1,6 +1,6 @@
-"""Writes requests and reads responses in OpenAI's format where they have their usual form.
+"""Writes requests and reads responses in OpenAI's format, as far as they have the usual form.
 
-What has any other form is left to LiteLLM's translation: the functions here return None for it. Pure.
+Pure. Functions return None for any other form, which is left to LiteLLM's translation.
 """
 
 import json
@@ -11,13 +11,15 @@ MESSAGE_FIELDS = {"role", "content", "tool_calls", "tool_call_id"}
 CALL_FIELDS = {"id", "type", "function", "index"}
 FUNCTION_FIELDS = {"name", "description", "parameters"}
 ROOT_KEYWORDS = {"type", "properties", "required", "additionalProperties", "title", "description", "$defs"}
-"""Of a tool's parameters; providers refuse others there, which LiteLLM knows."""
+"""Keywords allowed at the root of a tool's parameters. LiteLLM rewrites others for providers that refuse
+them.
+"""
 SCHEMA_KEYWORDS = ROOT_KEYWORDS | {
 	*("items", "enum", "const", "default", "format", "examples", "anyOf", "$ref"),
 	*("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"),
 }
 UNSENT_NAME = "cache_control"
-"""LiteLLM removes it for some providers, wherever it stands."""
+"""LiteLLM removes this key for some providers, at any depth."""
 FINISH_REASONS = {"stop", "length", "tool_calls", "content_filter"}
 RARE_OUTPUT = (
 	"thinking_blocks",
@@ -33,7 +35,7 @@ NO_CHUNK = SimpleNamespace(choices=(), usage=None)
 
 
 def write_messages(messages: list[dict]) -> list[dict] | None:
-	"""Messages as they are sent: without empty fields."""
+	"""Messages in the form that is sent: without empty fields."""
 	written = [{name: value for name, value in each.items() if value is not None} for each in messages]
 	return written if all(map(is_usual_message, written)) else None
 
@@ -90,7 +92,7 @@ def is_usual_schema(schema: Any) -> bool:
 
 
 def read_response(content: bytes) -> SimpleNamespace | None:
-	"""A complete response as AnswerBuilder reads one."""
+	"""A complete response in the form that AnswerBuilder reads."""
 	try:
 		return read_whole(json.loads(content))
 	except WRONG_SHAPE:
@@ -107,14 +109,14 @@ def read_whole(body: Any) -> SimpleNamespace | None:
 	if read is None or any(not isinstance(each.id, str) for each in read.tool_calls):
 		return None
 	if not reasons and (text or "").startswith("<"):
-		# Perhaps reasoning between tags.
+		# May be reasoning between tags.
 		return None
 	finish = "tool_calls" if read.tool_calls and finish == "stop" else finish
 	return SimpleNamespace(choices=[SimpleNamespace(message=read, finish_reason=finish)], usage=usage)
 
 
 def read_chunk(line: str) -> SimpleNamespace | None:
-	"""A line of a stream as AnswerBuilder reads a chunk; NO_CHUNK for one that has none."""
+	"""The chunk of a stream's line, in the form that AnswerBuilder reads; NO_CHUNK if the line has none."""
 	if line.rstrip() == "data: [DONE]" or line.startswith(STREAM_NOISE) or not line.strip():
 		return NO_CHUNK
 	if not line.startswith("data:") or "[DONE]" in line:
@@ -144,7 +146,7 @@ def read_choice(choice: dict) -> SimpleNamespace | None:
 
 
 def read_output(output: dict, reasoning: Any) -> SimpleNamespace | None:
-	"""A message, or a part of one."""
+	"""Read a message or a delta."""
 	content, calls = output.get("content"), output.get("tool_calls") or ()
 	without_index = {isinstance(each, dict) and each.get("index") is None for each in calls}
 	is_usual = (
@@ -178,14 +180,14 @@ def has_usual_head(body: dict) -> bool:
 
 
 def read_usage(usage: dict | None) -> SimpleNamespace | None:
-	"""The tokens that a response reports; None where it reports none. Raises ValueError for a rare form."""
+	"""The usage that a response reports, or None. Raises ValueError for an unusual form."""
 	if usage is None:
 		return None
 	details = [usage.get(name) or {} for name in ("prompt_tokens_details", "completion_tokens_details")]
 	tokens = [usage["prompt_tokens"], usage["completion_tokens"]]
 	counts = [count for each in details for count in each.values() if count is not None]
 	if not all(type(count) is int for count in (*tokens, *counts)) or any("cache" in name for name in usage):
-		# Some providers have fields of their own for cached tokens.
+		# Some providers report cached tokens in other fields.
 		raise ValueError("A rare form of usage.")
 	cached = SimpleNamespace(cached_tokens=details[0].get("cached_tokens"))
 	return SimpleNamespace(prompt_tokens=tokens[0], completion_tokens=tokens[1], prompt_tokens_details=cached)

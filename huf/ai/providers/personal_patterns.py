@@ -1,4 +1,4 @@
-"""Personal data that its form or its context shows, checked by libraries where they know the form."""
+"""Finds personal data by its format or context, validated by libraries where they know the format."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ def is_vat(text: str) -> bool:
 
 
 def is_tax_number(text: str) -> bool:
-	"""Forms without a check digit have separators that nothing else has."""
+	"""Formats without a check digit are recognised by their separators."""
 	has_own_form = "/" in text and not re.fullmatch(r"\d{6}/\d{3,4}", text)
 	return has_own_form or any(each.is_valid(text) for each in (idnr, nif, nie, rc, ahv, ssn))
 
@@ -124,7 +124,7 @@ PLACES = (
 	rf"\b\d{{3}}[ ]\d{{2}}[ ](?!(?:{UNITS})\b){CITY}(?:[ ]\d{{1,2}}\b)?",
 	rf"{CITY}(?:,?[ ][A-Z]{{1,2}}\d[A-Z\d]?[ ]\d[A-Z]{{2}}|,[ ][A-Z]{{2}}[ ]\d{{5}}(?:-\d{{4}})?)\b",
 )
-"""Postcode and city: Germany and Spain, Czechia, the United Kingdom, the USA."""
+"""Postal code and city: Germany and Spain, Czechia, the United Kingdom, the USA."""
 STREETS = (
 	rf"(?<![\w-])[{UPPER}][\w-]{{0,40}}(?:{GERMAN_WAY}){HOUSE}",
 	rf"\b(?:Am|An|Im|In|Auf|Zum|Zur|Unter|Alte[rs]?|Hinter)[ ](?:(?:de[rmn])[ ])?{CAPITAL}{HOUSE}"
@@ -180,15 +180,15 @@ BORN_WORDS = re.compile(
 	(?:(?:(?:the|of|de|del|des|año|year|jahres|roku)|\d{{1,2}}(?:st|nd|rd|th)?,?)[\s-]){{0,3}}
 	|(?:year|jahre?|año|roce|roku)?[ ]?)$"""
 )
-"""A date of birth in words up to its year, or a year of birth."""
+"""A date of birth in words, or a year of birth."""
 BORN_AFTER = re.compile(r"(?: in [^\W\d_]+)? (?:geboren|geb\.|narozen[aý]?)\b")
 CONTEXT_CHARS, WORDS_CHARS = 40, 80
 Dates = frozenset[tuple[int, int, int]] | set[tuple[int, int, int]]
 
 
 def find_birth_dates(text: str, spans: Sequence[tuple[int, int]], known: Dates) -> Iterator[tuple[int, int]]:
-	"""(start, end) of dates of birth in parts of a text: those of records, those after a word such as geb. or
-	born, also in words.
+	"""(start, end) of dates of birth in parts of a text: dates of records, and dates after a word such as
+	geb. or born, also in words.
 	"""
 	for found in chain.from_iterable(DATE.finditer(text, *span) for span in spans):
 		is_born = BORN.search(text, max(0, found.start() - CONTEXT_CHARS), found.start())
@@ -200,7 +200,7 @@ def find_birth_dates(text: str, spans: Sequence[tuple[int, int]], known: Dates) 
 
 
 def read_dates(found: re.Match) -> set[tuple[int, int, int]]:
-	"""What a date may mean: 3/4/1970 is in March or in April."""
+	"""All readings of a date: 3/4/1970 is in March or in April."""
 	part = found.groupdict()
 	if part["y"]:
 		return {(int(part["y"]), int(part["m"]), int(part["d"]))}
@@ -220,7 +220,7 @@ def always(text: str) -> bool:
 
 
 Kinds = Sequence[tuple[str, re.Pattern, Callable[[str], bool]]]
-"""(kind, pattern, what tells it from what only looks like it)."""
+"""(kind, pattern, validator)."""
 KINDS: Kinds = (
 	("EMAIL", re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), always),
 	("IBAN", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"), iban.is_valid),
@@ -232,19 +232,17 @@ KINDS: Kinds = (
 	*(("ADDRESS", re.compile(each, re.VERBOSE), always) for each in (*STREETS, *PLACES)),
 	("PHONE", re.compile(rf"(?=[+(\d])(?:{PHONE})"), is_phone),
 )
-"""What is masked for every site: a pattern, and what tells it from what only looks like it. A group `value`
-is the part that is masked. Repetitions are bounded, so that no text takes long to read.
+"""Masked on every site. If a pattern has a group `value`, only that part is masked. Repetitions are bounded,
+so that no text takes long to scan.
 """
 
 
 DIGITS, AT = (re.compile(r"\d+"), 64), (re.compile("@"), 256)
-"""What every match has, and how many characters of the match may stand before and after it."""
+"""A sign that every match contains, and how many characters of the match may precede and follow it."""
 
 
 def find_spans(text: str, sign: tuple[re.Pattern, int]) -> list[tuple[int, int]]:
-	"""Parts of a text that hold all signs with what may belong to them. Looking there only is fast in most
-	texts.
-	"""
+	"""The parts of a text that can contain matches. Most texts have few, so searching only these is fast."""
 	spans: list[tuple[int, int]] = []
 	pattern, reach = sign
 	for found in pattern.finditer(text):
@@ -257,7 +255,9 @@ def find_spans(text: str, sign: tuple[re.Pattern, int]) -> list[tuple[int, int]]
 
 
 def read_patterns(text: str | None) -> Kinds:
-	"""A site's own patterns, one `NAME: regular expression` a line. Raises ValueError that names the line."""
+	"""Parse a site's patterns, one `NAME: regular expression` per line. Raises ValueError that names the
+	line.
+	"""
 	kinds: dict[str, re.Pattern] = {}
 	for line in filter(None, map(str.strip, (text or "").splitlines())):
 		parts = SITE_PATTERN.fullmatch(line)

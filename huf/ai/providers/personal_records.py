@@ -1,7 +1,7 @@
-"""Which fields of which DocTypes are personal, and their values on this site.
+"""Knows which fields of which DocTypes are personal, and reads their values on this site.
 
 Fields are declared by DEFAULTS, by the hook `huf_personal_data` = {DocType: [fieldnames]} of apps and packs,
-and by Huf Settings (Personal Fields). `pincode+city` stands for both values together.
+and by Huf Settings (Personal Fields). `pincode+city` means both values together.
 """
 
 import re
@@ -31,7 +31,7 @@ DEFAULTS: Mapping[str, tuple[str, ...]] = {
 }
 STANDARD_USERS = ("Administrator", "Guest")
 MAX_RECORDS = 50_000
-"""Of each DocType, the latest changed."""
+"""Limit per DocType; the most recently changed records are read."""
 ORGANISATION = re.compile(
 	r"\b(?:gmbh|mbh|ag|kg|kgaa|ohg|gbr|ug|e\.?\s?v|inc|ltd|llc|llp|plc|corp|co|s\.?l|s\.?a|s\.?r\.?o|a\.?s|se|z\.?s)\b\.?"
 	r"|gericht|versicherung|stiftung|verein|kanzlei|behörde|amt\b|bank\b|company|group|court|insurance|university|hospital"
@@ -47,14 +47,14 @@ ADDRESS_FIELD = re.compile(r"address_line|address$|anschrift|strasse|street|dire
 
 
 def get_record_values() -> RecordValues:
-	"""The values of this site, built anew when one of the DocTypes or the declaration has changed."""
+	"""The site's values, rebuilt when one of the DocTypes or the declaration has changed."""
 	fields = read_personal_fields()
 	versions = tuple((doctype, names, read_version(doctype)) for doctype, names in sorted(fields.items()))
 	return build_values(frappe.local.site, versions)
 
 
 def read_personal_fields() -> dict[str, tuple[str, ...]]:
-	"""{DocType: fields}, as far as this site has them."""
+	"""{DocType: fields}, limited to those that exist on this site."""
 	declared: dict[str, list[str]] = {doctype: list(names) for doctype, names in DEFAULTS.items()}
 	for source in (frappe.get_hooks("huf_personal_data") or {}, parse_fields(get_settings().personal_fields)):
 		for doctype, names in source.items():
@@ -75,7 +75,7 @@ def parse_fields(text: str) -> dict[str, list[str]]:
 
 
 def check_fields(text: str | None) -> None:
-	"""Raises ValueError for a line that cannot be read or names what this site does not have."""
+	"""Raises ValueError for a line that is invalid or names something this site does not have."""
 	for doctype, names in parse_fields(text or "").items():
 		known = keep_known(doctype, names)
 		if unknown := [each for each in names if each not in known]:
@@ -96,7 +96,7 @@ def read_version(doctype: str) -> tuple[int, str]:
 
 @lru_cache(maxsize=4)
 def build_values(site: str, versions: tuple) -> RecordValues:
-	"""The values of one state of a site; a changed record makes another state."""
+	"""The values for one state of the site's records. Cached."""
 	values = RecordValues()
 	for doctype, names, _ in versions:
 		add_records(values, doctype, names)
@@ -127,7 +127,7 @@ def add_records(values: RecordValues, doctype: str, names: tuple[str, ...]) -> N
 
 
 def add_value(values: RecordValues, fieldname: str, value: str, is_person: bool) -> None:
-	"""Read a field's value as an address, a number, an organisation or a person."""
+	"""Add a field's value as an address, a number, an organisation or a person."""
 	if ADDRESS_FIELD.search(fieldname):
 		lines = re.split(r"\n|<br>", value)
 		for part in {*lines, *(part for line in lines for part in re.split("[,;]", line))}:

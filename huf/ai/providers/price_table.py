@@ -1,5 +1,5 @@
-"""What LiteLLM's own files say of providers and models: names, prices, windows, whether they see. Read
-without importing LiteLLM.
+"""Reads LiteLLM's price table: names, prices, context windows and vision support of models. Does not import
+LiteLLM.
 """
 
 import json
@@ -15,7 +15,7 @@ FILE = "model_prices_and_context_window_backup.json"
 PROVIDERS = re.compile(r"^class LlmProviders\(.*\):\n((?:[ \t]+.*\n|\s*\n)*)", re.MULTILINE)
 PROVIDER = re.compile(r"^[ \t]+[A-Z][A-Z0-9_]* = \"([^\"]+)\"", re.MULTILINE)
 NAMES = {"google": "gemini", "azure openai": "azure", "lm studio": "lm_studio"}
-"""Providers whose name in the table differs."""
+"""Providers that have another name in the table."""
 
 
 @lru_cache(maxsize=1)
@@ -31,25 +31,25 @@ def list_providers() -> frozenset[str]:
 
 
 def read_file(*names: str) -> str:
-	"""The text of one of LiteLLM's files; "" without it."""
+	"""The text of one of LiteLLM's files; "" if it is missing."""
 	spec = find_spec("litellm")
 	path = Path((spec and spec.submodule_search_locations or [""])[0], *names)
 	return path.read_text(encoding="utf-8") if spec and path.exists() else ""
 
 
 def listed(name: str) -> dict:
-	"""The table's row for a model by LiteLLM's name."""
+	"""The table's row for a model, by LiteLLM's name."""
 	table = load_table()
 	return table.get(name) or table.get(name.partition("/")[2]) or {}
 
 
 def listed_answer(name: str) -> float:
-	"""Tokens of an answer at most; endless where the table does not say."""
+	"""The maximum length of an answer in tokens; infinite if unknown."""
 	return listed(name).get("max_output_tokens") or float("inf")
 
 
 def listed_prices(name: str) -> Prices | None:
-	"""What the table says a model costs; None: it does not say."""
+	"""A model's prices in the table; None if it has none."""
 	row = listed(name)
 	price = row.get("input_cost_per_token")
 	if price is None:
@@ -60,7 +60,7 @@ def listed_prices(name: str) -> Prices | None:
 
 
 def prices_of(model: str, name: str) -> Prices | None:
-	"""The site's own for an AI Model, else what the table says of its name there; None: nobody says."""
+	"""Prices of an AI Model: its own, else those of the table; None if unknown."""
 	return read_model_facts(model).prices or listed_prices(name)
 
 
@@ -76,7 +76,7 @@ def find_rows(provider: str, model: str) -> Iterator[dict]:
 
 
 def supports_vision(provider: str | None, model: str) -> bool:
-	"""Whether images are sent to a model: by the AI Model record, else by the table."""
+	"""Whether a model accepts images, by its AI Model record, else by the table."""
 	own = read_model_facts(model).supports_vision
 	if own is None and provider:
 		return any(row.get("supports_vision") for row in find_rows(provider, model))

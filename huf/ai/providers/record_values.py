@@ -1,7 +1,7 @@
-"""Finds values of records in text: names in their grammatical forms, phrases, numbers. Pure.
+"""Finds values of records in text: names in all grammatical forms, phrases, numbers. Pure.
 
-Case, accents, umlauts and their spellings (Müller, Mueller, MÜLLER) do not matter. A single name counts
-only with a capital; a name that is also a common word only beside another name or after a title.
+Case, accents, umlauts and their spellings (Müller, Mueller, MÜLLER) do not matter. A single name must be
+capitalised; a name that is also a common word counts only beside another name or after a title.
 """
 
 import re
@@ -19,7 +19,7 @@ CZECH_WORDS = frozenset(
 	"jsem jsme jsou pan pana pane panem pani panu byl byla neni jeho jeji ktery ktera take nebo smlouva "
 	"smlouvu smlouvy dopis rodne bydli klient klientka klientky".split()
 )
-"""Folded words that no other language of the four has."""
+"""Folded words that occur in none of the other three languages."""
 VOWELS = "aeiouy"
 LONG_ENDINGS = frozenset(
 	"ovi ovic em ova ove ovou uv ych ym eho emu ou ovych ovym iho imu im ami um ech ich in ina inu "
@@ -27,8 +27,8 @@ LONG_ENDINGS = frozenset(
 )
 ENDINGS = LONG_ENDINGS | set(VOWELS)
 MAX_ENDING = 5
-"""Czech cases and feminine surnames, without accents, and German adjectives. Short ones count in Czech texts
-only, and for names side by side.
+"""Length of the endings of Czech cases, feminine surnames and German adjectives. Short endings count only in
+Czech texts and for names side by side.
 """
 GENITIVE = "s"
 TITLES = frozenset(
@@ -49,33 +49,33 @@ COMMON_WORDS = frozenset(
 	"stark stein still stolz summer sun viola wald wall ward weiss weiß west white will winter wirt wolf "
 	"wood young".split()
 )
-"""Names that are also words of everyday sentences in German, English, Spanish or Czech."""
+"""Names that are also everyday words in German, English, Spanish or Czech."""
 NAME, ADDRESS, NUMBER = "NAME", "ADDRESS", "ID"
 MIN_NAME_CHARS, MIN_NUMBER_CHARS, MAX_NUMBER_WORDS, HEAD_CHARS = 3, 5, 10, 3
 MAX_PASSED = 100_000
 GAPS = (" ", "-", "\u00a0", ". ")
-"""What stands between the parts of one name."""
+"""Separators between the parts of one name."""
 
 
 def fold(text: str) -> str:
-	"""Lower case without accents, of the same length; ß stays."""
+	"""Lower case without accents. Keeps the length; ß stays."""
 	return ACCENTED.sub(lambda found: FOLDED[found[0]], text).lower()
 
 
 def spellings(folded: str) -> set[str]:
-	"""The ways to write a folded word: with ss for ß, without the e of an umlaut."""
+	"""Variant spellings of a folded word: ss for ß, umlauts without their e."""
 	return {folded, folded.replace("ß", "ss"), DIGRAPH.sub(r"\1", folded)}
 
 
 def umlaut_spellings(text: str) -> set[str]:
-	"""The folded text, as it is and with ae, oe, ue for its umlauts."""
+	"""The folded text, plain and with ae, oe, ue for its umlauts."""
 	text = unicodedata.normalize("NFC", text)
 	wide = re.sub("[äöüÄÖÜ]", lambda found: fold(found[0]) + "e", text)
 	return {spelling for each in (text, wide) for spelling in spellings(fold(each))}
 
 
 def cut_stems(name: str) -> set[str]:
-	"""What Czech endings are added to instead of the name: Svobod(a), Pavl for Pavel, Lenc for Lenka."""
+	"""The stems that Czech endings are attached to: Svobod(a), Pavl for Pavel, Lenc for Lenka."""
 	stems = set()
 	if name[-1] in VOWELS and len(name) > 2:
 		stem = name[:-1]
@@ -89,7 +89,7 @@ def cut_stems(name: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Match:
-	"""A value in a text: where, of which kind, what identifies it in all its forms, its basic form."""
+	"""A value in a text: its position, kind, the root that all its forms share, and its base form."""
 
 	start: int
 	end: int
@@ -100,12 +100,11 @@ class Match:
 
 @dataclass
 class RecordValues:
-	"""The values to look for; built by `add_...`, then only read.
+	"""An index of the values to look for. Built by `add_...`, then read-only.
 
-	`names`: {folded name: (root, as the record writes it)}. `stems`: {stem: folded name}. `phrases`:
-	{words: (kind, text)}, `lengths`: {first word: numbers of words}. `numbers`: {letters and digits: number}.
-	`dates`: (year, month, day).
-	`passed`: words found in texts so far with which no value begins.
+	`names`: {folded name: (root, as the record writes it)}. `stems`: {stem: folded name}. `phrases`: {words:
+	(kind, text)}, `lengths`: {first word: numbers of words}. `numbers`: {letters and digits: number}.
+	`dates`: (year, month, day). `passed`: a cache of words with which no value begins.
 	"""
 
 	names: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -118,7 +117,7 @@ class RecordValues:
 	dates: set[tuple[int, int, int]] = field(default_factory=set)
 
 	def add_person(self, text: str) -> None:
-		"""A person's name, or a part of it."""
+		"""Add a person's name, or a part of it."""
 		words = [found[0] for found in WORD.finditer(text)]
 		for word in words:
 			root = fold(word)
@@ -135,7 +134,7 @@ class RecordValues:
 			self.add_phrase(text, NAME)
 
 	def add_phrase(self, text: str, kind: str) -> None:
-		"""Words that count only together and in this order."""
+		"""Add words that count only together and in this order."""
 		for spelling in umlaut_spellings(text):
 			words = tuple(WORD.findall(spelling))
 			if words:
@@ -176,12 +175,12 @@ class RecordValues:
 		return found
 
 	def can_begin(self, word: str) -> bool:
-		"""Whether a value begins with this word in some text."""
+		"""Whether a value can begin with this word."""
 		is_part = word in self.lengths or word[:HEAD_CHARS] in self.number_heads
 		return is_part or bool(self.read_name(word, ENDINGS))
 
 	def read_name(self, word: str, endings: Container[str]) -> tuple[str, str, int] | None:
-		"""(root, name as the record writes it, length of an ending that stays outside of the placeholder)."""
+		"""(root, name as the record spells it, length of the ending that stays outside the placeholder)."""
 		if word in self.names:
 			return (*self.names[word], 0)
 		if word[-1] == GENITIVE and word[:-1] in self.names:
@@ -199,9 +198,9 @@ class RecordValues:
 
 @dataclass(frozen=True)
 class Reading:
-	"""One text while its values are looked for.
+	"""The state of a search in one text.
 
-	Each `find_...` returns a match and the place after it, or None.
+	Each `find_...` returns a match and the position after it, or None.
 	"""
 
 	values: RecordValues
@@ -249,7 +248,7 @@ class Reading:
 		return best
 
 	def find_names(self, place: int) -> tuple[Match, int] | None:
-		"""Names side by side are one value."""
+		"""Adjacent names form one value."""
 		found = self.list_names(place, ENDINGS)
 		if len(found) == 1 and not self.is_czech:
 			found = self.list_names(place, LONG_ENDINGS)
@@ -265,7 +264,7 @@ class Reading:
 		return Match(start, stop, NAME, tuple(root for root, *_ in found), base), end
 
 	def list_names(self, place: int, endings: Container[str]) -> list[tuple[str, str, int]]:
-		"""What `RecordValues.read_name` returns for each of the names side by side."""
+		"""The results of `RecordValues.read_name` for adjacent names."""
 		found: list[tuple[str, str, int]] = []
 		for end in range(place, len(self.words)):
 			allowed = endings if self.has_capital(end) else ()
@@ -277,7 +276,7 @@ class Reading:
 		return found
 
 	def gap(self, place: int) -> str:
-		"""The text before a word and after the one before it."""
+		"""The text between a word and the one before it."""
 		return self.text[self.words[place - 1].end() : self.words[place].start()]
 
 	def is_name_alone(self, place: int) -> bool:

@@ -1,14 +1,14 @@
-"""Notices that an answer repeats itself without end, as small models do. Pure."""
+"""Detects answers that repeat themselves endlessly, as those of small models do. Pure."""
 
 MIN_REPEATED_CHARS, MAX_REPEATED_CHARS = 400, 1_600
-"""So much of an answer must repeat what stands before it: four periods, or two of the longest."""
+"""How much of an answer must repeat: four short periods, or two of the longest."""
 MIN_REPETITIONS = 4
 MAX_PERIOD_CHARS = 800
 CHECK_EVERY_CHARS = 64
 
 
 class RepetitionWatch:
-	"""Fed with an answer piece by piece; its state does not depend on where the pieces are cut."""
+	"""Reads an answer piece by piece; the result does not depend on where the pieces are cut."""
 
 	def __init__(self):
 		self.tail, self.unchecked, self.is_endless = "", 0, False
@@ -24,7 +24,7 @@ class RepetitionWatch:
 
 
 def is_repetitive(text: str) -> bool:
-	"""Whether the end of a text is the same few hundred characters again and again."""
+	"""Whether a text ends in the same few hundred characters again and again."""
 	for period in range(1, MAX_PERIOD_CHARS + 1):
 		length = max(MIN_REPEATED_CHARS, min(MIN_REPETITIONS * period, MAX_REPEATED_CHARS))
 		if len(text) >= length + period and text[-length:] == text[-length - period : -period]:

@@ -1,9 +1,8 @@
-"""Guards the answers of local models: a tool call written as text becomes a call, and thinking is not shown.
+"""Filters local models' answers: tool calls written as text become calls, and reasoning is removed.
 
-An answer passes through a ResponseGuard as it streams in. What may become a call is held back until it is
-clear; what turns out to be text goes on, no character lost or doubled. What it lets through and what it finds
-do not depend on how the text was cut into chunks. Pure; `text_call_formats` says where to look,
-`text_tool_calls` reads what the guard holds back.
+An answer streams through a ResponseGuard, which holds back text that may become a call until that is decided.
+Text is released without loss or duplication, and the result does not depend on how the answer was cut into
+chunks. Pure. `text_call_formats` says where calls may begin, `text_tool_calls` parses them.
 """
 
 import re
@@ -43,25 +42,25 @@ from huf.ai.providers.text_tool_calls import (
 
 PIECE_CHARS = 2_000
 MAX_PENDING_CHARS = 200_000
-"""Longer text is decided on as it is: no call is that long."""
+"""Longer text is decided without waiting for more: no call is that long."""
 NAME_START = re.compile(r"[\w.-]*")
 
 
 class NeedsMoreText(Exception):
-	"""Only the text that follows decides what the pending text is."""
+	"""The pending text cannot be decided before more text arrives."""
 
 
 @dataclass(frozen=True)
 class ReadResult:
-	"""The first `length` pending characters are these calls; without calls they are text."""
+	"""The first `length` pending characters are these calls, or plain text if there are none."""
 
 	length: int
 	calls: list[TextCall] = field(default_factory=list)
 
 
 class ResponseGuard:
-	"""Filters an answer as it streams. `on_text` receives what a reader may see, `on_reasoning` what the
-	model thought before; `calls` are the calls found.
+	"""Filters a streamed answer. `on_text` receives the text for readers, `on_reasoning` the reasoning;
+	`calls` are the calls found.
 
 	`text` is everything released so far, `raw` everything received.
 	"""
@@ -95,7 +94,7 @@ class ResponseGuard:
 			self.process(ended=len(self.pending) > MAX_PENDING_CHARS)
 
 	def finish(self) -> None:
-		"""Decide on the pending text: nothing follows it."""
+		"""Decide on the pending text at the end of the answer."""
 		self.process(ended=True)
 		if self.space and not self.after_call:
 			self.emit(self.space)
@@ -112,10 +111,10 @@ class ResponseGuard:
 				return
 
 	def scan(self, ended: bool) -> None:
-		"""Release text up to what may be a call, and handle that."""
+		"""Release text up to a possible call, and handle that."""
 		opener = OPENER.search(self.pending)
 		start = opener.start() if opener else len(self.pending)
-		# A longer opener may begin before the end, or be the longer form of the one that is there.
+		# A longer opener may begin before the end, or be an extension of the one that was found.
 		if not ended and (begins := find_partial_opener(self.pending)) is not None and begins <= start:
 			self.release(begins)
 			raise NeedsMoreText
@@ -176,13 +175,13 @@ class ResponseGuard:
 		return ReadResult(end.end() if end else len(self.pending), calls)
 
 	def read_bare(self, ended: bool) -> ReadResult:
-		"""An object or a list that stands in the text by itself."""
+		"""Read a bare object or list in the text."""
 		if not self.may_begin(self.pending, False, ended):
 			if (key := FIRST_KEY.match(self.pending)) and key[2]:
-				# Some other object: nothing inside it is a call either.
+				# Another object; nothing inside it is a call either.
 				self.quoted, self.brackets = "{", BracketTracker()
 				return ReadResult(0)
-			# What does not begin calls after several brackets does not begin them after fewer.
+			# If no call begins after several brackets, none begins after fewer.
 			brackets = len(self.pending) - len(self.pending.lstrip("[ \t\r\n"))
 			return ReadResult(max(1, brackets))
 		end = self.brackets.closing(self.pending)
@@ -192,7 +191,7 @@ class ResponseGuard:
 		return ReadResult(end, read_calls(self.pending[:end], self.tools, marked=False))
 
 	def read_action(self, ended: bool) -> ReadResult:
-		"""`Action: name`, then `Action Input: {…}`; or `Action:` before an object or a fence."""
+		"""Read `Action: name`, then `Action Input: {…}`; or `Action:` before an object or a fence."""
 		if not self.begins_line():
 			return ReadResult(len(ACTION))
 		if before := BEFORE_CALLS.match(self.pending):
@@ -235,7 +234,7 @@ class ResponseGuard:
 		return ReadResult(len(ACTION))
 
 	def may_begin(self, text: str, marked: bool, ended: bool) -> bool:
-		"""Whether a text may be the beginning of calls. Raises NeedsMoreText if it is too short to say."""
+		"""Whether a text may be the beginning of calls. Raises NeedsMoreText if it is too short to decide."""
 		text = text.lstrip("[ \t\r\n")
 		if not text:
 			return self.wait_or_refuse(ended)
@@ -286,7 +285,7 @@ class ResponseGuard:
 				0 if ended or end or self.quoted == "`" else len(self.pending) - len(self.pending.rstrip("`"))
 			)
 		self.release(end or len(self.pending) - keep)
-		# The scanned text is released, so the tracker continues at the start of the rest.
+		# The scanned text is released, so the tracker continues at the beginning of the rest.
 		self.brackets.at = 0
 		if keep:
 			raise NeedsMoreText
@@ -294,7 +293,7 @@ class ResponseGuard:
 			self.quoted = ""
 
 	def release(self, length: int) -> None:
-		"""Release characters; trailing space waits for what follows it."""
+		"""Release characters; trailing space is held until more text follows."""
 		text, self.pending = self.pending[:length], self.pending[length:]
 		if length:
 			self.brackets = self.brackets if self.quoted == "{" else BracketTracker()
@@ -318,14 +317,14 @@ class ResponseGuard:
 
 	def remove(self, length: int) -> None:
 		self.pending, self.after_call, self.brackets = self.pending[length:], True, BracketTracker()
-		# Text before and after the removed part stays apart.
+		# Keep the text before and after the removed part apart.
 		self.space = (self.space or "\n") if self.released else ""
 
 	def read_thinking(self, opener: str, ended: bool) -> None:
 		closer, start = THINKING_MARKERS[opener], len(opener)
 		end = self.pending.find(closer, start)
 		if end < 0 and not ended:
-			# The rest is searched again with what follows it, the beginning is not needed.
+			# Only the rest is searched again, together with what follows it.
 			known = max(start, len(self.pending) + 1 - len(closer))
 			self.on_reasoning(self.pending[start:known])
 			self.pending = opener + self.pending[known:]
@@ -335,13 +334,13 @@ class ResponseGuard:
 
 
 def match_at(pattern: re.Pattern[str], text: str, at: int = 0) -> re.Match[str]:
-	"""The match of a pattern that matches whatever stands at this place."""
+	"""The match of a pattern that matches at any position."""
 	match = pattern.match(text, at)
 	assert match is not None
 	return match
 
 
 def find_partial_opener(text: str) -> int | None:
-	"""The position from which the end of a text may be an incomplete opener; None if there is none."""
+	"""Where an incomplete opener begins at the end of a text, or None."""
 	starts = range(max(0, len(text) - MAX_PARTIAL_OPENER_CHARS), len(text))
 	return next((start for start in starts if text[start:] in PARTIAL_OPENERS), None)

@@ -1,4 +1,4 @@
-"""Runs an Agents SDK agent through the loop, with the model of any provider."""
+"""Runs an Agents SDK agent through the loop, with a model of any provider."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,7 +22,7 @@ async def run_sdk_agent(
 	context: RunContext | Mapping[str, Any] | None,
 	escalate: Escalate = no_larger_model,
 ) -> Outcome:
-	"""Run an SDK agent with a model to its end. `escalate` is as in `run_loop`."""
+	"""Run an SDK agent with a model until it ends. `escalate`: see `run_loop`."""
 	context = RunContext.of(context)
 	masks = MaskedModels(context.agent_name)
 
@@ -49,7 +49,7 @@ async def run_sdk_agent(
 
 
 def to_loop_tool(tool: Any) -> Tool:
-	"""An SDK FunctionTool as the loop takes it; one without an effect counts as external."""
+	"""Convert an SDK FunctionTool to a Tool of the loop. Without an effect it counts as external."""
 	return Tool(
 		tool.name,
 		tool.description,
@@ -78,9 +78,9 @@ def _find_tool(agent: Any, tool_name: str) -> Any:
 
 
 async def _execute_tool_call(tool: Any, args_json: str) -> Any:
-	"""Call an SDK tool with a model's raw arguments; return its result as text.
+	"""Call an SDK tool with a model's raw arguments. Returns its result as text.
 
-	Raises ToolError where the arguments cannot be read, and whatever the tool raises.
+	Raises ToolError if the arguments cannot be parsed, and whatever the tool raises.
 	"""
 	if tool is None:
 		raise ToolError("There is no such tool.")

@@ -1,4 +1,4 @@
-"""Calls LiteLLM for embeddings, transcription and web search. Each call is made once, without retries."""
+"""Embeddings, transcription and web search through LiteLLM. Calls are not retried."""
 
 from typing import Any
 
@@ -48,8 +48,8 @@ async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> 
 
 
 async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]:
-	"""The vectors of texts by an embedding model, and the usage. Raises ModelError. Call it outside a write
-	transaction.
+	"""(vectors of the texts, usage) by an embedding model. Raises ModelError. Call it outside write
+	transactions.
 	"""
 	row = find_cached("AI Model", model)
 	name = _normalize_model_name(read_model_id(model), row.provider)
@@ -74,7 +74,7 @@ async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]
 
 
 def embedding_worst_case(model: str, texts: list[str]) -> WorstCase:
-	"""The most that `embed` can use: a token has at least one byte."""
+	"""The most that `embed` can cost and use: a token has at least one byte."""
 	prices = prices_of(
 		model, _normalize_model_name(read_model_id(model), find_cached("AI Model", model).provider)
 	)
@@ -83,7 +83,7 @@ def embedding_worst_case(model: str, texts: list[str]) -> WorstCase:
 
 
 async def search_web(query: str, limit: int) -> list[dict]:
-	"""Search by the site's search provider: [{title, url, text, date}]. Raises ToolError."""
+	"""Results of the site's search provider: [{title, url, text, date}]. Raises ToolError."""
 	from frappe.utils.password import get_decrypted_password
 
 	settings = get_settings()

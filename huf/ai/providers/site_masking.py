@@ -1,4 +1,4 @@
-"""Which models read placeholders instead of personal data, by the records of this site."""
+"""Decides by the site's records which models read placeholders instead of personal data."""
 
 from functools import cached_property
 from typing import Any
@@ -11,13 +11,13 @@ from huf.ai.providers.personal_records import get_record_values
 
 
 class MaskedModels:
-	"""The models of one run, with the same placeholders for all of them."""
+	"""The models of one run, which share placeholders."""
 
 	def __init__(self, agent_name: str | None):
 		self.agent = find_cached("Agent", agent_name)
 
 	def mask(self, model: Model) -> Model:
-		"""The model behind a mask where the agent asks for it."""
+		"""The model, wrapped in a MaskedModel if the agent masks personal data."""
 		return MaskedModel(model, self.masker) if masks_for(self.agent, model.is_local) else model
 
 	@cached_property
@@ -26,7 +26,7 @@ class MaskedModels:
 
 
 def masks_for(agent: Any, is_local: bool) -> bool:
-	"""Whether personal data is masked for this Agent and a model."""
+	"""Whether personal data is masked for this Agent and this model."""
 	return bool(
 		agent and agent.mask_personal_data and not (is_local and not get_settings().mask_for_local_models)
 	)

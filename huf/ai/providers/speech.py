@@ -1,6 +1,4 @@
-"""What it costs to have speech written down. Most models are paid by the second, some by tokens of sound and
-of text.
-"""
+"""Prices of speech transcription. Most models charge by the second, some by audio and text tokens."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,16 +9,15 @@ from huf.ai.core.types import Usage
 from huf.ai.providers.price_table import listed, prices_of
 
 MIN_BYTES_PER_SECOND, MIN_WAV_BYTES_PER_SECOND = 500, 8_000
-"""The fewest that a second of speech takes up, compressed and not: nobody knows before how long a sound is.
-"""
+"""Lower bounds, compressed and uncompressed, to estimate the length of a recording by its size."""
 MAX_TOKENS_PER_SECOND = 30
-"""More than any model counts for a second, audio and text together."""
+"""An upper bound for audio and text tokens together over all models."""
 
 
 @dataclass(frozen=True)
 class SpeechPrices:
-	"""USD; None if unknown. A model may have prices per second and per token; its provider reports one of
-	them.
+	"""Prices in USD; None if unknown. A model may have prices per second and per token; its provider reports
+	the usage of one kind.
 	"""
 
 	second: float | None
@@ -34,7 +31,7 @@ class SpeechPrices:
 		return MAX_TOKENS_PER_SECOND * max(self.audio_token, self.text_token)
 
 	def usage_of(self, reported: Any) -> Usage | None:
-		"""The Usage for what a provider reports; None if it reports nothing."""
+		"""The Usage that a provider reports, or None."""
 		if getattr(reported, "seconds", None) is not None:
 			second = self.max_second_price
 			return Usage(cost=None if second is None else second * reported.seconds)
@@ -47,7 +44,7 @@ class SpeechPrices:
 
 
 def read_speech_prices(model: str, name: str) -> SpeechPrices:
-	"""The site's own prices of an AI Model, else those of `name` in LiteLLM's table."""
+	"""Prices of an AI Model: its own, else those of `name` in LiteLLM's table."""
 	row = find_cached("AI Model", model)
 	tokens = prices_of(model, name)
 	is_priced_here = row.own_prices or find_cached("AI Provider", row.provider).is_local

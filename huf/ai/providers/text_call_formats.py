@@ -1,6 +1,4 @@
-"""Where in an answer a written call may begin, and what closes it: tables, and a follower of brackets.
-Decides nothing.
-"""
+"""Formats of tool calls written as text: markers that open and close them, and a tracker of brackets."""
 
 import re
 
@@ -21,9 +19,9 @@ CALL_MARKERS = {
 	"[TOOL_CALLS]": r"</s>",
 	"functools[": r"</s>",
 }
-"""Behind these stand calls and nothing else, up to what closes them or to the end."""
+"""Markers followed only by calls, up to the closing marker or the end."""
 CALL_OFFSETS = {"<function=": 0, "<invoke name=": 0, "functools[": len("functools")}
-"""Where the call itself begins, for marks that are part of it."""
+"""Where the call begins, for markers that are part of it."""
 THINKING_MARKERS = {
 	"<think>": "</think>",
 	"<thinking>": "</thinking>",
@@ -31,7 +29,7 @@ THINKING_MARKERS = {
 	"[THINK]": "[/THINK]",
 }
 INVENTED_RESULT_MARKERS = ("Observation:", "<tool_response>", "[TOOL_RESULTS]")
-"""Begins what a model says a tool has answered, though none was asked."""
+"""Markers of tool results that the model invents."""
 FENCE, ACTION = "```", "Action:"
 OPENERS = (*CALL_MARKERS, *THINKING_MARKERS, *INVENTED_RESULT_MARKERS, FENCE, ACTION, "`", "{", "[")
 OPENER = re.compile("|".join(map(re.escape, sorted(OPENERS, key=len, reverse=True))))
@@ -46,7 +44,7 @@ CALL_LANGUAGES = {
 	"tool_code": True,
 	"function_call": True,
 }
-"""Of fenced code that may be a call; whether it can be nothing else."""
+"""Languages of fenced code that may be a call, and whether the code can only be a call."""
 FENCE_START = re.compile(r"```[ \t]*(\w*)(\s*)")
 FENCE_END = re.compile(r"(?:\n[ \t]*|(?<=[}\])>]))```")
 FIRST_KEY = re.compile(r"""\{\s*(?:(["'])(\w*)(\1)?)?""")
@@ -58,7 +56,7 @@ ACTION_INPUT = re.compile(r"\s*\**Action Input:?\**:?[ \t]*\n?")
 
 
 class BracketTracker:
-	"""Follows brackets and strings over a text that grows, to where the first bracket is closed."""
+	"""Tracks brackets and strings in a growing text until the first bracket is closed."""
 
 	TOKEN = re.compile(r"""\\.|["']|[\[{(]|[\]})]""", re.DOTALL)
 
@@ -67,7 +65,7 @@ class BracketTracker:
 		self.quote = ""
 
 	def closing(self, text: str) -> int | None:
-		"""The place behind the closing bracket; None: it has not come yet."""
+		"""The position after the closing bracket, or None while it is open."""
 		for token in self.TOKEN.finditer(text, self.at):
 			mark, self.at = token[0], token.end()
 			if self.quote:

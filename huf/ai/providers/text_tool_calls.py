@@ -1,8 +1,7 @@
-"""Tool calls that a model wrote down as text instead of making them: reads them, in the styles local models
-have.
+"""Parses tool calls that a model wrote as text, in the styles of local models.
 
-Pure. Only names of known tools count. Broken JSON is mended where it has one reading; where it has none, the
-text is handed on as the call's arguments, so that the loop refuses it and tells the model why.
+Pure. Only names of known tools count. Broken JSON is repaired if it is unambiguous; otherwise the text
+becomes the call's arguments, so that the loop refuses it and tells the model why.
 """
 
 import ast
@@ -16,14 +15,14 @@ from huf.ai.core.arguments import FENCE, repair_json
 ToolSchemas = Mapping[str, dict]
 """Parameters (a JSON schema) by the tool's name."""
 TextCall = tuple[str, str]
-"""A call as found: the tool's name, and its arguments as text."""
+"""(tool name, arguments as text)."""
 
 NAME_KEYS = ("name", "tool", "function", "tool_name", "function_name", "action", "recipient_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params", "kwargs")
 WRAPPER_KEYS = ("function", "function_call", "tool_call")
 LIST_KEYS = ("tool_calls", "calls", "function_calls", "tool_uses")
 EXTRA_KEYS = {"type", "id", "index", "call_id", "tool_call_id", "thought", "thoughts", "reasoning"}
-"""Keys that may stand beside a call; any other makes it some other object."""
+"""Keys allowed beside a call; with any other key the object is not a call."""
 CALL_KEYS = {*NAME_KEYS, *ARGUMENT_KEYS, *WRAPPER_KEYS, *LIST_KEYS, *EXTRA_KEYS}
 
 NAME = r"[A-Za-z0-9_.-]{1,80}"
@@ -49,9 +48,9 @@ CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 def read_calls(text: str, tools: ToolSchemas, marked: bool) -> list[TextCall]:
-	"""The calls a piece of text consists of; none where it is anything else.
+	"""The calls that a text consists of; an empty list if it is anything else.
 
-	`marked`: it stands where only calls stand, so that a call without arguments is one, too.
+	`marked`: a marker announced calls, so that an object without arguments counts as well.
 	"""
 	text = FENCE.sub(r"\1", text.strip())
 	plain = SPECIAL_TOKEN.sub(" ", DEEPSEEK_SEPARATOR.sub(" ", TAGS.sub(" ", text))).strip()
@@ -69,7 +68,7 @@ def read_calls(text: str, tools: ToolSchemas, marked: bool) -> list[TextCall]:
 
 
 def parse_first(text: str, readers: Iterable[Callable[[str], Any]]) -> list | None:
-	"""What the first reader that can makes of an object or a list; None: none can."""
+	"""The result of the first reader that can read an object or a list; None if none can."""
 	for read in readers if text.startswith(("{", "[")) else ():
 		try:
 			value = read(text)
@@ -81,7 +80,7 @@ def parse_first(text: str, readers: Iterable[Callable[[str], Any]]) -> list | No
 
 
 def parse_json_values(text: str) -> list:
-	"""JSON values one after the other, whatever separates them. Raises ValueError."""
+	"""Parse consecutive JSON values, whatever separates them. Raises ValueError."""
 	values, place = [], 0
 	while place < len(text):
 		value, place = json.JSONDecoder().raw_decode(text, place)
@@ -99,14 +98,14 @@ EXACT_PARSERS = (parse_json_values, ast.literal_eval)
 
 
 def to_calls(values: list, tools: ToolSchemas, marked: bool) -> list[TextCall]:
-	"""All of the values as calls, or none."""
+	"""All values as calls, or an empty list."""
 	found = [to_call(each, tools, marked) for value in values for each in unwrap_calls(value)]
 	calls = [call for call in found if call is not None]
 	return calls if len(calls) == len(found) else []
 
 
 def unwrap_calls(value: Any) -> list:
-	"""The calls that an object only wraps, or the object."""
+	"""The calls in a wrapper object, or the object."""
 	wrapped = (value[key] for key in LIST_KEYS if is_object(value) and isinstance(value.get(key), list))
 	return next(wrapped, [value])
 
@@ -116,7 +115,7 @@ def is_object(value: Any) -> bool:
 
 
 def to_call(value: Any, tools: ToolSchemas, marked: bool) -> TextCall | None:
-	"""An object as a call; None for any other, such as what describes a tool."""
+	"""An object as a call; None if it is not one, such as a tool's description."""
 	if not is_object(value):
 		return None
 	for key in WRAPPER_KEYS:
@@ -138,7 +137,7 @@ def to_call(value: Any, tools: ToolSchemas, marked: bool) -> TextCall | None:
 
 
 def find_tool_name(name: Any, tools: ToolSchemas) -> str | None:
-	"""The tool a name stands for; some models put the name of a module before it."""
+	"""The tool with this name; some models prefix it with a module."""
 	if not isinstance(name, str):
 		return None
 	bare = re.sub(r"^(?:functions|tools|default_api)\.", "", name.strip()).removesuffix(".call")
@@ -154,7 +153,7 @@ def read_xml(text: str, tools: ToolSchemas) -> list[TextCall]:
 
 
 def read_named_bodies(text: str, tools: ToolSchemas) -> list[TextCall]:
-	"""Names with an object behind each."""
+	"""Read names that are each followed by an object."""
 	found, place = [], 0
 	while head := NAMED_BODY.match(text, place):
 		try:
@@ -170,7 +169,7 @@ def read_named_bodies(text: str, tools: ToolSchemas) -> list[TextCall]:
 
 def read_xml_parameters(body: str) -> dict[str, str] | str:
 	if body.count("<parameter") + body.count("<arg_key>") > MAX_XML_PARAMETERS:
-		# The pattern searches the whole text for the end of each.
+		# Limited, because the pattern searches the whole text for the end of each.
 		return body.strip()
 	found = {a or c: b or d for a, b, c, d in XML_PARAMETER.findall(body)}
 	return found or body.strip()
@@ -185,7 +184,7 @@ def to_xml_call(name: str, body: dict[str, str] | str, tools: ToolSchemas) -> Te
 
 
 def convert_xml_value(text: str, schema: dict) -> Any:
-	"""XML has only text: what the tool wants as another type is read as JSON."""
+	"""Convert XML text to the type that the tool's schema asks for, by parsing it as JSON."""
 	if schema.get("type", "string") == "string":
 		return text
 	try:
@@ -195,7 +194,7 @@ def convert_xml_value(text: str, schema: dict) -> Any:
 
 
 def read_python(text: str, tools: ToolSchemas) -> list[TextCall]:
-	"""`[look(limit=1), find(words="x")]`, or the same as statements; only with named arguments."""
+	"""Read `[look(limit=1), find(words="x")]`, or the same as statements. Named arguments only."""
 	try:
 		statements = ast.parse(text).body
 	except (SyntaxError, ValueError, MemoryError):
@@ -230,6 +229,6 @@ def evaluate_literal(node: ast.expr) -> Any:
 
 
 def read_broken(text: str, tools: ToolSchemas) -> list[TextCall]:
-	"""JSON that has no one reading, but says whom it calls."""
+	"""Read ambiguous JSON that names its tool."""
 	match = NAME_PAIR.search(text)
 	return [(name, text.strip())] if match and (name := find_tool_name(match[1], tools)) else []

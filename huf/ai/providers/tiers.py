@@ -1,4 +1,4 @@
-"""The models of an agent that chooses by task: one per tier, from small to large. Calls no model."""
+"""Models by tier, from small to large, for agents that choose a model by task."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ CLOUD_TIER = 3
 
 @dataclass
 class ModelTiers:
-	"""`models`: AI Model by tier, as configured. `tier`: the tier that the task needs."""
+	"""The configured AI Model of each tier, and the `tier` that the task needs."""
 
 	models: dict[int, str]
 	tier: int
@@ -21,8 +21,8 @@ class ModelTiers:
 		return cls(models, tier) if tier and models else None
 
 	def first(self) -> str:
-		"""The smallest model that is large enough, else the largest; the cloud's only where the task may go
-		there.
+		"""The smallest model that is large enough, else the largest. Cloud models only if the task may leave
+		the site.
 		"""
 		tiers = sorted(tier for tier in self.models if tier < CLOUD_TIER or self.tier == CLOUD_TIER) or [
 			CLOUD_TIER
@@ -31,7 +31,7 @@ class ModelTiers:
 		return self.models[self.tier]
 
 	def next(self, down: bool) -> str | None:
-		"""The next larger model; the cloud's only where those of the house are `down`."""
+		"""The next larger model. Cloud models only if the local ones are `down`."""
 		above = [tier for tier in sorted(self.models) if tier > self.tier and (tier < CLOUD_TIER or down)]
 		if not above:
 			return None

@@ -1,6 +1,6 @@
-"""Counts the tokens of what a model is sent, each message once in a run.
+"""Counts the tokens of requests to a model, each message once per run.
 
-Pure: a tokenizer is handed to it.
+Pure: the tokenizer is passed in.
 """
 
 import json
@@ -12,14 +12,14 @@ from huf.ai.core.attachments import IMAGE_TOKENS, count_images
 from huf.ai.core.types import Tool
 
 OVERHEAD_TOKENS = 16
-"""Tokens that a message, and each call in it, cost besides their text."""
+"""Tokens per message, and per call in it, in addition to their text."""
 
 
 class TokenCounter:
-	"""Counts the tokens of messages and tools; rather too many than too few.
+	"""Counts the tokens of messages and tools; overestimates rather than underestimates.
 
-	Messages of at most `exact_above_tokens` bytes are not counted: no tokenizer makes more tokens than there
-	are bytes.
+	Up to `exact_above_tokens` bytes, bytes are counted instead: no tokenizer makes more tokens than there are
+	bytes.
 	"""
 
 	def __init__(self, count: Callable[[str], int], tools: list[Tool], exact_above_tokens: int):
@@ -29,7 +29,9 @@ class TokenCounter:
 		self.known: dict[str, int] = {}
 
 	def __call__(self, messages: list[dict], limit: float = inf) -> int:
-		"""The newest messages are counted until `limit` is exceeded: most of a long history is not."""
+		"""Count from the newest message back until `limit` is exceeded, so that most of a long history is
+		skipped.
+		"""
 		if not self.known:
 			max_tokens = len(self.specs.encode()) + self.estimate(messages)
 			if max_tokens <= self.exact_above_tokens:
@@ -42,7 +44,7 @@ class TokenCounter:
 		return tokens
 
 	def estimate(self, messages: list[dict]) -> int:
-		"""An upper bound for messages; those of the previous call are not measured again."""
+		"""An upper bound for messages. Those of the previous call are not measured again."""
 		seen, max_tokens = self.seen
 		if messages[: len(seen)] != seen:
 			seen, max_tokens = [], 0
@@ -68,14 +70,14 @@ def count_max_tokens(message: dict) -> int:
 
 
 def count_overhead(message: dict) -> int:
-	"""Tokens of a message besides its text."""
+	"""Tokens of a message in addition to its text."""
 	return OVERHEAD_TOKENS * (1 + len(message.get("tool_calls") or ())) + IMAGE_TOKENS * count_images(
 		(message,)
 	)
 
 
 def to_tokenized_text(message: dict) -> str:
-	"""The text of a message that a tokenizer reads: content, and names and arguments of calls."""
+	"""The text of a message for the tokenizer: content, and names and arguments of calls."""
 	text = message.get("content") or ""
 	for call in message.get("tool_calls") or ():
 		text += f"\n{call['function']['name']} {call['function']['arguments']}"

@@ -1,8 +1,8 @@
 """A deterministic provider for sites where no model is connected.
 
 `plan` replaces the model: it parses simple requests in four languages, calls tools and writes an answer from
-their results. It uses neither network nor randomness, never claims to be a model, and asks a question rather
-than guess at a change.
+their results. It uses neither network nor randomness, never claims to be a model, and asks back instead of
+guessing a change.
 """
 
 import json
@@ -28,7 +28,7 @@ async def run(
 	model: str,
 	context: RunContext | Mapping[str, Any] | None = None,
 ) -> Outcome:
-	"""Run an SDK agent without a model, through the same loop and at no cost.
+	"""Run an SDK agent without a model, through the same loop and free of charge.
 
 	Text is streamed word by word.
 	"""
@@ -37,7 +37,7 @@ async def run(
 
 
 class OfflineModel(FreeModel):
-	"""Takes the place of a model, with the tools' specs as `plan` reads them."""
+	"""Stands in for a model, with the tools' specs in the form that `plan` reads."""
 
 	name = OFFLINE
 
@@ -56,7 +56,7 @@ class OfflineModel(FreeModel):
 
 
 def spec_of(tool) -> dict:
-	"""An SDK tool as a function spec for `plan`."""
+	"""The function spec of an SDK tool, as `plan` reads it."""
 	known = {
 		"type": getattr(tool, "types", ""),
 		"doctype": getattr(tool, "reference_doctype", None),
@@ -70,11 +70,11 @@ def plan(messages: list[dict], tools: list[dict], *, today: date | None = None) 
 	"""The next assistant message.
 
 	Args:
-		messages: the conversation in OpenAI's form, with at least one message of the user.
+		messages: the conversation in OpenAI's format, with at least one user message.
 		tools: function specs in OpenAI's form; beside its name each has "x-huf": {"type", "doctype",
 			"effect"}, the values
 			of its Agent Tool Function.
-		today: what "tomorrow" counts from; the date of the server if left out.
+		today: the date that "tomorrow" is relative to; by default the server's.
 
 	Returns:
 		{"role": "assistant", "content": str or None, "tool_calls": list, which may be empty}.
@@ -93,7 +93,7 @@ def plan(messages: list[dict], tools: list[dict], *, today: date | None = None) 
 
 
 def read_content(message: dict) -> str:
-	"""A message's text, without the files that a person attached to it."""
+	"""A message's text, without attached files."""
 	content = message.get("content") or ""
 	if isinstance(content, str):
 		return strip_attachments(content) if message["role"] == "user" else content

@@ -1,4 +1,4 @@
-"""Words an answer from tool results; says nothing that is not in a result."""
+"""Words answers from tool results, and adds nothing to them."""
 
 import html
 import json
@@ -71,7 +71,7 @@ def word_rows(rows: list, has_more: bool, call: PlannedCall) -> str:
 
 
 def word_row(row: Any) -> str:
-	"""A record in a line: **title** (a few values) `name`."""
+	"""A record as one line: **title** (a few values) `name`."""
 	if not isinstance(row, dict):
 		return to_plain_text(row)
 	scalars = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
@@ -88,7 +88,7 @@ def word_row(row: Any) -> str:
 
 
 def to_plain_text(value: Any, max_chars: int = MAX_CELL_CHARS) -> str:
-	"""A value as text without HTML. A record's text is one line, and shows no link or image."""
+	"""A value as one line of text without HTML, links and images."""
 	text = "" if value is None else html.unescape(TAG.sub(" ", str(value))).strip()
 	if max_chars == MAX_CELL_CHARS:
 		text = MARKUP.sub(r"\\\g<0>", " ".join(text.split()))

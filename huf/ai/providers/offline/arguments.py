@@ -1,4 +1,6 @@
-"""Fills a tool's arguments from the tokens of a request; what is not said is left out."""
+"""Fills a tool's arguments from the tokens of a request. Arguments that the request does not mention are
+omitted.
+"""
 
 from collections.abc import Sequence
 from datetime import date
@@ -14,7 +16,7 @@ SMALL_WORDS = ("filler", "polite", "openers", "verbs", "mine", "orders", "date_l
 
 
 def fill_fields(request: Request, match: ToolMatch, today: date) -> tuple[dict, list[str]]:
-	"""Values for a new record or a function, and the words that became none."""
+	"""Values for a new record or a function, and the words that were not used."""
 	tool, before = match.tool, request.tokens[request.verb_end : match.at]
 	body = request.tokens[max(match.end, request.verb_end) :]
 	into = match.at - 2  # "add buy milk to my todos"
@@ -51,9 +53,9 @@ def read_change(request: Request, match: ToolMatch, today: date) -> tuple[dict, 
 def read_filters(
 	request: Request, match: ToolMatch, writer: OfferedTool, today: date
 ) -> tuple[dict, list[str]]:
-	"""Arguments of a list, and the words that became none.
+	"""Arguments of a list tool, and the words that were not used.
 
-	`writer` is a tool whose schema tells the fields.
+	`writer`: a tool whose schema describes the fields.
 	"""
 	language = request.language
 	named = (*range(request.verb_at, request.verb_end), *range(match.at, match.end))
@@ -82,7 +84,7 @@ def read_filters(
 
 
 def read_options(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -> tuple[dict, list[str]]:
-	"""The fields of which a word is an option, as in {"status": "Open"}, and the words that became none."""
+	"""Fields for which a word is an option, as in {"status": "Open"}, and the words that were not used."""
 	language, unused = request.language, []
 	values: dict[str, Any] = {}
 	field_words = {word for name in tool.fields for word in name.split("_")}
@@ -102,9 +104,7 @@ def read_options(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -
 def read_named_fields(
 	request: Request, tool: OfferedTool, tokens: Sequence[Token], today: date
 ) -> tuple[dict, Sequence[Token]]:
-	"""Values of the fields named in "call Anna, high priority, with status open", and the tokens that are
-	left.
-	"""
+	"""Values of fields named as in "call Anna, high priority, with status open", and the remaining tokens."""
 	values: dict[str, Any] = {}
 	parts: list[tuple[str, list[Token], list[Token]]] = [("", [], [])]
 	for at, segment in enumerate(split_segments(request, tokens)):
@@ -130,7 +130,7 @@ def read_named_fields(
 
 
 def split_segments(request: Request, tokens: Sequence[Token]) -> list[list[Token]]:
-	"""Cuts before each comma and each word such as "with" and "and"."""
+	"""Split before each comma and each word such as "with" and "and"."""
 	segments: list[list[Token]] = [[]]
 	for token in tokens:
 		if token.key == "," or request.language.has(token, "joiners"):
@@ -140,7 +140,7 @@ def split_segments(request: Request, tokens: Sequence[Token]) -> list[list[Token
 
 
 def match_field(request: Request, tool: OfferedTool, tokens: Sequence[Token]) -> tuple[str, int]:
-	"""The field that a text begins with, by its own name or a word for it: (field, length) or ("", 0)."""
+	"""The field whose name or synonym begins a text: (field, length), or ("", 0)."""
 	for name in tool.fields:
 		words = name.split("_")
 		if [token.key for token in tokens[: len(words)]] == words:
@@ -154,7 +154,7 @@ def match_field(request: Request, tool: OfferedTool, tokens: Sequence[Token]) ->
 
 
 def read_examples(tool: OfferedTool, tokens: Sequence[Token]) -> dict[str, Any]:
-	"""Values of fields: a word that the schema names as an example, or the only number for an integer."""
+	"""Values of fields: a word that the schema lists as an example, or the only number for an integer."""
 	values = {}
 	for name, schema in tool.fields.items():
 		examples = {fold_key(str(example)): example for example in schema.get("examples") or ()}

@@ -1,6 +1,4 @@
-"""Splits text into tokens and looks them up in the word lists of a language (en.yaml, de.yaml, es.yaml,
-cs.yaml).
-"""
+"""Tokenizes text and looks tokens up in the word lists of a language (en.yaml, de.yaml, es.yaml, cs.yaml)."""
 
 import re
 import unicodedata
@@ -40,7 +38,7 @@ class Token:
 
 	@property
 	def is_id(self) -> bool:
-		"""Whether it is hardly a word but the name of a record: quoted, or with a digit or an @."""
+		"""Whether this is probably a record's name rather than a word: quoted, or with a digit or an @."""
 		is_coded = any(char.isdigit() or char == "@" for char in self.text)
 		return self.is_quoted or (is_coded and not DATE.fullmatch(self.key))
 
@@ -52,7 +50,7 @@ def fold_key(text: str) -> str:
 
 
 def singular(key: str) -> str:
-	"""An English or Spanish plural without its ending; both sides of a comparison go through it."""
+	"""An English or Spanish plural without its ending. Apply it to both sides of a comparison."""
 	if key.endswith("ies"):
 		return key[:-3] + "y"
 	return key[:-1] if len(key) > 3 and key.endswith("s") and not key.endswith("ss") else key
@@ -68,7 +66,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 
 class WordList:
-	"""Phrases with a meaning each; a list without meanings has the meaning "" for all of them."""
+	"""Phrases and their meanings; in a plain list every meaning is ""."""
 
 	def __init__(self, words: str | dict[str, str]):
 		table = words if isinstance(words, dict) else {"": words}
@@ -78,7 +76,7 @@ class WordList:
 		self.phrases = {entry.replace("_", " "): meaning for entry, meaning in reversed(entries)}
 		self.prefixes = {entry[:-1]: meaning for entry, meaning in entries if entry.endswith("*")}
 		self.get = lru_cache(maxsize=MAX_CACHED_KEYS)(self.find_meaning)
-		"""The words of a text repeat: looking each up once keeps long texts fast."""
+		"""Cached, because words repeat in long texts."""
 
 	def find_meaning(self, key: str) -> str | None:
 		for phrase in (key, singular(key)):
@@ -126,7 +124,7 @@ get_language = cache(Language)
 
 
 def detect_request_language(tokens: Sequence[Token]) -> Language:
-	"""The language that knows most of the words; English if it is a tie."""
+	"""The language that knows most of the words; English on a tie."""
 	words = [token for token in tokens[:DETECTION_TOKENS] if not token.is_mark]
 	known = {code: sum(get_language(code).has(word, "vocabulary") for word in words) for code in CODES}
 	return get_language(max(CODES, key=lambda code: known[code]))

@@ -1,4 +1,4 @@
-"""Reads what a message asks for: its language, the operation and the verb. Knows no tools."""
+"""Parses a request: its language, operation and verb. Independent of the tools."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from huf.ai.providers.offline.language import Language, Token, detect_request_language, tokenize
 
 MAX_VERB_POSITION = 10
-"""Tokens before the verb; further on it belongs to somebody's text."""
+"""Tokens before the verb; a verb further on is part of quoted text."""
 MAX_SHORT_TOKENS = 8
-"""Length up to which a message may be small talk, or a list without a verb ("open todos")."""
+"""A message up to this length may be small talk, or a list without a verb ("open todos")."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,7 @@ class Request:
 		return " ".join(token.key for token in self.tokens[self.verb_at : self.verb_end])
 
 	def is_instruction(self, *also_before: str) -> bool:
-		"""Whether only words such as "please" and "can you", and those of the lists named, stand before the
-		verb.
-		"""
+		"""Whether only words such as "please", "can you" and those of the named lists precede the verb."""
 		at = 0
 		while at < self.verb_at:
 			length = self.language.find("openers", self.tokens, at)[1]
@@ -44,13 +42,13 @@ class Request:
 		)
 
 	def slice(self, tokens: Sequence[Token]) -> str:
-		"""The text of neighbouring tokens as it was written."""
+		"""The original text of neighbouring tokens."""
 		if len(tokens) == 1:
 			return tokens[0].text
 		return self.text[tokens[0].start : tokens[-1].end] if tokens else ""
 
 	def strip(self, tokens: Sequence[Token], *leading: str) -> Sequence[Token]:
-		"""Without punctuation and "please" around it, and without words of the lists `leading` before it."""
+		"""Strip punctuation and "please" from both ends, and words of the lists `leading` from the beginning."""
 		start, end = 0, len(tokens)
 		while start < end and (tokens[start].is_mark or self.language.has(tokens[start], "polite", *leading)):
 			start += 1
@@ -71,7 +69,7 @@ def parse_request(text: str) -> Request:
 
 
 def find_verb(tokens: Sequence[Token], language: Language) -> tuple[str, int, int]:
-	"""The first verb as (operation, start, end). A "how many" wins over a "show" before it."""
+	"""The first verb as (operation, start, end). "How many" wins over an earlier "show"."""
 	end = next((at for at, token in enumerate(tokens) if token.key == ":"), len(tokens))
 	found = [(at, *language.find("verbs", tokens, at)) for at in range(min(end, MAX_VERB_POSITION))]
 	verbs = [(operation, at, at + length) for at, operation, length in found if operation]
@@ -80,7 +78,7 @@ def find_verb(tokens: Sequence[Token], language: Language) -> tuple[str, int, in
 
 
 def find_chat(request: Request) -> str:
-	"""The kind of small talk that a message is: greeting, thanks, bye or help; "" for a request."""
+	"""The kind of small talk: greeting, thanks, bye or help; "" for a request."""
 	words = [token for token in request.tokens if not token.is_mark]
 	for at in range(len(words) if len(words) <= MAX_SHORT_TOKENS else 0):
 		kind, length = request.language.find("chat", words, at)

@@ -1,7 +1,7 @@
 """Decides the next step of a conversation: a tool call, a question back, or an answer.
 
-A record is changed or deleted only if it is named exactly, a missing value is asked for, and what does not
-read as an instruction changes nothing.
+A record is changed or deleted only if it is named exactly; missing values are asked for; a message that is
+not an instruction changes nothing.
 """
 
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ from huf.ai.providers.offline.tools import (
 )
 
 MAX_QUESTIONS = 4
-"""How far back a chain of questions and replies is followed."""
+"""Limit for following a chain of questions and replies back."""
 
 
 @dataclass(frozen=True)
 class PlannedCall:
-	"""A tool call; `operation` is what the answer is about, and `remarks` are added to it."""
+	"""A tool call. `operation` determines how its result is worded; `remarks` are added to the answer."""
 
 	tool: OfferedTool
 	arguments: dict[str, Any]
@@ -37,9 +37,7 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class OfflineReply:
-	"""A text for the person. If it is a question, `head` + reply + `tail` is the request with the reply in
-	it.
-	"""
+	"""A text for the person. If it is a question, `head` + reply + `tail` is the completed request."""
 
 	text: str
 	head: str = ""
@@ -48,7 +46,7 @@ class OfflineReply:
 
 @dataclass(frozen=True)
 class Planner:
-	"""Decides the next step with the tools that are offered; `today` is what "tomorrow" counts from."""
+	"""Decides the next step with the given tools; `today` is the date that "tomorrow" is relative to."""
 
 	tools: Sequence[OfferedTool]
 	today: date
@@ -56,7 +54,7 @@ class Planner:
 	def next_step(
 		self, before: Sequence[tuple[str, str]], text: str, depth: int = 0
 	) -> PlannedCall | OfflineReply:
-		"""The step for a request; `before` are the messages before it as (role, text)."""
+		"""The step for a request; `before`: the earlier messages as (role, text)."""
 		request = parse_request(text)
 		step = self.act(request)
 		question = self.find_question(before, depth)
@@ -69,7 +67,7 @@ class Planner:
 		return question if isinstance(resumed, OfflineReply) and resumed.text == question.text else resumed
 
 	def find_question(self, before: Sequence[tuple[str, str]], depth: int) -> OfflineReply | None:
-		"""The question that the last message asked, if it asked one."""
+		"""The question of the last message, or None."""
 		users = [at for at, (role, _) in enumerate(before) if role == "user"]
 		if not users or depth == MAX_QUESTIONS:
 			return None
@@ -77,9 +75,7 @@ class Planner:
 		return step if isinstance(step, OfflineReply) and step.head and step.text == before[-1][1] else None
 
 	def introduce(self, request: Request) -> OfflineReply:
-		"""The answer to small talk or to what was not understood: what this is, and how to connect a
-		model.
-		"""
+		"""The answer to small talk and to unknown requests: what this is, and how to connect a model."""
 		say, chat = request.language.say, find_chat(request)
 		if chat in ("thanks", "bye"):
 			return OfflineReply(say(chat))
@@ -88,7 +84,7 @@ class Planner:
 		return OfflineReply(f"{first} {say('no_model')}\n\n{abilities}\n\n{say('add_model')}".strip())
 
 	def act(self, request: Request) -> PlannedCall | OfflineReply | None:
-		"""The step for a request on its own; None where no tool fits it."""
+		"""The step for a request without its history; None if no tool matches."""
 		match = None if find_chat(request) else match_tool(request, self.tools)
 		if match is None:
 			return None
@@ -106,7 +102,7 @@ class Planner:
 		return self.change(request, match) if operation in ("update", "delete") else self.fill(request, match)
 
 	def fill(self, request: Request, match: ToolMatch) -> PlannedCall | OfflineReply:
-		"""Creates a record or calls a function; asks for the first required value that is missing."""
+		"""Create a record or call a function; ask for the first missing required value."""
 		tool = match.tool
 		values, unused = fill_fields(request, match, self.today)
 		missing = [name for name in tool.required if name not in values]
@@ -118,7 +114,7 @@ class Planner:
 		return OfflineReply(text, f"{request.text}, {field}: ")
 
 	def look_up(self, request: Request, match: ToolMatch) -> PlannedCall | OfflineReply:
-		"""Lists or counts records, or shows the one that is named by its ID."""
+		"""List or count records, or show the record that is named by its ID."""
 		tool, following = match.tool, request.tokens[match.end : match.end + 1]
 		getter = find_offered_tool(self.tools, tool.doctype, "get")
 		if getter and request.operation == "list" and following and following[0].is_id:
@@ -130,9 +126,7 @@ class Planner:
 		return self.call(request, tool, arguments, unused)
 
 	def change(self, request: Request, match: ToolMatch) -> PlannedCall | OfflineReply:
-		"""Updates or deletes the record that is named; asks if the name is missing or may be a part of
-		one.
-		"""
+		"""Update or delete the named record; ask if the name is missing or may be incomplete."""
 		tool, name = match.tool, read_name(request, match)
 		is_delete = tool.operation == "delete"
 		if not name or (is_delete and request.strip(request.tokens[match.end + 1 :])):
@@ -144,7 +138,7 @@ class Planner:
 		return OfflineReply(request.language.say("ask_change", thing=tool.thing, example=[*examples, "…"][0]))
 
 	def ask_name(self, request: Request, match: ToolMatch) -> OfflineReply:
-		"""Asks which record is meant; the name in the reply is put after the noun."""
+		"""Ask which record is meant; the name in the reply is inserted after the noun."""
 		end = request.tokens[match.end - 1].end
 		tail = request.text[end:] if match.tool.operation == "update" else ""
 		return OfflineReply(

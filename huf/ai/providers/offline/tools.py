@@ -1,4 +1,4 @@
-"""Describes the tools offered to an agent and picks the one that a request names."""
+"""Describes an agent's tools and selects the tool that a request names."""
 
 import re
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ class OfferedTool:
 
 	@property
 	def operation(self) -> str:
-		"""What it does with records; "call" for a function that only reads, such as a report. "": it is not
-		used.
+		"""What the tool does with records; "call" for a function that only reads, such as a report; "" if it
+		is not used.
 		"""
 		is_lookup = not self.doctype and self.effect == "read"
 		return OPERATIONS.get(self.type) or ("call" if is_lookup else "")
@@ -64,13 +64,13 @@ class OfferedTool:
 
 	@cached_property
 	def subject(self) -> set[str]:
-		"""The words that name what it works on, in the singular."""
+		"""The words that name the tool's object, in the singular."""
 		words = {singular(word) for word in re.split(r"[\W_]+", fold_key(self.doctype or self.name)) if word}
 		return words if self.doctype else words - GENERIC_WORDS
 
 	@cached_property
 	def title_field(self) -> str | None:
-		"""The field that takes free text."""
+		"""The field for free text."""
 		texts = [name for name, schema in self.fields.items() if is_free_text(name, schema)]
 		required = [name for name in texts if name in self.required]
 		ranked = [name for name in TITLE_FIELDS if name in (required or texts)] + required
@@ -103,7 +103,7 @@ def find_offered_tool(tools: Sequence[OfferedTool], doctype: str, *operations: s
 
 @dataclass(frozen=True)
 class ToolMatch:
-	"""A tool and the tokens `at` to `end` that name it."""
+	"""A tool, and the range `at` to `end` of the tokens that name it."""
 
 	tool: OfferedTool
 	at: int
@@ -111,7 +111,7 @@ class ToolMatch:
 
 
 def match_tool(request: Request, tools: Sequence[OfferedTool]) -> ToolMatch | None:
-	"""The tool that does what is asked and is named first in the request, by all of its words."""
+	"""The first tool in the request that is named by all of its words and performs the operation."""
 	serving = {"count": ("call", "list"), "list": ("call", "list", "get")}
 	operations = serving.get(request.operation, ("call", request.operation))
 	able = [tool for operation in operations for tool in tools if operation and tool.operation == operation]
@@ -132,7 +132,7 @@ def find_subject(request: Request, tool: OfferedTool) -> ToolMatch | None:
 
 
 def describe_abilities(tools: Sequence[OfferedTool], language: Language) -> str:
-	"""What can be done with the tools, a line for each DocType and each function."""
+	"""What the tools can do: a line per DocType and function."""
 	abilities: dict[str, dict[str, None]] = {}
 	for tool in tools:
 		if tool.operation == "call":

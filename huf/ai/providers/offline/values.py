@@ -1,4 +1,4 @@
-"""Reads values from tokens: an option, a number, a date. What cannot be read is None, never a guess."""
+"""Parses values from tokens: options, numbers, dates. Returns None instead of guessing."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def read_value(text: str, name: str, schema: dict, language: Language, today: da
 
 
 def pick_option(text: str, name: str, options: Sequence[Any], language: Language) -> Any:
-	"""The option that a word means: by its own name or by a word of the language for it."""
+	"""The option that a word means, by its name or a synonym in the language."""
 	key = fold_key(text)
 	meaning = language.get("values", key)
 	for option in options:
