@@ -1,4 +1,6 @@
-"""Converts exceptions of providers' clients to ModelErrors, which advise the operator and contain no API key."""
+"""Converts exceptions of providers' clients to ModelErrors, which advise the operator and contain no API
+key.
+"""
 
 import re
 import socket

@@ -152,7 +152,9 @@ def make_stamp() -> str:
 
 
 class CallStore:
-	"""Learned calls by `make_key`, in a file that all processes of a site share. None means: needs LiteLLM."""
+	"""Learned calls by `make_key`, in a file that all processes of a site share. None means: needs
+	LiteLLM.
+	"""
 
 	def __init__(self, path: str):
 		self.path = Path(path)
@@ -186,7 +188,9 @@ class CallStore:
 			return
 
 	def add(self, key: str, call: LearnedCall | None) -> None:
-		"""Store a result. Concurrent additions by other processes may be lost; those calls are learned again."""
+		"""Store a result. Concurrent additions by other processes may be lost; those calls are learned
+		again.
+		"""
 		self.refresh()
 		self.calls[key] = call
 		newest = [*self.calls.items()][-MAX_CALLS:]

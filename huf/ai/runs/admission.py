@@ -1,6 +1,6 @@
 """Checks at entry points, before anything is written, whether this user may run this agent now.
 
-Documents are checked again by the tool that reads or changes them (`tools/document_tools.py`,
+Tools check the documents that they read or change themselves (`tools/document_tools.py`,
 `knowledge/access.py`).
 """
 
@@ -20,7 +20,7 @@ from huf.ai.storage.limits import read_runs_at_once, read_runs_per_hour
 def admit(agent_name: str, user: str, chat: bool = False):
 	"""The Agent document, if `user` may run it.
 
-	Raises PermissionError where they may not (or may not know of it), UsageError where nobody can now.
+	Raises PermissionError if the user may not run or see it, UsageError if nobody can run it at present.
 	"""
 	if user == "Guest":
 		raise frappe.PermissionError("Sign in to talk to an agent.")
@@ -36,7 +36,7 @@ def admit(agent_name: str, user: str, chat: bool = False):
 
 
 def check_enabled(user: str) -> None:
-	"""Raises UsageError for a disabled user: nothing set up in their name may continue with their
+	"""Raises UsageError for a disabled user, whose triggers and queued runs must not continue with their
 	permissions.
 	"""
 	doc = find_cached("User", user)
@@ -47,7 +47,7 @@ def check_enabled(user: str) -> None:
 
 
 def may_use(agent, user: str) -> bool:
-	"""Read permission on the Agent, and one of its roles where it names any."""
+	"""Whether the user has read permission on the Agent, and one of its roles if it names any."""
 	return bool(frappe.has_permission("Agent", "read", doc=agent, user=user)) and has_role(agent, user)
 
 
@@ -58,11 +58,10 @@ def has_role(agent, user: str) -> bool:
 
 
 def admit_model(agent, user: str, provider: str | None, model: str | None) -> None:
-	"""Raise PermissionError if `user` may not choose this model or provider for a run of the agent.
+	"""Raises PermissionError if `user` may not choose this model or provider for a run of the agent.
 
-	Everybody may choose the agent's own model, those it allows in chats, and the tiers of an agent that
-	chooses by task, each with the provider of its record. Any other choice is for those who may change the
-	agent, such as a Huf Manager.
+	Everybody may choose the agent's own model, the models it allows in chats, and its tiers if it chooses by
+	task, each with the provider of its record. Any other choice needs permission to change the agent.
 	"""
 	if frappe.has_permission("Agent", "write", doc=agent, user=user):
 		return
@@ -80,12 +79,12 @@ def admit_model(agent, user: str, provider: str | None, model: str | None) -> No
 
 
 def list_chat_models(agent) -> list[str]:
-	"""The AI Models that may be chosen in a chat instead of the agent's own."""
+	"""The AI Models that a chat may use instead of the agent's own."""
 	return [row.model for row in agent.chat_models]
 
 
 def admit_chat_model(agent, model: str | None) -> None:
-	"""Raise PermissionError for a model that the agent does not let its chats choose."""
+	"""Raises PermissionError for a model that the agent does not allow in chats."""
 	if model and model not in list_chat_models(agent):
 		raise frappe.PermissionError(
 			_("{0} does not allow {1} in its chats. Choose another model.").format(agent.name, model)
@@ -93,7 +92,7 @@ def admit_chat_model(agent, model: str | None) -> None:
 
 
 def check_stops(request: AgentRequest, provider: str | None) -> None:
-	"""Raises UsageError if a stop covers a run that would begin now. A queued run waits instead."""
+	"""Raises UsageError if a stop covers a new run. Queued runs wait instead."""
 	trigger = request.origin.trigger if request.origin else None
 	run = {"agent": request.agent, "provider": provider, "run_as": request.user, "trigger": trigger}
 	if stop := stops.find_stop(stops.read_stops(), run):
@@ -111,9 +110,9 @@ def count_run(request: AgentRequest, agent) -> None:
 
 
 def check_runs_at_once(request: AgentRequest) -> None:
-	"""Raises TooManyRuns if the user waits for more runs than they may, this one included.
+	"""Raises TooManyRuns if the user has more open runs than allowed, including this one.
 
-	Called in the transaction that has written the run, so that runs begun at once see each other.
+	Called in the transaction that has written the run, so that runs started simultaneously see each other.
 	"""
 	limit = read_runs_at_once()
 	if not limit or request.origin or request.parent_run:
@@ -124,7 +123,7 @@ def check_runs_at_once(request: AgentRequest) -> None:
 
 
 def admit_file(wanted: str, user: str):
-	"""The File document of that name or URL, if `user` may read it. Raises PermissionError."""
+	"""The File with this name or URL. Raises PermissionError if `user` may not read it."""
 	same = {"name": wanted} if not wanted.startswith(("/", "http")) else {"file_url": wanted}
 	for name in frappe.get_all("File", {**same, "is_folder": 0}, pluck="name", order_by="creation asc"):
 		# Several Files may share a URL; permission to read one of them is enough.
@@ -135,7 +134,7 @@ def admit_file(wanted: str, user: str):
 
 @contextmanager
 def acting_as(user: str) -> Iterator[None]:
-	"""Run the block with the permissions of `user` alone."""
+	"""Run the block as `user`, with only their permissions."""
 	session = frappe.local.session
 	before, kept = session.user, (session.sid, session.data, frappe.local.form_dict)
 	if user != before:
@@ -145,6 +144,7 @@ def acting_as(user: str) -> Iterator[None]:
 	finally:
 		if user != before:
 			frappe.set_user(before)
-			# `set_user` drops what Frappe needs at the end of the request; the session may be a new object.
+			# `set_user` drops values that Frappe needs at the end of the request; the session may be a new
+			# object.
 			session = frappe.local.session
 			session.sid, session.data, frappe.local.form_dict = kept

@@ -1,8 +1,7 @@
-"""Stands between the loop and tool calls that need approval: proposes them, pauses the run, makes them as
-approved.
+"""Approval of tool calls within a run: stores proposals, pauses the run, applies what was approved.
 
-A person's answer goes to the record only (`chat/approvals.py`). Any worker resumes the run and comes here
-with the same call; what happens then depends on its draft alone, whatever the tool requires by now.
+A person's answer is only stored (`chat/approvals.py`). The worker that resumes the run arrives here with the
+same call; its draft alone decides what happens, even if the tool's settings have changed since.
 """
 
 import json
@@ -46,7 +45,7 @@ NOT_TRIED = (
 
 
 class Approvals:
-	"""The approvals of one run; `approve` is what the loop calls before each tool call."""
+	"""The approvals of one run. The loop calls `approve` before each tool call."""
 
 	def __init__(
 		self,
@@ -62,9 +61,9 @@ class Approvals:
 		self.drafts = drafts.read_drafts(self.run) if is_resumed else {}
 
 	async def approve(self, step: int, call: Call, later: Sequence[Call] = ()) -> Call:
-		"""The call as it may be made, or with the error that keeps it from it.
+		"""The call in its approved form, or with the error that prevents it.
 
-		Raises RunPaused where a person is asked, at once for all calls of the turn from this one on.
+		Raises RunPaused if a person is asked, for this and all later calls of the turn at once.
 		"""
 		draft = self.find_draft(call)
 		if draft is None:
@@ -79,24 +78,26 @@ class Approvals:
 		return self.drafts.get(self.journal.keys[call.position])
 
 	def is_asked(self, call: Call) -> bool:
-		"""Whether a person has to allow this call."""
+		"""Whether a person must approve this call."""
 		if call.tool is None or call.error:
 			return False
-		# The journal knows the run's present model, also after an escalation.
+		# The journal knows the run's current model, also after an escalation.
 		is_asked = call.effect is not Effect.READ and asks_before_writes(self.journal.model)
 		tool = self.tools.get(call.tool.name)
 		needs_second = tool is not None and needs_second_person(tool, call.arguments or {})
 		return call.tool.needs_approval or is_asked or needs_second or bool(self.find_concern(call))
 
 	def find_concern(self, call: Call) -> Concern | None:
-		"""Why this call needs a person because of untrusted content in the run (`huf.ai.core.flow`)."""
+		"""The reason why untrusted content in the run makes this call need approval (`huf.ai.core.flow`), or
+		None.
+		"""
 		tool = None if call.effect is Effect.READ else self.tools.get(call.request.name)
 		return tool.find_concern(call.arguments or {}) if tool and tool.find_concern else None
 
 	async def propose(self, step: int, call: Call, later: Sequence[Call]) -> Call:
-		"""Store a draft of the call, and of later ones that need a person as well, and pause the run.
+		"""Store drafts of this call and of later ones of the turn that need approval, and pause the run.
 
-		A call that cannot even be proposed returns with its error, for the model.
+		A call that cannot be proposed is returned with its error, for the model.
 		"""
 		proposal = await self.prepare(step, call)
 		if isinstance(proposal, str):
@@ -105,7 +106,7 @@ class Approvals:
 		for each in later:
 			if self.find_draft(each) is None and self.is_asked(each):
 				proposal = await self.prepare(step, each)
-				# One that cannot be proposed comes here again, by itself, when it is its turn.
+				# A later call that cannot be proposed arrives here again in its turn.
 				wanted += [] if isinstance(proposal, str) else [(each, proposal)]
 		for each, proposal in wanted:
 			approver = find_approver(self.run, proposal.second_person)
@@ -114,7 +115,7 @@ class Approvals:
 		self.pause([self.journal.keys[each.position] for each, _ in wanted])
 
 	async def prepare(self, step: int, call: Call) -> Proposal | str:
-		"""What the call would do, or why it cannot be done. Leaves nothing open."""
+		"""The proposal, or the reason why the call is impossible. Leaves no open transaction."""
 		loop_tool = cast("Tool", call.tool)
 		self.journal.commit_open_rows()
 		self.journal.lease.renew()
@@ -131,7 +132,7 @@ class Approvals:
 	def as_approved(self, call: Call, draft: Any) -> Call:
 		"""The call with the approved arguments.
 
-		What is committed is what was approved, or the person is asked again.
+		If the change is no longer the approved one, the person is asked again.
 		"""
 		tool = self.tools.get(draft.tool)
 		if call.error or call.tool is None or tool is None:
@@ -185,7 +186,7 @@ def describe_refusal(draft: Any) -> str:
 
 
 def describe_edit(draft: Any, result: Any) -> Any:
-	"""The result; where a person changed the arguments, with a note for the model."""
+	"""The result, with a note for the model if a person changed the arguments."""
 	if not draft.edited_arguments:
 		return result
 	arguments = json.loads(draft.edited_arguments)
@@ -193,16 +194,16 @@ def describe_edit(draft: Any, result: Any) -> Any:
 
 
 def mail_approver(agent: str, draft: str) -> None:
-	"""Enqueue the mail with the link by which the approver can answer, if the agent's record says so."""
+	"""If the agent is set to do so, enqueue a mail to the approver with a link for the answer."""
 	if frappe.get_cached_value("Agent", agent, "approval_mail"):
 		enqueue_job("huf.ai.mail.approval_links.send_link", queue="short", draft=draft)
 
 
 def find_approver(run: str, second_person: bool = False) -> str | None:
-	"""The person named by the trigger, or by the agent, or else the run's user. None: any Huf Manager.
+	"""The approver of the trigger, else of the agent, else the run's user. None means any Huf Manager.
 
-	Where a `second_person` is needed, it is not the run's user.
-	Who is away is represented by their deputy, but nobody approves the calls of their own runs that way.
+	With `second_person` it is never the run's user. An absent approver is represented by their deputy, except
+	in runs of the deputy.
 	"""
 	row = frappe.db.get_value("Agent Run", run, ["agent", "trigger", "run_as"], as_dict=True)
 	named = row.trigger and frappe.db.get_value("Agent Trigger", row.trigger, "approver")
@@ -217,9 +218,9 @@ def find_approver(run: str, second_person: bool = False) -> str | None:
 
 
 def propose(tool: "EffectTool", arguments: dict) -> Proposal:
-	"""What a call would change or send, as the session's user. Raises what the call would raise.
+	"""The change or request that a call would make as the session user. Raises what the call would raise.
 
-	Leaves locks behind: the caller ends the transaction.
+	Leaves locks: the caller must end the transaction.
 	"""
 	if not tool.can_dry_run:
 		return request_proposal(tool, arguments)
@@ -239,7 +240,7 @@ def preview_proposal(preview: Preview, tool: "EffectTool", arguments: dict) -> P
 
 
 def request_proposal(tool: "EffectTool", arguments: dict) -> Proposal:
-	"""The HTTP request that would be sent, or else the arguments. Runs nothing."""
+	"""The HTTP request that the call would send, or its arguments. Runs nothing."""
 	request = tool.describe(arguments)
 	if tool.effect is Effect.WRITE:
 		request = {**request, "note": NOT_TRIED}

@@ -1,7 +1,6 @@
-"""Reads the files of a message: checks that the user may read them and extracts their text for the model.
+"""Reads the files attached to a message: checks permissions and extracts text for the model.
 
-`storage/message_files.py` then attaches them to the conversation, whose readers may read them from then
-on.
+`storage/message_files.py` then attaches them to the conversation, which makes them readable to its readers.
 """
 
 from collections.abc import Sequence
@@ -25,12 +24,12 @@ from huf.ai.runs.admission import admit_file
 from huf.ai.storage.message_files import read_conversation_files
 
 MAX_FILES = 10
-"""Of one message."""
+"""Per message."""
 MAX_BYTES = 20_000_000
 MAX_PICTURE_BYTES = 3_750_000
-"""5 MB once encoded, which is what every provider takes."""
+"""5 MB when encoded, the least that all providers accept."""
 MAX_TEXT_CHARS = 200_000
-"""Text of files in one message, even in the largest context window."""
+"""Limit for the text of a message's files, however large the context window."""
 DESCRIPTION = (
 	"Read on in an attached file that was cut off. Returns its text from `offset` on; with `find`, from the "
 	"next match at or after `offset`."
@@ -48,7 +47,7 @@ PARAMETERS = {
 
 
 def describe_limits() -> dict:
-	"""What can be attached: {endings, pictures: endings, most_files, most_bytes, most_picture_bytes}."""
+	"""Limits of attachments: {endings, pictures: endings, most_files, most_bytes, most_picture_bytes}."""
 	return {
 		"endings": sorted(READERS),
 		"pictures": sorted(IMAGE_TYPES),
@@ -59,10 +58,10 @@ def describe_limits() -> dict:
 
 
 def read_attached_files(wanted: Sequence[str], user: str, provider: str | None, model: str) -> MessageFiles:
-	"""The Files (by name or address) that the user adds to a message, read for the model. Writes nothing.
+	"""Read the Files (by name or URL) that the user attaches to a message. Writes nothing.
 
-	Raises PermissionError for one they may not read, UsageError for what is too large, too many or cannot
-	be read.
+	Raises PermissionError for a file that the user may not read, UsageError for files that are too large, too
+	many or unreadable.
 	"""
 	if len(wanted) > MAX_FILES:
 		raise UsageError(f"At most {MAX_FILES} files fit into one message.")
@@ -85,7 +84,7 @@ def read_attached_files(wanted: Sequence[str], user: str, provider: str | None, 
 
 
 def read_attached_file(file) -> tuple[MessageFile, str | None]:
-	"""A File and its text; no text for an image. Raises UsageError."""
+	"""A File and its text, which is empty for images. Raises UsageError."""
 	name = get_full_file_name(file)
 	try:
 		content = read_file_content(file)
@@ -103,7 +102,7 @@ def read_attached_file(file) -> tuple[MessageFile, str | None]:
 
 
 def extract_text(name: str, content: bytes) -> str:
-	"""The text of a file. Raises UsageError where it cannot be read, or has none."""
+	"""The text of a file. Raises UsageError if it is unreadable or has none."""
 	text = "\n\n".join(map(render_part, read_file(name, content)))
 	if not text:
 		raise UsageError(f"{name} has no text that could be read. Of a scan, send its pages as pictures.")
@@ -111,13 +110,13 @@ def extract_text(name: str, content: bytes) -> str:
 
 
 def render_part(part: Part) -> str:
-	"""A part with its page, or with the name of its sheet; a heading of its own stands in its text."""
+	"""A part of a file, preceded by its page or sheet. Headings are already in its text."""
 	place = f"[Page {part.page}]" if part.page else part.heading and f"# {part.heading}"
 	return part.text if not place or part.text.lstrip().startswith("#") else f"{place}\n{part.text}"
 
 
 def add_file_reader(agent, messages: Sequence[dict], conversation: str):
-	"""The agent, with a tool that reads on in the conversation's files where one of them was cut off."""
+	"""The agent, with a tool that continues reading the conversation's files if one was cut off."""
 	if not any(READ_ATTACHMENT in (each.get("content") or "") for each in messages):
 		return agent
 	from huf.ai.agents.function_tool import create_function_tool
@@ -129,7 +128,7 @@ def add_file_reader(agent, messages: Sequence[dict], conversation: str):
 
 
 def read_attachment(conversation: str, file: str, offset: int = 0, find: str = "") -> str:
-	"""A piece of a file of the conversation that the user may read. Raises ToolError."""
+	"""Read a part of a file of the conversation, if the user may read it. Raises ToolError."""
 	named = {each.file_name: each for each in read_conversation_files(conversation) if each.kind == "text"}
 	if file not in named:
 		raise ToolError(f"There is no file {file!r} here. There are: {', '.join(named) or 'none'}.")

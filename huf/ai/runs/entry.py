@@ -1,4 +1,4 @@
-"""Entry points of a run: by REST, from Python, and as a stream of events.
+"""Entry points of a run: for REST, Python and event streams.
 
 `start.py`, `execution.py` and `finish.py` do the work.
 """
@@ -41,9 +41,9 @@ def run_agent_sync(
 	attachments: list[str] | str | None = None,
 	route: str | None = None,
 ):
-	"""Run an agent as the signed-in user and wait for its answer. `attachments`: Files by name or URL, also
-	as JSON. `admission.admit_model` says which model and provider the user may choose. `route`: auto, chat or
-	agent (the default), see `docs/router.md`.
+	"""Run an agent as the session user and wait for its answer. `attachments`: Files by name or URL, also as
+	JSON. `provider`, `model`: see `admission.admit_model`. `route`: auto, chat or agent (the default), see
+	`docs/router.md`.
 
 	Returns {success, response, run, conversation, status, stop_reason, error, provider, model, input_tokens,
 	output_tokens, total_cost (USD, None: unknown), steps, duration_ms}, in Auto also `route`, the decision. A
@@ -77,9 +77,10 @@ def read_names(given: list[str] | str | None) -> tuple[str, ...]:
 
 
 def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""Run to the end and return the result; where another run of the conversation has not ended, queue it.
+	"""Run to the end and return the result. If another run of the conversation is open, the run is queued.
 
-	A chat that needs the agent returns the agent's result. Raises only what prevents a run from starting.
+	If a chat turns out to need the agent, this is the agent's result. Raises only what prevents a run from
+	starting.
 	"""
 	with acting_as(request.user):
 		request = route_task(route_request(request))
@@ -109,7 +110,7 @@ def describe_queued(run: OpenRun) -> RunResult:
 
 
 async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:
-	"""`run_agent` on the event loop that runs, as the session user."""
+	"""`run_agent` on the running event loop, as the session user."""
 	request = route_task(route_request(request))
 	result = await end_run_async(start_run(request), listeners)
 	agent = find_takeover(request, result)
@@ -117,7 +118,7 @@ async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) 
 
 
 def stream_agent(request: AgentRequest, can_void: bool = False) -> Generator[RunEvent | None, None, None]:
-	"""Run and yield every event as it happens, RUN_FINISHED last, and None in long silences.
+	"""Run and yield every event as it happens, RUN_FINISHED last, and None during long silences.
 
 	The run continues to its end even if the reader disconnects. A background task is only queued, and so is a
 	message to a conversation whose last run has not ended: RUN_QUEUED is the one event. Otherwise the first
@@ -147,7 +148,7 @@ def stream_chat(request: AgentRequest, can_void: bool) -> Generator[RunEvent | N
 
 
 def open_run(request: AgentRequest) -> OpenRun:
-	"""A run on record; queued where the request asks for that, or a run of its conversation has not ended."""
+	"""Start a run. It is queued if the request asks for that, or if a run of its conversation is open."""
 	try:
 		return enqueue_run(request) if request.mode is Mode.BACKGROUND else start_run(request)
 	except ConversationBusy:

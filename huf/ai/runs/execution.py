@@ -1,4 +1,4 @@
-"""Executes a started run: runs its agent by the provider, and finishes or pauses it."""
+"""Executes a started run: runs its agent with the provider, then finishes or pauses the run."""
 
 import asyncio
 import time
@@ -33,12 +33,12 @@ from huf.ai.storage.run_rows import is_cancel_cached, store_opening
 from huf.ai.undo.capture import CallChanges
 
 MAX_ATTEMPTS = 10
-"""How many workers may be lost in a run, and one more for each step that it has made."""
+"""How many workers a run may lose, plus one per step it has made."""
 TOO_MANY_ATTEMPTS = "Too many workers were lost during this run, so it is not resumed again."
 FAULT = "The run ended by a fault inside Huf. A manager finds the details in the Error Log."
 CHILD_KEYS = ("run", "status", "response", "error")
 MAX_DEPTH = 3
-"""How many agents may call one another."""
+"""Depth of nested agent calls."""
 
 
 async def execute_run(run: OpenRun, listeners: Iterable[Listener] = ()) -> RunResult:
@@ -52,7 +52,7 @@ async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 	emit = RunEventEmitter(run.name, run.request, listeners, run.manager, run.attempts)
 	emit(EventKind.RUN_STARTED, describe_start(run))
 	started, journal = time.monotonic(), make_journal(run)
-	# Changes made from here on are this run's, and its lease is renewed with its caller's.
+	# From here on changes belong to this run, and its lease is renewed together with its caller's.
 	caller, run.lease.caller = frappe.flags.huf_run, frappe.flags.huf_lease
 	frappe.flags.huf_run, frappe.flags.huf_lease = run.name, run.lease
 	try:
@@ -71,7 +71,7 @@ async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 		return result
 	finally:
 		frappe.flags.huf_run, frappe.flags.huf_lease = caller, run.lease.caller
-		# A call outside a run must not be sent with the key of an earlier one.
+		# A later call outside a run must not be sent with this run's key.
 		CALL_KEY.set(None)
 	result = finish_run(run, journal, outcome, elapsed(started) + round(run.recorded.seconds * 1000))
 	emit(EventKind.RUN_FINISHED, result.as_dict())
@@ -80,7 +80,7 @@ async def work_on_run(run: OpenRun, listeners: Iterable[Listener]) -> RunResult:
 
 
 def describe_start(run: OpenRun) -> dict:
-	"""`kept_steps` of a resumed run: how many steps stand as they were emitted; later ones are void."""
+	"""`kept_steps` of a resumed run: how many emitted steps remain valid; later ones are void."""
 	model = run.manager.model
 	resumed = {"kept_steps": len(run.recorded.replies)} if run.is_resumed else {}
 	return {
@@ -95,7 +95,9 @@ def describe_start(run: OpenRun) -> dict:
 
 
 async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter) -> Outcome:
-	"""Run the agent by its provider. An unforeseen error ends the run as Failed, and never leaves it open."""
+	"""Run the agent with its provider. An unexpected error ends the run as Failed instead of leaving it
+	open.
+	"""
 	if run.attempts > MAX_ATTEMPTS + len(run.recorded.replies):
 		return end_with_record(StopReason.ERROR, run.recorded, error=TOO_MANY_ATTEMPTS)
 	if run.is_resumed and journal.cancel_requested(waiting=True):
@@ -106,7 +108,7 @@ async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter)
 	except UsageError as error:
 		return Outcome(StopReason.ERROR, error=str(error))
 	except asyncio.CancelledError:
-		# The run that has called this one was stopped, or took too long.
+		# The calling run was stopped, or timed out.
 		journal.rollback()
 		journal.commit()
 		return end_with_record(StopReason.CANCELLED, settle_broken_run(run.name))
@@ -123,7 +125,7 @@ async def run_agent_of(run: OpenRun, journal: RunJournal, emit: RunEventEmitter)
 def end_with_record(
 	reason: StopReason, recorded: RecordedRun, text: str = "", error: str | None = None
 ) -> Outcome:
-	"""An outcome with the usage and steps that are on record; `text` is on record as well."""
+	"""An outcome with the recorded usage and steps. `text`, if any, is recorded as well."""
 	return Outcome(reason, text, bool(text), error, recorded.usage, len(recorded.replies))
 
 
@@ -178,9 +180,7 @@ def make_journal(run: OpenRun) -> RunJournal:
 
 
 async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[list[dict], Usage]:
-	"""Summarize the earlier conversation; return the messages that begin the run now, and what the summary
-	used.
-	"""
+	"""Summarize the earlier conversation. Returns (new opening messages, usage of the summary)."""
 	manager, started = run.manager, time.monotonic()
 	journal = SummaryJournal(run.lease, manager.provider, manager.model, None, limits=limits)
 	half_time = Deadline(timeout_of(run) / 2, lambda: time.monotonic() - started)
@@ -190,7 +190,7 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 		usage = await summarize(manager, agent, run.conversation, without_runs, journal, guards)
 	except LeaseLost:
 		raise
-	except Exception:  # a boundary: the run can do without a summary
+	except Exception:  # the boundary around the summary, which a run can do without
 		usage = settle_broken_run(run.name).spent
 		frappe.log_error(f"Agent Run {run.name} begins without a summary of its conversation")
 	run.lease.hold()
@@ -212,12 +212,14 @@ def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:
 
 
 def cancel_guard(journal: RunJournal) -> Cancelled:
-	"""Also renews the lease: guards are asked twice a second while the run waits."""
+	"""A guard that ends cancelled runs. Also renews the lease: guards are checked twice a second while the
+	run waits.
+	"""
 
 	def is_requested(waiting: bool) -> bool:
 		if not is_tool_running():
 			return journal.cancel_requested(waiting)
-		# A running tool has the connection to itself, so nobody can look there whether the run was cancelled.
+		# A running tool uses the connection exclusively, so the database cannot be checked for cancellation.
 		journal.keep_reply()
 		journal.keep_alive()
 		return is_cancel_cached(journal.run)
@@ -226,7 +228,7 @@ def cancel_guard(journal: RunJournal) -> Cancelled:
 
 
 def timeout_of(run: OpenRun) -> int:
-	"""Seconds; shorter where a person or program waits for the run."""
+	"""The run's time-out in seconds; shorter if a person or program waits for it."""
 	settings = run.manager.settings
 	is_awaited = run.mode is Mode.INLINE and not run.request.parent_run
 	default = settings.inline_timeout if is_awaited else settings.background_timeout
@@ -234,11 +236,11 @@ def timeout_of(run: OpenRun) -> int:
 
 
 async def run_child(agent_name: str, prompt: str) -> dict:
-	"""Run another agent as a tool of the present run, in a conversation of its own.
+	"""Run another agent as a tool of the current run, in a separate conversation.
 
-	Returns {run, status, response, error}. Raises RunPaused where it waits for a person: the present run
-	waits as well, and comes here again once the other has ended. Raises UsageError where agents call one
-	another more than MAX_DEPTH deep.
+	Returns {run, status, response, error}. Raises RunPaused if it waits for a person: then the current run
+	waits as well, and arrives here again after the other has ended. Raises UsageError if calls are nested
+	deeper than MAX_DEPTH.
 	"""
 	parent, call = frappe.flags.huf_run, CALL_KEY.get()
 	if started := find_child(parent, call):
@@ -250,7 +252,7 @@ async def run_child(agent_name: str, prompt: str) -> dict:
 		prompt,
 		frappe.session.user,
 		channel="agent",
-		# Calls of one turn run side by side, each in a conversation of its own.
+		# Calls of one turn run concurrently, so each needs a separate conversation.
 		external_id=call or parent,
 		parent_run=parent,
 		parent_call=call,
@@ -263,13 +265,13 @@ async def run_child(agent_name: str, prompt: str) -> dict:
 
 
 def find_child(parent: str | None, call: str | None) -> str | None:
-	"""The run that an earlier worker started for this call."""
+	"""The run that an earlier worker started for this call, or None."""
 	filters = {"parent_run": parent, "parent_call": call}
 	return frappe.db.get_value("Agent Run", filters, "name") if parent and call else None
 
 
 def read_child(run: str) -> dict:
-	"""What a called run has answered. Raises RunPaused while it has not ended."""
+	"""The answer of a called run. Raises RunPaused while it is open."""
 	row = frappe.db.get_value("Agent Run", run, ["status", "response", "error_message"], as_dict=True)
 	if row.status in leases.OPEN_STATUSES:
 		raise RunPaused([describe_draft(each) for each in read_pending_below(run)])

@@ -1,4 +1,4 @@
-"""Ends a run on record, or pauses it: its last message and its row, in one commit."""
+"""Finishes or pauses a run: writes its last message and its row in one commit."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -26,7 +26,8 @@ from huf.ai.storage.stops import describe_stop
 def finish_run(run: OpenRun, journal: RunJournal, outcome: Outcome, duration_ms: int) -> RunResult:
 	"""Store the answer and close the run. Raises LeaseLost; commits."""
 	if run.manager.agent_doc.agent_tool:
-		# Whatever the status: a partial answer is shown too, and makes claims like a whole one.
+		# Whatever the status: a partial answer is shown too, and its claims are checked like those of a whole
+		# one.
 		outcome.claims = check_run(run.name, outcome.text, run.messages)
 	if outcome.stop_reason is StopReason.MAX_STEPS:
 		outcome.text, outcome.is_recorded = f"{step_warning(outcome.steps)}\n\n{outcome.text}".strip(), False
@@ -46,7 +47,7 @@ def read_decision(run: OpenRun) -> dict | None:
 
 
 def step_warning(steps: int) -> str:
-	"""The first line of an answer that the step limit cut short; clients look for it."""
+	"""The first line of an answer that the step limit cut short. Clients look for it."""
 	return f"[WARNING: Max steps ({steps}) reached. Response may be incomplete.]"
 
 
@@ -93,7 +94,7 @@ def hold_run(run: OpenRun, journal: RunJournal, stop: dict, duration_ms: int) ->
 
 
 def fail_run(lease: Lease, error: str) -> RunResult:
-	"""Close a run as Failed because something it needs is gone. Raises LeaseLost; commits."""
+	"""Close a run as Failed because something it needs was deleted. Raises LeaseLost; commits."""
 	recorded = settle_broken_run(lease.run)
 	close_drafts(lease.run)
 	fields = ["agent", "run_as", "conversation", "provider", "model", "attempts"]
@@ -114,7 +115,7 @@ def fail_run(lease: Lease, error: str) -> RunResult:
 def add_recorded_steps(
 	conversations: ConversationManager, recorded: RecordedRun, known: Collection[int]
 ) -> None:
-	"""Add the messages of steps that an earlier worker has recorded, except of those that are `known`."""
+	"""Add the messages of steps that an earlier worker recorded, except the `known` ones."""
 	for step, reply in sorted(recorded.replies.items()):
 		calls = [Call(request, place) for place, request in enumerate(reply.calls)]
 		results = [result for call in calls if (result := recorded.tool_result(step, call))]
@@ -123,9 +124,9 @@ def add_recorded_steps(
 
 
 def settle_broken_run(run: str) -> RecordedRun:
-	"""What is on record of a run that broke off.
+	"""Read the record of a run that broke off, and settle it.
 
-	What its last call had reserved of a budget counts as spent. Commits.
+	The reservation of its last call counts as spent. Commits.
 	"""
 	frappe.db.rollback()
 	settle_lost_runs([run])
@@ -145,7 +146,7 @@ def store_end(
 	run, conversation = lease.run, conversations.conversation or ""
 	lease.hold()
 	for child in leases.read_children(run):
-		# It could not be ended in time; the worker that takes it up ends it.
+		# The run could not be closed in time; the worker that takes it over closes it.
 		request_cancel(child)
 	last = []
 	if outcome.text and not outcome.is_recorded:

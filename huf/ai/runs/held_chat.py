@@ -1,4 +1,4 @@
-"""Withholds the answer of a chat from a stream as long as the agent may have to take over."""
+"""Holds back the streamed answer of a chat while the agent may still have to take over."""
 
 import re
 
@@ -9,10 +9,10 @@ SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 
 
 class HeldChat:
-	"""The events of a chat that is still answering.
+	"""The buffered events of a chat's answer.
 
-	With `can_void` they are passed on up to the last sentence that is complete, unless what is said so far
-	needs the agent; without, for readers who cannot take text back, all are kept to the end.
+	With `can_void`, events are passed on up to the last complete sentence, unless the text so far needs the
+	agent. Without it, for readers that cannot retract text, all are held until the end.
 	"""
 
 	def __init__(self, can_void: bool):
@@ -22,7 +22,7 @@ class HeldChat:
 		self.checked = self.passed_on = 0
 
 	def add(self, event: RunEvent) -> list[RunEvent]:
-		"""Take an event; returns those that can be passed on now, in order."""
+		"""Add an event; returns the events that can be passed on now, in order."""
 		self.events.append(event)
 		if event.kind is EventKind.TEXT_VOID:
 			return self.begin_again()
@@ -36,7 +36,7 @@ class HeldChat:
 		return [] if check_escalation(self.text[:end]).should_escalate else self.release(end)
 
 	def begin_again(self) -> list[RunEvent]:
-		"""Another model answers: only the event that says so is passed on, if text had been."""
+		"""Discard the answer, because another model answers: its event is passed on only if text was."""
 		void = (EventKind.TEXT_DELTA, EventKind.REASONING_DELTA)
 		kept = [each for each in self.events if each.kind not in void]
 		released, self.events = (kept, []) if self.passed_on else ([], kept)
@@ -44,7 +44,9 @@ class HeldChat:
 		return released
 
 	def release(self, end: int) -> list[RunEvent]:
-		"""The events whose text lies before `end`; a piece that goes beyond waits for its sentence."""
+		"""Release the events whose text lies before `end`; a piece that extends beyond it waits for its
+		sentence.
+		"""
 		count = 0
 		for event in self.events:
 			length = len(event.data["text"]) if event.kind is EventKind.TEXT_DELTA else 0
@@ -55,5 +57,5 @@ class HeldChat:
 		return released
 
 	def void(self, last: RunEvent) -> list[RunEvent]:
-		"""What takes back the text that was passed on, once the chat has ended with `last`."""
+		"""The event that retracts the text passed on so far, after the chat has ended with `last`."""
 		return [RunEvent(EventKind.TEXT_VOID, last.run, {"step": 1}, last.number)] if self.passed_on else []

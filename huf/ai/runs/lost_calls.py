@@ -44,7 +44,7 @@ def retry_call(name: str) -> str:
 	request = CallRequest(row.call_id, row.tool, row.arguments)
 	call = prepare_one(request, row.position, {tool.name: to_loop_tool(tool)})
 	if call.error:
-		# It was not repeated, so the outcome of the first call stays unknown.
+		# The call was not repeated, so its outcome stays unknown.
 		raise UsageError(call.error)
 	if not claim_retry(row):
 		raise UsageError("Somebody else is repeating this call. Wait for its result.")

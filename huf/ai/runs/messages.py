@@ -23,13 +23,12 @@ def build_messages(
 ) -> tuple[list[dict], bool]:
 	"""The messages in OpenAI's form, and whether the conversation is due for a summary.
 
-	`without_runs`: runs whose messages are left out, such as those that wait in line. `record`: the
-	document that the run is about, as (DocType, name). `holder`: owner and channel of a conversation that is
-	about to be created.
+	`without_runs`: runs whose messages are omitted, such as queued ones. `record`: the document that the run
+	is about, as (DocType, name). `holder`: owner and channel of a conversation that is about to be created.
 	"""
 	plan = request.routed.plan if request.routed else ()
 	instructions = add_plan(manager.agent_doc.instructions, plan)
-	# Without a memory nothing is read.
+	# Agents without memory read nothing.
 	if MEMORY_TYPES & manager.tool_types:
 		holder = holder or read_holder(conversation)
 		instructions = add_facts(instructions, manager, holder, record)
@@ -53,9 +52,9 @@ def add_plan(instructions: str | None, plan: Sequence[str]) -> str | None:
 def add_facts(
 	instructions: str | None, manager: AgentManager, holder: dict | None, record: tuple[str | None, ...]
 ) -> str | None:
-	"""The instructions with what the agent remembers.
+	"""The instructions with the facts that the agent remembers.
 
-	Only in the user's own conversation, without outsiders, with what it remembers about the user.
+	Facts about the user are added only in the user's own conversation, without outsiders.
 	"""
 	is_private = bool(holder and holder["owner"] == frappe.session.user and holder["channel"] not in CHANNELS)
 	facts = offer_facts(manager.agent_doc.name, record, is_private)

@@ -1,4 +1,6 @@
-"""What a model was sent at a step of an ended run, by the record. Calls no model, runs no tool."""
+"""Reconstructs from the journal what a model was sent at a step of an ended run. Calls no model and runs no
+tool.
+"""
 
 import json
 from typing import Any
@@ -18,7 +20,7 @@ from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
 
 class RecordedModel(FreeModel):
-	"""Returns the recorded replies, and keeps what it is sent, by step."""
+	"""Stands in for a model: returns the recorded replies, and keeps its input by step."""
 
 	def __init__(self, recorded: RecordedRun, tape: Tape):
 		self.recorded, self.tape = recorded, tape

@@ -1,4 +1,4 @@
-"""From a provider's name to the module that runs an agent with it."""
+"""Selects the module that runs an agent with a provider, by the provider's name."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -17,7 +17,8 @@ WITHOUT_MODEL = {OFFLINE: "huf.ai.providers.offline", DIRECT: "huf.ai.providers.
 
 
 class RunProvider:
-	"""Routes a run: LiteLLM for its many providers, else a module of that name, or one an app names.
+	"""Routes a run to a module: LiteLLM for its providers, else the module of that name, or one that an app's
+	hook names.
 
 	An app adds a provider by the hook `huf_providers = {"Its Name": "its_app.module"}`; the module has an
 	async `run(agent, enhanced_prompt, provider, model, context)` that returns an Outcome; `context` is a
@@ -32,9 +33,10 @@ class RunProvider:
 		model: str,
 		context: RunContext | Mapping[str, Any] | None = None,
 	) -> Outcome:
-		"""Run an agent, which may be an SDK agent, to its end. Raises UsageError where no module can do it.
+		"""Run an agent, which may be an SDK agent, until it ends. Raises UsageError if no module supports the
+		provider.
 
-		`context` may be a plain dict with some of the fields of RunContext, or nothing.
+		`context` may be a plain dict with some fields of RunContext, or None.
 		"""
 		module = find_module(provider, model)
 		if isinstance(agent, RunnableAgent) and not module.__name__.startswith("huf.ai.providers."):

@@ -1,4 +1,4 @@
-"""Queued runs: enqueued, executed by a worker, and resumed by another one if that worker is lost."""
+"""The queue of runs: enqueues them, executes them in workers, and recovers those whose worker was lost."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -25,7 +25,7 @@ from huf.ai.storage.leases import Lease
 from huf.ai.storage.rows import update_row
 
 CLAIM_ATTEMPTS = 3
-"""How often a deadlock is tried again."""
+"""Attempts after deadlocks."""
 JOB_TIMEOUT_S = 3600
 """Seconds a job may take before the queue ends it; a run has limits of its own."""
 
@@ -38,7 +38,7 @@ def enqueue_run(request: AgentRequest) -> OpenRun:
 
 
 def enqueue_work(run: str, **how) -> None:
-	"""Enqueue the job of a run. Chats go to the front of the queue, because a person waits for them."""
+	"""Enqueue the job of a run. Chats go to the front of the queue, because a person is waiting."""
 	if trace := trace_of_request():
 		how["trace"] = trace
 	how.update(queue="long", timeout=JOB_TIMEOUT_S, at_front=is_run_of_chat(run))
@@ -46,7 +46,7 @@ def enqueue_work(run: str, **how) -> None:
 
 
 def work_on(run: str, now: datetime | None = None, trace: dict | None = None) -> RunResult | None:
-	"""Execute a queued or abandoned run unless another worker has it; the job's outermost function.
+	"""Execute a queued or abandoned run unless another worker has it. The job's outermost function.
 
 	Returns None if another worker has it, if it has ended, if a stop holds it, or if another run of its
 	conversation is active, which will enqueue it when it ends. `trace`: the trace that the run belongs to.
@@ -74,7 +74,8 @@ def claim(run: str, now: datetime | None = None) -> Lease | None:
 			if not conversation or leases.claim_conversation(conversation, run, now):
 				return leases.acquire_lease(run, now)
 		except frappe.QueryDeadlockError:
-			# A run of the conversation ends right now: it locks its own row first, a claim the conversation.
+			# A run of the conversation is ending: it locks its own row first, while a claim locks the
+			# conversation first.
 			frappe.db.rollback()
 		else:
 			frappe.db.rollback()
@@ -111,12 +112,12 @@ async def end_run_async(run: OpenRun, listeners: Iterable[Listener] = ()) -> Run
 
 
 def follow_up(result: RunResult) -> None:
-	"""Enqueue what waits for a run that has ended: the next one of its conversation, and the run that called
-	it.
+	"""After a run has ended, enqueue the runs that wait for it: the next of its conversation, and its
+	caller.
 	"""
 	call_next(result.conversation)
 	if result.status is RunStatus.WAITING:
-		# A run that it called may have ended while it was being suspended.
+		# A called run may have ended while this one was being suspended.
 		if not has_pending(result.run) and not leases.read_children(result.run):
 			wake(result.run)
 	elif parent := frappe.db.get_value("Agent Run", result.run, "parent_run"):
@@ -125,7 +126,7 @@ def follow_up(result: RunResult) -> None:
 
 
 def wake(run: str) -> None:
-	"""Enqueue a waiting run. Commits first, so that the worker finds what it waited for."""
+	"""Enqueue a waiting run. Commits first, so that the worker sees what it waited for."""
 	leases.wake_run(run)
 	frappe.db.commit()
 	enqueue_work(run)
@@ -137,8 +138,8 @@ def call_next(conversation: str) -> None:
 
 
 def recover(now: datetime | None = None) -> list[str]:
-	"""Enqueue runs whose worker was lost, or the worker that was to wake them; return their names. Scheduled
-	every minute.
+	"""Enqueue runs that lost their worker, or the worker that was to wake them, and return their names.
+	Scheduled every minute.
 	"""
 	lost = [*settle_lost(now), *leases.read_stuck_runs(now)]
 	attempts = frappe.get_all(
@@ -146,17 +147,17 @@ def recover(now: datetime | None = None) -> list[str]:
 	)
 	for run in attempts:
 		# Deduplicated: a run that waits in a long queue for minutes must not be enqueued again each minute.
-		# The queue may believe for long that a killed job still runs, so each attempt has a job of its own.
+		# The queue may list a killed job as running for a long time, so each attempt has its own job ID.
 		enqueue_work(run.name, job_id=f"huf-recover-{run.name}-{run.attempts}", deduplicate=True)
 	return lost
 
 
 def settle_lost(now: datetime | None = None) -> list[str]:
-	"""Charge what lost workers had reserved, and queue the runs they were to wake; returns the runs that can
-	go on. Commits.
+	"""Charge the reservations of lost workers, and queue the runs they should have woken. Returns the runs
+	that can continue. Commits.
 	"""
 	abandoned = leases.read_abandoned_runs(now)
-	# Other runs must not wait for what lost calls have reserved of a budget.
+	# Other runs must not wait for budget that lost calls have reserved.
 	settle_lost_runs(abandoned)
 	settle_abandoned_calls(add_to_date(now or now_datetime(), seconds=-JOB_TIMEOUT_S, as_datetime=True))
 	answered = leases.read_answered_runs()

@@ -1,6 +1,6 @@
 """Replays runs from their journal, repeats them with another model, and compares two. Read-only.
 
-A replay calls no model, runs no tool and opens no connection: everything comes from the record.
+A replay calls no model, runs no tool and opens no connection: everything comes from the journal.
 """
 
 import json
@@ -27,7 +27,7 @@ ENDED = {RunStatus.SUCCESS, RunStatus.STOPPED, RunStatus.FAILED, RunStatus.CANCE
 
 
 class PathParted(Exception):
-	"""The other model asked for a call that is not on record, so its result is unknown."""
+	"""The other model requested a call that is not recorded, so its result is unknown."""
 
 	def __init__(self, step: int, call: Call):
 		super().__init__(f"Step {step}: {call.request.name}({call.request.arguments}) is not on record.")
@@ -35,7 +35,7 @@ class PathParted(Exception):
 
 
 class Tape(NoJournal):
-	"""A read-only journal: recorded replies (unless another model writes them) and tool results."""
+	"""A read-only journal: recorded tool results, and recorded replies unless another model replies."""
 
 	def __init__(self, recorded: RecordedRun, replies: bool = True):
 		self.recorded, self.replies = recorded, replies
@@ -43,7 +43,7 @@ class Tape(NoJournal):
 		self.escalated: set[int] = set()
 
 	def escalate(self, is_unreachable: bool) -> Model | None:
-		"""Switch to a larger model where the record does; it is not called either."""
+		"""Escalate to a larger model where the recorded run did. It is not called either."""
 		models = [
 			self.recorded.replies.get(step, ModelReply("")).model for step in (self.step, self.step + 1)
 		]
@@ -93,14 +93,14 @@ def replay(run: str) -> Replay:
 
 
 def step_cap(row, recorded: RecordedRun) -> StepCap:
-	"""Ends a replay where the record does. At the step limit the model was asked once more."""
+	"""A guard that ends a replay where the record ends. At the step limit the model was called once more."""
 	if row.stop_reason == StopReason.MAX_STEPS.value:
 		return StepCap(row.steps, SUM_UP)
 	return StepCap(len(recorded.replies))
 
 
 def recorded_tools(recorded: RecordedRun) -> list[Tool]:
-	"""The tools as far as guards look at them: what they did to the world. They are never called."""
+	"""Tools for the guards, with the recorded effects. They are never called."""
 	effects = {call.tool: Effect(call.effect) for call in recorded.calls.values()}
 	return [Tool(name, "", {}, effect, never_called) for name, effect in effects.items()]
 
@@ -114,15 +114,15 @@ async def never_called(*args: Any) -> Any:
 
 
 class NoModel(FreeModel):
-	"""The model of a replay; whatever it is asked beyond the record failed then, and fails again."""
+	"""The model of a replay. Calls beyond the record failed in the run, and fail again."""
 
 	async def complete(self, *args: Any) -> ModelReply:
 		raise ModelError("The record has no reply to this.")
 
 
 def as_it_ended(outcome: Outcome, row) -> Outcome:
-	"""What ended a run from outside (a limit, a failure, a person) is no part of its steps: the record has
-	it.
+	"""The outcome, with a cause that lies outside the steps (a limit, a failure, a person) taken from the
+	record.
 	"""
 	if outcome.stop_reason is not StopReason.MAX_STEPS:
 		return outcome
@@ -135,11 +135,10 @@ def as_it_ended(outcome: Outcome, row) -> Outcome:
 
 
 def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
-	"""Ask another model what a run's model was asked, with the recorded results of tools, until the paths
-	part.
+	"""Replay a run with another model and the recorded tool results, until the two runs diverge.
 
-	Returns (outcome, None), or (None, where the runs part). Runs no tool; the model is really called, and
-	costs.
+	Returns (outcome, None), or (None, where they diverge). Runs no tool. The model is really called and
+	charged.
 	"""
 	row, recorded = read_run(run), read_recorded(run)
 	manager = AgentManager(row.agent, None, model, is_chat=row.route == "chat")
@@ -155,8 +154,8 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 
 
 def diff(left: str, right: str) -> list[dict]:
-	"""Two runs step by step: [{step, same, left, right, differences}]; a side is None where its run had
-	ended.
+	"""Compare two runs step by step: [{step, same, left, right, differences}]. A side is None after its run
+	has ended.
 	"""
 	sides = [steps_of(left), steps_of(right)]
 	return [
@@ -201,7 +200,7 @@ def compare(left: dict | None, right: dict | None) -> dict:
 
 
 def read(arguments: str):
-	"""Arguments as a value where they are JSON, so that spacing makes no difference."""
+	"""Parse arguments if they are JSON, so that spacing makes no difference."""
 	try:
 		return json.loads(arguments or "{}")
 	except ValueError:
@@ -219,7 +218,7 @@ def read_run(run: str):
 
 
 def tell(run: str, model: str | None = None) -> str:
-	"""A replay as text: the transcript, and whether it is the recorded one."""
+	"""A replay as text: the transcript, and whether it equals the recorded one."""
 	if model:
 		outcome, parted = replay_with(run, model)
 		return outcome.transcript() if outcome else parted or ""
@@ -229,7 +228,7 @@ def tell(run: str, model: str | None = None) -> str:
 
 
 def tell_difference(run: str, other: str) -> str:
-	"""One line per step, with what differs."""
+	"""One line per step, with its differences."""
 	lines = []
 	for step in diff(run, other):
 		sides = [

@@ -1,4 +1,4 @@
-"""Tells the user that a trigger names about the result or the failure of its run."""
+"""Notifies the user whom a trigger names of its run's result or failure."""
 
 import frappe
 
@@ -9,7 +9,7 @@ ON_RESULT, ON_FAILURE, ON_BOTH = "Result", "Failure", "Result or failure"
 
 
 def send_result_notice(run: str, trigger: str | None, outcome: Outcome) -> None:
-	"""Write the notification of a triggered run that ends. Does not commit."""
+	"""Write the notification when a triggered run ends. Does not commit."""
 	if not trigger or not frappe.db.exists("Agent Trigger", trigger):
 		return
 	doc = frappe.get_cached_doc("Agent Trigger", trigger)

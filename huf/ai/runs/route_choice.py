@@ -1,6 +1,6 @@
-"""Routes a request by the caller's choice: to the chat, which has no tools, or to the agent with all of them.
+"""Routes a request by the caller's choice: to the chat, which has no tools, or to the agent.
 
-A chat answer that says it lacks tools or current data is replaced by the agent's, once.
+If a chat answers that it lacks tools or current data, the agent answers instead, once.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from huf.ai.storage.conversations import ConversationManager
 
 
 def read_choice(choice: str | None) -> RouteChoice | None:
-	"""The choice that a caller named. Raises UsageError."""
+	"""Parse the caller's choice. Raises UsageError."""
 	if not choice:
 		return None
 	try:
@@ -27,7 +27,9 @@ def read_choice(choice: str | None) -> RouteChoice | None:
 
 
 def route_request(request: AgentRequest) -> AgentRequest:
-	"""The request with its route. Auto decides, and stores the decision before anything else is on record."""
+	"""The request with its route. In Auto the router decides, and its decision is stored before anything
+	else.
+	"""
 	choice, request = request.choice, replace(request, choice=None)
 	if choice is RouteChoice.CHAT:
 		return replace(request, routed=Routed(0, is_chat=True))
@@ -42,12 +44,12 @@ def route_request(request: AgentRequest) -> AgentRequest:
 
 
 def may_escalate(request: AgentRequest) -> bool:
-	"""A chat that a person chose stays one."""
+	"""Whether the agent may take over; not if a person chose the chat."""
 	return bool(request.routed and request.routed.is_chat and request.routed.decision)
 
 
 def find_takeover(request: AgentRequest, result: RunResult) -> AgentRequest | None:
-	"""The agent's request where the chat's answer needs it, else None."""
+	"""The agent's request if the chat's answer needs the agent, else None."""
 	if may_escalate(request) and needs_agent(result.as_dict()):
 		return take_over(request, result.run, result.conversation)
 	return None
@@ -59,7 +61,7 @@ def needs_agent(result: dict) -> bool:
 
 
 def take_over(request: AgentRequest, run: str, conversation: str) -> AgentRequest:
-	"""The agent's request in the same conversation, without the answer of the chat. Commits."""
+	"""The agent's request in the same conversation, from which the chat's answer is removed. Commits."""
 	conversations = ConversationManager(request.agent, user=request.user)
 	conversations.conversation = conversation
 	conversations.remove_messages(run)

@@ -1,6 +1,6 @@
-"""Decides whether a message is for the chat or for the agent, and stores the decision.
+"""Decides whether the chat or the agent answers a message, and stores the decision.
 
-`routing/` decides; this module collects what it needs from the site.
+`routing/` decides; this module collects its inputs from the site.
 """
 
 import time
@@ -26,7 +26,7 @@ from huf.ai.storage.standalone_calls import budgeted_call
 
 MAX_ANSWER_TOKENS = 60
 MODEL_TIMEOUT_S = 10
-"""How long a person waits for the model's verdict; then the chat answers."""
+"""How long a person waits for the model's decision; then the chat answers."""
 
 
 def decide_and_record(
@@ -90,14 +90,14 @@ def read_site_patterns() -> tuple[Pattern, ...]:
 
 
 class RouteModel:
-	"""Lets the site's default model decide a route, and remembers the usage."""
+	"""Lets the site's default model decide a route, and keeps the usage."""
 
 	def __init__(self, provider: str, model: str):
 		self.provider, self.model = provider, model
 		self.reply: ModelReply | None = None
 
 	def __call__(self, messages: list[dict]) -> str:
-		"""The text of the answer, within the limits of user and site; the model reads no personal data."""
+		"""The model's answer, within the limits of user and site. Personal data is masked."""
 		call = litellm.connect(
 			self.provider, self.model, {"temperature": 0, "max_tokens": MAX_ANSWER_TOKENS}, False
 		)
@@ -132,7 +132,7 @@ def get_route_model() -> RouteModel | None:
 
 @lru_cache(maxsize=8)
 def log_settings(threshold: float, escalates: bool) -> None:
-	"""Log the settings once in a process, and again when they change (cached)."""
+	"""Log the settings once per process and after each change. Cached."""
 	is_dynamic = str(escalates).lower()
 	frappe.logger("huf").info(
 		"[Router] Initialized with threshold=%s, dynamicEscalation=%s", threshold, is_dynamic
@@ -157,7 +157,7 @@ def log_decision(decision: RouteDecision, took: int) -> None:
 
 
 def check_escalation(response: str) -> Escalation:
-	"""Whether the agent should take over from a chat answer; never if the site has switched that off."""
+	"""Whether the agent should take over after a chat's answer; never if the site has disabled that."""
 	if not get_settings().enable_dynamic_escalation:
 		return Escalation(False)
 	return check_dynamic_escalation(response, get_user_language())

@@ -1,4 +1,4 @@
-"""Starts a run: admits the request, writes the run and its message, or loads a run to continue it."""
+"""Starts runs: admits a request and writes its run and message. Also loads runs to continue them."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -29,9 +29,9 @@ BUSY = "The agent is still answering the previous message. Wait for its answer, 
 
 @dataclass(frozen=True)
 class OpenRun:
-	"""A run on record that has not ended; `messages` begin its transcript.
+	"""A recorded run that has not ended. `messages` open its transcript.
 
-	`is_long`: the conversation is to be summarized first.
+	`is_long`: the conversation must be summarized first.
 	"""
 
 	request: AgentRequest
@@ -60,10 +60,10 @@ class OpenRun:
 def start_run(request: AgentRequest, status: RunStatus = RunStatus.STARTED) -> OpenRun:
 	"""Admit the request and write the run and its message in one commit.
 
-	A Started run belongs to this worker and has the conversation to itself; a Queued one waits for
-	`load_run`. If the session's conversation is busy and the request names none, it gets one of its own.
+	A Started run belongs to this worker and is the active run of its conversation; a Queued one waits for
+	`load_run`. If the session's conversation is busy and the request names none, the run gets a new one.
 	Raises PermissionError or UsageError for a request that cannot be started, RunAlreadyOpened for a trigger
-	event that has its run; then nothing is written.
+	event that already has a run; then nothing is written.
 	"""
 	try:
 		return write_run(request, status)
@@ -77,7 +77,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	if not (request.prompt or "").strip() and not request.attachments:
 		raise UsageError("The prompt is empty. Write what the agent should do.")
 	agent = admission.admit(request.agent, request.user)
-	request = replace(request, agent=agent.name)  # as stored: stops, limits and budgets compare it
+	request = replace(request, agent=agent.name)  # as stored, which stops and limits compare
 	mode = request.mode or (Mode.INLINE if status is RunStatus.STARTED else Mode.BACKGROUND)
 	is_chat = bool(request.routed and request.routed.is_chat)
 	manager = AgentManager(request.agent, request.provider, request.model, request.tier, mode, is_chat)
@@ -96,7 +96,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 	record = (origin.reference_doctype, origin.reference_name) if origin else ()
 	known, holder = request, None
 	if conversations.is_new:
-		# There is no history to read, and no row yet.
+		# A new conversation has no history and no row yet.
 		known = replace(request, history=request.history or ())
 		holder = {"owner": conversations.owner, "channel": conversations.channel}
 	messages, is_long = build_messages(manager, conversation, known, record=record, holder=holder)
@@ -131,9 +131,9 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 
 
 def load_run(name: str, lease: Lease) -> OpenRun:
-	"""A run from its records, for the worker that holds its lease now.
+	"""Load a run from its records, for the worker that holds its lease.
 
-	Raises UsageError, PermissionError or DoesNotExistError where something it needs is gone.
+	Raises UsageError, PermissionError or DoesNotExistError if something it needs was deleted or disabled.
 	"""
 	row = frappe.get_doc("Agent Run", name)
 	is_resumed = row.attempts > 1
@@ -147,7 +147,7 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	conversations = ConversationManager(row.agent, user=row.run_as)
 	conversations.conversation = row.conversation
 	if is_resumed:
-		# It continues from what it began with, whatever was written or changed since.
+		# Continue from the stored opening, whatever has changed since.
 		mark_lost_calls(name)
 		messages, recorded = json.loads(row.opening), read_recorded(name)
 		return OpenRun(request, manager, conversations, lease, messages, recorded, row.attempts, mode)
@@ -166,7 +166,7 @@ def read_routed(row) -> Routed | None:
 
 
 def read_request(row) -> AgentRequest:
-	"""The request of an Agent Run. Its message is empty where the conversation was deleted."""
+	"""The request of an Agent Run. Its message is empty if the conversation was deleted."""
 	message = frappe.db.get_value(
 		"Agent Message",
 		{"run": row.name, "role": "user"},
@@ -179,7 +179,7 @@ def read_request(row) -> AgentRequest:
 		message.content if message else "",
 		row.run_as,
 		row.conversation,
-		# A call without a model needs none.
+		# Direct tool calls need no model.
 		history=None if row.conversation and row.model != DIRECT else (),
 		provider=row.provider,
 		model=None if row.model == OFFLINE else row.model,

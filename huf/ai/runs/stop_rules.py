@@ -1,7 +1,7 @@
 """Automatic stops: an agent that fails, spends, is refused or rewrites one record too often within an hour is
-stopped by the stop switch, until a Huf Manager releases it.
+stopped until a Huf Manager releases it.
 
-Checked when a run ends, and every minute for agents with open runs. An hour begins anew with a release.
+Checked when a run ends, and every minute for agents with open runs. A release restarts the hour.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from huf.ai.storage import stops
 from huf.ai.storage.agent_changes import find_top_changed
 
 RULES_USER = "Administrator"
-"""Who is named for automatic stops."""
+"""The user recorded for automatic stops."""
 Measure = Callable[[str, datetime], tuple[float, str]]
 """(agent, since) -> (how much, in words)."""
 
@@ -74,7 +74,7 @@ def apply_stop_rules(agent: str) -> dict | None:
 
 
 def stop_by_rule(agent: str, reason: str) -> dict | None:
-	"""Stop an agent because a rule says so; None if another worker has done it. Commits."""
+	"""Stop an agent by a rule; None if another worker already has. Commits."""
 	frappe.db.commit()
 	if stops.find_stop(stops.lock_switch(), {"agent": agent}):
 		frappe.db.rollback()
@@ -86,7 +86,7 @@ def stop_by_rule(agent: str, reason: str) -> dict | None:
 
 
 def find_beginning(agent: str) -> datetime:
-	"""An hour ago, or when the agent was released last."""
+	"""The time an hour ago, or of the agent's last release if that is later."""
 	hour_ago = add_to_date(now_datetime(), hours=-1, as_datetime=True)
 	released = frappe.db.get_value(
 		"Agent Stop", {"scope": "Agent", "target": agent}, "released_at", order_by="released_at desc"

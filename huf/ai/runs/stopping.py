@@ -1,4 +1,6 @@
-"""The stop switch: managers stop something, see what is still under way, release it and resume the queue."""
+"""The stop switch: managers stop agents, tools, users and more, see which calls are still open, and release
+them.
+"""
 
 import frappe
 
@@ -21,8 +23,8 @@ MAX_REASON_CHARS = 500
 def stop(scope: str, target: str | None = None, reason: str | None = None) -> dict:
 	"""Stop everything, or an agent, tool, provider, user or trigger: {stop, running}. Commits.
 
-	`running`: external calls and model calls that had begun, which are left to end. Raises PermissionError,
-	UsageError.
+	`running`: external calls and model calls that had begun; they are not interrupted. Raises
+	PermissionError, UsageError.
 	"""
 	check_manager()
 	if scope not in stops.SCOPES:
@@ -36,7 +38,7 @@ def stop(scope: str, target: str | None = None, reason: str | None = None) -> di
 
 
 def release(name: str) -> list[str]:
-	"""Release a stop and enqueue the runs that waited, oldest first; returns them. Commits."""
+	"""Release a stop and enqueue the runs it held, oldest first; returns them. Commits."""
 	check_manager()
 	frappe.db.commit()
 	if not stops.remove_stop(name):
@@ -59,7 +61,7 @@ def check_manager() -> None:
 
 
 def find_target(scope: str, target: str) -> str | None:
-	"""The target's name as stored, which is what runs are compared with. Raises UsageError."""
+	"""The target's stored name, with which runs are compared. Raises UsageError."""
 	if scope == "All":
 		return None
 	if not target:

@@ -1,8 +1,7 @@
-"""Summarizes long conversations by the agent's model before a run, once enough messages are without a
-summary.
+"""Summarizes long conversations with the agent's model before a run, once enough messages have accumulated.
 
-Without a model, or where it fails, nothing is moved: the run begins with a line that says what is left
-out. A local model's summary that loses names and numbers is replaced by the last messages, shortened.
+Without a model, or if it fails, nothing is summarized, and the run begins with a line that says what is left
+out. If a local model's summary loses names and numbers, the shortened last messages replace it.
 """
 
 from collections.abc import Sequence
@@ -28,10 +27,9 @@ from huf.ai.storage.journal import RunJournal
 from huf.ai.storage.rows import clip
 
 MAX_SUMMARY_CHARS, MAX_READ = 4_000, 24_000
-"""Characters of a summary, and of the messages it is made from; fewer where the model's window is small.
-"""
+"""Limits for a summary, and for the messages it is made from; lower for models with small windows."""
 SUMMARY_SHARE = 4
-"""Tokens of the window per character of a summary: tools and the last messages need the rest."""
+"""Tokens of the window per character of a summary; tools and the last messages need the rest."""
 INSTRUCTIONS = (
 	"You keep the record of a conversation between a person and an agent. Sum up what you are given in 250 "
 	"words at most, in the language of the conversation, so that the agent can go on with nothing else: "
@@ -45,7 +43,7 @@ INSTRUCTIONS = (
 class SummaryJournal(RunJournal):
 	"""Records the one model call that summarizes a conversation, as step 0 of the run.
 
-	Tool calls in the answer are refused, because no tool is offered, and leave no record.
+	Tool calls in the answer are refused, because no tool is offered, and not recorded.
 	"""
 
 	call_type = "summary"
@@ -69,7 +67,9 @@ async def summarize(
 	journal: SummaryJournal,
 	guards: Sequence[Guard],
 ) -> Usage:
-	"""Summarize what no summary covers, except the last messages; return the usage. Does not commit."""
+	"""Summarize the messages that no summary covers, except the last ones, and return the usage. Does not
+	commit.
+	"""
 	window = read_model_facts(manager.model).window or DEFAULT_WINDOW
 	room = min(MAX_READ, window)
 	rows, until = read_unsummarised(conversation, manager.history_limit, without_runs, room)

@@ -4,14 +4,14 @@ import re
 
 NUMBER = re.compile(r"\d[\w.,:/-]*\w|\b[A-Z]{2,}[\w-]*\d\w*")
 NAME = re.compile(r"(?<=[\w,;] )[^\W\d_a-zà-ž][\w-]+")
-"""A capitalised word inside a sentence. In German that is every noun."""
+"""A capitalised word inside a sentence; in German, every noun."""
 MAX_FACTS = 40
 MIN_KEPT_SHARE = 0.5
 TRIMMED = "Earlier messages, shortened:"
 
 
 def loses_facts(summary: str, text: str) -> bool:
-	"""Whether a summary has fewer than half of the latest names and numbers of a text."""
+	"""Whether a summary lacks more than half of a text's latest names and numbers."""
 	facts = find_facts(text)
 	kept = sum(fact in summary.lower() for fact in facts)
 	return kept < MIN_KEPT_SHARE * len(facts)
@@ -24,7 +24,7 @@ def find_facts(text: str) -> list[str]:
 
 
 def trim(before: str | None, lines: str, max_chars: int) -> str:
-	"""The last lines, after those of an earlier call, as many whole ones as fit."""
+	"""As many of the last whole lines as fit, after those of an earlier trim."""
 	kept: list[str] = []
 	size = len(TRIMMED)
 	for line in [*(before or "").removeprefix(TRIMMED).strip().splitlines(), *lines.splitlines()][::-1]:

@@ -1,4 +1,4 @@
-"""Chooses mode and model tier of a request by its task, for agents that are set to do so."""
+"""Chooses mode and model tier of a request by its task, for agents that are configured to do so."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from huf.ai.routing.tiers import choose_task
 
 
 def route_task(request: AgentRequest) -> AgentRequest:
-	"""A request whose mode or model somebody has chosen already is left as it is."""
+	"""The routed request. A mode or model that was already chosen is kept."""
 	agent = find_cached("Agent", request.agent)
 	if not agent or not agent.choose_by_task or request.mode or request.model:
 		return request

@@ -1,4 +1,4 @@
-"""Spans and metrics of runs, model calls and tool calls, where OpenTelemetry is on."""
+"""OpenTelemetry spans and metrics of runs, model calls and tool calls."""
 
 import json
 import time
@@ -24,11 +24,11 @@ from huf.ai.storage.journal import RunJournal
 
 MAX_CONTENT_CHARS = 20_000
 MEASURED = (names.OPERATION, names.PROVIDER, names.REQUEST_MODEL, names.AGENT, names.TOOL)
-"""Attributes of metrics: few values each, and no contents."""
+"""Attributes of metrics: low cardinality, no contents."""
 
 
 class OpenSpan:
-	"""A span that is current from its start to its end."""
+	"""A span that is the current one from its start to its end."""
 
 	def __init__(self, operation: str, target: str, kind: SpanKind, attributes: dict, parent: Context | None):
 		self.attributes = {names.OPERATION: operation, **drop_empty(attributes)}
@@ -39,7 +39,7 @@ class OpenSpan:
 		self.started = time.monotonic()
 
 	def end(self, attributes: dict, error: str | None = None, message: str | None = None) -> None:
-		"""`error`: the kind of failure, for metrics too; `message`: what people read about it."""
+		"""`error`: the type of failure, also for metrics; `message`: its description for people."""
 		self.span.set_attributes(drop_empty(attributes))
 		self.measured = {key: value for key, value in self.attributes.items() if key in MEASURED}
 		if error:
@@ -54,14 +54,14 @@ class OpenSpan:
 
 @dataclass
 class TracedRun:
-	"""Where `execute_run` leaves the result of the run that is traced."""
+	"""Receives the result of the traced run from `execute_run`."""
 
 	result: RunResult | None = None
 
 
 @contextmanager
 def traced(run: OpenRun) -> Iterator[TracedRun]:
-	"""The span of a run, whose parent is the request that started it. Does nothing where telemetry is off."""
+	"""The span of a run, whose parent is the request that started it. Does nothing if telemetry is off."""
 	state = TracedRun()
 	if not telemetry.is_on():
 		yield state
@@ -98,7 +98,7 @@ def end_run_span(span: OpenSpan, run: OpenRun, result: RunResult | None) -> None
 
 
 def find_parent() -> Context | None:
-	"""The trace of the web request; None where there is a current span, which counts, or no request."""
+	"""The trace context of the web request; None without a request, or if a current span is the parent."""
 	if telemetry.trace_headers():
 		return None
 	request = getattr(frappe.local, "request", None)
@@ -108,7 +108,7 @@ def find_parent() -> Context | None:
 
 
 def trace_of_request() -> dict[str, str]:
-	"""The trace context that a queued job has to continue; {} without one."""
+	"""The trace context that a queued job continues; {} without one."""
 	if not telemetry.is_on():
 		return {}
 	parent = find_parent()
@@ -122,7 +122,7 @@ def trace_of_request() -> dict[str, str]:
 
 @contextmanager
 def continuing(trace: Mapping[str, str] | None) -> Iterator[None]:
-	"""Run the block in the trace that `trace_of_request` returned in another process."""
+	"""Continue the trace that `trace_of_request` returned in another process."""
 	parent = telemetry.read_context(trace) if trace and telemetry.is_on() else None
 	token = otel_context.attach(parent) if parent else None
 	try:
@@ -133,7 +133,7 @@ def continuing(trace: Mapping[str, str] | None) -> Iterator[None]:
 
 
 class TracedJournal(RunJournal):
-	"""A journal that also traces each model call and tool call, between its start and its end."""
+	"""A journal that also traces each model call and tool call."""
 
 	has_contents = False
 
@@ -195,7 +195,7 @@ def choose_journal() -> type[RunJournal]:
 
 
 def keeps_contents(run: OpenRun) -> bool:
-	"""Whether spans hold prompts, answers and results: never of agents that mask personal data."""
+	"""Whether spans contain prompts, answers and results; never for agents that mask personal data."""
 	return get_settings().trace_contents and not run.manager.agent_doc.mask_personal_data
 
 

@@ -1,7 +1,7 @@
 """A worker that finds queued and abandoned runs in the database: `bench --site SITE huf-worker`.
 
-It needs no job in Redis, and looks so often that a run whose worker was killed goes on within 30 seconds.
-Workers of the queue may run beside it: the one that takes the lease of a run executes it.
+It needs no job in Redis, and polls so often that a run whose worker was killed continues within 30 seconds.
+It may run beside the workers of Frappe's queue: whichever takes the lease executes the run.
 """
 
 import os
@@ -18,13 +18,13 @@ from huf.ai.runs.queue import settle_lost, work_on
 from huf.ai.storage import leases
 
 THREADS = 8
-"""Runs that a worker executes at a time."""
+"""Concurrent runs per worker process."""
 POLL_S = 1.0
-"""How often it looks for runs while it is idle."""
+"""Interval between polls while idle."""
 SETTLE_S = 5.0
-"""How often it settles what lost workers have left."""
+"""Interval between settlements of lost workers' runs."""
 REFUSED_S = 15.0
-"""How long it leaves a run alone that it could not start: a stop holds it, or another worker has it."""
+"""Delay before a run that could not be started is tried again: a stop holds it, or another worker has it."""
 
 SPREAD = 2
 """A worker chooses at random among this many times the runs that it can start."""
@@ -57,7 +57,7 @@ class RunWorker:
 		self.freed.set()
 
 	def look(self, pool: ThreadPoolExecutor) -> int:
-		"""Start the runs that can start, and return how many: 0 as well if the database cannot be reached."""
+		"""Start the runs that can start and return their number, also 0 if the database is unreachable."""
 		try:
 			self.open()
 			found = self.find_runs()
@@ -81,7 +81,7 @@ class RunWorker:
 			return []
 		self.refused = {run: until for run, until in list(self.refused.items()) if until > now}
 		found = [run for run in leases.read_claimable_runs() if run not in self.running | self.refused.keys()]
-		# Workers that look at the same moment should not all try the same runs.
+		# Workers that poll at the same moment should not all try the same runs.
 		first = found[: SPREAD * free]
 		return random.sample(first, min(free, len(first)))
 
@@ -104,7 +104,7 @@ class RunWorker:
 
 
 def serve(site: str, processes: int, threads: int = THREADS) -> None:
-	"""Keep worker processes until SIGINT or SIGTERM; one that dies is replaced.
+	"""Keep worker processes running until SIGINT or SIGTERM, and replace those that die.
 
 	It forks, so it must be called before threads start.
 	"""
@@ -129,7 +129,7 @@ def serve(site: str, processes: int, threads: int = THREADS) -> None:
 
 
 def fork_worker(site: str, threads: int) -> int:
-	"""The process id of a worker that shares the memory of what is loaded."""
+	"""Fork a worker, which shares the memory of loaded modules, and return its process ID."""
 	if child := os.fork():
 		return child
 	try:

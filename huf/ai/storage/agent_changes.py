@@ -1,4 +1,4 @@
-"""Rows of Agent Change: what a tool call changed, in one commit with its journal row."""
+"""Stores Agent Change rows: what a tool call changed, committed together with its journal row."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -26,12 +26,12 @@ FIELDS = [
 
 
 class ChangeRecorder(Protocol):
-	"""Records what one tool call after the other changes."""
+	"""Records the changes of consecutive tool calls."""
 
 	def begin(self) -> None: ...
 
 	def end(self) -> list[dict]:
-		"""Agent Change rows since `begin`, without run and call."""
+		"""The Agent Change rows since `begin`, still without run and call."""
 		...
 
 
@@ -46,7 +46,7 @@ def read_changes(filters: dict) -> list[Any]:
 
 
 def find_top_changed(agent: str, since: datetime) -> tuple[int, str]:
-	"""How often an agent has changed the record that it changed most, and which that is."""
+	"""(number of changes, label) of the record that an agent has changed most often."""
 	found = frappe.db.sql(
 		"""select count(*), made.reference_doctype, made.reference_name from `tabAgent Change` made
 		join `tabAgent Run` run on run.name = made.run
@@ -66,10 +66,12 @@ def lock_changes(names: Sequence[str]) -> bool:
 
 
 def mark_undone(names: Sequence[str], undo: str) -> None:
-	"""Record which run undid these changes, and that what it undid was an undo itself. Does not commit."""
+	"""Record which run undid these changes. Does not commit."""
 	frappe.db.set_value(CHANGE, {"name": ["in", names]}, "undone_by", undo, update_modified=False)
 
 
 def mark_redone(undos: Sequence[str]) -> None:
-	"""Record that these undos were undone themselves: their changes are in effect again. Does not commit."""
+	"""Record that these undos were undone, so that the original changes are in effect again. Does not
+	commit.
+	"""
 	frappe.db.set_value(CHANGE, {"undone_by": ["in", undos]}, "undone_by", None, update_modified=False)

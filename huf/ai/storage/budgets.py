@@ -47,7 +47,7 @@ NOT_MEASURED = (
 
 @dataclass(frozen=True)
 class Reservation:
-	"""What one call may use, reserved in the Agent Budgets named; `cost` in USD."""
+	"""What one call may use, reserved in the named Agent Budgets. `cost` in USD."""
 
 	budgets: tuple[str, ...]
 	cost: float
@@ -65,12 +65,12 @@ class Reservation:
 def reserve_budget(
 	limits: list[Limit], worst: WorstCase | None, now: datetime | None = None
 ) -> Reservation | None:
-	"""Reserve the worst case of a call, or as much of its answer as the limits leave; None if it uses
-	nothing.
+	"""Reserve the worst case of a call, or as much of its answer as the limits allow; None if the call is
+	free.
 
-	`worst` is None if the provider cannot tell; then a limit lets no call through. May roll back the
-	transaction several times, so nothing else may be open. Raises RunStopped if a limit leaves too little for
-	an answer, and BudgetReserved if other calls hold what is left.
+	`worst` is None if the provider cannot tell; then any limit refuses the call. May roll back the
+	transaction several times, so it must not contain other writes. Raises RunStopped if a limit leaves too
+	little for an answer, and BudgetReserved if other calls hold what is left.
 	"""
 	worst = check_measurable(limits, worst)
 	if not worst.tokens and not worst.cost:
@@ -83,7 +83,7 @@ def reserve_budget(
 		granted = replace(worst, output_tokens=grant.max_tokens)
 		if all(reserve_in_budget(name, limit, granted) for name, limit in named):
 			return Reservation(tuple(name for name, _ in named), granted.cost, granted.tokens, grant)
-		# Another worker was faster: undo what was reserved so far and read the budgets again.
+		# Another worker was faster: roll back the reservations made so far and read the budgets again.
 		frappe.db.rollback()
 	raise BudgetReserved("Too many calls want the same budget at once. Try again.")
 
@@ -131,7 +131,7 @@ def find_grant(named: list[tuple[str, Limit]], worst: WorstCase, now: datetime) 
 def find_max_answer_tokens(
 	cap: Cap, used: float, input_amount: float, amount_per_token: float | None, wanted: int
 ) -> int:
-	"""How many of the `wanted` answer tokens a limit allows; -1 if it does not even allow the input.
+	"""How many of the `wanted` answer tokens a limit allows; -1 if it does not allow the input.
 
 	`used`, `input_amount` and `amount_per_token` have the unit of `cap`: USD or tokens.
 	"""
@@ -211,9 +211,9 @@ def reserve_in_budget(name: str, limit: Limit, granted: WorstCase) -> bool:
 
 
 def settle_reservation(call: str, reservation: Reservation, usage: Usage | None) -> None:
-	"""Replace the reservation of an Agent LLM Call by what it used; without known usage it costs all of it.
+	"""Replace the reservation of an Agent LLM Call by its usage; unknown usage costs the whole reservation.
 
-	Takes effect once: a worker that was given up may come back and settle too.
+	Takes effect once: a worker that was believed lost may come back and settle as well.
 	"""
 	stamp = frappe.generate_hash(length=20)
 	frappe.db.sql(
@@ -245,7 +245,7 @@ def release_reservation(reservation: Reservation, cost: float, tokens: int) -> N
 
 
 def settle_lost_runs(runs: list[str]) -> None:
-	"""Charge what was reserved for unfinished calls of runs whose workers were lost."""
+	"""Charge the reservations for unfinished calls of runs whose workers were lost."""
 	if not runs:
 		# Frappe's `in` with an empty list matches rows without a value.
 		return
@@ -260,7 +260,7 @@ def settle_lost_runs(runs: list[str]) -> None:
 
 
 def settle_abandoned_calls(before: datetime) -> None:
-	"""The same for calls outside runs that began before a time."""
+	"""The same for calls outside runs that started before a given time."""
 	calls = frappe.db.sql(
 		"""select name, budgets, reserved_cost, reserved_tokens from `tabAgent LLM Call`
 		where run is null and status = 'Started' and started_at < %s order by name""",

@@ -1,4 +1,4 @@
-"""Versions of a chat: what follows an edited message or a regenerated answer is a conversation of its own.
+"""Versions of a chat: an edited message or regenerated answer continues in a separate conversation.
 
 The versions of a chat share a root, and one of them is listed among the chats. Checks no permissions and
 never commits.
@@ -20,7 +20,7 @@ def create_version(source, run: str, user: str) -> str:
 	name = branch_chat(source, run, False, user)
 	place = {"conversation": source.name, "run": run}
 	at = frappe.db.get_value("Agent Message", place, "sequence", order_by="sequence asc")
-	# Places of messages must agree between versions; after an omitted run they do not.
+	# Positions of messages must match between versions, which an omitted run would break.
 	if source.owner == user and frappe.db.count("Agent Message", {"conversation": name}) + 1 == at:
 		rows = {row.name: row for row in read_versions(source.name)}
 		values = {
@@ -34,21 +34,21 @@ def create_version(source, run: str, user: str) -> str:
 
 
 def find_base(rows: dict, name: str, at: int) -> str:
-	"""The conversation whose message at a place the versions of that message replace."""
+	"""The conversation whose message at a position the versions of that message replace."""
 	while (parent := rows[name].version_parent) in rows and at <= rows[name].version_at:
 		name = parent
 	return name
 
 
 def find_version(rows: dict, name: str, at: int) -> str:
-	"""The conversation in which the message at a place of a version was sent."""
+	"""The conversation in which a version's message at a position was sent."""
 	while (parent := rows[name].version_parent) in rows and at < rows[name].version_at:
 		name = parent
 	return name
 
 
 def read_versions(name: str) -> list:
-	"""The rows of all versions of a chat, oldest first; only its own row if it has no other."""
+	"""The rows of all versions of a chat, including itself, oldest first."""
 	root = frappe.db.get_value(CONVERSATION, name, "version_root") or name
 	return frappe.get_all(
 		CONVERSATION,

@@ -64,6 +64,6 @@ def unshare_chat(conversation: str, user: str) -> None:
 
 
 def is_run_of_chat(run: str) -> bool:
-	"""Whether a person waits for its answer in a chat."""
+	"""Whether a person in a chat waits for the run's answer."""
 	conversation = frappe.db.get_value("Agent Run", run, "conversation")
 	return frappe.db.get_value("Agent Conversation", conversation, "channel") == CHAT

@@ -20,18 +20,20 @@ from huf.ai.storage.rows import clip, digest, insert_row, insert_rows
 
 MAX_TITLE_CHARS = 60
 MESSAGES_AFTER_S = 1.0
-"""How long the messages of a step may wait for those of the next. They are in the journal meanwhile."""
+"""How long the messages of a step may wait to be written with the next step's. Until then the journal has
+them.
+"""
 ROLES = {"user": "user", "agent": "assistant", "system": "system"}
 
 
 SHARED_OWNER = "Administrator"
-"""Owner of shared conversations: only those who may see every conversation see them."""
+"""Owner of shared conversations, so that only users who may see every conversation see them."""
 
 
 class ConversationManager:
-	"""One agent's conversation with one counterpart; its `session_id` is "channel:external_id or user".
+	"""An agent's conversation in one session. `session_id` is "channel:external_id", or "channel:user".
 
-	A `shared` conversation has no user: the runs of every user of the session continue it.
+	A `shared` conversation belongs to no user: the runs of all users of the session continue it.
 	"""
 
 	def __init__(
@@ -71,7 +73,9 @@ class ConversationManager:
 	def choose_conversation(
 		self, conversation: str | None, title: str, persist: bool = True, is_active: bool = True
 	) -> str:
-		"""The same without writing: a new conversation is created by `create_chosen` or `claim`."""
+		"""Like `get_or_create_conversation`, without writing: `create_chosen` or `claim` creates a new
+		conversation.
+		"""
 		self.is_new = False
 		if conversation:
 			self.conversation = self.check_conversation(conversation)
@@ -84,7 +88,8 @@ class ConversationManager:
 	def create_chosen(self) -> None:
 		"""Create the chosen conversation if it is new. Commits then.
 
-		A worker whose insert finds the row shares a lock on it, and would block the others' updates.
+		Commits because an insert that finds an existing row takes a shared lock on it, which blocks others'
+		updates.
 		"""
 		if self.is_new:
 			insert_row("Agent Conversation", self.row, self.owner, self.conversation)
@@ -94,8 +99,8 @@ class ConversationManager:
 	def claim(self, run: str) -> bool:
 		"""Make `run` the active run of the chosen conversation; False while another one is. Does not commit.
 
-		If it is False, end the transaction: where two workers create the same conversation, the second one's
-		insert finds the row and shares a lock on it.
+		After False, end the transaction: if two workers create the same conversation, the second one's insert
+		leaves a shared lock on the row.
 		"""
 		if not self.is_new:
 			return claim_conversation(self.conversation or "", run)
@@ -156,7 +161,7 @@ class ConversationManager:
 		self.add_messages([build_message_row(role, content, kind, step) | message_files.as_row], run)
 
 	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
-		"""Append rows in order with three statements; nothing happens if the conversation was deleted."""
+		"""Append rows in order with three statements. Does nothing if the conversation was deleted."""
 		frappe.db.sql(
 			"""update `tabAgent Conversation` set total_messages = total_messages + %s, modified = %s
 			where name = %s""",
@@ -174,7 +179,7 @@ class ConversationManager:
 		insert_rows("Agent Message", rows, owner=self.user)
 
 	def remove_messages(self, run: str) -> None:
-		"""Remove a run's messages, because another run answers instead. Does not commit."""
+		"""Remove a run's messages because another run answers instead. Does not commit."""
 		frappe.db.delete("Agent Message", {"run": run})
 		newest = frappe.db.get_value(
 			"Agent Message", {"conversation": self.conversation}, "sequence", order_by="sequence desc"
@@ -183,7 +188,7 @@ class ConversationManager:
 
 	@property
 	def is_due(self) -> bool:
-		"""Whether steps have waited so long that readers of the conversation should see them."""
+		"""Whether pending steps should be written now, so that readers of the conversation see them."""
 		return bool(self.steps) and time.monotonic() - self.steps_since > MESSAGES_AFTER_S
 
 	def add_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None:
@@ -208,18 +213,16 @@ class ConversationManager:
 		self.steps += rows
 
 	def write_steps(self, run: str, *last: dict) -> None:
-		"""Write the steps that wait, and the `last` messages after them; the caller clears `steps` after the
-		commit.
-		"""
+		"""Write the pending steps, then the `last` messages. The caller clears `steps` after the commit."""
 		if rows := [*self.steps, *last]:
 			self.add_messages(rows, run)
 
 	def get_conversation_history(self, limit: int = 20, without: Sequence[str] = ()) -> list[dict]:
 		"""The last `limit` messages in OpenAI's format, oldest first, except those of the runs `without`.
 
-		Tool calls stand together with their results.
+		Tool calls are kept together with their results.
 		"""
-		# Errors are for people: a model that reads its failures keeps talking about them.
+		# Errors are for people: a model that reads about its failures keeps mentioning them.
 		filters: dict = {"conversation": self.conversation, "kind": ["!=", "Error"]}
 		if without:
 			filters["run"] = ["not in", list(without)]
@@ -287,7 +290,7 @@ def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:
 
 
 def take_assistant_message(history: list[dict], row) -> dict:
-	"""The assistant message for a step's calls; takes the step's text out of `history` if it has one."""
+	"""The assistant message for a step's calls. Moves the step's text from `history` into it."""
 	text = history.pop()["content"] if history and history[-1].get("step") == (row.run, row.step) else None
 	return {"role": "assistant", "content": text, "tool_calls": [], "step": None}
 

@@ -1,8 +1,8 @@
 """Stores Agent Draft: tool calls that a person has to approve, and their outcome. The only writer.
 
-A draft has the name of its call (`RunJournal.keys`), so a call has one draft. An answer is a compare-and-set
-on the digest of what was shown: what a person approved is what is committed, and of several answers one
-counts. Nothing here commits.
+A draft is named after its call (`RunJournal.keys`), so a call has one draft. An answer is a compare-and-set
+on the digest of what was shown: only what a person approved is committed, and one of several answers counts.
+Nothing here commits.
 """
 
 import json
@@ -59,8 +59,8 @@ FIELDS = [
 class Proposal:
 	"""What a person is asked to approve: `preview` is a difference or a request, `digest` identifies it.
 
-	`against`: the documents it would change, each as (DocType, name, modified). `second_person`: somebody
-	else than the run's user has to approve.
+	`against`: the documents that would change, as (DocType, name, modified). `second_person`: the run's user
+	may not approve it.
 	"""
 
 	preview: dict
@@ -82,8 +82,8 @@ class Proposal:
 
 @dataclass(frozen=True)
 class DraftAnswer:
-	"""The answer of a person, or of the expiry, to a draft. `arguments` and `proposal` only if they were
-	changed.
+	"""The answer to a draft, by a person or by expiry. `arguments` and `proposal` are set only if a person
+	changed them.
 	"""
 
 	status: DraftStatus
@@ -151,19 +151,19 @@ def read_pending_below(run: str) -> list:
 
 
 def has_pending(run: str) -> bool:
-	"""Whether a person has still to answer a draft of the run."""
+	"""Whether the run has an unanswered draft."""
 	return bool(frappe.db.exists(DRAFT, {"run": run, "status": PENDING}))
 
 
 def renew_draft(row, proposal: Proposal) -> None:
-	"""Replace the proposal and ask again, unless the draft was answered: what `row` shows is out of date."""
+	"""Replace an outdated proposal and ask again, unless the draft was answered."""
 	no_answer = dict.fromkeys(("answered_by", "answered_at", "answer_key", "reason"))
 	values = {"status": PENDING, "expires_at": draft_expiry(), **proposal.as_row(), **no_answer}
 	update_row(DRAFT, row.name, values, status=row.status, digest=row.digest)
 
 
 def get_effective_arguments(row) -> dict:
-	"""The arguments of the call, or those a person changed them to."""
+	"""The arguments of the call, or those that a person set instead."""
 	return json.loads(row.edited_arguments or row.arguments)
 
 
@@ -192,7 +192,7 @@ def record_draft_result(name: str, tool_result: ToolResult) -> None:
 
 
 def fail_lost_drafts(run: str) -> None:
-	"""Mark approved external calls that a lost worker had begun: their outcome is not known."""
+	"""Mark approved external calls that a lost worker had begun: their outcome is unknown."""
 	frappe.db.sql(
 		"""update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s and name in (
 			select idempotency_key from `tabAgent Tool Call` lost where lost.run = %s)""",
@@ -209,7 +209,7 @@ def expire_pending(run: str, reason: str) -> None:
 
 
 def close_drafts(run: str) -> None:
-	"""Close all drafts of an ended run, also approved ones: it makes no more calls."""
+	"""Close all drafts of an ended run, including approved ones: it makes no more calls."""
 	expire_pending(run, "The run has ended")
 	frappe.db.sql(
 		"update `tabAgent Draft` set status = %s, result = %s where run = %s and status = %s",
@@ -224,7 +224,9 @@ def read_overdue_drafts(moment: datetime | None = None) -> list:
 
 
 def read_unanswered_drafts(since: datetime) -> list:
-	"""Pending drafts from before a time that were not passed on yet, oldest first, as `read_draft`."""
+	"""Pending drafts from before a time that were not passed on yet, oldest first; rows as in
+	`read_draft`.
+	"""
 	waiting = {"status": PENDING, "creation": ["<", since], "passed_on_at": ["is", "not set"]}
 	return frappe.get_all(DRAFT, waiting, FIELDS, order_by="creation asc", limit=500)
 

@@ -1,6 +1,6 @@
 """Emits the events of a run to its listeners as they happen. A failing listener never disturbs the run. Each
 event is cached under its number (`live_events.py`), so that a reader who rejoins continues after the last one
-it saw. Text goes to those who follow the run; changes of state also go to the run's user by realtime.
+it saw. Text goes to those who follow the run; status changes also go to the run's user by realtime.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ OMITTED_FROM_REALTIME = ("arguments", "result", "response", "difference")
 MAX_STEP_CHARS = 80
 DEFAULT_PROGRESS = "Step {step} of {of}: {what}"
 PAUSES_S = ((0, 0.001), (10_000, 1 / 60), (30_000, 1.0))
-"""(events of the run so far, pause): text that arrives within a pause is emitted together. The longer ones
-limit the events of endless answers. What arrives while a reader is written to comes in one piece as well: see
-`TextRelay` in providers/answers.py.
+"""(events of the run so far, pause): text that arrives within a pause is emitted together. Longer pauses
+limit the number of events of very long answers. Text that arrives while a reader is being served is joined as
+well: see `TextRelay` in providers/answers.py.
 """
 
 
@@ -69,7 +69,7 @@ class RunEventEmitter:
 			self.emit(EventKind.PROGRESS, describe_progress(data["step"], data["tool"], self.agent))
 
 	def buffer_text(self, kind: EventKind, step: int, text: str) -> None:
-		"""Emit the first piece at once, and what follows within a pause together."""
+		"""Emit the first piece at once, and text that follows within a pause as one piece."""
 		if (step, kind) != (self.step, self.buffered_kind):
 			self.emit_buffered()
 		self.step, self.buffered_kind = step, kind
@@ -105,7 +105,7 @@ class RunEventEmitter:
 
 
 def describe_progress(step: int, tool: str, agent: Any) -> dict:
-	"""The progress line of a tool that begins: {step, of, what, text, is_own}.
+	"""The progress line of a starting tool: {step, of, what, text, is_own}.
 
 	`is_own`: the line is the agent's own text and must not be translated.
 	"""
@@ -119,7 +119,7 @@ def describe_progress(step: int, tool: str, agent: Any) -> dict:
 
 
 def build_realtime_listener(user: str) -> Listener:
-	"""A listener that passes changes of state to the user's open pages."""
+	"""A listener that publishes status changes to the user's open pages."""
 
 	def listen(event: RunEvent) -> None:
 		if event.kind in REALTIME_KINDS:

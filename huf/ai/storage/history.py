@@ -1,8 +1,8 @@
 """Reads the history of a conversation for a model: a summary up to a watermark, and the messages after it.
 
 The watermark is the sequence of the last message that the summary covers. Both change together by
-compare-and-set, so that nothing is summarised twice. Messages that are neither sent nor summarised are
-counted in a line, so that nothing drops out silently. The only writer of both; nothing here commits.
+compare-and-set, so that nothing is summarised twice. A line counts the messages that are neither sent nor
+summarised. The only writer of both; nothing here commits.
 """
 
 import json
@@ -37,14 +37,14 @@ SPEAKERS = {"user": "Person", "agent": "Agent", "system": "Note"}
 
 @dataclass(frozen=True)
 class History:
-	"""`messages` in OpenAI's format; `earlier` replaces those before; `is_long`: a summary is due."""
+	"""`messages` in OpenAI's format; `earlier` stands in for older ones; `is_long`: a summary is due."""
 
 	messages: list[dict] = field(default_factory=list)
 	earlier: str = ""
 	is_long: bool = False
 
 	def append_to(self, instructions: str | None) -> str:
-		"""The instructions, followed by what replaces the earlier messages."""
+		"""The instructions, followed by the text that stands in for older messages."""
 		earlier = self.earlier and f"{PAST}\n{self.earlier}"
 		return "\n\n".join(part for part in (instructions, earlier) if part)
 
@@ -52,7 +52,7 @@ class History:
 def read_history(conversation: str, limit: int, without: Sequence[str] = ()) -> History:
 	"""The summary and the messages after it, up to twice `limit`, except those of the runs `without`.
 
-	If there are more, the last ones (at least `limit`), and a line about those in between.
+	If there are more, the last ones (at least `limit`) and a line about the omitted ones.
 	"""
 	summary, until = read_summary(conversation)
 	rows = read_message_rows(conversation, until, without, "sequence desc", 2 * limit + 1)[::-1]
@@ -88,8 +88,8 @@ def read_message_rows(
 
 
 def message_filters(conversation: str, after: int, without: Sequence[str]) -> list[list]:
-	"""Messages after a sequence number, without errors: a model that reads its failures keeps talking about
-	them.
+	"""Filters for messages after a sequence number. Excludes errors: a model that reads about its failures
+	keeps mentioning them.
 	"""
 	filters: list[list] = [
 		["conversation", "=", conversation],
@@ -100,9 +100,10 @@ def message_filters(conversation: str, after: int, without: Sequence[str]) -> li
 
 
 def find_cut(rows: list, max_place: int) -> int:
-	"""Where to cut, at `max_place` or before: at a person's message, else between a result and the next call.
+	"""Where to cut, at or before `max_place`: at a person's message, else between a tool result and the next
+	call.
 
-	0: nowhere.
+	0 means nowhere.
 	"""
 	for fits in (lambda row: row.role == "user", lambda row: row.kind != "Tool Result"):
 		if place := next((place for place in range(max_place, 0, -1) if fits(rows[place])), 0):
@@ -111,7 +112,7 @@ def find_cut(rows: list, max_place: int) -> int:
 
 
 def describe_skipped_messages(conversation: str, after: int, before: int, without: Sequence[str]) -> str:
-	"""A line in place of messages without a summary: how many there are, and how the last ones begin."""
+	"""A line about omitted messages: their number, and how the last ones begin."""
 	filters = [*message_filters(conversation, after, without), ["sequence", "<", before]]
 	count = frappe.db.count("Agent Message", filters)
 	asked = frappe.get_all(
@@ -128,10 +129,10 @@ def describe_skipped_messages(conversation: str, after: int, before: int, withou
 def read_unsummarised(
 	conversation: str, limit: int, without: Sequence[str], max_chars: int
 ) -> tuple[list, int]:
-	"""(the oldest messages to be summarised, the present watermark).
+	"""(the oldest messages to summarise, the current watermark).
 
-	At most as many as `max_chars` characters can describe. Leaves the last `limit` messages, and whatever
-	follows the message of a run in `without`, which has not begun yet.
+	At most as many as `max_chars` characters can describe. Excludes the last `limit` messages, and all from
+	the first message of a run in `without` on, because such a run has not begun yet.
 	"""
 	_, until = read_summary(conversation)
 	rows = read_message_rows(conversation, until, without, "sequence asc", max_chars // MIN_MESSAGE_CHARS)

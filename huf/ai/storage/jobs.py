@@ -1,7 +1,7 @@
-"""Enqueues jobs whose work is on record: runs, trigger events, mails, knowledge sources.
+"""Enqueues jobs for recorded work: runs, trigger events, mails, knowledge sources.
 
-A full or missing queue must not refuse the save that caused the job. The record stays, and the recovery of
-its kind, scheduled every minute, enqueues it again.
+A full or unreachable queue must not fail the save that caused the job. The record stays, and a recovery
+scheduled every minute enqueues it again.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def enqueue_job(
 	"""Enqueue `method` with options of `frappe.enqueue`. If the queue refuses it, log that and return False.
 
 	With `after_commit` it is enqueued when the transaction is committed, and a refusal is only logged.
-	`for_user`: whose job it is, by default the session's; a fair queue serves users in turn.
+	`for_user`: the owner of the job, by default the session user; a fair queue serves users in turn.
 	"""
 	if after_commit:
 		frappe.db.after_commit.add(partial(enqueue_job, method, for_user=for_user, **options))
@@ -27,7 +27,7 @@ def enqueue_job(
 	try:
 		with session_of(for_user or frappe.session.user):
 			frappe.enqueue(method, **options)
-	except Exception as error:  # the boundary around the queue: full, or its server is out of reach
+	except Exception as error:  # the boundary around the queue: it may be full or unreachable
 		if len(frappe.local.message_log) > messages:
 			frappe.clear_last_message()
 		frappe.logger("huf").warning(f"{method} was not enqueued and will be tried again: {error!r}")
@@ -37,7 +37,7 @@ def enqueue_job(
 
 @contextmanager
 def session_of(user: str) -> Iterator[None]:
-	"""Frappe notes the session's user in a job. No permission is judged meanwhile."""
+	"""Frappe stores the session user in a job. No permission is checked inside the block."""
 	before, frappe.session.user = frappe.session.user, user
 	try:
 		yield

@@ -3,9 +3,9 @@
 Every step is on record before the next begins. No write transaction is open while a run waits for a model, a
 network or a person: each method of RunJournal after which the run may wait commits before it returns. What a
 write tool changed is committed together with its journal row. A model's reply is committed before the first
-call that is no read, else with the results of its reads or the end of the run; alone, if a read takes long.
-A worker that resumes a run asks `find_reply` and `find_tool_result` first, so a new write here must survive a
-worker that is killed at any commit (tests/crash).
+call that is not a read; otherwise with the results of its reads or the end of the run, or separately if a
+read takes long. A worker that resumes a run asks `find_reply` and `find_tool_result` first, so a new write
+here must survive a worker that is killed at any commit (tests/crash).
 """
 
 import asyncio
@@ -81,13 +81,13 @@ class RunJournal:
 		self.renewal: asyncio.Task | None = None
 
 	def cancel_requested(self, waiting: bool) -> bool:
-		"""Whether the run is to end. A waiting run needs a new transaction to see what others committed.
+		"""Whether the run is cancelled. A waiting run needs a new transaction to see what others committed.
 
-		At the beginning of a step the answer is False: `start_model_call` looks.
+		Always False at the beginning of a step, where `start_model_call` checks.
 		"""
 		if not (waiting or self.running):
 			return False
-		# Open writes belong to a called run that is about to end: to commit them here would be too early.
+		# Open writes belong to a called run that is about to end; committing them here would be too early.
 		ends_transaction = waiting and not frappe.db.transaction_writes
 		if ends_transaction:
 			self.commit()
@@ -96,7 +96,7 @@ class RunJournal:
 			self.keep_alive()
 		is_requested = bool(frappe.db.get_value("Agent Run", self.run, "cancel_requested"))
 		if ends_transaction:
-			# No connection is held for reading while the run waits.
+			# Release the read transaction while the run waits.
 			frappe.db.commit()
 		return is_requested
 
@@ -104,8 +104,8 @@ class RunJournal:
 		return self.recorded.replies.get(step)
 
 	def find_tool_result(self, step: int, call: Call) -> ToolResult | None:
-		"""Called once for each call, in order, by every worker: this is where calls get their idempotency
-		keys.
+		"""Called once for each call, in order, by every worker, because calls get their idempotency keys
+		here.
 		"""
 		same = f"{call.request.name}\n{to_canonical_json(call.arguments)}"
 		count = self.call_counts[same]
@@ -115,7 +115,7 @@ class RunJournal:
 		return self.recorded.tool_result(step, call)
 
 	def commit(self, with_messages: bool = False) -> None:
-		"""Commit with what has waited for it: the last reply, and messages if they are due or asked for."""
+		"""Commit, together with pending rows: the last reply, and messages if they are due or requested."""
 		self.write_reply()
 		conversations = self.conversations
 		if conversations and (with_messages or conversations.is_due):
@@ -127,25 +127,27 @@ class RunJournal:
 		self.is_open, self.reply = False, None
 
 	def rollback(self) -> None:
-		"""Roll back; what was on its way to the record is written again with the next commit."""
+		"""Roll back. Rows lost with the transaction are written again with the next commit."""
 		frappe.db.rollback()
 		self.is_open = False
 		if self.reply:
 			self.reply.is_written = False
 
 	def commit_open_rows(self) -> None:
-		"""Commit the last reply and the last call's row: what follows may take long, or be rolled back."""
+		"""Commit the last reply and the last call's row, because what follows may take long or be rolled
+		back.
+		"""
 		if self.is_open or self.reply:
 			self.commit()
 
 	def write_reply(self) -> None:
-		"""Write the last reply if that waits. Does not commit."""
+		"""Write the last reply if it is pending. Does not commit."""
 		if self.reply and not self.reply.is_written:
 			self.reply.write()
 			self.reply.is_written = True
 
 	def keep_reply(self) -> None:
-		"""Commit the last reply on a connection of its own: a call takes long, and uses the run's."""
+		"""Commit the last reply on a separate connection, because a long call is using the run's."""
 		reply = self.reply
 		if reply is None or reply.is_written or (self.renewal and not self.renewal.done()):
 			return
@@ -193,7 +195,7 @@ class RunJournal:
 		reasons = {call.id: call.reason for call in reply.calls if call.reason}
 		self.end_model_call(
 			usage,
-			# What a budget waits for is committed at once.
+			# Settlements are committed at once: other calls wait for the budget.
 			is_held=self.call_type == STEP_CALL_TYPE and not self.model_call[2],
 			status="Success",
 			response=json.dumps(reply.as_message() | original | {"reasons": reasons}, ensure_ascii=False),
@@ -221,10 +223,10 @@ class RunJournal:
 			self.commit()
 
 	def start_tool_call(self, step: int, call: Call) -> None:
-		"""Before a tool call: commit the intent of an external one, in case the worker is lost."""
+		"""Before a tool call: commit the intent of an external call, in case the worker is lost."""
 		if self.is_open or call.effect is not Effect.READ:
 			self.commit_open_rows()
-		# For tools that pass it on: a service that has seen the key does not act on it again.
+		# For tools that send it: a service that has seen the key does not act twice.
 		CALL_KEY.set(self.keys[call.position])
 		self.contacts[call.position] = {}
 		CONTACTS.set(self.contacts[call.position])
@@ -242,15 +244,15 @@ class RunJournal:
 			self.changes.begin()
 
 	def keep_alive(self) -> None:
-		"""Extend the lease, on a connection of its own: a tool may be using the run's."""
+		"""Extend the lease on a separate connection, because a tool may be using the run's."""
 		if self.lease.is_old() and (self.renewal is None or self.renewal.done()):
 			renewing = run_in_thread(self.lease.renew, is_apart=True)
 			self.renewal = asyncio.ensure_future(renewing)
-			# Where the lease is lost, `finish_tool_call` says so.
+			# If the lease is lost, `finish_tool_call` raises.
 			self.renewal.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None:
-		"""After a tool call: commit its row together with what it wrote; of a failed call only the row.
+		"""After a tool call: commit its row together with what it wrote; after a failure, only the row.
 
 		The row of a read is committed with what follows at once, the next call or the step, unless calls run
 		concurrently. Raises LeaseLost, with nothing written, if another worker has the run, and RunHeld where
@@ -261,7 +263,7 @@ class RunJournal:
 		changes = self.changes.end() if self.changes else []
 		if not tool_result.ok:
 			self.rollback()
-		# Not after the call's row: a lease that is renewed commits what is open.
+		# Before the call's row is written, because renewing a lease commits.
 		self.write_reply()
 		if call.effect is Effect.WRITE:
 			self.lease.hold()
@@ -290,7 +292,7 @@ class RunJournal:
 			self.commit()
 
 	def list_contacts(self, tool_result: ToolResult) -> Iterable[str]:
-		"""Whom the call has contacted, or would have, if it was refused."""
+		"""The hosts and servers that the call contacted or, if it was refused, would have contacted."""
 		call = tool_result.call
 		is_refused = tool_result.status is CallStatus.REFUSED and call.effect is Effect.EXTERNAL
 		return list_refused(call.arguments) if is_refused else self.contacts.pop(call.position, {})
@@ -331,7 +333,7 @@ class RunJournal:
 
 @dataclass
 class HeldReply:
-	"""How a model call ended, as it will stand in its row; `is_written` in the open transaction."""
+	"""The end of a model call as its row will have it. `is_written`: in the open transaction."""
 
 	call: str
 	values: dict
@@ -343,7 +345,7 @@ class HeldReply:
 
 
 def withdraw_model_call(call: str, reservation: Reservation | None) -> None:
-	"""Delete a model call that is not made after all. Does not commit."""
+	"""Delete the row of a model call that was not made. Does not commit."""
 	if reservation:
 		release_reservation(reservation, 0, 0)
 	frappe.db.sql("delete from `tabAgent LLM Call` where name = %s", (call,))

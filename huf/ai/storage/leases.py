@@ -1,11 +1,12 @@
-"""Leases: which worker holds a run, and which run holds a conversation. Both change by compare-and-set.
+"""Leases: which worker holds a run, and which run is active in a conversation. Both change by
+compare-and-set.
 
 A lease is a worker's name and an expiry time on Agent Run, renewed at every step together with its caller's.
 When it expires, another worker may take the run over; whatever the first one writes afterwards is refused
 (`Lease.hold`).
 
-After a compare-and-set, read a value that is new, or read `for_update`: on MariaDB any other read may be as
-old as the transaction.
+After a compare-and-set, read a value that is new, or read `for_update`: on MariaDB other reads see the
+snapshot of the transaction's beginning.
 """
 
 import os
@@ -24,7 +25,7 @@ from huf.ai.storage.stops import SHARED_LOCK, find_stop, read_run_with_stops
 OPEN_STATUSES = ("Queued", "Started", "Waiting")
 """Statuses of a run that has not ended."""
 LEASE_S = 25
-"""A run whose worker was killed can go on after this time. Guards renew the lease of a run that waits."""
+"""After this time a run whose worker was killed can continue. Guards renew the lease of a waiting run."""
 RENEW_AFTER_S = 5
 
 
@@ -81,7 +82,7 @@ def lease_expiry(now: datetime | None = None) -> datetime:
 
 
 def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
-	"""Take a run that nobody holds; None if somebody does, or it has ended. Commits."""
+	"""Acquire the lease of a run; None if another worker holds it, or the run has ended. Commits."""
 	now, worker = now or now_datetime(), new_worker()
 	frappe.db.sql(
 		"""update `tabAgent Run` set worker = %s, lease_until = %s, status = 'Started', held_by = null,
@@ -95,9 +96,9 @@ def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
 
 
 def suspend_run(lease: Lease) -> None:
-	"""Let a run wait for a person, held by no worker. Raises LeaseLost; does not commit.
+	"""Let a run wait for a person without a worker. Raises LeaseLost; does not commit.
 
-	`attempts` starts over: no worker was lost. A run that is to be cancelled is queued instead of waiting.
+	`attempts` is reset, because no worker was lost. A run with a cancel request is queued instead of waiting.
 	"""
 	lease.hold()
 	frappe.db.sql(
@@ -111,7 +112,7 @@ def suspend_run(lease: Lease) -> None:
 def requeue_run(lease: Lease, stop: str) -> None:
 	"""Queue a run that a stop holds, to be resumed after the release. Does not commit.
 
-	`attempts` starts over: no worker was lost.
+	`attempts` is reset, because no worker was lost.
 	"""
 	frappe.db.sql(
 		"""update `tabAgent Run` set worker = null, lease_until = null, attempts = 1, status = 'Queued',
@@ -189,9 +190,9 @@ def read_abandoned_runs(now: datetime | None = None) -> list[str]:
 
 
 def read_answered_runs() -> list[str]:
-	"""Runs that wait though all their drafts are answered and the runs they called have ended, oldest first.
+	"""Waiting runs whose drafts are all answered and whose called runs have ended, oldest first.
 
-	Here the worker was lost before it could wake them.
+	Their worker was lost before it could wake them.
 	"""
 	return frappe.db.sql(
 		"""select run.name from `tabAgent Run` run where run.status = 'Waiting'
@@ -208,7 +209,7 @@ def read_stuck_runs(now: datetime | None = None) -> list[str]:
 	"""The first queued run of each conversation in which no run is active, if it has waited longer than a
 	lease.
 
-	A run that ends enqueues the next one; here the worker was lost before it could.
+	A run that ends enqueues the next one; in these cases its worker was lost before it could.
 	"""
 	before = add_to_date(now or now_datetime(), seconds=-LEASE_S, as_datetime=True)
 	return frappe.db.sql(
@@ -219,7 +220,9 @@ def read_stuck_runs(now: datetime | None = None) -> list[str]:
 
 
 def read_claimable_runs(now: datetime | None = None) -> list[str]:
-	"""Up to 100 runs that a worker may begin: abandoned ones, those of chats, then the oldest queued ones."""
+	"""Up to 100 runs that a worker may start: abandoned ones first, then those of chats, then the oldest
+	queued ones.
+	"""
 	queued = frappe.db.sql(
 		f"""select run.name from {BEGINNABLE} and not exists (
 			select 1 from `tabAgent Stop` held where held.name = run.held_by and held.released_at is null)

@@ -1,7 +1,6 @@
-"""Reads which limits apply to a run: its own, its agent's, its user's, the site's, and those of its parent
-runs.
+"""Reads the limits that apply to a run: its own, its agent's, its user's, the site's, and its parent runs'.
 
-Agent and Huf Settings define the limits; `budgets.py` stores what is spent of them.
+Agent and Huf Settings define the limits; `budgets.py` stores what was spent.
 """
 
 from datetime import datetime
@@ -14,7 +13,7 @@ from huf.ai.storage.rows import digest
 
 class Scope(NamedTuple):
 	"""What a limit applies to. `cost` and `tokens` name fields of Huf Settings; `own` names Agent fields that
-	win.
+	override them.
 
 	`period` is a strftime format: each formatted time has a budget of its own.
 	"""
@@ -57,14 +56,14 @@ SITE = Scope(
 
 
 class Cap(NamedTuple):
-	"""An upper bound (0: none), and the field that sets it, for messages."""
+	"""An upper bound (0 means none), and the field that sets it, for error messages."""
 
 	amount: float
 	where: str
 
 
 class Limit(NamedTuple):
-	"""Caps on the money (USD) and the tokens that one holder may use in a period."""
+	"""Caps on the money (USD) and tokens that one holder may use in a period."""
 
 	scope: Scope
 	holder: str
@@ -114,7 +113,7 @@ def build_limit(scope: Scope, holder: str, settings, agent: str) -> Limit:
 
 
 def read_cap(own, own_field: str, settings, field: str) -> Cap:
-	"""The agent's own cap if it has one, else the one of Huf Settings."""
+	"""The agent's own cap, else that of Huf Settings."""
 	doc, name = (own, own_field) if own and own.get(own_field) else (settings, field)
 	return build_cap(doc, name)
 
@@ -128,7 +127,7 @@ def build_cap(doc, field: str) -> Cap:
 
 
 def translate(text: str, **values) -> str:
-	"""A text in the language of the run's user; a worker has no request that would say which it is."""
+	"""Translate to the language of the run's user: a worker has no request that would tell it."""
 	language = frappe.get_cached_value("User", frappe.session.user, "language") or frappe.local.lang
 	return frappe._(text, lang=language).format(**values)
 

@@ -1,6 +1,6 @@
-"""Stores the numbered events of a running run in Frappe's cache for an hour, for readers who join late.
+"""Stores a run's numbered events in Frappe's cache for an hour, for readers who join late.
 
-The journal is the record: an event that is lost here is replayed from there.
+The journal is the record: events lost here are replayed from it.
 """
 
 import frappe

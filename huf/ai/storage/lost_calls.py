@@ -1,4 +1,4 @@
-"""Calls whose worker was lost before their outcome was on record."""
+"""Stores the outcome of calls whose worker was lost before it could."""
 
 import frappe
 from frappe.utils import add_to_date, get_datetime, now_datetime
@@ -10,7 +10,7 @@ from huf.ai.storage.rows import commit_before_effect, update_row
 
 RETRY_CLAIMED = "It is being made again."
 RETRY_CLAIM_S = 600
-"""A claim older than this is void: its worker is gone."""
+"""A claim older than this is void: its worker was lost."""
 
 
 def mark_lost_calls(run: str) -> None:
@@ -32,7 +32,7 @@ def mark_lost_calls(run: str) -> None:
 
 
 def claim_retry(row) -> bool:
-	"""Claim the repetition of a call with unknown outcome (its row as read); False if another has it.
+	"""Claim the repetition of a call with unknown outcome, given its row; False if another worker has it.
 	Commits.
 	"""
 	moment = now_datetime()

@@ -1,7 +1,7 @@
 """Attaches files to conversations: with a message, copied into a branch, deleted with a run's contents.
 
-The only writer of that. Frappe lets everyone who may read a conversation read its attached files, and deletes
-them with it. Checks no permissions and never commits.
+The only writer of these attachments. Frappe lets everyone who may read a conversation read its files, and
+deletes them with it. Checks no permissions and never commits.
 """
 
 import json
@@ -18,14 +18,14 @@ COPIED = ["file_name", "file_url", "file_size", "file_type", "content_hash", "is
 
 
 def attach_files(conversation: str, message_files: MessageFiles, user: str) -> MessageFiles:
-	"""The same files, attached to the conversation."""
+	"""Attach files to the conversation and return the attached ones."""
 	return replace(
 		message_files, files=tuple(attach_file(conversation, each, user) for each in message_files.files)
 	)
 
 
 def attach_file(conversation: str, file: MessageFile, user: str) -> MessageFile:
-	"""Attach a File that the user uploaded for this conversation; of any other File a copy is attached."""
+	"""Attach a File that the user uploaded for this conversation, or a copy of any other File."""
 	fields = ["owner", "attached_to_doctype", "attached_to_name"]
 	row = frappe.db.get_value("File", file.name, fields, as_dict=True)
 	if (row.attached_to_doctype, row.attached_to_name) == (CONVERSATION, conversation):
@@ -37,7 +37,7 @@ def attach_file(conversation: str, file: MessageFile, user: str) -> MessageFile:
 
 
 def copy_file(conversation: str, file: MessageFile, user: str) -> MessageFile:
-	"""Another File with the same contents, which Frappe deletes with the last of their Files."""
+	"""A new File with the same contents, which Frappe deletes with the last File that has them."""
 	row = frappe.db.get_value("File", file.name, COPIED, as_dict=True)
 	if not row:
 		return file

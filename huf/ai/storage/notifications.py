@@ -1,4 +1,4 @@
-"""Notifications for users: rows of Frappe's Notification Log, which the page and the Desk show."""
+"""Notifies users by rows of Frappe's Notification Log, which the web app and the Desk show."""
 
 import frappe
 
@@ -11,7 +11,7 @@ MAX_SUBJECT_CHARS = 500
 def notify_user(
 	user: str, subject: str, text: str = "", doctype: str | None = None, name: str | None = None
 ) -> str:
-	"""Notify a user, with a link to a document if one is named; returns the name of the notification."""
+	"""Notify a user, optionally with a link to a document. Returns the notification's name."""
 	values = {
 		"doctype": NOTIFICATION,
 		"for_user": user,

@@ -1,4 +1,4 @@
-"""Writes mail that agents send on their own: rows of Agent Mail, which a job puts into the mail queue."""
+"""Stores mail that agents send: rows of Agent Mail, which a job puts into the mail queue."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ SENDING_TIMEOUT_S = 300
 
 
 def find_sending_problem(sender: str) -> str | None:
-	"""Why no mail can leave this site from an address, with what to do; None if there is a server for it."""
+	"""Why mail from an address cannot be sent and what to do; None if an outgoing server is configured."""
 	for account in ({"email_id": sender}, {"default_outgoing": 1}):
 		if frappe.db.exists("Email Account", {"enable_outgoing": 1, **account}):
 			return None
@@ -25,7 +25,7 @@ def find_sending_problem(sender: str) -> str | None:
 
 
 def find_sender() -> str | None:
-	"""The sender of new mail: the default outgoing account's address, else that of another one."""
+	"""The sender of new mail: the address of the default outgoing account, else of another one."""
 	return frappe.db.get_value(
 		"Email Account", {"enable_outgoing": 1}, "email_id", order_by="default_outgoing desc, creation asc"
 	)

@@ -1,4 +1,4 @@
-"""Reads what the journal of a run already holds, for a worker that resumes the run."""
+"""Reads a run's journal, for the worker that resumes the run."""
 
 import json
 from dataclasses import dataclass, field
@@ -21,10 +21,10 @@ UNKNOWN_OUTCOME = json.dumps(
 
 @dataclass(frozen=True)
 class RecordedRun:
-	"""Model replies by step, tool calls by (step, position), and the steps whose messages are in the
-	conversation.
+	"""Model replies by step, tool calls by (step, position), and the steps whose messages are already
+	written.
 
-	`seconds`: how long model and tool calls took. `spent`: usage besides the steps, such as summaries.
+	`seconds`: duration of all model and tool calls. `spent`: usage outside the steps, such as summaries.
 	"""
 
 	replies: dict[int, ModelReply] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class RecordedRun:
 
 	@property
 	def text(self) -> str:
-		"""The last text of the model, also beside tool calls."""
+		"""The model's last text, including text beside tool calls."""
 		return next((reply.text for _, reply in sorted(self.replies.items(), reverse=True) if reply.text), "")
 
 	@property
@@ -43,7 +43,7 @@ class RecordedRun:
 		return sum((reply.usage for reply in self.replies.values()), self.spent)
 
 	def tool_result(self, step: int, call: Call) -> ToolResult | None:
-		"""The recorded result of a call; None if the call may be made (again)."""
+		"""The recorded result of a call; None if the call is not recorded."""
 		row = self.calls.get((step, call.position))
 		if row is None:
 			return None
@@ -93,9 +93,9 @@ def read_recorded(run: str) -> RecordedRun:
 
 
 def sum_by_model(run: str) -> list[dict]:
-	"""The models that answered in a run, in the order of their first answers.
+	"""The models that answered in a run, by their first answers.
 
-	[{provider, model, calls, input_tokens, output_tokens, cost}]; cost is USD, None where a price is unknown.
+	[{provider, model, calls, input_tokens, output_tokens, cost}]; cost in USD, None if a price is unknown.
 	"""
 	rows = frappe.db.sql(
 		"""select provider, model, count(*) as calls, sum(input_tokens) as input_tokens,
@@ -119,7 +119,7 @@ def sum_by_model(run: str) -> list[dict]:
 
 
 def read_text_of_step(run: str, step: int) -> str:
-	"""What the model said beside the calls of a step."""
+	"""The model's text beside the calls of a step."""
 	filters = {"run": run, "step": step, "call_type": STEP_CALL_TYPE, "status": "Success"}
 	response = frappe.db.get_value("Agent LLM Call", filters, "response")
 	return (json.loads(response).get("content") or "") if response else ""

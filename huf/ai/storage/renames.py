@@ -1,6 +1,6 @@
-"""Follows renamed documents in the tables that are written by statement (see `rows.py`).
+"""Updates references to renamed documents in tables that are written by SQL (see `rows.py`).
 
-Since version 16 Frappe caches which DocTypes a Dynamic Link names, and does not notice such rows.
+Since version 16, Frappe caches which DocTypes a Dynamic Link refers to and misses such rows.
 """
 
 import frappe
@@ -9,7 +9,7 @@ TABLES = ("Agent Untrusted Record", "Agent Change", "Agent Draft", "Agent Run", 
 
 
 def follow_rename(doc, method: str, old: str, new: str, *_merge: bool) -> None:
-	"""Document event: a document was renamed. Does not commit."""
+	"""Document event: after a rename. Does not commit."""
 	where = "reference_doctype = %s and reference_name = %s"
 	for table in TABLES:
 		# Documents may be renamed before the site has been migrated to this version of the app.

@@ -1,6 +1,6 @@
 """Applies the retention settings to ended runs and route decisions: blanks old contents, deletes old rows.
 
-Facts of agents are deleted when their last day is over.
+Also deletes expired facts of agents.
 """
 
 from collections.abc import Callable
@@ -24,11 +24,11 @@ CONTENTS = {
 	"Agent Change": ("before", "after", "file_content"),
 	"Agent Draft": ("arguments", "edited_arguments", "difference", "reason", "result"),
 }
-"""Fields to blank in the rows of a run; who, when, how long and how much stays."""
+"""Fields to blank in the rows of a run. User, times, durations and costs stay."""
 
 
 def apply_retention(now: datetime | None = None) -> dict[str, int]:
-	"""Do what Huf Settings say and return {"blanked", "deleted"}. Scheduled daily; commits each batch."""
+	"""Apply Huf Settings and return {"blanked", "deleted"}. Scheduled daily; commits each batch."""
 	now, settings = now or now_datetime(), get_settings()
 	delete_rows("Agent Memory", {"expires_on": ["<", getdate(now)]})
 	if settings.keep_contents_days:
@@ -44,7 +44,7 @@ def apply_retention(now: datetime | None = None) -> dict[str, int]:
 
 
 def process_old_runs(now: datetime, days: int, process: Callable[[list[str]], None], filters: dict) -> int:
-	"""Process ended runs older than `days` (0: none) and return how many. Commits each batch."""
+	"""Process ended runs older than `days` (0 means never) and return how many. Commits each batch."""
 	if not days:
 		return 0
 	before = add_to_date(now, days=-days, as_datetime=True)

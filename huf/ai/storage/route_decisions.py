@@ -25,8 +25,8 @@ OPEN_STATUSES = (RunStatus.QUEUED.value, RunStatus.STARTED.value, RunStatus.WAIT
 
 @dataclass(frozen=True)
 class RecordedDecision:
-	"""A stored decision as a run needs it; `agent_score` is the confidence in the agent, whatever was
-	decided.
+	"""A stored decision, as a run needs it. `agent_score`: the confidence that the agent is needed, whatever
+	was decided.
 	"""
 
 	name: str
@@ -79,13 +79,13 @@ def get_agent_score(row: Mapping[str, Any]) -> float:
 
 
 def link_run(decision: str, run: str, escalated: bool, conversation: str | None = None) -> None:
-	"""Store which run came of a decision. `escalated`: the chat was to answer, but the agent did."""
+	"""Store a decision's run. `escalated`: the chat was chosen, but the agent answered."""
 	known = {"conversation": conversation} if conversation else {}
 	update_row(DECISION, decision, {"run": run, "escalated": int(escalated), **known})
 
 
 def read_decisions(runs: Sequence[str]) -> dict[str, dict]:
-	"""{run: {route, confidence, reasons, escalated}} of runs that came of a decision."""
+	"""{run: {route, confidence, reasons, escalated}} of routed runs."""
 	fields = ["run", "route", "confidence", "reasons", "escalated"]
 	rows = frappe.get_all(DECISION, {"run": ["in", runs]}, fields, order_by="creation asc") if runs else []
 	return {
@@ -95,7 +95,7 @@ def read_decisions(runs: Sequence[str]) -> dict[str, dict]:
 
 
 def read_last_route(conversation: str) -> tuple[str | None, bool]:
-	"""(the last route taken in a conversation or None, whether its newest run has not ended)."""
+	"""(the last route in a conversation or None, whether its newest run is open)."""
 	newest = {"filters": {"conversation": conversation}, "order_by": "creation desc, name desc", "limit": 1}
 	decided = frappe.get_all(DECISION, fields=["route", "escalated"], **newest)
 	runs = frappe.get_all("Agent Run", fields=["status"], **newest)
@@ -109,8 +109,8 @@ def read_outcomes(limit: int = 5_000) -> list[tuple[float, bool]]:
 	"""[(agent score, whether the agent was needed)] of the newest decisions with a known outcome, to fit the
 	router.
 
-	The agent was needed if the chat was escalated or the agent used a tool. Decisions that continue a
-	conversation and fallbacks are left out: they say nothing about the message.
+	The agent was needed if the chat was escalated or the agent used a tool. Continued conversations and
+	fallbacks are left out: they reveal nothing about the message.
 	"""
 	rows = frappe.db.sql(
 		"""select decision.route, decision.confidence, decision.other_confidence, decision.escalated,

@@ -11,7 +11,7 @@ import frappe
 from frappe.utils import now
 
 MAX_TEXT_CHARS = 20_000
-"""Of a text field in these tables; the whole text is in Agent Message."""
+"""Limit of a text field in these tables; Agent Message has the whole text."""
 BATCH_ROWS = 500
 
 
@@ -23,15 +23,15 @@ def insert_rows(
 ) -> list[str]:
 	"""Insert rows that have the same keys with one statement and return their names. Does not commit.
 
-	If `names` are given, a row whose name exists already stays as it is: the primary key makes the insert
-	idempotent. Otherwise names are random. `owner` defaults to the session user.
+	With `names`, existing rows are left unchanged: the primary key makes the insert idempotent. Otherwise
+	names are random. `owner` defaults to the session user.
 	"""
 	rows = list(rows)
 	if not rows:
 		return []
 	time, owner, ignore_duplicates = now(), owner or frappe.session.user, names is not None
 	if names is None:
-		# One beginning: they stand side by side in the index, so that few pages are written.
+		# With a common prefix the names are adjacent in the index, so that few pages are written.
 		stem = frappe.generate_hash(length=10)
 		names = [f"{stem}{place or ''}" for place in range(len(rows))]
 	standard = {
@@ -55,7 +55,7 @@ def insert_row(
 
 
 def digest(*parts: Any) -> str:
-	"""A row name derived from what the row stands for: equal parts, equal name. 32 hexadecimal digits."""
+	"""A name derived from the given parts, so that equal parts yield equal names. 32 hexadecimal digits."""
 	return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:32]
 
 
@@ -75,9 +75,9 @@ def update_cached_row(doctype: str, name: str, values: Mapping[str, Any]) -> Non
 
 
 def commit_before_effect() -> None:
-	"""Commit before something that cannot be taken back, so that the record outlives the machine as well.
+	"""Commit before an effect that cannot be taken back, so that the record survives even a power failure.
 
-	MariaDB and Postgres write every commit to the disk; the embedded runtime does so where the flag is set.
+	MariaDB and Postgres sync every commit to disk; the embedded runtime does so if the flag is set.
 	"""
 	frappe.flags.huf_effect_follows = True
 	try:
@@ -90,7 +90,7 @@ def process_in_batches(doctype: str, filters: Mapping[str, Any], process: Callab
 	"""Pass the names of matching rows, oldest first, to `process`, and return how many there were. Commits
 	each batch.
 
-	`process` must change the rows so that they no longer match, or this never ends.
+	`process` must change the rows so that they no longer match; otherwise this never ends.
 	"""
 	done = 0
 	while names := frappe.get_all(
@@ -112,7 +112,7 @@ def delete_rows(doctype: str, filters: Mapping[str, Any]) -> int:
 def blank_rows(doctype: str, filters: Mapping[str, Any], fields: Sequence[str]) -> int:
 	"""Set `fields` of matching rows to NULL in batches and return how many rows there were. Commits.
 
-	`filters` must require one of `fields` to be set, or this never ends.
+	`filters` must require one of `fields` to be set; otherwise this never ends.
 	"""
 	return process_in_batches(
 		doctype, filters, lambda names: blank_fields(doctype, {"name": ["in", names]}, fields)

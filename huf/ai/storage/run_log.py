@@ -1,7 +1,6 @@
 """Writes runs to the log: a line for the start and for each call, a JSON object for the end.
 
-Calls are logged at debug level, because their arguments are user data; of the objective, only the beginning
-is logged.
+Calls are logged at debug level, because their arguments are user data. Prompts are cut.
 """
 
 import json
@@ -15,7 +14,7 @@ from huf.ai.core.types import RunStatus, StopReason
 from huf.ai.storage.rows import clip
 
 EXTERNAL_STATUSES = {RunStatus.SUCCESS.value: "completed", RunStatus.CANCELLED.value: "cancelled"}
-"""Other front ends know three statuses of an ended run; every other status is `failed` to them."""
+"""Other front ends know three statuses of an ended run; any other status is `failed`."""
 EXTERNAL_FAILED = "failed"
 LEVEL_OF = {StopReason.MAX_STEPS: "warn", StopReason.ERROR: "error", StopReason.TOOL_FAILURES: "error"}
 LEVELS = {"info": logging.INFO, "warn": logging.WARNING, "error": logging.ERROR}

@@ -1,4 +1,4 @@
-"""Writes the Agent Run row: its beginning, its end, and that it is to be cancelled."""
+"""Writes Agent Run rows: start, end and requests to cancel."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ def insert_run(
 ) -> Lease:
 	"""Insert the Agent Run; a Started one gets a lease at once. Does not commit.
 
-	`opening`: the first messages of the model; with them and the journal a run can be replayed.
+	`opening`: the messages that open the transcript. Together with the journal they allow a replay.
 	"""
 	started = status is RunStatus.STARTED
 	worker = new_worker()
@@ -64,7 +64,7 @@ def insert_run(
 
 
 def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: list[dict]) -> None:
-	"""Store how the run ended, and count it on its agent. Does not commit."""
+	"""Store how the run ended, and count it on the agent. Does not commit."""
 	usage = outcome.usage
 	ended = now()
 	update_row(
@@ -98,7 +98,9 @@ def close_run(run: str, agent: str, outcome: Outcome, duration_ms: int, models: 
 
 
 def read_masked(run: str) -> str | None:
-	"""What was masked for the run's last model call, as JSON. Each call masks the whole transcript."""
+	"""The counts of masked values of the run's last model call, as JSON. Each call masks the whole
+	transcript.
+	"""
 	filters = {"run": run, "masked": ["is", "set"]}
 	rows = frappe.get_all(
 		"Agent LLM Call", filters, pluck="masked", order_by="step desc, creation desc", limit=1
@@ -107,14 +109,14 @@ def read_masked(run: str) -> str | None:
 
 
 def digest_transcript(outcome: Outcome) -> str:
-	"""Digest of a transcript as far as the record holds it, to compare a replay with."""
+	"""A digest of the recorded parts of a transcript, to compare with a replay."""
 	return digest(replace(outcome, text=clip(outcome.text), error=clip(outcome.error)).transcript())
 
 
 def request_cancel(run: str) -> None:
 	"""Ask a run to end: at its next step, or at once while it waits for a tool or a model."""
 	update_row("Agent Run", run, {"cancel_requested": 1})
-	# While a synchronous tool has the run's connection, only the cache can be asked.
+	# While a synchronous tool uses the run's connection, only the cache can be checked.
 	share_value(cancel_key(run), 1, CANCEL_LIFETIME_S)
 
 

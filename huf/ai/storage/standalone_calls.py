@@ -1,7 +1,7 @@
 """Reserves, settles and records model calls outside runs, such as route decisions, vectors and speech.
 
-They count for their user and the site. Without a known price there is no call where money is limited. Each
-keeps a row without contents.
+They count towards the budgets of their user and the site; if money is limited, models without a known price
+are refused. Each call leaves a row without contents.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ OUTSIDE = "outside"
 
 @dataclass
 class CallUsage:
-	"""What the call has used; while that is not known, the whole reservation."""
+	"""The usage of a call; until it is known, the whole reservation."""
 
 	usage: Usage | None = None
 

@@ -1,8 +1,8 @@
-"""Stops: what a manager has halted, and the one row that every worker reads before it goes on.
+"""Stores active stops, in one row that every worker reads before each step.
 
 The row Agent Stop Switch holds all active stops as JSON. A worker reads it with a shared lock in the
-transaction of its journal row; a stop waits for these transactions. After the commit of a
-stop no step is begun and no write is committed by a run that it covers.
+transaction of its journal row; a stop waits for these transactions. After a stop is committed, the runs it
+covers begin no step and commit no write.
 """
 
 import json
@@ -23,7 +23,7 @@ SCOPES = {
 	"Trigger": "trigger",
 	"Tool": "tool",
 }
-"""Each with the column of a run that it compares; a tool is that of the call."""
+"""Scopes, with the column of Agent Run that each compares; a tool is compared with the call's."""
 SHARED_LOCK = {"mariadb": "lock in share mode", "postgres": "for share"}
 RUN_COLUMNS = "run.worker, run.cancel_requested, run.agent, run.provider, run.run_as, run.`trigger`"
 
@@ -50,7 +50,7 @@ def parse_stops(text: str | None) -> list[dict]:
 
 
 def find_stop(stops: Iterable[dict], run: Mapping, tool: str | None = None) -> dict | None:
-	"""The first stop that covers a run (its columns, see SCOPES) and the call of a tool."""
+	"""The first stop that covers a run (its columns, see SCOPES) or the call of a tool."""
 	values = {**run, "tool": tool}
 	for stop in stops:
 		column = SCOPES[stop["scope"]]
@@ -60,7 +60,7 @@ def find_stop(stops: Iterable[dict], run: Mapping, tool: str | None = None) -> d
 
 
 def find_stop_of_run(run: str) -> dict | None:
-	"""The stop that keeps a queued run waiting: one that covers it, or that of the tool it was held at."""
+	"""The stop that holds a queued run: one that covers the run, or the tool at which it was held."""
 	stops = read_stops()
 	if not stops:
 		return None
@@ -73,7 +73,7 @@ def find_stop_of_run(run: str) -> dict | None:
 
 
 def describe_stop(stop: Mapping) -> str:
-	"""What a person reads: who stopped what, and why."""
+	"""For people: who stopped what, and why."""
 	what = "Everything" if stop["scope"] == "All" else f"The {stop['scope'].lower()} {stop['target']}"
 	reason = f": {stop['reason']}" if stop["reason"] else ""
 	return f"{what} is stopped by {stop['stopped_by']} since {stop['stopped_at'][:16]}{reason}"

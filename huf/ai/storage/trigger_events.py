@@ -1,4 +1,4 @@
-"""Stores Agent Trigger Event: one row for each event that concerned a trigger. The only writer of these rows.
+"""Stores Agent Trigger Event: one row per event and trigger. The only writer of these rows.
 
 Nothing here commits, except the functions that clear old rows.
 """
@@ -27,7 +27,7 @@ from huf.ai.storage.rows import (
 EVENT = "Agent Trigger Event"
 CHANGED = "on_change"
 OVERDUE_AFTER_S = 60
-"""How long a queued event may stay without a run before a worker is called again."""
+"""After this time a queued event without a run is enqueued again."""
 MAX_OVERDUE_EVENTS = 1000
 MAX_ATTEMPTS = 5
 MAX_REASON_CHARS = 1000
@@ -50,8 +50,8 @@ def insert_trigger_events(trigger_events: Sequence[TriggerEvent]) -> list[str]:
 	"""Insert each event once, in the caller's transaction; return all names, also of rows that were there
 	before.
 
-	A document can change several times within one `modified`: a skipped row is replaced when a later change
-	is not skipped.
+	A document can change several times within one `modified`: a later change that is not skipped replaces a
+	skipped row.
 	"""
 	names: list[str] = []
 	# One statement per owner; there is nearly always only one.
@@ -123,7 +123,7 @@ def count_event_attempt(name: str) -> None:
 
 
 def read_overdue_events(now: datetime | None = None) -> list:
-	"""Queued events whose run should be open by now, oldest first: [{name, attempts, run_as}]."""
+	"""Queued events whose run is overdue, oldest first: [{name, attempts, run_as}]."""
 	before = add_to_date(now or now_datetime(), seconds=-OVERDUE_AFTER_S, as_datetime=True)
 	waiting = {"status": TriggerEventStatus.QUEUED.value, "creation": ["<", before]}
 	return frappe.get_all(

@@ -1,4 +1,4 @@
-"""Stores which records and conversations hold untrusted content, where it came from, and who cleared it.
+"""Stores which records and conversations contain untrusted content, its origin, and who cleared it.
 
 A renamed record keeps its row (`renames.py`). Nothing here commits.
 """
@@ -25,7 +25,9 @@ OF_OUTSIDER = f"((doc.owner = 'Guest' or user.user_type = 'Website User') and {I
 def mark_record(
 	doctype: str, name: str, origins: Sequence[str], run: str | None, fields: Sequence[str] | None = None
 ) -> None:
-	"""Record that a document holds untrusted content, in these fields; None: in any. `run`: who wrote it."""
+	"""Record that fields of a document contain untrusted content (None: all fields). `run`: the run that
+	wrote it.
+	"""
 	record = {"reference_doctype": doctype, "reference_name": name}
 	known = frappe.db.get_value(
 		UNTRUSTED,
@@ -51,8 +53,8 @@ def mark_record(
 
 
 def find_marked(doctype: str, names: Iterable[str] | None, fields: Iterable[str] | None = None) -> str | None:
-	"""Where the content of one of these records came from; None: trusted. Without `names`: any record; with
-	`fields`: as far as these hold it.
+	"""The origin of untrusted content in one of these records; None if all are trusted. Without `names`: in
+	any record; with `fields`: only in these.
 	"""
 	filters: dict = {"reference_doctype": doctype, "cleared_by": ["is", "not set"]}
 	if names is not None:
@@ -66,13 +68,13 @@ def find_marked(doctype: str, names: Iterable[str] | None, fields: Iterable[str]
 
 
 def read_origin(doctype: str, name: str) -> str | None:
-	"""Where the content of a record came from; None: it is trusted."""
+	"""The origin of a record's untrusted content; None if it is trusted."""
 	filters = {"reference_doctype": doctype, "reference_name": name, "cleared_by": ["is", "not set"]}
 	return frappe.db.get_value(UNTRUSTED, filters, "origin", order_by="creation asc")
 
 
 def list_untrusted(doctype: str, names: Iterable[str]) -> set[str]:
-	"""Those of the documents that hold untrusted content, or whose owner is a guest or a portal user."""
+	"""Those of the documents that contain untrusted content or belong to a guest or portal user."""
 	found = frappe.db.sql(
 		f"""select doc.name from `tab{doctype}` doc {OUTSIDER_JOINS}
 		where doc.name in %(names)s and ((marked.name is not null and {IS_OPEN}) or {OF_OUTSIDER})""",
@@ -82,7 +84,7 @@ def list_untrusted(doctype: str, names: Iterable[str]) -> set[str]:
 
 
 def clear_record(doctype: str, name: str, user: str) -> bool:
-	"""Trust a record from now on; False if it was trusted. The row keeps who did it, and when."""
+	"""Trust a record from now on; False if it already was. The row records who did it, and when."""
 	if not find_marked(doctype, [name]):
 		if not (origin := find_outsider(doctype, [name])):
 			return False
@@ -94,7 +96,7 @@ def clear_record(doctype: str, name: str, user: str) -> bool:
 
 
 def find_outsider(doctype: str, names: Iterable[str] | None) -> str | None:
-	"""A label of the first of these documents that a guest or a portal user owns, or None.
+	"""A label of the first of these documents that belongs to a guest or portal user, or None.
 
 	Without `names`: any document.
 	"""
@@ -124,7 +126,7 @@ def mark_outsider_s_change(doc: Document, user: str, fields: Sequence[str] | Non
 
 
 def mark_conversations(names: Iterable[str], origins: Sequence[str]) -> None:
-	"""Record that conversations hold untrusted content that no call of theirs on record has read."""
+	"""Record that conversations contain untrusted content that none of their recorded calls has read."""
 	for name in names if origins else ():
 		known = (frappe.db.get_value("Agent Conversation", name, "origin") or "").splitlines()
 		text = clip("\n".join(dict.fromkeys([*known, *origins])), 1000)

@@ -1,4 +1,4 @@
-"""Saves what users may change of their own User record, which Frappe lets only System Managers write.
+"""Saves users' changes to their own User record, which Frappe lets only System Managers write.
 
 Also reads their sessions.
 """
@@ -13,25 +13,25 @@ from frappe.sessions import delete_session
 from frappe.utils import today
 
 ADDRESS = re.compile(r"""['"]session_ip['"]: ?['"]([0-9a-fA-F.:]{2,45})['"]""")
-"""In the data of a session, which is JSON or, on a bench, a dict as Python prints it."""
+"""Finds the address in a session's data, which is JSON or, on a bench, the repr of a dict."""
 OWN_FIELDS = ("first_name", "last_name", "language", "new_password")
 
 
 def save_own_user(values: Mapping[str, Any]) -> None:
-	"""Save fields of the session user's own record; Frappe's checks, such as the password policy, apply."""
+	"""Save fields of the session user's own record. Frappe's checks, such as the password policy, apply."""
 	doc = frappe.get_doc("User", frappe.session.user)
 	doc.update({name: value for name, value in values.items() if name in OWN_FIELDS})
 	doc.save(ignore_permissions=True)
 
 
 def read_deputy(user: str) -> str | None:
-	"""Who answers for a user who is away today."""
+	"""The deputy of a user who is away today, or None."""
 	away = {"user": user, "away_until": [">=", today()]}
 	return frappe.db.get_value("Huf User Settings", away, "deputy")
 
 
 def read_named_deputy(user: str) -> str | None:
-	"""Whom a user has named as deputy, away or not."""
+	"""The deputy that a user has named, whether the user is away or not."""
 	return frappe.db.get_value("Huf User Settings", {"user": user}, "deputy")
 
 
@@ -44,7 +44,9 @@ def list_users_with_role(role: str) -> list[str]:
 
 
 def read_sessions(user: str, sid: str) -> list[dict]:
-	"""A user's sessions, the last used first: {id, last_used, address, is_current}. `sid`: the caller's."""
+	"""A user's sessions, most recently used first: {id, last_used, address, is_current}. `sid`: the
+	caller's.
+	"""
 	# The embedded runtime stores a digest of the id.
 	own = {sid, hashlib.sha256(sid.encode()).hexdigest()}
 	return [
@@ -59,7 +61,7 @@ def read_sessions(user: str, sid: str) -> list[dict]:
 
 
 def end_session(user: str, name: str) -> bool:
-	"""End the session of this user that `read_sessions` calls `name`; whether there was one. Commits."""
+	"""End the session that `read_sessions` lists as `name`. Returns whether it existed. Commits."""
 	sid = next((each for each, *_rest in list_sessions(user) if name_session(each) == name), None)
 	if sid:
 		delete_session(sid=sid, user=user, reason="Ended by the user")
@@ -73,7 +75,7 @@ def list_sessions(user: str) -> list:
 
 
 def name_session(sid: str) -> str:
-	"""What a page may know of a session: nothing that opens it."""
+	"""An ID of a session that pages may see, because it cannot be used to sign in."""
 	return hashlib.sha256(f"name of {sid}".encode()).hexdigest()[:32]
 
 

@@ -48,7 +48,9 @@ class Request:
 		return self.text[tokens[0].start : tokens[-1].end] if tokens else ""
 
 	def strip(self, tokens: Sequence[Token], *leading: str) -> Sequence[Token]:
-		"""Strip punctuation and "please" from both ends, and words of the lists `leading` from the beginning."""
+		"""Strip punctuation and "please" from both ends, and words of the lists `leading` from the
+		beginning.
+		"""
 		start, end = 0, len(tokens)
 		while start < end and (tokens[start].is_mark or self.language.has(tokens[start], "polite", *leading)):
 			start += 1
