@@ -1,4 +1,4 @@
-"""The endpoint of A2A 1.0, where each agent has an address: /a2a/AGENT, its card below it.
+"""The endpoint of A2A 1.0. Each agent has an address, /a2a/AGENT, with its card below it.
 
 Callers sign in as at /mcp.
 """
@@ -22,7 +22,7 @@ NOT_INSTALLED = "A2A is not installed on this site. Install it with: pip install
 
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=["GET", "POST"])
 def serve(**_):
-	"""One A2A request by JSON-RPC, or the agent's card. Returns JSON, or server-sent events."""
+	"""Answer a JSON-RPC request of A2A, or return the agent's card. Returns JSON or server-sent events."""
 	request = frappe.local.request
 	if frappe.session.user == "Guest":
 		return Response(SIGN_IN, 401)
@@ -35,7 +35,7 @@ def serve(**_):
 	except (UsageError, frappe.PermissionError) as error:
 		return json_response({"error": str(error)}, 404)
 	try:
-		# The SDK takes part of a second to import, and is an extra.
+		# The SDK takes a fraction of a second to import, and is optional.
 		from huf.api.a2a_app import create_app
 	except ModuleNotFoundError as error:
 		if (error.name or "").partition(".")[0] not in ("a2a", "google"):

@@ -15,7 +15,7 @@ def create_app(agent: Any, url: str) -> Callable[..., Any]:
 	"""An ASGI application for one request to an Agent document, with its card.
 
 	Args:
-		url: where clients reach it
+		url: the agent's address for clients
 	"""
 	carried = CarriedContext()
 	routes = [

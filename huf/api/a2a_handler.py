@@ -1,4 +1,4 @@
-"""The requests of A2A, answered by runs; the SDK's routes read and write the protocol."""
+"""Answers A2A requests with runs. The SDK's routes decode and encode the protocol."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -52,7 +52,7 @@ NOT_WAITING = "The task waits for no answer. To continue the conversation, send 
 
 
 def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
-	"""Refusals become errors of the protocol; an unforeseen one goes to the Error Log."""
+	"""Decorator that converts refusals to errors of the protocol. Unexpected errors go to the Error Log."""
 
 	@wraps(method)
 	async def answer(self: "Handler", *args: Any) -> Any:
@@ -138,7 +138,7 @@ class Handler(RequestHandler):
 			encoder = EventEncoder(state)
 			yield encode_task(state)
 			for event in follow_run_events(state.run):
-				# In silence the transport sends its own sign of life.
+				# During silence the transport sends keep-alives.
 				await asyncio.sleep(0)
 				for update in encoder.encode(event) if event else ():
 					yield update
@@ -189,7 +189,7 @@ class Handler(RequestHandler):
 		return encode_task(await continue_run(params.id))
 
 	def find_task(self, run: str) -> RunState:
-		"""Raises TaskNotFoundError for what is not a run of this agent that the user may see."""
+		"""Raises TaskNotFoundError unless the user may see a run of this agent with that ID."""
 		try:
 			state = read_state(run)
 		except frappe.PermissionError:
@@ -210,7 +210,7 @@ class Handler(RequestHandler):
 		)
 
 	def answer_task(self, message: Message) -> str:
-		"""Store the user's answer to the draft that a task waits for; returns the run."""
+		"""Store the user's answer to the draft for which a task waits; returns the run."""
 		state = self.find_task(message.task_id)
 		if not state.draft:
 			raise UnsupportedOperationError(NOT_WAITING)
@@ -233,7 +233,7 @@ class Handler(RequestHandler):
 
 
 def list_statuses(state: int) -> list[str]:
-	"""The statuses of runs that can be in this state of a task."""
+	"""The run statuses that correspond to a task's state."""
 	from a2a.types import TaskState
 
 	if state == TaskState.TASK_STATE_INPUT_REQUIRED:

@@ -1,4 +1,4 @@
-"""Endpoints about agents: lists, and runs for other front ends (/agent/chat, /agent/stream)."""
+"""Endpoints about agents: lists, proposals, and runs for other front ends (/agent/chat, /agent/stream)."""
 
 import json
 
@@ -59,8 +59,8 @@ def find_default_agent(docs: list) -> str | None:
 
 @frappe.whitelist(methods=["GET"])
 def get_overview():
-	"""All agents, for people who set them up: [{name, description, disabled, allow_chat, last_run, total_run,
-	model, is_offline, tools, triggers}]; `tools` and `triggers` are counts.
+	"""All agents, for people who configure them: [{name, description, disabled, allow_chat, last_run,
+	total_run, model, is_offline, tools, triggers}]; `tools` and `triggers` are counts.
 	"""
 	fields = ["name", "last_run", "total_run"]
 	agents = frappe.get_list("Agent", fields=fields, order_by="agent_name asc", limit_page_length=0)
@@ -71,7 +71,7 @@ def get_overview():
 
 
 def summarize_agent(row, triggers: int) -> dict:
-	# Runs are counted in the table, past the cached document.
+	# Run counts are updated in the table, not in the cached document.
 	doc = frappe.get_cached_doc("Agent", row.name)
 	_provider, model = find_listed_model(doc)
 	return {
@@ -114,7 +114,7 @@ def describe_agent(doc) -> dict:
 
 
 def can_see(agent, provider: str | None, model: str) -> bool:
-	"""Whether the model is shown pictures in a run of the agent."""
+	"""Whether the model receives images in a run of the agent."""
 	return supports_vision(provider, model) and not masks_for(agent, is_local_provider(provider))
 
 
@@ -144,13 +144,13 @@ def create(
 
 @frappe.whitelist(methods=["POST"])
 def propose(sentence: str):
-	"""Propose an agent from one sentence; nothing is saved: see `huf.ai.setup.proposals`."""
+	"""Propose an agent for a sentence, without saving anything; see `huf.ai.setup.proposals`."""
 	return propose_agent(sentence)
 
 
 @frappe.whitelist(methods=["POST"])
 def create_from_proposal(proposal: dict | str):
-	"""Create what a person accepted of a proposal: {name, tools, trigger, cases}."""
+	"""Create the accepted parts of a proposal: {name, tools, trigger, cases}."""
 	accepted = frappe.parse_json(proposal)
 	if not isinstance(accepted, dict):
 		raise UsageError("proposal must be a JSON object.")
@@ -162,7 +162,7 @@ def chat(message=None, agent=None, conversation=None, thread=None, attachments=N
 	"""Send a message and wait for the answer. Also at /agent/chat.
 
 	Args:
-		thread: the caller's own name for a conversation.
+		thread: the caller's name for a conversation.
 		attachments: Files, by name or URL.
 		route: auto, chat or agent (the default).
 

@@ -1,6 +1,6 @@
 """The page behind the link of an approval mail, at /agent/approval.
 
-It shows what a call would do and asks with buttons: opening the link decides nothing.
+It shows what a call would do, with buttons to answer: opening the link decides nothing.
 """
 
 import json
@@ -48,9 +48,9 @@ CHANGED = "What this call would do has changed since the mail was sent. Open it 
 
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=["GET", "POST"])
 def answer(token=None, decision=None, reason=None, **_):
-	"""GET: the page. POST with `decision` (approve or reject): the answer, in the name of the mail's reader.
+	"""GET shows the page. POST with `decision` (approve or reject) answers as the recipient of the mail.
 
-	The reader signs in first, unless Huf Settings say otherwise.
+	The recipient must sign in first, unless Huf Settings say otherwise.
 	"""
 	link = read_link(str(token or ""))
 	if link is None:
@@ -66,7 +66,7 @@ def answer(token=None, decision=None, reason=None, **_):
 
 
 def read_csrf_token() -> str:
-	"""Of the browser's session; Frappe asks for it if somebody is signed in."""
+	"""The CSRF token of the browser's session, which Frappe requires of signed-in users."""
 	if frappe.session.user == "Guest":
 		return ""
 	csrf_token = get_csrf_token()
@@ -76,7 +76,7 @@ def read_csrf_token() -> str:
 
 
 def handle(link: ApprovalLink, token: str, decision: Any, reason: Any, csrf_token: str) -> Response:
-	"""As the user to whom the link was sent."""
+	"""Answer as the user to whom the link was sent."""
 	try:
 		check_enabled(link.user)
 		if not approvals.may_answer_draft(link.draft):

@@ -15,10 +15,10 @@ MANAGERS = {"Huf Manager", "System Manager"}
 
 @frappe.whitelist(methods=["GET"])
 def export(since: str = "", until: str = "", limit: int = MAX_ENTRIES):
-	"""Entries after `since` up to `until` as JSON lines, oldest first; see `huf.ai.queries.audit`.
+	"""Audit log entries after `since` up to `until` as JSON lines, oldest first; see `huf.ai.queries.audit`.
 
-	At most 5,000: ask again with the `time` of the last one as `since`. Huf Managers see what concerns
-	agents, System Managers also logins, users, roles and shares.
+	At most 5,000; pass the last entry's `time` as `since` for more. Huf Managers see entries about agents,
+	System Managers also logins, users, roles and shares.
 	"""
 	roles = check_request(limit)
 	entries = read_audit(read_time(since), read_time(until), "System Manager" in roles, int(limit))
@@ -36,7 +36,7 @@ def contacts(since: str = "", until: str = "", agent: str = "", limit: int = MAX
 
 @frappe.whitelist(methods=["GET"])
 def destinations(since: str = "", until: str = "", agent: str = "", limit: int = MAX_ENTRIES):
-	"""The same, each destination once by agent, with how often, first and last."""
+	"""The same, grouped by destination and agent, with the count and the first and last time."""
 	check_request(limit)
 	return write_lines(list_destinations(read_time(since), read_time(until), agent, int(limit)))
 

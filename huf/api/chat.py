@@ -1,4 +1,4 @@
-"""Endpoints of the chat page, and of front ends that ask whether a message is for a chat or for the agent.
+"""Endpoints of the chat page, and of front ends that route messages to a chat or the agent.
 
 The functions they call check permissions.
 """
@@ -41,11 +41,11 @@ def stream(
 	route: str | None = None,
 	model: str | None = None,
 ):
-	"""Send a message; streams the run's events (see `huf.ai.core.events.EventKind`).
+	"""Send a message and stream the run's events (see `huf.ai.core.events.EventKind`).
 
 	`attachments`: Files, by name or URL. A new chat that `is_test` is not listed among the user's chats.
 	`route`: auto (the router decides, see `docs/router.md`), chat (without tools) or agent (the default).
-	`model`: one that the agent lets its chats choose, instead of its own.
+	`model`: one of the models that the agent allows in chats, instead of its own.
 	"""
 	files = read_names(attachments)
 	return stream_events(stream_chat(agent, prompt, conversation, files, is_test, route, model))
@@ -53,7 +53,7 @@ def stream(
 
 @frappe.whitelist(methods=["GET"])
 def rejoin(run: str, after: int = 0):
-	"""Stream a run's events from the one after number `after`, or after the header Last-Event-ID, to its end.
+	"""Stream a run's events to its end, from the one after `after` or the header Last-Event-ID.
 
 	After a `run_started` with `kept_steps`, drop the text of later steps: those steps run again.
 	"""
@@ -62,7 +62,7 @@ def rejoin(run: str, after: int = 0):
 
 
 def read_last_event_id() -> int:
-	"""The header that a browser sends when it reconnects; 0 without one."""
+	"""The number in the header that a browser sends when it reconnects; 0 without one."""
 	request = getattr(frappe.local, "request", None)
 	sent = request.headers.get("Last-Event-ID", "") if request else ""
 	return int(sent) if sent.isdecimal() else 0
@@ -95,7 +95,7 @@ def delete_conversation(conversation: str):
 
 @frappe.whitelist(methods=["POST"])
 def route(message=None, hasAttachments=None, conversationId=None):
-	"""Decide whether a message is for a chat or for the agent. Also at /api/chat/route.
+	"""Decide whether the chat or the agent answers a message. Also at /api/chat/route.
 
 	With `conversationId`, a task in progress there keeps its route. Returns {route, confidence, reasons,
 	tool_needs, plan_hint}; status 400 for a malformed body.

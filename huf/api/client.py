@@ -1,8 +1,8 @@
-"""Look-ups by filters that Frappe answers without asking whether the user may read what they find.
+"""Permission-checked replacements of Frappe endpoints that look documents up by filters.
 
-`frappe.client.get_count` of Frappe 15 counts documents of all users, and `frappe.client.get` tells by its
-refusal whether a document of another fits: letter by letter, both give away texts. `hooks.py` puts these
-functions in their place; they are stricter for the DocTypes of Huf and its packs alone.
+In Frappe 15, `frappe.client.get_count` counts documents of all users, and a refusal of `frappe.client.get`
+reveals that a document of another user matches. Both allow reading texts letter by letter. `hooks.py`
+overrides them with these functions, which are stricter for DocTypes of Huf and its packs only.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ import frappe.client
 
 @frappe.whitelist()
 def get_count(doctype: str, filters: Any = None, debug: Any = False, cache: Any = False) -> int:
-	"""How many documents the filters find; of Huf's DocTypes, of those that the user may read."""
+	"""The number of documents that match the filters; for Huf's DocTypes, of those that the user may read."""
 	check_filters(filters)
 	if is_stricter(doctype):
 		return len(find_names(doctype, filters))
@@ -22,7 +22,9 @@ def get_count(doctype: str, filters: Any = None, debug: Any = False, cache: Any 
 
 @frappe.whitelist()
 def get(doctype: str, name: Any = None, filters: Any = None, parent: str | None = None) -> dict:
-	"""A document by name, or the first that the filters find; of Huf's, the first that the user may read."""
+	"""A document by name, or the first match of the filters; for Huf's DocTypes, the first that the user may
+	read.
+	"""
 	check_filters(filters)
 	if not name and filters is not None and is_stricter(doctype):
 		found = find_names(doctype, filters, parent, limit=1)
@@ -33,7 +35,7 @@ def get(doctype: str, name: Any = None, filters: Any = None, parent: str | None 
 
 
 def check_filters(filters: Any) -> None:
-	"""Raise ValidationError for what Frappe breaks on."""
+	"""Raises ValidationError for filters that make Frappe fail."""
 	try:
 		is_known = isinstance(frappe.parse_json(filters), dict | list | str | None)
 	except ValueError:

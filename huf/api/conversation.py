@@ -1,7 +1,6 @@
 """Endpoints of a user's chats: search, branch, share, dictate.
 
-Permissions on the conversation are checked here. A chat can be shared only with users who may chat
-themselves.
+Permissions on the conversation are checked here. A chat can be shared only with users who may use chats.
 """
 
 import frappe
@@ -31,7 +30,7 @@ def search(text: str, start: int = 0, limit: int = 30):
 
 @frappe.whitelist(methods=["POST"])
 def branch(conversation: str, run: str, keep: bool = True):
-	"""Start a new chat from the messages before a run, and with `keep` those of the run too.
+	"""Start a new chat with the messages before a run and, with `keep`, those of the run.
 
 	Returns its name.
 	"""
@@ -41,7 +40,7 @@ def branch(conversation: str, run: str, keep: bool = True):
 
 @frappe.whitelist(methods=["POST"])
 def edit(conversation: str, run: str):
-	"""Create a version of a chat that has the messages before a run, to send another message there.
+	"""Create a version of a chat with the messages before a run, in which another message can be sent.
 
 	Returns its name. It is listed among the chats after `show`; a version of another user's chat is a branch.
 	"""
@@ -59,7 +58,7 @@ def show(conversation: str):
 
 @frappe.whitelist(methods=["GET"])
 def get_versions(conversation: str):
-	"""The messages of a chat that have versions: [{run, at, place, conversations}]."""
+	"""The messages of a chat that have several versions: [{run, at, place, conversations}]."""
 	return chat_versions.list_versions(get_readable_conversation(conversation).name)
 
 
@@ -107,7 +106,7 @@ def shareable(conversation: str) -> str:
 
 @frappe.whitelist(methods=["POST"])
 def transcribe(agent: str, sound: str, kind: str):
-	"""Transcribe a recording for the message being written: {text}.
+	"""Transcribe a recording for a message that is being written: {text}.
 
 	`sound` is base64, `kind` its media type.
 	"""

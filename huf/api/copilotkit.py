@@ -1,9 +1,8 @@
 """Endpoints for CopilotKit and other clients of AG-UI: /copilotkit/action (JSON) and /copilotkit/stream
 (AG-UI events).
 
-The history on this server counts: of the messages a client sends only the last is read, if it is the user's.
-The agent is named in the address (?agent=NAME), in `forwardedProps.agent` or as `agent`; without one the
-site's own agent answers.
+The server's history counts: of a client's messages only the last is read, if it is the user's. The agent is
+named in the URL (?agent=NAME), in `forwardedProps.agent` or as `agent`; by default the site's agent answers.
 """
 
 import json
@@ -83,7 +82,7 @@ def describe_call(result: RunResult) -> dict:
 
 
 def read_message(message, messages) -> str:
-	"""The message, or the last of messages; the earlier ones are on record here."""
+	"""The message, or the last of the messages; earlier ones are stored on the server."""
 	if message is None and isinstance(messages, list) and messages and isinstance(messages[-1], dict):
 		message = messages[-1].get("content")
 	return read_string(message, "message")
@@ -102,10 +101,10 @@ def read_arguments(arguments) -> dict:
 
 @frappe.whitelist(methods=["POST"])
 def stream():
-	"""Run an agent, or resume a run that waits; answers with AG-UI events. Also at /copilotkit/stream.
+	"""Run an agent, or resume a waiting run, and stream AG-UI events. Also at /copilotkit/stream.
 
-	Takes a RunAgentInput. Without a new message of the user it joins the thread: its messages so far, then
-	the events of the run in progress, if there is one.
+	Takes a RunAgentInput. Without a new user message it joins the thread: the messages so far, then the
+	events of the open run, if there is one.
 	"""
 	try:
 		run_input = RunAgentInput.model_validate(
@@ -120,7 +119,7 @@ def stream():
 
 
 def start_events(run_input: RunAgentInput) -> Iterator:
-	"""AG-UI events of whatever the input asks for.
+	"""The AG-UI events for the input.
 
 	Raises before the first event if no run can be started or resumed.
 	"""
@@ -146,7 +145,7 @@ def encode_run(encoder: RunEncoder, events: Iterator[RunEvent | None]) -> Iterat
 
 
 def resume_with_answers(encoder: RunEncoder, entries: list[ResumeEntry]) -> Iterator[RunEvent | None]:
-	"""Answer the drafts that the interrupts name; the run resumes once all of its drafts are answered."""
+	"""Answer the drafts named by the interrupts. The run resumes once all of its drafts are answered."""
 	run, calls, drafts, events = answer_and_follow([read_answer(entry) for entry in entries])
 	made = [(call.step, call.call_id) for call in calls]
 	encoder.skip_calls(run, made, [(draft.step, draft.call_id) for draft in drafts])
@@ -163,7 +162,7 @@ def read_answer(entry: ResumeEntry) -> GivenAnswer:
 
 
 def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iterator:
-	"""The thread's messages, then the run in progress from its beginning."""
+	"""The thread's messages, then the open run's events from its beginning."""
 	conversation = find_thread(request.agent, CHANNEL, thread)
 	run = find_live_run(conversation) if conversation else None
 	yield encoder.begin()
@@ -175,7 +174,7 @@ def join_thread(encoder: RunEncoder, request: AgentRequest, thread: str) -> Iter
 
 
 def read_history_before(run, request: AgentRequest, conversation: str | None) -> list[dict]:
-	"""Messages in OpenAI's form; of the run in progress only its prompt, because its events follow."""
+	"""Messages in OpenAI's format; of the open run only the prompt, because its events follow."""
 	if not conversation:
 		return []
 	manager = ConversationManager(request.agent, user=request.user)

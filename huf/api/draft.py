@@ -1,4 +1,4 @@
-"""Endpoints about drafts (calls that need approval).
+"""Endpoints about drafts: tool calls that need approval.
 
 Users see the drafts of their own runs and those they may approve.
 """
@@ -45,8 +45,8 @@ def get_draft(draft: str):
 
 	`difference` is {changes, tables, kept} (see `huf.ai.dry_run.preview.Preview`), or {request} for an
 	external call. `parameters` is the JSON schema of the arguments, or None if the tool no longer exists;
-	`user` is the user the call acts as. `text`: what the model said beside the call. `turn`: the drafts of
-	the same turn that the user may read, this one among them, in the order of the calls.
+	`user` is the user the call acts as. `text`: the model's text beside the call. `turn`: the drafts of the
+	same turn that the user may read, including this one, in the order of the calls.
 	"""
 	frappe.get_doc(drafts.DRAFT, draft).check_permission("read")
 	row = drafts.read_draft(draft)
@@ -79,7 +79,7 @@ def count_drafts():
 
 @frappe.whitelist(methods=["POST"])
 def approve(draft: str, digest: str, arguments: dict | str | None = None):
-	"""Approve the change that was displayed, named by its digest, or the same call with edited arguments.
+	"""Approve the displayed change, identified by its digest, or the same call with edited arguments.
 
 	Edited arguments are previewed again, and that preview is what is approved.
 	"""

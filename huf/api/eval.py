@@ -13,7 +13,7 @@ LAST_RESULT_FIELDS = ["last_run", "last_model", "passed", "times", "last_fault"]
 
 @frappe.whitelist(methods=["POST"])
 def mark(run: str, good: bool, note: str = ""):
-	"""Rate a run, which makes it a case of its agent: {case, verdict}. For users who may read the run."""
+	"""Rate a run and turn it into a case of its agent: {case, verdict}. For users who may read the run."""
 	return {"case": from_runs.mark_run(run, good, note), "verdict": "Good" if good else "Bad"}
 
 
@@ -21,7 +21,7 @@ def mark(run: str, good: bool, note: str = ""):
 def rate(run: str, verdict: str, note: str = ""):
 	"""Rate a run Good or Bad, or remove the rating with "": {case, verdict}. For users who may read the run.
 
-	Unlike `mark` this makes no case; `case` is the one that the run has already, or None.
+	Unlike `mark` this creates no case; `case` is the run's existing case, or None.
 	"""
 	return {"case": from_runs.rate_run(run, verdict, note), "verdict": verdict}
 
@@ -43,7 +43,7 @@ def run(agent: str, times: int = 1, model: str | None = None, judge: str | None 
 	"""Queue a job that runs an agent's cases; held changes are tested and made if all cases pass.
 
 	`get_cases` returns the results. `model`: an AI Model, "Offline" or "Recorded"; by default the agent's
-	own. Returns {enqueued, eval}: the Agent Eval Run that says how far it is.
+	own. Returns {enqueued, eval}; the Agent Eval Run `eval` shows the progress.
 	"""
 	check_manageable(agent)
 	if not 1 <= times <= MAX_TIMES:

@@ -41,7 +41,7 @@ def list_results() -> list[dict]:
 
 
 def describe_setup() -> dict:
-	# huf.install imports much that this endpoint does not need.
+	# huf.install imports many modules that this endpoint does not need.
 	from huf.install import DEMO_AGENT
 
 	agents = frappe.get_list(

@@ -1,8 +1,8 @@
-"""Request hooks for OpenAI's and MCP's clients: reads their Bearer keys and tokens, and answers Frappe's
-refusals as these clients expect it.
+"""Request hooks for clients of OpenAI's API, MCP and A2A: read their keys and tokens, and rewrite Frappe's
+refusals to the form that they expect.
 
-They send a key as Bearer, which Frappe takes for OAuth; Frappe's own scheme for a user's key and secret is
-`token`. The hooks run for every request of the site, so they look at the path first and import little.
+These clients send a key as Bearer, which Frappe takes for OAuth; Frappe's scheme for a user's key and secret
+is `token`. The hooks run for every request of the site, so they check the path first and import little.
 """
 
 import json
@@ -27,7 +27,7 @@ NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<ap
 
 
 def take_bearer_key() -> None:
-	"""before_request: Frappe reads `Bearer KEY:SECRET` as its own `token KEY:SECRET`."""
+	"""before_request: rewrite `Bearer KEY:SECRET` to Frappe's `token KEY:SECRET`."""
 	request = frappe.local.request
 	kind, _, key = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
 	if request.path.startswith(BEARER_PATHS) and kind.lower() == "bearer" and ":" in key:
@@ -35,7 +35,7 @@ def take_bearer_key() -> None:
 
 
 def take_access_token() -> None:
-	"""before_request: sign in the user of a token that this site has issued for its MCP or A2A server."""
+	"""before_request: sign in the user of a token issued by this site for its MCP or A2A server."""
 	request = frappe.local.request
 	kind, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
 	is_token = kind.lower() == "bearer" and token.startswith(TOKEN_PREFIX)
@@ -47,18 +47,18 @@ def take_access_token() -> None:
 		form = frappe.local.form_dict
 		frappe.set_user(user)
 		frappe.local.form_dict = form
-		# Frappe knows other tokens only, and would refuse it.
+		# Frappe would refuse this token, which it does not know.
 		del request.environ["HTTP_AUTHORIZATION"]
 
 
 def name_sign_in(response: Response | None = None, request=None) -> None:
-	"""after_request: tell a program that has not signed in to the MCP or A2A server where it can."""
+	"""after_request: tell programs that have not signed in to the MCP or A2A server where to do so."""
 	if response is None or response.status_code != 401 or not request.path.startswith(TOKEN_PATHS):
 		return
 	is_a2a = request.path.startswith(A2A_PATH)
 	resource = "/a2a" if is_a2a else request.environ.get("huf.address", "/mcp")
 	metadata = get_url(f"/.well-known/oauth-protected-resource{resource}")
-	# Newer versions of Frappe name their own OAuth server after this hook, then apply `response_headers`.
+	# Newer versions of Frappe set this header after this hook, then apply `response_headers`.
 	headers = getattr(frappe.local, "response_headers", response.headers)
 	headers["WWW-Authenticate"] = f'Bearer resource_metadata="{metadata}", scope="mcp"'
 
@@ -70,7 +70,7 @@ def answer_parse_error(response: Response | None = None, request=None) -> None:
 	"""
 	if response is None or response.status_code < 400 or response.status_code == 413:
 		return
-	# The address is not rewritten yet where the body was refused.
+	# A request refused for its body still has its original path.
 	function = find_function(request.path)
 	path = f"/api/method/{function}" if function else request.path
 	if path.startswith(TOKEN_PATHS) and request.is_json and not is_json(request.get_data()):
@@ -87,7 +87,7 @@ def is_json(text: bytes) -> bool:
 
 
 def record_mcp_request(response: Response | None = None, request=None) -> None:
-	"""after_request: keep what it came to for the diagnosis, Frappe's refusals as well."""
+	"""after_request: record the outcome of MCP requests for the diagnosis, including Frappe's refusals."""
 	if response is None or request.method != "POST" or not request.path.startswith(MCP_PATH):
 		return
 	from huf.api.mcp_diagnosis import record_exchange
@@ -96,7 +96,7 @@ def record_mcp_request(response: Response | None = None, request=None) -> None:
 
 
 def format_refusal(response: Response | None = None, request=None) -> None:
-	"""after_request: an error that Frappe raised before or in a function, as OpenAI's error body."""
+	"""after_request: rewrite Frappe's errors at OpenAI's endpoints to OpenAI's error body."""
 	if response is None or response.status_code < 400 or not request.path.startswith(PATHS):
 		return
 	if "error" in (response.get_json(silent=True) or {}):

@@ -1,4 +1,4 @@
-"""Endpoints about knowledge: sources, their items, and search as the signed-in user.
+"""Endpoints about knowledge: sources, their items, and search as the session user.
 
 Files are uploaded by Frappe's API.
 """
@@ -29,7 +29,7 @@ def get_items(source: str, start: int = 0, limit: int = 50):
 def search(query: str, sources: list | str | None = None, limit: int = 6):
 	"""{query, results, more}: see `huf.ai.knowledge.search`.
 
-	`sources`: a list of names, the same as JSON, or one name.
+	`sources`: one name, or a list of names, also as JSON.
 	"""
 	if isinstance(sources, str):
 		sources = frappe.parse_json(sources) if sources.startswith("[") else [sources]
@@ -38,7 +38,7 @@ def search(query: str, sources: list | str | None = None, limit: int = 6):
 
 @frappe.whitelist(methods=["POST"])
 def index(source: str, again: bool = False):
-	"""Queue a job that indexes a source; with `again` unchanged items too."""
+	"""Queue a job that indexes a source; with `again`, unchanged items as well."""
 	frappe.get_doc(SOURCE, source).check_permission("write")
 	enqueue_index(source, again=again)
 	return {"enqueued": True}

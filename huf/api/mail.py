@@ -1,6 +1,4 @@
-"""Endpoints about mail: messages and their processing history, rules and rule tests, mailboxes, drafted
-replies.
-"""
+"""Endpoints about mail: mails and their processing, rules and rule tests, mailboxes, drafted replies."""
 
 from urllib.parse import urlencode
 
@@ -67,7 +65,7 @@ def get_mail(name: str):
 
 @frappe.whitelist(methods=["GET"])
 def get_rules():
-	"""The rules in the order they are tried, with their conditions."""
+	"""The rules in the order in which they are tried, with their conditions."""
 	frappe.has_permission(RULE, "read", throw=True)
 	return review.list_rules()
 
@@ -106,7 +104,7 @@ def make_sign_in_app(provider: str):
 
 @frappe.whitelist(methods=["POST"])
 def begin_sign_in(mailbox: str):
-	"""The address at which this user lets a mailbox with OAuth in; it leads back to the page."""
+	"""The URL at which this user grants a mailbox access by OAuth; it leads back to the page."""
 	doc = frappe.get_doc(MAILBOX, mailbox)
 	doc.check_permission("write")
 	return oauth.begin_sign_in(doc, f"/huf/mail?{urlencode({'view': 'mailboxes', 'signed_in': doc.name})}")
@@ -114,7 +112,7 @@ def begin_sign_in(mailbox: str):
 
 @frappe.whitelist(methods=["POST"])
 def finish_sign_in(mailbox: str):
-	"""After the sign-in: save the account that the mailbox sends by, and test its servers."""
+	"""After the sign-in: save the Email Account with which the mailbox sends, and test its servers."""
 	doc = frappe.get_doc(MAILBOX, mailbox)
 	doc.check_permission("write")
 	doc.save()
@@ -132,13 +130,13 @@ def sync_mailbox(mailbox: str):
 
 @frappe.whitelist(methods=["POST"])
 def save_draft(name: str, text: str, subject: str | None = None, to: str | None = None):
-	"""Save a person's edits; agents do not overwrite the draft from then on."""
+	"""Save a person's edits. Agents no longer overwrite the draft."""
 	return actions.edit_reply(draft_for(name), text, subject, to)
 
 
 @frappe.whitelist(methods=["POST"])
 def approve_draft(name: str, text: str | None = None, subject: str | None = None, to: str | None = None):
-	"""Send a draft, or a reply that failed, with or without edits, by a job. Returns {name, status}."""
+	"""Queue the sending of a draft or failed reply, optionally with edits. Returns {name, status}."""
 	row = draft_for(name, *actions.UNSENT)
 	return actions.approve_reply(row, text, subject, to)
 
@@ -150,13 +148,13 @@ def discard_draft(name: str):
 
 @frappe.whitelist(methods=["POST"])
 def hand_over(mail: str, reason: str = ""):
-	"""Assign a mail's thread to a person: agents leave it alone."""
+	"""Assign a mail's thread to a person. Agents no longer process it."""
 	return actions.hand_over_thread(readable_mail(mail), reason)
 
 
 @frappe.whitelist(methods=["POST"])
 def give_back(mail: str):
-	"""Let agents handle a mail's thread again."""
+	"""Let agents process a mail's thread again."""
 	return actions.return_thread(readable_mail(mail))
 
 
@@ -168,25 +166,25 @@ def get_waiting_replies():
 
 @frappe.whitelist(methods=["POST"])
 def reply(mail: str):
-	"""Open a draft of one's own in answer to a mail, or the thread's open draft. Returns {name}."""
+	"""Open a new reply to a mail, or the thread's open draft. Returns {name}."""
 	return actions.begin_reply(incoming_mail(mail))
 
 
 @frappe.whitelist(methods=["POST"])
 def assign(mail: str, user: str, reason: str = ""):
-	"""Assign a mail's thread to a user, who may then read and answer it; agents leave it alone."""
+	"""Assign a mail's thread to a user, who may then read and answer it. Agents no longer process it."""
 	return actions.assign_thread(incoming_mail(mail), user, reason)
 
 
 @frappe.whitelist(methods=["POST"])
 def reclassify(mail: str, category: str | None = None):
-	"""Put a mail into a category, or have a model choose again. A due reply is drafted by a job."""
+	"""Set a mail's category, or let a model choose again. A job drafts the reply, if one is due."""
 	return actions.reclassify(incoming_mail(mail), category or None)
 
 
 @frappe.whitelist(methods=["POST"])
 def run_again(mail: str):
-	"""Have agents process a mail again. Returns {name, status}."""
+	"""Let agents process a mail again. Returns {name, status}."""
 	return actions.run_again(incoming_mail(mail))
 
 
@@ -204,7 +202,7 @@ def readable_mail(name: str):
 
 
 def own_mail(name: str):
-	"""A mail of the user's mailbox or assigned to the user, or any for a manager; a share does not count."""
+	"""A mail of the user's mailbox or assigned to the user; managers may use any. Shares do not count."""
 	doc = readable_mail(name)
 	if not has_mail_permission(doc):
 		raise frappe.PermissionError

@@ -21,18 +21,20 @@ SIGN_IN = "Sign in: send an access token, or Authorization: Bearer <api key>:<ap
 
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=METHODS)
 def serve(**_):
-	"""One MCP request, also at /mcp. Returns JSON, or server-sent events if the caller wants progress."""
+	"""Answer one MCP request. Also at /mcp. Returns JSON, or server-sent events if the caller wants
+	progress.
+	"""
 	request = frappe.local.request
 	if frappe.session.user == "Guest":
 		return Response(SIGN_IN, 401)
 	if request.method != "POST":
-		# No stream without a request, and no session that could be ended.
+		# There are no streams without a request, and no sessions to end.
 		return Response(status=405, headers={"Allow": "POST"})
 	try:
 		offer = find_server(find_slug(request))
 	except UsageError as error:
 		return json_response({"error": str(error)}, 404)
-	# The SDK takes part of a second to import.
+	# The SDK takes a fraction of a second to import.
 	from huf.ai.mcp.server.http import create_app
 	from huf.api.wire.asgi import respond
 
@@ -45,7 +47,7 @@ def find_slug(request) -> str:
 
 
 def list_trusted_hosts(request) -> list[str]:
-	"""The request's host, if it is a name of this site or one that DNS rebinding cannot claim."""
+	"""The request's host, if it is a name of this site or cannot be the result of DNS rebinding."""
 	name = urlsplit(f"//{request.host}").hostname or ""
 	conf = frappe.conf
 	domains = [each.get("domain") if isinstance(each, dict) else each for each in conf.domains or ()]

@@ -1,4 +1,4 @@
-"""Endpoints about MCP Server Connections, for people who set up agents."""
+"""Endpoints about MCP Server Connections, for people who configure agents."""
 
 import json
 from urllib.parse import quote
@@ -17,7 +17,7 @@ def refresh(connection: str):
 
 @frappe.whitelist(methods=["POST"])
 def check(connection: str):
-	"""Which step of using a connection fails, and what to do; see `mcp.client.connection_check.check`."""
+	"""Check a connection step by step; see `mcp.client.connection_check.check`."""
 	from huf.ai.mcp.client import connection_check
 
 	return connection_check.check(connection)
@@ -25,7 +25,9 @@ def check(connection: str):
 
 @frappe.whitelist(methods=["POST"])
 def sign_in(connection: str):
-	"""Begin a sign-in at the server with OAuth. Returns the address to open, or None if it asks for none."""
+	"""Begin a sign-in at the server by OAuth. Returns the URL to open, or None if the server requires no
+	sign-in.
+	"""
 	from huf.ai.mcp.client import sign_in
 
 	doc = frappe.get_doc(connections.CONNECTION, connection)
@@ -35,7 +37,7 @@ def sign_in(connection: str):
 
 @frappe.whitelist(methods=["GET"])
 def callback(state: str = "", code: str = "", iss: str | None = None, error: str = ""):
-	"""Where an authorization server sends the person's browser back; leads on to the connection's page."""
+	"""The redirect URI for authorization servers. Redirects to the connection's page."""
 	from huf.ai.mcp.client.sign_in import finish_sign_in
 
 	if error or not code:
@@ -47,7 +49,7 @@ def callback(state: str = "", code: str = "", iss: str | None = None, error: str
 
 @frappe.whitelist(methods=["GET"], allow_guest=True)
 def client_metadata():
-	"""The Client ID Metadata Document, for authorization servers that need no registration."""
+	"""The Client ID Metadata Document, for authorization servers that require no registration."""
 	from werkzeug.wrappers import Response
 
 	from huf.ai.mcp.client.sign_in import describe_client

@@ -1,4 +1,4 @@
-"""Why a program does not work with this site's MCP server: an endpoint, and the hook that it goes by."""
+"""Diagnoses why a program does not work with this site's MCP server, from requests that a hook records."""
 
 import frappe
 from werkzeug.wrappers import Response
@@ -10,13 +10,13 @@ from huf.api.mcp import find_slug
 
 @frappe.whitelist(methods=["GET"])
 def diagnose(server: str = ""):
-	"""For the session user's programs at /mcp/SERVER; see `mcp.server.diagnosis.diagnose`."""
+	"""The diagnosis for the session user's programs at /mcp/SERVER; see `mcp.server.diagnosis.diagnose`."""
 	return diagnosis.diagnose(str(server))
 
 
 @frappe.whitelist(methods=["GET"])
 def get_servers():
-	"""The addresses that the session user may enter in a program: [{slug, name, url}]."""
+	"""The servers that the session user can enter in a program: [{slug, name, url}]."""
 	return list_servers()
 
 
@@ -26,7 +26,7 @@ def record_exchange(request, response: Response) -> None:
 
 
 def describe_exchange(request, response: Response) -> dict:
-	"""What the diagnosis keeps of a request: nothing that the program or the tool has written."""
+	"""The facts about a request that the diagnosis keeps, without contents."""
 	body = request.get_json(silent=True)
 	method = str(body.get("method", ""))[:40] if isinstance(body, dict) else ""
 	reply = response.get_json(silent=True) if response.mimetype == "application/json" else None

@@ -1,7 +1,7 @@
-"""Signing in a program that speaks MCP, as a user: metadata, the OAuth endpoints, and the page that asks.
+"""OAuth sign-in for MCP programs: metadata, the OAuth endpoints, and the consent page.
 
-A program finds /.well-known/oauth-protected-resource, registers itself, sends the user's browser to
-/mcp-oauth/authorize, and gets tokens that are good for /mcp alone.
+A program reads /.well-known/oauth-protected-resource, registers, sends the user's browser to
+/mcp-oauth/authorize, and receives tokens that are valid for /mcp only.
 """
 
 from html import escape
@@ -35,7 +35,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' {ori
 
 @frappe.whitelist(allow_guest=True, methods=["GET"])
 def describe_resource(**_):
-	"""RFC 9728, for the address that follows the well-known path."""
+	"""Protected resource metadata (RFC 9728) for the path that follows the well-known one."""
 	from huf.ai.mcp.server import oauth
 
 	path = frappe.local.request.environ.get("huf.address", "").removeprefix(RESOURCE_METADATA)
@@ -44,7 +44,7 @@ def describe_resource(**_):
 
 @frappe.whitelist(allow_guest=True, methods=["GET"])
 def describe_server(**_):
-	"""RFC 8414."""
+	"""Authorization server metadata (RFC 8414)."""
 	from huf.ai.mcp.server import oauth
 
 	return with_headers(json_response(oauth.describe_server()))
@@ -52,7 +52,7 @@ def describe_server(**_):
 
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=METHODS)
 def serve(**_):
-	"""The endpoints of OAuth: authorize, token and register."""
+	"""The OAuth endpoints: authorize, token and register."""
 	from huf.ai.mcp.server import oauth
 	from huf.api.wire.asgi import respond
 
@@ -66,7 +66,7 @@ def serve(**_):
 
 @frappe.whitelist(allow_guest=True, methods=["GET", "POST"])
 def consent(request=None, decision=None, **_):
-	"""Asks the signed-in user whether the program may act as them, and sends the browser back to it."""
+	"""Ask the signed-in user whether the program may act as them, then redirect back to the program."""
 	from huf.ai.mcp.server import oauth
 
 	if frappe.session.user == "Guest":
@@ -95,7 +95,7 @@ def ask_user(sealed: str, asked: dict) -> Response:
 	# Frappe rolls back what a GET writes, but the CSRF token must persist.
 	frappe.db.commit()
 	page = PAGE.format(**{key: escape(str(value)) for key, value in texts.items()})
-	# Browsers apply form-action to the redirect that follows the answer as well.
+	# Browsers apply form-action also to the redirect after the form is sent.
 	origin = f"{target.scheme}://{target.netloc}" if target.netloc else f"{target.scheme}:"
 	policy = {"Content-Security-Policy": POLICY.format(origin=origin)}
 	return Response(page, mimetype="text/html", headers=policy)

@@ -1,4 +1,4 @@
-"""Endpoints about models and providers, for people who set them up."""
+"""Endpoints about models and providers, for people who configure them."""
 
 import frappe
 

@@ -1,9 +1,9 @@
-"""Endpoints for OpenAI's clients, where agents appear as models: /v1/models and /v1/chat/completions.
+"""Endpoints for OpenAI's clients, with agents as models: /v1/models and /v1/chat/completions.
 
 A caller is a Frappe user, by API key: `Authorization: Bearer <api key>:<api secret>`. With the header
 X-Conversation-Id, or `conversation_id` in `metadata`, Huf keeps the conversation and reads only the last
 message; otherwise the conversation is what the caller sends. `user` names a person, not a conversation, and
-is ignored, as are sampling parameters, which the agent sets.
+is ignored. So are sampling parameters, which the agent sets.
 
 `route` in `metadata` is auto, chat or agent, and the decision comes back as `route`: see `docs/router.md`.
 """
@@ -38,7 +38,7 @@ UNSUPPORTED = {"tools": OWN_TOOLS, "functions": OWN_TOOLS, "audio": "Audio is no
 
 
 class ModelNotFound(BadRequest):
-	"""There is no agent of that name for this user."""
+	"""The user has no agent of that name."""
 
 
 @frappe.whitelist(methods=["GET"])
@@ -66,7 +66,7 @@ def describe_missing(name: str) -> str:
 def chat_completions(
 	model=None, messages=None, stream=None, stream_options=None, metadata=None, n=None, **others
 ):
-	"""Run an agent and answer with its text; it uses its tools here. Also at /v1/chat/completions."""
+	"""Run an agent, with its tools, and return its text. Also at /v1/chat/completions."""
 	try:
 		if unsupported := [why for name, why in UNSUPPORTED.items() if others.get(name)]:
 			raise BadRequest(unsupported[0])
@@ -115,7 +115,7 @@ def read_completion_request(model, messages, metadata) -> AgentRequest:
 
 
 def read_thread(metadata: dict) -> str | None:
-	"""The caller's name for a conversation that Huf keeps."""
+	"""The caller's name for a conversation that Huf stores, if any."""
 	request = frappe.local.request
 	return metadata.get("conversation_id") or (request.headers.get("X-Conversation-Id") if request else None)
 
@@ -130,7 +130,7 @@ def keep_image(url) -> str:
 
 @frappe.whitelist(allow_guest=True, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 def unknown():
-	"""Everything else below /v1."""
+	"""Any other address below /v1."""
 	return openai_error(
 		404, "Unknown address. Huf has /v1/models, /v1/chat/completions, /v1/responses, /v1/conversations."
 	)

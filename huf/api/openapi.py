@@ -1,4 +1,4 @@
-"""Endpoints that make tools from an OpenAPI document, for people who set up agents."""
+"""Endpoints that create tools from an OpenAPI document, for people who configure agents."""
 
 import frappe
 from frappe import _
@@ -18,9 +18,8 @@ def preview(
 	prefix: str = "",
 	allow_private: bool | int | str = False,
 ):
-	"""What an import from a URL or from the document's text would make; see
-	`huf.ai.setup.openapi_import.preview_import`. `allow_private`: the document or the service may have a
-	private address.
+	"""Preview an import from a URL or a document's text; see `huf.ai.setup.openapi_import.preview_import`.
+	`allow_private`: the document or the service may have a private address.
 	"""
 	document = read_document(url, content, allow_private)
 	return openapi_import.preview_import(document, url, base_url, prefix)
@@ -38,7 +37,7 @@ def create(
 	headers: dict | str | None = None,
 	replace: list | str | None = None,
 ):
-	"""Make the tools of chosen operations; see `huf.ai.setup.openapi_import.import_tools`."""
+	"""Create tools for chosen operations; see `huf.ai.setup.openapi_import.import_tools`."""
 	document = read_document(url, content, allow_private)
 	return openapi_import.import_tools(
 		document,

@@ -22,8 +22,8 @@ def get_packs():
 
 @frappe.whitelist(methods=["GET"])
 def get_pack(name: str):
-	"""One pack, with `brings`: [{doctype, names}] and `people`: {DocType: count of records that people made
-	with it}.
+	"""A pack, with `brings`: [{doctype, names}] and `people`: {DocType: count of records that people
+	created}.
 	"""
 	check_manager()
 	return listing.describe_pack(name)
@@ -46,7 +46,9 @@ def update(name: str):
 
 @frappe.whitelist(methods=["POST"])
 def remove(name: str, with_records: bool = False):
-	"""Remove a pack: {lines}. Refused if people made records with it, unless `with_records`."""
+	"""Remove a pack: {lines}. Refused if people have created records of its DocTypes, unless
+	`with_records`.
+	"""
 	check_manager()
 	return {"lines": removing.remove_pack(name, with_records)}
 
@@ -58,7 +60,7 @@ def export(
 	doctypes: list | str | None = None,
 	with_records: bool = False,
 ):
-	"""A pack made of the site's agents and DocTypes, as {file: text}; without either, the installed pack of
+	"""Export agents and DocTypes of the site as a pack, {file: text}; without either, the installed pack of
 	that name.
 	"""
 	check_manager()

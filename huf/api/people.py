@@ -1,4 +1,4 @@
-"""Endpoints that manage the people of a site, for System Managers."""
+"""Endpoints that manage the users of a site, for System Managers."""
 
 import frappe
 
@@ -17,7 +17,7 @@ def get_people(start: int = 0, text: str = ""):
 
 @frappe.whitelist(methods=["POST"])
 def invite(email: str, first_name: str, last_name: str = "", roles: list | None = None, by_mail: int = 0):
-	"""Create a user and a link for the first password -> {person, link}; `link` is null if it was mailed."""
+	"""Create a user and a link to set the first password: {person, link}. `link` is None if it was mailed."""
 	require_system_manager()
 	user = people.create_person(email, first_name, last_name, roles or [])
 	return {"person": people.read_person(user), "link": hand_out_link(user, by_mail)}
@@ -25,14 +25,14 @@ def invite(email: str, first_name: str, last_name: str = "", roles: list | None 
 
 @frappe.whitelist(methods=["POST"])
 def make_link(user: str, by_mail: int = 0):
-	"""Make a link for a new password -> {link}; null if it was mailed. Earlier links end."""
+	"""Create a link to set a new password: {link}, None if it was mailed. Earlier links become invalid."""
 	require_system_manager()
 	return {"link": hand_out_link(user, by_mail)}
 
 
 @frappe.whitelist(methods=["POST"])
 def save_person(user: str, roles: list, enabled: int):
-	"""Change the roles that the web app manages, enable or disable; returns the person."""
+	"""Change the roles that the web app manages, and enable or disable the user. Returns the person."""
 	require_system_manager()
 	people.change_person(user, roles, bool(int(enabled)))
 	return people.read_person(user)

@@ -33,7 +33,7 @@ def save_profile(
 	deputy: str | None = None,
 	away_until: str | None = None,
 ):
-	"""Save the session user's own profile; other fields of the user stay as they are."""
+	"""Save the session user's profile. Other fields of the user are unchanged."""
 	user = require_user()
 	if not first_name.strip():
 		raise UsageError(_("Enter a name."))
@@ -62,13 +62,13 @@ def change_password(old_password: str, new_password: str):
 
 @frappe.whitelist(methods=["GET"])
 def get_sessions():
-	"""Where the session user is signed in: [{id, last_used, address, is_current}], the last used first."""
+	"""The session user's sessions: [{id, last_used, address, is_current}], most recently used first."""
 	return read_sessions(require_user(), frappe.session.sid)
 
 
 @frappe.whitelist(methods=["POST"])
 def end_other_sessions():
-	"""Sign the session user out everywhere but here. With an API key: everywhere."""
+	"""End the session user's other sessions; with an API key, all sessions."""
 	clear_sessions(require_user(), keep_current=True, force=True)
 	return get_sessions()
 

@@ -14,7 +14,7 @@ MAX_ROWS = 200
 
 @frappe.whitelist(methods=["GET"])
 def get_meta(doctype: str, language: str | None = None):
-	"""A DocType as a form; see `huf.ai.queries.records.describe_doctype`."""
+	"""The form of a DocType; see `huf.ai.queries.records.describe_doctype`."""
 	return records.describe_doctype(doctype, language)
 
 
@@ -38,13 +38,13 @@ def get_record(doctype: str, name: str):
 
 @frappe.whitelist(methods=["GET"])
 def get_card(doctype: str, name: str, language: str | None = None):
-	"""A record in short: {doctype, title, fields: [{label, value}]}; see `records.read_card`."""
+	"""A summary of a record: {doctype, title, fields: [{label, value}]}; see `records.read_card`."""
 	return records.read_card(doctype, name, language)
 
 
 @frappe.whitelist(methods=["POST"])
 def trust_record(doctype: str, name: str):
-	"""Trust a record that a run wrote after it had read untrusted content, or that holds such content.
+	"""Trust a record that contains untrusted content, or that a run wrote after it had read such content.
 
 	For users who may write it; see `huf.ai.tools.untrusted`.
 	"""

@@ -1,4 +1,4 @@
-"""Endpoints of stored responses and conversations of OpenAI's Responses, read from the record of runs."""
+"""Endpoints of OpenAI's Responses API for stored responses and conversations, which are read from runs."""
 
 import time
 from typing import Any
@@ -44,7 +44,7 @@ def response(**others):
 
 
 def describe_run(run: str) -> dict:
-	"""The response of a run as it stands on record."""
+	"""The response for the recorded state of a run."""
 	frappe.db.rollback()
 	row = frappe.get_doc("Agent Run", run)
 	created = to_utc(row.creation).timestamp()
@@ -74,7 +74,7 @@ def encode_list(items: list[dict]) -> dict:
 
 
 def read_path(prefix: str) -> tuple[str, str]:
-	"""(id, what follows it) of the address."""
+	"""(ID, rest of the path) of the request."""
 	path = frappe.local.request.environ.get("huf.address", "").removeprefix(prefix)
 	name, _, action = path.partition("/")
 	return name, action
@@ -86,7 +86,9 @@ def read_path(prefix: str) -> tuple[str, str]:
 @frappe.whitelist(methods=["POST"])
 @refusing
 def create_conversation(metadata=None, items=None, **others):
-	"""A new name for a conversation, which begins with its first response. Also at /v1/conversations."""
+	"""Return a new conversation ID; the conversation is created with its first response. Also at
+	/v1/conversations.
+	"""
 	if items:
 		raise BadRequest("A conversation begins with its first response. Leave items out.")
 	name = f"{CONVERSATION}{frappe.generate_hash(length=24)}"
@@ -111,7 +113,7 @@ def conversation(**others):
 
 
 def find_conversation(name: str) -> Any:
-	"""The user's conversation of that name, newest first where agents share it. Raises NotFound."""
+	"""The user's conversation with that ID; the newest if several agents use it. Raises NotFound."""
 	filters = {"channel": CHANNEL, "external_id": name, "owner": frappe.session.user}
 	found = frappe.get_list("Agent Conversation", filters=filters, pluck="name", order_by="creation desc")
 	if not found:

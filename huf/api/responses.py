@@ -1,8 +1,8 @@
-"""The endpoint of OpenAI's Responses, where agents appear as models; see `docs/front-ends.md`.
+"""The endpoint of OpenAI's Responses API, with agents as models; see `docs/front-ends.md`.
 
-A response is a run: `resp_` and the run's name. A conversation is what the caller named, `conv_...`, or the
-conversation of the response that `previous_response_id` names. `route` in `metadata` is auto, chat or
-agent: see `docs/router.md`.
+A response is a run, with the ID `resp_` + the run's name. Its conversation is the one that the caller names
+(`conv_...`), or that of `previous_response_id`. `route` in `metadata` is auto, chat or agent: see
+`docs/router.md`.
 """
 
 from collections.abc import Iterator
@@ -36,11 +36,11 @@ MAX_METADATA = 16
 
 
 class NotFound(Exception):
-	"""There is no such response or conversation for this user."""
+	"""The user has no such response or conversation."""
 
 
 def refusing(function):
-	"""Turn what keeps a request from being carried out into OpenAI's errors."""
+	"""Convert refusals to OpenAI's errors."""
 
 	@wraps(function)
 	def answer(*args, **kwargs):
@@ -88,7 +88,7 @@ def create(model=None, input=None, stream=None, background=None, tools=None, met
 
 
 def enqueue(request: AgentRequest, builder: ResponseBuilder) -> Iterator[RunEvent | None]:
-	"""Queue a run; the events, which nobody has to read, are those of its worker."""
+	"""Queue a run. Returns its events, which come from its worker; reading them is optional."""
 	run = enqueue_run(request).name
 	builder.run = run
 	return follow_run_events(run)
@@ -129,7 +129,7 @@ def read_request(
 
 
 def add_instructions(request: AgentRequest, instructions: Any) -> AgentRequest:
-	"""The caller's instructions count as the user's: only those of the agent's record are the system's."""
+	"""Add the caller's instructions as user text: only the agent's own are system instructions."""
 	if not instructions:
 		return request
 	if not isinstance(instructions, str):
@@ -160,9 +160,9 @@ def read_metadata(metadata: Any) -> dict[str, str]:
 
 
 def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Iterator[RunEvent | None]]:
-	"""Answer the drafts that the approval responses name; what their run does then is the response.
+	"""Answer the drafts named by approval responses. The continued run becomes the response.
 
-	Clients that keep the conversation send earlier answers again, so those that were given count no more.
+	Clients that resend the whole conversation repeat earlier answers, which are ignored.
 	"""
 	answers = [each for each in given.approvals if is_pending(each.draft)] or [given.approvals[-1]]
 	read_run(f"{RESPONSE}{approvals.get_open_draft(answers[-1].draft, answers[-1].digest).run}")
@@ -173,7 +173,7 @@ def answer_approvals(given: Input, fields: dict) -> tuple[ResponseBuilder, Itera
 
 
 def read_run(response: str) -> Any:
-	"""The Agent Run of a response that the user may read. Raises NotFound."""
+	"""The Agent Run of a response, if the user may read it. Raises NotFound."""
 	name = response.removeprefix(RESPONSE)
 	if not response.startswith(RESPONSE) or not frappe.db.exists("Agent Run", name):
 		raise NotFound(f"There is no response {response!r}.")

@@ -29,7 +29,7 @@ def get_runs(
 ):
 	"""Runs, newest first; see `huf.ai.queries.runs`.
 
-	`user` is the one they act as; dates are inclusive, in the site's time zone; `min_cost` is in USD.
+	`user`: whom they act as. Dates are inclusive, in the site's time zone; `min_cost` is in USD.
 	"""
 	wanted = {"agent": agent, "status": status, "trigger": trigger, "run_as": user}
 	filters: list[list] = [[field, "=", value] for field, value in wanted.items() if value]
@@ -57,7 +57,7 @@ def get_run(run: str):
 
 @frappe.whitelist(methods=["GET"])
 def get_records(run: str):
-	"""The records that a run's calls name: [{doctype, name, title}]; see `huf.ai.queries.named_records`."""
+	"""The records named in a run's calls: [{doctype, name, title}]; see `huf.ai.queries.named_records`."""
 	return named_records.list_named_records(run)
 
 
@@ -103,14 +103,14 @@ def rerun(run: str, step: int, edits: dict | str):
 
 @frappe.whitelist(methods=["POST"])
 def cancel(run: str):
-	"""Request that a run ends: at its next step, or at once while it waits."""
+	"""Request a run's cancellation, at its next step or, while it waits, at once."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	approvals.cancel_run(run)
 
 
 @frappe.whitelist(methods=["POST"])
 def go_on(run: str):
-	"""Continue a run that used up its steps or its time, as a new background run: {run, conversation}."""
+	"""Continue a run that reached its step or time limit as a new background run: {run, conversation}."""
 	frappe.get_doc("Agent Run", run).check_permission("read")
 	return messages.continue_in_background(run)
 

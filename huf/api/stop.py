@@ -1,4 +1,4 @@
-"""Endpoints of the stop switch: everybody sees what is stopped; Huf Managers stop and release."""
+"""Endpoints of the stop switch. Everybody sees active stops; Huf Managers stop and release."""
 
 import frappe
 
@@ -14,7 +14,7 @@ def get_stops():
 
 @frappe.whitelist(methods=["POST"])
 def stop(scope: str = "All", target: str | None = None, reason: str | None = None):
-	"""Stop All, or an Agent, Tool, Provider, User or Trigger: {stop, running}."""
+	"""Stop a scope: All, or an Agent, Tool, Provider, User or Trigger. Returns {stop, running}."""
 	return stopping.stop(scope, target, reason)
 
 

@@ -1,4 +1,4 @@
-"""Endpoints about tools, for people who set up agents."""
+"""Endpoints about tools, for people who configure agents."""
 
 import json
 
@@ -35,7 +35,7 @@ def get_tools():
 
 
 def group_values(doctype: str, key: str, value: str, filters: dict) -> dict[str, list[str]]:
-	"""A child table's values by the record they belong to: {key: [value]}."""
+	"""A child table's values by parent: {key: [value]}."""
 	found: dict[str, list[str]] = {}
 	for row in frappe.get_all(doctype, filters=filters, fields=[key, value], order_by=f"{value} asc"):
 		found.setdefault(row[key], []).append(row[value])
@@ -54,9 +54,9 @@ def make_for(doctype: str, kinds: list | str):
 
 @frappe.whitelist(methods=["POST"])
 def ask_for_doctype(request: str):
-	"""Ask the System Managers for a DocType, for who may create tools; returns the names of who was asked.
+	"""Ask the System Managers for a DocType, and return their names. For users who may create tools.
 
-	`request`: what its records are, up to 140 characters. The same request is sent once a day.
+	`request`: a description of its records, up to 140 characters. The same request is sent once a day.
 	"""
 	frappe.has_permission(TOOL, "create", throw=True)
 	return doctype_requests.ask_for_doctype(request)

@@ -1,4 +1,4 @@
-"""Endpoints about triggers, for people who set them up and for buttons that fire them."""
+"""Endpoints about triggers, for people who configure them and for buttons that fire them."""
 
 import frappe
 
@@ -33,7 +33,9 @@ MAX_BACKTEST_DAYS = 365
 
 @frappe.whitelist(methods=["GET"])
 def propose_run_as():
-	"""A user whom a trigger may run as: the first Huf Manager besides Administrator, else Administrator."""
+	"""The proposed Run As of a trigger: the first Huf Manager other than Administrator, else
+	Administrator.
+	"""
 	frappe.has_permission(TRIGGER, "create", throw=True)
 	managers = {"role": "Huf Manager", "parenttype": "User", "parent": ["!=", "Administrator"]}
 	names = frappe.get_all("Has Role", managers, pluck="parent", order_by="creation asc")
@@ -85,7 +87,7 @@ def get_events(trigger: str, status: str | None = None, start: int = 0, limit: i
 
 @frappe.whitelist(methods=["GET"])
 def explain(trigger: str | None = None, document: str | None = None, event: str | None = None):
-	"""Explain why an event fired or not, or whether a trigger would fire for a document as it is now.
+	"""Explain why an event fired or not, or whether a trigger would fire for a document in its current state.
 
 	With `event`, an Agent Trigger Event: its row with `checks`: [{text, ok, saw}]. With `trigger` and
 	`document`: {would_fire, checks, reason, prompt, events}.
@@ -130,7 +132,7 @@ def fire(
 	document: str | None = None,
 	key: str | None = None,
 ):
-	"""Fire a trigger manually as the signed-in user; repeated requests with the same `key` fire it once.
+	"""Fire a trigger manually as the session user. Repeated requests with the same `key` fire it once.
 
 	Args:
 		payload: available to the prompt; JSON text is parsed.

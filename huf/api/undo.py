@@ -1,4 +1,4 @@
-"""Endpoints that undo what runs changed, as the session user; see `huf.ai.undo.undo`."""
+"""Endpoints that undo changes of runs as the session user; see `huf.ai.undo.undo`."""
 
 import frappe
 
@@ -16,8 +16,8 @@ def preview(
 	name: str | None = None,
 	decisions: dict | str | None = None,
 ):
-	"""What would change if these runs were undone, or what an agent, the runs of a trigger, or runs on one
-	record (`doctype` and `name`) did since a time. Changes nothing.
+	"""Preview the undo of some runs, or of what an agent, a trigger's runs, or runs on one record (`doctype`
+	and `name`) did since a time. Changes nothing.
 
 	Returns {runs, digest, difference, conflicts, problems, notes, external, untraced, hidden, kept}; pass the
 	digest and the decisions about conflicts to `apply`.
@@ -36,5 +36,5 @@ def apply(
 	name: str | None = None,
 	decisions: dict | str | None = None,
 ):
-	"""Undo what the preview with this digest showed, in one transaction: {run, restored}."""
+	"""Undo the previewed changes, identified by the digest, in one transaction: {run, restored}."""
 	return undo.apply_undo(parse_scope(runs, agent, since, trigger, doctype, name), digest, decisions)

@@ -16,12 +16,11 @@ TOO_LARGE = f"A delivery may have at most {MAX_DELIVERY_BYTES} bytes."
 
 @frappe.whitelist(allow_guest=True, xss_safe=True, methods=["POST"])
 def receive():
-	"""Take a delivery for the webhook named `slug` in the query.
+	"""Receive a delivery for the webhook `slug`.
 
-	Returns 202 with {event, status, run, repeated, reason?}; a repeated delivery id returns the event of the
-	first. 403: no such webhook, or a wrong secret, or a wrong or old
-	signature. 409: the trigger cannot run. 413: the body is
-	too large.
+	Returns 202 with {event, status, run, repeated, reason?}; a repeated delivery ID returns the event of the
+	first. 403: unknown webhook, wrong secret, or wrong or old signature. 409: the trigger cannot run. 413:
+	the body is too large.
 	"""
 	return accept(frappe.local.request.args.get("slug") or "")
 

@@ -1,7 +1,7 @@
-"""A2A 1.0: agent cards, messages and tasks in the SDK's types. Reads and writes no record.
+"""Encoding of A2A 1.0: agent cards, messages and tasks in the SDK's types. Uses no records.
 
-A task is a run. It waits for a person as `input-required`; the answer is a data part that names the draft and
-the digest of the change that was shown.
+A task is a run. A run that waits for a person is `input-required`; the answer is a data part with the draft
+and the digest of the displayed change.
 """
 
 import base64
@@ -57,7 +57,7 @@ HOW_TO_ANSWER = "Answer with a data part: draft, digest, approve (true or false)
 
 
 def build_card(agent: Any, url: str) -> AgentCard:
-	"""The card of an Agent document that is asked at `url`."""
+	"""The card of an Agent whose endpoint is `url`."""
 	description = agent.description or f"The agent {agent.name}."
 	starters = [line.strip() for line in (agent.starters or "").split("\n") if line.strip()]
 	skill = AgentSkill(
@@ -86,7 +86,7 @@ def build_card(agent: Any, url: str) -> AgentCard:
 
 @dataclass(frozen=True)
 class Answer:
-	"""A person's answer to a draft as it was shown."""
+	"""A person's answer to a displayed draft."""
 
 	draft: str
 	digest: str
@@ -95,7 +95,7 @@ class Answer:
 
 
 def read_answer(message: Message) -> Answer:
-	"""Raises InvalidParamsError where no part is an answer."""
+	"""Raises InvalidParamsError if no part is an answer."""
 	for part in message.parts:
 		given = MessageToDict(part.data) if part.HasField("data") else None
 		if isinstance(given, dict) and isinstance(given.get("approve"), bool):
@@ -150,7 +150,7 @@ def encode_artifact(text: str) -> Artifact:
 
 
 class EventEncoder:
-	"""Encodes the events of one run. Text of a later step replaces that of the one before."""
+	"""Encodes the events of one run. The text of a later step replaces that of the step before."""
 
 	def __init__(self, state: RunState):
 		self.ids = {"task_id": state.run, "context_id": state.row.conversation}
@@ -173,7 +173,7 @@ class EventEncoder:
 		return TaskStatusUpdateEvent(status=status, **self.ids)
 
 	def encode_end(self, state: RunState) -> Iterator[TaskArtifactUpdateEvent | TaskStatusUpdateEvent]:
-		"""The answer as it is on record, then the status that ends the stream."""
+		"""The stored answer, then the status that ends the stream."""
 		if state.row.response:
 			artifact = encode_artifact(state.row.response)
 			yield TaskArtifactUpdateEvent(artifact=artifact, append=False, last_chunk=True, **self.ids)

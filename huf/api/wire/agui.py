@@ -1,7 +1,7 @@
-"""AG-UI 1.0: encodes a run's events for one client. Reads and writes no record.
+"""Encoding of AG-UI 1.0: a run's events for one client. Uses no records.
 
-An approval is an interrupt. Its id names the draft and the digest of the change, so an answer can only
-approve the change that was displayed. Tools that the client's page declares are not called.
+An approval is an interrupt. Its ID contains the draft and the digest of the change, so an answer can approve
+only the displayed change. Tools declared by the client are not called.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -43,9 +43,9 @@ from huf.api.wire.emitted_text import EmittedText
 VERSION = "1.0"
 STEP = "current_step"
 PLAN, EXECUTE, VALIDATE = "plan", "execute", "validate"
-"""What a run is at: the model decides, a tool is called, the answer is there."""
+"""Phases of a run: the model decides, a tool is called, the answer is complete."""
 STATE = "huf"
-"""Huf's key in the shared state; other keys are the client's and are kept."""
+"""Huf's key in the shared state. Other keys belong to the client and are kept."""
 RESPONSE_SCHEMA = {
 	"type": "object",
 	"properties": {
@@ -58,7 +58,7 @@ RESPONSE_SCHEMA = {
 
 
 class RunEncoder:
-	"""Encodes one run. `thread` and `run` are the client's own ids for them, `state` its shared state."""
+	"""Encodes one run. `thread` and `run` are the client's IDs, `state` is its shared state."""
 
 	def __init__(self, thread: str, run: str, state: Any = None):
 		self.ids: dict[str, Any] = {"thread_id": thread, "run_id": run}
@@ -85,11 +85,11 @@ class RunEncoder:
 		return RunStartedEvent(**self.ids, protocol_version=VERSION)
 
 	def end(self) -> RunFinishedEvent:
-		"""The end of a stream in which no run goes on."""
+		"""The end of a stream without an open run."""
 		return RunFinishedEvent(**self.ids, outcome=RunFinishedSuccessOutcome())
 
 	def encode(self, events: Iterable[RunEvent | None]) -> Iterator[BaseEvent | None]:
-		"""Everything after `begin`; None stays None."""
+		"""The events after `begin`; None stays None."""
 		for event in events:
 			if event is None:
 				yield None
@@ -103,10 +103,9 @@ class RunEncoder:
 	def skip_calls(
 		self, run: str, calls: Iterable[tuple[int, str]], waiting: Iterable[tuple[int, str]]
 	) -> None:
-		"""Mark what the client received before the run waited, each call as (step, call id).
+		"""Mark the calls that the client received before the run waited, as (step, call ID).
 
-		`calls` are complete with their results; of `waiting`, the calls that need approval, the results are
-		still to come.
+		`calls` have results; `waiting` are calls that need approval, whose results are still to come.
 		"""
 		self.result_ids = {format_call_id(run, *call) for call in calls}
 		self.call_ids = self.result_ids | {format_call_id(run, *call) for call in waiting}
@@ -118,7 +117,7 @@ class RunEncoder:
 		)
 
 	def move_to(self, step: str) -> Iterator[BaseEvent]:
-		"""Say that the run has come to a step of its work: plan, execute or validate."""
+		"""Announce the run's phase: plan, execute or validate."""
 		if step != self.step:
 			self.step = step
 			patch = {"op": "add", "path": f"/{STATE}/{STEP}", "value": step}
@@ -129,7 +128,7 @@ class RunEncoder:
 		yield StateDeltaEvent.model_validate({"delta": [patch]})
 
 	def encode_text_delta(self, event: RunEvent) -> Iterator[BaseEvent]:
-		"""The text of each step is a message of its own."""
+		"""The text of each step becomes a separate message."""
 		if event.data["step"] != self.emitted.step:
 			yield from self.end_text()
 		yield from self.encode_text(event)
@@ -218,7 +217,7 @@ class RunEncoder:
 
 
 def describe_step(status: RunStatus) -> dict:
-	"""What a run that no longer works is at, as JSON answers say it."""
+	"""The phase of a run that has paused or ended, for JSON answers."""
 	return {STEP: EXECUTE if status is RunStatus.WAITING else VALIDATE}
 
 
@@ -227,12 +226,14 @@ def call_id_of(event: RunEvent) -> str:
 
 
 def format_call_id(run: str, step: int | None, call_id: str | None) -> str:
-	"""Unique within a thread: models reuse their ids in each run, and in each step."""
+	"""A call ID that is unique within a thread: models reuse IDs in each run and step."""
 	return f"{run}-{step}-{call_id}"
 
 
 def encode_history(history: Iterable[dict], prefix: str) -> MessagesSnapshotEvent:
-	"""A snapshot of a conversation, from messages in OpenAI's form; ids are `prefix`-0, `prefix`-1, ..."""
+	"""A snapshot of a conversation from messages in OpenAI's format, with the IDs `prefix`-0, `prefix`-1,
+	...
+	"""
 	messages: list[Message] = []
 	for number, each in enumerate(history):
 		name, text = f"{prefix}-{number}", each.get("content") or ""

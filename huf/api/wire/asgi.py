@@ -1,4 +1,4 @@
-"""Answers a Werkzeug request by an ASGI application, on an event loop of the request's own thread."""
+"""Answers a Werkzeug request with an ASGI application, on an event loop in the request's thread."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
@@ -21,7 +21,7 @@ HOP_BY_HOP = ("content-length", "connection")
 
 
 def respond(app: ASGIApp, request: Request, path: str) -> Response:
-	"""The application's response for one request, as if it had come to `path`.
+	"""The application's response to a request, as if it had been sent to `path`.
 
 	A response of several pieces is streamed. Its first pieces are held back while a synchronous tool uses the
 	database connection: Frappe ends the request's transaction as soon as it has the response.
@@ -49,7 +49,7 @@ def is_stream(start: Message) -> bool:
 
 
 def read_pieces(messages: Iterator[Message | None]) -> Iterator[bytes]:
-	"""The body; in long silences a comment, as server-sent events have them."""
+	"""The pieces of the body; during long silences, comments of server-sent events."""
 	for message in messages:
 		yield b": ping\n\n" if message is None else message.get("body", b"")
 
@@ -66,7 +66,7 @@ async def call(app: ASGIApp, scope: Message, body: bytes, put: Callable[[Message
 
 	async def send(message: Message) -> None:
 		put(message)
-		# Let the reader have it before the application goes on.
+		# Let the reader take the message before the application continues.
 		await asyncio.sleep(0)
 
 	await app(scope, receive, send)

@@ -1,10 +1,10 @@
-"""Turns a run's events into text that only ever grows, for protocols that cannot take text back."""
+"""Converts a run's events to append-only text, for protocols that cannot retract text."""
 
 from huf.ai.core.events import EventKind, RunEvent
 
 
 class EmittedText:
-	"""The text of one run that a client has received; each step begins a new paragraph."""
+	"""The text that a client has received of a run; each step begins a new paragraph."""
 
 	def __init__(self) -> None:
 		self.text = ""
@@ -12,13 +12,13 @@ class EmittedText:
 		self.step_text = ""
 
 	def add_event(self, event: RunEvent) -> str:
-		"""The text that this event adds, perhaps none."""
+		"""The text that this event adds; may be ""."""
 		if event.kind is EventKind.TEXT_DELTA:
 			return self.append(event.data["text"], event.data["step"])
 		if event.kind is EventKind.RUN_FINISHED:
 			return self.append(self.find_missing(event.data.get("response") or ""), self.step)
 		if event.kind is EventKind.TEXT_VOID or "kept_steps" in event.data:
-			# What was emitted cannot be withdrawn: the text that replaces it starts a new paragraph.
+			# Emitted text cannot be retracted: its replacement begins a new paragraph.
 			self.step = 0
 		return ""
 
@@ -31,7 +31,7 @@ class EmittedText:
 		return text
 
 	def find_missing(self, response: str) -> str:
-		"""The part of the final answer that has not been emitted: all of it, its end, or a warning put before
+		"""The part of the final answer that was not emitted: all of it, its end, or a warning that precedes
 		it.
 		"""
 		answer, emitted = response.strip(), self.step_text.strip()

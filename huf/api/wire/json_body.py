@@ -9,7 +9,7 @@ from huf.ai.core.errors import UsageError
 
 
 class BadRequest(Exception):
-	"""The body does not fit the endpoint; the message says what it should be."""
+	"""The body is not what the endpoint expects; the message says what is."""
 
 
 def json_response(body: dict, status: int = 200) -> Response:
@@ -34,7 +34,7 @@ def refusal_response(error: Exception) -> Response:
 
 
 def read_string(value: Any, name: str, required: bool = True) -> str:
-	"""A string argument; a missing optional one is "". Raises BadRequest, as the other readers do."""
+	"""A string argument; "" for a missing optional one. Raises BadRequest, as the other readers do."""
 	if value is None and not required:
 		return ""
 	if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions: reads its messages, writes completions, chunks and models."""
+"""Encoding of OpenAI's chat completions: reads messages, writes completions, chunks and models."""
 
 import json
 import time
@@ -26,10 +26,9 @@ def encode_model(name: str, created: datetime) -> dict:
 
 
 def read_earlier_message(message: dict) -> dict | None:
-	"""An earlier message as {role, content}, or None where it has no text or another role.
+	"""An earlier message as {role, content}; None if it has no text or another role.
 
-	What a caller sends as the system's message counts as the user's: only the agent's own instructions are
-	the system's.
+	A caller's system message counts as a user message: only the agent's own instructions are system messages.
 	"""
 	text = read_message_text(message) if message.get("content") else ""
 	if not text or message.get("role") not in ("user", "system", "developer", "assistant"):
@@ -38,7 +37,7 @@ def read_earlier_message(message: dict) -> dict | None:
 
 
 def read_message_text(message: dict, image_text: str = OMITTED_IMAGE) -> str:
-	"""The text of a message, with `image_text` in the place of each image."""
+	"""The text of a message, with `image_text` in place of each image."""
 	texts = [
 		str(part.get("text") or "") if part["type"] == "text" else image_text
 		for part in read_content_parts(message)
@@ -67,7 +66,7 @@ def read_content_parts(message: dict) -> list[dict]:
 
 
 def find_failure(result: dict) -> str | None:
-	"""The error of a run (`RunResult.as_dict`) that has no answer to send; None where it has one."""
+	"""The error of a run (`RunResult.as_dict`) without an answer; None if it has one."""
 	failed = result["status"] in (RunStatus.FAILED.value, RunStatus.CANCELLED.value)
 	stopped_empty = result["status"] == RunStatus.STOPPED.value and not result["response"]
 	if not (failed or stopped_empty):
@@ -91,7 +90,7 @@ def encode_completion(result: RunResult, agent: str) -> dict:
 
 
 def encode_chunks(events: Iterator[RunEvent | None], agent: str, with_usage: bool) -> Iterator[str | None]:
-	"""The data of each server-sent event; None where there is nothing to send yet."""
+	"""The data of each server-sent event; None while there is nothing to send."""
 	emitted, waiting = EmittedText(), ""
 	header: dict[str, Any] = {}
 	for event in events:
@@ -125,7 +124,7 @@ def encode_header(kind: str, run: str, agent: str) -> dict:
 
 
 def encode_route(result: dict) -> dict:
-	"""The router's decision, a field that OpenAI does not have."""
+	"""The router's decision, an extension of OpenAI's format."""
 	return {"route": result["route"]} if result.get("route") else {}
 
 
@@ -139,7 +138,7 @@ def waiting_notice(tool: str, run: str) -> str:
 
 
 def finish_reason(result: dict) -> str:
-	"""OpenAI knows no limits but the answer's length, so every limit that ended a run is "length"."""
+	"""OpenAI has no reason for limits other than length, so every limit that ended a run is "length"."""
 	return "stop" if result["stop_reason"] in (None, StopReason.FINAL_ANSWER.value) else "length"
 
 

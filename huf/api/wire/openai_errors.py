@@ -1,6 +1,6 @@
-"""Errors in the form OpenAI's clients expect.
+"""Error bodies for OpenAI's clients.
 
-Imported for every request of the site, so it imports little.
+Imported with every request of the site, so it imports little.
 """
 
 import json

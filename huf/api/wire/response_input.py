@@ -1,4 +1,4 @@
-"""Reads the input items of OpenAI's Responses: messages, and answers to approval requests."""
+"""Reads input items of OpenAI's Responses API: messages, and answers to approval requests."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,14 +8,16 @@ from huf.api.wire.json_body import BadRequest
 from huf.api.wire.openai import IMAGE, read_earlier_message, read_message_text
 
 APPROVAL = "mcpr_"
-"""What the id of an approval request begins with; the draft and its digest follow."""
+"""Prefix of an approval request's ID; the draft and its digest follow."""
 NOT_ITEMS = "input must be text, or a list of items: messages and approval responses."
 TEXT_TYPES = ("input_text", "output_text", "text")
 
 
 @dataclass(frozen=True)
 class Input:
-	"""`message`: the last one, the user's, in OpenAI's chat form; `earlier` ones; answers to approvals."""
+	"""`message`: the last message, which is the user's, in OpenAI's chat format; `earlier` messages; answers
+	to approvals.
+	"""
 
 	message: dict | None
 	earlier: tuple[dict, ...] = ()

@@ -1,7 +1,7 @@
-"""OpenAI's Responses: writes responses and their stream events from a run's events.
+"""Encoding of OpenAI's Responses API: responses and stream events from a run's events.
 
-A tool call of the agent is an `mcp_call` item of the server `huf`: official clients know such a call as made
-elsewhere and do not try to run it. A call that waits for a person is an `mcp_approval_request`.
+A tool call is an `mcp_call` item of the server `huf`, because official clients do not try to execute such
+calls. A call that needs approval is an `mcp_approval_request`.
 """
 
 import json
@@ -17,7 +17,7 @@ from huf.api.wire.response_input import APPROVAL
 
 SERVER_LABEL = "huf"
 RESPONSE = "resp_"
-"""What the id of a response begins with; the name of its run follows."""
+"""Prefix of a response's ID; the name of its run follows."""
 STATUSES = {
 	"Queued": "queued",
 	"Started": "in_progress",
@@ -33,8 +33,8 @@ STATUSES = {
 class ResponseBuilder:
 	"""Collects a run's events into a response and the events of its stream.
 
-	`asks`: the client understands approval requests; otherwise a text says what the run waits for. `skipped`:
-	ids of calls that an earlier response has shown. `fields` are those of the request that are echoed.
+	`asks`: the client supports approval requests; otherwise a text says what the run waits for. `skipped`:
+	IDs of calls in earlier responses. `fields`: the request's fields that are echoed.
 	"""
 
 	agent: str
@@ -53,7 +53,7 @@ class ResponseBuilder:
 		self.calls: dict[str, int] = {}
 
 	def stream(self, events: Iterable[RunEvent | None]) -> Iterator[str | None]:
-		"""Server-sent events as text; None where there is nothing to send yet."""
+		"""Server-sent events as text; None while there is nothing to send."""
 		for event in events:
 			if event is None:
 				yield None
@@ -69,7 +69,7 @@ class ResponseBuilder:
 		yield self.encode(f"response.{kind}", response=self.as_dict())
 
 	def collect(self, events: Iterable[RunEvent | None]) -> dict:
-		"""The response once the events have ended."""
+		"""The response, after all events."""
 		for event in filter(None, events):
 			self.run = event.run
 			for _ in self.add(event):
@@ -82,7 +82,7 @@ class ResponseBuilder:
 		return f"event: {kind}\ndata: {json.dumps(body, ensure_ascii=False, default=str)}\n\n"
 
 	def add(self, event: RunEvent) -> Iterator[tuple[str, dict]]:
-		"""Take an event; yield what a stream says about it."""
+		"""Add an event of the run, and yield its stream events."""
 		text = self.emitted.add_event(event)
 		if event.kind is EventKind.TOOL_STARTED:
 			yield from self.start_call(event.data)
@@ -166,7 +166,7 @@ class ResponseBuilder:
 		}
 
 	def ask(self, draft: dict) -> Iterator[tuple[str, dict]]:
-		"""A call that waits for a person takes the place of the call that was begun."""
+		"""Replace the started call by a request for approval."""
 		yield from self.close_message()
 		if self.output and self.output[-1].get("status") == "in_progress":
 			self.output.pop()

@@ -1,6 +1,6 @@
 """Server-sent events: run events, or the data of another protocol, as a Werkzeug response.
 
-In each stream None stands for "nothing yet" and is sent as a comment, which keeps the connection open.
+None in a stream means "nothing yet" and is sent as a comment, which keeps the connection open.
 """
 
 import json
@@ -17,7 +17,7 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def stream_events(events: Iterable[RunEvent | None]) -> Response:
-	"""Huf's own stream: each event has its kind as `event` and, where it has one, its number as `id`."""
+	"""Huf's event stream: an event's kind is sent as `event`, and its number, if any, as `id`."""
 	return Response(encode_events(events), mimetype="text/event-stream", headers=HEADERS)
 
 
@@ -38,7 +38,7 @@ def encode_events(events: Iterable[RunEvent | None]) -> Iterator[str]:
 
 
 def shorten_result(event: RunEvent) -> dict:
-	"""The event's data with at most MAX_RESULT_CHARS of a tool's result, and all of its sources; the record
+	"""The event's data, with a tool's result cut to MAX_RESULT_CHARS but with all its sources. The journal
 	keeps the whole.
 	"""
 	result = event.data.get("result") if event.kind is EventKind.TOOL_FINISHED else None

@@ -1,7 +1,7 @@
 """Checks a connection step by step: address, name, network, authorization, session, tools, changed schemas.
 
-The first step that fails says what to do; those after it are unknown. Stores what the server offers, as a
-refresh does.
+The first failing step says what to do; later steps stay unknown. Like a refresh, it stores the server's
+tools.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from huf.ai.tools.http import is_public
 HTTP_STEPS = ("address", "dns", "network", "authorize", "initialize", "tools", "changes")
 COMMAND_STEPS = ("address", "initialize", "tools", "changes")
 TIMEOUT_S = 10
-"""For the name and for the connection, each."""
+"""For resolving the name, and again for connecting."""
 REFUSED_STATUSES = (401, 403)
 
 
@@ -35,9 +35,9 @@ class Failure(Exception):
 
 
 def check(name: str) -> dict[str, Any]:
-	"""{ok, steps: [{step, ok, message}]}; a step that was not reached has `ok` None. Commits.
+	"""{ok, steps: [{step, ok, message}]}; `ok` is None for steps that were not reached. Commits.
 
-	Raises PermissionError where the user may not change the connection.
+	Raises PermissionError if the user may not change the connection.
 	"""
 	doc = frappe.get_doc(connections.CONNECTION, name)
 	doc.check_permission("write")
@@ -59,7 +59,7 @@ def describe_step(step: str, ok: bool | None, messages: dict[str, str]) -> dict[
 
 
 def take_steps(doc: Any, messages: dict[str, str]) -> None:
-	"""Take the steps in order and store what each one found in `messages`. Raises Failure."""
+	"""Take the steps in order and store their results in `messages`. Raises Failure."""
 	if doc.disabled:
 		raise Failure("address", _("The connection is disabled. Enable it to use its tools."))
 	try:
@@ -129,7 +129,7 @@ async def connect(target: ServerTarget, address: str) -> str:
 
 
 def read_offer(doc: Any, target: ServerTarget) -> session.Offer:
-	"""Sign in and list the tools; a failure belongs to the step after the last that was reached."""
+	"""Sign in and list the tools; a failure is attributed to the step after the last completed one."""
 	statuses: list[int] = []
 	reached: list[str] = []
 	try:

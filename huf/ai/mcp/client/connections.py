@@ -1,7 +1,7 @@
-"""MCP Server Connection records: refreshed from their servers, and called.
+"""Uses MCP Server Connection records: refreshes them from their servers, and calls their tools.
 
-A tool is called only as a person accepted it: the server's listing is read before each call, and a tool
-whose description or schema has changed since is held back.
+A tool is called only in the form that a person accepted: the server's listing is read before each call, and a
+tool whose description or schema has changed is held back.
 """
 
 import shlex
@@ -25,7 +25,7 @@ HELD_BACK = (
 
 
 def get_command(name: str | None) -> dict:
-	"""A command from the site's configuration. Raises UsageError."""
+	"""A command of the site's configuration. Raises UsageError."""
 	known = frappe.local.conf.get(COMMANDS_KEY) or {}
 	if name not in known:
 		raise UsageError(
@@ -36,7 +36,7 @@ def get_command(name: str | None) -> dict:
 
 
 def make_target(doc: Any) -> ServerTarget:
-	"""Where a connection leads, with its credentials. Raises UsageError."""
+	"""The target of a connection, with its credentials. Raises UsageError."""
 	if doc.transport == "Command":
 		record_contact("mcp", doc.command)
 		return ServerTarget(doc.name, command=get_command(doc.command), timeout_s=doc.timeout or 30)
@@ -68,7 +68,7 @@ def make_auth(doc: Any) -> Any:
 
 
 async def call_tool(connection: str, tool: str, arguments: dict) -> dict:
-	"""Call a tool of a connection as the current run: {text, structured, left_out}. Raises ToolError."""
+	"""Call a tool of a connection for the current run: {text, structured, left_out}. Raises ToolError."""
 	doc = frappe.get_cached_doc(CONNECTION, connection)
 	accepted = find_accepted(doc, tool)
 	try:
@@ -81,14 +81,14 @@ async def call_tool(connection: str, tool: str, arguments: dict) -> dict:
 
 
 def name_owner() -> tuple[str, ...]:
-	"""The key of the sessions that this call may use: site, user and conversation."""
+	"""Identifies the sessions that this call may use: by site, user and conversation."""
 	run = frappe.flags.huf_run
 	conversation = frappe.db.get_value("Agent Run", run, "conversation") if run else None
 	return (frappe.local.site, frappe.session.user, conversation or run or "")
 
 
 def find_accepted(doc: Any, tool: str) -> ToolDefinition:
-	"""The definition that may be called. Raises ToolError."""
+	"""The accepted definition of a tool. Raises ToolError."""
 	if doc.disabled:
 		raise ToolError(f"The MCP server {doc.name} is disabled. It was not called.")
 	row = find_chosen(doc, tool)
@@ -100,7 +100,7 @@ def find_accepted(doc: Any, tool: str) -> ToolDefinition:
 
 
 def find_chosen(doc: Any, tool: str) -> Any:
-	"""The row of a tool that was chosen and accepted; None without one."""
+	"""The row of a chosen and accepted tool, or None."""
 	return next((r for r in doc.tools if r.tool_name == tool and r.chosen and r.definition), None)
 
 
@@ -123,7 +123,7 @@ def refresh(name: str) -> dict:
 
 
 def store_offer(name: str, offer: session.Offer) -> str:
-	"""Store what a server offers, and what it says it is; returns that. Commits."""
+	"""Store a server's tools and its description of itself, and return the latter. Commits."""
 	server = f"{offer.server}, MCP {offer.protocol}"
 	faults = "\n".join(offer.faults)[:1000] or None
 	store.write_offered(name, list(offer.tools), state="Connected", server=server, error=faults)

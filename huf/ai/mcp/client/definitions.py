@@ -1,7 +1,8 @@
-"""Tools as an MCP server describes them: cleaned, compared with the accepted description, named.
+"""Tool definitions of MCP servers: cleans them, compares them with the accepted ones, and names them for
+models.
 
-A server's description and schema go to the model, so they are data from outside: bounded, without invisible
-characters, and without what would make checking arguments against them slow or reach elsewhere.
+Descriptions and schemas are untrusted data that goes to the model: they are bounded, and invisible characters
+and keywords that would make validation slow or fetch other documents are removed.
 """
 
 import difflib
@@ -25,7 +26,7 @@ MAX_SCHEMA_CHARS = 30_000
 MAX_SCHEMA_DEPTH = 24
 MAX_TOOL_NAME_CHARS = 64
 NAMED_SCHEMAS = ("properties", "dependentSchemas")
-"""Keywords whose keys are names of the server's own choice."""
+"""Keywords whose keys are names chosen by the server."""
 LITERALS = ("enum", "const", "default", "examples", "required", "dependentRequired")
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 DROPPED = {
@@ -40,7 +41,9 @@ DROPPED = {
 	"pattern",
 	"patternProperties",
 }
-"""Keywords that are inlined, or left to the server: a hostile pattern can take a regular expression hours."""
+"""Keywords that are inlined, or left to the server: a hostile pattern can keep a regular expression busy for
+hours.
+"""
 
 
 class UnusableTool(ValueError):
@@ -49,7 +52,7 @@ class UnusableTool(ValueError):
 
 @dataclass(frozen=True)
 class ToolDefinition:
-	"""What a person accepts of a tool: all that the model sees, and the server's annotations."""
+	"""What a person accepts: everything the model sees of a tool, and the server's annotations."""
 
 	name: str
 	description: str
@@ -58,7 +61,7 @@ class ToolDefinition:
 
 	@classmethod
 	def clean(cls, name: str, description: str | None, schema: Any, annotations: Mapping) -> "ToolDefinition":
-		"""A definition from a server's answer. Raises UnusableTool."""
+		"""The definition in a server's answer, cleaned. Raises UnusableTool."""
 		if not name or len(name) > MAX_NAME_CHARS or strip_invisible(name) != name:
 			raise UnusableTool(_("{0} is not a usable name.").format(ascii(name[:MAX_NAME_CHARS])))
 		text = strip_invisible(description or "").strip()[:MAX_DESCRIPTION_CHARS]
@@ -78,12 +81,12 @@ class ToolDefinition:
 
 	@property
 	def proposed_effect(self) -> Effect:
-		"""The server's own word, so only a proposal."""
+		"""The effect that the server claims; only a proposal."""
 		return Effect.READ if self.annotations.get("readOnlyHint") is True else Effect.EXTERNAL
 
 
 def strip_invisible(text: str) -> str:
-	"""Without control, format and private characters, in which instructions can hide from people."""
+	"""Remove control, format and private characters, which can hide instructions from people."""
 	kept = (char for char in text if char in "\n\t" or unicodedata.category(char)[0] != "C")
 	return "".join(kept)
 
@@ -93,9 +96,9 @@ def strip_invisible_json(value: Any) -> Any:
 
 
 def clean_schema(schema: Any, cleaner: "SchemaCleaner | None" = None) -> dict:
-	"""A schema of arguments without references, patterns and invisible characters. Raises UnusableTool.
+	"""A schema without references, patterns and invisible characters. Raises UnusableTool.
 
-	`cleaner`: of the document that the schema's references are resolved in, unless it is the schema itself.
+	`cleaner`: that of the document in which references are resolved, if it is not the schema itself.
 	"""
 	from jsonschema import Draft202012Validator, SchemaError
 
@@ -111,7 +114,7 @@ def clean_schema(schema: Any, cleaner: "SchemaCleaner | None" = None) -> dict:
 
 
 class SchemaCleaner:
-	"""Copies a schema; counts what it has copied, so that references cannot multiply it."""
+	"""Copies a schema, and limits the size of the copy, which references could multiply."""
 
 	def __init__(self, root: Mapping):
 		self.root, self.size = root, 0
@@ -147,7 +150,7 @@ class SchemaCleaner:
 		return found
 
 	def inline(self, reference: Any, depth: int, inlined: tuple[str, ...]) -> dict:
-		"""What a reference within the schema names; {} (anything) where a schema contains itself."""
+		"""The target of a reference within the schema; {} (anything) for recursive schemas."""
 		if reference in inlined:
 			return {}
 		return self.clean(find_reference(self.root, reference), depth + 1, (*inlined, reference))
@@ -159,7 +162,7 @@ class SchemaCleaner:
 
 
 def find_reference(root: Mapping, reference: Any) -> Mapping:
-	"""What a JSON pointer within a document (#/a/b) names. Raises UnusableTool."""
+	"""The target of a JSON pointer within a document (#/a/b). Raises UnusableTool."""
 	target: Any = root
 	if not isinstance(reference, str) or not reference.startswith("#"):
 		raise UnusableTool(_("Its schema refers to another document."))
@@ -178,7 +181,7 @@ def describe_change(accepted: ToolDefinition | None, offered: ToolDefinition | N
 
 
 def make_tool_name(prefix: str, name: str, taken: Iterable[str] = ()) -> str:
-	"""The name for models: letters, digits, _ and -; a digest is added where it was cut or is taken."""
+	"""The name for models: letters, digits, _ and -. A digest is appended if the name was cut or is taken."""
 	wanted = re.sub(r"[^A-Za-z0-9_-]", "_", f"{prefix}{name}")
 	if len(wanted) <= MAX_TOOL_NAME_CHARS and wanted not in set(taken):
 		return wanted

@@ -1,4 +1,4 @@
-"""The HTTP connection to an MCP server: to addresses that a tool may reach, with a limit on bytes."""
+"""HTTP transport to MCP servers, restricted to addresses that tools may reach and to a number of bytes."""
 
 from collections.abc import AsyncIterator, Callable
 from contextvars import Context, copy_context
@@ -15,12 +15,12 @@ NOT_FORWARDED = (b"host", b"content-length", b"transfer-encoding", b"accept-enco
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-	"""Sends httpx requests by aiohttp, whose sockets are checked as for HTTP tools.
+	"""Sends httpx requests through aiohttp, whose sockets are checked as for HTTP tools.
 
-	`fault`: why it broke off; the SDK above reports only that something failed. Compressed answers are
-	refused: their size is not known before they are unpacked. `by_silence`: the time-out counts from the last
-	bytes, and the caller limits the whole. `begin` starts the count of bytes anew, for the next call of a
-	kept session, and notes in whose context contacts and traces are recorded.
+	`fault`: why the transport failed, which the SDK does not report. Compressed answers are refused, because
+	their size is unknown before decompression. `by_silence`: the time-out counts from the last bytes
+	received, and the caller limits the total. `begin` resets the byte count for the next call of a pooled
+	session, and sets the context in which contacts and traces are recorded.
 	"""
 
 	def __init__(
@@ -97,7 +97,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 
 class CountedStream(httpx2.AsyncByteStream):
-	"""The body of an answer."""
+	"""A response body whose bytes are counted."""
 
 	def __init__(self, transport: GuardedTransport, response: aiohttp.ClientResponse):
 		self.transport, self.response = transport, response
@@ -111,5 +111,5 @@ class CountedStream(httpx2.AsyncByteStream):
 			raise httpx2.ReadError(str(error)) from None
 
 	async def aclose(self) -> None:
-		# Unread bodies are not waited for: a stream may be endless.
+		# Do not wait for unread bodies: a stream may be endless.
 		self.response.close()

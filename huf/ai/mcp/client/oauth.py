@@ -1,7 +1,7 @@
-"""OAuth for MCP servers by the SDK's providers, with a person's sign-in in two requests of their browser.
+"""OAuth for MCP servers, by the SDK's providers. A person signs in with two requests of their browser.
 
-`sign_in` leads to the authorization server, `finish_sign_in` takes its answer. What was agreed (client,
-tokens, metadata) is one secret of the connection.
+`sign_in` leads to the authorization server, `finish_sign_in` takes its answer. The grant (client, tokens,
+metadata) is stored as one secret of the connection.
 """
 
 import secrets
@@ -32,7 +32,7 @@ NOT_SIGNED_IN = "Nobody is signed in at this MCP server. A Huf Manager can sign 
 
 
 class Vault(Protocol):
-	"""Where a grant is kept; {} before a sign-in."""
+	"""Storage of a grant, which is {} before a sign-in."""
 
 	def read(self) -> dict: ...
 
@@ -40,7 +40,7 @@ class Vault(Protocol):
 
 
 class SignInNeeded(ToolError):
-	"""A person has to open `url`."""
+	"""A person must open `url`."""
 
 	def __init__(self, url: str):
 		super().__init__(NOT_SIGNED_IN)
@@ -49,7 +49,7 @@ class SignInNeeded(ToolError):
 
 @dataclass(frozen=True)
 class OAuthClient:
-	"""The client as a connection configures it; empty `client_id`: it registers by itself."""
+	"""The client as configured in a connection; with an empty `client_id` it registers dynamically."""
 
 	server_url: str
 	redirect_uri: str = ""
@@ -97,7 +97,7 @@ class GrantStorage:
 		return OAuthClientInformationFull.model_validate(known) if known else None
 
 	def choose_auth_method(self) -> str:
-		"""How an entered secret is sent: as RFC 6749 prefers, unless the server says otherwise."""
+		"""How a configured secret is sent: as RFC 6749 prefers, unless the server says otherwise."""
 		if not self.client.client_secret:
 			return "none"
 		metadata = self.vault.read().get("metadata") or {}
@@ -112,10 +112,10 @@ class GrantStorage:
 
 
 class SignInProvider(OAuthClientProvider):
-	"""The authorization code flow, which stops where a person is needed.
+	"""The authorization code flow, interrupted where a person is needed.
 
-	A session is new for each call, so expiry and metadata come from the vault: an expired token is refreshed
-	at its own token endpoint instead of asking the person again.
+	Each call has a new session, so expiry and metadata come from the vault: an expired token is refreshed at
+	its token endpoint instead of asking the person again.
 	"""
 
 	def __init__(self, client: OAuthClient, vault: Vault):
@@ -134,7 +134,7 @@ class SignInProvider(OAuthClientProvider):
 			context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(grant["resource"])
 
 	async def _perform_authorization_code_grant(self) -> tuple[str, str]:
-		"""Note what the answer will need, and stop. Raises SignInNeeded."""
+		"""Store what the answer will need, and interrupt the flow. Raises SignInNeeded."""
 		context, pkce, state = self.context, PKCEParameters.generate(), secrets.token_urlsafe(32)
 		assert context.client_info is not None
 		redirect_uri = self.storage.client.redirect_uri

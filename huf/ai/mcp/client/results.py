@@ -1,4 +1,4 @@
-"""A tool result of an MCP server as a model gets it."""
+"""Converts tool results of MCP servers for the model."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ MAX_ERROR_CHARS = 4_000
 
 
 def read_result(result: Any) -> dict:
-	"""{text, structured, left_out} of a CallToolResult, without what is empty. Raises ToolError for an error.
+	"""{text, structured, left_out} of a CallToolResult, without empty keys. Raises ToolError for an error.
 
-	Nested like that, a server's data cannot pass for a record of this site that an answer cites
+	The nesting keeps a server's data from passing as a record of this site that answers cite
 	(`tools/sources.py`).
 	"""
 	texts = [each.text for each in result.content if each.type == "text"]
@@ -22,13 +22,13 @@ def read_result(result: Any) -> dict:
 	structured = strip_invisible_json(result.structured_content)
 	found = {"text": text, "structured": structured, "left_out": left_out}
 	if structured is not None and len(texts) == 1:
-		# Servers repeat structured content as text, for older clients.
+		# Servers repeat structured content as text for older clients.
 		del found["text"]
 	return {key: value for key, value in found.items() if value not in ("", None, [])} or {"text": ""}
 
 
 def describe_block(block: Any) -> str:
-	"""What a content block is that no model reads here."""
+	"""Describe a content block that is not passed to the model."""
 	resource = getattr(block, "resource", block)
 	kind = getattr(resource, "mime_type", None) or ""
 	address = str(getattr(resource, "uri", None) or "")

@@ -1,6 +1,7 @@
-"""A session with an MCP server by the official SDK: list its tools, call one. Knows no records.
+"""Sessions with MCP servers by the official SDK: lists tools and calls one. Independent of records.
 
-Whatever a server does ends within the target's time and size as a result or a ToolError.
+Whatever the server does, a session ends within the target's limits of time and size, with a result or a
+ToolError.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -14,39 +15,39 @@ from huf.ai.core.progress import report_progress
 from huf.ai.mcp.client.definitions import MAX_TOOLS, ToolDefinition, UnusableTool, strip_invisible
 
 if TYPE_CHECKING:
-	import httpx2  # with the SDK it takes a second to load
+	import httpx2  # importing it with the SDK takes a second
 	from mcp import Client
 
 MAX_PAGES = 50
 MAX_SESSION_S = 3600
-"""However often a server reports progress."""
+"""Limit for a session, however often the server reports progress."""
 CLOSE_TIMEOUT_S = 2.0
-"""How long the end of a session is waited for once the result is there."""
+"""How long to wait for a session to close after the result has arrived."""
 MAX_SERVER_TEXT_CHARS = 500
-"""Of an error or a name that a server sends."""
+"""Limit for errors and names that a server sends."""
 T = TypeVar("T")
 Renew = Callable[[], None]
 
 
 class Faulty(Protocol):
-	"""Something that may know why a session failed; the SDK reports only that it did."""
+	"""An object that may know why a session failed, which the SDK does not report."""
 
 	@property
 	def fault(self) -> str | None: ...
 
 
 Open = Callable[["ServerTarget", list[Faulty]], AbstractAsyncContextManager["Client"]]
-"""Opens a session, and appends to the list whatever may know why it failed."""
+"""Opens a session, and appends to the list the objects that may know why it failed."""
 
 
 @dataclass(frozen=True)
 class ServerTarget:
-	"""Where a server is and how it may be used: a URL, or a command from the site's configuration.
+	"""The address of a server, which is a URL or a command of the site's configuration, and limits for its
+	use.
 
-	`headers` and `auth` hold credentials and appear in no message. `timeout_s` is for a whole session,
-	and begins anew with each progress that the server reports, up to MAX_SESSION_S. `on_status` gets the
-	status of each answer. `context`: where contacts, traces and progress are recorded; the present one by
-	default.
+	`headers` and `auth` contain credentials and appear in no message. `timeout_s` applies to a whole session
+	and restarts with each progress notification, up to MAX_SESSION_S. `on_status` receives the status of each
+	answer. `context`: where contacts, traces and progress are recorded; by default the current one.
 	"""
 
 	name: str
@@ -63,7 +64,7 @@ class ServerTarget:
 
 @dataclass(frozen=True)
 class Offer:
-	"""What a server says about itself. `faults`: why tools were left out."""
+	"""A server's description of itself and its tools. `faults`: why tools were left out."""
 
 	server: str
 	protocol: str
@@ -92,9 +93,9 @@ async def call_tool(
 	open_for_call: Open | None = None,
 	on_call: Callable[[], None] | None = None,
 ) -> dict:
-	"""The result of a call, if the server still describes the tool as it was accepted.
+	"""Call a tool and return its result, if the server still describes the tool as accepted.
 
-	`on_call` is called before the arguments are sent. Raises ToolError, and ToolChanged with the present
+	`on_call` is called before the arguments are sent. Raises ToolError, or ToolChanged with the current
 	definition.
 	"""
 	from huf.ai.mcp.client.results import read_result
@@ -118,7 +119,9 @@ async def call_tool(
 
 
 class ToolChanged(ToolError):
-	"""The server describes a tool in another way than a person accepted; `offered` is None if it is gone."""
+	"""The server's description of a tool differs from the accepted one; `offered` is None if the tool is
+	gone.
+	"""
 
 	def __init__(self, offered: ToolDefinition | None):
 		what = "changed the description of this tool" if offered else "does not offer this tool any more"
@@ -129,9 +132,9 @@ class ToolChanged(ToolError):
 async def within_limits(
 	target: ServerTarget, work: Callable[["Client", Renew], Awaitable[T]], open_for_work: Open | None = None
 ) -> T:
-	"""Run `work` in a session, a new one by default; each sign of life renews its time-out by `renew`.
+	"""Run `work` in a session, by default a new one. `work` calls `renew` to restart the time-out.
 
-	Raises ToolError for whatever goes wrong.
+	Raises ToolError for any failure.
 	"""
 	import anyio
 
@@ -201,18 +204,20 @@ async def open_session(target: ServerTarget, faulty: list[Faulty]) -> AsyncItera
 
 
 async def decline(context: Any, params: Any) -> Any:
-	"""Answers a server's questions in the middle of a call: people are asked by Huf's own approvals only."""
+	"""Decline a server's questions during a call: only Huf's approvals ask people."""
 	from mcp_types import ElicitResult
 
 	return ElicitResult(action="decline")
 
 
 async def accept_result(name: str, result: Any) -> None:
-	"""Replaces the SDK's check against the server's output schema: a pattern could block the process."""
+	"""Replaces the SDK's validation against the server's output schema, in which a hostile pattern could
+	block the process.
+	"""
 
 
 async def list_tools(client: "Client") -> tuple[tuple[ToolDefinition, ...], tuple[str, ...]]:
-	"""All tools that can be used, and why others cannot."""
+	"""All usable tools, and why others are not."""
 	found: dict[str, ToolDefinition] = {}
 	faults: list[str] = []
 	async for tool in iterate_tools(client):
@@ -241,7 +246,7 @@ async def find_tool(client: "Client", name: str) -> ToolDefinition | None:
 async def iterate_tools(client: "Client") -> AsyncIterator[Any]:
 	cursor = None
 	for _ in range(MAX_PAGES):
-		# Not from the SDK's cache, whatever lifetime the server claims: a change must be noticed.
+		# Bypass the SDK's cache, whatever lifetime the server claims: changes must be noticed.
 		page = await client.list_tools(cursor=cursor, cache_mode="bypass")
 		for tool in page.tools:
 			yield tool
@@ -264,7 +269,7 @@ def find_error(error: BaseException, kind: type[T]) -> T | None:
 
 
 def describe_failure(error: BaseException) -> str:
-	"""One line for the model and the manager; a server's own words are bounded."""
+	"""One line for the model and the manager. The server's text is bounded."""
 	inner = error
 	while nested := getattr(inner, "exceptions", ()):
 		inner = nested[0]

@@ -1,8 +1,8 @@
-"""Keeps sessions with MCP servers open between the calls of a conversation, so that a local server is started
-once and a server can keep state.
+"""Pools sessions with MCP servers between the calls of a conversation, so that local servers start once and
+servers can keep state.
 
-They live on an event loop of their own. A session serves one call at a time, and never another conversation
-or user. One that signs in by OAuth is not kept: its provider reads and writes the site's secrets.
+Sessions live on a separate event loop. A session serves one call at a time, and never another conversation or
+user. Sessions with OAuth are not pooled: their provider reads and writes the site's secrets.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ MAX_IDLE = 32
 
 
 async def call_tool(target: ServerTarget, accepted: ToolDefinition, arguments: dict, owner: Hashable) -> dict:
-	"""As `session.call_tool`, in a session that `owner` has used before if there is one."""
+	"""Like `session.call_tool`, in a pooled session of `owner` if there is one."""
 	if target.auth:
 		return await session.call_tool(target, accepted, arguments)
 	key = (os.getpid(), owner, make_fingerprint(target))
@@ -40,7 +40,7 @@ async def call_tool(target: ServerTarget, accepted: ToolDefinition, arguments: d
 
 
 def make_fingerprint(target: ServerTarget) -> str:
-	"""A hash of the address, command, credentials and limits, none of which can be read from it."""
+	"""A hash of the address, command, credentials and limits, which reveals none of them."""
 	parts = asdict(replace(target, auth=None, on_status=None))
 	return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -87,7 +87,7 @@ class Loan:
 
 
 class KeptSession:
-	"""An open session, held by a task of its own: the SDK closes it in the task that opened it."""
+	"""An open session, held by a separate task: the SDK requires the task that opened it to close it."""
 
 	def __init__(self, key: Hashable, target: ServerTarget):
 		self.key, self.faulty = key, list[Faulty]()
@@ -122,7 +122,7 @@ class KeptSession:
 
 	@contextmanager
 	def watched(self, on_end: Callable[[], None]) -> Iterator[None]:
-		"""Call `on_end` if the session ends during the block: requests would then wait for ever."""
+		"""Call `on_end` if the session ends during the block: its requests would then wait forever."""
 
 		def end(task: asyncio.Task) -> None:
 			on_end()
@@ -143,7 +143,7 @@ class KeptSession:
 
 
 def read_exception(task: asyncio.Task) -> None:
-	"""Keep asyncio from logging the exception as one that was never retrieved."""
+	"""Retrieve the exception, so that asyncio does not log it."""
 	if not task.cancelled():
 		task.exception()
 

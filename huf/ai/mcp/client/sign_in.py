@@ -1,4 +1,4 @@
-"""Sign-in of a manager at the MCP server of a connection, with OAuth. Loads the SDK, so imported on use."""
+"""Signs a manager in at the MCP server of a connection by OAuth. Imports the SDK, so import it on use."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ CLIENT_METADATA = "/api/method/huf.api.mcp_connection.client_metadata"
 
 
 class ConnectionVault:
-	"""The grant among a connection's secrets."""
+	"""Stores the grant among a connection's secrets."""
 
 	def __init__(self, connection: str):
 		self.connection = connection
@@ -44,13 +44,13 @@ def make_client(doc: Any) -> OAuthClient:
 		client_secret=doc.get_password("client_secret", raise_exception=False) if doc.client_id else None,
 		scope=doc.scope,
 		issuer=doc.issuer,
-		# Authorization servers fetch it, so it must be public.
+		# Authorization servers fetch this URL, so it must be public.
 		metadata_url=metadata_url if urlsplit(metadata_url).scheme == "https" else None,
 	)
 
 
 def sign_in(doc: Any, target: ServerTarget) -> str | None:
-	"""The address where the person signs in; None if the server asks for none. Raises UsageError."""
+	"""The URL where the person signs in; None if the server requires no sign-in. Raises UsageError."""
 	vault = ConnectionVault(doc.name)
 	vault.write({key: value for key, value in vault.read().items() if key == "client"})
 	try:

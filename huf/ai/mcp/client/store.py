@@ -1,4 +1,4 @@
-"""Writes what servers say into MCP Server Connection rows, also for users who may not change them."""
+"""Writes servers' answers to MCP Server Connection rows, also for users who may not change them."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from huf.ai.mcp.client.definitions import ToolDefinition
 
 CONNECTION, TOOL = "MCP Server Connection", "MCP Server Tool"
 GRANT = "oauth_grant"
-"""Key of the OAuth tokens among a connection's secrets; no field of the DocType, so no form can carry it."""
+"""Key of the OAuth tokens among a connection's secrets. Not a field of the DocType, so no form can set it."""
 
 
 def read_offered(text: str | None) -> dict[str, ToolDefinition]:
@@ -20,7 +20,7 @@ def read_offered(text: str | None) -> dict[str, ToolDefinition]:
 
 
 def write_offered(connection: str, tools: list[ToolDefinition], **state: Any) -> None:
-	"""Store what the server offers now. Does not commit."""
+	"""Store the tools that the server offers now. Does not commit."""
 	offered = json.dumps([vars(each) for each in tools], ensure_ascii=False)
 	write_state(connection, offered=offered, **state)
 
@@ -32,7 +32,7 @@ def write_state(connection: str, **values: Any) -> None:
 
 
 def note_change(connection: str, tool: str, offered: ToolDefinition | None) -> None:
-	"""Hold a tool back whose description changed since it was accepted. Commits."""
+	"""Hold back a tool whose description has changed since it was accepted. Commits."""
 	tools = read_offered(frappe.db.get_value(CONNECTION, connection, "offered"))
 	tools.pop(tool, None)
 	if offered:
@@ -50,11 +50,13 @@ def read_grant(connection: str) -> dict:
 
 
 def clear_grant(connection: str) -> None:
-	"""Forget the tokens of another server. Does not commit."""
+	"""Delete the tokens of a connection whose server was changed. Does not commit."""
 	set_encrypted_password(CONNECTION, connection, "{}", GRANT)
 
 
 def write_grant(connection: str, grant: dict) -> None:
-	"""Commits at once: an authorization server may accept a refresh token only once."""
+	"""Store a grant. Commits at once, because an authorization server may accept a refresh token only
+	once.
+	"""
 	set_encrypted_password(CONNECTION, connection, json.dumps(grant), GRANT)
 	frappe.db.commit()

@@ -1,6 +1,6 @@
-"""A call that needs a person, answered in the client: the revision's input-required flow with the difference.
+"""Approval of calls in the MCP client: MCP's input-required flow, showing the difference.
 
-The draft is the usual one, which can also be answered on a page or by REST; the first answer counts.
+The draft is a normal one that can also be answered in the web app or by REST; the first answer counts.
 """
 
 import json
@@ -23,7 +23,7 @@ NOTE_SCHEMA = {"type": "object", "properties": {"reason": {"type": "string", "ti
 
 
 def may_ask(ctx: ServerRequestContext, state: RunState) -> bool:
-	"""Whether the client can put the draft before its user, who may answer it."""
+	"""Whether the client can show the draft, and its user may answer it."""
 	capabilities = ctx.session.client_capabilities
 	return bool(
 		state.draft
@@ -35,7 +35,7 @@ def may_ask(ctx: ServerRequestContext, state: RunState) -> bool:
 
 
 def build_question(state: RunState) -> InputRequests:
-	"""The request that shows the change. Its key changes with the change."""
+	"""The request for input that shows the change. Its key depends on the change."""
 	draft = drafts.describe_draft(state.draft)
 	difference = json.dumps(draft["difference"], ensure_ascii=False, indent=1, default=str)
 	if len(difference) > MAX_DIFFERENCE_CHARS:
@@ -50,9 +50,9 @@ def key_of(state: RunState) -> str:
 
 
 def answer_draft(state: RunState, responses: Mapping[str, Any] | None) -> None:
-	"""Store the user's answer to the draft that the run waits for, if there is one.
+	"""Store the user's answer to the draft for which the run waits, if there is one.
 
-	An answer to an earlier preview counts for nothing, nor does one that comes after another's.
+	An answer to an earlier preview, or one that comes after another answer, is ignored.
 	"""
 	given = (responses or {}).get(key_of(state)) if state.draft else None
 	try:
@@ -69,5 +69,5 @@ def answer_draft(state: RunState, responses: Mapping[str, Any] | None) -> None:
 			reason = (response.content or {}).get("reason")
 			approvals.reject_call(name, digest, reason if isinstance(reason, str) else None)
 	except UsageError:
-		# It was answered elsewhere, or changed: the record says how it goes on.
+		# The draft was answered elsewhere, or changed; continue with what is stored.
 		frappe.db.rollback()

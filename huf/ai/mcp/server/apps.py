@@ -1,6 +1,7 @@
-"""MCP Apps (extension io.modelcontextprotocol/ui): a call that waits for a person is a card in the client.
+"""MCP Apps (extension io.modelcontextprotocol/ui): clients show a call that needs approval as a card.
 
-The card is a `ui://` resource; it shows the draft's difference and answers by a tool that only it may call.
+The card is a `ui://` resource. It shows the draft's difference, and answers through a tool that only it may
+call.
 """
 
 import base64
@@ -51,7 +52,7 @@ POLICY = (
 
 
 def offer_cards(ctx: ServerRequestContext, tools: Iterable[Tool]) -> list[Tool]:
-	"""The tools with the card of those that may wait for a person, for clients that show it."""
+	"""The tools, with a card for those that may need approval, if the client supports cards."""
 	if not client_supports_apps(ctx):
 		return [tool for tool in tools if tool.name != ANSWER]
 	return [add_card(tool) if may_wait(tool) else tool for tool in tools]
@@ -66,7 +67,7 @@ def add_card(tool: Tool) -> Tool:
 
 
 class Apps(Catalog):
-	"""The card, and the tool by which it answers. Both exist only for clients that show cards."""
+	"""The card, and the tool by which it answers. Both are offered only to clients that support cards."""
 
 	def list_tools(self) -> list[Tool]:
 		description = "Answers a call that waits for a person. Only the card of the call uses it."
@@ -97,7 +98,7 @@ class Apps(Catalog):
 
 
 def describe_refusal(draft: str, reason: str) -> CallToolResult:
-	"""What keeps an answer from counting, with the change as it is by now where the call still waits."""
+	"""Why an answer was not accepted, with the current change if the call still waits."""
 	row = drafts.read_draft(draft)
 	is_open = row and row.status == drafts.PENDING and approvals.may_answer_draft(row)
 	state = read_state(row.run) if row and is_open else None
@@ -106,7 +107,7 @@ def describe_refusal(draft: str, reason: str) -> CallToolResult:
 
 
 def build_card() -> str:
-	"""The card's HTML in the user's language, for which its own script is the only one."""
+	"""The card's HTML in the user's language. Its policy allows only its own script."""
 	template, script = read_parts()
 	digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 	texts = json.dumps(list_texts(), ensure_ascii=False).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Calls of tools, each a run: started, waited for, and continued when a person has answered."""
+"""Tool calls as runs: starts them, waits for them, and continues them after a person has answered."""
 
 import asyncio
 import json
@@ -33,11 +33,11 @@ from huf.ai.runs.entry import run_to_end
 
 
 class Tools(Catalog):
-	"""Agents that can be asked, and the tools of the server's agent."""
+	"""Offers agents as tools, and the tools of the server's agent."""
 
 	@cached_property
 	def offered(self) -> dict[str, OfferedTool]:
-		"""By name. Within one request the list does not change; a run checks the user's rights again."""
+		"""By name. Fixed within a request; the run checks the user's permissions again."""
 		return {tool.name: tool for tool in list_tools(self.offer)}
 
 	def list_tools(self) -> list[Tool]:
@@ -62,15 +62,15 @@ async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -
 	if tool.background == ALWAYS:
 		tasks.check_supported(ctx)
 	if tool.background != NEVER and tasks.is_supported(ctx):
-		# A task may wait for a person for days; in a conversation of its own it holds up no other.
+		# A task may wait for a person for days; in a separate conversation it blocks no other run.
 		return tasks.create_task(separate(request))
 	progress = ProgressReporter(ctx)
-	# The response begins now, before any tool uses the database connection.
+	# The response begins here, before any tool uses the database connection.
 	await progress.report(f"{tool.name} begins")
 	try:
 		result = await run_to_end(request, progress.listeners)
 	except ConversationBusy:
-		# A client may make several calls at once; a conversation has one active run.
+		# A client may make several calls at once, but a conversation has one active run.
 		if request.conversation:
 			raise
 		result = await run_to_end(separate(request), progress.listeners)
@@ -79,12 +79,12 @@ async def start(ctx: ServerRequestContext, tool: OfferedTool, arguments: dict) -
 
 
 def separate(request: AgentRequest) -> AgentRequest:
-	"""The request in a conversation of its own, unless it names one."""
+	"""The request in a new conversation, unless it names one."""
 	return request if request.conversation else replace(request, external_id=frappe.generate_hash(length=10))
 
 
 async def resume(params: CallToolRequestParams) -> RunState:
-	"""Continue the run that an earlier answer has named in its state, with what the user has decided."""
+	"""Continue the run that an earlier response named in its state, with the user's answer."""
 	try:
 		run = json.loads(params.request_state or "")["run"]
 	except (ValueError, KeyError, TypeError):
@@ -107,7 +107,7 @@ def find_client_name(ctx: ServerRequestContext) -> str:
 
 
 class ProgressReporter:
-	"""Reports the events of a run to a client that has asked for progress; else it has no listeners."""
+	"""Reports a run's events to a client that requested progress; otherwise it has no listeners."""
 
 	def __init__(self, ctx: ServerRequestContext):
 		self.session = ctx.session

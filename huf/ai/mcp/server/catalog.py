@@ -1,4 +1,4 @@
-"""What a server offers comes from catalogs: each has some tools, resources and prompts, and answers for them.
+"""The base class of catalogs, which provide the tools, resources and prompts of a server.
 
 An app adds a catalog by the hook `huf_mcp_catalogs` (dotted paths of subclasses of Catalog).
 """
@@ -23,10 +23,10 @@ from huf.ai.mcp.server.servers import ServerOffer
 
 
 class Catalog:
-	"""One kind of things that a server offers to the session user. Each method has an empty default.
+	"""One kind of content that a server offers to the session user. Every method has an empty default.
 
-	Lists are in an order that does not change. A method that answers returns None for what the user may not
-	use and for what is not in this catalog: a client cannot tell these apart.
+	Lists have a stable order. Methods that read or call return None both for what the user may not use and
+	for what the catalog does not have, so that clients cannot tell these apart.
 	"""
 
 	def __init__(self, offer: ServerOffer):
@@ -56,11 +56,11 @@ class Catalog:
 		return None
 
 	def list_skills(self) -> Sequence[Any]:
-		"""Objects with `uri` and `describe()`, as `skills.Skill`; their files are read as resources."""
+		"""Objects with `uri` and `describe()`, like `skills.Skill`; their files are read as resources."""
 		return ()
 
 	def complete(self, params: CompleteRequestParams) -> Sequence[str] | None:
-		"""Values of an argument that begin as its text does."""
+		"""Values of an argument that begin with its text."""
 		return None
 
 

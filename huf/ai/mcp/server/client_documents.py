@@ -1,6 +1,6 @@
-"""Clients whose id is the https address of a Client ID Metadata Document; they need no registration.
+"""OAuth clients that identify themselves by the URL of a Client ID Metadata Document instead of registering.
 
-Strangers choose the addresses, so only public hosts are asked, with limits of size, time and number.
+Strangers choose the URLs, so only public hosts are contacted, within limits of size, time and number.
 """
 
 import time
@@ -35,7 +35,7 @@ def is_document_address(client_id: str) -> bool:
 
 
 def is_local(address: str) -> bool:
-	"""Whether the address and this site are both on this computer, as in development."""
+	"""Whether the URL and this site are both on this machine, as in development."""
 	return {urlsplit(each).hostname for each in (address, get_url())} <= {*LOOPBACK}
 
 
@@ -76,7 +76,9 @@ async def fetch_document(client_id: str) -> dict[str, Any] | None:
 
 
 def is_valid(document: Any, client_id: str) -> bool:
-	"""Whether it is of this client, small, and of one without a secret: everybody can read it."""
+	"""Whether the document belongs to this client, is small, and contains no secret, because everybody can
+	read it.
+	"""
 	return (
 		isinstance(document, dict)
 		and len(str(document)) <= MAX_DOCUMENT_CHARS

@@ -1,6 +1,6 @@
-"""Which step keeps an MCP client from working: connect, authorize, list or call; and what to do about it.
+"""Diagnoses MCP clients: which step fails (connect, authorize, list or call), and what to do.
 
-Goes by the client's last requests, which are cached without their contents, and by what the user is offered.
+Based on the client's last requests, which are cached without contents, and on what the user is offered.
 """
 
 from typing import Any
@@ -42,7 +42,7 @@ FAILED = "The tool reported an error; its run says why: /huf/runs"
 
 
 def record_request(slug: str, user: str, request: dict[str, Any]) -> None:
-	"""Keep what a request came to: {method, status, code, is_error, has_token}. For known servers only."""
+	"""Cache the outcome of a request: {method, status, code, is_error, has_token}. For known servers only."""
 	if slug and not frappe.db.exists(SERVER, {"slug": slug}):
 		return
 	kept = read_requests(slug, user)[1 - MAX_REQUESTS :]
@@ -51,7 +51,7 @@ def record_request(slug: str, user: str, request: dict[str, Any]) -> None:
 
 
 def read_requests(slug: str, user: str) -> list[dict[str, Any]]:
-	"""Oldest first."""
+	"""The cached requests, oldest first."""
 	return frappe.cache.get_value(key_of(slug, user), expires=True) or []
 
 
@@ -62,7 +62,7 @@ def key_of(slug: str, user: str) -> str:
 def diagnose(slug: str) -> dict[str, Any]:
 	"""{steps: [{step, ok, message}], requests: [{at, method, status, code, is_error}]} for the session user.
 
-	Unknown steps have `ok` None.
+	`ok` is None for unknown steps.
 	"""
 	own, strange = read_requests(slug, frappe.session.user), read_requests(slug, GUEST)
 	try:

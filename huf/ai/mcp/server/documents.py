@@ -1,4 +1,4 @@
-"""Documents and passages of knowledge as resources; each is read with the session user's permissions."""
+"""Documents and knowledge passages as resources, read with the session user's permissions."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from huf.ai.tools.document_tools import get_document
 JSON = "application/json"
 DOCUMENT, KNOWLEDGE = "huf://document/", "huf://knowledge/"
 MAX_LISTED = 200
-"""Documents of one DocType in the list, those changed last; every one can be read by its address."""
+"""Limit of listed documents per DocType, most recently changed first; any document can be read by its URI."""
 MAX_COMPLETIONS = 20
 
 
@@ -33,7 +33,7 @@ def text_result(uri: str, value: object) -> ReadResourceResult:
 
 
 class Documents(Catalog):
-	"""huf://document/DOCTYPE/NAME, for the DocTypes that the server names."""
+	"""huf://document/DOCTYPE/NAME, for the DocTypes that the server offers."""
 
 	def list_doctypes(self) -> list[str]:
 		return [each for each in self.offer.doctypes if frappe.has_permission(each, "read")]
@@ -91,7 +91,7 @@ def list_names(doctype: str, limit: int, prefix: str = "") -> list[str]:
 
 
 class Knowledge(Catalog):
-	"""huf://knowledge/QUERY: the passages of the offered Knowledge Sources that fit a query."""
+	"""huf://knowledge/QUERY: the passages of the offered Knowledge Sources that match a query."""
 
 	def list_resource_templates(self) -> Sequence[ResourceTemplate]:
 		return [

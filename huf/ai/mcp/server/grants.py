@@ -1,8 +1,8 @@
-"""Tokens by which programs act as a user, and the MCP Grant records that they depend on.
+"""OAuth tokens by which programs act as a user, and the MCP Grant records that they depend on.
 
-A token is sealed by the site's key and says what it is for; nothing of it is stored. It is void when its
-grant is deleted. A code and a refresh token are good once: using one again deletes the grant, because
-somebody has copied it.
+A token is sealed with the site's key, contains its own claims, and is not stored. Deleting its grant revokes
+it. Codes and refresh tokens can be used once: a second use means that they were copied, and deletes the
+grant.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from huf.ai.storage.rows import digest, insert_row, update_row
 GRANT = "MCP Grant"
 CODE, ACCESS, REFRESH, CLIENT, REQUEST = "code", "access", "refresh", "client", "request"
 LIFETIME_S = {CODE: 60, ACCESS: 3600, REFRESH: 30 * 24 * 3600, REQUEST: 900}
-"""Of each kind of token; the registration of a client does not end."""
+"""By kind of token; client registrations do not expire."""
 
 
 def seal(kind: str, **claims: Any) -> str:
@@ -25,7 +25,9 @@ def seal(kind: str, **claims: Any) -> str:
 
 
 def insert_grant(code: str, user: str, client: str, client_name: str, resource: str) -> str | None:
-	"""The grant of a code with this id; None if it was used before, which ends its grant. Commits."""
+	"""Create the grant of a code with this ID. None if the code was used before, which also deletes its
+	grant. Commits.
+	"""
 	name = digest(code)
 	is_new = not frappe.db.exists(GRANT, name)
 	if is_new:
@@ -38,7 +40,7 @@ def insert_grant(code: str, user: str, client: str, client_name: str, resource: 
 
 
 def find_grant(claims: dict, client: str | None = None):
-	"""The grant of a token, while its user is enabled; `client`: which client has to hold it."""
+	"""The grant of a token, if its user is enabled. `client`: the client that must hold it."""
 	fields = ["name", "user", "client", "resource", "renewals"]
 	row = frappe.db.get_value(GRANT, claims["grant"], fields, as_dict=True)
 	user = row and find_cached("User", row.user)
@@ -48,7 +50,7 @@ def find_grant(claims: dict, client: str | None = None):
 
 
 def renew_grant(row, number: int) -> bool:
-	"""Use up refresh token `number`; a token that was used before takes the grant away. Commits."""
+	"""Use up refresh token `number`; one that was used before deletes the grant. Commits."""
 	update_row(GRANT, row.name, {"renewals": number + 1}, renewals=number)
 	is_first = row.renewals == number and (
 		frappe.db.get_value(GRANT, row.name, "renewals", for_update=True) == number + 1
@@ -64,7 +66,7 @@ def delete_grant(name: str) -> None:
 
 
 def find_user(token: str, resource: str) -> str | None:
-	"""The user of an access token that was issued for this address, or for one above it."""
+	"""The user of an access token that was issued for this URL or a parent of it."""
 	claims = unseal(ACCESS, token)
 	row = claims and find_grant(claims)
 	if not row or not f"{resource}/".startswith(f"{row.resource}/"):

@@ -1,6 +1,6 @@
-"""The server over HTTP: the SDK's stateless transport, for every revision it speaks.
+"""The MCP server over HTTP: the SDK's stateless transport, for every protocol revision it supports.
 
-There are no sessions: each request stands for itself, so any worker can answer it. What lasts is on record.
+There are no sessions, so any worker can answer any request.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from huf.ai.mcp.server.server import create_server
 from huf.ai.mcp.server.servers import ServerOffer
 
 LOCAL_ORIGINS = [f"http://{host}{port}" for host in ("localhost", "127.0.0.1") for port in ("", ":*")]
-"""Where inspectors of MCP run."""
+"""Origins of MCP inspectors."""
 MAX_BODY_BYTES = 4 * 1024 * 1024
 
 
@@ -22,7 +22,8 @@ def create_app(offer: ServerOffer, trusted_hosts: Sequence[str], is_streamed: bo
 	"""An ASGI application for one request.
 
 	Args:
-		trusted_hosts: what the headers Host and Origin may name, beside pages on this computer.
+		trusted_hosts: the allowed values of the headers Host and Origin, in addition to pages on this
+		machine.
 		is_streamed: the client wants progress notifications.
 	"""
 	origins = [f"{scheme}://{host}" for host in trusted_hosts for scheme in ("http", "https")]

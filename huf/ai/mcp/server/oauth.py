@@ -28,7 +28,7 @@ ISSUER_PATH = "/mcp-oauth"
 CONSENT_PATH = f"{ISSUER_PATH}/consent"
 RESOURCE_PATH = "/mcp"
 RESOURCE_PATHS = (RESOURCE_PATH, "/a2a")
-"""What tokens can be for; the first one unless a client names another."""
+"""Resources for which tokens can be issued; by default the first."""
 SCOPE = "mcp"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 REGISTERED = (
@@ -39,7 +39,7 @@ REGISTERED = (
 	"client_secret",
 	"client_name",
 )
-"""What is kept of a program's registration."""
+"""Fields of a program's registration that are kept."""
 OPTIONS = ClientRegistrationOptions(enabled=True, valid_scopes=[SCOPE], default_scopes=[SCOPE])
 
 
@@ -50,7 +50,7 @@ def issuer() -> str:
 def create_oauth_app() -> Starlette:
 	"""The endpoints /authorize, /token and /register below ISSUER_PATH.
 
-	Raises ValueError where the site has neither https nor a loopback address.
+	Raises ValueError if the site has neither https nor a loopback address.
 	"""
 	routes = create_auth_routes(
 		Provider(),
@@ -61,7 +61,7 @@ def create_oauth_app() -> Starlette:
 
 
 def describe_server() -> dict:
-	"""RFC 8414, with `iss` in authorization responses (RFC 9207)."""
+	"""Authorization server metadata (RFC 8414), with `iss` in authorization responses (RFC 9207)."""
 	metadata = build_metadata(AnyHttpUrl(issuer()), None, OPTIONS, RevocationOptions())
 	return {
 		**metadata.model_dump(mode="json", exclude_none=True),
@@ -73,7 +73,7 @@ def describe_server() -> dict:
 
 
 def describe_resource(path: str) -> dict:
-	"""RFC 9728."""
+	"""Protected resource metadata (RFC 9728)."""
 	metadata = ProtectedResourceMetadata(
 		resource=AnyHttpUrl(get_url(path)),
 		authorization_servers=[AnyHttpUrl(issuer())],
@@ -88,7 +88,7 @@ def read_consent_request(sealed: str) -> dict | None:
 
 
 def allow(request: dict) -> str:
-	"""The address to which the browser returns with a code of the session user."""
+	"""Grant access: the URL to which the browser returns with a code of the session user."""
 	kept = {key: request[key] for key in ("client", "client_name", "redirect_uri", "challenge", "resource")}
 	code = grants.seal(grants.CODE, user=frappe.session.user, explicit=request["explicit"], **kept)
 	return construct_redirect_uri(request["redirect_uri"], code=code, state=request["state"], iss=issuer())
@@ -101,7 +101,7 @@ def deny(request: dict) -> str:
 
 
 class Client(OAuthClientInformationFull):
-	"""A program. It may listen at any port of the user's computer (RFC 8252)."""
+	"""An OAuth client. Loopback redirects may use any port (RFC 8252)."""
 
 	def validate_redirect_uri(self, redirect_uri: AnyUrl | None) -> AnyUrl:
 		if redirect_uri and without_port(redirect_uri) in map(without_port, self.redirect_uris or ()):
@@ -126,14 +126,14 @@ def make_document_client(client_id: str, document: dict | None) -> Client | None
 
 
 def name_client(client: OAuthClientInformationFull) -> str:
-	"""Its name for the user, with the host that answers for it where there is one."""
+	"""The client's name for the user, with the host that vouches for it, if any."""
 	name = client.client_name or "A program"
 	is_document = is_document_address(client.client_id or "")
 	return f"{name} ({urlsplit(client.client_id).netloc})" if is_document else name
 
 
 class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
-	"""What the SDK's handlers ask for."""
+	"""The storage interface of the SDK's handlers."""
 
 	async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
 		if is_document_address(client_id):
@@ -142,7 +142,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 		return Client.model_validate({**claims["client"], "client_id": client_id}) if claims else None
 
 	async def register_client(self, client_info: OAuthClientInformationFull) -> None:
-		"""The id is the sealed registration itself, so that strangers cannot fill the database."""
+		"""The client ID is the sealed registration itself, so that strangers cannot fill the database."""
 		if not all(is_safe_redirect(uri) for uri in client_info.redirect_uris or ()):
 			raise RegistrationError("invalid_redirect_uri", "Use https, or http on this computer.")
 		described = client_info.model_dump(mode="json", exclude_none=True)
@@ -213,15 +213,15 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 		return issue_tokens(row.name, claims["number"] + 1)
 
 	async def load_access_token(self, token: str) -> AccessToken | None:
-		"""Nothing asks: the endpoint reads its tokens itself, and there is no revocation endpoint."""
+		"""Never called: the endpoint reads its tokens itself, and there is no revocation endpoint."""
 		return None
 
 	async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
-		"""A user takes access away by deleting the MCP Grant."""
+		"""Never called: users revoke access by deleting the MCP Grant."""
 
 
 def is_safe_redirect(uri: AnyUrl) -> bool:
-	"""OAuth 2.1: https, http on the user's own computer, or the scheme of an installed program."""
+	"""As in OAuth 2.1: https, http on a loopback address, or the scheme of an installed program."""
 	if uri.scheme == "http":
 		return uri.host in LOCAL_HOSTS
 	return uri.scheme not in ("javascript", "data", "file", "blob", "vbscript", "about")

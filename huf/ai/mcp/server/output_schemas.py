@@ -1,7 +1,7 @@
-"""The shapes of tools' structured results: declared in `outputSchema`, and kept by every result.
+"""JSON schemas of tools' structured results, declared in `outputSchema`; every result conforms to its schema.
 
-Each schema also admits `{"result": text}`, for a result that was cut or a run that was stopped, and for tools
-that change something the draft that waits for a person.
+Each schema also admits `{"result": text}` for cut results and stopped runs and, for tools that change
+something, the draft that waits for a person.
 """
 
 from functools import cache
@@ -16,7 +16,9 @@ TOOL = "Agent Tool Function"
 
 
 def shape(properties: dict, *optional: str) -> dict:
-	"""An object with these properties, all required but the optional ones, and any others."""
+	"""The schema of an object with these properties, which are required unless listed as optional. Others are
+	allowed.
+	"""
 	required = [name for name in properties if name not in optional]
 	return {"type": "object", "properties": properties, "required": required}
 
@@ -73,11 +75,11 @@ SHAPES = {
 	"Get Report Result": REPORT,
 	"Attach File to Document": FILE,
 }
-"""By tool type. Types that are missing return what a service or a function answers."""
+"""By tool type. Types that are missing return arbitrary answers of a service or function."""
 
 
 def find_output_schema(types: str) -> dict[str, Any] | None:
-	"""What tools of a type declare; None if their results have no known shape."""
+	"""The output schema of a tool type; None if its results have no fixed form."""
 	if types not in SHAPES:
 		return None
 	waiting = [] if TOOL_TYPES[types].effect is Effect.READ else [APPROVAL]
@@ -85,7 +87,7 @@ def find_output_schema(types: str) -> dict[str, Any] | None:
 
 
 def structure_result(types: str | None, value: Any, text: str) -> dict[str, Any]:
-	"""A tool's result as structured content that keeps to what the tool declares."""
+	"""A tool's result as structured content that conforms to the declared schema."""
 	structured = value if isinstance(value, dict) else {"result": value}
 	if types not in SHAPES or make_validator(types).is_valid(structured):
 		return structured
@@ -100,7 +102,9 @@ def make_validator(types: str):
 
 
 def find_tool_type(tool: str) -> str | None:
-	"""The type of a tool by its name for models; the detail of a Read Document is a Get Document."""
+	"""The type of a tool by its name for models; the detail tool of a Read Document counts as Get
+	Document.
+	"""
 	types = frappe.db.get_value(TOOL, tool, "types")
 	if not types and tool.endswith(DETAIL_SUFFIX):
 		parent = frappe.db.get_value(TOOL, tool.removesuffix(DETAIL_SUFFIX), "types")

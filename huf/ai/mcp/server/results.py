@@ -1,4 +1,4 @@
-"""Results of tool calls from their runs: an agent's answer, or what the one tool returned."""
+"""Builds MCP tool results from runs: the agent's answer, or the result of the one tool."""
 
 import json
 from typing import Any
@@ -14,12 +14,12 @@ from huf.ai.storage import route_decisions
 
 
 def describe_result(state: RunState) -> CallToolResult:
-	"""The result of the tool call that the run was started for."""
+	"""The result of the tool call for which the run was started."""
 	return describe_tool_result(state) if state.row.model == DIRECT else describe_answer(state)
 
 
 def describe_answer(state: RunState) -> CallToolResult:
-	"""The answer of an agent. A run that a guard stopped has a part of one, and is no error."""
+	"""The answer of an agent. A run stopped by a guard has a partial answer and is not an error."""
 	row = state.row
 	lines = [row.response, row.error_message, state.notice]
 	return CallToolResult(
@@ -38,7 +38,9 @@ def describe_answer(state: RunState) -> CallToolResult:
 
 
 def describe_tool_result(state: RunState) -> CallToolResult:
-	"""The result of the run's one tool call. A result with `content` as MCP has it is passed on as it is."""
+	"""The result of the run's one tool call. A result with `content` in MCP's format is passed on
+	unchanged.
+	"""
 	call = frappe.db.get_value(
 		"Agent Tool Call", {"run": state.run}, ["tool", "status", "result"], order_by="step asc", as_dict=True
 	)
@@ -54,7 +56,7 @@ def describe_tool_result(state: RunState) -> CallToolResult:
 		try:
 			return CallToolResult.model_validate({**value, "isError": is_error})
 		except ValidationError:
-			pass  # a document with a field of that name
+			pass  # not MCP's: a document with a field of that name
 	structured = structure_result(types, value, call.result or "")
 	return CallToolResult(
 		content=[TextContent(text=call.result or "")], structured_content=structured, is_error=is_error

@@ -44,18 +44,18 @@ from huf.ai.mcp.server.undo import Undo
 CATALOGS = (Tools, Undo, Documents, Knowledge, Starters, Skills, Apps)
 PAGE_SIZE = 100
 CACHE_TTL_MS = 60_000
-"""How long a client may keep a list or a resource, for itself: rights and records change."""
+"""How long a client may cache a list or a resource privately: permissions and records change."""
 CACHE_HINTS: dict[CacheableMethod, CacheHint] = dict.fromkeys(
 	get_args(CacheableMethod), CacheHint(CACHE_TTL_MS)
 )
 CACHED_RESULT = {"resultType": "complete", "ttlMs": CACHE_TTL_MS, "cacheScope": "private"}
 """The same for methods of extensions, whose results are plain dicts."""
 STATE_TTL_S = 24 * 3600
-"""How long a client may take to bring a person's answer."""
+"""How long a person's answer may take."""
 
 
 def create_server(offer: ServerOffer, carried: CarriedContext) -> Server:
-	"""`carried` brings what a handler changed in `frappe.local` back to the request."""
+	"""The SDK's server. `carried` transfers a handler's changes of `frappe.local` to the request."""
 	handlers = Handlers(load_catalogs(offer, CATALOGS))
 
 	def guard(handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -94,7 +94,7 @@ def create_server(offer: ServerOffer, carried: CarriedContext) -> Server:
 
 
 async def answer(handler: Callable[..., Awaitable[Any]], ctx: ServerRequestContext, params: Any) -> Any:
-	"""The handler's result. An unforeseen error goes to the Error Log, and a plain one to the client."""
+	"""The handler's result. Unexpected errors go to the Error Log, and the client gets "Internal error"."""
 	try:
 		return await handler(ctx, params)
 	except MCPError:
@@ -119,7 +119,7 @@ class Handlers:
 		return ListToolsResult(tools=offer_cards(ctx, items), next_cursor=cursor)
 
 	def find_input_schema(self, name: str) -> dict[str, Any] | None:
-		"""For the SDK's check of headers that repeat an argument."""
+		"""Used by the SDK to check headers that repeat an argument."""
 		tools = (tool for each in self.catalogs for tool in each.list_tools())
 		return next((tool.input_schema for tool in tools if tool.name == name), None)
 
@@ -182,7 +182,9 @@ class Handlers:
 def cut_page(
 	lists: Iterable[Sequence[Any]], params: PaginatedRequestParams | None
 ) -> tuple[list, str | None]:
-	"""A page of all lists, and the cursor of the next one: the number of items before it."""
+	"""(a page of the concatenated lists, the next cursor). A cursor is the number of items before its
+	page.
+	"""
 	items = [item for each in lists for item in each]
 	cursor = (params.cursor if params else None) or "0"
 	if not (cursor.isascii() and cursor.isdigit()) or int(cursor) > len(items):

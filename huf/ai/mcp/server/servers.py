@@ -1,7 +1,7 @@
-"""Which MCP server an address means, and what it offers to the session user.
+"""Finds the MCP server at an address, and what it offers to the session user.
 
-Without a record, /mcp lets programs ask every agent that the user may chat with, and read all knowledge that
-they may search.
+Without an MCP Server record, /mcp offers every agent that the user may chat with and all knowledge that they
+may search.
 """
 
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ MISSING = "There is no MCP server at this address that you may use."
 
 @dataclass(frozen=True)
 class ServerOffer:
-	"""What one server offers. `tools`: names of Agent Tool Function records, which run as tools of `agent`.
+	"""What a server offers. `tools`: names of Agent Tool Function records, which run as tools of `agent`.
 
-	`background`: which of them become tasks (NEVER, IF_POSSIBLE, ALWAYS). `agents`, `sources` and `packs`:
-	None means all that the user may use. `skills`: agents whose instructions everyone here may read.
-	`undo`: users may take back what runs did.
+	`background`: whether calls become tasks (NEVER, IF_POSSIBLE, ALWAYS). `agents`, `sources` and `packs`:
+	None means all that the user may use. `skills`: agents whose instructions every user of the server may
+	read. `undo`: whether users may undo runs.
 	"""
 
 	name: str = "Huf"
@@ -42,7 +42,7 @@ class ServerOffer:
 
 
 def find_server(slug: str) -> ServerOffer:
-	"""The server at /mcp/SLUG, or at /mcp for "". Raises UsageError if this user may use none."""
+	"""The server at /mcp/SLUG, or at /mcp for "". Raises UsageError if there is none for this user."""
 	name = frappe.db.get_value(SERVER, {"slug": slug or DEFAULT_SLUG})
 	if name is None and not slug:
 		return ServerOffer()
@@ -69,7 +69,9 @@ def find_server(slug: str) -> ServerOffer:
 
 
 def list_servers() -> list[dict]:
-	"""{slug, name, url} of each server that the user may use; first the one at /mcp, whose slug is ""."""
+	"""{slug, name, url} of each server that the user may use. The server at /mcp comes first; its slug is
+	"".
+	"""
 	rows = frappe.get_list(
 		SERVER, {"enabled": 1}, ["slug", "server_name"], order_by="server_name asc", limit_page_length=0
 	)
@@ -89,7 +91,7 @@ def list_agents(offer: ServerOffer) -> list:
 
 
 def list_usable_agents(filters: dict) -> list:
-	"""The Agent documents that fit and that the user may use, by name."""
+	"""The matching Agent documents that the user may use, by name."""
 	filters = {"disabled": 0, **filters}
 	names = frappe.get_list("Agent", filters, pluck="name", order_by="name asc", limit_page_length=0)
 	docs = [frappe.get_cached_doc("Agent", name) for name in names]

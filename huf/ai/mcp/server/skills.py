@@ -1,6 +1,6 @@
 """Instructions of agents and installed packs as skills (extension io.modelcontextprotocol/skills, SEP-2640).
 
-Instructions are for managers. Others get those that an MCP Server record offers as skills, of agents that
+Managers get all instructions. Others get those that an MCP Server record offers as skills, for agents that
 they may use.
 """
 
@@ -26,7 +26,7 @@ MAX_NAME_CHARS, MAX_DESCRIPTION_CHARS = 64, 1024
 
 @dataclass(frozen=True)
 class Skill:
-	"""A folder with SKILL.md. `folder`: its path below skill://, which ends in the name.
+	"""A folder with SKILL.md. `folder`: its path below skill://, ending in the name.
 
 	`files`: {path within it: text}, without the front matter of SKILL.md.
 	"""
@@ -48,7 +48,7 @@ class Skill:
 		return {"name": self.name, "description": self.description}
 
 	def render_files(self) -> dict[str, str]:
-		"""{URI: text}. A JSON string is a YAML scalar as well."""
+		"""{URI: text}. Values are written as JSON strings, which are valid YAML."""
 		lines = [
 			f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in self.front_matter.items()
 		]
@@ -117,7 +117,7 @@ def make_agent_skill(agent) -> Skill:
 
 
 def make_pack_skill(pack, agents: Sequence) -> Skill:
-	"""The pack's description, and each agent's instructions in a file of its own."""
+	"""A skill with the pack's description and a file of instructions for each agent."""
 	files = {f"references/{to_skill_name(each.name)}.md": each.instructions for each in agents}
 	links = [
 		f"- [{agent.name}]({path}): {to_line(agent.description or '')}"
@@ -136,7 +136,9 @@ def list_agents_of_pack(pack: str) -> list[str]:
 
 
 def to_skill_name(text: str) -> str:
-	"""Small letters, digits and single hyphens; a part of the text's digest if that loses any letter."""
+	"""A name of lower-case letters, digits and single hyphens, or a part of the text's digest if letters
+	would be lost.
+	"""
 	plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 	if plain.replace("-", " ") != text.lower().replace("_", " ") or len(plain) > MAX_NAME_CHARS:
 		cut = plain[: MAX_NAME_CHARS - 9].rstrip("-")
@@ -145,6 +147,6 @@ def to_skill_name(text: str) -> str:
 
 
 def to_line(text: str) -> str:
-	"""One line without what parsers of front matter stumble over."""
+	"""One line without characters that confuse parsers of front matter."""
 	line = "".join(each for each in " ".join(text.split()) if each.isprintable())
 	return re.sub("-{3,}", "—", line)[:MAX_DESCRIPTION_CHARS]

@@ -1,4 +1,4 @@
-"""The conversation starters of agents as prompts."""
+"""Offers the conversation starters of agents as prompts."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from huf.ai.mcp.server.tools import name_of_agent
 
 class Starters(Catalog):
 	def list_starters(self) -> dict[str, tuple[str, str]]:
-		"""{name of the prompt: (tool that asks the agent, the starter)}."""
+		"""{prompt name: (the agent's tool, the starter)}."""
 		found: dict[str, tuple[str, str]] = {}
 		for agent in list_agents(self.offer):
 			tool = name_of_agent(agent.name)

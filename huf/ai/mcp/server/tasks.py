@@ -1,6 +1,7 @@
-"""Long calls as tasks (extension io.modelcontextprotocol/tasks): a task is an Agent Run by its name.
+"""Long calls as tasks (extension io.modelcontextprotocol/tasks). A task is an Agent Run, with the same name.
 
-A task is queued like any background run, so it survives a lost worker, and any process answers for it.
+Tasks are queued like any background run, so they survive lost workers, and any process can answer requests
+about them.
 """
 
 from typing import Any
@@ -49,7 +50,7 @@ def add_tasks(server: Server, guard: Any) -> None:
 
 
 def is_supported(ctx: ServerRequestContext) -> bool:
-	"""Whether the client understands tasks; they belong to the newest revision."""
+	"""Whether the client supports tasks, which require the newest revision."""
 	capabilities = ctx.session.client_capabilities
 	extensions = (capabilities and capabilities.extensions) or {}
 	return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS and EXTENSION in extensions
@@ -63,7 +64,7 @@ def check_supported(ctx: ServerRequestContext) -> None:
 
 
 def check_routing_header(ctx: ServerRequestContext, task: str) -> None:
-	"""Mcp-Name has to name the task; the SDK checks this header for the methods of the core only."""
+	"""Raises MCPError unless Mcp-Name names the task. The SDK checks this header for core methods only."""
 	if ctx.request and ctx.request.headers.get("mcp-name") != task:
 		message = "mcp-name header does not match the request body's 'taskId' parameter"
 		raise MCPError(code=HEADER_MISMATCH, message=message)
@@ -89,7 +90,9 @@ async def get_task(ctx: ServerRequestContext, params: TaskParams) -> HandlerResu
 
 
 async def update_task(ctx: ServerRequestContext, params: UpdateTaskParams) -> HandlerResult:
-	"""Store the answers of the user; unknown keys, and answers to what was answered, count for nothing."""
+	"""Store the user's answers. Unknown keys, and answers to drafts that were already answered, are
+	ignored.
+	"""
 	answer_draft(find_task(ctx, params), params.input_responses)
 	return {}
 
@@ -101,7 +104,7 @@ async def cancel_task(ctx: ServerRequestContext, params: TaskParams) -> HandlerR
 
 
 def find_task(ctx: ServerRequestContext, params: TaskParams) -> RunState:
-	"""Raises MCPError where the client knows no tasks, or there is no such task for this user."""
+	"""Raises MCPError if the client does not support tasks, or this user has no such task."""
 	check_supported(ctx)
 	check_routing_header(ctx, params.task_id)
 	try:
@@ -111,7 +114,7 @@ def find_task(ctx: ServerRequestContext, params: TaskParams) -> RunState:
 
 
 def describe_task(state: RunState) -> dict[str, Any]:
-	"""An agent that fails has `completed` all the same: its failure is the tool's result."""
+	"""A task whose agent fails is `completed`: the failure is the tool's result."""
 	status = "completed" if state.has_ended else "working"
 	if state.status is RunStatus.CANCELLED:
 		status = "cancelled"

@@ -1,6 +1,6 @@
-"""The tools of a server for the session user: agents that can be asked, and tools of the server's agent.
+"""The tools of a server for the session user: agents as tools, and tools of the server's agent.
 
-A call of either becomes an `AgentRequest`, so it is a run with every check and on record.
+A call of either becomes an `AgentRequest`, so it is a normal run with all checks and records.
 """
 
 import re
@@ -51,7 +51,7 @@ ANSWER_SCHEMA = {
 	"required": ["answer", "status", "conversation", "run"],
 }
 ADDING_TYPES = ("Create Document", "Create Multiple Documents", "Attach File to Document")
-"""Types of tools that add something and overwrite nothing."""
+"""Tool types that add records without overwriting any."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class OfferedTool:
 
 
 def list_tools(offer: ServerOffer) -> list[OfferedTool]:
-	"""The tools that the user may use, in an order that does not change."""
+	"""The tools that the user may use, in a stable order."""
 	return [*map(offer_agent, list_agents(offer)), *list_agent_tools(offer)]
 
 
@@ -100,7 +100,9 @@ def offer_agent(agent) -> OfferedTool:
 
 
 def name_of_agent(agent: str) -> str:
-	"""ask_ and the agent's name in letters that clients accept; a part of its digest if that loses any."""
+	"""ask_ and the agent's name in characters that clients accept, or a part of its digest if letters would
+	be lost.
+	"""
 	plain = re.sub(r"[^a-z0-9]+", "_", agent.lower()).strip("_")
 	if plain.replace("_", " ") != agent.lower() or len(plain) > MAX_NAME_CHARS - 4:
 		plain = f"{plain[: MAX_NAME_CHARS - 13]}_{sha256(agent.encode()).hexdigest()[:8]}".lstrip("_")
@@ -108,7 +110,7 @@ def name_of_agent(agent: str) -> str:
 
 
 def annotate_agent(agent) -> ToolAnnotations:
-	"""An agent can do what the worst of its tools does."""
+	"""Annotations of an agent: those of its most dangerous tool."""
 	effects = {frappe.get_cached_doc("Agent Tool Function", slot.tool).effect for slot in agent.agent_tool}
 	reads_only = effects <= {Effect.READ.value}
 	return ToolAnnotations(
@@ -120,7 +122,9 @@ def annotate_agent(agent) -> ToolAnnotations:
 
 
 def list_agent_tools(offer: ServerOffer) -> list[OfferedTool]:
-	"""The offered tools of the server's agent, unless the user may not use the agent or nobody can now."""
+	"""The offered tools of the server's agent; none if the user may not use the agent or it is not
+	available.
+	"""
 	if not offer.tools or not offer.agent:
 		return []
 	try:

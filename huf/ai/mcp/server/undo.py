@@ -1,4 +1,4 @@
-"""The tool `undo`, for servers that offer it: takes back what runs did, as the session user."""
+"""The tool `undo`, for servers that offer it: undoes runs as the session user."""
 
 import json
 from collections.abc import Sequence
