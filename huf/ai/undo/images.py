@@ -46,11 +46,12 @@ def read_image(doctype: str, name: str, lock: bool = False) -> dict | None:
 
 
 def read_fields(doc: Any) -> dict[str, Any]:
-	shown = {*doc.meta.get_valid_columns()}.intersection(list_data_fields(doc.doctype)).difference(TREE_FIELDS)
+	stored = set(doc.meta.get_valid_columns()).difference(TREE_FIELDS)
+	readable = stored.intersection(list_data_fields(doc.doctype))
 	return {
 		df.fieldname: to_plain_value(doc.get(df.fieldname), df.fieldtype)
 		for df in doc.meta.fields
-		if df.fieldname in shown and df.fieldtype not in TABLE_FIELDTYPES
+		if df.fieldname in readable and df.fieldtype not in TABLE_FIELDTYPES
 	}
 
 
