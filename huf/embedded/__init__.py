@@ -1,7 +1,6 @@
 """The embedded runtime: `import frappe` without a bench.
 
-`install()` is the only thing here, and it imports nothing heavy.  See README.md for what embedded is and is
-not.
+`install()` imports nothing heavy. README.md says what the embedded runtime is and is not.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""The command `huf new-app`: a place for your own Python tools beside the site."""
+"""The command `huf new-app`, which creates an app for your own Python tools."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Writes a site into one file and reads it back: a zip of the databases, the configuration and the files.
+"""Backups: writes a site to one zip of its databases, configuration and files, and restores it.
 
-The last member is a manifest with the SHA-256 of every other, so a file that is torn or changed is refused.
-With a passphrase the zip is encrypted in chunks by AES-GCM, with a key from scrypt.
+The last member is a manifest with the SHA-256 of every other, so that truncated or changed files are refused.
+With a passphrase, the zip is encrypted in chunks by AES-GCM with a key derived by scrypt.
 """
 
 import hashlib
@@ -31,11 +31,11 @@ SCRYPT = {"n": 2**16, "r": 8, "p": 1}
 
 
 class BackupFault(Exception):
-	"""The file is no whole backup, or the passphrase is wrong; the message says which."""
+	"""The file is not a complete backup, or the passphrase is wrong; the message says which."""
 
 
 def write_backup(home: Path, target: Path, passphrase: str | None = None) -> int:
-	"""Write the site, which may be running, and return the size in bytes.
+	"""Write a backup of the site, which may be running, and return its size in bytes.
 
 	`target` exists only when it is complete.
 	"""
@@ -60,7 +60,7 @@ def write_zip(folder: Path, out: IO[bytes]) -> None:
 			for name in filter(lambda name: (folder / name).exists(), DATABASES):
 				copy_database(folder / name, Path(copies, name))
 				add_file(package, Path(copies, name), name, hashes)
-		# Files that came while the others were copied: the database may name them.
+		# Files added while the others were copied, to which the database may refer.
 		add_files(package, folder, hashes)
 		add_file(package, folder / "site_config.json", "site_config.json", hashes)
 		made = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -68,7 +68,7 @@ def write_zip(folder: Path, out: IO[bytes]) -> None:
 
 
 def copy_database(source: Path, target: Path) -> None:
-	"""A consistent copy, while others write."""
+	"""Make a consistent copy while other processes write."""
 	with closing(sqlite3.connect(source)) as database, closing(sqlite3.connect(target)) as copy:
 		database.backup(copy)
 		copy.execute("PRAGMA journal_mode=DELETE")
@@ -95,7 +95,7 @@ def add_file(package: zipfile.ZipFile, path: Path, name: str, hashes: dict[str, 
 
 
 def restore_backup(file: Path, home: Path, passphrase: str | None = None) -> dict:
-	"""Check a backup as a whole, then put it into an empty home; returns its manifest. Raises BackupFault."""
+	"""Verify a whole backup, then restore it into an empty home. Returns its manifest. Raises BackupFault."""
 	folder = site.site_path(home)
 	folder.parent.mkdir(parents=True, exist_ok=True)
 	with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
@@ -157,7 +157,9 @@ def encrypted(out: IO[bytes], passphrase: str) -> Iterator["EncryptedWriter"]:
 
 
 class EncryptedWriter:
-	"""Encrypts what is written. Chunks are numbered and the last is marked: none can be missing or moved."""
+	"""A file object that encrypts. Chunks are numbered and the last is marked, so that none can be removed or
+	reordered.
+	"""
 
 	def __init__(self, out: IO[bytes], passphrase: str):
 		salt = os.urandom(16)

@@ -1,7 +1,7 @@
-"""The command `huf`: creates, serves and maintains a site, and asks agents.
+"""The command `huf`: creates, serves and maintains a site, and runs agents.
 
-Only for the embedded runtime; on a bench, `bench` does the same.  Imports little at the top:
-`huf --help` and the start of the server should be quick.
+Only for the embedded runtime; on a bench, `bench` does the same. Imports little at module level, so that `huf
+--help` and the server start quickly.
 """
 
 import json
@@ -31,7 +31,7 @@ SECTIONS = {
 
 
 class Sections(click.Group):
-	"""Lists the commands under headings; faults of files and the database end in one sentence."""
+	"""Lists commands under headings, and reports errors of files and databases as one sentence."""
 
 	def invoke(self, context):
 		from frappe.database.faults import describe_fault
@@ -77,7 +77,9 @@ def cli(context, home):
 
 
 def make_site(home: Path):
-	"""Create the site and print how to log in. The password is printed once and never stored in clear."""
+	"""Create the site and print how to log in. The password is printed once and never stored in plain
+	text.
+	"""
 	given = os.environ.get("HUF_ADMIN_PASSWORD")
 	password = site.create(home, given or None)
 	click.echo(f"  Created a site in {home}")
@@ -98,9 +100,9 @@ def make_or_migrate_site(home: Path):
 
 @contextmanager
 def connected(home: Path, user: str = "Administrator"):
-	"""`frappe` on the site as this user; committed at the end, unless something was raised.
+	"""Open the site as this user. Commits at the end unless an exception was raised.
 
-	Errors that are meant for the caller, such as an unknown agent, end the command with their message alone.
+	For errors meant for the caller, such as an unknown agent, only the message is printed.
 	"""
 	from huf.ai.core.errors import UsageError
 
@@ -183,7 +185,7 @@ def run_agent(agent: str, prompt: str) -> dict:
 
 
 def describe_result(result: dict) -> str:
-	"""The answer or the error; of a run that has neither yet, what it waits for."""
+	"""The answer, the error, or what the run waits for."""
 	waiting = [
 		f"It waits for approval of {draft['tool']}. Answer in the web app: /huf/drafts/{draft['draft']}"
 		for draft in result.get("drafts") or ()
@@ -319,8 +321,8 @@ cli.add_command(router)
 
 
 def main():
-	os.umask(0o077)  # the home holds secrets: only its owner reads it
-	# litellm asks the network for a price list when it is imported, unless this is set
+	os.umask(0o077)  # the home contains secrets: only its owner may read it
+	# otherwise litellm downloads a price list on import
 	os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 	huf.embedded.install()
 	import frappe
@@ -330,7 +332,7 @@ def main():
 	cli(prog_name="huf")
 
 
-# Commands of their own module; they need what stands above.
+# Modules with more commands, which import names from above.
 from huf.embedded import (  # noqa: E402
 	agent_commands,  # noqa: F401
 	app_commands,  # noqa: F401

@@ -18,7 +18,7 @@ MAX_WAIT_S = 600
 
 @dataclass(frozen=True)
 class CheckResult:
-	"""What was checked, whether it is as it should be, and what was seen."""
+	"""A check: its name, whether it passed, and what was found."""
 
 	name: str
 	is_good: bool

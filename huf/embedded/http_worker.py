@@ -1,8 +1,7 @@
 """gunicorn's threaded worker, with limits for clients that send or read slowly or open many connections.
 
-A request is read whole before the application sees it.  Until then, and while a client does not read its
-answer, a connection may be closed: when it is too slow, or when others need its thread, the longest waiting
-first.
+A request is read completely before the application sees it. Until then, and while a client does not read its
+answer, its connection may be closed: if it is too slow, or if others need its thread, longest waiting first.
 """
 
 import errno
@@ -18,19 +17,19 @@ from gunicorn.workers.gthread import ThreadWorker
 
 RECEIVE_TIMEOUT_S = SEND_TIMEOUT_S = 15
 MIN_BYTES_PER_S = 20_000
-"""This many bytes buy a slow client another second."""
+"""A client that sends more slowly than this is disconnected."""
 
 SPARE_THREADS = 20
-"""Where fewer are free, those who are still sending lose their places, the longest waiting first."""
+"""If fewer threads are free, connections that are still sending are closed, longest waiting first."""
 PATIENCE_S = 0.5
-"""Nobody loses it sooner: a quick client may have to wait for its thread."""
+"""No connection is closed sooner, because a fast client may have to wait for its thread."""
 MAX_CONNECTIONS_PER_ADDRESS = 400
 MAX_BODY_BYTES = 32 * 1024 * 1024
 BODY_IN_MEMORY_BYTES = 256 * 1024
 CHUNK_BYTES = 64 * 1024
 LARGE_BODY_BYTES = 1024 * 1024
 MAX_LARGE_BYTES = 64 * 1024 * 1024
-"""Of all large bodies that are worked on at once. Others wait on disk: strangers must not fill the memory."""
+"""Limit for all large bodies in memory. Others wait on disk, so that strangers cannot exhaust memory."""
 MAX_WAIT_S = 15
 
 
@@ -38,9 +37,9 @@ class TimedSocket(socket.socket):
 	"""A connection that is reset when it receives beyond its deadline, or when its answer is not read."""
 
 	deadline: float | None = None
-	"""Of time.monotonic(); None for no limit."""
+	"""As time.monotonic(); None for no limit."""
 	waited_s = 0.0
-	"""Seconds for which the answer had to wait for its reader, before this call of `sendall`."""
+	"""Seconds for which the response has waited for its reader, before this call of `sendall`."""
 	sending_since: float | None = None
 
 	def recv(self, size: int, flags: int = 0) -> bytes:
@@ -71,9 +70,9 @@ class TimedSocket(socket.socket):
 			self.waited_s, self.sending_since = self.measure_wait(), None
 
 	def send_at_once(self, data: bytes, flags: int) -> int:
-		"""Send what needs no waiting for the reader, and return its length.
+		"""Send as much as possible without waiting for the reader, and return its length.
 
-		Time that a busy process takes for that does not count against the reader.
+		The time this takes a busy process does not count against the reader.
 		"""
 		try:
 			return super().send(data, flags | socket.MSG_DONTWAIT)
@@ -81,20 +80,20 @@ class TimedSocket(socket.socket):
 			return 0
 
 	def measure_wait(self) -> float:
-		"""Seconds for which this answer has waited for its reader until now."""
+		"""Seconds for which this response has waited for its reader so far."""
 		since = self.sending_since
 		return self.waited_s + (time.monotonic() - since if since else 0)
 
 
 class LargeBodies:
-	"""Lets large bodies into memory as there is room for them."""
+	"""Admits large bodies to memory while there is room."""
 
 	def __init__(self):
 		self.free, self.changed = MAX_LARGE_BYTES, threading.Condition()
 
 	@contextmanager
 	def admitted(self, size: int) -> Iterator[bool]:
-		"""Whether there was room for a body within MAX_WAIT_S; it is taken until the end of the block."""
+		"""Reserve room for a body during the block. Yields False if there was none within MAX_WAIT_S."""
 		wanted = size if size > LARGE_BODY_BYTES else 0
 		with self.changed:
 			is_admitted = self.changed.wait_for(lambda: self.free >= wanted, MAX_WAIT_S)
@@ -118,7 +117,7 @@ class BoundedWorker(ThreadWorker):
 		"""{connection: when its thread began to read from it}, the longest waiting first."""
 
 	def enqueue_req(self, conn):
-		"""A request begins: a new connection, or a kept one from which something can be read."""
+		"""Handle the beginning of a request, on a new or a kept connection."""
 		address = str(conn.client[0])
 		if not isinstance(conn.sock, TimedSocket):
 			conn.sock = TimedSocket(fileno=conn.sock.detach())
@@ -148,7 +147,7 @@ class BoundedWorker(ThreadWorker):
 			self.cut(conn)
 
 	def cut(self, conn):
-		"""A thread that waits for this connection finds it closed."""
+		"""Close a connection, which ends the wait of its thread."""
 		self.receiving.pop(conn, None)
 		try:
 			conn.sock.shutdown(socket.SHUT_RDWR)
@@ -156,7 +155,7 @@ class BoundedWorker(ThreadWorker):
 			pass  # it is closed already
 
 	def handle(self, conn):
-		# Only from here on: who waits in line for a thread is not slow.
+		# Start the clock here: waiting for a thread does not make a client slow.
 		now = self.receiving[conn] = time.monotonic()
 		conn.sock.deadline, conn.sock.waited_s = now + RECEIVE_TIMEOUT_S, 0
 		try:
@@ -185,4 +184,4 @@ class BoundedWorker(ThreadWorker):
 				)
 				return False
 			finally:
-				req.body = sent  # gunicorn looks there for the end of the request
+				req.body = sent  # gunicorn reads the end of the request from it

@@ -1,4 +1,6 @@
-"""Loads what calls models, in the background of a started server; only on a site that has a model."""
+"""Imports the code for model calls in the background after the server has started, if the site has a
+model.
+"""
 
 import asyncio
 import threading
@@ -15,7 +17,7 @@ class Loader:
 		threading.Thread(target=self.load, name="huf-load", daemon=True).start()
 
 	def stop(self):
-		"""It ends by itself, or with the process."""
+		"""Does nothing: the thread ends after the import, or with the process."""
 
 	def load(self):
 		with opened(self.site, self.sites_path):

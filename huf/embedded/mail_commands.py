@@ -10,7 +10,7 @@ from huf.embedded.cli import cli, connected
 
 
 def import_rules(frappe, file: Path) -> str:
-	"""Bring in the routing rules and agent profiles of a file; returns the lines to print."""
+	"""Import the routing rules and agent profiles of a file. Returns the lines to print."""
 	from huf.ai.mail.import_export import import_config
 
 	done = import_config(file.read_text(encoding="utf-8"), lambda path: find_prompt(file, path))
@@ -21,7 +21,7 @@ def import_rules(frappe, file: Path) -> str:
 
 
 def find_prompt(file: Path, path: str) -> str:
-	"""A prompt's file: beside the configuration, one folder above it, or from where one stands."""
+	"""A prompt's file: beside the configuration, in the folder above it, or in the working directory."""
 	places = [file.resolve().parent, file.resolve().parent.parent, Path.cwd()]
 	found = next((place / path for place in places if (place / path).is_file()), places[0] / path)
 	return found.read_text(encoding="utf-8").strip()

@@ -1,7 +1,6 @@
-"""Threads that wait for new mail beside the server (IMAP IDLE), one a mailbox, so that it is taken in as it
-comes.
+"""Threads that wait for new mail by IMAP IDLE, one per mailbox, so that mail is fetched as it arrives.
 
-The schedule reads every mailbox each minute besides: what a thread misses, or has no thread, is not lost.
+The schedule also reads every mailbox each minute, so nothing is lost that a thread misses.
 """
 
 import threading
@@ -11,11 +10,11 @@ MAX_WATCHERS = 8
 LOOK_SECONDS = 5
 WAIT_SECONDS = 60
 REST_SECONDS = 30
-"""After a server could not be reached, or has told of nothing because it cannot."""
+"""Pause after a server was unreachable or turned out not to support IDLE."""
 
 
 class MailWatcher:
-	"""Looks which mailboxes there are, and keeps a thread for each of the first few."""
+	"""Keeps a thread for each of the first few mailboxes."""
 
 	def __init__(self, site: str, sites_path: str = "."):
 		self.site, self.sites_path = site, sites_path
@@ -39,14 +38,14 @@ class MailWatcher:
 					threading.Thread(target=self.watch, args=(name,), daemon=True).start()
 
 	def watch(self, name: str):
-		"""Until the mailbox is gone, disabled, or not to be waited for any more."""
+		"""Watch a mailbox until it is deleted, disabled, or no longer to be watched."""
 		while not self.stopping.is_set() and name in (self.on_site(names_of_mailboxes) or ()):
 			if not self.on_site(watch_once, name) and self.stopping.wait(REST_SECONDS):
 				break
 		self.watched.discard(name)
 
 	def on_site(self, function, *args):
-		"""What it returns on a connection of its own; None after an error, which is logged."""
+		"""Call a function on a separate connection. Errors are logged, and None is returned."""
 		from frappe.site_local import opened
 		from frappe.utils.error import try_to_log_error
 
@@ -68,7 +67,7 @@ def names_of_mailboxes() -> list[str]:
 
 
 def watch_once(name: str) -> bool:
-	"""Whether it may be waited for again at once."""
+	"""Wait for mail once. Returns whether to wait again without a pause."""
 	import frappe
 
 	from huf.ai.mail.intake import watch_mailbox

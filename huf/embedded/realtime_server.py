@@ -23,11 +23,11 @@ from werkzeug.wrappers import Response
 
 POLL_SECONDS = 0.2
 MAX_REQUESTS_PER_USER = 40
-"""Each open page holds one; all users share the places for streams."""
+"""Each open page holds one; all users share the limit of streams."""
 
 
 class RealtimeServer:
-	"""The Socket.IO side of one site.  `wrap(application)` answers /socket.io and hands on everything
+	"""The Socket.IO server of one site. `wrap(application)` answers /socket.io and passes on everything
 	else.
 	"""
 
@@ -61,7 +61,7 @@ class RealtimeServer:
 		def answer(environ: dict, start_response: Callable):
 			if not environ["PATH_INFO"].startswith("/socket.io"):
 				return application(environ, start_response)
-			# Only the first request of a connection has the cookie for sure.
+			# Only the first request of a connection is certain to have the cookie.
 			connection = parse_qs(environ["QUERY_STRING"]).get("sid", [""])[0]
 			user = self.find_user(self.server.environ.get(connection, environ))[0]
 			if user in (None, "Guest"):
@@ -83,7 +83,7 @@ class RealtimeServer:
 		return self._as(None, lambda: _user_of(cookie.value if cookie else None))
 
 	def start(self) -> "RealtimeServer":
-		"""Begin to send.  What other processes left for an earlier server is old news: it is dropped."""
+		"""Start sending. Events that other processes left for an earlier server are dropped."""
 		jobs_db.connect(self.jobs_file).execute("DELETE FROM outbox")
 		emitters[self.site] = self.emit
 		threading.Thread(target=self._carry_outbox, daemon=True).start()
@@ -115,7 +115,7 @@ class RealtimeServer:
 		self.server.leave_room(sid, room, namespace=self.namespace)
 
 	def _as(self, user: str | None, call: Callable):
-		"""What `call` returns in a context of its own on the site."""
+		"""Run `call` in a separate context of the site."""
 		with opened(self.site, self.sites_path):
 			if user:
 				frappe.set_user(user)
@@ -131,6 +131,6 @@ class RealtimeServer:
 
 
 def _user_of(sid: str | None) -> tuple[str | None, str | None]:
-	"""The user of a session cookie and their user type; (None, None) if there is no such session."""
+	"""(user, user type) of a session cookie; (None, None) if there is no such session."""
 	session = find_session(sid) if sid else None
 	return (session.user, session.data.user_type) if session else (None, None)

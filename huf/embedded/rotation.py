@@ -8,7 +8,8 @@ from huf.embedded import site
 def rotate_keys(frappe, home: Path) -> int:
 	"""Encrypt all stored secrets with a new key and return how many there are.
 
-	Until all are, the configuration has both keys: a crash at any point leaves a site that can read them.
+	Until then the configuration contains both keys, so that the site can read all secrets after a crash at
+	any point.
 	"""
 	from frappe.utils.password import decrypt, encrypt
 

@@ -21,11 +21,13 @@ from werkzeug.wsgi import ClosingIterator
 from huf.embedded.site import SITE
 
 THREADS, MAX_STREAMS = 320, 256
-"""Each stream and each open page holds a thread while it lasts; the rest is left for other requests."""
+"""Each stream and each open page occupies a thread; the rest is left for other requests."""
 KEEP_ALIVE_S = 75
-"""Longer than clients and proxies keep a connection: one that the server closes may be in use again."""
+"""Longer than clients and proxies keep connections, because a client may reuse one just as the server closes
+it.
+"""
 SWITCH_INTERVAL_S = 0.001
-"""How long a busy thread keeps Python to itself: a fifth of the default."""
+"""How long a busy thread may hold the GIL: a fifth of the default."""
 
 
 NOT_HERE = "{0} is not an address of this machine. Leave --host out, or use 0.0.0.0."
@@ -36,7 +38,7 @@ class CannotStart(Exception):
 
 
 class Services:
-	"""What runs beside the web application: jobs, schedule, realtime, the wait for mail."""
+	"""The services beside the web application: jobs, schedule, realtime, mail watcher."""
 
 	def __init__(self, site: str, sites_path: str):
 		from frappe.utils.job_worker import Worker
@@ -51,7 +53,7 @@ class Services:
 		self.parts += [MailWatcher(site, sites_path), Loader(site, sites_path)]
 
 	def start(self):
-		# Many streams share the process: one that has much to read must not keep the others waiting.
+		# Many streams share the process, and a busy one must not delay the others.
 		sys.setswitchinterval(SWITCH_INTERVAL_S)
 		for part in self.parts:
 			part.start()
@@ -62,9 +64,7 @@ class Services:
 
 
 class StreamLimit:
-	"""A WSGI application that limits how many requests run at a time that last as long as their reader
-	likes.
-	"""
+	"""A WSGI middleware that limits the number of concurrent long-lived requests."""
 
 	def __init__(self, application: Callable, max_streams: int = MAX_STREAMS):
 		self.application = application
@@ -88,7 +88,9 @@ class StreamLimit:
 		return ClosingIterator(body, self.slots.release) if has_slot else body
 
 	def answer_slowly(self, environ: dict, start_response: Callable):
-		"""Socket.IO: a websocket is served within the call, a poll waits there for something to say."""
+		"""Answer a Socket.IO request within the limit. A websocket is served within the call; a poll waits in
+		it for an event.
+		"""
 		if not self.slots.acquire(blocking=False):
 			return refuse(environ, start_response)
 		try:
@@ -113,7 +115,7 @@ def make_application(services: Services, sites_path: str):
 def serve(home: Path, host: str, port: int, prepare: Callable[[], None], on_ready: Callable[[], None]):
 	"""Serve the site of `home` until SIGINT or SIGTERM.  Raises CannotStart.
 
-	`prepare` makes or migrates the site: it is called when nothing stands in the way of serving it.
+	`prepare` creates or migrates the site. It is called once nothing prevents serving it.
 	"""
 	advice = "Open that address, or use another home: huf --home <folder> start"
 	with only_server(home, url_of(host, port), advice):
@@ -131,7 +133,9 @@ def url_of(host: str, port: int) -> str:
 
 @contextlib.contextmanager
 def only_server(home: Path, url: str, advice: str) -> Iterator[None]:
-	"""Hold the folder's lock; server.json beside it says who does. CannotStart ends with `advice`."""
+	"""Hold the folder's lock; server.json says which process does. The message of CannotStart ends with
+	`advice`.
+	"""
 	from filelock import FileLock, Timeout
 
 	home.mkdir(parents=True, exist_ok=True)
@@ -197,7 +201,7 @@ def run_gunicorn(sites_path: str, host: str, port: int, on_ready: Callable[[], N
 				"keepalive": KEEP_ALIVE_S,
 				"graceful_timeout": 1,
 				"timeout": 120,
-				"sendfile": False,  # it would pass the limits of TimedSocket by
+				"sendfile": False,  # it would bypass the limits of TimedSocket
 				"loglevel": "error",
 				"proc_name": "huf",
 				"post_worker_init": lambda worker: (self.services.start(), on_ready()),

@@ -1,6 +1,6 @@
-"""Makes, opens and upgrades a site of the embedded runtime.
+"""Creates, opens and migrates sites of the embedded runtime.
 
-Its folder holds sites/<site>/{site_config.json, site.db, jobs.db, public/files, private/files, logs}.
+The home contains sites/<site>/{site_config.json, site.db, jobs.db, public/files, private/files, logs}.
 """
 
 import errno
@@ -34,9 +34,9 @@ def exists(home, site: str = SITE) -> bool:
 
 
 def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE) -> str:
-	"""Make a new site with these apps; returns Administrator's password, a random one if none is given.
+	"""Create a site with these apps. Returns Administrator's password, which is random unless given.
 
-	Raises FileExistsError if the home has the site already.
+	Raises FileExistsError if the site exists.
 	"""
 	folder = site_path(home, site)
 	if exists(home, site):
@@ -64,9 +64,9 @@ def create(home, admin_password: str | None = None, apps=APPS, site: str = SITE)
 
 
 def install_app(home, app: str, site: str = SITE, is_new: bool = False):
-	"""Import the app's DocTypes and run its `after_install`; nothing happens if it is installed.
+	"""Import the app's DocTypes and run its `after_install`. Does nothing if it is installed.
 
-	`is_new`: the site is being made, so nobody else writes to it.
+	`is_new`: the site is being created, so no other process writes to it.
 	"""
 	folder = site_path(home, site)
 	config = read_config(folder)
@@ -82,7 +82,7 @@ def install_app(home, app: str, site: str = SITE, is_new: bool = False):
 
 
 def check_files(home, site: str = SITE):
-	"""Raise OSError, ValueError or sqlite3.Error if the site's files cannot be used."""
+	"""Raises OSError, ValueError or sqlite3.Error if the site's files are unusable."""
 	folder = site_path(home, site)
 	try:
 		read_config(folder)
@@ -98,7 +98,7 @@ def check_files(home, site: str = SITE):
 
 
 def migrate(home, site: str = SITE) -> list[str]:
-	"""Bring tables and DocTypes up to the installed apps' files; returns the names of changed DocTypes."""
+	"""Update tables and DocTypes to the installed apps' files. Returns the names of changed DocTypes."""
 	with opened(home, site) as frappe:
 		from frappe.model import sync
 
@@ -124,9 +124,7 @@ def sync_app(frappe, app: str) -> list[str]:
 
 @contextmanager
 def opened(home, site: str = SITE):
-	"""`frappe` with the site open as Administrator, closed again at the end; what is not committed is
-	lost.
-	"""
+	"""Open the site as Administrator, and close it at the end. Uncommitted writes are discarded."""
 	huf.embedded.install()
 	frappe = import_module("frappe")
 	with frappe.site_local.opened(site, str(sites_path(home))):
@@ -156,7 +154,7 @@ def make_users(frappe, password: str):
 
 
 def make_missing_roles(frappe, roles=()):
-	"""Roles named by permission rules exist, as they do after a bench installs an app."""
+	"""Create the roles named in permission rules, as installing an app on a bench does."""
 	wanted = [*roles, *frappe.db.sql("SELECT DISTINCT role FROM `tabDocPerm`", pluck=True)]
 	for role in dict.fromkeys(wanted):
 		if role and not frappe.db.exists("Role", role):
@@ -166,9 +164,7 @@ def make_missing_roles(frappe, roles=()):
 
 
 def import_fixtures(frappe, app: str):
-	"""Documents of the app's fixtures/*.json: new ones are inserted, known ones are brought up to the
-	file.
-	"""
+	"""Insert or update the documents of the app's fixtures/*.json."""
 	folder = Path(frappe.get_app_path(app, "fixtures"))
 	for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
 		for values in json.loads(file.read_text(encoding="utf-8")):

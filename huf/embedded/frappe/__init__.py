@@ -1,7 +1,7 @@
 """The part of Frappe's Python API that Huf uses, over SQLite, in one process.
 
-A clean-room subset, laid out with Frappe's own paths.  Names are loaded on first use; a name that is not here
-fails with an AttributeError that says so, and nothing pretends.  See huf/embedded/README.md.
+A clean-room subset with Frappe's module paths. Names are loaded on first use; missing names raise
+AttributeError. See huf/embedded/README.md.
 """
 
 import gc
@@ -73,10 +73,9 @@ HOMES = {
 SUBMODULES = (
 	"apps client desk exceptions model permissions realtime sessions share translate utils website".split()
 )
-"""Modules that real Frappe makes reachable by `import frappe` alone."""
+"""Modules that `import frappe` alone makes available in real Frappe."""
 
-# As real Frappe does, and for its reason: a single query may well make 700 objects, after which Python looks
-# for garbage.
+# Like real Frappe: a single query may create 700 objects, after which Python would collect garbage.
 gc.set_threshold(*(count * more for count, more in zip(gc.get_threshold(), (10, 2, 2), strict=True)))
 
 _home_of = {name: module for module, names in HOMES.items() for name in names.split()}

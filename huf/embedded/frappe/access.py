@@ -5,7 +5,7 @@ from frappe import permissions
 
 
 def get_roles(username: str | None = None) -> list[str]:
-	"""Roles of a user, by default of the one in session."""
+	"""Roles of a user, by default the session user."""
 	return permissions.get_roles(username) if getattr(frappe.local, "session", None) else ["Guest"]
 
 
@@ -38,7 +38,7 @@ def has_permission(
 
 
 def only_for(roles, message=False):
-	"""Raise PermissionError unless the user has one of the roles; Administrator has all."""
+	"""Raises PermissionError unless the user has one of the roles; Administrator has all."""
 	if frappe.session.user == "Administrator":
 		return
 	roles = (roles,) if isinstance(roles, str) else roles

@@ -63,7 +63,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
 		"frame-ancestors 'self'",
 	)
 )
-"""No inline script and no evaluated text runs, and nothing is loaded from elsewhere."""
+"""Forbids inline scripts, eval, and resources from other sites."""
 
 HEADERS = {
 	"Content-Security-Policy": CONTENT_SECURITY_POLICY,
@@ -75,7 +75,8 @@ HEADERS = {
 
 
 def application(environ, start_response):
-	# Without this, the request would be a part of its own environment, and its body stay until a collection.
+	# Avoids a reference cycle between the request and its environment, which would keep its body until a
+	# garbage collection.
 	response = respond(Request(environ, populate_request=False))
 	return ClosingIterator(response(environ, start_response), frappe.destroy)
 
@@ -85,13 +86,13 @@ def respond(request: Request) -> Response:
 		init_request(request)
 		response = dispatch(request)
 		sync_database(request)
-	except Exception as error:  # the request's outermost function: whatever happened becomes an answer
+	except Exception as error:  # the request's outermost function: any exception becomes a response
 		response = handle_exception(error)
 	return finish(request, response)
 
 
 def init_request(request: Request):
-	"""Open the site; find out who asks and with which arguments."""
+	"""Open the site, sign the user in and parse the arguments."""
 	frappe.init(_site, sites_path=_sites_path, force=True)
 	frappe.local.request = request
 	frappe.local.request_ip = proxies.read_address(request)
@@ -118,9 +119,9 @@ def body_limit() -> int:
 
 
 def read_form(request: Request):
-	"""The request's arguments: a JSON object, or the query with the form laid over it.
+	"""The request's arguments: a JSON object, or the query string overlaid with the form.
 
-	The body is read whole first, so that a check of its signature still finds it.
+	The body is read whole first, so that endpoints can verify its signature.
 	"""
 	text = request.get_data()
 	if not (text and request.is_json):
@@ -128,7 +129,7 @@ def read_form(request: Request):
 	try:
 		body = json.loads(text, parse_constant=refuse_constant)
 		if b"\\u" in text:
-			json.dumps(body, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+			json.dumps(body, ensure_ascii=False).encode()  # raises for unpaired surrogates
 	except (ValueError, RecursionError):
 		frappe.throw(frappe._("Invalid request arguments"))
 	if isinstance(body, list):
@@ -167,7 +168,7 @@ def dispatch(request: Request) -> Response:
 
 
 def send_asset(path: str) -> Response:
-	"""A file of an app's `public` folder.  Names with a hash never change their content: browsers keep
+	"""A file of an app's `public` folder. Files with a hash in their names never change, so browsers cache
 	them.
 	"""
 	app, _slash, name = path.partition("/")
@@ -182,7 +183,7 @@ def send_asset(path: str) -> Response:
 
 
 def find_compressed(folder: str, name: str) -> str:
-	"""The name of the file that the build has compressed as the client accepts it, or `name`."""
+	"""The name of the precompressed file in an encoding that the client accepts, or `name`."""
 	accepted = frappe.local.request.accept_encodings
 	for encoding, suffix in (("br", ".br"), ("gzip", ".gz")):
 		path = safe_join(folder, name + suffix)
@@ -202,7 +203,7 @@ def sync_database(request: Request):
 
 
 def handle_exception(error: Exception) -> Response:
-	"""Roll back and say what happened: as JSON to programs, as a page to people.  Never raises."""
+	"""Roll back and describe the error: as JSON for programs, as a page for people. Never raises."""
 	try:
 		roll_back()
 		if isinstance(error, frappe.Redirect):
@@ -229,7 +230,7 @@ def answer_exception(error: Exception) -> Response:
 
 
 def roll_back():
-	"""What the request wrote is undone; a connection that is broken has nothing to undo."""
+	"""Roll the request's writes back; a broken connection is closed."""
 	try:
 		if frappe.db:
 			frappe.db.rollback()

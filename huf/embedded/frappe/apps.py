@@ -11,7 +11,7 @@ from frappe.types import _dict
 
 
 def get_installed_apps(*, _ensure_on_bench: bool = False) -> list[str]:
-	"""In the order they were installed; "frappe" is the first."""
+	"""Installed apps in the order of installation, "frappe" first."""
 	return list(frappe.local.conf.installed_apps or ["frappe"])
 
 
@@ -37,14 +37,14 @@ def get_attr(method_string: str):
 
 
 def call(fn, *args, **kwargs):
-	"""Call a function, or the one at a dotted path, dropping keyword arguments it does not take."""
+	"""Call a function, given itself or as a dotted path, without keyword arguments that it does not take."""
 	if isinstance(fn, str):
 		fn = get_attr(fn)
 	return fn(*args, **get_newargs(fn, kwargs))
 
 
 def get_newargs(fn, kwargs: dict) -> dict:
-	"""Those of kwargs that the function takes."""
+	"""The keyword arguments that the function accepts."""
 	names, takes_all = _parameters_of(fn)
 	kwargs = {key: value for key, value in kwargs.items() if key not in ("ignore_permissions", "flags")}
 	return kwargs if takes_all else {key: value for key, value in kwargs.items() if key in names}
@@ -52,7 +52,7 @@ def get_newargs(fn, kwargs: dict) -> dict:
 
 @lru_cache(maxsize=1024)
 def _parameters_of(fn) -> tuple[frozenset[str], bool]:
-	"""Names of parameters, and whether it takes any keyword."""
+	"""(parameter names, whether any keyword is accepted)."""
 	parameters = inspect.signature(fn).parameters
 	return frozenset(parameters), any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 

@@ -1,4 +1,4 @@
-"""/api/method: find the whitelisted function, check who and how, call it.  Also uploads."""
+"""/api/method: finds whitelisted functions, checks the caller and verb, and calls them. Also uploads."""
 
 import inspect
 from mimetypes import guess_type
@@ -24,13 +24,13 @@ SERVED = frozenset(
 		"frappe.integrations.doctype.connected_app.connected_app.callback",
 	)
 )
-"""The functions of Frappe that answer at /api/method: those the pages use and other programs rely on."""
+"""Frappe's functions that are available at /api/method: those that the web app and other programs use."""
 
 GUEST_MAY_UPLOAD = frozenset(("image/png", "image/jpeg", "application/pdf", "text/plain", "text/csv"))
 
 
 def handle():
-	"""Run `frappe.form_dict.cmd`; a Response it returns is the answer, anything else becomes `message`."""
+	"""Run `frappe.form_dict.cmd`. A returned Response is sent; any other value becomes `message`."""
 	command = frappe.form_dict.cmd
 	data = None if command == "login" else execute_cmd(command)
 	if isinstance(data, Response):
@@ -51,9 +51,7 @@ def execute_cmd(command: str):
 
 
 def form_arguments(method) -> dict:
-	"""Those of the request's arguments that a function takes.  Raises FrappeTypeError (417) if one is
-	missing.
-	"""
+	"""The request's arguments that a function accepts. Raises FrappeTypeError (417) if one is missing."""
 	form = {key: value for key, value in frappe.form_dict.items() if key != "cmd"}
 	arguments = frappe.get_newargs(method, form)
 	try:
@@ -71,7 +69,7 @@ def find_method(command: str):
 
 
 def check_callable(method):
-	"""PermissionError unless it is whitelisted, for this user and for the request's verb."""
+	"""Raises PermissionError unless the function is whitelisted for this user and the request's verb."""
 	frappe.is_whitelisted(method)
 	if frappe.local.request.method not in frappe.allowed_http_methods_for_whitelisted_func[method]:
 		frappe.throw(_("Not permitted"), frappe.PermissionError)
@@ -84,7 +82,7 @@ def ping():
 
 @frappe.whitelist(allow_guest=True)
 def logout():
-	"""A GET needs the session's CSRF token as well: no link and no picture signs anyone out."""
+	"""A GET needs the session's CSRF token as well, so that no link or image can sign a user out."""
 	if frappe.session.user != "Guest" and frappe.local.request.method not in UNSAFE_HTTP_METHODS:
 		require_csrf_token()
 	frappe.local.login_manager.logout()
@@ -103,7 +101,7 @@ def upload_file():
 	if content is not None and not is_allowed_type(name):
 		frappe.throw(_("You can only upload JPG, PNG, PDF, TXT or CSV files."))
 	if content == b"":
-		# Frappe stores nothing of it, and then misses the file.
+		# Frappe stores nothing for an empty upload, and fails afterwards.
 		frappe.throw(_("File {0} does not exist").format(name), OSError)
 	return frappe.get_doc(
 		{
@@ -121,7 +119,7 @@ def upload_file():
 
 
 def is_allowed_type(filename: str) -> bool:
-	"""Users of the site may store anything, visitors with an account only harmless types."""
+	"""Desk users may store any type, website users only harmless ones."""
 	is_system_user = frappe.db.get_value("User", frappe.session.user, "user_type") == "System User"
 	return is_system_user or guess_type(filename)[0] in GUEST_MAY_UPLOAD
 

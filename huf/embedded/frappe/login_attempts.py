@@ -1,7 +1,7 @@
-"""How many wrong passwords and API secrets are tried before further ones are refused.
+"""Limits failed attempts with passwords and API secrets.
 
-Counted for an account at one address, for an address, and for an account from anywhere: a flood from
-elsewhere does not keep the owner out, who may always try from the address of the last login.
+Failures are counted per account and address, per address, and per account. A flood from elsewhere does not
+lock the owner out, who may always try from the address of the last login.
 """
 
 from contextlib import contextmanager
@@ -13,11 +13,13 @@ from frappe.utils.caching import Cache
 FAILURES_PER_PAIR, FAILURES_PER_ADDRESS, FAILURES_PER_ACCOUNT = 10, 50, 100
 WINDOW_S, ACCOUNT_WINDOW_S = 300, 3600
 failures = Cache()
-"""A cache of its own: no other value can push a count out."""
+"""A separate cache, so that no other value can evict a count."""
 
 
 class Attempts:
-	"""The failures of one kind of secret.  One attempt at a time: parallel ones cannot outrun the count."""
+	"""Failures with one kind of secret. Attempts are serialized, so that parallel ones cannot exceed the
+	limit.
+	"""
 
 	def __init__(self, kind: str):
 		self.kind = kind
@@ -25,8 +27,8 @@ class Attempts:
 
 	@contextmanager
 	def attempt(self, account: str, known_address: str | None = None):
-		"""Counts an AuthenticationError raised inside.  Raises TooManyRequestsError if nothing may be tried
-		now.
+		"""Counts an AuthenticationError raised inside. Raises TooManyRequestsError if the limit is
+		reached.
 		"""
 		limits = self.limits(account, known_address)
 		self.refuse_if_exhausted(limits)

@@ -1,7 +1,7 @@
-"""A new password by a link, valid once and for an hour.
+"""Password resets by a link that is valid once and for an hour.
 
-It is mailed to who asks for it on the login page, or made by a System Manager.
-The user's record holds a digest of the link's key. Every name gets the same answer after the same work.
+Links are requested on the login page and mailed, or created by a System Manager. The user's record stores a
+digest of the key. Requests for unknown names do the same work and get the same answer.
 """
 
 import datetime
@@ -19,14 +19,14 @@ from frappe.utils.password_strength import check_password_strength
 
 LINK_LIFETIME_S = 3600
 LINK_INTERVAL_S = 600
-"""An account gets no second link within this time."""
+"""Minimum time between two links for an account."""
 REQUESTS_PER_ADDRESS, WINDOW_S = 10, 3600
 requests = Cache()
 _lock = Lock()
 
 
 def is_possible() -> bool:
-	"""Whether there is outgoing mail, and an address of the site that no request has named."""
+	"""Whether outgoing mail is configured, and a site address that does not come from a request."""
 	return bool(frappe.conf.host_name and find_account(None))
 
 
@@ -43,7 +43,7 @@ def count_request() -> None:
 def send_link_later(text: str) -> None:
 	"""Enqueue a job that mails a link to the account of this name, if it exists.
 
-	An unknown name is not kept: people type passwords there.
+	Unknown names are not stored, because people type passwords there.
 	"""
 	query = "SELECT name FROM `tabUser` WHERE enabled = 1 AND (name = %(text)s OR username = %(text)s)"
 	names = frappe.db.sql(query, {"text": text}, pluck=True)
@@ -71,7 +71,7 @@ def send_link(user: str | None) -> None:
 
 
 def make_link(user: str) -> str:
-	"""The address of a new link for an account, whose earlier link ends."""
+	"""Create a link for an account and return its URL. Earlier links become invalid."""
 	key = frappe.generate_hash(length=64)
 	values = {"reset_password_key": digest(key), "last_reset_password_key_generated_on": now()}
 	frappe.db.set_value("User", user, values, update_modified=False)
@@ -79,7 +79,7 @@ def make_link(user: str) -> str:
 
 
 def set_password(key: str, password: str) -> str | None:
-	"""The user, with the new password and signed out everywhere; None if the link is not valid.
+	"""Set the password and end the user's sessions. Returns the user; None if the link is invalid.
 
 	Raises ValidationError for a password that is easily guessed; the link can then be used again.
 	"""

@@ -1,6 +1,6 @@
-"""Who may do what: roles, ownership, User Permissions, hooks and shares, in Frappe's order.
+"""Permission checks by roles, ownership, User Permissions, hooks and shares, in Frappe's order.
 
-`get_all`, `get_doc` and `frappe.db` never ask here.
+`get_all`, `get_doc` and `frappe.db` do not check permissions.
 """
 
 import frappe
@@ -30,7 +30,7 @@ SHAREABLE = {
 	"email": "read",
 	"print": "read",
 }
-"""Rights a share gives, by the right that is asked for."""
+"""Fields of a share that grant a right, by right."""
 
 AUTOMATIC_ROLES = ("Guest", "All", "Desk User", "Administrator")
 
@@ -38,9 +38,7 @@ AUTOMATIC_ROLES = ("Guest", "All", "Desk User", "Administrator")
 def has_permission(
 	doctype, ptype="read", doc=None, user=None, raise_exception=True, *, parent_doctype=None, debug=False
 ) -> bool:
-	"""Whether a user may do this.  Never raises: `raise_exception` means to show the reasons of a
-	refusal.
-	"""
+	"""Whether a user may do this. Never raises: `raise_exception` means to show the reasons for a refusal."""
 	user = user or frappe.session.user
 	if user == "Administrator":
 		return True
@@ -190,7 +188,7 @@ def only_has_select_perm(doctype: str, user: str | None = None) -> bool:
 
 
 def has_controller_permissions(doc, ptype: str | None, user: str | None = None) -> bool:
-	"""What the has_permission hooks say; the last one that answers decides.  They can only refuse."""
+	"""The result of the has_permission hooks, of which the last answer decides. They can only refuse."""
 	hooks = frappe.get_hooks("has_permission", {})
 	for method in reversed([*hooks.get(doc.doctype, ()), *hooks.get("*", ())]):
 		answer = frappe.apps.call(
@@ -263,9 +261,7 @@ def get_allowed_docs_for_doctype(user_permissions, doctype: str) -> list[str]:
 
 
 def has_user_permission(doc, user: str | None = None) -> bool:
-	"""Whether the document itself and all it links to are among what the user is confined to; empty links
-	pass.
-	"""
+	"""Whether User Permissions allow the document and everything it links to; empty links pass."""
 	user_permissions = get_user_permissions(user)
 	if not user_permissions:
 		return True
@@ -297,7 +293,7 @@ def links_are_allowed(row, doctype: str, user_permissions: dict) -> bool:
 def add_user_permission(
 	doctype, name, user, ignore_permissions=False, applicable_for=None, is_default=0, hide_descendants=0
 ):
-	"""Confine a user to this document, and further ones of the same DocType."""
+	"""Restrict a user to this document, in addition to others of the same DocType."""
 	values = dict(user=user, allow=doctype, for_value=name, applicable_for=applicable_for)
 	if frappe.db.exists("User Permission", values):
 		return

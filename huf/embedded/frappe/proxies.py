@@ -1,4 +1,4 @@
-"""Reads what a trusted proxy says about a request: the client's address, the scheme, the signed-in user.
+"""Reads headers of trusted proxies: the client's address, the scheme, the signed-in user.
 
 Off unless the site's configuration names `trusted_proxies`, addresses or networks such as "10.0.0.0/8".  From
 any other peer these headers are ignored, because anybody can send them.

@@ -11,7 +11,7 @@ import frappe
 from frappe.utils import jobs_db
 
 emitters: dict[str, Callable[[str, str, str], None]] = {}
-"""By site: how this process sends (event, message as JSON, room), if the server runs in it."""
+"""By site: a function that sends (event, message as JSON, room), if the server runs in this process."""
 
 
 def publish_realtime(
@@ -24,8 +24,7 @@ def publish_realtime(
 	task_id: str | None = None,
 	after_commit: bool = False,
 ):
-	"""Send `event` to a room, a task's, a user's or a document's listeners; to every Desk user if none is
-	named.
+	"""Send `event` to a room or the listeners of a task, a user or a document; by default to all Desk users.
 
 	With `after_commit` it is sent once the transaction is committed, equal events only once, and not after a
 	rollback.
@@ -35,7 +34,7 @@ def publish_realtime(
 		message.setdefault("task_id", task_id)
 	event = event or ("task_progress" if task_id else "global")
 	room = room or _room_of(event, message, user, doctype, docname, task_id)
-	# as text now: what the caller does to the message later must not change what is sent
+	# serialized now, so that later changes by the caller have no effect
 	args = (event, frappe.as_json(message, indent=None), room)
 	if not after_commit or task_id:
 		return emit_via_redis(*args)
@@ -69,7 +68,7 @@ def _clear():
 
 
 def emit_via_redis(event: str, message: str, room: str):
-	"""Real Frappe's name; here it is the server in this process, or jobs.db."""
+	"""Send through the server in this process, or jobs.db. The name is real Frappe's."""
 	if emit := emitters.get(frappe.local.site):
 		return emit(event, message, room)
 	query = "INSERT INTO outbox (event, message, room) VALUES (?, ?, ?)"

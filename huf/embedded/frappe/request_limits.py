@@ -1,4 +1,4 @@
-"""How many requests a user may send a minute, and an address that is not signed in."""
+"""Limits requests per minute for each user, and for each address that is not signed in."""
 
 import time
 from threading import Lock

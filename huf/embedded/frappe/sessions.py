@@ -1,7 +1,7 @@
 """Sessions: a random id in a cookie, its data in the table `Sessions`.
 
-The table holds a digest of the id, so that a copy of the database opens no session.  A session is only ever
-started by a login, with a new id; ids that arrive from outside are looked up, never adopted.
+The table stores a digest of the ID, so that a copy of the database opens no session. Only a login starts a
+session, with a new ID; IDs from outside are looked up, never adopted.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ TOUCH_SECONDS = 600
 
 
 def get_expiry_in_seconds() -> int:
-	"""How long an unused session lives; `session_expiry` of the site's configuration,
+	"""Lifetime of an unused session: `session_expiry` of the site's configuration,
 	"hours:minutes:seconds".
 	"""
 	hours, minutes, seconds = (*(frappe.conf.session_expiry or DEFAULT_EXPIRY).split(":"), 0, 0)[:3]
@@ -37,7 +37,7 @@ def guest_session():
 
 
 def start_session(user: str, full_name: str, user_type: str):
-	"""A new session for `user`; committed, since the answer carries its id."""
+	"""Start a session for `user`. Commits, because the response contains its ID."""
 	sid = secrets.token_hex(32)
 	data = frappe._dict(
 		user=user,
@@ -60,7 +60,7 @@ def start_session(user: str, full_name: str, user_type: str):
 
 
 def find_session(sid: str):
-	"""The session of this id as `_dict(user, sid, data)`, Guest's for "Guest"; None if unknown, expired or
+	"""The session as `_dict(user, sid, data)`, Guest's for "Guest"; None if it is unknown, expired or
 	disabled.
 	"""
 	if sid == "Guest":
@@ -76,8 +76,8 @@ def find_session(sid: str):
 
 
 def touch():
-	"""Keep the session in use alive; writes at most once in TOUCH_SECONDS, and not at all if that is not
-	possible now.
+	"""Extend the current session. Writes at most once in TOUCH_SECONDS, and skips the write if the database
+	is locked.
 	"""
 	session = frappe.session
 	if session.user == "Guest" or not session.data.last_updated:
@@ -101,7 +101,7 @@ def _save():
 
 
 def delete_session(sid: str, user: str | None = None, reason: str = "Session Expired"):
-	"""End a session, named by its id or by what the table holds."""
+	"""End a session, given its ID or the digest in the table."""
 	frappe.db.sql("DELETE FROM `tabSessions` WHERE sid IN (%s, %s)", (_digest(sid), sid))
 	frappe.db.commit()
 
@@ -115,9 +115,9 @@ def clear_sessions(user: str | None = None, keep_current: bool = False, force: b
 
 
 def get_csrf_token() -> str:
-	"""The session's token, made on first use; from then on requests that change something must carry it.
+	"""The session's token, created on first use. From then on, requests that change something must send it.
 
-	Commits, as in Frappe: a page that hands out the token is a GET, which would lose it.
+	Commits, as Frappe does, because the page with the token is a GET, which would roll back.
 	"""
 	data = frappe.session.data
 	if not data.csrf_token:

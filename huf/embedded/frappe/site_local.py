@@ -1,4 +1,4 @@
-"""What belongs to one request, job or script: `frappe.local`, and opening and closing a site.
+"""The context of a request, job or script: `frappe.local`, and opening and closing a site.
 
 Real Frappe keeps it in context variables; so does this.  A thread or coroutine started directly sees it
 if it is run with `contextvars.copy_context().run`, on both.
@@ -17,9 +17,7 @@ _state: ContextVar[dict] = ContextVar("frappe.local")
 
 
 class Local:
-	"""A bag of attributes of the running context; what a copy of the context sets, the original does not
-	see.
-	"""
+	"""Attributes of the running context. Changes in a copy of the context are invisible to the original."""
 
 	__slots__ = ()
 
@@ -47,12 +45,14 @@ local = Local()
 
 
 def release_local(_local=None):
-	"""Forget everything of the running context."""
+	"""Clear the running context."""
 	_state.set({})
 
 
 def init(site: str, sites_path: str = ".", new_site: bool = False, force: bool = False):
-	"""Point `frappe.local` at a site; no database yet.  Nothing happens if a site is set, unless forced."""
+	"""Point `frappe.local` at a site without opening its database. Does nothing if a site is set, unless
+	forced.
+	"""
 	if getattr(local, "initialised", False) and not force:
 		return
 	_state.set({})
@@ -76,7 +76,7 @@ def init(site: str, sites_path: str = ".", new_site: bool = False, force: bool =
 
 
 def add_app_paths(sites_path: str, apps) -> None:
-	"""Make the apps beside the sites importable, which lie in apps/NAME as on a bench."""
+	"""Make the apps in apps/NAME beside the sites importable, as on a bench."""
 	for app in apps:
 		folder = os.path.join(os.path.dirname(sites_path), "apps", app)
 		if folder not in sys.path and os.path.isdir(folder):
@@ -95,7 +95,7 @@ def connect(site: str | None = None, db_name: str | None = None, set_admin_as_us
 
 
 def destroy():
-	"""Close the database (what is not committed is lost) and forget the context."""
+	"""Close the database, discarding uncommitted writes, and clear the context."""
 	if database := getattr(local, "db", None):
 		database.close()
 	release_local()
@@ -103,7 +103,7 @@ def destroy():
 
 @contextmanager
 def opened(site: str, sites_path: str):
-	"""A site in a connection of its own, as Administrator; what is not committed at the end is lost."""
+	"""Open a site as Administrator on a separate connection. Uncommitted writes are discarded at the end."""
 	init(site, sites_path=sites_path, force=True)
 	try:
 		connect()
@@ -113,7 +113,7 @@ def opened(site: str, sites_path: str):
 
 
 def set_user(username: str):
-	"""Run as this user from now on; what was cached for the old one is forgotten."""
+	"""Run as this user from now on. Clears values cached for the previous one."""
 	local.session.user = username
 	local.session.sid = username
 	local.session.data = _dict()
@@ -122,7 +122,7 @@ def set_user(username: str):
 
 
 def clear_request_cache():
-	"""Forget what was worked out for the running context only."""
+	"""Clear values cached in the running context."""
 	local.cache = {}
 	local.document_cache = {}
 	local.role_permissions = {}
@@ -130,7 +130,7 @@ def clear_request_cache():
 
 
 def get_site_config(sites_path: str | None = None, site_path: str | None = None) -> _dict:
-	"""common_site_config.json below site_config.json."""
+	"""The site's configuration: site_config.json over common_site_config.json."""
 	config = _dict()
 	for folder, name in (
 		(sites_path or local.sites_path, "common_site_config.json"),

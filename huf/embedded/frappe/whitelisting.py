@@ -1,4 +1,4 @@
-"""Which functions may be called over HTTP, by whom and with which verb.  Never calls them."""
+"""The registry of functions that may be called over HTTP, by whom and with which verbs."""
 
 from collections.abc import Callable
 
@@ -14,9 +14,9 @@ allowed_http_methods_for_whitelisted_func: dict[Callable, list[str]] = {}
 
 
 def whitelist(allow_guest=False, xss_safe=False, methods=None):
-	"""Decorator: the function answers at /api/method/<its dotted path>.
+	"""Decorator that makes a function available at /api/method/<its dotted path>.
 
-	Arguments are checked against the annotations when it is called in a request.
+	In requests, arguments are validated by the annotations.
 	"""
 
 	def register(function):
@@ -37,7 +37,7 @@ def in_request_or_test() -> bool:
 
 
 def is_whitelisted(method):
-	"""Raise PermissionError unless the user may call it; a guest's text arguments are sanitised."""
+	"""Raises PermissionError unless the user may call it. A guest's text arguments are sanitized."""
 	from frappe.utils.html_utils import sanitize_html
 
 	is_guest = frappe.session.user == "Guest"

@@ -19,7 +19,7 @@ API_URL_MAP = Map(
 
 
 def handle(request: Request) -> Response:
-	"""Call the endpoint of the request's path; what it returns is `data`, unless it is a Response.
+	"""Call the endpoint of the request's path. Its return value becomes `data`, unless it is a Response.
 
 	An endpoint may set the type of `frappe.local.response` to "redirect", and its location.
 	"""

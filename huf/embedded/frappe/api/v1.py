@@ -38,7 +38,7 @@ def read_doc(doctype: str, name: str):
 
 
 def load(doctype: str, name: str):
-	"""DoesNotExistError (404) for a DocType that does not exist, too."""
+	"""Load a document. Raises DoesNotExistError (404), also for an unknown DocType."""
 	frappe.get_meta(doctype)
 	return frappe.get_doc(doctype, name)
 
@@ -79,7 +79,7 @@ def post_to_doc(doctype: str, name: str):
 
 
 def request_data() -> dict:
-	"""The fields a client sent: as JSON, as the form field `data` with JSON in it, or as a form."""
+	"""The fields that a client sent: as JSON, as JSON in the form field `data`, or as a form."""
 	data = frappe.form_dict.get("data")
 	data = parse_object(data) if isinstance(data, str) else data
 	return data if isinstance(data, dict) else frappe.form_dict

@@ -7,7 +7,7 @@ from werkzeug.routing import Rule
 
 
 def login():
-	"""The session was made before any route was looked up."""
+	"""The login itself happened before routing."""
 	return frappe.response.pop("message", None)
 
 

@@ -1,10 +1,9 @@
-"""A connection to a site's SQLite file with Frappe's transaction rules.  Knows nothing of DocTypes.
+"""Connections to a site's SQLite file with Frappe's transaction rules. Independent of DocTypes.
 
-SQLite's own connection is borrowed from the first statement to the end of the transaction: a request or job
-that waits for a model or for a client has none, so that many can wait.
+SQLite's connection is borrowed from the first statement until the end of the transaction, so that the many
+requests and jobs that wait for a model or client hold none.
 
-Reads are free; `BEGIN IMMEDIATE` comes before the first write, so that a transaction never has to upgrade
-its lock.
+Reads take no lock. `BEGIN IMMEDIATE` precedes the first write, so that a transaction never upgrades its lock.
 """
 
 import contextlib
@@ -23,11 +22,11 @@ from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
 
 BUSY_TIMEOUT = 30.0
 PAGE_BYTES = 1024
-"""Of a new file: a commit writes each page that it touches as a whole, and a row touches one an index."""
+"""Page size of new files. A commit writes whole pages, and each row touches a page per index."""
 LOG_BYTES = 4_096_000
-"""Of the log, when SQLite carries it over into the file."""
+"""Size of the log at which SQLite checkpoints it."""
 SLOW_TRANSACTION = 2.0
-"""Seconds: SQLite has one writer, so a transaction held longer than this keeps others waiting."""
+"""Seconds. SQLite has one writer, so longer write transactions block others."""
 
 READS = re.compile(
 	r"\s*(?:--[^\n]*\n\s*)*(?:(?:select|pragma|explain|values)\b|with\b(?!.*\b(?:insert|update|delete|replace)\b))",
@@ -82,7 +81,7 @@ PLAIN = frozenset((type(None), int, float, str, bytes))
 
 
 def to_column(value):
-	"""A Python value as SQLite stores it."""
+	"""Convert a Python value to one that SQLite stores."""
 	if type(value) in PLAIN:
 		return value
 	if isinstance(value, datetime.datetime):
@@ -103,7 +102,7 @@ def to_column(value):
 
 
 CLOSED = sqlite3.connect(":memory:", check_same_thread=False)
-"""In place of the connection of a closed one, so that using it raises ProgrammingError."""
+"""Stands in for a closed connection, so that using it raises ProgrammingError."""
 CLOSED.close()
 
 
@@ -126,7 +125,7 @@ class Connection:
 		self.transaction_writes = 0
 		self._disable_transaction_control = 0
 		self._began = 0.0
-		self.is_alone = False  # nobody waits for a transaction of it, however long
+		self.is_alone = False  # no other connection waits for its transactions
 		self._turns, self._me = turns_of(self.path), object()
 		self.before_commit, self.after_commit = CallbackManager(), CallbackManager()
 		self.before_rollback, self.after_rollback = CallbackManager(), CallbackManager()
@@ -156,7 +155,7 @@ class Connection:
 		return self._run(query, parameters)
 
 	def define(self, query: str):
-		"""Change the schema; what was written before is committed, as MariaDB does."""
+		"""Change the schema. Commits earlier writes, as MariaDB does."""
 		self.commit()
 		self._run(query)
 
@@ -199,7 +198,7 @@ class Connection:
 			return
 		self.before_commit.run()
 		self._end("COMMIT")
-		# Only now: a commit that fails, as on a full disk, is rolled back.
+		# Only after the commit, because one that fails, as on a full disk, is rolled back.
 		self.before_rollback.reset()
 		self.after_rollback.reset()
 		self.after_commit.run()
@@ -237,7 +236,7 @@ class Connection:
 
 	@contextlib.contextmanager
 	def without_waiting(self):
-		"""Fail at once, instead of after half a minute, where another process holds the write lock."""
+		"""Fail at once, instead of after half a minute, if another process holds the write lock."""
 		self._run("PRAGMA busy_timeout = 0")
 		self._is_pinned = True
 		try:
@@ -249,12 +248,12 @@ class Connection:
 	def write_began(self) -> float | None:
 		"""When the running write transaction began; None if there is none.
 
-		Until its end nobody else commits.
+		Until its end no other connection can commit.
 		"""
 		return self._began if self._is_in_transaction else None
 
 	def close(self):
-		"""What is not committed is lost. SQLite's connection is kept for the next one who opens the file."""
+		"""Discard uncommitted writes. SQLite's connection is kept for the next caller that opens the file."""
 		if self._borrowed is CLOSED:
 			return
 		used, self._borrowed = self._borrowed, CLOSED
@@ -305,7 +304,7 @@ def connect(path: str, synchronous: str) -> sqlite3.Connection:
 
 
 def add_functions(connection: sqlite3.Connection):
-	"""What MariaDB has, Huf uses and SQLite lacks."""
+	"""Add functions of MariaDB that Huf uses and SQLite lacks."""
 	connection.create_function("now", 0, lambda: str(to_column(datetime.datetime.now())))
 	connection.create_function("curdate", 0, lambda: datetime.date.today().isoformat())
 	connection.create_function("regexp", 2, matches, deterministic=True)

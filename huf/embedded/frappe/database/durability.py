@@ -1,7 +1,7 @@
-"""Which commits outlive the machine and not only the process: `durability` in site_config.json.
+"""Durability of commits: which of them survive a power failure, as `durability` in site_config.json says.
 
-A commit is in SQLite's log at once, but in the operating system's memory until the log is synced. Commits
-that wait for that together share one sync.
+A commit is written to SQLite's log at once, but stays in the operating system's memory until the log is
+synced. Commits that wait at the same time share one sync.
 """
 
 import os
@@ -25,7 +25,7 @@ def read_level() -> str:
 
 
 def is_synced(level: str, has_written: bool) -> bool:
-	"""Whether a commit waits for a sync; with `step` SQLite has done it."""
+	"""Whether this commit must wait for a shared sync. With `step`, SQLite syncs every commit itself."""
 	if level == "effects":
 		return bool(frappe.flags.huf_effect_follows)
 	return level == "machine" and has_written
@@ -42,7 +42,7 @@ class LogSync:
 		self.inode: int | None = None
 
 	def wait(self) -> None:
-		"""Return once everything committed until now is on the disk. Raises OSError."""
+		"""Return once everything committed so far is on disk. Raises OSError."""
 		with self.turn:
 			self.asked += 1
 			mine = self.asked
@@ -53,7 +53,7 @@ class LogSync:
 			self.is_syncing, until = True, self.asked
 		try:
 			self.sync()
-		except BaseException:  # re-raised: the others who wait for this sync must not wait for ever
+		except BaseException:  # re-raised: others that wait for this sync must not wait forever
 			self.end(self.done)
 			raise
 		self.end(until)
@@ -61,7 +61,7 @@ class LogSync:
 	def sync(self) -> None:
 		inode = sync_log_file(self.log)
 		if inode not in (None, self.inode):
-			# The name of a new log is on the disk with its folder.
+			# The folder must be synced too, for the name of a new log to be on disk.
 			sync_file(os.path.dirname(self.log) or ".")
 			self.inode = inode
 
@@ -96,7 +96,7 @@ def sync_log(path: str) -> None:
 
 
 def forget() -> None:
-	"""A forked process has no thread that would end its parent's syncs."""
+	"""Reset after a fork: the child has no thread that would end its parent's syncs."""
 	_syncs.clear()
 
 

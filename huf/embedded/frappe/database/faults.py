@@ -1,4 +1,4 @@
-"""Faults of the disk and the database files, in a sentence for the person who can mend them."""
+"""Describes faults of the disk and the database files for the person who can repair them."""
 
 import errno
 import sqlite3

@@ -1,4 +1,4 @@
-"""Filters to SQL with `?` parameters.
+"""Converts filters to SQL with `?` parameters.
 
 Rows whose column is NULL take part as in Frappe's lists, where NULL counts as the type's empty value: the SQL
 says `(column op ? OR column IS NULL)`, which, unlike ifnull(), keeps the column's type, collation and index.
@@ -37,9 +37,10 @@ class Filter:
 
 
 def parse(doctype: str, filters) -> list[Filter]:
-	"""Of a dict, or of a list of [field, value], [field, op, value], [doctype, field, op, value] and dicts.
+	"""Parse filters: a dict, or a list of [field, value], [field, op, value], [doctype, field, op, value] and
+	dicts.
 
-	Raises TypeError for a filter that is no list, ValidationError for an unknown operator.
+	Raises TypeError for a filter that is not a list, ValidationError for an unknown operator.
 	"""
 	if not filters:
 		return []
@@ -104,7 +105,8 @@ def condition(
 ) -> tuple[str, list]:
 	"""SQL and its parameters.  `count_nulls`: treat NULL as the type's empty value, as lists do.
 
-	`is_joined`: of a table whose row may be missing; lists mind that for fields that are in no DocType.
+	`is_joined`: the row may be missing in the joined table, which lists consider for fields that are in no
+	DocType.
 	"""
 	fieldtype = field_type(one.doctype, one.field)
 	column = column or f"`{get_table_name(one.doctype)}`.`{one.field}`"
@@ -159,7 +161,7 @@ def between(column, value, fieldtype):
 
 
 def end_of_day(value):
-	"""A date without time stands for its whole day."""
+	"""A date without a time includes the whole day."""
 	is_day = len(value) <= 10 if isinstance(value, str) else not isinstance(value, datetime.datetime)
 	return f"{value} 23:59:59.999999" if is_day else value
 

@@ -1,5 +1,5 @@
-"""SQLite connections that nobody uses, kept for the next request: opening one and reading the schema takes
-longer than most requests need the database.
+"""A pool of idle SQLite connections: opening one and reading the schema takes longer than most requests use
+the database.
 """
 
 import os
@@ -7,14 +7,14 @@ import sqlite3
 from collections import defaultdict
 
 MAX_IDLE = 32
-"""Connections of a file; more are closed. Each keeps a few hundred kilobytes."""
+"""Idle connections per file. Each takes a few hundred kilobytes."""
 
 _idle: dict[tuple, list[sqlite3.Connection]] = defaultdict(list)
 _inherited: list[dict] = []
 
 
 def identify(path: str) -> tuple | None:
-	"""The file that is now at a path, if there is one: a restored site has another one there."""
+	"""Identify the file at a path, if there is one: after a restore it is another file."""
 	try:
 		found = os.stat(path)
 	except OSError:
@@ -30,7 +30,7 @@ def take(file: tuple | None) -> sqlite3.Connection | None:
 
 
 def give(file: tuple | None, connection: sqlite3.Connection) -> None:
-	"""Keep a connection without a transaction, or close it."""
+	"""Return a connection without an open transaction to the pool, or close it."""
 	if file is None or len(_idle[file]) >= MAX_IDLE:
 		connection.close()
 	else:

@@ -1,6 +1,4 @@
-"""Tables of DocTypes: column types, created tables, added columns, and indexes, which are dropped as well.
-Never drops or retypes a column.
-"""
+"""Creates tables of DocTypes, adds columns, and adds and drops indexes. Never drops or retypes a column."""
 
 import datetime
 import json
@@ -11,7 +9,7 @@ import frappe
 from frappe.database.connection import PLAIN, to_column
 
 TEXT = "COLLATE NOCASE"
-"""MariaDB compares text without case; SQLite does for ASCII with this."""
+"""Makes comparisons of ASCII text case-insensitive, as in MariaDB."""
 
 VARCHAR, LONG_TEXT = f"VARCHAR(140) {TEXT}", f"TEXT {TEXT}"
 INTEGER, DECIMAL = "INTEGER NOT NULL DEFAULT 0", "REAL NOT NULL DEFAULT 0"
@@ -38,7 +36,7 @@ COLUMN_TYPES = {
 
 UNLIMITED = {"Password", "Attach", "Attach Image", "Barcode", "Signature"}
 LENGTHS = {kind: 140 for kind, column in COLUMN_TYPES.items() if column == VARCHAR and kind not in UNLIMITED}
-"""How many characters a field holds unless its own length says otherwise."""
+"""Default lengths of fields, in characters."""
 
 STANDARD_COLUMNS = {
 	"name": f"VARCHAR(140) {TEXT} PRIMARY KEY NOT NULL",
@@ -73,7 +71,9 @@ def create_internal_tables(db):
 
 
 def sync_table(meta):
-	"""Create the DocType's table, or add what is new; commits what came before, as DDL does in MariaDB."""
+	"""Create the DocType's table, or add new columns and indexes. Commits earlier writes, as DDL does in
+	MariaDB.
+	"""
 	if meta.issingle or meta.is_virtual:
 		return
 	table = get_table_name(meta.name)
@@ -147,11 +147,11 @@ def get_table_name(doctype: str) -> str:
 
 
 PARSED = ("Date", "Datetime", "JSON")
-"""Field types of which not every text is a value."""
+"""Field types that accept only some texts."""
 
 
 def to_field(value, fieldtype: str | None, column: str = ""):
-	"""A value as a field of this type stores it.  Raises OperationalError for a broken date or broken
+	"""Convert a value to what a field of this type stores. Raises OperationalError for invalid dates and
 	JSON.
 	"""
 	if value is None or fieldtype not in PARSED:

@@ -1,19 +1,18 @@
-"""Whose turn it is to write to a file, among the threads of a process: one after the other, in the order in
-which they came.
+"""A fair queue for the write lock of a file, among the threads of a process.
 
-SQLite alone would have each of them ask again and again, and one of many might never be heard. It still has
-the last word: who has waited for too long asks it, and has the turn if it may write.
+With SQLite alone each thread would poll, and one of many might starve. SQLite still decides: a thread that
+has waited too long tries the lock itself, and takes the turn if it succeeds.
 """
 
 from collections import deque
 from threading import Lock
 
 PATIENCE = 1.0
-"""Seconds to wait for a thread that has the turn."""
+"""Seconds to wait for the thread that has the turn."""
 
 
 class Turns:
-	"""`who` is anything by which a writer is known again."""
+	"""`who`: any object that identifies a writer."""
 
 	def __init__(self):
 		self._guard = Lock()
@@ -21,7 +20,7 @@ class Turns:
 		self.waiting: deque[tuple[object, Lock]] = deque()
 
 	def take(self, who: object) -> bool:
-		"""Wait for the turn, but not for ever: whether it is theirs now."""
+		"""Wait for the turn, up to PATIENCE. Returns whether the writer has it."""
 		with self._guard:
 			if self._holder is None:
 				self._holder = who
@@ -38,7 +37,7 @@ class Turns:
 			return self._holder is who
 
 	def keep(self, who: object) -> None:
-		"""It may write: the holder of the turn is gone."""
+		"""Take the turn after SQLite has granted the lock: its earlier holder is gone."""
 		with self._guard:
 			self._holder = who
 
@@ -56,5 +55,5 @@ _turns: dict[str, Turns] = {}
 
 
 def turns_of(path: str) -> Turns:
-	"""Those of the file at `path`."""
+	"""The turns of the file at `path`."""
 	return _turns.get(path) or _turns.setdefault(path, Turns())

@@ -1,10 +1,10 @@
-"""Which cached documents are still true.  Holds no documents itself.
+"""Invalidates cached documents across threads and processes.
 
-Each DocType has a counter in the site's database, raised by every transaction that changed one of its
-rows. What is cached carries the counter's value of when it was read.  Looking the counters up costs one
-row, that of all of them together, as long as none was raised, and nothing within a write transaction or
-within a moment of the last look. So a cache may be shared by the threads of a process, which see each
-other's changes at once, and is right a moment later when another process has written to the same file.
+Each DocType has a counter in the site's database, raised by every transaction that changed one of its rows. A
+cached value carries the counter's value at the time it was read. Checking costs one row, the counter of all
+DocTypes, while nothing has changed, and nothing within a write transaction or shortly after the last check.
+The threads of a process share the cache and see each other's changes at once; changes of other processes
+become visible after MOMENT.
 """
 
 from threading import Lock
@@ -12,21 +12,21 @@ from time import monotonic
 from weakref import proxy
 
 MOMENT = 0.001
-"""Seconds for which what other processes change may go unseen."""
+"""Seconds for which changes of other processes may go unnoticed."""
 
 ALL = ""
-"""In the place of a DocType: how often any of them was changed."""
+"""In place of a DocType: the counter of all changes."""
 
 MAX_ENTRIES = 10_000
 LISTED = {"DocType", "DocField", "DocPerm", "User", "Has Role", "Role", "User Permission"}
-"""DocTypes of which lists are cached; of all others only single documents are."""
+"""DocTypes whose lists are cached; of others only documents are."""
 
 _shared: dict[str, dict] = {}
-"""Per database path: {(doctype, key): (version, value)}, common to all connections of the process."""
+"""By database path: {(doctype, key): (version, value)}, shared by all connections of the process."""
 
 _changes: dict[str, dict] = {}
-"""Per database path: {doctype: number of its last change by this process, None: number of the last one of
-all}.
+"""By database path: {doctype: number of its last change by this process, None: number of the last change of
+any}.
 """
 
 _lock = Lock()
@@ -34,7 +34,8 @@ _lock = Lock()
 
 class Versions:
 	def __init__(self, connection):
-		# The connection has this object: in a cycle, both would stay until a collection.
+		# A weak reference: the connection owns this object, and a cycle would keep both until a garbage
+		# collection.
 		self._connection = proxy(connection)
 		self._entries = _shared.setdefault(connection.path, {})
 		self._known: dict[str, int] = {}
@@ -45,7 +46,7 @@ class Versions:
 		self._uncommitted: dict[str, dict] = {}
 
 	def cached(self, doctype: str, key, make):
-		"""The value `make()` gives, made again only after rows of the DocType have changed.
+		"""The cached result of `make()`, which is called again after rows of the DocType have changed.
 
 		The value is shared between threads: never change it.
 		"""
@@ -83,20 +84,20 @@ class Versions:
 		self._looked_at = monotonic()
 
 	def is_changing(self, *doctypes: str) -> bool:
-		"""Whether the running transaction has changed rows of one of these."""
+		"""Whether the open transaction has changed rows of one of these DocTypes."""
 		return any(doctype in self._uncommitted for doctype in doctypes)
 
 	def changed(self, doctype: str):
-		"""Rows of this DocType are being changed by the running transaction."""
+		"""Note that the open transaction changes rows of this DocType."""
 		self._uncommitted[doctype] = {}
 
 	def inserted(self, doctype: str):
-		"""Rows were added past the document's life cycle: what is cached of single documents stays true."""
+		"""Note that rows were inserted directly: cached documents stay valid."""
 		if doctype in LISTED:
 			self.changed(doctype)
 
 	def write(self):
-		"""Raise the counters; the last statement before a commit."""
+		"""Increment the counters. Must be the last statement before a commit."""
 		if self._uncommitted:
 			self._connection.executemany(
 				"INSERT INTO `__DocTypeVersion` VALUES (?, 1) ON CONFLICT DO UPDATE SET version = version + 1",  # noqa: E501
@@ -104,7 +105,7 @@ class Versions:
 			)
 
 	def forget(self):
-		"""The transaction has ended: its own rows are read again, and the counters with them."""
+		"""After a transaction: read its rows and the counters again."""
 		if self._uncommitted:
 			with _lock:
 				number = self._changes[None] + 1
@@ -114,7 +115,7 @@ class Versions:
 			self._total = None
 
 	def forget_own_reads(self):
-		"""Part of the transaction was undone: what it read of its own changes may not be true any more."""
+		"""After a partial rollback: discard what the transaction read of its own changes."""
 		self._uncommitted = {doctype: {} for doctype in self._uncommitted}
 
 	def _store(self, key, entry):
@@ -125,5 +126,5 @@ class Versions:
 
 
 def clear(path: str):
-	"""Forget all that is cached for a database."""
+	"""Clear the cache of a database."""
 	_shared.get(str(path), {}).clear()

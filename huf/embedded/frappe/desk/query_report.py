@@ -49,7 +49,7 @@ def get_report_doc(report_name: str):
 
 
 def column_as_dict(column) -> dict:
-	"""Of a dict, or of a text such as "Label:Link/User:120"."""
+	"""A column from a dict, or from text such as "Label:Link/User:120"."""
 	if not isinstance(column, str):
 		column = dict(column)
 		column.setdefault("fieldname", frappe.scrub(column.get("label") or ""))
@@ -68,7 +68,7 @@ def rows_as_dicts(rows, columns) -> list:
 
 
 def permitted_rows(doctype: str, columns, rows) -> list:
-	"""Rows whose linked documents are all among what User Permissions confine the user to."""
+	"""The rows whose linked documents are all permitted by User Permissions."""
 	confined = permissions.get_user_permissions()
 	links = [
 		(column["fieldname"], permissions.get_allowed_docs_for_doctype(confined[column["options"]], doctype))

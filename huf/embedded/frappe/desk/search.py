@@ -1,4 +1,4 @@
-"""Link search: what a Link field offers while one types."""
+"""Link search: the suggestions of a Link field."""
 
 import re
 

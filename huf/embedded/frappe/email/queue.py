@@ -1,7 +1,7 @@
-"""Mails of the queue, sent by SMTP: each once, tried again while the server cannot be reached.
+"""Sends queued mails by SMTP, each once. Retries while the server is unreachable.
 
-A mail is marked before it is given to the server. Where a worker dies in between, nobody knows what became of
-it; that is said, and it is not sent again.
+A mail is marked before it is handed to the server. If the worker dies in between, its fate is unknown: the
+row says so, and it is not sent again.
 """
 
 import datetime
@@ -30,9 +30,10 @@ def sendmail(
 	reply_to=None,
 	**options,
 ):
-	"""Put a mail of HTML into the queue; returns the Email Queue row.
+	"""Queue an HTML mail. Returns the Email Queue row.
 
-	Of Frappe's other options in_reply_to, message_id, reference_doctype, reference_name and send_after count.
+	Of Frappe's other options, in_reply_to, message_id, reference_doctype, reference_name and send_after are
+	supported.
 	"""
 	account = find_account(sender)
 	sender = sender or (account and account.email_id) or "Administrator <noreply@localhost>"
@@ -78,9 +79,9 @@ def find_account(sender: str | None):
 
 
 def flush(moment: datetime.datetime | None = None) -> int:
-	"""Send what is due; returns how many were sent.
+	"""Send due mails. Returns their number.
 
-	Called every minute, and after each commit that queued something.
+	Called every minute, and after each commit that queued a mail.
 	"""
 	moment, sent = moment or now_datetime(), 0
 	give_up_unknown(moment)
@@ -100,7 +101,7 @@ def due(moment) -> list[str]:
 
 
 def claim(name: str) -> bool:
-	"""Mark a mail as being sent by this worker alone. Commits."""
+	"""Claim a mail for sending by this worker. Commits."""
 	mark = now()
 	frappe.db.sql(
 		"""update `tabEmail Queue` set status = 'Sending', modified = %s
@@ -185,7 +186,7 @@ def finish(name: str, **values) -> None:
 
 
 def give_up_unknown(moment) -> None:
-	"""Mails whose worker died while it gave them to a server."""
+	"""Mark mails whose worker died while handing them to a server."""
 	before = add_to_date(moment, seconds=-SENDING_TIMEOUT_S, as_datetime=True)
 	error = "The worker was lost while it was sent. It may have gone, or not."
 	frappe.db.sql(

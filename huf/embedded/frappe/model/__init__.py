@@ -1,4 +1,4 @@
-"""Documents: what they are made of, how they are named, loaded, checked and written."""
+"""Documents: definitions, naming, loading, validation and writing."""
 
 default_fields = ("doctype", "name", "owner", "creation", "modified", "modified_by", "docstatus", "idx")
 child_table_fields = ("parent", "parentfield", "parenttype")
@@ -20,4 +20,4 @@ numeric_fieldtypes = ("Currency", "Int", "Long Int", "Float", "Percent", "Check"
 float_like_fields = ("Float", "Currency", "Percent", "Duration", "Rating")
 datetime_fields = ("Datetime", "Date", "Time")
 core_doctypes = ("DocType", "DocField", "DocPerm")
-"""Their definitions come from the package's own files, because all others are rows of them."""
+"""DocTypes that are defined by files of this package, because all other definitions are rows of them."""

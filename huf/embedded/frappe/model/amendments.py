@@ -1,10 +1,10 @@
-"""What inserting an amendment of a cancelled document also does."""
+"""Amendments of cancelled documents."""
 
 import frappe
 
 
 def validate_amended_from(doc):
-	"""Raise ValidationError unless the document that this one amends is cancelled."""
+	"""Raises ValidationError unless the amended document is cancelled."""
 	if frappe.db.get_value(doc.doctype, doc.amended_from, "docstatus") != 2:
 		message = frappe._("{0} cannot be amended because it is not cancelled. Please cancel it first.")
 		frappe.throw(message.format(doc.amended_from), title=frappe._("Amendment Not Allowed"))

@@ -92,7 +92,7 @@ class BaseDocument:
 		self.__dict__[key] = value
 
 	def _is_method(self, key: str) -> bool:
-		"""Whether a value under this key would hide a method of the controller."""
+		"""Whether a value with this key would shadow a method of the controller."""
 		return callable(getattr(type(self), key, None)) and not self.meta.has_field(key)
 
 	def append(self, key: str, value=None, position: int = -1):
@@ -114,7 +114,7 @@ class BaseDocument:
 			self.append(key, row)
 
 	def remove(self, doc):
-		"""Take a child row out and number the others again."""
+		"""Remove a child row and renumber the others."""
 		if doc.get("parentfield"):
 			rows = self.get(doc.parentfield)
 			rows.remove(doc)
@@ -261,7 +261,7 @@ class BaseDocument:
 		self.set("__islocal", False)
 
 	def _may_retry(self, error, ignore_if_duplicate: bool) -> bool:
-		"""A random name that is taken is drawn again; any other duplicate is an error, unless ignored."""
+		"""Retry if a random name is taken. Any other duplicate is an error, unless ignored."""
 		if not frappe.db.is_unique_key_violation(error):
 			raise error
 		# MariaDB reports a taken name before any other duplicate, SQLite in the order of its indexes
@@ -302,7 +302,7 @@ class BaseDocument:
 		raise frappe.UniqueValidationError(self.doctype, self.name, error)
 
 	def get_password(self, fieldname: str = "password", raise_exception: bool = True) -> str | None:
-		"""The secret behind a Password field.  Raises AuthenticationError if there is none."""
+		"""The secret of a Password field. Raises AuthenticationError if there is none."""
 		from frappe.utils.password import get_decrypted_password
 
 		value = self.get(fieldname)

@@ -32,7 +32,7 @@ def default_values(doctype: str, parent_doc=None) -> _dict:
 
 
 def split_defaults(doctype: str) -> tuple[dict, list]:
-	"""Values that are always the same, and fields whose default depends on the moment, user or parent."""
+	"""(constant default values, fields whose default depends on time, user or parent)."""
 	meta, static, dynamic = frappe.get_meta(doctype), {}, []
 	for field in meta.fields:
 		default = field.default

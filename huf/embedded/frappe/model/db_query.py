@@ -100,7 +100,7 @@ class DatabaseQuery:
 		)
 
 	def qualified_order(self, text: str) -> str:
-		"""Own columns get the table's name, so that joined tables do not make them ambiguous."""
+		"""Qualify own columns with the table's name, so that joined tables do not make them ambiguous."""
 		parts = []
 		aliases = {column.rsplit(" AS ", 1)[1].strip("`") for column in self.columns if " AS " in column}
 		for part in checked_order(text).split(", "):
@@ -119,9 +119,7 @@ class DatabaseQuery:
 		return ", ".join(parts)
 
 	def refuse_ambiguous(self, order: str) -> None:
-		"""Frappe 15 does not name the table of such a column, and the database refuses it unless it is
-		selected.
-		"""
+		"""Frappe 15 does not qualify such columns, and the database refuses them unless they are selected."""
 		columns = {part.split()[0].strip("`") for part in order.split(",")}
 		columns -= {column.rsplit(" AS ", 1)[-1].rpartition(".")[2].strip("`") for column in self.columns}
 		for doctype, *link in self.joins:
@@ -241,8 +239,8 @@ class DatabaseQuery:
 		return self.doctype, column
 
 	def check_query_field(self, doctype: str, fieldname: str):
-		"""Refuse to filter or sort by secrets and by fields above the user's level: the rows would reveal
-		them.
+		"""Refuse filters and sorting by secrets and by fields above the user's level, because the rows would
+		reveal them.
 		"""
 		if self.ignore_permissions or not (field := frappe.get_meta(doctype).get_field(fieldname)):
 			return
@@ -280,7 +278,7 @@ class DatabaseQuery:
 			self.conditions.append(f"({' OR '.join(alternatives)})")
 
 	def add_match_conditions(self):
-		"""What the user may see: by role, owner, User Permission, hooks and shares."""
+		"""Restrict rows to those that the user may see, by role, owner, User Permission, hooks and shares."""
 		rights = permissions.get_role_permissions(self.meta, user=self.user)
 		may_read = self.meta.istable or rights.get("read") or rights.get("select")
 		if not may_read:
@@ -339,7 +337,7 @@ class DatabaseQuery:
 
 
 def looks_like_filters(fields) -> bool:
-	"""Whether filters came first, as they may: a dict, or a list of lists."""
+	"""Whether the first argument is filters: a dict, or a list of lists."""
 	return isinstance(fields, dict) or bool(
 		isinstance(fields, list) and fields and isinstance(fields[0], list)
 	)

@@ -1,4 +1,4 @@
-"""Deleting documents, and the links that forbid it."""
+"""Deletes documents, unless links forbid it."""
 
 import frappe
 from frappe.model.docstatus import DocStatus
@@ -8,7 +8,7 @@ ATTACHED = {
 	"DocShare": ("share_doctype", "share_name"),
 	"ToDo": ("reference_type", "reference_name"),
 }
-"""Rows that go with the document they belong to: their fields for its DocType and name."""
+"""DocTypes whose rows are deleted with the document they belong to: their fields for its DocType and name."""
 
 
 def delete_doc(
@@ -86,7 +86,9 @@ def delete_rows(document):
 
 
 def record_deletion(document):
-	"""Who deleted what, for DocTypes whose changes are kept; without its values, as nothing restores them."""
+	"""Record who deleted a document of a DocType whose changes are tracked. Values are omitted, because
+	nothing restores them.
+	"""
 	if document.meta.track_changes:
 		values = {"deleted_doctype": document.doctype, "deleted_name": document.name}
 		frappe.get_doc({"doctype": "Deleted Document", **values}).insert(ignore_permissions=True)
@@ -106,7 +108,7 @@ def delete_what_belongs_to(document):
 
 
 def check_links(document, method="Delete"):
-	"""Raise LinkExistsError if a document links to this one; for "Cancel" only submitted ones count."""
+	"""Raises LinkExistsError if a document links to this one; for "Cancel" only submitted ones count."""
 	ignored = set(frappe.get_hooks("ignore_links_on_delete") if method == "Delete" else ())
 	ignored |= set(document.get("ignore_linked_doctypes") or ())
 	try:
@@ -153,7 +155,7 @@ def refuse(document, doctype, name):
 
 
 def links_to(doctype: str) -> list:
-	"""Fields that may hold a name of this DocType: parent, fieldname, and type_field for Dynamic Links."""
+	"""Fields that may contain a name of this DocType: parent, fieldname, and type_field for Dynamic Links."""
 	by_target = frappe.local.db.versions.cached("DocType", ("links",), all_links)
 	return [*by_target.get(doctype, ()), *by_target.get(None, ())]
 

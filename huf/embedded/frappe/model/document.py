@@ -11,7 +11,9 @@ from frappe.types import _dict
 from frappe.utils.data import cint, flt, now
 
 CACHE_RELEVANT_INSERTS = {"DocType", "User", "Role", "User Permission"}
-"""New rows of these change what is cached about others; for the rest only changes and deletions do."""
+"""DocTypes whose new rows invalidate cached values of other documents; for the rest only changes and
+deletions do.
+"""
 
 
 class Document(Lifecycle, Checks, BaseDocument):
@@ -139,7 +141,7 @@ class Document(Lifecycle, Checks, BaseDocument):
 		set_name=None,
 		set_child_names=True,
 	) -> "Document":
-		"""Write a new document.  Raises what its checks raise; nothing is written then."""
+		"""Write a new document. Nothing is written if a check raises."""
 		self._set_flags(
 			ignore_permissions=ignore_permissions,
 			ignore_links=ignore_links,
@@ -291,7 +293,7 @@ class Document(Lifecycle, Checks, BaseDocument):
 				row.db_update()
 
 	def db_set(self, fieldname, value=None, update_modified=True, commit=False):
-		"""Write fields at once, without checks; only on_change runs."""
+		"""Write fields at once, without checks. Only on_change runs."""
 		values = fieldname if isinstance(fieldname, dict) else {fieldname: value}
 		self.update(values)
 		if update_modified and (self.doctype, self.name) not in frappe.flags.currently_saving:

@@ -1,6 +1,4 @@
-"""What insert and save check or change before a row is written.  Nothing here writes rows, but for
-secrets.
-"""
+"""Validation and conversion of documents before insert and save. Writes no rows except secrets."""
 
 import frappe
 from frappe.database.schema import COLUMN_TYPES, INTEGER, LENGTHS
@@ -58,7 +56,7 @@ class Checks:
 			frappe.throw(message, frappe.CancelledLinkError)
 
 	def _check_link(self, row, field, doctype: str):
-		"""The row linked to, with what is fetched from it; None if there is none."""
+		"""The linked row, with the fields that are fetched from it; None if it does not exist."""
 		name, meta = row.get(field.fieldname), frappe.get_meta(doctype)
 		if meta.issingle:
 			return {"name": doctype}
@@ -85,7 +83,7 @@ class Checks:
 	# --- against what is stored ---
 
 	def check_child_names(self):
-		"""A child row keeps the name it has here; the name of another document's row is refused."""
+		"""A child row keeps its name in this document; the name of another document's row is refused."""
 		before = self.get_doc_before_save()
 		stored = {(row.doctype, row.name) for row in before.get_all_children()}
 		for row in self.get_all_children():
@@ -185,7 +183,7 @@ def missing_message(row, field) -> str:
 
 
 def links_of(row):
-	"""(field, DocType) of each link that is filled."""
+	"""(field, DocType) of each link with a value."""
 	for field in row.meta.fields:
 		if field.fieldtype not in ("Link", "Dynamic Link") or not row.get(field.fieldname):
 			continue
@@ -287,7 +285,7 @@ def sync_autoname_field(row):
 
 
 def sanitize_content(row):
-	"""HTML is made harmless; fields of code, files and those that say so are left."""
+	"""Sanitize HTML, except in code and file fields and those that opt out."""
 	for fieldname in row.meta.valid_columns:
 		value = row.get(fieldname)
 		if not isinstance(value, str) or ("<" not in value and ">" not in value):
@@ -309,7 +307,7 @@ def is_left_as_is(row, field) -> bool:
 
 
 def save_passwords(row):
-	"""Secrets go to a table of their own; the row keeps stars."""
+	"""Store secrets in a separate table; the row keeps asterisks."""
 	ignored = row.flags.ignore_save_passwords
 	if ignored is True:
 		return
@@ -348,7 +346,7 @@ def comparable_rows(rows) -> list[dict]:
 
 
 def refuse_changes(row, before):
-	"""Raise UpdateAfterSubmitError if a field changed that may not after submission."""
+	"""Raises UpdateAfterSubmitError if a field changed that must not change after submission."""
 	for field in row.meta.fields:
 		if field.allow_on_submit or field.fieldtype in display_fieldtypes:
 			continue

@@ -1,6 +1,4 @@
-"""A document through its states: what is stored against what is saved, the events, and what follows a
-save.
-"""
+"""The life cycle of documents: comparison with the stored state, events, and follow-ups of a save."""
 
 import datetime
 
@@ -22,12 +20,12 @@ EVENTS_AFTER = {
 
 
 class Lifecycle:
-	"""Mixed into Document; `_action` says what a save is: save, submit, cancel or update_after_submit."""
+	"""A mixin of Document. `_action`: the kind of save (save, submit, cancel or update_after_submit)."""
 
 	# --- state ---
 
 	def load_doc_before_save(self):
-		"""Read what is stored, holding the write lock, so that it stays true until the end of the
+		"""Read the stored document under the write lock, so that it stays valid until the end of the
 		transaction.
 		"""
 		self._doc_before_save = None
@@ -51,7 +49,7 @@ class Lifecycle:
 		return before.get(fieldname) if before else None
 
 	def has_value_changed(self, fieldname) -> bool:
-		"""True for a new document, and where the stored value is another."""
+		"""Whether the document is new or its stored value differs."""
 		before = self.get_doc_before_save()
 		if not before:
 			return True
@@ -63,7 +61,7 @@ class Lifecycle:
 		return old != new
 
 	def check_save_permission(self, permtype: str):
-		"""Judge the stored document, then the changed one: no change may grant its own permission."""
+		"""Check the stored document, then the changed one: a change must not grant its own permission."""
 		if (before := self.get_doc_before_save()) and not self.flags.ignore_permissions:
 			before.check_permission(permtype)
 		self.check_permission(permtype)
@@ -137,7 +135,7 @@ class Lifecycle:
 		return result
 
 	def find_method(self, name: str):
-		"""The bound method of this name; a field of the same name does not hide it."""
+		"""The bound method of this name, even if a field has the same name."""
 		if name in self.__dict__ and not callable(self.__dict__[name]):
 			function = getattr(type(self), name, None)
 			return function.__get__(self) if callable(function) else None

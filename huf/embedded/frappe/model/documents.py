@@ -9,7 +9,9 @@ from frappe.types import _dict
 
 
 def get_doc(*args, **kwargs) -> Document:
-	"""By DocType and name (or filters), of a dict or of keywords; a document is returned as it is."""
+	"""A document by DocType and name (or filters), from a dict, or from keywords. A document is returned
+	unchanged.
+	"""
 	if args and isinstance(args[0], BaseDocument):
 		return args[0]
 	if args and isinstance(args[0], str):
@@ -42,7 +44,7 @@ def get_last_doc(doctype: str, filters=None, order_by="creation desc", *, for_up
 
 
 def get_cached_doc(doctype: str, name: str | None = None) -> Document:
-	"""A document that may come from the cache, and is as new as the database.  Do not change it."""
+	"""A document that may come from the cache but is up to date. Do not change it."""
 	name = doctype if name is None else name
 	if not isinstance(name, str):
 		return get_doc(doctype, name)
@@ -54,7 +56,7 @@ def get_cached_doc(doctype: str, name: str | None = None) -> Document:
 
 
 def restored(doctype: str, values: dict) -> Document:
-	"""A document of its own with the cached values."""
+	"""A new document object with the cached values."""
 	document = object.__new__(get_controller(doctype))
 	document.__dict__.update(values, flags=_dict())
 	for fieldname in document._table_fieldnames:
@@ -64,7 +66,7 @@ def restored(doctype: str, values: dict) -> Document:
 
 
 def get_cached_value(doctype: str, name: str, fieldname="name", as_dict=False):
-	"""Like `db.get_value` of one document, from the cached one; None if it does not exist."""
+	"""Like `db.get_value` for one document, from the cache; None if it does not exist."""
 	try:
 		document = get_cached_doc(doctype, name)
 	except frappe.DoesNotExistError:
@@ -79,7 +81,7 @@ def get_cached_value(doctype: str, name: str, fieldname="name", as_dict=False):
 
 
 def clear_document_cache(doctype: str, name: str | None = None):
-	"""Cached documents of the DocType are read again, in every process once this transaction is committed."""
+	"""Invalidate cached documents of the DocType, in other processes after the commit."""
 	frappe.local.db.versions.changed(doctype)
 	known = frappe.local.document_cache
 	for key in [key for key in known if key[0] == doctype]:

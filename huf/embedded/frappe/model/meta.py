@@ -167,7 +167,7 @@ class Meta:
 	get_valid_fields = get_valid_columns
 
 	def get_set_only_once_fields(self) -> list[_dict]:
-		"""Fields that keep their first value: those marked so, and who made the document and when."""
+		"""Fields that keep their first value: those marked so, owner and creation."""
 		return [*(field for field in self.fields if field.set_only_once), *SET_ONCE]
 
 	def get_high_permlevel_fields(self) -> list[_dict]:
@@ -195,7 +195,7 @@ class Meta:
 		return get_meta(parenttype).permissions if self.istable and parenttype else self.permissions
 
 	def get_permlevel_access(self, permission_type="read", parenttype=None, *, user=None) -> list[int]:
-		"""The permission levels the user's roles give access to."""
+		"""The permission levels that the user's roles may access."""
 		roles = frappe.get_roles(user)
 		rules = self.get_permissions(parenttype)
 		return list(
@@ -220,7 +220,7 @@ class Meta:
 
 
 def get_permitted_fields(doctype: str, parenttype=None, user=None, permission_type=None) -> list[str]:
-	"""Columns a user may read: standard ones, and fields of the levels that are open to the user."""
+	"""Columns that a user may read: standard ones, and fields of permitted levels."""
 	meta = get_meta(doctype)
 	optional = [name for name in frappe.db.get_table_columns(doctype) if name.startswith("_")]
 	if permission_type == "select":

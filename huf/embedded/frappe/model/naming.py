@@ -1,4 +1,4 @@
-"""How a document gets its name."""
+"""Naming of documents."""
 
 import base64
 import re
@@ -12,7 +12,7 @@ MOMENTS = {"YY": "%y", "YYYY": "%Y", "MM": "%m", "DD": "%d", "WW": "%V"}
 
 
 def set_new_name(doc):
-	"""By the `autoname` method of the controller, else by the DocType's autoname rule, else at random."""
+	"""Name a document by the controller's `autoname` method, else by the DocType's rule, else at random."""
 	doc.run_method("before_naming")
 	meta = doc.meta
 	rule = meta.autoname or ""
@@ -64,9 +64,7 @@ def make_autoname(key: str = "", doctype: str = "", doc="", *, ignore_validate=F
 
 
 def parse_naming_series(parts, doctype=None, doc=None, number_generator=None) -> str:
-	"""The first part of # is the counter of what stands before it; fields and parts of the date are
-	filled in.
-	"""
+	"""Fill in fields and parts of the date. The first # part is a counter for the text before it."""
 	name, counted = "", False
 	for part in parts.split(".") if isinstance(parts, str) else parts:
 		if part.startswith("#"):
@@ -94,7 +92,7 @@ def series_name(doc) -> str:
 
 
 def format_name(pattern: str, doc) -> str:
-	"""`{field}`, `{YYYY}` and `{####}` are filled in; the counter is that of the text before it."""
+	"""Fill in `{field}`, `{YYYY}` and `{####}`, the counter for the text before it."""
 	name, start = "", 0
 	for found in BRACED.finditer(pattern):
 		name += pattern[start : found.start()]
@@ -114,7 +112,7 @@ def getseries(key: str, digits: int) -> str:
 
 
 def revert_series_if_last(key: str, name: str, doc=None):
-	"""Give the number back if the deleted document had the last one."""
+	"""Decrement the counter if the deleted document had the last number."""
 	prefix = parse_naming_series(key.partition(".#")[0], doc=doc)
 	number = cint(name[len(prefix) :]) if name.startswith(prefix) else 0
 	if number:
@@ -133,7 +131,7 @@ def amended_name(doc) -> str:
 
 
 def validate_name(doctype: str, name) -> str:
-	"""The name without surrounding spaces.  Raises NameError (frappe's) for one that must not be."""
+	"""The name without surrounding spaces. Raises frappe.NameError for a forbidden one."""
 	if not name:
 		frappe.throw(frappe._("No Name Specified for {0}").format(doctype))
 	if isinstance(name, int):

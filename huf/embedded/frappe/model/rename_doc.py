@@ -1,4 +1,4 @@
-"""Renaming a document, in its own table and wherever its name is written."""
+"""Renames a document in its table and in all references."""
 
 import frappe
 from frappe.model.delete_doc import links_to

@@ -1,6 +1,4 @@
-"""Which of a request's values a document takes: fields of its DocType and rows of its child tables, nothing
-else; and values that no query takes.
-"""
+"""Filters the values that a request may set on a document: known fields and child rows only."""
 
 import sqlite3
 from contextlib import contextmanager
@@ -41,7 +39,7 @@ def parse_object(value):
 
 
 def document_from_request(doc):
-	"""A document of a dict, or of its JSON text; not saved.  Raises ValidationError for anything else."""
+	"""An unsaved document from a dict or its JSON text. Raises ValidationError for anything else."""
 	values = parse_object(doc)
 	if not (isinstance(values, dict) and isinstance(values.get("doctype"), str)):
 		frappe.throw(frappe._("A document needs a doctype"))
@@ -50,10 +48,10 @@ def document_from_request(doc):
 
 @contextmanager
 def query_values():
-	"""DataError (417) for fields and filters that no query can be made of.
+	"""Raises DataError (417) for fields and filters that make invalid queries.
 
-	Faults of the database stay faults: an error without a code of SQLite's is about a value, whatever words
-	that contains.
+	Faults of the database are re-raised. An error without an SQLite code is about a value, whatever its text
+	says.
 	"""
 	try:
 		yield

@@ -1,4 +1,4 @@
-"""DocTypes of apps: from their JSON files into the database, and their tables."""
+"""Syncs DocTypes of apps from their JSON files to the database and its tables."""
 
 import hashlib
 import json
@@ -13,14 +13,14 @@ HASH_COLUMN = "migration_hash"
 
 
 def bootstrap():
-	"""The tables everything else is described in."""
+	"""Create the tables that describe all others."""
 	create_internal_tables(frappe.db)
 	for doctype in core_doctypes:
 		sync_table(frappe.get_meta(doctype))
 
 
 def sync_app(app: str) -> list[str]:
-	"""Import each DocType of an app whose file changed; the names of those imported."""
+	"""Import each DocType of an app whose file has changed, and return the names."""
 	files = list(doctype_files(app))
 	imported = [import_doctype(file) for file in files if file.is_file()]
 	imported = [name for name in imported if name]
@@ -50,7 +50,7 @@ def sync_reports(app: str):
 
 
 def import_doctype(file: Path) -> str | None:
-	"""Replace the DocType's rows by the file's; None if the file is the same as last time."""
+	"""Replace the DocType's rows by the file's; None if the file has not changed."""
 	text = file.read_text(encoding="utf-8")
 	definition, digest = json.loads(text), hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 	name = definition["name"]

@@ -1,4 +1,4 @@
-"""Workflows are not part of embedded mode: no DocType has one, and what would follow one says so."""
+"""Workflows do not exist on the embedded runtime: no DocType has one, and applying one raises."""
 
 import frappe
 

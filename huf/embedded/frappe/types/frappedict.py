@@ -2,7 +2,7 @@
 
 
 class _dict(dict):
-	"""A missing attribute is None; missing names with two leading underscores raise AttributeError."""
+	"""Missing attributes are None, except that names with two leading underscores raise AttributeError."""
 
 	__slots__ = ()
 	__setattr__ = dict.__setitem__

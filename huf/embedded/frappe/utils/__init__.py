@@ -1,4 +1,4 @@
-"""`frappe.utils`: conversions, and small questions about users and addresses."""
+"""`frappe.utils`: conversions, and helpers for users and addresses."""
 
 import re
 
@@ -11,7 +11,7 @@ EMAIL = re.compile(r"[^@\s<>\"',;:]+@[^@\s<>\"',;:.]+(\.[^@\s<>\"',;:.]+)*")
 
 
 def get_fullname(user: str | None = None) -> str:
-	"""The full name of a user, by default of the one in session; the user itself if it has none."""
+	"""The full name of a user, by default the session user; the user ID if there is none."""
 	user = user or frappe.session.user
 	return frappe.db.get_value("User", user, "full_name") or user or ""
 

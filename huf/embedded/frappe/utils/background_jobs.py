@@ -1,8 +1,8 @@
-"""Jobs: `enqueue` writes a row into jobs.db, a worker thread of this or another process runs it
+"""Background jobs: `enqueue` writes a row to jobs.db, and a worker thread of any process runs it
 (job_worker.py).
 
-A job runs as the user who enqueued it, in a connection of its own; it commits at its end and rolls back on an
-exception, which also leaves an Error Log.  It never runs twice.
+A job runs as the user who enqueued it, on a separate connection. It commits at its end; after an exception it
+rolls back and writes an Error Log. It never runs twice.
 """
 
 import pickle
@@ -59,9 +59,8 @@ def enqueue(
 ) -> Job | None:
 	"""Run `method(**kwargs)` in a worker, as the current user.
 
-	With `deduplicate` nothing is added while a job of that `job_id` is queued or running.  `timeout` is in
-	seconds. A job `at_front` is taken before all others. `event` is accepted and ignored; callbacks are not
-	part of embedded mode.
+	With `deduplicate`, nothing is added while a job with that `job_id` is queued or running. `timeout` is in
+	seconds. A job `at_front` is taken before all others. `event` is ignored; callbacks are not supported.
 	"""
 	if on_success or on_failure:
 		raise NotImplementedError("enqueue(on_success, on_failure) is not part of embedded mode")
@@ -89,7 +88,9 @@ def enqueue(
 
 
 class Queue:
-	"""Where jobs of this site are put; the file is known before the site is left."""
+	"""The queue of a site. Stores the file's path, because it is also used after the site's context has
+	ended.
+	"""
 
 	def __init__(self):
 		self.file = jobs_db.path()
@@ -121,19 +122,19 @@ def _add(file: str, row: dict) -> Job | None:
 
 
 def is_job_enqueued(job_id: str) -> bool:
-	"""Whether a job of this id waits or runs."""
+	"""Whether a job with this ID is queued or running."""
 	return get_job_status(job_id) in (JobStatus.QUEUED, JobStatus.STARTED)
 
 
 def get_job_status(job_id: str) -> JobStatus | None:
-	"""The state of the newest job of this id; None if there is none."""
+	"""The status of the newest job with this ID, or None."""
 	query = "SELECT status FROM job WHERE job_id = ? ORDER BY id DESC LIMIT 1"
 	row = jobs_db.connect().execute(query, (job_id,)).fetchone()
 	return JobStatus(row["status"]) if row else None
 
 
 class Bell:
-	"""Wakes the waiting workers of this process; those of other processes look every POLL_SECONDS."""
+	"""Wakes waiting workers of this process; those of other processes poll every POLL_SECONDS."""
 
 	def __init__(self):
 		self.changed = threading.Condition()
@@ -145,7 +146,7 @@ class Bell:
 			self.changed.notify_all()
 
 	def wait(self, seen: int):
-		"""Until a ring after number `seen`, or the poll interval."""
+		"""Wait for a ring after number `seen`, or for the poll interval."""
 		with self.changed:
 			if self.count == seen:
 				self.changed.wait(POLL_SECONDS)
@@ -155,7 +156,7 @@ bell = Bell()
 
 
 def execute_job(site, sites_path, method, name: str, kwargs: dict, user: str):
-	"""Run `method(**kwargs)` on the site as `user` in a connection of its own; re-raises what it raised."""
+	"""Run `method(**kwargs)` on the site as `user`, on a separate connection. Re-raises its exceptions."""
 	with opened(site, sites_path):
 		frappe.set_user(user)
 		frappe.local.job = frappe._dict(site=site, method=name, kwargs=kwargs, user=user)

@@ -1,7 +1,7 @@
 """`frappe.cache`: values shared by the threads of this process, with expiry.  Another process does not see
 them.
 
-It stands where real Frappe has Redis.  Values are pickled, so that nobody changes what another one holds.
+Replaces the Redis of real Frappe. Values are pickled, so that readers cannot change each other's.
 """
 
 import pickle
@@ -14,11 +14,11 @@ import frappe
 
 MAX_BYTES = 8 * 1024 * 1024
 ENTRY_BYTES = 300
-"""What an entry takes besides its key and value."""
+"""Overhead of an entry besides its key and value."""
 
 
 class Cache:
-	"""At most MAX_BYTES for all sites of the process: the oldest values make room for new ones."""
+	"""Holds at most MAX_BYTES for all sites of the process; the oldest values are evicted."""
 
 	def __init__(self):
 		self._lock = Lock()
@@ -44,7 +44,7 @@ class Cache:
 			self._bytes -= len(self._values.pop(place)[1]) + len(place[1]) + ENTRY_BYTES
 
 	def get_value(self, key: str, generator: Callable | None = None, *, expires: bool = False):
-		"""The value, else what `generator()` returns, which is then stored; None without either."""
+		"""The cached value, else the result of `generator()`, which is then stored, else None."""
 		expiry, stored = self._values.get(self._place(key), (0, b""))
 		if expiry > time.monotonic():
 			return pickle.loads(stored)  # noqa: S301 (of this process)
@@ -73,7 +73,7 @@ cache = Cache()
 
 
 def clear_cache(user: str | None = None, doctype: str | None = None):
-	"""Forget cached values: of a user, of a DocType, or all of them."""
+	"""Clear cached values: of a user, of a DocType, or all."""
 	from frappe.database import versions
 
 	if frappe.local.db:

@@ -1,4 +1,4 @@
-"""Conversions of numbers, texts, dates and times.  Times are in the system's time zone and without zone."""
+"""Conversions of numbers, texts, dates and times. Times are naive, in the system's time zone."""
 
 import datetime
 import math
@@ -57,7 +57,7 @@ def cstr(s, encoding="utf-8") -> str:
 
 
 def sbool(x):
-	"""True or False for their usual spellings, else the value as it is."""
+	"""True or False for their usual spellings, else the unchanged value."""
 	if isinstance(x, str):
 		return {"true": True, "1": True, "false": False, "0": False}.get(x.lower(), x)
 	return x
@@ -93,8 +93,8 @@ def generate_hash(txt: str | None = None, length: int = 56) -> str:
 
 
 def strip_html(text: str) -> str:
-	"""Without anything in angle brackets."""
-	end = text.rfind(">") + 1  # behind it the pattern would look for an end in vain, from every bracket
+	"""Text without anything in angle brackets."""
+	end = text.rfind(">") + 1  # after the last ">" the pattern would search in vain from every "<"
 	return re.sub(r"<[^>]*>", "", text[:end]) + text[end:]
 
 
@@ -137,7 +137,7 @@ def nowtime() -> str:
 
 
 def get_datetime(datetime_str=None) -> datetime.datetime | None:
-	"""The present for None; None for an empty text.  Raises ValueError for what is no time."""
+	"""A datetime: now for None, None for "". Raises ValueError for invalid text."""
 	if datetime_str is None:
 		return now_datetime()
 	if isinstance(datetime_str, (datetime.datetime, datetime.timedelta)):
@@ -152,7 +152,7 @@ def get_datetime(datetime_str=None) -> datetime.datetime | None:
 
 
 def getdate(string_date=None, parse_day_first: bool = False) -> datetime.date | None:
-	"""Today for nothing.  Raises ValidationError for what is no date."""
+	"""A date; today for empty values. Raises ValidationError for invalid text."""
 	if not string_date:
 		return now_datetime().date()
 	if isinstance(string_date, datetime.datetime):
@@ -193,7 +193,7 @@ def add_to_date(
 	as_string=False,
 	as_datetime=False,
 ):
-	"""A date, or a time if `as_datetime` or the text has a time; text in returns text."""
+	"""A date, or a datetime if `as_datetime` or the text has a time. Text yields text."""
 	if date is None:
 		date = now_datetime()
 	as_datetime = as_datetime or bool(hours or minutes or seconds)

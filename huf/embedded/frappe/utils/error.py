@@ -1,4 +1,4 @@
-"""Errors written down: tracebacks and Error Log rows."""
+"""Tracebacks and Error Log rows."""
 
 import sys
 import traceback
@@ -14,9 +14,7 @@ def get_traceback(with_context: bool = False) -> str:
 
 
 def try_to_log_error(title: str):
-	"""Roll back and commit an Error Log row of the exception being handled; a line of output where that fails
-	too.
-	"""
+	"""Roll back and commit an Error Log row for the current exception. If that fails, print a line."""
 	try:
 		frappe.db.rollback()
 		frappe.log_error(title=title[:140])

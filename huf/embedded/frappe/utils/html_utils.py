@@ -1,4 +1,4 @@
-"""HTML from people, made harmless.  nh3 is loaded when there is a tag to look at."""
+"""Sanitizes HTML with nh3, which is imported only for text with tags."""
 
 import json
 import re
@@ -20,17 +20,17 @@ STYLES = set(
 )
 URL_SCHEMES = {"http", "https", "mailto", "tel", "cid", "data"}
 MAX_DEPTH = 200
-"""Open tags; the time that nh3 takes grows with the product of tags and depth."""
+"""Limit of open tags: nh3's time grows with the product of tags and depth."""
 UNNESTED = set(
 	"""area base br col embed hr img input link meta param source track wbr
 	dd dt li option p tbody td tfoot th thead tr""".split()
 )
-"""Tags that have no end, or that end where the next begins."""
+"""Tags without an end tag, or closed by the next one."""
 TAG = re.compile(r"</?([a-zA-Z][\w:-]*)\b(?:[^<>]*>|(?=[\s/])[^<>]*)|<!--|-->|<[!?][^<>]*>?")
 
 
 def sanitize_html(html, linkify: bool = False, strip_comments: bool = True, always_sanitize: bool = False):
-	"""Plain tags stay, event attributes go; script tags and names that are no tags become text.
+	"""Keep plain tags, remove event attributes; turn script tags and unknown names into text.
 
 	JSON, and text without tags, is returned as it is; tags that are nested too deeply become text.
 	"""
@@ -70,8 +70,8 @@ def measure_depth(html: str) -> int:
 
 
 def hidden_unless_allowed(found: re.Match) -> str:
-	"""`List<String>` is text to its writer: it is shown, not dropped."""
-	is_allowed = not found[1] or found[1].lower() in allowed_tags()  # comments are nh3's to drop
+	"""`List<String>` is meant as text, so it is escaped instead of removed."""
+	is_allowed = not found[1] or found[1].lower() in allowed_tags()  # nh3 removes comments
 	return found[0] if is_allowed else escape(found[0], quote=False)
 
 

@@ -15,7 +15,7 @@ from frappe.utils.data import (
 
 
 def render_template(template: str, context: dict | None = None) -> str:
-	"""Render template text; unknown names render as nothing.  It can include no file."""
+	"""Render template text. Unknown names render as "". Files cannot be included."""
 	if not template:
 		return ""
 	if ".__" in template:

@@ -1,7 +1,7 @@
-"""Worker threads: they take jobs out of jobs.db, run them, and write down how each one ended.
+"""Worker threads, which claim jobs in jobs.db, run them and store how each ended.
 
-Any number of processes may work on one site.  A job is taken in one statement, so it never runs twice; what a
-process that died had taken is marked failed, not repeated.
+Any number of processes may work on a site. A job is claimed in one statement, so it never runs twice; jobs of
+a process that died are marked failed, not repeated.
 """
 
 import ctypes
@@ -21,11 +21,10 @@ KEEP_SECONDS = {"finished": 600, "failed": 7 * 24 * 3600}
 
 
 class Worker:
-	"""Threads that run the jobs of one site.  One of them keeps out of the "long" queue, but for
-	jobs at its front.
+	"""Threads that run the jobs of one site. One of them takes from the "long" queue only jobs at its front.
 
-	While it lives it holds a file lock of its name: the operating system releases that when the process dies,
-	however it dies, and so every other worker can tell its unfinished jobs from those of a living one.
+	A live worker holds a file lock with its name. The operating system releases the lock when the process
+	dies, so that other workers recognise its unfinished jobs.
 	"""
 
 	def __init__(self, site: str, sites_path: str = ".", threads: int = 16):
@@ -55,7 +54,9 @@ class Worker:
 		return self
 
 	def stop(self, seconds: float = 1.0):
-		"""Take no more jobs; wait this long for the running ones.  What still runs then is marked failed."""
+		"""Take no more jobs, and wait this long for running ones. Jobs that still run afterwards are marked
+		failed.
+		"""
 		self.stopping.set()
 		bell.ring()
 		deadline = time.monotonic() + seconds
@@ -89,11 +90,10 @@ class Worker:
 		return jobs_db.connect(self.file)
 
 	def claim(self, queues: tuple[str, ...], any_front: bool = False):
-		"""Take a waiting job; None if none waits.
+		"""Claim a queued job, or None.
 
-		Jobs at the front go first, then the queues in their order. Among equals it is the turn of the user
-		whose last job began longest ago, so that nobody waits for all jobs of somebody else. `any_front`:
-		those at the front of every queue as well.
+		Jobs at the front go first, then the queues in order. Among equals, the user whose last job began
+		longest ago is served, so that users take turns. `any_front`: includes the front of every queue.
 		"""
 		order = " ".join(f"WHEN '{queue}' THEN {place}" for place, queue in enumerate(queues))
 		rows = self._db.execute(
@@ -120,12 +120,12 @@ class Worker:
 				self.run(row)
 
 	def _has_work(self, queues: tuple[str, ...], any_front: bool) -> bool:
-		"""A look that takes no write lock, so that idle workers do not queue for it."""
+		"""A check without a write lock, so that idle workers do not contend for it."""
 		query = f"SELECT 1 FROM job WHERE {self._waiting(queues, any_front)} LIMIT 1"
 		return self._db.execute(query, queues).fetchone() is not None
 
 	def run(self, row):
-		"""Run one claimed job and write down how it ended."""
+		"""Run a claimed job and store how it ended."""
 		run = self.running[row["id"]] = Run(row["timeout"])
 		try:
 			method, kwargs = pickle.loads(row["call"])  # noqa: S301 (from jobs.db, which only this site writes)
@@ -170,7 +170,7 @@ class Run:
 		self.guard, self.open = threading.Lock(), True
 
 	def close(self):
-		"""From here on the thread is not interrupted any more."""
+		"""Stop interrupting the thread."""
 		with self.guard:
 			self.open = False
 

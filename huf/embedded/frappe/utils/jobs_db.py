@@ -1,9 +1,7 @@
-"""The second SQLite file of a site, `jobs.db`: queued jobs, last runs of the schedule, events for
-browsers.
+"""A site's second SQLite file, `jobs.db`: queued jobs, last runs of the schedule, events for browsers.
 
-It is apart from the site's own database on purpose.  A job must be visible to workers the moment it is
-enqueued, whether or not the caller commits, and it must never wait for the caller's write transaction.
-Every statement here commits by itself; nothing in this file ever touches the site's records.
+Separate from the site's database, because a job must be visible to workers as soon as it is enqueued, whether
+or not the caller commits, and must not wait for the caller's write transaction. Every statement commits.
 """
 
 import os
@@ -36,7 +34,7 @@ def path() -> str:
 
 
 def connect(file: str | None = None) -> sqlite3.Connection:
-	"""This thread's connection to `jobs.db` of the current site, or to `file`; made on first use.
+	"""This thread's connection to `jobs.db` of the current site, or to `file`. Opened on first use.
 
 	A connection must not cross a fork, so the process is part of its key.
 	"""
@@ -57,7 +55,7 @@ def _open(file: str) -> sqlite3.Connection:
 
 
 def make_tables(db: sqlite3.Connection) -> None:
-	"""Also brings a file of an earlier version up to date. Two processes may do it at once."""
+	"""Create or migrate the tables. Safe if two processes do it at once."""
 	db.executescript(SCHEMA)
 	if not db.execute("SELECT 1 FROM pragma_table_info('job') WHERE name = 'at_front'").fetchone():
 		try:

@@ -29,7 +29,7 @@ def parse_json(val):
 
 
 def json_handler(obj):
-	"""What json.dumps does with a value it does not know."""
+	"""The `default` function of json.dumps."""
 	if isinstance(obj, datetime.datetime | datetime.date | datetime.time | datetime.timedelta):
 		return str(obj)
 	if isinstance(obj, Decimal):

@@ -1,4 +1,4 @@
-"""Messages for the person in front: collected in `frappe.local.message_log`, sent by the HTTP side."""
+"""Messages for the user, collected in `frappe.local.message_log` and sent with the response."""
 
 from inspect import isclass
 

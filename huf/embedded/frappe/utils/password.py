@@ -54,7 +54,7 @@ def encrypt(txt: str, encryption_key: str | None = None) -> str:
 
 
 def decrypt(txt: str, encryption_key: str | None = None, key: str | None = None) -> str:
-	"""Raises ValidationError if the site's key is not the one it was encrypted with."""
+	"""Decrypt a token. Raises ValidationError if it was encrypted with another key."""
 	from cryptography.fernet import InvalidToken
 
 	try:
@@ -89,10 +89,10 @@ def get_encryption_key() -> str:
 
 
 def update_password(user, pwd, doctype="User", fieldname="password", logout_all_sessions=False):
-	"""Set the password a user logs in with."""
+	"""Set a user's login password."""
 	store(doctype, user, fieldname, hash_password(pwd), encrypted=0)
 	if doctype == "User":
-		# A mailed link is for the password there was.
+		# A mailed reset link is valid for the previous password only.
 		frappe.db.set_value("User", user, "reset_password_key", None, update_modified=False)
 	if logout_all_sessions:
 		from frappe.sessions import clear_sessions
@@ -101,9 +101,7 @@ def update_password(user, pwd, doctype="User", fieldname="password", logout_all_
 
 
 def check_password(user, pwd, doctype="User", fieldname="password", delete_tracker_cache=True) -> str:
-	"""The user's name as it is stored.  Raises AuthenticationError, after the same work for an unknown
-	user.
-	"""
+	"""The user's stored name. Raises AuthenticationError, for unknown users after the same amount of work."""
 	stored = frappe.db.execute(
 		"SELECT name, password FROM `__Auth` WHERE doctype = ? AND name = ? AND fieldname = ? AND encrypted = 0",  # noqa: E501
 		(doctype, user, fieldname),
@@ -127,4 +125,4 @@ def verify_password(pwd: str, stored: str) -> bool:
 
 
 NO_PASSWORD = "scrypt$AAAAAAAAAAAAAAAAAAAAAA==$AAAA"
-"""Matches nothing; compared with for users who have no password."""
+"""A hash that matches no password, for users without one."""

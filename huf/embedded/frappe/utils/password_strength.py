@@ -1,16 +1,16 @@
-"""Whether a password is hard enough to guess, as Frappe's password policy asks by default."""
+"""Password strength, as required by Frappe's default policy."""
 
 import frappe
 
 MIN_SCORE = 2
-"""Of zxcvbn's 0 to 4: about a hundred million guesses."""
+"""On zxcvbn's scale of 0 to 4; about a hundred million guesses."""
 
 MAX_CHARS = 128
-"""zxcvbn takes long for long texts; what follows does not make a password weaker."""
+"""zxcvbn is slow for long texts; further characters do not weaken a password."""
 
 
 def check_password_strength(password: str, *personal: str | None):
-	"""Raise ValidationError for a password that is easily guessed; `personal` words count as known."""
+	"""Raises ValidationError for a password that is easily guessed; `personal` words count as known."""
 	from zxcvbn import zxcvbn
 
 	result = zxcvbn(password[:MAX_CHARS], [word for word in personal if word])

@@ -1,4 +1,4 @@
-"""Answers: what `frappe.local.response` holds becomes JSON, a download or a redirect; exceptions become error
+"""Builds responses: `frappe.local.response` becomes JSON, a download or a redirect; exceptions become error
 bodies.
 """
 
@@ -12,7 +12,7 @@ from werkzeug.utils import safe_join, send_file
 from werkzeug.wrappers import Response
 
 ACTIVE_CONTENT = (".svg", ".html", ".htm", ".xhtml", ".xml", ".xsl", ".mht", ".js", ".mjs")
-"""What could run scripts in the site's name; browsers have to save it instead."""
+"""Types that could run scripts on the site's origin; sent as downloads."""
 
 
 def is_v2() -> bool:
@@ -68,12 +68,12 @@ def report_error(error: Exception, status: int) -> Response:
 
 
 def last_line(error: Exception) -> str:
-	"""What a traceback ends with: the exception and its message."""
+	"""The last line of a traceback: the exception and its message."""
 	return "".join(format_exception_only(error)).strip().splitlines()[-1]
 
 
 def _message_of(error) -> dict:
-	"""The message shown for this very exception, taken out of the log."""
+	"""The message shown for this exception, removed from the message log."""
 	wanted = getattr(error, "__frappe_exc_id", None)
 	for entry in list(frappe.local.message_log):
 		if entry.get("__frappe_exc_id") == wanted:
@@ -83,7 +83,7 @@ def _message_of(error) -> dict:
 
 
 def send_site_file(folder: str, name: str, **options) -> Response:
-	"""A file below `folder`; NotFound for everything else, also for paths that lead out of it."""
+	"""A file below `folder`. Raises NotFound for anything else, including paths that leave the folder."""
 	path = safe_join(os.path.abspath(folder), name)
 	if not path or not os.path.isfile(path):
 		raise NotFound
@@ -93,7 +93,7 @@ def send_site_file(folder: str, name: str, **options) -> Response:
 
 
 def send_upload(folder: str, name: str) -> Response:
-	"""An uploaded file: whatever it holds, it does not run as a page of this site."""
+	"""An uploaded file, sent so that it cannot run as a page of this site."""
 	attached = os.path.splitext(name)[1].lower() in ACTIVE_CONTENT
 	response = send_site_file(folder, name, as_attachment=attached)
 	response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -101,7 +101,7 @@ def send_upload(folder: str, name: str) -> Response:
 
 
 def download_private_file(path: str) -> Response:
-	"""/private/files/...: only for those who may read one of the File documents of this address."""
+	"""/private/files/...: only for users who may read a File document with this URL."""
 	from frappe.core.doctype.file.file import files_at
 
 	if not any(frappe.has_permission("File", "read", doc=name) for name in files_at(path)):

@@ -12,16 +12,16 @@ UNSAFE = frozenset(
 	"""gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_origin cr_await ag_code ag_frame tb_frame tb_next
 	format format_map f_back f_builtins f_code f_globals f_locals f_trace""".split()
 )
-"""Attributes that lead out of an expression."""
+"""Attributes that allow escaping the sandbox."""
 
 ALLOWED = {"int": int, "float": float, "long": int, "round": round}
 INNARDS = (types.ModuleType, types.CodeType, types.TracebackType, types.FrameType)
 
 
 def safe_eval(code: str, eval_globals: dict | None = None, eval_locals: dict | None = None):
-	"""The value of an expression over int, float, round and the names that are handed in.
+	"""The value of an expression that may use int, float, round and the given names.
 
-	Raises SyntaxError for what is not allowed, NameError and AttributeError for what is not there.
+	Raises SyntaxError for forbidden constructs, NameError and AttributeError for missing names.
 	"""
 	from RestrictedPython import compile_restricted
 

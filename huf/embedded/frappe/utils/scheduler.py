@@ -1,8 +1,7 @@
 """The schedule: each `scheduler_events` hook that is due becomes a job.
 
-Time is an argument everywhere.  Last runs are kept in jobs.db and advanced by compare-and-set, so that any
-number of schedulers fire each event once.  What was missed while nothing ran is fired once, not once per
-missed turn.
+Last runs are stored in jobs.db and advanced by compare-and-set, so that any number of schedulers fire each
+event once. Runs missed during downtime are made up for once.
 """
 
 import datetime
@@ -39,8 +38,8 @@ def get_events() -> Iterator[tuple[str, str, str]]:
 
 
 def enqueue_events(now: datetime.datetime | None = None, events=None) -> list[str]:
-	"""Enqueue what of `events` (default: those of the hooks) is due at `now` (the site's time); returns the
-	methods.
+	"""Enqueue the `events` (by default those of the hooks) that are due at `now` (the site's time); returns
+	the methods.
 
 	An event seen for the first time counts as having just run.
 	"""

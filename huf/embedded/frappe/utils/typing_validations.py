@@ -1,4 +1,4 @@
-"""Arguments of whitelisted functions are checked, and converted, by their annotations."""
+"""Validates and converts arguments of whitelisted functions by their annotations."""
 
 import functools
 import inspect
@@ -10,7 +10,7 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 from pydantic import ValidationError as PydanticError
 
 LOOSE = {bool: Union[int, bool, float]}  # noqa: UP007 (a type built at run time)
-"""A Check field travels as 0 or 1."""
+"""Check fields are sent as 0 or 1."""
 
 
 def validate_argument_types(
@@ -53,7 +53,7 @@ def _adapter_of(annotation: Any) -> TypeAdapter:
 
 
 def _adapter(parameter: inspect.Parameter) -> Callable[[], TypeAdapter]:
-	"""Made on first use: building one costs more than importing the function."""
+	"""Built on first use, because building one costs more than importing the function."""
 	accepted = LOOSE.get(parameter.annotation, parameter.annotation)
 	if parameter.default is not parameter.empty:
 		accepted = Union[accepted, type(parameter.default)]  # noqa: UP007
@@ -64,7 +64,7 @@ def _convert(function, signature, checks, args, kwargs) -> tuple[tuple, dict]:
 	try:
 		bound = signature.bind(*args, **kwargs)
 	except TypeError:
-		return args, kwargs  # the call itself raises it, with the function's own words
+		return args, kwargs  # the call itself raises it, with a better message
 	for name, adapter in checks.items():
 		if name in bound.arguments:
 			value = bound.arguments[name]

@@ -1,4 +1,4 @@
-"""Small things a page needs: request headers, redirects, pages that carry one message."""
+"""Helpers for pages: request headers, redirects, message pages."""
 
 import frappe
 from werkzeug.exceptions import HTTPException
@@ -20,13 +20,13 @@ def get_request_header(key: str, default=None):
 
 
 def redirect(url: str):
-	"""Leave this request and send the browser to `url`."""
+	"""End the request and redirect the browser to `url`."""
 	frappe.flags.redirect_location = url
 	raise frappe.Redirect(302)
 
 
 def message_page(title: str, message: str, status: int = 200) -> Response:
-	"""A page that says one thing; a message that is not Markup is shown as plain text."""
+	"""A page with one message, which is escaped unless it is Markup."""
 	from frappe.website.serve import render
 
 	home = "/login" if frappe.session.user in (None, "", "Guest") else "/"
@@ -43,7 +43,7 @@ def is_for_people(status: int, error: Exception) -> bool:
 
 
 def error_page(status: int, error: Exception) -> Response:
-	"""What a person sees of an exception: its own words if it was meant for people, else general ones."""
+	"""The error page of an exception: with its message if that is meant for people, else a general one."""
 	title, message = ERRORS.get(status, OTHER_ERROR)
 	own_words = frappe.utils.strip_html(str(error)) if is_for_people(status, error) else ""
 	return message_page(title, own_words or message, status)

@@ -1,4 +1,4 @@
-"""Pages: a path becomes a file of an app's `www` folder, `page.html` with an optional `page.py` beside it.
+"""Serves pages from apps' `www` folders: `page.html` with an optional `page.py`.
 
 `website_route_rules` map other paths to a page, `page_renderer` classes may answer before it.  There is no
 base template: a page is rendered as it is.
@@ -18,7 +18,7 @@ from werkzeug.wrappers import Response
 
 
 def get_response(path: str | None = None) -> Response:
-	"""The page of the request's path; NotFound if there is none, frappe.Redirect if the page says so."""
+	"""The page of the request's path. Raises NotFound, or frappe.Redirect if the page redirects."""
 	path = (path if path is not None else frappe.local.request.path).strip("/")
 	if path in ("", "index"):
 		redirect(get_home_page())
@@ -40,8 +40,8 @@ def get_home_page() -> str:
 
 
 def resolve_route(path: str) -> str:
-	"""The page `website_route_rules` name for this path; variables of the rule become arguments of the
-	request.
+	"""The page that `website_route_rules` define for this path. Variables of the rule become request
+	arguments.
 	"""
 	rules = frappe.get_hooks("website_route_rules")
 	routes = Map(
@@ -65,7 +65,7 @@ def www_folder(app: str) -> str:
 
 
 def get_context(app: str, path: str):
-	"""What `get_context(context)` of the page's Python file makes; the file may be missing."""
+	"""The context made by `get_context(context)` of the page's Python file, which is optional."""
 	context = frappe._dict(path=path, user=frappe.session.user)
 	module = f"{app}.www.{path.replace('/', '.').replace('-', '_')}"
 	if not (Path(www_folder(app)) / path.replace("-", "_")).with_suffix(".py").is_file():
@@ -81,7 +81,7 @@ def _environment(folder: str) -> Environment:
 
 
 def render(app: str, template: str, context: dict) -> str:
-	"""A file of the app's `www` folder.  Values are escaped; real Frappe does not do that, so pages also
-	write `| e`.
+	"""Render a file of the app's `www` folder. Values are escaped, unlike in real Frappe, so pages also write
+	`| e`.
 	"""
 	return _environment(www_folder(app)).get_template(template).render(_=frappe._, frappe=frappe, **context)

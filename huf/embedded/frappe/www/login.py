@@ -1,4 +1,4 @@
-"""The page `/login`: where it leads to, and a hint as long as nobody ever logged in."""
+"""The page `/login`, with a hint until the first login."""
 
 from urllib.parse import urlsplit
 
@@ -24,7 +24,7 @@ def add_app(context):
 
 
 def get_safe_path(address: str | None) -> str | None:
-	"""The address if it is a path of this site; None for anything that could lead elsewhere.
+	"""The path if it stays on this site; None for anything that could lead elsewhere.
 
 	Browsers read backslashes as slashes and drop control characters, so `/\\evil` is as bad as `//evil`.
 	"""

@@ -1,4 +1,4 @@
-"""The page `/update-password?key=...`, where the link of a mail leads."""
+"""The page `/update-password?key=...`, to which the mailed link leads."""
 
 import frappe
 from frappe.sessions import get_csrf_token

@@ -1,4 +1,4 @@
-"""Confines a user to some documents of a DocType, and to what links to them."""
+"""Restricts a user to some documents of a DocType, and to documents that link to them."""
 
 import frappe
 from frappe.model.document import Document

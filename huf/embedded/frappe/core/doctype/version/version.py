@@ -7,7 +7,7 @@ from frappe.model.document import Document
 
 class Version(Document):
 	def update_version_info(self, old, new) -> bool:
-		"""Take in the difference of two documents; False if there is none."""
+		"""Store the difference of two documents; False if there is none."""
 		diff = get_diff(old, new) if old else None
 		if not diff:
 			return False

@@ -23,6 +23,6 @@ def has_permission(doc, ptype="read", user=None):
 
 
 def has_todo_role(user: str, ptype: str) -> bool:
-	"""Whether a role that was given to the user, and not one that all users have, permits this."""
+	"""Whether an assigned role, and not one that all users have, permits this."""
 	roles = {row.role for row in frappe.get_meta("ToDo").permissions if row.get(ptype)}
 	return bool(roles.difference(AUTOMATIC_ROLES) & set(frappe.get_roles(user)))

@@ -1,4 +1,4 @@
-"""An account that mail is sent by, with a password or the token of a Connected App."""
+"""An account for sending mail, with a password or a token of a Connected App."""
 
 import frappe
 from frappe.model.document import Document
@@ -10,7 +10,7 @@ class EmailAccount(Document):
 			self.password = None
 
 	def get_oauth_token(self):
-		"""The Token Cache to sign in with; None without OAuth, or while its user has to sign in again."""
+		"""The Token Cache to sign in with; None without OAuth, or until its user signs in again."""
 		if self.auth_method != "OAuth":
 			return None
 		app = frappe.get_doc("Connected App", self.connected_app)

@@ -1,4 +1,4 @@
-"""A mail that is to go, or has gone."""
+"""A queued or sent mail."""
 
 import frappe
 from frappe.model.document import Document
@@ -10,5 +10,5 @@ class EmailQueue(Document):
 
 
 def flush_after_commit():
-	"""Not at the next minute only: who has allowed a mail waits for it."""
+	"""Send at once instead of at the next minute, because the person who approved a mail waits for it."""
 	frappe.enqueue("frappe.email.queue.flush", queue="short", job_id="email_queue_flush", deduplicate=True)

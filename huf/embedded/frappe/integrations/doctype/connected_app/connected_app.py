@@ -1,4 +1,4 @@
-"""A program of another site that users of this one sign in to by OAuth; their tokens are in Token Cache."""
+"""An OAuth client for another service; users' tokens are in Token Cache."""
 
 import os
 from urllib.parse import urlencode, urljoin
@@ -13,7 +13,7 @@ from requests_oauthlib import OAuth2Session
 CALLBACK = "/api/method/frappe.integrations.doctype.connected_app.connected_app.callback/"
 TIMEOUT_S = 30
 
-# oauthlib reads these: whether http will do, and whether fewer scopes than asked for.
+# Read by oauthlib: allow http, and fewer scopes than requested.
 if any((os.getenv("CI"), frappe.conf.developer_mode, frappe.conf.allow_tests)):
 	os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
 os.environ["OAUTHLIB_RELAX_TOKEN_SCOPE"] = "1"
@@ -24,7 +24,9 @@ class ConnectedApp(Document):
 		self.redirect_uri = urljoin(get_url(), CALLBACK + self.name)
 
 	def get_oauth2_session(self, user: str | None = None, init: bool = False) -> OAuth2Session:
-		"""A session with the user's token, which it renews; without one to begin a sign-in (`init`)."""
+		"""A session with the user's token, which it renews; with `init`, without a token, to begin a
+		sign-in.
+		"""
 		more = {}
 		if not init:
 			cache = self.get_user_token(user or frappe.session.user)
@@ -41,7 +43,7 @@ class ConnectedApp(Document):
 
 	@frappe.whitelist()
 	def initiate_web_application_flow(self, user: str | None = None, success_uri: str | None = None) -> str:
-		"""The address at which a user allows the access; the callback leads to `success_uri`. Commits."""
+		"""The URL at which a user grants access. The callback redirects to `success_uri`. Commits."""
 		user = user or frappe.session.user
 		session = self.get_oauth2_session(user, init=True)
 		address, state = session.authorization_url(self.authorization_uri, **self.get_query_params())
@@ -54,7 +56,7 @@ class ConnectedApp(Document):
 		return address
 
 	def get_user_token(self, user: str | None = None, success_uri: str | None = None):
-		"""The user's Token Cache; without one the address of the sign-in, to which the request leads."""
+		"""The user's Token Cache; without one, the sign-in URL, to which the request is redirected."""
 		user = user or frappe.session.user
 		if cache := self.get_token_cache(user):
 			return cache
@@ -102,7 +104,7 @@ class ConnectedApp(Document):
 
 @frappe.whitelist(methods=["GET"], allow_guest=True)
 def callback(code: str | None = None, state: str | None = None):
-	"""Where the other site sends the user back: trades the code for tokens."""
+	"""The redirect URI: exchanges the code for tokens."""
 	if frappe.session.user == "Guest":
 		return redirect("/login?" + urlencode({"redirect-to": frappe.local.request.url}))
 	path = frappe.local.request.path[1:].split("/")
