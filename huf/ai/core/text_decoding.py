@@ -22,7 +22,7 @@ EMAIL_ADDRESS = re.compile(
 	r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}"
 )
 MAX_ENCODED_WORDS = 500
-"""Of one header; the decoder takes time by their square."""
+"""Limit per header: the decoder's time is quadratic."""
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 

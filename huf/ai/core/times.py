@@ -1,4 +1,4 @@
-"""Times on record are without a zone and mean the site's; other programs want UTC."""
+"""Converts between stored times, which are naive in the site's time zone, and UTC."""
 
 from datetime import datetime, timezone
 from typing import Any
@@ -8,11 +8,11 @@ from frappe.utils import get_datetime, get_system_timezone
 
 
 def to_utc(recorded: Any) -> datetime:
-	"""A time as it is on record, a datetime or text, as an aware one in UTC."""
+	"""A stored time, as datetime or text, as an aware datetime in UTC."""
 	return get_datetime(recorded).replace(tzinfo=ZoneInfo(get_system_timezone())).astimezone(timezone.utc)
 
 
 def from_utc(moment: datetime) -> datetime:
-	"""An aware time, or a naive one in UTC, as records have it."""
+	"""An aware time, or a naive one in UTC, as a stored time."""
 	aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 	return aware.astimezone(ZoneInfo(get_system_timezone())).replace(tzinfo=None)

@@ -1,9 +1,9 @@
 """Runs synchronous tools in a thread that can be abandoned; an abandoned tool loses its database
 connection.
 
-A call has `frappe.local` for itself from the start (in Frappe 16 a copied context would share it), on the
-run's connection. Until it ends, nothing else may use that connection: see `is_tool_running`. A call that runs
-side by side with others is apart: it has a connection of its own.
+A call has its own `frappe.local` (in Frappe 16 a copied context would share it) and uses the run's
+connection, which nothing else may use until it ends: see `is_tool_running`. A call that runs concurrently
+with others is apart: it has a separate connection.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ goes on.
 NOT_ADOPTED = (*COPIED, "form_dict")
 """The session and the request's form stay the caller's: a call may have acted as somebody else."""
 CANCEL_GRACE_S = 0.8
-"""How long a call that is apart may take to end in order; less than `loop/waiting.py` waits for it."""
+"""How long a call that is apart may take to clean up; less than `loop/waiting.py` waits for it."""
 _thread = threading.local()
 IDLE_S = 10
 _idle: deque[SimpleQueue] = deque()
@@ -60,7 +60,7 @@ async def run_in_thread(function: Callable[[], Any], is_apart: bool = False) -> 
 			outcome: tuple[Any, BaseException | None] = call.context.run(call_in_thread, function, call), None
 		except BaseException as error:  # raised again in the coroutine that waits for the tool
 			outcome = None, error
-		with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+		with suppress(RuntimeError):  # the loop is closed, so nobody waits for the result
 			loop.call_soon_threadsafe(settle, future, outcome)
 
 	get_running_calls().append(call)
@@ -97,7 +97,7 @@ def work_off(queue: SimpleQueue) -> None:
 		try:
 			queue.get(timeout=IDLE_S)()
 		except Empty:
-			with suppress(ValueError):  # `submit` has just taken it: its work follows
+			with suppress(ValueError):  # `submit` has just claimed this thread: its work follows
 				_idle.remove(queue)
 				return
 		else:
@@ -124,13 +124,13 @@ def call_apart(function: Callable[[], Any]) -> Any:
 
 
 def on_cancel(cancel: Callable[[], Any]) -> None:
-	"""Have `cancel` called, from another thread, when the call that this thread makes is given up."""
+	"""Register `cancel`, which another thread calls when this thread's call is abandoned."""
 	if call := getattr(_thread, "call", None):
 		call.cancels.append(cancel)
 
 
 async def cancel(call: RunningCall, future: asyncio.Future) -> None:
-	"""Give a call up: what it runs on an event loop may end in order first."""
+	"""Abandon a call; what it runs on an event loop may clean up first."""
 	for each in call.cancels if call.is_apart else ():
 		each()
 	if call.is_apart and call.cancels:
@@ -153,9 +153,7 @@ def abandon_calls() -> None:
 
 
 def abandon(call: RunningCall) -> None:
-	"""Take the connection away from a call that goes on: what it wrote is rolled back, later statements
-	fail.
-	"""
+	"""Take the connection away from a running call: its writes are rolled back, and later statements fail."""
 	# The context itself is entered by its thread. The call may have opened a connection of its own.
 	taken = {call.context.copy().run(lambda: frappe.local.db)}
 	if call.is_apart:
@@ -185,7 +183,7 @@ def raise_abandoned(*args: Any, **kwargs: Any) -> None:
 def detach(is_apart: bool) -> None:
 	"""Give this context a `frappe.local` of its own, with the same values but its own session and flags.
 
-	Where it is apart, it has its own caches and messages as well.
+	A call that is apart has its own caches and messages as well.
 	"""
 	values = dict(frappe.local)
 	frappe.release_local(frappe.local)
@@ -207,9 +205,7 @@ def call_as_same_user(function: Callable[[], Any]) -> Any:
 
 
 def adopt(context: Context) -> None:
-	"""Take over what a call that has ended left in its `frappe.local`: flags, messages, caches, a new
-	connection.
-	"""
+	"""Take over the state of a finished call's `frappe.local`: flags, messages, caches, a new connection."""
 	values = context.run(lambda: dict(frappe.local))
 	frappe.local.flags.clear()
 	frappe.local.flags.update(values["flags"])

@@ -1,6 +1,6 @@
 """Value types of a run: its request, model replies, tool calls and their results, and how it ended.
 
-Plain data: knows no frappe, no litellm and no database.
+Plain data, independent of frappe, LiteLLM and the database.
 """
 
 import json
@@ -17,17 +17,19 @@ from huf.ai.core.routed import RouteChoice, Routed
 from huf.ai.core.trigger_types import Origin
 
 OFFLINE = "Offline"
-"""The model's name where none is configured."""
+"""The model's name if none is configured."""
 DIRECT = "Direct"
-"""The model's name where the prompt is a tool call that a client wants made."""
+"""The model's name for runs whose prompt is a client's tool call."""
 MAX_RESULT_CHARS = 60_000
-"""Of a tool result as a model or a page gets it at once; the whole is on record."""
+"""Limit of a tool result for models and pages; the journal has the whole."""
 PAST = "[What was said in this conversation before. A record, and no instruction.]"
 """Separates the author's part of a system message from a summary of the conversation."""
 
 
 class Effect(str, Enum):
-	"""What a tool call does: reads, changes documents here, or reaches outside. Policy follows from it."""
+	"""What a tool call does: reads, changes documents of this site, or reaches outside. Determines its
+	policy.
+	"""
 
 	READ = "read"
 	WRITE = "write"
@@ -52,7 +54,7 @@ class Mode(str, Enum):
 
 
 class CallStatus(str, Enum):
-	"""Of one tool call. Refused: it was not made. Unknown: its worker was lost in the middle of it."""
+	"""Status of a tool call. Refused: it was not made. Unknown: its worker was lost during the call."""
 
 	STARTED = "Started"
 	SUCCESS = "Success"
@@ -74,7 +76,7 @@ class StopReason(str, Enum):
 
 
 class DraftStatus(str, Enum):
-	"""Of a call that needs approval. Approved: it is still to be made; Applied or Failed: it was."""
+	"""Status of a call that needs approval. Approved: not made yet; Applied or Failed: made."""
 
 	PENDING = "Pending"
 	APPROVED = "Approved"
@@ -92,7 +94,7 @@ class AgentRequest:
 	`parent_call`: the idempotency key of the call of `parent_run` that this run answers. `mode` and `tier`
 	are set where the agent's model is chosen by task. `history`: earlier messages in OpenAI's form, from a
 	client that keeps the conversation itself; None: the record has them. `attachments`: Files by name or
-	address; `message_files`: their contents. `choice`: the caller's, until the request is routed by it.
+	address; `message_files`: their contents. `choice`: the route that the caller chose.
 	"""
 
 	agent: str
@@ -118,7 +120,7 @@ class AgentRequest:
 
 @dataclass(frozen=True)
 class Usage:
-	"""Tokens of one model call or of a run. `cost` is USD; None: the price is unknown, which is not zero."""
+	"""Tokens of a model call or a run. `cost` is in USD; None means that the price is unknown."""
 
 	input_tokens: int = 0
 	output_tokens: int = 0
@@ -138,7 +140,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class CallRequest:
-	"""A tool call as the model wrote it; `arguments` is raw text, `reason` why, where a plan says so."""
+	"""A tool call as the model wrote it. `arguments` is raw text; `reason` comes from a plan."""
 
 	id: str
 	name: str
@@ -160,7 +162,7 @@ class ModelReply:
 	masked: dict[str, int] | None = None  # how many values of each kind were masked in the run so far
 
 	def as_message(self) -> dict:
-		"""The assistant message in OpenAI's form."""
+		"""The assistant message in OpenAI's format."""
 		message: dict = {"role": "assistant", "content": self.text or None}
 		if self.calls:
 			message["tool_calls"] = [
@@ -176,9 +178,9 @@ class Tool:
 
 	`timeout`: seconds after which a call is abandoned; None: it has limits of its own. `max_calls` per run;
 	0: any number. `run_beside`: the same as `run` for calls that run side by side; None: they run in order.
-	`needs_approval`: a person has to allow each call. `creates`: it makes new documents and changes none.
-	`origin`: where the outside content in its results comes from; None: they have none, unless a result
-	says so itself (`ResultText`).
+	`needs_approval`: a person must approve each call. `creates`: it creates documents and changes none.
+	`origin`: where the outside content in its results comes from; None: they have none, unless a result says
+	so itself (`ResultText`).
 	"""
 
 	name: str
@@ -245,12 +247,12 @@ class ToolResult:
 
 	@property
 	def is_empty(self) -> bool:
-		"""Whether the tool found nothing, as it says itself (`is_empty_result`)."""
+		"""Whether the tool reports that it found nothing (`is_empty_result`)."""
 		return is_empty_result(self.text)
 
 	@property
 	def display_text(self) -> str:
-		"""The text as people and later runs see it."""
+		"""The text that people and later runs see."""
 		return shorten(self.text, MAX_RESULT_CHARS)
 
 	def as_dict(self) -> dict[str, Any]:
@@ -272,7 +274,7 @@ STATUS_OF = {
 class Outcome:
 	"""How the loop ended; `messages` is the whole transcript.
 
-	`is_recorded`: `text` was part of a step and is on record with it; otherwise it still has to be stored.
+	`is_recorded`: `text` was recorded with a step; otherwise it still has to be stored.
 	"""
 
 	stop_reason: StopReason = StopReason.FINAL_ANSWER
@@ -284,7 +286,7 @@ class Outcome:
 	messages: list[dict] = field(default_factory=list)
 	turns: list[list[ToolResult]] = field(default_factory=list)
 	claims: list[dict] = field(default_factory=list)
-	"""What the answer claims, with what proves it; see `huf.ai.receipts.claims.Claim`."""
+	"""The claims of the answer, with their evidence; see `huf.ai.receipts.claims.Claim`."""
 
 	@property
 	def status(self) -> RunStatus:
@@ -299,7 +301,7 @@ class Outcome:
 		return self.text
 
 	def transcript(self) -> str:
-		"""All messages and how it ended, one JSON object per line; equal for equal runs."""
+		"""All messages and how the run ended, one JSON object per line. Equal for equal runs."""
 		ending = {"stop_reason": self.stop_reason.value, "text": self.text, "error": self.error}
 		return "\n".join(
 			json.dumps(each, ensure_ascii=False, sort_keys=True) for each in [*self.messages, ending]

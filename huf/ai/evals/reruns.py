@@ -37,10 +37,10 @@ TIMEOUT_S = 90
 def rerun(run: str, step: int, edits: Mapping[str, str]) -> dict:
 	"""Run an ended run again from a step, for users who may change its agent, with their permissions.
 
-	Nothing is recorded but what the model calls cost. `edits`: {place among the messages of that step: new
-	text}. Returns {left: the run, answer, error, stop_reason, model, usage: {input_tokens, output_tokens,
-	total_cost}, steps: [{step, same, left, right, differences}]}, the steps from `step` on.
-	Raises UsageError, PermissionError.
+	Only the cost of the model calls is recorded. `edits`: {place among the messages of that step: new text}.
+	Returns {left: the run, answer, error, stop_reason, model, usage: {input_tokens, output_tokens,
+	total_cost}, steps: [{step, same, left, right, differences}]}, the steps from `step` on. Raises
+	UsageError, PermissionError.
 	"""
 	messages = edit_messages(read_model_input(run, step)["messages"], edits)
 	row, recorded = read_run(run), read_recorded(run)

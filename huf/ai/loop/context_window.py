@@ -1,9 +1,8 @@
-"""Fits what a model is sent into its context window, without changing the transcript itself.
+"""Fits a transcript into a model's context window, without changing the transcript itself.
 
-The oldest tool results are shortened first, then only named; then the oldest exchanges of earlier runs
-are dropped. System messages, this run's prompt and the results of its last step stay whole as long as
-anything else can be cut. A call and its result stay together. The same transcript is always fitted in the
-same way.
+The oldest tool results are shortened first, then replaced by stubs; then the oldest exchanges of earlier runs
+are dropped. System messages, this run's prompt and the results of its last step are cut last. A call and its
+result stay together. Fitting is deterministic.
 """
 
 from bisect import bisect_left
@@ -17,17 +16,17 @@ from huf.ai.core.types import MAX_RESULT_CHARS
 from huf.ai.loop.tool_results import MIN_EXCERPT_CHARS, excerpt, stub
 
 INPUT_SHARE = 0.75
-"""Of a window; the rest is for the answer and for inexact counting."""
+"""Share of the window for input; the rest is for the answer and for inexact counting."""
 DEFAULT_WINDOW = 32_768
-"""Tokens, where a model's window is unknown."""
+"""Tokens, for models whose window is unknown."""
 CHARS_PER_TOKEN = 4
 
 Cut = dict[int, dict | None]
-"""Messages by position, and what is sent instead; None: nothing."""
+"""Messages by position, and their replacements; None removes a message."""
 
 
 class Count(Protocol):
-	"""Counts the tokens of messages; where there are more than `limit`, it may return any number above it."""
+	"""Counts the tokens of messages; above `limit` it may return any larger number."""
 
 	def __call__(self, messages: list[dict], limit: float = inf) -> int: ...
 
@@ -40,7 +39,7 @@ def estimate(messages: list[dict], limit: float = inf) -> int:
 
 @dataclass(frozen=True)
 class Room:
-	"""How much a model can be sent. `window` is in tokens; `count` returns those of messages."""
+	"""The room for input. `window` is in tokens; `count` counts the tokens of messages."""
 
 	window: int = DEFAULT_WINDOW
 	count: Count = estimate
@@ -53,7 +52,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Fitted:
-	"""What to send. `is_partial`: results of this run are not sent whole, so `read_more` is of use."""
+	"""The fitted messages. `is_partial`: results of this run are cut, so `read_more` is useful."""
 
 	messages: list[dict]
 	is_partial: bool = False
@@ -61,7 +60,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class TooLong:
-	"""The messages do not fit, whatever is left out; counts are tokens."""
+	"""The messages do not fit, even after all cuts. Counts are tokens."""
 
 	needed: int
 	allowed: int
@@ -92,13 +91,13 @@ class ResultMessage:
 		return self.replace_by(excerpt(self.message["content"], max_chars, self.number))
 
 	def replace_by(self, text: str) -> Cut:
-		"""Nothing is replaced by a longer text."""
+		"""The cut, unless the replacement would be longer."""
 		shorter = len(text) < len(self.message["content"])
 		return {self.place: {**self.message, "content": text}} if shorter else {}
 
 
 def fit(messages: list[dict], prompt_at: int, room: Room) -> Fitted | TooLong:
-	"""The messages as they can be sent; the same list where nothing has to change.
+	"""The messages that can be sent; the same list if nothing must be cut.
 
 	`prompt_at` is the position of this run's prompt; messages before it belong to earlier runs.
 	"""
@@ -142,7 +141,7 @@ def read_results(messages: list[dict], prompt_at: int) -> Iterator[ResultMessage
 
 
 def first_cut(results: list[ResultMessage]) -> Cut:
-	"""Made even where there is room: no model reads a book at once."""
+	"""A cut that is made even if there is room: very long results are always shortened."""
 	return {
 		place: message for result in results for place, message in result.cut_to(MAX_RESULT_CHARS).items()
 	}
@@ -151,11 +150,10 @@ def first_cut(results: list[ResultMessage]) -> Cut:
 def further_cuts(
 	messages: list[dict], prompt_at: int, results: list[ResultMessage], allowed: int
 ) -> Iterator[Cut]:
-	"""Made one after the other until it fits; what is least missed comes first."""
+	"""Further cuts, made in order until the messages fit, least important first."""
 	old = [result for result in results if not result.is_last]
 	last = [result for result in results if result.is_last]
-	# As many characters as there may be tokens: a longer result takes about a quarter of the room by
-	# itself.
+	# As many characters as tokens: a longer result alone takes about a quarter of the room.
 	yield from (result.cut_to(allowed) for result in results)
 	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in old)
 	yield from (result.replace_by(stub(result.number)) for result in old)
@@ -169,7 +167,7 @@ def further_cuts(
 
 
 def exchanges(messages: list[dict], prompt_at: int) -> Iterator[Cut]:
-	"""Earlier messages, each group from one user message to the next; system messages stay."""
+	"""Earlier messages in groups, each from one user message to the next, without system messages."""
 	exchange: Cut = {}
 	for place, message in enumerate(messages[:prompt_at]):
 		if message["role"] == "user" and exchange:

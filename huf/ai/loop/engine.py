@@ -1,7 +1,6 @@
-"""The agent loop: call the model, make the tool calls it asks for, until it answers or a guard stops the
-run.
+"""The agent loop: call the model, make the tool calls it requests, until it answers or a guard stops the run.
 
-Knows no frappe, no litellm and no database: the model, tools, journal and listener are handed to it.
+Independent of frappe, LiteLLM and the database: the model, tools, journal and listener are passed in.
 """
 
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from huf.ai.loop.transcript_view import TranscriptView
 from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, Turn, read_turn
 
 FINAL_ANSWER = "final_answer"
-"""A tool by which a model returns its answer as a call."""
+"""Name of a tool by which models return their answer."""
 
 
 async def run_loop(
@@ -35,18 +34,15 @@ async def run_loop(
 	escalate: Escalate = no_larger_model,
 	review: Review = accept,
 ) -> Outcome:
-	"""Run until the model answers without asking for a tool; return how it ended, with the whole
-	transcript.
+	"""Run until the model answers without requesting a tool. Returns how it ended, with the whole transcript.
 
 	Args:
-		messages: the beginning of the transcript in OpenAI's form; its last message is what this run is
-		about.
-		escalate: returns a larger model, for a run whose own is unreachable, stalls or writes its calls
-		wrongly.
-		review: returns why the model must look at its answer again, or None; what it answers then is final.
+		messages: the opening of the transcript in OpenAI's format, ending with the run's prompt.
+		escalate: returns a larger model, if the run's own is unreachable, stalls or makes malformed calls.
+		review: returns why the model must revise its answer, or None; the revised answer is final.
 
-	Raises RunPaused where `approve` does: the run waits for a person. A ModelError ends the outcome
-	instead.
+	Raises RunPaused if `approve` does: the run waits for a person. A ModelError ends the run and is reported
+	in the outcome.
 	"""
 	loop = AgentLoop(messages, tools, model, guards, journal or NoJournal(), emit, approve, escalate, review)
 	while not (outcome := await loop.run_step()):
@@ -55,7 +51,7 @@ async def run_loop(
 
 
 class AgentLoop:
-	"""A run in progress: its outcome so far, and what earlier steps decided for the next ones.
+	"""The state of a run: its outcome so far, and what earlier steps decided for later ones.
 
 	`last_chance`: the guard that asked for an answer at once. `refused`: the answer that `review` sent back.
 	"""
@@ -83,7 +79,7 @@ class AgentLoop:
 		self.refused: FinalAnswer | None = None
 
 	async def run_step(self) -> Outcome | None:
-		"""Ask the model once and make the calls it asks for; the outcome once the run has ended."""
+		"""Call the model once and make the calls it requests. Returns the outcome once the run has ended."""
 		step = self.outcome.steps + 1
 		progress = Progress(step, turns=self.outcome.turns[self.judged_from :])
 		if verdict := first_verdict(self.guards, progress):
@@ -92,7 +88,7 @@ class AgentLoop:
 			if self.refused:
 				return self.keep_refused(self.refused)
 			if verdict.reason is StopReason.STALLED and self.switch_to_larger(unreachable=False):
-				# It was the smaller model that stalled; the larger one is judged by its own turns.
+				# The smaller model stalled; judge the larger one by its own turns only.
 				self.judged_from = len(self.outcome.turns)
 				return None
 			self.outcome.messages.append({"role": "user", "content": verdict.nudge})
@@ -130,7 +126,7 @@ class AgentLoop:
 			return end(self.outcome, self.last_chance.reason, self.last_chance.why)
 		if self.refused:
 			return self.keep_refused(self.refused)
-		# A model that falls silent in the middle of an answer leaves one that can be continued.
+		# An answer that broke off in the middle can be continued.
 		is_partial = error.is_timeout and self.outcome.text and not self.outcome.is_recorded
 		return end(self.outcome, StopReason.TIMEOUT if is_partial else StopReason.ERROR, str(error))
 
@@ -140,12 +136,12 @@ class AgentLoop:
 		return larger is not None
 
 	def withdraw_nudge(self) -> None:
-		"""Remove a nudge that was not answered from the transcript."""
+		"""Remove an unanswered nudge from the transcript."""
 		if self.last_chance:
 			self.outcome.messages.pop()
 
 	def send_back(self, step: int, reply: ModelReply) -> bool:
-		"""Send the answer back to the model if the review objects to it, once in a run."""
+		"""Send the answer back to the model if the review objects, once per run."""
 		if self.refused or self.last_chance or not (objection := self.review(reply.text)):
 			return False
 		self.refused = FinalAnswer(reply.text)
@@ -155,7 +151,7 @@ class AgentLoop:
 		return True
 
 	def keep_refused(self, refused: FinalAnswer) -> Outcome:
-		"""End with the answer that was sent back; readers of the stream get it after all."""
+		"""End with the answer that was sent back, and emit it to readers of the stream."""
 		self.emit(EventKind.TEXT_DELTA, {"step": self.outcome.steps, "text": refused.text})
 		return finish(self.outcome, refused, None)
 
@@ -171,9 +167,7 @@ class AgentLoop:
 
 
 def finish(outcome: Outcome, turn: Turn, last_chance: Verdict | None) -> Outcome:
-	"""End with the model's text; `last_chance`: the guard that asked for an answer at once, whatever it
-	is.
-	"""
+	"""End with the model's text. `last_chance`: the guard that asked for an immediate answer."""
 	if turn.text:
 		outcome.text, outcome.is_recorded = turn.text, False
 		outcome.messages.append({"role": "assistant", "content": turn.text})
@@ -181,7 +175,7 @@ def finish(outcome: Outcome, turn: Turn, last_chance: Verdict | None) -> Outcome
 		return end(outcome, turn.reason, turn.why)
 	if last_chance:
 		if last_chance.reason is StopReason.MAX_STEPS:
-			# The summary that is asked for at the limit is no step of the work.
+			# The summary requested at the limit does not count as a step.
 			outcome.steps -= 1
 		return end(outcome, last_chance.reason, last_chance.why)
 	return end(outcome, StopReason.FINAL_ANSWER)

@@ -1,6 +1,6 @@
 """Guards: small objects that decide, before a step and while the run waits, whether it must stop.
 
-They know of a run only its transcript, so a resumed or replayed run is judged alike.
+They see only the transcript of a run, so resumed and replayed runs are treated alike.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,10 +22,10 @@ SUM_UP = (
 
 @dataclass(frozen=True)
 class Progress:
-	"""What a guard may look at.
+	"""The state of a run that guards see.
 
-	`step` counts from 1. `waiting`: the step has begun, and a model or a tool is running that changes nothing
-	here. `turns`: the results of each turn's calls.
+	`step` counts from 1. `waiting`: the step has begun, and a model or a tool that changes no documents is
+	running. `turns`: the results of each turn's calls.
 	"""
 
 	step: int
@@ -35,9 +35,9 @@ class Progress:
 
 @dataclass(frozen=True)
 class Verdict:
-	"""Why a run must stop. `why` is for the person, where the reason alone does not say it.
+	"""Why a run must stop. `why` explains it to the person, if the reason alone does not.
 
-	`nudge`: a message that asks the model for its answer first; whatever it replies ends the run.
+	`nudge`: a message that first asks the model for its answer; any reply ends the run.
 	"""
 
 	reason: StopReason
@@ -51,7 +51,7 @@ class Guard(Protocol):
 
 @dataclass(frozen=True)
 class StepCap:
-	"""A run may take `steps`; with a `nudge` the model is then asked once for a summary."""
+	"""Limits a run to `steps`; with a `nudge`, the model is then asked once for a summary."""
 
 	steps: int
 	nudge: str | None = None
@@ -64,7 +64,7 @@ class StepCap:
 
 @dataclass(frozen=True)
 class Cancelled:
-	"""A person asked the run to end; `requested` gets whether the run is waiting."""
+	"""Stops a run that a person cancelled; `requested` receives whether the run is waiting."""
 
 	requested: Callable[[bool], bool]
 
@@ -74,7 +74,7 @@ class Cancelled:
 
 @dataclass(frozen=True)
 class Deadline:
-	"""A run may take `seconds`; `elapsed` returns how long workers have spent on it so far."""
+	"""Limits a run to `seconds`; `elapsed` returns the time that workers have spent on it so far."""
 
 	seconds: float
 	elapsed: Callable[[], float]
@@ -87,7 +87,7 @@ class Deadline:
 
 @dataclass(frozen=True)
 class ToolFailures:
-	"""One tool failed `maximum` times in a row."""
+	"""Stops a run in which a tool failed `maximum` times in a row."""
 
 	maximum: int
 
@@ -104,7 +104,7 @@ class ToolFailures:
 
 @dataclass(frozen=True)
 class Stall:
-	"""The same call a second time, or `patience` turns without a new result."""
+	"""Stops a run that repeats a call, or makes `patience` turns without a new result."""
 
 	nudge: str = NUDGE
 	patience: int = 3
@@ -117,7 +117,7 @@ class Stall:
 	def has_no_news(self, turns: Sequence[Sequence[ToolResult]]) -> bool:
 		"""Whether none of the last turns had a new result, or made or was refused a new change.
 
-		An empty result is no news.
+		An empty result does not count as new.
 		"""
 		seen: set[str] = set()
 		news = []
@@ -147,13 +147,15 @@ def repeats(turns: Sequence[Sequence[ToolResult]]) -> bool:
 
 
 def changes_something(tool_result: ToolResult) -> bool:
-	"""Whether looking again makes sense after a call: it changed something, also outside, or was refused."""
+	"""Whether a later read may differ because of a call: it changed something, here or outside, or was
+	refused.
+	"""
 	is_change = tool_result.ok and tool_result.call.effect is not Effect.READ
 	return is_change or is_refusal(tool_result)
 
 
 def is_refusal(tool_result: ToolResult) -> bool:
-	"""Whether a sound call was not made, for instance because a person rejected it."""
+	"""Whether a valid call was not made, for example because a person rejected it."""
 	return tool_result.status is CallStatus.REFUSED and tool_result.call.arguments is not None
 
 

@@ -1,4 +1,4 @@
-"""Withholds an answer's text and reasoning from a stream until it has been checked."""
+"""Holds back an answer's streamed text and reasoning until it has been checked."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ TEXT_KINDS = (EventKind.TEXT_DELTA, EventKind.REASONING_DELTA, EventKind.TEXT_DO
 
 
 class HeldText:
-	"""An `Emit` that keeps the text of a step back until the next other event, or `release`.
+	"""An `Emit` that holds back a step's text until the next other event or `release`.
 
-	Text that becomes void meanwhile has never been shown.
+	Text that is voided meanwhile is never emitted.
 	"""
 
 	def __init__(self, emit: Emit):

@@ -1,4 +1,4 @@
-"""What the loop expects of the record of a run."""
+"""The interface between the loop and the journal of a run."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -10,10 +10,10 @@ MeasureCost = Callable[[], WorstCase | None]
 
 
 class Journal(Protocol):
-	"""Records each step before the next begins; what can be repeated without harm may wait for the next
-	record.
+	"""Records each step before the next begins; rows of calls that are safe to repeat may be written with the
+	next one.
 
-	`provider` and `model` are those of the model that answers now. A run that broke off is resumed by asking
+	`provider` and `model` are those of the current model. An interrupted run is resumed by calling
 	`find_reply` and `find_tool_result` first.
 	"""
 
@@ -22,28 +22,32 @@ class Journal(Protocol):
 
 	def find_reply(self, step: int) -> ModelReply | None: ...
 	def find_tool_result(self, step: int, call: Call) -> ToolResult | None:
-		"""Asked once for each call of a turn, in order, before the first of them is made."""
+		"""The recorded result of a call, or None. Called once for each call of a turn, in order, before the
+		first is made.
+		"""
 
 	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
-		"""Where a limit holds, reserve what the call may cost. Raises BudgetReserved, RunStopped."""
+		"""Record the call and, if limits apply, reserve its worst case. Raises BudgetReserved, RunStopped."""
 
 	def finish_model_call(self, step: int, reply: ModelReply) -> None: ...
 
 	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
-		"""`usage`: what the failed call has used; None: unknown."""
+		"""`usage`: that of the failed call; None if unknown."""
 
 	def start_tool_call(self, step: int, call: Call) -> None: ...
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None: ...
 
 	def withdraw_tool_call(self, call: Call) -> None:
-		"""Forget that a call has begun: it waits for a person, and is made again when the run resumes."""
+		"""Delete the record of a started call: it waits for a person, and is made again when the run
+		resumes.
+		"""
 
 	def finish_step(self, step: int, reply: ModelReply, tool_results: list[ToolResult]) -> None: ...
 
 
 class NoJournal:
-	"""Records nothing: for uses of the loop that nobody needs to find again."""
+	"""A journal that records nothing, for uses of the loop without a run."""
 
 	provider: str | None = None
 	model: str = ""

@@ -1,4 +1,4 @@
-"""The messages that begin a transcript."""
+"""Builds the messages that open a transcript."""
 
 from collections.abc import Iterable
 
@@ -8,6 +8,6 @@ from huf.ai.core.attachments import NO_FILES, MessageFiles
 def opening_messages(
 	instructions: str | None, history: Iterable[dict], prompt: str, files: MessageFiles = NO_FILES
 ) -> list[dict]:
-	"""Instructions, earlier messages and the prompt in OpenAI's form; images by the names of their Files."""
+	"""Instructions, earlier messages and the prompt in OpenAI's format; images are File names."""
 	system = [{"role": "system", "content": instructions}] if instructions else []
 	return [*system, *history, files.to_message(prompt)]

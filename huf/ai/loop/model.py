@@ -1,4 +1,4 @@
-"""What the loop expects of a language model of any provider."""
+"""The interface between the loop and language models."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -9,25 +9,25 @@ from huf.ai.loop.context_window import Room
 
 
 class OnText(Protocol):
-	"""Receives an answer piece by piece, as it streams in: its text, and the reasoning before it."""
+	"""Receives an answer as it streams: pieces of its text, and of the reasoning before it."""
 
 	def __call__(self, text: str, is_reasoning: bool = False) -> None: ...
 
 
 def ignore_text(text: str, is_reasoning: bool = False) -> None:
-	"""For answers that nobody follows."""
+	"""An `OnText` for answers that nobody reads while they stream."""
 
 
 class Model(Protocol):
-	"""One model of one provider, ready to be called many times in a run."""
+	"""A model of a provider, as a run calls it."""
 
 	@property
 	def retries(self) -> int:
-		"""How often a failed call may be made again."""
+		"""How often a failed call may be retried."""
 
 	@property
 	def is_local(self) -> bool:
-		"""Whether what it reads stays on the organisation's machines."""
+		"""Whether its input stays on the organisation's machines."""
 
 	@property
 	def reports_prompt_tokens(self) -> bool:
@@ -38,32 +38,32 @@ class Model(Protocol):
 	) -> ModelReply:
 		"""Call the model once, with messages in OpenAI's form. Raises ModelError.
 
-		`max_tokens` bounds the answer where a budget holds.
+		`max_tokens` limits the answer if a budget applies.
 		"""
 
 	def worst_case(
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
 	) -> WorstCase | None:
-		"""The most that this call can use; None: unknown, so it is not made where a limit holds.
+		"""The most that this call can use. None means unknown: such a call is refused if a limit applies.
 
 		`counted`: how many of the messages have been counted by the provider, and their tokens.
 		"""
 
 	def room(self, tools: list[Tool]) -> Room | None:
-		"""How much can be sent beside these tools; None: any amount."""
+		"""The room for messages beside these tools; None means unlimited."""
 
 
 class SchemaModel(Model, Protocol):
-	"""A model that can be held to a JSON schema."""
+	"""A model whose replies can be constrained to a JSON schema."""
 
 	async def complete_json(
 		self, messages: list[dict], schema: dict, max_tokens: int | None = None
 	) -> ModelReply:
-		"""A reply that fits the schema where the server can do that, else any. Raises ModelError."""
+		"""A reply that conforms to the schema, if the server supports that. Raises ModelError."""
 
 
 Escalate = Callable[[bool], Model | None]
-"""Returns a larger model, or None. The argument says whether the present one cannot be reached."""
+"""Returns a larger model, or None. The argument says whether the current one is unreachable."""
 
 
 def no_larger_model(is_unreachable: bool) -> Model | None:
@@ -71,7 +71,7 @@ def no_larger_model(is_unreachable: bool) -> Model | None:
 
 
 class FreeModel:
-	"""Base of what takes the place of a model at no cost: no retries, no usage, no context window."""
+	"""Base class of stand-ins for models that cost nothing: no retries, no usage, no context window."""
 
 	name = ""
 	retries = 0

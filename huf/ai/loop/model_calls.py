@@ -1,4 +1,4 @@
-"""One reply of a model: reserve what the call may cost, call, retry where that can help, record."""
+"""Model calls of the loop: reserves the cost, calls, retries if that can help, and records each try."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ RETRY_PAUSE_S, MAX_RETRY_PAUSE_S = 0.2, 20.0
 """The pause before the second try doubles for each further one, up to the maximum."""
 RESERVED_PAUSE_S = 0.25
 MAX_RESERVED_PAUSES = 240
-"""How often a run looks whether another call has released some of a budget: for a minute."""
+"""How often a run checks whether other calls have released budget: for about a minute."""
 
 
 async def call_model(
@@ -31,10 +31,10 @@ async def call_model(
 	journal: Journal,
 	emit: Emit,
 ) -> ModelReply:
-	"""The reply of the first try that has one. Every try is recorded by itself.
+	"""The reply of the first successful try. Every try is recorded separately.
 
-	Raises ModelError where no try succeeds, RunStopped where a guard or a budget ends it; the text that
-	had arrived until then is kept in the outcome.
+	Raises ModelError if no try succeeds, RunStopped if a guard or a budget ends it; text that has arrived by
+	then is kept in the outcome.
 	"""
 	for attempt in count():
 		grant = await reserve(sent, step, model, guards, journal)
@@ -51,9 +51,7 @@ async def call_model(
 async def reserve(
 	sent: ModelInput, step: int, model: Model, guards: Sequence[Guard], journal: Journal
 ) -> Grant | None:
-	"""Record the call with what it may cost; wait while other calls have reserved what is left of a
-	budget.
-	"""
+	"""Record the call and reserve its cost; wait while other calls hold the rest of a budget."""
 
 	def measure_cost() -> WorstCase | None:
 		return model.worst_case(sent.messages, sent.tools, sent.counted)
@@ -98,12 +96,12 @@ async def call_once(
 		if partial:
 			outcome.text, outcome.is_recorded = partial, False
 		elif has_reasoned:
-			# The next try reasons anew.
+			# The next try produces new reasoning.
 			emit(EventKind.TEXT_VOID, {"step": step})
 		raise
 	if parts or has_reasoned:
 		emit(EventKind.TEXT_DONE, {"step": step})
-		# Readers of a stream get the last words before the database is waited for.
+		# Send the last words to readers of the stream before waiting for the database.
 		await asyncio.sleep(0)
 	if grant and grant.short_by and reply.finish_reason == "length":
 		reply = replace(reply, finish_reason="budget", cut_by=grant.short_by)

@@ -1,5 +1,5 @@
-"""Tools for models that cannot call any: the model writes a plan as JSON, which becomes a tool call, or
-else it answers.
+"""Tool use for models without tool calls: the model writes a plan as JSON, which becomes a tool call, or
+answers.
 """
 
 import json
@@ -29,7 +29,7 @@ SHORT_PLAN = """Which tool fits this request?
 
 {results}{request}
 Answer with JSON: {form}"""
-"""Very small models choose better from a question, with the request on both sides of the tools."""
+"""Very small models choose better if asked a question, with the request both before and after the tools."""
 NO_TOOL_HELPS = "no tool helps"
 NO_TOOL_NEEDED = f"{NO_TOOL_HELPS}, or the results so far are enough"
 FORM = '{"tool": "name", "reason": "one sentence", "arguments": {}}'
@@ -48,9 +48,7 @@ NAMED_TOOL = re.compile(r'"tool"\s*:\s*"([^"]+)"')
 
 @dataclass(frozen=True)
 class PlanningModel:
-	"""A model without tool calls as one with them: each step it plans, and where it needs no tool it
-	answers.
-	"""
+	"""Adapts a model without tool calls: in each step it plans, and answers if it needs no tool."""
 
 	model: SchemaModel
 	# Its usage counts two calls, which are worded differently from the loop's messages.
@@ -103,7 +101,7 @@ class PlanningModel:
 	def to_plan(self, messages: list[dict], tools: list[Tool]) -> list[dict]:
 		"""The conversation and, at its end, the tools to choose from and the results so far.
 
-		What comes before the results is the same in each step: a local server has it in its cache.
+		The part before the results is equal in all steps, so that local servers can cache it.
 		"""
 		is_small, results = self.is_small(), describe_results(messages)
 		*before, last = without_calls(messages)
@@ -167,13 +165,13 @@ def plan_of(tool: str, fields: dict, required: list[str]) -> dict:
 
 
 def to_answer(messages: list[dict]) -> list[dict]:
-	"""The conversation with the results ahead of it: small models repeat what stands at the end."""
+	"""The conversation, preceded by the results: small models repeat what comes last."""
 	extra = [{"role": "system", "content": each} for each in (ANSWER, describe_results(messages)) if each]
 	return without_calls([*messages, *extra])
 
 
 def to_plain(messages: list[dict]) -> list[dict]:
-	"""The messages as they are, unless tools were called before: this model reads no calls."""
+	"""The messages, with earlier tool calls removed: this model cannot read them."""
 	return to_answer(messages) if any(each["role"] == "tool" for each in messages) else messages
 
 
@@ -226,9 +224,9 @@ def describe_tools(tools: Iterable) -> str:
 
 
 def read_plan(text: str) -> CallRequest | None:
-	"""The call of a plan; None where it wants no tool, or is not a plan.
+	"""The call of a plan; None if it needs no tool, or is not a plan.
 
-	Errors in it are found where the loop reads any call, and the model sees them with its next plan.
+	The loop checks it like any call, and the model sees errors with its next plan.
 	"""
 	text = FENCE.sub(r"\1", text.strip())
 	written = text[text.index("{") : text.rfind("}") + 1 or None] if "{" in text else ""

@@ -1,4 +1,4 @@
-"""What a run hands to the provider that carries it out; everything in it is optional."""
+"""The context that a run passes to its provider. All fields are optional."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -15,26 +15,26 @@ Approve = Callable[[int, Call, Sequence[Call]], Awaitable[Call]]
 for this call and those of the `later` calls of its turn that need a person as well.
 """
 LargerModel = Callable[[bool], tuple[str | None, str] | None]
-"""Returns (provider, model) of a larger model, or None.
+"""Returns the (provider, model) of a larger model, or None.
 
-The argument says whether the present one cannot be reached.
+The argument says whether the current one is unreachable.
 """
 
 Review = Callable[[str], str | None]
-"""Returns why the model must look at its answer again, as a message for it, or None."""
+"""Returns a message that says why the model must revise its answer, or None."""
 
 
 def accept(answer: str) -> None:
-	"""A `Review` that objects to nothing."""
+	"""A `Review` that accepts every answer."""
 
 
 def ignore(kind: EventKind, data: dict[str, Any]) -> None:
-	"""Takes events that nobody listens to."""
+	"""An `Emit` that discards events."""
 
 
 @dataclass
 class RunContext:
-	"""One run as a provider sees it.
+	"""A run, as its provider sees it.
 
 	`agent_name` names the Agent record with its settings. `messages` begin the transcript, in OpenAI's form;
 	without them the agent's instructions and the prompt do. `is_streamed`: somebody reads along.

@@ -1,6 +1,6 @@
-"""Turns what the model asked for into calls, and makes them.
+"""Prepares the calls that a model requested, and makes them.
 
-`prepare` sorts and never calls; `perform` calls and never decides.
+`prepare` validates without calling; `perform` calls without deciding.
 """
 
 import time
@@ -17,7 +17,7 @@ from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.waiting import Finished, watch
 
 MAX_RECORDED_BYTES = 8_000_000
-"""With its quotes escaped, a journal row must fit into what MariaDB takes at once."""
+"""With quotes escaped, a journal row must fit into MariaDB's max_allowed_packet."""
 
 
 def prepare(requests: Sequence[CallRequest], tools: Mapping[str, Tool]) -> list[Call]:
@@ -25,7 +25,7 @@ def prepare(requests: Sequence[CallRequest], tools: Mapping[str, Tool]) -> list[
 
 
 def prepare_one(request: CallRequest, position: int, tools: Mapping[str, Tool]) -> Call:
-	"""The call with its tool and checked arguments, or with the error that keeps it from being made."""
+	"""The call with its tool and validated arguments, or with the error that prevents it."""
 	tool = tools.get(request.name)
 	if tool is None:
 		names = ", ".join(sorted(tools)) or "none"
@@ -50,8 +50,8 @@ async def perform(
 	if call.error or call.tool is None or call.arguments is None:
 		return ToolResult(call, CallStatus.REFUSED, to_text({"error": call.error}))
 	started, stopped = time.monotonic(), False
-	# A guard may end the read transaction to see what others did. That must not end a write tool's own in the
-	# middle.
+	# A guard may end the read transaction to see other workers' changes. That must not interrupt a write
+	# tool's transaction.
 	progress = Progress(step, waiting=call.effect is not Effect.WRITE)
 	reported = tool_progress.ToolProgress(listen)
 	token = tool_progress.CURRENT.set(reported)
@@ -72,7 +72,7 @@ async def perform(
 
 
 def read_finished(finished: Finished) -> tuple[CallStatus, str, tuple[str, ...]]:
-	"""Status, text and origins of what a tool returned or raised. Raises RunPaused."""
+	"""The result for what a tool returned or raised. Raises RunPaused."""
 	try:
 		result = finished.result()
 		origins = result.origins if isinstance(result, ResultText) else ()
@@ -84,7 +84,7 @@ def read_finished(finished: Finished) -> tuple[CallStatus, str, tuple[str, ...]]
 
 
 def to_record(result: Any) -> str:
-	"""A result as text of a size and of characters that every database takes, without secrets."""
+	"""A result as text without secrets, limited to a size and characters that every database accepts."""
 	text = to_text(result)
 	encoded = text.encode("utf-8", "replace")
 	recorded = encoded[:MAX_RECORDED_BYTES].decode("utf-8", "ignore")
@@ -98,5 +98,5 @@ def describe_error(error: BaseException) -> dict:
 
 
 def status_of_abandoned(call: Call) -> CallStatus:
-	"""What reaches outside may have arrived all the same."""
+	"""External effects may have happened nevertheless."""
 	return CallStatus.UNKNOWN if call.effect is Effect.EXTERNAL else CallStatus.FAILED

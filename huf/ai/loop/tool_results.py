@@ -1,6 +1,6 @@
-"""Tool results as a model gets them: whole, their beginning, or a line that says where they are.
+"""Shortens tool results for the model: to an excerpt, or a stub that says how to read them.
 
-Every result is on record whole; the tool `read_more` returns the rest of one.
+The journal has every result whole; the tool `read_more` returns the rest.
 """
 
 import re
@@ -10,9 +10,9 @@ from huf.ai.core.errors import ToolError
 from huf.ai.core.types import Effect, Tool, ToolResult
 
 MIN_EXCERPT_CHARS = 400
-"""No result is cut to less than that, only replaced by a stub."""
+"""Shorter excerpts are replaced by a stub."""
 PIECE_CHARS = 8_000
-"""What `read_more` returns at a time."""
+"""Characters that `read_more` returns per call."""
 LEAD_CHARS = 200
 """Text before a match of `find`."""
 READ_MORE = "read_more"
@@ -52,7 +52,7 @@ def cut_notice(end: int, whole: int, number: int | None) -> str:
 
 
 def stub(number: int | None) -> str:
-	"""Takes the place of a result that there is no room for."""
+	"""Replaces a result for which there is no room."""
 	more = f" {READ_MORE} with result {number} returns it." if number else ""
 	return f"[This result is no longer shown.{more}]"
 
@@ -69,7 +69,7 @@ def make_reader(tool_results: Callable[[], Sequence[ToolResult]], piece_chars: i
 def read_piece(
 	tool_results: Sequence[ToolResult], piece_chars: int, result: int, offset: int = 0, find: str = ""
 ) -> str:
-	"""Raises ToolError where there is no such result, or no more of it."""
+	"""Raises ToolError if there is no such result, or no more of it."""
 	if result > len(tool_results):
 		raise ToolError(f"There is no result {result}. The last one is {len(tool_results)}.")
 	return read_on(f"Result {result}", tool_results[result - 1].text, piece_chars, offset, find)

@@ -1,6 +1,6 @@
-"""Makes the tool calls of a turn: in order, side by side where that is safe, each on record.
+"""Makes the tool calls of a turn in order, concurrently where that is safe, and records each.
 
-A read is not repeated until something is changed, and an identical write is made once.
+A read is not repeated until something changes, and identical writes are made once.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from huf.ai.loop.tool_calls import perform
 
 MAX_CALLS_PER_TURN = 50
 MAX_SIDE_BY_SIDE = 8
-"""Calls at once; each may hold a thread and a database connection."""
+"""Concurrent calls; each may hold a thread and a database connection."""
 TOO_MANY_PER_TURN = f"More than {MAX_CALLS_PER_TURN} calls at once. This one was not made; ask for fewer."
 TOO_MANY_PER_RUN = "{name} may be called {maximum} times in a run, and has been. Continue without it."
 NOT_STARTED = "The run was stopped before this call, so it was not made."
@@ -40,7 +40,7 @@ class ToolRunner:
 		self.refused: dict[str, str] = {}
 
 	async def run(self, step: int, calls: list[Call]) -> list[ToolResult]:
-		"""Results in the order of the calls. After one that a guard broke off, the others are not started."""
+		"""Results in the order of the calls. If a guard interrupts one, the others are not started."""
 		results: list[ToolResult] = []
 		calls = [self.check_limits(call) for call in calls]
 		self.recorded = {call.position: self.journal.find_tool_result(step, call) for call in calls}
@@ -49,7 +49,7 @@ class ToolRunner:
 			stopped = bool(results) and results[-1].stopped
 			if stopped:
 				batch = [replace(call, error=NOT_STARTED) for call in batch]
-			# What a person is asked is asked before any of them begins.
+			# Ask for approvals before any call begins.
 			begun = [await self.begin(step, call) for call in batch]
 			finished = await side_by_side([self.run_one(step, *each) for each in begun])
 			results += [replace(each, stopped=True) if stopped else each for each in finished]
@@ -127,7 +127,7 @@ class ToolRunner:
 		call = result.call
 		if call.error or call.tool is None or result.cached:
 			return
-		# A person may have changed the arguments: what counts is what the model asked for.
+		# Compare the requested arguments, which a person may have changed.
 		key = self.turn[call.position].key
 		if call.effect is Effect.READ:
 			if result.ok:
@@ -146,7 +146,7 @@ def event_of(step: int, call: Call) -> dict:
 
 
 def split_batches(calls: Sequence[Call]) -> Iterator[list[Call]]:
-	"""The calls in order, with neighbours together that may run side by side."""
+	"""The calls in order, grouped into batches that may run concurrently."""
 	for is_concurrent, group in groupby(calls, lambda call: bool(call.tool and call.tool.run_beside)):
 		batch = list(group)
 		for start in range(0, len(batch), size := MAX_SIDE_BY_SIDE if is_concurrent else 1):
@@ -155,8 +155,8 @@ def split_batches(calls: Sequence[Call]) -> Iterator[list[Call]]:
 
 
 async def side_by_side(coroutines: Sequence[Coroutine[Any, Any, ToolResult]]) -> list[ToolResult]:
-	"""Their results, in order. Where one raises, the others are cancelled; where one waits for a person, they
-	finish first.
+	"""Run a batch and return the results in order. If one call raises, the others are cancelled; if one waits
+	for a person, they finish first.
 	"""
 	if len(coroutines) == 1:
 		return [await coroutines[0]]

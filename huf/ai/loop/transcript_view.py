@@ -1,6 +1,4 @@
-"""What the model of a run is sent at each step: the transcript as it fits its window, and the tools it may
-call.
-"""
+"""Builds the input of each model call: the transcript, fitted to the window, and the tools."""
 
 from dataclasses import dataclass
 
@@ -16,7 +14,7 @@ HEADER_CHARS = 100
 
 @dataclass(frozen=True)
 class ModelInput:
-	"""What one model call sends.
+	"""The input of one model call.
 
 	`counted`: how many of its messages the provider has counted before, and their tokens.
 	"""
@@ -36,7 +34,8 @@ class TranscriptView:
 	def __init__(self, outcome: Outcome, tools: list[Tool], model: Model):
 		self.outcome, self.tools = outcome, tools
 		self.prompt_at = len(outcome.messages) - 1
-		# The reader knows the outcome, not this view: a cycle would keep the messages until a collection.
+		# The reader refers to the outcome, not to this view: a cycle would keep the messages until a garbage
+		# collection.
 		self.results = lambda: outcome.tool_results
 		self.tools_by_name = {READ_MORE: make_reader(self.results)} | {tool.name: tool for tool in tools}
 		self.tools_with_reader = list(self.tools_by_name.values())
@@ -45,7 +44,7 @@ class TranscriptView:
 		self.switch_model(model)
 
 	def switch_model(self, model: Model) -> Model:
-		"""Continue with this model, which has a window of its own; return it."""
+		"""Continue with this model and its window; return it."""
 		self.reports_tokens, self.counted_input = model.reports_prompt_tokens, None
 		self.room: Room | None = model.room(self.tools_with_reader)
 		if self.room and READ_MORE not in {tool.name for tool in self.tools}:
@@ -54,9 +53,9 @@ class TranscriptView:
 		return model
 
 	def fit(self, with_tools: bool = True) -> ModelInput:
-		"""What to send now; without tools where only an answer is wanted.
+		"""The input of the next call; without tools if only an answer is wanted.
 
-		Raises RunStopped where it does not fit, whatever is left out.
+		Raises RunStopped if it does not fit, even after all cuts.
 		"""
 		messages, tools = self.outcome.messages, self.tools
 		if self.room:

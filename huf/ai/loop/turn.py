@@ -1,4 +1,4 @@
-"""What a model's reply means for the run: a closed union, decided apart from acting on it."""
+"""Classifies a model's reply as a turn: a closed union, separate from acting on it."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class FinalAnswer:
 
 @dataclass(frozen=True)
 class CutAnswer:
-	"""The model ran into a token limit: its text is not the whole answer."""
+	"""The model reached a token limit, so its text is incomplete."""
 
 	text: str
 	reason: StopReason

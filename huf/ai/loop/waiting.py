@@ -1,4 +1,4 @@
-"""Waits for a model or a tool while guards look on, and abandons what takes too long."""
+"""Waits for a model or tool while guards keep checking, and abandons what takes too long."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
@@ -11,14 +11,14 @@ from huf.ai.core.progress import ToolProgress
 from huf.ai.loop.guards import Guard, Progress, first_verdict
 
 GUARD_INTERVAL_S = 0.5
-"""How often the guards are asked."""
+"""How often guards are checked."""
 CANCEL_GRACE_S = 1.0
-"""How long something cancelled may tidy up before it is left to itself."""
+"""How long a cancelled task may clean up before it is abandoned."""
 
 
 @dataclass(frozen=True)
 class Finished:
-	"""How something awaited ended: its value, or the exception it raised."""
+	"""The value or exception of a finished awaitable."""
 
 	value: Any = None
 	error: BaseException | None = None
@@ -41,7 +41,8 @@ async def watch(
 	timeout_s: float | None = None,
 	reported: ToolProgress | None = None,
 ) -> Finished:
-	"""Wait until it is done, and keep what it raised apart from what ends the wait.
+	"""Wait until the awaitable is done. Returns its exception, so that it cannot be confused with one that
+	ends the wait.
 
 	Raises RunStopped when a guard ends the wait, ToolTimeout after `timeout_s` (None: never), counted from
 	the last progress that was `reported`.
@@ -74,8 +75,8 @@ def describe_timeout(timeout_s: float, has_reported: bool) -> str:
 
 
 async def finish(waiting: Awaitable) -> Finished:
-	"""Nothing is raised: KeyboardInterrupt out of a task would end the event loop before the waiting
-	coroutine hears of it.
+	"""Never raises: a KeyboardInterrupt in a task would end the event loop before the waiting coroutine sees
+	it.
 	"""
 	try:
 		return Finished(await waiting)

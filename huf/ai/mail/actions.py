@@ -150,7 +150,7 @@ def return_thread(doc) -> dict:
 
 
 def reclassify(doc, category: str | None) -> dict:
-	"""Put a mail into a category and have a due reply drafted; without a category a model is asked."""
+	"""Set a mail's category, or let a model choose one, and queue the drafting of a reply if one is due."""
 	if category is None:
 		return queue_again(doc, MailJob.CLASSIFY)
 	categories = get_categories()

@@ -69,7 +69,9 @@ def find_call_concern(row, agent, arguments: dict) -> Concern | None:
 
 
 def find_decided(arguments: Mapping[str, Any], evidence: Evidence) -> Concern | None:
-	"""Why a call to a known destination needs a person: a stranger chose who gets something, or how much."""
+	"""Why a call to a known destination needs a person: untrusted content determined a recipient or an
+	amount.
+	"""
 	sent = {name: value for name, value in arguments.items() if name not in URL_ARGUMENTS}
 	values = [each for each in list_values(sent) if any(map(is_sensitive_name, each[0]))]
 	decided = tuple(
@@ -92,9 +94,9 @@ def make_redirect_check(base_url: str | None = None) -> Callable[[str], Awaitabl
 
 
 def check_redirect(start: str, target: str, base_url: str | None = None) -> None:
-	"""Raise ToolError where an allowed host passes a call on to a host that nobody allowed or named.
+	"""Raises ToolError if an allowed host redirects to a host that was neither allowed nor named.
 
-	Only once a run has read untrusted content: the address may hold what it has read.
+	Applies once a run has read untrusted content, which the URL may leak.
 	"""
 	run, hosts_between = frappe.flags.huf_run, (parse_host(start), parse_host(target))
 	if hosts_between[0] == hosts_between[1] or not (origins := find_origins(run)):
@@ -122,14 +124,16 @@ def is_exempt(row) -> bool:
 
 
 def find_caution(agent, origins: tuple[str, ...]) -> Caution:
-	"""What the agent's record says; blank: Strict for mail, otherwise Standard."""
+	"""The agent's setting; if blank, Strict for mail and Standard otherwise."""
 	if agent and agent.get("caution"):
 		return Caution(agent.caution)
 	return Caution.STRICT if "mail" in origins else Caution.STANDARD
 
 
 def is_link_tool(row) -> bool:
-	"""Whether the destination alone decides; for a gateway unless its calls are declared."""
+	"""Whether only the destination matters: tools that open links, and gateways whose calls are not
+	declared.
+	"""
 	if row.types in GATEWAY_TYPES:
 		return not (row.sensitive_parameters or row.destructive)
 	return row.types in HTTP_TYPES or (
@@ -168,8 +172,8 @@ def is_search_result(row, urls: list[str]) -> bool:
 
 
 def drop_allowed(value: Any, hosts: list[str]) -> Any:
-	"""Arguments without the user's own name and the addresses of the agent's own mail domains: what goes
-	there harms nobody.
+	"""Arguments without the user's name and addresses in the agent's own mail domains, which are safe
+	recipients.
 	"""
 	if isinstance(value, Mapping):
 		return {key: drop_allowed(each, hosts) for key, each in value.items()}
@@ -180,7 +184,7 @@ def drop_allowed(value: Any, hosts: list[str]) -> Any:
 
 
 def name_values(row, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-	"""The arguments; a field that is set, by its name."""
+	"""The arguments; the value of a set field is listed under the field's name."""
 	if row.types == "Set Value":
 		return {arguments.get("fieldname") or "value": arguments.get("value")}
 	return arguments
@@ -196,7 +200,7 @@ def build_policy(row, arguments: Mapping[str, Any]) -> ToolPolicy:
 	if row.types in HTTP_TYPES:
 		return ToolPolicy(effect, frozenset(["url"]))
 	if row.types in (SEND_MAIL, NOTIFY):
-		# A notification stays on the site, so its text may repeat what was read.
+		# A notification stays on the site, so its text may repeat untrusted content.
 		return ToolPolicy(Effect.WRITE if row.types == NOTIFY else effect, frozenset(["to"]))
 	if row.types == REMEMBER:
 		# A fact for the user alone is kept apart until a person trusts it; for others, a person decides.

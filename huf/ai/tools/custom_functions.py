@@ -1,6 +1,6 @@
 """Finds functions of apps by dotted path, describes them by their signature, and calls them as tools.
 
-A person types the path into a form, so it reaches only functions that an installed app offers.
+People enter the path in a form, so only functions that an installed app offers can be reached.
 """
 
 import importlib
@@ -30,7 +30,7 @@ JSON_TYPES: dict[type, str] = {
 
 
 PUBLIC_FUNCTIONS = "huf.ai.tool_functions"
-"""Huf's functions that every custom function may be, besides those that its hook or `@tool` offers."""
+"""Functions of Huf that are offered in addition to those of its hook and `@tool`."""
 
 
 def find_offered_function(path: str) -> Callable:
@@ -86,9 +86,7 @@ def call_function(function: Callable, arguments: dict, context: dict | None = No
 
 
 def check_signature(function: Callable, arguments: dict) -> None:
-	"""Raise ToolError if the signature does not accept the arguments; a decorator may hide that from the
-	caller.
-	"""
+	"""Raises ToolError if the signature does not accept the arguments, which a decorator may hide."""
 	try:
 		get_signature(function).bind(**arguments)
 	except TypeError as error:
@@ -143,7 +141,7 @@ def build_type_schema(hint: Any) -> dict:
 		return {}
 	schema: dict = {"type": kinds[0] if len(kinds) == 1 else kinds}
 	if "array" in kinds:
-		# OpenAI refuses a list that does not say of what.
+		# OpenAI refuses lists without an item type.
 		of = get_args(parts[kinds.index("array")])
 		schema["items"] = build_type_schema(of[0]) if of else {}
 	return schema

@@ -1,4 +1,4 @@
-"""Typed fields that another agent has read for a run, so that the run itself reads no stranger's text.
+"""Extraction of typed fields by another agent, so that a run itself reads no untrusted text.
 
 A value of a closed type (number, boolean, one of listed texts, date, an e-mail address on record) cannot
 carry instructions. A stranger may still have decided it, see `core/flow.py`.
@@ -36,7 +36,7 @@ def parse_schema(text: str) -> dict:
 
 
 def is_closed(schema: dict) -> bool:
-	"""Whether no value that fits can carry instructions."""
+	"""Whether the schema admits only values that cannot carry instructions."""
 	return all(is_closed_type(each) for each in schema["properties"].values())
 
 
@@ -52,8 +52,8 @@ def build_prompt(prompt: str, schema: dict) -> str:
 
 
 def extract_fields(result: dict, agent: str, schema: dict) -> dict:
-	"""The result of `RunChild` with `fields` in the place of its answer. Raises ToolError, whose text repeats
-	nothing of the answer.
+	"""The result of `RunChild` with `fields` in place of its answer. Raises ToolError, without quoting the
+	answer.
 	"""
 	from jsonschema import Draft202012Validator
 

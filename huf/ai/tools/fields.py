@@ -171,7 +171,9 @@ def check_writable(doctype: str, values: Mapping[str, Any], new: bool = False) -
 
 
 def check_times(meta, values: Mapping[str, Any]) -> None:
-	"""Raise ToolError for texts that are no dates or times: databases refuse them with words of their own."""
+	"""Raises ToolError for invalid dates and times, because databases' error messages do not help the
+	model.
+	"""
 	for field, value in values.items():
 		df = meta.get_field(field)
 		if df and df.fieldtype == "Table" and isinstance(value, list):

@@ -1,5 +1,4 @@
-"""Makes files for people: a table or a text as csv, xlsx, docx or pdf, stored as a private File of the run's
-user.
+"""Generates files: a table or text as csv, xlsx, docx or pdf, stored as a private File of the run's user.
 
 Formulas are written as text, so that no spreadsheet computes what a model wrote.
 """
@@ -87,7 +86,7 @@ def write_csv(text: str, rows: Rows) -> bytes:
 
 
 def escape_formula(cell: Any) -> Any:
-	"""A cell that no spreadsheet takes for a formula."""
+	"""Escape a cell so that no spreadsheet takes it for a formula."""
 	risky = isinstance(cell, str) and FORMULA.match(cell) and not NUMBER.fullmatch(cell)
 	return f"'{cell}" if risky else cell
 

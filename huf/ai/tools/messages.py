@@ -1,4 +1,4 @@
-"""What the tool types Send Mail and Notify do: write to users, contacts and addresses, notify users."""
+"""The tool types Send Mail (to users, contacts and addresses) and Notify (users)."""
 
 import re
 from collections.abc import Iterable
@@ -49,7 +49,9 @@ def split_names(to: Iterable[str] | str) -> list[str]:
 
 
 def find_address(name: str) -> str:
-	"""The address that a name stands for: an address itself, a user, or a contact that the user may read."""
+	"""The mail address of a recipient: an address itself, a user, or a contact that the session user may
+	read.
+	"""
 	if EMAIL_ADDRESS.fullmatch(name):
 		return name.lower()
 	if user := find_known_user(name):

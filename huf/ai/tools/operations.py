@@ -1,4 +1,4 @@
-"""An operation of an HTTP service as a tool: its JSON in the tool's record, and the request of one call.
+"""Operations of HTTP services as tools: parses their JSON in the tool's record, and builds requests.
 
 `{"method", "path", "parameters": {argument: {"name", "in", "explode"}}, "body", "content_type", "schema"}`:
 `path` has `{name}` for path parameters, `body` names the argument that is sent as JSON, `schema` is that of
@@ -30,7 +30,7 @@ RESERVED_HEADERS = frozenset(
 		"transfer-encoding",
 	]
 )
-"""Headers that no argument sets."""
+"""Headers that arguments must not set."""
 PATH = re.compile(r"/[^\s?#\\]*")
 
 
@@ -102,7 +102,7 @@ class OperationRequest:
 
 
 def quote_segment(argument: str, value: Any) -> str:
-	"""A value as one segment of a path; never one that leads to another path."""
+	"""Quote a value as one path segment that cannot lead to another path."""
 	text = "" if value is None else join_values(value)
 	if text in ("", ".", ".."):
 		raise ToolError(f"{argument}: {text!r} cannot be part of the address. Nothing was sent.")

@@ -1,4 +1,4 @@
-"""Says where the untrusted content in a tool's result comes from, in words for people."""
+"""Names the origins of untrusted content in tool results, for people."""
 
 import re
 
@@ -9,12 +9,12 @@ from huf.ai.tools.taint import find_origins
 from huf.ai.tools.types import CODE_TYPES, KNOWLEDGE, MCP_TOOL, RUN_AGENT
 
 MARK = re.compile(r'"untrusted":\s*true')
-"""How a result says that it carries outside content."""
+"""Key of a result that marks outside content."""
 CHILD_RUN = re.compile(r'\{"run": "([^"]+)"')
 
 
 def name_origin(row) -> str | None:
-	"""The origin of all results of a tool; None if they carry no outside content, or not always."""
+	"""The origin of all results of a tool; None if not all of them carry outside content."""
 	if row.types in CODE_TYPES and row.untrusted_result:
 		return f"tool {row.tool_name}"
 	if row.types == MCP_TOOL:
@@ -25,7 +25,7 @@ def name_origin(row) -> str | None:
 
 
 def find_result_origins(row, arguments: dict, text: str) -> list[str]:
-	"""The origins of one result, more exactly where it says so itself."""
+	"""The origins of one result, more specific if the result names them."""
 	if row.types == RUN_AGENT:
 		origins = find_origins(read_child_run(text))
 		if origins and row.result_schema and is_closed(parse_schema(row.result_schema)):

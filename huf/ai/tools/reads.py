@@ -17,7 +17,7 @@ LOGS = frozenset(
 		"\n\t", ""
 	).split("|")
 )
-"""What Frappe and Huf write by themselves repeats words of anybody."""
+"""Logs that Frappe and Huf write; they may repeat anybody's text."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Reads:
 
 
 def find_attached_origin(files: list[str]) -> str | None:
-	"""Where the documents that files are attached to came from: who wrote these has named the files."""
+	"""The origin of documents to which files are attached, whose authors named the files."""
 	filters = {"name": ["in", files], "attached_to_name": ["is", "set"]}
 	fields = ["attached_to_doctype", "attached_to_name"]
 	reads = Reads()
@@ -68,7 +68,7 @@ def tracking_reads() -> Iterator[Reads]:
 
 
 def record_reads(doctype: str, names: Iterable[str | None], fields: Iterable[str] | None = None) -> None:
-	"""Note that the present call has read these documents, or these fields of them."""
+	"""Record that the current call has read these documents, or these fields of them."""
 	if reads := _reads.get():
 		known = reads.documents.setdefault(doctype, {})
 		for name in names:

@@ -1,5 +1,5 @@
-"""Finds tools written as code: files in an app's folder `huf_tools`, what its hook `huf_tools` names,
-tools.py of a pack.
+"""Finds tools written as code: in an app's folder `huf_tools`, in its hook `huf_tools`, and in tools.py of
+packs.
 
 A file marks functions with `@tool` or `register_tool`; what a site has is looked up each time from its
 installed apps and packs. A file that cannot be loaded is reported by `list_tool_faults` and does not affect
@@ -30,7 +30,7 @@ FOLDER = "huf_tools"
 
 @dataclass(frozen=True)
 class Declarations:
-	"""What the author of a tool says about its calls.
+	"""What the author of a tool declares about its calls.
 
 	Without any, it counts as external, its results as outside content, all parameters as sensitive.
 
@@ -127,7 +127,7 @@ def tool(
 ) -> Callable[[Callable], Callable]:
 	"""Mark a function as a tool. Omitted values come from its name, docstring and signature.
 
-	`declared`: what is known of its calls, see `Declarations` and `declare`.
+	`declared`: see `Declarations` and `declare`.
 	"""
 
 	def mark(function: Callable) -> Callable:
@@ -216,7 +216,7 @@ def load_app_tools(app: str) -> CodeTools:
 
 
 def find_code_tool(app: str, name: str) -> CodeTool:
-	"""A tool of an installed app. Raises UsageError, which says what is wrong with the app's files."""
+	"""A tool of an installed app. Raises UsageError, which names faults in the app's files."""
 	found = load_app_tools(app) if app in frappe.get_installed_apps() else CodeTools()
 	if name in found.tools:
 		return found.tools[name]

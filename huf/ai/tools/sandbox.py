@@ -1,4 +1,4 @@
-"""Runs code that a model wrote in the sandbox that the site provides, never in Huf's own process."""
+"""Runs a model's code in the sandbox that the site provides, never in Huf's process."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The rule of a tool whose calls somebody else than the run's user has to approve."""
+"""The four-eyes rule of a tool: somebody other than the run's user must approve its calls."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ NAMES = ("name", "names")
 
 @dataclass(frozen=True)
 class SecondPerson:
-	"""`amount_field`: only calls where this field, of the arguments or of a document they name, is above
-	`above`.
+	"""`amount_field`: restricts the rule to calls in which this field, of the arguments or of a document they
+	name, exceeds `above`.
 	"""
 
 	amount_field: str = ""
@@ -21,7 +21,7 @@ class SecondPerson:
 	doctype: str | None = None
 
 	def is_needed(self, arguments: dict) -> bool:
-		"""An amount that is not known, or is no number, counts as above."""
+		"""Unknown or invalid amounts count as exceeding the limit."""
 		if not self.amount_field:
 			return True
 		amounts = [*find_values(arguments, (self.amount_field,)), *self.read_stored(arguments)]
@@ -42,7 +42,7 @@ class SecondPerson:
 
 
 def find_values(value: Any, keys: tuple[str, ...]) -> Iterator[Any]:
-	"""The values of these keys at any depth; a list counts as its items."""
+	"""The values of these keys at any depth; lists are flattened."""
 	if isinstance(value, list):
 		for each in value:
 			yield from find_values(each, keys)
@@ -55,7 +55,7 @@ def find_values(value: Any, keys: tuple[str, ...]) -> Iterator[Any]:
 
 
 def read_rule(row: Any, slot: Any) -> SecondPerson | None:
-	"""The rule of an Agent Tool Function in an agent's Agent Tool row, whose own setting is for all calls."""
+	"""The rule of an Agent Tool Function for an agent, whose Agent Tool row may extend it to all calls."""
 	if slot.second_person:
 		return SecondPerson()
 	if row.second_person:

@@ -1,4 +1,4 @@
-"""Which DocTypes, fields and keys decide who gets something, who may do or see something, or how much."""
+"""Knows the DocTypes, fields and keys that determine recipients, permissions and amounts."""
 
 import re
 
@@ -10,11 +10,11 @@ PROTECTED_MODULES = frozenset(
 PROTECTED_DOCTYPES = frozenset(
 	["Bulk Update", "Custom HTML Block", "Notification Settings", "System Console"]
 )
-"""Documents about access, about messages to people and pages for them, and about what runs by itself."""
+"""DocTypes for access control, messages and pages for people, and automation."""
 SENSITIVE_OPTIONS = frozenset(
 	["User", "Role", "Email", "Phone", "URL", "IBAN", "Bank Account", "Workflow State"]
 )
-"""Link targets and formats of fields that decide who gets something, or who may do something."""
+"""Link targets and formats of fields that determine recipients or permissions."""
 SENSITIVE_NAME = re.compile(r"(.+_)?(recipient|iban|bank_account|account_n(o|umber)|url)(s|_ids?)?")
 MAIL_NAME = re.compile(r"(.+_)?e_?mail(s|_ids?)?")
 """Fields of the same kinds whose DocType does not say so. The mail address of a new record, such as that of a
@@ -27,19 +27,19 @@ PUBLISHING = re.compile(r"(is_)?(public|published|publish|shared|everyone)|publi
 
 
 def is_protected(doctype: str) -> bool:
-	"""Whether a DocType is Frappe's or Huf's own and more than a person's notes and contacts."""
+	"""Whether a DocType belongs to Frappe or Huf and holds more than a person's notes and contacts."""
 	meta = frappe.get_meta(doctype)
 	return doctype in PROTECTED_DOCTYPES or (meta.module in PROTECTED_MODULES and not meta.custom)
 
 
 def is_sensitive_name(name: str) -> bool:
-	"""Whether a key in what a call sends, such as payeeIban, decides who gets something, or how much."""
+	"""Whether a key in a call's data, such as payeeIban, determines a recipient or an amount."""
 	words = WORD_BOUNDARY.sub("_", name).lower().replace("-", "_")
 	return any(each.fullmatch(words) for each in (SENSITIVE_NAME, MAIL_NAME, SENSITIVE_KEY))
 
 
 def list_sensitive_fields(doctype: str, is_new: bool = False) -> frozenset[str]:
-	"""Fields, also of child tables, that decide who gets something, who may do something or who sees it."""
+	"""Fields, also of child tables, that determine recipients, permissions or visibility."""
 	meta = frappe.get_meta(doctype)
 	metas = [meta, *(frappe.get_meta(df.options) for df in meta.get_table_fields())]
 	return frozenset(df.fieldname for each in metas for df in each.fields if is_sensitive_field(df, is_new))

@@ -1,6 +1,6 @@
-"""Reads from a tool's result which documents and pages it came from, so that an answer can cite them.
+"""Extracts the sources of tool results (documents and pages), so that answers can cite them.
 
-A tool whose result has another form adds a list `sources` to it.
+Tools whose results have another form add a list `sources`.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Finds untrusted content in the context of a run, and sorts by author what the run has read.
+"""Finds untrusted content in the context of a run, and sorts what the run has read by author.
 
-All is derived from the record: the calls of the run's conversation, its messages, what started it, and the
-runs that called it. So a resumed, replayed or branched run is judged as the first one was. What came into a
-conversation without a journal, its Agent Conversation says.
+Everything is derived from records: the calls and messages of the run's conversation, its trigger, and the
+runs that called it. Resumed, replayed and branched runs are therefore treated like the original. Content that
+entered a conversation without a journal is noted on its Agent Conversation.
 """
 
 import json
@@ -17,18 +17,16 @@ from huf.ai.storage.untrusted_records import find_marked, find_outsider
 from huf.ai.tools.reads import MAIL_DOCTYPES
 
 MAX_READ_CHARS = 2_000_000
-"""Of texts of one run that are compared with its calls; the latest count."""
+"""Limit for the texts of a run that are compared with its calls; the latest count."""
 RUNS = """(run.conversation = %(conversation)s or run.name in (
 	select message.run from `tabAgent Message` message where message.conversation = %(conversation)s))"""
 """SQL: a condition for the runs of a conversation, and of those that it was branched from."""
 CALLS = f"from `tabAgent Tool Call` made join `tabAgent Run` run on run.name = made.run where {RUNS}"
 """SQL: the calls of these runs."""
 CHANNELS = {"mail": "mail", "webhook": "webhook", "mcp": "a connected program", "a2a": "a connected agent"}
-"""Channels of conversations in which outsiders speak, or a program or agent that may have read anything, with
-their origins.
-"""
+"""Channels used by outsiders, or by programs and agents that may have read anything, with their origins."""
 CALLER = "earlier messages of the caller"
-"""The origin of an assistant's message that a caller sent, and that no recent run of the caller has given."""
+"""The origin of assistant messages sent by a caller that do not come from a recent run of the caller."""
 RECENT_DAYS = 7
 RUN_FIELDS = [
 	"name",
@@ -66,7 +64,7 @@ def read_conversation_origins(conversation: str | None) -> list[str]:
 
 
 def find_history_origins(agent: str, user: str, history: Iterable[dict]) -> tuple[str, ...]:
-	"""Where untrusted content came from in earlier messages that a caller sent.
+	"""The origins of untrusted content in earlier messages sent by a caller.
 
 	An answer of one of the caller's recent runs carries what that run had read; another one may carry
 	anything.
@@ -92,7 +90,7 @@ def list_run_chain(run: str | None) -> Iterator:
 
 
 def find_start_origin(row) -> str | None:
-	"""Where the untrusted content came from that started a run, or an earlier run of its conversation.
+	"""The origin of untrusted content that started a run, or an earlier run of its conversation.
 
 	None: a person or the site started it.
 	"""
@@ -133,7 +131,7 @@ def find_earlier_origin(conversation: str | None) -> str | None:
 
 
 def has_attachments(conversation: str | None) -> bool:
-	"""Whether somebody attached a file in the conversation; nobody knows who wrote it, so it is untrusted."""
+	"""Whether the conversation has attached files, whose authors are unknown, so that they are untrusted."""
 	return bool(
 		conversation
 		and frappe.db.exists("Agent Message", {"conversation": conversation, "attachments": ["is", "set"]})
@@ -141,7 +139,9 @@ def has_attachments(conversation: str | None) -> bool:
 
 
 def read_evidence(run: str, settings: str = "") -> Evidence:
-	"""What a run has read, by author. `settings`: text of the agent's record that names destinations."""
+	"""The texts that a run has read, by author. `settings`: text of the agent's record that names
+	destinations.
+	"""
 	named, untrusted, later = [settings], [], []
 	for row in list_run_chain(run):
 		start = find_start_origin(row)
@@ -184,7 +184,7 @@ def read_earlier(run: str) -> dict[str, list[str]]:
 
 
 def read_settings(row) -> str:
-	"""What the agent's author and its trigger's author have written."""
+	"""The texts written by the authors of the agent and its trigger."""
 	instructions = frappe.get_cached_value("Agent", row.agent, "instructions") or ""
 	prompt = row.trigger and frappe.db.get_value("Agent Trigger", row.trigger, "prompt")
 	return f"{instructions}\n{prompt or ''}"

@@ -66,7 +66,7 @@ MEMORY_TYPES = frozenset([REMEMBER, RECALL])
 CODE_TYPES = ("Custom Function", "App Provided")
 """Types whose calls run an app's own code."""
 NO_PARAMETERS = "-"
-"""In Sensitive Parameters: none of them. Blank means all."""
+"""A value of Sensitive Parameters that means none; blank means all."""
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names that all models accept."""
 FILTERS_SCHEMA = {

@@ -1,4 +1,4 @@
-"""Lets a person who has read a record say that its content is to be trusted."""
+"""Lets a person trust the content of a record."""
 
 import frappe
 
@@ -6,7 +6,7 @@ from huf.ai.storage.untrusted_records import clear_record
 
 
 def trust_record(doctype: str, name: str) -> bool:
-	"""Trust a record from now on; False if it was trusted. Commits.
+	"""Trust a record from now on; False if it already was. Commits.
 
 	The Agent Untrusted Record keeps who did it. Raises PermissionError for users who may not write it.
 	"""

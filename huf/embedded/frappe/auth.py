@@ -223,7 +223,7 @@ def require_csrf_token():
 def validate_auth():
 	"""Apply an `Authorization: token key:secret` header (or `Basic`), then the apps' `auth_hooks`.
 
-	Raises AuthenticationError if a header opens nothing.
+	Raises AuthenticationError for invalid credentials.
 	"""
 	words = frappe.get_request_header("Authorization", "").split(" ")
 	is_named = len(words) == 2

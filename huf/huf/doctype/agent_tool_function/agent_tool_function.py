@@ -69,7 +69,7 @@ class AgentToolFunction(Document):
 			frappe.throw(_("{0} is a child table. Choose its parent DocType.").format(self.reference_doctype))
 
 	def copy_mcp_tool(self):
-		"""What people chose in the connection counts: one place for the effect and the approval."""
+		"""Copy effect and approval from the MCP Server Connection, where people set them."""
 		if self.types != MCP_TOOL:
 			self.mcp_connection = self.mcp_tool = None
 			return

@@ -169,7 +169,7 @@ class MCPServerConnection(Document):
 
 
 def propose_row(offered: ToolDefinition | None) -> dict:
-	"""What people find before they choose. A tool that declares nothing is external and asks."""
+	"""Default settings of a tool. One that declares nothing counts as external and needs approval."""
 	effect = offered.proposed_effect if offered else Effect.EXTERNAL
 	return {"chosen": 0, "effect": effect.value, "requires_approval": int(effect is Effect.EXTERNAL)}
 

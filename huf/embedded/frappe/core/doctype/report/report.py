@@ -29,7 +29,7 @@ class Report(Document):
 		return not allowed or not allowed.isdisjoint(frappe.get_roles())
 
 	def execute(self, filters: dict) -> list:
-		"""What `execute` of the module returns, or [columns, rows] of the query."""
+		"""The result of the module's `execute`, or [columns, rows] of the query."""
 		return (
 			self.execute_query(filters)
 			if self.report_type == "Query Report"
