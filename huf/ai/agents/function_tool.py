@@ -1,4 +1,4 @@
-"""Makes a tool of a function: calls are checked, run where they can be abandoned, and return text."""
+"""Wraps functions as tools, whose calls are checked, can be abandoned, and return text."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator

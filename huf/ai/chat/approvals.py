@@ -72,7 +72,7 @@ def answer_call(
 
 
 def expire_drafts(now: datetime | None = None) -> list[str]:
-	"""Expire drafts that nobody answered in time and return their names. Scheduled every minute; commits
+	"""Expire drafts that were not answered in time and return their names. Scheduled every minute; commits
 	each.
 	"""
 	expired = []

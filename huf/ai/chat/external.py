@@ -1,4 +1,4 @@
-"""Starts and follows runs for front ends other than the chat page, which may have thread names of their own.
+"""Starts and follows runs for other front ends, which may name threads themselves.
 
 Their protocols are in `huf/api`.
 """

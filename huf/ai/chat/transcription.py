@@ -12,7 +12,7 @@ from huf.ai.runs import admission
 
 SPEECH = "Speech to Text"
 MAX_BYTES = 10_000_000
-"""Of one recording; about an hour of speech as browsers encode it."""
+"""Limit per recording; about an hour of speech as browsers encode it."""
 EXTENSIONS = {
 	"audio/webm": "webm",
 	"audio/mp4": "m4a",

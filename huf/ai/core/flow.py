@@ -262,7 +262,7 @@ def judge_value(
 		return None
 	parameter = ".".join(path)
 	if policy.sensitive is None and not policy.destructive and DATE.fullmatch(value):
-		# A date leads nowhere by itself: only one that a stranger wrote counts where nothing is declared.
+		# A date alone is harmless: without declarations, only one from untrusted content counts.
 		origin = evidence.find_origin(value)
 		return UnnamedValue(parameter, value, origin) if origin else None
 	if policy.is_sensitive(path):

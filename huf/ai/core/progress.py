@@ -28,7 +28,7 @@ class ToolProgress:
 		if now - self.displayed_at < PAUSE_S:
 			return
 		self.displayed_at = now
-		with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+		with suppress(RuntimeError):  # the loop is closed, so nobody waits for the result
 			self.loop.call_soon_threadsafe(self.pass_on, text, fraction)
 
 	def pass_on(self, text: str, fraction: float | None) -> None:

@@ -36,6 +36,6 @@ def is_empty_result(text: str) -> bool:
 
 
 def shorten(text: str, max_chars: int) -> str:
-	"""The text, or its beginning with a line that says so, in at most `max_chars` characters."""
+	"""The text in at most `max_chars` characters; a cut text ends in a line about the cut."""
 	line = f"\n[Cut off: of {len(text):,} characters this is the beginning. Ask for less at a time.]"
 	return text if len(text) <= max_chars else text[: max_chars - len(line)] + line

@@ -154,7 +154,7 @@ def abandon_calls() -> None:
 
 def abandon(call: RunningCall) -> None:
 	"""Take the connection away from a running call: its writes are rolled back, and later statements fail."""
-	# The context itself is entered by its thread. The call may have opened a connection of its own.
+	# Its thread has entered the context itself. The call may have opened a separate connection.
 	taken = {call.context.copy().run(lambda: frappe.local.db)}
 	if call.is_apart:
 		taken -= {frappe.local.db}
@@ -181,7 +181,7 @@ def raise_abandoned(*args: Any, **kwargs: Any) -> None:
 
 
 def detach(is_apart: bool) -> None:
-	"""Give this context a `frappe.local` of its own, with the same values but its own session and flags.
+	"""Give this context a separate `frappe.local`, with the same values but its own session and flags.
 
 	A call that is apart has its own caches and messages as well.
 	"""

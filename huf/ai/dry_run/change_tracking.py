@@ -151,7 +151,7 @@ def record_event(doc: Any) -> bool:
 
 
 def is_log_entry(doc: Any) -> bool:
-	"""Whether Frappe wrote the document by itself, as it does for attachments, shares and deletions."""
+	"""Whether Frappe wrote the document as a side effect, as for attachments, shares and deletions."""
 	return doc.doctype in BOOKKEEPING_DOCTYPES or doc.doctype == "Comment" and doc.comment_type != "Comment"
 
 

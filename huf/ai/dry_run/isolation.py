@@ -33,7 +33,7 @@ CALLBACKS = ("before_commit", "after_commit", "before_rollback", "after_rollback
 
 @dataclass
 class DryRun:
-	"""What one dry run kept back, counted by kind (jobs, messages), and what it was refused."""
+	"""Effects that a dry run suppressed, counted by kind (jobs, messages), and what it was refused."""
 
 	suppressed: Counter[str] = field(default_factory=Counter)
 	refused: list[PreviewRefused] = field(default_factory=list)
@@ -139,7 +139,7 @@ def roll_back(rollback: Callable) -> None:
 
 
 class NoQueue:
-	"""Takes jobs in the place of a queue and drops them."""
+	"""Stands in for a queue and drops its jobs."""
 
 	count = 0
 

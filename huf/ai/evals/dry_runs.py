@@ -1,5 +1,5 @@
-"""The tools of an eval case: each call is a dry run that is rolled back, so nothing of a case stays or gets
-out.
+"""The tools of an eval case: each call is a dry run that is rolled back, so a case has no lasting or outside
+effect.
 
 A later call must see the changes of earlier ones, and no transaction may stay open while a model is called.
 So each dry run first repeats the write calls before it. Documents with generated names get new names each

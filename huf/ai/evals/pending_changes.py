@@ -38,7 +38,7 @@ def try_changes(
 	"""
 	changes = read_changes(agent)
 	if not changes:
-		raise UsageError(f"No change of {agent} waits.")
+		raise UsageError(f"{agent} has no pending changes.")
 	report = evaluate_agent(agent, times, model, judge, changes, **options)
 	if report.is_good:
 		apply_changes(agent, changes)

@@ -140,7 +140,7 @@ def index_one_by_one(items: list) -> None:
 
 @dataclass(frozen=True)
 class ItemContent:
-	"""What was read of an item. `error`: why there is no text or vector; `is_gone`: it no longer exists.
+	"""The content of an item. `error`: why there is no text or vector; `is_gone`: it no longer exists.
 
 	`vectors` (one for each chunk, packed) is None if there are none or nothing has changed.
 	"""

@@ -35,7 +35,7 @@ SHORT_TEXT_TYPES = (
 )
 NUMBER_TYPES = ("Int", "Float", "Currency", "Percent", "Check", "Time", "Duration", "Rating", "Long Int")
 MIN_FIELD_CHARS = 200
-"""Longer texts of a field become parts of their own."""
+"""Longer field values become separate parts."""
 
 
 def list_references(source) -> Iterator[Reference]:

@@ -66,7 +66,8 @@ def count_characters(words: Sequence[str], language: str) -> int:
 @lru_cache(maxsize=CACHED_WORDS)
 def stem_word(word: str, language: str) -> str:
 	"""The folded stem of a word in lower case."""
-	# The German stemmer ignores umlauts, so their other spelling (ue) may go first. Spanish has real ue.
+	# The German stemmer ignores umlauts, so ue can be folded before. Not for Spanish, in which ue is not an
+	# umlaut.
 	text = fold_text(word) if language == "de" else word
 	with STEMMERS_LOCK:
 		stem = STEMMERS[language].stemWord(text)

@@ -1,5 +1,5 @@
-"""What people do with mail: write, edit, send and discard replies, assign threads, and have a mail processed
-again.
+"""People's actions on mail: writing, editing, sending and discarding replies, assigning threads, and
+reprocessing.
 """
 
 import frappe
@@ -121,7 +121,7 @@ def discard_reply(doc) -> dict:
 
 
 def assign_thread(doc, user: str, reason: str) -> dict:
-	"""Hand a thread to a user, who may then read and answer it; agents leave it alone."""
+	"""Assign a thread to a user, who may then read and answer it. Agents no longer process it."""
 	if not frappe.db.get_value("User", user, "enabled") or not frappe.has_permission(
 		store.MAIL, "read", user=user
 	):
@@ -166,7 +166,7 @@ def reclassify(doc, category: str | None) -> dict:
 
 
 def run_again(doc) -> dict:
-	"""Have agents process an incoming mail again, from the beginning."""
+	"""Let agents process an incoming mail again from the beginning."""
 	return queue_again(doc, MailJob.AGENT_PROCESS if doc.agent else MailJob.CLASSIFY)
 
 

@@ -90,7 +90,7 @@ def read_rule(value: Any, line: int) -> Rule:
 
 
 def find_error_line(values: LineMapping) -> int:
-	"""The line of the condition that is wrong by itself, else that of the rule."""
+	"""The line of the wrong condition, else that of the rule."""
 	for key, wanted in values["match"].items():
 		try:
 			check_rule(Rule(values["name"], {key: wanted}))

@@ -1,4 +1,4 @@
-"""Reads a folder of an IMAP server: new messages, and the wait for more. Changes nothing there.
+"""Reads new messages in a folder of an IMAP server, and waits for more. Never changes the folder.
 
 Failures are raised as InboxError, for the person who set up the mailbox.
 """
@@ -34,7 +34,7 @@ class Account:
 	password: str
 	folder: str = "INBOX"
 	token: str | None = None
-	"""An access token, which takes the place of the password (XOAUTH2)."""
+	"""An access token, used instead of the password (XOAUTH2)."""
 
 
 class Inbox:

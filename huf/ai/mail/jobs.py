@@ -150,7 +150,7 @@ def message_from_row(row) -> MailMessage:
 
 
 def finish_mail(mail: str) -> None:
-	"""Do what follows from the end of a mail's run, once; nothing while the run has not ended."""
+	"""Apply the consequences of a mail's ended run, once. Does nothing while the run is open."""
 	row = store.read_mail(mail)
 	if not row or row.status != MailStatus.STARTED.value:
 		return
@@ -191,7 +191,7 @@ def finish_classification(row, run) -> None:
 def store_category(
 	row, before: MailStatus, category: str, reason: str | None, run: str | None = None
 ) -> None:
-	"""Store a mail's category, and have a due reply drafted; an unclassified mail has failed for `reason`."""
+	"""Store a mail's category, and draft a reply if one is due. An unclassified mail fails with `reason`."""
 	is_due = needs_reply(message_from_row(row), category, get_categories())
 	after, job = (MailStatus.QUEUED, MailJob.DRAFT) if is_due else (MailStatus.DONE, MailJob(row.job))
 	event, text = MailEvent.CLASSIFIED, category

@@ -1,4 +1,4 @@
-"""Sends approved mail: checks it once more just before, then puts it into the site's mail queue, once."""
+"""Sends approved mail: checks it again immediately before, then puts it into the site's mail queue, once."""
 
 import frappe
 from frappe.utils import add_to_date, get_datetime, now_datetime
@@ -13,8 +13,8 @@ from huf.ai.storage.outgoing_mail import find_sending_problem
 
 
 def send_mail(mail: str) -> bool:
-	"""Job: put an approved mail into the mail queue, or hold it if there is an objection; returns whether it
-	went.
+	"""Job: put an approved mail into the mail queue, or hold it if there is an objection. Returns whether it
+	was queued.
 
 	Raises InboxError if people's own answers cannot be searched for; the job is then tried again.
 	"""

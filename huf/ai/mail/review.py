@@ -1,4 +1,4 @@
-"""What people look at: a mail with its history, the rules and what they would take, a mailbox's servers."""
+"""Read models for people who manage mail: a mail's history, rules and their matches, a mailbox's servers."""
 
 import json
 import smtplib
@@ -119,7 +119,7 @@ def evaluate_rule_on(name: str, doc) -> dict:
 def find_mails_for_rule(
 	name: str | None, values: dict | None, days: int, now: datetime | None = None
 ) -> dict:
-	"""Which mails of the last days a rule, or unsaved `values` of one, would take.
+	"""The mails of the last days that a rule, or unsaved `values` of one, would match.
 
 	Returns {looked_at, taken: [{mail, subject, sender, was, would}]}. The rule is placed among the enabled
 	ones by its position; `was` and `would` name the rule that took a mail and the one that would.
@@ -185,7 +185,7 @@ def check_imap(mailbox) -> str | None:
 
 
 def find_receiving_problem(mailbox) -> str | None:
-	"""Why nothing arrives in a mailbox without a server of its own; None if Frappe receives its mail."""
+	"""Why a mailbox without an IMAP server receives no mail; None if Frappe receives it."""
 	if frappe.db.exists("Email Account", {"email_id": mailbox.email, "enable_incoming": 1}):
 		return None
 	return _(

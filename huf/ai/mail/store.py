@@ -23,7 +23,7 @@ CLERK_INSTRUCTIONS = (
 	"You read the mail of an office, sort it and prepare replies. You are brief, polite and exact."
 )
 OVERDUE_AFTER_S = 60
-"""How long a mail may wait for its job before a worker is called again."""
+"""After this time a mail without a job is enqueued again."""
 MAX_ATTEMPTS = 5
 MAX_TEXT_CHARS = 1_000_000
 MAX_FILE_NAME_BYTES = 140
@@ -224,7 +224,7 @@ def insert_outgoing(answers, row: Mapping[str, Any], status: MailStatus, place: 
 	new).
 
 	Two workers that write at the same place write the same row. A place that is taken by a finished mail is
-	skipped: after a deletion there are fewer mails than places. deleted, there are fewer than places.
+	skipped: after a deletion there are fewer mails than places.
 	"""
 	while True:
 		name, is_new = insert_at(answers, row, status, place)

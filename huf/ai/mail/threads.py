@@ -1,4 +1,4 @@
-"""Reads threads of mail: who takes part, whether a person has taken over, whether somebody has answered."""
+"""Reads mail threads: participants, whether a person has taken over, and whether a mail was answered."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -91,9 +91,9 @@ def is_with_person(thread: str) -> bool:
 
 
 def find_answerer(answered, known_until: datetime | None = None) -> str | None:
-	"""The colleague who has answered a mail (its row) by a mail of their own or an approved draft, or None.
+	"""The colleague who has answered a mail (its row), directly or by approving a draft, or None.
 
-	`known_until`: answers on record by then do not count, because the person who approves has seen them.
+	`known_until`: answers stored by then do not count, because the approver has seen them.
 	"""
 	newer = {"creation": [">", known_until]} if known_until else {}
 	own = {"thread": answered.thread, "by_person": 1, "name": ["!=", answered.name], **newer}

@@ -1,7 +1,7 @@
 """The audit log: logins, changes of settings, permissions, agents and tools, and approvals, in order.
 
-It is read from what Frappe and Huf record anyway (Activity Log, Version, Deleted Document, Agent Draft), so
-no second store can differ from it. Entries hold no secrets and no long texts.
+It is derived from existing records of Frappe and Huf (Activity Log, Version, Deleted Document, Agent Draft),
+so there is no second store. Entries contain no secrets and no long texts.
 """
 
 import heapq
@@ -101,7 +101,7 @@ def read_logins(period: list, limit: int) -> Iterator[Entry]:
 
 
 def read_comments(period: list, limit: int) -> Iterator[Entry]:
-	"""What was done to users without changing them, such as making a link for a new password."""
+	"""Actions on users that change no field, such as creating a link for a new password."""
 	filters = [*period, ["reference_doctype", "=", "User"], ["comment_type", "=", "Info"]]
 	for row in list_rows("Comment", filters, ["creation", "owner", "reference_name", "content"], limit):
 		place = {"doctype": "User", "name": row.reference_name}

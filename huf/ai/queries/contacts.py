@@ -1,4 +1,4 @@
-"""Lists whom runs have contacted outside the site, or were not allowed to contact.
+"""Lists the outside contacts of runs, including refused ones.
 
 It is read from the journal (Agent LLM Call, Agent Tool Call) and from Agent Mail. A model's host is that of
 its AI Provider as it is now.

@@ -1,4 +1,4 @@
-"""The records that a run's calls name, by its journal: DocType, name and title, to be linked on pages.
+"""Lists the records named in a run's journal, with DocType, name and title, so that pages can link them.
 
 The titles stand in results that a reader of the run sees anyway; opening a record checks its permission.
 """

@@ -28,7 +28,7 @@ PROVEN_BY = {
 }
 """Kinds of effect on record that prove a claimed one."""
 NAMED_KINDS = ("cancel", "submit")
-"""Kinds that an update may have, if its values say so."""
+"""Kinds that an update may have, depending on its values."""
 DATED = re.compile(r"\b(?:19|20)\d\d\b|\bby\s+\S+@|\b\d{1,2}[./]\s?\d{1,2}[./]")
 STATE_KINDS = ("update", "submit", "cancel", "send", "write", "remove")
 """Kinds whose state a document can hold, such as a status."""

@@ -193,7 +193,7 @@ def find_effects(sentence: str) -> list[tuple[str, bool]]:
 
 
 def judge(language: str, clause: str, match: re.Match, is_first: bool, is_continued: bool) -> bool | None:
-	"""True: the author claims it; False: it is said to be so; None: it is no claim."""
+	"""True: the author claims it; False: the author reports it; None: it is not a claim."""
 	before, after = clause[: match.start()], clause[match.end() :]
 	if re.search(ADJECTIVE_BEFORE[language], before, re.IGNORECASE):
 		return None

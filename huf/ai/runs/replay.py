@@ -223,7 +223,7 @@ def tell(run: str, model: str | None = None) -> str:
 		outcome, parted = replay_with(run, model)
 		return outcome.transcript() if outcome else parted or ""
 	replayed = replay(run)
-	verdict = "identical to the record" if replayed.identical else "NOT what the record says"
+	verdict = "identical to the record" if replayed.identical else "different from the record"
 	return f"{replayed.outcome.transcript()}\n# {verdict}"
 
 

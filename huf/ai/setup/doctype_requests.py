@@ -1,4 +1,4 @@
-"""Asks the System Managers of a site for a DocType that somebody who sets up agents may not create."""
+"""Requests for DocTypes, sent to the System Managers by users who may not create them."""
 
 import frappe
 from frappe import _

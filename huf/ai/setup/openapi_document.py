@@ -16,7 +16,7 @@ TIMEOUT_S = 30
 
 
 class PrivateAddress(UsageError):
-	"""The document is at a private address, and nobody has allowed that."""
+	"""The document is at a private address, which was not allowed."""
 
 	def __init__(self, host: str):
 		self.host = host

@@ -216,6 +216,6 @@ def read_text(value: Any, max_chars: int) -> str:
 
 
 def read_number(value: Any, largest: float) -> float:
-	"""0, which is the default of the site, for what is no number."""
+	"""A number; 0, which means the site's default, if it is invalid."""
 	is_number = isinstance(value, int | float) and not isinstance(value, bool) and value == value
 	return max(0.0, min(float(value), largest)) if is_number else 0.0

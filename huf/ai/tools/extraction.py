@@ -73,7 +73,7 @@ def extract_fields(result: dict, agent: str, schema: dict) -> dict:
 
 
 def has_format(value: Any, field: Any) -> bool:
-	"""Whether a text is a date, or the address of a user or a contact, where its schema says so."""
+	"""Whether a text has its schema's format: a date, or the address of a user or contact."""
 	form = field.get("format") if isinstance(field, dict) else None
 	if value is None or form not in CLOSED_FORMATS or "enum" in field:
 		return True

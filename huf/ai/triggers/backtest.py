@@ -1,6 +1,6 @@
 """Computes what a trigger would have done in the last days, from documents and their history. Only reads.
 
-It reads what the session user may read. A document's history is reconstructed from its Version rows,
+It uses only what the session user may read. A document's history is reconstructed from its Version rows,
 backwards from its present state; if the DocType does not track changes, only the last change of each document
 is known.
 """
@@ -198,7 +198,7 @@ def read_versions(doctype: str, names: list, since: datetime) -> dict[str, list]
 
 
 def walk_back(doc, versions, since: datetime, tracked: bool) -> Iterator[PastChange]:
-	"""The changes of one document, newest first, each with what it was before."""
+	"""The changes of one document, newest first, each with the values before it."""
 	state = doc.as_dict()
 	created = get_datetime(doc.creation)
 	for version in versions:

@@ -52,7 +52,7 @@ DEFAULT_PROMPTS = {
 
 @dataclass(frozen=True)
 class SourceEvent:
-	"""What happened, before any trigger looked at it.
+	"""An event, before it is evaluated for a trigger.
 
 	`key` identifies it among the events of one trigger and document; a repeated key starts no second run.
 	`doc` is what conditions read: a document, or the payload. `names` are additional variables of the prompt.
@@ -146,7 +146,7 @@ def check_trigger_condition(trigger, source: SourceEvent, trigger_event: Trigger
 
 
 def mark_skipped(trigger_event: TriggerEvent, condition: str, saw: str) -> TriggerEvent:
-	"""The event with a check that failed: `condition` was required, `saw` is what was the case."""
+	"""The event with a failed check: `condition` was required, `saw` describes the actual state."""
 	return replace(
 		trigger_event,
 		status=TriggerEventStatus.SKIPPED,
@@ -181,7 +181,7 @@ def write_event_prompt(
 
 
 def build_conversation_key(trigger, names: Mapping[str, Any]) -> str | None:
-	"""The same for the events of a trigger whose runs continue one conversation; None for a new conversation.
+	"""A key that is equal for events whose runs continue one conversation; None for a new conversation.
 
 	A digest, because the payload decides how long the rendered text is.
 	"""

@@ -1,5 +1,4 @@
-"""Caches in this process which triggers watch which events, and tells without a query when the cache is
-stale.
+"""An in-process cache of the triggers that watch each event, whose staleness is detected without a query.
 
 Every save on the site asks several times, so the map is kept until a trigger or an agent changes. Two stamps
 say when: the cache server has the time of the last change, which all processes that share it see at once; Huf

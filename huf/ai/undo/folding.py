@@ -22,7 +22,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Conflict:
-	"""A value that is no longer what the run left: by default it is kept.
+	"""A value that has changed since the run; kept by default.
 
 	`path`: () for the whole document, (fieldname,), (table, row) or (table, row, fieldname). `restored` would
 	be put back, `written` was left by the run, `current` is there now. A missing document or row is None.
@@ -61,7 +61,7 @@ class Folding:
 		self.decisions = decisions
 		self.conflicts: dict[tuple[str, ...], Conflict] = {}
 		self.edited: set[tuple[str, ...]] = set()
-		"""Values that somebody changed after the change that was taken back last."""
+		"""Values changed by others after the last undone change."""
 
 	def is_restored(
 		self, path: tuple[str, ...], restored: Any, written: Any, current: Any, can_restore: bool = True
@@ -155,7 +155,7 @@ def without_place(row: Mapping) -> dict:
 
 
 def summarize(image: Mapping) -> dict:
-	"""The values of an image that say something."""
+	"""The meaningful values of an image."""
 	return {name: value for name, value in image.get("fields", {}).items() if value not in (None, "", 0)}
 
 

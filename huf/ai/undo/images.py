@@ -19,7 +19,7 @@ TABLE_FIELDTYPES = ("Table", "Table MultiSelect")
 DECIMALS = 9
 """Decimal places of numbers in MariaDB."""
 TREE_FIELDS = ("lft", "rgt", "old_parent")
-"""Frappe computes the places in a tree by itself."""
+"""Frappe computes the positions in a tree."""
 
 
 def take_image(doc: Any) -> dict:

@@ -1,4 +1,4 @@
-"""Takes back what runs changed: previews it, and makes it in one transaction as a run of its own.
+"""Undoes changes of runs: previews the undo, and makes it in one transaction as a new run.
 
 The session user undoes: Frappe checks their permissions on every document. What others changed since is kept
 unless the caller decides to restore it; what cannot be restored must be left by decision, or nothing is done.
@@ -142,7 +142,7 @@ def list_targets(plans: list[DocumentPlan]) -> list[Target]:
 
 
 def check_decisions(decisions: Decisions | str | None) -> Decisions:
-	"""Raises UsageError for what is no decision."""
+	"""Raises UsageError for invalid decisions."""
 	read = frappe.parse_json(decisions) if isinstance(decisions, str) else decisions or {}
 	if not isinstance(read, dict) or not set(read.values()) <= {KEEP, RESTORE}:
 		raise UsageError(f"decisions must map keys of conflicts to {KEEP} or {RESTORE}.")

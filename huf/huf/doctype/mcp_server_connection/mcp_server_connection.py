@@ -175,7 +175,7 @@ def propose_row(offered: ToolDefinition | None) -> dict:
 
 
 def describe_row(accepted: ToolDefinition | None, offered: ToolDefinition | None) -> dict:
-	"""The fields of a tool's row that nobody fills in."""
+	"""The computed fields of a tool's row."""
 	status = "New" if accepted is None else "Accepted" if accepted == offered else "Changed"
 	current = accepted or offered
 	return {
