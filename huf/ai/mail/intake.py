@@ -156,7 +156,7 @@ def read_mailbox_once(mailbox: str) -> list[str]:
 
 
 def watch_mailbox(mailbox: str, seconds: float) -> list[str]:
-	"""Like `sync_mailbox`; then wait up to that long for the server to announce new mail, and ingest it."""
+	"""Like `sync_mailbox`; then wait up to that long for new mail, and ingest it."""
 	try:
 		account = build_account(store.read_mailbox(mailbox))
 		with open_inbox(account) as inbox:

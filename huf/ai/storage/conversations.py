@@ -86,10 +86,9 @@ class ConversationManager:
 		return self.conversation
 
 	def create_chosen(self) -> None:
-		"""Create the chosen conversation if it is new. Commits then.
+		"""Create the chosen conversation if it is new, and commit.
 
-		Commits because an insert that finds an existing row takes a shared lock on it, which blocks others'
-		updates.
+		An insert that finds the row takes a shared lock until then, which blocks others' updates.
 		"""
 		if self.is_new:
 			insert_row("Agent Conversation", self.row, self.owner, self.conversation)
@@ -99,8 +98,7 @@ class ConversationManager:
 	def claim(self, run: str) -> bool:
 		"""Make `run` the active run of the chosen conversation; False while another one is. Does not commit.
 
-		After False, end the transaction: if two workers create the same conversation, the second one's insert
-		leaves a shared lock on the row.
+		After False, end the transaction: an insert that found the row holds a shared lock on it.
 		"""
 		if not self.is_new:
 			return claim_conversation(self.conversation or "", run)

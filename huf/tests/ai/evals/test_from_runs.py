@@ -106,7 +106,7 @@ class TestHolding(EvalTestCase):
 		self.save(instructions="Say yes.")
 		api.discard_changes(self.agent)
 		self.assertEqual(pending_changes.read_changes(self.agent), {})
-		with self.assertRaisesRegex(UsageError, "No change"):
+		with self.assertRaisesRegex(UsageError, "no pending changes"):
 			pending_changes.try_changes(self.agent)
 
 	def test_who_no_longer_holds_changes_makes_them_at_once(self):
