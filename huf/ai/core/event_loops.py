@@ -6,6 +6,7 @@ at its end.
 
 import asyncio
 import contextvars
+import heapq
 import os
 import threading
 from collections import defaultdict, deque
@@ -13,12 +14,16 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from huf.ai.core.tool_threads import abandon_calls, on_cancel
 
 _idle_loops: dict[int, list[asyncio.AbstractEventLoop]] = defaultdict(list)
 """By process id: a forked process must not use its parent's. The last one used has the freshest connections.
 """
+MAX_IDLE_LOOPS = 32
+"""More are closed with their connections and threads: what a peak needed is not kept."""
+_on_close: WeakKeyDictionary[asyncio.AbstractEventLoop, set[Callable[[], Coroutine]]] = WeakKeyDictionary()
 _background_loops: dict[tuple[str, int], asyncio.AbstractEventLoop] = {}
 """By name and process id."""
 
@@ -117,7 +122,30 @@ def borrowed_loop() -> Iterator[asyncio.AbstractEventLoop]:
 		yield loop
 	finally:
 		if not asyncio.all_tasks(loop):
-			idle.append(loop)
+			release_loop(loop, idle)
+
+
+def release_loop(loop: asyncio.AbstractEventLoop, idle: list[asyncio.AbstractEventLoop]) -> None:
+	"""Keep a loop for the next run, or close it if enough are idle."""
+	if len(idle) < MAX_IDLE_LOOPS:
+		drop_cancelled_timers(loop)
+		idle.append(loop)
+		return
+	for close in _on_close.pop(loop, ()):
+		loop.run_until_complete(close())
+	loop.close()
+
+
+def drop_cancelled_timers(loop: Any) -> None:
+	"""asyncio keeps up to a hundred of them, each with the context of its run: documents, request, answer."""
+	loop._scheduled[:] = [timer for timer in loop._scheduled if not timer.cancelled()]
+	heapq.heapify(loop._scheduled)
+	loop._timer_cancelled_count = 0
+
+
+def on_loop_close(close: Callable[[], Coroutine]) -> None:
+	"""Have `close` run on the running loop before it is closed. It must not refer to the loop itself."""
+	_on_close.setdefault(asyncio.get_running_loop(), set()).add(close)
 
 
 def is_loop_running() -> bool:

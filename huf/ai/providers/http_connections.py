@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import aiohttp
 
+from huf.ai.core.event_loops import on_loop_close
 from huf.ai.providers.failures import AnswerTooLarge
 
 MAX_BODY_BYTES = 16_000_000
@@ -98,7 +99,13 @@ def get_session() -> aiohttp.ClientSession:
 		# time-out.
 		session = make_session()
 		_sessions[loop] = (os.getpid(), session)
+		on_loop_close(close_session)
 	return session
+
+
+async def close_session() -> None:
+	_pid, session = _sessions.pop(asyncio.get_running_loop())
+	await session.close()
 
 
 def make_session() -> aiohttp.ClientSession:

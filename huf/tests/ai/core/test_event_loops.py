@@ -1,15 +1,23 @@
 """Event loops are cached for the next run, with their connections, whichever thread that is in."""
 
 import asyncio
+import gc
 import threading
 import unittest
+import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 
 from huf.ai.core import event_loops
 from huf.ai.core.event_loops import iterate, run_coroutine
-from huf.ai.providers.http_connections import post
+from huf.ai.providers.http_connections import get_session, post
 
+DOCUMENT: ContextVar["Document"] = ContextVar("document")
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Document:
+	"""Stands for what a run has in its context."""
 
 
 async def running() -> asyncio.AbstractEventLoop:
@@ -45,6 +53,35 @@ class TestEventLoops(unittest.TestCase):
 		left.run_until_complete(asyncio.gather(left.left, return_exceptions=True))
 		left.close()
 
+	def test_what_a_run_had_in_its_context_is_freed_with_its_end(self):
+		kept = []
+
+		async def work():
+			DOCUMENT.set(Document())
+			kept.append(weakref.ref(DOCUMENT.get()))
+			for _ in range(10):
+				await asyncio.wait_for(asyncio.sleep(0), 3600)
+
+		async def report(put):
+			put(await work())
+
+		for run in (lambda: run_coroutine(work()), lambda: list(iterate(report, pause_s=3600))):
+			copy_context().run(run)
+		gc.collect()
+		self.assertEqual([each() for each in kept], [None, None])
+
+	def test_a_timer_that_waits_stays(self):
+		fired = []
+
+		async def work(pause_s):
+			asyncio.get_running_loop().call_later(0.01, fired.append, True)
+			asyncio.get_running_loop().call_later(0, fired.append, True).cancel()
+			await asyncio.sleep(pause_s)
+
+		run_coroutine(work(0))
+		run_coroutine(work(0.05))
+		self.assertEqual(fired, [True, True])
+
 	def test_a_coroutine_within_one_has_a_loop_of_its_own(self):
 		async def outer():
 			return asyncio.get_running_loop(), run_coroutine(running())
@@ -75,6 +112,25 @@ class TestConnections(unittest.TestCase):
 		self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}/"
 		self.addCleanup(thread.join, 5)
 		self.addCleanup(self.loop.call_soon_threadsafe, self.loop.stop)
+
+	def test_few_loops_are_kept_and_the_others_closed_with_their_connections(self):
+		count, together = event_loops.MAX_IDLE_LOOPS + 3, threading.Barrier(event_loops.MAX_IDLE_LOOPS + 3)
+
+		async def work():
+			session = get_session()
+			await asyncio.to_thread(together.wait, 20)
+			return asyncio.get_running_loop(), session
+
+		with ThreadPoolExecutor(count) as pool:
+			used = list(pool.map(lambda _: run_coroutine(work()), range(count)))
+		open_loops = [loop for loop, _session in used if not loop.is_closed()]
+		self.assertLessEqual(len(open_loops), event_loops.MAX_IDLE_LOOPS)
+		self.assertEqual([session.closed for _loop, session in used], [loop.is_closed() for loop, _ in used])
+		closed = [weakref.ref(each) for pair in used if pair[0].is_closed() for each in pair]
+		self.assertGreaterEqual(len(closed), 6)
+		del used, open_loops
+		gc.collect()
+		self.assertEqual({each() for each in closed}, {None})
 
 	def test_a_connection_closed_between_two_runs_is_not_used_again(self):
 		async def asked_in_a_run():
