@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from gunicorn.util import write_error
 from gunicorn.workers.gthread import ThreadWorker
 
+from huf.embedded.thread_pool import ThreadPool
+
 RECEIVE_TIMEOUT_S = SEND_TIMEOUT_S = 15
 MIN_BYTES_PER_S = 20_000
 """A client that sends more slowly than this is disconnected."""
@@ -115,6 +117,9 @@ class BoundedWorker(ThreadWorker):
 		self.busy: set[object] = set()
 		self.receiving: dict[object, float] = {}
 		"""{connection: when its thread began to read from it}, the longest waiting first."""
+
+	def get_thread_pool(self):
+		return ThreadPool(self.cfg.threads)
 
 	def enqueue_req(self, conn):
 		"""Handle the beginning of a request, on a new or a kept connection."""

@@ -16,6 +16,7 @@ import uuid
 from filelock import FileLock, Timeout
 from frappe.utils import jobs_db
 from frappe.utils.background_jobs import TIMEOUTS, JobTimeoutException, bell, execute_job
+from frappe.utils.malloc import trim
 
 KEEP_SECONDS = {"finished": 600, "failed": 7 * 24 * 3600}
 
@@ -141,7 +142,7 @@ class Worker:
 
 	def _watch(self):
 		"""Once a second: interrupt jobs over their time.  Once a minute: drop old rows, look for dead
-		workers.
+		workers, give free memory back.
 		"""
 		beat = 0
 		while not self.stopping.wait(1):
@@ -151,6 +152,7 @@ class Worker:
 			if beat % 60 == 0:
 				self._drop_old_rows()
 				self.fail_jobs_of_dead_workers()
+				trim()
 
 	def _drop_old_rows(self):
 		for status, seconds in KEEP_SECONDS.items():

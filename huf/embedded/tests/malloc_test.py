@@ -1,0 +1,99 @@
+"""A server has one arena of malloc, its idle threads end, and it gives free memory back."""
+
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import patch
+
+from frappe.utils import job_worker
+
+from huf.embedded.tests.server_test import Server, free_port
+from huf.embedded.thread_pool import IDLE_S
+
+HEAP_BYTES = 64 * 2**20
+TRIM = """
+import huf.embedded
+huf.embedded.install()
+from pathlib import Path
+from frappe.utils.malloc import limit_arenas, trim
+def read_mb():
+	return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 // 2**20
+limit_arenas()
+pieces = [bytes(20_000) for _ in range(4_000)]
+kept = pieces[::10]
+del pieces
+before = read_mb()
+trim()
+print(before - read_mb())
+"""
+
+
+def count_arenas(pid: int) -> int:
+	"""Arenas of other threads than the first: memory in use from a multiple of 64 MB on, the rest reserved."""
+	maps = [line.split()[:2] for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+	areas = [(*(int(each, 16) for each in place.split("-")), rights) for place, rights in maps]
+	return sum(
+		start % HEAP_BYTES == 0 and (rights, after[2], after[1] % HEAP_BYTES) == ("rw-p", "---p", 0)
+		for (start, _end, rights), after in pairwise(areas)
+	)
+
+
+@unittest.skipUnless(platform.libc_ver()[0] == "glibc", "There is no glibc.")
+class TestMalloc(unittest.TestCase):
+	def test_memory_between_what_stays_is_given_back(self):
+		done = subprocess.run([sys.executable, "-c", TRIM], capture_output=True, text=True, check=True)
+		self.assertGreater(int(done.stdout), 30)
+
+	def test_a_server_has_one_arena_and_no_thread_of_a_peak_for_long(self):
+		home = Path(tempfile.mkdtemp(prefix="huf-test-"))
+		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+		server = Server(home, free_port())
+		self.addCleanup(server.stop)
+		worker = self.find_child(server.process.pid)
+		before = self.count_threads(worker)
+		with ThreadPoolExecutor(40) as pool:
+			list(pool.map(lambda _: server.call("/api/method/ping").read(), range(400)))
+		self.assertEqual((count_arenas(server.process.pid), count_arenas(worker)), (0, 0))
+		self.assertGreater(self.count_threads(worker), before)
+		deadline = time.monotonic() + IDLE_S + 10
+		while (after := self.count_threads(worker)) > before and time.monotonic() < deadline:
+			time.sleep(0.5)
+		self.assertLessEqual(after, before)
+
+	def find_child(self, pid: int) -> int:
+		return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+	def count_threads(self, pid: int) -> int:
+		return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+class Beats(threading.Event):
+	"""Stops whoever waits for it after so many waits."""
+
+	def __init__(self, beats: int):
+		super().__init__()
+		self.beats = beats
+
+	def wait(self, timeout: float | None = None) -> bool:
+		self.beats -= 1
+		return self.beats < 0
+
+
+class TestWatch(unittest.TestCase):
+	def test_a_worker_gives_free_memory_back_once_a_minute(self):
+		home = tempfile.mkdtemp(prefix="huf-test-")
+		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+		Path(home, "site").mkdir()
+		worker = job_worker.Worker("site", home)
+		worker.stopping = Beats(120)
+		with patch.object(job_worker, "trim") as trim:
+			worker._watch()
+		self.assertEqual(trim.call_count, 2)

@@ -1,0 +1,62 @@
+"""Threads of the pool for requests: as many as are needed, and those that are not needed end."""
+
+import threading
+import time
+import unittest
+
+from huf.embedded.thread_pool import ThreadPool
+
+
+class TestThreadPool(unittest.TestCase):
+	def make(self, max_threads: int, idle_s: float = 0.1) -> ThreadPool:
+		pool = ThreadPool(max_threads, idle_s)
+		self.addCleanup(pool.shutdown)
+		return pool
+
+	def test_work_is_done_by_at_most_so_many_threads_and_errors_are_passed_on(self):
+		pool, together = self.make(4), threading.Barrier(4)
+
+		def work(number: int) -> tuple[int, int]:
+			together.wait(10)
+			return number, threading.get_ident()
+
+		done = [each.result(10) for each in [pool.submit(work, number) for number in range(40)]]
+		self.assertEqual([number for number, _thread in done], list(range(40)))
+		self.assertEqual(len({thread for _number, thread in done}), 4)
+		with self.assertRaises(ZeroDivisionError):
+			pool.submit(lambda: 1 / 0).result(10)
+		self.assertEqual(pool.submit(int, "7").result(10), 7)
+
+	def test_threads_of_a_peak_end_though_one_goes_on_working(self):
+		pool, together = self.make(8), threading.Barrier(8)
+		for each in [pool.submit(together.wait, 10) for _ in range(8)]:
+			each.result(10)
+		self.assertEqual(pool.threads, 8)
+		deadline = time.monotonic() + 10
+		while pool.threads > 1 and time.monotonic() < deadline:
+			pool.submit(time.sleep, 0.001).result(10)
+		self.assertEqual(pool.threads, 1)
+		while pool.threads and time.monotonic() < deadline:
+			time.sleep(0.05)
+		self.assertEqual((pool.threads, pool.idle), (0, []))
+		self.assertEqual(pool.submit(int, "7").result(10), 7)
+
+	def test_nothing_is_lost_between_the_end_of_a_thread_and_new_work(self):
+		pool = self.make(3, idle_s=0.001)
+		for _ in range(300):
+			works = [pool.submit(time.sleep, 0.0005) for _ in range(5)]
+			for each in works:
+				each.result(10)
+			time.sleep(0.001)
+
+	def test_a_closed_pool_ends_what_it_has_taken_and_takes_no_more(self):
+		pool = self.make(1)
+		works = [pool.submit(time.sleep, 0.05), pool.submit(int, "7")]
+		pool.shutdown(wait=False)
+		self.assertEqual(works[1].result(10), 7)
+		with self.assertRaises(RuntimeError):
+			pool.submit(int)
+		cancelled = self.make(1)
+		works = [cancelled.submit(time.sleep, 0.05), cancelled.submit(int)]
+		cancelled.shutdown(cancel_futures=True)
+		self.assertTrue(works[1].cancelled())
