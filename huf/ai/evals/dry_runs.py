@@ -8,7 +8,7 @@ results.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -19,7 +19,7 @@ import frappe
 from huf.ai.agents.function_tool import EffectTool
 from huf.ai.agents.tool_factory import create_agent_tools
 from huf.ai.core.arguments import to_text
-from huf.ai.core.errors import ToolError
+from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.mail_types import Direction, MailStatus
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
@@ -45,6 +45,8 @@ class CaseDryRuns:
 		self.user = (
 			f"eval-{frappe.generate_hash(length=8)}@example.com" if case.roles else frappe.session.user
 		)
+		check_roles(case.roles)
+		self.setup_user = find_setup_user()
 		self.run = frappe.generate_hash(length=10)
 		self.write_calls: list[tuple[EffectTool, dict]] = []
 		self.first_documents: list[tuple[str, str]] = []
@@ -103,12 +105,10 @@ class CaseDryRuns:
 		columns = frappe.get_meta(doctype).get_valid_columns()
 		fields = list(dict.fromkeys([*(name for name in fields if name in columns), "name", "modified"]))
 		frappe.db.rollback()
-		of_site = (
-			frappe.get_all(doctype, dict(where), fields, order_by="creation asc") if "count" in check else []
-		)
-		with self.dry_run(), acting_as("Administrator"):
-			rows = frappe.get_all(doctype, dict(where), fields, order_by="creation asc")
-			return [row for row in rows if row not in of_site]
+		with acting_as(self.setup_user):
+			of_site = list_rows(doctype, where, fields) if "count" in check else []
+		with self.dry_run(), acting_as(self.setup_user):
+			return [row for row in list_rows(doctype, where, fields) if row not in of_site]
 
 	# --- one dry run ---
 
@@ -135,8 +135,9 @@ class CaseDryRuns:
 		if self.case.roles:
 			self.insert_user()
 		self.hide_site_records()
-		for values in self.case.records:
-			frappe.get_doc(deepcopy(values)).insert(set_name=values.get("name"))
+		with acting_as(self.setup_user):
+			for values in self.case.records:
+				frappe.get_doc(deepcopy(values)).insert(set_name=values.get("name"))
 		if self.case.mail:
 			self.insert_mail()
 
@@ -189,6 +190,27 @@ class CaseDryRuns:
 			"agent": self.agent.name,
 		}
 		frappe.get_doc(run).insert(set_name=self.run)
+
+
+def check_roles(roles: Sequence[str]) -> None:
+	"""Raises UsageError: with roles that its author lacks, a case would show what the author may not read."""
+	own = frappe.get_roles()
+	if "System Manager" not in own and (missing := [role for role in roles if role not in own]):
+		raise UsageError(
+			f"The case acts with roles that you do not have: {', '.join(map(str, missing))}. "
+			"A System Manager can run it."
+		)
+
+
+def find_setup_user() -> str:
+	"""Who makes a case's records and reads what it checks: the session user, with all rights only for System
+	Managers.
+	"""
+	return "Administrator" if "System Manager" in frappe.get_roles() else frappe.session.user
+
+
+def list_rows(doctype: str, where: Mapping, fields: Sequence[str]) -> list:
+	return frappe.get_list(doctype, dict(where), list(fields), order_by="creation asc", limit_page_length=0)
 
 
 def run_tool(tool: EffectTool, arguments: dict) -> str:

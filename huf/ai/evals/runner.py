@@ -16,7 +16,7 @@ from frappe.utils import now
 from huf.ai.agents.manager import AgentManager
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
-from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, Tool, ToolResult
+from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, RunStatus, Tool, ToolResult
 from huf.ai.evals.cases import EvalCase, parse_case
 from huf.ai.evals.checks import Evidence, Trace, TracedCall, estimate_pass_hat, find_faults
 from huf.ai.evals.dry_runs import CaseDryRuns
@@ -181,6 +181,15 @@ class EvalRunner:
 		return CaseResult(row.case_name, tuple(self.attempt(case) for _ in range(times)))
 
 	def attempt(self, case: EvalCase) -> CaseAttempt:
+		try:
+			return self.try_case(case)
+		except (UsageError, frappe.PermissionError) as error:
+			frappe.db.rollback()
+			why = f"this case is not permitted: {error or type(error).__name__}"
+			return CaseAttempt((why,), Trace("", (), RunStatus.FAILED.value, why))
+
+	def try_case(self, case: EvalCase) -> CaseAttempt:
+		"""Raises UsageError and PermissionError for a case that the session user may not run."""
 		dry_runs = CaseDryRuns(case, self.doc)
 		prompt = dry_runs.prepared_mail().prompt if case.mail else case.prompt
 		trace = build_trace(run_coroutine(self.run_loop(case, dry_runs, prompt)))

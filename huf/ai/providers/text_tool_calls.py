@@ -42,6 +42,8 @@ XML_PARAMETER = re.compile(
 )
 GLM_CALL = re.compile(rf"(?:^|<tool_call>)\s*({NAME})\s*(<arg_key>.*)", re.DOTALL)
 MAX_XML_PARAMETERS = 200
+MAX_PYTHON_CHARS = 20_000
+"""Python's parser takes the square of the length for some texts, and holds up all threads meanwhile."""
 SEPARATOR = re.compile(r"[\s,;]*")
 NAME_PAIR = re.compile(rf"""["']?\b(?:{"|".join(NAME_KEYS)})["']?\s*[:=]\s*["']({NAME})["']""")
 CONSTANTS = {"true": True, "false": False, "null": None}
@@ -94,7 +96,13 @@ def parse_repaired(text: str) -> dict | None:
 	return repair_json(f'{{"calls": {text}}}' if text.startswith("[") else text)
 
 
-EXACT_PARSERS = (parse_json_values, ast.literal_eval)
+def parse_python_value(text: str) -> Any:
+	if len(text) > MAX_PYTHON_CHARS:
+		raise ValueError("too long")
+	return ast.literal_eval(text)
+
+
+EXACT_PARSERS = (parse_json_values, parse_python_value)
 
 
 def to_calls(values: list, tools: ToolSchemas, marked: bool) -> list[TextCall]:
@@ -195,6 +203,8 @@ def convert_xml_value(text: str, schema: dict) -> Any:
 
 def read_python(text: str, tools: ToolSchemas) -> list[TextCall]:
 	"""Read `[look(limit=1), find(words="x")]`, or the same as statements. Named arguments only."""
+	if len(text) > MAX_PYTHON_CHARS:
+		return []
 	try:
 		statements = ast.parse(text).body
 	except (SyntaxError, ValueError, MemoryError):

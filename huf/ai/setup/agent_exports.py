@@ -14,6 +14,8 @@ from frappe import _
 from huf.ai.core.errors import UsageError
 
 MAX_CHARS = 2_000_000
+MAX_CODE_CHARS = 200_000
+"""Python's parser takes the square of the length for some texts, and holds up all threads meanwhile."""
 MAX_AGENTS = 50
 N8N_AGENT = "@n8n/n8n-nodes-langchain.agent"
 N8N_NOTE = "n8n-nodes-base.stickyNote"
@@ -119,6 +121,8 @@ def describe_node(node: Mapping) -> str:
 
 
 def parse_agent_builder(text: str) -> tuple[list[ExportedAgent], list[str]]:
+	if len(text) > MAX_CODE_CHARS:
+		raise UsageError(_("The file has more than {0} characters.").format(f"{MAX_CODE_CHARS:,}"))
 	try:
 		tree = ast.parse(text)
 	except (SyntaxError, ValueError, MemoryError):

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from frappe import _
@@ -12,6 +12,7 @@ from huf.ai.core.errors import ToolError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 
 MAX_CHARS = 2_000_000
+MAX_DEPTH = 100
 TIMEOUT_S = 30
 
 
@@ -72,15 +73,28 @@ def parse_text(text: str) -> Any:
 		pass
 	loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 	try:
-		if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
-			# A few lines of aliases can stand for gigabytes.
-			raise UsageError(
-				_("The document has YAML aliases (*name). Replace them by $ref, or convert it to JSON.")
-			)
+		check_events(yaml.parse(text, Loader=loader))
 		data = yaml.load(text, Loader=loader)  # noqa: S506 (both are safe loaders)
 		return json.loads(json.dumps(data, default=str))
 	except (yaml.YAMLError, ValueError, TypeError):
 		raise UsageError(_("This is not an OpenAPI document: it is neither JSON nor YAML.")) from None
+
+
+def check_events(events: Iterable[Any]) -> None:
+	"""Raises UsageError before anything is built: deep nesting ends the process inside of the C library, and
+	a few lines of aliases can stand for gigabytes.
+	"""
+	import yaml
+
+	depth = 0
+	for event in events:
+		if isinstance(event, yaml.AliasEvent):
+			raise UsageError(
+				_("The document has YAML aliases (*name). Replace them by $ref, or convert it to JSON.")
+			)
+		depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+		if depth > MAX_DEPTH:
+			raise UsageError(_("The document is nested too deep."))
 
 
 def digest_document(document: Mapping) -> str:

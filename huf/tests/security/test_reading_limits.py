@@ -24,6 +24,7 @@ from huf.ai.mail.quoting import extract_new_text
 from huf.ai.providers.masking import Masker
 from huf.ai.providers.response_guard import ResponseGuard
 from huf.ai.providers.text_tool_calls import read_calls
+from huf.ai.setup.agent_exports import parse_export
 
 TOOLS = {"get_list": {"type": "object", "properties": {"doctype": {"type": "string"}}}}
 CHARS = 30_000
@@ -66,6 +67,13 @@ READERS = {
 
 
 class TestTexts(unittest.TestCase):
+	def test_code_that_python_parses_slowly_is_refused(self):
+		literal = 'f"' + "{1}" * 100_000 + '"'
+		before = time.process_time()
+		self.assertEqual(read_calls(f"[look(a={literal})]", TOOLS, marked=True), [])
+		self.assertRaises(UsageError, parse_export, f"text = {literal}")
+		self.assertLess(time.process_time() - before, 5)
+
 	def test_no_text_takes_long(self):
 		for reader, read in READERS.items():
 			for unit in UNITS:

@@ -6,8 +6,9 @@ from huf.ai.core.errors import UsageError
 from huf.ai.evals.cases import dump_definition
 from huf.ai.evals.runner import RECORDED, evaluate_agent, format_result, format_summary
 from huf.ai.mail.store import insert_mail
+from huf.ai.runs.admission import acting_as
 from huf.tests.base import SiteTestCase
-from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, unique
+from huf.tests.factories import make, make_agent, make_model, make_role, make_tool, make_user, unique
 from huf.tests.mail import make_mailbox
 from huf.tests.model_server import ModelServer, text, tool_call
 from huf.tests.packs.samples import what_there_is
@@ -75,6 +76,24 @@ class TestCases(EvalTestCase):
 		self.assertEqual(self.faults(), [])
 		self.assertEqual(frappe.session.user, "Administrator")
 		self.assertFalse(frappe.db.exists("User", {"first_name": "Eval"}))
+
+	def test_a_case_shows_a_manager_only_what_the_manager_may_read(self):
+		secret = make("Note", title=unique("Minutes"), content="<p>4711</p>", public=0)
+		look = make_tool("Get Document", unique("look").replace(" ", "_"), reference_doctype="Note")
+		self.agent = make_agent(tools=(look,))
+		call = {"call": look, "with": {"name": secret.name}}
+		answers = [call, {"say": "x"}]
+		record = {"record": "Note", "where": {"name": secret.name}, "values": {"title": "x"}}
+		share = {"doctype": "DocShare", "share_doctype": "Note", "share_name": secret.name, "read": 1}
+		manager = make_user("Huf Manager")
+		self.case({"says": "x"}, roles=["System Manager"], answers=answers)
+		self.case({"calls": look}, record, name="two", answers=answers)
+		self.case({"says": "x"}, name="three", records=[{**share, "user": manager}], answers=answers)
+		with acting_as(manager):
+			results = self.run_cases().results
+		self.assertEqual([each.passed for each in results], [0, 0, 0])
+		self.assertNotIn("4711", str(results))
+		self.assertIn("System Manager", results[0].faults[0])
 
 	def test_nothing_outside_is_reached_and_the_case_says_what_it_gives(self):
 		asking = [{"call": "web_search", "with": {"query": "x"}}, {"say": "Sunny."}]
