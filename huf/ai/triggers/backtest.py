@@ -7,7 +7,7 @@ is known.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -16,7 +16,7 @@ import frappe
 from frappe.utils import add_to_date, flt, get_datetime, now_datetime
 
 from huf.ai.core.trigger_types import TriggerType
-from huf.ai.triggers.conditions import Snapshot, evaluate_condition
+from huf.ai.triggers.conditions import Snapshot, evaluate_condition, list_hidden_fields, remove_fields
 from huf.ai.triggers.dispatch import EXPLICIT_RUN_AS_USERS
 from huf.ai.triggers.doc_events import DELETE_EVENTS
 from huf.ai.triggers.schedules import build_plan
@@ -92,9 +92,11 @@ def backtest_schedule(trigger, since: datetime, now: datetime, days: int) -> dic
 def backtest_doc_events(trigger, since: datetime, now: datetime, days: int) -> dict:
 	counter = BacktestCounter(trigger)
 	notes: list[str] = []
+	hidden = list_hidden_fields(frappe.get_meta(trigger.reference_doctype), frappe.session.user)
 	for change, name in read_past_changes(trigger, since, notes):
 		if change.is_event(trigger.doc_event):
-			counter.check(change, name)
+			before = change.before and remove_fields(change.before, hidden)
+			counter.check(replace(change, after=remove_fields(change.after, hidden), before=before), name)
 	summary = (
 		f"In the last {days} days this would have fired {pluralize(counter.times, 'time')} "
 		f"on {pluralize(len(counter.names), 'document')}."

@@ -79,6 +79,42 @@ def take_snapshot(doc) -> Snapshot:
 	return Snapshot(doc.as_dict(), before.as_dict() if before else None)
 
 
+def restrict_snapshot(snapshot: Snapshot, meta, user: str) -> Snapshot:
+	"""A snapshot without the fields above the user's permission levels."""
+	hidden = list_hidden_fields(meta, user)
+	if not hidden:
+		return snapshot
+	before = snapshot._before
+	return Snapshot(
+		remove_fields(snapshot.as_dict(), hidden), remove_fields(before, hidden) if before else None
+	)
+
+
+def list_hidden_fields(meta, user: str) -> dict[str | None, set[str]]:
+	"""Fields above the user's permission levels: of the document under None, of rows under their table."""
+	if user == "Administrator":
+		return {}
+	roles = frappe.get_roles(user)
+	levels = {0, *(rule.permlevel for rule in meta.permissions if rule.read and rule.role in roles)}
+	tables = {df.fieldname: frappe.get_meta(df.options) for df in meta.get_table_fields()}
+	found = {
+		table: {df.fieldname for df in each.fields if (df.permlevel or 0) not in levels}
+		for table, each in {None: meta, **tables}.items()
+	}
+	return {table: names for table, names in found.items() if names}
+
+
+def remove_fields(values: Mapping[str, Any], hidden: Mapping[str | None, set[str]]) -> dict:
+	kept = {name: value for name, value in values.items() if name not in hidden.get(None, ())}
+	for table in hidden:
+		if table and isinstance(kept.get(table), list):
+			kept[table] = [
+				{name: value for name, value in row.items() if name not in hidden[table]}
+				for row in kept[table]
+			]
+	return kept
+
+
 def read_field_changes(doc: Snapshot, meta) -> list[tuple[str, Any, Any]]:
 	"""[(fieldname, before, after)] of changed fields, without those that not every reader of the document may
 	see.

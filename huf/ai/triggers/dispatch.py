@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+import frappe
 from frappe.utils import now_datetime
 
 from huf.ai.core.errors import UsageError
@@ -69,6 +70,8 @@ class SourceEvent:
 	now: datetime = field(default_factory=now_datetime)
 	names: Mapping[str, Any] = field(default_factory=dict)
 	default_prompt: str = ""
+	is_readable: bool = True
+	"""Whether the user of the run may read the document."""
 
 
 # --- evaluation ---
@@ -124,13 +127,30 @@ def check_cause(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> Tr
 
 
 def check_user(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> TriggerEvent:
-	if trigger.run_as or source.user not in EXPLICIT_RUN_AS_USERS:
+	if not source.is_readable:
+		return mark_skipped(
+			trigger_event, "A document that the run's user may read", f"{trigger.run_as} may not read it"
+		)
+	if trigger.run_as or not needs_run_as(trigger, source.user):
 		return trigger_event
 	reason = (
 		f"{source.user} did this, and no agent gets that user's permissions by default: "
 		"choose Run As on the trigger"
 	)
 	return mark_skipped(trigger_event, "A user to act as", reason)
+
+
+def needs_run_as(trigger, user: str) -> bool:
+	"""Whether a run may act as this user only if Run As says so: it would have more rights than who last
+	saved the trigger, and could give them away.
+	"""
+	if user in EXPLICIT_RUN_AS_USERS:
+		return True
+	return is_system_manager(user) and not is_system_manager(trigger.modified_by)
+
+
+def is_system_manager(user: str) -> bool:
+	return "System Manager" in frappe.get_roles(user)
 
 
 def check_trigger_condition(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> TriggerEvent:

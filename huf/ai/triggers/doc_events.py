@@ -5,6 +5,7 @@ agent runs in a worker, after the commit.
 """
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import frappe
@@ -16,8 +17,14 @@ from huf.ai.dry_run.change_tracking import record_event
 from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import is_outsider, mark_outsider_s_change, mark_record, read_origin
 from huf.ai.tools.taint import find_origins
-from huf.ai.triggers.conditions import Snapshot, loggable_values, read_field_changes, take_snapshot
-from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
+from huf.ai.triggers.conditions import (
+	Snapshot,
+	loggable_values,
+	read_field_changes,
+	restrict_snapshot,
+	take_snapshot,
+)
+from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger, is_system_manager
 from huf.ai.triggers.registry import APP_EVENTS, get_watched_triggers, invalidate_watched_triggers
 from huf.ai.undo.capture import note_change
 
@@ -158,7 +165,19 @@ def dispatch_document_event(doc, method: str, triggers: list) -> list[str]:
 
 def evaluate_triggers(doc, method: str, triggers: list) -> list[TriggerEvent]:
 	source = build_document_event(doc, method)
-	return [evaluate_trigger(trigger, source) for trigger in triggers]
+	return [evaluate_for_document(trigger, source, doc) for trigger in triggers]
+
+
+def evaluate_for_document(trigger, source: SourceEvent, doc) -> TriggerEvent:
+	"""Evaluate a trigger for what the user of its run may read of the document; for all of it if a System
+	Manager saved the trigger.
+	"""
+	if is_system_manager(trigger.modified_by):
+		return evaluate_trigger(trigger, source)
+	reader = trigger.run_as or source.user
+	is_readable = reader == source.user or frappe.has_permission(doc.doctype, "read", doc=doc, user=reader)
+	seen = replace(source, doc=restrict_snapshot(source.doc, doc.meta, reader), is_readable=is_readable)
+	return evaluate_trigger(trigger, seen)
 
 
 def build_document_event(doc, method: str, key: str | None = None) -> SourceEvent:

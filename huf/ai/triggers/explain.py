@@ -1,13 +1,13 @@
 """Explains, condition by condition, why a trigger fired or did not. Only reads."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import frappe
 
 from huf.ai.core.trigger_types import ConditionResult, TriggerEventStatus
-from huf.ai.triggers.dispatch import evaluate_trigger
-from huf.ai.triggers.doc_events import build_document_event
+from huf.ai.triggers.conditions import restrict_snapshot
+from huf.ai.triggers.doc_events import build_document_event, evaluate_for_document
 from huf.ai.triggers.registry import read_triggers
 
 EVENT_FIELDS = (
@@ -42,7 +42,9 @@ def explain_document(trigger_name: str, doc) -> dict:
 	because nothing is being saved.
 	"""
 	trigger = read_triggers("t.name = %s", (trigger_name,))[0]
-	trigger_event = evaluate_trigger(trigger, build_document_event(doc, trigger.doc_event, "explained"))
+	source = build_document_event(doc, trigger.doc_event, "explained")
+	source = replace(source, doc=restrict_snapshot(source.doc, doc.meta, frappe.session.user))
+	trigger_event = evaluate_for_document(trigger, source, doc)
 	checks = [
 		ConditionResult("The trigger is enabled", not trigger.disabled),
 		ConditionResult(

@@ -10,7 +10,7 @@ from huf.ai.runs import admission
 from huf.ai.storage import trigger_events
 from huf.ai.triggers.conditions import Snapshot
 from huf.ai.triggers.dispatch import SourceEvent, dispatch_events, evaluate_trigger
-from huf.ai.triggers.doc_events import build_document_event
+from huf.ai.triggers.doc_events import build_document_event, evaluate_for_document
 from huf.ai.triggers.registry import read_triggers
 
 MANUAL = "manual"
@@ -27,11 +27,13 @@ def dispatch_manually(
 	trigger = get_usable_trigger(name)
 	key = f"manual: {key or frappe.generate_hash(length=20)}"
 	if trigger.trigger_type == TriggerType.DOC_EVENT.value:
-		source = build_document_event(choose_document(trigger, document), trigger.doc_event, key)
+		doc = choose_document(trigger, document)
+		evaluated = evaluate_for_document(trigger, build_document_event(doc, trigger.doc_event, key), doc)
 	else:
 		values = payload if isinstance(payload, dict) else {}
 		source = SourceEvent(MANUAL, key, frappe.session.user, Snapshot(values), payload)
-	(event,) = dispatch_events([evaluate_trigger(trigger, source)])
+		evaluated = evaluate_trigger(trigger, source)
+	(event,) = dispatch_events([evaluated])
 	return event
 
 

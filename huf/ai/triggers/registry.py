@@ -19,10 +19,9 @@ CACHE_KEY = "huf:doc_event_agents"
 CACHE_LIFETIME_S = 30 * 24 * 3600
 SETTINGS, STAMP_FIELD = "Huf Settings", "triggers_changed"
 FIELDS = """t.name, t.agent, t.trigger_type, t.reference_doctype, t.doc_event, t.event_name, t.`condition`,
-	t.prompt, t.run_as, t.fire_on_own_changes, t.owner, t.disabled, t.cron, t.scheduled_interval,
-	t.interval_count, t.starts_on, t.catch_up, t.next_execution, t.webhook_slug, t.signature_header,
-	t.conversation_key,
-	a.disabled as agent_disabled,
+	t.prompt, t.run_as, t.fire_on_own_changes, t.owner, t.modified_by, t.disabled, t.cron,
+	t.scheduled_interval, t.interval_count, t.starts_on, t.catch_up, t.next_execution, t.webhook_slug,
+	t.signature_header, t.conversation_key, a.disabled as agent_disabled,
 	a.persist_user_history, a.instructions, a.provider, a.model"""
 APP_EVENTS = ""
 """The key of app events in the map, in place of a DocType."""

@@ -10,11 +10,55 @@ from huf.ai.storage.trigger_events import MAX_ATTEMPTS, insert_trigger_events
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import evaluate_triggers, get_doc_event_agents
 from huf.ai.triggers.runs import open_event_run, recover_events
-from huf.tests.factories import make_agent, make_user
+from huf.api.trigger import backtest, explain
+from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes
+from huf.tests.factories import make_agent, make_user, unique
 from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
 
 
 class TestWhoActs(TriggerTestCase):
+	def test_what_a_system_manager_saves_gives_a_manager_s_trigger_no_rights(self):
+		admin, manager = make_user("System Manager", "Huf User"), make_user("Huf Manager")
+		with acting_as(manager):
+			trigger = self.trigger()
+		with acting_as(admin):
+			todo()
+		self.assertEqual(work_off(trigger), [])
+		self.assertIn("choose Run As", events_of(trigger)[0].reason)
+		with acting_as(admin):
+			frappe.get_doc("Agent Trigger", trigger.name).save()
+			todo()
+		self.assertEqual([run.run_as for run in work_off(trigger)], [admin])
+
+	def test_a_manager_s_trigger_shows_only_what_its_user_may_read(self):
+		manager = make_user("Huf Manager")
+		with acting_as(manager):
+			trigger = self.trigger(
+				run_as=manager, condition="doc.description == 'S4711'", prompt="{{ doc.description }}"
+			)
+		with acting_as(self.user):
+			todo(description="S4711")
+		self.assertEqual(work_off(trigger), [])
+		(event,) = events_of(trigger)
+		self.assertEqual((event.status, event.prompt), ("Skipped", None))
+		self.assertNotIn("4711", str(event.checks) + event.reason)
+
+	def test_a_manager_s_trigger_reads_no_fields_above_the_permission_level_of_its_user(self):
+		make_doctypes()
+		manager = make_user("Huf Manager", EDITOR)
+		with acting_as(manager):
+			trigger = self.trigger(
+				reference_doctype=CASE, run_as=manager, prompt="Saw {{ doc.fee }} {{ doc.as_dict() }}"
+			)
+		case = make_case(title=unique("Roof"), fee="S4711")
+		with acting_as(manager):
+			shown = explain(trigger.name, case.name)
+			tried = backtest(values={**trigger.as_dict(), "condition": "doc.fee"})
+		(run,) = work_off(trigger)
+		self.assertIn(case.title, run.prompt)
+		self.assertNotIn("4711", run.prompt + str(shown))
+		self.assertEqual(tried["times"], 0)
+
 	def test_what_administrator_saves_fires_only_with_a_chosen_user(self):
 		blank, chosen = self.trigger(), self.trigger(run_as=self.user)
 		todo()
