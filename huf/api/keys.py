@@ -39,7 +39,8 @@ def take_access_token() -> None:
 	request = frappe.local.request
 	kind, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
 	is_token = kind.lower() == "bearer" and token.startswith(TOKEN_PREFIX)
-	if not is_token or not request.path.startswith(TOKEN_PATHS):
+	# Frappe runs the function that an argument `cmd` names, whatever the path says.
+	if not is_token or not request.path.startswith(TOKEN_PATHS) or frappe.local.form_dict.get("cmd"):
 		return
 	from huf.ai.mcp.server.grants import find_user
 

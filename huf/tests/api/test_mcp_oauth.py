@@ -165,6 +165,17 @@ class TestOAuth(OAuthTestCase):
 		frappe.db.commit()
 		self.assertEqual(self.ask_with(token), 401)
 
+	def test_a_token_runs_no_function_that_an_argument_names(self):
+		self.list_tools()
+		headers = {"Authorization": f"Bearer {self.storage.tokens.access_token}"}
+		command = {"cmd": "frappe.auth.get_logged_user"}
+		for path in ("/mcp", f"/mcp/{self.slug}", "/api/method/huf.api.mcp.serve"):
+			for sent in ({"params": command}, {"data": command}, {"json": command}):
+				with self.subTest(path, sent=list(sent)):
+					answer = requests.post(self.base + path, headers=headers, **sent)
+					self.assertEqual(answer.status_code, 401)
+					self.assertNotIn(self.user, answer.text)
+
 	def test_a_refresh_token_is_good_once_and_a_copied_one_ends_the_grant(self):
 		self.list_tools()
 		first = self.storage.tokens
