@@ -72,6 +72,8 @@ class SourceEvent:
 	default_prompt: str = ""
 	is_readable: bool = True
 	"""Whether the user of the run may read the document."""
+	is_manual: bool = False
+	"""Whether a person has started the trigger."""
 
 
 # --- evaluation ---
@@ -131,7 +133,7 @@ def check_user(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> Tri
 		return mark_skipped(
 			trigger_event, "A document that the run's user may read", f"{trigger.run_as} may not read it"
 		)
-	if trigger.run_as or not needs_run_as(trigger, source.user):
+	if trigger.run_as or not needs_run_as(trigger, source):
 		return trigger_event
 	reason = (
 		f"{source.user} did this, and no agent gets that user's permissions by default: "
@@ -140,13 +142,14 @@ def check_user(trigger, source: SourceEvent, trigger_event: TriggerEvent) -> Tri
 	return mark_skipped(trigger_event, "A user to act as", reason)
 
 
-def needs_run_as(trigger, user: str) -> bool:
-	"""Whether a run may act as this user only if Run As says so: it would have more rights than who last
-	saved the trigger, and could give them away.
+def needs_run_as(trigger, source: SourceEvent) -> bool:
+	"""Whether a run may act as the event's user only if Run As says so: a System Manager who saves something
+	has not agreed to what the author of a trigger, who has less rights, does with theirs.
 	"""
-	if user in EXPLICIT_RUN_AS_USERS:
+	if source.user in EXPLICIT_RUN_AS_USERS:
 		return True
-	return is_system_manager(user) and not is_system_manager(trigger.modified_by)
+	is_agreed = source.is_manual or is_system_manager(trigger.modified_by)
+	return is_system_manager(source.user) and not is_agreed
 
 
 def is_system_manager(user: str) -> bool:

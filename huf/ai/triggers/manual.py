@@ -1,5 +1,6 @@
 """Dispatches a trigger for a person who presses its button, or tests it."""
 
+from dataclasses import replace
 from typing import Any
 
 import frappe
@@ -28,10 +29,11 @@ def dispatch_manually(
 	key = f"manual: {key or frappe.generate_hash(length=20)}"
 	if trigger.trigger_type == TriggerType.DOC_EVENT.value:
 		doc = choose_document(trigger, document)
-		evaluated = evaluate_for_document(trigger, build_document_event(doc, trigger.doc_event, key), doc)
+		source = replace(build_document_event(doc, trigger.doc_event, key), is_manual=True)
+		evaluated = evaluate_for_document(trigger, source, doc)
 	else:
 		values = payload if isinstance(payload, dict) else {}
-		source = SourceEvent(MANUAL, key, frappe.session.user, Snapshot(values), payload)
+		source = SourceEvent(MANUAL, key, frappe.session.user, Snapshot(values), payload, is_manual=True)
 		evaluated = evaluate_trigger(trigger, source)
 	(event,) = dispatch_events([evaluated])
 	return event

@@ -10,7 +10,7 @@ from huf.ai.storage.trigger_events import MAX_ATTEMPTS, insert_trigger_events
 from huf.ai.triggers.dispatch import event_job_id
 from huf.ai.triggers.doc_events import evaluate_triggers, get_doc_event_agents
 from huf.ai.triggers.runs import open_event_run, recover_events
-from huf.api.trigger import backtest, explain
+from huf.api.trigger import backtest, explain, fire
 from huf.tests.doctypes import CASE, EDITOR, make_case, make_doctypes
 from huf.tests.factories import make_agent, make_user, unique
 from huf.tests.triggers import TriggerTestCase, events_of, runs_of, todo, work_off
@@ -26,9 +26,12 @@ class TestWhoActs(TriggerTestCase):
 		self.assertEqual(work_off(trigger), [])
 		self.assertIn("choose Run As", events_of(trigger)[0].reason)
 		with acting_as(admin):
+			fire(trigger.name, document=todo().name)
+		self.assertEqual([run.run_as for run in work_off(trigger)], [admin])
+		with acting_as(admin):
 			frappe.get_doc("Agent Trigger", trigger.name).save()
 			todo()
-		self.assertEqual([run.run_as for run in work_off(trigger)], [admin])
+		self.assertEqual([run.run_as for run in work_off(trigger)], [admin, admin])
 
 	def test_a_manager_s_trigger_shows_only_what_its_user_may_read(self):
 		manager = make_user("Huf Manager")
