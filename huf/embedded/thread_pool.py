@@ -74,7 +74,7 @@ def run(future: Future, call: Callable) -> None:
 		return
 	try:
 		result = call()
-	except BaseException as error:  # whoever waits for the future gets it; it must not end the thread
+	except BaseException as error:  # the caller gets it from the future; the thread goes on
 		future.set_exception(error)
 	else:
 		future.set_result(result)
