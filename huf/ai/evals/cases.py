@@ -12,7 +12,6 @@
   expect: [checks, see `CHECKS`]
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -152,8 +151,10 @@ def parse_check(value: Any, line: int) -> LineMapping:
 	kind, more = kinds[0], CHECKS[kinds[0]][1]
 	check_mapping(value, {kind: CHECKS[kind][0], **more}, f"the check {kind}", line)
 	if kind == "matches":
+		import regex
+
 		try:
-			re.compile(value[kind])
-		except re.error as error:
+			regex.compile(value[kind])
+		except regex.error as error:
 			raise line_error(value.lines[kind], f"this is not a regular expression: {error}.") from None
 	return value

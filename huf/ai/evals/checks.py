@@ -1,11 +1,12 @@
 """Compares the trace of a case with its checks. Pure: record queries and the judging model are passed in."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from huf.ai.evals.cases import EvalCase
+
+MATCH_TIMEOUT_S = 1
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,17 @@ def check_says_not(check: Mapping, case: EvalCase, trace: Trace, evidence: Evide
 
 
 def check_matches(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:
-	match = re.search(check["matches"], trace.answer, re.IGNORECASE | re.DOTALL)
-	return None if match else f"the answer does not match {check['matches']!r}"
+	# Unlike `re`, this ends an expression that would search for ever.
+	import regex
+
+	expected = check["matches"]
+	try:
+		match = regex.search(
+			expected, trace.answer, regex.IGNORECASE | regex.DOTALL, timeout=MATCH_TIMEOUT_S, concurrent=True
+		)
+	except TimeoutError:
+		return f"it takes too long to match {expected!r}"
+	return None if match else f"the answer does not match {expected!r}"
 
 
 def check_calls(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:

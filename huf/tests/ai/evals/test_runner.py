@@ -95,6 +95,10 @@ class TestCases(EvalTestCase):
 		self.assertNotIn("4711", str(results))
 		self.assertIn("System Manager", results[0].faults[0])
 
+	def test_an_expression_that_would_search_for_ever_is_ended(self):
+		self.case({"matches": "^(a|aa)+$"}, answers=[{"say": "a" * 60 + "!"}])
+		self.assertIn("takes too long", self.faults()[0])
+
 	def test_nothing_outside_is_reached_and_the_case_says_what_it_gives(self):
 		asking = [{"call": "web_search", "with": {"query": "x"}}, {"say": "Sunny."}]
 		self.case({"fails": "web_search"}, answers=asking)
