@@ -40,7 +40,7 @@ def take_access_token() -> None:
 	kind, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
 	is_token = kind.lower() == "bearer" and token.startswith(TOKEN_PREFIX)
 	# Frappe runs the function that an argument `cmd` names, whatever the path says.
-	if not is_token or not request.path.startswith(TOKEN_PATHS) or frappe.local.form_dict.get("cmd"):
+	if not is_token or not request.path.startswith(TOKEN_PATHS) or "cmd" in frappe.local.form_dict:
 		return
 	from huf.ai.mcp.server.grants import find_user
 
