@@ -51,23 +51,33 @@ def work_on(run: str, now: datetime | None = None, trace: dict | None = None) ->
 	Returns None if another worker has it, if it has ended, if a stop holds it, or if another run of its
 	conversation is active, which will enqueue it when it ends. `trace`: the trace that the run belongs to.
 	"""
-	if stop := stops.find_stop_of_run(run):
-		hold_queued(run, stop)
-		return None
 	lease = claim(run, now)
-	if lease is None:
-		return None
-	user = frappe.db.get_value("Agent Run", run, "run_as")
+	return work_with(lease, trace) if lease else None
+
+
+def work_with(lease: Lease, trace: dict | None = None) -> RunResult | None:
+	"""Execute a run that was claimed; None if its lease was lost on the way."""
+	user = frappe.db.get_value("Agent Run", lease.run, "run_as")
 	with acting_as(user), continuing(trace):
 		try:
-			return carry_on(run, lease)
+			return carry_on(lease.run, lease)
 		except LeaseLost:
 			frappe.db.rollback()
 			return None
 
 
+def claim_at_once(run: str) -> Lease | None:
+	"""As `claim`; None as well while another transaction has the run locked, such as that of another worker's
+	claim.
+	"""
+	return claim(run) if leases.lock_free_runs([run]) else None
+
+
 def claim(run: str, now: datetime | None = None) -> Lease | None:
-	"""The lease of a run, or None if another worker has it or its conversation. Commits."""
+	"""The lease of a run; None if another worker has it or its conversation, or a stop holds it. Commits."""
+	if stop := stops.find_stop_of_run(run):
+		hold_queued(run, stop)
+		return None
 	conversation = frappe.db.get_value("Agent Run", run, "conversation")
 	for _ in range(CLAIM_ATTEMPTS):
 		try:

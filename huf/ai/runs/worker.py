@@ -5,29 +5,24 @@ It may run beside the workers of Frappe's queue: whichever takes the lease execu
 """
 
 import os
-import random
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import frappe
 
-from huf.ai.runs.queue import settle_lost, work_on
-from huf.ai.storage import leases
+from huf.ai.runs.queue import claim_at_once, settle_lost, work_with
+from huf.ai.storage.leases import Lease, read_claimable_runs
 
 THREADS = 8
 """Concurrent runs per worker process."""
 POLL_S = 1.0
 """Interval between polls while idle."""
 SETTLE_S = 5.0
-"""Interval between settlements of lost workers' runs."""
-REFUSED_S = 15.0
-"""Delay before a run that could not be started is tried again: a stop holds it, or another worker has it."""
-
-SPREAD = 2
-"""A worker chooses at random among this many times the runs that it can start."""
+"""How often it settles what lost workers have left."""
 RESTART_S = 0.5
 """Delay before a dead worker process is replaced."""
 
@@ -39,7 +34,6 @@ class RunWorker:
 		self.site, self.sites_path, self.threads = site, sites_path, threads
 		self.stopping, self.freed = threading.Event(), threading.Event()
 		self.running: set[str] = set()
-		self.refused: dict[str, float] = {}
 		self.settles_at = 0.0
 		self.parent = os.getppid()
 
@@ -57,45 +51,44 @@ class RunWorker:
 		self.freed.set()
 
 	def look(self, pool: ThreadPoolExecutor) -> int:
-		"""Start the runs that can start and return their number, also 0 if the database is unreachable."""
+		"""Start the runs that can start, and return how many there were until the database failed."""
+		begun = 0
 		try:
 			self.open()
-			found = self.find_runs()
+			self.settle()
+			for lease in self.claim_runs():
+				self.running.add(lease.run)
+				pool.submit(self.execute, lease)
+				begun += 1
 		except Exception as error:  # the boundary around the database
 			frappe.logger("huf").warning(f"huf-worker could not look for runs and will try again: {error!r}")
-			return 0
 		finally:
 			frappe.destroy()
-		for run in found:
-			self.running.add(run)
-			pool.submit(self.execute, run)
-		return len(found)
+		return begun
 
-	def find_runs(self) -> list[str]:
+	def settle(self) -> None:
 		now = time.monotonic()
 		if now >= self.settles_at:
 			self.settles_at = now + SETTLE_S
 			settle_lost()
-		free = self.threads - len(self.running)
-		if free <= 0:
-			return []
-		self.refused = {run: until for run, until in list(self.refused.items()) if until > now}
-		found = [run for run in leases.read_claimable_runs() if run not in self.running | self.refused.keys()]
-		# Workers that poll at the same moment should not all try the same runs.
-		first = found[: SPREAD * free]
-		return random.sample(first, min(free, len(first)))
 
-	def execute(self, run: str) -> None:
+	def claim_runs(self) -> Iterator[Lease]:
+		if len(self.running) < self.threads:
+			for run in read_claimable_runs():
+				if run not in self.running and (lease := claim_at_once(run)):
+					yield lease
+				if len(self.running) >= self.threads:
+					return
+
+	def execute(self, lease: Lease) -> None:
 		try:
 			self.open()
-			if work_on(run) is None:
-				self.refused[run] = time.monotonic() + REFUSED_S
+			work_with(lease)
 		except Exception:  # the boundary around a run: its lease runs out, and it is tried again
-			self.refused[run] = time.monotonic() + REFUSED_S
-			frappe.logger("huf").exception(f"huf-worker could not execute {run}")
+			frappe.logger("huf").exception(f"huf-worker could not execute {lease.run}")
 		finally:
 			frappe.destroy()
-			self.running.discard(run)
+			self.running.discard(lease.run)
 			self.freed.set()
 
 	def open(self) -> None:

@@ -10,10 +10,13 @@ snapshot of the transaction's beginning.
 """
 
 import os
+import re
 import socket
 import threading
 import time
+from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import frappe
@@ -81,6 +84,34 @@ def lease_expiry(now: datetime | None = None) -> datetime:
 	return add_to_date(now or now_datetime(), seconds=LEASE_S, as_datetime=True)
 
 
+@lru_cache(maxsize=64)
+def has_skip_locked(site: str) -> bool:
+	"""Whether the database of the current site has SKIP LOCKED: Postgres, MariaDB 10.6, MySQL 8."""
+	if frappe.db.db_type != "mariadb":
+		return frappe.db.db_type == "postgres"
+	version = frappe.db.sql("select version()")[0][0]
+	major, minor = re.findall(r"\d+", version)[:2]
+	return (int(major), int(minor)) >= ((10, 6) if "MariaDB" in version else (8, 0))
+
+
+def lock_free_runs(runs: Sequence[str]) -> list[str]:
+	"""Those of the runs that no other transaction has locked, locked until the commit, without waiting.
+
+	Where the database has no SKIP LOCKED: all of them, not locked.
+	"""
+	if not runs or not has_skip_locked(frappe.local.site):
+		return list(runs)
+	return frappe.db.sql(
+		f"select name from `tabAgent Run` where name in ({placeholders(runs)}) for update skip locked",
+		tuple(runs),
+		pluck=True,
+	)
+
+
+def placeholders(values: Sequence) -> str:
+	return ", ".join(["%s"] * len(values))
+
+
 def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
 	"""Acquire the lease of a run; None if another worker holds it, or the run has ended. Commits."""
 	now, worker = now or now_datetime(), new_worker()
@@ -93,6 +124,45 @@ def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
 	mine = frappe.db.get_value("Agent Run", run, "worker") == worker
 	frappe.db.commit()
 	return Lease(run, worker) if mine else None
+
+
+def renew_leases(held: Sequence[Lease]) -> dict[str, bool]:
+	"""Extend old leases together; {run: whether it is to be cancelled} of those that are still held. Commits.
+
+	A lease whose run is locked stays as it is until the next time.
+	"""
+	old = [lease for lease in held if lease.is_old()]
+	if runs := lock_free_runs([lease.run for lease in old]):
+		workers = [lease.worker for lease in old]
+		frappe.db.sql(
+			f"""update `tabAgent Run` set lease_until = %s
+			where name in ({placeholders(runs)}) and worker in ({placeholders(workers)})""",
+			(lease_expiry(), *runs, *workers),
+		)
+	until = time.monotonic() + LEASE_S
+	filters = {"name": ["in", [lease.run for lease in held]]}
+	fields = ["name", "worker", "cancel_requested"]
+	found = {row.name: row for row in frappe.get_all("Agent Run", filters, fields, order_by="name asc")}
+	frappe.db.commit()
+	mine = [lease for lease in held if lease.run in found and found[lease.run].worker == lease.worker]
+	for lease in mine:
+		if lease.run in runs:
+			lease.until = until
+	return {lease.run: bool(found[lease.run].cancel_requested) for lease in mine}
+
+
+def release_leases(held: Sequence[Lease]) -> None:
+	"""Queue runs again whose worker stops; another one resumes them. Commits.
+
+	`attempts` starts over: no worker was lost.
+	"""
+	runs, workers = [lease.run for lease in held], [lease.worker for lease in held]
+	frappe.db.sql(
+		f"""update `tabAgent Run` set worker = null, lease_until = null, attempts = 1, status = 'Queued'
+		where name in ({placeholders(runs)}) and worker in ({placeholders(workers)})""",
+		(*runs, *workers),
+	)
+	frappe.db.commit()
 
 
 def suspend_run(lease: Lease) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from unittest.mock import patch
 
@@ -32,12 +33,20 @@ def work_in_silence(seconds: float) -> str:
 	return "done"
 
 
+class Claims(list):
+	"""In place of a worker's threads: notes the runs that it would execute."""
+
+	def submit(self, execute, lease):
+		self.append(lease.run)
+
+
 class TestRunWorker(SiteTestCase):
 	def setUp(self):
 		super().setUp()
 		self.server = enter(self, ModelServer(strict=False))
 		self.agent = make_agent(make_model(self.server))
 		enter(self, patch.object(worker, "POLL_S", 0.1))
+		self.site, self.sites_path = frappe.local.site, frappe.local.sites_path
 		self.addCleanup(frappe.db.rollback)
 
 	def test_queued_runs_are_executed_once_by_two_workers_without_a_job(self):
@@ -107,6 +116,37 @@ class TestRunWorker(SiteTestCase):
 				self.work_until_ended([self.queue(agent=agent)])
 		self.assertEqual(len(LEFT), 2)
 		self.assertGreater(min(LEFT), leases.LEASE_S - 2)
+
+	def test_two_that_claim_at_once_get_different_runs_and_none_waits_for_the_other(self):
+		self.need_skip_locked()
+		runs = [self.queue() for _ in range(6)]
+		with patch.object(worker, "read_claimable_runs", lambda: runs):
+			# What another worker's claim holds until its commit.
+			leases.lock_free_runs(runs[:2])
+			began = time.monotonic()
+			self.assertEqual(self.claim(3), runs[2:5])
+			self.assertLess(time.monotonic() - began, 5, "it waited for a lock")
+			frappe.db.rollback()
+			self.assertEqual(self.claim(3), [*runs[:2], runs[5]])
+
+	def test_workers_that_claim_side_by_side_share_the_runs_out(self):
+		self.need_skip_locked()
+		runs = [self.queue() for _ in range(30)]
+		with patch.object(worker, "read_claimable_runs", lambda: runs), ThreadPoolExecutor(3) as threads:
+			shares = list(threads.map(self.claim, [10] * 3))
+		self.assertEqual([len(share) for share in shares], [10] * 3)
+		self.assertEqual(sorted(sum(shares, [])), sorted(runs))
+
+	def need_skip_locked(self):
+		if not leases.has_skip_locked(frappe.local.site):
+			self.skipTest("The database has no SKIP LOCKED; SQLite has one write lock for all rows")
+
+	def claim(self, count: int) -> list[str]:
+		"""The runs that a new worker of so many threads claims, on a connection of its own."""
+		site, sites_path, claims = self.site, self.sites_path, Claims()
+		with ThreadPoolExecutor(1) as thread:
+			thread.submit(RunWorker(site, sites_path, threads=count).look, claims).result()
+		return claims
 
 	def queue(self, conversation: str | None = None, agent: str | None = None) -> str:
 		external_id = conversation or unique("thread")
