@@ -13,14 +13,20 @@ WORKERS = {"worker", "worker-pool", "huf-worker"}
 
 @click.command("huf-worker")
 @click.option("--processes", default=1, show_default=True, help="Each uses one processor; memory is shared.")
-@click.option("--threads", default=8, show_default=True, help="Runs at a time of each process.")
+@click.option("--threads", default=8, show_default=True, help="Runs that each process works on at a time.")
+@click.option(
+	"--waiting",
+	default=0,
+	show_default=True,
+	help="Runs of each process beside these that wait for a model, without a database connection.",
+)
 @click.pass_context
-def huf_worker(context: click.Context, processes: int, threads: int) -> None:
+def huf_worker(context: click.Context, processes: int, threads: int, waiting: int) -> None:
 	"""Execute queued runs of a site, and resume those whose worker was killed."""
 	from huf.ai.runs.worker import serve
 
 	(site,) = context.obj["sites"]
-	serve(site, processes, threads)
+	serve(site, processes, threads, waiting)
 
 
 commands = [huf_worker]

@@ -1,6 +1,7 @@
 """The interface between the loop and the journal of a run."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from huf.ai.core.costs import Grant, WorstCase
@@ -34,6 +35,9 @@ class Journal(Protocol):
 	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None:
 		"""`usage`: that of the failed call; None if unknown."""
 
+	def waiting(self) -> AbstractContextManager[None]:
+		"""Entered while the run waits for its model, or before it calls it again."""
+
 	def start_tool_call(self, step: int, call: Call) -> None: ...
 
 	def finish_tool_call(self, step: int, tool_result: ToolResult) -> None: ...
@@ -60,6 +64,9 @@ class NoJournal:
 
 	def start_model_call(self, step: int, measure_cost: MeasureCost) -> Grant | None:
 		return None
+
+	def waiting(self) -> AbstractContextManager[None]:
+		return nullcontext()
 
 	def finish_model_call(self, step: int, reply: ModelReply) -> None: ...
 	def fail_model_call(self, step: int, why: str, partial: str, usage: Usage | None) -> None: ...

@@ -1,9 +1,10 @@
 """Model calls of the loop: reserves the cost, calls, retries if that can help, and records each try."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import BudgetReserved, ModelError, RunStopped
@@ -44,7 +45,7 @@ async def call_model(
 			if not error.retryable or attempt >= model.retries:
 				raise
 		pause_s = min(RETRY_PAUSE_S * 2**attempt, MAX_RETRY_PAUSE_S)
-		await watched(asyncio.sleep(pause_s), guards, Progress(step, waiting=True))
+		await wait_for(asyncio.sleep(pause_s), step, guards, journal)
 	raise AssertionError("unreachable")
 
 
@@ -62,7 +63,7 @@ async def reserve(
 		except BudgetReserved as reserved:
 			if attempt >= MAX_RESERVED_PAUSES:
 				raise RunStopped(StopReason.MONEY_BUDGET, str(reserved)) from None
-		await watched(asyncio.sleep(RESERVED_PAUSE_S), guards, Progress(step, waiting=True))
+		await wait_for(asyncio.sleep(RESERVED_PAUSE_S), step, guards, journal)
 	raise AssertionError("unreachable")
 
 
@@ -89,7 +90,7 @@ async def call_once(
 
 	try:
 		call = model.complete(sent.messages, sent.tools, on_text, grant.max_tokens if grant else None)
-		reply = await watched(call, guards, Progress(step, waiting=True))
+		reply = await wait_for(call, step, guards, journal)
 	except (ModelError, RunStopped) as error:
 		partial = "".join(parts)
 		journal.fail_model_call(step, str(error), partial, getattr(error, "usage", None))
@@ -107,3 +108,8 @@ async def call_once(
 		reply = replace(reply, finish_reason="budget", cut_by=grant.short_by)
 	journal.finish_model_call(step, reply)
 	return reply
+
+
+async def wait_for(awaited: Awaitable, step: int, guards: Sequence[Guard], journal: Journal) -> Any:
+	with journal.waiting():
+		return await watched(awaited, guards, Progress(step, waiting=True))

@@ -16,11 +16,14 @@ import frappe
 
 from huf.ai.runs.queue import claim_at_once, settle_lost, work_with
 from huf.ai.storage.leases import Lease, read_claimable_runs
+from huf.ai.storage.waiting_runs import WaitingRuns, waiting_runs
 
 THREADS = 8
 """Concurrent runs per worker process."""
 POLL_S = 1.0
-"""Interval between polls while idle."""
+"""How often it looks for runs while it is idle."""
+RENEW_S = 0.5
+"""How often it looks after the runs that wait for a model."""
 SETTLE_S = 5.0
 """How often it settles what lost workers have left."""
 RESTART_S = 0.5
@@ -28,27 +31,52 @@ RESTART_S = 0.5
 
 
 class RunWorker:
-	"""Executes runs in threads until `stop`."""
+	"""Executes runs in threads until `stop`.
 
-	def __init__(self, site: str, sites_path: str = ".", threads: int = THREADS):
-		self.site, self.sites_path, self.threads = site, sites_path, threads
-		self.stopping, self.freed = threading.Event(), threading.Event()
+	`threads` of them may work at a time, and `waiting` more may wait for a model without a connection. While
+	the worker stops, those that work go on; those that wait go back to the queue.
+	"""
+
+	def __init__(self, site: str, sites_path: str = ".", threads: int = THREADS, waiting: int = 0):
+		self.site, self.sites_path, self.max_runs = site, sites_path, threads + waiting
+		self.stopping, self.stopped, self.freed = threading.Event(), threading.Event(), threading.Event()
+		self.waiting = WaitingRuns(threads, self.freed.set)
+		self.gives_up_connections = waiting > 0
 		self.running: set[str] = set()
 		self.settles_at = 0.0
 		self.parent = os.getppid()
 
 	def work(self) -> None:
 		"""Work until `stop` is called or the parent process is gone, and finish the runs in progress."""
-		with ThreadPoolExecutor(self.threads, thread_name_prefix="huf-run") as pool:
+		renewing = threading.Thread(target=self.keep_leases, name="huf-leases", daemon=True)
+		renewing.start()
+		with ThreadPoolExecutor(self.max_runs, thread_name_prefix="huf-run") as pool:
 			while not self.stopping.is_set() and os.getppid() == self.parent:
 				self.freed.clear()
-				begun = self.look(pool)
-				if not begun or len(self.running) >= self.threads:
+				if not self.look(pool):
 					self.freed.wait(POLL_S)
+			self.stop()
+		self.stopped.set()
+		renewing.join()
 
 	def stop(self) -> None:
 		self.stopping.set()
 		self.freed.set()
+
+	def keep_leases(self) -> None:
+		"""Renew the leases of runs that wait, and release them while the worker stops."""
+		while not self.stopped.wait(RENEW_S):
+			if not self.waiting.waits:
+				continue
+			try:
+				self.open()
+				if self.stopping.is_set():
+					self.waiting.release()
+				self.waiting.renew()
+			except Exception as error:  # the boundary around the database
+				frappe.logger("huf").warning(f"huf-worker could not renew leases: {error!r}")
+			finally:
+				frappe.destroy()
 
 	def look(self, pool: ThreadPoolExecutor) -> int:
 		"""Start the runs that can start, and return how many there were until the database failed."""
@@ -73,31 +101,43 @@ class RunWorker:
 			settle_lost()
 
 	def claim_runs(self) -> Iterator[Lease]:
-		if len(self.running) < self.threads:
-			for run in read_claimable_runs():
-				if run not in self.running and (lease := claim_at_once(run)):
-					yield lease
-				if len(self.running) >= self.threads:
-					return
+		"""Leases of runs, each with a slot in which it is to begin."""
+		if not self.has_room():
+			return
+		for run in read_claimable_runs():
+			if not (self.has_room() and self.waiting.slots.acquire(blocking=False)):
+				return
+			lease = None
+			try:
+				lease = claim_at_once(run) if run not in self.running else None
+			finally:
+				if lease is None:
+					self.waiting.slots.release()
+			if lease:
+				yield lease
+
+	def has_room(self) -> bool:
+		return len(self.running) < self.max_runs
 
 	def execute(self, lease: Lease) -> None:
 		try:
 			self.open()
+			waiting_runs.set(self.waiting if self.gives_up_connections else None)
 			work_with(lease)
 		except Exception:  # the boundary around a run: its lease runs out, and it is tried again
 			frappe.logger("huf").exception(f"huf-worker could not execute {lease.run}")
 		finally:
 			frappe.destroy()
 			self.running.discard(lease.run)
-			self.freed.set()
+			self.waiting.free_slot()
 
 	def open(self) -> None:
 		frappe.init(self.site, sites_path=self.sites_path)
 		frappe.connect()
 
 
-def serve(site: str, processes: int, threads: int = THREADS) -> None:
-	"""Keep worker processes running until SIGINT or SIGTERM, and replace those that die.
+def serve(site: str, processes: int, threads: int = THREADS, waiting: int = 0) -> None:
+	"""Keep worker processes until SIGINT or SIGTERM; one that dies is replaced.
 
 	It forks, so it must be called before threads start.
 	"""
@@ -114,19 +154,19 @@ def serve(site: str, processes: int, threads: int = THREADS) -> None:
 		signal.signal(number, stop)
 	while not stopping.is_set():
 		while len(children) < processes:
-			children.add(fork_worker(site, threads))
+			children.add(fork_worker(site, threads, waiting))
 		children.discard(os.wait()[0])
 		stopping.wait(RESTART_S)
 	for child in children:
 		os.waitpid(child, 0)
 
 
-def fork_worker(site: str, threads: int) -> int:
-	"""Fork a worker, which shares the memory of loaded modules, and return its process ID."""
+def fork_worker(site: str, threads: int, waiting: int) -> int:
+	"""The process id of a worker that shares the memory of what is loaded."""
 	if child := os.fork():
 		return child
 	try:
-		worker = RunWorker(site, threads=threads)
+		worker = RunWorker(site, threads=threads, waiting=waiting)
 		signal.signal(signal.SIGINT, signal.SIG_IGN)
 		signal.signal(signal.SIGTERM, lambda *_: worker.stop())
 		worker.work()

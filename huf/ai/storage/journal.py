@@ -13,7 +13,8 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import frappe
@@ -42,6 +43,7 @@ from huf.ai.storage.leases import Lease
 from huf.ai.storage.limits import Limit
 from huf.ai.storage.recorded_run import STEP_CALL_TYPE, RecordedRun
 from huf.ai.storage.rows import clip, commit_before_effect, insert_row, update_row
+from huf.ai.storage.waiting_runs import Wait, waiting_runs
 
 
 class RunJournal:
@@ -79,12 +81,15 @@ class RunJournal:
 		self.running: set[int] = set()
 		self.finished_steps = set(self.recorded.steps_in_conversation)
 		self.renewal: asyncio.Task | None = None
+		self.wait: Wait | None = None
 
 	def cancel_requested(self, waiting: bool) -> bool:
 		"""Whether the run is cancelled. A waiting run needs a new transaction to see what others committed.
 
 		Always False at the beginning of a step, where `start_model_call` checks.
 		"""
+		if self.wait:
+			return self.wait.check_cancelled()
 		if not (waiting or self.running):
 			return False
 		# Open writes belong to a called run that is about to end; committing them here would be too early.
@@ -188,6 +193,19 @@ class RunJournal:
 		self.commit()
 		self.model_call = (name, time.monotonic(), reservation)
 		return reservation.grant if reservation else None
+
+	@contextmanager
+	def waiting(self) -> Iterator[None]:
+		"""Without a connection, if the worker carries many runs and nothing is open."""
+		runs = waiting_runs.get()
+		if runs is None or frappe.db.transaction_writes:
+			yield
+			return
+		with runs.wait(self.lease) as self.wait:
+			try:
+				yield
+			finally:
+				self.wait = None
 
 	def finish_model_call(self, step: int, reply: ModelReply) -> None:
 		usage = reply.usage

@@ -1,6 +1,6 @@
 """`python -m huf.tests.benchmarks [NAME [NUMBER] ...]`: on a fresh embedded site, or on HUF_TEST_SITE of a bench.
 
-`soak` takes a number, its seconds; `workers` one of runs, and a bench.
+`soak` takes a number, its seconds; `workers` and `waiting_runs` one of runs, and a bench.
 """
 
 import os
@@ -27,7 +27,7 @@ BENCHMARKS = (
 	"queue",
 	"ui",
 )
-ON_DEMAND = ("peers", "agentdojo", "local_model", "soak", "workers")
+ON_DEMAND = ("peers", "agentdojo", "local_model", "soak", "workers", "waiting_runs")
 """Need packages that Huf does not, or take long."""
 
 

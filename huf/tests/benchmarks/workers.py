@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,16 +43,23 @@ def write_note(n: int) -> str:
 
 
 def measure(runs: int = 300) -> None:
-	made = make_tool("Custom Function", function_path=f"{__name__}.write_note", effect="write")
-	with quick_model(made) as base_url:
-		provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url)
-		model = make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1)
-		agent = make_agent(model.name, (made,), max_iterations=20)
+	with quick_agent() as agent:
 		print(f"runs of {WRITES} writes, each model call takes {MODEL_S:.0f} s", flush=True)
 		one, many = measure_rate(agent, runs, 1), measure_rate(agent, runs, WORKERS)
 		print(f"{one:.2f} runs/s with one worker, {many:.2f} with {WORKERS}: ", end="")
 		print(f"ratio {many / one:.2f} (aim {AIM_RATIO})", flush=True)
 		Disturbance(agent, runs).report()
+
+
+@contextmanager
+def quick_agent() -> Iterator[str]:
+	"""An agent whose model asks for `write_note`."""
+	path = f"{__name__}.write_note"
+	made = make_tool("Custom Function", function_path=path, effect="write", untrusted_result=0)
+	with quick_model(made) as base_url:
+		provider = make("AI Provider", provide_name=unique("Quick"), api_key=SECRET, api_base=base_url)
+		model = make("AI Model", model_name=unique("quick"), provider=provider.name, own_prices=1)
+		yield make_agent(model.name, (made,), max_iterations=20)
 
 
 def measure_rate(agent: str, runs: int, workers: int) -> float:
@@ -67,9 +75,9 @@ def measure_rate(agent: str, runs: int, workers: int) -> float:
 	return rate
 
 
-def queue_runs(agent: str, count: int) -> list[str]:
+def queue_runs(agent: str, count: int, model_s: float = MODEL_S) -> list[str]:
 	"""Queued runs in conversations of their own, without jobs."""
-	prompt = f"{WRITES} {MODEL_S}"
+	prompt = f"{WRITES} {model_s}"
 	made = []
 	for _ in range(count):
 		request = AgentRequest(agent, prompt, "Administrator", external_id=unique("workers"))
@@ -79,9 +87,11 @@ def queue_runs(agent: str, count: int) -> list[str]:
 
 
 @contextmanager
-def processes(count: int):
+def processes(count: int, *options: str) -> Iterator[int]:
+	"""Worker processes; gives the process id of their parent."""
 	command = [sys.executable, "-m", "frappe.utils.bench_helper", "frappe", "--site", frappe.local.site]
-	started = subprocess.Popen([*command, "huf-worker", "--processes", str(count)], stdout=subprocess.DEVNULL)
+	command += ["huf-worker", "--processes", str(count), *options]
+	started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
 	try:
 		yield started.pid
 	finally:
