@@ -40,9 +40,10 @@ class RunWorker:
 	def __init__(self, site: str, sites_path: str = ".", threads: int = THREADS, waiting: int = 0):
 		self.site, self.sites_path, self.max_runs = site, sites_path, threads + waiting
 		self.stopping, self.stopped, self.freed = threading.Event(), threading.Event(), threading.Event()
-		self.waiting = WaitingRuns(threads, self.freed.set)
+		self.waiting = WaitingRuns(threads, self.look_again)
 		self.gives_up_connections = waiting > 0
 		self.running: set[str] = set()
+		self.left_some = False
 		self.settles_at = 0.0
 		self.parent = os.getppid()
 
@@ -102,10 +103,9 @@ class RunWorker:
 
 	def claim_runs(self) -> Iterator[Lease]:
 		"""Leases of runs, each with a slot in which it is to begin."""
-		if not self.has_room():
-			return
-		for run in read_claimable_runs():
-			if not (self.has_room() and self.waiting.slots.acquire(blocking=False)):
+		for run in read_claimable_runs() if self.has_room() else ():
+			self.left_some = self.has_room()
+			if not (self.left_some and self.waiting.slots.acquire(blocking=False)):
 				return
 			lease = None
 			try:
@@ -115,6 +115,12 @@ class RunWorker:
 					self.waiting.slots.release()
 			if lease:
 				yield lease
+		self.left_some = False
+
+	def look_again(self) -> None:
+		"""Look at once, where the last look found more runs than free slots."""
+		if self.left_some:
+			self.freed.set()
 
 	def has_room(self) -> bool:
 		return len(self.running) < self.max_runs
@@ -130,6 +136,7 @@ class RunWorker:
 			frappe.destroy()
 			self.running.discard(lease.run)
 			self.waiting.free_slot()
+			self.freed.set()
 
 	def open(self) -> None:
 		frappe.init(self.site, sites_path=self.sites_path)

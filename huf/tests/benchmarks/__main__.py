@@ -1,6 +1,6 @@
 """`python -m huf.tests.benchmarks [NAME [NUMBER] ...]`: on a fresh embedded site, or on HUF_TEST_SITE of a bench.
 
-`soak` takes a number, its seconds; `workers` and `waiting_runs` one of runs, and a bench.
+`soak` takes a number, its seconds; `workers` two of runs and `waiting_runs` one, and a bench.
 """
 
 import os

@@ -5,10 +5,13 @@ floor.
 
 The prompt says what it does: "5 0.05" is five tool turns and an answer, each after so many seconds; with a
 third number, as "1 0 8", of that many calls each. A streamed answer is of the first number's many chunks.
+
+HUF_BENCH_MODEL_HOST: the address on which it listens, 127.0.0.1 by default.
 """
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -94,8 +97,9 @@ def streamed(chunks: int) -> bytes:
 async def main() -> None:
 	Connection.tool = sys.argv[1]
 	loop = asyncio.get_running_loop()
-	server = await loop.create_server(Connection, "127.0.0.1", 0, backlog=512)
-	print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
+	host = os.environ.get("HUF_BENCH_MODEL_HOST", "127.0.0.1")
+	server = await loop.create_server(Connection, host, 0, backlog=512)
+	print(f"http://{host}:{server.sockets[0].getsockname()[1]}/v1", flush=True)
 	await loop.run_in_executor(None, sys.stdin.read)
 
 

@@ -37,10 +37,10 @@ def measure(runs: int = 200) -> None:
 def report(runs: list[str], options: tuple[str, ...]) -> None:
 	began, own = time.monotonic(), read_number(CONNECTIONS)
 	samples = [(0, 0, 0.0, 0)]
-	with processes(1, *options) as parent:
+	with processes(1, *options) as parents:
 		while count_ended(runs) < len(runs):
 			waiting, connections = read_number(WAITING, (tuple(runs),)), read_number(CONNECTIONS) - own
-			for child in list_children(parent):
+			for child in list_children(parents[0]):
 				samples.append(
 					(waiting, connections, read_status(child, "VmRSS") / 1024, read_status(child, "Threads"))
 				)

@@ -1,9 +1,12 @@
 """Worker processes on one database: three beside one, and three that are killed while Redis is flushed.
 
-	cd sites; HUF_TEST_SITE=SITE HUF_TEST_SITES=. python -m huf.tests.benchmarks workers 300
+	cd sites; HUF_TEST_SITE=SITE HUF_TEST_SITES=. python -m huf.tests.benchmarks workers 300 2000
 
-The number says how many runs. It needs a bench on which nobody else works for SITE, and a Redis that may be
-flushed, named in the site's `redis_cache` and `redis_queue`.
+The numbers: how many runs are undisturbed (0: none), and of how many some lose their worker. It needs a bench
+on which nobody else works for SITE, and a Redis that may be flushed, named in the site's `redis_cache` and
+`redis_queue`. HUF_BENCH_NAMESPACES: names of network namespaces, in each of which one worker process runs, as
+on hosts of their own; their addresses of MariaDB and Redis are those of the site, that of the model
+HUF_BENCH_MODEL_HOST. HUF_BENCH_OPTIONS: more options of the workers. HUF_BENCH_KILL_EVERY_S: 5 by default.
 """
 
 import os
@@ -28,11 +31,13 @@ from huf.tests.factories import SECRET, make, make_agent, make_tool, unique
 WORKERS = 3
 WRITES, MODEL_S = 2, 1.0
 """Of each run: tool calls that insert a document, and how long each of its model calls takes."""
-KILL_EVERY_S = 5.0
+KILL_EVERY_S = float(os.environ.get("HUF_BENCH_KILL_EVERY_S", 5))
 MEASURED = 0.8
 """The share of runs over which the rate is measured: not while workers begin or run out of work."""
 AIM_RATIO, AIM_RESUME_S = 2.4, 30.0
 PATIENCE_S = 3600
+NAMESPACES = os.environ.get("HUF_BENCH_NAMESPACES", "").split()
+OPTIONS = os.environ.get("HUF_BENCH_OPTIONS", "").split()
 
 
 @tool()
@@ -42,13 +47,14 @@ def write_note(n: int) -> str:
 	return f"written {n}"
 
 
-def measure(runs: int = 300) -> None:
+def measure(runs: int = 300, disturbed: int = 300) -> None:
 	with quick_agent() as agent:
 		print(f"runs of {WRITES} writes, each model call takes {MODEL_S:.0f} s", flush=True)
-		one, many = measure_rate(agent, runs, 1), measure_rate(agent, runs, WORKERS)
-		print(f"{one:.2f} runs/s with one worker, {many:.2f} with {WORKERS}: ", end="")
-		print(f"ratio {many / one:.2f} (aim {AIM_RATIO})", flush=True)
-		Disturbance(agent, runs).report()
+		if runs:
+			one, many = measure_rate(agent, runs, 1), measure_rate(agent, runs, WORKERS)
+			print(f"{one:.2f} runs/s with one worker, {many:.2f} with {WORKERS}: ", end="")
+			print(f"ratio {many / one:.2f} (aim {AIM_RATIO})", flush=True)
+		Disturbance(agent, disturbed).report()
 
 
 @contextmanager
@@ -87,16 +93,21 @@ def queue_runs(agent: str, count: int, model_s: float = MODEL_S) -> list[str]:
 
 
 @contextmanager
-def processes(count: int, *options: str) -> Iterator[int]:
-	"""Worker processes; gives the process id of their parent."""
+def processes(count: int, *options: str) -> Iterator[list[int]]:
+	"""Worker processes; gives the process ids of their parents."""
 	command = [sys.executable, "-m", "frappe.utils.bench_helper", "frappe", "--site", frappe.local.site]
-	command += ["huf-worker", "--processes", str(count), *options]
-	started = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+	command += ["huf-worker", *OPTIONS, *options, "--processes"]
+	commands = [[*command, str(count)]]
+	if NAMESPACES:
+		commands = [["ip", "netns", "exec", name, *command, "1"] for name in NAMESPACES[:count]]
+	started = [subprocess.Popen(each, stdout=subprocess.DEVNULL) for each in commands]
 	try:
-		yield started.pid
+		yield [each.pid for each in started]
 	finally:
-		started.terminate()
-		started.wait(60)
+		for each in started:
+			each.terminate()
+		for each in started:
+			each.wait(60)
 
 
 def wait_until_ended(runs: list[str], count: int) -> None:
@@ -145,7 +156,7 @@ class Disturbance:
 
 	def work(self) -> None:
 		began = time.monotonic()
-		with processes(WORKERS) as parent:
+		with processes(WORKERS) as parents:
 			next_kill = began + KILL_EVERY_S
 			while (ended := count_ended(self.runs)) < len(self.runs):
 				if not self.flushes and ended >= len(self.runs) / 2:
@@ -153,15 +164,15 @@ class Disturbance:
 					self.flushes += 1
 				if time.monotonic() >= next_kill:
 					next_kill = time.monotonic() + KILL_EVERY_S
-					self.kill_a_worker(parent)
+					self.kill_a_worker(parents)
 				self.find_resumed()
 				assert time.monotonic() - began < PATIENCE_S, "nothing happens any more"
-				time.sleep(0.1)
+				time.sleep(0.25)
 		self.seconds = time.monotonic() - began
 
-	def kill_a_worker(self, parent: int) -> None:
+	def kill_a_worker(self, parents: list[int]) -> None:
 		"""Kill each worker in turn, whatever it does."""
-		workers = list_children(parent)
+		workers = [child for parent in parents for child in list_children(parent)]
 		if not workers:
 			return
 		victim = workers[self.kills % len(workers)]

@@ -1,5 +1,6 @@
 """A worker whose runs wait for a model without a connection: many at once, each its user's, kept and released."""
 
+import asyncio
 import threading
 import time
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from unittest.mock import patch
 import frappe
 
 from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.providers.litellm import warm_up
 from huf.ai.runs import worker
 from huf.ai.runs.start import start_run
 from huf.ai.runs.worker import RunWorker
@@ -30,6 +32,11 @@ def note_user(label: str) -> str:
 
 
 class TestWaitingWorker(SiteTestCase):
+	@classmethod
+	def setUpClass(cls):
+		super().setUpClass()
+		asyncio.run(warm_up())
+
 	def setUp(self):
 		super().setUp()
 		self.server = enter(self, ModelServer(strict=False))
@@ -44,11 +51,11 @@ class TestWaitingWorker(SiteTestCase):
 
 	def hold_answer(self, _body):
 		self.waiting.release()
-		self.answers.wait(60)
+		self.answers.wait(180)
 
 	def await_requests(self, count: int):
 		for _ in range(count):
-			self.assertTrue(self.waiting.acquire(timeout=60), "the runs do not wait at the same time")
+			self.assertTrue(self.waiting.acquire(timeout=120), "the runs do not wait at the same time")
 
 	def test_many_runs_wait_at_once_almost_without_connections_and_each_acts_for_its_user(self):
 		users = [
@@ -184,7 +191,7 @@ class TestWaitingWorker(SiteTestCase):
 			yield made
 		finally:
 			made.stop()
-			thread.join(30)
+			thread.join(60)
 			self.assertFalse(thread.is_alive(), "the worker does not stop")
 			frappe.db.rollback()
 
