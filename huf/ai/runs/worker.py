@@ -21,17 +21,17 @@ from huf.ai.storage.waiting_runs import WaitingRuns, waiting_runs
 THREADS = 8
 """Concurrent runs per worker process."""
 POLL_S = 1.0
-"""How often it looks for runs while it is idle."""
+"""Interval between polls while idle."""
 RENEW_S = 0.5
-"""How often it looks after the runs that wait for a model."""
+"""Interval between renewals of the leases of runs that wait for a model."""
 SETTLE_S = 5.0
-"""How often it settles what lost workers have left."""
+"""Interval between settlements of lost workers' runs."""
 RESTART_S = 0.5
 """Delay before a dead worker process is replaced."""
 
 
 class RunWorker:
-	"""Executes runs in threads until `stop`.
+	"""Executes runs in threads until `stop` is called.
 
 	`threads` of them may work at a time, and `waiting` more may wait for a model without a connection. While
 	the worker stops, those that work go on; those that wait go back to the queue.
@@ -80,7 +80,7 @@ class RunWorker:
 				frappe.destroy()
 
 	def look(self, pool: ThreadPoolExecutor) -> int:
-		"""Start the runs that can start, and return how many there were until the database failed."""
+		"""Start the runs that can start and return their number, also if the database fails meanwhile."""
 		begun = 0
 		try:
 			self.open()
@@ -144,7 +144,7 @@ class RunWorker:
 
 
 def serve(site: str, processes: int, threads: int = THREADS, waiting: int = 0) -> None:
-	"""Keep worker processes until SIGINT or SIGTERM; one that dies is replaced.
+	"""Keep worker processes running until SIGINT or SIGTERM, and replace those that die.
 
 	It forks, so it must be called before threads start.
 	"""
@@ -169,7 +169,7 @@ def serve(site: str, processes: int, threads: int = THREADS, waiting: int = 0) -
 
 
 def fork_worker(site: str, threads: int, waiting: int) -> int:
-	"""The process id of a worker that shares the memory of what is loaded."""
+	"""Fork a worker, which shares the memory of loaded modules, and return its process ID."""
 	if child := os.fork():
 		return child
 	try:
