@@ -78,6 +78,7 @@ def install_app(home, app: str, site: str = SITE, is_new: bool = False):
 		frappe.db.is_alone = is_new
 		sync_app(frappe, app)
 		run_hooks(frappe, "after_install", app)
+		frappe.model.sync.init_singles()
 		frappe.db.commit()
 
 

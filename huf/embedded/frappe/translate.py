@@ -10,12 +10,12 @@ import frappe
 def _(msg: str, lang: str | None = None, context: str | None = None) -> str:
 	"""The translation, else the message itself."""
 	if not hasattr(frappe.local, "lang"):
-		return str(msg)
+		return msg
 	lang = lang or frappe.local.lang
-	if not lang or lang == "en":
-		return str(msg)
+	if not lang or lang == "en" or not msg:
+		return msg
 	messages = get_all_translations(lang, tuple(frappe.get_installed_apps()))
-	return messages.get(f"{msg}:{context}" if context else None) or messages.get(str(msg).strip()) or str(msg)
+	return messages.get(f"{msg}:{context}" if context else None) or messages.get(str(msg).strip()) or msg
 
 
 @lru_cache(maxsize=64)

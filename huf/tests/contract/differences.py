@@ -12,6 +12,7 @@ import json
 import sys
 import tempfile
 from collections import defaultdict
+from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def answer(module: str, path: str, into: str) -> None:
 	replay = load(module).Replay()
 	with Path(into).open("w") as answers:
 		for operation in read(path):
-			case = {"operation": operation, "answer": replay.run(operation)}
+			case = {"operation": deepcopy(operation), "answer": replay.run(operation)}
 			answers.write(f"{to_line(case)}\n")
 	frappe.destroy()
 

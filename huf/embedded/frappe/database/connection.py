@@ -96,6 +96,8 @@ def to_column(value):
 		return float(value)
 	if isinstance(value, str):
 		return str.__str__(value)
+	if isinstance(value, dict):
+		raise TypeError("dict can not be used as parameter")
 	raise sqlite3.ProgrammingError(
 		f"A {type(value).__name__} cannot be stored or compared: pass text or a number."
 	)
@@ -112,6 +114,7 @@ class Connection:
 	OperationalError = sqlite3.OperationalError
 	ProgrammingError = sqlite3.ProgrammingError
 	IntegrityError = sqlite3.IntegrityError
+	DataError = sqlite3.DataError
 	InternalError = sqlite3.InternalError
 	DatabaseError = sqlite3.DatabaseError
 	db_type = "sqlite"

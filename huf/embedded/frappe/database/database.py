@@ -7,7 +7,7 @@ import frappe
 from frappe.database import durability
 from frappe.database import filters as filtering
 from frappe.database.connection import Connection, to_column
-from frappe.database.schema import create_index, get_table_name, to_field
+from frappe.database.schema import create_index, field_types, get_table_name, to_field, to_fields
 from frappe.database.versions import Versions
 from frappe.types import _dict
 from frappe.utils.data import cast, now, sbool
@@ -63,7 +63,7 @@ class Database(Connection):
 		):
 			query = shortened
 			self.begin()
-		if values is EMPTY or values is None or values == "":
+		if values is EMPTY or (values is None and "%s" not in query):
 			parameters = ()
 		else:
 			query, parameters = bind(query, values)
@@ -91,7 +91,7 @@ class Database(Connection):
 	@staticmethod
 	def escape(s, percent: bool = True) -> str:
 		"""A quoted SQL text."""
-		text = str(s).replace("'", "''")
+		text = ("" if s is None else str(s)).replace("'", "''")
 		return f"'{text.replace('%', '%%') if percent else text}'"
 
 	# --- reading ---
@@ -116,6 +116,8 @@ class Database(Connection):
 			self.begin()
 		if filters is None or (filters == doctype and doctype != "DocType"):
 			return self._single_values(doctype, filters, fieldname, as_dict)
+		if filters in ([], ()):
+			return {}  # Frappe takes it for a list of no names, and answers with this
 		try:
 			return self._select(doctype, filters, fieldname, as_dict=as_dict or fieldname == "*", pluck=pluck,
 				order_by=None if distinct else order_by, distinct=distinct, limit=limit, update=update)  # fmt: skip  # noqa: E501
@@ -134,10 +136,10 @@ class Database(Connection):
 	def _select(self, doctype, filters, fieldname, *, order_by=None, distinct=False, limit=None, **shaping):
 		table = get_table_name(doctype)
 		where, parameters = self._where(doctype, filters)
-		columns = "*" if fieldname == "*" else ", ".join(map(column_sql, as_list_of(fieldname)))
+		columns = "*" if fieldname == "*" else ", ".join(map(column_sql, as_list_of(fieldname or "name")))
 		query = f"SELECT {'DISTINCT ' if distinct else ''}{columns} FROM `{table}`{where}"
 		if order_by:
-			query += f" ORDER BY {checked_order(order_by)}"
+			query += f" ORDER BY {descending(order_by)}"
 		if limit:
 			query += f" LIMIT {int(limit)}"
 		return shape(self.execute(query, parameters), **shaping)
@@ -219,11 +221,10 @@ class Database(Connection):
 			values.setdefault("modified_by", modified_by or frappe.session.user)
 		where, parameters = self._where(dt, dn)
 		assignments = ", ".join(f"{column_sql(column)} = ?" for column in values)
-		types = filtering.field_types(dt, list(values))
-		stored = [
-			to_field(value, kind, column) for kind, (column, value) in zip(types, values.items(), strict=True)
-		]
-		self.execute(f"UPDATE `{get_table_name(dt)}` SET {assignments}{where}", [*stored, *parameters])
+		stored = to_fields(dt, values)
+		self.execute(
+			f"UPDATE `{get_table_name(dt)}` SET {assignments}{where}", [*stored.values(), *parameters]
+		)
 		frappe.clear_document_cache(dt, dn if isinstance(dn, str) else None)
 
 	def set_single_value(self, doctype, fieldname, value=None, *, modified=None, modified_by=None,
@@ -247,7 +248,7 @@ class Database(Connection):
 	def bulk_insert(self, doctype: str, fields: list, values, ignore_duplicates=False, *, chunk_size=10_000):
 		"""Insert many rows as they are: no names are made, no defaults, no events."""
 		columns = ", ".join(map(column_sql, fields))
-		types = filtering.field_types(doctype, fields)
+		types = field_types(doctype, fields)
 		rows = [
 			[to_field(value, kind, field) for value, kind, field in zip(row, types, fields, strict=False)]
 			for row in values
@@ -308,6 +309,12 @@ def checked_order(order_by: str) -> str:
 	return ", ".join(parts)
 
 
+def descending(order_by: str) -> str:
+	"""Columns without a direction are sorted downwards, unlike in lists."""
+	parts = [ORDER.fullmatch(part).groups() for part in checked_order(order_by).split(", ")]
+	return ", ".join(f"{column}{direction or ' desc'}" for column, direction in parts)
+
+
 @lru_cache(maxsize=512)
 def split_query(query: str) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
 	"""The text around the placeholders, and the placeholders: a name, or None for %s."""
@@ -336,7 +343,9 @@ def bind(query: str, values) -> tuple[str, list]:
 	sql, parameters = [texts[0]], []
 	for value, text in zip(values, texts[1:], strict=False):
 		if isinstance(value, (list, tuple, set, frozenset)):
-			sql.append(f"({', '.join('?' * len(value)) or 'NULL'})")
+			if not value:
+				raise Connection.ProgrammingError("A list among the values of a query must not be empty")
+			sql.append(f"({', '.join('?' * len(value))})")
 			parameters.extend(map(to_column, value))
 		else:
 			sql.append("?")

@@ -7,14 +7,23 @@ says `(column op ? OR column IS NULL)`, which, unlike ifnull(), keeps the column
 import datetime
 import operator
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import frappe
-from frappe.database.schema import COLUMN_TYPES, DECIMAL, INTEGER, get_table_name, to_field
-from frappe.utils.data import cstr, flt
+from frappe.database.periods import get_period
+from frappe.database.schema import (
+	COLUMN_TYPES,
+	DECIMAL,
+	INTEGER,
+	STANDARD_TYPES,
+	field_type,
+	get_table_name,
+	to_field,
+)
+from frappe.utils.data import cstr, flt, get_datetime, getdate, nowdate
 
-OPERATORS = ("=", "!=", ">", "<", ">=", "<=", "like", "not like", "in", "not in", "is", "between")
+PERIODS = ("timespan", "previous", "next")
+OPERATORS = ("=", "!=", ">", "<", ">=", "<=", "like", "not like", "in", "not in", "is", "between", *PERIODS)
 COMPARISONS = {
 	"=": operator.eq,
 	"!=": operator.ne,
@@ -24,7 +33,9 @@ COMPARISONS = {
 	"<=": operator.le,
 }
 NEVER_NULL = {"name", "creation", "modified"}
-STANDARD_TYPES = {"creation": "Datetime", "modified": "Datetime", "docstatus": "Int", "idx": "Int"}
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+EMPTY_MOMENT = "0001-01-01 00:00:00.000000"
+"""What Frappe's lists take an empty Datetime for."""
 COLUMN = re.compile(r"\w[\w .\-]*", re.ASCII)
 
 
@@ -66,16 +77,13 @@ def of_entry(doctype, entry):
 		return parse(doctype, entry)
 	if not isinstance(entry, (list, tuple)):
 		raise TypeError(f"Filters must be a dict or a list of lists; {entry!r} stands alone in the list")
-	entry = list(entry)
-	if len(entry) == 5:
-		entry.pop()
 	if len(entry) == 2:
 		return [of_item(doctype, *entry)]
 	if len(entry) == 3:
 		return [checked(doctype, *entry)]
-	if len(entry) != 4:
+	if len(entry) < 4:
 		raise frappe.ValidationError(f"A filter has 2 to 4 parts: {entry!r}")
-	return [checked(*entry)]
+	return [checked(*entry[:4])]
 
 
 def checked(doctype, field, op, value) -> Filter:
@@ -85,19 +93,6 @@ def checked(doctype, field, op, value) -> Filter:
 	if not COLUMN.fullmatch(cstr(field)):
 		frappe.throw(frappe._("Invalid filter: {0}").format(field), frappe.DataError)
 	return Filter(doctype, field, op, value)
-
-
-def field_type(doctype: str, fieldname: str) -> str | None:
-	return field_types(doctype, [fieldname])[0]
-
-
-def field_types(doctype: str, fieldnames: Sequence[str]) -> list[str | None]:
-	"""The type of each field, for one look at the DocType."""
-	standard = [STANDARD_TYPES.get(name) for name in fieldnames]
-	if None not in standard or doctype.startswith("__") or doctype in ("Singles", "Series"):
-		return standard
-	found = frappe.get_meta(doctype).types
-	return [kind or found.get(name) for kind, name in zip(standard, fieldnames, strict=True)]
 
 
 def condition(
@@ -110,102 +105,160 @@ def condition(
 	"""
 	fieldtype = field_type(one.doctype, one.field)
 	column = column or f"`{get_table_name(one.doctype)}`.`{one.field}`"
-	is_number = COLUMN_TYPES.get(fieldtype, "").startswith((INTEGER, DECIMAL)) or fieldtype == "Int"
+	is_number = is_number_type(fieldtype)
 	nullable = (
 		count_nulls
 		and one.field not in NEVER_NULL
 		and (not is_number or (is_joined and one.field in STANDARD_TYPES))
 	)
+	if one.operator in PERIODS:
+		one = replace(one, operator="between", value=get_period(one.operator, one.value))
 	if one.operator == "is":
-		return is_set(column, one.value, is_number)
+		return is_set(column, one.value, fieldtype, count_nulls)
 	if one.operator == "between":
-		return between(column, one.value, fieldtype)
+		return between(column, one.value, fieldtype, count_nulls)
 	if one.operator in ("in", "not in"):
-		return membership(column, one, fieldtype, nullable, count_nulls)
+		return membership(column, one, fieldtype, count_nulls)
 	if one.value is None:
 		if count_nulls:
 			frappe.throw(
 				f"{one.field}: None is no value to compare with. Use ['is', 'not set'] or ['is', 'set']."
 			)
 		return f"{column} IS {'NOT ' if one.operator == '!=' else ''}NULL", []
-	value = compared(one.value, fieldtype, one.field, is_number)
+	value = compared(one, fieldtype, is_number, count_nulls)
 	if one.operator in ("like", "not like"):
-		# The empty text that NULL stands for is like "" and like "%"; of days Frappe makes another value.
-		is_unlike_empty = one.operator == "not like" and (cstr(one.value).strip("%") or fieldtype == "Date")
-		nulls = f" OR {column} IS NULL" if nullable and is_unlike_empty else ""
+		# The empty text that NULL stands for is like "" and like "%", except that lists ask for nothing else
+		# than the pattern of a "like" with one.
+		is_found = (one.operator == "like") == (not value.strip("%") or value == EMPTY_MOMENT)
+		nulls = (
+			f" OR {column} IS NULL"
+			if nullable and is_found and not (one.operator == "like" and one.value)
+			else ""
+		)
 		escape = "" if count_nulls else r" ESCAPE '\'"
-		return f"({column} {one.operator.upper()} ?{escape}{nulls})", [cstr(one.value)]
-	if nullable and null_matches(one.operator, value, fieldtype):
+		return f"({as_text(column, fieldtype)} {one.operator.upper()} ?{escape}{nulls})", [value]
+	if isinstance(value, (int, float)) and not is_number:
+		column = f"CAST({column} AS REAL)"
+	if nullable and null_matches(one.operator, value, fieldtype) and not (one.operator == "=" and one.value):
 		return f"({column} {one.operator} ? OR {column} IS NULL)", [value]
 	return f"{column} {one.operator} ?", [value]
 
 
-def is_set(column, value, is_number):
+def is_number_type(fieldtype) -> bool:
+	return COLUMN_TYPES.get(fieldtype, "").startswith((INTEGER, DECIMAL))
+
+
+def as_text(column, fieldtype) -> str:
+	"""A column as the text that MariaDB makes of it: decimals have nine digits."""
+	if COLUMN_TYPES.get(fieldtype, "").startswith(DECIMAL):
+		return f"printf('%.9f', {column})"
+	return f"CAST({column} AS TEXT)" if is_number_type(fieldtype) else column
+
+
+def as_number(text) -> float:
+	"""The number that a text begins with, as MariaDB compares it with a number; else 0."""
+	found = NUMBER.match(text) if isinstance(text, str) else None
+	return float(found[0]) if found else 0.0 if isinstance(text, str) else text
+
+
+def is_set(column, value, fieldtype, is_list):
+	"""A number is always something for lists, except that 0 is not set."""
 	if value not in ("set", "not set"):
 		frappe.throw(f"'is' takes 'set' or 'not set', not {value!r}")
-	empty = f"ifnull({column}, {'0' if is_number else repr('')})"
-	return f"{empty} {'!=' if value == 'set' else '='} {'0' if is_number else repr('')}", []
+	is_number = is_number_type(fieldtype)
+	if value == "set":
+		return f"{column} != {0 if is_number else repr('')}", []
+	if is_number and not is_list:
+		return f"ifnull({column}, 0) = 0", []
+	return f"ifnull({as_text(column, fieldtype)}, '') = ''", []
 
 
-def between(column, value, fieldtype):
+def between(column, value, fieldtype, is_list):
+	"""Bounds that lists do not find are today."""
+	if not is_list:
+		start, end = value
+		kind = fieldtype if fieldtype in ("Date", "Datetime") else None
+		return f"{column} BETWEEN ? AND ?", [to_field(start, kind), to_field(end, kind)]
 	if fieldtype not in ("Date", "Datetime"):
 		raise frappe.db.ProgrammingError(
 			"'between' needs a Date or Datetime field; use '>=' and '<=' for others"
 		)
-	if not isinstance(value, (list, tuple)) or len(value) != 2:
-		frappe.throw(f"'between' takes two dates, not {value!r}")
-	start, end = value
-	if fieldtype == "Datetime":
-		end = end_of_day(end)
+	bounds = [*value[:2]] if isinstance(value, (list, tuple)) else []
+	start, end = [*bounds, *[nowdate()] * (2 - len(bounds))]
+	if fieldtype == "Date":
+		start, end = getdate(start), getdate(end)
+	else:
+		start, end = moment(start), moment(end, datetime.time.max)
 	return f"{column} BETWEEN ? AND ?", [to_field(start, fieldtype), to_field(end, fieldtype)]
 
 
-def end_of_day(value):
-	"""A date without a time includes the whole day."""
-	is_day = len(value) <= 10 if isinstance(value, str) else not isinstance(value, datetime.datetime)
-	return f"{value} 23:59:59.999999" if is_day else value
+def moment(value, time=datetime.time.min) -> datetime.datetime:
+	"""A day without time stands for its beginning, or for another time of it."""
+	if isinstance(value, str):
+		value = get_datetime(value) if " " in value.strip() else getdate(value)
+	return value if isinstance(value, datetime.datetime) else datetime.datetime.combine(value, time)
 
 
-def membership(column, one: Filter, fieldtype, nullable, is_list):
-	"""Lists strip the values and take None as the empty text; counts take them as they are."""
-	values = one.value
+def membership(column, one: Filter, fieldtype, is_list):
+	"""Lists strip the values, and compare texts for "not in" and an empty value if NULL is possible."""
+	values = one.value or ("",)
 	if isinstance(values, str):
 		values = values.split(",")
-	values = list(values or ("",))
-	texts = [flt(value) if isinstance(value, bool) else cstr(value) for value in values]
-	if is_list:
-		texts = [text.strip() if isinstance(text, str) else text for text in texts]
-	else:
-		texts = [None if value is None else text for value, text in zip(values, texts, strict=True)]
-	if fieldtype in ("Date", "Datetime"):
-		texts = [to_field(text, fieldtype) if text else text for text in texts]
-	marks = ", ".join("?" * len(texts))
-	has_empty = "" in texts
-	sql = f"{column} {one.operator.upper()} ({marks})"
-	if nullable and (has_empty if one.operator == "in" else not has_empty):
-		if fieldtype == "Datetime":
-			frappe.throw(
-				f"{one.field}: Frappe compares moments that may be empty as text, and finds none by "
-				f"'{one.operator}'. Use '>=' and '<='."
-			)
-		sql = f"({sql} OR {column} IS NULL)"
-	return sql, texts
+	if not is_list:
+		values = [flt(value) if isinstance(value, bool) else value for value in values]
+		return f"{column} {one.operator.upper()} ({marks(values)})", typed(values, fieldtype)
+	texts = [cstr(value).strip() for value in values]
+	is_empty_among = not one.value or any(value in (None, "") for value in values)
+	if one.field in NEVER_NULL or (one.operator == "in" and not is_empty_among):
+		return f"{column} {one.operator.upper()} ({marks(texts)})", typed(texts, fieldtype)
+	nulls = f" OR {column} IS NULL" if (one.operator == "in") == ("" in texts) else ""
+	return f"({as_text(column, fieldtype)} {one.operator.upper()} ({marks(texts)}){nulls})", texts
 
 
-def compared(value, fieldtype, fieldname, is_number):
+def marks(values) -> str:
+	return ", ".join("?" * len(values))
+
+
+def typed(values, fieldtype) -> list:
+	"""Values to compare with a column of the type; a text that is no date equals none."""
+	if is_number_type(fieldtype):
+		return [as_number(value) for value in values]
+	if fieldtype not in ("Date", "Datetime"):
+		return [value if value is None else cstr(value) for value in values]
+	found = []
+	for value in values:
+		try:
+			found.append(to_field(value, fieldtype))
+		except frappe.db.OperationalError:
+			found.append(cstr(value))
+	return found
+
+
+def compared(one: Filter, fieldtype, is_number, is_list):
+	"""The value as the comparison takes it.  Raises what Frappe raises for what is no date."""
+	value, is_pattern = one.value, one.operator in ("like", "not like")
+	is_own = one.field not in STANDARD_TYPES
+	if is_list and is_own and fieldtype == "Date":
+		return to_field(getdate(value), fieldtype, one.field)
+	if is_list and is_own and fieldtype == "Datetime":
+		return to_field(get_datetime(value), fieldtype, one.field) if value else EMPTY_MOMENT
+	if is_pattern:
+		return cstr(value)
 	if is_number:
-		return flt(value)
+		return flt(value) if is_own else as_number(value)
 	if fieldtype in ("Date", "Datetime") and value != "":
-		return to_field(value, fieldtype, fieldname)
+		return to_field(value, fieldtype, one.field)
+	if is_list and isinstance(value, (int, float)) and not isinstance(value, str):
+		return flt(value) if value or one.operator != "=" else "''"
 	return to_field(value, None)
 
 
 def null_matches(op: str, value, fieldtype) -> bool:
 	"""Whether the empty value, which NULL stands for, satisfies the comparison."""
-	if op == "=" and value:
-		return False
 	if fieldtype in ("Date", "Datetime"):
-		return op in ("<", "<=", "!=")
+		return (
+			op in ("<", "<=", "!=") and value != EMPTY_MOMENT or op in ("=", "<=") and value == EMPTY_MOMENT
+		)
 	if isinstance(value, str):
 		return COMPARISONS[op]("", value)
 	return COMPARISONS[op](0, value)

@@ -3,6 +3,7 @@
 import datetime
 import json
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 import frappe
@@ -35,6 +36,9 @@ COLUMN_TYPES = {
 }  # fmt: skip
 
 UNLIMITED = {"Password", "Attach", "Attach Image", "Barcode", "Signature"}
+TEXT_BYTES = 65535
+LIMITED = {"Small Text", "Text", "Password", "Attach", "Attach Image"}
+"""Kinds of text that hold TEXT_BYTES in UTF-8."""
 LENGTHS = {kind: 140 for kind, column in COLUMN_TYPES.items() if column == VARCHAR and kind not in UNLIMITED}
 """Default lengths of fields, in characters."""
 
@@ -47,6 +51,7 @@ STANDARD_COLUMNS = {
 	"docstatus": INTEGER,
 	"idx": INTEGER,
 }
+STANDARD_TYPES = {"creation": "Datetime", "modified": "Datetime", "docstatus": "Int", "idx": "Int"}
 CHILD_COLUMNS = dict.fromkeys(("parent", "parentfield", "parenttype"), VARCHAR)
 OPTIONAL_COLUMNS = dict.fromkeys(("_user_tags", "_comments", "_assign", "_liked_by"), LONG_TEXT)
 
@@ -146,16 +151,56 @@ def get_table_name(doctype: str) -> str:
 	return doctype if doctype.startswith("__") else f"tab{doctype}"
 
 
-PARSED = ("Date", "Datetime", "JSON")
+DECIMALS = {kind for kind, column in COLUMN_TYPES.items() if column == DECIMAL and kind != "Rating"}
+PARSED = {"Date", "Datetime", "JSON", "Int", "Check", *DECIMALS}
 """Field types that accept only some texts."""
 
 
-def to_field(value, fieldtype: str | None, column: str = ""):
-	"""Convert a value to what a field of this type stores. Raises OperationalError for invalid dates and
-	JSON.
+def field_type(doctype: str, fieldname: str) -> str | None:
+	return field_types(doctype, [fieldname])[0]
+
+
+def field_types(doctype: str, fieldnames: Sequence[str]) -> list[str | None]:
+	"""The type of each field, for one look at the DocType."""
+	standard = [STANDARD_TYPES.get(name) for name in fieldnames]
+	if None not in standard or doctype.startswith("__") or doctype in ("Singles", "Series"):
+		return standard
+	found = frappe.get_meta(doctype).types
+	return [kind or found.get(name) for kind, name in zip(standard, fieldnames, strict=True)]
+
+
+def get_limit(field, column: str) -> int | None:
+	"""How many characters of text a column holds."""
+	if field is None:
+		return (
+			140 if STANDARD_COLUMNS.get(column, "").startswith("VARCHAR") or column in CHILD_COLUMNS else None
+		)
+	if field.fieldtype in LENGTHS:
+		return frappe.utils.cint(field.length) or LENGTHS[field.fieldtype]
+	return TEXT_BYTES if field.fieldtype in LIMITED else None
+
+
+def to_fields(doctype: str, values: dict) -> dict:
+	"""The values as their columns store them."""
+	meta = frappe.get_meta(doctype)
+	types = field_types(doctype, list(values))
+	return {
+		column: to_field(value, kind, column, get_limit(meta.get_field(column), column))
+		for kind, (column, value) in zip(types, values.items(), strict=True)
+	}
+
+
+def to_field(value, fieldtype: str | None, column: str = "", limit: int | None = None):
+	"""A value as a field of this type stores it, of at most `limit` characters.
+
+	Raises OperationalError for a broken date or broken JSON, DataError for what is no number or too much.
 	"""
 	if value is None or fieldtype not in PARSED:
+		if limit and isinstance(value, str) and is_too_long(value, limit):
+			raise frappe.db.DataError(f"Data too long for column '{column}'")
 		return value if type(value) in PLAIN else to_column(value)
+	if fieldtype in DECIMALS or fieldtype in ("Int", "Check"):
+		return to_number(value, fieldtype, column)
 	if fieldtype != "JSON":
 		return parse_moment(value, fieldtype, column)
 	if isinstance(value, str):
@@ -166,11 +211,39 @@ def to_field(value, fieldtype: str | None, column: str = ""):
 	return to_column(value)
 
 
+def is_too_long(text: str, limit: int) -> bool:
+	if limit < TEXT_BYTES or len(text) > limit:
+		return len(text) > limit
+	return len(text) * 4 > limit and len(text.encode()) > limit
+
+
+def to_number(value, fieldtype: str, column: str):
+	"""Decimals have 12 digits before the point and 9 behind it."""
+	if isinstance(value, str):
+		try:
+			value = float(value)
+		except ValueError:
+			raise frappe.db.DataError(f"Incorrect number: '{value}' for column `{column}`") from None
+		value = value if fieldtype in DECIMALS else round(value)
+	if fieldtype not in DECIMALS:
+		return to_column(value)
+	if abs(value) >= 10**12:
+		raise frappe.db.DataError(f"Out of range value for column '{column}'")
+	return round(float(value), 9)
+
+
+LOOSE_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+
+
+def to_iso(found) -> str:
+	return "{}-{:0>2}-{:0>2}".format(*found.groups())
+
+
 def parse_moment(value, fieldtype: str, column: str) -> str:
 	"""ISO text of a date, or of a date and time with microseconds, so that texts compare as times do."""
 	try:
 		if isinstance(value, str):
-			value = datetime.datetime.fromisoformat(value)
+			value = datetime.datetime.fromisoformat(LOOSE_DAY.sub(to_iso, value, count=1))
 		if fieldtype == "Date":
 			return value.strftime("%Y-%m-%d")
 		if not isinstance(value, datetime.datetime):

@@ -7,7 +7,7 @@ import weakref
 from functools import cached_property
 
 import frappe
-from frappe.database.schema import to_field
+from frappe.database.schema import get_limit, to_field
 from frappe.model import child_table_fields, datetime_fields, default_fields, float_like_fields
 from frappe.model.controllers import get_controller
 from frappe.model.docstatus import DocStatus
@@ -109,7 +109,7 @@ class BaseDocument:
 
 	def extend(self, key: str, value):
 		if not isinstance(value, (list, tuple)):
-			raise ValueError(f"{key} takes a list of rows, not {type(value).__name__}")
+			raise TypeError(f"{key} takes a list of rows, not {type(value).__name__}")
 		for row in value:
 			self.append(key, row)
 
@@ -232,9 +232,10 @@ class BaseDocument:
 		meta = self.meta
 		return {
 			name: to_field(
-				value, field.fieldtype if (field := meta.get_field(name)) else STANDARD.get(name), name
+				value, field.fieldtype if field else STANDARD.get(name), name, get_limit(field, name)
 			)
 			for name, value in self.get_valid_dict().items()
+			for field in (meta.get_field(name),)
 		}
 
 	def db_insert(self, ignore_if_duplicate: bool = False):
@@ -314,10 +315,10 @@ class BaseDocument:
 		return set(pwd) == {"*"}
 
 	def __repr__(self):
-		return f"<{type(self).__name__}: {self.doctype} {self.get('name') or 'unsaved'}>"
+		return f"<{type(self).__name__}: {self.get('name') or 'unsaved'}>"
 
 	def __str__(self):
-		return f"{self.doctype}({self.get('name') or 'unsaved'})"
+		return f"{type(self).__name__}({self.get('name') or 'unsaved'})"
 
 
 STANDARD = {"creation": "Datetime", "modified": "Datetime"}

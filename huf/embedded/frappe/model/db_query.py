@@ -4,13 +4,14 @@ permissions.
 
 import json
 import re
+from dataclasses import replace
 
 import frappe
 from frappe import permissions, share
 from frappe.database import filters as filtering
 from frappe.database.database import ORDER, checked_order, shape
 from frappe.database.schema import get_table_name
-from frappe.model import default_fields, optional_fields
+from frappe.model import child_table_fields, default_fields, optional_fields
 from frappe.model.meta import get_permitted_fields
 from frappe.utils.data import cint
 
@@ -18,6 +19,7 @@ ALIASED = re.compile(r"(.+?)\s+as\s+[`'\"]?([\w ]+)[`'\"]?", re.IGNORECASE)
 NAME = re.compile(r"\w+", re.ASCII)
 QUALIFIED = re.compile(r"`?tab([\w \-]+?)`?\.`?(\w+|\*)`?", re.ASCII)
 SECRET_FIELDS = ("api_key", "api_secret", "reset_password_key")
+STANDARD_FIELDS = {*default_fields, *optional_fields, *child_table_fields}
 DOTTED = re.compile(r"(\w+)\.(\w+)", re.ASCII)
 
 
@@ -59,6 +61,7 @@ class DatabaseQuery:
 		self.parent_doctype = parent_doctype
 		if not ignore_permissions:
 			self.check_read_permission(self.doctype)
+		self.as_list = as_list
 		self.add_fields(fields or [pluck or "name"])
 		self.add_filters(filters)
 		self.add_or_filters(or_filters)
@@ -71,9 +74,7 @@ class DatabaseQuery:
 		)
 		if debug:
 			print(query, self.parameters)
-		rows = shape(
-			frappe.db.execute(query, self.parameters), as_dict=not as_list or bool(pluck), update=update
-		)
+		rows = shape(frappe.db.execute(query, self.parameters), as_dict=not as_list, update=update)
 		return [row[pluck] for row in rows] if pluck else rows
 
 	def sql(self, distinct, group_by, order_by, limit, start) -> str:
@@ -89,7 +90,9 @@ class DatabaseQuery:
 			self.refuse_ambiguous(order_by)
 		if order_by:
 			query += f" ORDER BY {self.qualified_order(order_by)}"
-		if limit := cint(limit):
+		if (limit := cint(limit)) < 0 or cint(start) < 0:
+			raise frappe.db.ProgrammingError("A list cannot begin or end before its first row")
+		if limit:
 			query += f" LIMIT {limit} OFFSET {cint(start)}"
 		return query
 
@@ -150,7 +153,7 @@ class DatabaseQuery:
 			return
 		aliased = ALIASED.fullmatch(field)
 		name, alias = aliased.groups() if aliased else (field, None)
-		column = self.column(name.strip())
+		column = self.column(name.strip()) or (self.as_list and "NULL")
 		if column and alias:
 			column = f"{column} AS `{alias}`"
 		elif column and DOTTED.fullmatch(name.strip()):
@@ -261,6 +264,7 @@ class DatabaseQuery:
 		return filtering.parse(self.doctype, filters)
 
 	def condition(self, one: filtering.Filter) -> str:
+		one = self.of_child_table(one)
 		is_joined = one.doctype != self.doctype
 		if is_joined:
 			self.join_child(one.doctype)
@@ -268,6 +272,18 @@ class DatabaseQuery:
 		sql, parameters = filtering.condition(one, count_nulls=self.count_nulls, is_joined=is_joined)
 		self.parameters.extend(parameters)
 		return sql
+
+	def of_child_table(self, one: filtering.Filter) -> filtering.Filter:
+		"""A field that only a child table has is looked for there."""
+		if (
+			one.doctype == self.doctype
+			and not self.meta.has_field(one.field)
+			and one.field not in STANDARD_FIELDS
+		):
+			for table in self.meta.get_table_fields():
+				if frappe.get_meta(table.options).has_field(one.field):
+					return replace(one, doctype=table.options)
+		return one
 
 	def add_filters(self, filters):
 		self.conditions.extend(self.condition(one) for one in self.parsed(filters))

@@ -292,7 +292,7 @@ class Document(Lifecycle, Checks, BaseDocument):
 			for row in rows:
 				row.db_update()
 
-	def db_set(self, fieldname, value=None, update_modified=True, commit=False):
+	def db_set(self, fieldname, value=None, update_modified=True, notify=False, commit=False):
 		"""Write fields at once, without checks. Only on_change runs."""
 		values = fieldname if isinstance(fieldname, dict) else {fieldname: value}
 		self.update(values)

@@ -88,6 +88,8 @@ class Lifecycle:
 		new = self.docstatus
 		if stored == 2:
 			raise frappe.ValidationError(frappe._("Cannot edit cancelled document"))
+		if new not in (0, 1, 2):
+			raise frappe.ValidationError(frappe._("Invalid docstatus"), new)
 		actions = {(0, 0): "save", (0, 1): "submit", (1, 1): "update_after_submit", (1, 2): "cancel"}
 		action = actions.get((int(stored), int(new)))
 		if action is None:

@@ -222,14 +222,12 @@ class Meta:
 def get_permitted_fields(doctype: str, parenttype=None, user=None, permission_type=None) -> list[str]:
 	"""Columns that a user may read: standard ones, and fields of permitted levels."""
 	meta = get_meta(doctype)
-	optional = [name for name in frappe.db.get_table_columns(doctype) if name.startswith("_")]
 	if permission_type == "select":
 		return [name for name in ("name", meta.title_field, *meta.get_search_fields()) if name]
 	standard = [*default_fields[1:], *(child_table_fields if meta.istable else ())]
 	return [
 		*standard,
 		*meta.get_permitted_fieldnames(parenttype, user=user, permission_type=permission_type or "read"),
-		*optional,
 	]
 
 

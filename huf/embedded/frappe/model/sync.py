@@ -30,6 +30,15 @@ def sync_app(app: str) -> list[str]:
 	return imported
 
 
+def init_singles():
+	"""Store the defaults of each Single that was never saved."""
+	for name in frappe.get_all("DocType", filters={"issingle": 1}, pluck="name", order_by="name asc"):
+		if not frappe.db.get_singles_dict(name):
+			document = frappe.new_doc(name)
+			document.flags.update(ignore_mandatory=True, ignore_validate=True)
+			document.save()
+
+
 def doctype_files(app: str):
 	for module in frappe.get_module_list(app):
 		folder = Path(frappe.get_app_path(app, frappe.scrub(module), "doctype"))

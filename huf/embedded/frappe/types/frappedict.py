@@ -16,9 +16,6 @@ class _dict(dict):
 	def __setstate__(self, state):
 		self.update(state)
 
-	def __or__(self, other):
-		return _dict(dict(self) | dict(other))
-
 	def update(self, *args, **kwargs):
 		"""Like dict.update, but returns the dict itself."""
 		super().update(*args, **kwargs)

@@ -101,11 +101,7 @@ def strip_html(text: str) -> str:
 def escape_html(text: str) -> str:
 	from html import escape
 
-	return (
-		escape(text, quote=True).replace("&#x27;", "&#39;").replace("`", "&#96;")
-		if isinstance(text, str)
-		else text
-	)
+	return escape(text).replace("&#x27;", "&apos;") if isinstance(text, str) else text
 
 
 def is_html(text) -> bool:
@@ -142,8 +138,6 @@ def get_datetime(datetime_str=None) -> datetime.datetime | None:
 		return now_datetime()
 	if isinstance(datetime_str, (datetime.datetime, datetime.timedelta)):
 		return datetime_str
-	if isinstance(datetime_str, (list, tuple)):
-		return datetime.datetime(*datetime_str)
 	if isinstance(datetime_str, datetime.date):
 		return datetime.datetime.combine(datetime_str, datetime.time())
 	if is_empty_date(datetime_str):
@@ -196,14 +190,17 @@ def add_to_date(
 	"""A date, or a datetime if `as_datetime` or the text has a time. Text yields text."""
 	if date is None:
 		date = now_datetime()
-	as_datetime = as_datetime or bool(hours or minutes or seconds)
+	as_datetime = as_datetime or bool(hours)
 	if isinstance(date, str):
 		as_string = True
 		as_datetime = as_datetime or " " in date
-		date = parse_text(date)
+		try:
+			date = parse_text(date)
+		except ValueError:
+			frappe.throw(frappe._("Please select a valid date filter"), title=frappe._("Invalid Date"))
 	whole_months = months + 12 * years
 	date = add_whole_months(date, int(whole_months)) if whole_months else date
-	if as_datetime and not isinstance(date, datetime.datetime):
+	if (hours or minutes or seconds) and not isinstance(date, datetime.datetime):
 		date = get_datetime(date)
 	date += datetime.timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
 	if as_string:
@@ -234,13 +231,42 @@ def get_datetime_str(datetime_obj) -> str:
 	return datetime_obj.strftime(DATETIME_FORMAT)
 
 
+PATTERNS = {
+	"yyyy": "%Y", "y": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "{0.month}",
+	"EEEE": "%A", "EEE": "%a", "dd": "%d", "d": "{0.day}", "HH": "%H", "H": "{0.hour}", "hh": "%I",
+	"mm": "%M", "ss": "%S", "a": "%p",
+}  # fmt: skip
+"""Parts of a format that babel knows; names are English."""
+PATTERN = re.compile(r"'([^']*)'|([a-zA-Z])\2*")
+
+
+def format_moment(value: datetime.date, pattern: str) -> str:
+	"""By a pattern of babel's.  Raises ValueError for parts that are not known here."""
+
+	def replaced(found) -> str:
+		if found[1] is not None:
+			return found[1].replace("%", "%%")
+		if found[0] not in PATTERNS:
+			raise ValueError(
+				f"{found[0]} in {pattern!r} is not part of embedded mode: see huf/embedded/README.md"
+			)
+		return PATTERNS[found[0]].format(value)
+
+	return value.strftime(PATTERN.sub(replaced, pattern))
+
+
 def format_date(string_date=None, format_string: str | None = None) -> str:
-	"""yyyy-mm-dd, the system's default."""
-	return getdate(string_date).strftime(DATE_FORMAT) if string_date else ""
+	"""yyyy-mm-dd, the system's default, or by a pattern such as dd.MM.yyyy."""
+	if not string_date:
+		return ""
+	pattern = (format_string or "yyyy-MM-dd").replace("mm", "MM").replace("Y", "y")
+	return format_moment(getdate(string_date), pattern)
 
 
-def format_datetime(datetime_string, format_string: str | None = None) -> str:
-	return get_datetime(datetime_string).strftime(f"{DATE_FORMAT} %H:%M:%S") if datetime_string else ""
+def format_datetime(datetime_string, format_string: str | None = None) -> str | None:
+	if not datetime_string:
+		return None
+	return format_moment(get_datetime(datetime_string), format_string or "yyyy-MM-dd HH:mm:ss")
 
 
 def get_system_timezone() -> str:

@@ -7,7 +7,8 @@ from frappe.exceptions import ValidationError  # noqa: A004
 from frappe.types import _dict
 
 
-def msgprint(msg, title=None, raise_exception=False, indicator=None, alert=False):
+def msgprint(msg, title=None, raise_exception=False, as_table=False, as_list=False, indicator=None,
+	alert=False, primary_action=None, is_minimizable=False, wide=False):  # fmt: skip
 	"""Show a message, and raise `raise_exception` (a class; True means ValidationError) with it."""
 	error = None
 	if raise_exception:
@@ -18,10 +19,15 @@ def msgprint(msg, title=None, raise_exception=False, indicator=None, alert=False
 		title = title or frappe._("Message", context="Default title of the message dialog")
 		entry = _dict(message=msg, title=title)
 		optional = {
+			"as_table": int(as_table and type(msg) in (list, tuple)),
+			"as_list": int(as_list and type(msg) in (list, tuple)),
 			"indicator": indicator or ("red" if error else None),
+			"is_minimizable": is_minimizable,
 			"alert": int(alert),
 			"raise_exception": int(bool(error)),
 			"__frappe_exc_id": getattr(error, "__frappe_exc_id", None),
+			"primary_action": primary_action,
+			"wide": wide,
 		}
 		entry.update({key: value for key, value in optional.items() if value})
 		frappe.local.message_log.append(entry)
@@ -29,9 +35,11 @@ def msgprint(msg, title=None, raise_exception=False, indicator=None, alert=False
 		raise error
 
 
-def throw(msg, exc=ValidationError, title=None):
+def throw(
+	msg, exc=ValidationError, title=None, is_minimizable=False, wide=False, as_list=False, primary_action=None
+):
 	"""Raise an exception and show its message."""
-	msgprint(msg, raise_exception=exc, title=title, indicator="red")
+	msgprint(msg, title, exc, False, as_list, "red", False, primary_action, is_minimizable, wide)
 
 
 def bold(text) -> str:

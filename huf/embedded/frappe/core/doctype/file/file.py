@@ -25,16 +25,23 @@ class File(Document):
 
 	def before_insert(self):
 		if self.is_folder:
+			if not self.is_home_folder:
+				self.folder = self.folder or HOME
 			return
 		self.folder = self.folder or (ATTACHMENTS if self.attached_to_doctype else HOME)
 		content = self.given_content()
 		if self.file_name:
 			self.file_name = safe_name(self.file_name)
+		elif not self.file_url:
+			message = frappe._("Fields `file_name` or `file_url` must be set for File")
+			frappe.throw(message, frappe.MandatoryError)
+		elif not self.is_local():
+			self.file_name = self.file_url.split("/")[-1]
 		if content is not None:
 			self.write_content(content)
 			self.flags.written_url = self.file_url
 		elif not self.file_url:
-			frappe.throw(frappe._("A file needs content or a file_url"), frappe.MandatoryError)
+			frappe.throw(frappe._("File {0} does not exist").format(self.file_name), OSError)
 		self.file_type = (Path(self.file_name or "").suffix[1:] or "").upper() or None
 
 	def validate(self):
@@ -104,7 +111,7 @@ class File(Document):
 		if not path.exists():
 			write_file(path, content)
 			frappe.db.before_rollback.add(lambda: path.unlink(missing_ok=True))
-		self.file_url = f"{self.url_folder()}/{path.name}"
+		self.file_name, self.file_url = path.name, f"{self.url_folder()}/{path.name}"
 
 	def free_path(self, folder: Path, content: bytes) -> Path:
 		"""The path of the file's name; with a suffix if other content has that name."""
@@ -119,8 +126,8 @@ class File(Document):
 		"""Text if the bytes are UTF-8, else bytes."""
 		if self.is_folder:
 			frappe.throw(frappe._("Cannot get file contents of a Folder"))
-		if (given := self.given_content()) is not None:
-			return given
+		if self.get("content"):
+			return self.given_content() if cint(self.get("decode")) else self.content
 		content = Path(self.get_full_path()).read_bytes()
 		try:
 			return content.decode()

@@ -1,0 +1,150 @@
+"""Generated calls of functions: conversions of `frappe.utils`, and `frappe.db` on the rows of `operations.py`.
+
+Like it, `generate` makes operations and `Replay` answers them. A value that is no JSON is answered as [type, text].
+"""
+
+import json
+from typing import Any
+
+import frappe
+
+from huf.tests.contract import operations
+from huf.tests.contract.operations import SPECIMEN, VALUES, collect, conditions
+
+TEXTS = [
+	"",
+	" ",
+	"0",
+	"1",
+	"-1",
+	"1.5",
+	" 2 ",
+	"1,234.5",
+	"1e3",
+	"x",
+	"True",
+	"no",
+	"<b>é</b>",
+	"a & 'b' \"c\"",
+	"a < b",
+	"`x`",
+]
+PLAIN = [None, True, False, 0, 1, -1, 2.5, -2.5, 0.125, 1e20, *TEXTS]
+ROUNDED = [0.5, 1.5, 2.5, -0.5, -1.5, 2.675, 1.005, 0.125, -0.125, 1234567.891, 1e-9, "2.345", "1,000.555"]
+DAYS = [
+	"2024-02-29",
+	"2023-12-31",
+	"2024-1-5",
+	"2024/01/31",
+	"31-01-2024",
+	"1 Jan 2024",
+	"20240131",
+	"0000-00-00",
+	"x",
+]
+TIMES = [" 10:00:00", " 23:59:59.999999", "T08:05:03", " 7:05", ""]
+UNITS = ["years", "months", "weeks", "days", "hours", "minutes", "seconds"]
+PATTERNS = ["dd.MM.yyyy", "MM/dd/yy", "d MMM yyyy", "yyyy-MM-dd", "mm-dd-yyyy", "EEEE, d MMMM yyyy", None]
+MOMENT_PATTERNS = ["dd.MM.yyyy HH:mm", "HH:mm:ss", "hh:mm a", "MMM d, yy", None]
+PERIODS = [
+	*(f"{step} {unit}" for step in ("last", "this", "next") for unit in ("week", "month", "quarter", "year")),
+	*(f"{step} {unit}" for step in ("last", "next") for unit in ("7 days", "14 days", "30 days", "6 months")),
+	*("yesterday", "today", "tomorrow"),
+]
+
+
+def generate(count: int, seed: int) -> list[dict]:
+	from hypothesis import strategies as st
+
+	one_of = st.sampled_from
+	moments = st.tuples(one_of(DAYS), one_of(TIMES)).map("".join)
+
+	def call(*names: str, arguments, **options):
+		return st.fixed_dictionaries(
+			{
+				"do": st.just("call"),
+				"function": one_of([f"frappe.utils.{name}" for name in names]),
+				"arguments": st.tuples(*arguments).map(list),
+				"options": st.fixed_dictionaries(options),
+			}
+		)
+
+	def database(*names: str, arguments, **options):
+		return st.fixed_dictionaries(
+			{
+				"do": st.just("database"),
+				"method": one_of(names),
+				"arguments": st.tuples(*arguments).map(list),
+				"options": st.fixed_dictionaries(options),
+			}
+		)
+
+	amounts = st.dictionaries(one_of(UNITS), one_of([-13, -1, 1, 5, 40]), min_size=1, max_size=2)
+	columns = one_of([*VALUES, "name"])
+	filters = st.lists(
+		columns.flatmap(lambda column: conditions(column, VALUES.get(column, ["S01", "S99"]))), max_size=2
+	)
+	some = st.lists(columns, min_size=1, max_size=3, unique=True)
+	order = columns.map("{}, name".format) | columns.map("{} asc, name asc".format)
+	periods = st.tuples(one_of(["day", "moment", "creation"]), st.just("timespan"), one_of(PERIODS)).map(list)
+	days = st.one_of(one_of(DAYS), moments)
+	written = one_of(list(VALUES)).flatmap(
+		lambda column: one_of([*VALUES[column], "x" * 141, "7.6", "2024/1/2"]).map(
+			lambda value: {column: value}
+		)
+	)
+	return collect(
+		st.one_of(
+			call("cint", "flt", "cstr", "sbool", "escape_html", arguments=[one_of(PLAIN)]),
+			call("strip_html", "escape_html", arguments=[one_of(TEXTS)]),
+			call("flt", arguments=[one_of(ROUNDED), one_of([0, 1, 2, 3])]),
+			call("getdate", "get_datetime", "format_date", "format_datetime", arguments=[days]),
+			call("format_date", arguments=[one_of(DAYS[:4]), one_of(PATTERNS)]),
+			call("format_datetime", arguments=[moments, one_of(MOMENT_PATTERNS)]),
+			amounts.flatmap(
+				lambda each: call("add_to_date", arguments=[days], **{k: st.just(v) for k, v in each.items()})
+			),
+			database("get_value", arguments=[st.just(SPECIMEN), filters, some], order_by=order),
+			database("get_values", arguments=[st.just(SPECIMEN), filters, columns], order_by=order),
+			database("count", "exists", arguments=[st.just(SPECIMEN), filters]),
+			database("set_value", arguments=[st.just(SPECIMEN), one_of(["S01", "S99"]), written]),
+			st.fixed_dictionaries(
+				{"do": st.just("period"), "filters": st.lists(periods, min_size=1, max_size=1)}
+			),
+			st.fixed_dictionaries(
+				{"do": st.just("find"), "filters": filters, "or_filters": filters, "order_by": order}
+			),
+		),
+		count,
+		seed,
+	)
+
+
+class Replay(operations.Replay):
+	"""The same rows; one of them has today's day and moment, so that periods find something."""
+
+	def call(self, function, arguments, options):
+		return plain(frappe.get_attr(function)(*arguments, **options))
+
+	def database(self, method, arguments, options):
+		fields = ["name", *arguments[2]] if method == "set_value" else []
+		answer = getattr(frappe.db, method)(*arguments, **options)
+		return plain(frappe.db.get_value(SPECIMEN, arguments[1], fields) if fields else answer)
+
+	def period(self, filters):
+		values = {"day": frappe.utils.nowdate(), "moment": frappe.utils.now()}
+		frappe.db.set_value(SPECIMEN, "S01", values)
+		return frappe.get_list(SPECIMEN, filters=filters, pluck="name", order_by="name asc")
+
+	def find(self, **query):
+		return frappe.get_all(SPECIMEN, pluck="name", **query)
+
+
+def plain(value) -> Any:
+	if isinstance(value, list | tuple):
+		return [plain(each) for each in value]
+	try:
+		json.dumps(value)
+	except TypeError:
+		return [type(value).__name__, str(value)]
+	return value
