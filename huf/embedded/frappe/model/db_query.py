@@ -259,8 +259,13 @@ class DatabaseQuery:
 	# --- conditions ---
 
 	def parsed(self, filters) -> list[filtering.Filter]:
-		if isinstance(filters, str):
+		if filters and isinstance(filters, str):
 			filters = json.loads(filters)
+		if isinstance(filters, (list, tuple)):
+			for each in filters:
+				if isinstance(each, (list, tuple)) and len(each) < 3:
+					message = frappe._("Filter must have 4 values (doctype, fieldname, operator, value): {0}")
+					frappe.throw(message.format(each))
 		return filtering.parse(self.doctype, filters)
 
 	def condition(self, one: filtering.Filter) -> str:
