@@ -7,6 +7,7 @@ from importlib.util import find_spec
 import frappe
 
 from huf.ai.knowledge.store import upgrade_index
+from huf.ai.storage.indexes import add_indexes
 from huf.ai.storage.stops import ensure_switch
 from huf.ai.tools import registry
 from huf.upgrade import label_old_results, move_stored_paths
@@ -77,8 +78,6 @@ DERIVED_FIELDS = (
 	"destructive",
 	"sensitive_parameters",
 )
-INDEXED_BY_CREATION = ("Agent Run", "Agent LLM Call", "Agent Tool Call")
-"""DocTypes that are listed and summed up by time and can have millions of rows."""
 SEARCH_TOOL = {
 	"tool_name": "search_knowledge",
 	"types": "Search Knowledge",
@@ -170,12 +169,6 @@ def prepare_knowledge():
 	upgrade_index()
 	if not frappe.db.exists("Agent Tool Function", SEARCH_TOOL["tool_name"]):
 		frappe.get_doc({"doctype": "Agent Tool Function", **SEARCH_TOOL}).insert(ignore_permissions=True)
-
-
-def add_indexes():
-	for doctype in INDEXED_BY_CREATION:
-		frappe.db.add_index(doctype, ["creation"])
-	frappe.db.add_index("Agent Run", ["status", "creation"])
 
 
 def refresh_definitions():

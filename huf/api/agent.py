@@ -1,7 +1,5 @@
 """Endpoints about agents: lists, proposals, and runs for other front ends (/agent/chat, /agent/stream)."""
 
-import json
-
 import frappe
 
 from huf.ai.chat.external import build_external_request, follow_request
@@ -119,7 +117,7 @@ def can_see(agent, provider: str | None, model: str) -> bool:
 
 
 def describe_tool(tool) -> dict:
-	definition = json.loads(tool.function_definition)
+	definition = frappe.parse_json(tool.function_definition)
 	return {"name": tool.name, "description": definition["description"], "effect": tool.effect}
 
 

@@ -63,7 +63,7 @@ def describe_with_parameters(row) -> dict:
 	definition = frappe.db.get_value("Agent Tool Function", row.tool, "function_definition")
 	return {
 		**describe_for_user(row),
-		"parameters": json.loads(definition)["parameters"] if definition else None,
+		"parameters": frappe.parse_json(definition)["parameters"] if definition else None,
 	}
 
 

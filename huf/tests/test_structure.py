@@ -41,16 +41,20 @@ IMPURE = {"frappe", "litellm", "agents", "sqlite3"}
 
 RESERVED = frozenset(
 	"""
-	all analyze asc before between both by call case change char character check column condition
+	all analyse analyze any array asc before between both by call case change char character check column condition
 	constraint create cursor default delete desc distinct div double each else exists exit fetch float
 	from fulltext grant if in index insert interval into is key keys kill leave like lines load lock
 	long loop match mod not null offset or out outer over partition primary procedure purge range read
 	reads real references release rename repeat replace require return revoke row_number rows separator
-	show sql starting table terminated then to trigger true undo unique unlock update usage when while
-	with write
+	show some sql starting table terminated then to trigger true undo unique unlock update usage user
+	when while window with write
 	""".split()
 )
-"""Words that MariaDB does not take as the name of a table or column unless quoted; SQLite takes some of them."""
+"""Words that MariaDB or Postgres does not take as the name of a table or column unless quoted; SQLite takes
+some of them.
+"""
+NOT_ON_POSTGRES = re.compile(r"\bifnull\(|\b(?:where|and|or|by|select|set)\s+user\b", re.IGNORECASE)
+"""Postgres has no `ifnull`, and reads `user` without quotes as the database's user."""
 ALIAS = re.compile(r"`tab[^`]+`\s+(?:as\s+)?([a-z_]+)|\bas\s+([a-z_]+)", re.IGNORECASE)
 
 
@@ -121,7 +125,7 @@ class TestPackages(unittest.TestCase):
 		]
 		self.assertEqual(unordered, [])
 
-	def test_no_alias_in_a_statement_is_a_word_of_mariadb(self):
+	def test_no_alias_in_a_statement_is_a_reserved_word(self):
 		reserved = [
 			(name_of(path), node.lineno, word)
 			for path in sources()
@@ -132,6 +136,16 @@ class TestPackages(unittest.TestCase):
 			if word.lower() in RESERVED
 		]
 		self.assertEqual(reserved, [])
+
+	def test_no_statement_says_what_postgres_reads_otherwise(self):
+		wrong = [
+			(name_of(path), node.lineno)
+			for path in sources()
+			for node in ast.walk(ast.parse(path.read_text()))
+			if isinstance(node, ast.Constant) and isinstance(node.value, str)
+			if NOT_ON_POSTGRES.search(node.value) and ("`tab" in node.value or "ifnull(" in node.value)
+		]
+		self.assertEqual(wrong, [])
 
 	def test_a_broad_except_gives_its_reason(self):
 		found = [(path, line) for path in product_sources() for line in broad_handlers(path.read_text())]

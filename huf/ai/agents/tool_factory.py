@@ -1,6 +1,5 @@
 """Builds the tools of an agent from its Agent Tool Function rows."""
 
-import json
 from dataclasses import replace
 from functools import partial
 
@@ -73,7 +72,7 @@ def create_tools(row, agent=None, run_child: RunChild | None = None) -> list[Eff
 
 def create_tool(row, agent=None, run_child: RunChild | None = None) -> EffectTool:
 	"""The tool of one Agent Tool Function row, for an Agent document or for no agent in particular."""
-	definition = json.loads(row.function_definition)
+	definition = frappe.parse_json(row.function_definition)
 	handler = partial(handle_run_agent, run_child) if row.types == RUN_AGENT else HANDLERS[row.types]
 	return create_function_tool(
 		row.tool_name,

@@ -168,10 +168,12 @@ def abandon(call: RunningCall) -> None:
 
 def end_connection(db: Any) -> None:
 	"""Have the database server end a connection: closing it here, while its thread uses it, can crash
-	MariaDB's driver.
+	MariaDB's driver and waits for the statement on Postgres.
 	"""
 	if db.db_type == "mariadb" and db._conn:
 		frappe.db.sql("kill %s", (db._conn.thread_id(),))
+	elif db.db_type == "postgres" and db._conn:
+		frappe.db.sql("select pg_terminate_backend(%s)", (db._conn.get_backend_pid(),))
 	else:
 		db.close()
 

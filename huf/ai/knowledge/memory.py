@@ -111,7 +111,7 @@ def list_facts(agent: str | None, filters: dict) -> list:
 	quote = frappe.db.escape
 	names = frappe.db.sql(
 		f"""select name from `tab{MEMORY}` where {memory_audience(frappe.session.user)}
-		and (ifnull(agent, '') in ('', {quote(agent or "")}))
+		and (coalesce(agent, '') in ('', {quote(agent or "")}))
 		and (expires_on is null or expires_on >= {quote(today())})""",
 		pluck=True,
 	)

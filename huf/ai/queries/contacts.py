@@ -128,7 +128,7 @@ RUN = "join `tabAgent Run` run on run.name = made.run"
 SOURCES = (
 	Source(
 		f"`tabAgent Tool Call` made {RUN}",
-		"ifnull(made.contacts, '') != ''",
+		"coalesce(made.contacts, '') != ''",
 		"made.contacts",
 		"run.run_as, made.tool, made.status",
 		parse_call,
@@ -143,9 +143,9 @@ SOURCES = (
 	Source(
 		f"""`tabAgent LLM Call` made left {RUN}
 		left join `tabAI Provider` provider on provider.name = made.provider""",
-		"ifnull(made.provider, '') != ''",
+		"coalesce(made.provider, '') != ''",
 		"made.provider, provider.api_base",
-		"ifnull(run.run_as, made.owner) as run_as, made.model, made.status",
+		"coalesce(run.run_as, made.owner) as run_as, made.model, made.status",
 		parse_model_call,
 	),
 )

@@ -43,7 +43,10 @@ def insert_rows(
 		"idx": 0,
 	}
 	fields = ["name", *standard, *rows[0]]
-	values = [(name, *standard.values(), *row.values()) for name, row in zip(names, rows, strict=True)]
+	values = [
+		(name, *standard.values(), *map(to_column, row.values()))
+		for name, row in zip(names, rows, strict=True)
+	]
 	frappe.db.bulk_insert(doctype, fields, values, ignore_duplicates=ignore_duplicates)
 	return names
 
@@ -65,8 +68,15 @@ def update_row(doctype: str, name: str, values: Mapping[str, Any], **expected: A
 	conditions = "".join(f" and `{column}` = %s" for column in expected)
 	frappe.db.sql(
 		f"update `tab{doctype}` set {assignments} where name = %s{conditions}",
-		(*values.values(), name, *expected.values()),
+		(*map(to_column, values.values()), name, *expected.values()),
 	)
+
+
+def to_column(value: Any) -> Any:
+	"""Postgres has no NUL in texts, and takes no boolean where a field of type Check is a number."""
+	if isinstance(value, str):
+		return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+	return int(value) if isinstance(value, bool) else value
 
 
 def update_cached_row(doctype: str, name: str, values: Mapping[str, Any]) -> None:

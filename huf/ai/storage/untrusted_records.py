@@ -14,11 +14,11 @@ from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, upd
 
 UNTRUSTED = "Agent Untrusted Record"
 MAX_NAMES = 500
-OUTSIDER_JOINS = f"""left join `tabUser` user on user.name = doc.owner
+OUTSIDER_JOINS = f"""left join `tabUser` author on author.name = doc.owner
 	left join `tab{UNTRUSTED}` marked on marked.reference_doctype = %(doctype)s
 		and marked.reference_name = doc.name"""
-IS_OPEN = "ifnull(marked.cleared_by, '') = ''"
-OF_OUTSIDER = f"((doc.owner = 'Guest' or user.user_type = 'Website User') and {IS_OPEN})"
+IS_OPEN = "coalesce(marked.cleared_by, '') = ''"
+OF_OUTSIDER = f"((doc.owner = 'Guest' or author.user_type = 'Website User') and {IS_OPEN})"
 """SQL: a guest or a portal user owns `doc`, and nobody has trusted it."""
 
 

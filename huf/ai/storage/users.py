@@ -70,7 +70,7 @@ def end_session(user: str, name: str) -> bool:
 
 def list_sessions(user: str) -> list:
 	query = """select sid, lastupdate, sessiondata from `tabSessions`
-		where user = %s order by lastupdate desc limit 100"""
+		where `user` = %s order by lastupdate desc limit 100"""
 	return frappe.db.sql(query, user)
 
 

@@ -163,7 +163,7 @@ def is_search_result(row, urls: list[str]) -> bool:
 	found = frappe.db.sql(
 		f"""select made.result {CALLS} and made.status = 'Success' and made.tool in (
 			select tool_name from `tabAgent Tool Function` where types = 'App Provided'
-			and ifnull(nullif(function_path, ''), tool_name) in %(search)s)""",
+			and coalesce(nullif(function_path, ''), tool_name) in %(search)s)""",
 		known,
 	)
 	opened = frappe.db.sql(f"select count(*) {CALLS} and made.tool = %(tool)s", known)[0][0]

@@ -194,8 +194,8 @@ def read_messages(conversation: str | None) -> list:
 	"""The messages of a conversation that are no agent's; `by_person`: whether a person wrote it here."""
 	return frappe.db.sql(
 		"""select message.content, message.attachments, message.attached_text, run.name is not null
-			and ifnull(run.`trigger`, '') = '' and ifnull(run.reference_name, '') = ''
-			and ifnull(conv.channel, '') not in %(channels)s as by_person
+			and coalesce(run.`trigger`, '') = '' and coalesce(run.reference_name, '') = ''
+			and coalesce(conv.channel, '') not in %(channels)s as by_person
 		from `tabAgent Message` message left join `tabAgent Run` run on run.name = message.run
 		left join `tabAgent Conversation` conv on conv.name = run.conversation
 		where message.conversation = %(conversation)s and message.role = 'user' and message.kind = 'Message'

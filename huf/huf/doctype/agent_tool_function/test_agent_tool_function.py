@@ -52,6 +52,6 @@ class TestAgentToolFunction(SiteTestCase):
 
 	def parameters(self, types, **values):
 		name = make_tool(types, **values)
-		return json.loads(frappe.db.get_value("Agent Tool Function", name, "function_definition"))[
+		return frappe.parse_json(frappe.db.get_value("Agent Tool Function", name, "function_definition"))[
 			"parameters"
 		]

@@ -70,9 +70,11 @@ class KnowledgeSource(Document):
 			frappe.throw(_("{0} has no text fields.").format(self.reference_doctype))
 
 	def check_filters(self):
+		frappe.db.savepoint("check_filters")
 		try:
 			sources.list_document_names(self, "-")
-		except (ValueError, TypeError, frappe.ValidationError, frappe.db.OperationalError) as error:
+		except Exception as error:  # each database refuses wrong filters with errors of its own
+			frappe.db.rollback(save_point="check_filters")
 			frappe.throw(_("Filters must be JSON such as {0}: {1}").format('{"status": "Open"}', str(error)))
 
 	def check_urls(self):

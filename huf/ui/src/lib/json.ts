@@ -2,6 +2,8 @@
 
 /** The value of a JSON text; undefined if it is not valid JSON. */
 export function parseJson(text: unknown): any {
+	// On Postgres a field of type JSON is read as its value.
+	if (text && typeof text === "object") return text;
 	try {
 		return JSON.parse(text as string);
 	} catch {

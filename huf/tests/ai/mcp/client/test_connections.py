@@ -80,7 +80,7 @@ class TestRefresh(ConnectionTestCase):
 		connection = self.connect(self.server, ["search.notes"])
 		function = frappe.get_doc(FUNCTION, self.name_of("search.notes"))
 		self.assertEqual((function.effect, function.types), ("read", "MCP Tool"))
-		definition = json.loads(function.function_definition)
+		definition = frappe.parse_json(function.function_definition)
 		self.assertEqual(definition["description"], "Search the notes")
 		self.assertEqual(list(definition["parameters"]["properties"]), ["query"])
 		self.assertEqual(json.loads(self.call("search.notes", query="Anna")), {"text": "3 notes about Anna"})
@@ -208,7 +208,7 @@ class TestChangedTools(ConnectionTestCase):
 		with self.assertRaisesRegex(ToolError, "held back"):
 			self.call("search.notes", query="x")
 		definition = frappe.db.get_value(FUNCTION, self.name_of("search.notes"), "function_definition")
-		self.assertNotIn("Ignore all", definition)
+		self.assertNotIn("Ignore all", str(definition))
 
 	def test_a_changed_schema_is_shown_as_a_difference_and_accepted_as_it_was_shown(self):
 		self.server.set(
@@ -225,7 +225,7 @@ class TestChangedTools(ConnectionTestCase):
 		self.accept(self.row(self.connection, "search.notes").schema_hash)
 		self.assertEqual(self.row(self.connection, "search.notes").status, "Accepted")
 		definition = frappe.db.get_value(FUNCTION, self.name_of("search.notes"), "function_definition")
-		self.assertIn("Ignore all", definition)
+		self.assertIn("Ignore all", str(definition))
 		self.assertIn("3 notes", self.call("search.notes", query="x"))
 
 	def test_a_tool_that_is_gone_is_not_called_and_may_come_back(self):

@@ -76,7 +76,7 @@ class TestHostileServers(ConnectionTestCase):
 				self.assertEqual(refreshed["ok"], mode in ("pages", "injected"), refreshed)
 				self.assertLess(len(frappe.get_doc(CONNECTION, connection).tools), 210)
 				definition = frappe.db.get_value(FUNCTION, self.name_of("search"), "function_definition")
-				self.assertNotIn("Ignore all", definition)
+				self.assertNotIn("Ignore all", str(definition))
 				self.assertEqual(server.calls() + server.received(), [])
 
 	def test_a_private_address_is_not_reached_unless_a_manager_allows_it(self):
