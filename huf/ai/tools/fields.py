@@ -112,7 +112,16 @@ def clean_filters(doctype: str, filters: Any, allowed: Sequence[str]) -> list[li
 	else:
 		pairs = [parse_condition(entry) for entry in filters or []]
 	check_fields(doctype, (field for field, _, _ in pairs), allowed)
-	return [clean_condition(*pair) for pair in pairs]
+	return [fit_to_database(doctype, *clean_condition(*pair)) for pair in pairs]
+
+
+def fit_to_database(doctype: str, field: str, operator: str, value: Any) -> list:
+	"""The same condition. Whether a time is set, Frappe 15 asks in a way that Postgres refuses."""
+	if operator == "is" and frappe.db.db_type == "postgres":
+		df = frappe.get_meta(doctype).get_field(field)
+		if df and df.fieldtype in ("Date", "Datetime"):
+			return [field, "!=" if value == "set" else "=", ""]
+	return [field, operator, value]
 
 
 def parse_mapping_condition(condition: Any) -> tuple[str, Any]:

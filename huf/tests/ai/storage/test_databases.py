@@ -5,6 +5,7 @@ import frappe
 from huf.ai.storage.indexes import LISTED_BY_CREATION, add_indexes
 from huf.ai.storage.rows import insert_row, update_row
 from huf.ai.storage.transactions import begin_read_committed
+from huf.ai.tools.fields import clean_filters
 from huf.tests.base import SiteTestCase
 from huf.tests.contract.connections import elsewhere
 from huf.tests.factories import make
@@ -19,6 +20,17 @@ class TestValues(SiteTestCase):
 
 	def read(self, name):
 		return frappe.db.get_value("Agent Tool Call", name, ["result", "cached"])
+
+
+class TestFilters(SiteTestCase):
+	def test_documents_are_found_by_whether_a_date_is_set(self):
+		word = frappe.generate_hash(length=8)
+		without, dated = (make("ToDo", description=word, date="2026-01-01").name for _ in range(2))
+		frappe.db.set_value("ToDo", without, "date", None)
+		for value, names in ((["is", "not set"], [without]), (["is", "set"], [dated]), (None, [without])):
+			filters = clean_filters("ToDo", {"description": word, "date": value}, ["description", "date"])
+			found = frappe.get_list("ToDo", filters, pluck="name", order_by="name")
+			self.assertEqual(found, names, value)
 
 
 class TestPostgres(SiteTestCase):
