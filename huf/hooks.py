@@ -119,9 +119,9 @@ before_request = [
 	"huf.api.addresses.rewrite_path",
 	"huf.api.keys.take_bearer_key",
 	"huf.api.keys.take_access_token",
-	"huf.ai.storage.transactions.begin_read_committed",
+	"huf.ai.core.connections.begin_read_committed",
 ]
-before_job = ["huf.ai.storage.transactions.begin_read_committed"]
+before_job = ["huf.ai.core.connections.begin_read_committed"]
 after_request = [
 	"huf.api.keys.format_refusal",
 	"huf.api.keys.answer_parse_error",

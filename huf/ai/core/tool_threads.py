@@ -19,6 +19,7 @@ from typing import Any
 
 import frappe
 
+from huf.ai.core.connections import connect
 from huf.ai.core.errors import ToolError
 
 COPIED = ("session", "flags")
@@ -113,7 +114,7 @@ def call_in_thread(function: Callable[[], Any], call: RunningCall) -> Any:
 
 
 def call_apart(function: Callable[[], Any]) -> Any:
-	frappe.connect(set_admin_as_user=False)
+	connect()
 	connection = frappe.local.db
 	try:
 		result = function()
@@ -160,7 +161,7 @@ def abandon(call: RunningCall) -> None:
 		taken -= {frappe.local.db}
 	else:
 		taken.add(frappe.local.db)
-		frappe.connect(set_admin_as_user=False)
+		connect()
 	for db in taken:
 		db.sql = db.commit = db.connect = raise_abandoned
 		end_connection(db)

@@ -2,9 +2,9 @@
 
 import frappe
 
+from huf.ai.core.connections import begin_read_committed
 from huf.ai.storage.indexes import LISTED_BY_CREATION, add_indexes
 from huf.ai.storage.rows import insert_row, update_row
-from huf.ai.storage.transactions import begin_read_committed
 from huf.ai.tools.fields import clean_filters
 from huf.tests.base import SiteTestCase
 from huf.tests.contract.connections import elsewhere
