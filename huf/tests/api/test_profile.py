@@ -92,10 +92,10 @@ class TestSessions(SiteTestCase):
 	def insert_session(self, user: str, sid: str, address: str) -> None:
 		data = json.dumps({"user": user, "session_ip": address})
 		frappe.db.sql(
-			"insert into `tabSessions` (sid, user, sessiondata, lastupdate) values (%s, %s, %s, %s)",
+			"insert into `tabSessions` (sid, `user`, sessiondata, lastupdate) values (%s, %s, %s, %s)",
 			(sid, user, data, frappe.utils.now()),
 		)
-		self.addCleanup(frappe.db.sql, "delete from `tabSessions` where user = %s", user)
+		self.addCleanup(frappe.db.sql, "delete from `tabSessions` where `user` = %s", user)
 
 	def test_users_see_and_end_their_own_sessions_only(self):
 		user, other = make_user("Huf User"), make_user("Huf User")

@@ -93,6 +93,8 @@ class TestUpgrade(SiteTestCase):
 			frappe.db.sql_ddl(f"drop table {fulltext.INDEX_NAME}")
 			frappe.db.sql_ddl(f"create virtual table {fulltext.OLD_INDEX_NAME} using fts5(words, content='')")
 			frappe.db.sql(f"update `tab{CHUNK}` set words = null")
+		elif frappe.db.db_type == "postgres":
+			frappe.db.sql_ddl(f"alter index {fulltext.INDEX_NAME} rename to {fulltext.OLD_INDEX_NAME}")
 		else:
 			frappe.db.sql_ddl(f"alter table `tab{CHUNK}` drop index {fulltext.INDEX_NAME}")
 			frappe.db.sql_ddl(

@@ -261,7 +261,7 @@ def make_report() -> str:
 		"roles": [{"role": LEAD}],
 	}
 	return make(
-		"Report", report_name=name, query=f"select title as 'Title:Data:100' from `tab{CASE}`", **values
+		"Report", report_name=name, query=f"select title as `Title:Data:100` from `tab{CASE}`", **values
 	).name
 
 
