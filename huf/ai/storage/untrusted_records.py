@@ -14,9 +14,6 @@ from huf.ai.storage.rows import clip, digest, insert_row, update_cached_row, upd
 
 UNTRUSTED = "Agent Untrusted Record"
 MAX_NAMES = 500
-OUTSIDER_JOINS = f"""left join `tabUser` author on author.name = doc.owner
-	left join `tab{UNTRUSTED}` marked on marked.reference_doctype = %(doctype)s
-		and marked.reference_name = doc.name"""
 IS_OPEN = "coalesce(marked.cleared_by, '') = ''"
 OF_OUTSIDER = f"((doc.owner = 'Guest' or author.user_type = 'Website User') and {IS_OPEN})"
 """SQL: a guest or a portal user owns `doc`, and nobody has trusted it."""
@@ -75,10 +72,13 @@ def read_origin(doctype: str, name: str) -> str | None:
 
 def list_untrusted(doctype: str, names: Iterable[str]) -> set[str]:
 	"""Those of the documents that contain untrusted content or belong to a guest or portal user."""
+	values = {"doctype": doctype, "names": tuple(names)}
+	if not values["names"]:
+		return set()
 	found = frappe.db.sql(
-		f"""select doc.name from `tab{doctype}` doc {OUTSIDER_JOINS}
+		f"""select doc.name from `tab{doctype}` doc {join_outsiders()}
 		where doc.name in %(names)s and ((marked.name is not null and {IS_OPEN}) or {OF_OUTSIDER})""",
-		{"doctype": doctype, "names": (*names, "")},
+		values,
 	)
 	return {name for (name,) in found}
 
@@ -104,10 +104,18 @@ def find_outsider(doctype: str, names: Iterable[str] | None) -> str | None:
 		return None
 	known = "" if names is None else "doc.name in %(names)s and"
 	found = frappe.db.sql(
-		f"select doc.name from `tab{doctype}` doc {OUTSIDER_JOINS} where {known} {OF_OUTSIDER} limit 1",
+		f"select doc.name from `tab{doctype}` doc {join_outsiders()} where {known} {OF_OUTSIDER} limit 1",
 		{"doctype": doctype, "names": tuple(names or ())[:MAX_NAMES]},
 	)
 	return f"{doctype} {found[0][0]}" if found else None
+
+
+def join_outsiders() -> str:
+	# Names may be numbers, which Postgres does not compare with texts.
+	name = "cast(doc.name as varchar)" if frappe.db.db_type == "postgres" else "doc.name"
+	return f"""left join `tabUser` author on author.name = doc.owner
+		left join `tab{UNTRUSTED}` marked on marked.reference_doctype = %(doctype)s
+			and marked.reference_name = {name}"""
 
 
 def is_outsider(user: str) -> bool:

@@ -5,6 +5,7 @@ import frappe
 from huf.ai.core.connections import begin_read_committed
 from huf.ai.storage.indexes import LISTED_BY_CREATION, add_indexes
 from huf.ai.storage.rows import insert_row, update_row
+from huf.ai.storage.untrusted_records import find_outsider, list_untrusted
 from huf.ai.tools.fields import clean_filters
 from huf.tests.base import SiteTestCase
 from huf.tests.contract.connections import elsewhere
@@ -52,6 +53,10 @@ class TestPostgres(SiteTestCase):
 		query = """select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = indkey[0]
 			where indrelid = (select oid from pg_class where relname = %s and relkind = 'r')"""
 		return frappe.db.sql(query, (f"tab{doctype}",), pluck=True)
+
+	def test_documents_with_numbers_for_names_are_looked_up(self):
+		self.assertEqual(list_untrusted("Web Form List Column", ["1"]), set())
+		self.assertIsNone(find_outsider("Web Form List Column", None))
 
 	def test_a_job_changes_what_others_have_changed_since_it_began(self):
 		name = make("ToDo", description="first").name
