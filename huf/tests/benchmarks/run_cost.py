@@ -90,6 +90,20 @@ def print_statements(run: Callable) -> None:
 	)
 
 
+class RecordingCursor:
+	"""A driver's cursor that keeps the statements: psycopg's own attributes cannot be replaced."""
+
+	def __init__(self, cursor, seen: list[str]):
+		self.cursor, self.seen = cursor, seen
+
+	def __getattr__(self, name: str):
+		return getattr(self.cursor, name)
+
+	def execute(self, sql, *rest):
+		self.seen.append(" ".join(str(sql).split()))
+		return self.cursor.execute(sql, *rest)
+
+
 def count_statements(run: Callable) -> list[str]:
 	"""Every statement of a run, as the database's driver got it."""
 	seen: list[str] = []
@@ -99,13 +113,10 @@ def count_statements(run: Callable) -> list[str]:
 		run()
 		connection.set_trace_callback(None)
 		return seen
-	execute = frappe.db._cursor.execute
-	frappe.db._cursor.execute = lambda sql, *rest: (
-		seen.append(" ".join(str(sql).split())),
-		execute(sql, *rest),
-	)[1]
+	cursor = frappe.db._cursor
+	frappe.db._cursor = RecordingCursor(cursor, seen)
 	run()
-	frappe.db._cursor.execute = execute
+	frappe.db._cursor = cursor
 	return seen
 
 

@@ -19,6 +19,8 @@ def together(calls) -> list:
 	def run(function, *args):
 		frappe.init(site, sites_path=sites_path, force=True)
 		frappe.connect()
+		for hook in frappe.get_hooks("before_job", app_name="huf"):
+			frappe.get_attr(hook)(method="huf.tests")
 		barrier.wait()
 		try:
 			result = function(*args)

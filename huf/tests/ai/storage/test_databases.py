@@ -2,7 +2,6 @@
 
 import frappe
 
-from huf.ai.core.connections import begin_read_committed
 from huf.ai.storage.indexes import LISTED_BY_CREATION, add_indexes
 from huf.ai.storage.rows import insert_row, update_row
 from huf.ai.storage.untrusted_records import find_outsider, list_untrusted
@@ -63,7 +62,6 @@ class TestPostgres(SiteTestCase):
 		frappe.db.commit()
 
 		def job():
-			begin_read_committed("huf.ai.run.run_job")
 			frappe.db.get_value("ToDo", name, "description")
 			elsewhere(change, "second")
 			change("third")
