@@ -5,6 +5,8 @@ Broken JSON is repaired only if there is one way to read it; nothing is guessed.
 
 import json
 import re
+from collections.abc import Iterator
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -19,6 +21,7 @@ NAMED_SECRET = re.compile(
 )
 FENCE = re.compile(r"^```(?:json)?\s*(.*?)\s*```$", re.DOTALL)
 MAX_REPORTED_ERRORS = 8
+PATTERN_TIMEOUT_S = 1
 
 
 def parse_arguments(raw: str) -> dict:
@@ -66,15 +69,37 @@ def check_arguments(arguments: dict, schema: dict) -> None:
 
 	Raises ToolError that lists the errors together, so that the model can correct them in one turn.
 	"""
-	from jsonschema import Draft202012Validator
-
-	errors = sorted(Draft202012Validator(schema).iter_errors(arguments), key=lambda e: list(e.absolute_path))
+	errors = sorted(load_validator()(schema).iter_errors(arguments), key=lambda e: list(e.absolute_path))
 	if errors:
 		reasons = "; ".join(
 			f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message}"
 			for error in errors[:MAX_REPORTED_ERRORS]
 		)
 		raise ToolError(f"The arguments do not fit the tool ({reasons}). The tool was not run.")
+
+
+@cache
+def load_validator() -> Any:
+	"""A validator class of JSON Schema, loaded with the first call that needs it."""
+	from jsonschema import Draft202012Validator, validators
+
+	return validators.extend(Draft202012Validator, {"pattern": check_pattern})
+
+
+def check_pattern(validator: Any, pattern: str, value: Any, schema: dict) -> Iterator[Exception]:
+	"""The keyword `pattern`, with a time limit: schemas come from imported documents, values from models."""
+	import regex
+	from jsonschema import ValidationError
+
+	if not validator.is_type(value, "string"):
+		return
+	try:
+		if not regex.search(pattern, value, timeout=PATTERN_TIMEOUT_S, concurrent=True):
+			yield ValidationError(f"{value!r} does not match {pattern!r}")
+	except TimeoutError:
+		yield ValidationError(f"it takes too long to match {pattern!r}")
+	except regex.error:
+		return  # of another dialect, which only the service itself can check
 
 
 def to_text(result: Any) -> str:

@@ -1,9 +1,10 @@
-"""Results as text: whole, or shortened by the tool's rule."""
+"""Arguments checked against a schema, and results as text: whole, or shortened by the tool's rule."""
 
 import json
 import unittest
 
-from huf.ai.core.arguments import truncate_result
+from huf.ai.core.arguments import check_arguments, truncate_result
+from huf.ai.core.errors import ToolError
 
 ROWS = {"doctype": "ToDo", "rows": [{"name": f"T-{number:03}"} for number in range(100)], "count": 100}
 
@@ -25,3 +26,20 @@ class TestFit(unittest.TestCase):
 
 	def test_a_row_too_long_to_fit_is_cut_as_text(self):
 		self.assertIn("more characters", truncate_result({"rows": [{"a": "x" * 500}]}, 100))
+
+
+class TestPatterns(unittest.TestCase):
+	def check(self, pattern: str, value: str) -> None:
+		check_arguments({"code": value}, {"properties": {"code": {"type": "string", "pattern": pattern}}})
+
+	def test_a_value_must_match(self):
+		self.check("^[A-Z]{2}$", "CZ")
+		with self.assertRaisesRegex(ToolError, "'Prague' does not match"):
+			self.check("^[A-Z]{2}$", "Prague")
+
+	def test_an_expression_that_would_search_for_ever_is_ended(self):
+		with self.assertRaisesRegex(ToolError, "too long to match"):
+			self.check("^(a|aa)+$", "a" * 60 + "b")
+
+	def test_an_expression_of_another_dialect_is_left_to_the_service(self):
+		self.check(r"^\p{Script=Nowhere}$", "anything")
