@@ -76,7 +76,7 @@ class ChangeTracker:
 	"""
 
 	is_dry_run: bool
-	earlier: tuple[tuple[str, str], ...] = ()
+	earlier: frozenset[tuple[str, str]] = frozenset()
 	documents: dict[tuple[str, str], None] = field(default_factory=dict)
 	traces: Counter = field(default_factory=Counter)
 	tables: dict[str, None] = field(default_factory=dict)
@@ -158,7 +158,7 @@ def is_log_entry(doc: Any) -> bool:
 @contextmanager
 def tracking(is_dry_run: bool) -> Iterator[ChangeTracker]:
 	"""Track what this context changes."""
-	tracker, db = ChangeTracker(is_dry_run, tuple(frappe.flags.currently_saving)), frappe.local.db
+	tracker, db = ChangeTracker(is_dry_run, frozenset(frappe.flags.currently_saving)), frappe.local.db
 
 	def recorded(method: str, record: Callable) -> Callable:
 		write = getattr(db, method)
