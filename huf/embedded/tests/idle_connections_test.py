@@ -57,6 +57,9 @@ class TestIdleConnections(unittest.TestCase):
 		first.rollback()
 		self.assertEqual(self.open().execute("PRAGMA busy_timeout").fetchone()[0], BUSY_TIMEOUT * 1000)
 
+	def test_its_page_cache_is_small(self):
+		self.assertEqual(self.open().execute("PRAGMA cache_size").fetchone()[0], -500)
+
 	def test_whoever_has_closed_it_cannot_use_it(self):
 		first = Connection(self.path)
 		first.close()

@@ -21,6 +21,9 @@ from frappe.database.turns import turns_of
 from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
 
 BUSY_TIMEOUT = 30.0
+CACHE_KB = 500
+"""Page cache of a connection. The operating system caches the file as well; SQLite's default of 2 MB would fill in
+each of dozens of connections."""
 PAGE_BYTES = 1024
 """Page size of new files. A commit writes whole pages, and each row touches a page per index."""
 LOG_BYTES = 4_096_000
@@ -300,6 +303,7 @@ def connect(path: str, synchronous: str) -> sqlite3.Connection:
 	)
 	connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
 	connection.execute(f"PRAGMA synchronous = {synchronous}")
+	connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
 	(page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
 	connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_BYTES // page_bytes}")
 	add_functions(connection)
