@@ -22,8 +22,8 @@ from frappe.exceptions import ImplicitCommitError, QueryTimeoutError
 
 BUSY_TIMEOUT = 30.0
 CACHE_KB = 500
-"""Page cache of a connection. The operating system caches the file as well; SQLite's default of 2 MB would fill
-in each of dozens of connections.
+"""Page cache of a connection. The operating system caches the file as well, and SQLite's default of 2 MB
+would fill in each of dozens of connections.
 """
 PAGE_BYTES = 1024
 """Page size of new files. A commit writes whole pages, and each row touches a page per index."""
