@@ -238,9 +238,9 @@ def timeout_of(run: OpenRun) -> int:
 async def run_child(agent_name: str, prompt: str) -> dict:
 	"""Run another agent as a tool of the current run, in a separate conversation.
 
-	Returns {run, status, response, error}. Raises RunPaused if it waits for a person: then the current run
-	waits as well, and arrives here again after the other has ended. Raises UsageError if calls are nested
-	deeper than MAX_DEPTH.
+	Returns {run, status, response, error}. Raises RunPaused if it waits for a person or another worker has
+	taken it over: then the current run waits as well, and arrives here again after the other has ended.
+	Raises UsageError if calls are nested deeper than MAX_DEPTH.
 	"""
 	parent, call = frappe.flags.huf_run, CALL_KEY.get()
 	if started := find_child(parent, call):
@@ -257,7 +257,10 @@ async def run_child(agent_name: str, prompt: str) -> dict:
 		parent_run=parent,
 		parent_call=call,
 	)
-	result = await execute_run(start_run(request))
+	try:
+		result = await execute_run(start_run(request))
+	except LeaseLost:
+		raise RunPaused([]) from None
 	if result.status in (RunStatus.WAITING, RunStatus.QUEUED):
 		raise RunPaused(list(result.drafts))
 	described = result.as_dict()

@@ -283,10 +283,10 @@ class RunJournal:
 			self.rollback()
 		# Before the call's row is written, because renewing a lease commits.
 		self.write_reply()
-		if call.effect is Effect.WRITE:
+		if call.effect is not Effect.READ:
 			self.lease.hold()
-			if tool_result.ok:
-				self.lease.check_stops(call.request.name)
+		if call.effect is Effect.WRITE and tool_result.ok:
+			self.lease.check_stops(call.request.name)
 		ending = {
 			"status": tool_result.status.value,
 			"result": tool_result.text,

@@ -45,6 +45,16 @@ def look_at_the_caller() -> str:
 	return str((frappe.utils.get_datetime(until) - now_datetime()).total_seconds())
 
 
+@tool()
+def lose_the_run(what: str) -> str:
+	"""Another worker takes the run over while this call is under way, once."""
+	SENT.append(what)
+	if len(SENT) == 1:
+		leases.acquire_lease(frappe.flags.huf_run, an_hour_on())
+		frappe.db.commit()
+	return f"sent {what}"
+
+
 class TestLostWorker(SiteTestCase):
 	def setUp(self):
 		super().setUp()
@@ -166,6 +176,30 @@ class TestLostWorker(SiteTestCase):
 		leases.acquire_lease(run, an_hour_on())
 		with self.assertRaises(LeaseLost):
 			old.hold()
+
+	def test_a_call_that_ends_after_another_worker_has_the_run_records_nothing(self):
+		tool = make_tool("Custom Function", function_path=f"{HERE}.lose_the_run", effect="external")
+		self.agent = make_agent(make_model(self.server), (tool,))
+		self.server.script(tool_call(tool, {"what": "letter"}))
+		run = self.open()
+		self.assertIsNone(work_on(run))
+		self.assertEqual(self.call(run).status, "Started")
+		self.server.script(text("I do not know whether it was sent."))
+		self.assertEqual(work_on(run, an_hour_on() + timedelta(hours=1)).status, RunStatus.SUCCESS)
+		self.assertEqual(self.call(run).status, "Unknown")
+
+	def test_who_has_called_a_run_that_another_worker_took_over_waits_for_its_end(self):
+		tool = make_tool("Custom Function", function_path=f"{HERE}.lose_the_run", effect="write")
+		called = make_agent(make_model(self.server), (tool,))
+		calls = make_tool("Run Agent", agent=called, effect="write")
+		agent = make_agent(make_model(self.server), (calls,))
+		self.server.script(tool_call(calls, {"prompt": "Send"}), tool_call(tool, {"what": "letter"}))
+		caller = run_agent_sync(agent, "Have it sent")["run"]
+		self.assertEqual(frappe.db.get_value("Agent Run", caller, "status"), "Waiting")
+		child = frappe.db.get_value("Agent Run", {"parent_run": caller}, "name")
+		self.server.script(tool_call(tool, {"what": "letter"}), text("Sent."), text("It was sent."))
+		work_on(child, an_hour_on() + timedelta(hours=1))
+		self.assertEqual(work_on(caller).status, RunStatus.SUCCESS)
 
 	def test_of_two_workers_one_has_the_run(self):
 		run = self.open()
