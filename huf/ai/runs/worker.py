@@ -1,6 +1,7 @@
 """A worker that finds queued and abandoned runs in the database: `bench --site SITE huf-worker`.
 
-It needs no job in Redis, and polls so often that a run whose worker was killed continues within 30 seconds.
+It needs no job in Redis: it polls the database, so that a run whose worker was killed continues soon after
+the end of its lease.
 It may run beside the workers of Frappe's queue: whichever takes the lease executes the run.
 """
 

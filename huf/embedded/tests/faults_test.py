@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from datetime import timedelta
+from unittest.mock import patch
 
 import frappe
 from frappe.database.turns import Turns, turns_of
@@ -128,3 +129,19 @@ class TestTurns(SiteTestCase):
 		for writer in writers:
 			writer.join()
 		self.assertEqual(heard, list(range(20)))
+
+	def test_only_the_first_in_the_queue_loses_patience(self):
+		turns, has_turn = Turns(), []
+		turns.take("the holder")
+		first = threading.Lock()
+		first.acquire()
+		turns.waiting.append(("the first", first))
+		with patch("frappe.database.turns.PATIENCE", 0.02):
+			second = threading.Thread(target=lambda: has_turn.append(turns.take("the second")))
+			second.start()
+			second.join(0.3)
+			self.assertEqual(has_turn, [])
+			turns.give("the holder")
+			turns.give("the first")
+			second.join()
+		self.assertEqual(has_turn, [True])

@@ -4,8 +4,10 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from threading import Thread
 
 from frappe.database import idle
 from frappe.database.connection import BUSY_TIMEOUT, Connection
@@ -57,6 +59,21 @@ class TestIdleConnections(unittest.TestCase):
 		first.rollback()
 		self.assertEqual(self.open().execute("PRAGMA busy_timeout").fetchone()[0], BUSY_TIMEOUT * 1000)
 
+	def test_readers_share_one_and_a_writer_that_waits_for_its_turn_has_none(self):
+		writer, waiting = self.open(), self.open()
+		readers = [self.open() for _ in range(5)]
+		writer.begin()
+		thread = Thread(target=waiting.begin)
+		thread.start()
+		while not writer._turns.waiting:
+			time.sleep(0.001)
+		self.assertEqual([self.count(each) for each in readers], [0] * 5)
+		self.assertEqual([each._borrowed for each in (waiting, *readers)], [None] * 6)
+		self.assertEqual(len(idle._idle[idle.identify(self.path)]), 1)
+		writer.commit()
+		thread.join()
+		self.assertTrue(waiting._is_in_transaction)
+
 	def test_its_page_cache_is_small(self):
 		self.assertEqual(self.open().execute("PRAGMA cache_size").fetchone()[0], -500)
 
@@ -89,7 +106,7 @@ class TestIdleConnections(unittest.TestCase):
 
 	def test_few_are_kept(self):
 		connections = [Connection(self.path) for _ in range(idle.MAX_IDLE + 5)]
-		for use in (self.count, Connection.close):
+		for use in (lambda each: each._connection, Connection.close):
 			for connection in connections:
 				use(connection)
 		self.assertEqual(len(idle._idle[idle.identify(self.path)]), idle.MAX_IDLE)

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -106,6 +107,11 @@ class Clock(BaseHTTPRequestHandler):
 class ClockServer(ThreadingHTTPServer):
 	request_queue_size = 256
 	daemon_threads = True
+
+	def handle_error(self, request, client_address) -> None:
+		"""A client that closes its idle connection is no fault to print."""
+		if not isinstance(sys.exc_info()[1], ConnectionError):
+			super().handle_error(request, client_address)
 
 
 def serve_clock(connection) -> None:

@@ -1,9 +1,8 @@
 """Connections to a site's SQLite file with Frappe's transaction rules. Independent of DocTypes.
 
-SQLite's connection is borrowed from the first statement until the end of the transaction, so that the many
-requests and jobs that wait for a model or client hold none.
-
-Reads take no lock. `BEGIN IMMEDIATE` precedes the first write, so that a transaction never upgrades its lock.
+Reads take no lock and see what is committed at that moment: each borrows one of SQLite's connections for as
+long as it takes. `BEGIN IMMEDIATE` precedes the first write, so that a transaction never upgrades its lock;
+from there to its end a transaction keeps one connection. So hundreds of threads share a few of them.
 """
 
 import contextlib
@@ -112,6 +111,23 @@ CLOSED = sqlite3.connect(":memory:", check_same_thread=False)
 CLOSED.close()
 
 
+class FetchedRows:
+	"""The whole result of a read, used like a cursor."""
+
+	def __init__(self, cursor: sqlite3.Cursor):
+		self.description = cursor.description
+		self._rows = iter(cursor.fetchall())
+
+	def __iter__(self):
+		return self._rows
+
+	def fetchone(self) -> tuple | None:
+		return next(self._rows, None)
+
+	def fetchall(self) -> list[tuple]:
+		return list(self._rows)
+
+
 class Connection:
 	"""`transaction_writes` counts the writes since the last commit or rollback; 0 means no lock is held."""
 
@@ -153,13 +169,21 @@ class Connection:
 			used, self._borrowed = self._borrowed, None
 			idle.give(self._file, used)
 
-	def execute(self, query: str, parameters=()) -> sqlite3.Cursor:
+	def execute(self, query: str, parameters=()) -> "sqlite3.Cursor | FetchedRows":
 		"""Run SQL with `?` parameters.  A write begins the transaction if none is open."""
-		if not READS.match(query):
-			self._check_implicit_commit(query)
-			self.begin()
-			self.transaction_writes += 1
+		if READS.match(query):
+			return self._run(query, parameters) if self._is_in_transaction else self._read(query, parameters)
+		self._check_implicit_commit(query)
+		self.begin()
+		self.transaction_writes += 1
 		return self._run(query, parameters)
+
+	def _read(self, query: str, parameters) -> FetchedRows:
+		with idle.reads:
+			try:
+				return FetchedRows(self._run(query, parameters))
+			finally:
+				self._give_back()
 
 	def define(self, query: str):
 		"""Change the schema. Commits earlier writes, as MariaDB does."""
@@ -173,7 +197,7 @@ class Connection:
 
 	def begin(self):
 		"""Take the write lock.  Raises QueryTimeoutError if another transaction held it for 30 seconds."""
-		if not self._connection.in_transaction:
+		if not self._is_in_transaction:
 			self._turns.take(self._me)
 			try:
 				self._run("BEGIN IMMEDIATE")

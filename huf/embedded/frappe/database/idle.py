@@ -5,10 +5,17 @@ the database.
 import os
 import sqlite3
 from collections import defaultdict
+from threading import Semaphore
 
 MAX_IDLE = 32
 """Idle connections per file. Each takes a few hundred kilobytes."""
 
+MAX_READS = 16
+"""Reads of a process at the same time. Hundreds of threads would each take a connection and wait with it for
+Python's lock.
+"""
+
+reads = Semaphore(MAX_READS)
 _idle: dict[tuple, list[sqlite3.Connection]] = defaultdict(list)
 _inherited: list[dict] = []
 
@@ -38,10 +45,10 @@ def give(file: tuple | None, connection: sqlite3.Connection) -> None:
 
 
 def forget() -> None:
-	"""A forked process must neither use nor close its parent's connections."""
-	global _idle
+	"""A forked process must neither use nor close its parent's connections, nor wait for its reads."""
+	global _idle, reads
 	_inherited.append(_idle)
-	_idle = defaultdict(list)
+	_idle, reads = defaultdict(list), Semaphore(MAX_READS)
 
 
 if hasattr(os, "register_at_fork"):

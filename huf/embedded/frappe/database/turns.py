@@ -1,14 +1,15 @@
 """A fair queue for the write lock of a file, among the threads of a process.
 
-With SQLite alone each thread would poll, and one of many might starve. SQLite still decides: a thread that
-has waited too long tries the lock itself, and takes the turn if it succeeds.
+With SQLite alone each thread would poll with a connection of its own, and one of many might starve. SQLite
+still decides: the first in the queue, if it has waited too long, tries the lock itself, and takes the turn if
+it succeeds.
 """
 
 from collections import deque
 from threading import Lock
 
 PATIENCE = 1.0
-"""Seconds to wait for the thread that has the turn."""
+"""Seconds after which the first in the queue no longer waits for the thread that has the turn."""
 
 
 class Turns:
@@ -20,7 +21,7 @@ class Turns:
 		self.waiting: deque[tuple[object, Lock]] = deque()
 
 	def take(self, who: object) -> bool:
-		"""Wait for the turn, up to PATIENCE. Returns whether the writer has it."""
+		"""Wait for the turn. Returns whether the writer has it, or is to try without."""
 		with self._guard:
 			if self._holder is None:
 				self._holder = who
@@ -29,12 +30,12 @@ class Turns:
 			called.acquire()
 			place = (who, called)
 			self.waiting.append(place)
-		if called.acquire(timeout=PATIENCE):
-			return True
-		with self._guard:
-			if place in self.waiting:
-				self.waiting.remove(place)
-			return self._holder is who
+		while not called.acquire(timeout=PATIENCE):
+			with self._guard:
+				if self.waiting and self.waiting[0] is place:
+					self.waiting.popleft()
+					return False
+		return True
 
 	def keep(self, who: object) -> None:
 		"""Take the turn after SQLite has granted the lock: its earlier holder is gone."""
