@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.timed_pattern import PatternError, compile_pattern
 
 HIDDEN = "•••"
 KEY_SHAPE = re.compile(r"\b(?:sk|pk|gsk|xai|AIza)[-_][-_A-Za-z0-9*]{8,}|(?<=Bearer )[-._~+/A-Za-z0-9]{8,}=*")
@@ -21,7 +22,6 @@ NAMED_SECRET = re.compile(
 )
 FENCE = re.compile(r"^```(?:json)?\s*(.*?)\s*```$", re.DOTALL)
 MAX_REPORTED_ERRORS = 8
-PATTERN_TIMEOUT_S = 1
 
 
 def parse_arguments(raw: str) -> dict:
@@ -88,18 +88,17 @@ def load_validator() -> Any:
 
 def check_pattern(validator: Any, pattern: str, value: Any, schema: dict) -> Iterator[Exception]:
 	"""The keyword `pattern`, with a time limit: schemas come from imported documents, values from models."""
-	import regex
 	from jsonschema import ValidationError
 
 	if not validator.is_type(value, "string"):
 		return
 	try:
-		if not regex.search(pattern, value, timeout=PATTERN_TIMEOUT_S, concurrent=True):
+		if not compile_pattern(pattern).occurs_in(value):
 			yield ValidationError(f"{value!r} does not match {pattern!r}")
 	except TimeoutError:
 		yield ValidationError(f"it takes too long to match {pattern!r}")
-	except regex.error:
-		return  # of another dialect, which only the service itself can check
+	except PatternError:
+		return  # of another dialect or too large: only the service itself can check it
 
 
 def to_text(result: Any) -> str:

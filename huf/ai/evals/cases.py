@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from huf.ai.core.timed_pattern import PatternError, compile_pattern
 from huf.ai.core.yaml_lines import LineMapping, check_mapping, line_error, load_yaml
 
 CHECKS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -151,10 +152,8 @@ def parse_check(value: Any, line: int) -> LineMapping:
 	kind, more = kinds[0], CHECKS[kinds[0]][1]
 	check_mapping(value, {kind: CHECKS[kind][0], **more}, f"the check {kind}", line)
 	if kind == "matches":
-		import regex
-
 		try:
-			regex.compile(value[kind])
-		except regex.error as error:
+			compile_pattern(value[kind])
+		except PatternError as error:
 			raise line_error(value.lines[kind], f"this is not a regular expression: {error}.") from None
 	return value

@@ -10,17 +10,15 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
-import regex
-
 from huf.ai.core.errors import UsageError
 from huf.ai.core.text_decoding import EMAIL_ADDRESS
+from huf.ai.core.timed_pattern import PatternError, compile_pattern
 from huf.ai.core.trigger_types import ConditionResult
 from huf.ai.mail.message import MailMessage
 
 POSITION_STEP = 10
 """Distance between the positions of rules, so that another fits in between."""
 MAX_PATTERN_CHARS = 500
-PATTERN_TIMEOUT_S = 0.1
 MAX_VALUE_CHARS = 5_000
 MAX_BODY_CHARS = 200_000
 
@@ -127,11 +125,11 @@ def check_header(message: MailMessage, name: str, pattern: str) -> ConditionResu
 	if not values:
 		return ConditionResult(text, False, f"there is no header {name}")
 	try:
-		compiled = regex.compile(pattern, regex.IGNORECASE)
-		found = any(compiled.search(value[:MAX_VALUE_CHARS], timeout=PATTERN_TIMEOUT_S) for value in values)
+		compiled = compile_pattern(pattern, ignore_case=True)
+		found = any(compiled.occurs_in(value[:MAX_VALUE_CHARS]) for value in values)
 	except TimeoutError:
 		return ConditionResult(text, False, "the expression takes too long")
-	except (regex.error, RecursionError, MemoryError) as error:
+	except PatternError as error:
 		return ConditionResult(text, False, f"the expression cannot be read: {error}")
 	return ConditionResult(text, found, " | ".join(values)[:MAX_VALUE_CHARS])
 
@@ -244,6 +242,6 @@ def check_header_pattern(header: str, pattern: Any) -> None:
 			f"The expression for the header {header} is longer than {MAX_PATTERN_CHARS} characters."
 		)
 	try:
-		regex.compile(pattern, regex.IGNORECASE)
-	except (regex.error, RecursionError) as error:
+		compile_pattern(pattern, ignore_case=True)
+	except PatternError as error:
 		raise UsageError(f"The expression for the header {header} cannot be read: {error}.") from None

@@ -13,6 +13,8 @@ from typing import Any
 
 from huf.ai.core.attachments import drop_images
 from huf.ai.core.costs import WorstCase
+from huf.ai.core.errors import ModelError
+from huf.ai.core.timed_pattern import TimedPattern
 from huf.ai.core.types import PAST, ModelReply, Tool
 from huf.ai.loop.context_window import Room
 from huf.ai.loop.model import Model, OnText
@@ -63,6 +65,18 @@ def merge(matches: Iterable[Match]) -> list[Match]:
 	return merged
 
 
+def search_whole(
+	kind: str, pattern: re.Pattern | TimedPattern, text: str, span: tuple[int, int]
+) -> list[re.Match]:
+	"""The matches in a span. Raises ModelError if the search takes too long: nothing is sent half masked."""
+	try:
+		return list(pattern.finditer(text, *span))
+	except TimeoutError:
+		raise ModelError(
+			f"The personal data pattern {kind} takes too long to match. Simplify it in Huf Settings."
+		) from None
+
+
 class Masker:
 	"""The placeholders of one run.
 
@@ -105,7 +119,7 @@ class Masker:
 		for kind, pattern, fits in self.kinds:
 			group = "value" if "value" in pattern.groupindex else 0
 			for span in spans.get(kind, [(0, len(text))]):
-				for found in pattern.finditer(text, *span):
+				for found in search_whole(kind, pattern, text, span):
 					if fits(found[group]):
 						yield Match(*found.span(group), kind, (compact(found[group]),), found[group])
 		for start, end in find_birth_dates(text, numbers, self.records.dates):

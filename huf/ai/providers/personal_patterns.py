@@ -15,6 +15,8 @@ from stdnum.eu import vat
 from stdnum.gb import nhs
 from stdnum.us import ssn
 
+from huf.ai.core.timed_pattern import PatternError, TimedPattern, compile_pattern
+
 REGIONS = ("DE", "AT", "CH", "GB", "US", "ES", "CZ")
 SITE_PATTERN = re.compile(r"([A-Z][A-Z0-9_]*)\s*:\s*(\S.*)")
 PHONE = "|".join(
@@ -219,7 +221,7 @@ def always(text: str) -> bool:
 	return True
 
 
-Kinds = Sequence[tuple[str, re.Pattern, Callable[[str], bool]]]
+Kinds = Sequence[tuple[str, re.Pattern | TimedPattern, Callable[[str], bool]]]
 """(kind, pattern, validator)."""
 KINDS: Kinds = (
 	("EMAIL", re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"), always),
@@ -258,7 +260,7 @@ def read_patterns(text: str | None) -> Kinds:
 	"""Parse a site's patterns, one `NAME: regular expression` per line. Raises ValueError that names the
 	line.
 	"""
-	kinds: dict[str, re.Pattern] = {}
+	kinds: dict[str, TimedPattern] = {}
 	for line in filter(None, map(str.strip, (text or "").splitlines())):
 		parts = SITE_PATTERN.fullmatch(line)
 		if not parts:
@@ -267,9 +269,9 @@ def read_patterns(text: str | None) -> Kinds:
 		if name in kinds or any(name == kind for kind, *_ in KINDS):
 			raise ValueError(f"{line!r}: {name} is there already. Choose another name.")
 		try:
-			kinds[name] = re.compile(expression)
-		except re.error as error:
+			kinds[name] = compile_pattern(expression)
+		except PatternError as error:
 			raise ValueError(f"{line!r} is not a regular expression: {error}.") from None
-		if kinds[name].match(""):
+		if kinds[name].occurs_in(""):
 			raise ValueError(f"{line!r} fits an empty text, too.")
 	return tuple((name, pattern, always) for name, pattern in kinds.items())

@@ -159,3 +159,13 @@ class TestMaskedRun(SiteTestCase):
 		settings.mask_patterns = "CUSTOMER: ["
 		with self.assertRaisesRegex(frappe.ValidationError, "not a regular expression"):
 			settings.save()
+
+	def test_a_pattern_that_takes_too_long_ends_the_run_and_nothing_is_sent(self):
+		settings = frappe.get_doc("Huf Settings")
+		self.addCleanup(frappe.db.set_single_value, "Huf Settings", "mask_patterns", settings.mask_patterns)
+		settings.mask_patterns = "CUSTOMER: (?:a|aa)+$"
+		settings.save()
+		frappe.db.commit()
+		result = run_agent_sync(self.agent, "a" * 60 + "!")
+		self.assertIn("CUSTOMER takes too long", result["error"])
+		self.assertEqual(self.server.requests, [])
