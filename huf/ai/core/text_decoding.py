@@ -23,6 +23,8 @@ EMAIL_ADDRESS = re.compile(
 )
 MAX_ENCODED_WORDS = 500
 """Limit per header: the decoder's time is quadratic."""
+WHOLE_ADDRESS = re.compile(rf"{EMAIL_ADDRESS.pattern}(?!\"?[@\uff20\ufe6b]|[\w-]|\.\w)")
+"""An address that is not the beginning of something else, such as a@b.example@c.example."""
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -51,14 +53,24 @@ def find_codec(charset: str | None) -> str | None:
 
 def decode_header_value(raw: str) -> str:
 	"""A decoded header value on one line; `raw` may contain undecoded bytes as surrogates."""
-	if any("\udc80" <= char <= "\udcff" for char in raw):
-		raw = decode_bytes(raw.encode("utf-8", "surrogateescape"))
+	raw = decode_surrogates(raw)
 	try:
 		parts = decode_header(raw) if raw.count("=?") <= MAX_ENCODED_WORDS else [(raw, None)]
 	except (HeaderParseError, ValueError):
 		parts = [(raw, None)]
 	text = "".join(part if isinstance(part, str) else decode_bytes(part, charset) for part, charset in parts)
 	return strip_control_chars(" ".join(text.split()))
+
+
+def unfold_header_value(raw: str) -> str:
+	"""A header value on one line, with its encoded words as they are."""
+	return strip_control_chars(" ".join(decode_surrogates(raw).split()))
+
+
+def decode_surrogates(raw: str) -> str:
+	if any("\udc80" <= char <= "\udcff" for char in raw):
+		return decode_bytes(raw.encode("utf-8", "surrogateescape"))
+	return raw
 
 
 def strip_control_chars(text: str) -> str:
@@ -73,10 +85,11 @@ def read_addresses(*values: str) -> tuple[tuple[str, str], ...]:
 	except RecursionError:
 		# Nested comments; the addresses are found below.
 		parsed = []
-	found = [(name, address) for name, address in parsed if EMAIL_ADDRESS.fullmatch(address)]
-	for value in values:
-		# Addresses that the parser misses, such as those after a name with an unquoted comma.
-		found += [("", address) for address in EMAIL_ADDRESS.findall(value)]
+	# Addresses that the parser misses, such as those after a name with an unquoted comma.
+	all_found = [address for value in values for address in WHOLE_ADDRESS.findall(value)]
+	whole = set(all_found)
+	found = [(name, address) for name, address in parsed if address in whole]
+	found += [("", address) for address in all_found]
 	seen: dict[str, str] = {}
 	for name, address in found:
 		seen.setdefault(address.lower(), name)

@@ -11,6 +11,8 @@ from email.policy import SMTP
 from huf.ai.core.text_decoding import EMAIL_ADDRESS, read_addresses, strip_control_chars
 
 REPLY_PREFIX = re.compile(r"^\s*(?:re|aw|sv|vs|odp|antw|ref|rif|res)(?:\[\d+\])?\s*:", re.IGNORECASE)
+MESSAGE_ID = re.compile(r"(?!.*=\?)[!-;=?-~]{1,900}")
+"""Message-IDs of senders that a header can hold; none with an encoded word, which is decoded into it."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,17 @@ class OutgoingMail:
 
 def compose(outgoing: OutgoingMail) -> str:
 	mail = EmailMessage(policy=SMTP)
-	mail["From"] = Address(to_one_line(outgoing.sender_name), addr_spec=outgoing.sender)
+	mail["From"] = Address(to_header_value(outgoing.sender_name), addr_spec=outgoing.sender)
 	mail["To"] = ", ".join(outgoing.to)
 	if outgoing.cc:
 		mail["Cc"] = ", ".join(outgoing.cc)
-	mail["Subject"] = to_one_line(outgoing.subject)
+	mail["Subject"] = to_header_value(outgoing.subject)
 	mail["Date"] = outgoing.date
 	mail["Message-ID"] = f"<{outgoing.message_id}>"
-	if outgoing.in_reply_to:
+	if MESSAGE_ID.fullmatch(outgoing.in_reply_to):
 		mail["In-Reply-To"] = f"<{outgoing.in_reply_to}>"
-		mail["References"] = " ".join(f"<{each}>" for each in outgoing.references)
+		known = [each for each in outgoing.references if MESSAGE_ID.fullmatch(each)]
+		mail["References"] = " ".join(f"<{each}>" for each in known)
 	if outgoing.automatic:
 		mail["Auto-Submitted"] = "auto-replied" if outgoing.in_reply_to else "auto-generated"
 		mail["X-Auto-Response-Suppress"] = "All"
@@ -52,6 +55,11 @@ def compose(outgoing: OutgoingMail) -> str:
 def build_reply_subject(subject: str) -> str:
 	subject = to_one_line(subject)
 	return subject if REPLY_PREFIX.match(subject) else f"Re: {subject}".strip()
+
+
+def to_header_value(text: str) -> str:
+	"""One line without encoded words, which `email` decodes; before Python 3.11.10 with their line breaks."""
+	return to_one_line(text).replace("=?", "= ?")
 
 
 def to_one_line(text: str) -> str:

@@ -1,6 +1,5 @@
 """Parses the bytes of a mail into a frozen MailMessage. Pure; never raises for the content of a mail."""
 
-import email
 import hashlib
 import re
 from collections.abc import Iterator
@@ -10,15 +9,25 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 from html import unescape
 
-from huf.ai.core.text_decoding import decode_bytes, decode_header_value, read_addresses, strip_control_chars
+from huf.ai.core.text_decoding import (
+	EMAIL_ADDRESS,
+	decode_bytes,
+	decode_header_value,
+	read_addresses,
+	strip_control_chars,
+	unfold_header_value,
+)
 from huf.ai.knowledge.reader_process import convert_html
 from huf.ai.mail.automated import find_automated
+from huf.ai.mail.bounded_parser import BoundedMessage, parse_parts, read_headers
 from huf.ai.mail.quoting import extract_new_text
 
 MAX_STRIPPED_CHARS = 50_000
 TEXT_AND_TAG = re.compile(r"([^<]*)(<[^<>]*>?|$)")
 MESSAGE_ID = re.compile(r"<([^<>\s]+)>")
 MAX_REFERENCES = 100
+ADDRESS_AS_NAME = re.compile(rf"<?{EMAIL_ADDRESS.pattern}>?\s{{0,10}}(?=<[^<>\s]{{1,640}}>)")
+"""An address where the name belongs, as in a@b.example <c@d.example>."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +84,15 @@ class MailMessage:
 
 
 def parse_message(raw: bytes) -> MailMessage:
-	parsed = email.message_from_bytes(raw)
-	headers = tuple((name, decode_header_value(value)) for name, value in parsed.raw_items())
+	parsed = parse_parts(raw)
+	undecoded = read_headers(parsed)
+	headers = tuple((name, decode_header_value(value)) for name, value in undecoded)
 
 	def header(name: str) -> str | None:
 		return next((value for key, value in headers if key.lower() == name.lower()), None)
 
 	def addresses(name: str) -> tuple[tuple[str, str], ...]:
-		return read_addresses(*(value for key, value in headers if key.lower() == name.lower()))
+		return read_address_headers([value for key, value in undecoded if key.lower() == name.lower()])
 
 	sender_name, sender = (addresses("From") or addresses("Sender") or (("", ""),))[0]
 	texts: list[str] = []
@@ -113,6 +123,13 @@ def parse_message(raw: bytes) -> MailMessage:
 	)
 
 
+def read_address_headers(values: list[str]) -> tuple[tuple[str, str], ...]:
+	"""(name, address) of undecoded values. An address that somebody put into a name does not count."""
+	texts = [ADDRESS_AS_NAME.sub("", unfold_header_value(value)) for value in values]
+	found = read_addresses(*texts) or read_addresses(*map(decode_header_value, values))
+	return tuple((decode_header_value(name), address) for name, address in found)
+
+
 def just_addresses(found: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
 	return tuple(address for _name, address in found)
 
@@ -130,7 +147,10 @@ def parse_date_header(value: str | None) -> datetime | None:
 	"""The date with its time zone (UTC if it names none); None if it cannot be parsed."""
 	try:
 		date = parsedate_to_datetime(value) if value else None
-		return date if date is None or date.tzinfo else date.replace(tzinfo=timezone.utc)
+		if date is None or date.tzinfo is None:
+			return date and date.replace(tzinfo=timezone.utc)
+		date.astimezone(timezone.utc)  # raises OverflowError
+		return date
 	except (TypeError, ValueError, IndexError, OverflowError):
 		return None
 
@@ -138,7 +158,7 @@ def parse_date_header(value: str | None) -> datetime | None:
 # --- parts ---
 
 
-def read_parts(part: Message) -> Iterator[str | Attachment]:
+def read_parts(part: BoundedMessage) -> Iterator[str | Attachment]:
 	"""The texts and attachments of a mail in order; of alternatives the plain text, if it is not empty."""
 	kind = part.get_content_type()
 	if kind == "multipart/alternative":
@@ -155,7 +175,7 @@ def read_parts(part: Message) -> Iterator[str | Attachment]:
 		yield to_attachment(part)
 
 
-def read_alternatives(part: Message) -> Iterator[str | Attachment]:
+def read_alternatives(part: BoundedMessage) -> Iterator[str | Attachment]:
 	parts = read_subparts(part)
 	read = [list(read_parts(each)) for each in parts]
 	texts_by_part = [[each for each in some if isinstance(each, str) and each.strip()] for some in read]
@@ -168,9 +188,9 @@ def read_alternatives(part: Message) -> Iterator[str | Attachment]:
 	yield from (each for some in read for each in some if isinstance(each, Attachment))
 
 
-def read_subparts(part: Message) -> list[Message]:
+def read_subparts(part: BoundedMessage) -> list[BoundedMessage]:
 	payload = part.get_payload()
-	return [each for each in payload if isinstance(each, Message)] if isinstance(payload, list) else []
+	return [each for each in payload if isinstance(each, BoundedMessage)] if isinstance(payload, list) else []
 
 
 def is_plain(part: Message) -> bool:
@@ -181,11 +201,13 @@ def is_attached(part: Message) -> bool:
 	return part.get_content_disposition() == "attachment" or bool(get_file_name(part))
 
 
-def decode_text(part: Message) -> str:
+def decode_text(part: BoundedMessage) -> str:
 	text = strip_control_chars(
 		decode_bytes(payload_of(part), part.get_content_charset()).replace("\r\n", "\n").replace("\r", "\n")
 	)
-	return html_to_text(text) if part.get_content_type() == "text/html" else text
+	if part.get_content_type() != "text/html":
+		return text
+	return html_to_text(text) if part.take_html() else strip_tags(text[:MAX_STRIPPED_CHARS])
 
 
 def html_to_text(html: str) -> str:

@@ -27,6 +27,9 @@ OVERDUE_AFTER_S = 60
 MAX_ATTEMPTS = 5
 MAX_TEXT_CHARS = 1_000_000
 MAX_FILE_NAME_BYTES = 140
+MAX_FILES = 100
+"""Attachments of a mail that are stored as files, in one transaction; the mail itself has all."""
+NOT_STORED = {"error": f"Only {MAX_FILES} attachments of a mail are stored. The mail itself has all."}
 
 
 def mail_name(mailbox: str, key: str) -> str:
@@ -64,9 +67,9 @@ def store_files(name: str, owner: str, attachments: Sequence, raw: bytes | None)
 		{
 			"file_name": each.file_name,
 			"content_type": each.content_type,
-			**save_file(name, owner, each.file_name, each.content),
+			**(save_file(name, owner, each.file_name, each.content) if place < MAX_FILES else NOT_STORED),
 		}
-		for each in attachments
+		for place, each in enumerate(attachments)
 	]
 	values = {"attachments": json.dumps(stored, ensure_ascii=False) if stored else None}
 	if raw:

@@ -1,0 +1,63 @@
+"""Parses the parts of a mail within limits of depth, number and header length; `email` has no limits."""
+
+from email.message import Message
+from email.parser import BytesHeaderParser, BytesParser
+from email.policy import Compat32
+
+MAX_DEPTH = 30
+MAX_PARTS = 1_000
+MAX_HEADER_CHARS = 100_000
+"""Limit of a header; the rest is dropped, as Postfix does."""
+MAX_ALL_HEADERS_CHARS = 500_000
+MAX_TYPE_CHARS = 5_000
+"""Limit of headers such as Content-Type: the time to read their parameters is quadratic."""
+MAX_HTML_PARTS = 5
+
+
+class TooManyParts(Exception):
+	"""The parts are too many, or nested too deeply."""
+
+
+class BoundedPolicy(Compat32):
+	def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+		name, value = super().header_source_parse(sourcelines)
+		return name, value[: MAX_TYPE_CHARS if name.lower().startswith("content-") else MAX_HEADER_CHARS]
+
+
+class BoundedMessage(Message):
+	"""A part that knows how deep it is, and counts all parts in the outermost one."""
+
+	def __init__(self, policy):
+		super().__init__(policy)
+		self.root, self.depth, self.parts, self.html_parts = self, 0, 0, 0
+
+	def attach(self, payload) -> None:
+		payload.root, payload.depth = self.root, self.depth + 1
+		self.root.parts += 1
+		if payload.depth > MAX_DEPTH or self.root.parts > MAX_PARTS:
+			raise TooManyParts
+		super().attach(payload)
+
+	def take_html(self) -> bool:
+		"""Whether this part may be converted, which takes time: only the first few of a mail are."""
+		self.root.html_parts += 1
+		return self.root.html_parts <= MAX_HTML_PARTS
+
+
+def parse_parts(raw: bytes) -> BoundedMessage:
+	"""The mail with its parts; with too many of them, all that follows the headers is one text."""
+	try:
+		return BytesParser(BoundedMessage, policy=BoundedPolicy()).parsebytes(raw)
+	except TooManyParts:
+		return BytesHeaderParser(BoundedMessage, policy=BoundedPolicy()).parsebytes(raw)
+
+
+def read_headers(message: Message) -> list[tuple[str, str]]:
+	"""The first headers, undecoded, as far as the limit of all together goes."""
+	headers, chars = [], 0
+	for name, value in message.raw_items():
+		chars += len(name) + len(value)
+		if chars > MAX_ALL_HEADERS_CHARS:
+			break
+		headers.append((name, value))
+	return headers

@@ -1,0 +1,101 @@
+"""Mails made by strangers to stop a mailbox, to pass for somebody else, or to add headers to an answer."""
+
+import json
+import time
+import unittest
+from datetime import datetime, timezone
+from email import message_from_string
+
+from huf.ai.mail.compose import OutgoingMail, compose
+from huf.ai.mail.message import parse_message
+from huf.ai.mail.store import MAX_FILES
+from huf.tests.mail import MailTestCase, row
+
+HEAD = b"From: anna@customer.example\r\nSubject: Hi\r\n"
+
+
+def nest(depth: int, text: bytes) -> bytes:
+	parts = [b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(depth)]
+	return HEAD + b"".join(parts) + b"\r\n" + text
+
+
+def repeat(part: bytes, times: int) -> bytes:
+	return HEAD + b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + (b"--b\r\n" + part) * times
+
+
+class TestShapes(unittest.TestCase):
+	def test_whatever_its_shape_a_mail_is_read_soon(self):
+		for name, raw in {
+			"multiparts": nest(3_000, b"hello"),
+			"long text in multiparts": nest(200, b"hello\r\n" * 100_000),
+			"forwarded mails": HEAD + b"Content-Type: message/rfc822\r\n\r\n" * 3_000 + b"hello",
+			"parts": repeat(b"\r\nhello\r\n", 20_000),
+			"parameters": HEAD + b"Content-Type: multipart/mixed; " + b";a=b" * 300_000 + b"\r\n\r\nhello",
+			"HTML": repeat(b"Content-Type: text/html\r\n\r\nhello" + b"<b>x" * 12_000 + b"\r\n", 200),
+		}.items():
+			with self.subTest(name):
+				before = time.process_time()
+				message = parse_message(raw)
+				self.assertLess(time.process_time() - before, 5)
+				texts = [message.text, *(str(each.content) for each in message.attachments)]
+				self.assertTrue(any("hello" in each for each in texts))
+				self.assertEqual((message.sender, message.subject), ("anna@customer.example", "Hi"))
+
+
+class TestSenders(unittest.TestCase):
+	def test_an_address_in_the_name_is_not_the_sender(self):
+		for sender in (
+			"=?utf-8?q?boss=40office.example=2C?= <mallory@evil.example>",
+			"=?utf-8?q?=3Cboss=40office.example=3E?= <mallory@evil.example>",
+			"boss@office.example <mallory@evil.example>",
+			"<boss@office.example> <mallory@evil.example>",
+			'"boss@office.example" <mallory@evil.example>',
+		):
+			with self.subTest(sender):
+				message = parse_message(f"From: {sender}\r\n\r\nHi".encode())
+				self.assertEqual(message.sender, "mallory@evil.example")
+
+	def test_the_beginning_of_another_address_is_not_the_sender(self):
+		for sender in ("boss@office.example@evil.example", '"boss@office.example"@evil.example'):
+			self.assertNotIn(
+				"office.example", parse_message(f"From: {sender}\r\n\r\nHi".encode()).sender[-14:]
+			)
+
+	def test_a_name_with_encoded_words_and_a_comma_is_kept(self):
+		message = parse_message(b"From: =?utf-8?q?M=C3=BCller=2C_Anna?= <anna@customer.example>\r\n\r\nHi")
+		self.assertEqual((message.sender_name, message.sender), ("Müller, Anna", "anna@customer.example"))
+
+
+class TestAnswers(unittest.TestCase):
+	def test_no_text_adds_a_header_to_an_answer(self):
+		word = "=?utf-8?q?x=0D=0AReply-To:_mallory@evil.example?="
+		for field in ("subject", "sender_name", "in_reply_to", "references"):
+			values: dict = {
+				"subject": "Hi",
+				"sender_name": "Office",
+				"in_reply_to": "2@x",
+				"references": ["2@x"],
+			}
+			values[field] = [word] if field == "references" else word
+			outgoing = OutgoingMail(
+				sender="office@office.example",
+				to=["anna@customer.example"],
+				cc=(),
+				body="Hello",
+				message_id="1@office.example",
+				date=datetime.now(timezone.utc),
+				**values,
+			)
+			with self.subTest(field):
+				self.assertNotIn("Reply-To", message_from_string(compose(outgoing)))
+
+
+class TestIntake(MailTestCase):
+	def test_a_date_outside_the_calendar_does_not_stop_the_mailbox(self):
+		mail = self.take(HEAD + b"Date: Fri, 31 Dec 9999 23:59:59 -0100\r\n\r\nHi")
+		self.assertIsNone(row(mail).date)
+
+	def test_of_very_many_attachments_the_first_are_stored(self):
+		part = b"Content-Disposition: attachment; filename=a.txt\r\n\r\nx\r\n"
+		attachments = json.loads(row(self.take(repeat(part, MAX_FILES + 1))).attachments)
+		self.assertEqual([bool(each.get("file_url")) for each in attachments], [*[True] * MAX_FILES, False])
