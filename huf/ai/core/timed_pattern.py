@@ -22,30 +22,34 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True)
 class TimedPattern:
-	"""A compiled pattern whose searches raise TimeoutError after `SEARCH_TIMEOUT_S`."""
+	"""A compiled pattern whose searches raise TimeoutError after a time."""
 
 	compiled: Any
+	timeout_s: float
 
 	@property
 	def groupindex(self) -> dict[str, int]:
 		return self.compiled.groupindex
 
 	def finditer(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Any]:
-		return self.compiled.finditer(text, start, end, timeout=SEARCH_TIMEOUT_S, concurrent=True)
+		return self.compiled.finditer(text, start, end, timeout=self.timeout_s, concurrent=True)
 
 	def occurs_in(self, text: str) -> bool:
 		return next(self.finditer(text), None) is not None
 
 
-def compile_pattern(pattern: str, *, ignore_case: bool = False, dot_all: bool = False) -> TimedPattern:
+def compile_pattern(
+	pattern: str, *, ignore_case: bool = False, dot_all: bool = False, timeout_s: float = SEARCH_TIMEOUT_S
+) -> TimedPattern:
 	"""Raises PatternError."""
 	# Imported here, because few requests need it.
 	import regex
 
 	if count_items(pattern) > MAX_ITEMS:
 		raise PatternError("it repeats too much")
+	flags = ignore_case * regex.IGNORECASE | dot_all * regex.DOTALL
 	try:
-		return TimedPattern(regex.compile(pattern, ignore_case * regex.IGNORECASE | dot_all * regex.DOTALL))
+		return TimedPattern(regex.compile(pattern, flags), timeout_s)
 	except (regex.error, RecursionError) as error:
 		raise PatternError(str(error)) from None
 

@@ -19,6 +19,8 @@ from huf.ai.mail.message import MailMessage
 POSITION_STEP = 10
 """Distance between the positions of rules, so that another fits in between."""
 MAX_PATTERN_CHARS = 500
+PATTERN_TIMEOUT_S = 0.1
+"""A backtest searches hundreds of mails."""
 MAX_VALUE_CHARS = 5_000
 MAX_BODY_CHARS = 200_000
 
@@ -125,7 +127,7 @@ def check_header(message: MailMessage, name: str, pattern: str) -> ConditionResu
 	if not values:
 		return ConditionResult(text, False, f"there is no header {name}")
 	try:
-		compiled = compile_pattern(pattern, ignore_case=True)
+		compiled = compile_pattern(pattern, ignore_case=True, timeout_s=PATTERN_TIMEOUT_S)
 		found = any(compiled.occurs_in(value[:MAX_VALUE_CHARS]) for value in values)
 	except TimeoutError:
 		return ConditionResult(text, False, "the expression takes too long")
