@@ -54,12 +54,16 @@ def find_objection(row) -> str | None:
 	own = set(get_own_addresses(store.read_mailbox(row.mailbox)))
 	if own & set(read_recipients(row.recipients)):
 		return "It would go to the mailbox itself"
-	if (
-		threads.count_own_replies(row.thread, add_to_date(now_datetime(), days=-1, as_datetime=True))
-		> threads.MAX_REPLIES_PER_DAY
-	):
+	since = add_to_date(now_datetime(), days=-1, as_datetime=True)
+	if threads.count_own_replies(since, thread=row.thread) > threads.MAX_REPLIES_PER_DAY:
 		return (
 			f"{threads.MAX_REPLIES_PER_DAY} replies went into the thread within a day; "
+			"it may be a machine that answers"
+		)
+	to_address = {"mailbox": row.mailbox, "recipients": row.recipients}
+	if threads.count_own_replies(since, **to_address) > threads.MAX_REPLIES_TO_ADDRESS_PER_DAY:
+		return (
+			f"{threads.MAX_REPLIES_TO_ADDRESS_PER_DAY} replies went to {row.recipients} within a day; "
 			"it may be a machine that answers"
 		)
 	return None

@@ -11,6 +11,8 @@ from huf.ai.storage.rows import digest
 
 MAX_REPLIES_PER_DAY = 5
 """Replies that agents may send into one thread in a day; more means that two machines answer each other."""
+MAX_REPLIES_TO_ADDRESS_PER_DAY = 20
+"""The same for all threads with an address: some machines begin a new thread with each answer."""
 
 
 UNSENT = ("Draft", "Discarded", "Held", "Failed")
@@ -109,9 +111,11 @@ def find_answerer(answered, known_until: datetime | None = None) -> str | None:
 	)
 
 
-def count_own_replies(thread: str, since: datetime) -> int:
-	"""The number of mails that agents have sent into a thread since a time, or are about to send."""
-	filters = {"thread": thread, "direction": Direction.OUTGOING.value, "status": ["in", SENDING]}
+def count_own_replies(since: datetime, **where: str) -> int:
+	"""The number of mails that agents have sent since a time, or are about to send: into a `thread`, or from
+	a `mailbox` to `recipients`.
+	"""
+	filters = {**where, "direction": Direction.OUTGOING.value, "status": ["in", SENDING]}
 	return frappe.db.count(
 		MAIL, {**filters, "approved_by": ["is", "not set"], "by_person": 0, "creation": [">", since]}
 	)

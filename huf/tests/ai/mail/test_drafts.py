@@ -2,6 +2,8 @@
 behind a person's back.
 """
 
+from unittest.mock import patch
+
 import frappe
 
 from huf.ai.core.errors import ToolError, UsageError
@@ -148,6 +150,15 @@ class TestWhoIsNotAnswered(DraftingTestCase):
 			if each == "Held"
 		]
 		self.assertEqual(len(held), 2)
+
+	def test_nor_to_one_address_that_begins_a_thread_with_each_mail(self):
+		with patch.object(threads, "MAX_REPLIES_TO_ADDRESS_PER_DAY", 3):
+			sent = []
+			for _ in range(5):
+				mail = self.take()
+				self.reply(mail=mail)
+				sent += [done for done in send_all(mail) if done]
+		self.assertEqual(len(sent), 3)
 
 	def test_a_colleague_who_answers_to_all_has_answered(self):
 		self.reply()
