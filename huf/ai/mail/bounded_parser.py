@@ -2,7 +2,8 @@
 
 from email.message import Message
 from email.parser import BytesHeaderParser, BytesParser
-from email.policy import Compat32
+from email.policy import Compat32, Policy, compat32
+from typing import cast
 
 MAX_DEPTH = 30
 MAX_PARTS = 1_000
@@ -27,7 +28,7 @@ class BoundedPolicy(Compat32):
 class BoundedMessage(Message):
 	"""A part that knows how deep it is, and counts all parts in the outermost one."""
 
-	def __init__(self, policy):
+	def __init__(self, policy: Policy = compat32):
 		super().__init__(policy)
 		self.root, self.depth, self.parts, self.html_parts = self, 0, 0, 0
 
@@ -47,9 +48,10 @@ class BoundedMessage(Message):
 def parse_parts(raw: bytes) -> BoundedMessage:
 	"""The mail with its parts; with too many of them, all that follows the headers is one text."""
 	try:
-		return BytesParser(BoundedMessage, policy=BoundedPolicy()).parsebytes(raw)
+		parsed = BytesParser(BoundedMessage, policy=BoundedPolicy()).parsebytes(raw)
 	except TooManyParts:
-		return BytesHeaderParser(BoundedMessage, policy=BoundedPolicy()).parsebytes(raw)
+		parsed = BytesHeaderParser(BoundedMessage, policy=BoundedPolicy()).parsebytes(raw)
+	return cast(BoundedMessage, parsed)
 
 
 def read_headers(message: Message) -> list[tuple[str, str]]:

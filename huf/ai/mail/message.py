@@ -232,7 +232,7 @@ def strip_tags(html: str) -> str:
 	return unescape(" ".join(parts)).strip()
 
 
-def to_attachment(part: Message) -> Attachment:
+def to_attachment(part: BoundedMessage) -> Attachment:
 	kind = part.get_content_type()
 	if part.is_multipart():
 		# A forwarded mail: its bytes are the attachment.
