@@ -102,14 +102,10 @@ def lock_free_runs(runs: Sequence[str]) -> list[str]:
 	if not runs or not has_skip_locked(frappe.local.site):
 		return list(runs)
 	return frappe.db.sql(
-		f"select name from `tabAgent Run` where name in ({placeholders(runs)}) for update skip locked",
-		tuple(runs),
+		"select name from `tabAgent Run` where name in %s for update skip locked",
+		(tuple(runs),),
 		pluck=True,
 	)
-
-
-def placeholders(values: Sequence) -> str:
-	return ", ".join(["%s"] * len(values))
 
 
 def acquire_lease(run: str, now: datetime | None = None) -> Lease | None:
@@ -133,11 +129,9 @@ def renew_leases(held: Sequence[Lease]) -> dict[str, bool]:
 	"""
 	old = [lease for lease in held if lease.is_old()]
 	if runs := lock_free_runs([lease.run for lease in old]):
-		workers = [lease.worker for lease in old]
 		frappe.db.sql(
-			f"""update `tabAgent Run` set lease_until = %s
-			where name in ({placeholders(runs)}) and worker in ({placeholders(workers)})""",
-			(lease_expiry(), *runs, *workers),
+			"update `tabAgent Run` set lease_until = %s where name in %s and worker in %s",
+			(lease_expiry(), tuple(runs), tuple(lease.worker for lease in old)),
 		)
 	until = time.monotonic() + LEASE_S
 	filters = {"name": ["in", [lease.run for lease in held]]}
@@ -156,11 +150,10 @@ def release_leases(held: Sequence[Lease]) -> None:
 
 	`attempts` starts over: no worker was lost.
 	"""
-	runs, workers = [lease.run for lease in held], [lease.worker for lease in held]
 	frappe.db.sql(
-		f"""update `tabAgent Run` set worker = null, lease_until = null, attempts = 1, status = 'Queued'
-		where name in ({placeholders(runs)}) and worker in ({placeholders(workers)})""",
-		(*runs, *workers),
+		"""update `tabAgent Run` set worker = null, lease_until = null, attempts = 1, status = 'Queued'
+		where name in %s and worker in %s""",
+		(tuple(lease.run for lease in held), tuple(lease.worker for lease in held)),
 	)
 	frappe.db.commit()
 
