@@ -1,7 +1,7 @@
 """Huf Settings and environment variables as one frozen value. Read-only."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import frappe
@@ -51,6 +51,15 @@ ENVIRONMENT_VARIABLES = {
 	"router_confidence_threshold": "ROUTER_CONFIDENCE_THRESHOLD",
 	"enable_dynamic_escalation": "ENABLE_DYNAMIC_ESCALATION",
 }
+MAY_BE_ZERO = {
+	"model_retries",
+	"keep_contents_days",
+	"keep_runs_days",
+	"stop_after_failures",
+	"stop_after_refusals",
+	"stop_after_record_writes",
+}
+"""Numbers of which 0 is a value; of others it means the default."""
 ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -64,41 +73,25 @@ def get_settings() -> Settings:
 
 
 def read_settings(doc: Any) -> Settings:
-	return Settings(
-		default_model=doc.default_model or None,
-		history_limit=read_int(doc, "history_limit"),
-		max_steps=read_int(doc, "max_steps"),
-		model_timeout=read_int(doc, "model_timeout"),
-		model_retries=int(doc.model_retries or 0),
-		tool_timeout=read_int(doc, "tool_timeout"),
-		max_tool_failures=read_int(doc, "max_tool_failures"),
-		inline_timeout=read_int(doc, "inline_timeout"),
-		background_timeout=read_int(doc, "background_timeout"),
-		answer_tokens=read_int(doc, "answer_tokens"),
-		keep_contents_days=int(doc.keep_contents_days or 0),
-		keep_runs_days=int(doc.keep_runs_days or 0),
-		trace_contents=bool(doc.trace_contents),
-		max_trigger_depth=read_int(doc, "max_trigger_depth"),
-		allowed_hosts=doc.allowed_hosts or "",
-		mask_patterns=doc.mask_patterns or "",
-		personal_fields=doc.personal_fields or "",
-		mask_for_local_models=bool(doc.mask_for_local_models),
-		search_provider=doc.search_provider or None,
-		search_base_url=doc.search_base_url or None,
-		draft_expiry_hours=read_int(doc, "draft_expiry_hours"),
-		approval_links_without_sign_in=bool(doc.approval_links_without_sign_in),
-		stop_after_failures=int(doc.stop_after_failures or 0),
-		stop_after_cost=float(doc.stop_after_cost or 0),
-		stop_after_refusals=int(doc.stop_after_refusals or 0),
-		stop_after_record_writes=int(doc.stop_after_record_writes or 0),
-		inline_steps=read_int(doc, "inline_steps"),
-		background_steps=read_int(doc, "background_steps"),
-		tier_models=(doc.tier1_model or None, doc.tier2_model or None, doc.tier3_model or None),
-		cloud_tasks=tuple(filter(None, map(str.strip, (doc.cloud_tasks or "").splitlines()))),
-		router_confidence_threshold=read_fraction(doc, "router_confidence_threshold"),
-		enable_dynamic_escalation=read_switch(doc, "enable_dynamic_escalation"),
-		router_agent=doc.router_agent or None,
-	)
+	special: dict[str, Any] = {
+		"tier_models": (doc.tier1_model or None, doc.tier2_model or None, doc.tier3_model or None),
+		"cloud_tasks": tuple(filter(None, map(str.strip, (doc.cloud_tasks or "").splitlines()))),
+		"router_confidence_threshold": read_fraction(doc, "router_confidence_threshold"),
+		"enable_dynamic_escalation": read_switch(doc, "enable_dynamic_escalation"),
+	}
+	plain = {
+		each.name: read_value(doc, each.name, each.type)
+		for each in fields(Settings)
+		if each.name not in special
+	}
+	return Settings(**special, **plain)
+
+
+def read_value(doc: Any, fieldname: str, kind: Any) -> Any:
+	if kind is int and fieldname not in MAY_BE_ZERO:
+		return read_int(doc, fieldname)
+	value = doc.get(fieldname)
+	return value or None if kind == str | None else kind(value or kind())
 
 
 def read_int(doc: Any, fieldname: str) -> int:
