@@ -1,4 +1,4 @@
-"""The structure, checked by reading the source: which way imports go, and which names of frappe the app uses."""
+"""The structure, checked by reading the source: which way imports go, which names of frappe the app uses."""
 
 import ast
 import re

@@ -1,6 +1,7 @@
 """Generated calls of functions: conversions of `frappe.utils`, and `frappe.db` on the rows of `operations.py`.
 
-Like it, `generate` makes operations and `Replay` answers them. A value that is no JSON is answered as [type, text].
+Like it, `generate` makes operations and `Replay` answers them. A value that is no JSON is answered as
+[type, text].
 """
 
 import json
@@ -56,68 +57,85 @@ PERIODS = [
 def generate(count: int, seed: int) -> list[dict]:
 	from hypothesis import strategies as st
 
-	one_of = st.sampled_from
-	moments = st.tuples(one_of(DAYS), one_of(TIMES)).map("".join)
+	return collect(st.one_of(*utility_calls(st), *database_calls(st), *period_lists(st)), count, seed)
+
+
+def utility_calls(st) -> list:
+	"""Calls of functions of frappe.utils."""
+	one_of, moments = st.sampled_from, list_moments(st)
 
 	def call(*names: str, arguments, **options):
-		return st.fixed_dictionaries(
-			{
-				"do": st.just("call"),
-				"function": one_of([f"frappe.utils.{name}" for name in names]),
-				"arguments": st.tuples(*arguments).map(list),
-				"options": st.fixed_dictionaries(options),
-			}
-		)
-
-	def database(*names: str, arguments, **options):
-		return st.fixed_dictionaries(
-			{
-				"do": st.just("database"),
-				"method": one_of(names),
-				"arguments": st.tuples(*arguments).map(list),
-				"options": st.fixed_dictionaries(options),
-			}
-		)
+		functions = one_of([f"frappe.utils.{name}" for name in names])
+		return make_call(st, "call", function=functions, arguments=arguments, options=options)
 
 	amounts = st.dictionaries(one_of(UNITS), one_of([-13, -1, 1, 5, 40]), min_size=1, max_size=2)
-	columns = one_of([*VALUES, "name"])
-	filters = st.lists(
-		columns.flatmap(lambda column: conditions(column, VALUES.get(column, ["S01", "S99"]))), max_size=2
-	)
-	some = st.lists(columns, min_size=1, max_size=3, unique=True)
-	order = columns.map("{}, name".format) | columns.map("{} asc, name asc".format)
-	periods = st.tuples(one_of(["day", "moment", "creation"]), st.just("timespan"), one_of(PERIODS)).map(list)
 	days = st.one_of(one_of(DAYS), moments)
+	return [
+		call("cint", "flt", "cstr", "sbool", "escape_html", arguments=[one_of(PLAIN)]),
+		call("strip_html", "escape_html", arguments=[one_of(TEXTS)]),
+		call("flt", arguments=[one_of(ROUNDED), one_of([0, 1, 2, 3])]),
+		call("getdate", "get_datetime", "format_date", "format_datetime", arguments=[days]),
+		call("format_date", arguments=[one_of(DAYS[:4]), one_of(PATTERNS)]),
+		call("format_datetime", arguments=[moments, one_of(MOMENT_PATTERNS)]),
+		amounts.flatmap(
+			lambda each: call("add_to_date", arguments=[days], **{k: st.just(v) for k, v in each.items()})
+		),
+	]
+
+
+def database_calls(st) -> list:
+	"""Calls of frappe.db on the specimens."""
+	one_of, specimen = st.sampled_from, st.just(SPECIMEN)
+
+	def call(*names: str, arguments, **options):
+		return make_call(st, "database", method=one_of(names), arguments=arguments, options=options)
+
+	columns, filters, order = list_columns(st), list_filters(st), list_orders(st)
+	some = st.lists(columns, min_size=1, max_size=3, unique=True)
 	written = one_of(list(VALUES)).flatmap(
 		lambda column: one_of([*VALUES[column], "x" * 141, "7.6", "2024/1/2"]).map(
 			lambda value: {column: value}
 		)
 	)
-	return collect(
-		st.one_of(
-			call("cint", "flt", "cstr", "sbool", "escape_html", arguments=[one_of(PLAIN)]),
-			call("strip_html", "escape_html", arguments=[one_of(TEXTS)]),
-			call("flt", arguments=[one_of(ROUNDED), one_of([0, 1, 2, 3])]),
-			call("getdate", "get_datetime", "format_date", "format_datetime", arguments=[days]),
-			call("format_date", arguments=[one_of(DAYS[:4]), one_of(PATTERNS)]),
-			call("format_datetime", arguments=[moments, one_of(MOMENT_PATTERNS)]),
-			amounts.flatmap(
-				lambda each: call("add_to_date", arguments=[days], **{k: st.just(v) for k, v in each.items()})
-			),
-			database("get_value", arguments=[st.just(SPECIMEN), filters, some], order_by=order),
-			database("get_values", arguments=[st.just(SPECIMEN), filters, columns], order_by=order),
-			database("count", "exists", arguments=[st.just(SPECIMEN), filters]),
-			database("set_value", arguments=[st.just(SPECIMEN), one_of(["S01", "S99"]), written]),
-			st.fixed_dictionaries(
-				{"do": st.just("period"), "filters": st.lists(periods, min_size=1, max_size=1)}
-			),
-			st.fixed_dictionaries(
-				{"do": st.just("find"), "filters": filters, "or_filters": filters, "order_by": order}
-			),
-		),
-		count,
-		seed,
+	return [
+		call("get_value", arguments=[specimen, filters, some], order_by=order),
+		call("get_values", arguments=[specimen, filters, columns], order_by=order),
+		call("count", "exists", arguments=[specimen, filters]),
+		call("set_value", arguments=[specimen, one_of(["S01", "S99"]), written]),
+	]
+
+
+def period_lists(st) -> list:
+	"""Lists by periods, and by two sets of filters."""
+	columns, filters = st.sampled_from(["day", "moment", "creation"]), list_filters(st)
+	periods = st.tuples(columns, st.just("timespan"), st.sampled_from(PERIODS)).map(list)
+	found = {"do": st.just("find"), "filters": filters, "or_filters": filters, "order_by": list_orders(st)}
+	within = {"do": st.just("period"), "filters": st.lists(periods, min_size=1, max_size=1)}
+	return [st.fixed_dictionaries(within), st.fixed_dictionaries(found)]
+
+
+def make_call(st, do: str, *, arguments: list, options: dict, **named):
+	call = {"do": st.just(do), **named, "arguments": st.tuples(*arguments).map(list)}
+	return st.fixed_dictionaries({**call, "options": st.fixed_dictionaries(options)})
+
+
+def list_moments(st):
+	return st.tuples(st.sampled_from(DAYS), st.sampled_from(TIMES)).map("".join)
+
+
+def list_columns(st):
+	return st.sampled_from([*VALUES, "name"])
+
+
+def list_filters(st):
+	return st.lists(
+		list_columns(st).flatmap(lambda column: conditions(column, VALUES.get(column, ["S01", "S99"]))),
+		max_size=2,
 	)
+
+
+def list_orders(st):
+	return list_columns(st).map("{}, name".format) | list_columns(st).map("{} asc, name asc".format)
 
 
 class Replay(operations.Replay):

@@ -1,4 +1,4 @@
-"""A worker whose runs wait for a model without a connection: many at once, each its user's, kept and released."""
+"""A worker whose runs wait for a model without a connection: many at once, each for its user."""
 
 import asyncio
 import threading
