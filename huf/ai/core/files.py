@@ -1,4 +1,4 @@
-"""Reads a File document: its name and its bytes."""
+"""Reads a File document: its name, extension and bytes."""
 
 from pathlib import PurePath
 from typing import Any
@@ -10,6 +10,11 @@ def get_full_file_name(file: Any) -> str:
 	"""The name with its extension; taken from the URL if `file_name` has none."""
 	name = file.file_name or file.file_url or ""
 	return name if PurePath(name).suffix else file.file_url or name
+
+
+def get_ending(name: str) -> str:
+	"""The extension in lower case, without its dot."""
+	return PurePath(name).suffix.lower().lstrip(".")
 
 
 def read_file_content(file: Any) -> bytes:

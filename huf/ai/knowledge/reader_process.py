@@ -10,6 +10,7 @@ import sys
 from threading import BoundedSemaphore
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.files import get_ending
 from huf.ai.knowledge import reading
 from huf.ai.knowledge.chunking import Part
 
@@ -25,7 +26,7 @@ COUNT = BoundedSemaphore(2)
 
 def read_file(name: str, content: bytes) -> list[Part]:
 	"""The parts of a file. Raises UsageError for one that is unknown, broken or takes too much to read."""
-	ending = reading.get_ending(name)
+	ending = get_ending(name)
 	small = ending in HTML_ENDINGS and len(content) <= MAX_INLINE_HTML_CHARS
 	if small or ending in reading.PLAIN_READERS or ending not in reading.READERS:
 		return reading.parse_file(name, content)

@@ -9,9 +9,9 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import PurePath
 
 from huf.ai.core.errors import UsageError
+from huf.ai.core.files import get_ending
 from huf.ai.core.text_decoding import decode_bytes, strip_control_chars
 from huf.ai.knowledge.chunking import Part, split_markdown
 
@@ -23,10 +23,6 @@ XML_OUT_OF_MEMORY = 2
 """The code of libxml2, which lxml raises as a syntax error."""
 SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-
-
-def get_ending(name: str) -> str:
-	return PurePath(name).suffix.lower().lstrip(".")
 
 
 def parse_file(name: str, content: bytes) -> list[Part]:

@@ -5,12 +5,11 @@ Permission was checked when each file was attached: a transcript names only file
 
 import base64
 from collections.abc import Iterable, Iterator
-from pathlib import PurePath
 
 import frappe
 
 from huf.ai.core.attachments import IMAGE_TYPES, drop_images
-from huf.ai.core.files import read_file_content
+from huf.ai.core.files import get_ending, read_file_content
 
 MAX_IMAGES_CHARS = 20_000_000
 """Limit for all data URLs of a request; the newest images are sent."""
@@ -55,7 +54,7 @@ def read_image(name: str, max_chars: int) -> str | None:
 	if not frappe.db.exists("File", {"name": name, "attached_to_doctype": "Agent Conversation"}):
 		return None
 	file = frappe.get_doc("File", name)
-	ending = PurePath(file.file_name or file.file_url).suffix.lower().lstrip(".")
+	ending = get_ending(file.file_name or file.file_url)
 	try:
 		content = read_file_content(file)
 	except OSError:

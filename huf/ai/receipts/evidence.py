@@ -1,11 +1,12 @@
 """What a run's journal can prove: calls with their effects, the texts and numbers that they contain."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from huf.ai.core.arguments import to_text
 
 MAX_TEXT_CHARS = 100_000
 """Of all results together; what was read last counts first."""
@@ -104,10 +105,6 @@ class Evidence:
 			| {float(round(number)) for number in fractions}
 			| {round(number, 1) for number in fractions}
 		)
-
-
-def to_text(value: Any) -> str:
-	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def read_numbers(text: str) -> set[float]:

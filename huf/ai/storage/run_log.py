@@ -3,12 +3,12 @@
 Calls are logged at debug level, because their arguments are user data. Prompts are cut.
 """
 
-import json
 import logging
 from datetime import datetime, timezone
 
 import frappe
 
+from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.types import RunStatus, StopReason
 from huf.ai.storage.rows import clip
@@ -43,7 +43,7 @@ def build_log_listener(objective: str) -> Listener:
 			)
 		elif event.kind is EventKind.RUN_FINISHED:
 			line = describe_end(event.run, data, list(tools))
-			frappe.logger("huf").log(LEVELS[line["level"]], to_log_json(line))
+			frappe.logger("huf").log(LEVELS[line["level"]], to_text(line))
 
 	return listen
 
@@ -51,7 +51,7 @@ def build_log_listener(objective: str) -> Listener:
 def log_call(form: str, *values) -> None:
 	log = frappe.logger("huf")
 	if log.isEnabledFor(logging.DEBUG):
-		log.debug(f"[AgentRunner] {form}", *map(to_log_json, values))
+		log.debug(f"[AgentRunner] {form}", *map(to_text, values))
 
 
 def describe_end(run: str, data: dict, tools: list[str]) -> dict:
@@ -68,10 +68,6 @@ def describe_end(run: str, data: dict, tools: list[str]) -> dict:
 		"duration_ms": data["duration_ms"],
 		"status": EXTERNAL_STATUSES.get(data["status"], EXTERNAL_FAILED),
 	}
-
-
-def to_log_json(value) -> str:
-	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def shorten_objective(text: str) -> str:

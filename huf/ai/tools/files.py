@@ -13,6 +13,7 @@ from typing import Any
 import frappe
 
 from huf.ai.core.errors import ToolError
+from huf.ai.core.files import get_ending
 from huf.ai.core.types import Effect
 from huf.ai.tools.registry import tool
 
@@ -57,7 +58,7 @@ FONTS = (
 )
 def generate_file(file_name: str, text: str = "", rows: Rows | None = None) -> dict:
 	"""Returns {doctype, name, file_name, file_url}. Raises ToolError for content that cannot be written."""
-	ending = Path(file_name).suffix.lower().lstrip(".")
+	ending = get_ending(file_name)
 	if ending not in WRITERS:
 		raise ToolError(f"{file_name!r} must end in one of: {', '.join(f'.{each}' for each in WRITERS)}.")
 	table = [[clean_cell(cell) for cell in row] for row in rows or ()]

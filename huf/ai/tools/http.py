@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from huf.ai.core.arguments import HIDDEN
+from huf.ai.core.arguments import HIDDEN, to_text
 from huf.ai.core.contacts import record_contact
 from huf.ai.core.errors import ToolError
 from huf.ai.core.telemetry import trace_headers
@@ -81,7 +81,7 @@ async def send_request(
 	limits = aiohttp.ClientTimeout(total=timeout)
 	try:
 		async with aiohttp.ClientSession(connector=connector, timeout=limits, trust_env=False) as session:
-			query = {key: to_query_value(value) for key, value in (params or {}).items()}
+			query = {key: to_text(value) for key, value in (params or {}).items()}
 			tied_base_url = base_url if headers else None
 			return await follow_redirects(session, method, url, tied_base_url, sent, query, body, before_each)
 	except asyncio.TimeoutError:
@@ -104,7 +104,7 @@ def describe_request(
 	"""
 	headers = list(headers)
 	url = resolve_url(url, base_url, tied=bool(headers))
-	query = urlencode({key: to_query_value(value) for key, value in (params or {}).items()})
+	query = urlencode({key: to_text(value) for key, value in (params or {}).items()})
 	whole = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
 	return {"method": method, "url": whole, "headers": dict.fromkeys(headers, HIDDEN), "body": body}
 
@@ -208,10 +208,6 @@ def is_public(address: str) -> bool:
 def extract_nat64_address(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 	"""The IPv4 address inside one of 64:ff9b::/96 (NAT64)."""
 	return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64_NETWORK else None
-
-
-def to_query_value(value: Any) -> str:
-	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def to_tool_error(error: BaseException, url: str) -> ToolError:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from huf.ai.core.arguments import to_text
 from huf.ai.core.errors import ToolError, UsageError
 
 METHODS = {"GET": ("GET",), "POST": ("POST", "PUT", "PATCH", "DELETE")}
@@ -117,7 +118,3 @@ def to_header(argument: str, text: str) -> str:
 
 def join_values(value: Any) -> str:
 	return ",".join(map(to_text, value)) if isinstance(value, list) else to_text(value)
-
-
-def to_text(value: Any) -> str:
-	return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -13,12 +13,12 @@ import frappe
 from frappe.core.doctype.file.file import File
 
 from huf.ai.dry_run.change_tracking import is_log_entry
+from huf.ai.dry_run.diff import find_action
 from huf.ai.dry_run.isolation import is_dry_run, wrap_frappe
 from huf.ai.undo.images import split_difference, take_image
 
 MAX_FILE_BYTES = 4_000_000
 """A larger file that a call deletes cannot be restored."""
-DOCSTATUS_ACTIONS = {(0, 1): "submit", (1, 2): "cancel"}
 _lock = Lock()
 
 
@@ -67,14 +67,6 @@ class Capture:
 					}
 				)
 		return rows
-
-
-def find_action(before: dict | None, after: dict | None) -> str:
-	if before is None:
-		return "create"
-	if after is None:
-		return "delete"
-	return DOCSTATUS_ACTIONS.get((before["docstatus"], after["docstatus"]), "update")
 
 
 def to_json(image: dict | None) -> str | None:

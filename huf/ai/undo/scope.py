@@ -1,6 +1,5 @@
 """What an undo covers: the recorded changes of runs, and their calls that cannot be taken back."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +8,7 @@ from typing import Any
 import frappe
 from frappe.utils import get_datetime
 
+from huf.ai.core.arguments import parse_result
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import Effect
 from huf.ai.storage.agent_changes import read_changes
@@ -154,12 +154,5 @@ def describe_call(call: Any) -> dict:
 		"effect": call.effect,
 		"status": call.status,
 		"arguments": call.arguments,
-		"compensate": describe_compensation(call.tool, parse(call.arguments), parse(call.result)),
+		"compensate": describe_compensation(call.tool, *map(parse_result, (call.arguments, call.result))),
 	}
-
-
-def parse(text: str | None) -> Any:
-	try:
-		return json.loads(text or "null")
-	except ValueError:
-		return text

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, RunEvent
 from huf.api.wire.emitted_text import EmittedText
 from huf.api.wire.openai import encode_route, find_failure, waiting_notice
@@ -140,7 +141,7 @@ class ResponseBuilder:
 			return
 		yield from self.close_message()
 		self.calls[data["call_id"]] = len(self.output)
-		yield self.add_item(self.call_item(data, "in_progress", arguments=to_json(data["arguments"])))
+		yield self.add_item(self.call_item(data, "in_progress", arguments=to_text(data["arguments"])))
 
 	def finish_call(self, data: dict) -> Iterator[tuple[str, dict]]:
 		index = self.calls.get(data["call_id"])
@@ -178,7 +179,7 @@ class ResponseBuilder:
 			"type": "mcp_approval_request",
 			"server_label": SERVER_LABEL,
 			"name": draft["tool"],
-			"arguments": to_json(draft["edited_arguments"] or draft["arguments"]),
+			"arguments": to_text(draft["edited_arguments"] or draft["arguments"]),
 			"preview": draft["difference"],
 		}
 		yield self.add_item(item)
@@ -230,10 +231,6 @@ class ResponseBuilder:
 				**({"stop_reason": str(result["stop_reason"])} if result.get("stop_reason") else {}),
 			},
 		}
-
-
-def to_json(arguments: Any) -> str:
-	return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def encode_usage(result: dict) -> dict:
