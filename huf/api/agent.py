@@ -6,9 +6,9 @@ from huf.ai.chat.external import build_external_request, follow_request
 from huf.ai.chat.transcription import find_transcription_tool
 from huf.ai.core.errors import UsageError
 from huf.ai.core.types import OFFLINE, AgentRequest
+from huf.ai.providers.masking import masks_for
 from huf.ai.providers.models import find_listed_model, is_local_provider
 from huf.ai.providers.price_table import supports_vision
-from huf.ai.providers.site_masking import masks_for
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.queries.versions import list_instruction_versions
 from huf.ai.runs import admission

@@ -14,7 +14,7 @@ from huf.ai.core.arguments import check_arguments, parse_arguments, truncate_res
 from huf.ai.core.errors import ToolError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.flow import Concern
-from huf.ai.core.result_text import ResultText
+from huf.ai.core.json_text import ResultText
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Effect
 from huf.ai.tools.reads import Reads, tracking_reads

@@ -11,7 +11,40 @@ from huf.ai.agents.tool_handlers import RunChild
 from huf.ai.core.settings import Settings, get_settings
 from huf.ai.core.types import Mode
 from huf.ai.providers.models import choose_model
-from huf.ai.providers.tiers import ModelTiers
+
+CLOUD_TIER = 3
+
+
+@dataclass
+class ModelTiers:
+	"""The configured AI Model of each tier, and the `tier` that the task needs."""
+
+	models: dict[int, str]
+	tier: int
+
+	@classmethod
+	def of(cls, settings: Settings, tier: int | None) -> "ModelTiers | None":
+		"""None without a chosen tier or a configured model."""
+		models = {place: name for place, name in enumerate(settings.tier_models, 1) if name}
+		return cls(models, tier) if tier and models else None
+
+	def first(self) -> str:
+		"""The smallest model that is large enough, else the largest. Cloud models only if the task may leave
+		the site.
+		"""
+		tiers = sorted(tier for tier in self.models if tier < CLOUD_TIER or self.tier == CLOUD_TIER) or [
+			CLOUD_TIER
+		]
+		self.tier = next((tier for tier in tiers if tier >= self.tier), tiers[-1])
+		return self.models[self.tier]
+
+	def next(self, down: bool) -> str | None:
+		"""The next larger model. Cloud models only if the local ones are `down`."""
+		above = [tier for tier in sorted(self.models) if tier > self.tier and (tier < CLOUD_TIER or down)]
+		if not above:
+			return None
+		self.tier = above[0]
+		return self.models[self.tier]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from datetime import datetime
 import frappe
 from frappe.utils import now_datetime
 
-from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ToolError, UsageError
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.types import DraftStatus
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.approvals import mail_approver, propose

@@ -23,7 +23,7 @@ from huf.ai.runs import admission
 from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.runs.route_choice import read_choice
 from huf.ai.storage import drafts
-from huf.ai.storage.live_events import first_event_number
+from huf.ai.storage.events import first_event_number
 
 DATA_URL = re.compile(r"data:(image/[a-z]+);base64,([A-Za-z0-9+/=]+)")
 NOT_ENDED = [each.value for each in (RunStatus.QUEUED, RunStatus.STARTED, RunStatus.WAITING)]

@@ -124,3 +124,11 @@ def drop_images(message: dict, reason: str) -> dict:
 		return message
 	rest = {key: value for key, value in message.items() if key != "images"}
 	return {**rest, "content": f"{message['content'] or ''}\n[{reason}]".strip()}
+
+
+def opening_messages(
+	instructions: str | None, history: Iterable[dict], prompt: str, files: MessageFiles = NO_FILES
+) -> list[dict]:
+	"""Instructions, earlier messages and the prompt in OpenAI's format; images are File names."""
+	system = [{"role": "system", "content": instructions}] if instructions else []
+	return [*system, *history, files.to_message(prompt)]

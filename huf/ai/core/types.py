@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from huf.ai.core.attachments import NO_FILES, MessageFiles
-from huf.ai.core.canonical_json import to_canonical_json
-from huf.ai.core.result_text import is_empty_result, shorten
+from huf.ai.core.json_text import is_empty_result, shorten, to_canonical_json
 from huf.ai.core.routed import RouteChoice, Routed
 from huf.ai.core.trigger_types import Origin
 

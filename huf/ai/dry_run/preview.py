@@ -13,8 +13,8 @@ from typing import Any
 import frappe
 from frappe.utils import get_datetime, now_datetime
 
-from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ToolError
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.dry_run.change_tracking import ChangeTracker, tracking
 from huf.ai.dry_run.diff import compare_states, read_document_state
 from huf.ai.dry_run.isolation import isolated

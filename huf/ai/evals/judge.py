@@ -4,13 +4,13 @@ import json
 import re
 
 from huf.ai.agents.runnable import RunnableAgent
+from huf.ai.core.attachments import opening_messages
 from huf.ai.core.errors import UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import RunStatus
 from huf.ai.evals.checks import Trace
 from huf.ai.loop.guards import StepCap
-from huf.ai.loop.messages import opening_messages
 from huf.ai.loop.run_context import RunContext
 from huf.ai.runs.provider import RunProvider
 

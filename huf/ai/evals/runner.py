@@ -14,6 +14,7 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.agents.manager import AgentManager
+from huf.ai.core.attachments import opening_messages
 from huf.ai.core.errors import ModelError, UsageError
 from huf.ai.core.event_loops import run_coroutine
 from huf.ai.core.types import OFFLINE, CallRequest, ModelReply, Outcome, RunStatus, Tool, ToolResult
@@ -22,7 +23,6 @@ from huf.ai.evals.checks import Evidence, Trace, TracedCall, estimate_pass_hat, 
 from huf.ai.evals.dry_runs import CaseDryRuns
 from huf.ai.evals.judge import judge_answer
 from huf.ai.loop.guards import NUDGE, Deadline, Stall, StepCap, ToolFailures
-from huf.ai.loop.messages import opening_messages
 from huf.ai.loop.model import FreeModel, OnText
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.sdk_agent import run_sdk_agent

@@ -12,8 +12,8 @@ from typing import Any
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import ModelError, UsageError
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.knowledge import sources, store, vectors
 from huf.ai.knowledge.chunking import Part, split_into_chunks
 from huf.ai.knowledge.store import SOURCE, IndexState

@@ -11,15 +11,22 @@ from huf.ai.core.types import ModelReply, Outcome, StopReason, Tool
 from huf.ai.loop.guards import Guard, Progress, Verdict, first_verdict
 from huf.ai.loop.journal import Journal, NoJournal
 from huf.ai.loop.model import Escalate, Model, no_larger_model
-from huf.ai.loop.model_calls import call_model
+from huf.ai.loop.model_calls import ModelCaller
 from huf.ai.loop.run_context import Approve, Review, accept, ignore
 from huf.ai.loop.tool_calls import prepare
 from huf.ai.loop.tool_runner import ToolRunner
 from huf.ai.loop.transcript_view import TranscriptView
-from huf.ai.loop.turn import CallTools, CutAnswer, FinalAnswer, Turn, read_turn
 
 FINAL_ANSWER = "final_answer"
 """Name of a tool by which models return their answer."""
+CUT_BY = {
+	"length": (StopReason.CONTEXT_BUDGET, None),
+	"repetition": (StopReason.STALLED, "The model repeated itself without end, so its answer was stopped."),
+	"budget": (StopReason.MONEY_BUDGET, "The answer was cut where its budget ended."),
+}
+"""Finish reasons of a cut answer; `budget` is ours, for one that had to be shorter than the model's own
+limit.
+"""
 
 
 async def run_loop(
@@ -72,11 +79,12 @@ class AgentLoop:
 		self.escalate, self.review = escalate, review
 		self.runner = ToolRunner(guards, journal, emit, approve)
 		self.outcome = Outcome(messages=list(messages))
+		self.caller = ModelCaller(self.outcome, guards, journal, emit)
 		self.view = TranscriptView(self.outcome, tools, model)
 		self.model = model
 		self.judged_from = 0
 		self.last_chance: Verdict | None = None
-		self.refused: FinalAnswer | None = None
+		self.refused: str | None = None
 
 	async def run_step(self) -> Outcome | None:
 		"""Call the model once and make the calls it requests. Returns the outcome once the run has ended."""
@@ -85,7 +93,7 @@ class AgentLoop:
 		if verdict := first_verdict(self.guards, progress):
 			if not verdict.nudge:
 				return end(self.outcome, verdict.reason, verdict.why)
-			if self.refused:
+			if self.refused is not None:
 				return self.keep_refused(self.refused)
 			if verdict.reason is StopReason.STALLED and self.switch_to_larger(unreachable=False):
 				# The smaller model stalled; judge the larger one by its own turns only.
@@ -104,16 +112,19 @@ class AgentLoop:
 		self.view.count_tokens(reply.usage)
 		if reply.corrected:
 			self.switch_to_larger(unreachable=False)
-		turn = read_turn(reply)
-		if isinstance(turn, FinalAnswer) and self.send_back(step, reply):
+		if reply.finish_reason in CUT_BY:
+			# Its calls are not made: their arguments may be cut as well.
+			reason, why = CUT_BY[reply.finish_reason]
+			return end(add_answer(self.outcome, reply.text), reason, reply.cut_by or why)
+		if not reply.calls and self.send_back(step, reply):
 			return None
-		if self.last_chance or not isinstance(turn, CallTools):
-			return finish(self.outcome, turn, self.last_chance)
-		return await self.call_tools(step, reply, turn)
+		if self.last_chance or not reply.calls:
+			return finish(self.outcome, reply.text, self.last_chance)
+		return await self.call_tools(step, reply)
 
 	async def ask_model(self, step: int) -> ModelReply:
 		sent = self.view.fit(with_tools=not self.last_chance)
-		return await call_model(self.outcome, step, sent, self.model, self.guards, self.journal, self.emit)
+		return await self.caller.call(step, sent, self.model)
 
 	def handle_model_error(self, step: int, error: ModelError) -> Outcome | None:
 		"""Continue with a larger model if there is one; otherwise end the run."""
@@ -124,7 +135,7 @@ class AgentLoop:
 		if self.last_chance:
 			self.withdraw_nudge()
 			return end(self.outcome, self.last_chance.reason, self.last_chance.why)
-		if self.refused:
+		if self.refused is not None:
 			return self.keep_refused(self.refused)
 		# An answer that broke off in the middle can be continued.
 		is_partial = error.is_timeout and self.outcome.text and not self.outcome.is_recorded
@@ -142,43 +153,46 @@ class AgentLoop:
 
 	def send_back(self, step: int, reply: ModelReply) -> bool:
 		"""Send the answer back to the model if the review objects, once per run."""
-		if self.refused or self.last_chance or not (objection := self.review(reply.text)):
+		if self.refused is not None or self.last_chance or not (objection := self.review(reply.text)):
 			return False
-		self.refused = FinalAnswer(reply.text)
+		self.refused = reply.text
 		self.emit(EventKind.TEXT_VOID, {"step": step})
 		self.outcome.text, self.outcome.is_recorded = reply.text, False
 		self.outcome.messages += [reply.as_message(), {"role": "user", "content": objection}]
 		return True
 
-	def keep_refused(self, refused: FinalAnswer) -> Outcome:
+	def keep_refused(self, refused: str) -> Outcome:
 		"""End with the answer that was sent back, and emit it to readers of the stream."""
-		self.emit(EventKind.TEXT_DELTA, {"step": self.outcome.steps, "text": refused.text})
-		return finish(self.outcome, refused, None)
+		self.emit(EventKind.TEXT_DELTA, {"step": self.outcome.steps, "text": refused})
+		return finish(self.outcome, refused)
 
-	async def call_tools(self, step: int, reply: ModelReply, turn: CallTools) -> Outcome | None:
-		tool_results = await self.runner.run(step, prepare(turn.requests, self.view.tools_by_name))
+	async def call_tools(self, step: int, reply: ModelReply) -> Outcome | None:
+		tool_results = await self.runner.run(step, prepare(reply.calls, self.view.tools_by_name))
 		self.journal.finish_step(step, reply, tool_results)
 		if reply.text:
 			self.outcome.text, self.outcome.is_recorded = reply.text, True
 		self.outcome.turns.append(tool_results)
 		self.outcome.messages += [reply.as_message(), *(each.as_message() for each in tool_results)]
 		given = next((r for r in tool_results if r.ok and r.call.request.name == FINAL_ANSWER), None)
-		return finish(self.outcome, FinalAnswer(given.text), None) if given else None
+		return finish(self.outcome, given.text) if given else None
 
 
-def finish(outcome: Outcome, turn: Turn, last_chance: Verdict | None) -> Outcome:
+def finish(outcome: Outcome, text: str, last_chance: Verdict | None = None) -> Outcome:
 	"""End with the model's text. `last_chance`: the guard that asked for an immediate answer."""
-	if turn.text:
-		outcome.text, outcome.is_recorded = turn.text, False
-		outcome.messages.append({"role": "assistant", "content": turn.text})
-	if isinstance(turn, CutAnswer):
-		return end(outcome, turn.reason, turn.why)
+	add_answer(outcome, text)
 	if last_chance:
 		if last_chance.reason is StopReason.MAX_STEPS:
 			# The summary requested at the limit does not count as a step.
 			outcome.steps -= 1
 		return end(outcome, last_chance.reason, last_chance.why)
 	return end(outcome, StopReason.FINAL_ANSWER)
+
+
+def add_answer(outcome: Outcome, text: str) -> Outcome:
+	if text:
+		outcome.text, outcome.is_recorded = text, False
+		outcome.messages.append({"role": "assistant", "content": text})
+	return outcome
 
 
 def end(outcome: Outcome, reason: StopReason, why: str | None = None) -> Outcome:

@@ -11,7 +11,7 @@ from typing import Any
 from huf.ai.core import progress as tool_progress
 from huf.ai.core.arguments import check_arguments, mask_secrets, parse_arguments, to_text
 from huf.ai.core.errors import RunPaused, RunStopped, ToolError, ToolTimeout
-from huf.ai.core.result_text import ResultText
+from huf.ai.core.json_text import ResultText
 from huf.ai.core.types import Call, CallRequest, CallStatus, Effect, Tool, ToolResult
 from huf.ai.loop.guards import Guard, Progress
 from huf.ai.loop.waiting import Finished, watch

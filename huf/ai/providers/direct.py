@@ -4,7 +4,6 @@ The call is a normal run: same checks, same records, and it waits if the call ne
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from huf.ai.core.types import DIRECT, CallRequest, ModelReply, Outcome, Tool
@@ -19,7 +18,7 @@ async def run(
 	enhanced_prompt: str,
 	provider: str | None,
 	model: str,
-	context: RunContext | Mapping[str, Any] | None = None,
+	context: RunContext,
 ) -> Outcome:
 	return await run_sdk_agent(agent, enhanced_prompt, DirectCall(enhanced_prompt), context)
 

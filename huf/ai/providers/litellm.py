@@ -36,7 +36,6 @@ from huf.ai.providers.models import (
 	estimate_max_tokens,
 	hides_tools,
 	read_model_facts,
-	read_model_id,
 	uses_planner,
 )
 from huf.ai.providers.price_table import (
@@ -142,7 +141,8 @@ def connect(
 	settings = get_settings()
 	row = unsaved or find_cached("AI Provider", provider)
 	stream = stream or bool(row and row.is_local)
-	name = _normalize_model_name(read_model_id(model), provider)
+	site = read_model_facts(model)
+	name = _normalize_model_name(site.model_id, provider)
 	fixed = {
 		**wanted,
 		"model": name,
@@ -154,7 +154,7 @@ def connect(
 	if stream:
 		fixed |= STREAMED
 	_setup_api_key(provider, unsaved.api_key if unsaved else read_key(provider), fixed, row)
-	site, table = read_model_facts(model), listed(name)
+	table = listed(name)
 	answer_tokens = site.max_answer_tokens or int(min(settings.answer_tokens, listed_answer(name)))
 	prices = site.prices or listed_prices(name)
 	window = site.window or table.get("max_input_tokens") or DEFAULT_WINDOW

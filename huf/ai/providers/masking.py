@@ -9,16 +9,27 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from huf.ai.core.attachments import drop_images
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ModelError
+from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.timed_pattern import TimedPattern
 from huf.ai.core.types import PAST, ModelReply, Tool
 from huf.ai.loop.context_window import Room
 from huf.ai.loop.model import Model, OnText
-from huf.ai.providers.personal_patterns import AT, DIGITS, KINDS, Kinds, find_birth_dates, find_spans
+from huf.ai.providers.personal_patterns import (
+	AT,
+	DIGITS,
+	KINDS,
+	Kinds,
+	find_birth_dates,
+	find_spans,
+	read_patterns,
+)
+from huf.ai.providers.personal_records import get_record_values
 from huf.ai.providers.record_values import Match, RecordValues
 
 PLACEHOLDER = re.compile(r"\[[A-Z][A-Z0-9_]*-\d+(?:\.\d+)?\]")
@@ -239,3 +250,29 @@ class UnmaskedStream:
 	def pass_on(self, text: str) -> None:
 		if text:
 			self.on_text(self.masker.unmask(text), is_reasoning=self.is_reasoning)
+
+
+class MaskedModels:
+	"""The models of one run, which share placeholders."""
+
+	def __init__(self, agent_name: str | None):
+		self.agent = find_cached("Agent", agent_name)
+
+	def mask(self, model: Model) -> Model:
+		"""The model, wrapped in a MaskedModel if the agent masks personal data."""
+		return MaskedModel(model, self.masker) if masks_for(self.agent, model.is_local) else model
+
+	@cached_property
+	def masker(self) -> Masker:
+		return make_masker()
+
+
+def masks_for(agent: Any, is_local: bool) -> bool:
+	"""Whether personal data is masked for this Agent and this model."""
+	return bool(
+		agent and agent.mask_personal_data and not (is_local and not get_settings().mask_for_local_models)
+	)
+
+
+def make_masker() -> Masker:
+	return Masker(read_patterns(get_settings().mask_patterns), get_record_values())

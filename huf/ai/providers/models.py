@@ -57,6 +57,8 @@ class Prices:
 class ModelFacts:
 	"""The facts of an AI Model record; None and 0 mean: not entered."""
 
+	model_id: str
+	"""The provider's name for the model: its Model ID, else its record name."""
 	prices: Prices | None = None
 	window: int = 0
 	"""Context window in tokens."""
@@ -101,12 +103,6 @@ def uses_planner(agent_name: str | None, model: str) -> bool:
 	return chosen == "Planner" or (chosen != "Native" and bool(row and row.without_tool_calls))
 
 
-def read_model_id(model: str) -> str:
-	"""The provider's name for an AI Model: its Model ID, else its record name."""
-	row = find_cached("AI Model", model)
-	return (row and row.model_id) or model
-
-
 def is_local_provider(provider: str | None) -> bool:
 	row = find_cached("AI Provider", provider)
 	return bool(row and row.is_local)
@@ -121,10 +117,14 @@ def asks_before_writes(model: str) -> bool:
 def read_model_facts(model: str) -> ModelFacts:
 	doc = find_cached("AI Model", model)
 	if not doc:
-		return ModelFacts()
+		return ModelFacts(model)
 	supports_vision = doc.vision == "Yes" if doc.vision in ("Yes", "No") else None
 	return ModelFacts(
-		read_site_prices(doc), doc.context_window or 0, doc.max_output_tokens or 0, supports_vision
+		doc.model_id or model,
+		read_site_prices(doc),
+		doc.context_window or 0,
+		doc.max_output_tokens or 0,
+		supports_vision,
 	)
 
 

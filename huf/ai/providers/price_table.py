@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from huf.ai.providers.models import TOKENS_PER_PRICE, Prices, read_model_facts, read_model_id
+from huf.ai.providers.models import TOKENS_PER_PRICE, Prices, read_model_facts
 
 FILE = "model_prices_and_context_window_backup.json"
 PROVIDERS = re.compile(r"^class LlmProviders\(.*\):\n((?:[ \t]+.*\n|\s*\n)*)", re.MULTILINE)
@@ -70,7 +70,7 @@ def find_prefix(provider: str) -> str:
 
 
 def find_rows(provider: str, model: str) -> Iterator[dict]:
-	model = read_model_id(model)
+	model = read_model_facts(model).model_id
 	names = (f"{find_prefix(provider)}/{model}", model, model.partition("/")[2])
 	return (row for name in names if (row := load_table().get(name)))
 

@@ -1,29 +1,30 @@
 """Runs an Agents SDK agent through the loop, with a model of any provider."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from huf.ai.core.arguments import parse_arguments
+from huf.ai.core.attachments import opening_messages
 from huf.ai.core.errors import ToolError
+from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.types import Effect, Outcome, Tool
 from huf.ai.loop.engine import run_loop
-from huf.ai.loop.held_text import HeldText
-from huf.ai.loop.messages import opening_messages
 from huf.ai.loop.model import Escalate, Model, no_larger_model
 from huf.ai.loop.run_context import RunContext, accept
-from huf.ai.providers.site_masking import MaskedModels
+from huf.ai.providers.masking import MaskedModels
+
+TEXT_KINDS = (EventKind.TEXT_DELTA, EventKind.REASONING_DELTA, EventKind.TEXT_DONE)
 
 
 async def run_sdk_agent(
 	agent: Any,
 	prompt: str,
 	model: Model,
-	context: RunContext | Mapping[str, Any] | None,
+	context: RunContext,
 	escalate: Escalate = no_larger_model,
 ) -> Outcome:
 	"""Run an SDK agent with a model until it ends. `escalate`: see `run_loop`."""
-	context = RunContext.of(context)
 	masks = MaskedModels(context.agent_name)
 
 	def escalate_masked(is_unreachable: bool) -> Model | None:
@@ -46,6 +47,31 @@ async def run_sdk_agent(
 	finally:
 		if isinstance(emit, HeldText):
 			emit.release()
+
+
+class HeldText:
+	"""An `Emit` that holds back a step's text until the next other event or `release`.
+
+	Text that is voided meanwhile is never emitted.
+	"""
+
+	def __init__(self, emit: Emit):
+		self.emit = emit
+		self.held: list[tuple[EventKind, dict[str, Any]]] = []
+
+	def __call__(self, kind: EventKind, data: dict[str, Any]) -> None:
+		if kind in TEXT_KINDS:
+			self.held.append((kind, data))
+		elif kind is EventKind.TEXT_VOID and self.held:
+			self.held = []
+		else:
+			self.release()
+			self.emit(kind, data)
+
+	def release(self) -> None:
+		held, self.held = self.held, []
+		for kind, data in held:
+			self.emit(kind, data)
 
 
 def to_loop_tool(tool: Any) -> Tool:

@@ -15,7 +15,7 @@ from huf.ai.providers.litellm import (
 	load,
 	read_key,
 )
-from huf.ai.providers.models import read_model_id
+from huf.ai.providers.models import read_model_facts
 from huf.ai.providers.price_table import prices_of
 from huf.ai.providers.speech import read_speech_prices, speech_worst_case
 from huf.ai.storage.standalone_calls import budgeted_call
@@ -28,56 +28,52 @@ async def transcribe_audio(model: str, file_name: str, content: bytes | str) -> 
 	commits.
 	"""
 	audio = content.encode() if isinstance(content, str) else content
-	row = find_cached("AI Model", model)
-	name = _normalize_model_name(read_model_id(model), row.provider)
-	kwargs: dict[str, Any] = {"model": name, "file": (file_name, audio), "max_retries": 0}
-	_setup_api_key(row.provider, read_key(row.provider), kwargs)
-	record_contact("model", name_model_host(row.provider, kwargs.get("api_base")))
-	prices = read_speech_prices(model, name)
+	provider, kwargs = prepare_call(model)
+	prices = read_speech_prices(model, kwargs["model"])
 	try:
 		with budgeted_call(speech_worst_case(model, file_name, len(audio), prices)) as used:
-			answer = await run_on_model_loop(load().atranscription(**kwargs))
+			answer = await run_on_model_loop(load().atranscription(file=(file_name, audio), **kwargs))
 			used.usage = prices.usage_of(answer.usage)
 	except (RunStopped, BudgetReserved) as limit:
 		raise ModelError(str(limit)) from None
 	except known_errors() as error:
-		raise model_error(
-			error, row.provider, model, kwargs.get("api_key"), is_partly_displayed=False
-		) from None
+		raise model_error(error, provider, model, kwargs["api_key"], is_partly_displayed=False) from None
 	return {"text": answer.text}
+
+
+def prepare_call(model: str) -> tuple[str, dict[str, Any]]:
+	"""The provider of an AI Model, and what each call of LiteLLM needs of both. Records the contact."""
+	provider = find_cached("AI Model", model).provider
+	kwargs: dict[str, Any] = {"model": read_full_name(model), "max_retries": 0}
+	_setup_api_key(provider, read_key(provider), kwargs)
+	record_contact("model", name_model_host(provider, kwargs.get("api_base")))
+	return provider, kwargs
+
+
+def read_full_name(model: str) -> str:
+	"""LiteLLM's name of an AI Model."""
+	return _normalize_model_name(read_model_facts(model).model_id, find_cached("AI Model", model).provider)
 
 
 async def embed(model: str, texts: list[str]) -> tuple[list[list[float]], Usage]:
 	"""(vectors of the texts, usage) by an embedding model. Raises ModelError. Call it outside write
 	transactions.
 	"""
-	row = find_cached("AI Model", model)
-	name = _normalize_model_name(read_model_id(model), row.provider)
-	kwargs: dict[str, Any] = {
-		"model": name,
-		"input": texts,
-		"timeout": get_settings().model_timeout,
-		"max_retries": 0,
-	}
-	_setup_api_key(row.provider, read_key(row.provider), kwargs)
-	record_contact("model", name_model_host(row.provider, kwargs.get("api_base")))
+	provider, kwargs = prepare_call(model)
+	timeout = get_settings().model_timeout
 	try:
-		answer = await run_on_model_loop(load().aembedding(**kwargs))
+		answer = await run_on_model_loop(load().aembedding(input=texts, timeout=timeout, **kwargs))
 	except known_errors() as error:
-		raise model_error(
-			error, row.provider, model, kwargs.get("api_key"), is_partly_displayed=False
-		) from None
+		raise model_error(error, provider, model, kwargs["api_key"], is_partly_displayed=False) from None
 	tokens = answer.usage.prompt_tokens if answer.usage else 0
-	prices = prices_of(model, name)
+	prices = prices_of(model, kwargs["model"])
 	cost = prices.cost(tokens, 0, 0) if prices and tokens else None
 	return [each["embedding"] for each in answer.data], Usage(tokens, cost=cost)
 
 
 def embedding_worst_case(model: str, texts: list[str]) -> WorstCase:
 	"""The most that `embed` can cost and use: a token has at least one byte."""
-	prices = prices_of(
-		model, _normalize_model_name(read_model_id(model), find_cached("AI Model", model).provider)
-	)
+	prices = prices_of(model, read_full_name(model))
 	tokens = sum(len(text.encode()) for text in texts)
 	return WorstCase(model, tokens, 0, prices.input if prices else None, 0.0)
 

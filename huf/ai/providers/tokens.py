@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 from math import inf
 
-from huf.ai.core.attachments import IMAGE_TOKENS, count_images
+from huf.ai.core.attachments import IMAGE_TOKENS
 from huf.ai.core.types import Tool
 
 OVERHEAD_TOKENS = 16
@@ -71,9 +71,8 @@ def count_max_tokens(message: dict) -> int:
 
 def count_overhead(message: dict) -> int:
 	"""Tokens of a message in addition to its text."""
-	return OVERHEAD_TOKENS * (1 + len(message.get("tool_calls") or ())) + IMAGE_TOKENS * count_images(
-		(message,)
-	)
+	calls, images = (len(message.get(key) or ()) for key in ("tool_calls", "images"))
+	return OVERHEAD_TOKENS * (1 + calls) + IMAGE_TOKENS * images
 
 
 def to_tokenized_text(message: dict) -> str:

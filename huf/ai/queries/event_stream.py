@@ -10,7 +10,7 @@ import frappe
 from huf.ai.core.events import EventKind, RunEvent
 from huf.ai.core.types import RunStatus
 from huf.ai.queries.replayed_events import replay_events
-from huf.ai.storage.live_events import find_live_event, first_event_number
+from huf.ai.storage.events import find_live_event, first_event_number
 
 POLL_S, RECORD_POLL_S, KEEPALIVE_S = 0.02, 0.5, 15.0
 """Intervals for the next event and the run's row, and how long the stream may be silent."""

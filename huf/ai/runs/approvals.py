@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import frappe
 
-from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import RunPaused, ToolError
 from huf.ai.core.events import Emit, EventKind
 from huf.ai.core.flow import Concern
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import Call, DraftStatus, Effect, Tool
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes

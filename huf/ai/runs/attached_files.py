@@ -5,13 +5,12 @@
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from pathlib import PurePath
 
 import frappe
 
 from huf.ai.core.attachments import IMAGE_TYPES, READ_ATTACHMENT, MessageFile, MessageFiles, render_files
 from huf.ai.core.errors import ToolError, UsageError
-from huf.ai.core.files import get_full_file_name, read_file_content
+from huf.ai.core.files import get_ending, get_full_file_name, read_file_content
 from huf.ai.core.settings import get_settings
 from huf.ai.knowledge.chunking import Part
 from huf.ai.knowledge.reader_process import read_file
@@ -90,7 +89,7 @@ def read_attached_file(file) -> tuple[MessageFile, str | None]:
 		content = read_file_content(file)
 	except OSError:
 		raise UsageError(f"{name} is no longer on this site. Attach it again.") from None
-	ending = PurePath(name).suffix.lower().lstrip(".")
+	ending = get_ending(name)
 	is_picture = ending in IMAGE_TYPES
 	max_bytes = MAX_PICTURE_BYTES if is_picture else MAX_BYTES
 	if len(content) > max_bytes:

@@ -11,10 +11,11 @@ import frappe
 from huf.ai.core.errors import ConversationBusy, UsageError
 from huf.ai.core.event_loops import iterate
 from huf.ai.core.events import EventKind, Listener, RunEvent
-from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus, Usage
+from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.execution import describe_start, execute_run
+from huf.ai.runs.finish import describe_open
 from huf.ai.runs.held_chat import HeldChat
 from huf.ai.runs.queue import end_run, end_run_async, enqueue_run, follow_up
 from huf.ai.runs.route_choice import (
@@ -23,10 +24,10 @@ from huf.ai.runs.route_choice import (
 	needs_agent,
 	read_choice,
 	route_request,
+	route_task,
 	take_over,
 )
 from huf.ai.runs.start import OpenRun, start_run
-from huf.ai.runs.task_routing import route_task
 
 
 @frappe.whitelist(methods=["POST"])
@@ -87,26 +88,11 @@ def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunR
 		try:
 			run = start_run(request)
 		except ConversationBusy:
-			return describe_queued(enqueue_run(replace(request, mode=Mode.BACKGROUND)))
+			queued = enqueue_run(replace(request, mode=Mode.BACKGROUND))
+			return describe_open(queued, RunStatus.QUEUED, queued.recorded)
 		result = end_run(run, listeners)
 		agent = find_takeover(request, result)
 		return run_agent(agent, listeners) if agent else result
-
-
-def describe_queued(run: OpenRun) -> RunResult:
-	return RunResult(
-		run=run.name,
-		conversation=run.conversation,
-		status=RunStatus.QUEUED,
-		stop_reason=None,
-		response="",
-		error=None,
-		usage=Usage(),
-		steps=0,
-		duration_ms=0,
-		provider=run.manager.provider,
-		model=run.manager.model,
-	)
 
 
 async def run_to_end(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:

@@ -1,4 +1,4 @@
-"""Finishes or pauses a run: writes its last message and its row in one commit."""
+"""Finishes or pauses a run: writes its last message and its row in one commit, and notifies."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -8,9 +8,8 @@ import frappe
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest, Call, Mode, Outcome, RunResult, RunStatus, StopReason
 from huf.ai.receipts.answers import check_run
-from huf.ai.runs.result_notice import send_result_notice
 from huf.ai.runs.start import OpenRun
-from huf.ai.storage import leases
+from huf.ai.storage import leases, notifications, outgoing_mail
 from huf.ai.storage.budgets import settle_lost_runs
 from huf.ai.storage.conversations import ConversationManager, build_message_row
 from huf.ai.storage.drafts import close_drafts
@@ -21,6 +20,8 @@ from huf.ai.storage.recorded_run import RecordedRun, read_recorded, sum_by_model
 from huf.ai.storage.route_decisions import read_decisions
 from huf.ai.storage.run_rows import close_run, request_cancel
 from huf.ai.storage.stops import describe_stop
+
+ON_RESULT, ON_FAILURE, ON_BOTH = "Result", "Failure", "Result or failure"
 
 
 def finish_run(run: OpenRun, journal: RunJournal, outcome: Outcome, duration_ms: int) -> RunResult:
@@ -53,22 +54,8 @@ def step_warning(steps: int) -> str:
 
 def pause_run(run: OpenRun, drafts: list[dict], duration_ms: int) -> RunResult:
 	"""The result of a run that waits for a person; its lease has been released."""
-	recorded = read_recorded(run.name)
-	return RunResult(
-		run=run.name,
-		conversation=run.conversation,
-		status=RunStatus.WAITING,
-		stop_reason=None,
-		response=recorded.text,
-		error=None,
-		usage=recorded.usage,
-		steps=len(recorded.replies),
-		duration_ms=duration_ms,
-		provider=run.manager.provider,
-		model=run.manager.model,
-		drafts=tuple(drafts),
-		route=read_decision(run),
-	)
+	result = describe_open(run, RunStatus.WAITING, read_recorded(run.name), duration_ms)
+	return replace(result, drafts=tuple(drafts), route=read_decision(run))
 
 
 def hold_run(run: OpenRun, journal: RunJournal, stop: dict, duration_ms: int) -> RunResult:
@@ -77,14 +64,19 @@ def hold_run(run: OpenRun, journal: RunJournal, stop: dict, duration_ms: int) ->
 	settle_lost_runs([run.name])
 	leases.requeue_run(run.lease, stop["name"])
 	journal.commit(with_messages=True)
-	recorded = read_recorded(run.name)
+	result = describe_open(run, RunStatus.QUEUED, read_recorded(run.name), duration_ms)
+	return replace(result, error=describe_stop(stop))
+
+
+def describe_open(run: OpenRun, status: RunStatus, recorded: RecordedRun, duration_ms: int = 0) -> RunResult:
+	"""The result of a run that has not ended, as far as it is recorded."""
 	return RunResult(
 		run=run.name,
 		conversation=run.conversation,
-		status=RunStatus.QUEUED,
+		status=status,
 		stop_reason=None,
 		response=recorded.text,
-		error=describe_stop(stop),
+		error=None,
 		usage=recorded.usage,
 		steps=len(recorded.replies),
 		duration_ms=duration_ms,
@@ -175,3 +167,21 @@ def store_end(
 		models=tuple(models),
 		tool_results=tuple(outcome.tool_results) if outcome.stop_reason is StopReason.TOOL_FAILURES else (),
 	)
+
+
+def send_result_notice(run: str, trigger: str | None, outcome: Outcome) -> None:
+	"""Write the notification when a triggered run ends. Does not commit."""
+	if not trigger or not frappe.db.exists("Agent Trigger", trigger):
+		return
+	doc = frappe.get_cached_doc("Agent Trigger", trigger)
+	is_good = outcome.status is RunStatus.SUCCESS
+	wanted = (ON_RESULT, ON_BOTH) if is_good else (ON_FAILURE, ON_BOTH)
+	if not doc.notify_user or doc.notify_on not in wanted or outcome.status is RunStatus.CANCELLED:
+		return
+	subject = f"{trigger}: {outcome.status.value}"
+	text = (outcome.text or "") if is_good else (outcome.error or outcome.text or "")
+	notifications.notify_user(doc.notify_user, subject, text, "Agent Run", run)
+	sender = outgoing_mail.find_sender()
+	if doc.notify_by_mail and sender:
+		address = frappe.db.get_value("User", doc.notify_user, "email") or doc.notify_user
+		outgoing_mail.insert_new_mail(sender, [address], subject, text, run)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import frappe
 
 from huf.ai.agents.manager import AgentManager
+from huf.ai.core.attachments import opening_messages
 from huf.ai.core.types import AgentRequest
 from huf.ai.knowledge.memory import offer_facts
-from huf.ai.loop.messages import opening_messages
 from huf.ai.storage.history import read_history
 from huf.ai.tools.taint import CHANNELS
 from huf.ai.tools.types import MEMORY_TYPES

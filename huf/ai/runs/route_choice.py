@@ -1,4 +1,5 @@
-"""Routes a request by the caller's choice: to the chat, which has no tools, or to the agent.
+"""Routes a request: by the caller's choice to the chat, which has no tools, or to the agent; by its task to a
+mode and a model tier.
 
 If a chat answers that it lacks tools or current data, the agent answers instead, once.
 """
@@ -9,7 +10,9 @@ import frappe
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.routed import RouteChoice, Routed
+from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
+from huf.ai.routing.tiers import choose_task
 from huf.ai.routing.types import Route
 from huf.ai.runs import admission
 from huf.ai.runs.routing import check_escalation, decide_and_record, get_route_model
@@ -68,3 +71,12 @@ def take_over(request: AgentRequest, run: str, conversation: str) -> AgentReques
 	frappe.db.commit()
 	routed = request.routed and replace(request.routed, is_chat=False, is_escalated=True)
 	return replace(request, conversation=conversation, external_id=None, routed=routed)
+
+
+def route_task(request: AgentRequest) -> AgentRequest:
+	"""With mode and tier, if the agent chooses by task. A mode or model that was already chosen is kept."""
+	agent = find_cached("Agent", request.agent)
+	if not agent or not agent.choose_by_task or request.mode or request.model:
+		return request
+	task = choose_task(request.prompt or "", get_settings().cloud_tasks)
+	return replace(request, mode=task.mode, tier=task.tier)

@@ -14,8 +14,7 @@ from huf.ai.core.settings import get_settings
 from huf.ai.core.types import ModelReply
 from huf.ai.loop.model import ignore_text
 from huf.ai.providers import litellm
-from huf.ai.providers.masking import MaskedModel
-from huf.ai.providers.site_masking import make_masker
+from huf.ai.providers.masking import MaskedModel, make_masker
 from huf.ai.routing.continuity import Previous
 from huf.ai.routing.escalation import Escalation, check_dynamic_escalation
 from huf.ai.routing.patterns import Pattern

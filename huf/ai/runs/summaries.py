@@ -7,12 +7,12 @@ out. If a local model's summary loses names and numbers, the shortened last mess
 from collections.abc import Sequence
 
 from huf.ai.agents.manager import AgentManager
+from huf.ai.core.attachments import opening_messages
 from huf.ai.core.costs import Grant
 from huf.ai.core.types import Call, ModelReply, RunStatus, ToolResult, Usage
 from huf.ai.loop.context_window import DEFAULT_WINDOW
 from huf.ai.loop.guards import Guard, StepCap
 from huf.ai.loop.journal import MeasureCost
-from huf.ai.loop.messages import opening_messages
 from huf.ai.loop.run_context import RunContext
 from huf.ai.providers.models import is_local_provider, read_model_facts
 from huf.ai.runs.provider import RunProvider

@@ -14,8 +14,8 @@ from typing import Any
 import frappe
 from frappe.utils import add_to_date, now, now_datetime
 
-from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.flow import Concern
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.settings import get_settings
 from huf.ai.core.types import Call, DraftStatus, ToolResult
 from huf.ai.storage.rows import clip, insert_row, update_row

@@ -1,6 +1,8 @@
-"""Emits the events of a run to its listeners as they happen. A failing listener never disturbs the run. Each
-event is cached under its number (`live_events.py`), so that a reader who rejoins continues after the last one
-it saw. Text goes to those who follow the run; status changes also go to the run's user by realtime.
+"""Emits the events of a run to its listeners as they happen. A failing listener never disturbs the run.
+
+Each event is cached for an hour under its number, so that a reader who rejoins continues after the last one
+it saw; the journal is the record, from which older events are replayed. Text goes to those who follow the
+run; status changes also go to the run's user by realtime.
 """
 
 import asyncio
@@ -13,9 +15,12 @@ import frappe
 
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.types import AgentRequest
-from huf.ai.storage.live_events import first_event_number, store_live_event
 from huf.ai.storage.run_log import build_log_listener
 
+LIFETIME_S = 3600
+NUMBERS_PER_ATTEMPT = 1_000_000
+"""Event numbers reserved for each attempt: a new worker cannot know how many events the previous one emitted.
+"""
 REALTIME_KINDS = {
 	EventKind.RUN_STARTED,
 	EventKind.PROGRESS,
@@ -129,3 +134,22 @@ def build_realtime_listener(user: str) -> Listener:
 			)
 
 	return listen
+
+
+def first_event_number(attempts: int) -> int:
+	"""The number before the first event of an attempt, counted from 1."""
+	return (attempts - 1) * NUMBERS_PER_ATTEMPT
+
+
+def store_live_event(event: RunEvent) -> None:
+	key, value = live_event_key(event.run, event.number), (event.kind.value, event.data)
+	frappe.cache.set_value(key, value, expires_in_sec=LIFETIME_S)
+
+
+def find_live_event(run: str, number: int) -> RunEvent | None:
+	stored = frappe.cache.get_value(live_event_key(run, number), expires=True)
+	return RunEvent(EventKind(stored[0]), run, stored[1], number) if stored else None
+
+
+def live_event_key(run: str, number: int) -> str:
+	return f"huf_live:{run}:{number}"

@@ -21,10 +21,10 @@ import frappe
 from frappe.utils import now
 
 from huf.ai.core.call_key import CALL_KEY
-from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.contacts import CONTACTS, list_refused
 from huf.ai.core.costs import Grant, WorstCase
 from huf.ai.core.errors import RunStopped
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.tool_threads import run_in_thread
 from huf.ai.core.types import (
 	Call,

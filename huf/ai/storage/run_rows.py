@@ -6,7 +6,7 @@ from dataclasses import replace
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.types import AgentRequest, Outcome, RunStatus
 from huf.ai.storage.leases import Lease, lease_expiry, new_worker
 from huf.ai.storage.rows import clip, digest, insert_row, update_row

@@ -12,7 +12,7 @@ from typing import Any
 import frappe
 from frappe.utils import flt, get_datetime, getdate
 
-from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.tools.fields import list_data_fields
 
 TABLE_FIELDTYPES = ("Table", "Table MultiSelect")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import frappe
 from frappe.utils import now
 
-from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.types import CallStatus, Effect, RunStatus, StopReason
 from huf.ai.storage.agent_changes import insert_changes, mark_redone, mark_undone
 from huf.ai.storage.rows import clip, insert_row

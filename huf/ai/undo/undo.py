@@ -10,8 +10,8 @@ from typing import Any
 
 import frappe
 
-from huf.ai.core.canonical_json import to_canonical_json
 from huf.ai.core.errors import UsageError
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.dry_run.preview import Preview, PreviewChanged, apply_approved, preview_changes
 from huf.ai.storage.agent_changes import lock_changes
 from huf.ai.storage.rows import digest

@@ -16,7 +16,7 @@ from typing import Any
 
 from frappe import _
 
-from huf.ai.core.canonical_json import to_canonical_json
+from huf.ai.core.json_text import to_canonical_json
 from huf.ai.core.types import Effect
 
 MAX_TOOLS = 200

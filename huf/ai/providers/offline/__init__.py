@@ -7,7 +7,6 @@ guessing a change.
 
 import json
 import re
-from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -26,7 +25,7 @@ async def run(
 	enhanced_prompt: str,
 	provider: str | None,
 	model: str,
-	context: RunContext | Mapping[str, Any] | None = None,
+	context: RunContext,
 ) -> Outcome:
 	"""Run an SDK agent without a model, through the same loop and free of charge.
 

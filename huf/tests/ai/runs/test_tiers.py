@@ -4,9 +4,9 @@ on.
 
 import frappe
 
+from huf.ai.agents.manager import ModelTiers
 from huf.ai.chat.messages import continue_in_background, stream_chat
 from huf.ai.core.errors import UsageError
-from huf.ai.providers.tiers import ModelTiers
 from huf.ai.queries.runs import describe_runs
 from huf.ai.runs.entry import run_agent_sync
 from huf.ai.runs.queue import work_on

@@ -12,7 +12,7 @@ from huf.ai.core.types import AgentRequest
 from huf.ai.runs import queue
 from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import stream_agent
-from huf.ai.storage import events, live_events
+from huf.ai.storage import events
 from huf.api import chat
 from huf.api.wire.sse import encode_events
 from huf.tests.base import SiteTestCase
@@ -138,9 +138,9 @@ class TestRejoining(SiteTestCase):
 	def request(self, agent, user="Administrator"):
 		return AgentRequest(agent, "Go", user, external_id=frappe.generate_hash(length=8))
 
-	def forget(self, events):
-		for each in events:
-			frappe.cache.delete_value(live_events.live_event_key(each.run, each.number))
+	def forget(self, emitted):
+		for each in emitted:
+			frappe.cache.delete_value(events.live_event_key(each.run, each.number))
 
 	def lose(self, run):
 		"""As if the worker had ended before its last answer was on record."""

@@ -2,7 +2,7 @@
 
 import unittest
 
-from huf.ai.core.result_text import is_empty_result
+from huf.ai.core.json_text import is_empty_result
 
 
 class TestEmptyResults(unittest.TestCase):

@@ -1,10 +1,16 @@
-"""The text of a tool result: where untrusted content in it came from, whether it is empty, its beginning."""
+"""Texts that hold values: canonical JSON, and results of tools."""
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 MAX_EMPTY_CHARS = 20_000
 """A longer tool result is not empty, whatever it says."""
+
+
+def to_canonical_json(value: Any) -> str:
+	"""JSON text that is identical for equal values: sorted keys, no spaces, unknown types as `str`."""
+	return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
 class ResultText(str):
