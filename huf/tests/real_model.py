@@ -13,7 +13,8 @@ from urllib.request import Request, urlopen
 import frappe
 
 from huf.ai.core.types import AgentRequest, Tool
-from huf.ai.loop.planner import NAMED_TOOL, describe_choice, plan_schema, shorten_tools
+from huf.ai.loop.plan_prompts import SHORT_FORM, add_text, describe_choice, to_conversation
+from huf.ai.loop.planner import NAMED_TOOL, plan_schema, shorten_tools
 from huf.ai.runs.entry import run_agent
 from huf.ai.setup.models import connect_model
 from huf.tests.factories import make_agent, make_tool, unique
@@ -140,12 +141,10 @@ class RealModel:
 
 	def choose_directly(self, request: str, tools: list[Tool]) -> str:
 		"""The tool that the model chooses by the same prompt and schema, without Huf."""
-		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": plan_schema(tools)}}
-		asked = f"Request: {request}"
-		messages = [
-			{"role": "system", "content": INSTRUCTIONS},
-			{"role": "user", "content": f"{asked}\n\n{describe_choice(tools, asked, is_small=True)}"},
-		]
+		schema = plan_schema(tools, with_reason=False)
+		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+		asked = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": request}]
+		messages = add_text(to_conversation(asked, describe_choice(tools, is_small=True)), SHORT_FORM)
 		plan = self.ask(messages, response_format=form, max_tokens=MAX_PLAN_TOKENS)
 		return named[1] if (named := NAMED_TOOL.search(plan)) else ""
 

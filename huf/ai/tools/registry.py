@@ -21,7 +21,7 @@ import frappe
 from huf.ai.core.errors import UsageError
 from huf.ai.core.progress import report_progress as report_progress
 from huf.ai.core.types import Effect
-from huf.ai.loop.planner import describe_tools
+from huf.ai.loop.plan_prompts import describe_tools
 from huf.ai.tools import custom_functions
 from huf.ai.tools.types import TOOL_NAME
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import frappe
 
 from huf.ai.core.events import EventKind, RunEvent
-from huf.ai.core.types import AgentRequest, RunResult
+from huf.ai.core.types import AgentRequest, RunResult, RunStatus
 from huf.ai.runs.entry import run_agent
 from huf.ai.storage.history import read_history
 from huf.tests.benchmarks import floor
@@ -33,6 +33,7 @@ RUNS = 200
 EXCHANGES, SMALL_WINDOW, ASK_EVERY = 60, 2048, 6
 CHATS, CHAT_TOKENS, ROUNDS = 8, 32, 3
 RUNAWAY_TOKENS = 1_000
+FIRST_TEXT_TOKENS = 64
 NAMES = ("Anna", "Boris", "Carla", "David", "Elena", "Frank", "Greta", "Hugo", "Irena", "Jonas")
 CHAT_PROMPTS = (
 	"Tell me about Prague",
@@ -43,6 +44,15 @@ CHAT_PROMPTS = (
 	"What does a baker do?",
 	"Tell me about winter",
 	"Why is the sky blue?",
+)
+PLAIN_PROMPTS = (
+	*CHAT_PROMPTS,
+	"Hello!",
+	"Good morning",
+	"Thank you, that is all.",
+	"Who are you?",
+	"Wer bist du?",
+	"What is 2 + 2?",
 )
 
 
@@ -62,6 +72,7 @@ def measure() -> None:
 		checked = server.connect()
 		print_load(f"the test of the model took {checked['took_ms'] / 1000:.1f} s: {checked['tool_calls']}")
 		print_choices(server, checked["model"])
+		print_first_texts(checked["model"])
 		print_tool_requests(checked["model"])
 		print_liars(checked["model"])
 		print_connections(checked["model"])
@@ -138,6 +149,23 @@ def print_tool_requests(model: str) -> None:
 	)
 	frappe.db.set_value("AI Model", model, "ask_before_writes", 1)
 	frappe.db.commit()
+
+
+def print_first_texts(model: str) -> None:
+	"""When a person sees the first of an answer, by what the model chose, or the draft of a write."""
+	agent, _ = make_office_agent(model, max_iterations=3, max_tokens=FIRST_TEXT_TOKENS)
+	watch(agent, "Hi")
+	first: dict[str, list[float]] = {"without a tool": [], "after a tool": [], "draft of a write": []}
+	for request in (*PLAIN_PROMPTS, *(each for each, _ in CHOICES[:TOOL_REQUESTS])):
+		seen = watch(agent, request)
+		if seen.result.status is RunStatus.WAITING:
+			first["draft of a write"].append(seen.result.duration_ms / 1000)
+		elif seen.first_text_s is not None:
+			first["after a tool" if seen.tools else "without a tool"].append(seen.first_text_s)
+	for what, times in first.items():
+		if times:
+			described = f"median {statistics.median(times):.2f} s, {min(times):.2f} to {max(times):.2f}"
+			print_load(f"first text, {what}: {described} ({len(times)} runs)")
 
 
 def print_liars(model: str) -> None:

@@ -10,7 +10,8 @@ import frappe
 from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest, Effect, Tool
 from huf.ai.loop.guards import SUM_UP
-from huf.ai.loop.planner import list_results, read_plan, shorten_tools
+from huf.ai.loop.plan_prompts import ANSWER, to_conversation
+from huf.ai.loop.planner import read_plan, shorten_tools
 from huf.ai.queries.replayed_events import replay_events
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.entry import run_agent_sync, stream_agent
@@ -51,19 +52,38 @@ class TestPlans(SiteTestCase):
 		)
 		planning, again, answering = (each["messages"] for each in self.server.requests)
 		self.assertTrue(all("tools" not in each for each in self.server.requests))
-		self.assertIn(f"- {self.tool}: Lists todos Arguments: {{", planning[-1]["content"])
-		self.assertTrue(planning[-1]["content"].startswith("Request: How many todos?\n"))
-		self.assertEqual([each["role"] for each in again], ["system", "user"])
-		self.assertEqual([each["role"] for each in answering], ["system", "system", "system", "user"])
-		self.assertEqual(answering[3]["content"], "How many todos?")
-		for told in (again[1], answering[2]):
+		for asked in (planning, again, answering):
+			self.assertEqual([each["role"] for each in asked], ["system", "user"])
+			self.assertIn(f"- {self.tool}: Lists todos Arguments: {{", asked[0]["content"])
+			self.assertTrue(asked[1]["content"].startswith("Request: How many todos?"))
+		for told in (again[1], answering[1]):
 			[result] = [each for each in told["content"].splitlines() if each.startswith('{"tool": "tool')]
 			self.assertEqual(json.loads(result)["tool"], self.tool)
 
-	def test_a_server_reads_the_tools_of_the_next_plan_from_its_cache(self):
+	def test_what_a_server_has_read_stands_first_in_each_later_call(self):
 		self.run_agent(self.plan(self.tool, limit=1), self.plan("none"), text("There are some."))
-		planning, again, _ = (json.dumps(each["messages"]) for each in self.server.requests)
-		self.assertIn(f"- {self.tool}: Lists todos", commonprefix([planning, again]))
+		conversation = frappe.get_last_doc("Agent Conversation", {"agent": self.agent}).name
+		self.server.script(self.plan("none"), text("As I said."))
+		run_agent_sync(self.agent, "And now?", conversation_id=conversation)
+		asked = [json.dumps(each["messages"])[:-3] for each in self.server.requests]
+		answers = [asked[2], asked[4]]
+		self.assertIn("Request: How many todos?", commonprefix(asked))
+		self.assertIn("Tool results so far", commonprefix(asked[1:]))
+		# A plan is the answer's prompt with one sentence more.
+		self.assertTrue(asked[1].startswith(answers[0]))
+		self.assertTrue(asked[3].startswith(answers[1]))
+		self.assertTrue(asked[3].startswith(answers[0]))
+
+	def test_a_plan_that_repeats_the_call_just_made_leads_to_an_answer(self):
+		same = self.plan(self.tool, limit=1)
+		result = self.run_agent(same, same, text("There are some."))
+		self.assertEqual((result["status"], result["response"]), ("Success", "There are some."))
+		self.assertEqual(len(read_tool_results(result["run"])), 1)
+
+	def test_a_call_that_failed_may_be_planned_again(self):
+		wrong = self.plan(self.tool, limit="many")
+		result = self.run_agent(wrong, wrong, self.plan("none"), text("Sorry."))
+		self.assertEqual(frappe.db.count("Agent Tool Call", {"run": result["run"]}), 2)
 
 	def test_the_reason_of_a_plan_is_on_the_call_and_in_the_stream(self):
 		self.server.script(self.plan(self.tool, limit=1), self.plan("none"), text("There are some."))
@@ -90,7 +110,11 @@ class TestPlans(SiteTestCase):
 		self.assertEqual((result["stop_reason"], len(read_tool_results(result["run"]))), ("max_steps", 3))
 		last = self.server.requests[-1]["messages"]
 		self.assertEqual({each["role"] for each in last}, {"system", "user"})
-		self.assertEqual(last[-1]["content"], SUM_UP)
+		self.assertEqual(last[-1]["content"], f"Request: {SUM_UP}")
+		# It is asked for as plans are, so that a server has read the rest.
+		plan = self.server.requests[-2]["messages"]
+		self.assertEqual(last[0], plan[0])
+		self.assertTrue(last[1]["content"].startswith(plan[1]["content"].rpartition("\n\n")[0]))
 
 	def test_a_tool_that_is_not_there_and_arguments_that_do_not_fit_come_back_as_results(self):
 		broken = text(f'{{"tool": "{self.tool}", "arguments": {{"limit": 1')
@@ -99,7 +123,7 @@ class TestPlans(SiteTestCase):
 		self.assertEqual(result["response"], "Sorry.")
 		rows = frappe.get_all("Agent Tool Call", {"run": result["run"]}, ["status"], order_by="step asc")
 		self.assertEqual([row.status for row in rows], ["Refused"] * 3)
-		told = self.server.requests[-1]["messages"][2]["content"]
+		told = self.server.requests[-1]["messages"][1]["content"]
 		for why in ("There is no tool 'nothing'", "do not fit", "not valid JSON"):
 			self.assertIn(why, told)
 
@@ -112,8 +136,9 @@ class TestPlans(SiteTestCase):
 		self.server.script(self.plan("none"), text("As I said."))
 		run_agent_sync(self.agent, "And now?", conversation_id=conversation)
 		said = [each for each in self.server.requests[-1]["messages"] if each["role"] != "system"]
-		self.assertEqual([each["content"] for each in said], ["How many todos?", "One.", "And now?"])
-		self.assertIn(self.tool, self.server.requests[-1]["messages"][2]["content"])
+		first, *others = [each["content"] for each in said]
+		self.assertTrue(first.startswith("Request: How many todos?\n\nTool results so far"))
+		self.assertEqual(others, ["One.", "Request: And now?"])
 
 	def test_a_model_that_cannot_call_tools_plans_unless_the_agent_says_native(self):
 		model = make_model(self.server, without_tool_calls=1)
@@ -176,8 +201,12 @@ class TestReading(SiteTestCase):
 			{"role": "assistant", "content": None, "tool_calls": [call]},
 			{"role": "tool", "tool_call_id": "1", "content": '{"c": 2}'},
 		]
+		system, said = to_conversation(messages, ANSWER)
+		self.assertEqual(len(to_conversation([messages[0], {**messages[1], "content": ""}], ANSWER)), 2)
+		self.assertEqual(system["content"], ANSWER)
 		self.assertEqual(
-			json.loads(list_results(messages)), {"tool": "a", "arguments": {"b": 1}, "result": {"c": 2}}
+			json.loads(said["content"].splitlines()[-1]),
+			{"tool": "a", "arguments": {"b": 1}, "result": {"c": 2}},
 		)
 
 
@@ -214,10 +243,9 @@ class TestSchemas(SiteTestCase):
 
 	def test_tools_are_described_briefly_where_the_window_is_small(self):
 		self.run_agent(text('{"tool": "none"}'), text("Hello."), context_window=2048)
-		described = self.server.requests[0]["messages"][-1]["content"]
-		self.assertIn(f"- {self.tool}: Lists todos. Arguments: ", described)
-		self.assertEqual(described.count("Request: "), 2)
-		self.assertNotIn("reason", described)
+		plan = self.server.requests[0]
+		self.assertIn(f"- {self.tool}: Lists todos. Arguments: ", plan["messages"][0]["content"])
+		self.assertNotIn("reason", json.dumps(plan))
 
 	def test_writes_ask_for_required_arguments_only_where_the_window_is_small(self):
 		self.tools = (make_tool("Create Document", reference_doctype="ToDo"), self.tool)
