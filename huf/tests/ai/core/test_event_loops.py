@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import threading
+import time
 import unittest
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -129,7 +130,11 @@ class TestConnections(unittest.TestCase):
 		closed = [weakref.ref(each) for pair in used if pair[0].is_closed() for each in pair]
 		self.assertGreaterEqual(len(closed), 6)
 		del used, open_loops
-		gc.collect()
+		# A thread that has woken its loop may still be leaving that call, and holds the loop until then.
+		deadline = time.monotonic() + 10
+		while any(each() for each in closed) and time.monotonic() < deadline:
+			time.sleep(0.05)
+			gc.collect()
 		self.assertEqual({each() for each in closed}, {None})
 
 	def test_a_connection_closed_between_two_runs_is_not_used_again(self):
