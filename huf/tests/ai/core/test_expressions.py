@@ -1,13 +1,12 @@
 """Expressions of people: what they calculate, and that none of them takes long or becomes large."""
 
-import time
-import tracemalloc
 from datetime import datetime
 
 from huf.ai.core.errors import UsageError
 from huf.ai.core.expressions import TooMuchWork, evaluate_expression
 from huf.ai.triggers.conditions import Snapshot, evaluate_condition, validate_condition
 from huf.tests.base import SiteTestCase
+from huf.tests.measuring import measure
 
 TEXT = "Urgent: the printer is on fire. " * 100_000
 """3.2 million characters."""
@@ -91,15 +90,14 @@ class TestExpressions(SiteTestCase):
 				self.assertEqual(evaluate_expression(expression, names), value)
 
 	def test_no_expression_takes_long_or_becomes_large(self):
+		def refuse():
+			with self.assertRaises((TooMuchWork, SyntaxError, ValueError, AttributeError)):
+				evaluate_expression(expression, {"doc": DOC, "now": NOW, "user": "x"})
+
 		for expression in BOMBS:
 			with self.subTest(expression[:80]):
-				tracemalloc.start()
-				self.addCleanup(tracemalloc.stop)
-				before = time.thread_time()
-				with self.assertRaises((TooMuchWork, SyntaxError, ValueError, AttributeError)):
-					evaluate_expression(expression, {"doc": DOC, "now": NOW, "user": "x"})
-				self.assertLess(time.thread_time() - before, 10)
-				_now, peak = tracemalloc.get_traced_memory()
+				seconds, peak = measure(refuse)
+				self.assertLess(seconds, 10)
 				self.assertLess(peak, 200_000_000)
 
 	def test_the_parts_of_a_condition_share_the_limits(self):

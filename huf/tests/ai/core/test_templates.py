@@ -1,13 +1,11 @@
 """Templates of people: what they render, and that none of them takes long or becomes large."""
 
-import time
-import tracemalloc
-
 from huf.ai.core.errors import UsageError
 from huf.ai.core.expressions import TooMuchWork
 from huf.ai.core.templates import render_template
 from huf.ai.triggers.conditions import Snapshot, render_prompt
 from huf.tests.base import SiteTestCase
+from huf.tests.measuring import measure
 
 TEXT = "Urgent: the printer is on fire. " * 100_000
 """3.2 million characters."""
@@ -85,17 +83,15 @@ class TestTemplates(SiteTestCase):
 				self.assertEqual(render_template(template, {"doc": DOC, "user": "ann"}), text)
 
 	def test_no_template_takes_long_or_becomes_large(self):
-		tracemalloc.start()
-		self.addCleanup(tracemalloc.stop)
+		def refuse():
+			with self.assertRaises(Exception) as raised:
+				render_template(template, {"doc": DOC, "user": "ann"})
+			self.assertNotIsInstance(raised.exception, MemoryError)
+
 		for template in BOMBS:
 			with self.subTest(template[:90]):
-				tracemalloc.reset_peak()
-				before = time.thread_time()
-				with self.assertRaises(Exception) as raised:
-					render_template(template, {"doc": DOC, "user": "ann"})
-				self.assertNotIsInstance(raised.exception, MemoryError)
-				self.assertLess(time.thread_time() - before, 10)
-				_now, peak = tracemalloc.get_traced_memory()
+				seconds, peak = measure(refuse)
+				self.assertLess(seconds, 10)
 				self.assertLess(peak, 200_000_000)
 
 	def test_a_prompt_that_is_too_much_work_is_an_error_of_its_writer(self):
