@@ -29,14 +29,15 @@ HUF = [sys.executable, "-m", "huf.embedded"]
 @contextlib.contextmanager
 def full_disk():
 	"""Every connection opened meanwhile finds no room for another page."""
-	opened = connection.Connection.__init__
+	connect = connection.connect
 
-	def open_full(self, path):
-		opened(self, path)
-		pages = self._connection.execute("pragma page_count").fetchone()[0]
-		self._connection.execute(f"pragma max_page_count = {pages}")
+	def connect_to_full(*arguments):
+		opened = connect(*arguments)
+		pages = opened.execute("pragma page_count").fetchone()[0]
+		opened.execute(f"pragma max_page_count = {pages}")
+		return opened
 
-	with new_connections(), mock.patch.object(connection.Connection, "__init__", open_full):
+	with new_connections(), mock.patch.object(connection, "connect", connect_to_full):
 		yield
 
 
