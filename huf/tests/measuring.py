@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 
 def measure(work: Callable[[], object]) -> tuple[float, int]:
-	"""(seconds of this thread's processor time, bytes at the peak). Calls `work` twice: tracing memory takes time
-	itself, on Python 3.14 up to eight times what it traces.
+	"""(seconds of this thread's processor time, bytes at the peak).
+
+	Calls `work` twice, because tracing memory slows it down, on Python 3.14 up to eight times.
 	"""
 	before = time.thread_time()
 	work()

@@ -1,6 +1,6 @@
-"""Regular expressions that people and documents bring: what compiling and searching them takes is bounded.
+"""Regular expressions of users and imported documents, with limits of memory and time.
 
-`re` has no time limit, and holds all threads while it searches.
+`re` has no time limit, and blocks all threads while it searches.
 """
 
 import re
@@ -22,7 +22,7 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True)
 class TimedPattern:
-	"""A compiled pattern whose searches raise TimeoutError after a time."""
+	"""A compiled pattern whose searches raise TimeoutError after `timeout_s` seconds."""
 
 	compiled: Any
 	timeout_s: float

@@ -55,7 +55,7 @@ def parse_parts(raw: bytes) -> BoundedMessage:
 
 
 def read_headers(message: Message) -> list[tuple[str, str]]:
-	"""The first headers, undecoded, as far as the limit of all together goes."""
+	"""The first headers, undecoded, until their total length reaches the limit."""
 	headers, chars = [], 0
 	for name, value in message.raw_items():
 		chars += len(name) + len(value)

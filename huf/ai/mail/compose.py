@@ -12,7 +12,7 @@ from huf.ai.core.text_decoding import EMAIL_ADDRESS, read_addresses, strip_contr
 
 REPLY_PREFIX = re.compile(r"^\s*(?:re|aw|sv|vs|odp|antw|ref|rif|res)(?:\[\d+\])?\s*:", re.IGNORECASE)
 MESSAGE_ID = re.compile(r"(?!.*=\?)[!-;=?-~]{1,900}")
-"""Message-IDs of senders that a header can hold; none with an encoded word, which is decoded into it."""
+"""Message-IDs that a header can hold. An encoded word is refused, because `email` would decode it."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def take_over(request: AgentRequest, run: str, conversation: str) -> AgentReques
 
 
 def route_task(request: AgentRequest) -> AgentRequest:
-	"""With mode and tier, if the agent chooses by task. A mode or model that was already chosen is kept."""
+	"""The request with a mode and a tier, if the agent chooses by task. What was chosen before is kept."""
 	agent = find_cached("Agent", request.agent)
 	if not agent or not agent.choose_by_task or request.mode or request.model:
 		return request

@@ -11,8 +11,8 @@ MAX_IDLE = 32
 """Idle connections per file. Each takes a few hundred kilobytes."""
 
 MAX_READS = 16
-"""Reads of a process at the same time. Hundreds of threads would each take a connection and wait with it for
-Python's lock.
+"""Concurrent reads of a process. Without a limit, hundreds of threads would each hold a connection while they
+wait for Python's global lock.
 """
 
 reads = Semaphore(MAX_READS)

@@ -1,4 +1,4 @@
-"""Patterns that people bring cannot hold the process: neither while they are compiled nor while they search."""
+"""Patterns of users cannot block the process, neither while they are compiled nor while they search."""
 
 import unittest
 
