@@ -1,8 +1,9 @@
-"""What a call takes of the processor and of memory."""
+"""What a call takes of the processor and of memory, and how that grows with the length of a text."""
 
 import time
 import tracemalloc
 from collections.abc import Callable
+from unittest import TestCase
 
 
 def measure(work: Callable[[], object]) -> tuple[float, int]:
@@ -10,12 +11,28 @@ def measure(work: Callable[[], object]) -> tuple[float, int]:
 
 	Calls `work` twice, because tracing memory slows it down, on Python 3.14 up to eight times.
 	"""
-	before = time.thread_time()
-	work()
-	seconds = time.thread_time() - before
+	seconds = time_thread(work)
 	tracemalloc.start()
 	try:
 		work()
 		return seconds, tracemalloc.get_traced_memory()[1]
 	finally:
 		tracemalloc.stop()
+
+
+def time_thread(work: Callable[[], object]) -> float:
+	"""Seconds of this thread's processor time."""
+	before = time.thread_time()
+	work()
+	return time.thread_time() - before
+
+
+def assert_bounded(case: TestCase, read: Callable[[str], object], text_of: Callable[[int], str], chars: int):
+	"""Reading `text_of(chars)` takes at most two seconds; on a slow machine, time in proportion to the length.
+
+	Four times the length takes four times as long if the time is in proportion, sixteen if it grows with the
+	square.
+	"""
+	seconds = time_thread(lambda: read(text_of(chars)))
+	if seconds > 2:
+		case.assertLess(seconds, 8 * time_thread(lambda: read(text_of(chars // 4))))

@@ -46,12 +46,16 @@ def parse_arguments(raw: str) -> dict:
 	return value
 
 
+MAX_REPAIRED_CHARS = 20_000
+"""The repair takes the square of the length for some texts."""
+
+
 def repair_json(text: str) -> dict | None:
 	"""Repair quotes, commas and code fences; None if letters or digits would change or the end is missing."""
 	from json_repair import loads
 
 	text = FENCE.sub(r"\1", text)
-	if not (text.startswith("{") and text.endswith("}")):
+	if len(text) > MAX_REPAIRED_CHARS or not (text.startswith("{") and text.endswith("}")):
 		return None
 	value = loads(text)
 	if not isinstance(value, dict):

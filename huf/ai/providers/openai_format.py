@@ -61,6 +61,8 @@ def is_usual_call(call: dict) -> bool:
 	return (
 		CALL_FIELDS.issuperset(call)
 		and call.get("type") in (None, "function")
+		and isinstance(call.get("id"), str | None)
+		and isinstance(call.get("index"), int | None)
 		and isinstance(function, dict)
 		and function.keys() <= {"name", "arguments"}
 		and all(isinstance(value, str | None) for value in function.values())

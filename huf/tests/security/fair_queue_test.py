@@ -92,7 +92,7 @@ class TestFairQueue(SiteTestCase):
 		self.enqueue(self.bob, 20)
 		began = time.perf_counter()
 		self.claim_users(40)
-		self.assertLess((time.perf_counter() - began) / 40, 0.05)
+		self.assertLess((time.perf_counter() - began) / 40, 0.5)
 
 	def test_deliveries_to_a_webhook_are_jobs_of_the_user_it_runs_as(self):
 		values = {"webhook_secret": SECRET, "agent": make_agent()}

@@ -70,7 +70,7 @@ class TestFaults(SiteTestCase):
 			began = time.perf_counter()
 			answer = browser.post("/api/resource/Note", json={"title": "later"})
 			self.assert_sentence(answer, 503, "busy")
-			self.assertLess(time.perf_counter() - began, 3)
+			self.assertLess(time.perf_counter() - began, 10)
 			page = Browser().open("/api/method/login", "POST", data={"usr": "Administrator", "pwd": PASSWORD})
 			self.assert_sentence(page, 503, "busy")
 		other.execute("rollback")
@@ -86,7 +86,7 @@ class TestFaults(SiteTestCase):
 		began = time.perf_counter()
 		answer = browser.open("/api/method/frappe.auth.get_logged_user")
 		self.assertEqual(answer.status_code, 200, answer.text)
-		self.assertLess(time.perf_counter() - began, 3)
+		self.assertLess(time.perf_counter() - began, 10)
 
 	def test_a_full_disk_is_named_and_reading_goes_on(self):
 		browser = self.admin()

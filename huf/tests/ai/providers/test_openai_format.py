@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from unittest import TestCase
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from huf.ai.loop.model import ignore_text
@@ -41,6 +41,7 @@ CALL = st.fixed_dictionaries(
 		"type": rarely(st.just("function"), None, "custom"),
 	},
 )
+NUMBERED = [{"function": {"name": "look"}, "id": 7, "index": 0, "type": "function"}]
 OUTPUT = {
 	"content": rarely(TEXT, [{"type": "text", "text": "x"}], 5),
 	"tool_calls": st.one_of(st.none(), st.lists(CALL, max_size=3)),
@@ -188,6 +189,7 @@ class TestOpenAIFormat(TestCase):
 			self.assertEqual(summarize(response), summarize(theirs))
 
 	@EXAMPLES
+	@example([{"choices": [{"index": 0, "delta": {"tool_calls": NUMBERED}, "finish_reason": "stop"}]}])
 	@given(st.lists(CHUNK, max_size=4))
 	def test_a_stream_is_read_as_litellm_reads_it(self, chunks):
 		lines = [f"data: {json.dumps(each)}" for each in chunks]

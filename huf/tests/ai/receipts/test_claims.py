@@ -1,16 +1,16 @@
 """Claims of answers against journals: false ones are marked, true ones pass; in four languages."""
 
 import json
-import time
 import unittest
 from pathlib import Path
 
 from huf.ai.receipts.claims import check_answer
 from huf.ai.receipts.evidence import CallEvidence, Evidence
+from huf.tests.measuring import time_thread
 
 FOLDER = Path(__file__).parent
 MAX_WRONGLY_MARKED = 4
-MAX_SECONDS = 0.05
+MAX_SECONDS = 1
 
 
 def read_runs() -> dict[str, Evidence]:
@@ -69,6 +69,4 @@ class TestClaims(unittest.TestCase):
 		answer = "I found the invoice INV-00017 with a total of 25.5. The list has more of them. " * 50
 		check_answer("warm up", evidence)
 		fresh = Evidence(evidence.calls)
-		started = time.process_time()
-		check_answer(answer, fresh)
-		self.assertLess(time.process_time() - started, MAX_SECONDS * 5)  # a busy machine
+		self.assertLess(time_thread(lambda: check_answer(answer, fresh)), MAX_SECONDS)

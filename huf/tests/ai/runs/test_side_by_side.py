@@ -1,7 +1,6 @@
 """Calls of one turn that run side by side, and agents that call agents which wait for a person."""
 
 import threading
-import time
 from unittest.mock import patch
 
 import frappe
@@ -48,7 +47,7 @@ class SideBySideTestCase(DraftTestCase):
 
 
 class TestSideBySide(SideBySideTestCase):
-	def test_two_agents_of_two_seconds_each_take_less_than_four(self):
+	def test_two_agents_work_at_the_same_time(self):
 		children = [self.make_child() for _ in range(2)]
 		for server, _ in children:
 			server.script(slow(2, text("Done.")))
@@ -56,12 +55,14 @@ class TestSideBySide(SideBySideTestCase):
 		self.server.script(
 			tool_calls([call(tool, {"prompt": "Work"}) for _, tool in children]), text("Both.")
 		)
-		began = time.monotonic()
 		result = run_agent_sync(agent, "Have it done")
 		self.assertEqual((result["response"], result["status"]), ("Both.", "Success"))
-		self.assertLess(time.monotonic() - began, 3.9)
-		runs = frappe.get_all("Agent Run", {"parent_run": result["run"]}, pluck="status", order_by="name asc")
-		self.assertEqual(runs, ["Success", "Success"])
+		fields = ["status", "started_at", "ended_at"]
+		first, second = frappe.get_all(
+			"Agent Run", {"parent_run": result["run"]}, fields, order_by="started_at asc"
+		)
+		self.assertEqual((first.status, second.status), ("Success", "Success"))
+		self.assertLess(second.started_at, first.ended_at)
 		self.assertTrue(replay(result["run"]).identical)
 		self.assertIsNone(CALL_KEY.get())
 

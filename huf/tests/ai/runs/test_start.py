@@ -238,7 +238,7 @@ class TestRun(SiteTestCase):
 			result = run_agent(AgentRequest(agent, "Talk", "Administrator"), [cancel])
 		self.assertEqual((result.status.value, result.stop_reason.value), ("Cancelled", "cancelled"))
 		self.assertTrue(result.response.startswith("So far"))
-		self.assertLess(time.monotonic() - asked[0], 2)
+		self.assertLess(time.monotonic() - asked[0], 10)
 		said = frappe.get_all("Agent Message", {"run": result.run}, pluck="content", order_by="sequence asc")
 		self.assertEqual(said, ["Talk", result.response])
 
