@@ -1,6 +1,7 @@
 """Answers A2A requests with runs. The SDK's routes decode and encode the protocol."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import wraps
@@ -158,7 +159,7 @@ class Handler(RequestHandler):
 		size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
 		validate_page_size(size)
 		start_at = params.page_token or "0"
-		if not (start_at.isascii() and start_at.isdigit()):
+		if not re.fullmatch("[0-9]{1,9}", start_at):
 			raise InvalidParamsError("pageToken is not one of this list.")
 		names = self.list_runs(params)
 		end = int(start_at) + size

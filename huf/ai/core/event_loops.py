@@ -117,12 +117,17 @@ def borrowed_loop() -> Iterator[asyncio.AbstractEventLoop]:
 	run.
 	"""
 	idle = _idle_loops[os.getpid()]
-	loop = idle.pop() if idle else asyncio.new_event_loop()
+	loop = idle.pop() if idle else make_loop()
 	try:
 		yield loop
 	finally:
 		if not asyncio.all_tasks(loop):
 			release_loop(loop, idle)
+
+
+def make_loop() -> asyncio.AbstractEventLoop:
+	"""A loop keeps the context that it is made in, here an empty one and not that of its first run."""
+	return contextvars.Context().run(asyncio.new_event_loop)
 
 
 def release_loop(loop: asyncio.AbstractEventLoop, idle: list[asyncio.AbstractEventLoop]) -> None:
@@ -177,7 +182,7 @@ async def run_in_background(name: str, coroutine: Coroutine) -> Any:
 def get_background_loop(name: str, process: int) -> asyncio.AbstractEventLoop:
 	key = (name, process)
 	if key not in _background_loops:
-		loop = asyncio.new_event_loop()
+		loop = make_loop()
 		# Of threads that come here at once, the first one's loop is everybody's.
 		if _background_loops.setdefault(key, loop) is loop:
 			threading.Thread(target=loop.run_forever, name=f"huf-{name}", daemon=True).start()

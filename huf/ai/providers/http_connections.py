@@ -5,6 +5,7 @@ The only retry: if the server has closed a pooled connection, the request is sen
 
 import asyncio
 import atexit
+import contextvars
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -103,6 +104,21 @@ def get_session() -> aiohttp.ClientSession:
 	return session
 
 
+class DetachedConnector(aiohttp.TCPConnector):
+	"""Opens and keeps connections outside the context of the run that asks for one.
+
+	asyncio keeps the context in which a connection was opened or a timer begun: here the request, the
+	documents and the database of a run that ended long before.
+	"""
+
+	async def _create_connection(self, *args: Any) -> Any:
+		opening = super()._create_connection(*args)
+		return await contextvars.Context().run(asyncio.ensure_future, opening)
+
+	def _release(self, *args: Any, **options: Any) -> None:
+		contextvars.Context().run(super()._release, *args, **options)
+
+
 async def close_session() -> None:
 	_pid, session = _sessions.pop(asyncio.get_running_loop())
 	await session.close()
@@ -112,7 +128,7 @@ def make_session() -> aiohttp.ClientSession:
 	trace = aiohttp.TraceConfig()
 	trace.on_connection_reuseconn.append(note_reuse)
 	return aiohttp.ClientSession(
-		connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),
+		connector=DetachedConnector(limit=0, keepalive_timeout=KEEPALIVE_S),
 		skip_auto_headers=("User-Agent",),
 		cookie_jar=aiohttp.DummyCookieJar(),
 		trace_configs=[trace],

@@ -225,6 +225,15 @@ class TestTasks(A2ATestCase):
 		self.assertEqual([each.id for each in (*first.tasks, *rest.tasks)], ids[::-1])
 		self.assertEqual((first.total_size, rest.next_page_token, done.total_size), (3, "", 0))
 
+	def test_a_page_token_that_no_list_gave_is_refused(self):
+		for token in ("x", "-1", "٣", "9" * 5000):
+
+			async def work(client, token=token):
+				return await client.list_tasks(ListTasksRequest(page_token=token))
+
+			with self.subTest(token[:9]), self.assertRaisesRegex(A2AError, "not one of this list"):
+				self.use(work)
+
 	def test_a_waiting_task_is_cancelled_and_a_finished_one_cannot_be(self):
 		task, _ = self.ask_for_change()
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import gc
+import os
 import threading
 import time
 import unittest
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
+from unittest.mock import patch
 
 from huf.ai.core import event_loops
 from huf.ai.core.event_loops import iterate, run_coroutine
@@ -129,13 +131,32 @@ class TestConnections(unittest.TestCase):
 		self.assertEqual([session.closed for _loop, session in used], [loop.is_closed() for loop, _ in used])
 		closed = [weakref.ref(each) for pair in used if pair[0].is_closed() for each in pair]
 		self.assertGreaterEqual(len(closed), 6)
-		del used, open_loops
+		del used, open_loops, pool
+		# The first call of each model freezes all objects there are: a loop among them is not collected.
+		gc.unfreeze()
 		# A thread that has woken its loop may still be leaving that call, and holds the loop until then.
 		deadline = time.monotonic() + 10
 		while any(each() for each in closed) and time.monotonic() < deadline:
 			time.sleep(0.05)
 			gc.collect()
 		self.assertEqual({each() for each in closed}, {None})
+
+	def test_a_kept_loop_and_its_connection_hold_nothing_of_their_run(self):
+		def run():
+			document = Document()
+			DOCUMENT.set(document)
+			with patch.dict(event_loops._idle_loops, {os.getpid(): []}):
+				self.assertEqual(run_coroutine(ask(self.url)), b"ok")
+				loops.extend(event_loops._idle_loops[os.getpid()])
+			return weakref.ref(document)
+
+		loops = []
+		document = copy_context().run(run)
+		gc.collect()
+		self.assertEqual(len(loops), 1)
+		self.assertIsNone(document())
+		loops[0].run_until_complete(event_loops._on_close[loops[0]].pop()())
+		loops[0].close()
 
 	def test_a_connection_closed_between_two_runs_is_not_used_again(self):
 		async def asked_in_a_run():
