@@ -13,6 +13,14 @@ def to_canonical_json(value: Any) -> str:
 	return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
+def read_json_or_text(text: str) -> Any:
+	"""The value of a JSON text; any other text as it is."""
+	try:
+		return json.loads(text)
+	except ValueError:
+		return text
+
+
 class ResultText(str):
 	"""A tool's result with the places from which untrusted content in it came."""
 

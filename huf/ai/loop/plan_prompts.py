@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
 
+from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import Tool
 
 PLAN = """Choose the tool for the person's request. The tools:
@@ -108,18 +108,11 @@ def describe_results(results: Iterable[dict], calls: dict[str, dict]) -> str:
 		json.dumps(
 			{
 				"tool": call["name"],
-				"arguments": json_or_text(call["arguments"]),
-				"result": json_or_text(each["content"]),
+				"arguments": read_json_or_text(call["arguments"]),
+				"result": read_json_or_text(each["content"]),
 			},
 			ensure_ascii=False,
 		)
 		for each in results
 		if (call := calls.get(each["tool_call_id"]))
 	)
-
-
-def json_or_text(text: str) -> Any:
-	try:
-		return json.loads(text)
-	except ValueError:
-		return text

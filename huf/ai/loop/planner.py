@@ -11,6 +11,7 @@ from secrets import token_hex
 from huf.ai.core.arguments import FENCE, parse_arguments
 from huf.ai.core.costs import WorstCase
 from huf.ai.core.errors import ToolError
+from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import CallRequest, Effect, ModelReply, Tool
 from huf.ai.loop.context_window import Room
 from huf.ai.loop.model import OnText, SchemaModel
@@ -19,7 +20,6 @@ from huf.ai.loop.plan_prompts import (
 	SHORT_FORM,
 	add_text,
 	describe_choice,
-	json_or_text,
 	list_calls,
 	to_conversation,
 )
@@ -141,10 +141,12 @@ def repeats_last(request: CallRequest, messages: list[dict]) -> bool:
 	last, calls = messages[-1], list_calls(messages)
 	if last["role"] != "tool" or not (call := calls.get(last["tool_call_id"])):
 		return False
-	result = json_or_text(last["content"])
+	result = read_json_or_text(last["content"])
 	if isinstance(result, dict) and "error" in result:
 		return False
-	return request.name == call["name"] and json_or_text(request.arguments) == json_or_text(call["arguments"])
+	return request.name == call["name"] and read_json_or_text(request.arguments) == read_json_or_text(
+		call["arguments"]
+	)
 
 
 def read_plan(text: str) -> CallRequest | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from huf.ai.core.arguments import FENCE, repair_json
+from huf.ai.core.json_text import read_json_or_text
 
 ToolSchemas = Mapping[str, dict]
 """Parameters (a JSON schema) by the tool's name."""
@@ -193,12 +194,7 @@ def to_xml_call(name: str, body: dict[str, str] | str, tools: ToolSchemas) -> Te
 
 def convert_xml_value(text: str, schema: dict) -> Any:
 	"""Convert XML text to the type that the tool's schema asks for, by parsing it as JSON."""
-	if schema.get("type", "string") == "string":
-		return text
-	try:
-		return json.loads(text)
-	except ValueError:
-		return text
+	return text if schema.get("type", "string") == "string" else read_json_or_text(text)
 
 
 def read_python(text: str, tools: ToolSchemas) -> list[TextCall]:

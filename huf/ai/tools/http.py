@@ -6,7 +6,6 @@ check. A tool's headers are sent to the host of its base URL only.
 
 import asyncio
 import ipaddress
-import json
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
@@ -15,6 +14,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from huf.ai.core.arguments import HIDDEN, to_text
 from huf.ai.core.contacts import record_contact
 from huf.ai.core.errors import ToolError
+from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.telemetry import trace_headers
 
 MAX_RESPONSE_BYTES = 2_000_000
@@ -148,16 +148,7 @@ async def read_response(response) -> dict:
 	answer = {"status": response.status, "url": str(response.url), "content_type": kind}
 	if text is None:
 		return {**answer, "body": None, "bytes": len(content), "note": "Not text, so the body is left out."}
-	return {**answer, "body": parse_response_body(text, kind)}
-
-
-def parse_response_body(text: str, kind: str) -> Any:
-	if not kind.endswith("json"):
-		return text
-	try:
-		return json.loads(text)
-	except ValueError:
-		return text
+	return {**answer, "body": read_json_or_text(text) if kind.endswith("json") else text}
 
 
 def resolve_url(url: str, base_url: str | None, tied: bool) -> str:

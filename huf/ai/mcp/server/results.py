@@ -1,13 +1,11 @@
 """Builds MCP tool results from runs: the agent's answer, or the result of the one tool."""
 
-import json
-from typing import Any
-
 import frappe
 from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from huf.ai.chat.run_states import RunState, describe_approval
+from huf.ai.core.json_text import read_json_or_text
 from huf.ai.core.types import DIRECT, CallStatus, RunStatus
 from huf.ai.mcp.server.output_schemas import SHAPES, find_tool_type, structure_result
 from huf.ai.storage import route_decisions
@@ -51,7 +49,7 @@ def describe_tool_result(state: RunState) -> CallToolResult:
 			content=[TextContent(text=text)], structured_content=structured, is_error=not state.notice
 		)
 	is_error = call.status != CallStatus.SUCCESS.value
-	value, types = parse(call.result), find_tool_type(call.tool)
+	value, types = read_json_or_text(call.result), find_tool_type(call.tool)
 	if types not in SHAPES and isinstance(value, dict) and isinstance(value.get("content"), list):
 		try:
 			return CallToolResult.model_validate({**value, "isError": is_error})
@@ -61,10 +59,3 @@ def describe_tool_result(state: RunState) -> CallToolResult:
 	return CallToolResult(
 		content=[TextContent(text=call.result or "")], structured_content=structured, is_error=is_error
 	)
-
-
-def parse(text: str) -> Any:
-	try:
-		return json.loads(text)
-	except ValueError:
-		return text
