@@ -2,9 +2,11 @@
 
 A request is read completely before the application sees it. Until then, and while a client does not read its
 answer, its connection may be closed: if it is too slow, or if others need its thread, longest waiting first.
+A connection whose bytes this process is too busy to read stays open.
 """
 
 import errno
+import select
 import socket
 import tempfile
 import threading
@@ -81,6 +83,15 @@ class TimedSocket(socket.socket):
 		except BlockingIOError:
 			return 0
 
+	def has_unread_bytes(self) -> bool:
+		"""Whether bytes have arrived that its thread has not read yet, so that the client is not to blame."""
+		poll = select.poll()
+		try:
+			poll.register(self, select.POLLIN)
+		except ValueError:
+			return False  # its thread has just closed it
+		return bool(poll.poll(0))
+
 	def measure_wait(self) -> float:
 		"""Seconds for which this response has waited for its reader so far."""
 		since = self.sending_since
@@ -147,7 +158,8 @@ class BoundedWorker(ThreadWorker):
 		unread = [(conn.sock.measure_wait(), conn) for conn in list(self.busy) if conn.sock.sending_since]
 		unread.sort(key=lambda pair: pair[0], reverse=True)
 		slow = [conn for waited, conn in unread if waited > PATIENCE_S]
-		slow += [conn for conn, began in list(self.receiving.items()) if began < latest]
+		waiting = [conn for conn, began in list(self.receiving.items()) if began < latest]
+		slow += [conn for conn in waiting if not conn.sock.has_unread_bytes()]
 		for conn in slow[:too_many]:
 			self.cut(conn)
 

@@ -144,9 +144,8 @@ def repeats_last(request: CallRequest, messages: list[dict]) -> bool:
 	result = read_json_or_text(last["content"])
 	if isinstance(result, dict) and "error" in result:
 		return False
-	return request.name == call["name"] and read_json_or_text(request.arguments) == read_json_or_text(
-		call["arguments"]
-	)
+	is_same = read_json_or_text(request.arguments) == read_json_or_text(call["arguments"])
+	return request.name == call["name"] and is_same
 
 
 def read_plan(text: str) -> CallRequest | None:
