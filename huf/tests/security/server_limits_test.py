@@ -20,7 +20,7 @@ from werkzeug.test import Client, EnvironBuilder
 from werkzeug.wrappers import Response
 
 from huf.embedded import http_worker
-from huf.embedded.http_worker import LargeBodies, TimedSocket
+from huf.embedded.http_worker import BoundedWorker, LargeBodies, TimedSocket
 from huf.embedded.realtime_server import MAX_REQUESTS_PER_USER
 from huf.embedded.server import StreamLimit
 from huf.embedded.tests.server_test import Server, free_port
@@ -223,16 +223,25 @@ class TestLargeBodies(unittest.TestCase):
 
 
 class TestWaits(unittest.TestCase):
-	def test_a_client_whose_bytes_nobody_has_read_yet_is_not_slow(self):
+	def connect(self) -> tuple[mock.Mock, socket.socket]:
+		"""A connection of the worker, and its client's end."""
 		ours, client = socket.socketpair()
+		connection = mock.Mock(sock=TimedSocket(fileno=ours.detach()))
+		self.addCleanup(connection.sock.close)
 		self.addCleanup(client.close)
-		receiver = TimedSocket(fileno=ours.detach())
-		self.addCleanup(receiver.close)
-		self.assertFalse(receiver.has_unread_bytes())
-		client.sendall(b"GET ")
-		self.assertTrue(receiver.has_unread_bytes())
-		self.assertEqual(receiver.recv(4), b"GET ")
-		self.assertFalse(receiver.has_unread_bytes())
+		client.settimeout(0)
+		return connection, client
+
+	def test_who_sends_nothing_is_cut_off_and_not_whose_bytes_wait_to_be_read(self):
+		(silent, its_client), (waiting, sender) = self.connect(), self.connect()
+		sender.sendall(b"GET ")
+		worker = BoundedWorker.__new__(BoundedWorker)
+		worker.cfg = mock.Mock(threads=http_worker.SPARE_THREADS)
+		worker.busy, worker.receiving = {silent, waiting}, {silent: 0, waiting: 0}
+		worker.make_room()
+		self.assertEqual(its_client.recv(1), b"")
+		self.assertRaises(BlockingIOError, sender.recv, 1)
+		self.assertEqual(waiting.sock.recv(4), b"GET ")
 
 	def test_only_waiting_for_the_reader_counts_against_a_connection(self):
 		ours, reader = socket.socketpair()
