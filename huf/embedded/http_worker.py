@@ -84,7 +84,7 @@ class TimedSocket(socket.socket):
 			return 0
 
 	def has_unread_bytes(self) -> bool:
-		"""Whether bytes have arrived that its thread has not read yet, so that the client is not to blame."""
+		"""Whether received bytes are waiting to be read. If so, this process is slow and not the client."""
 		poll = select.poll()
 		try:
 			poll.register(self, select.POLLIN)

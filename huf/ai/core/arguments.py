@@ -47,7 +47,7 @@ def parse_arguments(raw: str) -> dict:
 
 
 MAX_REPAIRED_CHARS = 20_000
-"""The repair takes the square of the length for some texts."""
+"""For some texts the time of the repair grows with the square of their length."""
 
 
 def repair_json(text: str) -> dict | None:

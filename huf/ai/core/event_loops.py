@@ -126,7 +126,7 @@ def borrowed_loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 def make_loop() -> asyncio.AbstractEventLoop:
-	"""A loop keeps the context that it is made in, here an empty one and not that of its first run."""
+	"""A new event loop. It holds the context in which it is created: an empty one, not that of a run."""
 	return contextvars.Context().run(asyncio.new_event_loop)
 
 

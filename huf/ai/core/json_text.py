@@ -14,7 +14,7 @@ def to_canonical_json(value: Any) -> str:
 
 
 def read_json_or_text(text: str) -> Any:
-	"""The value of a JSON text; any other text as it is."""
+	"""Parse JSON. Text that is not JSON is returned unchanged."""
 	try:
 		return json.loads(text)
 	except ValueError:

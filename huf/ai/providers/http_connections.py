@@ -107,8 +107,8 @@ def get_session() -> aiohttp.ClientSession:
 class DetachedConnector(aiohttp.TCPConnector):
 	"""Opens and keeps connections outside the context of the run that asks for one.
 
-	asyncio keeps the context in which a connection was opened or a timer begun: here the request, the
-	documents and the database of a run that ended long before.
+	asyncio holds the context in which a connection was opened or a timer was started. A run's context holds
+	its request, documents and database object, which would stay in memory long after the run.
 	"""
 
 	async def _create_connection(self, *args: Any) -> Any:

@@ -16,7 +16,7 @@ SCRIPTS = (
 ACTIVE = """() => [...document.querySelectorAll('*')].filter((each) =>
 	[...each.attributes].some(({name, value}) => /^on/.test(name) || /^\\s*javascript:/i.test(value))
 	|| each.matches('img[src=x], iframe[srcdoc]')).map((each) => each.outerHTML.slice(0, 200))"""
-"""Elements that hold one of the scripts, or would."""
+"""Finds elements with a script that could run."""
 
 
 @needs_browser

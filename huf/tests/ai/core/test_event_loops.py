@@ -132,7 +132,7 @@ class TestConnections(unittest.TestCase):
 		closed = [weakref.ref(each) for pair in used if pair[0].is_closed() for each in pair]
 		self.assertGreaterEqual(len(closed), 6)
 		del used, open_loops, pool
-		# The first call of each model freezes all objects there are: a loop among them is not collected.
+		# A model's first call freezes all objects of the process, and the collector passes over frozen loops.
 		gc.unfreeze()
 		# A thread that has woken its loop may still be leaving that call, and holds the loop until then.
 		deadline = time.monotonic() + 10
