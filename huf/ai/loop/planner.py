@@ -106,17 +106,23 @@ class PlanningModel:
 
 
 def shorten_tools(tools: Sequence[Tool]) -> list[Tool]:
-	"""Tools for a small window. Those that change something ask for their required arguments only, because
-	small models fill the others with invented values.
+	"""Tools for a small window: with their required arguments, and optional texts of tools that read.
+
+	Small models fill others with invented values: calls fail, or `start` skips what there is to find.
 	"""
-	return [each if each.effect is Effect.READ else only_required(each) for each in tools]
+	return [replace(each, parameters=shorten_parameters(each)) for each in tools]
 
 
-def only_required(tool: Tool) -> Tool:
+def shorten_parameters(tool: Tool) -> dict:
+	is_read = tool.effect is Effect.READ
 	properties = tool.parameters.get("properties", {})
-	required = tool.parameters.get("required") or properties
-	kept = {name: each for name, each in properties.items() if name in required}
-	return replace(tool, parameters={**tool.parameters, "properties": kept})
+	required = tool.parameters.get("required") or (() if is_read else properties)
+	kept = {
+		name: each
+		for name, each in properties.items()
+		if name in required or (is_read and each.get("type") == "string")
+	}
+	return {**tool.parameters, "properties": kept}
 
 
 def plan_schema(tools: Sequence[Tool], with_reason: bool = True) -> dict:
