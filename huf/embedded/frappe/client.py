@@ -2,7 +2,8 @@
 
 import frappe
 from frappe import _
-from frappe.model.request_values import document_from_request, query_values
+from frappe.model.meta import get_permitted_fields
+from frappe.model.request_values import document_from_request, field_values, parse_object, query_values
 
 
 def _check_parent(doctype: str, parent: str | None):
@@ -32,7 +33,7 @@ def get_list(
 	with query_values():
 		return frappe.get_list(
 			doctype,
-			fields=_parse(fields),
+			fields=_without_unreadable(doctype, _parse(fields), parent),
 			filters=_parse(filters),
 			or_filters=_parse(or_filters),
 			group_by=group_by,
@@ -42,6 +43,14 @@ def get_list(
 			parent_doctype=parent,
 			as_list=not as_dict,
 		)
+
+
+def _without_unreadable(doctype: str, fields, parent: str | None):
+	"""If none is left, the name is listed."""
+	if not isinstance(fields, list):
+		return fields
+	meta, permitted = frappe.get_meta(doctype), get_permitted_fields(doctype, parent)
+	return [each for each in fields if each in permitted or not meta.has_field(each)]
 
 
 def _parse(value):
@@ -98,26 +107,94 @@ def get_value(doctype, fieldname, filters=None, as_dict=True, debug=False, paren
 	filters = {"name": filters} if isinstance(filters, (str, int)) else filters
 	if not (isinstance(fields, list) and fields and all(isinstance(field, str) for field in fields)):
 		frappe.throw(_("Invalid query: {0}").format("fieldname"), frappe.DataError)
+	as_dict = bool(frappe.utils.cint(as_dict))
 	if frappe.get_meta(doctype).issingle:
-		rows = [{field: frappe.db.get_single_value(doctype, field) for field in fields}]
+		readable = _without_unreadable(doctype, fields, parent)
+		values = {field: frappe.db.get_single_value(doctype, field) for field in readable}
+		rows = [values if as_dict else list(values.values())]
 	else:
-		rows = get_list(doctype, fields=fields, filters=filters, limit_page_length=1, parent=parent)
-	if frappe.utils.cint(as_dict):
+		rows = get_list(
+			doctype, fields=fields, filters=filters, limit_page_length=1, parent=parent, as_dict=as_dict
+		)
+	if as_dict:
 		return rows[0] if rows else {}
-	values = [rows[0][field] for field in fields] if rows else [None]
-	return values if len(values) > 1 else values[0]
+	if not (rows and rows[0]):
+		return None
+	return rows[0] if len(fields) > 1 else rows[0][0]
+
+
+@frappe.whitelist()
+def get_single_value(doctype: str, field: str):
+	return get_value(doctype, field, as_dict=False)
+
+
+@frappe.whitelist()
+def has_permission(doctype: str, docname: str, perm_type: str = "read"):
+	return {"has_permission": frappe.has_permission(doctype, perm_type.lower(), docname)}
+
+
+@frappe.whitelist(methods=["POST", "PUT"])
+def set_value(doctype: str, name: str, fieldname: str | dict, value=None):
+	"""Set a field, or several ({field: value}, also as JSON text), of a document or of a child row; the
+	document is saved.
+	"""
+	if fieldname in (*frappe.model.default_fields, *frappe.model.child_table_fields):
+		frappe.throw(_("Cannot edit standard fields"))
+	several = None if value else _parse(fieldname)
+	values = field_values(doctype, several if isinstance(several, dict) else {fieldname: value or ""})
+	if frappe.get_meta(doctype).istable:
+		parent = frappe.db.get_value(doctype, name, ["parenttype", "parent"])
+		if not parent:
+			raise frappe.DoesNotExistError
+		document = frappe.get_doc(*parent)
+		next(row for row in document.get_all_children() if row.name == name).update(values)
+	else:
+		document = frappe.get_doc(doctype, name)
+		document.update(values)
+	document.save()
+	return document.as_dict()
 
 
 @frappe.whitelist(methods=["POST", "PUT"])
 def insert(doc: dict | str):
 	"""Insert a document; one with a parent is appended to that, which is saved."""
+	return _insert(doc).as_dict()
+
+
+def _insert(doc: dict | str):
 	document = document_from_request(doc)
 	if not (document.get("parenttype") and document.get("parent")):
-		return document.insert().as_dict()
+		return document.insert()
 	parent = frappe.get_doc(document.parenttype, document.parent)
 	row = parent.append(document.parentfield, document)
 	parent.save()
-	return row.as_dict()
+	return row
+
+
+@frappe.whitelist(methods=["POST", "PUT"])
+def insert_many(docs: list | str):
+	"""Insert up to 200 documents; returns their names."""
+	docs = parse_object(docs)
+	if not isinstance(docs, list) or len(docs) > 200:
+		frappe.throw(_("Give a list of at most 200 documents"))
+	return [_insert(doc).name for doc in docs]
+
+
+@frappe.whitelist(methods=["POST", "PUT"])
+def save(doc: dict | str):
+	document = document_from_request(doc)
+	document.save()
+	return document.as_dict()
+
+
+@frappe.whitelist(methods=["POST", "PUT"])
+def rename_doc(doctype: str, old_name: str, new_name: str, merge: bool = False):
+	return frappe.rename_doc(doctype, old_name, new_name, merge=merge)
+
+
+@frappe.whitelist(methods=["DELETE", "POST"])
+def delete(doctype: str, name: str):
+	frappe.delete_doc(doctype, name, ignore_missing=False)
 
 
 @frappe.whitelist(methods=["POST", "PUT"])

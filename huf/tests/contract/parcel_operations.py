@@ -4,20 +4,17 @@ Like `operations.py`, with another DocType: `generate` makes operations, `Replay
 finds the same documents.
 """
 
-import json
 from contextlib import suppress
 from io import BytesIO
-from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import frappe
 import frappe.share
 
 from huf.tests.contract.operations import collect, conditions
+from huf.tests.contract.people_operations import PeopleReplay, encode
 from huf.tests.doctypes import NONE, PLAIN, READER, field, make_doctype
 from huf.tests.factories import make, make_user
-from huf.tests.http import send
-from huf.tests.security.clients import give_api_key
 
 PARCEL, ITEM, SENDER = "Huf Test Parcel", "Huf Test Parcel Item", "Huf Test Sender"
 WORDS = [
@@ -116,19 +113,14 @@ def build_parcels() -> list[dict]:
 	]
 
 
-class Replay:
-	"""The site with people and parcels; `run` answers one operation."""
+class Replay(PeopleReplay):
+	"""The site with people and parcels."""
 
 	def __init__(self) -> None:
 		if not frappe.db.exists("DocType", PARCEL):
 			self.make_doctypes()
-		self.users = {"admin": "Administrator", "reader": make_user(READER), "sender": make_user(SENDER)}
-		self.headers = {
-			who: {"Authorization": f"token {give_api_key(user)}"} for who, user in self.users.items()
-		}
-		self.headers["guest"] = {}
-		self.fill()
-		self.before = self.describe_all()
+		people = {"admin": "Administrator", "reader": make_user(READER), "sender": make_user(SENDER)}
+		super().__init__(people)
 
 	@staticmethod
 	def make_doctypes() -> None:
@@ -152,7 +144,6 @@ class Replay:
 		)
 
 	def fill(self) -> None:
-		"""The parcels as they were. Commits."""
 		frappe.set_user("Administrator")
 		frappe.db.rollback()
 		for doctype in (PARCEL, ITEM):
@@ -165,32 +156,6 @@ class Replay:
 		frappe.share.add(PARCEL, "P4", self.users["sender"], read=1)
 		frappe.share.add(PARCEL, "P5", self.users["sender"], read=1, write=1)
 		frappe.db.commit()
-
-	def run(self, operation: dict) -> Any:
-		rest = {key: value for key, value in operation.items() if key != "do"}
-		try:
-			answer = getattr(self, operation["do"])(**rest)
-		except Exception as error:
-			answer = {"error": type(error).__name__}
-		finally:
-			frappe.set_user("Administrator")
-			frappe.db.rollback()
-			frappe.local.message_log = []
-		if operation["do"].partition("_")[0] not in ("list", "count", "get"):
-			answer = [answer, self.read_changes()]
-			self.fill()
-		return json.loads(self.without_users(frappe.as_json(answer)))
-
-	def without_users(self, text: str) -> str:
-		for who, user in self.users.items():
-			text = text.replace(user, f"@{who}")
-		return text
-
-	def read_changes(self) -> list:
-		"""What differs from the parcels at the beginning: [name, content], and the names that are gone."""
-		now = self.describe_all()
-		changed = [[name, now[name]] for name in sorted(now) if now[name] != self.before.get(name)]
-		return [changed, sorted(set(self.before) - set(now))]
 
 	@staticmethod
 	def describe_all() -> dict[str, dict]:
@@ -258,26 +223,13 @@ class Replay:
 			error,
 		]
 
-	def send(self, person: str, path: str, method: str = "GET", **options):
-		headers = {"Accept": "application/json", **self.headers[person]}
-		response = send(path, method=method, headers=headers, **options)
-		body = response.get_json(silent=True) or {}
-		data = body.get("data", body.get("message"))
-		error = body.get("exc_type") or [each.get("type") for each in body.get("errors") or []]
-		if isinstance(data, dict) and "file_url" not in data:
-			data = describe(data)
-		return [response.status_code, data, error]
+	def describe(self, doc: dict) -> dict:
+		return describe(doc)
 
 
 def describe(doc: dict) -> dict:
 	items = [[each.get("thing"), each.get("amount"), each.get("idx")] for each in doc.get("items") or []]
 	return {**{key: str(doc.get(key)) for key in ("name", "word", "number", "day")}, "items": items}
-
-
-def encode(query: dict) -> str:
-	return urlencode(
-		{key: value if isinstance(value, str) else json.dumps(value) for key, value in query.items()}
-	)
 
 
 def address(name: str) -> str:

@@ -1,18 +1,19 @@
 """Generated operations get the answers on which Frappe 15.55.1 and 17.0.0-dev agreed.
 
-See `operations.py`, `parcel_operations.py` and `call_operations.py`.
+See `operations.py`, `parcel_operations.py`, `voucher_operations.py` and `call_operations.py`.
 """
 
 import json
 from pathlib import Path
 
 from huf.tests.base import SiteTestCase
-from huf.tests.contract import call_operations, parcel_operations
+from huf.tests.contract import call_operations, parcel_operations, voucher_operations
 from huf.tests.contract.operations import Replay
 
 RECORDED = Path(__file__).with_name("recorded_operations.jsonl")
 RECORDED_CALLS = Path(__file__).with_name("recorded_calls.jsonl")
 RECORDED_PARCELS = Path(__file__).with_name("recorded_parcels.jsonl")
+RECORDED_VOUCHERS = Path(__file__).with_name("recorded_vouchers.jsonl")
 
 
 class TestOperations(SiteTestCase):
@@ -23,6 +24,9 @@ class TestOperations(SiteTestCase):
 
 	def test_so_has_every_one_of_several_people_on_child_tables_shares_names_and_uploads(self):
 		self.assert_answers(parcel_operations.Replay(), RECORDED_PARCELS)
+
+	def test_so_has_every_one_that_submits_cancels_amends_and_calls_frappe_client(self):
+		self.assert_answers(voucher_operations.Replay(), RECORDED_VOUCHERS)
 
 	def test_so_has_every_one_that_calls_the_database_and_conversions(self):
 		self.assert_answers(call_operations.Replay(), RECORDED_CALLS)

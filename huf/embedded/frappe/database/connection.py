@@ -324,7 +324,6 @@ def connect(path: str, synchronous: str) -> sqlite3.Connection:
 		timeout=BUSY_TIMEOUT,
 		check_same_thread=False,
 		detect_types=sqlite3.PARSE_DECLTYPES,
-		cached_statements=512,
 	)
 	connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
 	connection.execute(f"PRAGMA synchronous = {synchronous}")

@@ -1,7 +1,10 @@
 """New documents and their default values."""
 
+from collections.abc import Iterator
+
 import frappe
 from frappe.model import no_value_fields
+from frappe.permissions import get_allowed_docs_for_doctype, get_user_permissions
 from frappe.types import _dict
 from frappe.utils.data import cint, flt, now_datetime, nowdate, nowtime
 
@@ -28,7 +31,27 @@ def default_values(doctype: str, parent_doc=None) -> _dict:
 	values = _dict(static)
 	for field in dynamic:
 		values[field.fieldname] = dynamic_value(field, parent_doc)
+	for fieldname, allowed, default in permitted_links(doctype):
+		if default:
+			values[fieldname] = default
+		elif allowed and values.get(fieldname) not in allowed:
+			values.pop(fieldname, None)
 	return values
+
+
+def permitted_links(doctype: str) -> Iterator[tuple[str, list[str], str | None]]:
+	"""(field, names, default) of links restricted by User Permissions. The only name, or the one marked as
+	default, is the default.
+	"""
+	by_doctype = get_user_permissions()
+	for field in frappe.get_meta(doctype).get_link_fields() if by_doctype else ():
+		found = by_doctype.get(field.options, ())
+		if found and field.options != "User" and not field.ignore_user_permissions:
+			allowed = get_allowed_docs_for_doctype(found, doctype)
+			defaults = [
+				each.doc for each in found if each.doc in allowed and (each.is_default or len(found) == 1)
+			]
+			yield field.fieldname, allowed, defaults[-1] if defaults else None
 
 
 def split_defaults(doctype: str) -> tuple[dict, list]:

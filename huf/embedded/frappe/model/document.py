@@ -312,10 +312,12 @@ class Document(Lifecycle, Checks, BaseDocument):
 		if commit:
 			frappe.db.commit()
 
+	@frappe.whitelist()
 	def submit(self) -> "Document":
 		self.docstatus = DocStatus.submitted()
 		return self.save()
 
+	@frappe.whitelist()
 	def cancel(self) -> "Document":
 		self.docstatus = DocStatus.cancelled()
 		return self.save()
@@ -325,6 +327,7 @@ class Document(Lifecycle, Checks, BaseDocument):
 			self.doctype, self.name, ignore_permissions=ignore_permissions, flags=self.flags, force=force
 		)
 
+	@frappe.whitelist()
 	def rename(self, name: str, merge=False, force=False, validate_rename=True):
 		self.name = frappe.rename_doc(self.doctype, self.name, name, merge=merge, force=force)
 		self.reload()
