@@ -119,8 +119,8 @@ class Replay(PeopleReplay):
 		for doctype in (VOUCHER, LINE):
 			frappe.db.delete(doctype)
 		for user in self.users.values():
-			for name in frappe.get_all("User Permission", {"user": user}, pluck="name"):
-				frappe.delete_doc("User Permission", name)
+			frappe.db.delete("User Permission", {"user": user})
+			frappe.clear_cache(user=user)
 		permit(self.users["clerk"], "Rome")
 		for row, name in enumerate(NAMES):
 			doc = frappe.get_doc({"doctype": VOUCHER, "name": name, **build_values(row)}).insert()
