@@ -73,6 +73,9 @@ class ResponseGuard:
 		self.released: list[str] = []
 		self.received: list[str] = []
 		self.pending = ""
+		# A long call may come in pieces of a few characters: it is not read again before it has grown by a
+		# sixteenth.
+		self.next_length = 0
 		self.space = ""
 		self.quoted = ""
 		self.brackets = BracketTracker()
@@ -91,7 +94,9 @@ class ResponseGuard:
 		self.received.append(text)
 		for start in range(0, len(text), PIECE_CHARS):
 			self.pending += text[start : start + PIECE_CHARS]
-			self.process(ended=len(self.pending) > MAX_PENDING_CHARS)
+			if len(self.pending) >= self.next_length:
+				self.process(ended=len(self.pending) > MAX_PENDING_CHARS)
+				self.next_length = len(self.pending) + len(self.pending) // 16
 
 	def finish(self) -> None:
 		"""Decide on the pending text at the end of the answer."""

@@ -11,6 +11,7 @@ from huf.ai.core.errors import ToolError
 from huf.ai.providers.response_guard import ResponseGuard
 from huf.ai.providers.text_call_formats import CALL_MARKERS, OPENERS
 from huf.tests.ai.providers.written_samples import CALLS, NORMAL
+from huf.tests.measuring import assert_bounded
 
 TOOLS = {
 	"look": {
@@ -36,6 +37,13 @@ PIECES = [
 	*("{", "}", "[", "]", "(", ")", '"', "'", ":", ",", "\\", "\n", " ", "*", "`", "é", "日"),
 ]
 pieces = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=14).map("".join)
+
+
+def feed_in_pieces(text: str) -> None:
+	guard = ResponseGuard({"read": {}}, lambda text: None, lambda text: None)
+	for start in range(0, len(text), 4):
+		guard.feed(text[start : start + 4])
+	guard.finish()
 
 
 class TestSamples(unittest.TestCase):
@@ -79,6 +87,13 @@ class TestSamples(unittest.TestCase):
 					screen.feed(answer[start : start + size])
 				screen.finish()
 				self.assertEqual(("".join(thought), screen.text), ('{"name": "look"} </thin Hm.', "Three."))
+
+	def test_a_long_call_in_small_pieces_takes_time_in_proportion_to_its_length(self):
+		for opener in ("[TOOL_CALLS]", '```json\n{"name": "', "Action: read\nAction Input: {"):
+			with self.subTest(opener):
+				assert_bounded(
+					self, feed_in_pieces, lambda chars, opener=opener: opener + "[1,2" * chars, 8_000
+				)
 
 	def test_what_may_become_a_call_is_not_shown_before_it_is_clear(self):
 		seen = []
