@@ -14,11 +14,10 @@ BERTA = "berta@example.com"
 
 @needs_browser
 class TestChatsPage(PageTestCase):
-	has_counter = False
-
 	@classmethod
 	def setUpClass(cls):
 		super().setUpClass()
+		cls.has_counter = False
 		cls.add_user(BERTA, "Huf User")
 
 	def test_an_edited_message_is_a_version_and_both_can_be_read(self):

@@ -90,7 +90,7 @@ class TestImportToolsPage(PageTestCase):
 			for name in files:
 				upload = {"name": name, "mimeType": "text/plain", "buffer": files[name].encode()}
 				page.get_by_test_id("openapi-file").set_input_files(upload)
-				self.assertEqual(page.get_by_test_id("operation").count(), 0)
+				page.get_by_test_id("operation").first.wait_for(state="detached")
 				page.get_by_test_id("openapi-list").click()
 				page.get_by_test_id("operation" if name == "orders.json" else "error").first.wait_for()
 			page.get_by_text("neither JSON nor YAML").wait_for()

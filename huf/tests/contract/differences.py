@@ -5,7 +5,8 @@
 	HUF_TEST_SITE=SITE HUF_TEST_SITES=sites python -m ... answer operations operations.jsonl bench.jsonl
 	python -m huf.tests.contract.differences compare embedded.jsonl bench.jsonl
 
-`operations` or `parcel_operations` names the module. What is answered stays on the site as a custom DocType.
+`operations` names the module; `parcel_operations`, `voucher_operations` and `call_operations` are others. What is
+answered stays on the site as a custom DocType.
 """
 
 import json

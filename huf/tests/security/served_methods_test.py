@@ -8,9 +8,8 @@ from huf.embedded.tests.sites import Browser, SiteTestCase
 
 class TestServedMethods(SiteTestCase):
 	NOT_SERVED = (
-		"frappe.client.set_value",
-		"frappe.client.save",
-		"frappe.client.delete",
+		"frappe.client.bulk_update",
+		"frappe.client.get_password",
 		"frappe.client.validate_link",
 		"frappe.desk.query_report.run",
 		"frappe.desk.search.search_widget",
