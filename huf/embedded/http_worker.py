@@ -2,7 +2,8 @@
 
 A request is read completely before the application sees it. Until then, and while a client does not read its
 answer, its connection may be closed: if it is too slow, or if others need its thread, longest waiting first.
-A connection whose bytes this process is too busy to read stays open.
+A connection that has not sent anything yet occupies no thread, and one whose bytes this process is too busy to
+read stays open.
 """
 
 import errno
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gunicorn.util import write_error
-from gunicorn.workers.gthread import ThreadWorker
+from gunicorn.workers.gthread import _DEFER, ThreadWorker
 
 from huf.embedded.thread_pool import ThreadPool
 
@@ -23,6 +24,8 @@ RECEIVE_TIMEOUT_S = SEND_TIMEOUT_S = 15
 MIN_BYTES_PER_S = 20_000
 """A client that sends more slowly than this is disconnected."""
 
+FIRST_BYTE_S = 0.1
+"""How long a thread waits for the first byte before it leaves a new connection to the poller."""
 SPARE_THREADS = 20
 """If fewer threads are free, connections that are still sending are closed, longest waiting first."""
 PATIENCE_S = 0.5
@@ -134,16 +137,32 @@ class BoundedWorker(ThreadWorker):
 
 	def enqueue_req(self, conn):
 		"""Handle the beginning of a request, on a new or a kept connection."""
-		address = str(conn.client[0])
 		if not isinstance(conn.sock, TimedSocket):
 			conn.sock = TimedSocket(fileno=conn.sock.detach())
-		self.open = {each: place for each, place in self.open.items() if each.sock.fileno() != -1}
-		self.open[conn] = address
+		if conn not in self.open:
+			self.admit(conn)
 		self.busy.add(conn)
-		if list(self.open.values()).count(address) > MAX_CONNECTIONS_PER_ADDRESS:
-			self.cut(next((each for each in list(self.receiving) if self.open.get(each) == address), conn))
 		self.make_room()
 		super().enqueue_req(conn)
+
+	def admit(self, conn):
+		"""Count a new connection; if its address has too many, close the one that has waited longest to send."""
+		address = str(conn.client[0])
+		self.open = {each: place for each, place in self.open.items() if each.sock.fileno() != -1}
+		self.open[conn] = address
+		if list(self.open.values()).count(address) > MAX_CONNECTIONS_PER_ADDRESS:
+			silent = next((each for each in self.pending_conns if self.open[each] == address), None)
+			if silent:
+				self.expire(silent)
+			else:
+				self.cut(next((each for each in list(self.receiving) if self.open.get(each) == address), conn))
+
+	def expire(self, silent):
+		"""Close a connection that has not sent anything yet."""
+		self.pending_conns.remove(silent)
+		self.pending_conns.appendleft(silent)
+		silent.timeout = 0
+		self.murder_pending()
 
 	def murder_keepalived(self, *arguments, **options):
 		"""gunicorn calls this about once a second."""
@@ -172,10 +191,12 @@ class BoundedWorker(ThreadWorker):
 			pass  # it is closed already
 
 	def handle(self, conn):
-		# Start the clock here: waiting for a thread does not make a client slow.
-		now = self.receiving[conn] = time.monotonic()
-		conn.sock.deadline, conn.sock.waited_s = now + RECEIVE_TIMEOUT_S, 0
 		try:
+			if not conn.initialized and not conn.wait_for_data(FIRST_BYTE_S):
+				return _DEFER
+			# Start the clock here: waiting for a thread does not make a client slow.
+			now = self.receiving[conn] = time.monotonic()
+			conn.sock.deadline, conn.sock.waited_s = now + RECEIVE_TIMEOUT_S, 0
 			return super().handle(conn)
 		finally:
 			self.receiving.pop(conn, None)

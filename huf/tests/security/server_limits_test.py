@@ -71,6 +71,14 @@ class TestSlowClients(unittest.TestCase):
 			self.connect(b"POST /api/method/ping HTTP/1.1\r\nHost:" if number % 2 else b"")
 		self.assert_answers()
 
+	def test_connections_that_send_their_request_late_are_answered(self):
+		"""More than there are threads, as browsers open them in advance."""
+		clients = [self.connect(b"") for _client in range(LINE)]
+		time.sleep(2 * http_worker.PATIENCE_S)
+		for client in clients:
+			client.sendall(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+		self.assertEqual({client.recv(12) for client in clients}, {b"HTTP/1.1 200"})
+
 	def test_a_request_that_trickles_is_cut_off(self):
 		client = self.connect(b"POST /api/method/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
 		client.settimeout(1)
@@ -232,12 +240,12 @@ class TestWaits(unittest.TestCase):
 		client.settimeout(0)
 		return connection, client
 
-	def test_who_sends_nothing_is_cut_off_and_not_whose_bytes_wait_to_be_read(self):
-		(silent, its_client), (waiting, sender) = self.connect(), self.connect()
+	def test_who_stops_sending_is_cut_off_and_not_whose_bytes_wait_to_be_read(self):
+		(slow, its_client), (waiting, sender) = self.connect(), self.connect()
 		sender.sendall(b"GET ")
 		worker = BoundedWorker.__new__(BoundedWorker)
 		worker.cfg = mock.Mock(threads=http_worker.SPARE_THREADS)
-		worker.busy, worker.receiving = {silent, waiting}, {silent: 0, waiting: 0}
+		worker.busy, worker.receiving = {slow, waiting}, {slow: 0, waiting: 0}
 		worker.make_room()
 		self.assertEqual(its_client.recv(1), b"")
 		self.assertRaises(BlockingIOError, sender.recv, 1)
