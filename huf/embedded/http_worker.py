@@ -2,8 +2,8 @@
 
 A request is read completely before the application sees it. Until then, and while a client does not read its
 answer, its connection may be closed: if it is too slow, or if others need its thread, longest waiting first.
-A connection that has not sent anything yet occupies no thread, and one whose bytes this process is too busy to
-read stays open.
+A connection that has not sent anything yet occupies no thread, and one whose bytes this process is too busy
+to read stays open.
 """
 
 import errno
@@ -146,7 +146,7 @@ class BoundedWorker(ThreadWorker):
 		super().enqueue_req(conn)
 
 	def admit(self, conn):
-		"""Count a new connection; if its address has too many, close the one that has waited longest to send."""
+		"""Count a new connection. If its address has too many, close the longest silent one."""
 		address = str(conn.client[0])
 		self.open = {each: place for each, place in self.open.items() if each.sock.fileno() != -1}
 		self.open[conn] = address
@@ -155,7 +155,8 @@ class BoundedWorker(ThreadWorker):
 			if silent:
 				self.expire(silent)
 			else:
-				self.cut(next((each for each in list(self.receiving) if self.open.get(each) == address), conn))
+				waiting = list(self.receiving)
+				self.cut(next((each for each in waiting if self.open.get(each) == address), conn))
 
 	def expire(self, silent):
 		"""Close a connection that has not sent anything yet."""

@@ -302,9 +302,8 @@ class Outcome:
 	def transcript(self) -> str:
 		"""All messages and how the run ended, one JSON object per line. Equal for equal runs."""
 		ending = {"stop_reason": self.stop_reason.value, "text": self.text, "error": self.error}
-		return "\n".join(
-			json.dumps(each, ensure_ascii=False, sort_keys=True) for each in [*self.messages, ending]
-		)
+		encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+		return "\n".join(encode(each) for each in [*self.messages, ending])
 
 
 @dataclass(frozen=True)

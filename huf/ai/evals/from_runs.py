@@ -13,6 +13,7 @@ from huf.ai.core.types import CallStatus, Effect
 from huf.ai.evals.cases import dump_definition
 from huf.ai.mail import store
 from huf.ai.runs.admission import acting_as
+from huf.ai.storage.opening import read_opening
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.rows import clip, update_row
 from huf.ai.storage.untrusted_records import mark_record
@@ -89,7 +90,9 @@ def build_definition(run, good: bool, note: str) -> dict:
 	answer = run.response or ""
 	return {
 		"mail": read_run_mail(run),
-		"history": [each for each in json.loads(run.opening)[:-1] if each.get("role") != "system"],
+		"history": [
+			each for each in read_opening(run.opening, is_exact=True)[:-1] if each.get("role") != "system"
+		],
 		"results": collect_external_results(recorded),
 		"answers": list(build_answers(recorded, answer)),
 		"expect": list(expect_same(recorded, answer) if good else expect_different(note)),

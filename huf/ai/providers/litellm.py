@@ -65,6 +65,8 @@ HIDDEN_TOOLS = (
 SCHEMA_REFUSALS = {400, 415, 422, 500, 501}
 LOCAL_ANSWER_SHARE = 4
 """By default a local model's answer is limited to 1/4 of its context window."""
+CACHED_TEXT_CHARS = 1_000
+"""Token counts of longer texts are not cached, because the cache keeps the texts as well."""
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 WHOLE_ANSWER_TIMEOUT_S = 120
 """Minimum time-out of an answer that is not streamed: no token arrives before its end."""
@@ -321,11 +323,8 @@ class ModelCall:
 
 	def room(self, tools: list[Tool]) -> Room:
 		"""The room in the context window, counted by LiteLLM's tokenizer for the model."""
-		name, allowed = self.fixed["model"], Room(self.window).allowed
-		return Room(
-			self.window,
-			TokenCounter(lambda text: load().token_counter(model=name, text=text), tools, allowed),
-		)
+		count = partial(count_text, self.fixed["model"])
+		return Room(self.window, TokenCounter(count, tools, Room(self.window).allowed))
 
 	def usage_of(self, usage: Any) -> Usage:
 		"""Tokens and cost of a call; without usage, or without a price, the cost is unknown."""
@@ -335,6 +334,20 @@ class ModelCall:
 		cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0
 		tokens = (usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
 		return Usage(*tokens, cost=self.prices.cost(*tokens) if self.prices else None)
+
+
+def count_text(model: str, text: str) -> int:
+	"""Tokens of a text, by LiteLLM's tokenizer for the model."""
+	count = count_short_text if len(text) <= CACHED_TEXT_CHARS else count_new_text
+	return count(model, text)
+
+
+def count_new_text(model: str, text: str) -> int:
+	return load().token_counter(model=model, text=text)
+
+
+count_short_text = lru_cache(maxsize=4_096)(count_new_text)
+"""Each run of a chat counts the messages of the runs before it again."""
 
 
 async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:

@@ -71,8 +71,8 @@ def count_max_tokens(message: dict) -> int:
 
 def count_overhead(message: dict) -> int:
 	"""Tokens of a message in addition to its text."""
-	calls, images = (len(message.get(key) or ()) for key in ("tool_calls", "images"))
-	return OVERHEAD_TOKENS * (1 + calls) + IMAGE_TOKENS * images
+	calls, images = message.get("tool_calls") or (), message.get("images") or ()
+	return OVERHEAD_TOKENS * (1 + len(calls)) + IMAGE_TOKENS * len(images)
 
 
 def to_tokenized_text(message: dict) -> str:

@@ -8,6 +8,7 @@ from huf.ai.core.arguments import parse_result
 from huf.ai.receipts.claims import check_answer
 from huf.ai.receipts.evidence import CallEvidence, Evidence
 from huf.ai.storage.agent_changes import CHANGE
+from huf.ai.storage.opening import read_opening
 
 MAX_PROMPT_CHARS = 20_000
 OBJECTION = (
@@ -41,7 +42,7 @@ def find_objection(run: str, answer: str, opening: list[dict]) -> str | None:
 def list_unconfirmed_claims(run: str, text: str) -> list[str]:
 	"""Sentences of a text, such as a mail's, that claim what the run has not done so far."""
 	opening = frappe.db.get_value("Agent Run", run, "opening")
-	return list_unconfirmed(run, text, json.loads(opening or "[]"))
+	return list_unconfirmed(run, text, read_opening(opening))
 
 
 def list_unconfirmed(run: str, text: str, opening: list[dict]) -> list[str]:

@@ -195,9 +195,9 @@ async def summarize_first(run: OpenRun, agent, limits: list[Limit]) -> tuple[lis
 		frappe.log_error(f"Agent Run {run.name} begins without a summary of its conversation")
 	run.lease.hold()
 	record = frappe.db.get_value("Agent Run", run.name, ["reference_doctype", "reference_name"])
-	messages, _ = build_messages(manager, run.conversation, run.request, without_runs, record)
-	store_opening(run.name, messages)
-	return messages, usage
+	opening = build_messages(manager, run.conversation, run.request, without_runs, record)
+	store_opening(run.name, opening.stored)
+	return opening.messages, usage
 
 
 def make_guards(run: OpenRun, journal: RunJournal) -> list[Guard]:

@@ -9,6 +9,7 @@ from huf.ai.core.attachments import opening_messages
 from huf.ai.core.types import AgentRequest
 from huf.ai.knowledge.memory import offer_facts
 from huf.ai.storage.history import read_history
+from huf.ai.storage.opening import Opening, refer_to
 from huf.ai.tools.taint import CHANNELS
 from huf.ai.tools.types import MEMORY_TYPES
 
@@ -20,8 +21,8 @@ def build_messages(
 	without_runs: Sequence[str] = (),
 	record: tuple[str | None, ...] = (),
 	holder: dict | None = None,
-) -> tuple[list[dict], bool]:
-	"""The messages in OpenAI's form, and whether the conversation is due for a summary.
+) -> Opening:
+	"""The messages that begin a run.
 
 	`without_runs`: runs whose messages are omitted, such as queued ones. `record`: the document that the run
 	is about, as (DocType, name). `holder`: owner and channel of a conversation that is about to be created.
@@ -32,13 +33,17 @@ def build_messages(
 	if MEMORY_TYPES & manager.tool_types:
 		holder = holder or read_holder(conversation)
 		instructions = add_facts(instructions, manager, holder, record)
+	rest = request.prompt, request.message_files
 	if request.history is not None:
-		return opening_messages(instructions, request.history, request.prompt, request.message_files), False
+		messages = opening_messages(instructions, request.history, *rest)
+		return Opening(messages, messages)
 	past = read_history(conversation, manager.history_limit, without_runs)
-	messages = opening_messages(
-		past.append_to(instructions), past.messages, request.prompt, request.message_files
+	instructions, reference = past.append_to(instructions), refer_to(conversation, past, without_runs)
+	return Opening(
+		opening_messages(instructions, past.messages, *rest),
+		opening_messages(instructions, reference, *rest),
+		past.is_long,
 	)
-	return messages, past.is_long
 
 
 def add_plan(instructions: str | None, plan: Sequence[str]) -> str | None:

@@ -16,6 +16,7 @@ from huf.ai.loop.engine import run_loop
 from huf.ai.loop.guards import Guard, Stall
 from huf.ai.loop.model import FreeModel
 from huf.ai.runs.replay import Tape, read_run, recorded_tools, stall_message, step_cap
+from huf.ai.storage.opening import read_opening
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 
 
@@ -48,7 +49,8 @@ def read_model_input(run: str, step: int) -> dict:
 	model = RecordedModel(recorded, tape)
 	guards: list[Guard] = [step_cap(row, recorded), Stall(stall_message(row.agent))]
 	tools = recorded_tools(recorded)
-	run_coroutine(run_loop(json.loads(row.opening), tools, model, guards=guards, journal=tape))
+	opening = read_opening(row.opening, is_exact=True)
+	run_coroutine(run_loop(opening, tools, model, guards=guards, journal=tape))
 	if step not in model.inputs:
 		raise UsageError(_("The record of this run has no model call at step {0}.").format(step))
 	manager = AgentManager(row.agent, is_chat=row.route == "chat")

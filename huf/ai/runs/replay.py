@@ -20,6 +20,7 @@ from huf.ai.loop.model import FreeModel, Model
 from huf.ai.loop.run_context import RunContext
 from huf.ai.runs.attached_files import add_file_reader
 from huf.ai.runs.provider import RunProvider
+from huf.ai.storage.opening import read_opening
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.run_rows import digest_transcript
 
@@ -80,7 +81,7 @@ def replay(run: str) -> Replay:
 	tape = Tape(recorded)
 	outcome = run_coroutine(
 		run_loop(
-			json.loads(row.opening),
+			read_opening(row.opening, is_exact=True),
 			recorded_tools(recorded),
 			NoModel(),
 			guards=[step_cap(row, recorded), Stall(stall_message(row.agent))],
@@ -142,7 +143,7 @@ def replay_with(run: str, model: str) -> tuple[Outcome | None, str | None]:
 	"""
 	row, recorded = read_run(run), read_recorded(run)
 	manager = AgentManager(row.agent, None, model, is_chat=row.route == "chat")
-	messages = json.loads(row.opening)
+	messages = read_opening(row.opening, is_exact=True)
 	context = RunContext(row.agent, messages, [StepCap(manager.steps)], Tape(recorded, replies=False))
 	agent = add_file_reader(manager.prepare_agent(), messages, row.conversation)
 	try:

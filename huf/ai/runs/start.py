@@ -18,6 +18,7 @@ from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.leases import Lease
 from huf.ai.storage.lost_calls import mark_lost_calls
 from huf.ai.storage.message_files import attach_files
+from huf.ai.storage.opening import read_opening
 from huf.ai.storage.recorded_run import RecordedRun, read_recorded
 from huf.ai.storage.route_decisions import link_run
 from huf.ai.storage.run_rows import insert_run, store_opening
@@ -99,14 +100,14 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		# A new conversation has no history and no row yet.
 		known = replace(request, history=request.history or ())
 		holder = {"owner": conversations.owner, "channel": conversations.channel}
-	messages, is_long = build_messages(manager, conversation, known, record=record, holder=holder)
+	opening = build_messages(manager, conversation, known, record=record, holder=holder)
 	if status is RunStatus.STARTED:
 		admission.check_stops(request, manager.provider)
 	else:
 		conversations.create_chosen()
 	admission.count_run(request, agent)
 	lease = insert_run(
-		replace(request, mode=mode), conversation, manager.provider, manager.model, status, messages
+		replace(request, mode=mode), conversation, manager.provider, manager.model, status, opening.stored
 	)
 	if request.routed and request.routed.decision:
 		link_run(request.routed.decision, lease.run, request.routed.is_escalated, conversation)
@@ -127,7 +128,9 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		raise RunAlreadyOpened(request.origin.event)
 	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
 	conversations.persist_conversation()
-	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
+	return OpenRun(
+		request, manager, conversations, lease, opening.messages, mode=mode, is_long=opening.is_long
+	)
 
 
 def load_run(name: str, lease: Lease) -> OpenRun:
@@ -149,14 +152,16 @@ def load_run(name: str, lease: Lease) -> OpenRun:
 	if is_resumed:
 		# Continue from the stored opening, whatever has changed since.
 		mark_lost_calls(name)
-		messages, recorded = json.loads(row.opening), read_recorded(name)
+		messages, recorded = read_opening(row.opening), read_recorded(name)
 		return OpenRun(request, manager, conversations, lease, messages, recorded, row.attempts, mode)
 	waiting_runs = [name, *leases.read_queued_runs(row.conversation)]
-	messages, is_long = build_messages(
+	opening = build_messages(
 		manager, row.conversation, request, waiting_runs, (row.reference_doctype, row.reference_name)
 	)
-	store_opening(name, messages)
-	return OpenRun(request, manager, conversations, lease, messages, mode=mode, is_long=is_long)
+	store_opening(name, opening.stored)
+	return OpenRun(
+		request, manager, conversations, lease, opening.messages, mode=mode, is_long=opening.is_long
+	)
 
 
 def read_routed(row) -> Routed | None:

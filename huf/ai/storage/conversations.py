@@ -279,12 +279,15 @@ def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:
 		elif row.kind == "Message":
 			history += pending
 			pending, open_step = [], None
+			has_files = with_files and (row.attachments or row.attached_text)
 			message = (
-				read_message_files(row).to_message(row.content) if with_files else {"content": row.content}
+				read_message_files(row).to_message(row.content) if has_files else {"content": row.content}
 			)
 			history.append({**message, "role": ROLES[row.role], "step": key})
 	history += pending
-	return [{key: value for key, value in each.items() if key != "step"} for each in history]
+	for message in history:
+		message.pop("step", None)
+	return history
 
 
 def take_assistant_message(history: list[dict], row) -> dict:

@@ -31,7 +31,7 @@ REALTIME_KINDS = {
 OMITTED_FROM_REALTIME = ("arguments", "result", "response", "difference")
 MAX_STEP_CHARS = 80
 DEFAULT_PROGRESS = "Step {step} of {of}: {what}"
-PAUSES_S = ((0, 0.001), (10_000, 1 / 60), (30_000, 1.0))
+PAUSES_S = ((0, 0.0003), (10_000, 1 / 60), (30_000, 1.0))
 """(events of the run so far, pause): text that arrives within a pause is emitted together. Longer pauses
 limit the number of events of very long answers. Text that arrives while a reader is being served is joined as
 well: see `TextRelay` in providers/answers.py.

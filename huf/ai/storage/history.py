@@ -37,9 +37,13 @@ SPEAKERS = {"user": "Person", "agent": "Agent", "system": "Note"}
 
 @dataclass(frozen=True)
 class History:
-	"""`messages` in OpenAI's format; `earlier` stands in for older ones; `is_long`: a summary is due."""
+	"""`messages` in OpenAI's format, from rows with these `sequences`; `earlier` stands in for older ones.
+
+	`is_long`: a summary is due.
+	"""
 
 	messages: list[dict] = field(default_factory=list)
+	sequences: list[int] = field(default_factory=list)
 	earlier: str = ""
 	is_long: bool = False
 
@@ -63,8 +67,10 @@ def read_history(conversation: str, limit: int, without: Sequence[str] = ()) -> 
 	if is_long:
 		earlier.append(describe_skipped_messages(conversation, until, rows[0].sequence, without))
 	# Leave out messages that the retention policy has blanked.
+	rows = [row for row in rows if row.content is not None]
 	return History(
-		to_model_messages([row for row in rows if row.content is not None], with_files=True),
+		to_model_messages(rows, with_files=True),
+		[row.sequence for row in rows],
 		"\n\n".join(filter(None, earlier)),
 		is_long,
 	)

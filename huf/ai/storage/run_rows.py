@@ -25,7 +25,7 @@ def insert_run(
 ) -> Lease:
 	"""Insert the Agent Run; a Started one gets a lease at once. Does not commit.
 
-	`opening`: the messages that open the transcript. Together with the journal they allow a replay.
+	`opening`: the messages that begin the transcript, see `opening.py`. With the journal they allow a replay.
 	"""
 	started = status is RunStatus.STARTED
 	worker = new_worker()

@@ -5,13 +5,13 @@ runs that called it. Resumed, replayed and branched runs are therefore treated l
 entered a conversation without a journal is noted on its Agent Conversation.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 
 import frappe
 from frappe.utils import add_to_date, now_datetime
 
 from huf.ai.core.flow import TYPED, Evidence, ReadText, Text, index_text
+from huf.ai.storage.opening import read_opening
 from huf.ai.storage.rows import clip
 from huf.ai.storage.untrusted_records import find_marked, find_outsider
 from huf.ai.tools.reads import MAIL_DOCTYPES
@@ -175,9 +175,8 @@ def read_evidence(run: str, settings: str = "") -> Evidence:
 
 def read_earlier(run: str) -> dict[str, list[str]]:
 	"""{role: texts} of the messages before a run's own, as its model read them."""
-	opening = frappe.db.get_value("Agent Run", run, "opening") or "[]"
 	found: dict[str, list[str]] = {"user": [], "assistant": []}
-	for each in json.loads(opening)[:-1]:
+	for each in read_opening(frappe.db.get_value("Agent Run", run, "opening"))[:-1]:
 		if each["role"] in found and isinstance(each.get("content"), str):
 			found[each["role"]].append(each["content"])
 	return found

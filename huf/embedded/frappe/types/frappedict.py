@@ -2,19 +2,16 @@
 
 
 class _dict(dict):
-	"""Missing attributes are None, except that names with two leading underscores raise AttributeError."""
+	"""A dict whose keys are attributes too. Missing ones are None."""
 
 	__slots__ = ()
+	__getattr__ = dict.get
 	__setattr__ = dict.__setitem__
 	__delattr__ = dict.__delitem__
+	__setstate__ = dict.update
 
-	def __getattr__(self, key):
-		if key.startswith("__"):
-			raise AttributeError(key)
-		return self.get(key)
-
-	def __setstate__(self, state):
-		self.update(state)
+	def __getstate__(self):
+		return self
 
 	def update(self, *args, **kwargs):
 		"""Like dict.update, but returns the dict itself."""

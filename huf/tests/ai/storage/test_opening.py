@@ -1,0 +1,59 @@
+"""A run's record refers to the earlier messages of its conversation, and reads them as its model did."""
+
+import frappe
+
+from huf.ai.core.errors import UsageError
+from huf.ai.core.types import AgentRequest, RunStatus
+from huf.ai.runs.entry import run_agent_sync
+from huf.ai.runs.replay import replay
+from huf.ai.runs.start import load_run, start_run
+from huf.ai.storage import leases, retention
+from huf.ai.storage.opening import read_opening
+from huf.tests.base import SiteTestCase
+from huf.tests.factories import make_agent, make_model, make_tool, unique
+from huf.tests.model_server import ModelServer, text, tool_call
+
+FIRST, SECOND = "Which companies are there, said first?", "And how many of them?"
+
+
+class TestOpening(SiteTestCase):
+	def setUp(self):
+		super().setUp()
+		find = make_tool("Get List", reference_doctype="ToDo")
+		with ModelServer() as server:
+			self.agent, thread = make_agent(make_model(server), (find,)), unique("thread")
+			server.script(tool_call(find, {"limit": 1}), text("One."), text("One, as I said."))
+			self.first = run_agent_sync(self.agent, FIRST, external_id=thread)
+			self.run = run_agent_sync(self.agent, SECOND, external_id=thread)["run"]
+			self.sent = server.requests[-1]["messages"]
+
+	def read_stored(self, run: str) -> str:
+		return frappe.db.get_value("Agent Run", run, "opening")
+
+	def test_it_is_what_the_model_was_sent_and_no_copy_of_it(self):
+		stored = self.read_stored(self.run)
+		self.assertNotIn(FIRST, stored)
+		self.assertIn(SECOND, stored)
+		messages = read_opening(stored)
+		self.assertEqual([{k: v for k, v in each.items() if v is not None} for each in messages], self.sent)
+		self.assertEqual(
+			[each["role"] for each in self.sent[-5:]], "user assistant tool assistant user".split()
+		)
+
+	def test_a_run_that_was_queued_does_not_read_what_was_said_for_others(self):
+		request = AgentRequest(self.agent, "Later", "Administrator", self.first["conversation"])
+		run, _other = (start_run(request, RunStatus.QUEUED).name for _ in range(2))
+		messages = load_run(run, leases.acquire_lease(run)).messages
+		self.assertEqual(read_opening(self.read_stored(run), is_exact=True), messages)
+		self.assertEqual(sum(each["content"] == "Later" for each in messages), 1)
+
+	def test_messages_that_are_gone_are_left_out_and_such_a_run_is_not_replayed(self):
+		self.assertTrue(replay(self.run).identical)
+		retention.blank_runs([self.first["run"]])
+		stored = self.read_stored(self.run)
+		self.assertEqual(read_opening(stored), [*self.sent[:-5], self.sent[-1]])
+		with self.assertRaisesRegex(UsageError, "no longer stored"):
+			replay(self.run)
+
+	def test_records_of_earlier_versions_hold_the_messages_themselves(self):
+		self.assertEqual(read_opening(frappe.as_json(self.sent), is_exact=True), self.sent)
