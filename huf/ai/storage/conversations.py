@@ -80,8 +80,9 @@ class ConversationManager:
 		if conversation:
 			self.conversation = self.check_conversation(conversation)
 			return self.conversation
-		active, name = self.find_active() if persist else (None, frappe.generate_hash(length=10))
-		self.is_new, self.conversation = active is None, active or name
+		self.is_new, self.conversation = (
+			self.find_active() if persist else (True, frappe.generate_hash(length=10))
+		)
 		self.row = self.build_row(title, is_active)
 		return self.conversation
 
@@ -118,20 +119,22 @@ class ConversationManager:
 			)
 		return name
 
-	def find_active(self) -> tuple[str | None, str]:
-		"""The newest active conversation of this session and owner, and the name of a new one.
+	def find_active(self) -> tuple[bool, str]:
+		"""(False, the newest active conversation of this session and owner) or (True, the name of a new one).
 
 		A new name derives from the conversation before it, so that two workers create the same row.
 		"""
-		known = frappe.get_all(
+		newest = frappe.get_all(
 			"Agent Conversation",
 			filters={"agent": self.agent_name, "session_id": self.session_id, "owner": self.owner},
 			fields=["name", "is_active"],
-			order_by="creation desc, name desc",
+			order_by="is_active desc, creation desc, name desc",
+			limit=1,
 		)
-		active = next((row.name for row in known if row.is_active), None)
-		before = known[0].name if known else ""
-		return active, digest(self.agent_name, self.session_id, self.owner, before)
+		if newest and newest[0].is_active:
+			return False, newest[0].name
+		before = newest[0].name if newest else ""
+		return True, digest(self.agent_name, self.session_id, self.owner, before)
 
 	def create_conversation(self, title: str) -> str:
 		return insert_row("Agent Conversation", self.build_row(title), self.owner)

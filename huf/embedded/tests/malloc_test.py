@@ -93,7 +93,7 @@ class TestWatch(unittest.TestCase):
 		self.addCleanup(shutil.rmtree, home, ignore_errors=True)
 		Path(home, "site").mkdir()
 		worker = job_worker.Worker("site", home)
-		worker.stopping = Beats(120)
+		worker.stopping = Beats(2 * job_worker.BEATS_PER_MINUTE)
 		with patch.object(job_worker, "trim") as trim:
 			worker._watch()
 		self.assertEqual(trim.call_count, 2)

@@ -19,7 +19,6 @@ from frappe.utils import jobs_db
 from frappe.utils.error import try_to_log_error
 
 TIMEOUTS = {"short": 300, "default": 300, "long": 1500}
-POLL_SECONDS = 0.2
 
 
 class JobStatus(str, Enum):
@@ -134,7 +133,7 @@ def get_job_status(job_id: str) -> JobStatus | None:
 
 
 class Bell:
-	"""Wakes waiting workers of this process; those of other processes poll every POLL_SECONDS."""
+	"""Wakes the idle threads of this process's workers, which look for jobs of other processes themselves."""
 
 	def __init__(self):
 		self.changed = threading.Condition()
@@ -146,10 +145,10 @@ class Bell:
 			self.changed.notify_all()
 
 	def wait(self, seen: int):
-		"""Wait for a ring after number `seen`, or for the poll interval."""
+		"""Wait for a ring after number `seen`."""
 		with self.changed:
-			if self.count == seen:
-				self.changed.wait(POLL_SECONDS)
+			while self.count == seen:
+				self.changed.wait()
 
 
 bell = Bell()

@@ -18,6 +18,8 @@ from frappe.utils import jobs_db
 from frappe.utils.background_jobs import TIMEOUTS, JobTimeoutException, bell, execute_job
 from frappe.utils.malloc import trim
 
+POLL_SECONDS = 0.2
+BEATS_PER_MINUTE = round(60 / POLL_SECONDS)
 KEEP_SECONDS = {"finished": 600, "failed": 7 * 24 * 3600}
 
 
@@ -120,7 +122,7 @@ class Worker:
 			elif row := self.claim(queues, any_front):
 				self.run(row)
 
-	def _has_work(self, queues: tuple[str, ...], any_front: bool) -> bool:
+	def _has_work(self, queues: tuple[str, ...], any_front: bool = False) -> bool:
 		"""A check without a write lock, so that idle workers do not contend for it."""
 		query = f"SELECT 1 FROM job WHERE {self._waiting(queues, any_front)} LIMIT 1"
 		return self._db.execute(query, queues).fetchone() is not None
@@ -141,15 +143,18 @@ class Worker:
 		self._db.execute(query, (status, error, time.time(), row["id"]))
 
 	def _watch(self):
-		"""Once a second: interrupt jobs over their time.  Once a minute: drop old rows, look for dead
-		workers, give free memory back.
+		"""Every POLL_SECONDS: wake idle threads for jobs of other processes, interrupt jobs over their time.
+
+		Once a minute: drop old rows, look for dead workers, give free memory back.
 		"""
 		beat = 0
-		while not self.stopping.wait(1):
+		while not self.stopping.wait(POLL_SECONDS):
 			beat += 1
+			if self._has_work(tuple(TIMEOUTS)):
+				bell.ring()
 			for run in list(self.running.values()):
 				run.interrupt_if_late()
-			if beat % 60 == 0:
+			if beat % BEATS_PER_MINUTE == 0:
 				self._drop_old_rows()
 				self.fail_jobs_of_dead_workers()
 				trim()

@@ -17,6 +17,7 @@ from huf.ai.runs.admission import acting_as
 from huf.ai.runs.entry import run_agent, stream_agent
 from huf.ai.runs.queue import enqueue_run, recover, work_on
 from huf.ai.runs.replay import replay
+from huf.tests.base import end_open_runs
 from huf.tests.doctypes import CUSTOMER, EDITOR, ORDER, controller, make_order
 from huf.tests.drafting import DraftTestCase, Shop
 from huf.tests.factories import make_tool, make_trigger, make_user
@@ -276,9 +277,7 @@ class TestAnswers(DraftTestCase):
 class TestWorkers(DraftTestCase):
 	def setUp(self):
 		super().setUp()
-		# A bench's site keeps what other tests have left open, and one look takes up the hundred oldest runs.
-		left = {"status": ["in", ["Queued", "Started", "Waiting"]]}
-		frappe.db.set_value("Agent Run", left, "status", "Cancelled", update_modified=False)
+		end_open_runs()
 
 	def test_a_worker_lost_after_the_answer_is_followed_by_one_that_does_it_once(self):
 		result = self.start_change("new", "Done.")

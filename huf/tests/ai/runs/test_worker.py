@@ -16,7 +16,7 @@ from huf.ai.runs.start import start_run
 from huf.ai.runs.worker import RunWorker
 from huf.ai.storage import leases
 from huf.ai.tools.registry import tool
-from huf.tests.base import SiteTestCase, enter
+from huf.tests.base import SiteTestCase, end_open_runs, enter
 from huf.tests.factories import make_agent, make_model, make_tool, unique
 from huf.tests.model_server import ModelServer, text, tool_call
 
@@ -43,6 +43,7 @@ class Claims(list):
 class TestRunWorker(SiteTestCase):
 	def setUp(self):
 		super().setUp()
+		end_open_runs()
 		self.server = enter(self, ModelServer(strict=False))
 		self.agent = make_agent(make_model(self.server))
 		enter(self, patch.object(worker, "POLL_S", 0.1))
