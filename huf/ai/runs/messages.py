@@ -9,7 +9,7 @@ from huf.ai.core.attachments import opening_messages
 from huf.ai.core.types import AgentRequest
 from huf.ai.knowledge.memory import offer_facts
 from huf.ai.storage.history import read_history
-from huf.ai.storage.opening import Opening, refer_to
+from huf.ai.storage.opening import Opening, open_with_history
 from huf.ai.tools.taint import CHANNELS
 from huf.ai.tools.types import MEMORY_TYPES
 
@@ -33,17 +33,13 @@ def build_messages(
 	if MEMORY_TYPES & manager.tool_types:
 		holder = holder or read_holder(conversation)
 		instructions = add_facts(instructions, manager, holder, record)
-	rest = request.prompt, request.message_files
+	prompt = request.prompt, request.message_files
 	if request.history is not None:
-		messages = opening_messages(instructions, request.history, *rest)
+		messages = opening_messages(instructions, request.history, *prompt)
 		return Opening(messages, messages)
 	past = read_history(conversation, manager.history_limit, without_runs)
-	instructions, reference = past.append_to(instructions), refer_to(conversation, past, without_runs)
-	return Opening(
-		opening_messages(instructions, past.messages, *rest),
-		opening_messages(instructions, reference, *rest),
-		past.is_long,
-	)
+	messages = opening_messages(past.append_to(instructions), (), *prompt)
+	return open_with_history(messages, conversation, past, without_runs)
 
 
 def add_plan(instructions: str | None, plan: Sequence[str]) -> str | None:

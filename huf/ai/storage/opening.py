@@ -4,7 +4,7 @@ Earlier messages of the conversation are not copied into each record. A referenc
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from frappe import _
@@ -13,26 +13,30 @@ from huf.ai.core.errors import UsageError
 from huf.ai.storage.conversations import to_model_messages
 from huf.ai.storage.history import History, read_message_rows
 
-EARLIER = "earlier"
-"""The role of a reference."""
-
 
 @dataclass(frozen=True)
 class Opening:
-	"""`messages` in OpenAI's format, and as they are `stored`. `is_long`: a summary is due."""
+	"""`messages` in OpenAI's format, and as they are `stored`. `is_long`: a summary is due.
+
+	`stored` is a list of messages, or {messages, earlier}: the latter refers to messages that go before the
+	last one. Only this module makes that form, so that no message from outside can be a reference.
+	"""
 
 	messages: list[dict]
-	stored: list[dict]
+	stored: list[dict] | dict
 	is_long: bool = False
 
 
-def refer_to(conversation: str, past: History, without_runs: Sequence[str]) -> list[dict]:
-	"""A reference to these messages of a conversation, which are in order and none of `without_runs`."""
+def open_with_history(
+	messages: list[dict], conversation: str, past: History, without_runs: Sequence[str]
+) -> Opening:
+	"""The opening of a run with that history of its conversation, none of which is of `without_runs`."""
 	if not past.messages:
-		return []
+		return Opening(messages, messages, past.is_long)
 	first, last = past.sequences[0], past.sequences[-1]
-	reference = {"conversation": conversation, "first": first, "last": last, "without_runs": [*without_runs]}
-	return [{"role": EARLIER, "count": len(past.sequences), **reference}]
+	earlier = {"conversation": conversation, "first": first, "last": last, "count": len(past.sequences)}
+	stored = {"messages": messages, "earlier": {**earlier, "without_runs": [*without_runs]}}
+	return Opening([*messages[:-1], *past.messages, messages[-1]], stored, past.is_long)
 
 
 def read_opening(stored: str | None, is_exact: bool = False) -> list[dict]:
@@ -40,18 +44,18 @@ def read_opening(stored: str | None, is_exact: bool = False) -> list[dict]:
 
 	Raises UsageError if there are such and `is_exact`.
 	"""
-	return [message for each in json.loads(stored or "[]") for message in resolve(each, is_exact)]
+	opening = json.loads(stored or "[]")
+	if isinstance(opening, list):
+		return opening
+	*before, prompt = opening["messages"]
+	return [*before, *read_earlier(**opening["earlier"], is_exact=is_exact), prompt]
 
 
-def resolve(message: dict, is_exact: bool) -> Iterator[dict]:
-	if message["role"] != EARLIER:
-		yield message
-		return
-	first, last = message["first"], message["last"]
-	found = read_message_rows(
-		message["conversation"], first - 1, message["without_runs"], "sequence asc", last - first + 1
-	)
+def read_earlier(
+	conversation: str, first: int, last: int, count: int, without_runs: list[str], is_exact: bool
+) -> list[dict]:
+	found = read_message_rows(conversation, first - 1, without_runs, "sequence asc", last - first + 1)
 	rows = [row for row in found if row.sequence <= last and row.content is not None]
-	if is_exact and len(rows) != message["count"]:
+	if is_exact and len(rows) != count:
 		raise UsageError(_("Earlier messages of the conversation of this run are no longer stored."))
-	yield from to_model_messages(rows, with_files=True)
+	return to_model_messages(rows, with_files=True)

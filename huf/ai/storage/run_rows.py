@@ -21,7 +21,7 @@ def insert_run(
 	provider: str | None,
 	model: str,
 	status: RunStatus,
-	opening: list[dict],
+	opening: list[dict] | dict,
 ) -> Lease:
 	"""Insert the Agent Run; a Started one gets a lease at once. Does not commit.
 
@@ -128,7 +128,7 @@ def cancel_key(run: str) -> str:
 	return f"huf_cancel:{run}"
 
 
-def store_opening(run: str, opening: list[dict]) -> None:
+def store_opening(run: str, opening: list[dict] | dict) -> None:
 	"""Store the first messages of a queued run that begins now. Commits."""
 	update_row("Agent Run", run, {"opening": to_canonical_json(opening)})
 	frappe.db.commit()

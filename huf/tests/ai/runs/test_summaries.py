@@ -1,6 +1,5 @@
 """Long conversations: everything that was said is summed up once, or shown, or it is said that it is not."""
 
-import json
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -18,6 +17,7 @@ from huf.ai.runs.summaries import INSTRUCTIONS
 from huf.ai.storage import leases, retention
 from huf.ai.storage.conversations import ConversationManager
 from huf.ai.storage.history import move_watermark, read_history, read_summary, read_unsummarised
+from huf.ai.storage.opening import read_opening
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make_agent, make_model, make_tool
 from huf.tests.model_server import ModelServer, error, text, tool_call
@@ -120,7 +120,7 @@ class TestSummaries(SiteTestCase):
 	def test_without_a_model_it_is_said_what_is_not_shown(self):
 		agent, conversation = self.long_conversation(None, messages=15)
 		run = run_agent_sync(agent, "Hello", conversation_id=conversation)["run"]
-		opening = json.loads(frappe.db.get_value("Agent Run", run, "opening"))
+		opening = read_opening(frappe.db.get_value("Agent Run", run, "opening"))
 		self.assertIn("10 earlier messages are not shown", opening[0]["content"])
 		self.assertEqual(read_summary(conversation), (None, 0))
 
