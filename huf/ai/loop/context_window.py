@@ -123,10 +123,12 @@ def fit(messages: list[dict], prompt_at: int, room: Room) -> Fitted | TooLong:
 
 
 def apply(messages: list[dict], cuts: list[Cut]) -> list[dict]:
-	changes = {place: message for cut in cuts for place, message in cut.items()}
+	changes: Cut = {}
+	for cut in cuts:
+		changes.update(cut)
 	if not changes:
 		return messages
-	sent = (changes.get(place, message) for place, message in enumerate(messages))
+	sent = [changes.get(place, message) for place, message in enumerate(messages)]
 	return [message for message in sent if message is not None]
 
 

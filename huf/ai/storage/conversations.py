@@ -267,36 +267,28 @@ def to_model_messages(rows: list, with_files: bool = False) -> list[dict]:
 		(row.run, row.step, row.tool_call_id): row.content for row in rows if row.kind == "Tool Result"
 	}
 	history: list[dict] = []
-	open_step = None
+	open_step = spoken_step = None
 	pending: list[dict] = []
 	for row in rows:
-		key = (row.run, row.step)
-		call_key = (*key, row.tool_call_id)
-		if row.kind == "Tool Call" and call_key in results:
-			if open_step != key:
-				history += pending
-				pending, open_step = [], key
-				history.append(take_assistant_message(history, row))
-			history[-1]["tool_calls"].append(to_openai_call(row))
-			pending.append({"role": "tool", "tool_call_id": row.tool_call_id, "content": results[call_key]})
-		elif row.kind == "Message":
+		step = (row.run, row.step)
+		if row.kind == "Message":
 			history += pending
-			pending, open_step = [], None
+			pending, open_step, spoken_step = [], None, step
 			has_files = with_files and (row.attachments or row.attached_text)
 			message = (
 				read_message_files(row).to_message(row.content) if has_files else {"content": row.content}
 			)
-			history.append({**message, "role": ROLES[row.role], "step": key})
-	history += pending
-	for message in history:
-		message.pop("step", None)
-	return history
-
-
-def take_assistant_message(history: list[dict], row) -> dict:
-	"""The assistant message for a step's calls. Moves the step's text from `history` into it."""
-	text = history.pop()["content"] if history and history[-1].get("step") == (row.run, row.step) else None
-	return {"role": "assistant", "content": text, "tool_calls": [], "step": None}
+			history.append({**message, "role": ROLES[row.role]})
+		elif row.kind == "Tool Call" and (call := (*step, row.tool_call_id)) in results:
+			if open_step != step:
+				# The text of the step, if it has one, stands directly before its first call.
+				text = history.pop()["content"] if spoken_step == step else None
+				history += pending
+				pending, open_step, spoken_step = [], step, None
+				history.append({"role": "assistant", "content": text, "tool_calls": []})
+			history[-1]["tool_calls"].append(to_openai_call(row))
+			pending.append({"role": "tool", "tool_call_id": row.tool_call_id, "content": results[call]})
+	return history + pending
 
 
 def to_openai_call(row) -> dict:
