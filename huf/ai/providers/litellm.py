@@ -46,7 +46,7 @@ from huf.ai.providers.price_table import (
 	load_table,
 )
 from huf.ai.providers.sdk_agent import _execute_tool_call, _find_tool, run_sdk_agent
-from huf.ai.providers.tokens import TokenCounter
+from huf.ai.providers.tokens import TokenCounter, count_text
 
 __all__ = [
 	"_execute_tool_call",
@@ -65,8 +65,6 @@ HIDDEN_TOOLS = (
 SCHEMA_REFUSALS = {400, 415, 422, 500, 501}
 LOCAL_ANSWER_SHARE = 4
 """By default a local model's answer is limited to 1/4 of its context window."""
-CACHED_TEXT_CHARS = 1_000
-"""Token counts of longer texts are not cached, because the cache keeps the texts as well."""
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 WHOLE_ANSWER_TIMEOUT_S = 120
 """Minimum time-out of an answer that is not streamed: no token arrives before its end."""
@@ -323,7 +321,7 @@ class ModelCall:
 
 	def room(self, tools: list[Tool]) -> Room:
 		"""The room in the context window, counted by LiteLLM's tokenizer for the model."""
-		count = partial(count_text, self.fixed["model"])
+		count = partial(count_text, count_tokens, self.fixed["model"])
 		return Room(self.window, TokenCounter(count, tools, Room(self.window).allowed))
 
 	def usage_of(self, usage: Any) -> Usage:
@@ -336,18 +334,8 @@ class ModelCall:
 		return Usage(*tokens, cost=self.prices.cost(*tokens) if self.prices else None)
 
 
-def count_text(model: str, text: str) -> int:
-	"""Tokens of a text, by LiteLLM's tokenizer for the model."""
-	count = count_short_text if len(text) <= CACHED_TEXT_CHARS else count_new_text
-	return count(model, text)
-
-
-def count_new_text(model: str, text: str) -> int:
+def count_tokens(model: str, text: str) -> int:
 	return load().token_counter(model=model, text=text)
-
-
-count_short_text = lru_cache(maxsize=4_096)(count_new_text)
-"""Each run of a chat counts the messages of the runs before it again."""
 
 
 async def fetch(kwargs: dict, answer: AnswerBuilder, way: CallWay) -> None:

@@ -5,7 +5,7 @@ Pure: the tokenizer is passed in.
 
 import json
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf
 
 from huf.ai.core.attachments import IMAGE_TOKENS
@@ -13,6 +13,10 @@ from huf.ai.core.types import Tool
 
 OVERHEAD_TOKENS = 16
 """Tokens per message, and per call in it, in addition to their text."""
+
+
+CACHED_CHARS = 1_000
+"""Counts of longer texts are not cached, because the cache keeps the texts as well."""
 
 
 class TokenCounter:
@@ -61,6 +65,17 @@ class TokenCounter:
 		if text not in self.known:
 			self.known[text] = self.count(text.encode("utf-8", "replace").decode())
 		return self.known[text] + count_overhead(message)
+
+
+def count_text(count: Callable[[str, str], int], model: str, text: str) -> int:
+	"""Tokens of a text by `count`, which takes model and text. Short texts are counted once per process."""
+	return count_short_text(count, model, text) if len(text) <= CACHED_CHARS else count(model, text)
+
+
+@lru_cache(maxsize=4_096)
+def count_short_text(count: Callable[[str, str], int], model: str, text: str) -> int:
+	# Each run of a chat counts the messages of the runs before it again.
+	return count(model, text)
 
 
 def count_max_tokens(message: dict) -> int:

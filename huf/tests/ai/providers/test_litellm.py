@@ -9,7 +9,7 @@ from agents import Agent
 
 from huf.ai.core.errors import ModelError
 from huf.ai.core.types import Outcome
-from huf.ai.providers.litellm import _normalize_model_name, connect
+from huf.ai.providers.litellm import _normalize_model_name, connect, load
 from huf.ai.runs.entry import run_agent_sync
 from huf.tests.base import SiteTestCase
 from huf.tests.factories import make, make_agent, make_model, unique
@@ -46,7 +46,7 @@ class TestLiteLLM(SiteTestCase):
 		self.assertTrue(server.headers[0]["authorization"].startswith("Bearer sk-secret"))
 
 	def test_a_setting_that_a_model_does_not_take_is_dropped(self):
-		import litellm
+		litellm = load()
 
 		connect_to = make("AI Provider", provide_name=unique("OpenAI"), api_key="sk-test").name
 		call = connect(connect_to, "gpt-5-mini", {"temperature": 0.2, "top_p": None}, True)

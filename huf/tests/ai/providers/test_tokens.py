@@ -2,7 +2,7 @@
 
 from unittest import TestCase
 
-from huf.ai.providers.tokens import OVERHEAD_TOKENS, TokenCounter
+from huf.ai.providers.tokens import CACHED_CHARS, OVERHEAD_TOKENS, TokenCounter, count_text
 
 HISTORY = [{"role": "user", "content": f"word {number}"} for number in range(100)]
 
@@ -35,3 +35,15 @@ class TestTokenCounter(TestCase):
 		self.assertEqual(
 			rough([{"role": "user", "content": "ěšč"}]) - rough([{"role": "user", "content": "abc"}]), 3
 		)
+
+	def test_short_texts_are_counted_once_for_a_model_and_long_ones_are_not_kept(self):
+		counted = []
+
+		def count(model: str, text: str) -> int:
+			counted.append((model, len(text)))
+			return len(text)
+
+		long = "x" * (CACHED_CHARS + 1)
+		for model, text in [("a", "word"), ("a", "word"), ("b", "word"), ("a", long), ("a", long)]:
+			self.assertEqual(count_text(count, model, text), len(text))
+		self.assertEqual(counted, [("a", 4), ("b", 4), ("a", len(long)), ("a", len(long))])
