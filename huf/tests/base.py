@@ -37,7 +37,7 @@ def allow_many_users():
 
 
 def end_open_runs():
-	"""End what other tests have left open: a bench's site keeps it, and one look of a worker takes up 100 runs."""
+	"""End runs that other tests left open. A bench's site keeps them, and a worker looks at 100 at a time."""
 	left = {"status": ["in", ["Queued", "Started", "Waiting"]]}
 	frappe.db.set_value("Agent Run", left, "status", "Cancelled", update_modified=False)
 	frappe.db.commit()

@@ -13,8 +13,6 @@ from huf.ai.core.types import Tool
 
 OVERHEAD_TOKENS = 16
 """Tokens per message, and per call in it, in addition to their text."""
-
-
 CACHED_CHARS = 1_000
 """Counts of longer texts are not cached, because the cache keeps the texts as well."""
 
