@@ -141,10 +141,12 @@ class RealModel:
 
 	def choose_directly(self, request: str, tools: list[Tool]) -> str:
 		"""The tool that the model chooses by the same prompt and schema, without Huf."""
-		schema = plan_schema(tools, with_reason=False)
+		schema = plan_schema(tools, is_small=True)
 		form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
 		asked = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": request}]
-		messages = add_text(to_conversation(asked, describe_choice(tools, is_small=True)), SHORT_FORM)
+		messages = add_text(
+			to_conversation(asked, describe_choice(tools, is_small=True), is_small=True), SHORT_FORM
+		)
 		plan = self.ask(messages, response_format=form, max_tokens=MAX_PLAN_TOKENS)
 		return named[1] if (named := NAMED_TOOL.search(plan)) else ""
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
+from typing import Any
 
 from huf.ai.core.arguments import FENCE, parse_arguments
 from huf.ai.core.costs import WorstCase
@@ -29,18 +30,22 @@ SMALL_WINDOW = 8_192
 """Tokens: up to this, tools are described briefly."""
 MAX_REASON_CHARS = 200
 CUT_REASONS = ("length", "repetition")
+ORDER = "order_by"
+"""The argument of lists that small models fill with fields that do not exist."""
 NAMED_TOOL = re.compile(r'"tool"\s*:\s*"([^"]+)"')
 
 
-@dataclass(frozen=True)
+@dataclass
 class PlanningModel:
 	"""Adapts a model without tool calls: in each step it plans, and answers if it needs no tool."""
 
 	model: SchemaModel
 	# Its usage counts two calls, which are worded differently from the loop's messages.
 	reports_prompt_tokens: bool = False
-	offered: list[Tool] = field(default_factory=list, compare=False)
+	offered: list[Tool] = field(default_factory=list)
 	"""The tools of the last plan. What is asked without tools begins as plans do: a server has read that."""
+	is_last_plan: bool = False
+	"""Whether the last plan said that no tool is needed after it. Only plans for a small window say so."""
 
 	@property
 	def retries(self) -> int:
@@ -56,20 +61,34 @@ class PlanningModel:
 		if not tools:
 			return await self.model.complete(self.to_plain(messages), tools, on_text, max_tokens)
 		half = None if max_tokens is None else max(1, max_tokens // 2)
-		is_small = self.is_small()
-		self.offered[:] = shorten_tools(tools) if is_small else tools
-		schema = plan_schema(self.offered, with_reason=not is_small)
-		plan = await self.model.complete_json(self.to_plan(messages, self.offered), schema, half)
-		request = read_plan(plan.text)
-		if request and repeats_last(request, messages):
-			# Small models plan again what they have just done, instead of none.
-			request = None
-		elif request or plan.finish_reason in CUT_REASONS:
-			calls, reason = ((request,), "tool_calls") if request else ((), plan.finish_reason)
-			original = plan.original_text or plan.text
-			return replace(plan, text="", calls=calls, finish_reason=reason, original_text=original)
+		self.offered = shorten_tools(tools) if self.is_small() else tools
+		plan = None
+		if not (self.is_last_plan and find_last_call(messages)):
+			plan = await self.plan(messages, half)
+			if plan.calls or plan.finish_reason in CUT_REASONS:
+				return plan
 		answer = await self.model.complete(self.to_answer(messages, self.offered), [], on_text, half)
-		return replace(answer, usage=plan.usage + answer.usage)
+		return replace(answer, usage=plan.usage + answer.usage) if plan else answer
+
+	async def plan(self, messages: list[dict], max_tokens: int | None) -> ModelReply:
+		"""The plan as a reply: with one call, or with none if the model is to answer."""
+		schema = plan_schema(self.offered, self.is_small())
+		reply = await self.model.complete_json(self.to_plan(messages, self.offered), schema, max_tokens)
+		plan = parse_plan(reply.text)
+		self.is_last_plan = plan.get("more") is False
+		request, finish_reason = make_request(plan), reply.finish_reason
+		if request and (request.name, read_json_or_text(request.arguments)) == find_last_call(messages):
+			# Small models plan again what they have just done, instead of none.
+			request, finish_reason = None, "stop"
+		elif request:
+			finish_reason = "tool_calls"
+		return replace(
+			reply,
+			text="",
+			calls=(request,) if request else (),
+			finish_reason=finish_reason,
+			original_text=reply.original_text or reply.text,
+		)
 
 	def worst_case(
 		self, messages: list[dict], tools: list[Tool], counted: tuple[int, int] = (0, 0)
@@ -96,7 +115,8 @@ class PlanningModel:
 		return add_text(self.to_answer(messages, tools), SHORT_FORM if self.is_small() else FORM)
 
 	def to_answer(self, messages: list[dict], tools: Sequence[Tool]) -> list[dict]:
-		return to_conversation(messages, describe_choice(tools, self.is_small()))
+		is_small = self.is_small()
+		return to_conversation(messages, describe_choice(tools, is_small), is_small)
 
 	def to_plain(self, messages: list[dict]) -> list[dict]:
 		"""The messages, with tool calls as text if there are any: this model cannot read them."""
@@ -120,59 +140,71 @@ def shorten_parameters(tool: Tool) -> dict:
 	kept = {
 		name: each
 		for name, each in properties.items()
-		if name in required or (is_read and each.get("type") == "string")
+		if name in required or (is_read and each.get("type") == "string" and name != ORDER)
 	}
 	return {**tool.parameters, "properties": kept}
 
 
-def plan_schema(tools: Sequence[Tool], with_reason: bool = True) -> dict:
-	"""The JSON schema of a plan: one of the tools with its arguments; or none. A reason may be given."""
-	arguments = {each.name: {"arguments": each.parameters} for each in tools}
-	reason = {"reason": {"type": "string", "maxLength": MAX_REASON_CHARS}} if with_reason else {}
-	calls = [plan_of(name, {**reason, **own}, list(own)) for name, own in arguments.items()]
-	return {"anyOf": [*calls, plan_of(NO_TOOL, {}, [])]}
+def plan_schema(tools: Sequence[Tool], is_small: bool = False) -> dict:
+	"""The JSON schema of a plan: one of the tools with its arguments; or none.
+
+	For a large window it may give a reason. For a small one it says whether more tools are needed, and a tool
+	without arguments is planned without them.
+	"""
+	return {"anyOf": [*(plan_of_tool(each, is_small) for each in tools), plan_of(NO_TOOL)]}
 
 
-def plan_of(tool: str, fields: dict, required: list[str]) -> dict:
+def plan_of_tool(tool: Tool, is_small: bool) -> dict:
+	arguments = {"arguments": tool.parameters}
+	if not is_small:
+		reason = {"type": "string", "maxLength": MAX_REASON_CHARS}
+		return plan_of(tool.name, arguments, optional={"reason": reason})
+	has_arguments = bool(tool.parameters.get("properties"))
+	return plan_of(tool.name, {**(arguments if has_arguments else {}), "more": {"type": "boolean"}})
+
+
+def plan_of(tool: str, required: dict | None = None, optional: dict | None = None) -> dict:
+	required = required or {}
 	return {
 		"type": "object",
-		"properties": {"tool": {"const": tool}, **fields},
+		"properties": {"tool": {"const": tool}, **(optional or {}), **required},
 		"required": ["tool", *required],
 		"additionalProperties": False,
 	}
 
 
-def repeats_last(request: CallRequest, messages: list[dict]) -> bool:
-	"""Whether a plan asks for the call that was made last, and that succeeded."""
+def find_last_call(messages: list[dict]) -> tuple[str, Any] | None:
+	"""Name and arguments of the call whose result comes last; None if there is none, or it failed."""
 	last, calls = messages[-1], list_calls(messages)
 	if last["role"] != "tool" or not (call := calls.get(last["tool_call_id"])):
-		return False
+		return None
 	result = read_json_or_text(last["content"])
 	if isinstance(result, dict) and "error" in result:
-		return False
-	is_same = read_json_or_text(request.arguments) == read_json_or_text(call["arguments"])
-	return request.name == call["name"] and is_same
+		return None
+	return call["name"], read_json_or_text(call["arguments"])
 
 
-def read_plan(text: str) -> CallRequest | None:
-	"""The call of a plan; None if it needs no tool, or is not a plan.
-
-	The loop checks it like any call, and the model sees errors with its next plan.
+def parse_plan(text: str) -> dict:
+	"""The object of a plan; empty if the text is none. Of broken JSON that names a tool: its name, with the
+	text as arguments.
 	"""
 	text = FENCE.sub(r"\1", text.strip())
 	written = text[text.index("{") : text.rfind("}") + 1 or None] if "{" in text else ""
 	try:
-		plan = parse_arguments(written)
+		return parse_arguments(written)
 	except ToolError:
 		named = NAMED_TOOL.search(written)
-		return make_request(named[1], written, "") if named else None
+		return {"tool": named[1], "arguments": written} if named else {}
+
+
+def make_request(plan: dict) -> CallRequest | None:
+	"""The call of a plan; None if it needs no tool.
+
+	The loop checks it like any call, and the model sees errors with its next plan.
+	"""
 	tool = plan.get("tool")
 	if not isinstance(tool, str) or tool.strip().lower() in ("", NO_TOOL):
 		return None
 	arguments, reason = plan.get("arguments") or {}, plan.get("reason")
 	text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-	return make_request(tool.strip(), text, reason if isinstance(reason, str) else "")
-
-
-def make_request(tool: str, arguments: str, reason: str) -> CallRequest | None:
-	return None if tool.lower() == NO_TOOL else CallRequest(token_hex(5)[:9], tool, arguments, reason)
+	return CallRequest(token_hex(5)[:9], tool.strip(), text, reason if isinstance(reason, str) else "")

@@ -11,7 +11,7 @@ from huf.ai.core.events import EventKind
 from huf.ai.core.types import AgentRequest, Effect, Tool
 from huf.ai.loop.guards import SUM_UP
 from huf.ai.loop.plan_prompts import ANSWER, to_conversation
-from huf.ai.loop.planner import read_plan, shorten_tools
+from huf.ai.loop.planner import make_request, parse_plan, shorten_tools
 from huf.ai.queries.replayed_events import replay_events
 from huf.ai.queries.runs import read_tool_results
 from huf.ai.runs.entry import run_agent_sync, stream_agent
@@ -180,7 +180,7 @@ class TestReading(SiteTestCase):
 			f"Here is my plan: {json.dumps(EXAMPLE)} Good luck!",
 			json.dumps(EXAMPLE | {"arguments": json.dumps(EXAMPLE["arguments"])}),
 		):
-			request = read_plan(written)
+			request = make_request(parse_plan(written))
 			self.assertEqual(request.name, "sales_report_tool", written)
 			self.assertEqual(json.loads(request.arguments), {"region": "EMEA", "year": 2024}, written)
 
@@ -193,7 +193,7 @@ class TestReading(SiteTestCase):
 			"",
 			"No.",
 		):
-			self.assertIsNone(read_plan(written), written)
+			self.assertIsNone(make_request(parse_plan(written)), written)
 
 	def test_results_are_told_in_the_form_of_the_record(self):
 		call = {"id": "1", "type": "function", "function": {"name": "a", "arguments": '{"b": 1}'}}
@@ -244,12 +244,12 @@ class TestSchemas(SiteTestCase):
 	def test_tools_are_described_briefly_where_the_window_is_small(self):
 		self.run_agent(text('{"tool": "none"}'), text("Hello."), context_window=2048)
 		plan = self.server.requests[0]
-		self.assertIn(f"- {self.tool}: Lists todos. Arguments: ", plan["messages"][0]["content"])
+		self.assertIn(f"- {self.tool}: Lists todos.\n", plan["messages"][0]["content"])
 		self.assertNotIn("reason", json.dumps(plan))
 
 	def test_few_optional_arguments_are_offered_where_the_window_is_small(self):
 		self.tools = (make_tool("Create Document", reference_doctype="ToDo"), self.tool)
-		self.assertEqual(self.list_offered(2_048), [{"description"}, {"order_by"}])
+		self.assertEqual(self.list_offered(2_048), [{"description"}, set()])
 		created, listed = self.list_offered(32_000)
 		self.assertLessEqual({"description", "date", "priority"}, created)
 		self.assertLessEqual({"filters", "fields", "order_by", "limit", "start"}, listed)
@@ -258,8 +258,31 @@ class TestSchemas(SiteTestCase):
 		"""The arguments that each tool has in a plan's schema."""
 		self.run_agent(text('{"tool": "none"}'), text("Hello."), context_window=window)
 		plans = self.server.requests[-2]["response_format"]["json_schema"]["schema"]["anyOf"]
-		calls = [each["properties"] for each in plans if "arguments" in each["properties"]]
-		return [set(each["arguments"]["properties"]) for each in calls]
+		calls = [each["properties"] for each in plans if each["properties"]["tool"] != {"const": "none"}]
+		return [set(each.get("arguments", {}).get("properties", ())) for each in calls]
+
+	def test_a_plan_that_needs_no_more_tools_is_followed_by_the_answer(self):
+		listed = json.dumps({"tool": self.tool, "more": False})
+		result = self.run_agent(text(listed), text("None."), context_window=2048)
+		self.assertEqual((result["response"], result["steps"]), ("None.", 2))
+		plan, answer = self.server.requests
+		more = [
+			each["properties"].get("more")
+			for each in plan["response_format"]["json_schema"]["schema"]["anyOf"]
+		]
+		self.assertEqual(more, [{"type": "boolean"}, None])
+		# What is not set is left out of the result.
+		self.assertIn(
+			f'{{"tool": "{self.tool}", "result": {{"doctype": "ToDo"', answer["messages"][1]["content"]
+		)
+		self.assertNotIn('"more"', answer["messages"][1]["content"])
+		self.assertNotIn("null", answer["messages"][1]["content"])
+
+	def test_more_tools_or_a_failed_call_are_followed_by_a_plan(self):
+		for first in ({"more": True}, {"more": False, "arguments": {"limit": "many"}}):
+			planned = text(json.dumps({"tool": self.tool, **first}))
+			result = self.run_agent(planned, text('{"tool": "none"}'), text("None."), context_window=2048)
+			self.assertEqual(result["response"], "None.", first)
 
 	def test_a_foreign_schema_may_require_what_it_does_not_describe(self):
 		schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "missing"]}
