@@ -16,6 +16,7 @@ import click
 import huf
 import huf.embedded
 from huf.embedded import site
+from huf.embedded.malloc import start_with_settings
 from huf.embedded.router_commands import router
 from huf.embedded.server import CannotStart, serve, url_of
 
@@ -321,6 +322,8 @@ cli.add_command(router)
 
 
 def main():
+	if set(SECTIONS["Start"]) & set(sys.argv):
+		start_with_settings()
 	os.umask(0o077)  # the home contains secrets: only its owner may read it
 	# otherwise litellm downloads a price list on import
 	os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")

@@ -117,9 +117,6 @@ def serve(home: Path, host: str, port: int, prepare: Callable[[], None], on_read
 
 	`prepare` creates or migrates the site. It is called once nothing prevents serving it.
 	"""
-	from frappe.utils.malloc import limit_arenas
-
-	limit_arenas()
 	advice = "Open that address, or use another home: huf --home <folder> start"
 	with only_server(home, url_of(host, port), advice):
 		refuse_if_port_is_taken(host, port)

@@ -1,4 +1,4 @@
-"""A pool whose idle threads end: each keeps a stack, and up to 200 KB that malloc caches for it."""
+"""A pool whose idle threads end, so that their stacks are freed."""
 
 import threading
 from collections import deque

@@ -8,9 +8,7 @@ from pathlib import Path
 def work(home: Path, site: str, threads: int):
 	"""Run the site's jobs until SIGINT or SIGTERM. Running jobs get ten seconds to end."""
 	from frappe.utils.job_worker import Worker
-	from frappe.utils.malloc import limit_arenas
 
-	limit_arenas()
 	stopping = threading.Event()
 	for number in (signal.SIGINT, signal.SIGTERM):
 		signal.signal(number, lambda *_: stopping.set())

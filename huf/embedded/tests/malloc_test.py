@@ -1,5 +1,7 @@
-"""A server has one arena of malloc, its idle threads end, and it gives free memory back."""
+"""A server has one arena of malloc and no caches of its threads, its idle threads end, and it gives free memory
+back."""
 
+import os
 import platform
 import shutil
 import subprocess
@@ -15,24 +17,32 @@ from unittest.mock import patch
 
 from frappe.utils import job_worker
 
+from huf.embedded.malloc import SETTINGS as SETTINGS_OF_MALLOC
+from huf.embedded.malloc import VARIABLE
 from huf.embedded.tests.server_test import Server, free_port
 from huf.embedded.thread_pool import IDLE_S
 
 HEAP_BYTES = 64 * 2**20
 TRIM = """
-import huf.embedded
-huf.embedded.install()
 from pathlib import Path
-from frappe.utils.malloc import limit_arenas, trim
+from huf.embedded.malloc import start_with_settings, trim
+start_with_settings()
 def read_mb():
 	return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 // 2**20
-limit_arenas()
 pieces = [bytes(20_000) for _ in range(4_000)]
 kept = pieces[::10]
 del pieces
 before = read_mb()
 trim()
 print(before - read_mb())
+"""
+
+SETTINGS = """
+import os, sys
+from huf.embedded.malloc import start_with_settings
+print(os.getpid(), os.environ.get("GLIBC_TUNABLES"), sys.argv[1:], flush=True)
+start_with_settings()
+print(os.getpid(), os.environ.get("GLIBC_TUNABLES"), sys.argv[1:], flush=True)
 """
 
 
@@ -51,6 +61,17 @@ class TestMalloc(unittest.TestCase):
 	def test_memory_between_what_stays_is_given_back(self):
 		done = subprocess.run([sys.executable, "-c", TRIM], capture_output=True, text=True, check=True)
 		self.assertGreater(int(done.stdout), 30)
+
+	def test_a_program_starts_again_once_and_hands_nothing_on(self):
+		for own in ("", "glibc.malloc.check=0"):
+			environment = {**os.environ, **({VARIABLE: own} if own else {})}
+			command = [sys.executable, "-c", SETTINGS, "a", "b c"]
+			done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+			process, *lines = done.stdout.splitlines()
+			pid = process.split()[0]
+			seen = [own, own] if own else ["None", SETTINGS_OF_MALLOC, "None"]
+			wanted = [f"{pid} {each} ['a', 'b c']" for each in seen]
+			self.assertEqual([process, *lines], wanted)
 
 	def test_a_server_has_one_arena_and_no_thread_of_a_peak_for_long(self):
 		home = Path(tempfile.mkdtemp(prefix="huf-test-"))

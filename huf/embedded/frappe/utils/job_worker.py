@@ -16,7 +16,8 @@ import uuid
 from filelock import FileLock, Timeout
 from frappe.utils import jobs_db
 from frappe.utils.background_jobs import TIMEOUTS, JobTimeoutException, bell, execute_job
-from frappe.utils.malloc import trim
+
+from huf.embedded.malloc import trim
 
 POLL_SECONDS = 0.2
 BEATS_PER_MINUTE = round(60 / POLL_SECONDS)
