@@ -94,6 +94,8 @@ def note_change(doc: Any, method: str) -> None:
 
 def wrap_file_deletion() -> None:
 	"""Note the content of a File before its controller deletes it; hooks of the document come later."""
+	if hasattr(File.delete_file_data_content, "huf_noted"):
+		return
 	wrap_frappe()
 	with _lock:
 		original = File.delete_file_data_content
