@@ -11,6 +11,7 @@ import frappe
 from huf.ai.core.errors import ConversationBusy, UsageError
 from huf.ai.core.event_loops import iterate
 from huf.ai.core.events import EventKind, Listener, RunEvent
+from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
@@ -22,7 +23,6 @@ from huf.ai.runs.route_choice import (
 	find_takeover,
 	may_escalate,
 	needs_agent,
-	read_choice,
 	route_request,
 	route_task,
 	take_over,
@@ -75,6 +75,16 @@ def read_names(given: list[str] | str | None) -> tuple[str, ...]:
 	if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
 		raise UsageError("attachments must be a list of Files, each by its name or URL.")
 	return tuple(names)
+
+
+def read_choice(choice: str | None) -> RouteChoice | None:
+	"""Parse the caller's choice of a route. Raises UsageError."""
+	if not choice:
+		return None
+	try:
+		return RouteChoice(choice)
+	except ValueError:
+		raise UsageError("route must be auto, chat or agent.") from None
 
 
 def run_agent(request: AgentRequest, listeners: Iterable[Listener] = ()) -> RunResult:

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import frappe
 
-from huf.ai.core.errors import UsageError
 from huf.ai.core.routed import RouteChoice, Routed
 from huf.ai.core.settings import find_cached, get_settings
 from huf.ai.core.types import AgentRequest, RunResult, RunStatus
@@ -17,16 +16,6 @@ from huf.ai.routing.types import Route
 from huf.ai.runs import admission
 from huf.ai.runs.routing import check_escalation, decide_and_record, get_route_model
 from huf.ai.storage.conversations import ConversationManager
-
-
-def read_choice(choice: str | None) -> RouteChoice | None:
-	"""Parse the caller's choice. Raises UsageError."""
-	if not choice:
-		return None
-	try:
-		return RouteChoice(choice)
-	except ValueError:
-		raise UsageError("route must be auto, chat or agent.") from None
 
 
 def route_request(request: AgentRequest) -> AgentRequest:
@@ -38,7 +27,7 @@ def route_request(request: AgentRequest) -> AgentRequest:
 		return replace(request, routed=Routed(0, is_chat=True))
 	if choice is not RouteChoice.AUTO:
 		return request
-	admission.admit(request.agent, request.user)
+	admission.admit(request.agent, request.user, request.from_chat)
 	decision, name = decide_and_record(
 		request.prompt, bool(request.attachments), request.conversation, get_route_model()
 	)

@@ -159,7 +159,8 @@ class ConversationManager:
 		step: int = 0,
 		message_files: MessageFiles = NO_FILES,
 	) -> None:
-		self.add_messages([build_message_row(role, content, kind, step) | message_files.as_row], run)
+		attached = message_files.as_row if message_files.files else {}
+		self.add_messages([build_message_row(role, content, kind, step) | attached], run)
 
 	def add_messages(self, messages: list[dict], run: str | None = None) -> None:
 		"""Append rows in order with three statements. Does nothing if the conversation was deleted."""
