@@ -1,7 +1,7 @@
 """Makes an Agent record runnable: its model, its tools, its settings."""
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import frappe
@@ -78,7 +78,6 @@ class AgentManager:
 		if self.tiers and not model:
 			model = self.tiers.first()
 		self.provider, self.model = choose_model(self.agent_doc, provider, model)
-		self.steps = count_steps(self.agent_doc, self.settings, mode)
 		self.tools: list = []
 
 	def create_agent(self, run_child: RunChild | None = None):
@@ -102,6 +101,13 @@ class AgentManager:
 		self.tools = agent.tools
 		return agent
 
+	@cached_property
+	def steps(self) -> int:
+		"""How many steps a run may take; with a model chosen by task, a background run may take more."""
+		if not self.agent_doc.choose_by_task:
+			return self.agent_doc.max_iterations or self.settings.max_steps
+		return self.settings.inline_steps if self.mode is Mode.INLINE else self.settings.background_steps
+
 	def escalate(self, is_unreachable: bool) -> tuple[str | None, str] | None:
 		"""(provider, model) of the next tier, for a run that does not succeed with its own; None without
 		one.
@@ -112,13 +118,6 @@ class AgentManager:
 	@property
 	def history_limit(self) -> int:
 		return self.agent_doc.history_limit or self.settings.history_limit
-
-
-def count_steps(agent_doc: Any, settings: Settings, mode: Mode) -> int:
-	"""How many steps a run may take; with a model chosen by task, a background run may take more."""
-	if not agent_doc.choose_by_task:
-		return agent_doc.max_iterations or settings.max_steps
-	return settings.inline_steps if mode is Mode.INLINE else settings.background_steps
 
 
 @lru_cache(maxsize=256)

@@ -157,15 +157,18 @@ def further_cuts(
 	last = [result for result in results if result.is_last]
 	# As many characters as tokens: a longer result alone takes about a quarter of the room.
 	yield from (result.cut_to(allowed) for result in results)
-	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in old)
-	yield from (result.replace_by(stub(result.number)) for result in old)
+	yield from excerpts_then_stubs(old)
 	yield from exchanges(messages, prompt_at)
 	size = allowed // 2
 	while size > MIN_EXCERPT_CHARS:
 		yield from (result.cut_to(size) for result in last)
 		size //= 2
-	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in last)
-	yield from (result.replace_by(stub(result.number)) for result in last)
+	yield from excerpts_then_stubs(last)
+
+
+def excerpts_then_stubs(results: list[ResultMessage]) -> Iterator[Cut]:
+	yield from (result.cut_to(MIN_EXCERPT_CHARS) for result in results)
+	yield from (result.replace_by(stub(result.number)) for result in results)
 
 
 def exchanges(messages: list[dict], prompt_at: int) -> Iterator[Cut]:

@@ -15,11 +15,11 @@ from huf.ai.core.routed import RouteChoice
 from huf.ai.core.types import AgentRequest, Mode, RunResult, RunStatus
 from huf.ai.runs import admission
 from huf.ai.runs.admission import acting_as
-from huf.ai.runs.execution import describe_start, execute_run
+from huf.ai.runs.execution import describe_start
 from huf.ai.runs.finish import describe_open
 from huf.ai.runs.held_chat import HeldChat
-from huf.ai.runs.queue import end_run, end_run_async, enqueue_run, follow_up
-from huf.ai.runs.route_choice import (
+from huf.ai.runs.queue import end_run, end_run_async, enqueue_run
+from huf.ai.runs.routing import (
 	find_takeover,
 	may_escalate,
 	needs_agent,
@@ -157,8 +157,4 @@ def stream_run(request: AgentRequest) -> Generator[RunEvent | None, None, None]:
 		yield RunEvent(EventKind.RUN_QUEUED, run.name, describe_start(run))
 		return
 	yield None
-
-	async def execute(put: Listener) -> None:
-		follow_up(await execute_run(run, [put]))
-
-	yield from iterate(execute)
+	yield from iterate(lambda put: end_run_async(run, [put]))

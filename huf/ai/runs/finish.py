@@ -152,7 +152,7 @@ def store_end(
 	if lease.row.trigger:
 		send_result_notice(run, lease.row.trigger, outcome)
 	leases.release_conversation(conversation, run)
-	conversations.persist_conversation()
+	frappe.db.commit()
 	return RunResult(
 		run=run,
 		conversation=conversation,

@@ -133,7 +133,7 @@ def write_run(request: AgentRequest, status: RunStatus, is_separate: bool = Fals
 		frappe.db.rollback()
 		raise RunAlreadyOpened(request.origin.event)
 	conversations.add_message("user", request.prompt, run=lease.run, message_files=request.message_files)
-	conversations.persist_conversation()
+	frappe.db.commit()
 	return OpenRun(
 		request, manager, conversations, lease, opening.messages, mode=mode, is_long=opening.is_long
 	)

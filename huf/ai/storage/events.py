@@ -19,7 +19,7 @@ import frappe
 from huf.ai.core.arguments import to_text
 from huf.ai.core.events import EventKind, Listener, RunEvent
 from huf.ai.core.types import AgentRequest, RunStatus, StopReason
-from huf.ai.storage.rows import clip
+from huf.ai.storage.rows import clip_line
 
 LIFETIME_S = 3600
 NUMBERS_PER_ATTEMPT = 1_000_000
@@ -174,7 +174,8 @@ def build_log_listener(objective: str) -> Listener:
 		data = event.data
 		if event.kind is EventKind.RUN_STARTED:
 			frappe.logger("huf").info(
-				'[AgentRunner] Starting agent run for objective: "%s"', shorten_objective(objective)
+				'[AgentRunner] Starting agent run for objective: "%s"',
+				clip_line(objective, MAX_OBJECTIVE_CHARS),
 			)
 		elif event.kind is EventKind.TOOL_STARTED:
 			tools[data["tool"]] = None
@@ -213,7 +214,3 @@ def describe_end(run: str, data: dict, tools: list[str]) -> dict:
 		"duration_ms": data["duration_ms"],
 		"status": EXTERNAL_STATUSES.get(data["status"], EXTERNAL_FAILED),
 	}
-
-
-def shorten_objective(text: str) -> str:
-	return clip(" ".join(text.split()), MAX_OBJECTIVE_CHARS)
