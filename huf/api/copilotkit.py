@@ -77,8 +77,17 @@ def describe_call(result: RunResult) -> dict:
 		return {**body, "draft": result.draft}
 	calls = list_tool_calls([result.run])
 	if not calls or calls[-1].status != CallStatus.SUCCESS.value:
-		return {**body, "success": False, "error": calls[-1].error_message if calls else result.error}
+		error = read_error(calls[-1].error_message) if calls else result.error
+		return {**body, "success": False, "error": error}
 	return {**body, "result": read_tool_results(result.run)[-1]["result"]}
+
+
+def read_error(text: str | None) -> str | None:
+	"""The message of a failed call, whose record is what a model reads: {"error": message}."""
+	try:
+		return json.loads(text or "")["error"]
+	except (ValueError, TypeError, KeyError):
+		return text
 
 
 def read_message(message, messages) -> str:
@@ -111,11 +120,17 @@ def stream():
 			{key: value for key, value in frappe.local.form_dict.items() if key != "cmd"}
 		)
 	except ValidationError as error:
-		return refusal_response(BadRequest(f"The body is not a RunAgentInput: {error.errors()[0]['msg']}"))
+		return refusal_response(BadRequest(f"The body is not a RunAgentInput: {describe_fault(error)}"))
 	try:
 		return stream_data(map(encode_event, start_events(run_input)))
 	except REFUSED as error:
 		return refusal_response(error)
+
+
+def describe_fault(error: ValidationError) -> str:
+	"""The first field that does not fit, and why."""
+	first = error.errors()[0]
+	return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def start_events(run_input: RunAgentInput) -> Iterator:

@@ -22,6 +22,18 @@ BEARER_PATHS = (*PATHS, *TOKEN_PATHS)
 TOKEN_PREFIX = "v1."
 STATUSES = {405: 400, 417: 400}
 PARSE_ERROR = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
+PLAIN_PATHS = (
+	"/api/method/huf.api.chat.route",
+	"/api/method/huf.api.chat.agent_run",
+	"/api/method/huf.api.chat.escalation_check",
+	"/api/method/huf.api.agent.chat",
+	"/api/method/huf.api.agent.stream",
+	"/api/method/huf.api.copilotkit.",
+	"/api/method/huf.api.webhook.",
+	"/agent/hook/",
+)
+"""Endpoints whose errors are {error, code, suggestion}."""
+BROKEN_JSON = "The body is not valid JSON."
 WRONG_KEY = "This API key was not accepted. Check it, or make a new one; the form is <api key>:<api secret>."
 NO_KEY = "Send the API key of a Frappe user: Authorization: Bearer <api key>:<api secret>."
 
@@ -65,18 +77,32 @@ def name_sign_in(response: Response | None = None, request=None) -> None:
 
 
 def answer_parse_error(response: Response | None = None, request=None) -> None:
-	"""after_request: answer broken JSON sent to the MCP or A2A server as JSON-RPC does.
+	"""after_request: answer broken JSON as the address does that it was sent to.
 
 	Frappe parses the body before it calls any hook or endpoint, and answers with its own error body.
 	"""
 	if response is None or response.status_code < 400 or response.status_code == 413:
 		return
+	if request.method != "POST" or not request.is_json:
+		return
 	# A request refused for its body still has its original path.
 	function = find_function(request.path)
 	path = f"/api/method/{function}" if function else request.path
-	if path.startswith(TOKEN_PATHS) and request.is_json and not is_json(request.get_data()):
+	body = describe_broken_json(path)
+	if body and not is_json(request.get_data()):
 		response.status_code, response.content_type = 400, "application/json"
-		response.set_data(json.dumps(PARSE_ERROR))
+		response.set_data(json.dumps(body))
+
+
+def describe_broken_json(path: str) -> dict | None:
+	"""The error body of this endpoint; None for endpoints that answer in Frappe's form."""
+	if path.startswith(TOKEN_PATHS):
+		return PARSE_ERROR
+	if path.startswith(PATHS):
+		return error_body(400, BROKEN_JSON)
+	if path.startswith(PLAIN_PATHS):
+		return {"error": BROKEN_JSON, "code": "BAD_REQUEST", "suggestion": "Correct it and send it again."}
+	return None
 
 
 def is_json(text: bytes) -> bool:
@@ -105,6 +131,7 @@ def format_refusal(response: Response | None = None, request=None) -> None:
 	guest = frappe.session.user in (None, "", "Guest") and response.status_code in (401, 403)
 	status = 401 if guest else STATUSES.get(response.status_code, response.status_code)
 	missing = WRONG_KEY if request.headers.get("Authorization") else NO_KEY
-	message = missing if guest else f"Frappe refused this request: {response.status}"
+	refused = f"Frappe refused this request ({response.status}). Check its method and the user's permissions."
+	message = missing if guest else refused
 	response.status_code, response.content_type = status, "application/json"
 	response.set_data(json.dumps(error_body(status, message)))

@@ -191,7 +191,7 @@ def decrypt_file(file: Path, target: Path, passphrase: str | None) -> None:
 			shutil.copyfile(file, target)
 			return
 		if not passphrase:
-			raise BackupFault("The backup is encrypted. Give its passphrase.")
+			raise BackupFault("The backup is encrypted. Enter its passphrase with --encrypted.")
 		cipher = make_cipher(passphrase, source.read(16))
 		with target.open("wb") as out:
 			for number, (chunk, is_last) in enumerate(read_chunks(source)):
@@ -214,7 +214,9 @@ def decrypt_chunk(cipher, number: int, chunk: bytes, is_last: bool) -> bytes:
 	try:
 		return cipher.decrypt(build_nonce(number, is_last), chunk, None)
 	except (InvalidTag, ValueError):
-		reason = "The passphrase is wrong" if number == 0 and not is_last else "The file is torn or changed"
+		reason = (
+			"The file is torn or changed" if number else "The passphrase is wrong, or the file is changed"
+		)
 		raise BackupFault(f"{reason}: chunk {number + 1} cannot be read.") from None
 
 

@@ -9,6 +9,7 @@ import os
 import sys
 import webbrowser
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 
 import click
@@ -244,17 +245,19 @@ def migrate(home):
 
 @cli.command("set-password")
 @click.argument("user", default="Administrator")
-@click.password_option(prompt="New password")
+@click.option("--password", help="Asked for if it is not given here.")
 @click.pass_obj
 def set_password(home, user, password):
 	"""Set a user's password and end their sessions."""
+	with connected(home) as frappe:
+		if not frappe.db.exists("User", user):
+			raise click.ClickException(f"There is no user {user}.")
+	password = password or click.prompt("New password", hide_input=True, confirmation_prompt=True)
 	with connected(home) as frappe:
 		from frappe.sessions import clear_sessions
 		from frappe.utils.password import update_password
 		from frappe.utils.password_strength import check_password_strength
 
-		if not frappe.db.exists("User", user):
-			raise click.ClickException(f"There is no user {user}.")
 		try:
 			check_password_strength(password, user)
 		except frappe.ValidationError as error:
@@ -289,12 +292,22 @@ def execute(home, path, kwargs):
 	values = read_arguments(kwargs)
 	with connected(home) as frappe:
 		try:
-			function = frappe.get_attr(path)
+			function = find_function(frappe, path)
 		except (ImportError, AttributeError, frappe.ValidationError) as error:
 			raise click.ClickException(f"There is no function {path}: {error}") from None
 		result = frappe.call(function, **values)
 		if result is not None:
 			click.echo(frappe.as_json(result))
+
+
+def find_function(frappe, path: str):
+	"""The function at a path, also a method of an object of frappe, such as `frappe.db.count`."""
+	try:
+		return frappe.get_attr(path)
+	except ImportError:
+		if not path.startswith("frappe."):
+			raise
+		return reduce(getattr, path.split(".")[1:], frappe)
 
 
 def read_arguments(text: str) -> dict:

@@ -43,7 +43,8 @@ def examine(frappe, home: Path) -> Iterator[CheckResult]:
 def check_database(path: Path) -> CheckResult:
 	with closing(sqlite3.connect(path)) as database:
 		found = database.execute("PRAGMA quick_check").fetchone()[0]
-	size = path.stat().st_size / 1e6
+	log = path.with_name(f"{path.name}-wal")  # holds what SQLite has not written into the database yet
+	size = sum(file.stat().st_size for file in (path, log) if file.exists()) / 1e6
 	return CheckResult(path.name, found == "ok", f"{found}, {size:.1f} MB")
 
 

@@ -2,11 +2,15 @@
 
 import mailbox
 from collections.abc import Iterator
+from email.parser import BytesHeaderParser
 from pathlib import Path
 
 import click
 
 from huf.embedded.cli import cli, connected
+
+HEADERS = ("from", "to", "subject", "date", "message-id", "received", "return-path")
+"""A file with none of these is not a mail."""
 
 
 def import_rules(frappe, file: Path) -> str:
@@ -82,4 +86,7 @@ def read_mails(path: Path) -> Iterator[bytes]:
 		box = mailbox.mbox(path, create=False)
 		yield from (box.get_bytes(key) for key in box.iterkeys())
 	else:
-		yield path.read_bytes()
+		raw = path.read_bytes()
+		if not any(name in HEADERS for name in map(str.lower, BytesHeaderParser().parsebytes(raw))):
+			raise click.ClickException(f"{path} is not a mail: it has no header such as From or Date.")
+		yield raw

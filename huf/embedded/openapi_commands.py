@@ -1,5 +1,6 @@
 """The command `huf import-openapi`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -41,6 +42,7 @@ def import_openapi(home, source, chosen, is_all, base_url, prefix, headers, repl
 				chosen = [each["operation"] for each in preview["tools"]]
 			if not chosen:
 				return click.echo("\n".join(format_preview(preview)))
+			check_choice(preview["tools"], chosen, replace)
 			values = {name: click.prompt(f"Value of {name}", hide_input=True) for name in headers}
 			options = {"source": url, "base_url": base_url, "prefix": prefix, "headers": values}
 			made = import_tools(document, chosen, **options, replace=replace, allow_private=allow_private)
@@ -51,6 +53,20 @@ def import_openapi(home, source, chosen, is_all, base_url, prefix, headers, repl
 		except (OSError, UnicodeDecodeError, UsageError, frappe.ValidationError) as error:
 			raise click.ClickException(f"{source}: {error}") from None
 		click.echo("\n".join(map(format_made, made)))
+
+
+def check_choice(tools: list[dict], chosen: Sequence[str], replace: Sequence[str]) -> None:
+	"""Refuse operations that no tool can be made of, and tools that would be overwritten unnamed."""
+	if unknown := set(chosen) - {each["operation"] for each in tools}:
+		raise click.ClickException(
+			f"Not in the document, or cannot become tools: {', '.join(sorted(unknown))}. "
+			"Leave out --only to list the operations."
+		)
+	for each in tools:
+		if each["operation"] in chosen and each["exists"] and each["tool"] not in replace:
+			raise click.ClickException(
+				f"The tool {each['tool']} exists. Add --replace {each['tool']}, or choose a --prefix."
+			)
 
 
 def format_preview(preview: dict) -> list[str]:

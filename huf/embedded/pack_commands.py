@@ -23,6 +23,8 @@ def import_pack(home, what):
 		from huf.ai.packs.shipped import find_pack, get_pack_source
 
 		path = Path(what)
+		if not path.exists() and (path.suffix or len(path.parts) > 1):
+			raise click.ClickException(f"There is no file or folder {what}.")
 		if path.is_dir() and not (path / MANIFEST_FILE).is_file():
 			raise click.ClickException(f"{what} is not a pack: it has no {MANIFEST_FILE}.")
 		try:

@@ -76,7 +76,7 @@ def stop(home, target, scope, reason):
 		if bool(target) != bool(scope):
 			raise click.UsageError("Name a target with --agent, --tool, --provider, --user or --trigger.")
 		done = stopping.stop(scope or "All", target, reason)
-		click.echo(f"Stopped ({done['stop']['name']}).")
+		click.echo(f"Stopped. `huf release {done['stop']['name']}` resumes.")
 		for call in done["running"]:
 			what = call["tool"] or "model call"
 			click.echo(f"  still under way: {what} of {call['agent']}, run {call['run']}")

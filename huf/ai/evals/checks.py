@@ -105,8 +105,10 @@ def check_record(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidenc
 		return f"there are {len(matching)} {doctype}{format_values(expected)}, not {check['count']}"
 	if matching:
 		return None
-	found = f"; there is {dict(rows[0])}" if rows else ""
-	return f"there is no {doctype}{format_values(expected or check.get('where') or {})}{found}"
+	missing = f"there is no {doctype}{format_values(expected or check.get('where') or {})}"
+	if not rows:
+		return missing
+	return f"{missing}; {rows[0].get('name')} has {dict((key, rows[0].get(key)) for key in expected)}"
 
 
 def check_ends(check: Mapping, case: EvalCase, trace: Trace, evidence: Evidence) -> str | None:

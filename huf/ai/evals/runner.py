@@ -254,9 +254,10 @@ def build_call(tool_result: ToolResult) -> TracedCall:
 
 def format_summary(report: EvalReport) -> Iterator[str]:
 	"""The last lines of a printed report, after those of the cases."""
+	times = "once" if report.times == 1 else f"{report.times} times"
 	yield (
 		f"{report.agent}: {report.fully_passed} of {len(report.attempted)} cases passed, "
-		f"{report.times} times each, by {report.model}"
+		f"{times} each, by {report.model}"
 	)
 	yield "  ".join(f"pass^{k} {rate:.2f}" for k, rate in enumerate(report.pass_rates(), 1))
 

@@ -7,7 +7,6 @@ import frappe
 from click.testing import CliRunner
 
 import huf
-from huf.ai.runs.stopping import stop
 from huf.embedded.cli import SECTIONS, cli
 from huf.embedded.tests.sites import SiteTestCase, isolated
 from huf.tests.factories import make_agent, make_model, make_tool
@@ -83,9 +82,22 @@ class TestCommandLine(SiteTestCase):
 		for path in ("nothing", "frappe.nothing", "huf.nothing.here"):
 			self.assert_refused(self.run_huf("execute", path), f"There is no function {path}")
 
+	def test_execute_calls_methods_of_frappe_s_objects_as_bench_does(self):
+		said = self.run_huf("execute", "frappe.db.exists", "--kwargs", '{"dt": "User", "dn": "Guest"}')
+		self.assertEqual(said.output, '"Guest"\n')
+
+	def test_a_password_is_asked_for_only_for_a_user_that_exists(self):
+		said = self.run_huf("set-password", "nobody@example.com")
+		self.assertEqual(said.output, "Error: There is no user nobody@example.com.\n")
+
+	def test_a_file_to_import_that_is_missing_is_named(self):
+		for name in ("nowhere.yaml", "no/where"):
+			self.assert_refused(self.run_huf("import", name), f"There is no file or folder {name}.")
+		self.assert_refused(self.run_huf("import", "nothing"), "There is no pack 'nothing'")
+
 	def test_undo_and_release_say_what_they_need(self):
 		self.assert_refused(self.run_huf("undo"), "--agent")
 		self.assert_refused(self.run_huf("undo", "--agent", "Planner"), "--since")
 		self.assertIn("Nothing is stopped.", self.run_huf("release").output)
-		stop("All")
+		self.assertRegex(self.run_huf("stop").output, "^Stopped. `huf release .+` resumes.\n$")
 		self.assertIn("Released", self.run_huf("release").output)

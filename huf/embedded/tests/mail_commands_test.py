@@ -1,9 +1,11 @@
 """`huf import` of mail rules as it is typed."""
 
+import frappe
 from click.testing import CliRunner
 
 from huf.embedded.cli import cli
 from huf.embedded.tests.sites import SiteTestCase, isolated
+from huf.tests.mail import make_mailbox
 
 RULES = """
 routing:
@@ -31,3 +33,15 @@ class TestImportRules(SiteTestCase):
 		said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "import", str(file)])
 		self.assertEqual(said.exit_code, 0, said.output)
 		return said.output
+
+
+class TestImportMail(SiteTestCase):
+	def test_a_file_without_headers_is_no_mail(self):
+		make_mailbox("Administrator")
+		frappe.db.commit()
+		file = self.home / "notes.eml"
+		for content in ("not a mail", '{"openapi": "3.0.0"}', ""):
+			file.write_text(content)
+			said = isolated(CliRunner().invoke, cli, ["--home", str(self.home), "mail", str(file)])
+			self.assertEqual(said.exit_code, 1, said.output)
+			self.assertIn("notes.eml is not a mail: it has no header", said.output)

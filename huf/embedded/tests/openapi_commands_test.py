@@ -43,8 +43,13 @@ class TestImportOpenapi(SiteTestCase):
 		self.assertEqual(frappe.get_doc(TOOL, "getOrder").headers[0].get_password("value"), SECRET)
 		again = self.run_huf(*words[:4])
 		self.assertEqual(again.exit_code, 1)
-		self.assertIn("The tool getOrder exists", again.output)
+		self.assertIn("The tool getOrder exists. Add --replace getOrder", again.output)
 		self.assertIn("Replaced getOrder", self.run_huf(*words[:4], "--replace", "getOrder").output)
+
+	def test_an_operation_that_is_not_there_is_named(self):
+		said = self.run_huf("--only", "GET /nothing", "--base-url", "https://orders.example")
+		self.assertEqual(said.exit_code, 1)
+		self.assertIn("cannot become tools: GET /nothing. Leave out --only", said.output)
 
 	def test_without_a_server_it_says_what_is_missing(self):
 		self.assertIn("Enter a base URL", self.run_huf().output)

@@ -117,6 +117,28 @@ class TestAgentChat(FrontEndTestCase):
 		self.assertTrue(body.startswith("id: 1\nevent: run_started\n"))
 		self.assertIn("event: run_finished\n", body)
 
+	def test_broken_json_is_refused_in_the_form_of_the_address(self):
+		def send_broken(path, method="POST"):
+			return send(path, method=method, data='{"message": ', content_type="application/json")
+
+		for path in (
+			"/agent/chat",
+			"/agent/stream",
+			"/copilotkit/action",
+			"/api/chat/route",
+			"/agent/hook/x",
+		):
+			with self.subTest(path):
+				refused = send_broken(path)
+				self.assertEqual((refused.status_code, refused.json["code"]), (400, "BAD_REQUEST"))
+				self.assertIn("not valid JSON", refused.json["error"])
+		for path in ("/v1/chat/completions", "/v1/responses"):
+			with self.subTest(path):
+				refused = send_broken(path)
+				self.assertEqual(refused.status_code, 400)
+				self.assertIn("not valid JSON", refused.json["error"]["message"])
+		self.assertIn("exc_type", send_broken("/api/method/ping").json, "Frappe's own form elsewhere")
+
 	def test_what_cannot_be_begun_is_refused(self):
 		for body, status in (({}, 400), ({"message": " "}, 400), ({"message": "Hi", "agent": "Nobody"}, 403)):
 			for path in ("/agent/chat", "/agent/stream"):

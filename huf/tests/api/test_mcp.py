@@ -289,6 +289,12 @@ class TestLimits(McpTestCase):
 				self.assertEqual(answer.status_code, 400)
 				self.assertEqual((answer.json["error"]["code"], answer.json["id"]), (-32700, None))
 
+	def test_a_get_without_a_body_is_no_parse_error_whatever_type_it_names(self):
+		request = self.build_request("tools/list", path="/mcp")
+		del request["json"]
+		answer = send(**{**request, "method": "GET"}, content_type="application/json")
+		self.assertEqual(answer.status_code, 405)
+
 	def test_a_large_body_is_refused(self):
 		params = {"name": self.read, "arguments": {"filters": {"description": "x" * (4 * 1024 * 1024)}}}
 		self.assertEqual(self.post("tools/call", params).status_code, 413)

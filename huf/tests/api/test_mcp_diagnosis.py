@@ -45,6 +45,10 @@ class TestDiagnosis(McpTestCase):
 		self.post("tools/list", headers={"Host": "evil.example"})
 		self.assertIn("host_name", self.steps()["connect"][1])
 
+	def test_the_server_without_a_record_is_found_by_its_name(self):
+		if not frappe.db.exists("MCP Server", {"slug": "default"}):
+			self.assertIsNot(self.steps("default")["connect"][0], False)
+
 	def test_no_server_of_this_name(self):
 		self.assertIs(self.steps("never-was")["connect"][0], False)
 

@@ -44,7 +44,7 @@ class ServerOffer:
 def find_server(slug: str) -> ServerOffer:
 	"""The server at /mcp/SLUG, or at /mcp for "". Raises UsageError if there is none for this user."""
 	name = frappe.db.get_value(SERVER, {"slug": slug or DEFAULT_SLUG})
-	if name is None and not slug:
+	if name is None and slug in ("", DEFAULT_SLUG):
 		return ServerOffer()
 	doc = frappe.get_cached_doc(SERVER, name) if name else None
 	if doc is None or not doc.enabled or not frappe.has_permission(SERVER, "read", doc=doc):

@@ -11,6 +11,8 @@ from jsonschema import validate
 
 from huf.ai.providers.offline import plan
 from huf.ai.providers.offline.language import CODES, Language, get_language
+from huf.ai.receipts.claims import check_answer
+from huf.ai.receipts.evidence import Evidence
 from huf.tests.ai.providers.offline_requests import NOT_INSTRUCTIONS, REQUESTS, USERS
 from huf.tests.ai.providers.offline_tools import TOOLS, Talk, calls_of, respond, user
 
@@ -62,7 +64,7 @@ class Introduction(unittest.TestCase):
 			"What can you do?": ("No model is connected", "**Connect a model**"),
 			"Are you an AI?": ("No model is connected", "**Connect a model**"),
 			"Was kannst du?": ("Es ist kein Modell verbunden", "**Ein Modell verbinden**"),
-			"¿Qué puedes hacer?": ("No hay ningún modelo conectado", "**Conectar un modelo**"),
+			"¿Qué puedes hacer?": ("no se ha conectado ningún modelo", "**Conectar un modelo**"),
 			"Co umíš?": ("Není připojen žádný model", "**Připojit model**"),
 		}
 		for request, expected in texts.items():
@@ -85,7 +87,14 @@ class Introduction(unittest.TestCase):
 		self.assertNotIn("refund", content)
 
 	def test_without_tools_it_says_that_it_can_do_nothing(self):
-		self.assertIn("has no tools", respond("How many users are there?", [])["content"])
+		self.assertIn("Without tools", respond("How many users are there?", [])["content"])
+
+	def test_what_is_said_without_a_call_claims_nothing(self):
+		about_results = ("count", "list", "create", "update", "delete")
+		for language in map(get_language, CODES):
+			for name, text in language.sentences.items():
+				if not name.startswith(about_results):
+					self.assertEqual(check_answer(text, Evidence(())), [], (language.code, name))
 
 	def test_a_good_answer_says_nothing_about_models(self):
 		self.assertNotIn("odel", Talk().say("How many users are there?"))

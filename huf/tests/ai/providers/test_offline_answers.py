@@ -142,7 +142,7 @@ class Questions(unittest.TestCase):
 
 	def test_a_change_without_a_value_is_asked_about(self):
 		self.assertEqual(
-			Talk().say("Change todo a1b2"), "What should change in ToDo? For example: set status = Open."
+			Talk().say("Change todo a1b2"), "What should change in ToDo, for example: set status = Open?"
 		)
 
 	def test_another_request_instead_of_a_reply_is_done(self):
