@@ -12,7 +12,10 @@ RUNS = int(os.environ.get("HUF_BENCH_RUNS", 5_000))
 PAUSE_S = float(os.environ.get("HUF_BENCH_PAUSE_S", 60))
 WARM_UPS, AT_ONCE = 3_000, 8
 KEPT = Goal(
-	"memory kept of a run", 1, "KB", leaves_out="the first 3,000 runs, which fill the cache of live events (8 MB)"
+	"memory kept of a run",
+	1,
+	"KB",
+	leaves_out="the first 3,000 runs, which fill the cache of live events (8 MB)",
 )
 
 
